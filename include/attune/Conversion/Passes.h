@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Passes that leave one layer for the next.
+
+#ifndef ATTUNE_CONVERSION_PASSES_H
+#define ATTUNE_CONVERSION_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace attune {
+
+#define GEN_PASS_DECL
+#include "attune/Conversion/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "attune/Conversion/Passes.h.inc"
+
+} // namespace attune
+
+#endif // ATTUNE_CONVERSION_PASSES_H

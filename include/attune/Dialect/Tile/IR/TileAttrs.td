@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef ATTUNE_DIALECT_TILE_ATTRS_TD
+#define ATTUNE_DIALECT_TILE_ATTRS_TD
+
+include "attune/Dialect/Tile/IR/TileDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+class Tile_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<Tile_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+def Tile_MemorySpace : I32EnumAttr<"MemorySpace", "where a tile lives", [
+    I32EnumAttrCase<"Registers", 0, "registers">,
+    I32EnumAttrCase<"Shared", 1, "shared">]> {
+  let cppNamespace = "::attune::tile";
+  let genSpecializedAttr = 0;
+}
+
+def Tile_ReductionKind : I32EnumAttr<"ReductionKind", "how elements are combined", [
+    I32EnumAttrCase<"Add", 0, "add">,
+    I32EnumAttrCase<"Max", 1, "max">]> {
+  let cppNamespace = "::attune::tile";
+  let genSpecializedAttr = 0;
+}
+def Tile_ReductionKindAttr : EnumAttr<Tile_Dialect, Tile_ReductionKind, "reduction">;
+
+def Tile_CopySync : I32EnumAttr<"CopySync", "how a copy into shared memory is waited for", [
+    I32EnumAttrCase<"None", 0, "none">,
+    I32EnumAttrCase<"CommitGroup", 1, "commit_group">]> {
+  let cppNamespace = "::attune::tile";
+  let genSpecializedAttr = 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Layouts
+//===----------------------------------------------------------------------===//
+
+def Tile_LayoutAttr : Tile_Attr<"Layout", "layout"> {
+  let summary = "Which lane of which warp holds which element of a tile in which register";
+  let description = [{
+    Three lists of *modes*, for the register, the lane and the warp index. A mode
+    is a triple `[extent, dim, stride]`. An index is split into digits, first
+    mode fastest, and each digit adds `digit * stride` to coordinate `dim`:
+
+    `coordinate[d] = sum over all modes with dim == d of digit * stride`
+
+    so that a register number, a lane and a warp together name one element. A
+    stride of 0 replicates: all digits hold the same element.
+
+    Example: the accumulator of a 16x8 matrix instruction with 32 lanes, where
+    lane `l` holds rows `l / 4` and `l / 4 + 8`, columns `2 * (l % 4)` and one more:
+
+    ```mlir
+    #tile.layout<registers = [[2, 1, 1], [2, 0, 8]],
+                 lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
+    ```
+
+    | register | lane 0 | lane 1 | lane 4 |
+    |---|---|---|---|
+    | 0 | (0, 0) | (0, 2) | (1, 0) |
+    | 1 | (0, 1) | (0, 3) | (1, 1) |
+    | 2 | (8, 0) | (8, 2) | (9, 0) |
+    | 3 | (8, 1) | (8, 3) | (9, 1) |
+
+    Layouts are kept in normal form: modes of extent 1 are dropped and
+    neighbouring modes that continue each other are merged, so that two layouts
+    that mean the same (up to replication) are the same attribute.
+  }];
+  let parameters = (ins
+    ArrayRefParameter<"::attune::tile::Mode">:$registers,
+    ArrayRefParameter<"::attune::tile::Mode">:$lanes,
+    ArrayRefParameter<"::attune::tile::Mode">:$warps);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Registers, lanes and warps that the layout speaks of.
+    int64_t getNumRegisters() const;
+    int64_t getNumLanes() const;
+    int64_t getNumWarps() const;
+    /// Coordinate offsets contributed by one register (static part).
+    ::llvm::SmallVector<int64_t, 2> getRegisterCoordinates(int64_t reg, int64_t rank) const;
+    /// Extents of the smallest box that holds every element, for `rank` dimensions.
+    ::llvm::SmallVector<int64_t, 2> getShape(int64_t rank) const;
+    /// The layout of a tile with dimension `dim` removed: its modes are dropped
+    /// from the registers and replicate in lanes and warps.
+    LayoutAttr dropDim(int64_t dim) const;
+    /// The layout with dimensions 0 and 1 exchanged.
+    LayoutAttr transpose() const;
+    /// Repeats the layout: each rep appends a register mode.
+    LayoutAttr withRegisterModes(::llvm::ArrayRef<::attune::tile::Mode> modes) const;
+    LayoutAttr withWarpModes(::llvm::ArrayRef<::attune::tile::Mode> modes) const;
+  }];
+}
+
+def Tile_SwizzleAttr : Tile_Attr<"Swizzle", "swizzle"> {
+  let summary = "Permutation of the chunks of a row in shared memory";
+  let description = [{
+    A row is cut into chunks of `vector` elements. Chunk `c` of row `r` is stored
+    at chunk `c xor ((r >> shift) & (2^bits - 1))`. With `bits = 0` rows are
+    stored as they are. `bits` and `shift` are chosen so that eight rows of one
+    chunk column touch every bank once (`getForRow`).
+  }];
+  let parameters = (ins "int64_t":$vector, "int64_t":$bits, "int64_t":$shift);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The swizzle for rows of `columns` elements of `elementBytes` bytes, with
+    /// 16-byte chunks where the row is a multiple of that.
+    static SwizzleAttr getForRow(::mlir::MLIRContext *context, int64_t columns, int64_t elementBytes);
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// The chip
+//===----------------------------------------------------------------------===//
+
+def Tile_MmaAtomAttr : Tile_Attr<"MmaAtom", "mma_atom"> {
+  let summary = "One matrix instruction, described by itself";
+  let description = [{
+    `acc[m, n] += sum_k lhs[m, k] * rhs[k, n]` on one warp. The three layouts say
+    where the operands live: `lhs` over (m, k), `rhs` over (k, n), `acc` over
+    (m, n). Generic passes read shapes and layouts; only the target that lists
+    the atom looks at `name`, to emit the instruction.
+  }];
+  let parameters = (ins
+    StringRefParameter<"name, understood by the target alone">:$name,
+    "int64_t":$m, "int64_t":$n, "int64_t":$k,
+    "::mlir::Type":$inputType, "::mlir::Type":$accType,
+    "::attune::tile::LayoutAttr":$lhs,
+    "::attune::tile::LayoutAttr":$rhs,
+    "::attune::tile::LayoutAttr":$acc);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
+  let summary = "The facts about a chip that decide what is legal";
+  let description = [{
+    Sizes are in bytes. `shared` is what one workgroup may use, `shared_per_core`
+    what a core has for all its workgroups together; `registers` is the most
+    32-bit registers that one lane can address, `registers_per_core` all that a core has.
+    `copy_widths` lists the widths, in bytes, of an asynchronous copy from global
+    to shared memory; empty where the chip has none.
+  }];
+  let parameters = (ins
+    StringRefParameter<"name, as the vendor's tools spell it">:$chip,
+    StringRefParameter<"the folder of lib/Target that knows how to lower to it">:$family,
+    "int64_t":$lanes,
+    "int64_t":$cores,
+    "int64_t":$shared,
+    "int64_t":$shared_per_core,
+    "int64_t":$registers,
+    "int64_t":$registers_per_core,
+    "int64_t":$max_threads,
+    "int64_t":$max_threads_per_core,
+    EnumParameter<Tile_CopySync>:$copy_sync,
+    OptionalArrayRefParameter<"int64_t">:$copy_widths,
+    ArrayRefParameter<"::attune::tile::MmaAtomAttr">:$mma);
+  let assemblyFormat = [{
+    `<` struct($chip, $family, $lanes, $cores, $shared, $shared_per_core, $registers, $registers_per_core,
+               $max_threads, $max_threads_per_core, $copy_sync, custom<IntegerList>($copy_widths),
+               custom<AtomList>($mma)) `>`
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The #tile.target on `op` or the closest op around it; null if there is none.
+    static TargetAttr lookup(::mlir::Operation *op);
+    /// The atom that multiplies `inputType`; null if the chip has none.
+    MmaAtomAttr findAtom(::mlir::Type inputType) const;
+  }];
+}
+
+#endif // ATTUNE_DIALECT_TILE_ATTRS_TD

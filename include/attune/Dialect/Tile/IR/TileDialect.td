@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef ATTUNE_DIALECT_TILE_DIALECT_TD
+#define ATTUNE_DIALECT_TILE_DIALECT_TD
+
+include "mlir/IR/OpBase.td"
+
+def Tile_Dialect : Dialect {
+  let name = "tile";
+  let cppNamespace = "::attune::tile";
+  let summary = "Tiles of data inside one workgroup";
+  let description = [{
+    A value of this dialect is a whole tile that a workgroup holds together: in
+    `registers`, spread over its lanes as a `#tile.layout` says, or in `shared`
+    memory, with its rows permuted as a `#tile.swizzle` says.
+
+    - Moving data between layouts is always an op (`tile.convert_layout`), so
+      its cost is visible.
+    - All elementwise work is `tile.map` over a scalar region.
+    - Data enters shared memory through a *channel*, a ring of slots with
+      `tile.put`, `tile.get` and `tile.release`. How far the `put` runs ahead
+      of its `get` is pipelining; what a channel becomes (asynchronous copies
+      and wait groups, or plain loads and stores) is the target's business.
+
+    The dialect names no chip and no vendor op. Facts about the chip are one
+    attribute, `#tile.target`, found on an enclosing op.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+  let extraClassDeclaration = [{
+    void registerAttributes();
+    void registerTypes();
+    /// Name of the discardable attribute that holds the #tile.target.
+    static constexpr ::llvm::StringLiteral kTargetAttrName = "tile.target";
+    /// Name of the discardable attribute on a kernel that holds its #attn.schedule.
+    static constexpr ::llvm::StringLiteral kScheduleAttrName = "tile.schedule";
+  }];
+}
+
+#endif // ATTUNE_DIALECT_TILE_DIALECT_TD

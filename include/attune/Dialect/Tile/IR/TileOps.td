@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef ATTUNE_DIALECT_TILE_OPS_TD
+#define ATTUNE_DIALECT_TILE_OPS_TD
+
+include "attune/Dialect/Tile/IR/TileTypes.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Between memory and registers
+//===----------------------------------------------------------------------===//
+
+def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
+  let summary = "Reads a tile of a global buffer into registers";
+  let description = [{
+    `result[i, j] = source[row + i, column + j]`, and 0 where that lies outside
+    the buffer.
+
+    **Example**
+    ```mlir
+    %q = tile.load %source[%row, %c0] : memref<?x128xbf16> -> !tile.tile<64x128xbf16, registers>
+    ```
+
+    **Errors**: element types differ.
+  }];
+  let arguments = (ins MemRefRankOf<[AnyFloat], [2]>:$source, Index:$row, Index:$column);
+  let results = (outs Tile_RegisterTile:$result);
+  let assemblyFormat = "$source `[` $row `,` $column `]` attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Writes a tile in registers to a global buffer";
+  let description = [{
+    `destination[row + i, column + j] = value[i, j]`; elements that lie outside
+    the buffer are not written. A 1-D tile goes to a 1-D buffer.
+
+    **Example**
+    ```mlir
+    tile.store %o, %destination[%row, %c0] : !tile.tile<64x128xbf16, registers>, memref<?x128xbf16>
+    ```
+
+    **Errors**: element types or ranks differ.
+  }];
+  let arguments = (ins Tile_RegisterTile:$value, MemRefRankOf<[AnyFloat], [1, 2]>:$destination, Variadic<Index>:$indices);
+  let assemblyFormat = "$value `,` $destination `[` $indices `]` attr-dict `:` type($value) `,` type($destination)";
+  let hasVerifier = 1;
+}
+
+def Tile_ReadOp : Tile_Op<"read", [MemoryEffects<[MemRead]>]> {
+  let summary = "Reads a whole tile from shared memory into registers";
+  let arguments = (ins Tile_SharedTile:$source);
+  let results = (outs Tile_RegisterTile:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Channels
+//===----------------------------------------------------------------------===//
+
+def Tile_ChannelOp : Tile_Op<"channel", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "Makes a ring of slots in shared memory";
+  let description = [{
+    All slots start free. The memory belongs to the workgroup until the kernel ends.
+  }];
+  let results = (outs Tile_ChannelType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Tile_PutOp : Tile_Op<"put", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Starts the copy of a tile of a global buffer into a slot";
+  let description = [{
+    Fills the slot of `element` with `source[row + i, column + j]`, 0 outside the
+    buffer. The copy may still be under way when the op has run: only `tile.get`
+    of the same element makes it usable. Waits until the slot's earlier element
+    was released by the whole workgroup. Where `predicate` is false nothing is copied, but the put still
+    counts as one for the `pending` of a later `tile.get`.
+
+    **Example**
+    ```mlir
+    tile.put %channel[%e], %keys[%row, %c0] if %more : !tile.channel<64x128xbf16, stages = 2>, memref<?x128xbf16>
+    ```
+  }];
+  let arguments = (ins Tile_ChannelType:$channel, Index:$element, MemRefRankOf<[AnyFloat], [2]>:$source,
+                       Index:$row, Index:$column, Optional<I1>:$predicate);
+  let assemblyFormat = [{
+    $channel `[` $element `]` `,` $source `[` $row `,` $column `]` (`if` $predicate^)? attr-dict
+    `:` type($channel) `,` type($source)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_GetOp : Tile_Op<"get", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits for an element of a channel and gives its tile";
+  let description = [{
+    When it has run, the element's data is visible to the whole workgroup. At
+    most `pending` puts, of any channel, that were issued after that of `element`
+    may still be under way; 0 waits for all.
+  }];
+  let arguments = (ins Tile_ChannelType:$channel, Index:$element,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$pending);
+  let results = (outs Tile_SharedTile:$result);
+  let assemblyFormat = "$channel `[` $element `]` (`pending` $pending^)? attr-dict `:` type($channel) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_ReleaseOp : Tile_Op<"release", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Frees the slot of an element";
+  let arguments = (ins Tile_ChannelType:$channel, Index:$element);
+  let assemblyFormat = "$channel `[` $element `]` attr-dict `:` type($channel)";
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic on tiles in registers
+//===----------------------------------------------------------------------===//
+
+def Tile_FillOp : Tile_Op<"fill", [Pure]> {
+  let summary = "A tile with the same value everywhere";
+  let arguments = (ins AnyType:$value);
+  let results = (outs Tile_RegisterTile:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_MmaOp : Tile_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "Matrix multiply and accumulate";
+  let description = [{
+    `result[i, j] = acc[i, j] + sum_k lhs[i, k] * rhs[k, j]`, with `rhs[j, k]`
+    in place of `rhs[k, j]` under `transpose_rhs`. Operands live in registers or
+    in shared memory; the accumulator lives in registers. `atom` is the matrix
+    instruction, set by `tile-assign-layouts`.
+
+    **Example**
+    ```mlir
+    %s = tile.mma %q, %k, %zero transpose_rhs
+       : !tile.tile<64x128xbf16, registers>, !tile.tile<32x128xbf16, shared, #s>, !tile.tile<64x32xf32, registers>
+    ```
+
+    **Errors**: shapes that do not multiply; operand element types that differ.
+  }];
+  let arguments = (ins Tile_TileType:$lhs, Tile_TileType:$rhs, Tile_RegisterTile:$acc,
+                       UnitAttr:$transpose_rhs, OptionalAttr<Tile_MmaAtomAttr>:$atom);
+  let results = (outs Tile_RegisterTile:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `,` $acc (`transpose_rhs` $transpose_rhs^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_MapOp : Tile_Op<"map", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
+  let summary = "Elementwise computation by a scalar region";
+  let description = [{
+    `result[i, j] = region(inputs[i, j]..., i, j)`. All inputs have the shape of
+    the result. The region's arguments are one scalar per input and one index per
+    dimension; it may read scalars and buffers defined outside. Index arithmetic
+    in the region may be done in 32 bits.
+
+    **Example**
+    ```mlir
+    %p = tile.map(%s, %m) {
+    ^bb0(%x: f32, %y: f32, %i: index, %j: index):
+      %d = arith.subf %x, %y : f32
+      %e = math.exp2 %d : f32
+      tile.yield %e : f32
+    } : (!tile.tile<64x32xf32, registers>, !tile.tile<64x32xf32, registers>) -> !tile.tile<64x32xf32, registers>
+    ```
+  }];
+  let arguments = (ins Variadic<Tile_RegisterTile>:$inputs);
+  let results = (outs Tile_RegisterTile:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $inputs `)` $body attr-dict `:` functional-type($inputs, $result)";
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Tile_YieldOp : Tile_Op<"yield", [Pure, ReturnLike, Terminator, HasParent<"MapOp">]> {
+  let summary = "The scalar result of a tile.map";
+  let arguments = (ins Optional<AnyType>:$value);
+  let builders = [OpBuilder<(ins), [{}]>];
+  let assemblyFormat = "($value^ `:` type($value))? attr-dict";
+}
+
+def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
+  let summary = "Combines the elements of each row";
+  let description = [{
+    `result[i] = kind over j of input[i, j]`. The order is unspecified. A maximum
+    ignores NaN where any other element is a number.
+  }];
+  let arguments = (ins Tile_ReductionKindAttr:$kind, Tile_RegisterTile:$input);
+  let results = (outs Tile_RegisterTile:$result);
+  let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
+  let summary = "Repeats a 1-D tile along the columns";
+  let description = "`result[i, j] = input[i]`.";
+  let arguments = (ins Tile_RegisterTile:$input);
+  let results = (outs Tile_RegisterTile:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
+  let summary = "The same tile, held by other lanes and registers";
+  let description = [{
+    Free where both layouts agree on lanes and warps (registers are renamed);
+    through shared memory otherwise.
+  }];
+  let arguments = (ins Tile_RegisterTile:$input);
+  let results = (outs Tile_RegisterTile:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+#endif // ATTUNE_DIALECT_TILE_OPS_TD

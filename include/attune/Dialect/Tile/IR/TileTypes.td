@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef ATTUNE_DIALECT_TILE_TYPES_TD
+#define ATTUNE_DIALECT_TILE_TYPES_TD
+
+include "attune/Dialect/Tile/IR/TileAttrs.td"
+include "mlir/IR/BuiltinTypeInterfaces.td"
+
+class Tile_Type<string name, string typeMnemonic, list<Trait> traits = []>
+    : TypeDef<Tile_Dialect, name, traits> {
+  let mnemonic = typeMnemonic;
+}
+
+def Tile_TileType : Tile_Type<"Tile", "tile"> {
+  let summary = "A tile that one workgroup holds";
+  let description = [{
+    `shape` has one or two static dimensions. In `registers` the layout is a
+    `#tile.layout`, absent until `tile-assign-layouts` has run; in `shared` it is
+    a `#tile.swizzle`.
+
+    ```mlir
+    !tile.tile<128x64xf32, registers>
+    !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>
+    ```
+  }];
+  let parameters = (ins
+    ArrayRefParameter<"int64_t">:$shape,
+    "::mlir::Type":$elementType,
+    EnumParameter<Tile_MemorySpace>:$space,
+    OptionalParameter<"::mlir::Attribute">:$layout);
+  let assemblyFormat = "`<` custom<ShapedElement>($shape, $elementType) `,` $space (`,` $layout^)? `>`";
+  let genVerifyDecl = 1;
+  let builders = [
+    TypeBuilderWithInferredContext<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType), [{
+      return $_get(elementType.getContext(), shape, elementType, MemorySpace::Registers, ::mlir::Attribute());
+    }]>];
+  let extraClassDeclaration = [{
+    int64_t getRank() const { return getShape().size(); }
+    int64_t getNumElements() const;
+    bool isRegisters() const { return getSpace() == MemorySpace::Registers; }
+    /// The register layout; null if it is not assigned or the tile is in shared memory.
+    LayoutAttr getRegisterLayout() const { return ::llvm::dyn_cast_or_null<LayoutAttr>(getLayout()); }
+    TileType withLayout(::mlir::Attribute layout) const {
+      return get(getContext(), getShape(), getElementType(), getSpace(), layout);
+    }
+    TileType withElementType(::mlir::Type type) const {
+      return get(getContext(), getShape(), type, getSpace(), getLayout());
+    }
+  }];
+}
+
+def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
+  let summary = "A ring of tiles in shared memory between a producer and a consumer";
+  let description = [{
+    `stages` slots, each a 2-D shared tile. Elements are numbered from 0; element
+    `e` lives in slot `e mod stages`.
+
+    ```mlir
+    !tile.channel<64x128xbf16, stages = 2>
+    ```
+  }];
+  let parameters = (ins
+    ArrayRefParameter<"int64_t">:$shape,
+    "::mlir::Type":$elementType,
+    "int64_t":$stages);
+  let assemblyFormat = "`<` custom<ShapedElement>($shape, $elementType) `,` `stages` `=` $stages `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The type of one slot.
+    TileType getTileType() const;
+    /// Bytes of all slots.
+    int64_t getSizeInBytes() const;
+  }];
+}
+
+def Tile_RegisterTile : Type<
+  And<[CPred<"::llvm::isa<::attune::tile::TileType>($_self)">,
+       CPred<"::llvm::cast<::attune::tile::TileType>($_self).isRegisters()">]>,
+  "tile in registers", "::attune::tile::TileType">;
+
+def Tile_SharedTile : Type<
+  And<[CPred<"::llvm::isa<::attune::tile::TileType>($_self)">,
+       CPred<"!::llvm::cast<::attune::tile::TileType>($_self).isRegisters()">]>,
+  "tile in shared memory", "::attune::tile::TileType">;
+
+#endif // ATTUNE_DIALECT_TILE_TYPES_TD

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every tunable of an attention kernel, declared once. From a record here come
+// the field of #attn.schedule, the option of attn-set-schedule, the domain the
+// search walks, the column of the database key and the line in the docs.
+//
+// Adding a tunable: add a record, add it to `allKnobs`, and make the one pass
+// that obeys it read the field from #attn.schedule.
+
+#ifndef ATTUNE_SCHEDULE_KNOBS_TD
+#define ATTUNE_SCHEDULE_KNOBS_TD
+
+// cpp:    name of the field and of the accessor, camelBack
+// arg:    spelling in pass options, in the database and on the command line
+// init:   value where nothing is said
+// domain: values the search enumerates and the verifier admits
+class Knob<string cppName, string argName, int dflt, list<int> dom, string text> {
+  string cpp = cppName;
+  string arg = argName;
+  int init = dflt;
+  list<int> domain = dom;
+  string doc = text;
+}
+
+def Knob_BlockM : Knob<"blockM", "block-m", 128, [16, 32, 64, 96, 128, 192, 256],
+  "Query rows owned by one workgroup.">;
+def Knob_BlockN : Knob<"blockN", "block-n", 64, [16, 32, 48, 64, 80, 96, 112, 128, 160, 176, 192, 256],
+  "Key rows visited by one step of the main loop.">;
+def Knob_NumWarps : Knob<"numWarps", "num-warps", 4, [1, 2, 4, 8, 16],
+  "Warps (waves) of one workgroup; query rows are dealt to them evenly.">;
+def Knob_KStages : Knob<"kStages", "k-stages", 2, [1, 2, 3, 4],
+  "Slots of the shared-memory ring that holds key blocks.">;
+def Knob_VStages : Knob<"vStages", "v-stages", 2, [1, 2, 3, 4],
+  "Slots of the shared-memory ring that holds value blocks.">;
+def Knob_QInRegisters : Knob<"qInRegisters", "q-in-registers", 1, [0, 1],
+  "1 keeps the query tile in registers for the whole loop, 0 reads it from shared memory at each step.">;
+def Knob_SplitMasked : Knob<"splitMasked", "split-masked", 1, [0, 1],
+  "1 gives fully visible key blocks a loop of their own without masking code, 0 tests each block in one loop.">;
+def Knob_TileOrder : Knob<"tileOrder", "tile-order", 1, [0, 1],
+  "Order in which query tiles start: 0 first to last, 1 last to first (longest first under a causal mask).">;
+def Knob_MinBlocksPerCore : Knob<"minBlocksPerCore", "min-blocks-per-core", 1, [1, 2, 3, 4],
+  "Workgroups that must fit on one core at a time; bounds the registers of a lane.">;
+
+defvar allKnobs = [
+  Knob_BlockM, Knob_BlockN, Knob_NumWarps, Knob_KStages, Knob_VStages,
+  Knob_QInRegisters, Knob_SplitMasked, Knob_TileOrder, Knob_MinBlocksPerCore
+];
+
+#endif // ATTUNE_SCHEDULE_KNOBS_TD

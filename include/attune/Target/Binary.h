@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The product of a compilation, without any MLIR: assembly, object, what the
+// assembler said about it.
+
+#ifndef ATTUNE_TARGET_BINARY_H
+#define ATTUNE_TARGET_BINARY_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attune {
+
+/// What the assembler reports about a kernel. Absent numbers were not reported.
+struct KernelResources {
+  std::optional<int64_t> registers;
+  /// Registers beyond the vector registers: scalar registers on AMD.
+  std::optional<int64_t> scalarRegisters;
+  std::optional<int64_t> spillStoreBytes;
+  std::optional<int64_t> spillLoadBytes;
+  std::optional<int64_t> stackBytes;
+  std::optional<int64_t> staticSharedBytes;
+  /// Warnings and performance notices, one per line of the report.
+  std::vector<std::string> warnings;
+};
+
+struct BinaryOptions {
+  /// How far to go. Object falls back to Assembly only where `objectOptional`.
+  enum class Format { Assembly, Object } format = Format::Object;
+  /// Accept a missing assembler: the binary then holds assembly alone.
+  bool objectOptional = true;
+  /// Path of ptxas; empty searches PATH, CUDA_HOME, CUDA_PATH and CUDA_ROOT.
+  std::string assemblerPath;
+};
+
+struct Binary {
+  /// PTX or AMDGPU assembly.
+  std::string assembly;
+  /// Cubin or HSACO; empty where there is no assembler.
+  std::string object;
+  KernelResources resources;
+};
+
+} // namespace attune
+
+#endif // ATTUNE_TARGET_BINARY_H
