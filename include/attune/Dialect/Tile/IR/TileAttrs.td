@@ -76,6 +76,10 @@ def Tile_LayoutAttr : Tile_Attr<"Layout", "layout"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    /// The layout in normal form.
+    static LayoutAttr getNormal(::mlir::MLIRContext *context, ::llvm::ArrayRef<::attune::tile::Mode> registers,
+                                ::llvm::ArrayRef<::attune::tile::Mode> lanes,
+                                ::llvm::ArrayRef<::attune::tile::Mode> warps);
     /// Registers, lanes and warps that the layout speaks of.
     int64_t getNumRegisters() const;
     int64_t getNumLanes() const;
@@ -89,7 +93,7 @@ def Tile_LayoutAttr : Tile_Attr<"Layout", "layout"> {
     LayoutAttr dropDim(int64_t dim) const;
     /// The layout with dimensions 0 and 1 exchanged.
     LayoutAttr transpose() const;
-    /// Repeats the layout: each rep appends a register mode.
+    /// The layout repeated: the modes are appended to the registers, or to the warps.
     LayoutAttr withRegisterModes(::llvm::ArrayRef<::attune::tile::Mode> modes) const;
     LayoutAttr withWarpModes(::llvm::ArrayRef<::attune::tile::Mode> modes) const;
   }];
@@ -157,7 +161,7 @@ def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
     "int64_t":$max_threads,
     "int64_t":$max_threads_per_core,
     EnumParameter<Tile_CopySync>:$copy_sync,
-    OptionalArrayRefParameter<"int64_t">:$copy_widths,
+    ArrayRefParameter<"int64_t">:$copy_widths,
     ArrayRefParameter<"::attune::tile::MmaAtomAttr">:$mma);
   let assemblyFormat = [{
     `<` struct($chip, $family, $lanes, $cores, $shared, $shared_per_core, $registers, $registers_per_core,
