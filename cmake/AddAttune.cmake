@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# How libraries and tools of this project are declared.
 
 include_guard()
 
@@ -24,18 +26,86 @@ function(attune_add_library name)
   if(NOT ARG_NO_PCH)
     target_precompile_headers(${name} REUSE_FROM AttunePCH)
   endif()
-  install(TARGETS ${name} EXPORT AttuneTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  if(NOT ATTUNE_PORTABLE)
+    install(TARGETS ${name} EXPORT AttuneTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endif()
 endfunction()
 
-# attune_add_tool(<name> <sources>... [LINK <libraries>...])
+# attune_add_tool(attune-<x> <sources>... [LINK <libraries>...])
+#
+# A tool is a function, so that the portable build can put all tools into one
+# executable that holds LLVM once:
+#
+#     int attune<X>Main(int argc, char **argv)      // attune-lsp-server: attuneLspServerMain
+#
+# `main` is added here. Two rules follow from sharing one executable:
+# - No `cl::opt` at namespace scope: two tools may both have a `--chip`. Put the
+#   options into a struct and make one inside attune<X>Main.
+# - Names with external linkage other than attune<X>Main go into an anonymous
+#   namespace or a library.
+# A tool that starts itself again passes its own name ("attune-tune") as
+# argv[0] to llvm::sys::fs::getMainExecutable's file: the shared executable
+# tells by that name, or by a first argument ("tune"), which tool it is.
 function(attune_add_tool name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
-  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
-  target_link_libraries(${name} PRIVATE ${ARG_LINK} AttuneMLIR)
-  target_precompile_headers(${name} REUSE_FROM AttunePCH)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  attune_tool_entry(${name} entry)
+  add_library(${name}-main OBJECT ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name}-main PUBLIC ${ARG_LINK} AttuneMLIR)
+  target_precompile_headers(${name}-main REUSE_FROM AttunePCH)
+  foreach(source IN LISTS ARG_UNPARSED_ARGUMENTS)
+    file(STRINGS "${CMAKE_CURRENT_SOURCE_DIR}/${source}" mains REGEX "^int main\\(")
+    if(mains)
+      message(FATAL_ERROR "${name}: name the entry of ${source} `int ${entry}(int argc, char **argv)` "
+                          "and make its options inside it (see cmake/AddAttune.cmake)")
+    endif()
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY ATTUNE_TOOLS ${name})
   if(ATTUNE_PORTABLE)
-    target_link_options(${name} PRIVATE ${ATTUNE_PORTABLE_LINK_OPTIONS})
+    return()
   endif()
+  add_executable(${name} "${PROJECT_SOURCE_DIR}/cmake/ToolMain.cpp")
+  target_compile_definitions(${name} PRIVATE ATTUNE_TOOL_MAIN=${entry})
+  target_link_libraries(${name} PRIVATE ${name}-main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# attune-lsp-server -> attuneLspServerMain
+function(attune_tool_entry name result)
+  string(REPLACE "-" ";" words ${name})
+  list(POP_FRONT words entry)
+  foreach(word IN LISTS words)
+    string(SUBSTRING ${word} 0 1 first)
+    string(SUBSTRING ${word} 1 -1 rest)
+    string(TOUPPER ${first} first)
+    string(APPEND entry ${first}${rest})
+  endforeach()
+  set(${result} ${entry}Main PARENT_SCOPE)
+endfunction()
+
+# Called once, after all tools: where LLVM is static, one executable `attune`
+# holds every tool, and each tool is a symbolic link to it.
+function(attune_finish_tools)
+  get_property(tools GLOBAL PROPERTY ATTUNE_TOOLS)
+  if(NOT ATTUNE_PORTABLE OR NOT tools)
+    return()
+  endif()
+  set(ATTUNE_TOOL_DECLS "")
+  set(ATTUNE_TOOL_TABLE "")
+  foreach(tool IN LISTS tools)
+    attune_tool_entry(${tool} entry)
+    string(APPEND ATTUNE_TOOL_DECLS "int ${entry}(int argc, char **argv);\n")
+    string(APPEND ATTUNE_TOOL_TABLE "    {\"${tool}\", ${entry}},\n")
+  endforeach()
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/AllTools.cpp.in" AllTools.cpp @ONLY)
+  add_executable(attune "${CMAKE_CURRENT_BINARY_DIR}/AllTools.cpp")
+  list(TRANSFORM tools APPEND -main OUTPUT_VARIABLE mains)
+  target_link_libraries(attune PRIVATE ${mains} AttuneStaticLLVM)
+  set_target_properties(attune PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  install(TARGETS attune RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  foreach(tool IN LISTS tools)
+    add_custom_command(TARGET attune POST_BUILD
+      COMMAND "${CMAKE_COMMAND}" -E create_symlink attune "${PROJECT_BINARY_DIR}/bin/${tool}" VERBATIM)
+    install(FILES "${PROJECT_BINARY_DIR}/bin/${tool}" DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endforeach()
 endfunction()

@@ -1,1 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# What `cmake --install` lays down, and what CPack packs. The ordinary build
+# installs the package that find_package(Attune) finds: headers, generated
+# headers, .td files, archives, tools and the search space. The portable build
+# installs the tools alone: it is for machines that only run them.
+
+include(CMakePackageConfigHelpers)
+
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md"
+        DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+set(CPACK_GENERATOR TXZ)
+set(CPACK_PACKAGE_NAME attune)
+set(CPACK_PACKAGE_VENDOR Attune)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_THREADS 0)
+set(CPACK_PACKAGE_FILE_NAME "attune-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}")
+set(CPACK_PACKAGE_DIRECTORY "${PROJECT_BINARY_DIR}/package")
+include(CPack)
+
+if(ATTUNE_PORTABLE)
+  return()
+endif()
+
+install(TARGETS AttuneMLIR AttuneLLD EXPORT AttuneTargets)
+foreach(root "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}")
+  install(DIRECTORY "${root}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+          FILES_MATCHING PATTERN "*.h" PATTERN "*.inc" PATTERN "*.td" PATTERN "*.def"
+          PATTERN CMakeFiles EXCLUDE)
+endforeach()
+
+# Both trees answer find_package(Attune): -DAttune_DIR=<build>/lib/cmake/Attune
+# works before anything is installed.
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Attune")
+set(build_package_dir "${PROJECT_BINARY_DIR}/lib/cmake/Attune")
+install(EXPORT AttuneTargets DESTINATION "${package_dir}")
+export(EXPORT AttuneTargets FILE "${build_package_dir}/AttuneTargets.cmake")
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/AttuneConfig.cmake.in"
+  "${build_package_dir}/AttuneConfig.cmake" INSTALL_DESTINATION "${package_dir}"
+  NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file("${build_package_dir}/AttuneConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES "${build_package_dir}/AttuneConfig.cmake" "${build_package_dir}/AttuneConfigVersion.cmake"
+        DESTINATION "${package_dir}")
