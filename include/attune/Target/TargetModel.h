@@ -20,13 +20,16 @@ class RewritePatternSet;
 
 namespace attune {
 
-/// A request to read a box of a shared-memory tile into the registers of a warp.
+/// A request to read a box of a shared-memory tile into the registers of a
+/// warp.
 struct SharedRead {
-  /// 2-D buffer in workgroup memory, rows contiguous; its rows are permuted by `swizzle`.
+  /// 2-D buffer in workgroup memory, rows contiguous; its rows are permuted by
+  /// `swizzle`.
   mlir::Value buffer;
   tile::SwizzleAttr swizzle;
-  /// Where the lanes and registers of one warp lie in the box: modes of dimension 0
-  /// are rows and modes of dimension 1 columns of the buffer. No warp modes.
+  /// Where the lanes and registers of one warp lie in the box: modes of
+  /// dimension 0 are rows and modes of dimension 1 columns of the buffer. No
+  /// warp modes.
   tile::LayoutAttr layout;
   /// First row and column of the box: a value that differs between warps (null
   /// for 0) plus a constant.
@@ -37,14 +40,16 @@ struct SharedRead {
   mlir::Value lane;
 };
 
-/// A request to copy `elements` neighbouring elements from global to shared memory.
+/// A request to copy `elements` neighbouring elements from global to shared
+/// memory.
 struct AsyncCopy {
   mlir::Value source;
   llvm::SmallVector<mlir::Value, 2> sourceIndices;
   mlir::Value destination;
   llvm::SmallVector<mlir::Value, 3> destinationIndices;
   int64_t elements;
-  /// Number of elements to read, an index; the others are written as 0. Null reads all.
+  /// Number of elements to read, an index; the others are written as 0. Null
+  /// reads all.
   mlir::Value validElements;
 };
 
@@ -54,29 +59,39 @@ public:
 
   /// Emits one matrix instruction. Operands and result are 1-D vectors with one
   /// element per register of the atom's layouts.
-  virtual mlir::Value emitMma(mlir::OpBuilder &builder, mlir::Location loc, tile::MmaAtomAttr atom, mlir::Value lhs,
+  virtual mlir::Value emitMma(mlir::OpBuilder &builder, mlir::Location loc,
+                              tile::MmaAtomAttr atom, mlir::Value lhs,
                               mlir::Value rhs, mlir::Value acc) const = 0;
 
-  /// Emits the chip's instruction for a read whose layout suits it and returns a
-  /// vector with one element per register of the layout. Null where no
+  /// Emits the chip's instruction for a read whose layout suits it and returns
+  /// a vector with one element per register of the layout. Null where no
   /// instruction fits; the caller then emits plain loads.
-  virtual mlir::Value emitSharedRead(mlir::OpBuilder &builder, mlir::Location loc, const SharedRead &read) const;
+  virtual mlir::Value emitSharedRead(mlir::OpBuilder &builder,
+                                     mlir::Location loc,
+                                     const SharedRead &read) const;
 
   /// Asynchronous copies, for chips whose #tile.target lists `copy_widths`.
-  virtual void emitAsyncCopy(mlir::OpBuilder &builder, mlir::Location loc, const AsyncCopy &copy) const;
-  virtual void emitAsyncCommit(mlir::OpBuilder &builder, mlir::Location loc) const;
+  virtual void emitAsyncCopy(mlir::OpBuilder &builder, mlir::Location loc,
+                             const AsyncCopy &copy) const;
+  virtual void emitAsyncCommit(mlir::OpBuilder &builder,
+                               mlir::Location loc) const;
   /// Waits until at most `pending` commits are under way.
-  virtual void emitAsyncWait(mlir::OpBuilder &builder, mlir::Location loc, int64_t pending) const;
+  virtual void emitAsyncWait(mlir::OpBuilder &builder, mlir::Location loc,
+                             int64_t pending) const;
 
   /// Adds the patterns, and marks the dialects, with which a gpu.module of this
   /// family becomes LLVM dialect.
-  virtual void populateGPUToLLVM(mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns,
-                                 mlir::ConversionTarget &conversionTarget, tile::TargetAttr target) const = 0;
+  virtual void populateGPUToLLVM(mlir::LLVMTypeConverter &converter,
+                                 mlir::RewritePatternSet &patterns,
+                                 mlir::ConversionTarget &conversionTarget,
+                                 tile::TargetAttr target) const = 0;
 
   /// Translates a gpu.module in LLVM dialect to assembly and, where the tools
-  /// are at hand, to the object that a driver loads. Emits a diagnostic on failure.
-  virtual mlir::FailureOr<Binary> serialize(mlir::gpu::GPUModuleOp module, tile::TargetAttr target,
-                                            const BinaryOptions &options) const = 0;
+  /// are at hand, to the object that a driver loads. Emits a diagnostic on
+  /// failure.
+  virtual mlir::FailureOr<Binary>
+  serialize(mlir::gpu::GPUModuleOp module, tile::TargetAttr target,
+            const BinaryOptions &options) const = 0;
 };
 
 } // namespace attune

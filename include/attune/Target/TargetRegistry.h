@@ -11,8 +11,9 @@ namespace attune {
 
 /// The #tile.target of a chip, parsed from its description. An unknown name is
 /// an error that lists the known ones; there is no default chip.
-mlir::FailureOr<tile::TargetAttr> getTarget(mlir::MLIRContext *context, llvm::StringRef chip,
-                                            llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+mlir::FailureOr<tile::TargetAttr>
+getTarget(mlir::MLIRContext *context, llvm::StringRef chip,
+          llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
 /// Names of all chips, sorted.
 llvm::SmallVector<llvm::StringRef> getChipNames();
@@ -20,8 +21,10 @@ llvm::SmallVector<llvm::StringRef> getChipNames();
 /// The behaviour of a family; null if it is not registered.
 const TargetModel *getTargetModel(llvm::StringRef family);
 
-/// Adds a family. Targets of the project are there from the start; tests add their own.
-void registerTargetModel(llvm::StringRef family, std::unique_ptr<TargetModel> model);
+/// Adds a family. Targets of the project are there from the start; tests add
+/// their own.
+void registerTargetModel(llvm::StringRef family,
+                         std::unique_ptr<TargetModel> model);
 
 /// Registers the dialects and interfaces that lowering and serialization need.
 void registerTargetDialects(mlir::DialectRegistry &registry);

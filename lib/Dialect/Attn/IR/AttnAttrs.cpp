@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attributes of the attn dialect, #attn.schedule (generated from Knobs.td) among them.
+// Attributes of the attn dialect, #attn.schedule (generated from Knobs.td)
+// among them.
 
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "mlir/IR/Builders.h"
@@ -22,16 +23,34 @@ void AttnDialect::registerAttributes() {
       >();
 }
 
-LogicalResult WindowAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t left, int64_t right, Alignment) {
+LogicalResult WindowAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t left, int64_t right, Alignment) {
   if (left < -1 || right < -1)
-    return emitError() << "expects window sides of at least -1 (unbounded), but got " << left << " and " << right;
+    return emitError()
+           << "expects window sides of at least -1 (unbounded), but got "
+           << left << " and " << right;
   return success();
 }
 
-LogicalResult StridedAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> strides,
-                                  int64_t divisor) {
+LogicalResult StridedAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  ArrayRef<int64_t> strides, int64_t divisor) {
   if (divisor < 1)
     return emitError() << "expects a positive divisor, but got " << divisor;
+  for (int64_t stride : strides)
+    if (!ShapedType::isDynamic(stride) && stride < 1)
+      return emitError() << "expects positive strides or `?`, but got "
+                         << stride;
+  return success();
+}
+
+LogicalResult StridedAttr::verifyEncoding(
+    ArrayRef<int64_t> shape, Type,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  if (shape.size() != getStrides().size())
+    return emitError()
+           << "expects one stride per dimension of the tensor, but got "
+           << getStrides().size() << " strides for " << shape.size()
+           << " dimensions";
   return success();
 }
 
@@ -45,10 +64,12 @@ Attribute StridedAttr::parse(AsmParser &parser, Type) {
     }
     return parser.parseInteger(strides.emplace_back());
   };
-  if (parser.parseLess() || parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseStride))
+  if (parser.parseLess() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseStride))
     return {};
   if (succeeded(parser.parseOptionalComma()) &&
-      (parser.parseKeyword("divisor") || parser.parseEqual() || parser.parseInteger(divisor)))
+      (parser.parseKeyword("divisor") || parser.parseEqual() ||
+       parser.parseInteger(divisor)))
     return {};
   if (parser.parseGreater())
     return {};

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FoldInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -13,10 +14,22 @@ using namespace attune::attn;
 
 #include "attune/Dialect/Attn/IR/AttnDialect.cpp.inc"
 
+namespace {
+/// Keeps folded constants inside the regions that use them: outside they would
+/// look like captured values.
+struct AttnFoldInterface : DialectFoldInterface {
+  using DialectFoldInterface::DialectFoldInterface;
+  bool shouldMaterializeInto(Region *region) const final {
+    return isa<AttentionOp>(region->getParentOp());
+  }
+};
+} // namespace
+
 void AttnDialect::initialize() {
   registerAttributes();
   addOperations<
 #define GET_OP_LIST
 #include "attune/Dialect/Attn/IR/AttnOps.cpp.inc"
       >();
+  addInterfaces<AttnFoldInterface>();
 }

@@ -1,13 +1,165 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parsing, printing, type inference and verification of the attn ops.
+// Sizes, type inference and shape reification of attn.attention. Syntax,
+// verification, regions and canonicalization have files of their own.
 
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace attune::attn;
 
 #define GET_OP_CLASSES
 #include "attune/Dialect/Attn/IR/AttnOps.cpp.inc"
+
+static int64_t getDim(Value tensor, int64_t position) {
+  return cast<RankedTensorType>(tensor.getType()).getDimSize(position);
+}
+
+static int64_t getFirstStatic(std::initializer_list<int64_t> sizes) {
+  for (int64_t size : sizes)
+    if (ShapedType::isStatic(size))
+      return size;
+  return ShapedType::kDynamic;
+}
+
+int64_t AttentionOp::getBatch() {
+  int64_t b = getBatchPos();
+  return getFirstStatic(
+      {getDim(getQuery(), b), getDim(getKey(), b), getDim(getValue(), b)});
+}
+
+int64_t AttentionOp::getHeadsQ() {
+  int64_t heads = getDim(getQuery(), getHeadPos());
+  if (ShapedType::isDynamic(heads) && getAlibiSlopes())
+    heads = getDim(getAlibiSlopes(), 0);
+  if (ShapedType::isDynamic(heads) && getSinks())
+    heads = getDim(getSinks(), 0);
+  return heads;
+}
+
+int64_t AttentionOp::getHeadsKV() {
+  return getFirstStatic(
+      {getDim(getKey(), getHeadPos()), getDim(getValue(), getHeadPos())});
+}
+
+int64_t AttentionOp::getSeqQ() { return getDim(getQuery(), getSeqPos()); }
+
+int64_t AttentionOp::getSeqK() {
+  return getFirstStatic(
+      {getDim(getKey(), getSeqPos()), getDim(getValue(), getSeqPos())});
+}
+
+int64_t AttentionOp::getHeadDimQK() {
+  return getFirstStatic(
+      {getDim(getQuery(), getHeadDimPos()), getDim(getKey(), getHeadDimPos())});
+}
+
+int64_t AttentionOp::getHeadDimV() {
+  return getDim(getValue(), getHeadDimPos());
+}
+
+float AttentionOp::getEffectiveScale() {
+  if (std::optional<APFloat> scale = getScale())
+    return scale->convertToFloat();
+  return static_cast<float>(1.0 /
+                            std::sqrt(static_cast<double>(getHeadDimQK())));
+}
+
+void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query,
+                        Value key, Value value, StringRef order,
+                        bool returnLse) {
+  state.addOperands({query, key, value});
+  auto &properties = state.getOrAddProperties<Properties>();
+  properties.operandSegmentSizes = {1, 1, 1, 0, 0};
+  properties.order = builder.getStringAttr(order);
+  if (returnLse)
+    properties.returnLse = builder.getUnitAttr();
+  state.addRegion();
+  state.addRegion();
+  SmallVector<Type> types;
+  if (succeeded(
+          inferReturnTypes(builder.getContext(), state.location, state.operands,
+                           state.attributes.getDictionary(builder.getContext()),
+                           state.getRawProperties(), state.regions, types)))
+    state.addTypes(types);
+}
+
+/// A permutation of the letters b, h, s and d.
+static bool isDimensionOrder(StringRef order) {
+  std::string letters = order.str();
+  llvm::sort(letters);
+  return letters == "bdhs";
+}
+
+// Checks what it needs and no more: the rest is the verifier's, which comes
+// later.
+LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context,
+                                            std::optional<Location> location,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  StringRef order = adaptor.getOrder();
+  if (!isDimensionOrder(order)) // attention_c1
+    return emitOptionalError(location,
+                             "expects order to be a permutation of the letters "
+                             "b, h, s and d, but got '",
+                             order, "'");
+  RankedTensorType operands[3];
+  StringRef names[3] = {"query", "key", "value"};
+  Value values[3] = {adaptor.getQuery(), adaptor.getKey(), adaptor.getValue()};
+  for (auto [type, name, value] : llvm::zip_equal(operands, names, values)) {
+    type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type || type.getRank() != 4)
+      return emitOptionalError(location, "expects ", name,
+                               " to be a tensor of rank 4, but got ",
+                               value.getType());
+  }
+  auto [query, key, value] = operands;
+  int64_t b = order.find('b'), h = order.find('h'), s = order.find('s'),
+          d = order.find('d');
+  SmallVector<int64_t> shape(query.getShape());
+  shape[b] = getFirstStatic(
+      {query.getDimSize(b), key.getDimSize(b), value.getDimSize(b)});
+  shape[d] = value.getDimSize(d);
+  types.push_back(RankedTensorType::get(shape, query.getElementType()));
+  if (adaptor.getReturnLse())
+    types.push_back(RankedTensorType::get({shape[b], shape[h], shape[s]},
+                                          Float32Type::get(context)));
+  return success();
+}
+
+bool AttentionOp::isCompatibleReturnTypes(TypeRange inferred,
+                                          TypeRange actual) {
+  return inferred.size() == actual.size() &&
+         llvm::all_of(llvm::zip(inferred, actual), [](auto pair) {
+           auto want = dyn_cast<RankedTensorType>(std::get<0>(pair));
+           auto have = dyn_cast<RankedTensorType>(std::get<1>(pair));
+           return want && have && want == have.dropEncoding();
+         });
+}
+
+LogicalResult
+AttentionOp::reifyResultShapes(OpBuilder &builder,
+                               ReifiedRankedShapedTypeDims &shapes) {
+  auto getSize = [&](int64_t size, Value tensor,
+                     int64_t position) -> OpFoldResult {
+    if (ShapedType::isStatic(size))
+      return builder.getIndexAttr(size);
+    return tensor::getMixedSize(builder, getLoc(), tensor, position);
+  };
+  OpFoldResult batch = getSize(getBatch(), getQuery(), getBatchPos());
+  OpFoldResult heads =
+      getSize(getDim(getQuery(), getHeadPos()), getQuery(), getHeadPos());
+  OpFoldResult length = getSize(getSeqQ(), getQuery(), getSeqPos());
+  SmallVector<OpFoldResult> result(4);
+  result[getBatchPos()] = batch;
+  result[getHeadPos()] = heads;
+  result[getSeqPos()] = length;
+  result[getHeadDimPos()] = builder.getIndexAttr(getHeadDimV());
+  shapes.push_back(result);
+  if (getReturnLse())
+    shapes.push_back({batch, heads, length});
+  return success();
+}

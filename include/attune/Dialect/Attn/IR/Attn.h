@@ -6,10 +6,12 @@
 #define ATTUNE_DIALECT_ATTN_IR_ATTN_H
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -22,5 +24,22 @@
 
 #define GET_OP_CLASSES
 #include "attune/Dialect/Attn/IR/AttnOps.h.inc"
+
+namespace mlir {
+class IRMapping;
+} // namespace mlir
+
+namespace attune::attn {
+
+/// Clones the body of a score or mask region at the builder with `arguments`
+/// in place of its block arguments and gives the yielded value. Captured values
+/// are looked up in `mapping`; constants that are not there are cloned.
+mlir::Value inlineRegion(mlir::OpBuilder &builder, mlir::Region &region,
+                         mlir::ValueRange arguments, mlir::IRMapping &mapping);
+
+/// Whether a region may capture a value of this type, or compute one.
+bool isRegionScalar(mlir::Type type);
+
+} // namespace attune::attn
 
 #endif // ATTUNE_DIALECT_ATTN_IR_ATTN_H

@@ -7,7 +7,7 @@ include "attune/Dialect/Attn/IR/AttnDialect.td"
 include "attune/Schedule/Knobs.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
-include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/TensorEncoding.td"
 
 class Attn_Attr<string name, string attrMnemonic, list<Trait> traits = []>
     : AttrDef<Attn_Dialect, name, traits> {
@@ -42,11 +42,12 @@ def Attn_WindowAttr : Attn_Attr<"Window", "window"> {
   let genVerifyDecl = 1;
 }
 
-def Attn_StridedAttr : Attn_Attr<"Strided", "strided"> {
+def Attn_StridedAttr : Attn_Attr<"Strided", "strided",
+    [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "Strides, in elements, of the buffer behind a tensor";
   let description = [{
-    A tensor encoding. `strides` has one entry per dimension of the tensor; `?`
-    is a stride known at run time only. `divisor` divides every unknown stride
+    A tensor encoding. `strides` has one entry per dimension of the tensor, each
+    positive; `?` is a stride known at run time only. `divisor` divides every unknown stride
     (1 if nothing is known); kernels use it to choose the width of their loads.
 
     ```mlir
@@ -90,7 +91,9 @@ def Attn_ScheduleAttr : Attn_Attr<"Schedule", "schedule"> {
                                    ::mlir::MLIRContext *context, ::llvm::ArrayRef<int64_t> values);
     /// The schedule with every knob at its default.
     static ScheduleAttr getDefault(::mlir::MLIRContext *context);
-  }];
+
+    /// The pass options that KnobOption makes, as a list for getKnobs()'s order.
+    #define ATTUNE_KNOB_MEMBERS }] # !interleave(!foreach(k, allKnobs, k.cpp), ", ") # "\n";
   // The tables behind the declarations, one entry per record of Knobs.td.
   let extraClassDefinition =
     !foldl("", allKnobs, acc, k, acc # "static constexpr int64_t " # k.cpp # "Domain[] = {" # !interleave(k.domain, ", ") # "};\n")

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The attention op and the terminator of its regions.
 
 #ifndef ATTUNE_DIALECT_ATTN_OPS_TD
 #define ATTUNE_DIALECT_ATTN_OPS_TD
@@ -10,15 +12,89 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Attn_Op<string mnemonic, list<Trait> traits = []> : Op<Attn_Dialect, mnemonic, traits>;
 
+defvar Attn_Operand = 4DTensorOf<[F16, BF16, F32]>;
+
 def Attn_AttentionOp : Attn_Op<"attention", [
-    Pure, AttrSizedOperandSegments, SingleBlock,
-    DeclareOpInterfaceMethods<InferTypeOpInterface>,
-    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface>]> {
+    Pure, AttrSizedOperandSegments, SingleBlock, InferTypeOpAdaptorWithIsCompatible,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let summary = "Softmax attention";
+  let description = [{
+    For every batch `b`, query head `h` and query `m`, over all keys `n`:
+
+    ```
+    S(n)   = scale * sum_d query[b,h,m,d] * key[b,g,n,d]              g = h / (heads / kv_heads)
+    S(n)   = softcap * tanh(S(n) / softcap)                           if softcap
+    S(n)   = S(n) - slopes[h] * |m + seq_k - seq_q - n|               if alibi
+    S(n)   = score(S(n), b, h, m, n)                                  if score
+    S(n)   = S(n) if causal(m, n) and window(m, n) and mask(b, h, m, n), else -inf
+    Z      = sum_n exp(S(n)) + exp(sinks[h])                          (the last term if sinks)
+    result[b,h,m,e] = sum_n exp(S(n)) / Z * value[b,g,n,e]
+    lse[b,h,m]      = log(Z)                                          natural logarithm
+    ```
+
+    `order` names the dimensions of query, key, value and result, outermost
+    first: batch `b`, head `h`, sequence `s`, head size `d`. The slopes of ALiBi
+    mean what they mean in FlashAttention: the distance is always measured from
+    the bottom-right diagonal, whatever alignment the masks use.
+
+    The default of `scale` is `1 / sqrt(head size of query)`.
+
+    The regions take the indices that FlexAttention's functions take. They may
+    read scalars and ranked tensors of integers, indices or floats defined
+    outside, tensors through `tensor.extract` and `tensor.dim`.
+
+    **Preconditions**
+    - `order` is a permutation of the letters b, h, s and d (attention_c1).
+    - The element types of query, key and value are equal (attention_c2).
+    - Batch sizes are equal (attention_c3), key and value have one number of
+      heads (attention_c4) and one length (attention_c5), query and key one
+      head size (attention_c6). A dynamic size is checked at run time.
+    - The number of query heads is a multiple of that of key heads (attention_c7).
+    - Head sizes are static and at least 1 (attention_c8); other sizes may be 0.
+    - No static size exceeds 2147483647 (attention_c9).
+    - `slopes` (attention_c10) and `sinks` (attention_c11) have one element per query head.
+    - `scale` is finite (attention_c12); `softcap` is finite and positive (attention_c13).
+    - `score` takes (f32, index, index, index, index) and yields f32 (attention_c14);
+      `mask` takes (index, index, index, index) and yields i1 (attention_c15).
+    - An op of a region is an operation of `arith` or `math` on scalars,
+      `tensor.extract` or `tensor.dim` (attention_c16). Memory outside is not
+      touched, and a region has no regions inside.
+    - A value captured by a region is a scalar or a ranked tensor of scalars (attention_c17).
+    - Encodings of operands and results are absent or `#attn.strided` (attention_c18).
+
+    **Postconditions**
+    - Scores, softmax and sums are f32; the order of the sums is unspecified.
+    - A query that sees no key has result 0 and `lse` -inf (with a sink, the sink).
+    - `result` has the order and element type of query, and the head size of
+      value; `lse` is batch x heads x length of query in any order.
+    - Result types are inferred. An encoding on a result is written after `->`.
+    - Index arithmetic in regions is done in 32 bits at least: a region may not
+      depend on intermediate values outside that range. A region may be
+      evaluated where its value is not used, so it must not trap.
+
+    **Example**
+    ```mlir
+    %o = attn.attention %q, %k, %v causal(bottom_right) softcap(3.000000e+01)
+       : tensor<2x16x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>
+
+    // Packed documents: a token sees the earlier tokens of its own document.
+    %o2, %lse = attn.attention %q, %k, %v lse causal(top_left)
+       mask (%b, %h, %m, %n) {
+         %dm = tensor.extract %doc[%b, %m] : tensor<2x?xi32>
+         %dn = tensor.extract %doc[%b, %n] : tensor<2x?xi32>
+         %same = arith.cmpi eq, %dm, %dn : i32
+         attn.yield %same : i1
+       } : tensor<2x16x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>
+    ```
+
+    **Errors**
+    - `expects query and key to have one head size, but got 64 and 32`.
+    - `expects an op of arith or math on scalars, tensor.extract or tensor.dim, but got 'func.call'`.
+  }];
   let arguments = (ins
-    4DTensorOf<[F16, BF16, F32]>:$query,
-    4DTensorOf<[F16, BF16, F32]>:$key,
-    4DTensorOf<[F16, BF16, F32]>:$value,
+    Attn_Operand:$query,
+    Attn_Operand:$key,
+    Attn_Operand:$value,
     Optional<1DTensorOf<[F32]>>:$alibiSlopes,
     Optional<1DTensorOf<[F32]>>:$sinks,
     OptionalAttr<F32Attr>:$scale,
@@ -28,15 +104,71 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     OptionalAttr<F32Attr>:$softcap,
     UnitAttr:$returnLse,
     OptionalAttr<Attn_ScheduleAttr>:$schedule);
-  let results = (outs 4DTensorOf<[F16, BF16, F32]>:$result, Optional<3DTensorOf<[F32]>>:$lse);
+  let results = (outs Attn_Operand:$result, Optional<3DTensorOf<[F32]>>:$lse);
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
   let hasCustomAssemblyFormat = 1;
+  let hasCanonicalizer = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key, "::mlir::Value":$value,
+                   CArg<"::llvm::StringRef", "\"bhsd\"">:$order, CArg<"bool", "false">:$returnLse)>
+  ];
+  let extraClassDeclaration = [{
+    /// Positions of the four dimensions in query, key, value and result.
+    int64_t getBatchPos() { return getOrder().find('b'); }
+    int64_t getHeadPos() { return getOrder().find('h'); }
+    int64_t getSeqPos() { return getOrder().find('s'); }
+    int64_t getHeadDimPos() { return getOrder().find('d'); }
+
+    /// Sizes; ShapedType::kDynamic where no operand knows. A size that several
+    /// operands share is taken from any of them that is static.
+    int64_t getBatch();
+    int64_t getHeadsQ();
+    int64_t getHeadsKV();
+    int64_t getSeqQ();
+    int64_t getSeqK();
+    int64_t getHeadDimQK();
+    int64_t getHeadDimV();
+
+    ::mlir::FloatType getElementType() {
+      return ::llvm::cast<::mlir::FloatType>(getQuery().getType().getElementType());
+    }
+    /// The scale, or its default, which the head size gives.
+    float getEffectiveScale();
+    bool hasScore() { return !getScore().empty(); }
+    bool hasMask() { return !getMask().empty(); }
+
+    /// Values that the score and mask regions use and that are defined above
+    /// the op, in the order of their first use. Scalar constants are left out:
+    /// whoever inlines a region clones them (see inlineRegion).
+    ::llvm::SmallVector<::mlir::Value> getCaptures();
+
+    /// Adds an empty block with the right arguments to a region that has none.
+    ::mlir::Block *createScoreBlock(::mlir::OpBuilder &builder);
+    ::mlir::Block *createMaskBlock(::mlir::OpBuilder &builder);
+  }];
 }
 
 def Attn_YieldOp : Attn_Op<"yield", [Pure, ReturnLike, Terminator, HasParent<"AttentionOp">]> {
   let summary = "Value of a score or mask region";
+  let description = [{
+    Ends a region of `attn.attention`.
+
+    **Preconditions**
+    - The value is f32 in a score region, i1 in a mask region (attention_c14, attention_c15).
+
+    **Postconditions**
+    - The region has the value.
+
+    **Example**
+    ```mlir
+    attn.yield %visible : i1
+    ```
+
+    **Errors**
+    - `expects the score region to yield f32, but got 'i1'`, reported at the yield.
+  }];
   let arguments = (ins AnyTypeOf<[F32, I1]>:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }

@@ -11,9 +11,9 @@ class KnobOption<Knob k> : Option<k.cpp, k.arg, "int64_t", "" # k.init, k.doc>;
 def AttnSetSchedulePass : Pass<"attn-set-schedule", "::mlir::ModuleOp"> {
   let summary = "Sets the schedule of every attention op";
   let description = [{
-    Replaces `schedule` on each `attn.attention` by the values of the options;
-    an option that is not given has its default. The only pass with options for
-    the tunables: all others read the attribute.
+    Sets `schedule` on each `attn.attention`, also where there is one already, to
+    the values of the options; an option that is not given has its default. The
+    only pass with options for the tunables: all others read the attribute.
 
     A value outside its knob's domain is an error.
   }];

@@ -10,7 +10,8 @@
 
 namespace attune::tile {
 
-/// A digit that runs over [0, extent) and adds digit * stride to coordinate dim.
+/// A digit that runs over [0, extent) and adds digit * stride to coordinate
+/// dim.
 struct Mode {
   int64_t extent;
   int64_t dim;

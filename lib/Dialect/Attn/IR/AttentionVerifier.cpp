@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Verifier of attn.attention: sizes, types and scalars. Each check carries the
+// id that the op's documentation and the errors test use. The order of
+// dimensions (attention_c1) is checked by type inference, which needs it first.
+
+#include "attune/Dialect/Attn/IR/Attn.h"
+
+using namespace mlir;
+using namespace attune::attn;
+
+namespace {
+/// A size of one operand, and how a message calls it.
+struct NamedSize {
+  StringRef name;
+  int64_t size;
+};
+} // namespace
+
+static LogicalResult verifyEqual(AttentionOp op, StringRef what, NamedSize lhs,
+                                 NamedSize rhs) {
+  if (ShapedType::isDynamic(lhs.size) || ShapedType::isDynamic(rhs.size) ||
+      lhs.size == rhs.size)
+    return success();
+  return op.emitOpError("expects ")
+         << lhs.name << " and " << rhs.name << " to have one " << what
+         << ", but got " << lhs.size << " and " << rhs.size;
+}
+
+static LogicalResult verifySharedSizes(AttentionOp op, RankedTensorType query,
+                                       RankedTensorType key,
+                                       RankedTensorType value) {
+  auto sizesAt = [&](int64_t position) {
+    return std::array<NamedSize, 3>{
+        NamedSize{"query", query.getDimSize(position)},
+        NamedSize{"key", key.getDimSize(position)},
+        NamedSize{"value", value.getDimSize(position)}};
+  };
+  auto batch = sizesAt(op.getBatchPos()), heads = sizesAt(op.getHeadPos()),
+       length = sizesAt(op.getSeqPos()), headSize = sizesAt(op.getHeadDimPos());
+  if (failed(
+          verifyEqual(op, "batch size", batch[0], batch[1])) || // attention_c3
+      failed(verifyEqual(op, "batch size", batch[0], batch[2])) ||
+      failed(verifyEqual(op, "batch size", batch[1], batch[2])) ||
+      failed(verifyEqual(op, "number of heads", heads[1],
+                         heads[2])) ||                           // attention_c4
+      failed(verifyEqual(op, "length", length[1], length[2])) || // attention_c5
+      failed(verifyEqual(op, "head size", headSize[0],
+                         headSize[1]))) // attention_c6
+    return failure();
+  int64_t headsQ = op.getHeadsQ(), headsKV = op.getHeadsKV();
+  if (ShapedType::isStatic(headsQ) && ShapedType::isStatic(headsKV) &&
+      (headsKV == 0 ? headsQ != 0 : headsQ % headsKV != 0)) // attention_c7
+    return op.emitOpError("expects the heads of query to be a multiple of "
+                          "those of key, but got ")
+           << headsQ << " and " << headsKV;
+  for (NamedSize size : headSize) // attention_c8
+    if (ShapedType::isDynamic(size.size))
+      return op.emitOpError("expects the head size of ")
+             << size.name << " to be static, but got `?`";
+    else if (size.size < 1)
+      return op.emitOpError("expects the head size of ")
+             << size.name << " to be at least 1, but got " << size.size;
+  return success();
+}
+
+static LogicalResult verifyPerHead(AttentionOp op, StringRef name,
+                                   TypedValue<RankedTensorType> tensor) {
+  if (!tensor)
+    return success();
+  int64_t size = tensor.getType().getDimSize(0);
+  int64_t heads = op.getQuery().getType().getDimSize(op.getHeadPos());
+  if (ShapedType::isDynamic(size) || ShapedType::isDynamic(heads) ||
+      size == heads)
+    return success();
+  return op.emitOpError("expects ")
+         << name << " to have one element per head of query, but got " << size
+         << " for " << heads << " heads";
+}
+
+static LogicalResult verifyScalars(AttentionOp op) {
+  if (std::optional<APFloat> scale = op.getScale();
+      scale && !scale->isFinite()) // attention_c12
+    return op.emitOpError("expects scale to be finite, but got ")
+           << op.getScaleAttr();
+  std::optional<APFloat> softcap = op.getSoftcap();
+  if (softcap && !(softcap->isFinite() && !softcap->isNegative() &&
+                   !softcap->isZero())) // attention_c13
+    return op.emitOpError("expects softcap to be finite and positive, but got ")
+           << op.getSoftcapAttr();
+  return success();
+}
+
+LogicalResult AttentionOp::verify() {
+  RankedTensorType query = getQuery().getType(), key = getKey().getType(),
+                   value = getValue().getType();
+  StringRef names[] = {"query", "key", "value"};
+  RankedTensorType operands[] = {query, key, value};
+  for (auto [name, type] : llvm::zip_equal(names, operands)) {
+    if (type.getElementType() != query.getElementType()) // attention_c2
+      return emitOpError("expects query and ")
+             << name << " to have one element type, but got "
+             << query.getElementType() << " and " << type.getElementType();
+    for (int64_t size : type.getShape()) // attention_c9
+      if (ShapedType::isStatic(size) &&
+          size > std::numeric_limits<int32_t>::max())
+        return emitOpError("expects sizes of ")
+               << name << " of at most " << std::numeric_limits<int32_t>::max()
+               << ", but got " << size;
+  }
+  if (failed(verifySharedSizes(*this, query, key, value)))
+    return failure();
+  if (failed(verifyPerHead(*this, "alibi slopes",
+                           getAlibiSlopes())) ||         // attention_c10
+      failed(verifyPerHead(*this, "sinks", getSinks()))) // attention_c11
+    return failure();
+  for (Type type : llvm::concat<const Type>(
+           getOperandTypes(), getResultTypes())) { // attention_c18
+    Attribute encoding = cast<RankedTensorType>(type).getEncoding();
+    if (encoding && !isa<StridedAttr>(encoding))
+      return emitOpError("expects tensors without an encoding or with "
+                         "#attn.strided, but got ")
+             << encoding;
+  }
+  return verifyScalars(*this);
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Round trip of attn.attention: each clause, regions, captures, orders.
+//
+// RUN: attune-opt %s | attune-opt --mlir-print-op-generic | attune-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @plain
+// CHECK-SAME:    (%[[Q:.+]]: tensor<2x8x64x32xf16>, %[[K:.+]]: tensor<2x2x96x32xf16>, %[[V:.+]]: tensor<2x2x96x16xf16>)
+func.func @plain(%q: tensor<2x8x64x32xf16>, %k: tensor<2x2x96x32xf16>, %v: tensor<2x2x96x16xf16>)
+    -> tensor<2x8x64x16xf16> {
+  // CHECK: attn.attention %[[Q]], %[[K]], %[[V]] : tensor<2x8x64x32xf16>, tensor<2x2x96x32xf16>, tensor<2x2x96x16xf16>
+  %o = attn.attention %q, %k, %v : tensor<2x8x64x32xf16>, tensor<2x2x96x32xf16>, tensor<2x2x96x16xf16>
+  return %o : tensor<2x8x64x16xf16>
+}
+
+// CHECK-LABEL: func.func @clauses
+func.func @clauses(%q: tensor<?x?x8x64xbf16>, %k: tensor<?x?x2x64xbf16>, %v: tensor<3x?x2x64xbf16>,
+                   %slopes: tensor<8xf32>, %s: tensor<8xf32>) -> (tensor<3x?x8x64xbf16>, tensor<3x8x?xf32>) {
+  // CHECK: %{{.+}}, %{{.+}} = attn.attention %{{.+}}, %{{.+}}, %{{.+}} lse causal(bottom_right)
+  // CHECK-SAME: window(128, ?, top_left) softcap(3.000000e+01)
+  // CHECK-SAME: alibi(%{{.+}} : tensor<8xf32>) sinks(%{{.+}} : tensor<8xf32>) scale(1.250000e-01) order(bshd)
+  // CHECK-SAME: schedule(<blockM = 64>)
+  // CHECK-SAME: attributes {note = "kept"} : tensor<?x?x8x64xbf16>, tensor<?x?x2x64xbf16>, tensor<3x?x2x64xbf16>
+  %o, %lse = attn.attention %q, %k, %v order(bshd) causal(bottom_right) lse window(128, ?, top_left)
+    sinks(%s : tensor<8xf32>) softcap(3.0e+01) alibi(%slopes : tensor<8xf32>) scale(0.125)
+    schedule(<blockM = 64>) attributes {note = "kept"}
+    : tensor<?x?x8x64xbf16>, tensor<?x?x2x64xbf16>, tensor<3x?x2x64xbf16>
+  return %o, %lse : tensor<3x?x8x64xbf16>, tensor<3x8x?xf32>
+}
+
+// CHECK-LABEL: func.func @regions
+// CHECK-SAME:    %[[DOC:[^ ]+]]: tensor<2x?xi32>
+func.func @regions(%q: tensor<2x4x?x64xf16>, %doc: tensor<2x?xi32>, %bias: f32) -> tensor<2x4x?x64xf16> {
+  // CHECK: attn.attention
+  // CHECK-SAME: score (%[[S:.+]], %[[B:.+]], %[[H:.+]], %[[M:.+]], %[[N:.+]]) {
+  // CHECK:   %[[Y:.+]] = arith.addf %[[S]], %{{.+}} : f32
+  // CHECK:   attn.yield %[[Y]] : f32
+  // CHECK: } mask (%[[MB:.+]], %{{.+}}, %[[MM:.+]], %{{.+}}) {
+  // CHECK:   tensor.extract %[[DOC]][%[[MB]], %[[MM]]] : tensor<2x?xi32>
+  // CHECK:   attn.yield %{{.+}} : i1
+  // CHECK: } : tensor<2x4x?x64xf16>, tensor<2x4x?x64xf16>, tensor<2x4x?x64xf16>
+  %o = attn.attention %q, %q, %q score (%s, %b, %h, %m, %n) {
+    %y = arith.addf %s, %bias : f32
+    attn.yield %y : f32
+  } mask (%b, %h, %m, %n) {
+    %dm = tensor.extract %doc[%b, %m] : tensor<2x?xi32>
+    %dn = tensor.extract %doc[%b, %n] : tensor<2x?xi32>
+    %same = arith.cmpi eq, %dm, %dn : i32
+    attn.yield %same : i1
+  } : tensor<2x4x?x64xf16>, tensor<2x4x?x64xf16>, tensor<2x4x?x64xf16>
+  return %o : tensor<2x4x?x64xf16>
+}
+
+// CHECK-LABEL: func.func @strided
+func.func @strided(%q: tensor<1x2x8x16xf16, #attn.strided<[?, ?, 32, 1], divisor = 8>>)
+    -> tensor<1x2x8x16xf16, #attn.strided<[512, 16, 64, 1]>> {
+  // CHECK: attn.attention
+  // CHECK-SAME: #attn.strided<[?, ?, 32, 1], divisor = 8>>
+  // CHECK-SAME: -> tensor<1x2x8x16xf16, #attn.strided<[512, 16, 64, 1]>>
+  %o = attn.attention %q, %q, %q
+    : tensor<1x2x8x16xf16, #attn.strided<[?, ?, 32, 1], divisor = 8>>,
+      tensor<1x2x8x16xf16, #attn.strided<[?, ?, 32, 1], divisor = 8>>,
+      tensor<1x2x8x16xf16, #attn.strided<[?, ?, 32, 1], divisor = 8>>
+    -> tensor<1x2x8x16xf16, #attn.strided<[512, 16, 64, 1]>>
+  return %o : tensor<1x2x8x16xf16, #attn.strided<[512, 16, 64, 1]>>
+}

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# What counts as a test and which names a RUN line may use. Tools are
+# substituted by their full paths, so that a test never picks up another build
+# or another LLVM from PATH.
+import os
+import re
+
+import lit.formats
+
+config.name = "Attune"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "CMakeLists.txt"]
+config.test_source_root = os.path.join(config.attune_source_dir, "test")
+config.test_exec_root = os.path.join(config.attune_binary_dir, "test")
+
+own_tools = os.path.join(config.attune_binary_dir, "bin")
+tools = {name: own_tools for name in ["attune-opt", "attune-gen", "attune-run", "attune-tune"]}
+tools.update({name: config.llvm_tools_dir for name in [
+    "FileCheck", "count", "llvm-objdump", "llvm-readobj", "mlir-opt", "mlir-runner", "mlir-translate", "not",
+    "split-file"]})
+for name, folder in sorted(tools.items()):
+    path = os.path.join(folder, name)
+    # A word of its own: not part of a path, of an option or of a longer name.
+    config.substitutions.append((r"(?<![\w./-])" + re.escape(name) + r"(?![\w.-])", path))
+
+config.substitutions.append(("%examples", os.path.join(config.attune_source_dir, "examples")))
+config.substitutions.append(("%runner_libs", ",".join(
+    os.path.join(config.llvm_lib_dir, name)
+    for name in ["libmlir_runner_utils.so", "libmlir_c_runner_utils.so"])))
+
+for name, folder in tools.items():
+    if folder == own_tools and os.path.exists(os.path.join(folder, name)):
+        config.available_features.add(name)
