@@ -5,4 +5,46 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AttnToTilePass : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
+  let summary = "Outlines each attention op as a kernel that computes on tiles";
+  let description = [{
+    Each `attn.attention` becomes a `gpu.launch_func` of a kernel, in a
+    `gpu.module` of its own, whose body computes one query tile of one head with
+    online softmax over the key blocks that the mask lets it see. On the host
+    side operands become buffers (`bufferization.to_buffer`) and results are
+    new buffers (`memref.alloc`, `bufferization.to_tensor`).
+
+    Which key blocks are empty, partial or full is derived from the mask region
+    by interval analysis: empty blocks are outside of the loop's bounds, and
+    masking code stands in an `scf.if` that full blocks do not enter.
+
+    **Input**: short forms expanded (`attn-expand-short-forms`), a schedule on
+    each op, `tile.target` on the module. **Output**: `gpu`, `tile`, `scf`,
+    `arith`, `math` and `memref` in the kernel; tiles have no layout yet and are
+    read from global memory where they are used. The functions as they were are kept in
+    a nested module with the attribute `attune.source`, for those who verify.
+  }];
+  let dependentDialects = ["::attune::tile::TileDialect", "::mlir::bufferization::BufferizationDialect",
+    "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
+def ConvertTileToGPUPass : Pass<"convert-tile-to-gpu", "::mlir::ModuleOp"> {
+  let summary = "Lowers tiles to what one lane does";
+  let description = [{
+    A tile in registers becomes a vector with one element per register of its
+    layout, a channel a buffer in workgroup memory, and each op the part of it
+    that a lane computes. Matrix instructions, wide reads from shared memory and asynchronous
+    copies are asked of the target; all else is written once for all chips.
+
+    All channels of a kernel share one piece of dynamic workgroup memory. Its size is
+    set on the kernel's launches and in its manifest.
+
+    **Input**: layouts on all tiles. **Output**: `gpu`, `vector`, `memref`,
+    `scf`, `arith`, `math` and the target's dialects (`nvgpu`, `nvvm`, `amdgpu`, `rocdl`).
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::vector::VectorDialect", "::mlir::scf::SCFDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::math::MathDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::NVVM::NVVMDialect", "::mlir::nvgpu::NVGPUDialect", "::mlir::ROCDL::ROCDLDialect", "::mlir::amdgpu::AMDGPUDialect"];
+}
+
 #endif // ATTUNE_CONVERSION_PASSES_TD

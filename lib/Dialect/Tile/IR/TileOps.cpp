@@ -85,6 +85,19 @@ LogicalResult MmaOp::verify() {
   return verifySameElementType(*this, "lhs", lhs.getElementType(), "rhs", rhs.getElementType());
 }
 
+void MapOp::build(OpBuilder &builder, OperationState &state, TileType resultType, ValueRange inputs,
+                  function_ref<Value(OpBuilder &, Location, ValueRange)> body) {
+  state.addTypes(resultType);
+  state.addOperands(inputs);
+  OpBuilder::InsertionGuard guard(builder);
+  Block *block = builder.createBlock(state.addRegion());
+  for (Value input : inputs)
+    block->addArgument(cast<TileType>(input.getType()).getElementType(), state.location);
+  for (int64_t dim = 0; dim < resultType.getRank(); ++dim)
+    block->addArgument(builder.getIndexType(), state.location);
+  YieldOp::create(builder, state.location, body(builder, state.location, block->getArguments()));
+}
+
 LogicalResult MapOp::verify() {
   for (Value input : getInputs()) {
     auto type = cast<TileType>(input.getType());

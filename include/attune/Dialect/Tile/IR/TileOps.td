@@ -25,11 +25,13 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
     %q = tile.load %source[%row, %c0] : memref<?x128xbf16> -> !tile.tile<64x128xbf16, registers>
     ```
 
+    `in_bounds` promises that no element lies outside of the buffer.
+
     **Errors**: element types differ.
   }];
-  let arguments = (ins MemRefRankOf<[AnyFloat], [2]>:$source, Index:$row, Index:$column);
+  let arguments = (ins MemRefRankOf<[AnyFloat], [2]>:$source, Index:$row, Index:$column, UnitAttr:$in_bounds);
   let results = (outs Tile_RegisterTile:$result);
-  let assemblyFormat = "$source `[` $row `,` $column `]` attr-dict `:` type($source) `->` type($result)";
+  let assemblyFormat = "$source `[` $row `,` $column `]` (`in_bounds` $in_bounds^)? attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -76,7 +78,7 @@ def Tile_PutOp : Tile_Op<"put", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Starts the copy of a tile of a global buffer into a slot";
   let description = [{
     Fills the slot of `element` with `source[row + i, column + j]`, 0 outside the
-    buffer. The copy may still be under way when the op has run: only `tile.get`
+    buffer (`in_bounds` promises that there is no outside). The copy may still be under way when the op has run: only `tile.get`
     of the same element makes it usable. Waits until the slot's earlier element
     was released by the whole workgroup. Where `predicate` is false nothing is copied, but the put still
     counts as one for the `pending` of a later `tile.get`.
@@ -87,9 +89,9 @@ def Tile_PutOp : Tile_Op<"put", [MemoryEffects<[MemRead, MemWrite]>]> {
     ```
   }];
   let arguments = (ins Tile_ChannelType:$channel, Index:$element, MemRefRankOf<[AnyFloat], [2]>:$source,
-                       Index:$row, Index:$column, Optional<I1>:$predicate);
+                       Index:$row, Index:$column, Optional<I1>:$predicate, UnitAttr:$in_bounds);
   let assemblyFormat = [{
-    $channel `[` $element `]` `,` $source `[` $row `,` $column `]` (`if` $predicate^)? attr-dict
+    $channel `[` $element `]` `,` $source `[` $row `,` $column `]` (`if` $predicate^)? (`in_bounds` $in_bounds^)? attr-dict
     `:` type($channel) `,` type($source)
   }];
   let hasVerifier = 1;
@@ -174,6 +176,9 @@ def Tile_MapOp : Tile_Op<"map", [SingleBlockImplicitTerminator<"YieldOp">, Recur
   let results = (outs Tile_RegisterTile:$result);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "`(` $inputs `)` $body attr-dict `:` functional-type($inputs, $result)";
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::attune::tile::TileType":$resultType, "::mlir::ValueRange":$inputs,
+    "::llvm::function_ref<::mlir::Value(::mlir::OpBuilder &, ::mlir::Location, ::mlir::ValueRange)>":$body)>];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }

@@ -5,4 +5,64 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TilePromoteToSharedPass : Pass<"tile-promote-to-shared", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Brings the operands of matrix multiplies into shared memory";
+  let description = [{
+    A `tile.load` that feeds a `tile.mma` becomes a channel with a `tile.put`, a
+    `tile.get` and, after the last use, a `tile.release`. Right-hand operands are
+    then multiplied from shared memory. A left-hand operand is read into registers
+    once where the schedule says `q-in-registers`, and multiplied from shared memory otherwise.
+
+    The number of slots is the schedule's `k-stages` for operands that are
+    multiplied transposed and `v-stages` for the others; operands loaded outside
+    of a loop get one slot. Not its job: issuing a put ahead of time
+    (`tile-pipeline-loops`).
+  }];
+}
+
+def TilePipelineLoopsPass : Pass<"tile-pipeline-loops", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Issues the puts of a loop's channels as early as their slots are free";
+  let description = [{
+    A channel with S slots runs S elements ahead: the put of element e + S moves to the
+    first get, of any channel, after the release of element e, because a get
+    makes all lanes meet and so costs no extra barrier. The first elements are put before the
+    loop. Each get then states how many later puts may still be under way.
+
+    A loop with one channel of one slot is left as it is: there is nothing to overlap with.
+  }];
+}
+
+def TileSplitLoopsPass : Pass<"tile-split-loops", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Splits a loop at the bounds of a range test on its induction variable";
+  let description = [{
+    A loop whose body holds an `scf.if` on `iv >= a and iv < b`, with a and b
+    defined outside, becomes up to three loops, before, inside and after [a, b), in
+    which the test is decided and only the branch taken is left. This is what
+    gives fully visible key blocks a loop without masking code.
+    Runs where the schedule says `split-masked`.
+  }];
+}
+
+def TileAssignLayoutsPass : Pass<"tile-assign-layouts", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Gives every tile in registers a layout";
+  let description = [{
+    Layouts come from the matrix instruction that the target lists for the
+    operands' element type. Every 2-D tile gets the accumulator's layout, repeated over
+    its shape with the rows dealt to the warps, and every 1-D tile the row part of it,
+    so that elementwise code and reductions need no data movement. Where a `tile.mma`
+    takes an operand from registers, a `tile.convert_layout` to the operand's
+    layout is put in front of it.
+
+    Refuses shapes that the instruction and the number of warps do not divide.
+  }];
+}
+
+def TileRemoveLayoutConversionsPass : Pass<"tile-remove-layout-conversions", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Produces tiles in the layout in which they are used";
+  let description = [{
+    Conversions of what was just read, loaded or filled disappear into their
+    producer; conversions between equal layouts and chains of conversions fold.
+  }];
+}
+
 #endif // ATTUNE_DIALECT_TILE_TRANSFORMS_PASSES_TD

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Writes the body of an attention kernel in terms of tiles.
+
+#ifndef ATTUNE_LIB_CONVERSION_ATTNTOTILE_KERNELBODY_H
+#define ATTUNE_LIB_CONVERSION_ATTNTOTILE_KERNELBODY_H
+
+#include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Dialect/Tile/IR/Tile.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace attune {
+
+/// Kernel-side values that stand for the operands and results of an attention op.
+struct KernelOperands {
+  mlir::Value query, key, value, output;
+  /// Null where the op has none.
+  mlir::Value lse, sinks;
+  /// Maps what the regions capture: tensors to buffers, scalars to scalars.
+  mlir::IRMapping captures;
+};
+
+/// Tile sizes after padding to the chip's matrix instruction.
+struct KernelSizes {
+  int64_t blockM, blockN, headDimQK, headDimV;
+};
+
+/// Emits, at the builder's insertion point inside a gpu.func, the computation of
+/// one query tile of one head: online softmax over the visible key blocks.
+/// Expects an op whose short forms were expanded.
+void buildKernelBody(mlir::OpBuilder &builder, attn::AttentionOp op, const KernelOperands &operands,
+                     const KernelSizes &sizes);
+
+} // namespace attune
+
+#endif // ATTUNE_LIB_CONVERSION_ATTNTOTILE_KERNELBODY_H

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Moving the scalar ops of score and mask regions from tensors to the buffers
+// that a kernel sees.
+
+#ifndef ATTUNE_LIB_CONVERSION_ATTNTOTILE_REGIONCLONE_H
+#define ATTUNE_LIB_CONVERSION_ATTNTOTILE_REGIONCLONE_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace attune {
+
+/// Clones one op; where `mapping` gives a buffer for a tensor, reads of the
+/// tensor become reads of the buffer. Records the results in `mapping`.
+void cloneOntoBuffers(mlir::OpBuilder &builder, mlir::Operation &op, mlir::IRMapping &mapping);
+
+/// Clones the ops of a one-block region without its terminator and returns the
+/// value that the terminator yields.
+mlir::Value inlineOntoBuffers(mlir::OpBuilder &builder, mlir::Region &region, mlir::IRMapping mapping);
+
+} // namespace attune
+
+#endif // ATTUNE_LIB_CONVERSION_ATTNTOTILE_REGIONCLONE_H

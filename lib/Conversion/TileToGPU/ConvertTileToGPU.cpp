@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The pass: lays out workgroup memory, finds the barriers that are missing,
+// converts, and tells the host how much memory a launch needs.
+
+#include "LaneContext.h"
+#include "SharedMemory.h"
+#include "attune/Conversion/Passes.h"
+#include "attune/Target/TargetRegistry.h"
+#include "mlir/Dialect/AMDGPU/IR/AMDGPUDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace attune {
+#define GEN_PASS_DEF_CONVERTTILETOGPUPASS
+#include "attune/Conversion/Passes.h.inc"
+} // namespace attune
+
+using namespace mlir;
+using namespace attune;
+
+/// Buffers start at multiples of this many bytes, so that the swizzle's eight
+/// rows of 128 bytes fall on the banks as planned.
+static constexpr int64_t kBufferAlignment = 1024;
+
+/// Gives every channel its place; returns the bytes used.
+static int64_t assignOffsets(gpu::GPUFuncOp kernel) {
+  int64_t used = 0;
+  Builder builder(kernel.getContext());
+  kernel.walk([&](tile::ChannelOp channel) {
+    used = llvm::alignTo(used, kBufferAlignment);
+    channel->setAttr(kSharedOffsetAttrName, builder.getI64IntegerAttr(used));
+    used += channel.getResult().getType().getSizeInBytes();
+  });
+  return used;
+}
+
+/// Walks backwards from a put to the last release of its channel. If no get (which is a
+/// barrier) lies in between, lanes may still read what the put overwrites.
+static bool needsBarrier(tile::PutOp put) {
+  auto scan = [&](Block *block, Block::iterator from) -> std::optional<bool> {
+    for (Operation &op : llvm::reverse(llvm::make_range(block->begin(), from))) {
+      if (isa<tile::GetOp>(op))
+        return false;
+      if (auto release = dyn_cast<tile::ReleaseOp>(op); release && release.getChannel() == put.getChannel())
+        return true;
+      WalkResult inside = op.walk([&](tile::ReleaseOp release) {
+        return release.getChannel() == put.getChannel() ? WalkResult::interrupt() : WalkResult::advance();
+      });
+      if (inside.wasInterrupted())
+        return true;
+    }
+    return std::nullopt;
+  };
+  Operation *op = put;
+  while (op && !isa<gpu::GPUFuncOp>(op)) {
+    if (std::optional<bool> answer = scan(op->getBlock(), op->getIterator()))
+      return *answer;
+    Operation *parent = op->getParentOp();
+    if (isa<scf::ForOp>(parent))
+      if (std::optional<bool> answer = scan(op->getBlock(), op->getBlock()->end()))
+        return *answer;
+    op = parent;
+  }
+  return false;
+}
+
+static LogicalResult convertKernel(gpu::GPUFuncOp kernel, const KernelContext &context) {
+  MLIRContext *mlirContext = kernel.getContext();
+  TypeConverter converter;
+  converter.addConversion([](Type type) { return type; });
+  converter.addConversion([](tile::TileType type) -> std::optional<Type> {
+    if (!type.isRegisters())
+      return sharedTileType(type);
+    if (!type.getRegisterLayout())
+      return std::nullopt;
+    return laneVectorType(type);
+  });
+  converter.addConversion([](tile::ChannelType type) -> Type { return channelBufferType(type); });
+
+  ConversionTarget target(*mlirContext);
+  RewritePatternSet patterns(mlirContext);
+  populateElementwisePatterns(converter, patterns, context);
+  populateMemoryPatterns(converter, patterns, context);
+  populateMmaPatterns(converter, patterns, context);
+  populateRowPatterns(converter, patterns, context);
+  populateSharedMemoryPatterns(converter, patterns, context);
+  scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);
+  target.addIllegalDialect<tile::TileDialect>();
+  target.addLegalDialect<arith::ArithDialect, gpu::GPUDialect, math::MathDialect, memref::MemRefDialect,
+                         vector::VectorDialect, LLVM::LLVMDialect, NVVM::NVVMDialect, nvgpu::NVGPUDialect,
+                         ROCDL::ROCDLDialect, amdgpu::AMDGPUDialect>();
+  return applyPartialConversion(kernel, target, std::move(patterns));
+}
+
+namespace {
+
+struct ConvertTileToGPU : attune::impl::ConvertTileToGPUPassBase<ConvertTileToGPU> {
+  void runOnOperation() override;
+  void finishKernel(gpu::GPUFuncOp kernel, int64_t sharedBytes);
+};
+
+} // namespace
+
+void ConvertTileToGPU::finishKernel(gpu::GPUFuncOp kernel, int64_t sharedBytes) {
+  Builder builder(&getContext());
+  if (auto manifest = kernel->getAttrOfType<DictionaryAttr>("attune.manifest")) {
+    NamedAttrList entries(manifest);
+    entries.set("shared_bytes", builder.getI64IntegerAttr(sharedBytes));
+    kernel->setAttr("attune.manifest", entries.getDictionary(&getContext()));
+  }
+  auto gpuModule = kernel->getParentOfType<gpu::GPUModuleOp>();
+  getOperation().walk([&](gpu::LaunchFuncOp launch) {
+    if (launch.getKernelModuleName() != gpuModule.getName() || launch.getKernelName() != kernel.getName())
+      return;
+    OpBuilder host(launch);
+    Value bytes = arith::ConstantIntOp::create(host, launch.getLoc(), sharedBytes, 32);
+    launch.getDynamicSharedMemorySizeMutable().assign(bytes);
+  });
+}
+
+void ConvertTileToGPU::runOnOperation() {
+  WalkResult result = getOperation().walk([&](gpu::GPUFuncOp kernel) {
+    bool usesTiles = kernel
+                         .walk([](Operation *op) {
+                           return isa<tile::TileDialect>(op->getDialect()) ? WalkResult::interrupt()
+                                                                           : WalkResult::advance();
+                         })
+                         .wasInterrupted();
+    if (!usesTiles)
+      return WalkResult::advance();
+    auto target = tile::TargetAttr::lookup(kernel);
+    if (!target) {
+      kernel.emitError() << "expects a '" << tile::TileDialect::kTargetAttrName
+                         << "' attribute on the kernel or around it; run attune-attach-target first";
+      return WalkResult::interrupt();
+    }
+    const TargetModel *model = getTargetModel(target.getFamily());
+    if (!model) {
+      kernel.emitError() << "expects a family that this build knows, but got '" << target.getFamily() << "'";
+      return WalkResult::interrupt();
+    }
+    std::optional<ArrayRef<int32_t>> block = kernel.getKnownBlockSize();
+    if (!block) {
+      kernel.emitError() << "expects 'known_block_size' on the kernel";
+      return WalkResult::interrupt();
+    }
+    int64_t sharedBytes = assignOffsets(kernel);
+    if (sharedBytes > target.getShared()) {
+      kernel.emitError() << "expects at most " << target.getShared() << " bytes of shared memory on '"
+                         << target.getChip() << "', but got " << sharedBytes;
+      return WalkResult::interrupt();
+    }
+    kernel.walk([&](tile::PutOp put) {
+      if (needsBarrier(put))
+        put->setAttr(kNeedsBarrierAttrName, UnitAttr::get(&getContext()));
+    });
+    KernelContext context{target, model, (*block)[0]};
+    if (failed(convertKernel(kernel, context)))
+      return WalkResult::interrupt();
+    finishKernel(kernel, sharedBytes);
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    signalPassFailure();
+}

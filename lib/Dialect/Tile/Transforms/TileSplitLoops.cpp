@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Index-set splitting on a range test.
+
+#include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace attune::tile {
+#define GEN_PASS_DEF_TILESPLITLOOPSPASS
+#include "attune/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace attune::tile
+
+using namespace mlir;
+using namespace attune;
+using namespace attune::tile;
+
+namespace {
+
+/// `first <= iv < after` guards the then branch of `branch`.
+struct RangeTest {
+  scf::IfOp branch;
+  Value first, after;
+};
+
+struct TileSplitLoops : tile::impl::TileSplitLoopsPassBase<TileSplitLoops> {
+  void runOnOperation() override;
+};
+
+} // namespace
+
+/// The other side of `iv <predicate> other` where other is defined outside the loop.
+static Value matchBound(scf::ForOp loop, Value condition, arith::CmpIPredicate predicate) {
+  auto compare = condition.getDefiningOp<arith::CmpIOp>();
+  if (!compare || compare.getPredicate() != predicate || compare.getLhs() != loop.getInductionVar() ||
+      !loop.isDefinedOutsideOfLoop(compare.getRhs()))
+    return {};
+  return compare.getRhs();
+}
+
+static std::optional<RangeTest> findRangeTest(scf::ForOp loop) {
+  for (auto branch : loop.getBody()->getOps<scf::IfOp>()) {
+    auto both = branch.getCondition().getDefiningOp<arith::AndIOp>();
+    if (!both)
+      continue;
+    Value first = matchBound(loop, both.getLhs(), arith::CmpIPredicate::sge);
+    Value after = matchBound(loop, both.getRhs(), arith::CmpIPredicate::slt);
+    if (first && after)
+      return RangeTest{branch, first, after};
+  }
+  return std::nullopt;
+}
+
+/// Clones the loop over [begin, end) with the test decided.
+static scf::ForOp cloneDecided(OpBuilder &builder, scf::ForOp loop, const RangeTest &test, bool inside, Value begin,
+                               Value end, ValueRange initial) {
+  IRMapping mapping;
+  auto copy = cast<scf::ForOp>(builder.clone(*loop, mapping));
+  copy.getLowerBoundMutable().assign(begin);
+  copy.getUpperBoundMutable().assign(end);
+  copy.getInitArgsMutable().assign(initial);
+  auto branch = cast<scf::IfOp>(mapping.lookup(scf::IfOp(test.branch).getOperation()));
+  Block *taken = inside ? branch.thenBlock() : branch.elseBlock();
+  if (taken) {
+    Operation *yield = taken->getTerminator();
+    branch.replaceAllUsesWith(SmallVector<Value>(yield->getOperands()));
+    yield->erase();
+    branch->getBlock()->getOperations().splice(branch->getIterator(), taken->getOperations());
+  }
+  branch.erase();
+  return copy;
+}
+
+static bool isSame(Value a, Value b) {
+  return a == b || isEqualConstantIntOrValue(OpFoldResult(a), OpFoldResult(b));
+}
+
+static void split(scf::ForOp loop, const RangeTest &test) {
+  OpBuilder b(loop);
+  Location loc = loop.getLoc();
+  Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
+  auto clamp = [&](Value value, Value lowest) {
+    Value raised = b.createOrFold<arith::MaxSIOp>(loc, value, lowest);
+    return b.createOrFold<arith::MinSIOp>(loc, raised, upper);
+  };
+  bool hasHead = !isSame(test.first, lower), hasTail = !isSame(test.after, upper);
+  Value first = hasHead ? clamp(test.first, lower) : lower;
+  Value after = hasTail ? clamp(test.after, first) : upper;
+  SmallVector<Value> state(loop.getInitArgs());
+  auto append = [&](bool inside, Value begin, Value end) {
+    scf::ForOp copy = cloneDecided(b, loop, test, inside, begin, end, state);
+    state.assign(copy.getResults().begin(), copy.getResults().end());
+  };
+  if (hasHead)
+    append(/*inside=*/false, lower, first);
+  append(/*inside=*/true, first, after);
+  if (hasTail)
+    append(/*inside=*/false, after, upper);
+  loop.replaceAllUsesWith(state);
+  loop.erase();
+}
+
+void TileSplitLoops::runOnOperation() {
+  auto schedule = getOperation()->getAttrOfType<attn::ScheduleAttr>(TileDialect::kScheduleAttrName);
+  if (!schedule || !schedule.getSplitMasked())
+    return;
+  SmallVector<scf::ForOp> loops;
+  getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+  for (scf::ForOp loop : loops)
+    if (std::optional<RangeTest> test = findRangeTest(loop))
+      split(loop, *test);
+}

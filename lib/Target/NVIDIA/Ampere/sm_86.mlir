@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: attune-opt %s
+
+// mma.sync.m16n8k16, PTX ISA "Matrix Fragments for mma.m16n8k16 with floating point type".
+#lhs = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
+#rhs = #tile.layout<registers = [[2, 0, 1], [2, 0, 8]], lanes = [[4, 0, 2], [8, 1, 1]], warps = []>
+#acc = #tile.layout<registers = [[2, 1, 1], [2, 0, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
+
+module attributes {tile.target = #tile.target<
+  chip = "sm_86", family = "Ampere", lanes = 32, cores = 84,
+  shared = 101376, shared_per_core = 102400,
+  registers = 255, registers_per_core = 65536,
+  max_threads = 1024, max_threads_per_core = 1536,
+  copy_sync = commit_group, copy_widths = [4, 8, 16],
+  mma = [
+    #tile.mma_atom<name = "mma.sync.m16n8k16", m = 16, n = 8, k = 16, inputType = f16, accType = f32,
+      lhs = #lhs, rhs = #rhs, acc = #acc>,
+    #tile.mma_atom<name = "mma.sync.m16n8k16", m = 16, n = 8, k = 16, inputType = bf16, accType = f32,
+      lhs = #lhs, rhs = #rhs, acc = #acc>]>} {}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The last conversion of an NVIDIA kernel, and the dialects it ends in.
+
+#include "NVIDIA.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/NVGPUToNVVM/NVGPUToNVVM.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Target/LLVM/NVVM/Target.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+using namespace mlir;
+
+void attune::nvidia::populateGPUToNVVM(LLVMTypeConverter &converter, RewritePatternSet &patterns,
+                                       ConversionTarget &target) {
+  configureGpuToNVVMTypeConverter(converter);
+  nvgpu::populateCommonGPUTypeAndAttributeConversions(converter);
+  populateGpuToNVVMConversionPatterns(converter, patterns);
+  populateNVGPUToNVVMConversionPatterns(converter, patterns);
+  target.addLegalDialect<NVVM::NVVMDialect>();
+}
+
+void attune::nvidia::registerDialects(DialectRegistry &registry) {
+  registry.insert<NVVM::NVVMDialect, nvgpu::NVGPUDialect>();
+  NVVM::registerNVVMTargetInterfaceExternalModels(registry);
+  registerBuiltinDialectTranslation(registry);
+  registerGPUDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+  registerConvertNVVMToLLVMInterface(registry);
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Emits swizzled addresses with as little run-time arithmetic as possible.
+
+#include "attune/Target/SharedAddress.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace attune;
+
+Value SplitIndex::materialize(OpBuilder &builder, Location loc) const {
+  if (!dynamic)
+    return arith::ConstantIndexOp::create(builder, loc, constant);
+  if (constant == 0)
+    return dynamic;
+  return builder.createOrFold<arith::AddIOp>(loc, dynamic, arith::ConstantIndexOp::create(builder, loc, constant));
+}
+
+Value attune::swizzleColumn(OpBuilder &b, Location loc, tile::SwizzleAttr swizzle, const SplitIndex &row,
+                            const SplitIndex &column) {
+  if (swizzle.getBits() == 0)
+    return column.materialize(b, loc);
+  auto constant = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(b, loc, value); };
+  int64_t vector = swizzle.getVector(), mask = (int64_t(1) << swizzle.getBits()) - 1;
+  int64_t period = int64_t(1) << (swizzle.getBits() + swizzle.getShift());
+
+  // The permutation in units of elements: ((row >> shift) & mask) * vector.
+  // Rows that differ by whole periods share it.
+  SplitIndex phaseRow = row;
+  int64_t constantPhase = 0;
+  if (row.constant % period == 0)
+    phaseRow.constant = 0;
+  Value phase;
+  if (phaseRow.dynamic) {
+    Value full = phaseRow.materialize(b, loc);
+    Value shifted = b.createOrFold<arith::ShRUIOp>(loc, full, constant(swizzle.getShift()));
+    Value masked = b.createOrFold<arith::AndIOp>(loc, shifted, constant(mask));
+    phase = b.createOrFold<arith::MulIOp>(loc, masked, constant(vector));
+  } else {
+    constantPhase = ((phaseRow.constant >> swizzle.getShift()) & mask) * vector;
+  }
+  // Where the constant part of the column shares no bit with the dynamic part,
+  // adding is xor, and the constant can be applied last.
+  bool disjoint = !column.dynamic || (column.possibleBits & static_cast<uint64_t>(column.constant)) == 0;
+  Value result = column.dynamic;
+  int64_t last = constantPhase;
+  if (disjoint)
+    last ^= column.constant;
+  else
+    result = column.materialize(b, loc);
+  if (phase)
+    result = result ? b.createOrFold<arith::XOrIOp>(loc, result, phase) : phase;
+  if (!result)
+    return constant(last);
+  return last ? b.createOrFold<arith::XOrIOp>(loc, result, constant(last)) : result;
+}

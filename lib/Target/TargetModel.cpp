@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Defaults of the target interface.
+
+#include "attune/Target/TargetModel.h"
+
+using namespace mlir;
+using namespace attune;
+
+TargetModel::~TargetModel() = default;
+
+Value TargetModel::emitSharedRead(OpBuilder &, Location, const SharedRead &) const { return {}; }
+
+void TargetModel::emitAsyncCopy(OpBuilder &, Location, const AsyncCopy &) const {
+  llvm_unreachable("a target that lists copy_widths overrides emitAsyncCopy");
+}
+
+void TargetModel::emitAsyncCommit(OpBuilder &, Location) const {
+  llvm_unreachable("a target that lists copy_widths overrides emitAsyncCommit");
+}
+
+void TargetModel::emitAsyncWait(OpBuilder &, Location, int64_t) const {
+  llvm_unreachable("a target that lists copy_widths overrides emitAsyncWait");
+}
