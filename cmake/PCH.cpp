@@ -1,4 +1,2 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Intentionally empty: the target that owns the precompiled header needs a
-// source.
+// Intentionally empty: the target that owns the precompiled header needs one source.

@@ -5,8 +5,6 @@
 # or another LLVM from PATH.
 import os
 import re
-import shutil
-import sys
 
 import lit.formats
 
@@ -27,21 +25,17 @@ for name, folder in sorted(tools.items()):
     # A word of its own: not part of a path, of an option or of a longer name.
     config.substitutions.append((r"(?<![\w./-])" + re.escape(name) + r"(?![\w.-])", path))
 
-config.substitutions.append(("%python", sys.executable))
-config.substitutions.append(("%attune_source", config.attune_source_dir))
-config.substitutions.append(("%attune_build", config.attune_binary_dir))
-config.substitutions.append(("%cmake", config.cmake))
-config.substitutions.append(("%plugin", os.path.join(config.attune_binary_dir, "lib", "AttunePlugin.so")))
 config.substitutions.append(("%examples", os.path.join(config.attune_source_dir, "examples")))
-config.substitutions.append(("%runner_libs", ",".join(
+
+# How numeric tests run upstream IR (tensors, buffers, loops) on the CPU.
+config.substitutions.append(("%cpu_pipeline", " ".join([
+    '--convert-elementwise-to-linalg --one-shot-bufferize="bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map"',
+    "--convert-linalg-to-loops --lower-affine --convert-scf-to-cf --expand-strided-metadata --lower-affine",
+    "--convert-math-to-libm --convert-to-llvm --reconcile-unrealized-casts"])))
+config.substitutions.append(("%cpu_runner", "--entry-point-result=void --shared-libs=" + ",".join(
     os.path.join(config.llvm_lib_dir, name)
-    for name in ["libmlir_runner_utils.so", "libmlir_c_runner_utils.so"])))
+    for name in ["libmlir_runner_utils.so", "libmlir_c_runner_utils.so", "libmlir_float16_utils.so"])))
 
 for name, folder in tools.items():
     if folder == own_tools and os.path.exists(os.path.join(folder, name)):
         config.available_features.add(name)
-if shutil.which("clang-format-22"):
-    config.available_features.add("clang-format")
-# What a test that configures a project of its own passes on to CMake.
-config.environment["CC"] = config.c_compiler
-config.environment["CXX"] = config.cxx_compiler

@@ -32,13 +32,8 @@
 
 namespace attune {
 
-/// The dialects of the project alone, for a host that has upstream's already.
-inline void registerAttuneDialects(mlir::DialectRegistry &registry) {
-  registry.insert<attn::AttnDialect>();
-}
-
 inline void registerAllDialects(mlir::DialectRegistry &registry) {
-  registerAttuneDialects(registry);
+  registry.insert<attn::AttnDialect>();
   registry.insert<
       mlir::affine::AffineDialect, mlir::amdgpu::AMDGPUDialect,
       mlir::arith::ArithDialect, mlir::bufferization::BufferizationDialect,

@@ -13,12 +13,9 @@
 
 namespace attune {
 
-/// The passes and pipelines of the project alone, for a host that has
-/// upstream's already.
-inline void registerAttunePasses() { attn::registerAttnPasses(); }
-
 inline void registerAllPasses() {
-  registerAttunePasses();
+  attn::registerAttnPasses();
+
   mlir::registerTransformsPasses();
   mlir::bufferization::registerBufferizationPasses();
   mlir::memref::registerMemRefPasses();

@@ -48,7 +48,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     - The element types of query, key and value are equal (attention_c2).
     - Batch sizes are equal (attention_c3), key and value have one number of
       heads (attention_c4) and one length (attention_c5), query and key one
-      head size (attention_c6). A dynamic size is checked at run time.
+      head size (attention_c6). Dynamic sizes that differ are undefined behaviour.
     - The number of query heads is a multiple of that of key heads (attention_c7).
     - Head sizes are static and at least 1 (attention_c8); other sizes may be 0.
     - No static size exceeds 2147483647 (attention_c9).

@@ -20,4 +20,53 @@ def AttnSetSchedulePass : Pass<"attn-set-schedule", "::mlir::ModuleOp"> {
   let options = !foreach(k, allKnobs, KnobOption<k>);
 }
 
+def AttnExpandShortFormsPass : Pass<"attn-expand-short-forms"> {
+  let summary = "Writes short spellings into the score and mask regions";
+  let description = [{
+    Replaces `causal`, `window`, `softcap` and `alibi` by what they mean in the
+    regions of the op: softcap first, then ALiBi, then what the score region
+    said; a key is visible where causal, window and mask region all say so.
+
+    Constants stay inside the regions. With dynamic lengths, the offset of a
+    bottom-right diagonal is computed before the op and captured.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def AttnToLoopsPass : Pass<"attn-to-loops", "::mlir::ModuleOp"> {
+  let summary = "Lowers attention to plain loops: the reference";
+  let description = [{
+    One `scf.parallel` over batch, head and query; in it three sequential sweeps
+    over the keys: the largest score, the sum of exponentials, the weighted sum
+    of values. Each sweep computes the score anew, all in f32, and skips keys
+    that the mask hides. Operands become read-only buffers, results are
+    allocated. Slow and obvious: every kernel is checked against it.
+
+    `precision=operand` rounds where an eager framework rounds that computes in
+    the element type of the operands: the scaled product, the score, the
+    normalized weight, and the result. Its distance from `precision=f32` is the
+    error that a kernel may be expected to have.
+
+    With `output=f32`, results that are not f32 become f32 before any rounding,
+    and so do the results of the function, which must return them directly and
+    must have no callers.
+  }];
+  let options = [
+    Option<"output", "output", "::attune::attn::ReferencePrecision",
+           "::attune::attn::ReferencePrecision::Operand", "Element type of the results.",
+           [{::llvm::cl::values(
+             clEnumValN(::attune::attn::ReferencePrecision::F32, "f32", "f32"),
+             clEnumValN(::attune::attn::ReferencePrecision::Operand, "operand", "that of the operands"))}]>,
+    Option<"precision", "precision", "::attune::attn::ReferencePrecision",
+           "::attune::attn::ReferencePrecision::F32", "Where intermediate values are rounded to.",
+           [{::llvm::cl::values(
+             clEnumValN(::attune::attn::ReferencePrecision::F32, "f32", "nowhere: all is f32"),
+             clEnumValN(::attune::attn::ReferencePrecision::Operand, "operand",
+                        "scores, weights and results to the element type of the operands"))}]>];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
+                           "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 #endif // ATTUNE_DIALECT_ATTN_TRANSFORMS_PASSES_TD

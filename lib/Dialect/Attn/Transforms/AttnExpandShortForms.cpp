@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// attn-expand-short-forms: writes causal, window, softcap and alibi into the
+// score and mask regions, so that everything after it knows regions only.
+// Where lengths are dynamic, the offset of a diagonal is computed before the op
+// and captured.
+
+#include "attune/Dialect/Attn/Transforms/Passes.h"
+#include "attune/Dialect/Attn/Transforms/Transforms.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace attune::attn {
+#define GEN_PASS_DEF_ATTNEXPANDSHORTFORMSPASS
+#include "attune/Dialect/Attn/Transforms/Passes.h.inc"
+} // namespace attune::attn
+
+using namespace mlir;
+using namespace attune::attn;
+
+namespace {
+/// Seq_k - seq_q: known now, or a value computed before the op.
+class DiagonalOffset {
+public:
+  explicit DiagonalOffset(AttentionOp op) : op(op) {}
+
+  /// The column where the diagonal of `alignment` crosses row `m`.
+  Value getDiagonal(ImplicitLocOpBuilder &builder, Value m,
+                    Alignment alignment) {
+    if (alignment == Alignment::TopLeft)
+      return m;
+    if (ShapedType::isStatic(op.getSeqQ()) &&
+        ShapedType::isStatic(op.getSeqK()))
+      return addConstant(builder, m, op.getSeqK() - op.getSeqQ());
+    return arith::AddIOp::create(builder, m, getDynamicOffset());
+  }
+
+  static Value addConstant(ImplicitLocOpBuilder &builder, Value value,
+                           int64_t constant) {
+    if (constant == 0)
+      return value;
+    return arith::AddIOp::create(
+        builder, value, arith::ConstantIndexOp::create(builder, constant));
+  }
+
+private:
+  Value getDynamicOffset() {
+    if (dynamicOffset)
+      return dynamicOffset;
+    ImplicitLocOpBuilder before(op.getLoc(), op);
+    Value seqK = tensor::DimOp::create(before, op.getKey(), op.getSeqPos());
+    Value seqQ = tensor::DimOp::create(before, op.getQuery(), op.getSeqPos());
+    return dynamicOffset = arith::SubIOp::create(before, seqK, seqQ);
+  }
+
+  AttentionOp op;
+  Value dynamicOffset;
+};
+} // namespace
+
+static Value createF32(ImplicitLocOpBuilder &builder, float value) {
+  return arith::ConstantOp::create(builder, builder.getF32FloatAttr(value));
+}
+
+/// softcap * tanh(score / softcap)
+static Value applySoftcap(ImplicitLocOpBuilder &builder, Value score,
+                          float softcap) {
+  Value scaled =
+      arith::MulFOp::create(builder, score, createF32(builder, 1.0f / softcap));
+  Value bounded = math::TanhOp::create(builder, scaled);
+  return arith::MulFOp::create(builder, bounded, createF32(builder, softcap));
+}
+
+/// score - slopes[h] * |m + seq_k - seq_q - n|
+static Value applyAlibi(ImplicitLocOpBuilder &builder, Value score,
+                        Value slopes, ValueRange indices,
+                        DiagonalOffset &offset) {
+  Value h = indices[1], m = indices[2], n = indices[3];
+  Value diagonal = offset.getDiagonal(builder, m, Alignment::BottomRight);
+  Value distance = arith::SubIOp::create(builder, diagonal, n);
+  distance =
+      arith::IndexCastOp::create(builder, builder.getI32Type(), distance);
+  distance = arith::SIToFPOp::create(builder, builder.getF32Type(), distance);
+  distance = math::AbsFOp::create(builder, distance);
+  Value slope = tensor::ExtractOp::create(builder, slopes, h);
+  return arith::SubFOp::create(builder, score,
+                               arith::MulFOp::create(builder, slope, distance));
+}
+
+static void expandScore(RewriterBase &rewriter, AttentionOp op,
+                        DiagonalOffset &offset) {
+  bool isNew = !op.hasScore();
+  if (isNew)
+    op.createScoreBlock(rewriter);
+  Block &block = op.getScore().front();
+  auto builder = ImplicitLocOpBuilder::atBlockBegin(op.getLoc(), &block);
+  Value score = block.getArgument(0);
+  SmallVector<OpOperand *> oldUses =
+      llvm::to_vector(llvm::make_pointer_range(score.getUses()));
+  if (std::optional<APFloat> softcap = op.getSoftcap())
+    score = applySoftcap(builder, score, softcap->convertToFloat());
+  if (Value slopes = op.getAlibiSlopes())
+    score = applyAlibi(builder, score, slopes,
+                       block.getArguments().drop_front(), offset);
+  for (OpOperand *use : oldUses)
+    use->set(score);
+  if (isNew)
+    YieldOp::create(builder, score);
+}
+
+static void expandMask(RewriterBase &rewriter, AttentionOp op,
+                       DiagonalOffset &offset) {
+  if (!op.hasMask()) {
+    auto builder = ImplicitLocOpBuilder::atBlockEnd(
+        op.getLoc(), op.createMaskBlock(rewriter));
+    YieldOp::create(builder, arith::ConstantIntOp::create(builder, 1, 1));
+  }
+  Block &block = op.getMask().front();
+  Value m = block.getArgument(2), n = block.getArgument(3);
+  auto yield = cast<YieldOp>(block.getTerminator());
+  ImplicitLocOpBuilder builder(op.getLoc(), yield);
+  Value visible = yield.getValue();
+  auto require = [&](arith::CmpIPredicate predicate, Value bound) {
+    Value inside = arith::CmpIOp::create(builder, predicate, n, bound);
+    visible = builder.createOrFold<arith::AndIOp>(visible, inside);
+  };
+  if (CausalAttr causal = op.getCausalAttr())
+    require(arith::CmpIPredicate::sle,
+            offset.getDiagonal(builder, m, causal.getAlignment()));
+  if (WindowAttr window = op.getWindowAttr()) {
+    Value diagonal = offset.getDiagonal(builder, m, window.getAlignment());
+    if (window.getLeft() >= 0)
+      require(
+          arith::CmpIPredicate::sge,
+          DiagonalOffset::addConstant(builder, diagonal, -window.getLeft()));
+    if (window.getRight() >= 0)
+      require(
+          arith::CmpIPredicate::sle,
+          DiagonalOffset::addConstant(builder, diagonal, window.getRight()));
+  }
+  yield.getValueMutable().assign(visible);
+}
+
+bool attune::attn::expandShortForms(RewriterBase &rewriter, AttentionOp op) {
+  bool changesScore = op.getSoftcap() || op.getAlibiSlopes();
+  bool hidesKeys = op.getCausal() || op.getWindow();
+  if (!changesScore && !hidesKeys)
+    return false;
+  rewriter.modifyOpInPlace(op, [&] {
+    DiagonalOffset offset(op);
+    if (changesScore)
+      expandScore(rewriter, op, offset);
+    if (hidesKeys)
+      expandMask(rewriter, op, offset);
+    op.getAlibiSlopesMutable().clear();
+    op.removeSoftcapAttr();
+    op.removeCausalAttr();
+    op.removeWindowAttr();
+  });
+  return true;
+}
+
+namespace {
+struct AttnExpandShortForms
+    : attune::attn::impl::AttnExpandShortFormsPassBase<AttnExpandShortForms> {
+  using AttnExpandShortFormsPassBase::AttnExpandShortFormsPassBase;
+
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    bool changed = false;
+    getOperation()->walk(
+        [&](AttentionOp op) { changed |= expandShortForms(rewriter, op); });
+    if (!changed)
+      markAllAnalysesPreserved();
+  }
+};
+} // namespace

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// attn-to-loops: the reference. For each query, three sweeps over its keys in
+// f32: largest score, sum of exponentials, weighted sum of values. Short forms
+// are expanded first, so that regions are all it has to know.
+
+#include "attune/Dialect/Attn/Transforms/Passes.h"
+#include "attune/Dialect/Attn/Transforms/Transforms.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace attune::attn {
+#define GEN_PASS_DEF_ATTNTOLOOPSPASS
+#include "attune/Dialect/Attn/Transforms/Passes.h.inc"
+} // namespace attune::attn
+
+using namespace mlir;
+using namespace attune::attn;
+
+namespace {
+/// Emits the loops of one op. Members that are Values are set on the way.
+class ReferenceEmitter {
+public:
+  ReferenceEmitter(RewriterBase &rewriter, AttentionOp op,
+                   ReferencePrecision output, ReferencePrecision precision)
+      : rewriter(rewriter), op(op), builder(op.getLoc(), rewriter),
+        output(output), precision(precision) {}
+
+  void emit();
+
+private:
+  struct Row {
+    Value b, h, m;
+    Value kvHead;
+  };
+  using KeyBody = function_ref<Value(Value n, Value carried)>;
+
+  Value createF32(float value) {
+    return arith::ConstantOp::create(builder, builder.getF32FloatAttr(value));
+  }
+  Value createIndex(int64_t value) {
+    return arith::ConstantIndexOp::create(builder, value);
+  }
+  Value toBuffer(Value tensor);
+  Value getSize(Value buffer, int64_t position);
+  Value allocate(RankedTensorType type, ArrayRef<Value> sizes);
+  SmallVector<Value, 4> getIndices(Value b, Value h, Value s, Value d);
+  Value loadF32(Value buffer, ValueRange indices);
+  Value round(Value value);
+
+  void emitRow(ValueRange rowIndices);
+  Value emitScore(const Row &row, Value n);
+  Value forEachVisibleKey(const Row &row, Value initial, KeyBody body);
+  void forEachColumn(int64_t count, function_ref<void(Value column)> body);
+  void readCapturesFromBuffers(scf::ParallelOp loop);
+
+  RewriterBase &rewriter;
+  AttentionOp op;
+  ImplicitLocOpBuilder builder;
+  ReferencePrecision output, precision;
+  Value query, key, value, sinks, sum, result, lse;
+  Value zero, one, seqK, headsQ, headsKV;
+  llvm::MapVector<Value, Value> captures;
+};
+} // namespace
+
+/// The buffer of a tensor: contiguous unless an encoding says otherwise.
+static MemRefType getBufferType(RankedTensorType type) {
+  MemRefLayoutAttrInterface layout;
+  if (auto strided = dyn_cast_or_null<StridedAttr>(type.getEncoding()))
+    layout = StridedLayoutAttr::get(type.getContext(), /*offset=*/0,
+                                    strided.getStrides());
+  return MemRefType::get(type.getShape(), type.getElementType(), layout);
+}
+
+Value ReferenceEmitter::toBuffer(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  return bufferization::ToBufferOp::create(builder, getBufferType(type), tensor,
+                                           /*read_only=*/true);
+}
+
+Value ReferenceEmitter::getSize(Value buffer, int64_t position) {
+  return builder.createOrFold<memref::DimOp>(buffer, position);
+}
+
+Value ReferenceEmitter::allocate(RankedTensorType type, ArrayRef<Value> sizes) {
+  SmallVector<Value> dynamicSizes;
+  for (auto [size, value] : llvm::zip_equal(type.getShape(), sizes))
+    if (ShapedType::isDynamic(size))
+      dynamicSizes.push_back(value);
+  return memref::AllocOp::create(
+      builder, MemRefType::get(type.getShape(), type.getElementType()),
+      dynamicSizes);
+}
+
+SmallVector<Value, 4> ReferenceEmitter::getIndices(Value b, Value h, Value s,
+                                                   Value d) {
+  SmallVector<Value, 4> indices(4);
+  indices[op.getBatchPos()] = b;
+  indices[op.getHeadPos()] = h;
+  indices[op.getSeqPos()] = s;
+  indices[op.getHeadDimPos()] = d;
+  return indices;
+}
+
+Value ReferenceEmitter::loadF32(Value buffer, ValueRange indices) {
+  Value loaded = memref::LoadOp::create(builder, buffer, indices);
+  if (loaded.getType().isF32())
+    return loaded;
+  return arith::ExtFOp::create(builder, builder.getF32Type(), loaded);
+}
+
+/// What is left of an f32 in the operands' element type, if that is asked for.
+Value ReferenceEmitter::round(Value value) {
+  if (precision == ReferencePrecision::F32 || op.getElementType().isF32())
+    return value;
+  Value rounded = arith::TruncFOp::create(builder, op.getElementType(), value);
+  return arith::ExtFOp::create(builder, builder.getF32Type(), rounded);
+}
+
+void ReferenceEmitter::forEachColumn(int64_t count,
+                                     function_ref<void(Value)> body) {
+  auto loop = scf::ForOp::create(builder, zero, createIndex(count), one);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
+/// score(scale * sum_d query * key, b, h, m, n)
+Value ReferenceEmitter::emitScore(const Row &row, Value n) {
+  Value headSize = createIndex(op.getHeadDimQK());
+  auto loop = scf::ForOp::create(builder, zero, headSize, one, createF32(0.0f));
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value d = loop.getInductionVar();
+    Value lhs = loadF32(query, getIndices(row.b, row.h, row.m, d));
+    Value rhs = loadF32(key, getIndices(row.b, row.kvHead, n, d));
+    Value product = arith::MulFOp::create(builder, lhs, rhs);
+    Value dot =
+        arith::AddFOp::create(builder, loop.getRegionIterArg(0), product);
+    scf::YieldOp::create(builder, dot);
+  }
+  Value score = round(arith::MulFOp::create(builder, loop.getResult(0),
+                                            createF32(op.getEffectiveScale())));
+  if (!op.hasScore())
+    return score;
+  IRMapping mapping;
+  return round(inlineRegion(builder, op.getScore(),
+                            {score, row.b, row.h, row.m, n}, mapping));
+}
+
+/// carried = body(n, carried) for each n that the mask lets through.
+Value ReferenceEmitter::forEachVisibleKey(const Row &row, Value initial,
+                                          KeyBody body) {
+  auto loop = scf::ForOp::create(builder, zero, seqK, one, initial);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value n = loop.getInductionVar(), carried = loop.getRegionIterArg(0);
+  if (!op.hasMask()) {
+    scf::YieldOp::create(builder, body(n, carried));
+    return loop.getResult(0);
+  }
+  IRMapping mapping;
+  Value visible =
+      inlineRegion(builder, op.getMask(), {row.b, row.h, row.m, n}, mapping);
+  auto branch = scf::IfOp::create(builder, carried.getType(), visible,
+                                  /*withElseRegion=*/true);
+  scf::YieldOp::create(builder, branch.getResult(0));
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(builder, body(n, carried));
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, carried);
+  return loop.getResult(0);
+}
+
+void ReferenceEmitter::emitRow(ValueRange rowIndices) {
+  Row row{rowIndices[0], rowIndices[1], rowIndices[2], {}};
+  // h / (headsQ / headsKV), written so that nothing is divided by zero.
+  row.kvHead = arith::DivUIOp::create(
+      builder, arith::MulIOp::create(builder, row.h, headsKV), headsQ);
+  int64_t headSize = op.getHeadDimV();
+  forEachColumn(headSize, [&](Value e) {
+    memref::StoreOp::create(builder, createF32(0.0f), sum,
+                            getIndices(row.b, row.h, row.m, e));
+  });
+
+  Value minusInfinity = createF32(-std::numeric_limits<float>::infinity());
+  Value sink =
+      sinks ? Value(memref::LoadOp::create(builder, sinks, row.h)) : Value();
+  Value largest = forEachVisibleKey(
+      row, sink ? sink : minusInfinity, [&](Value n, Value carried) {
+        return arith::MaxNumFOp::create(builder, carried, emitScore(row, n));
+      });
+  // Where no score is finite, exponentials are taken as they are: -inf - -inf
+  // is no number.
+  Value isEmpty = arith::CmpFOp::create(builder, arith::CmpFPredicate::OEQ,
+                                        largest, minusInfinity);
+  Value shift =
+      arith::SelectOp::create(builder, isEmpty, createF32(0.0f), largest);
+  auto exponential = [&](Value score) -> Value {
+    return math::ExpOp::create(builder,
+                               arith::SubFOp::create(builder, score, shift));
+  };
+
+  Value total =
+      forEachVisibleKey(row, sink ? exponential(sink) : createF32(0.0f),
+                        [&](Value n, Value carried) {
+                          return arith::AddFOp::create(
+                              builder, carried, exponential(emitScore(row, n)));
+                        });
+  // Every weight of such a row is 0; only the division must not spoil that.
+  Value isZero = arith::CmpFOp::create(builder, arith::CmpFPredicate::OEQ,
+                                       total, createF32(0.0f));
+  Value divisor =
+      arith::SelectOp::create(builder, isZero, createF32(1.0f), total);
+
+  forEachVisibleKey(row, divisor, [&](Value n, Value carried) {
+    Value weight = round(arith::DivFOp::create(
+        builder, exponential(emitScore(row, n)), carried));
+    forEachColumn(headSize, [&](Value e) {
+      SmallVector<Value, 4> target = getIndices(row.b, row.h, row.m, e);
+      Value element = loadF32(value, getIndices(row.b, row.kvHead, n, e));
+      Value term = arith::MulFOp::create(builder, weight, element);
+      Value old = memref::LoadOp::create(builder, sum, target);
+      memref::StoreOp::create(
+          builder, arith::AddFOp::create(builder, old, term), sum, target);
+    });
+    return carried;
+  });
+
+  if (result != sum || precision == ReferencePrecision::Operand)
+    forEachColumn(headSize, [&](Value e) {
+      SmallVector<Value, 4> indices = getIndices(row.b, row.h, row.m, e);
+      Value element = round(memref::LoadOp::create(builder, sum, indices));
+      if (result != sum)
+        element =
+            arith::TruncFOp::create(builder, op.getElementType(), element);
+      memref::StoreOp::create(builder, element, result, indices);
+    });
+  if (lse) {
+    Value logarithm = arith::AddFOp::create(
+        builder, shift, math::LogOp::create(builder, total));
+    memref::StoreOp::create(builder, logarithm, lse,
+                            ValueRange{row.b, row.h, row.m});
+  }
+}
+
+void ReferenceEmitter::readCapturesFromBuffers(scf::ParallelOp loop) {
+  loop.walk([&](Operation *inner) {
+    rewriter.setInsertionPoint(inner);
+    if (auto extract = dyn_cast<tensor::ExtractOp>(inner))
+      rewriter.replaceOpWithNewOp<memref::LoadOp>(
+          extract, captures.lookup(extract.getTensor()), extract.getIndices());
+    else if (auto dim = dyn_cast<tensor::DimOp>(inner))
+      rewriter.replaceOpWithNewOp<memref::DimOp>(
+          dim, captures.lookup(dim.getSource()), dim.getIndex());
+  });
+}
+
+void ReferenceEmitter::emit() {
+  builder.setInsertionPoint(op);
+  query = toBuffer(op.getQuery());
+  key = toBuffer(op.getKey());
+  value = toBuffer(op.getValue());
+  if (op.getSinks())
+    sinks = toBuffer(op.getSinks());
+  for (Value capture : op.getCaptures())
+    if (isa<RankedTensorType>(capture.getType()))
+      captures[capture] = toBuffer(capture);
+  zero = createIndex(0);
+  one = createIndex(1);
+  Value batch = getSize(query, op.getBatchPos()),
+        seqQ = getSize(query, op.getSeqPos());
+  headsQ = getSize(query, op.getHeadPos());
+  headsKV = getSize(key, op.getHeadPos());
+  seqK = getSize(key, op.getSeqPos());
+
+  auto resultType = cast<RankedTensorType>(op.getResult().getType());
+  SmallVector<Value, 4> sizes = getIndices(batch, headsQ, seqQ, zero);
+  sum = allocate(resultType.clone(builder.getF32Type()), sizes);
+  bool isF32 = output == ReferencePrecision::F32 || op.getElementType().isF32();
+  result = isF32 ? sum : allocate(resultType, sizes);
+  if (op.getLse())
+    lse = allocate(cast<RankedTensorType>(op.getLse().getType()),
+                   {batch, headsQ, seqQ});
+
+  auto loop = scf::ParallelOp::create(builder, ValueRange{zero, zero, zero},
+                                      ValueRange{batch, headsQ, seqQ},
+                                      ValueRange{one, one, one});
+  builder.setInsertionPointToStart(loop.getBody());
+  emitRow(loop.getInductionVars());
+  readCapturesFromBuffers(loop);
+
+  builder.setInsertionPointAfter(loop);
+  if (result != sum)
+    memref::DeallocOp::create(builder, sum);
+  auto toTensor = [&](Value buffer) -> Value {
+    return bufferization::ToTensorOp::create(
+        builder, memref::getTensorTypeFromMemRefType(buffer.getType()), buffer,
+        /*restrict=*/true, /*writable=*/true);
+  };
+  SmallVector<Value> results{toTensor(result)};
+  if (lse)
+    results.push_back(toTensor(lse));
+  rewriter.replaceOp(op, results);
+}
+
+/// Whether the results of `op` can have a type that is not the operands'.
+static LogicalResult checkF32Output(AttentionOp op) {
+  auto func = op->getParentOfType<func::FuncOp>();
+  if (!func || op->getParentOp() != func || !func.getBody().hasOneBlock())
+    return op.emitOpError(
+        "expects to be in a function of one block for output=f32");
+  for (Operation *user : op.getResult().getUsers())
+    if (!isa<func::ReturnOp>(user)) {
+      InFlightDiagnostic diagnostic = op.emitOpError(
+          "expects its result to be returned by the function for output=f32");
+      diagnostic.attachNote(user->getLoc())
+          << "used here by '" << user->getName() << "'";
+      return diagnostic;
+    }
+  std::optional<SymbolTable::UseRange> uses =
+      SymbolTable::getSymbolUses(func, func->getParentOp());
+  if (!uses || !uses->empty())
+    return op.emitOpError(
+               "expects a function without callers for output=f32, but '@")
+           << func.getSymName() << "' is called";
+  return success();
+}
+
+namespace {
+struct AttnToLoops : attune::attn::impl::AttnToLoopsPassBase<AttnToLoops> {
+  using AttnToLoopsPassBase::AttnToLoopsPassBase;
+
+  void runOnOperation() override {
+    SmallVector<AttentionOp> ops;
+    getOperation().walk([&](AttentionOp op) { ops.push_back(op); });
+    for (AttentionOp op : ops)
+      if (failed(lower(op)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult lower(AttentionOp op) {
+    bool changesType =
+        output == ReferencePrecision::F32 && !op.getElementType().isF32();
+    if (changesType && failed(checkF32Output(op)))
+      return failure();
+    for (Value result : op.getResults())
+      if (cast<RankedTensorType>(result.getType()).getEncoding() &&
+          !(changesType && result == op.getResult()))
+        return op.emitOpError("expects results without an encoding, but got ")
+               << result.getType();
+    IRRewriter rewriter(op);
+    auto func = op->getParentOfType<func::FuncOp>();
+    expandShortForms(rewriter, op);
+    ReferenceEmitter(rewriter, op, output, precision).emit();
+    if (changesType) {
+      Operation *terminator = func.getBody().back().getTerminator();
+      func.setType(FunctionType::get(&getContext(), func.getArgumentTypes(),
+                                     terminator->getOperandTypes()));
+    }
+    return success();
+  }
+};
+} // namespace
