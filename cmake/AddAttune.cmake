@@ -11,7 +11,9 @@ target_precompile_headers(AttunePCH PRIVATE "${PROJECT_SOURCE_DIR}/cmake/PCH.h")
 
 # attune_add_library(<name> <sources>... [DEPENDS <tablegen targets>...] [LINK <libraries>...] [NO_PCH])
 #
-# A static library of ours. Every library is exported with the package.
+# A static library of ours. Every library is exported with the package, and is a
+# part of AttuneAll, for those who register all dialects and passes.
+add_library(AttuneAll INTERFACE)
 function(attune_add_library name)
   cmake_parse_arguments(ARG "NO_PCH" "" "DEPENDS;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
@@ -26,6 +28,8 @@ function(attune_add_library name)
   if(NOT ARG_NO_PCH)
     target_precompile_headers(${name} REUSE_FROM AttunePCH)
   endif()
+  target_link_libraries(AttuneAll INTERFACE ${name})
+  set_property(GLOBAL APPEND PROPERTY ATTUNE_TEST_DEPENDS ${name}) # a test installs all of them
   if(NOT ATTUNE_PORTABLE)
     install(TARGETS ${name} EXPORT AttuneTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
   endif()

@@ -23,7 +23,7 @@ if(ATTUNE_PORTABLE)
   return()
 endif()
 
-install(TARGETS AttuneMLIR AttuneLLD EXPORT AttuneTargets)
+install(TARGETS AttuneMLIR AttuneLLD AttuneAll EXPORT AttuneTargets)
 foreach(root "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}")
   install(DIRECTORY "${root}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
           FILES_MATCHING PATTERN "*.h" PATTERN "*.inc" PATTERN "*.td" PATTERN "*.def"

@@ -21,11 +21,16 @@ foreach(backend IN LISTS LLVM_TARGETS_TO_BUILD)
     endforeach()
   endif()
 endforeach()
-file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/AbsentBackends.cpp" CONTENT "${stubs}" @ONLY)
+# LLVM's link-time optimiser asks for Polly, which has a package of its own.
+string(APPEND stubs [=[
+#include "llvm/Plugins/PassPlugin.h"
+llvm::PassPluginLibraryInfo getPollyPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "absent", "", [](llvm::PassBuilder &) {}};
+}
+]=])
+file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/AbsentBackends.cpp" CONTENT "${stubs}")
 
 file(GLOB archives "${LLVM_LIBRARY_DIR}/libMLIR*.a" "${LLVM_LIBRARY_DIR}/libLLVM*.a")
-# Their archives stand for what only LLVM's and MLIR's own tests use.
-list(FILTER archives EXCLUDE REGEX "(Test|TestingSupport|FuzzerCLI|Polly)[A-Za-z]*\\.a$")
 foreach(archive lldELF lldCommon)
   list(APPEND archives "${LLVM_LIBRARY_DIR}/lib${archive}.a")
 endforeach()
@@ -37,9 +42,13 @@ foreach(library z zstd)
 endforeach()
 find_library(SQLite3_LIBRARY NAMES libsqlite3.a sqlite3) # read by find_package(SQLite3)
 
+# A linker script keeps seven hundred paths off the command line.
+string(REPLACE ";" "\n" archives "${archives}")
+file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/archives.lds" CONTENT "INPUT(\n${archives}\n)\n")
+
 add_library(AttuneStaticLLVM INTERFACE)
 target_sources(AttuneStaticLLVM INTERFACE "${PROJECT_BINARY_DIR}/AbsentBackends.cpp")
-target_link_libraries(AttuneStaticLLVM INTERFACE ${archives} m dl pthread)
+target_link_libraries(AttuneStaticLLVM INTERFACE "${PROJECT_BINARY_DIR}/archives.lds" m dl pthread)
 target_link_options(AttuneStaticLLVM INTERFACE
   -static-libstdc++ -static-libgcc
   LINKER:--as-needed LINKER:--gc-sections LINKER:--icf=all LINKER:--strip-all)

@@ -1,2 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Intentionally empty: the target that owns the precompiled header needs one source.
+//
+// Intentionally empty: the target that owns the precompiled header needs a
+// source.

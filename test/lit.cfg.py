@@ -5,6 +5,8 @@
 # or another LLVM from PATH.
 import os
 import re
+import shutil
+import sys
 
 import lit.formats
 
@@ -25,6 +27,11 @@ for name, folder in sorted(tools.items()):
     # A word of its own: not part of a path, of an option or of a longer name.
     config.substitutions.append((r"(?<![\w./-])" + re.escape(name) + r"(?![\w.-])", path))
 
+config.substitutions.append(("%python", sys.executable))
+config.substitutions.append(("%attune_source", config.attune_source_dir))
+config.substitutions.append(("%attune_build", config.attune_binary_dir))
+config.substitutions.append(("%cmake", config.cmake))
+config.substitutions.append(("%plugin", os.path.join(config.attune_binary_dir, "lib", "AttunePlugin.so")))
 config.substitutions.append(("%examples", os.path.join(config.attune_source_dir, "examples")))
 
 # How numeric tests run upstream IR (tensors, buffers, loops) on the CPU.
@@ -39,3 +46,8 @@ config.substitutions.append(("%cpu_runner", "--entry-point-result=void --shared-
 for name, folder in tools.items():
     if folder == own_tools and os.path.exists(os.path.join(folder, name)):
         config.available_features.add(name)
+if shutil.which("clang-format-22"):
+    config.available_features.add("clang-format")
+# What a test that configures a project of its own passes on to CMake.
+config.environment["CC"] = config.c_compiler
+config.environment["CXX"] = config.cxx_compiler

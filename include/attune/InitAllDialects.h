@@ -32,8 +32,13 @@
 
 namespace attune {
 
-inline void registerAllDialects(mlir::DialectRegistry &registry) {
+/// The dialects of the project alone, for a host that has upstream's already.
+inline void registerAttuneDialects(mlir::DialectRegistry &registry) {
   registry.insert<attn::AttnDialect>();
+}
+
+inline void registerAllDialects(mlir::DialectRegistry &registry) {
+  registerAttuneDialects(registry);
   registry.insert<
       mlir::affine::AffineDialect, mlir::amdgpu::AMDGPUDialect,
       mlir::arith::ArithDialect, mlir::bufferization::BufferizationDialect,

@@ -13,9 +13,12 @@
 
 namespace attune {
 
-inline void registerAllPasses() {
-  attn::registerAttnPasses();
+/// The passes and pipelines of the project alone, for a host that has
+/// upstream's already.
+inline void registerAttunePasses() { attn::registerAttnPasses(); }
 
+inline void registerAllPasses() {
+  registerAttunePasses();
   mlir::registerTransformsPasses();
   mlir::bufferization::registerBufferizationPasses();
   mlir::memref::registerMemRefPasses();

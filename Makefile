@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# The two commands of the README, and a few more, over the CMake presets. Each
+# installs what is missing, configures once and builds only what it needs.
+
+BUILD    := build
+EXAMPLE  ?= examples/mha_causal.mlir
+OUT      ?= $(BUILD)/tune
+# Further arguments for attune-tune, such as TUNE_ARGS='--chip=<chip> --budget=60s'.
+TUNE_ARGS ?=
+
+.PHONY: help tune test build docs format package clean dependencies
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make tune     tune $(EXAMPLE): on the GPU, or without one compile, rank and check'
+	@echo 'make test     build everything and run every test'
+	@echo 'make build    build everything'
+	@echo 'make docs     write docs/generated from the .td files'
+	@echo 'make format   format the C++ sources with clang-format-22'
+	@echo 'make package  pack tools that run without LLVM: build-portable/package/*.tar.xz'
+	@echo 'make clean    remove the build folders'
+	@echo
+	@echo 'EXAMPLE=<file.mlir> and TUNE_ARGS=<arguments of attune-tune> change what is tuned.'
+
+dependencies:
+	@scripts/install-dependencies.sh
+
+# CMake configures again by itself when a CMakeLists.txt changes.
+%/build.ninja: | dependencies
+	cmake --preset $(if $(filter build,$*),dev,$(patsubst build-%,%,$*))
+
+build: dependencies $(BUILD)/build.ninja
+	cmake --build $(BUILD)
+
+tune: dependencies $(BUILD)/build.ninja
+	cmake --build $(BUILD) --target attune-tune
+	@mkdir -p $(OUT)
+	$(BUILD)/bin/attune-tune $(EXAMPLE) --db=$(OUT)/tuning.db -o $(OUT)/$(basename $(notdir $(EXAMPLE))).tuned.mlir $(TUNE_ARGS)
+
+# The last line counts all tests, whatever kind they are.
+test: build
+	@rm -f $(BUILD)/test-results.json
+	@cmake --build $(BUILD) --target check-attune; status=$$?; \
+	  python3 scripts/summarize-tests.py $(BUILD)/test-results.json && exit $$status
+
+docs: dependencies $(BUILD)/build.ninja
+	cmake --build $(BUILD) --target attune-doc
+
+format: dependencies
+	find cmake include lib test tools unittests -name '*.h' -o -name '*.cpp' | xargs clang-format-22 -i
+
+package: dependencies build-portable/build.ninja
+	cmake --build build-portable
+	cd build-portable && cpack
+
+clean:
+	rm -rf build build-portable build-asan

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A compiler that is not ours, with our package: parses an attention op, sets
+// its schedule, prints it.
+
+#include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Dialect/Attn/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  registry.insert<attune::attn::AttnDialect, mlir::func::FuncDialect>();
+  mlir::MLIRContext context(registry);
+  auto module = mlir::parseSourceFile<mlir::ModuleOp>(argv[1], &context);
+  mlir::PassManager passes(&context);
+  passes.addPass(attune::attn::createAttnSetSchedulePass());
+  if (!module || failed(passes.run(*module)))
+    return 1;
+  module->print(llvm::outs());
+}
