@@ -7,6 +7,8 @@
 #define ATTUNE_INITALLDIALECTS_H
 
 #include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Target/TargetRegistry.h"
 #include "mlir/Dialect/AMDGPU/IR/AMDGPUDialect.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,7 +36,8 @@ namespace attune {
 
 /// The dialects of the project alone, for a host that has upstream's already.
 inline void registerAttuneDialects(mlir::DialectRegistry &registry) {
-  registry.insert<attn::AttnDialect>();
+  registry.insert<attn::AttnDialect, tile::TileDialect>();
+  registerTargetDialects(registry);
 }
 
 inline void registerAllDialects(mlir::DialectRegistry &registry) {

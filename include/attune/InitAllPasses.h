@@ -6,7 +6,10 @@
 #ifndef ATTUNE_INITALLPASSES_H
 #define ATTUNE_INITALLPASSES_H
 
+#include "attune/Conversion/Passes.h"
 #include "attune/Dialect/Attn/Transforms/Passes.h"
+#include "attune/Dialect/Tile/Transforms/Passes.h"
+#include "attune/Pipelines/Pipelines.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
@@ -15,7 +18,12 @@ namespace attune {
 
 /// The passes and pipelines of the project alone, for a host that has
 /// upstream's already.
-inline void registerAttunePasses() { attn::registerAttnPasses(); }
+inline void registerAttunePasses() {
+  attn::registerAttnPasses();
+  tile::registerTilePasses();
+  registerConversionPasses();
+  registerPipelines();
+}
 
 inline void registerAllPasses() {
   registerAttunePasses();

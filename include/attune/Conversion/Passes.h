@@ -5,6 +5,7 @@
 #ifndef ATTUNE_CONVERSION_PASSES_H
 #define ATTUNE_CONVERSION_PASSES_H
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/Pass.h"
 
 namespace attune {

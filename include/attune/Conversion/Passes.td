@@ -21,8 +21,7 @@ def AttnToTilePass : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     **Input**: short forms expanded (`attn-expand-short-forms`), a schedule on
     each op, `tile.target` on the module. **Output**: `gpu`, `tile`, `scf`,
     `arith`, `math` and `memref` in the kernel; tiles have no layout yet and are
-    read from global memory where they are used. The functions as they were are kept in
-    a nested module with the attribute `attune.source`, for those who verify.
+    read from global memory where they are used.
   }];
   let dependentDialects = ["::attune::tile::TileDialect", "::mlir::bufferization::BufferizationDialect",
     "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
@@ -45,6 +44,34 @@ def ConvertTileToGPUPass : Pass<"convert-tile-to-gpu", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::vector::VectorDialect", "::mlir::scf::SCFDialect",
     "::mlir::memref::MemRefDialect", "::mlir::math::MathDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::NVVM::NVVMDialect", "::mlir::nvgpu::NVGPUDialect", "::mlir::ROCDL::ROCDLDialect", "::mlir::amdgpu::AMDGPUDialect"];
+}
+
+def AttuneAttachTargetPass : Pass<"attune-attach-target", "::mlir::ModuleOp"> {
+  let summary = "Says for which chip to compile";
+  let description = [{
+    Sets `tile.target` on the module to the description of `chip`. There is no
+    default: a missing or unknown name is an error that lists the known ones.
+  }];
+  let options = [Option<"chip", "chip", "std::string", "", "Name of the chip, as its vendor's tools spell it.">];
+  let dependentDialects = ["::attune::tile::TileDialect"];
+}
+
+def ConvertKernelToLLVMPass : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Takes a kernel from upstream's dialects to LLVM's";
+  let description = [{
+    One conversion with upstream's patterns for `gpu`, `vector`, `memref`, `scf`,
+    `arith` and `math` and those that the target of `tile.target` adds, plus what
+    upstream's pipeline cannot say:
+
+    - workgroup memory of run-time size is an external array, so that it is not
+      demoted to a static one;
+    - base-2 exponentials and logarithms are single instructions, and other math
+      functions are expressed by them, so that no device library is needed;
+    - the schedule's `min-blocks-per-core` bounds the registers of a lane.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::ROCDL::ROCDLDialect",
+    "::mlir::cf::ControlFlowDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::vector::VectorDialect"];
 }
 
 #endif // ATTUNE_CONVERSION_PASSES_TD

@@ -13,6 +13,9 @@
 #include "mlir/IR/Builders.h"
 
 namespace mlir {
+namespace LLVM {
+class LLVMFuncOp;
+} // namespace LLVM
 class ConversionTarget;
 class LLVMTypeConverter;
 class RewritePatternSet;
@@ -85,6 +88,10 @@ public:
                                  mlir::RewritePatternSet &patterns,
                                  mlir::ConversionTarget &conversionTarget,
                                  tile::TargetAttr target) const = 0;
+
+  /// Sets what a kernel in LLVM dialect needs beyond the conversion, such as
+  /// bounds on its registers. `minBlocksPerCore` is 0 where the schedule is unknown.
+  virtual void configureKernel(mlir::LLVM::LLVMFuncOp kernel, int64_t threads, int64_t minBlocksPerCore) const = 0;
 
   /// Translates a gpu.module in LLVM dialect to assembly and, where the tools
   /// are at hand, to the object that a driver loads. Emits a diagnostic on

@@ -257,17 +257,6 @@ LogicalResult Outliner::run() {
   return success();
 }
 
-/// Keeps the functions as they were in a nested module.
-static void keepSource(ModuleOp module) {
-  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-  auto source = ModuleOp::create(builder, module.getLoc());
-  source->setAttr("attune.source", builder.getUnitAttr());
-  OpBuilder inside = OpBuilder::atBlockBegin(source.getBody());
-  for (Operation &op : module.getBody()->getOperations())
-    if (!isa<ModuleOp, gpu::GPUModuleOp>(op))
-      inside.clone(op);
-}
-
 void AttnToTile::runOnOperation() {
   ModuleOp module = getOperation();
   SmallVector<attn::AttentionOp> ops;
@@ -281,7 +270,6 @@ void AttnToTile::runOnOperation() {
                        << "' attribute on the module; run attune-attach-target first";
     return signalPassFailure();
   }
-  keepSource(module);
   module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(), UnitAttr::get(&getContext()));
   SymbolTable symbols(module);
   for (attn::AttentionOp op : ops)

@@ -114,8 +114,8 @@ void LoopPipeliner::clonePut(OpBuilder &builder, Stream &stream, Value element) 
   };
   for (Value operand : stream.put->getOperands())
     copy(operand);
+  Value more = arith::CmpIOp::create(builder, loop.getLoc(), arith::CmpIPredicate::slt, element, loop.getUpperBound());
   auto put = cast<PutOp>(builder.clone(*stream.put, mapping));
-  Value more = arith::CmpIOp::create(builder, put.getLoc(), arith::CmpIPredicate::slt, element, loop.getUpperBound());
   put.getPredicateMutable().assign(more);
 }
 

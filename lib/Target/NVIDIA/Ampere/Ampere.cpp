@@ -30,6 +30,9 @@ public:
                          ConversionTarget &conversionTarget, tile::TargetAttr) const override {
     nvidia::populateGPUToNVVM(converter, patterns, conversionTarget);
   }
+  void configureKernel(LLVM::LLVMFuncOp kernel, int64_t threads, int64_t minBlocksPerCore) const override {
+    nvidia::configureKernel(kernel, threads, minBlocksPerCore);
+  }
   FailureOr<Binary> serialize(gpu::GPUModuleOp module, tile::TargetAttr target,
                               const BinaryOptions &options) const override {
     return nvidia::serialize(module, target.getChip(), options);

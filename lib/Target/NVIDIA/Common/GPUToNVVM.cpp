@@ -27,6 +27,15 @@ void attune::nvidia::populateGPUToNVVM(LLVMTypeConverter &converter, RewritePatt
   target.addLegalDialect<NVVM::NVVMDialect>();
 }
 
+void attune::nvidia::configureKernel(LLVM::LLVMFuncOp kernel, int64_t threads, int64_t minBlocksPerCore) {
+  Builder builder(kernel.getContext());
+  kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
+                  builder.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
+  kernel->removeAttr(NVVM::NVVMDialect::getMaxntidAttrName());
+  if (minBlocksPerCore > 0)
+    kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(minBlocksPerCore));
+}
+
 void attune::nvidia::registerDialects(DialectRegistry &registry) {
   registry.insert<NVVM::NVVMDialect, nvgpu::NVGPUDialect>();
   NVVM::registerNVVMTargetInterfaceExternalModels(registry);

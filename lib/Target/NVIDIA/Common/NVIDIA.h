@@ -9,6 +9,9 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 namespace mlir {
+namespace LLVM {
+class LLVMFuncOp;
+} // namespace LLVM
 class ConversionTarget;
 class LLVMTypeConverter;
 class RewritePatternSet;
@@ -19,6 +22,9 @@ namespace attune::nvidia {
 /// Adds the patterns that take gpu, nvgpu and math ops to NVVM, and marks what stays legal.
 void populateGPUToNVVM(mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns,
                        mlir::ConversionTarget &target);
+
+/// Sets the launch bounds of a kernel.
+void configureKernel(mlir::LLVM::LLVMFuncOp kernel, int64_t threads, int64_t minBlocksPerCore);
 
 /// Translates a gpu.module in LLVM dialect to PTX and, where ptxas is found, to
 /// a cubin with the assembler's report. Emits a diagnostic on failure.

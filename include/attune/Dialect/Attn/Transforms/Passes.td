@@ -69,4 +69,13 @@ def AttnToLoopsPass : Pass<"attn-to-loops", "::mlir::ModuleOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def AttnKeepSourcePass : Pass<"attn-keep-source", "::mlir::ModuleOp"> {
+  let summary = "Keeps a copy of the functions for those who verify";
+  let description = [{
+    Copies the functions that hold an `attn.attention` into a nested module with
+    the attribute `attune.source`. Passes of this project leave nested modules alone, so
+    that what a kernel was compiled from travels with it. Does nothing where there is a copy already.
+  }];
+}
+
 #endif // ATTUNE_DIALECT_ATTN_TRANSFORMS_PASSES_TD

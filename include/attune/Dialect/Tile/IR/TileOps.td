@@ -186,7 +186,7 @@ def Tile_MapOp : Tile_Op<"map", [SingleBlockImplicitTerminator<"YieldOp">, Recur
 def Tile_YieldOp : Tile_Op<"yield", [Pure, ReturnLike, Terminator, HasParent<"MapOp">]> {
   let summary = "The scalar result of a tile.map";
   let arguments = (ins Optional<AnyType>:$value);
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins), [{ /* ensureTerminator adds it without a value */ }]>];
   let assemblyFormat = "($value^ `:` type($value))? attr-dict";
 }
 

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The last conversion of a kernel: upstream's patterns, the target's, and the
+// few of ours that finish the kernel's shell.
+
+#include "ExpandMath.h"
+#include "attune/Conversion/Passes.h"
+#include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Target/TargetRegistry.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace attune {
+#define GEN_PASS_DEF_CONVERTKERNELTOLLVMPASS
+#include "attune/Conversion/Passes.h.inc"
+} // namespace attune
+
+using namespace mlir;
+using namespace attune;
+
+/// Name of the external array behind workgroup memory of run-time size.
+static constexpr llvm::StringLiteral kSharedArrayName = "attune_shared";
+/// Most that any swizzle or copy engine asks of its start.
+static constexpr int64_t kSharedArrayAlignment = 1024;
+
+namespace {
+
+/// gpu.dynamic_shared_memory -> the external array. Upstream's lowering makes it internal,
+/// and the back end then gives it a static size of one byte.
+struct DynamicSharedMemoryPattern : ConvertOpToLLVMPattern<gpu::DynamicSharedMemoryOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult matchAndRewrite(gpu::DynamicSharedMemoryOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    auto module = op->getParentOfType<gpu::GPUModuleOp>();
+    auto type = cast<MemRefType>(op.getType());
+    FailureOr<unsigned> space = getTypeConverter()->getMemRefAddressSpace(type);
+    if (failed(space))
+      return rewriter.notifyMatchFailure(op, "the memory space has no number");
+    auto array = module.lookupSymbol<LLVM::GlobalOp>(kSharedArrayName);
+    if (!array) {
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPointToStart(module.getBody());
+      array = LLVM::GlobalOp::create(rewriter, op.getLoc(), LLVM::LLVMArrayType::get(rewriter.getI8Type(), 0),
+                                     /*isConstant=*/false, LLVM::Linkage::External, kSharedArrayName, Attribute(),
+                                     kSharedArrayAlignment, *space);
+    }
+    Location loc = op.getLoc();
+    Value base = LLVM::AddressOfOp::create(rewriter, loc, array);
+    auto descriptor = MemRefDescriptor::poison(rewriter, loc, getTypeConverter()->convertType(type));
+    Value zero = createIndexAttrConstant(rewriter, loc, getIndexType(), 0);
+    Value one = createIndexAttrConstant(rewriter, loc, getIndexType(), 1);
+    descriptor.setAllocatedPtr(rewriter, loc, base);
+    descriptor.setAlignedPtr(rewriter, loc, base);
+    descriptor.setOffset(rewriter, loc, zero);
+    // Views carry their own sizes; that of the whole is known to the launch alone.
+    descriptor.setSize(rewriter, loc, 0, zero);
+    descriptor.setStride(rewriter, loc, 0, one);
+    rewriter.replaceOp(op, {descriptor});
+    return success();
+  }
+};
+
+struct ConvertKernelToLLVM : attune::impl::ConvertKernelToLLVMPassBase<ConvertKernelToLLVM> {
+  void runOnOperation() override;
+  LogicalResult simplify();
+  LogicalResult convert(const TargetModel &model, tile::TargetAttr target);
+};
+
+} // namespace
+
+LogicalResult ConvertKernelToLLVM::simplify() {
+  RewritePatternSet patterns(&getContext());
+  memref::populateExpandStridedMetadataPatterns(patterns);
+  memref::populateResolveExtractStridedMetadataPatterns(patterns);
+  populateAffineToStdConversionPatterns(patterns);
+  populateExpandMathPatterns(patterns);
+  arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+  vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
+  return applyPatternsGreedily(getOperation(), std::move(patterns));
+}
+
+LogicalResult ConvertKernelToLLVM::convert(const TargetModel &model, tile::TargetAttr target) {
+  gpu::GPUModuleOp module = getOperation();
+  MLIRContext *context = &getContext();
+  {
+    ConversionTarget flat(*context);
+    flat.addIllegalDialect<scf::SCFDialect>();
+    flat.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    RewritePatternSet patterns(context);
+    populateSCFToControlFlowConversionPatterns(patterns);
+    if (failed(applyPartialConversion(module, flat, std::move(patterns))))
+      return failure();
+  }
+  LowerToLLVMOptions options(context);
+  LLVMTypeConverter converter(context, options);
+  ConversionTarget conversionTarget(*context);
+  conversionTarget.addLegalDialect<LLVM::LLVMDialect>();
+  conversionTarget.addLegalOp<gpu::GPUModuleOp>();
+  RewritePatternSet patterns(context);
+  model.populateGPUToLLVM(converter, patterns, conversionTarget, target);
+  patterns.add<DynamicSharedMemoryPattern>(converter, /*benefit=*/10);
+  arith::populateArithToLLVMConversionPatterns(converter, patterns);
+  populateMathToLLVMConversionPatterns(converter, patterns);
+  cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+  populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
+  vector::populateVectorFromElementsUnrollPatterns(patterns);
+  populateVectorToLLVMConversionPatterns(converter, patterns);
+  return applyFullConversion(module, conversionTarget, std::move(patterns));
+}
+
+void ConvertKernelToLLVM::runOnOperation() {
+  gpu::GPUModuleOp module = getOperation();
+  auto target = tile::TargetAttr::lookup(module);
+  if (!target) {
+    module.emitError() << "expects a '" << tile::TileDialect::kTargetAttrName
+                       << "' attribute on the module or around it; run attune-attach-target first";
+    return signalPassFailure();
+  }
+  const TargetModel *model = getTargetModel(target.getFamily());
+  if (!model) {
+    module.emitError() << "expects a family that this build knows, but got '" << target.getFamily() << "'";
+    return signalPassFailure();
+  }
+  // Taken before the conversion, which keeps neither as it is.
+  struct Shell {
+    int64_t threads, minBlocksPerCore;
+  };
+  llvm::StringMap<Shell> shells;
+  for (auto kernel : module.getOps<gpu::GPUFuncOp>()) {
+    auto schedule = kernel->getAttrOfType<attn::ScheduleAttr>(tile::TileDialect::kScheduleAttrName);
+    std::optional<ArrayRef<int32_t>> block = kernel.getKnownBlockSize();
+    if (kernel.isKernel() && block)
+      shells[kernel.getName()] = {(*block)[0], schedule ? schedule.getMinBlocksPerCore() : 0};
+  }
+  if (failed(simplify()) || failed(convert(*model, target)))
+    return signalPassFailure();
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+    if (auto it = shells.find(function.getName()); it != shells.end())
+      model->configureKernel(function, it->second.threads, it->second.minBlocksPerCore);
+}

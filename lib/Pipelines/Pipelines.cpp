@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Composition of the passes.
+
+#include "attune/Pipelines/Pipelines.h"
+#include "attune/Conversion/Passes.h"
+#include "attune/Dialect/Attn/Transforms/Passes.h"
+#include "attune/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace attune;
+
+void attune::buildAttnToTilePipeline(OpPassManager &pm, const CompileOptions &options) {
+  pm.addPass(attn::createAttnKeepSourcePass());
+  {
+    AttuneAttachTargetPassOptions target;
+    target.chip = options.chip;
+    pm.addPass(createAttuneAttachTargetPass(target));
+  }
+  pm.addNestedPass<func::FuncOp>(attn::createAttnExpandShortFormsPass());
+  pm.addPass(createAttnToTilePass());
+  pm.addNestedPass<gpu::GPUModuleOp>(createCanonicalizerPass());
+  pm.addNestedPass<gpu::GPUModuleOp>(createCSEPass());
+}
+
+void attune::buildTileToGPUPipeline(OpPassManager &pm) {
+  OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
+  kernels.addPass(tile::createTilePromoteToSharedPass());
+  kernels.addPass(tile::createTilePipelineLoopsPass());
+  kernels.addPass(tile::createTileSplitLoopsPass());
+  kernels.addPass(tile::createTileAssignLayoutsPass());
+  kernels.addPass(tile::createTileRemoveLayoutConversionsPass());
+  pm.addPass(createConvertTileToGPUPass());
+  pm.addNestedPass<gpu::GPUModuleOp>(createCSEPass());
+}
+
+void attune::buildGPUToLLVMPipeline(OpPassManager &pm) {
+  pm.addNestedPass<gpu::GPUModuleOp>(createConvertKernelToLLVMPass());
+  pm.addNestedPass<gpu::GPUModuleOp>(createCSEPass());
+}
+
+void attune::buildCompilePipeline(OpPassManager &pm, const CompileOptions &options) {
+  buildAttnToTilePipeline(pm, options);
+  if (options.format == "tile")
+    return;
+  buildTileToGPUPipeline(pm);
+  if (options.format == "gpu")
+    return;
+  buildGPUToLLVMPipeline(pm);
+}
+
+void attune::registerPipelines() {
+  PassPipelineRegistration<CompileOptions>(
+      "attn-to-tile-pipeline", "Attention on tensors to kernels that speak tile.", buildAttnToTilePipeline);
+  PassPipelineRegistration<>("tile-to-gpu-pipeline", "Kernels that speak tile to upstream's dialects.",
+                             buildTileToGPUPipeline);
+  PassPipelineRegistration<>("gpu-to-llvm-pipeline", "Kernels in upstream's dialects to LLVM dialect.",
+                             buildGPUToLLVMPipeline);
+  PassPipelineRegistration<CompileOptions>("attune-compile", "Attention on tensors to binaries for one chip.",
+                                           buildCompilePipeline);
+}
