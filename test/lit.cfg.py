@@ -48,6 +48,8 @@ for name, folder in tools.items():
         config.available_features.add(name)
 if shutil.which("clang-format-22"):
     config.available_features.add("clang-format")
+if "-fsanitize" not in config.cxx_flags:
+    config.available_features.add("plugin")
 # What a test that configures a project of its own passes on to CMake.
 config.environment["CC"] = config.c_compiler
 config.environment["CXX"] = config.cxx_compiler

@@ -2,6 +2,7 @@
 //
 // The stock mlir-opt, with the plugin, knows the dialects and the passes.
 //
+// REQUIRES: plugin
 // RUN: mlir-opt %s --load-dialect-plugin=%plugin --load-pass-plugin=%plugin \
 // RUN:   --pass-pipeline='builtin.module(attn-set-schedule{block-m=64},canonicalize)' | FileCheck %s
 
