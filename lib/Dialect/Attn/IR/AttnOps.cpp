@@ -87,8 +87,7 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query,
     state.addTypes(types);
 }
 
-/// A permutation of the letters b, h, s and d.
-static bool isDimensionOrder(StringRef order) {
+bool AttentionOp::isValidOrder(StringRef order) {
   std::string letters = order.str();
   llvm::sort(letters);
   return letters == "bdhs";
@@ -101,7 +100,7 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context,
                                             Adaptor adaptor,
                                             SmallVectorImpl<Type> &types) {
   StringRef order = adaptor.getOrder();
-  if (!isDimensionOrder(order)) // attention_c1
+  if (!isValidOrder(order)) // attention_c1
     return emitOptionalError(location,
                              "expects order to be a permutation of the letters "
                              "b, h, s and d, but got '",

@@ -113,19 +113,22 @@ static void expandScore(RewriterBase &rewriter, AttentionOp op,
 
 static void expandMask(RewriterBase &rewriter, AttentionOp op,
                        DiagonalOffset &offset) {
-  if (!op.hasMask()) {
-    auto builder = ImplicitLocOpBuilder::atBlockEnd(
-        op.getLoc(), op.createMaskBlock(rewriter));
-    YieldOp::create(builder, arith::ConstantIntOp::create(builder, 1, 1));
+  // What the region says already; null where there is none.
+  Value visible;
+  if (op.hasMask()) {
+    Operation *terminator = op.getMask().front().getTerminator();
+    visible = cast<YieldOp>(terminator).getValue();
+    rewriter.eraseOp(terminator);
+  } else {
+    op.createMaskBlock(rewriter);
   }
   Block &block = op.getMask().front();
+  auto builder = ImplicitLocOpBuilder::atBlockEnd(op.getLoc(), &block);
   Value m = block.getArgument(2), n = block.getArgument(3);
-  auto yield = cast<YieldOp>(block.getTerminator());
-  ImplicitLocOpBuilder builder(op.getLoc(), yield);
-  Value visible = yield.getValue();
   auto require = [&](arith::CmpIPredicate predicate, Value bound) {
     Value inside = arith::CmpIOp::create(builder, predicate, n, bound);
-    visible = builder.createOrFold<arith::AndIOp>(visible, inside);
+    visible =
+        visible ? arith::AndIOp::create(builder, visible, inside) : inside;
   };
   if (CausalAttr causal = op.getCausalAttr())
     require(arith::CmpIPredicate::sle,
@@ -141,7 +144,10 @@ static void expandMask(RewriterBase &rewriter, AttentionOp op,
           arith::CmpIPredicate::sle,
           DiagonalOffset::addConstant(builder, diagonal, window.getRight()));
   }
-  yield.getValueMutable().assign(visible);
+  // A window without sides hides nothing.
+  if (!visible)
+    visible = arith::ConstantIntOp::create(builder, 1, 1);
+  YieldOp::create(builder, visible);
 }
 
 bool attune::attn::expandShortForms(RewriterBase &rewriter, AttentionOp op) {

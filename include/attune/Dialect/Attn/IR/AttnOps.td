@@ -115,6 +115,9 @@ def Attn_AttentionOp : Attn_Op<"attention", [
                    CArg<"::llvm::StringRef", "\"bhsd\"">:$order, CArg<"bool", "false">:$returnLse)>
   ];
   let extraClassDeclaration = [{
+    /// Whether `order` is a permutation of the letters b, h, s and d.
+    static bool isValidOrder(::llvm::StringRef order);
+
     /// Positions of the four dimensions in query, key, value and result.
     int64_t getBatchPos() { return getOrder().find('b'); }
     int64_t getHeadPos() { return getOrder().find('h'); }
