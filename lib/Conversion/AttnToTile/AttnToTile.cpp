@@ -157,7 +157,7 @@ LogicalResult Outliner::checkInput() {
   auto padded = [](int64_t size, int64_t multiple) { return static_cast<int64_t>(llvm::alignTo(size, multiple)); };
   auto schedule = op.getScheduleAttr();
   sizes = {schedule.getBlockM(), schedule.getBlockN(), padded(op.getHeadDimQK(), atom.getK()),
-           padded(op.getHeadDimV(), atom.getN())};
+           padded(op.getHeadDimV(), atom.getN()), atom.getAcc().getPartialColumns().getShape(2)[1]};
   return success();
 }
 

@@ -42,7 +42,7 @@ public:
   void build();
 
 private:
-  /// Running state of the online softmax: row maxima, row sums, unnormalized output.
+  /// Running state of the online softmax: row maxima, row sums by lane, unnormalized output.
   struct State {
     Value max, sum, acc;
   };
@@ -276,8 +276,9 @@ BodyBuilder::State BodyBuilder::step(Value block, Value query, State state) {
   };
   Value weights = map(scoreType, {scores, broadcast(shift, scoreType)}, exponential);
   Value rescale = map(rowType, {state.max, shift}, exponential);
-  Value blockSum = tile::ReduceOp::create(b, rowType, tile::ReductionKind::Add, weights);
-  Value sum = map(rowType, {state.sum, rescale, blockSum}, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+  auto sumType = cast<TileType>(state.sum.getType());
+  Value blockSum = tile::ReduceOp::create(b, sumType, tile::ReductionKind::Add, weights);
+  Value sum = map(sumType, {state.sum, broadcast(rescale, sumType), blockSum}, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
     return math::FmaOp::create(inner, loc, args[0], args[1], args[2]);
   });
   Value acc = map(accType, {state.acc, broadcast(rescale, accType)},
@@ -299,6 +300,7 @@ void BodyBuilder::finish(State state) {
   auto rowType = cast<TileType>(state.max.getType());
   auto accType = cast<TileType>(state.acc.getType());
   double lowest = -std::numeric_limits<double>::infinity();
+  state.sum = tile::ReduceOp::create(b, rowType, tile::ReductionKind::Add, state.sum);
   if (operands.sinks) {
     // The sink is one more logit without a value: it joins maximum and sum.
     Value sink = memref::LoadOp::create(b, operands.sinks, headQ);
@@ -366,7 +368,8 @@ void BodyBuilder::build() {
   Value query = queryTile();
   auto rowType = TileType::get({sizes.blockM}, b.getF32Type());
   auto accType = TileType::get({sizes.blockM, sizes.headDimV}, b.getF32Type());
-  State initial{fill(rowType, -std::numeric_limits<double>::infinity()), fill(rowType, 0), fill(accType, 0)};
+  auto sumType = TileType::get({sizes.blockM, sizes.partialSums}, b.getF32Type());
+  State initial{fill(rowType, -std::numeric_limits<double>::infinity()), fill(sumType, 0), fill(accType, 0)};
   auto loop = scf::ForOp::create(b, begin, end, constant(1), ValueRange{initial.max, initial.sum, initial.acc});
   {
     OpBuilder::InsertionGuard guard(b);

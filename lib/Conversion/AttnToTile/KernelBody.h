@@ -23,6 +23,8 @@ struct KernelOperands {
 /// Tile sizes after padding to the chip's matrix instruction.
 struct KernelSizes {
   int64_t blockM, blockN, headDimQK, headDimV;
+  /// Lanes that share a row of the accumulator, each with a sum of its own.
+  int64_t partialSums;
 };
 
 /// Emits, at the builder's insertion point inside a gpu.func, the computation of

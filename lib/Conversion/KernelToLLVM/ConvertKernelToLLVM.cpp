@@ -154,7 +154,11 @@ void ConvertKernelToLLVM::runOnOperation() {
   }
   if (failed(simplify()) || failed(convert(*model, target)))
     return signalPassFailure();
-  for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
+    // Without it every exp2 is surrounded by code for denormal results, which a
+    // softmax weight can do without: they are below the rounding of the row's sum.
+    function.setDenormalFpMathF32("preserve-sign,preserve-sign");
     if (auto it = shells.find(function.getName()); it != shells.end())
       model->configureKernel(function, it->second.threads, it->second.minBlocksPerCore);
+  }
 }

@@ -39,7 +39,9 @@ static Value combine(OpBuilder &b, Location loc, tile::ReductionKind kind, Value
 static SmallVector<SmallVector<int64_t>> registersOfRows(LayoutAttr matrix, LayoutAttr rows) {
   SmallVector<SmallVector<int64_t>> result(rows.getNumRegisters());
   for (int64_t reg = 0; reg < matrix.getNumRegisters(); ++reg)
-    result[findRegister(rows, matrix.getRegisterCoordinates(reg, 2)[0])].push_back(reg);
+    for (int64_t row = 0; row < rows.getNumRegisters(); ++row)
+      if (rows.getRegisterCoordinates(row, 2)[0] == matrix.getRegisterCoordinates(reg, 2)[0])
+        result[row].push_back(reg);
   return result;
 }
 
@@ -66,8 +68,9 @@ LogicalResult ReducePattern::matchAndRewrite(tile::ReduceOp op, OpAdaptor adapto
     }
     results.push_back(level.front());
   }
+  bool isPartial = op.getResult().getType().getRank() == 2;
   int64_t below = 1;
-  for (const tile::Mode &mode : matrix.getLanes()) {
+  for (const tile::Mode &mode : isPartial ? ArrayRef<tile::Mode>() : matrix.getLanes()) {
     if (mode.dim == 1 && mode.stride != 0) {
       if (!llvm::isPowerOf2_64(mode.extent) || !llvm::isPowerOf2_64(below))
         return op.emitOpError() << "expects lanes along a row in powers of two, but got " << mode.extent;

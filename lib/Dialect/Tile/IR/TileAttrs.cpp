@@ -121,6 +121,20 @@ LayoutAttr LayoutAttr::dropDim(int64_t dim) const {
   return getNormal(getContext(), registers, replicate(getLanes()), replicate(getWarps()));
 }
 
+LayoutAttr LayoutAttr::getPartialColumns() const {
+  SmallVector<Mode> registers, lanes(getLanes());
+  for (const Mode &mode : getRegisters())
+    if (mode.dim == 0)
+      registers.push_back(mode);
+  int64_t columns = 1;
+  for (Mode &mode : lanes)
+    if (mode.dim == 1 && mode.stride != 0) {
+      mode.stride = columns;
+      columns *= mode.extent;
+    }
+  return getNormal(getContext(), registers, lanes, getWarps());
+}
+
 LayoutAttr LayoutAttr::transpose() const {
   auto swap = [](ArrayRef<Mode> modes) {
     SmallVector<Mode> result(modes);

@@ -142,7 +142,18 @@ static LogicalResult verifyRows(Operation *op, TileType rows, TileType matrix) {
   return verifySameElementType(op, "input", rows.getElementType(), "result", matrix.getElementType());
 }
 
-LogicalResult ReduceOp::verify() { return verifyRows(*this, getResult().getType(), getInput().getType()); }
+LogicalResult ReduceOp::verify() {
+  TileType input = getInput().getType(), result = getResult().getType();
+  if (result.getRank() == 1)
+    return verifyRows(*this, result, input);
+  if (input.getRank() != 2 || result.getShape()[0] != input.getShape()[0])
+    return emitOpError() << "expects a result with the rows of the input, but got " << result << " and " << input;
+  if (LayoutAttr layout = input.getRegisterLayout())
+    if (result.getLayout() != layout.getPartialColumns())
+      return emitOpError() << "expects a partial result to have layout " << layout.getPartialColumns() << ", but got "
+                           << result.getLayout();
+  return verifySameElementType(*this, "input", input.getElementType(), "result", result.getElementType());
+}
 
 LogicalResult BroadcastOp::verify() { return verifyRows(*this, getInput().getType(), getResult().getType()); }
 

@@ -72,11 +72,20 @@ LogicalResult TileAssignLayouts::assign(Value value) {
   if (!type || !type.isRegisters() || type.getLayout())
     return success();
   int64_t rows = type.getShape()[0], columns = type.getRank() == 2 ? type.getShape()[1] : atom.getN();
+  // A tile of partial row results has one column per lane that shares a row.
+  LayoutAttr partial = atom.getAcc().getPartialColumns();
+  bool isPartial = columns == partial.getShape(2)[1] && columns % atom.getN() != 0;
+  if (isPartial)
+    columns = atom.getN();
   if (rows % (warps * atom.getM()) != 0 || columns % atom.getN() != 0)
     return emitError(value.getLoc()) << "expects tiles of a multiple of " << warps * atom.getM() << "x" << atom.getN()
                                      << " (" << warps << " warps of '" << atom.getName() << "'), but got " << type;
   LayoutAttr layout = repeat(atom.getAcc(), atom.getM(), atom.getN(), {rows, columns});
-  value.setType(type.withLayout(type.getRank() == 2 ? layout : layout.dropDim(1)));
+  if (type.getRank() == 1)
+    layout = layout.dropDim(1);
+  else if (isPartial)
+    layout = layout.getPartialColumns();
+  value.setType(type.withLayout(layout));
   return success();
 }
 

@@ -91,6 +91,9 @@ def Tile_LayoutAttr : Tile_Attr<"Layout", "layout"> {
     /// The layout of a tile with dimension `dim` removed: its modes are dropped
     /// from the registers and replicate in lanes and warps.
     LayoutAttr dropDim(int64_t dim) const;
+    /// Of a 2-D layout: that of a tile with one column per lane that shares a
+    /// row, where a lane leaves what it summed up over its registers.
+    LayoutAttr getPartialColumns() const;
     /// The layout with dimensions 0 and 1 exchanged.
     LayoutAttr transpose() const;
     /// The layout repeated: the modes are appended to the registers, or to the warps.

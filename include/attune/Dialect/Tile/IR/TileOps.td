@@ -195,6 +195,10 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let description = [{
     `result[i] = kind over j of input[i, j]`. The order is unspecified. A maximum
     ignores NaN where any other element is a number.
+
+    With a 2-D result of p columns the columns of the input are dealt into p groups, which
+    ones is unspecified, and `result[i, g]` combines those of group g. One group per lane
+    needs no exchange between lanes; a second reduction completes it.
   }];
   let arguments = (ins Tile_ReductionKindAttr:$kind, Tile_RegisterTile:$input);
   let results = (outs Tile_RegisterTile:$result);
