@@ -29,6 +29,10 @@ LogicalResult WindowAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError()
            << "expects window sides of at least -1 (unbounded), but got "
            << left << " and " << right;
+  constexpr int64_t limit = std::numeric_limits<int32_t>::max();
+  if (left > limit || right > limit)
+    return emitError() << "expects window sides of at most " << limit
+                       << ", but got " << left << " and " << right;
   return success();
 }
 

@@ -19,7 +19,8 @@ static constexpr llvm::StringLiteral kSourceAttrName = "attune.source";
 
 namespace {
 
-struct AttnKeepSource : attune::attn::impl::AttnKeepSourcePassBase<AttnKeepSource> {
+struct AttnKeepSource
+    : attune::attn::impl::AttnKeepSourcePassBase<AttnKeepSource> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     for (auto nested : module.getOps<ModuleOp>())
@@ -27,7 +28,8 @@ struct AttnKeepSource : attune::attn::impl::AttnKeepSourcePassBase<AttnKeepSourc
         return;
     SmallVector<func::FuncOp> functions;
     for (auto function : module.getOps<func::FuncOp>())
-      if (function.walk([](AttentionOp) { return WalkResult::interrupt(); }).wasInterrupted())
+      if (function.walk([](AttentionOp) { return WalkResult::interrupt(); })
+              .wasInterrupted())
         functions.push_back(function);
     if (functions.empty())
       return;

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Shape of the reference: what is read, what is allocated, what is returned.
+// Its numbers are checked in ../Reference.
+//
+// RUN: attune-opt %s --attn-to-loops | FileCheck %s
+// RUN: attune-opt %s --attn-to-loops="output=f32 precision=operand" | FileCheck %s --check-prefix=F32
+
+// CHECK-LABEL: func.func @attention
+// CHECK-SAME:    -> (tensor<2x?x8x64xbf16>, tensor<2x8x?xf32>)
+// F32-LABEL: func.func @attention
+// F32-SAME:    -> (tensor<2x?x8x64xf32>, tensor<2x8x?xf32>)
+func.func @attention(%q: tensor<2x?x8x64xbf16, #attn.strided<[?, ?, 64, 1]>>, %k: tensor<2x?x2x64xbf16>,
+                     %doc: tensor<2x?xi32>) -> (tensor<2x?x8x64xbf16>, tensor<2x8x?xf32>) {
+  // CHECK: bufferization.to_buffer %{{.+}} read_only : {{.+}} to memref<2x?x8x64xbf16, strided<[?, ?, 64, 1]>>
+  // CHECK: bufferization.to_buffer %{{.+}} read_only : {{.+}} to memref<2x?x2x64xbf16>
+  // CHECK: %[[DOC:.+]] = bufferization.to_buffer %{{.+}} read_only : {{.+}} to memref<2x?xi32>
+  // CHECK: %[[SUM:.+]] = memref.alloc(%{{.+}}) : memref<2x?x8x64xf32>
+  // CHECK: %[[O:.+]] = memref.alloc(%{{.+}}) : memref<2x?x8x64xbf16>
+  // CHECK: %[[LSE:.+]] = memref.alloc(%{{.+}}) : memref<2x8x?xf32>
+  // CHECK: scf.parallel
+  // CHECK-NOT: tensor.extract
+  // CHECK: memref.load %[[DOC]]
+  // CHECK: memref.dealloc %[[SUM]]
+  // CHECK: bufferization.to_tensor %[[O]] restrict writable
+  // CHECK: bufferization.to_tensor %[[LSE]] restrict writable
+
+  // Rounded to bf16, kept in f32.
+  // F32: %[[O:.+]] = memref.alloc(%{{.+}}) : memref<2x?x8x64xf32>
+  // F32-NOT: memref<2x?x8x64xbf16>
+  // F32: scf.parallel
+  // F32: arith.mulf
+  // F32: arith.truncf %{{.+}} : f32 to bf16
+  // F32: arith.extf %{{.+}} : bf16 to f32
+  // F32: arith.maxnumf
+  %o, %lse = attn.attention %q, %k, %k lse order(bshd) mask (%b, %h, %m, %n) {
+    %dm = tensor.extract %doc[%b, %m] : tensor<2x?xi32>
+    %dn = tensor.extract %doc[%b, %n] : tensor<2x?xi32>
+    %same = arith.cmpi eq, %dm, %dn : i32
+    attn.yield %same : i1
+  } : tensor<2x?x8x64xbf16, #attn.strided<[?, ?, 64, 1]>>, tensor<2x?x2x64xbf16>, tensor<2x?x2x64xbf16>
+  return %o, %lse : tensor<2x?x8x64xbf16>, tensor<2x8x?xf32>
+}
+
+// CHECK-LABEL: func.func @nothing_to_do
+// CHECK-NEXT: return
+func.func @nothing_to_do() {
+  return
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One case for each rule of the verifier, named by the id of the rule.
+//
+// RUN: attune-opt %s --split-input-file --verify-diagnostics
+
+func.func @attention_c1_order(%q: tensor<1x2x8x16xf16>) {
+  // expected-error @below {{expects order to be a permutation of the letters b, h, s and d, but got 'bhss'}}
+  %o = attn.attention %q, %q, %q order(bhss) : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @rank(%q: tensor<1x2x8x16xf16>, %k: tensor<2x8x16xf16>) {
+  // expected-error @below {{expects key to be a tensor of rank 4, but got 'tensor<2x8x16xf16>'}}
+  %o = attn.attention %q, %k, %q : tensor<1x2x8x16xf16>, tensor<2x8x16xf16>, tensor<1x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @element_type(%q: tensor<1x2x8x16xf64>) {
+  // expected-error @below {{operand #0 must be 4D tensor of 16-bit float or bfloat16 type or 32-bit float values, but got 'tensor<1x2x8x16xf64>'}}
+  %o = attn.attention %q, %q, %q : tensor<1x2x8x16xf64>, tensor<1x2x8x16xf64>, tensor<1x2x8x16xf64>
+  return
+}
+
+// -----
+
+func.func @attention_c2_one_element_type(%q: tensor<1x2x8x16xf16>, %v: tensor<1x2x8x16xbf16>) {
+  // expected-error @below {{expects query and value to have one element type, but got 'f16' and 'bf16'}}
+  %o = attn.attention %q, %q, %v : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xbf16>
+  return
+}
+
+// -----
+
+func.func @attention_c3_batch(%q: tensor<3x2x8x16xf16>, %k: tensor<1x2x8x16xf16>) {
+  // expected-error @below {{expects query and key to have one batch size, but got 3 and 1}}
+  %o = attn.attention %q, %k, %k : tensor<3x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c3_batch_of_dynamic_query(%q: tensor<?x2x8x16xf16>, %k: tensor<4x2x8x16xf16>,
+                                               %v: tensor<5x2x8x16xf16>) {
+  // expected-error @below {{expects key and value to have one batch size, but got 4 and 5}}
+  %o = attn.attention %q, %k, %v : tensor<?x2x8x16xf16>, tensor<4x2x8x16xf16>, tensor<5x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c4_heads(%q: tensor<1x8x4x16xf16>, %k: tensor<1x4x4x16xf16>, %v: tensor<1x2x4x16xf16>) {
+  // expected-error @below {{expects key and value to have one number of heads, but got 4 and 2}}
+  %o = attn.attention %q, %k, %v : tensor<1x8x4x16xf16>, tensor<1x4x4x16xf16>, tensor<1x2x4x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c5_length(%q: tensor<1x4x2x16xf16>, %v: tensor<1x5x2x16xf16>) {
+  // expected-error @below {{expects key and value to have one length, but got 4 and 5}}
+  %o = attn.attention %q, %q, %v order(bshd)
+    : tensor<1x4x2x16xf16>, tensor<1x4x2x16xf16>, tensor<1x5x2x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c6_head_size(%q: tensor<1x2x8x64xf16>, %k: tensor<1x2x8x32xf16>) {
+  // expected-error @below {{expects query and key to have one head size, but got 64 and 32}}
+  %o = attn.attention %q, %k, %k : tensor<1x2x8x64xf16>, tensor<1x2x8x32xf16>, tensor<1x2x8x32xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c7_groups(%q: tensor<1x7x8x16xf16>, %k: tensor<1x2x8x16xf16>) {
+  // expected-error @below {{expects the heads of query to be a multiple of those of key, but got 7 and 2}}
+  %o = attn.attention %q, %k, %k : tensor<1x7x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c7_no_key_heads(%q: tensor<1x7x8x16xf16>, %k: tensor<1x0x8x16xf16>) {
+  // expected-error @below {{expects the heads of query to be a multiple of those of key, but got 7 and 0}}
+  %o = attn.attention %q, %k, %k : tensor<1x7x8x16xf16>, tensor<1x0x8x16xf16>, tensor<1x0x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c8_dynamic_head_size(%q: tensor<1x2x8x?xf16>, %k: tensor<1x2x8x16xf16>) {
+  // expected-error @below {{expects the head size of query to be static, but got `?`}}
+  %o = attn.attention %q, %k, %k : tensor<1x2x8x?xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c8_no_head_size(%q: tensor<1x2x8x16xf16>, %v: tensor<1x2x8x0xf16>) {
+  // expected-error @below {{expects the head size of value to be at least 1, but got 0}}
+  %o = attn.attention %q, %q, %v : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x0xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c9_size(%q: tensor<1x2x8x16xf16>, %k: tensor<1x2x2147483648x16xf16>) {
+  // expected-error @below {{expects sizes of key of at most 2147483647, but got 2147483648}}
+  %o = attn.attention %q, %k, %k : tensor<1x2x8x16xf16>, tensor<1x2x2147483648x16xf16>, tensor<1x2x2147483648x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c10_alibi(%q: tensor<1x2x8x16xf16>, %slopes: tensor<3xf32>) {
+  // expected-error @below {{expects alibi slopes to have one element per head of query, but got 3 for 2 heads}}
+  %o = attn.attention %q, %q, %q alibi(%slopes : tensor<3xf32>)
+    : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c11_sinks(%q: tensor<1x2x8x16xf16>, %sinks: tensor<1xf32>) {
+  // expected-error @below {{expects sinks to have one element per head of query, but got 1 for 2 heads}}
+  %o = attn.attention %q, %q, %q sinks(%sinks : tensor<1xf32>)
+    : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c12_scale(%q: tensor<1x2x8x16xf16>) {
+  // expected-error @below {{expects scale to be finite, but got 0x7F800000}}
+  %o = attn.attention %q, %q, %q scale(0x7F800000)
+    : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c13_softcap(%q: tensor<1x2x8x16xf16>) {
+  // expected-error @below {{expects softcap to be finite and positive, but got 0.000000e+00}}
+  %o = attn.attention %q, %q, %q softcap(0.0) : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c18_encoding(%q: tensor<1x2x8x16xf16>, %k: tensor<1x2x8x16xf16, "compressed">) {
+  // expected-error @below {{expects tensors without an encoding or with #attn.strided, but got "compressed"}}
+  %o = attn.attention %q, %k, %q
+    : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16, "compressed">, tensor<1x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @result_type(%q: tensor<1x2x8x16xf16>) {
+  // expected-error @below {{failed to infer returned types}}
+  // expected-error @below {{inferred type(s) 'tensor<1x2x8x16xf16>' are incompatible with return type(s) of operation 'tensor<1x2x8x17xf16>'}}
+  %o = attn.attention %q, %q, %q : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+    -> tensor<1x2x8x17xf16>
+  return
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Canonical form of attn.attention: each pattern, and what it must leave alone.
+//
+// RUN: attune-opt %s --canonicalize --split-input-file | FileCheck %s
+
+!t = tensor<1x2x8x16xf16>
+!k = tensor<1x2x9x16xf16>
+
+// CHECK-LABEL: func.func @mask_of_true
+func.func @mask_of_true(%q: !t) -> !t {
+  // CHECK: attn.attention %{{.+}}, %{{.+}}, %{{.+}} : tensor
+  %o = attn.attention %q, %q, %q mask (%b, %h, %m, %n) {
+    %true = arith.constant true
+    attn.yield %true : i1
+  } : !t, !t, !t
+  return %o : !t
+}
+
+// CHECK-LABEL: func.func @mask_of_captured_true
+func.func @mask_of_captured_true(%q: !t) -> !t {
+  %true = arith.constant true
+  // CHECK: attn.attention %{{.+}}, %{{.+}}, %{{.+}} : tensor
+  %o = attn.attention %q, %q, %q mask (%b, %h, %m, %n) {
+    attn.yield %true : i1
+  } : !t, !t, !t
+  return %o : !t
+}
+
+// CHECK-LABEL: func.func @mask_of_false
+func.func @mask_of_false(%q: !t) -> !t {
+  // CHECK: attn.attention {{.*}} mask
+  %o = attn.attention %q, %q, %q mask (%b, %h, %m, %n) {
+    %false = arith.constant false
+    attn.yield %false : i1
+  } : !t, !t, !t
+  return %o : !t
+}
+
+// CHECK-LABEL: func.func @idle_score
+func.func @idle_score(%q: !t) -> !t {
+  // CHECK: attn.attention %{{.+}}, %{{.+}}, %{{.+}} : tensor
+  %o = attn.attention %q, %q, %q score (%s, %b, %h, %m, %n) {
+    attn.yield %s : f32
+  } : !t, !t, !t
+  return %o : !t
+}
+
+// A folded constant stays in the region and a captured one moves there.
+// CHECK-LABEL: func.func @constants
+func.func @constants(%q: !t) -> !t {
+  // CHECK-NOT: arith.constant
+  // CHECK: attn.attention {{.*}} score
+  // CHECK-DAG: arith.constant 3.000000e+00 : f32
+  // CHECK-DAG: arith.constant 2.000000e+00 : f32
+  // CHECK: attn.yield
+  %two = arith.constant 2.0 : f32
+  %o = attn.attention %q, %q, %q score (%s, %b, %h, %m, %n) {
+    %one = arith.constant 1.0 : f32
+    %three = arith.addf %one, %two : f32
+    %x = arith.mulf %s, %three : f32
+    %y = arith.addf %x, %two : f32
+    attn.yield %y : f32
+  } : !t, !t, !t
+  return %o : !t
+}
+
+// CHECK-LABEL: func.func @unbounded_window
+func.func @unbounded_window(%q: !t, %k: !k) -> !t {
+  // CHECK: attn.attention %{{.+}}, %{{.+}}, %{{.+}} : tensor
+  %o = attn.attention %q, %k, %k window(?, ?, bottom_right) : !t, !k, !k
+  return %o : !t
+}
+
+// CHECK-LABEL: func.func @window_that_is_causal
+func.func @window_that_is_causal(%q: !t, %k: !k) -> !t {
+  // CHECK: attn.attention %{{.+}}, %{{.+}}, %{{.+}} causal(bottom_right) : tensor
+  %o = attn.attention %q, %k, %k window(?, 0, bottom_right) : !t, !k, !k
+  return %o : !t
+}
+
+// CHECK-LABEL: func.func @window_behind_causal
+func.func @window_behind_causal(%q: !t, %k: !k) -> !t {
+  // CHECK: attn.attention %{{.+}}, %{{.+}}, %{{.+}} causal(top_left) window(4, ?, top_left) : tensor
+  %o = attn.attention %q, %k, %k causal(top_left) window(4, 3, top_left) : !t, !k, !k
+  return %o : !t
+}
+
+// With other alignments, neither says what the other says.
+// CHECK-LABEL: func.func @window_beside_causal
+func.func @window_beside_causal(%q: !t, %k: !k) -> !t {
+  // CHECK: causal(top_left) window(4, 0, bottom_right)
+  %o = attn.attention %q, %k, %k causal(top_left) window(4, 0, bottom_right) : !t, !k, !k
+  return %o : !t
+}
+
+// CHECK-LABEL: func.func @one_diagonal
+func.func @one_diagonal(%q: !t) -> !t {
+  // CHECK: causal(top_left) window(4, ?, top_left)
+  %o = attn.attention %q, %q, %q causal(bottom_right) window(4, 2, top_left) : !t, !t, !t
+  return %o : !t
+}
+
+// Nothing is known of dynamic lengths, even of one tensor.
+// CHECK-LABEL: func.func @unknown_diagonal
+func.func @unknown_diagonal(%q: tensor<1x2x?x16xf16>) -> tensor<1x2x?x16xf16> {
+  // CHECK: causal(bottom_right)
+  %o = attn.attention %q, %q, %q causal(bottom_right)
+    : tensor<1x2x?x16xf16>, tensor<1x2x?x16xf16>, tensor<1x2x?x16xf16>
+  return %o : tensor<1x2x?x16xf16>
+}
