@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The little of SQLite that the store needs, with its resources owned. Values
+// that are bound or read are integers, reals, texts and nulls.
+
+#ifndef ATTUNE_TUNING_DATABASE_H
+#define ATTUNE_TUNING_DATABASE_H
+
+#include "llvm/ADT/FunctionExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace attune::tuning {
+
+class Database;
+
+/// A prepared statement. Parameters are bound in order; columns are read in
+/// order.
+class Statement {
+public:
+  Statement &bind(int64_t value);
+  Statement &bind(double value);
+  Statement &bind(llvm::StringRef value);
+  Statement &bind(std::nullopt_t);
+  template <typename T> Statement &bind(const std::optional<T> &value) {
+    return value ? bind(*value) : bind(std::nullopt);
+  }
+
+  /// True with a row to read, false at the end.
+  llvm::Expected<bool> step();
+  /// For a statement that returns no row.
+  llvm::Error run();
+
+  int64_t getInteger(int column) const;
+  double getReal(int column) const;
+  llvm::StringRef getText(int column) const;
+  bool isNull(int column) const;
+  std::optional<int64_t> getOptionalInteger(int column) const;
+  std::optional<double> getOptionalReal(int column) const;
+
+private:
+  friend class Database;
+  struct Finalize {
+    void operator()(sqlite3_stmt *statement) const;
+  };
+  Statement(Database &database, sqlite3_stmt *statement)
+      : database(&database), statement(statement) {}
+
+  Database *database;
+  std::unique_ptr<sqlite3_stmt, Finalize> statement;
+  int parameters = 0;
+};
+
+class Database {
+public:
+  enum class Mode { ReadOnly, ReadWrite, Create };
+  static llvm::Expected<std::unique_ptr<Database>> open(llvm::StringRef path,
+                                                        Mode mode);
+
+  llvm::Error execute(const char *sql);
+  llvm::Expected<Statement> prepare(llvm::StringRef sql);
+  /// Runs `body` between BEGIN IMMEDIATE and COMMIT; rolls back where it fails.
+  /// IMMEDIATE, because a transaction that first reads and then wants to write
+  /// fails at once, whatever the busy timeout, when another writer was faster.
+  llvm::Error transact(llvm::function_ref<llvm::Error()> body);
+  llvm::Expected<int64_t> queryInteger(const char *sql);
+  int64_t getLastRow() const;
+
+  llvm::StringRef getPath() const { return path; }
+  /// The error of the last call, with the path.
+  llvm::Error makeError(const char *doing) const;
+
+private:
+  struct Close {
+    void operator()(sqlite3 *handle) const;
+  };
+  std::string path;
+  std::unique_ptr<sqlite3, Close> handle;
+};
+
+} // namespace attune::tuning
+
+#endif // ATTUNE_TUNING_DATABASE_H

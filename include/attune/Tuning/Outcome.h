@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a search found, and the one order in which results are compared.
+
+#ifndef ATTUNE_TUNING_OUTCOME_H
+#define ATTUNE_TUNING_OUTCOME_H
+
+#include "attune/Tuning/Result.h"
+
+namespace attune::tuning {
+
+struct Outcome {
+  std::vector<Result> results;
+  /// Whether there was a device. Without one results are ranked by score.
+  bool timed = false;
+  /// Index of the default schedule's result; absent where it is not legal.
+  std::optional<size_t> baseline;
+  std::string baselineRefusal;
+  /// Index of the best result; absent where no candidate is valid.
+  std::optional<size_t> winner;
+  /// Results that cannot be told from the winner: their intervals overlap.
+  std::vector<size_t> ties;
+  /// Results taken from the database, and results copied from an equal binary.
+  uint64_t reused = 0;
+  uint64_t copied = 0;
+  double seconds = 0;
+  bool interrupted = false;
+  bool budgetSpent = false;
+
+  bool isValid(const Result &result) const {
+    return timed ? result.isTimed() : result.status == Status::Ok;
+  }
+  /// Median time, or the score where nothing was timed.
+  double getCost(const Result &result) const;
+  /// Indices of the valid results, best first. Times of the final come before
+  /// all others, with which they cannot be compared. Equal costs are ordered by
+  /// the point: the order in which workers answered must not decide.
+  std::vector<size_t> rank() const;
+  /// Sets `winner` and `ties`.
+  void pickWinner();
+};
+
+} // namespace attune::tuning
+
+#endif // ATTUNE_TUNING_OUTCOME_H

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a search found, for people and for programs.
+
+#ifndef ATTUNE_TUNING_REPORT_H
+#define ATTUNE_TUNING_REPORT_H
+
+#include "attune/Tuning/Tuner.h"
+
+namespace attune::tuning {
+
+/// The table at the end: the best ten, the default's rank, refusals and
+/// failures by reason.
+void printReport(llvm::raw_ostream &os, const Task &task, const Space &space,
+                 const LegalSpace &legal, const Outcome &outcome);
+
+/// The same, complete, as JSON.
+llvm::json::Object makeReport(const Task &task, const Space &space,
+                              const LegalSpace &legal,
+                              const SessionInfo &session,
+                              const Outcome &outcome);
+
+/// The refusals by id, as stored with a session.
+llvm::json::Object makeRefusals(const LegalSpace &legal);
+
+/// Prints what a database knows of its sessions; needs no device. Checks the
+/// whole file.
+llvm::Error printStatus(llvm::raw_ostream &os, Store &store);
+
+} // namespace attune::tuning
+
+#endif // ATTUNE_TUNING_REPORT_H

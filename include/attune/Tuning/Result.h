@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What became of one candidate. One failure never ends a search: it is a
+// status, a message and a row in the database like any other result.
+
+#ifndef ATTUNE_TUNING_RESULT_H
+#define ATTUNE_TUNING_RESULT_H
+
+#include "attune/Tuning/Space.h"
+#include "attune/Tuning/Statistics.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/JSON.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attune::tuning {
+
+enum class Status {
+  Ok,
+  Refused,
+  CompileError,
+  RunError,
+  WrongResult,
+  Timeout,
+  Crash,
+  OutOfMemory
+};
+
+/// All statuses, in the order of the enumeration.
+llvm::ArrayRef<Status> getStatuses();
+/// The stable spelling used in the database and in reports: `compile-error`.
+llvm::StringRef toString(Status status);
+std::optional<Status> parseStatus(llvm::StringRef text);
+
+/// How far a candidate came.
+enum class Stage { Compile, Measure, Final };
+llvm::StringRef toString(Stage stage);
+std::optional<Stage> parseStage(llvm::StringRef text);
+
+/// What a kernel takes from a core, as the assembler reports it. Absent numbers
+/// were not reported.
+struct Resources {
+  std::optional<int64_t> registers;
+  std::optional<int64_t> spillBytes;
+  std::optional<int64_t> sharedBytes;
+  std::optional<int64_t> threads;
+};
+
+struct Result {
+  Point point;
+  Stage stage = Stage::Compile;
+  Status status = Status::Ok;
+  /// Why the status is not `ok`; empty otherwise.
+  std::string message;
+  Resources resources;
+  /// Hash of the emitted code and of what is needed to launch it.
+  std::string binaryHash;
+  /// Predicted cost; smaller is better. Absent where ranking is off.
+  std::optional<double> score;
+  /// Nanoseconds of each timed launch; empty where nothing was timed.
+  std::vector<double> samples;
+  /// Taken from an earlier row of the database instead of measured now.
+  bool reused = false;
+  /// Row of the measurement this one copies because the binaries are equal, or
+  /// 0.
+  int64_t copiedFrom = 0;
+
+  bool isTimed() const { return status == Status::Ok && !samples.empty(); }
+  Summary getSummary() const { return summarize(samples); }
+};
+
+/// Reads `{"status": ..., "message": ..., "samples": [...], "resources": {...},
+/// "hash": ...}`, the answer of a worker, into `result`. Returns what is wrong
+/// with an answer that cannot be right; empty otherwise.
+std::string readAnswer(const llvm::json::Value &answer, Result &result);
+
+llvm::json::Object toJSON(const Resources &resources);
+bool fromJSON(const llvm::json::Value &value, Resources &resources);
+
+} // namespace attune::tuning
+
+#endif // ATTUNE_TUNING_RESULT_H

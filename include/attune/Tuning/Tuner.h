@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The search of one problem:
+//
+//   strategy -> stored? -> compile -> equal binary? -> verify and measure ->
+//   store
+//
+// and at the end a few rounds in which the best are measured in turn. One loop,
+// one thread; all that takes time or may fail happens in worker processes.
+
+#ifndef ATTUNE_TUNING_TUNER_H
+#define ATTUNE_TUNING_TUNER_H
+
+#include "attune/Tuning/Outcome.h"
+#include "attune/Tuning/Progress.h"
+#include "attune/Tuning/Ranker.h"
+#include "attune/Tuning/Store.h"
+#include "attune/Tuning/Strategy.h"
+#include "attune/Tuning/WorkerPool.h"
+#include <csignal>
+#include <set>
+
+namespace attune::tuning {
+
+/// One problem, as far as the search has to know it.
+struct Task {
+  /// For people: the name of the function.
+  std::string name;
+  /// Hash of the canonical text.
+  std::string key;
+  /// The problem as a module of its own, without a schedule.
+  std::string text;
+  /// Floating-point operations of one run; 0 where unknown.
+  double flops = 0;
+  std::string chip;
+  /// The module with a schedule set, for reproducers.
+  std::function<std::string(llvm::ArrayRef<int64_t>)> print;
+};
+
+struct TunerOptions {
+  std::optional<double> budgetSeconds;
+  std::optional<uint64_t> budgetCandidates;
+  /// Measure again what the database already knows.
+  bool retune = false;
+  /// How many candidates are measured in turn at the end, and how often each.
+  unsigned finalists = 4;
+  unsigned finalRounds = 5;
+  /// A candidate is dropped as soon as it is this much slower than the best.
+  double stopFactor = 2;
+  /// Where failed candidates are written; empty for nowhere.
+  std::string reproDir;
+};
+
+class Tuner {
+public:
+  /// Without `devices` nothing is timed; with a `ranker` candidates are ordered
+  /// by its score. All references outlive the tuner.
+  Tuner(const Task &task, const Space &space, const LegalSpace &legal,
+        Store &store, SessionInfo &session, WorkerPool &compilers,
+        WorkerPool *devices, const Ranker *ranker, Progress &progress,
+        const TunerOptions &options, const volatile sig_atomic_t &interrupted);
+
+  /// Fails only where going on makes no sense: the store cannot be written, or
+  /// no worker can be started.
+  llvm::Expected<Outcome> run(Strategy &strategy);
+
+private:
+  struct Candidate {
+    size_t index;
+    Result result;
+    llvm::json::Value binary = nullptr;
+  };
+
+  bool isStopping() const;
+  llvm::Error askForCandidates();
+  llvm::Error startCandidate(size_t index);
+  void submitCompile(Candidate candidate);
+  llvm::Error feedDevices();
+  llvm::Error complete(Completion completion);
+  llvm::Error finishCompile(Candidate candidate);
+  llvm::Error finish(Candidate candidate);
+  void abandon();
+  llvm::Error runFinals();
+  llvm::Error ensureBinaries(llvm::MutableArrayRef<Candidate> finalists);
+  llvm::json::Value makeMeasureRequest(const Candidate &candidate) const;
+  void keepBinary(const Candidate &candidate);
+  void reproduce(const Result &result);
+  /// Writes what came back from a worker into a result.
+  static void readCompletion(Completion &completion, Result &result);
+  void count(const Result &result);
+  void report();
+
+  const Task &task;
+  const Space &space;
+  const LegalSpace &legal;
+  Store &store;
+  SessionInfo &session;
+  WorkerPool &compilers;
+  WorkerPool *devices;
+  const Ranker *ranker;
+  Progress &progress;
+  TunerOptions options;
+  const volatile sig_atomic_t &interrupted;
+
+  Strategy *strategy = nullptr;
+  Outcome outcome;
+  Clock::time_point started;
+  std::optional<size_t> baselineIndex;
+  bool exhausted = false;
+  uint64_t asked = 0;
+  uint64_t nextRequest = 1;
+  std::set<size_t> tried;
+  std::map<uint64_t, Candidate> compiling;
+  std::map<uint64_t, Candidate> measuring;
+  std::vector<Candidate> ready;
+  /// Binaries of the best results so far, by candidate.
+  std::map<size_t, llvm::json::Value> binaries;
+  std::map<size_t, size_t> resultOf;
+  /// Median time of the best so far, or its score where nothing is timed.
+  std::optional<double> bestCost;
+  ProgressState state;
+};
+
+} // namespace attune::tuning
+
+#endif // ATTUNE_TUNING_TUNER_H

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ranks results. Deterministic: the same results give the same winner.
+
+#include "attune/Tuning/Outcome.h"
+#include "llvm/ADT/STLExtras.h"
+#include <tuple>
+
+using namespace attune::tuning;
+
+double Outcome::getCost(const Result &result) const {
+  return timed ? result.getSummary().median : result.score.value_or(0);
+}
+
+std::vector<size_t> Outcome::rank() const {
+  std::vector<std::tuple<bool, double, Point, size_t>> keys;
+  for (auto [i, result] : llvm::enumerate(results))
+    if (isValid(result))
+      keys.emplace_back(result.stage != Stage::Final, getCost(result),
+                        result.point, i);
+  llvm::sort(keys);
+  std::vector<size_t> order;
+  for (auto &key : keys)
+    order.push_back(std::get<size_t>(key));
+  return order;
+}
+
+void Outcome::pickWinner() {
+  std::vector<size_t> order = rank();
+  if (order.empty())
+    return;
+  winner = order.front();
+  if (!timed)
+    return;
+  const Result &best = results[*winner];
+  for (size_t i : llvm::drop_begin(order))
+    if (results[i].stage == best.stage &&
+        results[i].getSummary().overlaps(best.getSummary()))
+      ties.push_back(i);
+}

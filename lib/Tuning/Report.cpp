@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tables and JSON. Numbers that were not measured are printed as `-`, never as
+// 0.
+
+#include "attune/Tuning/Report.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace attune::tuning;
+namespace json = llvm::json;
+
+static constexpr size_t kTableRows = 10;
+
+static double getTflops(const Task &task, double nanoseconds) {
+  return task.flops / nanoseconds / 1000;
+}
+
+static std::string formatOptional(std::optional<int64_t> value) {
+  return value ? std::to_string(*value) : "-";
+}
+
+static void printTable(llvm::raw_ostream &os, const Task &task,
+                       const Space &space, const Outcome &outcome,
+                       llvm::ArrayRef<size_t> order) {
+  if (outcome.timed)
+    os << llvm::formatv("{0,4} {1,10} {2,10} {3,21} {4,5} {5,6} {6,8}  {7}\n",
+                        "rank", "TFLOP/s", "us", "us, 95 % interval", "regs",
+                        "spills", "shared", "schedule");
+  else
+    os << llvm::formatv("{0,4} {1,8} {2,5} {3,6} {4,8}  {5}\n", "rank", "score",
+                        "regs", "spills", "shared", "schedule");
+  for (auto [rank, i] : llvm::enumerate(order.take_front(kTableRows))) {
+    const Result &result = outcome.results[i];
+    const Resources &used = result.resources;
+    std::string regs = formatOptional(used.registers),
+                spills = formatOptional(used.spillBytes),
+                shared = formatOptional(used.sharedBytes),
+                schedule = space.toString(result.point);
+    if (outcome.timed) {
+      Summary time = result.getSummary();
+      std::string speed =
+          task.flops
+              ? llvm::formatv("{0:F1}", getTflops(task, time.median)).str()
+              : "-";
+      std::string interval =
+          llvm::formatv("{0:F1}..{1:F1}", time.low / 1000, time.high / 1000);
+      os << llvm::formatv(
+          "{0,4} {1,10} {2,10:F1} {3,21} {4,5} {5,6} {6,8}  {7}\n", rank + 1,
+          speed, time.median / 1000, interval, regs, spills, shared, schedule);
+    } else {
+      std::string score =
+          result.score ? llvm::formatv("{0:F3}", *result.score).str() : "-";
+      os << llvm::formatv("{0,4} {1,8} {2,5} {3,6} {4,8}  {5}\n", rank + 1,
+                          score, regs, spills, shared, schedule);
+    }
+  }
+}
+
+static void printBaseline(llvm::raw_ostream &os, const Outcome &outcome,
+                          llvm::ArrayRef<size_t> order) {
+  if (!outcome.baselineRefusal.empty()) {
+    os << "default schedule: refused (" << outcome.baselineRefusal << ")\n";
+    return;
+  }
+  if (!outcome.baseline)
+    return;
+  const Result &baseline = outcome.results[*outcome.baseline];
+  auto rank = llvm::find(order, *outcome.baseline);
+  if (rank == order.end()) {
+    os << "default schedule: " << toString(baseline.status)
+       << (baseline.message.empty() ? "" : ": ") << baseline.message << "\n";
+    return;
+  }
+  os << llvm::formatv("default schedule: rank {0} of {1}",
+                      rank - order.begin() + 1, order.size());
+  if (outcome.timed && outcome.winner)
+    os << llvm::formatv(
+        "; the best is {0:F2}x as fast",
+        baseline.getSummary().median /
+            outcome.results[*outcome.winner].getSummary().median);
+  os << "\n";
+}
+
+static void printFailures(llvm::raw_ostream &os, const Space &space,
+                          const Outcome &outcome) {
+  std::map<Status, std::vector<const Result *>> failures;
+  for (const Result &result : outcome.results)
+    if (result.status != Status::Ok)
+      failures[result.status].push_back(&result);
+  for (const auto &[status, results] : failures) {
+    llvm::StringRef message = results.front()->message;
+    os << llvm::formatv("{0}: {1}, for example {2}: {3}\n", toString(status),
+                        results.size(), space.toString(results.front()->point),
+                        message.split('\n').first);
+  }
+}
+
+void attune::tuning::printReport(llvm::raw_ostream &os, const Task &task,
+                                 const Space &space, const LegalSpace &legal,
+                                 const Outcome &outcome) {
+  os << llvm::formatv("{0} on {1}: {2} of {3} legal schedules tried in {4}",
+                      task.name, task.chip, outcome.results.size(),
+                      legal.points.size(), formatDuration(outcome.seconds));
+  if (outcome.reused)
+    os << llvm::formatv(", {0} of them from the database", outcome.reused);
+  if (outcome.copied)
+    os << llvm::formatv(
+        ", {0} not measured because their binary equals another",
+        outcome.copied);
+  os << "\n";
+
+  std::vector<size_t> order = outcome.rank();
+  if (!order.empty())
+    printTable(os, task, space, outcome, order);
+  printBaseline(os, outcome, order);
+  if (!outcome.ties.empty())
+    os << "within the noise of the best: " << outcome.ties.size()
+       << " (their intervals overlap)\n";
+  for (const auto &[id, refused] : legal.refused)
+    os << llvm::formatv("refused, {0}: {1}, for example {2}: {3}\n", id,
+                        refused.count, space.toString(refused.example),
+                        refused.message);
+  printFailures(os, space, outcome);
+  if (outcome.winner)
+    os << (outcome.timed ? "best: " : "best by model: ")
+       << space.toString(outcome.results[*outcome.winner].point) << "\n";
+}
+
+static json::Object describe(const Task &task, const Space &space,
+                             const Result &result) {
+  json::Object object{{"schedule", space.toJSON(result.point)},
+                      {"stage", toString(result.stage)},
+                      {"status", toString(result.status)},
+                      {"resources", toJSON(result.resources)},
+                      {"reused", result.reused}};
+  if (!result.message.empty())
+    object["message"] = json::fixUTF8(result.message);
+  if (!result.binaryHash.empty())
+    object["hash"] = result.binaryHash;
+  if (result.copiedFrom)
+    object["copied_from"] = result.copiedFrom;
+  if (result.score)
+    object["score"] = *result.score;
+  if (result.isTimed()) {
+    Summary time = result.getSummary();
+    object["median_ns"] = time.median;
+    object["interval_ns"] = json::Array{time.low, time.high};
+    object["samples_ns"] = json::Array(result.samples);
+    if (task.flops)
+      object["tflops"] = getTflops(task, time.median);
+  }
+  return object;
+}
+
+json::Object attune::tuning::makeRefusals(const LegalSpace &legal) {
+  json::Object refusals;
+  for (const auto &[id, refused] : legal.refused)
+    refusals[id] = json::Object{{"count", int64_t(refused.count)},
+                                {"message", refused.message}};
+  return refusals;
+}
+
+json::Object attune::tuning::makeReport(const Task &task, const Space &space,
+                                        const LegalSpace &legal,
+                                        const SessionInfo &session,
+                                        const Outcome &outcome) {
+  json::Array results;
+  for (const Result &result : outcome.results)
+    results.push_back(describe(task, space, result));
+  json::Object report{{"problem", task.name},
+                      {"key", task.key},
+                      {"chip", task.chip},
+                      {"device", session.key.device},
+                      {"compiler", session.key.compiler},
+                      {"session", session.id},
+                      {"flops", task.flops},
+                      {"timed", outcome.timed},
+                      {"state", session.state},
+                      {"seconds", outcome.seconds},
+                      {"space", int64_t(space.size())},
+                      {"legal", int64_t(legal.points.size())},
+                      {"refused", makeRefusals(legal)},
+                      {"results", std::move(results)}};
+  if (!outcome.baselineRefusal.empty())
+    report["default_refused"] = outcome.baselineRefusal;
+  if (outcome.baseline)
+    report["default"] = int64_t(*outcome.baseline);
+  if (outcome.winner)
+    report["best"] = int64_t(*outcome.winner);
+  report["ties"] = json::Array(outcome.ties);
+  return report;
+}
+
+llvm::Error attune::tuning::printStatus(llvm::raw_ostream &os, Store &store) {
+  if (llvm::Error error = store.verify())
+    return error;
+  llvm::Expected<std::vector<SessionInfo>> sessions = store.getSessions();
+  if (!sessions)
+    return sessions.takeError();
+  if (sessions->empty())
+    os << "no session yet\n";
+  for (const SessionInfo &session : *sessions) {
+    auto results = store.getResults(session.id);
+    if (!results)
+      return results.takeError();
+    os << llvm::formatv(
+        "session {0}: {1} on {2}, device {3}, strategy {4}, started {5}, {6}\n",
+        session.id, session.problemName, session.key.chip, session.key.device,
+        session.strategy, session.started, session.state);
+    std::map<Status, uint64_t> counts;
+    const std::pair<std::string, Result> *best = nullptr;
+    auto getMedian = [](auto &entry) {
+      return entry.second.getSummary().median;
+    };
+    for (const auto &entry : *results) {
+      ++counts[entry.second.status];
+      if (entry.second.isTimed() &&
+          (!best || getMedian(entry) < getMedian(*best)))
+        best = &entry;
+    }
+    os << llvm::formatv("  {0} results for {1} legal schedules:",
+                        session.results, session.legal);
+    for (const auto &[status, count] : counts)
+      os << " " << toString(status) << " " << count;
+    os << "\n";
+    if (best)
+      os << llvm::formatv("  best {0:F1} us {1}\n", getMedian(*best) / 1000,
+                          best->first);
+    os << "  resume with: " << session.command << "\n";
+  }
+  return llvm::Error::success();
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Writes reproducers, whole or not at all.
+
+#include "attune/Tuning/Reproducer.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace attune::tuning;
+
+/// A function's name may hold anything; a file's name should not.
+static std::string makeFileName(llvm::StringRef name) {
+  std::string file = name.str();
+  for (char &c : file)
+    if (!llvm::isAlnum(c) && c != '_' && c != '.')
+      c = '_';
+  return file;
+}
+
+llvm::Expected<std::string>
+attune::tuning::writeReproducer(llvm::StringRef dir, llvm::StringRef name,
+                                llvm::StringRef chip, llvm::StringRef module,
+                                const Result &result) {
+  if (std::error_code code = llvm::sys::fs::create_directories(dir))
+    return llvm::createStringError(code, "cannot make folder '" + dir +
+                                             "': " + code.message());
+  llvm::SmallString<128> path(dir);
+  llvm::sys::path::append(
+      path, llvm::formatv("{0}-{1}-{2:x-8}.mlir", makeFileName(name),
+                          toString(result.status),
+                          uint32_t(llvm::xxh3_64bits(module)))
+                .str());
+  std::string file = llvm::sys::path::filename(path).str();
+  llvm::Error error =
+      llvm::writeToOutput(path, [&](llvm::raw_ostream &os) -> llvm::Error {
+        os << "// " << toString(result.status) << " at stage "
+           << toString(result.stage) << ":\n";
+        for (llvm::StringRef line : llvm::split(result.message, '\n'))
+          os << "//   " << line << "\n";
+        if (result.stage == Stage::Compile)
+          os << "// Reproduce with: attune-opt " << file
+             << " --attune-compile=\"chip=" << chip << "\" -o /dev/null\n";
+        else
+          os << "// Reproduce with: attune-run " << file << " --chip=" << chip
+             << " --verify --bench\n";
+        os << module << "\n";
+        return llvm::Error::success();
+      });
+  if (error)
+    return error;
+  return std::string(path);
+}

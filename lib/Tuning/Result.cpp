@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Spellings of statuses, and the reading of a worker's answer. A worker may run
+// code that was just generated, so nothing in an answer is taken on trust.
+
+#include "attune/Tuning/Result.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace attune::tuning;
+namespace json = llvm::json;
+
+static constexpr Status allStatuses[] = {
+    Status::Ok,       Status::Refused,     Status::CompileError,
+    Status::RunError, Status::WrongResult, Status::Timeout,
+    Status::Crash,    Status::OutOfMemory};
+
+llvm::ArrayRef<Status> attune::tuning::getStatuses() { return allStatuses; }
+
+llvm::StringRef attune::tuning::toString(Status status) {
+  switch (status) {
+  case Status::Ok:
+    return "ok";
+  case Status::Refused:
+    return "refused";
+  case Status::CompileError:
+    return "compile-error";
+  case Status::RunError:
+    return "run-error";
+  case Status::WrongResult:
+    return "wrong-result";
+  case Status::Timeout:
+    return "timeout";
+  case Status::Crash:
+    return "crash";
+  case Status::OutOfMemory:
+    return "out-of-memory";
+  }
+  llvm_unreachable("all statuses are covered");
+}
+
+std::optional<Status> attune::tuning::parseStatus(llvm::StringRef text) {
+  for (Status status : allStatuses)
+    if (toString(status) == text)
+      return status;
+  return std::nullopt;
+}
+
+llvm::StringRef attune::tuning::toString(Stage stage) {
+  switch (stage) {
+  case Stage::Compile:
+    return "compile";
+  case Stage::Measure:
+    return "measure";
+  case Stage::Final:
+    return "final";
+  }
+  llvm_unreachable("all stages are covered");
+}
+
+std::optional<Stage> attune::tuning::parseStage(llvm::StringRef text) {
+  for (Stage stage : {Stage::Compile, Stage::Measure, Stage::Final})
+    if (toString(stage) == text)
+      return stage;
+  return std::nullopt;
+}
+
+json::Object attune::tuning::toJSON(const Resources &resources) {
+  json::Object object;
+  auto put = [&](llvm::StringRef name, std::optional<int64_t> value) {
+    if (value)
+      object[name] = *value;
+  };
+  put("registers", resources.registers);
+  put("spill_bytes", resources.spillBytes);
+  put("shared_bytes", resources.sharedBytes);
+  put("threads", resources.threads);
+  return object;
+}
+
+bool attune::tuning::fromJSON(const json::Value &value, Resources &resources) {
+  const json::Object *object = value.getAsObject();
+  if (!object)
+    return false;
+  resources.registers = object->getInteger("registers");
+  resources.spillBytes = object->getInteger("spill_bytes");
+  resources.sharedBytes = object->getInteger("shared_bytes");
+  resources.threads = object->getInteger("threads");
+  return true;
+}
+
+std::string attune::tuning::readAnswer(const json::Value &answer,
+                                       Result &result) {
+  const json::Object *object = answer.getAsObject();
+  if (!object)
+    return "expects an object as answer, but got something else";
+  std::optional<llvm::StringRef> statusText = object->getString("status");
+  std::optional<Status> status =
+      statusText ? parseStatus(*statusText) : std::nullopt;
+  if (!status)
+    return llvm::formatv("expects a status in the answer, but got '{0}'",
+                         statusText.value_or("none"));
+
+  std::vector<double> samples;
+  if (const json::Value *value = object->get("samples")) {
+    const json::Array *array = value->getAsArray();
+    if (!array)
+      return "expects a list of samples in the answer, but got something else";
+    for (const json::Value &sample : *array) {
+      std::optional<double> time = sample.getAsNumber();
+      if (!time || !std::isfinite(*time) || *time <= 0)
+        return "expects positive times in the answer, but got a sample that is "
+               "not";
+      samples.push_back(*time);
+    }
+  }
+  result.status = *status;
+  result.message = object->getString("message").value_or("").str();
+  result.samples = std::move(samples);
+  if (const json::Value *resources = object->get("resources");
+      resources && !fromJSON(*resources, result.resources))
+    return "expects an object as resources in the answer, but got something "
+           "else";
+  if (std::optional<llvm::StringRef> hash = object->getString("hash"))
+    result.binaryHash = hash->str();
+  return "";
+}

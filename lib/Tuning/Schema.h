@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The tables of the store. Measurements are only ever appended; `best` is
+// derived from them. A change here needs a new kSchemaVersion.
+
+#ifndef ATTUNE_LIB_TUNING_SCHEMA_H
+#define ATTUNE_LIB_TUNING_SCHEMA_H
+
+namespace attune::tuning {
+
+/// "ATTU": tells our files from other SQLite databases.
+constexpr int kApplicationId = 0x41545455;
+constexpr int kSchemaVersion = 1;
+
+constexpr char kSchema[] = R"sql(
+CREATE TABLE problem(
+  key TEXT PRIMARY KEY,
+  name TEXT NOT NULL,
+  text TEXT NOT NULL,
+  checksum INTEGER NOT NULL);
+
+CREATE TABLE session(
+  id INTEGER PRIMARY KEY,
+  problem TEXT NOT NULL REFERENCES problem(key),
+  chip TEXT NOT NULL,
+  device TEXT NOT NULL,
+  compiler TEXT NOT NULL,
+  name TEXT NOT NULL,
+  command TEXT NOT NULL,
+  strategy TEXT NOT NULL,
+  seed INTEGER NOT NULL,
+  legal INTEGER NOT NULL,
+  refused TEXT NOT NULL,
+  started TEXT NOT NULL,
+  state TEXT NOT NULL,
+  results INTEGER NOT NULL,
+  checksum INTEGER NOT NULL);
+
+CREATE TABLE measurement(
+  id INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL REFERENCES session(id),
+  ordinal INTEGER NOT NULL,
+  problem TEXT NOT NULL,
+  chip TEXT NOT NULL,
+  device TEXT NOT NULL,
+  compiler TEXT NOT NULL,
+  schedule TEXT NOT NULL,
+  stage TEXT NOT NULL,
+  status TEXT NOT NULL,
+  message TEXT NOT NULL,
+  samples_ns TEXT NOT NULL,
+  median_ns REAL,
+  low_ns REAL,
+  high_ns REAL,
+  registers INTEGER,
+  spill_bytes INTEGER,
+  shared_bytes INTEGER,
+  threads INTEGER,
+  score REAL,
+  binary TEXT NOT NULL,
+  copied_from INTEGER NOT NULL,
+  created TEXT NOT NULL,
+  checksum INTEGER NOT NULL,
+  UNIQUE(session, ordinal));
+
+CREATE INDEX measurement_by_schedule ON measurement(problem, chip, device, compiler, schedule);
+CREATE INDEX measurement_by_binary ON measurement(problem, chip, device, binary);
+
+CREATE VIEW latest AS
+  SELECT * FROM measurement WHERE id IN
+    (SELECT max(id) FROM measurement GROUP BY problem, chip, device, compiler, schedule);
+
+CREATE VIEW best AS
+  SELECT problem, chip, device, compiler, schedule, min(median_ns) AS median_ns, low_ns, high_ns, binary, created
+  FROM latest WHERE status = 'ok' AND median_ns IS NOT NULL
+  GROUP BY problem, chip, device, compiler;
+)sql";
+
+} // namespace attune::tuning
+
+#endif // ATTUNE_LIB_TUNING_SCHEMA_H

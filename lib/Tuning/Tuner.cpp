@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The search loop. A candidate is in exactly one place at a time: being
+// compiled, ready, being measured, or finished; finish() is the only way into
+// the results, and what it takes is on disk before anybody hears of it.
+
+#include "attune/Tuning/Tuner.h"
+#include "attune/Tuning/Reproducer.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace attune::tuning;
+namespace json = llvm::json;
+
+/// How long one wait for workers lasts before the progress line is looked
+/// after.
+static constexpr std::chrono::milliseconds kTick(200);
+/// Compiled candidates that wait for a device, for each compiling worker:
+/// enough for the ranker to choose from, and a bound on memory.
+static constexpr size_t kReadyPerCompiler = 8;
+
+Tuner::Tuner(const Task &task, const Space &space, const LegalSpace &legal,
+             Store &store, SessionInfo &session, WorkerPool &compilers,
+             WorkerPool *devices, const Ranker *ranker, Progress &progress,
+             const TunerOptions &options,
+             const volatile sig_atomic_t &interrupted)
+    : task(task), space(space), legal(legal), store(store), session(session),
+      compilers(compilers), devices(devices), ranker(ranker),
+      progress(progress), options(options), interrupted(interrupted) {}
+
+static double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+bool Tuner::isStopping() const {
+  if (interrupted)
+    return true;
+  if (options.budgetSeconds && secondsSince(started) >= *options.budgetSeconds)
+    return true;
+  return options.budgetCandidates && asked >= *options.budgetCandidates;
+}
+
+llvm::Expected<Outcome> Tuner::run(Strategy &theStrategy) {
+  strategy = &theStrategy;
+  started = Clock::now();
+  outcome.timed = devices != nullptr;
+  state.total = legal.points.size();
+  if (options.budgetCandidates)
+    state.total = std::min<uint64_t>(
+        state.total, std::max<uint64_t>(1, *options.budgetCandidates));
+  state.budgetSeconds = options.budgetSeconds;
+
+  // The default schedule comes first and is measured whatever the budget: it
+  // is what every other result is compared with.
+  Point baseline = space.getDefault();
+  if (auto it = llvm::find(legal.points, baseline); it != legal.points.end()) {
+    baselineIndex = it - legal.points.begin();
+    ++asked;
+    if (llvm::Error error = startCandidate(*baselineIndex))
+      return error;
+  }
+
+  while (true) {
+    if (interrupted) {
+      abandon();
+      break;
+    }
+    if (llvm::Error error = askForCandidates())
+      return error;
+    if (llvm::Error error = feedDevices())
+      return error;
+    report();
+    if (compiling.empty() && ready.empty() && measuring.empty() &&
+        (exhausted || isStopping()))
+      break;
+
+    std::vector<WorkerPool *> pools = {&compilers};
+    if (devices)
+      pools.push_back(devices);
+    llvm::Expected<std::vector<Completion>> completions =
+        WorkerPool::wait(pools, kTick);
+    if (!completions)
+      return completions.takeError();
+    for (Completion &completion : *completions)
+      if (llvm::Error error = complete(std::move(completion)))
+        return error;
+  }
+
+  outcome.budgetSpent = !interrupted && tried.size() < legal.points.size();
+  if (devices && !interrupted)
+    if (llvm::Error error = runFinals())
+      return error;
+  outcome.interrupted = interrupted;
+  outcome.pickWinner();
+  outcome.seconds = secondsSince(started);
+  report();
+  progress.finish();
+  return std::move(outcome);
+}
+
+llvm::Error Tuner::askForCandidates() {
+  if (isStopping()) {
+    // Out of time: what is not yet on a device is given up, except the default.
+    if (options.budgetSeconds &&
+        secondsSince(started) >= *options.budgetSeconds) {
+      llvm::erase_if(ready, [&](const Candidate &candidate) {
+        return candidate.index != baselineIndex;
+      });
+      bool onlyOthers =
+          !compiling.empty() && llvm::none_of(compiling, [&](auto &entry) {
+            return entry.second.index == baselineIndex;
+          });
+      if (onlyOthers) {
+        compilers.stop();
+        compiling.clear();
+      }
+    }
+    return llvm::Error::success();
+  }
+  bool waits = devices && ready.size() >= kReadyPerCompiler * compilers.size();
+  size_t room = waits ? 0 : compilers.getIdle();
+  while (room && !exhausted && !isStopping()) {
+    std::vector<size_t> candidates = strategy->ask(1);
+    if (candidates.empty()) {
+      exhausted = compiling.empty() && ready.empty() && measuring.empty();
+      break;
+    }
+    for (size_t index : candidates) {
+      if (tried.count(index))
+        continue;
+      ++asked;
+      if (llvm::Error error = startCandidate(index))
+        return error;
+    }
+    room = compilers.getIdle();
+    report();
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Tuner::startCandidate(size_t index) {
+  tried.insert(index);
+  Candidate candidate{index, {}};
+  candidate.result.point = legal.points[index];
+  if (!options.retune) {
+    llvm::Expected<std::optional<Result>> stored =
+        store.find(session.key, space, candidate.result.point);
+    if (!stored)
+      return stored.takeError();
+    if (*stored) {
+      candidate.result = std::move(**stored);
+      return finish(std::move(candidate));
+    }
+  }
+  submitCompile(std::move(candidate));
+  return llvm::Error::success();
+}
+
+void Tuner::submitCompile(Candidate candidate) {
+  json::Object request{{"problem", task.text},
+                       {"chip", task.chip},
+                       {"schedule", space.toJSON(candidate.result.point)}};
+  compilers.submit(nextRequest, std::move(request));
+  compiling.emplace(nextRequest++, std::move(candidate));
+}
+
+json::Value Tuner::makeMeasureRequest(const Candidate &candidate) const {
+  json::Object request{{"problem", task.text},
+                       {"chip", task.chip},
+                       {"binary", candidate.binary}};
+  if (bestCost && candidate.index != baselineIndex &&
+      candidate.result.stage != Stage::Final)
+    request["stop_above_ns"] = *bestCost * options.stopFactor;
+  return request;
+}
+
+llvm::Error Tuner::feedDevices() {
+  while (devices && devices->getIdle() && !ready.empty()) {
+    auto next = llvm::find_if(ready, [&](const Candidate &candidate) {
+      return candidate.index == baselineIndex;
+    });
+    if (next == ready.end())
+      next =
+          llvm::min_element(ready, [](const Candidate &a, const Candidate &b) {
+            return a.result.score.value_or(0) < b.result.score.value_or(0);
+          });
+    Candidate candidate = std::move(*next);
+    ready.erase(next);
+
+    candidate.result.stage = Stage::Measure;
+    if (!options.retune && !candidate.result.binaryHash.empty()) {
+      llvm::Expected<std::optional<Result>> equal =
+          store.findByBinary(session.key, candidate.result.binaryHash);
+      if (!equal)
+        return equal.takeError();
+      if (*equal) {
+        candidate.result.status = (*equal)->status;
+        candidate.result.message = (*equal)->message;
+        candidate.result.samples = (*equal)->samples;
+        candidate.result.copiedFrom = (*equal)->copiedFrom;
+        if (llvm::Error error = finish(std::move(candidate)))
+          return error;
+        continue;
+      }
+    }
+    devices->submit(nextRequest, makeMeasureRequest(candidate));
+    measuring.emplace(nextRequest++, std::move(candidate));
+  }
+  return llvm::Error::success();
+}
+
+void Tuner::readCompletion(Completion &completion, Result &result) {
+  switch (completion.kind) {
+  case Completion::Kind::Answer: {
+    std::string wrong = readAnswer(completion.answer, result);
+    if (wrong.empty())
+      return;
+    result.status = Status::Crash;
+    result.message = std::move(wrong);
+    return;
+  }
+  case Completion::Kind::Timeout:
+    result.status = Status::Timeout;
+    break;
+  case Completion::Kind::Crash:
+    result.status = Status::Crash;
+    break;
+  case Completion::Kind::OutOfMemory:
+    result.status = Status::OutOfMemory;
+    break;
+  }
+  result.message = std::move(completion.message);
+}
+
+llvm::Error Tuner::complete(Completion completion) {
+  if (auto it = compiling.find(completion.id); it != compiling.end()) {
+    Candidate candidate = std::move(it->second);
+    compiling.erase(it);
+    readCompletion(completion, candidate.result);
+    if (const json::Object *answer = completion.answer.getAsObject())
+      if (const json::Value *binary = answer->get("binary"))
+        candidate.binary = *binary;
+    return finishCompile(std::move(candidate));
+  }
+  auto it = measuring.find(completion.id);
+  if (it == measuring.end())
+    return llvm::Error::success();
+  Candidate candidate = std::move(it->second);
+  measuring.erase(it);
+  readCompletion(completion, candidate.result);
+  if (candidate.result.status == Status::Ok &&
+      candidate.result.samples.empty()) {
+    candidate.result.status = Status::Crash;
+    candidate.result.message =
+        "expects times in the answer of a device, but got none";
+  }
+  return finish(std::move(candidate));
+}
+
+llvm::Error Tuner::finishCompile(Candidate candidate) {
+  Result &result = candidate.result;
+  result.samples.clear();
+  if (result.status != Status::Ok)
+    return finish(std::move(candidate));
+  if (ranker)
+    result.score = ranker->score(result);
+  if (!devices)
+    return finish(std::move(candidate));
+  ready.push_back(std::move(candidate));
+  return llvm::Error::success();
+}
+
+llvm::Error Tuner::finish(Candidate candidate) {
+  Result &result = candidate.result;
+  if (!result.reused) {
+    llvm::Expected<int64_t> row = store.add(session, space, result);
+    if (!row)
+      return row.takeError();
+    if (result.status != Status::Ok)
+      reproduce(result);
+  }
+  outcome.reused += result.reused;
+  outcome.copied += result.copiedFrom != 0 && !result.reused;
+  count(result);
+  strategy->tell(candidate.index, result);
+  resultOf[candidate.index] = outcome.results.size();
+  if (candidate.index == baselineIndex)
+    outcome.baseline = outcome.results.size();
+  outcome.results.push_back(std::move(result));
+  keepBinary(candidate);
+  report();
+  return llvm::Error::success();
+}
+
+void Tuner::reproduce(const Result &result) {
+  if (options.reproDir.empty() || !task.print)
+    return;
+  llvm::Expected<std::string> path = writeReproducer(
+      options.reproDir, task.name, task.chip, task.print(result.point), result);
+  // A folder that cannot be written must not end a search that goes well.
+  if (!path)
+    progress.note("warning: " + llvm::toString(path.takeError()));
+}
+
+void Tuner::abandon() {
+  compilers.stop();
+  if (devices)
+    devices->stop();
+  compiling.clear();
+  measuring.clear();
+  ready.clear();
+}
+
+void Tuner::count(const Result &result) {
+  ++state.counts[result.status];
+  ++state.done;
+  state.reused = outcome.reused;
+  if (!outcome.isValid(result))
+    return;
+  double cost = outcome.getCost(result);
+  if (bestCost && *bestCost <= cost)
+    return;
+  bestCost = cost;
+  state.best.clear();
+  if (result.isTimed() && task.flops)
+    state.best = llvm::formatv("{0:F1} TFLOP/s ", task.flops / cost / 1000);
+  else if (result.isTimed())
+    state.best = llvm::formatv("{0:F1} us ", cost / 1000);
+  state.best += space.toString(result.point);
+}
+
+void Tuner::report() {
+  state.seconds = secondsSince(started);
+  progress.update(state);
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The end of a search. Times from different minutes differ by clocks and
+// neighbours, so the best few are measured again in turn, and only those times
+// decide; who cannot be told from the winner is named as a tie.
+
+#include "attune/Tuning/Tuner.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace attune::tuning;
+namespace json = llvm::json;
+
+void Tuner::keepBinary(const Candidate &candidate) {
+  if (!devices || candidate.binary.kind() == json::Value::Null)
+    return;
+  const Result &result = outcome.results[resultOf[candidate.index]];
+  if (!result.isTimed())
+    return;
+  binaries.insert_or_assign(candidate.index, candidate.binary);
+  if (binaries.size() <= options.finalists)
+    return;
+  auto slowest = llvm::max_element(binaries, [&](auto &a, auto &b) {
+    return outcome.results[resultOf[a.first]].getSummary().median <
+           outcome.results[resultOf[b.first]].getSummary().median;
+  });
+  binaries.erase(slowest);
+}
+
+llvm::Error Tuner::ensureBinaries(llvm::MutableArrayRef<Candidate> finalists) {
+  llvm::SmallVector<Candidate *> missing;
+  for (Candidate &finalist : finalists) {
+    if (auto it = binaries.find(finalist.index); it != binaries.end())
+      finalist.binary = it->second;
+    else
+      missing.push_back(&finalist);
+  }
+  std::map<uint64_t, Candidate *> requests;
+  while ((!missing.empty() || !requests.empty()) && !interrupted) {
+    while (!missing.empty() && compilers.getIdle()) {
+      Candidate *candidate = missing.pop_back_val();
+      requests[nextRequest] = candidate;
+      json::Object request{{"problem", task.text},
+                           {"chip", task.chip},
+                           {"schedule", space.toJSON(candidate->result.point)}};
+      compilers.submit(nextRequest++, std::move(request));
+    }
+    llvm::Expected<std::vector<Completion>> completions =
+        WorkerPool::wait({&compilers}, std::chrono::milliseconds(200));
+    if (!completions)
+      return completions.takeError();
+    for (Completion &completion : *completions) {
+      auto it = requests.find(completion.id);
+      if (it == requests.end())
+        continue;
+      // One that no longer compiles keeps a null binary and stays out of the
+      // final.
+      if (const json::Object *answer = completion.answer.getAsObject())
+        if (const json::Value *binary = answer->get("binary"))
+          it->second->binary = *binary;
+      requests.erase(it);
+    }
+    report();
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Tuner::runFinals() {
+  std::vector<size_t> order = outcome.rank();
+  order.resize(std::min<size_t>(order.size(), options.finalists));
+  bool decided = llvm::all_of(order, [&](size_t i) {
+    return outcome.results[i].stage == Stage::Final;
+  });
+  if (order.size() < 2 || options.finalRounds == 0 ||
+      (decided && !options.retune))
+    return llvm::Error::success();
+
+  std::vector<Candidate> finalists;
+  for (size_t i : order) {
+    auto entry =
+        llvm::find_if(resultOf, [&](auto &pair) { return pair.second == i; });
+    Candidate &finalist =
+        finalists.emplace_back(Candidate{entry->first, outcome.results[i]});
+    finalist.result.samples.clear();
+    finalist.result.stage = Stage::Final;
+    finalist.result.reused = false;
+    finalist.result.copiedFrom = 0;
+  }
+  if (llvm::Error error = ensureBinaries(finalists))
+    return error;
+  llvm::erase_if(finalists, [](const Candidate &candidate) {
+    return candidate.binary.kind() == json::Value::Null;
+  });
+
+  for (unsigned round = 0; round < options.finalRounds && !interrupted;
+       ++round) {
+    for (Candidate &finalist : finalists) {
+      if (finalist.result.status != Status::Ok)
+        continue;
+      std::vector<double> samples = std::move(finalist.result.samples);
+      devices->submit(nextRequest, makeMeasureRequest(finalist));
+      measuring.emplace(nextRequest, finalist);
+      bool done = false;
+      while (!done && !interrupted) {
+        llvm::Expected<std::vector<Completion>> completions =
+            WorkerPool::wait({devices}, std::chrono::milliseconds(200));
+        if (!completions)
+          return completions.takeError();
+        for (Completion &completion : *completions) {
+          if (completion.id != nextRequest)
+            continue;
+          Candidate measured = std::move(measuring.at(completion.id));
+          readCompletion(completion, measured.result);
+          finalist.result = std::move(measured.result);
+          done = true;
+        }
+        report();
+      }
+      measuring.erase(nextRequest++);
+      if (!done)
+        return llvm::Error::success();
+      finalist.result.samples.insert(finalist.result.samples.begin(),
+                                     samples.begin(), samples.end());
+    }
+  }
+  if (interrupted)
+    return llvm::Error::success();
+  for (Candidate &finalist : finalists) {
+    llvm::Expected<int64_t> row = store.add(session, space, finalist.result);
+    if (!row)
+      return row.takeError();
+    if (finalist.result.status != Status::Ok)
+      reproduce(finalist.result);
+    strategy->tell(finalist.index, finalist.result);
+    outcome.results[resultOf[finalist.index]] = std::move(finalist.result);
+  }
+  return llvm::Error::success();
+}
