@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The fake problem and the search over it.
+
+#include "Fake.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/xxhash.h"
+#include <cmath>
+#include <fstream>
+
+using namespace attune::tuning;
+using namespace attune::tuning::fake;
+namespace json = llvm::json;
+
+Space fake::makeSpace(const Problem &problem) {
+  Knob x{"x", 0, {}};
+  for (int64_t i = 0; i < problem.candidates; ++i)
+    x.domain.push_back(i);
+  return Space({x});
+}
+
+Task fake::makeTask(const Problem &problem) {
+  json::Object faults;
+  for (const auto &[when, what] : problem.faults)
+    faults[when] = what;
+  json::Object text{{"faults", std::move(faults)},
+                    {"same_binary", problem.sameBinary},
+                    {"log", problem.log},
+                    {"sleep_ms", problem.sleepMs}};
+  Task task;
+  task.name = "fake";
+  task.text = llvm::formatv("{0}", json::Value(std::move(text)));
+  task.key = "fake-problem";
+  task.flops = 1e6;
+  task.chip = "fake-chip";
+  task.print = [](llvm::ArrayRef<int64_t> point) {
+    return "module {} // x = " + std::to_string(point[0]);
+  };
+  return task;
+}
+
+double fake::getTime(int64_t x) { return 1000 + 100 * std::abs(double(x - 5)); }
+
+std::vector<std::string> fake::getWorkerCommand() {
+  static int anchor;
+  return {llvm::sys::fs::getMainExecutable("", &anchor), "fake", "--worker"};
+}
+
+Settings fake::makeSettings() {
+  Settings settings;
+  settings.limits.requestSeconds = 1;
+  settings.limits.startSeconds = 20;
+  settings.limits.memoryBytes = 256 << 20;
+  return settings;
+}
+
+llvm::Expected<Outcome> fake::search(const Problem &problem,
+                                     const Settings &settings) {
+  Space space = makeSpace(problem);
+  Task task = makeTask(problem);
+  LegalSpace legal = findLegal(space, settings.legality);
+  auto store = settings.database == ":memory:" ? Store::openInMemory()
+                                               : Store::open(settings.database);
+  if (!store)
+    return store.takeError();
+  SessionInfo session;
+  session.key = {task.key, task.chip, settings.device ? "fake-device" : "none",
+                 "fake-compiler"};
+  if (llvm::Error error = (*store)->addProblem(task.key, task.name, task.text))
+    return error;
+  if (llvm::Error error = (*store)->beginSession(session))
+    return error;
+  WorkerPool compilers(std::vector(settings.jobs, getWorkerCommand()),
+                       settings.limits);
+  WorkerPool devices({getWorkerCommand()}, settings.limits);
+  std::unique_ptr<Ranker> ranker =
+      settings.rank ? createResourceRanker({}) : nullptr;
+  std::unique_ptr<Progress> progress = createQuietProgress();
+  static const volatile sig_atomic_t never = 0;
+  Tuner tuner(task, space, legal, **store, session, compilers,
+              settings.device ? &devices : nullptr, ranker.get(), *progress,
+              settings.options,
+              settings.interrupted ? *settings.interrupted : never);
+  std::unique_ptr<Strategy> strategy =
+      createStrategy(settings.strategy, {space, legal.points, 1});
+  llvm::Expected<Outcome> outcome = tuner.run(*strategy);
+  if (outcome)
+    if (llvm::Error error = (*store)->endSession(
+            session, outcome->interrupted ? "interrupted" : "finished"))
+      return error;
+  return outcome;
+}
+
+TemporaryFolder::TemporaryFolder() {
+  llvm::SmallString<64> name;
+  std::error_code code =
+      llvm::sys::fs::createUniqueDirectory("attune-tuning-test", name);
+  assert(!code && "expects a folder for temporary files");
+  (void)code;
+  path = std::string(name);
+}
+
+TemporaryFolder::~TemporaryFolder() { llvm::sys::fs::remove_directories(path); }
+
+std::vector<std::string> fake::readLines(const std::string &path) {
+  std::vector<std::string> lines;
+  std::ifstream file(
+      path); // not MemoryBuffer: files of /proc claim to be empty
+  for (std::string line; std::getline(file, line);)
+    lines.push_back(line);
+  return lines;
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A search without a compiler and without a GPU. The test program starts itself
+// as a worker (`--worker`) and as a tuner (`--tuner`); what a worker does with
+// each candidate, good or bad, is written in the problem's text.
+
+#ifndef ATTUNE_UNITTESTS_TUNING_FAKE_H
+#define ATTUNE_UNITTESTS_TUNING_FAKE_H
+
+#include "attune/Tuning/Tuner.h"
+#include "llvm/ADT/SmallString.h"
+
+namespace attune::tuning::fake {
+
+/// A problem with one knob, `x`. `faults` names what happens to some of the
+/// candidates, at which stage: {"measure:3", "hang"}.
+struct Problem {
+  int64_t candidates = 8;
+  std::map<std::string, std::string> faults;
+  /// Candidates with one value of x / sameBinary have equal binaries.
+  int64_t sameBinary = 1;
+  /// Where workers write a line for each request; empty for nowhere.
+  std::string log;
+  /// How long a request takes.
+  int64_t sleepMs = 0;
+};
+
+Space makeSpace(const Problem &problem);
+Task makeTask(const Problem &problem);
+
+/// The time that the fake device reports for a candidate; smallest at x = 5.
+double getTime(int64_t x);
+
+/// The command that starts this program as a worker.
+std::vector<std::string> getWorkerCommand();
+int serve();
+
+struct Settings {
+  std::string database = ":memory:";
+  bool device = true;
+  bool rank = true;
+  std::string strategy = "grid";
+  unsigned jobs = 2;
+  WorkerLimits limits;
+  TunerOptions options;
+  Legality legality = [](llvm::ArrayRef<int64_t>) { return std::nullopt; };
+  const volatile sig_atomic_t *interrupted = nullptr;
+};
+
+/// Short limits, so that a hanging candidate costs a second.
+Settings makeSettings();
+llvm::Expected<Outcome> search(const Problem &problem,
+                               const Settings &settings);
+
+/// `x` of a result.
+inline int64_t getX(const Result &result) { return result.point[0]; }
+
+/// A folder that goes away with the test.
+class TemporaryFolder {
+public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  std::string operator/(llvm::StringRef name) const {
+    return path + "/" + name.str();
+  }
+  std::string path;
+};
+
+/// Lines of a file.
+std::vector<std::string> readLines(const std::string &path);
+
+} // namespace attune::tuning::fake
+
+#endif // ATTUNE_UNITTESTS_TUNING_FAKE_H

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The worker of the fake problem, with every way to go wrong that a candidate
+// has been seen to have.
+
+#include "Fake.h"
+#include "attune/Tuning/Worker.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <csignal>
+#include <fcntl.h>
+#include <unistd.h>
+
+using namespace attune::tuning;
+using namespace attune::tuning::fake;
+namespace json = llvm::json;
+
+static void writeRaw(llvm::StringRef text) {
+  (void)!write(kWorkerAnswerFd, text.data(), text.size());
+}
+
+static void sleepForever() {
+  while (true)
+    pause();
+}
+
+/// Answers for the fault itself, or null where the fault leaves the answer as
+/// it is.
+static std::optional<json::Value> commit(llvm::StringRef fault) {
+  if (fault == "segv")
+    raise(SIGSEGV);
+  if (fault == "abort")
+    abort();
+  if (fault == "exit-0")
+    _exit(0);
+  if (fault == "exit-3")
+    _exit(3);
+  if (fault == "hang")
+    sleepForever();
+  if (fault == "hang-with-child") {
+    if (fork() == 0)
+      sleepForever();
+    sleepForever();
+  }
+  if (fault == "ignore-signals-and-hang") {
+    for (int signal = 1; signal < 32; ++signal)
+      ::signal(signal, SIG_IGN);
+    sleepForever();
+  }
+  if (fault == "close-wire") {
+    close(kWorkerAnswerFd);
+    sleepForever();
+  }
+  if (fault == "garbage")
+    writeRaw("ceci n'est pas une response\n");
+  if (fault == "half-an-answer") {
+    writeRaw("{\"id\":1,\"ans");
+    _exit(0);
+  }
+  if (fault == "wrong-id")
+    writeRaw("{\"id\":999999,\"answer\":{\"status\":\"ok\"}}\n");
+  if (fault == "nan")
+    writeRaw("{\"id\":1,\"answer\":{\"status\":\"ok\",\"samples\":[nan]}}\n");
+  if (fault == "hog") {
+    std::vector<std::unique_ptr<std::vector<char>>> memory;
+    while (true)
+      memory.push_back(std::make_unique<std::vector<char>>(8 << 20, 'x'));
+  }
+  if (fault == "flood") {
+    std::string line(1 << 20, 'e');
+    for (int i = 0; i < 64; ++i)
+      (void)!write(STDERR_FILENO, line.data(), line.size());
+    abort();
+  }
+  if (fault == "chatter") {
+    (void)!write(STDOUT_FILENO, "{\"id\":1,\"answer\":{}}\n", 22);
+    return std::nullopt;
+  }
+  if (fault == "error")
+    return json::Object{{"status", "compile-error"},
+                        {"message", "expects a better program"}};
+  if (fault == "run-error")
+    return json::Object{{"status", "run-error"},
+                        {"message", "illegal address"},
+                        {"retire", true}};
+  if (fault == "wrong")
+    return json::Object{{"status", "wrong-result"},
+                        {"message", "error 1.0 is above 0.1"}};
+  if (fault == "no-status")
+    return json::Object{};
+  if (fault == "negative")
+    return json::Object{{"status", "ok"}, {"samples", json::Array{-1.0, 5.0}}};
+  if (fault == "no-samples")
+    return json::Object{{"status", "ok"}};
+  if (fault == "no-object")
+    return json::Value("ok");
+  return std::nullopt;
+}
+
+static json::Value handle(const json::Value &request) {
+  const json::Object &object = *request.getAsObject();
+  llvm::Expected<json::Value> script =
+      json::parse(*object.getString("problem"));
+  const json::Object &problem = *script->getAsObject();
+  const json::Object *binary = object.getObject("binary");
+  int64_t x = binary ? *binary->getInteger("x")
+                     : *object.getObject("schedule")->getInteger("x");
+  std::string step =
+      llvm::formatv("{0}:{1}", binary ? "measure" : "compile", x);
+  if (llvm::StringRef log = *problem.getString("log"); !log.empty()) {
+    int fd = open(log.str().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+                  0600);
+    std::string line = step + "\n";
+    (void)!write(fd, line.data(), line.size());
+    close(fd);
+  }
+  usleep(*problem.getInteger("sleep_ms") * 1000);
+  if (std::optional<llvm::StringRef> fault =
+          problem.getObject("faults")->getString(step))
+    if (std::optional<json::Value> answer = commit(*fault))
+      return *answer;
+
+  if (!binary)
+    return json::Object{
+        {"status", "ok"},
+        {"hash",
+         llvm::formatv("hash-{0}", x / *problem.getInteger("same_binary"))
+             .str()},
+        {"resources", json::Object{{"registers", 100 + x},
+                                   {"spill_bytes", x == 7 ? 64 : 0}}},
+        {"binary", json::Object{{"x", x}}}};
+  json::Array samples;
+  for (int i = 0; i < 9; ++i)
+    samples.push_back(getTime(x) + i % 3);
+  return json::Object{{"status", "ok"}, {"samples", std::move(samples)}};
+}
+
+int fake::serve() {
+  WorkerHandlers handlers;
+  handlers.handle = handle;
+  return serveWorker(handlers);
+}

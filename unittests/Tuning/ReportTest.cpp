@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "attune/Tuning/Report.h"
+#include "Fake.h"
+#include "gtest/gtest.h"
+
+using namespace attune::tuning;
+
+namespace {
+struct ReportTest : testing::Test {
+  ReportTest() : space(fake::makeSpace({20})), task(fake::makeTask({})) {
+    legal = findLegal(
+        space, [](llvm::ArrayRef<int64_t> point) -> std::optional<Refusal> {
+          return point[0] > 15
+                     ? std::optional(Refusal{
+                           "too-large", "x is " + std::to_string(point[0])})
+                     : std::nullopt;
+        });
+    for (const Point &point : legal.points) {
+      Result &result = outcome.results.emplace_back();
+      result.point = point;
+      result.stage = Stage::Measure;
+      result.score = double(point[0]);
+      result.samples = {fake::getTime(point[0])};
+    }
+    outcome.results[3].status = Status::Crash;
+    outcome.results[3].samples.clear();
+    outcome.results[3].message = "worker ended by signal 11\nand more";
+    outcome.baseline = 0;
+    outcome.timed = true;
+  }
+
+  std::string print() {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    outcome.pickWinner();
+    printReport(os, task, space, legal, outcome);
+    return text;
+  }
+
+  Space space;
+  Task task;
+  LegalSpace legal;
+  Outcome outcome;
+};
+} // namespace
+
+static void expectContains(const std::string &text, const char *part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in\n"
+                                                << text;
+}
+
+TEST_F(ReportTest, SaysWhatAPersonAsks) {
+  std::string text = print();
+  expectContains(text, "16 of 16 legal schedules");
+  expectContains(text, "default schedule: rank");
+  expectContains(text, "the best is 1.50x as fast");
+  expectContains(text, "refused, too-large: 4, for example x=16: x is 16");
+  expectContains(text,
+                 "crash: 1, for example x=3: worker ended by signal 11\n");
+  expectContains(text, "best: x=5");
+  expectContains(text, "1.0        1.0"); // TFLOP/s and us of the winner
+}
+
+TEST_F(ReportTest, NeverPrintsATimeThatWasNotMeasured) {
+  outcome.timed = false;
+  for (Result &result : outcome.results)
+    result.samples.clear();
+  std::string text = print();
+  expectContains(text, "best by model: x=0");
+  EXPECT_EQ(text.find("TFLOP/s"), std::string::npos);
+}
+
+TEST_F(ReportTest, ARefusedDefaultIsExplained) {
+  outcome.baseline.reset();
+  outcome.baselineRefusal =
+      "shared-overflow: needs 300000 bytes, but the chip has 166912";
+  expectContains(print(), "default schedule: refused (shared-overflow: needs "
+                          "300000 bytes, but the chip has 166912)");
+}
+
+TEST_F(ReportTest, JSONHoldsEverything) {
+  print();
+  llvm::json::Object report = makeReport(task, space, legal, {}, outcome);
+  EXPECT_EQ(report.getArray("results")->size(), 16u);
+  EXPECT_EQ(report.getInteger("best"), 5);
+  EXPECT_EQ(report.getInteger("default"), 0);
+  EXPECT_EQ(report.getInteger("legal"), 16);
+  EXPECT_EQ(
+      report.getObject("refused")->getObject("too-large")->getInteger("count"),
+      4);
+  const llvm::json::Object *best =
+      (*report.getArray("results"))[5].getAsObject();
+  EXPECT_EQ(best->getNumber("median_ns"), 1000);
+  EXPECT_EQ(best->getObject("schedule")->getInteger("x"), 5);
+}
+
+TEST(Progress, OneLineSaysAll) {
+  ProgressState state;
+  state.seconds = 75;
+  state.done = 34;
+  state.total = 450;
+  state.counts = {{Status::Ok, 30}, {Status::Crash, 4}};
+  state.best = "312.4 TFLOP/s x=5";
+  EXPECT_EQ(format(state),
+            "[1m15s] 34/450 ok 30 crash 4 best 312.4 TFLOP/s x=5 eta 15m17s");
+  state.budgetSeconds = 90;
+  EXPECT_NE(format(state).find("eta 15s"), std::string::npos);
+}
+
+TEST(Progress, DurationsAreShort) {
+  EXPECT_EQ(formatDuration(0), "0s");
+  EXPECT_EQ(formatDuration(64.9), "1m04s");
+  EXPECT_EQ(formatDuration(3725), "1h02m");
+}
+
+TEST(Progress, PlainLinesComeNowAndThen) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  std::unique_ptr<Progress> progress = createPlainProgress(os);
+  ProgressState state;
+  for (int second = 0; second < 25; ++second) {
+    state.seconds = second;
+    progress->update(state);
+  }
+  EXPECT_EQ(llvm::StringRef(text).count('\n'), 2u);
+  progress->finish();
+  EXPECT_EQ(llvm::StringRef(text).count('\n'), 3u);
+  EXPECT_EQ(llvm::StringRef(text).count('\r'), 0u);
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A damaged or foreign file is refused with a message and stays as it is; no
+// wrong number is ever served.
+
+#include "StoreFixture.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <csignal>
+#include <random>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+using namespace attune::tuning;
+
+static std::string readFile(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, false, false);
+  return buffer ? (*buffer)->getBuffer().str() : "";
+}
+
+static void writeFile(const std::string &path, llvm::StringRef bytes) {
+  std::error_code code;
+  llvm::raw_fd_ostream(path, code) << bytes;
+  ASSERT_FALSE(code);
+}
+
+static void execute(const std::string &path, const char *sql) {
+  auto database = Database::open(path, Database::Mode::Create);
+  ASSERT_TRUE(bool(database));
+  llvm::Error error = (*database)->execute(sql);
+  ASSERT_FALSE(bool(error)) << llvm::toString(std::move(error));
+}
+
+namespace {
+struct StoreFaults : StoreTest {
+  /// A database with rows, all of it in the main file.
+  std::string makeImage() {
+    {
+      std::unique_ptr<Store> store = open();
+      for (int64_t x = 0; x < 40; ++x)
+        add(*store, makeResult(x));
+    }
+    return readFile(path);
+  }
+
+  void expectRefused(llvm::StringRef message) {
+    std::string before = readFile(path);
+    std::string error = getOpenError(path);
+    EXPECT_NE(error.find(message.str()), std::string::npos) << error;
+    EXPECT_NE(error.find(path), std::string::npos) << error;
+    EXPECT_EQ(readFile(path), before);
+  }
+
+  /// Whether a damaged file gave a number that was never stored.
+  bool servesWrongNumber() {
+    llvm::Expected<std::unique_ptr<Store>> store = Store::open(path);
+    if (!store) {
+      llvm::consumeError(store.takeError());
+      return false;
+    }
+    for (int64_t x = 0; x < 40; ++x) {
+      llvm::Expected<std::optional<Result>> found =
+          (*store)->find(session.key, space, {x});
+      if (!found)
+        llvm::consumeError(found.takeError());
+      else if (*found && ((*found)->samples != makeResult(x).samples ||
+                          (*found)->status != Status::Ok ||
+                          (*found)->binaryHash != makeResult(x).binaryHash))
+        return true;
+    }
+    return false;
+  }
+};
+} // namespace
+
+TEST_F(StoreFaults, TextIsRefused) {
+  writeFile(path, "these are my notes, please keep them\n");
+  expectRefused("not an SQLite database");
+}
+
+TEST_F(StoreFaults, ForeignDatabaseIsRefused) {
+  execute(path,
+          "CREATE TABLE songs(title TEXT); INSERT INTO songs VALUES('one')");
+  expectRefused("another program");
+}
+
+TEST_F(StoreFaults, ForeignApplicationIsRefused) {
+  execute(path, "PRAGMA application_id = 12345; PRAGMA user_version = 1; "
+                "CREATE TABLE measurement(id INTEGER)");
+  expectRefused("another program");
+}
+
+TEST_F(StoreFaults, NewerSchemaIsRefused) {
+  makeImage();
+  execute(path, "PRAGMA user_version = 2; PRAGMA wal_checkpoint(TRUNCATE)");
+  expectRefused("a newer version of this tool wrote it");
+}
+
+TEST_F(StoreFaults, OlderSchemaIsRefused) {
+  makeImage();
+  execute(path, "PRAGMA user_version = 0; PRAGMA wal_checkpoint(TRUNCATE)");
+  expectRefused("expects schema version 1, but got 0");
+}
+
+TEST_F(StoreFaults, MissingTableIsRefused) {
+  makeImage();
+  execute(path, "DROP VIEW best; DROP VIEW latest; DROP TABLE measurement; "
+                "PRAGMA wal_checkpoint(TRUNCATE)");
+  expectRefused("no such table");
+}
+
+TEST_F(StoreFaults, FolderIsRefused) {
+  llvm::sys::fs::create_directory(path);
+  EXPECT_NE(getOpenError(path).find("expects a regular file"),
+            std::string::npos);
+}
+
+TEST_F(StoreFaults, MissingFolderIsRefused) {
+  EXPECT_NE(
+      getOpenError(folder / "no/such/folder/tuning.db").find("No such file"),
+      std::string::npos);
+}
+
+TEST_F(StoreFaults, EmptyFileIsANewDatabase) {
+  writeFile(path, "");
+  EXPECT_EQ(getOpenError(path), "");
+}
+
+TEST_F(StoreFaults, EmptyFileWithALogIsRefused) {
+  writeFile(path, "");
+  writeFile(path + "-wal", "something that may be the only copy");
+  expectRefused("its log");
+  EXPECT_EQ(readFile(path + "-wal"), "something that may be the only copy");
+}
+
+TEST_F(StoreFaults, ReadOnlyFolderIsRefused) {
+  if (geteuid() == 0)
+    GTEST_SKIP() << "permissions do not bind the superuser";
+  chmod(folder.path.c_str(), 0500);
+  EXPECT_NE(getOpenError(path), "");
+  chmod(folder.path.c_str(), 0700);
+  EXPECT_FALSE(llvm::sys::fs::exists(path));
+}
+
+TEST_F(StoreFaults, NetworkFileSystemsAreKnown) {
+  EXPECT_TRUE(isNetworkFileSystem(0x6969));
+  EXPECT_TRUE(isNetworkFileSystem(int32_t(0xFF534D42)));
+  EXPECT_FALSE(isNetworkFileSystem(0xEF53)); // ext4
+}
+
+TEST_F(StoreFaults, TruncationNeverServesAWrongNumber) {
+  std::string image = makeImage();
+  std::mt19937 generator(1);
+  for (int round = 0; round < 100; ++round) {
+    writeFile(path,
+              llvm::StringRef(image).take_front(generator() % image.size()));
+    llvm::sys::fs::remove(path + "-wal");
+    llvm::sys::fs::remove(path + "-shm");
+    EXPECT_FALSE(servesWrongNumber()) << "round " << round;
+  }
+}
+
+TEST_F(StoreFaults, FlippedBitsNeverServeAWrongNumber) {
+  std::string image = makeImage();
+  std::mt19937 generator(2);
+  int noticed = 0;
+  for (int round = 0; round < 400; ++round) {
+    std::string damaged = image;
+    damaged[generator() % damaged.size()] ^= char(1u << generator() % 8);
+    writeFile(path, damaged);
+    llvm::sys::fs::remove(path + "-wal");
+    llvm::sys::fs::remove(path + "-shm");
+    EXPECT_FALSE(servesWrongNumber()) << "round " << round;
+    llvm::Expected<std::unique_ptr<Store>> store = Store::open(path);
+    llvm::Error error = store ? (*store)->verify() : store.takeError();
+    noticed += bool(error);
+    llvm::consumeError(std::move(error));
+  }
+  EXPECT_GT(noticed, 40); // the rest hits unused parts of pages
+}
+
+TEST_F(StoreFaults, AChangedRowIsNamed) {
+  makeImage();
+  execute(path, "UPDATE measurement SET samples_ns = '[1.0]' WHERE id = 8");
+  std::unique_ptr<Store> store = open();
+  llvm::Expected<std::optional<Result>> found =
+      store->find(session.key, space, {7});
+  ASSERT_FALSE(bool(found));
+  std::string message = llvm::toString(found.takeError());
+  EXPECT_NE(message.find("row 8 of table 'measurement'"), std::string::npos)
+      << message;
+  EXPECT_EQ(llvm::toString(store->verify()), message);
+}
+
+TEST_F(StoreFaults, AMissingRowIsNoticed) {
+  makeImage();
+  execute(path, "DELETE FROM measurement WHERE id = 8");
+  std::string message = llvm::toString(open()->verify());
+  EXPECT_NE(message.find("expects 40 results, but 39 are there"),
+            std::string::npos)
+      << message;
+}
+
+TEST_F(StoreFaults, AFullDiskLosesNoAcknowledgedResult) {
+  pid_t pid = fork();
+  if (pid == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit limit = {200 << 10,
+                           200 << 10}; // no file may grow beyond 200 KiB
+    setrlimit(RLIMIT_FSIZE, &limit);
+    llvm::Expected<std::unique_ptr<Store>> store = Store::open(path);
+    if (!store || (*store)->addProblem("problem", "p", "text") ||
+        (*store)->beginSession(session))
+      _exit(255);
+    for (int64_t added = 0; added < 250; ++added) {
+      llvm::Expected<int64_t> row =
+          (*store)->add(session, space, makeResult(added % 100));
+      if (!row)
+        _exit(llvm::toString(row.takeError()).find(path) != std::string::npos
+                  ? int(added)
+                  : 254);
+    }
+    _exit(253);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  int64_t added = WEXITSTATUS(status);
+  ASSERT_GT(added, 0);
+  ASSERT_LT(added, 250);
+  llvm::Expected<std::unique_ptr<Store>> store = Store::open(path);
+  ASSERT_TRUE(bool(store));
+  EXPECT_FALSE(bool((*store)->verify()));
+  EXPECT_EQ((*(*store)->getSessions())[0].results, added);
+}
+
+TEST_F(StoreFaults, ReadOnlyOpenNeedsAFile) {
+  llvm::Expected<std::unique_ptr<Store>> store = Store::openReadOnly(path);
+  ASSERT_FALSE(bool(store));
+  EXPECT_NE(llvm::toString(store.takeError()).find("there is no such file"),
+            std::string::npos);
+  EXPECT_FALSE(llvm::sys::fs::exists(path));
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a search measures, reuses and decides.
+
+#include "Fake.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "gtest/gtest.h"
+
+using namespace attune::tuning;
+
+static Outcome mustSearch(const fake::Problem &problem,
+                          const fake::Settings &settings) {
+  llvm::Expected<Outcome> outcome = fake::search(problem, settings);
+  if (outcome)
+    return std::move(*outcome);
+  ADD_FAILURE() << llvm::toString(outcome.takeError());
+  return {};
+}
+
+static int64_t getWinner(const Outcome &outcome) {
+  return outcome.winner ? fake::getX(outcome.results[*outcome.winner]) : -1;
+}
+
+static size_t countSteps(const std::string &log, llvm::StringRef kind) {
+  return llvm::count_if(fake::readLines(log), [&](const std::string &line) {
+    return llvm::StringRef(line).starts_with(kind);
+  });
+}
+
+TEST(Tuner, FindsTheFastest) {
+  for (const char *strategy : {"grid", "random"}) {
+    fake::Settings settings = fake::makeSettings();
+    settings.strategy = strategy;
+    Outcome outcome = mustSearch({}, settings);
+    EXPECT_EQ(outcome.results.size(), 8u);
+    EXPECT_EQ(getWinner(outcome), 5);
+    ASSERT_TRUE(outcome.baseline.has_value());
+    EXPECT_EQ(fake::getX(outcome.results[*outcome.baseline]), 0);
+    EXPECT_FALSE(outcome.budgetSpent);
+    EXPECT_TRUE(outcome.ties.empty());
+  }
+}
+
+TEST(Tuner, TheBestAreMeasuredAgainInTurn) {
+  fake::TemporaryFolder folder;
+  fake::Problem problem;
+  problem.log = folder / "log";
+  fake::Settings settings = fake::makeSettings();
+  settings.options.finalists = 3;
+  settings.options.finalRounds = 4;
+  Outcome outcome = mustSearch(problem, settings);
+  std::vector<std::string> lines = fake::readLines(problem.log);
+  ASSERT_EQ(lines.size(), 8u + 8u + 3 * 4);
+  std::vector<std::string> final(lines.end() - 12, lines.end());
+  for (int round = 1; round < 4; ++round)
+    EXPECT_TRUE(std::equal(final.begin(), final.begin() + 3,
+                           final.begin() + 3 * round));
+  EXPECT_EQ(
+      llvm::count_if(outcome.results,
+                     [](const Result &r) { return r.stage == Stage::Final; }),
+      3);
+  EXPECT_EQ(outcome.results[*outcome.winner].samples.size(), 4 * 9u);
+}
+
+TEST(Tuner, AFinalistThatFailsCannotWin) {
+  fake::TemporaryFolder folder;
+  fake::Problem problem;
+  problem.candidates = 8;
+  fake::Settings settings = fake::makeSettings();
+  settings.database = folder / "tuning.db";
+  settings.options.finalists = 0;
+  EXPECT_EQ(getWinner(mustSearch(problem, settings)), 5);
+  // On the next run all results are stored, and only the final touches the
+  // device.
+  problem.faults["measure:5"] = "wrong";
+  settings.options.finalists = 3;
+  Outcome outcome = mustSearch(problem, settings);
+  EXPECT_EQ(outcome.reused, 8u);
+  EXPECT_TRUE(getWinner(outcome) == 4 || getWinner(outcome) == 6)
+      << getWinner(outcome);
+}
+
+TEST(Tuner, OverlappingIntervalsAreATie) {
+  fake::Problem problem;
+  problem.candidates = 12;
+  Outcome outcome = mustSearch(problem, fake::makeSettings());
+  EXPECT_TRUE(outcome.ties.empty());
+  outcome.ties.clear();
+  for (Result &result : outcome.results)
+    if (fake::getX(result) == 4 && result.isTimed())
+      result.samples = outcome.results[*outcome.winner].samples;
+  outcome.pickWinner();
+  ASSERT_EQ(outcome.ties.size(), 1u);
+}
+
+TEST(Tuner, StoredResultsAreNotMeasuredAgain) {
+  fake::TemporaryFolder folder;
+  fake::Problem problem;
+  problem.log = folder / "log";
+  problem.faults = {{"compile:1", "error"}, {"measure:2", "hang"}};
+  fake::Settings settings = fake::makeSettings();
+  settings.database = folder / "tuning.db";
+  Outcome first = mustSearch(problem, settings);
+  size_t steps = fake::readLines(problem.log).size();
+  Outcome second = mustSearch(problem, settings);
+  EXPECT_EQ(fake::readLines(problem.log).size(), steps);
+  EXPECT_EQ(second.reused, 8u);
+  EXPECT_EQ(getWinner(second), getWinner(first));
+  for (const Result &result : second.results)
+    EXPECT_EQ(result.status, fake::getX(result) == 1   ? Status::CompileError
+                             : fake::getX(result) == 2 ? Status::Timeout
+                                                       : Status::Ok);
+  settings.options.retune = true;
+  Outcome third = mustSearch(problem, settings);
+  EXPECT_EQ(third.reused, 0u);
+  EXPECT_GT(fake::readLines(problem.log).size(), steps);
+}
+
+TEST(Tuner, EqualBinariesAreTimedOnce) {
+  fake::TemporaryFolder folder;
+  fake::Problem problem;
+  problem.candidates = 12;
+  problem.sameBinary = 3;
+  problem.log = folder / "log";
+  fake::Settings settings = fake::makeSettings();
+  settings.options.finalists = 0;
+  Outcome outcome = mustSearch(problem, settings);
+  EXPECT_EQ(countSteps(problem.log, "compile"), 12u);
+  EXPECT_EQ(countSteps(problem.log, "measure"), 4u);
+  EXPECT_EQ(outcome.copied, 8u);
+  EXPECT_EQ(outcome.results.size(), 12u);
+  for (const Result &result : outcome.results)
+    EXPECT_TRUE(result.isTimed());
+}
+
+TEST(Tuner, ABudgetOfCandidatesIsKept) {
+  fake::Settings settings = fake::makeSettings();
+  settings.options.budgetCandidates = 3;
+  Outcome outcome = mustSearch({}, settings);
+  EXPECT_EQ(outcome.results.size(), 3u);
+  EXPECT_TRUE(outcome.budgetSpent);
+  EXPECT_TRUE(outcome.winner.has_value());
+}
+
+TEST(Tuner, WithoutABudgetTheDefaultIsStillMeasured) {
+  fake::Settings settings = fake::makeSettings();
+  settings.options.budgetCandidates = 0;
+  Outcome outcome = mustSearch({}, settings);
+  ASSERT_EQ(outcome.results.size(), 1u);
+  EXPECT_EQ(getWinner(outcome), 0);
+  settings = fake::makeSettings();
+  settings.options.budgetSeconds = 0;
+  outcome = mustSearch({}, settings);
+  ASSERT_EQ(outcome.results.size(), 1u);
+  EXPECT_EQ(getWinner(outcome), 0);
+}
+
+TEST(Tuner, ABudgetOfTimeIsKept) {
+  fake::Problem problem;
+  problem.candidates = 1000;
+  problem.sleepMs = 20;
+  fake::Settings settings = fake::makeSettings();
+  settings.options.budgetSeconds = 1;
+  settings.options.finalists = 0;
+  Outcome outcome = mustSearch(problem, settings);
+  EXPECT_LT(outcome.seconds, 3);
+  EXPECT_GT(outcome.results.size(), 5u);
+  EXPECT_TRUE(outcome.budgetSpent);
+  EXPECT_TRUE(outcome.winner.has_value());
+}
+
+TEST(Tuner, WithoutADeviceNothingIsTimed) {
+  fake::TemporaryFolder folder;
+  fake::Problem problem;
+  problem.log = folder / "log";
+  fake::Settings settings = fake::makeSettings();
+  settings.device = false;
+  Outcome outcome = mustSearch(problem, settings);
+  EXPECT_EQ(countSteps(problem.log, "measure"), 0u);
+  EXPECT_EQ(outcome.results.size(), 8u);
+  EXPECT_FALSE(outcome.timed);
+  ASSERT_TRUE(outcome.winner.has_value());
+  // 7 spills; the model must not like it.
+  EXPECT_EQ(fake::getX(outcome.results[outcome.rank().back()]), 7);
+  for (const Result &result : outcome.results)
+    EXPECT_FALSE(result.isTimed());
+}
+
+TEST(Tuner, RankingChangesTheOrderAndNothingElse) {
+  fake::Settings settings = fake::makeSettings();
+  Outcome with = mustSearch({}, settings);
+  settings.rank = false;
+  Outcome without = mustSearch({}, settings);
+  EXPECT_EQ(with.results.size(), without.results.size());
+  EXPECT_EQ(getWinner(with), getWinner(without));
+  EXPECT_FALSE(without.results[0].score.has_value());
+}
+
+TEST(Tuner, ADefaultThatIsNotLegalIsNotTried) {
+  fake::Settings settings = fake::makeSettings();
+  settings.legality =
+      [](llvm::ArrayRef<int64_t> point) -> std::optional<Refusal> {
+    return point[0] < 2 ? std::optional(Refusal{"small", "too small"})
+                        : std::nullopt;
+  };
+  Outcome outcome = mustSearch({}, settings);
+  EXPECT_EQ(outcome.results.size(), 6u);
+  EXPECT_FALSE(outcome.baseline.has_value());
+  EXPECT_EQ(getWinner(outcome), 5);
+}
+
+TEST(Tuner, ASpaceWithoutLegalPoints) {
+  fake::Settings settings = fake::makeSettings();
+  settings.legality = [](llvm::ArrayRef<int64_t>) {
+    return Refusal{"no", "never"};
+  };
+  Outcome outcome = mustSearch({}, settings);
+  EXPECT_TRUE(outcome.results.empty());
+  EXPECT_FALSE(outcome.winner.has_value());
+}
+
+TEST(Tuner, OneCandidate) {
+  fake::Problem problem;
+  problem.candidates = 1;
+  EXPECT_EQ(getWinner(mustSearch(problem, fake::makeSettings())), 0);
+}
+
+static volatile sig_atomic_t interruptedFlag = 0;
+
+TEST(Tuner, AnInterruptKeepsWhatIsDone) {
+  fake::TemporaryFolder folder;
+  fake::Problem problem;
+  problem.candidates = 1000;
+  problem.sleepMs = 20;
+  problem.log = folder / "log";
+  fake::Settings settings = fake::makeSettings();
+  settings.database = folder / "tuning.db";
+  settings.interrupted = &interruptedFlag;
+  interruptedFlag = 0;
+  signal(SIGALRM, [](int) { interruptedFlag = 1; });
+  ualarm(900000, 0);
+  Outcome outcome = mustSearch(problem, settings);
+  EXPECT_TRUE(outcome.interrupted);
+  EXPECT_LT(outcome.seconds, 3);
+  ASSERT_GT(outcome.results.size(), 1u);
+  llvm::Expected<std::unique_ptr<Store>> store =
+      Store::openReadOnly(settings.database);
+  ASSERT_TRUE(bool(store));
+  EXPECT_EQ((*(*store)->getSessions())[0].results,
+            int64_t(outcome.results.size()));
+  EXPECT_EQ((*(*store)->getSessions())[0].state, "interrupted");
+}
