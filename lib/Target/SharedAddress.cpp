@@ -4,7 +4,7 @@
 
 #include "attune/Target/SharedAddress.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/Support/MathExtras.h"
+#include "llvm/ADT/bit.h"
 
 using namespace mlir;
 using namespace attune;
@@ -42,16 +42,24 @@ Value attune::swizzleColumn(OpBuilder &b, Location loc, tile::SwizzleAttr swizzl
   }
   // Where the constant part of the column shares no bit with the dynamic part,
   // adding is xor, and the constant can be applied last.
+  // What lies above all bits that vary is added instead, and ends up in the
+  // immediate offset of the access.
   bool disjoint = !column.dynamic || (column.possibleBits & static_cast<uint64_t>(column.constant)) == 0;
   Value result = column.dynamic;
-  int64_t last = constantPhase;
-  if (disjoint)
-    last ^= column.constant;
-  else
+  int64_t last = constantPhase, above = 0;
+  if (disjoint) {
+    uint64_t varying = static_cast<uint64_t>(vector * mask) | (column.dynamic ? column.possibleBits : 0);
+    int64_t below = static_cast<int64_t>(llvm::bit_ceil(varying + 1));
+    above = below > 0 ? column.constant / below * below : 0;
+    last ^= column.constant - above;
+  } else {
     result = column.materialize(b, loc);
+  }
   if (phase)
     result = result ? b.createOrFold<arith::XOrIOp>(loc, result, phase) : phase;
   if (!result)
-    return constant(last);
-  return last ? b.createOrFold<arith::XOrIOp>(loc, result, constant(last)) : result;
+    return constant(last + above);
+  if (last)
+    result = b.createOrFold<arith::XOrIOp>(loc, result, constant(last));
+  return above ? b.createOrFold<arith::AddIOp>(loc, result, constant(above)) : result;
 }
