@@ -51,6 +51,13 @@ void attune::buildCompilePipeline(OpPassManager &pm, const CompileOptions &optio
   if (options.format == "gpu")
     return;
   buildGPUToLLVMPipeline(pm);
+  if (options.format == "llvm")
+    return;
+  AttuneEmitBinaryPassOptions binary;
+  binary.format = options.format == "isa" ? BinaryOptions::Format::Assembly : BinaryOptions::Format::Object;
+  binary.ptxas = options.assembler;
+  binary.outputDir = options.outputDir;
+  pm.addPass(createAttuneEmitBinaryPass(binary));
 }
 
 void attune::registerPipelines() {

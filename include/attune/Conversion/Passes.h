@@ -6,6 +6,7 @@
 #define ATTUNE_CONVERSION_PASSES_H
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "attune/Target/Binary.h"
 #include "mlir/Pass/Pass.h"
 
 namespace attune {

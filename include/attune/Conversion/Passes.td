@@ -72,6 +72,39 @@ def ConvertKernelToLLVMPass : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUMo
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::ROCDL::ROCDLDialect",
     "::mlir::cf::ControlFlowDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::vector::VectorDialect"];
+
+def AttuneEmitBinaryPass : Pass<"attune-emit-binary", "::mlir::ModuleOp"> {
+  let summary = "Compiles kernels in LLVM dialect to gpu.binary";
+  let description = [{
+    Each `gpu.module`, with one kernel in LLVM dialect, becomes a `gpu.binary` of
+    the same name with one object: a cubin or HSACO (`bin`), or PTX or AMDGPU
+    assembly (`assembly`). The manifest of the kernel (`attune.manifest`: its
+    arguments, grid, block and shared memory) moves to the `gpu.binary`, together
+    with the chip and the registers, spills and warnings that the assembler
+    reported.
+
+    Assembly to cubin is done by `ptxas`. It is looked for in PATH and in `bin/`
+    below CUDA_HOME, CUDA_PATH and CUDA_ROOT; where there is none, the binary
+    holds PTX, and a remark says so. HSACO needs no tool.
+
+    With `output-dir`, `<kernel>.ptx` and `<kernel>.cubin` (`.s` and `.hsaco`) and
+    the manifest `<kernel>.json` are also written there: all of them, or none.
+
+    **Input**: `tile.target` on the module. **Errors**: more or less than one kernel in a
+    `gpu.module`, an unknown chip, an op that the chip has no instruction for, what
+    `ptxas` refuses, a file that cannot be written.
+  }];
+  let options = [
+    Option<"format", "format", "::attune::BinaryOptions::Format", "::attune::BinaryOptions::Format::Object",
+           "How far to compile.",
+           [{::llvm::cl::values(
+             clEnumValN(::attune::BinaryOptions::Format::Assembly, "isa", "PTX or AMDGPU assembly"),
+             clEnumValN(::attune::BinaryOptions::Format::Object, "bin", "cubin or HSACO"))}]>,
+    Option<"requireObject", "require-object", "bool", "false", "Make a missing ptxas an error.">,
+    Option<"ptxas", "ptxas", "std::string", "", "Path of ptxas.">,
+    Option<"outputDir", "output-dir", "std::string", "", "Folder for files of binaries and manifests.">];
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::ROCDL::ROCDLDialect"];
 }
 
 #endif // ATTUNE_CONVERSION_PASSES_TD

@@ -38,6 +38,9 @@ struct BinaryOptions {
 struct Binary {
   /// PTX or AMDGPU assembly.
   std::string assembly;
+  /// What the file names of the two usually end in, without the dot.
+  std::string assemblySuffix;
+  std::string objectSuffix;
   /// Cubin or HSACO; empty where there is no assembler.
   std::string object;
   KernelResources resources;

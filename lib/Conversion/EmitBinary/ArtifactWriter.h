@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Writes several files, all or none.
+
+#ifndef ATTUNE_LIB_CONVERSION_EMITBINARY_ARTIFACTWRITER_H
+#define ATTUNE_LIB_CONVERSION_EMITBINARY_ARTIFACTWRITER_H
+
+#include "llvm/Support/Error.h"
+#include "llvm/Support/FileSystem.h"
+#include <vector>
+
+namespace attune {
+
+/// Files are written under temporary names in their folder and get their own
+/// names in commit(). Without commit(), or where that fails, none stays.
+class ArtifactWriter {
+public:
+  explicit ArtifactWriter(llvm::StringRef folder) : folder(folder.str()) {}
+  ~ArtifactWriter();
+
+  /// Creates the folder where it does not exist.
+  llvm::Error add(llvm::StringRef name, llvm::StringRef content);
+  llvm::Error commit();
+
+private:
+  struct File {
+    llvm::sys::fs::TempFile temporary;
+    std::string path;
+  };
+  std::string folder;
+  std::vector<File> files;
+};
+
+} // namespace attune
+
+#endif // ATTUNE_LIB_CONVERSION_EMITBINARY_ARTIFACTWRITER_H

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From LLVM dialect to AMDGPU assembly with LLVM's back end, to an HSACO with
+// its assembler and lld, all in this process; the HSACO's notes say what the
+// kernel takes.
+
+#include "Serialize.h"
+#include "attune/Target/Backend.h"
+#include "mlir/Dialect/AMDGPU/IR/AMDGPUDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Target/LLVM/ROCDL/Target.h"
+#include "mlir/Target/LLVM/ROCDL/Utils.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
+
+using namespace mlir;
+using namespace attune;
+
+static constexpr StringLiteral kTriple = "amdgcn-amd-amdhsa";
+
+/// Spilled registers are counted, not measured, in the notes; a register has
+/// four bytes in each lane.
+static constexpr int64_t kRegisterBytes = 4;
+
+static FailureOr<std::string> translateToAssembly(gpu::GPUModuleOp module,
+                                                  StringRef chip,
+                                                  StringRef features) {
+  auto target = ROCDL::ROCDLTargetAttr::get(module.getContext(), /*optLevel=*/3,
+                                            kTriple, chip, features);
+  module.setTargetsAttr(ArrayAttr::get(module.getContext(), {target}));
+  gpu::TargetOptions options(/*toolkitPath=*/{}, /*librariesToLink=*/{},
+                             /*cmdOptions=*/{}, /*elfSection=*/{},
+                             gpu::CompilationTarget::Assembly);
+  std::string assembly;
+  LogicalResult result = runBackend(module, [&] {
+    auto text = cast<gpu::TargetAttrInterface>(target).serializeToObject(
+        module, options);
+    if (!text)
+      return failure();
+    assembly = StringRef(text->data(), text->size()).rtrim('\0').str();
+    return success();
+  });
+  if (failed(result))
+    return failure();
+  return assembly;
+}
+
+/// Reads the notes of all kernels; of several kernels, the largest numbers.
+static LogicalResult readResources(gpu::GPUModuleOp module, StringRef object,
+                                   KernelResources &resources) {
+  Builder builder(module.getContext());
+  auto kernels = ROCDL::getAMDHSAKernelsELFMetadata(
+      builder, ArrayRef<char>(object.data(), object.size()));
+  if (!kernels)
+    return module.emitError() << "expects notes about the kernel in the HSACO, "
+                                 "but found none";
+  for (const auto &[name, notes] : *kernels) {
+    auto keep = [&notes = notes](std::optional<int64_t> &kept, StringRef key,
+                                 int64_t factor = 1) {
+      if (auto value = dyn_cast_or_null<IntegerAttr>(notes.get(key)))
+        kept = std::max(kept.value_or(0), value.getInt() * factor);
+    };
+    keep(resources.registers, "vgpr_count");
+    keep(resources.scalarRegisters, "sgpr_count");
+    keep(resources.stackBytes, "private_segment_fixed_size");
+    keep(resources.staticSharedBytes, "group_segment_fixed_size");
+    // What is spilled is also loaded again.
+    keep(resources.spillStoreBytes, "vgpr_spill_count", kRegisterBytes);
+    keep(resources.spillLoadBytes, "vgpr_spill_count", kRegisterBytes);
+  }
+  return success();
+}
+
+FailureOr<Binary> amd::serialize(gpu::GPUModuleOp module, StringRef chip,
+                                 StringRef features,
+                                 const BinaryOptions &options) {
+  ROCDL::SerializeGPUModuleBase::init();
+  if (failed(checkChip(module, kTriple, chip)))
+    return failure();
+  FailureOr<std::string> assembly = translateToAssembly(module, chip, features);
+  if (failed(assembly))
+    return failure();
+  Binary binary;
+  binary.assembly = std::move(*assembly);
+  binary.assemblySuffix = "s";
+  binary.objectSuffix = "hsaco";
+  if (options.format == BinaryOptions::Format::Assembly)
+    return binary;
+  FailureOr<SmallVector<char, 0>> object = failure();
+  LogicalResult assembled = runBackend(module, [&] {
+    object = ROCDL::assembleIsa(binary.assembly, kTriple, chip, features,
+                                [&] { return module.emitError(); });
+    return success(succeeded(object));
+  });
+  if (failed(assembled))
+    return failure();
+  FailureOr<std::string> linked =
+      linkHSACO(module, StringRef(object->data(), object->size()));
+  if (failed(linked))
+    return failure();
+  binary.object = std::move(*linked);
+  if (failed(readResources(module, binary.object, binary.resources)))
+    return failure();
+  return binary;
+}
+
+void amd::registerDialects(DialectRegistry &registry) {
+  registry.insert<ROCDL::ROCDLDialect, amdgpu::AMDGPUDialect>();
+  ROCDL::registerROCDLTargetInterfaceExternalModels(registry);
+  registerBuiltinDialectTranslation(registry);
+  registerGPUDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerROCDLDialectTranslation(registry);
+}

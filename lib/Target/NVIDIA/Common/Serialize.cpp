@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From LLVM dialect to PTX with LLVM's back end, and from PTX to a cubin with
+// ptxas. Upstream's own way to a cubin drops the report of a successful
+// assembler run, so ptxas is called here.
+
+#include "NVIDIA.h"
+#include "Ptxas.h"
+#include "attune/Target/Backend.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Target/LLVM/NVVM/Utils.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/Support/Program.h"
+
+using namespace mlir;
+using namespace attune;
+
+static constexpr StringLiteral kTriple = "nvptx64-nvidia-cuda";
+
+/// Inline assembly cannot say in LLVM dialect that it must not move into
+/// divergent code, which most NVVM ops that become inline assembly need.
+static void markInlineAsmConvergent(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *call = dyn_cast<llvm::CallBase>(&instruction);
+          call && call->isInlineAsm())
+        call->addFnAttr(llvm::Attribute::Convergent);
+}
+
+/// Expands NVVM ops that have no intrinsic.
+static LogicalResult convertToIntrinsics(gpu::GPUModuleOp module) {
+  MLIRContext *context = module.getContext();
+  RewritePatternSet patterns(context);
+  populateNVVMToLLVMConversionPatterns(patterns);
+  ConversionTarget target(*context);
+  target.addLegalDialect<LLVM::LLVMDialect>();
+  return applyPartialConversion(module, target, std::move(patterns));
+}
+
+/// An empty list of features makes LLVM choose the oldest PTX version that
+/// knows the chip, which every driver that knows the chip accepts.
+static FailureOr<std::string> translateToPTX(gpu::GPUModuleOp module,
+                                             StringRef chip) {
+  auto target = NVVM::NVVMTargetAttr::get(module.getContext(), /*optLevel=*/3,
+                                          kTriple, chip, /*features=*/"");
+  module.setTargetsAttr(ArrayAttr::get(module.getContext(), {target}));
+  if (failed(convertToIntrinsics(module)) ||
+      failed(target.verifyTarget(module)))
+    return failure();
+  auto convergent = markInlineAsmConvergent;
+  gpu::TargetOptions options(/*toolkitPath=*/{}, /*librariesToLink=*/{},
+                             /*cmdOptions=*/{}, /*elfSection=*/{},
+                             gpu::CompilationTarget::Assembly,
+                             /*getSymbolTableCallback=*/{}, convergent);
+  std::string ptx;
+  LogicalResult result = runBackend(module, [&] {
+    auto text = cast<gpu::TargetAttrInterface>(target).serializeToObject(
+        module, options);
+    if (!text)
+      return failure();
+    ptx = StringRef(text->data(), text->size()).rtrim('\0').str();
+    return success();
+  });
+  if (failed(result))
+    return failure();
+  return ptx;
+}
+
+/// Fills `binary.object` and `binary.resources` from `binary.assembly`.
+static LogicalResult assemble(gpu::GPUModuleOp module, StringRef ptxas,
+                              StringRef chip, Binary &binary) {
+  auto source = ScratchFile::create(module, "ptx", binary.assembly);
+  auto object = ScratchFile::create(module, "cubin");
+  auto report = ScratchFile::create(module, "log");
+  if (failed(source) || failed(object) || failed(report))
+    return failure();
+  std::string arch = ("-arch=" + chip).str();
+  StringRef arguments[] = {
+      ptxas, "-v", "-O3", arch, source->getPath(), "-o", object->getPath()};
+  std::optional<StringRef> redirects[] = {std::nullopt, report->getPath(),
+                                          report->getPath()};
+  std::string error;
+  int code = llvm::sys::ExecuteAndWait(ptxas, arguments, /*Env=*/std::nullopt,
+                                       redirects, /*SecondsToWait=*/0,
+                                       /*MemoryLimit=*/0, &error);
+  FailureOr<std::string> text = report->read(module);
+  if (failed(text))
+    return failure();
+  if (code != 0) {
+    InFlightDiagnostic diagnostic = module.emitError()
+                                    << "expects '" << ptxas
+                                    << "' to assemble the kernel, but it "
+                                    << (code < 0 ? "failed: " + error
+                                                 : "exited with code " +
+                                                       std::to_string(code));
+    if (!text->empty())
+      diagnostic.attachNote() << "it said: " << StringRef(*text).rtrim();
+    return diagnostic;
+  }
+  FailureOr<std::string> cubin = object->read(module);
+  if (failed(cubin))
+    return failure();
+  binary.object = std::move(*cubin);
+  binary.resources = nvidia::parsePtxasReport(*text);
+  return success();
+}
+
+FailureOr<Binary> nvidia::serialize(gpu::GPUModuleOp module, StringRef chip,
+                                    const BinaryOptions &options) {
+  NVVM::SerializeGPUModuleBase::init();
+  if (failed(checkChip(module, kTriple, chip)))
+    return failure();
+  FailureOr<std::string> ptx = translateToPTX(module, chip);
+  if (failed(ptx))
+    return failure();
+  Binary binary;
+  binary.assembly = std::move(*ptx);
+  binary.assemblySuffix = "ptx";
+  binary.objectSuffix = "cubin";
+  if (options.format == BinaryOptions::Format::Assembly)
+    return binary;
+  std::string ptxas = findPtxas(options.assemblerPath);
+  if (!ptxas.empty()) {
+    if (failed(assemble(module, ptxas, chip, binary)))
+      return failure();
+    return binary;
+  }
+  // A path that was asked for and is wrong is never optional.
+  if (!options.assemblerPath.empty())
+    return module.emitError()
+           << "expects an executable at '" << options.assemblerPath
+           << "', but there is none";
+  if (!options.objectOptional)
+    return module.emitError() << "expects ptxas in PATH, or in bin/ below "
+                                 "CUDA_HOME, CUDA_PATH or CUDA_ROOT, but "
+                                 "found none";
+  module.emitRemark() << "no ptxas in PATH, CUDA_HOME, CUDA_PATH or CUDA_ROOT: "
+                         "the binary holds PTX, which the driver assembles";
+  return binary;
+}
