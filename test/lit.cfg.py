@@ -48,6 +48,10 @@ for name, folder in tools.items():
         config.available_features.add(name)
 if shutil.which("clang-format-22"):
     config.available_features.add("clang-format")
+if any(os.access(os.path.join(folder, "ptxas"), os.X_OK) for folder in
+       os.environ.get("PATH", "").split(os.pathsep)
+       + [os.path.join(os.environ.get(name, ""), "bin") for name in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"]]):
+    config.available_features.add("ptxas")
 if "-fsanitize" not in config.cxx_flags:
     config.available_features.add("plugin")
 # What a test that configures a project of its own passes on to CMake.

@@ -5,8 +5,8 @@
 #ifndef ATTUNE_CONVERSION_PASSES_H
 #define ATTUNE_CONVERSION_PASSES_H
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "attune/Target/Binary.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/Pass.h"
 
 namespace attune {

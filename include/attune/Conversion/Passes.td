@@ -72,6 +72,7 @@ def ConvertKernelToLLVMPass : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUMo
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::ROCDL::ROCDLDialect",
     "::mlir::cf::ControlFlowDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::vector::VectorDialect"];
+}
 
 def AttuneEmitBinaryPass : Pass<"attune-emit-binary", "::mlir::ModuleOp"> {
   let summary = "Compiles kernels in LLVM dialect to gpu.binary";
