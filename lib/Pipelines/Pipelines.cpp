@@ -21,6 +21,8 @@ void attune::buildAttnToTilePipeline(OpPassManager &pm, const CompileOptions &op
     target.chip = options.chip;
     pm.addPass(createAttuneAttachTargetPass(target));
   }
+  pm.addPass(attn::createAttnSelectSchedulePass());
+  pm.addPass(attn::createAttnCheckSchedulePass());
   pm.addNestedPass<func::FuncOp>(attn::createAttnExpandShortFormsPass());
   pm.addPass(createAttnToTilePass());
   pm.addNestedPass<gpu::GPUModuleOp>(createCanonicalizerPass());

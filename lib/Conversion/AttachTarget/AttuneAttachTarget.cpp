@@ -21,7 +21,7 @@ struct AttuneAttachTarget : attune::impl::AttuneAttachTargetPassBase<AttuneAttac
   void runOnOperation() override {
     ModuleOp module = getOperation();
     FailureOr<attune::tile::TargetAttr> target =
-        attune::getTarget(&getContext(), chip, [&] { return module.emitError(); });
+        attune::getTarget(&getContext(), chip, [&] { return emitError(module.getLoc()); });
     if (failed(target))
       return signalPassFailure();
     module->setAttr(attune::tile::TileDialect::kTargetAttrName, *target);

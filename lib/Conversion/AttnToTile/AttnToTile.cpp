@@ -266,7 +266,7 @@ void AttnToTile::runOnOperation() {
     return;
   auto target = module->getAttrOfType<tile::TargetAttr>(tile::TileDialect::kTargetAttrName);
   if (!target) {
-    module.emitError() << "expects a '" << tile::TileDialect::kTargetAttrName
+    emitError(module.getLoc()) << "expects a '" << tile::TileDialect::kTargetAttrName
                        << "' attribute on the module; run attune-attach-target first";
     return signalPassFailure();
   }

@@ -132,13 +132,13 @@ void ConvertKernelToLLVM::runOnOperation() {
   gpu::GPUModuleOp module = getOperation();
   auto target = tile::TargetAttr::lookup(module);
   if (!target) {
-    module.emitError() << "expects a '" << tile::TileDialect::kTargetAttrName
+    emitError(module.getLoc()) << "expects a '" << tile::TileDialect::kTargetAttrName
                        << "' attribute on the module or around it; run attune-attach-target first";
     return signalPassFailure();
   }
   const TargetModel *model = getTargetModel(target.getFamily());
   if (!model) {
-    module.emitError() << "expects a family that this build knows, but got '" << target.getFamily() << "'";
+    emitError(module.getLoc()) << "expects a family that this build knows, but got '" << target.getFamily() << "'";
     return signalPassFailure();
   }
   // Taken before the conversion, which keeps neither as it is.

@@ -142,23 +142,23 @@ void ConvertTileToGPU::runOnOperation() {
       return WalkResult::advance();
     auto target = tile::TargetAttr::lookup(kernel);
     if (!target) {
-      kernel.emitError() << "expects a '" << tile::TileDialect::kTargetAttrName
+      emitError(kernel.getLoc()) << "expects a '" << tile::TileDialect::kTargetAttrName
                          << "' attribute on the kernel or around it; run attune-attach-target first";
       return WalkResult::interrupt();
     }
     const TargetModel *model = getTargetModel(target.getFamily());
     if (!model) {
-      kernel.emitError() << "expects a family that this build knows, but got '" << target.getFamily() << "'";
+      emitError(kernel.getLoc()) << "expects a family that this build knows, but got '" << target.getFamily() << "'";
       return WalkResult::interrupt();
     }
     std::optional<ArrayRef<int32_t>> block = kernel.getKnownBlockSize();
     if (!block) {
-      kernel.emitError() << "expects 'known_block_size' on the kernel";
+      emitError(kernel.getLoc()) << "expects 'known_block_size' on the kernel";
       return WalkResult::interrupt();
     }
     int64_t sharedBytes = assignOffsets(kernel);
     if (sharedBytes > target.getShared()) {
-      kernel.emitError() << "expects at most " << target.getShared() << " bytes of shared memory on '"
+      emitError(kernel.getLoc()) << "expects at most " << target.getShared() << " bytes of shared memory on '"
                          << target.getChip() << "', but got " << sharedBytes;
       return WalkResult::interrupt();
     }

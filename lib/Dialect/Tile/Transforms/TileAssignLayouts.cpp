@@ -38,11 +38,11 @@ LogicalResult TileAssignLayouts::chooseAtom() {
   gpu::GPUFuncOp kernel = getOperation();
   auto target = TargetAttr::lookup(kernel);
   if (!target)
-    return kernel.emitError() << "expects a '" << TileDialect::kTargetAttrName
+    return emitError(kernel.getLoc()) << "expects a '" << TileDialect::kTargetAttrName
                               << "' attribute on the kernel or around it; run attune-attach-target first";
   auto schedule = kernel->getAttrOfType<attn::ScheduleAttr>(TileDialect::kScheduleAttrName);
   if (!schedule)
-    return kernel.emitError() << "expects a '" << TileDialect::kScheduleAttrName << "' attribute on the kernel";
+    return emitError(kernel.getLoc()) << "expects a '" << TileDialect::kScheduleAttrName << "' attribute on the kernel";
   warps = schedule.getNumWarps();
   WalkResult result = kernel.walk([&](MmaOp mma) {
     MmaAtomAttr found = target.findAtom(mma.getLhs().getType().getElementType());

@@ -78,4 +78,21 @@ def AttnKeepSourcePass : Pass<"attn-keep-source", "::mlir::ModuleOp"> {
   }];
 }
 
+def AttnSelectSchedulePass : Pass<"attn-select-schedule", "::mlir::ModuleOp"> {
+  let summary = "Gives attention ops without a schedule one that is legal";
+  let description = [{
+    A start, not a tuned choice: the first of a short list of shapes that fits the registers
+    of the chip in `tile.target`. Ops that have a schedule keep it. An op for
+    which no schedule is legal is an error that says why the default is refused.
+  }];
+}
+
+def AttnCheckSchedulePass : Pass<"attn-check-schedule", "::mlir::ModuleOp"> {
+  let summary = "Refuses schedules that are illegal on the target";
+  let description = [{
+    Every `attn.attention` with a schedule is held against the rules of the chip
+    in `tile.target`. A refusal names the rule and both numbers.
+  }];
+}
+
 #endif // ATTUNE_DIALECT_ATTN_TRANSFORMS_PASSES_TD

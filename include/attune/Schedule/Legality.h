@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which schedules a problem admits on a chip. The one place that knows: the
+// check pass, the default and the search all ask here.
+
+#ifndef ATTUNE_SCHEDULE_LEGALITY_H
+#define ATTUNE_SCHEDULE_LEGALITY_H
+
+#include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Dialect/Tile/IR/Tile.h"
+#include <optional>
+#include <string>
+
+namespace attune {
+
+/// The part of an attention op that decides what is legal. Lengths, batch and
+/// heads do not: every kernel takes any of them.
+struct Problem {
+  mlir::Type elementType;
+  /// ShapedType::kDynamic where not known.
+  int64_t headDimQK, headDimV;
+
+  static Problem get(attn::AttentionOp op);
+};
+
+/// Why a schedule is refused. `id` is stable and names the rule; `message` holds
+/// what was expected and what came, with units.
+struct Refusal {
+  llvm::StringRef id;
+  std::string message;
+};
+
+/// Bytes of shared memory that a workgroup uses.
+int64_t getSharedBytes(const Problem &problem, attn::ScheduleAttr schedule, tile::TargetAttr target);
+
+/// The registers of a lane that the accumulators alone take, in words of 32 bits.
+int64_t getAccumulatorRegisters(const Problem &problem, attn::ScheduleAttr schedule, tile::TargetAttr target);
+
+/// The first rule that the schedule breaks; nothing if it is legal. Exact: what
+/// is legal compiles and runs, though it may be slow.
+std::optional<Refusal> checkSchedule(const Problem &problem, attn::ScheduleAttr schedule, tile::TargetAttr target);
+
+/// A legal schedule that is a reasonable start: the first of a short list of
+/// shapes that fits the registers without spilling. Nothing if no schedule is legal.
+std::optional<attn::ScheduleAttr> selectSchedule(const Problem &problem, tile::TargetAttr target);
+
+} // namespace attune
+
+#endif // ATTUNE_SCHEDULE_LEGALITY_H
