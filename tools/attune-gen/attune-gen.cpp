@@ -9,7 +9,9 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 #include <numeric>
@@ -102,18 +104,19 @@ static OwningOpRef<ModuleOp> buildModule(const Problem &problem,
   return module;
 }
 
-/// Writes all or nothing: a file appears under its name when it is complete.
+/// Writes all or nothing: what could not be written whole is removed.
 static llvm::Error write(ModuleOp module, StringRef path) {
-  std::string text;
-  llvm::raw_string_ostream(text) << module << "\n";
-  return llvm::writeToOutput(path, [&](raw_ostream &os) -> llvm::Error {
-    os << text;
-    auto &file = static_cast<llvm::raw_fd_ostream &>(os);
-    file.flush();
-    std::error_code error = file.error();
-    file.clear_error();
+  std::error_code error;
+  llvm::ToolOutputFile file(path, error, llvm::sys::fs::OF_Text);
+  if (error)
     return llvm::errorCodeToError(error);
-  });
+  file.os() << module << "\n";
+  file.os().flush();
+  error = file.os().error();
+  file.os().clear_error();
+  if (!error)
+    file.keep();
+  return llvm::errorCodeToError(error);
 }
 
 int attuneGenMain(int argc, char **argv) {

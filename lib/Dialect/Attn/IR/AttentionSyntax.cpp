@@ -271,3 +271,19 @@ void AttentionOp::print(OpAsmPrinter &printer) {
       }))
     printer.printOptionalArrowTypeList(getResultTypes());
 }
+
+void AttentionOp::getAsmBlockArgumentNames(Region &region,
+                                           OpAsmSetValueNameFn setName) {
+  StringRef names[] = {"s", "b", "h", "m", "n"};
+  ArrayRef<StringRef> shown = names;
+  if (&region == &getMask())
+    shown = shown.drop_front();
+  for (auto [argument, name] : llvm::zip(region.getArguments(), shown))
+    setName(argument, name);
+}
+
+void AttentionOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "o");
+  if (getLse())
+    setName(getLse(), "lse");
+}

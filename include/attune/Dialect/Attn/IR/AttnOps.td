@@ -6,6 +6,7 @@
 #define ATTUNE_DIALECT_ATTN_OPS_TD
 
 include "attune/Dialect/Attn/IR/AttnAttrs.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -16,6 +17,7 @@ defvar Attn_Operand = 4DTensorOf<[F16, BF16, F32]>;
 
 def Attn_AttentionOp : Attn_Op<"attention", [
     Pure, AttrSizedOperandSegments, SingleBlock, InferTypeOpAdaptorWithIsCompatible,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames", "getAsmResultNames"]>,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let summary = "Softmax attention";
   let description = [{
