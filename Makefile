@@ -18,7 +18,7 @@ help:
 	@echo 'make build    build everything'
 	@echo 'make docs     write docs/generated from the .td files'
 	@echo 'make format   format the C++ sources with clang-format-22'
-	@echo 'make package  pack tools that run without LLVM: build-portable/package/*.tar.xz'
+	@echo 'make package  pack tools that run without LLVM: build/package/*.tar.xz'
 	@echo 'make clean    remove the build folders'
 	@echo
 	@echo 'EXAMPLE=<file.mlir> and TUNE_ARGS=<arguments of attune-tune> change what is tuned.'
@@ -27,8 +27,8 @@ dependencies:
 	@scripts/install-dependencies.sh
 
 # CMake configures again by itself when a CMakeLists.txt changes.
-%/build.ninja: | dependencies
-	cmake --preset $(if $(filter build,$*),dev,$(patsubst build-%,%,$*))
+$(BUILD)/build.ninja: | dependencies
+	cmake --preset dev
 
 build: dependencies $(BUILD)/build.ninja
 	cmake --build $(BUILD)
@@ -50,9 +50,9 @@ docs: dependencies $(BUILD)/build.ninja
 format: dependencies
 	find cmake include lib test tools unittests -name '*.h' -o -name '*.cpp' | xargs clang-format-22 -i
 
-package: dependencies build-portable/build.ninja
-	cmake --build build-portable
-	cd build-portable && cpack
+package: dependencies $(BUILD)/build.ninja
+	cmake --build --preset portable
+	cpack --preset portable
 
 clean:
-	rm -rf build build-portable build-asan
+	rm -rf build build-asan

@@ -30,15 +30,13 @@ function(attune_add_library name)
   endif()
   target_link_libraries(AttuneAll INTERFACE ${name})
   set_property(GLOBAL APPEND PROPERTY ATTUNE_TEST_DEPENDS ${name}) # a test installs all of them
-  if(NOT ATTUNE_PORTABLE)
-    install(TARGETS ${name} EXPORT AttuneTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  endif()
+  install(TARGETS ${name} EXPORT AttuneTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
 # attune_add_tool(attune-<x> <sources>... [LINK <libraries>...])
 #
-# A tool is a function, so that the portable build can put all tools into one
-# executable that holds LLVM once:
+# A tool is a function, so that the portable executable (AttunePortable.cmake)
+# can hold all tools, and LLVM once:
 #
 #     int attune<X>Main(int argc, char **argv)      // attune-lsp-server: attuneLspServerMain
 #
@@ -64,9 +62,6 @@ function(attune_add_tool name)
     endif()
   endforeach()
   set_property(GLOBAL APPEND PROPERTY ATTUNE_TOOLS ${name})
-  if(ATTUNE_PORTABLE)
-    return()
-  endif()
   add_executable(${name} "${PROJECT_SOURCE_DIR}/cmake/ToolMain.cpp")
   target_compile_definitions(${name} PRIVATE ATTUNE_TOOL_MAIN=${entry})
   target_link_libraries(${name} PRIVATE ${name}-main)
@@ -85,31 +80,4 @@ function(attune_tool_entry name result)
     string(APPEND entry ${first}${rest})
   endforeach()
   set(${result} ${entry}Main PARENT_SCOPE)
-endfunction()
-
-# Called once, after all tools: where LLVM is static, one executable `attune`
-# holds every tool, and each tool is a symbolic link to it.
-function(attune_finish_tools)
-  get_property(tools GLOBAL PROPERTY ATTUNE_TOOLS)
-  if(NOT ATTUNE_PORTABLE OR NOT tools)
-    return()
-  endif()
-  set(ATTUNE_TOOL_DECLS "")
-  set(ATTUNE_TOOL_TABLE "")
-  foreach(tool IN LISTS tools)
-    attune_tool_entry(${tool} entry)
-    string(APPEND ATTUNE_TOOL_DECLS "int ${entry}(int argc, char **argv);\n")
-    string(APPEND ATTUNE_TOOL_TABLE "    {\"${tool}\", ${entry}},\n")
-  endforeach()
-  configure_file("${PROJECT_SOURCE_DIR}/cmake/AllTools.cpp.in" AllTools.cpp @ONLY)
-  add_executable(attune "${CMAKE_CURRENT_BINARY_DIR}/AllTools.cpp")
-  list(TRANSFORM tools APPEND -main OUTPUT_VARIABLE mains)
-  target_link_libraries(attune PRIVATE ${mains} AttuneStaticLLVM)
-  set_target_properties(attune PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
-  install(TARGETS attune RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-  foreach(tool IN LISTS tools)
-    add_custom_command(TARGET attune POST_BUILD
-      COMMAND "${CMAKE_COMMAND}" -E create_symlink attune "${PROJECT_BINARY_DIR}/bin/${tool}" VERBATIM)
-    install(FILES "${PROJECT_BINARY_DIR}/bin/${tool}" DESTINATION ${CMAKE_INSTALL_BINDIR})
-  endforeach()
 endfunction()

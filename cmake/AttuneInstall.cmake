@@ -1,28 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# What `cmake --install` lays down, and what CPack packs. The ordinary build
-# installs the package that find_package(Attune) finds: headers, generated
-# headers, .td files, archives, tools and the search space. The portable build
-# installs the tools alone: it is for machines that only run them.
+# What `cmake --install` lays down: the package that find_package(Attune) finds
+# (headers, generated headers, .td files, archives), the tools, the plugin and
+# the search space. CPack packs something else, the component `portable`: tools
+# for machines that have no LLVM.
 
 include(CMakePackageConfigHelpers)
-
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md"
-        DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
 set(CPACK_GENERATOR TXZ)
 set(CPACK_PACKAGE_NAME attune)
 set(CPACK_PACKAGE_VENDOR Attune)
-set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL portable)
+set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
 set(CPACK_THREADS 0)
 set(CPACK_PACKAGE_FILE_NAME "attune-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}")
 set(CPACK_PACKAGE_DIRECTORY "${PROJECT_BINARY_DIR}/package")
 include(CPack)
 
-if(ATTUNE_PORTABLE)
-  return()
-endif()
-
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md"
+        DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+        COMPONENT portable EXCLUDE_FROM_ALL)
 install(TARGETS AttuneMLIR AttuneLLD AttuneAll EXPORT AttuneTargets)
 foreach(root "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}")
   install(DIRECTORY "${root}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"

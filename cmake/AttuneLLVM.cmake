@@ -2,8 +2,9 @@
 #
 # Finds LLVM, MLIR and lld 22 and defines the one place that says how we link
 # them: `AttuneMLIR` (every library of ours that needs MLIR) and `AttuneLLD`
-# (whoever links HSACO). Either both are the shared libraries or both are the
-# static archives; a mix of the two registers every pass twice at run time.
+# (whoever links HSACO). An executable links the shared libraries, or, if it has
+# the property ATTUNE_STATIC_LLVM, the static archives of AttunePortable.cmake;
+# a mix of the two registers every pass twice at run time.
 
 find_package(MLIR 22.1 REQUIRED CONFIG)
 find_package(LLD REQUIRED CONFIG)
@@ -32,9 +33,6 @@ endif()
 
 add_library(AttuneMLIR INTERFACE)
 add_library(AttuneLLD INTERFACE)
-if(ATTUNE_PORTABLE)
-  include(AttunePortable)
-else()
-  target_link_libraries(AttuneMLIR INTERFACE MLIR LLVM)
-  target_link_libraries(AttuneLLD INTERFACE lldELF lldCommon)
-endif()
+set(shared "$<NOT:$<BOOL:$<TARGET_PROPERTY:ATTUNE_STATIC_LLVM>>>")
+target_link_libraries(AttuneMLIR INTERFACE $<${shared}:MLIR> $<${shared}:LLVM>)
+target_link_libraries(AttuneLLD INTERFACE $<${shared}:lldELF> $<${shared}:lldCommon>)

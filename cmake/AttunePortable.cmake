@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# The portable build: LLVM, MLIR, lld, zlib, zstd and libstdc++ come from their
-# static archives, so that the tools need nothing but glibc.
+# The portable executable `attune`: every tool in one file, with LLVM, MLIR, lld,
+# SQLite, zlib, zstd and libstdc++ from their static archives, so that it needs
+# nothing but glibc. It is linked from the same libraries of ours as the
+# ordinary tools. `make package` packs it, with a symbolic link for each tool.
 #
 # Archives are named by path, not as the imported targets of find_package(MLIR):
 # those carry the shared libLLVM in their interfaces. lld resolves archives in
@@ -35,20 +37,38 @@ foreach(archive lldELF lldCommon)
   list(APPEND archives "${LLVM_LIBRARY_DIR}/lib${archive}.a")
 endforeach()
 
-# Prefer the static archive of a small library, and fall back to the shared one.
 foreach(library z zstd)
-  find_library(ATTUNE_STATIC_${library} NAMES lib${library}.a ${library} REQUIRED)
+  find_library(ATTUNE_STATIC_${library} NAMES lib${library}.a REQUIRED)
   list(APPEND archives "${ATTUNE_STATIC_${library}}")
 endforeach()
-find_library(SQLite3_LIBRARY NAMES libsqlite3.a sqlite3) # read by find_package(SQLite3)
 
 # A linker script keeps seven hundred paths off the command line.
 string(REPLACE ";" "\n" archives "${archives}")
 file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/archives.lds" CONTENT "INPUT(\n${archives}\n)\n")
 
-add_library(AttuneStaticLLVM INTERFACE)
-target_sources(AttuneStaticLLVM INTERFACE "${PROJECT_BINARY_DIR}/AbsentBackends.cpp")
-target_link_libraries(AttuneStaticLLVM INTERFACE "${PROJECT_BINARY_DIR}/archives.lds" m dl pthread)
-target_link_options(AttuneStaticLLVM INTERFACE
-  -static-libstdc++ -static-libgcc
+get_property(tools GLOBAL PROPERTY ATTUNE_TOOLS)
+set(ATTUNE_TOOL_DECLS "")
+set(ATTUNE_TOOL_TABLE "")
+foreach(tool IN LISTS tools)
+  attune_tool_entry(${tool} entry)
+  string(APPEND ATTUNE_TOOL_DECLS "int ${entry}(int argc, char **argv);\n")
+  string(APPEND ATTUNE_TOOL_TABLE "    {\"${tool}\", ${entry}},\n")
+endforeach()
+configure_file("${PROJECT_SOURCE_DIR}/cmake/AllTools.cpp.in" AllTools.cpp @ONLY)
+
+set(folder "${PROJECT_BINARY_DIR}/portable/bin")
+add_executable(attune EXCLUDE_FROM_ALL "${PROJECT_BINARY_DIR}/AllTools.cpp" "${PROJECT_BINARY_DIR}/AbsentBackends.cpp")
+set_target_properties(attune PROPERTIES ATTUNE_STATIC_LLVM ON RUNTIME_OUTPUT_DIRECTORY "${folder}")
+list(TRANSFORM tools APPEND -main OUTPUT_VARIABLE mains)
+target_link_libraries(attune PRIVATE ${mains} "${PROJECT_BINARY_DIR}/archives.lds" m dl pthread)
+target_link_options(attune PRIVATE -static-libstdc++ -static-libgcc
   LINKER:--as-needed LINKER:--gc-sections LINKER:--icf=all LINKER:--strip-all)
+if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+  set_property(GLOBAL APPEND PROPERTY ATTUNE_TEST_DEPENDS attune)
+endif()
+install(TARGETS attune DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT portable EXCLUDE_FROM_ALL)
+foreach(tool IN LISTS tools)
+  add_custom_command(TARGET attune POST_BUILD
+    COMMAND "${CMAKE_COMMAND}" -E create_symlink attune "${folder}/${tool}" VERBATIM)
+  install(FILES "${folder}/${tool}" DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT portable EXCLUDE_FROM_ALL)
+endforeach()

@@ -27,7 +27,7 @@ done
 
 fail() {
   printf 'install-dependencies: error: %s\n' "$1" >&2
-  printf 'install-dependencies: note: missing are: %s\n' "${missing[*]}" >&2
+  printf 'install-dependencies: note: what is missing: apt-get install --no-install-recommends %s\n' "${missing[*]}" >&2
   exit 1
 }
 

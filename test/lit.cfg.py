@@ -20,7 +20,7 @@ config.test_exec_root = os.path.join(config.attune_binary_dir, "test")
 own_tools = os.path.join(config.attune_binary_dir, "bin")
 tools = {name: own_tools for name in ["attune-opt", "attune-gen", "attune-run", "attune-tune"]}
 tools.update({name: config.llvm_tools_dir for name in [
-    "FileCheck", "count", "llvm-objdump", "llvm-readobj", "mlir-opt", "mlir-runner", "mlir-translate", "not",
+    "FileCheck", "count", "llvm-objdump", "llvm-readelf", "llvm-readobj", "mlir-opt", "mlir-runner", "mlir-translate", "not",
     "split-file"]})
 for name, folder in sorted(tools.items()):
     path = os.path.join(folder, name)
@@ -31,6 +31,7 @@ config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%attune_source", config.attune_source_dir))
 config.substitutions.append(("%attune_build", config.attune_binary_dir))
 config.substitutions.append(("%cmake", config.cmake))
+config.substitutions.append(("%portable", os.path.join(config.attune_binary_dir, "portable", "bin")))
 config.substitutions.append(("%plugin", os.path.join(config.attune_binary_dir, "lib", "AttunePlugin.so")))
 config.substitutions.append(("%examples", os.path.join(config.attune_source_dir, "examples")))
 
@@ -53,7 +54,7 @@ if any(os.access(os.path.join(folder, "ptxas"), os.X_OK) for folder in
        + [os.path.join(os.environ.get(name, ""), "bin") for name in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"]]):
     config.available_features.add("ptxas")
 if "-fsanitize" not in config.cxx_flags:
-    config.available_features.add("plugin")
+    config.available_features.update(["plugin", "portable"])
 # What a test that configures a project of its own passes on to CMake.
 config.environment["CC"] = config.c_compiler
 config.environment["CXX"] = config.cxx_compiler
