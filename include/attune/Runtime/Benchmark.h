@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Times work on a device so that the numbers can be believed.
+
+#ifndef ATTUNE_RUNTIME_BENCHMARK_H
+#define ATTUNE_RUNTIME_BENCHMARK_H
+
+#include "attune/Runtime/Device.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <vector>
+
+namespace attune {
+
+struct BenchmarkOptions {
+  /// Launches that are not timed.
+  int64_t warmUps = 5;
+  int64_t repeats = 30;
+  /// Fewer repeats where they would take longer, but never less than 5.
+  double maxSeconds = 5;
+  /// Empties the device's cache before each timed launch.
+  bool flushCache = true;
+};
+
+struct Timing {
+  /// Milliseconds of each repeat, in the order in which they were taken.
+  std::vector<double> samples;
+  double median = 0;
+  double min = 0;
+  /// 95 % confidence interval of the median.
+  double low = 0;
+  double high = 0;
+  /// Clock of the cores before and after; empty if the driver cannot tell.
+  std::optional<int> clockBeforeMHz, clockAfterMHz;
+};
+
+/// Median, smallest value and confidence interval, which comes from order
+/// statistics: nothing is assumed about the distribution.
+Timing summarize(std::vector<double> samples);
+
+/// Times `launch`, which queues the work to be timed. Only what it queues is
+/// between the events; emptying the cache is not.
+llvm::Expected<Timing> benchmark(Device &device,
+                                 llvm::function_ref<llvm::Error()> launch,
+                                 const BenchmarkOptions &options);
+
+} // namespace attune
+
+#endif // ATTUNE_RUNTIME_BENCHMARK_H

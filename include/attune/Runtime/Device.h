@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An accelerator as the runtime needs it: memory, kernels, events. The drivers
+// of the vendors are opened at run time; tests bring a device of their own.
+
+#ifndef ATTUNE_RUNTIME_DEVICE_H
+#define ATTUNE_RUNTIME_DEVICE_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace attune {
+
+/// An address in the device's memory.
+using DeviceAddress = uint64_t;
+
+struct DeviceInfo {
+  /// As the vendor advertises it.
+  std::string name;
+  /// As the vendor's tools and --chip spell it.
+  std::string chip;
+  /// Vendor's version number of the driver.
+  int driverVersion = 0;
+  int cores = 0;
+  int64_t memoryBytes = 0;
+  int64_t cacheBytes = 0;
+  /// Most shared memory that a workgroup may ask for.
+  int64_t sharedBytes = 0;
+  /// Highest clock of the cores; 0 where the driver does not say.
+  int clockMHz = 0;
+};
+
+/// A function on the device. Holds the module it is in.
+class Kernel {
+public:
+  virtual ~Kernel();
+};
+
+/// A point in the device's queue of work.
+class Event {
+public:
+  virtual ~Event();
+};
+
+struct LaunchShape {
+  std::array<int64_t, 3> grid{1, 1, 1};
+  std::array<int64_t, 3> block{1, 1, 1};
+  /// Dynamic shared memory.
+  int64_t sharedBytes = 0;
+};
+
+/// Errors say what was attempted and what the driver answered. Work is queued;
+/// a fault in a kernel shows in a later call.
+class Device {
+public:
+  virtual ~Device();
+
+  virtual const DeviceInfo &getInfo() const = 0;
+  /// Clock of the cores at this moment, where the driver can tell.
+  virtual std::optional<int> readClockMHz();
+
+  virtual llvm::Expected<DeviceAddress> allocate(int64_t bytes) = 0;
+  virtual llvm::Error release(DeviceAddress address) = 0;
+  virtual llvm::Error copyToDevice(DeviceAddress target, const void *source,
+                                   int64_t bytes) = 0;
+  /// Waits for all queued work first.
+  virtual llvm::Error copyToHost(void *target, DeviceAddress source,
+                                 int64_t bytes) = 0;
+  virtual llvm::Error fill(DeviceAddress target, uint8_t byte,
+                           int64_t bytes) = 0;
+
+  /// Loads a cubin, PTX or an HSACO and finds a kernel in it. The kernel will
+  /// be launched with at most `sharedBytes` of dynamic shared memory.
+  virtual llvm::Expected<std::unique_ptr<Kernel>>
+  loadKernel(llvm::StringRef image, llvm::StringRef name,
+             int64_t sharedBytes) = 0;
+  /// `arguments` point to the values of the kernel's parameters, which are
+  /// copied before the call returns.
+  virtual llvm::Error launch(Kernel &kernel, const LaunchShape &shape,
+                             llvm::ArrayRef<void *> arguments) = 0;
+  virtual llvm::Error synchronize() = 0;
+
+  virtual llvm::Expected<std::unique_ptr<Event>> createEvent() = 0;
+  virtual llvm::Error record(Event &event) = 0;
+  /// Milliseconds between two events; waits for the second one.
+  virtual llvm::Expected<double> getElapsed(Event &start, Event &stop) = 0;
+};
+
+/// Opens a device of NVIDIA's driver, libcuda.so.1.
+llvm::Expected<std::unique_ptr<Device>> openCUDADevice(int ordinal);
+/// Opens a device of AMD's driver, libamdhip64.so.
+llvm::Expected<std::unique_ptr<Device>> openHIPDevice(int ordinal);
+/// `kind` is "cuda", "hip", or "auto" for the first of the two that is there.
+llvm::Expected<std::unique_ptr<Device>> openDevice(llvm::StringRef kind,
+                                                   int ordinal);
+
+} // namespace attune
+
+#endif // ATTUNE_RUNTIME_DEVICE_H

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensors on a device, between guard bands. Reads beyond an input meet NaN;
+// writes beyond an output are found when it is read back.
+
+#ifndef ATTUNE_RUNTIME_DEVICETENSOR_H
+#define ATTUNE_RUNTIME_DEVICETENSOR_H
+
+#include "attune/Runtime/Launch.h"
+#include <memory>
+
+namespace attune {
+
+class DeviceTensor {
+public:
+  /// A tensor whose elements, gaps and guard bands are all poison, which is NaN
+  /// for every float type.
+  static llvm::Expected<std::unique_ptr<DeviceTensor>>
+  create(Device &device, TensorShape shape);
+  /// A copy of `tensor`.
+  static llvm::Expected<std::unique_ptr<DeviceTensor>>
+  create(Device &device, const Tensor &tensor);
+  ~DeviceTensor();
+
+  const TensorShape &getShape() const { return shape; }
+  DeviceAddress getAddress() const { return base + kGuardBytes; }
+  KernelArgument getArgument() const {
+    return KernelArgument::buffer(getAddress(), shape);
+  }
+
+  /// Makes everything poison again.
+  llvm::Error poison();
+  /// Reads the tensor; an error if a guard band or a gap between elements is no
+  /// longer poison.
+  llvm::Expected<Tensor> read();
+
+  /// Every byte of poison.
+  static constexpr uint8_t kPoison = 0xff;
+  /// Bytes before and after a tensor; a multiple of every alignment that
+  /// kernels expect.
+  static constexpr int64_t kGuardBytes = 4096;
+
+private:
+  DeviceTensor(Device &device, TensorShape shape, DeviceAddress base)
+      : device(device), shape(std::move(shape)), base(base) {}
+  int64_t getTotalBytes() const {
+    return shape.getSpanBytes() + 2 * kGuardBytes;
+  }
+
+  Device &device;
+  TensorShape shape;
+  DeviceAddress base;
+};
+
+} // namespace attune
+
+#endif // ATTUNE_RUNTIME_DEVICETENSOR_H

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Inputs for runs. The same seed gives the same bits on every machine.
+
+#ifndef ATTUNE_RUNTIME_RANDOM_H
+#define ATTUNE_RUNTIME_RANDOM_H
+
+#include "attune/Runtime/Tensor.h"
+
+namespace attune {
+
+/// Fills a tensor with numbers of mean 0 and variance 1 whose distribution is
+/// close to the normal one and never beyond 6.
+void fillNormal(Tensor &tensor, uint64_t seed);
+
+/// Fills a tensor with integers in [low, high).
+void fillUniform(Tensor &tensor, uint64_t seed, int64_t low, int64_t high);
+
+/// Fills each row (the last dimension) with ascending numbers of segments, as
+/// packed documents have: 0, 0, 0, 1, 1, 2, ... Segments have random lengths;
+/// there are about `segments` in a row.
+void fillSegments(Tensor &tensor, uint64_t seed, int64_t segments);
+
+} // namespace attune
+
+#endif // ATTUNE_RUNTIME_RANDOM_H

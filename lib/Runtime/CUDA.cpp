@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// NVIDIA's driver API. Names carry the suffixes that cuda.h adds by macros.
+
+#include "Driver.h"
+#include "llvm/ADT/Twine.h"
+
+using namespace attune;
+using llvm::Error;
+using llvm::Expected;
+using llvm::Twine;
+using Handle = DriverTable::Handle;
+
+/// Numbers of cuda.h.
+static constexpr int kClockRateKHz = 13, kMultiprocessorCount = 16,
+                     kL2CacheSize = 38, kCapabilityMajor = 75,
+                     kCapabilityMinor = 76, kMaxSharedOptin = 97;
+static constexpr int kFunctionMaxDynamicShared = 8;
+static constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;
+/// Unasked, a kernel may use this much shared memory.
+static constexpr int64_t kGrantedSharedBytes = 48 * 1024;
+/// NVML's number for the clock of the multiprocessors.
+static constexpr int kNVMLClockSM = 1;
+
+namespace {
+class CUDADevice : public DriverDevice {
+public:
+  ~CUDADevice() override;
+  Error open(int ordinal);
+  std::optional<int> readClockMHz() override;
+
+private:
+  std::string describe(int status) override;
+  Error allowSharedBytes(Handle function, int64_t bytes) override;
+  int loadImage(Handle *module, const void *image, std::string &log) override;
+  Error readInfo(int device);
+  void openNVML(int device);
+
+  int (*getErrorName)(int status, const char **text) = nullptr;
+  int (*getErrorString)(int status, const char **text) = nullptr;
+  int (*getDevice)(int *device, int ordinal) = nullptr;
+  int (*retainContext)(Handle *context, int device) = nullptr;
+  int (*releaseContext)(int device) = nullptr;
+  int (*setContext)(Handle context) = nullptr;
+  int (*setFunctionAttribute)(Handle function, int attribute,
+                              int value) = nullptr;
+  int (*loadModuleEx)(Handle *module, const void *image, unsigned count,
+                      int *options, void **values) = nullptr;
+  int (*getBusId)(char *text, int length, int device) = nullptr;
+  int (*nvmlGetClock)(Handle device, int kind, unsigned *mhz) = nullptr;
+  Handle nvmlDevice = nullptr;
+  std::optional<int> retained;
+};
+} // namespace
+
+CUDADevice::~CUDADevice() {
+  if (retained)
+    (void)releaseContext(*retained);
+}
+
+std::string CUDADevice::describe(int status) {
+  const char *name = nullptr, *text = nullptr;
+  if (getErrorName)
+    (void)getErrorName(status, &name);
+  if (getErrorString)
+    (void)getErrorString(status, &text);
+  return (Twine(name ? name : "CUDA error") + " (" + Twine(status) + ")" +
+          (text ? ", " : "") + (text ? text : ""))
+      .str();
+}
+
+Error CUDADevice::open(int ordinal) {
+  if (auto error = openLibrary("CUDA", {"libcuda.so.1"}))
+    return error;
+  const Symbol symbols[] = {
+      {"cuInit", &driver.init},
+      {"cuDeviceGetCount", &driver.getCount},
+      {"cuDeviceGetName", &driver.getName},
+      {"cuDeviceGetAttribute", &driver.getAttribute},
+      {"cuDriverGetVersion", &driver.getDriverVersion},
+      {"cuDeviceTotalMem_v2", &driver.getTotalMemory},
+      {"cuMemAlloc_v2", &driver.allocate},
+      {"cuMemFree_v2", &driver.release},
+      {"cuMemcpyHtoD_v2", &driver.copyToDevice},
+      {"cuMemcpyDtoH_v2", &driver.copyToHost},
+      {"cuMemsetD8Async", &driver.fill},
+      {"cuModuleLoadData", &driver.loadModule},
+      {"cuModuleUnload", &driver.unloadModule},
+      {"cuModuleGetFunction", &driver.getFunction},
+      {"cuLaunchKernel", &driver.launch},
+      {"cuCtxSynchronize", &driver.synchronize},
+      {"cuEventCreate", &driver.createEvent},
+      {"cuEventRecord", &driver.recordEvent},
+      {"cuEventSynchronize", &driver.synchronizeEvent},
+      {"cuEventElapsedTime", &driver.getElapsed},
+      {"cuEventDestroy_v2", &driver.destroyEvent},
+      {"cuGetErrorName", &getErrorName},
+      {"cuGetErrorString", &getErrorString},
+      {"cuDeviceGet", &getDevice},
+      {"cuDevicePrimaryCtxRetain", &retainContext},
+      {"cuDevicePrimaryCtxRelease_v2", &releaseContext},
+      {"cuCtxSetCurrent", &setContext},
+      {"cuFuncSetAttribute", &setFunctionAttribute},
+      {"cuModuleLoadDataEx", &loadModuleEx},
+      {"cuDeviceGetPCIBusId", &getBusId},
+  };
+  if (auto error = resolve(symbols))
+    return error;
+  if (int status = driver.init(0))
+    return llvm::createStringError("no CUDA device: " + describe(status));
+  int count = 0;
+  if (auto error = check(driver.getCount(&count), "count CUDA devices"))
+    return error;
+  if (ordinal < 0 || ordinal >= count)
+    return llvm::createStringError(
+        "no CUDA device: expects a number below " + Twine(count) +
+        ", the number of devices, but got " + Twine(ordinal));
+  int device = 0;
+  Handle context = nullptr;
+  if (auto error = check(getDevice(&device, ordinal),
+                         "open CUDA device " + Twine(ordinal)))
+    return error;
+  if (auto error = check(retainContext(&context, device),
+                         "make a context on CUDA device " + Twine(ordinal)))
+    return error;
+  retained = device;
+  if (auto error = check(setContext(context), "use the context"))
+    return error;
+  openNVML(device);
+  return readInfo(device);
+}
+
+Error CUDADevice::readInfo(int device) {
+  char name[256] = "";
+  size_t memory = 0;
+  int major = 0, minor = 0, cache = 0, shared = 0, clock = 0;
+  auto attribute = [&](int *value, int number) {
+    return driver.getAttribute(value, number, device);
+  };
+  const std::pair<int, const char *> steps[] = {
+      {driver.getName(name, sizeof(name), device), "name"},
+      {driver.getTotalMemory(&memory, device), "memory size"},
+      {driver.getDriverVersion(&info.driverVersion), "driver's version"},
+      {attribute(&major, kCapabilityMajor), "compute capability"},
+      {attribute(&minor, kCapabilityMinor), "compute capability"},
+      {attribute(&info.cores, kMultiprocessorCount), "number of cores"},
+      {attribute(&cache, kL2CacheSize), "cache size"},
+      {attribute(&shared, kMaxSharedOptin), "shared memory size"}};
+  for (auto [status, what] : steps)
+    if (auto error = check(status, Twine("read the ") + what))
+      return error;
+  // Newer drivers may stop telling the clock; it is only for information.
+  if (driver.getAttribute(&clock, kClockRateKHz, device) == 0)
+    info.clockMHz = clock / 1000;
+  info.name = name;
+  info.chip = ("sm_" + Twine(major) + Twine(minor)).str();
+  info.memoryBytes = static_cast<int64_t>(memory);
+  info.cacheBytes = cache;
+  info.sharedBytes = shared;
+  return Error::success();
+}
+
+/// NVML is there for the current clock alone: whatever is missing is ignored.
+void CUDADevice::openNVML(int device) {
+  auto nvml =
+      llvm::sys::DynamicLibrary::getPermanentLibrary("libnvidia-ml.so.1");
+  char busId[32] = "";
+  if (!nvml.isValid() || getBusId(busId, sizeof(busId), device) != 0)
+    return;
+  auto init =
+      reinterpret_cast<int (*)()>(nvml.getAddressOfSymbol("nvmlInit_v2"));
+  auto find = reinterpret_cast<int (*)(const char *, Handle *)>(
+      nvml.getAddressOfSymbol("nvmlDeviceGetHandleByPciBusId_v2"));
+  auto clock = reinterpret_cast<int (*)(Handle, int, unsigned *)>(
+      nvml.getAddressOfSymbol("nvmlDeviceGetClockInfo"));
+  if (init && find && clock && init() == 0 && find(busId, &nvmlDevice) == 0)
+    nvmlGetClock = clock;
+}
+
+std::optional<int> CUDADevice::readClockMHz() {
+  unsigned mhz = 0;
+  if (!nvmlGetClock || nvmlGetClock(nvmlDevice, kNVMLClockSM, &mhz) != 0)
+    return std::nullopt;
+  return static_cast<int>(mhz);
+}
+
+Error CUDADevice::allowSharedBytes(Handle function, int64_t bytes) {
+  if (bytes <= kGrantedSharedBytes)
+    return Error::success();
+  return check(setFunctionAttribute(function, kFunctionMaxDynamicShared,
+                                    static_cast<int>(bytes)),
+               "allow a kernel " + Twine(bytes) + " bytes of shared memory");
+}
+
+int CUDADevice::loadImage(Handle *module, const void *image, std::string &log) {
+  // Where the image is PTX, the driver's assembler says what it does not like.
+  char text[4096] = "";
+  int options[] = {kJitErrorLog, kJitErrorLogBytes};
+  void *values[] = {text, reinterpret_cast<void *>(sizeof(text))};
+  int status = loadModuleEx(module, image, 2, options, values);
+  log = llvm::StringRef(text, strnlen(text, sizeof(text))).trim().str();
+  return status;
+}
+
+Expected<std::unique_ptr<Device>> attune::openCUDADevice(int ordinal) {
+  auto device = std::make_unique<CUDADevice>();
+  if (auto error = device->open(ordinal))
+    return std::move(error);
+  return device;
+}

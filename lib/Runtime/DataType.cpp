@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The 16-bit floats are converted by hand: the compilers that build this
+// project do not all have them.
+
+#include "attune/Runtime/DataType.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/ErrorHandling.h"
+#include <cmath>
+#include <cstring>
+
+using namespace attune;
+
+std::optional<DataType> attune::parseDataType(llvm::StringRef name) {
+  return llvm::StringSwitch<std::optional<DataType>>(name)
+      .Case("f16", DataType::F16)
+      .Case("bf16", DataType::BF16)
+      .Case("f32", DataType::F32)
+      .Case("f64", DataType::F64)
+      .Case("i1", DataType::I1)
+      .Case("i8", DataType::I8)
+      .Case("i16", DataType::I16)
+      .Case("i32", DataType::I32)
+      .Cases({"i64", "index"}, DataType::I64)
+      .Default(std::nullopt);
+}
+
+llvm::StringRef attune::getName(DataType type) {
+  switch (type) {
+  case DataType::F16:
+    return "f16";
+  case DataType::BF16:
+    return "bf16";
+  case DataType::F32:
+    return "f32";
+  case DataType::F64:
+    return "f64";
+  case DataType::I1:
+    return "i1";
+  case DataType::I8:
+    return "i8";
+  case DataType::I16:
+    return "i16";
+  case DataType::I32:
+    return "i32";
+  case DataType::I64:
+    return "i64";
+  }
+  llvm_unreachable("all types are covered");
+}
+
+int64_t attune::getBytes(DataType type) {
+  switch (type) {
+  case DataType::I1:
+  case DataType::I8:
+    return 1;
+  case DataType::F16:
+  case DataType::BF16:
+  case DataType::I16:
+    return 2;
+  case DataType::F32:
+  case DataType::I32:
+    return 4;
+  case DataType::F64:
+  case DataType::I64:
+    return 8;
+  }
+  llvm_unreachable("all types are covered");
+}
+
+bool attune::isFloat(DataType type) {
+  return type == DataType::F16 || type == DataType::BF16 ||
+         type == DataType::F32 || type == DataType::F64;
+}
+
+/// Rounds to a format of 16 bits: one of sign, then the exponent, then
+/// `mantissa` bits.
+static uint16_t encode16(double value, int mantissa, int maxExponent) {
+  uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  uint16_t infinity = 0x7fff & (~0u << mantissa);
+  if (std::isnan(value))
+    return 0x7fff;
+  double magnitude = std::fabs(value);
+  if (std::isinf(value))
+    return sign | infinity;
+  if (magnitude == 0)
+    return sign;
+  int minExponent = 1 - maxExponent;
+  int exponent = std::max(std::ilogb(magnitude), minExponent);
+  // Units in the last place; nearbyint rounds ties to even.
+  double units = std::nearbyint(std::ldexp(magnitude, mantissa - exponent));
+  auto bits = static_cast<int64_t>(units);
+  // A subnormal has no implicit one; otherwise the implicit one adds 1 to the
+  // exponent field, as does a carry out of the mantissa.
+  int64_t field = static_cast<int64_t>(exponent - minExponent) << mantissa;
+  int64_t encoded = field + bits;
+  return sign | static_cast<uint16_t>(std::min<int64_t>(encoded, infinity));
+}
+
+static double decode16(uint16_t bits, int mantissa, int maxExponent) {
+  double sign = bits & 0x8000 ? -1 : 1;
+  int field = (bits & 0x7fff) >> mantissa;
+  int fraction = bits & ((1 << mantissa) - 1);
+  if (field == 2 * maxExponent + 1)
+    return fraction ? std::nan("") : sign * INFINITY;
+  int minExponent = 1 - maxExponent;
+  if (field == 0)
+    return sign * std::ldexp(fraction, minExponent - mantissa);
+  return sign * std::ldexp(fraction + (1 << mantissa),
+                           field - 1 + minExponent - mantissa);
+}
+
+static constexpr int kHalfMantissa = 10, kHalfMaxExponent = 15;
+static constexpr int kBFloatMantissa = 7, kBFloatMaxExponent = 127;
+
+/// The upper half of an f32.
+static double decodeBFloat(uint16_t bits) {
+  return llvm::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
+
+template <typename T> static T read(const void *element) {
+  T value;
+  std::memcpy(&value, element, sizeof(T));
+  return value;
+}
+
+template <typename T> static void write(void *element, T value) {
+  std::memcpy(element, &value, sizeof(T));
+}
+
+double attune::loadElement(DataType type, const void *element) {
+  switch (type) {
+  case DataType::F16:
+    return decode16(read<uint16_t>(element), kHalfMantissa, kHalfMaxExponent);
+  case DataType::BF16:
+    return decodeBFloat(read<uint16_t>(element));
+  case DataType::F32:
+    return read<float>(element);
+  case DataType::F64:
+    return read<double>(element);
+  case DataType::I1:
+    return read<uint8_t>(element) & 1;
+  case DataType::I8:
+    return read<int8_t>(element);
+  case DataType::I16:
+    return read<int16_t>(element);
+  case DataType::I32:
+    return read<int32_t>(element);
+  case DataType::I64:
+    return static_cast<double>(read<int64_t>(element));
+  }
+  llvm_unreachable("all types are covered");
+}
+
+void attune::storeElement(DataType type, void *element, double value) {
+  switch (type) {
+  case DataType::F16:
+    return write(element, encode16(value, kHalfMantissa, kHalfMaxExponent));
+  case DataType::BF16:
+    return write(element, encode16(value, kBFloatMantissa, kBFloatMaxExponent));
+  case DataType::F32:
+    return write(element, static_cast<float>(value));
+  case DataType::F64:
+    return write(element, value);
+  case DataType::I1:
+    return write(element, static_cast<uint8_t>(value != 0));
+  case DataType::I8:
+    return write(element, static_cast<int8_t>(value));
+  case DataType::I16:
+    return write(element, static_cast<int16_t>(value));
+  case DataType::I32:
+    return write(element, static_cast<int32_t>(value));
+  case DataType::I64:
+    return write(element, static_cast<int64_t>(value));
+  }
+  llvm_unreachable("all types are covered");
+}
+
+double attune::roundTo(DataType type, double value) {
+  char element[8];
+  storeElement(type, element, value);
+  return loadElement(type, element);
+}

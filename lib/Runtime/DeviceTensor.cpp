@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Poison is written before a kernel runs and looked for after it.
+
+#include "attune/Runtime/DeviceTensor.h"
+#include <cstring>
+
+using namespace attune;
+using llvm::Error;
+using llvm::Expected;
+
+Expected<std::unique_ptr<DeviceTensor>>
+DeviceTensor::create(Device &device, TensorShape shape) {
+  if (auto error = shape.check())
+    return std::move(error);
+  Expected<DeviceAddress> base =
+      device.allocate(shape.getSpanBytes() + 2 * kGuardBytes);
+  if (!base)
+    return base.takeError();
+  std::unique_ptr<DeviceTensor> tensor(
+      new DeviceTensor(device, std::move(shape), *base));
+  if (auto error = tensor->poison())
+    return std::move(error);
+  return tensor;
+}
+
+Expected<std::unique_ptr<DeviceTensor>>
+DeviceTensor::create(Device &device, const Tensor &source) {
+  auto tensor = create(device, source.shape);
+  if (!tensor)
+    return tensor;
+  if (auto error =
+          device.copyToDevice((*tensor)->getAddress(), source.bytes.data(),
+                              static_cast<int64_t>(source.bytes.size())))
+    return std::move(error);
+  return tensor;
+}
+
+DeviceTensor::~DeviceTensor() { llvm::consumeError(device.release(base)); }
+
+Error DeviceTensor::poison() {
+  return device.fill(base, kPoison, getTotalBytes());
+}
+
+/// The first byte that is not poison; -1 if there is none.
+static int64_t findTouched(llvm::ArrayRef<char> bytes) {
+  for (auto [position, byte] : llvm::enumerate(bytes))
+    if (static_cast<uint8_t>(byte) != DeviceTensor::kPoison)
+      return static_cast<int64_t>(position);
+  return -1;
+}
+
+Expected<Tensor> DeviceTensor::read() {
+  std::vector<char> all(getTotalBytes());
+  if (auto error = device.copyToHost(all.data(), base, getTotalBytes()))
+    return std::move(error);
+  llvm::ArrayRef<char> bytes(all);
+  if (findTouched(bytes.take_front(kGuardBytes)) >= 0)
+    return llvm::createStringError("a kernel wrote before the start of " +
+                                   shape.str());
+  if (int64_t position = findTouched(bytes.take_back(kGuardBytes));
+      position >= 0)
+    return llvm::createStringError("a kernel wrote " + llvm::Twine(position) +
+                                   " bytes after the end of " + shape.str());
+  Tensor tensor(shape);
+  bytes = bytes.slice(kGuardBytes, shape.getSpanBytes());
+  if (!bytes.empty())
+    std::memcpy(tensor.bytes.data(), bytes.data(), bytes.size());
+  if (shape.getSpan() == shape.getNumElements())
+    return tensor;
+  // Blank the elements: what remains are the gaps.
+  std::vector<char> gaps(bytes);
+  int64_t width = getBytes(shape.type);
+  shape.forEachOffset([&](int64_t offset) {
+    std::memset(&gaps[offset * width], kPoison, width);
+  });
+  if (findTouched(gaps) >= 0)
+    return llvm::createStringError(
+        "a kernel wrote between the elements of the strided tensor " +
+        shape.str());
+  return tensor;
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads and writes manifests, and checks arguments against them.
+
+#include "attune/Runtime/Manifest.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace attune;
+using llvm::Expected;
+using llvm::StringRef;
+using llvm::Twine;
+using llvm::json::Object;
+using llvm::json::Path;
+using llvm::json::Value;
+
+namespace attune {
+static bool fromJSON(const Value &value, ManifestArgument &argument,
+                     Path path) {
+  llvm::json::ObjectMapper map(value, path);
+  std::string type, access = "read";
+  if (!map || !map.map("name", argument.name) || !map.map("type", type) ||
+      !map.map("rank", argument.rank) ||
+      !map.mapOptional("scalar", argument.isScalar) ||
+      !map.mapOptional("access", access))
+    return false;
+  std::optional<DataType> parsed = parseDataType(type);
+  if (!parsed) {
+    path.field("type").report("expected an element type such as bf16 or i32");
+    return false;
+  }
+  argument.type = *parsed;
+  if (argument.rank < 0 || (argument.isScalar && argument.rank != 0)) {
+    path.field("rank").report("expected at least 0, and 0 for a scalar");
+    return false;
+  }
+  if (access != "read" && access != "write") {
+    path.field("access").report("expected read or write");
+    return false;
+  }
+  argument.access = access == "write" ? ManifestArgument::Access::Write
+                                      : ManifestArgument::Access::Read;
+  return true;
+}
+
+static bool fromJSON(const Value &value, ManifestGridFactor &factor,
+                     Path path) {
+  llvm::json::ObjectMapper map(value, path);
+  if (!map || !map.map("argument", factor.argument) ||
+      !map.map("index", factor.index) || !map.map("per", factor.per))
+    return false;
+  if (factor.per >= 1)
+    return true;
+  path.field("per").report("expected at least 1");
+  return false;
+}
+} // namespace attune
+
+/// What only all keys together can show to be wrong.
+static std::optional<llvm::StringLiteral>
+findContradiction(const Manifest &manifest, llvm::ArrayRef<int64_t> block) {
+  if (block.size() != 3 ||
+      llvm::any_of(block, [](int64_t extent) { return extent < 1; }))
+    return llvm::StringLiteral("expected three extents of at least 1 in block");
+  if (manifest.sharedBytes < 0)
+    return llvm::StringLiteral("expected at least 0 shared_bytes");
+  for (const ManifestGridFactor &factor : manifest.grid) {
+    if (factor.argument < 0 ||
+        factor.argument >= static_cast<int64_t>(manifest.arguments.size()))
+      return llvm::StringLiteral("expected the number of an argument in grid");
+    if (factor.index < 0 ||
+        factor.index >= manifest.arguments[factor.argument].rank)
+      return llvm::StringLiteral(
+          "expected the number of one of the argument's dimensions in grid");
+  }
+  return std::nullopt;
+}
+
+Expected<Manifest> Manifest::fromJSON(const Value &value) {
+  Path::Root root("manifest");
+  Path path(root);
+  llvm::json::ObjectMapper map(value, path);
+  Manifest manifest;
+  std::vector<int64_t> block;
+  if (!map || !map.map("kernel", manifest.kernel) ||
+      !map.map("chip", manifest.chip) ||
+      !map.map("arguments", manifest.arguments) ||
+      !map.map("grid", manifest.grid) || !map.map("block", block) ||
+      !map.mapOptional("shared_bytes", manifest.sharedBytes))
+    return root.getError();
+  if (auto wrong = findContradiction(manifest, block)) {
+    path.report(*wrong);
+    return root.getError();
+  }
+  llvm::copy(block, manifest.block.begin());
+  if (const Object *resources = value.getAsObject()->getObject("resources"))
+    manifest.resources = *resources;
+  return manifest;
+}
+
+Expected<Manifest> Manifest::parse(StringRef json) {
+  Expected<Value> value = llvm::json::parse(json);
+  if (!value)
+    return value.takeError();
+  return fromJSON(*value);
+}
+
+Value Manifest::toJSON() const {
+  llvm::json::Array argumentList, gridList;
+  for (const ManifestArgument &argument : arguments) {
+    Object entry{{"name", argument.name},
+                 {"type", getName(argument.type)},
+                 {"rank", argument.rank}};
+    if (argument.isScalar)
+      entry["scalar"] = true;
+    else
+      entry["access"] =
+          argument.access == ManifestArgument::Access::Write ? "write" : "read";
+    argumentList.push_back(std::move(entry));
+  }
+  for (const ManifestGridFactor &factor : grid)
+    gridList.push_back(Object{{"argument", factor.argument},
+                              {"index", factor.index},
+                              {"per", factor.per}});
+  return Object{{"kernel", kernel},
+                {"chip", chip},
+                {"arguments", std::move(argumentList)},
+                {"grid", std::move(gridList)},
+                {"block", llvm::json::Array(block)},
+                {"shared_bytes", sharedBytes},
+                {"resources", Object(resources)}};
+}
+
+Expected<LaunchShape>
+Manifest::getLaunchShape(llvm::ArrayRef<KernelArgument> values) const {
+  if (values.size() != arguments.size())
+    return llvm::createStringError(
+        "kernel '" + kernel + "' expects " + Twine(arguments.size()) +
+        " arguments, but got " + Twine(values.size()));
+  for (auto [value, argument] : llvm::zip_equal(values, arguments)) {
+    if (value.isScalar != argument.isScalar ||
+        value.shape.type != argument.type ||
+        static_cast<int64_t>(value.shape.sizes.size()) != argument.rank)
+      return llvm::createStringError(
+          "kernel '" + kernel + "' expects for '" + argument.name + "' " +
+          (argument.isScalar
+               ? "a scalar"
+               : "a tensor of rank " + std::to_string(argument.rank)) +
+          " of " + getName(argument.type) + ", but got " +
+          (value.isScalar ? "a scalar " : "") + value.shape.str());
+  }
+  LaunchShape shape;
+  shape.block = block;
+  shape.sharedBytes = sharedBytes;
+  for (const ManifestGridFactor &factor : grid) {
+    int64_t size = values[factor.argument].shape.sizes[factor.index];
+    int64_t count = llvm::divideCeilSigned(size, factor.per);
+    if (llvm::MulOverflow(shape.grid[0], count, shape.grid[0]))
+      return llvm::createStringError("kernel '" + kernel +
+                                     "' expects a smaller problem: its grid "
+                                     "has more than 2^63 workgroups");
+  }
+  return shape;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Only integer arithmetic and exact floating-point operations are used: the
+// mathematical library of another machine may round differently.
+
+#include "attune/Runtime/Random.h"
+
+using namespace attune;
+
+namespace {
+/// SplitMix64 (Steele, Lea, Flood 2014).
+class Generator {
+public:
+  explicit Generator(uint64_t seed) : state(seed) {}
+
+  uint64_t next() {
+    uint64_t z = (state += 0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+
+  /// The sum of twelve uniform numbers, which has variance 1, less its mean.
+  double nextNormal() {
+    int64_t sum = 0;
+    for (int word = 0; word < 3; ++word)
+      for (uint64_t bits = next(), part = 0; part < 4; ++part, bits >>= 16)
+        sum += static_cast<int64_t>(bits & 0xffff);
+    constexpr double mean = 6 * 65535.0;
+    return (static_cast<double>(sum) - mean) / 65536.0;
+  }
+
+private:
+  uint64_t state;
+};
+} // namespace
+
+void attune::fillNormal(Tensor &tensor, uint64_t seed) {
+  Generator generator(seed);
+  tensor.shape.forEachOffset(
+      [&](int64_t offset) { tensor.store(offset, generator.nextNormal()); });
+}
+
+void attune::fillUniform(Tensor &tensor, uint64_t seed, int64_t low,
+                         int64_t high) {
+  Generator generator(seed);
+  auto range = static_cast<uint64_t>(std::max<int64_t>(high - low, 1));
+  tensor.shape.forEachOffset([&](int64_t offset) {
+    auto value = low + static_cast<int64_t>(generator.next() % range);
+    tensor.store(offset, static_cast<double>(value));
+  });
+}
+
+void attune::fillSegments(Tensor &tensor, uint64_t seed, int64_t segments) {
+  Generator generator(seed);
+  int64_t length = tensor.shape.sizes.empty() ? 1 : tensor.shape.sizes.back();
+  int64_t column = 0, segment = 0;
+  tensor.shape.forEachOffset([&](int64_t offset) {
+    if (column == length)
+      column = segment = 0;
+    // Each element starts a segment with the same probability.
+    else if (column > 0 &&
+             static_cast<int64_t>(generator.next() % length) < segments - 1)
+      ++segment;
+    ++column;
+    tensor.store(offset, static_cast<double>(segment));
+  });
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "attune/Runtime/Benchmark.h"
+#include "FakeDevice.h"
+#include "gtest/gtest.h"
+
+using namespace attune;
+
+TEST(Benchmark, SummarizesByOrder) {
+  Timing odd = summarize({3, 1, 2});
+  EXPECT_EQ(odd.median, 2);
+  EXPECT_EQ(odd.min, 1);
+  EXPECT_EQ(odd.samples, (std::vector<double>{3, 1, 2}));
+  EXPECT_EQ(summarize({1, 2, 3, 10}).median, 2.5);
+  std::vector<double> many;
+  for (int i = 1; i <= 100; ++i)
+    many.push_back(i);
+  Timing timing = summarize(many);
+  EXPECT_EQ(timing.median, 50.5);
+  // Order statistics 40 and 61 of 100, from the table of the binomial.
+  EXPECT_EQ(timing.low, 40);
+  EXPECT_EQ(timing.high, 61);
+}
+
+TEST(Benchmark, ExcludesWarmUpsAndFlushes) {
+  FakeDevice device;
+  device.durations = {100, 100, 1, 2, 3, 4, 5};
+  auto kernel = llvm::cantFail(device.loadKernel("", "work", 0));
+  BenchmarkOptions options;
+  options.warmUps = 2;
+  options.repeats = 5;
+  Timing timing = llvm::cantFail(benchmark(
+      device, [&] { return device.launch(*kernel, {}, {}); }, options));
+  EXPECT_EQ(timing.samples, (std::vector<double>{1, 2, 3, 4, 5}));
+  EXPECT_EQ(timing.median, 3);
+  std::vector<std::string> repeat{"fill", "record", "launch", "record"};
+  std::vector<std::string> last(device.queued.end() - 4, device.queued.end());
+  EXPECT_EQ(last, repeat);
+  EXPECT_TRUE(device.allocations.empty());
+}
+
+TEST(Benchmark, SlowWorkIsRepeatedLess) {
+  FakeDevice device;
+  device.durations = {1000};
+  auto kernel = llvm::cantFail(device.loadKernel("", "work", 0));
+  BenchmarkOptions options;
+  options.maxSeconds = 2;
+  Timing timing = llvm::cantFail(benchmark(
+      device, [&] { return device.launch(*kernel, {}, {}); }, options));
+  EXPECT_EQ(timing.samples.size(), 5u);
+}
+
+TEST(Benchmark, PassesErrorsOn) {
+  FakeDevice device;
+  auto timing =
+      benchmark(device, [] { return llvm::createStringError("broken"); }, {});
+  ASSERT_FALSE(timing);
+  EXPECT_EQ(llvm::toString(timing.takeError()), "broken");
+  EXPECT_TRUE(device.allocations.empty());
+}

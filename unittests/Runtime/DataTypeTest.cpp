@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Conversions, against LLVM's arbitrary-precision arithmetic.
+
+#include "attune/Runtime/DataType.h"
+#include "llvm/ADT/APFloat.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace attune;
+
+static double roundWithAPFloat(const llvm::fltSemantics &semantics,
+                               double value) {
+  llvm::APFloat number(value);
+  bool lossy;
+  number.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &lossy);
+  number.convert(llvm::APFloat::IEEEdouble(),
+                 llvm::APFloat::rmNearestTiesToEven, &lossy);
+  return number.convertToDouble();
+}
+
+TEST(DataType, RoundsAsAPFloatDoes) {
+  const double values[] = {
+      0.0,     -0.0,   1.0,     1.0 / 3, 0.3,     65504.0,    65519.9,
+      65520.0, 6e-8,   2.9e-8,  2.98e-8, 6.1e-5,  6.09e-5,    1e-40,
+      3.39e38, 3.4e38, 1e300,   -1e300,  2049.0,  1.00390625, 1.01171875,
+      2051.0,  -1e-3,  9.2e-41, 4.5e-41, INFINITY};
+  for (double value : values) {
+    EXPECT_EQ(roundTo(DataType::F16, value),
+              roundWithAPFloat(llvm::APFloat::IEEEhalf(), value))
+        << value;
+    EXPECT_EQ(roundTo(DataType::BF16, value),
+              roundWithAPFloat(llvm::APFloat::BFloat(), value))
+        << value;
+  }
+  EXPECT_TRUE(std::isnan(roundTo(DataType::F16, NAN)));
+  EXPECT_TRUE(std::isnan(roundTo(DataType::BF16, NAN)));
+}
+
+TEST(DataType, EveryValueOf16BitsSurvives) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits)
+    for (DataType type : {DataType::F16, DataType::BF16}) {
+      uint16_t element = bits, again = 0;
+      double value = loadElement(type, &element);
+      if (std::isnan(value))
+        continue;
+      storeElement(type, &again, value);
+      ASSERT_EQ(element, again) << getName(type).str();
+    }
+}
+
+TEST(DataType, Names) {
+  for (DataType type : {DataType::F16, DataType::BF16, DataType::F32,
+                        DataType::F64, DataType::I1, DataType::I8,
+                        DataType::I16, DataType::I32, DataType::I64})
+    EXPECT_EQ(parseDataType(getName(type)), type);
+  EXPECT_EQ(parseDataType("index"), DataType::I64);
+  EXPECT_FALSE(parseDataType("f8E4M3FN"));
+}

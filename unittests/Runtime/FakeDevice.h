@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A device in host memory, whose kernels are C++ functions and whose clock
+// advances by what a test says.
+
+#ifndef ATTUNE_UNITTESTS_RUNTIME_FAKEDEVICE_H
+#define ATTUNE_UNITTESTS_RUNTIME_FAKEDEVICE_H
+
+#include "attune/Runtime/Device.h"
+#include <cstring>
+#include <functional>
+#include <map>
+#include <set>
+
+namespace attune {
+
+class FakeDevice : public Device {
+public:
+  /// Gets pointers to the parameters, as a driver does.
+  using Body = std::function<void(const LaunchShape &, llvm::ArrayRef<void *>)>;
+
+  FakeDevice() {
+    info.name = "fake";
+    info.chip = "fake";
+    info.cacheBytes = 64;
+  }
+
+  std::map<std::string, Body> kernels;
+  /// Milliseconds that the next launches take; the last one repeats.
+  std::vector<double> durations{1.0};
+  /// Every call that queues work, by name.
+  std::vector<std::string> queued;
+  std::set<DeviceAddress> allocations;
+  DeviceInfo info;
+
+  ~FakeDevice() override {
+    for (DeviceAddress address : allocations)
+      std::free(reinterpret_cast<void *>(address));
+  }
+  const DeviceInfo &getInfo() const override { return info; }
+  llvm::Expected<DeviceAddress> allocate(int64_t bytes) override {
+    auto address = reinterpret_cast<DeviceAddress>(std::malloc(bytes));
+    allocations.insert(address);
+    return address;
+  }
+  llvm::Error release(DeviceAddress address) override {
+    if (!allocations.erase(address))
+      return llvm::createStringError("released twice");
+    std::free(reinterpret_cast<void *>(address));
+    return llvm::Error::success();
+  }
+  llvm::Error copyToDevice(DeviceAddress target, const void *source,
+                           int64_t bytes) override {
+    std::memcpy(reinterpret_cast<void *>(target), source, bytes);
+    return llvm::Error::success();
+  }
+  llvm::Error copyToHost(void *target, DeviceAddress source,
+                         int64_t bytes) override {
+    std::memcpy(target, reinterpret_cast<void *>(source), bytes);
+    return llvm::Error::success();
+  }
+  llvm::Error fill(DeviceAddress target, uint8_t byte, int64_t bytes) override {
+    queued.push_back("fill");
+    std::memset(reinterpret_cast<void *>(target), byte, bytes);
+    return llvm::Error::success();
+  }
+
+  struct FakeKernel : Kernel {
+    Body body;
+  };
+  struct FakeEvent : Event {
+    double time = 0;
+  };
+
+  llvm::Expected<std::unique_ptr<Kernel>>
+  loadKernel(llvm::StringRef, llvm::StringRef name, int64_t) override {
+    auto kernel = std::make_unique<FakeKernel>();
+    kernel->body = kernels[name.str()];
+    return kernel;
+  }
+  llvm::Error launch(Kernel &kernel, const LaunchShape &shape,
+                     llvm::ArrayRef<void *> arguments) override {
+    queued.push_back("launch");
+    if (auto &body = static_cast<FakeKernel &>(kernel).body)
+      body(shape, arguments);
+    now += durations.front();
+    if (durations.size() > 1)
+      durations.erase(durations.begin());
+    return llvm::Error::success();
+  }
+  llvm::Error synchronize() override { return llvm::Error::success(); }
+  llvm::Expected<std::unique_ptr<Event>> createEvent() override {
+    return std::make_unique<FakeEvent>();
+  }
+  llvm::Error record(Event &event) override {
+    queued.push_back("record");
+    static_cast<FakeEvent &>(event).time = now;
+    return llvm::Error::success();
+  }
+  llvm::Expected<double> getElapsed(Event &start, Event &stop) override {
+    return static_cast<FakeEvent &>(stop).time -
+           static_cast<FakeEvent &>(start).time;
+  }
+
+private:
+  double now = 0;
+};
+
+} // namespace attune
+
+#endif // ATTUNE_UNITTESTS_RUNTIME_FAKEDEVICE_H

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "attune/Runtime/Random.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace attune;
+
+TEST(Random, NormalHasMeanZeroAndVarianceOne) {
+  Tensor tensor(TensorShape::contiguous(DataType::F32, {100, 1000}));
+  fillNormal(tensor, 1);
+  double sum = 0, squares = 0;
+  for (float value : tensor.toFloats()) {
+    sum += value;
+    squares += value * value;
+    EXPECT_LE(std::fabs(value), 6);
+  }
+  EXPECT_NEAR(sum / 1e5, 0, 0.02);
+  EXPECT_NEAR(squares / 1e5, 1, 0.02);
+}
+
+TEST(Random, TheSeedDecidesTheBits) {
+  Tensor tensor(TensorShape::contiguous(DataType::F32, {3}));
+  fillNormal(tensor, 42);
+  // Stored results name seeds, so these values may never change.
+  EXPECT_EQ(tensor.toFloats(),
+            (std::vector<float>{-24808.f / 65536, -66029.f / 65536,
+                                -83117.f / 65536}));
+  Tensor other = tensor;
+  fillNormal(other, 43);
+  EXPECT_NE(tensor.bytes, other.bytes);
+}
+
+TEST(Random, UniformStaysInItsRange) {
+  Tensor tensor(TensorShape::contiguous(DataType::I32, {1000}));
+  fillUniform(tensor, 5, 3, 7);
+  bool seen[4] = {};
+  for (float value : tensor.toFloats()) {
+    ASSERT_GE(value, 3);
+    ASSERT_LT(value, 7);
+    seen[static_cast<int>(value) - 3] = true;
+  }
+  EXPECT_TRUE(seen[0] && seen[1] && seen[2] && seen[3]);
+}
+
+TEST(Random, SegmentsAscendFromZeroInEachRow) {
+  constexpr int rows = 4, columns = 256;
+  Tensor tensor(TensorShape::contiguous(DataType::I32, {rows, columns}));
+  fillSegments(tensor, 9, 4);
+  std::vector<float> values = tensor.toFloats();
+  float last = 0;
+  for (int row = 0; row < rows; ++row) {
+    EXPECT_EQ(values[row * columns], 0);
+    for (int at = row * columns + 1; at < (row + 1) * columns; ++at) {
+      float step = values[at] - values[at - 1];
+      EXPECT_TRUE(step == 0 || step == 1);
+    }
+    last = std::max(last, values[(row + 1) * columns - 1]);
+  }
+  EXPECT_GE(last, 1);
+}

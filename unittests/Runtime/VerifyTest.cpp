@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The rule must let right results pass, and nothing else.
+
+#include "attune/Runtime/Verify.h"
+#include "gtest/gtest.h"
+#include <cmath>
+#include <vector>
+
+using namespace attune;
+
+static constexpr float kNaN = NAN, kInf = INFINITY;
+using Values = std::vector<float>;
+
+TEST(Verify, AcceptsTwiceTheErrorOfLowPrecision) {
+  Values reference{1.0f, 2.0f}, low{1.01f, 2.0f};
+  Comparison none =
+      compareToReference(reference, reference, low, DataType::F32);
+  EXPECT_TRUE(none.passed);
+  EXPECT_EQ(none.maxError, 0);
+  EXPECT_NEAR(none.tolerance, 0.02, 1e-4);
+  Values near{1.0f, 2.0199f}, far{1.0f, 2.0202f};
+  EXPECT_TRUE(compareToReference(near, reference, low, DataType::F32).passed);
+  Comparison wrong = compareToReference(far, reference, low, DataType::F32);
+  EXPECT_FALSE(wrong.passed);
+  EXPECT_EQ(wrong.worst, 1);
+  EXPECT_NE(wrong.reason.find("at element 1"), std::string::npos);
+}
+
+TEST(Verify, SlackIsThatOfTheOperandType) {
+  // 0.3 + 0.011 in bf16 loses the last bits of 0.011.
+  Values reference{0.011f};
+  Comparison bf16 =
+      compareToReference(Values{0.0115f}, reference, reference, DataType::BF16);
+  EXPECT_TRUE(bf16.passed);
+  EXPECT_GT(bf16.tolerance, 1e-4);
+  EXPECT_LT(bf16.tolerance, 4e-3);
+  Comparison f32 =
+      compareToReference(Values{0.0115f}, reference, reference, DataType::F32);
+  EXPECT_FALSE(f32.passed);
+  EXPECT_LT(f32.tolerance, 1e-6);
+}
+
+TEST(Verify, NaNNeverPasses) {
+  Values nan{kNaN}, one{1.0f};
+  EXPECT_FALSE(compareToReference(nan, one, one, DataType::BF16).passed);
+  EXPECT_FALSE(compareToReference(nan, nan, nan, DataType::BF16).passed);
+  EXPECT_FALSE(compareToReference(one, nan, one, DataType::BF16).passed);
+  EXPECT_FALSE(compareLogSumExp(nan, one).passed);
+}
+
+TEST(Verify, InfinitiesMustAgree) {
+  Values masked{-kInf, 1.0f}, lowest{-1e30f, 1.0f};
+  EXPECT_TRUE(compareLogSumExp(masked, masked).passed);
+  Comparison finite = compareLogSumExp(lowest, masked);
+  EXPECT_FALSE(finite.passed);
+  EXPECT_EQ(finite.worst, 0);
+  EXPECT_FALSE(compareLogSumExp(masked, lowest).passed);
+  EXPECT_FALSE(compareLogSumExp(Values{kInf}, Values{-kInf}).passed);
+}
+
+TEST(Verify, LogSumExpIsWithinOneThousandth) {
+  Values seven{7.0f};
+  EXPECT_TRUE(compareLogSumExp(Values{7.0009f}, seven).passed);
+  EXPECT_FALSE(compareLogSumExp(Values{7.0011f}, seven).passed);
+}
+
+TEST(Verify, OneWrongElementAmongManyIsFound) {
+  Values reference(100000, 0.5f), result = reference;
+  result[77777] = 0.6f;
+  Comparison comparison =
+      compareToReference(result, reference, reference, DataType::BF16);
+  EXPECT_FALSE(comparison.passed);
+  EXPECT_EQ(comparison.worst, 77777);
+}
+
+TEST(Verify, SizesMustAgree) {
+  Values one{1.0f}, two{1.0f, 2.0f};
+  EXPECT_FALSE(compareToReference(one, two, two, DataType::F32).passed);
+}
+
+TEST(Verify, NothingIsRight) {
+  EXPECT_TRUE(compareToReference({}, {}, {}, DataType::BF16).passed);
+}
