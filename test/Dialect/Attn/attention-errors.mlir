@@ -12,6 +12,16 @@ func.func @attention_c1_order(%q: tensor<1x2x8x16xf16>) {
 
 // -----
 
+// Nothing infers types here, so the verifier has to know the rule as well.
+func.func @attention_c1_order_in_generic_form(%q: tensor<1x2x8x16xf16>) {
+  // expected-error @below {{expects order to be a permutation of the letters b, h, s and d, but got 'causal'}}
+  %o = "attn.attention"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, order = "causal"}> ({}, {})
+    : (tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>) -> tensor<1x2x8x16xf16>
+  return
+}
+
+// -----
+
 func.func @rank(%q: tensor<1x2x8x16xf16>, %k: tensor<2x8x16xf16>) {
   // expected-error @below {{expects key to be a tensor of rank 4, but got 'tensor<2x8x16xf16>'}}
   %o = attn.attention %q, %k, %q : tensor<1x2x8x16xf16>, tensor<2x8x16xf16>, tensor<1x2x8x16xf16>

@@ -3,6 +3,7 @@
 // Round trip of attn.attention: each clause, regions, captures, orders.
 //
 // RUN: attune-opt %s | attune-opt --mlir-print-op-generic | attune-opt | FileCheck %s
+// RUN: attune-opt %s --emit-bytecode | attune-opt | FileCheck %s
 
 // CHECK-LABEL: func.func @plain
 // CHECK-SAME:    (%[[Q:.+]]: tensor<2x8x64x32xf16>, %[[K:.+]]: tensor<2x2x96x32xf16>, %[[V:.+]]: tensor<2x2x96x16xf16>)

@@ -109,3 +109,24 @@ func.func @unknown_diagonal(%q: tensor<1x2x?x16xf16>) -> tensor<1x2x?x16xf16> {
     : tensor<1x2x?x16xf16>, tensor<1x2x?x16xf16>, tensor<1x2x?x16xf16>
   return %o : tensor<1x2x?x16xf16>
 }
+
+// CHECK-LABEL: func.func @unused_lse
+func.func @unused_lse(%q: !t, %sinks: tensor<2xf32>) -> !t {
+  // CHECK: %[[O:.+]] = attn.attention %{{.+}}, %{{.+}}, %{{.+}} sinks(%{{.+}} : tensor<2xf32>) scale(1.000000e+00) mask
+  // CHECK: attn.yield
+  // CHECK: } attributes {note} : tensor
+  // CHECK: return %[[O]]
+  %o, %lse = attn.attention %q, %q, %q lse sinks(%sinks : tensor<2xf32>) scale(1.0) mask (%b, %h, %m, %n) {
+    %p = arith.cmpi ne, %m, %n : index
+    attn.yield %p : i1
+  } attributes {note} : !t, !t, !t
+  return %o : !t
+}
+
+// CHECK-LABEL: func.func @used_lse
+func.func @used_lse(%q: !t) -> tensor<1x2x8xf32> {
+  // CHECK: %{{.+}}, %[[LSE:.+]] = attn.attention %{{.+}} lse
+  // CHECK: return %[[LSE]]
+  %o, %lse = attn.attention %q, %q, %q lse : !t, !t, !t
+  return %lse : tensor<1x2x8xf32>
+}

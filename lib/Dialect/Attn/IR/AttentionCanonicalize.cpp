@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Canonical form of attn.attention: no clause or region that changes nothing,
-// one spelling for equal masks, and constants inside the regions that use them.
+// Canonical form of attn.attention: no clause, region or result that changes
+// nothing, one spelling for equal masks, and constants inside the regions that
+// use them.
 
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "mlir/IR/Matchers.h"
@@ -93,9 +94,30 @@ static LogicalResult sinkConstants(AttentionOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+/// A logarithm that nobody reads is not computed.
+static LogicalResult dropUnusedLse(AttentionOp op, PatternRewriter &rewriter) {
+  if (!op.getLse() || !op.getLse().use_empty())
+    return rewriter.notifyMatchFailure(op, "no lse, or one that is used");
+  OperationState state(op.getLoc(), op->getName());
+  state.addOperands(op.getOperands());
+  state.addTypes(op.getResult().getType());
+  state.addAttributes(op->getAttrs());
+  state.attributes.erase(op.getReturnLseAttrName());
+  for (unsigned i = 0; i < op->getNumRegions(); ++i)
+    state.addRegion();
+  Operation *without = rewriter.create(state);
+  for (auto [from, to] :
+       llvm::zip_equal(op->getRegions(), without->getRegions()))
+    rewriter.inlineRegionBefore(from, to, to.end());
+  rewriter.replaceAllUsesWith(op.getResult(), without->getResult(0));
+  rewriter.eraseOp(op);
+  return success();
+}
+
 void AttentionOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                               MLIRContext *) {
   patterns.add(eraseIdleRegions);
   patterns.add(simplifyBands);
   patterns.add(sinkConstants);
+  patterns.add(dropUnusedLse);
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Verifier of attn.attention: sizes, types and scalars. Each check carries the
-// id that the op's documentation and the errors test use. The order of
-// dimensions (attention_c1) is checked by type inference, which needs it first.
+// id that the op's documentation and the errors test use.
 
 #include "attune/Dialect/Attn/IR/Attn.h"
 
@@ -92,6 +91,10 @@ static LogicalResult verifyScalars(AttentionOp op) {
 }
 
 LogicalResult AttentionOp::verify() {
+  if (!isValidOrder(getOrder())) // attention_c1
+    return emitOpError("expects order to be a permutation of the letters b, h, "
+                       "s and d, but got '")
+           << getOrder() << "'";
   RankedTensorType query = getQuery().getType(), key = getKey().getType(),
                    value = getValue().getType();
   StringRef names[] = {"query", "key", "value"};
