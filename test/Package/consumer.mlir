@@ -7,7 +7,13 @@
 // RUN: %cmake --build %t/build
 // RUN: %t/build/consumer %s | FileCheck %s
 //
-// It gets the search space too.
+// The build tree is as good as an installed one.
+// RUN: %cmake -S %S/consumer -B %t/build-tree -G Ninja -DCMAKE_BUILD_TYPE=Release -DAttune_DIR=%attune_build/lib/cmake/Attune
+// RUN: %cmake --build %t/build-tree
+// RUN: %t/build-tree/consumer %s | FileCheck %s
+//
+// The installed tools run, and the search space comes with them.
+// RUN: %t/installed/bin/attune-opt %s -o /dev/null
 // RUN: FileCheck %s --check-prefix=SPACE < %t/installed/share/attune/knobs.json
 // SPACE: "name": "block-m"
 
