@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Random problems for the reference, and their results by the formula in the
+# description of attn.attention, in double precision.
+#
+#   random_problems.py write <seed> <count>     a module whose @main prints all
+#   random_problems.py check <seed> <count>     compares what it printed (stdin)
+
+import itertools
+import math
+import random
+import re
+import sys
+
+TOLERANCE = 1e-5  # of printed numbers, which have six digits
+
+
+def element(indices, seed):
+    """What @fill computes."""
+    a, b, c, d = indices
+    return ((5 * a + 3 * b + 7 * c + 2 * d + seed) % 11 - 5) / 4
+
+
+class Problem:
+    def __init__(self, rng):
+        self.kv_heads = rng.choice([1, 2, 3])
+        self.heads = self.kv_heads * rng.choice([1, 2, 3])
+        self.batch, self.seq_q, self.seq_k = rng.choice([1, 2]), rng.choice([1, 2, 3, 5]), rng.choice([1, 2, 4, 7])
+        self.d_qk, self.d_v = rng.choice([1, 3, 4, 8]), rng.choice([1, 2, 5])
+        self.order = "".join(rng.sample("bhsd", 4))
+        self.dynamic = rng.random() < 0.5
+        alignment = lambda: rng.choice(["top_left", "bottom_right"])
+        maybe = lambda make: make() if rng.random() < 0.4 else None
+        self.causal = maybe(alignment)
+        self.window = maybe(lambda: (rng.choice([-1, 0, 1, 3]), rng.choice([-1, 0, 2]), alignment()))
+        self.softcap = maybe(lambda: 2.5)
+        self.scale = maybe(lambda: 0.5)
+        self.slopes = maybe(lambda: [rng.choice([0.5, 0.25, 1.0, -0.125]) for _ in range(self.heads)])
+        self.sinks = maybe(lambda: [rng.choice([0.5, -1.25, 2.0]) for _ in range(self.heads)])
+
+    def shape(self, heads, length, size):
+        sizes = {"b": self.batch, "h": heads, "s": length, "d": size}
+        return [sizes[letter] for letter in self.order]
+
+    def at(self, seed, b, h, s, d):
+        index = {"b": b, "h": h, "s": s, "d": d}
+        return element([index[letter] for letter in self.order], seed)
+
+    def offset(self, alignment):
+        return self.seq_k - self.seq_q if alignment == "bottom_right" else 0
+
+    def visible(self, m, n):
+        if self.causal and n > m + self.offset(self.causal):
+            return False
+        if self.window:
+            left, right, alignment = self.window
+            diagonal = m + self.offset(alignment)
+            return (left < 0 or n >= diagonal - left) and (right < 0 or n <= diagonal + right)
+        return True
+
+    def score(self, b, h, m, n):
+        group = h // (self.heads // self.kv_heads)
+        dot = sum(self.at(1, b, h, m, d) * self.at(2, b, group, n, d) for d in range(self.d_qk))
+        score = dot * (self.scale if self.scale is not None else 1 / math.sqrt(self.d_qk))
+        if self.softcap:
+            score = self.softcap * math.tanh(score / self.softcap)
+        if self.slopes:
+            score -= self.slopes[h] * abs(m + self.seq_k - self.seq_q - n)
+        return score
+
+    def results(self):
+        """The result in the order of its dimensions, then the lse."""
+        out, lse = {}, []
+        for b, h, m in itertools.product(range(self.batch), range(self.heads), range(self.seq_q)):
+            scores = {n: self.score(b, h, m, n) for n in range(self.seq_k) if self.visible(m, n)}
+            terms = list(scores.values()) + ([self.sinks[h]] if self.sinks else [])
+            total = sum(math.exp(term) for term in terms)
+            lse.append(math.log(total) if total else -math.inf)
+            group = h // (self.heads // self.kv_heads)
+            for e in range(self.d_v):
+                out[b, h, m, e] = sum(math.exp(s) / total * self.at(3, b, group, n, e) for n, s in scores.items())
+        places = itertools.product(*(range(size) for size in self.shape(self.heads, self.seq_q, self.d_v)))
+        named = (dict(zip(self.order, place)) for place in places)
+        return [out[i["b"], i["h"], i["s"], i["d"]] for i in named], lse
+
+    def tensor(self, shape):
+        names = ["?" if self.dynamic and letter != "d" else str(size) for letter, size in zip(self.order, shape)]
+        return "tensor<" + "x".join(names) + "xf32>"
+
+    def function(self, name):
+        shapes = [self.shape(self.heads, self.seq_q, self.d_qk), self.shape(self.kv_heads, self.seq_k, self.d_qk),
+                  self.shape(self.kv_heads, self.seq_k, self.d_v)]
+        types = ", ".join(self.tensor(shape) for shape in shapes)
+        lines = [f"func.func @{name}() {{"]
+        for seed, shape in enumerate(shapes, 1):
+            lines += [f"  %sizes{seed} = arith.constant dense<{shape}> : tensor<4xindex>",
+                      f"  %seed{seed} = arith.constant {seed} : index",
+                      f"  %f{seed} = call @fill(%sizes{seed}, %seed{seed}) : (tensor<4xindex>, index) "
+                      "-> tensor<?x?x?x?xf32>",
+                      f"  %t{seed} = tensor.cast %f{seed} : tensor<?x?x?x?xf32> to {self.tensor(shape)}"]
+        clauses = f"lse order({self.order})"
+        for clause, values in (("alibi", self.slopes), ("sinks", self.sinks)):
+            if values:
+                lines.append(f"  %{clause} = arith.constant dense<{values}> : tensor<{self.heads}xf32>")
+                clauses += f" {clause}(%{clause} : tensor<{self.heads}xf32>)"
+        if self.causal:
+            clauses += f" causal({self.causal})"
+        if self.window:
+            sides = ["?" if side < 0 else str(side) for side in self.window[:2]]
+            clauses += f" window({sides[0]}, {sides[1]}, {self.window[2]})"
+        clauses += f" softcap({self.softcap})" if self.softcap else ""
+        clauses += f" scale({self.scale})" if self.scale is not None else ""
+        out = self.tensor(self.shape(self.heads, self.seq_q, self.d_v))
+        sizes = ["?"] * 3 if self.dynamic else [str(s) for s in (self.batch, self.heads, self.seq_q)]
+        lse = "tensor<" + "x".join(sizes) + "xf32>"
+        return lines + [f"  %o, %lse = attn.attention %t1, %t2, %t3 {clauses} : {types}",
+                        f"  %out = tensor.cast %o : {out} to tensor<*xf32>",
+                        "  call @printMemrefF32(%out) : (tensor<*xf32>) -> ()",
+                        f"  %sums = tensor.cast %lse : {lse} to tensor<*xf32>",
+                        "  call @printMemrefF32(%sums) : (tensor<*xf32>) -> ()", "  return", "}"]
+
+
+FILL = """func.func private @printMemrefF32(tensor<*xf32>)
+func.func @fill(%sizes: tensor<4xindex>, %seed: index) -> tensor<?x?x?x?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c5 = arith.constant 5 : index
+  %c7 = arith.constant 7 : index
+  %c11 = arith.constant 11 : index
+  %quarter = arith.constant 0.25 : f32
+  %d0 = tensor.extract %sizes[%c0] : tensor<4xindex>
+  %d1 = tensor.extract %sizes[%c1] : tensor<4xindex>
+  %d2 = tensor.extract %sizes[%c2] : tensor<4xindex>
+  %d3 = tensor.extract %sizes[%c3] : tensor<4xindex>
+  %filled = tensor.generate %d0, %d1, %d2, %d3 {
+  ^bb0(%i0: index, %i1: index, %i2: index, %i3: index):
+    %a = arith.muli %i0, %c5 : index
+    %b = arith.muli %i1, %c3 : index
+    %c = arith.muli %i2, %c7 : index
+    %d = arith.muli %i3, %c2 : index
+    %ab = arith.addi %a, %b : index
+    %cd = arith.addi %c, %d : index
+    %abcd = arith.addi %ab, %cd : index
+    %sum = arith.addi %abcd, %seed : index
+    %mod = arith.remui %sum, %c11 : index
+    %centred = arith.subi %mod, %c5 : index
+    %int = arith.index_cast %centred : index to i32
+    %float = arith.sitofp %int : i32 to f32
+    %x = arith.mulf %float, %quarter : f32
+    tensor.yield %x : f32
+  } : tensor<?x?x?x?xf32>
+  return %filled : tensor<?x?x?x?xf32>
+}"""
+
+
+def write(problems):
+    print(FILL)
+    for index, problem in enumerate(problems):
+        print("\n".join(problem.function(f"problem{index}")))
+    print("func.func @main() {")
+    for index in range(len(problems)):
+        print(f"  call @problem{index}() : () -> ()")
+    print("  return\n}")
+
+
+def check(problems, text):
+    printed = re.split(r"Unranked Memref.*?data = ", text)[1:]
+    expected = [numbers for problem in problems for numbers in problem.results()]
+    assert len(printed) == len(expected), f"expects {len(expected)} tensors, but got {len(printed)}"
+    wrong = 0
+    for index, (want, chunk) in enumerate(zip(expected, printed)):
+        got = [float(number) for number in re.findall(r"-?inf|-?nan|-?\d[\d.]*(?:e[-+]?\d+)?", chunk)]
+        assert len(want) == len(got), f"expects {len(want)} numbers, but got {len(got)}"
+        for place, (w, g) in enumerate(zip(want, got)):
+            if w != g and not abs(w - g) <= TOLERANCE * max(1, abs(w)):
+                wrong += 1
+                print(f"problem {index // 2}, {'lse' if index % 2 else 'result'}[{place}]: expects {w}, but got {g}")
+    print(f"{len(problems)} problems compared, {wrong} wrong numbers")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    mode, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    rng = random.Random(seed)
+    chosen = [Problem(rng) for _ in range(count)]
+    sys.exit(write(chosen) if mode == "write" else check(chosen, sys.stdin.read()))
