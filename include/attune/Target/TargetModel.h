@@ -23,6 +23,12 @@ class RewritePatternSet;
 
 namespace attune {
 
+/// Benefits of patterns in the conversion to LLVM: a target's own come before
+/// upstream's general ones, and those before the device libraries that upstream's
+/// vendor conversions would call.
+inline constexpr int kGeneralBenefit = 2;
+inline constexpr int kTargetBenefit = 3;
+
 /// A request to read a box of a shared-memory tile into the registers of a
 /// warp.
 struct SharedRead {

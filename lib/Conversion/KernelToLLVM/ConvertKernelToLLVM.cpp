@@ -118,9 +118,9 @@ LogicalResult ConvertKernelToLLVM::convert(const TargetModel &model, tile::Targe
   conversionTarget.addLegalOp<gpu::GPUModuleOp>();
   RewritePatternSet patterns(context);
   model.populateGPUToLLVM(converter, patterns, conversionTarget, target);
-  patterns.add<DynamicSharedMemoryPattern>(converter, /*benefit=*/10);
+  patterns.add<DynamicSharedMemoryPattern>(converter, kTargetBenefit);
   arith::populateArithToLLVMConversionPatterns(converter, patterns);
-  populateMathToLLVMConversionPatterns(converter, patterns);
+  populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/true, kGeneralBenefit);
   cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
   populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
   vector::populateVectorFromElementsUnrollPatterns(patterns);

@@ -3,8 +3,9 @@
 // The last conversion of an NVIDIA kernel, and the dialects it ends in.
 
 #include "NVIDIA.h"
+#include "attune/Target/ScalarIntrinsic.h"
+#include "attune/Target/TargetModel.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
-#include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/NVGPUToNVVM/NVGPUToNVVM.h"
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
@@ -19,42 +20,7 @@
 #include "mlir/Transforms/DialectConversion.h"
 
 using namespace mlir;
-
-namespace {
-
-// Pattern: math.log2 of f32 -> lg2.approx, element by element. The back end has
-// no rule for LLVM's log2 intrinsic.
-struct Log2Pattern : ConvertOpToLLVMPattern<math::Log2Op> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
-
-  LogicalResult matchAndRewrite(math::Log2Op op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    if (!getElementTypeOrSelf(op.getType()).isF32())
-      return rewriter.notifyMatchFailure(op, "not f32");
-    Location loc = op.getLoc();
-    StringAttr name = rewriter.getStringAttr("llvm.nvvm.lg2.approx.ftz.f");
-    auto scalar = [&](Value x) -> Value {
-      return LLVM::CallIntrinsicOp::create(rewriter, loc, rewriter.getF32Type(), name, x).getResult(0);
-    };
-    auto type = dyn_cast<VectorType>(op.getType());
-    if (!type) {
-      rewriter.replaceOp(op, scalar(adaptor.getOperand()));
-      return success();
-    }
-    if (type.getRank() != 1)
-      return rewriter.notifyMatchFailure(op, "more than one dimension");
-    Value result = LLVM::PoisonOp::create(rewriter, loc, adaptor.getOperand().getType());
-    for (int64_t i = 0; i < type.getNumElements(); ++i) {
-      Value index = LLVM::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(i));
-      Value element = LLVM::ExtractElementOp::create(rewriter, loc, adaptor.getOperand(), index);
-      result = LLVM::InsertElementOp::create(rewriter, loc, result, scalar(element), index);
-    }
-    rewriter.replaceOp(op, result);
-    return success();
-  }
-};
-
-} // namespace
+using namespace attune;
 
 void attune::nvidia::populateGPUToNVVM(LLVMTypeConverter &converter, RewritePatternSet &patterns,
                                        ConversionTarget &target) {
@@ -62,8 +28,8 @@ void attune::nvidia::populateGPUToNVVM(LLVMTypeConverter &converter, RewritePatt
   nvgpu::populateCommonGPUTypeAndAttributeConversions(converter);
   populateGpuToNVVMConversionPatterns(converter, patterns);
   populateNVGPUToNVVMConversionPatterns(converter, patterns);
-  // Before the general rule for math.log2.
-  patterns.add<Log2Pattern>(converter, /*benefit=*/2);
+  // The back end has no rule for LLVM's log2 intrinsic.
+  patterns.add<ScalarIntrinsicPattern<math::Log2Op>>(converter, "llvm.nvvm.lg2.approx.ftz.f", kTargetBenefit);
   target.addLegalDialect<NVVM::NVVMDialect>();
 }
 

@@ -219,7 +219,8 @@ def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
   let summary = "The same tile, held by other lanes and registers";
   let description = [{
     Free where both layouts agree on lanes and warps (registers are renamed);
-    through shared memory otherwise.
+    one shuffle for each register where elements move between the lanes of a warp. Elements that
+    would have to move between warps are refused by `convert-tile-to-gpu`.
   }];
   let arguments = (ins Tile_RegisterTile:$input);
   let results = (outs Tile_RegisterTile:$result);

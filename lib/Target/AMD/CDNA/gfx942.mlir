@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: attune-opt %s
+
+// v_mfma_f32_32x32x8_f16 and _bf16_1k with the operands exchanged (CDNA ISA,
+// "Matrix Arithmetic Instructions"): a lane holds one row of the left-hand side and one column of the right.
+#lhs = #tile.layout<registers = [[4, 1, 1]], lanes = [[32, 0, 1], [2, 1, 4]], warps = []>
+#rhs = #tile.layout<registers = [[4, 0, 1]], lanes = [[32, 1, 1], [2, 0, 4]], warps = []>
+#acc = #tile.layout<registers = [[4, 1, 1], [4, 1, 8]], lanes = [[32, 0, 1], [2, 1, 4]], warps = []>
+
+module attributes {tile.target = #tile.target<
+  chip = "gfx942", family = "CDNA", lanes = 64, cores = 304,
+  shared = 65536, shared_per_core = 65536,
+  registers = 512, registers_per_core = 131072,
+  max_threads = 1024, max_threads_per_core = 2048,
+  copy_sync = none, copy_widths = [],
+  mma = [
+    #tile.mma_atom<name = "mfma_32x32x8", m = 32, n = 32, k = 8, inputType = f16, accType = f32,
+      lhs = #lhs, rhs = #rhs, acc = #acc>,
+    #tile.mma_atom<name = "mfma_32x32x8", m = 32, n = 32, k = 8, inputType = bf16, accType = f32,
+      lhs = #lhs, rhs = #rhs, acc = #acc>]>} {}

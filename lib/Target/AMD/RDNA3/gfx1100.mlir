@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: attune-opt %s
+
+// v_wmma_f32_16x16x16_f16 and _bf16 with the operands exchanged (RDNA3 ISA,
+// "Wave Matrix Multiply Accumulate"): both halves of a wave hold the operands.
+#lhs = #tile.layout<registers = [[16, 1, 1]], lanes = [[16, 0, 1], [2, 0, 0]], warps = []>
+#rhs = #tile.layout<registers = [[16, 0, 1]], lanes = [[16, 1, 1], [2, 0, 0]], warps = []>
+#acc = #tile.layout<registers = [[8, 1, 2]], lanes = [[16, 0, 1], [2, 1, 1]], warps = []>
+
+// A core is a workgroup processor: two compute units that share 128 KiB.
+module attributes {tile.target = #tile.target<
+  chip = "gfx1100", family = "RDNA3", lanes = 32, cores = 48,
+  shared = 65536, shared_per_core = 131072,
+  registers = 256, registers_per_core = 196608,
+  max_threads = 1024, max_threads_per_core = 2048,
+  copy_sync = none, copy_widths = [],
+  mma = [
+    #tile.mma_atom<name = "wmma_16x16x16", m = 16, n = 16, k = 16, inputType = f16, accType = f32,
+      lhs = #lhs, rhs = #rhs, acc = #acc>,
+    #tile.mma_atom<name = "wmma_16x16x16", m = 16, n = 16, k = 16, inputType = bf16, accType = f32,
+      lhs = #lhs, rhs = #rhs, acc = #acc>]>} {}
