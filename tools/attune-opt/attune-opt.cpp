@@ -29,6 +29,7 @@ int attuneOptMain(int argc, char **argv) {
   auto [inputPath, outputPath] = mlir::registerAndParseCLIOptions(
       argc, argv, "Attune optimizer driver\n", registry);
   llvm::install_fatal_error_handler(reportFatalError, &outputPath);
+  llvm::install_bad_alloc_error_handler(reportFatalError, &outputPath);
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, inputPath, outputPath, registry));
 }

@@ -128,6 +128,26 @@ func.func @attention_c9_size(%q: tensor<1x2x8x16xf16>, %k: tensor<1x2x2147483648
 
 // -----
 
+!huge = tensor<2147483647x2147483647x2x1xf16>
+func.func @attention_c9_bytes(%q: !huge) {
+  // expected-error @below {{expects tensors of at most 9223372036854775807 bytes, but got 'tensor<2147483647x2147483647x2x1xf16>'}}
+  %o = attn.attention %q, %q, %q : !huge, !huge, !huge
+  return
+}
+
+// -----
+
+// Each operand fits, the result does not.
+func.func @attention_c9_bytes_of_result(%q: tensor<1x4x2147483647x1xf16>, %k: tensor<1x4x1x1xf16>,
+                                        %v: tensor<1x4x1x2147483647xf16>) {
+  // expected-error @below {{expects tensors of at most 9223372036854775807 bytes, but got 'tensor<1x4x2147483647x2147483647xf16>'}}
+  %o = attn.attention %q, %k, %v
+    : tensor<1x4x2147483647x1xf16>, tensor<1x4x1x1xf16>, tensor<1x4x1x2147483647xf16>
+  return
+}
+
+// -----
+
 func.func @attention_c10_alibi(%q: tensor<1x2x8x16xf16>, %slopes: tensor<3xf32>) {
   // expected-error @below {{expects alibi slopes to have one element per head of query, but got 3 for 2 heads}}
   %o = attn.attention %q, %q, %q alibi(%slopes : tensor<3xf32>)

@@ -4,6 +4,7 @@
 // id that the op's documentation and the errors test use.
 
 #include "attune/Dialect/Attn/IR/Attn.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace attune::attn;
@@ -90,6 +91,15 @@ static LogicalResult verifyScalars(AttentionOp op) {
   return success();
 }
 
+/// Whether the bytes of the static sizes can be counted in 63 bits.
+static bool fitsAddressSpace(RankedTensorType type) {
+  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  for (int64_t size : type.getShape())
+    if (ShapedType::isStatic(size) && llvm::MulOverflow(bytes, size, bytes))
+      return false;
+  return true;
+}
+
 LogicalResult AttentionOp::verify() {
   if (!isValidOrder(getOrder())) // attention_c1
     return emitOpError("expects order to be a permutation of the letters b, h, "
@@ -117,8 +127,13 @@ LogicalResult AttentionOp::verify() {
                            getAlibiSlopes())) ||         // attention_c10
       failed(verifyPerHead(*this, "sinks", getSinks()))) // attention_c11
     return failure();
-  for (Type type : llvm::concat<const Type>(
-           getOperandTypes(), getResultTypes())) { // attention_c18
+  for (Type type :
+       llvm::concat<const Type>(getOperandTypes(), getResultTypes())) {
+    if (!fitsAddressSpace(cast<RankedTensorType>(type))) // attention_c9
+      return emitOpError("expects tensors of at most ")
+             << std::numeric_limits<int64_t>::max() << " bytes, but got "
+             << type;
+    // attention_c18
     Attribute encoding = cast<RankedTensorType>(type).getEncoding();
     if (encoding && !isa<StridedAttr>(encoding))
       return emitOpError("expects tensors without an encoding or with "

@@ -53,7 +53,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
       head size (attention_c6). Dynamic sizes that differ are undefined behaviour.
     - The number of query heads is a multiple of that of key heads (attention_c7).
     - Head sizes are static and at least 1 (attention_c8); other sizes may be 0.
-    - No static size exceeds 2147483647 (attention_c9).
+    - No static size exceeds 2147483647, and no tensor has more bytes than 63
+      bits can count (attention_c9).
     - `slopes` (attention_c10) and `sinks` (attention_c11) have one element per query head.
     - `scale` is finite (attention_c12); `softcap` is finite and positive (attention_c13).
     - `score` takes (f32, index, index, index, index) and yields f32 (attention_c14);
