@@ -71,6 +71,21 @@ LogicalResult TileAssignLayouts::assign(Value value) {
   auto type = dyn_cast<TileType>(value.getType());
   if (!type || !type.isRegisters() || type.getLayout())
     return success();
+  // What is only read to be multiplied is read as the multiply wants it.
+  Operation *producer = value.getDefiningOp();
+  auto isLhs = [&](OpOperand &use) {
+    auto mma = dyn_cast<MmaOp>(use.getOwner());
+    return mma && &mma.getLhsMutable() == &use;
+  };
+  if (isa_and_nonnull<ReadOp, LoadOp>(producer) && !value.use_empty() && llvm::all_of(value.getUses(), isLhs)) {
+    ArrayRef<int64_t> shape = type.getShape();
+    if (shape[0] % (warps * atom.getM()) != 0 || shape[1] % atom.getK() != 0)
+      return emitError(value.getLoc()) << "expects tiles of a multiple of " << warps * atom.getM() << "x"
+                                       << atom.getK() << " (" << warps << " warps of '" << atom.getName()
+                                       << "'), but got " << type;
+    value.setType(type.withLayout(repeat(atom.getLhs(), atom.getM(), atom.getK(), shape)));
+    return success();
+  }
   int64_t rows = type.getShape()[0], columns = type.getRank() == 2 ? type.getShape()[1] : atom.getN();
   // A tile of partial row results has one column per lane that shares a row.
   LayoutAttr partial = atom.getAcc().getPartialColumns();

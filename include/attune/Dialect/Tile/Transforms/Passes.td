@@ -49,7 +49,8 @@ def TileAssignLayoutsPass : Pass<"tile-assign-layouts", "::mlir::gpu::GPUFuncOp"
     Layouts come from the matrix instruction that the target lists for the
     operands' element type. Every 2-D tile gets the accumulator's layout, repeated over
     its shape with the rows dealt to the warps, and every 1-D tile the row part of it,
-    so that elementwise code and reductions need no data movement. Where a `tile.mma`
+    so that elementwise code and reductions need no data movement. A tile that is read only to be
+    the left-hand side of a multiply gets that operand's layout at once. Where else a `tile.mma`
     takes an operand from registers, a `tile.convert_layout` to the operand's
     layout is put in front of it.
 
