@@ -133,11 +133,14 @@ void TileAssignLayouts::runOnOperation() {
   result = getOperation().walk([&](MmaOp mma) {
     mma.setAtomAttr(atom);
     ArrayRef<int64_t> lhsShape = mma.getLhs().getType().getShape(), rhsShape = mma.getRhs().getType().getShape();
-    if (mma.getRhs().getType().isRegisters() && mma.getTransposeRhs()) {
+    bool rhsInRegisters = mma.getRhs().getType().isRegisters();
+    if (rhsInRegisters && mma.getTransposeRhs()) {
       mma.emitOpError() << "expects a transposed rhs in shared memory; run tile-promote-to-shared first";
       return WalkResult::interrupt();
     }
     convertOperand(mma, mma.getLhsMutable(), repeat(atom.getLhs(), atom.getM(), atom.getK(), lhsShape));
+    if (!rhsInRegisters)
+      return WalkResult::advance();
     // Every warp needs all of the right-hand side.
     LayoutAttr rhs = atom.getRhs()
                          .withRegisterModes({{rhsShape[1] / atom.getN(), 1, atom.getN()},
