@@ -6,7 +6,10 @@
 BUILD    := build
 EXAMPLE  ?= examples/mha_causal.mlir
 OUT      ?= $(BUILD)/tune
-# Further arguments for attune-tune, such as TUNE_ARGS='--chip=<chip> --budget=60s'.
+# How long to search, and what to compile for where there is no GPU.
+BUDGET   ?= 5m
+CHIP_WITHOUT_GPU ?= sm_90
+# Further arguments for attune-tune.
 TUNE_ARGS ?=
 
 .PHONY: help tune test build docs format package clean dependencies
@@ -21,7 +24,7 @@ help:
 	@echo 'make package  pack tools that run without LLVM: build/package/*.tar.xz'
 	@echo 'make clean    remove the build folders'
 	@echo
-	@echo 'EXAMPLE=<file.mlir> and TUNE_ARGS=<arguments of attune-tune> change what is tuned.'
+	@echo 'make tune EXAMPLE=<file.mlir> BUDGET=$(BUDGET) CHIP_WITHOUT_GPU=$(CHIP_WITHOUT_GPU) TUNE_ARGS=<arguments of attune-tune>'
 
 dependencies:
 	@scripts/install-dependencies.sh
@@ -36,7 +39,8 @@ build: dependencies $(BUILD)/build.ninja
 tune: dependencies $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target attune-tune
 	@mkdir -p $(OUT)
-	$(BUILD)/bin/attune-tune $(EXAMPLE) --db=$(OUT)/tuning.db -o $(OUT)/$(basename $(notdir $(EXAMPLE))).tuned.mlir $(TUNE_ARGS)
+	$(BUILD)/bin/attune-tune $(EXAMPLE) --budget=$(BUDGET) --fallback-chip=$(CHIP_WITHOUT_GPU) \
+	  --db=$(OUT)/tuning.db -o $(OUT)/$(basename $(notdir $(EXAMPLE))).tuned.mlir $(TUNE_ARGS)
 
 # The last line counts all tests, whatever kind they are.
 test: build
