@@ -45,15 +45,16 @@ struct DriverEvent : Event {
 
 Error DriverDevice::openLibrary(llvm::StringRef what,
                                 llvm::ArrayRef<const char *> names) {
-  std::string reasons;
+  std::string firstReason;
   for (const char *name : names) {
     std::string reason;
     library = llvm::sys::DynamicLibrary::getPermanentLibrary(name, &reason);
     if (library.isValid())
       return Error::success();
-    reasons += (reasons.empty() ? "" : "; ") + reason;
+    if (firstReason.empty())
+      firstReason = reason;
   }
-  return llvm::createStringError("no " + what + " device: " + reasons);
+  return llvm::createStringError("no " + what + " device: " + firstReason);
 }
 
 Error DriverDevice::resolve(llvm::ArrayRef<Symbol> symbols) {

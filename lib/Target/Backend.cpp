@@ -5,6 +5,9 @@
 
 #include "attune/Target/Backend.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/LLVMContext.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/CrashRecoveryContext.h"
@@ -49,6 +52,18 @@ LogicalResult attune::runBackend(Operation *op,
   return op->emitError() << "expects a kernel that LLVM's back end can "
                             "compile, but got: "
                          << StringRef(message).split('\n').first;
+}
+
+void attune::collectErrors(llvm::LLVMContext &context, std::string &errors) {
+  auto handler = [](const llvm::DiagnosticInfo *info, void *collected) {
+    if (info->getSeverity() != llvm::DS_Error)
+      return;
+    llvm::raw_string_ostream stream(*static_cast<std::string *>(collected));
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    info->print(printer);
+    stream << '\n';
+  };
+  context.setDiagnosticHandlerCallBack(handler, &errors);
 }
 
 LogicalResult attune::checkChip(Operation *op, StringRef triple,

@@ -9,6 +9,10 @@
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
+namespace llvm {
+class LLVMContext;
+} // namespace llvm
+
 namespace attune {
 
 /// Runs `action`. A fatal error or a crash in it is reported at `op` and is a
@@ -16,6 +20,10 @@ namespace attune {
 mlir::LogicalResult
 runBackend(mlir::Operation *op,
            llvm::function_ref<mlir::LogicalResult()> action);
+
+/// Makes errors that LLVM reports in `context` end up in `errors`, a line each,
+/// instead of ending the process. `errors` must outlive the context.
+void collectErrors(llvm::LLVMContext &context, std::string &errors);
 
 /// Fails with a diagnostic at `op` unless LLVM's back end for `triple`, which
 /// must be initialised, knows `chip`. The back end itself only warns and then

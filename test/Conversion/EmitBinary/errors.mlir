@@ -69,3 +69,18 @@ module attributes {tile.target = #tile.target<chip = "sm_80", family = "Ampere",
     }
   }
 }
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "sm_80", family = "Ampere", lanes = 32, cores = 1,
+    shared = 1024, shared_per_core = 1024, registers = 255, registers_per_core = 65536, max_threads = 1024,
+    max_threads_per_core = 2048, copy_sync = none, copy_widths = [], mma = []>} {
+  // expected-error @below {{expects a kernel that LLVM's back end can compile, but got: no libcall available for flog2}}
+  gpu.module @no_such_function {
+    llvm.func @kernel(%out: !llvm.ptr<1>, %in: f32) attributes {gpu.kernel, nvvm.kernel} {
+      %e = llvm.intr.log2(%in) : (f32) -> f32
+      llvm.store %e, %out : f32, !llvm.ptr<1>
+      llvm.return
+    }
+  }
+}

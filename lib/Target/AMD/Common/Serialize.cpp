@@ -30,9 +30,14 @@ static FailureOr<std::string> translateToAssembly(gpu::GPUModuleOp module,
   auto target = ROCDL::ROCDLTargetAttr::get(module.getContext(), /*optLevel=*/3,
                                             kTriple, chip, features);
   module.setTargetsAttr(ArrayAttr::get(module.getContext(), {target}));
+  std::string errors;
+  auto prepare = [&](llvm::Module &llvmModule) {
+    collectErrors(llvmModule.getContext(), errors);
+  };
   gpu::TargetOptions options(/*toolkitPath=*/{}, /*librariesToLink=*/{},
                              /*cmdOptions=*/{}, /*elfSection=*/{},
-                             gpu::CompilationTarget::Assembly);
+                             gpu::CompilationTarget::Assembly,
+                             /*getSymbolTableCallback=*/{}, prepare);
   std::string assembly;
   LogicalResult result = runBackend(module, [&] {
     auto text = cast<gpu::TargetAttrInterface>(target).serializeToObject(
@@ -42,6 +47,10 @@ static FailureOr<std::string> translateToAssembly(gpu::GPUModuleOp module,
     assembly = StringRef(text->data(), text->size()).rtrim('\0').str();
     return success();
   });
+  if (!errors.empty())
+    return module.emitError() << "expects a kernel that LLVM's back end can "
+                                 "compile, but got: "
+                              << StringRef(errors).rtrim();
   if (failed(result))
     return failure();
   return assembly;

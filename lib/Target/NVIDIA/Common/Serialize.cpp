@@ -51,11 +51,15 @@ static FailureOr<std::string> translateToPTX(gpu::GPUModuleOp module,
   if (failed(convertToIntrinsics(module)) ||
       failed(target.verifyTarget(module)))
     return failure();
-  auto convergent = markInlineAsmConvergent;
+  std::string errors;
+  auto prepare = [&](llvm::Module &llvmModule) {
+    collectErrors(llvmModule.getContext(), errors);
+    markInlineAsmConvergent(llvmModule);
+  };
   gpu::TargetOptions options(/*toolkitPath=*/{}, /*librariesToLink=*/{},
                              /*cmdOptions=*/{}, /*elfSection=*/{},
                              gpu::CompilationTarget::Assembly,
-                             /*getSymbolTableCallback=*/{}, convergent);
+                             /*getSymbolTableCallback=*/{}, prepare);
   std::string ptx;
   LogicalResult result = runBackend(module, [&] {
     auto text = cast<gpu::TargetAttrInterface>(target).serializeToObject(
@@ -65,6 +69,10 @@ static FailureOr<std::string> translateToPTX(gpu::GPUModuleOp module,
     ptx = StringRef(text->data(), text->size()).rtrim('\0').str();
     return success();
   });
+  if (!errors.empty())
+    return module.emitError() << "expects a kernel that LLVM's back end can "
+                                 "compile, but got: "
+                              << StringRef(errors).rtrim();
   if (failed(result))
     return failure();
   return ptx;

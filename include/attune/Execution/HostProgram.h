@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs the host side of a compiled module: an interpreter for functions that
+// allocate buffers and launch the kernels of gpu.binary ops on a device.
+
+#ifndef ATTUNE_EXECUTION_HOSTPROGRAM_H
+#define ATTUNE_EXECUTION_HOSTPROGRAM_H
+
+#include "attune/Runtime/DeviceTensor.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace attune {
+
+/// A value of the program: a buffer on the device, or a constant.
+struct Datum {
+  std::shared_ptr<DeviceTensor> tensor;
+  mlir::Attribute scalar;
+};
+
+/// What one run of a function did. Keeps the buffers of the run.
+class HostRun {
+public:
+  /// The results of the function.
+  llvm::ArrayRef<Datum> getResults() const { return results; }
+  /// Queues the kernels of the run once more, on the same buffers. Nothing is
+  /// allocated, so that the time of the kernels is all there is to measure.
+  llvm::Error relaunch();
+  int64_t getNumLaunches() const {
+    return static_cast<int64_t>(launches.size());
+  }
+
+private:
+  friend class HostInterpreter;
+  friend class HostProgram;
+  struct Launch {
+    Kernel *kernel;
+    LaunchShape shape;
+    PackedArguments arguments;
+  };
+
+  Device *device = nullptr;
+  std::vector<Launch> launches;
+  std::vector<Datum> results;
+  std::vector<std::shared_ptr<DeviceTensor>> buffers;
+};
+
+/// The kernels of a module, loaded on a device. Errors are diagnostics at the
+/// op that could not be executed.
+class HostProgram {
+public:
+  static mlir::FailureOr<std::unique_ptr<HostProgram>>
+  load(mlir::ModuleOp module, Device &device);
+
+  /// Runs a function of the module. The device may still be at work after it.
+  mlir::FailureOr<HostRun> run(mlir::func::FuncOp function,
+                               llvm::ArrayRef<Datum> arguments);
+
+private:
+  friend class HostInterpreter;
+  explicit HostProgram(Device &device) : device(device) {}
+
+  Device &device;
+  /// By the name of the gpu.binary and of the kernel in it.
+  llvm::StringMap<std::unique_ptr<Kernel>> kernels;
+};
+
+/// The shape of a buffer of a type with static sizes, or with `sizes` for the
+/// dynamic ones. Strides come from the layout or the encoding.
+mlir::FailureOr<TensorShape>
+getTensorShape(mlir::Operation *op, mlir::ShapedType type,
+               llvm::ArrayRef<int64_t> dynamicSizes = {});
+
+} // namespace attune
+
+#endif // ATTUNE_EXECUTION_HOSTPROGRAM_H

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The reference as a program for a device.
+
+#ifndef ATTUNE_EXECUTION_REFERENCE_H
+#define ATTUNE_EXECUTION_REFERENCE_H
+
+#include "attune/Dialect/Attn/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace attune {
+
+/// A module with the function of `source` in plain loops, one thread a query,
+/// compiled for `chip`. Floating-point results are f32; `precision` says how
+/// intermediate values are rounded.
+mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
+compileReference(mlir::func::FuncOp source, llvm::StringRef chip,
+                 attn::ReferencePrecision precision);
+
+} // namespace attune
+
+#endif // ATTUNE_EXECUTION_REFERENCE_H

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Verifies and times compiled modules of one function on one device, with one
+// set of inputs. Serves attune-run and the workers of the tuner.
+
+#ifndef ATTUNE_EXECUTION_RUNNER_H
+#define ATTUNE_EXECUTION_RUNNER_H
+
+#include "attune/Execution/HostProgram.h"
+#include "attune/Execution/Problem.h"
+#include "attune/Runtime/Benchmark.h"
+#include "attune/Runtime/Verify.h"
+
+namespace attune {
+
+/// How one result of the function compared.
+struct ResultCheck {
+  /// "result 0", or "result 1 (lse)".
+  std::string name;
+  Comparison comparison;
+};
+
+class Runner {
+public:
+  /// `source` is the function as the user wrote it; it must outlive the runner.
+  /// Errors are diagnostics at it.
+  static mlir::FailureOr<std::unique_ptr<Runner>>
+  create(mlir::func::FuncOp source, Device &device, const ProblemSizes &sizes,
+         uint64_t seed);
+
+  const Problem &getProblem() const { return problem; }
+
+  /// Runs the function of the same name in `compiled` on poisoned buffers and
+  /// compares its results to the reference. Writes outside of a result are an
+  /// error, wrong results are not.
+  mlir::FailureOr<std::vector<ResultCheck>> verify(mlir::ModuleOp compiled);
+
+  /// Times the kernels of the function of the same name in `compiled`.
+  mlir::FailureOr<Timing> time(mlir::ModuleOp compiled,
+                               const BenchmarkOptions &options);
+
+private:
+  Runner(mlir::func::FuncOp source, Device &device)
+      : source(source), device(device) {}
+
+  mlir::LogicalResult makeInputs(uint64_t seed);
+  /// Computes the reference on the device, once.
+  mlir::LogicalResult computeReference();
+  mlir::FailureOr<std::vector<std::vector<float>>>
+  runAndRead(mlir::ModuleOp compiled);
+  mlir::FailureOr<HostRun> runFunction(mlir::ModuleOp compiled,
+                                       HostProgram &program);
+
+  mlir::func::FuncOp source;
+  Device &device;
+  Problem problem;
+  std::vector<Datum> inputs;
+  /// Results in f32, and with every step rounded to the operands' type.
+  std::vector<std::vector<float>> reference, lowPrecision;
+};
+
+/// The functions of `module` as the user wrote them: those kept in a nested
+/// module where the module is compiled, else those of the module itself.
+llvm::SmallVector<mlir::func::FuncOp> getSourceFunctions(mlir::ModuleOp module);
+
+/// Whether the module holds compiled kernels.
+bool isCompiled(mlir::ModuleOp module);
+
+} // namespace attune
+
+#endif // ATTUNE_EXECUTION_RUNNER_H

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The interpreter. Scalar arithmetic is left to the folders of the ops, so only
+// ops that allocate, alias, branch or launch are named here.
+
+#include "attune/Execution/HostProgram.h"
+#include "attune/Conversion/Manifest.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace attune;
+
+llvm::Error HostRun::relaunch() {
+  for (Launch &launch : launches)
+    if (auto error = device->launch(*launch.kernel, launch.shape,
+                                    launch.arguments.getPointers()))
+      return error;
+  return llvm::Error::success();
+}
+
+static LogicalResult report(Operation *op, llvm::Error error) {
+  return op->emitError() << llvm::toString(std::move(error));
+}
+
+static std::string getKernelKey(StringRef binary, StringRef kernel) {
+  return (binary + "::" + kernel).str();
+}
+
+FailureOr<std::unique_ptr<HostProgram>> HostProgram::load(ModuleOp module,
+                                                          Device &device) {
+  std::unique_ptr<HostProgram> program(new HostProgram(device));
+  for (auto binary : module.getOps<gpu::BinaryOp>()) {
+    auto object = cast<gpu::ObjectAttr>(binary.getObjects()[0]);
+    auto manifest = binary->getAttrOfType<DictionaryAttr>(kManifestAttrName);
+    auto shared =
+        manifest ? manifest.getAs<IntegerAttr>("shared_bytes") : IntegerAttr();
+    gpu::KernelTableAttr table = object.getKernels();
+    if (!table || table.empty()) {
+      binary.emitOpError() << "expects an object that names its kernels; "
+                              "compile with attune-emit-binary";
+      return failure();
+    }
+    for (gpu::KernelMetadataAttr metadata : table) {
+      StringRef name = metadata.getName().getValue();
+      auto kernel = device.loadKernel(object.getObject().getValue(), name,
+                                      shared ? shared.getInt() : 0);
+      if (!kernel)
+        return report(binary, kernel.takeError());
+      program->kernels[getKernelKey(binary.getName(), name)] =
+          std::move(*kernel);
+    }
+  }
+  return program;
+}
+
+namespace attune {
+/// One run of a function.
+class HostInterpreter {
+public:
+  HostInterpreter(HostProgram &program, HostRun &run)
+      : program(program), run(run) {}
+
+  LogicalResult execute(func::FuncOp function, ArrayRef<Datum> arguments);
+
+private:
+  /// Executes all ops but the terminator, whose operands are the block's value.
+  FailureOr<std::vector<Datum>> execute(Block &block);
+  LogicalResult execute(Operation *op);
+  LogicalResult allocate(Operation *op, ShapedType type, ValueRange sizes);
+  LogicalResult alias(Operation *op, Value source);
+  LogicalResult dimension(Operation *op, Value source, Value index);
+  LogicalResult constant(arith::ConstantOp op);
+  LogicalResult extract(tensor::ExtractOp op);
+  LogicalResult branch(scf::IfOp op);
+  LogicalResult launch(gpu::LaunchFuncOp op);
+  LogicalResult fold(Operation *op);
+  FailureOr<int64_t> integer(Operation *op, Value value);
+  void bind(Value value, std::shared_ptr<DeviceTensor> tensor);
+
+  HostProgram &program;
+  HostRun &run;
+  DenseMap<Value, Datum> values;
+};
+} // namespace attune
+
+void HostInterpreter::bind(Value value, std::shared_ptr<DeviceTensor> tensor) {
+  run.buffers.push_back(tensor);
+  values[value] = Datum{std::move(tensor), {}};
+}
+
+FailureOr<int64_t> HostInterpreter::integer(Operation *op, Value value) {
+  auto attribute = dyn_cast_or_null<IntegerAttr>(values[value].scalar);
+  if (!attribute)
+    return op->emitError() << "expects an integer known on the host";
+  return attribute.getInt();
+}
+
+LogicalResult HostInterpreter::allocate(Operation *op, ShapedType type,
+                                        ValueRange sizes) {
+  SmallVector<int64_t> dynamicSizes;
+  for (Value size : sizes) {
+    FailureOr<int64_t> extent = integer(op, size);
+    if (failed(extent))
+      return failure();
+    if (*extent < 0)
+      return op->emitError()
+             << "expects sizes of at least 0, but got " << *extent;
+    dynamicSizes.push_back(*extent);
+  }
+  FailureOr<TensorShape> shape = getTensorShape(op, type, dynamicSizes);
+  if (failed(shape))
+    return failure();
+  auto tensor = DeviceTensor::create(program.device, std::move(*shape));
+  if (!tensor)
+    return report(op, tensor.takeError());
+  bind(op->getResult(0), std::move(*tensor));
+  return success();
+}
+
+LogicalResult HostInterpreter::alias(Operation *op, Value source) {
+  Datum datum = values.lookup(source);
+  values[op->getResult(0)] = std::move(datum);
+  return success();
+}
+
+LogicalResult HostInterpreter::dimension(Operation *op, Value source,
+                                         Value index) {
+  FailureOr<int64_t> position = integer(op, index);
+  if (failed(position))
+    return failure();
+  const TensorShape &shape = values[source].tensor->getShape();
+  if (*position < 0 || *position >= static_cast<int64_t>(shape.sizes.size()))
+    return op->emitError() << "expects a dimension of a tensor of rank "
+                           << shape.sizes.size() << ", but got " << *position;
+  values[op->getResult(0)].scalar = IntegerAttr::get(
+      IndexType::get(op->getContext()), shape.sizes[*position]);
+  return success();
+}
+
+LogicalResult HostInterpreter::constant(arith::ConstantOp op) {
+  auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
+  if (!elements) {
+    values[op.getResult()].scalar = op.getValue();
+    return success();
+  }
+  FailureOr<TensorShape> shape =
+      getTensorShape(op, cast<ShapedType>(op.getType()));
+  if (failed(shape))
+    return failure();
+  Tensor tensor(std::move(*shape));
+  int64_t offset = 0;
+  if (isa<FloatType>(elements.getElementType()))
+    for (const APFloat &element : elements.getValues<APFloat>()) {
+      APFloat value = element;
+      bool lossy;
+      value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                    &lossy);
+      tensor.store(offset++, value.convertToDouble());
+    }
+  else
+    for (const APInt &element : elements.getValues<APInt>())
+      tensor.store(offset++, static_cast<double>(element.getBitWidth() == 1
+                                                     ? element.getZExtValue()
+                                                     : element.getSExtValue()));
+  auto copy = DeviceTensor::create(program.device, tensor);
+  if (!copy)
+    return report(op, copy.takeError());
+  bind(op.getResult(), std::move(*copy));
+  return success();
+}
+
+LogicalResult HostInterpreter::extract(tensor::ExtractOp op) {
+  auto tensor = values[op.getTensor()].tensor->read();
+  if (!tensor)
+    return report(op, tensor.takeError());
+  int64_t offset = 0;
+  for (auto [index, size, stride] : llvm::zip_equal(
+           op.getIndices(), tensor->shape.sizes, tensor->shape.strides)) {
+    FailureOr<int64_t> position = integer(op, index);
+    if (failed(position))
+      return failure();
+    if (*position < 0 || *position >= size)
+      return op.emitError()
+             << "expects an index below " << size << ", but got " << *position;
+    offset += *position * stride;
+  }
+  Type type = op.getType();
+  double value = tensor->load(offset);
+  values[op.getResult()].scalar =
+      isa<FloatType>(type)
+          ? Attribute(FloatAttr::get(type, value))
+          : Attribute(IntegerAttr::get(type, static_cast<int64_t>(value)));
+  return success();
+}
+
+LogicalResult HostInterpreter::branch(scf::IfOp op) {
+  FailureOr<int64_t> condition = integer(op, op.getCondition());
+  if (failed(condition))
+    return failure();
+  Region &region = *condition ? op.getThenRegion() : op.getElseRegion();
+  if (region.empty())
+    return success();
+  FailureOr<std::vector<Datum>> yielded = execute(region.front());
+  if (failed(yielded))
+    return failure();
+  for (auto [result, datum] : llvm::zip_equal(op.getResults(), *yielded))
+    values[result] = datum;
+  return success();
+}
+
+LogicalResult HostInterpreter::launch(gpu::LaunchFuncOp op) {
+  if (!op.getAsyncDependencies().empty() || op.getAsyncToken() ||
+      op.hasClusterSize())
+    return op.emitOpError()
+           << "expects a launch without clusters and async tokens to run";
+  auto it = program.kernels.find(getKernelKey(
+      op.getKernelModuleName().getValue(), op.getKernelName().getValue()));
+  if (it == program.kernels.end())
+    return op.emitOpError() << "expects a gpu.binary with kernel "
+                            << op.getKernel() << ", but there is none";
+  LaunchShape shape;
+  gpu::KernelDim3 grid = op.getGridSizeOperandValues();
+  gpu::KernelDim3 block = op.getBlockSizeOperandValues();
+  Value extents[] = {grid.x, grid.y, grid.z, block.x, block.y, block.z};
+  for (auto [index, extent] : llvm::enumerate(extents)) {
+    FailureOr<int64_t> size = integer(op, extent);
+    if (failed(size))
+      return failure();
+    (index < 3 ? shape.grid : shape.block)[index % 3] = *size;
+  }
+  if (Value size = op.getDynamicSharedMemorySize()) {
+    FailureOr<int64_t> bytes = integer(op, size);
+    if (failed(bytes))
+      return failure();
+    shape.sharedBytes = *bytes;
+  }
+  SmallVector<KernelArgument> arguments;
+  for (Value operand : op.getKernelOperands()) {
+    const Datum &datum = values[operand];
+    if (datum.tensor) {
+      arguments.push_back(datum.tensor->getArgument());
+    } else if (auto value = dyn_cast_or_null<IntegerAttr>(datum.scalar)) {
+      arguments.push_back(KernelArgument::scalar(
+          DataType::I64, static_cast<uint64_t>(value.getInt())));
+    } else if (auto value = dyn_cast_or_null<FloatAttr>(datum.scalar)) {
+      arguments.push_back(KernelArgument::scalar(
+          DataType::F64, value.getValue().bitcastToAPInt().getZExtValue()));
+    } else {
+      return op.emitOpError()
+             << "expects buffers and scalars as arguments to run, but got "
+             << operand.getType();
+    }
+  }
+  // Drivers refuse an empty grid; nothing is to be done then.
+  if (llvm::is_contained(shape.grid, 0))
+    return success();
+  run.launches.push_back({it->second.get(), shape, PackedArguments(arguments)});
+  HostRun::Launch &last = run.launches.back();
+  if (auto error = program.device.launch(*last.kernel, last.shape,
+                                         last.arguments.getPointers()))
+    return report(op, std::move(error));
+  return success();
+}
+
+LogicalResult HostInterpreter::fold(Operation *op) {
+  SmallVector<Attribute> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(values[operand].scalar);
+  SmallVector<OpFoldResult> folded;
+  if (op->getNumRegions() != 0 || failed(op->fold(operands, folded)) ||
+      folded.size() != op->getNumResults())
+    return op->emitError()
+           << "expects an op of the host side that can be executed, such as an "
+              "allocation, a launch or index arithmetic, but got '"
+           << op->getName() << "'";
+  for (auto [result, value] : llvm::zip_equal(op->getResults(), folded)) {
+    Datum datum;
+    if (auto attribute = dyn_cast<Attribute>(value))
+      datum.scalar = attribute;
+    else
+      datum = values.lookup(cast<Value>(value));
+    values[result] = std::move(datum);
+  }
+  return success();
+}
+
+LogicalResult HostInterpreter::execute(Operation *op) {
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](arith::ConstantOp op) { return constant(op); })
+      .Case([&](memref::AllocOp op) {
+        return allocate(op, op.getType(), op.getDynamicSizes());
+      })
+      .Case([&](tensor::EmptyOp op) {
+        return allocate(op, op.getType(), op.getDynamicSizes());
+      })
+      .Case([](memref::DeallocOp) { return success(); })
+      .Case([&](bufferization::ToBufferOp op) {
+        return alias(op, op.getTensor());
+      })
+      .Case([&](bufferization::ToTensorOp op) {
+        return alias(op, op.getBuffer());
+      })
+      .Case([&](memref::CastOp op) { return alias(op, op.getSource()); })
+      .Case([&](tensor::CastOp op) { return alias(op, op.getSource()); })
+      .Case([&](memref::DimOp op) {
+        return dimension(op, op.getSource(), op.getIndex());
+      })
+      .Case([&](tensor::DimOp op) {
+        return dimension(op, op.getSource(), op.getIndex());
+      })
+      .Case([&](tensor::ExtractOp op) { return extract(op); })
+      .Case([&](scf::IfOp op) { return branch(op); })
+      .Case([&](gpu::LaunchFuncOp op) { return launch(op); })
+      .Default([&](Operation *op) { return fold(op); });
+}
+
+FailureOr<std::vector<Datum>> HostInterpreter::execute(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (failed(execute(&op)))
+      return failure();
+  std::vector<Datum> yielded;
+  for (Value value : block.getTerminator()->getOperands())
+    yielded.push_back(values[value]);
+  return yielded;
+}
+
+LogicalResult HostInterpreter::execute(func::FuncOp function,
+                                       ArrayRef<Datum> arguments) {
+  if (!function.getBody().hasOneBlock())
+    return function.emitError() << "expects a function of one block to run";
+  if (arguments.size() != function.getNumArguments())
+    return function.emitError()
+           << "expects " << function.getNumArguments()
+           << " arguments to run, but got " << arguments.size();
+  for (auto [argument, datum] :
+       llvm::zip_equal(function.getArguments(), arguments))
+    values[argument] = datum;
+  FailureOr<std::vector<Datum>> results = execute(function.front());
+  if (failed(results))
+    return failure();
+  run.results = std::move(*results);
+  return success();
+}
+
+FailureOr<HostRun> HostProgram::run(func::FuncOp function,
+                                    ArrayRef<Datum> arguments) {
+  HostRun run;
+  run.device = &device;
+  if (failed(HostInterpreter(*this, run).execute(function, arguments)))
+    return failure();
+  return run;
+}

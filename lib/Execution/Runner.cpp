@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs a program and its reference on the same inputs. Results are read back
+// and freed before the next program runs, so that a device holds the tensors of
+// one at a time.
+
+#include "attune/Execution/Runner.h"
+#include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Execution/Reference.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+using namespace mlir;
+using namespace attune;
+
+bool attune::isCompiled(ModuleOp module) {
+  return !module.getOps<gpu::BinaryOp>().empty();
+}
+
+SmallVector<func::FuncOp> attune::getSourceFunctions(ModuleOp module) {
+  ModuleOp holder = module;
+  for (auto nested : module.getOps<ModuleOp>())
+    if (nested->hasAttr(attn::kSourceAttrName))
+      holder = nested;
+  SmallVector<func::FuncOp> functions;
+  for (auto function : holder.getOps<func::FuncOp>())
+    if (function.walk([](attn::AttentionOp) { return WalkResult::interrupt(); })
+            .wasInterrupted())
+      functions.push_back(function);
+  return functions;
+}
+
+FailureOr<std::unique_ptr<Runner>> Runner::create(func::FuncOp source,
+                                                  Device &device,
+                                                  const ProblemSizes &sizes,
+                                                  uint64_t seed) {
+  std::unique_ptr<Runner> runner(new Runner(source, device));
+  FailureOr<Problem> problem = analyzeProblem(source, sizes);
+  if (failed(problem))
+    return failure();
+  runner->problem = std::move(*problem);
+  if (failed(runner->makeInputs(seed)))
+    return failure();
+  return runner;
+}
+
+/// The first element of a tensor, as an attribute of `type`.
+static Attribute toAttribute(const Tensor &tensor, Type type) {
+  double value = tensor.load(0);
+  if (isa<FloatType>(type))
+    return FloatAttr::get(type, value);
+  return IntegerAttr::get(type, static_cast<int64_t>(value));
+}
+
+LogicalResult Runner::makeInputs(uint64_t seed) {
+  for (auto [index, argument] : llvm::enumerate(problem.arguments)) {
+    Type type = source.getArgumentTypes()[index];
+    if (!argument.isTensor) {
+      std::string name;
+      llvm::raw_string_ostream(name) << type;
+      std::optional<DataType> dataType = parseDataType(name);
+      if (!dataType)
+        return source.emitError()
+               << "expects scalars of known types to run, but got " << type;
+      argument.shape = TensorShape::contiguous(*dataType, {});
+      inputs.push_back(
+          {nullptr, toAttribute(makeInput(argument, index, seed), type)});
+      continue;
+    }
+    if (auto error = argument.shape.check())
+      return source.emitError() << llvm::toString(std::move(error));
+    auto tensor =
+        DeviceTensor::create(device, makeInput(argument, index, seed));
+    if (!tensor)
+      return source.emitError() << llvm::toString(tensor.takeError());
+    inputs.push_back({std::move(*tensor), {}});
+  }
+  return success();
+}
+
+FailureOr<HostRun> Runner::runFunction(ModuleOp compiled,
+                                       HostProgram &program) {
+  auto function = compiled.lookupSymbol<func::FuncOp>(source.getName());
+  if (!function)
+    return compiled.emitError()
+           << "expects a function '" << source.getName() << "'";
+  return program.run(function, inputs);
+}
+
+FailureOr<std::vector<std::vector<float>>>
+Runner::runAndRead(ModuleOp compiled) {
+  auto program = HostProgram::load(compiled, device);
+  if (failed(program))
+    return failure();
+  FailureOr<HostRun> run = runFunction(compiled, **program);
+  if (failed(run))
+    return failure();
+  std::vector<std::vector<float>> values;
+  for (const Datum &result : run->getResults()) {
+    if (!result.tensor)
+      return source.emitError() << "expects tensors as results to run";
+    auto tensor = result.tensor->read();
+    if (!tensor)
+      return source.emitError() << llvm::toString(tensor.takeError());
+    values.push_back(tensor->toFloats());
+  }
+  return values;
+}
+
+LogicalResult Runner::computeReference() {
+  if (!reference.empty())
+    return success();
+  for (auto [precision, values] :
+       {std::pair(attn::ReferencePrecision::F32, &reference),
+        std::pair(attn::ReferencePrecision::Operand, &lowPrecision)}) {
+    auto module = compileReference(source, device.getInfo().chip, precision);
+    if (failed(module))
+      return failure();
+    auto results = runAndRead(**module);
+    if (failed(results))
+      return failure();
+    *values = std::move(*results);
+  }
+  return success();
+}
+
+FailureOr<std::vector<ResultCheck>> Runner::verify(ModuleOp compiled) {
+  // The candidate runs first: what it leaves behind cannot be the reference's.
+  auto results = runAndRead(compiled);
+  if (failed(results) || failed(computeReference()))
+    return failure();
+  if (results->size() != reference.size())
+    return source.emitError() << "expects " << reference.size()
+                              << " results, but got " << results->size();
+  std::vector<ResultCheck> checks;
+  Operation *terminator = source.front().getTerminator();
+  for (auto [index, values] : llvm::enumerate(*results)) {
+    auto result = dyn_cast<OpResult>(terminator->getOperand(index));
+    auto op = result ? dyn_cast<attn::AttentionOp>(result.getOwner())
+                     : attn::AttentionOp();
+    bool isLse = op && result == op.getLse();
+    std::string element;
+    llvm::raw_string_ostream(element) << getElementTypeOrSelf(
+        op ? op.getQuery().getType() : terminator->getOperand(index).getType());
+    ResultCheck check;
+    check.name = ("result " + Twine(index) + (isLse ? " (lse)" : "")).str();
+    check.comparison =
+        isLse ? compareLogSumExp(values, reference[index])
+              : compareToReference(
+                    values, reference[index], lowPrecision[index],
+                    parseDataType(element).value_or(DataType::F32));
+    checks.push_back(std::move(check));
+  }
+  return checks;
+}
+
+FailureOr<Timing> Runner::time(ModuleOp compiled,
+                               const BenchmarkOptions &options) {
+  auto program = HostProgram::load(compiled, device);
+  if (failed(program))
+    return failure();
+  FailureOr<HostRun> run = runFunction(compiled, **program);
+  if (failed(run))
+    return failure();
+  auto timing = benchmark(device, [&] { return run->relaunch(); }, options);
+  if (!timing) {
+    compiled.emitError() << llvm::toString(timing.takeError());
+    return failure();
+  }
+  return std::move(*timing);
+}

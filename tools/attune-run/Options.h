@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The command line of attune-run.
+
+#ifndef ATTUNE_TOOLS_ATTUNE_RUN_OPTIONS_H
+#define ATTUNE_TOOLS_ATTUNE_RUN_OPTIONS_H
+
+#include "attune/Execution/Problem.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Error.h"
+
+namespace attune::run {
+
+struct Options {
+  llvm::cl::OptionCategory category{"attune-run options"};
+  template <typename T> using Opt = llvm::cl::opt<T>;
+
+  Opt<std::string> input{llvm::cl::Positional, llvm::cl::desc("<input file>"),
+                         llvm::cl::init("-"), llvm::cl::cat(category)};
+  Opt<std::string> chip{
+      "chip",
+      llvm::cl::desc("Chip to compile for; that of the device if not "
+                     "given"),
+      llvm::cl::cat(category)};
+  Opt<std::string> device{"device", llvm::cl::desc("auto, cuda or hip"),
+                          llvm::cl::init("auto"), llvm::cl::cat(category)};
+  Opt<int> ordinal{"device-number", llvm::cl::desc("Which of several devices"),
+                   llvm::cl::init(0), llvm::cl::cat(category)};
+  Opt<std::string> function{
+      "function",
+      llvm::cl::desc("Function to run, where the input has several"),
+      llvm::cl::cat(category)};
+  Opt<std::string> schedule{
+      "schedule",
+      llvm::cl::desc("Tunables as attn-set-schedule takes them, such as "
+                     "\"block-m=64 num-warps=4\""),
+      llvm::cl::cat(category)};
+  Opt<std::string> ptxas{"ptxas", llvm::cl::desc("Path of ptxas"),
+                         llvm::cl::cat(category)};
+  Opt<bool> verify{"verify",
+                   llvm::cl::desc("Compare the results to the reference "
+                                  "(the default without --bench)"),
+                   llvm::cl::cat(category)};
+  Opt<bool> bench{"bench", llvm::cl::desc("Time the kernels"),
+                  llvm::cl::cat(category)};
+  Opt<unsigned> repeats{"repeats", llvm::cl::desc("Timed launches"),
+                        llvm::cl::init(30), llvm::cl::cat(category)};
+  Opt<uint64_t> seed{"seed", llvm::cl::desc("Seed of the inputs"),
+                     llvm::cl::init(0), llvm::cl::cat(category)};
+  Opt<bool> json{"json", llvm::cl::desc("Print JSON instead of a table"),
+                 llvm::cl::cat(category)};
+
+  // Empty where not given.
+  Opt<std::string> batch{"batch", llvm::cl::desc("Batch size"),
+                         llvm::cl::cat(category)};
+  Opt<std::string> heads{"heads", llvm::cl::desc("Number of query heads"),
+                         llvm::cl::cat(category)};
+  Opt<std::string> kvHeads{"kv-heads",
+                           llvm::cl::desc("Number of key and value heads"),
+                           llvm::cl::cat(category)};
+  Opt<std::string> seqQ{"seq-q", llvm::cl::desc("Number of queries"),
+                        llvm::cl::cat(category)};
+  Opt<std::string> seqK{"seq-k", llvm::cl::desc("Number of keys"),
+                        llvm::cl::cat(category)};
+  llvm::cl::list<std::string> shapes{
+      "shape",
+      llvm::cl::desc("Sizes of an argument whose dimensions the options above "
+                     "do not name, as <argument>=<size>x<size>..."),
+      llvm::cl::cat(category)};
+
+  /// The sizes above as numbers.
+  llvm::Expected<ProblemSizes> getSizes() const;
+};
+
+} // namespace attune::run
+
+#endif // ATTUNE_TOOLS_ATTUNE_RUN_OPTIONS_H

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Formats the report.
+
+#include "Report.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+
+using namespace attune;
+using namespace attune::run;
+using llvm::format;
+using llvm::json::Array;
+using llvm::json::Object;
+
+static double getTeraflops(double flops, double milliseconds) {
+  return milliseconds > 0 ? flops / milliseconds * 1e-9 : 0;
+}
+
+/// How much of what is allowed was used.
+static double getRatio(const Comparison &comparison) {
+  return comparison.tolerance > 0 ? comparison.maxError / comparison.tolerance
+                                  : 0;
+}
+
+bool Report::passed() const {
+  return !checks || llvm::all_of(*checks, [](const ResultCheck &check) {
+    return check.comparison.passed;
+  });
+}
+
+static void printKernel(llvm::raw_ostream &stream,
+                        const llvm::json::Value &value) {
+  const Object *manifest = value.getAsObject();
+  if (!manifest)
+    return;
+  stream << "kernel    " << manifest->getString("kernel").value_or("?") << ", "
+         << manifest->getString("chip").value_or("?");
+  auto number = [&](const Object *from, const char *key, const char *unit) {
+    if (auto found = from ? from->getInteger(key) : std::nullopt)
+      stream << ", " << *found << ' ' << unit;
+  };
+  const Object *resources = manifest->getObject("resources");
+  number(resources, "registers", "registers");
+  number(resources, "spill_store_bytes", "bytes spilled");
+  number(manifest, "shared_bytes", "bytes of shared memory");
+  stream << '\n';
+}
+
+void Report::printTable(llvm::raw_ostream &stream) const {
+  stream << "device    " << device.name << " (" << device.chip << ", "
+         << device.cores << " cores)\n";
+  for (const llvm::json::Value &kernel : kernels)
+    printKernel(stream, kernel);
+  if (checks)
+    for (const ResultCheck &check : *checks) {
+      const Comparison &comparison = check.comparison;
+      stream << (comparison.passed ? "right     " : "WRONG     ") << check.name
+             << ": error " << format("%.3e", comparison.maxError)
+             << ", allowed " << format("%.3e", comparison.tolerance)
+             << ", ratio " << format("%.2f", getRatio(comparison));
+      if (!comparison.passed)
+        stream << ": " << comparison.reason;
+      stream << '\n';
+    }
+  if (!timing)
+    return;
+  stream << "time      median " << format("%.4f", timing->median) << " ms ("
+         << format("%.4f", timing->low) << " to "
+         << format("%.4f", timing->high) << "), min "
+         << format("%.4f", timing->min) << " ms, " << timing->samples.size()
+         << " launches\n"
+         << "speed     " << format("%.1f", getTeraflops(flops, timing->median))
+         << " TFLOP/s";
+  if (timing->clockBeforeMHz && timing->clockAfterMHz)
+    stream << " at " << *timing->clockBeforeMHz << " to "
+           << *timing->clockAfterMHz << " MHz";
+  stream << '\n';
+}
+
+/// JSON has no infinity.
+static llvm::json::Value finiteOrNull(double value) {
+  return std::isfinite(value) ? llvm::json::Value(value) : nullptr;
+}
+
+llvm::json::Value Report::toJSON() const {
+  Object report{{"function", function},
+                {"seed", static_cast<int64_t>(seed)},
+                {"flops", flops},
+                {"kernels", Array(kernels)},
+                {"device", Object{{"name", device.name},
+                                  {"chip", device.chip},
+                                  {"cores", device.cores},
+                                  {"driver", device.driverVersion},
+                                  {"clock_mhz", device.clockMHz}}}};
+  if (checks) {
+    Array list;
+    for (const ResultCheck &check : *checks)
+      list.push_back(
+          Object{{"name", check.name},
+                 {"passed", check.comparison.passed},
+                 {"max_error", finiteOrNull(check.comparison.maxError)},
+                 {"tolerance", finiteOrNull(check.comparison.tolerance)},
+                 {"reason", check.comparison.reason}});
+    report["passed"] = passed();
+    report["results"] = std::move(list);
+  }
+  if (timing) {
+    Object time{{"median_ms", timing->median},
+                {"min_ms", timing->min},
+                {"low_ms", timing->low},
+                {"high_ms", timing->high},
+                {"tflops", getTeraflops(flops, timing->median)},
+                {"samples_ms", Array(timing->samples)}};
+    if (timing->clockBeforeMHz && timing->clockAfterMHz)
+      time["clock_mhz"] =
+          Array{*timing->clockBeforeMHz, *timing->clockAfterMHz};
+    report["time"] = std::move(time);
+  }
+  return report;
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// attune-run: compiles a function with attention, or takes it compiled, runs it
+// on a GPU, compares the results to the reference and times the kernels.
+
+#include "Options.h"
+#include "Report.h"
+#include "attune/Conversion/Manifest.h"
+#include "attune/Execution/Runner.h"
+#include "attune/InitAllDialects.h"
+#include "attune/InitAllPasses.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace mlir;
+using namespace attune;
+using namespace attune::run;
+
+namespace {
+
+class Tool {
+public:
+  Tool(const Options &options, MLIRContext &context)
+      : options(options), context(context) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult fail(const Twine &message) {
+    llvm::WithColor::error(llvm::errs(), "attune-run") << message << '\n';
+    return failure();
+  }
+  LogicalResult fail(llvm::Error error) {
+    return fail(llvm::toString(std::move(error)));
+  }
+
+  LogicalResult checkOptions();
+  LogicalResult compile(ModuleOp module, StringRef chip);
+  FailureOr<func::FuncOp> chooseFunction(ModuleOp module);
+  LogicalResult measure(Runner &runner, ModuleOp module, Report &report);
+
+  const Options &options;
+  MLIRContext &context;
+};
+
+} // namespace
+
+LogicalResult Tool::checkOptions() {
+  if (options.device == "host")
+    return fail("--device=host is not there yet: expects auto, cuda or hip");
+  if (options.repeats < 1)
+    return fail("--repeats expects at least 1, but got 0");
+  return success();
+}
+
+LogicalResult Tool::compile(ModuleOp module, StringRef chip) {
+  PassManager pm(&context);
+  if (!options.schedule.empty()) {
+    std::string pass = "attn-set-schedule{" + options.schedule + "}";
+    if (failed(parsePassPipeline(pass, pm, llvm::errs())))
+      return fail("--schedule expects tunables as attn-set-schedule takes "
+                  "them, but got '" +
+                  options.schedule + "'");
+  }
+  CompileOptions compileOptions;
+  compileOptions.chip = chip.str();
+  compileOptions.assembler = options.ptxas.getValue();
+  buildCompilePipeline(pm, compileOptions);
+  return pm.run(module);
+}
+
+FailureOr<func::FuncOp> Tool::chooseFunction(ModuleOp module) {
+  SmallVector<func::FuncOp> functions = getSourceFunctions(module);
+  std::string names;
+  for (func::FuncOp function : functions) {
+    if (function.getName() == options.function)
+      return function;
+    names += (names.empty() ? "" : ", ") + function.getName().str();
+  }
+  if (!options.function.empty())
+    return fail("--function expects one of the functions with attention (" +
+                names + "), but got '" + options.function + "'");
+  if (functions.empty()) {
+    module.emitError() << "expects a function with attention; a compiled "
+                          "module keeps it in a module with the attribute '"
+                       << attn::kSourceAttrName << "'";
+    return failure();
+  }
+  if (functions.size() > 1)
+    return fail("expects --function=<name> where there are several: " + names);
+  return functions.front();
+}
+
+LogicalResult Tool::measure(Runner &runner, ModuleOp module, Report &report) {
+  if (options.verify || !options.bench) {
+    auto checks = runner.verify(module);
+    if (failed(checks))
+      return failure();
+    report.checks = std::move(*checks);
+  }
+  // A wrong kernel has no speed.
+  if (options.bench && report.passed()) {
+    BenchmarkOptions benchmarkOptions;
+    benchmarkOptions.repeats = options.repeats;
+    auto timing = runner.time(module, benchmarkOptions);
+    if (failed(timing))
+      return failure();
+    report.timing = std::move(*timing);
+  }
+  return success();
+}
+
+LogicalResult Tool::run() {
+  if (failed(checkOptions()))
+    return failure();
+  auto sizes = options.getSizes();
+  if (!sizes)
+    return fail(sizes.takeError());
+  auto module = parseSourceFile<ModuleOp>(options.input, &context);
+  if (!module)
+    return failure();
+  FailureOr<func::FuncOp> chosen = chooseFunction(*module);
+  if (failed(chosen))
+    return failure();
+  // Kept as it is: compilation changes the module.
+  OwningOpRef<func::FuncOp> source = chosen->clone();
+
+  auto device = openDevice(options.device, options.ordinal);
+  if (!device)
+    return fail(device.takeError());
+  const DeviceInfo &info = (*device)->getInfo();
+  if (!isCompiled(*module) &&
+      failed(compile(*module, options.chip.empty() ? StringRef(info.chip)
+                                                   : StringRef(options.chip))))
+    return failure();
+
+  auto runner = Runner::create(*source, **device, *sizes, options.seed);
+  if (failed(runner))
+    return failure();
+  Report report;
+  report.device = info;
+  report.function = source->getName().str();
+  report.seed = options.seed;
+  report.flops = (*runner)->getProblem().flops;
+  for (auto binary : module->getOps<gpu::BinaryOp>())
+    if (Attribute manifest = binary->getAttr(kManifestAttrName))
+      report.kernels.push_back(attune::toJSON(manifest));
+  if (failed(measure(**runner, *module, report)))
+    return failure();
+  if (options.json)
+    llvm::outs() << llvm::formatv("{0:2}\n", report.toJSON());
+  else
+    report.printTable(llvm::outs());
+  return success(report.passed());
+}
+
+int attuneRunMain(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  Options options;
+  llvm::cl::HideUnrelatedOptions(options.category);
+  llvm::cl::ParseCommandLineOptions(
+      argc, argv, "Runs, verifies and times attention kernels on a GPU\n");
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  registerAttunePasses();
+  MLIRContext context(registry);
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  return succeeded(Tool(options, context).run()) ? 0 : 1;
+}
