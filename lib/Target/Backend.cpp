@@ -22,6 +22,9 @@
 using namespace mlir;
 using namespace attune;
 
+/// Where the action under way says why it failed.
+static std::string *currentMessage = nullptr;
+
 /// Keeps the reason and unwinds to runBackend.
 static void leaveBackend(void *message, const char *reason, bool) {
   *static_cast<std::string *>(message) = reason;
@@ -37,12 +40,14 @@ LogicalResult attune::runBackend(Operation *op,
   llvm::CrashRecoveryContext::Enable();
   llvm::CrashRecoveryContext context;
   std::string message;
+  currentMessage = &message;
   LogicalResult result = failure();
   bool finished;
   {
     llvm::ScopedFatalErrorHandler handler(leaveBackend, &message);
     finished = context.RunSafely([&] { result = action(); });
   }
+  currentMessage = nullptr;
   if (finished)
     return result;
   if (message.empty())
@@ -54,16 +59,18 @@ LogicalResult attune::runBackend(Operation *op,
                          << StringRef(message).split('\n').first;
 }
 
-void attune::collectErrors(llvm::LLVMContext &context, std::string &errors) {
-  auto handler = [](const llvm::DiagnosticInfo *info, void *collected) {
+void attune::stopAtErrors(llvm::LLVMContext &context) {
+  assert(currentMessage && "called within runBackend");
+  auto handler = [](const llvm::DiagnosticInfo *info, void *message) {
     if (info->getSeverity() != llvm::DS_Error)
       return;
-    llvm::raw_string_ostream stream(*static_cast<std::string *>(collected));
+    std::string text;
+    llvm::raw_string_ostream stream(text);
     llvm::DiagnosticPrinterRawOStream printer(stream);
     info->print(printer);
-    stream << '\n';
+    leaveBackend(message, text.c_str(), false);
   };
-  context.setDiagnosticHandlerCallBack(handler, &errors);
+  context.setDiagnosticHandlerCallBack(handler, currentMessage);
 }
 
 LogicalResult attune::checkChip(Operation *op, StringRef triple,

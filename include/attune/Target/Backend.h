@@ -21,9 +21,10 @@ mlir::LogicalResult
 runBackend(mlir::Operation *op,
            llvm::function_ref<mlir::LogicalResult()> action);
 
-/// Makes errors that LLVM reports in `context` end up in `errors`, a line each,
-/// instead of ending the process. `errors` must outlive the context.
-void collectErrors(llvm::LLVMContext &context, std::string &errors);
+/// Within runBackend: makes the first error that LLVM reports in `context` end
+/// the action, instead of the process. The back end must not go on after one:
+/// it may do so for ever.
+void stopAtErrors(llvm::LLVMContext &context);
 
 /// Fails with a diagnostic at `op` unless LLVM's back end for `triple`, which
 /// must be initialised, knows `chip`. The back end itself only warns and then

@@ -15,6 +15,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Target/TargetMachine.h"
 
 using namespace mlir;
 using namespace attune;
@@ -41,6 +42,32 @@ static LogicalResult convertToIntrinsics(gpu::GPUModuleOp module) {
   return applyPartialConversion(module, target, std::move(patterns));
 }
 
+namespace {
+/// Upstream's translation up to the assembly. Its own last step keeps timers on
+/// the stack, which must not be left by an error in the back end.
+class PTXEmitter : public NVVM::SerializeGPUModuleBase {
+public:
+  using SerializeGPUModuleBase::SerializeGPUModuleBase;
+
+private:
+  void handleModulePreLink(llvm::Module &llvmModule) override {
+    stopAtErrors(llvmModule.getContext());
+    markInlineAsmConvergent(llvmModule);
+  }
+  FailureOr<SmallVector<char, 0>>
+  moduleToObject(llvm::Module &llvmModule) override {
+    FailureOr<llvm::TargetMachine *> machine = getOrCreateTargetMachine();
+    if (failed(machine))
+      return failure();
+    FailureOr<SmallString<0>> text = translateModuleToISA(
+        llvmModule, **machine, [&] { return getOperation().emitError(); });
+    if (failed(text))
+      return failure();
+    return SmallVector<char, 0>(text->begin(), text->end());
+  }
+};
+} // namespace
+
 /// An empty list of features makes LLVM choose the oldest PTX version that
 /// knows the chip, which every driver that knows the chip accepts.
 static FailureOr<std::string> translateToPTX(gpu::GPUModuleOp module,
@@ -51,28 +78,14 @@ static FailureOr<std::string> translateToPTX(gpu::GPUModuleOp module,
   if (failed(convertToIntrinsics(module)) ||
       failed(target.verifyTarget(module)))
     return failure();
-  std::string errors;
-  auto prepare = [&](llvm::Module &llvmModule) {
-    collectErrors(llvmModule.getContext(), errors);
-    markInlineAsmConvergent(llvmModule);
-  };
-  gpu::TargetOptions options(/*toolkitPath=*/{}, /*librariesToLink=*/{},
-                             /*cmdOptions=*/{}, /*elfSection=*/{},
-                             gpu::CompilationTarget::Assembly,
-                             /*getSymbolTableCallback=*/{}, prepare);
   std::string ptx;
   LogicalResult result = runBackend(module, [&] {
-    auto text = cast<gpu::TargetAttrInterface>(target).serializeToObject(
-        module, options);
+    auto text = PTXEmitter(*module, target).run();
     if (!text)
       return failure();
     ptx = StringRef(text->data(), text->size()).rtrim('\0').str();
     return success();
   });
-  if (!errors.empty())
-    return module.emitError() << "expects a kernel that LLVM's back end can "
-                                 "compile, but got: "
-                              << StringRef(errors).rtrim();
   if (failed(result))
     return failure();
   return ptx;
