@@ -14,7 +14,8 @@
 using namespace mlir;
 using namespace attune;
 
-void attune::buildAttnToTilePipeline(OpPassManager &pm, const CompileOptions &options) {
+void attune::buildAttnToTilePipeline(OpPassManager &pm,
+                                     const CompileOptions &options) {
   pm.addPass(attn::createAttnKeepSourcePass());
   {
     AttuneAttachTargetPassOptions target;
@@ -45,7 +46,8 @@ void attune::buildGPUToLLVMPipeline(OpPassManager &pm) {
   pm.addNestedPass<gpu::GPUModuleOp>(createCSEPass());
 }
 
-void attune::buildCompilePipeline(OpPassManager &pm, const CompileOptions &options) {
+void attune::buildCompilePipeline(OpPassManager &pm,
+                                  const CompileOptions &options) {
   buildAttnToTilePipeline(pm, options);
   if (options.format == "tile")
     return;
@@ -56,7 +58,8 @@ void attune::buildCompilePipeline(OpPassManager &pm, const CompileOptions &optio
   if (options.format == "llvm")
     return;
   AttuneEmitBinaryPassOptions binary;
-  binary.format = options.format == "isa" ? BinaryOptions::Format::Assembly : BinaryOptions::Format::Object;
+  binary.format = options.format == "isa" ? BinaryOptions::Format::Assembly
+                                          : BinaryOptions::Format::Object;
   binary.ptxas = options.assembler;
   binary.outputDir = options.outputDir;
   pm.addPass(createAttuneEmitBinaryPass(binary));
@@ -64,11 +67,16 @@ void attune::buildCompilePipeline(OpPassManager &pm, const CompileOptions &optio
 
 void attune::registerPipelines() {
   PassPipelineRegistration<CompileOptions>(
-      "attn-to-tile-pipeline", "Attention on tensors to kernels that speak tile.", buildAttnToTilePipeline);
-  PassPipelineRegistration<>("tile-to-gpu-pipeline", "Kernels that speak tile to upstream's dialects.",
+      "attn-to-tile-pipeline",
+      "Attention on tensors to kernels that speak tile.",
+      buildAttnToTilePipeline);
+  PassPipelineRegistration<>("tile-to-gpu-pipeline",
+                             "Kernels that speak tile to upstream's dialects.",
                              buildTileToGPUPipeline);
-  PassPipelineRegistration<>("gpu-to-llvm-pipeline", "Kernels in upstream's dialects to LLVM dialect.",
+  PassPipelineRegistration<>("gpu-to-llvm-pipeline",
+                             "Kernels in upstream's dialects to LLVM dialect.",
                              buildGPUToLLVMPipeline);
-  PassPipelineRegistration<CompileOptions>("attune-compile", "Attention on tensors to binaries for one chip.",
-                                           buildCompilePipeline);
+  PassPipelineRegistration<CompileOptions>(
+      "attune-compile", "Attention on tensors to binaries for one chip.",
+      buildCompilePipeline);
 }

@@ -14,15 +14,20 @@ Value SplitIndex::materialize(OpBuilder &builder, Location loc) const {
     return arith::ConstantIndexOp::create(builder, loc, constant);
   if (constant == 0)
     return dynamic;
-  return builder.createOrFold<arith::AddIOp>(loc, dynamic, arith::ConstantIndexOp::create(builder, loc, constant));
+  return builder.createOrFold<arith::AddIOp>(
+      loc, dynamic, arith::ConstantIndexOp::create(builder, loc, constant));
 }
 
-Value attune::swizzleColumn(OpBuilder &b, Location loc, tile::SwizzleAttr swizzle, const SplitIndex &row,
+Value attune::swizzleColumn(OpBuilder &b, Location loc,
+                            tile::SwizzleAttr swizzle, const SplitIndex &row,
                             const SplitIndex &column) {
   if (swizzle.getBits() == 0)
     return column.materialize(b, loc);
-  auto constant = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(b, loc, value); };
-  int64_t vector = swizzle.getVector(), mask = (int64_t(1) << swizzle.getBits()) - 1;
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  };
+  int64_t vector = swizzle.getVector(),
+          mask = (int64_t(1) << swizzle.getBits()) - 1;
   int64_t period = int64_t(1) << (swizzle.getBits() + swizzle.getShift());
 
   // The permutation in units of elements: ((row >> shift) & mask) * vector.
@@ -34,7 +39,8 @@ Value attune::swizzleColumn(OpBuilder &b, Location loc, tile::SwizzleAttr swizzl
   Value phase;
   if (phaseRow.dynamic) {
     Value full = phaseRow.materialize(b, loc);
-    Value shifted = b.createOrFold<arith::ShRUIOp>(loc, full, constant(swizzle.getShift()));
+    Value shifted =
+        b.createOrFold<arith::ShRUIOp>(loc, full, constant(swizzle.getShift()));
     Value masked = b.createOrFold<arith::AndIOp>(loc, shifted, constant(mask));
     phase = b.createOrFold<arith::MulIOp>(loc, masked, constant(vector));
   } else {
@@ -44,11 +50,14 @@ Value attune::swizzleColumn(OpBuilder &b, Location loc, tile::SwizzleAttr swizzl
   // adding is xor, and the constant can be applied last.
   // What lies above all bits that vary is added instead, and ends up in the
   // immediate offset of the access.
-  bool disjoint = !column.dynamic || (column.possibleBits & static_cast<uint64_t>(column.constant)) == 0;
+  bool disjoint =
+      !column.dynamic ||
+      (column.possibleBits & static_cast<uint64_t>(column.constant)) == 0;
   Value result = column.dynamic;
   int64_t last = constantPhase, above = 0;
   if (disjoint) {
-    uint64_t varying = static_cast<uint64_t>(vector * mask) | (column.dynamic ? column.possibleBits : 0);
+    uint64_t varying = static_cast<uint64_t>(vector * mask) |
+                       (column.dynamic ? column.possibleBits : 0);
     int64_t below = static_cast<int64_t>(llvm::bit_ceil(varying + 1));
     above = below > 0 ? column.constant / below * below : 0;
     last ^= column.constant - above;
@@ -61,5 +70,6 @@ Value attune::swizzleColumn(OpBuilder &b, Location loc, tile::SwizzleAttr swizzl
     return constant(last + above);
   if (last)
     result = b.createOrFold<arith::XOrIOp>(loc, result, constant(last));
-  return above ? b.createOrFold<arith::AddIOp>(loc, result, constant(above)) : result;
+  return above ? b.createOrFold<arith::AddIOp>(loc, result, constant(above))
+               : result;
 }

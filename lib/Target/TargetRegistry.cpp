@@ -12,10 +12,10 @@
 using namespace mlir;
 using namespace attune;
 
-#define ATTUNE_FAMILY(family)                                                                                          \
-  namespace attune {                                                                                                   \
-  std::unique_ptr<TargetModel> create##family##TargetModel();                                                          \
-  void register##family##Dialects(DialectRegistry &registry);                                                          \
+#define ATTUNE_FAMILY(family)                                                  \
+  namespace attune {                                                           \
+  std::unique_ptr<TargetModel> create##family##TargetModel();                  \
+  void register##family##Dialects(DialectRegistry &registry);                  \
   }
 #define ATTUNE_CHIP(chip, description)
 #include "attune/Target/Targets.def"
@@ -61,7 +61,8 @@ static Models &getModels() {
 }
 
 SmallVector<StringRef> attune::getChipNames() {
-  SmallVector<StringRef> names = llvm::map_to_vector(getChips(), [](const Chip &chip) { return chip.name; });
+  SmallVector<StringRef> names = llvm::map_to_vector(
+      getChips(), [](const Chip &chip) { return chip.name; });
   llvm::sort(names);
   return names;
 }
@@ -73,21 +74,25 @@ const TargetModel *attune::getTargetModel(StringRef family) {
   return it == registry.models.end() ? nullptr : it->second.get();
 }
 
-void attune::registerTargetModel(StringRef family, std::unique_ptr<TargetModel> model) {
+void attune::registerTargetModel(StringRef family,
+                                 std::unique_ptr<TargetModel> model) {
   Models &registry = getModels();
   std::lock_guard<std::mutex> lock(registry.mutex);
   registry.models[family] = std::move(model);
 }
 
-FailureOr<tile::TargetAttr> attune::getTarget(MLIRContext *context, StringRef chip,
-                                              function_ref<InFlightDiagnostic()> emitError) {
+FailureOr<tile::TargetAttr>
+attune::getTarget(MLIRContext *context, StringRef chip,
+                  function_ref<InFlightDiagnostic()> emitError) {
   for (const Chip &known : getChips()) {
     if (known.name != chip)
       continue;
     context->loadDialect<tile::TileDialect>();
-    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(known.description, context);
+    OwningOpRef<ModuleOp> module =
+        parseSourceString<ModuleOp>(known.description, context);
     assert(module && "descriptions of chips are tested");
-    return (*module)->getAttrOfType<tile::TargetAttr>(tile::TileDialect::kTargetAttrName);
+    return (*module)->getAttrOfType<tile::TargetAttr>(
+        tile::TileDialect::kTargetAttrName);
   }
   InFlightDiagnostic diagnostic = emitError();
   diagnostic << "expects a known chip (";

@@ -11,21 +11,28 @@
 namespace attune {
 
 struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
-  Option<std::string> chip{*this, "chip", llvm::cl::desc("Name of the chip; there is no default.")};
-  Option<std::string> format{*this, "format",
-                             llvm::cl::desc("How far to go: tile, gpu, llvm, isa (assembly) or bin (object)."),
-                             llvm::cl::init("bin")};
+  Option<std::string> chip{
+      *this, "chip", llvm::cl::desc("Name of the chip; there is no default.")};
+  Option<std::string> format{
+      *this, "format",
+      llvm::cl::desc(
+          "How far to go: tile, gpu, llvm, isa (assembly) or bin (object)."),
+      llvm::cl::init("bin")};
   Option<std::string> assembler{
       *this, "assembler",
-      llvm::cl::desc("Path of the vendor's assembler; searched in PATH and the toolkit's variables if not given.")};
+      llvm::cl::desc("Path of the vendor's assembler; searched in PATH and the "
+                     "toolkit's variables if not given.")};
   Option<std::string> outputDir{
       *this, "output-dir",
-      llvm::cl::desc("Folder that also receives the kernels as files, each with a JSON manifest.")};
+      llvm::cl::desc("Folder that also receives the kernels as files, each "
+                     "with a JSON manifest.")};
 };
 
-/// Attention on tensors to kernels that speak `tile`: attaches the target, picks
-/// a schedule where there is none, checks it, expands short forms, outlines.
-void buildAttnToTilePipeline(mlir::OpPassManager &pm, const CompileOptions &options);
+/// Attention on tensors to kernels that speak `tile`: attaches the target,
+/// picks a schedule where there is none, checks it, expands short forms,
+/// outlines.
+void buildAttnToTilePipeline(mlir::OpPassManager &pm,
+                             const CompileOptions &options);
 
 /// Kernels that speak `tile` to kernels in upstream's dialects for one lane.
 void buildTileToGPUPipeline(mlir::OpPassManager &pm);
@@ -34,9 +41,11 @@ void buildTileToGPUPipeline(mlir::OpPassManager &pm);
 void buildGPUToLLVMPipeline(mlir::OpPassManager &pm);
 
 /// All of it, to the stage that `format` names.
-void buildCompilePipeline(mlir::OpPassManager &pm, const CompileOptions &options);
+void buildCompilePipeline(mlir::OpPassManager &pm,
+                          const CompileOptions &options);
 
-/// Registers attn-to-tile-pipeline, tile-to-gpu-pipeline, gpu-to-llvm-pipeline and attune-compile.
+/// Registers attn-to-tile-pipeline, tile-to-gpu-pipeline, gpu-to-llvm-pipeline
+/// and attune-compile.
 void registerPipelines();
 
 } // namespace attune

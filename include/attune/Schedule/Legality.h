@@ -23,26 +23,34 @@ struct Problem {
   static Problem get(attn::AttentionOp op);
 };
 
-/// Why a schedule is refused. `id` is stable and names the rule; `message` holds
-/// what was expected and what came, with units.
+/// Why a schedule is refused. `id` is stable and names the rule; `message`
+/// holds what was expected and what came, with units.
 struct Refusal {
   llvm::StringRef id;
   std::string message;
 };
 
 /// Bytes of shared memory that a workgroup uses.
-int64_t getSharedBytes(const Problem &problem, attn::ScheduleAttr schedule, tile::TargetAttr target);
+int64_t getSharedBytes(const Problem &problem, attn::ScheduleAttr schedule,
+                       tile::TargetAttr target);
 
-/// The registers of a lane that the accumulators alone take, in words of 32 bits.
-int64_t getAccumulatorRegisters(const Problem &problem, attn::ScheduleAttr schedule, tile::TargetAttr target);
+/// The registers of a lane that the accumulators alone take, in words of 32
+/// bits.
+int64_t getAccumulatorRegisters(const Problem &problem,
+                                attn::ScheduleAttr schedule,
+                                tile::TargetAttr target);
 
 /// The first rule that the schedule breaks; nothing if it is legal. Exact: what
 /// is legal compiles and runs, though it may be slow.
-std::optional<Refusal> checkSchedule(const Problem &problem, attn::ScheduleAttr schedule, tile::TargetAttr target);
+std::optional<Refusal> checkSchedule(const Problem &problem,
+                                     attn::ScheduleAttr schedule,
+                                     tile::TargetAttr target);
 
 /// A legal schedule that is a reasonable start: the first of a short list of
-/// shapes that fits the registers without spilling. Nothing if no schedule is legal.
-std::optional<attn::ScheduleAttr> selectSchedule(const Problem &problem, tile::TargetAttr target);
+/// shapes that fits the registers without spilling. Nothing if no schedule is
+/// legal.
+std::optional<attn::ScheduleAttr> selectSchedule(const Problem &problem,
+                                                 tile::TargetAttr target);
 
 } // namespace attune
 

@@ -24,8 +24,9 @@ struct SplitIndex {
 };
 
 /// The column at which element (row, column) is stored.
-mlir::Value swizzleColumn(mlir::OpBuilder &builder, mlir::Location loc, tile::SwizzleAttr swizzle,
-                          const SplitIndex &row, const SplitIndex &column);
+mlir::Value swizzleColumn(mlir::OpBuilder &builder, mlir::Location loc,
+                          tile::SwizzleAttr swizzle, const SplitIndex &row,
+                          const SplitIndex &column);
 
 } // namespace attune
 

@@ -15,13 +15,14 @@ using namespace mlir;
 
 namespace {
 
-struct AttuneAttachTarget : attune::impl::AttuneAttachTargetPassBase<AttuneAttachTarget> {
+struct AttuneAttachTarget
+    : attune::impl::AttuneAttachTargetPassBase<AttuneAttachTarget> {
   using AttuneAttachTargetPassBase::AttuneAttachTargetPassBase;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    FailureOr<attune::tile::TargetAttr> target =
-        attune::getTarget(&getContext(), chip, [&] { return emitError(module.getLoc()); });
+    FailureOr<attune::tile::TargetAttr> target = attune::getTarget(
+        &getContext(), chip, [&] { return emitError(module.getLoc()); });
     if (failed(target))
       return signalPassFailure();
     module->setAttr(attune::tile::TileDialect::kTargetAttrName, *target);

@@ -72,13 +72,15 @@ MemRefType Outliner::bufferType(RankedTensorType type) {
   auto strided = dyn_cast_or_null<attn::StridedAttr>(type.getEncoding());
   if (!strided)
     return MemRefType::get(type.getShape(), type.getElementType());
-  return MemRefType::get(type.getShape(), type.getElementType(),
-                         StridedLayoutAttr::get(type.getContext(), 0, strided.getStrides()));
+  return MemRefType::get(
+      type.getShape(), type.getElementType(),
+      StridedLayoutAttr::get(type.getContext(), 0, strided.getStrides()));
 }
 
 Value Outliner::addArgument(Value hostValue, StringRef name, StringRef access) {
   unsigned index = kernel.getNumArguments();
-  (void)kernel.insertArgument(index, hostValue.getType(), DictionaryAttr(), op.getLoc());
+  (void)kernel.insertArgument(index, hostValue.getType(), DictionaryAttr(),
+                              op.getLoc());
   hostArguments.push_back(hostValue);
   NamedAttrList entry;
   entry.set("name", host.getStringAttr(name));
@@ -91,7 +93,8 @@ Value Outliner::addArgument(Value hostValue, StringRef name, StringRef access) {
   } else {
     std::string scalar;
     llvm::raw_string_ostream(scalar) << hostValue.getType();
-    entry.set("type", host.getStringAttr(hostValue.getType().isIndex() ? "i64" : scalar));
+    entry.set("type", host.getStringAttr(
+                          hostValue.getType().isIndex() ? "i64" : scalar));
     entry.set("rank", host.getI64IntegerAttr(0));
     entry.set("scalar", host.getBoolAttr(true));
   }
@@ -103,7 +106,8 @@ Value Outliner::inputBuffer(Value tensor, StringRef name) {
   Value &buffer = kernelBuffers[tensor];
   if (!buffer) {
     auto type = bufferType(cast<RankedTensorType>(tensor.getType()));
-    Value onHost = bufferization::ToBufferOp::create(host, type, tensor, /*read_only=*/true);
+    Value onHost = bufferization::ToBufferOp::create(host, type, tensor,
+                                                     /*read_only=*/true);
     buffer = addArgument(onHost, name, "read");
   }
   return buffer;
@@ -126,38 +130,55 @@ void Outliner::capture(Value value, OpBuilder &kernelBuilder) {
   if (operands.captures.contains(value))
     return;
   if (isa<RankedTensorType>(value.getType())) {
-    operands.captures.map(value, inputBuffer(value, ("capture" + Twine(hostArguments.size())).str()));
+    operands.captures.map(
+        value,
+        inputBuffer(value, ("capture" + Twine(hostArguments.size())).str()));
     return;
   }
   Operation *definition = value.getDefiningOp();
-  if (definition && isPure(definition) && definition->getNumRegions() == 0 && definition->getNumResults() == 1 &&
-      isa<arith::ArithDialect, math::MathDialect, tensor::TensorDialect>(definition->getDialect()) &&
-      llvm::all_of(definition->getOperandTypes(),
-                   [](Type type) { return type.isIntOrIndexOrFloat() || isa<RankedTensorType>(type); })) {
+  if (definition && isPure(definition) && definition->getNumRegions() == 0 &&
+      definition->getNumResults() == 1 &&
+      isa<arith::ArithDialect, math::MathDialect, tensor::TensorDialect>(
+          definition->getDialect()) &&
+      llvm::all_of(definition->getOperandTypes(), [](Type type) {
+        return type.isIntOrIndexOrFloat() || isa<RankedTensorType>(type);
+      })) {
     for (Value operand : definition->getOperands())
       capture(operand, kernelBuilder);
     cloneOntoBuffers(kernelBuilder, *definition, operands.captures);
     return;
   }
-  operands.captures.map(value, addArgument(value, ("capture" + Twine(hostArguments.size())).str(), "read"));
+  operands.captures.map(
+      value, addArgument(value, ("capture" + Twine(hostArguments.size())).str(),
+                         "read"));
 }
 
 LogicalResult Outliner::checkInput() {
-  if (op.getCausal() || op.getWindow() || op.getSoftcap() || op.getAlibiSlopes())
-    return op.emitOpError() << "expects short forms to be expanded; run attn-expand-short-forms first";
+  if (op.getCausal() || op.getWindow() || op.getSoftcap() ||
+      op.getAlibiSlopes())
+    return op.emitOpError() << "expects short forms to be expanded; run "
+                               "attn-expand-short-forms first";
   if (!op.getScheduleAttr())
-    return op.emitOpError() << "expects a schedule; run attn-set-schedule or attn-select-schedule first";
-  if (ShapedType::isDynamic(op.getHeadDimQK()) || ShapedType::isDynamic(op.getHeadDimV()))
-    return op.emitOpError() << "expects static head sizes, but got a dynamic one";
+    return op.emitOpError() << "expects a schedule; run attn-set-schedule or "
+                               "attn-select-schedule first";
+  if (ShapedType::isDynamic(op.getHeadDimQK()) ||
+      ShapedType::isDynamic(op.getHeadDimV()))
+    return op.emitOpError()
+           << "expects static head sizes, but got a dynamic one";
   Type inputType = op.getQuery().getType().getElementType();
   tile::MmaAtomAttr atom = target.findAtom(inputType);
   if (!atom)
-    return op.emitOpError() << "expects an element type that '" << target.getChip()
-                            << "' has a matrix instruction for, but got " << inputType;
-  auto padded = [](int64_t size, int64_t multiple) { return static_cast<int64_t>(llvm::alignTo(size, multiple)); };
+    return op.emitOpError()
+           << "expects an element type that '" << target.getChip()
+           << "' has a matrix instruction for, but got " << inputType;
+  auto padded = [](int64_t size, int64_t multiple) {
+    return static_cast<int64_t>(llvm::alignTo(size, multiple));
+  };
   auto schedule = op.getScheduleAttr();
-  sizes = {schedule.getBlockM(), schedule.getBlockN(), padded(op.getHeadDimQK(), atom.getK()),
-           padded(op.getHeadDimV(), atom.getN()), atom.getAcc().getPartialColumns().getShape(2)[1]};
+  sizes = {schedule.getBlockM(), schedule.getBlockN(),
+           padded(op.getHeadDimQK(), atom.getK()),
+           padded(op.getHeadDimV(), atom.getN()),
+           atom.getAcc().getPartialColumns().getShape(2)[1]};
   return success();
 }
 
@@ -166,11 +187,15 @@ Value Outliner::launchSize() {
   // BodyBuilder::locate: tiles fastest, then heads, then batch.
   Value query = hostArguments.front();
   Value product;
-  for (auto [dim, per] : {std::pair<char, int64_t>('s', sizes.blockM), {'h', 1}, {'b', 1}}) {
-    Value extent = host.createOrFold<memref::DimOp>(query, static_cast<int64_t>(op.getOrder().find(dim)));
+  for (auto [dim, per] :
+       {std::pair<char, int64_t>('s', sizes.blockM), {'h', 1}, {'b', 1}}) {
+    Value extent = host.createOrFold<memref::DimOp>(
+        query, static_cast<int64_t>(op.getOrder().find(dim)));
     if (per != 1)
-      extent = host.createOrFold<arith::CeilDivUIOp>(extent, arith::ConstantIndexOp::create(host, per));
-    product = product ? host.createOrFold<arith::MulIOp>(product, extent) : extent;
+      extent = host.createOrFold<arith::CeilDivUIOp>(
+          extent, arith::ConstantIndexOp::create(host, per));
+    product =
+        product ? host.createOrFold<arith::MulIOp>(product, extent) : extent;
   }
   return product;
 }
@@ -186,8 +211,10 @@ LogicalResult Outliner::run() {
   auto gpuModule = gpu::GPUModuleOp::create(moduleBuilder, op.getLoc(), base);
   symbols.insert(gpuModule);
   OpBuilder gpuBuilder = OpBuilder::atBlockBegin(gpuModule.getBody());
-  kernel = gpu::GPUFuncOp::create(gpuBuilder, op.getLoc(), gpuModule.getName(), FunctionType::get(context, {}, {}));
-  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), UnitAttr::get(context));
+  kernel = gpu::GPUFuncOp::create(gpuBuilder, op.getLoc(), gpuModule.getName(),
+                                  FunctionType::get(context, {}, {}));
+  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
+                  UnitAttr::get(context));
   kernel->setAttr(tile::TileDialect::kScheduleAttrName, op.getScheduleAttr());
 
   OpBuilder body = OpBuilder::atBlockBegin(&kernel.getBody().front());
@@ -212,32 +239,41 @@ LogicalResult Outliner::run() {
   gpu::ReturnOp::create(body, op.getLoc());
 
   int64_t threads = op.getScheduleAttr().getNumWarps() * target.getLanes();
-  kernel->setAttr("known_block_size",
-                  DenseI32ArrayAttr::get(context, {static_cast<int32_t>(threads), 1, 1}));
+  kernel->setAttr(
+      "known_block_size",
+      DenseI32ArrayAttr::get(context, {static_cast<int32_t>(threads), 1, 1}));
   auto gridEntry = [&](char dim, int64_t per) -> Attribute {
-    return host.getDictionaryAttr({host.getNamedAttr("argument", host.getI64IntegerAttr(0)),
-                                   host.getNamedAttr("index", host.getI64IntegerAttr(op.getOrder().find(dim))),
-                                   host.getNamedAttr("per", host.getI64IntegerAttr(per))});
+    return host.getDictionaryAttr(
+        {host.getNamedAttr("argument", host.getI64IntegerAttr(0)),
+         host.getNamedAttr("index",
+                           host.getI64IntegerAttr(op.getOrder().find(dim))),
+         host.getNamedAttr("per", host.getI64IntegerAttr(per))});
   };
-  kernel->setAttr("attune.manifest",
-                  host.getDictionaryAttr(
-                      {host.getNamedAttr("arguments", host.getArrayAttr(manifest)),
-                       host.getNamedAttr("grid", host.getArrayAttr({gridEntry('s', sizes.blockM), gridEntry('h', 1),
-                                                                    gridEntry('b', 1)})),
-                       host.getNamedAttr("block", host.getI64ArrayAttr({threads, 1, 1}))}));
+  kernel->setAttr(
+      "attune.manifest",
+      host.getDictionaryAttr(
+          {host.getNamedAttr("arguments", host.getArrayAttr(manifest)),
+           host.getNamedAttr(
+               "grid",
+               host.getArrayAttr({gridEntry('s', sizes.blockM),
+                                  gridEntry('h', 1), gridEntry('b', 1)})),
+           host.getNamedAttr("block", host.getI64ArrayAttr({threads, 1, 1}))}));
 
   Value one = arith::ConstantIndexOp::create(host, 1);
   Value grid = launchSize();
   Value block = arith::ConstantIndexOp::create(host, threads);
   auto launch = [&](OpBuilder &builder, Location loc) {
-    gpu::LaunchFuncOp::create(builder, loc, kernel, gpu::KernelDim3{grid, one, one}, gpu::KernelDim3{block, one, one},
-                              /*dynamicSharedMemorySize=*/Value(), hostArguments);
+    gpu::LaunchFuncOp::create(
+        builder, loc, kernel, gpu::KernelDim3{grid, one, one},
+        gpu::KernelDim3{block, one, one},
+        /*dynamicSharedMemorySize=*/Value(), hostArguments);
   };
   // Drivers refuse an empty grid.
   std::optional<int64_t> staticGrid = getConstantIntValue(grid);
   if (!staticGrid) {
     Value zero = arith::ConstantIndexOp::create(host, 0);
-    Value any = arith::CmpIOp::create(host, arith::CmpIPredicate::ne, grid, zero);
+    Value any =
+        arith::CmpIOp::create(host, arith::CmpIPredicate::ne, grid, zero);
     scf::IfOp::create(host, any, [&](OpBuilder &builder, Location loc) {
       launch(builder, loc);
       scf::YieldOp::create(builder, loc);
@@ -246,8 +282,9 @@ LogicalResult Outliner::run() {
     launch(host, op.getLoc());
   }
   auto toTensor = [&](Value result, unsigned index) {
-    Value tensor = bufferization::ToTensorOp::create(host, cast<RankedTensorType>(result.getType()), hostArguments[index],
-                                                     /*restrict=*/true, /*writable=*/true);
+    Value tensor = bufferization::ToTensorOp::create(
+        host, cast<RankedTensorType>(result.getType()), hostArguments[index],
+        /*restrict=*/true, /*writable=*/true);
     result.replaceAllUsesWith(tensor);
   };
   toTensor(op.getResult(), outputIndex);
@@ -264,13 +301,16 @@ void AttnToTile::runOnOperation() {
     function.walk([&](attn::AttentionOp op) { ops.push_back(op); });
   if (ops.empty())
     return;
-  auto target = module->getAttrOfType<tile::TargetAttr>(tile::TileDialect::kTargetAttrName);
+  auto target = module->getAttrOfType<tile::TargetAttr>(
+      tile::TileDialect::kTargetAttrName);
   if (!target) {
-    emitError(module.getLoc()) << "expects a '" << tile::TileDialect::kTargetAttrName
-                       << "' attribute on the module; run attune-attach-target first";
+    emitError(module.getLoc())
+        << "expects a '" << tile::TileDialect::kTargetAttrName
+        << "' attribute on the module; run attune-attach-target first";
     return signalPassFailure();
   }
-  module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(), UnitAttr::get(&getContext()));
+  module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
+                  UnitAttr::get(&getContext()));
   SymbolTable symbols(module);
   for (attn::AttentionOp op : ops)
     if (failed(Outliner(op, target, symbols).run()))

@@ -36,13 +36,15 @@ using MapBody = function_ref<Value(OpBuilder &, Location, ValueRange)>;
 
 class BodyBuilder {
 public:
-  BodyBuilder(OpBuilder &builder, attn::AttentionOp op, const KernelOperands &operands, const KernelSizes &sizes)
+  BodyBuilder(OpBuilder &builder, attn::AttentionOp op,
+              const KernelOperands &operands, const KernelSizes &sizes)
       : b(op.getLoc(), builder), op(op), operands(operands), sizes(sizes) {}
 
   void build();
 
 private:
-  /// Running state of the online softmax: row maxima, row sums by lane, unnormalized output.
+  /// Running state of the online softmax: row maxima, row sums by lane,
+  /// unnormalized output.
   struct State {
     Value max, sum, acc;
   };
@@ -55,19 +57,28 @@ private:
   Value applyMask(Value scores, Value firstKey);
   void finish(State state);
 
-  Value constant(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
   Value constantF32(OpBuilder &at, Location loc, double value) {
     return arith::ConstantOp::create(at, loc, at.getF32FloatAttr(value));
   }
-  Value map(TileType type, ValueRange inputs, MapBody body) { return tile::MapOp::create(b, type, inputs, body); }
-  Value broadcast(Value rows, TileType type) { return tile::BroadcastOp::create(b, type, rows); }
+  Value map(TileType type, ValueRange inputs, MapBody body) {
+    return tile::MapOp::create(b, type, inputs, body);
+  }
+  Value broadcast(Value rows, TileType type) {
+    return tile::BroadcastOp::create(b, type, rows);
+  }
   Value fill(TileType type, double value) {
     return tile::FillOp::create(b, type, constantF32(b, b.getLoc(), value));
   }
-  /// The 2-D [length, head size] buffer of one head, whatever the dimension order.
+  /// The 2-D [length, head size] buffer of one head, whatever the dimension
+  /// order.
   Value head(Value buffer, Value headIndex);
   int64_t position(char dim) { return op.getOrder().find(dim); }
-  Value size(Value buffer, char dim) { return b.createOrFold<memref::DimOp>(buffer, position(dim)); }
+  Value size(Value buffer, char dim) {
+    return b.createOrFold<memref::DimOp>(buffer, position(dim));
+  }
   bool regionReadsTensor(Region &region);
   UnitAttr inBounds(int64_t size, int64_t padded) {
     return wholeBlocks && size == padded ? b.getUnitAttr() : UnitAttr();
@@ -92,7 +103,8 @@ private:
 
 Value BodyBuilder::head(Value buffer, Value headIndex) {
   auto type = cast<MemRefType>(buffer.getType());
-  SmallVector<OpFoldResult> offsets(4, b.getIndexAttr(0)), extents(4), strides(4, b.getIndexAttr(1));
+  SmallVector<OpFoldResult> offsets(4, b.getIndexAttr(0)), extents(4),
+      strides(4, b.getIndexAttr(1));
   offsets[position('b')] = batch;
   offsets[position('h')] = headIndex;
   for (char dim : StringRef("bhsd")) {
@@ -105,14 +117,18 @@ Value BodyBuilder::head(Value buffer, Value headIndex) {
       extents[pos] = b.getIndexAttr(type.getDimSize(pos));
   }
   bool transposed = position('d') < position('s');
-  SmallVector<int64_t> shape{type.getDimSize(position('s')), type.getDimSize(position('d'))};
+  SmallVector<int64_t> shape{type.getDimSize(position('s')),
+                             type.getDimSize(position('d'))};
   if (transposed)
     std::swap(shape[0], shape[1]);
-  auto viewType = memref::SubViewOp::inferRankReducedResultType(shape, type, offsets, extents, strides);
-  Value view = memref::SubViewOp::create(b, cast<MemRefType>(viewType), buffer, offsets, extents, strides);
+  auto viewType = memref::SubViewOp::inferRankReducedResultType(
+      shape, type, offsets, extents, strides);
+  Value view = memref::SubViewOp::create(b, cast<MemRefType>(viewType), buffer,
+                                         offsets, extents, strides);
   if (!transposed)
     return view;
-  AffineMap swap = AffineMap::getPermutationMap(ArrayRef<unsigned>{1, 0}, b.getContext());
+  AffineMap swap =
+      AffineMap::getPermutationMap(ArrayRef<unsigned>{1, 0}, b.getContext());
   return memref::TransposeOp::create(b, view, AffineMapAttr::get(swap));
 }
 
@@ -120,7 +136,8 @@ void BodyBuilder::locate() {
   seqQ = size(operands.query, 's');
   seqK = size(operands.key, 's');
   Value heads = size(operands.query, 'h');
-  Value tiles = b.createOrFold<arith::CeilDivUIOp>(seqQ, constant(sizes.blockM));
+  Value tiles =
+      b.createOrFold<arith::CeilDivUIOp>(seqQ, constant(sizes.blockM));
   Value id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
   Value tileIndex = b.createOrFold<arith::RemUIOp>(id, tiles);
   Value rest = b.createOrFold<arith::DivUIOp>(id, tiles);
@@ -145,11 +162,17 @@ void BodyBuilder::computeRanges() {
     IRMapping mapping = operands.captures;
     mapping.map(op.getMask().getArgument(0), batch);
     mapping.map(op.getMask().getArgument(1), headQ);
-    ranges = analyzeKeyRanges(b, b.getLoc(), op.getMask(), firstRow, lastRow, mapping);
+    ranges = analyzeKeyRanges(b, b.getLoc(), op.getMask(), firstRow, lastRow,
+                              mapping);
   }
-  auto clampBegin = [&](Value v) { return v ? b.createOrFold<arith::MaxSIOp>(v, zero) : zero; };
-  auto clampEnd = [&](Value v) { return v ? b.createOrFold<arith::MinSIOp>(v, seqK) : seqK; };
-  Value firstKey = clampBegin(ranges.visible.begin), afterKey = clampEnd(ranges.visible.end);
+  auto clampBegin = [&](Value v) {
+    return v ? b.createOrFold<arith::MaxSIOp>(v, zero) : zero;
+  };
+  auto clampEnd = [&](Value v) {
+    return v ? b.createOrFold<arith::MinSIOp>(v, seqK) : seqK;
+  };
+  Value firstKey = clampBegin(ranges.visible.begin),
+        afterKey = clampEnd(ranges.visible.end);
   begin = b.createOrFold<arith::DivUIOp>(firstKey, blockN);
   end = ranges.visible.end
             ? b.createOrFold<arith::CeilDivSIOp>(afterKey, blockN)
@@ -157,32 +180,43 @@ void BodyBuilder::computeRanges() {
   if (ranges.visible.begin || ranges.visible.end)
     end = b.createOrFold<arith::MaxSIOp>(end, begin);
   APInt length;
-  wholeBlocks = matchPattern(seqK, m_ConstantInt(&length)) && length.getSExtValue() % sizes.blockN == 0;
+  wholeBlocks = matchPattern(seqK, m_ConstantInt(&length)) &&
+                length.getSExtValue() % sizes.blockN == 0;
   allFull = op.getMask().empty() && wholeBlocks;
   if (allFull || !ranges.full)
     return;
-  Value firstFull = clampBegin(ranges.full->begin), afterFull = clampEnd(ranges.full->end);
-  fullBegin = ranges.full->begin ? b.createOrFold<arith::CeilDivSIOp>(firstFull, blockN) : begin;
-  fullEnd = ranges.full->end ? b.createOrFold<arith::FloorDivSIOp>(afterFull, blockN)
-                             : b.createOrFold<arith::DivUIOp>(seqK, blockN);
+  Value firstFull = clampBegin(ranges.full->begin),
+        afterFull = clampEnd(ranges.full->end);
+  fullBegin = ranges.full->begin
+                  ? b.createOrFold<arith::CeilDivSIOp>(firstFull, blockN)
+                  : begin;
+  fullEnd = ranges.full->end
+                ? b.createOrFold<arith::FloorDivSIOp>(afterFull, blockN)
+                : b.createOrFold<arith::DivUIOp>(seqK, blockN);
 }
 
 Value BodyBuilder::queryTile() {
-  auto type = TileType::get({sizes.blockM, sizes.headDimQK}, op.getQuery().getType().getElementType());
-  return tile::LoadOp::create(b, type, head(operands.query, headQ), firstRow, constant(0), UnitAttr());
+  auto type = TileType::get({sizes.blockM, sizes.headDimQK},
+                            op.getQuery().getType().getElementType());
+  return tile::LoadOp::create(b, type, head(operands.query, headQ), firstRow,
+                              constant(0), UnitAttr());
 }
 
 bool BodyBuilder::regionReadsTensor(Region &region) {
-  return llvm::any_of(region.front(), [](Operation &inner) { return isa<tensor::ExtractOp>(inner); });
+  return llvm::any_of(region.front(), [](Operation &inner) {
+    return isa<tensor::ExtractOp>(inner);
+  });
 }
 
 /// Emits the position of an element; clamped to the last valid one where the
 /// region reads tensors, because tiles reach beyond the ends of the sequences.
-static Value elementPosition(OpBuilder &builder, Location loc, Value first, Value offset, Value length, bool clamp) {
+static Value elementPosition(OpBuilder &builder, Location loc, Value first,
+                             Value offset, Value length, bool clamp) {
   Value position = arith::AddIOp::create(builder, loc, first, offset);
   if (!clamp)
     return position;
-  Value last = arith::SubIOp::create(builder, loc, length, arith::ConstantIndexOp::create(builder, loc, 1));
+  Value last = arith::SubIOp::create(
+      builder, loc, length, arith::ConstantIndexOp::create(builder, loc, 1));
   return arith::MinSIOp::create(builder, loc, position, last);
 }
 
@@ -194,37 +228,51 @@ Value BodyBuilder::applyScore(Value scores, Value firstKey) {
     return scores;
   }
   unit = kLog2E;
-  return map(type, scores, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-    Value scaled = arith::MulFOp::create(inner, loc, args[0], constantF32(inner, loc, op.getEffectiveScale()));
-    if (!hasRegion)
-      return scaled;
-    bool clamp = regionReadsTensor(op.getScore());
-    IRMapping mapping = operands.captures;
-    Value row = elementPosition(inner, loc, firstRow, args[1], seqQ, clamp);
-    Value column = elementPosition(inner, loc, firstKey, args[2], seqK, clamp);
-    mapping.map(op.getScore().getArguments(), ValueRange{scaled, batch, headQ, row, column});
-    return inlineOntoBuffers(inner, op.getScore(), mapping);
-  });
+  return map(type, scores,
+             [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+               Value scaled = arith::MulFOp::create(
+                   inner, loc, args[0],
+                   constantF32(inner, loc, op.getEffectiveScale()));
+               if (!hasRegion)
+                 return scaled;
+               bool clamp = regionReadsTensor(op.getScore());
+               IRMapping mapping = operands.captures;
+               Value row =
+                   elementPosition(inner, loc, firstRow, args[1], seqQ, clamp);
+               Value column =
+                   elementPosition(inner, loc, firstKey, args[2], seqK, clamp);
+               mapping.map(op.getScore().getArguments(),
+                           ValueRange{scaled, batch, headQ, row, column});
+               return inlineOntoBuffers(inner, op.getScore(), mapping);
+             });
 }
 
 Value BodyBuilder::applyMask(Value scores, Value firstKey) {
   auto type = cast<TileType>(scores.getType());
   bool hasRegion = !op.getMask().empty();
-  return map(type, scores, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-    Value column = arith::AddIOp::create(inner, loc, firstKey, args[2]);
-    Value keep = arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::slt, column, seqK);
-    if (hasRegion) {
-      bool clamp = regionReadsTensor(op.getMask());
-      IRMapping mapping = operands.captures;
-      Value row = elementPosition(inner, loc, firstRow, args[1], seqQ, clamp);
-      Value key = clamp ? elementPosition(inner, loc, firstKey, args[2], seqK, clamp) : column;
-      mapping.map(op.getMask().getArguments(), ValueRange{batch, headQ, row, key});
-      Value visible = inlineOntoBuffers(inner, op.getMask(), mapping);
-      keep = arith::AndIOp::create(inner, loc, keep, visible);
-    }
-    return arith::SelectOp::create(inner, loc, keep, args[0],
-                                   constantF32(inner, loc, -std::numeric_limits<double>::infinity()));
-  });
+  return map(
+      type, scores,
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        Value column = arith::AddIOp::create(inner, loc, firstKey, args[2]);
+        Value keep = arith::CmpIOp::create(
+            inner, loc, arith::CmpIPredicate::slt, column, seqK);
+        if (hasRegion) {
+          bool clamp = regionReadsTensor(op.getMask());
+          IRMapping mapping = operands.captures;
+          Value row =
+              elementPosition(inner, loc, firstRow, args[1], seqQ, clamp);
+          Value key = clamp ? elementPosition(inner, loc, firstKey, args[2],
+                                              seqK, clamp)
+                            : column;
+          mapping.map(op.getMask().getArguments(),
+                      ValueRange{batch, headQ, row, key});
+          Value visible = inlineOntoBuffers(inner, op.getMask(), mapping);
+          keep = arith::AndIOp::create(inner, loc, keep, visible);
+        }
+        return arith::SelectOp::create(
+            inner, loc, keep, args[0],
+            constantF32(inner, loc, -std::numeric_limits<double>::infinity()));
+      });
 }
 
 BodyBuilder::State BodyBuilder::step(Value block, Value query, State state) {
@@ -235,17 +283,23 @@ BodyBuilder::State BodyBuilder::step(Value block, Value query, State state) {
   Value firstKey = arith::MulIOp::create(b, block, constant(sizes.blockN));
 
   auto keyType = TileType::get({sizes.blockN, sizes.headDimQK}, inputType);
-  Value key = tile::LoadOp::create(b, keyType, keys, firstKey, zero, inBounds(op.getHeadDimQK(), sizes.headDimQK));
-  Value scores = tile::MmaOp::create(b, scoreType, query, key, fill(scoreType, 0), b.getUnitAttr(),
-                                     tile::MmaAtomAttr());
+  Value key =
+      tile::LoadOp::create(b, keyType, keys, firstKey, zero,
+                           inBounds(op.getHeadDimQK(), sizes.headDimQK));
+  Value scores =
+      tile::MmaOp::create(b, scoreType, query, key, fill(scoreType, 0),
+                          b.getUnitAttr(), tile::MmaAtomAttr());
   scores = applyScore(scores, firstKey);
   if (!allFull && !fullBegin) {
     scores = applyMask(scores, firstKey);
   } else if (!allFull) {
-    Value atLeast = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, block, fullBegin);
-    Value below = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, block, fullEnd);
+    Value atLeast =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sge, block, fullBegin);
+    Value below =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, block, fullEnd);
     Value full = arith::AndIOp::create(b, atLeast, below);
-    auto branch = scf::IfOp::create(b, scoreType, full, /*withElseRegion=*/true);
+    auto branch =
+        scf::IfOp::create(b, scoreType, full, /*withElseRegion=*/true);
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(branch.thenBlock());
@@ -258,41 +312,61 @@ BodyBuilder::State BodyBuilder::step(Value block, Value query, State state) {
 
   // maximumf would turn one NaN score into a NaN row; NaN still reaches the
   // output through p.
-  Value blockMax = tile::ReduceOp::create(b, rowType, tile::ReductionKind::Max, scores);
-  Value max = map(rowType, {state.max, blockMax}, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-    return arith::MaxNumFOp::create(inner, loc, args[0], args[1]);
-  });
+  Value blockMax =
+      tile::ReduceOp::create(b, rowType, tile::ReductionKind::Max, scores);
+  Value max =
+      map(rowType, {state.max, blockMax},
+          [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+            return arith::MaxNumFOp::create(inner, loc, args[0], args[1]);
+          });
   // A row that has seen no key has maximum -inf; subtracting 0 instead keeps
   // exp2(-inf) = 0 where exp2(-inf + inf) would be NaN.
-  Value shift = map(rowType, max, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-    Value lowest = constantF32(inner, loc, -std::numeric_limits<double>::infinity());
-    Value none = arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ, args[0], lowest);
-    Value scaled = arith::MulFOp::create(inner, loc, args[0], constantF32(inner, loc, -unit));
-    return arith::SelectOp::create(inner, loc, none, constantF32(inner, loc, 0), scaled);
-  });
-  auto exponential = [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-    Value exponent = math::FmaOp::create(inner, loc, args[0], constantF32(inner, loc, unit), args[1]);
-    return math::Exp2Op::create(inner, loc, exponent, arith::FastMathFlags::afn);
+  Value shift = map(
+      rowType, max,
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        Value lowest =
+            constantF32(inner, loc, -std::numeric_limits<double>::infinity());
+        Value none = arith::CmpFOp::create(
+            inner, loc, arith::CmpFPredicate::OEQ, args[0], lowest);
+        Value scaled = arith::MulFOp::create(inner, loc, args[0],
+                                             constantF32(inner, loc, -unit));
+        return arith::SelectOp::create(inner, loc, none,
+                                       constantF32(inner, loc, 0), scaled);
+      });
+  auto exponential = [&](OpBuilder &inner, Location loc,
+                         ValueRange args) -> Value {
+    Value exponent = math::FmaOp::create(
+        inner, loc, args[0], constantF32(inner, loc, unit), args[1]);
+    return math::Exp2Op::create(inner, loc, exponent,
+                                arith::FastMathFlags::afn);
   };
-  Value weights = map(scoreType, {scores, broadcast(shift, scoreType)}, exponential);
+  Value weights =
+      map(scoreType, {scores, broadcast(shift, scoreType)}, exponential);
   Value rescale = map(rowType, {state.max, shift}, exponential);
   auto sumType = cast<TileType>(state.sum.getType());
-  Value blockSum = tile::ReduceOp::create(b, sumType, tile::ReductionKind::Add, weights);
-  Value sum = map(sumType, {state.sum, broadcast(rescale, sumType), blockSum}, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-    return math::FmaOp::create(inner, loc, args[0], args[1], args[2]);
-  });
-  Value acc = map(accType, {state.acc, broadcast(rescale, accType)},
-                  [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                    return arith::MulFOp::create(inner, loc, args[0], args[1]);
-                  });
-  Value rounded = map(scoreType.withElementType(inputType), weights,
-                      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                        return arith::TruncFOp::create(inner, loc, inputType, args[0]);
-                      });
+  Value blockSum =
+      tile::ReduceOp::create(b, sumType, tile::ReductionKind::Add, weights);
+  Value sum =
+      map(sumType, {state.sum, broadcast(rescale, sumType), blockSum},
+          [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+            return math::FmaOp::create(inner, loc, args[0], args[1], args[2]);
+          });
+  Value acc =
+      map(accType, {state.acc, broadcast(rescale, accType)},
+          [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+            return arith::MulFOp::create(inner, loc, args[0], args[1]);
+          });
+  Value rounded =
+      map(scoreType.withElementType(inputType), weights,
+          [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+            return arith::TruncFOp::create(inner, loc, inputType, args[0]);
+          });
   auto valueType = TileType::get({sizes.blockN, sizes.headDimV}, inputType);
   Value value =
-      tile::LoadOp::create(b, valueType, values, firstKey, zero, inBounds(op.getHeadDimV(), sizes.headDimV));
-  acc = tile::MmaOp::create(b, accType, rounded, value, acc, UnitAttr(), tile::MmaAtomAttr());
+      tile::LoadOp::create(b, valueType, values, firstKey, zero,
+                           inBounds(op.getHeadDimV(), sizes.headDimV));
+  acc = tile::MmaOp::create(b, accType, rounded, value, acc, UnitAttr(),
+                            tile::MmaAtomAttr());
   return {max, sum, acc};
 }
 
@@ -300,62 +374,99 @@ void BodyBuilder::finish(State state) {
   auto rowType = cast<TileType>(state.max.getType());
   auto accType = cast<TileType>(state.acc.getType());
   double lowest = -std::numeric_limits<double>::infinity();
-  state.sum = tile::ReduceOp::create(b, rowType, tile::ReductionKind::Add, state.sum);
+  state.sum =
+      tile::ReduceOp::create(b, rowType, tile::ReductionKind::Add, state.sum);
   if (operands.sinks) {
     // The sink is one more logit without a value: it joins maximum and sum.
     Value sink = memref::LoadOp::create(b, operands.sinks, headQ);
-    Value sinkScore = arith::DivFOp::create(b, arith::MulFOp::create(b, sink, constantF32(b, b.getLoc(), kLog2E)),
-                                            constantF32(b, b.getLoc(), unit));
-    Value max = map(rowType, state.max, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-      return arith::MaxNumFOp::create(inner, loc, args[0], sinkScore);
-    });
-    auto weight = [&](OpBuilder &inner, Location loc, Value score, Value maximum) -> Value {
-      Value none = arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ, score, constantF32(inner, loc, lowest));
+    Value sinkScore = arith::DivFOp::create(
+        b, arith::MulFOp::create(b, sink, constantF32(b, b.getLoc(), kLog2E)),
+        constantF32(b, b.getLoc(), unit));
+    Value max =
+        map(rowType, state.max,
+            [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+              return arith::MaxNumFOp::create(inner, loc, args[0], sinkScore);
+            });
+    auto weight = [&](OpBuilder &inner, Location loc, Value score,
+                      Value maximum) -> Value {
+      Value none =
+          arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ, score,
+                                constantF32(inner, loc, lowest));
       Value difference = arith::SubFOp::create(inner, loc, score, maximum);
-      Value exponent = arith::MulFOp::create(inner, loc, difference, constantF32(inner, loc, unit));
-      Value exp = math::Exp2Op::create(inner, loc, exponent, arith::FastMathFlags::afn);
-      return arith::SelectOp::create(inner, loc, none, constantF32(inner, loc, 0), exp);
+      Value exponent = arith::MulFOp::create(inner, loc, difference,
+                                             constantF32(inner, loc, unit));
+      Value exp =
+          math::Exp2Op::create(inner, loc, exponent, arith::FastMathFlags::afn);
+      return arith::SelectOp::create(inner, loc, none,
+                                     constantF32(inner, loc, 0), exp);
     };
-    Value rescale = map(rowType, {state.max, max}, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-      return weight(inner, loc, args[0], args[1]);
-    });
-    state.sum = map(rowType, {state.sum, rescale, max}, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-      return math::FmaOp::create(inner, loc, args[0], args[1], weight(inner, loc, sinkScore, args[2]));
-    });
-    state.acc = map(accType, {state.acc, broadcast(rescale, accType)},
-                    [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                      return arith::MulFOp::create(inner, loc, args[0], args[1]);
-                    });
+    Value rescale =
+        map(rowType, {state.max, max},
+            [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+              return weight(inner, loc, args[0], args[1]);
+            });
+    state.sum = map(
+        rowType, {state.sum, rescale, max},
+        [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+          return math::FmaOp::create(inner, loc, args[0], args[1],
+                                     weight(inner, loc, sinkScore, args[2]));
+        });
+    state.acc =
+        map(accType, {state.acc, broadcast(rescale, accType)},
+            [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+              return arith::MulFOp::create(inner, loc, args[0], args[1]);
+            });
     state.max = max;
   }
-  Value inverse = map(rowType, state.sum, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-    Value zero = constantF32(inner, loc, 0);
-    Value empty = arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ, args[0], zero);
-    Value quotient = arith::DivFOp::create(inner, loc, constantF32(inner, loc, 1), args[0]);
-    return arith::SelectOp::create(inner, loc, empty, zero, quotient);
-  });
+  Value inverse =
+      map(rowType, state.sum,
+          [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+            Value zero = constantF32(inner, loc, 0);
+            Value empty = arith::CmpFOp::create(
+                inner, loc, arith::CmpFPredicate::OEQ, args[0], zero);
+            Value quotient = arith::DivFOp::create(
+                inner, loc, constantF32(inner, loc, 1), args[0]);
+            return arith::SelectOp::create(inner, loc, empty, zero, quotient);
+          });
   Type outputType = op.getResult().getType().getElementType();
-  Value result = map(accType.withElementType(outputType), {state.acc, broadcast(inverse, accType)}, {
-    [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-      Value normalized = arith::MulFOp::create(inner, loc, args[0], args[1]);
-      return arith::TruncFOp::create(inner, loc, outputType, normalized);
-    }});
-  tile::StoreOp::create(b, result, head(operands.output, headQ), ValueRange{firstRow, constant(0)});
+  Value result =
+      map(accType.withElementType(outputType),
+          {state.acc, broadcast(inverse, accType)},
+          {[&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+            Value normalized =
+                arith::MulFOp::create(inner, loc, args[0], args[1]);
+            return arith::TruncFOp::create(inner, loc, outputType, normalized);
+          }});
+  tile::StoreOp::create(b, result, head(operands.output, headQ),
+                        ValueRange{firstRow, constant(0)});
   if (!operands.lse)
     return;
-  Value lse = map(rowType, {state.max, state.sum}, [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-    Value empty = arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ, args[1], constantF32(inner, loc, 0));
-    Value log = math::Log2Op::create(inner, loc, args[1]);
-    Value shifted = math::FmaOp::create(inner, loc, args[0], constantF32(inner, loc, unit), log);
-    Value natural = arith::MulFOp::create(inner, loc, shifted, constantF32(inner, loc, kLn2));
-    return arith::SelectOp::create(inner, loc, empty, constantF32(inner, loc, lowest), natural);
-  });
+  Value lse =
+      map(rowType, {state.max, state.sum},
+          [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+            Value empty =
+                arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ,
+                                      args[1], constantF32(inner, loc, 0));
+            Value log = math::Log2Op::create(inner, loc, args[1]);
+            Value shifted = math::FmaOp::create(
+                inner, loc, args[0], constantF32(inner, loc, unit), log);
+            Value natural = arith::MulFOp::create(
+                inner, loc, shifted, constantF32(inner, loc, kLn2));
+            return arith::SelectOp::create(
+                inner, loc, empty, constantF32(inner, loc, lowest), natural);
+          });
   auto type = cast<MemRefType>(operands.lse.getType());
-  SmallVector<OpFoldResult> offsets{batch, headQ, b.getIndexAttr(0)}, strides(3, b.getIndexAttr(1));
-  OpFoldResult length = type.isDynamicDim(2) ? OpFoldResult(seqQ) : b.getIndexAttr(type.getDimSize(2));
-  SmallVector<OpFoldResult> extents{b.getIndexAttr(1), b.getIndexAttr(1), length};
-  auto viewType = memref::SubViewOp::inferRankReducedResultType({type.getDimSize(2)}, type, offsets, extents, strides);
-  Value rows = memref::SubViewOp::create(b, cast<MemRefType>(viewType), operands.lse, offsets, extents, strides);
+  SmallVector<OpFoldResult> offsets{batch, headQ, b.getIndexAttr(0)},
+      strides(3, b.getIndexAttr(1));
+  OpFoldResult length = type.isDynamicDim(2)
+                            ? OpFoldResult(seqQ)
+                            : b.getIndexAttr(type.getDimSize(2));
+  SmallVector<OpFoldResult> extents{b.getIndexAttr(1), b.getIndexAttr(1),
+                                    length};
+  auto viewType = memref::SubViewOp::inferRankReducedResultType(
+      {type.getDimSize(2)}, type, offsets, extents, strides);
+  Value rows = memref::SubViewOp::create(
+      b, cast<MemRefType>(viewType), operands.lse, offsets, extents, strides);
   tile::StoreOp::create(b, lse, rows, firstRow);
 }
 
@@ -368,20 +479,26 @@ void BodyBuilder::build() {
   Value query = queryTile();
   auto rowType = TileType::get({sizes.blockM}, b.getF32Type());
   auto accType = TileType::get({sizes.blockM, sizes.headDimV}, b.getF32Type());
-  auto sumType = TileType::get({sizes.blockM, sizes.partialSums}, b.getF32Type());
-  State initial{fill(rowType, -std::numeric_limits<double>::infinity()), fill(sumType, 0), fill(accType, 0)};
-  auto loop = scf::ForOp::create(b, begin, end, constant(1), ValueRange{initial.max, initial.sum, initial.acc});
+  auto sumType =
+      TileType::get({sizes.blockM, sizes.partialSums}, b.getF32Type());
+  State initial{fill(rowType, -std::numeric_limits<double>::infinity()),
+                fill(sumType, 0), fill(accType, 0)};
+  auto loop =
+      scf::ForOp::create(b, begin, end, constant(1),
+                         ValueRange{initial.max, initial.sum, initial.acc});
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     ValueRange args = loop.getRegionIterArgs();
-    State next = step(loop.getInductionVar(), query, {args[0], args[1], args[2]});
+    State next =
+        step(loop.getInductionVar(), query, {args[0], args[1], args[2]});
     scf::YieldOp::create(b, ValueRange{next.max, next.sum, next.acc});
   }
   finish({loop.getResult(0), loop.getResult(1), loop.getResult(2)});
 }
 
-void attune::buildKernelBody(OpBuilder &builder, attn::AttentionOp op, const KernelOperands &operands,
+void attune::buildKernelBody(OpBuilder &builder, attn::AttentionOp op,
+                             const KernelOperands &operands,
                              const KernelSizes &sizes) {
   BodyBuilder(builder, op, operands, sizes).build();
 }

@@ -11,7 +11,8 @@
 
 namespace attune {
 
-/// Kernel-side values that stand for the operands and results of an attention op.
+/// Kernel-side values that stand for the operands and results of an attention
+/// op.
 struct KernelOperands {
   mlir::Value query, key, value, output;
   /// Null where the op has none.
@@ -27,11 +28,11 @@ struct KernelSizes {
   int64_t partialSums;
 };
 
-/// Emits, at the builder's insertion point inside a gpu.func, the computation of
-/// one query tile of one head: online softmax over the visible key blocks.
+/// Emits, at the builder's insertion point inside a gpu.func, the computation
+/// of one query tile of one head: online softmax over the visible key blocks.
 /// Expects an op whose short forms were expanded.
-void buildKernelBody(mlir::OpBuilder &builder, attn::AttentionOp op, const KernelOperands &operands,
-                     const KernelSizes &sizes);
+void buildKernelBody(mlir::OpBuilder &builder, attn::AttentionOp op,
+                     const KernelOperands &operands, const KernelSizes &sizes);
 
 } // namespace attune
 

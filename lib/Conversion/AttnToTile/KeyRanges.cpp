@@ -25,8 +25,10 @@ struct Linear {
 
 class Analyzer {
 public:
-  Analyzer(OpBuilder &builder, Location loc, Region &mask, Value firstRow, Value lastRow, const IRMapping &mapping)
-      : builder(builder), loc(loc), block(mask.front()), firstRow(firstRow), lastRow(lastRow), mapping(mapping) {}
+  Analyzer(OpBuilder &builder, Location loc, Region &mask, Value firstRow,
+           Value lastRow, const IRMapping &mapping)
+      : builder(builder), loc(loc), block(mask.front()), firstRow(firstRow),
+        lastRow(lastRow), mapping(mapping) {}
 
   KeyRanges analyze(Value condition, bool negate);
 
@@ -43,11 +45,21 @@ private:
   Value hoist(Value value);
   bool dependsOnPosition(Value value);
 
-  Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
-  Value plus(Value a, Value b) { return builder.createOrFold<arith::AddIOp>(loc, a, b); }
-  Value minus(Value a, Value b) { return builder.createOrFold<arith::SubIOp>(loc, a, b); }
-  Value smallest(Value a, Value b) { return builder.createOrFold<arith::MinSIOp>(loc, a, b); }
-  Value largest(Value a, Value b) { return builder.createOrFold<arith::MaxSIOp>(loc, a, b); }
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  }
+  Value plus(Value a, Value b) {
+    return builder.createOrFold<arith::AddIOp>(loc, a, b);
+  }
+  Value minus(Value a, Value b) {
+    return builder.createOrFold<arith::SubIOp>(loc, a, b);
+  }
+  Value smallest(Value a, Value b) {
+    return builder.createOrFold<arith::MinSIOp>(loc, a, b);
+  }
+  Value largest(Value a, Value b) {
+    return builder.createOrFold<arith::MaxSIOp>(loc, a, b);
+  }
 
   OpBuilder &builder;
   Location loc;
@@ -59,15 +71,22 @@ private:
 } // namespace
 
 /// The position arguments of a mask region are its last two.
-static bool isRowArgument(BlockArgument argument) { return argument.getArgNumber() == 2; }
-static bool isKeyArgument(BlockArgument argument) { return argument.getArgNumber() == 3; }
+static bool isRowArgument(BlockArgument argument) {
+  return argument.getArgNumber() == 2;
+}
+static bool isKeyArgument(BlockArgument argument) {
+  return argument.getArgNumber() == 3;
+}
 
 bool Analyzer::dependsOnPosition(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
-    return argument.getOwner() == &block && (isRowArgument(argument) || isKeyArgument(argument));
+    return argument.getOwner() == &block &&
+           (isRowArgument(argument) || isKeyArgument(argument));
   Operation *op = value.getDefiningOp();
   return op->getBlock() == &block &&
-         llvm::any_of(op->getOperands(), [&](Value operand) { return dependsOnPosition(operand); });
+         llvm::any_of(op->getOperands(), [&](Value operand) {
+           return dependsOnPosition(operand);
+         });
 }
 
 Value Analyzer::hoist(Value value) {
@@ -85,11 +104,14 @@ Value Analyzer::hoist(Value value) {
   Value copied = mapping.lookupOrDefault(value);
   if (copied.getType().isIndex())
     return copied;
-  return builder.createOrFold<arith::IndexCastOp>(loc, builder.getIndexType(), copied);
+  return builder.createOrFold<arith::IndexCastOp>(loc, builder.getIndexType(),
+                                                  copied);
 }
 
-std::optional<Linear> Analyzer::add(const Linear &a, const Linear &b, int64_t sign) {
-  Linear sum{a.key + sign * b.key, a.row + sign * b.row, a.rest, a.constant + sign * b.constant};
+std::optional<Linear> Analyzer::add(const Linear &a, const Linear &b,
+                                    int64_t sign) {
+  Linear sum{a.key + sign * b.key, a.row + sign * b.row, a.rest,
+             a.constant + sign * b.constant};
   if (b.rest) {
     Value left = a.rest ? a.rest : constant(0);
     sum.rest = sign > 0 ? plus(left, b.rest) : minus(left, b.rest);
@@ -101,7 +123,8 @@ std::optional<Linear> Analyzer::linearize(Value value) {
   APInt literal;
   if (matchPattern(value, m_ConstantInt(&literal)))
     return Linear{0, 0, Value(), literal.getSExtValue()};
-  if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == &block) {
+  if (auto argument = dyn_cast<BlockArgument>(value);
+      argument && argument.getOwner() == &block) {
     if (isKeyArgument(argument))
       return Linear{1, 0, Value(), 0};
     if (isRowArgument(argument))
@@ -114,16 +137,19 @@ std::optional<Linear> Analyzer::linearize(Value value) {
   }
   Operation *op = value.getDefiningOp();
   // Positions fit in 31 bits, so widening and narrowing casts keep them.
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp>(op))
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
+          arith::ExtUIOp, arith::TruncIOp>(op))
     return linearize(op->getOperand(0));
   if (isa<arith::AddIOp, arith::SubIOp>(op)) {
-    std::optional<Linear> left = linearize(op->getOperand(0)), right = linearize(op->getOperand(1));
+    std::optional<Linear> left = linearize(op->getOperand(0)),
+                          right = linearize(op->getOperand(1));
     if (!left || !right)
       return std::nullopt;
     return add(*left, *right, isa<arith::AddIOp>(op) ? 1 : -1);
   }
   if (isa<arith::MulIOp>(op)) {
-    std::optional<Linear> left = linearize(op->getOperand(0)), right = linearize(op->getOperand(1));
+    std::optional<Linear> left = linearize(op->getOperand(0)),
+                          right = linearize(op->getOperand(1));
     if (!left || !right)
       return std::nullopt;
     if (left->key || left->row || left->rest)
@@ -131,16 +157,19 @@ std::optional<Linear> Analyzer::linearize(Value value) {
     if (left->key || left->row || left->rest)
       return std::nullopt;
     int64_t factor = left->constant;
-    Linear scaled{right->key * factor, right->row * factor, Value(), right->constant * factor};
+    Linear scaled{right->key * factor, right->row * factor, Value(),
+                  right->constant * factor};
     if (right->rest)
-      scaled.rest = builder.createOrFold<arith::MulIOp>(loc, right->rest, constant(factor));
+      scaled.rest = builder.createOrFold<arith::MulIOp>(loc, right->rest,
+                                                        constant(factor));
     return scaled;
   }
   return std::nullopt;
 }
 
 KeyRanges Analyzer::compare(arith::CmpIOp op, bool negate) {
-  std::optional<Linear> left = linearize(op.getLhs()), right = linearize(op.getRhs());
+  std::optional<Linear> left = linearize(op.getLhs()),
+                        right = linearize(op.getRhs());
   if (!left || !right)
     return unknown();
   std::optional<Linear> difference = add(*left, *right, -1);
@@ -173,7 +202,8 @@ KeyRanges Analyzer::compare(arith::CmpIOp op, bool negate) {
   auto boundAt = [&](Value row) {
     Value bound = constant(-difference->constant);
     if (difference->row != 0)
-      bound = minus(bound, builder.createOrFold<arith::MulIOp>(loc, row, constant(difference->row)));
+      bound = minus(bound, builder.createOrFold<arith::MulIOp>(
+                               loc, row, constant(difference->row)));
     if (difference->rest)
       bound = minus(bound, difference->rest);
     return bound;
@@ -186,9 +216,11 @@ KeyRanges Analyzer::compare(arith::CmpIOp op, bool negate) {
   case arith::CmpIPredicate::slt:
     return {{Value(), highest()}, KeyInterval{Value(), lowest()}};
   case arith::CmpIPredicate::sle:
-    return {{Value(), plus(highest(), one)}, KeyInterval{Value(), plus(lowest(), one)}};
+    return {{Value(), plus(highest(), one)},
+            KeyInterval{Value(), plus(lowest(), one)}};
   case arith::CmpIPredicate::sgt:
-    return {{plus(lowest(), one), Value()}, KeyInterval{plus(highest(), one), Value()}};
+    return {{plus(lowest(), one), Value()},
+            KeyInterval{plus(highest(), one), Value()}};
   case arith::CmpIPredicate::sge:
     return {{lowest(), Value()}, KeyInterval{highest(), Value()}};
   case arith::CmpIPredicate::eq:
@@ -200,8 +232,10 @@ KeyRanges Analyzer::compare(arith::CmpIOp op, bool negate) {
 
 KeyRanges Analyzer::intersect(const KeyRanges &a, const KeyRanges &b) {
   auto both = [&](const KeyInterval &x, const KeyInterval &y) -> KeyInterval {
-    Value begin = x.begin && y.begin ? largest(x.begin, y.begin) : (x.begin ? x.begin : y.begin);
-    Value end = x.end && y.end ? smallest(x.end, y.end) : (x.end ? x.end : y.end);
+    Value begin = x.begin && y.begin ? largest(x.begin, y.begin)
+                                     : (x.begin ? x.begin : y.begin);
+    Value end =
+        x.end && y.end ? smallest(x.end, y.end) : (x.end ? x.end : y.end);
     return {begin, end};
   };
   KeyRanges result{both(a.visible, b.visible), std::nullopt};
@@ -216,11 +250,17 @@ KeyRanges Analyzer::unite(const KeyRanges &a, const KeyRanges &b) {
     result.visible.begin = smallest(a.visible.begin, b.visible.begin);
   if (a.visible.end && b.visible.end)
     result.visible.end = largest(a.visible.end, b.visible.end);
-  // Two intervals make one only where they certainly touch: open to the same side.
+  // Two intervals make one only where they certainly touch: open to the same
+  // side.
   if (a.full && b.full && !a.full->begin && !b.full->begin)
-    result.full = KeyInterval{Value(), a.full->end && b.full->end ? largest(a.full->end, b.full->end) : Value()};
+    result.full = KeyInterval{Value(), a.full->end && b.full->end
+                                           ? largest(a.full->end, b.full->end)
+                                           : Value()};
   else if (a.full && b.full && !a.full->end && !b.full->end)
-    result.full = KeyInterval{a.full->begin && b.full->begin ? smallest(a.full->begin, b.full->begin) : Value(), Value()};
+    result.full = KeyInterval{a.full->begin && b.full->begin
+                                  ? smallest(a.full->begin, b.full->begin)
+                                  : Value(),
+                              Value()};
   else
     result.full = a.full ? a.full : b.full;
   return result;
@@ -239,26 +279,33 @@ KeyRanges Analyzer::analyze(Value condition, bool negate) {
   if (auto comparison = dyn_cast<arith::CmpIOp>(op))
     return compare(comparison, negate);
   if (isa<arith::AndIOp, arith::OrIOp>(op)) {
-    KeyRanges left = analyze(op->getOperand(0), negate), right = analyze(op->getOperand(1), negate);
-    return isa<arith::AndIOp>(op) != negate ? intersect(left, right) : unite(left, right);
+    KeyRanges left = analyze(op->getOperand(0), negate),
+              right = analyze(op->getOperand(1), negate);
+    return isa<arith::AndIOp>(op) != negate ? intersect(left, right)
+                                            : unite(left, right);
   }
   if (isa<arith::XOrIOp>(op)) {
-    for (auto [value, other] : {std::pair(op->getOperand(0), op->getOperand(1)),
-                                std::pair(op->getOperand(1), op->getOperand(0))})
+    for (auto [value, other] :
+         {std::pair(op->getOperand(0), op->getOperand(1)),
+          std::pair(op->getOperand(1), op->getOperand(0))})
       if (matchPattern(other, m_ConstantInt(&literal)))
         return analyze(value, negate != !literal.isZero());
     return unknown();
   }
   if (auto select = dyn_cast<arith::SelectOp>(op)) {
-    KeyRanges whenTrue = intersect(analyze(select.getCondition(), false), analyze(select.getTrueValue(), negate));
-    KeyRanges whenFalse = intersect(analyze(select.getCondition(), true), analyze(select.getFalseValue(), negate));
+    KeyRanges whenTrue = intersect(analyze(select.getCondition(), false),
+                                   analyze(select.getTrueValue(), negate));
+    KeyRanges whenFalse = intersect(analyze(select.getCondition(), true),
+                                    analyze(select.getFalseValue(), negate));
     return unite(whenTrue, whenFalse);
   }
   return unknown();
 }
 
-KeyRanges attune::analyzeKeyRanges(OpBuilder &builder, Location loc, Region &mask, Value firstRow, Value lastRow,
+KeyRanges attune::analyzeKeyRanges(OpBuilder &builder, Location loc,
+                                   Region &mask, Value firstRow, Value lastRow,
                                    const IRMapping &mapping) {
   Analyzer analyzer(builder, loc, mask, firstRow, lastRow, mapping);
-  return analyzer.analyze(mask.front().getTerminator()->getOperand(0), /*negate=*/false);
+  return analyzer.analyze(mask.front().getTerminator()->getOperand(0),
+                          /*negate=*/false);
 }

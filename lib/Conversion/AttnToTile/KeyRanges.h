@@ -22,7 +22,8 @@ struct KeyInterval {
 struct KeyRanges {
   /// Outside of it no query of the tile sees a key.
   KeyInterval visible;
-  /// Inside of it every query of the tile sees every key. Absent where nothing is known.
+  /// Inside of it every query of the tile sees every key. Absent where nothing
+  /// is known.
   std::optional<KeyInterval> full;
 };
 
@@ -34,7 +35,8 @@ struct KeyRanges {
 ///
 /// `mapping` maps the region's b and h arguments and what it captures to values
 /// that are usable at the insertion point.
-KeyRanges analyzeKeyRanges(mlir::OpBuilder &builder, mlir::Location loc, mlir::Region &mask, mlir::Value firstRow,
+KeyRanges analyzeKeyRanges(mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::Region &mask, mlir::Value firstRow,
                            mlir::Value lastRow, const mlir::IRMapping &mapping);
 
 } // namespace attune

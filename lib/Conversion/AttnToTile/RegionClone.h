@@ -13,11 +13,13 @@ namespace attune {
 
 /// Clones one op; where `mapping` gives a buffer for a tensor, reads of the
 /// tensor become reads of the buffer. Records the results in `mapping`.
-void cloneOntoBuffers(mlir::OpBuilder &builder, mlir::Operation &op, mlir::IRMapping &mapping);
+void cloneOntoBuffers(mlir::OpBuilder &builder, mlir::Operation &op,
+                      mlir::IRMapping &mapping);
 
 /// Clones the ops of a one-block region without its terminator and returns the
 /// value that the terminator yields.
-mlir::Value inlineOntoBuffers(mlir::OpBuilder &builder, mlir::Region &region, mlir::IRMapping mapping);
+mlir::Value inlineOntoBuffers(mlir::OpBuilder &builder, mlir::Region &region,
+                              mlir::IRMapping mapping);
 
 } // namespace attune
 

@@ -44,13 +44,15 @@ static constexpr int64_t kSharedArrayAlignment = 1024;
 
 namespace {
 
-/// gpu.dynamic_shared_memory -> the external array. Upstream's lowering makes it internal,
-/// and the back end then gives it a static size of one byte.
-struct DynamicSharedMemoryPattern : ConvertOpToLLVMPattern<gpu::DynamicSharedMemoryOp> {
+/// gpu.dynamic_shared_memory -> the external array. Upstream's lowering makes
+/// it internal, and the back end then gives it a static size of one byte.
+struct DynamicSharedMemoryPattern
+    : ConvertOpToLLVMPattern<gpu::DynamicSharedMemoryOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 
-  LogicalResult matchAndRewrite(gpu::DynamicSharedMemoryOp op, OpAdaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(gpu::DynamicSharedMemoryOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     auto module = op->getParentOfType<gpu::GPUModuleOp>();
     auto type = cast<MemRefType>(op.getType());
     FailureOr<unsigned> space = getTypeConverter()->getMemRefAddressSpace(type);
@@ -60,19 +62,23 @@ struct DynamicSharedMemoryPattern : ConvertOpToLLVMPattern<gpu::DynamicSharedMem
     if (!array) {
       OpBuilder::InsertionGuard guard(rewriter);
       rewriter.setInsertionPointToStart(module.getBody());
-      array = LLVM::GlobalOp::create(rewriter, op.getLoc(), LLVM::LLVMArrayType::get(rewriter.getI8Type(), 0),
-                                     /*isConstant=*/false, LLVM::Linkage::External, kSharedArrayName, Attribute(),
-                                     kSharedArrayAlignment, *space);
+      array = LLVM::GlobalOp::create(
+          rewriter, op.getLoc(),
+          LLVM::LLVMArrayType::get(rewriter.getI8Type(), 0),
+          /*isConstant=*/false, LLVM::Linkage::External, kSharedArrayName,
+          Attribute(), kSharedArrayAlignment, *space);
     }
     Location loc = op.getLoc();
     Value base = LLVM::AddressOfOp::create(rewriter, loc, array);
-    auto descriptor = MemRefDescriptor::poison(rewriter, loc, getTypeConverter()->convertType(type));
+    auto descriptor = MemRefDescriptor::poison(
+        rewriter, loc, getTypeConverter()->convertType(type));
     Value zero = createIndexAttrConstant(rewriter, loc, getIndexType(), 0);
     Value one = createIndexAttrConstant(rewriter, loc, getIndexType(), 1);
     descriptor.setAllocatedPtr(rewriter, loc, base);
     descriptor.setAlignedPtr(rewriter, loc, base);
     descriptor.setOffset(rewriter, loc, zero);
-    // Views carry their own sizes; that of the whole is known to the launch alone.
+    // Views carry their own sizes; that of the whole is known to the launch
+    // alone.
     descriptor.setSize(rewriter, loc, 0, zero);
     descriptor.setStride(rewriter, loc, 0, one);
     rewriter.replaceOp(op, {descriptor});
@@ -80,7 +86,8 @@ struct DynamicSharedMemoryPattern : ConvertOpToLLVMPattern<gpu::DynamicSharedMem
   }
 };
 
-struct ConvertKernelToLLVM : attune::impl::ConvertKernelToLLVMPassBase<ConvertKernelToLLVM> {
+struct ConvertKernelToLLVM
+    : attune::impl::ConvertKernelToLLVMPassBase<ConvertKernelToLLVM> {
   void runOnOperation() override;
   LogicalResult simplify();
   LogicalResult convert(const TargetModel &model, tile::TargetAttr target);
@@ -99,7 +106,8 @@ LogicalResult ConvertKernelToLLVM::simplify() {
   return applyPatternsGreedily(getOperation(), std::move(patterns));
 }
 
-LogicalResult ConvertKernelToLLVM::convert(const TargetModel &model, tile::TargetAttr target) {
+LogicalResult ConvertKernelToLLVM::convert(const TargetModel &model,
+                                           tile::TargetAttr target) {
   gpu::GPUModuleOp module = getOperation();
   MLIRContext *context = &getContext();
   {
@@ -120,7 +128,8 @@ LogicalResult ConvertKernelToLLVM::convert(const TargetModel &model, tile::Targe
   model.populateGPUToLLVM(converter, patterns, conversionTarget, target);
   patterns.add<DynamicSharedMemoryPattern>(converter, kTargetBenefit);
   arith::populateArithToLLVMConversionPatterns(converter, patterns);
-  populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/true, kGeneralBenefit);
+  populateMathToLLVMConversionPatterns(
+      converter, patterns, /*approximateLog1p=*/true, kGeneralBenefit);
   cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
   populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
   vector::populateVectorFromElementsUnrollPatterns(patterns);
@@ -132,13 +141,17 @@ void ConvertKernelToLLVM::runOnOperation() {
   gpu::GPUModuleOp module = getOperation();
   auto target = tile::TargetAttr::lookup(module);
   if (!target) {
-    emitError(module.getLoc()) << "expects a '" << tile::TileDialect::kTargetAttrName
-                       << "' attribute on the module or around it; run attune-attach-target first";
+    emitError(module.getLoc())
+        << "expects a '" << tile::TileDialect::kTargetAttrName
+        << "' attribute on the module or around it; run attune-attach-target "
+           "first";
     return signalPassFailure();
   }
   const TargetModel *model = getTargetModel(target.getFamily());
   if (!model) {
-    emitError(module.getLoc()) << "expects a family that this build knows, but got '" << target.getFamily() << "'";
+    emitError(module.getLoc())
+        << "expects a family that this build knows, but got '"
+        << target.getFamily() << "'";
     return signalPassFailure();
   }
   // Taken before the conversion, which keeps neither as it is.
@@ -147,18 +160,22 @@ void ConvertKernelToLLVM::runOnOperation() {
   };
   llvm::StringMap<Shell> shells;
   for (auto kernel : module.getOps<gpu::GPUFuncOp>()) {
-    auto schedule = kernel->getAttrOfType<attn::ScheduleAttr>(tile::TileDialect::kScheduleAttrName);
+    auto schedule = kernel->getAttrOfType<attn::ScheduleAttr>(
+        tile::TileDialect::kScheduleAttrName);
     std::optional<ArrayRef<int32_t>> block = kernel.getKnownBlockSize();
     if (kernel.isKernel() && block)
-      shells[kernel.getName()] = {(*block)[0], schedule ? schedule.getMinBlocksPerCore() : 0};
+      shells[kernel.getName()] = {
+          (*block)[0], schedule ? schedule.getMinBlocksPerCore() : 0};
   }
   if (failed(simplify()) || failed(convert(*model, target)))
     return signalPassFailure();
   for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
     // Without it every exp2 is surrounded by code for denormal results, which a
-    // softmax weight can do without: they are below the rounding of the row's sum.
+    // softmax weight can do without: they are below the rounding of the row's
+    // sum.
     function.setDenormalFpMathF32("preserve-sign,preserve-sign");
     if (auto it = shells.find(function.getName()); it != shells.end())
-      model->configureKernel(function, it->second.threads, it->second.minBlocksPerCore);
+      model->configureKernel(function, it->second.threads,
+                             it->second.minBlocksPerCore);
   }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Expansions of math functions for f32, on scalars and vectors alike. Errors
-// are those of the hardware's exp2 and log2, near 2^-22: far below the rounding of 16-bit operands.
+// are those of the hardware's exp2 and log2, near 2^-22: far below the rounding
+// of 16-bit operands.
 
 #include "ExpandMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -13,7 +14,8 @@ using namespace mlir;
 static Value splat(OpBuilder &b, Location loc, Type type, double value) {
   FloatAttr scalar = b.getFloatAttr(getElementTypeOrSelf(type), value);
   if (auto vector = dyn_cast<VectorType>(type))
-    return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(vector, scalar));
+    return arith::ConstantOp::create(b, loc,
+                                     DenseElementsAttr::get(vector, scalar));
   return arith::ConstantOp::create(b, loc, scalar);
 }
 
@@ -33,37 +35,45 @@ namespace {
 // Pattern: exp(x) -> exp2(x * log2 e)
 struct ExpPattern : OpRewritePattern<math::ExpOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &b) const override {
+  LogicalResult matchAndRewrite(math::ExpOp op,
+                                PatternRewriter &b) const override {
     Location loc = op.getLoc();
-    Value scaled = arith::MulFOp::create(b, loc, op.getOperand(), splat(b, loc, op.getType(), kLog2E));
+    Value scaled = arith::MulFOp::create(b, loc, op.getOperand(),
+                                         splat(b, loc, op.getType(), kLog2E));
     b.replaceOp(op, exp2(b, loc, scaled));
     return success();
   }
 };
 
 // Pattern: log(x) -> log2(x) / log2 e, and so for base 10
-template <typename LogOp>
-struct LogPattern : OpRewritePattern<LogOp> {
-  LogPattern(MLIRContext *context, double base2) : OpRewritePattern<LogOp>(context), base2(base2) {}
+template <typename LogOp> struct LogPattern : OpRewritePattern<LogOp> {
+  LogPattern(MLIRContext *context, double base2)
+      : OpRewritePattern<LogOp>(context), base2(base2) {}
   LogicalResult matchAndRewrite(LogOp op, PatternRewriter &b) const override {
     Location loc = op.getLoc();
     Value log = log2(b, loc, op.getOperand());
-    b.replaceOpWithNewOp<arith::MulFOp>(op, log, splat(b, loc, op.getType(), 1 / base2));
+    b.replaceOpWithNewOp<arith::MulFOp>(op, log,
+                                        splat(b, loc, op.getType(), 1 / base2));
     return success();
   }
   double base2;
 };
 
-// Pattern: tanh(x) -> 1 - 2 / (exp2(2 x log2 e) + 1), which saturates at both ends
+// Pattern: tanh(x) -> 1 - 2 / (exp2(2 x log2 e) + 1), which saturates at both
+// ends
 struct TanhPattern : OpRewritePattern<math::TanhOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(math::TanhOp op, PatternRewriter &b) const override {
+  LogicalResult matchAndRewrite(math::TanhOp op,
+                                PatternRewriter &b) const override {
     Location loc = op.getLoc();
     Type type = op.getType();
-    Value scaled = arith::MulFOp::create(b, loc, op.getOperand(), splat(b, loc, type, 2 * kLog2E));
-    Value denominator = arith::AddFOp::create(b, loc, exp2(b, loc, scaled), splat(b, loc, type, 1));
-    Value quotient = arith::DivFOp::create(b, loc, splat(b, loc, type, 2), denominator,
-                                           arith::FastMathFlags::arcp | arith::FastMathFlags::afn);
+    Value scaled = arith::MulFOp::create(b, loc, op.getOperand(),
+                                         splat(b, loc, type, 2 * kLog2E));
+    Value denominator = arith::AddFOp::create(b, loc, exp2(b, loc, scaled),
+                                              splat(b, loc, type, 1));
+    Value quotient = arith::DivFOp::create(
+        b, loc, splat(b, loc, type, 2), denominator,
+        arith::FastMathFlags::arcp | arith::FastMathFlags::afn);
     b.replaceOpWithNewOp<arith::SubFOp>(op, splat(b, loc, type, 1), quotient);
     return success();
   }
@@ -76,7 +86,9 @@ struct AllowApproximationPattern : OpRewritePattern<MathOp> {
   LogicalResult matchAndRewrite(MathOp op, PatternRewriter &b) const override {
     if (bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn))
       return b.notifyMatchFailure(op, "is approximate already");
-    b.modifyOpInPlace(op, [&] { op.setFastmath(op.getFastmath() | arith::FastMathFlags::afn); });
+    b.modifyOpInPlace(op, [&] {
+      op.setFastmath(op.getFastmath() | arith::FastMathFlags::afn);
+    });
     return success();
   }
 };
@@ -88,13 +100,17 @@ void attune::populateExpandMathPatterns(RewritePatternSet &patterns) {
   patterns.add<ExpPattern, TanhPattern>(context);
   patterns.add<LogPattern<math::LogOp>>(context, kLog2E);
   patterns.add<LogPattern<math::Log10Op>>(context, kLog2Of10);
-  patterns.add<AllowApproximationPattern<math::Exp2Op>, AllowApproximationPattern<math::Log2Op>,
-               AllowApproximationPattern<math::SinOp>, AllowApproximationPattern<math::CosOp>>(context);
-  math::populateExpansionPatterns(patterns, {"sinh", "cosh", "tan", "asinh", "acosh", "atanh", "powf", "fpowi", "round",
-                                             "ctlz", "clampf"});
+  patterns.add<AllowApproximationPattern<math::Exp2Op>,
+               AllowApproximationPattern<math::Log2Op>,
+               AllowApproximationPattern<math::SinOp>,
+               AllowApproximationPattern<math::CosOp>>(context);
+  math::populateExpansionPatterns(patterns, {"sinh", "cosh", "tan", "asinh",
+                                             "acosh", "atanh", "powf", "fpowi",
+                                             "round", "ctlz", "clampf"});
   populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-    return llvm::is_contained({"math.erf", "math.erfc", "math.atan", "math.atan2", "math.asin", "math.acos", "math.expm1",
-                               "math.log1p", "math.cbrt"},
+    return llvm::is_contained({"math.erf", "math.erfc", "math.atan",
+                               "math.atan2", "math.asin", "math.acos",
+                               "math.expm1", "math.log1p", "math.cbrt"},
                               name);
   });
 }

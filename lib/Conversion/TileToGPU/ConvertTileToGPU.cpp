@@ -46,17 +46,22 @@ static int64_t assignOffsets(gpu::GPUFuncOp kernel) {
   return used;
 }
 
-/// Walks backwards from a put to the last release of its channel. If no get (which is a
-/// barrier) lies in between, lanes may still read what the put overwrites.
+/// Walks backwards from a put to the last release of its channel. If no get
+/// (which is a barrier) lies in between, lanes may still read what the put
+/// overwrites.
 static bool needsBarrier(tile::PutOp put) {
   auto scan = [&](Block *block, Block::iterator from) -> std::optional<bool> {
-    for (Operation &op : llvm::reverse(llvm::make_range(block->begin(), from))) {
+    for (Operation &op :
+         llvm::reverse(llvm::make_range(block->begin(), from))) {
       if (isa<tile::GetOp>(op))
         return false;
-      if (auto release = dyn_cast<tile::ReleaseOp>(op); release && release.getChannel() == put.getChannel())
+      if (auto release = dyn_cast<tile::ReleaseOp>(op);
+          release && release.getChannel() == put.getChannel())
         return true;
       WalkResult inside = op.walk([&](tile::ReleaseOp release) {
-        return release.getChannel() == put.getChannel() ? WalkResult::interrupt() : WalkResult::advance();
+        return release.getChannel() == put.getChannel()
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
       });
       if (inside.wasInterrupted())
         return true;
@@ -69,14 +74,16 @@ static bool needsBarrier(tile::PutOp put) {
       return *answer;
     Operation *parent = op->getParentOp();
     if (isa<scf::ForOp>(parent))
-      if (std::optional<bool> answer = scan(op->getBlock(), op->getBlock()->end()))
+      if (std::optional<bool> answer =
+              scan(op->getBlock(), op->getBlock()->end()))
         return *answer;
     op = parent;
   }
   return false;
 }
 
-static LogicalResult convertKernel(gpu::GPUFuncOp kernel, const KernelContext &context) {
+static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
+                                   const KernelContext &context) {
   MLIRContext *mlirContext = kernel.getContext();
   TypeConverter converter;
   converter.addConversion([](Type type) { return type; });
@@ -87,7 +94,8 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel, const KernelContext &c
       return std::nullopt;
     return laneVectorType(type);
   });
-  converter.addConversion([](tile::ChannelType type) -> Type { return channelBufferType(type); });
+  converter.addConversion(
+      [](tile::ChannelType type) -> Type { return channelBufferType(type); });
 
   ConversionTarget target(*mlirContext);
   RewritePatternSet patterns(mlirContext);
@@ -96,36 +104,44 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel, const KernelContext &c
   populateMmaPatterns(converter, patterns, context);
   populateRowPatterns(converter, patterns, context);
   populateSharedMemoryPatterns(converter, patterns, context);
-  scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);
+  scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
+                                                       target);
   target.addIllegalDialect<tile::TileDialect>();
-  target.addLegalDialect<arith::ArithDialect, gpu::GPUDialect, math::MathDialect, memref::MemRefDialect,
-                         vector::VectorDialect, LLVM::LLVMDialect, NVVM::NVVMDialect, nvgpu::NVGPUDialect,
+  target.addLegalDialect<arith::ArithDialect, gpu::GPUDialect,
+                         math::MathDialect, memref::MemRefDialect,
+                         vector::VectorDialect, LLVM::LLVMDialect,
+                         NVVM::NVVMDialect, nvgpu::NVGPUDialect,
                          ROCDL::ROCDLDialect, amdgpu::AMDGPUDialect>();
   return applyPartialConversion(kernel, target, std::move(patterns));
 }
 
 namespace {
 
-struct ConvertTileToGPU : attune::impl::ConvertTileToGPUPassBase<ConvertTileToGPU> {
+struct ConvertTileToGPU
+    : attune::impl::ConvertTileToGPUPassBase<ConvertTileToGPU> {
   void runOnOperation() override;
   void finishKernel(gpu::GPUFuncOp kernel, int64_t sharedBytes);
 };
 
 } // namespace
 
-void ConvertTileToGPU::finishKernel(gpu::GPUFuncOp kernel, int64_t sharedBytes) {
+void ConvertTileToGPU::finishKernel(gpu::GPUFuncOp kernel,
+                                    int64_t sharedBytes) {
   Builder builder(&getContext());
-  if (auto manifest = kernel->getAttrOfType<DictionaryAttr>("attune.manifest")) {
+  if (auto manifest =
+          kernel->getAttrOfType<DictionaryAttr>("attune.manifest")) {
     NamedAttrList entries(manifest);
     entries.set("shared_bytes", builder.getI64IntegerAttr(sharedBytes));
     kernel->setAttr("attune.manifest", entries.getDictionary(&getContext()));
   }
   auto gpuModule = kernel->getParentOfType<gpu::GPUModuleOp>();
   getOperation().walk([&](gpu::LaunchFuncOp launch) {
-    if (launch.getKernelModuleName() != gpuModule.getName() || launch.getKernelName() != kernel.getName())
+    if (launch.getKernelModuleName() != gpuModule.getName() ||
+        launch.getKernelName() != kernel.getName())
       return;
     OpBuilder host(launch);
-    Value bytes = arith::ConstantIntOp::create(host, launch.getLoc(), sharedBytes, 32);
+    Value bytes =
+        arith::ConstantIntOp::create(host, launch.getLoc(), sharedBytes, 32);
     launch.getDynamicSharedMemorySizeMutable().assign(bytes);
   });
 }
@@ -134,21 +150,26 @@ void ConvertTileToGPU::runOnOperation() {
   WalkResult result = getOperation().walk([&](gpu::GPUFuncOp kernel) {
     bool usesTiles = kernel
                          .walk([](Operation *op) {
-                           return isa<tile::TileDialect>(op->getDialect()) ? WalkResult::interrupt()
-                                                                           : WalkResult::advance();
+                           return isa<tile::TileDialect>(op->getDialect())
+                                      ? WalkResult::interrupt()
+                                      : WalkResult::advance();
                          })
                          .wasInterrupted();
     if (!usesTiles)
       return WalkResult::advance();
     auto target = tile::TargetAttr::lookup(kernel);
     if (!target) {
-      emitError(kernel.getLoc()) << "expects a '" << tile::TileDialect::kTargetAttrName
-                         << "' attribute on the kernel or around it; run attune-attach-target first";
+      emitError(kernel.getLoc())
+          << "expects a '" << tile::TileDialect::kTargetAttrName
+          << "' attribute on the kernel or around it; run attune-attach-target "
+             "first";
       return WalkResult::interrupt();
     }
     const TargetModel *model = getTargetModel(target.getFamily());
     if (!model) {
-      emitError(kernel.getLoc()) << "expects a family that this build knows, but got '" << target.getFamily() << "'";
+      emitError(kernel.getLoc())
+          << "expects a family that this build knows, but got '"
+          << target.getFamily() << "'";
       return WalkResult::interrupt();
     }
     std::optional<ArrayRef<int32_t>> block = kernel.getKnownBlockSize();
@@ -158,8 +179,10 @@ void ConvertTileToGPU::runOnOperation() {
     }
     int64_t sharedBytes = assignOffsets(kernel);
     if (sharedBytes > target.getShared()) {
-      emitError(kernel.getLoc()) << "expects at most " << target.getShared() << " bytes of shared memory on '"
-                         << target.getChip() << "', but got " << sharedBytes;
+      emitError(kernel.getLoc())
+          << "expects at most " << target.getShared()
+          << " bytes of shared memory on '" << target.getChip() << "', but got "
+          << sharedBytes;
       return WalkResult::interrupt();
     }
     kernel.walk([&](tile::PutOp put) {

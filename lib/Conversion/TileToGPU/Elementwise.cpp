@@ -18,44 +18,56 @@ namespace {
 
 struct FillPattern : KernelPattern<tile::FillOp> {
   using KernelPattern::KernelPattern;
-  LogicalResult matchAndRewrite(tile::FillOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<vector::BroadcastOp>(op, laneVectorType(op.getResult().getType()),
-                                                     adaptor.getValue());
+  LogicalResult
+  matchAndRewrite(tile::FillOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<vector::BroadcastOp>(
+        op, laneVectorType(op.getResult().getType()), adaptor.getValue());
     return success();
   }
 };
 
 struct MapPattern : KernelPattern<tile::MapOp> {
   using KernelPattern::KernelPattern;
-  LogicalResult matchAndRewrite(tile::MapOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override;
+  LogicalResult
+  matchAndRewrite(tile::MapOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
 };
 
 struct ConvertLayoutPattern : KernelPattern<tile::ConvertLayoutOp> {
   using KernelPattern::KernelPattern;
-  LogicalResult matchAndRewrite(tile::ConvertLayoutOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override;
+  LogicalResult
+  matchAndRewrite(tile::ConvertLayoutOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
 };
 
-/// Exchanges elements between the lanes of a warp, one shuffle for each register.
+/// Exchanges elements between the lanes of a warp, one shuffle for each
+/// register.
 struct ShuffleLayoutPattern : KernelPattern<tile::ConvertLayoutOp> {
   using KernelPattern::KernelPattern;
-  LogicalResult matchAndRewrite(tile::ConvertLayoutOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override;
+  LogicalResult
+  matchAndRewrite(tile::ConvertLayoutOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
 };
 
 /// Turns the scalar ops of one region into vector ops.
 class RegionVectorizer {
 public:
-  RegionVectorizer(OpBuilder &builder, Location loc, int64_t count) : b(builder), loc(loc), count(count) {}
+  RegionVectorizer(OpBuilder &builder, Location loc, int64_t count)
+      : b(builder), loc(loc), count(count) {}
 
-  LogicalResult run(tile::MapOp op, ValueRange inputs, const KernelContext &context);
+  LogicalResult run(tile::MapOp op, ValueRange inputs,
+                    const KernelContext &context);
   Value result;
 
 private:
   /// Positions are computed in 32 bits: sequences are shorter than 2^31.
-  Type elementType(Type scalar) { return scalar.isIndex() ? b.getI32Type() : scalar; }
-  VectorType vectorType(Type scalar) { return VectorType::get(count, elementType(scalar)); }
+  Type elementType(Type scalar) {
+    return scalar.isIndex() ? b.getI32Type() : scalar;
+  }
+  VectorType vectorType(Type scalar) {
+    return VectorType::get(count, elementType(scalar));
+  }
   /// The vector for a scalar of the region; scalars from outside are repeated.
   Value lookup(Value scalar);
   LogicalResult convert(Operation &op);
@@ -75,7 +87,8 @@ Value RegionVectorizer::lookup(Value scalar) {
   Value value = scalar;
   if (value.getType().isIndex())
     value = b.createOrFold<arith::IndexCastOp>(loc, b.getI32Type(), value);
-  Value repeated = vector::BroadcastOp::create(b, loc, vectorType(scalar.getType()), value);
+  Value repeated =
+      vector::BroadcastOp::create(b, loc, vectorType(scalar.getType()), value);
   mapping.map(scalar, repeated);
   return repeated;
 }
@@ -83,7 +96,8 @@ Value RegionVectorizer::lookup(Value scalar) {
 Value RegionVectorizer::loadElements(memref::LoadOp load) {
   SmallVector<Value> indices, elements;
   for (Value index : load.getIndices())
-    indices.push_back(mapping.contains(index) ? mapping.lookup(index) : Value());
+    indices.push_back(mapping.contains(index) ? mapping.lookup(index)
+                                              : Value());
   for (int64_t i = 0; i < count; ++i) {
     SmallVector<Value> position;
     for (auto [scalar, vector] : llvm::zip_equal(load.getIndices(), indices)) {
@@ -92,9 +106,11 @@ Value RegionVectorizer::loadElements(memref::LoadOp load) {
         continue;
       }
       Value element = vector::ExtractOp::create(b, loc, vector, i);
-      position.push_back(arith::IndexCastOp::create(b, loc, b.getIndexType(), element));
+      position.push_back(
+          arith::IndexCastOp::create(b, loc, b.getIndexType(), element));
     }
-    elements.push_back(memref::LoadOp::create(b, loc, load.getMemref(), position));
+    elements.push_back(
+        memref::LoadOp::create(b, loc, load.getMemref(), position));
   }
   Type type = vectorType(load.getType());
   if (load.getType().isIndex())
@@ -108,8 +124,11 @@ LogicalResult RegionVectorizer::convert(Operation &op) {
     auto type = vectorType(literal.getType());
     Attribute value = literal.getValue();
     if (literal.getType().isIndex())
-      value = b.getI32IntegerAttr(static_cast<int32_t>(cast<IntegerAttr>(value).getInt()));
-    mapping.map(literal.getResult(), arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, value)));
+      value = b.getI32IntegerAttr(
+          static_cast<int32_t>(cast<IntegerAttr>(value).getInt()));
+    mapping.map(
+        literal.getResult(),
+        arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, value)));
     return success();
   }
   if (auto load = dyn_cast<memref::LoadOp>(op)) {
@@ -131,12 +150,14 @@ LogicalResult RegionVectorizer::convert(Operation &op) {
     mapping.map(op.getResult(0), input);
     return success();
   }
-  if (isa<memref::DimOp>(op) || (op.getNumOperands() == 0 && op.getNumResults() == 1)) {
+  if (isa<memref::DimOp>(op) ||
+      (op.getNumOperands() == 0 && op.getNumResults() == 1)) {
     mapping.map(op.getResult(0), lookup(b.clone(op)->getResult(0)));
     return success();
   }
   if (!OpTrait::hasElementwiseMappableTraits(&op) || op.getNumResults() != 1)
-    return op.emitOpError() << "expects an elementwise operation or a load in a tile.map";
+    return op.emitOpError()
+           << "expects an elementwise operation or a load in a tile.map";
   OperationState state(op.getLoc(), op.getName());
   for (Value operand : op.getOperands())
     state.addOperands(lookup(operand));
@@ -147,22 +168,27 @@ LogicalResult RegionVectorizer::convert(Operation &op) {
   return success();
 }
 
-LogicalResult RegionVectorizer::run(tile::MapOp op, ValueRange inputs, const KernelContext &context) {
+LogicalResult RegionVectorizer::run(tile::MapOp op, ValueRange inputs,
+                                    const KernelContext &context) {
   tile::TileType type = op.getResult().getType();
   tile::LayoutAttr layout = type.getRegisterLayout();
   Block &block = op.getBody().front();
   mapping.map(block.getArguments().take_front(inputs.size()), inputs);
-  for (auto [dim, argument] : llvm::enumerate(block.getArguments().take_back(type.getRank()))) {
+  for (auto [dim, argument] :
+       llvm::enumerate(block.getArguments().take_back(type.getRank()))) {
     if (argument.use_empty())
       continue;
     SmallVector<int32_t> offsets;
     for (int64_t reg = 0; reg < count; ++reg)
-      offsets.push_back(layout.getRegisterCoordinates(reg, type.getRank())[dim]);
+      offsets.push_back(
+          layout.getRegisterCoordinates(reg, type.getRank())[dim]);
     auto positionType = vectorType(argument.getType());
-    Value position = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(positionType, ArrayRef(offsets)));
+    Value position = arith::ConstantOp::create(
+        b, loc, DenseElementsAttr::get(positionType, ArrayRef(offsets)));
     if (Value own = laneCoordinate(b, loc, context, layout, dim)) {
       Value narrow = arith::IndexCastOp::create(b, loc, b.getI32Type(), own);
-      Value repeated = vector::BroadcastOp::create(b, loc, positionType, narrow);
+      Value repeated =
+          vector::BroadcastOp::create(b, loc, positionType, narrow);
       position = arith::AddIOp::create(b, loc, repeated, position);
     }
     mapping.map(argument, position);
@@ -174,35 +200,43 @@ LogicalResult RegionVectorizer::run(tile::MapOp op, ValueRange inputs, const Ker
   return success();
 }
 
-LogicalResult MapPattern::matchAndRewrite(tile::MapOp op, OpAdaptor adaptor,
-                                          ConversionPatternRewriter &rewriter) const {
-  RegionVectorizer vectorizer(rewriter, op.getLoc(), laneVectorType(op.getResult().getType()).getNumElements());
+LogicalResult
+MapPattern::matchAndRewrite(tile::MapOp op, OpAdaptor adaptor,
+                            ConversionPatternRewriter &rewriter) const {
+  RegionVectorizer vectorizer(
+      rewriter, op.getLoc(),
+      laneVectorType(op.getResult().getType()).getNumElements());
   if (failed(vectorizer.run(op, adaptor.getInputs(), context)))
     return failure();
   rewriter.replaceOp(op, vectorizer.result);
   return success();
 }
 
-LogicalResult ConvertLayoutPattern::matchAndRewrite(tile::ConvertLayoutOp op, OpAdaptor adaptor,
-                                                    ConversionPatternRewriter &rewriter) const {
+LogicalResult ConvertLayoutPattern::matchAndRewrite(
+    tile::ConvertLayoutOp op, OpAdaptor adaptor,
+    ConversionPatternRewriter &rewriter) const {
   tile::TileType from = op.getInput().getType(), to = op.getResult().getType();
-  tile::LayoutAttr source = from.getRegisterLayout(), destination = to.getRegisterLayout();
-  if (source.getLanes() != destination.getLanes() || source.getWarps() != destination.getWarps())
+  tile::LayoutAttr source = from.getRegisterLayout(),
+                   destination = to.getRegisterLayout();
+  if (source.getLanes() != destination.getLanes() ||
+      source.getWarps() != destination.getWarps())
     return rewriter.notifyMatchFailure(op, "lanes or warps differ");
   SmallVector<int64_t> order;
   for (int64_t reg = 0; reg < destination.getNumRegisters(); ++reg) {
-    order.push_back(findRegister(source, destination.getRegisterCoordinates(reg, to.getRank())));
+    order.push_back(findRegister(
+        source, destination.getRegisterCoordinates(reg, to.getRank())));
     if (order.back() < 0)
       return rewriter.notifyMatchFailure(op, "a lane lacks an element");
   }
-  rewriter.replaceOpWithNewOp<vector::ShuffleOp>(op, laneVectorType(to), adaptor.getInput(), adaptor.getInput(),
-                                                 order);
+  rewriter.replaceOpWithNewOp<vector::ShuffleOp>(
+      op, laneVectorType(to), adaptor.getInput(), adaptor.getInput(), order);
   return success();
 }
 
 /// The coordinates of a lane's part of a layout.
 static SmallVector<int64_t, 2> lanePart(tile::LayoutAttr layout, int64_t lane) {
-  auto lanes = tile::LayoutAttr::get(layout.getContext(), layout.getLanes(), {}, {});
+  auto lanes =
+      tile::LayoutAttr::get(layout.getContext(), layout.getLanes(), {}, {});
   return lanes.getRegisterCoordinates(lane, 2);
 }
 
@@ -216,17 +250,21 @@ struct ShuffleSource {
 };
 } // namespace
 
-static std::optional<ShuffleSource> findShuffle(tile::LayoutAttr source, tile::LayoutAttr destination, int64_t reg) {
+static std::optional<ShuffleSource> findShuffle(tile::LayoutAttr source,
+                                                tile::LayoutAttr destination,
+                                                int64_t reg) {
   int64_t lanes = destination.getNumLanes();
   SmallVector<int64_t, 2> offset = destination.getRegisterCoordinates(reg, 2);
   for (int64_t from = 0; from < source.getNumRegisters(); ++from) {
-    SmallVector<int64_t, 2> sourceOffset = source.getRegisterCoordinates(from, 2);
+    SmallVector<int64_t, 2> sourceOffset =
+        source.getRegisterCoordinates(from, 2);
     SmallVector<int64_t> origin;
     for (int64_t lane = 0; lane < lanes; ++lane) {
       SmallVector<int64_t, 2> own = lanePart(destination, lane);
       auto holds = [&](int64_t candidate) {
         SmallVector<int64_t, 2> theirs = lanePart(source, candidate);
-        return sourceOffset[0] + theirs[0] == offset[0] + own[0] && sourceOffset[1] + theirs[1] == offset[1] + own[1];
+        return sourceOffset[0] + theirs[0] == offset[0] + own[0] &&
+               sourceOffset[1] + theirs[1] == offset[1] + own[1];
       };
       int64_t found = holds(lane) ? lane : -1;
       for (int64_t candidate = 0; candidate < lanes && found < 0; ++candidate)
@@ -251,47 +289,64 @@ static std::optional<ShuffleSource> findShuffle(tile::LayoutAttr source, tile::L
   return std::nullopt;
 }
 
-LogicalResult ShuffleLayoutPattern::matchAndRewrite(tile::ConvertLayoutOp op, OpAdaptor adaptor,
-                                                    ConversionPatternRewriter &b) const {
+LogicalResult
+ShuffleLayoutPattern::matchAndRewrite(tile::ConvertLayoutOp op,
+                                      OpAdaptor adaptor,
+                                      ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
   tile::TileType from = op.getInput().getType(), to = op.getResult().getType();
-  tile::LayoutAttr source = from.getRegisterLayout(), destination = to.getRegisterLayout();
-  if (source.getWarps() != destination.getWarps() || source.getNumLanes() != destination.getNumLanes())
+  tile::LayoutAttr source = from.getRegisterLayout(),
+                   destination = to.getRegisterLayout();
+  if (source.getWarps() != destination.getWarps() ||
+      source.getNumLanes() != destination.getNumLanes())
     return b.notifyMatchFailure(op, "warps differ");
   unsigned bits = to.getElementType().getIntOrFloatBitWidth();
   if (bits != 16 && bits != 32)
     return b.notifyMatchFailure(op, "elements are neither 16 nor 32 bits wide");
   SmallVector<ShuffleSource> shuffles;
   for (int64_t reg = 0; reg < destination.getNumRegisters(); ++reg) {
-    std::optional<ShuffleSource> shuffle = findShuffle(source, destination, reg);
+    std::optional<ShuffleSource> shuffle =
+        findShuffle(source, destination, reg);
     if (!shuffle)
-      return b.notifyMatchFailure(op, "no single register of another lane holds the element");
+      return b.notifyMatchFailure(
+          op, "no single register of another lane holds the element");
     shuffles.push_back(*shuffle);
   }
   Value lane = laneNumber(b, loc, context);
   Value narrowLane = arith::IndexCastOp::create(b, loc, b.getI32Type(), lane);
-  Value width = arith::ConstantIntOp::create(b, loc, context.target.getLanes(), 32);
+  Value width =
+      arith::ConstantIntOp::create(b, loc, context.target.getLanes(), 32);
   SmallVector<Value> elements;
   for (const ShuffleSource &shuffle : shuffles) {
-    Value kept = arith::AndIOp::create(b, loc, narrowLane, arith::ConstantIntOp::create(b, loc, shuffle.keep, 32));
-    Value origin = arith::OrIOp::create(b, loc, kept, arith::ConstantIntOp::create(b, loc, shuffle.set, 32));
-    Value element = vector::ExtractOp::create(b, loc, adaptor.getInput(), shuffle.reg);
+    Value kept = arith::AndIOp::create(
+        b, loc, narrowLane,
+        arith::ConstantIntOp::create(b, loc, shuffle.keep, 32));
+    Value origin = arith::OrIOp::create(
+        b, loc, kept, arith::ConstantIntOp::create(b, loc, shuffle.set, 32));
+    Value element =
+        vector::ExtractOp::create(b, loc, adaptor.getInput(), shuffle.reg);
     // Shuffles move whole registers.
     Type word = b.getIntegerType(bits);
     element = arith::BitcastOp::create(b, loc, word, element);
     if (bits == 16)
       element = arith::ExtUIOp::create(b, loc, b.getI32Type(), element);
-    element = gpu::ShuffleOp::create(b, loc, element, origin, width, gpu::ShuffleMode::IDX).getShuffleResult();
+    element = gpu::ShuffleOp::create(b, loc, element, origin, width,
+                                     gpu::ShuffleMode::IDX)
+                  .getShuffleResult();
     if (bits == 16)
       element = arith::TruncIOp::create(b, loc, word, element);
-    elements.push_back(arith::BitcastOp::create(b, loc, to.getElementType(), element));
+    elements.push_back(
+        arith::BitcastOp::create(b, loc, to.getElementType(), element));
   }
-  b.replaceOpWithNewOp<vector::FromElementsOp>(op, laneVectorType(to), elements);
+  b.replaceOpWithNewOp<vector::FromElementsOp>(op, laneVectorType(to),
+                                               elements);
   return success();
 }
 
-void attune::populateElementwisePatterns(TypeConverter &converter, RewritePatternSet &patterns,
+void attune::populateElementwisePatterns(TypeConverter &converter,
+                                         RewritePatternSet &patterns,
                                          const KernelContext &context) {
-  patterns.add<FillPattern, MapPattern, ConvertLayoutPattern, ShuffleLayoutPattern>(converter, patterns.getContext(),
-                                                                                    context);
+  patterns
+      .add<FillPattern, MapPattern, ConvertLayoutPattern, ShuffleLayoutPattern>(
+          converter, patterns.getContext(), context);
 }

@@ -17,28 +17,36 @@ static Value constant(OpBuilder &b, Location loc, int64_t value) {
   return arith::ConstantIndexOp::create(b, loc, value);
 }
 
-Value attune::laneNumber(OpBuilder &b, Location loc, const KernelContext &context) {
+Value attune::laneNumber(OpBuilder &b, Location loc,
+                         const KernelContext &context) {
   Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
-  return b.createOrFold<arith::RemUIOp>(loc, thread, constant(b, loc, context.target.getLanes()));
+  return b.createOrFold<arith::RemUIOp>(
+      loc, thread, constant(b, loc, context.target.getLanes()));
 }
 
-Value attune::warpNumber(OpBuilder &b, Location loc, const KernelContext &context) {
+Value attune::warpNumber(OpBuilder &b, Location loc,
+                         const KernelContext &context) {
   Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
-  return b.createOrFold<arith::DivUIOp>(loc, thread, constant(b, loc, context.target.getLanes()));
+  return b.createOrFold<arith::DivUIOp>(
+      loc, thread, constant(b, loc, context.target.getLanes()));
 }
 
 /// Adds the digits of `number` that move along `dim`, each times its stride.
-static Value sumOfDigits(OpBuilder &b, Location loc, function_ref<Value()> number, ArrayRef<Mode> modes, int64_t dim,
-                         Value sum) {
+static Value sumOfDigits(OpBuilder &b, Location loc,
+                         function_ref<Value()> number, ArrayRef<Mode> modes,
+                         int64_t dim, Value sum) {
   int64_t below = 1;
   for (auto [i, mode] : llvm::enumerate(modes)) {
     if (mode.dim == dim && mode.stride != 0) {
       Value digit = number();
       if (below != 1)
-        digit = b.createOrFold<arith::DivUIOp>(loc, digit, constant(b, loc, below));
+        digit =
+            b.createOrFold<arith::DivUIOp>(loc, digit, constant(b, loc, below));
       if (i + 1 != modes.size())
-        digit = b.createOrFold<arith::RemUIOp>(loc, digit, constant(b, loc, mode.extent));
-      Value step = b.createOrFold<arith::MulIOp>(loc, digit, constant(b, loc, mode.stride));
+        digit = b.createOrFold<arith::RemUIOp>(loc, digit,
+                                               constant(b, loc, mode.extent));
+      Value step = b.createOrFold<arith::MulIOp>(loc, digit,
+                                                 constant(b, loc, mode.stride));
       sum = sum ? b.createOrFold<arith::AddIOp>(loc, sum, step) : step;
     }
     below *= mode.extent;
@@ -46,21 +54,28 @@ static Value sumOfDigits(OpBuilder &b, Location loc, function_ref<Value()> numbe
   return sum;
 }
 
-Value attune::laneCoordinate(OpBuilder &b, Location loc, const KernelContext &context, LayoutAttr layout,
+Value attune::laneCoordinate(OpBuilder &b, Location loc,
+                             const KernelContext &context, LayoutAttr layout,
                              int64_t dim) {
-  Value sum = sumOfDigits(b, loc, [&] { return laneNumber(b, loc, context); }, layout.getLanes(), dim, Value());
-  return sumOfDigits(b, loc, [&] { return warpNumber(b, loc, context); }, layout.getWarps(), dim, sum);
+  Value sum = sumOfDigits(
+      b, loc, [&] { return laneNumber(b, loc, context); }, layout.getLanes(),
+      dim, Value());
+  return sumOfDigits(
+      b, loc, [&] { return warpNumber(b, loc, context); }, layout.getWarps(),
+      dim, sum);
 }
 
 int64_t attune::findRegister(LayoutAttr layout, ArrayRef<int64_t> coordinates) {
   for (int64_t reg = 0; reg < layout.getNumRegisters(); ++reg)
-    if (ArrayRef<int64_t>(layout.getRegisterCoordinates(reg, coordinates.size())) == coordinates)
+    if (ArrayRef<int64_t>(layout.getRegisterCoordinates(
+            reg, coordinates.size())) == coordinates)
       return reg;
   return -1;
 }
 
 VectorType attune::laneVectorType(tile::TileType type) {
-  return VectorType::get(type.getRegisterLayout().getNumRegisters(), type.getElementType());
+  return VectorType::get(type.getRegisterLayout().getNumRegisters(),
+                         type.getElementType());
 }
 
 int64_t attune::knownRowDivisor(Value buffer) {
@@ -87,11 +102,14 @@ int64_t attune::knownRowDivisor(Value buffer) {
     return 1;
   int64_t unknown = 1;
   if (auto argument = dyn_cast<BlockArgument>(buffer))
-    if (auto kernel = dyn_cast<gpu::GPUFuncOp>(argument.getOwner()->getParentOp()))
-      if (auto known = kernel.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "tile.divisor"))
+    if (auto kernel =
+            dyn_cast<gpu::GPUFuncOp>(argument.getOwner()->getParentOp()))
+      if (auto known = kernel.getArgAttrOfType<IntegerAttr>(
+              argument.getArgNumber(), "tile.divisor"))
         unknown = known.getInt();
   for (int64_t stride : strides)
     if (stride != 1)
-      divisor = std::gcd(divisor, ShapedType::isDynamic(stride) ? unknown : stride);
+      divisor =
+          std::gcd(divisor, ShapedType::isDynamic(stride) ? unknown : stride);
   return divisor == 0 ? 1 : divisor;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the patterns of convert-tile-to-gpu share: the target, and the arithmetic
-// from a lane's number to the coordinates it holds.
+// What the patterns of convert-tile-to-gpu share: the target, and the
+// arithmetic from a lane's number to the coordinates it holds.
 
 #ifndef ATTUNE_LIB_CONVERSION_TILETOGPU_LANECONTEXT_H
 #define ATTUNE_LIB_CONVERSION_TILETOGPU_LANECONTEXT_H
@@ -20,45 +20,60 @@ struct KernelContext {
   int64_t threads;
 };
 
-/// Number of the lane in its warp, and of the warp in its workgroup, as index values.
-mlir::Value laneNumber(mlir::OpBuilder &builder, mlir::Location loc, const KernelContext &context);
-mlir::Value warpNumber(mlir::OpBuilder &builder, mlir::Location loc, const KernelContext &context);
+/// Number of the lane in its warp, and of the warp in its workgroup, as index
+/// values.
+mlir::Value laneNumber(mlir::OpBuilder &builder, mlir::Location loc,
+                       const KernelContext &context);
+mlir::Value warpNumber(mlir::OpBuilder &builder, mlir::Location loc,
+                       const KernelContext &context);
 
-/// The coordinate along `dim` that lane and warp contribute; null where they contribute nothing.
-mlir::Value laneCoordinate(mlir::OpBuilder &builder, mlir::Location loc, const KernelContext &context,
+/// The coordinate along `dim` that lane and warp contribute; null where they
+/// contribute nothing.
+mlir::Value laneCoordinate(mlir::OpBuilder &builder, mlir::Location loc,
+                           const KernelContext &context,
                            tile::LayoutAttr layout, int64_t dim);
 
-/// The number of the register of `layout` that holds the given coordinates for lane 0; -1 if none does.
-int64_t findRegister(tile::LayoutAttr layout, llvm::ArrayRef<int64_t> coordinates);
+/// The number of the register of `layout` that holds the given coordinates for
+/// lane 0; -1 if none does.
+int64_t findRegister(tile::LayoutAttr layout,
+                     llvm::ArrayRef<int64_t> coordinates);
 
 /// The vector that one lane holds of a tile in registers.
 mlir::VectorType laneVectorType(tile::TileType type);
 
-/// Reads a box of shared memory with the target's instruction or, failing that, with plain loads.
-mlir::Value readShared(mlir::OpBuilder &builder, mlir::Location loc, const KernelContext &context,
-                       const SharedRead &read);
+/// Reads a box of shared memory with the target's instruction or, failing that,
+/// with plain loads.
+mlir::Value readShared(mlir::OpBuilder &builder, mlir::Location loc,
+                       const KernelContext &context, const SharedRead &read);
 
 /// The largest known divisor of all row strides and offsets of a buffer, in
 /// elements: what its rows are aligned to. 1 where columns are not contiguous.
 int64_t knownRowDivisor(mlir::Value buffer);
 
-void populateElementwisePatterns(mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+void populateElementwisePatterns(mlir::TypeConverter &converter,
+                                 mlir::RewritePatternSet &patterns,
                                  const KernelContext &context);
-void populateMemoryPatterns(mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+void populateMemoryPatterns(mlir::TypeConverter &converter,
+                            mlir::RewritePatternSet &patterns,
                             const KernelContext &context);
-void populateMmaPatterns(mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+void populateMmaPatterns(mlir::TypeConverter &converter,
+                         mlir::RewritePatternSet &patterns,
                          const KernelContext &context);
-void populateRowPatterns(mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+void populateRowPatterns(mlir::TypeConverter &converter,
+                         mlir::RewritePatternSet &patterns,
                          const KernelContext &context);
-void populateSharedMemoryPatterns(mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+void populateSharedMemoryPatterns(mlir::TypeConverter &converter,
+                                  mlir::RewritePatternSet &patterns,
                                   const KernelContext &context);
 
 /// A conversion pattern that knows the kernel.
 template <typename OpTy>
 class KernelPattern : public mlir::OpConversionPattern<OpTy> {
 public:
-  KernelPattern(mlir::TypeConverter &converter, mlir::MLIRContext *mlirContext, const KernelContext &context)
-      : mlir::OpConversionPattern<OpTy>(converter, mlirContext), context(context) {}
+  KernelPattern(mlir::TypeConverter &converter, mlir::MLIRContext *mlirContext,
+                const KernelContext &context)
+      : mlir::OpConversionPattern<OpTy>(converter, mlirContext),
+        context(context) {}
 
 protected:
   const KernelContext &context;

@@ -18,18 +18,23 @@ namespace {
 
 struct LoadPattern : KernelPattern<tile::LoadOp> {
   using KernelPattern::KernelPattern;
-  LogicalResult matchAndRewrite(tile::LoadOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override;
+  LogicalResult
+  matchAndRewrite(tile::LoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
 };
 
 struct StorePattern : KernelPattern<tile::StoreOp> {
   using KernelPattern::KernelPattern;
-  LogicalResult matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override;
+  LogicalResult
+  matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
 };
 
 struct ReadPattern : KernelPattern<tile::ReadOp> {
   using KernelPattern::KernelPattern;
-  LogicalResult matchAndRewrite(tile::ReadOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override;
+  LogicalResult
+  matchAndRewrite(tile::ReadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
 };
 
 /// Neighbouring registers that hold neighbouring columns of one row.
@@ -43,7 +48,8 @@ struct Run {
 
 /// Cuts the registers of a layout into runs of at most `most` elements that
 /// start at multiples of their length.
-static SmallVector<Run> findRuns(LayoutAttr layout, int64_t rank, int64_t most) {
+static SmallVector<Run> findRuns(LayoutAttr layout, int64_t rank,
+                                 int64_t most) {
   int64_t length = 1;
   if (!layout.getRegisters().empty()) {
     const tile::Mode &first = layout.getRegisters().front();
@@ -57,11 +63,13 @@ static SmallVector<Run> findRuns(LayoutAttr layout, int64_t rank, int64_t most) 
 }
 
 /// The global position of a register: tile origin plus lane plus register.
-static Value position(OpBuilder &b, Location loc, Value origin, Value lane, int64_t offset) {
+static Value position(OpBuilder &b, Location loc, Value origin, Value lane,
+                      int64_t offset) {
   Value sum = origin;
   if (lane)
     sum = b.createOrFold<arith::AddIOp>(loc, sum, lane);
-  return b.createOrFold<arith::AddIOp>(loc, sum, arith::ConstantIndexOp::create(b, loc, offset));
+  return b.createOrFold<arith::AddIOp>(
+      loc, sum, arith::ConstantIndexOp::create(b, loc, offset));
 }
 
 static Value lessThan(OpBuilder &b, Location loc, Value left, Value right) {
@@ -73,35 +81,44 @@ LogicalResult LoadPattern::matchAndRewrite(tile::LoadOp op, OpAdaptor adaptor,
   Location loc = op.getLoc();
   tile::TileType type = op.getResult().getType();
   LayoutAttr layout = type.getRegisterLayout();
-  Value laneRow = laneCoordinate(b, loc, context, layout, 0), laneColumn = laneCoordinate(b, loc, context, layout, 1);
+  Value laneRow = laneCoordinate(b, loc, context, layout, 0),
+        laneColumn = laneCoordinate(b, loc, context, layout, 1);
   Value rows = b.createOrFold<memref::DimOp>(loc, op.getSource(), 0);
   Value columns = b.createOrFold<memref::DimOp>(loc, op.getSource(), 1);
-  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
+  Value zero =
+      arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
   SmallVector<Value> elements;
   for (int64_t reg = 0; reg < layout.getNumRegisters(); ++reg) {
     SmallVector<int64_t, 2> offset = layout.getRegisterCoordinates(reg, 2);
     Value row = position(b, loc, adaptor.getRow(), laneRow, offset[0]);
     Value column = position(b, loc, adaptor.getColumn(), laneColumn, offset[1]);
     if (op.getInBounds()) {
-      elements.push_back(memref::LoadOp::create(b, loc, op.getSource(), ValueRange{row, column}));
+      elements.push_back(memref::LoadOp::create(b, loc, op.getSource(),
+                                                ValueRange{row, column}));
       continue;
     }
-    Value inside = arith::AndIOp::create(b, loc, lessThan(b, loc, row, rows), lessThan(b, loc, column, columns));
+    Value inside = arith::AndIOp::create(b, loc, lessThan(b, loc, row, rows),
+                                         lessThan(b, loc, column, columns));
     auto guarded = scf::IfOp::create(
         b, loc, inside,
         [&](OpBuilder &inner, Location innerLoc) {
-          Value element = memref::LoadOp::create(inner, innerLoc, op.getSource(), ValueRange{row, column});
+          Value element = memref::LoadOp::create(
+              inner, innerLoc, op.getSource(), ValueRange{row, column});
           scf::YieldOp::create(inner, innerLoc, element);
         },
-        [&](OpBuilder &inner, Location innerLoc) { scf::YieldOp::create(inner, innerLoc, zero); });
+        [&](OpBuilder &inner, Location innerLoc) {
+          scf::YieldOp::create(inner, innerLoc, zero);
+        });
     elements.push_back(guarded.getResult(0));
   }
-  b.replaceOpWithNewOp<vector::FromElementsOp>(op, laneVectorType(type), elements);
+  b.replaceOpWithNewOp<vector::FromElementsOp>(op, laneVectorType(type),
+                                               elements);
   return success();
 }
 
-LogicalResult StorePattern::matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
-                                            ConversionPatternRewriter &b) const {
+LogicalResult
+StorePattern::matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
+                              ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
   tile::TileType type = op.getValue().getType();
   int64_t rank = type.getRank();
@@ -109,31 +126,44 @@ LogicalResult StorePattern::matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
   auto memrefType = op.getDestination().getType();
   SmallVector<int64_t> strides;
   int64_t offset;
-  bool contiguous = rank == 2 && succeeded(memrefType.getStridesAndOffset(strides, offset)) && strides.back() == 1;
+  bool contiguous =
+      rank == 2 && succeeded(memrefType.getStridesAndOffset(strides, offset)) &&
+      strides.back() == 1;
   int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
   constexpr int64_t kWidestStoreBytes = 16;
-  int64_t most = contiguous ? std::gcd(kWidestStoreBytes / elementBytes, knownRowDivisor(op.getDestination())) : 1;
+  int64_t most = contiguous ? std::gcd(kWidestStoreBytes / elementBytes,
+                                       knownRowDivisor(op.getDestination()))
+                            : 1;
   // A run is written or left out as a whole.
-  bool padded = rank == 2 && (memrefType.isDynamicDim(1) || memrefType.getDimSize(1) < type.getShape()[1]);
+  bool padded = rank == 2 && (memrefType.isDynamicDim(1) ||
+                              memrefType.getDimSize(1) < type.getShape()[1]);
   if (padded)
-    most = memrefType.isDynamicDim(1) ? 1 : std::gcd(most, memrefType.getDimSize(1));
+    most = memrefType.isDynamicDim(1)
+               ? 1
+               : std::gcd(most, memrefType.getDimSize(1));
 
   SmallVector<Value> lanes, limits;
   for (int64_t dim = 0; dim < rank; ++dim) {
     lanes.push_back(laneCoordinate(b, loc, context, layout, dim));
-    limits.push_back(b.createOrFold<memref::DimOp>(loc, op.getDestination(), dim));
+    limits.push_back(
+        b.createOrFold<memref::DimOp>(loc, op.getDestination(), dim));
   }
   // Of the lanes that hold the same element, the first writes it.
   Value isFirst;
   int64_t below = 1;
   for (const tile::Mode &mode : layout.getLanes()) {
     if (mode.stride == 0) {
-      Value digit = b.createOrFold<arith::DivUIOp>(loc, laneNumber(b, loc, context),
-                                                   arith::ConstantIndexOp::create(b, loc, below));
-      digit = b.createOrFold<arith::RemUIOp>(loc, digit, arith::ConstantIndexOp::create(b, loc, mode.extent));
+      Value digit = b.createOrFold<arith::DivUIOp>(
+          loc, laneNumber(b, loc, context),
+          arith::ConstantIndexOp::create(b, loc, below));
+      digit = b.createOrFold<arith::RemUIOp>(
+          loc, digit, arith::ConstantIndexOp::create(b, loc, mode.extent));
       Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-      Value first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, digit, zero);
-      isFirst = isFirst ? arith::AndIOp::create(b, loc, isFirst, first).getResult() : first;
+      Value first =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, digit, zero);
+      isFirst = isFirst
+                    ? arith::AndIOp::create(b, loc, isFirst, first).getResult()
+                    : first;
     }
     below *= mode.extent;
   }
@@ -153,21 +183,25 @@ LogicalResult StorePattern::matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
     for (const Run &run : runs) {
       SmallVector<Value> indices{row};
       if (rank == 2)
-        indices.push_back(position(b, loc, adaptor.getIndices()[1], lanes[1], run.coordinates[1]));
+        indices.push_back(position(b, loc, adaptor.getIndices()[1], lanes[1],
+                                   run.coordinates[1]));
       OpBuilder::InsertionGuard restoreRun(b);
       if (padded) {
-        auto columnGuard = scf::IfOp::create(b, loc, lessThan(b, loc, indices[1], limits[1]), false);
+        auto columnGuard = scf::IfOp::create(
+            b, loc, lessThan(b, loc, indices[1], limits[1]), false);
         b.setInsertionPointToStart(columnGuard.thenBlock());
       }
       if (run.count == 1) {
-        Value element = vector::ExtractOp::create(b, loc, adaptor.getValue(), run.firstRegister);
+        Value element = vector::ExtractOp::create(b, loc, adaptor.getValue(),
+                                                  run.firstRegister);
         memref::StoreOp::create(b, loc, element, op.getDestination(), indices);
         continue;
       }
-      Value part = vector::ExtractStridedSliceOp::create(b, loc, adaptor.getValue(),
-                                                         ArrayRef<int64_t>{run.firstRegister},
-                                                         ArrayRef<int64_t>{run.count}, ArrayRef<int64_t>{1});
-      vector::StoreOp::create(b, loc, part, op.getDestination(), indices, /*nontemporal=*/false,
+      Value part = vector::ExtractStridedSliceOp::create(
+          b, loc, adaptor.getValue(), ArrayRef<int64_t>{run.firstRegister},
+          ArrayRef<int64_t>{run.count}, ArrayRef<int64_t>{1});
+      vector::StoreOp::create(b, loc, part, op.getDestination(), indices,
+                              /*nontemporal=*/false,
                               llvm::MaybeAlign(run.count * elementBytes));
     }
   }
@@ -175,7 +209,8 @@ LogicalResult StorePattern::matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
   return success();
 }
 
-Value attune::readShared(OpBuilder &b, Location loc, const KernelContext &context, const SharedRead &read) {
+Value attune::readShared(OpBuilder &b, Location loc,
+                         const KernelContext &context, const SharedRead &read) {
   if (Value wide = context.model->emitSharedRead(b, loc, read))
     return wide;
   auto type = cast<MemRefType>(read.buffer.getType());
@@ -184,7 +219,8 @@ Value attune::readShared(OpBuilder &b, Location loc, const KernelContext &contex
   Value laneRow = laneCoordinate(b, loc, context, read.layout, 0);
   Value laneColumn = laneCoordinate(b, loc, context, read.layout, 1);
   if (read.row)
-    laneRow = laneRow ? b.createOrFold<arith::AddIOp>(loc, laneRow, read.row) : read.row;
+    laneRow = laneRow ? b.createOrFold<arith::AddIOp>(loc, laneRow, read.row)
+                      : read.row;
   // A run stays inside one chunk, where the swizzle keeps neighbours together;
   // with a constant column start the lanes must not shift it across a chunk.
   SmallVector<Value> elements(read.layout.getNumRegisters());
@@ -194,15 +230,19 @@ Value attune::readShared(OpBuilder &b, Location loc, const KernelContext &contex
     Value stored = swizzleColumn(b, loc, read.swizzle, row, column);
     SmallVector<Value> indices{row.materialize(b, loc), stored};
     if (run.count == 1) {
-      elements[run.firstRegister] = memref::LoadOp::create(b, loc, read.buffer, indices);
+      elements[run.firstRegister] =
+          memref::LoadOp::create(b, loc, read.buffer, indices);
       continue;
     }
-    Value part = vector::LoadOp::create(b, loc, VectorType::get(run.count, element), read.buffer, indices,
-                                        /*nontemporal=*/false, llvm::MaybeAlign(run.count * elementBytes));
+    Value part = vector::LoadOp::create(
+        b, loc, VectorType::get(run.count, element), read.buffer, indices,
+        /*nontemporal=*/false, llvm::MaybeAlign(run.count * elementBytes));
     for (int64_t i = 0; i < run.count; ++i)
-      elements[run.firstRegister + i] = vector::ExtractOp::create(b, loc, part, i);
+      elements[run.firstRegister + i] =
+          vector::ExtractOp::create(b, loc, part, i);
   }
-  return vector::FromElementsOp::create(b, loc, VectorType::get(elements.size(), element), elements);
+  return vector::FromElementsOp::create(
+      b, loc, VectorType::get(elements.size(), element), elements);
 }
 
 LogicalResult ReadPattern::matchAndRewrite(tile::ReadOp op, OpAdaptor adaptor,
@@ -210,24 +250,32 @@ LogicalResult ReadPattern::matchAndRewrite(tile::ReadOp op, OpAdaptor adaptor,
   Location loc = op.getLoc();
   tile::TileType type = op.getResult().getType();
   LayoutAttr layout = type.getRegisterLayout();
-  // The warp's part of the tile is a row offset; what is left is the layout of one warp.
+  // The warp's part of the tile is a row offset; what is left is the layout of
+  // one warp.
   Value warpRow;
   for (const tile::Mode &mode : layout.getWarps()) {
     if (layout.getWarps().size() != 1 || mode.dim != 0)
-      return op.emitOpError() << "expects rows dealt to the warps, but got layout " << layout;
+      return op.emitOpError()
+             << "expects rows dealt to the warps, but got layout " << layout;
     if (mode.stride != 0)
-      warpRow = b.createOrFold<arith::MulIOp>(loc, warpNumber(b, loc, context),
-                                              arith::ConstantIndexOp::create(b, loc, mode.stride));
+      warpRow = b.createOrFold<arith::MulIOp>(
+          loc, warpNumber(b, loc, context),
+          arith::ConstantIndexOp::create(b, loc, mode.stride));
   }
-  LayoutAttr ofWarp = LayoutAttr::getNormal(b.getContext(), layout.getRegisters(), layout.getLanes(), {});
-  Value result = readShared(b, loc, context,
-                            {adaptor.getSource(), cast<tile::SwizzleAttr>(op.getSource().getType().getLayout()), ofWarp,
-                             warpRow, 0, 0, laneNumber(b, loc, context)});
+  LayoutAttr ofWarp = LayoutAttr::getNormal(
+      b.getContext(), layout.getRegisters(), layout.getLanes(), {});
+  Value result =
+      readShared(b, loc, context,
+                 {adaptor.getSource(),
+                  cast<tile::SwizzleAttr>(op.getSource().getType().getLayout()),
+                  ofWarp, warpRow, 0, 0, laneNumber(b, loc, context)});
   b.replaceOp(op, result);
   return success();
 }
 
-void attune::populateMemoryPatterns(TypeConverter &converter, RewritePatternSet &patterns,
+void attune::populateMemoryPatterns(TypeConverter &converter,
+                                    RewritePatternSet &patterns,
                                     const KernelContext &context) {
-  patterns.add<LoadPattern, StorePattern, ReadPattern>(converter, patterns.getContext(), context);
+  patterns.add<LoadPattern, StorePattern, ReadPattern>(
+      converter, patterns.getContext(), context);
 }

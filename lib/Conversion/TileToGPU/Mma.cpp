@@ -16,39 +16,52 @@ namespace {
 
 struct MmaPattern : KernelPattern<tile::MmaOp> {
   using KernelPattern::KernelPattern;
-  LogicalResult matchAndRewrite(tile::MmaOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override;
+  LogicalResult
+  matchAndRewrite(tile::MmaOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
 };
 
 } // namespace
 
-static Value slice(OpBuilder &b, Location loc, Value vector, int64_t first, int64_t count) {
+static Value slice(OpBuilder &b, Location loc, Value vector, int64_t first,
+                   int64_t count) {
   if (cast<VectorType>(vector.getType()).getNumElements() == count)
     return vector;
-  return vector::ExtractStridedSliceOp::create(b, loc, vector, ArrayRef<int64_t>{first}, ArrayRef<int64_t>{count},
-                                               ArrayRef<int64_t>{1});
+  return vector::ExtractStridedSliceOp::create(
+      b, loc, vector, ArrayRef<int64_t>{first}, ArrayRef<int64_t>{count},
+      ArrayRef<int64_t>{1});
 }
 
-LogicalResult MmaPattern::matchAndRewrite(tile::MmaOp op, OpAdaptor adaptor,
-                                          ConversionPatternRewriter &rewriter) const {
+LogicalResult
+MmaPattern::matchAndRewrite(tile::MmaOp op, OpAdaptor adaptor,
+                            ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
   tile::MmaAtomAttr atom = op.getAtomAttr();
   if (!atom)
-    return op.emitOpError() << "expects a matrix instruction; run tile-assign-layouts first";
-  tile::TileType lhsType = op.getLhs().getType(), rhsType = op.getRhs().getType(), accType = op.getAcc().getType();
+    return op.emitOpError()
+           << "expects a matrix instruction; run tile-assign-layouts first";
+  tile::TileType lhsType = op.getLhs().getType(),
+                 rhsType = op.getRhs().getType(),
+                 accType = op.getAcc().getType();
   int64_t warps = accType.getRegisterLayout().getNumWarps();
   int64_t rowsPerWarp = accType.getShape()[0] / warps;
-  int64_t mSteps = rowsPerWarp / atom.getM(), nSteps = accType.getShape()[1] / atom.getN(),
+  int64_t mSteps = rowsPerWarp / atom.getM(),
+          nSteps = accType.getShape()[1] / atom.getN(),
           kSteps = lhsType.getShape()[1] / atom.getK();
-  int64_t lhsSize = atom.getLhs().getNumRegisters(), rhsSize = atom.getRhs().getNumRegisters(),
+  int64_t lhsSize = atom.getLhs().getNumRegisters(),
+          rhsSize = atom.getRhs().getNumRegisters(),
           accSize = atom.getAcc().getNumRegisters();
 
   SmallVector<Value> acc;
   for (int64_t i = 0; i < mSteps * nSteps; ++i)
     acc.push_back(slice(rewriter, loc, adaptor.getAcc(), i * accSize, accSize));
 
-  // One k-step of an operand: all rows of a warp of the left, all columns of the right.
-  LayoutAttr lhsStep = atom.getLhs().withRegisterModes({{mSteps, 0, atom.getM()}});
-  LayoutAttr rhsStep = atom.getRhs().withRegisterModes({{nSteps, 1, atom.getN()}});
+  // One k-step of an operand: all rows of a warp of the left, all columns of
+  // the right.
+  LayoutAttr lhsStep =
+      atom.getLhs().withRegisterModes({{mSteps, 0, atom.getM()}});
+  LayoutAttr rhsStep =
+      atom.getRhs().withRegisterModes({{nSteps, 1, atom.getN()}});
   if (op.getTransposeRhs())
     rhsStep = rhsStep.transpose();
 
@@ -56,28 +69,34 @@ LogicalResult MmaPattern::matchAndRewrite(tile::MmaOp op, OpAdaptor adaptor,
   Value firstRow;
   if (!lhsType.isRegisters() && warps > 1) {
     Value rows = arith::ConstantIndexOp::create(rewriter, loc, rowsPerWarp);
-    firstRow = arith::MulIOp::create(rewriter, loc, warpNumber(rewriter, loc, context), rows);
+    firstRow = arith::MulIOp::create(rewriter, loc,
+                                     warpNumber(rewriter, loc, context), rows);
   }
   for (int64_t k = 0; k < kSteps; ++k) {
     SmallVector<Value> lhs, rhs;
     if (lhsType.isRegisters()) {
       for (int64_t m = 0; m < mSteps; ++m)
-        lhs.push_back(slice(rewriter, loc, adaptor.getLhs(), (m * kSteps + k) * lhsSize, lhsSize));
+        lhs.push_back(slice(rewriter, loc, adaptor.getLhs(),
+                            (m * kSteps + k) * lhsSize, lhsSize));
     } else {
       Value step = readShared(rewriter, loc, context,
-                              {adaptor.getLhs(), cast<tile::SwizzleAttr>(lhsType.getLayout()), lhsStep, firstRow, 0,
-                               k * atom.getK(), lane});
+                              {adaptor.getLhs(),
+                               cast<tile::SwizzleAttr>(lhsType.getLayout()),
+                               lhsStep, firstRow, 0, k * atom.getK(), lane});
       for (int64_t m = 0; m < mSteps; ++m)
         lhs.push_back(slice(rewriter, loc, step, m * lhsSize, lhsSize));
     }
     if (rhsType.isRegisters()) {
       for (int64_t n = 0; n < nSteps; ++n)
-        rhs.push_back(slice(rewriter, loc, adaptor.getRhs(), (k * nSteps + n) * rhsSize, rhsSize));
+        rhs.push_back(slice(rewriter, loc, adaptor.getRhs(),
+                            (k * nSteps + n) * rhsSize, rhsSize));
     } else {
-      int64_t row = op.getTransposeRhs() ? 0 : k * atom.getK(), column = op.getTransposeRhs() ? k * atom.getK() : 0;
+      int64_t row = op.getTransposeRhs() ? 0 : k * atom.getK(),
+              column = op.getTransposeRhs() ? k * atom.getK() : 0;
       Value step = readShared(rewriter, loc, context,
-                              {adaptor.getRhs(), cast<tile::SwizzleAttr>(rhsType.getLayout()), rhsStep, Value(), row,
-                               column, lane});
+                              {adaptor.getRhs(),
+                               cast<tile::SwizzleAttr>(rhsType.getLayout()),
+                               rhsStep, Value(), row, column, lane});
       for (int64_t n = 0; n < nSteps; ++n)
         rhs.push_back(slice(rewriter, loc, step, n * rhsSize, rhsSize));
     }
@@ -96,6 +115,8 @@ LogicalResult MmaPattern::matchAndRewrite(tile::MmaOp op, OpAdaptor adaptor,
   return success();
 }
 
-void attune::populateMmaPatterns(TypeConverter &converter, RewritePatternSet &patterns, const KernelContext &context) {
+void attune::populateMmaPatterns(TypeConverter &converter,
+                                 RewritePatternSet &patterns,
+                                 const KernelContext &context) {
   patterns.add<MmaPattern>(converter, patterns.getContext(), context);
 }

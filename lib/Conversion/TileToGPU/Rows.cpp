@@ -17,51 +17,61 @@ namespace {
 
 struct ReducePattern : KernelPattern<tile::ReduceOp> {
   using KernelPattern::KernelPattern;
-  LogicalResult matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override;
+  LogicalResult
+  matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
 };
 
 struct BroadcastPattern : KernelPattern<tile::BroadcastOp> {
   using KernelPattern::KernelPattern;
-  LogicalResult matchAndRewrite(tile::BroadcastOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override;
+  LogicalResult
+  matchAndRewrite(tile::BroadcastOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
 };
 
 } // namespace
 
-static Value combine(OpBuilder &b, Location loc, tile::ReductionKind kind, Value left, Value right) {
+static Value combine(OpBuilder &b, Location loc, tile::ReductionKind kind,
+                     Value left, Value right) {
   if (kind == tile::ReductionKind::Add)
     return arith::AddFOp::create(b, loc, left, right);
   return arith::MaxNumFOp::create(b, loc, left, right);
 }
 
 /// The registers of `matrix` that hold each row of `rows`.
-static SmallVector<SmallVector<int64_t>> registersOfRows(LayoutAttr matrix, LayoutAttr rows) {
+static SmallVector<SmallVector<int64_t>> registersOfRows(LayoutAttr matrix,
+                                                         LayoutAttr rows) {
   SmallVector<SmallVector<int64_t>> result(rows.getNumRegisters());
   for (int64_t reg = 0; reg < matrix.getNumRegisters(); ++reg)
     for (int64_t row = 0; row < rows.getNumRegisters(); ++row)
-      if (rows.getRegisterCoordinates(row, 2)[0] == matrix.getRegisterCoordinates(reg, 2)[0])
+      if (rows.getRegisterCoordinates(row, 2)[0] ==
+          matrix.getRegisterCoordinates(reg, 2)[0])
         result[row].push_back(reg);
   return result;
 }
 
-LogicalResult ReducePattern::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
-                                             ConversionPatternRewriter &rewriter) const {
+LogicalResult
+ReducePattern::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
+                               ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
-  LayoutAttr matrix = op.getInput().getType().getRegisterLayout(), rows = op.getResult().getType().getRegisterLayout();
+  LayoutAttr matrix = op.getInput().getType().getRegisterLayout(),
+             rows = op.getResult().getType().getRegisterLayout();
   for (const tile::Mode &mode : matrix.getWarps())
     if (mode.dim == 1 && mode.stride != 0)
-      return op.emitOpError() << "expects each row inside one warp, but got layout " << matrix;
+      return op.emitOpError()
+             << "expects each row inside one warp, but got layout " << matrix;
   SmallVector<Value> results;
   for (ArrayRef<int64_t> registers : registersOfRows(matrix, rows)) {
     SmallVector<Value> level;
     for (int64_t reg : registers)
-      level.push_back(vector::ExtractOp::create(rewriter, loc, adaptor.getInput(), reg));
+      level.push_back(
+          vector::ExtractOp::create(rewriter, loc, adaptor.getInput(), reg));
     // A tree keeps the chain of dependent operations short.
     while (level.size() > 1) {
       SmallVector<Value> next;
       for (size_t i = 0; i + 1 < level.size(); i += 2)
-        next.push_back(combine(rewriter, loc, op.getKind(), level[i], level[i + 1]));
+        next.push_back(
+            combine(rewriter, loc, op.getKind(), level[i], level[i + 1]));
       if (level.size() % 2)
         next.push_back(level.back());
       level = next;
@@ -70,35 +80,47 @@ LogicalResult ReducePattern::matchAndRewrite(tile::ReduceOp op, OpAdaptor adapto
   }
   bool isPartial = op.getResult().getType().getRank() == 2;
   int64_t below = 1;
-  for (const tile::Mode &mode : isPartial ? ArrayRef<tile::Mode>() : matrix.getLanes()) {
+  for (const tile::Mode &mode :
+       isPartial ? ArrayRef<tile::Mode>() : matrix.getLanes()) {
     if (mode.dim == 1 && mode.stride != 0) {
       if (!llvm::isPowerOf2_64(mode.extent) || !llvm::isPowerOf2_64(below))
-        return op.emitOpError() << "expects lanes along a row in powers of two, but got " << mode.extent;
+        return op.emitOpError()
+               << "expects lanes along a row in powers of two, but got "
+               << mode.extent;
       for (int64_t distance = 1; distance < mode.extent; distance *= 2)
         for (Value &value : results) {
-          auto shuffle = gpu::ShuffleOp::create(rewriter, loc, value, distance * below, context.target.getLanes(),
-                                                gpu::ShuffleMode::XOR);
-          value = combine(rewriter, loc, op.getKind(), value, shuffle.getShuffleResult());
+          auto shuffle = gpu::ShuffleOp::create(
+              rewriter, loc, value, distance * below, context.target.getLanes(),
+              gpu::ShuffleMode::XOR);
+          value = combine(rewriter, loc, op.getKind(), value,
+                          shuffle.getShuffleResult());
         }
     }
     below *= mode.extent;
   }
-  rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, laneVectorType(op.getResult().getType()), results);
+  rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
+      op, laneVectorType(op.getResult().getType()), results);
   return success();
 }
 
-LogicalResult BroadcastPattern::matchAndRewrite(tile::BroadcastOp op, OpAdaptor adaptor,
-                                                ConversionPatternRewriter &rewriter) const {
-  LayoutAttr matrix = op.getResult().getType().getRegisterLayout(), rows = op.getInput().getType().getRegisterLayout();
+LogicalResult
+BroadcastPattern::matchAndRewrite(tile::BroadcastOp op, OpAdaptor adaptor,
+                                  ConversionPatternRewriter &rewriter) const {
+  LayoutAttr matrix = op.getResult().getType().getRegisterLayout(),
+             rows = op.getInput().getType().getRegisterLayout();
   SmallVector<int64_t> source(matrix.getNumRegisters());
   for (auto [row, registers] : llvm::enumerate(registersOfRows(matrix, rows)))
     for (int64_t reg : registers)
       source[reg] = row;
-  rewriter.replaceOpWithNewOp<vector::ShuffleOp>(op, laneVectorType(op.getResult().getType()), adaptor.getInput(),
-                                                 adaptor.getInput(), source);
+  rewriter.replaceOpWithNewOp<vector::ShuffleOp>(
+      op, laneVectorType(op.getResult().getType()), adaptor.getInput(),
+      adaptor.getInput(), source);
   return success();
 }
 
-void attune::populateRowPatterns(TypeConverter &converter, RewritePatternSet &patterns, const KernelContext &context) {
-  patterns.add<ReducePattern, BroadcastPattern>(converter, patterns.getContext(), context);
+void attune::populateRowPatterns(TypeConverter &converter,
+                                 RewritePatternSet &patterns,
+                                 const KernelContext &context) {
+  patterns.add<ReducePattern, BroadcastPattern>(converter,
+                                                patterns.getContext(), context);
 }

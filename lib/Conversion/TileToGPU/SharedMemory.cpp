@@ -7,6 +7,7 @@
 // the release needs a barrier of its own (marked by markBarriers in
 // ConvertTileToGPU.cpp).
 
+#include "SharedMemory.h"
 #include "LaneContext.h"
 #include "attune/Target/SharedAddress.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,7 +15,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "SharedMemory.h"
 #include <numeric>
 
 using namespace mlir;
@@ -24,22 +24,30 @@ namespace {
 
 struct ChannelPattern : KernelPattern<tile::ChannelOp> {
   using KernelPattern::KernelPattern;
-  LogicalResult matchAndRewrite(tile::ChannelOp op, OpAdaptor, ConversionPatternRewriter &rewriter) const override;
+  LogicalResult
+  matchAndRewrite(tile::ChannelOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override;
 };
 
 struct PutPattern : KernelPattern<tile::PutOp> {
   using KernelPattern::KernelPattern;
-  LogicalResult matchAndRewrite(tile::PutOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override;
+  LogicalResult
+  matchAndRewrite(tile::PutOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
 };
 
 struct GetPattern : KernelPattern<tile::GetOp> {
   using KernelPattern::KernelPattern;
-  LogicalResult matchAndRewrite(tile::GetOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override;
+  LogicalResult
+  matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
 };
 
 struct ReleasePattern : KernelPattern<tile::ReleaseOp> {
   using KernelPattern::KernelPattern;
-  LogicalResult matchAndRewrite(tile::ReleaseOp op, OpAdaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(tile::ReleaseOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     rewriter.eraseOp(op);
     return success();
   }
@@ -49,16 +57,21 @@ struct ReleasePattern : KernelPattern<tile::ReleaseOp> {
 /// goes to thread p mod threads.
 class TileCopier {
 public:
-  TileCopier(OpBuilder &builder, const KernelContext &context, tile::PutOp op, Value buffer, Value slot)
-      : b(builder), loc(op.getLoc()), context(context), op(op), buffer(buffer), slot(slot),
-        type(op.getChannel().getType()), swizzle(cast<tile::SwizzleAttr>(type.getTileType().getLayout())) {}
+  TileCopier(OpBuilder &builder, const KernelContext &context, tile::PutOp op,
+             Value buffer, Value slot)
+      : b(builder), loc(op.getLoc()), context(context), op(op), buffer(buffer),
+        slot(slot), type(op.getChannel().getType()),
+        swizzle(cast<tile::SwizzleAttr>(type.getTileType().getLayout())) {}
 
   void copy();
 
 private:
   void copyPiece(SplitIndex row, SplitIndex column);
-  void copyElements(Value sourceRow, Value sourceColumn, ArrayRef<Value> destination, Value valid);
-  Value constant(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
+  void copyElements(Value sourceRow, Value sourceColumn,
+                    ArrayRef<Value> destination, Value valid);
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  }
 
   OpBuilder &b;
   Location loc;
@@ -78,37 +91,49 @@ private:
 //===----------------------------------------------------------------------===//
 
 MemRefType attune::channelBufferType(tile::ChannelType type) {
-  auto space = gpu::AddressSpaceAttr::get(type.getContext(), gpu::AddressSpace::Workgroup);
-  return MemRefType::get({type.getStages(), type.getShape()[0], type.getShape()[1]}, type.getElementType(),
-                         MemRefLayoutAttrInterface(), space);
+  auto space = gpu::AddressSpaceAttr::get(type.getContext(),
+                                          gpu::AddressSpace::Workgroup);
+  return MemRefType::get(
+      {type.getStages(), type.getShape()[0], type.getShape()[1]},
+      type.getElementType(), MemRefLayoutAttrInterface(), space);
 }
 
 MemRefType attune::sharedTileType(tile::TileType type) {
-  auto space = gpu::AddressSpaceAttr::get(type.getContext(), gpu::AddressSpace::Workgroup);
-  auto layout = StridedLayoutAttr::get(type.getContext(), ShapedType::kDynamic, {type.getShape()[1], 1});
+  auto space = gpu::AddressSpaceAttr::get(type.getContext(),
+                                          gpu::AddressSpace::Workgroup);
+  auto layout = StridedLayoutAttr::get(type.getContext(), ShapedType::kDynamic,
+                                       {type.getShape()[1], 1});
   return MemRefType::get(type.getShape(), type.getElementType(), layout, space);
 }
 
-LogicalResult ChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
-                                              ConversionPatternRewriter &rewriter) const {
+LogicalResult
+ChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const {
   auto offset = op->getAttrOfType<IntegerAttr>(kSharedOffsetAttrName);
   assert(offset && "offsets are assigned before the conversion");
-  auto space = gpu::AddressSpaceAttr::get(op.getContext(), gpu::AddressSpace::Workgroup);
-  auto bytes = MemRefType::get({ShapedType::kDynamic}, rewriter.getI8Type(), MemRefLayoutAttrInterface(), space);
-  Value memory = gpu::DynamicSharedMemoryOp::create(rewriter, op.getLoc(), bytes);
-  Value first = arith::ConstantIndexOp::create(rewriter, op.getLoc(), offset.getInt());
-  rewriter.replaceOpWithNewOp<memref::ViewOp>(op, channelBufferType(op.getResult().getType()), memory, first,
-                                              ValueRange());
+  auto space =
+      gpu::AddressSpaceAttr::get(op.getContext(), gpu::AddressSpace::Workgroup);
+  auto bytes = MemRefType::get({ShapedType::kDynamic}, rewriter.getI8Type(),
+                               MemRefLayoutAttrInterface(), space);
+  Value memory =
+      gpu::DynamicSharedMemoryOp::create(rewriter, op.getLoc(), bytes);
+  Value first =
+      arith::ConstantIndexOp::create(rewriter, op.getLoc(), offset.getInt());
+  rewriter.replaceOpWithNewOp<memref::ViewOp>(
+      op, channelBufferType(op.getResult().getType()), memory, first,
+      ValueRange());
   return success();
 }
 
 /// The slot of an element: element mod stages.
 static Value slotOf(OpBuilder &b, Location loc, Value element, int64_t stages) {
-  return b.createOrFold<arith::RemUIOp>(loc, element, arith::ConstantIndexOp::create(b, loc, stages));
+  return b.createOrFold<arith::RemUIOp>(
+      loc, element, arith::ConstantIndexOp::create(b, loc, stages));
 }
 
-LogicalResult GetPattern::matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
-                                          ConversionPatternRewriter &rewriter) const {
+LogicalResult
+GetPattern::matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
+                            ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
   tile::ChannelType type = op.getChannel().getType();
   if (context.target.getCopySync() == tile::CopySync::CommitGroup)
@@ -116,12 +141,15 @@ LogicalResult GetPattern::matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
   gpu::BarrierOp::create(rewriter, loc);
   Value slot = slotOf(rewriter, loc, adaptor.getElement(), type.getStages());
   ArrayRef<int64_t> shape = type.getShape();
-  SmallVector<OpFoldResult> offsets{slot, rewriter.getIndexAttr(0), rewriter.getIndexAttr(0)};
-  SmallVector<OpFoldResult> sizes{rewriter.getIndexAttr(1), rewriter.getIndexAttr(shape[0]),
+  SmallVector<OpFoldResult> offsets{slot, rewriter.getIndexAttr(0),
+                                    rewriter.getIndexAttr(0)};
+  SmallVector<OpFoldResult> sizes{rewriter.getIndexAttr(1),
+                                  rewriter.getIndexAttr(shape[0]),
                                   rewriter.getIndexAttr(shape[1])};
   SmallVector<OpFoldResult> strides(3, rewriter.getIndexAttr(1));
-  rewriter.replaceOpWithNewOp<memref::SubViewOp>(op, sharedTileType(type.getTileType()), adaptor.getChannel(), offsets,
-                                                 sizes, strides);
+  rewriter.replaceOpWithNewOp<memref::SubViewOp>(
+      op, sharedTileType(type.getTileType()), adaptor.getChannel(), offsets,
+      sizes, strides);
   return success();
 }
 
@@ -129,55 +157,72 @@ LogicalResult GetPattern::matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
 // Copies
 //===----------------------------------------------------------------------===//
 
-void TileCopier::copyElements(Value sourceRow, Value sourceColumn, ArrayRef<Value> destination, Value valid) {
+void TileCopier::copyElements(Value sourceRow, Value sourceColumn,
+                              ArrayRef<Value> destination, Value valid) {
   if (async) {
-    AsyncCopy request{op.getSource(), {sourceRow, sourceColumn}, buffer, {}, width, valid};
+    AsyncCopy request{
+        op.getSource(), {sourceRow, sourceColumn}, buffer, {}, width, valid};
     request.destinationIndices.append(destination.begin(), destination.end());
     context.model->emitAsyncCopy(b, loc, request);
     return;
   }
   auto vectorType = VectorType::get(width, type.getElementType());
-  auto alignment = llvm::MaybeAlign(width * type.getElementType().getIntOrFloatBitWidth() / 8);
+  auto alignment = llvm::MaybeAlign(
+      width * type.getElementType().getIntOrFloatBitWidth() / 8);
   Value source = op.getSource();
   auto load = [&](OpBuilder &at) -> Value {
-    return vector::LoadOp::create(at, loc, vectorType, source, ValueRange{sourceRow, sourceColumn},
+    return vector::LoadOp::create(at, loc, vectorType, source,
+                                  ValueRange{sourceRow, sourceColumn},
                                   /*nontemporal=*/false, alignment);
   };
   Value data;
   if (valid) {
     // A piece is inside or outside as a whole: widths divide the row.
-    Value any = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, valid, constant(0));
+    Value any = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, valid,
+                                      constant(0));
     data = scf::IfOp::create(
                b, loc, any,
-               [&](OpBuilder &inner, Location innerLoc) { scf::YieldOp::create(inner, innerLoc, load(inner)); },
                [&](OpBuilder &inner, Location innerLoc) {
-                 Value zero = arith::ConstantOp::create(inner, innerLoc, inner.getZeroAttr(vectorType));
+                 scf::YieldOp::create(inner, innerLoc, load(inner));
+               },
+               [&](OpBuilder &inner, Location innerLoc) {
+                 Value zero = arith::ConstantOp::create(
+                     inner, innerLoc, inner.getZeroAttr(vectorType));
                  scf::YieldOp::create(inner, innerLoc, zero);
                })
                .getResult(0);
   } else {
     data = load(b);
   }
-  vector::StoreOp::create(b, loc, data, buffer, destination, /*nontemporal=*/false, alignment);
+  vector::StoreOp::create(b, loc, data, buffer, destination,
+                          /*nontemporal=*/false, alignment);
 }
 
 void TileCopier::copyPiece(SplitIndex row, SplitIndex column) {
-  Value tileRow = row.materialize(b, loc), tileColumn = column.materialize(b, loc);
+  Value tileRow = row.materialize(b, loc),
+        tileColumn = column.materialize(b, loc);
   Value sourceRow = b.createOrFold<arith::AddIOp>(loc, op.getRow(), tileRow);
-  Value sourceColumn = b.createOrFold<arith::AddIOp>(loc, op.getColumn(), tileColumn);
+  Value sourceColumn =
+      b.createOrFold<arith::AddIOp>(loc, op.getColumn(), tileColumn);
   Value valid;
   if (!op.getInBounds()) {
     auto sourceType = op.getSource().getType();
     Value rows = b.createOrFold<memref::DimOp>(loc, op.getSource(), 0);
-    Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, sourceRow, rows);
-    if (sourceType.isDynamicDim(1) || sourceType.getDimSize(1) < type.getShape()[1]) {
+    Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                                         sourceRow, rows);
+    if (sourceType.isDynamicDim(1) ||
+        sourceType.getDimSize(1) < type.getShape()[1]) {
       Value columns = b.createOrFold<memref::DimOp>(loc, op.getSource(), 1);
-      Value insideRow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, sourceColumn, columns);
+      Value insideRow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                                              sourceColumn, columns);
       inside = arith::AndIOp::create(b, loc, inside, insideRow);
     }
-    valid = arith::SelectOp::create(b, loc, inside, constant(width), constant(0));
+    valid =
+        arith::SelectOp::create(b, loc, inside, constant(width), constant(0));
   }
-  copyElements(sourceRow, sourceColumn, {slot, tileRow, swizzleColumn(b, loc, swizzle, row, column)}, valid);
+  copyElements(sourceRow, sourceColumn,
+               {slot, tileRow, swizzleColumn(b, loc, swizzle, row, column)},
+               valid);
 }
 
 void TileCopier::copy() {
@@ -186,28 +231,40 @@ void TileCopier::copy() {
   int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
   SmallVector<int64_t> strides;
   int64_t offset;
-  bool contiguous = succeeded(sourceType.getStridesAndOffset(strides, offset)) && strides.back() == 1;
+  bool contiguous =
+      succeeded(sourceType.getStridesAndOffset(strides, offset)) &&
+      strides.back() == 1;
   // Pieces must not straddle the end of a row of the source.
   int64_t rowLength = sourceType.isDynamicDim(1) ? 1 : sourceType.getDimSize(1);
   if (contiguous)
-    width = std::gcd(std::gcd(swizzle.getVector(), knownRowDivisor(op.getSource())), rowLength);
-  async = llvm::is_contained(context.target.getCopyWidths(), width * elementBytes);
+    width =
+        std::gcd(std::gcd(swizzle.getVector(), knownRowDivisor(op.getSource())),
+                 rowLength);
+  async =
+      llvm::is_contained(context.target.getCopyWidths(), width * elementBytes);
 
-  int64_t piecesPerRow = columns / width, pieces = rows * piecesPerRow, threads = context.threads;
+  int64_t piecesPerRow = columns / width, pieces = rows * piecesPerRow,
+          threads = context.threads;
   Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
   auto copyAt = [&](int64_t step) {
     if (threads % piecesPerRow == 0) {
       // Each thread stays in its column and moves down a fixed number of rows.
-      Value row = b.createOrFold<arith::DivUIOp>(loc, thread, constant(piecesPerRow));
-      Value piece = b.createOrFold<arith::RemUIOp>(loc, thread, constant(piecesPerRow));
+      Value row =
+          b.createOrFold<arith::DivUIOp>(loc, thread, constant(piecesPerRow));
+      Value piece =
+          b.createOrFold<arith::RemUIOp>(loc, thread, constant(piecesPerRow));
       Value column = b.createOrFold<arith::MulIOp>(loc, piece, constant(width));
       copyPiece({row, step * (threads / piecesPerRow)}, {column, 0});
       return;
     }
-    Value piece = b.createOrFold<arith::AddIOp>(loc, thread, constant(step * threads));
-    Value row = b.createOrFold<arith::DivUIOp>(loc, piece, constant(piecesPerRow));
-    Value inRow = b.createOrFold<arith::RemUIOp>(loc, piece, constant(piecesPerRow));
-    copyPiece({row, 0}, {b.createOrFold<arith::MulIOp>(loc, inRow, constant(width)), 0});
+    Value piece =
+        b.createOrFold<arith::AddIOp>(loc, thread, constant(step * threads));
+    Value row =
+        b.createOrFold<arith::DivUIOp>(loc, piece, constant(piecesPerRow));
+    Value inRow =
+        b.createOrFold<arith::RemUIOp>(loc, piece, constant(piecesPerRow));
+    copyPiece({row, 0},
+              {b.createOrFold<arith::MulIOp>(loc, inRow, constant(width)), 0});
   };
   for (int64_t step = 0; step * threads < pieces; ++step) {
     if ((step + 1) * threads <= pieces) {
@@ -215,7 +272,8 @@ void TileCopier::copy() {
       continue;
     }
     Value limit = constant(pieces - step * threads);
-    Value active = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, thread, limit);
+    Value active =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, thread, limit);
     auto guard = scf::IfOp::create(b, loc, active, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard restore(b);
     b.setInsertionPointToStart(guard.thenBlock());
@@ -223,15 +281,18 @@ void TileCopier::copy() {
   }
 }
 
-LogicalResult PutPattern::matchAndRewrite(tile::PutOp op, OpAdaptor adaptor,
-                                          ConversionPatternRewriter &rewriter) const {
+LogicalResult
+PutPattern::matchAndRewrite(tile::PutOp op, OpAdaptor adaptor,
+                            ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
   if (op->hasAttr(kNeedsBarrierAttrName))
     gpu::BarrierOp::create(rewriter, loc);
-  Value slot = slotOf(rewriter, loc, adaptor.getElement(), op.getChannel().getType().getStages());
+  Value slot = slotOf(rewriter, loc, adaptor.getElement(),
+                      op.getChannel().getType().getStages());
   TileCopier copier(rewriter, context, op, adaptor.getChannel(), slot);
   if (Value predicate = adaptor.getPredicate()) {
-    auto guard = scf::IfOp::create(rewriter, loc, predicate, /*withElseRegion=*/false);
+    auto guard =
+        scf::IfOp::create(rewriter, loc, predicate, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard restore(rewriter);
     rewriter.setInsertionPointToStart(guard.thenBlock());
     copier.copy();
@@ -245,7 +306,9 @@ LogicalResult PutPattern::matchAndRewrite(tile::PutOp op, OpAdaptor adaptor,
   return success();
 }
 
-void attune::populateSharedMemoryPatterns(TypeConverter &converter, RewritePatternSet &patterns,
+void attune::populateSharedMemoryPatterns(TypeConverter &converter,
+                                          RewritePatternSet &patterns,
                                           const KernelContext &context) {
-  patterns.add<ChannelPattern, PutPattern, GetPattern, ReleasePattern>(converter, patterns.getContext(), context);
+  patterns.add<ChannelPattern, PutPattern, GetPattern, ReleasePattern>(
+      converter, patterns.getContext(), context);
 }

@@ -12,7 +12,8 @@ namespace attune {
 /// Byte offset of a channel in the kernel's workgroup memory.
 inline constexpr llvm::StringLiteral kSharedOffsetAttrName = "tile.offset";
 /// On a put whose slot was released after the last barrier.
-inline constexpr llvm::StringLiteral kNeedsBarrierAttrName = "tile.needs_barrier";
+inline constexpr llvm::StringLiteral kNeedsBarrierAttrName =
+    "tile.needs_barrier";
 
 /// [slots, rows, columns] in workgroup memory.
 mlir::MemRefType channelBufferType(tile::ChannelType type);

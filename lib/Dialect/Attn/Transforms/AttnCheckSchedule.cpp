@@ -19,7 +19,8 @@ using attune::tile::TileDialect;
 
 namespace {
 
-struct AttnCheckSchedule : attune::attn::impl::AttnCheckSchedulePassBase<AttnCheckSchedule> {
+struct AttnCheckSchedule
+    : attune::attn::impl::AttnCheckSchedulePassBase<AttnCheckSchedule> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<AttentionOp> ops;
@@ -27,18 +28,20 @@ struct AttnCheckSchedule : attune::attn::impl::AttnCheckSchedulePassBase<AttnChe
       function.walk([&](AttentionOp op) { ops.push_back(op); });
     if (ops.empty())
       return;
-    auto target = module->getAttrOfType<TargetAttr>(TileDialect::kTargetAttrName);
+    auto target =
+        module->getAttrOfType<TargetAttr>(TileDialect::kTargetAttrName);
     if (!target) {
-      emitError(module.getLoc()) << "expects a '" << TileDialect::kTargetAttrName
-                         << "' attribute on the module; run attune-attach-target first";
+      emitError(module.getLoc())
+          << "expects a '" << TileDialect::kTargetAttrName
+          << "' attribute on the module; run attune-attach-target first";
       return signalPassFailure();
     }
     for (AttentionOp op : ops) {
       ScheduleAttr schedule = op.getScheduleAttr();
       if (!schedule)
         continue;
-      if (std::optional<attune::Refusal> refusal =
-              attune::checkSchedule(attune::Problem::get(op), schedule, target)) {
+      if (std::optional<attune::Refusal> refusal = attune::checkSchedule(
+              attune::Problem::get(op), schedule, target)) {
         op.emitOpError() << refusal->id << ": " << refusal->message;
         signalPassFailure();
       }

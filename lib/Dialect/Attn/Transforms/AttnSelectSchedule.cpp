@@ -19,7 +19,8 @@ using attune::tile::TileDialect;
 
 namespace {
 
-struct AttnSelectSchedule : attune::attn::impl::AttnSelectSchedulePassBase<AttnSelectSchedule> {
+struct AttnSelectSchedule
+    : attune::attn::impl::AttnSelectSchedulePassBase<AttnSelectSchedule> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<AttentionOp> ops;
@@ -27,22 +28,25 @@ struct AttnSelectSchedule : attune::attn::impl::AttnSelectSchedulePassBase<AttnS
       function.walk([&](AttentionOp op) { ops.push_back(op); });
     if (ops.empty())
       return;
-    auto target = module->getAttrOfType<TargetAttr>(TileDialect::kTargetAttrName);
+    auto target =
+        module->getAttrOfType<TargetAttr>(TileDialect::kTargetAttrName);
     if (!target) {
-      emitError(module.getLoc()) << "expects a '" << TileDialect::kTargetAttrName
-                         << "' attribute on the module; run attune-attach-target first";
+      emitError(module.getLoc())
+          << "expects a '" << TileDialect::kTargetAttrName
+          << "' attribute on the module; run attune-attach-target first";
       return signalPassFailure();
     }
     for (AttentionOp op : ops) {
       if (op.getScheduleAttr())
         continue;
       attune::Problem problem = attune::Problem::get(op);
-      if (std::optional<ScheduleAttr> schedule = attune::selectSchedule(problem, target)) {
+      if (std::optional<ScheduleAttr> schedule =
+              attune::selectSchedule(problem, target)) {
         op.setScheduleAttr(*schedule);
         continue;
       }
-      std::optional<attune::Refusal> refusal =
-          attune::checkSchedule(problem, ScheduleAttr::getDefault(&getContext()), target);
+      std::optional<attune::Refusal> refusal = attune::checkSchedule(
+          problem, ScheduleAttr::getDefault(&getContext()), target);
       op.emitOpError() << refusal->id << ": " << refusal->message;
       return signalPassFailure();
     }

@@ -13,9 +13,11 @@ using namespace attune;
 using namespace attune::tile;
 
 /// Parses and prints `[4, 8, 16]`.
-static ParseResult parseIntegerList(AsmParser &parser, SmallVector<int64_t> &values) {
-  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
-                                        [&] { return parser.parseInteger(values.emplace_back()); });
+static ParseResult parseIntegerList(AsmParser &parser,
+                                    SmallVector<int64_t> &values) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    return parser.parseInteger(values.emplace_back());
+  });
 }
 
 static void printIntegerList(AsmPrinter &printer, ArrayRef<int64_t> values) {
@@ -25,9 +27,11 @@ static void printIntegerList(AsmPrinter &printer, ArrayRef<int64_t> values) {
 }
 
 /// Parses and prints a list of #tile.mma_atom.
-static ParseResult parseAtomList(AsmParser &parser, SmallVector<MmaAtomAttr> &atoms) {
-  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
-                                        [&] { return parser.parseAttribute(atoms.emplace_back()); });
+static ParseResult parseAtomList(AsmParser &parser,
+                                 SmallVector<MmaAtomAttr> &atoms) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    return parser.parseAttribute(atoms.emplace_back());
+  });
 }
 
 static void printAtomList(AsmPrinter &printer, ArrayRef<MmaAtomAttr> atoms) {
@@ -67,7 +71,8 @@ static SmallVector<Mode> normalize(ArrayRef<Mode> modes) {
       continue;
     if (mode.stride == 0)
       mode.dim = 0;
-    if (!result.empty() && result.back().dim == mode.dim && result.back().stride * result.back().extent == mode.stride)
+    if (!result.empty() && result.back().dim == mode.dim &&
+        result.back().stride * result.back().extent == mode.stride)
       result.back().extent *= mode.extent;
     else
       result.push_back(mode);
@@ -75,8 +80,8 @@ static SmallVector<Mode> normalize(ArrayRef<Mode> modes) {
   return result;
 }
 
-LayoutAttr LayoutAttr::getNormal(MLIRContext *context, ArrayRef<Mode> registers, ArrayRef<Mode> lanes,
-                                 ArrayRef<Mode> warps) {
+LayoutAttr LayoutAttr::getNormal(MLIRContext *context, ArrayRef<Mode> registers,
+                                 ArrayRef<Mode> lanes, ArrayRef<Mode> warps) {
   return get(context, normalize(registers), normalize(lanes), normalize(warps));
 }
 
@@ -84,7 +89,8 @@ int64_t LayoutAttr::getNumRegisters() const { return product(getRegisters()); }
 int64_t LayoutAttr::getNumLanes() const { return product(getLanes()); }
 int64_t LayoutAttr::getNumWarps() const { return product(getWarps()); }
 
-SmallVector<int64_t, 2> LayoutAttr::getRegisterCoordinates(int64_t reg, int64_t rank) const {
+SmallVector<int64_t, 2> LayoutAttr::getRegisterCoordinates(int64_t reg,
+                                                           int64_t rank) const {
   SmallVector<int64_t, 2> coordinates(rank, 0);
   for (const Mode &mode : getRegisters()) {
     coordinates[mode.dim] += (reg % mode.extent) * mode.stride;
@@ -118,7 +124,8 @@ LayoutAttr LayoutAttr::dropDim(int64_t dim) const {
   for (const Mode &mode : replicate(getRegisters()))
     if (mode.stride != 0)
       registers.push_back(mode);
-  return getNormal(getContext(), registers, replicate(getLanes()), replicate(getWarps()));
+  return getNormal(getContext(), registers, replicate(getLanes()),
+                   replicate(getWarps()));
 }
 
 LayoutAttr LayoutAttr::getPartialColumns() const {
@@ -142,7 +149,8 @@ LayoutAttr LayoutAttr::transpose() const {
       mode.dim = 1 - mode.dim;
     return result;
   };
-  return getNormal(getContext(), swap(getRegisters()), swap(getLanes()), swap(getWarps()));
+  return getNormal(getContext(), swap(getRegisters()), swap(getLanes()),
+                   swap(getWarps()));
 }
 
 LayoutAttr LayoutAttr::withRegisterModes(ArrayRef<Mode> modes) const {
@@ -157,43 +165,55 @@ LayoutAttr LayoutAttr::withWarpModes(ArrayRef<Mode> modes) const {
   return getNormal(getContext(), getRegisters(), getLanes(), warps);
 }
 
-LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<Mode> registers,
-                                 ArrayRef<Mode> lanes, ArrayRef<Mode> warps) {
+LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<Mode> registers, ArrayRef<Mode> lanes,
+                                 ArrayRef<Mode> warps) {
   for (ArrayRef<Mode> modes : {registers, lanes, warps})
     for (const Mode &mode : modes) {
       if (mode.extent < 1)
-        return emitError() << "expects positive extents in a layout, but got " << mode.extent;
+        return emitError() << "expects positive extents in a layout, but got "
+                           << mode.extent;
       if (mode.dim < 0 || mode.dim > 1)
-        return emitError() << "expects dimension 0 or 1 in a layout, but got " << mode.dim;
+        return emitError() << "expects dimension 0 or 1 in a layout, but got "
+                           << mode.dim;
       if (mode.stride < 0)
-        return emitError() << "expects strides of at least 0 in a layout, but got " << mode.stride;
+        return emitError()
+               << "expects strides of at least 0 in a layout, but got "
+               << mode.stride;
     }
   return success();
 }
 
-static ParseResult parseModes(AsmParser &parser, StringRef keyword, SmallVectorImpl<Mode> &modes) {
+static ParseResult parseModes(AsmParser &parser, StringRef keyword,
+                              SmallVectorImpl<Mode> &modes) {
   if (parser.parseKeyword(keyword) || parser.parseEqual())
     return failure();
-  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() -> ParseResult {
-    Mode &mode = modes.emplace_back();
-    return failure(parser.parseLSquare() || parser.parseInteger(mode.extent) || parser.parseComma() ||
-                   parser.parseInteger(mode.dim) || parser.parseComma() || parser.parseInteger(mode.stride) ||
-                   parser.parseRSquare());
-  });
+  return parser.parseCommaSeparatedList(
+      AsmParser::Delimiter::Square, [&]() -> ParseResult {
+        Mode &mode = modes.emplace_back();
+        return failure(
+            parser.parseLSquare() || parser.parseInteger(mode.extent) ||
+            parser.parseComma() || parser.parseInteger(mode.dim) ||
+            parser.parseComma() || parser.parseInteger(mode.stride) ||
+            parser.parseRSquare());
+      });
 }
 
-static void printModes(AsmPrinter &printer, StringRef keyword, ArrayRef<Mode> modes) {
+static void printModes(AsmPrinter &printer, StringRef keyword,
+                       ArrayRef<Mode> modes) {
   printer << keyword << " = [";
   llvm::interleaveComma(modes, printer, [&](const Mode &mode) {
-    printer << '[' << mode.extent << ", " << mode.dim << ", " << mode.stride << ']';
+    printer << '[' << mode.extent << ", " << mode.dim << ", " << mode.stride
+            << ']';
   });
   printer << ']';
 }
 
 Attribute LayoutAttr::parse(AsmParser &parser, Type) {
   SmallVector<Mode> registers, lanes, warps;
-  if (parser.parseLess() || parseModes(parser, "registers", registers) || parser.parseComma() ||
-      parseModes(parser, "lanes", lanes) || parser.parseComma() || parseModes(parser, "warps", warps) ||
+  if (parser.parseLess() || parseModes(parser, "registers", registers) ||
+      parser.parseComma() || parseModes(parser, "lanes", lanes) ||
+      parser.parseComma() || parseModes(parser, "warps", warps) ||
       parser.parseGreater())
     return {};
   auto emitError = [&] { return parser.emitError(parser.getNameLoc()); };
@@ -221,7 +241,8 @@ void LayoutAttr::print(AsmPrinter &printer) const {
 static constexpr int64_t kChunkBytes = 16;
 static constexpr int64_t kChunksPerBankRow = 8;
 
-SwizzleAttr SwizzleAttr::getForRow(MLIRContext *context, int64_t columns, int64_t elementBytes) {
+SwizzleAttr SwizzleAttr::getForRow(MLIRContext *context, int64_t columns,
+                                   int64_t elementBytes) {
   int64_t vector = std::max<int64_t>(1, kChunkBytes / elementBytes);
   while (columns % vector != 0)
     vector /= 2;
@@ -229,17 +250,19 @@ SwizzleAttr SwizzleAttr::getForRow(MLIRContext *context, int64_t columns, int64_
   // rows; those that collide get a different permutation of 2^t neighbours.
   int64_t chunks = columns / vector;
   int64_t bits = 0;
-  while (bits < llvm::Log2_64(kChunksPerBankRow) && chunks % (int64_t(2) << bits) == 0)
+  while (bits < llvm::Log2_64(kChunksPerBankRow) &&
+         chunks % (int64_t(2) << bits) == 0)
     ++bits;
   int64_t shift = llvm::Log2_64(kChunksPerBankRow) - bits;
   return get(context, vector, bits, shift);
 }
 
-LogicalResult SwizzleAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t vector, int64_t bits,
-                                  int64_t shift) {
+LogicalResult SwizzleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  int64_t vector, int64_t bits, int64_t shift) {
   if (vector < 1 || bits < 0 || bits > 8 || shift < 0 || shift > 8)
-    return emitError() << "expects a positive vector and bits and shift in [0, 8], but got " << vector << ", " << bits
-                       << " and " << shift;
+    return emitError()
+           << "expects a positive vector and bits and shift in [0, 8], but got "
+           << vector << ", " << bits << " and " << shift;
   return success();
 }
 
@@ -247,33 +270,44 @@ LogicalResult SwizzleAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
 // MmaAtomAttr, TargetAttr
 //===----------------------------------------------------------------------===//
 
-LogicalResult MmaAtomAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, int64_t m, int64_t n,
-                                  int64_t k, Type inputType, Type accType, LayoutAttr lhs, LayoutAttr rhs,
+LogicalResult MmaAtomAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  StringRef name, int64_t m, int64_t n,
+                                  int64_t k, Type inputType, Type accType,
+                                  LayoutAttr lhs, LayoutAttr rhs,
                                   LayoutAttr acc) {
   struct Operand {
     StringRef name;
     LayoutAttr layout;
     int64_t rows, columns;
   };
-  for (const Operand &operand : {Operand{"lhs", lhs, m, k}, Operand{"rhs", rhs, k, n}, Operand{"acc", acc, m, n}}) {
+  for (const Operand &operand :
+       {Operand{"lhs", lhs, m, k}, Operand{"rhs", rhs, k, n},
+        Operand{"acc", acc, m, n}}) {
     SmallVector<int64_t, 2> shape = operand.layout.getShape(2);
     if (shape[0] != operand.rows || shape[1] != operand.columns)
-      return emitError() << "expects the " << operand.name << " layout of '" << name << "' to cover " << operand.rows
-                         << "x" << operand.columns << ", but got " << shape[0] << "x" << shape[1];
+      return emitError() << "expects the " << operand.name << " layout of '"
+                         << name << "' to cover " << operand.rows << "x"
+                         << operand.columns << ", but got " << shape[0] << "x"
+                         << shape[1];
     if (operand.layout.getNumLanes() != acc.getNumLanes())
-      return emitError() << "expects the " << operand.name << " layout of '" << name << "' to use "
-                         << acc.getNumLanes() << " lanes, but got " << operand.layout.getNumLanes();
+      return emitError() << "expects the " << operand.name << " layout of '"
+                         << name << "' to use " << acc.getNumLanes()
+                         << " lanes, but got " << operand.layout.getNumLanes();
     if (operand.layout.getNumWarps() != 1)
-      return emitError() << "expects the " << operand.name << " layout of '" << name << "' to use one warp, but got "
+      return emitError() << "expects the " << operand.name << " layout of '"
+                         << name << "' to use one warp, but got "
                          << operand.layout.getNumWarps();
   }
   return success();
 }
 
-LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef chip, StringRef family,
-                                 int64_t lanes, int64_t cores, int64_t shared, int64_t sharedPerCore,
-                                 int64_t registers, int64_t registersPerCore, int64_t maxThreads,
-                                 int64_t maxThreadsPerCore, CopySync copySync, ArrayRef<int64_t> copyWidths,
+LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 StringRef chip, StringRef family,
+                                 int64_t lanes, int64_t cores, int64_t shared,
+                                 int64_t sharedPerCore, int64_t registers,
+                                 int64_t registersPerCore, int64_t maxThreads,
+                                 int64_t maxThreadsPerCore, CopySync copySync,
+                                 ArrayRef<int64_t> copyWidths,
                                  ArrayRef<MmaAtomAttr> mma) {
   for (auto [name, value] : {std::pair<StringRef, int64_t>{"lanes", lanes},
                              {"cores", cores},
@@ -284,19 +318,23 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
                              {"max_threads", maxThreads},
                              {"max_threads_per_core", maxThreadsPerCore}})
     if (value < 1)
-      return emitError() << "expects a positive '" << name << "', but got " << value;
+      return emitError() << "expects a positive '" << name << "', but got "
+                         << value;
   if ((copySync == CopySync::None) != copyWidths.empty())
-    return emitError() << "expects copy_widths exactly where copy_sync is not 'none'";
+    return emitError()
+           << "expects copy_widths exactly where copy_sync is not 'none'";
   for (MmaAtomAttr atom : mma)
     if (atom.getAcc().getNumLanes() != lanes)
-      return emitError() << "expects atoms of " << lanes << " lanes, but got " << atom.getAcc().getNumLanes()
-                         << " in '" << atom.getName() << "'";
+      return emitError() << "expects atoms of " << lanes << " lanes, but got "
+                         << atom.getAcc().getNumLanes() << " in '"
+                         << atom.getName() << "'";
   return success();
 }
 
 TargetAttr TargetAttr::lookup(Operation *op) {
   for (; op; op = op->getParentOp())
-    if (auto target = op->getAttrOfType<TargetAttr>(TileDialect::kTargetAttrName))
+    if (auto target =
+            op->getAttrOfType<TargetAttr>(TileDialect::kTargetAttrName))
       return target;
   return {};
 }

@@ -11,53 +11,67 @@ using namespace attune::tile;
 #define GET_OP_CLASSES
 #include "attune/Dialect/Tile/IR/TileOps.cpp.inc"
 
-static LogicalResult verifySameElementType(Operation *op, StringRef leftName, Type left, StringRef rightName,
+static LogicalResult verifySameElementType(Operation *op, StringRef leftName,
+                                           Type left, StringRef rightName,
                                            Type right) {
   if (left == right)
     return success();
   return op->emitOpError() << "expects " << leftName << " and " << rightName
-                           << " to have one element type, but got " << left << " and " << right;
+                           << " to have one element type, but got " << left
+                           << " and " << right;
 }
 
-static LogicalResult verifySameShape(Operation *op, StringRef leftName, TileType left, StringRef rightName,
+static LogicalResult verifySameShape(Operation *op, StringRef leftName,
+                                     TileType left, StringRef rightName,
                                      TileType right) {
   if (left.getShape() == right.getShape())
     return success();
-  return op->emitOpError() << "expects " << leftName << " and " << rightName << " to have one shape, but got "
-                           << left << " and " << right;
+  return op->emitOpError() << "expects " << leftName << " and " << rightName
+                           << " to have one shape, but got " << left << " and "
+                           << right;
 }
 
 LogicalResult LoadOp::verify() {
   if (getResult().getType().getRank() != 2)
-    return emitOpError() << "expects a result of two dimensions, but got " << getResult().getType();
-  return verifySameElementType(*this, "source", getSource().getType().getElementType(), "result",
+    return emitOpError() << "expects a result of two dimensions, but got "
+                         << getResult().getType();
+  return verifySameElementType(*this, "source",
+                               getSource().getType().getElementType(), "result",
                                getResult().getType().getElementType());
 }
 
 LogicalResult StoreOp::verify() {
   int64_t rank = getValue().getType().getRank();
-  if (getDestination().getType().getRank() != rank || static_cast<int64_t>(getIndices().size()) != rank)
-    return emitOpError() << "expects a destination and indices of the " << rank << " dimensions of the value, but got "
-                         << getDestination().getType().getRank() << " and " << getIndices().size();
-  return verifySameElementType(*this, "value", getValue().getType().getElementType(), "destination",
-                               getDestination().getType().getElementType());
+  if (getDestination().getType().getRank() != rank ||
+      static_cast<int64_t>(getIndices().size()) != rank)
+    return emitOpError() << "expects a destination and indices of the " << rank
+                         << " dimensions of the value, but got "
+                         << getDestination().getType().getRank() << " and "
+                         << getIndices().size();
+  return verifySameElementType(
+      *this, "value", getValue().getType().getElementType(), "destination",
+      getDestination().getType().getElementType());
 }
 
 LogicalResult ReadOp::verify() {
-  if (failed(verifySameShape(*this, "source", getSource().getType(), "result", getResult().getType())))
+  if (failed(verifySameShape(*this, "source", getSource().getType(), "result",
+                             getResult().getType())))
     return failure();
-  return verifySameElementType(*this, "source", getSource().getType().getElementType(), "result",
+  return verifySameElementType(*this, "source",
+                               getSource().getType().getElementType(), "result",
                                getResult().getType().getElementType());
 }
 
 LogicalResult PutOp::verify() {
-  return verifySameElementType(*this, "source", getSource().getType().getElementType(), "channel",
-                               getChannel().getType().getElementType());
+  return verifySameElementType(
+      *this, "source", getSource().getType().getElementType(), "channel",
+      getChannel().getType().getElementType());
 }
 
 LogicalResult GetOp::verify() {
   if (getResult().getType() != getChannel().getType().getTileType())
-    return emitOpError() << "expects a result of type " << getChannel().getType().getTileType() << ", but got "
+    return emitOpError() << "expects a result of type "
+                         << getChannel().getType().getTileType() << ", but got "
                          << getResult().getType();
   return success();
 }
@@ -68,44 +82,58 @@ LogicalResult FillOp::verify() {
 }
 
 LogicalResult MmaOp::verify() {
-  TileType lhs = getLhs().getType(), rhs = getRhs().getType(), acc = getAcc().getType();
+  TileType lhs = getLhs().getType(), rhs = getRhs().getType(),
+           acc = getAcc().getType();
   if (lhs.getRank() != 2 || rhs.getRank() != 2 || acc.getRank() != 2)
-    return emitOpError() << "expects operands of two dimensions, but got " << lhs << ", " << rhs << " and " << acc;
-  int64_t rhsK = rhs.getShape()[getTransposeRhs() ? 1 : 0], rhsN = rhs.getShape()[getTransposeRhs() ? 0 : 1];
+    return emitOpError() << "expects operands of two dimensions, but got "
+                         << lhs << ", " << rhs << " and " << acc;
+  int64_t rhsK = rhs.getShape()[getTransposeRhs() ? 1 : 0],
+          rhsN = rhs.getShape()[getTransposeRhs() ? 0 : 1];
   if (lhs.getShape()[1] != rhsK)
-    return emitOpError() << "expects lhs and rhs to agree on k, but got " << lhs.getShape()[1] << " and " << rhsK;
+    return emitOpError() << "expects lhs and rhs to agree on k, but got "
+                         << lhs.getShape()[1] << " and " << rhsK;
   if (acc.getShape()[0] != lhs.getShape()[0] || acc.getShape()[1] != rhsN)
-    return emitOpError() << "expects an accumulator of " << lhs.getShape()[0] << "x" << rhsN << ", but got "
-                         << acc.getShape()[0] << "x" << acc.getShape()[1];
+    return emitOpError() << "expects an accumulator of " << lhs.getShape()[0]
+                         << "x" << rhsN << ", but got " << acc.getShape()[0]
+                         << "x" << acc.getShape()[1];
   if (MmaAtomAttr atom = getAtomAttr())
-    if (acc.getShape()[0] % atom.getM() != 0 || acc.getShape()[1] % atom.getN() != 0 || rhsK % atom.getK() != 0)
-      return emitOpError() << "expects sizes that are multiples of the " << atom.getM() << "x" << atom.getN() << "x"
-                           << atom.getK() << " atom, but got " << acc.getShape()[0] << "x" << acc.getShape()[1] << "x"
-                           << rhsK;
-  return verifySameElementType(*this, "lhs", lhs.getElementType(), "rhs", rhs.getElementType());
+    if (acc.getShape()[0] % atom.getM() != 0 ||
+        acc.getShape()[1] % atom.getN() != 0 || rhsK % atom.getK() != 0)
+      return emitOpError() << "expects sizes that are multiples of the "
+                           << atom.getM() << "x" << atom.getN() << "x"
+                           << atom.getK() << " atom, but got "
+                           << acc.getShape()[0] << "x" << acc.getShape()[1]
+                           << "x" << rhsK;
+  return verifySameElementType(*this, "lhs", lhs.getElementType(), "rhs",
+                               rhs.getElementType());
 }
 
-void MapOp::build(OpBuilder &builder, OperationState &state, TileType resultType, ValueRange inputs,
+void MapOp::build(OpBuilder &builder, OperationState &state,
+                  TileType resultType, ValueRange inputs,
                   function_ref<Value(OpBuilder &, Location, ValueRange)> body) {
   state.addTypes(resultType);
   state.addOperands(inputs);
   OpBuilder::InsertionGuard guard(builder);
   Block *block = builder.createBlock(state.addRegion());
   for (Value input : inputs)
-    block->addArgument(cast<TileType>(input.getType()).getElementType(), state.location);
+    block->addArgument(cast<TileType>(input.getType()).getElementType(),
+                       state.location);
   for (int64_t dim = 0; dim < resultType.getRank(); ++dim)
     block->addArgument(builder.getIndexType(), state.location);
-  YieldOp::create(builder, state.location, body(builder, state.location, block->getArguments()));
+  YieldOp::create(builder, state.location,
+                  body(builder, state.location, block->getArguments()));
 }
 
 LogicalResult MapOp::verify() {
   for (Value input : getInputs()) {
     auto type = cast<TileType>(input.getType());
-    if (failed(verifySameShape(*this, "input", type, "result", getResult().getType())))
+    if (failed(verifySameShape(*this, "input", type, "result",
+                               getResult().getType())))
       return failure();
     if (type.getLayout() != getResult().getType().getLayout())
-      return emitOpError() << "expects inputs and result of one layout, but got " << type << " and "
-                           << getResult().getType();
+      return emitOpError()
+             << "expects inputs and result of one layout, but got " << type
+             << " and " << getResult().getType();
   }
   return success();
 }
@@ -113,33 +141,45 @@ LogicalResult MapOp::verify() {
 LogicalResult MapOp::verifyRegions() {
   int64_t rank = getResult().getType().getRank();
   Block &block = getBody().front();
-  if (static_cast<int64_t>(block.getNumArguments()) != static_cast<int64_t>(getInputs().size()) + rank)
-    return emitOpError() << "expects a region with " << getInputs().size() << " element and " << rank
-                         << " index arguments, but got " << block.getNumArguments();
+  if (static_cast<int64_t>(block.getNumArguments()) !=
+      static_cast<int64_t>(getInputs().size()) + rank)
+    return emitOpError() << "expects a region with " << getInputs().size()
+                         << " element and " << rank
+                         << " index arguments, but got "
+                         << block.getNumArguments();
   for (auto [argument, input] : llvm::zip(block.getArguments(), getInputs()))
     if (argument.getType() != cast<TileType>(input.getType()).getElementType())
-      return emitOpError() << "expects region argument " << argument.getArgNumber() << " to be "
-                           << cast<TileType>(input.getType()).getElementType() << ", but got " << argument.getType();
+      return emitOpError() << "expects region argument "
+                           << argument.getArgNumber() << " to be "
+                           << cast<TileType>(input.getType()).getElementType()
+                           << ", but got " << argument.getType();
   for (BlockArgument argument : block.getArguments().take_back(rank))
     if (!argument.getType().isIndex())
-      return emitOpError() << "expects region argument " << argument.getArgNumber() << " to be index, but got "
-                           << argument.getType();
+      return emitOpError() << "expects region argument "
+                           << argument.getArgNumber()
+                           << " to be index, but got " << argument.getType();
   auto yield = cast<YieldOp>(block.getTerminator());
-  if (!yield.getValue() || yield.getValue().getType() != getResult().getType().getElementType())
-    return yield.emitOpError() << "expects a value of type " << getResult().getType().getElementType();
+  if (!yield.getValue() ||
+      yield.getValue().getType() != getResult().getType().getElementType())
+    return yield.emitOpError() << "expects a value of type "
+                               << getResult().getType().getElementType();
   return success();
 }
 
 /// A 1-D tile and the 2-D tile that it is a row statistic of.
 static LogicalResult verifyRows(Operation *op, TileType rows, TileType matrix) {
-  if (rows.getRank() != 1 || matrix.getRank() != 2 || rows.getShape()[0] != matrix.getShape()[0])
-    return op->emitOpError() << "expects a 1-D tile with one element per row of a 2-D tile, but got " << rows << " and "
-                             << matrix;
+  if (rows.getRank() != 1 || matrix.getRank() != 2 ||
+      rows.getShape()[0] != matrix.getShape()[0])
+    return op->emitOpError() << "expects a 1-D tile with one element per row "
+                                "of a 2-D tile, but got "
+                             << rows << " and " << matrix;
   if (LayoutAttr layout = matrix.getRegisterLayout())
     if (rows.getLayout() != layout.dropDim(1))
-      return op->emitOpError() << "expects the 1-D tile to have layout " << layout.dropDim(1) << ", but got "
-                               << rows.getLayout();
-  return verifySameElementType(op, "input", rows.getElementType(), "result", matrix.getElementType());
+      return op->emitOpError()
+             << "expects the 1-D tile to have layout " << layout.dropDim(1)
+             << ", but got " << rows.getLayout();
+  return verifySameElementType(op, "input", rows.getElementType(), "result",
+                               matrix.getElementType());
 }
 
 LogicalResult ReduceOp::verify() {
@@ -147,20 +187,28 @@ LogicalResult ReduceOp::verify() {
   if (result.getRank() == 1)
     return verifyRows(*this, result, input);
   if (input.getRank() != 2 || result.getShape()[0] != input.getShape()[0])
-    return emitOpError() << "expects a result with the rows of the input, but got " << result << " and " << input;
+    return emitOpError()
+           << "expects a result with the rows of the input, but got " << result
+           << " and " << input;
   if (LayoutAttr layout = input.getRegisterLayout())
     if (result.getLayout() != layout.getPartialColumns())
-      return emitOpError() << "expects a partial result to have layout " << layout.getPartialColumns() << ", but got "
+      return emitOpError() << "expects a partial result to have layout "
+                           << layout.getPartialColumns() << ", but got "
                            << result.getLayout();
-  return verifySameElementType(*this, "input", input.getElementType(), "result", result.getElementType());
+  return verifySameElementType(*this, "input", input.getElementType(), "result",
+                               result.getElementType());
 }
 
-LogicalResult BroadcastOp::verify() { return verifyRows(*this, getInput().getType(), getResult().getType()); }
+LogicalResult BroadcastOp::verify() {
+  return verifyRows(*this, getInput().getType(), getResult().getType());
+}
 
 LogicalResult ConvertLayoutOp::verify() {
-  if (failed(verifySameShape(*this, "input", getInput().getType(), "result", getResult().getType())))
+  if (failed(verifySameShape(*this, "input", getInput().getType(), "result",
+                             getResult().getType())))
     return failure();
-  return verifySameElementType(*this, "input", getInput().getType().getElementType(), "result",
+  return verifySameElementType(*this, "input",
+                               getInput().getType().getElementType(), "result",
                                getResult().getType().getElementType());
 }
 

@@ -11,11 +11,15 @@ using namespace mlir;
 using namespace attune::tile;
 
 /// Parses and prints `64x128xf32`.
-static ParseResult parseShapedElement(AsmParser &parser, SmallVector<int64_t> &shape, Type &elementType) {
-  return failure(parser.parseDimensionList(shape, /*allowDynamic=*/false) || parser.parseType(elementType));
+static ParseResult parseShapedElement(AsmParser &parser,
+                                      SmallVector<int64_t> &shape,
+                                      Type &elementType) {
+  return failure(parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
+                 parser.parseType(elementType));
 }
 
-static void printShapedElement(AsmPrinter &printer, ArrayRef<int64_t> shape, Type elementType) {
+static void printShapedElement(AsmPrinter &printer, ArrayRef<int64_t> shape,
+                               Type elementType) {
   printer.printDimensionList(shape);
   printer << 'x' << elementType;
 }
@@ -30,58 +34,80 @@ void TileDialect::registerTypes() {
       >();
 }
 
-int64_t TileType::getNumElements() const { return ShapedType::getNumElements(getShape()); }
+int64_t TileType::getNumElements() const {
+  return ShapedType::getNumElements(getShape());
+}
 
-LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape, Type elementType,
+LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<int64_t> shape, Type elementType,
                                MemorySpace space, Attribute layout) {
   if (shape.empty() || shape.size() > 2)
-    return emitError() << "expects a tile of one or two dimensions, but got " << shape.size();
+    return emitError() << "expects a tile of one or two dimensions, but got "
+                       << shape.size();
   for (int64_t size : shape)
     if (size < 1)
       return emitError() << "expects positive tile sizes, but got " << size;
   if (!elementType.isIntOrIndexOrFloat())
-    return emitError() << "expects an integer, index or float element type, but got " << elementType;
+    return emitError()
+           << "expects an integer, index or float element type, but got "
+           << elementType;
   if (space == MemorySpace::Shared) {
     if (shape.size() != 2)
-      return emitError() << "expects a tile of two dimensions in shared memory, but got " << shape.size();
+      return emitError()
+             << "expects a tile of two dimensions in shared memory, but got "
+             << shape.size();
     if (!isa_and_nonnull<SwizzleAttr>(layout))
-      return emitError() << "expects a #tile.swizzle on a tile in shared memory, but got " << layout;
+      return emitError()
+             << "expects a #tile.swizzle on a tile in shared memory, but got "
+             << layout;
     auto swizzle = cast<SwizzleAttr>(layout);
     if (shape[1] % (swizzle.getVector() << swizzle.getBits()) != 0)
-      return emitError() << "expects rows that are a multiple of the " << (swizzle.getVector() << swizzle.getBits())
-                         << " elements that the swizzle permutes, but got " << shape[1];
+      return emitError() << "expects rows that are a multiple of the "
+                         << (swizzle.getVector() << swizzle.getBits())
+                         << " elements that the swizzle permutes, but got "
+                         << shape[1];
     return success();
   }
   if (!layout)
     return success();
   auto registers = dyn_cast<LayoutAttr>(layout);
   if (!registers)
-    return emitError() << "expects a #tile.layout on a tile in registers, but got " << layout;
+    return emitError()
+           << "expects a #tile.layout on a tile in registers, but got "
+           << layout;
   SmallVector<int64_t, 2> covered = registers.getShape(shape.size());
   if (ArrayRef<int64_t>(covered) != shape)
-    return emitError() << "expects a layout of a tile of " << shape << ", but got one of " << covered;
+    return emitError() << "expects a layout of a tile of " << shape
+                       << ", but got one of " << covered;
   return success();
 }
 
 TileType ChannelType::getTileType() const {
   int64_t elementBytes = getElementType().getIntOrFloatBitWidth() / 8;
-  return TileType::get(getContext(), getShape(), getElementType(), MemorySpace::Shared,
-                       SwizzleAttr::getForRow(getContext(), getShape()[1], elementBytes));
+  return TileType::get(
+      getContext(), getShape(), getElementType(), MemorySpace::Shared,
+      SwizzleAttr::getForRow(getContext(), getShape()[1], elementBytes));
 }
 
 int64_t ChannelType::getSizeInBytes() const {
-  return ShapedType::getNumElements(getShape()) * getStages() * getElementType().getIntOrFloatBitWidth() / 8;
+  return ShapedType::getNumElements(getShape()) * getStages() *
+         getElementType().getIntOrFloatBitWidth() / 8;
 }
 
-LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
-                                  Type elementType, int64_t stages) {
+LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  ArrayRef<int64_t> shape, Type elementType,
+                                  int64_t stages) {
   if (shape.size() != 2)
-    return emitError() << "expects a channel of tiles of two dimensions, but got " << shape.size();
+    return emitError()
+           << "expects a channel of tiles of two dimensions, but got "
+           << shape.size();
   for (int64_t size : shape)
     if (size < 1)
       return emitError() << "expects positive tile sizes, but got " << size;
-  if (!elementType.isIntOrFloat() || elementType.getIntOrFloatBitWidth() % 8 != 0)
-    return emitError() << "expects elements of whole bytes, but got " << elementType;
+  if (!elementType.isIntOrFloat() ||
+      elementType.getIntOrFloatBitWidth() % 8 != 0)
+    return emitError() << "expects elements of whole bytes, but got "
+                       << elementType;
   if (stages < 1)
     return emitError() << "expects at least one stage, but got " << stages;
   return success();

@@ -45,7 +45,8 @@ private:
   void emitEarlyPuts();
   void movePuts();
   void countPending();
-  /// Clones a put, and what it computes from the induction variable, for another element.
+  /// Clones a put, and what it computes from the induction variable, for
+  /// another element.
   void clonePut(OpBuilder &builder, Stream &stream, Value element);
 
   scf::ForOp loop;
@@ -53,7 +54,8 @@ private:
   SmallVector<GetOp> gets;
 };
 
-struct TilePipelineLoops : tile::impl::TilePipelineLoopsPassBase<TilePipelineLoops> {
+struct TilePipelineLoops
+    : tile::impl::TilePipelineLoopsPassBase<TilePipelineLoops> {
   void runOnOperation() override {
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
@@ -69,7 +71,8 @@ bool LoopPipeliner::collect() {
     if (auto get = dyn_cast<GetOp>(op))
       gets.push_back(get);
     auto put = dyn_cast<PutOp>(op);
-    if (!put || put.getElement() != loop.getInductionVar() || put.getPredicate())
+    if (!put || put.getElement() != loop.getInductionVar() ||
+        put.getPredicate())
       continue;
     Stream stream{put, {}, {}, put.getChannel().getType().getStages(), {}};
     for (Operation *user : put.getChannel().getUsers()) {
@@ -101,7 +104,8 @@ void LoopPipeliner::place(Stream &stream) {
   stream.ahead = stream.early = stream.stages - 1;
 }
 
-void LoopPipeliner::clonePut(OpBuilder &builder, Stream &stream, Value element) {
+void LoopPipeliner::clonePut(OpBuilder &builder, Stream &stream,
+                             Value element) {
   IRMapping mapping;
   mapping.map(loop.getInductionVar(), element);
   std::function<void(Value)> copy = [&](Value value) {
@@ -114,7 +118,9 @@ void LoopPipeliner::clonePut(OpBuilder &builder, Stream &stream, Value element) 
   };
   for (Value operand : stream.put->getOperands())
     copy(operand);
-  Value more = arith::CmpIOp::create(builder, loop.getLoc(), arith::CmpIPredicate::slt, element, loop.getUpperBound());
+  Value more =
+      arith::CmpIOp::create(builder, loop.getLoc(), arith::CmpIPredicate::slt,
+                            element, loop.getUpperBound());
   auto put = cast<PutOp>(builder.clone(*stream.put, mapping));
   put.getPredicateMutable().assign(more);
 }
@@ -123,7 +129,8 @@ void LoopPipeliner::emitEarlyPuts() {
   // Behind the last put in front of the loop, so that what is waited for there
   // overlaps with these copies too.
   Operation *point = loop;
-  for (Operation &op : llvm::reverse(llvm::make_range(loop->getBlock()->begin(), loop->getIterator())))
+  for (Operation &op : llvm::reverse(
+           llvm::make_range(loop->getBlock()->begin(), loop->getIterator())))
     if (isa<PutOp>(op)) {
       point = op.getNextNode();
       break;
@@ -131,7 +138,8 @@ void LoopPipeliner::emitEarlyPuts() {
   // What the loop and its channels need must be defined by then.
   auto isDefinedBefore = [&](Value value) {
     Operation *op = value.getDefiningOp();
-    return !op || op->getBlock() != point->getBlock() || op->isBeforeInBlock(point);
+    return !op || op->getBlock() != point->getBlock() ||
+           op->isBeforeInBlock(point);
   };
   SmallVector<Value> needed{loop.getLowerBound(), loop.getUpperBound()};
   for (Stream &stream : streams)
@@ -148,11 +156,13 @@ void LoopPipeliner::emitEarlyPuts() {
       if (i >= stream.early)
         continue;
       Value offset = arith::ConstantIndexOp::create(builder, loop.getLoc(), i);
-      Value element = builder.createOrFold<arith::AddIOp>(loop.getLoc(), loop.getLowerBound(), offset);
+      Value element = builder.createOrFold<arith::AddIOp>(
+          loop.getLoc(), loop.getLowerBound(), offset);
       clonePut(builder, stream, element);
       ++total;
     }
-  for (Operation &op : llvm::make_range(point->getIterator(), loop->getIterator()))
+  for (Operation &op :
+       llvm::make_range(point->getIterator(), loop->getIterator()))
     if (auto get = dyn_cast<GetOp>(op))
       get.setPending(get.getPending() + total);
 }
@@ -163,8 +173,10 @@ void LoopPipeliner::movePuts() {
       continue;
     OpBuilder builder(stream.anchor->getContext());
     builder.setInsertionPointAfter(stream.anchor);
-    Value ahead = arith::ConstantIndexOp::create(builder, loop.getLoc(), stream.ahead);
-    Value element = builder.createOrFold<arith::AddIOp>(loop.getLoc(), loop.getInductionVar(), ahead);
+    Value ahead =
+        arith::ConstantIndexOp::create(builder, loop.getLoc(), stream.ahead);
+    Value element = builder.createOrFold<arith::AddIOp>(
+        loop.getLoc(), loop.getInductionVar(), ahead);
     clonePut(builder, stream, element);
     stream.put.erase();
   }
@@ -184,7 +196,8 @@ void LoopPipeliner::countPending() {
     for (auto [j, stream] : llvm::enumerate(streams))
       if (i < stream.early)
         issued[j].push_back(sequence++);
-  SmallVector<int64_t> pending(streams.size(), std::numeric_limits<int64_t>::max());
+  SmallVector<int64_t> pending(streams.size(),
+                               std::numeric_limits<int64_t>::max());
   for (int64_t iteration = 0; iteration < most + 2; ++iteration)
     for (Operation &op : *loop.getBody()) {
       if (auto put = dyn_cast<PutOp>(op)) {
@@ -196,7 +209,8 @@ void LoopPipeliner::countPending() {
         if (it == index.end())
           continue;
         int64_t position = issued[it->second][iteration];
-        pending[it->second] = std::min(pending[it->second], sequence - position - 1);
+        pending[it->second] =
+            std::min(pending[it->second], sequence - position - 1);
       }
     }
   for (auto [stream, count] : llvm::zip_equal(streams, pending))

@@ -20,14 +20,16 @@ using namespace attune::tile;
 
 namespace {
 
-struct TilePromoteToShared : tile::impl::TilePromoteToSharedPassBase<TilePromoteToShared> {
+struct TilePromoteToShared
+    : tile::impl::TilePromoteToSharedPassBase<TilePromoteToShared> {
   void runOnOperation() override;
   void promote(LoadOp load, attn::ScheduleAttr schedule);
 };
 
 } // namespace
 
-/// The op after which nothing of `users` runs any more, in the block of `anchor`.
+/// The op after which nothing of `users` runs any more, in the block of
+/// `anchor`.
 static Operation *lastUserInBlock(Operation *anchor, ArrayRef<MmaOp> users) {
   Operation *last = anchor;
   for (MmaOp user : users) {
@@ -54,18 +56,25 @@ void TilePromoteToShared::promote(LoadOp load, attn::ScheduleAttr schedule) {
 
   auto loop = load->getParentOfType<scf::ForOp>();
   auto type = load.getResult().getType();
-  int64_t stages = !loop ? 1 : transposed ? schedule.getKStages() : schedule.getVStages();
+  int64_t stages = !loop        ? 1
+                   : transposed ? schedule.getKStages()
+                                : schedule.getVStages();
   OpBuilder b(loop ? loop.getOperation() : load.getOperation());
   Location loc = load.getLoc();
-  auto channelType = ChannelType::get(&getContext(), type.getShape(), type.getElementType(), stages);
+  auto channelType = ChannelType::get(&getContext(), type.getShape(),
+                                      type.getElementType(), stages);
   Value channel = ChannelOp::create(b, loc, channelType);
 
   b.setInsertionPoint(load);
-  // Blocks are numbered one by one, which is all that a ring asks of its elements.
-  Value element = loop ? loop.getInductionVar() : arith::ConstantIndexOp::create(b, loc, 0);
-  PutOp::create(b, loc, channel, element, load.getSource(), load.getRow(), load.getColumn(), /*predicate=*/Value(),
+  // Blocks are numbered one by one, which is all that a ring asks of its
+  // elements.
+  Value element =
+      loop ? loop.getInductionVar() : arith::ConstantIndexOp::create(b, loc, 0);
+  PutOp::create(b, loc, channel, element, load.getSource(), load.getRow(),
+                load.getColumn(), /*predicate=*/Value(),
                 load.getInBoundsAttr());
-  Value shared = GetOp::create(b, loc, channelType.getTileType(), channel, element, /*pending=*/0);
+  Value shared = GetOp::create(b, loc, channelType.getTileType(), channel,
+                               element, /*pending=*/0);
   if (asLhs && schedule.getQInRegisters()) {
     Value read = ReadOp::create(b, loc, type, shared);
     ReleaseOp::create(b, loc, channel, element);
@@ -79,7 +88,8 @@ void TilePromoteToShared::promote(LoadOp load, attn::ScheduleAttr schedule) {
 }
 
 void TilePromoteToShared::runOnOperation() {
-  auto schedule = getOperation()->getAttrOfType<attn::ScheduleAttr>(TileDialect::kScheduleAttrName);
+  auto schedule = getOperation()->getAttrOfType<attn::ScheduleAttr>(
+      TileDialect::kScheduleAttrName);
   if (!schedule)
     return;
   SmallVector<LoadOp> loads;

@@ -23,7 +23,8 @@ template <typename ProducerOp>
 struct FoldIntoProducerPattern : OpRewritePattern<ConvertLayoutOp> {
   using OpRewritePattern<ConvertLayoutOp>::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(ConvertLayoutOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(ConvertLayoutOp op,
+                                PatternRewriter &rewriter) const override {
     auto producer = op.getInput().getDefiningOp<ProducerOp>();
     if (!producer)
       return rewriter.notifyMatchFailure(op, "another kind of producer");
@@ -42,20 +43,26 @@ struct FoldIntoProducerPattern : OpRewritePattern<ConvertLayoutOp> {
 struct MergeConversionsPattern : OpRewritePattern<ConvertLayoutOp> {
   using OpRewritePattern<ConvertLayoutOp>::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(ConvertLayoutOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(ConvertLayoutOp op,
+                                PatternRewriter &rewriter) const override {
     auto first = op.getInput().getDefiningOp<ConvertLayoutOp>();
     if (!first)
       return rewriter.notifyMatchFailure(op, "the input is not a conversion");
-    rewriter.replaceOpWithNewOp<ConvertLayoutOp>(op, op.getType(), first.getInput());
+    rewriter.replaceOpWithNewOp<ConvertLayoutOp>(op, op.getType(),
+                                                 first.getInput());
     return success();
   }
 };
 
-struct TileRemoveLayoutConversions : tile::impl::TileRemoveLayoutConversionsPassBase<TileRemoveLayoutConversions> {
+struct TileRemoveLayoutConversions
+    : tile::impl::TileRemoveLayoutConversionsPassBase<
+          TileRemoveLayoutConversions> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<FoldIntoProducerPattern<ReadOp>, FoldIntoProducerPattern<LoadOp>, FoldIntoProducerPattern<FillOp>,
-                 MergeConversionsPattern>(&getContext());
+    patterns
+        .add<FoldIntoProducerPattern<ReadOp>, FoldIntoProducerPattern<LoadOp>,
+             FoldIntoProducerPattern<FillOp>, MergeConversionsPattern>(
+            &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -34,10 +34,13 @@ struct TileSplitLoops : tile::impl::TileSplitLoopsPassBase<TileSplitLoops> {
 
 } // namespace
 
-/// The other side of `iv <predicate> other` where other is defined outside the loop.
-static Value matchBound(scf::ForOp loop, Value condition, arith::CmpIPredicate predicate) {
+/// The other side of `iv <predicate> other` where other is defined outside the
+/// loop.
+static Value matchBound(scf::ForOp loop, Value condition,
+                        arith::CmpIPredicate predicate) {
   auto compare = condition.getDefiningOp<arith::CmpIOp>();
-  if (!compare || compare.getPredicate() != predicate || compare.getLhs() != loop.getInductionVar() ||
+  if (!compare || compare.getPredicate() != predicate ||
+      compare.getLhs() != loop.getInductionVar() ||
       !loop.isDefinedOutsideOfLoop(compare.getRhs()))
     return {};
   return compare.getRhs();
@@ -57,20 +60,23 @@ static std::optional<RangeTest> findRangeTest(scf::ForOp loop) {
 }
 
 /// Clones the loop over [begin, end) with the test decided.
-static scf::ForOp cloneDecided(OpBuilder &builder, scf::ForOp loop, const RangeTest &test, bool inside, Value begin,
+static scf::ForOp cloneDecided(OpBuilder &builder, scf::ForOp loop,
+                               const RangeTest &test, bool inside, Value begin,
                                Value end, ValueRange initial) {
   IRMapping mapping;
   auto copy = cast<scf::ForOp>(builder.clone(*loop, mapping));
   copy.getLowerBoundMutable().assign(begin);
   copy.getUpperBoundMutable().assign(end);
   copy.getInitArgsMutable().assign(initial);
-  auto branch = cast<scf::IfOp>(mapping.lookup(scf::IfOp(test.branch).getOperation()));
+  auto branch =
+      cast<scf::IfOp>(mapping.lookup(scf::IfOp(test.branch).getOperation()));
   Block *taken = inside ? branch.thenBlock() : branch.elseBlock();
   if (taken) {
     Operation *yield = taken->getTerminator();
     branch.replaceAllUsesWith(SmallVector<Value>(yield->getOperands()));
     yield->erase();
-    branch->getBlock()->getOperations().splice(branch->getIterator(), taken->getOperations());
+    branch->getBlock()->getOperations().splice(branch->getIterator(),
+                                               taken->getOperations());
   }
   branch.erase();
   return copy;
@@ -88,7 +94,8 @@ static void split(scf::ForOp loop, const RangeTest &test) {
     Value raised = b.createOrFold<arith::MaxSIOp>(loc, value, lowest);
     return b.createOrFold<arith::MinSIOp>(loc, raised, upper);
   };
-  bool hasHead = !isSame(test.first, lower), hasTail = !isSame(test.after, upper);
+  bool hasHead = !isSame(test.first, lower),
+       hasTail = !isSame(test.after, upper);
   Value first = hasHead ? clamp(test.first, lower) : lower;
   Value after = hasTail ? clamp(test.after, first) : upper;
   SmallVector<Value> state(loop.getInitArgs());
@@ -106,7 +113,8 @@ static void split(scf::ForOp loop, const RangeTest &test) {
 }
 
 void TileSplitLoops::runOnOperation() {
-  auto schedule = getOperation()->getAttrOfType<attn::ScheduleAttr>(TileDialect::kScheduleAttrName);
+  auto schedule = getOperation()->getAttrOfType<attn::ScheduleAttr>(
+      TileDialect::kScheduleAttrName);
   if (!schedule || !schedule.getSplitMasked())
     return;
   SmallVector<scf::ForOp> loops;

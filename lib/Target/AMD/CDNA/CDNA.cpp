@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Compute chips with waves of 64 lanes that multiply with MFMA. The atoms
-// compute the transposed product: the instruction's first operand is the right-hand side
-// and its second the left-hand one. The lane then holds a row of the
-// accumulator, as it must hold it as the left-hand operand of the next
+// compute the transposed product: the instruction's first operand is the
+// right-hand side and its second the left-hand one. The lane then holds a row
+// of the accumulator, as it must hold it as the left-hand operand of the next
 // multiply, so that softmax weights feed it without moving between lanes.
 
 #include "../Common/AMD.h"
@@ -19,15 +19,20 @@ namespace {
 
 class CDNATarget : public TargetModel {
 public:
-  Value emitMma(OpBuilder &builder, Location loc, tile::MmaAtomAttr atom, Value lhs, Value rhs,
-                Value acc) const override;
-  void populateGPUToLLVM(LLVMTypeConverter &converter, RewritePatternSet &patterns,
-                         ConversionTarget &conversionTarget, tile::TargetAttr target) const override {
+  Value emitMma(OpBuilder &builder, Location loc, tile::MmaAtomAttr atom,
+                Value lhs, Value rhs, Value acc) const override;
+  void populateGPUToLLVM(LLVMTypeConverter &converter,
+                         RewritePatternSet &patterns,
+                         ConversionTarget &conversionTarget,
+                         tile::TargetAttr target) const override {
     amd::populateGPUToROCDL(converter, patterns, conversionTarget, target);
   }
-  void configureKernel(LLVM::LLVMFuncOp kernel, int64_t threads, int64_t minBlocksPerCore) const override {
+  void configureKernel(LLVM::LLVMFuncOp kernel, int64_t threads,
+                       int64_t minBlocksPerCore) const override {
     constexpr int64_t kLanes = 64, kSIMDs = 4;
-    amd::configureKernel(kernel, threads, llvm::divideCeil(minBlocksPerCore * threads, kLanes * kSIMDs));
+    amd::configureKernel(
+        kernel, threads,
+        llvm::divideCeil(minBlocksPerCore * threads, kLanes * kSIMDs));
   }
   FailureOr<Binary> serialize(gpu::GPUModuleOp module, tile::TargetAttr target,
                               const BinaryOptions &options) const override {
@@ -37,14 +42,19 @@ public:
 
 } // namespace
 
-Value CDNATarget::emitMma(OpBuilder &b, Location loc, tile::MmaAtomAttr atom, Value lhs, Value rhs, Value acc) const {
-  return amdgpu::MFMAOp::create(b, loc, acc.getType(), static_cast<uint32_t>(atom.getN()),
-                                static_cast<uint32_t>(atom.getM()), static_cast<uint32_t>(atom.getK()), /*blocks=*/1,
-                                /*sourceA=*/rhs, /*sourceB=*/lhs, acc);
+Value CDNATarget::emitMma(OpBuilder &b, Location loc, tile::MmaAtomAttr atom,
+                          Value lhs, Value rhs, Value acc) const {
+  return amdgpu::MFMAOp::create(
+      b, loc, acc.getType(), static_cast<uint32_t>(atom.getN()),
+      static_cast<uint32_t>(atom.getM()), static_cast<uint32_t>(atom.getK()),
+      /*blocks=*/1,
+      /*sourceA=*/rhs, /*sourceB=*/lhs, acc);
 }
 
 namespace attune {
-std::unique_ptr<TargetModel> createCDNATargetModel() { return std::make_unique<CDNATarget>(); }
+std::unique_ptr<TargetModel> createCDNATargetModel() {
+  return std::make_unique<CDNATarget>();
+}
 void registerCDNADialects(DialectRegistry &registry) {
   registry.insert<amdgpu::AMDGPUDialect>();
   amd::registerDialects(registry);

@@ -18,12 +18,17 @@ class RewritePatternSet;
 
 namespace attune::amd {
 
-/// Adds the patterns that take gpu, amdgpu and math ops to ROCDL, and marks what stays legal.
-void populateGPUToROCDL(mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns,
-                        mlir::ConversionTarget &conversionTarget, tile::TargetAttr target);
+/// Adds the patterns that take gpu, amdgpu and math ops to ROCDL, and marks
+/// what stays legal.
+void populateGPUToROCDL(mlir::LLVMTypeConverter &converter,
+                        mlir::RewritePatternSet &patterns,
+                        mlir::ConversionTarget &conversionTarget,
+                        tile::TargetAttr target);
 
-/// Sets the workgroup size of a kernel and the waves that a SIMD must hold at a time.
-void configureKernel(mlir::LLVM::LLVMFuncOp kernel, int64_t threads, int64_t wavesPerSIMD);
+/// Sets the workgroup size of a kernel and the waves that a SIMD must hold at a
+/// time.
+void configureKernel(mlir::LLVM::LLVMFuncOp kernel, int64_t threads,
+                     int64_t wavesPerSIMD);
 
 } // namespace attune::amd
 

@@ -18,23 +18,33 @@
 using namespace mlir;
 using namespace attune;
 
-void attune::amd::populateGPUToROCDL(LLVMTypeConverter &converter, RewritePatternSet &patterns,
-                                     ConversionTarget &conversionTarget, tile::TargetAttr target) {
+void attune::amd::populateGPUToROCDL(LLVMTypeConverter &converter,
+                                     RewritePatternSet &patterns,
+                                     ConversionTarget &conversionTarget,
+                                     tile::TargetAttr target) {
   FailureOr<amdgpu::Chipset> chipset = amdgpu::Chipset::parse(target.getChip());
   assert(succeeded(chipset) && "descriptions of chips are tested");
   amdgpu::populateCommonGPUTypeAndAttributeConversions(converter);
   populateAMDGPUTypeAndAttributeConversions(converter);
-  populateGpuToROCDLConversionPatterns(converter, patterns, gpu::amd::Runtime::HIP, *chipset);
+  populateGpuToROCDLConversionPatterns(converter, patterns,
+                                       gpu::amd::Runtime::HIP, *chipset);
   populateAMDGPUToROCDLConversionPatterns(converter, patterns, *chipset);
-  patterns.add<ScalarIntrinsicPattern<math::Exp2Op>>(converter, "llvm.amdgcn.exp2", kTargetBenefit);
-  patterns.add<ScalarIntrinsicPattern<math::Log2Op>>(converter, "llvm.amdgcn.log", kTargetBenefit);
+  patterns.add<ScalarIntrinsicPattern<math::Exp2Op>>(
+      converter, "llvm.amdgcn.exp2", kTargetBenefit);
+  patterns.add<ScalarIntrinsicPattern<math::Log2Op>>(
+      converter, "llvm.amdgcn.log", kTargetBenefit);
   conversionTarget.addLegalDialect<ROCDL::ROCDLDialect>();
 }
 
-void attune::amd::configureKernel(LLVM::LLVMFuncOp kernel, int64_t threads, int64_t wavesPerSIMD) {
+void attune::amd::configureKernel(LLVM::LLVMFuncOp kernel, int64_t threads,
+                                  int64_t wavesPerSIMD) {
   Builder builder(kernel.getContext());
-  kernel->setAttr("rocdl.flat_work_group_size", builder.getStringAttr(Twine(threads) + "," + Twine(threads)));
-  kernel->setAttr("rocdl.reqd_work_group_size", builder.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
+  kernel->setAttr("rocdl.flat_work_group_size",
+                  builder.getStringAttr(Twine(threads) + "," + Twine(threads)));
+  kernel->setAttr(
+      "rocdl.reqd_work_group_size",
+      builder.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
   if (wavesPerSIMD > 0)
-    kernel->setAttr("rocdl.waves_per_eu", builder.getI32IntegerAttr(wavesPerSIMD));
+    kernel->setAttr("rocdl.waves_per_eu",
+                    builder.getI32IntegerAttr(wavesPerSIMD));
 }

@@ -22,24 +22,29 @@
 using namespace mlir;
 using namespace attune;
 
-void attune::nvidia::populateGPUToNVVM(LLVMTypeConverter &converter, RewritePatternSet &patterns,
+void attune::nvidia::populateGPUToNVVM(LLVMTypeConverter &converter,
+                                       RewritePatternSet &patterns,
                                        ConversionTarget &target) {
   configureGpuToNVVMTypeConverter(converter);
   nvgpu::populateCommonGPUTypeAndAttributeConversions(converter);
   populateGpuToNVVMConversionPatterns(converter, patterns);
   populateNVGPUToNVVMConversionPatterns(converter, patterns);
   // The back end has no rule for LLVM's log2 intrinsic.
-  patterns.add<ScalarIntrinsicPattern<math::Log2Op>>(converter, "llvm.nvvm.lg2.approx.ftz.f", kTargetBenefit);
+  patterns.add<ScalarIntrinsicPattern<math::Log2Op>>(
+      converter, "llvm.nvvm.lg2.approx.ftz.f", kTargetBenefit);
   target.addLegalDialect<NVVM::NVVMDialect>();
 }
 
-void attune::nvidia::configureKernel(LLVM::LLVMFuncOp kernel, int64_t threads, int64_t minBlocksPerCore) {
+void attune::nvidia::configureKernel(LLVM::LLVMFuncOp kernel, int64_t threads,
+                                     int64_t minBlocksPerCore) {
   Builder builder(kernel.getContext());
-  kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
-                  builder.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
+  kernel->setAttr(
+      NVVM::NVVMDialect::getReqntidAttrName(),
+      builder.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
   kernel->removeAttr(NVVM::NVVMDialect::getMaxntidAttrName());
   if (minBlocksPerCore > 0)
-    kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(minBlocksPerCore));
+    kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                    builder.getI32IntegerAttr(minBlocksPerCore));
 }
 
 void attune::nvidia::registerDialects(DialectRegistry &registry) {
