@@ -12,7 +12,9 @@
 // LIBRARIES-NEXT: ]
 //
 // RUN: env -i %portable/attune-opt %s --attn-set-schedule --attune-compile="chip=sm_80 format=isa" | FileCheck %s --check-prefix=PTX
+// RUN: env -i %portable/attune opt %s --attn-set-schedule --attune-compile="chip=gfx942 format=bin" | FileCheck %s --check-prefix=HSACO
 // PTX: .visible .entry
+// HSACO: bin = "\7FELF
 //
 // RUN: not %portable/attune paint 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: attune: error: unknown tool 'paint'
