@@ -27,6 +27,20 @@ def Attn_CausalAttr : Attn_Attr<"Causal", "causal"> {
   let description = [{
     The offset is 0 for `top_left` and `seq_k - seq_q` for `bottom_right`, where
     the last query sees the last key (what a decoder with a cache means).
+
+    **Preconditions**
+    - None: a query may be left with no key, and then has the result 0.
+
+    **Postconditions**
+    - With equal lengths, both alignments hide the same keys.
+
+    **Example**
+    ```mlir
+    %o = attn.attention %q, %k, %v causal(bottom_right) : ...
+    ```
+
+    **Errors**
+    - `expects alignment top_left or bottom_right, but got 'middle'`.
   }];
   let parameters = (ins EnumParameter<Attn_Alignment>:$alignment);
   let assemblyFormat = "`<` $alignment `>`";
@@ -35,7 +49,22 @@ def Attn_CausalAttr : Attn_Attr<"Causal", "causal"> {
 def Attn_WindowAttr : Attn_Attr<"Window", "window"> {
   let summary = "Query m sees key n where m + offset - left <= n <= m + offset + right";
   let description = [{
-    A side of -1 is unbounded. The offset is that of `#attn.causal`.
+    A side of -1, written `?` in the op, is unbounded. The offset is that of
+    `#attn.causal`.
+
+    **Preconditions**
+    - Sides are from -1 to 2147483647.
+
+    **Postconditions**
+    - `right` of 0 hides what `causal` of the same alignment hides.
+
+    **Example**
+    ```mlir
+    %o = attn.attention %q, %k, %v window(1023, 0, bottom_right) : ...
+    ```
+
+    **Errors**
+    - `expects window sides of at least -1 (unbounded), but got -7 and 0`.
   }];
   let parameters = (ins "int64_t":$left, "int64_t":$right, EnumParameter<Attn_Alignment>:$alignment);
   let assemblyFormat = "`<` `left` `=` $left `,` `right` `=` $right `,` $alignment `>`";
@@ -46,13 +75,25 @@ def Attn_StridedAttr : Attn_Attr<"Strided", "strided",
     [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "Strides, in elements, of the buffer behind a tensor";
   let description = [{
-    A tensor encoding. `strides` has one entry per dimension of the tensor, each
-    positive; `?` is a stride known at run time only. `divisor` divides every unknown stride
-    (1 if nothing is known); kernels use it to choose the width of their loads.
+    A tensor encoding: element (i, j, ...) lies `i * strides[0] + j * strides[1]
+    + ...` elements behind the first. `?` is a stride known at run time only.
+    `divisor` divides every unknown stride, 1 if nothing is known; kernels choose
+    the width of their loads by it.
 
+    **Preconditions**
+    - One stride per dimension of the tensor; each is positive or `?`.
+    - `divisor` is positive.
+
+    **Postconditions**
+    - The encoding changes where elements lie, never what a value is.
+
+    **Example**
     ```mlir
     tensor<2x8x?x64xbf16, #attn.strided<[?, 64, 512, 1], divisor = 8>>
     ```
+
+    **Errors**
+    - `expects one stride per dimension of the tensor, but got 2 strides for 3 dimensions`.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$strides, DefaultValuedParameter<"int64_t", "1">:$divisor);
   let hasCustomAssemblyFormat = 1;
@@ -69,6 +110,20 @@ def Attn_ScheduleAttr : Attn_Attr<"Schedule", "schedule"> {
     One field per record of `Knobs.td`, each with a default. The verifier admits
     the values of the record's domain; whether the values fit each other, the
     problem and the chip is the business of `attn-check-schedule`.
+
+    **Preconditions**
+    - Every value is in the domain of its knob.
+
+    **Postconditions**
+    - A field at its default is not printed.
+
+    **Example**
+    ```mlir
+    #attn.schedule<blockM = 64, numWarps = 8>
+    ```
+
+    **Errors**
+    - `expects knob 'block-m' to be one of 16, 32, ..., but got 17`.
   }];
   let parameters = !dag(ins, !foreach(k, allKnobs, KnobParameter<k>), !foreach(k, allKnobs, k.cpp));
   let assemblyFormat = "`<` struct(params) `>`";
