@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A libcuda.so.1 for machines without a GPU: memory is that of the host, and a
+// launch checks its parameters and computes nothing. So outputs stay poisoned,
+// and whoever calls them right does not verify. FAKE_DRIVER_FAULT names an
+// entry point that fails.
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+using Handle = void *;
+static char something;
+
+static int answer(const char *entry) {
+  const char *fault = std::getenv("FAKE_DRIVER_FAULT");
+  return fault && std::string(fault) == entry ? 719 : 0;
+}
+
+/// Writes `value` where the caller wants it.
+template <typename T> static int give(const char *entry, T *slot, T value) {
+  *slot = value;
+  return answer(entry);
+}
+
+extern "C" {
+int cuInit(unsigned) { return answer("cuInit"); }
+int cuDeviceGetCount(int *count) { return give("cuDeviceGetCount", count, 1); }
+int cuDeviceGet(int *device, int ordinal) {
+  return give("cuDeviceGet", device, ordinal);
+}
+int cuDeviceGetName(char *name, int length, int) {
+  std::snprintf(name, length, "Fake GPU");
+  return 0;
+}
+int cuDeviceGetAttribute(int *value, int attribute, int) {
+  switch (attribute) {
+  case 13: // clock in kHz
+    return give("clock", value, 1000000);
+  case 16: // multiprocessors
+    return give("cores", value, 2);
+  case 38: // cache
+    return give("cache", value, 1024);
+  case 75: // capability, major
+    return give("major", value, 9);
+  case 76: // capability, minor
+    return give("minor", value, 0);
+  case 97: // shared memory
+    return give("shared", value, 232448);
+  }
+  return 1;
+}
+int cuDriverGetVersion(int *version) {
+  return give("cuDriverGetVersion", version, 13000);
+}
+int cuDeviceTotalMem_v2(size_t *bytes, int) {
+  return give("cuDeviceTotalMem", bytes, size_t(1) << 30);
+}
+int cuDeviceGetPCIBusId(char *, int, int) { return 1; }
+int cuDevicePrimaryCtxRetain(Handle *context, int) {
+  return give<Handle>("cuDevicePrimaryCtxRetain", context, &something);
+}
+int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
+int cuCtxSetCurrent(Handle) { return 0; }
+int cuCtxSynchronize() { return answer("cuCtxSynchronize"); }
+int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
+  *address = reinterpret_cast<uint64_t>(std::malloc(bytes));
+  return answer("cuMemAlloc");
+}
+int cuMemFree_v2(uint64_t address) {
+  std::free(reinterpret_cast<void *>(address));
+  return 0;
+}
+int cuMemcpyHtoD_v2(uint64_t target, const void *source, size_t bytes) {
+  std::memcpy(reinterpret_cast<void *>(target), source, bytes);
+  return 0;
+}
+int cuMemcpyDtoH_v2(void *target, uint64_t source, size_t bytes) {
+  std::memcpy(target, reinterpret_cast<void *>(source), bytes);
+  return 0;
+}
+int cuMemsetD8Async(uint64_t target, unsigned char byte, size_t bytes, Handle) {
+  std::memset(reinterpret_cast<void *>(target), byte, bytes);
+  return 0;
+}
+int cuModuleLoadData(Handle *module, const void *) {
+  return give<Handle>("cuModuleLoadData", module, &something);
+}
+int cuModuleLoadDataEx(Handle *module, const void *image, unsigned, int *,
+                       void **) {
+  // A cubin or PTX.
+  bool known = !std::memcmp(image,
+                            "\x7f"
+                            "ELF",
+                            4) ||
+               std::strstr(static_cast<const char *>(image), ".version");
+  *module = &something;
+  return known ? answer("cuModuleLoadDataEx") : 200;
+}
+int cuModuleUnload(Handle) { return 0; }
+int cuModuleGetFunction(Handle *function, Handle, const char *) {
+  return give<Handle>("cuModuleGetFunction", function, &something);
+}
+int cuFuncSetAttribute(Handle, int, int) {
+  return answer("cuFuncSetAttribute");
+}
+int cuLaunchKernel(Handle, unsigned, unsigned, unsigned, unsigned, unsigned,
+                   unsigned, unsigned, Handle, void **parameters, void **) {
+  return parameters && *parameters ? answer("cuLaunchKernel") : 1;
+}
+int cuEventCreate(Handle *event, unsigned) {
+  return give<Handle>("cuEventCreate", event, &something);
+}
+int cuEventRecord(Handle, Handle) { return 0; }
+int cuEventSynchronize(Handle) { return 0; }
+int cuEventElapsedTime(float *milliseconds, Handle, Handle) {
+  return give("cuEventElapsedTime", milliseconds, 2.0f);
+}
+int cuEventDestroy_v2(Handle) { return 0; }
+int cuGetErrorName(int status, const char **text) {
+  *text = status == 719 ? "CUDA_ERROR_LAUNCH_FAILED" : "CUDA_ERROR_OTHER";
+  return 0;
+}
+int cuGetErrorString(int, const char **text) {
+  *text = "so says the fake driver";
+  return 0;
+}
+}

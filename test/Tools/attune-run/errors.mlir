@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// RUN: env LD_LIBRARY_PATH=%t.none not attune-run %s --function=both --device=cuda 2>&1 | FileCheck %s --check-prefix=NOGPU
+// NOGPU: attune-run: error: no CUDA device: libcuda.so.1: cannot open shared object file
+// RUN: not attune-run %s --device=host 2>&1 | FileCheck %s --check-prefix=HOST
+// HOST: attune-run: error: --device=host is not there yet: expects auto, cuda or hip
+// RUN: not attune-run %s --function=both --device=tpu 2>&1 | FileCheck %s --check-prefix=KIND
+// KIND: error: expects a device of kind auto, cuda or hip, but got 'tpu'
+// RUN: env LD_LIBRARY_PATH=%fake_driver not attune-run %s --function=both --device-number=3 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=NUMBER
+// NUMBER: error: no CUDA device: expects a number below 1, the number of devices, but got 3
+//
+// RUN: not attune-run %s 2>&1 | FileCheck %s --check-prefix=SEVERAL
+// SEVERAL: error: expects --function=<name> where there are several: both, table
+// RUN: not attune-run %s --function=none 2>&1 | FileCheck %s --check-prefix=FUNCTION
+// FUNCTION: error: --function expects one of the functions with attention (both, table), but got 'none'
+// RUN: not attune-run %s --batch=-1 2>&1 | FileCheck %s --check-prefix=SIZE
+// SIZE: error: --batch expects a size of 0 to 2147483647, but got '-1'
+// RUN: not attune-run %s --shape=3:7 2>&1 | FileCheck %s --check-prefix=SHAPE
+// SHAPE: error: --shape expects <argument>=<size>x<size>..., but got '3:7'
+//
+// RUN: env LD_LIBRARY_PATH=%fake_driver not attune-run %s --function=both --batch=1 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=UNBOUND
+// UNBOUND: errors.mlir:[[#]]:1: error: expects a size for dimension 2 of argument 0: give --seq-q=<number>
+// RUN: env LD_LIBRARY_PATH=%fake_driver not attune-run %s --function=both --heads=8 --seq-q=1 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=TYPE
+// TYPE: error: expects 4 as the size of dimension 1 of argument 0, as its type says, but got 8
+// RUN: env LD_LIBRARY_PATH=%fake_driver not attune-run %s --function=table 2>&1 | FileCheck %s --check-prefix=TABLE
+// TABLE: error: expects a size for dimension 0 of argument 3: give --shape=3=<size>x<size>...
+//
+// RUN: env LD_LIBRARY_PATH=%fake_driver not attune-run %s --function=both --seq-q=1 --chip=nothing 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=CHIP
+// CHIP: error: expects a known chip ({{.*}}), but got 'nothing'
+// RUN: env LD_LIBRARY_PATH=%fake_driver not attune-run %s --function=both --seq-q=1 --schedule=block-m=17 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=SCHEDULE
+// SCHEDULE: error: {{.*}}block-m
+//
+// What the driver says is passed on, with what was attempted.
+// RUN: env LD_LIBRARY_PATH=%fake_driver FAKE_DRIVER_FAULT=cuLaunchKernel not attune-run %s --function=both --seq-q=1 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=LAUNCH
+// LAUNCH: error: failed to launch kernel 'both_kernel': CUDA_ERROR_LAUNCH_FAILED (719), so says the fake driver
+// RUN: env LD_LIBRARY_PATH=%fake_driver FAKE_DRIVER_FAULT=cuMemAlloc not attune-run %s --function=both --seq-q=1 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=MEMORY
+// MEMORY: error: failed to allocate {{[0-9]+}} bytes on the device: CUDA_ERROR_LAUNCH_FAILED
+
+func.func @both(%q: tensor<1x4x?x64xf16>, %k: tensor<1x4x128x64xf16>, %v: tensor<1x4x128x64xf16>)
+    -> tensor<1x4x?x64xf16> {
+  %o = attn.attention %q, %k, %v : tensor<1x4x?x64xf16>, tensor<1x4x128x64xf16>, tensor<1x4x128x64xf16>
+  return %o : tensor<1x4x?x64xf16>
+}
+
+func.func @table(%q: tensor<1x4x64x64xf16>, %k: tensor<1x4x128x64xf16>, %v: tensor<1x4x128x64xf16>,
+                 %bias: tensor<?xf32>) -> tensor<1x4x64x64xf16> {
+  %o = attn.attention %q, %k, %v score (%s, %b, %h, %m, %n) {
+    %zero = arith.constant 0 : index
+    %addend = tensor.extract %bias[%zero] : tensor<?xf32>
+    %y = arith.addf %s, %addend : f32
+    attn.yield %y : f32
+  } : tensor<1x4x64x64xf16>, tensor<1x4x128x64xf16>, tensor<1x4x128x64xf16>
+  return %o : tensor<1x4x64x64xf16>
+}
