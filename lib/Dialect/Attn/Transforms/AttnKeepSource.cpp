@@ -15,7 +15,6 @@ namespace attune::attn {
 using namespace mlir;
 using namespace attune::attn;
 
-
 namespace {
 
 struct AttnKeepSource
