@@ -82,6 +82,20 @@ static bool needsBarrier(tile::PutOp put) {
   return false;
 }
 
+/// The patterns ask every tile in registers for its layout.
+static LogicalResult checkLayouts(gpu::GPUFuncOp kernel) {
+  WalkResult result = kernel.walk([](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (auto tile = dyn_cast<tile::TileType>(type); tile && tile.isRegisters() && !tile.getLayout()) {
+        op->emitOpError() << "expects a layout on every tile in registers, but got " << tile
+                          << "; run tile-assign-layouts first";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
                                    const KernelContext &context) {
   MLIRContext *mlirContext = kernel.getContext();
@@ -177,6 +191,8 @@ void ConvertTileToGPU::runOnOperation() {
       emitError(kernel.getLoc()) << "expects 'known_block_size' on the kernel";
       return WalkResult::interrupt();
     }
+    if (failed(checkLayouts(kernel)))
+      return WalkResult::interrupt();
     int64_t sharedBytes = assignOffsets(kernel);
     if (sharedBytes > target.getShared()) {
       emitError(kernel.getLoc())

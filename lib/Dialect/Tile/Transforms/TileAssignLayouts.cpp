@@ -38,6 +38,8 @@ struct TileAssignLayouts
 
 LogicalResult TileAssignLayouts::chooseAtom() {
   gpu::GPUFuncOp kernel = getOperation();
+  // A pass object sees one kernel after the other.
+  atom = {};
   auto target = TargetAttr::lookup(kernel);
   if (!target)
     return emitError(kernel.getLoc())
@@ -68,7 +70,12 @@ LogicalResult TileAssignLayouts::chooseAtom() {
     atom = found;
     return WalkResult::advance();
   });
-  return failure(result.wasInterrupted());
+  if (result.wasInterrupted())
+    return failure();
+  // A kernel whose loop never runs multiplies nothing, but still fills and stores tiles.
+  if (!atom && !target.getMma().empty())
+    atom = target.getMma().front();
+  return success();
 }
 
 LayoutAttr TileAssignLayouts::repeat(LayoutAttr operand, int64_t rows,
