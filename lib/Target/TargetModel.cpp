@@ -9,9 +9,13 @@ using namespace attune;
 
 TargetModel::~TargetModel() = default;
 
-Value TargetModel::emitSharedRead(OpBuilder &, Location, const SharedRead &) const { return {}; }
+Value TargetModel::emitSharedRead(OpBuilder &, Location,
+                                  const SharedRead &) const {
+  return {};
+}
 
-void TargetModel::emitAsyncCopy(OpBuilder &, Location, const AsyncCopy &) const {
+void TargetModel::emitAsyncCopy(OpBuilder &, Location,
+                                const AsyncCopy &) const {
   llvm_unreachable("a target that lists copy_widths overrides emitAsyncCopy");
 }
 

@@ -24,8 +24,8 @@ class RewritePatternSet;
 namespace attune {
 
 /// Benefits of patterns in the conversion to LLVM: a target's own come before
-/// upstream's general ones, and those before the device libraries that upstream's
-/// vendor conversions would call.
+/// upstream's general ones, and those before the device libraries that
+/// upstream's vendor conversions would call.
 inline constexpr int kGeneralBenefit = 2;
 inline constexpr int kTargetBenefit = 3;
 
@@ -96,8 +96,10 @@ public:
                                  tile::TargetAttr target) const = 0;
 
   /// Sets what a kernel in LLVM dialect needs beyond the conversion, such as
-  /// bounds on its registers. `minBlocksPerCore` is 0 where the schedule is unknown.
-  virtual void configureKernel(mlir::LLVM::LLVMFuncOp kernel, int64_t threads, int64_t minBlocksPerCore) const = 0;
+  /// bounds on its registers. `minBlocksPerCore` is 0 where the schedule is
+  /// unknown.
+  virtual void configureKernel(mlir::LLVM::LLVMFuncOp kernel, int64_t threads,
+                               int64_t minBlocksPerCore) const = 0;
 
   /// Translates a gpu.module in LLVM dialect to assembly and, where the tools
   /// are at hand, to the object that a driver loads. Emits a diagnostic on

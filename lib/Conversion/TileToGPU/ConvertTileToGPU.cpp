@@ -84,15 +84,18 @@ static bool needsBarrier(tile::PutOp put) {
 
 /// The patterns ask every tile in registers for its layout.
 static LogicalResult checkLayouts(gpu::GPUFuncOp kernel) {
-  WalkResult result = kernel.walk([](Operation *op) {
-    for (Type type : op->getResultTypes())
-      if (auto tile = dyn_cast<tile::TileType>(type); tile && tile.isRegisters() && !tile.getLayout()) {
-        op->emitOpError() << "expects a layout on every tile in registers, but got " << tile
-                          << "; run tile-assign-layouts first";
-        return WalkResult::interrupt();
-      }
-    return WalkResult::advance();
-  });
+  WalkResult result =
+      kernel.walk([](Operation *op) {
+        for (Type type : op->getResultTypes())
+          if (auto tile = dyn_cast<tile::TileType>(type);
+              tile && tile.isRegisters() && !tile.getLayout()) {
+            op->emitOpError()
+                << "expects a layout on every tile in registers, but got "
+                << tile << "; run tile-assign-layouts first";
+            return WalkResult::interrupt();
+          }
+        return WalkResult::advance();
+      });
   return failure(result.wasInterrupted());
 }
 

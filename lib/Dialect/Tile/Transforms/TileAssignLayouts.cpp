@@ -72,7 +72,8 @@ LogicalResult TileAssignLayouts::chooseAtom() {
   });
   if (result.wasInterrupted())
     return failure();
-  // A kernel whose loop never runs multiplies nothing, but still fills and stores tiles.
+  // A kernel whose loop never runs multiplies nothing, but still fills and
+  // stores tiles.
   if (!atom && !target.getMma().empty())
     atom = target.getMma().front();
   return success();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What all NVIDIA families share: the way from gpu to NVVM and to PTX and cubin.
+// What all NVIDIA families share: the way from gpu to NVVM and to PTX and
+// cubin.
 
 #ifndef ATTUNE_LIB_TARGET_NVIDIA_COMMON_NVIDIA_H
 #define ATTUNE_LIB_TARGET_NVIDIA_COMMON_NVIDIA_H
@@ -19,16 +20,21 @@ class RewritePatternSet;
 
 namespace attune::nvidia {
 
-/// Adds the patterns that take gpu, nvgpu and math ops to NVVM, and marks what stays legal.
-void populateGPUToNVVM(mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns,
+/// Adds the patterns that take gpu, nvgpu and math ops to NVVM, and marks what
+/// stays legal.
+void populateGPUToNVVM(mlir::LLVMTypeConverter &converter,
+                       mlir::RewritePatternSet &patterns,
                        mlir::ConversionTarget &target);
 
 /// Sets the launch bounds of a kernel.
-void configureKernel(mlir::LLVM::LLVMFuncOp kernel, int64_t threads, int64_t minBlocksPerCore);
+void configureKernel(mlir::LLVM::LLVMFuncOp kernel, int64_t threads,
+                     int64_t minBlocksPerCore);
 
 /// Translates a gpu.module in LLVM dialect to PTX and, where ptxas is found, to
 /// a cubin with the assembler's report. Emits a diagnostic on failure.
-mlir::FailureOr<Binary> serialize(mlir::gpu::GPUModuleOp module, llvm::StringRef chip, const BinaryOptions &options);
+mlir::FailureOr<Binary> serialize(mlir::gpu::GPUModuleOp module,
+                                  llvm::StringRef chip,
+                                  const BinaryOptions &options);
 
 /// Registers NVVM, its translation and its target attribute.
 void registerDialects(mlir::DialectRegistry &registry);
