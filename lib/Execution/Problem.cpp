@@ -38,9 +38,10 @@ private:
   void noteCaptures(attn::AttentionOp op);
   void noteInteger(attn::AttentionOp op, Value argument, Value value);
   LogicalResult resolveSizes(unsigned index, ShapedType type);
-  int64_t getSize(AttentionDim dim);
-  /// The number of values that an index may have.
-  int64_t getTableSize(const IntegerUse &use);
+  /// The size of a dimension, bound or static; 1 for a dynamic one of a tensor
+  /// that is computed in the function.
+  int64_t getSize(Value tensor, int64_t position);
+  int64_t getSize(attn::AttentionOp op, AttentionDim dim);
   double countFlops(attn::AttentionOp op);
 
   func::FuncOp function;
@@ -145,35 +146,37 @@ LogicalResult Analysis::resolveSizes(unsigned index, ShapedType type) {
   return success();
 }
 
-/// The size of `dim` in whatever argument has it.
-int64_t Analysis::getSize(AttentionDim dim) {
-  for (auto [dims, shape] : llvm::zip_equal(meaning, known))
-    for (auto [position, candidate] : llvm::enumerate(dims))
-      if (candidate == dim && position < shape.size())
-        return shape[position];
-  return 1;
-}
-
-int64_t Analysis::getTableSize(const IntegerUse &use) {
-  auto type = cast<RankedTensorType>(use.tensor.getType());
-  if (!type.isDynamicDim(use.tensorDim))
-    return type.getDimSize(use.tensorDim);
-  auto argument = dyn_cast<BlockArgument>(use.tensor);
+int64_t Analysis::getSize(Value tensor, int64_t position) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (!type.isDynamicDim(position))
+    return type.getDimSize(position);
+  auto argument = dyn_cast<BlockArgument>(tensor);
   if (!argument || argument.getOwner()->getParentOp() != function)
     return 1;
-  return known[argument.getArgNumber()][use.tensorDim];
+  return known[argument.getArgNumber()][position];
+}
+
+int64_t Analysis::getSize(attn::AttentionOp op, AttentionDim dim) {
+  switch (dim) {
+  case AttentionDim::Batch:
+    return getSize(op.getQuery(), op.getBatchPos());
+  case AttentionDim::Heads:
+    return getSize(op.getQuery(), op.getHeadPos());
+  case AttentionDim::KVHeads:
+    return getSize(op.getKey(), op.getHeadPos());
+  case AttentionDim::SeqQ:
+    return getSize(op.getQuery(), op.getSeqPos());
+  case AttentionDim::SeqK:
+    return getSize(op.getKey(), op.getSeqPos());
+  }
+  llvm_unreachable("all dimensions are covered");
 }
 
 double Analysis::countFlops(attn::AttentionOp op) {
-  auto size = [&](int64_t size, AttentionDim dim) {
-    return static_cast<double>(ShapedType::isDynamic(size) ? getSize(dim)
-                                                           : size);
-  };
-  double products = size(op.getBatch(), AttentionDim::Batch) *
-                    size(op.getHeadsQ(), AttentionDim::Heads) *
-                    size(op.getSeqQ(), AttentionDim::SeqQ) *
-                    size(op.getSeqK(), AttentionDim::SeqK) *
-                    static_cast<double>(op.getHeadDimQK() + op.getHeadDimV());
+  double products = static_cast<double>(op.getHeadDimQK() + op.getHeadDimV());
+  for (AttentionDim dim : {AttentionDim::Batch, AttentionDim::Heads,
+                           AttentionDim::SeqQ, AttentionDim::SeqK})
+    products *= static_cast<double>(getSize(op, dim));
   return 2 * products / (op.getCausal() ? 2 : 1);
 }
 
@@ -213,14 +216,14 @@ FailureOr<Problem> Analysis::run() {
     }
     Type element = getElementTypeOrSelf(value.getType());
     if (auto it = integers.find(value); it != integers.end()) {
-      const IntegerUse &use = it->second.second;
+      auto &[op, use] = it->second;
       argument.use = use.use;
       if (use.use == Use::Position)
-        argument.limit = getSize(use.dim);
+        argument.limit = getSize(op, use.dim);
       else if (use.use == Use::Segment)
         argument.limit = 4;
       else if (use.use == Use::Index)
-        argument.limit = getTableSize(use);
+        argument.limit = getSize(use.tensor, use.tensorDim);
     }
     if (element.isInteger(1))
       argument.use = Use::Flag;

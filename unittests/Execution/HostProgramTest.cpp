@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Host sides of programs, on a device whose kernels are C++ functions.
+
+#include "attune/Execution/HostProgram.h"
+#include "Runtime/FakeDevice.h"
+#include "attune/InitAllDialects.h"
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace attune;
+
+namespace {
+
+/// doubled[i] = 2 * input[i] + addend, one element a workgroup.
+constexpr StringLiteral kBinary = R"(
+  gpu.binary @doubling {attune.manifest = {shared_bytes = 16 : i64}} [#gpu.object<#nvvm.target,
+    kernels = <[#gpu.kernel_metadata<"double", () -> ()>]>, bin = "image">]
+)";
+
+class HostProgramTest : public testing::Test {
+protected:
+  HostProgramTest() {
+    DialectRegistry registry;
+    registerAllDialects(registry);
+    context.appendDialectRegistry(registry);
+    device.kernels["double"] = [this](const LaunchShape &shape,
+                                      ArrayRef<void *> words) {
+      shapes.push_back(shape);
+      // A memref of rank 1 is five parameters.
+      auto *input = *static_cast<float **>(words[1]);
+      auto *output = *static_cast<float **>(words[6]);
+      auto addend = *static_cast<float *>(words[10]);
+      for (int64_t i = 0; i < shape.grid[0]; ++i)
+        output[i] = 2 * input[i] + addend;
+    };
+  }
+
+  /// Runs @main; the error where that fails.
+  std::string run(StringRef function, ArrayRef<double> input) {
+    message.clear();
+    ScopedDiagnosticHandler handler(
+        &context, [&](Diagnostic &diagnostic) { message += diagnostic.str(); });
+    module = parseSourceString<ModuleOp>(
+        ("module attributes {gpu.container_module} {" + kBinary + function +
+         "}")
+            .str(),
+        &context);
+    if (!module)
+      return "no parse: " + message;
+    auto loaded = HostProgram::load(*module, device);
+    if (failed(loaded))
+      return message;
+    program = std::move(*loaded);
+    Tensor tensor(TensorShape::contiguous(
+        DataType::F32, {static_cast<int64_t>(input.size())}));
+    for (auto [index, value] : llvm::enumerate(input))
+      tensor.store(static_cast<int64_t>(index), value);
+    Datum argument{llvm::cantFail(DeviceTensor::create(device, tensor)), {}};
+    auto ran =
+        program->run(module->lookupSymbol<func::FuncOp>("main"), argument);
+    if (failed(ran))
+      return message;
+    last = std::move(*ran);
+    return "";
+  }
+  std::vector<float> getResult() {
+    return llvm::cantFail(last.getResults()[0].tensor->read()).toFloats();
+  }
+
+  FakeDevice device;
+  std::vector<LaunchShape> shapes;
+  MLIRContext context;
+  std::string message;
+  OwningOpRef<ModuleOp> module;
+  std::unique_ptr<HostProgram> program;
+  HostRun last;
+};
+
+} // namespace
+
+constexpr StringLiteral kMain = R"(
+  func.func @main(%t: tensor<?xf32>) -> tensor<?xf32> {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %shared = arith.constant 16 : i32
+    %addend = arith.constant 0.5 : f32
+    %input = bufferization.to_buffer %t read_only : tensor<?xf32> to memref<?xf32>
+    %size = memref.dim %input, %c0 : memref<?xf32>
+    %more = arith.addi %size, %c1 : index
+    %same = arith.subi %more, %c1 : index
+    %output = memref.alloc(%same) : memref<?xf32>
+    %any = arith.cmpi ne, %size, %c0 : index
+    scf.if %any {
+      gpu.launch_func @doubling::@double blocks in (%size, %c1, %c1) threads in (%c1, %c1, %c1)
+        dynamic_shared_memory_size %shared
+        args(%input : memref<?xf32>, %output : memref<?xf32>, %addend : f32)
+    }
+    %r = bufferization.to_tensor %output restrict writable : memref<?xf32> to tensor<?xf32>
+    return %r : tensor<?xf32>
+  }
+)";
+
+TEST_F(HostProgramTest, AllocatesAndLaunches) {
+  EXPECT_EQ(run(kMain, {1, 2, 3}), "");
+  EXPECT_EQ(getResult(), (std::vector<float>{2.5, 4.5, 6.5}));
+  ASSERT_EQ(shapes.size(), 1u);
+  EXPECT_EQ(shapes[0].grid[0], 3);
+  EXPECT_EQ(shapes[0].sharedBytes, 16);
+}
+
+TEST_F(HostProgramTest, RelaunchesWithoutAllocating) {
+  EXPECT_EQ(run(kMain, {1}), "");
+  size_t allocations = device.allocations.size();
+  ASSERT_FALSE(last.relaunch());
+  EXPECT_EQ(shapes.size(), 2u);
+  EXPECT_EQ(device.allocations.size(), allocations);
+}
+
+TEST_F(HostProgramTest, TakesTheBranchThatTheConditionSays) {
+  EXPECT_EQ(run(kMain, {}), "");
+  EXPECT_TRUE(shapes.empty());
+  EXPECT_TRUE(getResult().empty());
+}
+
+TEST_F(HostProgramTest, ConstantsBecomeTensors) {
+  EXPECT_EQ(run(R"(
+    func.func @main(%t: tensor<1xf32>) -> tensor<3xf32> {
+      %c = arith.constant dense<[1.0, -2.0, 0.25]> : tensor<3xf32>
+      return %c : tensor<3xf32>
+    })",
+                {1}),
+            "");
+  EXPECT_EQ(getResult(), (std::vector<float>{1, -2, 0.25}));
+}
+
+TEST_F(HostProgramTest, NamesTheOpThatItCannotExecute) {
+  EXPECT_EQ(run(R"(
+    func.func @main(%t: tensor<1xf32>) -> tensor<1xf32> {
+      %r = math.exp %t : tensor<1xf32>
+      return %r : tensor<1xf32>
+    })",
+                {1}),
+            "expects an op of the host side that can be executed, such as an "
+            "allocation, a launch or index arithmetic, but got 'math.exp'");
+}
+
+TEST_F(HostProgramTest, NamesTheKernelThatIsMissing) {
+  EXPECT_EQ(run(R"(
+    func.func @main(%t: tensor<1xf32>) -> tensor<1xf32> {
+      %c1 = arith.constant 1 : index
+      gpu.launch_func @doubling::@halve blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+      return %t : tensor<1xf32>
+    })",
+                {1}),
+            "'gpu.launch_func' op expects a gpu.binary with kernel "
+            "@doubling::@halve, but there is none");
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sizes and meanings of arguments, derived from how attention uses them.
+
+#include "attune/Execution/Problem.h"
+#include "attune/InitAllDialects.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+#include <set>
+
+using namespace mlir;
+using namespace attune;
+using Use = ProblemArgument::Use;
+
+namespace {
+class ProblemTest : public testing::Test {
+protected:
+  ProblemTest() {
+    DialectRegistry registry;
+    registerAllDialects(registry);
+    context.appendDialectRegistry(registry);
+  }
+
+  void setSizes(int64_t batch, int64_t heads, int64_t kvHeads, int64_t seqQ,
+                int64_t seqK) {
+    sizes.batch = batch;
+    sizes.heads = heads;
+    sizes.kvHeads = kvHeads;
+    sizes.seqQ = seqQ;
+    sizes.seqK = seqK;
+  }
+
+  FailureOr<Problem> analyze(const Twine &text) {
+    message.clear();
+    ScopedDiagnosticHandler handler(
+        &context, [&](Diagnostic &diagnostic) { message += diagnostic.str(); });
+    module = parseSourceString<ModuleOp>(text.str(), &context);
+    EXPECT_TRUE(module) << message;
+    return analyzeProblem(*module->getOps<func::FuncOp>().begin(), sizes);
+  }
+
+  /// A function whose mask is `mask` and which captures `%t`, a `type`.
+  FailureOr<Problem> analyzeMask(StringRef type, StringRef mask) {
+    std::string tensor = "tensor<2x4x64x32xf16>";
+    return analyze("func.func @f(%q: " + tensor + ", %t: " + type + ") -> " +
+                   tensor + " { %o = attn.attention %q, %q, %q mask " +
+                   "(%b, %h, %m, %n) { " + mask +
+                   " attn.yield %y : i1 } : " + tensor + ", " + tensor + ", " +
+                   tensor + " return %o : " + tensor + " }");
+  }
+
+  MLIRContext context;
+  ProblemSizes sizes;
+  std::string message;
+  OwningOpRef<ModuleOp> module;
+};
+
+constexpr StringLiteral kDynamic = R"(
+  !query = tensor<?x?x?x64xbf16>
+  !key = tensor<?x?x?x64xbf16, #attn.strided<[?, 64, ?, 1], divisor = 8>>
+  func.func @f(%q: !query, %k: !key, %v: !key) -> !query {
+    %o = attn.attention %q, %k, %v causal(top_left) order(bshd) : !query, !key, !key
+    return %o : !query
+  })";
+} // namespace
+
+TEST_F(ProblemTest, BindsDimensionsByOrder) {
+  setSizes(2, 8, 4, 10, 20);
+  FailureOr<Problem> problem = analyze(kDynamic);
+  ASSERT_TRUE(succeeded(problem)) << message;
+  EXPECT_EQ(problem->arguments[0].shape.sizes,
+            (SmallVector<int64_t, 4>{2, 10, 8, 64}));
+  EXPECT_TRUE(problem->arguments[0].shape.isContiguous());
+  EXPECT_EQ(problem->arguments[1].shape.sizes,
+            (SmallVector<int64_t, 4>{2, 20, 4, 64}));
+  EXPECT_EQ(problem->flops, 2.0 * 2 * 8 * 10 * 20 * (64 + 64) / 2);
+}
+
+TEST_F(ProblemTest, ChoosesStridesWithGaps) {
+  setSizes(2, 8, 4, 10, 20);
+  FailureOr<Problem> problem = analyze(kDynamic);
+  ASSERT_TRUE(succeeded(problem)) << message;
+  const TensorShape &key = problem->arguments[1].shape;
+  EXPECT_FALSE(key.isContiguous());
+  EXPECT_EQ(key.strides[3], 1);
+  EXPECT_EQ(key.strides[1], 64);
+  for (size_t dim : {0, 2})
+    EXPECT_EQ(key.strides[dim] % 8, 0);
+  // No two elements share a place.
+  std::set<int64_t> offsets;
+  key.forEachOffset([&](int64_t offset) { offsets.insert(offset); });
+  EXPECT_EQ(static_cast<int64_t>(offsets.size()), key.getNumElements());
+  EXPECT_LT(key.getNumElements(), key.getSpan());
+}
+
+TEST_F(ProblemTest, AsksForWhatIsMissing) {
+  sizes.batch = 1;
+  EXPECT_TRUE(failed(analyze(kDynamic)));
+  EXPECT_EQ(message, "expects a size for dimension 1 of argument 0: give "
+                     "--seq-q=<number>");
+}
+
+TEST_F(ProblemTest, DocumentNumbersAreSegments) {
+  FailureOr<Problem> problem = analyzeMask("tensor<2x?xi32>", R"(
+    %a = tensor.extract %t[%b, %m] : tensor<2x?xi32>
+    %c = tensor.extract %t[%b, %n] : tensor<2x?xi32>
+    %y = arith.cmpi eq, %a, %c : i32)");
+  // The length of the sequence is that of the queries, by name.
+  EXPECT_TRUE(failed(problem));
+  sizes.seqQ = 64;
+  problem = analyzeMask("tensor<2x?xi32>", R"(
+    %a = tensor.extract %t[%b, %m] : tensor<2x?xi32>
+    %c = tensor.extract %t[%b, %n] : tensor<2x?xi32>
+    %y = arith.cmpi eq, %a, %c : i32)");
+  ASSERT_TRUE(succeeded(problem)) << message;
+  EXPECT_EQ(problem->arguments[1].use, Use::Segment);
+  EXPECT_EQ(problem->arguments[1].shape.sizes[1], 64);
+}
+
+TEST_F(ProblemTest, LengthsArePositions) {
+  FailureOr<Problem> problem = analyzeMask("tensor<2xi32>", R"(
+    %a = tensor.extract %t[%b] : tensor<2xi32>
+    %i = arith.index_cast %a : i32 to index
+    %y = arith.cmpi slt, %n, %i : index)");
+  ASSERT_TRUE(succeeded(problem)) << message;
+  EXPECT_EQ(problem->arguments[1].use, Use::Position);
+  EXPECT_EQ(problem->arguments[1].limit, 64);
+}
+
+TEST_F(ProblemTest, ScalarsArePositionsToo) {
+  FailureOr<Problem> problem =
+      analyzeMask("index", "%y = arith.cmpi slt, %n, %t : index");
+  ASSERT_TRUE(succeeded(problem)) << message;
+  EXPECT_FALSE(problem->arguments[1].isTensor);
+  EXPECT_EQ(problem->arguments[1].use, Use::Position);
+}
+
+TEST_F(ProblemTest, TruthValuesAreFlags) {
+  FailureOr<Problem> problem = analyzeMask(
+      "tensor<64x64xi1>", "%y = tensor.extract %t[%m, %n] : tensor<64x64xi1>");
+  ASSERT_TRUE(succeeded(problem)) << message;
+  EXPECT_EQ(problem->arguments[1].use, Use::Flag);
+}
+
+TEST_F(ProblemTest, IndicesStayInTheTable) {
+  FailureOr<Problem> problem = analyzeMask("tensor<64xindex>", R"(
+    %a = tensor.extract %t[%m] : tensor<64xindex>
+    %c = tensor.extract %t[%a] : tensor<64xindex>
+    %y = arith.cmpi sle, %c, %n : index)");
+  ASSERT_TRUE(succeeded(problem)) << message;
+  EXPECT_EQ(problem->arguments[1].use, Use::Index);
+  EXPECT_EQ(problem->arguments[1].limit, 64);
+  ProblemArgument argument = problem->arguments[1];
+  for (float value : makeInput(argument, 1, 0).toFloats())
+    EXPECT_LT(value, 64);
+}
