@@ -26,3 +26,7 @@ void TargetModel::emitAsyncCommit(OpBuilder &, Location) const {
 void TargetModel::emitAsyncWait(OpBuilder &, Location, int64_t) const {
   llvm_unreachable("a target that lists copy_widths overrides emitAsyncWait");
 }
+
+std::string TargetModel::getToolchain(const BinaryOptions &) const {
+  return "";
+}

@@ -107,6 +107,10 @@ public:
   virtual mlir::FailureOr<Binary>
   serialize(mlir::gpu::GPUModuleOp module, tile::TargetAttr target,
             const BinaryOptions &options) const = 0;
+
+  /// Identifies the tools outside of this build that serialize() runs, such as
+  /// an assembler; empty if there are none. Results are stored under it.
+  virtual std::string getToolchain(const BinaryOptions &options) const;
 };
 
 } // namespace attune

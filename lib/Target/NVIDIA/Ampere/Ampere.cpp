@@ -43,6 +43,10 @@ public:
                               const BinaryOptions &options) const override {
     return nvidia::serialize(module, target.getChip(), options);
   }
+
+  std::string getToolchain(const BinaryOptions &options) const override {
+    return nvidia::getToolchain(options);
+  }
 };
 
 } // namespace

@@ -36,6 +36,9 @@ mlir::FailureOr<Binary> serialize(mlir::gpu::GPUModuleOp module,
                                   llvm::StringRef chip,
                                   const BinaryOptions &options);
 
+/// The assembler that serialize() would run, and which file that is now.
+std::string getToolchain(const BinaryOptions &options);
+
 /// Registers NVVM, its translation and its target attribute.
 void registerDialects(mlir::DialectRegistry &registry);
 

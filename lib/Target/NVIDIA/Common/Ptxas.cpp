@@ -4,8 +4,11 @@
 // same since CUDA 5. What it does not say stays absent.
 
 #include "Ptxas.h"
+#include "NVIDIA.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Chrono.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
@@ -28,6 +31,17 @@ std::string nvidia::findPtxas(StringRef requested) {
       return path.str().str();
   }
   return "";
+}
+
+std::string nvidia::getToolchain(const BinaryOptions &options) {
+  std::string path = findPtxas(options.assemblerPath);
+  llvm::sys::fs::file_status status;
+  if (path.empty() || llvm::sys::fs::status(path, status))
+    return "no ptxas";
+  // Another version installed over this one has another size or date.
+  return llvm::formatv("{0} {1} {2}", path, status.getSize(),
+                       llvm::sys::toTimeT(status.getLastModificationTime()))
+      .str();
 }
 
 /// The number that stands right before `phrase`.
