@@ -68,8 +68,10 @@ static void printBaseline(llvm::raw_ostream &os, const Outcome &outcome,
   const Result &baseline = outcome.results[*outcome.baseline];
   auto rank = llvm::find(order, *outcome.baseline);
   if (rank == order.end()) {
+    llvm::StringRef reason =
+        llvm::StringRef(baseline.message).split('\n').first;
     os << "default schedule: " << toString(baseline.status)
-       << (baseline.message.empty() ? "" : ": ") << baseline.message << "\n";
+       << (reason.empty() ? "" : ": ") << reason << "\n";
     return;
   }
   os << llvm::formatv("default schedule: rank {0} of {1}",

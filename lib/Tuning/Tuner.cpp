@@ -50,9 +50,9 @@ llvm::Expected<Outcome> Tuner::run(Strategy &theStrategy) {
         state.total, std::max<uint64_t>(1, *options.budgetCandidates));
   state.budgetSeconds = options.budgetSeconds;
 
-  // The default schedule comes first and is measured whatever the budget: it
+  // The baseline comes first and is measured whatever the budget: it
   // is what every other result is compared with.
-  Point baseline = space.getDefault();
+  Point baseline = task.baseline.empty() ? space.getDefault() : task.baseline;
   if (auto it = llvm::find(legal.points, baseline); it != legal.points.end()) {
     baselineIndex = it - legal.points.begin();
     ++asked;

@@ -27,6 +27,8 @@ struct WorkerPool::Slot {
   Clock::time_point deadline;
   unsigned served = 0;
   unsigned failedStarts = 0;
+  /// The worker itself said why it cannot work.
+  bool refused = false;
   std::string startError;
 };
 
@@ -64,6 +66,8 @@ void WorkerPool::submit(uint64_t id, json::Value request) {
 llvm::Error WorkerPool::ensureStarted(Slot &slot) {
   if (slot.process)
     return llvm::Error::success();
+  if (slot.refused)
+    return llvm::createStringError(slot.startError);
   if (slot.failedStarts >= kStartAttempts)
     return llvm::createStringError("cannot start a worker: " + slot.startError);
   llvm::Expected<std::unique_ptr<WorkerProcess>> process = WorkerProcess::start(
@@ -124,7 +128,7 @@ void WorkerPool::readLines(Slot &slot, std::vector<Completion> &completions) {
           completions);
     if (object && !slot.hello) {
       if (std::optional<llvm::StringRef> error = object->getString("error")) {
-        slot.failedStarts = kStartAttempts;
+        slot.refused = true;
         slot.startError = error->str();
         return retire(slot);
       }

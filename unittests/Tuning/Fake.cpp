@@ -47,6 +47,17 @@ std::vector<std::string> fake::getWorkerCommand() {
   return {llvm::sys::fs::getMainExecutable("", &anchor), "fake", "--worker"};
 }
 
+namespace {
+/// Likes what spills least.
+class FakeRanker : public Ranker {
+protected:
+  double score(llvm::ArrayRef<int64_t>,
+               const Resources *reported) const override {
+    return reported ? reported->spillBytes.value_or(0) : 0;
+  }
+};
+} // namespace
+
 Settings fake::makeSettings() {
   Settings settings;
   settings.limits.requestSeconds = 1;
@@ -74,13 +85,12 @@ llvm::Expected<Outcome> fake::search(const Problem &problem,
   WorkerPool compilers(std::vector(settings.jobs, getWorkerCommand()),
                        settings.limits);
   WorkerPool devices({getWorkerCommand()}, settings.limits);
-  std::unique_ptr<Ranker> ranker =
-      settings.rank ? createResourceRanker({}) : nullptr;
+  FakeRanker ranker;
   std::unique_ptr<Progress> progress = createQuietProgress();
   static const volatile sig_atomic_t never = 0;
   Tuner tuner(task, space, legal, **store, session, compilers,
-              settings.device ? &devices : nullptr, ranker.get(), *progress,
-              settings.options,
+              settings.device ? &devices : nullptr,
+              settings.rank ? &ranker : nullptr, *progress, settings.options,
               settings.interrupted ? *settings.interrupted : never);
   std::unique_ptr<Strategy> strategy =
       createStrategy(settings.strategy, {space, legal.points, 1});

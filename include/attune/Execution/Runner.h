@@ -30,6 +30,10 @@ public:
 
   const Problem &getProblem() const { return problem; }
 
+  /// Computes the reference on the device, once. verify() does so by itself
+  /// where it was not done before.
+  mlir::LogicalResult computeReference();
+
   /// Runs the function of the same name in `compiled` on poisoned buffers and
   /// compares its results to the reference. Writes outside of a result are an
   /// error, wrong results are not.
@@ -44,8 +48,6 @@ private:
       : source(source), device(device) {}
 
   mlir::LogicalResult makeInputs(uint64_t seed);
-  /// Computes the reference on the device, once.
-  mlir::LogicalResult computeReference();
   mlir::FailureOr<std::vector<std::vector<float>>>
   runAndRead(mlir::ModuleOp compiled);
   mlir::FailureOr<HostRun> runFunction(mlir::ModuleOp compiled,

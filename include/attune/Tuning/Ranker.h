@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which compiled candidate is worth measuring first. A model only: it never
-// excludes a candidate, and a search without it measures the same ones.
+// Which candidate is worth trying first. A model only: it never excludes a
+// candidate, and a search without it tries the same ones in another order.
 
 #ifndef ATTUNE_TUNING_RANKER_H
 #define ATTUNE_TUNING_RANKER_H
 
 #include "attune/Tuning/Result.h"
-#include <memory>
 
 namespace attune::tuning {
-
-/// What one core offers; from the chip's description. 0 is unknown.
-struct CoreLimits {
-  int64_t registers = 0;
-  int64_t sharedBytes = 0;
-  int64_t threads = 0;
-};
 
 class Ranker {
 public:
   virtual ~Ranker();
   /// A cost without unit; the smallest comes first.
-  virtual double score(const Result &compiled) const = 0;
+  double score(llvm::ArrayRef<int64_t> point) const {
+    return score(point, nullptr);
+  }
+  /// The same, with what the compiler reported about the candidate.
+  double score(const Result &compiled) const {
+    return score(compiled.point, &compiled.resources);
+  }
+
+protected:
+  virtual double score(llvm::ArrayRef<int64_t> point,
+                       const Resources *reported) const = 0;
 };
 
-/// Ranks by spills, then by how many lanes a core keeps busy, then by how much
-/// work a lane has between two barriers.
-std::unique_ptr<Ranker> createResourceRanker(CoreLimits limits);
+/// Orders points by their score; equal ones keep their order.
+void sortByScore(std::vector<Point> &points, const Ranker &ranker);
 
 } // namespace attune::tuning
 

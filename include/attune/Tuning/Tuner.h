@@ -33,6 +33,9 @@ struct Task {
   /// Floating-point operations of one run; 0 where unknown.
   double flops = 0;
   std::string chip;
+  /// The schedule that everything is compared with, measured in every search.
+  /// Empty: each knob's default.
+  Point baseline;
   /// The module with a schedule set, for reproducers.
   std::function<std::string(llvm::ArrayRef<int64_t>)> print;
 };

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Workers that own a device each, from the parent's side. The parent itself
+// never touches a driver: a candidate may leave the driver of its process in
+// any state.
+
+#ifndef ATTUNE_TUNING_DEVICEWORKERS_H
+#define ATTUNE_TUNING_DEVICEWORKERS_H
+
+#include "attune/Tuning/WorkerPool.h"
+
+namespace attune::tuning {
+
+struct DeviceIdentity {
+  /// As openDevice() takes it.
+  std::string kind;
+  std::string name;
+  std::string chip;
+  int64_t driver = 0;
+
+  /// What results are stored under: another driver is another device.
+  std::string describe() const;
+};
+
+/// Asks a short-lived worker what device there is. `kind` is "auto" or a kind.
+llvm::Expected<DeviceIdentity> probeDevice(llvm::StringRef executable,
+                                           llvm::StringRef kind, int ordinal);
+
+/// The workers for one problem: each makes the inputs and the reference before
+/// it takes requests.
+class DeviceWorkers {
+public:
+  static llvm::Expected<std::unique_ptr<DeviceWorkers>>
+  create(llvm::StringRef executable, const DeviceIdentity &device,
+         llvm::ArrayRef<int> ordinals, llvm::StringRef problem,
+         WorkerLimits limits);
+  ~DeviceWorkers();
+
+  WorkerPool &getPool() { return *pool; }
+
+private:
+  DeviceWorkers() = default;
+
+  int problemFd = -1;
+  std::unique_ptr<WorkerPool> pool;
+};
+
+} // namespace attune::tuning
+
+#endif // ATTUNE_TUNING_DEVICEWORKERS_H

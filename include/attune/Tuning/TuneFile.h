@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What attune-tune does, as a function: reads a module, tunes each attention op
+// in turn, reports, and writes the module with the schedules it found.
+
+#ifndef ATTUNE_TUNING_TUNEFILE_H
+#define ATTUNE_TUNING_TUNEFILE_H
+
+#include "attune/Tuning/Tuner.h"
+
+namespace attune::tuning {
+
+struct TuneFileOptions {
+  /// A file, or "-".
+  std::string input = "-";
+  /// A file, "-", or empty for none.
+  std::string output;
+  /// Of dynamic dimensions, by the names of getSizeNames().
+  std::map<std::string, int64_t> sizes;
+  /// Empty: that of the device.
+  std::string chip;
+  /// The chip where `chip` is empty and there is no device.
+  std::string fallbackChip;
+  /// "auto", "none", or the kind of device that has to be there.
+  std::string device = "auto";
+  std::vector<int> ordinals = {0};
+  /// Empty: results last as long as the process.
+  std::string database;
+  std::string strategy = "grid";
+  uint64_t seed = 1;
+  unsigned jobs = 1;
+  bool rank = true;
+  bool quiet = false;
+  /// Only count the space.
+  bool dryRun = false;
+  /// Where the JSON report goes; empty for nowhere.
+  std::string report;
+  std::string assembler;
+  double compileSeconds = 60;
+  double runSeconds = 30;
+  double prepareSeconds = 600;
+  uint64_t compileMemoryBytes = 4ull << 30;
+  uint64_t runMemoryBytes = 0;
+  TunerOptions search;
+  /// The command line, for messages and the database.
+  std::string command;
+  /// The executable that holds the workers.
+  std::string executable;
+};
+
+/// Returns an exit code.
+int tuneFile(const TuneFileOptions &options,
+             const volatile sig_atomic_t &interrupted);
+
+/// Prints the sessions of a database. Returns an exit code.
+int printDatabaseStatus(llvm::StringRef database);
+
+} // namespace attune::tuning
+
+#endif // ATTUNE_TUNING_TUNEFILE_H

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A lock on a file in the folder for temporary files, which all tuners of a
+// machine share.
+
+#include "attune/Tuning/DeviceLock.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Errno.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace attune::tuning;
+
+DeviceLock::~DeviceLock() {
+  if (fd >= 0)
+    close(fd);
+}
+
+llvm::Error DeviceLock::acquire(llvm::StringRef kind, int ordinal) {
+  // The same number means another device where the driver shows a part of them.
+  std::string visible;
+  for (const char *variable : {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"})
+    for (char c : llvm::sys::Process::GetEnv(variable).value_or(""))
+      visible += llvm::isAlnum(c) ? c : '_';
+  llvm::SmallString<128> path;
+  llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, path);
+  llvm::sys::path::append(
+      path, llvm::formatv("attune-device-{0}{1}.lock", visible, ordinal).str());
+  fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (fd < 0)
+    return llvm::createStringError("cannot open '" + path +
+                                   "': " + llvm::sys::StrError());
+  (void)fchmod(fd, 0666); // for other users; theirs already may be
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+    return llvm::Error::success();
+  llvm::errs() << "waiting for device " << ordinal
+               << ", which another tuner uses\n";
+  while (flock(fd, LOCK_EX) < 0)
+    if (errno != EINTR)
+      return llvm::createStringError("cannot lock '" + path +
+                                     "': " + llvm::sys::StrError());
+  return llvm::Error::success();
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Takes attention ops out of their module, and puts schedules onto them.
+
+#include "attune/Tuning/AttentionProblem.h"
+#include "attune/Schedule/Legality.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace mlir;
+using namespace attune;
+using namespace attune::tuning;
+using attn::AttentionOp;
+using attn::ScheduleAttr;
+
+Space tuning::makeScheduleSpace() {
+  std::vector<Knob> knobs;
+  for (const ScheduleAttr::Knob &knob : ScheduleAttr::getKnobs())
+    knobs.push_back(
+        {knob.name.str(), knob.init,
+         std::vector<int64_t>(knob.domain.begin(), knob.domain.end())});
+  return Space(std::move(knobs));
+}
+
+void tuning::setSchedule(AttentionOp op, ArrayRef<int64_t> point) {
+  auto schedule = ScheduleAttr::fromValues([&] { return op.emitError(); },
+                                           op.getContext(), point);
+  assert(schedule && "expects a point of the search space");
+  op.setScheduleAttr(schedule);
+}
+
+OwningOpRef<ModuleOp> tuning::isolate(AttentionOp op) {
+  Location loc = UnknownLoc::get(op.getContext());
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+
+  llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
+  llvm::SetVector<Value> inRegions;
+  getUsedValuesDefinedAbove(op->getRegions(), inRegions);
+  llvm::SmallVector<Operation *> constants;
+  for (Value value : inRegions) {
+    Operation *definition = value.getDefiningOp();
+    if (definition && definition->hasTrait<OpTrait::ConstantLike>())
+      constants.push_back(definition);
+    else
+      used.insert(value);
+  }
+
+  auto function = func::FuncOp::create(
+      builder, loc, "attention",
+      builder.getFunctionType(TypeRange(used.getArrayRef()),
+                              op->getResultTypes()));
+  Block *body = function.addEntryBlock();
+  builder.setInsertionPointToStart(body);
+  IRMapping mapping;
+  mapping.map(used.getArrayRef(), body->getArguments());
+  for (Operation *constant :
+       llvm::SetVector<Operation *>(constants.begin(), constants.end()))
+    builder.clone(*constant, mapping);
+  auto copy = cast<AttentionOp>(builder.clone(*op, mapping));
+  copy.removeScheduleAttr();
+  func::ReturnOp::create(builder, loc, copy->getResults());
+  return module;
+}
+
+static std::string print(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os);
+  os << "\n";
+  return text;
+}
+
+Legality tuning::makeLegality(AttentionOp op, tile::TargetAttr target) {
+  return [problem = Problem::get(op),
+          target](ArrayRef<int64_t> point) -> std::optional<tuning::Refusal> {
+    MLIRContext *context = target.getContext();
+    auto schedule = ScheduleAttr::fromValues(
+        [&] { return emitError(UnknownLoc::get(context)); }, context, point);
+    std::optional<attune::Refusal> refusal =
+        checkSchedule(problem, schedule, target);
+    if (!refusal)
+      return std::nullopt;
+    return tuning::Refusal{refusal->id.str(), std::move(refusal->message)};
+  };
+}
+
+Task tuning::makeTask(AttentionOp op, tile::TargetAttr target,
+                      const SizeMap &sizes) {
+  Task task;
+  auto function = op->getParentOfType<func::FuncOp>();
+  task.name = function ? function.getName().str() : "attention";
+  OwningOpRef<ModuleOp> module = isolate(op);
+  setSizes(*module, sizes);
+  task.text = print(*module);
+  llvm::XXH128_hash_t hash =
+      llvm::xxh3_128bits(llvm::arrayRefFromStringRef(task.text));
+  task.key = llvm::utohexstr(hash.high64, true, 16) +
+             llvm::utohexstr(hash.low64, true, 16);
+  task.flops = countFlops(*module);
+  task.chip = target.getChip().str();
+  if (auto schedule = selectSchedule(Problem::get(op), target)) {
+    llvm::SmallVector<int64_t> values = schedule->getValues();
+    task.baseline.assign(values.begin(), values.end());
+  }
+  task.print = [op, sizes](ArrayRef<int64_t> point) {
+    OwningOpRef<ModuleOp> copy = isolate(op);
+    setSizes(*copy, sizes);
+    copy->walk([&](AttentionOp inside) { setSchedule(inside, point); });
+    return print(*copy);
+  };
+  return task;
+}

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ties the search to files, chips and devices. Everything that can be wrong
+// with the command line is found before the first candidate is compiled.
+
+#include "attune/Tuning/TuneFile.h"
+#include "attune/InitAllDialects.h"
+#include "attune/Target/TargetRegistry.h"
+#include "attune/Tuning/AttentionProblem.h"
+#include "attune/Tuning/AttentionRanker.h"
+#include "attune/Tuning/DeviceWorkers.h"
+#include "attune/Tuning/Report.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/WithColor.h"
+#include "llvm/Support/xxhash.h"
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+using namespace mlir;
+using namespace attune;
+using namespace attune::tuning;
+namespace json = llvm::json;
+
+namespace {
+class FileTuner {
+public:
+  FileTuner(const TuneFileOptions &options,
+            const volatile sig_atomic_t &interrupted)
+      : options(options), interrupted(interrupted),
+        context(makeRegistry(), MLIRContext::Threading::DISABLED),
+        sourceHandler(sources, &context) {}
+
+  llvm::Error run();
+  bool wasInterrupted() const { return interrupted; }
+
+private:
+  static DialectRegistry makeRegistry() {
+    DialectRegistry registry;
+    registerAllDialects(registry);
+    return registry;
+  }
+
+  llvm::Error checkOptions();
+  llvm::Error readInput();
+  llvm::Error findDevice();
+  llvm::Error chooseChip();
+  llvm::Error openStore();
+  llvm::Error tune(attn::AttentionOp op);
+  llvm::Error search(const Task &task, const Space &space,
+                     const LegalSpace &legal, const Ranker *ranker,
+                     Outcome &outcome, SessionInfo &session);
+  llvm::Error writeOutput();
+  llvm::Error writeReport();
+  StoreKey makeKey(const Task &task) const;
+  void explainUntimed();
+  std::unique_ptr<Progress> makeProgress();
+
+  const TuneFileOptions &options;
+  const volatile sig_atomic_t &interrupted;
+  MLIRContext context;
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler sourceHandler;
+  OwningOpRef<ModuleOp> module;
+  std::optional<DeviceIdentity> device;
+  /// Why there is no device to time on.
+  std::string noDevice;
+  tile::TargetAttr target;
+  std::unique_ptr<Store> store;
+  json::Array reports;
+  /// One line for each op, for the head of the output.
+  std::vector<std::string> provenance;
+};
+} // namespace
+
+llvm::Error FileTuner::checkOptions() {
+  if (!llvm::is_contained(getStrategyNames(), options.strategy))
+    return llvm::createStringError(
+        llvm::formatv("expects a strategy of {0}, but got '{1}'",
+                      llvm::join(getStrategyNames(), ", "), options.strategy)
+            .str());
+  for (const std::string &file : {options.output, options.report}) {
+    if (file.empty() || file == "-")
+      continue;
+    llvm::StringRef parent = llvm::sys::path::parent_path(file);
+    std::string folder = parent.empty() ? "." : parent.str();
+    if (access(folder.c_str(), W_OK) < 0 || llvm::sys::fs::is_directory(file))
+      return llvm::createStringError("cannot write '" + file +
+                                     "': expects a file in a folder that "
+                                     "exists and can be written");
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error FileTuner::readInput() {
+  module =
+      parseSourceFile<ModuleOp>(options.input, sources, ParserConfig(&context));
+  if (!module)
+    return llvm::createStringError("cannot read '" + options.input + "'");
+  return llvm::Error::success();
+}
+
+llvm::Error FileTuner::findDevice() {
+  if (options.device == "none") {
+    noDevice = "--device=none was given";
+    return llvm::Error::success();
+  }
+  llvm::Expected<DeviceIdentity> found =
+      probeDevice(options.executable, options.device, options.ordinals.front());
+  if (found) {
+    device = std::move(*found);
+    return llvm::Error::success();
+  }
+  if (options.device != "auto")
+    return found.takeError();
+  noDevice = llvm::toString(found.takeError());
+  return llvm::Error::success();
+}
+
+/// Whether code for `chip` runs on a device that calls itself `name`: the same
+/// name, or that with letters for features of exactly this chip.
+static bool runsOn(llvm::StringRef chip, llvm::StringRef name) {
+  return chip.consume_front(name) && !llvm::any_of(chip, llvm::isDigit);
+}
+
+llvm::Error FileTuner::chooseChip() {
+  std::string chip = options.chip;
+  if (chip.empty() && device)
+    chip = device->chip;
+  if (chip.empty())
+    chip = options.fallbackChip;
+  if (chip.empty())
+    return llvm::createStringError(
+        llvm::formatv("expects --chip where there is no device ({0}); the "
+                      "chips are {1}",
+                      noDevice, llvm::join(getChipNames(), ", "))
+            .str());
+  std::string message;
+  FailureOr<tile::TargetAttr> found = [&] {
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+      message = diagnostic.str();
+      return success();
+    });
+    return getTarget(&context, chip,
+                     [&] { return emitError(UnknownLoc::get(&context)); });
+  }();
+  if (failed(found))
+    return llvm::createStringError(message);
+  target = *found;
+  if (device && !runsOn(chip, device->chip)) {
+    std::string mismatch =
+        llvm::formatv("the device here is '{0}' ({1}), which does not run code "
+                      "for '{2}'",
+                      device->name, device->chip, chip);
+    if (options.device != "auto")
+      return llvm::createStringError(mismatch);
+    noDevice = mismatch;
+    device.reset();
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error FileTuner::openStore() {
+  auto opened = options.database.empty() ? Store::openInMemory()
+                                         : Store::open(options.database);
+  if (!opened)
+    return opened.takeError();
+  store = std::move(*opened);
+  return llvm::Error::success();
+}
+
+StoreKey FileTuner::makeKey(const Task &task) const {
+  // Everything of this build that turns a problem into code, and what it calls.
+  std::string compiler = LLVM_VERSION_STRING;
+  if (auto executable =
+          llvm::MemoryBuffer::getFile(options.executable, /*IsText=*/false,
+                                      /*RequiresNullTerminator=*/false))
+    compiler += " " + llvm::utohexstr(
+                          llvm::xxh3_64bits((*executable)->getBuffer()), true);
+  BinaryOptions binary;
+  binary.assemblerPath = options.assembler;
+  if (const TargetModel *model = getTargetModel(target.getFamily()))
+    compiler += " " + model->getToolchain(binary);
+  return {task.key, task.chip, device ? device->describe() : "none",
+          std::move(compiler)};
+}
+
+std::unique_ptr<Progress> FileTuner::makeProgress() {
+  if (options.quiet)
+    return createQuietProgress();
+  struct winsize size = {};
+  if (isatty(STDERR_FILENO) && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0)
+    return createTerminalProgress(llvm::errs(), size.ws_col ? size.ws_col : 80);
+  return createPlainProgress(llvm::errs());
+}
+
+llvm::Error FileTuner::search(const Task &task, const Space &space,
+                              const LegalSpace &legal, const Ranker *ranker,
+                              Outcome &outcome, SessionInfo &session) {
+  std::vector<std::string> compile = {options.executable, "attune-tune",
+                                      "--worker=compile",
+                                      "--assembler=" + options.assembler};
+  WorkerLimits compileLimits;
+  compileLimits.requestSeconds = options.compileSeconds;
+  compileLimits.memoryBytes = options.compileMemoryBytes;
+  WorkerPool compilers(
+      std::vector<std::vector<std::string>>(options.jobs, compile),
+      compileLimits);
+
+  std::unique_ptr<DeviceWorkers> devices;
+  if (device) {
+    WorkerLimits limits;
+    limits.requestSeconds = options.runSeconds;
+    limits.startSeconds = options.prepareSeconds;
+    limits.memoryBytes = options.runMemoryBytes;
+    limits.limitAllocation = false; // drivers reserve far more than they use
+    auto made = DeviceWorkers::create(options.executable, *device,
+                                      options.ordinals, task.text, limits);
+    if (!made)
+      return made.takeError();
+    devices = std::move(*made);
+  }
+  std::unique_ptr<Progress> progress = makeProgress();
+  std::unique_ptr<Strategy> strategy =
+      createStrategy(options.strategy, {space, legal.points, options.seed});
+  Tuner tuner(task, space, legal, *store, session, compilers,
+              devices ? &devices->getPool() : nullptr, ranker, *progress,
+              options.search, interrupted);
+  llvm::Expected<Outcome> found = tuner.run(*strategy);
+  if (!found)
+    return found.takeError();
+  outcome = std::move(*found);
+  return store->endSession(session,
+                           outcome.interrupted ? "interrupted" : "finished");
+}
+
+static void printError(llvm::StringRef message) {
+  llvm::WithColor::error(llvm::errs(), "attune-tune") << message << "\n";
+}
+
+void FileTuner::explainUntimed() {
+  llvm::WithColor::warning(llvm::errs(), "attune-tune")
+      << "nothing was timed (" << noDevice << ")\n"
+      << "note: every candidate was compiled and ranked by a model of "
+         "its registers, spills and shared memory\n"
+      << "note: no numbers were checked, because this build has no "
+         "executor of kernels on the host; run attune-tune on a "
+         "machine with the chip before you rely on the schedule\n";
+}
+
+llvm::Error FileTuner::tune(attn::AttentionOp op) {
+  Task task = makeTask(op, target, options.sizes);
+  Space space = makeScheduleSpace();
+  Legality legality = makeLegality(op, target);
+  LegalSpace legal = findLegal(space, legality);
+  llvm::raw_ostream &os = options.output == "-" || options.report == "-"
+                              ? llvm::errs()
+                              : llvm::outs();
+  if (options.dryRun) {
+    os << llvm::formatv("{0} on {1}: {2} of {3} schedules are legal\n",
+                        task.name, task.chip, legal.points.size(),
+                        space.size());
+    for (const auto &[id, refused] : legal.refused)
+      os << llvm::formatv("refused, {0}: {1}, for example {2}: {3}\n", id,
+                          refused.count, space.toString(refused.example),
+                          refused.message);
+    return llvm::Error::success();
+  }
+  if (legal.points.empty()) {
+    const auto &[id, refused] = *legal.refused.begin();
+    return llvm::createStringError(
+        llvm::formatv("no schedule is legal for '{0}' on {1}; {2}: {3}",
+                      task.name, task.chip, id, refused.message)
+            .str());
+  }
+
+  SessionInfo session;
+  session.key = makeKey(task);
+  session.problemName = task.name;
+  session.command = options.command;
+  session.strategy = options.strategy;
+  session.seed = options.seed;
+  session.legal = legal.points.size();
+  session.refused =
+      llvm::formatv("{0}", json::Value(makeRefusals(legal))).str();
+  if (llvm::Error error = store->addProblem(task.key, task.name, task.text))
+    return error;
+  if (llvm::Error error = store->beginSession(session))
+    return error;
+
+  std::unique_ptr<Ranker> ranker;
+  if (options.rank) {
+    ranker = createAttentionRanker(op, target);
+    sortByScore(legal.points, *ranker);
+  }
+  Outcome outcome;
+  if (llvm::Error error =
+          search(task, space, legal, ranker.get(), outcome, session))
+    return error;
+  printReport(os, task, space, legal, outcome);
+  os.flush();
+  if (!device)
+    explainUntimed();
+  reports.push_back(makeReport(task, space, legal, session, outcome));
+  if (interrupted)
+    return llvm::Error::success();
+  if (!outcome.winner)
+    return llvm::createStringError(
+        llvm::formatv("no schedule of '{0}' that was tried is valid on {1}",
+                      task.name, task.chip)
+            .str());
+
+  const Result &winner = outcome.results[*outcome.winner];
+  setSchedule(op, winner.point);
+  provenance.push_back(
+      winner.isTimed()
+          ? llvm::formatv("{0}: {1:F1} us on {2}", task.name,
+                          winner.getSummary().median / 1000, session.key.device)
+                .str()
+          : llvm::formatv("{0}: chosen for {1} by a model; nothing was timed",
+                          task.name, task.chip)
+                .str());
+  return llvm::Error::success();
+}
+
+llvm::Error FileTuner::writeOutput() {
+  if (options.output.empty())
+    return llvm::Error::success();
+  return llvm::writeToOutput(options.output, [&](llvm::raw_ostream &os) {
+    for (const std::string &line : provenance)
+      os << "// " << line << "\n";
+    module->print(os);
+    os << "\n";
+    return llvm::Error::success();
+  });
+}
+
+llvm::Error FileTuner::writeReport() {
+  if (options.report.empty())
+    return llvm::Error::success();
+  return llvm::writeToOutput(options.report, [&](llvm::raw_ostream &os) {
+    json::Value report = json::Object{{"command", options.command},
+                                      {"problems", std::move(reports)}};
+    os << llvm::formatv("{0:2}\n", report);
+    return llvm::Error::success();
+  });
+}
+
+llvm::Error FileTuner::run() {
+  if (llvm::Error error = checkOptions())
+    return error;
+  if (llvm::Error error = readInput())
+    return error;
+  llvm::SmallVector<attn::AttentionOp> ops;
+  module->walk([&](attn::AttentionOp op) { ops.push_back(op); });
+  if (ops.empty())
+    return llvm::createStringError("expects an attn.attention op in '" +
+                                   options.input + "', but there is none");
+  if (llvm::Error error = findDevice())
+    return error;
+  if (llvm::Error error = chooseChip())
+    return error;
+  if (llvm::Error error = openStore())
+    return error;
+  for (attn::AttentionOp op : ops) {
+    if (llvm::Error error = tune(op))
+      return error;
+    if (interrupted)
+      break;
+  }
+  if (options.dryRun)
+    return llvm::Error::success();
+  if (llvm::Error error = writeReport())
+    return error;
+  return interrupted ? llvm::Error::success() : writeOutput();
+}
+
+int tuning::tuneFile(const TuneFileOptions &options,
+                     const volatile sig_atomic_t &interrupted) {
+  FileTuner tuner(options, interrupted);
+  if (llvm::Error error = tuner.run()) {
+    printError(llvm::toString(std::move(error)));
+    return 1;
+  }
+  if (!interrupted)
+    return 0;
+  llvm::errs() << "interrupted; ";
+  if (options.database.empty())
+    llvm::errs() << "the results are lost, because there is no --db\n";
+  else
+    llvm::errs() << "every result so far is in '" << options.database
+                 << "'; resume with: " << options.command << "\n";
+  return 130;
+}
+
+int tuning::printDatabaseStatus(llvm::StringRef database) {
+  auto run = [&]() -> llvm::Error {
+    llvm::Expected<std::unique_ptr<Store>> store =
+        Store::openReadOnly(database);
+    if (!store)
+      return store.takeError();
+    return printStatus(llvm::outs(), **store);
+  };
+  if (llvm::Error error = run()) {
+    printError(llvm::toString(std::move(error)));
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Without a device: candidates are compiled and ranked, nothing is timed, and
+// both the tool and its output say so. The same command again takes all of it
+// from the database.
+//
+// REQUIRES: attune-tune, ptxas
+// RUN: rm -rf %t && mkdir %t
+// RUN: attune-tune %s --chip=sm_90 --device=none --budget=3 --db=%t/tuning.db -o %t/tuned.mlir --json=%t/report.json \
+// RUN:   > %t/table 2> %t/log
+// RUN: FileCheck %s --check-prefix=TABLE < %t/table
+// RUN: FileCheck %s --check-prefix=LOG < %t/log
+// RUN: FileCheck %s --check-prefix=TUNED < %t/tuned.mlir
+// RUN: FileCheck %s --check-prefix=REPORT < %t/report.json
+// RUN: attune-opt %t/tuned.mlir --attune-compile=chip=sm_90 -o /dev/null
+// RUN: attune-tune %s --chip=sm_90 --device=none --budget=3 --db=%t/tuning.db 2> /dev/null \
+// RUN:   | FileCheck %s --check-prefix=AGAIN
+// RUN: attune-tune --status --db=%t/tuning.db | FileCheck %s --check-prefix=STATUS
+// RUN: attune-tune %s --chip=sm_90 --device=none --budget=3 --jobs=1 --db=%t/tuning.db -o - 2> /dev/null \
+// RUN:   | FileCheck %s --check-prefix=TUNED
+
+// TABLE: first on sm_90: 3 of {{[0-9]+}} legal schedules tried
+// TABLE-NEXT: rank    score
+// TABLE-NEXT: 1 {{.*}} block-m=
+// TABLE: default schedule: rank {{[0-9]}} of 3
+// TABLE: refused, shared-overflow: {{[0-9]+}}, for example {{.*}}: expects at most {{[0-9]+}} bytes of shared memory
+// TABLE: best by model: block-m=
+// TABLE: second on sm_90: 3 of {{[0-9]+}} legal schedules tried
+// TABLE-NOT: TFLOP
+
+// LOG: [{{[0-9]+}}s] 3/3 ok 3 best block-m=
+// LOG: attune-tune: warning: nothing was timed (--device=none was given)
+// LOG: no numbers were checked
+
+// TUNED: // first: chosen for sm_90 by a model; nothing was timed
+// TUNED: // second: chosen for sm_90 by a model; nothing was timed
+// TUNED: attn.attention {{.*}} schedule(<
+// TUNED: attn.attention {{.*}} causal(top_left) {{.*}}schedule(<
+
+// REPORT: "timed": false
+// REPORT-NOT: median_ns
+
+// AGAIN: 3 of {{[0-9]+}} legal schedules tried in 0s, 3 of them from the database
+
+// STATUS: session 1: first on sm_90, device none, strategy grid, started {{.*}}, finished
+// STATUS-NEXT: 3 results for {{[0-9]+}} legal schedules: ok 3
+// STATUS-NEXT: resume with: {{.*}}--chip=sm_90
+// STATUS: session 2: second on sm_90
+
+func.func @first(%q: tensor<1x2x64x64xf16>, %k: tensor<1x2x64x64xf16>,
+                 %v: tensor<1x2x64x64xf16>) -> tensor<1x2x64x64xf16> {
+  %o = attn.attention %q, %k, %v
+     : tensor<1x2x64x64xf16>, tensor<1x2x64x64xf16>, tensor<1x2x64x64xf16>
+  return %o : tensor<1x2x64x64xf16>
+}
+
+func.func @second(%q: tensor<1x2x64x32xf16>, %k: tensor<1x2x64x32xf16>,
+                  %v: tensor<1x2x64x32xf16>) -> tensor<1x2x64x32xf16> {
+  %o = attn.attention %q, %k, %v causal(top_left)
+     : tensor<1x2x64x32xf16>, tensor<1x2x64x32xf16>, tensor<1x2x64x32xf16>
+  return %o : tensor<1x2x64x32xf16>
+}

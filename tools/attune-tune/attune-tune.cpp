@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// attune-tune: searches the schedules of the attention ops in a file. Reads the
+// command line; the work is in lib/Tuning. The same executable is also the
+// workers that the search starts (--worker).
+
+#include "attune/Target/TargetRegistry.h"
+#include "attune/Tuning/AttentionProblem.h"
+#include "attune/Tuning/CompileHandler.h"
+#include "attune/Tuning/DeviceHandler.h"
+#include "attune/Tuning/Strategy.h"
+#include "attune/Tuning/TuneFile.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/WithColor.h"
+#include <csignal>
+#include <sched.h>
+#include <unistd.h>
+
+using namespace llvm;
+using namespace attune::tuning;
+
+int attuneTuneMain(int argc, char **argv);
+
+namespace {
+struct Options {
+  cl::OptionCategory category{"attune-tune options"};
+  cl::opt<std::string> input{cl::Positional, cl::desc("<input file>"),
+                             cl::init("-"), cl::cat(category)};
+  cl::opt<std::string> output{"o",
+                              cl::desc("Output: the input with the schedules "
+                                       "that were found"),
+                              cl::value_desc("path"), cl::cat(category)};
+  cl::opt<std::string> chip{"chip", cl::desc("Chip (that of the device)"),
+                            cl::value_desc("name"), cl::cat(category)};
+  cl::opt<std::string> fallbackChip{
+      "fallback-chip",
+      cl::desc("Chip to compile for where there is no device and no --chip"),
+      cl::value_desc("name"), cl::cat(category)};
+  cl::opt<std::string> device{
+      "device",
+      cl::desc("Where to time: auto (a device that is there and runs code for "
+               "the chip), cuda, hip, or none"),
+      cl::init("auto"), cl::value_desc("kind"), cl::cat(category)};
+  cl::list<int> ordinals{"gpus", cl::desc("Numbers of the devices to use (0)"),
+                         cl::CommaSeparated, cl::value_desc("n,..."),
+                         cl::cat(category)};
+  cl::list<std::string> sizes{
+      "size",
+      cl::desc("Size of a dynamic dimension: " + join(getSizeNames(), ", ")),
+      cl::CommaSeparated, cl::value_desc("name=n"), cl::cat(category)};
+  cl::opt<std::string> database{
+      "db", cl::desc("Database of results; they are lost without one"),
+      cl::value_desc("path"), cl::cat(category)};
+  cl::opt<std::string> strategy{
+      "strategy",
+      cl::desc("Order of the search: " + join(getStrategyNames(), ", ")),
+      cl::init("grid"), cl::value_desc("name"), cl::cat(category)};
+  cl::opt<std::string> budget{
+      "budget",
+      cl::desc("Time (90s, 10m, 1h) or number of candidates; all if not given"),
+      cl::value_desc("limit"), cl::cat(category)};
+  cl::opt<unsigned long long> seed{"seed", cl::desc("Seed of the search"),
+                                   cl::init(1), cl::cat(category)};
+  cl::opt<unsigned> jobs{"jobs",
+                         cl::desc("Candidates compiled at a time "
+                                  "(processors)"),
+                         cl::value_desc("n"), cl::cat(category)};
+  cl::opt<bool> resume{"resume", cl::desc("Reuse stored results (the default)"),
+                       cl::cat(category)};
+  cl::opt<bool> retune{"retune",
+                       cl::desc("Measure again what the database knows"),
+                       cl::cat(category)};
+  cl::opt<bool> status{"status",
+                       cl::desc("Check --db, print its sessions and stop"),
+                       cl::cat(category)};
+  cl::opt<bool> dryRun{
+      "dry-run",
+      cl::desc("Count legal schedules, and refusals by reason, and stop"),
+      cl::cat(category)};
+  cl::opt<std::string> report{"json", cl::desc("Report as JSON"),
+                              cl::value_desc("path"), cl::cat(category)};
+  cl::opt<bool> quiet{"quiet", cl::desc("No progress"), cl::cat(category)};
+  cl::opt<bool> rank{"rank",
+                     cl::desc("Measure first what a model thinks is fast"),
+                     cl::init(true), cl::cat(category)};
+  cl::opt<unsigned> finalists{
+      "finalists", cl::desc("How many of the best are measured again in turn"),
+      cl::init(4), cl::value_desc("n"), cl::cat(category)};
+  cl::opt<unsigned> finalRounds{
+      "final-rounds", cl::desc("How often each finalist is measured"),
+      cl::init(5), cl::value_desc("n"), cl::cat(category)};
+  cl::opt<std::string> reproDir{
+      "repro-dir", cl::desc("Folder for a file of each failed candidate"),
+      cl::value_desc("path"), cl::cat(category)};
+  cl::opt<std::string> assembler{
+      "assembler", cl::desc("Path of the vendor's assembler (searched)"),
+      cl::value_desc("path"), cl::cat(category)};
+  cl::opt<double> compileSeconds{
+      "compile-timeout", cl::desc("Seconds that a candidate may compile"),
+      cl::init(60), cl::value_desc("s"), cl::cat(category)};
+  cl::opt<double> runSeconds{
+      "run-timeout", cl::desc("Seconds that a candidate may take on a device"),
+      cl::init(30), cl::value_desc("s"), cl::cat(category)};
+  cl::opt<unsigned> memory{
+      "memory-limit", cl::desc("MiB that a compiling worker may use"),
+      cl::init(4096), cl::value_desc("MiB"), cl::cat(category)};
+
+  // Of workers, which only attune-tune itself starts.
+  cl::opt<std::string> worker{"worker", cl::ReallyHidden, cl::cat(category)};
+  cl::opt<int> ordinal{"ordinal", cl::ReallyHidden, cl::cat(category)};
+  cl::opt<std::string> problem{"problem", cl::ReallyHidden, cl::cat(category)};
+
+  Error read(TuneFileOptions &options) const;
+  Error readBudget(TunerOptions &search) const;
+  Error readSizes(TuneFileOptions &options) const;
+};
+} // namespace
+
+static volatile sig_atomic_t interrupted = 0;
+
+/// The first signal ends the search in order, the second one at once; workers
+/// end with their parent either way.
+static void handleInterrupt(int) {
+  if (interrupted)
+    _exit(130);
+  interrupted = 1;
+}
+
+Error Options::readBudget(TunerOptions &search) const {
+  if (budget.empty())
+    return Error::success();
+  StringRef text = budget;
+  double factor = 0;
+  if (text.consume_back("s"))
+    factor = 1;
+  else if (text.consume_back("m"))
+    factor = 60;
+  else if (text.consume_back("h"))
+    factor = 3600;
+  uint64_t number;
+  if (text.getAsInteger(10, number))
+    return createStringError("expects a budget such as 90s, 10m, 1h or a "
+                             "number of candidates, but got '" +
+                             budget + "'");
+  if (factor)
+    search.budgetSeconds = number * factor;
+  else
+    search.budgetCandidates = number;
+  return Error::success();
+}
+
+Error Options::readSizes(TuneFileOptions &options) const {
+  for (StringRef text : sizes) {
+    auto [name, value] = text.split('=');
+    int64_t size;
+    if (!is_contained(getSizeNames(), name) || value.getAsInteger(10, size) ||
+        size < 1 || size > std::numeric_limits<int32_t>::max())
+      return createStringError(
+          "expects --size=<name>=<number> with a name of " +
+          join(getSizeNames(), ", ") + ", but got '" + text + "'");
+    options.sizes[name.str()] = size;
+  }
+  return Error::success();
+}
+
+/// Processors that this process may use.
+static unsigned countProcessors() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0)
+    return std::max(1, CPU_COUNT(&set));
+  return std::max<long>(1, sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+Error Options::read(TuneFileOptions &options) const {
+  if (retune && resume)
+    return createStringError("expects --resume or --retune, but got both");
+  if (!is_contained({"auto", "cuda", "hip", "none"}, device.getValue()))
+    return createStringError("expects --device to be auto, cuda, hip or none, "
+                             "but got '" +
+                             device + "'");
+  if (compileSeconds <= 0 || runSeconds <= 0)
+    return createStringError("expects time limits above 0");
+  if (output == "-" && report == "-")
+    return createStringError("expects one of -o and --json on the standard "
+                             "output, but got both");
+  if (Error error = readBudget(options.search))
+    return error;
+  if (Error error = readSizes(options))
+    return error;
+  options.input = input;
+  options.output = output;
+  options.chip = chip;
+  options.fallbackChip = fallbackChip;
+  options.device = device;
+  if (!ordinals.empty())
+    options.ordinals.assign(ordinals.begin(), ordinals.end());
+  options.database = database;
+  options.strategy = strategy;
+  options.seed = seed;
+  options.jobs = jobs ? jobs : countProcessors();
+  options.rank = rank;
+  options.quiet = quiet;
+  options.dryRun = dryRun;
+  options.report = report;
+  options.assembler = assembler;
+  options.compileSeconds = compileSeconds;
+  options.runSeconds = runSeconds;
+  options.compileMemoryBytes = uint64_t(memory) << 20;
+  options.search.retune = retune;
+  options.search.finalists = finalists;
+  options.search.finalRounds = finalRounds;
+  options.search.reproDir = reproDir;
+  return Error::success();
+}
+
+static int fail(const Twine &message) {
+  WithColor::error(errs(), "attune-tune") << message << "\n";
+  return 1;
+}
+
+int attuneTuneMain(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  Options options;
+  cl::HideUnrelatedOptions(options.category);
+  cl::ParseCommandLineOptions(
+      argc, argv, "Searches the fastest schedule of attention kernels\n");
+  if (options.worker == "compile")
+    return serveWorker(makeCompileHandlers(options.assembler));
+  if (options.worker == "device")
+    return serveWorker(
+        makeDeviceHandlers(options.device, options.ordinal, options.problem));
+  if (!options.worker.empty())
+    return fail("expects a worker for compile or device, but got '" +
+                options.worker + "'");
+  if (options.status) {
+    if (options.database.empty())
+      return fail("expects --db with --status");
+    return printDatabaseStatus(options.database);
+  }
+
+  TuneFileOptions tune;
+  if (Error error = options.read(tune))
+    return fail(toString(std::move(error)));
+  tune.executable =
+      sys::fs::getMainExecutable(argv[0], (void *)&attuneTuneMain);
+  tune.command = join(argv, argv + argc, " ");
+
+  struct sigaction action = {};
+  action.sa_handler = handleInterrupt; // without SA_RESTART: poll() returns
+  for (int number : {SIGINT, SIGTERM, SIGHUP})
+    sigaction(number, &action, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN); // a full quota is an error of write()
+  return tuneFile(tune, interrupted);
+}
