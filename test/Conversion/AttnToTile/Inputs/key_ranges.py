@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Runs the index arithmetic of kernels in the tile dialect and says which key
+# blocks each query tile visits.
+#
+#   key_ranges.py <count> < kernels.mlir    a line for each of the first query tiles of each kernel
+#
+# Scalars that a kernel takes, and what it reads from captured tensors, are SCALAR.
+
+import re
+import sys
+
+SCALAR = 20
+
+
+def wrapped(value, bits):
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> (bits - 1) else value
+
+
+def bits_of(name):
+    return 64 if name == "index" else int(name[1:])
+
+
+def divide(a, b):
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+ARITH = {
+    "addi": lambda a, b: a + b, "subi": lambda a, b: a - b, "muli": lambda a, b: a * b,
+    "minsi": min, "maxsi": max, "remui": lambda a, b: a % b, "divui": lambda a, b: a // b,
+    "remsi": lambda a, b: a - b * divide(a, b), "divsi": divide,
+    "ceildivui": lambda a, b: -(-a // b), "ceildivsi": lambda a, b: -(-a // b), "floordivsi": lambda a, b: a // b,
+    "andi": lambda a, b: a & b, "ori": lambda a, b: a | b, "xori": lambda a, b: a ^ b,
+}
+
+
+class Kernel:
+    """A kernel whose arithmetic stands in front of one loop over key blocks."""
+
+    def __init__(self, name, lines):
+        self.name, self.lines = name, lines
+        self.loop = next(i for i, line in enumerate(lines) if "scf.for" in line)
+
+    def evaluate(self, block):
+        """(begin, end, full) of the query tile; full is a pair, None or "all"."""
+        values = {"true": 1, "false": 0}
+
+        def read(text):
+            text = text.strip()
+            if text.startswith("%arg"):
+                return SCALAR
+            return values[text]
+
+        for line in self.lines[:self.loop]:
+            if match := re.match(r"(%\S+) = arith\.constant (-?\d+|true|false)(?: : \w+)?$", line):
+                values[match[1]] = {"true": 1, "false": 0}.get(match[2]) if match[2].isalpha() else int(match[2])
+            elif match := re.match(r"(%\S+) = gpu\.block_id +x", line):
+                values[match[1]] = block
+            elif match := re.match(r"(%\S+) = arith\.(\w+) (%\S+), (%\S+)(?: overflow<\w+>)? : (\w+)$", line):
+                assert match[2] in ARITH, f"cannot run: {line}"
+                values[match[1]] = wrapped(ARITH[match[2]](read(match[3]), read(match[4])), bits_of(match[5]))
+            elif match := re.match(r"(%\S+) = arith\.(index_cast|extsi|trunci) (%\S+) : (\w+) to (\w+)$", line):
+                values[match[1]] = wrapped(read(match[3]), bits_of(match[5]))
+            elif match := re.match(r"(%\S+) = arith\.(index_castui|extui) (%\S+) : (\w+) to (\w+)$", line):
+                values[match[1]] = wrapped(read(match[3]) & ((1 << bits_of(match[4])) - 1), bits_of(match[5]))
+            elif match := re.match(r"(%\S+) = memref\.load ", line):
+                values[match[1]] = SCALAR
+            else:
+                assert not re.search(r"= arith\..*: (index|i\d+)$", line), f"cannot run: {line}"
+        match = re.search(r"scf\.for (%\S+) = (%\S+) to (%\S+) step", self.lines[self.loop])
+        variable, begin, end = match[1], read(match[2]), read(match[3])
+        body = self.lines[self.loop:]
+        bounds = [[m[1] for line in body if (m := re.search(rf"arith\.cmpi {test}, {variable}, (%\S+) : index", line))]
+                  for test in ("sge", "slt")]
+        if bounds[0]:
+            # Bounds that are constants may stand anywhere.
+            return begin, end, (read(bounds[0][0]), read(bounds[1][0]))
+        masks = any("arith.cmpi slt" in line for line in body)
+        return begin, end, None if masks else "all"
+
+    def describe(self, block):
+        begin, end, full = self.evaluate(block)
+        if begin >= end:
+            return "visits none"
+        visited = f"visits [{begin}, {end})"
+        if full is None:
+            return f"{visited} masks all"
+        if full == "all":
+            return f"{visited} masks none"
+        first, after = max(full[0], begin), min(full[1], end)
+        return visited + (f" full [{first}, {after})" if first < after else " full none")
+
+
+def parse(text):
+    kernels = []
+    for match in re.finditer(r"gpu\.func @(\w+)\(.*?gpu\.return", text, re.DOTALL):
+        lines = [line.strip() for line in match[0].splitlines()]
+        kernels.append(Kernel(match[1].removesuffix("_kernel"), lines))
+    return kernels
+
+
+def main():
+    text = sys.stdin.read()
+    for kernel in parse(text):
+        print(f"{kernel.name}:")
+        for block in range(int(sys.argv[1])):
+            print(f"  tile {block} {kernel.describe(block)}")
+
+
+if __name__ == "__main__":
+    main()

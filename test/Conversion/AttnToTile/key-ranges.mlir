@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which key blocks each query tile visits, and which of them need no mask, by
+// kind of mask: 4 query tiles of 64 rows, key blocks of 32. Inputs/key_ranges.py
+// runs the kernel's index arithmetic.
+//
+// RUN: attune-opt %s --attune-attach-target="chip=sm_80" --attn-set-schedule="block-m=64 block-n=32 tile-order=0" \
+// RUN:   --attn-expand-short-forms --attn-to-tile | %python %S/Inputs/key_ranges.py 4 | FileCheck %s
+
+!t = tensor<1x1x256x64xf16>
+!long = tensor<1x1x320x64xf16>
+!short = tensor<1x1x192x64xf16>
+!odd = tensor<1x1x250x64xf16>
+
+// CHECK-LABEL: no_mask:
+// CHECK-NEXT:    tile 0 visits [0, 8) masks none
+func.func @no_mask(%q: !t) -> !t {
+  %o = attn.attention %q, %q, %q : !t, !t, !t
+  return %o : !t
+}
+
+// The last block reaches beyond the end of the keys.
+// CHECK-LABEL: odd_length:
+// CHECK-NEXT:    tile 0 visits [0, 8) full [0, 7)
+// CHECK-NEXT:    tile 1 visits [0, 8) full [0, 7)
+func.func @odd_length(%q: !t, %k: !odd) -> !t {
+  %o = attn.attention %q, %k, %k : !t, !odd, !odd
+  return %o : !t
+}
+
+// CHECK-LABEL: causal:
+// CHECK-NEXT:    tile 0 visits [0, 2) full none
+// CHECK-NEXT:    tile 1 visits [0, 4) full [0, 2)
+// CHECK-NEXT:    tile 2 visits [0, 6) full [0, 4)
+// CHECK-NEXT:    tile 3 visits [0, 8) full [0, 6)
+func.func @causal(%q: !t) -> !t {
+  %o = attn.attention %q, %q, %q causal(top_left) : !t, !t, !t
+  return %o : !t
+}
+
+// CHECK-LABEL: causal_bottom_right:
+// CHECK-NEXT:    tile 0 visits [0, 4) full [0, 2)
+// CHECK-NEXT:    tile 1 visits [0, 6) full [0, 4)
+// CHECK-NEXT:    tile 2 visits [0, 8) full [0, 6)
+// CHECK-NEXT:    tile 3 visits [0, 10) full [0, 8)
+func.func @causal_bottom_right(%q: !t, %k: !long) -> !t {
+  %o = attn.attention %q, %k, %k causal(bottom_right) : !t, !long, !long
+  return %o : !t
+}
+
+// The first 64 queries see no key at all.
+// CHECK-LABEL: causal_more_queries:
+// CHECK-NEXT:    tile 0 visits none
+// CHECK-NEXT:    tile 1 visits [0, 2) full none
+// CHECK-NEXT:    tile 2 visits [0, 4) full [0, 2)
+// CHECK-NEXT:    tile 3 visits [0, 6) full [0, 4)
+func.func @causal_more_queries(%q: !t, %k: !short) -> !t {
+  %o = attn.attention %q, %k, %k causal(bottom_right) : !t, !short, !short
+  return %o : !t
+}
+
+// CHECK-LABEL: causal_odd_length:
+// CHECK-NEXT:    tile 0 visits [0, 2) full none
+// CHECK-NEXT:    tile 1 visits [0, 4) full [0, 2)
+// CHECK-NEXT:    tile 2 visits [0, 6) full [0, 4)
+// CHECK-NEXT:    tile 3 visits [0, 8) full [0, 6)
+func.func @causal_odd_length(%q: !t, %k: !odd) -> !t {
+  %o = attn.attention %q, %k, %k causal(top_left) : !t, !odd, !odd
+  return %o : !t
+}
+
+// CHECK-LABEL: window:
+// CHECK-NEXT:    tile 0 visits [0, 3) full [0, 1)
+// CHECK-NEXT:    tile 1 visits [0, 5) full [2, 3)
+// CHECK-NEXT:    tile 2 visits [2, 7) full [4, 5)
+// CHECK-NEXT:    tile 3 visits [4, 8) full [6, 7)
+func.func @window(%q: !t) -> !t {
+  %o = attn.attention %q, %q, %q window(64, 31, top_left) : !t, !t, !t
+  return %o : !t
+}
+
+// Prefix LM: the first 40 keys, and those behind the query.
+// CHECK-LABEL: prefix_lm:
+// CHECK-NEXT:    tile 0 visits [0, 2) full [0, 1)
+// CHECK-NEXT:    tile 1 visits [0, 4) full [0, 2)
+// CHECK-NEXT:    tile 2 visits [0, 6) full [0, 4)
+func.func @prefix_lm(%q: !t) -> !t {
+  %o = attn.attention %q, %q, %q mask (%b, %h, %m, %n) {
+    %prefix = arith.constant 40 : index
+    %in_prefix = arith.cmpi slt, %n, %prefix : index
+    %behind = arith.cmpi sle, %n, %m : index
+    %see = arith.ori %in_prefix, %behind : i1
+    attn.yield %see : i1
+  } : !t, !t, !t
+  return %o : !t
+}
+
+// not (n > m or n + 32 <= m) is a causal window.
+// CHECK-LABEL: negated:
+// CHECK-NEXT:    tile 0 visits [0, 2) full none
+// CHECK-NEXT:    tile 1 visits [1, 4) full none
+// CHECK-NEXT:    tile 2 visits [3, 6) full none
+func.func @negated(%q: !t) -> !t {
+  %o = attn.attention %q, %q, %q mask (%b, %h, %m, %n) {
+    %c32 = arith.constant 32 : index
+    %true = arith.constant true
+    %ahead = arith.cmpi sgt, %n, %m : index
+    %n32 = arith.addi %n, %c32 : index
+    %far = arith.cmpi sle, %n32, %m : index
+    %either = arith.ori %ahead, %far : i1
+    %see = arith.xori %either, %true : i1
+    attn.yield %see : i1
+  } : !t, !t, !t
+  return %o : !t
+}
+
+// Queries below 64 see everything, the others what is behind them. The
+// condition bounds no keys, so all blocks are visited; the else side is full behind.
+// CHECK-LABEL: select:
+// CHECK-NEXT:    tile 0 visits [0, 8) masks all
+func.func @select(%q: !t) -> !t {
+  %o = attn.attention %q, %q, %q mask (%b, %h, %m, %n) {
+    %c64 = arith.constant 64 : index
+    %true = arith.constant true
+    %early = arith.cmpi slt, %m, %c64 : index
+    %behind = arith.cmpi sle, %n, %m : index
+    %see = arith.select %early, %true, %behind : i1
+    attn.yield %see : i1
+  } : !t, !t, !t
+  return %o : !t
+}
+
+// Keys below 64 are all seen, the others where they are behind.
+// CHECK-LABEL: select_on_keys:
+// CHECK-NEXT:    tile 0 visits [0, 2) full [0, 2)
+// CHECK-NEXT:    tile 1 visits [0, 4) full [0, 2)
+func.func @select_on_keys(%q: !t) -> !t {
+  %o = attn.attention %q, %q, %q mask (%b, %h, %m, %n) {
+    %c64 = arith.constant 64 : index
+    %true = arith.constant true
+    %early = arith.cmpi slt, %n, %c64 : index
+    %behind = arith.cmpi sle, %n, %m : index
+    %see = arith.select %early, %true, %behind : i1
+    attn.yield %see : i1
+  } : !t, !t, !t
+  return %o : !t
+}
+
+// CHECK-LABEL: reads_a_tensor:
+// CHECK-NEXT:    tile 0 visits [0, 8) masks all
+// CHECK-NEXT:    tile 1 visits [0, 8) masks all
+func.func @reads_a_tensor(%q: !t, %document: tensor<256xi32>) -> !t {
+  %o = attn.attention %q, %q, %q mask (%b, %h, %m, %n) {
+    %dm = tensor.extract %document[%m] : tensor<256xi32>
+    %dn = tensor.extract %document[%n] : tensor<256xi32>
+    %same = arith.cmpi eq, %dm, %dn : i32
+    attn.yield %same : i1
+  } : !t, !t, !t
+  return %o : !t
+}
+
+// What can be bounded still is, beside what cannot.
+// CHECK-LABEL: documents_and_causal:
+// CHECK-NEXT:    tile 0 visits [0, 2) masks all
+// CHECK-NEXT:    tile 1 visits [0, 4) masks all
+func.func @documents_and_causal(%q: !t, %document: tensor<256xi32>) -> !t {
+  %o = attn.attention %q, %q, %q mask (%b, %h, %m, %n) {
+    %dm = tensor.extract %document[%m] : tensor<256xi32>
+    %dn = tensor.extract %document[%n] : tensor<256xi32>
+    %same = arith.cmpi eq, %dm, %dn : i32
+    %behind = arith.cmpi sle, %n, %m : index
+    %see = arith.andi %same, %behind : i1
+    attn.yield %see : i1
+  } : !t, !t, !t
+  return %o : !t
+}
+
+// A length per batch is read once, in front of the loop (the script reads 20).
+// CHECK-LABEL: length_per_batch:
+// CHECK-NEXT:    tile 0 visits [0, 1) full none
+// CHECK-NEXT:    tile 1 visits [0, 1) full none
+func.func @length_per_batch(%q: !t, %lengths: tensor<1xi32>) -> !t {
+  %o = attn.attention %q, %q, %q mask (%b, %h, %m, %n) {
+    %length = tensor.extract %lengths[%b] : tensor<1xi32>
+    %n32 = arith.index_cast %n : index to i32
+    %see = arith.cmpi slt, %n32, %length : i32
+    attn.yield %see : i1
+  } : !t, !t, !t
+  return %o : !t
+}
+
+// A captured scalar is an argument of the kernel (20 for the script).
+// CHECK-LABEL: captured_scalar:
+// CHECK-NEXT:    tile 0 visits [0, 3) full none
+// CHECK-NEXT:    tile 1 visits [0, 5) full [0, 2)
+func.func @captured_scalar(%q: !t, %ahead: i64) -> !t {
+  %o = attn.attention %q, %q, %q mask (%b, %h, %m, %n) {
+    %more = arith.index_cast %ahead : i64 to index
+    %last = arith.addi %m, %more : index
+    %see = arith.cmpi sle, %n, %last : index
+    attn.yield %see : i1
+  } : !t, !t, !t
+  return %o : !t
+}
+
+// CHECK-LABEL: nothing_visible:
+// CHECK-NEXT:    tile 0 visits none
+// CHECK-NEXT:    tile 1 visits none
+func.func @nothing_visible(%q: !t) -> !t {
+  %o = attn.attention %q, %q, %q mask (%b, %h, %m, %n) {
+    %false = arith.constant false
+    attn.yield %false : i1
+  } : !t, !t, !t
+  return %o : !t
+}
+
+// CHECK-LABEL: all_visible:
+// CHECK-NEXT:    tile 0 visits [0, 8) full [0, 8)
+func.func @all_visible(%q: !t) -> !t {
+  %o = attn.attention %q, %q, %q mask (%b, %h, %m, %n) {
+    %true = arith.constant true
+    attn.yield %true : i1
+  } : !t, !t, !t
+  return %o : !t
+}
+
+// A quotient is not linear: nothing is known of it.
+// CHECK-LABEL: block_diagonal:
+// CHECK-NEXT:    tile 0 visits [0, 8) masks all
+func.func @block_diagonal(%q: !t) -> !t {
+  %o = attn.attention %q, %q, %q mask (%b, %h, %m, %n) {
+    %c64 = arith.constant 64 : index
+    %bm = arith.divui %m, %c64 : index
+    %bn = arith.divui %n, %c64 : index
+    %see = arith.cmpi eq, %bm, %bn : index
+    attn.yield %see : i1
+  } : !t, !t, !t
+  return %o : !t
+}
+
+// The diagonal itself: m - n = 0, in 32 bits.
+// CHECK-LABEL: diagonal:
+// CHECK-NEXT:    tile 0 visits [0, 2) masks all
+// CHECK-NEXT:    tile 1 visits [2, 4) masks all
+func.func @diagonal(%q: !t) -> !t {
+  %o = attn.attention %q, %q, %q mask (%b, %h, %m, %n) {
+    %zero = arith.constant 0 : i32
+    %m32 = arith.index_cast %m : index to i32
+    %n32 = arith.index_cast %n : index to i32
+    %d = arith.subi %m32, %n32 : i32
+    %see = arith.cmpi eq, %d, %zero : i32
+    attn.yield %see : i1
+  } : !t, !t, !t
+  return %o : !t
+}
+
+// Linear in both: 2 m - n >= 0 and m <= 3 n. The second has no key of factor 1.
+// CHECK-LABEL: factors:
+// CHECK-NEXT:    tile 0 visits [0, 4) masks all
+// CHECK-NEXT:    tile 1 visits [0, 8) masks all
+func.func @factors(%q: !t) -> !t {
+  %o = attn.attention %q, %q, %q mask (%b, %h, %m, %n) {
+    %zero = arith.constant 0 : index
+    %two = arith.constant 2 : index
+    %three = arith.constant 3 : index
+    %m2 = arith.muli %m, %two : index
+    %n3 = arith.muli %three, %n : index
+    %d = arith.subi %m2, %n : index
+    %a = arith.cmpi sge, %d, %zero : index
+    %b2 = arith.cmpi sle, %m, %n3 : index
+    %see = arith.andi %a, %b2 : i1
+    attn.yield %see : i1
+  } : !t, !t, !t
+  return %o : !t
+}

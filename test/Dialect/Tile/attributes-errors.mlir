@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every rule of the verifiers of the tile types and attributes.
+//
+// RUN: attune-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @below {{expects positive tile sizes, but got 0}}
+func.func private @tile_size(!tile.tile<0x8xf32, registers>)
+
+// -----
+
+// expected-error @below {{expects a tile of one or two dimensions, but got 3}}
+func.func private @tile_rank(!tile.tile<2x2x8xf32, registers>)
+
+// -----
+
+// expected-error @below {{expects an integer, index or float element type, but got 'vector<2xf32>'}}
+func.func private @tile_element(!tile.tile<8xvector<2xf32>, registers>)
+
+// -----
+
+// expected-error @below {{expects a tile of two dimensions in shared memory, but got 1}}
+func.func private @tile_shared_rank(!tile.tile<8xf32, shared, #tile.swizzle<vector = 4, bits = 0, shift = 0>>)
+
+// -----
+
+// expected-error @below {{expects a #tile.swizzle on a tile in shared memory, but got}}
+func.func private @tile_no_swizzle(!tile.tile<8x8xf32, shared>)
+
+// -----
+
+// expected-error @below {{expects a #tile.swizzle on a tile in shared memory, but got #tile.layout}}
+func.func private @tile_layout_in_shared(!tile.tile<8x8xf32, shared, #tile.layout<registers = [], lanes = [], warps = []>>)
+
+// -----
+
+// expected-error @below {{expects rows that are a multiple of the 64 elements that the swizzle permutes, but got 32}}
+func.func private @tile_short_rows(!tile.tile<8x32xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>)
+
+// -----
+
+// expected-error @below {{expects a #tile.layout on a tile in registers, but got #tile.swizzle}}
+func.func private @tile_swizzle_in_registers(!tile.tile<8x8xf32, registers, #tile.swizzle<vector = 4, bits = 0, shift = 0>>)
+
+// -----
+
+// expected-error @below {{expects a layout of a tile of 8, 8, but got one of 4, 8}}
+func.func private @tile_layout_shape(!tile.tile<8x8xf32, registers, #tile.layout<registers = [[8, 1, 1]], lanes = [[4, 0, 1]], warps = []>>)
+
+// -----
+
+// expected-error @below {{expects a channel of tiles of two dimensions, but got 1}}
+func.func private @channel_rank(!tile.channel<8xf32, stages = 1>)
+
+// -----
+
+// expected-error @below {{expects positive tile sizes, but got 0}}
+func.func private @channel_size(!tile.channel<8x0xf32, stages = 1>)
+
+// -----
+
+// expected-error @below {{expects elements of whole bytes, but got 'i1'}}
+func.func private @channel_element(!tile.channel<8x8xi1, stages = 1>)
+
+// -----
+
+// expected-error @below {{expects at least one stage, but got 0}}
+func.func private @channel_stages(!tile.channel<8x8xf32, stages = 0>)
+
+// -----
+
+// expected-error @below {{expects positive extents in a layout, but got 0}}
+func.func private @layout_extent() attributes {l = #tile.layout<registers = [[0, 1, 1]], lanes = [], warps = []>}
+
+// -----
+
+// expected-error @below {{expects dimension 0 or 1 in a layout, but got 2}}
+func.func private @layout_dim() attributes {l = #tile.layout<registers = [], lanes = [[2, 2, 1]], warps = []>}
+
+// -----
+
+// expected-error @below {{expects strides of at least 0 in a layout, but got -1}}
+func.func private @layout_stride() attributes {l = #tile.layout<registers = [], lanes = [], warps = [[2, 0, -1]]>}
+
+// -----
+
+// expected-error @below {{expects a positive vector and bits and shift in [0, 8], but got 0, 3 and 0}}
+func.func private @swizzle_vector() attributes {s = #tile.swizzle<vector = 0, bits = 3, shift = 0>}
+
+// -----
+
+// expected-error @below {{expects a positive vector and bits and shift in [0, 8], but got 8, 9 and 0}}
+func.func private @swizzle_bits() attributes {s = #tile.swizzle<vector = 8, bits = 9, shift = 0>}
+
+// -----
+
+// expected-error @below {{expects a positive vector and bits and shift in [0, 8], but got 8, 3 and -1}}
+func.func private @swizzle_shift() attributes {s = #tile.swizzle<vector = 8, bits = 3, shift = -1>}
+
+// -----
+
+#good = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
+func.func private @atom_shape() attributes {
+  // expected-error @below {{expects the rhs layout of 'toy' to cover 4x2, but got 2x2}}
+  a = #tile.mma_atom<name = "toy", m = 2, n = 2, k = 4, inputType = f16, accType = f32,
+    lhs = <registers = [[2, 1, 2]], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>, rhs = #good, acc = #good>}
+
+// -----
+
+#good = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
+func.func private @atom_lanes() attributes {
+  // expected-error @below {{expects the lhs layout of 'toy' to use 4 lanes, but got 2}}
+  a = #tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, inputType = f16, accType = f32,
+    lhs = <registers = [[2, 1, 1]], lanes = [[2, 0, 1]], warps = []>, rhs = #good, acc = #good>}
+
+// -----
+
+#good = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
+func.func private @atom_warps() attributes {
+  // expected-error @below {{expects the lhs layout of 'toy' to use one warp, but got 2}}
+  a = #tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, inputType = f16, accType = f32,
+    lhs = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = [[2, 0, 0]]>, rhs = #good, acc = #good>}
+
+// -----
+
+func.func private @target_positive() attributes {
+  // expected-error @below {{expects a positive 'shared_per_core', but got 0}}
+  t = #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 0,
+    registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+    copy_sync = none, copy_widths = [], mma = []>}
+
+// -----
+
+func.func private @target_no_widths() attributes {
+  // expected-error @below {{expects copy_widths exactly where copy_sync is not 'none'}}
+  t = #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1,
+    registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+    copy_sync = commit_group, copy_widths = [], mma = []>}
+
+// -----
+
+func.func private @target_no_sync() attributes {
+  // expected-error @below {{expects copy_widths exactly where copy_sync is not 'none'}}
+  t = #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1,
+    registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+    copy_sync = none, copy_widths = [16], mma = []>}
+
+// -----
+
+func.func private @target_atom_lanes() attributes {
+  // expected-error @below {{expects atoms of 8 lanes, but got 4 in 'toy'}}
+  t = #tile.target<chip = "toy", family = "Toy", lanes = 8, cores = 1, shared = 1, shared_per_core = 1,
+    registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+    copy_sync = none, copy_widths = [],
+    mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, inputType = f16, accType = f32,
+      lhs = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>,
+      rhs = <registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = []>,
+      acc = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>>]>}
+
+// -----
+
+func.func private @target_copy_sync() attributes {
+  // expected-error @+4 {{failed to parse Tile_TargetAttr parameter 'copy_sync'}}
+  // expected-error @+3 {{expected ::attune::tile::CopySync to be one of: none, commit_group}}
+  t = #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1,
+    registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+    copy_sync = magic, copy_widths = [], mma = []>}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Round trip of types and attributes; layouts are printed in normal form.
+//
+// RUN: attune-opt %s | attune-opt | FileCheck %s
+
+// CHECK-LABEL: func.func private @types
+// CHECK-SAME:    !tile.tile<128x64xf32, registers>
+// CHECK-SAME:    !tile.tile<64xi32, registers>
+// CHECK-SAME:    !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>
+// CHECK-SAME:    !tile.channel<64x128xbf16, stages = 3>
+func.func private @types(!tile.tile<128x64xf32, registers>, !tile.tile<64xi32, registers>,
+  !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>,
+  !tile.channel<64x128xbf16, stages = 3>)
+
+// Neighbours that continue each other are merged.
+// CHECK-LABEL: func.func private @merged
+// CHECK-SAME:    {layout = #tile.layout<registers = {{\[\[}}8, 1, 1]], lanes = {{\[\[}}16, 0, 1]], warps = []>}
+func.func private @merged() attributes {layout =
+  #tile.layout<registers = [[2, 1, 1], [4, 1, 2]], lanes = [[4, 0, 1], [2, 0, 4], [2, 0, 8]], warps = []>}
+
+// Modes of extent 1 say nothing, also between neighbours.
+// CHECK-LABEL: func.func private @extent_one
+// CHECK-SAME:    {layout = #tile.layout<registers = {{\[\[}}4, 1, 1]], lanes = [], warps = []>}
+func.func private @extent_one() attributes {layout =
+  #tile.layout<registers = [[2, 1, 1], [1, 0, 7], [2, 1, 2]], lanes = [[1, 0, 1]], warps = []>}
+
+// Replication has no dimension.
+// CHECK-LABEL: func.func private @replicated
+// CHECK-SAME:    {layout = #tile.layout<registers = [], lanes = {{\[\[}}4, 0, 0]], warps = []>}
+func.func private @replicated() attributes {layout =
+  #tile.layout<registers = [], lanes = [[2, 1, 0], [2, 0, 0]], warps = []>}
+
+// These do not continue each other.
+// CHECK-LABEL: func.func private @kept
+// CHECK-SAME:    registers = {{\[\[}}2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = {{\[\[}}4, 1, 2], [8, 0, 1]], warps = {{\[\[}}4, 0, 16]]
+func.func private @kept() attributes {layout =
+  #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>}
+
+// CHECK-LABEL: func.func private @target
+// CHECK-SAME:    #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 2, shared = 1024, shared_per_core = 2048,
+// CHECK-SAME:      registers = 16, registers_per_core = 64, max_threads = 8, max_threads_per_core = 16,
+// CHECK-SAME:      copy_sync = commit_group, copy_widths = [4, 16],
+// CHECK-SAME:      mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, inputType = f16, accType = f32,
+func.func private @target() attributes {tile.target = #tile.target<
+  chip = "toy", family = "Toy", lanes = 4, cores = 2, shared = 1024, shared_per_core = 2048,
+  registers = 16, registers_per_core = 64, max_threads = 8, max_threads_per_core = 16,
+  copy_sync = commit_group, copy_widths = [4, 16],
+  mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, inputType = f16, accType = f32,
+    lhs = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>,
+    rhs = <registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = []>,
+    acc = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>>]>}
+
+// CHECK-LABEL: func.func private @bare_target
+// CHECK-SAME:    copy_sync = none, copy_widths = [], mma = []>
+func.func private @bare_target() attributes {tile.target = #tile.target<
+  chip = "bare", family = "Toy", lanes = 1, cores = 1, shared = 1, shared_per_core = 1,
+  registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>}

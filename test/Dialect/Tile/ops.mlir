@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Round trip of every tile op, with each optional clause present and absent.
+//
+// RUN: attune-opt %s | attune-opt --mlir-print-op-generic | attune-opt | FileCheck %s
+// RUN: attune-opt %s --emit-bytecode | attune-opt | FileCheck %s
+
+#swizzle = #tile.swizzle<vector = 8, bits = 3, shift = 0>
+!regs = !tile.tile<32x64xf16, registers>
+!shared = !tile.tile<32x64xf16, shared, #swizzle>
+!channel = !tile.channel<32x64xf16, stages = 2>
+
+// CHECK-LABEL: func.func @memory
+// CHECK-SAME:    %[[M:[^ ]+]]: memref<?x64xf16>, %[[ROWS:[^ ]+]]: memref<?xf16>, %[[I:.+]]: index
+func.func @memory(%m: memref<?x64xf16>, %rows: memref<?xf16>, %i: index) {
+  // CHECK: %[[A:.+]] = tile.load %[[M]][%[[I]], %[[I]]] : memref<?x64xf16> -> <32x64xf16, registers>
+  %a = tile.load %m[%i, %i] : memref<?x64xf16> -> !regs
+  // CHECK: tile.load %[[M]][%[[I]], %[[I]]] in_bounds {note} : memref<?x64xf16>
+  %b = tile.load %m[%i, %i] in_bounds {note} : memref<?x64xf16> -> !regs
+  // CHECK: tile.store %[[A]], %[[M]][%[[I]], %[[I]]] : <32x64xf16, registers>, memref<?x64xf16>
+  tile.store %a, %m[%i, %i] : !regs, memref<?x64xf16>
+  %zero = arith.constant 0.0 : f16
+  // CHECK: %[[ROW:.+]] = tile.fill %{{.+}} : f16 -> <32xf16, registers>
+  %row = tile.fill %zero : f16 -> !tile.tile<32xf16, registers>
+  // CHECK: tile.store %[[ROW]], %[[ROWS]][%[[I]]] : <32xf16, registers>, memref<?xf16>
+  tile.store %row, %rows[%i] : !tile.tile<32xf16, registers>, memref<?xf16>
+  return
+}
+
+// CHECK-LABEL: func.func @channels
+// CHECK-SAME:    %[[M:[^ ]+]]: memref<?x64xf16>, %[[I:[^ ]+]]: index, %[[MORE:.+]]: i1
+func.func @channels(%m: memref<?x64xf16>, %i: index, %more: i1) -> !regs {
+  // CHECK: %[[C:.+]] = tile.channel : <32x64xf16, stages = 2>
+  %c = tile.channel : !channel
+  // CHECK: tile.put %[[C]][%[[I]]], %[[M]][%[[I]], %[[I]]] : <32x64xf16, stages = 2>, memref<?x64xf16>
+  tile.put %c[%i], %m[%i, %i] : !channel, memref<?x64xf16>
+  // CHECK: tile.put %[[C]][%[[I]]], %[[M]][%[[I]], %[[I]]] if %[[MORE]] in_bounds :
+  tile.put %c[%i], %m[%i, %i] if %more in_bounds : !channel, memref<?x64xf16>
+  // CHECK: tile.get %[[C]][%[[I]]] : <32x64xf16, stages = 2> -> <32x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>
+  %g = tile.get %c[%i] : !channel -> !shared
+  // CHECK: %[[H:.+]] = tile.get %[[C]][%[[I]]] pending 3 :
+  %h = tile.get %c[%i] pending 3 : !channel -> !shared
+  // CHECK: tile.read %[[H]] : <32x64xf16, shared, {{.*}}> -> <32x64xf16, registers>
+  %r = tile.read %h : !shared -> !regs
+  // CHECK: tile.release %[[C]][%[[I]]] : <32x64xf16, stages = 2>
+  tile.release %c[%i] : !channel
+  return %r : !regs
+}
+
+// CHECK-LABEL: func.func @arithmetic
+func.func @arithmetic(%q: !regs, %k: !shared, %v: !tile.tile<64x32xf16, registers>, %bias: memref<?xf32>) {
+  %zero = arith.constant 0.0 : f32
+  // CHECK: %[[ACC:.+]] = tile.fill %{{.+}} : f32 -> <32x32xf32, registers>
+  %acc = tile.fill %zero : f32 -> !tile.tile<32x32xf32, registers>
+  // CHECK: %[[S:.+]] = tile.mma %{{.+}}, %{{.+}}, %[[ACC]] transpose_rhs : <32x64xf16, registers>, <32x64xf16, shared
+  %s = tile.mma %q, %k, %acc transpose_rhs : !regs, !shared, !tile.tile<32x32xf32, registers>
+  // CHECK: tile.mma %{{.+}}, %{{.+}}, %[[ACC]] : <32x64xf16, registers>, <64x32xf16, registers>
+  %t = tile.mma %q, %v, %acc : !regs, !tile.tile<64x32xf16, registers>, !tile.tile<32x32xf32, registers>
+  // CHECK: %[[MAX:.+]] = tile.reduce max %[[S]] : <32x32xf32, registers> -> <32xf32, registers>
+  %max = tile.reduce max %s : !tile.tile<32x32xf32, registers> -> !tile.tile<32xf32, registers>
+  // CHECK: tile.reduce add %[[S]] : <32x32xf32, registers> -> <32x4xf32, registers>
+  %sum = tile.reduce add %s : !tile.tile<32x32xf32, registers> -> !tile.tile<32x4xf32, registers>
+  // CHECK: %[[WIDE:.+]] = tile.broadcast %[[MAX]] : <32xf32, registers> -> <32x32xf32, registers>
+  %wide = tile.broadcast %max : !tile.tile<32xf32, registers> -> !tile.tile<32x32xf32, registers>
+  // CHECK: tile.map(%[[S]], %[[WIDE]]) {
+  // CHECK-NEXT: ^bb0(%[[X:.+]]: f32, %[[Y:.+]]: f32, %{{.+}}: index, %[[J:.+]]: index):
+  // CHECK-NEXT:   arith.subf %[[X]], %[[Y]] : f32
+  // CHECK-NEXT:   memref.load %{{.+}}[%[[J]]]
+  // CHECK:        tile.yield %{{.+}} : f32
+  // CHECK-NEXT: } : (!tile.tile<32x32xf32, registers>, !tile.tile<32x32xf32, registers>) -> !tile.tile<32x32xf32, registers>
+  %d = tile.map(%s, %wide) {
+  ^bb0(%x: f32, %y: f32, %i: index, %j: index):
+    %difference = arith.subf %x, %y : f32
+    %b = memref.load %bias[%j] : memref<?xf32>
+    %biased = arith.addf %difference, %b : f32
+    tile.yield %biased : f32
+  } : (!tile.tile<32x32xf32, registers>, !tile.tile<32x32xf32, registers>) -> !tile.tile<32x32xf32, registers>
+  // A map without inputs computes from positions.
+  // CHECK: tile.map() {
+  // CHECK-NEXT: ^bb0(%[[I:.+]]: index):
+  %positions = tile.map() {
+  ^bb0(%i: index):
+    tile.yield %i : index
+  } : () -> !tile.tile<32xindex, registers>
+  return
+}
+
+#rows = #tile.layout<registers = [[8, 1, 1]], lanes = [[16, 0, 1]], warps = []>
+#columns = #tile.layout<registers = [[16, 0, 1]], lanes = [[8, 1, 1], [2, 0, 0]], warps = []>
+
+// CHECK-LABEL: func.func @convert_layout
+func.func @convert_layout(%a: !tile.tile<16x8xf32, registers, #rows>) -> !tile.tile<16x8xf32, registers, #columns> {
+  // CHECK: tile.convert_layout %{{.+}} : <16x8xf32, registers, #tile.layout<registers = {{\[\[}}8, 1, 1]], lanes = {{\[\[}}16, 0, 1]], warps = []>>
+  // CHECK-SAME: -> <16x8xf32, registers, #tile.layout<registers = {{\[\[}}16, 0, 1]], lanes = {{\[\[}}8, 1, 1], [2, 0, 0]], warps = []>>
+  %b = tile.convert_layout %a : !tile.tile<16x8xf32, registers, #rows> -> !tile.tile<16x8xf32, registers, #columns>
+  return %b : !tile.tile<16x8xf32, registers, #columns>
+}
