@@ -110,7 +110,7 @@ def mistakes(mask, kernel):
             unmasked = full == "all" or full is not None and full[0] <= block < full[1]
             if visited and unmasked and not (all(seen) and len(keys) == BLOCK_N):
                 yield f"tile {tile} does not mask block {block}, which has hidden keys"
-        if begin < 0 or end > -(-SEQ_K // BLOCK_N):
+        if begin < end and (begin < 0 or end > -(-SEQ_K // BLOCK_N)):
             yield f"tile {tile} visits [{begin}, {end}), outside of the keys"
 
 

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Layouts from the matrix instruction of a chip that does not exist: 4 lanes, 4x2x2.
+//
+// RUN: attune-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-assign-layouts)))" | FileCheck %s
+
+#lhs = #tile.layout<registers = [[2, 0, 2]], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
+#rhs = #tile.layout<registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = []>
+#acc = #tile.layout<registers = [[2, 0, 2]], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
+
+!a = !tile.tile<8x8xf16, registers>
+!b = !tile.tile<8x4xf16, registers>
+!c = !tile.tile<8x4xf32, registers>
+!shared = !tile.tile<4x4xf16, shared, #tile.swizzle<vector = 4, bits = 0, shift = 3>>
+!rows = !tile.tile<8xf32, registers>
+!partial = !tile.tile<8x2xf32, registers>
+
+module attributes {tile.target = #tile.target<
+  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 4096, shared_per_core = 4096, registers = 64,
+  registers_per_core = 4096, max_threads = 64, max_threads_per_core = 64, copy_sync = none, copy_widths = [],
+  mma = [#tile.mma_atom<name = "toy", m = 4, n = 2, k = 2, inputType = f16, accType = f32,
+         lhs = #lhs, rhs = #rhs, acc = #acc>]>} {
+gpu.module @kernels {
+  // Rows are dealt to the warps, columns repeat in registers.
+  // CHECK-LABEL: gpu.func @multiply
+  gpu.func @multiply(%am: memref<8x8xf16>, %w4: !shared) kernel
+      attributes {tile.schedule = #attn.schedule<numWarps = 2>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    // A tile that only feeds a multiply is loaded as its left-hand side.
+    // CHECK: %[[A:.+]] = tile.load {{.*}} -> <8x8xf16, registers, #tile.layout<registers = {{\[\[}}2, 0, 2], [4, 1, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}2, 0, 4]]>>
+    %a = tile.load %am[%c0, %c0] : memref<8x8xf16> -> !a
+    // CHECK: %[[B:.+]] = tile.fill
+    %half = arith.constant 1.0 : f16
+    %b = tile.fill %half : f16 -> !b
+    // CHECK: %[[ACC:.+]] = tile.fill {{.*}} -> <8x4xf32, registers, #tile.layout<registers = {{\[\[}}2, 0, 2], [2, 1, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}2, 0, 4]]>>
+    %acc = tile.fill %zero : f32 -> !c
+    // Every warp needs all of the right-hand side.
+    // CHECK: %[[RHS:.+]] = tile.convert_layout %{{.+}} -> <8x4xf16, registers, #tile.layout<registers = {{\[\[}}2, 1, 2], [4, 0, 2]], lanes = {{\[\[}}2, 1, 1], [2, 0, 1]], warps = {{\[\[}}2, 0, 0]]>>
+    // CHECK: %[[C:.+]] = tile.mma %[[A]], %[[RHS]], %[[ACC]] {atom = #tile.mma_atom<name = "toy"
+    %c = tile.mma %a, %b, %acc : !a, !b, !c
+    // Rows alone, repeated in the lanes along a row.
+    // CHECK: tile.reduce max {{.*}} -> <8xf32, registers, #tile.layout<registers = {{\[\[}}2, 0, 2]], lanes = {{\[\[}}2, 0, 1], [2, 0, 0]], warps = {{\[\[}}2, 0, 4]]>>
+    %max = tile.reduce max %c : !c -> !rows
+    // A column for each lane along a row: the size of one instruction's columns here.
+    // CHECK: tile.reduce add {{.*}} -> <8x2xf32, registers, #tile.layout<registers = {{\[\[}}2, 0, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}2, 0, 4]]>>
+    %sum = tile.reduce add %c : !c -> !partial
+    // What a loop carries gets layouts too.
+    // CHECK: scf.for {{.*}} -> (!tile.tile<8x4xf32, registers, #tile.layout
+    %c1 = arith.constant 1 : index
+    %d = scf.for %i = %c0 to %c1 step %c1 iter_args(%s = %c) -> !c {
+      %e = tile.map(%s) {
+      ^bb0(%x: f32, %row: index, %column: index):
+        %y = arith.negf %x : f32
+        tile.yield %y : f32
+      } : (!c) -> !c
+      scf.yield %e : !c
+    }
+    // An operand that was computed needs a conversion; this accumulator's layout is that of the operand.
+    // CHECK: scf.yield
+    // CHECK: %[[P:.+]] = tile.map
+    // CHECK: tile.mma %[[P]]
+    %p = tile.map(%d) {
+    ^bb0(%x: f32, %row: index, %column: index):
+      %y = arith.truncf %x : f32 to f16
+      tile.yield %y : f16
+    } : (!c) -> !tile.tile<8x4xf16, registers>
+    %w = tile.mma %p, %w4, %acc : !tile.tile<8x4xf16, registers>, !shared, !c
+    gpu.return
+  }
+
+  // Nothing is left from the kernel before.
+  // CHECK-LABEL: gpu.func @no_multiply
+  gpu.func @no_multiply(%x: f32) kernel attributes {tile.schedule = #attn.schedule<numWarps = 2>} {
+    // CHECK: tile.fill %{{.+}} -> <8x4xf32, registers>
+    %a = tile.fill %x : f32 -> !c
+    gpu.return
+  }
+}
+}

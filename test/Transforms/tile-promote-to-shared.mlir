@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Channels between loads and the multiplies that use them.
+//
+// RUN: attune-opt %s --split-input-file --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-promote-to-shared)))" | FileCheck %s
+
+!q = !tile.tile<64x32xf16, registers>
+!k = !tile.tile<16x32xf16, registers>
+!v = !tile.tile<16x32xf16, registers>
+!s = !tile.tile<64x16xf32, registers>
+!p = !tile.tile<64x16xf16, registers>
+!o = !tile.tile<64x32xf32, registers>
+
+gpu.module @kernels {
+  // The query is read into registers once; keys and values are multiplied from
+  // shared memory, with the slots that the schedule gives each.
+  // CHECK-LABEL: gpu.func @attention
+  // CHECK-SAME:    %[[QM:[^ ]+]]: memref<64x32xf16>, %[[KM:[^ ]+]]: memref<?x32xf16>, %[[VM:[^ ]+]]: memref<?x32xf16>
+  gpu.func @attention(%qm: memref<64x32xf16>, %km: memref<?x32xf16>, %vm: memref<?x32xf16>, %n: index, %p: !p, %zero: !s, %acc: !o) kernel
+      attributes {tile.schedule = #attn.schedule<kStages = 2, vStages = 3, qInRegisters = 1>} {
+    // CHECK: %[[C0:.+]] = arith.constant 0
+    // CHECK: %[[QC:.+]] = tile.channel : <64x32xf16, stages = 1>
+    // CHECK: tile.put %[[QC]][%[[E:.+]]], %[[QM]]
+    // CHECK: %[[QS:.+]] = tile.get %[[QC]][%[[E]]]
+    // CHECK: %[[Q:.+]] = tile.read %[[QS]]
+    // CHECK: tile.release %[[QC]][%[[E]]]
+    // CHECK: %[[KC:.+]] = tile.channel : <16x32xf16, stages = 2>
+    // CHECK: %[[VC:.+]] = tile.channel : <16x32xf16, stages = 3>
+    // CHECK: scf.for %[[I:[^ ]+]] =
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %q = tile.load %qm[%c0, %c0] : memref<64x32xf16> -> !q
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %acc) -> !o {
+      // CHECK: tile.put %[[KC]][%[[I]]], %[[KM]][%[[I]], %[[C0]]] in_bounds
+      // CHECK: %[[K:.+]] = tile.get %[[KC]][%[[I]]]
+      // CHECK: tile.mma %[[Q]], %[[K]], %{{.+}} transpose_rhs
+      // CHECK: tile.release %[[KC]][%[[I]]]
+      %k = tile.load %km[%i, %c0] in_bounds : memref<?x32xf16> -> !k
+      %s = tile.mma %q, %k, %zero transpose_rhs : !q, !k, !s
+      // CHECK: tile.put %[[VC]][%[[I]]], %[[VM]][%[[I]], %[[C0]]] :
+      // CHECK: %[[V:.+]] = tile.get %[[VC]][%[[I]]]
+      // CHECK: tile.mma %{{.+}}, %[[V]], %{{[^ ]+}} :
+      // CHECK: tile.release %[[VC]][%[[I]]]
+      %v = tile.load %vm[%i, %c0] : memref<?x32xf16> -> !v
+      %b = tile.mma %p, %v, %a : !p, !v, !o
+      scf.yield %b : !o
+    }
+    // CHECK-NOT: tile.load
+    gpu.return
+  }
+
+  // A query that stays in shared memory is released behind the loop that reads it.
+  // CHECK-LABEL: gpu.func @query_in_shared
+  gpu.func @query_in_shared(%qm: memref<64x32xf16>, %n: index, %k: !k, %zero: !s) kernel
+      attributes {tile.schedule = #attn.schedule<qInRegisters = 0>} {
+    // CHECK: %[[QC:.+]] = tile.channel : <64x32xf16, stages = 1>
+    // CHECK: %[[QS:.+]] = tile.get %[[QC]]
+    // CHECK-NOT: tile.release
+    // CHECK: scf.for
+    // CHECK:   tile.mma %[[QS]]
+    // CHECK: }
+    // CHECK: tile.release %[[QC]]
+    // CHECK-NOT: tile.read
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %q = tile.load %qm[%c0, %c0] : memref<64x32xf16> -> !q
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %zero) -> !s {
+      %s = tile.mma %q, %k, %a transpose_rhs : !q, !k, !s
+      scf.yield %s : !s
+    }
+    gpu.return
+  }
+
+  // What is used otherwise stays a load, as does an accumulator.
+  // CHECK-LABEL: gpu.func @other_uses
+  gpu.func @other_uses(%qm: memref<64x32xf16>, %am: memref<64x16xf32>, %k: !k) kernel
+      attributes {tile.schedule = #attn.schedule<>} {
+    // CHECK-NOT: tile.channel
+    // CHECK: tile.load
+    // CHECK: tile.load
+    %c0 = arith.constant 0 : index
+    %q = tile.load %qm[%c0, %c0] : memref<64x32xf16> -> !q
+    %acc = tile.load %am[%c0, %c0] : memref<64x16xf32> -> !s
+    %s = tile.mma %q, %k, %acc transpose_rhs : !q, !k, !s
+    tile.store %q, %qm[%c0, %c0] : !q, memref<64x32xf16>
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @no_schedule
+  gpu.func @no_schedule(%qm: memref<64x32xf16>, %k: !k, %zero: !s) kernel {
+    // CHECK-NOT: tile.channel
+    // CHECK: tile.load
+    %c0 = arith.constant 0 : index
+    %q = tile.load %qm[%c0, %c0] : memref<64x32xf16> -> !q
+    %s = tile.mma %q, %k, %zero transpose_rhs : !q, !k, !s
+    gpu.return
+  }
+}
