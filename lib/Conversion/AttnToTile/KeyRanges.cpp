@@ -121,8 +121,11 @@ std::optional<Linear> Analyzer::add(const Linear &a, const Linear &b,
 
 std::optional<Linear> Analyzer::linearize(Value value) {
   APInt literal;
-  if (matchPattern(value, m_ConstantInt(&literal)))
+  if (matchPattern(value, m_ConstantInt(&literal))) {
+    if (literal.getSignificantBits() > 64)
+      return std::nullopt;
     return Linear{0, 0, Value(), literal.getSExtValue()};
+  }
   if (auto argument = dyn_cast<BlockArgument>(value);
       argument && argument.getOwner() == &block) {
     if (isKeyArgument(argument))
@@ -135,11 +138,21 @@ std::optional<Linear> Analyzer::linearize(Value value) {
       return std::nullopt;
     return Linear{0, 0, hoist(value), 0};
   }
+  // Positions fit in 31 bits; what is computed in fewer wraps around.
+  constexpr unsigned kPositionBits = 32;
+  if (!value.getType().isIndex() &&
+      value.getType().getIntOrFloatBitWidth() < kPositionBits)
+    return std::nullopt;
   Operation *op = value.getDefiningOp();
-  // Positions fit in 31 bits, so widening and narrowing casts keep them.
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
-          arith::ExtUIOp, arith::TruncIOp>(op))
+  if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
     return linearize(op->getOperand(0));
+  if (isa<arith::IndexCastUIOp, arith::ExtUIOp>(op)) {
+    // A negative number would become a large one.
+    std::optional<Linear> input = linearize(op->getOperand(0));
+    bool certainlyPositive = input && input->key >= 0 && input->row >= 0 &&
+                             !input->rest && input->constant >= 0;
+    return certainlyPositive ? input : std::nullopt;
+  }
   if (isa<arith::AddIOp, arith::SubIOp>(op)) {
     std::optional<Linear> left = linearize(op->getOperand(0)),
                           right = linearize(op->getOperand(1));
