@@ -151,7 +151,6 @@ TEST_F(StoreTest, FourWritersLoseNothing) {
 }
 
 TEST_F(StoreTest, AcknowledgedResultsSurviveAKill) {
-  int survived = 0;
   for (int round = 0; round < 20; ++round) {
     std::string file = folder / ("kill" + std::to_string(round) + ".db");
     int ends[2];
@@ -171,16 +170,17 @@ TEST_F(StoreTest, AcknowledgedResultsSurviveAKill) {
       }
     }
     close(ends[1]);
-    usleep(20000 + 3700 * round);
+    // The kill comes at some moment after the first result, however long a busy
+    // machine takes for it.
+    char buffer[4096];
+    int64_t acknowledged = read(ends[0], buffer, 1);
+    ASSERT_EQ(acknowledged, 1);
+    usleep(3700 * round);
     kill(pid, SIGKILL);
     waitpid(pid, nullptr, 0);
-    int64_t acknowledged = 0;
-    char buffer[4096];
     for (ssize_t count; (count = read(ends[0], buffer, sizeof(buffer))) > 0;)
       acknowledged += count;
     close(ends[0]);
-    if (acknowledged == 0)
-      continue;
     llvm::Expected<std::unique_ptr<Store>> store = Store::open(file);
     ASSERT_TRUE(bool(store));
     EXPECT_FALSE(bool((*store)->verify()));
@@ -189,7 +189,5 @@ TEST_F(StoreTest, AcknowledgedResultsSurviveAKill) {
     EXPECT_GE((*sessions)[0].results, acknowledged);
     EXPECT_LE((*sessions)[0].results, acknowledged + 1);
     EXPECT_EQ((*sessions)[0].state, "running");
-    ++survived;
   }
-  EXPECT_GT(survived, 5);
 }
