@@ -346,7 +346,10 @@ ShuffleLayoutPattern::matchAndRewrite(tile::ConvertLayoutOp op,
 void attune::populateElementwisePatterns(TypeConverter &converter,
                                          RewritePatternSet &patterns,
                                          const KernelContext &context) {
-  patterns
-      .add<FillPattern, MapPattern, ConvertLayoutPattern, ShuffleLayoutPattern>(
-          converter, patterns.getContext(), context);
+  MLIRContext *mlirContext = patterns.getContext();
+  patterns.add<FillPattern, MapPattern, ShuffleLayoutPattern>(
+      converter, mlirContext, context);
+  // Renaming registers is free, so it is tried before an exchange.
+  patterns.add<ConvertLayoutPattern>(converter, mlirContext, context,
+                                     /*benefit=*/2);
 }

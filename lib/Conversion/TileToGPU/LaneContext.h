@@ -71,8 +71,8 @@ template <typename OpTy>
 class KernelPattern : public mlir::OpConversionPattern<OpTy> {
 public:
   KernelPattern(mlir::TypeConverter &converter, mlir::MLIRContext *mlirContext,
-                const KernelContext &context)
-      : mlir::OpConversionPattern<OpTy>(converter, mlirContext),
+                const KernelContext &context, mlir::PatternBenefit benefit = 1)
+      : mlir::OpConversionPattern<OpTy>(converter, mlirContext, benefit),
         context(context) {}
 
 protected:
