@@ -69,10 +69,10 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Nothing is left from the kernel before.
+  // Without a multiply the first instruction of the chip says how tiles lie.
   // CHECK-LABEL: gpu.func @no_multiply
   gpu.func @no_multiply(%x: f32) kernel attributes {tile.schedule = #attn.schedule<numWarps = 2>} {
-    // CHECK: tile.fill %{{.+}} -> <8x4xf32, registers>
+    // CHECK: tile.fill %{{.+}} -> <8x4xf32, registers, #tile.layout<registers = {{\[\[}}2, 0, 2], [2, 1, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}2, 0, 4]]>>
     %a = tile.fill %x : f32 -> !c
     gpu.return
   }

@@ -53,7 +53,6 @@ LogicalResult TileAssignLayouts::chooseAtom() {
            << "expects a '" << TileDialect::kScheduleAttrName
            << "' attribute on the kernel";
   warps = schedule.getNumWarps();
-  atom = {}; // one pass object runs on many kernels
   WalkResult result = kernel.walk([&](MmaOp mma) {
     MmaAtomAttr found =
         target.findAtom(mma.getLhs().getType().getElementType());

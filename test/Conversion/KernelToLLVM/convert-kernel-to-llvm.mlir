@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The shell of a kernel and its math, on both vendors.
+//
+// RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_80},gpu.module(convert-kernel-to-llvm))" \
+// RUN:   | FileCheck %s --check-prefixes=CHECK,NVIDIA
+// RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=gfx942},gpu.module(convert-kernel-to-llvm))" \
+// RUN:   | FileCheck %s --check-prefixes=CHECK,AMD
+
+gpu.module @kernels {
+  // Workgroup memory of run-time size is one external array.
+  // CHECK: llvm.mlir.global external @attune_shared() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
+  // CHECK-NOT: llvm.mlir.global
+  // CHECK-LABEL: llvm.func @shared
+  // NVIDIA-SAME: nvvm.kernel
+  // NVIDIA-SAME: nvvm.reqntid = array<i32: 64, 1, 1>
+  // AMD-SAME:    rocdl.kernel
+  // CHECK: llvm.mlir.addressof @attune_shared : !llvm.ptr<3>
+  gpu.func @shared(%x: f32, %i: index) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1024 = arith.constant 1024 : index
+    %memory = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+    %a = memref.view %memory[%c0][] : memref<?xi8, #gpu.address_space<workgroup>> to memref<16xf32, #gpu.address_space<workgroup>>
+    %b = memref.view %memory[%c1024][] : memref<?xi8, #gpu.address_space<workgroup>> to memref<16xf32, #gpu.address_space<workgroup>>
+    memref.store %x, %a[%i] : memref<16xf32, #gpu.address_space<workgroup>>
+    memref.store %x, %b[%i] : memref<16xf32, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+
+  // Exponentials and logarithms of any base are those of base 2.
+  // CHECK-LABEL: llvm.func @math
+  // CHECK-NOT: llvm.call @
+  // NVIDIA-NOT: __nv_
+  // AMD-NOT: __ocml
+  // CHECK: llvm.return
+  gpu.func @math(%x: f32, %out: memref<8xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %exp = math.exp %x : f32
+    %log = math.log %exp : f32
+    %log10 = math.log10 %log : f32
+    %exp2 = math.exp2 %log10 : f32
+    %tanh = math.tanh %exp2 : f32
+    %erf = math.erf %tanh : f32
+    %sin = math.sin %erf : f32
+    memref.store %sin, %out[%c0] : memref<8xf32>
+    gpu.return
+  }
+
+  // A vector is computed element by element, f16 included.
+  // CHECK-LABEL: llvm.func @vectors
+  // CHECK-NOT: llvm.call @
+  // CHECK: llvm.return
+  gpu.func @vectors(%x: vector<4xf32>, %out: memref<8xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %tanh = math.tanh %x : vector<4xf32>
+    %half = arith.truncf %tanh : vector<4xf32> to vector<4xf16>
+    %wide = arith.extf %half : vector<4xf16> to vector<4xf32>
+    vector.store %wide, %out[%c0] : memref<8xf32>, vector<4xf32>
+    gpu.return
+  }
+
+  // A buffer is a descriptor: two pointers, an offset, sizes and strides.
+  // CHECK-LABEL: llvm.func @descriptor
+  // CHECK-SAME:    (%{{[^:]+}}: !llvm.ptr{{[^,]*}}, %{{[^:]+}}: !llvm.ptr{{[^,]*}}, %{{[^:]+}}: i64{{[^,]*}}, %{{[^:]+}}: i64{{[^,]*}}, %{{[^:]+}}: i64{{[^,]*}}, %{{[^:]+}}: i64{{[^,]*}}, %{{[^:]+}}: i64{{[^,]*}}, %{{[^:]+}}: f32
+  gpu.func @descriptor(%m: memref<?x?xf32>, %x: f32, %i: index) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    memref.store %x, %m[%i, %i] : memref<?x?xf32>
+    gpu.return
+  }
+}

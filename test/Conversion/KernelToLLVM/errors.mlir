@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What convert-kernel-to-llvm refuses.
+//
+// RUN: attune-opt %s --split-input-file --verify-diagnostics --pass-pipeline="builtin.module(gpu.module(convert-kernel-to-llvm))"
+
+// expected-error @below {{expects a 'tile.target' attribute on the module or around it; run attune-attach-target first}}
+gpu.module @no_target {
+  gpu.func @kernel() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "Toy", lanes = 32, cores = 1, shared = 1024,
+  shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  // expected-error @below {{expects a family that this build knows, but got 'Toy'}}
+  gpu.module @unknown_family {
+    gpu.func @kernel() kernel {
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "gfx1100", family = "RDNA3", lanes = 32, cores = 1, shared = 1024,
+  shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @left_over {
+    gpu.func @kernel(%x: f32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+      // expected-error @below {{failed to legalize operation 'tile.channel'}}
+      %a = tile.channel : !tile.channel<16x32xf16, stages = 1>
+      gpu.return
+    }
+  }
+}

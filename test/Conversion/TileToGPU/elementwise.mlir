@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Maps, fills, reductions, broadcasts and changes of layout as vectors of one lane.
+//
+// RUN: attune-opt %s --attune-attach-target="chip=sm_80" --convert-tile-to-gpu --canonicalize --cse | FileCheck %s
+
+#acc = #tile.layout<registers = [[2, 1, 1], [2, 0, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[2, 0, 16]]>
+#rows = #tile.layout<registers = [[2, 0, 8]], lanes = [[4, 0, 0], [8, 0, 1]], warps = [[2, 0, 16]]>
+#partial = #tile.layout<registers = [[2, 0, 8]], lanes = [[4, 1, 1], [8, 0, 1]], warps = [[2, 0, 16]]>
+#renamed = #tile.layout<registers = [[2, 0, 8], [2, 1, 1]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[2, 0, 16]]>
+!acc = !tile.tile<32x8xf32, registers, #acc>
+!rows = !tile.tile<32xf32, registers, #rows>
+!partial = !tile.tile<32x4xf32, registers, #partial>
+!renamed = !tile.tile<32x8xf32, registers, #renamed>
+
+gpu.module @kernels {
+  // Positions are 32-bit vectors: the register's part is a constant.
+  // CHECK-LABEL: gpu.func @positions
+  // CHECK-SAME:    %{{[^ ]+}}: memref<32x8xf32>, %[[BIAS:.+]]: memref<8xf32>
+  gpu.func @positions(%m: memref<32x8xf32>, %bias: memref<8xf32>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    // CHECK-DAG: arith.constant dense<[0, 1, 0, 1]> : vector<4xi32>
+    // CHECK-DAG: arith.constant dense<[0, 0, 8, 8]> : vector<4xi32>
+    // CHECK: arith.muli %{{.+}}, %c16
+    // CHECK: %[[SUM:.+]] = arith.addi %{{.+}}, %{{.+}} : vector<4xi32>
+    // CHECK: arith.sitofp %{{.+}} : vector<4xi32> to vector<4xf32>
+    // CHECK-COUNT-4: memref.load %[[BIAS]]
+    // CHECK: vector.from_elements {{.*}} : vector<4xf32>
+    // CHECK: arith.addf {{.*}} : vector<4xf32>
+    %c0 = arith.constant 0 : index
+    %a = tile.map() {
+    ^bb0(%i: index, %j: index):
+      %ij = arith.addi %i, %j : index
+      %n = arith.index_cast %ij : index to i32
+      %x = arith.sitofp %n : i32 to f32
+      %b = memref.load %bias[%j] : memref<8xf32>
+      %y = arith.addf %x, %b : f32
+      tile.yield %y : f32
+    } : () -> !acc
+    tile.store %a, %m[%c0, %c0] : !acc, memref<32x8xf32>
+    gpu.return
+  }
+
+  // Registers first, as a tree, then the four lanes that share a row.
+  // CHECK-LABEL: gpu.func @reduce
+  gpu.func @reduce(%m: memref<32x8xf32>, %out: memref<32xf32>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    // CHECK-COUNT-2: arith.maxnumf
+    // CHECK: gpu.shuffle {{ *}}xor %{{.+}}, %c1_i32, %c32_i32 : f32
+    // CHECK: gpu.shuffle {{ *}}xor %{{.+}}, %c2_i32, %c32_i32 : f32
+    // CHECK-NOT: gpu.shuffle {{.*}}%c4_i32
+    // Of the lanes that hold a row, the first writes it.
+    // CHECK: arith.cmpi eq
+    // CHECK: memref.store
+    // CHECK: gpu.return
+    %c0 = arith.constant 0 : index
+    %a = tile.load %m[%c0, %c0] in_bounds : memref<32x8xf32> -> !acc
+    %r = tile.reduce max %a : !acc -> !rows
+    tile.store %r, %out[%c0] : !rows, memref<32xf32>
+    gpu.return
+  }
+
+  // One column per lane: no exchange until the second reduction.
+  // CHECK-LABEL: gpu.func @partial
+  gpu.func @partial(%m: memref<32x8xf32>, %out: memref<32x4xf32>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    // CHECK-COUNT-2: arith.addf
+    // CHECK-NOT: gpu.shuffle
+    // CHECK: gpu.return
+    %c0 = arith.constant 0 : index
+    %a = tile.load %m[%c0, %c0] in_bounds : memref<32x8xf32> -> !acc
+    %r = tile.reduce add %a : !acc -> !partial
+    tile.store %r, %out[%c0, %c0] : !partial, memref<32x4xf32>
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @broadcast
+  gpu.func @broadcast(%m: memref<32x8xf32>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    // CHECK: %[[ROWS:.+]] = vector.from_elements
+    // CHECK: vector.shuffle %[[ROWS]], %[[ROWS]] [0, 0, 1, 1] : vector<2xf32>, vector<2xf32>
+    %c0 = arith.constant 0 : index
+    %loaded = tile.load %m[%c0, %c0] in_bounds : memref<32x8xf32> -> !acc
+    %max = tile.reduce max %loaded : !acc -> !rows
+    %w = tile.broadcast %max : !rows -> !acc
+    tile.store %w, %m[%c0, %c0] : !acc, memref<32x8xf32>
+    gpu.return
+  }
+
+  // The same lanes: registers are renamed, nothing moves.
+  // CHECK-LABEL: gpu.func @renamed
+  gpu.func @renamed(%m: memref<32x8xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    // CHECK-NOT: gpu.shuffle
+    // CHECK: gpu.return
+    %c0 = arith.constant 0 : index
+    %a = tile.load %m[%c0, %c0] in_bounds : memref<32x8xf32> -> !acc
+    %b = tile.convert_layout %a : !acc -> !renamed
+    tile.store %b, %m[%c0, %c0] : !renamed, memref<32x8xf32>
+    gpu.return
+  }
+
+  // Loads and stores at the ends of a buffer test each row; neighbours are written together.
+  // CHECK-LABEL: gpu.func @ends
+  // CHECK-SAME:    %[[M:[^ ]+]]: memref<?x8xf32>
+  gpu.func @ends(%m: memref<?x8xf32>, %first: index) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    // CHECK: %[[ROWS:.+]] = memref.dim %[[M]]
+    // CHECK: arith.cmpi slt, %{{.+}}, %[[ROWS]]
+    // CHECK: scf.if {{.*}} -> (f32)
+    // CHECK:   memref.load %[[M]]
+    // CHECK: scf.if %{{.+}} {
+    // CHECK:   vector.store {{.*}}alignment = 8 : i64{{.*}} vector<2xf32>
+    // CHECK: scf.if %{{.+}} {
+    // CHECK:   vector.store {{.*}}alignment = 8 : i64{{.*}} vector<2xf32>
+    %c0 = arith.constant 0 : index
+    %a = tile.load %m[%first, %c0] : memref<?x8xf32> -> !acc
+    tile.store %a, %m[%first, %c0] : !acc, memref<?x8xf32>
+    gpu.return
+  }
+
+  // A kernel without tiles needs no target and stays as it is.
+  // CHECK-LABEL: gpu.func @no_tiles
+  gpu.func @no_tiles(%m: memref<8xf32>, %x: f32) kernel {
+    // CHECK: memref.store
+    %c0 = arith.constant 0 : index
+    memref.store %x, %m[%c0] : memref<8xf32>
+    gpu.return
+  }
+}

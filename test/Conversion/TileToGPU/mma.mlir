@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads of operands and matrix instructions on each family.
+//
+// RUN: attune-opt %s \
+// RUN:   --pass-pipeline="builtin.module(attune-attach-target{chip=sm_80},gpu.module(gpu.func(tile-assign-layouts,tile-remove-layout-conversions)),convert-tile-to-gpu,cse)" \
+// RUN:   | FileCheck %s --check-prefixes=CHECK,AMPERE
+// RUN: attune-opt %s \
+// RUN:   --pass-pipeline="builtin.module(attune-attach-target{chip=gfx942},gpu.module(gpu.func(tile-assign-layouts,tile-remove-layout-conversions)),convert-tile-to-gpu,cse)" \
+// RUN:   | FileCheck %s --check-prefixes=CHECK,CDNA
+// RUN: attune-opt %s \
+// RUN:   --pass-pipeline="builtin.module(attune-attach-target{chip=gfx1100},gpu.module(gpu.func(tile-assign-layouts,tile-remove-layout-conversions)),convert-tile-to-gpu,cse)" \
+// RUN:   | FileCheck %s --check-prefixes=CHECK,RDNA
+
+#swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1>
+!channel = !tile.channel<32x32xf16, stages = 1>
+!shared = !tile.tile<32x32xf16, shared, #swizzle>
+!f16 = !tile.tile<32x32xf16, registers>
+!f32 = !tile.tile<32x32xf32, registers>
+
+gpu.module @kernels {
+  // Keys are stored with the depth along a row: the right-hand side of a
+  // transposed multiply is read as it lies.
+  // CHECK-LABEL: gpu.func @transposed
+  gpu.func @transposed(%qm: memref<32x32xf16>, %out: memref<32x32xf32>) kernel
+      attributes {known_block_size = array<i32: 32, 1, 1>, tile.schedule = #attn.schedule<numWarps = 1>} {
+    // AMPERE: nvgpu.ldmatrix {{.*}}numTiles = 4 : i32, transpose = false{{.*}} -> vector<4x2xf16>
+    // AMPERE-NOT: transpose = true
+    // AMPERE: nvvm.mma.sync
+    // CDNA: vector.load {{.*}} vector<4xf16>
+    // CDNA: amdgpu.mfma 32x32x8
+    // RDNA: vector.load {{.*}} vector<8xf16>
+    // RDNA: amdgpu.wmma 16x16x16
+    // CHECK: gpu.return
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %c = tile.channel : !channel
+    %s = tile.get %c[%c0] : !channel -> !shared
+    %q = tile.load %qm[%c0, %c0] in_bounds : memref<32x32xf16> -> !f16
+    %acc = tile.fill %zero : f32 -> !f32
+    %d = tile.mma %q, %s, %acc transpose_rhs : !f16, !shared, !f32
+    tile.store %d, %out[%c0, %c0] : !f32, memref<32x32xf32>
+    gpu.return
+  }
+
+  // Values are stored with the columns along a row.
+  // CHECK-LABEL: gpu.func @plain
+  gpu.func @plain(%qm: memref<32x32xf16>, %out: memref<32x32xf32>) kernel
+      attributes {known_block_size = array<i32: 32, 1, 1>, tile.schedule = #attn.schedule<numWarps = 1>} {
+    // AMPERE: nvgpu.ldmatrix {{.*}}numTiles = 4 : i32, transpose = true
+    // AMPERE-NOT: transpose = false
+    // CDNA: memref.load {{.*}} memref<32x32xf16
+    // CDNA: amdgpu.mfma
+    // RDNA: memref.load {{.*}} memref<32x32xf16
+    // RDNA: amdgpu.wmma
+    // CHECK: gpu.return
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %c = tile.channel : !channel
+    %s = tile.get %c[%c0] : !channel -> !shared
+    %q = tile.load %qm[%c0, %c0] in_bounds : memref<32x32xf16> -> !f16
+    %acc = tile.fill %zero : f32 -> !f32
+    %d = tile.mma %q, %s, %acc : !f16, !shared, !f32
+    tile.store %d, %out[%c0, %c0] : !f32, memref<32x32xf32>
+    gpu.return
+  }
+
+  // A left-hand side from shared memory; a warp reads its rows.
+  // CHECK-LABEL: gpu.func @lhs_in_shared
+  gpu.func @lhs_in_shared(%out: memref<32x32xf32>) kernel
+      attributes {known_block_size = array<i32: 32, 1, 1>, tile.schedule = #attn.schedule<numWarps = 1>} {
+    // AMPERE: nvgpu.ldmatrix {{.*}}numTiles = 4 : i32, transpose = false
+    // CHECK: gpu.return
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %c = tile.channel : !channel
+    %s = tile.get %c[%c0] : !channel -> !shared
+    %acc = tile.fill %zero : f32 -> !f32
+    %d = tile.mma %s, %s, %acc transpose_rhs : !shared, !shared, !f32
+    tile.store %d, %out[%c0, %c0] : !f32, memref<32x32xf32>
+    gpu.return
+  }
+
+  // Softmax weights become the left-hand side of the next multiply: in the same
+  // lanes on Ampere and CDNA, by one exchange per register on RDNA.
+  // CHECK-LABEL: gpu.func @chained
+  gpu.func @chained(%qm: memref<32x32xf16>, %out: memref<32x32xf32>) kernel
+      attributes {known_block_size = array<i32: 32, 1, 1>, tile.schedule = #attn.schedule<numWarps = 1>} {
+    // CHECK: arith.truncf
+    // AMPERE-NOT: gpu.shuffle
+    // CDNA-NOT: gpu.shuffle
+    // RDNA: arith.extui {{.*}} : i16 to i32
+    // RDNA: gpu.shuffle {{ *}}idx
+    // RDNA: arith.trunci {{.*}} : i32 to i16
+    // CHECK: gpu.return
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %c = tile.channel : !channel
+    %s = tile.get %c[%c0] : !channel -> !shared
+    %q = tile.load %qm[%c0, %c0] in_bounds : memref<32x32xf16> -> !f16
+    %acc = tile.fill %zero : f32 -> !f32
+    %d = tile.mma %q, %s, %acc transpose_rhs : !f16, !shared, !f32
+    %p = tile.map(%d) {
+    ^bb0(%x: f32, %i: index, %j: index):
+      %y = arith.truncf %x : f32 to f16
+      tile.yield %y : f16
+    } : (!f32) -> !f16
+    %e = tile.mma %p, %s, %acc : !f16, !shared, !f32
+    tile.store %e, %out[%c0, %c0] : !f32, memref<32x32xf32>
+    gpu.return
+  }
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every rule of legality on both sides of its limit, and how much of the space
+// is left on real chips.
+
+#include "attune/Schedule/Legality.h"
+#include "attune/Target/TargetRegistry.h"
+#include "mlir/IR/Diagnostics.h"
+#include "gtest/gtest.h"
+#include <map>
+
+using namespace mlir;
+using namespace attune;
+using attn::ScheduleAttr;
+using tile::LayoutAttr;
+using tile::MmaAtomAttr;
+using tile::TargetAttr;
+
+namespace {
+/// A chip that does not exist: 4 lanes, 2x2x2 instructions, small limits.
+struct Limits {
+  int64_t shared = 1 << 20;
+  int64_t sharedPerCore = 1 << 20;
+  int64_t registers = 1 << 16;
+  int64_t registersPerCore = 1 << 20;
+  int64_t maxThreads = 1024;
+  int64_t maxThreadsPerCore = 1024;
+  int64_t rows = 2, columns = 2, depth = 2;
+};
+
+class LegalityTest : public testing::Test {
+protected:
+  LegalityTest() {
+    context.loadDialect<attn::AttnDialect, tile::TileDialect>();
+    problem = {Float16Type::get(&context), 16, 16};
+  }
+
+  TargetAttr toy(const Limits &limits) {
+    auto layout = [&](int64_t rows, int64_t columns) {
+      return LayoutAttr::getNormal(&context,
+                                   {{rows / 2, 0, 2}, {columns / 2, 1, 2}},
+                                   {{2, 0, 1}, {2, 1, 1}}, {});
+    };
+    auto atom = MmaAtomAttr::get(
+        &context, "toy", limits.rows, limits.columns, limits.depth,
+        Float16Type::get(&context), Float32Type::get(&context),
+        layout(limits.rows, limits.depth), layout(limits.depth, limits.columns),
+        layout(limits.rows, limits.columns));
+    return TargetAttr::get(&context, "toy", "Toy", /*lanes=*/4, /*cores=*/1,
+                           limits.shared, limits.sharedPerCore,
+                           limits.registers, limits.registersPerCore,
+                           limits.maxThreads, limits.maxThreadsPerCore,
+                           tile::CopySync::None, {}, {atom});
+  }
+
+  /// The default schedule with some knobs set.
+  ScheduleAttr
+  schedule(std::initializer_list<std::pair<StringRef, int64_t>> settings) {
+    SmallVector<int64_t> values =
+        ScheduleAttr::getDefault(&context).getValues();
+    for (auto [name, value] : settings)
+      for (auto [index, knob] : llvm::enumerate(ScheduleAttr::getKnobs()))
+        if (knob.name == name)
+          values[index] = value;
+    return ScheduleAttr::fromValues(
+        [&] { return emitError(UnknownLoc::get(&context)); }, &context, values);
+  }
+
+  std::string refusal(ScheduleAttr schedule, TargetAttr target) {
+    std::optional<Refusal> reason = checkSchedule(problem, schedule, target);
+    return reason ? reason->id.str() : "legal";
+  }
+
+  TargetAttr chip(StringRef name) {
+    FailureOr<TargetAttr> target = getTarget(
+        &context, name, [&] { return emitError(UnknownLoc::get(&context)); });
+    EXPECT_TRUE(succeeded(target)) << name.str();
+    return *target;
+  }
+
+  /// Calls `visit` with every schedule of the space.
+  void forEachSchedule(llvm::function_ref<void(ScheduleAttr)> visit) {
+    ArrayRef<ScheduleAttr::Knob> knobs = ScheduleAttr::getKnobs();
+    SmallVector<size_t> digits(knobs.size(), 0);
+    auto emit = [&] { return emitError(UnknownLoc::get(&context)); };
+    while (true) {
+      SmallVector<int64_t> values;
+      for (auto [digit, knob] : llvm::zip_equal(digits, knobs))
+        values.push_back(knob.domain[digit]);
+      visit(ScheduleAttr::fromValues(emit, &context, values));
+      size_t place = 0;
+      while (place < knobs.size() &&
+             ++digits[place] == knobs[place].domain.size())
+        digits[place++] = 0;
+      if (place == knobs.size())
+        return;
+    }
+  }
+
+  MLIRContext context;
+  Problem problem;
+};
+} // namespace
+
+TEST_F(LegalityTest, DynamicHeadSize) {
+  ScheduleAttr base = schedule({{"block-m", 16}, {"num-warps", 1}});
+  EXPECT_EQ(refusal(base, toy({})), "legal");
+  problem.headDimV = ShapedType::kDynamic;
+  EXPECT_EQ(refusal(base, toy({})), "dynamic-head-size");
+  problem = {problem.elementType, ShapedType::kDynamic, 16};
+  EXPECT_EQ(refusal(base, toy({})), "dynamic-head-size");
+}
+
+TEST_F(LegalityTest, NoMatrixInstruction) {
+  ScheduleAttr base = schedule({{"block-m", 16}, {"num-warps", 1}});
+  EXPECT_EQ(refusal(base, toy({})), "legal");
+  problem.elementType = BFloat16Type::get(&context);
+  EXPECT_EQ(refusal(base, toy({})), "no-matrix-instruction");
+}
+
+TEST_F(LegalityTest, RowsPerWarp) {
+  Limits limits;
+  limits.rows = 16;
+  EXPECT_EQ(refusal(schedule({{"block-m", 32}, {"num-warps", 2}}), toy(limits)),
+            "legal");
+  EXPECT_EQ(refusal(schedule({{"block-m", 16}, {"num-warps", 2}}), toy(limits)),
+            "rows-per-warp");
+  EXPECT_EQ(refusal(schedule({{"block-m", 96}, {"num-warps", 4}}), toy(limits)),
+            "rows-per-warp");
+}
+
+TEST_F(LegalityTest, BlockNMultiple) {
+  for (int64_t Limits::*side : {&Limits::columns, &Limits::depth}) {
+    Limits limits;
+    limits.*side = 32;
+    EXPECT_EQ(refusal(schedule({{"block-n", 32}}), toy(limits)), "legal");
+    EXPECT_EQ(refusal(schedule({{"block-n", 16}}), toy(limits)),
+              "block-n-multiple");
+    EXPECT_EQ(refusal(schedule({{"block-n", 48}}), toy(limits)),
+              "block-n-multiple");
+  }
+}
+
+TEST_F(LegalityTest, ThreadsOverflow) {
+  Limits limits;
+  limits.maxThreads = 16;
+  EXPECT_EQ(refusal(schedule({{"num-warps", 4}}), toy(limits)), "legal");
+  limits.maxThreads = 15;
+  EXPECT_EQ(refusal(schedule({{"num-warps", 4}}), toy(limits)),
+            "threads-overflow");
+}
+
+TEST_F(LegalityTest, ThreadsPerCore) {
+  Limits limits;
+  limits.maxThreadsPerCore = 48;
+  auto wanted = schedule({{"num-warps", 4}, {"min-blocks-per-core", 3}});
+  EXPECT_EQ(refusal(wanted, toy(limits)), "legal");
+  limits.maxThreadsPerCore = 47;
+  EXPECT_EQ(refusal(wanted, toy(limits)), "threads-per-core");
+}
+
+TEST_F(LegalityTest, SharedOverflow) {
+  auto wanted = schedule({{"block-m", 64}, {"block-n", 32}});
+  Limits limits;
+  int64_t bytes = getSharedBytes(problem, wanted, toy(limits));
+  // Query, two slots of keys, two of values.
+  EXPECT_EQ(bytes, (64 + 2 * 32 + 2 * 32) * 16 * 2);
+  limits.shared = bytes;
+  EXPECT_EQ(refusal(wanted, toy(limits)), "legal");
+  limits.shared = bytes - 1;
+  EXPECT_EQ(refusal(wanted, toy(limits)), "shared-overflow");
+}
+
+TEST_F(LegalityTest, SharedPerCore) {
+  auto wanted =
+      schedule({{"block-m", 64}, {"block-n", 32}, {"min-blocks-per-core", 2}});
+  Limits limits;
+  int64_t bytes = getSharedBytes(problem, wanted, toy(limits));
+  limits.sharedPerCore = 2 * bytes;
+  EXPECT_EQ(refusal(wanted, toy(limits)), "legal");
+  limits.sharedPerCore = 2 * bytes - 1;
+  EXPECT_EQ(refusal(wanted, toy(limits)), "shared-per-core");
+}
+
+TEST_F(LegalityTest, RegisterOverflow) {
+  auto wanted = schedule({{"block-m", 64}, {"block-n", 32}, {"num-warps", 4}});
+  Limits limits;
+  int64_t registers = getAccumulatorRegisters(problem, wanted, toy(limits));
+  EXPECT_EQ(registers, 64 * (16 + 32) / 16);
+  limits.registers = registers;
+  EXPECT_EQ(refusal(wanted, toy(limits)), "legal");
+  limits.registers = registers - 1;
+  EXPECT_EQ(refusal(wanted, toy(limits)), "register-overflow");
+  // The share of a lane shrinks with the workgroups on a core.
+  limits.registers = 1 << 16;
+  limits.registersPerCore = registers * 16 * 2;
+  auto two =
+      schedule({{"block-m", 64}, {"block-n", 32}, {"min-blocks-per-core", 2}});
+  EXPECT_EQ(refusal(two, toy(limits)), "legal");
+  limits.registersPerCore -= 1;
+  EXPECT_EQ(refusal(two, toy(limits)), "register-overflow");
+}
+
+TEST_F(LegalityTest, HeadSizesAreRoundedUpToTheInstruction) {
+  Limits limits;
+  limits.depth = 16;
+  limits.columns = 16;
+  auto wanted = schedule({{"block-m", 64}, {"block-n", 32}});
+  int64_t whole = getSharedBytes(problem, wanted, toy(limits));
+  problem.headDimQK = 9;
+  problem.headDimV = 1;
+  EXPECT_EQ(getSharedBytes(problem, wanted, toy(limits)), whole);
+  problem.headDimV = 17;
+  EXPECT_GT(getSharedBytes(problem, wanted, toy(limits)), whole);
+}
+
+TEST_F(LegalityTest, RefusalsSayBothNumbers) {
+  Limits limits;
+  limits.maxThreads = 15;
+  std::optional<Refusal> reason =
+      checkSchedule(problem, schedule({{"num-warps", 4}}), toy(limits));
+  ASSERT_TRUE(reason);
+  EXPECT_EQ(reason->message,
+            "expects at most 15 threads in a workgroup on 'toy', but got 16");
+}
+
+TEST_F(LegalityTest, EnoughOfTheSpaceIsLegal) {
+  problem = {BFloat16Type::get(&context), 128, 128};
+  TargetAttr target = chip("sm_90");
+  int64_t legal = 0, all = 0;
+  std::map<std::string, int64_t> refused;
+  forEachSchedule([&](ScheduleAttr candidate) {
+    ++all;
+    if (std::optional<Refusal> reason =
+            checkSchedule(problem, candidate, target))
+      ++refused[reason->id.str()];
+    else
+      ++legal;
+  });
+  EXPECT_GE(legal, 450);
+  int64_t sum = legal;
+  for (auto &[id, count] : refused) {
+    RecordProperty("refused_" + id, std::to_string(count));
+    sum += count;
+  }
+  RecordProperty("legal", std::to_string(legal));
+  EXPECT_EQ(sum, all);
+  // These limits bind on this chip.
+  for (const char *id : {"rows-per-warp", "shared-overflow", "shared-per-core",
+                         "register-overflow"})
+    EXPECT_GT(refused[id], 0) << id;
+}
+
+TEST_F(LegalityTest, ThePickedScheduleIsLegal) {
+  for (StringRef name : getChipNames())
+    for (Type type :
+         {Type(Float16Type::get(&context)), Type(BFloat16Type::get(&context))})
+      for (int64_t size : {16, 40, 64, 80, 96, 128, 192, 256}) {
+        problem = {type, size, size};
+        TargetAttr target = chip(name);
+        std::optional<ScheduleAttr> picked = selectSchedule(problem, target);
+        ASSERT_TRUE(picked) << name.str() << ", head size " << size;
+        EXPECT_EQ(refusal(*picked, target), "legal") << name.str();
+      }
+}
