@@ -7,7 +7,7 @@ BUILD    := build
 EXAMPLE  ?= examples/mha_causal.mlir
 OUT      ?= $(BUILD)/tune
 # How long to search, and what to compile for where there is no GPU.
-BUDGET   ?= 5m
+BUDGET   ?= 3m
 CHIP_WITHOUT_GPU ?= sm_90
 # Further arguments for attune-tune.
 TUNE_ARGS ?=
@@ -16,7 +16,7 @@ TUNE_ARGS ?=
 .DEFAULT_GOAL := help
 
 help:
-	@echo 'make tune     tune $(EXAMPLE): on the GPU, or without one compile, rank and check'
+	@echo 'make tune     tune $(EXAMPLE): on the GPU, or without one compile and rank'
 	@echo 'make test     build everything and run every test'
 	@echo 'make build    build everything'
 	@echo 'make docs     write docs/generated from the .td files'
