@@ -177,7 +177,32 @@ void attune::storeElement(DataType type, void *element, double value) {
   llvm_unreachable("all types are covered");
 }
 
+/// Rounds in the bits of the double, as verification does for each element of
+/// a result. Nothing where the result would be subnormal, infinite or NaN.
+static std::optional<double> roundNormal16(double value, int mantissa,
+                                           int maxExponent) {
+  constexpr int doubleMantissa = 52, doubleBias = 1023;
+  auto bits = llvm::bit_cast<uint64_t>(value);
+  int dropped = doubleMantissa - mantissa;
+  // Half a unit in the last place, less where the last bit kept is even.
+  bits += (uint64_t(1) << (dropped - 1)) - 1 + (bits >> dropped & 1);
+  bits &= ~uint64_t(0) << dropped;
+  int before = llvm::bit_cast<uint64_t>(value) >> doubleMantissa & 0x7ff;
+  int after = bits >> doubleMantissa & 0x7ff;
+  if (before < doubleBias + 1 - maxExponent ||
+      before > doubleBias + maxExponent || after > doubleBias + maxExponent)
+    return std::nullopt;
+  return llvm::bit_cast<double>(bits);
+}
+
 double attune::roundTo(DataType type, double value) {
+  std::optional<double> rounded;
+  if (type == DataType::F16)
+    rounded = roundNormal16(value, kHalfMantissa, kHalfMaxExponent);
+  else if (type == DataType::BF16)
+    rounded = roundNormal16(value, kBFloatMantissa, kBFloatMaxExponent);
+  if (rounded)
+    return *rounded;
   char element[8];
   storeElement(type, element, value);
   return loadElement(type, element);

@@ -6,6 +6,7 @@
 #include "llvm/ADT/APFloat.h"
 #include "gtest/gtest.h"
 #include <cmath>
+#include <random>
 
 using namespace attune;
 
@@ -56,4 +57,24 @@ TEST(DataType, Names) {
     EXPECT_EQ(parseDataType(getName(type)), type);
   EXPECT_EQ(parseDataType("index"), DataType::I64);
   EXPECT_FALSE(parseDataType("f8E4M3FN"));
+}
+
+TEST(DataType, RoundsAsItStores) {
+  EXPECT_TRUE(std::isnan(
+      roundTo(DataType::BF16, llvm::bit_cast<double>(~uint64_t(0)))));
+  // The two ways to round share no code where the result is a normal number.
+  std::mt19937_64 generator(1);
+  for (int i = 0; i < 200000; ++i) {
+    double value =
+        std::ldexp(double(int64_t(generator())), int(generator() % 320) - 200);
+    if (i % 3 == 0) // ties
+      value = std::ldexp(double(int64_t(generator() % 8192) * 2 + 1),
+                         int(generator() % 60) - 40);
+    for (DataType type : {DataType::F16, DataType::BF16}) {
+      char element[2];
+      storeElement(type, element, value);
+      EXPECT_EQ(roundTo(type, value), loadElement(type, element))
+          << value << " as " << getName(type).str();
+    }
+  }
 }
