@@ -157,7 +157,7 @@ Error Options::readSizes(TuneFileOptions &options) const {
     auto [name, value] = text.split('=');
     int64_t size;
     if (!is_contained(getSizeNames(), name) || value.getAsInteger(10, size) ||
-        size < 1 || size > std::numeric_limits<int32_t>::max())
+        size < 0 || size > std::numeric_limits<int32_t>::max())
       return createStringError(
           "expects --size=<name>=<number> with a name of " +
           join(getSizeNames(), ", ") + ", but got '" + text + "'");
