@@ -6,6 +6,7 @@
 
 #include "attune/Execution/Runner.h"
 #include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Execution/HostReference.h"
 #include "attune/Execution/Reference.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -29,16 +30,15 @@ SmallVector<func::FuncOp> attune::getSourceFunctions(ModuleOp module) {
   return functions;
 }
 
-FailureOr<std::unique_ptr<Runner>> Runner::create(func::FuncOp source,
-                                                  Device &device,
-                                                  const ProblemSizes &sizes,
-                                                  uint64_t seed) {
-  std::unique_ptr<Runner> runner(new Runner(source, device));
+FailureOr<std::unique_ptr<Runner>>
+Runner::create(func::FuncOp source, Device &device, const ProblemSizes &sizes,
+               uint64_t seed, ReferencePlace place) {
+  std::unique_ptr<Runner> runner(new Runner(source, device, seed, place));
   FailureOr<Problem> problem = analyzeProblem(source, sizes);
   if (failed(problem))
     return failure();
   runner->problem = std::move(*problem);
-  if (failed(runner->makeInputs(seed)))
+  if (failed(runner->makeInputs()))
     return failure();
   return runner;
 }
@@ -51,7 +51,7 @@ static Attribute toAttribute(const Tensor &tensor, Type type) {
   return IntegerAttr::get(type, static_cast<int64_t>(value));
 }
 
-LogicalResult Runner::makeInputs(uint64_t seed) {
+LogicalResult Runner::makeInputs() {
   for (auto [index, argument] : llvm::enumerate(problem.arguments)) {
     Type type = source.getArgumentTypes()[index];
     if (!argument.isTensor) {
@@ -106,16 +106,27 @@ Runner::runAndRead(ModuleOp compiled) {
   return values;
 }
 
+FailureOr<std::vector<std::vector<float>>>
+Runner::runReference(attn::ReferencePrecision precision) {
+  if (place == ReferencePlace::Device) {
+    auto module = compileReference(source, device.getInfo().chip, precision);
+    if (failed(module))
+      return failure();
+    return runAndRead(**module);
+  }
+  std::vector<Tensor> tensors;
+  for (auto [index, argument] : llvm::enumerate(problem.arguments))
+    tensors.push_back(makeInput(argument, index, seed));
+  return runReferenceOnHost(source, tensors, precision);
+}
+
 LogicalResult Runner::computeReference() {
   if (!reference.empty())
     return success();
   for (auto [precision, values] :
        {std::pair(attn::ReferencePrecision::F32, &reference),
         std::pair(attn::ReferencePrecision::Operand, &lowPrecision)}) {
-    auto module = compileReference(source, device.getInfo().chip, precision);
-    if (failed(module))
-      return failure();
-    auto results = runAndRead(**module);
+    auto results = runReference(precision);
     if (failed(results))
       return failure();
     *values = std::move(*results);

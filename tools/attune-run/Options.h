@@ -5,7 +5,7 @@
 #ifndef ATTUNE_TOOLS_ATTUNE_RUN_OPTIONS_H
 #define ATTUNE_TOOLS_ATTUNE_RUN_OPTIONS_H
 
-#include "attune/Execution/Problem.h"
+#include "attune/Execution/Runner.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Error.h"
 
@@ -43,6 +43,13 @@ struct Options {
                    llvm::cl::cat(category)};
   Opt<bool> bench{"bench", llvm::cl::desc("Time the kernels"),
                   llvm::cl::cat(category)};
+  Opt<ReferencePlace> reference{
+      "reference", llvm::cl::desc("Where to compute the reference"),
+      llvm::cl::values(
+          clEnumValN(ReferencePlace::Device, "device", "on the GPU"),
+          clEnumValN(ReferencePlace::Host, "cpu",
+                     "on the CPU: independent of the GPU, and slow")),
+      llvm::cl::init(ReferencePlace::Device), llvm::cl::cat(category)};
   Opt<unsigned> repeats{"repeats", llvm::cl::desc("Timed launches"),
                         llvm::cl::init(30), llvm::cl::cat(category)};
   Opt<uint64_t> seed{"seed", llvm::cl::desc("Seed of the inputs"),

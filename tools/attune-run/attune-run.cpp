@@ -138,7 +138,8 @@ LogicalResult Tool::run() {
                                                    : StringRef(options.chip))))
     return failure();
 
-  auto runner = Runner::create(*source, **device, *sizes, options.seed);
+  auto runner = Runner::create(*source, **device, *sizes, options.seed,
+                               options.reference);
   if (failed(runner))
     return failure();
   Report report;

@@ -6,6 +6,7 @@
 #ifndef ATTUNE_EXECUTION_RUNNER_H
 #define ATTUNE_EXECUTION_RUNNER_H
 
+#include "attune/Dialect/Attn/Transforms/Passes.h"
 #include "attune/Execution/HostProgram.h"
 #include "attune/Execution/Problem.h"
 #include "attune/Runtime/Benchmark.h"
@@ -20,13 +21,16 @@ struct ResultCheck {
   Comparison comparison;
 };
 
+/// Where the reference is computed.
+enum class ReferencePlace { Device, Host };
+
 class Runner {
 public:
   /// `source` is the function as the user wrote it; it must outlive the runner.
   /// Errors are diagnostics at it.
   static mlir::FailureOr<std::unique_ptr<Runner>>
   create(mlir::func::FuncOp source, Device &device, const ProblemSizes &sizes,
-         uint64_t seed);
+         uint64_t seed, ReferencePlace place = ReferencePlace::Device);
 
   const Problem &getProblem() const { return problem; }
 
@@ -44,10 +48,13 @@ public:
                                const BenchmarkOptions &options);
 
 private:
-  Runner(mlir::func::FuncOp source, Device &device)
-      : source(source), device(device) {}
+  Runner(mlir::func::FuncOp source, Device &device, uint64_t seed,
+         ReferencePlace place)
+      : source(source), device(device), seed(seed), place(place) {}
 
-  mlir::LogicalResult makeInputs(uint64_t seed);
+  mlir::LogicalResult makeInputs();
+  mlir::FailureOr<std::vector<std::vector<float>>>
+  runReference(attn::ReferencePrecision precision);
   mlir::FailureOr<std::vector<std::vector<float>>>
   runAndRead(mlir::ModuleOp compiled);
   mlir::FailureOr<HostRun> runFunction(mlir::ModuleOp compiled,
@@ -55,6 +62,8 @@ private:
 
   mlir::func::FuncOp source;
   Device &device;
+  uint64_t seed;
+  ReferencePlace place;
   Problem problem;
   std::vector<Datum> inputs;
   /// Results in f32, and with every step rounded to the operands' type.

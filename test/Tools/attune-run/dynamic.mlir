@@ -17,6 +17,11 @@
 // BENCH-DAG: "kernel": "attention_kernel"
 // BENCH-DAG: "name": "Fake GPU"
 //
+// The CPU does not need the driver: here the reference has numbers.
+// RUN: env LD_LIBRARY_PATH=%fake_driver not attune-run %s --seq-q=3 --seq-k=5 --batch=1 --reference=cpu \
+// RUN:   | FileCheck %s --check-prefix=CPU
+// CPU: WRONG     result 0: {{.*}}: expects {{-?[0-9.e-]+}} at element 0, but got nan
+//
 // A compiled module runs too: it has kept its source.
 // RUN: attune-opt %s --attune-compile="chip=sm_90" -o %t.mlir
 // RUN: env LD_LIBRARY_PATH=%fake_driver not attune-run %t.mlir --seq-q=1 --seq-k=1 --batch=1 \
