@@ -34,7 +34,7 @@ public:
 
   const Problem &getProblem() const { return problem; }
 
-  /// Computes the reference on the device, once. verify() does so by itself
+  /// Computes the reference, once. verify() does so by itself
   /// where it was not done before.
   mlir::LogicalResult computeReference();
 
