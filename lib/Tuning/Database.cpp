@@ -142,6 +142,7 @@ int64_t Database::getLastRow() const {
 }
 
 llvm::Error Database::makeError(const char *doing) const {
+  busy = (sqlite3_errcode(handle.get()) & 0xff) == SQLITE_BUSY;
   return llvm::createStringError(llvm::formatv("cannot {0} database '{1}': {2}",
                                                doing, path,
                                                sqlite3_errmsg(handle.get()))

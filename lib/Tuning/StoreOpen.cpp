@@ -117,6 +117,21 @@ static llvm::Expected<bool> identify(Database &database) {
   return true;
 }
 
+/// The same on one state of the file: another tuner may be creating it.
+static llvm::Expected<bool> identifyAtOnce(Database &database) {
+  if (llvm::Error error = database.execute("BEGIN"))
+    return error;
+  llvm::Expected<bool> ours = identify(database);
+  llvm::Error error = database.execute("ROLLBACK");
+  if (!ours) {
+    llvm::consumeError(std::move(error));
+    return ours;
+  }
+  if (error)
+    return error;
+  return ours;
+}
+
 static llvm::Error createSchema(Database &database) {
   // Another tuner may be here too: whoever takes the lock first creates.
   return database.transact([&]() -> llvm::Error {
@@ -148,7 +163,7 @@ llvm::Expected<std::unique_ptr<Store>> Store::open(llvm::StringRef path) {
   auto prepare = [&]() -> llvm::Error {
     if (access(path.str().c_str(), W_OK) < 0)
       return refuse(path, llvm::sys::StrError());
-    llvm::Expected<bool> ours = identify(**database);
+    llvm::Expected<bool> ours = identifyAtOnce(**database);
     if (!ours)
       return ours.takeError();
     // FULL: an acknowledged result survives a power cut too.
@@ -157,7 +172,16 @@ llvm::Expected<std::unique_ptr<Store>> Store::open(llvm::StringRef path) {
       return error;
     return *ours ? llvm::Error::success() : createSchema(**database);
   };
-  if (llvm::Error error = prepare()) {
+  // Where several tuners create the file at once, the change to a write-ahead
+  // log fails at once instead of waiting as other statements do.
+  llvm::Error error = prepare();
+  for (int attempt = 0; error && (*database)->isBusy() && attempt < 600;
+       ++attempt) {
+    llvm::consumeError(std::move(error));
+    usleep(50000);
+    error = prepare();
+  }
+  if (error) {
     database->reset();
     uint64_t size = 0;
     if (!existed && !llvm::sys::fs::file_size(path, size) && size == 0)
@@ -189,7 +213,7 @@ Store::openReadOnly(llvm::StringRef path) {
       Database::open(path, Database::Mode::ReadOnly);
   if (!database)
     return database.takeError();
-  llvm::Expected<bool> ours = identify(**database);
+  llvm::Expected<bool> ours = identifyAtOnce(**database);
   if (!ours)
     return ours.takeError();
   if (!*ours)

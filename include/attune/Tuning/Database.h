@@ -73,6 +73,9 @@ public:
   llvm::Expected<int64_t> queryInteger(const char *sql);
   int64_t getLastRow() const;
 
+  /// Whether the last error was that another process held a lock.
+  bool isBusy() const { return busy; }
+
   llvm::StringRef getPath() const { return path; }
   /// The error of the last call, with the path.
   llvm::Error makeError(const char *doing) const;
@@ -83,6 +86,7 @@ private:
   };
   std::string path;
   std::unique_ptr<sqlite3, Close> handle;
+  mutable bool busy = false;
 };
 
 } // namespace attune::tuning
