@@ -15,7 +15,7 @@ using tile::TargetAttr;
 /// Channels start at multiples of this (see convert-tile-to-gpu).
 static constexpr int64_t kBufferAlignment = 1024;
 
-Problem Problem::get(attn::AttentionOp op) {
+ScheduleProblem ScheduleProblem::get(attn::AttentionOp op) {
   return {op.getQuery().getType().getElementType(), op.getHeadDimQK(),
           op.getHeadDimV()};
 }
@@ -33,8 +33,8 @@ static int64_t getRegisterLimit(ScheduleAttr schedule, TargetAttr target) {
   return std::min(target.getRegisters(), share);
 }
 
-int64_t attune::getSharedBytes(const Problem &problem, ScheduleAttr schedule,
-                               TargetAttr target) {
+int64_t attune::getSharedBytes(const ScheduleProblem &problem,
+                               ScheduleAttr schedule, TargetAttr target) {
   MmaAtomAttr atom = target.findAtom(problem.elementType);
   int64_t elementBytes = problem.elementType.getIntOrFloatBitWidth() / 8;
   int64_t dQK = llvm::alignTo(problem.headDimQK, atom.getK()),
@@ -47,7 +47,7 @@ int64_t attune::getSharedBytes(const Problem &problem, ScheduleAttr schedule,
   return bytes;
 }
 
-int64_t attune::getAccumulatorRegisters(const Problem &problem,
+int64_t attune::getAccumulatorRegisters(const ScheduleProblem &problem,
                                         ScheduleAttr schedule,
                                         TargetAttr target) {
   MmaAtomAttr atom = target.findAtom(problem.elementType);
@@ -56,7 +56,7 @@ int64_t attune::getAccumulatorRegisters(const Problem &problem,
                           getThreads(schedule, target));
 }
 
-std::optional<Refusal> attune::checkSchedule(const Problem &problem,
+std::optional<Refusal> attune::checkSchedule(const ScheduleProblem &problem,
                                              ScheduleAttr schedule,
                                              TargetAttr target) {
   auto refuse = [](StringRef id, auto &&...parts) {
@@ -129,8 +129,8 @@ std::optional<Refusal> attune::checkSchedule(const Problem &problem,
 /// flight, addresses, row statistics. Seen in compiled kernels.
 static constexpr int64_t kOtherRegisters = 64;
 
-std::optional<ScheduleAttr> attune::selectSchedule(const Problem &problem,
-                                                   TargetAttr target) {
+std::optional<ScheduleAttr>
+attune::selectSchedule(const ScheduleProblem &problem, TargetAttr target) {
   MLIRContext *context = target.getContext();
   ScheduleAttr base = ScheduleAttr::getDefault(context);
   std::optional<ScheduleAttr> anyLegal;

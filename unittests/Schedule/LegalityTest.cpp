@@ -98,7 +98,7 @@ protected:
   }
 
   MLIRContext context;
-  Problem problem;
+  ScheduleProblem problem;
 };
 } // namespace
 

@@ -15,12 +15,12 @@ namespace attune {
 
 /// The part of an attention op that decides what is legal. Lengths, batch and
 /// heads do not: every kernel takes any of them.
-struct Problem {
+struct ScheduleProblem {
   mlir::Type elementType;
   /// ShapedType::kDynamic where not known.
   int64_t headDimQK, headDimV;
 
-  static Problem get(attn::AttentionOp op);
+  static ScheduleProblem get(attn::AttentionOp op);
 };
 
 /// Why a schedule is refused. `id` is stable and names the rule; `message`
@@ -31,25 +31,25 @@ struct Refusal {
 };
 
 /// Bytes of shared memory that a workgroup uses.
-int64_t getSharedBytes(const Problem &problem, attn::ScheduleAttr schedule,
-                       tile::TargetAttr target);
+int64_t getSharedBytes(const ScheduleProblem &problem,
+                       attn::ScheduleAttr schedule, tile::TargetAttr target);
 
 /// The registers of a lane that the accumulators alone take, in words of 32
 /// bits.
-int64_t getAccumulatorRegisters(const Problem &problem,
+int64_t getAccumulatorRegisters(const ScheduleProblem &problem,
                                 attn::ScheduleAttr schedule,
                                 tile::TargetAttr target);
 
 /// The first rule that the schedule breaks; nothing if it is legal. Exact: what
 /// is legal compiles and runs, though it may be slow.
-std::optional<Refusal> checkSchedule(const Problem &problem,
+std::optional<Refusal> checkSchedule(const ScheduleProblem &problem,
                                      attn::ScheduleAttr schedule,
                                      tile::TargetAttr target);
 
 /// A legal schedule that is a reasonable start: the first of a short list of
 /// shapes that fits the registers without spilling. Nothing if no schedule is
 /// legal.
-std::optional<attn::ScheduleAttr> selectSchedule(const Problem &problem,
+std::optional<attn::ScheduleAttr> selectSchedule(const ScheduleProblem &problem,
                                                  tile::TargetAttr target);
 
 } // namespace attune

@@ -76,7 +76,7 @@ static std::string print(ModuleOp module) {
 }
 
 Legality tuning::makeLegality(AttentionOp op, tile::TargetAttr target) {
-  return [problem = Problem::get(op),
+  return [problem = ScheduleProblem::get(op),
           target](ArrayRef<int64_t> point) -> std::optional<tuning::Refusal> {
     MLIRContext *context = target.getContext();
     auto schedule = ScheduleAttr::fromValues(
@@ -103,7 +103,7 @@ Task tuning::makeTask(AttentionOp op, tile::TargetAttr target,
              llvm::utohexstr(hash.low64, true, 16);
   task.flops = countFlops(*module);
   task.chip = target.getChip().str();
-  if (auto schedule = selectSchedule(Problem::get(op), target)) {
+  if (auto schedule = selectSchedule(ScheduleProblem::get(op), target)) {
     llvm::SmallVector<int64_t> values = schedule->getValues();
     task.baseline.assign(values.begin(), values.end());
   }

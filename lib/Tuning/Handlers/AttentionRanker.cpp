@@ -17,7 +17,7 @@ namespace {
 class AttentionRanker : public Ranker {
 public:
   AttentionRanker(attn::AttentionOp op, tile::TargetAttr target)
-      : problem(Problem::get(op)), target(target),
+      : problem(ScheduleProblem::get(op)), target(target),
         isMasked(op.getCausal() || op.getWindow() || op.hasMask()),
         isUneven(op.getCausal() || op.getWindow()) {}
 
@@ -33,7 +33,7 @@ private:
   };
   Usage estimate(ScheduleAttr schedule) const;
 
-  Problem problem;
+  ScheduleProblem problem;
   tile::TargetAttr target;
   bool isMasked;
   /// Some query tiles see many more keys than others.

@@ -41,7 +41,7 @@ struct AttnCheckSchedule
       if (!schedule)
         continue;
       if (std::optional<attune::Refusal> refusal = attune::checkSchedule(
-              attune::Problem::get(op), schedule, target)) {
+              attune::ScheduleProblem::get(op), schedule, target)) {
         op.emitOpError() << refusal->id << ": " << refusal->message;
         signalPassFailure();
       }

@@ -39,7 +39,7 @@ struct AttnSelectSchedule
     for (AttentionOp op : ops) {
       if (op.getScheduleAttr())
         continue;
-      attune::Problem problem = attune::Problem::get(op);
+      attune::ScheduleProblem problem = attune::ScheduleProblem::get(op);
       if (std::optional<ScheduleAttr> schedule =
               attune::selectSchedule(problem, target)) {
         op.setScheduleAttr(*schedule);
