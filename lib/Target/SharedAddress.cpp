@@ -4,6 +4,8 @@
 
 #include "attune/Target/SharedAddress.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/bit.h"
 
 using namespace mlir;
@@ -18,11 +20,13 @@ Value SplitIndex::materialize(OpBuilder &builder, Location loc) const {
       loc, dynamic, arith::ConstantIndexOp::create(builder, loc, constant));
 }
 
-Value attune::swizzleColumn(OpBuilder &b, Location loc,
-                            tile::SwizzleAttr swizzle, const SplitIndex &row,
-                            const SplitIndex &column) {
+/// The column at which element (row, column) is stored.
+static SplitIndex swizzleColumn(OpBuilder &b, Location loc,
+                                tile::SwizzleAttr swizzle,
+                                const SplitIndex &row,
+                                const SplitIndex &column) {
   if (swizzle.getBits() == 0)
-    return column.materialize(b, loc);
+    return column;
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(b, loc, value);
   };
@@ -47,9 +51,8 @@ Value attune::swizzleColumn(OpBuilder &b, Location loc,
     constantPhase = ((phaseRow.constant >> swizzle.getShift()) & mask) * vector;
   }
   // Where the constant part of the column shares no bit with the dynamic part,
-  // adding is xor, and the constant can be applied last.
-  // What lies above all bits that vary is added instead, and ends up in the
-  // immediate offset of the access.
+  // adding is xor, and the constant can be applied last. What lies above all
+  // bits that vary is added instead.
   bool disjoint =
       !column.dynamic ||
       (column.possibleBits & static_cast<uint64_t>(column.constant)) == 0;
@@ -67,9 +70,34 @@ Value attune::swizzleColumn(OpBuilder &b, Location loc,
   if (phase)
     result = result ? b.createOrFold<arith::XOrIOp>(loc, result, phase) : phase;
   if (!result)
-    return constant(last + above);
+    return {Value(), last + above};
   if (last)
     result = b.createOrFold<arith::XOrIOp>(loc, result, constant(last));
-  return above ? b.createOrFold<arith::AddIOp>(loc, result, constant(above))
-               : result;
+  return {result, above};
+}
+
+SplitIndex attune::sharedPosition(OpBuilder &b, Location loc,
+                                  tile::SwizzleAttr swizzle, int64_t rowLength,
+                                  const SplitIndex &row,
+                                  const SplitIndex &column) {
+  SplitIndex stored = swizzleColumn(b, loc, swizzle, row, column);
+  SplitIndex position{stored.dynamic,
+                      row.constant * rowLength + stored.constant};
+  if (!row.dynamic)
+    return position;
+  position.dynamic = b.createOrFold<arith::MulIOp>(
+      loc, row.dynamic, arith::ConstantIndexOp::create(b, loc, rowLength));
+  if (stored.dynamic)
+    position.dynamic =
+        b.createOrFold<arith::AddIOp>(loc, position.dynamic, stored.dynamic);
+  return position;
+}
+
+Value attune::flattenBuffer(OpBuilder &b, Location loc, Value buffer) {
+  int64_t rank = cast<MemRefType>(buffer.getType()).getRank();
+  if (rank == 1)
+    return buffer;
+  ReassociationIndices all = llvm::to_vector<2>(llvm::seq<int64_t>(0, rank));
+  return memref::CollapseShapeOp::create(b, loc, buffer,
+                                         ArrayRef<ReassociationIndices>(all));
 }

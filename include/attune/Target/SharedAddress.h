@@ -23,10 +23,17 @@ struct SplitIndex {
   mlir::Value materialize(mlir::OpBuilder &builder, mlir::Location loc) const;
 };
 
-/// The column at which element (row, column) is stored.
-mlir::Value swizzleColumn(mlir::OpBuilder &builder, mlir::Location loc,
-                          tile::SwizzleAttr swizzle, const SplitIndex &row,
-                          const SplitIndex &column);
+/// Where element (row, column) of a swizzled tile with rows of `rowLength`
+/// elements is stored, in elements from the start of the tile. All that is
+/// known is in the constant part, added last: the back ends fold it into the
+/// access.
+SplitIndex sharedPosition(mlir::OpBuilder &builder, mlir::Location loc,
+                          tile::SwizzleAttr swizzle, int64_t rowLength,
+                          const SplitIndex &row, const SplitIndex &column);
+
+/// A contiguous buffer as one dimension, to be accessed at a sharedPosition.
+mlir::Value flattenBuffer(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::Value buffer);
 
 } // namespace attune
 

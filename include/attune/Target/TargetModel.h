@@ -54,8 +54,9 @@ struct SharedRead {
 struct AsyncCopy {
   mlir::Value source;
   llvm::SmallVector<mlir::Value, 2> sourceIndices;
+  /// One-dimensional.
   mlir::Value destination;
-  llvm::SmallVector<mlir::Value, 3> destinationIndices;
+  mlir::Value destinationIndex;
   int64_t elements;
   /// Number of elements to read, an index; the others are written as 0. Null
   /// reads all.

@@ -221,21 +221,22 @@ Value attune::readShared(OpBuilder &b, Location loc,
   if (read.row)
     laneRow = laneRow ? b.createOrFold<arith::AddIOp>(loc, laneRow, read.row)
                       : read.row;
+  Value flat = flattenBuffer(b, loc, read.buffer);
   // A run stays inside one chunk, where the swizzle keeps neighbours together;
   // with a constant column start the lanes must not shift it across a chunk.
   SmallVector<Value> elements(read.layout.getNumRegisters());
   for (const Run &run : findRuns(read.layout, 2, read.swizzle.getVector())) {
     SplitIndex row{laneRow, read.rowOffset + run.coordinates[0]};
     SplitIndex column{laneColumn, read.columnOffset + run.coordinates[1]};
-    Value stored = swizzleColumn(b, loc, read.swizzle, row, column);
-    SmallVector<Value> indices{row.materialize(b, loc), stored};
+    Value index =
+        sharedPosition(b, loc, read.swizzle, type.getDimSize(1), row, column)
+            .materialize(b, loc);
     if (run.count == 1) {
-      elements[run.firstRegister] =
-          memref::LoadOp::create(b, loc, read.buffer, indices);
+      elements[run.firstRegister] = memref::LoadOp::create(b, loc, flat, index);
       continue;
     }
     Value part = vector::LoadOp::create(
-        b, loc, VectorType::get(run.count, element), read.buffer, indices,
+        b, loc, VectorType::get(run.count, element), flat, index,
         /*nontemporal=*/false, llvm::MaybeAlign(run.count * elementBytes));
     for (int64_t i = 0; i < run.count; ++i)
       elements[run.firstRegister + i] =

@@ -59,16 +59,17 @@ class TileCopier {
 public:
   TileCopier(OpBuilder &builder, const KernelContext &context, tile::PutOp op,
              Value buffer, Value slot)
-      : b(builder), loc(op.getLoc()), context(context), op(op), buffer(buffer),
-        slot(slot), type(op.getChannel().getType()),
+      : b(builder), loc(op.getLoc()), context(context), op(op),
+        buffer(flattenBuffer(builder, op.getLoc(), buffer)), slot(slot),
+        type(op.getChannel().getType()),
         swizzle(cast<tile::SwizzleAttr>(type.getTileType().getLayout())) {}
 
   void copy();
 
 private:
   void copyPiece(SplitIndex row, SplitIndex column);
-  void copyElements(Value sourceRow, Value sourceColumn,
-                    ArrayRef<Value> destination, Value valid);
+  void copyElements(Value sourceRow, Value sourceColumn, Value destination,
+                    Value valid);
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(b, loc, value);
   }
@@ -158,11 +159,11 @@ GetPattern::matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
 //===----------------------------------------------------------------------===//
 
 void TileCopier::copyElements(Value sourceRow, Value sourceColumn,
-                              ArrayRef<Value> destination, Value valid) {
+                              Value destination, Value valid) {
   if (async) {
-    AsyncCopy request{
-        op.getSource(), {sourceRow, sourceColumn}, buffer, {}, width, valid};
-    request.destinationIndices.append(destination.begin(), destination.end());
+    AsyncCopy request{op.getSource(), {sourceRow, sourceColumn},
+                      buffer,         destination,
+                      width,          valid};
     context.model->emitAsyncCopy(b, loc, request);
     return;
   }
@@ -220,9 +221,15 @@ void TileCopier::copyPiece(SplitIndex row, SplitIndex column) {
     valid =
         arith::SelectOp::create(b, loc, inside, constant(width), constant(0));
   }
-  copyElements(sourceRow, sourceColumn,
-               {slot, tileRow, swizzleColumn(b, loc, swizzle, row, column)},
-               valid);
+  int64_t rows = type.getShape()[0], columns = type.getShape()[1];
+  SplitIndex position = sharedPosition(b, loc, swizzle, columns, row, column);
+  Value start =
+      b.createOrFold<arith::MulIOp>(loc, slot, constant(rows * columns));
+  position.dynamic =
+      position.dynamic
+          ? b.createOrFold<arith::AddIOp>(loc, start, position.dynamic)
+          : start;
+  copyElements(sourceRow, sourceColumn, position.materialize(b, loc), valid);
 }
 
 void TileCopier::copy() {

@@ -62,13 +62,32 @@ gpu.module @kernels {
     // CHECK-DAG: %[[PHASE:.+]] = arith.andi %[[ROW]], %c7
     // CHECK-DAG: %[[BITS:.+]] = arith.muli %[[PHASE]], %c8
     // CHECK-DAG: %[[STORED:.+]] = arith.xori %[[COLUMN]], %[[BITS]]
-    // COPY: nvgpu.device_async_copy %{{.+}}[%[[ROW]], %[[COLUMN]]], %{{.+}}[%{{.+}}, %[[ROW]], %[[STORED]]], 8 {bypassL1}
+    // CHECK-DAG: %[[START:.+]] = arith.muli %[[ROW]], %c64
+    // CHECK-DAG: %[[IN_TILE:.+]] = arith.addi %[[START]], %[[STORED]]
+    // CHECK-DAG: %[[TILE:.+]] = arith.muli %{{.+}}, %c2048
+    // CHECK: %[[POSITION:.+]] = arith.addi %[[TILE]], %[[IN_TILE]]
+    // COPY: nvgpu.device_async_copy %{{.+}}[%[[ROW]], %[[COLUMN]]], %{{.+}}[%[[POSITION]]], 8 {bypassL1}
     // COPY-NOT: scf.if
     // COPY: nvvm.cp.async.commit.group
     // SYNC: %[[DATA:.+]] = vector.load %{{.+}}[%[[ROW]], %[[COLUMN]]] {alignment = 16 : i64} : memref<64x64xf16>, vector<8xf16>
-    // SYNC: vector.store %[[DATA]], %{{.+}}[%{{.+}}, %[[ROW]], %[[STORED]]] {alignment = 16 : i64}
+    // SYNC: vector.store %[[DATA]], %{{.+}}[%[[POSITION]]] {alignment = 16 : i64}
     // SYNC-NOT: commit
     // CHECK: gpu.return
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !channel
+    tile.put %c[%e], %m[%c0, %c0] in_bounds : !channel, memref<64x64xf16>
+    gpu.return
+  }
+
+  // Pieces of one thread lie in rows with the same permutation: their places in
+  // the buffer differ by a constant, added last, that fits into the access.
+  // CHECK-LABEL: gpu.func @constants_last
+  gpu.func @constants_last(%m: memref<64x64xf16>, %e: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    // COPY: nvgpu.device_async_copy %{{.+}}, %[[BUFFER:[a-z_]+]][%[[POSITION:[0-9]+]]], 8
+    // SYNC: vector.store %{{.+}}, %[[BUFFER:[a-z_]+]][%[[POSITION:[0-9]+]]] {
+    // CHECK: %[[NEXT:.+]] = arith.addi %[[POSITION]], %c1024
+    // COPY-NEXT: nvgpu.device_async_copy %{{.+}}, %[[BUFFER]][%[[NEXT]]], 8
+    // SYNC: vector.store %{{.+}}, %[[BUFFER]][%[[NEXT]]]
     %c0 = arith.constant 0 : index
     %c = tile.channel : !channel
     tile.put %c[%e], %m[%c0, %c0] in_bounds : !channel, memref<64x64xf16>

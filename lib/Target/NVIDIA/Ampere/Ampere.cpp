@@ -145,6 +145,7 @@ Value AmpereTarget::emitSharedRead(OpBuilder &b, Location loc,
       b.createOrFold<arith::AndIOp>(loc, read.lane, constant(kMatrixRows - 1));
 
   Type element = bufferType.getElementType();
+  Value flat = flattenBuffer(b, loc, read.buffer);
   SmallVector<Value> pieces;
   for (int64_t first = 0; first < matrices;) {
     SmallVector<int64_t, 2> base = matrixOffset(first);
@@ -189,12 +190,12 @@ Value AmpereTarget::emitSharedRead(OpBuilder &b, Location loc,
     }
     if (read.row)
       row.dynamic = b.createOrFold<arith::AddIOp>(loc, row.dynamic, read.row);
-    Value stored = swizzleColumn(b, loc, read.swizzle, row, column);
+    SplitIndex position = sharedPosition(b, loc, read.swizzle,
+                                         bufferType.getDimSize(1), row, column);
     auto fragmentType = VectorType::get({count, 2}, element);
-    Value fragment =
-        nvgpu::LdMatrixOp::create(b, loc, fragmentType, read.buffer,
-                                  ValueRange{row.materialize(b, loc), stored},
-                                  transposed, static_cast<uint32_t>(count));
+    Value fragment = nvgpu::LdMatrixOp::create(
+        b, loc, fragmentType, flat, position.materialize(b, loc), transposed,
+        static_cast<uint32_t>(count));
     for (int64_t i = 0; i < count; ++i)
       pieces.push_back(vector::ExtractOp::create(b, loc, fragment, i));
     first += count;
@@ -214,8 +215,8 @@ void AmpereTarget::emitAsyncCopy(OpBuilder &b, Location loc,
   bool bypass = copy.elements * type.getElementTypeBitWidth() == 128;
   nvgpu::DeviceAsyncCopyOp::create(
       b, loc, nvgpu::DeviceAsyncTokenType::get(b.getContext()),
-      copy.destination, copy.destinationIndices, copy.source,
-      copy.sourceIndices, b.getIndexAttr(copy.elements), copy.validElements,
+      copy.destination, copy.destinationIndex, copy.source, copy.sourceIndices,
+      b.getIndexAttr(copy.elements), copy.validElements,
       bypass ? b.getUnitAttr() : UnitAttr());
 }
 
