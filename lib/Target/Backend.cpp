@@ -3,7 +3,7 @@
 // LLVM reports what it cannot select with report_fatal_error. The handler
 // installed here leaves through the crash recovery context instead of abort().
 
-#include "attune/Target/Backend.h"
+#include "attune/Target/AssemblyEmitter.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
@@ -71,6 +71,22 @@ void attune::stopAtErrors(llvm::LLVMContext &context) {
     leaveBackend(message, text.c_str(), false);
   };
   context.setDiagnosticHandlerCallBack(handler, currentMessage);
+}
+
+FailureOr<std::string>
+attune::emitAssembly(gpu::GPUModuleOp module,
+                     mlir::LLVM::ModuleToObject &emitter) {
+  std::string assembly;
+  LogicalResult result = runBackend(module, [&] {
+    auto text = emitter.run();
+    if (!text)
+      return failure();
+    assembly = StringRef(text->data(), text->size()).rtrim('\0').str();
+    return success();
+  });
+  if (failed(result))
+    return failure();
+  return assembly;
 }
 
 LogicalResult attune::checkChip(Operation *op, StringRef triple,

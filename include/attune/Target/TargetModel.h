@@ -90,16 +90,18 @@ public:
                              int64_t pending) const;
 
   /// Adds the patterns, and marks the dialects, with which a gpu.module of this
-  /// family becomes LLVM dialect.
-  virtual void populateGPUToLLVM(mlir::LLVMTypeConverter &converter,
-                                 mlir::RewritePatternSet &patterns,
-                                 mlir::ConversionTarget &conversionTarget,
-                                 tile::TargetAttr target) const = 0;
+  /// family becomes LLVM dialect. Fails with a diagnostic where `target` names
+  /// a chip that the family does not know: a module may bring its own.
+  virtual mlir::LogicalResult populateGPUToLLVM(
+      mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns,
+      mlir::ConversionTarget &conversionTarget, tile::TargetAttr target,
+      llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const = 0;
 
   /// Sets what a kernel in LLVM dialect needs beyond the conversion, such as
   /// bounds on its registers. `minBlocksPerCore` is 0 where the schedule is
   /// unknown.
-  virtual void configureKernel(mlir::LLVM::LLVMFuncOp kernel, int64_t threads,
+  virtual void configureKernel(mlir::LLVM::LLVMFuncOp kernel,
+                               tile::TargetAttr target, int64_t threads,
                                int64_t minBlocksPerCore) const = 0;
 
   /// Translates a gpu.module in LLVM dialect to assembly and, where the tools

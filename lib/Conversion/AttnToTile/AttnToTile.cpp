@@ -6,6 +6,7 @@
 #include "KernelBody.h"
 #include "RegionClone.h"
 #include "attune/Conversion/Passes.h"
+#include "attune/Schedule/ForEachAttention.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -296,23 +297,13 @@ LogicalResult Outliner::run() {
 
 void AttnToTile::runOnOperation() {
   ModuleOp module = getOperation();
-  SmallVector<attn::AttentionOp> ops;
-  for (auto function : module.getOps<func::FuncOp>())
-    function.walk([&](attn::AttentionOp op) { ops.push_back(op); });
-  if (ops.empty())
-    return;
-  auto target = module->getAttrOfType<tile::TargetAttr>(
-      tile::TileDialect::kTargetAttrName);
-  if (!target) {
-    emitError(module.getLoc())
-        << "expects a '" << tile::TileDialect::kTargetAttrName
-        << "' attribute on the module; run attune-attach-target first";
-    return signalPassFailure();
-  }
-  module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
-                  UnitAttr::get(&getContext()));
   SymbolTable symbols(module);
-  for (attn::AttentionOp op : ops)
-    if (failed(Outliner(op, target, symbols).run()))
-      return signalPassFailure();
+  LogicalResult result = forEachAttention(
+      module, [&](attn::AttentionOp op, tile::TargetAttr target) {
+        module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
+                        UnitAttr::get(&getContext()));
+        return Outliner(op, target, symbols).run();
+      });
+  if (failed(result))
+    signalPassFailure();
 }

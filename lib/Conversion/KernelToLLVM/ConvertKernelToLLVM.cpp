@@ -125,7 +125,10 @@ LogicalResult ConvertKernelToLLVM::convert(const TargetModel &model,
   conversionTarget.addLegalDialect<LLVM::LLVMDialect>();
   conversionTarget.addLegalOp<gpu::GPUModuleOp>();
   RewritePatternSet patterns(context);
-  model.populateGPUToLLVM(converter, patterns, conversionTarget, target);
+  if (failed(
+          model.populateGPUToLLVM(converter, patterns, conversionTarget, target,
+                                  [&] { return emitError(module.getLoc()); })))
+    return failure();
   patterns.add<DynamicSharedMemoryPattern>(converter, kTargetBenefit);
   arith::populateArithToLLVMConversionPatterns(converter, patterns);
   populateMathToLLVMConversionPatterns(
@@ -175,7 +178,7 @@ void ConvertKernelToLLVM::runOnOperation() {
     // sum.
     function.setDenormalFpMathF32("preserve-sign,preserve-sign");
     if (auto it = shells.find(function.getName()); it != shells.end())
-      model->configureKernel(function, it->second.threads,
+      model->configureKernel(function, target, it->second.threads,
                              it->second.minBlocksPerCore);
   }
 }

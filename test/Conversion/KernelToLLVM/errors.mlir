@@ -26,6 +26,19 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Toy", lane
 
 // -----
 
+module attributes {tile.target = #tile.target<chip = "toy", family = "CDNA", lanes = 64, cores = 1, shared = 1024,
+  shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  // expected-error @below {{expects a chip of the form gfx<version>, but got 'toy'}}
+  gpu.module @unknown_chip {
+    gpu.func @kernel() kernel {
+      gpu.return
+    }
+  }
+}
+
+// -----
+
 module attributes {tile.target = #tile.target<chip = "gfx1100", family = "RDNA3", lanes = 32, cores = 1, shared = 1024,
   shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
   copy_sync = none, copy_widths = [], mma = []>} {

@@ -5,7 +5,6 @@
 
 #include "AMD.h"
 #include "attune/Target/ScalarIntrinsic.h"
-#include "attune/Target/TargetModel.h"
 #include "mlir/Conversion/AMDGPUToROCDL/AMDGPUToROCDL.h"
 #include "mlir/Conversion/GPUCommon/GPUCommonPass.h"
 #include "mlir/Conversion/GPUToROCDL/GPUToROCDLPass.h"
@@ -14,16 +13,19 @@
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace attune;
 
-void attune::amd::populateGPUToROCDL(LLVMTypeConverter &converter,
-                                     RewritePatternSet &patterns,
-                                     ConversionTarget &conversionTarget,
-                                     tile::TargetAttr target) {
+LogicalResult amd::AMDTarget::populateGPUToLLVM(
+    LLVMTypeConverter &converter, RewritePatternSet &patterns,
+    ConversionTarget &conversionTarget, tile::TargetAttr target,
+    function_ref<InFlightDiagnostic()> emitError) const {
   FailureOr<amdgpu::Chipset> chipset = amdgpu::Chipset::parse(target.getChip());
-  assert(succeeded(chipset) && "descriptions of chips are tested");
+  if (failed(chipset))
+    return emitError() << "expects a chip of the form gfx<version>, but got '"
+                       << target.getChip() << "'";
   amdgpu::populateCommonGPUTypeAndAttributeConversions(converter);
   populateAMDGPUTypeAndAttributeConversions(converter);
   populateGpuToROCDLConversionPatterns(converter, patterns,
@@ -34,10 +36,15 @@ void attune::amd::populateGPUToROCDL(LLVMTypeConverter &converter,
   patterns.add<ScalarIntrinsicPattern<math::Log2Op>>(
       converter, "llvm.amdgcn.log", kTargetBenefit);
   conversionTarget.addLegalDialect<ROCDL::ROCDLDialect>();
+  return success();
 }
 
-void attune::amd::configureKernel(LLVM::LLVMFuncOp kernel, int64_t threads,
-                                  int64_t wavesPerSIMD) {
+void amd::AMDTarget::configureKernel(LLVM::LLVMFuncOp kernel,
+                                     tile::TargetAttr target, int64_t threads,
+                                     int64_t minBlocksPerCore) const {
+  constexpr int64_t kSIMDs = 4;
+  int64_t wavesPerSIMD =
+      llvm::divideCeil(minBlocksPerCore * threads, target.getLanes() * kSIMDs);
   Builder builder(kernel.getContext());
   kernel->setAttr("rocdl.flat_work_group_size",
                   builder.getStringAttr(Twine(threads) + "," + Twine(threads)));

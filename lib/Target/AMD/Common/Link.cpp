@@ -2,7 +2,7 @@
 //
 // lld as a library. The only file of the project that knows it.
 
-#include "Serialize.h"
+#include "AMD.h"
 #include "attune/Target/Backend.h"
 #include "lld/Common/CommonLinkerContext.h"
 #include "lld/Common/Driver.h"

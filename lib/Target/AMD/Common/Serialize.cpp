@@ -4,8 +4,8 @@
 // its assembler and lld, all in this process; the HSACO's notes say what the
 // kernel takes.
 
-#include "Serialize.h"
-#include "attune/Target/Backend.h"
+#include "AMD.h"
+#include "attune/Target/AssemblyEmitter.h"
 #include "mlir/Dialect/AMDGPU/IR/AMDGPUDialect.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Target/LLVM/ROCDL/Target.h"
@@ -14,7 +14,6 @@
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
-#include "llvm/Target/TargetMachine.h"
 
 using namespace mlir;
 using namespace attune;
@@ -24,51 +23,6 @@ static constexpr StringLiteral kTriple = "amdgcn-amd-amdhsa";
 /// Spilled registers are counted, not measured, in the notes; a register has
 /// four bytes in each lane.
 static constexpr int64_t kRegisterBytes = 4;
-
-namespace {
-/// Upstream's translation up to the assembly. Its own last step keeps timers on
-/// the stack, which must not be left by an error in the back end.
-class AssemblyEmitter : public ROCDL::SerializeGPUModuleBase {
-public:
-  using SerializeGPUModuleBase::SerializeGPUModuleBase;
-
-private:
-  void handleModulePreLink(llvm::Module &llvmModule) override {
-    stopAtErrors(llvmModule.getContext());
-    SerializeGPUModuleBase::handleModulePreLink(llvmModule);
-  }
-  FailureOr<SmallVector<char, 0>>
-  moduleToObject(llvm::Module &llvmModule) override {
-    FailureOr<llvm::TargetMachine *> machine = getOrCreateTargetMachine();
-    if (failed(machine))
-      return failure();
-    FailureOr<SmallString<0>> text = translateModuleToISA(
-        llvmModule, **machine, [&] { return getOperation().emitError(); });
-    if (failed(text))
-      return failure();
-    return SmallVector<char, 0>(text->begin(), text->end());
-  }
-};
-} // namespace
-
-static FailureOr<std::string> translateToAssembly(gpu::GPUModuleOp module,
-                                                  StringRef chip,
-                                                  StringRef features) {
-  auto target = ROCDL::ROCDLTargetAttr::get(module.getContext(), /*optLevel=*/3,
-                                            kTriple, chip, features);
-  module.setTargetsAttr(ArrayAttr::get(module.getContext(), {target}));
-  std::string assembly;
-  LogicalResult result = runBackend(module, [&] {
-    auto text = AssemblyEmitter(*module, target).run();
-    if (!text)
-      return failure();
-    assembly = StringRef(text->data(), text->size()).rtrim('\0').str();
-    return success();
-  });
-  if (failed(result))
-    return failure();
-  return assembly;
-}
 
 /// Reads the notes of all kernels; of several kernels, the largest numbers.
 static LogicalResult readResources(gpu::GPUModuleOp module, StringRef object,
@@ -96,13 +50,18 @@ static LogicalResult readResources(gpu::GPUModuleOp module, StringRef object,
   return success();
 }
 
-FailureOr<Binary> amd::serialize(gpu::GPUModuleOp module, StringRef chip,
-                                 StringRef features,
-                                 const BinaryOptions &options) {
+FailureOr<Binary>
+amd::AMDTarget::serialize(gpu::GPUModuleOp module, tile::TargetAttr target,
+                          const BinaryOptions &options) const {
   ROCDL::SerializeGPUModuleBase::init();
+  StringRef chip = target.getChip();
   if (failed(checkChip(module, kTriple, chip)))
     return failure();
-  FailureOr<std::string> assembly = translateToAssembly(module, chip, features);
+  auto rocdl = ROCDL::ROCDLTargetAttr::get(module.getContext(), /*optLevel=*/3,
+                                           kTriple, chip);
+  module.setTargetsAttr(ArrayAttr::get(module.getContext(), {rocdl}));
+  AssemblyEmitter<ROCDL::SerializeGPUModuleBase> emitter(*module, rocdl);
+  FailureOr<std::string> assembly = emitAssembly(module, emitter);
   if (failed(assembly))
     return failure();
   Binary binary;
@@ -113,7 +72,7 @@ FailureOr<Binary> amd::serialize(gpu::GPUModuleOp module, StringRef chip,
     return binary;
   FailureOr<SmallVector<char, 0>> object = failure();
   LogicalResult assembled = runBackend(module, [&] {
-    object = ROCDL::assembleIsa(binary.assembly, kTriple, chip, features,
+    object = ROCDL::assembleIsa(binary.assembly, kTriple, chip, /*features=*/"",
                                 [&] { return module.emitError(); });
     return success(succeeded(object));
   });

@@ -7,37 +7,17 @@
 // one of the other.
 
 #include "../Common/AMD.h"
-#include "../Common/Serialize.h"
-#include "attune/Target/TargetModel.h"
 #include "mlir/Dialect/AMDGPU/IR/AMDGPUDialect.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace attune;
 
 namespace {
 
-class RDNA3Target : public TargetModel {
+class RDNA3Target : public amd::AMDTarget {
 public:
   Value emitMma(OpBuilder &builder, Location loc, tile::MmaAtomAttr atom,
                 Value lhs, Value rhs, Value acc) const override;
-  void populateGPUToLLVM(LLVMTypeConverter &converter,
-                         RewritePatternSet &patterns,
-                         ConversionTarget &conversionTarget,
-                         tile::TargetAttr target) const override {
-    amd::populateGPUToROCDL(converter, patterns, conversionTarget, target);
-  }
-  void configureKernel(LLVM::LLVMFuncOp kernel, int64_t threads,
-                       int64_t minBlocksPerCore) const override {
-    constexpr int64_t kLanes = 32, kSIMDs = 4;
-    amd::configureKernel(
-        kernel, threads,
-        llvm::divideCeil(minBlocksPerCore * threads, kLanes * kSIMDs));
-  }
-  FailureOr<Binary> serialize(gpu::GPUModuleOp module, tile::TargetAttr target,
-                              const BinaryOptions &options) const override {
-    return amd::serialize(module, target.getChip(), /*features=*/"", options);
-  }
 };
 
 } // namespace
@@ -55,7 +35,6 @@ std::unique_ptr<TargetModel> createRDNA3TargetModel() {
   return std::make_unique<RDNA3Target>();
 }
 void registerRDNA3Dialects(DialectRegistry &registry) {
-  registry.insert<amdgpu::AMDGPUDialect>();
   amd::registerDialects(registry);
 }
 } // namespace attune

@@ -29,13 +29,15 @@ public:
   void emitAsyncCommit(OpBuilder &builder, Location loc) const override;
   void emitAsyncWait(OpBuilder &builder, Location loc,
                      int64_t pending) const override;
-  void populateGPUToLLVM(LLVMTypeConverter &converter,
-                         RewritePatternSet &patterns,
-                         ConversionTarget &conversionTarget,
-                         tile::TargetAttr) const override {
+  LogicalResult
+  populateGPUToLLVM(LLVMTypeConverter &converter, RewritePatternSet &patterns,
+                    ConversionTarget &conversionTarget, tile::TargetAttr,
+                    function_ref<InFlightDiagnostic()>) const override {
     nvidia::populateGPUToNVVM(converter, patterns, conversionTarget);
+    return success();
   }
-  void configureKernel(LLVM::LLVMFuncOp kernel, int64_t threads,
+  void configureKernel(LLVM::LLVMFuncOp kernel, tile::TargetAttr,
+                       int64_t threads,
                        int64_t minBlocksPerCore) const override {
     nvidia::configureKernel(kernel, threads, minBlocksPerCore);
   }

@@ -6,7 +6,7 @@
 
 #include "NVIDIA.h"
 #include "Ptxas.h"
-#include "attune/Target/Backend.h"
+#include "attune/Target/AssemblyEmitter.h"
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Pass/Pass.h"
@@ -16,7 +16,6 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/Threading.h"
-#include "llvm/Target/TargetMachine.h"
 
 using namespace mlir;
 using namespace attune;
@@ -44,27 +43,14 @@ static LogicalResult convertToIntrinsics(gpu::GPUModuleOp module) {
 }
 
 namespace {
-/// Upstream's translation up to the assembly. Its own last step keeps timers on
-/// the stack, which must not be left by an error in the back end.
-class PTXEmitter : public NVVM::SerializeGPUModuleBase {
+class PTXEmitter : public AssemblyEmitter<NVVM::SerializeGPUModuleBase> {
 public:
-  using SerializeGPUModuleBase::SerializeGPUModuleBase;
+  using AssemblyEmitter::AssemblyEmitter;
 
 private:
   void handleModulePreLink(llvm::Module &llvmModule) override {
-    stopAtErrors(llvmModule.getContext());
+    AssemblyEmitter::handleModulePreLink(llvmModule);
     markInlineAsmConvergent(llvmModule);
-  }
-  FailureOr<SmallVector<char, 0>>
-  moduleToObject(llvm::Module &llvmModule) override {
-    FailureOr<llvm::TargetMachine *> machine = getOrCreateTargetMachine();
-    if (failed(machine))
-      return failure();
-    FailureOr<SmallString<0>> text = translateModuleToISA(
-        llvmModule, **machine, [&] { return getOperation().emitError(); });
-    if (failed(text))
-      return failure();
-    return SmallVector<char, 0>(text->begin(), text->end());
   }
 };
 } // namespace
@@ -92,17 +78,7 @@ static FailureOr<std::string> translateToPTX(gpu::GPUModuleOp module,
       failed(target.verifyTarget(module)))
     return failure();
   PTXEmitter emitter = createEmitter(module, target);
-  std::string ptx;
-  LogicalResult result = runBackend(module, [&] {
-    auto text = emitter.run();
-    if (!text)
-      return failure();
-    ptx = StringRef(text->data(), text->size()).rtrim('\0').str();
-    return success();
-  });
-  if (failed(result))
-    return failure();
-  return ptx;
+  return emitAssembly(module, emitter);
 }
 
 /// Fills `binary.object` and `binary.resources` from `binary.assembly`.
