@@ -47,17 +47,19 @@ struct Options {
   cl::list<int> ordinals{"gpus", cl::desc("Numbers of the devices to use (0)"),
                          cl::CommaSeparated, cl::value_desc("n,..."),
                          cl::cat(category)};
-  cl::list<std::string> sizes{
-      "size",
-      cl::desc("Size of a dynamic dimension: " + join(getSizeNames(), ", ")),
-      cl::CommaSeparated, cl::value_desc("name=n"), cl::cat(category)};
+  // An option keeps no copy of its description.
+  std::string sizeHelp =
+      "Size of a dynamic dimension: " + join(getSizeNames(), ", ");
+  std::string strategyHelp =
+      "Order of the search: " + join(getStrategyNames(), ", ");
+  cl::list<std::string> sizes{"size", cl::desc(sizeHelp), cl::CommaSeparated,
+                              cl::value_desc("name=n"), cl::cat(category)};
   cl::opt<std::string> database{
       "db", cl::desc("Database of results; they are lost without one"),
       cl::value_desc("path"), cl::cat(category)};
-  cl::opt<std::string> strategy{
-      "strategy",
-      cl::desc("Order of the search: " + join(getStrategyNames(), ", ")),
-      cl::init("grid"), cl::value_desc("name"), cl::cat(category)};
+  cl::opt<std::string> strategy{"strategy", cl::desc(strategyHelp),
+                                cl::init("grid"), cl::value_desc("name"),
+                                cl::cat(category)};
   cl::opt<std::string> budget{
       "budget",
       cl::desc("Time (90s, 10m, 1h) or number of candidates; all if not given"),
