@@ -162,7 +162,8 @@ void BodyBuilder::computeRanges() {
     IRMapping mapping = operands.captures;
     mapping.map(op.getMask().getArgument(0), batch);
     mapping.map(op.getMask().getArgument(1), headQ);
-    ranges = analyzeKeyRanges(b, b.getLoc(), op.getMask(), firstRow, lastRow,
+    ranges = analyzeKeyRanges(b, b.getLoc(), op.getMask(),
+                              {firstRow, lastRow, op.getSeqQ()}, op.getSeqK(),
                               mapping);
   }
   auto clampBegin = [&](Value v) {

@@ -4,33 +4,63 @@
 // `n <= t(m)` or `n >= t(m)` with t linear in m; over the rows of a tile t has
 // its extremes at the first or the last row. The looser extreme bounds what may
 // be visible, the tighter one what certainly is.
+//
+// That holds for integers without end, so each step is held against the width
+// of its type. Where a value that the region captures might make a sum wrap
+// around, the bounds stand under the assumption, tested by the kernel, that it
+// does not.
 
 #include "KeyRanges.h"
 #include "RegionClone.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/InferIntRangeInterface.h"
+#include "mlir/Interfaces/ShapedOpInterfaces.h"
+#include "llvm/ADT/DynamicAPInt.h"
 
 using namespace mlir;
 using namespace attune;
 
 namespace {
 
+/// No dimension is longer, and index arithmetic may be no wider.
+constexpr int64_t kMaxPosition = std::numeric_limits<int32_t>::max();
+
+struct Interval {
+  DynamicAPInt low, high;
+
+  bool fits(unsigned bits) const {
+    Interval all = getSigned(bits);
+    return low >= all.low && high <= all.high;
+  }
+  /// All that a signed integer of `bits` bits may be.
+  static Interval getSigned(unsigned bits) {
+    return {DynamicAPInt(APInt::getSignedMinValue(bits)),
+            DynamicAPInt(APInt::getSignedMaxValue(bits))};
+  }
+};
+
 /// n * key + m * row + rest + constant. A null rest is 0.
 struct Linear {
-  int64_t key = 0;
-  int64_t row = 0;
+  DynamicAPInt key, row;
   Value rest;
-  int64_t constant = 0;
+  Interval restRange;
+  DynamicAPInt constant;
+
+  bool dependsOnPosition() const { return key != 0 || row != 0; }
+  bool isConstant() const { return !dependsOnPosition() && !rest; }
 };
 
 class Analyzer {
 public:
-  Analyzer(OpBuilder &builder, Location loc, Region &mask, Value firstRow,
-           Value lastRow, const IRMapping &mapping)
-      : builder(builder), loc(loc), block(mask.front()), firstRow(firstRow),
-        lastRow(lastRow), mapping(mapping) {}
+  Analyzer(OpBuilder &builder, Location loc, Region &mask,
+           const MaskedRows &rows, int64_t numKeys, const IRMapping &mapping)
+      : builder(builder), loc(loc), block(mask.front()), rows(rows),
+        numKeys(numKeys), mapping(mapping) {}
 
   KeyRanges analyze(Value condition, bool negate);
+  /// The ranges where what was assumed holds, and nothing known elsewhere.
+  KeyRanges guard(KeyRanges ranges);
 
 private:
   static KeyRanges unknown() { return {{Value(), Value()}, std::nullopt}; }
@@ -38,8 +68,26 @@ private:
   KeyRanges intersect(const KeyRanges &a, const KeyRanges &b);
   KeyRanges unite(const KeyRanges &a, const KeyRanges &b);
 
+  /// `value` as a sum that holds for all positions; nothing if it is no such
+  /// sum or may wrap around.
   std::optional<Linear> linearize(Value value);
-  std::optional<Linear> add(const Linear &a, const Linear &b, int64_t sign);
+  /// linearize() for what depends on positions, before any check.
+  std::optional<Linear> linearizeOp(Operation *op);
+  /// a + sign * b.
+  Linear add(const Linear &a, const Linear &b, int64_t sign);
+  std::optional<Linear> multiply(Linear a, Linear b);
+  Interval getRange(const Linear &linear);
+  /// All values of the sum fit in `bits`, and so do those of its parts in the
+  /// arithmetic of the kernel.
+  bool fits(const Linear &linear, unsigned bits);
+  /// Bounds what is captured such that sums of a few do not wrap around in
+  /// `bits`, and assumes that it is so.
+  Linear assumeSmall(const Linear &linear, unsigned bits);
+  /// Bounds a sum that is compared with another one such that their difference
+  /// does not wrap around and keeps its sign. Nothing where that cannot be.
+  std::optional<Linear> saturate(const Linear &linear);
+  /// What is known of a value that depends on neither m nor n.
+  ConstantIntRanges inferRange(Value value);
   /// A copy outside the region of a value that depends on neither m nor n, as
   /// an index; null if it does or cannot be copied.
   Value hoist(Value value);
@@ -47,6 +95,9 @@ private:
 
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(builder, loc, value);
+  }
+  Value constant(const DynamicAPInt &value) {
+    return constant(static_cast<int64_t>(value));
   }
   Value plus(Value a, Value b) {
     return builder.createOrFold<arith::AddIOp>(loc, a, b);
@@ -64,8 +115,11 @@ private:
   OpBuilder &builder;
   Location loc;
   Block &block;
-  Value firstRow, lastRow;
+  MaskedRows rows;
+  int64_t numKeys;
   IRMapping mapping;
+  /// An i1; null where nothing is assumed.
+  Value assumption;
 };
 
 } // namespace
@@ -108,122 +162,226 @@ Value Analyzer::hoist(Value value) {
                                                   copied);
 }
 
-std::optional<Linear> Analyzer::add(const Linear &a, const Linear &b,
-                                    int64_t sign) {
-  Linear sum{a.key + sign * b.key, a.row + sign * b.row, a.rest,
-             a.constant + sign * b.constant};
-  if (b.rest) {
-    Value left = a.rest ? a.rest : constant(0);
-    sum.rest = sign > 0 ? plus(left, b.rest) : minus(left, b.rest);
-  }
+ConstantIntRanges Analyzer::inferRange(Value value) {
+  unsigned bits = ConstantIntRanges::getStorageBitwidth(value.getType());
+  auto argument = dyn_cast<BlockArgument>(value);
+  bool isIndexOfHead = argument && argument.getOwner() == &block;
+  Operation *op = value.getDefiningOp();
+  if (isIndexOfHead || isa_and_nonnull<ShapedDimOpInterface>(op))
+    return ConstantIntRanges::fromSigned(APInt::getZero(bits),
+                                         APInt(bits, kMaxPosition));
+  ConstantIntRanges range = ConstantIntRanges::maxRange(bits);
+  auto inferrable = dyn_cast_or_null<InferIntRangeInterface>(op);
+  if (!inferrable || !llvm::all_of(op->getOperandTypes(), [](Type type) {
+        return type.isIntOrIndex();
+      }))
+    return range;
+  inferrable.inferResultRanges(
+      llvm::map_to_vector(op->getOperands(),
+                          [&](Value operand) { return inferRange(operand); }),
+      [&](Value result, const ConstantIntRanges &inferred) {
+        if (result == value)
+          range = inferred;
+      });
+  return range;
+}
+
+Interval Analyzer::getRange(const Linear &linear) {
+  Interval sum{linear.constant, linear.constant};
+  auto include = [&](const DynamicAPInt &a, const DynamicAPInt &b) {
+    sum.low += std::min(a, b);
+    sum.high += std::max(a, b);
+  };
+  auto lastOf = [](int64_t length) {
+    return ShapedType::isDynamic(length) ? kMaxPosition : length;
+  };
+  include(DynamicAPInt(0), linear.key * lastOf(numKeys));
+  include(DynamicAPInt(0), linear.row * lastOf(rows.count));
+  include(linear.restRange.low, linear.restRange.high);
   return sum;
 }
 
-std::optional<Linear> Analyzer::linearize(Value value) {
-  APInt literal;
-  if (matchPattern(value, m_ConstantInt(&literal))) {
-    if (literal.getSignificantBits() > 64)
-      return std::nullopt;
-    return Linear{0, 0, Value(), literal.getSExtValue()};
-  }
-  if (auto argument = dyn_cast<BlockArgument>(value);
-      argument && argument.getOwner() == &block) {
-    if (isKeyArgument(argument))
-      return Linear{1, 0, Value(), 0};
-    if (isRowArgument(argument))
-      return Linear{0, 1, Value(), 0};
-  }
-  if (!dependsOnPosition(value)) {
-    if (!value.getType().isIntOrIndex() || value.getType().isInteger(1))
-      return std::nullopt;
-    return Linear{0, 0, hoist(value), 0};
-  }
-  // Positions fit in 31 bits; what is computed in fewer wraps around.
-  constexpr unsigned kPositionBits = 32;
-  if (!value.getType().isIndex() &&
-      value.getType().getIntOrFloatBitWidth() < kPositionBits)
+bool Analyzer::fits(const Linear &linear, unsigned bits) {
+  constexpr unsigned kIndexBits = 64;
+  auto part = [](const DynamicAPInt &value) { return Interval{value, value}; };
+  return getRange(linear).fits(bits) && part(linear.key).fits(kIndexBits) &&
+         part(linear.row).fits(kIndexBits) &&
+         part(linear.constant).fits(kIndexBits) &&
+         linear.restRange.fits(kIndexBits);
+}
+
+Linear Analyzer::assumeSmall(const Linear &linear, unsigned bits) {
+  constexpr unsigned kRoom = 4;
+  unsigned smallBits = std::max(bits, kRoom + 1) - kRoom;
+  if (!linear.rest || linear.dependsOnPosition() ||
+      linear.restRange.fits(smallBits))
+    return linear;
+  Interval range = Interval::getSigned(smallBits);
+  Value atLeast = builder.createOrFold<arith::CmpIOp>(
+      loc, arith::CmpIPredicate::sge, linear.rest, constant(range.low));
+  Value atMost = builder.createOrFold<arith::CmpIOp>(
+      loc, arith::CmpIPredicate::sle, linear.rest, constant(range.high));
+  for (Value test : {atLeast, atMost})
+    assumption =
+        assumption ? builder.createOrFold<arith::AndIOp>(loc, assumption, test)
+                   : test;
+  Linear small = linear;
+  small.restRange = {std::max(range.low, linear.restRange.low),
+                     std::min(range.high, linear.restRange.high)};
+  return small;
+}
+
+std::optional<Linear> Analyzer::saturate(const Linear &linear) {
+  // What is cut remains beyond all that is not.
+  constexpr unsigned kSumBits = 61, kCutBits = kSumBits + 1;
+  if (getRange(linear).fits(kSumBits))
+    return linear;
+  if (linear.dependsOnPosition())
     return std::nullopt;
-  Operation *op = value.getDefiningOp();
+  Interval range = Interval::getSigned(kCutBits);
+  if (!linear.rest)
+    return Linear{
+        {}, {}, Value(), {}, linear.constant > 0 ? range.high : range.low};
+  return Linear{
+      {},
+      {},
+      smallest(largest(linear.rest, constant(range.low)), constant(range.high)),
+      range,
+      {}};
+}
+
+Linear Analyzer::add(const Linear &a, const Linear &b, int64_t sign) {
+  Linear sum{a.key + b.key * sign, a.row + b.row * sign, a.rest, a.restRange,
+             a.constant + b.constant * sign};
+  if (!b.rest)
+    return sum;
+  Value left = a.rest ? a.rest : constant(0);
+  sum.rest = sign > 0 ? plus(left, b.rest) : minus(left, b.rest);
+  sum.restRange.low += sign > 0 ? b.restRange.low : -b.restRange.high;
+  sum.restRange.high += sign > 0 ? b.restRange.high : -b.restRange.low;
+  return sum;
+}
+
+std::optional<Linear> Analyzer::multiply(Linear a, Linear b) {
+  if (!a.isConstant())
+    std::swap(a, b);
+  if (!a.isConstant() || !Interval{a.constant, a.constant}.fits(64))
+    return std::nullopt;
+  Linear scaled{b.key * a.constant,
+                b.row * a.constant,
+                Value(),
+                {},
+                b.constant * a.constant};
+  if (!b.rest)
+    return scaled;
+  scaled.rest =
+      builder.createOrFold<arith::MulIOp>(loc, b.rest, constant(a.constant));
+  DynamicAPInt low = b.restRange.low * a.constant,
+               high = b.restRange.high * a.constant;
+  scaled.restRange = {std::min(low, high), std::max(low, high)};
+  return scaled;
+}
+
+std::optional<Linear> Analyzer::linearizeOp(Operation *op) {
   if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
     return linearize(op->getOperand(0));
   if (isa<arith::IndexCastUIOp, arith::ExtUIOp>(op)) {
     // A negative number would become a large one.
     std::optional<Linear> input = linearize(op->getOperand(0));
-    bool certainlyPositive = input && input->key >= 0 && input->row >= 0 &&
-                             !input->rest && input->constant >= 0;
-    return certainlyPositive ? input : std::nullopt;
+    return input && getRange(*input).low >= 0 ? input : std::nullopt;
   }
-  if (isa<arith::AddIOp, arith::SubIOp>(op)) {
-    std::optional<Linear> left = linearize(op->getOperand(0)),
-                          right = linearize(op->getOperand(1));
-    if (!left || !right)
-      return std::nullopt;
-    return add(*left, *right, isa<arith::AddIOp>(op) ? 1 : -1);
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
+    return std::nullopt;
+  std::optional<Linear> left = linearize(op->getOperand(0)),
+                        right = linearize(op->getOperand(1));
+  if (!left || !right)
+    return std::nullopt;
+  unsigned bits =
+      ConstantIntRanges::getStorageBitwidth(op->getResult(0).getType());
+  left = assumeSmall(*left, bits);
+  right = assumeSmall(*right, bits);
+  if (isa<arith::MulIOp>(op))
+    return multiply(*left, *right);
+  return add(*left, *right, isa<arith::AddIOp>(op) ? 1 : -1);
+}
+
+std::optional<Linear> Analyzer::linearize(Value value) {
+  APInt literal;
+  if (matchPattern(value, m_ConstantInt(&literal)))
+    return Linear{{}, {}, Value(), {}, DynamicAPInt(literal)};
+  if (auto argument = dyn_cast<BlockArgument>(value);
+      argument && argument.getOwner() == &block) {
+    if (isKeyArgument(argument))
+      return Linear{DynamicAPInt(1), {}, Value(), {}, {}};
+    if (isRowArgument(argument))
+      return Linear{{}, DynamicAPInt(1), Value(), {}, {}};
   }
-  if (isa<arith::MulIOp>(op)) {
-    std::optional<Linear> left = linearize(op->getOperand(0)),
-                          right = linearize(op->getOperand(1));
-    if (!left || !right)
+  constexpr unsigned kIndexBits = 64;
+  unsigned bits = ConstantIntRanges::getStorageBitwidth(value.getType());
+  if (!dependsOnPosition(value)) {
+    if (bits <= 1 || bits > kIndexBits)
       return std::nullopt;
-    if (left->key || left->row || left->rest)
-      std::swap(left, right);
-    if (left->key || left->row || left->rest)
-      return std::nullopt;
-    int64_t factor = left->constant;
-    Linear scaled{right->key * factor, right->row * factor, Value(),
-                  right->constant * factor};
-    if (right->rest)
-      scaled.rest = builder.createOrFold<arith::MulIOp>(loc, right->rest,
-                                                        constant(factor));
-    return scaled;
+    ConstantIntRanges range = inferRange(value);
+    return Linear{{},
+                  {},
+                  hoist(value),
+                  {DynamicAPInt(range.smin()), DynamicAPInt(range.smax())},
+                  {}};
   }
-  return std::nullopt;
+  std::optional<Linear> sum = linearizeOp(value.getDefiningOp());
+  return sum && fits(*sum, bits) ? sum : std::nullopt;
+}
+
+/// The predicate that holds for (b, a) where `predicate` holds for (a, b).
+static arith::CmpIPredicate swapOperands(arith::CmpIPredicate predicate) {
+  switch (predicate) {
+  case arith::CmpIPredicate::slt:
+    return arith::CmpIPredicate::sgt;
+  case arith::CmpIPredicate::sle:
+    return arith::CmpIPredicate::sge;
+  case arith::CmpIPredicate::sgt:
+    return arith::CmpIPredicate::slt;
+  case arith::CmpIPredicate::sge:
+    return arith::CmpIPredicate::sle;
+  default:
+    return predicate;
+  }
 }
 
 KeyRanges Analyzer::compare(arith::CmpIOp op, bool negate) {
   std::optional<Linear> left = linearize(op.getLhs()),
                         right = linearize(op.getRhs());
+  if (left && right) {
+    left = saturate(*left);
+    right = saturate(*right);
+  }
   if (!left || !right)
     return unknown();
-  std::optional<Linear> difference = add(*left, *right, -1);
   arith::CmpIPredicate predicate =
       negate ? arith::invertPredicate(op.getPredicate()) : op.getPredicate();
-  // difference REL 0, brought to n REL bound(m).
-  if (difference->key != 1 && difference->key != -1)
-    return unknown();
-  if (difference->key == -1) {
-    std::optional<Linear> flipped = add(Linear{}, *difference, -1);
-    difference = flipped;
-    switch (predicate) {
-    case arith::CmpIPredicate::slt:
-      predicate = arith::CmpIPredicate::sgt;
-      break;
-    case arith::CmpIPredicate::sle:
-      predicate = arith::CmpIPredicate::sge;
-      break;
-    case arith::CmpIPredicate::sgt:
-      predicate = arith::CmpIPredicate::slt;
-      break;
-    case arith::CmpIPredicate::sge:
-      predicate = arith::CmpIPredicate::sle;
-      break;
-    default:
-      break;
-    }
+  // left REL right, brought to n REL bound(m).
+  Linear bound = add(*right, *left, -1);
+  if (bound.key == 1) {
+    bound = add(*left, *right, -1);
+    predicate = swapOperands(predicate);
   }
-  // bound(m) = -(row * m + rest + constant), at the first and the last row.
+  if (bound.key != -1)
+    return unknown();
+  bound.key = 0;
+  // Room for the key after it.
+  constexpr unsigned kBoundBits = 63;
+  if (!fits(bound, kBoundBits))
+    return unknown();
   auto boundAt = [&](Value row) {
-    Value bound = constant(-difference->constant);
-    if (difference->row != 0)
-      bound = minus(bound, builder.createOrFold<arith::MulIOp>(
-                               loc, row, constant(difference->row)));
-    if (difference->rest)
-      bound = minus(bound, difference->rest);
-    return bound;
+    Value sum = constant(bound.constant);
+    if (bound.row != 0)
+      sum = plus(sum, builder.createOrFold<arith::MulIOp>(loc, row,
+                                                          constant(bound.row)));
+    return bound.rest ? plus(sum, bound.rest) : sum;
   };
-  bool grows = difference->row <= 0;
-  auto lowest = [&] { return boundAt(grows ? firstRow : lastRow); };
-  auto highest = [&] { return boundAt(grows ? lastRow : firstRow); };
+  bool grows = bound.row >= 0;
+  auto lowest = [&] { return boundAt(grows ? rows.first : rows.last); };
+  auto highest = [&] { return boundAt(grows ? rows.last : rows.first); };
   Value one = constant(1);
   switch (predicate) {
   case arith::CmpIPredicate::slt:
@@ -315,10 +473,29 @@ KeyRanges Analyzer::analyze(Value condition, bool negate) {
   return unknown();
 }
 
+KeyRanges Analyzer::guard(KeyRanges ranges) {
+  if (!assumption)
+    return ranges;
+  auto select = [&](Value known, int64_t otherwise) -> Value {
+    if (!known)
+      return {};
+    return builder.createOrFold<arith::SelectOp>(loc, assumption, known,
+                                                 constant(otherwise));
+  };
+  ranges.visible = {select(ranges.visible.begin, 0),
+                    select(ranges.visible.end, kMaxPosition)};
+  if (ranges.full) {
+    Value end = ranges.full->end ? ranges.full->end : constant(kMaxPosition);
+    ranges.full->end = select(end, 0);
+  }
+  return ranges;
+}
+
 KeyRanges attune::analyzeKeyRanges(OpBuilder &builder, Location loc,
-                                   Region &mask, Value firstRow, Value lastRow,
-                                   const IRMapping &mapping) {
-  Analyzer analyzer(builder, loc, mask, firstRow, lastRow, mapping);
-  return analyzer.analyze(mask.front().getTerminator()->getOperand(0),
-                          /*negate=*/false);
+                                   Region &mask, const MaskedRows &rows,
+                                   int64_t numKeys, const IRMapping &mapping) {
+  Analyzer analyzer(builder, loc, mask, rows, numKeys, mapping);
+  return analyzer.guard(
+      analyzer.analyze(mask.front().getTerminator()->getOperand(0),
+                       /*negate=*/false));
 }

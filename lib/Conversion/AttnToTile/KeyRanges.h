@@ -27,17 +27,27 @@ struct KeyRanges {
   std::optional<KeyInterval> full;
 };
 
-/// Analyses a mask region `(b, h, m, n) -> i1` for queries `firstRow <= m <=
-/// lastRow` and emits the bounds at the builder's insertion point. Conditions
-/// that compare sums of indices, constants and values that depend on neither m
-/// nor n are understood, and so are and, or, not and select of such; anything
-/// else is taken to be possibly true everywhere and certainly true nowhere.
+/// The queries of a tile: those of `first <= m <= last`, of `count` in all
+/// (dynamic where that is not known).
+struct MaskedRows {
+  mlir::Value first;
+  mlir::Value last;
+  int64_t count;
+};
+
+/// Analyses a mask region `(b, h, m, n) -> i1` for the queries `rows` and
+/// `numKeys` keys (or a dynamic number) and emits the bounds at the builder's
+/// insertion point. Conditions that compare sums of indices, constants and
+/// values that depend on neither m nor n are understood, and so are and, or,
+/// not and select of such; anything else is taken to be possibly true
+/// everywhere and certainly true nowhere. The bounds hold whatever the captured
+/// values are, also where the region's arithmetic wraps around.
 ///
 /// `mapping` maps the region's b and h arguments and what it captures to values
 /// that are usable at the insertion point.
 KeyRanges analyzeKeyRanges(mlir::OpBuilder &builder, mlir::Location loc,
-                           mlir::Region &mask, mlir::Value firstRow,
-                           mlir::Value lastRow, const mlir::IRMapping &mapping);
+                           mlir::Region &mask, const MaskedRows &rows,
+                           int64_t numKeys, const mlir::IRMapping &mapping);
 
 } // namespace attune
 

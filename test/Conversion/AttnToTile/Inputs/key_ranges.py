@@ -3,14 +3,14 @@
 # Runs the index arithmetic of kernels in the tile dialect and says which key
 # blocks each query tile visits.
 #
-#   key_ranges.py <count> < kernels.mlir    a line for each of the first query tiles of each kernel
+#   key_ranges.py <count> [<scalar>] < kernels.mlir    a line for each of the first query tiles of each kernel
 #
-# Scalars that a kernel takes, and what it reads from captured tensors, are SCALAR.
+# Scalars that a kernel takes, and what it reads from captured tensors, are all the same.
 
 import re
 import sys
 
-SCALAR = 20
+DEFAULT_SCALAR = 20
 
 
 def wrapped(value, bits):
@@ -33,13 +33,17 @@ ARITH = {
     "ceildivui": lambda a, b: -(-a // b), "ceildivsi": lambda a, b: -(-a // b), "floordivsi": lambda a, b: a // b,
     "andi": lambda a, b: a & b, "ori": lambda a, b: a | b, "xori": lambda a, b: a ^ b,
 }
+PREDICATES = {
+    "slt": lambda a, b: a < b, "sle": lambda a, b: a <= b, "sgt": lambda a, b: a > b, "sge": lambda a, b: a >= b,
+    "eq": lambda a, b: a == b, "ne": lambda a, b: a != b,
+}
 
 
 class Kernel:
     """A kernel whose arithmetic stands in front of one loop over key blocks."""
 
-    def __init__(self, name, lines):
-        self.name, self.lines = name, lines
+    def __init__(self, name, lines, scalar):
+        self.name, self.lines, self.scalar = name, lines, scalar
         self.loop = next(i for i, line in enumerate(lines) if "scf.for" in line)
 
     def evaluate(self, block):
@@ -49,7 +53,7 @@ class Kernel:
         def read(text):
             text = text.strip()
             if text.startswith("%arg"):
-                return SCALAR
+                return self.scalar
             return values[text]
 
         for line in self.lines[:self.loop]:
@@ -64,8 +68,12 @@ class Kernel:
                 values[match[1]] = wrapped(read(match[3]), bits_of(match[5]))
             elif match := re.match(r"(%\S+) = arith\.(index_castui|extui) (%\S+) : (\w+) to (\w+)$", line):
                 values[match[1]] = wrapped(read(match[3]) & ((1 << bits_of(match[4])) - 1), bits_of(match[5]))
+            elif match := re.match(r"(%\S+) = arith\.cmpi (\w+), (%\S+), (%\S+) : \w+$", line):
+                values[match[1]] = PREDICATES[match[2]](read(match[3]), read(match[4]))
+            elif match := re.match(r"(%\S+) = arith\.select (%\S+), (%\S+), (%\S+) : \w+$", line):
+                values[match[1]] = read(match[3]) if read(match[2]) else read(match[4])
             elif match := re.match(r"(%\S+) = memref\.load ", line):
-                values[match[1]] = SCALAR
+                values[match[1]] = self.scalar
             else:
                 assert not re.search(r"= arith\..*: (index|i\d+)$", line), f"cannot run: {line}"
         match = re.search(r"scf\.for (%\S+) = (%\S+) to (%\S+) step", self.lines[self.loop])
@@ -92,17 +100,17 @@ class Kernel:
         return visited + (f" full [{first}, {after})" if first < after else " full none")
 
 
-def parse(text):
+def parse(text, scalar=DEFAULT_SCALAR):
     kernels = []
     for match in re.finditer(r"gpu\.func @(\w+)\(.*?gpu\.return", text, re.DOTALL):
         lines = [line.strip() for line in match[0].splitlines()]
-        kernels.append(Kernel(match[1].removesuffix("_kernel"), lines))
+        kernels.append(Kernel(match[1].removesuffix("_kernel"), lines, scalar))
     return kernels
 
 
 def main():
     text = sys.stdin.read()
-    for kernel in parse(text):
+    for kernel in parse(text, *map(int, sys.argv[2:])):
         print(f"{kernel.name}:")
         for block in range(int(sys.argv[1])):
             print(f"  tile {block} {kernel.describe(block)}")

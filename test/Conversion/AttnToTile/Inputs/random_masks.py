@@ -2,8 +2,8 @@
 #
 # Random mask regions, and the truth about them by looking at every element.
 #
-#   random_masks.py write <seed> <count>     a module with one attention per mask
-#   random_masks.py check <seed> <count>     holds its kernels (stdin) against the truth
+#   random_masks.py write <seed> <count>              a module with one attention per mask
+#   random_masks.py check <seed> <count> <captured>   holds its kernels (stdin) against the truth
 
 import random
 import sys
@@ -11,18 +11,15 @@ import sys
 import key_ranges
 
 BLOCK_M, BLOCK_N, SEQ_Q, SEQ_K = 16, 16, 48, 72
-SCALAR = key_ranges.SCALAR
-PREDICATES = {
-    "slt": lambda a, b: a < b, "sle": lambda a, b: a <= b, "sgt": lambda a, b: a > b, "sge": lambda a, b: a >= b,
-    "eq": lambda a, b: a == b, "ne": lambda a, b: a != b,
-}
+EXTREMES = [-(1 << 63), -(1 << 62), -(1 << 31), (1 << 31) - 1, 1 << 31, (1 << 62) + 1, (1 << 63) - 16, (1 << 63) - 1]
+PREDICATES = key_ranges.PREDICATES
 
 
 class Mask:
     """A random expression, as lines of MLIR and as a function of (m, n)."""
 
-    def __init__(self, rng):
-        self.rng, self.lines = rng, []
+    def __init__(self, rng, captured):
+        self.rng, self.lines, self.captured = rng, [], captured
         self.name, self.truth = self.condition(3)
 
     def emit(self, text):
@@ -38,11 +35,12 @@ class Mask:
         wrap = lambda f: lambda m, n: key_ranges.wrapped(f(m, n), key_ranges.bits_of(kind))
         choice = self.rng.randrange(8 if depth else 3)
         if choice == 0:
-            value = self.rng.choice([-40, -16, -1, 0, 1, 15, 16, 33, 64])
+            fitting = [value for value in EXTREMES if key_ranges.wrapped(value, key_ranges.bits_of(kind)) == value]
+            value = self.rng.choice([-40, -16, -1, 0, 1, 15, 16, 33, 64] + fitting)
             return self.constant(value, kind), lambda m, n: value
         if choice <= 2:
             at = self.rng.choice(["%m", "%n", "%captured"])
-            pick = {"%m": lambda m, n: m, "%n": lambda m, n: n, "%captured": lambda m, n: SCALAR}[at]
+            pick = {"%m": lambda m, n: m, "%n": lambda m, n: n, "%captured": lambda m, n: self.captured}[at]
             return (at if kind == "index" else self.emit(f"arith.index_cast {at} : index to {kind}")), wrap(pick)
         if choice == 3:
             name, truth = self.number(depth - 1, kind)
@@ -126,9 +124,10 @@ def check(masks, kernels):
 
 if __name__ == "__main__":
     mode, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    captured = int(sys.argv[4]) if mode == "check" else 0
     source = random.Random(seed)
-    chosen = [Mask(source) for _ in range(count)]
+    chosen = [Mask(source, captured) for _ in range(count)]
     if mode == "write":
         print("\n".join(mask.function(f"mask{index}") for index, mask in enumerate(chosen)))
     else:
-        check(chosen, key_ranges.parse(sys.stdin.read()))
+        check(chosen, key_ranges.parse(sys.stdin.read(), captured))
