@@ -110,6 +110,12 @@ Value Outliner::inputBuffer(Value tensor, StringRef name) {
     Value onHost = bufferization::ToBufferOp::create(host, type, tensor,
                                                      /*read_only=*/true);
     buffer = addArgument(onHost, name, "read");
+    auto strided = dyn_cast_or_null<attn::StridedAttr>(
+        cast<RankedTensorType>(tensor.getType()).getEncoding());
+    if (strided && strided.getDivisor() != 1)
+      kernel.setArgAttr(cast<BlockArgument>(buffer).getArgNumber(),
+                        tile::TileDialect::kDivisorAttrName,
+                        host.getI64IntegerAttr(strided.getDivisor()));
   }
   return buffer;
 }

@@ -105,7 +105,7 @@ int64_t attune::knownRowDivisor(Value buffer) {
     if (auto kernel =
             dyn_cast<gpu::GPUFuncOp>(argument.getOwner()->getParentOp()))
       if (auto known = kernel.getArgAttrOfType<IntegerAttr>(
-              argument.getArgNumber(), "tile.divisor"))
+              argument.getArgNumber(), tile::TileDialect::kDivisorAttrName))
         unknown = known.getInt();
   for (int64_t stride : strides)
     if (stride != 1)

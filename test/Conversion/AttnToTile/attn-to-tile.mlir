@@ -87,6 +87,20 @@ func.func @strided(%q: tensor<1x1x64x64xf16, #attn.strided<[?, ?, 128, 1]>>, %k:
   return %o : tensor<1x1x64x64xf16>
 }
 
+// What divides the unknown strides is kept; results may be strided too.
+// CHECK-LABEL: gpu.func @aligned_kernel
+// CHECK-SAME:    memref<1x1x64x64xf16, strided<[?, ?, ?, 1]>> {tile.divisor = 8 : i64}
+// CHECK-SAME:    memref<1x1x64x64xf16>,
+// CHECK-SAME:    memref<1x1x64x64xf16, strided<[8192, 8192, 128, 1]>>)
+// CHECK:       func.func @aligned
+// CHECK:         memref.alloc() : memref<1x1x64x64xf16, strided<[8192, 8192, 128, 1]>>
+func.func @aligned(%q: tensor<1x1x64x64xf16, #attn.strided<[?, ?, ?, 1], divisor = 8>>, %k: tensor<1x1x64x64xf16>)
+    -> tensor<1x1x64x64xf16, #attn.strided<[8192, 8192, 128, 1]>> {
+  %o = attn.attention %q, %k, %k : tensor<1x1x64x64xf16, #attn.strided<[?, ?, ?, 1], divisor = 8>>, tensor<1x1x64x64xf16>, tensor<1x1x64x64xf16>
+    -> tensor<1x1x64x64xf16, #attn.strided<[8192, 8192, 128, 1]>>
+  return %o : tensor<1x1x64x64xf16, #attn.strided<[8192, 8192, 128, 1]>>
+}
+
 // The sink of the head joins the row sums behind the loop; the sums leave as lse.
 // CHECK-LABEL: gpu.func @sinks_kernel
 // CHECK-SAME:    %[[SINKS:[^ ]+]]: memref<8xf32>, %{{[^ ]+}}: memref<2x8x128x64xf16>, %[[LSE:[^ ]+]]: memref<2x8x128xf32>

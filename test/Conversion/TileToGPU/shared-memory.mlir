@@ -105,6 +105,16 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // CHECK-LABEL: gpu.func @width_promised
+  gpu.func @width_promised(%m: memref<64x64xf16, strided<[?, 1]>> {tile.divisor = 4 : i64}, %e: index) kernel attributes {known_block_size = array<i32: 512, 1, 1>} {
+    // COPY: nvgpu.device_async_copy {{.*}}, 4 :
+    // SYNC: vector.load {{.*}}alignment = 8 : i64
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !channel
+    tile.put %c[%e], %m[%c0, %c0] in_bounds : !channel, memref<64x64xf16, strided<[?, 1]>>
+    gpu.return
+  }
+
   // CHECK-LABEL: gpu.func @width_4
   gpu.func @width_4(%m: memref<64x64xf16, strided<[66, 1]>>, %e: index) kernel attributes {known_block_size = array<i32: 1024, 1, 1>} {
     // COPY: nvgpu.device_async_copy {{.*}}, 2 :

@@ -192,6 +192,33 @@ func.func @attention_c18_encoding(%q: tensor<1x2x8x16xf16>, %k: tensor<1x2x8x16x
 
 // -----
 
+func.func @attention_c19_unknown(%q: tensor<1x2x8x16xf16>) {
+  // expected-error @below {{expects results with known strides, but got 'tensor<1x2x8x16xf16, #attn.strided<[?, 128, 16, 1]>>'}}
+  %o = attn.attention %q, %q, %q : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+    -> tensor<1x2x8x16xf16, #attn.strided<[?, 128, 16, 1]>>
+  return
+}
+
+// -----
+
+func.func @attention_c19_overlap(%q: tensor<1x2x8x16xf16>) {
+  // expected-error @below {{expects results whose elements do not overlap, but got 'tensor<1x2x8x16xf16, #attn.strided<[256, 127, 16, 1]>>'}}
+  %o = attn.attention %q, %q, %q : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+    -> tensor<1x2x8x16xf16, #attn.strided<[256, 127, 16, 1]>>
+  return
+}
+
+// -----
+
+func.func @attention_c19_span(%q: tensor<2x2x8x16xf16>) {
+  // expected-error @below {{expects strides of results within 63 bits, but got}}
+  %o = attn.attention %q, %q, %q : tensor<2x2x8x16xf16>, tensor<2x2x8x16xf16>, tensor<2x2x8x16xf16>
+    -> tensor<2x2x8x16xf16, #attn.strided<[9223372036854775807, 128, 16, 1]>>
+  return
+}
+
+// -----
+
 func.func @result_type(%q: tensor<1x2x8x16xf16>) {
   // expected-error @below {{failed to infer returned types}}
   // expected-error @below {{inferred type(s) 'tensor<1x2x8x16xf16>' are incompatible with return type(s) of operation 'tensor<1x2x8x17xf16>'}}

@@ -100,6 +100,39 @@ static bool fitsAddressSpace(RankedTensorType type) {
   return true;
 }
 
+/// A kernel allocates its results, so it must know where their elements are.
+static LogicalResult verifyPlaces(AttentionOp op, RankedTensorType type) {
+  auto strided = dyn_cast_or_null<StridedAttr>(type.getEncoding());
+  if (!strided)
+    return success();
+  SmallVector<std::pair<int64_t, int64_t>> dims; // stride, size
+  for (auto [stride, size] :
+       llvm::zip_equal(strided.getStrides(), type.getShape())) {
+    if (ShapedType::isDynamic(stride)) // attention_c19
+      return op.emitOpError("expects results with known strides, but got ")
+             << type;
+    // What is known at run time only is its user's responsibility.
+    if (ShapedType::isDynamic(size) || size == 0)
+      return success();
+    dims.push_back({stride, size});
+  }
+  llvm::sort(dims);
+  int64_t span = 1;
+  for (auto [stride, size] : dims) {
+    if (size > 1 && stride < span) // attention_c19
+      return op.emitOpError("expects results whose elements do not overlap, "
+                            "but got ")
+             << type;
+    int64_t extent;
+    if (llvm::MulOverflow(stride, size - 1, extent) ||
+        llvm::AddOverflow(span, extent, span))
+      return op.emitOpError("expects strides of results within 63 bits, but "
+                            "got ")
+             << type;
+  }
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
   if (!isValidOrder(getOrder())) // attention_c1
     return emitOpError("expects order to be a permutation of the letters b, h, "
@@ -140,5 +173,8 @@ LogicalResult AttentionOp::verify() {
                          "#attn.strided, but got ")
              << encoding;
   }
+  for (Value result : getResults())
+    if (failed(verifyPlaces(*this, cast<RankedTensorType>(result.getType()))))
+      return failure();
   return verifyScalars(*this);
 }

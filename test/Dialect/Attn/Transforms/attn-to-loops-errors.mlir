@@ -41,8 +41,8 @@ func.func @nested(%q: !t, %p: i1) -> !t {
 // -----
 
 !s = tensor<1x2x8x16xf32>
-func.func @encoded_result(%q: !s) -> tensor<1x2x8x16xf32, #attn.strided<[?, ?, ?, 1]>> {
-  // expected-error @below {{expects results without an encoding, but got 'tensor<1x2x8x16xf32, #attn.strided<[?, ?, ?, 1]>>'}}
-  %o = attn.attention %q, %q, %q : !s, !s, !s -> tensor<1x2x8x16xf32, #attn.strided<[?, ?, ?, 1]>>
-  return %o : tensor<1x2x8x16xf32, #attn.strided<[?, ?, ?, 1]>>
+func.func @encoded_result(%q: !s) -> tensor<1x2x8x16xf32, #attn.strided<[256, 128, 16, 1]>> {
+  // expected-error @below {{expects results without an encoding, but got 'tensor<1x2x8x16xf32, #attn.strided<[256, 128, 16, 1]>>'}}
+  %o = attn.attention %q, %q, %q : !s, !s, !s -> tensor<1x2x8x16xf32, #attn.strided<[256, 128, 16, 1]>>
+  return %o : tensor<1x2x8x16xf32, #attn.strided<[256, 128, 16, 1]>>
 }

@@ -64,6 +64,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
       touched, and a region has no regions inside.
     - A value captured by a region is a scalar or a ranked tensor of scalars (attention_c17).
     - Encodings of operands and results are absent or `#attn.strided` (attention_c18).
+    - Strides of results are known, and no two elements share a place (attention_c19).
 
     **Postconditions**
     - Scores, softmax and sums are f32; the order of the sums is unspecified.

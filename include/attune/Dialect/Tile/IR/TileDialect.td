@@ -35,6 +35,9 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kTargetAttrName = "tile.target";
     /// Name of the discardable attribute on a kernel that holds its #attn.schedule.
     static constexpr ::llvm::StringLiteral kScheduleAttrName = "tile.schedule";
+    /// Name of the discardable attribute on an argument of a kernel, a buffer
+    /// with strides known at run time only, that divides all of these.
+    static constexpr ::llvm::StringLiteral kDivisorAttrName = "tile.divisor";
   }];
 }
 
