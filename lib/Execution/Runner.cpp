@@ -121,15 +121,29 @@ Runner::runReference(attn::ReferencePrecision precision) {
 }
 
 LogicalResult Runner::computeReference() {
-  if (!reference.empty())
+  if (!references.empty())
     return success();
-  for (auto [precision, values] :
-       {std::pair(attn::ReferencePrecision::F32, &reference),
-        std::pair(attn::ReferencePrecision::Operand, &lowPrecision)}) {
-    auto results = runReference(precision);
-    if (failed(results))
-      return failure();
-    *values = std::move(*results);
+  auto exact = runReference(attn::ReferencePrecision::F32);
+  if (failed(exact))
+    return failure();
+  auto lowPrecision = runReference(attn::ReferencePrecision::Operand);
+  if (failed(lowPrecision))
+    return failure();
+  Operation *terminator = source.front().getTerminator();
+  for (auto [index, values] : llvm::enumerate(*exact)) {
+    auto result = dyn_cast<OpResult>(terminator->getOperand(index));
+    auto op = result ? dyn_cast<attn::AttentionOp>(result.getOwner())
+                     : attn::AttentionOp();
+    bool isLse = op && result == op.getLse();
+    std::string element;
+    llvm::raw_string_ostream(element) << getElementTypeOrSelf(
+        op ? op.getQuery().getType() : terminator->getOperand(index).getType());
+    references.push_back(
+        {("result " + Twine(index) + (isLse ? " (lse)" : "")).str(),
+         isLse
+             ? makeLogSumExpReference(std::move(values))
+             : makeReference(std::move(values), (*lowPrecision)[index],
+                             parseDataType(element).value_or(DataType::F32))});
   }
   return success();
 }
@@ -139,28 +153,12 @@ FailureOr<std::vector<ResultCheck>> Runner::verify(ModuleOp compiled) {
   auto results = runAndRead(compiled);
   if (failed(results) || failed(computeReference()))
     return failure();
-  if (results->size() != reference.size())
-    return source.emitError() << "expects " << reference.size()
+  if (results->size() != references.size())
+    return source.emitError() << "expects " << references.size()
                               << " results, but got " << results->size();
   std::vector<ResultCheck> checks;
-  Operation *terminator = source.front().getTerminator();
-  for (auto [index, values] : llvm::enumerate(*results)) {
-    auto result = dyn_cast<OpResult>(terminator->getOperand(index));
-    auto op = result ? dyn_cast<attn::AttentionOp>(result.getOwner())
-                     : attn::AttentionOp();
-    bool isLse = op && result == op.getLse();
-    std::string element;
-    llvm::raw_string_ostream(element) << getElementTypeOrSelf(
-        op ? op.getQuery().getType() : terminator->getOperand(index).getType());
-    ResultCheck check;
-    check.name = ("result " + Twine(index) + (isLse ? " (lse)" : "")).str();
-    check.comparison =
-        isLse ? compareLogSumExp(values, reference[index])
-              : compareToReference(
-                    values, reference[index], lowPrecision[index],
-                    parseDataType(element).value_or(DataType::F32));
-    checks.push_back(std::move(check));
-  }
+  for (auto [values, expected] : llvm::zip_equal(*results, references))
+    checks.push_back({expected.name, compare(values, expected.reference)});
   return checks;
 }
 

@@ -115,7 +115,7 @@ static constexpr int kHalfMantissa = 10, kHalfMaxExponent = 15;
 static constexpr int kBFloatMantissa = 7, kBFloatMaxExponent = 127;
 
 /// The upper half of an f32.
-static double decodeBFloat(uint16_t bits) {
+static float decodeBFloat(uint16_t bits) {
   return llvm::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }
 
@@ -151,6 +151,35 @@ double attune::loadElement(DataType type, const void *element) {
     return static_cast<double>(read<int64_t>(element));
   }
   llvm_unreachable("all types are covered");
+}
+
+/// Shifted into the fields of an f32, an f16 is too small by a power of two,
+/// which a product makes good for subnormal numbers too.
+static float decodeHalf(uint16_t bits) {
+  constexpr uint32_t infinity = 0x7c00, infinityOfFloat = 0x7f800000;
+  uint32_t magnitude = bits & 0x7fff, sign = (bits & 0x8000u) << 16;
+  float scaled = llvm::bit_cast<float>(magnitude << 13) * 0x1p112f;
+  uint32_t result = llvm::bit_cast<uint32_t>(scaled) |
+                    (magnitude >= infinity ? infinityOfFloat : 0);
+  return llvm::bit_cast<float>(result | sign);
+}
+
+void attune::loadElements(DataType type, const void *elements, int64_t count,
+                          float *values) {
+  auto *bytes = static_cast<const char *>(elements);
+  if (type == DataType::BF16) {
+    for (int64_t i = 0; i < count; ++i)
+      values[i] = decodeBFloat(read<uint16_t>(bytes + i * sizeof(uint16_t)));
+    return;
+  }
+  if (type == DataType::F16) {
+    for (int64_t i = 0; i < count; ++i)
+      values[i] = decodeHalf(read<uint16_t>(bytes + i * sizeof(uint16_t)));
+    return;
+  }
+  int64_t width = getBytes(type);
+  for (int64_t i = 0; i < count; ++i)
+    values[i] = static_cast<float>(loadElement(type, bytes + i * width));
 }
 
 void attune::storeElement(DataType type, void *element, double value) {

@@ -51,25 +51,27 @@ static int64_t findTouched(llvm::ArrayRef<char> bytes) {
 }
 
 Expected<Tensor> DeviceTensor::read() {
-  std::vector<char> all(getTotalBytes());
-  if (auto error = device.copyToHost(all.data(), base, getTotalBytes()))
+  std::vector<char> guard(kGuardBytes);
+  if (auto error = device.copyToHost(guard.data(), base, kGuardBytes))
     return std::move(error);
-  llvm::ArrayRef<char> bytes(all);
-  if (findTouched(bytes.take_front(kGuardBytes)) >= 0)
+  if (findTouched(guard) >= 0)
     return llvm::createStringError("a kernel wrote before the start of " +
                                    shape.str());
-  if (int64_t position = findTouched(bytes.take_back(kGuardBytes));
-      position >= 0)
+  if (auto error = device.copyToHost(
+          guard.data(), getAddress() + shape.getSpanBytes(), kGuardBytes))
+    return std::move(error);
+  if (int64_t position = findTouched(guard); position >= 0)
     return llvm::createStringError("a kernel wrote " + llvm::Twine(position) +
                                    " bytes after the end of " + shape.str());
   Tensor tensor(shape);
-  bytes = bytes.slice(kGuardBytes, shape.getSpanBytes());
-  if (!bytes.empty())
-    std::memcpy(tensor.bytes.data(), bytes.data(), bytes.size());
+  if (!tensor.bytes.empty())
+    if (auto error = device.copyToHost(tensor.bytes.data(), getAddress(),
+                                       shape.getSpanBytes()))
+      return std::move(error);
   if (shape.getSpan() == shape.getNumElements())
     return tensor;
   // Blank the elements: what remains are the gaps.
-  std::vector<char> gaps(bytes);
+  std::vector<char> gaps = tensor.bytes;
   int64_t width = getBytes(shape.type);
   shape.forEachOffset([&](int64_t offset) {
     std::memset(&gaps[offset * width], kPoison, width);

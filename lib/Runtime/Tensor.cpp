@@ -104,6 +104,12 @@ void TensorShape::forEachOffset(
 
 std::vector<float> Tensor::toFloats() const {
   std::vector<float> values;
+  if (shape.isContiguous()) {
+    values.resize(shape.getNumElements());
+    loadElements(shape.type, bytes.data(), shape.getNumElements(),
+                 values.data());
+    return values;
+  }
   values.reserve(shape.getNumElements());
   shape.forEachOffset([&](int64_t offset) {
     values.push_back(static_cast<float>(load(offset)));

@@ -6,7 +6,9 @@
 #include "llvm/ADT/APFloat.h"
 #include "gtest/gtest.h"
 #include <cmath>
+#include <numeric>
 #include <random>
+#include <vector>
 
 using namespace attune;
 
@@ -77,4 +79,28 @@ TEST(DataType, RoundsAsItStores) {
           << value << " as " << getName(type).str();
     }
   }
+}
+
+TEST(DataType, ManyElementsAreReadAsOne) {
+  for (DataType type : {DataType::F16, DataType::BF16}) {
+    std::vector<uint16_t> all(1 << 16);
+    std::iota(all.begin(), all.end(), 0);
+    std::vector<float> values(all.size());
+    loadElements(type, all.data(), static_cast<int64_t>(all.size()),
+                 values.data());
+    for (size_t bits = 0; bits < all.size(); ++bits) {
+      double one = loadElement(type, &all[bits]);
+      if (std::isnan(one)) {
+        ASSERT_TRUE(std::isnan(values[bits]));
+        continue;
+      }
+      ASSERT_EQ(one, values[bits]) << getName(type).str() << " of " << bits;
+      ASSERT_EQ(std::signbit(one), std::signbit(values[bits]));
+    }
+  }
+  int32_t integers[] = {-3, 7};
+  float values[2];
+  loadElements(DataType::I32, integers, 2, values);
+  EXPECT_EQ(values[0], -3);
+  EXPECT_EQ(values[1], 7);
 }

@@ -12,6 +12,17 @@ using namespace attune;
 static constexpr float kNaN = NAN, kInf = INFINITY;
 using Values = std::vector<float>;
 
+static Comparison compareToReference(llvm::ArrayRef<float> result,
+                                     const Values &reference, const Values &low,
+                                     DataType type) {
+  return compare(result, makeReference(reference, low, type));
+}
+
+static Comparison compareLogSumExp(const Values &result,
+                                   const Values &reference) {
+  return compare(result, makeLogSumExpReference(reference));
+}
+
 TEST(Verify, AcceptsTwiceTheErrorOfLowPrecision) {
   Values reference{1.0f, 2.0f}, low{1.01f, 2.0f};
   Comparison none =
@@ -46,6 +57,11 @@ TEST(Verify, NaNNeverPasses) {
   EXPECT_FALSE(compareToReference(nan, one, one, DataType::BF16).passed);
   EXPECT_FALSE(compareToReference(nan, nan, nan, DataType::BF16).passed);
   EXPECT_FALSE(compareToReference(one, nan, one, DataType::BF16).passed);
+  Comparison last =
+      compareToReference(Values{1, 3, kNaN}, {1, 1, 1}, {}, DataType::BF16);
+  EXPECT_FALSE(last.passed);
+  EXPECT_EQ(last.worst, 2);
+  EXPECT_EQ(last.maxError, 2);
   EXPECT_FALSE(compareLogSumExp(nan, one).passed);
 }
 

@@ -21,6 +21,13 @@ struct ResultCheck {
   Comparison comparison;
 };
 
+/// What a result of the function is held against.
+struct ResultReference {
+  /// As in ResultCheck.
+  std::string name;
+  Reference reference;
+};
+
 /// Where the reference is computed.
 enum class ReferencePlace { Device, Host };
 
@@ -66,8 +73,8 @@ private:
   ReferencePlace place;
   Problem problem;
   std::vector<Datum> inputs;
-  /// Results in f32, and with every step rounded to the operands' type.
-  std::vector<std::vector<float>> reference, lowPrecision;
+  /// One for each result.
+  std::vector<ResultReference> references;
 };
 
 /// The functions of `module` as the user wrote them: those kept in a nested

@@ -21,6 +21,9 @@ bool isFloat(DataType type);
 
 /// Reads one element. Integers beyond 2^53 lose their last bits.
 double loadElement(DataType type, const void *element);
+/// Reads `count` neighbours, as f32.
+void loadElements(DataType type, const void *elements, int64_t count,
+                  float *values);
 /// Writes one element, rounded to the nearest value, ties to even.
 void storeElement(DataType type, void *element, double value);
 

@@ -9,6 +9,7 @@
 #include "attune/Runtime/DataType.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <string>
+#include <vector>
 
 namespace attune {
 
@@ -24,23 +25,31 @@ struct Comparison {
   std::string reason;
 };
 
-/// Compares `result` to `reference`, which was computed in f32, by the rule
+/// A result as it should be, and how far from it is right. Derived once: it
+/// takes longer than a comparison.
+struct Reference {
+  /// Computed in f32.
+  std::vector<float> values;
+  double tolerance = 0;
+};
+
+/// Allows
 ///
-///   max |result - reference| <= 2 * max |lowPrecision - reference| + slack
-///   slack = 2 * max |(reference + 0.3 - 0.3) - reference|
+///   max |result - values| <= 2 * max |lowPrecision - values| + slack
+///   slack = 2 * max |(values + 0.3 - 0.3) - values|
 ///
 /// where the slack is computed in `type`, that of the operands, and
 /// `lowPrecision` is the same computation with every intermediate value rounded
-/// to that type. NaN never passes; infinities must agree.
-Comparison compareToReference(llvm::ArrayRef<float> result,
-                              llvm::ArrayRef<float> reference,
-                              llvm::ArrayRef<float> lowPrecision,
-                              DataType type);
+/// to that type.
+Reference makeReference(std::vector<float> values,
+                        llvm::ArrayRef<float> lowPrecision, DataType type);
 
-/// Compares logarithms of sums of exponentials: 1e-3, and the resolution of f32
-/// for large values. -inf must agree.
-Comparison compareLogSumExp(llvm::ArrayRef<float> result,
-                            llvm::ArrayRef<float> reference);
+/// For logarithms of sums of exponentials: allows 1e-3, and the resolution of
+/// f32 for large values.
+Reference makeLogSumExpReference(std::vector<float> values);
+
+/// Compares each element. NaN never passes; infinities must agree.
+Comparison compare(llvm::ArrayRef<float> result, const Reference &reference);
 
 } // namespace attune
 
