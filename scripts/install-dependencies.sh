@@ -14,6 +14,8 @@ packages=(
   llvm-22-dev libmlir-22-dev liblld-22-dev zlib1g-dev libzstd-dev
   # mlir-tblgen, mlir-opt, FileCheck, lit
   llvm-22-tools mlir-22-tools python3
+  # the fibers of the host executor
+  libboost-context-dev
   # the tuning database and the unit tests
   libsqlite3-dev libgtest-dev
 )

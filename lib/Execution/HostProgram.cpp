@@ -5,9 +5,12 @@
 
 #include "attune/Execution/HostProgram.h"
 #include "attune/Conversion/Manifest.h"
+#include "attune/Dialect/Tile/IR/Tile.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -33,9 +36,58 @@ static std::string getKernelKey(StringRef binary, StringRef kernel) {
   return (binary + "::" + kernel).str();
 }
 
+/// The kernels of a module in LLVM dialect.
+static SmallVector<LLVM::LLVMFuncOp> getKernels(gpu::GPUModuleOp module) {
+  SmallVector<LLVM::LLVMFuncOp> kernels;
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+    if (function->hasAttr(gpu::GPUDialect::getKernelFuncAttrName()))
+      kernels.push_back(function);
+  return kernels;
+}
+
+LogicalResult HostProgram::loadIR(ModuleOp module) {
+  for (auto binary : module.getOps<gpu::BinaryOp>())
+    return binary.emitOpError()
+           << "expects a kernel in LLVM dialect to be executed on the host, "
+              "but got machine code; compile with format=llvm";
+  for (auto holder : module.getOps<gpu::GPUModuleOp>()) {
+    auto target = tile::TargetAttr::lookup(holder);
+    if (!target)
+      return holder.emitOpError()
+             << "expects a '" << tile::TileDialect::kTargetAttrName
+             << "' attribute on the module or around it; run "
+                "attune-attach-target first";
+    // The image stands alone.
+    OwningOpRef<gpu::GPUModuleOp> copy = holder.clone();
+    (*copy)->setAttr(tile::TileDialect::kTargetAttrName, target);
+    std::string image;
+    llvm::raw_string_ostream stream(image);
+    if (failed(writeBytecodeToFile(*copy, stream)))
+      return holder.emitOpError() << "expects ops that have bytecode";
+    for (LLVM::LLVMFuncOp function : getKernels(holder)) {
+      auto manifest =
+          function->getAttrOfType<DictionaryAttr>(kManifestAttrName);
+      auto shared = manifest ? manifest.getAs<IntegerAttr>("shared_bytes")
+                             : IntegerAttr();
+      auto kernel = device.loadKernel(image, function.getName(),
+                                      shared ? shared.getInt() : 0);
+      if (!kernel)
+        return report(function, kernel.takeError());
+      kernels[getKernelKey(holder.getName(), function.getName())] =
+          std::move(*kernel);
+    }
+  }
+  return success();
+}
+
 FailureOr<std::unique_ptr<HostProgram>> HostProgram::load(ModuleOp module,
                                                           Device &device) {
   std::unique_ptr<HostProgram> program(new HostProgram(device));
+  if (device.getKernelFormat() == KernelFormat::IR) {
+    if (failed(program->loadIR(module)))
+      return failure();
+    return program;
+  }
   for (auto binary : module.getOps<gpu::BinaryOp>()) {
     auto object = cast<gpu::ObjectAttr>(binary.getObjects()[0]);
     auto manifest = binary->getAttrOfType<DictionaryAttr>(kManifestAttrName);

@@ -14,7 +14,8 @@ using namespace mlir;
 using namespace attune;
 
 bool attune::isCompiled(ModuleOp module) {
-  return !module.getOps<gpu::BinaryOp>().empty();
+  return !module.getOps<gpu::BinaryOp>().empty() ||
+         !module.getOps<gpu::GPUModuleOp>().empty();
 }
 
 SmallVector<func::FuncOp> attune::getSourceFunctions(ModuleOp module) {

@@ -57,3 +57,17 @@ llvm::Expected<ProblemSizes> Options::getSizes() const {
   }
   return sizes;
 }
+
+HostOptions Options::getHostOptions() const {
+  HostOptions host;
+  if (!checks.empty()) {
+    host.checks = 0;
+    for (HostCheck check : checks)
+      host.checks |= static_cast<unsigned>(check);
+  }
+  host.counts = counts;
+  host.seed = hostSeed;
+  host.maxLanes = maxLanes;
+  host.maxSteps = maxSteps;
+  return host;
+}

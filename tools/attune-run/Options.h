@@ -6,6 +6,7 @@
 #define ATTUNE_TOOLS_ATTUNE_RUN_OPTIONS_H
 
 #include "attune/Execution/Runner.h"
+#include "attune/Simulator/HostDevice.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Error.h"
 
@@ -22,7 +23,9 @@ struct Options {
       llvm::cl::desc("Chip to compile for; that of the device if not "
                      "given"),
       llvm::cl::cat(category)};
-  Opt<std::string> device{"device", llvm::cl::desc("auto, cuda or hip"),
+  Opt<std::string> device{"device",
+                          llvm::cl::desc("auto, cuda, hip, or host to run "
+                                         "the chip's kernel on the CPU"),
                           llvm::cl::init("auto"), llvm::cl::cat(category)};
   Opt<int> ordinal{"device-number", llvm::cl::desc("Which of several devices"),
                    llvm::cl::init(0), llvm::cl::cat(category)};
@@ -41,6 +44,10 @@ struct Options {
                    llvm::cl::desc("Compare the results to the reference "
                                   "(the default without --bench)"),
                    llvm::cl::cat(category)};
+  Opt<bool> print{"print",
+                  llvm::cl::desc("Run a compiled function without arguments, "
+                                 "whatever it does, and print its results"),
+                  llvm::cl::cat(category)};
   Opt<bool> bench{"bench", llvm::cl::desc("Time the kernels"),
                   llvm::cl::cat(category)};
   Opt<ReferencePlace> reference{
@@ -56,6 +63,44 @@ struct Options {
                      llvm::cl::init(0), llvm::cl::cat(category)};
   Opt<bool> json{"json", llvm::cl::desc("Print JSON instead of a table"),
                  llvm::cl::cat(category)};
+
+  // With --device=host.
+  llvm::cl::list<HostCheck> checks{
+      "checks",
+      llvm::cl::desc("What to check with --device=host (all by default)"),
+      llvm::cl::CommaSeparated,
+      llvm::cl::values(
+          clEnumValN(HostCheck::Races, "races",
+                     "accesses to workgroup memory without a barrier between"),
+          clEnumValN(HostCheck::Bounds, "bounds",
+                     "accesses outside of arguments and workgroup memory"),
+          clEnumValN(HostCheck::Uninitialized, "uninitialized",
+                     "reads of workgroup memory that was not written"),
+          clEnumValN(HostCheck::Alignment, "alignment",
+                     "addresses that an access does not allow"),
+          clEnumValN(HostCheck::Waits, "waits",
+                     "asynchronous copies that are not waited for"),
+          clEnumValN(HostCheck::Convergence, "convergence",
+                     "lanes of a warp that do not do the same"),
+          clEnumValN(HostCheck::None, "none", "nothing")),
+      llvm::cl::cat(category)};
+  Opt<bool> counts{"counts",
+                   llvm::cl::desc("Count bank conflicts, sectors, matrix ops "
+                                  "and exponentials with --device=host"),
+                   llvm::cl::cat(category)};
+  Opt<uint64_t> hostSeed{
+      "host-seed",
+      llvm::cl::desc("Order in which --device=host runs lanes and lets "
+                     "asynchronous copies land; 0 is in turn and late"),
+      llvm::cl::init(0), llvm::cl::cat(category)};
+  Opt<int64_t> maxLanes{
+      "max-lanes",
+      llvm::cl::desc("Most threads of a launch with --device=host"),
+      llvm::cl::init(HostOptions().maxLanes), llvm::cl::cat(category)};
+  Opt<int64_t> maxSteps{
+      "max-steps",
+      llvm::cl::desc("Most iterations of a thread with --device=host"),
+      llvm::cl::init(HostOptions().maxSteps), llvm::cl::cat(category)};
 
   // Empty where not given.
   Opt<std::string> batch{"batch", llvm::cl::desc("Batch size"),
@@ -75,6 +120,7 @@ struct Options {
                      "do not name, as <argument>=<size>x<size>..."),
       llvm::cl::cat(category)};
 
+  HostOptions getHostOptions() const;
   /// The sizes above as numbers.
   llvm::Expected<ProblemSizes> getSizes() const;
 };

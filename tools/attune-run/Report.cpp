@@ -62,6 +62,8 @@ void Report::printTable(llvm::raw_ostream &stream) const {
         stream << ": " << comparison.reason;
       stream << '\n';
     }
+  if (counts)
+    counts->printTable(stream);
   if (!timing)
     return;
   stream << "time      median " << format("%.4f", timing->median) << " ms ("
@@ -104,6 +106,8 @@ llvm::json::Value Report::toJSON() const {
     report["passed"] = passed();
     report["results"] = std::move(list);
   }
+  if (counts)
+    report["counts"] = counts->toJSON();
   if (timing) {
     Object time{{"median_ms", timing->median},
                 {"min_ms", timing->min},

@@ -6,6 +6,7 @@
 #define ATTUNE_TOOLS_ATTUNE_RUN_REPORT_H
 
 #include "attune/Execution/Runner.h"
+#include "attune/Simulator/HostDevice.h"
 #include "llvm/Support/JSON.h"
 
 namespace attune::run {
@@ -19,6 +20,7 @@ struct Report {
   double flops = 0;
   std::optional<std::vector<ResultCheck>> checks;
   std::optional<Timing> timing;
+  std::optional<HostCounts> counts;
 
   bool passed() const;
   void printTable(llvm::raw_ostream &stream) const;

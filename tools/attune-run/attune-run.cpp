@@ -9,9 +9,12 @@
 #include "attune/Execution/Runner.h"
 #include "attune/InitAllDialects.h"
 #include "attune/InitAllPasses.h"
+#include "attune/Simulator/HostDevice.h"
+#include "attune/Target/TargetRegistry.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
@@ -39,22 +42,52 @@ private:
   }
 
   LogicalResult checkOptions();
+  FailureOr<std::unique_ptr<Device>> open(ModuleOp module);
   LogicalResult compile(ModuleOp module, StringRef chip);
   FailureOr<func::FuncOp> chooseFunction(ModuleOp module);
+  /// Runs a function as it is.
+  LogicalResult print(ModuleOp module);
   LogicalResult measure(Runner &runner, ModuleOp module, Report &report);
 
   const Options &options;
   MLIRContext &context;
+  /// The device, where it is the host executor.
+  HostDevice *host = nullptr;
 };
 
 } // namespace
 
 LogicalResult Tool::checkOptions() {
-  if (options.device == "host")
-    return fail("--device=host is not there yet: expects auto, cuda or hip");
+  if (options.device == "host" && options.bench)
+    return fail("--bench expects a GPU: with --device=host nothing is timed");
   if (options.repeats < 1)
     return fail("--repeats expects at least 1, but got 0");
   return success();
+}
+
+FailureOr<std::unique_ptr<Device>> Tool::open(ModuleOp module) {
+  if (options.device != "host") {
+    auto device = openDevice(options.device, options.ordinal);
+    if (!device)
+      return fail(device.takeError());
+    return std::move(*device);
+  }
+  auto target = module->getAttrOfType<tile::TargetAttr>(
+      tile::TileDialect::kTargetAttrName);
+  if (!isCompiled(module) || !target) {
+    if (options.chip.empty())
+      return fail("--device=host expects --chip=<name> or a kernel that is "
+                  "compiled for a chip");
+    auto described =
+        getTarget(&context, options.chip, [&] { return module.emitError(); });
+    if (failed(described))
+      return failure();
+    target = *described;
+  }
+  auto device =
+      std::make_unique<HostDevice>(context, target, options.getHostOptions());
+  host = device.get();
+  return std::unique_ptr<Device>(std::move(device));
 }
 
 LogicalResult Tool::compile(ModuleOp module, StringRef chip) {
@@ -69,6 +102,8 @@ LogicalResult Tool::compile(ModuleOp module, StringRef chip) {
   CompileOptions compileOptions;
   compileOptions.chip = chip.str();
   compileOptions.assembler = options.ptxas.getValue();
+  if (options.device == "host")
+    compileOptions.format = "llvm";
   buildCompilePipeline(pm, compileOptions);
   return pm.run(module);
 }
@@ -93,6 +128,47 @@ FailureOr<func::FuncOp> Tool::chooseFunction(ModuleOp module) {
   if (functions.size() > 1)
     return fail("expects --function=<name> where there are several: " + names);
   return functions.front();
+}
+
+LogicalResult Tool::print(ModuleOp module) {
+  SmallVector<func::FuncOp> functions;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (options.function.empty() || function.getName() == options.function)
+      functions.push_back(function);
+  if (functions.size() != 1)
+    return fail("--print expects one function, but there are " +
+                Twine(functions.size()) + "; --function=<name> chooses");
+  func::FuncOp function = functions.front();
+  if (function.getNumArguments() > 0)
+    return function.emitError()
+           << "expects a function without arguments to print its results";
+  FailureOr<std::unique_ptr<Device>> device = open(module);
+  if (failed(device))
+    return failure();
+  auto program = HostProgram::load(module, **device);
+  if (failed(program))
+    return failure();
+  FailureOr<HostRun> run = (*program)->run(function, {});
+  if (failed(run))
+    return failure();
+  for (auto [index, result] : llvm::enumerate(run->getResults())) {
+    if (!result.tensor)
+      return function.emitError() << "expects tensors as results to print";
+    auto tensor = result.tensor->read();
+    if (!tensor)
+      return fail(tensor.takeError());
+    // A line for each row.
+    llvm::outs() << "result " << index << ": " << tensor->shape.str();
+    const auto &sizes = tensor->shape.sizes;
+    int64_t columns = sizes.empty() ? 1 : sizes.back();
+    for (auto [position, value] : llvm::enumerate(tensor->toFloats()))
+      llvm::outs() << (position % columns == 0 ? "\n" : " ")
+                   << llvm::format("%g", value);
+    llvm::outs() << '\n';
+  }
+  if (host && options.counts)
+    host->getCounts().printTable(llvm::outs());
+  return success();
 }
 
 LogicalResult Tool::measure(Runner &runner, ModuleOp module, Report &report) {
@@ -123,15 +199,17 @@ LogicalResult Tool::run() {
   auto module = parseSourceFile<ModuleOp>(options.input, &context);
   if (!module)
     return failure();
+  if (options.print)
+    return print(*module);
   FailureOr<func::FuncOp> chosen = chooseFunction(*module);
   if (failed(chosen))
     return failure();
   // Kept as it is: compilation changes the module.
   OwningOpRef<func::FuncOp> source = chosen->clone();
 
-  auto device = openDevice(options.device, options.ordinal);
-  if (!device)
-    return fail(device.takeError());
+  FailureOr<std::unique_ptr<Device>> device = open(*module);
+  if (failed(device))
+    return failure();
   const DeviceInfo &info = (*device)->getInfo();
   if (!isCompiled(*module) &&
       failed(compile(*module, options.chip.empty() ? StringRef(info.chip)
@@ -139,7 +217,8 @@ LogicalResult Tool::run() {
     return failure();
 
   auto runner = Runner::create(*source, **device, *sizes, options.seed,
-                               options.reference);
+                               options.device == "host" ? ReferencePlace::Host
+                                                        : options.reference);
   if (failed(runner))
     return failure();
   Report report;
@@ -152,6 +231,8 @@ LogicalResult Tool::run() {
       report.kernels.push_back(attune::toJSON(manifest));
   if (failed(measure(**runner, *module, report)))
     return failure();
+  if (host && options.counts)
+    report.counts = host->getCounts();
   if (options.json)
     llvm::outs() << llvm::formatv("{0:2}\n", report.toJSON());
   else

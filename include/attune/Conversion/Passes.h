@@ -17,6 +17,11 @@ namespace attune {
 #define GEN_PASS_REGISTRATION
 #include "attune/Conversion/Passes.h.inc"
 
+/// On a gpu.module that convert-kernel-to-host has converted: bytes of the
+/// static arrays in workgroup memory.
+inline constexpr llvm::StringLiteral kStaticSharedAttrName =
+    "attune.static_shared";
+
 } // namespace attune
 
 #endif // ATTUNE_CONVERSION_PASSES_H

@@ -74,6 +74,29 @@ def ConvertKernelToLLVMPass : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUMo
     "::mlir::vector::VectorDialect"];
 }
 
+def ConvertKernelToHostPass : Pass<"convert-kernel-to-host", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Turns a kernel in LLVM dialect into one that a CPU runs lane by lane";
+  let description = [{
+    The same kernel that would become PTX or an HSACO, for the host executor
+    (`attune-run --device=host`): its one parameter is the context of a lane,
+    ops of the chip are calls of the executor's runtime, and so are loads and
+    stores, which are checked before they happen, and branches back to the start of a loop,
+    which are counted. The conventions are those of `attune/Simulator/HostLane.h`.
+
+    Arrays in workgroup memory (address space 3) are no longer globals but
+    offsets from the start of that memory, first the static ones in the order of
+    the module; `attune.static_shared` says how many bytes these take.
+
+    **Input**: LLVM dialect with `nvvm` or `rocdl`. **Output**: LLVM dialect.
+    **Errors**: an op that the executor does not model.
+  }];
+  let options = [
+    Option<"checkAccesses", "check-accesses", "bool", "true",
+           "Check loads and stores by calls of the runtime.">,
+    Option<"countMath", "count-math", "bool", "false", "Count exponentials by calls of the runtime.">];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def AttuneEmitBinaryPass : Pass<"attune-emit-binary", "::mlir::ModuleOp"> {
   let summary = "Compiles kernels in LLVM dialect to gpu.binary";
   let description = [{

@@ -60,9 +60,11 @@ public:
 private:
   friend class HostInterpreter;
   explicit HostProgram(Device &device) : device(device) {}
+  /// Loads kernels in LLVM dialect.
+  mlir::LogicalResult loadIR(mlir::ModuleOp module);
 
   Device &device;
-  /// By the name of the gpu.binary and of the kernel in it.
+  /// By the name of the gpu.binary or gpu.module and of the kernel in it.
   llvm::StringMap<std::unique_ptr<Kernel>> kernels;
 };
 

@@ -55,6 +55,14 @@ struct LaunchShape {
   int64_t sharedBytes = 0;
 };
 
+/// What a device takes kernels as.
+enum class KernelFormat {
+  /// A cubin, PTX or an HSACO.
+  Binary,
+  /// A gpu.module in LLVM dialect, as MLIR bytecode.
+  IR,
+};
+
 /// Errors say what was attempted and what the driver answered. Work is queued;
 /// a fault in a kernel shows in a later call.
 class Device {
@@ -64,6 +72,7 @@ public:
   virtual const DeviceInfo &getInfo() const = 0;
   /// Clock of the cores at this moment, where the driver can tell.
   virtual std::optional<int> readClockMHz();
+  virtual KernelFormat getKernelFormat() const { return KernelFormat::Binary; }
 
   virtual llvm::Expected<DeviceAddress> allocate(int64_t bytes) = 0;
   virtual llvm::Error release(DeviceAddress address) = 0;
@@ -75,8 +84,8 @@ public:
   virtual llvm::Error fill(DeviceAddress target, uint8_t byte,
                            int64_t bytes) = 0;
 
-  /// Loads a cubin, PTX or an HSACO and finds a kernel in it. The kernel will
-  /// be launched with at most `sharedBytes` of dynamic shared memory.
+  /// Loads an image of getKernelFormat() and finds a kernel in it. The kernel
+  /// will be launched with at most `sharedBytes` of dynamic shared memory.
   virtual llvm::Expected<std::unique_ptr<Kernel>>
   loadKernel(llvm::StringRef image, llvm::StringRef name,
              int64_t sharedBytes) = 0;

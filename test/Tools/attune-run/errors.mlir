@@ -3,7 +3,23 @@
 // RUN: env LD_LIBRARY_PATH=%t.none not attune-run %s --function=both --device=cuda 2>&1 | FileCheck %s --check-prefix=NOGPU
 // NOGPU: attune-run: error: no CUDA device: libcuda.so.1: cannot open shared object file
 // RUN: not attune-run %s --device=host 2>&1 | FileCheck %s --check-prefix=HOST
-// HOST: attune-run: error: --device=host is not there yet: expects auto, cuda or hip
+// HOST: attune-run: error: expects --function=<name> where there are several
+// RUN: not attune-run %s --function=both --seq-q=1 --device=host 2>&1 | FileCheck %s --check-prefix=HOSTCHIP
+// HOSTCHIP: attune-run: error: --device=host expects --chip=<name> or a kernel that is compiled for a chip
+// RUN: not attune-run %s --function=both --seq-q=1 --device=host --chip=nothing 2>&1 | FileCheck %s --check-prefix=CHIP
+// RUN: not attune-run %s --function=both --seq-q=1 --device=host --chip=sm_80 --bench 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=HOSTBENCH
+// HOSTBENCH: attune-run: error: --bench expects a GPU: with --device=host nothing is timed
+// RUN: attune-opt %s --attune-compile="chip=sm_80 format=isa" -o %t.isa.mlir
+// RUN: not attune-run %t.isa.mlir --function=both --seq-q=1 --device=host 2>&1 | FileCheck %s --check-prefix=HOSTISA
+// HOSTISA: error: 'gpu.binary' op expects a kernel in LLVM dialect to be executed on the host, but got machine code; compile with format=llvm
+// RUN: not attune-run %s --function=both --seq-q=9999 --device=host --chip=sm_80 --max-lanes=1000 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=HOSTLANES
+// HOSTLANES: error: kernel 'both_kernel' expects at most 1000 threads to be executed on the host, but {{[0-9]+}} blocks have {{[0-9]+}}; --max-lanes sets the limit
+// RUN: not attune-run %s --device=host --print 2>&1 | FileCheck %s --check-prefix=PRINT
+// PRINT: attune-run: error: --print expects one function, but there are 2; --function=<name> chooses
+// RUN: not attune-run %s --device=host --print --function=both 2>&1 | FileCheck %s --check-prefix=PRINTARGS
+// PRINTARGS: error: expects a function without arguments to print its results
 // RUN: not attune-run %s --function=both --device=tpu 2>&1 | FileCheck %s --check-prefix=KIND
 // KIND: error: expects a device of kind auto, cuda or hip, but got 'tpu'
 // RUN: env LD_LIBRARY_PATH=%fake_driver not attune-run %s --function=both --device-number=3 2>&1 \

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a kernel and the runtime that executes it on the CPU share: the context
+// of a lane, and how the one calls the other.
+
+#ifndef ATTUNE_SIMULATOR_HOSTLANE_H
+#define ATTUNE_SIMULATOR_HOSTLANE_H
+
+#include <cstdint>
+
+namespace attune {
+
+/// The context of a lane, the only argument of a kernel that
+/// convert-kernel-to-host has converted. The kernel reads what the lane is from
+/// it by plain loads.
+///
+/// An op of the chip is a call of `void attuneHost<Name>(HostLane *, uint32_t
+/// site, uint32_t immediate...)`. Before it the kernel stores the op's operands
+/// one after another to `operands`, each padded to a multiple of 4 bytes; after
+/// it, the results stand in `results` in the same way. A call may return much
+/// later: where the op is of several lanes, it waits for them.
+///
+/// A *site* is the number of the op in its gpu.module before the conversion,
+/// counted from 0 in the order in which ops are printed.
+struct HostLane {
+  uint32_t threadId[3];
+  uint32_t blockId[3];
+  uint32_t blockSize[3];
+  uint32_t gridSize[3];
+  /// Number in the warp, number of the warp, lanes of a warp.
+  uint32_t laneId, warpId, warpSize;
+  uint32_t reserved;
+  /// Workgroup memory: static arrays, then the dynamic one. Below 4 GiB, and
+  /// aligned so that the low bits of an address are those of its offset.
+  char *shared;
+  /// Pointers to the values of the kernel's parameters.
+  void *const *arguments;
+  static constexpr uint32_t kSlotBytes = 1024;
+  alignas(16) char operands[kSlotBytes];
+  alignas(16) char results[kSlotBytes];
+};
+
+/// What an access to memory is, in the immediate of attuneHostAccess.
+enum HostAccessFlags : uint32_t {
+  kHostAccessWrite = 1,
+  /// Through a pointer to workgroup memory; else the address tells.
+  kHostAccessShared = 2,
+  kHostAccessAtomic = 4,
+};
+
+/// How values move between lanes in attuneHostShuffle.
+enum HostShuffleKind : uint32_t {
+  kHostShuffleXor,
+  kHostShuffleUp,
+  kHostShuffleDown,
+  kHostShuffleIndex,
+};
+
+/// Element types of matrix operands.
+enum HostElementType : uint32_t { kHostF16, kHostBF16 };
+
+/// A function that converted kernels call.
+struct HostFunction {
+  const char *name;
+  void *address;
+};
+
+} // namespace attune
+
+#endif // ATTUNE_SIMULATOR_HOSTLANE_H

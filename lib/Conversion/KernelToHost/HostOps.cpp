@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The calling convention of include/attune/Simulator/HostLane.h.
+
+#include "HostOps.h"
+#include "llvm/Support/MathExtras.h"
+#include <cstddef>
+
+using namespace mlir;
+using namespace attune;
+
+OpBuilder &HostRewriter::at(Operation *op) {
+  builder.setInsertionPoint(op);
+  return builder;
+}
+
+Value HostRewriter::i32(Operation *op, int64_t value) {
+  return LLVM::ConstantOp::create(at(op), op->getLoc(), builder.getI32Type(),
+                                  value);
+}
+
+Value HostRewriter::field(Operation *op, uint64_t offset) {
+  at(op);
+  return LLVM::GEPOp::create(
+      builder, op->getLoc(), lane.getType(), builder.getI8Type(), lane,
+      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
+}
+
+LLVM::CallOp HostRewriter::call(Operation *op, StringRef function,
+                                ValueRange extra, Type result) {
+  SmallVector<Value> arguments{lane, i32(op, sites.lookup(op))};
+  arguments.append(extra.begin(), extra.end());
+  LLVM::LLVMFuncOp &declaration = declared[function];
+  if (!declaration) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(module.getBody());
+    auto type = LLVM::LLVMFunctionType::get(
+        result ? result : LLVM::LLVMVoidType::get(builder.getContext()),
+        llvm::to_vector(ValueRange(arguments).getTypes()));
+    declaration = LLVM::LLVMFuncOp::create(builder, builder.getUnknownLoc(),
+                                           function, type);
+  }
+  return LLVM::CallOp::create(at(op), op->getLoc(), declaration, arguments);
+}
+
+void HostRewriter::replaceWithCall(Operation *op, StringRef function,
+                                   ArrayRef<int64_t> immediates) {
+  constexpr uint64_t kPadding = 4;
+  uint64_t offset = 0;
+  for (Value operand : op->getOperands()) {
+    Value slot = field(op, offsetof(HostLane, operands) + offset);
+    LLVM::StoreOp::create(builder, op->getLoc(), operand, slot, kPadding);
+    offset += llvm::alignTo(layout.getTypeSize(operand.getType()), kPadding);
+  }
+  assert(offset <= HostLane::kSlotBytes && "operands that fit");
+  SmallVector<Value> extra;
+  for (int64_t immediate : immediates)
+    extra.push_back(i32(op, immediate));
+  call(op, function, extra);
+  if (op->getNumResults() > 0) {
+    Value slot = field(op, offsetof(HostLane, results));
+    Value result = LLVM::LoadOp::create(
+        builder, op->getLoc(), op->getResult(0).getType(), slot, kPadding);
+    op->getResult(0).replaceAllUsesWith(result);
+  }
+  op->erase();
+}
+
+void HostRewriter::replaceWithField(Operation *op, uint64_t offset) {
+  Value slot = field(op, offset);
+  replace(op, LLVM::LoadOp::create(builder, op->getLoc(),
+                                   op->getResult(0).getType(), slot));
+}
+
+void HostRewriter::replace(Operation *op, Value value) {
+  op->getResult(0).replaceAllUsesWith(value);
+  op->erase();
+}
+
+LogicalResult attune::rewriteReciprocal(Operation *op, HostRewriter &rewriter) {
+  OpBuilder &b = rewriter.at(op);
+  Value one = LLVM::ConstantOp::create(b, op->getLoc(), b.getF32FloatAttr(1));
+  rewriter.replace(
+      op, LLVM::FDivOp::create(b, op->getLoc(), one, op->getOperand(0)));
+  return success();
+}
+
+const HostOps::Rewrite *HostOps::find(Operation *op) const {
+  if (auto call = dyn_cast<LLVM::CallIntrinsicOp>(op)) {
+    auto it = intrinsics.find(call.getIntrin());
+    return it == intrinsics.end() ? nullptr : &it->second;
+  }
+  auto it = table.find(op->getName().getTypeID());
+  return it == table.end() ? nullptr : &it->second;
+}

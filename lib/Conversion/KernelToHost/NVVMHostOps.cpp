@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The ops of NVVM that can be executed on the host.
+
+#include "HostOps.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include <cstddef>
+
+using namespace mlir;
+using namespace attune;
+
+/// Reports what the runtime has no function for.
+static LogicalResult refuse(Operation *op, const Twine &expected) {
+  return op->emitOpError() << "expects " << expected
+                           << " to be executed on the host";
+}
+
+static LogicalResult rewriteShuffle(NVVM::ShflOp op, HostRewriter &rewriter) {
+  int64_t kind = 0;
+  switch (op.getKind()) {
+  case NVVM::ShflKind::bfly:
+    kind = kHostShuffleXor;
+    break;
+  case NVVM::ShflKind::up:
+    kind = kHostShuffleUp;
+    break;
+  case NVVM::ShflKind::down:
+    kind = kHostShuffleDown;
+    break;
+  case NVVM::ShflKind::idx:
+    kind = kHostShuffleIndex;
+    break;
+  }
+  rewriter.replaceWithCall(op, "attuneHostShuffle", {kind});
+  return success();
+}
+
+static LogicalResult rewriteLoadMatrix(NVVM::LdMatrixOp op,
+                                       HostRewriter &rewriter) {
+  auto shape = op.getShape();
+  if (shape.getM() != 8 || shape.getN() != 8 ||
+      op.getEltType() != NVVM::LdStMatrixEltType::B16)
+    return refuse(op, "matrices of 8x8 16-bit elements");
+  rewriter.replaceWithCall(
+      op, "attuneHostLoadMatrix",
+      {op.getNum(), op.getLayout() == NVVM::MMALayout::col});
+  return success();
+}
+
+static LogicalResult rewriteStoreMatrix(NVVM::StMatrixOp op,
+                                        HostRewriter &rewriter) {
+  auto shape = op.getShape();
+  if (shape.getM() != 8 || shape.getN() != 8 ||
+      op.getEltType() != NVVM::LdStMatrixEltType::B16)
+    return refuse(op, "matrices of 8x8 16-bit elements");
+  rewriter.replaceWithCall(op, "attuneHostStoreMatrix",
+                           {static_cast<int64_t>(op.getSources().size()),
+                            op.getLayout() == NVVM::MMALayout::col});
+  return success();
+}
+
+static LogicalResult rewriteMma(NVVM::MmaOp op, HostRewriter &rewriter) {
+  auto shape = op.getShape();
+  bool isHalf = isa<VectorType>(op.getOperandA()[0].getType());
+  bool isBrain = op.getMultiplicandAPtxType() == NVVM::MMATypes::bf16 &&
+                 op.getMultiplicandBPtxType() == NVVM::MMATypes::bf16;
+  auto results = cast<LLVM::LLVMStructType>(op.getType()).getBody();
+  if (shape.getM() != 16 || shape.getN() != 8 ||
+      (shape.getK() != 8 && shape.getK() != 16) || (!isHalf && !isBrain) ||
+      !results[0].isF32() || op.getLayoutA() != NVVM::MMALayout::row ||
+      op.getLayoutB() != NVVM::MMALayout::col)
+    return refuse(op, "m16n8k16 or m16n8k8 of f16 or bf16 with f32 results");
+  rewriter.replaceWithCall(op, "attuneHostMmaSync",
+                           {shape.getK(), isBrain ? kHostBF16 : kHostF16});
+  return success();
+}
+
+static LogicalResult rewriteBarrier(NVVM::BarrierOp op,
+                                    HostRewriter &rewriter) {
+  if (op.getReductionOp())
+    return refuse(op, "a barrier without a reduction");
+  rewriter.replaceWithCall(
+      op, "attuneHostBarrier",
+      {op.getBarrierId() != nullptr, op.getNumberOfThreads() != nullptr});
+  return success();
+}
+
+static void populateRegisters(HostOps &ops) {
+  constexpr uint64_t kWord = sizeof(uint32_t);
+  constexpr uint64_t kThread = offsetof(HostLane, threadId),
+                     kBlock = offsetof(HostLane, blockId),
+                     kBlockSize = offsetof(HostLane, blockSize),
+                     kGridSize = offsetof(HostLane, gridSize);
+  ops.addField<NVVM::ThreadIdXOp>(kThread);
+  ops.addField<NVVM::ThreadIdYOp>(kThread + kWord);
+  ops.addField<NVVM::ThreadIdZOp>(kThread + 2 * kWord);
+  ops.addField<NVVM::BlockIdXOp>(kBlock);
+  ops.addField<NVVM::BlockIdYOp>(kBlock + kWord);
+  ops.addField<NVVM::BlockIdZOp>(kBlock + 2 * kWord);
+  ops.addField<NVVM::BlockDimXOp>(kBlockSize);
+  ops.addField<NVVM::BlockDimYOp>(kBlockSize + kWord);
+  ops.addField<NVVM::BlockDimZOp>(kBlockSize + 2 * kWord);
+  ops.addField<NVVM::GridDimXOp>(kGridSize);
+  ops.addField<NVVM::GridDimYOp>(kGridSize + kWord);
+  ops.addField<NVVM::GridDimZOp>(kGridSize + 2 * kWord);
+  ops.addField<NVVM::LaneIdOp>(offsetof(HostLane, laneId));
+  ops.addField<NVVM::WarpIdOp>(offsetof(HostLane, warpId));
+  ops.addField<NVVM::WarpSizeOp>(offsetof(HostLane, warpSize));
+}
+
+void attune::populateNVVMHostOps(HostOps &ops) {
+  populateRegisters(ops);
+  ops.addCall<NVVM::Barrier0Op>("attuneHostBarrier", {0, 0});
+  ops.add<NVVM::BarrierOp>(rewriteBarrier);
+  ops.addCall<NVVM::SyncWarpOp>("attuneHostSyncWarp");
+  ops.add<NVVM::ShflOp>(rewriteShuffle);
+  ops.add<NVVM::MmaOp>(rewriteMma);
+  ops.add<NVVM::LdMatrixOp>(rewriteLoadMatrix);
+  ops.add<NVVM::StMatrixOp>(rewriteStoreMatrix);
+  ops.add<NVVM::CpAsyncOp>([](NVVM::CpAsyncOp op, HostRewriter &rewriter) {
+    rewriter.replaceWithCall(op, "attuneHostCopyAsync",
+                             {op.getSize(), op.getCpSize() != nullptr});
+    return success();
+  });
+  ops.addCall<NVVM::CpAsyncCommitGroupOp>("attuneHostCommitCopies");
+  ops.add<NVVM::CpAsyncWaitGroupOp>(
+      [](NVVM::CpAsyncWaitGroupOp op, HostRewriter &rewriter) {
+        rewriter.replaceWithCall(op, "attuneHostWaitCopies", {op.getN()});
+        return success();
+      });
+  ops.add<NVVM::RcpApproxFtzF32Op>(rewriteReciprocal);
+  for (StringRef name : {"llvm.nvvm.ex2.approx.f", "llvm.nvvm.ex2.approx.ftz.f",
+                         "llvm.nvvm.ex2.approx", "llvm.nvvm.ex2.approx.ftz"})
+    ops.addIntrinsic(name, rewriteMath<LLVM::Exp2Op>);
+  for (StringRef name :
+       {"llvm.nvvm.lg2.approx.f", "llvm.nvvm.lg2.approx.ftz.f"})
+    ops.addIntrinsic(name, rewriteMath<LLVM::Log2Op>);
+  for (StringRef name : {"llvm.nvvm.rcp.approx.ftz.f", "llvm.nvvm.rcp.rn.f",
+                         "llvm.nvvm.rcp.rn.ftz.f"})
+    ops.addIntrinsic(name, rewriteReciprocal);
+  for (StringRef name : {"llvm.nvvm.tanh.approx.f32", "llvm.nvvm.tanh.approx"})
+    ops.addIntrinsic(name, rewriteMath<LLVM::TanhOp>);
+  // Budgets of registers, hints to caches and dependences between grids change
+  // nothing that a kernel computes.
+  ops.ignore<NVVM::SetMaxRegisterOp, NVVM::PrefetchOp, NVVM::GriddepcontrolOp,
+             NVVM::NanosleepOp>();
+}

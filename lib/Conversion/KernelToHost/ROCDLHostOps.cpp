@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The ops of ROCDL that can be executed on the host.
+
+#include "HostOps.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include <cstddef>
+
+using namespace mlir;
+using namespace attune;
+
+/// Matrix instructions of one block whose modifiers are all 0: rows and columns
+/// of the result, depth and element type.
+template <typename OpTy>
+static void addMfma(HostOps &ops, int64_t rows, int64_t depth,
+                    HostElementType type) {
+  ops.add<OpTy>([=](OpTy op, HostRewriter &rewriter) -> LogicalResult {
+    constexpr unsigned kModifiers = 3;
+    for (Value modifier : op->getOperands().take_back(kModifiers)) {
+      auto constant = modifier.getDefiningOp<LLVM::ConstantOp>();
+      auto value =
+          constant ? dyn_cast<IntegerAttr>(constant.getValue()) : IntegerAttr();
+      if (!value || value.getInt() != 0)
+        return op->emitOpError()
+               << "expects modifiers of 0 to be executed on the host";
+    }
+    rewriter.replaceWithCall(op, "attuneHostMfma", {rows, depth, type});
+    return success();
+  });
+}
+
+static void populateRegisters(HostOps &ops) {
+  constexpr uint64_t kWord = sizeof(uint32_t);
+  constexpr uint64_t kThread = offsetof(HostLane, threadId),
+                     kBlock = offsetof(HostLane, blockId);
+  ops.addField<ROCDL::ThreadIdXOp>(kThread);
+  ops.addField<ROCDL::ThreadIdYOp>(kThread + kWord);
+  ops.addField<ROCDL::ThreadIdZOp>(kThread + 2 * kWord);
+  ops.addField<ROCDL::BlockIdXOp>(kBlock);
+  ops.addField<ROCDL::BlockIdYOp>(kBlock + kWord);
+  ops.addField<ROCDL::BlockIdZOp>(kBlock + 2 * kWord);
+  ops.addField<ROCDL::WavefrontSizeOp>(offsetof(HostLane, warpSize));
+}
+
+void attune::populateROCDLHostOps(HostOps &ops) {
+  populateRegisters(ops);
+  ops.addCall<ROCDL::BarrierOp>("attuneHostBarrier", {0, 0});
+  ops.addCall<ROCDL::MbcntLoOp>("attuneHostCountBelow", {0});
+  ops.addCall<ROCDL::MbcntHiOp>("attuneHostCountBelow", {1});
+  ops.addCall<ROCDL::DsBpermuteOp>("attuneHostPermute");
+  addMfma<ROCDL::mfma_f32_32x32x8f16>(ops, 32, 8, kHostF16);
+  addMfma<ROCDL::mfma_f32_32x32x8bf16_1k>(ops, 32, 8, kHostBF16);
+  addMfma<ROCDL::mfma_f32_16x16x16f16>(ops, 16, 16, kHostF16);
+  addMfma<ROCDL::mfma_f32_16x16x16bf16_1k>(ops, 16, 16, kHostBF16);
+  ops.addCall<ROCDL::wmma_f32_16x16x16_f16>("attuneHostWmma", {kHostF16});
+  ops.addCall<ROCDL::wmma_f32_16x16x16_bf16>("attuneHostWmma", {kHostBF16});
+  ops.addIntrinsic("llvm.amdgcn.exp2", rewriteMath<LLVM::Exp2Op>);
+  // The instruction behind it is v_log_f32, a logarithm to base 2.
+  ops.addIntrinsic("llvm.amdgcn.log", rewriteMath<LLVM::Log2Op>);
+  ops.addIntrinsic("llvm.amdgcn.rcp", rewriteReciprocal);
+  ops.addIntrinsic("llvm.amdgcn.sqrt", rewriteMath<LLVM::SqrtOp>);
+  // Waits for results that the host has at once, and hints to the scheduler.
+  ops.ignore<ROCDL::SWaitcntOp, ROCDL::SNopOp, ROCDL::SSleepOp,
+             ROCDL::SetPrioOp, ROCDL::SchedBarrier, ROCDL::SchedGroupBarrier,
+             ROCDL::IglpOpt>();
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the kernels of all families call, and the conversions of 16-bit floats
+// that LLVM takes from a library where the CPU has no instruction for them.
+
+#include "Runtime.h"
+#include "attune/Runtime/DataType.h"
+
+using namespace attune;
+
+double attune::loadHalf(HostElementType type, const char *bits) {
+  return loadElement(type == kHostBF16 ? DataType::BF16 : DataType::F16, bits);
+}
+
+static char *access(HostLane *context, uint32_t site, char *address,
+                    uint32_t bytes, uint32_t alignment, uint32_t flags) {
+  Lane &lane = asLane(context);
+  return lane.group->access(lane, site, address, bytes, alignment, flags);
+}
+
+static void step(HostLane *context, uint32_t site) {
+  Lane &lane = asLane(context);
+  lane.group->step(lane, site);
+}
+
+static void countExp(HostLane *context, uint32_t, uint32_t count) {
+  asLane(context).group->getCounters().exponentials(count);
+}
+
+/// Operands: number of the barrier, number of threads, where they are there.
+static void barrier(HostLane *context, uint32_t site, uint32_t hasId,
+                    uint32_t hasCount) {
+  Lane &lane = asLane(context);
+  uint32_t id = hasId ? lane.takeOperand<uint32_t>() : 0;
+  uint32_t count = hasCount ? lane.takeOperand<uint32_t>() : 0;
+  lane.group->barrier(lane, site, id, count);
+}
+
+template <typename To> static To convertFloat(DataType type, double value) {
+  To result;
+  static_assert(sizeof(To) == 2);
+  storeElement(type, &result, value);
+  return result;
+}
+
+static __bf16 truncateToBF16(float value) {
+  return convertFloat<__bf16>(DataType::BF16, value);
+}
+static __bf16 truncateDoubleToBF16(double value) {
+  return convertFloat<__bf16>(DataType::BF16, value);
+}
+static _Float16 truncateToF16(float value) {
+  return convertFloat<_Float16>(DataType::F16, value);
+}
+static _Float16 truncateDoubleToF16(double value) {
+  return convertFloat<_Float16>(DataType::F16, value);
+}
+static float extendF16(_Float16 value) {
+  return static_cast<float>(loadElement(DataType::F16, &value));
+}
+
+llvm::ArrayRef<HostFunction> attune::getCommonHostFunctions() {
+  static const HostFunction functions[] = {
+      hostFunction("attuneHostAccess", access),
+      hostFunction("attuneHostStep", step),
+      hostFunction("attuneHostCountExp", countExp),
+      hostFunction("attuneHostBarrier", barrier),
+      hostFunction("__truncsfbf2", truncateToBF16),
+      hostFunction("__truncdfbf2", truncateDoubleToBF16),
+      hostFunction("__truncsfhf2", truncateToF16),
+      hostFunction("__truncdfhf2", truncateDoubleToF16),
+      hostFunction("__extendhfsf2", extendF16),
+  };
+  return functions;
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The model of memory is that which all chips share: workgroup memory has 32
+// banks of 4 bytes, and a request of more than 128 bytes is served in rounds of
+// neighbouring lanes; global memory moves 32 bytes at a time.
+
+#include "Counters.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace attune;
+using llvm::format;
+using llvm::json::Array;
+using llvm::json::Object;
+
+static constexpr uint32_t kBanks = 32, kBankBytes = 4;
+static constexpr uint32_t kSectorBytes = 32;
+
+void Counters::access(uint32_t warp, uint32_t lane, uint32_t site,
+                      uintptr_t address, uint32_t bytes, bool isShared) {
+  if (warps.size() <= warp)
+    warps.resize(warp + 1);
+  Warp &state = warps[warp];
+  uint32_t execution = state.executions[{site, lane}]++;
+  auto [it, isNew] =
+      state.found.insert({{site, execution}, state.requests.size()});
+  if (isNew)
+    state.requests.push_back({site, bytes, isShared, {}});
+  state.requests[it->second].addresses.push_back(address);
+}
+
+void Counters::converge(uint32_t warp) {
+  if (!enabled)
+    return;
+  for (uint32_t index = 0; index < warps.size(); ++index) {
+    if (warp != ~0u && warp != index)
+      continue;
+    Warp &state = warps[index];
+    for (const Request &request : state.requests)
+      if (request.isShared)
+        sharedRequest(request.site, request.addresses, request.bytes);
+      else
+        globalRequest(request);
+    state = Warp();
+  }
+}
+
+void Counters::sharedRequest(uint32_t site, llvm::ArrayRef<uintptr_t> addresses,
+                             uint32_t bytes) {
+  if (!enabled || addresses.empty())
+    return;
+  HostCounts::Site &count = counts.sites[site];
+  ++count.requests;
+  count.bytes += int64_t(bytes) * addresses.size();
+  size_t perRound = std::max(1u, std::min(kBanks, kBanks * kBankBytes / bytes));
+  while (!addresses.empty()) {
+    llvm::DenseSet<uintptr_t> words;
+    uint32_t perBank[kBanks] = {}, most = 0;
+    for (uintptr_t address : addresses.take_front(perRound))
+      for (uintptr_t word = address / kBankBytes;
+           word * kBankBytes < address + bytes; ++word)
+        if (words.insert(word).second)
+          most = std::max(most, ++perBank[word % kBanks]);
+    count.wavefronts += most;
+    ++count.leastWavefronts;
+    addresses = addresses.drop_front(std::min(perRound, addresses.size()));
+  }
+}
+
+void Counters::globalRequest(const Request &request) {
+  HostCounts::Site &count = counts.sites[request.site];
+  ++count.requests;
+  count.bytes += int64_t(request.bytes) * request.addresses.size();
+  llvm::DenseSet<uintptr_t> sectors;
+  for (uintptr_t address : request.addresses)
+    for (uintptr_t sector = address / kSectorBytes;
+         sector * kSectorBytes < address + request.bytes; ++sector)
+      sectors.insert(sector);
+  count.sectors += static_cast<int64_t>(sectors.size());
+}
+
+void Counters::matrix(double flops) {
+  ++counts.matrixOps;
+  counts.matrixFlops += flops;
+}
+
+bool HostCounts::empty() const { return sites.empty(); }
+
+void HostCounts::printTable(llvm::raw_ostream &stream) const {
+  stream << "counts    " << matrixOps << " matrix ops, "
+         << format("%.3e", matrixFlops) << " flop in them, " << exponentials
+         << " exponentials\n"
+         << "          requests        bytes wavefronts    beyond    sectors  "
+            "op\n";
+  for (const Site &site : sites)
+    if (site.requests > 0)
+      stream << format("          %8lld %12lld %10lld %9lld %10lld  ",
+                       static_cast<long long>(site.requests),
+                       static_cast<long long>(site.bytes),
+                       static_cast<long long>(site.wavefronts),
+                       static_cast<long long>(site.wavefronts -
+                                              site.leastWavefronts),
+                       static_cast<long long>(site.sectors))
+             << site.op << ' ' << site.location << '\n';
+}
+
+llvm::json::Value HostCounts::toJSON() const {
+  Array list;
+  for (const Site &site : sites)
+    if (site.requests > 0)
+      list.push_back(Object{{"op", site.op},
+                            {"location", site.location},
+                            {"requests", site.requests},
+                            {"bytes", site.bytes},
+                            {"wavefronts", site.wavefronts},
+                            {"least_wavefronts", site.leastWavefronts},
+                            {"sectors", site.sectors}});
+  return Object{{"matrix_ops", matrixOps},
+                {"matrix_flops", matrixFlops},
+                {"exponentials", exponentials},
+                {"sites", std::move(list)}};
+}

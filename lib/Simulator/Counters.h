@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What accesses cost on a chip. Lanes run one after another here, so the
+// accesses of a warp are collected and put together: those that its lanes do at
+// one op the same number of times since the warp was together last are one
+// request.
+
+#ifndef ATTUNE_LIB_SIMULATOR_COUNTERS_H
+#define ATTUNE_LIB_SIMULATOR_COUNTERS_H
+
+#include "attune/Simulator/HostDevice.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace attune {
+
+class Counters {
+public:
+  Counters(size_t numSites, bool enabled) : enabled(enabled) {
+    if (enabled)
+      counts.sites.resize(numSites);
+  }
+
+  bool isEnabled() const { return enabled; }
+  void access(uint32_t warp, uint32_t lane, uint32_t site, uintptr_t address,
+              uint32_t bytes, bool isShared);
+  /// The lanes of the warp are together; with ~0u, those of all warps.
+  void converge(uint32_t warp);
+  /// A request of a warp to workgroup memory, one address for each lane.
+  void sharedRequest(uint32_t site, llvm::ArrayRef<uintptr_t> addresses,
+                     uint32_t bytes);
+  void matrix(double flops);
+  void exponentials(int64_t count) { counts.exponentials += count; }
+
+  HostCounts counts;
+
+private:
+  struct Request {
+    uint32_t site, bytes;
+    bool isShared;
+    llvm::SmallVector<uintptr_t, 32> addresses;
+  };
+  struct Warp {
+    std::vector<Request> requests;
+    /// By site and the number of its execution.
+    llvm::DenseMap<std::pair<uint32_t, uint32_t>, size_t> found;
+    /// Executions by site and lane.
+    llvm::DenseMap<std::pair<uint32_t, uint32_t>, uint32_t> executions;
+  };
+
+  void globalRequest(const Request &request);
+
+  bool enabled;
+  std::vector<Warp> warps;
+};
+
+} // namespace attune
+
+#endif // ATTUNE_LIB_SIMULATOR_COUNTERS_H

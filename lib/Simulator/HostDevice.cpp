@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The host executor as a device.
+
+#include "attune/Simulator/HostDevice.h"
+#include "HostKernel.h"
+#include "Runtime.h"
+#include "attune/Runtime/DataType.h"
+#include "llvm/Support/MemAlloc.h"
+#include <cstring>
+
+using namespace mlir;
+using namespace attune;
+using llvm::Error;
+using llvm::Expected;
+
+/// Of allocations, as drivers have it.
+static constexpr size_t kAllocationAlignment = 256;
+
+static void *toPointer(DeviceAddress address) {
+  return reinterpret_cast<void *>(address);
+}
+
+HostDevice::HostDevice(MLIRContext &context, tile::TargetAttr target,
+                       const HostOptions &options)
+    : context(context), options(options) {
+  info.name = "host executor";
+  info.chip = target.getChip().str();
+  info.cores = 1;
+  info.sharedBytes = target.getShared();
+}
+
+HostDevice::~HostDevice() {
+  for (auto [address, bytes] : allocations)
+    llvm::deallocate_buffer(toPointer(address), bytes, kAllocationAlignment);
+}
+
+Expected<DeviceAddress> HostDevice::allocate(int64_t bytes) {
+  int64_t atLeastOne = std::max<int64_t>(bytes, 1);
+  auto address = reinterpret_cast<DeviceAddress>(
+      llvm::allocate_buffer(atLeastOne, kAllocationAlignment));
+  allocations[address] = atLeastOne;
+  return address;
+}
+
+Error HostDevice::release(DeviceAddress address) {
+  auto it = allocations.find(address);
+  if (it == allocations.end())
+    return llvm::createStringError("failed to free memory: no such allocation");
+  llvm::deallocate_buffer(toPointer(address), it->second, kAllocationAlignment);
+  allocations.erase(it);
+  return Error::success();
+}
+
+Error HostDevice::copyToDevice(DeviceAddress target, const void *source,
+                               int64_t bytes) {
+  if (bytes > 0)
+    std::memcpy(toPointer(target), source, bytes);
+  return Error::success();
+}
+
+Error HostDevice::copyToHost(void *target, DeviceAddress source,
+                             int64_t bytes) {
+  if (bytes > 0)
+    std::memcpy(target, toPointer(source), bytes);
+  return Error::success();
+}
+
+Error HostDevice::fill(DeviceAddress target, uint8_t byte, int64_t bytes) {
+  if (bytes > 0)
+    std::memset(toPointer(target), byte, bytes);
+  return Error::success();
+}
+
+Expected<std::unique_ptr<Kernel>>
+HostDevice::loadKernel(StringRef image, StringRef name, int64_t sharedBytes) {
+  auto kernel = HostKernel::load(context, image, name, options);
+  if (!kernel)
+    return kernel.takeError();
+  if (sharedBytes + (*kernel)->staticSharedBytes > info.sharedBytes)
+    return llvm::createStringError(
+        "kernel '" + name + "' expects " +
+        Twine(sharedBytes + (*kernel)->staticSharedBytes) +
+        " bytes of shared memory, but " + info.chip + " has " +
+        Twine(info.sharedBytes));
+  return std::move(*kernel);
+}
+
+/// The memory behind the arguments: of a kernel that says what they are, the
+/// exact extents of its tensors; else whatever is allocated.
+static std::vector<GlobalRegion>
+findRegions(const HostKernel &kernel, llvm::ArrayRef<void *> words,
+            const std::map<DeviceAddress, int64_t> &allocations) {
+  std::vector<GlobalRegion> regions;
+  if (!kernel.arguments) {
+    for (auto [address, bytes] : allocations)
+      regions.push_back({address, address + static_cast<uint64_t>(bytes),
+                         /*writable=*/true, "a buffer"});
+    return regions;
+  }
+  auto word = [&](size_t index) {
+    int64_t value;
+    std::memcpy(&value, words[index], sizeof(value));
+    return value;
+  };
+  size_t position = 0;
+  for (auto entry : kernel.arguments.getAsRange<DictionaryAttr>()) {
+    auto scalar = entry.getAs<BoolAttr>("scalar");
+    if (scalar && scalar.getValue()) {
+      ++position;
+      continue;
+    }
+    auto rank = entry.getAs<IntegerAttr>("rank").getInt();
+    std::optional<DataType> type =
+        parseDataType(entry.getAs<StringAttr>("type").getValue());
+    assert(type && "manifests name types that can be launched");
+    int64_t width = getBytes(*type), elements = 1;
+    for (int64_t dim = 0; dim < rank; ++dim) {
+      int64_t size = word(position + 3 + dim),
+              stride = word(position + 3 + rank + dim);
+      elements = size == 0       ? 0
+                 : elements == 0 ? 0
+                                 : elements + (size - 1) * stride;
+    }
+    uintptr_t begin = word(position + 1) + word(position + 2) * width;
+    auto access = entry.getAs<StringAttr>("access");
+    regions.push_back({begin, begin + elements * width,
+                       access && access.getValue() == "write",
+                       "'" + entry.getAs<StringAttr>("name").str() + "'"});
+    position += 3 + 2 * rank;
+  }
+  return regions;
+}
+
+Error HostDevice::launch(Kernel &loaded, const LaunchShape &shape,
+                         llvm::ArrayRef<void *> arguments) {
+  auto &kernel = static_cast<HostKernel &>(loaded);
+  auto target = tile::TargetAttr::lookup(kernel.module);
+  int64_t threads = shape.block[0] * shape.block[1] * shape.block[2];
+  int64_t groups = shape.grid[0] * shape.grid[1] * shape.grid[2];
+  if (threads < 1 || threads > target.getMaxThreads())
+    return llvm::createStringError(
+        "kernel '" + kernel.name + "' expects a block of 1 to " +
+        Twine(target.getMaxThreads()) + " threads, but got " + Twine(threads));
+  if (groups > options.maxLanes / threads)
+    return llvm::createStringError(
+        "kernel '" + kernel.name + "' expects at most " +
+        Twine(options.maxLanes) + " threads to be executed on the host, but " +
+        Twine(groups) + " blocks have " + Twine(groups * threads) +
+        "; --max-lanes sets the limit");
+  Launch launch;
+  launch.kernel = kernel.function;
+  launch.shape = shape;
+  launch.arguments = arguments;
+  launch.warpSize = target.getLanes();
+  launch.staticSharedBytes = kernel.staticSharedBytes;
+  launch.flushDenormals = kernel.flushDenormals;
+  launch.regions = findRegions(kernel, arguments, allocations);
+  launch.options = &options;
+  Reports reports(kernel.sites, options);
+  Counters counters(kernel.sites.size(), options.counts);
+  Workgroup group(launch, reports, counters);
+  if (auto error = group.prepare())
+    return error;
+  bool goesOn = true;
+  for (int64_t z = 0; z < shape.grid[2] && goesOn; ++z)
+    for (int64_t y = 0; y < shape.grid[1] && goesOn; ++y)
+      for (int64_t x = 0; x < shape.grid[0] && goesOn; ++x)
+        goesOn = group.run(x, y, z);
+  counts = std::move(counters.counts);
+  for (auto [site, count] : llvm::enumerate(counts.sites)) {
+    count.op = kernel.sites[site]->getName().getStringRef().str();
+    llvm::raw_string_ostream(count.location) << kernel.sites[site]->getLoc();
+  }
+  if (reports.getNumErrors() > 0)
+    return llvm::createStringError(
+        "kernel '" + kernel.name +
+        "' has faults: " + Twine(reports.getNumErrors()) + " were found" +
+        (reports.getNumSuppressed() > 0
+             ? ", of which one for each op and kind is shown"
+             : ""));
+  return Error::success();
+}
+
+Error HostDevice::synchronize() { return Error::success(); }
+
+static Error refuseTiming() {
+  return llvm::createStringError(
+      "expects a GPU to measure time: on the host nothing is timed");
+}
+
+Expected<std::unique_ptr<Event>> HostDevice::createEvent() {
+  return refuseTiming();
+}
+Error HostDevice::record(Event &) { return refuseTiming(); }
+Expected<double> HostDevice::getElapsed(Event &, Event &) {
+  return refuseTiming();
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A kernel compiled for the CPU.
+
+#ifndef ATTUNE_LIB_SIMULATOR_HOSTKERNEL_H
+#define ATTUNE_LIB_SIMULATOR_HOSTKERNEL_H
+
+#include "attune/Simulator/HostDevice.h"
+#include "attune/Simulator/HostLane.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+
+namespace attune {
+
+struct HostKernel : Kernel {
+  /// What went wrong in MLIR is a diagnostic at the op.
+  static llvm::Expected<std::unique_ptr<HostKernel>>
+  load(mlir::MLIRContext &context, llvm::StringRef image, llvm::StringRef name,
+       const HostOptions &options);
+
+  std::string name;
+  /// As it would go to the chip's back end.
+  mlir::OwningOpRef<mlir::ModuleOp> holder;
+  mlir::gpu::GPUModuleOp module;
+  /// Its ops by the numbers of sites.
+  std::vector<mlir::Operation *> sites;
+  /// Of the kernel's `attune.manifest`; null where it has none.
+  mlir::ArrayAttr arguments;
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  void (*function)(HostLane *) = nullptr;
+  uint32_t staticSharedBytes = 0;
+  bool flushDenormals = false;
+};
+
+} // namespace attune
+
+#endif // ATTUNE_LIB_SIMULATOR_HOSTKERNEL_H

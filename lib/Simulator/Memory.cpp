@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Accesses of lanes to workgroup and global memory, and copies between them.
+
+#include "Workgroup.h"
+
+using namespace mlir;
+using namespace attune;
+
+std::optional<uint32_t> Workgroup::findShared(const char *address,
+                                              uint32_t bytes) const {
+  auto offset =
+      reinterpret_cast<intptr_t>(address) - reinterpret_cast<intptr_t>(shared);
+  if (offset < 0 || offset + static_cast<int64_t>(bytes) > sharedBytes)
+    return std::nullopt;
+  return static_cast<uint32_t>(offset);
+}
+
+/// Where `address` is, seen from the nearest argument.
+static std::string describeGlobal(ArrayRef<GlobalRegion> regions,
+                                  uintptr_t address) {
+  const GlobalRegion *nearest = nullptr;
+  uintptr_t least = ~uintptr_t(0);
+  for (const GlobalRegion &region : regions) {
+    uintptr_t distance = address < region.begin  ? region.begin - address
+                         : address >= region.end ? address - region.end
+                                                 : 0;
+    if (distance < least) {
+      least = distance;
+      nearest = &region;
+    }
+  }
+  std::string text = "0x" + llvm::utohexstr(address);
+  if (!nearest)
+    return text;
+  if (address < nearest->begin)
+    return text + ", " + std::to_string(least) + " bytes before " +
+           nearest->name;
+  if (address >= nearest->end)
+    return text + ", " + std::to_string(least) + " bytes behind the end of " +
+           nearest->name;
+  return text + ", " + std::to_string(address - nearest->begin) +
+         " bytes into " + nearest->name;
+}
+
+bool Workgroup::isGlobal(Lane &lane, uint32_t site, char *address,
+                         uint32_t bytes, bool isWrite) {
+  if (!reports.isOn(HostCheck::Bounds))
+    return true;
+  auto begin = reinterpret_cast<uintptr_t>(address);
+  bool readOnly = false;
+  for (const GlobalRegion &region : launch.regions)
+    if (begin >= region.begin && begin + bytes <= region.end) {
+      if (!isWrite || region.writable)
+        return true;
+      readOnly = true;
+    }
+  if (stacks.contains(lane.number, address))
+    return true;
+  reports.add(HostCheck::Bounds, site, lane,
+              (isWrite ? "writes " : "reads ") + Twine(bytes) +
+                  (readOnly ? " bytes of an argument that is only read"
+                            : " bytes outside of the kernel's arguments") +
+                  ", address " + describeGlobal(launch.regions, begin));
+  return false;
+}
+
+char *Workgroup::access(Lane &lane, uint32_t site, char *address,
+                        uint32_t bytes, uint32_t alignment, uint32_t flags) {
+  bool isWrite = flags & kHostAccessWrite;
+  std::optional<uint32_t> offset = findShared(address, bytes);
+  bool isShared = offset || (flags & kHostAccessShared);
+  if (alignment > 1 && reinterpret_cast<uintptr_t>(address) % alignment != 0 &&
+      reports.isOn(HostCheck::Alignment))
+    reports.add(HostCheck::Alignment, site, lane,
+                "expects an address that is a multiple of " + Twine(alignment) +
+                    " bytes, but got " +
+                    (offset
+                         ? "shared+0x" + llvm::utohexstr(*offset)
+                         : "0x" + llvm::utohexstr(
+                                      reinterpret_cast<uintptr_t>(address))));
+  bool allowed = true;
+  if (offset) {
+    if (isWrite)
+      shadow.write(lane.number, site, *offset, bytes,
+                   flags & kHostAccessAtomic);
+    else
+      shadow.read(lane.number, site, *offset, bytes);
+  } else if (isShared) {
+    allowed = !reports.isOn(HostCheck::Bounds);
+    if (!allowed) {
+      auto distance = address - shared;
+      reports.add(HostCheck::Bounds, site, lane,
+                  (isWrite ? "writes " : "reads ") + Twine(bytes) +
+                      " bytes outside of the " + Twine(sharedBytes) +
+                      " bytes of workgroup memory, address shared" +
+                      (distance < 0 ? "-0x" : "+0x") +
+                      llvm::utohexstr(distance < 0 ? -distance : distance));
+    }
+  } else {
+    allowed = isGlobal(lane, site, address, bytes, isWrite);
+  }
+  if (!allowed) {
+    assert(bytes <= sizeof(scratch) && "no type of a register is larger");
+    std::memset(scratch, 0xff, bytes);
+    return scratch;
+  }
+  if (counters.isEnabled() && (offset || !isShared))
+    counters.access(lane.warpId, lane.laneId, site,
+                    isShared ? *offset : reinterpret_cast<uintptr_t>(address),
+                    bytes, isShared);
+  return address;
+}
+
+static void land(PendingCopy &copy) {
+  if (copy.landed)
+    return;
+  std::memcpy(copy.target, copy.source, copy.valid);
+  std::memset(copy.target + copy.valid, 0, copy.bytes - copy.valid);
+  copy.landed = true;
+}
+
+void Workgroup::copyAsync(Lane &lane, PendingCopy copy) {
+  if (reports.isOn(HostCheck::Alignment))
+    for (const char *address :
+         {static_cast<const char *>(copy.target), copy.source})
+      if (reinterpret_cast<uintptr_t>(address) % copy.bytes != 0 &&
+          (copy.valid > 0 || address == copy.target))
+        reports.add(HostCheck::Alignment, copy.site, lane,
+                    "expects addresses that are multiples of " +
+                        Twine(copy.bytes) + " bytes, but got 0x" +
+                        llvm::utohexstr(reinterpret_cast<uintptr_t>(address)));
+  std::optional<uint32_t> offset = findShared(copy.target, copy.bytes);
+  if (!offset) {
+    reports.add(HostCheck::Bounds, copy.site, lane,
+                "writes " + Twine(copy.bytes) + " bytes outside of the " +
+                    Twine(sharedBytes) + " bytes of workgroup memory");
+    return;
+  }
+  bool readable =
+      copy.valid == 0 ||
+      isGlobal(lane, copy.site, const_cast<char *>(copy.source), copy.valid,
+               /*isWrite=*/false);
+  if (!readable)
+    copy.valid = 0;
+  if (counters.isEnabled() && copy.valid > 0)
+    counters.access(lane.warpId, lane.laneId, copy.site,
+                    reinterpret_cast<uintptr_t>(copy.source), copy.valid,
+                    /*isShared=*/false);
+  shadow.beginCopy(lane.number, copy.site, *offset, copy.bytes);
+  if (chance())
+    land(copy);
+  lane.openCopies.push_back(copy);
+}
+
+void Workgroup::commitCopies(Lane &lane) {
+  lane.committedCopies.push_back(std::move(lane.openCopies));
+  lane.openCopies.clear();
+}
+
+void Workgroup::waitCopies(Lane &lane, uint32_t pending) {
+  while (lane.committedCopies.size() > pending) {
+    for (PendingCopy &copy : lane.committedCopies.front()) {
+      land(copy);
+      shadow.endCopy(lane.number, copy.site, *findShared(copy.target, 0),
+                     copy.bytes);
+    }
+    lane.committedCopies.pop_front();
+  }
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Instructions of NVIDIA's warps, by the PTX ISA. A matrix instruction sums the
+// exact products and the accumulator in f64 and rounds once: the hardware's
+// order is not documented.
+
+#include "Runtime.h"
+
+using namespace attune;
+using llvm::ArrayRef;
+
+static constexpr uint64_t kAllLanes = 0xffffffff;
+
+static void syncWarp(HostLane *context, uint32_t site) {
+  Lane &lane = asLane(context);
+  auto mask = lane.takeOperand<uint32_t>();
+  lane.group->syncWarp(lane, site, mask);
+}
+
+/// shfl.sync: operands are the mask, the value, the lane or offset, and the
+/// clamp with the mask of segments. The result is the value, followed by
+/// whether the source was in range.
+static void shuffle(HostLane *context, uint32_t site, uint32_t kind) {
+  Lane &caller = asLane(context);
+  auto mask = caller.takeOperand<uint32_t>();
+  caller.group->collective(
+      caller, site, mask, "the lanes of its warp to exchange values",
+      [&](ArrayRef<Lane *> warp) {
+        for (Lane *lane : warp) {
+          if (!lane)
+            continue;
+          lane->beginOperands();
+          (void)lane->takeOperand<uint32_t>();
+          (void)lane->takeOperand<uint32_t>();
+          uint32_t b = lane->takeOperand<uint32_t>() & 0x1f;
+          auto control = lane->takeOperand<uint32_t>();
+          uint32_t clamp = control & 0x1f, segments = control >> 8 & 0x1f;
+          uint32_t self = lane->laneId;
+          uint32_t most = (self & segments) | (clamp & ~segments);
+          uint32_t least = self & segments;
+          int64_t from = 0;
+          bool inRange = false;
+          switch (kind) {
+          case kHostShuffleUp:
+            from = int64_t(self) - b;
+            inRange = from >= int64_t(most);
+            break;
+          case kHostShuffleDown:
+            from = int64_t(self) + b;
+            inRange = from <= int64_t(most);
+            break;
+          case kHostShuffleXor:
+            from = self ^ b;
+            inRange = from <= int64_t(most);
+            break;
+          case kHostShuffleIndex:
+            from = least | (b & ~segments);
+            inRange = from <= int64_t(most);
+            break;
+          }
+          if (!inRange)
+            from = self;
+          Lane *source = warp[from & 0x1f];
+          if (!source) {
+            lane->group->getReports().add(HostCheck::Convergence, site, *lane,
+                                          "reads lane " + llvm::Twine(from) +
+                                              ", which is not in the mask");
+            source = lane;
+          }
+          source->beginOperands();
+          (void)source->takeOperand<uint32_t>();
+          struct {
+            uint32_t value;
+            uint8_t inRange;
+          } result{source->takeOperand<uint32_t>(), inRange};
+          lane->setResult(result);
+        }
+      });
+}
+
+/// Rows of the matrices of ldmatrix and stmatrix: lane 8 * m + r gives the
+/// address of row r of matrix m.
+static constexpr uint32_t kMatrixRows = 8, kRowBytes = 16;
+
+/// ldmatrix: lane l receives elements 2 * (l % 4) and the next one of row l / 4
+/// of each matrix, or of its transpose (PTX ISA, "ldmatrix").
+static void loadMatrix(HostLane *context, uint32_t site, uint32_t count,
+                       uint32_t transposed) {
+  Lane &caller = asLane(context);
+  caller.group->collective(
+      caller, site, kAllLanes, "the lanes of its warp to load a matrix",
+      [&](ArrayRef<Lane *> warp) {
+        llvm::SmallVector<const char *> rows;
+        llvm::SmallVector<uintptr_t> addresses;
+        for (uint32_t row = 0; row < count * kMatrixRows; ++row) {
+          Lane &lane = *warp[row];
+          lane.beginOperands();
+          auto *address = lane.takeOperand<char *>();
+          addresses.push_back(reinterpret_cast<uintptr_t>(address));
+          rows.push_back(lane.group->access(lane, site, address, kRowBytes,
+                                            kRowBytes, kHostAccessShared));
+        }
+        caller.group->getCounters().sharedRequest(site, addresses, kRowBytes);
+        for (Lane *lane : warp)
+          for (uint32_t matrix = 0; matrix < count; ++matrix)
+            for (uint32_t i = 0; i < 2; ++i) {
+              uint32_t row = lane->laneId / 4,
+                       column = lane->laneId % 4 * 2 + i;
+              if (transposed)
+                std::swap(row, column);
+              std::memcpy(lane->results + 4 * matrix + 2 * i,
+                          rows[matrix * kMatrixRows + row] + 2 * column, 2);
+            }
+      });
+}
+
+/// stmatrix: the inverse of ldmatrix. Operands are the address and a register
+/// for each matrix.
+static void storeMatrix(HostLane *context, uint32_t site, uint32_t count,
+                        uint32_t transposed) {
+  Lane &caller = asLane(context);
+  caller.group->collective(
+      caller, site, kAllLanes, "the lanes of its warp to store a matrix",
+      [&](ArrayRef<Lane *> warp) {
+        for (uint32_t index = 0; index < count * kMatrixRows; ++index) {
+          Lane &lane = *warp[index];
+          lane.beginOperands();
+          char *target = lane.group->access(
+              lane, site, lane.takeOperand<char *>(), kRowBytes, kRowBytes,
+              kHostAccessShared | kHostAccessWrite);
+          for (uint32_t at = 0; at < kMatrixRows; ++at) {
+            uint32_t row = index % kMatrixRows, column = at;
+            if (transposed)
+              std::swap(row, column);
+            const Lane &holder = *warp[row * 4 + column / 2];
+            std::memcpy(target + 2 * at,
+                        holder.operands + sizeof(char *) +
+                            4 * (index / kMatrixRows) + 2 * (column % 2),
+                        2);
+          }
+        }
+      });
+}
+
+/// mma.sync m16n8k16 and m16n8k8 (PTX ISA, "Matrix Fragments for mma.m16n8k16
+/// with floating point type" and "for mma.m16n8k8"). With g = lane / 4 and
+/// t = lane % 4, element i of a lane is: of A, row g + 8 * (i / 2 % 2), column
+/// 2t + i % 2 + 8 * (i / 4); of B, row 2t + i % 2 + 8 * (i / 2), column g; of
+/// C, row g + 8 * (i / 2), column 2t + i % 2.
+static void mmaSync(HostLane *context, uint32_t site, uint32_t depth,
+                    uint32_t type) {
+  constexpr uint32_t kRows = 16, kColumns = 8, kMostDepth = 16;
+  Lane &caller = asLane(context);
+  caller.group->collective(
+      caller, site, kAllLanes, "the lanes of its warp to multiply",
+      [&](ArrayRef<Lane *> warp) {
+        double a[kRows][kMostDepth], b[kMostDepth][kColumns];
+        auto format = static_cast<HostElementType>(type);
+        uint32_t aCount = kRows * depth / 32, bCount = depth * kColumns / 32;
+        for (const Lane *lane : warp) {
+          uint32_t g = lane->laneId / 4, t = lane->laneId % 4;
+          for (uint32_t i = 0; i < aCount; ++i)
+            a[g + 8 * (i / 2 % 2)][2 * t + i % 2 + 8 * (i / 4)] =
+                loadHalf(format, lane->operands + 2 * i);
+          for (uint32_t i = 0; i < bCount; ++i)
+            b[2 * t + i % 2 + 8 * (i / 2)][g] =
+                loadHalf(format, lane->operands + 2 * (aCount + i));
+        }
+        for (Lane *lane : warp)
+          for (uint32_t i = 0; i < 4; ++i) {
+            uint32_t row = lane->laneId / 4 + 8 * (i / 2),
+                     column = 2 * (lane->laneId % 4) + i % 2;
+            float c;
+            std::memcpy(&c, lane->operands + 2 * (aCount + bCount) + 4 * i, 4);
+            double sum = c;
+            for (uint32_t k = 0; k < depth; ++k)
+              sum += a[row][k] * b[k][column];
+            c = static_cast<float>(sum);
+            std::memcpy(lane->results + 4 * i, &c, 4);
+          }
+        caller.group->getCounters().matrix(2.0 * kRows * kColumns * depth);
+      });
+}
+
+/// cp.async: operands are the target, the source and, where it is there, the
+/// number of bytes to read.
+static void copyAsync(HostLane *context, uint32_t site, uint32_t bytes,
+                      uint32_t hasValid) {
+  Lane &lane = asLane(context);
+  PendingCopy copy;
+  copy.target = lane.takeOperand<char *>();
+  copy.source = lane.takeOperand<const char *>();
+  copy.bytes = bytes;
+  copy.valid = hasValid ? lane.takeOperand<uint32_t>() : bytes;
+  copy.site = site;
+  copy.landed = false;
+  if (copy.valid > bytes) {
+    lane.group->getReports().add(
+        HostCheck::Bounds, site, lane,
+        "expects to read at most the " + llvm::Twine(bytes) +
+            " bytes it writes, but got " + llvm::Twine(copy.valid));
+    copy.valid = bytes;
+  }
+  lane.group->copyAsync(lane, copy);
+}
+
+static void commitCopies(HostLane *context, uint32_t) {
+  Lane &lane = asLane(context);
+  lane.group->commitCopies(lane);
+}
+
+static void waitCopies(HostLane *context, uint32_t, uint32_t pending) {
+  Lane &lane = asLane(context);
+  lane.group->waitCopies(lane, pending);
+}
+
+ArrayRef<HostFunction> attune::getNVVMHostFunctions() {
+  static const HostFunction functions[] = {
+      hostFunction("attuneHostSyncWarp", syncWarp),
+      hostFunction("attuneHostShuffle", shuffle),
+      hostFunction("attuneHostLoadMatrix", loadMatrix),
+      hostFunction("attuneHostStoreMatrix", storeMatrix),
+      hostFunction("attuneHostMmaSync", mmaSync),
+      hostFunction("attuneHostCopyAsync", copyAsync),
+      hostFunction("attuneHostCommitCopies", commitCopies),
+      hostFunction("attuneHostWaitCopies", waitCopies),
+  };
+  return functions;
+}

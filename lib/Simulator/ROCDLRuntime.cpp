@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Instructions of AMD's waves, by the CDNA and RDNA ISA documents. A matrix
+// instruction sums the exact products and the accumulator in f64 and rounds
+// once: the hardware's order is not documented.
+
+#include "Runtime.h"
+
+using namespace attune;
+using llvm::ArrayRef;
+
+/// v_mbcnt_lo and v_mbcnt_hi: the lanes before this one in half a mask, plus an
+/// addend.
+static void countBelow(HostLane *context, uint32_t, uint32_t isHigh) {
+  Lane &lane = asLane(context);
+  auto mask = lane.takeOperand<uint32_t>();
+  auto addend = lane.takeOperand<uint32_t>();
+  uint64_t below = llvm::maskTrailingOnes<uint64_t>(lane.laneId);
+  auto half = static_cast<uint32_t>(isHigh ? below >> 32 : below);
+  lane.setResult<uint32_t>(addend + llvm::popcount(mask & half));
+}
+
+/// ds_bpermute_b32: each lane reads the value of the lane whose number times 4
+/// is the first operand, modulo the wave.
+static void permute(HostLane *context, uint32_t site) {
+  Lane &caller = asLane(context);
+  Workgroup &group = *caller.group;
+  group.collective(
+      caller, site, group.getWarpMask(caller),
+      "the lanes of its wave to exchange values", [&](ArrayRef<Lane *> wave) {
+        for (Lane *lane : wave) {
+          if (!lane)
+            continue;
+          lane->beginOperands();
+          uint32_t from = lane->takeOperand<uint32_t>() / 4 % lane->warpSize;
+          uint32_t value = 0;
+          if (wave[from])
+            std::memcpy(&value, wave[from]->operands + sizeof(uint32_t),
+                        sizeof(value));
+          lane->setResult(value);
+        }
+      });
+}
+
+/// Multiplies where lane l holds elements k0(l) + j of row l % rows of A, and
+/// of column l % rows of B, and register r of the result belongs to `getRow(l,
+/// r)`.
+template <typename GetRow>
+static void multiply(ArrayRef<Lane *> wave, uint32_t rows, uint32_t depth,
+                     HostElementType type, uint32_t perLane, bool replicated,
+                     GetRow getRow) {
+  constexpr uint32_t kMost = 32;
+  double a[kMost][kMost], b[kMost][kMost];
+  for (const Lane *lane : wave) {
+    uint32_t line = lane->laneId % rows;
+    uint32_t first = replicated ? 0 : lane->laneId / rows * perLane;
+    for (uint32_t i = 0; i < perLane; ++i) {
+      a[line][first + i] = loadHalf(type, lane->operands + 2 * i);
+      b[line][first + i] = loadHalf(type, lane->operands + 2 * (perLane + i));
+    }
+  }
+  auto registers = static_cast<uint32_t>(rows * rows / wave.size());
+  for (Lane *lane : wave)
+    for (uint32_t r = 0; r < registers; ++r) {
+      uint32_t row = getRow(lane->laneId, r), column = lane->laneId % rows;
+      float c;
+      std::memcpy(&c, lane->operands + 4 * perLane + 4 * r, 4);
+      double sum = c;
+      for (uint32_t k = 0; k < depth; ++k)
+        sum += a[row][k] * b[column][k];
+      c = static_cast<float>(sum);
+      std::memcpy(lane->results + 4 * r, &c, 4);
+    }
+  wave.front()->group->getCounters().matrix(2.0 * rows * rows * depth);
+}
+
+/// Ends the launch where there is none.
+static void requireWave(Lane &caller, uint32_t site, uint32_t lanes) {
+  if (caller.group->getWarpMask(caller) ==
+          llvm::maskTrailingOnes<uint64_t>(lanes) &&
+      caller.warpSize == lanes)
+    return;
+  caller.group->getReports()
+      .stop(site, "expects a whole wave of " + llvm::Twine(lanes) + " lanes")
+      .report();
+  caller.group->stop(caller);
+}
+
+/// v_mfma_f32_32x32x8 and 16x16x16 of 16-bit floats (CDNA3 ISA, "Matrix
+/// Arithmetic Instructions", "Dense Matrix Instructions": one block, 64 lanes).
+/// Lane l holds 4 neighbouring elements of A from column 4 * (l / rows).
+/// Register r of the result is row 8 * (r / 4) + 4 * (l / 32) + r % 4 for 32
+/// rows and 4 * (l / 16) + r for 16.
+static void mfma(HostLane *context, uint32_t site, uint32_t rows,
+                 uint32_t depth, uint32_t type) {
+  constexpr uint32_t kLanes = 64, kPerLane = 4;
+  Lane &caller = asLane(context);
+  requireWave(caller, site, kLanes);
+  caller.group->collective(
+      caller, site, ~uint64_t(0), "the lanes of its wave to multiply",
+      [&](ArrayRef<Lane *> wave) {
+        multiply(wave, rows, depth, static_cast<HostElementType>(type),
+                 kPerLane, /*replicated=*/false,
+                 [&](uint32_t lane, uint32_t r) {
+                   return rows / 4 * (r / 4) + 4 * (lane / rows) + r % 4;
+                 });
+      });
+}
+
+/// v_wmma_f32_16x16x16 of 16-bit floats in a wave of 32 (RDNA3 ISA, "Wave
+/// Matrix Multiply Accumulate"). Lane l holds row l % 16 of A and column l % 16
+/// of B, and both halves of the wave must hold the same. Register r of the
+/// result is row 2 * r + l / 16.
+static void wmma(HostLane *context, uint32_t site, uint32_t type) {
+  constexpr uint32_t kLanes = 32, kSize = 16, kOperandBytes = 2 * kSize * 2;
+  Lane &caller = asLane(context);
+  requireWave(caller, site, kLanes);
+  caller.group->collective(
+      caller, site, 0xffffffff, "the lanes of its wave to multiply",
+      [&](ArrayRef<Lane *> wave) {
+        for (uint32_t lane = 0; lane < kSize; ++lane)
+          if (std::memcmp(wave[lane]->operands, wave[lane + kSize]->operands,
+                          kOperandBytes) != 0)
+            caller.group->getReports().add(
+                HostCheck::Convergence, site, *wave[lane],
+                "expects both halves of a wave to hold the same operands, but "
+                "they differ");
+        multiply(wave, kSize, kSize, static_cast<HostElementType>(type), kSize,
+                 /*replicated=*/true, [](uint32_t lane, uint32_t r) {
+                   return 2 * r + lane / kSize;
+                 });
+      });
+}
+
+ArrayRef<HostFunction> attune::getROCDLHostFunctions() {
+  static const HostFunction functions[] = {
+      hostFunction("attuneHostCountBelow", countBelow),
+      hostFunction("attuneHostPermute", permute),
+      hostFunction("attuneHostMfma", mfma),
+      hostFunction("attuneHostWmma", wmma),
+  };
+  return functions;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The functions that converted kernels call, a list for each family. Their
+// names and immediates are those that lib/Conversion/KernelToHost writes;
+// operands and results are described in attune/Simulator/HostLane.h.
+
+#ifndef ATTUNE_LIB_SIMULATOR_RUNTIME_H
+#define ATTUNE_LIB_SIMULATOR_RUNTIME_H
+
+#include "Workgroup.h"
+
+namespace attune {
+
+llvm::ArrayRef<HostFunction> getCommonHostFunctions();
+llvm::ArrayRef<HostFunction> getNVVMHostFunctions();
+llvm::ArrayRef<HostFunction> getROCDLHostFunctions();
+
+inline Lane &asLane(HostLane *context) {
+  auto &lane = static_cast<Lane &>(*context);
+  lane.beginOperands();
+  return lane;
+}
+
+/// An entry of a list.
+template <typename Function>
+HostFunction hostFunction(const char *name, Function *function) {
+  return {name, reinterpret_cast<void *>(function)};
+}
+
+/// The value of a 16-bit float.
+double loadHalf(HostElementType type, const char *bits);
+
+} // namespace attune
+
+#endif // ATTUNE_LIB_SIMULATOR_RUNTIME_H

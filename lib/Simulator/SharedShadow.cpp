@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Accesses are remembered by words with a mask of bytes. An access is forgotten
+// when a later one that knows of it covers its bytes: whoever is not ordered
+// after the first is not ordered after the second either.
+
+#include "SharedShadow.h"
+#include <algorithm>
+
+using namespace mlir;
+using namespace attune;
+
+void Clocks::reset(uint32_t count) {
+  numLanes = count;
+  times.assign(size_t(count) * count, 0);
+  // Time 0 of the others is known to all: it has no accesses.
+  for (uint32_t lane = 0; lane < count; ++lane)
+    times[size_t(lane) * count + lane] = 1;
+}
+
+void Clocks::join(ArrayRef<uint32_t> lanes) {
+  if (lanes.empty())
+    return;
+  std::vector<uint32_t> joined(numLanes, 0);
+  if (lanes.size() == numLanes) {
+    // A lane knows its own time best.
+    for (uint32_t lane : lanes)
+      joined[lane] = now(lane);
+  } else {
+    for (uint32_t lane : lanes)
+      for (uint32_t other = 0; other < numLanes; ++other)
+        joined[other] = std::max(joined[other], at(lane, other));
+  }
+  for (uint32_t lane : lanes) {
+    uint32_t *row = &times[size_t(lane) * numLanes];
+    std::copy(joined.begin(), joined.end(), row);
+    ++row[lane];
+  }
+}
+
+void SharedShadow::reset(uint32_t bytes, ArrayRef<const HostLane *> newLanes) {
+  lanes = newLanes;
+  words.clear();
+  words.resize(llvm::divideCeil(bytes, kWordBytes));
+  if (reports.isOn(HostCheck::Races))
+    clocks.reset(lanes.size());
+}
+
+template <typename Function>
+void SharedShadow::forEachWord(uint32_t offset, uint32_t bytes,
+                               Function function) {
+  for (uint32_t end = offset + bytes; offset < end;) {
+    uint32_t first = offset % kWordBytes;
+    uint32_t count = std::min(kWordBytes - first, end - offset);
+    auto mask = static_cast<uint8_t>(((1u << count) - 1) << first);
+    function(words[offset / kWordBytes], mask, offset);
+    offset += count;
+  }
+}
+
+std::string SharedShadow::describe(uint32_t lane) const {
+  return "thread " + formatIndex(lanes[lane]->threadId);
+}
+
+void SharedShadow::checkOrder(ArrayRef<Access> accesses, const Access &now,
+                              uint32_t offset, const char *what) {
+  for (const Access &earlier : accesses) {
+    if (!(earlier.mask & now.mask) || (earlier.atomic && now.atomic) ||
+        earlier.lane == now.lane ||
+        clocks.knows(now.lane, earlier.lane, earlier.time))
+      continue;
+    if (auto diagnostic =
+            reports.add(HostCheck::Races, now.site, *lanes[now.lane],
+                        Twine(what) + " " + describe(earlier.lane) +
+                            " with no barrier between, address shared+0x" +
+                            llvm::utohexstr(offset)))
+      diagnostic->attachNote(reports.getLoc(earlier.site))
+          << "that access is here";
+    return;
+  }
+}
+
+void SharedShadow::checkPending(const Word &word, const Access &now,
+                                uint32_t offset, const char *what) {
+  if (!(word.pending & now.mask))
+    return;
+  bool own = word.pendingLane == now.lane;
+  HostCheck check = own ? HostCheck::Waits : HostCheck::Races;
+  if (!reports.isOn(check))
+    return;
+  if (auto diagnostic = reports.add(
+          check, now.site, *lanes[now.lane],
+          Twine(what) + " what an asynchronous copy of " +
+              (own ? std::string("this thread") : describe(word.pendingLane)) +
+              " that was not waited for writes, address shared+0x" +
+              llvm::utohexstr(offset)))
+    diagnostic->attachNote(reports.getLoc(word.pendingSite))
+        << "the copy is here";
+}
+
+void SharedShadow::remember(llvm::SmallVectorImpl<Access> &accesses,
+                            const Access &now) {
+  llvm::erase_if(accesses, [&](const Access &earlier) {
+    return (earlier.mask & ~now.mask) == 0 &&
+           (earlier.lane == now.lane ||
+            clocks.knows(now.lane, earlier.lane, earlier.time));
+  });
+  accesses.push_back(now);
+}
+
+void SharedShadow::read(uint32_t lane, uint32_t site, uint32_t offset,
+                        uint32_t bytes) {
+  bool races = reports.isOn(HostCheck::Races),
+       uninitialized = reports.isOn(HostCheck::Uninitialized);
+  uint32_t time = races ? clocks.now(lane) : 0;
+  forEachWord(offset, bytes, [&](Word &word, uint8_t mask, uint32_t at) {
+    Access now{lane, time, site, mask, /*atomic=*/false};
+    checkPending(word, now, at, "reads");
+    if (uninitialized && (mask & ~(word.initialized | word.pending)))
+      reports.add(HostCheck::Uninitialized, site, *lanes[lane],
+                  "reads workgroup memory that was never written, address "
+                  "shared+0x" +
+                      llvm::utohexstr(at));
+    if (!races)
+      return;
+    checkOrder(word.writes, now, at, "reads what was written by");
+    remember(word.reads, now);
+  });
+}
+
+void SharedShadow::write(uint32_t lane, uint32_t site, uint32_t offset,
+                         uint32_t bytes, bool atomic) {
+  bool races = reports.isOn(HostCheck::Races);
+  uint32_t time = races ? clocks.now(lane) : 0;
+  forEachWord(offset, bytes, [&](Word &word, uint8_t mask, uint32_t at) {
+    Access now{lane, time, site, mask, atomic};
+    checkPending(word, now, at, "overwrites");
+    word.initialized |= mask;
+    if (!races)
+      return;
+    checkOrder(word.writes, now, at, "overwrites what was written by");
+    checkOrder(word.reads, now, at, "overwrites what was read by");
+    remember(word.writes, now);
+    llvm::erase_if(word.reads, [&](const Access &earlier) {
+      return (earlier.mask & ~mask) == 0;
+    });
+  });
+}
+
+void SharedShadow::beginCopy(uint32_t lane, uint32_t site, uint32_t offset,
+                             uint32_t bytes) {
+  bool races = reports.isOn(HostCheck::Races);
+  uint32_t time = races ? clocks.now(lane) : 0;
+  forEachWord(offset, bytes, [&](Word &word, uint8_t mask, uint32_t at) {
+    Access now{lane, time, site, mask, /*atomic=*/false};
+    checkPending(word, now, at, "overwrites");
+    word.pending |= mask;
+    word.pendingLane = lane;
+    word.pendingSite = site;
+    if (!races)
+      return;
+    checkOrder(word.writes, now, at, "overwrites what was written by");
+    checkOrder(word.reads, now, at, "overwrites what was read by");
+  });
+}
+
+void SharedShadow::endCopy(uint32_t lane, uint32_t site, uint32_t offset,
+                           uint32_t bytes) {
+  bool races = reports.isOn(HostCheck::Races);
+  uint32_t time = races ? clocks.now(lane) : 0;
+  forEachWord(offset, bytes, [&](Word &word, uint8_t mask, uint32_t) {
+    word.pending &= ~mask;
+    word.initialized |= mask;
+    if (races)
+      remember(word.writes, Access{lane, time, site, mask, /*atomic=*/false});
+  });
+}

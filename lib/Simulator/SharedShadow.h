@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is known about every word of workgroup memory: who wrote and read it and
+// when, which bytes were written at all, and which an asynchronous copy is
+// about to write.
+//
+// Time is a vector clock for each lane (FastTrack, Flanagan and Freund 2009):
+// clock [a][b] is the time of lane b that lane a knows to have passed. A
+// barrier makes all that arrive know what any of them knew. Two accesses are
+// ordered if the later lane knows the time of the earlier access.
+
+#ifndef ATTUNE_LIB_SIMULATOR_SHAREDSHADOW_H
+#define ATTUNE_LIB_SIMULATOR_SHAREDSHADOW_H
+
+#include "Reports.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace attune {
+
+class Clocks {
+public:
+  void reset(uint32_t numLanes);
+  uint32_t now(uint32_t lane) const { return at(lane, lane); }
+  bool knows(uint32_t lane, uint32_t other, uint32_t time) const {
+    return at(lane, other) >= time;
+  }
+  /// All of `lanes` know what each of them knows, and go on to a new time.
+  void join(llvm::ArrayRef<uint32_t> lanes);
+
+private:
+  uint32_t at(uint32_t lane, uint32_t other) const {
+    return times[size_t(lane) * numLanes + other];
+  }
+  uint32_t numLanes = 0;
+  std::vector<uint32_t> times;
+};
+
+class SharedShadow {
+public:
+  explicit SharedShadow(Reports &reports) : reports(reports) {}
+
+  /// Forgets everything: the memory of a new workgroup.
+  void reset(uint32_t bytes, llvm::ArrayRef<const HostLane *> lanes);
+  Clocks clocks;
+
+  void read(uint32_t lane, uint32_t site, uint32_t offset, uint32_t bytes);
+  void write(uint32_t lane, uint32_t site, uint32_t offset, uint32_t bytes,
+             bool atomic = false);
+  /// An asynchronous copy has begun, or is waited for.
+  void beginCopy(uint32_t lane, uint32_t site, uint32_t offset, uint32_t bytes);
+  void endCopy(uint32_t lane, uint32_t site, uint32_t offset, uint32_t bytes);
+
+private:
+  struct Access {
+    uint32_t lane, time, site;
+    /// Of the word's bytes.
+    uint8_t mask;
+    bool atomic;
+  };
+  struct Word {
+    llvm::SmallVector<Access, 1> writes, reads;
+    uint8_t initialized = 0;
+    /// Bytes that a copy is writing, and which copy.
+    uint8_t pending = 0;
+    uint32_t pendingLane = 0, pendingSite = 0;
+  };
+  static constexpr uint32_t kWordBytes = 4;
+
+  template <typename Function>
+  void forEachWord(uint32_t offset, uint32_t bytes, Function function);
+  /// Reports the first of `accesses` that is not ordered before.
+  void checkOrder(llvm::ArrayRef<Access> accesses, const Access &now,
+                  uint32_t offset, const char *what);
+  void checkPending(const Word &word, const Access &now, uint32_t offset,
+                    const char *what);
+  void remember(llvm::SmallVectorImpl<Access> &accesses, const Access &now);
+  std::string describe(uint32_t lane) const;
+
+  Reports &reports;
+  llvm::ArrayRef<const HostLane *> lanes;
+  std::vector<Word> words;
+};
+
+} // namespace attune
+
+#endif // ATTUNE_LIB_SIMULATOR_SHAREDSHADOW_H

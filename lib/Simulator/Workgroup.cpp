@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The scheduler: a lane runs until it has to wait. With a seed, any lane that
+// can run may be the next one.
+
+#include "Workgroup.h"
+#include "attune/Runtime/DeviceTensor.h"
+#include "llvm/Support/MathExtras.h"
+#include <cerrno>
+#include <cstring>
+#include <sys/mman.h>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
+using namespace mlir;
+using namespace attune;
+
+/// Makes low bits of an address those of its offset, for every swizzle.
+static constexpr uint64_t kSharedAlignment = 1024;
+/// Mapped before and behind workgroup memory; accesses there are found.
+static constexpr size_t kSharedMargin = 4096;
+
+/// Denormal numbers are 0, as operands and as results.
+static void flushDenormals() {
+#if defined(__SSE__)
+  constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
+  _mm_setcsr(_mm_getcsr() | kFlushToZero | kDenormalsAreZero);
+#endif
+}
+
+Workgroup::Workgroup(const Launch &launch, Reports &reports, Counters &counters)
+    : launch(launch), reports(reports), counters(counters),
+      numLanes(launch.shape.block[0] * launch.shape.block[1] *
+               launch.shape.block[2]),
+      sharedBytes(launch.staticSharedBytes + launch.shape.sharedBytes),
+      lanes(new Lane[numLanes]), shadow(reports), random(launch.options->seed) {
+  for (uint32_t index = 0; index < numLanes; ++index)
+    lanePointers.push_back(&lanes[index]);
+}
+
+Workgroup::~Workgroup() {
+  if (sharedMapped)
+    munmap(shared - kSharedMargin, sharedMapped);
+}
+
+llvm::Error Workgroup::prepare() {
+  // Addresses of workgroup memory are cut to 32 bits by some ops.
+  sharedMapped = llvm::alignTo(sharedBytes, kSharedMargin) + 2 * kSharedMargin;
+  static_assert(kSharedMargin % kSharedAlignment == 0);
+  void *memory = mmap(nullptr, sharedMapped, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+  if (memory == MAP_FAILED) {
+    sharedMapped = 0;
+    return llvm::createStringError(
+        llvm::errnoAsErrorCode(),
+        "failed to map memory of a workgroup below 4 GiB");
+  }
+  shared = static_cast<char *>(memory) + kSharedMargin;
+  return stacks.reserve(numLanes);
+}
+
+bool Workgroup::chance() {
+  return launch.options->seed != 0 && (random() & 1) != 0;
+}
+
+void Workgroup::startLane(uint32_t number) {
+  Lane &lane = lanes[number];
+  const LaunchShape &shape = launch.shape;
+  lane.number = number;
+  lane.group = this;
+  lane.threadId[0] = number % shape.block[0];
+  lane.threadId[1] = number / shape.block[0] % shape.block[1];
+  lane.threadId[2] = number / shape.block[0] / shape.block[1];
+  lane.warpSize = launch.warpSize;
+  lane.laneId = number % launch.warpSize;
+  lane.warpId = number / launch.warpSize;
+  for (int dim = 0; dim < 3; ++dim) {
+    lane.blockSize[dim] = shape.block[dim];
+    lane.gridSize[dim] = shape.grid[dim];
+  }
+  lane.shared = shared;
+  lane.arguments = launch.arguments.data();
+  lane.steps = 0;
+  lane.openCopies.clear();
+  lane.committedCopies.clear();
+  lane.fiber.start(
+      stacks.getTop(number),
+      [](void *argument) {
+        auto &lane = *static_cast<Lane *>(argument);
+        if (lane.group->launch.flushDenormals)
+          flushDenormals();
+        lane.group->launch.kernel(&lane);
+        lane.group->finish(lane);
+      },
+      &lane);
+  lane.state = Lane::State::Ready;
+  ready.push_back(&lane);
+}
+
+Lane *Workgroup::takeReady() {
+  if (ready.empty())
+    return nullptr;
+  if (launch.options->seed != 0)
+    std::swap(ready.front(), ready[random() % ready.size()]);
+  Lane *lane = ready.front();
+  ready.pop_front();
+  return lane;
+}
+
+bool Workgroup::run(uint32_t x, uint32_t y, uint32_t z) {
+  std::memset(shared - kSharedMargin, DeviceTensor::kPoison, sharedMapped);
+  std::memset(scratch, DeviceTensor::kPoison, sizeof(scratch));
+  shadow.reset(sharedBytes, lanePointers);
+  ready.clear();
+  collectives.assign(llvm::divideCeil(numLanes, launch.warpSize), {});
+  barriers.assign(16, {});
+  for (uint32_t number = 0; number < numLanes; ++number) {
+    Lane &lane = lanes[number];
+    lane.blockId[0] = x;
+    lane.blockId[1] = y;
+    lane.blockId[2] = z;
+    startLane(number);
+  }
+  while (Lane *lane = takeReady()) {
+    lane->fiber.resume();
+    if (stopped)
+      return false;
+  }
+  counters.converge(~0u);
+  for (uint32_t number = 0; number < numLanes; ++number)
+    if (lanes[number].state != Lane::State::Done) {
+      reportDeadlock();
+      return false;
+    }
+  return true;
+}
+
+void Workgroup::stop(Lane &lane) {
+  stopped = true;
+  lane.fiber.suspend();
+  llvm_unreachable("nobody resumes a lane of a launch that was stopped");
+}
+
+void Workgroup::release(Lane &lane) {
+  lane.state = Lane::State::Ready;
+  ready.push_back(&lane);
+}
+
+void Workgroup::yield(Lane &lane) {
+  release(lane);
+  lane.fiber.suspend();
+}
+
+void Workgroup::wait(Lane &lane, uint32_t site, std::string what) {
+  lane.state = Lane::State::Waiting;
+  lane.waitSite = site;
+  lane.waitsFor = std::move(what);
+  lane.fiber.suspend();
+}
+
+void Workgroup::finish(Lane &lane) {
+  lane.state = Lane::State::Done;
+  if (!reports.isOn(HostCheck::Waits))
+    return;
+  for (const auto &group : lane.committedCopies)
+    lane.openCopies.append(group.begin(), group.end());
+  for (const PendingCopy &copy : lane.openCopies)
+    reports.add(HostCheck::Waits, copy.site, lane,
+                "copies what is never waited for", /*isError=*/false);
+}
+
+void Workgroup::step(Lane &lane, uint32_t site) {
+  if (++lane.steps > launch.options->maxSteps) {
+    reports.stop(site, "expects a loop that ends within " +
+                           Twine(launch.options->maxSteps) +
+                           " steps of a lane, but thread " +
+                           formatIndex(lane.threadId) + " of block " +
+                           formatIndex(lane.blockId) +
+                           " did not; --max-steps sets the limit");
+    reportDeadlock();
+    stop(lane);
+  }
+  if (chance())
+    yield(lane);
+}
+
+Lane *Workgroup::getWarp(const Lane &lane) const {
+  return &lanes[lane.number - lane.laneId];
+}
+
+uint64_t Workgroup::getWarpMask(const Lane &lane) const {
+  uint32_t count =
+      std::min(launch.warpSize, numLanes - (lane.number - lane.laneId));
+  return llvm::maskTrailingOnes<uint64_t>(count);
+}
+
+void Workgroup::collective(Lane &lane, uint32_t site, uint64_t mask,
+                           const char *name, Compute compute) {
+  auto &pending = collectives[lane.warpId];
+  auto *it = llvm::find_if(pending, [&](const Collective &other) {
+    return other.site == site && other.mask == mask;
+  });
+  if (it == pending.end()) {
+    pending.push_back({site, mask, 0});
+    it = &pending.back();
+  }
+  it->arrived |= uint64_t(1) << lane.laneId;
+  if (it->arrived != mask)
+    return wait(lane, site, name);
+  pending.erase(it);
+  SmallVector<Lane *, 64> members(launch.warpSize, nullptr);
+  Lane *warp = getWarp(lane);
+  for (uint32_t index = 0; index < launch.warpSize; ++index)
+    if (mask >> index & 1)
+      members[index] = &warp[index];
+  counters.converge(lane.warpId);
+  compute(members);
+  for (Lane *member : members)
+    if (member && member != &lane)
+      release(*member);
+}
+
+void Workgroup::barrier(Lane &lane, uint32_t site, uint32_t id,
+                        uint32_t count) {
+  if (id >= barriers.size())
+    barriers.resize(id + 1);
+  if (count == 0)
+    count = numLanes;
+  Barrier &barrier = barriers[id];
+  if (barrier.arrived.empty())
+    barrier.count = count;
+  if (barrier.count != count) {
+    reports.stop(site, "expects the same number of threads as those that wait "
+                       "at barrier " +
+                           Twine(id) + ", " + Twine(barrier.count) +
+                           ", but got " + Twine(count));
+    stop(lane);
+  }
+  barrier.arrived.push_back(lane.number);
+  if (barrier.arrived.size() < count)
+    return wait(lane, site, ("barrier " + Twine(id)).str());
+  SmallVector<uint32_t> arrived = std::move(barrier.arrived);
+  barrier.arrived.clear();
+  lane.waitSite = site;
+  // A barrier is an instruction of the warp: its lanes are at the same one.
+  if (reports.isOn(HostCheck::Convergence)) {
+    SmallVector<Lane *> first(collectives.size(), nullptr);
+    for (uint32_t number : arrived) {
+      Lane *&leader = first[lanes[number].warpId];
+      if (!leader)
+        leader = &lanes[number];
+      if (leader->waitSite == lanes[number].waitSite)
+        continue;
+      if (auto diagnostic = reports.add(
+              HostCheck::Convergence, lanes[number].waitSite, lanes[number],
+              "expects all lanes of a warp at the same barrier, but got lanes "
+              "at two"))
+        diagnostic->attachNote(reports.getLoc(leader->waitSite))
+            << "thread " << formatIndex(leader->threadId) << " is here";
+      break;
+    }
+  }
+  if (reports.isOn(HostCheck::Races))
+    shadow.clocks.join(arrived);
+  counters.converge(~0u);
+  for (uint32_t number : arrived)
+    if (number != lane.number)
+      release(lanes[number]);
+}
+
+void Workgroup::syncWarp(Lane &lane, uint32_t site, uint64_t mask) {
+  collective(lane, site, mask, "the lanes of its warp",
+             [&](ArrayRef<Lane *> warp) {
+               if (!reports.isOn(HostCheck::Races))
+                 return;
+               SmallVector<uint32_t> members;
+               for (Lane *member : warp)
+                 if (member)
+                   members.push_back(member->number);
+               shadow.clocks.join(members);
+             });
+}
+
+/// Ranges of lane numbers, which stand in order.
+std::string Workgroup::nameLanes(ArrayRef<uint32_t> numbers) const {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  for (size_t begin = 0; begin < numbers.size();) {
+    size_t end = begin + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1)
+      ++end;
+    stream << (begin > 0 ? ", " : "") << numbers[begin];
+    if (end > begin + 1)
+      stream << " to " << numbers[end - 1];
+    begin = end;
+  }
+  return text;
+}
+
+void Workgroup::reportDeadlock() {
+  // Where lanes wait, in the order of the first of them.
+  llvm::MapVector<std::pair<uint32_t, StringRef>, SmallVector<uint32_t>> groups;
+  SmallVector<uint32_t> done, running;
+  for (uint32_t number = 0; number < numLanes; ++number) {
+    const Lane &lane = lanes[number];
+    if (lane.state == Lane::State::Waiting)
+      groups[{lane.waitSite, lane.waitsFor}].push_back(number);
+    else
+      (lane.state == Lane::State::Done ? done : running).push_back(number);
+  }
+  if (groups.empty())
+    return;
+  InFlightDiagnostic diagnostic = reports.stop(
+      groups.front().first.first,
+      "waits for " + groups.front().first.second +
+          (running.empty() ? ", which never comes" : " meanwhile") +
+          ", block " + formatIndex(lanes[0].blockId));
+  for (const auto &[where, numbers] : groups)
+    diagnostic.attachNote(reports.getLoc(where.first))
+        << "threads " << nameLanes(numbers) << " wait here for "
+        << where.second;
+  for (auto [id, barrier] : llvm::enumerate(barriers))
+    if (!barrier.arrived.empty())
+      diagnostic.attachNote()
+          << "barrier " << id << ": " << barrier.arrived.size() << " of "
+          << barrier.count << " threads have come";
+  if (!running.empty())
+    diagnostic.attachNote()
+        << "threads " << nameLanes(running) << " do not wait";
+  if (!done.empty())
+    diagnostic.attachNote()
+        << "threads " << nameLanes(done) << " have returned";
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One workgroup in execution: its lanes as fibers, its memory, and the points
+// at which lanes wait for each other.
+
+#ifndef ATTUNE_LIB_SIMULATOR_WORKGROUP_H
+#define ATTUNE_LIB_SIMULATOR_WORKGROUP_H
+
+#include "Counters.h"
+#include "Fiber.h"
+#include "Reports.h"
+#include "SharedShadow.h"
+#include "attune/Runtime/Device.h"
+#include "llvm/ADT/MapVector.h"
+#include <cstring>
+#include <deque>
+#include <random>
+
+namespace attune {
+
+class Workgroup;
+
+/// Bytes of memory outside of the workgroup that a kernel may access.
+struct GlobalRegion {
+  uintptr_t begin = 0, end = 0;
+  bool writable = true;
+  std::string name;
+};
+
+/// One copy from global to workgroup memory that was not waited for yet.
+struct PendingCopy {
+  char *target;
+  const char *source;
+  /// Bytes to write; those behind `valid` become 0.
+  uint32_t bytes, valid;
+  uint32_t site;
+  /// Whether the data has arrived, which only a wait may rely on.
+  bool landed;
+};
+
+struct Lane : HostLane {
+  enum class State { Ready, Waiting, Done };
+
+  Workgroup *group = nullptr;
+  Fiber fiber;
+  State state = State::Done;
+  /// In the workgroup.
+  uint32_t number = 0;
+  /// Where the lane waits, and how to call that.
+  uint32_t waitSite = 0;
+  std::string waitsFor;
+  int64_t steps = 0;
+  llvm::SmallVector<PendingCopy> openCopies;
+  std::deque<llvm::SmallVector<PendingCopy>> committedCopies;
+
+  /// Takes the operands of the op at hand, one after another.
+  template <typename T> T takeOperand() {
+    T value;
+    std::memcpy(&value, operands + operandOffset, sizeof(T));
+    operandOffset += (sizeof(T) + 3) / 4 * 4;
+    return value;
+  }
+  template <typename T> void setResult(const T &value) {
+    std::memcpy(results, &value, sizeof(T));
+  }
+  void beginOperands() { operandOffset = 0; }
+
+private:
+  uint32_t operandOffset = 0;
+};
+
+/// What a launch is, for all of its workgroups.
+struct Launch {
+  void (*kernel)(HostLane *) = nullptr;
+  LaunchShape shape;
+  llvm::ArrayRef<void *> arguments;
+  uint32_t warpSize = 0;
+  uint32_t staticSharedBytes = 0;
+  bool flushDenormals = false;
+  std::vector<GlobalRegion> regions;
+  const HostOptions *options = nullptr;
+};
+
+/// Executes the workgroups of a launch, one after another.
+class Workgroup {
+public:
+  Workgroup(const Launch &launch, Reports &reports, Counters &counters);
+  ~Workgroup();
+
+  llvm::Error prepare();
+  /// False if the launch cannot go on.
+  bool run(uint32_t x, uint32_t y, uint32_t z);
+
+  // For the functions that kernels call, within a lane's fiber.
+
+  using Compute = llvm::function_ref<void(llvm::ArrayRef<Lane *> warp)>;
+  /// Waits for all lanes of the warp in `mask`, whose last one computes for
+  /// all. `warp` is indexed by lane number; lanes outside of `mask` are null.
+  void collective(Lane &lane, uint32_t site, uint64_t mask, const char *name,
+                  Compute compute);
+  /// All lanes of the warp of `lane` that the workgroup has.
+  uint64_t getWarpMask(const Lane &lane) const;
+  /// Waits until `count` lanes have come to barrier `id`; 0 means all lanes.
+  void barrier(Lane &lane, uint32_t site, uint32_t id, uint32_t count);
+  /// Waits for the lanes in `mask`, and orders what they did before it.
+  void syncWarp(Lane &lane, uint32_t site, uint64_t mask);
+  /// Lets other lanes run.
+  void yield(Lane &lane);
+  void step(Lane &lane, uint32_t site);
+
+  /// The address at which an access may happen: `address`, unless it was found
+  /// out of bounds.
+  char *access(Lane &lane, uint32_t site, char *address, uint32_t bytes,
+               uint32_t alignment, uint32_t flags);
+  void copyAsync(Lane &lane, PendingCopy copy);
+  void commitCopies(Lane &lane);
+  void waitCopies(Lane &lane, uint32_t pending);
+
+  Reports &getReports() { return reports; }
+  Counters &getCounters() { return counters; }
+  const Launch &getLaunch() const { return launch; }
+  bool chance();
+  /// Ends the launch from within a lane.
+  void stop(Lane &lane);
+
+private:
+  struct Collective {
+    uint32_t site;
+    uint64_t mask, arrived;
+  };
+  struct Barrier {
+    uint32_t count = 0;
+    llvm::SmallVector<uint32_t> arrived;
+  };
+
+  void startLane(uint32_t number);
+  Lane *takeReady();
+  void release(Lane &lane);
+  void wait(Lane &lane, uint32_t site, std::string what);
+  void finish(Lane &lane);
+  void reportDeadlock();
+  std::string nameLanes(llvm::ArrayRef<uint32_t> lanes) const;
+  /// Offset in workgroup memory.
+  std::optional<uint32_t> findShared(const char *address, uint32_t bytes) const;
+  bool isGlobal(Lane &lane, uint32_t site, char *address, uint32_t bytes,
+                bool isWrite);
+  Lane *getWarp(const Lane &lane) const;
+
+  const Launch &launch;
+  Reports &reports;
+  Counters &counters;
+  uint32_t numLanes, sharedBytes;
+  char *shared = nullptr;
+  size_t sharedMapped = 0;
+  std::unique_ptr<Lane[]> lanes;
+  std::vector<const HostLane *> lanePointers;
+  FiberStacks stacks;
+  SharedShadow shadow;
+  std::deque<Lane *> ready;
+  /// By warp.
+  std::vector<llvm::SmallVector<Collective, 1>> collectives;
+  std::vector<Barrier> barriers;
+  std::mt19937_64 random;
+  bool stopped = false;
+  /// Where accesses go that are not allowed.
+  alignas(64) char scratch[HostLane::kSlotBytes];
+};
+
+} // namespace attune
+
+#endif // ATTUNE_LIB_SIMULATOR_WORKGROUP_H
