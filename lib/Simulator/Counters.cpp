@@ -39,27 +39,26 @@ void Counters::converge(uint32_t warp) {
     Warp &state = warps[index];
     for (const Request &request : state.requests)
       if (request.isShared)
-        sharedRequest(request.site, request.addresses, request.bytes);
+        sharedRequest(request);
       else
         globalRequest(request);
     state = Warp();
   }
 }
 
-void Counters::sharedRequest(uint32_t site, llvm::ArrayRef<uintptr_t> addresses,
-                             uint32_t bytes) {
-  if (!enabled || addresses.empty())
-    return;
-  HostCounts::Site &count = counts.sites[site];
+void Counters::sharedRequest(const Request &request) {
+  HostCounts::Site &count = counts.sites[request.site];
+  llvm::ArrayRef<uintptr_t> addresses = request.addresses;
   ++count.requests;
-  count.bytes += int64_t(bytes) * addresses.size();
-  size_t perRound = std::max(1u, std::min(kBanks, kBanks * kBankBytes / bytes));
+  count.bytes += int64_t(request.bytes) * addresses.size();
+  size_t perRound =
+      std::max(1u, std::min(kBanks, kBanks * kBankBytes / request.bytes));
   while (!addresses.empty()) {
     llvm::DenseSet<uintptr_t> words;
     uint32_t perBank[kBanks] = {}, most = 0;
     for (uintptr_t address : addresses.take_front(perRound))
       for (uintptr_t word = address / kBankBytes;
-           word * kBankBytes < address + bytes; ++word)
+           word * kBankBytes < address + request.bytes; ++word)
         if (words.insert(word).second)
           most = std::max(most, ++perBank[word % kBanks]);
     count.wavefronts += most;

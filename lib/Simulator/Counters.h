@@ -26,9 +26,6 @@ public:
               uint32_t bytes, bool isShared);
   /// The lanes of the warp are together; with ~0u, those of all warps.
   void converge(uint32_t warp);
-  /// A request of a warp to workgroup memory, one address for each lane.
-  void sharedRequest(uint32_t site, llvm::ArrayRef<uintptr_t> addresses,
-                     uint32_t bytes);
   void matrix(double flops);
   void exponentials(int64_t count) { counts.exponentials += count; }
 
@@ -48,6 +45,7 @@ private:
     llvm::DenseMap<std::pair<uint32_t, uint32_t>, uint32_t> executions;
   };
 
+  void sharedRequest(const Request &request);
   void globalRequest(const Request &request);
 
   bool enabled;

@@ -170,7 +170,13 @@ Error HostDevice::launch(Kernel &loaded, const LaunchShape &shape,
   counts = std::move(counters.counts);
   for (auto [site, count] : llvm::enumerate(counts.sites)) {
     count.op = kernel.sites[site]->getName().getStringRef().str();
-    llvm::raw_string_ostream(count.location) << kernel.sites[site]->getLoc();
+    llvm::raw_string_ostream stream(count.location);
+    Location loc = kernel.sites[site]->getLoc();
+    if (auto place = loc->findInstanceOf<FileLineColLoc>())
+      stream << place.getFilename().getValue() << ':' << place.getLine() << ':'
+             << place.getColumn();
+    else
+      stream << loc;
   }
   if (reports.getNumErrors() > 0)
     return llvm::createStringError(

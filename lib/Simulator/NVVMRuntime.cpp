@@ -24,7 +24,7 @@ static void shuffle(HostLane *context, uint32_t site, uint32_t kind) {
   Lane &caller = asLane(context);
   auto mask = caller.takeOperand<uint32_t>();
   caller.group->collective(
-      caller, site, mask, "the lanes of its warp to exchange values",
+      caller, site, mask, "all lanes of the warp to exchange values",
       [&](ArrayRef<Lane *> warp) {
         for (Lane *lane : warp) {
           if (!lane)
@@ -88,19 +88,16 @@ static void loadMatrix(HostLane *context, uint32_t site, uint32_t count,
                        uint32_t transposed) {
   Lane &caller = asLane(context);
   caller.group->collective(
-      caller, site, kAllLanes, "the lanes of its warp to load a matrix",
+      caller, site, kAllLanes, "all lanes of the warp to load a matrix",
       [&](ArrayRef<Lane *> warp) {
         llvm::SmallVector<const char *> rows;
-        llvm::SmallVector<uintptr_t> addresses;
         for (uint32_t row = 0; row < count * kMatrixRows; ++row) {
           Lane &lane = *warp[row];
           lane.beginOperands();
           auto *address = lane.takeOperand<char *>();
-          addresses.push_back(reinterpret_cast<uintptr_t>(address));
           rows.push_back(lane.group->access(lane, site, address, kRowBytes,
                                             kRowBytes, kHostAccessShared));
         }
-        caller.group->getCounters().sharedRequest(site, addresses, kRowBytes);
         for (Lane *lane : warp)
           for (uint32_t matrix = 0; matrix < count; ++matrix)
             for (uint32_t i = 0; i < 2; ++i) {
@@ -120,7 +117,7 @@ static void storeMatrix(HostLane *context, uint32_t site, uint32_t count,
                         uint32_t transposed) {
   Lane &caller = asLane(context);
   caller.group->collective(
-      caller, site, kAllLanes, "the lanes of its warp to store a matrix",
+      caller, site, kAllLanes, "all lanes of the warp to store a matrix",
       [&](ArrayRef<Lane *> warp) {
         for (uint32_t index = 0; index < count * kMatrixRows; ++index) {
           Lane &lane = *warp[index];
@@ -152,7 +149,7 @@ static void mmaSync(HostLane *context, uint32_t site, uint32_t depth,
   constexpr uint32_t kRows = 16, kColumns = 8, kMostDepth = 16;
   Lane &caller = asLane(context);
   caller.group->collective(
-      caller, site, kAllLanes, "the lanes of its warp to multiply",
+      caller, site, kAllLanes, "all lanes of the warp to multiply",
       [&](ArrayRef<Lane *> warp) {
         double a[kRows][kMostDepth], b[kMostDepth][kColumns];
         auto format = static_cast<HostElementType>(type);

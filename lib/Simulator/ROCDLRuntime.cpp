@@ -27,7 +27,7 @@ static void permute(HostLane *context, uint32_t site) {
   Workgroup &group = *caller.group;
   group.collective(
       caller, site, group.getWarpMask(caller),
-      "the lanes of its wave to exchange values", [&](ArrayRef<Lane *> wave) {
+      "all lanes of the wave to exchange values", [&](ArrayRef<Lane *> wave) {
         for (Lane *lane : wave) {
           if (!lane)
             continue;
@@ -97,7 +97,7 @@ static void mfma(HostLane *context, uint32_t site, uint32_t rows,
   Lane &caller = asLane(context);
   requireWave(caller, site, kLanes);
   caller.group->collective(
-      caller, site, ~uint64_t(0), "the lanes of its wave to multiply",
+      caller, site, ~uint64_t(0), "all lanes of the wave to multiply",
       [&](ArrayRef<Lane *> wave) {
         multiply(wave, rows, depth, static_cast<HostElementType>(type),
                  kPerLane, /*replicated=*/false,
@@ -116,7 +116,7 @@ static void wmma(HostLane *context, uint32_t site, uint32_t type) {
   Lane &caller = asLane(context);
   requireWave(caller, site, kLanes);
   caller.group->collective(
-      caller, site, 0xffffffff, "the lanes of its wave to multiply",
+      caller, site, 0xffffffff, "all lanes of the wave to multiply",
       [&](ArrayRef<Lane *> wave) {
         for (uint32_t lane = 0; lane < kSize; ++lane)
           if (std::memcmp(wave[lane]->operands, wave[lane + kSize]->operands,

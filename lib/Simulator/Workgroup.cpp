@@ -270,7 +270,7 @@ void Workgroup::barrier(Lane &lane, uint32_t site, uint32_t id,
 }
 
 void Workgroup::syncWarp(Lane &lane, uint32_t site, uint64_t mask) {
-  collective(lane, site, mask, "the lanes of its warp",
+  collective(lane, site, mask, "all lanes of the warp",
              [&](ArrayRef<Lane *> warp) {
                if (!reports.isOn(HostCheck::Races))
                  return;
@@ -282,9 +282,10 @@ void Workgroup::syncWarp(Lane &lane, uint32_t site, uint64_t mask) {
              });
 }
 
-/// Ranges of lane numbers, which stand in order.
-std::string Workgroup::nameLanes(ArrayRef<uint32_t> numbers) const {
-  std::string text;
+/// "threads 0 to 31, 40 wait" or "thread 3 waits"
+static std::string sayThat(ArrayRef<uint32_t> numbers, StringRef one,
+                           StringRef several) {
+  std::string text = numbers.size() == 1 ? "thread " : "threads ";
   llvm::raw_string_ostream stream(text);
   for (size_t begin = 0; begin < numbers.size();) {
     size_t end = begin + 1;
@@ -295,6 +296,7 @@ std::string Workgroup::nameLanes(ArrayRef<uint32_t> numbers) const {
       stream << " to " << numbers[end - 1];
     begin = end;
   }
+  stream << ' ' << (numbers.size() == 1 ? one : several);
   return text;
 }
 
@@ -318,17 +320,14 @@ void Workgroup::reportDeadlock() {
           ", block " + formatIndex(lanes[0].blockId));
   for (const auto &[where, numbers] : groups)
     diagnostic.attachNote(reports.getLoc(where.first))
-        << "threads " << nameLanes(numbers) << " wait here for "
-        << where.second;
+        << sayThat(numbers, "waits", "wait") << " here for " << where.second;
   for (auto [id, barrier] : llvm::enumerate(barriers))
     if (!barrier.arrived.empty())
       diagnostic.attachNote()
           << "barrier " << id << ": " << barrier.arrived.size() << " of "
           << barrier.count << " threads have come";
   if (!running.empty())
-    diagnostic.attachNote()
-        << "threads " << nameLanes(running) << " do not wait";
+    diagnostic.attachNote() << sayThat(running, "does not wait", "do not wait");
   if (!done.empty())
-    diagnostic.attachNote()
-        << "threads " << nameLanes(done) << " have returned";
+    diagnostic.attachNote() << sayThat(done, "has returned", "have returned");
 }

@@ -139,7 +139,6 @@ private:
   void wait(Lane &lane, uint32_t site, std::string what);
   void finish(Lane &lane);
   void reportDeadlock();
-  std::string nameLanes(llvm::ArrayRef<uint32_t> lanes) const;
   /// Offset in workgroup memory.
   std::optional<uint32_t> findShared(const char *address, uint32_t bytes) const;
   bool isGlobal(Lane &lane, uint32_t site, char *address, uint32_t bytes,
