@@ -87,24 +87,23 @@ FailureOr<HostRun> Runner::runFunction(ModuleOp compiled,
   return program.run(function, inputs);
 }
 
-FailureOr<std::vector<std::vector<float>>>
-Runner::runAndRead(ModuleOp compiled) {
+FailureOr<std::vector<Tensor>> Runner::runAndRead(ModuleOp compiled) {
   auto program = HostProgram::load(compiled, device);
   if (failed(program))
     return failure();
   FailureOr<HostRun> run = runFunction(compiled, **program);
   if (failed(run))
     return failure();
-  std::vector<std::vector<float>> values;
+  std::vector<Tensor> tensors;
   for (const Datum &result : run->getResults()) {
     if (!result.tensor)
       return source.emitError() << "expects tensors as results to run";
     auto tensor = result.tensor->read();
     if (!tensor)
       return source.emitError() << llvm::toString(tensor.takeError());
-    values.push_back(tensor->toFloats());
+    tensors.push_back(std::move(*tensor));
   }
-  return values;
+  return tensors;
 }
 
 FailureOr<std::vector<std::vector<float>>>
@@ -113,7 +112,13 @@ Runner::runReference(attn::ReferencePrecision precision) {
     auto module = compileReference(source, device.getInfo().chip, precision);
     if (failed(module))
       return failure();
-    return runAndRead(**module);
+    auto tensors = runAndRead(**module);
+    if (failed(tensors))
+      return failure();
+    std::vector<std::vector<float>> values;
+    for (const Tensor &tensor : *tensors)
+      values.push_back(tensor.toFloats());
+    return values;
   }
   std::vector<Tensor> tensors;
   for (auto [index, argument] : llvm::enumerate(problem.arguments))
@@ -158,8 +163,8 @@ FailureOr<std::vector<ResultCheck>> Runner::verify(ModuleOp compiled) {
     return source.emitError() << "expects " << references.size()
                               << " results, but got " << results->size();
   std::vector<ResultCheck> checks;
-  for (auto [values, expected] : llvm::zip_equal(*results, references))
-    checks.push_back({expected.name, compare(values, expected.reference)});
+  for (auto [result, expected] : llvm::zip_equal(*results, references))
+    checks.push_back({expected.name, compare(result, expected.reference)});
   return checks;
 }
 

@@ -98,25 +98,23 @@ static uint16_t encode16(double value, int mantissa, int maxExponent) {
   return sign | static_cast<uint16_t>(std::min<int64_t>(encoded, infinity));
 }
 
-static double decode16(uint16_t bits, int mantissa, int maxExponent) {
-  double sign = bits & 0x8000 ? -1 : 1;
-  int field = (bits & 0x7fff) >> mantissa;
-  int fraction = bits & ((1 << mantissa) - 1);
-  if (field == 2 * maxExponent + 1)
-    return fraction ? std::nan("") : sign * INFINITY;
-  int minExponent = 1 - maxExponent;
-  if (field == 0)
-    return sign * std::ldexp(fraction, minExponent - mantissa);
-  return sign * std::ldexp(fraction + (1 << mantissa),
-                           field - 1 + minExponent - mantissa);
-}
-
 static constexpr int kHalfMantissa = 10, kHalfMaxExponent = 15;
 static constexpr int kBFloatMantissa = 7, kBFloatMaxExponent = 127;
 
 /// The upper half of an f32.
 static float decodeBFloat(uint16_t bits) {
   return llvm::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
+
+/// Shifted into the fields of an f32, an f16 is too small by a power of two,
+/// which a product makes good for subnormal numbers too.
+static float decodeHalf(uint16_t bits) {
+  constexpr uint32_t infinity = 0x7c00, infinityOfFloat = 0x7f800000;
+  uint32_t magnitude = bits & 0x7fff, sign = (bits & 0x8000u) << 16;
+  float scaled = llvm::bit_cast<float>(magnitude << 13) * 0x1p112f;
+  uint32_t result = llvm::bit_cast<uint32_t>(scaled) |
+                    (magnitude >= infinity ? infinityOfFloat : 0);
+  return llvm::bit_cast<float>(result | sign);
 }
 
 template <typename T> static T read(const void *element) {
@@ -132,7 +130,7 @@ template <typename T> static void write(void *element, T value) {
 double attune::loadElement(DataType type, const void *element) {
   switch (type) {
   case DataType::F16:
-    return decode16(read<uint16_t>(element), kHalfMantissa, kHalfMaxExponent);
+    return decodeHalf(read<uint16_t>(element));
   case DataType::BF16:
     return decodeBFloat(read<uint16_t>(element));
   case DataType::F32:
@@ -153,17 +151,6 @@ double attune::loadElement(DataType type, const void *element) {
   llvm_unreachable("all types are covered");
 }
 
-/// Shifted into the fields of an f32, an f16 is too small by a power of two,
-/// which a product makes good for subnormal numbers too.
-static float decodeHalf(uint16_t bits) {
-  constexpr uint32_t infinity = 0x7c00, infinityOfFloat = 0x7f800000;
-  uint32_t magnitude = bits & 0x7fff, sign = (bits & 0x8000u) << 16;
-  float scaled = llvm::bit_cast<float>(magnitude << 13) * 0x1p112f;
-  uint32_t result = llvm::bit_cast<uint32_t>(scaled) |
-                    (magnitude >= infinity ? infinityOfFloat : 0);
-  return llvm::bit_cast<float>(result | sign);
-}
-
 void attune::loadElements(DataType type, const void *elements, int64_t count,
                           float *values) {
   auto *bytes = static_cast<const char *>(elements);
@@ -182,12 +169,39 @@ void attune::loadElements(DataType type, const void *elements, int64_t count,
     values[i] = static_cast<float>(loadElement(type, bytes + i * width));
 }
 
+/// encode16 in the bits of the double, for the millions of elements of inputs
+/// and results. Nothing where the result would be subnormal, infinite or NaN.
+static inline std::optional<uint16_t> encodeNormal16(double value, int mantissa,
+                                              int maxExponent) {
+  constexpr int doubleMantissa = 52, doubleBias = 1023;
+  auto bits = llvm::bit_cast<uint64_t>(value);
+  uint16_t sign = bits >> 63 ? 0x8000 : 0;
+  bits &= ~(uint64_t(1) << 63);
+  int before = static_cast<int>(bits >> doubleMantissa);
+  int dropped = doubleMantissa - mantissa;
+  // Half a unit in the last place, less where the last bit kept is even.
+  bits += (uint64_t(1) << (dropped - 1)) - 1 + (bits >> dropped & 1);
+  int after = static_cast<int>(bits >> doubleMantissa);
+  if (before < doubleBias + 1 - maxExponent ||
+      before > doubleBias + maxExponent || after > doubleBias + maxExponent)
+    return std::nullopt;
+  uint64_t rebased = bits - (static_cast<uint64_t>(doubleBias - maxExponent)
+                             << doubleMantissa);
+  return sign | static_cast<uint16_t>(rebased >> dropped);
+}
+
+static uint16_t encode(double value, int mantissa, int maxExponent) {
+  if (auto bits = encodeNormal16(value, mantissa, maxExponent))
+    return *bits;
+  return encode16(value, mantissa, maxExponent);
+}
+
 void attune::storeElement(DataType type, void *element, double value) {
   switch (type) {
   case DataType::F16:
-    return write(element, encode16(value, kHalfMantissa, kHalfMaxExponent));
+    return write(element, encode(value, kHalfMantissa, kHalfMaxExponent));
   case DataType::BF16:
-    return write(element, encode16(value, kBFloatMantissa, kBFloatMaxExponent));
+    return write(element, encode(value, kBFloatMantissa, kBFloatMaxExponent));
   case DataType::F32:
     return write(element, static_cast<float>(value));
   case DataType::F64:
@@ -206,32 +220,11 @@ void attune::storeElement(DataType type, void *element, double value) {
   llvm_unreachable("all types are covered");
 }
 
-/// Rounds in the bits of the double, as verification does for each element of
-/// a result. Nothing where the result would be subnormal, infinite or NaN.
-static std::optional<double> roundNormal16(double value, int mantissa,
-                                           int maxExponent) {
-  constexpr int doubleMantissa = 52, doubleBias = 1023;
-  auto bits = llvm::bit_cast<uint64_t>(value);
-  int dropped = doubleMantissa - mantissa;
-  // Half a unit in the last place, less where the last bit kept is even.
-  bits += (uint64_t(1) << (dropped - 1)) - 1 + (bits >> dropped & 1);
-  bits &= ~uint64_t(0) << dropped;
-  int before = llvm::bit_cast<uint64_t>(value) >> doubleMantissa & 0x7ff;
-  int after = bits >> doubleMantissa & 0x7ff;
-  if (before < doubleBias + 1 - maxExponent ||
-      before > doubleBias + maxExponent || after > doubleBias + maxExponent)
-    return std::nullopt;
-  return llvm::bit_cast<double>(bits);
-}
-
 double attune::roundTo(DataType type, double value) {
-  std::optional<double> rounded;
   if (type == DataType::F16)
-    rounded = roundNormal16(value, kHalfMantissa, kHalfMaxExponent);
-  else if (type == DataType::BF16)
-    rounded = roundNormal16(value, kBFloatMantissa, kBFloatMaxExponent);
-  if (rounded)
-    return *rounded;
+    return decodeHalf(encode(value, kHalfMantissa, kHalfMaxExponent));
+  if (type == DataType::BF16)
+    return decodeBFloat(encode(value, kBFloatMantissa, kBFloatMaxExponent));
   char element[8];
   storeElement(type, element, value);
   return loadElement(type, element);

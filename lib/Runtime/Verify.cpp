@@ -31,40 +31,74 @@ static double getLargestDistance(llvm::ArrayRef<float> values,
   return largest;
 }
 
-Comparison attune::compare(llvm::ArrayRef<float> result,
-                           const Reference &reference) {
+namespace {
+/// What one pass over the elements finds.
+struct Scan {
+  bool mismatch = false;
+  double largest = 0;
+
+  void add(llvm::ArrayRef<float> result, llvm::ArrayRef<float> reference) {
+    for (size_t i = 0; i < result.size(); ++i) {
+      mismatch |= isMismatch(result[i], reference[i]);
+      double distance = getDistance(result[i], reference[i]);
+      largest = distance > largest ? distance : largest;
+    }
+  }
+};
+} // namespace
+
+static Scan scan(const Tensor &result, llvm::ArrayRef<float> reference) {
+  Scan all;
+  if (!result.shape.isContiguous()) {
+    all.add(result.toFloats(), reference);
+    return all;
+  }
+  // Piece by piece, so that no copy in f32 leaves the cache.
+  float piece[4096];
+  int64_t width = getBytes(result.shape.type), first = 0;
+  while (!reference.empty()) {
+    size_t count = std::min(reference.size(), std::size(piece));
+    loadElements(result.shape.type, &result.bytes[first * width],
+                 static_cast<int64_t>(count), piece);
+    all.add({piece, count}, reference.take_front(count));
+    reference = reference.drop_front(count);
+    first += static_cast<int64_t>(count);
+  }
+  return all;
+}
+
+/// Names the first mismatch, or else the largest distance.
+static void explain(Comparison &comparison, llvm::ArrayRef<float> result,
+                    llvm::ArrayRef<float> reference, bool mismatch) {
+  comparison.maxError = getLargestDistance(result, reference);
+  size_t worst = 0;
+  while (mismatch ? !isMismatch(result[worst], reference[worst])
+                  : getDistance(result[worst], reference[worst]) <
+                        comparison.maxError)
+    ++worst;
+  comparison.worst = static_cast<int64_t>(worst);
+  comparison.reason =
+      llvm::formatv("expects {0} at element {1}", reference[worst], worst);
+  if (!mismatch)
+    comparison.reason += llvm::formatv(" within {0:e3}", comparison.tolerance);
+  comparison.reason += llvm::formatv(", but got {0}", result[worst]);
+}
+
+Comparison attune::compare(const Tensor &result, const Reference &reference) {
   llvm::ArrayRef<float> expected = reference.values;
   Comparison comparison;
   comparison.tolerance = reference.tolerance;
-  if (result.size() != expected.size()) {
+  int64_t elements = result.shape.getNumElements();
+  if (elements != static_cast<int64_t>(expected.size())) {
     comparison.reason = llvm::formatv("expects {0} elements, but got {1}",
-                                      expected.size(), result.size());
+                                      expected.size(), elements);
     return comparison;
   }
-  bool mismatch = false;
-  double largest = 0;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    mismatch |= isMismatch(result[i], expected[i]);
-    double distance = getDistance(result[i], expected[i]);
-    largest = distance > largest ? distance : largest;
-  }
-  comparison.passed = !mismatch && largest <= reference.tolerance;
-  comparison.maxError = largest;
-  if (comparison.passed)
-    return comparison;
-  comparison.maxError = getLargestDistance(result, expected);
-  for (size_t i = 0; i < expected.size(); ++i) {
-    if (mismatch ? !isMismatch(result[i], expected[i])
-                 : getDistance(result[i], expected[i]) < comparison.maxError)
-      continue;
-    comparison.worst = static_cast<int64_t>(i);
-    comparison.reason = llvm::formatv("expects {0} at element {1}", expected[i],
-                                      comparison.worst);
-    if (!mismatch)
-      comparison.reason += llvm::formatv(" within {0:e3}", reference.tolerance);
-    comparison.reason += llvm::formatv(", but got {0}", result[i]);
-    break;
-  }
+  Scan found = scan(result, expected);
+  comparison.passed = !found.mismatch && found.largest <= reference.tolerance;
+  comparison.maxError = found.largest;
+  if (!comparison.passed)
+    explain(comparison, result.toFloats(), expected, found.mismatch);
   return comparison;
 }
 

@@ -12,15 +12,23 @@ using namespace attune;
 static constexpr float kNaN = NAN, kInf = INFINITY;
 using Values = std::vector<float>;
 
-static Comparison compareToReference(llvm::ArrayRef<float> result,
+static Tensor makeTensor(const Values &values) {
+  Tensor tensor(TensorShape::contiguous(DataType::F32,
+                                        {static_cast<int64_t>(values.size())}));
+  for (auto [offset, value] : llvm::enumerate(values))
+    tensor.store(offset, value);
+  return tensor;
+}
+
+static Comparison compareToReference(const Values &result,
                                      const Values &reference, const Values &low,
                                      DataType type) {
-  return compare(result, makeReference(reference, low, type));
+  return compare(makeTensor(result), makeReference(reference, low, type));
 }
 
 static Comparison compareLogSumExp(const Values &result,
                                    const Values &reference) {
-  return compare(result, makeLogSumExpReference(reference));
+  return compare(makeTensor(result), makeLogSumExpReference(reference));
 }
 
 TEST(Verify, AcceptsTwiceTheErrorOfLowPrecision) {
@@ -88,6 +96,18 @@ TEST(Verify, OneWrongElementAmongManyIsFound) {
       compareToReference(result, reference, reference, DataType::BF16);
   EXPECT_FALSE(comparison.passed);
   EXPECT_EQ(comparison.worst, 77777);
+}
+
+TEST(Verify, StridedResultsAreComparedInRowMajorOrder) {
+  TensorShape shape;
+  shape.type = DataType::BF16;
+  shape.sizes = {2, 2};
+  shape.strides = {1, 3};
+  Tensor tensor(shape);
+  for (auto [offset, value] : {std::pair(0, 1.0), {3, 2.0}, {1, 3.0}, {4, 4.0}})
+    tensor.store(offset, value);
+  EXPECT_TRUE(compare(tensor, {{1, 2, 3, 4}, 0}).passed);
+  EXPECT_EQ(compare(tensor, {{1, 3, 2, 4}, 0}).worst, 1);
 }
 
 TEST(Verify, SizesMustAgree) {

@@ -62,8 +62,7 @@ private:
   mlir::LogicalResult makeInputs();
   mlir::FailureOr<std::vector<std::vector<float>>>
   runReference(attn::ReferencePrecision precision);
-  mlir::FailureOr<std::vector<std::vector<float>>>
-  runAndRead(mlir::ModuleOp compiled);
+  mlir::FailureOr<std::vector<Tensor>> runAndRead(mlir::ModuleOp compiled);
   mlir::FailureOr<HostRun> runFunction(mlir::ModuleOp compiled,
                                        HostProgram &program);
 

@@ -6,7 +6,7 @@
 #ifndef ATTUNE_RUNTIME_VERIFY_H
 #define ATTUNE_RUNTIME_VERIFY_H
 
-#include "attune/Runtime/DataType.h"
+#include "attune/Runtime/Tensor.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <string>
 #include <vector>
@@ -48,8 +48,9 @@ Reference makeReference(std::vector<float> values,
 /// f32 for large values.
 Reference makeLogSumExpReference(std::vector<float> values);
 
-/// Compares each element. NaN never passes; infinities must agree.
-Comparison compare(llvm::ArrayRef<float> result, const Reference &reference);
+/// Compares each element, in row-major order. NaN never passes; infinities must
+/// agree.
+Comparison compare(const Tensor &result, const Reference &reference);
 
 } // namespace attune
 
