@@ -125,15 +125,55 @@ std::optional<Refusal> attune::checkSchedule(const ScheduleProblem &problem,
   return std::nullopt;
 }
 
-/// Registers that a lane needs beside accumulators and query: operands in
-/// flight, addresses, row statistics. Seen in compiled kernels.
-static constexpr int64_t kOtherRegisters = 64;
+/// What a lane needs beside tiles: row statistics, loop state, addresses. Rows
+/// whose length is no power of two cost more of these, for their places in
+/// shared memory are not a few bits apart; so does a ring of one slot, where a
+/// step's copies cannot be spread over it. Seen in compiled kernels.
+static constexpr int64_t kOtherRegisters = 60, kOddRowRegisters = 48,
+                         kOneSlotRegisters = 20;
+
+/// An estimate of the registers of a lane, in words of 32 bits: the tiles that
+/// live at the time when scores have become weights.
+static int64_t estimateRegisters(const ScheduleProblem &problem,
+                                 ScheduleAttr schedule, TargetAttr target) {
+  MmaAtomAttr atom = target.findAtom(problem.elementType);
+  constexpr int64_t kWordBits = 32;
+  int64_t bits = problem.elementType.getIntOrFloatBitWidth();
+  int64_t blockN = schedule.getBlockN();
+  int64_t dQK = llvm::alignTo(problem.headDimQK, atom.getK()),
+          dV = llvm::alignTo(problem.headDimV, atom.getN());
+  int64_t mSteps =
+      schedule.getBlockM() / (schedule.getNumWarps() * atom.getM());
+  // An operand of several lanes counts in each of them.
+  auto lhsRegisters = [&](int64_t depth) {
+    return mSteps * (depth / atom.getK()) * atom.getLhs().getNumRegisters() *
+           bits / kWordBits;
+  };
+  // Without asynchronous copies the next blocks pass through registers, and
+  // compilers gather plain loads, so that a query read at each step takes as
+  // many registers as one that stays.
+  bool plainLoads = target.getCopyWidths().empty();
+  int64_t query =
+      schedule.getQInRegisters() || plainLoads ? lhsRegisters(dQK) : 0;
+  int64_t weights = lhsRegisters(blockN);
+  int64_t keys =
+      blockN / atom.getN() * atom.getRhs().getNumRegisters() * bits / kWordBits;
+  int64_t copied = plainLoads ? blockN * (dQK + dV) * bits / kWordBits /
+                                    getThreads(schedule, target)
+                              : 0;
+  bool oddRows = !llvm::isPowerOf2_64(dQK) || !llvm::isPowerOf2_64(dV);
+  bool oneSlot = schedule.getKStages() == 1 || schedule.getVStages() == 1;
+  return getAccumulatorRegisters(problem, schedule, target) + query + weights +
+         keys + copied + kOtherRegisters + (oddRows ? kOddRowRegisters : 0) +
+         (oneSlot ? kOneSlotRegisters : 0);
+}
 
 std::optional<ScheduleAttr>
 attune::selectSchedule(const ScheduleProblem &problem, TargetAttr target) {
   MLIRContext *context = target.getContext();
   ScheduleAttr base = ScheduleAttr::getDefault(context);
-  std::optional<ScheduleAttr> anyLegal;
+  std::optional<ScheduleAttr> best;
+  int64_t bestExcess = std::numeric_limits<int64_t>::max();
   for (int64_t blockM : {64, 128, 32, 16, 256})
     for (int64_t blockN : {64, 32, 16})
       for (int64_t warps : {4, 8, 2, 1})
@@ -145,16 +185,14 @@ attune::selectSchedule(const ScheduleProblem &problem, TargetAttr target) {
                 base.getMinBlocksPerCore());
             if (checkSchedule(problem, schedule, target))
               continue;
-            if (!anyLegal)
-              anyLegal = schedule;
-            int64_t query = inRegisters ? blockM * problem.headDimQK / 2 /
-                                              getThreads(schedule, target)
-                                        : 0;
-            int64_t registers =
-                getAccumulatorRegisters(problem, schedule, target) + query +
-                kOtherRegisters;
-            if (registers <= getRegisterLimit(schedule, target))
+            int64_t excess = estimateRegisters(problem, schedule, target) -
+                             getRegisterLimit(schedule, target);
+            if (excess <= 0)
               return schedule;
+            if (excess < bestExcess) {
+              bestExcess = excess;
+              best = schedule;
+            }
           }
-  return anyLegal;
+  return best;
 }

@@ -47,8 +47,8 @@ std::optional<Refusal> checkSchedule(const ScheduleProblem &problem,
                                      tile::TargetAttr target);
 
 /// A legal schedule that is a reasonable start: the first of a short list of
-/// shapes that fits the registers without spilling. Nothing if no schedule is
-/// legal.
+/// shapes that is estimated to fit the registers, or the one closest to that.
+/// Nothing if no schedule is legal.
 std::optional<attn::ScheduleAttr> selectSchedule(const ScheduleProblem &problem,
                                                  tile::TargetAttr target);
 
