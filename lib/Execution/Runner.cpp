@@ -8,6 +8,7 @@
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Execution/HostReference.h"
 #include "attune/Execution/Reference.h"
+#include "attune/Runtime/Npy.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 using namespace mlir;
@@ -33,8 +34,9 @@ SmallVector<func::FuncOp> attune::getSourceFunctions(ModuleOp module) {
 
 FailureOr<std::unique_ptr<Runner>>
 Runner::create(func::FuncOp source, Device &device, const ProblemSizes &sizes,
-               uint64_t seed, ReferencePlace place) {
-  std::unique_ptr<Runner> runner(new Runner(source, device, seed, place));
+               uint64_t seed, ReferencePlace place, InputFiles files) {
+  std::unique_ptr<Runner> runner(
+      new Runner(source, device, seed, place, std::move(files)));
   FailureOr<Problem> problem = analyzeProblem(source, sizes);
   if (failed(problem))
     return failure();
@@ -52,10 +54,33 @@ static Attribute toAttribute(const Tensor &tensor, Type type) {
   return IntegerAttr::get(type, static_cast<int64_t>(value));
 }
 
-LogicalResult Runner::makeInputs() {
+FailureOr<std::vector<Tensor>> Runner::makeArguments() {
+  std::vector<Tensor> tensors;
   for (auto [index, argument] : llvm::enumerate(problem.arguments)) {
-    Type type = source.getArgumentTypes()[index];
+    auto file = files.find(index);
+    if (file == files.end()) {
+      tensors.push_back(makeInput(argument, index, seed));
+      continue;
+    }
+    auto tensor = readNpy(file->second, argument.shape);
+    if (!tensor)
+      return source.emitError() << "argument " << index << ": "
+                                << llvm::toString(tensor.takeError());
+    tensors.push_back(std::move(*tensor));
+  }
+  return tensors;
+}
+
+LogicalResult Runner::makeInputs() {
+  for (const auto &[index, path] : files)
+    if (index >= problem.arguments.size())
+      return source.emitError()
+             << "expects files for arguments 0 to "
+             << static_cast<int64_t>(problem.arguments.size()) - 1
+             << ", but got '" << path << "' for argument " << index;
+  for (auto [index, argument] : llvm::enumerate(problem.arguments)) {
     if (!argument.isTensor) {
+      Type type = source.getArgumentTypes()[index];
       std::string name;
       llvm::raw_string_ostream(name) << type;
       std::optional<DataType> dataType = parseDataType(name);
@@ -63,14 +88,20 @@ LogicalResult Runner::makeInputs() {
         return source.emitError()
                << "expects scalars of known types to run, but got " << type;
       argument.shape = TensorShape::contiguous(*dataType, {});
-      inputs.push_back(
-          {nullptr, toAttribute(makeInput(argument, index, seed), type)});
-      continue;
     }
     if (auto error = argument.shape.check())
       return source.emitError() << llvm::toString(std::move(error));
-    auto tensor =
-        DeviceTensor::create(device, makeInput(argument, index, seed));
+  }
+  auto tensors = makeArguments();
+  if (failed(tensors))
+    return failure();
+  for (auto [index, value] : llvm::enumerate(*tensors)) {
+    if (!problem.arguments[index].isTensor) {
+      inputs.push_back(
+          {nullptr, toAttribute(value, source.getArgumentTypes()[index])});
+      continue;
+    }
+    auto tensor = DeviceTensor::create(device, value);
     if (!tensor)
       return source.emitError() << llvm::toString(tensor.takeError());
     inputs.push_back({std::move(*tensor), {}});
@@ -120,10 +151,10 @@ Runner::runReference(attn::ReferencePrecision precision) {
       values.push_back(tensor.toFloats());
     return values;
   }
-  std::vector<Tensor> tensors;
-  for (auto [index, argument] : llvm::enumerate(problem.arguments))
-    tensors.push_back(makeInput(argument, index, seed));
-  return runReferenceOnHost(source, tensors, precision);
+  auto tensors = makeArguments();
+  if (failed(tensors))
+    return failure();
+  return runReferenceOnHost(source, *tensors, precision);
 }
 
 LogicalResult Runner::computeReference() {
@@ -156,14 +187,15 @@ LogicalResult Runner::computeReference() {
 
 FailureOr<std::vector<ResultCheck>> Runner::verify(ModuleOp compiled) {
   // The candidate runs first: what it leaves behind cannot be the reference's.
-  auto results = runAndRead(compiled);
-  if (failed(results) || failed(computeReference()))
+  auto read = runAndRead(compiled);
+  if (failed(read) || failed(computeReference()))
     return failure();
-  if (results->size() != references.size())
+  results = std::move(*read);
+  if (results.size() != references.size())
     return source.emitError() << "expects " << references.size()
-                              << " results, but got " << results->size();
+                              << " results, but got " << results.size();
   std::vector<ResultCheck> checks;
-  for (auto [result, expected] : llvm::zip_equal(*results, references))
+  for (auto [result, expected] : llvm::zip_equal(results, references))
     checks.push_back({expected.name, compare(result, expected.reference)});
   return checks;
 }

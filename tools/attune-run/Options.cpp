@@ -58,6 +58,22 @@ llvm::Expected<ProblemSizes> Options::getSizes() const {
   return sizes;
 }
 
+llvm::Expected<InputFiles> Options::getInputs() const {
+  InputFiles files;
+  for (StringRef text : inputs) {
+    auto [argument, path] = text.split('=');
+    unsigned index;
+    if (path.empty() || argument.getAsInteger(10, index))
+      return llvm::createStringError(
+          "--input expects <argument>=<file>, but got '" + text + "'");
+    if (!files.try_emplace(index, path.str()).second)
+      return llvm::createStringError("--input expects one file for an "
+                                     "argument, but got two for argument " +
+                                     argument);
+  }
+  return files;
+}
+
 HostOptions Options::getHostOptions() const {
   HostOptions host;
   if (!checks.empty()) {

@@ -120,7 +120,20 @@ struct Options {
                      "do not name, as <argument>=<size>x<size>..."),
       llvm::cl::cat(category)};
 
+  llvm::cl::list<std::string> inputs{
+      "input",
+      llvm::cl::desc("A .npy file with the values of an argument, as "
+                     "<argument>=<file>; bf16 as uint16. Others are random"),
+      llvm::cl::cat(category)};
+  Opt<std::string> outputDir{
+      "output-dir",
+      llvm::cl::desc("Folder for the arguments and the verified results, as "
+                     "argument<n>.npy and result<n>.npy"),
+      llvm::cl::cat(category)};
+
   HostOptions getHostOptions() const;
+  /// The files of --input.
+  llvm::Expected<InputFiles> getInputs() const;
   /// The sizes above as numbers.
   llvm::Expected<ProblemSizes> getSizes() const;
 };

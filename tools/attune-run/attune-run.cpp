@@ -9,6 +9,8 @@
 #include "attune/Execution/Runner.h"
 #include "attune/InitAllDialects.h"
 #include "attune/InitAllPasses.h"
+#include "attune/Runtime/ArtifactWriter.h"
+#include "attune/Runtime/Npy.h"
 #include "attune/Simulator/HostDevice.h"
 #include "attune/Target/TargetRegistry.h"
 #include "mlir/Parser/Parser.h"
@@ -48,6 +50,8 @@ private:
   /// Runs a function as it is.
   LogicalResult print(ModuleOp module);
   LogicalResult measure(Runner &runner, ModuleOp module, Report &report);
+  /// Writes what the kernels read and wrote.
+  LogicalResult writeTensors(Runner &runner);
 
   const Options &options;
   MLIRContext &context;
@@ -171,13 +175,36 @@ LogicalResult Tool::print(ModuleOp module) {
   return success();
 }
 
+LogicalResult Tool::writeTensors(Runner &runner) {
+  auto arguments = runner.makeArguments();
+  if (failed(arguments))
+    return failure();
+  ArtifactWriter writer(options.outputDir);
+  auto add = [&](StringRef name, ArrayRef<Tensor> tensors) -> llvm::Error {
+    for (auto [index, tensor] : llvm::enumerate(tensors))
+      if (auto error = writer.add((name + Twine(index) + ".npy").str(),
+                                  writeNpy(tensor)))
+        return error;
+    return llvm::Error::success();
+  };
+  if (auto error = add("argument", *arguments))
+    return fail(std::move(error));
+  if (auto error = add("result", runner.getResults()))
+    return fail(std::move(error));
+  if (auto error = writer.commit())
+    return fail(std::move(error));
+  return success();
+}
+
 LogicalResult Tool::measure(Runner &runner, ModuleOp module, Report &report) {
-  if (options.verify || !options.bench) {
+  if (options.verify || !options.bench || !options.outputDir.empty()) {
     auto checks = runner.verify(module);
     if (failed(checks))
       return failure();
     report.checks = std::move(*checks);
   }
+  if (!options.outputDir.empty() && failed(writeTensors(runner)))
+    return failure();
   // A wrong kernel has no speed.
   if (options.bench && report.passed()) {
     BenchmarkOptions benchmarkOptions;
@@ -196,6 +223,9 @@ LogicalResult Tool::run() {
   auto sizes = options.getSizes();
   if (!sizes)
     return fail(sizes.takeError());
+  auto files = options.getInputs();
+  if (!files)
+    return fail(files.takeError());
   auto module = parseSourceFile<ModuleOp>(options.input, &context);
   if (!module)
     return failure();
@@ -218,7 +248,8 @@ LogicalResult Tool::run() {
 
   auto runner = Runner::create(*source, **device, *sizes, options.seed,
                                options.device == "host" ? ReferencePlace::Host
-                                                        : options.reference);
+                                                        : options.reference,
+                               std::move(*files));
   if (failed(runner))
     return failure();
   Report report;

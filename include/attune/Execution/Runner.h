@@ -11,6 +11,7 @@
 #include "attune/Execution/Problem.h"
 #include "attune/Runtime/Benchmark.h"
 #include "attune/Runtime/Verify.h"
+#include <map>
 
 namespace attune {
 
@@ -31,13 +32,18 @@ struct ResultReference {
 /// Where the reference is computed.
 enum class ReferencePlace { Device, Host };
 
+/// Files with the values of arguments, by the number of the argument.
+using InputFiles = std::map<unsigned, std::string>;
+
 class Runner {
 public:
   /// `source` is the function as the user wrote it; it must outlive the runner.
-  /// Errors are diagnostics at it.
+  /// Arguments without a file get random values. Errors are diagnostics at
+  /// `source`.
   static mlir::FailureOr<std::unique_ptr<Runner>>
   create(mlir::func::FuncOp source, Device &device, const ProblemSizes &sizes,
-         uint64_t seed, ReferencePlace place = ReferencePlace::Device);
+         uint64_t seed, ReferencePlace place = ReferencePlace::Device,
+         InputFiles files = {});
 
   const Problem &getProblem() const { return problem; }
 
@@ -50,14 +56,19 @@ public:
   /// error, wrong results are not.
   mlir::FailureOr<std::vector<ResultCheck>> verify(mlir::ModuleOp compiled);
 
+  /// The arguments, and the results that verify() compared last.
+  mlir::FailureOr<std::vector<Tensor>> makeArguments();
+  llvm::ArrayRef<Tensor> getResults() const { return results; }
+
   /// Times the kernels of the function of the same name in `compiled`.
   mlir::FailureOr<Timing> time(mlir::ModuleOp compiled,
                                const BenchmarkOptions &options);
 
 private:
   Runner(mlir::func::FuncOp source, Device &device, uint64_t seed,
-         ReferencePlace place)
-      : source(source), device(device), seed(seed), place(place) {}
+         ReferencePlace place, InputFiles files)
+      : source(source), device(device), seed(seed), place(place),
+        files(std::move(files)) {}
 
   mlir::LogicalResult makeInputs();
   mlir::FailureOr<std::vector<std::vector<float>>>
@@ -70,8 +81,10 @@ private:
   Device &device;
   uint64_t seed;
   ReferencePlace place;
+  InputFiles files;
   Problem problem;
   std::vector<Datum> inputs;
+  std::vector<Tensor> results;
   /// One for each result.
   std::vector<ResultReference> references;
 };

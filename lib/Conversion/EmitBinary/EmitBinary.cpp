@@ -3,9 +3,9 @@
 // attune-emit-binary: kernels in LLVM dialect become gpu.binary ops. All are
 // compiled before anything is replaced or written.
 
-#include "ArtifactWriter.h"
 #include "attune/Conversion/Manifest.h"
 #include "attune/Conversion/Passes.h"
+#include "attune/Runtime/ArtifactWriter.h"
 #include "attune/Target/TargetRegistry.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

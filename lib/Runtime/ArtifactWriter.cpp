@@ -3,7 +3,7 @@
 // A full disk shows when a stream is flushed, which is therefore checked before
 // any file gets its name.
 
-#include "ArtifactWriter.h"
+#include "attune/Runtime/ArtifactWriter.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -2,8 +2,8 @@
 //
 // Writes several files, all or none.
 
-#ifndef ATTUNE_LIB_CONVERSION_EMITBINARY_ARTIFACTWRITER_H
-#define ATTUNE_LIB_CONVERSION_EMITBINARY_ARTIFACTWRITER_H
+#ifndef ATTUNE_RUNTIME_ARTIFACTWRITER_H
+#define ATTUNE_RUNTIME_ARTIFACTWRITER_H
 
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FileSystem.h"
@@ -33,4 +33,4 @@ private:
 
 } // namespace attune
 
-#endif // ATTUNE_LIB_CONVERSION_EMITBINARY_ARTIFACTWRITER_H
+#endif // ATTUNE_RUNTIME_ARTIFACTWRITER_H
