@@ -16,7 +16,7 @@ TUNE_ARGS ?=
 .DEFAULT_GOAL := help
 
 help:
-	@echo 'make tune     tune $(EXAMPLE): on the GPU, or without one compile and rank'
+	@echo 'make tune     tune $(EXAMPLE): on the GPU, or without one compile, rank and check'
 	@echo 'make test     build everything and run every test'
 	@echo 'make build    build everything'
 	@echo 'make docs     write docs/generated from the .td files'

@@ -10,9 +10,16 @@
 #include "attune/Execution/Reference.h"
 #include "attune/Runtime/Npy.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace attune;
+
+std::string ResultCheck::explain() const {
+  return llvm::formatv("{0}: {1} (error {2:e3}, allowed {3:e3}, element {4})",
+                       name, comparison.reason, comparison.maxError,
+                       comparison.tolerance, comparison.worst);
+}
 
 bool attune::isCompiled(ModuleOp module) {
   return !module.getOps<gpu::BinaryOp>().empty() ||

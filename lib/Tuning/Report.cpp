@@ -28,8 +28,9 @@ static void printTable(llvm::raw_ostream &os, const Task &task,
                         "rank", "TFLOP/s", "us", "us, 95 % interval", "regs",
                         "spills", "shared", "schedule");
   else
-    os << llvm::formatv("{0,4} {1,8} {2,5} {3,6} {4,8}  {5}\n", "rank", "score",
-                        "regs", "spills", "shared", "schedule");
+    os << llvm::formatv("{0,4} {1,8} {2,7} {3,5} {4,6} {5,8}  {6}\n", "rank",
+                        "score", "numbers", "regs", "spills", "shared",
+                        "schedule");
   for (auto [rank, i] : llvm::enumerate(order.take_front(kTableRows))) {
     const Result &result = outcome.results[i];
     const Resources &used = result.resources;
@@ -51,8 +52,10 @@ static void printTable(llvm::raw_ostream &os, const Task &task,
     } else {
       std::string score =
           result.score ? llvm::formatv("{0:F3}", *result.score).str() : "-";
-      os << llvm::formatv("{0,4} {1,8} {2,5} {3,6} {4,8}  {5}\n", rank + 1,
-                          score, regs, spills, shared, schedule);
+      os << llvm::formatv("{0,4} {1,8} {2,7} {3,5} {4,6} {5,8}  {6}\n",
+                          rank + 1, score,
+                          result.stage == Stage::Final ? "right" : "-", regs,
+                          spills, shared, schedule);
     }
   }
 }

@@ -21,12 +21,13 @@ static constexpr size_t kReadyPerCompiler = 8;
 
 Tuner::Tuner(const Task &task, const Space &space, const LegalSpace &legal,
              Store &store, SessionInfo &session, WorkerPool &compilers,
-             WorkerPool *devices, const Ranker *ranker, Progress &progress,
-             const TunerOptions &options,
+             WorkerPool *devices, WorkerPool *checkers, const Ranker *ranker,
+             Progress &progress, const TunerOptions &options,
              const volatile sig_atomic_t &interrupted)
     : task(task), space(space), legal(legal), store(store), session(session),
-      compilers(compilers), devices(devices), ranker(ranker),
-      progress(progress), options(options), interrupted(interrupted) {}
+      compilers(compilers), devices(devices), checkers(checkers),
+      ranker(ranker), progress(progress), options(options),
+      interrupted(interrupted) {}
 
 static double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -89,6 +90,9 @@ llvm::Expected<Outcome> Tuner::run(Strategy &theStrategy) {
   outcome.budgetSpent = !interrupted && tried.size() < legal.points.size();
   if (devices && !interrupted)
     if (llvm::Error error = runFinals())
+      return error;
+  if (!devices && checkers && !interrupted)
+    if (llvm::Error error = runChecks())
       return error;
   outcome.interrupted = interrupted;
   outcome.pickWinner();
@@ -156,11 +160,14 @@ llvm::Error Tuner::startCandidate(size_t index) {
   return llvm::Error::success();
 }
 
+json::Value Tuner::makeCandidateRequest(const Candidate &candidate) const {
+  return json::Object{{"problem", task.text},
+                      {"chip", task.chip},
+                      {"schedule", space.toJSON(candidate.result.point)}};
+}
+
 void Tuner::submitCompile(Candidate candidate) {
-  json::Object request{{"problem", task.text},
-                       {"chip", task.chip},
-                       {"schedule", space.toJSON(candidate.result.point)}};
-  compilers.submit(nextRequest, std::move(request));
+  compilers.submit(nextRequest, makeCandidateRequest(candidate));
   compiling.emplace(nextRequest++, std::move(candidate));
 }
 

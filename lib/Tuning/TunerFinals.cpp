@@ -39,10 +39,7 @@ llvm::Error Tuner::ensureBinaries(llvm::MutableArrayRef<Candidate> finalists) {
     while (!missing.empty() && compilers.getIdle()) {
       Candidate *candidate = missing.pop_back_val();
       requests[nextRequest] = candidate;
-      json::Object request{{"problem", task.text},
-                           {"chip", task.chip},
-                           {"schedule", space.toJSON(candidate->result.point)}};
-      compilers.submit(nextRequest++, std::move(request));
+      compilers.submit(nextRequest++, makeCandidateRequest(*candidate));
     }
     llvm::Expected<std::vector<Completion>> completions =
         WorkerPool::wait({&compilers}, std::chrono::milliseconds(200));
@@ -132,6 +129,61 @@ llvm::Error Tuner::runFinals() {
       reproduce(finalist.result);
     strategy->tell(finalist.index, finalist.result);
     outcome.results[resultOf[finalist.index]] = std::move(finalist.result);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Tuner::runChecks() {
+  // Who fails makes room for the next best, but a search that finds one wrong
+  // candidate after the other need not look at all of them.
+  constexpr unsigned checksPerFinalist = 4;
+  unsigned right = 0, left = checksPerFinalist * options.finalists;
+  while (right < options.finalists && left > 0 && !interrupted) {
+    std::vector<size_t> order = outcome.rank();
+    right = llvm::count_if(order, [&](size_t i) {
+      return outcome.results[i].stage == Stage::Final;
+    });
+    auto next = llvm::find_if(order, [&](size_t i) {
+      return outcome.results[i].stage != Stage::Final;
+    });
+    if (right >= options.finalists || next == order.end())
+      break;
+    --left;
+    auto entry = llvm::find_if(
+        resultOf, [&](auto &pair) { return pair.second == *next; });
+    Candidate candidate{entry->first, outcome.results[*next]};
+    candidate.result.stage = Stage::Final;
+    candidate.result.reused = false;
+    uint64_t id = nextRequest++;
+    checkers->submit(id, makeCandidateRequest(candidate));
+    bool done = false;
+    while (!done && !interrupted) {
+      llvm::Expected<std::vector<Completion>> completions =
+          WorkerPool::wait({checkers}, std::chrono::milliseconds(200));
+      if (!completions)
+        return completions.takeError();
+      for (Completion &completion : *completions)
+        if (completion.id == id) {
+          readCompletion(completion, candidate.result);
+          done = true;
+        }
+      report();
+    }
+    if (!done)
+      break;
+    if (candidate.result.status == Status::Refused) {
+      progress.note(
+          "warning: no numbers are checked: " +
+          llvm::StringRef(candidate.result.message).split('\n').first.str());
+      break;
+    }
+    llvm::Expected<int64_t> row = store.add(session, space, candidate.result);
+    if (!row)
+      return row.takeError();
+    if (candidate.result.status != Status::Ok)
+      reproduce(candidate.result);
+    strategy->tell(candidate.index, candidate.result);
+    outcome.results[*next] = std::move(candidate.result);
   }
   return llvm::Error::success();
 }

@@ -8,6 +8,7 @@
 #include "attune/Tuning/AttentionProblem.h"
 #include "attune/Tuning/CompileHandler.h"
 #include "attune/Tuning/DeviceHandler.h"
+#include "attune/Tuning/HostCheckHandler.h"
 #include "attune/Tuning/Strategy.h"
 #include "attune/Tuning/TuneFile.h"
 #include "llvm/ADT/StringExtras.h"
@@ -234,8 +235,10 @@ int attuneTuneMain(int argc, char **argv) {
   if (options.worker == "device")
     return serveWorker(
         makeDeviceHandlers(options.device, options.ordinal, options.problem));
+  if (options.worker == "check")
+    return serveWorker(makeHostCheckHandlers());
   if (!options.worker.empty())
-    return fail("expects a worker for compile or device, but got '" +
+    return fail("expects a worker for compile, device or check, but got '" +
                 options.worker + "'");
   if (options.status) {
     if (options.database.empty())

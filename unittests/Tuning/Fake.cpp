@@ -42,9 +42,9 @@ Task fake::makeTask(const Problem &problem) {
 
 double fake::getTime(int64_t x) { return 1000 + 100 * std::abs(double(x - 5)); }
 
-std::vector<std::string> fake::getWorkerCommand() {
+std::vector<std::string> fake::getWorkerCommand(llvm::StringRef role) {
   static int anchor;
-  return {llvm::sys::fs::getMainExecutable("", &anchor), "fake", "--worker"};
+  return {llvm::sys::fs::getMainExecutable("", &anchor), "fake", role.str()};
 }
 
 namespace {
@@ -85,11 +85,13 @@ llvm::Expected<Outcome> fake::search(const Problem &problem,
   WorkerPool compilers(std::vector(settings.jobs, getWorkerCommand()),
                        settings.limits);
   WorkerPool devices({getWorkerCommand()}, settings.limits);
+  WorkerPool checkers({getWorkerCommand("--checker")}, settings.limits);
   FakeRanker ranker;
   std::unique_ptr<Progress> progress = createQuietProgress();
   static const volatile sig_atomic_t never = 0;
   Tuner tuner(task, space, legal, **store, session, compilers,
               settings.device ? &devices : nullptr,
+              settings.check ? &checkers : nullptr,
               settings.rank ? &ranker : nullptr, *progress, settings.options,
               settings.interrupted ? *settings.interrupted : never);
   std::unique_ptr<Strategy> strategy =

@@ -13,7 +13,8 @@
 namespace attune::tuning::fake {
 
 /// A problem with one knob, `x`. `faults` names what happens to some of the
-/// candidates, at which stage: {"measure:3", "hang"}.
+/// candidates, at which stage: {"measure:3", "hang"}; stages are compile,
+/// measure and check.
 struct Problem {
   int64_t candidates = 8;
   std::map<std::string, std::string> faults;
@@ -31,13 +32,15 @@ Task makeTask(const Problem &problem);
 /// The time that the fake device reports for a candidate; smallest at x = 5.
 double getTime(int64_t x);
 
-/// The command that starts this program as a worker.
-std::vector<std::string> getWorkerCommand();
-int serve();
+/// The command that starts this program as a worker, which compiles or measures
+/// according to the request, or only checks.
+std::vector<std::string> getWorkerCommand(llvm::StringRef role = "--worker");
+int serve(bool checks);
 
 struct Settings {
   std::string database = ":memory:";
   bool device = true;
+  bool check = false;
   bool rank = true;
   std::string strategy = "grid";
   unsigned jobs = 2;

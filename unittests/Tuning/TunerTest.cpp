@@ -187,6 +187,32 @@ TEST(Tuner, WithoutADeviceNothingIsTimed) {
     EXPECT_FALSE(result.isTimed());
 }
 
+TEST(Tuner, WithoutADeviceTheNumbersOfTheBestAreChecked) {
+  fake::TemporaryFolder folder;
+  fake::Problem problem;
+  problem.log = folder / "log";
+  fake::Settings settings = fake::makeSettings();
+  settings.database = folder / "tuning.db";
+  settings.device = false;
+  settings.check = true;
+  settings.options.finalists = 2;
+  // All but 7 have one score; the point decides.
+  problem.faults = {{"check:0", "wrong"}, {"check:1", "segv"}};
+  Outcome outcome = mustSearch(problem, settings);
+  EXPECT_EQ(getWinner(outcome), 2);
+  EXPECT_EQ(countSteps(problem.log, "check"), 4u);
+  EXPECT_EQ(llvm::count_if(outcome.results,
+                           [](const Result &result) {
+                             return result.status == Status::WrongResult ||
+                                    result.status == Status::Crash;
+                           }),
+            2);
+  // What was checked is stored.
+  Outcome again = mustSearch(problem, settings);
+  EXPECT_EQ(getWinner(again), 2);
+  EXPECT_EQ(countSteps(problem.log, "check"), 4u);
+}
+
 TEST(Tuner, RankingChangesTheOrderAndNothingElse) {
   fake::Settings settings = fake::makeSettings();
   Outcome with = mustSearch({}, settings);

@@ -20,6 +20,9 @@ struct ResultCheck {
   /// "result 0", or "result 1 (lse)".
   std::string name;
   Comparison comparison;
+
+  /// For people: where and by how much it is wrong.
+  std::string explain() const;
 };
 
 /// What a result of the function is held against.

@@ -5,8 +5,9 @@
 //   strategy -> stored? -> compile -> equal binary? -> verify and measure ->
 //   store
 //
-// and at the end a few rounds in which the best are measured in turn. One loop,
-// one thread; all that takes time or may fail happens in worker processes.
+// and at the end a few rounds in which the best are measured in turn or,
+// without a device, a check of their numbers. One loop, one thread; all that
+// takes time or may fail happens in worker processes.
 
 #ifndef ATTUNE_TUNING_TUNER_H
 #define ATTUNE_TUNING_TUNER_H
@@ -56,12 +57,14 @@ struct TunerOptions {
 
 class Tuner {
 public:
-  /// Without `devices` nothing is timed; with a `ranker` candidates are ordered
-  /// by its score. All references outlive the tuner.
+  /// Without `devices` nothing is timed, and `checkers`, if there are any,
+  /// check the best; with a `ranker` candidates are ordered by its score. All
+  /// references outlive the tuner.
   Tuner(const Task &task, const Space &space, const LegalSpace &legal,
         Store &store, SessionInfo &session, WorkerPool &compilers,
-        WorkerPool *devices, const Ranker *ranker, Progress &progress,
-        const TunerOptions &options, const volatile sig_atomic_t &interrupted);
+        WorkerPool *devices, WorkerPool *checkers, const Ranker *ranker,
+        Progress &progress, const TunerOptions &options,
+        const volatile sig_atomic_t &interrupted);
 
   /// Fails only where going on makes no sense: the store cannot be written, or
   /// no worker can be started.
@@ -84,7 +87,9 @@ private:
   llvm::Error finish(Candidate candidate);
   void abandon();
   llvm::Error runFinals();
+  llvm::Error runChecks();
   llvm::Error ensureBinaries(llvm::MutableArrayRef<Candidate> finalists);
+  llvm::json::Value makeCandidateRequest(const Candidate &candidate) const;
   llvm::json::Value makeMeasureRequest(const Candidate &candidate) const;
   void keepBinary(const Candidate &candidate);
   void reproduce(const Result &result);
@@ -100,6 +105,7 @@ private:
   SessionInfo &session;
   WorkerPool &compilers;
   WorkerPool *devices;
+  WorkerPool *checkers;
   const Ranker *ranker;
   Progress &progress;
   TunerOptions options;

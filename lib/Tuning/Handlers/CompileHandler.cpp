@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Compiles candidates in a worker process, by the same pipeline as attune-opt.
-// Each request gets a context of its own: a context never forgets an attribute,
-// and what one candidate left behind must not change the next.
 
 #include "attune/Tuning/CompileHandler.h"
 #include "attune/Conversion/Manifest.h"
 #include "attune/InitAllDialects.h"
 #include "attune/Pipelines/Pipelines.h"
-#include "attune/Tuning/AttentionProblem.h"
+#include "attune/Tuning/CandidateRequest.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Base64.h"
@@ -27,19 +23,6 @@ namespace json = llvm::json;
 static json::Value makeError(llvm::StringRef message) {
   return json::Object{{"status", "compile-error"},
                       {"message", json::fixUTF8(message)}};
-}
-
-/// The point that a request names, knob by knob.
-static std::optional<Point> readSchedule(const Space &space,
-                                         const json::Object &schedule) {
-  Point point;
-  for (const Knob &knob : space.getKnobs()) {
-    std::optional<int64_t> value = schedule.getInteger(knob.name);
-    if (!value || !llvm::is_contained(knob.domain, *value))
-      return std::nullopt;
-    point.push_back(*value);
-  }
-  return point;
 }
 
 static json::Object makeResources(const json::Object &manifest) {
@@ -106,45 +89,19 @@ static json::Value describe(ModuleOp module) {
 static json::Value compile(const DialectRegistry &registry,
                            llvm::StringRef assembler,
                            const json::Value &request) {
-  const json::Object *object = request.getAsObject();
-  std::optional<llvm::StringRef> problem, chip;
-  const json::Object *schedule = nullptr;
-  if (object) {
-    problem = object->getString("problem");
-    chip = object->getString("chip");
-    schedule = object->getObject("schedule");
-  }
-  if (!problem || !chip || !schedule)
-    return makeError("expects a problem, a chip and a schedule in a request");
-  std::optional<Point> point = readSchedule(makeScheduleSpace(), *schedule);
-  if (!point)
-    return makeError("expects a value for each knob in the schedule");
-
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  std::string errors;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error) {
-      errors += (errors.empty() ? "" : "\n") + diagnostic.str();
-      for (Diagnostic &note : diagnostic.getNotes())
-        errors += "\nnote: " + note.str();
-    }
-    return success();
-  });
-  OwningOpRef<ModuleOp> module =
-      parseSourceString<ModuleOp>(*problem, ParserConfig(&context));
-  if (!module)
-    return makeError(errors);
-  module->walk([&](attn::AttentionOp op) { setSchedule(op, *point); });
-
-  PassManager manager(&context);
+  CandidateRequest candidate(registry);
+  if (std::string wrong = candidate.read(request); !wrong.empty())
+    return makeError(wrong);
+  ModuleOp module = candidate.getModule();
+  PassManager manager(module.getContext());
   CompileOptions options;
-  options.chip = chip->str();
+  options.chip = candidate.getChip().str();
   options.assembler = assembler.str();
   buildCompilePipeline(manager, options);
-  if (failed(manager.run(*module)))
-    return makeError(errors.empty() ? "the pipeline failed without a message"
-                                    : errors);
-  return describe(*module);
+  if (failed(manager.run(module)))
+    return candidate.makeFailure(Status::CompileError,
+                                 "the pipeline failed without a message");
+  return describe(module);
 }
 
 WorkerHandlers tuning::makeCompileHandlers(std::string assembler) {

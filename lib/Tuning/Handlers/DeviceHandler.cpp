@@ -11,7 +11,6 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/Base64.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace attune;
@@ -105,18 +104,10 @@ json::Value DeviceWorker::verify(ModuleOp compiled) {
   FailureOr<std::vector<ResultCheck>> checks = runner->verify(compiled);
   if (failed(checks))
     return fail("cannot run the kernel");
-  for (const ResultCheck &check : *checks) {
-    const Comparison &comparison = check.comparison;
-    if (comparison.passed)
-      continue;
-    return json::Object{
-        {"status", "wrong-result"},
-        {"message",
-         llvm::formatv("{0}: {1} (error {2:e3}, allowed {3:e3}, element {4})",
-                       check.name, comparison.reason, comparison.maxError,
-                       comparison.tolerance, comparison.worst)
-             .str()}};
-  }
+  for (const ResultCheck &check : *checks)
+    if (!check.comparison.passed)
+      return json::Object{{"status", "wrong-result"},
+                          {"message", check.explain()}};
   return nullptr;
 }
 

@@ -60,7 +60,7 @@ private:
   llvm::Error writeOutput();
   llvm::Error writeReport();
   StoreKey makeKey(const Task &task) const;
-  void explainUntimed();
+  void explainUntimed(const Outcome &outcome);
   std::unique_ptr<Progress> makeProgress();
 
   const TuneFileOptions &options;
@@ -227,12 +227,16 @@ llvm::Error FileTuner::search(const Task &task, const Space &space,
       return made.takeError();
     devices = std::move(*made);
   }
+  WorkerLimits checkLimits = compileLimits;
+  checkLimits.requestSeconds = options.runSeconds;
+  WorkerPool checkers({{options.executable, "attune-tune", "--worker=check"}},
+                      checkLimits);
   std::unique_ptr<Progress> progress = makeProgress();
   std::unique_ptr<Strategy> strategy =
       createStrategy(options.strategy, {space, legal.points, options.seed});
   Tuner tuner(task, space, legal, *store, session, compilers,
-              devices ? &devices->getPool() : nullptr, ranker, *progress,
-              options.search, interrupted);
+              devices ? &devices->getPool() : nullptr, &checkers, ranker,
+              *progress, options.search, interrupted);
   llvm::Expected<Outcome> found = tuner.run(*strategy);
   if (!found)
     return found.takeError();
@@ -245,14 +249,18 @@ static void printError(llvm::StringRef message) {
   llvm::WithColor::error(llvm::errs(), "attune-tune") << message << "\n";
 }
 
-void FileTuner::explainUntimed() {
+void FileTuner::explainUntimed(const Outcome &outcome) {
+  bool checked =
+      outcome.winner && outcome.results[*outcome.winner].stage == Stage::Final;
   llvm::WithColor::warning(llvm::errs(), "attune-tune")
       << "nothing was timed (" << noDevice << ")\n"
       << "note: every candidate was compiled and ranked by a model of "
          "its registers, spills and shared memory\n"
-      << "note: no numbers were checked, because this build has no "
-         "executor of kernels on the host; run attune-tune on a "
-         "machine with the chip before you rely on the schedule\n";
+      << (checked ? "note: the kernels of the best were executed on the CPU, "
+                    "for a smaller problem, and compared to the reference; "
+                  : "note: no numbers were checked; ")
+      << "run attune-tune on a machine with the chip before you rely on the "
+         "schedule\n";
 }
 
 llvm::Error FileTuner::tune(attn::AttentionOp op) {
@@ -307,7 +315,7 @@ llvm::Error FileTuner::tune(attn::AttentionOp op) {
   printReport(os, task, space, legal, outcome);
   os.flush();
   if (!device)
-    explainUntimed();
+    explainUntimed(outcome);
   reports.push_back(makeReport(task, space, legal, session, outcome));
   if (interrupted)
     return llvm::Error::success();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Without a device: candidates are compiled and ranked, nothing is timed, and
-// both the tool and its output say so. The same command again takes all of it
+// Without a device: candidates are compiled and ranked, the kernels of the best
+// are executed on the CPU, nothing is timed, and both the tool and its output
+// say so. The same command again takes all of it
 // from the database.
 //
 // REQUIRES: attune-tune, ptxas
@@ -20,8 +21,8 @@
 // RUN:   | FileCheck %s --check-prefix=TUNED
 
 // TABLE: first on sm_90: 3 of {{[0-9]+}} legal schedules tried
-// TABLE-NEXT: rank    score
-// TABLE-NEXT: 1 {{.*}} block-m=
+// TABLE-NEXT: rank    score numbers
+// TABLE-NEXT: 1 {{.*}} right {{.*}} block-m=
 // TABLE: default schedule: rank {{[0-9]}} of 3
 // TABLE: refused, shared-overflow: {{[0-9]+}}, for example {{.*}}: expects at most {{[0-9]+}} bytes of shared memory
 // TABLE: best by model: block-m=
@@ -30,7 +31,7 @@
 
 // LOG: [{{[0-9]+}}s] 3/3 ok 3 best block-m=
 // LOG: attune-tune: warning: nothing was timed (--device=none was given)
-// LOG: no numbers were checked
+// LOG: the kernels of the best were executed on the CPU
 
 // TUNED: // first: chosen for sm_90 by a model; nothing was timed
 // TUNED: // second: chosen for sm_90 by a model; nothing was timed
@@ -43,7 +44,7 @@
 // AGAIN: 3 of {{[0-9]+}} legal schedules tried in 0s, 3 of them from the database
 
 // STATUS: session 1: first on sm_90, device none, strategy grid, started {{.*}}, finished
-// STATUS-NEXT: 3 results for {{[0-9]+}} legal schedules: ok 3
+// STATUS-NEXT: 6 results for {{[0-9]+}} legal schedules: ok 6
 // STATUS-NEXT: resume with: {{.*}}--chip=sm_90
 // STATUS: session 2: second on sm_90
 

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks candidates where there is no device: the kernel before it becomes a
+// binary, lane by lane on the CPU.
+
+#include "attune/Tuning/HostCheckHandler.h"
+#include "attune/Execution/Runner.h"
+#include "attune/InitAllDialects.h"
+#include "attune/Pipelines/Pipelines.h"
+#include "attune/Simulator/HostDevice.h"
+#include "attune/Tuning/CandidateRequest.h"
+#include "attune/Tuning/ReducedProblem.h"
+#include "attune/Tuning/SizedProblem.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+using namespace attune;
+using namespace attune::tuning;
+namespace json = llvm::json;
+
+static constexpr uint64_t kSeed = 1;
+
+static json::Value check(const DialectRegistry &registry,
+                         const json::Value &request) {
+  CandidateRequest candidate(registry);
+  if (std::string wrong = candidate.read(request); !wrong.empty())
+    return candidate.makeFailure(Status::CompileError, wrong);
+  ModuleOp module = candidate.getModule();
+  func::FuncOp function = *module.getOps<func::FuncOp>().begin();
+  auto op = *function.getOps<attn::AttentionOp>().begin();
+  ProblemSizes sizes =
+      reduceProblem(module, getSizes(module), op.getScheduleAttr());
+  // Kept as it is: compilation changes the module.
+  OwningOpRef<func::FuncOp> source = function.clone();
+
+  PassManager manager(module.getContext());
+  CompileOptions options;
+  options.chip = candidate.getChip().str();
+  options.format = "llvm";
+  buildCompilePipeline(manager, options);
+  if (failed(manager.run(module)))
+    return candidate.makeFailure(Status::CompileError,
+                                 "the pipeline failed without a message");
+
+  auto target = module->getAttrOfType<tile::TargetAttr>(
+      tile::TileDialect::kTargetAttrName);
+  HostDevice device(*module.getContext(), target, HostOptions());
+  auto runner =
+      Runner::create(*source, device, sizes, kSeed, ReferencePlace::Host);
+  if (failed(runner))
+    return candidate.makeFailure(Status::Refused, "cannot make the inputs");
+  auto checks = (*runner)->verify(module);
+  if (failed(checks))
+    return candidate.makeFailure(Status::RunError, "cannot run the kernel");
+  for (const ResultCheck &result : *checks)
+    if (!result.comparison.passed)
+      return candidate.makeFailure(Status::WrongResult, result.explain());
+  return json::Object{{"status", toString(Status::Ok)}};
+}
+
+WorkerHandlers tuning::makeHostCheckHandlers() {
+  auto registry = std::make_shared<DialectRegistry>();
+  registerAllDialects(*registry);
+  WorkerHandlers handlers;
+  handlers.handle = [registry](const json::Value &request) {
+    return check(*registry, request);
+  };
+  return handlers;
+}
