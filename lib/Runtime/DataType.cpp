@@ -172,7 +172,7 @@ void attune::loadElements(DataType type, const void *elements, int64_t count,
 /// encode16 in the bits of the double, for the millions of elements of inputs
 /// and results. Nothing where the result would be subnormal, infinite or NaN.
 static inline std::optional<uint16_t> encodeNormal16(double value, int mantissa,
-                                              int maxExponent) {
+                                                     int maxExponent) {
   constexpr int doubleMantissa = 52, doubleBias = 1023;
   auto bits = llvm::bit_cast<uint64_t>(value);
   uint16_t sign = bits >> 63 ? 0x8000 : 0;
