@@ -132,10 +132,9 @@ std::optional<Refusal> attune::checkSchedule(const ScheduleProblem &problem,
 static constexpr int64_t kOtherRegisters = 60, kOddRowRegisters = 48,
                          kOneSlotRegisters = 20;
 
-/// An estimate of the registers of a lane, in words of 32 bits: the tiles that
-/// live at the time when scores have become weights.
-static int64_t estimateRegisters(const ScheduleProblem &problem,
-                                 ScheduleAttr schedule, TargetAttr target) {
+/// Counts the tiles that live at the time when scores have become weights.
+int64_t attune::estimateRegisters(const ScheduleProblem &problem,
+                                  ScheduleAttr schedule, TargetAttr target) {
   MmaAtomAttr atom = target.findAtom(problem.elementType);
   constexpr int64_t kWordBits = 32;
   int64_t bits = problem.elementType.getIntOrFloatBitWidth();

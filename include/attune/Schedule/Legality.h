@@ -40,6 +40,11 @@ int64_t getAccumulatorRegisters(const ScheduleProblem &problem,
                                 attn::ScheduleAttr schedule,
                                 tile::TargetAttr target);
 
+/// An estimate of the registers of a lane, in words of 32 bits: more than the
+/// chip has where the kernel will spill.
+int64_t estimateRegisters(const ScheduleProblem &problem,
+                          attn::ScheduleAttr schedule, tile::TargetAttr target);
+
 /// The first rule that the schedule breaks; nothing if it is legal. Exact: what
 /// is legal compiles and runs, though it may be slow.
 std::optional<Refusal> checkSchedule(const ScheduleProblem &problem,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Estimates the cost of a schedule relative to that of its matrix instructions,
-// which is 1. Heuristics throughout: the weights say roughly what each effect
-// costs, and are good for an order of candidates, not for predictions.
+// which is 1. The weights are guesses, held against no measurement: they order
+// candidates and predict nothing, and what is wrong with them costs time in the
+// search and never a result, for each candidate is measured.
 
 #include "attune/Tuning/AttentionRanker.h"
 #include "attune/Schedule/Legality.h"
@@ -41,21 +42,13 @@ private:
 };
 } // namespace
 
-/// Addresses, loop counters, row maxima and sums: what a lane holds besides
-/// tiles.
-static constexpr int64_t kOtherRegisters = 48;
+/// More than all else together: a kernel that spills comes after all that do
+/// not.
+static constexpr double kSpillCost = 16;
 
 AttentionRanker::Usage AttentionRanker::estimate(ScheduleAttr schedule) const {
   int64_t threads = schedule.getNumWarps() * target.getLanes();
-  int64_t bytes = problem.elementType.getIntOrFloatBitWidth() / 8;
-  auto wordsPerLane = [&](int64_t elements) {
-    return elements * bytes / 4 / threads;
-  };
-  int64_t needed = getAccumulatorRegisters(problem, schedule, target) +
-                   wordsPerLane(schedule.getBlockM() * schedule.getBlockN()) +
-                   kOtherRegisters;
-  if (schedule.getQInRegisters())
-    needed += wordsPerLane(schedule.getBlockM() * problem.headDimQK);
+  int64_t needed = estimateRegisters(problem, schedule, target);
   int64_t limit = std::min(target.getRegisters(),
                            target.getRegistersPerCore() /
                                (threads * schedule.getMinBlocksPerCore()));
@@ -103,7 +96,8 @@ double AttentionRanker::score(llvm::ArrayRef<int64_t> point,
   if (isUneven && !schedule.getTileOrder())
     cost += 0.03;
   // Spilled bytes move to memory and back in the main loop.
-  cost += used.spilledBytes / 160.0;
+  if (used.spilledBytes > 0)
+    cost += kSpillCost + used.spilledBytes / 160.0;
   return cost;
 }
 
