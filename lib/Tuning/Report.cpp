@@ -152,6 +152,8 @@ static json::Object describe(const Task &task, const Space &space,
     object["median_ns"] = time.median;
     object["interval_ns"] = json::Array{time.low, time.high};
     object["samples_ns"] = json::Array(result.samples);
+    if (result.clockMHz)
+      object["clock_mhz"] = *result.clockMHz;
     if (task.flops)
       object["tflops"] = getTflops(task, time.median);
   }

@@ -118,6 +118,7 @@ std::string attune::tuning::readAnswer(const json::Value &answer,
   result.status = *status;
   result.message = object->getString("message").value_or("").str();
   result.samples = std::move(samples);
+  result.clockMHz = object->getInteger("clock_mhz");
   if (const json::Value *resources = object->get("resources");
       resources && !fromJSON(*resources, result.resources))
     return "expects an object as resources in the answer, but got something "

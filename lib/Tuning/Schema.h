@@ -10,7 +10,7 @@ namespace attune::tuning {
 
 /// "ATTU": tells our files from other SQLite databases.
 constexpr int kApplicationId = 0x41545455;
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;
 
 constexpr char kSchema[] = R"sql(
 CREATE TABLE problem(
@@ -59,6 +59,7 @@ CREATE TABLE measurement(
   score REAL,
   binary TEXT NOT NULL,
   copied_from INTEGER NOT NULL,
+  clock_mhz INTEGER,
   created TEXT NOT NULL,
   checksum INTEGER NOT NULL,
   UNIQUE(session, ordinal));

@@ -59,7 +59,7 @@ static llvm::Error seal(Database &database, llvm::StringRef table, int64_t row,
 
 /// Columns before the checksum, in the order of Schema.h.
 static constexpr int kProblemColumns = 3, kSessionColumns = 14,
-                     kMeasurementColumns = 23;
+                     kMeasurementColumns = 24;
 
 llvm::Error Store::makeDamageError(llvm::StringRef table, int64_t row) const {
   return llvm::createStringError(
@@ -152,7 +152,7 @@ llvm::Expected<int64_t> Store::add(SessionInfo &session, const Space &space,
   llvm::Error error = database->transact([&]() -> llvm::Error {
     llvm::Expected<Statement> insert = database->prepare(
         "INSERT INTO measurement VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, "
-        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)");
+        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)");
     if (!insert)
       return insert.takeError();
     const StoreKey &key = session.key;
@@ -179,6 +179,7 @@ llvm::Expected<int64_t> Store::add(SessionInfo &session, const Space &space,
         .bind(result.score);
     insert->bind(result.binaryHash)
         .bind(result.copiedFrom)
+        .bind(result.clockMHz)
         .bind(getTimeStamp());
     if (llvm::Error error = insert->run())
       return error;
@@ -219,6 +220,7 @@ Store::readMeasurement(const Statement &statement) const {
   result.score = statement.getOptionalReal(19);
   result.binaryHash = statement.getText(20).str();
   result.copiedFrom = statement.getInteger(21);
+  result.clockMHz = statement.getOptionalInteger(22);
   result.reused = true;
   return result;
 }

@@ -103,7 +103,8 @@ static llvm::Expected<bool> identify(Database &database) {
                                 kSchemaVersion, *version,
                                 *version > kSchemaVersion
                                     ? "; a newer version of this tool wrote it"
-                                    : "")
+                                    : "; an older version of this tool wrote "
+                                      "it: move it away to start anew")
                       .str());
   // A schema that misses a table or a column is found here, not in mid-search.
   for (const char *probe :

@@ -33,10 +33,26 @@ static double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+double Tuner::secondsLeft() const {
+  return options.budgetSeconds ? *options.budgetSeconds - secondsSince(started)
+                               : std::numeric_limits<double>::infinity();
+}
+
+double Tuner::estimateFinals(unsigned rounds) const {
+  return measured ? rounds * options.finalists * measureSeconds / measured : 0;
+}
+
+bool Tuner::isOutOfTime() const {
+  if (!options.budgetSeconds)
+    return false;
+  // A final of more than half the budget has fewer rounds instead.
+  double reserve =
+      std::min(estimateFinals(options.finalRounds), *options.budgetSeconds / 2);
+  return secondsLeft() <= reserve;
+}
+
 bool Tuner::isStopping() const {
-  if (interrupted)
-    return true;
-  if (options.budgetSeconds && secondsSince(started) >= *options.budgetSeconds)
+  if (interrupted || isOutOfTime())
     return true;
   return options.budgetCandidates && asked >= *options.budgetCandidates;
 }
@@ -63,7 +79,8 @@ llvm::Expected<Outcome> Tuner::run(Strategy &theStrategy) {
 
   while (true) {
     if (interrupted) {
-      abandon();
+      if (llvm::Error error = abandon())
+        return error;
       break;
     }
     if (llvm::Error error = askForCandidates())
@@ -105,11 +122,16 @@ llvm::Expected<Outcome> Tuner::run(Strategy &theStrategy) {
 llvm::Error Tuner::askForCandidates() {
   if (isStopping()) {
     // Out of time: what is not yet on a device is given up, except the default.
-    if (options.budgetSeconds &&
-        secondsSince(started) >= *options.budgetSeconds) {
-      llvm::erase_if(ready, [&](const Candidate &candidate) {
-        return candidate.index != baselineIndex;
-      });
+    if (isOutOfTime()) {
+      auto others = std::partition(ready.begin(), ready.end(),
+                                   [&](const Candidate &candidate) {
+                                     return candidate.index == baselineIndex;
+                                   });
+      std::vector<Candidate> compiled(std::make_move_iterator(others),
+                                      std::make_move_iterator(ready.end()));
+      ready.erase(others, ready.end());
+      if (llvm::Error error = keepCompiled(std::move(compiled)))
+        return error;
       bool onlyOthers =
           !compiling.empty() && llvm::none_of(compiling, [&](auto &entry) {
             return entry.second.index == baselineIndex;
@@ -151,7 +173,9 @@ llvm::Error Tuner::startCandidate(size_t index) {
         store.find(session.key, space, candidate.result.point);
     if (!stored)
       return stored.takeError();
-    if (*stored) {
+    // What was compiled and then given up is yet to be measured.
+    if (*stored && !(devices && (*stored)->status == Status::Ok &&
+                     !(*stored)->isTimed())) {
       candidate.result = std::move(**stored);
       return finish(std::move(candidate));
     }
@@ -204,16 +228,22 @@ llvm::Error Tuner::feedDevices() {
         candidate.result.status = (*equal)->status;
         candidate.result.message = (*equal)->message;
         candidate.result.samples = (*equal)->samples;
+        candidate.result.clockMHz = (*equal)->clockMHz;
         candidate.result.copiedFrom = (*equal)->copiedFrom;
         if (llvm::Error error = finish(std::move(candidate)))
           return error;
         continue;
       }
     }
-    devices->submit(nextRequest, makeMeasureRequest(candidate));
-    measuring.emplace(nextRequest++, std::move(candidate));
+    submitMeasure(std::move(candidate));
   }
   return llvm::Error::success();
+}
+
+void Tuner::submitMeasure(Candidate candidate) {
+  candidate.sent = Clock::now();
+  devices->submit(nextRequest, makeMeasureRequest(candidate));
+  measuring.emplace(nextRequest++, std::move(candidate));
 }
 
 void Tuner::readCompletion(Completion &completion, Result &result) {
@@ -254,6 +284,8 @@ llvm::Error Tuner::complete(Completion completion) {
     return llvm::Error::success();
   Candidate candidate = std::move(it->second);
   measuring.erase(it);
+  measureSeconds += secondsSince(candidate.sent);
+  ++measured;
   readCompletion(completion, candidate.result);
   if (candidate.result.status == Status::Ok &&
       candidate.result.samples.empty()) {
@@ -309,13 +341,24 @@ void Tuner::reproduce(const Result &result) {
     progress.note("warning: " + llvm::toString(path.takeError()));
 }
 
-void Tuner::abandon() {
+llvm::Error Tuner::abandon() {
   compilers.stop();
   if (devices)
     devices->stop();
   compiling.clear();
   measuring.clear();
-  ready.clear();
+  return keepCompiled(std::exchange(ready, {}));
+}
+
+llvm::Error Tuner::keepCompiled(std::vector<Candidate> candidates) {
+  for (Candidate &candidate : candidates) {
+    // An older time must not be hidden by a result without one.
+    if (options.retune)
+      continue;
+    if (llvm::Error error = finish(std::move(candidate)))
+      return error;
+  }
+  return llvm::Error::success();
 }
 
 void Tuner::count(const Result &result) {

@@ -90,12 +90,17 @@ llvm::Error Tuner::runFinals() {
 
   for (unsigned round = 0; round < options.finalRounds && !interrupted;
        ++round) {
+    if (secondsLeft() < estimateFinals(1)) {
+      if (round == 0)
+        return llvm::Error::success();
+      break;
+    }
     for (Candidate &finalist : finalists) {
       if (finalist.result.status != Status::Ok)
         continue;
       std::vector<double> samples = std::move(finalist.result.samples);
-      devices->submit(nextRequest, makeMeasureRequest(finalist));
-      measuring.emplace(nextRequest, finalist);
+      uint64_t request = nextRequest;
+      submitMeasure(finalist);
       bool done = false;
       while (!done && !interrupted) {
         llvm::Expected<std::vector<Completion>> completions =
@@ -103,7 +108,7 @@ llvm::Error Tuner::runFinals() {
         if (!completions)
           return completions.takeError();
         for (Completion &completion : *completions) {
-          if (completion.id != nextRequest)
+          if (completion.id != request)
             continue;
           Candidate measured = std::move(measuring.at(completion.id));
           readCompletion(completion, measured.result);
@@ -112,7 +117,7 @@ llvm::Error Tuner::runFinals() {
         }
         report();
       }
-      measuring.erase(nextRequest++);
+      measuring.erase(request);
       if (!done)
         return llvm::Error::success();
       finalist.result.samples.insert(finalist.result.samples.begin(),

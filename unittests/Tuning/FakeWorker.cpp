@@ -136,7 +136,9 @@ static json::Value handle(const json::Value &request, bool checks) {
   json::Array samples;
   for (int i = 0; i < 9; ++i)
     samples.push_back(getTime(x) + i % 3);
-  return json::Object{{"status", "ok"}, {"samples", std::move(samples)}};
+  return json::Object{{"status", "ok"},
+                      {"samples", std::move(samples)},
+                      {"clock_mhz", 1000 + x}};
 }
 
 int fake::serve(bool checks) {

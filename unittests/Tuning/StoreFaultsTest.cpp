@@ -93,14 +93,15 @@ TEST_F(StoreFaults, ForeignApplicationIsRefused) {
 
 TEST_F(StoreFaults, NewerSchemaIsRefused) {
   makeImage();
-  execute(path, "PRAGMA user_version = 2; PRAGMA wal_checkpoint(TRUNCATE)");
+  execute(path, "PRAGMA user_version = 3; PRAGMA wal_checkpoint(TRUNCATE)");
   expectRefused("a newer version of this tool wrote it");
 }
 
 TEST_F(StoreFaults, OlderSchemaIsRefused) {
   makeImage();
-  execute(path, "PRAGMA user_version = 0; PRAGMA wal_checkpoint(TRUNCATE)");
-  expectRefused("expects schema version 1, but got 0");
+  execute(path, "PRAGMA user_version = 1; PRAGMA wal_checkpoint(TRUNCATE)");
+  expectRefused("expects schema version 2, but got 1; an older version of this "
+                "tool wrote it: move it away");
 }
 
 TEST_F(StoreFaults, MissingTableIsRefused) {

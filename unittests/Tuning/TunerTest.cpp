@@ -170,6 +170,80 @@ TEST(Tuner, ABudgetOfTimeIsKept) {
   EXPECT_TRUE(outcome.winner.has_value());
 }
 
+TEST(Tuner, TheFinalIsPartOfTheBudget) {
+  fake::Problem problem;
+  problem.candidates = 1000;
+  problem.sleepMs = 20;
+  fake::Settings settings = fake::makeSettings();
+  settings.options.budgetSeconds = 2;
+  settings.options.finalists = 4;
+  settings.options.finalRounds = 8;
+  Outcome outcome = mustSearch(problem, settings);
+  EXPECT_LT(outcome.seconds, 3);
+  EXPECT_TRUE(outcome.budgetSpent);
+  ASSERT_TRUE(outcome.winner.has_value());
+  EXPECT_EQ(outcome.results[*outcome.winner].stage, Stage::Final);
+}
+
+TEST(Tuner, WithoutTimeForARoundTheSearchDecides) {
+  fake::Problem problem;
+  problem.candidates = 1000;
+  problem.sleepMs = 20;
+  fake::Settings settings = fake::makeSettings();
+  settings.options.budgetSeconds = 1;
+  settings.options.finalists = 1000;
+  Outcome outcome = mustSearch(problem, settings);
+  EXPECT_LT(outcome.seconds, 3);
+  ASSERT_TRUE(outcome.winner.has_value());
+  EXPECT_EQ(outcome.results[*outcome.winner].stage, Stage::Measure);
+}
+
+static size_t countUntimed(const Outcome &outcome) {
+  return llvm::count_if(outcome.results, [](const Result &result) {
+    return result.status == Status::Ok && !result.isTimed();
+  });
+}
+
+TEST(Tuner, WhatWasCompiledIsKeptAndMeasuredLater) {
+  fake::TemporaryFolder folder;
+  fake::Problem problem;
+  problem.candidates = 100;
+  problem.sleepMs = 50;
+  fake::Settings settings = fake::makeSettings();
+  settings.database = folder / "tuning.db";
+  settings.options.budgetSeconds = 1;
+  settings.options.finalists = 0;
+  Outcome first = mustSearch(problem, settings);
+  size_t untimed = countUntimed(first);
+  EXPECT_GT(untimed, 0u);
+  for (const Result &result : first.results) {
+    EXPECT_EQ(result.stage, result.isTimed() ? Stage::Measure : Stage::Compile);
+    EXPECT_TRUE(result.resources.registers.has_value());
+    EXPECT_FALSE(result.binaryHash.empty());
+  }
+  {
+    auto store = Store::openReadOnly(settings.database);
+    ASSERT_TRUE(bool(store));
+    EXPECT_EQ((*(*store)->getSessions())[0].results,
+              int64_t(first.results.size()));
+  }
+  problem.sleepMs = 0;
+  settings.options.budgetSeconds.reset();
+  Outcome second = mustSearch(problem, settings);
+  EXPECT_EQ(second.results.size(), 100u);
+  EXPECT_EQ(second.reused, first.results.size() - untimed);
+  EXPECT_EQ(countUntimed(second), 0u);
+}
+
+TEST(Tuner, TheClockIsStored) {
+  fake::TemporaryFolder folder;
+  fake::Settings settings = fake::makeSettings();
+  settings.database = folder / "tuning.db";
+  for (int run = 0; run < 2; ++run)
+    for (const Result &result : mustSearch({}, settings).results)
+      EXPECT_EQ(result.clockMHz, 1000 + fake::getX(result));
+}
+
 TEST(Tuner, WithoutADeviceNothingIsTimed) {
   fake::TemporaryFolder folder;
   fake::Problem problem;

@@ -60,6 +60,9 @@ struct Result {
   std::optional<double> score;
   /// Nanoseconds of each timed launch; empty where nothing was timed.
   std::vector<double> samples;
+  /// Clock of the cores, in MHz, while these were taken: the slowest that was
+  /// seen. Absent where the driver cannot tell.
+  std::optional<int64_t> clockMHz;
   /// Taken from an earlier row of the database instead of measured now.
   bool reused = false;
   /// Row of the measurement this one copies because the binaries are equal, or
@@ -70,9 +73,9 @@ struct Result {
   Summary getSummary() const { return summarize(samples); }
 };
 
-/// Reads `{"status": ..., "message": ..., "samples": [...], "resources": {...},
-/// "hash": ...}`, the answer of a worker, into `result`. Returns what is wrong
-/// with an answer that cannot be right; empty otherwise.
+/// Reads `{"status": ..., "message": ..., "samples": [...], "clock_mhz": ...,
+/// "resources": {...}, "hash": ...}`, the answer of a worker, into `result`.
+/// Returns what is wrong with an answer that cannot be right; empty otherwise.
 std::string readAnswer(const llvm::json::Value &answer, Result &result);
 
 llvm::json::Object toJSON(const Resources &resources);

@@ -42,6 +42,7 @@ struct Task {
 };
 
 struct TunerOptions {
+  /// For all of it, the final included.
   std::optional<double> budgetSeconds;
   std::optional<uint64_t> budgetCandidates;
   /// Measure again what the database already knows.
@@ -75,8 +76,16 @@ private:
     size_t index;
     Result result;
     llvm::json::Value binary = nullptr;
+    /// When a device was asked to measure it.
+    Clock::time_point sent = {};
   };
 
+  /// Of the budget; infinite without one.
+  double secondsLeft() const;
+  /// Whether the rest of the time is needed for the final.
+  bool isOutOfTime() const;
+  /// How long the final rounds are going to take, in seconds.
+  double estimateFinals(unsigned rounds) const;
   bool isStopping() const;
   llvm::Error askForCandidates();
   llvm::Error startCandidate(size_t index);
@@ -85,7 +94,10 @@ private:
   llvm::Error complete(Completion completion);
   llvm::Error finishCompile(Candidate candidate);
   llvm::Error finish(Candidate candidate);
-  void abandon();
+  /// Gives up what is under way; what is compiled is stored.
+  llvm::Error abandon();
+  llvm::Error keepCompiled(std::vector<Candidate> candidates);
+  void submitMeasure(Candidate candidate);
   llvm::Error runFinals();
   llvm::Error runChecks();
   llvm::Error ensureBinaries(llvm::MutableArrayRef<Candidate> finalists);
@@ -127,6 +139,9 @@ private:
   std::map<size_t, size_t> resultOf;
   /// Median time of the best so far, or its score where nothing is timed.
   std::optional<double> bestCost;
+  /// What measuring has taken so far.
+  double measureSeconds = 0;
+  uint64_t measured = 0;
   ProgressState state;
 };
 

@@ -118,7 +118,11 @@ json::Value DeviceWorker::measure(ModuleOp compiled,
     json::Array samples;
     for (double sample : timing.samples)
       samples.push_back(sample * nsPerMs);
-    return json::Object{{"status", "ok"}, {"samples", std::move(samples)}};
+    json::Object answered{{"status", "ok"}, {"samples", std::move(samples)}};
+    if (timing.clockBeforeMHz && timing.clockAfterMHz)
+      answered["clock_mhz"] =
+          std::min(*timing.clockBeforeMHz, *timing.clockAfterMHz);
+    return answered;
   };
   // A look first: most candidates are not worth more.
   BenchmarkOptions options;
