@@ -8,6 +8,7 @@
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Execution/HostReference.h"
 #include "attune/Execution/Reference.h"
+#include "attune/Execution/Stage.h"
 #include "attune/Runtime/Npy.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -126,6 +127,14 @@ FailureOr<HostRun> Runner::runFunction(ModuleOp compiled,
 }
 
 FailureOr<std::vector<Tensor>> Runner::runAndRead(ModuleOp compiled) {
+  OwningOpRef<ModuleOp> lowered;
+  if (device.getKernelFormat() == KernelFormat::IR) {
+    auto result = lowerForHost(compiled);
+    if (failed(result))
+      return failure();
+    lowered = std::move(*result);
+    compiled = *lowered;
+  }
   auto program = HostProgram::load(compiled, device);
   if (failed(program))
     return failure();

@@ -23,6 +23,11 @@ static void step(HostLane *context, uint32_t site) {
   lane.group->step(lane, site);
 }
 
+static void trap(HostLane *context, uint32_t site) {
+  Lane &lane = asLane(context);
+  lane.group->trap(lane, site);
+}
+
 static void countExp(HostLane *context, uint32_t, uint32_t count) {
   asLane(context).group->getCounters().exponentials(count);
 }
@@ -63,6 +68,7 @@ llvm::ArrayRef<HostFunction> attune::getCommonHostFunctions() {
   static const HostFunction functions[] = {
       hostFunction("attuneHostAccess", access),
       hostFunction("attuneHostStep", step),
+      hostFunction("attuneHostTrap", trap),
       hostFunction("attuneHostCountExp", countExp),
       hostFunction("attuneHostBarrier", barrier),
       hostFunction("__truncsfbf2", truncateToBF16),

@@ -3,6 +3,7 @@
 // Boost.Context through its C functions: its classes need exceptions.
 
 #include "Fiber.h"
+#include "llvm/Support/MathExtras.h"
 #include <boost/context/detail/fcontext.hpp>
 #include <cerrno>
 #include <sys/mman.h>
@@ -11,18 +12,26 @@
 using namespace attune;
 namespace context = boost::context::detail;
 
+/// Of all stacks together.
+static constexpr size_t kReserve = size_t(2) << 30;
+/// Of one: tiles that tile-to-loops puts on it, or wide vectors that do not fit
+/// into the registers of the CPU.
+static constexpr size_t kMaxBytes = size_t(64) << 20;
+
 FiberStacks::~FiberStacks() {
   if (base)
-    munmap(base, count * kBytes);
+    munmap(base, count * bytes);
 }
 
 llvm::Error FiberStacks::reserve(size_t wanted) {
   if (wanted <= count)
     return llvm::Error::success();
   if (base)
-    munmap(base, count * kBytes);
+    munmap(base, count * bytes);
   count = 0;
-  void *memory = mmap(nullptr, wanted * kBytes, PROT_READ | PROT_WRITE,
+  bytes = llvm::alignDown(std::min(kMaxBytes, kReserve / wanted),
+                          static_cast<size_t>(getpagesize()));
+  void *memory = mmap(nullptr, wanted * bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   base = memory == MAP_FAILED ? nullptr : static_cast<char *>(memory);
   if (!base)
@@ -32,25 +41,26 @@ llvm::Error FiberStacks::reserve(size_t wanted) {
             " lanes");
   count = wanted;
   for (size_t index = 0; index < count; ++index)
-    mprotect(base + index * kBytes, getpagesize(), PROT_NONE);
+    mprotect(base + index * bytes, getpagesize(), PROT_NONE);
   return llvm::Error::success();
 }
 
 char *FiberStacks::getTop(size_t index) const {
-  return base + (index + 1) * kBytes;
+  return base + (index + 1) * bytes;
 }
 
 bool FiberStacks::contains(size_t index, const void *address) const {
   auto *byte = static_cast<const char *>(address);
-  return byte >= getTop(index) - kBytes && byte < getTop(index);
+  return byte >= getTop(index) - bytes && byte < getTop(index);
 }
 
-void Fiber::start(char *top, Function newFunction, void *newArgument) {
+void Fiber::start(char *top, size_t bytes, Function newFunction,
+                  void *newArgument) {
   function = newFunction;
   argument = newArgument;
   done = false;
-  context = context::make_fcontext(
-      top, FiberStacks::kBytes, [](context::transfer_t transfer) {
+  context =
+      context::make_fcontext(top, bytes, [](context::transfer_t transfer) {
         auto &fiber = *static_cast<Fiber *>(transfer.data);
         fiber.caller = transfer.fctx;
         fiber.function(fiber.argument);

@@ -14,8 +14,9 @@
 
 namespace attune {
 
-/// Stacks of one size, each above a page that must not be touched. Memory is
-/// taken from the system when it is used first.
+/// Stacks of one size, each above a page that must not be touched. They share a
+/// range of addresses, so that those of few lanes are large; memory is taken
+/// from the system when it is used first.
 class FiberStacks {
 public:
   FiberStacks() = default;
@@ -28,23 +29,21 @@ public:
   /// The upper end of a stack.
   char *getTop(size_t index) const;
   bool contains(size_t index, const void *address) const;
-
-  /// Wide vectors that do not fit into the registers of the CPU are kept on the
-  /// stack.
-  static constexpr size_t kBytes = size_t(2) << 20;
+  /// The size of each.
+  size_t getBytes() const { return bytes; }
 
 private:
   char *base = nullptr;
-  size_t count = 0;
+  size_t count = 0, bytes = 0;
 };
 
 class Fiber {
 public:
   using Function = void (*)(void *);
 
-  /// Makes the fiber ready to run `function` on the stack below `top`. What it
-  /// ran before is forgotten, wherever it had come to.
-  void start(char *top, Function function, void *argument);
+  /// Makes the fiber ready to run `function` on the stack of `bytes` below
+  /// `top`. What it ran before is forgotten, wherever it had come to.
+  void start(char *top, size_t bytes, Function function, void *argument);
   /// Runs until the next suspend() or the end of the function.
   void resume();
   /// Within the fiber: goes back to resume().

@@ -35,6 +35,7 @@ public:
   /// The same without a lane, for what ends the launch.
   mlir::InFlightDiagnostic stop(uint32_t site, const llvm::Twine &what);
 
+  mlir::Operation *getOp(uint32_t site) const { return sites[site]; }
   mlir::Location getLoc(uint32_t site) const { return sites[site]->getLoc(); }
   /// Errors, whether or not they were said.
   int64_t getNumErrors() const { return errors; }

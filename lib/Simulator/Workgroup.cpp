@@ -4,6 +4,7 @@
 // can run may be the next one.
 
 #include "Workgroup.h"
+#include "attune/Conversion/Passes.h"
 #include "attune/Runtime/DeviceTensor.h"
 #include "llvm/Support/MathExtras.h"
 #include <cerrno>
@@ -85,7 +86,7 @@ void Workgroup::startLane(uint32_t number) {
   lane.openCopies.clear();
   lane.committedCopies.clear();
   lane.fiber.start(
-      stacks.getTop(number),
+      stacks.getTop(number), stacks.getBytes(),
       [](void *argument) {
         auto &lane = *static_cast<Lane *>(argument);
         if (lane.group->launch.flushDenormals)
@@ -183,6 +184,15 @@ void Workgroup::step(Lane &lane, uint32_t site) {
   }
   if (chance())
     yield(lane);
+}
+
+void Workgroup::trap(Lane &lane, uint32_t site) {
+  auto message =
+      reports.getOp(site)->getAttrOfType<StringAttr>(kTrapMessageAttrName);
+  reports.stop(site, (message ? message.getValue() : "expects not to be run") +
+                         ", thread " + formatIndex(lane.threadId) + ", block " +
+                         formatIndex(lane.blockId));
+  stop(lane);
 }
 
 Lane *Workgroup::getWarp(const Lane &lane) const {

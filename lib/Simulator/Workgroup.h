@@ -107,6 +107,8 @@ public:
   /// Lets other lanes run.
   void yield(Lane &lane);
   void step(Lane &lane, uint32_t site);
+  /// The kernel says that it cannot go on.
+  void trap(Lane &lane, uint32_t site);
 
   /// The address at which an access may happen: `address`, unless it was found
   /// out of bounds.

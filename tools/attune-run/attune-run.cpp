@@ -7,6 +7,7 @@
 #include "Report.h"
 #include "attune/Conversion/Manifest.h"
 #include "attune/Execution/Runner.h"
+#include "attune/Execution/Stage.h"
 #include "attune/InitAllDialects.h"
 #include "attune/InitAllPasses.h"
 #include "attune/Runtime/ArtifactWriter.h"
@@ -149,6 +150,15 @@ LogicalResult Tool::print(ModuleOp module) {
   FailureOr<std::unique_ptr<Device>> device = open(module);
   if (failed(device))
     return failure();
+  OwningOpRef<ModuleOp> lowered;
+  if (host) {
+    auto result = lowerForHost(module);
+    if (failed(result))
+      return failure();
+    lowered = std::move(*result);
+    module = *lowered;
+    function = module.lookupSymbol<func::FuncOp>(function.getName());
+  }
   auto program = HostProgram::load(module, **device);
   if (failed(program))
     return failure();

@@ -22,6 +22,9 @@ namespace attune {
 inline constexpr llvm::StringLiteral kStaticSharedAttrName =
     "attune.static_shared";
 
+/// On an llvm.intr.trap: what the kernel expects there.
+inline constexpr llvm::StringLiteral kTrapMessageAttrName = "attune.message";
+
 } // namespace attune
 
 #endif // ATTUNE_CONVERSION_PASSES_H

@@ -46,6 +46,32 @@ def ConvertTileToGPUPass : Pass<"convert-tile-to-gpu", "::mlir::ModuleOp"> {
     "::mlir::NVVM::NVVMDialect", "::mlir::nvgpu::NVGPUDialect", "::mlir::ROCDL::ROCDLDialect", "::mlir::amdgpu::AMDGPUDialect"];
 }
 
+def TileToLoopsPass : Pass<"tile-to-loops", "::mlir::ModuleOp"> {
+  let summary = "Lowers tiles to plain loops of one lane";
+  let description = [{
+    What the tile ops mean, and nothing about how a chip does it: a tile is a
+    buffer of its shape, an op is loops over elements, a product is accumulated
+    in the accumulator's type in the order of k, and layouts, swizzles and atoms are ignored. A
+    partial reduction deals column `j` to group `j mod p`. Serves to run kernels at any stage
+    before `convert-tile-to-gpu`, with which it shares no code, and the passes
+    between are checked by it.
+
+    A channel is an array of slots that knows what it holds. A put is carried
+    out at once; `llvm.intr.trap` ends a kernel that puts into a slot whose element
+    was not released, gets or releases an element that was not put, reads a tile after its
+    release, or gets an element whose own copy may be among the `pending` ones.
+
+    The kernel has one lane for each workgroup, and so have its launches; it needs no
+    workgroup memory. Kernels without tiles are left alone.
+
+    **Output**: `scf`, `arith`, `memref` and whatever else the kernel held.
+    **Errors**: `gpu` ops that tell lanes apart; tiles carried by anything but `scf.for` and `scf.if`;
+    more groups than columns in a reduction; more than 32 MiB of tiles.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::LLVM::LLVMDialect"];
+}
+
 def AttuneAttachTargetPass : Pass<"attune-attach-target", "::mlir::ModuleOp"> {
   let summary = "Says for which chip to compile";
   let description = [{

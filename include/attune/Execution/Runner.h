@@ -55,7 +55,8 @@ public:
   mlir::LogicalResult computeReference();
 
   /// Runs the function of the same name in `compiled` on poisoned buffers and
-  /// compares its results to the reference. Writes outside of a result are an
+  /// compares its results to the reference. On the host executor the kernels
+  /// may be at any stage. Writes outside of a result are an
   /// error, wrong results are not.
   mlir::FailureOr<std::vector<ResultCheck>> verify(mlir::ModuleOp compiled);
 

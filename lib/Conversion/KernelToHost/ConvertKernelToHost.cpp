@@ -229,6 +229,10 @@ LogicalResult ConvertKernelToHost::convert(Operation *op, const HostOps &ops,
                     ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(it->second)}));
         return success();
       })
+      .Case([&](LLVM::Trap) {
+        rewriter.replaceWithCall(op, "attuneHostTrap");
+        return success();
+      })
       .Case([&](LLVM::CallOp call) -> LogicalResult {
         auto callee = call.getCallee();
         auto function =

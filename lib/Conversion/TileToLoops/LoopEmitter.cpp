@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One function for each op.
+
+#include "LoopEmitter.h"
+#include "attune/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace attune;
+
+LoopEmitter::LoopEmitter(gpu::GPUFuncOp kernel)
+    : kernel(kernel), builder(kernel.getLoc(), kernel.getContext()) {
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  puts = allocate(MemRefType::get({}, builder.getIndexType()));
+  store(index(0), puts, {});
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers and elements
+//===----------------------------------------------------------------------===//
+
+Value LoopEmitter::allocate(MemRefType type) {
+  Type element = type.getElementType();
+  int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+  bytes += type.getNumElements() * llvm::divideCeil(bits, 8);
+  // Once for each kernel, not once for each iteration.
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  return memref::AllocaOp::create(builder, type);
+}
+
+Value LoopEmitter::define(Value tile) {
+  auto type = cast<tile::TileType>(tile.getType());
+  return buffers[tile] =
+             allocate(MemRefType::get(type.getShape(), type.getElementType()));
+}
+
+Value LoopEmitter::read(Value tile) {
+  if (auto get = tile.getDefiningOp<tile::GetOp>())
+    expectHeld(get.getChannel(), get.getElement(),
+               "expects a tile that is read before its slot is released");
+  return buffers.lookup(tile);
+}
+
+Value LoopEmitter::index(int64_t value) {
+  return arith::ConstantIndexOp::create(builder, value);
+}
+
+Value LoopEmitter::zero(Type type) {
+  return arith::ConstantOp::create(builder, builder.getZeroAttr(type));
+}
+
+void LoopEmitter::forEach(ArrayRef<int64_t> shape, Body body) {
+  SmallVector<Value> lower(shape.size(), index(0)),
+      step(shape.size(), index(1)), upper;
+  for (int64_t size : shape)
+    upper.push_back(index(size));
+  scf::buildLoopNest(builder, builder.getLoc(), lower, upper, step,
+                     [&](OpBuilder &nested, Location, ValueRange indices) {
+                       OpBuilder::InsertionGuard guard(builder);
+                       builder.restoreInsertionPoint(
+                           nested.saveInsertionPoint());
+                       body(indices);
+                     });
+}
+
+Value LoopEmitter::load(Value buffer, ValueRange indices) {
+  return memref::LoadOp::create(builder, buffer, indices);
+}
+
+void LoopEmitter::store(Value value, Value buffer, ValueRange indices) {
+  memref::StoreOp::create(builder, value, buffer, indices);
+}
+
+void LoopEmitter::copy(Value source, Value target) {
+  forEach(cast<MemRefType>(target.getType()).getShape(),
+          [&](ValueRange indices) {
+            store(load(source, indices), target, indices);
+          });
+}
+
+Value LoopEmitter::convertFloat(Value value, Type type) {
+  unsigned from = value.getType().getIntOrFloatBitWidth(),
+           to = type.getIntOrFloatBitWidth();
+  if (from < to)
+    return arith::ExtFOp::create(builder, type, value);
+  if (from > to)
+    return arith::TruncFOp::create(builder, type, value);
+  return value;
+}
+
+Value LoopEmitter::isInside(Value buffer, ValueRange position) {
+  Value inside;
+  for (auto [dim, index] : llvm::enumerate(position)) {
+    Value size = memref::DimOp::create(builder, buffer, dim);
+    // Unsigned, so that what lies before the start is outside too.
+    Value here =
+        arith::CmpIOp::create(builder, arith::CmpIPredicate::ult, index, size);
+    inside = inside ? arith::AndIOp::create(builder, inside, here) : here;
+  }
+  return inside;
+}
+
+Value LoopEmitter::loadOrZero(Value buffer, ValueRange position,
+                              bool inBounds) {
+  if (inBounds)
+    return load(buffer, position);
+  Type type = cast<MemRefType>(buffer.getType()).getElementType();
+  auto branch = scf::IfOp::create(builder, type, isInside(buffer, position),
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(builder, load(buffer, position));
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, zero(type));
+  return branch.getResult(0);
+}
+
+void LoopEmitter::expect(Value condition, StringRef message) {
+  Value wrong = arith::XOrIOp::create(
+      builder, condition,
+      arith::ConstantOp::create(builder, builder.getBoolAttr(true)));
+  auto branch = scf::IfOp::create(builder, wrong, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  auto trap = LLVM::Trap::create(builder);
+  trap->setAttr(kTrapMessageAttrName, builder.getStringAttr(message));
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// `base + offset` in each dimension.
+static SmallVector<Value> add(ImplicitLocOpBuilder &builder, ValueRange base,
+                              ValueRange offset) {
+  SmallVector<Value> sum;
+  for (auto [left, right] : llvm::zip_equal(base, offset))
+    sum.push_back(arith::AddIOp::create(builder, left, right));
+  return sum;
+}
+
+void LoopEmitter::emitLoad(tile::LoadOp op) {
+  Value result = define(op.getResult());
+  forEach(op.getResult().getType().getShape(), [&](ValueRange indices) {
+    SmallVector<Value> position =
+        add(builder, {op.getRow(), op.getColumn()}, indices);
+    store(loadOrZero(op.getSource(), position, op.getInBounds()), result,
+          indices);
+  });
+}
+
+void LoopEmitter::emitStore(tile::StoreOp op) {
+  Value value = read(op.getValue()), target = op.getDestination();
+  forEach(op.getValue().getType().getShape(), [&](ValueRange indices) {
+    SmallVector<Value> position = add(builder, op.getIndices(), indices);
+    auto branch = scf::IfOp::create(builder, isInside(target, position),
+                                    /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    store(load(value, indices), target, position);
+  });
+}
+
+Value LoopEmitter::getSlot(Value channel, Value element) {
+  int64_t stages = cast<tile::ChannelType>(channel.getType()).getStages();
+  return arith::RemUIOp::create(builder, element, index(stages));
+}
+
+void LoopEmitter::expectHeld(Value channel, Value element, StringRef message) {
+  const Channel &parts = channels.find(channel)->second;
+  Value slot = getSlot(channel, element);
+  Value same = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                     load(parts.element, slot), element);
+  expect(arith::AndIOp::create(builder, same, load(parts.held, slot)), message);
+}
+
+void LoopEmitter::emitChannel(tile::ChannelOp op) {
+  tile::ChannelType type = op.getResult().getType();
+  int64_t stages = type.getStages();
+  SmallVector<int64_t> shape{stages};
+  llvm::append_range(shape, type.getShape());
+  Channel parts;
+  parts.slots = allocate(MemRefType::get(shape, type.getElementType()));
+  parts.element = allocate(MemRefType::get(stages, builder.getIndexType()));
+  parts.sequence = allocate(MemRefType::get(stages, builder.getIndexType()));
+  parts.held = allocate(MemRefType::get(stages, builder.getI1Type()));
+  forEach(stages, [&](ValueRange slot) {
+    store(index(-1), parts.element, slot);
+    store(zero(builder.getI1Type()), parts.held, slot);
+  });
+  channels[op.getResult()] = parts;
+}
+
+void LoopEmitter::emitPut(tile::PutOp op) {
+  const Channel &parts = channels.find(op.getChannel())->second;
+  Value count = arith::AddIOp::create(builder, load(puts, {}), index(1));
+  store(count, puts, {});
+  OpBuilder::InsertionGuard guard(builder);
+  if (Value predicate = op.getPredicate()) {
+    auto branch =
+        scf::IfOp::create(builder, predicate, /*withElseRegion=*/false);
+    builder.setInsertionPointToStart(branch.thenBlock());
+  }
+  Value slot = getSlot(op.getChannel(), op.getElement());
+  Value held = load(parts.held, slot);
+  Value isFree = arith::XOrIOp::create(
+      builder, held,
+      arith::ConstantOp::create(builder, builder.getBoolAttr(true)));
+  expect(isFree, "expects a slot whose earlier element was released");
+  store(op.getElement(), parts.element, slot);
+  store(count, parts.sequence, slot);
+  store(arith::ConstantOp::create(builder, builder.getBoolAttr(true)),
+        parts.held, slot);
+  forEach(op.getChannel().getType().getShape(), [&](ValueRange indices) {
+    SmallVector<Value> position =
+        add(builder, {op.getRow(), op.getColumn()}, indices);
+    store(loadOrZero(op.getSource(), position, op.getInBounds()), parts.slots,
+          {slot, indices[0], indices[1]});
+  });
+}
+
+void LoopEmitter::emitGet(tile::GetOp op) {
+  const Channel &parts = channels.find(op.getChannel())->second;
+  expectHeld(op.getChannel(), op.getElement(),
+             "expects an element that was put");
+  Value slot = getSlot(op.getChannel(), op.getElement());
+  Value later = arith::SubIOp::create(builder, load(puts, {}),
+                                      load(parts.sequence, slot));
+  // Else the copy that is waited for may itself be among the pending ones.
+  expect(arith::CmpIOp::create(builder, arith::CmpIPredicate::uge, later,
+                               index(op.getPending())),
+         "expects at least as many puts after that of the element as may be "
+         "pending");
+  auto type = cast<MemRefType>(parts.slots.getType());
+  Builder &b = builder;
+  SmallVector<OpFoldResult> offsets{slot, b.getIndexAttr(0), b.getIndexAttr(0)};
+  SmallVector<OpFoldResult> sizes{b.getIndexAttr(1),
+                                  b.getIndexAttr(type.getDimSize(1)),
+                                  b.getIndexAttr(type.getDimSize(2))};
+  SmallVector<OpFoldResult> strides(3, b.getIndexAttr(1));
+  MemRefType view = memref::SubViewOp::inferRankReducedResultType(
+      type.getShape().drop_front(), type, offsets, sizes, strides);
+  buffers[op.getResult()] = memref::SubViewOp::create(
+      builder, view, parts.slots, offsets, sizes, strides);
+}
+
+void LoopEmitter::emitRelease(tile::ReleaseOp op) {
+  expectHeld(op.getChannel(), op.getElement(),
+             "expects an element that was put and not released");
+  store(zero(builder.getI1Type()), channels.find(op.getChannel())->second.held,
+        getSlot(op.getChannel(), op.getElement()));
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+void LoopEmitter::emitMma(tile::MmaOp op) {
+  Value lhs = read(op.getLhs()), rhs = read(op.getRhs()),
+        acc = read(op.getAcc()), result = define(op.getResult());
+  Type type = op.getResult().getType().getElementType();
+  forEach(op.getResult().getType().getShape(), [&](ValueRange indices) {
+    Value i = indices[0], j = indices[1];
+    auto loop = scf::ForOp::create(builder, index(0),
+                                   index(op.getLhs().getType().getShape()[1]),
+                                   index(1), ValueRange(load(acc, indices)));
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      Value k = loop.getInductionVar();
+      Value left = load(lhs, {i, k});
+      Value right =
+          op.getTransposeRhs() ? load(rhs, {j, k}) : load(rhs, {k, j});
+      Value product = arith::MulFOp::create(builder, convertFloat(left, type),
+                                            convertFloat(right, type));
+      scf::YieldOp::create(builder,
+                           Value(arith::AddFOp::create(
+                               builder, loop.getRegionIterArg(0), product)));
+    }
+    store(loop.getResult(0), result, indices);
+  });
+}
+
+void LoopEmitter::emitMap(tile::MapOp op) {
+  SmallVector<Value> inputs;
+  for (Value input : op.getInputs())
+    inputs.push_back(read(input));
+  Value result = define(op.getResult());
+  Block &body = op.getBody().front();
+  forEach(op.getResult().getType().getShape(), [&](ValueRange indices) {
+    IRMapping mapping;
+    for (auto [argument, input] : llvm::zip(body.getArguments(), inputs))
+      mapping.map(argument, load(input, indices));
+    for (auto [argument, index] : llvm::zip_equal(
+             body.getArguments().drop_front(inputs.size()), indices))
+      mapping.map(argument, index);
+    for (Operation &nested : body.without_terminator())
+      builder.clone(nested, mapping);
+    Value value = cast<tile::YieldOp>(body.getTerminator()).getValue();
+    store(mapping.lookupOrDefault(value), result, indices);
+  });
+}
+
+LogicalResult LoopEmitter::emitReduce(tile::ReduceOp op) {
+  Value input = read(op.getInput()), result = define(op.getResult());
+  ArrayRef<int64_t> shape = op.getResult().getType().getShape();
+  int64_t columns = op.getInput().getType().getShape()[1],
+          groups = shape.size() == 2 ? shape[1] : 1;
+  if (groups > columns)
+    return op.emitOpError() << "expects at most a group for each of the "
+                            << columns << " columns, but got " << groups;
+  // Group g has the columns g, g + groups, ...
+  forEach(shape, [&](ValueRange indices) {
+    Value row = indices[0], first = groups > 1 ? indices[1] : index(0);
+    Value next = arith::AddIOp::create(builder, first, index(groups));
+    auto loop = scf::ForOp::create(builder, next, index(columns), index(groups),
+                                   ValueRange(load(input, {row, first})));
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      Value carried = loop.getRegionIterArg(0),
+            element = load(input, {row, loop.getInductionVar()});
+      Value combined;
+      switch (op.getKind()) {
+      case tile::ReductionKind::Add:
+        combined = arith::AddFOp::create(builder, carried, element);
+        break;
+      case tile::ReductionKind::Max:
+        combined = arith::MaxNumFOp::create(builder, carried, element);
+        break;
+      }
+      scf::YieldOp::create(builder, combined);
+    }
+    store(loop.getResult(0), result, indices);
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+static bool isTile(Value value) { return isa<tile::TileType>(value.getType()); }
+
+void LoopEmitter::carry(Operation *terminator, ValueRange targets) {
+  builder.setLoc(terminator->getLoc());
+  builder.setInsertionPoint(terminator);
+  // All are read before the first is written: a loop may swap what it carries.
+  SmallVector<std::pair<Value, Value>> copies;
+  for (auto [value, target] :
+       llvm::zip_equal(terminator->getOperands(), targets)) {
+    if (!isTile(value))
+      continue;
+    Value source = read(value);
+    if (source == target)
+      continue;
+    if (llvm::is_contained(targets, source)) {
+      Value saved = allocate(cast<MemRefType>(source.getType()));
+      copy(source, saved);
+      source = saved;
+    }
+    copies.push_back({source, target});
+  }
+  for (auto [source, target] : copies)
+    copy(source, target);
+}
+
+LogicalResult LoopEmitter::emitFor(scf::ForOp op) {
+  SmallVector<Value> carried;
+  for (auto [init, argument, result] : llvm::zip_equal(
+           op.getInitArgs(), op.getRegionIterArgs(), op.getResults())) {
+    if (!isTile(init)) {
+      carried.push_back(Value());
+      continue;
+    }
+    carried.push_back(define(argument));
+    buffers[result] = carried.back();
+    copy(read(init), carried.back());
+  }
+  if (failed(emit(*op.getBody())))
+    return failure();
+  carry(op.getBody()->getTerminator(), carried);
+  carriers.push_back(op);
+  return success();
+}
+
+LogicalResult LoopEmitter::emitIf(scf::IfOp op) {
+  SmallVector<Value> carried;
+  for (Value result : op.getResults())
+    carried.push_back(isTile(result) ? define(result) : Value());
+  for (Region &region : op->getRegions()) {
+    if (region.empty())
+      continue;
+    if (failed(emit(region.front())))
+      return failure();
+    carry(region.front().getTerminator(), carried);
+  }
+  carriers.push_back(op);
+  return success();
+}
+
+LogicalResult LoopEmitter::emit(Block &block) {
+  // What is emitted stands before the op.
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
+    if (failed(emit(&op)))
+      return failure();
+  return success();
+}
+
+LogicalResult LoopEmitter::emit(Operation *op) {
+  builder.setLoc(op->getLoc());
+  builder.setInsertionPoint(op);
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return emitFor(loop);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return emitIf(branch);
+  if (!isa<tile::TileDialect>(op->getDialect())) {
+    auto usesTiles = [](Operation *nested) {
+      return isa<tile::TileDialect>(nested->getDialect()) ||
+                     llvm::any_of(nested->getOperands(), isTile)
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
+    };
+    if (op->walk(usesTiles).wasInterrupted())
+      return op->emitError() << "expects tiles in tile ops, 'scf.for' and "
+                                "'scf.if' alone, but got '"
+                             << op->getName() << "'";
+    return success();
+  }
+  emitted.push_back(op);
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](tile::ReduceOp op) { return emitReduce(op); })
+      .Default([&](Operation *) {
+        TypeSwitch<Operation *>(op)
+            .Case([&](tile::LoadOp op) { emitLoad(op); })
+            .Case([&](tile::StoreOp op) { emitStore(op); })
+            .Case([&](tile::ReadOp op) {
+              Value source = read(op.getSource());
+              copy(source, define(op.getResult()));
+            })
+            .Case([&](tile::ChannelOp op) { emitChannel(op); })
+            .Case([&](tile::PutOp op) { emitPut(op); })
+            .Case([&](tile::GetOp op) { emitGet(op); })
+            .Case([&](tile::ReleaseOp op) { emitRelease(op); })
+            .Case([&](tile::FillOp op) {
+              Value result = define(op.getResult());
+              forEach(op.getResult().getType().getShape(),
+                      [&](ValueRange indices) {
+                        store(op.getValue(), result, indices);
+                      });
+            })
+            .Case([&](tile::MmaOp op) { emitMma(op); })
+            .Case([&](tile::MapOp op) { emitMap(op); })
+            .Case([&](tile::BroadcastOp op) {
+              Value input = read(op.getInput()),
+                    result = define(op.getResult());
+              forEach(op.getResult().getType().getShape(),
+                      [&](ValueRange indices) {
+                        store(load(input, indices[0]), result, indices);
+                      });
+            })
+            // The values stay, wherever they are held.
+            .Case([&](tile::ConvertLayoutOp op) {
+              buffers[op.getResult()] = buffers.lookup(op.getInput());
+            });
+        return success();
+      });
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What each tile op means, as loops over the elements of buffers. Written from
+// the descriptions of the ops alone: it is there to check convert-tile-to-gpu,
+// with which it shares nothing.
+
+#ifndef ATTUNE_LIB_CONVERSION_TILETOLOOPS_LOOPEMITTER_H
+#define ATTUNE_LIB_CONVERSION_TILETOLOOPS_LOOPEMITTER_H
+
+#include "attune/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace attune {
+
+/// Writes the loops of one kernel beside its tile ops, which stay. A tile is a
+/// buffer of its own, so that a value never changes: what loops and branches
+/// carry is copied.
+class LoopEmitter {
+public:
+  explicit LoopEmitter(mlir::gpu::GPUFuncOp kernel);
+
+  /// Emits all ops of `block` and what is nested in them.
+  llvm::LogicalResult emit(mlir::Block &block);
+
+  /// The ops that have been emitted and are to be erased, definitions before
+  /// uses.
+  llvm::ArrayRef<mlir::Operation *> getEmitted() const { return emitted; }
+  /// Ops that carry tiles: scf.for and scf.if.
+  llvm::ArrayRef<mlir::Operation *> getCarriers() const { return carriers; }
+  /// Of all buffers.
+  int64_t getBytes() const { return bytes; }
+
+private:
+  using Body = llvm::function_ref<void(mlir::ValueRange indices)>;
+
+  /// What stands in a channel: a buffer of all slots, and for each slot the
+  /// element in it (-1: none), whether it is held, and how many puts had been
+  /// issued with it.
+  struct Channel {
+    mlir::Value slots, element, held, sequence;
+  };
+
+  llvm::LogicalResult emit(mlir::Operation *op);
+  llvm::LogicalResult emitFor(mlir::scf::ForOp op);
+  llvm::LogicalResult emitIf(mlir::scf::IfOp op);
+  llvm::LogicalResult emitReduce(tile::ReduceOp op);
+  void emitLoad(tile::LoadOp op);
+  void emitStore(tile::StoreOp op);
+  void emitChannel(tile::ChannelOp op);
+  void emitPut(tile::PutOp op);
+  void emitGet(tile::GetOp op);
+  void emitRelease(tile::ReleaseOp op);
+  void emitMma(tile::MmaOp op);
+  void emitMap(tile::MapOp op);
+
+  mlir::Value allocate(mlir::MemRefType type);
+  /// A new buffer for a tile.
+  mlir::Value define(mlir::Value tile);
+  /// The buffer of a tile, at a place where it is read.
+  mlir::Value read(mlir::Value tile);
+  /// Copies tiles that a terminator carries into `targets`, by result; null
+  /// where the value is no tile.
+  void carry(mlir::Operation *terminator, mlir::ValueRange targets);
+
+  mlir::Value index(int64_t value);
+  mlir::Value zero(mlir::Type type);
+  /// A loop for each dimension.
+  void forEach(llvm::ArrayRef<int64_t> shape, Body body);
+  void copy(mlir::Value source, mlir::Value target);
+  mlir::Value load(mlir::Value buffer, mlir::ValueRange indices);
+  void store(mlir::Value value, mlir::Value buffer, mlir::ValueRange indices);
+  mlir::Value convertFloat(mlir::Value value, mlir::Type type);
+  /// Whether `position` lies in `buffer`.
+  mlir::Value isInside(mlir::Value buffer, mlir::ValueRange position);
+  /// The element of a buffer, or 0 outside of it.
+  mlir::Value loadOrZero(mlir::Value buffer, mlir::ValueRange position,
+                         bool inBounds);
+  mlir::Value getSlot(mlir::Value channel, mlir::Value element);
+  /// Ends the kernel where `condition` is false.
+  void expect(mlir::Value condition, llvm::StringRef message);
+  /// Ends it where the slot of `element` does not hold that.
+  void expectHeld(mlir::Value channel, mlir::Value element,
+                  llvm::StringRef message);
+
+  mlir::gpu::GPUFuncOp kernel;
+  mlir::ImplicitLocOpBuilder builder;
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers;
+  llvm::DenseMap<mlir::Value, Channel> channels;
+  /// Number of puts so far, of all channels.
+  mlir::Value puts;
+  llvm::SmallVector<mlir::Operation *> emitted, carriers;
+  int64_t bytes = 0;
+};
+
+} // namespace attune
+
+#endif // ATTUNE_LIB_CONVERSION_TILETOLOOPS_LOOPEMITTER_H

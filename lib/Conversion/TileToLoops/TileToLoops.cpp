@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The pass: emits loops, removes the tiles, and makes launches of one lane.
+
+#include "LoopEmitter.h"
+#include "attune/Conversion/Manifest.h"
+#include "attune/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace attune {
+#define GEN_PASS_DEF_TILETOLOOPSPASS
+#include "attune/Conversion/Passes.h.inc"
+} // namespace attune
+
+using namespace mlir;
+using namespace attune;
+
+/// Buffers are on the stack of the one lane.
+static constexpr int64_t kMaxBytes = int64_t(32) << 20;
+
+namespace {
+struct TileToLoops : attune::impl::TileToLoopsPassBase<TileToLoops> {
+  void runOnOperation() override;
+};
+} // namespace
+
+static bool usesTiles(gpu::GPUFuncOp kernel) {
+  return kernel
+      .walk([](Operation *op) {
+        return isa<tile::TileDialect>(op->getDialect())
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// One lane cannot stand for all where they are told apart.
+static LogicalResult refuseLanes(gpu::GPUFuncOp kernel) {
+  WalkResult result = kernel.walk([](Operation *op) {
+    if (!isa<gpu::GPUDialect>(op->getDialect()) ||
+        isa<gpu::GPUFuncOp, gpu::ReturnOp, gpu::BlockIdOp, gpu::GridDimOp>(op))
+      return WalkResult::advance();
+    op->emitError() << "expects a kernel whose lanes are not told apart, but "
+                       "got '"
+                    << op->getName() << "'";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// Which values of a range are tiles.
+static BitVector findTiles(TypeRange types) {
+  BitVector tiles(types.size());
+  for (auto [position, type] : llvm::enumerate(types))
+    if (isa<tile::TileType>(type))
+      tiles.set(position);
+  return tiles;
+}
+
+/// Drops the tiles from what the op's regions and inits hand on.
+static void eraseCarriedOperands(Operation *carrier) {
+  BitVector tiles = findTiles(carrier->getResultTypes());
+  if (tiles.none())
+    return;
+  for (Region &region : carrier->getRegions())
+    if (!region.empty())
+      region.front().getTerminator()->eraseOperands(tiles);
+  if (auto loop = dyn_cast<scf::ForOp>(carrier)) {
+    BitVector operands(loop.getNumControlOperands());
+    for (unsigned position = 0; position < tiles.size(); ++position)
+      operands.push_back(tiles[position]);
+    loop->eraseOperands(operands);
+  }
+}
+
+/// Replaces the op by one without results that are tiles.
+static void eraseCarriedResults(Operation *carrier) {
+  BitVector tiles = findTiles(carrier->getResultTypes());
+  if (tiles.none())
+    return;
+  SmallVector<Value> kept;
+  for (OpResult result : carrier->getResults())
+    if (!tiles[result.getResultNumber()])
+      kept.push_back(result);
+  OperationState state(carrier->getLoc(), carrier->getName(),
+                       carrier->getOperands(), ValueRange(kept).getTypes(),
+                       carrier->getAttrs());
+  for (Region &region : carrier->getRegions()) {
+    if (auto loop = dyn_cast<scf::ForOp>(carrier)) {
+      BitVector arguments(loop.getNumInductionVars());
+      for (unsigned position = 0; position < tiles.size(); ++position)
+        arguments.push_back(tiles[position]);
+      region.front().eraseArguments(arguments);
+    }
+    state.addRegion()->takeBody(region);
+  }
+  Operation *replacement = OpBuilder(carrier).create(state);
+  for (auto [from, to] : llvm::zip_equal(kept, replacement->getResults()))
+    from.replaceAllUsesWith(to);
+  carrier->erase();
+}
+
+static LogicalResult convert(gpu::GPUFuncOp kernel) {
+  if (!kernel.getBody().hasOneBlock())
+    return kernel.emitOpError() << "expects a kernel of one block";
+  if (failed(refuseLanes(kernel)))
+    return failure();
+  LoopEmitter emitter(kernel);
+  if (failed(emitter.emit(kernel.getBody().front())))
+    return failure();
+  if (emitter.getBytes() > kMaxBytes)
+    return kernel.emitOpError()
+           << "expects at most " << kMaxBytes
+           << " bytes of tiles in all ops together, but got "
+           << emitter.getBytes();
+  for (Operation *carrier : emitter.getCarriers())
+    eraseCarriedOperands(carrier);
+  for (Operation *op : llvm::reverse(emitter.getEmitted()))
+    op->erase();
+  for (Operation *carrier : emitter.getCarriers())
+    eraseCarriedResults(carrier);
+
+  Builder builder(kernel.getContext());
+  kernel.setKnownBlockSize(ArrayRef<int32_t>{1, 1, 1});
+  if (auto manifest =
+          kernel->getAttrOfType<DictionaryAttr>(kManifestAttrName)) {
+    NamedAttrList entries(manifest);
+    entries.set("block", builder.getI64ArrayAttr({1, 1, 1}));
+    entries.set("shared_bytes", builder.getI64IntegerAttr(0));
+    kernel->setAttr(kManifestAttrName,
+                    entries.getDictionary(kernel.getContext()));
+  }
+  return success();
+}
+
+static void launchOneLane(gpu::LaunchFuncOp launch) {
+  OpBuilder builder(launch);
+  Value one = arith::ConstantIndexOp::create(builder, launch.getLoc(), 1);
+  launch.getBlockSizeXMutable().assign(one);
+  launch.getBlockSizeYMutable().assign(one);
+  launch.getBlockSizeZMutable().assign(one);
+  launch.getDynamicSharedMemorySizeMutable().clear();
+}
+
+void TileToLoops::runOnOperation() {
+  SmallVector<gpu::GPUFuncOp> kernels;
+  getOperation().walk([&](gpu::GPUFuncOp kernel) {
+    if (usesTiles(kernel))
+      kernels.push_back(kernel);
+  });
+  llvm::DenseSet<Attribute> names;
+  for (gpu::GPUFuncOp kernel : kernels) {
+    if (failed(convert(kernel)))
+      return signalPassFailure();
+    names.insert(SymbolRefAttr::get(
+        kernel->getParentOfType<gpu::GPUModuleOp>().getNameAttr(),
+        FlatSymbolRefAttr::get(kernel.getNameAttr())));
+  }
+  getOperation().walk([&](gpu::LaunchFuncOp launch) {
+    if (names.contains(launch.getKernel()))
+      launchOneLane(launch);
+  });
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What each tile op means, in numbers: the kernels are run on the host, which
+// lowers what speaks tile by tile-to-loops. Then, what becomes of the kernel
+// and of its launch.
+//
+// RUN: attune-opt %s --attune-attach-target="chip=sm_80" -o %t.mlir
+// RUN: attune-run %t.mlir --device=host --print --function=memory | FileCheck %s --check-prefix=MEMORY
+// RUN: attune-run %t.mlir --device=host --print --function=product | FileCheck %s --check-prefix=PRODUCT
+// RUN: attune-run %t.mlir --device=host --print --function=rows | FileCheck %s --check-prefix=ROWS
+// RUN: attune-run %t.mlir --device=host --print --function=carried | FileCheck %s --check-prefix=CARRIED
+// RUN: attune-run %t.mlir --device=host --print --function=ring | FileCheck %s --check-prefix=RING
+//
+// Layouts mean nothing, and the family of the chip neither.
+// RUN: attune-opt %s --attune-attach-target="chip=gfx942" | attune-run --device=host --print --function=product \
+// RUN:   | FileCheck %s --check-prefix=PRODUCT
+// RUN: attune-opt %s --tile-to-loops | FileCheck %s --implicit-check-not=!tile --implicit-check-not=tile.
+
+#some = #tile.layout<registers = [[2, 1, 1], [2, 0, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
+#other = #tile.layout<registers = [[2, 0, 8], [2, 1, 1]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
+
+module attributes {gpu.container_module} {
+
+gpu.module @memory_module {
+  // CHECK-LABEL: gpu.func @memory
+  // CHECK-SAME: kernel attributes {attune.manifest = {arguments = [{{.*}}], block = [1, 1, 1], shared_bytes = 0 : i64}
+  // CHECK-SAME: known_block_size = array<i32: 1, 1, 1>
+  // Nothing is read or written outside of a buffer: 4x4 from (1, -1) and from (3, 2).
+  gpu.func @memory(%out: memref<4x4xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>,
+      attune.manifest = {arguments = [{access = "write", name = "out", rank = 2, type = "f32"}], block = [64, 1, 1], shared_bytes = 4096}} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c3 = arith.constant 3 : index
+    %before = arith.constant -1 : index
+    %t = tile.map() {
+    ^bb0(%i: index, %j: index):
+      %ten = arith.constant 10 : index
+      %row = arith.muli %i, %ten : index
+      %sum = arith.addi %row, %j : index
+      %n = arith.index_cast %sum : index to i32
+      %x = arith.sitofp %n : i32 to f32
+      tile.yield %x : f32
+    } : () -> !tile.tile<4x4xf32, registers>
+    tile.store %t, %out[%c0, %c0] : !tile.tile<4x4xf32, registers>, memref<4x4xf32>
+    // CHECK: %[[SIZE:.+]] = memref.dim %{{.+}}, %{{.+}} : memref<4x4xf32>
+    // CHECK-NEXT: arith.cmpi ult, %{{.+}}, %[[SIZE]]
+    %shifted = tile.load %out[%c1, %before] : memref<4x4xf32> -> !tile.tile<4x4xf32, registers>
+    tile.store %shifted, %out[%c3, %c2] : !tile.tile<4x4xf32, registers>, memref<4x4xf32>
+    // CHECK: gpu.return
+    gpu.return
+  }
+}
+// CHECK-LABEL: func.func @memory
+// CHECK: gpu.launch_func @memory_module::@memory blocks in (%c1, %c1, %c1) threads in (%[[ONE:.+]], %[[ONE]], %[[ONE]]) args
+// MEMORY: result 0: 4x4xf32
+// MEMORY-NEXT: {{^}}0 1 2 3{{$}}
+// MEMORY-NEXT: {{^}}10 11 12 13{{$}}
+// MEMORY-NEXT: {{^}}20 21 22 23{{$}}
+// MEMORY-NEXT: {{^}}30 31 0 10{{$}}
+func.func @memory() -> tensor<4x4xf32> {
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %bytes = arith.constant 4096 : i32
+  %out = memref.alloc() : memref<4x4xf32>
+  gpu.launch_func @memory_module::@memory blocks in (%c1, %c1, %c1) threads in (%c64, %c1, %c1)
+    dynamic_shared_memory_size %bytes args(%out : memref<4x4xf32>)
+  %tensor = bufferization.to_tensor %out restrict : memref<4x4xf32> to tensor<4x4xf32>
+  return %tensor : tensor<4x4xf32>
+}
+
+gpu.module @product_module {
+  // [[1, 2, 3], [2, 3, 4]] * [[1, 0], [0, 1], [2, 2]] + 100, then with the right side given transposed.
+  gpu.func @product(%out: memref<4x2xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c2 = arith.constant 2 : index
+    %hundred = arith.constant 100.0 : f32
+    %acc = tile.fill %hundred : f32 -> !tile.tile<2x2xf32, registers>
+    %left = tile.map() {
+    ^bb0(%i: index, %j: index):
+      %one = arith.constant 1 : index
+      %sum = arith.addi %i, %j : index
+      %next = arith.addi %sum, %one : index
+      %n = arith.index_cast %next : index to i32
+      %x = arith.sitofp %n : i32 to bf16
+      tile.yield %x : bf16
+    } : () -> !tile.tile<2x3xbf16, registers>
+    %right = tile.map() {
+    ^bb0(%i: index, %j: index):
+      %two = arith.constant 2 : index
+      %isLast = arith.cmpi eq, %i, %two : index
+      %isSame = arith.cmpi eq, %i, %j : index
+      %c2f = arith.constant 2.0 : bf16
+      %c1f = arith.constant 1.0 : bf16
+      %c0f = arith.constant 0.0 : bf16
+      %x = arith.select %isSame, %c1f, %c0f : bf16
+      %y = arith.select %isLast, %c2f, %x : bf16
+      tile.yield %y : bf16
+    } : () -> !tile.tile<3x2xbf16, registers>
+    %turned = tile.map() {
+    ^bb0(%i: index, %j: index):
+      %two = arith.constant 2 : index
+      %isLast = arith.cmpi eq, %j, %two : index
+      %isSame = arith.cmpi eq, %i, %j : index
+      %c2f = arith.constant 2.0 : bf16
+      %c1f = arith.constant 1.0 : bf16
+      %c0f = arith.constant 0.0 : bf16
+      %x = arith.select %isSame, %c1f, %c0f : bf16
+      %y = arith.select %isLast, %c2f, %x : bf16
+      tile.yield %y : bf16
+    } : () -> !tile.tile<2x3xbf16, registers>
+    %p = tile.mma %left, %right, %acc
+      : !tile.tile<2x3xbf16, registers>, !tile.tile<3x2xbf16, registers>, !tile.tile<2x2xf32, registers>
+    %q = tile.mma %left, %turned, %p transpose_rhs
+      : !tile.tile<2x3xbf16, registers>, !tile.tile<2x3xbf16, registers>, !tile.tile<2x2xf32, registers>
+    tile.store %p, %out[%c0, %c0] : !tile.tile<2x2xf32, registers>, memref<4x2xf32>
+    tile.store %q, %out[%c2, %c0] : !tile.tile<2x2xf32, registers>, memref<4x2xf32>
+    gpu.return
+  }
+}
+// PRODUCT: result 0: 4x2xf32
+// PRODUCT-NEXT: {{^}}107 108{{$}}
+// PRODUCT-NEXT: {{^}}110 111{{$}}
+// PRODUCT-NEXT: {{^}}114 116{{$}}
+// PRODUCT-NEXT: {{^}}120 122{{$}}
+func.func @product() -> tensor<4x2xf32> {
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %out = memref.alloc() : memref<4x2xf32>
+  gpu.launch_func @product_module::@product blocks in (%c1, %c1, %c1) threads in (%c64, %c1, %c1)
+    args(%out : memref<4x2xf32>)
+  %tensor = bufferization.to_tensor %out restrict : memref<4x2xf32> to tensor<4x2xf32>
+  return %tensor : tensor<4x2xf32>
+}
+
+gpu.module @rows_module {
+  // Of the rows 0, 1 and ... 7 with a NaN at (1, 2): sum, maximum, maximum of
+  // the partial maxima, sum of the partial sums, and the second partial sum.
+  gpu.func @rows(%out: memref<5x2xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %nan = arith.constant 0x7FC00000 : f32
+    %t = tile.map() {
+    ^bb0(%i: index, %j: index):
+      %n = arith.index_cast %j : index to i32
+      %x = arith.sitofp %n : i32 to f32
+      %c1 = arith.constant 1 : index
+      %c2 = arith.constant 2 : index
+      %isRow = arith.cmpi eq, %i, %c1 : index
+      %isColumn = arith.cmpi eq, %j, %c2 : index
+      %is = arith.andi %isRow, %isColumn : i1
+      %y = arith.select %is, %nan, %x : f32
+      tile.yield %y : f32
+    } : () -> !tile.tile<2x8xf32, registers>
+    %sum = tile.reduce add %t : !tile.tile<2x8xf32, registers> -> !tile.tile<2xf32, registers>
+    %max = tile.reduce max %t : !tile.tile<2x8xf32, registers> -> !tile.tile<2xf32, registers>
+    %sums = tile.reduce add %t : !tile.tile<2x8xf32, registers> -> !tile.tile<2x4xf32, registers>
+    %maxima = tile.reduce max %t : !tile.tile<2x8xf32, registers> -> !tile.tile<2x4xf32, registers>
+    %whole = tile.reduce max %maxima : !tile.tile<2x4xf32, registers> -> !tile.tile<2xf32, registers>
+    %total = tile.reduce add %sums : !tile.tile<2x4xf32, registers> -> !tile.tile<2xf32, registers>
+    %wide = tile.broadcast %max : !tile.tile<2xf32, registers> -> !tile.tile<2x8xf32, registers>
+    %difference = tile.map(%wide, %t) {
+    ^bb0(%x: f32, %y: f32, %i: index, %j: index):
+      %z = arith.subf %x, %y : f32
+      tile.yield %z : f32
+    } : (!tile.tile<2x8xf32, registers>, !tile.tile<2x8xf32, registers>) -> !tile.tile<2x8xf32, registers>
+    %largest = tile.reduce max %difference : !tile.tile<2x8xf32, registers> -> !tile.tile<2xf32, registers>
+    %c0 = arith.constant 0 : index
+    %v0 = memref.subview %out[0, 0] [1, 2] [1, 1] : memref<5x2xf32> to memref<2xf32, strided<[1]>>
+    %v1 = memref.subview %out[1, 0] [1, 2] [1, 1] : memref<5x2xf32> to memref<2xf32, strided<[1], offset: 2>>
+    %v2 = memref.subview %out[2, 0] [1, 2] [1, 1] : memref<5x2xf32> to memref<2xf32, strided<[1], offset: 4>>
+    %v3 = memref.subview %out[3, 0] [1, 2] [1, 1] : memref<5x2xf32> to memref<2xf32, strided<[1], offset: 6>>
+    %v4 = memref.subview %out[4, 0] [1, 2] [1, 1] : memref<5x2xf32> to memref<2xf32, strided<[1], offset: 8>>
+    tile.store %sum, %v0[%c0] : !tile.tile<2xf32, registers>, memref<2xf32, strided<[1]>>
+    tile.store %max, %v1[%c0] : !tile.tile<2xf32, registers>, memref<2xf32, strided<[1], offset: 2>>
+    tile.store %whole, %v2[%c0] : !tile.tile<2xf32, registers>, memref<2xf32, strided<[1], offset: 4>>
+    tile.store %total, %v3[%c0] : !tile.tile<2xf32, registers>, memref<2xf32, strided<[1], offset: 6>>
+    tile.store %largest, %v4[%c0] : !tile.tile<2xf32, registers>, memref<2xf32, strided<[1], offset: 8>>
+    gpu.return
+  }
+}
+// ROWS: result 0: 5x2xf32
+// ROWS-NEXT: {{^}}28 nan{{$}}
+// ROWS-NEXT: {{^}}7 7{{$}}
+// ROWS-NEXT: {{^}}7 7{{$}}
+// ROWS-NEXT: {{^}}28 nan{{$}}
+// ROWS-NEXT: {{^}}7 7{{$}}
+func.func @rows() -> tensor<5x2xf32> {
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %out = memref.alloc() : memref<5x2xf32>
+  gpu.launch_func @rows_module::@rows blocks in (%c1, %c1, %c1) threads in (%c64, %c1, %c1)
+    args(%out : memref<5x2xf32>)
+  %tensor = bufferization.to_tensor %out restrict : memref<5x2xf32> to tensor<5x2xf32>
+  return %tensor : tensor<5x2xf32>
+}
+
+gpu.module @carried_module {
+  // The loop swaps two tiles and adds 1 to the first, beside a scalar; changes of layout rename. A branch then
+  // picks one tile, and hands on a scalar.
+  // CHECK-LABEL: gpu.func @carried
+  // CHECK: %{{.+}} = scf.for {{.*}} iter_args(%{{.+}} = %{{.+}}) -> (f32)
+  // CHECK: %{{.+}} = scf.if %{{.+}} -> (f32)
+  gpu.func @carried(%out: memref<2x8xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    %ten = arith.constant 10.0 : f32
+    %twenty = arith.constant 20.0 : f32
+    %one = arith.constant 1.0 : f32
+    %a = tile.fill %ten : f32 -> !tile.tile<16x8xf32, registers, #some>
+    %b = tile.fill %twenty : f32 -> !tile.tile<16x8xf32, registers, #other>
+    %r:3 = scf.for %i = %c0 to %c3 step %c1 iter_args(%x = %a, %y = %b, %s = %one)
+        -> (!tile.tile<16x8xf32, registers, #some>, !tile.tile<16x8xf32, registers, #other>, f32) {
+      %x1 = tile.map(%x) {
+      ^bb0(%e: f32, %p: index, %q: index):
+        %f = arith.addf %e, %one : f32
+        tile.yield %f : f32
+      } : (!tile.tile<16x8xf32, registers, #some>) -> !tile.tile<16x8xf32, registers, #some>
+      %first = tile.convert_layout %y : !tile.tile<16x8xf32, registers, #other> -> !tile.tile<16x8xf32, registers, #some>
+      %second = tile.convert_layout %x1 : !tile.tile<16x8xf32, registers, #some> -> !tile.tile<16x8xf32, registers, #other>
+      %s1 = arith.addf %s, %s : f32
+      scf.yield %first, %second, %s1
+        : !tile.tile<16x8xf32, registers, #some>, !tile.tile<16x8xf32, registers, #other>, f32
+    }
+    %more = arith.cmpf ogt, %r#2, %ten : f32
+    %chosen:2 = scf.if %more -> (!tile.tile<16x8xf32, registers, #some>, f32) {
+      scf.yield %a, %ten : !tile.tile<16x8xf32, registers, #some>, f32
+    } else {
+      scf.yield %r#0, %r#2 : !tile.tile<16x8xf32, registers, #some>, f32
+    }
+    tile.store %chosen#0, %out[%c0, %c0] : !tile.tile<16x8xf32, registers, #some>, memref<2x8xf32>
+    %wide = tile.map(%r#1) {
+    ^bb0(%e: f32, %p: index, %q: index):
+      %f = arith.mulf %e, %chosen#1 : f32
+      tile.yield %f : f32
+    } : (!tile.tile<16x8xf32, registers, #other>) -> !tile.tile<16x8xf32, registers, #other>
+    tile.store %wide, %out[%c1, %c0] : !tile.tile<16x8xf32, registers, #other>, memref<2x8xf32>
+    gpu.return
+  }
+}
+// (10, 20) (20, 11) (11, 21) (21, 12); 8 times 12 is 96.
+// CARRIED: result 0: 2x8xf32
+// CARRIED-NEXT: {{^}}21 21 21 21 21 21 21 21{{$}}
+// CARRIED-NEXT: {{^}}96 96 96 96 96 96 96 96{{$}}
+func.func @carried() -> tensor<2x8xf32> {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %out = memref.alloc() : memref<2x8xf32>
+  gpu.launch_func @carried_module::@carried blocks in (%c1, %c1, %c1) threads in (%c32, %c1, %c1)
+    args(%out : memref<2x8xf32>)
+  %tensor = bufferization.to_tensor %out restrict : memref<2x8xf32> to tensor<2x8xf32>
+  return %tensor : tensor<2x8xf32>
+}
+
+gpu.module @ring_module {
+  // Two slots, three elements of two rows: what is outside of the source is 0, a put
+  // that does not happen counts for those that may be pending.
+  gpu.func @ring(%out: memref<6x2xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c3 = arith.constant 3 : index
+    %c4 = arith.constant 4 : index
+    %c5 = arith.constant 5 : index
+    %no = arith.constant false
+    %t = tile.map() {
+    ^bb0(%i: index, %j: index):
+      %sum = arith.addi %i, %j : index
+      %n = arith.index_cast %sum : index to i32
+      %x = arith.sitofp %n : i32 to f32
+      tile.yield %x : f32
+    } : () -> !tile.tile<6x2xf32, registers>
+    tile.store %t, %out[%c0, %c0] : !tile.tile<6x2xf32, registers>, memref<6x2xf32>
+    %ring = tile.channel : !tile.channel<2x2xf32, stages = 2>
+    tile.put %ring[%c0], %out[%c0, %c0] in_bounds : !tile.channel<2x2xf32, stages = 2>, memref<6x2xf32>
+    tile.put %ring[%c1], %out[%c2, %c1] : !tile.channel<2x2xf32, stages = 2>, memref<6x2xf32>
+    %first = tile.get %ring[%c0] pending 1 : !tile.channel<2x2xf32, stages = 2> -> !tile.tile<2x2xf32, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3>>
+    %r0 = tile.read %first : !tile.tile<2x2xf32, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3>> -> !tile.tile<2x2xf32, registers>
+    tile.release %ring[%c0] : !tile.channel<2x2xf32, stages = 2>
+    tile.put %ring[%c2], %out[%c5, %c0] : !tile.channel<2x2xf32, stages = 2>, memref<6x2xf32>
+    tile.put %ring[%c3], %out[%c0, %c0] if %no : !tile.channel<2x2xf32, stages = 2>, memref<6x2xf32>
+    %second = tile.get %ring[%c1] pending 2 : !tile.channel<2x2xf32, stages = 2> -> !tile.tile<2x2xf32, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3>>
+    %third = tile.get %ring[%c2] pending 1 : !tile.channel<2x2xf32, stages = 2> -> !tile.tile<2x2xf32, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3>>
+    %r1 = tile.read %second : !tile.tile<2x2xf32, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3>> -> !tile.tile<2x2xf32, registers>
+    %r2 = tile.read %third : !tile.tile<2x2xf32, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3>> -> !tile.tile<2x2xf32, registers>
+    tile.store %r0, %out[%c0, %c0] : !tile.tile<2x2xf32, registers>, memref<6x2xf32>
+    tile.store %r1, %out[%c2, %c0] : !tile.tile<2x2xf32, registers>, memref<6x2xf32>
+    tile.store %r2, %out[%c4, %c0] : !tile.tile<2x2xf32, registers>, memref<6x2xf32>
+    gpu.return
+  }
+}
+// RING: result 0: 6x2xf32
+// RING-NEXT: {{^}}0 1{{$}}
+// RING-NEXT: {{^}}1 2{{$}}
+// RING-NEXT: {{^}}3 0{{$}}
+// RING-NEXT: {{^}}4 0{{$}}
+// RING-NEXT: {{^}}5 6{{$}}
+// RING-NEXT: {{^}}0 0{{$}}
+func.func @ring() -> tensor<6x2xf32> {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %out = memref.alloc() : memref<6x2xf32>
+  gpu.launch_func @ring_module::@ring blocks in (%c1, %c1, %c1) threads in (%c32, %c1, %c1)
+    args(%out : memref<6x2xf32>)
+  %tensor = bufferization.to_tensor %out restrict : memref<6x2xf32> to tensor<6x2xf32>
+  return %tensor : tensor<6x2xf32>
+}
+
+// A kernel without tiles is left alone, and so is its launch.
+// CHECK-LABEL: gpu.func @other
+// CHECK-SAME: known_block_size = array<i32: 32, 1, 1>
+// CHECK: gpu.thread_id
+// CHECK: gpu.launch_func @other_module::@other blocks in (%c1, %c1, %c1) threads in (%c32, %c1, %c1)
+gpu.module @other_module {
+  gpu.func @other(%out: memref<32xindex>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %lane = gpu.thread_id x
+    memref.store %lane, %out[%lane] : memref<32xindex>
+    gpu.return
+  }
+}
+func.func @other(%out: memref<32xindex>) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch_func @other_module::@other blocks in (%c1, %c1, %c1) threads in (%c32, %c1, %c1)
+    args(%out : memref<32xindex>)
+  return
+}
+}
