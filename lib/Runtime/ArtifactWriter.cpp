@@ -21,18 +21,10 @@ ArtifactWriter::~ArtifactWriter() {
     llvm::consumeError(file.temporary.discard());
 }
 
-Error ArtifactWriter::add(StringRef name, StringRef content) {
-  if (std::error_code code = llvm::sys::fs::create_directories(folder))
-    return describe("create the folder '" + folder + "'",
-                    llvm::errorCodeToError(code));
-  llvm::SmallString<128> path(folder);
-  llvm::sys::path::append(path, name);
-  auto temporary =
-      llvm::sys::fs::TempFile::create(path + ".tmp%%%%%%", /*Mode=*/0666);
-  if (!temporary)
-    return describe("write '" + path + "'", temporary.takeError());
-  files.push_back({std::move(*temporary), path.str().str()});
-  llvm::raw_fd_ostream stream(files.back().temporary.FD, /*shouldClose=*/false);
+/// Writes all of `content`, and clears the error that the stream would
+/// otherwise end the process with.
+static Error write(llvm::raw_fd_ostream &stream, StringRef path,
+                   StringRef content) {
   stream << content;
   stream.flush();
   if (!stream.has_error())
@@ -40,6 +32,53 @@ Error ArtifactWriter::add(StringRef name, StringRef content) {
   std::error_code code = stream.error();
   stream.clear_error();
   return describe("write '" + path + "'", llvm::errorCodeToError(code));
+}
+
+/// A file beside `path` with the content that it is going to have.
+static llvm::Expected<llvm::sys::fs::TempFile>
+writeTemporary(StringRef path, StringRef content) {
+  auto temporary =
+      llvm::sys::fs::TempFile::create(path + ".tmp%%%%%%", /*Mode=*/0666);
+  if (!temporary)
+    return describe("write '" + path + "'", temporary.takeError());
+  llvm::raw_fd_ostream stream(temporary->FD, /*shouldClose=*/false);
+  if (Error error = write(stream, path, content)) {
+    llvm::consumeError(temporary->discard());
+    return error;
+  }
+  return std::move(*temporary);
+}
+
+Error attune::writeFile(StringRef path, StringRef content) {
+  if (path == "-")
+    return write(llvm::outs(), path, content);
+  // A name that stands for a device or a pipe must not become a file.
+  if (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path)) {
+    std::error_code code;
+    llvm::raw_fd_ostream stream(path, code);
+    if (code)
+      return describe("write '" + path + "'", llvm::errorCodeToError(code));
+    return write(stream, path, content);
+  }
+  auto temporary = writeTemporary(path, content);
+  if (!temporary)
+    return temporary.takeError();
+  if (Error error = temporary->keep(path))
+    return describe("write '" + path + "'", std::move(error));
+  return Error::success();
+}
+
+Error ArtifactWriter::add(StringRef name, StringRef content) {
+  if (std::error_code code = llvm::sys::fs::create_directories(folder))
+    return describe("create the folder '" + folder + "'",
+                    llvm::errorCodeToError(code));
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, name);
+  auto temporary = writeTemporary(path, content);
+  if (!temporary)
+    return temporary.takeError();
+  files.push_back({std::move(*temporary), path.str().str()});
+  return Error::success();
 }
 
 Error ArtifactWriter::commit() {

@@ -3,6 +3,7 @@
 // Writes reproducers, whole or not at all.
 
 #include "attune/Tuning/Reproducer.h"
+#include "attune/Runtime/ArtifactWriter.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -36,22 +37,20 @@ attune::tuning::writeReproducer(llvm::StringRef dir, llvm::StringRef name,
                           uint32_t(llvm::xxh3_64bits(module)))
                 .str());
   std::string file = llvm::sys::path::filename(path).str();
-  llvm::Error error =
-      llvm::writeToOutput(path, [&](llvm::raw_ostream &os) -> llvm::Error {
-        os << "// " << toString(result.status) << " at stage "
-           << toString(result.stage) << ":\n";
-        for (llvm::StringRef line : llvm::split(result.message, '\n'))
-          os << "//   " << line << "\n";
-        if (result.stage == Stage::Compile)
-          os << "// Reproduce with: attune-opt " << file
-             << " --attune-compile=\"chip=" << chip << "\" -o /dev/null\n";
-        else
-          os << "// Reproduce with: attune-run " << file << " --chip=" << chip
-             << " --verify --bench\n";
-        os << module << "\n";
-        return llvm::Error::success();
-      });
-  if (error)
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "// " << toString(result.status) << " at stage "
+     << toString(result.stage) << ":\n";
+  for (llvm::StringRef line : llvm::split(result.message, '\n'))
+    os << "//   " << line << "\n";
+  if (result.stage == Stage::Compile)
+    os << "// Reproduce with: attune-opt " << file
+       << " --attune-compile=\"chip=" << chip << "\" -o /dev/null\n";
+  else
+    os << "// Reproduce with: attune-run " << file << " --chip=" << chip
+       << " --verify --bench\n";
+  os << module << "\n";
+  if (llvm::Error error = writeFile(path, text))
     return error;
   return std::string(path);
 }

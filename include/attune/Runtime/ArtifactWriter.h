@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writes several files, all or none.
+// Writes files whole or not at all, and several of them all or none.
 
 #ifndef ATTUNE_RUNTIME_ARTIFACTWRITER_H
 #define ATTUNE_RUNTIME_ARTIFACTWRITER_H
@@ -10,6 +10,10 @@
 #include <vector>
 
 namespace attune {
+
+/// Writes one file: until all of `content` is on disk, what was at `path`
+/// before stays. "-" is standard output.
+llvm::Error writeFile(llvm::StringRef path, llvm::StringRef content);
 
 /// Files are written under temporary names in their folder and get their own
 /// names in commit(). Without commit(), or where that fails, none stays.

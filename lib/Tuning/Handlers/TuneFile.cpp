@@ -5,6 +5,7 @@
 
 #include "attune/Tuning/TuneFile.h"
 #include "attune/InitAllDialects.h"
+#include "attune/Runtime/ArtifactWriter.h"
 #include "attune/Target/TargetRegistry.h"
 #include "attune/Tuning/AttentionProblem.h"
 #include "attune/Tuning/AttentionRanker.h"
@@ -341,24 +342,21 @@ llvm::Error FileTuner::tune(attn::AttentionOp op) {
 llvm::Error FileTuner::writeOutput() {
   if (options.output.empty())
     return llvm::Error::success();
-  return llvm::writeToOutput(options.output, [&](llvm::raw_ostream &os) {
-    for (const std::string &line : provenance)
-      os << "// " << line << "\n";
-    module->print(os);
-    os << "\n";
-    return llvm::Error::success();
-  });
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (const std::string &line : provenance)
+    os << "// " << line << "\n";
+  module->print(os);
+  os << "\n";
+  return writeFile(options.output, text);
 }
 
 llvm::Error FileTuner::writeReport() {
   if (options.report.empty())
     return llvm::Error::success();
-  return llvm::writeToOutput(options.report, [&](llvm::raw_ostream &os) {
-    json::Value report = json::Object{{"command", options.command},
-                                      {"problems", std::move(reports)}};
-    os << llvm::formatv("{0:2}\n", report);
-    return llvm::Error::success();
-  });
+  json::Value report = json::Object{{"command", options.command},
+                                    {"problems", std::move(reports)}};
+  return writeFile(options.report, llvm::formatv("{0:2}\n", report).str());
 }
 
 llvm::Error FileTuner::run() {
