@@ -34,11 +34,11 @@ static void countExp(HostLane *context, uint32_t, uint32_t count) {
 
 /// Operands: number of the barrier, number of threads, where they are there.
 static void barrier(HostLane *context, uint32_t site, uint32_t hasId,
-                    uint32_t hasCount) {
+                    uint32_t hasCount, uint32_t waits) {
   Lane &lane = asLane(context);
   uint32_t id = hasId ? lane.takeOperand<uint32_t>() : 0;
   uint32_t count = hasCount ? lane.takeOperand<uint32_t>() : 0;
-  lane.group->barrier(lane, site, id, count);
+  lane.group->barrier(lane, site, id, count, waits);
 }
 
 template <typename To> static To convertFloat(DataType type, double value) {

@@ -6,6 +6,7 @@
 #include "HostKernel.h"
 #include "Runtime.h"
 #include "attune/Runtime/DataType.h"
+#include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/MemAlloc.h"
 #include <cstring>
 
@@ -162,11 +163,23 @@ Error HostDevice::launch(Kernel &loaded, const LaunchShape &shape,
   Workgroup group(launch, reports, counters);
   if (auto error = group.prepare())
     return error;
-  bool goesOn = true;
-  for (int64_t z = 0; z < shape.grid[2] && goesOn; ++z)
-    for (int64_t y = 0; y < shape.grid[1] && goesOn; ++y)
-      for (int64_t x = 0; x < shape.grid[0] && goesOn; ++x)
-        goesOn = group.run(x, y, z);
+  // A kernel whose checks are off may do anything.
+  llvm::CrashRecoveryContext::Enable();
+  llvm::CrashRecoveryContext recovery;
+  bool finished = recovery.RunSafely([&] {
+    bool goesOn = true;
+    for (int64_t z = 0; z < shape.grid[2] && goesOn; ++z)
+      for (int64_t y = 0; y < shape.grid[1] && goesOn; ++y)
+        for (int64_t x = 0; x < shape.grid[0] && goesOn; ++x)
+          goesOn = group.run(x, y, z);
+  });
+  if (!finished)
+    return llvm::createStringError(
+        "kernel '" + kernel.name + "' crashed (code " +
+        Twine(recovery.RetCode) + ") in thread " +
+        formatIndex(group.getRunning()->threadId) + " of block " +
+        formatIndex(group.getRunning()->blockId) +
+        ": a division by 0, or an access that was not checked");
   counts = std::move(counters.counts);
   for (auto [site, count] : llvm::enumerate(counts.sites)) {
     count.op = kernel.sites[site]->getName().getStringRef().str();

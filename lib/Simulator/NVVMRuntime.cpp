@@ -78,6 +78,46 @@ static void shuffle(HostLane *context, uint32_t site, uint32_t kind) {
       });
 }
 
+/// vote.sync: operands are the mask and the predicate.
+static void vote(HostLane *context, uint32_t site, uint32_t kind) {
+  Lane &caller = asLane(context);
+  auto mask = caller.takeOperand<uint32_t>();
+  caller.group->collective(caller, site, mask, "all lanes of the warp to vote",
+                           [&](ArrayRef<Lane *> warp) {
+                             uint32_t ballot = 0;
+                             for (Lane *lane : warp)
+                               if (lane && lane->operands[sizeof(uint32_t)])
+                                 ballot |= uint32_t(1) << lane->laneId;
+                             uint32_t result = ballot;
+                             if (kind == kHostVoteAny)
+                               result = ballot != 0;
+                             else if (kind == kHostVoteAll)
+                               result = ballot == mask;
+                             else if (kind == kHostVoteUniform)
+                               result = ballot == mask || ballot == 0;
+                             for (Lane *lane : warp)
+                               if (lane)
+                                 lane->setResult(result);
+                           });
+}
+
+/// elect.sync: one lane of the mask, here the first, is told so.
+static void elect(HostLane *context, uint32_t site, uint32_t hasMask) {
+  Lane &caller = asLane(context);
+  auto mask = hasMask ? caller.takeOperand<uint32_t>()
+                      : static_cast<uint32_t>(kAllLanes);
+  caller.group->collective(caller, site, mask,
+                           "all lanes of the warp to elect one",
+                           [&](ArrayRef<Lane *> warp) {
+                             bool first = true;
+                             for (Lane *lane : warp)
+                               if (lane) {
+                                 lane->setResult(first);
+                                 first = false;
+                               }
+                           });
+}
+
 /// Rows of the matrices of ldmatrix and stmatrix: lane 8 * m + r gives the
 /// address of row r of matrix m.
 static constexpr uint32_t kMatrixRows = 8, kRowBytes = 16;
@@ -215,6 +255,8 @@ ArrayRef<HostFunction> attune::getNVVMHostFunctions() {
   static const HostFunction functions[] = {
       hostFunction("attuneHostSyncWarp", syncWarp),
       hostFunction("attuneHostShuffle", shuffle),
+      hostFunction("attuneHostVote", vote),
+      hostFunction("attuneHostElect", elect),
       hostFunction("attuneHostLoadMatrix", loadMatrix),
       hostFunction("attuneHostStoreMatrix", storeMatrix),
       hostFunction("attuneHostMmaSync", mmaSync),

@@ -42,6 +42,95 @@ static void permute(HostLane *context, uint32_t site) {
       });
 }
 
+/// v_readlane_b32 and v_readfirstlane_b32: all lanes receive the value of one.
+/// Operands are the value and, for the first, the number of the lane.
+static void readLane(HostLane *context, uint32_t site, uint32_t hasLane) {
+  Lane &caller = asLane(context);
+  Workgroup &group = *caller.group;
+  group.collective(
+      caller, site, group.getWarpMask(caller),
+      "all lanes of the wave to read one", [&](ArrayRef<Lane *> wave) {
+        for (Lane *lane : wave) {
+          if (!lane)
+            continue;
+          lane->beginOperands();
+          (void)lane->takeOperand<uint32_t>();
+          uint32_t from =
+              hasLane ? lane->takeOperand<uint32_t>() % lane->warpSize : 0;
+          uint32_t value = 0;
+          if (wave[from])
+            std::memcpy(&value, wave[from]->operands, sizeof(value));
+          lane->setResult(value);
+        }
+      });
+}
+
+/// v_cmp into a scalar register: a bit for each lane.
+static void ballot(HostLane *context, uint32_t site) {
+  Lane &caller = asLane(context);
+  Workgroup &group = *caller.group;
+  group.collective(caller, site, group.getWarpMask(caller),
+                   "all lanes of the wave to vote", [&](ArrayRef<Lane *> wave) {
+                     uint64_t result = 0;
+                     for (Lane *lane : wave)
+                       if (lane && lane->operands[0])
+                         result |= uint64_t(1) << lane->laneId;
+                     for (Lane *lane : wave)
+                       if (lane)
+                         lane->setResult(result);
+                   });
+}
+
+/// The lane that DPP reads from, within a row of 16 lanes, or -1 beyond the row
+/// (RDNA3 ISA, "DPP16 Controls"; the same encoding on CDNA).
+static int getDPPSource(uint32_t control, uint32_t lane) {
+  constexpr int kRow = 16;
+  int at = lane % kRow, from = at;
+  auto amount = static_cast<int>(control & 0xf);
+  if (control <= 0xff)
+    from = (at & ~3) | static_cast<int>(control >> (at % 4 * 2) & 3);
+  else if (control <= 0x10f)
+    from = at + amount;
+  else if (control <= 0x11f)
+    from = at - amount;
+  else if (control <= 0x12f)
+    from = (at - amount + kRow) % kRow;
+  else if (control == 0x140)
+    from = kRow - 1 - at;
+  else
+    from = (at & 8) | (7 - at % 8);
+  return from < 0 || from >= kRow ? -1 : static_cast<int>(lane) - at + from;
+}
+
+/// v_mov_b32 with DPP: operands are the old and the new value. Lanes that the
+/// masks leave out keep the old one, and so do those without a source unless
+/// bound_ctrl gives them 0.
+static void moveDPP(HostLane *context, uint32_t site, uint32_t control,
+                    uint32_t rowMask, uint32_t bankMask,
+                    uint32_t boundControl) {
+  Lane &caller = asLane(context);
+  Workgroup &group = *caller.group;
+  group.collective(
+      caller, site, group.getWarpMask(caller),
+      "all lanes of the wave to exchange values", [&](ArrayRef<Lane *> wave) {
+        for (Lane *lane : wave) {
+          if (!lane)
+            continue;
+          uint32_t value;
+          std::memcpy(&value, lane->operands, sizeof(value));
+          bool enabled = (rowMask >> (lane->laneId / 16) & 1) &&
+                         (bankMask >> (lane->laneId % 16 / 4) & 1);
+          int from = getDPPSource(control, lane->laneId);
+          if (enabled && from >= 0 && wave[from])
+            std::memcpy(&value, wave[from]->operands + sizeof(uint32_t),
+                        sizeof(value));
+          else if (enabled && boundControl)
+            value = 0;
+          lane->setResult(value);
+        }
+      });
+}
+
 /// Multiplies where lane l holds elements k0(l) + j of row l % rows of A, and
 /// of column l % rows of B, and register r of the result belongs to `getRow(l,
 /// r)`.
@@ -136,6 +225,9 @@ ArrayRef<HostFunction> attune::getROCDLHostFunctions() {
   static const HostFunction functions[] = {
       hostFunction("attuneHostCountBelow", countBelow),
       hostFunction("attuneHostPermute", permute),
+      hostFunction("attuneHostReadLane", readLane),
+      hostFunction("attuneHostBallot", ballot),
+      hostFunction("attuneHostMoveDPP", moveDPP),
       hostFunction("attuneHostMfma", mfma),
       hostFunction("attuneHostWmma", wmma),
   };

@@ -18,24 +18,18 @@ void Clocks::reset(uint32_t count) {
     times[size_t(lane) * count + lane] = 1;
 }
 
-void Clocks::join(ArrayRef<uint32_t> lanes) {
-  if (lanes.empty())
-    return;
-  std::vector<uint32_t> joined(numLanes, 0);
-  if (lanes.size() == numLanes) {
-    // A lane knows its own time best.
-    for (uint32_t lane : lanes)
-      joined[lane] = now(lane);
-  } else {
-    for (uint32_t lane : lanes)
-      for (uint32_t other = 0; other < numLanes; ++other)
-        joined[other] = std::max(joined[other], at(lane, other));
-  }
-  for (uint32_t lane : lanes) {
-    uint32_t *row = &times[size_t(lane) * numLanes];
-    std::copy(joined.begin(), joined.end(), row);
-    ++row[lane];
-  }
+void Clocks::release(uint32_t lane, Snapshot &snapshot) {
+  snapshot.resize(numLanes, 0);
+  uint32_t *row = &times[size_t(lane) * numLanes];
+  for (uint32_t other = 0; other < numLanes; ++other)
+    snapshot[other] = std::max(snapshot[other], row[other]);
+  ++row[lane];
+}
+
+void Clocks::acquire(uint32_t lane, const Snapshot &snapshot) {
+  uint32_t *row = &times[size_t(lane) * numLanes];
+  for (auto [other, time] : llvm::enumerate(snapshot))
+    row[other] = std::max(row[other], time);
 }
 
 void SharedShadow::reset(uint32_t bytes, ArrayRef<const HostLane *> newLanes) {

@@ -24,8 +24,12 @@ public:
   bool knows(uint32_t lane, uint32_t other, uint32_t time) const {
     return at(lane, other) >= time;
   }
-  /// All of `lanes` know what each of them knows, and go on to a new time.
-  void join(llvm::ArrayRef<uint32_t> lanes);
+  /// What is known at a point where lanes meet.
+  using Snapshot = std::vector<uint32_t>;
+  /// Adds to `snapshot` what the lane knows, which goes on to a new time.
+  void release(uint32_t lane, Snapshot &snapshot);
+  /// The lane learns what `snapshot` knows.
+  void acquire(uint32_t lane, const Snapshot &snapshot);
 
 private:
   uint32_t at(uint32_t lane, uint32_t other) const {

@@ -22,6 +22,9 @@ static constexpr uint64_t kSharedAlignment = 1024;
 /// Mapped before and behind workgroup memory; accesses there are found.
 static constexpr size_t kSharedMargin = 4096;
 
+/// Barriers of a workgroup, by the PTX ISA.
+static constexpr size_t kBarriers = 16;
+
 /// Denormal numbers are 0, as operands and as results.
 static void flushDenormals() {
 #if defined(__SSE__)
@@ -115,7 +118,7 @@ bool Workgroup::run(uint32_t x, uint32_t y, uint32_t z) {
   shadow.reset(sharedBytes, lanePointers);
   ready.clear();
   collectives.assign(llvm::divideCeil(numLanes, launch.warpSize), {});
-  barriers.assign(16, {});
+  barriers.assign(kBarriers, {});
   for (uint32_t number = 0; number < numLanes; ++number) {
     Lane &lane = lanes[number];
     lane.blockId[0] = x;
@@ -124,6 +127,7 @@ bool Workgroup::run(uint32_t x, uint32_t y, uint32_t z) {
     startLane(number);
   }
   while (Lane *lane = takeReady()) {
+    running = lane;
     lane->fiber.resume();
     if (stopped)
       return false;
@@ -231,52 +235,66 @@ void Workgroup::collective(Lane &lane, uint32_t site, uint64_t mask,
       release(*member);
 }
 
-void Workgroup::barrier(Lane &lane, uint32_t site, uint32_t id,
-                        uint32_t count) {
-  if (id >= barriers.size())
-    barriers.resize(id + 1);
+void Workgroup::barrier(Lane &lane, uint32_t site, uint32_t id, uint32_t count,
+                        bool waits) {
+  if (id >= barriers.size()) {
+    reports.stop(site, "expects a barrier below " + Twine(barriers.size()) +
+                           ", but got " + Twine(id));
+    stop(lane);
+  }
   if (count == 0)
     count = numLanes;
   Barrier &barrier = barriers[id];
-  if (barrier.arrived.empty())
+  if (barrier.arrived == 0)
     barrier.count = count;
   if (barrier.count != count) {
-    reports.stop(site, "expects the same number of threads as those that wait "
-                       "at barrier " +
+    reports.stop(site, "expects the same number of threads as those that came "
+                       "to barrier " +
                            Twine(id) + ", " + Twine(barrier.count) +
                            ", but got " + Twine(count));
     stop(lane);
   }
-  barrier.arrived.push_back(lane.number);
-  if (barrier.arrived.size() < count)
-    return wait(lane, site, ("barrier " + Twine(id)).str());
-  SmallVector<uint32_t> arrived = std::move(barrier.arrived);
-  barrier.arrived.clear();
-  lane.waitSite = site;
-  // A barrier is an instruction of the warp: its lanes are at the same one.
-  if (reports.isOn(HostCheck::Convergence)) {
-    SmallVector<Lane *> first(collectives.size(), nullptr);
-    for (uint32_t number : arrived) {
-      Lane *&leader = first[lanes[number].warpId];
-      if (!leader)
-        leader = &lanes[number];
-      if (leader->waitSite == lanes[number].waitSite)
-        continue;
-      if (auto diagnostic = reports.add(
-              HostCheck::Convergence, lanes[number].waitSite, lanes[number],
-              "expects all lanes of a warp at the same barrier, but got lanes "
-              "at two"))
-        diagnostic->attachNote(reports.getLoc(leader->waitSite))
-            << "thread " << formatIndex(leader->threadId) << " is here";
-      break;
-    }
-  }
+  ++barrier.arrived;
   if (reports.isOn(HostCheck::Races))
-    shadow.clocks.join(arrived);
+    shadow.clocks.release(lane.number, barrier.known);
+  if (waits)
+    barrier.waiting.push_back(lane.number);
+  if (barrier.arrived < count) {
+    if (waits)
+      wait(lane, site, ("barrier " + Twine(id)).str());
+    return;
+  }
+  Barrier met = std::move(barrier);
+  barrier = Barrier();
+  lane.waitSite = site;
+  if (reports.isOn(HostCheck::Convergence))
+    checkConvergence(met.waiting);
   counters.converge(~0u);
-  for (uint32_t number : arrived)
+  for (uint32_t number : met.waiting) {
+    if (reports.isOn(HostCheck::Races))
+      shadow.clocks.acquire(number, met.known);
     if (number != lane.number)
       release(lanes[number]);
+  }
+}
+
+/// A barrier is an instruction of the warp: its lanes wait at the same one.
+void Workgroup::checkConvergence(ArrayRef<uint32_t> waiting) {
+  SmallVector<Lane *> first(collectives.size(), nullptr);
+  for (uint32_t number : waiting) {
+    Lane *&leader = first[lanes[number].warpId];
+    if (!leader)
+      leader = &lanes[number];
+    if (leader->waitSite == lanes[number].waitSite)
+      continue;
+    if (auto diagnostic = reports.add(
+            HostCheck::Convergence, lanes[number].waitSite, lanes[number],
+            "expects all lanes of a warp at the same barrier, but got lanes "
+            "at two"))
+      diagnostic->attachNote(reports.getLoc(leader->waitSite))
+          << "thread " << formatIndex(leader->threadId) << " is here";
+    return;
+  }
 }
 
 void Workgroup::syncWarp(Lane &lane, uint32_t site, uint64_t mask) {
@@ -284,11 +302,13 @@ void Workgroup::syncWarp(Lane &lane, uint32_t site, uint64_t mask) {
              [&](ArrayRef<Lane *> warp) {
                if (!reports.isOn(HostCheck::Races))
                  return;
-               SmallVector<uint32_t> members;
+               Clocks::Snapshot known;
                for (Lane *member : warp)
                  if (member)
-                   members.push_back(member->number);
-               shadow.clocks.join(members);
+                   shadow.clocks.release(member->number, known);
+               for (Lane *member : warp)
+                 if (member)
+                   shadow.clocks.acquire(member->number, known);
              });
 }
 
@@ -332,9 +352,9 @@ void Workgroup::reportDeadlock() {
     diagnostic.attachNote(reports.getLoc(where.first))
         << sayThat(numbers, "waits", "wait") << " here for " << where.second;
   for (auto [id, barrier] : llvm::enumerate(barriers))
-    if (!barrier.arrived.empty())
+    if (barrier.arrived > 0)
       diagnostic.attachNote()
-          << "barrier " << id << ": " << barrier.arrived.size() << " of "
+          << "barrier " << id << ": " << barrier.arrived << " of "
           << barrier.count << " threads have come";
   if (!running.empty())
     diagnostic.attachNote() << sayThat(running, "does not wait", "do not wait");

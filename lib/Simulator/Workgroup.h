@@ -88,6 +88,8 @@ public:
   ~Workgroup();
 
   llvm::Error prepare();
+  /// The lane that runs, or ran last.
+  const Lane *getRunning() const { return running; }
   /// False if the launch cannot go on.
   bool run(uint32_t x, uint32_t y, uint32_t z);
 
@@ -100,8 +102,10 @@ public:
                   Compute compute);
   /// All lanes of the warp of `lane` that the workgroup has.
   uint64_t getWarpMask(const Lane &lane) const;
-  /// Waits until `count` lanes have come to barrier `id`; 0 means all lanes.
-  void barrier(Lane &lane, uint32_t site, uint32_t id, uint32_t count);
+  /// Comes to barrier `id`, at which `count` lanes meet (0 means all of them),
+  /// and waits for the others unless it only says so.
+  void barrier(Lane &lane, uint32_t site, uint32_t id, uint32_t count,
+               bool waits);
   /// Waits for the lanes in `mask`, and orders what they did before it.
   void syncWarp(Lane &lane, uint32_t site, uint64_t mask);
   /// Lets other lanes run.
@@ -131,8 +135,10 @@ private:
     uint64_t mask, arrived;
   };
   struct Barrier {
-    uint32_t count = 0;
-    llvm::SmallVector<uint32_t> arrived;
+    uint32_t count = 0, arrived = 0;
+    llvm::SmallVector<uint32_t> waiting;
+    /// What those that have come know.
+    Clocks::Snapshot known;
   };
 
   void startLane(uint32_t number);
@@ -140,6 +146,7 @@ private:
   void release(Lane &lane);
   void wait(Lane &lane, uint32_t site, std::string what);
   void finish(Lane &lane);
+  void checkConvergence(llvm::ArrayRef<uint32_t> waiting);
   void reportDeadlock();
   /// Offset in workgroup memory.
   std::optional<uint32_t> findShared(const char *address, uint32_t bytes) const;
@@ -162,6 +169,7 @@ private:
   std::vector<llvm::SmallVector<Collective, 1>> collectives;
   std::vector<Barrier> barriers;
   std::mt19937_64 random;
+  Lane *running = nullptr;
   bool stopped = false;
   /// Where accesses go that are not allowed.
   alignas(64) char scratch[HostLane::kSlotBytes];

@@ -26,6 +26,11 @@
 // RUN: attune-run %t.mlirbc --device=host --print --function=never_waited 2>&1 | FileCheck %s --check-prefix=NEVER
 // RUN: attune-run %t.mlirbc --device=host --print --function=never_waited --checks=races 2>&1 | FileCheck %s --check-prefix=NEVEROFF --implicit-check-not=warning
 // NEVEROFF: result 0
+//
+// A crash of the kernel is not one of the tool.
+// RUN: not attune-run %t.mlirbc --device=host --print --function=wild 2>&1 | FileCheck %s --check-prefix=WILD
+// RUN: not attune-run %t.mlirbc --device=host --print --function=wild --checks=none 2>&1 | FileCheck %s --check-prefix=CRASH
+// CRASH: error: kernel 'wild' crashed (code {{-?[0-9]+}}) in thread (0, 0, 0) of block (0, 0, 0): a division by 0, or an access that was not checked
 
 !shared = memref<32xf32, #gpu.address_space<workgroup>>
 
@@ -168,6 +173,17 @@ gpu.module @never_waited_module {
   }
 }
 
+gpu.module @wild_module {
+  gpu.func @wild(%in: memref<32xf32>, %out: memref<32xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %far = arith.constant 0x100000000000 : index
+    // WILD: faults.mlir:[[#@LINE+1]]:10: error: 'llvm.load' op reads 4 bytes outside of the kernel's arguments
+    %x = memref.load %in[%far] : memref<32xf32>
+    %c0 = arith.constant 0 : index
+    memref.store %x, %out[%c0] : memref<32xf32>
+    gpu.return
+  }
+}
+
 func.func @clean() -> tensor<32xf32> {
   %c1 = arith.constant 1 : index
   %threads = arith.constant 32 : index
@@ -280,6 +296,19 @@ func.func @never_waited() -> tensor<32xf32> {
   %in = bufferization.to_buffer %values : tensor<32xf32> to memref<32xf32>
   %out = memref.alloc() : memref<32xf32>
   gpu.launch_func @never_waited_module::@never_waited blocks in (%c1, %c1, %c1) threads in (%threads, %c1, %c1)
+    args(%in : memref<32xf32>, %out : memref<32xf32>)
+  %result = bufferization.to_tensor %out restrict : memref<32xf32> to tensor<32xf32>
+  return %result : tensor<32xf32>
+}
+
+func.func @wild() -> tensor<32xf32> {
+  %c1 = arith.constant 1 : index
+  %threads = arith.constant 32 : index
+  %values = arith.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0,
+    17.0, 18.0, 19.0, 20.0, 21.0, 22.0, 23.0, 24.0, 25.0, 26.0, 27.0, 28.0, 29.0, 30.0, 31.0, 32.0]> : tensor<32xf32>
+  %in = bufferization.to_buffer %values : tensor<32xf32> to memref<32xf32>
+  %out = memref.alloc() : memref<32xf32>
+  gpu.launch_func @wild_module::@wild blocks in (%c1, %c1, %c1) threads in (%threads, %c1, %c1)
     args(%in : memref<32xf32>, %out : memref<32xf32>)
   %result = bufferization.to_tensor %out restrict : memref<32xf32> to tensor<32xf32>
   return %result : tensor<32xf32>

@@ -5,6 +5,10 @@
 // RUN: attune-opt %s --attune-attach-target="chip=sm_80" --gpu-to-llvm-pipeline -o %t.mlir
 // RUN: attune-run %t.mlir --device=host --print --function=shuffle | FileCheck %s --check-prefix=SHUFFLE
 // RUN: attune-run %t.mlir --device=host --print --function=matrix | FileCheck %s --check-prefix=MATRIX
+// RUN: attune-run %t.mlir --device=host --print --function=store_matrix | FileCheck %s --check-prefix=STORE
+// RUN: attune-run %t.mlir --device=host --print --function=votes | FileCheck %s --check-prefix=VOTES
+// RUN: attune-run %t.mlir --device=host --print --function=arrive | FileCheck %s --check-prefix=ARRIVE
+// RUN: attune-run %t.mlir --device=host --print --function=arrive --host-seed=5 | FileCheck %s --check-prefix=ARRIVE
 // RUN: attune-run %t.mlir --device=host --print --function=copy | FileCheck %s --check-prefix=COPY
 // RUN: attune-run %t.mlir --device=host --print --function=copy --host-seed=7 | FileCheck %s --check-prefix=COPY
 
@@ -108,6 +112,94 @@ gpu.module @kernels {
   }
 }
 
+gpu.module @more_kernels {
+  // Lane l holds elements 2 l and 2 l + 1 of an 8x8 matrix, and of another one
+  // whose transpose is stored.
+  gpu.func @store_matrix(%out: memref<16x8xi16>) workgroup(%s: memref<16x8xi16, #gpu.address_space<workgroup>>)
+      kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c2 = arith.constant 2 : index
+    %c8 = arith.constant 8 : index
+    %c16 = arith.constant 16 : index
+    %c128 = arith.constant 128 : index
+    %lane = gpu.thread_id x
+    %even = arith.muli %lane, %c2 : index
+    %word = arith.index_cast %even : index to i32
+    %factor = arith.constant 0x10001 : i32
+    %odd = arith.constant 0x10000 : i32
+    %both = arith.muli %word, %factor : i32
+    %elements = arith.addi %both, %odd : i32
+    %base = memref.extract_aligned_pointer_as_index %s : memref<16x8xi16, #gpu.address_space<workgroup>> -> index
+    %row = arith.remui %lane, %c8 : index
+    %offset = arith.muli %row, %c16 : index
+    %address = arith.addi %base, %offset : index
+    %word64 = arith.index_cast %address : index to i64
+    %pointer = llvm.inttoptr %word64 : i64 to !llvm.ptr<3>
+    nvvm.stmatrix %pointer, %elements {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>,
+      shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>} : !llvm.ptr<3>, i32
+    %other = arith.addi %address, %c128 : index
+    %other64 = arith.index_cast %other : index to i64
+    %second = llvm.inttoptr %other64 : i64 to !llvm.ptr<3>
+    nvvm.stmatrix %second, %elements {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<col>,
+      shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>} : !llvm.ptr<3>, i32
+    gpu.barrier
+    %line = arith.divui %lane, %c2 : index
+    %half = arith.remui %lane, %c2 : index
+    %c4 = arith.constant 4 : index
+    %column = arith.muli %half, %c4 : index
+    %values = vector.load %s[%line, %column] : memref<16x8xi16, #gpu.address_space<workgroup>>, vector<4xi16>
+    vector.store %values, %out[%line, %column] : memref<16x8xi16>, vector<4xi16>
+    gpu.return
+  }
+
+  // Lanes 0 to 3 say yes.
+  gpu.func @votes(%out: memref<5x32xi32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c3 = arith.constant 3 : index
+    %c4 = arith.constant 4 : index
+    %tid = gpu.thread_id x
+    %all = arith.constant -1 : i32
+    %yes = arith.cmpi ult, %tid, %c4 : index
+    %ballot = nvvm.vote.sync ballot %all, %yes -> i32
+    %any = nvvm.vote.sync any %all, %yes -> i1
+    %every = nvvm.vote.sync all %all, %yes -> i1
+    %same = nvvm.vote.sync uni %all, %yes -> i1
+    %elected = nvvm.elect.sync -> i1
+    %any32 = arith.extui %any : i1 to i32
+    %every32 = arith.extui %every : i1 to i32
+    %same32 = arith.extui %same : i1 to i32
+    %elected32 = arith.extui %elected : i1 to i32
+    memref.store %ballot, %out[%c0, %tid] : memref<5x32xi32>
+    memref.store %any32, %out[%c1, %tid] : memref<5x32xi32>
+    memref.store %every32, %out[%c2, %tid] : memref<5x32xi32>
+    memref.store %same32, %out[%c3, %tid] : memref<5x32xi32>
+    memref.store %elected32, %out[%c4, %tid] : memref<5x32xi32>
+    gpu.return
+  }
+
+  // The first warp only says that it has written; the second one waits for it.
+  gpu.func @arrive(%out: memref<32xi32>) workgroup(%s: memref<32xi32, #gpu.address_space<workgroup>>)
+      kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c32 = arith.constant 32 : index
+    %tid = gpu.thread_id x
+    %id = arith.constant 1 : i32
+    %count = arith.constant 64 : i32
+    %first = arith.cmpi ult, %tid, %c32 : index
+    scf.if %first {
+      %word = arith.index_cast %tid : index to i32
+      memref.store %word, %s[%tid] : memref<32xi32, #gpu.address_space<workgroup>>
+      nvvm.barrier.arrive id = %id number_of_threads = %count
+    } else {
+      nvvm.barrier id = %id number_of_threads = %count
+      %at = arith.subi %tid, %c32 : index
+      %word = memref.load %s[%at] : memref<32xi32, #gpu.address_space<workgroup>>
+      memref.store %word, %out[%at] : memref<32xi32>
+    }
+    gpu.return
+  }
+}
+
 // SHUFFLE: result 0: 4x32xi32
 // SHUFFLE-NEXT: {{^}}1 0 3 2 5 4 {{.*}} 29 28 31 30{{$}}
 // SHUFFLE-NEXT: {{^}}0 1 0 1 2 3 {{.*}} 26 27 28 29{{$}}
@@ -149,6 +241,50 @@ func.func @copy() -> tensor<8xf32> {
     args(%in : memref<8xf32>, %out : memref<8xf32>)
   %result = bufferization.to_tensor %out restrict : memref<8xf32> to tensor<8xf32>
   return %result : tensor<8xf32>
+}
+
+// STORE: result 0: 16x8xi16
+// STORE-NEXT: {{^}}0 1 2 3 4 5 6 7{{$}}
+// STORE-NEXT: {{^}}8 9 10 11 12 13 14 15{{$}}
+// STORE: {{^}}56 57 58 59 60 61 62 63{{$}}
+// STORE-NEXT: {{^}}0 8 16 24 32 40 48 56{{$}}
+// STORE-NEXT: {{^}}1 9 17 25 33 41 49 57{{$}}
+func.func @store_matrix() -> tensor<16x8xi16> {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %out = memref.alloc() : memref<16x8xi16>
+  gpu.launch_func @more_kernels::@store_matrix blocks in (%c1, %c1, %c1) threads in (%c32, %c1, %c1)
+    args(%out : memref<16x8xi16>)
+  %result = bufferization.to_tensor %out restrict : memref<16x8xi16> to tensor<16x8xi16>
+  return %result : tensor<16x8xi16>
+}
+
+// VOTES: result 0: 5x32xi32
+// VOTES-NEXT: {{^}}15 15 15 {{.*}} 15 15{{$}}
+// VOTES-NEXT: {{^}}1 1 1 {{.*}} 1 1{{$}}
+// VOTES-NEXT: {{^}}0 0 0 {{.*}} 0 0{{$}}
+// VOTES-NEXT: {{^}}0 0 0 {{.*}} 0 0{{$}}
+// VOTES-NEXT: {{^}}1 0 0 {{.*}} 0 0{{$}}
+func.func @votes() -> tensor<5x32xi32> {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %out = memref.alloc() : memref<5x32xi32>
+  gpu.launch_func @more_kernels::@votes blocks in (%c1, %c1, %c1) threads in (%c32, %c1, %c1)
+    args(%out : memref<5x32xi32>)
+  %result = bufferization.to_tensor %out restrict : memref<5x32xi32> to tensor<5x32xi32>
+  return %result : tensor<5x32xi32>
+}
+
+// ARRIVE: result 0: 32xi32
+// ARRIVE-NEXT: {{^}}0 1 2 3 {{.*}} 30 31{{$}}
+func.func @arrive() -> tensor<32xi32> {
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %out = memref.alloc() : memref<32xi32>
+  gpu.launch_func @more_kernels::@arrive blocks in (%c1, %c1, %c1) threads in (%c64, %c1, %c1)
+    args(%out : memref<32xi32>)
+  %result = bufferization.to_tensor %out restrict : memref<32xi32> to tensor<32xi32>
+  return %result : tensor<32xi32>
 }
 
 }

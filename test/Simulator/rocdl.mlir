@@ -10,7 +10,7 @@
 module attributes {gpu.container_module} {
 
 gpu.module @cdna {
-  gpu.func @lanes(%out: memref<2x64xi32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+  gpu.func @lanes(%out: memref<7x64xi32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %tid = gpu.thread_id x
@@ -24,8 +24,26 @@ gpu.module @cdna {
     %other = arith.addi %lane, %next : i32
     %address = arith.muli %other, %four : i32
     %value = rocdl.ds_bpermute %address, %lane : (i32, i32) -> i32
-    memref.store %count, %out[%c0, %tid] : memref<2x64xi32>
-    memref.store %value, %out[%c1, %tid] : memref<2x64xi32>
+    %c2 = arith.constant 2 : index
+    %c3 = arith.constant 3 : index
+    %c4 = arith.constant 4 : index
+    %c5 = arith.constant 5 : index
+    %c6 = arith.constant 6 : index
+    %read = rocdl.readlane %lane, %four : (i32, i32) -> i32
+    %first = rocdl.readfirstlane %lane : i32
+    %low4 = arith.cmpi ult, %tid, %c4 : index
+    %ballot = rocdl.ballot %low4 : i64
+    %ballot32 = arith.trunci %ballot : i64 to i32
+    // quad_perm [1, 0, 3, 2], then row_shr 1 in all rows but the second.
+    %quads = rocdl.update.dpp %none, %lane with 177, 15, 15, false : i32
+    %row = rocdl.update.dpp %all, %lane with 273, 13, 15, false : i32
+    memref.store %read, %out[%c2, %tid] : memref<7x64xi32>
+    memref.store %first, %out[%c3, %tid] : memref<7x64xi32>
+    memref.store %ballot32, %out[%c4, %tid] : memref<7x64xi32>
+    memref.store %quads, %out[%c5, %tid] : memref<7x64xi32>
+    memref.store %row, %out[%c6, %tid] : memref<7x64xi32>
+    memref.store %count, %out[%c0, %tid] : memref<7x64xi32>
+    memref.store %value, %out[%c1, %tid] : memref<7x64xi32>
     gpu.return
   }
 
@@ -94,17 +112,22 @@ gpu.module @cdna {
   }
 }
 
-// LANES: result 0: 2x64xi32
+// LANES: result 0: 7x64xi32
 // LANES-NEXT: {{^}}0 1 2 3 {{.*}} 62 63{{$}}
 
 // LANES-NEXT: {{^}}1 2 3 4 {{.*}} 63 0{{$}}
-func.func @lanes() -> tensor<2x64xi32> {
+// LANES-NEXT: {{^}}4 4 4 {{.*}} 4 4{{$}}
+// LANES-NEXT: {{^}}0 0 0 {{.*}} 0 0{{$}}
+// LANES-NEXT: {{^}}15 15 15 {{.*}} 15 15{{$}}
+// LANES-NEXT: {{^}}1 0 3 2 5 4 {{.*}} 63 62{{$}}
+// LANES-NEXT: {{^}}-1 0 1 2 {{.*}} 13 14 -1 -1 {{.*}} -1 -1 -1 32 33 {{.*}} 45 46 -1 48 {{.*}} 61 62{{$}}
+func.func @lanes() -> tensor<7x64xi32> {
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
-  %out = memref.alloc() : memref<2x64xi32>
-  gpu.launch_func @cdna::@lanes blocks in (%c1, %c1, %c1) threads in (%c64, %c1, %c1) args(%out : memref<2x64xi32>)
-  %result = bufferization.to_tensor %out restrict : memref<2x64xi32> to tensor<2x64xi32>
-  return %result : tensor<2x64xi32>
+  %out = memref.alloc() : memref<7x64xi32>
+  gpu.launch_func @cdna::@lanes blocks in (%c1, %c1, %c1) threads in (%c64, %c1, %c1) args(%out : memref<7x64xi32>)
+  %result = bufferization.to_tensor %out restrict : memref<7x64xi32> to tensor<7x64xi32>
+  return %result : tensor<7x64xi32>
 }
 
 // MFMA32: result 0: 32x32xf32

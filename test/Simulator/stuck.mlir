@@ -106,7 +106,7 @@ gpu.module @two_counts_module {
     %c96 = arith.constant 96 : i32
     %count = arith.select %first, %c64, %c96 : i32
     %id = arith.constant 1 : i32
-    // COUNTS: stuck.mlir:[[#@LINE+1]]:5: error: 'nvvm.barrier' op expects the same number of threads as those that wait at barrier 1, 64, but got 96
+    // COUNTS: stuck.mlir:[[#@LINE+1]]:5: error: 'nvvm.barrier' op expects the same number of threads as those that came to barrier 1, 64, but got 96
     nvvm.barrier id = %id number_of_threads = %count
     gpu.return
   }

@@ -56,6 +56,23 @@ enum HostShuffleKind : uint32_t {
   kHostShuffleIndex,
 };
 
+/// What attuneHostVote asks.
+enum HostVoteKind : uint32_t {
+  kHostVoteAny,
+  kHostVoteAll,
+  kHostVoteBallot,
+  kHostVoteUniform,
+};
+
+/// Whether attuneHostMoveDPP knows how the control moves values.
+inline bool isHostDPP(uint32_t control) {
+  return control <= 0xff ||                        // quad_perm
+         (control >= 0x101 && control <= 0x10f) || // row_shl
+         (control >= 0x111 && control <= 0x11f) || // row_shr
+         (control >= 0x121 && control <= 0x12f) || // row_ror
+         control == 0x140 || control == 0x141;     // row_mirror, _half_mirror
+}
+
 /// Element types of matrix operands.
 enum HostElementType : uint32_t { kHostF16, kHostBF16 };
 

@@ -81,7 +81,27 @@ static LogicalResult rewriteBarrier(NVVM::BarrierOp op,
     return refuse(op, "a barrier without a reduction");
   rewriter.replaceWithCall(
       op, "attuneHostBarrier",
-      {op.getBarrierId() != nullptr, op.getNumberOfThreads() != nullptr});
+      {op.getBarrierId() != nullptr, op.getNumberOfThreads() != nullptr, 1});
+  return success();
+}
+
+static LogicalResult rewriteVote(NVVM::VoteSyncOp op, HostRewriter &rewriter) {
+  int64_t kind = 0;
+  switch (op.getKind()) {
+  case NVVM::VoteSyncKind::any:
+    kind = kHostVoteAny;
+    break;
+  case NVVM::VoteSyncKind::all:
+    kind = kHostVoteAll;
+    break;
+  case NVVM::VoteSyncKind::ballot:
+    kind = kHostVoteBallot;
+    break;
+  case NVVM::VoteSyncKind::uni:
+    kind = kHostVoteUniform;
+    break;
+  }
+  rewriter.replaceWithCall(op, "attuneHostVote", {kind});
   return success();
 }
 
@@ -110,8 +130,20 @@ static void populateRegisters(HostOps &ops) {
 
 void attune::populateNVVMHostOps(HostOps &ops) {
   populateRegisters(ops);
-  ops.addCall<NVVM::Barrier0Op>("attuneHostBarrier", {0, 0});
+  ops.addCall<NVVM::Barrier0Op>("attuneHostBarrier", {0, 0, 1});
   ops.add<NVVM::BarrierOp>(rewriteBarrier);
+  ops.add<NVVM::BarrierArriveOp>(
+      [](NVVM::BarrierArriveOp op, HostRewriter &rewriter) {
+        rewriter.replaceWithCall(op, "attuneHostBarrier",
+                                 {op.getBarrierId() != nullptr, 1, 0});
+        return success();
+      });
+  ops.add<NVVM::VoteSyncOp>(rewriteVote);
+  ops.add<NVVM::ElectSyncOp>([](NVVM::ElectSyncOp op, HostRewriter &rewriter) {
+    rewriter.replaceWithCall(op, "attuneHostElect",
+                             {op.getMembermask() != nullptr});
+    return success();
+  });
   ops.addCall<NVVM::SyncWarpOp>("attuneHostSyncWarp");
   ops.add<NVVM::ShflOp>(rewriteShuffle);
   ops.add<NVVM::MmaOp>(rewriteMma);
@@ -141,7 +173,8 @@ void attune::populateNVVMHostOps(HostOps &ops) {
   for (StringRef name : {"llvm.nvvm.tanh.approx.f32", "llvm.nvvm.tanh.approx"})
     ops.addIntrinsic(name, rewriteMath<LLVM::TanhOp>);
   // Budgets of registers, hints to caches and dependences between grids change
-  // nothing that a kernel computes.
+  // nothing that a kernel computes, and memory is written in the order of the
+  // program here.
   ops.ignore<NVVM::SetMaxRegisterOp, NVVM::PrefetchOp, NVVM::GriddepcontrolOp,
-             NVVM::NanosleepOp>();
+             NVVM::NanosleepOp, NVVM::MembarOp>();
 }

@@ -29,6 +29,28 @@ static void addMfma(HostOps &ops, int64_t rows, int64_t depth,
   });
 }
 
+static LogicalResult rewriteReadLane(Operation *op, bool hasLane,
+                                     HostRewriter &rewriter) {
+  if (!op->getResult(0).getType().isIntOrFloat() ||
+      op->getResult(0).getType().getIntOrFloatBitWidth() != 32)
+    return op->emitOpError()
+           << "expects a value of 32 bits to be executed on the host";
+  rewriter.replaceWithCall(op, "attuneHostReadLane", {hasLane});
+  return success();
+}
+
+static LogicalResult rewriteDPP(ROCDL::DPPUpdateOp op, HostRewriter &rewriter) {
+  if (!op.getType().isIntOrFloat() ||
+      op.getType().getIntOrFloatBitWidth() != 32 || !isHostDPP(op.getDppCtrl()))
+    return op->emitOpError()
+           << "expects a permutation of quads, a shift or rotation of rows, or "
+              "a mirror, of 32 bits, to be executed on the host";
+  rewriter.replaceWithCall(
+      op, "attuneHostMoveDPP",
+      {op.getDppCtrl(), op.getRowMask(), op.getBankMask(), op.getBoundCtrl()});
+  return success();
+}
+
 static void populateRegisters(HostOps &ops) {
   constexpr uint64_t kWord = sizeof(uint32_t);
   constexpr uint64_t kThread = offsetof(HostLane, threadId),
@@ -44,10 +66,22 @@ static void populateRegisters(HostOps &ops) {
 
 void attune::populateROCDLHostOps(HostOps &ops) {
   populateRegisters(ops);
-  ops.addCall<ROCDL::BarrierOp>("attuneHostBarrier", {0, 0});
+  ops.addCall<ROCDL::BarrierOp>("attuneHostBarrier", {0, 0, 1});
   ops.addCall<ROCDL::MbcntLoOp>("attuneHostCountBelow", {0});
   ops.addCall<ROCDL::MbcntHiOp>("attuneHostCountBelow", {1});
   ops.addCall<ROCDL::DsBpermuteOp>("attuneHostPermute");
+  ops.add<ROCDL::ReadlaneOp>([](ROCDL::ReadlaneOp op, HostRewriter &rewriter) {
+    return rewriteReadLane(op, /*hasLane=*/true, rewriter);
+  });
+  ops.add<ROCDL::ReadfirstlaneOp>(
+      [](ROCDL::ReadfirstlaneOp op, HostRewriter &rewriter) {
+        return rewriteReadLane(op, /*hasLane=*/false, rewriter);
+      });
+  ops.add<ROCDL::BallotOp>([](ROCDL::BallotOp op, HostRewriter &rewriter) {
+    rewriter.replaceWithCall(op, "attuneHostBallot");
+    return success();
+  });
+  ops.add<ROCDL::DPPUpdateOp>(rewriteDPP);
   addMfma<ROCDL::mfma_f32_32x32x8f16>(ops, 32, 8, kHostF16);
   addMfma<ROCDL::mfma_f32_32x32x8bf16_1k>(ops, 32, 8, kHostBF16);
   addMfma<ROCDL::mfma_f32_16x16x16f16>(ops, 16, 16, kHostF16);
