@@ -5,13 +5,12 @@
 // error of this tool and not of the next one in the pipe.
 
 #include "Options.h"
+#include "attune/Runtime/ArtifactWriter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Verifier.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 #include <numeric>
@@ -104,21 +103,6 @@ static OwningOpRef<ModuleOp> buildModule(const Problem &problem,
   return module;
 }
 
-/// Writes all or nothing: what could not be written whole is removed.
-static llvm::Error write(ModuleOp module, StringRef path) {
-  std::error_code error;
-  llvm::ToolOutputFile file(path, error, llvm::sys::fs::OF_Text);
-  if (error)
-    return llvm::errorCodeToError(error);
-  file.os() << module << "\n";
-  file.os().flush();
-  error = file.os().error();
-  file.os().clear_error();
-  if (!error)
-    file.keep();
-  return llvm::errorCodeToError(error);
-}
-
 int attuneGenMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   auto report = [](llvm::Error error) {
@@ -139,9 +123,9 @@ int attuneGenMain(int argc, char **argv) {
   OwningOpRef<ModuleOp> module = buildModule(*problem, &context);
   if (!module)
     return EXIT_FAILURE;
-  if (llvm::Error error = write(*module, problem->outputPath))
-    return report(llvm::joinErrors(
-        llvm::createStringError("cannot write '" + problem->outputPath + "'"),
-        std::move(error)));
+  std::string text;
+  llvm::raw_string_ostream(text) << *module << "\n";
+  if (llvm::Error error = attune::writeFile(problem->outputPath, text))
+    return report(std::move(error));
   return EXIT_SUCCESS;
 }
