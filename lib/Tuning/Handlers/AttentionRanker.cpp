@@ -21,9 +21,7 @@ namespace {
 class AttentionRanker : public Ranker {
 public:
   AttentionRanker(attn::AttentionOp op, tile::TargetAttr target)
-      : problem(ScheduleProblem::get(op)), target(target),
-        isMasked(op.getCausal() || op.getWindow() || op.hasMask()),
-        isUneven(op.getCausal() || op.getWindow()) {}
+      : problem(ScheduleProblem::get(op)), target(target) {}
 
 protected:
   double score(llvm::ArrayRef<int64_t> point,
@@ -39,9 +37,6 @@ private:
 
   ScheduleProblem problem;
   tile::TargetAttr target;
-  bool isMasked;
-  /// Some query tiles see many more keys than others.
-  bool isUneven;
 };
 } // namespace
 
@@ -92,13 +87,12 @@ double AttentionRanker::score(llvm::ArrayRef<int64_t> point,
   cost += 0.27 * (1 - busyWarps / 8);
   // Queries are read again for each step, or take registers.
   cost += schedule.getQInRegisters() ? 0.01 : 0.23 * 16 / blockN;
-  // No measurement tells these apart: a preference, where all else is equal.
-  if (isMasked && !schedule.getSplitMasked())
-    cost += 0.01;
-  if (isUneven && !schedule.getTileOrder())
-    cost += 0.01;
+  // No measurement tells these apart, and often they make no difference to the
+  // code: what differs in more than them comes first.
+  cost += 0.02 * !schedule.getSplitMasked() + 0.02 * !schedule.getTileOrder() +
+          0.01 * static_cast<double>(schedule.getMinBlocksPerCore() - 1);
   // Spilled bytes move to memory and back; a few of them outside of the loop.
-  cost += used.spilledBytes / 1000.0;
+  cost += static_cast<double>(used.spilledBytes) / 3000;
   return cost;
 }
 
