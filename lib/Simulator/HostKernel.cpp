@@ -47,7 +47,7 @@ static Expected<std::unique_ptr<llvm::orc::LLJIT>> createJIT() {
     return jit.takeError();
   llvm::orc::SymbolMap symbols;
   for (auto list : {getCommonHostFunctions(), getNVVMHostFunctions(),
-                    getROCDLHostFunctions()})
+                    getMBarrierHostFunctions(), getROCDLHostFunctions()})
     for (const HostFunction &function : list)
       symbols[(*jit)->mangleAndIntern(function.name)] = {
           llvm::orc::ExecutorAddr::fromPtr(function.address),

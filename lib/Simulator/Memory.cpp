@@ -159,10 +159,12 @@ void Workgroup::commitCopies(Lane &lane) {
 }
 
 void Workgroup::waitCopies(Lane &lane, uint32_t pending) {
+  uint32_t time =
+      reports.isOn(HostCheck::Races) ? shadow.clocks.now(lane.number) : 0;
   while (lane.committedCopies.size() > pending) {
     for (PendingCopy &copy : lane.committedCopies.front()) {
       land(copy);
-      shadow.endCopy(lane.number, copy.site, *findShared(copy.target, 0),
+      shadow.endCopy(lane.number, time, copy.site, *findShared(copy.target, 0),
                      copy.bytes);
     }
     lane.committedCopies.pop_front();

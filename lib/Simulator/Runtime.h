@@ -13,6 +13,7 @@ namespace attune {
 
 llvm::ArrayRef<HostFunction> getCommonHostFunctions();
 llvm::ArrayRef<HostFunction> getNVVMHostFunctions();
+llvm::ArrayRef<HostFunction> getMBarrierHostFunctions();
 llvm::ArrayRef<HostFunction> getROCDLHostFunctions();
 
 inline Lane &asLane(HostLane *context) {

@@ -158,10 +158,9 @@ void SharedShadow::beginCopy(uint32_t lane, uint32_t site, uint32_t offset,
   });
 }
 
-void SharedShadow::endCopy(uint32_t lane, uint32_t site, uint32_t offset,
-                           uint32_t bytes) {
+void SharedShadow::endCopy(uint32_t lane, uint32_t time, uint32_t site,
+                           uint32_t offset, uint32_t bytes) {
   bool races = reports.isOn(HostCheck::Races);
-  uint32_t time = races ? clocks.now(lane) : 0;
   forEachWord(offset, bytes, [&](Word &word, uint8_t mask, uint32_t) {
     word.pending &= ~mask;
     word.initialized |= mask;

@@ -52,7 +52,9 @@ public:
              bool atomic = false);
   /// An asynchronous copy has begun, or is waited for.
   void beginCopy(uint32_t lane, uint32_t site, uint32_t offset, uint32_t bytes);
-  void endCopy(uint32_t lane, uint32_t site, uint32_t offset, uint32_t bytes);
+  /// `time` is that of the lane from which on the data is there for it.
+  void endCopy(uint32_t lane, uint32_t time, uint32_t site, uint32_t offset,
+               uint32_t bytes);
 
 private:
   struct Access {

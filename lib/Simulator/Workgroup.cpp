@@ -38,7 +38,8 @@ Workgroup::Workgroup(const Launch &launch, Reports &reports, Counters &counters)
       numLanes(launch.shape.block[0] * launch.shape.block[1] *
                launch.shape.block[2]),
       sharedBytes(launch.staticSharedBytes + launch.shape.sharedBytes),
-      lanes(new Lane[numLanes]), shadow(reports), random(launch.options->seed) {
+      lanes(new Lane[numLanes]), shadow(reports), mbarriers(*this),
+      random(launch.options->seed) {
   for (uint32_t index = 0; index < numLanes; ++index)
     lanePointers.push_back(&lanes[index]);
 }
@@ -119,6 +120,7 @@ bool Workgroup::run(uint32_t x, uint32_t y, uint32_t z) {
   ready.clear();
   collectives.assign(llvm::divideCeil(numLanes, launch.warpSize), {});
   barriers.assign(kBarriers, {});
+  mbarriers.reset();
   for (uint32_t number = 0; number < numLanes; ++number) {
     Lane &lane = lanes[number];
     lane.blockId[0] = x;
@@ -126,19 +128,20 @@ bool Workgroup::run(uint32_t x, uint32_t y, uint32_t z) {
     lane.blockId[2] = z;
     startLane(number);
   }
-  while (Lane *lane = takeReady()) {
-    running = lane;
-    lane->fiber.resume();
-    if (stopped)
-      return false;
-  }
-  counters.converge(~0u);
-  for (uint32_t number = 0; number < numLanes; ++number)
-    if (lanes[number].state != Lane::State::Done) {
-      reportDeadlock();
-      return false;
+  numDone = 0;
+  do {
+    while (Lane *lane = takeReady()) {
+      running = lane;
+      lane->fiber.resume();
+      if (stopped)
+        return false;
     }
-  return true;
+  } while (numDone < numLanes && mbarriers.landOne());
+  mbarriers.reportPending();
+  counters.converge(~0u);
+  if (numDone < numLanes)
+    reportDeadlock();
+  return numDone == numLanes;
 }
 
 void Workgroup::stop(Lane &lane) {
@@ -166,6 +169,7 @@ void Workgroup::wait(Lane &lane, uint32_t site, std::string what) {
 
 void Workgroup::finish(Lane &lane) {
   lane.state = Lane::State::Done;
+  ++numDone;
   if (!reports.isOn(HostCheck::Waits))
     return;
   for (const auto &group : lane.committedCopies)
@@ -356,6 +360,7 @@ void Workgroup::reportDeadlock() {
       diagnostic.attachNote()
           << "barrier " << id << ": " << barrier.arrived << " of "
           << barrier.count << " threads have come";
+  mbarriers.describe(diagnostic);
   if (!running.empty())
     diagnostic.attachNote() << sayThat(running, "does not wait", "do not wait");
   if (!done.empty())

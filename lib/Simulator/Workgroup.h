@@ -8,6 +8,7 @@
 
 #include "Counters.h"
 #include "Fiber.h"
+#include "MBarriers.h"
 #include "Reports.h"
 #include "SharedShadow.h"
 #include "attune/Runtime/Device.h"
@@ -124,12 +125,14 @@ public:
 
   Reports &getReports() { return reports; }
   Counters &getCounters() { return counters; }
+  MBarriers &getMBarriers() { return mbarriers; }
   const Launch &getLaunch() const { return launch; }
   bool chance();
   /// Ends the launch from within a lane.
   void stop(Lane &lane);
 
 private:
+  friend class MBarriers;
   struct Collective {
     uint32_t site;
     uint64_t mask, arrived;
@@ -168,7 +171,9 @@ private:
   /// By warp.
   std::vector<llvm::SmallVector<Collective, 1>> collectives;
   std::vector<Barrier> barriers;
+  MBarriers mbarriers;
   std::mt19937_64 random;
+  uint32_t numDone = 0;
   Lane *running = nullptr;
   bool stopped = false;
   /// Where accesses go that are not allowed.

@@ -278,6 +278,7 @@ void ConvertKernelToHost::runOnOperation() {
       [&](Operation *op) { sites[op] = number++; });
   HostOps ops;
   populateNVVMHostOps(ops);
+  populateMBarrierHostOps(ops);
   populateROCDLHostOps(ops);
   HostRewriter rewriter(getOperation(), sites);
   placeSharedArrays();

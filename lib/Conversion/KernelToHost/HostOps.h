@@ -118,6 +118,7 @@ llvm::LogicalResult rewriteReciprocal(mlir::Operation *op,
                                       HostRewriter &rewriter);
 
 void populateNVVMHostOps(HostOps &ops);
+void populateMBarrierHostOps(HostOps &ops);
 void populateROCDLHostOps(HostOps &ops);
 
 } // namespace attune

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Barriers in workgroup memory and the bulk copies that they count.
+
+#include "HostOps.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace attune;
+
+/// Predicates are operands behind those that are always there.
+template <typename OpTy>
+static void addPredicated(HostOps &ops, StringRef function,
+                          ArrayRef<int64_t> first = {}) {
+  ops.add<OpTy>([function, list = SmallVector<int64_t>(first)](
+                    OpTy op, HostRewriter &rewriter) {
+    SmallVector<int64_t> immediates = list;
+    immediates.push_back(op.getPredicate() != nullptr);
+    rewriter.replaceWithCall(op, function, immediates);
+    return success();
+  });
+}
+
+template <typename OpTy> static void addTest(HostOps &ops) {
+  ops.add<OpTy>([](OpTy op, HostRewriter &rewriter) {
+    rewriter.replaceWithCall(op, "attuneHostMBarrierTest",
+                             {op.getStateOrPhase().getType().isInteger(32)});
+    return success();
+  });
+}
+
+void attune::populateMBarrierHostOps(HostOps &ops) {
+  addPredicated<NVVM::MBarrierInitOp>(ops, "attuneHostMBarrierInit");
+  ops.addCall<NVVM::MBarrierInvalOp>("attuneHostMBarrierInvalidate");
+  ops.add<NVVM::MBarrierArriveOp>(
+      [](NVVM::MBarrierArriveOp op, HostRewriter &rewriter) {
+        rewriter.replaceWithCall(op, "attuneHostMBarrierArrive",
+                                 {op.getCount() != nullptr});
+        return success();
+      });
+  addPredicated<NVVM::MBarrierArriveExpectTxOp>(ops, "attuneHostMBarrierExpect",
+                                                {/*arrives=*/1});
+  ops.addCall<NVVM::MBarrierExpectTxOp>("attuneHostMBarrierExpect", {0, 0});
+  ops.addCall<NVVM::MBarrierTryWaitParityOp>("attuneHostMBarrierWait");
+  addTest<NVVM::MBarrierTestWaitOp>(ops);
+  addTest<NVVM::MBarrierTryWaitOp>(ops);
+  ops.add<NVVM::CpAsyncBulkGlobalToSharedClusterOp>(
+      [](NVVM::CpAsyncBulkGlobalToSharedClusterOp op,
+         HostRewriter &rewriter) -> LogicalResult {
+        if (op.getMulticastMask())
+          return op.emitOpError() << "expects a copy to one workgroup to be "
+                                     "executed on the host";
+        rewriter.replaceWithCall(op, "attuneHostCopyBulk");
+        return success();
+      });
+  // What these order is in order here.
+  ops.ignore<NVVM::FenceMbarrierInitOp, NVVM::FenceProxyOp>();
+}

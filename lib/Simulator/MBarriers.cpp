@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A phase is complete when all have arrived and all bytes have come. Copies
+// come as late as they may: when no lane can go on without them.
+
+#include "MBarriers.h"
+#include "Workgroup.h"
+
+using namespace mlir;
+using namespace attune;
+
+/// Size and alignment of a barrier, and what bulk copies are multiples of.
+static constexpr uint32_t kBarrierBytes = 8, kBulkBytes = 16;
+
+void MBarriers::reset() {
+  barriers.clear();
+  copies.clear();
+}
+
+static std::string name(uint32_t offset) {
+  return "the barrier at shared+0x" + llvm::utohexstr(offset);
+}
+
+void MBarriers::init(Lane &lane, uint32_t site, char *address, uint32_t count) {
+  std::optional<uint32_t> offset = group.findShared(address, kBarrierBytes);
+  if (!offset || *offset % kBarrierBytes != 0 || count == 0) {
+    group.reports.stop(site, "expects a multiple of 8 in workgroup memory as "
+                             "address and a count of at least 1, thread " +
+                                 formatIndex(lane.threadId));
+    group.stop(lane);
+  }
+  Barrier barrier;
+  barrier.count = barrier.pending = count;
+  barriers[*offset] = barrier;
+}
+
+void MBarriers::invalidate(Lane &lane, uint32_t site, char *address) {
+  find(lane, site, address);
+  barriers.erase(*group.findShared(address, kBarrierBytes));
+}
+
+MBarriers::Barrier &MBarriers::find(Lane &lane, uint32_t site, char *address) {
+  std::optional<uint32_t> offset = group.findShared(address, kBarrierBytes);
+  auto it = offset ? barriers.find(*offset) : barriers.end();
+  if (it == barriers.end()) {
+    group.reports.stop(site, "expects a barrier that was initialised, thread " +
+                                 formatIndex(lane.threadId) + ", block " +
+                                 formatIndex(lane.blockId));
+    group.stop(lane);
+  }
+  return it->second;
+}
+
+void MBarriers::update(Barrier &barrier) {
+  if (barrier.pending > 0 || barrier.bytes != 0)
+    return;
+  ++barrier.phase;
+  barrier.pending = barrier.count;
+  barrier.knownBefore = std::move(barrier.known);
+  barrier.known.clear();
+  for (Lane *lane : barrier.waiting)
+    group.release(*lane);
+  barrier.waiting.clear();
+}
+
+uint64_t MBarriers::arrive(Lane &lane, uint32_t site, char *address,
+                           uint32_t count, uint32_t bytes) {
+  Barrier &barrier = find(lane, site, address);
+  uint64_t phase = barrier.phase;
+  if (count > barrier.pending) {
+    group.reports.stop(site, "expects at most " + Twine(barrier.count) +
+                                 " arrivals in a phase, but got more, thread " +
+                                 formatIndex(lane.threadId));
+    group.stop(lane);
+  }
+  barrier.bytes += bytes;
+  barrier.pending -= count;
+  if (group.reports.isOn(HostCheck::Races) && count > 0)
+    group.shadow.clocks.release(lane.number, barrier.known);
+  update(barrier);
+  return phase;
+}
+
+bool MBarriers::isComplete(const Barrier &barrier, uint64_t number,
+                           bool isParity) const {
+  return isParity ? barrier.phase % 2 != number % 2 : barrier.phase > number;
+}
+
+bool MBarriers::test(Lane &lane, uint32_t site, char *address, uint64_t number,
+                     bool isParity) {
+  if (!isComplete(find(lane, site, address), number, isParity)) {
+    // Whoever asks again and again lets the others run.
+    if (group.ready.empty())
+      landOne();
+    else
+      group.yield(lane);
+  }
+  Barrier &barrier = find(lane, site, address);
+  if (!isComplete(barrier, number, isParity))
+    return false;
+  if (group.reports.isOn(HostCheck::Races))
+    group.shadow.clocks.acquire(lane.number, barrier.knownBefore);
+  return true;
+}
+
+void MBarriers::wait(Lane &lane, uint32_t site, char *address,
+                     uint32_t parity) {
+  Barrier *barrier = &find(lane, site, address);
+  while (!isComplete(*barrier, parity, /*isParity=*/true)) {
+    barrier->waiting.push_back(&lane);
+    group.wait(lane, site, name(*group.findShared(address, kBarrierBytes)));
+    barrier = &find(lane, site, address);
+  }
+  if (group.reports.isOn(HostCheck::Races))
+    group.shadow.clocks.acquire(lane.number, barrier->knownBefore);
+}
+
+void MBarriers::copy(Lane &lane, uint32_t site, char *target,
+                     const char *source, char *barrier, uint32_t bytes) {
+  find(lane, site, barrier);
+  Reports &reports = group.reports;
+  if (reports.isOn(HostCheck::Alignment) &&
+      (reinterpret_cast<uintptr_t>(target) % kBulkBytes != 0 ||
+       reinterpret_cast<uintptr_t>(source) % kBulkBytes != 0 ||
+       bytes % kBulkBytes != 0))
+    reports.add(HostCheck::Alignment, site, lane,
+                "expects addresses and a size that are multiples of " +
+                    Twine(kBulkBytes) + " bytes");
+  std::optional<uint32_t> offset = group.findShared(target, bytes);
+  if (!offset)
+    reports.add(HostCheck::Bounds, site, lane,
+                "writes " + Twine(bytes) + " bytes outside of the " +
+                    Twine(group.sharedBytes) + " bytes of workgroup memory");
+  if (!offset || !group.isGlobal(lane, site, const_cast<char *>(source), bytes,
+                                 /*isWrite=*/false))
+    return;
+  if (group.counters.isEnabled())
+    group.counters.access(lane.warpId, lane.laneId, site,
+                          reinterpret_cast<uintptr_t>(source), bytes,
+                          /*isShared=*/false);
+  group.shadow.beginCopy(lane.number, site, *offset, bytes);
+  // The copy has a time of its own: those who know of it need not know what the
+  // lane does meanwhile.
+  uint32_t time = 0;
+  if (reports.isOn(HostCheck::Races)) {
+    Clocks::Snapshot before;
+    group.shadow.clocks.release(lane.number, before);
+    time = group.shadow.clocks.now(lane.number);
+    group.shadow.clocks.release(lane.number, before);
+  }
+  copies.push_back({lane.number, time, site, bytes, target, source,
+                    *group.findShared(barrier, kBarrierBytes)});
+  if (group.chance())
+    landOne();
+}
+
+bool MBarriers::landOne() {
+  if (copies.empty())
+    return false;
+  size_t index = group.chance() ? copies.size() - 1 : 0;
+  Copy copy = copies[index];
+  copies.erase(copies.begin() + static_cast<ptrdiff_t>(index));
+  std::memcpy(copy.target, copy.source, copy.bytes);
+  group.shadow.endCopy(copy.lane, copy.time, copy.site,
+                       *group.findShared(copy.target, copy.bytes), copy.bytes);
+  auto it = barriers.find(copy.barrier);
+  if (it == barriers.end())
+    return true;
+  Barrier &barrier = it->second;
+  if (group.reports.isOn(HostCheck::Races)) {
+    barrier.known.resize(group.numLanes, 0);
+    barrier.known[copy.lane] = std::max(barrier.known[copy.lane], copy.time);
+  }
+  barrier.bytes -= copy.bytes;
+  update(barrier);
+  return true;
+}
+
+void MBarriers::reportPending() const {
+  if (group.reports.isOn(HostCheck::Waits))
+    for (const Copy &copy : copies)
+      group.reports.add(HostCheck::Waits, copy.site, group.lanes[copy.lane],
+                        "copies what is never waited for", /*isError=*/false);
+}
+
+void MBarriers::describe(InFlightDiagnostic &diagnostic) const {
+  for (const auto &[offset, barrier] : barriers)
+    if (!barrier.waiting.empty())
+      diagnostic.attachNote()
+          << name(offset) << ": phase " << barrier.phase << ", "
+          << barrier.count - barrier.pending << " of " << barrier.count
+          << " have arrived, " << barrier.bytes << " bytes have not come";
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Barriers in workgroup memory, which count arrivals and bytes, and the bulk
+// copies that they count (PTX ISA, "mbarrier").
+
+#ifndef ATTUNE_LIB_SIMULATOR_MBARRIERS_H
+#define ATTUNE_LIB_SIMULATOR_MBARRIERS_H
+
+#include "SharedShadow.h"
+#include <map>
+
+namespace attune {
+
+struct Lane;
+class Workgroup;
+
+class MBarriers {
+public:
+  explicit MBarriers(Workgroup &group) : group(group) {}
+
+  /// Those of a new workgroup: none.
+  void reset();
+
+  void init(Lane &lane, uint32_t site, char *address, uint32_t count);
+  void invalidate(Lane &lane, uint32_t site, char *address);
+  /// Arrives `count` times, after `bytes` more are expected. Returns the number
+  /// of the phase.
+  uint64_t arrive(Lane &lane, uint32_t site, char *address, uint32_t count,
+                  uint32_t bytes);
+  /// Whether phase `number`, or the last one of its parity, is complete. A lane
+  /// that hears so knows what those that arrived knew.
+  bool test(Lane &lane, uint32_t site, char *address, uint64_t number,
+            bool isParity);
+  void wait(Lane &lane, uint32_t site, char *address, uint32_t parity);
+
+  /// A copy to workgroup memory, complete when `barrier` has been told so.
+  void copy(Lane &lane, uint32_t site, char *target, const char *source,
+            char *barrier, uint32_t bytes);
+  /// Lets a copy land. False if none is on its way.
+  bool landOne();
+
+  /// Warns of copies that the workgroup has not waited for.
+  void reportPending() const;
+  /// Adds the state of each barrier that lanes wait for.
+  void describe(mlir::InFlightDiagnostic &diagnostic) const;
+
+private:
+  struct Barrier {
+    uint32_t count = 0, pending = 0;
+    /// Bytes that have not come.
+    int64_t bytes = 0;
+    uint64_t phase = 0;
+    Clocks::Snapshot known, knownBefore;
+    llvm::SmallVector<Lane *> waiting;
+  };
+  struct Copy {
+    uint32_t lane, time, site, bytes;
+    char *target;
+    const char *source;
+    uint32_t barrier;
+  };
+
+  /// Ends the launch where there is none.
+  Barrier &find(Lane &lane, uint32_t site, char *address);
+  void update(Barrier &barrier);
+  bool isComplete(const Barrier &barrier, uint64_t number, bool isParity) const;
+
+  Workgroup &group;
+  /// By offset.
+  std::map<uint32_t, Barrier> barriers;
+  std::vector<Copy> copies;
+};
+
+} // namespace attune
+
+#endif // ATTUNE_LIB_SIMULATOR_MBARRIERS_H
