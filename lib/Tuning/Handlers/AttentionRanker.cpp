@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Estimates the cost of a schedule relative to that of the best one. The
-// weights are a least-squares fit to 529 measurements on one H200 (sm_90, bf16,
-// head sizes 64 and 128, full and causal, length 4096): within each problem its
-// rank correlation is 0.78 to 0.86 and its median error 5 to 8 percent. That of
-// spills is a guess, for few candidates of the sample spilled. They order
-// candidates on every chip: what is wrong with them costs time in the search
-// and never a result, for each candidate is measured.
+// weights are a least-squares fit to 529 measurements on one H200 (mma.sync,
+// bf16, head sizes 64 and 128, full and causal, length 4096): within each
+// problem its rank correlation is 0.78 to 0.86 and its median error 5 to 8
+// percent. That of spills is a guess, for few candidates of the sample spilled.
+// They order candidates on every chip: what is wrong with them costs time in
+// the search and never a result, for each candidate is measured.
 
 #include "attune/Tuning/AttentionRanker.h"
 #include "attune/Schedule/Legality.h"
