@@ -47,7 +47,6 @@ private:
   LogicalResult checkOptions();
   FailureOr<std::unique_ptr<Device>> open(ModuleOp module);
   LogicalResult compile(ModuleOp module, StringRef chip);
-  FailureOr<func::FuncOp> chooseFunction(ModuleOp module);
   /// Runs a function as it is.
   LogicalResult print(ModuleOp module);
   LogicalResult measure(Runner &runner, ModuleOp module, Report &report);
@@ -89,21 +88,17 @@ FailureOr<std::unique_ptr<Device>> Tool::open(ModuleOp module) {
       return failure();
     target = *described;
   }
-  auto device =
-      std::make_unique<HostDevice>(context, target, options.getHostOptions());
+  HostOptions hostOptions = options.getHostOptions();
+  hostOptions.counts = options.counts;
+  auto device = std::make_unique<HostDevice>(context, target, hostOptions);
   host = device.get();
   return std::unique_ptr<Device>(std::move(device));
 }
 
 LogicalResult Tool::compile(ModuleOp module, StringRef chip) {
   PassManager pm(&context);
-  if (!options.schedule.empty()) {
-    std::string pass = "attn-set-schedule{" + options.schedule + "}";
-    if (failed(parsePassPipeline(pass, pm, llvm::errs())))
-      return fail("--schedule expects tunables as attn-set-schedule takes "
-                  "them, but got '" +
-                  options.schedule + "'");
-  }
+  if (auto error = options.addSchedule(pm))
+    return fail(std::move(error));
   CompileOptions compileOptions;
   compileOptions.chip = chip.str();
   compileOptions.assembler = options.ptxas.getValue();
@@ -111,28 +106,6 @@ LogicalResult Tool::compile(ModuleOp module, StringRef chip) {
     compileOptions.format = "llvm";
   buildCompilePipeline(pm, compileOptions);
   return pm.run(module);
-}
-
-FailureOr<func::FuncOp> Tool::chooseFunction(ModuleOp module) {
-  SmallVector<func::FuncOp> functions = getSourceFunctions(module);
-  std::string names;
-  for (func::FuncOp function : functions) {
-    if (function.getName() == options.function)
-      return function;
-    names += (names.empty() ? "" : ", ") + function.getName().str();
-  }
-  if (!options.function.empty())
-    return fail("--function expects one of the functions with attention (" +
-                names + "), but got '" + options.function + "'");
-  if (functions.empty()) {
-    module.emitError() << "expects a function with attention; a compiled "
-                          "module keeps it in a module with the attribute '"
-                       << attn::kSourceAttrName << "'";
-    return failure();
-  }
-  if (functions.size() > 1)
-    return fail("expects --function=<name> where there are several: " + names);
-  return functions.front();
 }
 
 LogicalResult Tool::print(ModuleOp module) {
@@ -241,9 +214,9 @@ LogicalResult Tool::run() {
     return failure();
   if (options.print)
     return print(*module);
-  FailureOr<func::FuncOp> chosen = chooseFunction(*module);
-  if (failed(chosen))
-    return failure();
+  auto chosen = options.chooseFunction(*module);
+  if (!chosen)
+    return fail(chosen.takeError());
   // Kept as it is: compilation changes the module.
   OwningOpRef<func::FuncOp> source = chosen->clone();
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers on the command line.
+// What stands on the command line as text.
 
-#include "Options.h"
+#include "attune/Tools/RunOptions.h"
+#include "attune/Dialect/Attn/IR/Attn.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/StringExtras.h"
 
+using namespace mlir;
 using namespace attune;
-using namespace attune::run;
-using llvm::StringRef;
 
 /// Sizes beyond this are mistakes; attention refuses them too.
 static constexpr int64_t kMaxSize = 2147483647;
@@ -21,7 +22,7 @@ static llvm::Expected<int64_t> parseSize(StringRef option, StringRef text) {
   return size;
 }
 
-llvm::Expected<ProblemSizes> Options::getSizes() const {
+llvm::Expected<ProblemSizes> RunOptions::getSizes() const {
   ProblemSizes sizes;
   struct Entry {
     StringRef name;
@@ -58,7 +59,7 @@ llvm::Expected<ProblemSizes> Options::getSizes() const {
   return sizes;
 }
 
-llvm::Expected<InputFiles> Options::getInputs() const {
+llvm::Expected<InputFiles> RunOptions::getInputs() const {
   InputFiles files;
   for (StringRef text : inputs) {
     auto [argument, path] = text.split('=');
@@ -74,16 +75,50 @@ llvm::Expected<InputFiles> Options::getInputs() const {
   return files;
 }
 
-HostOptions Options::getHostOptions() const {
+HostOptions RunOptions::getHostOptions() const {
   HostOptions host;
   if (!checks.empty()) {
     host.checks = 0;
     for (HostCheck check : checks)
       host.checks |= static_cast<unsigned>(check);
   }
-  host.counts = counts;
   host.seed = hostSeed;
   host.maxLanes = maxLanes;
   host.maxSteps = maxSteps;
   return host;
+}
+
+llvm::Expected<func::FuncOp> RunOptions::chooseFunction(ModuleOp module) const {
+  SmallVector<func::FuncOp> functions = getSourceFunctions(module);
+  std::string names;
+  for (func::FuncOp candidate : functions) {
+    if (candidate.getName() == function)
+      return candidate;
+    names += (names.empty() ? "" : ", ") + candidate.getName().str();
+  }
+  if (!function.empty())
+    return llvm::createStringError(
+        "--function expects one of the functions with attention (" + names +
+        "), but got '" + function + "'");
+  if (functions.empty())
+    return llvm::createStringError(
+        "expects a function with attention; a compiled module keeps it in a "
+        "module with the attribute '" +
+        attn::kSourceAttrName + "'");
+  if (functions.size() > 1)
+    return llvm::createStringError(
+        "expects --function=<name> where there are several: " + names);
+  return functions.front();
+}
+
+llvm::Error RunOptions::addSchedule(OpPassManager &pm) const {
+  if (schedule.empty())
+    return llvm::Error::success();
+  // The reason goes to standard error.
+  if (failed(parsePassPipeline("attn-set-schedule{" + schedule + "}", pm,
+                               llvm::errs())))
+    return llvm::createStringError("--schedule expects tunables as "
+                                   "attn-set-schedule takes them, but got '" +
+                                   schedule + "'");
+  return llvm::Error::success();
 }

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The part of a command line that tools share which run a function: which one,
+// on what, and how the host executor does it.
+
+#ifndef ATTUNE_TOOLS_RUNOPTIONS_H
+#define ATTUNE_TOOLS_RUNOPTIONS_H
+
+#include "attune/Execution/Runner.h"
+#include "attune/Simulator/HostDevice.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Error.h"
+
+namespace attune {
+
+/// One is made in the main function of a tool.
+struct RunOptions {
+  /// `category` is the heading of the options in the tool's help.
+  explicit RunOptions(llvm::StringRef category) : category(category) {}
+
+  llvm::cl::OptionCategory category;
+  template <typename T> using Opt = llvm::cl::opt<T>;
+
+  Opt<std::string> input{llvm::cl::Positional, llvm::cl::desc("<input file>"),
+                         llvm::cl::init("-"), llvm::cl::cat(category)};
+  Opt<std::string> function{
+      "function",
+      llvm::cl::desc("Function to run, where the input has several"),
+      llvm::cl::cat(category)};
+  Opt<std::string> schedule{
+      "schedule",
+      llvm::cl::desc("Tunables as attn-set-schedule takes them, such as "
+                     "\"block-m=64 num-warps=4\""),
+      llvm::cl::cat(category)};
+  Opt<uint64_t> seed{"seed", llvm::cl::desc("Seed of the inputs"),
+                     llvm::cl::init(0), llvm::cl::cat(category)};
+
+  // Empty where not given.
+  Opt<std::string> batch{"batch", llvm::cl::desc("Batch size"),
+                         llvm::cl::cat(category)};
+  Opt<std::string> heads{"heads", llvm::cl::desc("Number of query heads"),
+                         llvm::cl::cat(category)};
+  Opt<std::string> kvHeads{"kv-heads",
+                           llvm::cl::desc("Number of key and value heads"),
+                           llvm::cl::cat(category)};
+  Opt<std::string> seqQ{"seq-q", llvm::cl::desc("Number of queries"),
+                        llvm::cl::cat(category)};
+  Opt<std::string> seqK{"seq-k", llvm::cl::desc("Number of keys"),
+                        llvm::cl::cat(category)};
+  llvm::cl::list<std::string> shapes{
+      "shape",
+      llvm::cl::desc("Sizes of an argument whose dimensions the options above "
+                     "do not name, as <argument>=<size>x<size>..."),
+      llvm::cl::cat(category)};
+  llvm::cl::list<std::string> inputs{
+      "input",
+      llvm::cl::desc("A .npy file with the values of an argument, as "
+                     "<argument>=<file>; bf16 as uint16. Others are random"),
+      llvm::cl::cat(category)};
+
+  // Of the host executor.
+  llvm::cl::list<HostCheck> checks{
+      "checks",
+      llvm::cl::desc("What to check with --device=host (all by default)"),
+      llvm::cl::CommaSeparated,
+      llvm::cl::values(
+          clEnumValN(HostCheck::Races, "races",
+                     "accesses to workgroup memory without a barrier between"),
+          clEnumValN(HostCheck::Bounds, "bounds",
+                     "accesses outside of arguments and workgroup memory"),
+          clEnumValN(HostCheck::Uninitialized, "uninitialized",
+                     "reads of workgroup memory that was not written"),
+          clEnumValN(HostCheck::Alignment, "alignment",
+                     "addresses that an access does not allow"),
+          clEnumValN(HostCheck::Waits, "waits",
+                     "asynchronous copies that are not waited for"),
+          clEnumValN(HostCheck::Convergence, "convergence",
+                     "lanes of a warp that do not do the same"),
+          clEnumValN(HostCheck::None, "none", "nothing")),
+      llvm::cl::cat(category)};
+  Opt<uint64_t> hostSeed{
+      "host-seed",
+      llvm::cl::desc("Order in which --device=host runs lanes and lets "
+                     "asynchronous copies land; 0 is in turn and late"),
+      llvm::cl::init(0), llvm::cl::cat(category)};
+  Opt<int64_t> maxLanes{
+      "max-lanes",
+      llvm::cl::desc("Most threads of a launch with --device=host"),
+      llvm::cl::init(HostOptions().maxLanes), llvm::cl::cat(category)};
+  Opt<int64_t> maxSteps{
+      "max-steps",
+      llvm::cl::desc("Most iterations of a thread with --device=host"),
+      llvm::cl::init(HostOptions().maxSteps), llvm::cl::cat(category)};
+
+  HostOptions getHostOptions() const;
+  /// The files of --input.
+  llvm::Expected<InputFiles> getInputs() const;
+  /// The sizes above as numbers.
+  llvm::Expected<ProblemSizes> getSizes() const;
+  /// The function that --function names, or the only one with attention.
+  llvm::Expected<mlir::func::FuncOp>
+  chooseFunction(mlir::ModuleOp module) const;
+  /// Adds what --schedule asks for to a pipeline for modules.
+  llvm::Error addSchedule(mlir::OpPassManager &pm) const;
+};
+
+} // namespace attune
+
+#endif // ATTUNE_TOOLS_RUNOPTIONS_H
