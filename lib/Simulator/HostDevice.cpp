@@ -191,6 +191,7 @@ Error HostDevice::launch(Kernel &loaded, const LaunchShape &shape,
     else
       stream << loc;
   }
+  faults += reports.getNumErrors();
   if (reports.getNumErrors() > 0)
     return llvm::createStringError(
         "kernel '" + kernel.name +

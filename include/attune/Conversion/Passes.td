@@ -106,7 +106,7 @@ def ConvertKernelToHostPass : Pass<"convert-kernel-to-host", "::mlir::gpu::GPUMo
     The same kernel that would become PTX or an HSACO, for the host executor
     (`attune-run --device=host`): its one parameter is the context of a lane,
     ops of the chip are calls of the executor's runtime, and so are loads and
-    stores, which are checked before they happen, and branches back to the start of a loop,
+    stores, which are checked before they happen unless they are of the lane's stack, and branches back to the start of a loop,
     which are counted. The conventions are those of `attune/Simulator/HostLane.h`.
 
     Arrays in workgroup memory (address space 3) are no longer globals but

@@ -45,8 +45,9 @@ struct HostOptions {
   uint64_t seed = 0;
   /// Most lanes of a launch, all workgroups together.
   int64_t maxLanes = int64_t(1) << 18;
-  /// Most times that a lane may start a loop over.
-  int64_t maxSteps = int64_t(1) << 22;
+  /// Most times that a lane may start a loop over; one that stands for a whole
+  /// workgroup, as after tile-to-loops, does so for each product of a matrix.
+  int64_t maxSteps = int64_t(1) << 28;
   /// Most diagnostics of a launch; the others are counted.
   unsigned maxReports = 10;
 };
@@ -109,6 +110,8 @@ public:
   llvm::Error record(Event &event) override;
   llvm::Expected<double> getElapsed(Event &start, Event &stop) override;
 
+  /// What the checks found in all launches.
+  int64_t getNumFaults() const { return faults; }
   /// Of the last launch.
   const HostCounts &getCounts() const { return counts; }
 
@@ -119,6 +122,7 @@ private:
   /// By address.
   std::map<DeviceAddress, int64_t> allocations;
   HostCounts counts;
+  int64_t faults = 0;
 };
 
 } // namespace attune

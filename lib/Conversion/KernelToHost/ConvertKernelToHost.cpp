@@ -124,11 +124,34 @@ void ConvertKernelToHost::convertSignature(LLVM::LLVMFuncOp function,
   entry.eraseArguments(1, entry.getNumArguments() - 1);
 }
 
+/// Whether `address` comes from an llvm.alloca, be it through the descriptor of
+/// a memref. Such memory is the lane's own, and the runtime knows no more of
+/// it.
+static bool isOnStack(Value address) {
+  while (Operation *op = address.getDefiningOp()) {
+    if (isa<LLVM::AllocaOp>(op))
+      return true;
+    auto extract = dyn_cast<LLVM::ExtractValueOp>(op);
+    if (!extract && !isa<LLVM::GEPOp, LLVM::AddrSpaceCastOp>(op))
+      return false;
+    address = op->getOperand(0);
+    if (!extract)
+      continue;
+    auto insert = address.getDefiningOp<LLVM::InsertValueOp>();
+    while (insert && insert.getPosition() != extract.getPosition())
+      insert = insert.getContainer().getDefiningOp<LLVM::InsertValueOp>();
+    if (!insert)
+      return false;
+    address = insert.getValue();
+  }
+  return false;
+}
+
 /// Redirects an access to the address that the runtime allows.
 void ConvertKernelToHost::checkAccess(Operation *op, OpOperand &address,
                                       Type type, uint64_t alignment,
                                       uint32_t flags, HostRewriter &rewriter) {
-  if (!checkAccesses)
+  if (!checkAccesses || isOnStack(address.get()))
     return;
   DataLayout layout(getOperation());
   auto pointer = cast<LLVM::LLVMPointerType>(address.get().getType());
