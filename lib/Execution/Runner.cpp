@@ -126,9 +126,33 @@ FailureOr<HostRun> Runner::runFunction(ModuleOp compiled,
   return program.run(function, inputs);
 }
 
+FailureOr<std::vector<Tensor>> Runner::runAttention(ModuleOp module) {
+  auto function = module.lookupSymbol<func::FuncOp>(source.getName());
+  if (!function)
+    return module.emitError()
+           << "expects a function '" << source.getName() << "'";
+  auto arguments = makeArguments();
+  if (failed(arguments))
+    return failure();
+  auto values =
+      runReferenceOnHost(function, *arguments, attn::ReferencePrecision::F32);
+  if (failed(values))
+    return failure();
+  std::vector<Tensor> tensors;
+  for (ArrayRef<float> elements : *values) {
+    Tensor &tensor = tensors.emplace_back(TensorShape::contiguous(
+        DataType::F32, static_cast<int64_t>(elements.size())));
+    for (auto [offset, element] : llvm::enumerate(elements))
+      tensor.store(offset, element);
+  }
+  return tensors;
+}
+
 FailureOr<std::vector<Tensor>> Runner::runAndRead(ModuleOp compiled) {
   OwningOpRef<ModuleOp> lowered;
   if (device.getKernelFormat() == KernelFormat::IR) {
+    if (getStage(compiled) == Stage::Attention)
+      return runAttention(compiled);
     auto result = lowerForHost(compiled);
     if (failed(result))
       return failure();
@@ -197,6 +221,8 @@ LogicalResult Runner::computeReference() {
              ? makeLogSumExpReference(std::move(values))
              : makeReference(std::move(values), (*lowPrecision)[index],
                              parseDataType(element).value_or(DataType::F32))});
+    if (tolerance)
+      references.back().reference.tolerance = *tolerance;
   }
   return success();
 }

@@ -7,6 +7,8 @@
 
 extern "C" LLVM_ATTRIBUTE_WEAK mlir::PassPluginLibraryInfo
 mlirGetPassPluginInfo() {
-  return {MLIR_PLUGIN_API_VERSION, "AttuneTestPasses", LLVM_VERSION_STRING,
-          [] { attune::test::registerTestMutateKernelPass(); }};
+  return {MLIR_PLUGIN_API_VERSION, "AttuneTestPasses", LLVM_VERSION_STRING, [] {
+            attune::test::registerTestDropOpPass();
+            attune::test::registerTestMutateKernelPass();
+          }};
 }
