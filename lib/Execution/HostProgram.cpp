@@ -275,8 +275,11 @@ LogicalResult HostInterpreter::launch(gpu::LaunchFuncOp op) {
   auto it = program.kernels.find(getKernelKey(
       op.getKernelModuleName().getValue(), op.getKernelName().getValue()));
   if (it == program.kernels.end())
-    return op.emitOpError() << "expects a gpu.binary with kernel "
-                            << op.getKernel() << ", but there is none";
+    return op.emitOpError()
+           << (program.device.getKernelFormat() == KernelFormat::IR
+                   ? "expects a gpu.module in LLVM dialect with kernel "
+                   : "expects a gpu.binary with kernel ")
+           << op.getKernel() << ", but there is none";
   LaunchShape shape;
   gpu::KernelDim3 grid = op.getGridSizeOperandValues();
   gpu::KernelDim3 block = op.getBlockSizeOperandValues();

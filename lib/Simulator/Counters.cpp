@@ -30,6 +30,13 @@ void Counters::access(uint32_t warp, uint32_t lane, uint32_t site,
   state.requests[it->second].addresses.push_back(address);
 }
 
+void Counters::wait(uint32_t site, bool isFirst, int64_t bytes) {
+  if (!enabled)
+    return;
+  counts.sites[site].requests += isFirst;
+  counts.sites[site].bytes += bytes;
+}
+
 void Counters::converge(uint32_t warp) {
   if (!enabled)
     return;

@@ -24,6 +24,8 @@ public:
   bool isEnabled() const { return enabled; }
   void access(uint32_t warp, uint32_t lane, uint32_t site, uintptr_t address,
               uint32_t bytes, bool isShared);
+  /// A lane has waited for that many bytes.
+  void wait(uint32_t site, bool isFirst, int64_t bytes);
   /// The lanes of the warp are together; with ~0u, those of all warps.
   void converge(uint32_t warp);
   void matrix(double flops);

@@ -5,7 +5,7 @@
 #include "attune/Simulator/HostDevice.h"
 #include "HostKernel.h"
 #include "Runtime.h"
-#include "attune/Runtime/DataType.h"
+#include "attune/Runtime/Tensor.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/MemAlloc.h"
 #include <cstring>
@@ -89,7 +89,7 @@ HostDevice::loadKernel(StringRef image, StringRef name, int64_t sharedBytes) {
 
 /// The memory behind the arguments: of a kernel that says what they are, the
 /// exact extents of its tensors; else whatever is allocated.
-static std::vector<GlobalRegion>
+static Expected<std::vector<GlobalRegion>>
 findRegions(const HostKernel &kernel, llvm::ArrayRef<void *> words,
             const std::map<DeviceAddress, int64_t> &allocations) {
   std::vector<GlobalRegion> regions;
@@ -99,36 +99,44 @@ findRegions(const HostKernel &kernel, llvm::ArrayRef<void *> words,
                          /*writable=*/true, "a buffer"});
     return regions;
   }
-  auto word = [&](size_t index) {
+  auto take = [&] {
     int64_t value;
-    std::memcpy(&value, words[index], sizeof(value));
+    std::memcpy(&value, words.front(), sizeof(value));
+    words = words.drop_front();
     return value;
   };
-  size_t position = 0;
   for (auto entry : kernel.arguments.getAsRange<DictionaryAttr>()) {
+    auto name = entry.getAs<StringAttr>("name"),
+         type = entry.getAs<StringAttr>("type"),
+         access = entry.getAs<StringAttr>("access");
+    auto rank = entry.getAs<IntegerAttr>("rank");
     auto scalar = entry.getAs<BoolAttr>("scalar");
-    if (scalar && scalar.getValue()) {
-      ++position;
+    bool isScalar = scalar && scalar.getValue();
+    std::optional<DataType> dataType =
+        type ? parseDataType(type.getValue()) : std::nullopt;
+    int64_t dims = rank ? std::max<int64_t>(rank.getInt(), 0) : 0;
+    size_t parameters = isScalar ? 1 : 3 + 2 * static_cast<size_t>(dims);
+    if (!name || !dataType || !rank || words.size() < parameters)
+      return llvm::createStringError(
+          "kernel '" + kernel.name +
+          "' expects a manifest whose arguments have a name, a type and a "
+          "rank, and together the parameters of the kernel");
+    if (isScalar) {
+      words = words.drop_front();
       continue;
     }
-    auto rank = entry.getAs<IntegerAttr>("rank").getInt();
-    std::optional<DataType> type =
-        parseDataType(entry.getAs<StringAttr>("type").getValue());
-    assert(type && "manifests name types that can be launched");
-    int64_t width = getBytes(*type), elements = 1;
-    for (int64_t dim = 0; dim < rank; ++dim) {
-      int64_t size = word(position + 3 + dim),
-              stride = word(position + 3 + rank + dim);
-      elements = size == 0       ? 0
-                 : elements == 0 ? 0
-                                 : elements + (size - 1) * stride;
-    }
-    uintptr_t begin = word(position + 1) + word(position + 2) * width;
-    auto access = entry.getAs<StringAttr>("access");
-    regions.push_back({begin, begin + elements * width,
+    TensorShape shape;
+    shape.type = *dataType;
+    (void)take();
+    int64_t address = take(), offset = take();
+    for (int64_t dim = 0; dim < dims; ++dim)
+      shape.sizes.push_back(take());
+    for (int64_t dim = 0; dim < dims; ++dim)
+      shape.strides.push_back(take());
+    uintptr_t begin = address + offset * getBytes(*dataType);
+    regions.push_back({begin, begin + shape.getSpanBytes(),
                        access && access.getValue() == "write",
-                       "'" + entry.getAs<StringAttr>("name").str() + "'"});
-    position += 3 + 2 * rank;
+                       "'" + name.str() + "'"});
   }
   return regions;
 }
@@ -143,6 +151,10 @@ Error HostDevice::launch(Kernel &loaded, const LaunchShape &shape,
     return llvm::createStringError(
         "kernel '" + kernel.name + "' expects a block of 1 to " +
         Twine(target.getMaxThreads()) + " threads, but got " + Twine(threads));
+  if (arguments.size() != kernel.numParameters)
+    return llvm::createStringError(
+        "kernel '" + kernel.name + "' expects " + Twine(kernel.numParameters) +
+        " parameters, but got " + Twine(arguments.size()));
   if (groups > options.maxLanes / threads)
     return llvm::createStringError(
         "kernel '" + kernel.name + "' expects at most " +
@@ -156,7 +168,10 @@ Error HostDevice::launch(Kernel &loaded, const LaunchShape &shape,
   launch.warpSize = target.getLanes();
   launch.staticSharedBytes = kernel.staticSharedBytes;
   launch.flushDenormals = kernel.flushDenormals;
-  launch.regions = findRegions(kernel, arguments, allocations);
+  auto regions = findRegions(kernel, arguments, allocations);
+  if (!regions)
+    return regions.takeError();
+  launch.regions = std::move(*regions);
   launch.options = &options;
   Reports reports(kernel.sites, options);
   Counters counters(kernel.sites.size(), options.counts);

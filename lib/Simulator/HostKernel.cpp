@@ -115,6 +115,7 @@ HostKernel::load(MLIRContext &context, StringRef image, StringRef name,
   if (auto manifest =
           function->getAttrOfType<DictionaryAttr>(kManifestAttrName))
     kernel->arguments = manifest.getAs<ArrayAttr>("arguments");
+  kernel->numParameters = function.getNumArguments();
   std::optional<StringRef> denormals = function.getDenormalFpMathF32();
   kernel->flushDenormals = denormals && denormals->starts_with("preserve-sign");
 

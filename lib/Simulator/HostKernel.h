@@ -30,6 +30,7 @@ struct HostKernel : Kernel {
   mlir::ArrayAttr arguments;
   std::unique_ptr<llvm::orc::LLJIT> jit;
   void (*function)(HostLane *) = nullptr;
+  size_t numParameters = 0;
   uint32_t staticSharedBytes = 0;
   bool flushDenormals = false;
 };

@@ -3,6 +3,7 @@
 // Accesses of lanes to workgroup and global memory, and copies between them.
 
 #include "Workgroup.h"
+#include "attune/Runtime/DeviceTensor.h"
 
 using namespace mlir;
 using namespace attune;
@@ -101,9 +102,8 @@ char *Workgroup::access(Lane &lane, uint32_t site, char *address,
     allowed = isGlobal(lane, site, address, bytes, isWrite);
   }
   if (!allowed) {
-    assert(bytes <= sizeof(scratch) && "no type of a register is larger");
-    std::memset(scratch, 0xff, bytes);
-    return scratch;
+    scratch.assign(bytes, static_cast<char>(DeviceTensor::kPoison));
+    return scratch.data();
   }
   if (counters.isEnabled() && (offset || !isShared))
     counters.access(lane.warpId, lane.laneId, site,
@@ -158,15 +158,18 @@ void Workgroup::commitCopies(Lane &lane) {
   lane.openCopies.clear();
 }
 
-void Workgroup::waitCopies(Lane &lane, uint32_t pending) {
+void Workgroup::waitCopies(Lane &lane, uint32_t site, uint32_t pending) {
+  int64_t bytes = 0;
   uint32_t time =
       reports.isOn(HostCheck::Races) ? shadow.clocks.now(lane.number) : 0;
   while (lane.committedCopies.size() > pending) {
     for (PendingCopy &copy : lane.committedCopies.front()) {
       land(copy);
+      bytes += copy.bytes;
       shadow.endCopy(lane.number, time, copy.site, *findShared(copy.target, 0),
                      copy.bytes);
     }
     lane.committedCopies.pop_front();
   }
+  counters.wait(site, lane.laneId == 0, bytes);
 }

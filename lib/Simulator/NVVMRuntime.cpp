@@ -9,6 +9,7 @@
 using namespace attune;
 using llvm::ArrayRef;
 
+static constexpr uint32_t kLanes = 32;
 static constexpr uint64_t kAllLanes = 0xffffffff;
 
 static void syncWarp(HostLane *context, uint32_t site) {
@@ -127,6 +128,7 @@ static constexpr uint32_t kMatrixRows = 8, kRowBytes = 16;
 static void loadMatrix(HostLane *context, uint32_t site, uint32_t count,
                        uint32_t transposed) {
   Lane &caller = asLane(context);
+  caller.group->requireWarp(caller, site, kLanes);
   caller.group->collective(
       caller, site, kAllLanes, "all lanes of the warp to load a matrix",
       [&](ArrayRef<Lane *> warp) {
@@ -156,6 +158,7 @@ static void loadMatrix(HostLane *context, uint32_t site, uint32_t count,
 static void storeMatrix(HostLane *context, uint32_t site, uint32_t count,
                         uint32_t transposed) {
   Lane &caller = asLane(context);
+  caller.group->requireWarp(caller, site, kLanes);
   caller.group->collective(
       caller, site, kAllLanes, "all lanes of the warp to store a matrix",
       [&](ArrayRef<Lane *> warp) {
@@ -188,6 +191,7 @@ static void mmaSync(HostLane *context, uint32_t site, uint32_t depth,
                     uint32_t type) {
   constexpr uint32_t kRows = 16, kColumns = 8, kMostDepth = 16;
   Lane &caller = asLane(context);
+  caller.group->requireWarp(caller, site, kLanes);
   caller.group->collective(
       caller, site, kAllLanes, "all lanes of the warp to multiply",
       [&](ArrayRef<Lane *> warp) {
@@ -246,9 +250,9 @@ static void commitCopies(HostLane *context, uint32_t) {
   lane.group->commitCopies(lane);
 }
 
-static void waitCopies(HostLane *context, uint32_t, uint32_t pending) {
+static void waitCopies(HostLane *context, uint32_t site, uint32_t pending) {
   Lane &lane = asLane(context);
-  lane.group->waitCopies(lane, pending);
+  lane.group->waitCopies(lane, site, pending);
 }
 
 ArrayRef<HostFunction> attune::getNVVMHostFunctions() {

@@ -163,18 +163,6 @@ static void multiply(ArrayRef<Lane *> wave, uint32_t rows, uint32_t depth,
   wave.front()->group->getCounters().matrix(2.0 * rows * rows * depth);
 }
 
-/// Ends the launch where there is none.
-static void requireWave(Lane &caller, uint32_t site, uint32_t lanes) {
-  if (caller.group->getWarpMask(caller) ==
-          llvm::maskTrailingOnes<uint64_t>(lanes) &&
-      caller.warpSize == lanes)
-    return;
-  caller.group->getReports()
-      .stop(site, "expects a whole wave of " + llvm::Twine(lanes) + " lanes")
-      .report();
-  caller.group->stop(caller);
-}
-
 /// v_mfma_f32_32x32x8 and 16x16x16 of 16-bit floats (CDNA3 ISA, "Matrix
 /// Arithmetic Instructions", "Dense Matrix Instructions": one block, 64 lanes).
 /// Lane l holds 4 neighbouring elements of A from column 4 * (l / rows).
@@ -184,7 +172,7 @@ static void mfma(HostLane *context, uint32_t site, uint32_t rows,
                  uint32_t depth, uint32_t type) {
   constexpr uint32_t kLanes = 64, kPerLane = 4;
   Lane &caller = asLane(context);
-  requireWave(caller, site, kLanes);
+  caller.group->requireWarp(caller, site, kLanes);
   caller.group->collective(
       caller, site, ~uint64_t(0), "all lanes of the wave to multiply",
       [&](ArrayRef<Lane *> wave) {
@@ -203,7 +191,7 @@ static void mfma(HostLane *context, uint32_t site, uint32_t rows,
 static void wmma(HostLane *context, uint32_t site, uint32_t type) {
   constexpr uint32_t kLanes = 32, kSize = 16, kOperandBytes = 2 * kSize * 2;
   Lane &caller = asLane(context);
-  requireWave(caller, site, kLanes);
+  caller.group->requireWarp(caller, site, kLanes);
   caller.group->collective(
       caller, site, 0xffffffff, "all lanes of the wave to multiply",
       [&](ArrayRef<Lane *> wave) {

@@ -115,7 +115,6 @@ Lane *Workgroup::takeReady() {
 
 bool Workgroup::run(uint32_t x, uint32_t y, uint32_t z) {
   std::memset(shared - kSharedMargin, DeviceTensor::kPoison, sharedMapped);
-  std::memset(scratch, DeviceTensor::kPoison, sizeof(scratch));
   shadow.reset(sharedBytes, lanePointers);
   ready.clear();
   collectives.assign(llvm::divideCeil(numLanes, launch.warpSize), {});
@@ -213,8 +212,26 @@ uint64_t Workgroup::getWarpMask(const Lane &lane) const {
   return llvm::maskTrailingOnes<uint64_t>(count);
 }
 
+void Workgroup::requireWarp(Lane &lane, uint32_t site, uint32_t size) {
+  if (launch.warpSize == size &&
+      getWarpMask(lane) == llvm::maskTrailingOnes<uint64_t>(size))
+    return;
+  reports.stop(site, "expects a warp of " + Twine(size) +
+                         " lanes, but got one of " +
+                         Twine(llvm::popcount(getWarpMask(lane))) +
+                         ", thread " + formatIndex(lane.threadId));
+  stop(lane);
+}
+
 void Workgroup::collective(Lane &lane, uint32_t site, uint64_t mask,
                            const char *name, Compute compute) {
+  mask &= getWarpMask(lane);
+  if (!(mask >> lane.laneId & 1)) {
+    reports.stop(site, "expects a mask with the lane itself, thread " +
+                           formatIndex(lane.threadId) + ", block " +
+                           formatIndex(lane.blockId));
+    stop(lane);
+  }
   auto &pending = collectives[lane.warpId];
   auto *it = llvm::find_if(pending, [&](const Collective &other) {
     return other.site == site && other.mask == mask;

@@ -101,6 +101,8 @@ public:
   /// all. `warp` is indexed by lane number; lanes outside of `mask` are null.
   void collective(Lane &lane, uint32_t site, uint64_t mask, const char *name,
                   Compute compute);
+  /// Ends the launch where the warp does not have `size` lanes.
+  void requireWarp(Lane &lane, uint32_t site, uint32_t size);
   /// All lanes of the warp of `lane` that the workgroup has.
   uint64_t getWarpMask(const Lane &lane) const;
   /// Comes to barrier `id`, at which `count` lanes meet (0 means all of them),
@@ -121,7 +123,7 @@ public:
                uint32_t alignment, uint32_t flags);
   void copyAsync(Lane &lane, PendingCopy copy);
   void commitCopies(Lane &lane);
-  void waitCopies(Lane &lane, uint32_t pending);
+  void waitCopies(Lane &lane, uint32_t site, uint32_t pending);
 
   Reports &getReports() { return reports; }
   Counters &getCounters() { return counters; }
@@ -177,7 +179,7 @@ private:
   Lane *running = nullptr;
   bool stopped = false;
   /// Where accesses go that are not allowed.
-  alignas(64) char scratch[HostLane::kSlotBytes];
+  std::vector<char> scratch;
 };
 
 } // namespace attune

@@ -24,6 +24,11 @@
 // JSON-NEXT: "sectors": 0,
 // JSON-NEXT: "wavefronts": 16
 
+// The wait for the query brings 64 x 64 elements of 2 bytes.
+// RUN: attune-gen --op=attention --batch=1 --heads=1 --seq-q=64 --head-dim=64 --dtype=bf16 \
+// RUN:   | attune-run --device=host --chip=sm_80 --counts | FileCheck %s --check-prefix=WAIT
+// WAIT: {{^}} 4 8192 0 0 0 nvvm.cp.async.wait.group
+
 module attributes {gpu.container_module} {
 
 gpu.module @kernels {

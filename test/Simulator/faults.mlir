@@ -26,6 +26,8 @@
 // RUN: attune-run %t.mlirbc --device=host --print --function=never_waited 2>&1 | FileCheck %s --check-prefix=NEVER
 // RUN: attune-run %t.mlirbc --device=host --print --function=never_waited --checks=races 2>&1 | FileCheck %s --check-prefix=NEVEROFF --implicit-check-not=warning
 // NEVEROFF: result 0
+// RUN: not attune-run %t.mlirbc --device=host --print --function=bad_manifest 2>&1 | FileCheck %s --check-prefix=MANIFEST
+// MANIFEST: error: kernel 'bad_manifest' expects a manifest whose arguments have a name, a type and a rank, and together the parameters of the kernel
 //
 // A crash of the kernel is not one of the tool.
 // RUN: not attune-run %t.mlirbc --device=host --print --function=wild 2>&1 | FileCheck %s --check-prefix=WILD
@@ -173,6 +175,14 @@ gpu.module @never_waited_module {
   }
 }
 
+gpu.module @bad_manifest_module {
+  gpu.func @bad_manifest(%in: memref<32xf32>, %out: memref<32xf32>)
+      kernel attributes {known_block_size = array<i32: 32, 1, 1>,
+        attune.manifest = {arguments = [{access = "read", name = "in", rank = 5 : i64, type = "f32"}]}} {
+    gpu.return
+  }
+}
+
 gpu.module @wild_module {
   gpu.func @wild(%in: memref<32xf32>, %out: memref<32xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     %far = arith.constant 0x100000000000 : index
@@ -309,6 +319,19 @@ func.func @wild() -> tensor<32xf32> {
   %in = bufferization.to_buffer %values : tensor<32xf32> to memref<32xf32>
   %out = memref.alloc() : memref<32xf32>
   gpu.launch_func @wild_module::@wild blocks in (%c1, %c1, %c1) threads in (%threads, %c1, %c1)
+    args(%in : memref<32xf32>, %out : memref<32xf32>)
+  %result = bufferization.to_tensor %out restrict : memref<32xf32> to tensor<32xf32>
+  return %result : tensor<32xf32>
+}
+
+func.func @bad_manifest() -> tensor<32xf32> {
+  %c1 = arith.constant 1 : index
+  %threads = arith.constant 32 : index
+  %values = arith.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0,
+    17.0, 18.0, 19.0, 20.0, 21.0, 22.0, 23.0, 24.0, 25.0, 26.0, 27.0, 28.0, 29.0, 30.0, 31.0, 32.0]> : tensor<32xf32>
+  %in = bufferization.to_buffer %values : tensor<32xf32> to memref<32xf32>
+  %out = memref.alloc() : memref<32xf32>
+  gpu.launch_func @bad_manifest_module::@bad_manifest blocks in (%c1, %c1, %c1) threads in (%threads, %c1, %c1)
     args(%in : memref<32xf32>, %out : memref<32xf32>)
   %result = bufferization.to_tensor %out restrict : memref<32xf32> to tensor<32xf32>
   return %result : tensor<32xf32>

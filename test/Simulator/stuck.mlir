@@ -12,6 +12,10 @@
 // RUN: not attune-run %t.mlirbc --device=host --print --function=two_barriers 2>&1 | FileCheck %s --check-prefix=TWO
 // RUN: not attune-run %t.mlirbc --device=host --print --function=two_counts 2>&1 | FileCheck %s --check-prefix=COUNTS
 // RUN: not attune-run %t.mlirbc --device=host --print --function=endless --max-steps=1000 2>&1 | FileCheck %s --check-prefix=ENDLESS
+//
+// Instructions of a whole warp, in a part of one.
+// RUN: not attune-run %t.mlirbc --device=host --print --function=part 2>&1 | FileCheck %s --check-prefix=PART
+// RUN: not attune-run %t.mlirbc --device=host --print --function=foreign 2>&1 | FileCheck %s --check-prefix=FOREIGN
 
 !shared = memref<64xf32, #gpu.address_space<workgroup>>
 
@@ -193,6 +197,55 @@ func.func @endless() -> tensor<64xf32> {
   %threads = arith.constant 64 : index
   %out = memref.alloc() : memref<64xf32>
   gpu.launch_func @endless_module::@endless blocks in (%c1, %c1, %c1) threads in (%threads, %c1, %c1)
+    args(%out : memref<64xf32>)
+  %result = bufferization.to_tensor %out restrict : memref<64xf32> to tensor<64xf32>
+  return %result : tensor<64xf32>
+}
+
+gpu.module @part_module {
+  gpu.func @part(%out: memref<64xf32>) workgroup(%s: memref<8x8xf16, #gpu.address_space<workgroup>>)
+      kernel attributes {known_block_size = array<i32: 16, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    // PART: error: 'nvvm.ldmatrix' op expects a warp of 32 lanes, but got one of 16, thread (0, 0, 0)
+    %a = nvgpu.ldmatrix %s[%c0, %c0] {numTiles = 1 : i32, transpose = false}
+      : memref<8x8xf16, #gpu.address_space<workgroup>> -> vector<1x2xf16>
+    %x = vector.extract %a[0, 0] : f16 from vector<1x2xf16>
+    %y = arith.extf %x : f16 to f32
+    memref.store %y, %out[%c0] : memref<64xf32>
+    gpu.return
+  }
+}
+
+func.func @part() -> tensor<64xf32> {
+  %c1 = arith.constant 1 : index
+  %threads = arith.constant 16 : index
+  %out = memref.alloc() : memref<64xf32>
+  gpu.launch_func @part_module::@part blocks in (%c1, %c1, %c1) threads in (%threads, %c1, %c1)
+    args(%out : memref<64xf32>)
+  %result = bufferization.to_tensor %out restrict : memref<64xf32> to tensor<64xf32>
+  return %result : tensor<64xf32>
+}
+
+gpu.module @foreign_module {
+  gpu.func @foreign(%out: memref<64xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %lane = gpu.thread_id x
+    %mask = arith.constant 0xfe : i32
+    %one = arith.constant 1 : i32
+    %whole = arith.constant 31 : i32
+    %word = arith.index_cast %lane : index to i32
+    // FOREIGN: error: 'nvvm.shfl.sync' op expects a mask with the lane itself, thread (0, 0, 0), block (0, 0, 0)
+    %x = nvvm.shfl.sync bfly %mask, %word, %one, %whole : i32 -> i32
+    %y = arith.sitofp %x : i32 to f32
+    memref.store %y, %out[%lane] : memref<64xf32>
+    gpu.return
+  }
+}
+
+func.func @foreign() -> tensor<64xf32> {
+  %c1 = arith.constant 1 : index
+  %threads = arith.constant 32 : index
+  %out = memref.alloc() : memref<64xf32>
+  gpu.launch_func @foreign_module::@foreign blocks in (%c1, %c1, %c1) threads in (%threads, %c1, %c1)
     args(%out : memref<64xf32>)
   %result = bufferization.to_tensor %out restrict : memref<64xf32> to tensor<64xf32>
   return %result : tensor<64xf32>

@@ -60,6 +60,8 @@ struct HostCounts {
     std::string location;
     /// Executions by a warp, or by a part of it.
     int64_t requests = 0;
+    /// Moved by them; of a wait, those that came by it: a wait that never has
+    /// any is superfluous.
     int64_t bytes = 0;
     /// Rounds that the banks of workgroup memory need, and the least possible
     /// number for that many bytes.
