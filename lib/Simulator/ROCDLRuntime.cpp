@@ -131,6 +131,63 @@ static void moveDPP(HostLane *context, uint32_t site, uint32_t control,
       });
 }
 
+/// A buffer resource: base, stride, bytes and flags. It is a pointer to what it
+/// says here.
+static void makeBuffer(HostLane *context, uint32_t site) {
+  Lane &lane = asLane(context);
+  char *base = lane.takeOperand<char *>();
+  auto stride = lane.takeOperand<uint16_t>();
+  auto bytes = lane.takeOperand<uint64_t>();
+  if (stride != 0) {
+    lane.group->getReports()
+        .stop(site, "expects a buffer without a stride to be executed on the "
+                    "host, but got " +
+                        llvm::Twine(stride))
+        .report();
+    lane.group->stop(lane);
+  }
+  lane.buffers.push_back({base, bytes});
+  lane.setResult(&lane.buffers.back());
+}
+
+/// The address of an access through a resource, or null if it is out of range:
+/// loads give 0 then, and stores do nothing (RDNA3 ISA, "Range Checking").
+static char *findInBuffer(Lane &lane, uint32_t bytes) {
+  auto *buffer = lane.takeOperand<RawBuffer *>();
+  uint64_t offset = lane.takeOperand<uint32_t>();
+  uint64_t scalarOffset = lane.takeOperand<uint32_t>();
+  if (offset + scalarOffset + bytes > buffer->bytes)
+    return nullptr;
+  return buffer->base + offset + scalarOffset;
+}
+
+/// Accesses are aligned to their elements, of 4 bytes at most.
+static uint32_t getBufferAlignment(uint32_t bytes) {
+  return std::min(bytes, uint32_t(4));
+}
+
+static void loadBuffer(HostLane *context, uint32_t site, uint32_t bytes) {
+  Lane &lane = asLane(context);
+  char *address = findInBuffer(lane, bytes);
+  if (!address) {
+    std::memset(lane.results, 0, bytes);
+    return;
+  }
+  std::memcpy(lane.results,
+              lane.group->access(lane, site, address, bytes,
+                                 getBufferAlignment(bytes), 0),
+              bytes);
+}
+
+static void storeBuffer(HostLane *context, uint32_t site, uint32_t bytes) {
+  Lane &lane = asLane(context);
+  const char *data = lane.takeBytes(bytes);
+  if (char *address = findInBuffer(lane, bytes))
+    std::memcpy(lane.group->access(lane, site, address, bytes,
+                                   getBufferAlignment(bytes), kHostAccessWrite),
+                data, bytes);
+}
+
 /// Multiplies where lane l holds elements k0(l) + j of row l % rows of A, and
 /// of column l % rows of B, and register r of the result belongs to `getRow(l,
 /// r)`.
@@ -216,6 +273,9 @@ ArrayRef<HostFunction> attune::getROCDLHostFunctions() {
       hostFunction("attuneHostReadLane", readLane),
       hostFunction("attuneHostBallot", ballot),
       hostFunction("attuneHostMoveDPP", moveDPP),
+      hostFunction("attuneHostMakeBuffer", makeBuffer),
+      hostFunction("attuneHostLoadBuffer", loadBuffer),
+      hostFunction("attuneHostStoreBuffer", storeBuffer),
       hostFunction("attuneHostMfma", mfma),
       hostFunction("attuneHostWmma", wmma),
   };

@@ -89,6 +89,7 @@ void Workgroup::startLane(uint32_t number) {
   lane.steps = 0;
   lane.openCopies.clear();
   lane.committedCopies.clear();
+  lane.buffers.clear();
   lane.fiber.start(
       stacks.getTop(number), stacks.getBytes(),
       [](void *argument) {

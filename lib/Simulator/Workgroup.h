@@ -28,6 +28,12 @@ struct GlobalRegion {
   std::string name;
 };
 
+/// What a buffer resource of AMD's chips describes: memory without a stride.
+struct RawBuffer {
+  char *base;
+  uint64_t bytes;
+};
+
 /// One copy from global to workgroup memory that was not waited for yet.
 struct PendingCopy {
   char *target;
@@ -53,6 +59,8 @@ struct Lane : HostLane {
   int64_t steps = 0;
   llvm::SmallVector<PendingCopy> openCopies;
   std::deque<llvm::SmallVector<PendingCopy>> committedCopies;
+  /// Those that the lane has made; their addresses stay.
+  std::deque<RawBuffer> buffers;
 
   /// Takes the operands of the op at hand, one after another.
   template <typename T> T takeOperand() {
@@ -60,6 +68,12 @@ struct Lane : HostLane {
     std::memcpy(&value, operands + operandOffset, sizeof(T));
     operandOffset += (sizeof(T) + 3) / 4 * 4;
     return value;
+  }
+  /// An operand of any type.
+  const char *takeBytes(uint32_t bytes) {
+    const char *first = operands + operandOffset;
+    operandOffset += (bytes + 3) / 4 * 4;
+    return first;
   }
   template <typename T> void setResult(const T &value) {
     std::memcpy(results, &value, sizeof(T));

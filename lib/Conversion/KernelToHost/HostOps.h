@@ -34,6 +34,10 @@ public:
   /// A pointer `offset` bytes behind the start of the lane's context.
   mlir::Value field(mlir::Operation *op, uint64_t offset);
 
+  /// Bytes of a value in memory.
+  int64_t getBytes(mlir::Type type) const {
+    return static_cast<int64_t>(layout.getTypeSize(type).getFixedValue());
+  }
   /// A call of a runtime function at `op`, which stays. Operands of `extra`
   /// follow the lane and the site.
   mlir::LLVM::CallOp call(mlir::Operation *op, llvm::StringRef function,

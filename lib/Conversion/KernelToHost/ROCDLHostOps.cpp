@@ -51,6 +51,20 @@ static LogicalResult rewriteDPP(ROCDL::DPPUpdateOp op, HostRewriter &rewriter) {
   return success();
 }
 
+/// Accesses through a buffer resource say how many bytes they move.
+template <typename OpTy>
+static void addBufferAccess(HostOps &ops, StringRef function) {
+  ops.add<OpTy>([function](OpTy op, HostRewriter &rewriter) {
+    Type type;
+    if constexpr (std::is_same_v<OpTy, ROCDL::RawPtrBufferLoadOp>)
+      type = op.getType();
+    else
+      type = op.getVdata().getType();
+    rewriter.replaceWithCall(op, function, {rewriter.getBytes(type)});
+    return success();
+  });
+}
+
 static void populateRegisters(HostOps &ops) {
   constexpr uint64_t kWord = sizeof(uint32_t);
   constexpr uint64_t kThread = offsetof(HostLane, threadId),
@@ -82,6 +96,9 @@ void attune::populateROCDLHostOps(HostOps &ops) {
     return success();
   });
   ops.add<ROCDL::DPPUpdateOp>(rewriteDPP);
+  ops.addCall<ROCDL::MakeBufferRsrcOp>("attuneHostMakeBuffer");
+  addBufferAccess<ROCDL::RawPtrBufferLoadOp>(ops, "attuneHostLoadBuffer");
+  addBufferAccess<ROCDL::RawPtrBufferStoreOp>(ops, "attuneHostStoreBuffer");
   addMfma<ROCDL::mfma_f32_32x32x8f16>(ops, 32, 8, kHostF16);
   addMfma<ROCDL::mfma_f32_32x32x8bf16_1k>(ops, 32, 8, kHostBF16);
   addMfma<ROCDL::mfma_f32_16x16x16f16>(ops, 16, 16, kHostF16);
