@@ -12,11 +12,12 @@
 using namespace attune;
 namespace context = boost::context::detail;
 
-/// Of all stacks together.
-static constexpr size_t kReserve = size_t(2) << 30;
-/// Of one: tiles that tile-to-loops puts on it, or wide vectors that do not fit
-/// into the registers of the CPU.
+/// Of a stack, for wide vectors that do not fit into the registers of the CPU.
+static constexpr size_t kMinBytes = size_t(2) << 20;
+/// Of the only stack, for the tiles that tile-to-loops puts on it.
 static constexpr size_t kMaxBytes = size_t(64) << 20;
+/// Of all stacks together, where they are larger than they must be.
+static constexpr size_t kReserve = size_t(256) << 20;
 
 FiberStacks::~FiberStacks() {
   if (base)
@@ -29,8 +30,8 @@ llvm::Error FiberStacks::reserve(size_t wanted) {
   if (base)
     munmap(base, count * bytes);
   count = 0;
-  bytes = llvm::alignDown(std::min(kMaxBytes, kReserve / wanted),
-                          static_cast<size_t>(getpagesize()));
+  bytes = llvm::alignDown(std::clamp(kReserve / wanted, kMinBytes, kMaxBytes),
+                          getpagesize());
   void *memory = mmap(nullptr, wanted * bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   base = memory == MAP_FAILED ? nullptr : static_cast<char *>(memory);

@@ -64,8 +64,6 @@ struct Outcome {
   std::vector<Tensor> results;
   /// What was said while it ran.
   std::vector<Diagnostic> diagnostics;
-
-  bool isBad() const { return kind == Kind::Wrong || kind == Kind::Fault; }
 };
 
 class Tool {

@@ -65,8 +65,9 @@ def TileToLoopsPass : Pass<"tile-to-loops", "::mlir::ModuleOp"> {
     workgroup memory. Kernels without tiles are left alone.
 
     **Output**: `scf`, `arith`, `memref` and whatever else the kernel held.
-    **Errors**: `gpu` ops that tell lanes apart; tiles carried by anything but `scf.for` and `scf.if`;
-    more groups than columns in a reduction; more than 32 MiB of tiles.
+    **Errors**: `gpu` ops that tell lanes apart; tiles carried by anything but `scf.for` and `scf.if`, or
+    that come as arguments; channels that are handed on; sums and products of integers; an accumulator that is
+    narrower than the operands; more groups than columns in a reduction; more than 32 MiB of tiles.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
     "::mlir::LLVM::LLVMDialect"];

@@ -14,6 +14,8 @@
 using namespace mlir;
 using namespace attune;
 
+static bool isTile(Value value) { return isa<tile::TileType>(value.getType()); }
+
 LoopEmitter::LoopEmitter(gpu::GPUFuncOp kernel)
     : kernel(kernel), builder(kernel.getLoc(), kernel.getContext()) {
   builder.setInsertionPointToStart(&kernel.getBody().front());
@@ -83,16 +85,6 @@ void LoopEmitter::copy(Value source, Value target) {
           [&](ValueRange indices) {
             store(load(source, indices), target, indices);
           });
-}
-
-Value LoopEmitter::convertFloat(Value value, Type type) {
-  unsigned from = value.getType().getIntOrFloatBitWidth(),
-           to = type.getIntOrFloatBitWidth();
-  if (from < to)
-    return arith::ExtFOp::create(builder, type, value);
-  if (from > to)
-    return arith::TruncFOp::create(builder, type, value);
-  return value;
 }
 
 Value LoopEmitter::isInside(Value buffer, ValueRange position) {
@@ -262,10 +254,22 @@ void LoopEmitter::emitRelease(tile::ReleaseOp op) {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-void LoopEmitter::emitMma(tile::MmaOp op) {
+LogicalResult LoopEmitter::emitMma(tile::MmaOp op) {
+  Type from = op.getLhs().getType().getElementType(),
+       type = op.getResult().getType().getElementType();
+  if (!isa<FloatType>(from) || !isa<FloatType>(type) ||
+      (from != type &&
+       from.getIntOrFloatBitWidth() >= type.getIntOrFloatBitWidth()))
+    return op.emitOpError() << "expects floats, and those of the accumulator "
+                               "to be as the operands or wider, but got "
+                            << from << " and " << type;
+  auto extend = [&](Value element) -> Value {
+    if (from == type)
+      return element;
+    return arith::ExtFOp::create(builder, type, element);
+  };
   Value lhs = read(op.getLhs()), rhs = read(op.getRhs()),
         acc = read(op.getAcc()), result = define(op.getResult());
-  Type type = op.getResult().getType().getElementType();
   forEach(op.getResult().getType().getShape(), [&](ValueRange indices) {
     Value i = indices[0], j = indices[1];
     auto loop = scf::ForOp::create(builder, index(0),
@@ -278,14 +282,15 @@ void LoopEmitter::emitMma(tile::MmaOp op) {
       Value left = load(lhs, {i, k});
       Value right =
           op.getTransposeRhs() ? load(rhs, {j, k}) : load(rhs, {k, j});
-      Value product = arith::MulFOp::create(builder, convertFloat(left, type),
-                                            convertFloat(right, type));
+      Value product =
+          arith::MulFOp::create(builder, extend(left), extend(right));
       scf::YieldOp::create(builder,
                            Value(arith::AddFOp::create(
                                builder, loop.getRegionIterArg(0), product)));
     }
     store(loop.getResult(0), result, indices);
   });
+  return success();
 }
 
 void LoopEmitter::emitMap(tile::MapOp op) {
@@ -309,13 +314,17 @@ void LoopEmitter::emitMap(tile::MapOp op) {
 }
 
 LogicalResult LoopEmitter::emitReduce(tile::ReduceOp op) {
-  Value input = read(op.getInput()), result = define(op.getResult());
-  ArrayRef<int64_t> shape = op.getResult().getType().getShape();
+  tile::TileType type = op.getResult().getType();
+  ArrayRef<int64_t> shape = type.getShape();
+  if (!isa<FloatType>(type.getElementType()))
+    return op.emitOpError()
+           << "expects floats, but got " << type.getElementType();
   int64_t columns = op.getInput().getType().getShape()[1],
           groups = shape.size() == 2 ? shape[1] : 1;
   if (groups > columns)
     return op.emitOpError() << "expects at most a group for each of the "
                             << columns << " columns, but got " << groups;
+  Value input = read(op.getInput()), result = define(op.getResult());
   // Group g has the columns g, g + groups, ...
   forEach(shape, [&](ValueRange indices) {
     Value row = indices[0], first = groups > 1 ? indices[1] : index(0);
@@ -346,8 +355,6 @@ LogicalResult LoopEmitter::emitReduce(tile::ReduceOp op) {
 //===----------------------------------------------------------------------===//
 // Control flow
 //===----------------------------------------------------------------------===//
-
-static bool isTile(Value value) { return isa<tile::TileType>(value.getType()); }
 
 void LoopEmitter::carry(Operation *terminator, ValueRange targets) {
   builder.setLoc(terminator->getLoc());
@@ -411,12 +418,29 @@ LogicalResult LoopEmitter::emit(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
     if (failed(emit(&op)))
       return failure();
+  return checkOperands(block.getTerminator());
+}
+
+LogicalResult LoopEmitter::checkOperands(Operation *op) {
+  for (Value operand : op->getOperands()) {
+    bool isKnown = isa<tile::ChannelType>(operand.getType())
+                       ? channels.contains(operand) &&
+                             isa<tile::TileDialect>(op->getDialect())
+                       : !isTile(operand) || buffers.contains(operand);
+    if (!isKnown)
+      return op->emitError()
+             << "expects tiles that the kernel makes, and channels that no op "
+                "hands on, but got an operand of type "
+             << operand.getType();
+  }
   return success();
 }
 
 LogicalResult LoopEmitter::emit(Operation *op) {
   builder.setLoc(op->getLoc());
   builder.setInsertionPoint(op);
+  if (failed(checkOperands(op)))
+    return failure();
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return emitFor(loop);
   if (auto branch = dyn_cast<scf::IfOp>(op))
@@ -437,6 +461,7 @@ LogicalResult LoopEmitter::emit(Operation *op) {
   emitted.push_back(op);
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](tile::ReduceOp op) { return emitReduce(op); })
+      .Case([&](tile::MmaOp op) { return emitMma(op); })
       .Default([&](Operation *) {
         TypeSwitch<Operation *>(op)
             .Case([&](tile::LoadOp op) { emitLoad(op); })
@@ -456,7 +481,6 @@ LogicalResult LoopEmitter::emit(Operation *op) {
                         store(op.getValue(), result, indices);
                       });
             })
-            .Case([&](tile::MmaOp op) { emitMma(op); })
             .Case([&](tile::MapOp op) { emitMap(op); })
             .Case([&](tile::BroadcastOp op) {
               Value input = read(op.getInput()),

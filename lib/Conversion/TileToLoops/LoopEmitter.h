@@ -43,16 +43,17 @@ private:
   };
 
   llvm::LogicalResult emit(mlir::Operation *op);
+  llvm::LogicalResult checkOperands(mlir::Operation *op);
   llvm::LogicalResult emitFor(mlir::scf::ForOp op);
   llvm::LogicalResult emitIf(mlir::scf::IfOp op);
   llvm::LogicalResult emitReduce(tile::ReduceOp op);
+  llvm::LogicalResult emitMma(tile::MmaOp op);
   void emitLoad(tile::LoadOp op);
   void emitStore(tile::StoreOp op);
   void emitChannel(tile::ChannelOp op);
   void emitPut(tile::PutOp op);
   void emitGet(tile::GetOp op);
   void emitRelease(tile::ReleaseOp op);
-  void emitMma(tile::MmaOp op);
   void emitMap(tile::MapOp op);
 
   mlir::Value allocate(mlir::MemRefType type);
@@ -71,7 +72,6 @@ private:
   void copy(mlir::Value source, mlir::Value target);
   mlir::Value load(mlir::Value buffer, mlir::ValueRange indices);
   void store(mlir::Value value, mlir::Value buffer, mlir::ValueRange indices);
-  mlir::Value convertFloat(mlir::Value value, mlir::Type type);
   /// Whether `position` lies in `buffer`.
   mlir::Value isInside(mlir::Value buffer, mlir::ValueRange position);
   /// The element of a buffer, or 0 outside of it.

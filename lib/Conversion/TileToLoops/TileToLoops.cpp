@@ -9,6 +9,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace attune {
 #define GEN_PASS_DEF_TILETOLOOPSPASS
@@ -47,6 +48,38 @@ static LogicalResult refuseLanes(gpu::GPUFuncOp kernel) {
                        "got '"
                     << op->getName() << "'";
     return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// The size of a tile or a channel of the widest elements; 0 for other types.
+static int64_t getBytes(Type type) {
+  ArrayRef<int64_t> shape;
+  uint64_t bytes = 8;
+  if (auto tile = dyn_cast<tile::TileType>(type)) {
+    shape = tile.getShape();
+  } else if (auto channel = dyn_cast<tile::ChannelType>(type)) {
+    shape = channel.getShape();
+    bytes = llvm::SaturatingMultiply<uint64_t>(bytes, channel.getStages());
+  } else {
+    return 0;
+  }
+  for (int64_t size : shape)
+    bytes = llvm::SaturatingMultiply<uint64_t>(bytes, size);
+  return static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX));
+}
+
+/// Sizes that can be added up, then.
+static LogicalResult refuseLargeTiles(gpu::GPUFuncOp kernel) {
+  WalkResult result = kernel.walk([](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (int64_t bytes = getBytes(type); bytes > kMaxBytes) {
+        op->emitError() << "expects tiles of at most " << kMaxBytes
+                        << " bytes with 8 bytes for an element, but got "
+                        << bytes;
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }
@@ -106,7 +139,7 @@ static void eraseCarriedResults(Operation *carrier) {
 static LogicalResult convert(gpu::GPUFuncOp kernel) {
   if (!kernel.getBody().hasOneBlock())
     return kernel.emitOpError() << "expects a kernel of one block";
-  if (failed(refuseLanes(kernel)))
+  if (failed(refuseLanes(kernel)) || failed(refuseLargeTiles(kernel)))
     return failure();
   LoopEmitter emitter(kernel);
   if (failed(emitter.emit(kernel.getBody().front())))

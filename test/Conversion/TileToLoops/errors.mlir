@@ -54,9 +54,79 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  // expected-error @below {{'gpu.func' op expects at most 33554432 bytes of tiles in all ops together, but got 67108872}}
   gpu.func @large(%x: f32) kernel {
+    // expected-error @below {{expects tiles of at most 33554432 bytes with 8 bytes for an element, but got 134217728}}
     %a = tile.fill %x : f32 -> !tile.tile<4096x4096xf32, registers>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @countless() kernel {
+    // expected-error @below {{expects tiles of at most 33554432 bytes with 8 bytes for an element, but got 9223372036854775807}}
+    %a = tile.channel : !tile.channel<4294967296x4294967296xf16, stages = 2>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'gpu.func' op expects at most 33554432 bytes of tiles in all ops together, but got 37748744}}
+  gpu.func @together(%x: f32) kernel {
+    %a = tile.fill %x : f32 -> !tile.tile<1024x3072xf32, registers>
+    %b = tile.fill %x : f32 -> !tile.tile<1024x3072xf32, registers>
+    %c = tile.fill %x : f32 -> !tile.tile<1024x3072xf32, registers>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @given(%a: !tile.tile<16x2xf32, registers>) kernel {
+    // expected-error @below {{expects tiles that the kernel makes, and channels that no op hands on, but got an operand of type '!tile.tile<16x2xf32, registers>'}}
+    %b = tile.reduce add %a : !tile.tile<16x2xf32, registers> -> !tile.tile<16xf32, registers>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @handed_on(%c: i1) kernel {
+    %a = tile.channel : !tile.channel<2x2xf32, stages = 2>
+    %b = scf.if %c -> (!tile.channel<2x2xf32, stages = 2>) {
+      // expected-error @below {{expects tiles that the kernel makes, and channels that no op hands on, but got an operand of type '!tile.channel<2x2xf32, stages = 2>'}}
+      scf.yield %a : !tile.channel<2x2xf32, stages = 2>
+    } else {
+      scf.yield %a : !tile.channel<2x2xf32, stages = 2>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @integers(%x: i32) kernel {
+    %a = tile.fill %x : i32 -> !tile.tile<16x2xi32, registers>
+    // expected-error @below {{'tile.reduce' op expects floats, but got 'i32'}}
+    %b = tile.reduce add %a : !tile.tile<16x2xi32, registers> -> !tile.tile<16xi32, registers>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @narrow(%x: f32, %y: f16) kernel {
+    %a = tile.fill %x : f32 -> !tile.tile<16x16xf32, registers>
+    %acc = tile.fill %y : f16 -> !tile.tile<16x16xf16, registers>
+    // expected-error @below {{'tile.mma' op expects floats, and those of the accumulator to be as the operands or wider, but got 'f32' and 'f16'}}
+    %b = tile.mma %a, %a, %acc : !tile.tile<16x16xf32, registers>, !tile.tile<16x16xf32, registers>, !tile.tile<16x16xf16, registers>
     gpu.return
   }
 }
