@@ -56,6 +56,36 @@ gpu.module @kernels {
     llvm.return
   }
 
+  // The lane's own memory is accessed as it is, be it through a descriptor. A
+  // trap ends the lane.
+  // CHECK-LABEL: llvm.func @stack
+  llvm.func @stack(%value: f32, %out: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel} {
+    %one = llvm.mlir.constant(1 : i64) : i64
+    // CHECK: %[[BUFFER:.*]] = llvm.alloca
+    %buffer = llvm.alloca %one x !llvm.array<4 x f32> : (i64) -> !llvm.ptr
+    %poison = llvm.mlir.poison : !llvm.struct<(ptr, ptr, i64)>
+    %aligned = llvm.insertvalue %buffer, %poison[1] : !llvm.struct<(ptr, ptr, i64)>
+    %descriptor = llvm.insertvalue %one, %aligned[2] : !llvm.struct<(ptr, ptr, i64)>
+    // CHECK-NOT: attuneHostAccess
+    // CHECK: %[[START:.*]] = llvm.extractvalue
+    // CHECK-NEXT: %[[NEXT:.*]] = llvm.getelementptr %[[START]][1]
+    // CHECK-NEXT: llvm.store %{{.*}}, %[[NEXT]]
+    // CHECK-NEXT: %[[READ:.*]] = llvm.load %[[BUFFER]]
+    %start = llvm.extractvalue %descriptor[1] : !llvm.struct<(ptr, ptr, i64)>
+    %next = llvm.getelementptr %start[1] : (!llvm.ptr) -> !llvm.ptr, f32
+    llvm.store %value, %next : f32, !llvm.ptr
+    %read = llvm.load %buffer : !llvm.ptr -> f32
+    // What is not known to be there is checked.
+    // CHECK: llvm.extractvalue
+    // CHECK: llvm.call @attuneHostAccess
+    // CHECK: llvm.store %[[READ]]
+    %unknown = llvm.extractvalue %descriptor[0] : !llvm.struct<(ptr, ptr, i64)>
+    llvm.store %read, %unknown : f32, !llvm.ptr
+    // CHECK: llvm.call @attuneHostTrap
+    llvm.intr.trap
+    llvm.return
+  }
+
   // Operands stand one after another in the lane's context, and so do results.
   // CHECK-LABEL: llvm.func @ops
   llvm.func @ops(%value: f32) attributes {gpu.kernel, nvvm.kernel} {
