@@ -47,8 +47,10 @@ static SmallVector<LLVM::LLVMFuncOp> getKernels(gpu::GPUModuleOp module) {
 
 LogicalResult HostProgram::loadIR(ModuleOp module) {
   for (auto binary : module.getOps<gpu::BinaryOp>())
-    return binary.emitOpError()
-           << "expects a kernel in LLVM dialect to be executed on the host, "
+    // Without a place: the source there is one line with all of the code.
+    return emitError(UnknownLoc::get(module.getContext()))
+           << "gpu.binary '" << binary.getName()
+           << "' expects a kernel in LLVM dialect to be executed on the host, "
               "but got machine code; compile with format=llvm";
   for (auto holder : module.getOps<gpu::GPUModuleOp>()) {
     auto target = tile::TargetAttr::lookup(holder);

@@ -155,11 +155,12 @@ Error HostDevice::launch(Kernel &loaded, const LaunchShape &shape,
     return llvm::createStringError(
         "kernel '" + kernel.name + "' expects " + Twine(kernel.numParameters) +
         " parameters, but got " + Twine(arguments.size()));
-  if (groups > options.maxLanes / threads)
+  int64_t work = threads * kernel.threadsInOne;
+  if (groups > options.maxLanes / work)
     return llvm::createStringError(
         "kernel '" + kernel.name + "' expects at most " +
         Twine(options.maxLanes) + " threads to be executed on the host, but " +
-        Twine(groups) + " blocks have " + Twine(groups * threads) +
+        Twine(groups) + " blocks have " + Twine(groups * work) +
         "; --max-lanes sets the limit");
   Launch launch;
   launch.kernel = kernel.function;

@@ -113,8 +113,11 @@ HostKernel::load(MLIRContext &context, StringRef image, StringRef name,
     return llvm::createStringError("expects a kernel '" + name +
                                    "' in LLVM dialect, but there is none");
   if (auto manifest =
-          function->getAttrOfType<DictionaryAttr>(kManifestAttrName))
+          function->getAttrOfType<DictionaryAttr>(kManifestAttrName)) {
     kernel->arguments = manifest.getAs<ArrayAttr>("arguments");
+    if (auto threads = manifest.getAs<IntegerAttr>(kThreadsInOneName))
+      kernel->threadsInOne = std::max<int64_t>(1, threads.getInt());
+  }
   kernel->numParameters = function.getNumArguments();
   std::optional<StringRef> denormals = function.getDenormalFpMathF32();
   kernel->flushDenormals = denormals && denormals->starts_with("preserve-sign");

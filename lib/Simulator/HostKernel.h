@@ -28,6 +28,8 @@ struct HostKernel : Kernel {
   std::vector<mlir::Operation *> sites;
   /// Of the kernel's `attune.manifest`; null where it has none.
   mlir::ArrayAttr arguments;
+  /// Threads whose work each thread does, by the manifest.
+  int64_t threadsInOne = 1;
   std::unique_ptr<llvm::orc::LLJIT> jit;
   void (*function)(HostLane *) = nullptr;
   size_t numParameters = 0;

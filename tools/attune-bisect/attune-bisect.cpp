@@ -331,6 +331,7 @@ int attuneBisectMain(int argc, char **argv) {
   registerAllDialects(registry);
   registerAllPasses();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
   return succeeded(Tool(options, context).run()) ? 0 : 1;

@@ -264,6 +264,7 @@ int attuneRunMain(int argc, char **argv) {
   registerAllDialects(registry);
   registerAttunePasses();
   MLIRContext context(registry);
+  context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
   return succeeded(Tool(options, context).run()) ? 0 : 1;

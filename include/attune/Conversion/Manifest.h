@@ -16,6 +16,9 @@ namespace attune {
 /// `block`, convert-tile-to-gpu `shared_bytes`, attune-emit-binary `kernel`,
 /// `chip` and `resources`.
 inline constexpr llvm::StringLiteral kManifestAttrName = "attune.manifest";
+/// Written by tile-to-loops: how many threads were made one, so that the host
+/// executor can tell the work of a launch.
+inline constexpr llvm::StringLiteral kThreadsInOneName = "threads_in_one";
 
 /// `manifest`, which may be null, with what is known after compilation.
 mlir::DictionaryAttr completeManifest(mlir::DictionaryAttr manifest,

@@ -157,12 +157,17 @@ static LogicalResult convert(gpu::GPUFuncOp kernel) {
     eraseCarriedResults(carrier);
 
   Builder builder(kernel.getContext());
+  int64_t threads = 1;
+  if (std::optional<ArrayRef<int32_t>> block = kernel.getKnownBlockSize())
+    for (int32_t size : *block)
+      threads *= size;
   kernel.setKnownBlockSize(ArrayRef<int32_t>{1, 1, 1});
   if (auto manifest =
           kernel->getAttrOfType<DictionaryAttr>(kManifestAttrName)) {
     NamedAttrList entries(manifest);
     entries.set("block", builder.getI64ArrayAttr({1, 1, 1}));
     entries.set("shared_bytes", builder.getI64IntegerAttr(0));
+    entries.set(kThreadsInOneName, builder.getI64IntegerAttr(threads));
     kernel->setAttr(kManifestAttrName,
                     entries.getDictionary(kernel.getContext()));
   }

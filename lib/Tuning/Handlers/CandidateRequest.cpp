@@ -20,7 +20,9 @@ CandidateRequest::CandidateRequest(const DialectRegistry &registry)
             errors += "\nnote: " + note.str();
         }
         return success();
-      }) {}
+      }) {
+  context.printOpOnDiagnostic(false);
+}
 
 json::Value CandidateRequest::makeFailure(Status status,
                                           llvm::StringRef message) const {

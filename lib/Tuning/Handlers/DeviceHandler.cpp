@@ -73,6 +73,7 @@ llvm::Error DeviceWorker::prepare() {
   DialectRegistry registry;
   registerAllDialects(registry);
   context = std::make_unique<MLIRContext>(registry);
+  context->printOpOnDiagnostic(false);
   handler = std::make_unique<ScopedDiagnosticHandler>(
       context.get(), [this](Diagnostic &diagnostic) {
         if (diagnostic.getSeverity() == DiagnosticSeverity::Error)

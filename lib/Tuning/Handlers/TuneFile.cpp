@@ -37,7 +37,9 @@ public:
             const volatile sig_atomic_t &interrupted)
       : options(options), interrupted(interrupted),
         context(makeRegistry(), MLIRContext::Threading::DISABLED),
-        sourceHandler(sources, &context) {}
+        sourceHandler(sources, &context) {
+    context.printOpOnDiagnostic(false);
+  }
 
   llvm::Error run();
   bool wasInterrupted() const { return interrupted; }
