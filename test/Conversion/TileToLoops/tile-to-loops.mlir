@@ -23,7 +23,7 @@ module attributes {gpu.container_module} {
 
 gpu.module @memory_module {
   // CHECK-LABEL: gpu.func @memory
-  // CHECK-SAME: kernel attributes {attune.manifest = {arguments = [{{.*}}], block = [1, 1, 1], shared_bytes = 0 : i64, threads_in_one = {{[0-9]+}} : i64}
+  // CHECK-SAME: kernel attributes {attune.manifest = {arguments = [{{.*}}], block = [1, 1, 1], shared_bytes = 0 : i64, threads_in_one = 64 : i64}
   // CHECK-SAME: known_block_size = array<i32: 1, 1, 1>
   // Nothing is read or written outside of a buffer: 4x4 from (1, -1) and from (3, 2).
   gpu.func @memory(%out: memref<4x4xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>,
