@@ -47,7 +47,8 @@ static Expected<std::unique_ptr<llvm::orc::LLJIT>> createJIT() {
     return jit.takeError();
   llvm::orc::SymbolMap symbols;
   for (auto list : {getCommonHostFunctions(), getNVVMHostFunctions(),
-                    getMBarrierHostFunctions(), getROCDLHostFunctions()})
+                    getMBarrierHostFunctions(), getWarpgroupHostFunctions(),
+                    getROCDLHostFunctions()})
     for (const HostFunction &function : list)
       symbols[(*jit)->mangleAndIntern(function.name)] = {
           llvm::orc::ExecutorAddr::fromPtr(function.address),

@@ -139,15 +139,9 @@ void MBarriers::copy(Lane &lane, uint32_t site, char *target,
                           reinterpret_cast<uintptr_t>(source), bytes,
                           /*isShared=*/false);
   group.shadow.beginCopy(lane.number, site, *offset, bytes);
-  // The copy has a time of its own: those who know of it need not know what the
-  // lane does meanwhile.
   uint32_t time = 0;
-  if (reports.isOn(HostCheck::Races)) {
-    Clocks::Snapshot before;
-    group.shadow.clocks.release(lane.number, before);
-    time = group.shadow.clocks.now(lane.number);
-    group.shadow.clocks.release(lane.number, before);
-  }
+  if (reports.isOn(HostCheck::Races))
+    time = group.shadow.clocks.takeTime(lane.number);
   copies.push_back({lane.number, time, site, bytes, target, source,
                     *group.findShared(barrier, kBarrierBytes)});
   if (group.chance())
@@ -162,15 +156,14 @@ bool MBarriers::landOne() {
   copies.erase(copies.begin() + static_cast<ptrdiff_t>(index));
   std::memcpy(copy.target, copy.source, copy.bytes);
   group.shadow.endCopy(copy.lane, copy.time, copy.site,
-                       *group.findShared(copy.target, copy.bytes), copy.bytes);
+                       *group.findShared(copy.target, copy.bytes), copy.bytes,
+                       /*isProxy=*/true);
   auto it = barriers.find(copy.barrier);
   if (it == barriers.end())
     return true;
   Barrier &barrier = it->second;
-  if (group.reports.isOn(HostCheck::Races)) {
-    barrier.known.resize(group.numLanes, 0);
-    barrier.known[copy.lane] = std::max(barrier.known[copy.lane], copy.time);
-  }
+  if (group.reports.isOn(HostCheck::Races))
+    group.shadow.clocks.learn(barrier.known, copy.lane, copy.time);
   barrier.bytes -= copy.bytes;
   update(barrier);
   return true;

@@ -14,6 +14,7 @@ namespace attune {
 llvm::ArrayRef<HostFunction> getCommonHostFunctions();
 llvm::ArrayRef<HostFunction> getNVVMHostFunctions();
 llvm::ArrayRef<HostFunction> getMBarrierHostFunctions();
+llvm::ArrayRef<HostFunction> getWarpgroupHostFunctions();
 llvm::ArrayRef<HostFunction> getROCDLHostFunctions();
 
 inline Lane &asLane(HostLane *context) {

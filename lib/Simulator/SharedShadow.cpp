@@ -13,23 +13,58 @@ using namespace attune;
 void Clocks::reset(uint32_t count) {
   numLanes = count;
   times.assign(size_t(count) * count, 0);
+  fenced.assign(size_t(count) * count, 0);
   // Time 0 of the others is known to all: it has no accesses.
   for (uint32_t lane = 0; lane < count; ++lane)
     times[size_t(lane) * count + lane] = 1;
 }
 
+/// Each of `to` becomes at least that of `from`.
+static void raise(MutableArrayRef<uint32_t> to, ArrayRef<uint32_t> from) {
+  for (auto [known, time] : llvm::zip_equal(to, from))
+    known = std::max(known, time);
+}
+
+MutableArrayRef<uint32_t> Clocks::row(std::vector<uint32_t> &of,
+                                      uint32_t lane) {
+  return MutableArrayRef<uint32_t>(of).slice(size_t(lane) * numLanes, numLanes);
+}
+
 void Clocks::release(uint32_t lane, Snapshot &snapshot) {
-  snapshot.resize(numLanes, 0);
-  uint32_t *row = &times[size_t(lane) * numLanes];
-  for (uint32_t other = 0; other < numLanes; ++other)
-    snapshot[other] = std::max(snapshot[other], row[other]);
-  ++row[lane];
+  snapshot.resize(2 * size_t(numLanes), 0);
+  MutableArrayRef<uint32_t> all(snapshot);
+  raise(all.take_front(numLanes), row(times, lane));
+  raise(all.drop_front(numLanes), row(fenced, lane));
+  ++row(times, lane)[lane];
 }
 
 void Clocks::acquire(uint32_t lane, const Snapshot &snapshot) {
-  uint32_t *row = &times[size_t(lane) * numLanes];
-  for (auto [other, time] : llvm::enumerate(snapshot))
-    row[other] = std::max(row[other], time);
+  if (snapshot.empty())
+    return;
+  ArrayRef<uint32_t> all(snapshot);
+  raise(row(times, lane), all.take_front(numLanes));
+  raise(row(fenced, lane), all.drop_front(numLanes));
+}
+
+void Clocks::fence(uint32_t lane) {
+  raise(row(fenced, lane), row(times, lane));
+  ++row(times, lane)[lane];
+}
+
+uint32_t Clocks::takeTime(uint32_t lane) {
+  uint32_t time = ++row(times, lane)[lane];
+  ++row(times, lane)[lane];
+  return time;
+}
+
+void Clocks::learn(uint32_t lane, uint32_t other, uint32_t time) {
+  uint32_t &known = row(times, lane)[other];
+  known = std::max(known, time);
+}
+
+void Clocks::learn(Snapshot &snapshot, uint32_t other, uint32_t time) const {
+  snapshot.resize(2 * size_t(numLanes), 0);
+  snapshot[other] = std::max(snapshot[other], time);
 }
 
 void SharedShadow::reset(uint32_t bytes, ArrayRef<const HostLane *> newLanes) {
@@ -92,6 +127,19 @@ void SharedShadow::checkPending(const Word &word, const Access &now,
         << "the copy is here";
 }
 
+void SharedShadow::checkReading(const Word &word, const Access &now,
+                                uint32_t offset) {
+  if (word.reading == 0 || !reports.isOn(HostCheck::Races))
+    return;
+  if (auto diagnostic = reports.add(
+          HostCheck::Races, now.site, *lanes[now.lane],
+          "overwrites what an asynchronous op that was not waited for reads, "
+          "address shared+0x" +
+              llvm::utohexstr(offset)))
+    diagnostic->attachNote(reports.getLoc(word.readingSite))
+        << "that op is here";
+}
+
 void SharedShadow::remember(llvm::SmallVectorImpl<Access> &accesses,
                             const Access &now) {
   llvm::erase_if(accesses, [&](const Access &earlier) {
@@ -129,6 +177,7 @@ void SharedShadow::write(uint32_t lane, uint32_t site, uint32_t offset,
   forEachWord(offset, bytes, [&](Word &word, uint8_t mask, uint32_t at) {
     Access now{lane, time, site, mask, atomic};
     checkPending(word, now, at, "overwrites");
+    checkReading(word, now, at);
     word.initialized |= mask;
     if (!races)
       return;
@@ -148,6 +197,7 @@ void SharedShadow::beginCopy(uint32_t lane, uint32_t site, uint32_t offset,
   forEachWord(offset, bytes, [&](Word &word, uint8_t mask, uint32_t at) {
     Access now{lane, time, site, mask, /*atomic=*/false};
     checkPending(word, now, at, "overwrites");
+    checkReading(word, now, at);
     word.pending |= mask;
     word.pendingLane = lane;
     word.pendingSite = site;
@@ -159,12 +209,65 @@ void SharedShadow::beginCopy(uint32_t lane, uint32_t site, uint32_t offset,
 }
 
 void SharedShadow::endCopy(uint32_t lane, uint32_t time, uint32_t site,
-                           uint32_t offset, uint32_t bytes) {
+                           uint32_t offset, uint32_t bytes, bool isProxy) {
   bool races = reports.isOn(HostCheck::Races);
   forEachWord(offset, bytes, [&](Word &word, uint8_t mask, uint32_t) {
     word.pending &= ~mask;
     word.initialized |= mask;
     if (races)
-      remember(word.writes, Access{lane, time, site, mask, /*atomic=*/false});
+      remember(word.writes,
+               Access{lane, time, site, mask, /*atomic=*/false, isProxy});
+  });
+}
+
+void SharedShadow::beginRead(ArrayRef<uint32_t> readers, uint32_t site,
+                             uint32_t offset, uint32_t bytes) {
+  bool races = reports.isOn(HostCheck::Races);
+  forEachWord(offset, bytes, [&](Word &word, uint8_t mask, uint32_t at) {
+    ++word.reading;
+    word.readingSite = site;
+    Access first{readers.front(), 0, site, mask, /*atomic=*/false};
+    checkPending(word, first, at, "reads");
+    if (reports.isOn(HostCheck::Uninitialized) &&
+        (mask & ~(word.initialized | word.pending)))
+      reports.add(HostCheck::Uninitialized, site, *lanes[first.lane],
+                  "reads workgroup memory that was never written, address "
+                  "shared+0x" +
+                      llvm::utohexstr(at));
+    if (!races)
+      return;
+    for (uint32_t reader : readers) {
+      Access now{reader, 0, site, mask, /*atomic=*/false};
+      checkOrder(word.writes, now, at, "reads what was written by");
+      checkFenced(word.writes, now, at);
+    }
+  });
+}
+
+void SharedShadow::checkFenced(ArrayRef<Access> writes, const Access &now,
+                               uint32_t offset) {
+  for (const Access &earlier : writes) {
+    if (!(earlier.mask & now.mask) || earlier.isProxy ||
+        clocks.knowsFenced(now.lane, earlier.lane, earlier.time))
+      continue;
+    if (auto diagnostic = reports.add(
+            HostCheck::Races, now.site, *lanes[now.lane],
+            "reads through the asynchronous proxy what was written by " +
+                describe(earlier.lane) +
+                " with no fence of the proxies between, address shared+0x" +
+                llvm::utohexstr(offset)))
+      diagnostic->attachNote(reports.getLoc(earlier.site))
+          << "that access is here";
+    return;
+  }
+}
+
+void SharedShadow::endRead(uint32_t lane, uint32_t time, uint32_t site,
+                           uint32_t offset, uint32_t bytes) {
+  bool races = reports.isOn(HostCheck::Races);
+  forEachWord(offset, bytes, [&](Word &word, uint8_t mask, uint32_t) {
+    --word.reading;
+    if (races)
+      remember(word.reads, Access{lane, time, site, mask, /*atomic=*/false});
   });
 }

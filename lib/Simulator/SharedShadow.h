@@ -8,6 +8,10 @@
 // clock [a][b] is the time of lane b that lane a knows to have passed. A
 // barrier makes all that arrive know what any of them knew. Two accesses are
 // ordered if the later lane knows the time of the earlier access.
+//
+// Chips with an asynchronous proxy see what lanes wrote only behind a proxy
+// fence (PTX ISA, "Causality order"): of what a lane knows, that is the part
+// which it, or whoever it learned that from, knew when it made a fence.
 
 #ifndef ATTUNE_LIB_SIMULATOR_SHAREDSHADOW_H
 #define ATTUNE_LIB_SIMULATOR_SHAREDSHADOW_H
@@ -24,19 +28,34 @@ public:
   bool knows(uint32_t lane, uint32_t other, uint32_t time) const {
     return at(lane, other) >= time;
   }
-  /// What is known at a point where lanes meet.
+  /// Whether a fence of the proxies stands between that time and the lane.
+  bool knowsFenced(uint32_t lane, uint32_t other, uint32_t time) const {
+    return fenced[size_t(lane) * numLanes + other] >= time;
+  }
+  /// The lane makes a fence of the proxies, and goes on to a new time.
+  void fence(uint32_t lane);
+  /// A time of the lane for something that it starts, apart from all else that
+  /// it does: those who know of it need not know what the lane does meanwhile.
+  uint32_t takeTime(uint32_t lane);
+  /// What is known at a point where lanes meet, and what of it is fenced.
   using Snapshot = std::vector<uint32_t>;
   /// Adds to `snapshot` what the lane knows, which goes on to a new time.
   void release(uint32_t lane, Snapshot &snapshot);
   /// The lane learns what `snapshot` knows.
   void acquire(uint32_t lane, const Snapshot &snapshot);
+  /// The lane learns of that time.
+  void learn(uint32_t lane, uint32_t other, uint32_t time);
+  /// Adds that time to `snapshot`.
+  void learn(Snapshot &snapshot, uint32_t other, uint32_t time) const;
 
 private:
   uint32_t at(uint32_t lane, uint32_t other) const {
     return times[size_t(lane) * numLanes + other];
   }
+  llvm::MutableArrayRef<uint32_t> row(std::vector<uint32_t> &of, uint32_t lane);
+
   uint32_t numLanes = 0;
-  std::vector<uint32_t> times;
+  std::vector<uint32_t> times, fenced;
 };
 
 class SharedShadow {
@@ -50,11 +69,19 @@ public:
   void read(uint32_t lane, uint32_t site, uint32_t offset, uint32_t bytes);
   void write(uint32_t lane, uint32_t site, uint32_t offset, uint32_t bytes,
              bool atomic = false);
+  /// The asynchronous proxy begins to read for `readers`, all of which must
+  /// know what was written, and has ended, which they know who know `time` of
+  /// `lane`.
+  void beginRead(llvm::ArrayRef<uint32_t> readers, uint32_t site,
+                 uint32_t offset, uint32_t bytes);
+  void endRead(uint32_t lane, uint32_t time, uint32_t site, uint32_t offset,
+               uint32_t bytes);
   /// An asynchronous copy has begun, or is waited for.
   void beginCopy(uint32_t lane, uint32_t site, uint32_t offset, uint32_t bytes);
-  /// `time` is that of the lane from which on the data is there for it.
+  /// `time` is that of the lane from which on the data is there for it;
+  /// `isProxy` says that the asynchronous proxy wrote it.
   void endCopy(uint32_t lane, uint32_t time, uint32_t site, uint32_t offset,
-               uint32_t bytes);
+               uint32_t bytes, bool isProxy = false);
 
 private:
   struct Access {
@@ -62,6 +89,8 @@ private:
     /// Of the word's bytes.
     uint8_t mask;
     bool atomic;
+    /// By the asynchronous proxy.
+    bool isProxy = false;
   };
   struct Word {
     llvm::SmallVector<Access, 1> writes, reads;
@@ -69,6 +98,8 @@ private:
     /// Bytes that a copy is writing, and which copy.
     uint8_t pending = 0;
     uint32_t pendingLane = 0, pendingSite = 0;
+    /// Asynchronous reads that have not ended, and the last of them.
+    uint32_t reading = 0, readingSite = 0;
   };
   static constexpr uint32_t kWordBytes = 4;
 
@@ -79,6 +110,10 @@ private:
                   uint32_t offset, const char *what);
   void checkPending(const Word &word, const Access &now, uint32_t offset,
                     const char *what);
+  /// Reports the first of `writes` that the asynchronous proxy may not see.
+  void checkFenced(llvm::ArrayRef<Access> writes, const Access &now,
+                   uint32_t offset);
+  void checkReading(const Word &word, const Access &now, uint32_t offset);
   void remember(llvm::SmallVectorImpl<Access> &accesses, const Access &now);
   std::string describe(uint32_t lane) const;
 

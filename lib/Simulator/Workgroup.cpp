@@ -17,8 +17,9 @@
 using namespace mlir;
 using namespace attune;
 
-/// Makes low bits of an address those of its offset, for every swizzle.
-static constexpr uint64_t kSharedAlignment = 1024;
+/// Makes low bits of an address those of its offset, for every swizzle and for
+/// descriptors, which have 18 of them.
+static constexpr size_t kSharedAlignment = MatrixDescriptor::kWindow;
 /// Mapped before and behind workgroup memory; accesses there are found.
 static constexpr size_t kSharedMargin = 4096;
 
@@ -39,29 +40,29 @@ Workgroup::Workgroup(const Launch &launch, Reports &reports, Counters &counters)
                launch.shape.block[2]),
       sharedBytes(launch.staticSharedBytes + launch.shape.sharedBytes),
       lanes(new Lane[numLanes]), shadow(reports), mbarriers(*this),
-      random(launch.options->seed) {
+      warpgroups(*this), random(launch.options->seed) {
   for (uint32_t index = 0; index < numLanes; ++index)
     lanePointers.push_back(&lanes[index]);
 }
 
 Workgroup::~Workgroup() {
-  if (sharedMapped)
-    munmap(shared - kSharedMargin, sharedMapped);
+  if (mapped)
+    munmap(mapped, mappedBytes);
 }
 
 llvm::Error Workgroup::prepare() {
   // Addresses of workgroup memory are cut to 32 bits by some ops.
-  sharedMapped = llvm::alignTo(sharedBytes, kSharedMargin) + 2 * kSharedMargin;
-  static_assert(kSharedMargin % kSharedAlignment == 0);
-  void *memory = mmap(nullptr, sharedMapped, PROT_READ | PROT_WRITE,
+  poisonedBytes = llvm::alignTo(sharedBytes, kSharedMargin) + 2 * kSharedMargin;
+  mappedBytes = poisonedBytes + kSharedAlignment;
+  void *memory = mmap(nullptr, mappedBytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
-  if (memory == MAP_FAILED) {
-    sharedMapped = 0;
+  if (memory == MAP_FAILED)
     return llvm::createStringError(
         llvm::errnoAsErrorCode(),
         "failed to map memory of a workgroup below 4 GiB");
-  }
-  shared = static_cast<char *>(memory) + kSharedMargin;
+  mapped = static_cast<char *>(memory);
+  shared = reinterpret_cast<char *>(llvm::alignTo(
+      reinterpret_cast<uintptr_t>(mapped) + kSharedMargin, kSharedAlignment));
   return stacks.reserve(numLanes);
 }
 
@@ -115,12 +116,13 @@ Lane *Workgroup::takeReady() {
 }
 
 bool Workgroup::run(uint32_t x, uint32_t y, uint32_t z) {
-  std::memset(shared - kSharedMargin, DeviceTensor::kPoison, sharedMapped);
+  std::memset(shared - kSharedMargin, DeviceTensor::kPoison, poisonedBytes);
   shadow.reset(sharedBytes, lanePointers);
   ready.clear();
   collectives.assign(llvm::divideCeil(numLanes, launch.warpSize), {});
   barriers.assign(kBarriers, {});
   mbarriers.reset();
+  warpgroups.reset(numLanes);
   for (uint32_t number = 0; number < numLanes; ++number) {
     Lane &lane = lanes[number];
     lane.blockId[0] = x;
@@ -138,6 +140,7 @@ bool Workgroup::run(uint32_t x, uint32_t y, uint32_t z) {
     }
   } while (numDone < numLanes && mbarriers.landOne());
   mbarriers.reportPending();
+  warpgroups.reportPending();
   counters.converge(~0u);
   if (numDone < numLanes)
     reportDeadlock();
@@ -332,6 +335,11 @@ void Workgroup::syncWarp(Lane &lane, uint32_t site, uint64_t mask) {
                  if (member)
                    shadow.clocks.acquire(member->number, known);
              });
+}
+
+void Workgroup::fenceProxy(Lane &lane) {
+  if (reports.isOn(HostCheck::Races))
+    shadow.clocks.fence(lane.number);
 }
 
 /// "threads 0 to 31, 40 wait" or "thread 3 waits"

@@ -11,6 +11,7 @@
 #include "MBarriers.h"
 #include "Reports.h"
 #include "SharedShadow.h"
+#include "Warpgroups.h"
 #include "attune/Runtime/Device.h"
 #include "llvm/ADT/MapVector.h"
 #include <cstring>
@@ -138,10 +139,13 @@ public:
   void copyAsync(Lane &lane, PendingCopy copy);
   void commitCopies(Lane &lane);
   void waitCopies(Lane &lane, uint32_t site, uint32_t pending);
+  /// Lets the asynchronous proxy see what the lane knows of.
+  void fenceProxy(Lane &lane);
 
   Reports &getReports() { return reports; }
   Counters &getCounters() { return counters; }
   MBarriers &getMBarriers() { return mbarriers; }
+  Warpgroups &getWarpgroups() { return warpgroups; }
   const Launch &getLaunch() const { return launch; }
   bool chance();
   /// Ends the launch from within a lane.
@@ -149,6 +153,7 @@ public:
 
 private:
   friend class MBarriers;
+  friend class Warpgroups;
   struct Collective {
     uint32_t site;
     uint64_t mask, arrived;
@@ -178,7 +183,9 @@ private:
   Counters &counters;
   uint32_t numLanes, sharedBytes;
   char *shared = nullptr;
-  size_t sharedMapped = 0;
+  /// What holds it and its margins, and of that the part that is poisoned.
+  char *mapped = nullptr;
+  size_t mappedBytes = 0, poisonedBytes = 0;
   std::unique_ptr<Lane[]> lanes;
   std::vector<const HostLane *> lanePointers;
   FiberStacks stacks;
@@ -188,6 +195,7 @@ private:
   std::vector<llvm::SmallVector<Collective, 1>> collectives;
   std::vector<Barrier> barriers;
   MBarriers mbarriers;
+  Warpgroups warpgroups;
   std::mt19937_64 random;
   uint32_t numDone = 0;
   Lane *running = nullptr;

@@ -17,7 +17,10 @@ namespace attune {
 enum class HostCheck : unsigned {
   None = 0,
   /// Two lanes access the same bytes of workgroup memory, one of them writes,
-  /// and no barrier stands between.
+  /// and no barrier stands between; or an op reads through the asynchronous
+  /// proxy what a lane wrote, and no fence of the proxies stands between. That
+  /// what lanes read may be overwritten through that proxy is not asked for a
+  /// fence, nor is the initialisation of a barrier.
   Races = 1,
   /// Accesses outside of the kernel's arguments and of workgroup memory.
   Bounds = 2,
@@ -26,7 +29,8 @@ enum class HostCheck : unsigned {
   /// Addresses that are not multiples of what the access requires.
   Alignment = 8,
   /// Accesses to what an asynchronous copy is still writing, and copies that
-  /// are never waited for.
+  /// are never waited for; results of asynchronous products that are read
+  /// before the wait, and products without a fence of their registers.
   Waits = 16,
   /// Lanes of a warp at different barriers, and operands that the lanes of a
   /// warp must agree on.

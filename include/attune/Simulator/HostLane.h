@@ -76,6 +76,17 @@ inline bool isHostDPP(uint32_t control) {
 /// Element types of matrix operands.
 enum HostElementType : uint32_t { kHostF16, kHostBF16 };
 
+/// What attuneHostMultiplyAsync does with its operands: D = A B + D, where A
+/// and B are K-major unless they are transposed.
+enum HostProductFlags : uint32_t {
+  /// D is read; else it counts as 0.
+  kHostProductAccumulate = 1,
+  kHostProductNegateA = 2,
+  kHostProductNegateB = 4,
+  kHostProductTransposeA = 8,
+  kHostProductTransposeB = 16,
+};
+
 /// A function that converted kernels call.
 struct HostFunction {
   const char *name;

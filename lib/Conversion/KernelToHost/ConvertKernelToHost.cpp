@@ -289,6 +289,7 @@ LogicalResult ConvertKernelToHost::convertBody(LLVM::LLVMFuncOp function,
   SmallVector<Operation *> worklist;
   function.getBody().walk([&](Operation *op) { worklist.push_back(op); });
   convertSignature(function, rewriter);
+  readProducts(function, rewriter);
   for (Operation *op : worklist)
     allConverted &= succeeded(convert(op, ops, rewriter));
   return success(allConverted);
@@ -302,6 +303,7 @@ void ConvertKernelToHost::runOnOperation() {
   HostOps ops;
   populateNVVMHostOps(ops);
   populateMBarrierHostOps(ops);
+  populateWarpgroupHostOps(ops);
   populateROCDLHostOps(ops);
   HostRewriter rewriter(getOperation(), sites);
   placeSharedArrays();

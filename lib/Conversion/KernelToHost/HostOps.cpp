@@ -77,6 +77,15 @@ void HostRewriter::replace(Operation *op, Value value) {
   op->erase();
 }
 
+Value HostRewriter::readProduct(Operation *op, Value value) {
+  constexpr uint64_t kWord = 4;
+  LLVM::StoreOp::create(builder, op->getLoc(), value,
+                        field(op, offsetof(HostLane, operands)), kWord);
+  call(op, "attuneHostReadProduct", i32(op, getBytes(value.getType()) / kWord));
+  return LLVM::LoadOp::create(builder, op->getLoc(), value.getType(),
+                              field(op, offsetof(HostLane, results)), kWord);
+}
+
 LogicalResult attune::rewriteReciprocal(Operation *op, HostRewriter &rewriter) {
   OpBuilder &b = rewriter.at(op);
   Value one = LLVM::ConstantOp::create(b, op->getLoc(), b.getF32FloatAttr(1));

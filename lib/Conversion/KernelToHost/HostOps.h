@@ -49,6 +49,8 @@ public:
   /// Replaces `op` by a 32-bit field of the lane's context.
   void replaceWithField(mlir::Operation *op, uint64_t offset);
   void replace(mlir::Operation *op, mlir::Value value);
+  /// What the results of asynchronous products in `value` are at `op`.
+  mlir::Value readProduct(mlir::Operation *op, mlir::Value value);
 
 private:
   mlir::gpu::GPUModuleOp module;
@@ -121,8 +123,13 @@ llvm::LogicalResult rewriteMath(mlir::Operation *op, HostRewriter &rewriter) {
 llvm::LogicalResult rewriteReciprocal(mlir::Operation *op,
                                       HostRewriter &rewriter);
 
+/// Asks for the results of asynchronous products before ops that look at them.
+/// Ops that only move values, branches and further products do not ask.
+void readProducts(mlir::LLVM::LLVMFuncOp function, HostRewriter &rewriter);
+
 void populateNVVMHostOps(HostOps &ops);
 void populateMBarrierHostOps(HostOps &ops);
+void populateWarpgroupHostOps(HostOps &ops);
 void populateROCDLHostOps(HostOps &ops);
 
 } // namespace attune

@@ -53,6 +53,6 @@ void attune::populateMBarrierHostOps(HostOps &ops) {
         rewriter.replaceWithCall(op, "attuneHostCopyBulk");
         return success();
       });
-  // What these order is in order here.
-  ops.ignore<NVVM::FenceMbarrierInitOp, NVVM::FenceProxyOp>();
+  // What it orders is in order here.
+  ops.ignore<NVVM::FenceMbarrierInitOp>();
 }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asynchronous products of matrices by four warps (PTX ISA, "wgmma").
+//
+// The op returns values, but its registers are written later. What a lane gets
+// at once are tickets: NaNs that say which register of which product stands for
+// the value. They move like values, and a product takes them as accumulators.
+// convert-kernel-to-host asks for the value before every other use
+// (`read`), which is an error before the wait.
+//
+// A product is over when the first warp has waited for it. That operands were
+// read is known to those who know of any warp's wait.
+
+#ifndef ATTUNE_LIB_SIMULATOR_WARPGROUPS_H
+#define ATTUNE_LIB_SIMULATOR_WARPGROUPS_H
+
+#include "MatrixDescriptor.h"
+#include "attune/Simulator/HostLane.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+#include <deque>
+#include <vector>
+
+namespace attune {
+
+struct Lane;
+class Workgroup;
+
+class Warpgroups {
+public:
+  static constexpr uint32_t kWarps = 4, kWarpLanes = 32;
+  static constexpr uint32_t kLanes = kWarps * kWarpLanes;
+
+  explicit Warpgroups(Workgroup &workgroup) : workgroup(workgroup) {}
+
+  /// Those of a new workgroup, of that many lanes.
+  void reset(uint32_t numLanes);
+
+  /// Orders accesses to registers before the products that follow.
+  void fence(Lane &lane, uint32_t site);
+  /// Starts a product of `columns` columns; `flags` are HostProductFlags.
+  /// Waits for the lanes of the warpgroup.
+  void multiply(Lane &lane, uint32_t site, uint32_t columns,
+                HostElementType type, uint32_t flags);
+  /// Closes the group of products that the warp has started.
+  void commit(Lane &lane, uint32_t site);
+  /// Waits for all but the last `pending` groups.
+  void wait(Lane &lane, uint32_t site, uint32_t pending);
+  /// Replaces tickets among `count` words by values.
+  void read(Lane &lane, uint32_t site, uint32_t *words, uint32_t count);
+
+  /// Warns of products that the workgroup has not waited for.
+  void reportPending() const;
+
+private:
+  struct Product {
+    uint64_t number;
+    uint32_t site, columns, flags;
+    HostElementType type;
+    MatrixDescriptor a, b;
+    /// Time of the first lane of the warpgroup.
+    uint32_t time = 0;
+    bool computed = false;
+    /// Warps that have waited for it, a bit for each.
+    uint32_t waited = 0;
+    /// By lane and register: accumulators, then results.
+    std::vector<uint32_t> registers;
+    /// Offsets in workgroup memory of the pieces that are read; none if the
+    /// descriptors are wrong.
+    std::vector<uint32_t> pieces;
+  };
+  struct Warp {
+    /// A fence stands between the last wait, or the start, and now.
+    bool fenced = false, everFenced = false;
+    llvm::SmallVector<uint64_t> open;
+    std::deque<llvm::SmallVector<uint64_t>> committed;
+  };
+  struct Group {
+    /// Lanes that wait for the others, by site.
+    llvm::DenseMap<uint32_t, llvm::SmallVector<Lane *>> arrived;
+    Warp warps[kWarps];
+    std::deque<Product> products;
+    uint64_t nextNumber = 0, nextComputed = 0;
+  };
+
+  Group &getGroup(const Lane &lane);
+  Warp &getWarp(const Lane &lane);
+  void start(Group &group, llvm::ArrayRef<Lane *> lanes, Product product);
+  /// Checks a descriptor, and adds the pieces of `extent` rows or columns.
+  bool addPieces(Product &product, const Lane &lane,
+                 const MatrixDescriptor &matrix, uint32_t extent,
+                 bool isTransposed);
+  void checkFences(Group &group, llvm::ArrayRef<Lane *> lanes,
+                   const Product &product);
+  /// Computes all products up to that one.
+  void computeUntil(Group &group, uint64_t number);
+  void compute(Group &group, Product &product);
+  /// Accumulators of a product that was not waited for must be the same
+  /// registers of one of the same shape.
+  void checkAccumulators(Group &group, llvm::ArrayRef<Lane *> lanes,
+                         const Product &product);
+  void reportEarlyRead(uint32_t site, const Lane &lane, const Product &product);
+  static bool isWaited(const Product &product, const Lane &lane);
+  /// The product that the ticket `word` is of, and the number of its register.
+  /// Null where it is no ticket, or of a product that was forgotten.
+  static const Product *find(const Group &group, uint32_t word,
+                             uint32_t &index);
+
+  Workgroup &workgroup;
+  std::vector<Group> groups;
+};
+
+} // namespace attune
+
+#endif // ATTUNE_LIB_SIMULATOR_WARPGROUPS_H
