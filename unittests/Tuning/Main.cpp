@@ -15,6 +15,8 @@ static int runTuner(char **argv) {
   problem.candidates = atoi(argv[4]);
   fake::Settings settings = fake::makeSettings();
   settings.database = argv[2];
+  // A final that is killed is repeated as a whole, however far it came.
+  settings.options.finalRounds = 0;
   llvm::Expected<Outcome> outcome = fake::search(problem, settings);
   if (!outcome) {
     llvm::errs() << llvm::toString(outcome.takeError()) << "\n";
