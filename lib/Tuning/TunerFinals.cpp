@@ -61,6 +61,47 @@ llvm::Error Tuner::ensureBinaries(llvm::MutableArrayRef<Candidate> finalists) {
   return llvm::Error::success();
 }
 
+Tuner::Candidate Tuner::makeFinalist(size_t resultIndex) {
+  auto entry = llvm::find_if(
+      resultOf, [&](auto &pair) { return pair.second == resultIndex; });
+  Candidate finalist{entry->first, outcome.results[resultIndex]};
+  finalist.result.samples.clear();
+  finalist.result.stage = Stage::Final;
+  finalist.result.reused = false;
+  finalist.result.copiedFrom = 0;
+  return finalist;
+}
+
+llvm::Expected<bool> Tuner::await(WorkerPool &pool, uint64_t request,
+                                  Result &result) {
+  bool done = false;
+  while (!done && !interrupted) {
+    llvm::Expected<std::vector<Completion>> completions =
+        WorkerPool::wait({&pool}, std::chrono::milliseconds(200));
+    if (!completions)
+      return completions.takeError();
+    for (Completion &completion : *completions) {
+      if (completion.id != request)
+        continue;
+      readCompletion(completion, result);
+      done = true;
+    }
+    report();
+  }
+  return done;
+}
+
+llvm::Error Tuner::settle(Candidate finalist) {
+  llvm::Expected<int64_t> row = store.add(session, space, finalist.result);
+  if (!row)
+    return row.takeError();
+  if (finalist.result.status != Status::Ok)
+    reproduce(finalist.result);
+  strategy->tell(finalist.index, finalist.result);
+  outcome.results[resultOf[finalist.index]] = std::move(finalist.result);
+  return llvm::Error::success();
+}
+
 llvm::Error Tuner::runFinals() {
   std::vector<size_t> order = outcome.rank();
   order.resize(std::min<size_t>(order.size(), options.finalists));
@@ -72,16 +113,8 @@ llvm::Error Tuner::runFinals() {
     return llvm::Error::success();
 
   std::vector<Candidate> finalists;
-  for (size_t i : order) {
-    auto entry =
-        llvm::find_if(resultOf, [&](auto &pair) { return pair.second == i; });
-    Candidate &finalist =
-        finalists.emplace_back(Candidate{entry->first, outcome.results[i]});
-    finalist.result.samples.clear();
-    finalist.result.stage = Stage::Final;
-    finalist.result.reused = false;
-    finalist.result.copiedFrom = 0;
-  }
+  for (size_t i : order)
+    finalists.push_back(makeFinalist(i));
   if (llvm::Error error = ensureBinaries(finalists))
     return error;
   llvm::erase_if(finalists, [](const Candidate &candidate) {
@@ -101,24 +134,11 @@ llvm::Error Tuner::runFinals() {
       std::vector<double> samples = std::move(finalist.result.samples);
       uint64_t request = nextRequest;
       submitMeasure(finalist);
-      bool done = false;
-      while (!done && !interrupted) {
-        llvm::Expected<std::vector<Completion>> completions =
-            WorkerPool::wait({devices}, std::chrono::milliseconds(200));
-        if (!completions)
-          return completions.takeError();
-        for (Completion &completion : *completions) {
-          if (completion.id != request)
-            continue;
-          Candidate measured = std::move(measuring.at(completion.id));
-          readCompletion(completion, measured.result);
-          finalist.result = std::move(measured.result);
-          done = true;
-        }
-        report();
-      }
-      measuring.erase(request);
+      llvm::Expected<bool> done = await(*devices, request, finalist.result);
       if (!done)
+        return done.takeError();
+      measuring.erase(request);
+      if (!*done)
         return llvm::Error::success();
       finalist.result.samples.insert(finalist.result.samples.begin(),
                                      samples.begin(), samples.end());
@@ -126,15 +146,9 @@ llvm::Error Tuner::runFinals() {
   }
   if (interrupted)
     return llvm::Error::success();
-  for (Candidate &finalist : finalists) {
-    llvm::Expected<int64_t> row = store.add(session, space, finalist.result);
-    if (!row)
-      return row.takeError();
-    if (finalist.result.status != Status::Ok)
-      reproduce(finalist.result);
-    strategy->tell(finalist.index, finalist.result);
-    outcome.results[resultOf[finalist.index]] = std::move(finalist.result);
-  }
+  for (Candidate &finalist : finalists)
+    if (llvm::Error error = settle(std::move(finalist)))
+      return error;
   return llvm::Error::success();
 }
 
@@ -154,27 +168,13 @@ llvm::Error Tuner::runChecks() {
     if (right >= options.finalists || next == order.end())
       break;
     --left;
-    auto entry = llvm::find_if(
-        resultOf, [&](auto &pair) { return pair.second == *next; });
-    Candidate candidate{entry->first, outcome.results[*next]};
-    candidate.result.stage = Stage::Final;
-    candidate.result.reused = false;
-    uint64_t id = nextRequest++;
-    checkers->submit(id, makeCandidateRequest(candidate));
-    bool done = false;
-    while (!done && !interrupted) {
-      llvm::Expected<std::vector<Completion>> completions =
-          WorkerPool::wait({checkers}, std::chrono::milliseconds(200));
-      if (!completions)
-        return completions.takeError();
-      for (Completion &completion : *completions)
-        if (completion.id == id) {
-          readCompletion(completion, candidate.result);
-          done = true;
-        }
-      report();
-    }
+    Candidate candidate = makeFinalist(*next);
+    uint64_t request = nextRequest++;
+    checkers->submit(request, makeCandidateRequest(candidate));
+    llvm::Expected<bool> done = await(*checkers, request, candidate.result);
     if (!done)
+      return done.takeError();
+    if (!*done)
       break;
     if (candidate.result.status == Status::Refused) {
       progress.note(
@@ -182,13 +182,8 @@ llvm::Error Tuner::runChecks() {
           llvm::StringRef(candidate.result.message).split('\n').first.str());
       break;
     }
-    llvm::Expected<int64_t> row = store.add(session, space, candidate.result);
-    if (!row)
-      return row.takeError();
-    if (candidate.result.status != Status::Ok)
-      reproduce(candidate.result);
-    strategy->tell(candidate.index, candidate.result);
-    outcome.results[*next] = std::move(candidate.result);
+    if (llvm::Error error = settle(std::move(candidate)))
+      return error;
   }
   return llvm::Error::success();
 }

@@ -98,6 +98,14 @@ private:
   llvm::Error abandon();
   llvm::Error keepCompiled(std::vector<Candidate> candidates);
   void submitMeasure(Candidate candidate);
+  /// A candidate whose result is measured, or checked, once more.
+  Candidate makeFinalist(size_t resultIndex);
+  /// Waits for one request and writes what came back into `result`. False if
+  /// the search was interrupted before.
+  llvm::Expected<bool> await(WorkerPool &pool, uint64_t request,
+                             Result &result);
+  /// Stores what the final found and puts it in the place of the old result.
+  llvm::Error settle(Candidate finalist);
   llvm::Error runFinals();
   llvm::Error runChecks();
   llvm::Error ensureBinaries(llvm::MutableArrayRef<Candidate> finalists);
