@@ -15,6 +15,10 @@ Event::~Event() = default;
 Device::~Device() = default;
 
 std::optional<int> Device::readClockMHz() { return std::nullopt; }
+llvm::Expected<TensorMap> Device::encodeTensorMap(const TensorMapRequest &) {
+  return llvm::createStringError("expects a device with tensor maps, but '" +
+                                 getInfo().name + "' has none");
+}
 
 namespace {
 struct DriverKernel : Kernel {

@@ -6,7 +6,9 @@
 #ifndef ATTUNE_RUNTIME_DEVICE_H
 #define ATTUNE_RUNTIME_DEVICE_H
 
+#include "attune/Runtime/DataType.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <array>
@@ -55,6 +57,22 @@ struct LaunchShape {
   int64_t sharedBytes = 0;
 };
 
+/// Which boxes of a tensor a kernel's copy engine moves at once, and how they
+/// lie in shared memory.
+struct TensorMapRequest {
+  DeviceAddress address = 0;
+  DataType type = DataType::F32;
+  /// Outermost dimension first; strides and box in elements. The last stride is
+  /// 1. What a box reaches beyond the tensor is read as 0 and not written.
+  llvm::SmallVector<int64_t, 5> sizes, strides, box;
+  /// Bytes of a row of the box within which 16-byte chunks are permuted: 0, 32,
+  /// 64 or 128.
+  int64_t swizzleBytes = 0;
+};
+
+/// A tensor map as the kernel takes it, by value.
+using TensorMap = std::array<uint64_t, 16>;
+
 /// What a device takes kernels as.
 enum class KernelFormat {
   /// A cubin, PTX or an HSACO.
@@ -94,6 +112,9 @@ public:
   virtual llvm::Error launch(Kernel &kernel, const LaunchShape &shape,
                              llvm::ArrayRef<void *> arguments) = 0;
   virtual llvm::Error synchronize() = 0;
+  /// Fails where the device has no such maps, or refuses this one.
+  virtual llvm::Expected<TensorMap>
+  encodeTensorMap(const TensorMapRequest &request);
 
   virtual llvm::Expected<std::unique_ptr<Event>> createEvent() = 0;
   virtual llvm::Error record(Event &event) = 0;
