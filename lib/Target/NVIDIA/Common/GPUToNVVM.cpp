@@ -3,6 +3,7 @@
 // The last conversion of an NVIDIA kernel, and the dialects it ends in.
 
 #include "NVIDIA.h"
+#include "attune/Dialect/WGMMA/IR/WGMMA.h"
 #include "attune/Target/ScalarIntrinsic.h"
 #include "attune/Target/TargetModel.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
@@ -32,7 +33,7 @@ void attune::nvidia::populateGPUToNVVM(LLVMTypeConverter &converter,
   // The back end has no rule for LLVM's log2 intrinsic.
   patterns.add<ScalarIntrinsicPattern<math::Log2Op>>(
       converter, "llvm.nvvm.lg2.approx.ftz.f", kTargetBenefit);
-  target.addLegalDialect<NVVM::NVVMDialect>();
+  target.addLegalDialect<NVVM::NVVMDialect, wgmma::WGMMADialect>();
 }
 
 void attune::nvidia::configureKernel(LLVM::LLVMFuncOp kernel, int64_t threads,
@@ -48,7 +49,8 @@ void attune::nvidia::configureKernel(LLVM::LLVMFuncOp kernel, int64_t threads,
 }
 
 void attune::nvidia::registerDialects(DialectRegistry &registry) {
-  registry.insert<NVVM::NVVMDialect, nvgpu::NVGPUDialect>();
+  registry
+      .insert<NVVM::NVVMDialect, nvgpu::NVGPUDialect, wgmma::WGMMADialect>();
   NVVM::registerNVVMTargetInterfaceExternalModels(registry);
   registerBuiltinDialectTranslation(registry);
   registerGPUDialectTranslation(registry);

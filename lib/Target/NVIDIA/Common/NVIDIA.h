@@ -26,6 +26,9 @@ void populateGPUToNVVM(mlir::LLVMTypeConverter &converter,
                        mlir::RewritePatternSet &patterns,
                        mlir::ConversionTarget &target);
 
+/// Adds the patterns that make inline assembly of the wgmma dialect.
+void populateWGMMAToLLVM(mlir::RewritePatternSet &patterns);
+
 /// Sets the launch bounds of a kernel.
 void configureKernel(mlir::LLVM::LLVMFuncOp kernel, int64_t threads,
                      int64_t minBlocksPerCore);
@@ -39,7 +42,8 @@ mlir::FailureOr<Binary> serialize(mlir::gpu::GPUModuleOp module,
 /// The assembler that serialize() would run, and which file that is now.
 std::string getToolchain(const BinaryOptions &options);
 
-/// Registers NVVM, its translation and its target attribute.
+/// Registers NVVM, the wgmma dialect next to it, NVVM's translation and its
+/// target attribute.
 void registerDialects(mlir::DialectRegistry &registry);
 
 } // namespace attune::nvidia

@@ -6,6 +6,7 @@
 
 #include "NVIDIA.h"
 #include "Ptxas.h"
+#include "attune/Dialect/WGMMA/IR/WGMMA.h"
 #include "attune/Target/AssemblyEmitter.h"
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -32,13 +33,15 @@ static void markInlineAsmConvergent(llvm::Module &module) {
         call->addFnAttr(llvm::Attribute::Convergent);
 }
 
-/// Expands NVVM ops that have no intrinsic.
+/// Expands the ops that have no intrinsic.
 static LogicalResult convertToIntrinsics(gpu::GPUModuleOp module) {
   MLIRContext *context = module.getContext();
   RewritePatternSet patterns(context);
   populateNVVMToLLVMConversionPatterns(patterns);
+  nvidia::populateWGMMAToLLVM(patterns);
   ConversionTarget target(*context);
   target.addLegalDialect<LLVM::LLVMDialect>();
+  target.addIllegalDialect<wgmma::WGMMADialect>();
   return applyPartialConversion(module, target, std::move(patterns));
 }
 
