@@ -3,7 +3,10 @@
 // NVIDIA's driver API. Names carry the suffixes that cuda.h adds by macros.
 
 #include "Driver.h"
+#include "attune/Runtime/Tensor.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace attune;
 using llvm::Error;
@@ -19,6 +22,8 @@ static constexpr int kFunctionMaxDynamicShared = 8;
 static constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;
 /// Unasked, a kernel may use this much shared memory.
 static constexpr int64_t kGrantedSharedBytes = 48 * 1024;
+/// CUtensorMapL2promotion: reads of a map fetch as much at once.
+static constexpr int kPromote256Bytes = 3;
 /// NVML's number for the clock of the multiprocessors.
 static constexpr int kNVMLClockSM = 1;
 
@@ -28,6 +33,7 @@ public:
   ~CUDADevice() override;
   Error open(int ordinal);
   std::optional<int> readClockMHz() override;
+  Expected<TensorMap> encodeTensorMap(const TensorMapRequest &request) override;
 
 private:
   std::string describe(int status) override;
@@ -47,6 +53,11 @@ private:
   int (*loadModuleEx)(Handle *module, const void *image, unsigned count,
                       int *options, void **values) = nullptr;
   int (*getBusId)(char *text, int length, int device) = nullptr;
+  int (*encodeTiled)(void *map, int type, uint32_t rank, void *address,
+                     const uint64_t *sizes, const uint64_t *strideBytes,
+                     const uint32_t *box, const uint32_t *elementStrides,
+                     int interleave, int swizzle, int promotion,
+                     int fill) = nullptr;
   int (*nvmlGetClock)(Handle device, int kind, unsigned *mhz) = nullptr;
   Handle nvmlDevice = nullptr;
   std::optional<int> retained;
@@ -200,6 +211,81 @@ int CUDADevice::loadImage(Handle *module, const void *image, std::string &log) {
   int status = loadModuleEx(module, image, 2, options, values);
   log = llvm::StringRef(text, strnlen(text, sizeof(text))).trim().str();
   return status;
+}
+
+/// CUtensorMapDataType.
+static std::optional<int> getMapType(DataType type) {
+  switch (type) {
+  case DataType::F16:
+    return 6;
+  case DataType::F32:
+    return 7;
+  case DataType::BF16:
+    return 9;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// CUtensorMapSwizzle.
+static std::optional<int> getMapSwizzle(int64_t bytes) {
+  switch (bytes) {
+  case 0:
+    return 0;
+  case 32:
+    return 1;
+  case 64:
+    return 2;
+  case 128:
+    return 3;
+  default:
+    return std::nullopt;
+  }
+}
+
+Expected<TensorMap>
+CUDADevice::encodeTensorMap(const TensorMapRequest &request) {
+  // Drivers of CUDA 11 have everything else.
+  const Symbol symbol{"cuTensorMapEncodeTiled", &encodeTiled};
+  if (!encodeTiled)
+    if (auto error = resolve(symbol))
+      return std::move(error);
+  std::optional<int> type = getMapType(request.type),
+                     swizzle = getMapSwizzle(request.swizzleBytes);
+  if (!type)
+    return llvm::createStringError(
+        Twine("expects a tensor map of f16, bf16 or f32, but got ") +
+        getName(request.type));
+  if (!swizzle)
+    return llvm::createStringError(
+        "expects a tensor map with a swizzle of 0, 32, 64 or 128 bytes, but "
+        "got " +
+        Twine(request.swizzleBytes));
+  // The driver counts dimensions from the innermost one, whose stride it does
+  // not ask for.
+  llvm::SmallVector<uint64_t> sizes(llvm::reverse(request.sizes)), strideBytes;
+  llvm::SmallVector<uint32_t> box(llvm::reverse(request.box));
+  llvm::SmallVector<uint32_t> elementStrides(box.size(), 1);
+  for (int64_t stride : llvm::drop_begin(llvm::reverse(request.strides)))
+    strideBytes.push_back(stride * getBytes(request.type));
+  // The driver asks for this alignment.
+  alignas(64) TensorMap map{};
+  int status = encodeTiled(
+      &map, *type, sizes.size(), reinterpret_cast<void *>(request.address),
+      sizes.data(), strideBytes.data(), box.data(), elementStrides.data(),
+      /*interleave=*/0, *swizzle, kPromote256Bytes, /*fill=*/0);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << "encode a tensor map of "
+         << TensorShape::contiguous(request.type, request.sizes).str()
+         << " with the strides ";
+  llvm::interleave(request.strides, stream, "x");
+  stream << ", a box of ";
+  llvm::interleave(request.box, stream, "x");
+  stream << " and a swizzle of " << request.swizzleBytes << " bytes";
+  if (auto error = check(status, text))
+    return std::move(error);
+  return map;
 }
 
 Expected<std::unique_ptr<Device>> attune::openCUDADevice(int ordinal) {

@@ -14,23 +14,48 @@ using llvm::json::Path;
 using llvm::json::Value;
 
 namespace attune {
+static bool fromJSON(llvm::json::ObjectMapper &map, ManifestTensorMap &result,
+                     Path path) {
+  if (!map.map("of", result.of) || !map.map("box", result.box) ||
+      !map.map("swizzle", result.swizzleBytes))
+    return false;
+  if (llvm::any_of(result.box, [](int64_t size) { return size < 1; })) {
+    path.field("box").report("expected sizes of at least 1");
+    return false;
+  }
+  if (!llvm::is_contained({0, 32, 64, 128}, result.swizzleBytes)) {
+    path.field("swizzle").report("expected 0, 32, 64 or 128");
+    return false;
+  }
+  return true;
+}
+
 static bool fromJSON(const Value &value, ManifestArgument &argument,
                      Path path) {
   llvm::json::ObjectMapper map(value, path);
   std::string type, access = "read";
+  bool isScalar = false;
   if (!map || !map.map("name", argument.name) || !map.map("type", type) ||
-      !map.map("rank", argument.rank) ||
-      !map.mapOptional("scalar", argument.isScalar) ||
+      !map.map("rank", argument.rank) || !map.mapOptional("scalar", isScalar) ||
       !map.mapOptional("access", access))
     return false;
-  std::optional<DataType> parsed = parseDataType(type);
-  if (!parsed) {
-    path.field("type").report("expected an element type such as bf16 or i32");
+  if (type == kTensorMapTypeName) {
+    argument.kind = KernelArgument::Kind::TensorMap;
+    if (!fromJSON(map, argument.map, path))
+      return false;
+  } else if (std::optional<DataType> parsed = parseDataType(type)) {
+    argument.kind =
+        isScalar ? KernelArgument::Kind::Scalar : KernelArgument::Kind::Buffer;
+    argument.type = *parsed;
+  } else {
+    path.field("type").report(
+        "expected tensor_map or an element type such as bf16 or i32");
     return false;
   }
-  argument.type = *parsed;
-  if (argument.rank < 0 || (argument.isScalar && argument.rank != 0)) {
-    path.field("rank").report("expected at least 0, and 0 for a scalar");
+  if (argument.rank < 0 ||
+      (argument.kind != KernelArgument::Kind::Buffer && argument.rank != 0)) {
+    path.field("rank").report(
+        "expected at least 0, and 0 for a scalar or a tensor map");
     return false;
   }
   if (access != "read" && access != "write") {
@@ -63,6 +88,19 @@ findContradiction(const Manifest &manifest, llvm::ArrayRef<int64_t> block) {
     return llvm::StringLiteral("expected three extents of at least 1 in block");
   if (manifest.sharedBytes < 0)
     return llvm::StringLiteral("expected at least 0 shared_bytes");
+  for (const ManifestArgument &argument : manifest.arguments) {
+    if (argument.kind != KernelArgument::Kind::TensorMap)
+      continue;
+    const ManifestTensorMap &map = argument.map;
+    if (map.of < 0 ||
+        map.of >= static_cast<int64_t>(manifest.arguments.size()) ||
+        manifest.arguments[map.of].kind != KernelArgument::Kind::Buffer)
+      return llvm::StringLiteral(
+          "expected the number of a buffer as what a tensor_map is of");
+    if (static_cast<int64_t>(map.box.size()) != manifest.arguments[map.of].rank)
+      return llvm::StringLiteral(
+          "expected a size for each dimension of the buffer in box");
+  }
   for (const ManifestGridFactor &factor : manifest.grid) {
     if (factor.argument < 0 ||
         factor.argument >= static_cast<int64_t>(manifest.arguments.size()))
@@ -110,11 +148,21 @@ Value Manifest::toJSON() const {
     Object entry{{"name", argument.name},
                  {"type", getName(argument.type)},
                  {"rank", argument.rank}};
-    if (argument.isScalar)
-      entry["scalar"] = true;
-    else
+    switch (argument.kind) {
+    case KernelArgument::Kind::Buffer:
       entry["access"] =
           argument.access == ManifestArgument::Access::Write ? "write" : "read";
+      break;
+    case KernelArgument::Kind::Scalar:
+      entry["scalar"] = true;
+      break;
+    case KernelArgument::Kind::TensorMap:
+      entry["type"] = kTensorMapTypeName;
+      entry["of"] = argument.map.of;
+      entry["box"] = llvm::json::Array(argument.map.box);
+      entry["swizzle"] = argument.map.swizzleBytes;
+      break;
+    }
     argumentList.push_back(std::move(entry));
   }
   for (const ManifestGridFactor &factor : grid)
@@ -130,24 +178,61 @@ Value Manifest::toJSON() const {
                 {"resources", Object(resources)}};
 }
 
-Expected<LaunchShape>
-Manifest::getLaunchShape(llvm::ArrayRef<KernelArgument> values) const {
-  if (values.size() != arguments.size())
+static std::string describe(const KernelArgument &value) {
+  switch (value.kind) {
+  case KernelArgument::Kind::Buffer:
+    return value.shape.str();
+  case KernelArgument::Kind::Scalar:
+    return "a scalar " + value.shape.str();
+  case KernelArgument::Kind::TensorMap:
+    return "a tensor map";
+  }
+  llvm_unreachable("a kind of arguments that has no name");
+}
+
+Expected<std::vector<KernelArgument>>
+Manifest::bindArguments(Device &device,
+                        llvm::ArrayRef<KernelArgument> values) const {
+  auto isMap = [](const ManifestArgument &argument) {
+    return argument.kind == KernelArgument::Kind::TensorMap;
+  };
+  size_t numValues = arguments.size() - llvm::count_if(arguments, isMap);
+  if (values.size() != numValues)
     return llvm::createStringError(
-        "kernel '" + kernel + "' expects " + Twine(arguments.size()) +
-        " arguments, but got " + Twine(values.size()));
-  for (auto [value, argument] : llvm::zip_equal(values, arguments)) {
-    if (value.isScalar != argument.isScalar ||
-        value.shape.type != argument.type ||
+        "kernel '" + kernel + "' expects " + Twine(numValues) +
+        " buffers and scalars, but got " + Twine(values.size()));
+  std::vector<KernelArgument> bound(arguments.size());
+  for (auto [argument, slot] : llvm::zip_equal(arguments, bound)) {
+    if (isMap(argument))
+      continue;
+    const KernelArgument &value = values.front();
+    values = values.drop_front();
+    if (value.kind != argument.kind || value.shape.type != argument.type ||
         static_cast<int64_t>(value.shape.sizes.size()) != argument.rank)
       return llvm::createStringError(
           "kernel '" + kernel + "' expects for '" + argument.name + "' " +
-          (argument.isScalar
+          (argument.kind == KernelArgument::Kind::Scalar
                ? "a scalar"
                : "a tensor of rank " + std::to_string(argument.rank)) +
-          " of " + getName(argument.type) + ", but got " +
-          (value.isScalar ? "a scalar " : "") + value.shape.str());
+          " of " + getName(argument.type) + ", but got " + describe(value));
+    slot = value;
   }
+  for (auto [argument, slot] : llvm::zip_equal(arguments, bound)) {
+    if (!isMap(argument))
+      continue;
+    auto map = encodeTensorMap(device, bound[argument.map.of], argument.map.box,
+                               argument.map.swizzleBytes);
+    if (!map)
+      return llvm::createStringError(
+          "kernel '" + kernel + "' has no '" + argument.name +
+          "' of this tensor: " + llvm::toString(map.takeError()));
+    slot = KernelArgument::tensorMap(*map);
+  }
+  return bound;
+}
+
+Expected<LaunchShape>
+Manifest::getLaunchShape(llvm::ArrayRef<KernelArgument> values) const {
   LaunchShape shape;
   shape.block = block;
   shape.sharedBytes = sharedBytes;
@@ -160,4 +245,16 @@ Manifest::getLaunchShape(llvm::ArrayRef<KernelArgument> values) const {
                                      "has more than 2^63 workgroups");
   }
   return shape;
+}
+
+Expected<PreparedLaunch>
+Manifest::prepareLaunch(Device &device,
+                        llvm::ArrayRef<KernelArgument> values) const {
+  auto bound = bindArguments(device, values);
+  if (!bound)
+    return bound.takeError();
+  auto shape = getLaunchShape(*bound);
+  if (!shape)
+    return shape.takeError();
+  return PreparedLaunch{*shape, PackedArguments(*bound)};
 }

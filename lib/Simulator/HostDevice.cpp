@@ -5,7 +5,7 @@
 #include "attune/Simulator/HostDevice.h"
 #include "HostKernel.h"
 #include "Runtime.h"
-#include "attune/Runtime/Tensor.h"
+#include "attune/Runtime/Manifest.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/MemAlloc.h"
 #include <cstring>
@@ -109,6 +109,10 @@ findRegions(const HostKernel &kernel, llvm::ArrayRef<void *> words,
     auto name = entry.getAs<StringAttr>("name"),
          type = entry.getAs<StringAttr>("type"),
          access = entry.getAs<StringAttr>("access");
+    if (type && type.getValue() == kTensorMapTypeName && !words.empty()) {
+      words = words.drop_front();
+      continue;
+    }
     auto rank = entry.getAs<IntegerAttr>("rank");
     auto scalar = entry.getAs<BoolAttr>("scalar");
     bool isScalar = scalar && scalar.getValue();

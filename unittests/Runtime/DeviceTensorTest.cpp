@@ -110,3 +110,59 @@ TEST(PackedArguments, ExpandsBuffersAsMemrefs) {
   EXPECT_EQ(*static_cast<uint64_t *>(pointers[3]), 2u);
   EXPECT_EQ(*static_cast<int32_t *>(pointers[7]), 7);
 }
+
+TEST(PackedArguments, AlignsTensorMaps) {
+  TensorMap map;
+  map.fill(5);
+  KernelArgument arguments[] = {
+      KernelArgument::scalar(DataType::I64, 7), KernelArgument::tensorMap(map),
+      KernelArgument::tensorMap(map), KernelArgument::scalar(DataType::I64, 8)};
+  PackedArguments first(arguments);
+  // Launches are moved.
+  PackedArguments packed(std::move(first));
+  auto pointers = packed.getPointers();
+  ASSERT_EQ(pointers.size(), 4u);
+  EXPECT_EQ(*static_cast<uint64_t *>(pointers[0]), 7u);
+  EXPECT_EQ(*static_cast<uint64_t *>(pointers[3]), 8u);
+  for (size_t i : {1, 2}) {
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(pointers[i]) % 64, 0u);
+    EXPECT_EQ(*static_cast<TensorMap *>(pointers[i]), map);
+  }
+}
+
+static std::string mapErrorOf(TensorShape shape, llvm::ArrayRef<int64_t> box) {
+  FakeDevice device;
+  auto map = encodeTensorMap(device, KernelArgument::buffer(0x1000, shape), box,
+                             /*swizzleBytes=*/128);
+  return map ? "" : llvm::toString(map.takeError());
+}
+
+TEST(EncodeTensorMap, AsksForWhatTheBufferIs) {
+  FakeDevice device;
+  TensorShape shape{DataType::BF16, {2, 0, 64}, {128, 64, 1}};
+  llvm::cantFail(encodeTensorMap(device, KernelArgument::buffer(0x1000, shape),
+                                 {1, 64, 32}, 64));
+  ASSERT_EQ(device.maps.size(), 1u);
+  const TensorMapRequest &request = device.maps.front();
+  EXPECT_EQ(request.address, 0x1000u);
+  EXPECT_EQ(request.type, DataType::BF16);
+  EXPECT_EQ(llvm::ArrayRef(request.sizes), llvm::ArrayRef<int64_t>({2, 1, 64}));
+  EXPECT_EQ(llvm::ArrayRef(request.strides),
+            llvm::ArrayRef<int64_t>({128, 64, 1}));
+  EXPECT_EQ(llvm::ArrayRef(request.box), llvm::ArrayRef<int64_t>({1, 64, 32}));
+  EXPECT_EQ(request.swizzleBytes, 64);
+}
+
+TEST(EncodeTensorMap, RefusesWhatNoMapCanSay) {
+  auto shape = TensorShape::contiguous(DataType::F16, {4, 64});
+  EXPECT_EQ(mapErrorOf(shape, {4, 64}), "");
+  EXPECT_EQ(mapErrorOf(shape, {64}),
+            "expects a box with as many dimensions as the tensor, 2, but got "
+            "1");
+  EXPECT_EQ(mapErrorOf(shape, {4, 257}),
+            "expects a box of 1 to 256 elements in each dimension, but got "
+            "257");
+  shape.strides = {1, 4};
+  EXPECT_EQ(mapErrorOf(shape, {4, 64}),
+            "expects a last stride of 1 for a tensor map, but got 4");
+}

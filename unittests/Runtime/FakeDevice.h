@@ -31,6 +31,8 @@ public:
   /// Every call that queues work, by name.
   std::vector<std::string> queued;
   std::set<DeviceAddress> allocations;
+  /// What maps were asked for. The words of a map are those of its number.
+  std::vector<TensorMapRequest> maps;
   DeviceInfo info;
 
   ~FakeDevice() override {
@@ -87,6 +89,13 @@ public:
     if (durations.size() > 1)
       durations.erase(durations.begin());
     return llvm::Error::success();
+  }
+  llvm::Expected<TensorMap>
+  encodeTensorMap(const TensorMapRequest &request) override {
+    maps.push_back(request);
+    TensorMap map;
+    map.fill(maps.size());
+    return map;
   }
   llvm::Error synchronize() override { return llvm::Error::success(); }
   llvm::Expected<std::unique_ptr<Event>> createEvent() override {

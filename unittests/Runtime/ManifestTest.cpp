@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "attune/Runtime/Manifest.h"
+#include "FakeDevice.h"
 #include "gtest/gtest.h"
 
 using namespace attune;
@@ -9,7 +10,9 @@ static constexpr llvm::StringLiteral kText = R"({
   "kernel": "attention", "chip": "fake",
   "arguments": [{"name": "query", "type": "bf16", "rank": 4, "access": "read"},
                 {"name": "offset", "type": "i64", "rank": 0, "scalar": true},
-                {"name": "output", "type": "bf16", "rank": 4, "access": "write"}],
+                {"name": "output", "type": "bf16", "rank": 4, "access": "write"},
+                {"name": "map", "type": "tensor_map", "rank": 0, "of": 2,
+                 "box": [1, 1, 128, 64], "swizzle": 128}],
   "grid": [{"argument": 0, "index": 2, "per": 128},
            {"argument": 0, "index": 1, "per": 1}],
   "block": [128, 1, 1], "shared_bytes": 98304,
@@ -33,9 +36,13 @@ static bool mentions(const std::string &text, llvm::StringRef word) {
 TEST(Manifest, SurvivesJSON) {
   Manifest first = llvm::cantFail(Manifest::parse(kText));
   EXPECT_EQ(first.kernel, "attention");
-  ASSERT_EQ(first.arguments.size(), 3u);
-  EXPECT_TRUE(first.arguments[1].isScalar);
+  ASSERT_EQ(first.arguments.size(), 4u);
+  EXPECT_EQ(first.arguments[1].kind, KernelArgument::Kind::Scalar);
   EXPECT_EQ(first.arguments[2].access, ManifestArgument::Access::Write);
+  ASSERT_EQ(first.arguments[3].kind, KernelArgument::Kind::TensorMap);
+  EXPECT_EQ(first.arguments[3].map.of, 2);
+  EXPECT_EQ(first.arguments[3].map.box, (std::vector<int64_t>{1, 1, 128, 64}));
+  EXPECT_EQ(first.arguments[3].map.swizzleBytes, 128);
   EXPECT_EQ(first.sharedBytes, 98304);
   EXPECT_EQ(first.resources.getInteger("registers"), 255);
   Manifest second = llvm::cantFail(Manifest::fromJSON(first.toJSON()));
@@ -47,32 +54,65 @@ TEST(Manifest, ErrorsNameTheKey) {
   EXPECT_TRUE(mentions(errorOf("\"per\": 128", "\"per\": 0"), "grid[0].per"));
   EXPECT_TRUE(mentions(errorOf("\"kernel\"", "\"kernle\""), "manifest.kernel"));
   EXPECT_TRUE(mentions(errorOf("[128, 1, 1]", "[128, 1]"), "block"));
-  EXPECT_TRUE(mentions(errorOf("\"argument\": 0", "\"argument\": 3"), "grid"));
+  EXPECT_TRUE(mentions(errorOf("\"argument\": 0", "\"argument\": 4"), "grid"));
   EXPECT_TRUE(mentions(errorOf("\"index\": 2", "\"index\": 4"), "grid"));
   EXPECT_TRUE(mentions(errorOf("98304", "-1"), "shared_bytes"));
   EXPECT_NE(errorOf("{", "["), "");
 }
 
-TEST(Manifest, ComputesTheGrid) {
-  Manifest manifest = llvm::cantFail(Manifest::parse(kText));
-  auto tensor = [](DataType type) {
-    return KernelArgument::buffer(
-        0, TensorShape::contiguous(type, {2, 3, 129, 64}));
-  };
-  KernelArgument arguments[] = {tensor(DataType::BF16),
-                                KernelArgument::scalar(DataType::I64, 1),
-                                tensor(DataType::BF16)};
-  LaunchShape shape = llvm::cantFail(manifest.getLaunchShape(arguments));
-  EXPECT_EQ(shape.grid[0], 2 * 3);
-  EXPECT_EQ(shape.grid[1], 1);
-  EXPECT_EQ(shape.block[0], 128);
+TEST(Manifest, RefusesWrongTensorMaps) {
+  EXPECT_TRUE(mentions(errorOf("\"swizzle\": 128", "\"swizzle\": 16"),
+                       "arguments[3].swizzle"));
+  EXPECT_TRUE(mentions(errorOf("1, 128, 64", "1, 0, 64"), "arguments[3].box"));
+  EXPECT_TRUE(mentions(errorOf("\"of\": 2,", ""), "arguments[3].of"));
+  EXPECT_TRUE(mentions(
+      errorOf("\"tensor_map\", \"rank\": 0", "\"tensor_map\", \"rank\": 4"),
+      "arguments[3].rank"));
+  for (llvm::StringRef wrong : {"-1", "1", "3", "4"})
+    EXPECT_TRUE(mentions(errorOf("\"of\": 2", ("\"of\": " + wrong).str()),
+                         "expected the number of a buffer"));
+  EXPECT_TRUE(
+      mentions(errorOf("1, 128, 64", "128, 64"), "expected a size for each"));
+}
 
-  arguments[2] = tensor(DataType::F16);
-  auto wrongType = manifest.getLaunchShape(arguments);
-  EXPECT_EQ(llvm::toString(wrongType.takeError()),
+TEST(Manifest, PreparesALaunch) {
+  Manifest manifest = llvm::cantFail(Manifest::parse(kText));
+  auto tensor = [](DataType type, DeviceAddress address) {
+    return KernelArgument::buffer(
+        address, TensorShape::contiguous(type, {2, 3, 129, 64}));
+  };
+  KernelArgument arguments[] = {tensor(DataType::BF16, 0x1000),
+                                KernelArgument::scalar(DataType::I64, 1),
+                                tensor(DataType::BF16, 0x2000)};
+  FakeDevice device;
+  auto launch = llvm::cantFail(manifest.prepareLaunch(device, arguments));
+  EXPECT_EQ(launch.shape.grid[0], 2 * 3);
+  EXPECT_EQ(launch.shape.grid[1], 1);
+  EXPECT_EQ(launch.shape.block[0], 128);
+  EXPECT_EQ(launch.shape.sharedBytes, 98304);
+  ASSERT_EQ(device.maps.size(), 1u);
+  EXPECT_EQ(device.maps[0].address, 0x2000u);
+  EXPECT_EQ(device.maps[0].swizzleBytes, 128);
+  auto pointers = launch.arguments.getPointers();
+  ASSERT_EQ(pointers.size(), 11u + 1 + 11 + 1);
+  EXPECT_EQ((*static_cast<TensorMap *>(pointers.back()))[15], 1u);
+
+  auto errorOf = [&](llvm::ArrayRef<KernelArgument> values) {
+    auto prepared = manifest.prepareLaunch(device, values);
+    return prepared ? "" : llvm::toString(prepared.takeError());
+  };
+  EXPECT_EQ(errorOf(llvm::ArrayRef(arguments).drop_back()),
+            "kernel 'attention' expects 3 buffers and scalars, but got 2");
+  arguments[2].shape.strides[3] = 2;
+  EXPECT_EQ(errorOf(arguments),
+            "kernel 'attention' has no 'map' of this tensor: expects a last "
+            "stride of 1 for a tensor map, but got 2");
+  arguments[2] = tensor(DataType::F16, 0x2000);
+  EXPECT_EQ(errorOf(arguments),
             "kernel 'attention' expects for 'output' a tensor of rank 4 of "
             "bf16, but got 2x3x129x64xf16");
-  auto tooFew = manifest.getLaunchShape(llvm::ArrayRef(arguments).drop_back());
-  EXPECT_EQ(llvm::toString(tooFew.takeError()),
-            "kernel 'attention' expects 3 arguments, but got 2");
+  arguments[1] = tensor(DataType::I64, 0);
+  EXPECT_EQ(errorOf(arguments),
+            "kernel 'attention' expects for 'offset' a scalar of i64, but got "
+            "2x3x129x64xi64");
 }

@@ -141,6 +141,17 @@ def AttuneEmitBinaryPass : Pass<"attune-emit-binary", "::mlir::ModuleOp"> {
     With `output-dir`, `<kernel>.ptx` and `<kernel>.cubin` (`.s` and `.hsaco`) and
     the manifest `<kernel>.json` are also written there: all of them, or none.
 
+    An argument in a manifest is a buffer, passed as a memref descriptor; a value (`"scalar": true`);
+    or a tensor map, 128 bytes passed by value:
+
+    ```
+    {"name": "key_map", "type": "tensor_map", "rank": 0, "of": 1, "box": [1, 1, 64, 64], "swizzle": 128}
+    ```
+
+    is what `cuTensorMapEncodeTiled` makes of argument 1, for boxes of 1x1x64x64 elements (outermost
+    dimension first) whose rows are permuted within 128 bytes. What lies beyond the buffer is zero;
+    nothing is interleaved.
+
     **Input**: `tile.target` on the module. **Errors**: more or less than one kernel in a
     `gpu.module`, an unknown chip, an op that the chip has no instruction for, what
     `ptxas` refuses, a file that cannot be written.

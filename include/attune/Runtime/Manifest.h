@@ -14,15 +14,31 @@
 
 namespace attune {
 
+/// The `type` of an argument that is a tensor map.
+inline constexpr llvm::StringLiteral kTensorMapTypeName = "tensor_map";
+
+/// What a tensor map shows, and how: for encodeTensorMap().
+struct ManifestTensorMap {
+  /// Number of the argument, a buffer.
+  int64_t of = 0;
+  /// Elements of each of its dimensions, outermost first.
+  std::vector<int64_t> box;
+  int64_t swizzleBytes = 0;
+};
+
 struct ManifestArgument {
   enum class Access { Read, Write };
 
   std::string name;
+  KernelArgument::Kind kind = KernelArgument::Kind::Buffer;
+  /// Of a buffer and of a scalar.
   DataType type = DataType::F32;
+  /// 0 but for buffers.
   int64_t rank = 0;
-  /// A value instead of a buffer.
-  bool isScalar = false;
+  /// Of a buffer.
   Access access = Access::Read;
+  /// Of a tensor map.
+  ManifestTensorMap map;
 };
 
 /// A factor of the grid's first extent: the size of dimension `index` of
@@ -31,6 +47,12 @@ struct ManifestGridFactor {
   int64_t argument = 0;
   int64_t index = 0;
   int64_t per = 1;
+};
+
+/// What Device::launch() takes beside the kernel.
+struct PreparedLaunch {
+  LaunchShape shape;
+  PackedArguments arguments;
 };
 
 struct Manifest {
@@ -49,10 +71,18 @@ struct Manifest {
   static llvm::Expected<Manifest> fromJSON(const llvm::json::Value &value);
   llvm::json::Value toJSON() const;
 
-  /// Checks `values` against the arguments; the shape and the parameters of a
-  /// launch.
+  /// The shape and the parameters of a launch with `values`, which are those of
+  /// all arguments but the tensor maps, in their order. Checks them, and has
+  /// `device` encode the maps.
+  llvm::Expected<PreparedLaunch>
+  prepareLaunch(Device &device, llvm::ArrayRef<KernelArgument> values) const;
+
+private:
+  /// `values` with the tensor maps between them.
+  llvm::Expected<std::vector<KernelArgument>>
+  bindArguments(Device &device, llvm::ArrayRef<KernelArgument> values) const;
   llvm::Expected<LaunchShape>
-  getLaunchShape(llvm::ArrayRef<KernelArgument> values) const;
+  getLaunchShape(llvm::ArrayRef<KernelArgument> arguments) const;
 };
 
 } // namespace attune
