@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The interpreter. Scalar arithmetic is left to the folders of the ops, so only
-// ops that allocate, alias, branch or launch are named here.
+// ops that allocate, alias, branch, launch or make tensor maps are named here.
 
 #include "attune/Execution/HostProgram.h"
 #include "attune/Conversion/Manifest.h"
@@ -12,6 +12,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -133,6 +134,7 @@ private:
   LogicalResult constant(arith::ConstantOp op);
   LogicalResult extract(tensor::ExtractOp op);
   LogicalResult branch(scf::IfOp op);
+  LogicalResult makeMap(nvgpu::TmaCreateDescriptorOp op);
   LogicalResult launch(gpu::LaunchFuncOp op);
   LogicalResult fold(Operation *op);
   FailureOr<int64_t> integer(Operation *op, Value value);
@@ -146,7 +148,7 @@ private:
 
 void HostInterpreter::bind(Value value, std::shared_ptr<DeviceTensor> tensor) {
   run.buffers.push_back(tensor);
-  values[value] = Datum{std::move(tensor), {}};
+  values[value].tensor = std::move(tensor);
 }
 
 FailureOr<int64_t> HostInterpreter::integer(Operation *op, Value value) {
@@ -269,6 +271,55 @@ LogicalResult HostInterpreter::branch(scf::IfOp op) {
   return success();
 }
 
+static int64_t getSwizzleBytes(nvgpu::TensorMapSwizzleKind swizzle) {
+  switch (swizzle) {
+  case nvgpu::TensorMapSwizzleKind::SWIZZLE_NONE:
+    return 0;
+  case nvgpu::TensorMapSwizzleKind::SWIZZLE_32B:
+    return 32;
+  case nvgpu::TensorMapSwizzleKind::SWIZZLE_64B:
+    return 64;
+  case nvgpu::TensorMapSwizzleKind::SWIZZLE_128B:
+    return 128;
+  }
+  llvm_unreachable("a swizzle of no known width");
+}
+
+LogicalResult HostInterpreter::makeMap(nvgpu::TmaCreateDescriptorOp op) {
+  // The op's verifier wants no interleaving, and how much of a row is fetched
+  // at once is left to the device.
+  nvgpu::TensorMapDescriptorType type = op.getTensorMap().getType();
+  if (type.getOob() != nvgpu::TensorMapOOBKind::OOB_ZERO)
+    return op.emitOpError() << "expects 'oob = zero' to run, but got " << type;
+  SmallVector<int64_t> box;
+  for (Value size : op.getBoxDimensions()) {
+    FailureOr<int64_t> extent = integer(op, size);
+    if (failed(extent))
+      return failure();
+    box.push_back(*extent);
+  }
+  MemRefType expected = type.getTensor();
+  Type element =
+      cast<BaseMemRefType>(op.getTensor().getType()).getElementType();
+  if (expected.getShape() != ArrayRef(box) ||
+      expected.getElementType() != element) {
+    std::string got;
+    llvm::raw_string_ostream stream(got);
+    for (int64_t size : box)
+      stream << size << 'x';
+    stream << element;
+    return op.emitOpError() << "expects the box and the element type of "
+                            << type << ", but got " << got;
+  }
+  auto map = encodeTensorMap(program.device,
+                             values[op.getTensor()].tensor->getArgument(), box,
+                             getSwizzleBytes(type.getSwizzle()));
+  if (!map)
+    return report(op, map.takeError());
+  values[op.getTensorMap()].map = *map;
+  return success();
+}
+
 LogicalResult HostInterpreter::launch(gpu::LaunchFuncOp op) {
   if (!op.getAsyncDependencies().empty() || op.getAsyncToken() ||
       op.hasClusterSize())
@@ -303,6 +354,8 @@ LogicalResult HostInterpreter::launch(gpu::LaunchFuncOp op) {
     const Datum &datum = values[operand];
     if (datum.tensor) {
       arguments.push_back(datum.tensor->getArgument());
+    } else if (datum.map) {
+      arguments.push_back(KernelArgument::tensorMap(*datum.map));
     } else if (auto value = dyn_cast_or_null<IntegerAttr>(datum.scalar)) {
       arguments.push_back(KernelArgument::scalar(
           DataType::I64, static_cast<uint64_t>(value.getInt())));
@@ -311,7 +364,8 @@ LogicalResult HostInterpreter::launch(gpu::LaunchFuncOp op) {
           DataType::F64, value.getValue().bitcastToAPInt().getZExtValue()));
     } else {
       return op.emitOpError()
-             << "expects buffers and scalars as arguments to run, but got "
+             << "expects buffers, scalars and tensor maps as arguments to run, "
+                "but got "
              << operand.getType();
     }
   }
@@ -374,6 +428,7 @@ LogicalResult HostInterpreter::execute(Operation *op) {
       })
       .Case([&](tensor::ExtractOp op) { return extract(op); })
       .Case([&](scf::IfOp op) { return branch(op); })
+      .Case([&](nvgpu::TmaCreateDescriptorOp op) { return makeMap(op); })
       .Case([&](gpu::LaunchFuncOp op) { return launch(op); })
       .Default([&](Operation *op) { return fold(op); });
 }

@@ -6,6 +6,7 @@
 #include "Runtime/FakeDevice.h"
 #include "attune/InitAllDialects.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;
@@ -16,7 +17,8 @@ namespace {
 /// doubled[i] = 2 * input[i] + addend, one element a workgroup.
 constexpr StringLiteral kBinary = R"(
   gpu.binary @doubling {attune.manifest = {shared_bytes = 16 : i64}} [#gpu.object<#nvvm.target,
-    kernels = <[#gpu.kernel_metadata<"double", () -> ()>]>, bin = "image">]
+    kernels = <[#gpu.kernel_metadata<"double", () -> ()>, #gpu.kernel_metadata<"mapped", () -> ()>]>,
+    bin = "image">]
 )";
 
 class HostProgramTest : public testing::Test {
@@ -57,7 +59,8 @@ protected:
         DataType::F32, {static_cast<int64_t>(input.size())}));
     for (auto [index, value] : llvm::enumerate(input))
       tensor.store(static_cast<int64_t>(index), value);
-    Datum argument{llvm::cantFail(DeviceTensor::create(device, tensor)), {}};
+    Datum argument{
+        llvm::cantFail(DeviceTensor::create(device, tensor)), {}, {}};
     auto ran =
         program->run(module->lookupSymbol<func::FuncOp>("main"), argument);
     if (failed(ran))
@@ -156,4 +159,67 @@ TEST_F(HostProgramTest, NamesTheKernelThatIsMissing) {
                 {1}),
             "'gpu.launch_func' op expects a gpu.binary with kernel "
             "@doubling::@halve, but there is none");
+}
+
+/// Passes a float and a map of the argument, with a box and a type.
+static std::string withMap(StringRef box, StringRef type) {
+  return llvm::formatv(R"(
+    func.func @main(%t: tensor<?xf32>) -> tensor<?xf32> {{
+      %c1 = arith.constant 1 : index
+      %c8 = arith.constant 8 : index
+      %addend = arith.constant 0.5 : f32
+      %input = bufferization.to_buffer %t read_only : tensor<?xf32> to memref<?xf32>
+      %any = memref.cast %input : memref<?xf32> to memref<*xf32>
+      %map = nvgpu.tma.create.descriptor %any box[{0}] : memref<*xf32>
+        -> !nvgpu.tensormap.descriptor<{1}, interleave = none>
+      gpu.launch_func @doubling::@mapped blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+        args(%addend : f32, %map : !nvgpu.tensormap.descriptor<{1}, interleave = none>)
+      return %t : tensor<?xf32>
+    })",
+                       box, type);
+}
+
+constexpr StringLiteral kMapOf8 =
+    "tensor = memref<8xf32, #gpu.address_space<workgroup>>, swizzle = "
+    "swizzle_32b, l2promo = l2promo_256b, oob = zero";
+
+TEST_F(HostProgramTest, PassesTensorMapsByValue) {
+  std::vector<TensorMap> maps;
+  device.kernels["mapped"] = [&](const LaunchShape &, ArrayRef<void *> words) {
+    ASSERT_EQ(words.size(), 2u);
+    maps.push_back(*static_cast<TensorMap *>(words[1]));
+  };
+  ASSERT_EQ(run(withMap("%c8", kMapOf8), {1, 2, 3, 4}), "");
+  ASSERT_EQ(device.maps.size(), 1u);
+  const TensorMapRequest &request = device.maps.front();
+  EXPECT_EQ(request.address, last.getResults()[0].tensor->getAddress());
+  EXPECT_EQ(ArrayRef(request.sizes), ArrayRef<int64_t>(4));
+  EXPECT_EQ(ArrayRef(request.box), ArrayRef<int64_t>(8));
+  EXPECT_EQ(request.swizzleBytes, 32);
+  ASSERT_FALSE(last.relaunch());
+  ASSERT_EQ(maps.size(), 2u);
+  EXPECT_EQ(maps[0][0], 1u);
+  EXPECT_EQ(maps[1], maps[0]);
+}
+
+TEST_F(HostProgramTest, RefusesTensorMapsThatAreNotAsTheirType) {
+  EXPECT_EQ(run(withMap("%c1", kMapOf8), {1}),
+            "'nvgpu.tma.create.descriptor' op expects the box and the element "
+            "type of '!nvgpu.tensormap.descriptor<tensor = memref<8xf32, "
+            "#gpu.address_space<workgroup>>, swizzle = swizzle_32b, l2promo = "
+            "l2promo_256b, oob = zero, interleave = none>', but got 1xf32");
+}
+
+TEST_F(HostProgramTest, RefusesTensorMapsThatNoDeviceMakes) {
+  EXPECT_TRUE(
+      StringRef(run(withMap("%c8", "tensor = memref<8xf32, 3>, swizzle = none, "
+                                   "l2promo = none, oob = nan"),
+                    {1}))
+          .starts_with("'nvgpu.tma.create.descriptor' op expects 'oob = zero' "
+                       "to run, but got"));
+  EXPECT_EQ(
+      run(withMap("%c1, %c8", "tensor = memref<1x8xf32, 3>, swizzle = none, "
+                              "l2promo = none, oob = zero"),
+          {1}),
+      "expects a box with as many dimensions as the tensor, 1, but got 2");
 }

@@ -13,10 +13,11 @@
 
 namespace attune {
 
-/// A value of the program: a buffer on the device, or a constant.
+/// A value of the program: a buffer on the device, a constant, or a tensor map.
 struct Datum {
   std::shared_ptr<DeviceTensor> tensor;
   mlir::Attribute scalar;
+  std::optional<TensorMap> map;
 };
 
 /// What one run of a function did. Keeps the buffers of the run.
