@@ -2,13 +2,14 @@
 //
 // A libcuda.so.1 for machines without a GPU: memory is that of the host, and a
 // launch checks its parameters and computes nothing. So outputs stay poisoned,
-// and whoever calls them right does not verify. FAKE_DRIVER_FAULT names an
-// entry point that fails.
+// and whoever calls them right does not verify. A tensor map is the text of
+// what was asked for. FAKE_DRIVER_FAULT names an entry point that fails.
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <string>
 
 using Handle = void *;
@@ -109,6 +110,29 @@ int cuFuncSetAttribute(Handle, int, int) {
 int cuLaunchKernel(Handle, unsigned, unsigned, unsigned, unsigned, unsigned,
                    unsigned, unsigned, Handle, void **parameters, void **) {
   return parameters && *parameters ? answer("cuLaunchKernel") : 1;
+}
+int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *,
+                           const uint64_t *sizes, const uint64_t *strideBytes,
+                           const uint32_t *box, const uint32_t *elementStrides,
+                           int interleave, int swizzle, int promotion,
+                           int fill) {
+  if (reinterpret_cast<uintptr_t>(map) % 64 != 0)
+    return 1;
+  std::ostringstream text;
+  auto list = [&](const char *name, auto values, uint32_t count) {
+    text << name;
+    for (uint32_t i = 0; i < count; ++i)
+      text << (i == 0 ? " " : ",") << values[i];
+    text << "; ";
+  };
+  list("sizes", sizes, rank);
+  list("bytes", strideBytes, rank - 1);
+  list("box", box, rank);
+  list("steps", elementStrides, rank);
+  int numbers[] = {type, interleave, swizzle, promotion, fill};
+  list("enums", numbers, 5);
+  std::snprintf(static_cast<char *>(map), 128, "%s", text.str().c_str());
+  return answer("cuTensorMapEncodeTiled");
 }
 int cuEventCreate(Handle *event, unsigned) {
   return give<Handle>("cuEventCreate", event, &something);
