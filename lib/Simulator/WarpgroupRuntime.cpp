@@ -11,8 +11,8 @@ static void fence(HostLane *context, uint32_t site) {
   lane.group->getWarpgroups().fence(lane, site);
 }
 
-/// wgmma.mma_async: operands are the accumulators and the descriptors of A and
-/// B; results are tickets.
+/// wgmma.mma_async; operands are those of HostProductFlags, results are
+/// tickets.
 static void multiply(HostLane *context, uint32_t site, uint32_t columns,
                      uint32_t type, uint32_t flags) {
   Lane &lane = asLane(context);

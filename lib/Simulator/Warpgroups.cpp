@@ -18,6 +18,8 @@ static constexpr uint32_t kTicketNumbers = 0x7ffd;
 /// Products of a warpgroup whose results can still be asked for.
 static constexpr size_t kKept = 1024;
 static constexpr uint32_t kRows = 64, kDepth = 16;
+/// Of a lane that holds its part of the left operand.
+static constexpr uint32_t kLeftRegisters = 4;
 
 static constexpr uint32_t kAllLanes = ~uint32_t(0);
 static constexpr uint32_t kAllWarps = (1u << Warpgroups::kWarps) - 1;
@@ -91,26 +93,39 @@ void Warpgroups::start(Group &group, ArrayRef<Lane *> lanes, Product product) {
   Reports &reports = workgroup.reports;
   Lane &first = *lanes.front();
   uint32_t count = product.columns / 2;
-  std::optional<std::pair<uint64_t, uint64_t>> descriptors;
+  bool leftInRegisters = product.flags & kHostProductLeftInRegisters;
+  using Descriptors = std::pair<uint64_t, uint64_t>;
+  std::optional<Descriptors> descriptors;
+  auto takeWords = [](Lane &lane, uint32_t number,
+                      std::vector<uint32_t> &words) {
+    size_t bytes = number * sizeof(uint32_t);
+    words.resize(words.size() + number);
+    std::memcpy(&words[words.size() - number], lane.takeBytes(bytes), bytes);
+  };
   for (Lane *lane : lanes) {
     lane->beginOperands();
-    const char *accumulators = lane->takeBytes(count * sizeof(uint32_t));
-    product.registers.resize(product.registers.size() + count);
-    std::memcpy(&product.registers[product.registers.size() - count],
-                accumulators, count * sizeof(uint32_t));
-    auto a = lane->takeOperand<uint64_t>(), b = lane->takeOperand<uint64_t>();
+    Descriptors own;
+    if (leftInRegisters) {
+      takeWords(*lane, kLeftRegisters, product.left);
+      own.second = lane->takeOperand<uint64_t>();
+      takeWords(*lane, count, product.registers);
+    } else {
+      takeWords(*lane, count, product.registers);
+      own.first = lane->takeOperand<uint64_t>();
+      own.second = lane->takeOperand<uint64_t>();
+    }
     if (!descriptors)
-      descriptors = {a, b};
-    if (descriptors != std::make_pair(a, b) &&
-        reports.isOn(HostCheck::Convergence))
+      descriptors = own;
+    if (descriptors != own && reports.isOn(HostCheck::Convergence))
       reports.add(HostCheck::Convergence, product.site, *lane,
                   "expects the descriptors of thread " +
                       formatIndex(first.threadId) + ", but got others");
   }
   product.a = MatrixDescriptor(descriptors->first);
   product.b = MatrixDescriptor(descriptors->second);
-  if (!addPieces(product, first, product.a, kRows,
-                 product.flags & kHostProductTransposeA) ||
+  if ((!leftInRegisters &&
+       !addPieces(product, first, product.a, kRows,
+                  product.flags & kHostProductTransposeA)) ||
       !addPieces(product, first, product.b, product.columns,
                  product.flags & kHostProductTransposeB))
     product.pieces.clear();
@@ -190,7 +205,8 @@ void Warpgroups::checkFences(Group &group, ArrayRef<Lane *> lanes,
                  llvm::all_of(product.registers, isTicket);
   for (uint32_t index = 0; index < kWarps; ++index) {
     const Warp &warp = group.warps[index];
-    if (warp.fenced || (chained && warp.everFenced))
+    if (!(product.flags & kHostProductLate) &&
+        (warp.fenced || (chained && warp.everFenced)))
       continue;
     workgroup.reports.add(HostCheck::Waits, product.site,
                           *lanes[index * kWarpLanes],
@@ -264,6 +280,22 @@ void Warpgroups::computeUntil(Group &group, uint64_t number) {
             group.products[group.nextComputed - group.products.front().number]);
 }
 
+/// PTX ISA, "Register Fragments and Shared Memory Matrix Layouts": matrix A of
+/// wgmma.m64nNk16 in registers, as 64 rows of 16.
+static std::vector<double> unpackLeft(ArrayRef<uint32_t> registers,
+                                      HostElementType type) {
+  std::vector<double> values(kRows * kDepth);
+  for (size_t at : llvm::seq(registers.size()))
+    for (uint32_t half = 0; half < 2; ++half) {
+      uint32_t number = at / kLeftRegisters, index = at % kLeftRegisters;
+      uint32_t row = 16 * (number / 32) + number % 32 / 4 + 8 * (index % 2);
+      uint32_t k = 8 * (index / 2) + 2 * (number % 4) + half;
+      values[row * kDepth + k] = loadHalf(
+          type, reinterpret_cast<const char *>(&registers[at]) + 2 * half);
+    }
+  return values;
+}
+
 void Warpgroups::compute(Group &group, Product &product) {
   product.computed = true;
   uint32_t count = product.columns / 2;
@@ -284,8 +316,10 @@ void Warpgroups::compute(Group &group, Product &product) {
     return values;
   };
   std::vector<double> a =
-      load(product.a, kRows, product.flags & kHostProductTransposeA,
-           product.flags & kHostProductNegateA);
+      product.left.empty()
+          ? load(product.a, kRows, product.flags & kHostProductTransposeA,
+                 product.flags & kHostProductNegateA)
+          : unpackLeft(product.left, product.type);
   std::vector<double> b =
       load(product.b, product.columns, product.flags & kHostProductTransposeB,
            product.flags & kHostProductNegateB);

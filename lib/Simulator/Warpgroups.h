@@ -8,6 +8,8 @@
 // convert-kernel-to-host asks for the value before every other use
 // (`read`), which is an error before the wait.
 //
+// Lane maps of the left operand and of the results were held against a chip.
+//
 // A product is over when the first warp has waited for it. That operands were
 // read is known to those who know of any warp's wait.
 
@@ -58,6 +60,8 @@ private:
     uint64_t number;
     uint32_t site, columns, flags;
     HostElementType type;
+    /// The left operand: four registers for each lane, or else a descriptor.
+    std::vector<uint32_t> left;
     MatrixDescriptor a, b;
     /// Time of the first lane of the warpgroup.
     uint32_t time = 0;

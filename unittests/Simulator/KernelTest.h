@@ -5,6 +5,7 @@
 #ifndef ATTUNE_UNITTESTS_SIMULATOR_KERNELTEST_H
 #define ATTUNE_UNITTESTS_SIMULATOR_KERNELTEST_H
 
+#include "attune/Dialect/WGMMA/IR/WGMMA.h"
 #include "attune/Simulator/HostDevice.h"
 #include "attune/Target/TargetRegistry.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -21,7 +22,8 @@ class KernelTest : public testing::Test {
 protected:
   KernelTest() {
     context.loadDialect<mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect,
-                        mlir::NVVM::NVVMDialect, tile::TileDialect>();
+                        mlir::NVVM::NVVMDialect, tile::TileDialect,
+                        wgmma::WGMMADialect>();
     target = *getTarget(&context, "sm_90", [&] {
       return mlir::emitError(mlir::UnknownLoc::get(&context));
     });

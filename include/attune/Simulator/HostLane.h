@@ -77,7 +77,9 @@ inline bool isHostDPP(uint32_t control) {
 enum HostElementType : uint32_t { kHostF16, kHostBF16 };
 
 /// What attuneHostMultiplyAsync does with its operands: D = A B + D, where A
-/// and B are K-major unless they are transposed.
+/// and B are K-major unless they are transposed. The operands are D and the
+/// descriptors of A and B, or, with A in registers, these, the descriptor of B,
+/// and D.
 enum HostProductFlags : uint32_t {
   /// D is read; else it counts as 0.
   kHostProductAccumulate = 1,
@@ -85,6 +87,9 @@ enum HostProductFlags : uint32_t {
   kHostProductNegateB = 4,
   kHostProductTransposeA = 8,
   kHostProductTransposeB = 16,
+  kHostProductLeftInRegisters = 32,
+  /// Other instructions write its registers behind the last fence.
+  kHostProductLate = 64,
 };
 
 /// A function that converted kernels call.

@@ -289,7 +289,7 @@ LogicalResult ConvertKernelToHost::convertBody(LLVM::LLVMFuncOp function,
   SmallVector<Operation *> worklist;
   function.getBody().walk([&](Operation *op) { worklist.push_back(op); });
   convertSignature(function, rewriter);
-  readProducts(function, rewriter);
+  prepareProducts(function, rewriter);
   for (Operation *op : worklist)
     allConverted &= succeeded(convert(op, ops, rewriter));
   return success(allConverted);

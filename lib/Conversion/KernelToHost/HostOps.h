@@ -12,6 +12,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
 #include <functional>
 
@@ -27,6 +28,9 @@ public:
 
   /// The first argument of the function at hand.
   mlir::Value lane;
+  /// Asynchronous products some of whose registers are written in the same
+  /// block behind the last fence.
+  llvm::DenseSet<mlir::Operation *> lateProducts;
 
   /// Sets the insertion point before `op`.
   mlir::OpBuilder &at(mlir::Operation *op);
@@ -123,9 +127,10 @@ llvm::LogicalResult rewriteMath(mlir::Operation *op, HostRewriter &rewriter) {
 llvm::LogicalResult rewriteReciprocal(mlir::Operation *op,
                                       HostRewriter &rewriter);
 
-/// Asks for the results of asynchronous products before ops that look at them.
-/// Ops that only move values, branches and further products do not ask.
-void readProducts(mlir::LLVM::LLVMFuncOp function, HostRewriter &rewriter);
+/// Before any op is replaced: finds `rewriter.lateProducts`, and asks for the
+/// results of asynchronous products before ops that look at them. Ops that only
+/// move values, branches, waits and further products do not ask.
+void prepareProducts(mlir::LLVM::LLVMFuncOp function, HostRewriter &rewriter);
 
 void populateNVVMHostOps(HostOps &ops);
 void populateMBarrierHostOps(HostOps &ops);

@@ -4,6 +4,7 @@
 // that stand for them.
 
 #include "HostOps.h"
+#include "attune/Dialect/WGMMA/IR/WGMMA.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "llvm/ADT/SetVector.h"
@@ -36,9 +37,37 @@ static LogicalResult rewriteProduct(NVVM::WgmmaMmaAsyncOp op,
     flags |= kHostProductTransposeA;
   if (op.getLayoutB() == NVVM::MMALayout::row)
     flags |= kHostProductTransposeB;
+  if (rewriter.lateProducts.contains(op))
+    flags |= kHostProductLate;
   rewriter.replaceWithCall(
       op, "attuneHostMultiplyAsync",
       {shape.getN(), isBrain ? kHostBF16 : kHostF16, flags});
+  return success();
+}
+
+static LogicalResult rewriteRegisterProduct(wgmma::MmaAsyncOp op,
+                                            HostRewriter &rewriter) {
+  int64_t flags = kHostProductLeftInRegisters;
+  if (op.getScaleD() == NVVM::WGMMAScaleOut::one)
+    flags |= kHostProductAccumulate;
+  if (op.getLayoutB() == NVVM::MMALayout::row)
+    flags |= kHostProductTransposeB;
+  if (rewriter.lateProducts.contains(op))
+    flags |= kHostProductLate;
+  bool isBrain = op.getType() == NVVM::WGMMATypes::bf16;
+  rewriter.replaceWithCall(
+      op, "attuneHostMultiplyAsync",
+      {op.getShape().getN(), isBrain ? kHostBF16 : kHostF16, flags});
+  return success();
+}
+
+/// What the wait returns is what it was given: tickets stay tickets, and
+/// reading them is right from here on.
+static LogicalResult rewriteWait(wgmma::WaitGroupOp op,
+                                 HostRewriter &rewriter) {
+  rewriter.call(op, "attuneHostWaitProducts", rewriter.i32(op, op.getGroup()));
+  op.replaceAllUsesWith(op.getInouts());
+  op.erase();
   return success();
 }
 
@@ -48,10 +77,46 @@ static bool onlyMoves(Operation *op) {
              LLVM::InsertElementOp, LLVM::ShuffleVectorOp>(op);
 }
 
-void attune::readProducts(LLVM::LLVMFuncOp function, HostRewriter &rewriter) {
+static bool isProduct(Operation *op) {
+  return isa<NVVM::WgmmaMmaAsyncOp, wgmma::MmaAsyncOp>(op);
+}
+
+/// Whether an op between the last fence of the product's block and the product
+/// computes one of its registers.
+static bool isLate(Operation *product) {
+  llvm::SmallPtrSet<Operation *, 32> behindFence;
+  Operation *above = product->getPrevNode();
+  for (; above && !isa<NVVM::WgmmaFenceAlignedOp>(above);
+       above = above->getPrevNode())
+    behindFence.insert(above);
+  // Whether a fence is missing altogether shows when the kernel runs.
+  if (!above)
+    return false;
+  llvm::SetVector<Value> registers;
+  registers.insert_range(product->getOperands());
+  for (size_t index = 0; index < registers.size(); ++index) {
+    Operation *op = registers[index].getDefiningOp();
+    // Descriptors are not what the fence is for.
+    if (registers[index].getType().isInteger(64) || !op ||
+        !behindFence.contains(op) || isProduct(op) || op->getNumOperands() == 0)
+      continue;
+    if (!onlyMoves(op) && !isa<LLVM::BitcastOp, wgmma::WaitGroupOp>(op))
+      return true;
+    registers.insert_range(op->getOperands());
+  }
+  return false;
+}
+
+void attune::prepareProducts(LLVM::LLVMFuncOp function,
+                             HostRewriter &rewriter) {
   llvm::SetVector<Value> values;
-  function.walk(
-      [&](NVVM::WgmmaMmaAsyncOp op) { values.insert(op.getResult()); });
+  function.walk([&](Operation *op) {
+    if (!isProduct(op))
+      return;
+    values.insert(op->getResult(0));
+    if (isLate(op))
+      rewriter.lateProducts.insert(op);
+  });
   SmallVector<OpOperand *> reads;
   for (size_t index = 0; index < values.size(); ++index)
     for (OpOperand &use : values[index].getUses()) {
@@ -64,7 +129,9 @@ void attune::readProducts(LLVM::LLVMFuncOp function, HostRewriter &rewriter) {
         values.insert(*argument);
       else if (onlyMoves(user))
         values.insert(user->getResult(0));
-      else if (!isa<NVVM::WgmmaMmaAsyncOp>(user))
+      else if (isa<wgmma::WaitGroupOp>(user))
+        values.insert(user->getResult(use.getOperandNumber()));
+      else if (!isProduct(user))
         reads.push_back(&use);
     }
   for (OpOperand *use : reads)
@@ -74,6 +141,8 @@ void attune::readProducts(LLVM::LLVMFuncOp function, HostRewriter &rewriter) {
 void attune::populateWarpgroupHostOps(HostOps &ops) {
   ops.addCall<NVVM::WgmmaFenceAlignedOp>("attuneHostFenceProducts");
   ops.add<NVVM::WgmmaMmaAsyncOp>(rewriteProduct);
+  ops.add<wgmma::MmaAsyncOp>(rewriteRegisterProduct);
+  ops.add<wgmma::WaitGroupOp>(rewriteWait);
   ops.addCall<NVVM::WgmmaGroupSyncAlignedOp>("attuneHostCommitProducts");
   ops.add<NVVM::WgmmaWaitGroupSyncOp>(
       [](NVVM::WgmmaWaitGroupSyncOp op, HostRewriter &rewriter) {
