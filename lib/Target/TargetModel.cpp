@@ -27,6 +27,8 @@ void TargetModel::emitAsyncWait(OpBuilder &, Location, int64_t) const {
   llvm_unreachable("a target that lists copy_widths overrides emitAsyncWait");
 }
 
+void TargetModel::configureParameter(LLVM::LLVMFuncOp, unsigned, Type) const {}
+
 std::string TargetModel::getToolchain(const BinaryOptions &) const {
   return "";
 }

@@ -94,7 +94,13 @@ def ConvertKernelToLLVMPass : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUMo
       demoted to a static one;
     - base-2 exponentials and logarithms are single instructions, and other math
       functions are expressed by them, so that no device library is needed;
-    - the schedule's `min-blocks-per-core` bounds the registers of a lane.
+    - the schedule's `min-blocks-per-core` bounds the registers of a lane;
+    - on NVIDIA chips, a kernel takes an `!nvgpu.tensormap.descriptor` as 128 bytes by
+      value that are never copied (a grid constant). In the kernel
+      `builtin.unrealized_conversion_cast %map : ... to !llvm.ptr` is their address.
+
+    **Errors**: an argument of a type that the chip's kernels cannot take, an op that is
+    left over.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::ROCDL::ROCDLDialect",
     "::mlir::cf::ControlFlowDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",

@@ -104,6 +104,13 @@ public:
                                tile::TargetAttr target, int64_t threads,
                                int64_t minBlocksPerCore) const = 0;
 
+  /// Sets the attributes of a parameter of a kernel in LLVM dialect which was
+  /// an argument of a type of the target's own, such as those of what is passed
+  /// by value. `argument` is that type; any other is left alone.
+  virtual void configureParameter(mlir::LLVM::LLVMFuncOp kernel,
+                                  unsigned parameter,
+                                  mlir::Type argument) const;
+
   /// Translates a gpu.module in LLVM dialect to assembly and, where the tools
   /// are at hand, to the object that a driver loads. Emits a diagnostic on
   /// failure.

@@ -86,11 +86,35 @@ struct DynamicSharedMemoryPattern
   }
 };
 
+/// A type of the target's own is seen as what it is in LLVM dialect.
+struct CastPattern : OpConversionPattern<UnrealizedConversionCastOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(UnrealizedConversionCastOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (adaptor.getInputs().getTypes() != op.getResultTypes())
+      return rewriter.notifyMatchFailure(
+          op, "the result is not what the operand becomes");
+    rewriter.replaceOp(op, adaptor.getInputs());
+    return success();
+  }
+};
+
+/// An argument of a kernel and the first of the parameters that it becomes.
+struct Parameter {
+  Type argument;
+  size_t number;
+};
+
 struct ConvertKernelToLLVM
     : attune::impl::ConvertKernelToLLVMPassBase<ConvertKernelToLLVM> {
   void runOnOperation() override;
   LogicalResult simplify();
   LogicalResult convert(const TargetModel &model, tile::TargetAttr target);
+  FailureOr<SmallVector<Parameter>>
+  findParameters(gpu::GPUFuncOp kernel, const LLVMTypeConverter &converter,
+                 tile::TargetAttr target);
 };
 
 } // namespace
@@ -104,6 +128,26 @@ LogicalResult ConvertKernelToLLVM::simplify() {
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
   return applyPatternsGreedily(getOperation(), std::move(patterns));
+}
+
+FailureOr<SmallVector<Parameter>>
+ConvertKernelToLLVM::findParameters(gpu::GPUFuncOp kernel,
+                                    const LLVMTypeConverter &converter,
+                                    tile::TargetAttr target) {
+  for (BlockArgument argument : kernel.getArguments())
+    if (!converter.convertType(argument.getType()))
+      return emitError(argument.getLoc())
+             << "expects arguments that kernels of the family '"
+             << target.getFamily() << "' can take, but got "
+             << argument.getType();
+  TypeConverter::SignatureConversion signature(kernel.getNumArguments());
+  converter.convertFunctionSignature(kernel.getFunctionType(),
+                                     /*isVariadic=*/false,
+                                     /*useBarePtrCallConv=*/false, signature);
+  SmallVector<Parameter> parameters;
+  for (auto [index, type] : llvm::enumerate(kernel.getArgumentTypes()))
+    parameters.push_back({type, signature.getInputMapping(index)->inputNo});
+  return parameters;
 }
 
 LogicalResult ConvertKernelToLLVM::convert(const TargetModel &model,
@@ -129,7 +173,17 @@ LogicalResult ConvertKernelToLLVM::convert(const TargetModel &model,
           model.populateGPUToLLVM(converter, patterns, conversionTarget, target,
                                   [&] { return emitError(module.getLoc()); })))
     return failure();
+  llvm::StringMap<SmallVector<Parameter>> parameters;
+  for (auto kernel : module.getOps<gpu::GPUFuncOp>()) {
+    if (!kernel.isKernel())
+      continue;
+    auto found = findParameters(kernel, converter, target);
+    if (failed(found))
+      return failure();
+    parameters[kernel.getName()] = std::move(*found);
+  }
   patterns.add<DynamicSharedMemoryPattern>(converter, kTargetBenefit);
+  patterns.add<CastPattern>(converter, context);
   arith::populateArithToLLVMConversionPatterns(converter, patterns);
   populateMathToLLVMConversionPatterns(
       converter, patterns, /*approximateLog1p=*/true, kGeneralBenefit);
@@ -137,7 +191,13 @@ LogicalResult ConvertKernelToLLVM::convert(const TargetModel &model,
   populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
   vector::populateVectorFromElementsUnrollPatterns(patterns);
   populateVectorToLLVMConversionPatterns(converter, patterns);
-  return applyFullConversion(module, conversionTarget, std::move(patterns));
+  if (failed(
+          applyFullConversion(module, conversionTarget, std::move(patterns))))
+    return failure();
+  for (auto kernel : module.getOps<LLVM::LLVMFuncOp>())
+    for (const Parameter &parameter : parameters.lookup(kernel.getName()))
+      model.configureParameter(kernel, parameter.number, parameter.argument);
+  return success();
 }
 
 void ConvertKernelToLLVM::runOnOperation() {

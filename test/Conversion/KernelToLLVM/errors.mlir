@@ -50,3 +50,33 @@ module attributes {tile.target = #tile.target<chip = "gfx1100", family = "RDNA3"
     }
   }
 }
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "gfx942", family = "CDNA", lanes = 64, cores = 1, shared = 1024,
+  shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @other_vendor {
+    // expected-error @below {{expects arguments that kernels of the family 'CDNA' can take, but got '!nvgpu.tensormap.descriptor<}}
+    gpu.func @kernel(%x: f32, %map: !nvgpu.tensormap.descriptor<tensor = memref<64xbf16, 3>, swizzle = none,
+                     l2promo = none, oob = zero, interleave = none>) kernel {
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "sm_90", family = "Ampere", lanes = 32, cores = 1, shared = 1024,
+  shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @wrong_cast {
+    gpu.func @kernel(%x: f32, %out: memref<i64>) kernel {
+      // expected-error @below {{failed to legalize operation 'builtin.unrealized_conversion_cast'}}
+      %p = builtin.unrealized_conversion_cast %x : f32 to !llvm.ptr
+      %i = llvm.ptrtoint %p : !llvm.ptr to i64
+      memref.store %i, %out[] : memref<i64>
+      gpu.return
+    }
+  }
+}

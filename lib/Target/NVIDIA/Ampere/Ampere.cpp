@@ -41,6 +41,10 @@ public:
                        int64_t minBlocksPerCore) const override {
     nvidia::configureKernel(kernel, threads, minBlocksPerCore);
   }
+  void configureParameter(LLVM::LLVMFuncOp kernel, unsigned parameter,
+                          Type argument) const override {
+    nvidia::configureParameter(kernel, parameter, argument);
+  }
   FailureOr<Binary> serialize(gpu::GPUModuleOp module, tile::TargetAttr target,
                               const BinaryOptions &options) const override {
     return nvidia::serialize(module, target.getChip(), options);

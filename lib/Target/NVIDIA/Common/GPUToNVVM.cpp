@@ -28,6 +28,9 @@ void attune::nvidia::populateGPUToNVVM(LLVMTypeConverter &converter,
                                        ConversionTarget &target) {
   configureGpuToNVVMTypeConverter(converter);
   nvgpu::populateCommonGPUTypeAndAttributeConversions(converter);
+  converter.addConversion([](nvgpu::TensorMapDescriptorType type) {
+    return LLVM::LLVMPointerType::get(type.getContext());
+  });
   populateGpuToNVVMConversionPatterns(converter, patterns);
   populateNVGPUToNVVMConversionPatterns(converter, patterns);
   // The back end has no rule for LLVM's log2 intrinsic.
@@ -46,6 +49,21 @@ void attune::nvidia::configureKernel(LLVM::LLVMFuncOp kernel, int64_t threads,
   if (minBlocksPerCore > 0)
     kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                     builder.getI32IntegerAttr(minBlocksPerCore));
+}
+
+void attune::nvidia::configureParameter(LLVM::LLVMFuncOp kernel,
+                                        unsigned parameter, Type argument) {
+  if (!isa<nvgpu::TensorMapDescriptorType>(argument))
+    return;
+  constexpr int64_t bytes = 128, alignment = 64;
+  Builder builder(kernel.getContext());
+  kernel.setArgAttr(
+      parameter, LLVM::LLVMDialect::getByValAttrName(),
+      TypeAttr::get(LLVM::LLVMArrayType::get(builder.getI8Type(), bytes)));
+  kernel.setArgAttr(parameter, LLVM::LLVMDialect::getAlignAttrName(),
+                    builder.getI64IntegerAttr(alignment));
+  kernel.setArgAttr(parameter, NVVM::NVVMDialect::getGridConstantAttrName(),
+                    builder.getUnitAttr());
 }
 
 void attune::nvidia::registerDialects(DialectRegistry &registry) {

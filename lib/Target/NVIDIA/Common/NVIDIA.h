@@ -33,6 +33,11 @@ void populateWGMMAToLLVM(mlir::RewritePatternSet &patterns);
 void configureKernel(mlir::LLVM::LLVMFuncOp kernel, int64_t threads,
                      int64_t minBlocksPerCore);
 
+/// Has a kernel take a tensor map by value, where it cannot be copied: copies
+/// of 128 bytes in local memory are none that the copy engine reads.
+void configureParameter(mlir::LLVM::LLVMFuncOp kernel, unsigned parameter,
+                        mlir::Type argument);
+
 /// Translates a gpu.module in LLVM dialect to PTX and, where ptxas is found, to
 /// a cubin with the assembler's report. Emits a diagnostic on failure.
 mlir::FailureOr<Binary> serialize(mlir::gpu::GPUModuleOp module,
