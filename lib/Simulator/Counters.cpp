@@ -30,6 +30,29 @@ void Counters::access(uint32_t warp, uint32_t lane, uint32_t site,
   state.requests[it->second].addresses.push_back(address);
 }
 
+void Counters::copy(uint32_t site, llvm::ArrayRef<BoxPiece> pieces) {
+  if (!enabled)
+    return;
+  HostCounts::Site &count = counts.sites[site];
+  ++count.requests;
+  llvm::DenseSet<uint64_t> sectors;
+  for (const BoxPiece &piece : pieces) {
+    count.bytes += piece.bytes;
+    if (piece.global)
+      for (uint64_t sector = piece.global / kSectorBytes;
+           sector * kSectorBytes < piece.global + piece.bytes; ++sector)
+        sectors.insert(sector);
+  }
+  count.sectors += static_cast<int64_t>(sectors.size());
+}
+
+void Counters::readMatrices(uint32_t site, int64_t bytes) {
+  if (!enabled)
+    return;
+  ++counts.sites[site].requests;
+  counts.sites[site].bytes += bytes;
+}
+
 void Counters::wait(uint32_t site, bool isFirst, int64_t bytes) {
   if (!enabled)
     return;

@@ -8,6 +8,7 @@
 #ifndef ATTUNE_LIB_SIMULATOR_COUNTERS_H
 #define ATTUNE_LIB_SIMULATOR_COUNTERS_H
 
+#include "HostTensorMap.h"
 #include "attune/Simulator/HostDevice.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
@@ -24,6 +25,10 @@ public:
   bool isEnabled() const { return enabled; }
   void access(uint32_t warp, uint32_t lane, uint32_t site, uintptr_t address,
               uint32_t bytes, bool isShared);
+  /// A bulk copy.
+  void copy(uint32_t site, llvm::ArrayRef<BoxPiece> pieces);
+  /// Four warps have read that many bytes of workgroup memory as matrices.
+  void readMatrices(uint32_t site, int64_t bytes);
   /// A lane has waited for that many bytes.
   void wait(uint32_t site, bool isFirst, int64_t bytes);
   /// The lanes of the warp are together; with ~0u, those of all warps.

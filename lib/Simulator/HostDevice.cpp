@@ -177,6 +177,8 @@ Error HostDevice::launch(Kernel &loaded, const LaunchShape &shape,
   if (!regions)
     return regions.takeError();
   launch.regions = std::move(*regions);
+  for (size_t index : kernel.tensorMaps)
+    launch.tensorMaps.push_back(static_cast<const char *>(arguments[index]));
   launch.options = &options;
   Reports reports(kernel.sites, options);
   Counters counters(kernel.sites.size(), options.counts);
@@ -220,6 +222,11 @@ Error HostDevice::launch(Kernel &loaded, const LaunchShape &shape,
              ? ", of which one for each op and kind is shown"
              : ""));
   return Error::success();
+}
+
+Expected<TensorMap>
+HostDevice::encodeTensorMap(const TensorMapRequest &request) {
+  return HostTensorMap::encode(request);
 }
 
 Error HostDevice::synchronize() { return Error::success(); }

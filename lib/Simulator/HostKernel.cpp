@@ -120,6 +120,13 @@ HostKernel::load(MLIRContext &context, StringRef image, StringRef name,
       kernel->threadsInOne = std::max<int64_t>(1, threads.getInt());
   }
   kernel->numParameters = function.getNumArguments();
+  for (size_t index : llvm::seq(kernel->numParameters)) {
+    auto type = function.getArgAttrOfType<TypeAttr>(
+        index, LLVM::LLVMDialect::getByValAttrName());
+    if (type && DataLayout(kernel->module).getTypeSize(type.getValue()) ==
+                    sizeof(TensorMap))
+      kernel->tensorMaps.push_back(index);
+  }
   std::optional<StringRef> denormals = function.getDenormalFpMathF32();
   kernel->flushDenormals = denormals && denormals->starts_with("preserve-sign");
 

@@ -33,6 +33,8 @@ struct HostKernel : Kernel {
   std::unique_ptr<llvm::orc::LLJIT> jit;
   void (*function)(HostLane *) = nullptr;
   size_t numParameters = 0;
+  /// Numbers of the parameters that are tensor maps.
+  llvm::SmallVector<size_t> tensorMaps;
   uint32_t staticSharedBytes = 0;
   bool flushDenormals = false;
 };

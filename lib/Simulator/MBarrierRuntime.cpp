@@ -71,6 +71,59 @@ static void copyBulk(HostLane *context, uint32_t site) {
   lane.group->getMBarriers().copy(lane, site, target, source, barrier, bytes);
 }
 
+static llvm::SmallVector<int32_t> takeCoordinates(Lane &lane, uint32_t rank) {
+  llvm::SmallVector<int32_t> coordinates;
+  for (uint32_t dim = 0; dim < rank; ++dim)
+    coordinates.push_back(lane.takeOperand<int32_t>());
+  return coordinates;
+}
+
+/// Takes a hint to the cache, where it is there, which changes no result.
+static void skipHint(Lane &lane, uint32_t hasHint) {
+  if (hasHint)
+    (void)lane.takeOperand<uint64_t>();
+}
+
+/// cp.async.bulk.tensor to workgroup memory: target, map, coordinates, barrier.
+static void loadBox(HostLane *context, uint32_t site, uint32_t rank,
+                    uint32_t hasHint, uint32_t hasPredicate) {
+  Lane &lane = asLane(context);
+  char *target = lane.takeOperand<char *>();
+  auto *map = lane.takeOperand<const char *>();
+  llvm::SmallVector<int32_t> coordinates = takeCoordinates(lane, rank);
+  char *barrier = lane.takeOperand<char *>();
+  skipHint(lane, hasHint);
+  if (isOn(lane, hasPredicate))
+    lane.group->loadBox(lane, site, target, map, coordinates, barrier);
+}
+
+/// cp.async.bulk.tensor from workgroup memory: map, source, coordinates.
+static void storeBox(HostLane *context, uint32_t site, uint32_t rank,
+                     uint32_t hasHint, uint32_t hasPredicate) {
+  Lane &lane = asLane(context);
+  auto *map = lane.takeOperand<const char *>();
+  auto *source = lane.takeOperand<const char *>();
+  llvm::SmallVector<int32_t> coordinates = takeCoordinates(lane, rank);
+  skipHint(lane, hasHint);
+  if (isOn(lane, hasPredicate))
+    lane.group->storeBox(lane, site, map, source, coordinates);
+}
+
+static void commitStores(HostLane *context, uint32_t) {
+  Lane &lane = asLane(context);
+  lane.group->commitStores(lane);
+}
+
+static void waitStores(HostLane *context, uint32_t site, uint32_t pending) {
+  Lane &lane = asLane(context);
+  lane.group->waitStores(lane, site, pending);
+}
+
+static void fenceInit(HostLane *context, uint32_t) {
+  Lane &lane = asLane(context);
+  lane.group->getMBarriers().fenceInit(lane);
+}
+
 llvm::ArrayRef<HostFunction> attune::getMBarrierHostFunctions() {
   static const HostFunction functions[] = {
       hostFunction("attuneHostMBarrierInit", init),
@@ -80,6 +133,11 @@ llvm::ArrayRef<HostFunction> attune::getMBarrierHostFunctions() {
       hostFunction("attuneHostMBarrierWait", waitParity),
       hostFunction("attuneHostMBarrierTest", test),
       hostFunction("attuneHostCopyBulk", copyBulk),
+      hostFunction("attuneHostFenceMBarrierInit", fenceInit),
+      hostFunction("attuneHostLoadBox", loadBox),
+      hostFunction("attuneHostStoreBox", storeBox),
+      hostFunction("attuneHostCommitStores", commitStores),
+      hostFunction("attuneHostWaitStores", waitStores),
   };
   return functions;
 }

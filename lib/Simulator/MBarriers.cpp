@@ -31,6 +31,10 @@ void MBarriers::init(Lane &lane, uint32_t site, char *address, uint32_t count) {
   }
   Barrier barrier;
   barrier.count = barrier.pending = count;
+  barrier.initLane = lane.number;
+  barrier.initSite = site;
+  if (group.reports.isOn(HostCheck::Races))
+    barrier.initTime = group.shadow.clocks.now(lane.number);
   barriers[*offset] = barrier;
 }
 
@@ -48,7 +52,23 @@ MBarriers::Barrier &MBarriers::find(Lane &lane, uint32_t site, char *address) {
                                  formatIndex(lane.blockId));
     group.stop(lane);
   }
-  return it->second;
+  Barrier &barrier = it->second;
+  if (lane.number != barrier.initLane && group.reports.isOn(HostCheck::Races) &&
+      !group.shadow.clocks.knows(lane.number, barrier.initLane,
+                                 barrier.initTime))
+    if (auto diagnostic = group.reports.add(
+            HostCheck::Races, site, lane,
+            "uses " + name(*offset) + ", which thread " +
+                formatIndex(group.lanes[barrier.initLane].threadId) +
+                " initialises with no barrier between"))
+      diagnostic->attachNote(group.reports.getLoc(barrier.initSite))
+          << "that is here";
+  return barrier;
+}
+
+void MBarriers::fenceInit(const Lane &lane) {
+  for (auto &[offset, barrier] : barriers)
+    barrier.isFenced |= barrier.initLane == lane.number;
 }
 
 void MBarriers::update(Barrier &barrier) {
@@ -117,7 +137,6 @@ void MBarriers::wait(Lane &lane, uint32_t site, char *address,
 
 void MBarriers::copy(Lane &lane, uint32_t site, char *target,
                      const char *source, char *barrier, uint32_t bytes) {
-  find(lane, site, barrier);
   Reports &reports = group.reports;
   if (reports.isOn(HostCheck::Alignment) &&
       (reinterpret_cast<uintptr_t>(target) % kBulkBytes != 0 ||
@@ -131,19 +150,30 @@ void MBarriers::copy(Lane &lane, uint32_t site, char *target,
     reports.add(HostCheck::Bounds, site, lane,
                 "writes " + Twine(bytes) + " bytes outside of the " +
                     Twine(group.sharedBytes) + " bytes of workgroup memory");
-  if (!offset || !group.isGlobal(lane, site, const_cast<char *>(source), bytes,
-                                 /*isWrite=*/false))
-    return;
-  if (group.counters.isEnabled())
-    group.counters.access(lane.warpId, lane.laneId, site,
-                          reinterpret_cast<uintptr_t>(source), bytes,
-                          /*isShared=*/false);
-  group.shadow.beginCopy(lane.number, site, *offset, bytes);
-  uint32_t time = 0;
-  if (reports.isOn(HostCheck::Races))
-    time = group.shadow.clocks.takeTime(lane.number);
-  copies.push_back({lane.number, time, site, bytes, target, source,
-                    *group.findShared(barrier, kBarrierBytes)});
+  SmallVector<BoxPiece> pieces;
+  if (offset && group.isGlobal(lane, site, const_cast<char *>(source), bytes,
+                               /*isWrite=*/false))
+    pieces.push_back({*offset, bytes, reinterpret_cast<uintptr_t>(source)});
+  group.counters.copy(site, pieces);
+  start(lane, site, barrier, bytes, std::move(pieces));
+}
+
+void MBarriers::start(Lane &lane, uint32_t site, char *barrierAddress,
+                      uint32_t bytes, SmallVector<BoxPiece> pieces) {
+  Barrier &barrier = find(lane, site, barrierAddress);
+  bool races = group.reports.isOn(HostCheck::Races);
+  if (races && !barrier.isFenced)
+    if (auto diagnostic = group.reports.add(
+            HostCheck::Races, site, lane,
+            "expects nvvm.fence.mbarrier.init behind the initialisation of "
+            "its barrier, by the thread that does it"))
+      diagnostic->attachNote(group.reports.getLoc(barrier.initSite))
+          << "that is here";
+  for (const BoxPiece &piece : pieces)
+    group.shadow.beginCopy(lane.number, site, piece.shared, piece.bytes);
+  uint32_t time = races ? group.shadow.clocks.takeTime(lane.number) : 0;
+  copies.push_back({lane.number, time, site, bytes, std::move(pieces),
+                    *group.findShared(barrierAddress, kBarrierBytes)});
   if (group.chance())
     landOne();
 }
@@ -151,22 +181,32 @@ void MBarriers::copy(Lane &lane, uint32_t site, char *target,
 bool MBarriers::landOne() {
   if (copies.empty())
     return false;
-  size_t index = group.chance() ? copies.size() - 1 : 0;
-  Copy copy = copies[index];
-  copies.erase(copies.begin() + static_cast<ptrdiff_t>(index));
-  std::memcpy(copy.target, copy.source, copy.bytes);
-  group.shadow.endCopy(copy.lane, copy.time, copy.site,
-                       *group.findShared(copy.target, copy.bytes), copy.bytes,
-                       /*isProxy=*/true);
+  auto next = copies.begin() + group.choose(copies.size());
+  Copy copy = std::move(*next);
+  copies.erase(next);
+  land(copy);
+  return true;
+}
+
+void MBarriers::land(const Copy &copy) {
+  for (const BoxPiece &piece : copy.pieces) {
+    char *target = group.shared + piece.shared;
+    if (piece.global)
+      std::memcpy(target, reinterpret_cast<const char *>(piece.global),
+                  piece.bytes);
+    else
+      std::memset(target, 0, piece.bytes);
+    group.shadow.endCopy(copy.lane, copy.time, copy.site, piece.shared,
+                         piece.bytes, /*isProxy=*/true);
+  }
   auto it = barriers.find(copy.barrier);
   if (it == barriers.end())
-    return true;
+    return;
   Barrier &barrier = it->second;
   if (group.reports.isOn(HostCheck::Races))
     group.shadow.clocks.learn(barrier.known, copy.lane, copy.time);
   barrier.bytes -= copy.bytes;
   update(barrier);
-  return true;
 }
 
 void MBarriers::reportPending() const {
@@ -182,5 +222,7 @@ void MBarriers::describe(InFlightDiagnostic &diagnostic) const {
       diagnostic.attachNote()
           << name(offset) << ": phase " << barrier.phase << ", "
           << barrier.count - barrier.pending << " of " << barrier.count
-          << " have arrived, " << barrier.bytes << " bytes have not come";
+          << " have arrived, " << std::abs(barrier.bytes)
+          << (barrier.bytes < 0 ? " bytes more than expected have come"
+                                : " bytes have not come");
 }

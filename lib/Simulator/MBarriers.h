@@ -6,6 +6,7 @@
 #ifndef ATTUNE_LIB_SIMULATOR_MBARRIERS_H
 #define ATTUNE_LIB_SIMULATOR_MBARRIERS_H
 
+#include "HostTensorMap.h"
 #include "SharedShadow.h"
 #include <map>
 
@@ -36,6 +37,12 @@ public:
   /// A copy to workgroup memory, complete when `barrier` has been told so.
   void copy(Lane &lane, uint32_t site, char *target, const char *source,
             char *barrier, uint32_t bytes);
+  /// Starts a copy of `bytes` bytes, those in `pieces` and such as do not
+  /// matter.
+  void start(Lane &lane, uint32_t site, char *barrier, uint32_t bytes,
+             llvm::SmallVector<BoxPiece> pieces);
+  /// What the lane has initialised may be used by copies from here on.
+  void fenceInit(const Lane &lane);
   /// Lets a copy land. False if none is on its way.
   bool landOne();
 
@@ -47,6 +54,10 @@ public:
 private:
   struct Barrier {
     uint32_t count = 0, pending = 0;
+    /// Who initialised it, when and where, and whether a fence for copies
+    /// followed.
+    uint32_t initLane = 0, initTime = 0, initSite = 0;
+    bool isFenced = false;
     /// Bytes that have not come.
     int64_t bytes = 0;
     uint64_t phase = 0;
@@ -55,14 +66,14 @@ private:
   };
   struct Copy {
     uint32_t lane, time, site, bytes;
-    char *target;
-    const char *source;
+    llvm::SmallVector<BoxPiece> pieces;
     uint32_t barrier;
   };
 
   /// Ends the launch where there is none.
   Barrier &find(Lane &lane, uint32_t site, char *address);
   void update(Barrier &barrier);
+  void land(const Copy &copy);
   bool isComplete(const Barrier &barrier, uint64_t number, bool isParity) const;
 
   Workgroup &group;

@@ -150,6 +150,9 @@ void Warpgroups::start(Group &group, ArrayRef<Lane *> lanes, Product product) {
     }
   for (Warp &warp : group.warps)
     warp.open.push_back(product.number);
+  workgroup.counters.readMatrices(product.site,
+                                  int64_t(product.pieces.size()) *
+                                      MatrixDescriptor::kPieceBytes);
   workgroup.counters.matrix(2.0 * kRows * product.columns * kDepth);
   uint64_t number = product.number;
   group.products.push_back(std::move(product));

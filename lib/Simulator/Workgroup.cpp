@@ -70,6 +70,10 @@ bool Workgroup::chance() {
   return launch.options->seed != 0 && (random() & 1) != 0;
 }
 
+size_t Workgroup::choose(size_t count) {
+  return launch.options->seed != 0 ? random() % count : 0;
+}
+
 void Workgroup::startLane(uint32_t number) {
   Lane &lane = lanes[number];
   const LaunchShape &shape = launch.shape;
@@ -90,6 +94,8 @@ void Workgroup::startLane(uint32_t number) {
   lane.steps = 0;
   lane.openCopies.clear();
   lane.committedCopies.clear();
+  lane.openStores.clear();
+  lane.committedStores.clear();
   lane.buffers.clear();
   lane.fiber.start(
       stacks.getTop(number), stacks.getBytes(),
@@ -108,8 +114,7 @@ void Workgroup::startLane(uint32_t number) {
 Lane *Workgroup::takeReady() {
   if (ready.empty())
     return nullptr;
-  if (launch.options->seed != 0)
-    std::swap(ready.front(), ready[random() % ready.size()]);
+  std::swap(ready.front(), ready[choose(ready.size())]);
   Lane *lane = ready.front();
   ready.pop_front();
   return lane;
@@ -173,6 +178,7 @@ void Workgroup::wait(Lane &lane, uint32_t site, std::string what) {
 void Workgroup::finish(Lane &lane) {
   lane.state = Lane::State::Done;
   ++numDone;
+  finishStores(lane);
   if (!reports.isOn(HostCheck::Waits))
     return;
   for (const auto &group : lane.committedCopies)
@@ -338,6 +344,7 @@ void Workgroup::syncWarp(Lane &lane, uint32_t site, uint64_t mask) {
 }
 
 void Workgroup::fenceProxy(Lane &lane) {
+  mbarriers.fenceInit(lane);
   if (reports.isOn(HostCheck::Races))
     shadow.clocks.fence(lane.number);
 }

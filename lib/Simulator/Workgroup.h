@@ -8,6 +8,7 @@
 
 #include "Counters.h"
 #include "Fiber.h"
+#include "HostTensorMap.h"
 #include "MBarriers.h"
 #include "Reports.h"
 #include "SharedShadow.h"
@@ -46,6 +47,15 @@ struct PendingCopy {
   bool landed;
 };
 
+/// One copy of a box from workgroup to global memory that was not waited for
+/// yet.
+struct PendingStore {
+  uint32_t site = 0;
+  llvm::SmallVector<BoxPiece> pieces;
+  /// Whether it has happened, which only a wait may rely on.
+  bool landed = false;
+};
+
 struct Lane : HostLane {
   enum class State { Ready, Waiting, Done };
 
@@ -60,6 +70,8 @@ struct Lane : HostLane {
   int64_t steps = 0;
   llvm::SmallVector<PendingCopy> openCopies;
   std::deque<llvm::SmallVector<PendingCopy>> committedCopies;
+  llvm::SmallVector<PendingStore, 1> openStores;
+  std::deque<llvm::SmallVector<PendingStore, 1>> committedStores;
   /// Those that the lane has made; their addresses stay.
   std::deque<RawBuffer> buffers;
 
@@ -94,6 +106,8 @@ struct Launch {
   uint32_t staticSharedBytes = 0;
   bool flushDenormals = false;
   std::vector<GlobalRegion> regions;
+  /// Where the parameters are that are tensor maps.
+  llvm::SmallVector<const char *> tensorMaps;
   const HostOptions *options = nullptr;
 };
 
@@ -139,6 +153,15 @@ public:
   void copyAsync(Lane &lane, PendingCopy copy);
   void commitCopies(Lane &lane);
   void waitCopies(Lane &lane, uint32_t site, uint32_t pending);
+  /// Starts the copy of a box of a tensor into workgroup memory, of which
+  /// `barrier` is told.
+  void loadBox(Lane &lane, uint32_t site, char *target, const char *map,
+               llvm::ArrayRef<int32_t> coordinates, char *barrier);
+  /// Starts the copy of a box of a tensor from workgroup memory.
+  void storeBox(Lane &lane, uint32_t site, const char *map, const char *source,
+                llvm::ArrayRef<int32_t> coordinates);
+  void commitStores(Lane &lane);
+  void waitStores(Lane &lane, uint32_t site, uint32_t pending);
   /// Lets the asynchronous proxy see what the lane knows of.
   void fenceProxy(Lane &lane);
 
@@ -148,6 +171,8 @@ public:
   Warpgroups &getWarpgroups() { return warpgroups; }
   const Launch &getLaunch() const { return launch; }
   bool chance();
+  /// A number below `count`: 0, unless the seed says otherwise.
+  size_t choose(size_t count);
   /// Ends the launch from within a lane.
   void stop(Lane &lane);
 
@@ -177,6 +202,18 @@ private:
   bool isGlobal(Lane &lane, uint32_t site, char *address, uint32_t bytes,
                 bool isWrite);
   Lane *getWarp(const Lane &lane) const;
+  /// The map at that address. Ends the launch where there is none of that many
+  /// dimensions.
+  HostTensorMap findTensorMap(Lane &lane, uint32_t site, const char *address,
+                              size_t rank);
+  /// The pieces of a box that may be copied; none where its place in workgroup
+  /// memory is wrong.
+  llvm::SmallVector<BoxPiece> placeBox(Lane &lane, uint32_t site,
+                                       const HostTensorMap &map,
+                                       llvm::ArrayRef<int32_t> coordinates,
+                                       const char *sharedAddress, bool isStore);
+  void perform(PendingStore &store);
+  void finishStores(Lane &lane);
 
   const Launch &launch;
   Reports &reports;

@@ -50,6 +50,7 @@ gpu.module @kernels {
     scf.if %starts {
       nvvm.mbarrier.init %full, %one : !llvm.ptr<3>, i32
       nvvm.mbarrier.init %empty, %thirty_two : !llvm.ptr<3>, i32
+      nvvm.fence.mbarrier.init
     }
     gpu.barrier
     %consumes = arith.cmpi uge, %tid, %c32 : index

@@ -6,6 +6,7 @@
 // RUN: attune-opt %s --attune-attach-target="chip=sm_90" --gpu-to-llvm-pipeline --emit-bytecode -o %t.mlirbc
 // RUN: attune-run %t.mlirbc --device=host --print --function=right | FileCheck %s --check-prefix=RIGHT
 // RUN: attune-run %t.mlirbc --device=host --print --function=right --host-seed=1 | FileCheck %s --check-prefix=RIGHT
+// RUN: attune-run %t.mlirbc --device=host --print --function=right --counts | FileCheck %s --check-prefix=COUNTS
 // RUN: not attune-run %t.mlirbc --device=host --print --function=late 2>&1 | FileCheck %s --check-prefix=LATE
 // RUN: not attune-run %t.mlirbc --device=host --print --function=early 2>&1 | FileCheck %s --check-prefix=EARLY
 // RUN: not attune-run %t.mlirbc --device=host --print --function=disagree 2>&1 | FileCheck %s --check-prefix=DISAGREE
@@ -80,6 +81,10 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// The right operand is 8 x 16 elements of 2 bytes.
+// COUNTS: counts    1 matrix ops, 1.638e+04 flop
+// COUNTS: {{^}} 1 256 0 0 0 wgmma.mma_async
 
 // RIGHT: result 0: 128xf32
 // RIGHT-NEXT: {{^}}16 16 16 {{[16 ]*$}}

@@ -15,6 +15,7 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"
+#include <deque>
 
 namespace attune {
 
@@ -30,8 +31,8 @@ protected:
   }
 
   /// Runs kernel `name` of a gpu.module of `body` in one block. Its arguments
-  /// are pointers to copies of `buffers`, which are copied back, and what
-  /// `arguments` point to.
+  /// are pointers to copies of `buffers`, which are copied back, `maps`, and
+  /// what `arguments` point to.
   llvm::Error run(llvm::StringRef body, llvm::StringRef name, int64_t threads,
                   llvm::ArrayRef<void *> arguments, uint64_t seed) {
     HostOptions options;
@@ -53,6 +54,16 @@ protected:
     }
     for (DeviceAddress &address : addresses)
       words.push_back(&address);
+    std::deque<TensorMap> encoded;
+    for (auto [index, request] : maps) {
+      TensorMapRequest placed = request;
+      placed.address += addresses[index];
+      auto map = device.encodeTensorMap(placed);
+      if (!map)
+        return map.takeError();
+      encoded.push_back(*map);
+      words.push_back(&encoded.back());
+    }
     llvm::append_range(words, arguments);
     LaunchShape shape;
     shape.block[0] = threads;
@@ -68,6 +79,8 @@ protected:
   tile::TargetAttr target;
   /// Memory and bytes of the first arguments, which are pointers.
   std::vector<std::pair<void *, int64_t>> buffers;
+  /// Maps of these buffers, in which the address is an offset.
+  std::vector<std::pair<size_t, TensorMapRequest>> maps;
 };
 
 } // namespace attune

@@ -18,9 +18,11 @@ enum class HostCheck : unsigned {
   None = 0,
   /// Two lanes access the same bytes of workgroup memory, one of them writes,
   /// and no barrier stands between; or an op reads through the asynchronous
-  /// proxy what a lane wrote, and no fence of the proxies stands between. That
-  /// what lanes read may be overwritten through that proxy is not asked for a
-  /// fence, nor is the initialisation of a barrier.
+  /// proxy what a lane wrote, and no fence of the proxies stands between; or a
+  /// barrier in workgroup memory is used by a lane that need not see its
+  /// initialisation, or by a copy without a fence behind that. What lanes read
+  /// or wrote may be overwritten through the asynchronous proxy without a
+  /// fence.
   Races = 1,
   /// Accesses outside of the kernel's arguments and of workgroup memory.
   Bounds = 2,
@@ -62,7 +64,8 @@ struct HostCounts {
   struct Site {
     std::string op;
     std::string location;
-    /// Executions by a warp, or by a part of it.
+    /// Executions by a warp, or by a part of it; one of a product of four warps
+    /// and of a bulk copy.
     int64_t requests = 0;
     /// Moved by them; of a wait, those that came by it: a wait that never has
     /// any is superfluous.
@@ -110,6 +113,9 @@ public:
   llvm::Error launch(Kernel &kernel, const LaunchShape &shape,
                      llvm::ArrayRef<void *> arguments) override;
   llvm::Error synchronize() override;
+  /// A map of this device alone. Fails where cuTensorMapEncodeTiled does.
+  llvm::Expected<TensorMap>
+  encodeTensorMap(const TensorMapRequest &request) override;
 
   // Nothing is timed on a model of a chip: these fail.
   llvm::Expected<std::unique_ptr<Event>> createEvent() override;

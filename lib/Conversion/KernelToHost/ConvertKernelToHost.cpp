@@ -91,6 +91,10 @@ void ConvertKernelToHost::convertSignature(LLVM::LLVMFuncOp function,
                                            HostRewriter &rewriter) {
   auto pointer = LLVM::LLVMPointerType::get(&getContext());
   bool kernel = isKernel(function);
+  SmallVector<bool> isByValue;
+  for (unsigned index : llvm::seq(function.getNumArguments()))
+    isByValue.push_back(static_cast<bool>(
+        function.getArgAttr(index, LLVM::LLVMDialect::getByValAttrName())));
   removeForeignAttributes(function);
   Block &entry = function.front();
   auto type = function.getFunctionType();
@@ -118,8 +122,11 @@ void ConvertKernelToHost::convertSignature(LLVM::LLVMFuncOp function,
                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(
                                 argument.getArgNumber() - 1)});
     Value address = LLVM::LoadOp::create(b, loc, pointer, slot);
+    // What is passed by value is a pointer to it within the kernel, too.
     argument.replaceAllUsesWith(
-        LLVM::LoadOp::create(b, loc, argument.getType(), address));
+        isByValue[argument.getArgNumber() - 1]
+            ? address
+            : LLVM::LoadOp::create(b, loc, argument.getType(), address));
   }
   entry.eraseArguments(1, entry.getNumArguments() - 1);
 }

@@ -29,6 +29,37 @@ template <typename OpTy> static void addTest(HostOps &ops) {
   });
 }
 
+static LogicalResult
+rewriteLoadBox(NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp op,
+               HostRewriter &rewriter) {
+  if (op.getMulticastMask() || op.getGroup())
+    return op.emitOpError() << "expects a copy to one workgroup, without a "
+                               "multicast mask, to be executed on the host";
+  if (op.getMode() != NVVM::TMALoadMode::TILE)
+    return op.emitOpError() << "expects the mode 'tile' to be executed on the "
+                               "host, but got '"
+                            << NVVM::stringifyTMALoadMode(op.getMode()) << "'";
+  rewriter.replaceWithCall(op, "attuneHostLoadBox",
+                           {static_cast<int64_t>(op.getCoordinates().size()),
+                            op.getL2CacheHint() != nullptr,
+                            op.getPredicate() != nullptr});
+  return success();
+}
+
+static LogicalResult
+rewriteStoreBox(NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp op,
+                HostRewriter &rewriter) {
+  if (op.getMode() != NVVM::TMAStoreMode::TILE)
+    return op.emitOpError() << "expects the mode 'tile' to be executed on the "
+                               "host, but got '"
+                            << NVVM::stringifyTMAStoreMode(op.getMode()) << "'";
+  rewriter.replaceWithCall(op, "attuneHostStoreBox",
+                           {static_cast<int64_t>(op.getCoordinates().size()),
+                            op.getL2CacheHint() != nullptr,
+                            op.getPredicate() != nullptr});
+  return success();
+}
+
 void attune::populateMBarrierHostOps(HostOps &ops) {
   addPredicated<NVVM::MBarrierInitOp>(ops, "attuneHostMBarrierInit");
   ops.addCall<NVVM::MBarrierInvalOp>("attuneHostMBarrierInvalidate");
@@ -53,6 +84,15 @@ void attune::populateMBarrierHostOps(HostOps &ops) {
         rewriter.replaceWithCall(op, "attuneHostCopyBulk");
         return success();
       });
-  // What it orders is in order here.
-  ops.ignore<NVVM::FenceMbarrierInitOp>();
+  ops.addCall<NVVM::FenceMbarrierInitOp>("attuneHostFenceMBarrierInit");
+  ops.add<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(rewriteLoadBox);
+  ops.add<NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp>(rewriteStoreBox);
+  ops.addCall<NVVM::CpAsyncBulkCommitGroupOp>("attuneHostCommitStores");
+  ops.add<NVVM::CpAsyncBulkWaitGroupOp>(
+      [](NVVM::CpAsyncBulkWaitGroupOp op, HostRewriter &rewriter) {
+        // Stores happen at once when their sources are read.
+        rewriter.replaceWithCall(op, "attuneHostWaitStores", {op.getGroup()});
+        return success();
+      });
+  ops.ignore<NVVM::CpAsyncBulkTensorPrefetchOp>();
 }

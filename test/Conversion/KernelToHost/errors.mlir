@@ -8,6 +8,8 @@ gpu.module @several {
   llvm.func @kernel(%p: !llvm.ptr, %x: i32) attributes {gpu.kernel, nvvm.kernel} {
     // expected-error @below {{expects an op that the host executor models, but got 'nvvm.cluster.arrive'}}
     nvvm.cluster.arrive
+    // expected-error @below {{expects an op that the host executor models, but got 'nvvm.mapa'}}
+    %2 = nvvm.mapa %p, %x : !llvm.ptr -> !llvm.ptr
     // expected-error @below {{expects an op that the host executor models, but got 'llvm.inline_asm'}}
     llvm.inline_asm has_side_effects "exit;", "" : () -> ()
     // expected-error @below {{expects an op that the host executor models, but got 'llvm.nvvm.isspacep.shared'}}
@@ -42,6 +44,24 @@ gpu.module @modifiers {
     // expected-error @below {{'rocdl.mfma.f32.32x32x8f16' op expects modifiers of 0 to be executed on the host}}
     %0 = rocdl.mfma.f32.32x32x8f16 %a, %a, %c, %none, %some, %none
       : (vector<4xf16>, vector<4xf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @boxes {
+  llvm.func @kernel(%map: !llvm.ptr, %to: !llvm.ptr<7>, %barrier: !llvm.ptr<3>, %x: i32, %mask: i16)
+      attributes {gpu.kernel, nvvm.kernel} {
+    // expected-error @below {{'nvvm.cp.async.bulk.tensor.shared.cluster.global' op expects a copy to one workgroup, without a multicast mask, to be executed on the host}}
+    nvvm.cp.async.bulk.tensor.shared.cluster.global %to, %map, %barrier, box[%x, %x] multicast_mask = %mask
+      : !llvm.ptr<7>, !llvm.ptr
+    // expected-error @below {{'nvvm.cp.async.bulk.tensor.shared.cluster.global' op expects the mode 'tile' to be executed on the host, but got 'im2col'}}
+    nvvm.cp.async.bulk.tensor.shared.cluster.global %to, %map, %barrier, box[%x, %x, %x] im2col[%mask]
+      {mode = #nvvm.tma_load_mode<im2col>} : !llvm.ptr<7>, !llvm.ptr
+    // expected-error @below {{'nvvm.cp.async.bulk.tensor.global.shared.cta' op expects the mode 'tile' to be executed on the host, but got 'im2col'}}
+    nvvm.cp.async.bulk.tensor.global.shared.cta %map, %barrier, box[%x, %x, %x] {mode = #nvvm.tma_store_mode<im2col>}
+      : !llvm.ptr, !llvm.ptr<3>
     llvm.return
   }
 }

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Copies of boxes of tensors: to workgroup memory they are those of an mbarrier
+// (MBarriers.h); from there they belong to groups of the lane, and happen when
+// these are waited for, or at once if the seed says so.
+
+#include "Workgroup.h"
+
+using namespace mlir;
+using namespace attune;
+
+/// What a copy's place in workgroup memory is a multiple of, and what a tensor
+/// map in global memory is.
+static constexpr uint32_t kSharedAlignment = 128, kMapAlignment = 64;
+
+HostTensorMap Workgroup::findTensorMap(Lane &lane, uint32_t site,
+                                       const char *address, size_t rank) {
+  auto begin = reinterpret_cast<uintptr_t>(address);
+  bool isReadable =
+      llvm::is_contained(launch.tensorMaps, address) ||
+      (begin % kMapAlignment == 0 &&
+       llvm::any_of(launch.regions, [&](const GlobalRegion &region) {
+         return begin >= region.begin &&
+                begin + sizeof(TensorMap) <= region.end;
+       }));
+  auto map = isReadable ? HostTensorMap::decode(address) : std::nullopt;
+  if (!map)
+    reports.stop(site,
+                 Twine("expects a tensor map that the device has encoded, ") +
+                     (isReadable ? "but got other bytes"
+                                 : "in a parameter of the kernel or in a "
+                                   "buffer, but got another address") +
+                     ", thread " + formatIndex(lane.threadId));
+  else if (map->rank != rank)
+    reports.stop(site,
+                 "expects a coordinate for each of the " + Twine(map->rank) +
+                     " dimensions of the tensor map, but got " + Twine(rank) +
+                     ", thread " + formatIndex(lane.threadId));
+  if (!map || map->rank != rank)
+    stop(lane);
+  return *map;
+}
+
+SmallVector<BoxPiece> Workgroup::placeBox(Lane &lane, uint32_t site,
+                                          const HostTensorMap &map,
+                                          ArrayRef<int32_t> coordinates,
+                                          const char *sharedAddress,
+                                          bool isStore) {
+  std::optional<uint32_t> offset =
+      findShared(sharedAddress, map.getSharedBytes());
+  if (!offset)
+    reports.add(HostCheck::Bounds, site, lane,
+                (isStore ? "reads " : "writes ") + Twine(map.getSharedBytes()) +
+                    " bytes outside of the " + Twine(sharedBytes) +
+                    " bytes of workgroup memory");
+  else if (*offset % kSharedAlignment != 0)
+    reports.add(HostCheck::Alignment, site, lane,
+                "expects a box at a multiple of " + Twine(kSharedAlignment) +
+                    " bytes in workgroup memory, but got shared+0x" +
+                    llvm::utohexstr(*offset));
+  if (!offset || *offset % kSharedAlignment != 0)
+    return {};
+  SmallVector<BoxPiece> pieces = cutBox(map, coordinates, *offset);
+  for (BoxPiece &piece : pieces)
+    if (piece.global &&
+        !isGlobal(lane, site, reinterpret_cast<char *>(piece.global),
+                  piece.bytes, /*isWrite=*/isStore))
+      piece.global = 0;
+  counters.copy(site, pieces);
+  return pieces;
+}
+
+void Workgroup::loadBox(Lane &lane, uint32_t site, char *target,
+                        const char *mapAddress, ArrayRef<int32_t> coordinates,
+                        char *barrier) {
+  HostTensorMap map = findTensorMap(lane, site, mapAddress, coordinates.size());
+  mbarriers.start(
+      lane, site, barrier, map.getBoxBytes(),
+      placeBox(lane, site, map, coordinates, target, /*isStore=*/false));
+}
+
+void Workgroup::storeBox(Lane &lane, uint32_t site, const char *mapAddress,
+                         const char *source, ArrayRef<int32_t> coordinates) {
+  HostTensorMap map = findTensorMap(lane, site, mapAddress, coordinates.size());
+  PendingStore store;
+  store.site = site;
+  store.pieces =
+      placeBox(lane, site, map, coordinates, source, /*isStore=*/true);
+  // What lies outside of the tensor is not asked for.
+  llvm::erase_if(store.pieces,
+                 [](const BoxPiece &piece) { return piece.global == 0; });
+  for (const BoxPiece &piece : store.pieces)
+    shadow.beginRead(lane.number, site, piece.shared, piece.bytes);
+  if (chance())
+    perform(store);
+  lane.openStores.push_back(std::move(store));
+}
+
+void Workgroup::perform(PendingStore &store) {
+  if (!store.landed)
+    for (const BoxPiece &piece : store.pieces)
+      std::memcpy(reinterpret_cast<char *>(piece.global), shared + piece.shared,
+                  piece.bytes);
+  store.landed = true;
+}
+
+void Workgroup::commitStores(Lane &lane) {
+  lane.committedStores.push_back(std::move(lane.openStores));
+  lane.openStores.clear();
+}
+
+void Workgroup::waitStores(Lane &lane, uint32_t site, uint32_t pending) {
+  int64_t bytes = 0;
+  uint32_t time =
+      reports.isOn(HostCheck::Races) ? shadow.clocks.now(lane.number) : 0;
+  for (; lane.committedStores.size() > pending;
+       lane.committedStores.pop_front())
+    for (PendingStore &store : lane.committedStores.front()) {
+      perform(store);
+      for (const BoxPiece &piece : store.pieces) {
+        bytes += piece.bytes;
+        shadow.endRead(lane.number, time, store.site, piece.shared,
+                       piece.bytes);
+      }
+    }
+  counters.wait(site, lane.laneId == 0, bytes);
+}
+
+void Workgroup::finishStores(Lane &lane) {
+  for (auto &group : lane.committedStores)
+    llvm::append_range(lane.openStores, std::move(group));
+  for (PendingStore &store : lane.openStores) {
+    perform(store);
+    reports.add(HostCheck::Waits, store.site, lane,
+                "reads workgroup memory when the thread ends, and was never "
+                "waited for");
+  }
+}
