@@ -4,6 +4,7 @@
 
 #include "attune/Tools/RunOptions.h"
 #include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Target/TargetRegistry.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -20,6 +21,18 @@ static llvm::Expected<int64_t> parseSize(StringRef option, StringRef text) {
                                    llvm::Twine(kMaxSize) + ", but got '" +
                                    text + "'");
   return size;
+}
+
+FailureOr<tile::TargetAttr> RunOptions::findHostTarget(ModuleOp module) const {
+  auto target = module->getAttrOfType<tile::TargetAttr>(
+      tile::TileDialect::kTargetAttrName);
+  if (isCompiled(module) && target)
+    return target;
+  auto emitError = [&] { return module.emitError(); };
+  if (chip.empty())
+    return emitError() << "expects --chip=<name>, or a kernel that is compiled "
+                          "for a chip, to be executed on the host";
+  return getTarget(module.getContext(), chip, emitError);
 }
 
 llvm::Expected<ProblemSizes> RunOptions::getSizes() const {

@@ -8,7 +8,6 @@
 #include "attune/InitAllDialects.h"
 #include "attune/InitAllPasses.h"
 #include "attune/Runtime/ArtifactWriter.h"
-#include "attune/Target/TargetRegistry.h"
 #include "attune/Tools/RunOptions.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -28,11 +27,6 @@ namespace {
 struct Options : RunOptions {
   Options() : RunOptions("attune-bisect options") {}
 
-  Opt<std::string> chip{
-      "chip",
-      llvm::cl::desc("Chip to compile for; that of the input if it is "
-                     "compiled"),
-      llvm::cl::cat(category)};
   Opt<std::string> pipeline{
       "pass-pipeline",
       llvm::cl::desc("Passes to search, as \"builtin.module(...)\"; from "
@@ -82,7 +76,6 @@ private:
     return fail(llvm::toString(std::move(error)));
   }
 
-  FailureOr<tile::TargetAttr> findTarget(ModuleOp module);
   LogicalResult addPasses(PassManager &pm, ModuleOp module);
   LogicalResult write(StringRef name, ModuleOp module);
   Outcome execute(ModuleOp module);
@@ -106,17 +99,6 @@ private:
 };
 
 } // namespace
-
-FailureOr<tile::TargetAttr> Tool::findTarget(ModuleOp module) {
-  auto target = module->getAttrOfType<tile::TargetAttr>(
-      tile::TileDialect::kTargetAttrName);
-  if (isCompiled(module) && target)
-    return target;
-  if (options.chip.empty())
-    return fail("expects --chip=<name> or a kernel that is compiled for a "
-                "chip");
-  return getTarget(&context, options.chip, [&] { return module.emitError(); });
-}
 
 LogicalResult Tool::addPasses(PassManager &pm, ModuleOp module) {
   if (options.pipeline.empty()) {
@@ -297,7 +279,7 @@ LogicalResult Tool::run() {
   if (!chosen)
     return fail(chosen.takeError());
   OwningOpRef<func::FuncOp> source = chosen->clone();
-  FailureOr<tile::TargetAttr> target = findTarget(*input);
+  FailureOr<tile::TargetAttr> target = options.findHostTarget(*input);
   if (failed(target))
     return failure();
   PassManager pm(&context);

@@ -12,11 +12,6 @@ namespace attune::run {
 struct Options : RunOptions {
   Options() : RunOptions("attune-run options") {}
 
-  Opt<std::string> chip{
-      "chip",
-      llvm::cl::desc("Chip to compile for; that of the device if not "
-                     "given"),
-      llvm::cl::cat(category)};
   Opt<std::string> device{"device",
                           llvm::cl::desc("auto, cuda, hip, or host to run "
                                          "the chip's kernel on the CPU"),

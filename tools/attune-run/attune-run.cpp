@@ -13,7 +13,6 @@
 #include "attune/Runtime/ArtifactWriter.h"
 #include "attune/Runtime/Npy.h"
 #include "attune/Simulator/HostDevice.h"
-#include "attune/Target/TargetRegistry.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -76,21 +75,12 @@ FailureOr<std::unique_ptr<Device>> Tool::open(ModuleOp module) {
       return fail(device.takeError());
     return std::move(*device);
   }
-  auto target = module->getAttrOfType<tile::TargetAttr>(
-      tile::TileDialect::kTargetAttrName);
-  if (!isCompiled(module) || !target) {
-    if (options.chip.empty())
-      return fail("--device=host expects --chip=<name> or a kernel that is "
-                  "compiled for a chip");
-    auto described =
-        getTarget(&context, options.chip, [&] { return module.emitError(); });
-    if (failed(described))
-      return failure();
-    target = *described;
-  }
+  FailureOr<tile::TargetAttr> target = options.findHostTarget(module);
+  if (failed(target))
+    return failure();
   HostOptions hostOptions = options.getHostOptions();
   hostOptions.counts = options.counts;
-  auto device = std::make_unique<HostDevice>(context, target, hostOptions);
+  auto device = std::make_unique<HostDevice>(context, *target, hostOptions);
   host = device.get();
   return std::unique_ptr<Device>(std::move(device));
 }

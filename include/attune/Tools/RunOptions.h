@@ -6,6 +6,7 @@
 #ifndef ATTUNE_TOOLS_RUNOPTIONS_H
 #define ATTUNE_TOOLS_RUNOPTIONS_H
 
+#include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Execution/Runner.h"
 #include "attune/Simulator/HostDevice.h"
 #include "mlir/Pass/PassManager.h"
@@ -27,6 +28,11 @@ struct RunOptions {
   Opt<std::string> function{
       "function",
       llvm::cl::desc("Function to run, where the input has several"),
+      llvm::cl::cat(category)};
+  Opt<std::string> chip{
+      "chip",
+      llvm::cl::desc("Chip to compile for; that of the device, or that a "
+                     "compiled input is for, if not given"),
       llvm::cl::cat(category)};
   Opt<std::string> schedule{
       "schedule",
@@ -94,6 +100,9 @@ struct RunOptions {
       llvm::cl::init(HostOptions().maxSteps), llvm::cl::cat(category)};
 
   HostOptions getHostOptions() const;
+  /// The chip that the host executor stands for: the one that `module` is
+  /// compiled for, else that of --chip. Emits a diagnostic where there is none.
+  mlir::FailureOr<tile::TargetAttr> findHostTarget(mlir::ModuleOp module) const;
   /// The files of --input.
   llvm::Expected<InputFiles> getInputs() const;
   /// The sizes above as numbers.

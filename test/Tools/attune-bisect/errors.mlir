@@ -3,7 +3,7 @@
 // What attune-bisect refuses.
 //
 // RUN: not attune-bisect %s --function=small 2>&1 | FileCheck %s --check-prefix=CHIP
-// CHIP: attune-bisect: error: expects --chip=<name> or a kernel that is compiled for a chip
+// CHIP: errors.mlir:{{[0-9:]+}} error: expects --chip=<name>, or a kernel that is compiled for a chip, to be executed on the host
 // RUN: not attune-bisect %s --function=small --chip=nothing 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: error: expects a known chip ({{.*}}), but got 'nothing'
 // RUN: not attune-bisect %s --function=small --chip=sm_80 --pass-pipeline="builtin.module(nothing)" 2>&1 | FileCheck %s --check-prefix=PASS

@@ -5,7 +5,7 @@
 // RUN: not attune-run %s --device=host 2>&1 | FileCheck %s --check-prefix=HOST
 // HOST: attune-run: error: expects --function=<name> where there are several
 // RUN: not attune-run %s --function=both --seq-q=1 --device=host 2>&1 | FileCheck %s --check-prefix=HOSTCHIP
-// HOSTCHIP: attune-run: error: --device=host expects --chip=<name> or a kernel that is compiled for a chip
+// HOSTCHIP: errors.mlir:{{[0-9:]+}} error: expects --chip=<name>, or a kernel that is compiled for a chip, to be executed on the host
 // RUN: not attune-run %s --function=both --seq-q=1 --device=host --chip=nothing 2>&1 | FileCheck %s --check-prefix=CHIP
 // RUN: not attune-run %s --function=both --seq-q=1 --device=host --chip=sm_80 --bench 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=HOSTBENCH
