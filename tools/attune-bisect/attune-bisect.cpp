@@ -13,14 +13,20 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 using namespace attune;
 using namespace attune::bisect;
+
+/// What is written where a pass is found.
+static constexpr llvm::StringLiteral kBefore = "before.mlir",
+                                     kAfter = "after.mlir";
 
 namespace {
 
@@ -77,6 +83,8 @@ private:
   }
 
   LogicalResult addPasses(PassManager &pm, ModuleOp module);
+  /// Removes what an earlier search has left in the folder.
+  LogicalResult clean();
   LogicalResult write(StringRef name, ModuleOp module);
   Outcome execute(ModuleOp module);
   /// Executes a module and prints a line. False if it is bad.
@@ -125,6 +133,19 @@ LogicalResult Tool::addPasses(PassManager &pm, ModuleOp module) {
     return fail("--pass-pipeline expects builtin.module(<passes>), but got '" +
                 options.pipeline + "'");
   static_cast<OpPassManager &>(pm) = std::move(*parsed);
+  return success();
+}
+
+LogicalResult Tool::clean() {
+  if (options.outputDir.empty())
+    return success();
+  for (StringRef name : {kBefore, kAfter}) {
+    SmallString<128> path(options.outputDir);
+    llvm::sys::path::append(path, name);
+    if (std::error_code error = llvm::sys::fs::remove(path))
+      return fail("expects to remove '" + path +
+                  "', but got: " + error.message());
+  }
   return success();
 }
 
@@ -223,8 +244,7 @@ bool Tool::check(StringRef pass, ModuleOp module) {
 LogicalResult Tool::report(StringRef pass, ModuleOp module) {
   for (Diagnostic &diagnostic : last.diagnostics)
     context.getDiagEngine().emit(std::move(diagnostic));
-  if (failed(write("after.mlir", module)) ||
-      (right && failed(write("before.mlir", right))))
+  if (failed(write(kAfter, module)) || (right && failed(write(kBefore, right))))
     return failure();
   if (!skipped.empty())
     return fail("the results are wrong after '" + pass +
@@ -283,7 +303,8 @@ LogicalResult Tool::run() {
   if (failed(target))
     return failure();
   PassManager pm(&context);
-  if (failed(addPasses(pm, *input)) || failed(write("input.mlir", *input)))
+  if (failed(addPasses(pm, *input)) || failed(write("input.mlir", *input)) ||
+      failed(clean()))
     return failure();
 
   HostDevice host(context, *target, options.getHostOptions());

@@ -30,6 +30,11 @@
 // RUN: not attune-bisect %s --function=small --chip=sm_80 -o %t.file/folder 2>&1 | FileCheck %s --check-prefix=FOLDER
 // FOLDER: attune-bisect: error: expects to create the folder '{{.*}}folder', but got: Not a directory
 //
+// What an earlier search has left is a folder.
+// RUN: mkdir -p %t.taken/after.mlir/folder
+// RUN: not attune-bisect %s --function=small --chip=sm_80 -o %t.taken 2>&1 | FileCheck %s --check-prefix=TAKEN
+// TAKEN: attune-bisect: error: expects to remove '{{.*}}after.mlir', but got: Directory not empty
+//
 // A pass that fails is named as well.
 // RUN: not attune-bisect %s --function=small --chip=sm_80 --pass-pipeline="builtin.module(attune-attach-target{chip=sm_80},attn-to-tile)" 2>&1 | FileCheck %s --check-prefix=FAILS
 // FAILS: attune-bisect: error: 'attn-to-tile' fails; the results are right before it
