@@ -20,65 +20,59 @@ static void countBelow(HostLane *context, uint32_t, uint32_t isHigh) {
   lane.setResult<uint32_t>(addend + llvm::popcount(mask & half));
 }
 
+/// Gives each lane of a wave what `compute` makes of it and the wave; lanes
+/// that the workgroup does not have are null.
+template <typename Compute>
+static void exchange(HostLane *context, uint32_t site, const char *purpose,
+                     Compute compute) {
+  Lane &caller = asLane(context);
+  Workgroup &group = *caller.group;
+  group.collective(caller, site, group.getWarpMask(caller), purpose,
+                   [&](ArrayRef<Lane *> wave) {
+                     for (Lane *lane : wave)
+                       if (lane)
+                         lane->setResult(compute(*lane, wave));
+                   });
+}
+
+/// Operand `index` of a lane, 0 where there is no lane.
+static uint32_t getOperand(const Lane *lane, uint32_t index) {
+  uint32_t value = 0;
+  if (lane)
+    std::memcpy(&value, lane->operands + index * sizeof(value), sizeof(value));
+  return value;
+}
+
 /// ds_bpermute_b32: each lane reads the value of the lane whose number times 4
 /// is the first operand, modulo the wave.
 static void permute(HostLane *context, uint32_t site) {
-  Lane &caller = asLane(context);
-  Workgroup &group = *caller.group;
-  group.collective(
-      caller, site, group.getWarpMask(caller),
-      "all lanes of the wave to exchange values", [&](ArrayRef<Lane *> wave) {
-        for (Lane *lane : wave) {
-          if (!lane)
-            continue;
-          lane->beginOperands();
-          uint32_t from = lane->takeOperand<uint32_t>() / 4 % lane->warpSize;
-          uint32_t value = 0;
-          if (wave[from])
-            std::memcpy(&value, wave[from]->operands + sizeof(uint32_t),
-                        sizeof(value));
-          lane->setResult(value);
-        }
-      });
+  exchange(context, site, "all lanes of the wave to exchange values",
+           [](const Lane &lane, ArrayRef<Lane *> wave) {
+             uint32_t from = getOperand(&lane, 0) / 4 % lane.warpSize;
+             return getOperand(wave[from], 1);
+           });
 }
 
 /// v_readlane_b32 and v_readfirstlane_b32: all lanes receive the value of one.
 /// Operands are the value and, for the first, the number of the lane.
 static void readLane(HostLane *context, uint32_t site, uint32_t hasLane) {
-  Lane &caller = asLane(context);
-  Workgroup &group = *caller.group;
-  group.collective(
-      caller, site, group.getWarpMask(caller),
-      "all lanes of the wave to read one", [&](ArrayRef<Lane *> wave) {
-        for (Lane *lane : wave) {
-          if (!lane)
-            continue;
-          lane->beginOperands();
-          (void)lane->takeOperand<uint32_t>();
-          uint32_t from =
-              hasLane ? lane->takeOperand<uint32_t>() % lane->warpSize : 0;
-          uint32_t value = 0;
-          if (wave[from])
-            std::memcpy(&value, wave[from]->operands, sizeof(value));
-          lane->setResult(value);
-        }
-      });
+  exchange(context, site, "all lanes of the wave to read one",
+           [=](const Lane &lane, ArrayRef<Lane *> wave) {
+             uint32_t from = hasLane ? getOperand(&lane, 1) % lane.warpSize : 0;
+             return getOperand(wave[from], 0);
+           });
 }
 
 /// v_cmp into a scalar register: a bit for each lane.
 static void ballot(HostLane *context, uint32_t site) {
-  Lane &caller = asLane(context);
-  Workgroup &group = *caller.group;
-  group.collective(caller, site, group.getWarpMask(caller),
-                   "all lanes of the wave to vote", [&](ArrayRef<Lane *> wave) {
-                     uint64_t result = 0;
-                     for (Lane *lane : wave)
-                       if (lane && lane->operands[0])
-                         result |= uint64_t(1) << lane->laneId;
-                     for (Lane *lane : wave)
-                       if (lane)
-                         lane->setResult(result);
-                   });
+  exchange(context, site, "all lanes of the wave to vote",
+           [](const Lane &, ArrayRef<Lane *> wave) {
+             uint64_t result = 0;
+             for (Lane *lane : wave)
+               if (lane && lane->operands[0])
+                 result |= uint64_t(1) << lane->laneId;
+             return result;
+           });
 }
 
 /// The lane that DPP reads from, within a row of 16 lanes, or -1 beyond the row
@@ -108,27 +102,15 @@ static int getDPPSource(uint32_t control, uint32_t lane) {
 static void moveDPP(HostLane *context, uint32_t site, uint32_t control,
                     uint32_t rowMask, uint32_t bankMask,
                     uint32_t boundControl) {
-  Lane &caller = asLane(context);
-  Workgroup &group = *caller.group;
-  group.collective(
-      caller, site, group.getWarpMask(caller),
-      "all lanes of the wave to exchange values", [&](ArrayRef<Lane *> wave) {
-        for (Lane *lane : wave) {
-          if (!lane)
-            continue;
-          uint32_t value;
-          std::memcpy(&value, lane->operands, sizeof(value));
-          bool enabled = (rowMask >> (lane->laneId / 16) & 1) &&
-                         (bankMask >> (lane->laneId % 16 / 4) & 1);
-          int from = getDPPSource(control, lane->laneId);
-          if (enabled && from >= 0 && wave[from])
-            std::memcpy(&value, wave[from]->operands + sizeof(uint32_t),
-                        sizeof(value));
-          else if (enabled && boundControl)
-            value = 0;
-          lane->setResult(value);
-        }
-      });
+  exchange(context, site, "all lanes of the wave to exchange values",
+           [=](const Lane &lane, ArrayRef<Lane *> wave) -> uint32_t {
+             bool enabled = (rowMask >> (lane.laneId / 16) & 1) &&
+                            (bankMask >> (lane.laneId % 16 / 4) & 1);
+             int from = getDPPSource(control, lane.laneId);
+             if (enabled && from >= 0 && wave[from])
+               return getOperand(wave[from], 1);
+             return enabled && boundControl ? 0 : getOperand(&lane, 0);
+           });
 }
 
 /// A buffer resource: base, stride, bytes and flags. It is a pointer to what it
