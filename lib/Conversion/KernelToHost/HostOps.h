@@ -15,6 +15,7 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
 #include <functional>
+#include <utility>
 
 namespace attune {
 
@@ -87,12 +88,17 @@ public:
       return llvm::success();
     });
   }
-  /// The op reads a 32-bit field of the lane's context.
-  template <typename OpTy> void addField(uint64_t offset) {
-    add<OpTy>([offset](OpTy op, HostRewriter &rewriter) {
-      rewriter.replaceWithField(op, offset);
-      return llvm::success();
-    });
+  /// The ops read 32-bit fields of the lane's context: the first one that at
+  /// `offset`, each other one the next.
+  template <typename... OpTys> void addFields(uint64_t offset) {
+    auto next = [&] {
+      return std::exchange(offset, offset + sizeof(uint32_t));
+    };
+    (add<OpTys>([at = next()](OpTys op, HostRewriter &rewriter) {
+       rewriter.replaceWithField(op, at);
+       return llvm::success();
+     }),
+     ...);
   }
   /// The ops mean nothing on the host.
   template <typename... OpTys> void ignore() {

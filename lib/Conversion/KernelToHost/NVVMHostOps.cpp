@@ -106,26 +106,17 @@ static LogicalResult rewriteVote(NVVM::VoteSyncOp op, HostRewriter &rewriter) {
 }
 
 static void populateRegisters(HostOps &ops) {
-  constexpr uint64_t kWord = sizeof(uint32_t);
-  constexpr uint64_t kThread = offsetof(HostLane, threadId),
-                     kBlock = offsetof(HostLane, blockId),
-                     kBlockSize = offsetof(HostLane, blockSize),
-                     kGridSize = offsetof(HostLane, gridSize);
-  ops.addField<NVVM::ThreadIdXOp>(kThread);
-  ops.addField<NVVM::ThreadIdYOp>(kThread + kWord);
-  ops.addField<NVVM::ThreadIdZOp>(kThread + 2 * kWord);
-  ops.addField<NVVM::BlockIdXOp>(kBlock);
-  ops.addField<NVVM::BlockIdYOp>(kBlock + kWord);
-  ops.addField<NVVM::BlockIdZOp>(kBlock + 2 * kWord);
-  ops.addField<NVVM::BlockDimXOp>(kBlockSize);
-  ops.addField<NVVM::BlockDimYOp>(kBlockSize + kWord);
-  ops.addField<NVVM::BlockDimZOp>(kBlockSize + 2 * kWord);
-  ops.addField<NVVM::GridDimXOp>(kGridSize);
-  ops.addField<NVVM::GridDimYOp>(kGridSize + kWord);
-  ops.addField<NVVM::GridDimZOp>(kGridSize + 2 * kWord);
-  ops.addField<NVVM::LaneIdOp>(offsetof(HostLane, laneId));
-  ops.addField<NVVM::WarpIdOp>(offsetof(HostLane, warpId));
-  ops.addField<NVVM::WarpSizeOp>(offsetof(HostLane, warpSize));
+  ops.addFields<NVVM::ThreadIdXOp, NVVM::ThreadIdYOp, NVVM::ThreadIdZOp>(
+      offsetof(HostLane, threadId));
+  ops.addFields<NVVM::BlockIdXOp, NVVM::BlockIdYOp, NVVM::BlockIdZOp>(
+      offsetof(HostLane, blockId));
+  ops.addFields<NVVM::BlockDimXOp, NVVM::BlockDimYOp, NVVM::BlockDimZOp>(
+      offsetof(HostLane, blockSize));
+  ops.addFields<NVVM::GridDimXOp, NVVM::GridDimYOp, NVVM::GridDimZOp>(
+      offsetof(HostLane, gridSize));
+  ops.addFields<NVVM::LaneIdOp>(offsetof(HostLane, laneId));
+  ops.addFields<NVVM::WarpIdOp>(offsetof(HostLane, warpId));
+  ops.addFields<NVVM::WarpSizeOp>(offsetof(HostLane, warpSize));
 }
 
 void attune::populateNVVMHostOps(HostOps &ops) {

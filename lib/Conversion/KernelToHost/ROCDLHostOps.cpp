@@ -66,16 +66,11 @@ static void addBufferAccess(HostOps &ops, StringRef function) {
 }
 
 static void populateRegisters(HostOps &ops) {
-  constexpr uint64_t kWord = sizeof(uint32_t);
-  constexpr uint64_t kThread = offsetof(HostLane, threadId),
-                     kBlock = offsetof(HostLane, blockId);
-  ops.addField<ROCDL::ThreadIdXOp>(kThread);
-  ops.addField<ROCDL::ThreadIdYOp>(kThread + kWord);
-  ops.addField<ROCDL::ThreadIdZOp>(kThread + 2 * kWord);
-  ops.addField<ROCDL::BlockIdXOp>(kBlock);
-  ops.addField<ROCDL::BlockIdYOp>(kBlock + kWord);
-  ops.addField<ROCDL::BlockIdZOp>(kBlock + 2 * kWord);
-  ops.addField<ROCDL::WavefrontSizeOp>(offsetof(HostLane, warpSize));
+  ops.addFields<ROCDL::ThreadIdXOp, ROCDL::ThreadIdYOp, ROCDL::ThreadIdZOp>(
+      offsetof(HostLane, threadId));
+  ops.addFields<ROCDL::BlockIdXOp, ROCDL::BlockIdYOp, ROCDL::BlockIdZOp>(
+      offsetof(HostLane, blockId));
+  ops.addFields<ROCDL::WavefrontSizeOp>(offsetof(HostLane, warpSize));
 }
 
 void attune::populateROCDLHostOps(HostOps &ops) {
