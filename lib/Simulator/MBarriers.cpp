@@ -15,6 +15,7 @@ static constexpr uint32_t kBarrierBytes = 8, kBulkBytes = 16;
 void MBarriers::reset() {
   barriers.clear();
   copies.clear();
+  numInitialized = 0;
 }
 
 static std::string name(uint32_t offset) {
@@ -31,6 +32,7 @@ void MBarriers::init(Lane &lane, uint32_t site, char *address, uint32_t count) {
   }
   Barrier barrier;
   barrier.count = barrier.pending = count;
+  barrier.actor = numInitialized++ % kActors;
   barrier.initLane = lane.number;
   barrier.initSite = site;
   if (group.reports.isOn(HostCheck::Races))
@@ -54,8 +56,8 @@ MBarriers::Barrier &MBarriers::find(Lane &lane, uint32_t site, char *address) {
   }
   Barrier &barrier = it->second;
   if (lane.number != barrier.initLane && group.reports.isOn(HostCheck::Races) &&
-      !group.shadow.clocks.knows(lane.number, barrier.initLane,
-                                 barrier.initTime))
+      !group.shadow.clocks.knows(lane.number,
+                                 {barrier.initLane, barrier.initTime}))
     if (auto diagnostic = group.reports.add(
             HostCheck::Races, site, lane,
             "uses " + name(*offset) + ", which thread " +
@@ -171,8 +173,7 @@ void MBarriers::start(Lane &lane, uint32_t site, char *barrierAddress,
           << "that is here";
   for (const BoxPiece &piece : pieces)
     group.shadow.beginCopy(lane.number, site, piece.shared, piece.bytes);
-  uint32_t time = races ? group.shadow.clocks.takeTime(lane.number) : 0;
-  copies.push_back({lane.number, time, site, bytes, std::move(pieces),
+  copies.push_back({lane.number, site, bytes, std::move(pieces),
                     *group.findShared(barrierAddress, kBarrierBytes)});
   if (group.chance())
     landOne();
@@ -189,6 +190,11 @@ bool MBarriers::landOne() {
 }
 
 void MBarriers::land(const Copy &copy) {
+  auto it = barriers.find(copy.barrier);
+  bool isKnown = it != barriers.end() && group.reports.isOn(HostCheck::Races);
+  Moment end;
+  if (isKnown)
+    end = group.shadow.clocks.act(it->second.actor);
   for (const BoxPiece &piece : copy.pieces) {
     char *target = group.shared + piece.shared;
     if (piece.global)
@@ -196,15 +202,14 @@ void MBarriers::land(const Copy &copy) {
                   piece.bytes);
     else
       std::memset(target, 0, piece.bytes);
-    group.shadow.endCopy(copy.lane, copy.time, copy.site, piece.shared,
-                         piece.bytes, /*isProxy=*/true);
+    group.shadow.endCopy(copy.lane, end, copy.site, piece.shared, piece.bytes,
+                         /*isProxy=*/true);
   }
-  auto it = barriers.find(copy.barrier);
   if (it == barriers.end())
     return;
   Barrier &barrier = it->second;
-  if (group.reports.isOn(HostCheck::Races))
-    group.shadow.clocks.learn(barrier.known, copy.lane, copy.time);
+  if (isKnown)
+    group.shadow.clocks.learn(barrier.known, end);
   barrier.bytes -= copy.bytes;
   update(barrier);
 }

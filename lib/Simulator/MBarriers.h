@@ -17,6 +17,10 @@ class Workgroup;
 
 class MBarriers {
 public:
+  /// Of the clocks, the first ones. Copies of more barriers than that may be
+  /// taken for one another's.
+  static constexpr uint32_t kActors = 32;
+
   explicit MBarriers(Workgroup &group) : group(group) {}
 
   /// Those of a new workgroup: none.
@@ -54,6 +58,8 @@ public:
 private:
   struct Barrier {
     uint32_t count = 0, pending = 0;
+    /// Of its copies.
+    uint32_t actor = 0;
     /// Who initialised it, when and where, and whether a fence for copies
     /// followed.
     uint32_t initLane = 0, initTime = 0, initSite = 0;
@@ -65,7 +71,7 @@ private:
     llvm::SmallVector<Lane *> waiting;
   };
   struct Copy {
-    uint32_t lane, time, site, bytes;
+    uint32_t lane, site, bytes;
     llvm::SmallVector<BoxPiece> pieces;
     uint32_t barrier;
   };
@@ -80,6 +86,7 @@ private:
   /// By offset.
   std::map<uint32_t, Barrier> barriers;
   std::vector<Copy> copies;
+  uint32_t numInitialized = 0;
 };
 
 } // namespace attune

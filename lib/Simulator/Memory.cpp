@@ -166,8 +166,8 @@ void Workgroup::waitCopies(Lane &lane, uint32_t site, uint32_t pending) {
     for (PendingCopy &copy : lane.committedCopies.front()) {
       land(copy);
       bytes += copy.bytes;
-      shadow.endCopy(lane.number, time, copy.site, *findShared(copy.target, 0),
-                     copy.bytes);
+      shadow.endCopy(lane.number, {lane.number, time}, copy.site,
+                     *findShared(copy.target, 0), copy.bytes);
     }
     lane.committedCopies.pop_front();
   }

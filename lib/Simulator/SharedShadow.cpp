@@ -10,13 +10,15 @@
 using namespace mlir;
 using namespace attune;
 
-void Clocks::reset(uint32_t count) {
-  numLanes = count;
-  times.assign(size_t(count) * count, 0);
-  fenced.assign(size_t(count) * count, 0);
+void Clocks::reset(uint32_t lanes, uint32_t numActors) {
+  numLanes = lanes;
+  width = lanes + numActors;
+  times.assign(size_t(lanes) * width, 0);
+  fenced.assign(size_t(lanes) * width, 0);
+  actorTimes.assign(numActors, 0);
   // Time 0 of the others is known to all: it has no accesses.
-  for (uint32_t lane = 0; lane < count; ++lane)
-    times[size_t(lane) * count + lane] = 1;
+  for (uint32_t lane = 0; lane < lanes; ++lane)
+    times[size_t(lane) * width + lane] = 1;
 }
 
 /// Each of `to` becomes at least that of `from`.
@@ -27,14 +29,14 @@ static void raise(MutableArrayRef<uint32_t> to, ArrayRef<uint32_t> from) {
 
 MutableArrayRef<uint32_t> Clocks::row(std::vector<uint32_t> &of,
                                       uint32_t lane) {
-  return MutableArrayRef<uint32_t>(of).slice(size_t(lane) * numLanes, numLanes);
+  return MutableArrayRef<uint32_t>(of).slice(size_t(lane) * width, width);
 }
 
 void Clocks::release(uint32_t lane, Snapshot &snapshot) {
-  snapshot.resize(2 * size_t(numLanes), 0);
+  snapshot.resize(2 * size_t(width), 0);
   MutableArrayRef<uint32_t> all(snapshot);
-  raise(all.take_front(numLanes), row(times, lane));
-  raise(all.drop_front(numLanes), row(fenced, lane));
+  raise(all.take_front(width), row(times, lane));
+  raise(all.drop_front(width), row(fenced, lane));
   ++row(times, lane)[lane];
 }
 
@@ -42,8 +44,8 @@ void Clocks::acquire(uint32_t lane, const Snapshot &snapshot) {
   if (snapshot.empty())
     return;
   ArrayRef<uint32_t> all(snapshot);
-  raise(row(times, lane), all.take_front(numLanes));
-  raise(row(fenced, lane), all.drop_front(numLanes));
+  raise(row(times, lane), all.take_front(width));
+  raise(row(fenced, lane), all.drop_front(width));
 }
 
 void Clocks::fence(uint32_t lane) {
@@ -51,28 +53,28 @@ void Clocks::fence(uint32_t lane) {
   ++row(times, lane)[lane];
 }
 
-uint32_t Clocks::takeTime(uint32_t lane) {
-  uint32_t time = ++row(times, lane)[lane];
-  ++row(times, lane)[lane];
-  return time;
+Moment Clocks::act(uint32_t index) {
+  return {numLanes + index, ++actorTimes[index]};
 }
 
-void Clocks::learn(uint32_t lane, uint32_t other, uint32_t time) {
-  uint32_t &known = row(times, lane)[other];
-  known = std::max(known, time);
+void Clocks::learn(uint32_t lane, Moment moment) {
+  uint32_t &known = row(times, lane)[moment.actor];
+  known = std::max(known, moment.time);
 }
 
-void Clocks::learn(Snapshot &snapshot, uint32_t other, uint32_t time) const {
-  snapshot.resize(2 * size_t(numLanes), 0);
-  snapshot[other] = std::max(snapshot[other], time);
+void Clocks::learn(Snapshot &snapshot, Moment moment) const {
+  snapshot.resize(2 * size_t(width), 0);
+  uint32_t &known = snapshot[moment.actor];
+  known = std::max(known, moment.time);
 }
 
-void SharedShadow::reset(uint32_t bytes, ArrayRef<const HostLane *> newLanes) {
+void SharedShadow::reset(uint32_t bytes, ArrayRef<const HostLane *> newLanes,
+                         uint32_t numActors) {
   lanes = newLanes;
   words.clear();
   words.resize(llvm::divideCeil(bytes, kWordBytes));
   if (reports.isOn(HostCheck::Races))
-    clocks.reset(lanes.size());
+    clocks.reset(lanes.size(), numActors);
 }
 
 template <typename Function>
@@ -95,8 +97,8 @@ void SharedShadow::checkOrder(ArrayRef<Access> accesses, const Access &now,
                               uint32_t offset, const char *what) {
   for (const Access &earlier : accesses) {
     if (!(earlier.mask & now.mask) || (earlier.atomic && now.atomic) ||
-        earlier.lane == now.lane ||
-        clocks.knows(now.lane, earlier.lane, earlier.time))
+        earlier.moment.actor == now.moment.actor ||
+        clocks.knows(now.lane, earlier.moment))
       continue;
     if (auto diagnostic =
             reports.add(HostCheck::Races, now.site, *lanes[now.lane],
@@ -144,8 +146,8 @@ void SharedShadow::remember(llvm::SmallVectorImpl<Access> &accesses,
                             const Access &now) {
   llvm::erase_if(accesses, [&](const Access &earlier) {
     return (earlier.mask & ~now.mask) == 0 &&
-           (earlier.lane == now.lane ||
-            clocks.knows(now.lane, earlier.lane, earlier.time));
+           (earlier.moment.actor == now.moment.actor ||
+            clocks.knows(now.lane, earlier.moment));
   });
   accesses.push_back(now);
 }
@@ -156,7 +158,7 @@ void SharedShadow::read(uint32_t lane, uint32_t site, uint32_t offset,
        uninitialized = reports.isOn(HostCheck::Uninitialized);
   uint32_t time = races ? clocks.now(lane) : 0;
   forEachWord(offset, bytes, [&](Word &word, uint8_t mask, uint32_t at) {
-    Access now{lane, time, site, mask, /*atomic=*/false};
+    Access now{lane, {lane, time}, site, mask, /*atomic=*/false};
     checkPending(word, now, at, "reads");
     if (uninitialized && (mask & ~(word.initialized | word.pending)))
       reports.add(HostCheck::Uninitialized, site, *lanes[lane],
@@ -175,7 +177,7 @@ void SharedShadow::write(uint32_t lane, uint32_t site, uint32_t offset,
   bool races = reports.isOn(HostCheck::Races);
   uint32_t time = races ? clocks.now(lane) : 0;
   forEachWord(offset, bytes, [&](Word &word, uint8_t mask, uint32_t at) {
-    Access now{lane, time, site, mask, atomic};
+    Access now{lane, {lane, time}, site, mask, atomic};
     checkPending(word, now, at, "overwrites");
     checkReading(word, now, at);
     word.initialized |= mask;
@@ -195,7 +197,7 @@ void SharedShadow::beginCopy(uint32_t lane, uint32_t site, uint32_t offset,
   bool races = reports.isOn(HostCheck::Races);
   uint32_t time = races ? clocks.now(lane) : 0;
   forEachWord(offset, bytes, [&](Word &word, uint8_t mask, uint32_t at) {
-    Access now{lane, time, site, mask, /*atomic=*/false};
+    Access now{lane, {lane, time}, site, mask, /*atomic=*/false};
     checkPending(word, now, at, "overwrites");
     checkReading(word, now, at);
     word.pending |= mask;
@@ -208,7 +210,7 @@ void SharedShadow::beginCopy(uint32_t lane, uint32_t site, uint32_t offset,
   });
 }
 
-void SharedShadow::endCopy(uint32_t lane, uint32_t time, uint32_t site,
+void SharedShadow::endCopy(uint32_t lane, Moment end, uint32_t site,
                            uint32_t offset, uint32_t bytes, bool isProxy) {
   bool races = reports.isOn(HostCheck::Races);
   forEachWord(offset, bytes, [&](Word &word, uint8_t mask, uint32_t) {
@@ -216,7 +218,7 @@ void SharedShadow::endCopy(uint32_t lane, uint32_t time, uint32_t site,
     word.initialized |= mask;
     if (races)
       remember(word.writes,
-               Access{lane, time, site, mask, /*atomic=*/false, isProxy});
+               Access{lane, end, site, mask, /*atomic=*/false, isProxy});
   });
 }
 
@@ -226,7 +228,7 @@ void SharedShadow::beginRead(ArrayRef<uint32_t> readers, uint32_t site,
   forEachWord(offset, bytes, [&](Word &word, uint8_t mask, uint32_t at) {
     ++word.reading;
     word.readingSite = site;
-    Access first{readers.front(), 0, site, mask, /*atomic=*/false};
+    Access first{readers.front(), {}, site, mask, /*atomic=*/false};
     checkPending(word, first, at, "reads");
     if (reports.isOn(HostCheck::Uninitialized) &&
         (mask & ~(word.initialized | word.pending)))
@@ -237,7 +239,7 @@ void SharedShadow::beginRead(ArrayRef<uint32_t> readers, uint32_t site,
     if (!races)
       return;
     for (uint32_t reader : readers) {
-      Access now{reader, 0, site, mask, /*atomic=*/false};
+      Access now{reader, {reader, 0}, site, mask, /*atomic=*/false};
       checkOrder(word.writes, now, at, "reads what was written by");
       checkFenced(word.writes, now, at);
     }
@@ -248,7 +250,7 @@ void SharedShadow::checkFenced(ArrayRef<Access> writes, const Access &now,
                                uint32_t offset) {
   for (const Access &earlier : writes) {
     if (!(earlier.mask & now.mask) || earlier.isProxy ||
-        clocks.knowsFenced(now.lane, earlier.lane, earlier.time))
+        clocks.knowsFenced(now.lane, earlier.moment))
       continue;
     if (auto diagnostic = reports.add(
             HostCheck::Races, now.site, *lanes[now.lane],
@@ -262,12 +264,12 @@ void SharedShadow::checkFenced(ArrayRef<Access> writes, const Access &now,
   }
 }
 
-void SharedShadow::endRead(uint32_t lane, uint32_t time, uint32_t site,
+void SharedShadow::endRead(uint32_t lane, Moment end, uint32_t site,
                            uint32_t offset, uint32_t bytes) {
   bool races = reports.isOn(HostCheck::Races);
   forEachWord(offset, bytes, [&](Word &word, uint8_t mask, uint32_t) {
     --word.reading;
     if (races)
-      remember(word.reads, Access{lane, time, site, mask, /*atomic=*/false});
+      remember(word.reads, Access{lane, end, site, mask, /*atomic=*/false});
   });
 }

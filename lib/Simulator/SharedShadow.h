@@ -7,7 +7,11 @@
 // Time is a vector clock for each lane (FastTrack, Flanagan and Freund 2009):
 // clock [a][b] is the time of lane b that lane a knows to have passed. A
 // barrier makes all that arrive know what any of them knew. Two accesses are
-// ordered if the later lane knows the time of the earlier access.
+// ordered if the later lane knows the time of the earlier access. What acts
+// apart from the lanes has times of its own, and knows nothing: the copies of
+// an mbarrier, for who knows of one by its barrier need not know of another
+// that the same lane has started; and the products of a warpgroup, for who
+// knows what a lane does after it has started one need not know of its end.
 //
 // Chips with an asynchronous proxy see what lanes wrote only behind a proxy
 // fence (PTX ISA, "Causality order"): of what a lane knows, that is the part
@@ -21,22 +25,26 @@
 
 namespace attune {
 
+/// A time of a lane, or of an actor, whose numbers follow those of lanes.
+struct Moment {
+  uint32_t actor = 0, time = 0;
+};
+
 class Clocks {
 public:
-  void reset(uint32_t numLanes);
+  void reset(uint32_t numLanes, uint32_t numActors);
   uint32_t now(uint32_t lane) const { return at(lane, lane); }
-  bool knows(uint32_t lane, uint32_t other, uint32_t time) const {
-    return at(lane, other) >= time;
+  bool knows(uint32_t lane, Moment moment) const {
+    return at(lane, moment.actor) >= moment.time;
   }
   /// Whether a fence of the proxies stands between that time and the lane.
-  bool knowsFenced(uint32_t lane, uint32_t other, uint32_t time) const {
-    return fenced[size_t(lane) * numLanes + other] >= time;
+  bool knowsFenced(uint32_t lane, Moment moment) const {
+    return fenced[size_t(lane) * width + moment.actor] >= moment.time;
   }
   /// The lane makes a fence of the proxies, and goes on to a new time.
   void fence(uint32_t lane);
-  /// A time of the lane for something that it starts, apart from all else that
-  /// it does: those who know of it need not know what the lane does meanwhile.
-  uint32_t takeTime(uint32_t lane);
+  /// A new time of actor `index`, counted from 0.
+  Moment act(uint32_t index);
   /// What is known at a point where lanes meet, and what of it is fenced.
   using Snapshot = std::vector<uint32_t>;
   /// Adds to `snapshot` what the lane knows, which goes on to a new time.
@@ -44,18 +52,21 @@ public:
   /// The lane learns what `snapshot` knows.
   void acquire(uint32_t lane, const Snapshot &snapshot);
   /// The lane learns of that time.
-  void learn(uint32_t lane, uint32_t other, uint32_t time);
+  void learn(uint32_t lane, Moment moment);
   /// Adds that time to `snapshot`.
-  void learn(Snapshot &snapshot, uint32_t other, uint32_t time) const;
+  void learn(Snapshot &snapshot, Moment moment) const;
 
 private:
   uint32_t at(uint32_t lane, uint32_t other) const {
-    return times[size_t(lane) * numLanes + other];
+    return times[size_t(lane) * width + other];
   }
   llvm::MutableArrayRef<uint32_t> row(std::vector<uint32_t> &of, uint32_t lane);
 
-  uint32_t numLanes = 0;
+  /// Lanes, and lanes and actors.
+  uint32_t numLanes = 0, width = 0;
+  /// For each lane, the time of each lane and actor.
   std::vector<uint32_t> times, fenced;
+  std::vector<uint32_t> actorTimes;
 };
 
 class SharedShadow {
@@ -63,29 +74,31 @@ public:
   explicit SharedShadow(Reports &reports) : reports(reports) {}
 
   /// Forgets everything: the memory of a new workgroup.
-  void reset(uint32_t bytes, llvm::ArrayRef<const HostLane *> lanes);
+  void reset(uint32_t bytes, llvm::ArrayRef<const HostLane *> lanes,
+             uint32_t numActors);
   Clocks clocks;
 
   void read(uint32_t lane, uint32_t site, uint32_t offset, uint32_t bytes);
   void write(uint32_t lane, uint32_t site, uint32_t offset, uint32_t bytes,
              bool atomic = false);
   /// The asynchronous proxy begins to read for `readers`, all of which must
-  /// know what was written, and has ended, which they know who know `time` of
-  /// `lane`.
+  /// know what was written, and has ended, which they know who know `end`. The
+  /// lane is the one that is to blame.
   void beginRead(llvm::ArrayRef<uint32_t> readers, uint32_t site,
                  uint32_t offset, uint32_t bytes);
-  void endRead(uint32_t lane, uint32_t time, uint32_t site, uint32_t offset,
+  void endRead(uint32_t lane, Moment end, uint32_t site, uint32_t offset,
                uint32_t bytes);
-  /// An asynchronous copy has begun, or is waited for.
+  /// An asynchronous copy has begun, or is waited for: the data is there for
+  /// those who know `end`. `isProxy` says that the asynchronous proxy wrote it.
   void beginCopy(uint32_t lane, uint32_t site, uint32_t offset, uint32_t bytes);
-  /// `time` is that of the lane from which on the data is there for it;
-  /// `isProxy` says that the asynchronous proxy wrote it.
-  void endCopy(uint32_t lane, uint32_t time, uint32_t site, uint32_t offset,
+  void endCopy(uint32_t lane, Moment end, uint32_t site, uint32_t offset,
                uint32_t bytes, bool isProxy = false);
 
 private:
   struct Access {
-    uint32_t lane, time, site;
+    uint32_t lane;
+    Moment moment;
+    uint32_t site;
     /// Of the word's bytes.
     uint8_t mask;
     bool atomic;

@@ -119,8 +119,8 @@ void Workgroup::waitStores(Lane &lane, uint32_t site, uint32_t pending) {
       perform(store);
       for (const BoxPiece &piece : store.pieces) {
         bytes += piece.bytes;
-        shadow.endRead(lane.number, time, store.site, piece.shared,
-                       piece.bytes);
+        shadow.endRead(lane.number, {lane.number, time}, store.site,
+                       piece.shared, piece.bytes);
       }
     }
   counters.wait(site, lane.laneId == 0, bytes);

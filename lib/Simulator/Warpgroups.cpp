@@ -140,7 +140,8 @@ void Warpgroups::start(Group &group, ArrayRef<Lane *> lanes, Product product) {
     workgroup.shadow.beginRead(readers, product.site, piece,
                                MatrixDescriptor::kPieceBytes);
   if (reports.isOn(HostCheck::Races))
-    product.time = workgroup.shadow.clocks.takeTime(first.number);
+    product.end =
+        workgroup.shadow.clocks.act(MBarriers::kActors + first.number / kLanes);
   product.number = group.nextNumber++;
   for (Lane *lane : lanes)
     for (uint32_t index = 0; index < count; ++index) {
@@ -264,14 +265,13 @@ void Warpgroups::wait(Lane &lane, uint32_t site, uint32_t pending) {
             uint32_t leader = lane.number / kLanes * kLanes;
             if (!product.waited)
               for (uint32_t piece : product.pieces)
-                workgroup.shadow.endRead(leader, product.time, product.site,
+                workgroup.shadow.endRead(leader, product.end, product.site,
                                          piece, MatrixDescriptor::kPieceBytes);
             product.waited |= 1u << (&warp - group.warps);
             bytes += int64_t(product.columns) * kRows / kWarps * 4;
             if (workgroup.reports.isOn(HostCheck::Races))
               for (Lane *member : lanes)
-                workgroup.shadow.clocks.learn(member->number, leader,
-                                              product.time);
+                workgroup.shadow.clocks.learn(member->number, product.end);
           }
         workgroup.counters.wait(site, /*isFirst=*/true, bytes);
       });

@@ -17,6 +17,7 @@
 #define ATTUNE_LIB_SIMULATOR_WARPGROUPS_H
 
 #include "MatrixDescriptor.h"
+#include "SharedShadow.h"
 #include "attune/Simulator/HostLane.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
@@ -63,8 +64,8 @@ private:
     /// The left operand: four registers for each lane, or else a descriptor.
     std::vector<uint32_t> left;
     MatrixDescriptor a, b;
-    /// Time of the first lane of the warpgroup.
-    uint32_t time = 0;
+    /// Known to those who have waited for it.
+    Moment end;
     bool computed = false;
     /// Warps that have waited for it, a bit for each.
     uint32_t waited = 0;

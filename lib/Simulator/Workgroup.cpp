@@ -122,7 +122,9 @@ Lane *Workgroup::takeReady() {
 
 bool Workgroup::run(uint32_t x, uint32_t y, uint32_t z) {
   std::memset(shared - kSharedMargin, DeviceTensor::kPoison, poisonedBytes);
-  shadow.reset(sharedBytes, lanePointers);
+  shadow.reset(sharedBytes, lanePointers,
+               MBarriers::kActors +
+                   llvm::divideCeil(numLanes, Warpgroups::kLanes));
   ready.clear();
   collectives.assign(llvm::divideCeil(numLanes, launch.warpSize), {});
   barriers.assign(kBarriers, {});
