@@ -6,6 +6,7 @@
 #include "attune/Runtime/Tensor.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace attune;
@@ -227,22 +228,6 @@ static std::optional<int> getMapType(DataType type) {
   }
 }
 
-/// CUtensorMapSwizzle.
-static std::optional<int> getMapSwizzle(int64_t bytes) {
-  switch (bytes) {
-  case 0:
-    return 0;
-  case 32:
-    return 1;
-  case 64:
-    return 2;
-  case 128:
-    return 3;
-  default:
-    return std::nullopt;
-  }
-}
-
 Expected<TensorMap>
 CUDADevice::encodeTensorMap(const TensorMapRequest &request) {
   // Drivers of CUDA 11 have everything else.
@@ -250,17 +235,17 @@ CUDADevice::encodeTensorMap(const TensorMapRequest &request) {
   if (!encodeTiled)
     if (auto error = resolve(symbol))
       return std::move(error);
-  std::optional<int> type = getMapType(request.type),
-                     swizzle = getMapSwizzle(request.swizzleBytes);
+  if (auto error = request.check())
+    return std::move(error);
+  std::optional<int> type = getMapType(request.type);
   if (!type)
     return llvm::createStringError(
         Twine("expects a tensor map of f16, bf16 or f32, but got ") +
         getName(request.type));
-  if (!swizzle)
-    return llvm::createStringError(
-        "expects a tensor map with a swizzle of 0, 32, 64 or 128 bytes, but "
-        "got " +
-        Twine(request.swizzleBytes));
+  // CUtensorMapSwizzle: 0 for none, then 1 for 32 bytes and so on.
+  int swizzle = request.swizzleBytes == 0
+                    ? 0
+                    : static_cast<int>(llvm::Log2_64(request.swizzleBytes)) - 4;
   // The driver counts dimensions from the innermost one, whose stride it does
   // not ask for.
   llvm::SmallVector<uint64_t> sizes(llvm::reverse(request.sizes)), strideBytes;
@@ -273,7 +258,7 @@ CUDADevice::encodeTensorMap(const TensorMapRequest &request) {
   int status = encodeTiled(
       &map, *type, sizes.size(), reinterpret_cast<void *>(request.address),
       sizes.data(), strideBytes.data(), box.data(), elementStrides.data(),
-      /*interleave=*/0, *swizzle, kPromote256Bytes, /*fill=*/0);
+      /*interleave=*/0, swizzle, kPromote256Bytes, /*fill=*/0);
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << "encode a tensor map of "

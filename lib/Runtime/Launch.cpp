@@ -6,11 +6,9 @@
 
 #include "attune/Runtime/Launch.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Twine.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace attune;
-using llvm::Twine;
 
 KernelArgument KernelArgument::buffer(DeviceAddress address,
                                       TensorShape shape) {
@@ -33,40 +31,6 @@ KernelArgument KernelArgument::tensorMap(const TensorMap &map) {
   argument.kind = Kind::TensorMap;
   argument.map = map;
   return argument;
-}
-
-/// What copy engines allow.
-static constexpr int64_t kMostInBox = 256;
-
-llvm::Expected<TensorMap> attune::encodeTensorMap(Device &device,
-                                                  const KernelArgument &buffer,
-                                                  llvm::ArrayRef<int64_t> box,
-                                                  int64_t swizzleBytes) {
-  const TensorShape &shape = buffer.shape;
-  if (box.size() != shape.sizes.size())
-    return llvm::createStringError(
-        "expects a box with as many dimensions as the tensor, " +
-        Twine(shape.sizes.size()) + ", but got " + Twine(box.size()));
-  if (!shape.strides.empty() && shape.strides.back() != 1)
-    return llvm::createStringError(
-        "expects a last stride of 1 for a tensor map, but got " +
-        Twine(shape.strides.back()));
-  for (int64_t size : box)
-    if (size < 1 || size > kMostInBox)
-      return llvm::createStringError(
-          "expects a box of 1 to " + Twine(kMostInBox) +
-          " elements in each dimension, but got " + Twine(size));
-  TensorMapRequest request;
-  request.address = buffer.address;
-  request.type = shape.type;
-  // Drivers refuse a map of nothing, but a kernel takes one even where it finds
-  // nothing to do.
-  for (int64_t size : shape.sizes)
-    request.sizes.push_back(std::max<int64_t>(size, 1));
-  request.strides.assign(shape.strides.begin(), shape.strides.end());
-  request.box.assign(box.begin(), box.end());
-  request.swizzleBytes = swizzleBytes;
-  return device.encodeTensorMap(request);
 }
 
 PackedArguments::PackedArguments(llvm::ArrayRef<KernelArgument> arguments) {

@@ -1,80 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What drivers refuse, and where the pieces of a box are.
+// Where the pieces of a box are.
 
 #include "HostTensorMap.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Twine.h"
 #include <cstring>
 
 using namespace attune;
 using llvm::ArrayRef;
-using llvm::Error;
 using llvm::Expected;
-using llvm::Twine;
 
-/// Pieces that a swizzle moves, and what addresses, strides and rows of boxes
-/// are multiples of.
+/// Pieces that a swizzle moves.
 static constexpr int64_t kChunkBytes = 16;
 /// The row of a swizzle's pattern is told by the address in units of this.
 static constexpr uint32_t kPatternRowBytes = 128;
-static constexpr int64_t kMostSize = int64_t(1) << 32;
-static constexpr int64_t kMostStride = int64_t(1) << 40;
-static constexpr int64_t kMostInBox = 256;
-
-static Error refuse(const Twine &expected, const Twine &got) {
-  return llvm::createStringError("expects a tensor map of " + expected +
-                                 ", but got " + got);
-}
-
-static Error check(const TensorMapRequest &request) {
-  size_t rank = request.sizes.size();
-  if (rank < 1 || rank > HostTensorMap::kMaxRank)
-    return refuse("1 to " + Twine(HostTensorMap::kMaxRank) + " dimensions",
-                  Twine(rank));
-  if (request.strides.size() != rank || request.box.size() != rank)
-    return refuse("as many strides and box sizes as dimensions, " + Twine(rank),
-                  Twine(request.strides.size()) + " and " +
-                      Twine(request.box.size()));
-  if (request.address % kChunkBytes != 0)
-    return refuse("an address that is a multiple of " + Twine(kChunkBytes) +
-                      " bytes",
-                  "0x" + llvm::utohexstr(request.address));
-  for (int64_t size : request.sizes)
-    if (size < 1 || size > kMostSize)
-      return refuse("1 to " + Twine(kMostSize) + " elements in each dimension",
-                    Twine(size));
-  if (request.strides.back() != 1)
-    return refuse("a last stride of 1", Twine(request.strides.back()));
-  int64_t elementBytes = getBytes(request.type);
-  for (int64_t stride : llvm::drop_end(request.strides))
-    if (stride < 0 || stride >= kMostStride / elementBytes ||
-        stride * elementBytes % kChunkBytes != 0)
-      return refuse("strides that are multiples of " + Twine(kChunkBytes) +
-                        " bytes below " + Twine(kMostStride),
-                    Twine(stride) + " elements of " + Twine(elementBytes));
-  for (int64_t size : request.box)
-    if (size < 1 || size > kMostInBox)
-      return refuse("a box of 1 to " + Twine(kMostInBox) +
-                        " elements in each dimension",
-                    Twine(size));
-  if (!llvm::is_contained({0, 32, 64, 128}, request.swizzleBytes))
-    return refuse("a swizzle of 0, 32, 64 or 128 bytes",
-                  Twine(request.swizzleBytes));
-  int64_t rowBytes = request.box.back() * elementBytes;
-  if (rowBytes % kChunkBytes != 0 ||
-      (request.swizzleBytes != 0 && rowBytes > request.swizzleBytes))
-    return refuse("rows of the box that are a multiple of " +
-                      Twine(kChunkBytes) + " bytes" +
-                      (request.swizzleBytes ? " and at most the swizzle's " +
-                                                  Twine(request.swizzleBytes)
-                                            : Twine()),
-                  Twine(rowBytes));
-  return Error::success();
-}
 
 Expected<TensorMap> HostTensorMap::encode(const TensorMapRequest &request) {
-  if (auto error = check(request))
+  if (auto error = request.check())
     return std::move(error);
   HostTensorMap map;
   map.rank = static_cast<uint32_t>(request.sizes.size());

@@ -221,5 +221,6 @@ TEST_F(HostProgramTest, RefusesTensorMapsThatNoDeviceMakes) {
       run(withMap("%c1, %c8", "tensor = memref<1x8xf32, 3>, swizzle = none, "
                               "l2promo = none, oob = zero"),
           {1}),
-      "expects a box with as many dimensions as the tensor, 1, but got 2");
+      "expects a tensor map of as many strides and box sizes as dimensions, 1, "
+      "but got 1 and 2");
 }

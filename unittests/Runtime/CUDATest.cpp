@@ -50,16 +50,18 @@ TEST(CUDA, KnowsTheTypesAndSwizzlesOfTensorMaps) {
   request.swizzleBytes = 0;
   EXPECT_TRUE(mentions(encode(request), "enums 6,0,0,3,0"));
   request.type = DataType::F32;
+  request.box.back() = 8;
   request.swizzleBytes = 32;
   EXPECT_TRUE(mentions(encode(request), "enums 7,0,1,3,0"));
   request.swizzleBytes = 128;
   EXPECT_TRUE(mentions(encode(request), "enums 7,0,3,3,0"));
   request.swizzleBytes = 16;
-  EXPECT_EQ(encode(request), "expects a tensor map with a swizzle of 0, 32, "
-                             "64 or 128 bytes, but got 16");
-  request.type = DataType::I8;
+  EXPECT_EQ(encode(request), "expects a tensor map of a swizzle of 0, 32, 64 "
+                             "or 128 bytes, but got 16");
+  request.swizzleBytes = 0;
+  request.type = DataType::I32;
   EXPECT_EQ(encode(request),
-            "expects a tensor map of f16, bf16 or f32, but got i8");
+            "expects a tensor map of f16, bf16 or f32, but got i32");
 }
 
 TEST(CUDA, SaysWhichTensorMapTheDriverRefused) {

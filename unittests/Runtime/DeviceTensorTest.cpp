@@ -130,13 +130,6 @@ TEST(PackedArguments, AlignsTensorMaps) {
   }
 }
 
-static std::string mapErrorOf(TensorShape shape, llvm::ArrayRef<int64_t> box) {
-  FakeDevice device;
-  auto map = encodeTensorMap(device, KernelArgument::buffer(0x1000, shape), box,
-                             /*swizzleBytes=*/128);
-  return map ? "" : llvm::toString(map.takeError());
-}
-
 TEST(EncodeTensorMap, AsksForWhatTheBufferIs) {
   FakeDevice device;
   TensorShape shape{DataType::BF16, {2, 0, 64}, {128, 64, 1}};
@@ -151,18 +144,4 @@ TEST(EncodeTensorMap, AsksForWhatTheBufferIs) {
             llvm::ArrayRef<int64_t>({128, 64, 1}));
   EXPECT_EQ(llvm::ArrayRef(request.box), llvm::ArrayRef<int64_t>({1, 64, 32}));
   EXPECT_EQ(request.swizzleBytes, 64);
-}
-
-TEST(EncodeTensorMap, RefusesWhatNoMapCanSay) {
-  auto shape = TensorShape::contiguous(DataType::F16, {4, 64});
-  EXPECT_EQ(mapErrorOf(shape, {4, 64}), "");
-  EXPECT_EQ(mapErrorOf(shape, {64}),
-            "expects a box with as many dimensions as the tensor, 2, but got "
-            "1");
-  EXPECT_EQ(mapErrorOf(shape, {4, 257}),
-            "expects a box of 1 to 256 elements in each dimension, but got "
-            "257");
-  shape.strides = {1, 4};
-  EXPECT_EQ(mapErrorOf(shape, {4, 64}),
-            "expects a last stride of 1 for a tensor map, but got 4");
 }

@@ -92,6 +92,8 @@ public:
   }
   llvm::Expected<TensorMap>
   encodeTensorMap(const TensorMapRequest &request) override {
+    if (auto error = request.check())
+      return std::move(error);
     maps.push_back(request);
     TensorMap map;
     map.fill(maps.size());

@@ -105,8 +105,8 @@ TEST(Manifest, PreparesALaunch) {
             "kernel 'attention' expects 3 buffers and scalars, but got 2");
   arguments[2].shape.strides[3] = 2;
   EXPECT_EQ(errorOf(arguments),
-            "kernel 'attention' has no 'map' of this tensor: expects a last "
-            "stride of 1 for a tensor map, but got 2");
+            "kernel 'attention' has no 'map' of this tensor: expects a tensor "
+            "map of a last stride of 1, but got 2");
   arguments[2] = tensor(DataType::F16, 0x2000);
   EXPECT_EQ(errorOf(arguments),
             "kernel 'attention' expects for 'output' a tensor of rank 4 of "

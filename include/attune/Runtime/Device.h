@@ -68,6 +68,9 @@ struct TensorMapRequest {
   /// Bytes of a row of the box within which 16-byte chunks are permuted: 0, 32,
   /// 64 or 128.
   int64_t swizzleBytes = 0;
+
+  /// Fails where no map can say this.
+  llvm::Error check() const;
 };
 
 /// A tensor map as the kernel takes it, by value.

@@ -31,8 +31,7 @@ struct KernelArgument {
 
 /// Has `device` encode a map of `buffer`, of whose dimensions `box` has the
 /// size in elements, outermost first. `swizzleBytes` is that of
-/// TensorMapRequest. Fails where the rows of the buffer are not contiguous, and
-/// where the device refuses.
+/// TensorMapRequest.
 llvm::Expected<TensorMap> encodeTensorMap(Device &device,
                                           const KernelArgument &buffer,
                                           llvm::ArrayRef<int64_t> box,
