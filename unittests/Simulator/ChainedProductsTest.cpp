@@ -5,7 +5,7 @@
 // of 64 columns, 128 bytes, whose 16-byte pieces are swizzled by the row. The
 // first product takes Q and K, both K-major, from workgroup memory; the packed
 // accumulators, in order, are the left operand of the second one, and V is
-// transposed.
+// transposed. Meanwhile each lane adds up what it has of the first product.
 
 #include "KernelTest.h"
 #include "attune/Runtime/DataType.h"
@@ -55,7 +55,7 @@ std::string ChainedProductsTest::makeKernel(int depth, int keys,
         "= 1024 : i64} : !llvm.array<"
      << bytes << " x i8>\n"
      << R"mlir(
-  llvm.func @chain(%image: !llvm.ptr<1>, %out: !llvm.ptr<1>) attributes {gpu.kernel} {
+  llvm.func @chain(%image: !llvm.ptr<1>, %out: !llvm.ptr<1>, %sums: !llvm.ptr<1>) attributes {gpu.kernel} {
     %threads = llvm.mlir.constant(256 : i32) : i32
     %tid = nvvm.read.ptx.sreg.tid.x : i32
     %memory = llvm.mlir.addressof @memory : !llvm.ptr<3>
@@ -139,7 +139,21 @@ std::string ChainedProductsTest::makeKernel(int depth, int keys,
        << "\n";
     last = "o" + at;
   }
-  os << "nvvm.wgmma.commit.group.sync.aligned\n%result = wgmma.wait_group 0, %"
+  std::string row = "vector<" + std::to_string(keys / 2) + "xf32>";
+  os << "nvvm.wgmma.commit.group.sync.aligned\n%row0 = llvm.mlir.poison : "
+     << row << "\n";
+  for (int i = 0; i < keys / 2; ++i)
+    os << "%e" << i << " = llvm.extractvalue %scores[" << i << "] : " << scores
+       << "\n%at" << i << " = llvm.mlir.constant(" << i << " : i32) : i32\n%row"
+       << i + 1 << " = llvm.insertelement %e" << i << ", %row" << i << "[%at"
+       << i << " : i32] : " << row << "\n";
+  os << "%nothing = llvm.mlir.constant(0.0 : f32) : f32\n"
+        "%sum = \"llvm.intr.vector.reduce.fadd\"(%nothing, %row"
+     << keys / 2 << ") {fastmathFlags = #llvm.fastmath<reassoc>} : (f32, "
+     << row << ") -> f32\n"
+     << "%its_sum = llvm.getelementptr %sums[%tid] : (!llvm.ptr<1>, i32) -> "
+        "!llvm.ptr<1>, f32\nllvm.store %sum, %its_sum : f32, !llvm.ptr<1>\n"
+        "%result = wgmma.wait_group 0, %"
      << last << " : " << result << "\n"
      << "%mine = llvm.getelementptr %out[%tid] : (!llvm.ptr<1>, i32) -> "
         "!llvm.ptr<1>, vector<"
@@ -164,9 +178,10 @@ TEST_P(ChainedProductsTest, MultipliesTwice) {
   fill(0, kRows, query);
   fill(kRows * depth * 2, keys, key);
   fill((kRows + keys) * depth * 2, keys, value);
-  std::vector<float> out(kThreads * depth / 2);
+  std::vector<float> out(kThreads * depth / 2), sums(kThreads);
   buffers = {{image.data(), static_cast<int64_t>(image.size() * 2)},
-             {out.data(), static_cast<int64_t>(out.size() * sizeof(float))}};
+             {out.data(), static_cast<int64_t>(out.size() * sizeof(float))},
+             {sums.data(), static_cast<int64_t>(sums.size() * sizeof(float))}};
   llvm::Error error = run(makeKernel(depth, keys, isBrain ? "bf16" : "f16"),
                           "chain", kThreads, {}, seed);
   ASSERT_FALSE(error) << toString(std::move(error));
@@ -175,16 +190,27 @@ TEST_P(ChainedProductsTest, MultipliesTwice) {
     for (int at = 0; at < keys; ++at)
       for (int k = 0; k < depth; ++k)
         scores[row * keys + at] += query(row, k) * key(at, k);
-  for (int thread = 0; thread < kThreads; ++thread)
+  // Element i of a lane's part of a product.
+  auto getPlace = [](int thread, int i) {
+    return std::make_pair(thread / 32 * 16 + thread % 32 / 4 + i % 4 / 2 * 8,
+                          i / 4 * 8 + thread % 4 * 2 + i % 2);
+  };
+  for (int thread = 0; thread < kThreads; ++thread) {
+    int total = 0;
+    for (int i = 0; i < keys / 2; ++i) {
+      auto [row, at] = getPlace(thread, i);
+      total += scores[row * keys + at];
+    }
+    ASSERT_EQ(sums[thread], total) << "thread " << thread;
     for (int i = 0; i < depth / 2; ++i) {
-      int row = thread / 32 * 16 + thread % 32 / 4 + i % 4 / 2 * 8;
-      int column = i / 4 * 8 + thread % 4 * 2 + i % 2;
+      auto [row, column] = getPlace(thread, i);
       int sum = 0;
       for (int at = 0; at < keys; ++at)
         sum += scores[row * keys + at] * value(at, column);
       ASSERT_EQ(out[thread * depth / 2 + i], sum)
           << "row " << row << " column " << column;
     }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, ChainedProductsTest,

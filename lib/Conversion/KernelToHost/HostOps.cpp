@@ -79,9 +79,13 @@ void HostRewriter::replace(Operation *op, Value value) {
 
 Value HostRewriter::readProduct(Operation *op, Value value) {
   constexpr uint64_t kWord = 4;
+  // Behind the elements of a vector there may be room, and old tickets in it.
+  int64_t bytes = getBytes(value.getType());
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    bytes = getBytes(vector.getElementType()) * vector.getNumElements();
   LLVM::StoreOp::create(builder, op->getLoc(), value,
                         field(op, offsetof(HostLane, operands)), kWord);
-  call(op, "attuneHostReadProduct", i32(op, getBytes(value.getType()) / kWord));
+  call(op, "attuneHostReadProduct", i32(op, bytes / kWord));
   return LLVM::LoadOp::create(builder, op->getLoc(), value.getType(),
                               field(op, offsetof(HostLane, results)), kWord);
 }
