@@ -3,6 +3,10 @@
 // Tensor maps of the host executor, and the boxes that they cut out of a
 // tensor (PTX ISA, "Tensors", "Tensor Swizzling Modes"; CUDA driver API,
 // cuTensorMapEncodeTiled).
+//
+// Held against a chip: swizzles of 128 bytes with rows that fill it and boxes
+// at multiples of 1024 bytes, zeros beyond the tensor, and that what lies there
+// counts as bytes that came. All else is from the documents alone.
 
 #ifndef ATTUNE_LIB_SIMULATOR_HOSTTENSORMAP_H
 #define ATTUNE_LIB_SIMULATOR_HOSTTENSORMAP_H

@@ -12,6 +12,9 @@ using namespace attune;
 /// Size and alignment of a barrier, and what bulk copies are multiples of.
 static constexpr uint32_t kBarrierBytes = 8, kBulkBytes = 16;
 
+/// What a barrier can count.
+static constexpr int64_t kMostBytes = (1 << 20) - 1;
+
 void MBarriers::reset() {
   barriers.clear();
   copies.clear();
@@ -96,6 +99,13 @@ uint64_t MBarriers::arrive(Lane &lane, uint32_t site, char *address,
     group.stop(lane);
   }
   barrier.bytes += bytes;
+  if (barrier.bytes > kMostBytes) {
+    group.reports.stop(site, "expects at most " + Twine(kMostBytes) +
+                                 " bytes to come in a phase, but got " +
+                                 Twine(barrier.bytes) + ", thread " +
+                                 formatIndex(lane.threadId));
+    group.stop(lane);
+  }
   barrier.pending -= count;
   if (group.reports.isOn(HostCheck::Races) && count > 0)
     group.shadow.clocks.release(lane.number, barrier.known);

@@ -275,6 +275,13 @@ void Workgroup::barrier(Lane &lane, uint32_t site, uint32_t id, uint32_t count,
                            ", but got " + Twine(id));
     stop(lane);
   }
+  if (count % launch.warpSize != 0) {
+    reports.stop(site,
+                 "expects a number of threads that is a multiple of the " +
+                     Twine(launch.warpSize) + " of a warp, but got " +
+                     Twine(count));
+    stop(lane);
+  }
   if (count == 0)
     count = numLanes;
   Barrier &barrier = barriers[id];

@@ -11,6 +11,7 @@
 // RUN: not attune-run %t.mlirbc --device=host --print --function=half_warp 2>&1 | FileCheck %s --check-prefix=DIVERGED
 // RUN: not attune-run %t.mlirbc --device=host --print --function=two_barriers 2>&1 | FileCheck %s --check-prefix=TWO
 // RUN: not attune-run %t.mlirbc --device=host --print --function=two_counts 2>&1 | FileCheck %s --check-prefix=COUNTS
+// RUN: not attune-run %t.mlirbc --device=host --print --function=one_and_a_half 2>&1 | FileCheck %s --check-prefix=HALF
 // RUN: not attune-run %t.mlirbc --device=host --print --function=endless --max-steps=1000 2>&1 | FileCheck %s --check-prefix=ENDLESS
 //
 // Instructions of a whole warp, in a part of one.
@@ -116,6 +117,16 @@ gpu.module @two_counts_module {
   }
 }
 
+gpu.module @one_and_a_half_module {
+  gpu.func @one_and_a_half(%out: memref<64xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %id = arith.constant 1 : i32
+    %count = arith.constant 48 : i32
+    // HALF: stuck.mlir:[[#@LINE+1]]:5: error: 'nvvm.barrier' op expects a number of threads that is a multiple of the 32 of a warp, but got 48
+    nvvm.barrier id = %id number_of_threads = %count
+    gpu.return
+  }
+}
+
 gpu.module @endless_module {
   gpu.func @endless(%out: memref<64xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
     %lane = gpu.thread_id x
@@ -187,6 +198,16 @@ func.func @two_counts() -> tensor<64xf32> {
   %threads = arith.constant 64 : index
   %out = memref.alloc() : memref<64xf32>
   gpu.launch_func @two_counts_module::@two_counts blocks in (%c1, %c1, %c1) threads in (%threads, %c1, %c1)
+    args(%out : memref<64xf32>)
+  %result = bufferization.to_tensor %out restrict : memref<64xf32> to tensor<64xf32>
+  return %result : tensor<64xf32>
+}
+
+func.func @one_and_a_half() -> tensor<64xf32> {
+  %c1 = arith.constant 1 : index
+  %threads = arith.constant 64 : index
+  %out = memref.alloc() : memref<64xf32>
+  gpu.launch_func @one_and_a_half_module::@one_and_a_half blocks in (%c1, %c1, %c1) threads in (%threads, %c1, %c1)
     args(%out : memref<64xf32>)
   %result = bufferization.to_tensor %out restrict : memref<64xf32> to tensor<64xf32>
   return %result : tensor<64xf32>

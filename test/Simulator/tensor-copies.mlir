@@ -21,6 +21,7 @@
 // RUN: not attune-run %t.mlirbc --device=host --print --function=no_store_wait 2>&1 | FileCheck %s --check-prefix=NOSTOREWAIT
 // RUN: not attune-run %t.mlirbc --device=host --print --function=overwritten 2>&1 | FileCheck %s --check-prefix=OVERWRITTEN
 // RUN: not attune-run %t.mlirbc --device=host --print --function=early_reuse 2>&1 | FileCheck %s --check-prefix=EARLYREUSE
+// RUN: not attune-run %t.mlirbc --device=host --print --function=too_many 2>&1 | FileCheck %s --check-prefix=TOOMANY
 // RUN: not attune-run %t.mlirbc --device=host --print --function=dimensions 2>&1 | FileCheck %s --check-prefix=DIMENSIONS
 
 !map = !nvgpu.tensormap.descriptor<tensor = memref<4x8xf32, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
@@ -53,6 +54,7 @@ gpu.module @kernels {
     %f10 = llvm.mlir.constant(10 : i64) : i64
     %f11 = llvm.mlir.constant(11 : i64) : i64
     %f12 = llvm.mlir.constant(12 : i64) : i64
+    %f14 = llvm.mlir.constant(14 : i64) : i64
     %f13 = llvm.mlir.constant(13 : i64) : i64
     %waits = llvm.icmp "ne" %fault, %f1 : i64
     %wrong_bytes = llvm.icmp "eq" %fault, %f2 : i64
@@ -78,7 +80,10 @@ gpu.module @kernels {
     %bad_map = llvm.inttoptr %f8 : i64 to !llvm.ptr
     %some_map = llvm.select %no_map, %aligned, %map : i1, !llvm.ptr
     %used_map = llvm.select %no_address, %bad_map, %some_map : i1, !llvm.ptr
-    %expected = llvm.select %wrong_bytes, %c64, %c128 : i1, i32
+    %some_bytes = llvm.select %wrong_bytes, %c64, %c128 : i1, i32
+    %expects_too_many = llvm.icmp "eq" %fault, %f14 : i64
+    %too_many = llvm.mlir.constant(0x100000 : i32) : i32
+    %expected = llvm.select %expects_too_many, %too_many, %some_bytes : i1, i32
     llvm.cond_br %first, ^init, ^after_init
 
   ^init:
@@ -98,6 +103,7 @@ gpu.module @kernels {
   ^load:
     llvm.cond_br %first, ^start, ^wait
   ^start:
+    // TOOMANY: tensor-copies.mlir:[[#@LINE+1]]:5: error: 'nvvm.mbarrier.arrive.expect_tx' op expects at most 1048575 bytes to come in a phase, but got 1048576, thread (0, 0, 0)
     nvvm.mbarrier.arrive.expect_tx %barrier, %expected : !llvm.ptr<3>, i32
     llvm.cond_br %has_dimensions, ^load2d, ^load1d
   ^load1d:
@@ -378,6 +384,21 @@ func.func @dimensions() -> tensor<4x8xf32> {
   %c8 = arith.constant 8 : index
   %c32 = arith.constant 32 : index
   %fault = arith.constant 13 : index
+  %ones = arith.constant dense<1.0> : tensor<4x8xf32>
+  %data = bufferization.to_buffer %ones : tensor<4x8xf32> to memref<4x8xf32>
+  %any = memref.cast %data : memref<4x8xf32> to memref<*xf32>
+  %map = nvgpu.tma.create.descriptor %any box[%c4, %c8] : memref<*xf32> -> !map
+  gpu.launch_func @kernels::@negate blocks in (%c1, %c1, %c1) threads in (%c32, %c1, %c1)
+    args(%map : !map, %data : memref<4x8xf32>, %fault : index)
+  %result = bufferization.to_tensor %data restrict : memref<4x8xf32> to tensor<4x8xf32>
+  return %result : tensor<4x8xf32>
+}
+func.func @too_many() -> tensor<4x8xf32> {
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %c32 = arith.constant 32 : index
+  %fault = arith.constant 14 : index
   %ones = arith.constant dense<1.0> : tensor<4x8xf32>
   %data = bufferization.to_buffer %ones : tensor<4x8xf32> to memref<4x8xf32>
   %any = memref.cast %data : memref<4x8xf32> to memref<*xf32>
