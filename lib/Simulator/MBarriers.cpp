@@ -33,6 +33,14 @@ void MBarriers::init(Lane &lane, uint32_t site, char *address, uint32_t count) {
                                  formatIndex(lane.threadId));
     group.stop(lane);
   }
+  if (auto it = barriers.find(*offset); it != barriers.end())
+    if (auto diagnostic = group.reports.add(
+            HostCheck::Races, site, lane,
+            "initialises " + name(*offset) + ", which thread " +
+                formatIndex(group.lanes[it->second.initLane].threadId) +
+                " has initialised, with no nvvm.mbarrier.inval between"))
+      diagnostic->attachNote(group.reports.getLoc(it->second.initSite))
+          << "that is here";
   Barrier barrier;
   barrier.count = barrier.pending = count;
   barrier.actor = numInitialized++ % kActors;

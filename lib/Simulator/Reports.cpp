@@ -18,6 +18,8 @@ std::optional<InFlightDiagnostic> Reports::add(HostCheck check, uint32_t site,
                                                const HostLane &lane,
                                                const Twine &what,
                                                bool isError) {
+  if (!isOn(check))
+    return std::nullopt;
   errors += isError;
   if (!said.insert({static_cast<unsigned>(check), site}).second ||
       numSaid >= options.maxReports) {

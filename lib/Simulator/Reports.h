@@ -26,8 +26,9 @@ public:
     return options.checks & static_cast<unsigned>(check);
   }
 
-  /// Says `what` the lane did wrongly at `site`, unless the same was said of
-  /// that site before. Null if nothing is to be said: else notes may be added.
+  /// Says `what` the lane did wrongly at `site`, unless the check is off or the
+  /// same was said of that site before. Null if nothing is to be said: else
+  /// notes may be added.
   std::optional<mlir::InFlightDiagnostic> add(HostCheck check, uint32_t site,
                                               const HostLane &lane,
                                               const llvm::Twine &what,

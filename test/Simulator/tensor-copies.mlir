@@ -19,9 +19,11 @@
 // RUN: not attune-run %t.mlirbc --device=host --print --function=no_address 2>&1 | FileCheck %s --check-prefix=NOADDRESS
 // RUN: not attune-run %t.mlirbc --device=host --print --function=no_proxy_fence 2>&1 | FileCheck %s --check-prefix=NOPROXYFENCE
 // RUN: not attune-run %t.mlirbc --device=host --print --function=no_store_wait 2>&1 | FileCheck %s --check-prefix=NOSTOREWAIT
+// RUN: attune-run %t.mlirbc --device=host --print --function=no_store_wait --checks=none 2>&1 | FileCheck %s --check-prefix=RIGHT
 // RUN: not attune-run %t.mlirbc --device=host --print --function=overwritten 2>&1 | FileCheck %s --check-prefix=OVERWRITTEN
 // RUN: not attune-run %t.mlirbc --device=host --print --function=early_reuse 2>&1 | FileCheck %s --check-prefix=EARLYREUSE
 // RUN: not attune-run %t.mlirbc --device=host --print --function=too_many 2>&1 | FileCheck %s --check-prefix=TOOMANY
+// RUN: not attune-run %t.mlirbc --device=host --print --function=twice 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: not attune-run %t.mlirbc --device=host --print --function=dimensions 2>&1 | FileCheck %s --check-prefix=DIMENSIONS
 
 !map = !nvgpu.tensormap.descriptor<tensor = memref<4x8xf32, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
@@ -54,6 +56,7 @@ gpu.module @kernels {
     %f10 = llvm.mlir.constant(10 : i64) : i64
     %f11 = llvm.mlir.constant(11 : i64) : i64
     %f12 = llvm.mlir.constant(12 : i64) : i64
+    %f15 = llvm.mlir.constant(15 : i64) : i64
     %f14 = llvm.mlir.constant(14 : i64) : i64
     %f13 = llvm.mlir.constant(13 : i64) : i64
     %waits = llvm.icmp "ne" %fault, %f1 : i64
@@ -84,9 +87,14 @@ gpu.module @kernels {
     %expects_too_many = llvm.icmp "eq" %fault, %f14 : i64
     %too_many = llvm.mlir.constant(0x100000 : i32) : i32
     %expected = llvm.select %expects_too_many, %too_many, %some_bytes : i1, i32
-    llvm.cond_br %first, ^init, ^after_init
+    %both = llvm.icmp "ule" %tid, %c1 : i32
+    %twice = llvm.icmp "eq" %fault, %f15 : i64
+    %inits = llvm.select %twice, %both, %first : i1, i1
+    llvm.cond_br %inits, ^init, ^after_init
 
   ^init:
+    // TWICE: tensor-copies.mlir:[[#@LINE+4]]:5: error: 'nvvm.mbarrier.init' op initialises the barrier at shared+0x100, which thread (0, 0, 0) has initialised, with no nvvm.mbarrier.inval between, thread (1, 0, 0)
+    // TWICE: tensor-copies.mlir:[[#@LINE+3]]:5: note: that is here
     // NOINITFENCE-DAG: tensor-copies.mlir:[[#@LINE+2]]:5: note: that is here
     // NOINITBARRIER-DAG: tensor-copies.mlir:[[#@LINE+1]]:5: note: that is here
     nvvm.mbarrier.init %barrier, %c1 : !llvm.ptr<3>, i32
@@ -384,6 +392,21 @@ func.func @dimensions() -> tensor<4x8xf32> {
   %c8 = arith.constant 8 : index
   %c32 = arith.constant 32 : index
   %fault = arith.constant 13 : index
+  %ones = arith.constant dense<1.0> : tensor<4x8xf32>
+  %data = bufferization.to_buffer %ones : tensor<4x8xf32> to memref<4x8xf32>
+  %any = memref.cast %data : memref<4x8xf32> to memref<*xf32>
+  %map = nvgpu.tma.create.descriptor %any box[%c4, %c8] : memref<*xf32> -> !map
+  gpu.launch_func @kernels::@negate blocks in (%c1, %c1, %c1) threads in (%c32, %c1, %c1)
+    args(%map : !map, %data : memref<4x8xf32>, %fault : index)
+  %result = bufferization.to_tensor %data restrict : memref<4x8xf32> to tensor<4x8xf32>
+  return %result : tensor<4x8xf32>
+}
+func.func @twice() -> tensor<4x8xf32> {
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %c32 = arith.constant 32 : index
+  %fault = arith.constant 15 : index
   %ones = arith.constant dense<1.0> : tensor<4x8xf32>
   %data = bufferization.to_buffer %ones : tensor<4x8xf32> to memref<4x8xf32>
   %any = memref.cast %data : memref<4x8xf32> to memref<*xf32>
