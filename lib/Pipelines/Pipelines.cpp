@@ -33,8 +33,11 @@ void attune::buildAttnToTilePipeline(OpPassManager &pm,
 void attune::buildTileToGPUPipeline(OpPassManager &pm) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
   kernels.addPass(tile::createTilePromoteToSharedPass());
+  kernels.addPass(tile::createTileOverlapMultipliesPass());
+  kernels.addPass(tile::createTileTakeTurnsPass());
   kernels.addPass(tile::createTilePipelineLoopsPass());
   kernels.addPass(tile::createTileSplitLoopsPass());
+  kernels.addPass(tile::createTileSpecializeWarpsPass());
   kernels.addPass(tile::createTileAssignLayoutsPass());
   kernels.addPass(tile::createTileRemoveLayoutConversionsPass());
   pm.addPass(createConvertTileToGPUPass());

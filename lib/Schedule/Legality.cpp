@@ -5,6 +5,7 @@
 #include "attune/Schedule/Legality.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace attune;
@@ -14,19 +15,91 @@ using tile::TargetAttr;
 
 /// Channels start at multiples of this (see convert-tile-to-gpu).
 static constexpr int64_t kBufferAlignment = 1024;
+/// A slot that is filled by boxes has two barriers.
+static constexpr int64_t kBarrierBytesPerSlot = 16;
 
-ScheduleProblem ScheduleProblem::get(attn::AttentionOp op) {
-  return {op.getQuery().getType().getElementType(), op.getHeadDimQK(),
-          op.getHeadDimV()};
+/// What the strides of all dimensions but the innermost are multiples of.
+static int64_t getRowDivisor(RankedTensorType type, int64_t headDim) {
+  auto strided = dyn_cast_or_null<attn::StridedAttr>(type.getEncoding());
+  if (!strided) {
+    int64_t last = type.getShape().back();
+    bool contiguous = headDim == type.getRank() - 1;
+    return !contiguous ? 0 : ShapedType::isDynamic(last) ? 1 : last;
+  }
+  int64_t divisor = 0;
+  for (auto [dim, stride] : llvm::enumerate(strided.getStrides())) {
+    if (static_cast<int64_t>(dim) != headDim)
+      divisor =
+          std::gcd(divisor, ShapedType::isDynamic(stride) ? strided.getDivisor()
+                                                          : stride);
+    else if (stride != 1)
+      return 0;
+  }
+  return divisor;
 }
 
-static int64_t getThreads(ScheduleAttr schedule, TargetAttr target) {
+ScheduleProblem ScheduleProblem::get(attn::AttentionOp op) {
+  int64_t headDim = op.getOrder().find('d'), divisor = 0;
+  for (Value input :
+       {Value(op.getQuery()), Value(op.getKey()), Value(op.getValue())}) {
+    int64_t known =
+        getRowDivisor(cast<RankedTensorType>(input.getType()), headDim);
+    if (known == 0) {
+      divisor = 0;
+      break;
+    }
+    divisor = std::gcd(divisor, known);
+  }
+  return {op.getQuery().getType().getElementType(), op.getHeadDimQK(),
+          op.getHeadDimV(), divisor};
+}
+
+PaddedHeadDims attune::getPaddedHeadDims(const ScheduleProblem &problem,
+                                         MmaAtomAttr atom) {
+  return {static_cast<int64_t>(llvm::alignTo(problem.headDimQK, atom.getK())),
+          static_cast<int64_t>(llvm::alignTo(problem.headDimV, atom.getN()))};
+}
+
+static MmaAtomAttr findAtom(const ScheduleProblem &problem,
+                            ScheduleAttr schedule, TargetAttr target) {
+  return target.findAtom(problem.elementType, schedule.getMmaWarps());
+}
+
+static int64_t getComputingThreads(ScheduleAttr schedule, TargetAttr target) {
   return schedule.getNumWarps() * target.getLanes();
+}
+
+int64_t attune::getThreads(ScheduleAttr schedule, TargetAttr target) {
+  return (schedule.getNumWarps() + schedule.getProducerWarps()) *
+         target.getLanes();
+}
+
+/// Registers are given to warpgroups in steps of 8 a lane, at most 256; a
+/// producer that issues copies needs few (PTX ISA, setmaxnreg).
+static constexpr int64_t kRegisterStep = 8, kMostRoleRegisters = 256,
+                         kProducerRegisters = 24;
+
+RoleRegisters attune::getRoleRegisters(ScheduleAttr schedule,
+                                       TargetAttr target) {
+  int64_t all = target.getRegistersPerCore() / schedule.getMinBlocksPerCore();
+  int64_t left = all - schedule.getProducerWarps() * target.getLanes() *
+                           kProducerRegisters;
+  int64_t consumer = llvm::alignDown(
+      left / getComputingThreads(schedule, target), kRegisterStep);
+  return {kProducerRegisters, std::min(consumer, kMostRoleRegisters)};
+}
+
+int64_t attune::getPanel(int64_t columns, Type elementType, TargetAttr target) {
+  int64_t elementBytes = elementType.getIntOrFloatBitWidth() / 8;
+  return std::gcd(columns, target.getBoxBytes() / elementBytes);
 }
 
 /// Most registers that a lane can have with the wanted number of workgroups on
 /// a core.
 static int64_t getRegisterLimit(ScheduleAttr schedule, TargetAttr target) {
+  if (schedule.getProducerWarps())
+    return std::min(target.getRegisters(),
+                    getRoleRegisters(schedule, target).consumer);
   int64_t share =
       target.getRegistersPerCore() /
       (schedule.getMinBlocksPerCore() * getThreads(schedule, target));
@@ -35,53 +108,114 @@ static int64_t getRegisterLimit(ScheduleAttr schedule, TargetAttr target) {
 
 int64_t attune::getSharedBytes(const ScheduleProblem &problem,
                                ScheduleAttr schedule, TargetAttr target) {
-  MmaAtomAttr atom = target.findAtom(problem.elementType);
   int64_t elementBytes = problem.elementType.getIntOrFloatBitWidth() / 8;
-  int64_t dQK = llvm::alignTo(problem.headDimQK, atom.getK()),
-          dV = llvm::alignTo(problem.headDimV, atom.getN());
+  auto [dQK, dV] =
+      getPaddedHeadDims(problem, findAtom(problem, schedule, target));
   int64_t bytes = 0;
   for (int64_t elements : {schedule.getBlockM() * dQK,
                            schedule.getKStages() * schedule.getBlockN() * dQK,
                            schedule.getVStages() * schedule.getBlockN() * dV})
     bytes = llvm::alignTo(bytes, kBufferAlignment) + elements * elementBytes;
+  if (schedule.getMmaWarps() > 1)
+    bytes += kBarrierBytesPerSlot *
+             (1 + schedule.getKStages() + schedule.getVStages());
   return bytes;
 }
 
 int64_t attune::getAccumulatorRegisters(const ScheduleProblem &problem,
                                         ScheduleAttr schedule,
                                         TargetAttr target) {
-  MmaAtomAttr atom = target.findAtom(problem.elementType);
-  int64_t dV = llvm::alignTo(problem.headDimV, atom.getN());
+  int64_t dV =
+      getPaddedHeadDims(problem, findAtom(problem, schedule, target)).v;
   return llvm::divideCeil(schedule.getBlockM() * (dV + schedule.getBlockN()),
-                          getThreads(schedule, target));
+                          getComputingThreads(schedule, target));
+}
+
+template <typename... Parts>
+static Refusal refuse(StringRef id, Parts &&...parts) {
+  return Refusal{id, llvm::formatv(std::forward<Parts>(parts)...).str()};
+}
+
+/// The rules of multiplies by several warps, and of what comes with them:
+/// copies of boxes, producers, overlap.
+static std::optional<Refusal> checkRoles(const ScheduleProblem &problem,
+                                         ScheduleAttr schedule) {
+  int64_t warps = schedule.getNumWarps(), together = schedule.getMmaWarps();
+  if (together == 1) {
+    for (auto [knob, value] :
+         {std::pair<StringRef, int64_t>{"producer-warps",
+                                        schedule.getProducerWarps()},
+          {"overlap", schedule.getOverlap()}})
+      if (value != 0)
+        return refuse("one-warp-multiply",
+                      "expects {0} to be 0 where mma-warps is 1, but got {1}",
+                      knob, value);
+    return std::nullopt;
+  }
+  if (warps % together != 0)
+    return refuse("warps-per-multiply",
+                  "expects num-warps to be a multiple of {0}, the warps of a "
+                  "multiply, but got {1}",
+                  together, warps);
+  constexpr int64_t kCopyBytes = 16;
+  int64_t rowBytes =
+      problem.rowDivisor * problem.elementType.getIntOrFloatBitWidth() / 8;
+  if (problem.rowDivisor == 0)
+    return refuse("row-not-contiguous",
+                  "expects the elements of a row to be neighbours for a "
+                  "multiply by {0} warps",
+                  together);
+  if (rowBytes % kCopyBytes != 0)
+    return refuse("row-alignment",
+                  "expects rows of query, key and value to start at multiples "
+                  "of {0} bytes for a multiply by {1} warps, but got {2}",
+                  kCopyBytes, together, rowBytes);
+  if (schedule.getQInRegisters())
+    return refuse("query-in-registers",
+                  "expects q-in-registers to be 0 where mma-warps is {0}, but "
+                  "got {1}",
+                  together, schedule.getQInRegisters());
+  if (schedule.getOverlap() && !schedule.getProducerWarps())
+    return refuse("overlap-without-producer",
+                  "expects producer-warps where overlap is {0}, but got {1}",
+                  schedule.getOverlap(), schedule.getProducerWarps());
+  if (schedule.getOverlap() == 2 && warps / together < 2)
+    return refuse("turns-of-one",
+                  "expects at least {0} warps where overlap is 2, but got {1}",
+                  2 * together, warps);
+  return std::nullopt;
 }
 
 std::optional<Refusal> attune::checkSchedule(const ScheduleProblem &problem,
                                              ScheduleAttr schedule,
                                              TargetAttr target) {
-  auto refuse = [](StringRef id, auto &&...parts) {
-    return Refusal{id, llvm::formatv(parts...).str()};
-  };
   if (ShapedType::isDynamic(problem.headDimQK) ||
       ShapedType::isDynamic(problem.headDimV))
     return refuse("dynamic-head-size",
                   "expects static head sizes, but got a dynamic one");
-  MmaAtomAttr atom = target.findAtom(problem.elementType);
+  MmaAtomAttr atom = findAtom(problem, schedule, target);
   if (!atom) {
     std::string type;
     llvm::raw_string_ostream(type) << problem.elementType;
-    return refuse("no-matrix-instruction",
-                  "expects an element type that '{0}' has a matrix instruction "
-                  "for, but got {1}",
-                  target.getChip(), type);
+    return refuse(
+        "no-matrix-instruction",
+        "expects an element type that '{0}' has a matrix "
+        "instruction{2} for, but got {1}",
+        target.getChip(), type,
+        schedule.getMmaWarps() == 1
+            ? ""
+            : llvm::formatv(" of {0} warps", schedule.getMmaWarps()).str());
   }
-  int64_t rows = schedule.getNumWarps() * atom.getM();
+  if (std::optional<Refusal> refusal = checkRoles(problem, schedule))
+    return refusal;
+  int64_t groups = schedule.getNumWarps() / atom.getWarps();
+  int64_t rows = groups * atom.getM();
   if (schedule.getBlockM() % rows != 0)
     return refuse("rows-per-warp",
-                  "expects block-m to be a multiple of {0} rows ({1} warps of "
+                  "expects block-m to be a multiple of {0} rows ({1} {4} of "
                   "{2}), but got {3}",
-                  rows, schedule.getNumWarps(), atom.getM(),
-                  schedule.getBlockM());
+                  rows, groups, atom.getM(), schedule.getBlockM(),
+                  atom.getWarps() == 1 ? "warps" : "groups of warps");
   for (auto [what, multiple] :
        {std::pair<StringRef, int64_t>{"columns", atom.getN()},
         {"depth", atom.getK()}})
@@ -131,16 +265,26 @@ std::optional<Refusal> attune::checkSchedule(const ScheduleProblem &problem,
 /// step's copies cannot be spread over it. Seen in compiled kernels.
 static constexpr int64_t kOtherRegisters = 60, kOddRowRegisters = 48,
                          kOneSlotRegisters = 20;
+/// The same for multiplies by several warps, which read shared memory
+/// themselves.
+static constexpr int64_t kOtherGroupRegisters = 24;
 
 /// Counts the tiles that live at the time when scores have become weights.
 int64_t attune::estimateRegisters(const ScheduleProblem &problem,
                                   ScheduleAttr schedule, TargetAttr target) {
-  MmaAtomAttr atom = target.findAtom(problem.elementType);
+  MmaAtomAttr atom = findAtom(problem, schedule, target);
   constexpr int64_t kWordBits = 32;
   int64_t bits = problem.elementType.getIntOrFloatBitWidth();
   int64_t blockN = schedule.getBlockN();
-  int64_t dQK = llvm::alignTo(problem.headDimQK, atom.getK()),
-          dV = llvm::alignTo(problem.headDimV, atom.getN());
+  if (atom.getWarps() > 1) {
+    // Operands stay in shared memory. Weights stand beside the next scores only
+    // where a block's softmax overlaps with the next block's multiply.
+    int64_t weights = schedule.getBlockM() * blockN * bits / kWordBits /
+                      getComputingThreads(schedule, target);
+    return getAccumulatorRegisters(problem, schedule, target) +
+           (schedule.getOverlap() ? weights : 0) + kOtherGroupRegisters;
+  }
+  auto [dQK, dV] = getPaddedHeadDims(problem, atom);
   int64_t mSteps =
       schedule.getBlockM() / (schedule.getNumWarps() * atom.getM());
   // An operand of several lanes counts in each of them.
@@ -167,10 +311,38 @@ int64_t attune::estimateRegisters(const ScheduleProblem &problem,
          (oneSlot ? kOneSlotRegisters : 0);
 }
 
+/// A schedule with a producer, for chips that multiply by groups of warps.
+static std::optional<ScheduleAttr>
+selectGroupSchedule(const ScheduleProblem &problem, TargetAttr target) {
+  MLIRContext *context = target.getContext();
+  ScheduleAttr base = ScheduleAttr::getDefault(context);
+  constexpr int64_t kTogether = 4, kProducers = 4;
+  for (int64_t overlap : {2, 1, 0})
+    for (int64_t groups : {3, 2, 1})
+      for (int64_t blockN : {128, 112, 96, 80, 64, 48, 32, 16}) {
+        auto schedule = ScheduleAttr::get(
+            context, 64 * groups, blockN, kTogether * groups, kTogether,
+            kProducers, /*kStages=*/2, /*vStages=*/2, /*qInRegisters=*/0,
+            overlap, base.getSplitMasked(), base.getTileOrder(),
+            base.getMinBlocksPerCore());
+        // Three groups have few registers each and pay where blocks are large.
+        if (groups == 3 && blockN < 128)
+          break;
+        if (!checkSchedule(problem, schedule, target) &&
+            estimateRegisters(problem, schedule, target) <=
+                getRegisterLimit(schedule, target))
+          return schedule;
+      }
+  return std::nullopt;
+}
+
 std::optional<ScheduleAttr>
 attune::selectSchedule(const ScheduleProblem &problem, TargetAttr target) {
   MLIRContext *context = target.getContext();
   ScheduleAttr base = ScheduleAttr::getDefault(context);
+  if (std::optional<ScheduleAttr> schedule =
+          selectGroupSchedule(problem, target))
+    return schedule;
   std::optional<ScheduleAttr> best;
   int64_t bestExcess = std::numeric_limits<int64_t>::max();
   for (int64_t blockM : {64, 128, 32, 16, 256})
@@ -179,8 +351,9 @@ attune::selectSchedule(const ScheduleProblem &problem, TargetAttr target) {
         for (int64_t stages : {2, 1})
           for (int64_t inRegisters : {1, 0}) {
             auto schedule = ScheduleAttr::get(
-                context, blockM, blockN, warps, stages, stages, inRegisters,
-                base.getSplitMasked(), base.getTileOrder(),
+                context, blockM, blockN, warps, /*mmaWarps=*/1,
+                /*producerWarps=*/0, stages, stages, inRegisters,
+                /*overlap=*/0, base.getSplitMasked(), base.getTileOrder(),
                 base.getMinBlocksPerCore());
             if (checkSchedule(problem, schedule, target))
               continue;

@@ -32,3 +32,5 @@ void TargetModel::configureParameter(LLVM::LLVMFuncOp, unsigned, Type) const {}
 std::string TargetModel::getToolchain(const BinaryOptions &) const {
   return "";
 }
+
+const WarpgroupModel *TargetModel::getWarpgroups() const { return nullptr; }

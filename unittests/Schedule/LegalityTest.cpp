@@ -50,7 +50,7 @@ protected:
                            limits.shared, limits.sharedPerCore,
                            limits.registers, limits.registersPerCore,
                            limits.maxThreads, limits.maxThreadsPerCore,
-                           tile::CopySync::None, {}, {atom});
+                           tile::CopySync::None, {}, /*boxBytes=*/0, {atom});
   }
 
   /// The default schedule with some knobs set.

@@ -26,14 +26,20 @@ def Knob_BlockM : Knob<"blockM", "block-m", 128, [16, 32, 64, 96, 128, 192, 256]
   "Query rows owned by one workgroup.">;
 def Knob_BlockN : Knob<"blockN", "block-n", 64, [16, 32, 48, 64, 80, 96, 112, 128, 160, 176, 192, 256],
   "Key rows visited by one step of the main loop.">;
-def Knob_NumWarps : Knob<"numWarps", "num-warps", 4, [1, 2, 4, 8, 16],
-  "Warps (waves) of one workgroup; query rows are dealt to them evenly.">;
+def Knob_NumWarps : Knob<"numWarps", "num-warps", 4, [1, 2, 4, 8, 12, 16],
+  "Warps (waves) of one workgroup that compute; query rows are dealt to them evenly.">;
+def Knob_MmaWarps : Knob<"mmaWarps", "mma-warps", 1, [1, 4],
+  "Warps that issue a matrix instruction together: 1, or 4 where the chip multiplies by warpgroups.">;
+def Knob_ProducerWarps : Knob<"producerWarps", "producer-warps", 0, [0, 4],
+  "Warps of their own that copy into shared memory; 0 lets the computing warps do it.">;
 def Knob_KStages : Knob<"kStages", "k-stages", 2, [1, 2, 3, 4],
   "Slots of the shared-memory ring that holds key blocks.">;
 def Knob_VStages : Knob<"vStages", "v-stages", 2, [1, 2, 3, 4],
   "Slots of the shared-memory ring that holds value blocks.">;
 def Knob_QInRegisters : Knob<"qInRegisters", "q-in-registers", 1, [0, 1],
   "1 keeps the query tile in registers for the whole loop, 0 reads it from shared memory at each step.">;
+def Knob_Overlap : Knob<"overlap", "overlap", 0, [0, 1, 2],
+  "What runs under a warpgroup's multiplies: 0 nothing, 1 the softmax of the next block, 2 also that of another warpgroup, in turns.">;
 def Knob_SplitMasked : Knob<"splitMasked", "split-masked", 1, [0, 1],
   "1 gives fully visible key blocks a loop of their own without masking code, 0 tests each block in one loop.">;
 def Knob_TileOrder : Knob<"tileOrder", "tile-order", 1, [0, 1],
@@ -42,8 +48,8 @@ def Knob_MinBlocksPerCore : Knob<"minBlocksPerCore", "min-blocks-per-core", 1, [
   "Workgroups that must fit on one core at a time; bounds the registers of a lane.">;
 
 defvar allKnobs = [
-  Knob_BlockM, Knob_BlockN, Knob_NumWarps, Knob_KStages, Knob_VStages,
-  Knob_QInRegisters, Knob_SplitMasked, Knob_TileOrder, Knob_MinBlocksPerCore
+  Knob_BlockM, Knob_BlockN, Knob_NumWarps, Knob_MmaWarps, Knob_ProducerWarps, Knob_KStages, Knob_VStages,
+  Knob_QInRegisters, Knob_Overlap, Knob_SplitMasked, Knob_TileOrder, Knob_MinBlocksPerCore
 ];
 
 #endif // ATTUNE_SCHEDULE_KNOBS_TD

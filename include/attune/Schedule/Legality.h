@@ -19,6 +19,9 @@ struct ScheduleProblem {
   mlir::Type elementType;
   /// ShapedType::kDynamic where not known.
   int64_t headDimQK, headDimV;
+  /// The largest known divisor of the distances between the rows of query, key
+  /// and value, in elements; 0 where the elements of a row are not neighbours.
+  int64_t rowDivisor;
 
   static ScheduleProblem get(attn::AttentionOp op);
 };
@@ -29,6 +32,29 @@ struct Refusal {
   llvm::StringRef id;
   std::string message;
 };
+
+/// Sizes that tiles have along the head dimensions, for whole matrix
+/// instructions.
+struct PaddedHeadDims {
+  int64_t qk, v;
+};
+PaddedHeadDims getPaddedHeadDims(const ScheduleProblem &problem,
+                                 tile::MmaAtomAttr atom);
+
+/// Threads of a workgroup.
+int64_t getThreads(attn::ScheduleAttr schedule, tile::TargetAttr target);
+
+/// Registers of a lane where producers have warps of their own.
+struct RoleRegisters {
+  int64_t producer, consumer;
+};
+RoleRegisters getRoleRegisters(attn::ScheduleAttr schedule,
+                               tile::TargetAttr target);
+
+/// Columns of the panels in which a tile with rows of `columns` elements is
+/// copied and multiplied; 0 where the chip has no engine that copies boxes.
+int64_t getPanel(int64_t columns, mlir::Type elementType,
+                 tile::TargetAttr target);
 
 /// Bytes of shared memory that a workgroup uses.
 int64_t getSharedBytes(const ScheduleProblem &problem,

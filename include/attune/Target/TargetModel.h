@@ -23,6 +23,8 @@ class RewritePatternSet;
 
 namespace attune {
 
+class WarpgroupModel;
+
 /// Benefits of patterns in the conversion to LLVM: a target's own come before
 /// upstream's general ones, and those before the device libraries that
 /// upstream's vendor conversions would call.
@@ -88,6 +90,10 @@ public:
   /// Waits until at most `pending` commits are under way.
   virtual void emitAsyncWait(mlir::OpBuilder &builder, mlir::Location loc,
                              int64_t pending) const;
+
+  /// Multiplies by groups of warps and what belongs to them, for chips whose
+  /// #tile.target lists such atoms; null for others.
+  virtual const WarpgroupModel *getWarpgroups() const;
 
   /// Adds the patterns, and marks the dialects, with which a gpu.module of this
   /// family becomes LLVM dialect. Fails with a diagnostic where `target` names

@@ -7,6 +7,7 @@
 #include "RegionClone.h"
 #include "attune/Conversion/Passes.h"
 #include "attune/Schedule/ForEachAttention.h"
+#include "attune/Schedule/Legality.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -173,18 +174,14 @@ LogicalResult Outliner::checkInput() {
     return op.emitOpError()
            << "expects static head sizes, but got a dynamic one";
   Type inputType = op.getQuery().getType().getElementType();
-  tile::MmaAtomAttr atom = target.findAtom(inputType);
+  auto schedule = op.getScheduleAttr();
+  tile::MmaAtomAttr atom = target.findAtom(inputType, schedule.getMmaWarps());
   if (!atom)
     return op.emitOpError()
            << "expects an element type that '" << target.getChip()
            << "' has a matrix instruction for, but got " << inputType;
-  auto padded = [](int64_t size, int64_t multiple) {
-    return static_cast<int64_t>(llvm::alignTo(size, multiple));
-  };
-  auto schedule = op.getScheduleAttr();
-  sizes = {schedule.getBlockM(), schedule.getBlockN(),
-           padded(op.getHeadDimQK(), atom.getK()),
-           padded(op.getHeadDimV(), atom.getN()),
+  PaddedHeadDims padded = getPaddedHeadDims(ScheduleProblem::get(op), atom);
+  sizes = {schedule.getBlockM(), schedule.getBlockN(), padded.qk, padded.v,
            atom.getAcc().getPartialColumns().getShape(2)[1]};
   return success();
 }
@@ -245,7 +242,7 @@ LogicalResult Outliner::run() {
   buildKernelBody(body, op, operands, sizes);
   gpu::ReturnOp::create(body, op.getLoc());
 
-  int64_t threads = op.getScheduleAttr().getNumWarps() * target.getLanes();
+  int64_t threads = getThreads(op.getScheduleAttr(), target);
   kernel->setAttr(
       "known_block_size",
       DenseI32ArrayAttr::get(context, {static_cast<int32_t>(threads), 1, 1}));

@@ -5,7 +5,9 @@
 
 #include "LaneContext.h"
 #include "SharedMemory.h"
+#include "TensorMaps.h"
 #include "attune/Conversion/Passes.h"
+#include "attune/Dialect/WGMMA/IR/WGMMA.h"
 #include "attune/Target/TargetRegistry.h"
 #include "mlir/Dialect/AMDGPU/IR/AMDGPUDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,8 +36,10 @@ using namespace attune;
 /// rows of 128 bytes fall on the banks as planned.
 static constexpr int64_t kBufferAlignment = 1024;
 
-/// Gives every channel its place; returns the bytes used.
+/// Gives every channel its place, and the barriers of those with panels theirs
+/// behind all of them; returns the bytes used.
 static int64_t assignOffsets(gpu::GPUFuncOp kernel) {
+  constexpr int64_t kBarrierBytes = 8;
   int64_t used = 0;
   Builder builder(kernel.getContext());
   kernel.walk([&](tile::ChannelOp channel) {
@@ -43,7 +47,42 @@ static int64_t assignOffsets(gpu::GPUFuncOp kernel) {
     channel->setAttr(kSharedOffsetAttrName, builder.getI64IntegerAttr(used));
     used += channel.getResult().getType().getSizeInBytes();
   });
+  used = llvm::alignTo(used, kBarrierBytes);
+  kernel.walk([&](tile::ChannelOp channel) {
+    tile::ChannelType type = channel.getResult().getType();
+    if (!type.getPanel())
+      return;
+    channel->setAttr(kBarrierOffsetAttrName, builder.getI64IntegerAttr(used));
+    used += 2 * type.getStages() * kBarrierBytes;
+  });
   return used;
+}
+
+/// Channels with panels are ready when all warps have met after their barriers
+/// were made, which happens once, at the start.
+static void gatherBoxChannels(gpu::GPUFuncOp kernel) {
+  SmallVector<tile::ChannelOp> channels;
+  kernel.walk([&](tile::ChannelOp channel) {
+    if (channel.getResult().getType().getPanel())
+      channels.push_back(channel);
+  });
+  if (channels.empty())
+    return;
+  for (tile::ChannelOp channel : llvm::reverse(channels))
+    channel->moveBefore(&kernel.getBody().front(),
+                        kernel.getBody().front().begin());
+  UnitAttr mark = UnitAttr::get(kernel.getContext());
+  channels.back()->setAttr(kLastChannelAttrName, mark);
+  kernel.walk([&](tile::SpecializeOp roles) {
+    roles.getProducer().walk(
+        [&](tile::PutOp put) { put->setAttr(kOneLaneAttrName, mark); });
+  });
+}
+
+static int64_t countProducerWarps(gpu::GPUFuncOp kernel) {
+  int64_t count = 0;
+  kernel.walk([&](tile::SpecializeOp op) { count = op.getProducerWarps(); });
+  return count;
 }
 
 /// Walks backwards from a put to the last release of its channel. If no get
@@ -111,24 +150,32 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
       return std::nullopt;
     return laneVectorType(type);
   });
+  converter.addConversion([](tile::PendingType type) -> std::optional<Type> {
+    if (!type.getTile().getRegisterLayout())
+      return std::nullopt;
+    return laneVectorType(type.getTile());
+  });
   converter.addConversion(
       [](tile::ChannelType type) -> Type { return channelBufferType(type); });
 
   ConversionTarget target(*mlirContext);
   RewritePatternSet patterns(mlirContext);
+  populateBoxPatterns(converter, patterns, context);
   populateElementwisePatterns(converter, patterns, context);
   populateMemoryPatterns(converter, patterns, context);
   populateMmaPatterns(converter, patterns, context);
+  populateRolePatterns(converter, patterns, context);
   populateRowPatterns(converter, patterns, context);
   populateSharedMemoryPatterns(converter, patterns, context);
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                        target);
   target.addIllegalDialect<tile::TileDialect>();
-  target.addLegalDialect<arith::ArithDialect, gpu::GPUDialect,
-                         math::MathDialect, memref::MemRefDialect,
-                         vector::VectorDialect, LLVM::LLVMDialect,
-                         NVVM::NVVMDialect, nvgpu::NVGPUDialect,
-                         ROCDL::ROCDLDialect, amdgpu::AMDGPUDialect>();
+  target.addLegalDialect<
+      arith::ArithDialect, gpu::GPUDialect, math::MathDialect,
+      memref::MemRefDialect, vector::VectorDialect, LLVM::LLVMDialect,
+      NVVM::NVVMDialect, nvgpu::NVGPUDialect, ROCDL::ROCDLDialect,
+      amdgpu::AMDGPUDialect, wgmma::WGMMADialect>();
+  target.addLegalOp<UnrealizedConversionCastOp>();
   return applyPartialConversion(kernel, target, std::move(patterns));
 }
 
@@ -204,11 +251,17 @@ void ConvertTileToGPU::runOnOperation() {
           << sharedBytes;
       return WalkResult::interrupt();
     }
+    gatherBoxChannels(kernel);
+    if (const WarpgroupModel *groups = model->getWarpgroups())
+      if (failed(addTensorMaps(kernel, *groups)))
+        return WalkResult::interrupt();
     kernel.walk([&](tile::PutOp put) {
-      if (needsBarrier(put))
+      if (!put.getChannel().getType().getPanel() && needsBarrier(put))
         put->setAttr(kNeedsBarrierAttrName, UnitAttr::get(&getContext()));
     });
-    KernelContext context{target, model, (*block)[0]};
+    int64_t computingWarps =
+        (*block)[0] / target.getLanes() - countProducerWarps(kernel);
+    KernelContext context{target, model, (*block)[0], computingWarps};
     if (failed(convertKernel(kernel, context)))
       return WalkResult::interrupt();
     finishKernel(kernel, sharedBytes);

@@ -18,6 +18,8 @@ struct KernelContext {
   tile::TargetAttr target;
   const TargetModel *model;
   int64_t threads;
+  /// Warps that compute: all but those that a tile.specialize lets copy.
+  int64_t computingWarps;
 };
 
 /// Number of the lane in its warp, and of the warp in its workgroup, as index
@@ -50,6 +52,9 @@ mlir::Value readShared(mlir::OpBuilder &builder, mlir::Location loc,
 /// elements: what its rows are aligned to. 1 where columns are not contiguous.
 int64_t knownRowDivisor(mlir::Value buffer);
 
+void populateBoxPatterns(mlir::TypeConverter &converter,
+                         mlir::RewritePatternSet &patterns,
+                         const KernelContext &context);
 void populateElementwisePatterns(mlir::TypeConverter &converter,
                                  mlir::RewritePatternSet &patterns,
                                  const KernelContext &context);
@@ -59,6 +64,9 @@ void populateMemoryPatterns(mlir::TypeConverter &converter,
 void populateMmaPatterns(mlir::TypeConverter &converter,
                          mlir::RewritePatternSet &patterns,
                          const KernelContext &context);
+void populateRolePatterns(mlir::TypeConverter &converter,
+                          mlir::RewritePatternSet &patterns,
+                          const KernelContext &context);
 void populateRowPatterns(mlir::TypeConverter &converter,
                          mlir::RewritePatternSet &patterns,
                          const KernelContext &context);

@@ -5,8 +5,10 @@
 // lane never holds more than a step of them.
 
 #include "LaneContext.h"
+#include "attune/Target/WarpgroupModel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace attune;
@@ -14,10 +16,22 @@ using tile::LayoutAttr;
 
 namespace {
 
-struct MmaPattern : KernelPattern<tile::MmaOp> {
+/// `OpTy` is tile.mma or tile.mma_async.
+template <typename OpTy> struct MmaPattern : KernelPattern<OpTy> {
+  using KernelPattern<OpTy>::KernelPattern;
+  LogicalResult
+  matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+  Value multiplyByWarps(ConversionPatternRewriter &rewriter, OpTy op,
+                        typename OpTy::Adaptor adaptor) const;
+  Value startByGroups(ConversionPatternRewriter &rewriter, OpTy op,
+                      typename OpTy::Adaptor adaptor) const;
+};
+
+struct AwaitPattern : KernelPattern<tile::AwaitOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
-  matchAndRewrite(tile::MmaOp op, OpAdaptor adaptor,
+  matchAndRewrite(tile::AwaitOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
 };
 
@@ -32,14 +46,13 @@ static Value slice(OpBuilder &b, Location loc, Value vector, int64_t first,
       ArrayRef<int64_t>{1});
 }
 
-LogicalResult
-MmaPattern::matchAndRewrite(tile::MmaOp op, OpAdaptor adaptor,
-                            ConversionPatternRewriter &rewriter) const {
+template <typename OpTy>
+Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
+                                        OpTy op,
+                                        typename OpTy::Adaptor adaptor) const {
+  const KernelContext &context = this->context;
   Location loc = op.getLoc();
   tile::MmaAtomAttr atom = op.getAtomAttr();
-  if (!atom)
-    return op.emitOpError()
-           << "expects a matrix instruction; run tile-assign-layouts first";
   tile::TileType lhsType = op.getLhs().getType(),
                  rhsType = op.getRhs().getType(),
                  accType = op.getAcc().getType();
@@ -111,12 +124,82 @@ MmaPattern::matchAndRewrite(tile::MmaOp op, OpAdaptor adaptor,
   for (Value part : acc)
     for (int64_t i = 0; i < accSize; ++i)
       elements.push_back(vector::ExtractOp::create(rewriter, loc, part, i));
-  rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, resultType, elements);
+  return vector::FromElementsOp::create(rewriter, loc, resultType, elements);
+}
+
+static bool isZero(Value tile) {
+  auto fill = tile.getDefiningOp<tile::FillOp>();
+  return fill && matchPattern(fill.getValue(), m_AnyZeroFloat());
+}
+
+template <typename OpTy>
+Value MmaPattern<OpTy>::startByGroups(ConversionPatternRewriter &rewriter,
+                                      OpTy op,
+                                      typename OpTy::Adaptor adaptor) const {
+  tile::MmaAtomAttr atom = op.getAtomAttr();
+  GroupMultiply multiply;
+  multiply.atom = atom;
+  multiply.lhs = adaptor.getLhs();
+  multiply.rhs = adaptor.getRhs();
+  multiply.lhsTile = op.getLhs().getType();
+  multiply.rhsTile = op.getRhs().getType();
+  multiply.transposeRhs = op.getTransposeRhs();
+  multiply.acc = adaptor.getAcc();
+  multiply.startsAtZero = isZero(op.getAcc());
+  multiply.groups = this->context.computingWarps / atom.getWarps();
+  return this->context.model->getWarpgroups()->startMultiply(
+      rewriter, op.getLoc(), multiply);
+}
+
+template <typename OpTy>
+LogicalResult
+MmaPattern<OpTy>::matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
+                                  ConversionPatternRewriter &rewriter) const {
+  tile::MmaAtomAttr atom = op.getAtomAttr();
+  if (!atom)
+    return op.emitOpError()
+           << "expects a matrix instruction; run tile-assign-layouts first";
+  if (atom.getWarps() == 1) {
+    rewriter.replaceOp(op, multiplyByWarps(rewriter, op, adaptor));
+    return success();
+  }
+  const WarpgroupModel *groups = this->context.model->getWarpgroups();
+  if (!groups)
+    return op.emitOpError() << "expects a target that multiplies by groups of "
+                               "warps, but got '"
+                            << this->context.target.getChip() << "'";
+  for (Value operand : {Value(op.getLhs()), Value(op.getRhs())}) {
+    auto swizzle = dyn_cast<tile::SwizzleAttr>(
+        cast<tile::TileType>(operand.getType()).getLayout());
+    if (swizzle && !swizzle.getPanel())
+      return op.emitOpError() << "expects operands in shared memory to be "
+                                 "stored in panels, but got "
+                              << operand.getType();
+  }
+  Value result = startByGroups(rewriter, op, adaptor);
+  if (std::is_same_v<OpTy, tile::MmaOp>)
+    result = groups->awaitMultiply(rewriter, op.getLoc(), result, 0);
+  rewriter.replaceOp(op, result);
+  return success();
+}
+
+LogicalResult
+AwaitPattern::matchAndRewrite(tile::AwaitOp op, OpAdaptor adaptor,
+                              ConversionPatternRewriter &rewriter) const {
+  const WarpgroupModel *groups = context.model->getWarpgroups();
+  Value result = adaptor.getPending();
+  // Without them the multiply was done at once.
+  if (groups)
+    result =
+        groups->awaitMultiply(rewriter, op.getLoc(), result, op.getRunning());
+  rewriter.replaceOp(op, result);
   return success();
 }
 
 void attune::populateMmaPatterns(TypeConverter &converter,
                                  RewritePatternSet &patterns,
                                  const KernelContext &context) {
-  patterns.add<MmaPattern>(converter, patterns.getContext(), context);
+  patterns
+      .add<MmaPattern<tile::MmaOp>, MmaPattern<tile::MmaAsyncOp>, AwaitPattern>(
+          converter, patterns.getContext(), context);
 }

@@ -107,23 +107,39 @@ MemRefType attune::sharedTileType(tile::TileType type) {
   return MemRefType::get(type.getShape(), type.getElementType(), layout, space);
 }
 
-LogicalResult
-ChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
-                                ConversionPatternRewriter &rewriter) const {
+Value attune::createChannelBuffer(OpBuilder &b, tile::ChannelOp op) {
   auto offset = op->getAttrOfType<IntegerAttr>(kSharedOffsetAttrName);
   assert(offset && "offsets are assigned before the conversion");
   auto space =
       gpu::AddressSpaceAttr::get(op.getContext(), gpu::AddressSpace::Workgroup);
-  auto bytes = MemRefType::get({ShapedType::kDynamic}, rewriter.getI8Type(),
+  auto bytes = MemRefType::get({ShapedType::kDynamic}, b.getI8Type(),
                                MemRefLayoutAttrInterface(), space);
-  Value memory =
-      gpu::DynamicSharedMemoryOp::create(rewriter, op.getLoc(), bytes);
-  Value first =
-      arith::ConstantIndexOp::create(rewriter, op.getLoc(), offset.getInt());
-  rewriter.replaceOpWithNewOp<memref::ViewOp>(
-      op, channelBufferType(op.getResult().getType()), memory, first,
-      ValueRange());
+  Value memory = gpu::DynamicSharedMemoryOp::create(b, op.getLoc(), bytes);
+  Value first = arith::ConstantIndexOp::create(b, op.getLoc(), offset.getInt());
+  return memref::ViewOp::create(b, op.getLoc(),
+                                channelBufferType(op.getResult().getType()),
+                                memory, first, ValueRange());
+}
+
+LogicalResult
+ChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const {
+  rewriter.replaceOp(op, createChannelBuffer(rewriter, op));
   return success();
+}
+
+Value attune::createSlotView(OpBuilder &b, tile::GetOp op, Value buffer,
+                             Value number) {
+  tile::ChannelType type = op.getChannel().getType();
+  ArrayRef<int64_t> shape = type.getShape();
+  SmallVector<OpFoldResult> offsets{number, b.getIndexAttr(0),
+                                    b.getIndexAttr(0)};
+  SmallVector<OpFoldResult> sizes{b.getIndexAttr(1), b.getIndexAttr(shape[0]),
+                                  b.getIndexAttr(shape[1])};
+  SmallVector<OpFoldResult> strides(3, b.getIndexAttr(1));
+  return memref::SubViewOp::create(b, op.getLoc(),
+                                   sharedTileType(type.getTileType()), buffer,
+                                   offsets, sizes, strides);
 }
 
 /// The slot of an element: element mod stages.
@@ -141,16 +157,8 @@ GetPattern::matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
     context.model->emitAsyncWait(rewriter, loc, op.getPending());
   gpu::BarrierOp::create(rewriter, loc);
   Value slot = slotOf(rewriter, loc, adaptor.getElement(), type.getStages());
-  ArrayRef<int64_t> shape = type.getShape();
-  SmallVector<OpFoldResult> offsets{slot, rewriter.getIndexAttr(0),
-                                    rewriter.getIndexAttr(0)};
-  SmallVector<OpFoldResult> sizes{rewriter.getIndexAttr(1),
-                                  rewriter.getIndexAttr(shape[0]),
-                                  rewriter.getIndexAttr(shape[1])};
-  SmallVector<OpFoldResult> strides(3, rewriter.getIndexAttr(1));
-  rewriter.replaceOpWithNewOp<memref::SubViewOp>(
-      op, sharedTileType(type.getTileType()), adaptor.getChannel(), offsets,
-      sizes, strides);
+  rewriter.replaceOp(op,
+                     createSlotView(rewriter, op, adaptor.getChannel(), slot));
   return success();
 }
 

@@ -6,6 +6,7 @@
 #define ATTUNE_LIB_CONVERSION_TILETOGPU_SHAREDMEMORY_H
 
 #include "attune/Dialect/Tile/IR/Tile.h"
+#include "mlir/IR/Builders.h"
 
 namespace attune {
 
@@ -14,6 +15,19 @@ inline constexpr llvm::StringLiteral kSharedOffsetAttrName = "tile.offset";
 /// On a put whose slot was released after the last barrier.
 inline constexpr llvm::StringLiteral kNeedsBarrierAttrName =
     "tile.needs_barrier";
+
+/// Byte offset of the barriers of a channel with panels.
+inline constexpr llvm::StringLiteral kBarrierOffsetAttrName = "tile.barriers";
+/// On the last of the channels with panels, after which all of them are ready.
+inline constexpr llvm::StringLiteral kLastChannelAttrName = "tile.last";
+/// On a put that one lane alone comes to.
+inline constexpr llvm::StringLiteral kOneLaneAttrName = "tile.one_lane";
+
+/// The buffer of a channel at its place in workgroup memory.
+mlir::Value createChannelBuffer(mlir::OpBuilder &builder, tile::ChannelOp op);
+/// The tile in slot `number` of a channel's buffer.
+mlir::Value createSlotView(mlir::OpBuilder &builder, tile::GetOp op,
+                           mlir::Value buffer, mlir::Value number);
 
 /// [slots, rows, columns] in workgroup memory.
 mlir::MemRefType channelBufferType(tile::ChannelType type);

@@ -117,7 +117,7 @@ func.func private @atom_lanes() attributes {
 
 #good = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
 func.func private @atom_warps() attributes {
-  // expected-error @below {{expects the lhs layout of 'toy' to use one warp, but got 2}}
+  // expected-error @below {{expects the lhs layout of 'toy' to use 1 warps, but got 2}}
   a = #tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, inputType = f16, accType = f32,
     lhs = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = [[2, 0, 0]]>, rhs = #good, acc = #good>}
 

@@ -254,15 +254,27 @@ SwizzleAttr SwizzleAttr::getForRow(MLIRContext *context, int64_t columns,
          chunks % (int64_t(2) << bits) == 0)
     ++bits;
   int64_t shift = llvm::Log2_64(kChunksPerBankRow) - bits;
-  return get(context, vector, bits, shift);
+  return get(context, vector, bits, shift, /*panel=*/0);
+}
+
+SwizzleAttr SwizzleAttr::getForPanel(MLIRContext *context, int64_t panel,
+                                     int64_t elementBytes) {
+  SwizzleAttr row = getForRow(context, panel, elementBytes);
+  return get(context, row.getVector(), row.getBits(), row.getShift(), panel);
 }
 
 LogicalResult SwizzleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                  int64_t vector, int64_t bits, int64_t shift) {
+                                  int64_t vector, int64_t bits, int64_t shift,
+                                  int64_t panel) {
   if (vector < 1 || bits < 0 || bits > 8 || shift < 0 || shift > 8)
     return emitError()
            << "expects a positive vector and bits and shift in [0, 8], but got "
            << vector << ", " << bits << " and " << shift;
+  if (panel < 0 || (panel > 0 && panel % (vector << bits) != 0))
+    return emitError() << "expects panels of a multiple of the "
+                       << (vector << bits)
+                       << " elements that the swizzle permutes, but got "
+                       << panel;
   return success();
 }
 
@@ -293,10 +305,10 @@ LogicalResult MmaAtomAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "expects the " << operand.name << " layout of '"
                          << name << "' to use " << acc.getNumLanes()
                          << " lanes, but got " << operand.layout.getNumLanes();
-    if (operand.layout.getNumWarps() != 1)
+    if (operand.layout.getNumWarps() != acc.getNumWarps())
       return emitError() << "expects the " << operand.name << " layout of '"
-                         << name << "' to use one warp, but got "
-                         << operand.layout.getNumWarps();
+                         << name << "' to use " << acc.getNumWarps()
+                         << " warps, but got " << operand.layout.getNumWarps();
   }
   return success();
 }
@@ -307,7 +319,7 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t sharedPerCore, int64_t registers,
                                  int64_t registersPerCore, int64_t maxThreads,
                                  int64_t maxThreadsPerCore, CopySync copySync,
-                                 ArrayRef<int64_t> copyWidths,
+                                 ArrayRef<int64_t> copyWidths, int64_t boxBytes,
                                  ArrayRef<MmaAtomAttr> mma) {
   for (auto [name, value] : {std::pair<StringRef, int64_t>{"lanes", lanes},
                              {"cores", cores},
@@ -339,9 +351,9 @@ TargetAttr TargetAttr::lookup(Operation *op) {
   return {};
 }
 
-MmaAtomAttr TargetAttr::findAtom(Type inputType) const {
+MmaAtomAttr TargetAttr::findAtom(Type inputType, int64_t warps) const {
   for (MmaAtomAttr atom : getMma())
-    if (atom.getInputType() == inputType)
+    if (atom.getInputType() == inputType && atom.getWarps() == warps)
       return atom;
   return {};
 }

@@ -4,6 +4,7 @@
 
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace attune::tile;
@@ -81,31 +82,48 @@ LogicalResult FillOp::verify() {
                                getResult().getType().getElementType());
 }
 
-LogicalResult MmaOp::verify() {
-  TileType lhs = getLhs().getType(), rhs = getRhs().getType(),
-           acc = getAcc().getType();
+template <typename OpTy> static LogicalResult verifyMultiply(OpTy op) {
+  TileType lhs = op.getLhs().getType(), rhs = op.getRhs().getType(),
+           acc = op.getAcc().getType();
   if (lhs.getRank() != 2 || rhs.getRank() != 2 || acc.getRank() != 2)
-    return emitOpError() << "expects operands of two dimensions, but got "
-                         << lhs << ", " << rhs << " and " << acc;
-  int64_t rhsK = rhs.getShape()[getTransposeRhs() ? 1 : 0],
-          rhsN = rhs.getShape()[getTransposeRhs() ? 0 : 1];
+    return op.emitOpError() << "expects operands of two dimensions, but got "
+                            << lhs << ", " << rhs << " and " << acc;
+  int64_t rhsK = rhs.getShape()[op.getTransposeRhs() ? 1 : 0],
+          rhsN = rhs.getShape()[op.getTransposeRhs() ? 0 : 1];
   if (lhs.getShape()[1] != rhsK)
-    return emitOpError() << "expects lhs and rhs to agree on k, but got "
-                         << lhs.getShape()[1] << " and " << rhsK;
+    return op.emitOpError() << "expects lhs and rhs to agree on k, but got "
+                            << lhs.getShape()[1] << " and " << rhsK;
   if (acc.getShape()[0] != lhs.getShape()[0] || acc.getShape()[1] != rhsN)
-    return emitOpError() << "expects an accumulator of " << lhs.getShape()[0]
-                         << "x" << rhsN << ", but got " << acc.getShape()[0]
-                         << "x" << acc.getShape()[1];
-  if (MmaAtomAttr atom = getAtomAttr())
+    return op.emitOpError()
+           << "expects an accumulator of " << lhs.getShape()[0] << "x" << rhsN
+           << ", but got " << acc.getShape()[0] << "x" << acc.getShape()[1];
+  if (MmaAtomAttr atom = op.getAtomAttr())
     if (acc.getShape()[0] % atom.getM() != 0 ||
         acc.getShape()[1] % atom.getN() != 0 || rhsK % atom.getK() != 0)
-      return emitOpError() << "expects sizes that are multiples of the "
-                           << atom.getM() << "x" << atom.getN() << "x"
-                           << atom.getK() << " atom, but got "
-                           << acc.getShape()[0] << "x" << acc.getShape()[1]
-                           << "x" << rhsK;
-  return verifySameElementType(*this, "lhs", lhs.getElementType(), "rhs",
+      return op.emitOpError()
+             << "expects sizes that are multiples of the " << atom.getM() << "x"
+             << atom.getN() << "x" << atom.getK() << " atom, but got "
+             << acc.getShape()[0] << "x" << acc.getShape()[1] << "x" << rhsK;
+  return verifySameElementType(op, "lhs", lhs.getElementType(), "rhs",
                                rhs.getElementType());
+}
+
+LogicalResult MmaOp::verify() { return verifyMultiply(*this); }
+LogicalResult MmaAsyncOp::verify() { return verifyMultiply(*this); }
+
+LogicalResult SpecializeOp::verify() {
+  constexpr int64_t kStep = 8, kFewest = 24, kMost = 256;
+  if (getProducerWarps() < 1)
+    return emitOpError() << "expects at least one producer warp, but got "
+                         << getProducerWarps();
+  for (int64_t registers : {getProducerRegisters(), getConsumerRegisters()})
+    if (registers % kStep != 0 || registers < kFewest || registers > kMost)
+      return emitOpError() << "expects registers in multiples of " << kStep
+                           << " from " << kFewest << " to " << kMost
+                           << ", but got " << registers;
+  if (!isa<FunctionOpInterface>((*this)->getParentOp()))
+    return emitOpError() << "expects to stand in the body of the kernel";
+  return success();
 }
 
 void MapOp::build(OpBuilder &builder, OperationState &state,

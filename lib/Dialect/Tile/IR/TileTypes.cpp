@@ -61,6 +61,10 @@ LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
              << "expects a #tile.swizzle on a tile in shared memory, but got "
              << layout;
     auto swizzle = cast<SwizzleAttr>(layout);
+    if (swizzle.getPanel() && shape[1] % swizzle.getPanel() != 0)
+      return emitError() << "expects rows that are a multiple of the panel's "
+                         << swizzle.getPanel() << " columns, but got "
+                         << shape[1];
     if (shape[1] % (swizzle.getVector() << swizzle.getBits()) != 0)
       return emitError() << "expects rows that are a multiple of the "
                          << (swizzle.getVector() << swizzle.getBits())
@@ -84,9 +88,12 @@ LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
 
 TileType ChannelType::getTileType() const {
   int64_t elementBytes = getElementType().getIntOrFloatBitWidth() / 8;
-  return TileType::get(
-      getContext(), getShape(), getElementType(), MemorySpace::Shared,
-      SwizzleAttr::getForRow(getContext(), getShape()[1], elementBytes));
+  SwizzleAttr swizzle =
+      getPanel()
+          ? SwizzleAttr::getForPanel(getContext(), getPanel(), elementBytes)
+          : SwizzleAttr::getForRow(getContext(), getShape()[1], elementBytes);
+  return TileType::get(getContext(), getShape(), getElementType(),
+                       MemorySpace::Shared, swizzle);
 }
 
 int64_t ChannelType::getSizeInBytes() const {
@@ -96,7 +103,7 @@ int64_t ChannelType::getSizeInBytes() const {
 
 LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
                                   ArrayRef<int64_t> shape, Type elementType,
-                                  int64_t stages) {
+                                  int64_t stages, int64_t panel) {
   if (shape.size() != 2)
     return emitError()
            << "expects a channel of tiles of two dimensions, but got "
@@ -110,5 +117,8 @@ LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
                        << elementType;
   if (stages < 1)
     return emitError() << "expects at least one stage, but got " << stages;
+  if (panel < 0 || (panel > 0 && shape[1] % panel != 0))
+    return emitError() << "expects panels that divide the rows of " << shape[1]
+                       << " elements, but got " << panel;
   return success();
 }

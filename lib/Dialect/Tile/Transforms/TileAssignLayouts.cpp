@@ -6,6 +6,7 @@
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace attune::tile {
 #define GEN_PASS_DEF_TILEASSIGNLAYOUTSPASS
@@ -24,14 +25,19 @@ struct TileAssignLayouts
   LogicalResult chooseAtom();
   /// The layout of a tile of `shape` made of an atom's operand of `rows` x
   /// `columns`: repeated along the columns, then along the rows of a warp, then
-  /// over the warps.
+  /// over the
+  /// groups of warps.
   LayoutAttr repeat(LayoutAttr operand, int64_t rows, int64_t columns,
                     ArrayRef<int64_t> shape);
+  /// `type`, the type of `value`, with the layout that its uses ask for.
+  FailureOr<TileType> withLayout(Value value, TileType type);
   LogicalResult assign(Value value);
-  void convertOperand(MmaOp mma, OpOperand &operand, LayoutAttr layout);
+  template <typename MultiplyOp> LogicalResult finish(MultiplyOp mma);
+  void convertOperand(Operation *mma, OpOperand &operand, LayoutAttr layout);
 
   MmaAtomAttr atom;
-  int64_t warps = 0;
+  /// Groups of warps that multiply together, among which rows are dealt.
+  int64_t groups = 0;
 };
 
 } // namespace
@@ -52,19 +58,24 @@ LogicalResult TileAssignLayouts::chooseAtom() {
     return emitError(kernel.getLoc())
            << "expects a '" << TileDialect::kScheduleAttrName
            << "' attribute on the kernel";
-  warps = schedule.getNumWarps();
-  WalkResult result = kernel.walk([&](MmaOp mma) {
-    MmaAtomAttr found =
-        target.findAtom(mma.getLhs().getType().getElementType());
+  WalkResult result = kernel.walk([&](Operation *mma) {
+    if (!isa<MmaOp, MmaAsyncOp>(mma))
+      return WalkResult::advance();
+    Type type = cast<TileType>(mma->getOperand(0).getType()).getElementType();
+    MmaAtomAttr found = target.findAtom(type, schedule.getMmaWarps());
     if (!found) {
-      mma.emitOpError() << "expects an element type that '" << target.getChip()
-                        << "' has a matrix instruction for, but got "
-                        << mma.getLhs().getType().getElementType();
+      InFlightDiagnostic diagnostic = mma->emitOpError()
+                                      << "expects an element type that '"
+                                      << target.getChip()
+                                      << "' has a matrix instruction";
+      if (schedule.getMmaWarps() > 1)
+        diagnostic << " of " << schedule.getMmaWarps() << " warps";
+      diagnostic << " for, but got " << type;
       return WalkResult::interrupt();
     }
     if (atom && atom != found) {
-      mma.emitOpError() << "expects the same matrix instruction as the other "
-                           "multiplies of the kernel";
+      mma->emitOpError() << "expects the same matrix instruction as the other "
+                            "multiplies of the kernel";
       return WalkResult::interrupt();
     }
     atom = found;
@@ -76,39 +87,39 @@ LogicalResult TileAssignLayouts::chooseAtom() {
   // stores tiles.
   if (!atom && !target.getMma().empty())
     atom = target.getMma().front();
+  if (atom)
+    groups = schedule.getNumWarps() / atom.getWarps();
   return success();
 }
 
 LayoutAttr TileAssignLayouts::repeat(LayoutAttr operand, int64_t rows,
                                      int64_t columns, ArrayRef<int64_t> shape) {
-  int64_t rowsPerWarp = shape[0] / warps;
+  int64_t rowsPerGroup = shape[0] / groups;
   return operand
       .withRegisterModes(
-          {{shape[1] / columns, 1, columns}, {rowsPerWarp / rows, 0, rows}})
-      .withWarpModes({{warps, 0, rowsPerWarp}});
+          {{shape[1] / columns, 1, columns}, {rowsPerGroup / rows, 0, rows}})
+      .withWarpModes({{groups, 0, rowsPerGroup}});
 }
 
-LogicalResult TileAssignLayouts::assign(Value value) {
-  auto type = dyn_cast<TileType>(value.getType());
-  if (!type || !type.isRegisters() || type.getLayout())
-    return success();
+FailureOr<TileType> TileAssignLayouts::withLayout(Value value, TileType type) {
   // What is only read to be multiplied is read as the multiply wants it.
-  Operation *producer = value.getDefiningOp();
-  auto isLhs = [&](OpOperand &use) {
-    auto mma = dyn_cast<MmaOp>(use.getOwner());
-    return mma && &mma.getLhsMutable() == &use;
+  auto isLhs = [](OpOperand &use) {
+    return isa<MmaOp, MmaAsyncOp>(use.getOwner()) &&
+           use.getOperandNumber() == 0;
   };
-  if (isa_and_nonnull<ReadOp, LoadOp>(producer) && !value.use_empty() &&
-      llvm::all_of(value.getUses(), isLhs)) {
+  auto refuse = [&](int64_t columns) {
+    return emitError(value.getLoc())
+           << "expects tiles of a multiple of " << groups * atom.getM() << "x"
+           << columns << " (" << groups * atom.getWarps() << " warps of '"
+           << atom.getName() << "'), but got " << type;
+  };
+  if (isa_and_nonnull<ReadOp, LoadOp>(value.getDefiningOp()) &&
+      !value.use_empty() && llvm::all_of(value.getUses(), isLhs)) {
     ArrayRef<int64_t> shape = type.getShape();
-    if (shape[0] % (warps * atom.getM()) != 0 || shape[1] % atom.getK() != 0)
-      return emitError(value.getLoc())
-             << "expects tiles of a multiple of " << warps * atom.getM() << "x"
-             << atom.getK() << " (" << warps << " warps of '" << atom.getName()
-             << "'), but got " << type;
-    value.setType(type.withLayout(
-        repeat(atom.getLhs(), atom.getM(), atom.getK(), shape)));
-    return success();
+    if (shape[0] % (groups * atom.getM()) != 0 || shape[1] % atom.getK() != 0)
+      return refuse(atom.getK());
+    return type.withLayout(
+        repeat(atom.getLhs(), atom.getM(), atom.getK(), shape));
   }
   int64_t rows = type.getShape()[0],
           columns = type.getRank() == 2 ? type.getShape()[1] : atom.getN();
@@ -118,29 +129,64 @@ LogicalResult TileAssignLayouts::assign(Value value) {
       columns == partial.getShape(2)[1] && columns % atom.getN() != 0;
   if (isPartial)
     columns = atom.getN();
-  if (rows % (warps * atom.getM()) != 0 || columns % atom.getN() != 0)
-    return emitError(value.getLoc())
-           << "expects tiles of a multiple of " << warps * atom.getM() << "x"
-           << atom.getN() << " (" << warps << " warps of '" << atom.getName()
-           << "'), but got " << type;
+  if (rows % (groups * atom.getM()) != 0 || columns % atom.getN() != 0)
+    return refuse(atom.getN());
   LayoutAttr layout =
       repeat(atom.getAcc(), atom.getM(), atom.getN(), {rows, columns});
   if (type.getRank() == 1)
     layout = layout.dropDim(1);
   else if (isPartial)
     layout = layout.getPartialColumns();
-  value.setType(type.withLayout(layout));
+  return type.withLayout(layout);
+}
+
+LogicalResult TileAssignLayouts::assign(Value value) {
+  auto pending = dyn_cast<PendingType>(value.getType());
+  auto type = pending ? pending.getTile() : dyn_cast<TileType>(value.getType());
+  if (!type || !type.isRegisters() || type.getLayout())
+    return success();
+  FailureOr<TileType> assigned = withLayout(value, type);
+  if (failed(assigned))
+    return failure();
+  value.setType(pending ? Type(PendingType::get(&getContext(), *assigned))
+                        : Type(*assigned));
   return success();
 }
 
-void TileAssignLayouts::convertOperand(MmaOp mma, OpOperand &operand,
+void TileAssignLayouts::convertOperand(Operation *mma, OpOperand &operand,
                                        LayoutAttr layout) {
   auto type = cast<TileType>(operand.get().getType());
   if (!type.isRegisters() || type.getLayout() == layout)
     return;
   OpBuilder builder(mma);
-  operand.set(ConvertLayoutOp::create(builder, mma.getLoc(),
+  operand.set(ConvertLayoutOp::create(builder, mma->getLoc(),
                                       type.withLayout(layout), operand.get()));
+}
+
+template <typename MultiplyOp>
+LogicalResult TileAssignLayouts::finish(MultiplyOp mma) {
+  mma.setAtomAttr(atom);
+  ArrayRef<int64_t> lhsShape = mma.getLhs().getType().getShape(),
+                    rhsShape = mma.getRhs().getType().getShape();
+  bool rhsInRegisters = mma.getRhs().getType().isRegisters();
+  if (rhsInRegisters && (mma.getTransposeRhs() || atom.getWarps() > 1))
+    return mma.emitOpError()
+           << "expects "
+           << (mma.getTransposeRhs() ? "a transposed rhs"
+                                     : "the rhs of a multiply by several warps")
+           << " in shared memory; run tile-promote-to-shared first";
+  convertOperand(mma, mma.getLhsMutable(),
+                 repeat(atom.getLhs(), atom.getM(), atom.getK(), lhsShape));
+  if (!rhsInRegisters)
+    return success();
+  // Every warp needs all of the right-hand side.
+  LayoutAttr rhs =
+      atom.getRhs()
+          .withRegisterModes({{rhsShape[1] / atom.getN(), 1, atom.getN()},
+                              {rhsShape[0] / atom.getK(), 0, atom.getK()}})
+          .withWarpModes({{groups, 0, 0}});
+  convertOperand(mma, mma.getRhsMutable(), rhs);
+  return success();
 }
 
 void TileAssignLayouts::runOnOperation() {
@@ -161,28 +207,12 @@ void TileAssignLayouts::runOnOperation() {
   });
   if (result.wasInterrupted())
     return signalPassFailure();
-  result = getOperation().walk([&](MmaOp mma) {
-    mma.setAtomAttr(atom);
-    ArrayRef<int64_t> lhsShape = mma.getLhs().getType().getShape(),
-                      rhsShape = mma.getRhs().getType().getShape();
-    bool rhsInRegisters = mma.getRhs().getType().isRegisters();
-    if (rhsInRegisters && mma.getTransposeRhs()) {
-      mma.emitOpError() << "expects a transposed rhs in shared memory; run "
-                           "tile-promote-to-shared first";
-      return WalkResult::interrupt();
-    }
-    convertOperand(mma, mma.getLhsMutable(),
-                   repeat(atom.getLhs(), atom.getM(), atom.getK(), lhsShape));
-    if (!rhsInRegisters)
-      return WalkResult::advance();
-    // Every warp needs all of the right-hand side.
-    LayoutAttr rhs =
-        atom.getRhs()
-            .withRegisterModes({{rhsShape[1] / atom.getN(), 1, atom.getN()},
-                                {rhsShape[0] / atom.getK(), 0, atom.getK()}})
-            .withWarpModes({{warps, 0, 0}});
-    convertOperand(mma, mma.getRhsMutable(), rhs);
-    return WalkResult::advance();
+  result = getOperation().walk([&](Operation *op) {
+    LogicalResult finished =
+        TypeSwitch<Operation *, LogicalResult>(op)
+            .Case<MmaOp, MmaAsyncOp>([&](auto mma) { return finish(mma); })
+            .Default([](Operation *) { return success(); });
+    return failed(finished) ? WalkResult::interrupt() : WalkResult::advance();
   });
   if (result.wasInterrupted())
     signalPassFailure();

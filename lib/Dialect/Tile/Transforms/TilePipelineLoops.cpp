@@ -3,6 +3,7 @@
 // Software pipelining of channels. Where a put may go is decided by when its
 // slot becomes free; see the pass description.
 
+#include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -40,6 +41,9 @@ public:
   void run();
 
 private:
+  /// Whether `element` is the number of the iteration: the induction variable,
+  /// from 0 on.
+  bool countsIterations(Value element);
   bool collect();
   void place(Stream &stream);
   void emitEarlyPuts();
@@ -57,6 +61,10 @@ private:
 struct TilePipelineLoops
     : tile::impl::TilePipelineLoopsPassBase<TilePipelineLoops> {
   void runOnOperation() override {
+    auto schedule = getOperation()->getAttrOfType<attn::ScheduleAttr>(
+        TileDialect::kScheduleAttrName);
+    if (schedule && schedule.getProducerWarps())
+      return;
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops)
@@ -66,13 +74,19 @@ struct TilePipelineLoops
 
 } // namespace
 
+bool LoopPipeliner::countsIterations(Value element) {
+  auto difference = element.getDefiningOp<arith::SubIOp>();
+  return element == loop.getInductionVar() ||
+         (difference && difference.getLhs() == loop.getInductionVar() &&
+          difference.getRhs() == loop.getLowerBound());
+}
+
 bool LoopPipeliner::collect() {
   for (Operation &op : *loop.getBody()) {
     if (auto get = dyn_cast<GetOp>(op))
       gets.push_back(get);
     auto put = dyn_cast<PutOp>(op);
-    if (!put || put.getElement() != loop.getInductionVar() ||
-        put.getPredicate())
+    if (!put || !countsIterations(put.getElement()) || put.getPredicate())
       continue;
     Stream stream{put, {}, {}, put.getChannel().getType().getStages(), {}};
     for (Operation *user : put.getChannel().getUsers()) {

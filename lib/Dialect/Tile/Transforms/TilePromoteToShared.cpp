@@ -6,6 +6,7 @@
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
+#include "attune/Schedule/Legality.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 
@@ -61,15 +62,20 @@ void TilePromoteToShared::promote(LoadOp load, attn::ScheduleAttr schedule) {
                                 : schedule.getVStages();
   OpBuilder b(loop ? loop.getOperation() : load.getOperation());
   Location loc = load.getLoc();
+  // Multiplies by several warps read what the copy engine writes.
+  int64_t panel = schedule.getMmaWarps() > 1
+                      ? getPanel(type.getShape()[1], type.getElementType(),
+                                 TargetAttr::lookup(getOperation()))
+                      : 0;
   auto channelType = ChannelType::get(&getContext(), type.getShape(),
-                                      type.getElementType(), stages);
+                                      type.getElementType(), stages, panel);
   Value channel = ChannelOp::create(b, loc, channelType);
 
   b.setInsertionPoint(load);
-  // Blocks are numbered one by one, which is all that a ring asks of its
-  // elements.
-  Value element =
-      loop ? loop.getInductionVar() : arith::ConstantIndexOp::create(b, loc, 0);
+  // Blocks are visited one by one, and a channel's elements count from 0.
+  Value element = loop ? b.createOrFold<arith::SubIOp>(
+                             loc, loop.getInductionVar(), loop.getLowerBound())
+                       : arith::ConstantIndexOp::create(b, loc, 0).getResult();
   PutOp::create(b, loc, channel, element, load.getSource(), load.getRow(),
                 load.getColumn(), /*predicate=*/Value(),
                 load.getInBoundsAttr());

@@ -86,6 +86,14 @@ static bool isSame(Value a, Value b) {
   return a == b || isEqualConstantIntOrValue(OpFoldResult(a), OpFoldResult(b));
 }
 
+/// Whether the loop, from `lower` on, is known to start inside of a range that
+/// starts at `first`.
+static bool startsInside(Value first, Value lower) {
+  std::optional<int64_t> a = getConstantIntValue(first),
+                         b = getConstantIntValue(lower);
+  return isSame(first, lower) || (a && b && *a <= *b);
+}
+
 static void split(scf::ForOp loop, const RangeTest &test) {
   OpBuilder b(loop);
   Location loc = loop.getLoc();
@@ -94,7 +102,7 @@ static void split(scf::ForOp loop, const RangeTest &test) {
     Value raised = b.createOrFold<arith::MaxSIOp>(loc, value, lowest);
     return b.createOrFold<arith::MinSIOp>(loc, raised, upper);
   };
-  bool hasHead = !isSame(test.first, lower),
+  bool hasHead = !startsInside(test.first, lower),
        hasTail = !isSame(test.after, upper);
   Value first = hasHead ? clamp(test.first, lower) : lower;
   Value after = hasTail ? clamp(test.after, first) : upper;

@@ -109,14 +109,21 @@ def Tile_SwizzleAttr : Tile_Attr<"Swizzle", "swizzle"> {
     at chunk `c xor ((r >> shift) & (2^bits - 1))`. With `bits = 0` rows are
     stored as they are. `bits` and `shift` are chosen so that eight rows of one
     chunk column touch every bank once (`getForRow`).
+
+    With a `panel`, the tile is stored as panels of that many columns, one after
+    the other, and the above holds for the rows of a panel: what engines that
+    copy boxes write, and matrix instructions that read shared memory expect.
   }];
-  let parameters = (ins "int64_t":$vector, "int64_t":$bits, "int64_t":$shift);
+  let parameters = (ins "int64_t":$vector, "int64_t":$bits, "int64_t":$shift,
+                        DefaultValuedParameter<"int64_t", "0", "columns of a panel; 0 for whole rows">:$panel);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// The swizzle for rows of `columns` elements of `elementBytes` bytes, with
     /// 16-byte chunks where the row is a multiple of that.
     static SwizzleAttr getForRow(::mlir::MLIRContext *context, int64_t columns, int64_t elementBytes);
+    /// The same for rows that are cut into panels of `panel` columns.
+    static SwizzleAttr getForPanel(::mlir::MLIRContext *context, int64_t panel, int64_t elementBytes);
   }];
 }
 
@@ -127,10 +134,15 @@ def Tile_SwizzleAttr : Tile_Attr<"Swizzle", "swizzle"> {
 def Tile_MmaAtomAttr : Tile_Attr<"MmaAtom", "mma_atom"> {
   let summary = "One matrix instruction, described by itself";
   let description = [{
-    `acc[m, n] += sum_k lhs[m, k] * rhs[k, n]` on one warp. The three layouts say
+    `acc[m, n] += sum_k lhs[m, k] * rhs[k, n]` on one warp, or on as many as the
+    layouts speak of. The three layouts say
     where the operands live: `lhs` over (m, k), `rhs` over (k, n), `acc` over
     (m, n). Generic passes read shapes and layouts; only the target that lists
     the atom looks at `name`, to emit the instruction.
+
+    An atom of several warps reads `rhs`, and `lhs` where it is not in registers, from
+    shared memory itself and runs on its own (`tile.mma_async`); its `n` is
+    the unit, and the target makes its instructions as wide as the tile. Its `rhs` layout is not read.
   }];
   let parameters = (ins
     StringRefParameter<"name, understood by the target alone">:$name,
@@ -141,6 +153,10 @@ def Tile_MmaAtomAttr : Tile_Attr<"MmaAtom", "mma_atom"> {
     "::attune::tile::LayoutAttr":$acc);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Warps that issue it together.
+    int64_t getWarps() const { return getAcc().getNumWarps(); }
+  }];
 }
 
 def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
@@ -150,7 +166,8 @@ def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
     what a core has for all its workgroups together; `registers` is the most
     32-bit registers that one lane can address, `registers_per_core` all that a core has.
     `copy_widths` lists the widths, in bytes, of an asynchronous copy from global
-    to shared memory; empty where the chip has none.
+    to shared memory; empty where the chip has none. `box_bytes` is the longest row
+    of a box that the chip's copy engine permutes, 0 where it has no such engine.
   }];
   let parameters = (ins
     StringRefParameter<"name, as the vendor's tools spell it">:$chip,
@@ -165,18 +182,20 @@ def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
     "int64_t":$max_threads_per_core,
     EnumParameter<Tile_CopySync>:$copy_sync,
     ArrayRefParameter<"int64_t">:$copy_widths,
+    DefaultValuedParameter<"int64_t", "0">:$box_bytes,
     ArrayRefParameter<"::attune::tile::MmaAtomAttr">:$mma);
   let assemblyFormat = [{
     `<` struct($chip, $family, $lanes, $cores, $shared, $shared_per_core, $registers, $registers_per_core,
-               $max_threads, $max_threads_per_core, $copy_sync, custom<IntegerList>($copy_widths),
+               $max_threads, $max_threads_per_core, $copy_sync, custom<IntegerList>($copy_widths), $box_bytes,
                custom<AtomList>($mma)) `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// The #tile.target on `op` or the closest op around it; null if there is none.
     static TargetAttr lookup(::mlir::Operation *op);
-    /// The atom that multiplies `inputType`; null if the chip has none.
-    MmaAtomAttr findAtom(::mlir::Type inputType) const;
+    /// The atom of `warps` warps that multiplies `inputType`; null if the chip
+    /// has none.
+    MmaAtomAttr findAtom(::mlir::Type inputType, int64_t warps = 1) const;
   }];
 }
 

@@ -154,6 +154,46 @@ def Tile_MmaOp : Tile_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc",
   let hasVerifier = 1;
 }
 
+def Tile_MmaAsyncOp : Tile_Op<"mma_async", [MemoryEffects<[MemRead, MemWrite]>,
+    TypesMatchWith<"the result is the accumulator when it is there", "acc", "result",
+                   "PendingType::get($_self.getContext(), ::llvm::cast<TileType>($_self))">]> {
+  let summary = "Starts a matrix multiply";
+  let description = [{
+    As `tile.mma`, but the result is there only after its `tile.await`. Until
+    then the operands must stay as they are. Multiplies complete in the order in which they start.
+
+    **Example**
+    ```mlir
+    %pending = tile.mma_async %q, %k, %zero transpose_rhs
+       : !tile.tile<64x128xbf16, shared, #s>, !tile.tile<32x128xbf16, shared, #s>, !tile.tile<64x32xf32, registers>
+    %s = tile.await %pending : !tile.pending<!tile.tile<64x32xf32, registers>>
+    ```
+
+    **Errors**: those of `tile.mma`.
+  }];
+  let arguments = (ins Tile_TileType:$lhs, Tile_TileType:$rhs, Tile_RegisterTile:$acc,
+                       UnitAttr:$transpose_rhs, OptionalAttr<Tile_MmaAtomAttr>:$atom);
+  let results = (outs Tile_PendingType:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `,` $acc (`transpose_rhs` $transpose_rhs^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_AwaitOp : Tile_Op<"await", [MemoryEffects<[MemRead, MemWrite]>,
+    TypesMatchWith<"the result is what is awaited", "pending", "result",
+                   "::llvm::cast<PendingType>($_self).getTile()">]> {
+  let summary = "Waits for a multiply";
+  let description = [{
+    Gives the tile that the multiply computes. At most `running` multiplies that
+    started later may still run; 0 waits for all.
+  }];
+  let arguments = (ins Tile_PendingType:$pending,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$running);
+  let results = (outs Tile_RegisterTile:$result);
+  let assemblyFormat = "$pending (`running` $running^)? attr-dict `:` type($pending)";
+}
+
 def Tile_MapOp : Tile_Op<"map", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
   let summary = "Elementwise computation by a scalar region";
   let description = [{
@@ -227,6 +267,57 @@ def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Roles of warps
+//===----------------------------------------------------------------------===//
+
+def Tile_SpecializeOp : Tile_Op<"specialize", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
+  let summary = "Gives the warps of a workgroup two programs";
+  let description = [{
+    The last `producer_warps` warps run the first region, which issues copies, and all others
+    the second. They meet in channels alone. A lane of the producers has
+    `producer_registers` registers and one of the others `consumer_registers`; both are
+    multiples of 8 in [24, 256], as the chip's instructions take them.
+
+    **Example**
+    ```mlir
+    tile.specialize producer 4 registers 24 { ... } consumer registers 240 { ... }
+    ```
+  }];
+  let arguments = (ins I64Attr:$producer_warps, I64Attr:$producer_registers, I64Attr:$consumer_registers);
+  let regions = (region SizedRegion<1>:$producer, SizedRegion<1>:$consumer);
+  let assemblyFormat = [{
+    `producer` $producer_warps `registers` $producer_registers $producer
+    `consumer` `registers` $consumer_registers $consumer attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_StartTurnsOp : Tile_Op<"start_turns", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Gives the first group of warps the first turn";
+  let description = "Stands once, before any `tile.take_turn`, which see.";
+  let arguments = (ins ConfinedAttr<I64Attr, [IntMinValue<2>]>:$groups);
+  let assemblyFormat = "`of` $groups attr-dict";
+}
+
+def Tile_TakeTurnOp : Tile_Op<"take_turn", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until it is this group of warps' turn";
+  let description = [{
+    The warps are dealt to `groups` groups, which take turns in order, the first
+    one first. `tile.give_turn` lets the next group go on. So the multiplies of one group run while another computes on
+    what it multiplied (Shah et al., FlashAttention-3, 2024, section 3.1).
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntMinValue<2>]>:$groups);
+  let assemblyFormat = "`of` $groups attr-dict";
+}
+
+def Tile_GiveTurnOp : Tile_Op<"give_turn", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Lets the next group of warps go on";
+  let description = "See `tile.take_turn`.";
+  let arguments = (ins ConfinedAttr<I64Attr, [IntMinValue<2>]>:$groups);
+  let assemblyFormat = "`of` $groups attr-dict";
 }
 
 #endif // ATTUNE_DIALECT_TILE_OPS_TD

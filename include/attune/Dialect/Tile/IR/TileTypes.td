@@ -57,13 +57,21 @@ def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
 
     ```mlir
     !tile.channel<64x128xbf16, stages = 2>
+    !tile.channel<64x128xbf16, stages = 2, panel = 64>
     ```
+
+    With a `panel`, slots are stored in panels of that many columns (`#tile.swizzle`) and filled by the
+    chip's copy engine, a box of rows x panel at a time. Its two ends then wait for each other at
+    barriers in shared memory, one pair for each slot, and not for the workgroup as a whole.
   }];
   let parameters = (ins
     ArrayRefParameter<"int64_t">:$shape,
     "::mlir::Type":$elementType,
-    "int64_t":$stages);
-  let assemblyFormat = "`<` custom<ShapedElement>($shape, $elementType) `,` `stages` `=` $stages `>`";
+    "int64_t":$stages,
+    DefaultValuedParameter<"int64_t", "0">:$panel);
+  let assemblyFormat = [{
+    `<` custom<ShapedElement>($shape, $elementType) `,` `stages` `=` $stages (`,` `panel` `=` $panel^)? `>`
+  }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// The type of one slot.
@@ -71,6 +79,19 @@ def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
     /// Bytes of all slots.
     int64_t getSizeInBytes() const;
   }];
+}
+
+def Tile_PendingType : Tile_Type<"Pending", "pending"> {
+  let summary = "A tile in registers that is still being computed";
+  let description = [{
+    What a `tile.mma_async` gives; a `tile.await` makes the tile of it.
+
+    ```mlir
+    !tile.pending<!tile.tile<64x128xf32, registers>>
+    ```
+  }];
+  let parameters = (ins "::attune::tile::TileType":$tile);
+  let assemblyFormat = "`<` $tile `>`";
 }
 
 def Tile_RegisterTile : Type<

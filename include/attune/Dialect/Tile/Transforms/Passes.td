@@ -20,6 +20,38 @@ def TilePromoteToSharedPass : Pass<"tile-promote-to-shared", "::mlir::gpu::GPUFu
   }];
 }
 
+def TileOverlapMultipliesPass : Pass<"tile-overlap-multiplies", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Runs the arithmetic between two multiplies of a loop under them";
+  let description = [{
+    Where the schedule says `overlap`, a loop with two multiplies, the second of
+    which takes what was computed from the result of the first and accumulates
+    over the iterations, is rotated: the first multiply of the next
+    iteration and the second one of this start together, and the arithmetic on the former's result runs while
+    the latter does. What the second multiply reads is overwritten only when it is done, and so is its accumulator.
+
+    ```
+    before                          after
+    for j:                          s, p, acc = half(0)
+      s = q k[j]                    for j from 1:
+      p, acc = softmax(s, acc)        s = q k[j]  and  acc += p v[j - 1]   asynchronously
+      acc += p v[j]                   p, acc = softmax(s, acc)
+                                    acc += p v[last]
+    ```
+
+    Other loops stay as they are. Source: Shah et al., FlashAttention-3 (2024), section 3.2.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def TileTakeTurnsPass : Pass<"tile-take-turns", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Lets the groups of warps of a workgroup multiply in turns";
+  let description = [{
+    Where the schedule says `overlap = 2`, each loop with asynchronous multiplies takes the
+    turn before it starts them and gives it to the next group when it has, so that the arithmetic of one
+    group runs under the multiplies of another. Source: FlashAttention-3, section 3.1.
+  }];
+}
+
 def TilePipelineLoopsPass : Pass<"tile-pipeline-loops", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Issues the puts of a loop's channels as early as their slots are free";
   let description = [{
@@ -29,6 +61,7 @@ def TilePipelineLoopsPass : Pass<"tile-pipeline-loops", "::mlir::gpu::GPUFuncOp"
     loop. Each get then states how many later puts may still be under way.
 
     A loop with one channel of one slot is left as it is: there is nothing to overlap with.
+    Does nothing where the schedule says `producer-warps`: these run ahead on their own.
   }];
 }
 
@@ -40,6 +73,19 @@ def TileSplitLoopsPass : Pass<"tile-split-loops", "::mlir::gpu::GPUFuncOp"> {
     which the test is decided and only the branch taken is left. This is what
     gives fully visible key blocks a loop without masking code.
     Runs where the schedule says `split-masked`.
+  }];
+}
+
+def TileSpecializeWarpsPass : Pass<"tile-specialize-warps", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Gives the puts of a kernel to warps of their own";
+  let description = [{
+    Where the schedule says `producer-warps`, everything from the first put or get on becomes a
+    `tile.specialize`: the producer's region holds the puts, with the loops and branches
+    around them and the arithmetic that they read, and the consumer's all else.
+    The order of the puts stays, so a loop whose gets were moved ahead has its
+    puts ahead too.
+
+    **Errors**: a put reads something that is not computed by arithmetic from what is there before.
   }];
 }
 

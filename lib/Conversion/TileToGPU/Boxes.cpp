@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Channels with panels. Each slot has two barriers in shared memory: `full`,
+// whose phase ends when the element's bytes have arrived, and `empty`, whose
+// phase ends when all warps that compute have released it. Element e uses slot
+// e mod stages in phase e / stages of its barriers; a put waits for the phase
+// before, which counts as ended for the first elements.
+
+#include "LaneContext.h"
+#include "SharedMemory.h"
+#include "TensorMaps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace attune;
+
+namespace {
+
+/// What tells patterns of channels with panels from those of others: a higher
+/// benefit, and a look at the channel.
+template <typename OpTy> struct BoxPattern : KernelPattern<OpTy> {
+  BoxPattern(TypeConverter &converter, MLIRContext *mlirContext,
+             const KernelContext &context)
+      : KernelPattern<OpTy>(converter, mlirContext, context, /*benefit=*/2) {}
+
+  LogicalResult checkPanel(OpTy op, Value channel,
+                           ConversionPatternRewriter &rewriter) const {
+    if (!cast<tile::ChannelType>(channel.getType()).getPanel())
+      return rewriter.notifyMatchFailure(op, "the channel has no panels");
+    return success();
+  }
+  const WarpgroupModel &model() const {
+    return *this->context.model->getWarpgroups();
+  }
+};
+
+struct BoxChannelPattern : BoxPattern<tile::ChannelOp> {
+  using BoxPattern::BoxPattern;
+  LogicalResult
+  matchAndRewrite(tile::ChannelOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+struct BoxPutPattern : BoxPattern<tile::PutOp> {
+  using BoxPattern::BoxPattern;
+  LogicalResult
+  matchAndRewrite(tile::PutOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+  LogicalResult copy(ConversionPatternRewriter &rewriter, tile::PutOp op,
+                     OpAdaptor adaptor) const;
+};
+
+struct BoxGetPattern : BoxPattern<tile::GetOp> {
+  using BoxPattern::BoxPattern;
+  LogicalResult
+  matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+struct BoxReleasePattern : BoxPattern<tile::ReleaseOp> {
+  using BoxPattern::BoxPattern;
+  LogicalResult
+  matchAndRewrite(tile::ReleaseOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+/// Where an element is, and the barriers of its slot.
+struct Slot {
+  Value number, parity;
+  SharedBarrier full, empty;
+};
+
+} // namespace
+
+static Value constant(OpBuilder &b, Location loc, int64_t value) {
+  return arith::ConstantIndexOp::create(b, loc, value);
+}
+
+/// The barriers of a channel: those that say full, then those that say empty.
+static Value barriersOf(OpBuilder &b, Location loc, Value channel) {
+  auto op = channel.getDefiningOp<tile::ChannelOp>();
+  auto offset = op->getAttrOfType<IntegerAttr>(kBarrierOffsetAttrName);
+  auto space =
+      gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
+  auto bytes = MemRefType::get({ShapedType::kDynamic}, b.getI8Type(),
+                               MemRefLayoutAttrInterface(), space);
+  auto type =
+      MemRefType::get({2 * op.getResult().getType().getStages()},
+                      b.getI64Type(), MemRefLayoutAttrInterface(), space);
+  Value memory = gpu::DynamicSharedMemoryOp::create(b, loc, bytes);
+  return memref::ViewOp::create(
+      b, loc, type, memory, constant(b, loc, offset.getInt()), ValueRange());
+}
+
+static Slot slotOf(OpBuilder &b, Location loc, Value channel, Value element) {
+  Value stages =
+      constant(b, loc, cast<tile::ChannelType>(channel.getType()).getStages());
+  Value barriers = barriersOf(b, loc, channel);
+  Slot slot;
+  slot.number = b.createOrFold<arith::RemUIOp>(loc, element, stages);
+  Value phase = b.createOrFold<arith::DivUIOp>(loc, element, stages);
+  slot.parity = b.createOrFold<arith::AndIOp>(loc, phase, constant(b, loc, 1));
+  slot.full = {barriers, slot.number};
+  slot.empty = {barriers,
+                b.createOrFold<arith::AddIOp>(loc, slot.number, stages)};
+  return slot;
+}
+
+/// Runs what follows in the thread of this number alone.
+static Value isThread(OpBuilder &b, Location loc, int64_t number) {
+  Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, thread,
+                               constant(b, loc, number));
+}
+
+LogicalResult
+BoxChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
+                                   ConversionPatternRewriter &b) const {
+  if (failed(checkPanel(op, op.getResult(), b)))
+    return failure();
+  Location loc = op.getLoc();
+  Value barriers = barriersOf(b, loc, op.getResult());
+  int64_t stages = op.getResult().getType().getStages();
+  auto guard = scf::IfOp::create(b, loc, isThread(b, loc, 0),
+                                 /*withElseRegion=*/false);
+  {
+    OpBuilder::InsertionGuard restore(b);
+    b.setInsertionPointToStart(guard.thenBlock());
+    for (int64_t i = 0; i < 2 * stages; ++i)
+      model().initBarrier(b, loc, {barriers, constant(b, loc, i)},
+                          i < stages ? 1 : context.computingWarps);
+  }
+  if (op->hasAttr(kLastChannelAttrName)) {
+    model().publishBarriers(b, loc);
+    gpu::BarrierOp::create(b, loc);
+  }
+  b.replaceOp(op, createChannelBuffer(b, op));
+  return success();
+}
+
+LogicalResult BoxPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
+                                  OpAdaptor adaptor) const {
+  Location loc = op.getLoc();
+  tile::ChannelType type = op.getChannel().getType();
+  Slot slot = slotOf(b, loc, op.getChannel(), adaptor.getElement());
+  Value before =
+      b.createOrFold<arith::XOrIOp>(loc, slot.parity, constant(b, loc, 1));
+  model().waitBarrier(b, loc, slot.empty, before);
+  int64_t rows = type.getShape()[0], columns = type.getShape()[1],
+          panel = type.getPanel();
+  model().arriveExpecting(b, loc, slot.full,
+                          type.getSizeInBytes() / type.getStages());
+
+  FailureOr<TensorView> view = traceView(b, op.getSource());
+  auto map = op->getAttrOfType<IntegerAttr>(kMapAttrName);
+  if (failed(view) || !map)
+    return failure();
+  auto kernel = op->getParentOfType<gpu::GPUFuncOp>();
+  auto plus = [&](Value origin, Value offset) {
+    return origin ? b.createOrFold<arith::AddIOp>(loc, origin, offset) : offset;
+  };
+  BoxCopy request{kernel.getArgument(map.getInt()),
+                  {},
+                  adaptor.getChannel(),
+                  Value(),
+                  slot.full};
+  for (Value start : view->origin)
+    request.coordinates.push_back(start ? start : constant(b, loc, 0));
+  Value &row = request.coordinates[view->dims[0]],
+        &column = request.coordinates[view->dims[1]];
+  row = plus(row, op.getRow());
+  Value firstColumn = plus(column, op.getColumn());
+  Value start = b.createOrFold<arith::MulIOp>(loc, slot.number,
+                                              constant(b, loc, rows * columns));
+  for (int64_t first = 0; first < columns; first += panel) {
+    column = plus(firstColumn, constant(b, loc, first));
+    request.offset = plus(start, constant(b, loc, first * rows));
+    model().copyBox(b, loc, request);
+  }
+  return success();
+}
+
+LogicalResult
+BoxPutPattern::matchAndRewrite(tile::PutOp op, OpAdaptor adaptor,
+                               ConversionPatternRewriter &b) const {
+  if (failed(checkPanel(op, op.getChannel(), b)))
+    return failure();
+  Location loc = op.getLoc();
+  OpBuilder::InsertionGuard restore(b);
+  // Producers have chosen their lane already.
+  SmallVector<Value> conditions;
+  if (!op->hasAttr(kOneLaneAttrName))
+    conditions.push_back(isThread(b, loc, 0));
+  if (Value predicate = adaptor.getPredicate())
+    conditions.push_back(predicate);
+  for (Value condition : conditions) {
+    auto guard = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(guard.thenBlock());
+  }
+  if (failed(copy(b, op, adaptor)))
+    return failure();
+  b.eraseOp(op);
+  return success();
+}
+
+LogicalResult
+BoxGetPattern::matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
+                               ConversionPatternRewriter &b) const {
+  if (failed(checkPanel(op, op.getChannel(), b)))
+    return failure();
+  Slot slot = slotOf(b, op.getLoc(), op.getChannel(), adaptor.getElement());
+  model().waitBarrier(b, op.getLoc(), slot.full, slot.parity);
+  b.replaceOp(op, createSlotView(b, op, adaptor.getChannel(), slot.number));
+  return success();
+}
+
+LogicalResult
+BoxReleasePattern::matchAndRewrite(tile::ReleaseOp op, OpAdaptor adaptor,
+                                   ConversionPatternRewriter &b) const {
+  if (failed(checkPanel(op, op.getChannel(), b)))
+    return failure();
+  Location loc = op.getLoc();
+  Slot slot = slotOf(b, loc, op.getChannel(), adaptor.getElement());
+  Value first =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                            laneNumber(b, loc, context), constant(b, loc, 0));
+  auto guard = scf::IfOp::create(b, loc, first, /*withElseRegion=*/false);
+  OpBuilder inner = guard.getThenBodyBuilder();
+  model().arrive(inner, loc, slot.empty);
+  b.eraseOp(op);
+  return success();
+}
+
+void attune::populateBoxPatterns(TypeConverter &converter,
+                                 RewritePatternSet &patterns,
+                                 const KernelContext &context) {
+  patterns
+      .add<BoxChannelPattern, BoxPutPattern, BoxGetPattern, BoxReleasePattern>(
+          converter, patterns.getContext(), context);
+}

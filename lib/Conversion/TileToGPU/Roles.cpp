@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// tile.specialize and the turns of groups of warps.
+
+#include "LaneContext.h"
+#include "attune/Target/WarpgroupModel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace attune;
+
+namespace {
+
+struct SpecializePattern : KernelPattern<tile::SpecializeOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::SpecializeOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+struct StartTurnsPattern : KernelPattern<tile::StartTurnsOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::StartTurnsOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+struct TakeTurnPattern : KernelPattern<tile::TakeTurnOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::TakeTurnOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+struct GiveTurnPattern : KernelPattern<tile::GiveTurnOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::GiveTurnOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+} // namespace
+
+static Value constant(OpBuilder &b, Location loc, int64_t value) {
+  return arith::ConstantIndexOp::create(b, loc, value);
+}
+
+static Value compare(OpBuilder &b, Location loc, arith::CmpIPredicate predicate,
+                     Value left, int64_t right) {
+  return arith::CmpIOp::create(b, loc, predicate, left,
+                               constant(b, loc, right));
+}
+
+LogicalResult
+SpecializePattern::matchAndRewrite(tile::SpecializeOp op, OpAdaptor,
+                                   ConversionPatternRewriter &b) const {
+  const WarpgroupModel *model = context.model->getWarpgroups();
+  if (!model)
+    return b.notifyMatchFailure(op, "the target has no groups of warps");
+  Location loc = op.getLoc();
+  Value warp = model->makeUniform(b, loc, warpNumber(b, loc, context));
+  int64_t consumers = context.computingWarps;
+  auto roles = scf::IfOp::create(
+      b, loc, compare(b, loc, arith::CmpIPredicate::uge, warp, consumers),
+      /*withElseRegion=*/true);
+  auto moveInto = [&](Region &region, Block *block) {
+    b.inlineBlockBefore(&region.front(), block,
+                        block->getTerminator()->getIterator());
+  };
+  {
+    OpBuilder::InsertionGuard restore(b);
+    b.setInsertionPointToStart(roles.thenBlock());
+    model->setRegisters(b, loc, op.getProducerRegisters(), /*more=*/false);
+    // One lane of one warp issues all copies.
+    auto first = scf::IfOp::create(
+        b, loc, compare(b, loc, arith::CmpIPredicate::eq, warp, consumers),
+        /*withElseRegion=*/false);
+    b.setInsertionPointToStart(first.thenBlock());
+    auto elected = scf::IfOp::create(b, loc, model->electLane(b, loc),
+                                     /*withElseRegion=*/false);
+    moveInto(op.getProducer(), elected.thenBlock());
+    b.setInsertionPointToStart(roles.elseBlock());
+    model->setRegisters(b, loc, op.getConsumerRegisters(), /*more=*/true);
+    moveInto(op.getConsumer(), roles.elseBlock());
+  }
+  b.eraseOp(op);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Turns: group g waits at barrier 1 + g, where the group before it arrives.
+//===----------------------------------------------------------------------===//
+
+static Value groupNumber(OpBuilder &b, Location loc,
+                         const KernelContext &context, int64_t groups) {
+  Value warps = constant(b, loc, context.computingWarps / groups);
+  Value group =
+      b.createOrFold<arith::DivUIOp>(loc, warpNumber(b, loc, context), warps);
+  return context.model->getWarpgroups()->makeUniform(b, loc, group);
+}
+
+/// Threads that a turn's barrier waits for: of the group that waits and of the
+/// one that arrives.
+static int64_t threadsOfTurn(const KernelContext &context, int64_t groups) {
+  return 2 * context.computingWarps / groups * context.target.getLanes();
+}
+
+LogicalResult
+StartTurnsPattern::matchAndRewrite(tile::StartTurnsOp op, OpAdaptor,
+                                   ConversionPatternRewriter &b) const {
+  Location loc = op.getLoc();
+  int64_t groups = op.getGroups();
+  Value group = groupNumber(b, loc, context, groups);
+  auto last = scf::IfOp::create(
+      b, loc, compare(b, loc, arith::CmpIPredicate::eq, group, groups - 1),
+      /*withElseRegion=*/false);
+  OpBuilder inner = last.getThenBodyBuilder();
+  context.model->getWarpgroups()->meet(inner, loc, constant(inner, loc, 1),
+                                       threadsOfTurn(context, groups),
+                                       /*wait=*/false);
+  b.eraseOp(op);
+  return success();
+}
+
+LogicalResult
+TakeTurnPattern::matchAndRewrite(tile::TakeTurnOp op, OpAdaptor,
+                                 ConversionPatternRewriter &b) const {
+  Location loc = op.getLoc();
+  int64_t groups = op.getGroups();
+  Value number = b.createOrFold<arith::AddIOp>(
+      loc, groupNumber(b, loc, context, groups), constant(b, loc, 1));
+  context.model->getWarpgroups()->meet(
+      b, loc, number, threadsOfTurn(context, groups), /*wait=*/true);
+  b.eraseOp(op);
+  return success();
+}
+
+LogicalResult
+GiveTurnPattern::matchAndRewrite(tile::GiveTurnOp op, OpAdaptor,
+                                 ConversionPatternRewriter &b) const {
+  Location loc = op.getLoc();
+  int64_t groups = op.getGroups();
+  Value group = groupNumber(b, loc, context, groups);
+  Value isLast = compare(b, loc, arith::CmpIPredicate::eq, group, groups - 1);
+  Value next = b.createOrFold<arith::AddIOp>(loc, group, constant(b, loc, 2));
+  Value number =
+      arith::SelectOp::create(b, loc, isLast, constant(b, loc, 1), next);
+  context.model->getWarpgroups()->meet(
+      b, loc, number, threadsOfTurn(context, groups), /*wait=*/false);
+  b.eraseOp(op);
+  return success();
+}
+
+void attune::populateRolePatterns(TypeConverter &converter,
+                                  RewritePatternSet &patterns,
+                                  const KernelContext &context) {
+  patterns.add<SpecializePattern, StartTurnsPattern, TakeTurnPattern,
+               GiveTurnPattern>(converter, patterns.getContext(), context);
+}

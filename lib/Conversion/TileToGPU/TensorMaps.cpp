@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensor maps: a kernel takes them by value, so they are arguments, made on the
+// host right before the launch.
+
+#include "TensorMaps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace attune;
+
+static FailureOr<TensorView> traceSubview(OpBuilder &b,
+                                          memref::SubViewOp subview) {
+  FailureOr<TensorView> source = traceView(b, subview.getSource());
+  if (failed(source))
+    return failure();
+  TensorView view{source->tensor, source->origin, {}};
+  llvm::SmallBitVector dropped = subview.getDroppedDims();
+  for (auto [i, dim] : llvm::enumerate(source->dims)) {
+    if (!isConstantIntValue(subview.getMixedStrides()[i], 1))
+      return failure();
+    OpFoldResult offset = subview.getMixedOffsets()[i];
+    if (!isConstantIntValue(offset, 0)) {
+      Value value =
+          getValueOrCreateConstantIndexOp(b, subview.getLoc(), offset);
+      Value &origin = view.origin[dim];
+      origin = origin ? b.createOrFold<arith::AddIOp>(subview.getLoc(), origin,
+                                                      value)
+                      : value;
+    }
+    if (!dropped[i])
+      view.dims.push_back(dim);
+  }
+  return view;
+}
+
+FailureOr<TensorView> attune::traceView(OpBuilder &b, Value view) {
+  if (auto subview = view.getDefiningOp<memref::SubViewOp>())
+    return traceSubview(b, subview);
+  if (auto transpose = view.getDefiningOp<memref::TransposeOp>()) {
+    FailureOr<TensorView> source = traceView(b, transpose.getIn());
+    if (failed(source))
+      return failure();
+    source->dims =
+        applyPermutationMap<int64_t>(transpose.getPermutation(), source->dims);
+    return source;
+  }
+  if (!isa<BlockArgument>(view))
+    return failure();
+  int64_t rank = cast<MemRefType>(view.getType()).getRank();
+  TensorView whole{view, SmallVector<Value, 5>(rank), {}};
+  llvm::append_range(whole.dims, llvm::seq<int64_t>(0, rank));
+  return whole;
+}
+
+namespace {
+
+/// One tensor map of a kernel.
+struct Map {
+  unsigned tensor;
+  MemRefType box;
+  tile::SwizzleAttr swizzle;
+  unsigned argument;
+};
+
+} // namespace
+
+static void addToManifest(gpu::GPUFuncOp kernel, const Map &map) {
+  auto manifest = kernel->getAttrOfType<DictionaryAttr>("attune.manifest");
+  if (!manifest)
+    return;
+  Builder b(kernel.getContext());
+  auto arguments = manifest.getAs<ArrayAttr>("arguments");
+  auto tensor = cast<DictionaryAttr>(arguments[map.tensor]);
+  int64_t rowBytes =
+      map.swizzle.getPanel() * map.box.getElementTypeBitWidth() / 8;
+  NamedAttrList entry;
+  entry.set("name", b.getStringAttr(
+                        tensor.getAs<StringAttr>("name").getValue() + "_map"));
+  entry.set("type", b.getStringAttr("tensor_map"));
+  entry.set("rank", b.getI64IntegerAttr(0));
+  entry.set("of", b.getI64IntegerAttr(map.tensor));
+  entry.set("box", b.getI64ArrayAttr(map.box.getShape()));
+  entry.set("swizzle", b.getI64IntegerAttr(rowBytes));
+  SmallVector<Attribute> all(arguments.begin(), arguments.end());
+  all.push_back(entry.getDictionary(b.getContext()));
+  NamedAttrList entries(manifest);
+  entries.set("arguments", b.getArrayAttr(all));
+  kernel->setAttr("attune.manifest", entries.getDictionary(b.getContext()));
+}
+
+static void addToLaunches(gpu::GPUFuncOp kernel, const Map &map, Type type,
+                          const WarpgroupModel &model) {
+  auto gpuModule = kernel->getParentOfType<gpu::GPUModuleOp>();
+  kernel->getParentOfType<ModuleOp>().walk([&](gpu::LaunchFuncOp launch) {
+    if (launch.getKernelModuleName() != gpuModule.getName() ||
+        launch.getKernelName() != kernel.getName())
+      return;
+    OpBuilder host(launch);
+    Value made = model.createMap(host, launch.getLoc(), type,
+                                 launch.getKernelOperand(map.tensor));
+    launch.getKernelOperandsMutable().append(made);
+  });
+}
+
+LogicalResult attune::addTensorMaps(gpu::GPUFuncOp kernel,
+                                    const WarpgroupModel &model) {
+  MLIRContext *context = kernel.getContext();
+  auto space =
+      gpu::AddressSpaceAttr::get(context, gpu::AddressSpace::Workgroup);
+  SmallVector<Map> maps;
+  WalkResult result = kernel.walk([&](tile::PutOp put) {
+    tile::ChannelType channel = put.getChannel().getType();
+    if (!channel.getPanel())
+      return WalkResult::advance();
+    OpBuilder b(put);
+    FailureOr<TensorView> view = traceView(b, put.getSource());
+    auto argument = succeeded(view) ? dyn_cast<BlockArgument>(view->tensor)
+                                    : BlockArgument();
+    int64_t rank =
+        argument ? cast<MemRefType>(argument.getType()).getRank() : 0;
+    if (!argument || argument.getOwner() != &kernel.getBody().front() ||
+        view->dims[1] != rank - 1) {
+      put.emitOpError() << "expects a view, with rows of neighbours, of an "
+                           "argument of the kernel to copy boxes of, but got "
+                        << put.getSource().getType();
+      return WalkResult::interrupt();
+    }
+    SmallVector<int64_t> box(rank, 1);
+    box[view->dims[0]] = channel.getShape()[0];
+    box[view->dims[1]] = channel.getPanel();
+    Map map{argument.getArgNumber(),
+            MemRefType::get(box, channel.getElementType(),
+                            MemRefLayoutAttrInterface(), space),
+            cast<tile::SwizzleAttr>(channel.getTileType().getLayout()), 0};
+    auto *known = llvm::find_if(maps, [&](const Map &other) {
+      return other.tensor == map.tensor && other.box == map.box &&
+             other.swizzle == map.swizzle;
+    });
+    if (known == maps.end()) {
+      Type type = model.getMapType(map.box, map.swizzle);
+      map.argument = kernel.getNumArguments();
+      (void)kernel.insertArgument(map.argument, type, DictionaryAttr(),
+                                  kernel.getLoc());
+      addToManifest(kernel, map);
+      addToLaunches(kernel, map, type, model);
+      maps.push_back(map);
+      known = &maps.back();
+    }
+    put->setAttr(kMapAttrName, IntegerAttr::get(IntegerType::get(context, 64),
+                                                known->argument));
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which box of which tensor a put copies, and the tensor maps that the kernel
+// takes for that.
+
+#ifndef ATTUNE_LIB_CONVERSION_TILETOGPU_TENSORMAPS_H
+#define ATTUNE_LIB_CONVERSION_TILETOGPU_TENSORMAPS_H
+
+#include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Target/WarpgroupModel.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace attune {
+
+/// On a put: the number of the kernel's argument that is its tensor map.
+inline constexpr llvm::StringLiteral kMapAttrName = "tile.map";
+
+/// A 2-D view as part of the tensor that it is a view of.
+struct TensorView {
+  mlir::Value tensor;
+  /// Where the view starts; null for 0.
+  llvm::SmallVector<mlir::Value, 5> origin;
+  /// The tensor's dimension behind each dimension of the view.
+  llvm::SmallVector<int64_t, 2> dims;
+};
+
+/// Follows views to the tensor. Index arithmetic is emitted at `builder`, after
+/// the view.
+mlir::FailureOr<TensorView> traceView(mlir::OpBuilder &builder,
+                                      mlir::Value view);
+
+/// Adds an argument to the kernel, its manifest and its launches for each
+/// tensor and box that the puts of channels with panels need, and notes on each
+/// put which one is its own.
+mlir::LogicalResult addTensorMaps(mlir::gpu::GPUFuncOp kernel,
+                                  const WarpgroupModel &model);
+
+} // namespace attune
+
+#endif // ATTUNE_LIB_CONVERSION_TILETOGPU_TENSORMAPS_H

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rotates an attention loop by one multiply, so that the arithmetic between its
+// two multiplies runs under them.
+
+#include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace attune::tile {
+#define GEN_PASS_DEF_TILEOVERLAPMULTIPLIESPASS
+#include "attune/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace attune::tile
+
+using namespace mlir;
+using namespace attune;
+using namespace attune::tile;
+
+namespace {
+
+/// A loop `(state, acc) -> (state', first multiply, arithmetic, second multiply
+/// into acc)`, taken apart. The second half is the second multiply with what
+/// its right operand needs; all else is the first half.
+class LoopRotator {
+public:
+  explicit LoopRotator(scf::ForOp loop) : loop(loop) {}
+  LogicalResult run();
+
+private:
+  bool matchLoop();
+  void cloneAll(OpBuilder &b, ArrayRef<Operation *> ops, IRMapping &mapping);
+  /// Clones `fetch`, with the arithmetic of the first half that it reads.
+  void cloneFetch(OpBuilder &b, IRMapping &mapping);
+  /// The first half for the first iteration.
+  void emitPrologue(OpBuilder &b, IRMapping &mapping);
+  /// The second half of the iteration before, under the first half of this one.
+  scf::ForOp emitLoop(OpBuilder &b, IRMapping &prologue);
+  /// The second half of the last iteration; returns its accumulator.
+  Value emitEpilogue(OpBuilder &b, scf::ForOp rotated);
+  SmallVector<Value> emitAll(OpBuilder &b);
+
+  scf::ForOp loop;
+  MmaOp first, second;
+  /// Which of the loop's values the second multiply accumulates into.
+  unsigned accNumber = 0;
+  /// The first half: up to its multiply; what runs under both multiplies; and
+  /// what needs the second one's result, or overwrites what it reads.
+  SmallVector<Operation *> before, under, after;
+  /// The second half, but for the multiply: in front of it, and behind it.
+  SmallVector<Operation *> fetch, release;
+};
+
+struct TileOverlapMultiplies
+    : tile::impl::TileOverlapMultipliesPassBase<TileOverlapMultiplies> {
+  void runOnOperation() override;
+};
+
+} // namespace
+
+/// Channel that a put, get or release is of.
+static Value channelOf(Operation *op) {
+  return isa<PutOp, GetOp, ReleaseOp>(op) ? op->getOperand(0) : Value();
+}
+
+/// Whether `op` reads one of `values`, inside its regions too.
+static bool reads(Operation *op, const llvm::SetVector<Value> &values) {
+  return op
+      ->walk([&](Operation *inner) {
+        return llvm::any_of(inner->getOperands(),
+                            [&](Value v) { return values.contains(v); })
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+bool LoopRotator::matchLoop() {
+  SmallVector<MmaOp> multiplies(loop.getBody()->getOps<MmaOp>());
+  if (multiplies.size() != 2)
+    return false;
+  first = multiplies[0];
+  second = multiplies[1];
+  auto fetched = second.getRhs().getDefiningOp<GetOp>();
+  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+  auto yielded = llvm::find(yield.getOperands(), second.getResult());
+  if (!fetched || yielded == yield.getOperands().end() ||
+      !second.getResult().hasOneUse())
+    return false;
+  accNumber = yielded - yield.getOperands().begin();
+
+  // What depends on the accumulator of the iteration before comes late, and so
+  // does what the second multiply reads: its registers are in use until then.
+  llvm::SetVector<Value> late;
+  late.insert(loop.getRegionIterArg(accNumber));
+  Operation *weights = second.getLhs().getDefiningOp();
+  bool beforeFirst = true;
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (&op == second)
+      continue;
+    if (channelOf(&op) == fetched.getChannel()) {
+      (isa<ReleaseOp>(op) ? release : fetch).push_back(&op);
+      continue;
+    }
+    if (&op == weights || reads(&op, late)) {
+      late.insert(op.result_begin(), op.result_end());
+      after.push_back(&op);
+      continue;
+    }
+    (beforeFirst ? before : under).push_back(&op);
+    beforeFirst &= &op != first;
+  }
+  // The first multiply, and what is yielded beside the accumulator, must not
+  // wait for it.
+  return !beforeFirst && weights &&
+         llvm::none_of(llvm::enumerate(yield.getOperands()), [&](auto it) {
+           return it.index() != accNumber && late.contains(it.value());
+         });
+}
+
+void LoopRotator::cloneAll(OpBuilder &b, ArrayRef<Operation *> ops,
+                           IRMapping &mapping) {
+  for (Operation *op : ops)
+    b.clone(*op, mapping);
+}
+
+void LoopRotator::cloneFetch(OpBuilder &b, IRMapping &mapping) {
+  std::function<void(Value)> require = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != loop.getBody() || mapping.contains(value))
+      return;
+    for (Value operand : op->getOperands())
+      require(operand);
+    b.clone(*op, mapping);
+  };
+  for (Operation *op : fetch) {
+    for (Value operand : op->getOperands())
+      require(operand);
+    b.clone(*op, mapping);
+  }
+}
+
+void LoopRotator::emitPrologue(OpBuilder &b, IRMapping &mapping) {
+  mapping.map(loop.getInductionVar(), loop.getLowerBound());
+  mapping.map(loop.getRegionIterArgs(), loop.getInitArgs());
+  for (ArrayRef<Operation *> ops :
+       {ArrayRef(before), ArrayRef(under), ArrayRef(after)})
+    cloneAll(b, ops, mapping);
+}
+
+scf::ForOp LoopRotator::emitLoop(OpBuilder &b, IRMapping &prologue) {
+  Location loc = loop.getLoc();
+  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+  // Carried: the state, with the accumulator as the second multiply wants it,
+  // and the weights.
+  auto carried = [&](IRMapping &mapping) {
+    SmallVector<Value> values;
+    for (auto [i, value] : llvm::enumerate(yield.getOperands()))
+      values.push_back(
+          mapping.lookupOrDefault(i == accNumber ? second.getAcc() : value));
+    values.push_back(mapping.lookupOrDefault(second.getLhs()));
+    return values;
+  };
+  Value start =
+      b.createOrFold<arith::AddIOp>(loc, loop.getLowerBound(), loop.getStep());
+  auto rotated = scf::ForOp::create(b, loc, start, loop.getUpperBound(),
+                                    loop.getStep(), carried(prologue));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(rotated.getBody());
+  ValueRange state = rotated.getRegionIterArgs();
+  IRMapping current, previous;
+  current.map(loop.getInductionVar(), rotated.getInductionVar());
+  for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
+    if (i != accNumber)
+      current.map(argument, state[i]);
+  Value last =
+      arith::SubIOp::create(b, loc, rotated.getInductionVar(), loop.getStep());
+  previous.map(loop.getInductionVar(), last);
+
+  auto startMultiply = [&](MmaOp mma, IRMapping &mapping, Value lhs,
+                           Value acc) {
+    return MmaAsyncOp::create(
+        b, mma.getLoc(),
+        PendingType::get(b.getContext(), mma.getAcc().getType()), lhs,
+        mapping.lookupOrDefault(mma.getRhs()), acc, mma.getTransposeRhsAttr(),
+        mma.getAtomAttr());
+  };
+  cloneAll(b, ArrayRef(before).drop_back(), current);
+  Value scores =
+      startMultiply(first, current, current.lookupOrDefault(first.getLhs()),
+                    current.lookupOrDefault(first.getAcc()));
+  cloneFetch(b, previous);
+  Value sum = startMultiply(second, previous, state.back(), state[accNumber]);
+  current.map(first.getResult(),
+              AwaitOp::create(b, loc, first.getAcc().getType(), scores, 1));
+  cloneAll(b, under, current);
+  current.map(loop.getRegionIterArg(accNumber),
+              AwaitOp::create(b, loc, second.getAcc().getType(), sum, 0));
+  cloneAll(b, release, previous);
+  cloneAll(b, after, current);
+  scf::YieldOp::create(b, loc, carried(current));
+  return rotated;
+}
+
+Value LoopRotator::emitEpilogue(OpBuilder &b, scf::ForOp rotated) {
+  Location loc = loop.getLoc();
+  IRMapping mapping;
+  // The last element: the first one plus whole steps.
+  Value distance = arith::SubIOp::create(
+      b, loc,
+      b.createOrFold<arith::SubIOp>(loc, loop.getUpperBound(),
+                                    loop.getLowerBound()),
+      arith::ConstantIndexOp::create(b, loc, 1));
+  Value steps = b.createOrFold<arith::DivUIOp>(loc, distance, loop.getStep());
+  Value last = b.createOrFold<arith::AddIOp>(
+      loc, loop.getLowerBound(),
+      b.createOrFold<arith::MulIOp>(loc, steps, loop.getStep()));
+  mapping.map(loop.getInductionVar(), last);
+  cloneFetch(b, mapping);
+  mapping.map(second.getLhs(), rotated.getResults().back());
+  mapping.map(second.getAcc(), rotated.getResult(accNumber));
+  b.clone(*second, mapping);
+  cloneAll(b, release, mapping);
+  return mapping.lookup(second.getResult());
+}
+
+SmallVector<Value> LoopRotator::emitAll(OpBuilder &b) {
+  IRMapping prologue;
+  emitPrologue(b, prologue);
+  scf::ForOp rotated = emitLoop(b, prologue);
+  SmallVector<Value> results(rotated.getResults().drop_back());
+  results[accNumber] = emitEpilogue(b, rotated);
+  return results;
+}
+
+LogicalResult LoopRotator::run() {
+  if (!matchLoop())
+    return failure();
+  OpBuilder b(loop);
+  Location loc = loop.getLoc();
+  Value any =
+      b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt,
+                                    loop.getLowerBound(), loop.getUpperBound());
+  if (matchPattern(any, m_One())) {
+    loop.replaceAllUsesWith(emitAll(b));
+  } else {
+    auto guard = scf::IfOp::create(b, loc, loop.getResultTypes(), any,
+                                   /*withElseRegion=*/true);
+    b.setInsertionPointToStart(guard.thenBlock());
+    scf::YieldOp::create(b, loc, emitAll(b));
+    b.setInsertionPointToStart(guard.elseBlock());
+    scf::YieldOp::create(b, loc, loop.getInitArgs());
+    loop.replaceAllUsesWith(guard.getResults());
+  }
+  loop.erase();
+  return success();
+}
+
+void TileOverlapMultiplies::runOnOperation() {
+  auto schedule = getOperation()->getAttrOfType<attn::ScheduleAttr>(
+      TileDialect::kScheduleAttrName);
+  if (!schedule || !schedule.getOverlap())
+    return;
+  SmallVector<scf::ForOp> loops;
+  getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+  for (scf::ForOp loop : loops)
+    (void)LoopRotator(loop).run();
+}

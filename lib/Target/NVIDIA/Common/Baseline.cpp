@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Emits mma.sync, ldmatrix and cp.async.
+
+#include "Baseline.h"
+#include "attune/Target/SharedAddress.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace attune;
+using tile::LayoutAttr;
+using tile::Mode;
+
+using nvidia::BaselineTarget;
+
+LogicalResult BaselineTarget::populateGPUToLLVM(
+    LLVMTypeConverter &converter, RewritePatternSet &patterns,
+    ConversionTarget &conversionTarget, tile::TargetAttr,
+    function_ref<InFlightDiagnostic()>) const {
+  populateGPUToNVVM(converter, patterns, conversionTarget);
+  return success();
+}
+
+void BaselineTarget::configureKernel(LLVM::LLVMFuncOp kernel, tile::TargetAttr,
+                                     int64_t threads,
+                                     int64_t minBlocksPerCore) const {
+  nvidia::configureKernel(kernel, threads, minBlocksPerCore);
+}
+
+void BaselineTarget::configureParameter(LLVM::LLVMFuncOp kernel,
+                                        unsigned parameter,
+                                        Type argument) const {
+  nvidia::configureParameter(kernel, parameter, argument);
+}
+
+FailureOr<Binary>
+BaselineTarget::serialize(gpu::GPUModuleOp module, tile::TargetAttr target,
+                          const BinaryOptions &options) const {
+  return nvidia::serialize(module, target.getChip(), options);
+}
+
+std::string BaselineTarget::getToolchain(const BinaryOptions &options) const {
+  return nvidia::getToolchain(options);
+}
+
+/// Splits a vector of 16-bit floats into the 32-bit registers of mma.sync:
+/// i32 for bf16 and vector<2xf16> for f16, as the op wants them.
+static SmallVector<Value> packedRegisters(OpBuilder &b, Location loc,
+                                          Value vector) {
+  auto type = cast<VectorType>(vector.getType());
+  int64_t count = type.getNumElements() / 2;
+  SmallVector<Value> registers;
+  if (type.getElementType().isF16()) {
+    for (int64_t i = 0; i < count; ++i)
+      registers.push_back(vector::ExtractStridedSliceOp::create(
+          b, loc, vector, ArrayRef<int64_t>{2 * i}, ArrayRef<int64_t>{2},
+          ArrayRef<int64_t>{1}));
+    return registers;
+  }
+  Value words = vector::BitCastOp::create(
+      b, loc, VectorType::get(count, b.getI32Type()), vector);
+  for (int64_t i = 0; i < count; ++i)
+    registers.push_back(vector::ExtractOp::create(b, loc, words, i));
+  return registers;
+}
+
+Value BaselineTarget::emitMma(OpBuilder &b, Location loc,
+                              tile::MmaAtomAttr atom, Value lhs, Value rhs,
+                              Value acc) const {
+  auto accType = cast<VectorType>(acc.getType());
+  SmallVector<Value> accRegisters;
+  for (int64_t i = 0; i < accType.getNumElements(); ++i)
+    accRegisters.push_back(vector::ExtractOp::create(b, loc, acc, i));
+  SmallVector<Type> resultTypes(accType.getNumElements(), b.getF32Type());
+  std::optional<std::array<NVVM::MMATypes, 2>> inputTypes;
+  if (atom.getInputType().isBF16())
+    inputTypes = std::array<NVVM::MMATypes, 2>{NVVM::MMATypes::bf16,
+                                               NVVM::MMATypes::bf16};
+  std::array<NVVM::MMALayout, 2> layouts{NVVM::MMALayout::row,
+                                         NVVM::MMALayout::col};
+  Value result = NVVM::MmaOp::create(
+      b, loc, LLVM::LLVMStructType::getLiteral(b.getContext(), resultTypes),
+      packedRegisters(b, loc, lhs), packedRegisters(b, loc, rhs), accRegisters,
+      ArrayRef<int64_t>{atom.getM(), atom.getN(), atom.getK()},
+      /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt, inputTypes, layouts);
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < accType.getNumElements(); ++i)
+    elements.push_back(LLVM::ExtractValueOp::create(b, loc, result, i));
+  return vector::FromElementsOp::create(b, loc, accType, elements);
+}
+
+/// Rows and columns of one 8x8 matrix of ldmatrix, and matrices of one
+/// instruction.
+static constexpr int64_t kMatrixRows = 8;
+static constexpr int64_t kMostMatrices = 4;
+
+Value BaselineTarget::emitSharedRead(OpBuilder &b, Location loc,
+                                     const SharedRead &read) const {
+  LayoutAttr layout = read.layout;
+  auto bufferType = cast<MemRefType>(read.buffer.getType());
+  if (bufferType.getElementTypeBitWidth() != 16 ||
+      layout.getRegisters().empty())
+    return {};
+  // ldmatrix gives lane l the elements (l / 4, 2 * (l % 4)) and the next one of
+  // each matrix, or of its transpose.
+  SmallVector<Mode> plainLanes{{4, 1, 2}, {8, 0, 1}},
+      transposedLanes{{4, 0, 2}, {8, 1, 1}};
+  bool transposed;
+  if (layout.getLanes() == ArrayRef<Mode>(plainLanes) &&
+      layout.getRegisters().front() == Mode{2, 1, 1})
+    transposed = false;
+  else if (layout.getLanes() == ArrayRef<Mode>(transposedLanes) &&
+           layout.getRegisters().front() == Mode{2, 0, 1})
+    transposed = true;
+  else
+    return {};
+  int64_t matrices = layout.getNumRegisters() / 2;
+  auto matrixOffset = [&](int64_t matrix) {
+    return layout.getRegisterCoordinates(2 * matrix, 2);
+  };
+  for (int64_t i = 0; i < matrices; ++i)
+    if ((matrixOffset(i)[1] + read.columnOffset) % kMatrixRows != 0 ||
+        read.swizzle.getVector() != kMatrixRows)
+      return {};
+
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  };
+  auto bit = [&](int64_t position) {
+    Value shifted =
+        b.createOrFold<arith::ShRUIOp>(loc, read.lane, constant(position));
+    return b.createOrFold<arith::AndIOp>(loc, shifted, constant(1));
+  };
+  auto scaled = [&](Value value, int64_t factor) {
+    return b.createOrFold<arith::MulIOp>(loc, value, constant(factor));
+  };
+  Value rowInMatrix =
+      b.createOrFold<arith::AndIOp>(loc, read.lane, constant(kMatrixRows - 1));
+
+  Type element = bufferType.getElementType();
+  Value flat = flattenBuffer(b, loc, read.buffer);
+  SmallVector<Value> pieces;
+  for (int64_t first = 0; first < matrices;) {
+    SmallVector<int64_t, 2> base = matrixOffset(first);
+    SmallVector<int64_t, 2> byBit[2] = {{0, 0}, {0, 0}};
+    // Lane l addresses a row of matrix l / 8. The widest instruction is taken
+    // whose matrices lie at sums of one offset per bit of that number.
+    int64_t count = 1;
+    auto relative = [&](int64_t matrix) {
+      SmallVector<int64_t, 2> offset = matrixOffset(first + matrix);
+      return SmallVector<int64_t, 2>{offset[0] - base[0], offset[1] - base[1]};
+    };
+    auto nonNegative = [](ArrayRef<int64_t> offset) {
+      return offset[0] >= 0 && offset[1] >= 0;
+    };
+    if (first + 2 <= matrices && nonNegative(relative(1))) {
+      byBit[0] = relative(1);
+      count = 2;
+      if (first + kMostMatrices <= matrices && nonNegative(relative(2))) {
+        SmallVector<int64_t, 2> second = relative(2), last = relative(3);
+        if (last[0] == byBit[0][0] + second[0] &&
+            last[1] == byBit[0][1] + second[1]) {
+          byBit[1] = second;
+          count = kMostMatrices;
+        }
+      }
+    }
+    SplitIndex row{rowInMatrix, read.rowOffset + base[0]},
+        column{Value(), read.columnOffset + base[1], 0};
+    for (int64_t i = 0; (int64_t(1) << i) < count; ++i) {
+      Value selected = bit(3 + i);
+      if (byBit[i][0])
+        row.dynamic = b.createOrFold<arith::AddIOp>(
+            loc, row.dynamic, scaled(selected, byBit[i][0]));
+      if (!byBit[i][1])
+        continue;
+      Value step = scaled(selected, byBit[i][1]);
+      column.dynamic =
+          column.dynamic
+              ? b.createOrFold<arith::AddIOp>(loc, column.dynamic, step)
+              : step;
+      column.possibleBits += byBit[i][1];
+    }
+    if (read.row)
+      row.dynamic = b.createOrFold<arith::AddIOp>(loc, row.dynamic, read.row);
+    SplitIndex position = sharedPosition(b, loc, read.swizzle,
+                                         bufferType.getDimSize(1), row, column);
+    auto fragmentType = VectorType::get({count, 2}, element);
+    Value fragment = nvgpu::LdMatrixOp::create(
+        b, loc, fragmentType, flat, position.materialize(b, loc), transposed,
+        static_cast<uint32_t>(count));
+    for (int64_t i = 0; i < count; ++i)
+      pieces.push_back(vector::ExtractOp::create(b, loc, fragment, i));
+    first += count;
+  }
+  SmallVector<Value> elements;
+  for (Value piece : pieces)
+    for (int64_t i = 0; i < 2; ++i)
+      elements.push_back(vector::ExtractOp::create(b, loc, piece, i));
+  return vector::FromElementsOp::create(
+      b, loc, VectorType::get(elements.size(), element), elements);
+}
+
+void BaselineTarget::emitAsyncCopy(OpBuilder &b, Location loc,
+                                   const AsyncCopy &copy) const {
+  auto type = cast<MemRefType>(copy.source.getType());
+  // Only 16-byte copies can go past the first-level cache.
+  bool bypass = copy.elements * type.getElementTypeBitWidth() == 128;
+  nvgpu::DeviceAsyncCopyOp::create(
+      b, loc, nvgpu::DeviceAsyncTokenType::get(b.getContext()),
+      copy.destination, copy.destinationIndex, copy.source, copy.sourceIndices,
+      b.getIndexAttr(copy.elements), copy.validElements,
+      bypass ? b.getUnitAttr() : UnitAttr());
+}
+
+void BaselineTarget::emitAsyncCommit(OpBuilder &b, Location loc) const {
+  NVVM::CpAsyncCommitGroupOp::create(b, loc);
+}
+
+void BaselineTarget::emitAsyncWait(OpBuilder &b, Location loc,
+                                   int64_t pending) const {
+  NVVM::CpAsyncWaitGroupOp::create(b, loc, b.getI32IntegerAttr(pending));
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: attune-opt %s
+
+// mma.sync.m16n8k16, PTX ISA "Matrix Fragments for mma.m16n8k16 with floating point type".
+#lhs = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
+#rhs = #tile.layout<registers = [[2, 0, 1], [2, 0, 8]], lanes = [[4, 0, 2], [8, 1, 1]], warps = []>
+#acc = #tile.layout<registers = [[2, 1, 1], [2, 0, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
+
+// wgmma.mma_async.m64nNk16, PTX ISA "Register Fragments for wgmma.mma_async.m64nNk16", in units of 16 columns, as many
+// as the panels of shared memory have at least. The right operand is in shared memory.
+#group_lhs = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]],
+                          warps = [[4, 0, 16]]>
+#group_rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>
+#group_acc = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]],
+                          warps = [[4, 0, 16]]>
+
+module attributes {tile.target = #tile.target<
+  chip = "sm_90a", family = "Hopper", lanes = 32, cores = 132,
+  shared = 232448, shared_per_core = 233472,
+  registers = 255, registers_per_core = 65536,
+  max_threads = 1024, max_threads_per_core = 2048,
+  copy_sync = commit_group, copy_widths = [4, 8, 16], box_bytes = 128,
+  mma = [
+    #tile.mma_atom<name = "mma.sync.m16n8k16", m = 16, n = 8, k = 16, inputType = f16, accType = f32,
+      lhs = #lhs, rhs = #rhs, acc = #acc>,
+    #tile.mma_atom<name = "mma.sync.m16n8k16", m = 16, n = 8, k = 16, inputType = bf16, accType = f32,
+      lhs = #lhs, rhs = #rhs, acc = #acc>,
+    #tile.mma_atom<name = "wgmma.m64k16", m = 64, n = 16, k = 16, inputType = f16, accType = f32,
+      lhs = #group_lhs, rhs = #group_rhs, acc = #group_acc>,
+    #tile.mma_atom<name = "wgmma.m64k16", m = 64, n = 16, k = 16, inputType = bf16, accType = f32,
+      lhs = #group_lhs, rhs = #group_rhs, acc = #group_acc>]>} {}
