@@ -63,11 +63,60 @@ template <typename... OpTys> static bool dropOp(Operation *op, bool apply) {
   return isa<OpTys...>(op) && erase(op, apply);
 }
 
+/// The dialect is linked to attune-opt: here its ops have names alone.
+static bool isWGMMA(Operation *op, StringRef name) {
+  return op->getName().getDialectNamespace() == "wgmma" &&
+         op->getName().stripDialect() == name;
+}
+
+static bool isProduct(Operation *op) {
+  return isa<NVVM::WgmmaMmaAsyncOp>(op) || isWGMMA(op, "mma_async");
+}
+
 static bool lateWait(Operation *op, bool apply) {
-  auto wait = dyn_cast<NVVM::CpAsyncWaitGroupOp>(op);
-  if (wait && apply)
-    wait.setN(wait.getN() + 1);
-  return bool(wait);
+  if (auto wait = dyn_cast<NVVM::CpAsyncWaitGroupOp>(op)) {
+    if (apply)
+      wait.setN(wait.getN() + 1);
+    return true;
+  }
+  if (!isWGMMA(op, "wait_group"))
+    return false;
+  auto group = op->getAttrOfType<IntegerAttr>("group");
+  if (apply)
+    op->setAttr("group", IntegerAttr::get(group.getType(), group.getInt() + 1));
+  return true;
+}
+
+/// The box of another row, or in another place.
+template <bool target> static bool moveBox(Operation *op, bool apply) {
+  auto load = dyn_cast<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(op);
+  if (!load || !apply)
+    return bool(load);
+  if (target) {
+    addBytes(load.getDstMemMutable(), 128);
+    return true;
+  }
+  OpBuilder b(op);
+  Value one = LLVM::ConstantOp::create(b, op->getLoc(), b.getI32Type(), 1);
+  OpOperand &row = load.getCoordinatesMutable()[1];
+  row.set(LLVM::AddOp::create(b, op->getLoc(), row.get(), one));
+  return true;
+}
+
+static bool dropArrival(Operation *op, bool apply) {
+  return isa<NVVM::MBarrierArriveOp, NVVM::MBarrierArriveExpectTxOp>(op) &&
+         op->use_empty() && erase(op, apply);
+}
+
+static bool wrongBytes(Operation *op, bool apply) {
+  auto expect = dyn_cast<NVVM::MBarrierArriveExpectTxOp>(op);
+  if (expect && apply) {
+    OpBuilder b(op);
+    Value more = LLVM::ConstantOp::create(b, op->getLoc(), b.getI32Type(), 16);
+    expect.getTxcountMutable().assign(
+        LLVM::AddOp::create(b, op->getLoc(), expect.getTxcount(), more));
+  }
+  return bool(expect);
 }
 
 template <unsigned operand, int32_t bytes>
@@ -91,6 +140,8 @@ static bool readTail(Operation *op, bool apply) {
 }
 
 static bool swapLhs(Operation *op, bool apply) {
+  if (isWGMMA(op, "mma_async"))
+    return swapOperands(op, 1, 2, apply);
   auto mma = dyn_cast<NVVM::MmaOp>(op);
   return mma && mma.getOperandA().size() > 2 && swapOperands(op, 1, 2, apply);
 }
@@ -116,6 +167,15 @@ static bool forgetSum(Operation *op, bool apply) {
     count = mma.getOperandC().size();
   } else if (name.starts_with("rocdl.mfma") || name.starts_with("rocdl.wmma")) {
     first = 2;
+  } else if (isProduct(op)) {
+    auto one = NVVM::WGMMAScaleOutAttr::get(op->getContext(),
+                                            NVVM::WGMMAScaleOut::one),
+         zero = NVVM::WGMMAScaleOutAttr::get(op->getContext(),
+                                             NVVM::WGMMAScaleOut::zero);
+    bool adds = op->getAttr("scaleD") == one;
+    if (adds && apply)
+      op->setAttr("scaleD", zero);
+    return adds;
   } else {
     return false;
   }
@@ -132,6 +192,16 @@ static bool forgetSum(Operation *op, bool apply) {
 }
 
 static bool transposeMatrix(Operation *op, bool apply) {
+  if (isProduct(op)) {
+    auto layout = op->getAttrOfType<NVVM::MMALayoutAttr>("layoutB");
+    if (apply)
+      op->setAttr("layoutB", NVVM::MMALayoutAttr::get(
+                                 op->getContext(),
+                                 layout.getValue() == NVVM::MMALayout::row
+                                     ? NVVM::MMALayout::col
+                                     : NVVM::MMALayout::row));
+    return true;
+  }
   auto load = dyn_cast<NVVM::LdMatrixOp>(op);
   if (load && apply)
     load.setLayout(load.getLayout() == NVVM::MMALayout::row
@@ -141,6 +211,19 @@ static bool transposeMatrix(Operation *op, bool apply) {
 }
 
 static bool moveMatrix(Operation *op, bool apply) {
+  if (isProduct(op)) {
+    if (!apply)
+      return true;
+    for (OpOperand &operand : op->getOpOperands())
+      if (operand.get().getType().isInteger(64)) {
+        // Descriptors count in units of 16 bytes.
+        OpBuilder b(op);
+        Value two =
+            LLVM::ConstantOp::create(b, op->getLoc(), b.getI64Type(), 2);
+        operand.set(LLVM::AddOp::create(b, op->getLoc(), operand.get(), two));
+        return true;
+      }
+  }
   auto load = dyn_cast<NVVM::LdMatrixOp>(op);
   if (load && apply)
     addBytes(load.getPtrMutable(), 16);
@@ -153,9 +236,12 @@ static bool dropSwizzle(Operation *op, bool apply) {
          replaceByOperand(op, 0, apply);
 }
 
+/// But for a shuffle from one lane to all, of what all have: it tells the
+/// compiler that they do.
 static bool wrongLane(Operation *op, bool apply) {
   Value offset;
-  if (auto shuffle = dyn_cast<NVVM::ShflOp>(op))
+  if (auto shuffle = dyn_cast<NVVM::ShflOp>(op);
+      shuffle && shuffle.getKind() != NVVM::ShflKind::idx)
     offset = shuffle.getOffset();
   else if (auto permute = dyn_cast<ROCDL::DsBpermuteOp>(op))
     offset = permute.getIndex();
@@ -285,12 +371,22 @@ template <bool shared> static bool moveLoad(Operation *op, bool apply) {
 }
 
 static const std::pair<StringRef, Mutation> kMutations[] = {
-    {"drop-barrier",
-     dropOp<NVVM::Barrier0Op, NVVM::BarrierOp, ROCDL::BarrierOp>},
-    {"drop-commit", dropOp<NVVM::CpAsyncCommitGroupOp>},
-    {"drop-wait", dropOp<NVVM::CpAsyncWaitGroupOp>},
+    {"drop-barrier", dropOp<NVVM::Barrier0Op, NVVM::BarrierOp,
+                            NVVM::BarrierArriveOp, ROCDL::BarrierOp>},
+    {"drop-fence", dropOp<NVVM::WgmmaFenceAlignedOp, NVVM::FenceProxyOp,
+                          NVVM::FenceMbarrierInitOp>},
+    {"drop-commit",
+     dropOp<NVVM::CpAsyncCommitGroupOp, NVVM::WgmmaGroupSyncAlignedOp>},
+    {"drop-wait",
+     dropOp<NVVM::CpAsyncWaitGroupOp, NVVM::MBarrierTryWaitParityOp>},
     {"late-wait", lateWait},
-    {"drop-copy", dropOp<NVVM::CpAsyncOp>},
+    {"drop-init", dropOp<NVVM::MBarrierInitOp>},
+    {"drop-arrive", dropArrival},
+    {"wrong-bytes", wrongBytes},
+    {"drop-copy",
+     dropOp<NVVM::CpAsyncOp, NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>},
+    {"move-box-target", moveBox<true>},
+    {"move-box-source", moveBox<false>},
     {"move-copy-target", moveCopy<0, 16>},
     {"move-copy-source", moveCopy<1, 16>},
     {"read-tail", readTail},
