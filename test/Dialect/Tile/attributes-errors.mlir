@@ -39,6 +39,11 @@ func.func private @tile_short_rows(!tile.tile<8x32xf16, shared, #tile.swizzle<ve
 
 // -----
 
+// expected-error @below {{expects rows that are a multiple of the panel's 64 columns, but got 96}}
+func.func private @tile_panel(!tile.tile<8x96xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 64>>)
+
+// -----
+
 // expected-error @below {{expects a #tile.layout on a tile in registers, but got #tile.swizzle}}
 func.func private @tile_swizzle_in_registers(!tile.tile<8x8xf32, registers, #tile.swizzle<vector = 4, bits = 0, shift = 0>>)
 
@@ -69,6 +74,16 @@ func.func private @channel_stages(!tile.channel<8x8xf32, stages = 0>)
 
 // -----
 
+// expected-error @below {{expects panels that divide the rows of 8 elements, but got 3}}
+func.func private @channel_panel(!tile.channel<8x8xf32, stages = 1, panel = 3>)
+
+// -----
+
+// expected-error @below {{expects panels that divide the rows of 8 elements, but got -4}}
+func.func private @channel_negative_panel(!tile.channel<8x8xf32, stages = 1, panel = -4>)
+
+// -----
+
 // expected-error @below {{expects positive extents in a layout, but got 0}}
 func.func private @layout_extent() attributes {l = #tile.layout<registers = [[0, 1, 1]], lanes = [], warps = []>}
 
@@ -96,6 +111,16 @@ func.func private @swizzle_bits() attributes {s = #tile.swizzle<vector = 8, bits
 
 // expected-error @below {{expects a positive vector and bits and shift in [0, 8], but got 8, 3 and -1}}
 func.func private @swizzle_shift() attributes {s = #tile.swizzle<vector = 8, bits = 3, shift = -1>}
+
+// -----
+
+// expected-error @below {{expects panels of a multiple of the 64 elements that the swizzle permutes, but got 32}}
+func.func private @swizzle_panel() attributes {s = #tile.swizzle<vector = 8, bits = 3, shift = 0, panel = 32>}
+
+// -----
+
+// expected-error @below {{expects panels of a multiple of the 8 elements that the swizzle permutes, but got -8}}
+func.func private @swizzle_negative_panel() attributes {s = #tile.swizzle<vector = 8, bits = 0, shift = 0, panel = -8>}
 
 // -----
 

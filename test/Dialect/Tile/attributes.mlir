@@ -9,9 +9,14 @@
 // CHECK-SAME:    !tile.tile<64xi32, registers>
 // CHECK-SAME:    !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>
 // CHECK-SAME:    !tile.channel<64x128xbf16, stages = 3>
+// CHECK-SAME:    !tile.channel<64x128xbf16, stages = 3, panel = 64>
+// CHECK-SAME:    !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, panel = 64>>
+// CHECK-SAME:    !tile.pending<<128x64xf32, registers>>
 func.func private @types(!tile.tile<128x64xf32, registers>, !tile.tile<64xi32, registers>,
   !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>,
-  !tile.channel<64x128xbf16, stages = 3>)
+  !tile.channel<64x128xbf16, stages = 3>, !tile.channel<64x128xbf16, stages = 3, panel = 64>,
+  !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, panel = 64>>,
+  !tile.pending<!tile.tile<128x64xf32, registers>>)
 
 // Neighbours that continue each other are merged.
 // CHECK-LABEL: func.func private @merged
@@ -57,3 +62,16 @@ func.func private @bare_target() attributes {tile.target = #tile.target<
   chip = "bare", family = "Toy", lanes = 1, cores = 1, shared = 1, shared_per_core = 1,
   registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
   copy_sync = none, copy_widths = [], mma = []>}
+
+// An engine that copies boxes, and an atom of two warps.
+// CHECK-LABEL: func.func private @group_target
+// CHECK-SAME:    copy_sync = none, copy_widths = [], box_bytes = 128, mma = [#tile.mma_atom<
+// CHECK-SAME:      acc = <registers = [], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}2, 0, 2]]>>]>}
+func.func private @group_target() attributes {tile.target = #tile.target<
+  chip = "toy", family = "Toy", lanes = 4, cores = 2, shared = 1024, shared_per_core = 2048,
+  registers = 16, registers_per_core = 64, max_threads = 8, max_threads_per_core = 16,
+  copy_sync = none, copy_widths = [], box_bytes = 128,
+  mma = [#tile.mma_atom<name = "toy", m = 4, n = 2, k = 2, inputType = f16, accType = f32,
+    lhs = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = [[2, 0, 2]]>,
+    rhs = <registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = [[2, 0, 0]]>,
+    acc = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = [[2, 0, 2]]>>]>}

@@ -324,3 +324,130 @@ func.func @convert_layout_element(%a: !tile.tile<8x4xf32, registers>) {
   %b = tile.convert_layout %a : !tile.tile<8x4xf32, registers> -> !tile.tile<8x4xf16, registers>
   return
 }
+
+// -----
+
+func.func @mma_async_rank(%a: !tile.tile<32xf16, registers>, %acc: !tile.tile<32x32xf32, registers>) {
+  // expected-error @below {{expects operands of two dimensions, but got '!tile.tile<32xf16, registers>', '!tile.tile<32xf16, registers>' and '!tile.tile<32x32xf32, registers>'}}
+  %b = tile.mma_async %a, %a, %acc : !tile.tile<32xf16, registers>, !tile.tile<32xf16, registers>, !tile.tile<32x32xf32, registers>
+  return
+}
+
+// -----
+
+func.func @mma_async_accumulator(%a: !tile.tile<32x64xf16, registers>, %acc: !tile.tile<32x64xf32, registers>) {
+  // expected-error @below {{expects an accumulator of 32x32, but got 32x64}}
+  %b = tile.mma_async %a, %a, %acc transpose_rhs : !tile.tile<32x64xf16, registers>, !tile.tile<32x64xf16, registers>, !tile.tile<32x64xf32, registers>
+  return
+}
+
+// -----
+
+func.func @mma_async_result(%a: !tile.tile<32x64xf16, registers>, %acc: !tile.tile<32x32xf32, registers>) {
+  // expected-error @below {{the result is the accumulator when it is there}}
+  %b = "tile.mma_async"(%a, %a, %acc) {transpose_rhs} : (!tile.tile<32x64xf16, registers>, !tile.tile<32x64xf16, registers>,
+    !tile.tile<32x32xf32, registers>) -> !tile.pending<!tile.tile<32x32xf16, registers>>
+  return
+}
+
+// -----
+
+func.func @mma_async_in_shared(%a: !tile.tile<32x64xf16, registers>,
+                               %acc: !tile.tile<32x32xf32, shared, #tile.swizzle<vector = 4, bits = 3, shift = 0>>) {
+  // expected-error @below {{'acc' must be tile in registers}}
+  %b = tile.mma_async %a, %a, %acc transpose_rhs : !tile.tile<32x64xf16, registers>, !tile.tile<32x64xf16, registers>,
+    !tile.tile<32x32xf32, shared, #tile.swizzle<vector = 4, bits = 3, shift = 0>>
+  return
+}
+
+// -----
+
+func.func @await_running(%p: !tile.pending<!tile.tile<32x32xf32, registers>>) {
+  // expected-error @below {{attribute 'running' failed to satisfy constraint: 64-bit signless integer attribute whose value is non-negative}}
+  %a = tile.await %p running -1 : !tile.pending<!tile.tile<32x32xf32, registers>>
+  return
+}
+
+// -----
+
+func.func @await_result(%p: !tile.pending<!tile.tile<32x32xf32, registers>>) {
+  // expected-error @below {{the result is what is awaited}}
+  %a = "tile.await"(%p) : (!tile.pending<!tile.tile<32x32xf32, registers>>) -> !tile.tile<32x32xf16, registers>
+  return
+}
+
+// -----
+
+func.func @specialize_warps() {
+  // expected-error @below {{expects at least one producer warp, but got 0}}
+  tile.specialize producer 0 registers 24 {
+  } consumer registers 240 {
+  }
+  return
+}
+
+// -----
+
+func.func @specialize_producer_registers() {
+  // expected-error @below {{expects registers in multiples of 8 from 24 to 256, but got 16}}
+  tile.specialize producer 4 registers 16 {
+  } consumer registers 240 {
+  }
+  return
+}
+
+// -----
+
+func.func @specialize_consumer_registers() {
+  // expected-error @below {{expects registers in multiples of 8 from 24 to 256, but got 264}}
+  tile.specialize producer 4 registers 24 {
+  } consumer registers 264 {
+  }
+  return
+}
+
+// -----
+
+func.func @specialize_step() {
+  // expected-error @below {{expects registers in multiples of 8 from 24 to 256, but got 100}}
+  tile.specialize producer 4 registers 24 {
+  } consumer registers 100 {
+  }
+  return
+}
+
+// -----
+
+func.func @specialize_parent(%more: i1) {
+  scf.if %more {
+    // expected-error @below {{expects to stand in the body of the kernel}}
+    tile.specialize producer 4 registers 24 {
+    } consumer registers 240 {
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @start_turns() {
+  // expected-error @below {{attribute 'groups' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is 2}}
+  tile.start_turns of 1
+  return
+}
+
+// -----
+
+func.func @take_turn() {
+  // expected-error @below {{attribute 'groups' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is 2}}
+  tile.take_turn of 1
+  return
+}
+
+// -----
+
+func.func @give_turn() {
+  // expected-error @below {{attribute 'groups' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is 2}}
+  tile.give_turn of 0
+  return
+}

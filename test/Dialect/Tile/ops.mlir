@@ -95,3 +95,44 @@ func.func @convert_layout(%a: !tile.tile<16x8xf32, registers, #rows>) -> !tile.t
   %b = tile.convert_layout %a : !tile.tile<16x8xf32, registers, #rows> -> !tile.tile<16x8xf32, registers, #columns>
   return %b : !tile.tile<16x8xf32, registers, #columns>
 }
+
+!panels = !tile.channel<32x64xf16, stages = 2, panel = 32>
+!panel_tile = !tile.tile<32x64xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>>
+!acc = !tile.tile<32x32xf32, registers>
+
+// A slot of a channel with panels has the swizzle of a panel.
+// CHECK-LABEL: func.func @multiplies
+func.func @multiplies(%q: !regs, %i: index, %acc: !acc) -> !acc {
+  // CHECK: %[[C:.+]] = tile.channel : <32x64xf16, stages = 2, panel = 32>
+  %c = tile.channel : !panels
+  // CHECK: %[[K:.+]] = tile.get %[[C]][%{{.+}}] : <32x64xf16, stages = 2, panel = 32> -> <32x64xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>>
+  %k = tile.get %c[%i] : !panels -> !panel_tile
+  // CHECK: %[[P:.+]] = tile.mma_async %{{.+}}, %[[K]], %{{.+}} transpose_rhs : <32x64xf16, registers>, <32x64xf16, shared, {{.*}}>, <32x32xf32, registers>
+  %p = tile.mma_async %q, %k, %acc transpose_rhs : !regs, !panel_tile, !acc
+  // CHECK: %[[R:.+]] = tile.mma_async %[[K]], %[[K]], %{{.+}} transpose_rhs {note} : <32x64xf16, shared
+  %r = tile.mma_async %k, %k, %acc transpose_rhs {note} : !panel_tile, !panel_tile, !acc
+  // CHECK: tile.await %[[P]] running 1 : <<32x32xf32, registers>>
+  %s = tile.await %p running 1 : !tile.pending<!acc>
+  // CHECK: %[[T:.+]] = tile.await %[[R]] : <<32x32xf32, registers>>
+  %t = tile.await %r running 0 : !tile.pending<!acc>
+  // CHECK: return %[[T]]
+  return %t : !acc
+}
+
+// CHECK-LABEL: func.func @roles
+func.func @roles() {
+  // CHECK: tile.start_turns of 3
+  tile.start_turns of 3
+  // CHECK: tile.specialize producer 4 registers 24 {
+  // CHECK: } consumer registers 240 {
+  // CHECK-NEXT: tile.take_turn of 3
+  // CHECK-NEXT: tile.give_turn of 3
+  // CHECK-NEXT: } {note}
+  tile.specialize producer 4 registers 24 {
+    %i = arith.constant 0 : index
+  } consumer registers 240 {
+    tile.take_turn of 3
+    tile.give_turn of 3
+  } {note}
+  return
+}
