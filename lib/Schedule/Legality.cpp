@@ -61,15 +61,16 @@ PaddedHeadDims attune::getPaddedHeadDims(const ScheduleProblem &problem,
 }
 
 static MmaAtomAttr findAtom(const ScheduleProblem &problem,
-                            ScheduleAttr schedule, TargetAttr target) {
+                            const Schedule &schedule, TargetAttr target) {
   return target.findAtom(problem.elementType, schedule.getMmaWarps());
 }
 
-static int64_t getComputingThreads(ScheduleAttr schedule, TargetAttr target) {
+static int64_t getComputingThreads(const Schedule &schedule,
+                                   TargetAttr target) {
   return schedule.getNumWarps() * target.getLanes();
 }
 
-int64_t attune::getThreads(ScheduleAttr schedule, TargetAttr target) {
+int64_t attune::getThreads(const Schedule &schedule, TargetAttr target) {
   return (schedule.getNumWarps() + schedule.getProducerWarps()) *
          target.getLanes();
 }
@@ -79,7 +80,7 @@ int64_t attune::getThreads(ScheduleAttr schedule, TargetAttr target) {
 static constexpr int64_t kRegisterStep = 8, kMostRoleRegisters = 256,
                          kProducerRegisters = 24;
 
-RoleRegisters attune::getRoleRegisters(ScheduleAttr schedule,
+RoleRegisters attune::getRoleRegisters(const Schedule &schedule,
                                        TargetAttr target) {
   int64_t all = target.getRegistersPerCore() / schedule.getMinBlocksPerCore();
   int64_t left = all - schedule.getProducerWarps() * target.getLanes() *
@@ -96,7 +97,7 @@ int64_t attune::getPanel(int64_t columns, Type elementType, TargetAttr target) {
 
 /// Most registers that a lane can have with the wanted number of workgroups on
 /// a core.
-static int64_t getRegisterLimit(ScheduleAttr schedule, TargetAttr target) {
+static int64_t getRegisterLimit(const Schedule &schedule, TargetAttr target) {
   if (schedule.getProducerWarps())
     return std::min(target.getRegisters(),
                     getRoleRegisters(schedule, target).consumer);
@@ -107,7 +108,7 @@ static int64_t getRegisterLimit(ScheduleAttr schedule, TargetAttr target) {
 }
 
 int64_t attune::getSharedBytes(const ScheduleProblem &problem,
-                               ScheduleAttr schedule, TargetAttr target) {
+                               const Schedule &schedule, TargetAttr target) {
   int64_t elementBytes = problem.elementType.getIntOrFloatBitWidth() / 8;
   auto [dQK, dV] =
       getPaddedHeadDims(problem, findAtom(problem, schedule, target));
@@ -123,7 +124,7 @@ int64_t attune::getSharedBytes(const ScheduleProblem &problem,
 }
 
 int64_t attune::getAccumulatorRegisters(const ScheduleProblem &problem,
-                                        ScheduleAttr schedule,
+                                        const Schedule &schedule,
                                         TargetAttr target) {
   int64_t dV =
       getPaddedHeadDims(problem, findAtom(problem, schedule, target)).v;
@@ -132,14 +133,14 @@ int64_t attune::getAccumulatorRegisters(const ScheduleProblem &problem,
 }
 
 template <typename... Parts>
-static Refusal refuse(StringRef id, Parts &&...parts) {
-  return Refusal{id, llvm::formatv(std::forward<Parts>(parts)...).str()};
+static Refusal refuse(StringRef id, const char *format, Parts... parts) {
+  return Refusal{id, [=] { return llvm::formatv(format, parts...).str(); }};
 }
 
 /// The rules of multiplies by several warps, and of what comes with them:
 /// copies of boxes, producers, overlap.
 static std::optional<Refusal> checkRoles(const ScheduleProblem &problem,
-                                         ScheduleAttr schedule) {
+                                         const Schedule &schedule) {
   int64_t warps = schedule.getNumWarps(), together = schedule.getMmaWarps();
   if (together == 1) {
     for (auto [knob, value] :
@@ -187,25 +188,24 @@ static std::optional<Refusal> checkRoles(const ScheduleProblem &problem,
 }
 
 std::optional<Refusal> attune::checkSchedule(const ScheduleProblem &problem,
-                                             ScheduleAttr schedule,
+                                             const Schedule &schedule,
                                              TargetAttr target) {
   if (ShapedType::isDynamic(problem.headDimQK) ||
       ShapedType::isDynamic(problem.headDimV))
     return refuse("dynamic-head-size",
                   "expects static head sizes, but got a dynamic one");
   MmaAtomAttr atom = findAtom(problem, schedule, target);
-  if (!atom) {
-    std::string type;
-    llvm::raw_string_ostream(type) << problem.elementType;
-    return refuse(
-        "no-matrix-instruction",
-        "expects an element type that '{0}' has a matrix "
-        "instruction{2} for, but got {1}",
-        target.getChip(), type,
-        schedule.getMmaWarps() == 1
-            ? ""
-            : llvm::formatv(" of {0} warps", schedule.getMmaWarps()).str());
-  }
+  if (!atom && schedule.getMmaWarps() == 1)
+    return refuse("no-matrix-instruction",
+                  "expects an element type that '{0}' has a matrix instruction "
+                  "for, but got {1}",
+                  target.getChip(), problem.elementType);
+  if (!atom)
+    return refuse("no-matrix-instruction",
+                  "expects an element type that '{0}' has a matrix instruction "
+                  "of {1} warps for, but got {2}",
+                  target.getChip(), schedule.getMmaWarps(),
+                  problem.elementType);
   if (std::optional<Refusal> refusal = checkRoles(problem, schedule))
     return refusal;
   int64_t groups = schedule.getNumWarps() / atom.getWarps();
@@ -271,7 +271,7 @@ static constexpr int64_t kOtherGroupRegisters = 24;
 
 /// Counts the tiles that live at the time when scores have become weights.
 int64_t attune::estimateRegisters(const ScheduleProblem &problem,
-                                  ScheduleAttr schedule, TargetAttr target) {
+                                  const Schedule &schedule, TargetAttr target) {
   MmaAtomAttr atom = findAtom(problem, schedule, target);
   constexpr int64_t kWordBits = 32;
   int64_t bits = problem.elementType.getIntOrFloatBitWidth();

@@ -53,21 +53,69 @@ std::string Space::toString(llvm::ArrayRef<int64_t> point) const {
   return text;
 }
 
+// The answers are the leaves of a tree: a node is the knob that is looked at
+// next, its branches are the values of the knob. `digits` are the places of the
+// values in their domains, 0 for knobs that are not on the path to a leaf.
+
+/// Moves to the next leaf; false after the last one.
+static bool advance(llvm::ArrayRef<Knob> knobs, llvm::ArrayRef<size_t> path,
+                    std::vector<uint64_t> &digits) {
+  for (size_t knob : llvm::reverse(path)) {
+    if (++digits[knob] != knobs[knob].domain.size())
+      return true;
+    digits[knob] = 0;
+  }
+  return false;
+}
+
+/// Adds the numbers of all points that end at a leaf.
+static void appendPoints(llvm::ArrayRef<Knob> knobs,
+                         llvm::ArrayRef<size_t> path,
+                         llvm::ArrayRef<uint64_t> digits,
+                         std::vector<uint64_t> &indices) {
+  std::vector<uint64_t> prefixes = {0};
+  for (auto [place, knob] : llvm::enumerate(knobs)) {
+    bool isFixed = llvm::is_contained(path, place);
+    uint64_t begin = digits[place],
+             end = isFixed ? begin + 1 : knob.domain.size();
+    std::vector<uint64_t> longer;
+    for (uint64_t prefix : prefixes)
+      for (uint64_t digit = begin; digit != end; ++digit)
+        longer.push_back(prefix * knob.domain.size() + digit);
+    prefixes = std::move(longer);
+  }
+  llvm::append_range(indices, prefixes);
+}
+
 LegalSpace attune::tuning::findLegal(const Space &space,
                                      const Legality &legality) {
+  llvm::ArrayRef<Knob> knobs = space.getKnobs();
   LegalSpace legal;
-  for (uint64_t index = 0, size = space.size(); index != size; ++index) {
-    Point point = space.at(index);
-    std::optional<Refusal> refusal = legality(point);
+  std::vector<uint64_t> digits(knobs.size(), 0), indices;
+  llvm::SmallVector<size_t> path;
+  do {
+    Point point;
+    for (auto [knob, digit] : llvm::zip_equal(knobs, digits))
+      point.push_back(knob.domain[digit]);
+    Probe probe(point);
+    std::optional<Refusal> refusal = legality(probe);
+    path.assign(probe.getRead().begin(), probe.getRead().end());
     if (!refusal) {
-      legal.points.push_back(std::move(point));
+      appendPoints(knobs, path, digits, indices);
       continue;
     }
     LegalSpace::Refused &refused = legal.refused[refusal->id];
-    if (refused.count++ == 0) {
+    if (refused.count == 0) {
       refused.example = std::move(point);
-      refused.message = std::move(refusal->message);
+      refused.message = refusal->getMessage();
     }
-  }
+    uint64_t count = space.size();
+    for (size_t knob : path)
+      count /= knobs[knob].domain.size();
+    refused.count += count;
+  } while (advance(knobs, path, digits));
+  llvm::sort(indices);
+  for (uint64_t index : indices)
+    legal.points.push_back(space.at(index));
   return legal;
 }

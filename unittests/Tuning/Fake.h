@@ -46,7 +46,7 @@ struct Settings {
   unsigned jobs = 2;
   WorkerLimits limits;
   TunerOptions options;
-  Legality legality = [](llvm::ArrayRef<int64_t>) { return std::nullopt; };
+  Legality legality = [](const Probe &) { return std::nullopt; };
   const volatile sig_atomic_t *interrupted = nullptr;
 };
 

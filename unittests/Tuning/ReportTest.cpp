@@ -9,13 +9,13 @@ using namespace attune::tuning;
 namespace {
 struct ReportTest : testing::Test {
   ReportTest() : space(fake::makeSpace({20})), task(fake::makeTask({})) {
-    legal = findLegal(
-        space, [](llvm::ArrayRef<int64_t> point) -> std::optional<Refusal> {
-          return point[0] > 15
-                     ? std::optional(Refusal{
-                           "too-large", "x is " + std::to_string(point[0])})
-                     : std::nullopt;
-        });
+    legal = findLegal(space, [](const Probe &point) -> std::optional<Refusal> {
+      return point[0] > 15
+                 ? std::optional(Refusal{
+                       "too-large",
+                       [x = point[0]] { return "x is " + std::to_string(x); }})
+                 : std::nullopt;
+    });
     for (const Point &point : legal.points) {
       Result &result = outcome.results.emplace_back();
       result.point = point;

@@ -34,12 +34,12 @@ TEST(Space, SpellsEveryKnobOut) {
 }
 
 TEST(Space, CountsRefusalsById) {
-  LegalSpace legal = findLegal(
-      makeSpace(), [](llvm::ArrayRef<int64_t> point) -> std::optional<Refusal> {
+  LegalSpace legal =
+      findLegal(makeSpace(), [](const Probe &point) -> std::optional<Refusal> {
         if (point[1] == 10)
-          return Refusal{"b-small", "b is " + std::to_string(point[1])};
+          return Refusal{"b-small", [] { return "b is 10"; }};
         if (point[0] == 2 && point[1] == 30)
-          return Refusal{"both-large", "too much"};
+          return Refusal{"both-large", [] { return "too much"; }};
         return std::nullopt;
       });
   EXPECT_EQ(legal.points, (std::vector<Point>{{1, 20}, {1, 30}, {2, 20}}));
@@ -50,9 +50,71 @@ TEST(Space, CountsRefusalsById) {
   EXPECT_EQ(legal.refused["both-large"].count, 1u);
 }
 
+// A space of which nobody could ask for each point.
+TEST(Space, AsksOnceWhereTheAnswerIsTheSame) {
+  Space space(std::vector<Knob>(31, {"", 0, {0, 1, 2, 3}}));
+  size_t asked = 0;
+  LegalSpace legal =
+      findLegal(space, [&](const Probe &point) -> std::optional<Refusal> {
+        ++asked;
+        if (point[30] != 1)
+          return Refusal{"last", [] { return "not 1"; }};
+        int64_t sum = 0;
+        for (size_t knob = 0; knob < 29; ++knob)
+          if ((sum += point[knob]) > 0)
+            return Refusal{"sum", [] { return "not 0"; }};
+        return std::nullopt;
+      });
+  // One for each wrong value of a knob, and one for all that is legal.
+  EXPECT_EQ(asked, 3u + 29 * 3 + 1);
+  ASSERT_EQ(legal.points.size(), 4u);
+  for (auto [value, point] : llvm::enumerate(legal.points)) {
+    Point expected(31, 0);
+    expected[29] = static_cast<int64_t>(value);
+    expected[30] = 1;
+    EXPECT_EQ(point, expected);
+  }
+  EXPECT_EQ(legal.refused["last"].count, space.size() / 4 * 3);
+  EXPECT_EQ(legal.refused["sum"].count, space.size() / 4 - 4);
+}
+
+TEST(Space, CountsAreThoseOfAskingForEachPoint) {
+  // Reads knobs in another order than theirs, and in one that depends on them.
+  auto legality = [](const Probe &point) -> std::optional<Refusal> {
+    if (point[2] + point[0] > 5)
+      return Refusal{"a", [] { return ""; }};
+    if (point[2] % 2 == 0 && point[3] == 1)
+      return Refusal{"b", [] { return ""; }};
+    if (point[2] % 2 == 1 && point[1] * point[0] < 3)
+      return Refusal{"c", [] { return ""; }};
+    return std::nullopt;
+  };
+  Space space({{"", 0, {4, 1, 0}},
+               {"", 0, {2, 3, 1}},
+               {"", 0, {3, 4, 1, 2, 0}},
+               {"", 0, {0, 1}},
+               {"", 0, {7}},
+               {"", 0, {0, 1}}});
+  std::vector<Point> points;
+  std::map<std::string, uint64_t> refused;
+  for (uint64_t index = 0; index != space.size(); ++index) {
+    Point point = space.at(index);
+    if (std::optional<Refusal> refusal = legality(Probe(point)))
+      ++refused[refusal->id];
+    else
+      points.push_back(point);
+  }
+  LegalSpace legal = findLegal(space, legality);
+  EXPECT_EQ(legal.points, points);
+  ASSERT_EQ(refused.size(), 3u);
+  ASSERT_EQ(legal.refused.size(), 3u);
+  for (const auto &[id, count] : refused)
+    EXPECT_EQ(legal.refused[id].count, count) << id;
+}
+
 TEST(Space, MayHaveNoLegalPoint) {
-  LegalSpace legal = findLegal(makeSpace(), [](llvm::ArrayRef<int64_t>) {
-    return Refusal{"no", "never"};
+  LegalSpace legal = findLegal(makeSpace(), [](const Probe &) {
+    return Refusal{"no", [] { return "never"; }};
   });
   EXPECT_TRUE(legal.points.empty());
   EXPECT_EQ(legal.refused["no"].count, 6u);

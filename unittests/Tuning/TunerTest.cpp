@@ -299,10 +299,10 @@ TEST(Tuner, RankingChangesTheOrderAndNothingElse) {
 
 TEST(Tuner, ADefaultThatIsNotLegalIsNotTried) {
   fake::Settings settings = fake::makeSettings();
-  settings.legality =
-      [](llvm::ArrayRef<int64_t> point) -> std::optional<Refusal> {
-    return point[0] < 2 ? std::optional(Refusal{"small", "too small"})
-                        : std::nullopt;
+  settings.legality = [](const Probe &point) -> std::optional<Refusal> {
+    return point[0] < 2
+               ? std::optional(Refusal{"small", [] { return "too small"; }})
+               : std::nullopt;
   };
   Outcome outcome = mustSearch({}, settings);
   EXPECT_EQ(outcome.results.size(), 6u);
@@ -312,8 +312,8 @@ TEST(Tuner, ADefaultThatIsNotLegalIsNotTried) {
 
 TEST(Tuner, ASpaceWithoutLegalPoints) {
   fake::Settings settings = fake::makeSettings();
-  settings.legality = [](llvm::ArrayRef<int64_t>) {
-    return Refusal{"no", "never"};
+  settings.legality = [](const Probe &) {
+    return Refusal{"no", [] { return "never"; }};
   };
   Outcome outcome = mustSearch({}, settings);
   EXPECT_TRUE(outcome.results.empty());

@@ -6,8 +6,9 @@
 #ifndef ATTUNE_SCHEDULE_LEGALITY_H
 #define ATTUNE_SCHEDULE_LEGALITY_H
 
-#include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Schedule/Schedule.h"
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -26,11 +27,12 @@ struct ScheduleProblem {
   static ScheduleProblem get(attn::AttentionOp op);
 };
 
-/// Why a schedule is refused. `id` is stable and names the rule; `message`
-/// holds what was expected and what came, with units.
+/// Why a schedule is refused. `id` is stable and names the rule; `getMessage`
+/// says what was expected and what came, with units. The search is refused
+/// often and wants few of the messages.
 struct Refusal {
   llvm::StringRef id;
-  std::string message;
+  std::function<std::string()> getMessage;
 };
 
 /// Sizes that tiles have along the head dimensions, for whole matrix
@@ -42,13 +44,13 @@ PaddedHeadDims getPaddedHeadDims(const ScheduleProblem &problem,
                                  tile::MmaAtomAttr atom);
 
 /// Threads of a workgroup.
-int64_t getThreads(attn::ScheduleAttr schedule, tile::TargetAttr target);
+int64_t getThreads(const Schedule &schedule, tile::TargetAttr target);
 
 /// Registers of a lane where producers have warps of their own.
 struct RoleRegisters {
   int64_t producer, consumer;
 };
-RoleRegisters getRoleRegisters(attn::ScheduleAttr schedule,
+RoleRegisters getRoleRegisters(const Schedule &schedule,
                                tile::TargetAttr target);
 
 /// Columns of the panels in which a tile with rows of `columns` elements is
@@ -57,24 +59,26 @@ int64_t getPanel(int64_t columns, mlir::Type elementType,
                  tile::TargetAttr target);
 
 /// Bytes of shared memory that a workgroup uses.
-int64_t getSharedBytes(const ScheduleProblem &problem,
-                       attn::ScheduleAttr schedule, tile::TargetAttr target);
+int64_t getSharedBytes(const ScheduleProblem &problem, const Schedule &schedule,
+                       tile::TargetAttr target);
 
 /// The registers of a lane that the accumulators alone take, in words of 32
 /// bits.
 int64_t getAccumulatorRegisters(const ScheduleProblem &problem,
-                                attn::ScheduleAttr schedule,
+                                const Schedule &schedule,
                                 tile::TargetAttr target);
 
 /// An estimate of the registers of a lane, in words of 32 bits: more than the
 /// chip has where the kernel will spill.
 int64_t estimateRegisters(const ScheduleProblem &problem,
-                          attn::ScheduleAttr schedule, tile::TargetAttr target);
+                          const Schedule &schedule, tile::TargetAttr target);
 
 /// The first rule that the schedule breaks; nothing if it is legal. Exact: what
-/// is legal compiles and runs, though it may be slow.
+/// is legal compiles and runs, though it may be slow. The answer depends on the
+/// knobs that were read and on no others, by which the search skips schedules.
+/// It skips the more, the fewer knobs a rule reads and the earlier it stands.
 std::optional<Refusal> checkSchedule(const ScheduleProblem &problem,
-                                     attn::ScheduleAttr schedule,
+                                     const Schedule &schedule,
                                      tile::TargetAttr target);
 
 /// A legal schedule that is a reasonable start: the first of a short list of

@@ -7,7 +7,8 @@
 #ifndef ATTUNE_TUNING_SPACE_H
 #define ATTUNE_TUNING_SPACE_H
 
-#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/JSON.h"
 #include <functional>
 #include <map>
@@ -26,15 +27,6 @@ struct Knob {
 
 /// One value per knob, in the order of Space::getKnobs().
 using Point = std::vector<int64_t>;
-
-/// Why a point is not legal: a stable id to count by, and one example with its
-/// numbers.
-struct Refusal {
-  std::string id;
-  std::string message;
-};
-
-using Legality = std::function<std::optional<Refusal>(llvm::ArrayRef<int64_t>)>;
 
 class Space {
 public:
@@ -57,7 +49,38 @@ private:
   std::vector<Knob> knobs;
 };
 
-/// The legal points in order, and the others counted by reason.
+/// A point under question, which notes the knobs that are looked at.
+class Probe {
+public:
+  explicit Probe(Point point) : point(std::move(point)) {}
+
+  /// The value of a knob by its place in Space::getKnobs().
+  int64_t operator[](size_t knob) const {
+    if (!llvm::is_contained(read, knob))
+      read.push_back(knob);
+    return point[knob];
+  }
+  /// The knobs that were looked at, in the order of the first looks.
+  llvm::ArrayRef<size_t> getRead() const { return read; }
+
+private:
+  Point point;
+  mutable llvm::SmallVector<size_t> read;
+};
+
+/// Why a point is not legal: a stable id to count by, and a message with its
+/// numbers.
+struct Refusal {
+  std::string id;
+  std::function<std::string()> getMessage;
+};
+
+/// Nothing where the point is legal. Must answer by what it reads of the probe
+/// alone: the answer is taken for all points that agree in those knobs.
+using Legality = std::function<std::optional<Refusal>(const Probe &)>;
+
+/// The legal points in order, and all others counted by the rule that refuses
+/// them: a point that breaks several counts for the one that is checked first.
 struct LegalSpace {
   struct Refused {
     uint64_t count = 0;
@@ -68,6 +91,9 @@ struct LegalSpace {
   std::map<std::string, Refused> refused;
 };
 
+/// Asks once for all points with which the answer must be the same, so that it
+/// takes time by the number of different answers and of legal points, not by
+/// the size of the space.
 LegalSpace findLegal(const Space &space, const Legality &legality);
 
 } // namespace attune::tuning

@@ -77,15 +77,13 @@ static std::string print(ModuleOp module) {
 
 Legality tuning::makeLegality(AttentionOp op, tile::TargetAttr target) {
   return [problem = ScheduleProblem::get(op),
-          target](ArrayRef<int64_t> point) -> std::optional<tuning::Refusal> {
-    MLIRContext *context = target.getContext();
-    auto schedule = ScheduleAttr::fromValues(
-        [&] { return emitError(UnknownLoc::get(context)); }, context, point);
+          target](const Probe &point) -> std::optional<tuning::Refusal> {
+    Schedule schedule([&](size_t place) { return point[place]; });
     std::optional<attune::Refusal> refusal =
         checkSchedule(problem, schedule, target);
     if (!refusal)
       return std::nullopt;
-    return tuning::Refusal{refusal->id.str(), std::move(refusal->message)};
+    return tuning::Refusal{refusal->id.str(), std::move(refusal->getMessage)};
   };
 }
 

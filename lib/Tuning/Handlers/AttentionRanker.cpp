@@ -10,12 +10,10 @@
 
 #include "attune/Tuning/AttentionRanker.h"
 #include "attune/Schedule/Legality.h"
-#include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
 using namespace attune;
 using namespace attune::tuning;
-using attn::ScheduleAttr;
 
 namespace {
 class AttentionRanker : public Ranker {
@@ -33,14 +31,15 @@ private:
     int64_t spilledBytes;
     int64_t sharedBytes;
   };
-  Usage estimate(ScheduleAttr schedule) const;
+  Usage estimate(const Schedule &schedule) const;
 
   ScheduleProblem problem;
   tile::TargetAttr target;
 };
 } // namespace
 
-AttentionRanker::Usage AttentionRanker::estimate(ScheduleAttr schedule) const {
+AttentionRanker::Usage
+AttentionRanker::estimate(const Schedule &schedule) const {
   int64_t threads = schedule.getNumWarps() * target.getLanes();
   int64_t needed = estimateRegisters(problem, schedule, target);
   int64_t limit = std::min(target.getRegisters(),
@@ -52,9 +51,7 @@ AttentionRanker::Usage AttentionRanker::estimate(ScheduleAttr schedule) const {
 
 double AttentionRanker::score(llvm::ArrayRef<int64_t> point,
                               const Resources *reported) const {
-  auto schedule = ScheduleAttr::fromValues(
-      [&] { return emitError(UnknownLoc::get(target.getContext())); },
-      target.getContext(), point);
+  Schedule schedule([&](size_t place) { return point[place]; });
   Usage used = estimate(schedule);
   if (reported && reported->registers) {
     used.registers = *reported->registers;

@@ -21,7 +21,7 @@ static LogicalResult checkSchedule(AttentionOp op, TargetAttr target) {
     return success();
   if (std::optional<attune::Refusal> refusal = attune::checkSchedule(
           attune::ScheduleProblem::get(op), schedule, target))
-    return op.emitOpError() << refusal->id << ": " << refusal->message;
+    return op.emitOpError() << refusal->id << ": " << refusal->getMessage();
   return success();
 }
 

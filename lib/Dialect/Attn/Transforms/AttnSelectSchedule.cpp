@@ -26,7 +26,7 @@ static LogicalResult selectSchedule(AttentionOp op, TargetAttr target) {
   }
   std::optional<attune::Refusal> refusal = attune::checkSchedule(
       problem, ScheduleAttr::getDefault(op.getContext()), target);
-  return op.emitOpError() << refusal->id << ": " << refusal->message;
+  return op.emitOpError() << refusal->id << ": " << refusal->getMessage();
 }
 
 namespace {

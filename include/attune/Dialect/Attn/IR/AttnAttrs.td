@@ -148,7 +148,10 @@ def Attn_ScheduleAttr : Attn_Attr<"Schedule", "schedule"> {
     static ScheduleAttr getDefault(::mlir::MLIRContext *context);
 
     /// The pass options that KnobOption makes, as a list for getKnobs()'s order.
-    #define ATTUNE_KNOB_MEMBERS }] # !interleave(!foreach(k, allKnobs, k.cpp), ", ") # "\n";
+    #define ATTUNE_KNOB_MEMBERS }] # !interleave(!foreach(k, allKnobs, k.cpp), ", ") # [{
+    /// X(name of the accessor, name of the field) for each, in that order.
+    #define ATTUNE_FOR_EACH_KNOB(X) }]
+    # !foldl("", allKnobs, acc, k, acc # " X(get" # !toupper(!substr(k.cpp, 0, 1)) # !substr(k.cpp, 1) # ", " # k.cpp # ")") # "\n";
   // The tables behind the declarations, one entry per record of Knobs.td.
   let extraClassDefinition =
     !foldl("", allKnobs, acc, k, acc # "static constexpr int64_t " # k.cpp # "Domain[] = {" # !interleave(k.domain, ", ") # "};\n")
