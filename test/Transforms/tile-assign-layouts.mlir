@@ -2,7 +2,7 @@
 //
 // Layouts from the matrix instruction of a chip that does not exist: 4 lanes, 4x2x2.
 //
-// RUN: attune-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-assign-layouts)))" | FileCheck %s
+// RUN: attune-opt %s --split-input-file --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-assign-layouts)))" | FileCheck %s
 
 #lhs = #tile.layout<registers = [[2, 0, 2]], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
 #rhs = #tile.layout<registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = []>
@@ -74,6 +74,46 @@ gpu.module @kernels {
   gpu.func @no_multiply(%x: f32) kernel attributes {tile.schedule = #attn.schedule<numWarps = 2>} {
     // CHECK: tile.fill %{{.+}} -> <8x4xf32, registers, #tile.layout<registers = {{\[\[}}2, 0, 2], [2, 1, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}2, 0, 4]]>>
     %a = tile.fill %x : f32 -> !c
+    gpu.return
+  }
+}
+}
+
+// -----
+
+#one = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
+#group_rhs = #tile.layout<registers = [[2, 0, 2]], lanes = [[2, 1, 1], [2, 0, 1]], warps = [[4, 0, 0]]>
+#four = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = [[4, 0, 2]]>
+#four_lhs = #tile.layout<registers = [[2, 1, 2]], lanes = [[2, 0, 1], [2, 1, 1]], warps = [[4, 0, 2]]>
+!ga = !tile.tile<16x8xf16, registers>
+!gb = !tile.tile<8x4xf16, shared, #tile.swizzle<vector = 4, bits = 0, shift = 3, panel = 4>>
+!gc = !tile.tile<16x4xf32, registers>
+
+// The schedule says which of the chip's instructions is meant: that of four warps.
+module attributes {tile.target = #tile.target<
+  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 4096, shared_per_core = 4096, registers = 64,
+  registers_per_core = 4096, max_threads = 64, max_threads_per_core = 64, copy_sync = none, copy_widths = [],
+  mma = [#tile.mma_atom<name = "one", m = 2, n = 2, k = 2, inputType = f16, accType = f32, lhs = #one, rhs = #one, acc = #one>,
+         #tile.mma_atom<name = "group", m = 8, n = 2, k = 4, inputType = f16, accType = f32,
+         lhs = #four_lhs, rhs = #group_rhs, acc = #four>]>} {
+gpu.module @groups {
+  // Rows are dealt to two groups of four warps, in which the instruction deals them out.
+  // CHECK-LABEL: gpu.func @asynchronous
+  // CHECK: %[[A:.+]] = tile.load {{.*}} -> <16x8xf16, registers, #tile.layout<registers = {{\[\[}}4, 1, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}8, 0, 2]]>>
+  // CHECK: %[[ACC:.+]] = tile.fill {{.*}} -> <16x4xf32, registers, #tile.layout<registers = {{\[\[}}2, 1, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}8, 0, 2]]>>
+  // CHECK: %[[P:.+]] = tile.mma_async %[[A]], %{{.+}}, %[[ACC]] {atom = #tile.mma_atom<name = "group"
+  // CHECK: tile.await %[[P]] : <<16x4xf32, registers, #tile.layout<registers = {{\[\[}}2, 1, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}8, 0, 2]]>>
+  // The right-hand side stays where it is.
+  // CHECK-NOT: tile.convert_layout
+  // CHECK: gpu.return
+  gpu.func @asynchronous(%am: memref<16x8xf16>, %b: !gb) kernel
+      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %a = tile.load %am[%c0, %c0] : memref<16x8xf16> -> !ga
+    %acc = tile.fill %zero : f32 -> !gc
+    %p = tile.mma_async %a, %b, %acc : !ga, !gb, !gc
+    %c = tile.await %p : !tile.pending<!gc>
     gpu.return
   }
 }

@@ -296,4 +296,50 @@ gpu.module @kernels {
     }
     gpu.return
   }
+
+  // Elements that count the iterations of a loop from 0 run ahead as well.
+  // CHECK-LABEL: gpu.func @counted_from_zero
+  // CHECK-SAME:    %{{[^ ]+}}: memref<?x32xf16>, %[[LO:[^ ]+]]: index
+  // CHECK: %[[E:.+]] = arith.subi %[[LO]], %[[LO]]
+  // CHECK: tile.put %{{.+}}[%[[E]]], %{{.+}}[%[[LO]], %c0] if
+  // CHECK: scf.for %[[I:[^ ]+]] = %[[LO]]
+  // CHECK:   %[[HERE:.+]] = arith.subi %[[I]], %[[LO]]
+  // CHECK:   tile.get %{{.+}}[%[[HERE]]] :
+  // CHECK:   %[[NEXT:.+]] = arith.addi %[[I]], %c1
+  // CHECK:   %[[E:.+]] = arith.subi %[[NEXT]], %[[LO]]
+  // CHECK:   tile.put %{{.+}}[%[[E]]], %{{.+}}[%[[NEXT]], %c0] if
+  // CHECK:   tile.release %{{.+}}[%[[HERE]]]
+  gpu.func @counted_from_zero(%m: memref<?x32xf16>, %lo: index, %hi: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %k = tile.channel : !c2
+    scf.for %i = %lo to %hi step %c1 {
+      %e = arith.subi %i, %lo : index
+      tile.put %k[%e], %m[%i, %c0] : !c2, memref<?x32xf16>
+      %key = tile.get %k[%e] : !c2 -> !shared
+      tile.release %k[%e] : !c2
+    }
+    gpu.return
+  }
+
+  // Producers run ahead on their own.
+  // CHECK-LABEL: gpu.func @producers
+  // CHECK-NOT: tile.put
+  // CHECK: scf.for
+  // CHECK-NEXT: tile.put
+  // CHECK-NEXT: tile.get
+  // CHECK-NOT: tile.put
+  // CHECK: gpu.return
+  gpu.func @producers(%m: memref<?x32xf16>, %lo: index, %hi: index) kernel
+      attributes {tile.schedule = #attn.schedule<numWarps = 4, mmaWarps = 4, producerWarps = 4>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %k = tile.channel : !c2
+    scf.for %i = %lo to %hi step %c1 {
+      tile.put %k[%i], %m[%i, %c0] : !c2, memref<?x32xf16>
+      %key = tile.get %k[%i] : !c2 -> !shared
+      tile.release %k[%i] : !c2
+    }
+    gpu.return
+  }
 }

@@ -178,4 +178,28 @@ gpu.module @kernels {
     }
     gpu.return
   }
+
+  // A loop that starts behind the start of the range has no part before it.
+  // CHECK-LABEL: gpu.func @starts_inside
+  // CHECK-SAME:    %[[LAST:[^ ]+]]: index, %[[HI:[^ ]+]]: index
+  gpu.func @starts_inside(%last: index, %hi: index, %x: f32, %out: memref<?xf32>) kernel
+      attributes {tile.schedule = #attn.schedule<splitMasked = 1>} {
+    // CHECK: scf.for %{{.+}} = %c1{{.*}} to %[[AFTER:[^ ]+]]
+    // CHECK-NOT: scf.if
+    // CHECK:   memref.store
+    // CHECK: scf.for %{{.+}} = %[[AFTER]] to %[[HI]]
+    // CHECK-NOT: scf.for
+    // CHECK: gpu.return
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c1 to %hi step %c1 {
+      %sge = arith.cmpi sge, %i, %c0 : index
+      %slt = arith.cmpi slt, %i, %last : index
+      %inside = arith.andi %sge, %slt : i1
+      scf.if %inside {
+        memref.store %x, %out[%i] : memref<?xf32>
+      }
+    }
+    gpu.return
+  }
 }

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loops of two multiplies, rotated by one, and those that are left alone.
+//
+// RUN: attune-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-overlap-multiplies)))" | FileCheck %s
+
+#swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>
+!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+!shared = !tile.tile<16x32xf16, shared, #swizzle>
+!q = !tile.tile<64x32xf16, registers>
+!s = !tile.tile<64x16xf32, registers>
+!p = !tile.tile<64x16xf16, registers>
+!o = !tile.tile<64x32xf32, registers>
+
+gpu.module @kernels {
+  // The weights of a block are carried to the iteration of the next; the value
+  // is fetched there, and released when its multiply is done.
+  // CHECK-LABEL: gpu.func @rotated
+  // CHECK-SAME:    %[[Q:[^ ]+]]: !tile.tile<64x32xf16, registers>, %[[M:[^ ]+]]: memref<?x32xf16>, %{{.+}}, %{{.+}}, %[[FIRST:[^ ]+]]: !tile.tile<64x32xf32, registers>
+  // CHECK-DAG: %[[C0:.+]] = arith.constant 0 : index
+  // CHECK-DAG: %[[C1:.+]] = arith.constant 1 : index
+  // CHECK: %[[K:.+]] = tile.channel
+  // CHECK: %[[V:.+]] = tile.channel
+  // The first half of the first iteration: there is one, so no test is needed.
+  // CHECK-NOT: scf.if
+  // CHECK: tile.put %[[K]][%[[C0]]]
+  // CHECK: tile.get %[[K]][%[[C0]]]
+  // CHECK: tile.mma %{{.+}} transpose_rhs
+  // CHECK: tile.release %[[K]][%[[C0]]]
+  // CHECK-NOT: tile.put %[[V]]
+  // CHECK: tile.map(
+  // CHECK: arith.truncf
+  // CHECK: %[[SCALED:.+]] = tile.map(%[[FIRST]])
+  // CHECK: scf.for %[[J:.+]] = %{{.+}} to %{{.+}} step %[[C1]] iter_args(%[[MAX:.+]] = %{{.+}}, %[[ACC:.+]] = %[[SCALED]], %[[W:.+]] = %{{.+}}) -> (!tile.tile<64xf32, registers>, !tile.tile<64x32xf32, registers>, !tile.tile<64x16xf16, registers>)
+  // CHECK:   %[[LAST:.+]] = arith.subi %[[J]], %[[C1]]
+  // CHECK:   tile.put %[[K]][%[[J]]], %[[M]][%[[J]], %[[C0]]]
+  // CHECK:   %[[KEY:.+]] = tile.get %[[K]][%[[J]]]
+  // CHECK:   %[[S:.+]] = tile.mma_async %[[Q]], %[[KEY]], %{{.+}} transpose_rhs
+  // CHECK:   tile.put %[[V]][%[[LAST]]], %[[M]][%[[LAST]], %[[C0]]]
+  // CHECK:   %[[VALUE:.+]] = tile.get %[[V]][%[[LAST]]]
+  // CHECK:   %[[SUM:.+]] = tile.mma_async %[[W]], %[[VALUE]], %[[ACC]] :
+  // Scores are there while the other multiply runs.
+  // CHECK:   tile.await %[[S]] running 1
+  // CHECK:   tile.release %[[K]][%[[J]]]
+  // CHECK:   %[[NEXT:.+]] = tile.reduce max
+  // CHECK:   %[[DONE:.+]] = tile.await %[[SUM]] :
+  // CHECK:   tile.release %[[V]][%[[LAST]]]
+  // What the multiply read is overwritten behind it.
+  // CHECK:   %[[WEIGHTS:.+]] = tile.map(
+  // CHECK:   arith.truncf
+  // CHECK:   %[[SCALED:.+]] = tile.map(%[[DONE]])
+  // CHECK:   scf.yield %[[NEXT]], %[[SCALED]], %[[WEIGHTS]]
+  // The second half of the last iteration.
+  // CHECK: %[[END:.+]] = arith.subi %c4
+  // CHECK: tile.put %[[V]][%[[END]]]
+  // CHECK: %[[VALUE:.+]] = tile.get %[[V]][%[[END]]]
+  // CHECK: %[[RESULT:.+]] = tile.mma %{{.+}}, %[[VALUE]], %{{.+}} :
+  // CHECK: tile.release %[[V]][%[[END]]]
+  // CHECK-NOT: tile.mma
+  // CHECK: tile.store %[[RESULT]]
+  gpu.func @rotated(%q: !q, %m: memref<?x32xf16>, %max: !tile.tile<64xf32, registers>, %zero: !s, %acc: !o, %out: memref<64x32xf32>) kernel
+      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %kc = tile.channel : !channel
+    %vc = tile.channel : !channel
+    %r:2 = scf.for %j = %c0 to %c4 step %c1 iter_args(%x = %max, %a = %acc) -> (!tile.tile<64xf32, registers>, !o) {
+      tile.put %kc[%j], %m[%j, %c0] : !channel, memref<?x32xf16>
+      %k = tile.get %kc[%j] : !channel -> !shared
+      %s = tile.mma %q, %k, %zero transpose_rhs : !q, !shared, !s
+      tile.release %kc[%j] : !channel
+      %n = tile.reduce max %s : !s -> !tile.tile<64xf32, registers>
+      %p = tile.map(%s) {
+      ^bb0(%e: f32, %row: index, %column: index):
+        %t = arith.truncf %e : f32 to f16
+        tile.yield %t : f16
+      } : (!s) -> !p
+      %b = tile.map(%a) {
+      ^bb0(%e: f32, %row: index, %column: index):
+        %t = arith.negf %e : f32
+        tile.yield %t : f32
+      } : (!o) -> !o
+      tile.put %vc[%j], %m[%j, %c0] : !channel, memref<?x32xf16>
+      %v = tile.get %vc[%j] : !channel -> !shared
+      %o = tile.mma %p, %v, %b : !p, !shared, !o
+      tile.release %vc[%j] : !channel
+      scf.yield %n, %o : !tile.tile<64xf32, registers>, !o
+    }
+    tile.store %r#1, %out[%c0, %c0] : !o, memref<64x32xf32>
+    gpu.return
+  }
+
+  // A loop that may not run is rotated where it does.
+  // CHECK-LABEL: gpu.func @maybe_empty
+  // CHECK-SAME:    %[[ACC:[^ ]+]]: !tile.tile<64x32xf32, registers>, %[[LO:[^ ]+]]: index, %[[HI:[^ ]+]]: index
+  // CHECK: %[[ANY:.+]] = arith.cmpi slt, %[[LO]], %[[HI]]
+  // CHECK: %[[RESULT:.+]] = scf.if %[[ANY]] -> (!tile.tile<64x32xf32, registers>)
+  // CHECK:   tile.mma %
+  // CHECK:   %[[SECOND:.+]] = arith.addi %[[LO]], %c2
+  // CHECK:   scf.for %{{.+}} = %[[SECOND]] to %[[HI]] step %c2
+  // CHECK:     tile.mma_async
+  // CHECK:     tile.mma_async
+  // The last element, where the range is no multiple of the step.
+  // CHECK:   %[[LENGTH:.+]] = arith.subi %[[HI]], %[[LO]]
+  // CHECK:   %[[DISTANCE:.+]] = arith.subi %[[LENGTH]], %c1
+  // CHECK:   %[[STEPS:.+]] = arith.divui %[[DISTANCE]], %c2
+  // CHECK:   %[[WHOLE:.+]] = arith.muli %[[STEPS]], %c2
+  // CHECK:   %[[END:.+]] = arith.addi %[[LO]], %[[WHOLE]]
+  // CHECK:   tile.get %{{.+}}[%[[END]]]
+  // CHECK:   tile.mma
+  // CHECK: } else {
+  // CHECK-NEXT: scf.yield %[[ACC]]
+  // CHECK: tile.store %[[RESULT]]
+  gpu.func @maybe_empty(%acc: !o, %lo: index, %hi: index, %q: !q, %k: !shared, %zero: !s, %out: memref<64x32xf32>) kernel
+      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 2>} {
+    %c0 = arith.constant 0 : index
+    %c2 = arith.constant 2 : index
+    %vc = tile.channel : !channel
+    %r = scf.for %j = %lo to %hi step %c2 iter_args(%a = %acc) -> !o {
+      %s = tile.mma %q, %k, %zero transpose_rhs : !q, !shared, !s
+      %p = tile.map(%s) {
+      ^bb0(%e: f32, %row: index, %column: index):
+        %t = arith.truncf %e : f32 to f16
+        tile.yield %t : f16
+      } : (!s) -> !p
+      %v = tile.get %vc[%j] : !channel -> !shared
+      %o = tile.mma %p, %v, %a : !p, !shared, !o
+      tile.release %vc[%j] : !channel
+      scf.yield %o : !o
+    }
+    tile.store %r, %out[%c0, %c0] : !o, memref<64x32xf32>
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @no_overlap
+  // CHECK-NOT: tile.mma_async
+  // CHECK: gpu.return
+  gpu.func @no_overlap(%acc: !o, %n: index, %q: !q, %k: !shared, %zero: !s) kernel
+      attributes {tile.schedule = #attn.schedule<mmaWarps = 4>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %vc = tile.channel : !channel
+    %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %acc) -> !o {
+      %s = tile.mma %q, %k, %zero transpose_rhs : !q, !shared, !s
+      %p = tile.map(%s) {
+      ^bb0(%e: f32, %row: index, %column: index):
+        %t = arith.truncf %e : f32 to f16
+        tile.yield %t : f16
+      } : (!s) -> !p
+      %v = tile.get %vc[%j] : !channel -> !shared
+      %o = tile.mma %p, %v, %a : !p, !shared, !o
+      tile.release %vc[%j] : !channel
+      scf.yield %o : !o
+    }
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @no_schedule
+  // CHECK-NOT: tile.mma_async
+  // CHECK: gpu.return
+  gpu.func @no_schedule(%acc: !o, %n: index, %q: !q, %k: !shared, %p: !p) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %acc) -> !o {
+      %o = tile.mma %p, %k, %a : !p, !shared, !o
+      scf.yield %o : !o
+    }
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @one_multiply
+  // CHECK-NOT: tile.mma_async
+  // CHECK: gpu.return
+  gpu.func @one_multiply(%acc: !o, %n: index, %p: !p) kernel
+      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %vc = tile.channel : !channel
+    %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %acc) -> !o {
+      %v = tile.get %vc[%j] : !channel -> !shared
+      %o = tile.mma %p, %v, %a : !p, !shared, !o
+      tile.release %vc[%j] : !channel
+      scf.yield %o : !o
+    }
+    gpu.return
+  }
+
+  // The first multiply reads what the second one gave.
+  // CHECK-LABEL: gpu.func @dependent
+  // CHECK-NOT: tile.mma_async
+  // CHECK: gpu.return
+  gpu.func @dependent(%acc: !s, %n: index, %q: !q, %k: !shared) kernel
+      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %vc = tile.channel : !channel
+    %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %acc) -> !s {
+      %s = tile.mma %q, %k, %a transpose_rhs : !q, !shared, !s
+      %w = tile.map() {
+      ^bb0(%row: index, %column: index):
+        %t = arith.constant 1.0 : f16
+        tile.yield %t : f16
+      } : () -> !q
+      %v = tile.get %vc[%j] : !channel -> !shared
+      %o = tile.mma %w, %v, %s transpose_rhs : !q, !shared, !s
+      tile.release %vc[%j] : !channel
+      scf.yield %o : !s
+    }
+    gpu.return
+  }
+
+  // What is yielded beside the accumulator needs the second multiply's result.
+  // CHECK-LABEL: gpu.func @late_state
+  // CHECK-NOT: tile.mma_async
+  // CHECK: gpu.return
+  gpu.func @late_state(%acc: !o, %max: !tile.tile<64xf32, registers>, %n: index, %q: !q, %k: !shared, %zero: !s) kernel
+      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %vc = tile.channel : !channel
+    %r:2 = scf.for %j = %c0 to %n step %c1 iter_args(%a = %acc, %x = %max) -> (!o, !tile.tile<64xf32, registers>) {
+      %s = tile.mma %q, %k, %zero transpose_rhs : !q, !shared, !s
+      %p = tile.map(%s) {
+      ^bb0(%e: f32, %row: index, %column: index):
+        %t = arith.truncf %e : f32 to f16
+        tile.yield %t : f16
+      } : (!s) -> !p
+      %y = tile.reduce max %a : !o -> !tile.tile<64xf32, registers>
+      %v = tile.get %vc[%j] : !channel -> !shared
+      %o = tile.mma %p, %v, %a : !p, !shared, !o
+      tile.release %vc[%j] : !channel
+      scf.yield %o, %y : !o, !tile.tile<64xf32, registers>
+    }
+    gpu.return
+  }
+
+  // The second multiply's right operand is in no channel.
+  // CHECK-LABEL: gpu.func @no_channel
+  // CHECK-NOT: tile.mma_async
+  // CHECK: gpu.return
+  gpu.func @no_channel(%acc: !o, %n: index, %q: !q, %k: !shared, %zero: !s) kernel
+      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %acc) -> !o {
+      %s = tile.mma %q, %k, %zero transpose_rhs : !q, !shared, !s
+      %p = tile.map(%s) {
+      ^bb0(%e: f32, %row: index, %column: index):
+        %t = arith.truncf %e : f32 to f16
+        tile.yield %t : f16
+      } : (!s) -> !p
+      %o = tile.mma %p, %k, %a : !p, !shared, !o
+      scf.yield %o : !o
+    }
+    gpu.return
+  }
+}

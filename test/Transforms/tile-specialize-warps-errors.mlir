@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What tile-specialize-warps refuses.
+//
+// RUN: attune-opt %s --split-input-file --verify-diagnostics \
+// RUN:   --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-specialize-warps)))"
+
+!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+module attributes {tile.target = #tile.target<
+  chip = "toy", family = "Toy", lanes = 32, cores = 1, shared = 65536, shared_per_core = 65536, registers = 255,
+  registers_per_core = 65536, max_threads = 1024, max_threads_per_core = 1024, copy_sync = none, copy_widths = [],
+  box_bytes = 128, mma = []>} {
+gpu.module @kernels {
+  gpu.func @carried(%m: memref<?x32xf16>) kernel
+      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 4>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c = tile.channel : !channel
+    // expected-error @below {{expects what a put reads to be computed by arithmetic, but got}}
+    %r = scf.for %j = %c0 to %c1 step %c1 iter_args(%row = %c0) -> index {
+      tile.put %c[%j], %m[%row, %c0] : !channel, memref<?x32xf16>
+      %next = arith.addi %row, %c1 : index
+      scf.yield %next : index
+    }
+    gpu.return
+  }
+}
+}
+
+// -----
+
+!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+module attributes {tile.target = #tile.target<
+  chip = "toy", family = "Toy", lanes = 32, cores = 1, shared = 65536, shared_per_core = 65536, registers = 255,
+  registers_per_core = 65536, max_threads = 1024, max_threads_per_core = 1024, copy_sync = none, copy_widths = [],
+  box_bytes = 128, mma = []>} {
+gpu.module @kernels {
+  gpu.func @branch(%m: memref<?x32xf16>, %more: i1) kernel
+      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 4>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c = tile.channel : !channel
+    tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>
+    // expected-error @below {{expects what a put reads to be computed by arithmetic, but got}}
+    %row = scf.if %more -> index {
+      scf.yield %c0 : index
+    } else {
+      scf.yield %c1 : index
+    }
+    tile.put %c[%c1], %m[%row, %c0] : !channel, memref<?x32xf16>
+    gpu.return
+  }
+}
+}
+
+// -----
+
+!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+module attributes {tile.target = #tile.target<
+  chip = "toy", family = "Toy", lanes = 32, cores = 1, shared = 65536, shared_per_core = 65536, registers = 255,
+  registers_per_core = 65536, max_threads = 1024, max_threads_per_core = 1024, copy_sync = none, copy_widths = [],
+  box_bytes = 128, mma = []>} {
+gpu.module @kernels {
+  gpu.func @bound(%m: memref<?x32xf16>, %counter: memref<i64>, %one: i64) kernel
+      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 4>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c = tile.channel : !channel
+    tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>
+    // expected-error @below {{expects what a put reads to be computed by arithmetic, but got}}
+    %read = memref.atomic_rmw addi %one, %counter[] : (i64, memref<i64>) -> i64
+    %n = arith.index_cast %read : i64 to index
+    scf.for %j = %c1 to %n step %c1 {
+      tile.put %c[%j], %m[%c0, %c0] : !channel, memref<?x32xf16>
+    }
+    gpu.return
+  }
+}
+}
+
+// -----
+
+!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+module attributes {tile.target = #tile.target<
+  chip = "toy", family = "Toy", lanes = 32, cores = 1, shared = 65536, shared_per_core = 65536, registers = 255,
+  registers_per_core = 65536, max_threads = 1024, max_threads_per_core = 1024, copy_sync = none, copy_widths = [],
+  box_bytes = 128, mma = []>} {
+gpu.module @kernels {
+  gpu.func @other_loop(%m: memref<?x32xf16>, %n: index) kernel
+      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 4>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c = tile.channel : !channel
+    // expected-error @below {{expects puts in loops and branches alone, but got one in this}}
+    %r = scf.while (%j = %c0) : (index) -> index {
+      %more = arith.cmpi slt, %j, %n : index
+      scf.condition(%more) %j : index
+    } do {
+    ^bb0(%j: index):
+      tile.put %c[%j], %m[%c0, %c0] : !channel, memref<?x32xf16>
+      %next = arith.addi %j, %c1 : index
+      scf.yield %next : index
+    }
+    gpu.return
+  }
+}
+}
