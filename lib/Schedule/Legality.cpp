@@ -91,6 +91,8 @@ RoleRegisters attune::getRoleRegisters(const Schedule &schedule,
 }
 
 int64_t attune::getPanel(int64_t columns, Type elementType, TargetAttr target) {
+  if (!target.getBoxBytes())
+    return 0;
   int64_t elementBytes = elementType.getIntOrFloatBitWidth() / 8;
   return std::gcd(columns, target.getBoxBytes() / elementBytes);
 }

@@ -3,6 +3,7 @@
 // The pass: lays out workgroup memory, finds the barriers that are missing,
 // converts, and tells the host how much memory a launch needs.
 
+#include "KernelChecks.h"
 #include "LaneContext.h"
 #include "SharedMemory.h"
 #include "TensorMaps.h"
@@ -121,23 +122,6 @@ static bool needsBarrier(tile::PutOp put) {
   return false;
 }
 
-/// The patterns ask every tile in registers for its layout.
-static LogicalResult checkLayouts(gpu::GPUFuncOp kernel) {
-  WalkResult result =
-      kernel.walk([](Operation *op) {
-        for (Type type : op->getResultTypes())
-          if (auto tile = dyn_cast<tile::TileType>(type);
-              tile && tile.isRegisters() && !tile.getLayout()) {
-            op->emitOpError()
-                << "expects a layout on every tile in registers, but got "
-                << tile << "; run tile-assign-layouts first";
-            return WalkResult::interrupt();
-          }
-        return WalkResult::advance();
-      });
-  return failure(result.wasInterrupted());
-}
-
 static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
                                    const KernelContext &context) {
   MLIRContext *mlirContext = kernel.getContext();
@@ -241,7 +225,10 @@ void ConvertTileToGPU::runOnOperation() {
       emitError(kernel.getLoc()) << "expects 'known_block_size' on the kernel";
       return WalkResult::interrupt();
     }
-    if (failed(checkLayouts(kernel)))
+    int64_t computingWarps =
+        (*block)[0] / target.getLanes() - countProducerWarps(kernel);
+    KernelContext context{target, model, (*block)[0], computingWarps};
+    if (failed(checkKernel(kernel, context)))
       return WalkResult::interrupt();
     int64_t sharedBytes = assignOffsets(kernel);
     if (sharedBytes > target.getShared()) {
@@ -259,9 +246,6 @@ void ConvertTileToGPU::runOnOperation() {
       if (!put.getChannel().getType().getPanel() && needsBarrier(put))
         put->setAttr(kNeedsBarrierAttrName, UnitAttr::get(&getContext()));
     });
-    int64_t computingWarps =
-        (*block)[0] / target.getLanes() - countProducerWarps(kernel);
-    KernelContext context{target, model, (*block)[0], computingWarps};
     if (failed(convertKernel(kernel, context)))
       return WalkResult::interrupt();
     finishKernel(kernel, sharedBytes);

@@ -155,30 +155,14 @@ template <typename OpTy>
 LogicalResult
 MmaPattern<OpTy>::matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
                                   ConversionPatternRewriter &rewriter) const {
-  tile::MmaAtomAttr atom = op.getAtomAttr();
-  if (!atom)
-    return op.emitOpError()
-           << "expects a matrix instruction; run tile-assign-layouts first";
-  if (atom.getWarps() == 1) {
+  if (op.getAtomAttr().getWarps() == 1) {
     rewriter.replaceOp(op, multiplyByWarps(rewriter, op, adaptor));
     return success();
   }
-  const WarpgroupModel *groups = this->context.model->getWarpgroups();
-  if (!groups)
-    return op.emitOpError() << "expects a target that multiplies by groups of "
-                               "warps, but got '"
-                            << this->context.target.getChip() << "'";
-  for (Value operand : {Value(op.getLhs()), Value(op.getRhs())}) {
-    auto swizzle = dyn_cast<tile::SwizzleAttr>(
-        cast<tile::TileType>(operand.getType()).getLayout());
-    if (swizzle && !swizzle.getPanel())
-      return op.emitOpError() << "expects operands in shared memory to be "
-                                 "stored in panels, but got "
-                              << operand.getType();
-  }
   Value result = startByGroups(rewriter, op, adaptor);
   if (std::is_same_v<OpTy, tile::MmaOp>)
-    result = groups->awaitMultiply(rewriter, op.getLoc(), result, 0);
+    result = this->context.model->getWarpgroups()->awaitMultiply(
+        rewriter, op.getLoc(), result, 0);
   rewriter.replaceOp(op, result);
   return success();
 }

@@ -56,8 +56,6 @@ LogicalResult
 SpecializePattern::matchAndRewrite(tile::SpecializeOp op, OpAdaptor,
                                    ConversionPatternRewriter &b) const {
   const WarpgroupModel *model = context.model->getWarpgroups();
-  if (!model)
-    return b.notifyMatchFailure(op, "the target has no groups of warps");
   Location loc = op.getLoc();
   Value warp = model->makeUniform(b, loc, warpNumber(b, loc, context));
   int64_t consumers = context.computingWarps;

@@ -108,3 +108,356 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
     }
   }
 }
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @panels_without_groups() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      // expected-error @below {{'tile.channel' op expects a target that multiplies by groups of warps, but got 'toy'}}
+      %c = tile.channel : !tile.channel<16x64xf16, stages = 1, panel = 64>
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @roles_without_groups() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      // expected-error @below {{'tile.specialize' op expects a target that multiplies by groups of warps, but got 'toy'}}
+      tile.specialize producer 4 registers 24 {
+      } consumer registers 240 {
+      }
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @start_without_groups() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      // expected-error @below {{'tile.start_turns' op expects a target that multiplies by groups of warps, but got 'toy'}}
+      tile.start_turns of 2
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @take_without_groups() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      // expected-error @below {{'tile.take_turn' op expects a target that multiplies by groups of warps, but got 'toy'}}
+      tile.take_turn of 2
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @give_without_groups() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      // expected-error @below {{'tile.give_turn' op expects a target that multiplies by groups of warps, but got 'toy'}}
+      tile.give_turn of 2
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+#lhs = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
+#rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>
+#atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, inputType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
+!acc = !tile.tile<64x16xf32, registers, #lhs>
+!a = !tile.tile<64x16xf16, registers, #lhs>
+!panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+!rows = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @multiply_without_groups(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+      // expected-error @below {{'tile.mma' op expects a target that multiplies by groups of warps, but got 'toy'}}
+      %d = tile.mma %a, %b, %acc {atom = #atom} : !a, !panels, !acc
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+#lhs = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
+#rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>
+#atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, inputType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
+!acc = !tile.tile<64x16xf32, registers, #lhs>
+!a = !tile.tile<64x16xf16, registers, #lhs>
+!panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+!rows = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @start_multiply_without_groups(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+      // expected-error @below {{'tile.mma_async' op expects a target that multiplies by groups of warps, but got 'toy'}}
+      %d = tile.mma_async %a, %b, %acc {atom = #atom} : !a, !panels, !acc
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+#lhs = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
+#rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>
+#atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, inputType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
+!acc = !tile.tile<64x16xf32, registers, #lhs>
+!a = !tile.tile<64x16xf16, registers, #lhs>
+!panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+!rows = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @no_panels(%a: !a, %b: !rows, %acc: !acc) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+      // expected-error @below {{expects operands in shared memory to be stored in panels, but got '!tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>'}}
+      %d = tile.mma %a, %b, %acc {atom = #atom} : !a, !rows, !acc
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+#one = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
+#atom = #tile.mma_atom<name = "one", m = 16, n = 16, k = 16, inputType = f16, accType = f32, lhs = #one, rhs = #one, acc = #one>
+!acc = !tile.tile<16x16xf32, registers, #one>
+!a = !tile.tile<16x16xf16, registers, #one>
+!panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @panels_for_one_warp(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+      // expected-error @below {{expects operands in shared memory to be stored in whole rows, but got '!tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>'}}
+      %d = tile.mma %a, %b, %acc {atom = #atom} : !a, !panels, !acc
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+#one = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
+#atom = #tile.mma_atom<name = "one", m = 16, n = 16, k = 16, inputType = f16, accType = f32, lhs = #one, rhs = #one, acc = #one>
+!acc = !tile.tile<16x16xf32, registers, #one>
+!a = !tile.tile<16x16xf16, registers, #one>
+!panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @read_of_panels(%b: !panels) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+      // expected-error @below {{expects a tile that is stored in whole rows, but got '!tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>'}}
+      %a = tile.read %b : !panels -> !a
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+#one = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
+#atom = #tile.mma_atom<name = "one", m = 16, n = 16, k = 16, inputType = f16, accType = f32, lhs = #one, rhs = #one, acc = #one>
+!acc = !tile.tile<16x16xf32, registers, #one>
+!a = !tile.tile<16x16xf16, registers, #one>
+!panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @no_atom(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+      // expected-error @below {{expects a matrix instruction; run tile-assign-layouts first}}
+      %d = tile.mma_async %a, %b, %acc : !a, !panels, !acc
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+#lhs = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
+#rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>
+#atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, inputType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
+!acc = !tile.tile<64x16xf32, registers, #lhs>
+!a = !tile.tile<64x16xf16, registers, #lhs>
+!panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+!rows = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @group_of_six(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 192, 1, 1>} {
+      // expected-error @below {{expects a multiple of 4 warps that compute, but got 6}}
+      %d = tile.mma %a, %b, %acc {atom = #atom} : !a, !panels, !acc
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @nobody_computes() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+      // expected-error @below {{expects a workgroup of more than 4 warps, but got 4}}
+      tile.specialize producer 4 registers 24 {
+      } consumer registers 240 {
+      }
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @uneven_turns() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      // expected-error @below {{expects groups of as many warps each, but got 3 of 8}}
+      tile.take_turn of 3
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @producer_without_panels(%m: memref<16x64xf16>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      %c0 = arith.constant 0 : index
+      %c = tile.channel : !tile.channel<16x64xf16, stages = 1>
+      tile.specialize producer 4 registers 24 {
+        // expected-error @below {{expects a channel with panels between producers and consumers, but got '!tile.channel<16x64xf16, stages = 1>'}}
+        tile.put %c[%c0], %m[%c0, %c0] : !tile.channel<16x64xf16, stages = 1>, memref<16x64xf16>
+      } consumer registers 240 {
+      }
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+!channel = !tile.channel<16x64xf16, stages = 1, panel = 64>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @channel_from_outside(%c: !channel) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      %c0 = arith.constant 0 : index
+      // expected-error @below {{expects a channel that 'tile.channel' makes}}
+      tile.release %c[%c0] : !channel
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+!channel = !tile.channel<16x64xf16, stages = 1, panel = 64>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @boxes_of_no_argument() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      %c0 = arith.constant 0 : index
+      %m = memref.alloca() : memref<16x64xf16, #gpu.address_space<private>>
+      %c = tile.channel : !channel
+      // expected-error @below {{expects a view, with rows of neighbours, of an argument of the kernel to copy boxes of, but got 'memref<16x64xf16, #gpu.address_space<private>>'}}
+      tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<16x64xf16, #gpu.address_space<private>>
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+!channel = !tile.channel<16x64xf16, stages = 1, panel = 64>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @boxes_of_columns(%m: memref<64x16xf16>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      %c0 = arith.constant 0 : index
+      %t = memref.transpose %m (i, j) -> (j, i) : memref<64x16xf16> to memref<16x64xf16, strided<[1, 16]>>
+      %c = tile.channel : !channel
+      // expected-error @below {{expects a view, with rows of neighbours, of an argument of the kernel to copy boxes of, but got 'memref<16x64xf16, strided<[1, 16]>>'}}
+      tile.put %c[%c0], %t[%c0, %c0] : !channel, memref<16x64xf16, strided<[1, 16]>>
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+!channel = !tile.channel<16x64xf16, stages = 1, panel = 64>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @boxes_of_every_other_row(%m: memref<32x64xf16>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      %c0 = arith.constant 0 : index
+      %t = memref.subview %m[0, 0] [16, 64] [2, 1] : memref<32x64xf16> to memref<16x64xf16, strided<[128, 1]>>
+      %c = tile.channel : !channel
+      // expected-error @below {{expects a view, with rows of neighbours, of an argument of the kernel to copy boxes of, but got 'memref<16x64xf16, strided<[128, 1]>>'}}
+      tile.put %c[%c0], %t[%c0, %c0] : !channel, memref<16x64xf16, strided<[128, 1]>>
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+!channel = !tile.channel<16x64xf16, stages = 1, panel = 64>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @boxes_of_a_carried_buffer(%m: memref<16x64xf16>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c = tile.channel : !channel
+      %r = scf.for %i = %c0 to %c1 step %c1 iter_args(%t = %m) -> memref<16x64xf16> {
+        // expected-error @below {{expects a view, with rows of neighbours, of an argument of the kernel to copy boxes of, but got 'memref<16x64xf16>'}}
+        tile.put %c[%c0], %t[%c0, %c0] : !channel, memref<16x64xf16>
+        scf.yield %t : memref<16x64xf16>
+      }
+      gpu.return
+    }
+  }
+}

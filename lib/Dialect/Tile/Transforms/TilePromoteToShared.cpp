@@ -98,6 +98,13 @@ void TilePromoteToShared::runOnOperation() {
       TileDialect::kScheduleAttrName);
   if (!schedule)
     return;
+  if (schedule.getMmaWarps() > 1 && !TargetAttr::lookup(getOperation())) {
+    emitError(getOperation().getLoc())
+        << "expects a '" << TileDialect::kTargetAttrName
+        << "' attribute on the kernel or around it; run attune-attach-target "
+           "first";
+    return signalPassFailure();
+  }
   SmallVector<LoadOp> loads;
   getOperation().walk([&](LoadOp load) { loads.push_back(load); });
   for (LoadOp load : loads)

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The patterns then need not fail.
+
+#include "KernelChecks.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace attune;
+
+/// The patterns ask every tile in registers for its layout.
+static LogicalResult checkLayouts(Operation *op) {
+  for (Type type : op->getResultTypes())
+    if (auto tile = dyn_cast<tile::TileType>(type);
+        tile && tile.isRegisters() && !tile.getLayout())
+      return op->emitOpError()
+             << "expects a layout on every tile in registers, but got " << tile
+             << "; run tile-assign-layouts first";
+  return success();
+}
+
+/// The columns of a panel in which a tile in shared memory is stored; 0 for
+/// whole rows, and for tiles in registers.
+static int64_t getPanel(Value value) {
+  auto swizzle = dyn_cast_or_null<tile::SwizzleAttr>(
+      cast<tile::TileType>(value.getType()).getLayout());
+  return swizzle ? swizzle.getPanel() : 0;
+}
+
+static LogicalResult checkGroupsOfTarget(Operation *op,
+                                         const KernelContext &context) {
+  if (context.model->getWarpgroups())
+    return success();
+  return op->emitOpError() << "expects a target that multiplies by groups of "
+                              "warps, but got '"
+                           << context.target.getChip() << "'";
+}
+
+template <typename OpTy>
+static LogicalResult checkMultiply(OpTy op, const KernelContext &context) {
+  tile::MmaAtomAttr atom = op.getAtomAttr();
+  if (!atom)
+    return op.emitOpError()
+           << "expects a matrix instruction; run tile-assign-layouts first";
+  int64_t warps = atom.getWarps();
+  if (warps > 1 && failed(checkGroupsOfTarget(op, context)))
+    return failure();
+  if (context.computingWarps % warps != 0)
+    return op.emitOpError()
+           << "expects a multiple of " << warps
+           << " warps that compute, but got " << context.computingWarps;
+  for (Value operand : {Value(op.getLhs()), Value(op.getRhs())}) {
+    if (cast<tile::TileType>(operand.getType()).isRegisters())
+      continue;
+    if ((getPanel(operand) != 0) != (warps > 1))
+      return op.emitOpError()
+             << "expects operands in shared memory to be stored in "
+             << (warps > 1 ? "panels" : "whole rows") << ", but got "
+             << operand.getType();
+  }
+  return success();
+}
+
+static LogicalResult checkChannel(Operation *op, Value channel,
+                                  const KernelContext &context) {
+  if (!channel.getDefiningOp<tile::ChannelOp>())
+    return op->emitOpError() << "expects a channel that 'tile.channel' makes";
+  if (cast<tile::ChannelType>(channel.getType()).getPanel())
+    return checkGroupsOfTarget(op, context);
+  if (op->getParentOfType<tile::SpecializeOp>())
+    return op->emitOpError() << "expects a channel with panels between "
+                                "producers and consumers, but got "
+                             << channel.getType();
+  return success();
+}
+
+static LogicalResult checkRoles(tile::SpecializeOp op,
+                                const KernelContext &context) {
+  if (failed(checkGroupsOfTarget(op, context)))
+    return failure();
+  if (context.computingWarps < 1)
+    return op.emitOpError()
+           << "expects a workgroup of more than " << op.getProducerWarps()
+           << " warps, but got " << context.threads / context.target.getLanes();
+  return success();
+}
+
+template <typename OpTy>
+static LogicalResult checkTurn(OpTy op, const KernelContext &context) {
+  if (failed(checkGroupsOfTarget(op, context)))
+    return failure();
+  if (context.computingWarps % static_cast<int64_t>(op.getGroups()) != 0)
+    return op.emitOpError()
+           << "expects groups of as many warps each, but got " << op.getGroups()
+           << " of " << context.computingWarps;
+  return success();
+}
+
+LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
+                                  const KernelContext &context) {
+  WalkResult result = kernel.walk([&](Operation *op) {
+    if (failed(checkLayouts(op)))
+      return WalkResult::interrupt();
+    LogicalResult checked =
+        TypeSwitch<Operation *, LogicalResult>(op)
+            .Case<tile::MmaOp, tile::MmaAsyncOp>(
+                [&](auto mma) { return checkMultiply(mma, context); })
+            .Case<tile::PutOp, tile::GetOp, tile::ReleaseOp>([&](auto end) {
+              return checkChannel(end, end.getChannel(), context);
+            })
+            .Case([&](tile::ChannelOp channel) {
+              return channel.getResult().getType().getPanel()
+                         ? checkGroupsOfTarget(channel, context)
+                         : success();
+            })
+            .Case([&](tile::ReadOp read) -> LogicalResult {
+              if (!getPanel(read.getSource()))
+                return success();
+              return read.emitOpError()
+                     << "expects a tile that is stored in whole rows, but got "
+                     << read.getSource().getType();
+            })
+            .Case([&](tile::SpecializeOp roles) {
+              return checkRoles(roles, context);
+            })
+            .Case<tile::StartTurnsOp, tile::TakeTurnOp, tile::GiveTurnOp>(
+                [&](auto turn) { return checkTurn(turn, context); })
+            .Default([](Operation *) { return success(); });
+    return failed(checked) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a kernel must be for the patterns of convert-tile-to-gpu.
+
+#ifndef ATTUNE_LIB_CONVERSION_TILETOGPU_KERNELCHECKS_H
+#define ATTUNE_LIB_CONVERSION_TILETOGPU_KERNELCHECKS_H
+
+#include "LaneContext.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace attune {
+
+/// Reports what the patterns cannot convert: tiles without layouts, what the
+/// target has no groups of warps or no copy engine for, tiles in panels that
+/// are not multiplied by groups.
+llvm::LogicalResult checkKernel(mlir::gpu::GPUFuncOp kernel,
+                                const KernelContext &context);
+
+} // namespace attune
+
+#endif // ATTUNE_LIB_CONVERSION_TILETOGPU_KERNELCHECKS_H

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Channels with panels: barriers, tensor maps, copies of boxes.
+//
+// RUN: attune-opt %s --attune-attach-target=chip=sm_90a --convert-tile-to-gpu --cse | FileCheck %s
+
+#swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>
+!channel = !tile.channel<16x64xf16, stages = 2, panel = 32>
+!shared = !tile.tile<16x64xf16, shared, #swizzle>
+!view = memref<?x64xf16, strided<[64, 1], offset: ?>>
+
+module attributes {gpu.container_module} {
+gpu.module @kernels {
+  // The map is a view's whole tensor, with a box of a panel in the dimensions of its rows and columns. It goes to the
+  // end of the arguments, of the launch and of the manifest. Two slots of 2048 bytes for each of two channels, and
+  // four barriers of 8 bytes for each behind them.
+  // CHECK-LABEL: gpu.func @boxes
+  // CHECK-SAME:    %[[ROW:[^ ]+]]: index, %[[E:[^ ]+]]: index, %[[MORE:[^ ]+]]: i1, %[[MAP:[^ ]+]]: !nvgpu.tensormap.descriptor<tensor = memref<1x16x32xf16, #gpu.address_space<workgroup>>, swizzle = swizzle_64b, {{.*}}oob = zero
+  // CHECK-SAME:    {access = "read", name = "m", rank = 3 : i64, type = "f16"},
+  // CHECK-SAME:    {box = [1, 16, 32], name = "m_map", of = 0 : i64, rank = 0 : i64, swizzle = 64 : i64, type = "tensor_map"}]
+  // CHECK-SAME:    shared_bytes = 8256 : i64
+  // One thread makes the barriers: those that say full wait for the thread that copies, those that say empty for each
+  // of the 8 warps.
+  // CHECK:       %[[C8192:.+]] = arith.constant 8192
+  // CHECK:       %[[BARRIERS:.+]] = memref.view %{{.+}}[%[[C8192]]][] {{.*}} to memref<4xi64
+  // CHECK:       %[[FIRST:.+]] = arith.cmpi eq, %thread_id_x, %c0
+  // CHECK:       scf.if %[[FIRST]]
+  // CHECK-COUNT-2: nvvm.mbarrier.init %{{.+}}, %c1_i32
+  // CHECK-COUNT-2: nvvm.mbarrier.init %{{.+}}, %c8_i32
+  // CHECK:       }
+  // CHECK:       %[[SLOTS:.+]] = memref.view {{.*}} to memref<2x16x64xf16
+  // CHECK-NOT:   gpu.barrier
+  // CHECK:       scf.if %[[FIRST]]
+  // CHECK-COUNT-4: nvvm.mbarrier.init
+  // The last channel makes all of them ready.
+  // CHECK:       nvvm.fence.mbarrier.init
+  // CHECK-NEXT:  gpu.barrier
+  // CHECK:       %[[B:.+]] = gpu.block_id
+  //
+  // A put waits for the phase before at the barrier that says empty. One box for each panel.
+  // CHECK:       scf.if %[[FIRST]]
+  // CHECK-NEXT:    scf.if %[[MORE]]
+  // CHECK:           %[[SLOT:.+]] = arith.remui %[[E]], %[[C2:c2.*]] : index
+  // CHECK:           %[[PHASE:.+]] = arith.divui %[[E]], %[[C2]]
+  // CHECK:           %[[PARITY:.+]] = arith.andi %[[PHASE]], %c1
+  // CHECK:           %[[EMPTY:.+]] = arith.addi %[[SLOT]], %[[C2]]
+  // CHECK:           %[[BEFORE:.+]] = arith.xori %[[PARITY]], %c1
+  // CHECK:           arith.muli %[[EMPTY]], %c8
+  // CHECK:           %[[BEFORE32:.+]] = arith.index_cast %[[BEFORE]]
+  // CHECK:           nvvm.mbarrier.try_wait.parity %{{.+}}, %[[BEFORE32]]
+  // CHECK:           arith.muli %[[SLOT]], %c8
+  // CHECK:           %[[FULL:.+]] = llvm.inttoptr
+  // CHECK:           nvvm.mbarrier.arrive.expect_tx %[[FULL]], %c2048_i32
+  // CHECK:           %[[START:.+]] = arith.muli %[[SLOT]], %c1024
+  // CHECK:           %[[ROW32:.+]] = arith.index_cast %[[ROW]]
+  // CHECK:           %[[B32:.+]] = arith.index_cast %[[B]]
+  // CHECK:           arith.muli %[[START]], %[[C2]]
+  // CHECK:           nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.+}}, %{{.+}}, %[[FULL]], box[%c0_i32, %[[ROW32]], %[[B32]]]
+  // CHECK:           %[[SECOND:.+]] = arith.addi %[[START]], %c512
+  // CHECK:           arith.muli %[[SECOND]], %[[C2]]
+  // CHECK:           nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.+}}, %{{.+}}, %[[FULL]], box[%c32_i32, %[[ROW32]], %[[B32]]]
+  // CHECK-NOT:       nvvm.cp.async.bulk
+  // CHECK:       }
+  //
+  // A get waits for this phase at the barrier that says full, and no lane for another.
+  // CHECK:       %[[SLOT:.+]] = arith.remui %[[E]], %[[C2:c2.*]] : index
+  // CHECK:       %[[PARITY:.+]] = arith.andi
+  // CHECK:       arith.muli %[[SLOT]], %c8
+  // CHECK:       %[[PARITY32:.+]] = arith.index_cast %[[PARITY]]
+  // CHECK:       nvvm.mbarrier.try_wait.parity %{{.+}}, %[[PARITY32]]
+  // One lane of each warp releases.
+  // CHECK:       %[[EMPTY:.+]] = arith.addi %[[SLOT]], %[[C2]]
+  // CHECK:       %[[LANE:.+]] = arith.remui %thread_id_x, %c32
+  // CHECK:       %[[IS0:.+]] = arith.cmpi eq, %[[LANE]], %c0
+  // CHECK:       scf.if %[[IS0]]
+  // CHECK:         arith.muli %[[EMPTY]], %c8
+  // CHECK:         nvvm.mbarrier.arrive %
+  // CHECK-NOT:   gpu.barrier
+  // CHECK:       gpu.return
+  gpu.func @boxes(%m: memref<2x?x64xf16>, %row: index, %e: index, %more: i1) kernel
+      attributes {known_block_size = array<i32: 256, 1, 1>, attune.manifest = {arguments = [
+        {access = "read", name = "m", rank = 3 : i64, type = "f16"}, {name = "row", rank = 0 : i64, type = "index"},
+        {name = "element", rank = 0 : i64, type = "index"}, {name = "more", rank = 0 : i64, type = "i1"}]}} {
+    %c0 = arith.constant 0 : index
+    %b = gpu.block_id x
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %m, %c1 : memref<2x?x64xf16>
+    %view = memref.subview %m[%b, 0, 0] [1, %n, 64] [1, 1, 1] : memref<2x?x64xf16> to !view
+    %c = tile.channel : !channel
+    %d = tile.channel : !channel
+    tile.put %c[%e], %view[%row, %c0] if %more : !channel, !view
+    %s = tile.get %c[%e] : !channel -> !shared
+    tile.release %c[%e] : !channel
+    gpu.return
+  }
+
+  // Two channels of one tensor whose boxes are alike have one map; another panel or another tensor needs its own. A
+  // transposed view and one that starts elsewhere are boxes of the tensor behind them.
+  // CHECK-LABEL: gpu.func @maps
+  // CHECK-SAME:    %[[ROW:[^ ]+]]: index,
+  // CHECK-SAME:    %[[NARROW:[^ ]+]]: !nvgpu.tensormap.descriptor<tensor = memref<16x1x32xf16, #gpu.address_space<workgroup>>, swizzle = swizzle_64b
+  // CHECK-SAME:    %[[WIDE:[^ ]+]]: !nvgpu.tensormap.descriptor<tensor = memref<16x1x64xf16, #gpu.address_space<workgroup>>, swizzle = swizzle_128b
+  // CHECK-SAME:    %[[OTHER:[^ ]+]]: !nvgpu.tensormap.descriptor<tensor = memref<1x16x32xf16, #gpu.address_space<workgroup>>, swizzle = swizzle_64b
+  // CHECK-NOT:     !nvgpu
+  // CHECK-SAME:    ) kernel
+  // CHECK:       %[[PLUS7:.+]] = arith.addi %[[ROW]], %{{.+}} : index
+  // CHECK:       %[[A:.+]] = builtin.unrealized_conversion_cast %[[NARROW]]
+  // CHECK:       %[[ROW32:.+]] = arith.index_cast %[[PLUS7]]
+  // CHECK:       nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.+}}, %[[A]], %{{.+}}, box[%c0_i32, %c1_i32, %[[ROW32]]]
+  // CHECK:       nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.+}}, %[[A]], %{{.+}}, box[%c32_i32, %c1_i32
+  // CHECK-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.+}}, %[[A]],
+  // CHECK:       %[[W:.+]] = builtin.unrealized_conversion_cast %[[WIDE]]
+  // CHECK:       nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.+}}, %[[W]],
+  // CHECK:       %[[O:.+]] = builtin.unrealized_conversion_cast %[[OTHER]]
+  // CHECK-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.+}}, %[[O]],
+  // CHECK:       gpu.return
+  gpu.func @maps(%m: memref<100x2x64xf16>, %n: memref<2x100x64xf16>, %row: index) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %turned = memref.transpose %m (i, j, k) -> (j, i, k) : memref<100x2x64xf16> to memref<2x100x64xf16, strided<[64, 128, 1]>>
+    %head = memref.subview %turned[1, 7, 0] [1, 50, 64] [1, 1, 1]
+      : memref<2x100x64xf16, strided<[64, 128, 1]>> to memref<50x64xf16, strided<[128, 1], offset: 960>>
+    %plain = memref.subview %n[0, 0, 0] [1, 100, 64] [1, 1, 1] : memref<2x100x64xf16> to memref<100x64xf16, strided<[64, 1]>>
+    %c = tile.channel : !channel
+    %d = tile.channel : !channel
+    %e = tile.channel : !tile.channel<16x64xf16, stages = 1, panel = 64>
+    %f = tile.channel : !channel
+    tile.put %c[%c0], %head[%row, %c0] : !channel, memref<50x64xf16, strided<[128, 1], offset: 960>>
+    tile.put %d[%c0], %head[%row, %c0] : !channel, memref<50x64xf16, strided<[128, 1], offset: 960>>
+    tile.put %e[%c0], %head[%row, %c0] : !tile.channel<16x64xf16, stages = 1, panel = 64>, memref<50x64xf16, strided<[128, 1], offset: 960>>
+    tile.put %f[%c0], %plain[%row, %c0] : !channel, memref<100x64xf16, strided<[64, 1]>>
+    gpu.return
+  }
+
+  // A channel inside of a loop has its barriers once, at the start.
+  // CHECK-LABEL: gpu.func @in_a_loop
+  // CHECK:     nvvm.fence.mbarrier.init
+  // CHECK-NEXT: gpu.barrier
+  // CHECK:     scf.for
+  // CHECK-NOT:   nvvm.mbarrier.init
+  // CHECK:     gpu.return
+  gpu.func @in_a_loop(%m: memref<64x64xf16>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    scf.for %i = %c0 to %c4 step %c1 {
+      %c = tile.channel : !channel
+      tile.put %c[%i], %m[%c0, %c0] : !channel, memref<64x64xf16>
+    }
+    gpu.return
+  }
+}
+
+// The map is made right before the launch.
+// CHECK-LABEL: func.func @launches
+// CHECK-SAME:    %[[M:[^ ]+]]: memref<2x?x64xf16>
+// CHECK: %[[CAST:.+]] = memref.cast %[[M]] : memref<2x?x64xf16> to memref<*xf16>
+// CHECK: %[[MAP:.+]] = nvgpu.tma.create.descriptor %[[CAST]] box[%c1, %c16, %c32]
+// CHECK: gpu.launch_func  @kernels::@boxes {{.*}} dynamic_shared_memory_size %c8256_i32 args(%[[M]] : {{.*}}, %[[MAP]] : !nvgpu.tensormap.descriptor
+func.func @launches(%m: memref<2x?x64xf16>, %row: index, %more: i1) {
+  %c1 = arith.constant 1 : index
+  %c256 = arith.constant 256 : index
+  gpu.launch_func @kernels::@boxes blocks in (%c1, %c1, %c1) threads in (%c256, %c1, %c1)
+    args(%m : memref<2x?x64xf16>, %row : index, %row : index, %more : i1)
+  return
+}
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Multiplies by groups of warps.
+//
+// RUN: attune-opt %s \
+// RUN:   --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-assign-layouts)),convert-tile-to-gpu,cse)" \
+// RUN:   | FileCheck %s
+
+!channel = !tile.channel<128x64xf16, stages = 1, panel = 64>
+!shared = !tile.tile<128x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, panel = 64>>
+!wide_channel = !tile.channel<16x96xf16, stages = 1, panel = 32>
+!wide = !tile.tile<16x96xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>>
+!s = !tile.tile<128x128xf32, registers>
+!p = !tile.tile<128x16xf16, registers>
+!o = !tile.tile<128x96xf32, registers>
+
+gpu.module @kernels {
+  // Both operands in shared memory: rows of a panel of 128 bytes (mode 1, groups of eight rows 1024 bytes apart), and a
+  // step of 16 columns, 32 bytes, for each product. A group starts at its own 64 rows of the left operand.
+  // CHECK-LABEL: gpu.func @shared_by_shared
+  // CHECK:     %[[GROUP:.+]] = arith.divui %thread_id_x, %c128
+  // CHECK:     nvvm.shfl.sync idx
+  // CHECK:     %[[ROWS:.+]] = arith.muli %{{.+}}, %c64
+  // CHECK:     arith.muli %[[ROWS]], %c64
+  // CHECK:     %[[FIELDS:.+]] = arith.constant 4611686293305360384 : i64
+  // CHECK:     %[[LHS:.+]] = arith.ori %{{.+}}, %[[FIELDS]]
+  // CHECK:     %[[RHS:.+]] = arith.ori %{{.+}}, %[[FIELDS]]
+  // CHECK:     nvvm.wgmma.fence.aligned
+  // CHECK:     %[[NONE:.+]] = llvm.mlir.poison : !llvm.struct
+  // CHECK:     %[[FIRST:.+]] = nvvm.wgmma.mma_async %[[LHS]], %[[RHS]], %[[NONE]], <m = 64, n = 128, k = 16>, D[<f32>, <zero>], A[<f16>, <one>, <row>], B[<f16>, <one>, <col>]
+  // CHECK:     %[[R2:.+]] = arith.addi %[[RHS]], %c2_i64
+  // CHECK:     %[[L2:.+]] = arith.addi %[[LHS]], %c2_i64
+  // CHECK:     %[[SECOND:.+]] = nvvm.wgmma.mma_async %[[L2]], %[[R2]], %[[FIRST]], {{.*}}D[<f32>, <one>
+  // CHECK:     arith.addi %[[LHS]], %c4_i64
+  // CHECK:     nvvm.wgmma.mma_async %{{.+}}, %{{.+}}, %[[SECOND]]
+  // CHECK:     arith.addi %[[LHS]], %c6_i64
+  // CHECK:     nvvm.wgmma.mma_async
+  // CHECK-NOT: nvvm.wgmma.mma_async
+  // CHECK:     nvvm.wgmma.commit.group.sync.aligned
+  // A multiply that is not asynchronous is awaited at once.
+  // CHECK:     wgmma.wait_group 0,
+  // CHECK:     gpu.return
+  gpu.func @shared_by_shared(%out: memref<128x128xf32>) kernel
+      attributes {known_block_size = array<i32: 256, 1, 1>, tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %c = tile.channel : !channel
+    %a = tile.get %c[%c0] : !channel -> !shared
+    %acc = tile.fill %zero : f32 -> !s
+    %d = tile.mma %a, %a, %acc transpose_rhs : !shared, !shared, !s
+    tile.store %d, %out[%c0, %c0] : !s, memref<128x128xf32>
+    gpu.return
+  }
+
+  // The left operand in registers, and the right one as it lies: panels of 64 bytes (mode 2) are 1024 bytes apart, groups of
+  // eight rows 512. A sum that is there already is read.
+  // CHECK-LABEL: gpu.func @registers_by_shared
+  // CHECK:     arith.constant -9223371899411628032 : i64
+  // CHECK:     nvvm.wgmma.fence.aligned
+  // CHECK:     llvm.insertvalue
+  // CHECK:     wgmma.mma_async[%{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}], %{{.+}}, %{{.+}}, <m = 64, n = 96, k = 16>, <f16>, D[<one>], B[<row>]
+  // CHECK-NOT: wgmma.mma_async
+  // CHECK:     nvvm.wgmma.commit.group.sync.aligned
+  // CHECK-NOT: wgmma.wait_group
+  // CHECK:     arith.addf
+  // CHECK:     wgmma.wait_group 1,
+  // CHECK:     gpu.return
+  gpu.func @registers_by_shared(%x: f16, %y: f32, %out: memref<128x96xf32>) kernel
+      attributes {known_block_size = array<i32: 256, 1, 1>, tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4>} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !wide_channel
+    %v = tile.get %c[%c0] : !wide_channel -> !wide
+    %p = tile.fill %x : f16 -> !p
+    %acc = tile.fill %y : f32 -> !o
+    %pending = tile.mma_async %p, %v, %acc : !p, !wide, !o
+    %z = arith.addf %y, %y : f32
+    memref.store %z, %out[%c0, %c0] : memref<128x96xf32>
+    %d = tile.await %pending running 1 : !tile.pending<!o>
+    tile.store %d, %out[%c0, %c0] : !o, memref<128x96xf32>
+    gpu.return
+  }
+}

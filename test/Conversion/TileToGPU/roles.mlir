@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Two programs for the warps of a workgroup, and turns.
+//
+// RUN: attune-opt %s --attune-attach-target=chip=sm_90a --convert-tile-to-gpu --cse | FileCheck %s
+
+#swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>
+!channel = !tile.channel<16x64xf16, stages = 2, panel = 32>
+!shared = !tile.tile<16x64xf16, shared, #swizzle>
+
+gpu.module @kernels {
+  // Of 12 warps the last 4 produce; one lane of the first of those does it all.
+  // The barrier that says empty waits for the other 8.
+  // CHECK-LABEL: gpu.func @specialize
+  // CHECK:     scf.if
+  // CHECK-COUNT-2: nvvm.mbarrier.init %{{.+}}, %c1_i32
+  // CHECK-COUNT-2: nvvm.mbarrier.init %{{.+}}, %c8_i32
+  // CHECK:     %[[NUMBER:.+]] = arith.divui %thread_id_x, %c32
+  // CHECK:     %[[NUMBER32:.+]] = arith.index_cast %[[NUMBER]]
+  // CHECK:     %[[UNIFORM:.+]] = nvvm.shfl.sync idx %{{.+}}, %[[NUMBER32]], %c0_i32
+  // CHECK:     %[[WARP:.+]] = arith.index_cast %[[UNIFORM]]
+  // CHECK:     %[[PRODUCES:.+]] = arith.cmpi uge, %[[WARP]], %c8
+  // CHECK:     scf.if %[[PRODUCES]] {
+  // CHECK-NEXT:  nvvm.setmaxregister decrease 24
+  // CHECK-NEXT:  %[[FIRST:.+]] = arith.cmpi eq, %[[WARP]], %c8
+  // CHECK-NEXT:  scf.if %[[FIRST]] {
+  // CHECK-NEXT:    %[[LANE:.+]] = nvvm.elect.sync
+  // CHECK-NEXT:    scf.if %[[LANE]] {
+  // The lane is chosen: there is no other test.
+  // CHECK-NOT:       scf.if
+  // CHECK:           nvvm.mbarrier.try_wait.parity
+  // CHECK-COUNT-2:   nvvm.cp.async.bulk.tensor
+  // CHECK:     } else {
+  // CHECK-NEXT:  nvvm.setmaxregister increase 240
+  // CHECK:       nvvm.mbarrier.try_wait.parity
+  // CHECK:       nvvm.mbarrier.arrive %
+  // CHECK:     }
+  // CHECK-NEXT: }
+  // CHECK-NEXT: gpu.return
+  gpu.func @specialize(%m: memref<64x64xf16>) kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !channel
+    tile.specialize producer 4 registers 24 {
+      tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<64x64xf16>
+    } consumer registers 240 {
+      %s = tile.get %c[%c0] : !channel -> !shared
+      tile.release %c[%c0] : !channel
+    }
+    gpu.return
+  }
+
+  // Group g of three, of 4 warps each, waits at barrier 1 + g for the group
+  // before it: 256 threads. The last group lets the first one start.
+  // CHECK-LABEL: gpu.func @turns
+  // CHECK:     %[[WARP:.+]] = arith.divui %thread_id_x, %c32
+  // CHECK:     arith.divui %[[WARP]], %c4
+  // CHECK:     %[[GROUP:.+]] = arith.index_cast %{{.+}} : i32 to index
+  // CHECK:     %[[LAST:.+]] = arith.cmpi eq, %[[GROUP]], %c2
+  // CHECK-NEXT: scf.if %[[LAST]]
+  // CHECK:       nvvm.barrier.arrive id = %c1_i32 number_of_threads = %c256_i32
+  // CHECK:     %[[GROUP:.+]] = arith.index_cast %{{.+}} : i32 to index
+  // CHECK:     %[[OWN:.+]] = arith.addi %[[GROUP]], %c1
+  // CHECK:     %[[OWN32:.+]] = arith.index_cast %[[OWN]]
+  // CHECK:     nvvm.barrier id = %[[OWN32]] number_of_threads = %c256_i32
+  // CHECK:     %[[GROUP:.+]] = arith.index_cast %{{.+}} : i32 to index
+  // CHECK:     %[[LAST:.+]] = arith.cmpi eq, %[[GROUP]], %c2
+  // CHECK:     %[[NEXT:.+]] = arith.addi %[[GROUP]], %c2
+  // CHECK:     %[[NUMBER:.+]] = arith.select %[[LAST]], %c1, %[[NEXT]]
+  // CHECK:     %[[NUMBER32:.+]] = arith.index_cast %[[NUMBER]]
+  // CHECK:     nvvm.barrier.arrive id = %[[NUMBER32]] number_of_threads = %c256_i32
+  // CHECK-NEXT: gpu.return
+  gpu.func @turns() kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
+    tile.start_turns of 3
+    tile.take_turn of 3
+    tile.give_turn of 3
+    gpu.return
+  }
+}
