@@ -19,6 +19,7 @@ void MBarriers::reset() {
   barriers.clear();
   copies.clear();
   numInitialized = 0;
+  numAsked = 0;
 }
 
 static std::string name(uint32_t offset) {
@@ -129,11 +130,14 @@ bool MBarriers::isComplete(const Barrier &barrier, uint64_t number,
 bool MBarriers::test(Lane &lane, uint32_t site, char *address, uint64_t number,
                      bool isParity) {
   if (!isComplete(find(lane, site, address), number, isParity)) {
-    // Whoever asks again and again lets the others run.
-    if (group.ready.empty())
+    // Whoever asks again and again lets the others run. Where all of them may
+    // have asked in vain meanwhile, they can do nothing but wait for a copy.
+    if (numAsked++ >= group.ready.size()) {
+      numAsked = 0;
       landOne();
-    else
+    } else {
       group.yield(lane);
+    }
   }
   Barrier &barrier = find(lane, site, address);
   if (!isComplete(barrier, number, isParity))

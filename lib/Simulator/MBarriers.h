@@ -87,6 +87,9 @@ private:
   std::map<uint32_t, Barrier> barriers;
   std::vector<Copy> copies;
   uint32_t numInitialized = 0;
+  /// Times that lanes have asked in vain since the last copy landed for that
+  /// reason.
+  size_t numAsked = 0;
 };
 
 } // namespace attune

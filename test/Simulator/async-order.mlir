@@ -9,6 +9,11 @@
 // RUN: attune-run %t.mlirbc --device=host --print --function=both --host-seed=1 | FileCheck %s --check-prefix=BOTH
 // RUN: not attune-run %t.mlirbc --device=host --print --function=second 2>&1 | FileCheck %s --check-prefix=SECOND
 // RUN: not attune-run %t.mlirbc --device=host --print --function=second --host-seed=1 2>&1 | FileCheck %s --check-prefix=SECOND
+//
+// Lanes that all ask in loops of their own do not keep a copy from landing.
+// RUN: attune-run %t.mlirbc --device=host --print --function=spin --max-steps=1000 | FileCheck %s --check-prefix=SPIN
+// RUN: attune-run %t.mlirbc --device=host --print --function=spin --max-steps=1000 --host-seed=1 | FileCheck %s --check-prefix=SPIN
+//
 // RUN: attune-run %t.mlirbc --device=host --print --function=late | FileCheck %s --check-prefix=LATE
 // RUN: attune-run %t.mlirbc --device=host --print --function=late --host-seed=1 | FileCheck %s --check-prefix=LATE
 // RUN: not attune-run %t.mlirbc --device=host --print --function=early 2>&1 | FileCheck %s --check-prefix=EARLY
@@ -67,6 +72,46 @@ gpu.module @copies {
     %sum = llvm.fadd %x0, %x1 : f32
     %to = llvm.getelementptr %aligned[%tid] : (!llvm.ptr, i32) -> !llvm.ptr, f32
     llvm.store %sum, %to : f32, !llvm.ptr
+    llvm.return
+  }
+}
+
+gpu.module @spinning {
+  llvm.mlir.global internal @slot() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<128 x i8>
+  llvm.mlir.global internal @barrier() {addr_space = 3 : i32, alignment = 8 : i64} : !llvm.array<8 x i8>
+
+  // Adds 1 to what a copy brings.
+  llvm.func @increment(%allocated: !llvm.ptr, %aligned: !llvm.ptr, %start: i64, %size: i64, %stride: i64, %unused: i64)
+      attributes {gpu.kernel, nvvm.kernel} {
+    %c0 = llvm.mlir.constant(0 : i32) : i32
+    %c1 = llvm.mlir.constant(1 : i32) : i32
+    %bytes = llvm.mlir.constant(128 : i32) : i32
+    %one = llvm.mlir.constant(1.0 : f32) : f32
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    %first = llvm.icmp "eq" %tid, %c0 : i32
+    %slot = llvm.mlir.addressof @slot : !llvm.ptr<3>
+    %barrier = llvm.mlir.addressof @barrier : !llvm.ptr<3>
+    %to = llvm.addrspacecast %slot : !llvm.ptr<3> to !llvm.ptr<7>
+    %from = llvm.addrspacecast %aligned : !llvm.ptr to !llvm.ptr<1>
+    llvm.cond_br %first, ^start, ^meet
+  ^start:
+    nvvm.mbarrier.init %barrier, %c1 : !llvm.ptr<3>, i32
+    nvvm.fence.mbarrier.init
+    nvvm.mbarrier.arrive.expect_tx %barrier, %bytes : !llvm.ptr<3>, i32
+    nvvm.cp.async.bulk.shared.cluster.global %to, %from, %barrier, %bytes : !llvm.ptr<7>, !llvm.ptr<1>
+    llvm.br ^meet
+  ^meet:
+    nvvm.barrier0
+    llvm.br ^ask
+  ^ask:
+    %is_there = nvvm.mbarrier.try_wait %barrier, %c0 : !llvm.ptr<3>, i32 -> i1
+    llvm.cond_br %is_there, ^read, ^ask
+  ^read:
+    %mine = llvm.getelementptr %slot[%tid] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+    %x = llvm.load %mine : !llvm.ptr<3> -> f32
+    %y = llvm.fadd %x, %one : f32
+    %back = llvm.getelementptr %aligned[%tid] : (!llvm.ptr, i32) -> !llvm.ptr, f32
+    llvm.store %y, %back : f32, !llvm.ptr
     llvm.return
   }
 }
@@ -152,6 +197,7 @@ gpu.module @products {
 }
 
 // BOTH: {{^}}2 2 2 {{[2 ]*$}}
+// SPIN: {{^}}2 2 2 {{[2 ]*$}}
 // LATE: {{^}}16 16 16 {{[16 ]*$}}
 func.func @both() -> tensor<32xf32> {
   %c1 = arith.constant 1 : index
@@ -160,6 +206,17 @@ func.func @both() -> tensor<32xf32> {
   %ones = arith.constant dense<1.0> : tensor<32xf32>
   %data = bufferization.to_buffer %ones : tensor<32xf32> to memref<32xf32>
   gpu.launch_func @copies::@add blocks in (%c1, %c1, %c1) threads in (%threads, %c1, %c1)
+    args(%data : memref<32xf32>, %choice : index)
+  %result = bufferization.to_tensor %data restrict : memref<32xf32> to tensor<32xf32>
+  return %result : tensor<32xf32>
+}
+func.func @spin() -> tensor<32xf32> {
+  %c1 = arith.constant 1 : index
+  %threads = arith.constant 32 : index
+  %choice = arith.constant 1 : index
+  %ones = arith.constant dense<1.0> : tensor<32xf32>
+  %data = bufferization.to_buffer %ones : tensor<32xf32> to memref<32xf32>
+  gpu.launch_func @spinning::@increment blocks in (%c1, %c1, %c1) threads in (%threads, %c1, %c1)
     args(%data : memref<32xf32>, %choice : index)
   %result = bufferization.to_tensor %data restrict : memref<32xf32> to tensor<32xf32>
   return %result : tensor<32xf32>
