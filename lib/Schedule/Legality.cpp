@@ -97,9 +97,7 @@ int64_t attune::getPanel(int64_t columns, Type elementType, TargetAttr target) {
   return std::gcd(columns, target.getBoxBytes() / elementBytes);
 }
 
-/// Most registers that a lane can have with the wanted number of workgroups on
-/// a core.
-static int64_t getRegisterLimit(const Schedule &schedule, TargetAttr target) {
+int64_t attune::getRegisterLimit(const Schedule &schedule, TargetAttr target) {
   if (schedule.getProducerWarps())
     return std::min(target.getRegisters(),
                     getRoleRegisters(schedule, target).consumer);

@@ -62,6 +62,10 @@ int64_t getPanel(int64_t columns, mlir::Type elementType,
 int64_t getSharedBytes(const ScheduleProblem &problem, const Schedule &schedule,
                        tile::TargetAttr target);
 
+/// Most registers that a lane that computes can have with the wanted number of
+/// workgroups on a core, in words of 32 bits.
+int64_t getRegisterLimit(const Schedule &schedule, tile::TargetAttr target);
+
 /// The registers of a lane that the accumulators alone take, in words of 32
 /// bits.
 int64_t getAccumulatorRegisters(const ScheduleProblem &problem,

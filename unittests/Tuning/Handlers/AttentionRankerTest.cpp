@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one thing that may be relied on: what spills comes last.
+// What may be relied on: what spills comes last, and multiplies by groups of
+// warps come first.
 
 #include "attune/Tuning/AttentionRanker.h"
+#include "attune/Schedule/Legality.h"
 #include "attune/Target/TargetRegistry.h"
 #include "attune/Tuning/AttentionProblem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,15 +23,22 @@ func.func @f(%q: tensor<1x1x256x128xf16>) -> tensor<1x1x256x128xf16> {
   return %o : tensor<1x1x256x128xf16>
 })mlir";
 
-TEST(AttentionRanker, SpillsCostWhatTheyMove) {
+namespace {
+struct AttentionRankerTest : testing::Test {
+  AttentionRankerTest() {
+    context
+        .loadDialect<attn::AttnDialect, tile::TileDialect, func::FuncDialect>();
+    module = parseSourceString<ModuleOp>(kProblem, ParserConfig(&context));
+    module->walk([&](attn::AttentionOp found) { op = found; });
+  }
+
   MLIRContext context;
-  context
-      .loadDialect<attn::AttnDialect, tile::TileDialect, func::FuncDialect>();
-  OwningOpRef<ModuleOp> module =
-      parseSourceString<ModuleOp>(kProblem, ParserConfig(&context));
-  ASSERT_TRUE(module);
+  OwningOpRef<ModuleOp> module;
   attn::AttentionOp op;
-  module->walk([&](attn::AttentionOp found) { op = found; });
+};
+} // namespace
+
+TEST_F(AttentionRankerTest, SpillsCostWhatTheyMove) {
   for (StringRef chip : getChipNames()) {
     FailureOr<tile::TargetAttr> target =
         getTarget(&context, chip, [&] { return emitError(module->getLoc()); });
@@ -55,4 +64,36 @@ TEST(AttentionRanker, SpillsCostWhatTheyMove) {
       ASSERT_GT(many, 1.1 * kept) << chip.str();
     }
   }
+}
+
+TEST_F(AttentionRankerTest, GroupsComeFirst) {
+  size_t chips = 0;
+  for (StringRef chip : getChipNames()) {
+    FailureOr<tile::TargetAttr> target =
+        getTarget(&context, chip, [&] { return emitError(module->getLoc()); });
+    ASSERT_TRUE(succeeded(target));
+    std::vector<Point> points =
+        findLegal(makeScheduleSpace(), makeLegality(op, *target)).points;
+    auto getSchedule = [](const Point &point) {
+      return Schedule([&](size_t place) { return point[place]; });
+    };
+    if (llvm::none_of(points, [&](const Point &point) {
+          return getSchedule(point).getMmaWarps() == 4;
+        }))
+      continue;
+    ++chips;
+    sortByScore(points, *createAttentionRanker(op, *target));
+    for (const Point &point : llvm::ArrayRef(points).take_front(100)) {
+      Schedule schedule = getSchedule(point);
+      EXPECT_EQ(schedule.getMmaWarps(), 4);
+      EXPECT_EQ(schedule.getProducerWarps(), 4);
+      EXPECT_GT(schedule.getOverlap(), 0);
+      EXPECT_EQ(schedule.getBlockM(), 64 * (schedule.getNumWarps() / 4));
+      EXPECT_LE(estimateRegisters(ScheduleProblem::get(op), schedule, *target),
+                getRegisterLimit(schedule, *target));
+    }
+    // Large blocks of keys, for they fit the registers.
+    EXPECT_GE(getSchedule(points[0]).getBlockN(), 112);
+  }
+  EXPECT_GT(chips, 0u);
 }
