@@ -62,12 +62,17 @@ def TileToLoopsPass : Pass<"tile-to-loops", "::mlir::ModuleOp"> {
     was not released, gets or releases an element that was not put, reads a tile after its
     release, or gets an element whose own copy may be among the `pending` ones.
 
+    Where warps have two programs, the lane runs the consumers', and at each get the
+    producers' up to the put that is waited for; it ends where they would wait for each other.
+    A multiply is carried out when it starts, and what it reads must be held until it
+    is awaited; an await ends the kernel if its multiply may be among the `running` ones. Turns are nothing.
+
     The kernel has one lane for each workgroup, and so have its launches; it needs no
     workgroup memory. Kernels without tiles are left alone.
 
     **Output**: `scf`, `arith`, `memref` and whatever else the kernel held.
     **Errors**: `gpu` ops that tell lanes apart; tiles carried by anything but `scf.for` and `scf.if`, or
-    that come as arguments; channels that are handed on; sums and products of integers; an accumulator that is
+    that come as arguments; channels and pending multiplies that are handed on; producers that do more than put; sums and products of integers; an accumulator that is
     narrower than the operands; more groups than columns in a reduction; more than 32 MiB of tiles.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",

@@ -19,8 +19,8 @@ static bool isTile(Value value) { return isa<tile::TileType>(value.getType()); }
 LoopEmitter::LoopEmitter(gpu::GPUFuncOp kernel)
     : kernel(kernel), builder(kernel.getLoc(), kernel.getContext()) {
   builder.setInsertionPointToStart(&kernel.getBody().front());
-  puts = allocate(MemRefType::get({}, builder.getIndexType()));
-  store(index(0), puts, {});
+  puts = allocateCounter();
+  multiplies = allocateCounter();
 }
 
 //===----------------------------------------------------------------------===//
@@ -38,7 +38,9 @@ Value LoopEmitter::allocate(MemRefType type) {
 }
 
 Value LoopEmitter::define(Value tile) {
-  auto type = cast<tile::TileType>(tile.getType());
+  auto pending = dyn_cast<tile::PendingType>(tile.getType());
+  auto type =
+      pending ? pending.getTile() : cast<tile::TileType>(tile.getType());
   return buffers[tile] =
              allocate(MemRefType::get(type.getShape(), type.getElementType()));
 }
@@ -48,6 +50,18 @@ Value LoopEmitter::read(Value tile) {
     expectHeld(get.getChannel(), get.getElement(),
                "expects a tile that is read before its slot is released");
   return buffers.lookup(tile);
+}
+
+Value LoopEmitter::allocateCounter() {
+  Value counter = allocate(MemRefType::get({}, builder.getIndexType()));
+  store(index(0), counter, {});
+  return counter;
+}
+
+Value LoopEmitter::countOne(Value counter) {
+  Value sum = arith::AddIOp::create(builder, load(counter, {}), index(1));
+  store(sum, counter, {});
+  return sum;
 }
 
 Value LoopEmitter::index(int64_t value) {
@@ -187,13 +201,13 @@ void LoopEmitter::emitChannel(tile::ChannelOp op) {
     store(index(-1), parts.element, slot);
     store(zero(builder.getI1Type()), parts.held, slot);
   });
+  parts.released = allocateCounter();
   channels[op.getResult()] = parts;
 }
 
 void LoopEmitter::emitPut(tile::PutOp op) {
   const Channel &parts = channels.find(op.getChannel())->second;
-  Value count = arith::AddIOp::create(builder, load(puts, {}), index(1));
-  store(count, puts, {});
+  countOne(puts);
   OpBuilder::InsertionGuard guard(builder);
   if (Value predicate = op.getPredicate()) {
     auto branch =
@@ -206,8 +220,14 @@ void LoopEmitter::emitPut(tile::PutOp op) {
       builder, held,
       arith::ConstantOp::create(builder, builder.getBoolAttr(true)));
   expect(isFree, "expects a slot whose earlier element was released");
+  fillSlot(op);
+}
+
+void LoopEmitter::fillSlot(tile::PutOp op) {
+  const Channel &parts = channels.find(op.getChannel())->second;
+  Value slot = getSlot(op.getChannel(), op.getElement());
   store(op.getElement(), parts.element, slot);
-  store(count, parts.sequence, slot);
+  store(load(puts, {}), parts.sequence, slot);
   store(arith::ConstantOp::create(builder, builder.getBoolAttr(true)),
         parts.held, slot);
   forEach(op.getChannel().getType().getShape(), [&](ValueRange indices) {
@@ -220,6 +240,8 @@ void LoopEmitter::emitPut(tile::PutOp op) {
 
 void LoopEmitter::emitGet(tile::GetOp op) {
   const Channel &parts = channels.find(op.getChannel())->second;
+  if (isProduced(op.getChannel()))
+    emitFetch(op);
   expectHeld(op.getChannel(), op.getElement(),
              "expects an element that was put");
   Value slot = getSlot(op.getChannel(), op.getElement());
@@ -246,17 +268,19 @@ void LoopEmitter::emitGet(tile::GetOp op) {
 void LoopEmitter::emitRelease(tile::ReleaseOp op) {
   expectHeld(op.getChannel(), op.getElement(),
              "expects an element that was put and not released");
-  store(zero(builder.getI1Type()), channels.find(op.getChannel())->second.held,
+  const Channel &parts = channels.find(op.getChannel())->second;
+  store(zero(builder.getI1Type()), parts.held,
         getSlot(op.getChannel(), op.getElement()));
+  countOne(parts.released);
 }
 
 //===----------------------------------------------------------------------===//
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-LogicalResult LoopEmitter::emitMma(tile::MmaOp op) {
+template <typename OpTy> LogicalResult LoopEmitter::emitMultiply(OpTy op) {
   Type from = op.getLhs().getType().getElementType(),
-       type = op.getResult().getType().getElementType();
+       type = op.getAcc().getType().getElementType();
   if (!isa<FloatType>(from) || !isa<FloatType>(type) ||
       (from != type &&
        from.getIntOrFloatBitWidth() >= type.getIntOrFloatBitWidth()))
@@ -270,7 +294,12 @@ LogicalResult LoopEmitter::emitMma(tile::MmaOp op) {
   };
   Value lhs = read(op.getLhs()), rhs = read(op.getRhs()),
         acc = read(op.getAcc()), result = define(op.getResult());
-  forEach(op.getResult().getType().getShape(), [&](ValueRange indices) {
+  if (std::is_same_v<OpTy, tile::MmaAsyncOp>) {
+    Value count = allocate(MemRefType::get({}, builder.getIndexType()));
+    store(countOne(multiplies), count, {});
+    started[op.getResult()] = count;
+  }
+  forEach(op.getAcc().getType().getShape(), [&](ValueRange indices) {
     Value i = indices[0], j = indices[1];
     auto loop = scf::ForOp::create(builder, index(0),
                                    index(op.getLhs().getType().getShape()[1]),
@@ -415,23 +444,31 @@ LogicalResult LoopEmitter::emitIf(scf::IfOp op) {
 
 LogicalResult LoopEmitter::emit(Block &block) {
   // What is emitted stands before the op.
-  for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (op.hasTrait<OpTrait::IsTerminator>())
+      return checkOperands(&op);
     if (failed(emit(&op)))
       return failure();
-  return checkOperands(block.getTerminator());
+  }
+  return success();
 }
 
 LogicalResult LoopEmitter::checkOperands(Operation *op) {
   for (Value operand : op->getOperands()) {
-    bool isKnown = isa<tile::ChannelType>(operand.getType())
-                       ? channels.contains(operand) &&
-                             isa<tile::TileDialect>(op->getDialect())
-                       : !isTile(operand) || buffers.contains(operand);
+    Type type = operand.getType();
+    bool isKnown = true;
+    if (isa<tile::ChannelType>(type))
+      isKnown = channels.contains(operand) &&
+                isa<tile::TileDialect>(op->getDialect());
+    else if (isa<tile::PendingType>(type))
+      isKnown = started.contains(operand) && isa<tile::AwaitOp>(op);
+    else if (isTile(operand))
+      isKnown = buffers.contains(operand);
     if (!isKnown)
       return op->emitError()
-             << "expects tiles that the kernel makes, and channels that no op "
-                "hands on, but got an operand of type "
-             << operand.getType();
+             << "expects tiles that the kernel makes, and channels and "
+                "multiplies that no op hands on, but got an operand of type "
+             << type;
   }
   return success();
 }
@@ -461,7 +498,9 @@ LogicalResult LoopEmitter::emit(Operation *op) {
   emitted.push_back(op);
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](tile::ReduceOp op) { return emitReduce(op); })
-      .Case([&](tile::MmaOp op) { return emitMma(op); })
+      .Case<tile::MmaOp, tile::MmaAsyncOp>(
+          [&](auto op) { return emitMultiply(op); })
+      .Case([&](tile::SpecializeOp op) { return emitSpecialize(op); })
       .Default([&](Operation *) {
         TypeSwitch<Operation *>(op)
             .Case([&](tile::LoadOp op) { emitLoad(op); })
@@ -481,6 +520,10 @@ LogicalResult LoopEmitter::emit(Operation *op) {
                         store(op.getValue(), result, indices);
                       });
             })
+            .Case([&](tile::AwaitOp op) { emitAwait(op); })
+            // One lane takes no turns.
+            .Case<tile::StartTurnsOp, tile::TakeTurnOp, tile::GiveTurnOp>(
+                [](auto) {})
             .Case([&](tile::MapOp op) { emitMap(op); })
             .Case([&](tile::BroadcastOp op) {
               Value input = read(op.getInput()),

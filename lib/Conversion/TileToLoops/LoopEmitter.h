@@ -37,9 +37,9 @@ private:
 
   /// What stands in a channel: a buffer of all slots, and for each slot the
   /// element in it (-1: none), whether it is held, and how many puts had been
-  /// issued with it.
+  /// issued with it; and how many elements have been released.
   struct Channel {
-    mlir::Value slots, element, held, sequence;
+    mlir::Value slots, element, held, sequence, released;
   };
 
   llvm::LogicalResult emit(mlir::Operation *op);
@@ -47,7 +47,15 @@ private:
   llvm::LogicalResult emitFor(mlir::scf::ForOp op);
   llvm::LogicalResult emitIf(mlir::scf::IfOp op);
   llvm::LogicalResult emitReduce(tile::ReduceOp op);
-  llvm::LogicalResult emitMma(tile::MmaOp op);
+  template <typename OpTy> llvm::LogicalResult emitMultiply(OpTy op);
+  void emitAwait(tile::AwaitOp op);
+  llvm::LogicalResult emitSpecialize(tile::SpecializeOp op);
+  /// Runs the producers up to the put of what `op` gets.
+  void emitFetch(tile::GetOp op);
+  /// One put of these producers.
+  void emitFetchedPut(tile::PutOp put, tile::GetOp get, mlir::Value found);
+  /// Whether the producers of the roles at hand put into the channel.
+  bool isProduced(mlir::Value channel);
   void emitLoad(tile::LoadOp op);
   void emitStore(tile::StoreOp op);
   void emitChannel(tile::ChannelOp op);
@@ -55,15 +63,22 @@ private:
   void emitGet(tile::GetOp op);
   void emitRelease(tile::ReleaseOp op);
   void emitMap(tile::MapOp op);
+  /// Copies the element of a put into its slot, which is held from then on.
+  void fillSlot(tile::PutOp op);
 
   mlir::Value allocate(mlir::MemRefType type);
-  /// A new buffer for a tile.
+  /// A new buffer for a tile, also one that is pending.
   mlir::Value define(mlir::Value tile);
   /// The buffer of a tile, at a place where it is read.
   mlir::Value read(mlir::Value tile);
   /// Copies tiles that a terminator carries into `targets`, by result; null
   /// where the value is no tile.
   void carry(mlir::Operation *terminator, mlir::ValueRange targets);
+
+  /// A count of what has happened so far, that starts at 0.
+  mlir::Value allocateCounter();
+  /// Adds 1 to it and returns the sum.
+  mlir::Value countOne(mlir::Value counter);
 
   mlir::Value index(int64_t value);
   mlir::Value zero(mlir::Type type);
@@ -88,8 +103,12 @@ private:
   mlir::ImplicitLocOpBuilder builder;
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
   llvm::DenseMap<mlir::Value, Channel> channels;
-  /// Number of puts so far, of all channels.
-  mlir::Value puts;
+  /// Number of puts so far, of all channels, and of asynchronous multiplies.
+  mlir::Value puts, multiplies;
+  /// For what a multiply gives, the number of those with it.
+  llvm::DenseMap<mlir::Value, mlir::Value> started;
+  /// The program of the producers, inside of the consumers'.
+  mlir::Region *producers = nullptr;
   llvm::SmallVector<mlir::Operation *> emitted, carriers;
   int64_t bytes = 0;
 };

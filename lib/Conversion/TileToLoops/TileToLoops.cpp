@@ -41,9 +41,7 @@ static bool usesTiles(gpu::GPUFuncOp kernel) {
 /// One lane cannot stand for all where they are told apart.
 static LogicalResult refuseLanes(gpu::GPUFuncOp kernel) {
   WalkResult result = kernel.walk([](Operation *op) {
-    bool tellsApart =
-        isa<tile::SpecializeOp>(op) || isa<gpu::GPUDialect>(op->getDialect());
-    if (!tellsApart ||
+    if (!isa<gpu::GPUDialect>(op->getDialect()) ||
         isa<gpu::GPUFuncOp, gpu::ReturnOp, gpu::BlockIdOp, gpu::GridDimOp>(op))
       return WalkResult::advance();
     op->emitError() << "expects a kernel whose lanes are not told apart, but "

@@ -74,7 +74,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  // expected-error @below {{'gpu.func' op expects at most 33554432 bytes of tiles in all ops together, but got 37748744}}
+  // expected-error @below {{'gpu.func' op expects at most 33554432 bytes of tiles in all ops together, but got 37748752}}
   gpu.func @together(%x: f32) kernel {
     %a = tile.fill %x : f32 -> !tile.tile<1024x3072xf32, registers>
     %b = tile.fill %x : f32 -> !tile.tile<1024x3072xf32, registers>
@@ -87,7 +87,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   gpu.func @given(%a: !tile.tile<16x2xf32, registers>) kernel {
-    // expected-error @below {{expects tiles that the kernel makes, and channels that no op hands on, but got an operand of type '!tile.tile<16x2xf32, registers>'}}
+    // expected-error @below {{expects tiles that the kernel makes, and channels and multiplies that no op hands on, but got an operand of type '!tile.tile<16x2xf32, registers>'}}
     %b = tile.reduce add %a : !tile.tile<16x2xf32, registers> -> !tile.tile<16xf32, registers>
     gpu.return
   }
@@ -99,7 +99,7 @@ gpu.module @kernels {
   gpu.func @handed_on(%c: i1) kernel {
     %a = tile.channel : !tile.channel<2x2xf32, stages = 2>
     %b = scf.if %c -> (!tile.channel<2x2xf32, stages = 2>) {
-      // expected-error @below {{expects tiles that the kernel makes, and channels that no op hands on, but got an operand of type '!tile.channel<2x2xf32, stages = 2>'}}
+      // expected-error @below {{expects tiles that the kernel makes, and channels and multiplies that no op hands on, but got an operand of type '!tile.channel<2x2xf32, stages = 2>'}}
       scf.yield %a : !tile.channel<2x2xf32, stages = 2>
     } else {
       scf.yield %a : !tile.channel<2x2xf32, stages = 2>
@@ -139,6 +139,39 @@ gpu.module @kernels {
     %a = tile.fill %x : f32 -> !tile.tile<16xf32, registers>
     cf.br ^end
   ^end:
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !tile.channel<2x2xf32, stages = 2, panel = 2>
+gpu.module @kernels {
+  gpu.func @producer_gets(%m: memref<2x2xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !ring
+    tile.specialize producer 4 registers 24 {
+      // expected-error @below {{expects producers that put alone, but got 'tile.release'}}
+      tile.release %c[%c0] : !ring
+    } consumer registers 240 {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!regs = !tile.tile<2x2xf32, registers>
+gpu.module @kernels {
+  gpu.func @pending_carried(%x: f32, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a = tile.fill %x : f32 -> !regs
+    %p = tile.mma_async %a, %a, %a : !regs, !regs, !regs
+    // expected-error @below {{expects tiles that the kernel makes, and channels and multiplies that no op hands on, but got an operand of type '!tile.pending<<2x2xf32, registers>>'}}
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%q = %p) -> !tile.pending<!regs> {
+      scf.yield %q : !tile.pending<!regs>
+    }
     gpu.return
   }
 }

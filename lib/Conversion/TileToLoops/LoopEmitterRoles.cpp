@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What runs beside something else: the warps that produce, and multiplies.
+//
+// One lane cannot be two programs at once. It is the consumers, and runs the
+// producers at each get, from their start up to the put that is waited for:
+// they read what no kernel writes, so that it does not matter when they do, and
+// only that one copies. All puts on the way there must have found a free slot
+// by then, else producers and consumers would wait for each other for ever.
+
+#include "LoopEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace attune;
+
+bool LoopEmitter::isProduced(Value channel) {
+  return producers && llvm::any_of(channel.getUsers(), [&](Operation *user) {
+           return isa<tile::PutOp>(user) &&
+                  producers->isAncestor(user->getParentRegion());
+         });
+}
+
+LogicalResult LoopEmitter::emitSpecialize(tile::SpecializeOp op) {
+  WalkResult result = op.getProducer().walk([](Operation *inner) {
+    if (!isa<tile::TileDialect>(inner->getDialect()) || isa<tile::PutOp>(inner))
+      return WalkResult::advance();
+    inner->emitError() << "expects producers that put alone, but got '"
+                       << inner->getName() << "'";
+    return WalkResult::interrupt();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  Block &consumer = op.getConsumer().front();
+  producers = &op.getProducer();
+  if (failed(emit(consumer)))
+    return failure();
+  producers = nullptr;
+  op->getBlock()->getOperations().splice(op->getIterator(),
+                                         consumer.getOperations());
+  return success();
+}
+
+void LoopEmitter::emitFetch(tile::GetOp op) {
+  Value found = allocate(MemRefType::get({}, builder.getI1Type()));
+  store(zero(builder.getI1Type()), found, {});
+  IRMapping mapping;
+  SmallVector<tile::PutOp> copies;
+  for (Operation &inner : producers->front())
+    builder.clone(inner, mapping)->walk([&](tile::PutOp put) {
+      copies.push_back(put);
+    });
+  for (tile::PutOp put : copies)
+    emitFetchedPut(put, op, found);
+  builder.setLoc(op.getLoc());
+  builder.setInsertionPoint(op);
+  expect(load(found, {}), "expects an element that the producers put");
+}
+
+void LoopEmitter::emitFetchedPut(tile::PutOp put, tile::GetOp get,
+                                 Value found) {
+  builder.setLoc(put.getLoc());
+  builder.setInsertionPoint(put);
+  Value yes = arith::ConstantOp::create(builder, builder.getBoolAttr(true));
+  Value runs = arith::XOrIOp::create(builder, load(found, {}), yes);
+  if (Value predicate = put.getPredicate())
+    runs = arith::AndIOp::create(builder, runs, predicate);
+  auto branch = scf::IfOp::create(builder, runs, /*withElseRegion=*/false);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  const Channel &parts = channels.find(put.getChannel())->second;
+  Value end =
+      arith::AddIOp::create(builder, load(parts.released, {}),
+                            index(put.getChannel().getType().getStages()));
+  expect(arith::CmpIOp::create(builder, arith::CmpIPredicate::ult,
+                               put.getElement(), end),
+         "expects a slot that is released before a later put is waited for");
+  if (put.getChannel() == get.getChannel()) {
+    Value isIt = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                       put.getElement(), get.getElement());
+    auto match = scf::IfOp::create(builder, isIt, /*withElseRegion=*/false);
+    builder.setInsertionPointToStart(match.thenBlock());
+    fillSlot(put);
+    store(yes, found, {});
+  }
+  put.erase();
+}
+
+void LoopEmitter::emitAwait(tile::AwaitOp op) {
+  // Slots that it reads must not have been released meanwhile.
+  auto multiply = op.getPending().getDefiningOp<tile::MmaAsyncOp>();
+  for (Value operand : {Value(multiply.getLhs()), Value(multiply.getRhs())})
+    read(operand);
+  Value later = arith::SubIOp::create(
+      builder, load(multiplies, {}), load(started.lookup(op.getPending()), {}));
+  // Else the multiply that is waited for may itself be among those that run.
+  expect(arith::CmpIOp::create(builder, arith::CmpIPredicate::uge, later,
+                               index(op.getRunning())),
+         "expects at least as many multiplies after the one that is awaited as "
+         "may run");
+  buffers[op.getResult()] = buffers.lookup(op.getPending());
+}
