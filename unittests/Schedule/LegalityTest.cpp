@@ -24,13 +24,22 @@ struct Limits {
   int64_t maxThreads = 1024;
   int64_t maxThreadsPerCore = 1024;
   int64_t rows = 2, columns = 2, depth = 2;
+  /// Whether four warps can multiply together too, 64x2x2 of what a copy engine
+  /// puts into rows of 128 bytes.
+  bool groups = false;
 };
+
+Limits withGroups() {
+  Limits limits;
+  limits.groups = true;
+  return limits;
+}
 
 class LegalityTest : public testing::Test {
 protected:
   LegalityTest() {
     context.loadDialect<attn::AttnDialect, tile::TileDialect>();
-    problem = {Float16Type::get(&context), 16, 16};
+    problem = {Float16Type::get(&context), 16, 16, /*rowDivisor=*/16};
   }
 
   TargetAttr toy(const Limits &limits) {
@@ -44,16 +53,40 @@ protected:
         Float16Type::get(&context), Float32Type::get(&context),
         layout(limits.rows, limits.depth), layout(limits.depth, limits.columns),
         layout(limits.rows, limits.columns));
-    return TargetAttr::get(&context, "toy", "Toy", /*lanes=*/4, /*cores=*/1,
-                           limits.shared, limits.sharedPerCore,
-                           limits.registers, limits.registersPerCore,
-                           limits.maxThreads, limits.maxThreadsPerCore,
-                           tile::CopySync::None, {}, /*boxBytes=*/0, {atom});
+    SmallVector<MmaAtomAttr> atoms{atom};
+    if (limits.groups)
+      atoms.push_back(getGroupAtom());
+    return TargetAttr::get(
+        &context, "toy", "Toy", /*lanes=*/4, /*cores=*/1, limits.shared,
+        limits.sharedPerCore, limits.registers, limits.registersPerCore,
+        limits.maxThreads, limits.maxThreadsPerCore, tile::CopySync::None, {},
+        /*boxBytes=*/limits.groups ? 128 : 0, atoms);
+  }
+
+  MmaAtomAttr getGroupAtom() {
+    auto rows = LayoutAttr::getNormal(&context, {{8, 0, 2}},
+                                      {{2, 0, 1}, {2, 1, 1}}, {{4, 0, 16}});
+    auto all = LayoutAttr::getNormal(&context, {}, {{2, 0, 1}, {2, 1, 1}},
+                                     {{4, 0, 0}});
+    return MmaAtomAttr::get(&context, "group", 64, 2, 2,
+                            Float16Type::get(&context),
+                            Float32Type::get(&context), rows, all, rows);
+  }
+
+  /// Four warps that multiply together, and what else is set.
+  ScheduleAttr
+  groups(std::initializer_list<std::pair<StringRef, int64_t>> settings) {
+    SmallVector<std::pair<StringRef, int64_t>> all{{"block-m", 64},
+                                                   {"block-n", 32},
+                                                   {"num-warps", 4},
+                                                   {"mma-warps", 4},
+                                                   {"q-in-registers", 0}};
+    all.append(settings.begin(), settings.end());
+    return schedule(all);
   }
 
   /// The default schedule with some knobs set.
-  ScheduleAttr
-  schedule(std::initializer_list<std::pair<StringRef, int64_t>> settings) {
+  ScheduleAttr schedule(ArrayRef<std::pair<StringRef, int64_t>> settings) {
     SmallVector<int64_t> values =
         ScheduleAttr::getDefault(&context).getValues();
     for (auto [name, value] : settings)
@@ -180,6 +213,137 @@ TEST_F(LegalityTest, RegisterOverflow) {
   EXPECT_EQ(refusal(two, toy(limits)), "register-overflow");
 }
 
+TEST_F(LegalityTest, OneWarpMultiply) {
+  EXPECT_EQ(refusal(schedule({{"mma-warps", 1}}), toy({})), "legal");
+  EXPECT_EQ(refusal(schedule({{"producer-warps", 4}}), toy({})),
+            "one-warp-multiply");
+  EXPECT_EQ(refusal(schedule({{"overlap", 1}}), toy({})), "one-warp-multiply");
+}
+
+TEST_F(LegalityTest, NoMatrixInstructionOfSeveralWarps) {
+  Limits limits;
+  EXPECT_EQ(refusal(groups({}), toy(limits)), "no-matrix-instruction");
+  EXPECT_EQ(checkSchedule(problem, groups({}), toy(limits))->getMessage(),
+            "expects an element type that 'toy' has a matrix instruction of 4 "
+            "warps for, but got f16");
+  limits.groups = true;
+  EXPECT_EQ(refusal(groups({}), toy(limits)), "legal");
+}
+
+TEST_F(LegalityTest, WarpsPerMultiply) {
+  TargetAttr target = toy(withGroups());
+  EXPECT_EQ(refusal(groups({{"block-m", 128}, {"num-warps", 8}}), target),
+            "legal");
+  EXPECT_EQ(refusal(groups({{"num-warps", 2}}), target), "warps-per-multiply");
+}
+
+TEST_F(LegalityTest, RowsPerGroup) {
+  TargetAttr target = toy(withGroups());
+  EXPECT_EQ(refusal(groups({{"block-m", 192}, {"num-warps", 12}}), target),
+            "legal");
+  auto wanted = groups({{"block-m", 64}, {"num-warps", 8}});
+  EXPECT_EQ(refusal(wanted, target), "rows-per-warp");
+  EXPECT_EQ(checkSchedule(problem, wanted, target)->getMessage(),
+            "expects block-m to be a multiple of 128 rows (2 groups of warps "
+            "of 64), but got 64");
+}
+
+TEST_F(LegalityTest, RowsThatACopyEngineTakes) {
+  TargetAttr target = toy(withGroups());
+  // Rows of 8 elements of 2 bytes start at multiples of 16 bytes.
+  problem.rowDivisor = 8;
+  EXPECT_EQ(refusal(groups({}), target), "legal");
+  problem.rowDivisor = 4;
+  EXPECT_EQ(refusal(groups({}), target), "row-alignment");
+  problem.rowDivisor = 12;
+  EXPECT_EQ(refusal(groups({}), target), "row-alignment");
+  problem.rowDivisor = 0;
+  EXPECT_EQ(refusal(groups({}), target), "row-not-contiguous");
+  // A warp of its own copies any rows.
+  EXPECT_EQ(refusal(schedule({}), target), "legal");
+}
+
+TEST_F(LegalityTest, QueryInRegisters) {
+  TargetAttr target = toy(withGroups());
+  EXPECT_EQ(refusal(groups({{"q-in-registers", 0}}), target), "legal");
+  EXPECT_EQ(refusal(groups({{"q-in-registers", 1}}), target),
+            "query-in-registers");
+}
+
+TEST_F(LegalityTest, OverlapWithoutProducer) {
+  TargetAttr target = toy(withGroups());
+  EXPECT_EQ(refusal(groups({{"overlap", 1}, {"producer-warps", 4}}), target),
+            "legal");
+  EXPECT_EQ(refusal(groups({{"overlap", 1}}), target),
+            "overlap-without-producer");
+}
+
+TEST_F(LegalityTest, TurnsOfOne) {
+  TargetAttr target = toy(withGroups());
+  EXPECT_EQ(refusal(groups({{"overlap", 2},
+                            {"producer-warps", 4},
+                            {"block-m", 128},
+                            {"num-warps", 8}}),
+                    target),
+            "legal");
+  EXPECT_EQ(refusal(groups({{"overlap", 2}, {"producer-warps", 4}}), target),
+            "turns-of-one");
+}
+
+TEST_F(LegalityTest, ProducersCountAsThreads) {
+  Limits limits = withGroups();
+  auto wanted = groups({{"producer-warps", 4}});
+  EXPECT_EQ(getThreads(wanted, toy(limits)), (4 + 4) * 4);
+  limits.maxThreads = 32;
+  EXPECT_EQ(refusal(wanted, toy(limits)), "legal");
+  limits.maxThreads = 31;
+  EXPECT_EQ(refusal(wanted, toy(limits)), "threads-overflow");
+}
+
+TEST_F(LegalityTest, BarriersCountAsSharedMemory) {
+  Limits limits = withGroups();
+  auto wanted = groups({{"k-stages", 3}});
+  // Query, three slots of keys, two of values, and two barriers of 8 bytes for
+  // each of these slots.
+  int64_t bytes = (64 + 3 * 32 + 2 * 32) * 16 * 2 + (1 + 3 + 2) * 16;
+  EXPECT_EQ(getSharedBytes(problem, wanted, toy(limits)), bytes);
+  limits.shared = bytes;
+  EXPECT_EQ(refusal(wanted, toy(limits)), "legal");
+  limits.shared = bytes - 1;
+  EXPECT_EQ(refusal(wanted, toy(limits)), "shared-overflow");
+}
+
+TEST_F(LegalityTest, ProducersLeaveRegistersToTheOthers) {
+  Limits limits = withGroups();
+  auto wanted = groups({{"producer-warps", 4}});
+  int64_t registers = getAccumulatorRegisters(problem, wanted, toy(limits));
+  EXPECT_EQ(registers, 64 * (16 + 32) / 16);
+  // 24 for each of 16 lanes that copy. The others get a multiple of 8.
+  limits.registersPerCore = 24 * 16 + registers * 16;
+  EXPECT_EQ(getRoleRegisters(wanted, toy(limits)).consumer, registers);
+  EXPECT_EQ(refusal(wanted, toy(limits)), "legal");
+  limits.registersPerCore -= 1;
+  EXPECT_EQ(getRoleRegisters(wanted, toy(limits)).consumer, registers - 8);
+  EXPECT_EQ(refusal(wanted, toy(limits)), "register-overflow");
+  // As many as there are do not help beyond what a lane can have.
+  limits.registersPerCore = 1 << 20;
+  EXPECT_EQ(getRoleRegisters(wanted, toy(limits)).producer, 24);
+  EXPECT_EQ(getRoleRegisters(wanted, toy(limits)).consumer, 256);
+  limits.registers = registers - 1;
+  EXPECT_EQ(refusal(wanted, toy(limits)), "register-overflow");
+}
+
+TEST_F(LegalityTest, PanelsDivideRows) {
+  Type type = Float16Type::get(&context);
+  TargetAttr target = toy(withGroups());
+  EXPECT_EQ(getPanel(128, type, target), 64);
+  EXPECT_EQ(getPanel(64, type, target), 64);
+  EXPECT_EQ(getPanel(96, type, target), 32);
+  EXPECT_EQ(getPanel(80, type, target), 16);
+  EXPECT_EQ(getPanel(64, Float32Type::get(&context), target), 32);
+  EXPECT_EQ(getPanel(64, type, toy({})), 0);
+}
+
 TEST_F(LegalityTest, HeadSizesAreRoundedUpToTheInstruction) {
   Limits limits;
   limits.depth = 16;
@@ -207,11 +371,12 @@ TEST_F(LegalityTest, ThePickedScheduleIsLegal) {
   for (StringRef name : getChipNames())
     for (Type type :
          {Type(Float16Type::get(&context)), Type(BFloat16Type::get(&context))})
-      for (int64_t size : {16, 40, 64, 80, 96, 128, 192, 256}) {
-        problem = {type, size, size};
-        TargetAttr target = chip(name);
-        std::optional<ScheduleAttr> picked = selectSchedule(problem, target);
-        ASSERT_TRUE(picked) << name.str() << ", head size " << size;
-        EXPECT_EQ(refusal(*picked, target), "legal") << name.str();
-      }
+      for (int64_t size : {16, 40, 64, 80, 96, 128, 192, 256})
+        for (int64_t rowDivisor : {size, int64_t(1), int64_t(0)}) {
+          problem = {type, size, size, rowDivisor};
+          TargetAttr target = chip(name);
+          std::optional<ScheduleAttr> picked = selectSchedule(problem, target);
+          ASSERT_TRUE(picked) << name.str() << ", head size " << size;
+          EXPECT_EQ(refusal(*picked, target), "legal") << name.str();
+        }
 }
