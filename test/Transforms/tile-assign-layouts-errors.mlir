@@ -150,3 +150,21 @@ gpu.module @kernels {
   }
 }
 }
+
+// -----
+
+#four = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = [[4, 0, 2]]>
+#both = #tile.layout<registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = [[4, 0, 0]]>
+module attributes {tile.target = #tile.target<
+  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
+  registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [],
+  mma = [#tile.mma_atom<name = "group", m = 8, n = 2, k = 2, inputType = f16, accType = f32, lhs = #four, rhs = #both, acc = #four>]>} {
+gpu.module @kernels {
+  // expected-error @below {{expects num-warps to be a multiple of the 4 warps of 'group', but got 2}}
+  gpu.func @half_a_group(%a: !tile.tile<8x8xf16, registers>, %acc: !tile.tile<8x8xf32, registers>) kernel
+      attributes {tile.schedule = #attn.schedule<numWarps = 2, mmaWarps = 4>} {
+    %d = tile.mma_async %a, %a, %acc : !tile.tile<8x8xf16, registers>, !tile.tile<8x8xf16, registers>, !tile.tile<8x8xf32, registers>
+    gpu.return
+  }
+}
+}

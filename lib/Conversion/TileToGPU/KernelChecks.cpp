@@ -36,6 +36,11 @@ static LogicalResult checkGroupsOfTarget(Operation *op,
                            << context.target.getChip() << "'";
 }
 
+/// Whether the warps that compute are a multiple of `count`, and any at all.
+static bool dealsOut(const KernelContext &context, int64_t count) {
+  return context.computingWarps >= count && context.computingWarps % count == 0;
+}
+
 template <typename OpTy>
 static LogicalResult checkMultiply(OpTy op, const KernelContext &context) {
   tile::MmaAtomAttr atom = op.getAtomAttr();
@@ -43,12 +48,14 @@ static LogicalResult checkMultiply(OpTy op, const KernelContext &context) {
     return op.emitOpError()
            << "expects a matrix instruction; run tile-assign-layouts first";
   int64_t warps = atom.getWarps();
-  if (warps > 1 && failed(checkGroupsOfTarget(op, context)))
-    return failure();
-  if (context.computingWarps % warps != 0)
-    return op.emitOpError()
-           << "expects a multiple of " << warps
-           << " warps that compute, but got " << context.computingWarps;
+  if (warps > 1) {
+    if (failed(checkGroupsOfTarget(op, context)))
+      return failure();
+    if (!dealsOut(context, warps))
+      return op.emitOpError()
+             << "expects a multiple of " << warps
+             << " warps that compute, but got " << context.computingWarps;
+  }
   for (Value operand : {Value(op.getLhs()), Value(op.getRhs())}) {
     if (cast<tile::TileType>(operand.getType()).isRegisters())
       continue;
@@ -89,7 +96,7 @@ template <typename OpTy>
 static LogicalResult checkTurn(OpTy op, const KernelContext &context) {
   if (failed(checkGroupsOfTarget(op, context)))
     return failure();
-  if (context.computingWarps % static_cast<int64_t>(op.getGroups()) != 0)
+  if (!dealsOut(context, op.getGroups()))
     return op.emitOpError()
            << "expects groups of as many warps each, but got " << op.getGroups()
            << " of " << context.computingWarps;

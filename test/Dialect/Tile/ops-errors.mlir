@@ -245,6 +245,18 @@ func.func @map_no_yield(%a: !tile.tile<4x8xf32, registers>) {
 
 // -----
 
+func.func @map_of_tiles(%a: !tile.tile<4x8xf32, registers>, %c: !tile.channel<4x8xf32, stages = 1>) {
+  %b = tile.map(%a) {
+  ^bb0(%x: f32, %i: index, %j: index):
+    // expected-error @below {{expects no tiles inside of a 'tile.map'}}
+    tile.release %c[%i] : !tile.channel<4x8xf32, stages = 1>
+    tile.yield %x : f32
+  } : (!tile.tile<4x8xf32, registers>) -> !tile.tile<4x8xf32, registers>
+  return
+}
+
+// -----
+
 func.func @yield_parent(%x: f32) {
   // expected-error @below {{expects parent op 'tile.map'}}
   tile.yield %x : f32

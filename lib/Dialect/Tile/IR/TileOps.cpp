@@ -176,6 +176,15 @@ LogicalResult MapOp::verifyRegions() {
       return emitOpError() << "expects region argument "
                            << argument.getArgNumber()
                            << " to be index, but got " << argument.getType();
+  WalkResult scalar = getBody().walk([&](Operation *op) {
+    if (op == block.getTerminator() || !isa<TileDialect>(op->getDialect()))
+      return WalkResult::advance();
+    op->emitOpError() << "expects no tiles inside of a '" << getOperationName()
+                      << "'";
+    return WalkResult::interrupt();
+  });
+  if (scalar.wasInterrupted())
+    return failure();
   auto yield = cast<YieldOp>(block.getTerminator());
   if (!yield.getValue() ||
       yield.getValue().getType() != getResult().getType().getElementType())

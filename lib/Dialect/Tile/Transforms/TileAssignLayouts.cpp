@@ -87,8 +87,14 @@ LogicalResult TileAssignLayouts::chooseAtom() {
   // stores tiles.
   if (!atom && !target.getMma().empty())
     atom = target.getMma().front();
-  if (atom)
-    groups = schedule.getNumWarps() / atom.getWarps();
+  if (!atom)
+    return success();
+  if (schedule.getNumWarps() % atom.getWarps() != 0)
+    return emitError(kernel.getLoc())
+           << "expects num-warps to be a multiple of the " << atom.getWarps()
+           << " warps of '" << atom.getName() << "', but got "
+           << schedule.getNumWarps();
+  groups = schedule.getNumWarps() / atom.getWarps();
   return success();
 }
 
