@@ -86,6 +86,8 @@ findContradiction(const Manifest &manifest, llvm::ArrayRef<int64_t> block) {
   if (block.size() != 3 ||
       llvm::any_of(block, [](int64_t extent) { return extent < 1; }))
     return llvm::StringLiteral("expected three extents of at least 1 in block");
+  if (manifest.gridLimit && *manifest.gridLimit < 1)
+    return llvm::StringLiteral("expected at least 1 in grid_limit");
   if (manifest.sharedBytes < 0)
     return llvm::StringLiteral("expected at least 0 shared_bytes");
   for (const ManifestArgument &argument : manifest.arguments) {
@@ -123,6 +125,7 @@ Expected<Manifest> Manifest::fromJSON(const Value &value) {
       !map.map("chip", manifest.chip) ||
       !map.map("arguments", manifest.arguments) ||
       !map.map("grid", manifest.grid) || !map.map("block", block) ||
+      !map.mapOptional("grid_limit", manifest.gridLimit) ||
       !map.mapOptional("shared_bytes", manifest.sharedBytes))
     return root.getError();
   if (auto wrong = findContradiction(manifest, block)) {
@@ -169,13 +172,16 @@ Value Manifest::toJSON() const {
     gridList.push_back(Object{{"argument", factor.argument},
                               {"index", factor.index},
                               {"per", factor.per}});
-  return Object{{"kernel", kernel},
+  Object result{{"kernel", kernel},
                 {"chip", chip},
                 {"arguments", std::move(argumentList)},
                 {"grid", std::move(gridList)},
                 {"block", llvm::json::Array(block)},
                 {"shared_bytes", sharedBytes},
                 {"resources", Object(resources)}};
+  if (gridLimit)
+    result["grid_limit"] = *gridLimit;
+  return result;
 }
 
 static std::string describe(const KernelArgument &value) {
@@ -244,6 +250,8 @@ Manifest::getLaunchShape(llvm::ArrayRef<KernelArgument> values) const {
                                      "' expects a smaller problem: its grid "
                                      "has more than 2^63 workgroups");
   }
+  if (gridLimit)
+    shape.grid[0] = std::min(shape.grid[0], *gridLimit);
   return shape;
 }
 

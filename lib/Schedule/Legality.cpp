@@ -113,13 +113,14 @@ int64_t attune::getSharedBytes(const ScheduleProblem &problem,
   auto [dQK, dV] =
       getPaddedHeadDims(problem, findAtom(problem, schedule, target));
   int64_t bytes = 0;
-  for (int64_t elements : {schedule.getBlockM() * dQK,
+  for (int64_t elements : {schedule.getQStages() * schedule.getBlockM() * dQK,
                            schedule.getKStages() * schedule.getBlockN() * dQK,
                            schedule.getVStages() * schedule.getBlockN() * dV})
     bytes = llvm::alignTo(bytes, kBufferAlignment) + elements * elementBytes;
   if (schedule.getMmaWarps() > 1)
-    bytes += kBarrierBytesPerSlot *
-             (1 + schedule.getKStages() + schedule.getVStages());
+    bytes +=
+        kBarrierBytesPerSlot *
+        (schedule.getQStages() + schedule.getKStages() + schedule.getVStages());
   return bytes;
 }
 
@@ -146,11 +147,13 @@ static std::optional<Refusal> checkRoles(const ScheduleProblem &problem,
     for (auto [knob, value] :
          {std::pair<StringRef, int64_t>{"producer-warps",
                                         schedule.getProducerWarps()},
-          {"overlap", schedule.getOverlap()}})
+          {"overlap", schedule.getOverlap()},
+          {"persistent", schedule.getPersistent()},
+          {"q-stages", schedule.getQStages() - 1}})
       if (value != 0)
         return refuse("one-warp-multiply",
-                      "expects {0} to be 0 where mma-warps is 1, but got {1}",
-                      knob, value);
+                      "expects {0} to have its default where mma-warps is 1",
+                      knob);
     return std::nullopt;
   }
   if (warps % together != 0)
@@ -180,6 +183,14 @@ static std::optional<Refusal> checkRoles(const ScheduleProblem &problem,
     return refuse("overlap-without-producer",
                   "expects producer-warps where overlap is {0}, but got {1}",
                   schedule.getOverlap(), schedule.getProducerWarps());
+  if (schedule.getQStages() > 1 && !schedule.getPersistent())
+    return refuse("query-stages",
+                  "expects q-stages to be 1 where persistent is 0, but got {0}",
+                  schedule.getQStages());
+  if (schedule.getPersistent() && !schedule.getProducerWarps())
+    return refuse("persistent-without-producer",
+                  "expects producer-warps where persistent is {0}, but got {1}",
+                  schedule.getPersistent(), schedule.getProducerWarps());
   if (schedule.getOverlap() == 2 && warps / together < 2)
     return refuse("turns-of-one",
                   "expects at least {0} warps where overlap is 2, but got {1}",
@@ -322,9 +333,10 @@ selectGroupSchedule(const ScheduleProblem &problem, TargetAttr target) {
       for (int64_t blockN : {128, 112, 96, 80, 64, 48, 32, 16}) {
         auto schedule = ScheduleAttr::get(
             context, 64 * groups, blockN, kTogether * groups, kTogether,
-            kProducers, /*kStages=*/2, /*vStages=*/2, /*qInRegisters=*/0,
-            overlap, base.getSplitMasked(), base.getTileOrder(),
-            base.getMinBlocksPerCore());
+            kProducers, /*qStages=*/1, /*kStages=*/2, /*vStages=*/2,
+            /*qInRegisters=*/0, overlap, base.getSplitMasked(),
+            base.getTileOrder(),
+            /*persistent=*/0, base.getMinBlocksPerCore());
         // Three groups have few registers each and pay where blocks are large.
         if (groups == 3 && blockN < 128)
           break;
@@ -352,9 +364,9 @@ attune::selectSchedule(const ScheduleProblem &problem, TargetAttr target) {
           for (int64_t inRegisters : {1, 0}) {
             auto schedule = ScheduleAttr::get(
                 context, blockM, blockN, warps, /*mmaWarps=*/1,
-                /*producerWarps=*/0, stages, stages, inRegisters,
+                /*producerWarps=*/0, /*qStages=*/1, stages, stages, inRegisters,
                 /*overlap=*/0, base.getSplitMasked(), base.getTileOrder(),
-                base.getMinBlocksPerCore());
+                /*persistent=*/0, base.getMinBlocksPerCore());
             if (checkSchedule(problem, schedule, target))
               continue;
             int64_t excess = estimateRegisters(problem, schedule, target) -

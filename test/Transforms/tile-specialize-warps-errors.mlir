@@ -15,12 +15,15 @@ gpu.module @kernels {
       attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 4>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
+    %one = arith.constant 1 : i32
     %c = tile.channel : !channel
+    // Of what a loop carries, the producer counts indices alone.
     // expected-error @below {{expects what a put reads to be computed by arithmetic, but got}}
-    %r = scf.for %j = %c0 to %c1 step %c1 iter_args(%row = %c0) -> index {
+    %r = scf.for %j = %c0 to %c1 step %c1 iter_args(%narrow = %one) -> i32 {
+      %row = arith.index_cast %narrow : i32 to index
       tile.put %c[%j], %m[%row, %c0] : !channel, memref<?x32xf16>
-      %next = arith.addi %row, %c1 : index
-      scf.yield %next : index
+      %next = arith.addi %narrow, %one : i32
+      scf.yield %next : i32
     }
     gpu.return
   }

@@ -60,6 +60,9 @@ struct Manifest {
   std::string chip;
   std::vector<ManifestArgument> arguments;
   std::vector<ManifestGridFactor> grid;
+  /// Most workgroups that a launch has: the kernel computes everything with any
+  /// number of them. Absent where the grid is as large as its factors say.
+  std::optional<int64_t> gridLimit;
   std::array<int64_t, 3> block{1, 1, 1};
   /// Dynamic shared memory.
   int64_t sharedBytes = 0;

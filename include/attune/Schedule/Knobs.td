@@ -32,6 +32,8 @@ def Knob_MmaWarps : Knob<"mmaWarps", "mma-warps", 1, [1, 4],
   "Warps that issue a matrix instruction together: 1, or 4 where the chip multiplies by warpgroups.">;
 def Knob_ProducerWarps : Knob<"producerWarps", "producer-warps", 0, [0, 4],
   "Warps of their own that copy into shared memory; 0 lets the computing warps do it.">;
+def Knob_QStages : Knob<"qStages", "q-stages", 1, [1, 2],
+  "Slots of the shared-memory ring that holds query tiles; a second one serves persistent workgroups alone.">;
 def Knob_KStages : Knob<"kStages", "k-stages", 2, [1, 2, 3, 4],
   "Slots of the shared-memory ring that holds key blocks.">;
 def Knob_VStages : Knob<"vStages", "v-stages", 2, [1, 2, 3, 4],
@@ -42,14 +44,16 @@ def Knob_Overlap : Knob<"overlap", "overlap", 0, [0, 1, 2],
   "What runs under a warpgroup's multiplies: 0 nothing, 1 the softmax of the next block, 2 also that of another warpgroup, in turns.">;
 def Knob_SplitMasked : Knob<"splitMasked", "split-masked", 1, [0, 1],
   "1 gives fully visible key blocks a loop of their own without masking code, 0 tests each block in one loop.">;
-def Knob_TileOrder : Knob<"tileOrder", "tile-order", 1, [0, 1],
-  "Order in which query tiles start: 0 first to last, 1 last to first (longest first under a causal mask).">;
+def Knob_TileOrder : Knob<"tileOrder", "tile-order", 1, [0, 1, 2],
+  "Order in which query tiles start: 0 first to last in each head, 1 last to first (longest first under a causal mask), 2 the last ones of all heads first, in sections of heads whose keys and values fit the cache.">;
+def Knob_Persistent : Knob<"persistent", "persistent", 0, [0, 1],
+  "1 launches as many workgroups as the chip holds, each of which computes one query tile after the other.">;
 def Knob_MinBlocksPerCore : Knob<"minBlocksPerCore", "min-blocks-per-core", 1, [1, 2, 3, 4],
   "Workgroups that must fit on one core at a time; bounds the registers of a lane.">;
 
 defvar allKnobs = [
-  Knob_BlockM, Knob_BlockN, Knob_NumWarps, Knob_MmaWarps, Knob_ProducerWarps, Knob_KStages, Knob_VStages,
-  Knob_QInRegisters, Knob_Overlap, Knob_SplitMasked, Knob_TileOrder, Knob_MinBlocksPerCore
+  Knob_BlockM, Knob_BlockN, Knob_NumWarps, Knob_MmaWarps, Knob_ProducerWarps, Knob_QStages, Knob_KStages, Knob_VStages,
+  Knob_QInRegisters, Knob_Overlap, Knob_SplitMasked, Knob_TileOrder, Knob_Persistent, Knob_MinBlocksPerCore
 ];
 
 #endif // ATTUNE_SCHEDULE_KNOBS_TD

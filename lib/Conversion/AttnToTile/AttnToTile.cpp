@@ -181,8 +181,12 @@ LogicalResult Outliner::checkInput() {
            << "expects an element type that '" << target.getChip()
            << "' has a matrix instruction for, but got " << inputType;
   PaddedHeadDims padded = getPaddedHeadDims(ScheduleProblem::get(op), atom);
-  sizes = {schedule.getBlockM(), schedule.getBlockN(), padded.qk, padded.v,
-           atom.getAcc().getPartialColumns().getShape(2)[1]};
+  sizes = {schedule.getBlockM(),
+           schedule.getBlockN(),
+           padded.qk,
+           padded.v,
+           atom.getAcc().getPartialColumns().getShape(2)[1],
+           target.getCache()};
   return success();
 }
 
@@ -253,18 +257,25 @@ LogicalResult Outliner::run() {
                            host.getI64IntegerAttr(op.getOrder().find(dim))),
          host.getNamedAttr("per", host.getI64IntegerAttr(per))});
   };
-  kernel->setAttr(
-      "attune.manifest",
-      host.getDictionaryAttr(
-          {host.getNamedAttr("arguments", host.getArrayAttr(manifest)),
-           host.getNamedAttr(
-               "grid",
-               host.getArrayAttr({gridEntry('s', sizes.blockM),
-                                  gridEntry('h', 1), gridEntry('b', 1)})),
-           host.getNamedAttr("block", host.getI64ArrayAttr({threads, 1, 1}))}));
+  NamedAttrList launchFacts;
+  launchFacts.set("arguments", host.getArrayAttr(manifest));
+  launchFacts.set("grid",
+                  host.getArrayAttr({gridEntry('s', sizes.blockM),
+                                     gridEntry('h', 1), gridEntry('b', 1)}));
+  launchFacts.set("block", host.getI64ArrayAttr({threads, 1, 1}));
+  // Persistent workgroups all run at once.
+  std::optional<int64_t> gridLimit;
+  if (op.getScheduleAttr().getPersistent()) {
+    gridLimit = target.getCores() * op.getScheduleAttr().getMinBlocksPerCore();
+    launchFacts.set("grid_limit", host.getI64IntegerAttr(*gridLimit));
+  }
+  kernel->setAttr("attune.manifest", launchFacts.getDictionary(context));
 
   Value one = arith::ConstantIndexOp::create(host, 1);
   Value grid = launchSize();
+  if (gridLimit)
+    grid = host.createOrFold<arith::MinUIOp>(
+        grid, arith::ConstantIndexOp::create(host, *gridLimit));
   Value block = arith::ConstantIndexOp::create(host, threads);
   auto launch = [&](OpBuilder &builder, Location loc) {
     gpu::LaunchFuncOp::create(

@@ -12,6 +12,7 @@
 #include "KernelBody.h"
 #include "KeyRanges.h"
 #include "RegionClone.h"
+#include "TileOrder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -49,7 +50,11 @@ private:
     Value max, sum, acc;
   };
 
-  void locate();
+  /// Sets the extents; returns the number of all query tiles.
+  Value countTiles();
+  /// Finds the tile of this number.
+  void locate(Value number);
+  void buildTile();
   void computeRanges();
   Value queryTile();
   State step(Value block, Value query, State state);
@@ -89,6 +94,7 @@ private:
   const KernelOperands &operands;
   KernelSizes sizes;
   double unit = 0;
+  TileCounts counts;
   Value batch, headQ, headKV, firstRow, seqQ, seqK, lastRow;
   /// Blocks [begin, end) are visited; those in [fullBegin, fullEnd) need no
   /// masking. A null fullBegin says that none is known to be full.
@@ -132,24 +138,31 @@ Value BodyBuilder::head(Value buffer, Value headIndex) {
   return memref::TransposeOp::create(b, view, AffineMapAttr::get(swap));
 }
 
-void BodyBuilder::locate() {
+Value BodyBuilder::countTiles() {
   seqQ = size(operands.query, 's');
   seqK = size(operands.key, 's');
-  Value heads = size(operands.query, 'h');
-  Value tiles =
-      b.createOrFold<arith::CeilDivUIOp>(seqQ, constant(sizes.blockM));
-  Value id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
-  Value tileIndex = b.createOrFold<arith::RemUIOp>(id, tiles);
-  Value rest = b.createOrFold<arith::DivUIOp>(id, tiles);
-  headQ = b.createOrFold<arith::RemUIOp>(rest, heads);
-  batch = b.createOrFold<arith::DivUIOp>(rest, heads);
-  Value group = b.createOrFold<arith::DivUIOp>(heads, size(operands.key, 'h'));
-  headKV = b.createOrFold<arith::DivUIOp>(headQ, group);
-  if (op.getScheduleAttr().getTileOrder() == 1) {
-    Value last = b.createOrFold<arith::SubIOp>(tiles, constant(1));
-    tileIndex = arith::SubIOp::create(b, last, tileIndex);
+  counts = {b.createOrFold<arith::CeilDivUIOp>(seqQ, constant(sizes.blockM)),
+            size(operands.query, 'h'), size(operands.key, 'h'),
+            size(operands.query, 'b')};
+  Value ofHeads = b.createOrFold<arith::MulIOp>(counts.tiles, counts.headsQ);
+  return b.createOrFold<arith::MulIOp>(ofHeads, counts.batches);
+}
+
+void BodyBuilder::locate(Value number) {
+  int64_t order = op.getScheduleAttr().getTileOrder();
+  QueryTile tile;
+  if (order == 2) {
+    int64_t rowBytes = (sizes.headDimQK + sizes.headDimV) *
+                       op.getQuery().getType().getElementTypeBitWidth() / 8;
+    Value headBytes = b.createOrFold<arith::MulIOp>(seqK, constant(rowBytes));
+    tile = orderBySection(b, number, counts, headBytes, sizes.cacheBytes);
+  } else {
+    tile = orderByHead(b, number, counts, /*lastFirst=*/order == 1);
   }
-  firstRow = arith::MulIOp::create(b, tileIndex, constant(sizes.blockM));
+  headQ = tile.headQ;
+  headKV = tile.headKV;
+  batch = tile.batch;
+  firstRow = arith::MulIOp::create(b, tile.tile, constant(sizes.blockM));
   Value afterTile = arith::AddIOp::create(b, firstRow, constant(sizes.blockM));
   Value afterRow = arith::MinSIOp::create(b, afterTile, seqQ);
   lastRow = arith::SubIOp::create(b, afterRow, constant(1));
@@ -251,12 +264,16 @@ Value BodyBuilder::applyScore(Value scores, Value firstKey) {
 Value BodyBuilder::applyMask(Value scores, Value firstKey) {
   auto type = cast<TileType>(scores.getType());
   bool hasRegion = !op.getMask().empty();
+  if (wholeBlocks && !hasRegion)
+    return scores;
   return map(
       type, scores,
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
         Value column = arith::AddIOp::create(inner, loc, firstKey, args[2]);
-        Value keep = arith::CmpIOp::create(
-            inner, loc, arith::CmpIPredicate::slt, column, seqK);
+        Value keep;
+        if (!wholeBlocks)
+          keep = arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::slt,
+                                       column, seqK);
         if (hasRegion) {
           bool clamp = regionReadsTensor(op.getMask());
           IRMapping mapping = operands.captures;
@@ -268,7 +285,10 @@ Value BodyBuilder::applyMask(Value scores, Value firstKey) {
           mapping.map(op.getMask().getArguments(),
                       ValueRange{batch, headQ, row, key});
           Value visible = inlineOntoBuffers(inner, op.getMask(), mapping);
-          keep = arith::AndIOp::create(inner, loc, keep, visible);
+          keep =
+              keep
+                  ? arith::AndIOp::create(inner, loc, keep, visible).getResult()
+                  : visible;
         }
         return arith::SelectOp::create(
             inner, loc, keep, args[0],
@@ -472,7 +492,25 @@ void BodyBuilder::finish(State state) {
 }
 
 void BodyBuilder::build() {
-  locate();
+  Value total = countTiles();
+  Value own = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  if (!op.getScheduleAttr().getPersistent()) {
+    locate(own);
+    return buildTile();
+  }
+  Value grid = gpu::GridDimOp::create(b, gpu::Dimension::x);
+  auto loop = scf::ForOp::create(b, own, total, grid);
+  b.setInsertionPointToStart(loop.getBody());
+  Value number = loop.getInductionVar();
+  // Lists by length are dealt there and back.
+  if (op.getScheduleAttr().getTileOrder() == 2)
+    number = reverseOddRounds(b, number, own, grid, total);
+  locate(number);
+  buildTile();
+  b.setInsertionPointAfter(loop);
+}
+
+void BodyBuilder::buildTile() {
   computeRanges();
   zero = constant(0);
   keys = head(operands.key, headKV);

@@ -26,6 +26,8 @@ struct KernelSizes {
   int64_t blockM, blockN, headDimQK, headDimV;
   /// Lanes that share a row of the accumulator, each with a sum of its own.
   int64_t partialSums;
+  /// What of the device's cache keys and values may take.
+  int64_t cacheBytes;
 };
 
 /// Emits, at the builder's insertion point inside a gpu.func, the computation

@@ -320,7 +320,7 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t registersPerCore, int64_t maxThreads,
                                  int64_t maxThreadsPerCore, CopySync copySync,
                                  ArrayRef<int64_t> copyWidths, int64_t boxBytes,
-                                 ArrayRef<MmaAtomAttr> mma) {
+                                 int64_t cache, ArrayRef<MmaAtomAttr> mma) {
   for (auto [name, value] : {std::pair<StringRef, int64_t>{"lanes", lanes},
                              {"cores", cores},
                              {"shared", shared},

@@ -53,6 +53,8 @@ private:
   SmallVector<Operation *> before, under, after;
   /// The second half, but for the multiply: in front of it, and behind it.
   SmallVector<Operation *> fetch, release;
+  /// Releases behind the loop of what it read.
+  SmallVector<ReleaseOp> released;
 };
 
 struct TileOverlapMultiplies
@@ -233,6 +235,9 @@ SmallVector<Value> LoopRotator::emitAll(OpBuilder &b) {
   emitPrologue(b, prologue);
   scf::ForOp rotated = emitLoop(b, prologue);
   SmallVector<Value> results(rotated.getResults().drop_back());
+  // What the loop alone read is free before the last multiply.
+  for (ReleaseOp op : released)
+    b.clone(*op);
   results[accNumber] = emitEpilogue(b, rotated);
   return results;
 }
@@ -240,6 +245,9 @@ SmallVector<Value> LoopRotator::emitAll(OpBuilder &b) {
 LogicalResult LoopRotator::run() {
   if (!matchLoop())
     return failure();
+  for (Operation *op = loop->getNextNode(); isa_and_nonnull<ReleaseOp>(op);
+       op = op->getNextNode())
+    released.push_back(cast<ReleaseOp>(op));
   OpBuilder b(loop);
   Location loc = loop.getLoc();
   Value any =
@@ -253,9 +261,13 @@ LogicalResult LoopRotator::run() {
     b.setInsertionPointToStart(guard.thenBlock());
     scf::YieldOp::create(b, loc, emitAll(b));
     b.setInsertionPointToStart(guard.elseBlock());
+    for (ReleaseOp op : released)
+      b.clone(*op);
     scf::YieldOp::create(b, loc, loop.getInitArgs());
     loop.replaceAllUsesWith(guard.getResults());
   }
+  for (ReleaseOp op : released)
+    op.erase();
   loop.erase();
   return success();
 }

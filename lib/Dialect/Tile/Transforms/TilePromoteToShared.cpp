@@ -7,8 +7,10 @@
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
 #include "attune/Schedule/Legality.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Builders.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/PatternMatch.h"
 
 namespace attune::tile {
 #define GEN_PASS_DEF_TILEPROMOTETOSHAREDPASS
@@ -25,6 +27,10 @@ struct TilePromoteToShared
     : tile::impl::TilePromoteToSharedPassBase<TilePromoteToShared> {
   void runOnOperation() override;
   void promote(LoadOp load, attn::ScheduleAttr schedule);
+  Value numberElement(OpBuilder &b, Location loc, scf::ForOp loop);
+
+  /// Counts of iterations, by the body of the loop that they are of.
+  DenseMap<Block *, Value> counters;
 };
 
 } // namespace
@@ -39,6 +45,51 @@ static Operation *lastUserInBlock(Operation *anchor, ArrayRef<MmaOp> users) {
       last = ancestor;
   }
   return last;
+}
+
+/// Adds to `loop` a count that starts at 0 and grows by what `increment`
+/// returns in each iteration; returns the count before it.
+static Value addCounter(scf::ForOp &loop,
+                        function_ref<Value(OpBuilder &)> increment) {
+  IRRewriter rewriter(loop);
+  Value zero = arith::ConstantIndexOp::create(rewriter, loop.getLoc(), 0);
+  auto yield = [&](OpBuilder &b, Location loc,
+                   ArrayRef<BlockArgument> counters) -> SmallVector<Value> {
+    return {arith::AddIOp::create(b, loc, counters.front(), increment(b))};
+  };
+  loop = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
+      rewriter, zero, /*replaceInitOperandUsesInLoop=*/false, yield));
+  return loop.getRegionIterArgs().back();
+}
+
+/// The number of the element that an iteration of `loop`, null where there is
+/// none, puts: elements count from 0, over all iterations of a loop around it.
+Value TilePromoteToShared::numberElement(OpBuilder &b, Location loc,
+                                         scf::ForOp loop) {
+  if (!loop)
+    return arith::ConstantIndexOp::create(b, loc, 0);
+  std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+  // Blocks are visited one by one; another step needs a count of its own.
+  if (step != 1) {
+    Value &counter = counters[loop.getBody()];
+    if (!counter)
+      counter = addCounter(loop, [&](OpBuilder &inner) -> Value {
+        return arith::ConstantIndexOp::create(inner, loc, 1);
+      });
+    return counter;
+  }
+  Value iteration = b.createOrFold<arith::SubIOp>(loc, loop.getInductionVar(),
+                                                  loop.getLowerBound());
+  auto outer = loop->getParentOfType<scf::ForOp>();
+  if (!outer)
+    return iteration;
+  Value &before = counters[loop.getBody()];
+  if (!before)
+    before = addCounter(outer, [&](OpBuilder &inner) -> Value {
+      return inner.createOrFold<arith::SubIOp>(loc, loop.getUpperBound(),
+                                               loop.getLowerBound());
+    });
+  return b.createOrFold<arith::AddIOp>(loc, before, iteration);
 }
 
 void TilePromoteToShared::promote(LoadOp load, attn::ScheduleAttr schedule) {
@@ -57,10 +108,17 @@ void TilePromoteToShared::promote(LoadOp load, attn::ScheduleAttr schedule) {
 
   auto loop = load->getParentOfType<scf::ForOp>();
   auto type = load.getResult().getType();
-  int64_t stages = !loop        ? 1
+  // What is multiplied in an inner loop only is loaded once for all of that.
+  bool once = !loop || llvm::none_of(users, [&](MmaOp user) {
+    return user->getBlock() == load->getBlock();
+  });
+  int64_t stages = once         ? (loop ? schedule.getQStages() : 1)
                    : transposed ? schedule.getKStages()
                                 : schedule.getVStages();
-  OpBuilder b(loop ? loop.getOperation() : load.getOperation());
+  Operation *outermost = load;
+  while (outermost->getParentOp() != getOperation())
+    outermost = outermost->getParentOp();
+  OpBuilder b(outermost);
   Location loc = load.getLoc();
   // Multiplies by several warps read what the copy engine writes.
   int64_t panel = schedule.getMmaWarps() > 1
@@ -72,10 +130,7 @@ void TilePromoteToShared::promote(LoadOp load, attn::ScheduleAttr schedule) {
   Value channel = ChannelOp::create(b, loc, channelType);
 
   b.setInsertionPoint(load);
-  // Blocks are visited one by one, and a channel's elements count from 0.
-  Value element = loop ? b.createOrFold<arith::SubIOp>(
-                             loc, loop.getInductionVar(), loop.getLowerBound())
-                       : arith::ConstantIndexOp::create(b, loc, 0).getResult();
+  Value element = numberElement(b, loc, loop);
   PutOp::create(b, loc, channel, element, load.getSource(), load.getRow(),
                 load.getColumn(), /*predicate=*/Value(),
                 load.getInBoundsAttr());
@@ -105,6 +160,7 @@ void TilePromoteToShared::runOnOperation() {
            "first";
     return signalPassFailure();
   }
+  counters.clear();
   SmallVector<LoadOp> loads;
   getOperation().walk([&](LoadOp load) { loads.push_back(load); });
   for (LoadOp load : loads)

@@ -78,7 +78,11 @@ LogicalResult ProducerBuilder::require(Value value) {
 LogicalResult ProducerBuilder::copyBlock(Block &from, Block *to) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(to->getTerminator());
-  return copyPuts(from);
+  // What is computed in there is not seen outside.
+  IRMapping outside = mapping;
+  LogicalResult copied = copyPuts(from);
+  mapping = outside;
+  return copied;
 }
 
 LogicalResult ProducerBuilder::copyLoop(scf::ForOp loop) {
@@ -86,12 +90,40 @@ LogicalResult ProducerBuilder::copyLoop(scf::ForOp loop) {
        {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
     if (failed(require(bound)))
       return failure();
-  auto copy = scf::ForOp::create(b, loop.getLoc(),
-                                 mapping.lookupOrDefault(loop.getLowerBound()),
-                                 mapping.lookupOrDefault(loop.getUpperBound()),
-                                 mapping.lookupOrDefault(loop.getStep()));
+  // Of what the loop carries, counts are the producer's business too.
+  SmallVector<unsigned> counts;
+  SmallVector<Value> initial;
+  for (auto [i, value] : llvm::enumerate(loop.getInitArgs()))
+    if (value.getType().isIndex()) {
+      if (failed(require(value)))
+        return failure();
+      counts.push_back(i);
+      initial.push_back(mapping.lookupOrDefault(value));
+    }
+  auto copy = scf::ForOp::create(
+      b, loop.getLoc(), mapping.lookupOrDefault(loop.getLowerBound()),
+      mapping.lookupOrDefault(loop.getUpperBound()),
+      mapping.lookupOrDefault(loop.getStep()), initial);
   mapping.map(loop.getInductionVar(), copy.getInductionVar());
-  return copyBlock(*loop.getBody(), copy.getBody());
+  for (auto [i, argument] : llvm::zip_equal(counts, copy.getRegionIterArgs()))
+    mapping.map(loop.getRegionIterArg(i), argument);
+  if (counts.empty())
+    return copyBlock(*loop.getBody(), copy.getBody());
+  OpBuilder::InsertionGuard guard(b);
+  IRMapping outside = mapping;
+  b.setInsertionPointToStart(copy.getBody());
+  if (failed(copyPuts(*loop.getBody())))
+    return failure();
+  SmallVector<Value> yielded;
+  for (unsigned i : counts) {
+    Value value = loop.getYieldedValues()[i];
+    if (failed(require(value)))
+      return failure();
+    yielded.push_back(mapping.lookupOrDefault(value));
+  }
+  scf::YieldOp::create(b, loop.getLoc(), yielded);
+  mapping = outside;
+  return success();
 }
 
 LogicalResult ProducerBuilder::copyBranch(scf::IfOp branch) {

@@ -84,7 +84,8 @@ class Kernel:
         if bounds[0]:
             # Bounds that are constants may stand anywhere.
             return begin, end, (read(bounds[0][0]), read(bounds[1][0]))
-        masks = any("arith.cmpi slt" in line for line in body)
+        # Masking selects between a score and -inf.
+        masks = any(re.search(r"arith\.select %\w+, %arg\d+, %\w+ : f32", line) for line in body)
         return begin, end, None if masks else "all"
 
     def describe(self, block):

@@ -167,7 +167,8 @@ def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
     32-bit registers that one lane can address, `registers_per_core` all that a core has.
     `copy_widths` lists the widths, in bytes, of an asynchronous copy from global
     to shared memory; empty where the chip has none. `box_bytes` is the longest row
-    of a box that the chip's copy engine permutes, 0 where it has no such engine.
+    of a box that the chip's copy engine permutes, 0 where it has no such engine. `cache` is how much
+    of the device's cache may be counted on to hold what workgroups share.
   }];
   let parameters = (ins
     StringRefParameter<"name, as the vendor's tools spell it">:$chip,
@@ -183,10 +184,11 @@ def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
     EnumParameter<Tile_CopySync>:$copy_sync,
     ArrayRefParameter<"int64_t">:$copy_widths,
     DefaultValuedParameter<"int64_t", "0">:$box_bytes,
+    DefaultValuedParameter<"int64_t", "33554432">:$cache,
     ArrayRefParameter<"::attune::tile::MmaAtomAttr">:$mma);
   let assemblyFormat = [{
     `<` struct($chip, $family, $lanes, $cores, $shared, $shared_per_core, $registers, $registers_per_core,
-               $max_threads, $max_threads_per_core, $copy_sync, custom<IntegerList>($copy_widths), $box_bytes,
+               $max_threads, $max_threads_per_core, $copy_sync, custom<IntegerList>($copy_widths), $box_bytes, $cache,
                custom<AtomList>($mma)) `>`
   }];
   let genVerifyDecl = 1;

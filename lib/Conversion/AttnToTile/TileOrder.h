@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which query tile of which head a workgroup computes, and when.
+
+#ifndef ATTUNE_LIB_CONVERSION_ATTNTOTILE_TILEORDER_H
+#define ATTUNE_LIB_CONVERSION_ATTNTOTILE_TILEORDER_H
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace attune {
+
+/// Extents of what is dealt to the workgroups, as index values.
+struct TileCounts {
+  /// Query tiles of one head, query heads, key heads, and batches.
+  mlir::Value tiles, headsQ, headsKV, batches;
+};
+
+/// One query tile; index values.
+struct QueryTile {
+  mlir::Value tile, headQ, headKV, batch;
+};
+
+/// Tiles of one head after the other, in one of two directions: `number` counts
+/// tiles fastest, then heads, then batches.
+QueryTile orderByHead(mlir::ImplicitLocOpBuilder &b, mlir::Value number,
+                      const TileCounts &counts, bool lastFirst);
+
+/// The last tiles of all heads first, then those before them, in sections of as
+/// many heads as have keys and values of at most `cacheBytes`, so that these
+/// stay in the device's cache while the section is computed. `headBytes`, an
+/// index, is the size of keys and values of one head.
+QueryTile orderBySection(mlir::ImplicitLocOpBuilder &b, mlir::Value number,
+                         const TileCounts &counts, mlir::Value headBytes,
+                         int64_t cacheBytes);
+
+/// A number that a persistent workgroup takes instead of `number`, its own plus
+/// whole grids: each other round runs backwards, so that in a list by length
+/// those who start with a long tile go on with a short one.
+mlir::Value reverseOddRounds(mlir::ImplicitLocOpBuilder &b, mlir::Value number,
+                             mlir::Value own, mlir::Value grid,
+                             mlir::Value total);
+
+} // namespace attune
+
+#endif // ATTUNE_LIB_CONVERSION_ATTNTOTILE_TILEORDER_H
