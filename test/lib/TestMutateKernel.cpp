@@ -108,6 +108,18 @@ static bool dropArrival(Operation *op, bool apply) {
          op->use_empty() && erase(op, apply);
 }
 
+/// Waits for the phase before or behind the one that is meant.
+static bool wrongParity(Operation *op, bool apply) {
+  auto wait = dyn_cast<NVVM::MBarrierTryWaitParityOp>(op);
+  if (wait && apply) {
+    OpBuilder b(op);
+    Value one = LLVM::ConstantOp::create(b, op->getLoc(), b.getI32Type(), 1);
+    OpOperand &parity = op->getOpOperand(1);
+    parity.set(LLVM::XOrOp::create(b, op->getLoc(), parity.get(), one));
+  }
+  return bool(wait);
+}
+
 static bool wrongBytes(Operation *op, bool apply) {
   auto expect = dyn_cast<NVVM::MBarrierArriveExpectTxOp>(op);
   if (expect && apply) {
@@ -382,6 +394,7 @@ static const std::pair<StringRef, Mutation> kMutations[] = {
     {"late-wait", lateWait},
     {"drop-init", dropOp<NVVM::MBarrierInitOp>},
     {"drop-arrive", dropArrival},
+    {"wrong-parity", wrongParity},
     {"wrong-bytes", wrongBytes},
     {"drop-copy",
      dropOp<NVVM::CpAsyncOp, NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>},
