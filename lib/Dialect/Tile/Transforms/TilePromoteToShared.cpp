@@ -27,6 +27,8 @@ struct TilePromoteToShared
     : tile::impl::TilePromoteToSharedPassBase<TilePromoteToShared> {
   void runOnOperation() override;
   void promote(LoadOp load, attn::ScheduleAttr schedule);
+  Value addCounter(scf::ForOp &loop,
+                   function_ref<Value(OpBuilder &)> increment);
   Value numberElement(OpBuilder &b, Location loc, scf::ForOp loop);
 
   /// Counts of iterations, by the body of the loop that they are of.
@@ -49,16 +51,28 @@ static Operation *lastUserInBlock(Operation *anchor, ArrayRef<MmaOp> users) {
 
 /// Adds to `loop` a count that starts at 0 and grows by what `increment`
 /// returns in each iteration; returns the count before it.
-static Value addCounter(scf::ForOp &loop,
-                        function_ref<Value(OpBuilder &)> increment) {
+Value TilePromoteToShared::addCounter(
+    scf::ForOp &loop, function_ref<Value(OpBuilder &)> increment) {
+  // A loop that carries more is another loop, and its counts are others.
+  Block *old = loop.getBody();
+  SmallVector<std::pair<Block *, unsigned>> known;
+  for (auto [block, counter] : counters)
+    if (auto argument = cast<BlockArgument>(counter);
+        argument.getOwner() == old)
+      known.push_back({block, argument.getArgNumber()});
   IRRewriter rewriter(loop);
   Value zero = arith::ConstantIndexOp::create(rewriter, loop.getLoc(), 0);
   auto yield = [&](OpBuilder &b, Location loc,
-                   ArrayRef<BlockArgument> counters) -> SmallVector<Value> {
-    return {arith::AddIOp::create(b, loc, counters.front(), increment(b))};
+                   ArrayRef<BlockArgument> added) -> SmallVector<Value> {
+    return {arith::AddIOp::create(b, loc, added.front(), increment(b))};
   };
   loop = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
       rewriter, zero, /*replaceInitOperandUsesInLoop=*/false, yield));
+  for (auto [block, number] : known) {
+    counters.erase(block);
+    counters[block == old ? loop.getBody() : block] =
+        loop.getBody()->getArgument(number);
+  }
   return loop.getRegionIterArgs().back();
 }
 
@@ -69,27 +83,29 @@ Value TilePromoteToShared::numberElement(OpBuilder &b, Location loc,
   if (!loop)
     return arith::ConstantIndexOp::create(b, loc, 0);
   std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+  Value counter = counters.lookup(loop.getBody());
   // Blocks are visited one by one; another step needs a count of its own.
   if (step != 1) {
-    Value &counter = counters[loop.getBody()];
-    if (!counter)
-      counter = addCounter(loop, [&](OpBuilder &inner) -> Value {
-        return arith::ConstantIndexOp::create(inner, loc, 1);
-      });
-    return counter;
+    if (counter)
+      return counter;
+    counter = addCounter(loop, [&](OpBuilder &inner) -> Value {
+      return arith::ConstantIndexOp::create(inner, loc, 1);
+    });
+    return counters[loop.getBody()] = counter;
   }
   Value iteration = b.createOrFold<arith::SubIOp>(loc, loop.getInductionVar(),
                                                   loop.getLowerBound());
   auto outer = loop->getParentOfType<scf::ForOp>();
   if (!outer)
     return iteration;
-  Value &before = counters[loop.getBody()];
-  if (!before)
-    before = addCounter(outer, [&](OpBuilder &inner) -> Value {
+  if (!counter) {
+    counter = addCounter(outer, [&](OpBuilder &inner) -> Value {
       return inner.createOrFold<arith::SubIOp>(loc, loop.getUpperBound(),
                                                loop.getLowerBound());
     });
-  return b.createOrFold<arith::AddIOp>(loc, before, iteration);
+    counters[loop.getBody()] = counter;
+  }
+  return b.createOrFold<arith::AddIOp>(loc, counter, iteration);
 }
 
 void TilePromoteToShared::promote(LoadOp load, attn::ScheduleAttr schedule) {
@@ -108,8 +124,9 @@ void TilePromoteToShared::promote(LoadOp load, attn::ScheduleAttr schedule) {
 
   auto loop = load->getParentOfType<scf::ForOp>();
   auto type = load.getResult().getType();
-  // What is multiplied in an inner loop only is loaded once for all of that.
-  bool once = !loop || llvm::none_of(users, [&](MmaOp user) {
+  // What is multiplied in an inner loop only is loaded once for all of that, as
+  // is the query where that loop has gone, for it has one iteration.
+  bool once = !loop || asLhs || llvm::none_of(users, [&](MmaOp user) {
     return user->getBlock() == load->getBlock();
   });
   int64_t stages = once         ? (loop ? schedule.getQStages() : 1)
@@ -131,6 +148,8 @@ void TilePromoteToShared::promote(LoadOp load, attn::ScheduleAttr schedule) {
 
   b.setInsertionPoint(load);
   Value element = numberElement(b, loc, loop);
+  // A count makes another loop, whose block is another.
+  b.setInsertionPoint(load);
   PutOp::create(b, loc, channel, element, load.getSource(), load.getRow(),
                 load.getColumn(), /*predicate=*/Value(),
                 load.getInBoundsAttr());
