@@ -198,6 +198,13 @@ static std::optional<Refusal> checkRoles(const ScheduleProblem &problem,
   return std::nullopt;
 }
 
+/// Registers are dealt to roles while a kernel runs, but the assembler wants
+/// each multiply to fit those that all threads start with: its accumulators,
+/// and some more for its operands and what lives across it. The former are
+/// those of the widest instruction. How many more was seen in what ptxas
+/// refuses (C7602).
+static constexpr int64_t kMostColumns = 256, kBesideMultiply = 32;
+
 std::optional<Refusal> attune::checkSchedule(const ScheduleProblem &problem,
                                              const Schedule &schedule,
                                              TargetAttr target) {
@@ -267,6 +274,23 @@ std::optional<Refusal> attune::checkSchedule(const ScheduleProblem &problem,
                   "expects accumulators of at most {0} registers a lane on "
                   "'{1}', but got {2}",
                   limit, target.getChip(), registers);
+  if (!schedule.getProducerWarps())
+    return std::nullopt;
+  int64_t atEntry = std::min(
+      target.getRegisters(),
+      static_cast<int64_t>(llvm::alignDown(
+          target.getRegistersPerCore() / (blocks * threads), kRegisterStep)));
+  int64_t widest =
+      std::min(kMostColumns, std::max(schedule.getBlockN(),
+                                      getPaddedHeadDims(problem, atom).v));
+  int64_t needed =
+      atom.getM() * widest / (atom.getWarps() * target.getLanes()) +
+      kBesideMultiply;
+  if (needed > atEntry)
+    return refuse("registers-at-entry",
+                  "expects a multiply of at most {0} registers a lane, what "
+                  "{1} threads start with on '{2}', but got {3}",
+                  atEntry, blocks * threads, target.getChip(), needed);
   return std::nullopt;
 }
 

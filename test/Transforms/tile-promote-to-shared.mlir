@@ -49,6 +49,37 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // A workgroup that computes one tile after the other counts elements over all
+  // of them: queries by the tile, keys by the block.
+  // CHECK-LABEL: gpu.func @persistent
+  // CHECK:     %[[QC:.+]] = tile.channel : <64x32xf16, stages = 2>
+  // CHECK:     %[[KC:.+]] = tile.channel : <16x32xf16, stages = 2>
+  // CHECK:     scf.for %{{.+}} iter_args(%[[QN:.+]] = %{{.+}}, %[[KN:.+]] = %{{.+}}) -> (index, index)
+  // CHECK:       tile.put %[[QC]][%[[QN]]]
+  // CHECK:       tile.get %[[QC]][%[[QN]]]
+  // CHECK:       scf.for %[[I:[^ ]+]] = %{{.+}} to %[[N:[^ ]+]] step
+  // CHECK:         %[[E:.+]] = arith.addi %[[KN]], %[[I]]
+  // CHECK:         tile.put %[[KC]][%[[E]]]
+  // CHECK:         tile.get %[[KC]][%[[E]]]
+  // CHECK:         tile.release %[[KC]][%[[E]]]
+  // CHECK:       tile.release %[[QC]][%[[QN]]]
+  // CHECK:       %[[QNEXT:.+]] = arith.addi %[[QN]], %{{.+}}
+  // CHECK:       %[[KNEXT:.+]] = arith.addi %[[KN]], %[[N]]
+  // CHECK:       scf.yield %[[QNEXT]], %[[KNEXT]]
+  gpu.func @persistent(%qm: memref<64x32xf16>, %km: memref<?x32xf16>, %tiles: index, %own: index, %grid: index, %n: index, %zero: !s) kernel
+      attributes {tile.schedule = #attn.schedule<qStages = 2, kStages = 2, qInRegisters = 0, persistent = 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %t = %own to %tiles step %grid {
+      %q = tile.load %qm[%c0, %c0] : memref<64x32xf16> -> !q
+      scf.for %i = %c0 to %n step %c1 {
+        %k = tile.load %km[%i, %c0] : memref<?x32xf16> -> !k
+        %s = tile.mma %q, %k, %zero transpose_rhs : !q, !k, !s
+      }
+    }
+    gpu.return
+  }
+
   // A query that stays in shared memory is released behind the loop that reads it.
   // CHECK-LABEL: gpu.func @query_in_shared
   gpu.func @query_in_shared(%qm: memref<64x32xf16>, %n: index, %k: !k, %zero: !s) kernel

@@ -95,6 +95,42 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Counts that a loop carries are the producer's, too; values of one inner loop
+  // are not seen in the next.
+  // CHECK-LABEL: gpu.func @counts
+  // CHECK: tile.specialize producer
+  // CHECK:   scf.for %{{.+}} iter_args(%[[N:.+]] = %{{.+}}) -> (index)
+  // CHECK:     tile.put %{{.+}}[%[[N]]]
+  // CHECK:     scf.for %[[I:[^ ]+]] =
+  // CHECK:       %[[ROW:.+]] = arith.muli
+  // CHECK:       tile.put %{{.+}}[%[[I]]], %{{.+}}[%[[ROW]],
+  // CHECK:     scf.for %[[J:[^ ]+]] =
+  // CHECK:       %[[AGAIN:.+]] = arith.muli
+  // CHECK:       tile.put %{{.+}}[%[[J]]], %{{.+}}[%[[AGAIN]],
+  // CHECK:     %[[NEXT:.+]] = arith.addi %[[N]]
+  // CHECK:     scf.yield %[[NEXT]] : index
+  // CHECK: consumer
+  gpu.func @counts(%m: memref<?x32xf16>, %own: index, %tiles: index, %grid: index) kernel
+      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 4, persistent = 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %kc = tile.channel : !channel
+    %r = scf.for %t = %own to %tiles step %grid iter_args(%n = %c0) -> index {
+      %row = arith.muli %t, %c2 : index
+      tile.put %kc[%n], %m[%c0, %c0] : !channel, memref<?x32xf16>
+      scf.for %i = %c0 to %c2 step %c1 {
+        tile.put %kc[%i], %m[%row, %c0] : !channel, memref<?x32xf16>
+      }
+      scf.for %j = %c0 to %c2 step %c1 {
+        tile.put %kc[%j], %m[%row, %c0] : !channel, memref<?x32xf16>
+      }
+      %next = arith.addi %n, %c1 : index
+      scf.yield %next : index
+    }
+    gpu.return
+  }
+
   // CHECK-LABEL: gpu.func @no_producer
   // CHECK-NOT: tile.specialize
   // CHECK: tile.put

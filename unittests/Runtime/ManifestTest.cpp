@@ -56,6 +56,8 @@ TEST(Manifest, ErrorsNameTheKey) {
   EXPECT_TRUE(mentions(errorOf("[128, 1, 1]", "[128, 1]"), "block"));
   EXPECT_TRUE(mentions(errorOf("\"argument\": 0", "\"argument\": 4"), "grid"));
   EXPECT_TRUE(mentions(errorOf("\"index\": 2", "\"index\": 4"), "grid"));
+  EXPECT_TRUE(mentions(errorOf("\"grid\":", "\"grid_limit\": 0, \"grid\":"),
+                       "grid_limit"));
   EXPECT_TRUE(mentions(errorOf("98304", "-1"), "shared_bytes"));
   EXPECT_NE(errorOf("{", "["), "");
 }

@@ -315,11 +315,14 @@ TEST_F(LegalityTest, BarriersCountAsSharedMemory) {
 
 TEST_F(LegalityTest, ProducersLeaveRegistersToTheOthers) {
   Limits limits = withGroups();
-  auto wanted = groups({{"producer-warps", 4}});
+  auto wanted = groups({{"producer-warps", 4},
+                        {"num-warps", 16},
+                        {"block-m", 256},
+                        {"block-n", 16}});
   int64_t registers = getAccumulatorRegisters(problem, wanted, toy(limits));
-  EXPECT_EQ(registers, 64 * (16 + 32) / 16);
+  EXPECT_EQ(registers, 64 * (16 + 16) / 16);
   // 24 for each of 16 lanes that copy. The others get a multiple of 8.
-  limits.registersPerCore = 24 * 16 + registers * 16;
+  limits.registersPerCore = 24 * 16 + registers * 64;
   EXPECT_EQ(getRoleRegisters(wanted, toy(limits)).consumer, registers);
   EXPECT_EQ(refusal(wanted, toy(limits)), "legal");
   limits.registersPerCore -= 1;
@@ -331,6 +334,32 @@ TEST_F(LegalityTest, ProducersLeaveRegistersToTheOthers) {
   EXPECT_EQ(getRoleRegisters(wanted, toy(limits)).consumer, 256);
   limits.registers = registers - 1;
   EXPECT_EQ(refusal(wanted, toy(limits)), "register-overflow");
+}
+
+TEST_F(LegalityTest, PersistenceNeedsAProducer) {
+  TargetAttr target = toy(withGroups());
+  EXPECT_EQ(refusal(groups({{"persistent", 1}}), target),
+            "persistent-without-producer");
+  EXPECT_EQ(refusal(schedule({{"persistent", 1}}), target),
+            "one-warp-multiply");
+  EXPECT_EQ(refusal(groups({{"producer-warps", 4}, {"q-stages", 2}}), target),
+            "query-stages");
+  int64_t one = getSharedBytes(
+      problem, groups({{"producer-warps", 4}, {"persistent", 1}}), target);
+  auto two =
+      groups({{"producer-warps", 4}, {"persistent", 1}, {"q-stages", 2}});
+  EXPECT_EQ(getSharedBytes(problem, two, target), one + 64 * 16 * 2 + 16);
+}
+
+TEST_F(LegalityTest, MultipliesFitTheRegistersAtEntry) {
+  Limits limits = withGroups();
+  limits.registers = 255;
+  auto wanted = groups({{"producer-warps", 4}});
+  // 64x32 accumulators in 16 lanes, and 32 beside them, for each of 32 threads.
+  limits.registersPerCore = (64 * 32 / 16 + 32) * 32;
+  EXPECT_EQ(refusal(wanted, toy(limits)), "legal");
+  limits.registersPerCore -= 1;
+  EXPECT_EQ(refusal(wanted, toy(limits)), "registers-at-entry");
 }
 
 TEST_F(LegalityTest, PanelsDivideRows) {

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Persistent workgroups, and the order of tiles in sections of heads.
+//
+// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attn-set-schedule="num-warps=8 mma-warps=4 producer-warps=4 q-in-registers=0 persistent=1 tile-order=1" \
+// RUN:   --attn-to-tile | FileCheck %s
+// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attn-set-schedule="block-m=64 tile-order=2" \
+// RUN:   --attn-to-tile | FileCheck %s --check-prefix=SECTIONS
+
+// Of 8 x 16 x 4 tiles, as many at a time as the chip has cores.
+// CHECK-LABEL: gpu.func @f_kernel
+// CHECK-SAME:    grid_limit = 132
+// CHECK:         %[[OWN:.+]] = gpu.block_id x
+// CHECK:         %[[GRID:.+]] = gpu.grid_dim x
+// CHECK:         scf.for %[[T:[^ ]+]] = %[[OWN]] to %c512{{[^ ]*}} step %[[GRID]]
+// CHECK:           arith.remui %[[T]], %c4
+// CHECK:           tile.load
+// CHECK:           tile.store
+// CHECK-LABEL: func.func @f
+// CHECK:         gpu.launch_func @f_kernel::@f_kernel blocks in (%c132
+
+// A head has keys and values of 512 x 256 x 2 bytes: 128 of them fit the cache,
+// which are all. Tiles go from the last to the first, heads faster than tiles.
+// SECTIONS-LABEL: gpu.func @f_kernel
+// SECTIONS-NOT:     grid_limit
+// SECTIONS:         %[[ID:.+]] = gpu.block_id x
+// SECTIONS:         %[[IN:.+]] = arith.remui %[[ID]], %c1024
+// SECTIONS:         %[[TILE:.+]] = arith.divui %[[IN]], %c128
+// SECTIONS:         arith.remui %[[IN]], %c128
+// SECTIONS:         arith.subi %c7{{.*}}, %[[TILE]]
+func.func @f(%q: tensor<8x16x512x128xbf16>) -> tensor<8x16x512x128xbf16> {
+  %o = attn.attention %q, %q, %q : tensor<8x16x512x128xbf16>, tensor<8x16x512x128xbf16>, tensor<8x16x512x128xbf16>
+  return %o : tensor<8x16x512x128xbf16>
+}
