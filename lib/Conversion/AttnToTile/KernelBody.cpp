@@ -363,7 +363,17 @@ BodyBuilder::State BodyBuilder::step(Value block, Value query, State state) {
   };
   Value weights =
       map(scoreType, {scores, broadcast(shift, scoreType)}, exponential);
-  Value rescale = map(rowType, {state.max, shift}, exponential);
+  // The maximum before is rounded as its own shift was, so that the factors of
+  // all blocks cancel out in the log-sum-exp.
+  Value rescale =
+      map(rowType, {state.max, shift},
+          [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+            Value before = arith::MulFOp::create(
+                inner, loc, args[0], constantF32(inner, loc, -unit));
+            Value exponent = arith::SubFOp::create(inner, loc, args[1], before);
+            return math::Exp2Op::create(inner, loc, exponent,
+                                        arith::FastMathFlags::afn);
+          });
   auto sumType = cast<TileType>(state.sum.getType());
   Value blockSum =
       tile::ReduceOp::create(b, sumType, tile::ReductionKind::Add, weights);
@@ -469,8 +479,9 @@ void BodyBuilder::finish(State state) {
                 arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ,
                                       args[1], constantF32(inner, loc, 0));
             Value log = math::Log2Op::create(inner, loc, args[1]);
-            Value shifted = math::FmaOp::create(
-                inner, loc, args[0], constantF32(inner, loc, unit), log);
+            Value scaled = arith::MulFOp::create(inner, loc, args[0],
+                                                 constantF32(inner, loc, unit));
+            Value shifted = arith::AddFOp::create(inner, loc, scaled, log);
             Value natural = arith::MulFOp::create(
                 inner, loc, shifted, constantF32(inner, loc, kLn2));
             return arith::SelectOp::create(
