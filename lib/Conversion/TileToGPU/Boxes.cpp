@@ -11,7 +11,6 @@
 #include "TensorMaps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -85,14 +84,10 @@ static Value barriersOf(OpBuilder &b, Location loc, Value channel) {
   auto offset = op->getAttrOfType<IntegerAttr>(kBarrierOffsetAttrName);
   auto space =
       gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
-  auto bytes = MemRefType::get({ShapedType::kDynamic}, b.getI8Type(),
-                               MemRefLayoutAttrInterface(), space);
   auto type =
       MemRefType::get({2 * op.getResult().getType().getStages()},
                       b.getI64Type(), MemRefLayoutAttrInterface(), space);
-  Value memory = gpu::DynamicSharedMemoryOp::create(b, loc, bytes);
-  return memref::ViewOp::create(
-      b, loc, type, memory, constant(b, loc, offset.getInt()), ValueRange());
+  return createSharedView(b, loc, type, offset.getInt());
 }
 
 static Slot slotOf(OpBuilder &b, Location loc, Value channel, Value element) {

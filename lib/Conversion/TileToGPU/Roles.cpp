@@ -98,10 +98,14 @@ static Value groupNumber(OpBuilder &b, Location loc,
   return context.model->getWarpgroups()->makeUniform(b, loc, group);
 }
 
-/// Threads that a turn's barrier waits for: of the group that waits and of the
-/// one that arrives.
-static int64_t threadsOfTurn(const KernelContext &context, int64_t groups) {
-  return 2 * context.computingWarps / groups * context.target.getLanes();
+/// Arrives at the barrier of a turn, which waits for the group whose turn it is
+/// and the one before it.
+static void meetForTurn(OpBuilder &b, Location loc,
+                        const KernelContext &context, int64_t groups,
+                        Value number, bool wait) {
+  int64_t threads =
+      2 * context.computingWarps / groups * context.target.getLanes();
+  context.model->getWarpgroups()->meet(b, loc, number, threads, wait);
 }
 
 LogicalResult
@@ -114,9 +118,8 @@ StartTurnsPattern::matchAndRewrite(tile::StartTurnsOp op, OpAdaptor,
       b, loc, compare(b, loc, arith::CmpIPredicate::eq, group, groups - 1),
       /*withElseRegion=*/false);
   OpBuilder inner = last.getThenBodyBuilder();
-  context.model->getWarpgroups()->meet(inner, loc, constant(inner, loc, 1),
-                                       threadsOfTurn(context, groups),
-                                       /*wait=*/false);
+  meetForTurn(inner, loc, context, groups, constant(inner, loc, 1),
+              /*wait=*/false);
   b.eraseOp(op);
   return success();
 }
@@ -128,8 +131,7 @@ TakeTurnPattern::matchAndRewrite(tile::TakeTurnOp op, OpAdaptor,
   int64_t groups = op.getGroups();
   Value number = b.createOrFold<arith::AddIOp>(
       loc, groupNumber(b, loc, context, groups), constant(b, loc, 1));
-  context.model->getWarpgroups()->meet(
-      b, loc, number, threadsOfTurn(context, groups), /*wait=*/true);
+  meetForTurn(b, loc, context, groups, number, /*wait=*/true);
   b.eraseOp(op);
   return success();
 }
@@ -144,8 +146,7 @@ GiveTurnPattern::matchAndRewrite(tile::GiveTurnOp op, OpAdaptor,
   Value next = b.createOrFold<arith::AddIOp>(loc, group, constant(b, loc, 2));
   Value number =
       arith::SelectOp::create(b, loc, isLast, constant(b, loc, 1), next);
-  context.model->getWarpgroups()->meet(
-      b, loc, number, threadsOfTurn(context, groups), /*wait=*/false);
+  meetForTurn(b, loc, context, groups, number, /*wait=*/false);
   b.eraseOp(op);
   return success();
 }

@@ -107,18 +107,22 @@ MemRefType attune::sharedTileType(tile::TileType type) {
   return MemRefType::get(type.getShape(), type.getElementType(), layout, space);
 }
 
+Value attune::createSharedView(OpBuilder &b, Location loc, MemRefType type,
+                               int64_t bytes) {
+  auto all =
+      MemRefType::get({ShapedType::kDynamic}, b.getI8Type(),
+                      MemRefLayoutAttrInterface(), type.getMemorySpace());
+  Value memory = gpu::DynamicSharedMemoryOp::create(b, loc, all);
+  Value first = arith::ConstantIndexOp::create(b, loc, bytes);
+  return memref::ViewOp::create(b, loc, type, memory, first, ValueRange());
+}
+
 Value attune::createChannelBuffer(OpBuilder &b, tile::ChannelOp op) {
   auto offset = op->getAttrOfType<IntegerAttr>(kSharedOffsetAttrName);
   assert(offset && "offsets are assigned before the conversion");
-  auto space =
-      gpu::AddressSpaceAttr::get(op.getContext(), gpu::AddressSpace::Workgroup);
-  auto bytes = MemRefType::get({ShapedType::kDynamic}, b.getI8Type(),
-                               MemRefLayoutAttrInterface(), space);
-  Value memory = gpu::DynamicSharedMemoryOp::create(b, op.getLoc(), bytes);
-  Value first = arith::ConstantIndexOp::create(b, op.getLoc(), offset.getInt());
-  return memref::ViewOp::create(b, op.getLoc(),
-                                channelBufferType(op.getResult().getType()),
-                                memory, first, ValueRange());
+  return createSharedView(b, op.getLoc(),
+                          channelBufferType(op.getResult().getType()),
+                          offset.getInt());
 }
 
 LogicalResult

@@ -23,6 +23,9 @@ inline constexpr llvm::StringLiteral kLastChannelAttrName = "tile.last";
 /// On a put that one lane alone comes to.
 inline constexpr llvm::StringLiteral kOneLaneAttrName = "tile.one_lane";
 
+/// `bytes` from the start of the kernel's workgroup memory on, as a buffer.
+mlir::Value createSharedView(mlir::OpBuilder &builder, mlir::Location loc,
+                             mlir::MemRefType type, int64_t bytes);
 /// The buffer of a channel at its place in workgroup memory.
 mlir::Value createChannelBuffer(mlir::OpBuilder &builder, tile::ChannelOp op);
 /// The tile in slot `number` of a channel's buffer.
