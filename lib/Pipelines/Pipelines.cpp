@@ -20,6 +20,7 @@ void attune::buildAttnToTilePipeline(OpPassManager &pm,
   {
     AttuneAttachTargetPassOptions target;
     target.chip = options.chip;
+    target.cores = options.cores;
     pm.addPass(createAttuneAttachTargetPass(target));
   }
   pm.addPass(attn::createAttnSelectSchedulePass());
@@ -30,7 +31,7 @@ void attune::buildAttnToTilePipeline(OpPassManager &pm,
   pm.addNestedPass<gpu::GPUModuleOp>(createCSEPass());
 }
 
-void attune::buildTileToGPUPipeline(OpPassManager &pm) {
+void attune::buildTilePipeline(OpPassManager &pm) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
   kernels.addPass(tile::createTilePromoteToSharedPass());
   kernels.addPass(tile::createTileOverlapMultipliesPass());
@@ -40,13 +41,26 @@ void attune::buildTileToGPUPipeline(OpPassManager &pm) {
   kernels.addPass(tile::createTileSpecializeWarpsPass());
   kernels.addPass(tile::createTileAssignLayoutsPass());
   kernels.addPass(tile::createTileRemoveLayoutConversionsPass());
+}
+
+static void addTileConversion(OpPassManager &pm) {
   pm.addPass(createConvertTileToGPUPass());
   pm.addNestedPass<gpu::GPUModuleOp>(createCSEPass());
+}
+
+void attune::buildTileToGPUPipeline(OpPassManager &pm) {
+  buildTilePipeline(pm);
+  addTileConversion(pm);
 }
 
 void attune::buildGPUToLLVMPipeline(OpPassManager &pm) {
   pm.addNestedPass<gpu::GPUModuleOp>(createConvertKernelToLLVMPass());
   pm.addNestedPass<gpu::GPUModuleOp>(createCSEPass());
+}
+
+void attune::buildTileToLLVMPipeline(OpPassManager &pm) {
+  addTileConversion(pm);
+  buildGPUToLLVMPipeline(pm);
 }
 
 void attune::buildCompilePipeline(OpPassManager &pm,

@@ -115,6 +115,8 @@ llvm::Expected<Statement> Database::prepare(llvm::StringRef sql) {
 }
 
 llvm::Error Database::transact(llvm::function_ref<llvm::Error()> body) {
+  if (!sqlite3_get_autocommit(handle.get()))
+    return body();
   if (llvm::Error error = execute("BEGIN IMMEDIATE"))
     return error;
   llvm::Error error = body();

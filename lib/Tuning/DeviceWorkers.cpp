@@ -65,7 +65,7 @@ DeviceWorkers::create(llvm::StringRef executable, const DeviceIdentity &device,
   std::vector<std::vector<std::string>> commands;
   for (int ordinal : ordinals)
     commands.push_back({executable.str(), "attune-tune", "--worker=device",
-                        "--device=" + device.kind,
+                        "--device=" + device.kind, "--chip=" + device.chip,
                         "--ordinal=" + std::to_string(ordinal),
                         "--problem=" + getPath(workers->problemFd)});
   workers->pool = std::make_unique<WorkerPool>(std::move(commands), limits);

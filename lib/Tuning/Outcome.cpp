@@ -4,9 +4,18 @@
 
 #include "attune/Tuning/Outcome.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include <tuple>
 
 using namespace attune::tuning;
+
+uint64_t Outcome::countBinaries() const {
+  llvm::StringSet<> hashes;
+  for (const Result &result : results)
+    if (!result.binaryHash.empty())
+      hashes.insert(result.binaryHash);
+  return hashes.size();
+}
 
 double Outcome::getCost(const Result &result) const {
   return timed ? result.getSummary().median : result.score.value_or(0);
@@ -26,6 +35,8 @@ std::vector<size_t> Outcome::rank() const {
 }
 
 void Outcome::pickWinner() {
+  if (executed)
+    return;
   std::vector<size_t> order = rank();
   if (order.empty())
     return;

@@ -115,10 +115,20 @@ void attune::tuning::printReport(llvm::raw_ostream &os, const Task &task,
         outcome.copied);
   os << "\n";
 
-  std::vector<size_t> order = outcome.rank();
-  if (!order.empty())
-    printTable(os, task, space, outcome, order);
-  printBaseline(os, outcome, order);
+  if (outcome.executed) {
+    uint64_t right = llvm::count_if(outcome.results, [](const Result &result) {
+      return result.status == Status::Ok;
+    });
+    os << llvm::formatv("executed on the CPU: {0} different kernels, which are "
+                        "those of {1} schedules; {2} of these are right and "
+                        "have no fault\n",
+                        outcome.countBinaries(), outcome.results.size(), right);
+  } else {
+    std::vector<size_t> order = outcome.rank();
+    if (!order.empty())
+      printTable(os, task, space, outcome, order);
+    printBaseline(os, outcome, order);
+  }
   if (!outcome.ties.empty())
     os << "within the noise of the best: " << outcome.ties.size()
        << " (their intervals overlap)\n";
@@ -172,9 +182,17 @@ json::Object attune::tuning::makeReport(const Task &task, const Space &space,
                                         const LegalSpace &legal,
                                         const SessionInfo &session,
                                         const Outcome &outcome) {
+  // What is executed may be hundreds of thousands, and most are alike.
   json::Array results;
-  for (const Result &result : outcome.results)
-    results.push_back(describe(task, space, result));
+  std::map<Status, int64_t> counts;
+  for (const Result &result : outcome.results) {
+    ++counts[result.status];
+    if (!outcome.executed || result.status != Status::Ok)
+      results.push_back(describe(task, space, result));
+  }
+  json::Object statuses;
+  for (auto [status, count] : counts)
+    statuses[toString(status)] = count;
   json::Object report{{"problem", task.name},
                       {"key", task.key},
                       {"chip", task.chip},
@@ -183,6 +201,10 @@ json::Object attune::tuning::makeReport(const Task &task, const Space &space,
                       {"session", session.id},
                       {"flops", task.flops},
                       {"timed", outcome.timed},
+                      {"executed", outcome.executed},
+                      {"tried", int64_t(outcome.results.size())},
+                      {"binaries", int64_t(outcome.countBinaries())},
+                      {"statuses", std::move(statuses)},
                       {"state", session.state},
                       {"seconds", outcome.seconds},
                       {"space", int64_t(space.size())},

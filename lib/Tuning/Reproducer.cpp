@@ -26,7 +26,7 @@ static std::string makeFileName(llvm::StringRef name) {
 llvm::Expected<std::string>
 attune::tuning::writeReproducer(llvm::StringRef dir, llvm::StringRef name,
                                 llvm::StringRef chip, llvm::StringRef module,
-                                const Result &result) {
+                                const Result &result, bool executed) {
   if (std::error_code code = llvm::sys::fs::create_directories(dir))
     return llvm::createStringError(code, "cannot make folder '" + dir +
                                              "': " + code.message());
@@ -46,6 +46,11 @@ attune::tuning::writeReproducer(llvm::StringRef dir, llvm::StringRef name,
   if (result.stage == Stage::Compile)
     os << "// Reproduce with: attune-opt " << file
        << " --attune-compile=\"chip=" << chip << "\" -o /dev/null\n";
+  else if (executed)
+    os << "// Reproduce with: attune-opt " << file
+       << " --attune-compile=\"chip=" << chip
+       << " cores=1 format=llvm\" | attune-run --device=host --host-seed="
+       << getHostSeed(result.binaryHash) << "\n";
   else
     os << "// Reproduce with: attune-run " << file << " --chip=" << chip
        << " --verify --bench\n";

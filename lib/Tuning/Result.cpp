@@ -6,6 +6,7 @@
 #include "attune/Tuning/Result.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/xxhash.h"
 #include <cmath>
 
 using namespace attune::tuning;
@@ -64,6 +65,10 @@ std::optional<Stage> attune::tuning::parseStage(llvm::StringRef text) {
     if (toString(stage) == text)
       return stage;
   return std::nullopt;
+}
+
+uint64_t attune::tuning::getHostSeed(llvm::StringRef binaryHash) {
+  return llvm::xxh3_64bits(binaryHash) >> 32;
 }
 
 json::Object attune::tuning::toJSON(const Resources &resources) {

@@ -16,8 +16,9 @@ namespace json = llvm::json;
 /// after.
 static constexpr std::chrono::milliseconds kTick(200);
 /// Compiled candidates that wait for a device, for each compiling worker:
-/// enough for the ranker to choose from, and a bound on memory.
-static constexpr size_t kReadyPerCompiler = 8;
+/// enough for the ranker to choose from, and a bound on memory. Those that are
+/// executed are small, and many wait for the result of an equal one.
+static constexpr size_t kReadyPerCompiler = 8, kReadyToExecute = 64;
 
 Tuner::Tuner(const Task &task, const Space &space, const LegalSpace &legal,
              Store &store, SessionInfo &session, WorkerPool &compilers,
@@ -60,7 +61,8 @@ bool Tuner::isStopping() const {
 llvm::Expected<Outcome> Tuner::run(Strategy &theStrategy) {
   strategy = &theStrategy;
   started = Clock::now();
-  outcome.timed = devices != nullptr;
+  outcome.timed = devices && !options.execute;
+  outcome.executed = options.execute;
   state.total = legal.points.size();
   if (options.budgetCandidates)
     state.total = std::min<uint64_t>(
@@ -77,15 +79,14 @@ llvm::Expected<Outcome> Tuner::run(Strategy &theStrategy) {
       return error;
   }
 
+  std::vector<Completion> completed;
   while (true) {
     if (interrupted) {
       if (llvm::Error error = abandon())
         return error;
       break;
     }
-    if (llvm::Error error = askForCandidates())
-      return error;
-    if (llvm::Error error = feedDevices())
+    if (llvm::Error error = advance(std::exchange(completed, {})))
       return error;
     report();
     if (compiling.empty() && ready.empty() && measuring.empty() &&
@@ -99,13 +100,11 @@ llvm::Expected<Outcome> Tuner::run(Strategy &theStrategy) {
         WorkerPool::wait(pools, kTick);
     if (!completions)
       return completions.takeError();
-    for (Completion &completion : *completions)
-      if (llvm::Error error = complete(std::move(completion)))
-        return error;
+    completed = std::move(*completions);
   }
 
   outcome.budgetSpent = !interrupted && tried.size() < legal.points.size();
-  if (devices && !interrupted)
+  if (outcome.timed && !interrupted)
     if (llvm::Error error = runFinals())
       return error;
   if (!devices && checkers && !interrupted)
@@ -119,6 +118,19 @@ llvm::Expected<Outcome> Tuner::run(Strategy &theStrategy) {
   return std::move(outcome);
 }
 
+llvm::Error Tuner::advance(std::vector<Completion> completions) {
+  // A write to disk takes longer than many results take to be written.
+  llvm::Error error = store.transact([&]() -> llvm::Error {
+    for (Completion &completion : completions)
+      if (llvm::Error error = complete(std::move(completion)))
+        return error;
+    return feedDevices();
+  });
+  if (error)
+    return error;
+  return askForCandidates();
+}
+
 llvm::Error Tuner::askForCandidates() {
   if (isStopping()) {
     // Out of time: what is not yet on a device is given up, except the default.
@@ -127,8 +139,8 @@ llvm::Error Tuner::askForCandidates() {
                                    [&](const Candidate &candidate) {
                                      return candidate.index == baselineIndex;
                                    });
-      std::vector<Candidate> compiled(std::make_move_iterator(others),
-                                      std::make_move_iterator(ready.end()));
+      std::deque<Candidate> compiled(std::make_move_iterator(others),
+                                     std::make_move_iterator(ready.end()));
       ready.erase(others, ready.end());
       if (llvm::Error error = keepCompiled(std::move(compiled)))
         return error;
@@ -143,7 +155,9 @@ llvm::Error Tuner::askForCandidates() {
     }
     return llvm::Error::success();
   }
-  bool waits = devices && ready.size() >= kReadyPerCompiler * compilers.size();
+  size_t enough = compilers.size() *
+                  (options.execute ? kReadyToExecute : kReadyPerCompiler);
+  bool waits = devices && ready.size() >= enough;
   size_t room = waits ? 0 : compilers.getIdle();
   while (room && !exhausted && !isStopping()) {
     std::vector<size_t> candidates = strategy->ask(1);
@@ -175,7 +189,7 @@ llvm::Error Tuner::startCandidate(size_t index) {
       return stored.takeError();
     // What was compiled and then given up is yet to be measured.
     if (*stored && !(devices && (*stored)->status == Status::Ok &&
-                     !(*stored)->isTimed())) {
+                     (*stored)->stage == Stage::Compile)) {
       candidate.result = std::move(**stored);
       return finish(std::move(candidate));
     }
@@ -198,6 +212,8 @@ void Tuner::submitCompile(Candidate candidate) {
 json::Value Tuner::makeMeasureRequest(const Candidate &candidate) const {
   json::Object request{{"problem", task.text},
                        {"chip", task.chip},
+                       {"schedule", space.toJSON(candidate.result.point)},
+                       {"hash", candidate.result.binaryHash},
                        {"binary", candidate.binary}};
   if (bestCost && candidate.index != baselineIndex &&
       candidate.result.stage != Stage::Final)
@@ -205,16 +221,26 @@ json::Value Tuner::makeMeasureRequest(const Candidate &candidate) const {
   return request;
 }
 
+std::deque<Tuner::Candidate>::iterator Tuner::findNext() {
+  auto next = ready.end();
+  for (auto it = ready.begin(); it != ready.end(); ++it) {
+    // It may be spared.
+    if (awaited.contains(it->result.binaryHash))
+      continue;
+    if (it->index == baselineIndex)
+      return it;
+    if (next == ready.end() ||
+        it->result.score.value_or(0) < next->result.score.value_or(0))
+      next = it;
+  }
+  return next;
+}
+
 llvm::Error Tuner::feedDevices() {
-  while (devices && devices->getIdle() && !ready.empty()) {
-    auto next = llvm::find_if(ready, [&](const Candidate &candidate) {
-      return candidate.index == baselineIndex;
-    });
+  while (devices && devices->getIdle()) {
+    auto next = findNext();
     if (next == ready.end())
-      next =
-          llvm::min_element(ready, [](const Candidate &a, const Candidate &b) {
-            return a.result.score.value_or(0) < b.result.score.value_or(0);
-          });
+      break;
     Candidate candidate = std::move(*next);
     ready.erase(next);
 
@@ -242,6 +268,8 @@ llvm::Error Tuner::feedDevices() {
 
 void Tuner::submitMeasure(Candidate candidate) {
   candidate.sent = Clock::now();
+  if (!candidate.result.binaryHash.empty())
+    awaited.insert(candidate.result.binaryHash);
   devices->submit(nextRequest, makeMeasureRequest(candidate));
   measuring.emplace(nextRequest++, std::move(candidate));
 }
@@ -284,10 +312,11 @@ llvm::Error Tuner::complete(Completion completion) {
     return llvm::Error::success();
   Candidate candidate = std::move(it->second);
   measuring.erase(it);
+  awaited.erase(candidate.result.binaryHash);
   measureSeconds += secondsSince(candidate.sent);
   ++measured;
   readCompletion(completion, candidate.result);
-  if (candidate.result.status == Status::Ok &&
+  if (outcome.timed && candidate.result.status == Status::Ok &&
       candidate.result.samples.empty()) {
     candidate.result.status = Status::Crash;
     candidate.result.message =
@@ -327,15 +356,15 @@ llvm::Error Tuner::finish(Candidate candidate) {
     outcome.baseline = outcome.results.size();
   outcome.results.push_back(std::move(result));
   keepBinary(candidate);
-  report();
   return llvm::Error::success();
 }
 
 void Tuner::reproduce(const Result &result) {
   if (options.reproDir.empty() || !task.print)
     return;
-  llvm::Expected<std::string> path = writeReproducer(
-      options.reproDir, task.name, task.chip, task.print(result.point), result);
+  llvm::Expected<std::string> path =
+      writeReproducer(options.reproDir, task.name, task.chip,
+                      task.print(result.point), result, options.execute);
   // A folder that cannot be written must not end a search that goes well.
   if (!path)
     progress.note("warning: " + llvm::toString(path.takeError()));
@@ -350,10 +379,11 @@ llvm::Error Tuner::abandon() {
   return keepCompiled(std::exchange(ready, {}));
 }
 
-llvm::Error Tuner::keepCompiled(std::vector<Candidate> candidates) {
+llvm::Error Tuner::keepCompiled(std::deque<Candidate> candidates) {
   for (Candidate &candidate : candidates) {
-    // An older time must not be hidden by a result without one.
-    if (options.retune)
+    // An older time must not be hidden by a result without one; and of what was
+    // not executed there is nothing to keep.
+    if (options.retune || options.execute)
       continue;
     if (llvm::Error error = finish(std::move(candidate)))
       return error;
@@ -365,7 +395,7 @@ void Tuner::count(const Result &result) {
   ++state.counts[result.status];
   ++state.done;
   state.reused = outcome.reused;
-  if (!outcome.isValid(result))
+  if (outcome.executed || !outcome.isValid(result))
     return;
   double cost = outcome.getCost(result);
   if (bestCost && *bestCost <= cost)

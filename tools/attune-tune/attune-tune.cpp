@@ -10,6 +10,7 @@
 #include "attune/Tuning/DeviceHandler.h"
 #include "attune/Tuning/HostCheckHandler.h"
 #include "attune/Tuning/Strategy.h"
+#include "attune/Tuning/TileHandler.h"
 #include "attune/Tuning/TuneFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -43,7 +44,8 @@ struct Options {
   cl::opt<std::string> device{
       "device",
       cl::desc("Where to time: auto (a device that is there and runs code for "
-               "the chip), cuda, hip, or none"),
+               "the chip), cuda, hip, or none; host executes each schedule on "
+               "the CPU with all checks on, and times none"),
       cl::init("auto"), cl::value_desc("kind"), cl::cat(category)};
   cl::list<int> ordinals{"gpus", cl::desc("Numbers of the devices to use (0)"),
                          cl::CommaSeparated, cl::value_desc("n,..."),
@@ -180,10 +182,14 @@ static unsigned countProcessors() {
 Error Options::read(TuneFileOptions &options) const {
   if (retune && resume)
     return createStringError("expects --resume or --retune, but got both");
-  if (!is_contained({"auto", "cuda", "hip", "none"}, device.getValue()))
-    return createStringError("expects --device to be auto, cuda, hip or none, "
-                             "but got '" +
+  if (!is_contained({"auto", "cuda", "hip", "none", "host"}, device.getValue()))
+    return createStringError("expects --device to be auto, cuda, hip, none or "
+                             "host, but got '" +
                              device + "'");
+  if (device == "host" && !output.empty())
+    return createStringError("expects no -o with --device=host, which chooses "
+                             "no schedule, but got '" +
+                             output + "'");
   if (compileSeconds <= 0 || runSeconds <= 0)
     return createStringError("expects time limits above 0");
   if (output == "-" && report == "-")
@@ -213,6 +219,7 @@ Error Options::read(TuneFileOptions &options) const {
   options.runSeconds = runSeconds;
   options.compileMemoryBytes = uint64_t(memory) << 20;
   options.search.retune = retune;
+  options.search.execute = device == "host";
   options.search.finalists = finalists;
   options.search.finalRounds = finalRounds;
   options.search.reproDir = reproDir;
@@ -233,12 +240,15 @@ int attuneTuneMain(int argc, char **argv) {
   if (options.worker == "compile")
     return serveWorker(makeCompileHandlers(options.assembler));
   if (options.worker == "device")
-    return serveWorker(
-        makeDeviceHandlers(options.device, options.ordinal, options.problem));
+    return serveWorker(makeDeviceHandlers(options.device, options.ordinal,
+                                          options.chip, options.problem));
+  if (options.worker == "tiles")
+    return serveWorker(makeTileHandlers());
   if (options.worker == "check")
     return serveWorker(makeHostCheckHandlers());
   if (!options.worker.empty())
-    return fail("expects a worker for compile, device or check, but got '" +
+    return fail("expects a worker for compile, tiles, device or check, but "
+                "got '" +
                 options.worker + "'");
   if (options.status) {
     if (options.database.empty())

@@ -84,7 +84,8 @@ llvm::Expected<Outcome> fake::search(const Problem &problem,
     return error;
   WorkerPool compilers(std::vector(settings.jobs, getWorkerCommand()),
                        settings.limits);
-  WorkerPool devices({getWorkerCommand()}, settings.limits);
+  WorkerPool devices(std::vector(settings.devices, getWorkerCommand()),
+                     settings.limits);
   WorkerPool checkers({getWorkerCommand("--checker")}, settings.limits);
   FakeRanker ranker;
   std::unique_ptr<Progress> progress = createQuietProgress();

@@ -44,6 +44,8 @@ struct Settings {
   bool rank = true;
   std::string strategy = "grid";
   unsigned jobs = 2;
+  /// How many workers measure.
+  unsigned devices = 1;
   WorkerLimits limits;
   TunerOptions options;
   Legality legality = [](const Probe &) { return std::nullopt; };

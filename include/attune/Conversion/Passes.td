@@ -84,8 +84,13 @@ def AttuneAttachTargetPass : Pass<"attune-attach-target", "::mlir::ModuleOp"> {
   let description = [{
     Sets `tile.target` on the module to the description of `chip`. There is no
     default: a missing or unknown name is an error that lists the known ones.
+    A part of a device has fewer `cores` than the chip, and persistent workgroups
+    are launched by their number.
   }];
-  let options = [Option<"chip", "chip", "std::string", "", "Name of the chip, as its vendor's tools spell it.">];
+  let options = [
+    Option<"chip", "chip", "std::string", "", "Name of the chip, as its vendor's tools spell it.">,
+    Option<"cores", "cores", "unsigned", "0", "Cores to launch persistent workgroups on; 0 for those of the chip.">
+  ];
   let dependentDialects = ["::attune::tile::TileDialect"];
 }
 

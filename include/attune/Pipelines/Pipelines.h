@@ -13,6 +13,11 @@ namespace attune {
 struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
   Option<std::string> chip{
       *this, "chip", llvm::cl::desc("Name of the chip; there is no default.")};
+  Option<unsigned> cores{
+      *this, "cores",
+      llvm::cl::desc("Cores to launch persistent workgroups on; 0 for those of "
+                     "the chip."),
+      llvm::cl::init(0)};
   Option<std::string> format{
       *this, "format",
       llvm::cl::desc(
@@ -33,6 +38,14 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
 /// outlines.
 void buildAttnToTilePipeline(mlir::OpPassManager &pm,
                              const CompileOptions &options);
+
+/// All passes on tiles, which obey the schedule; those behind them do not read
+/// it but for the bound of registers.
+void buildTilePipeline(mlir::OpPassManager &pm);
+
+/// Kernels that speak `tile`, and went through all passes on tiles, to LLVM
+/// dialect.
+void buildTileToLLVMPipeline(mlir::OpPassManager &pm);
 
 /// Kernels that speak `tile` to kernels in upstream's dialects for one lane.
 void buildTileToGPUPipeline(mlir::OpPassManager &pm);

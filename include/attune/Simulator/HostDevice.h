@@ -122,6 +122,9 @@ public:
   llvm::Error record(Event &event) override;
   llvm::Expected<double> getElapsed(Event &start, Event &stop) override;
 
+  /// Of later launches; see HostOptions.
+  void setSeed(uint64_t seed) { options.seed = seed; }
+
   /// What the checks found in all launches.
   int64_t getNumFaults() const { return faults; }
   /// Of the last launch.

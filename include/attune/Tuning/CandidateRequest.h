@@ -15,6 +15,10 @@
 
 namespace attune::tuning {
 
+/// The point that a request names, knob by knob; nothing where a knob has no
+/// value or one that is not of its domain.
+std::optional<Point> readSchedule(const llvm::json::Object *schedule);
+
 /// The problem of a request with the schedule set on its op. It has a context
 /// of its own: a context never forgets an attribute, and what one candidate
 /// left behind must not change the next. Errors in the context are kept, not

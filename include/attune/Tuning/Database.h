@@ -69,6 +69,7 @@ public:
   /// Runs `body` between BEGIN IMMEDIATE and COMMIT; rolls back where it fails.
   /// IMMEDIATE, because a transaction that first reads and then wants to write
   /// fails at once, whatever the busy timeout, when another writer was faster.
+  /// Inside of another transaction it is a part of that.
   llvm::Error transact(llvm::function_ref<llvm::Error()> body);
   llvm::Expected<int64_t> queryInteger(const char *sql);
   int64_t getLastRow() const;

@@ -6,6 +6,15 @@
 //
 //   request  {"binary": <as a compile worker gave it>, "stop_above_ns": <time>}
 //   answer   {"status": "ok", "samples": [<ns>, ...]}
+//
+// or, where the device is the host executor, lowers the problem and executes
+// it:
+//
+//   request  {"schedule": {<knob>: <value>}, "hash": <of the kernel as tiles>}
+//   answer   {"status": "ok"}
+//
+// or, for both
+//
 //            {"status": "wrong-result" | "run-error", "message": ...}
 
 #ifndef ATTUNE_TUNING_DEVICEHANDLER_H
@@ -16,9 +25,10 @@
 namespace attune::tuning {
 
 /// `problem` is a file with the module, or empty for a worker that only says
-/// what the device is.
+/// what the device is. `kind` as openDevice() takes it, or "host": then kernels
+/// for `chip` are executed on the CPU, and nothing is timed.
 WorkerHandlers makeDeviceHandlers(std::string kind, int ordinal,
-                                  std::string problem);
+                                  std::string chip, std::string problem);
 
 } // namespace attune::tuning
 

@@ -12,7 +12,7 @@
 namespace attune::tuning {
 
 struct DeviceIdentity {
-  /// As openDevice() takes it.
+  /// As openDevice() takes it, or "host".
   std::string kind;
   std::string name;
   std::string chip;

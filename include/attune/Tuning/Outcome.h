@@ -13,6 +13,8 @@ struct Outcome {
   std::vector<Result> results;
   /// Whether there was a device. Without one results are ranked by score.
   bool timed = false;
+  /// Whether the device was the host executor: there is no winner.
+  bool executed = false;
   /// Index of the default schedule's result; absent where it is not legal.
   std::optional<size_t> baseline;
   std::string baselineRefusal;
@@ -26,6 +28,9 @@ struct Outcome {
   double seconds = 0;
   bool interrupted = false;
   bool budgetSpent = false;
+
+  /// Of the results, how many different binaries there are.
+  uint64_t countBinaries() const;
 
   bool isValid(const Result &result) const {
     return timed ? result.isTimed() : result.status == Status::Ok;

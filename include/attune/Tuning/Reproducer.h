@@ -12,10 +12,11 @@ namespace attune::tuning {
 
 /// Writes `<dir>/<name>-<status>-<hash of the schedule>.mlir`: the module with
 /// its schedule below a comment with the failure and the command that shows it.
-/// The same failure gives the same file. Returns the path.
+/// With `executed`, that of the host executor. The same failure gives the same
+/// file. Returns the path.
 llvm::Expected<std::string>
 writeReproducer(llvm::StringRef dir, llvm::StringRef name, llvm::StringRef chip,
-                llvm::StringRef module, const Result &result);
+                llvm::StringRef module, const Result &result, bool executed);
 
 } // namespace attune::tuning
 

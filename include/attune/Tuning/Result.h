@@ -54,7 +54,8 @@ struct Result {
   /// Why the status is not `ok`; empty otherwise.
   std::string message;
   Resources resources;
-  /// Hash of the emitted code and of what is needed to launch it.
+  /// Hash of the emitted code and of what is needed to launch it; of the kernel
+  /// as tiles where it is executed on the CPU.
   std::string binaryHash;
   /// Predicted cost; smaller is better. Absent where ranking is off.
   std::optional<double> score;
@@ -77,6 +78,10 @@ struct Result {
 /// "resources": {...}, "hash": ...}`, the answer of a worker, into `result`.
 /// Returns what is wrong with an answer that cannot be right; empty otherwise.
 std::string readAnswer(const llvm::json::Value &answer, Result &result);
+
+/// The order of lanes in which the host executor runs the kernel with a hash:
+/// of its own for each kernel, and the same each time.
+uint64_t getHostSeed(llvm::StringRef binaryHash);
 
 llvm::json::Object toJSON(const Resources &resources);
 bool fromJSON(const llvm::json::Value &value, Resources &resources);

@@ -57,8 +57,15 @@ public:
   llvm::Error beginSession(SessionInfo &session);
   llvm::Error endSession(SessionInfo &session, llvm::StringRef state);
 
+  /// Everything that `body` adds reaches the disk at once, and only if it does
+  /// not fail.
+  llvm::Error transact(llvm::function_ref<llvm::Error()> body) {
+    return database->transact(body);
+  }
+
   /// Appends a result and counts it in its session, in one transaction. On
-  /// return the result is on disk. Returns its row.
+  /// return the result is on disk, or will be at the end of the transaction
+  /// around it. Returns its row.
   llvm::Expected<int64_t> add(SessionInfo &session, const Space &space,
                               const Result &result);
 

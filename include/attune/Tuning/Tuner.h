@@ -18,7 +18,9 @@
 #include "attune/Tuning/Store.h"
 #include "attune/Tuning/Strategy.h"
 #include "attune/Tuning/WorkerPool.h"
+#include "llvm/ADT/StringSet.h"
 #include <csignal>
+#include <deque>
 #include <set>
 
 namespace attune::tuning {
@@ -42,6 +44,9 @@ struct Task {
 };
 
 struct TunerOptions {
+  /// Devices execute candidates with all checks on and time none: what is
+  /// sought is the ones that fail, and there is no best.
+  bool execute = false;
   /// For all of it, the final included.
   std::optional<double> budgetSeconds;
   std::optional<uint64_t> budgetCandidates;
@@ -87,16 +92,20 @@ private:
   /// How long the final rounds are going to take, in seconds.
   double estimateFinals(unsigned rounds) const;
   bool isStopping() const;
+  /// Takes in what workers answered, and gives them more to do.
+  llvm::Error advance(std::vector<Completion> completions);
   llvm::Error askForCandidates();
   llvm::Error startCandidate(size_t index);
   void submitCompile(Candidate candidate);
   llvm::Error feedDevices();
+  /// The compiled candidate that a device should have next.
+  std::deque<Candidate>::iterator findNext();
   llvm::Error complete(Completion completion);
   llvm::Error finishCompile(Candidate candidate);
   llvm::Error finish(Candidate candidate);
   /// Gives up what is under way; what is compiled is stored.
   llvm::Error abandon();
-  llvm::Error keepCompiled(std::vector<Candidate> candidates);
+  llvm::Error keepCompiled(std::deque<Candidate> candidates);
   void submitMeasure(Candidate candidate);
   /// A candidate whose result is measured, or checked, once more.
   Candidate makeFinalist(size_t resultIndex);
@@ -141,7 +150,9 @@ private:
   std::set<size_t> tried;
   std::map<uint64_t, Candidate> compiling;
   std::map<uint64_t, Candidate> measuring;
-  std::vector<Candidate> ready;
+  /// Binaries under measurement, by their hashes.
+  llvm::StringSet<> awaited;
+  std::deque<Candidate> ready;
   /// Binaries of the best results so far, by candidate.
   std::map<size_t, llvm::json::Value> binaries;
   std::map<size_t, size_t> resultOf;

@@ -25,6 +25,8 @@ struct AttuneAttachTarget
         &getContext(), chip, [&] { return emitError(module.getLoc()); });
     if (failed(target))
       return signalPassFailure();
+    if (cores)
+      target = target->withCores(cores);
     module->setAttr(attune::tile::TileDialect::kTargetAttrName, *target);
   }
 };

@@ -31,12 +31,13 @@ json::Value CandidateRequest::makeFailure(Status status,
       {"message", json::fixUTF8(errors.empty() ? message : errors)}};
 }
 
-/// The point that a request names, knob by knob.
-static std::optional<Point> readSchedule(const Space &space,
-                                         const json::Object &schedule) {
+std::optional<Point> tuning::readSchedule(const json::Object *schedule) {
+  if (!schedule)
+    return std::nullopt;
+  Space space = makeScheduleSpace();
   Point point;
   for (const Knob &knob : space.getKnobs()) {
-    std::optional<int64_t> value = schedule.getInteger(knob.name);
+    std::optional<int64_t> value = schedule->getInteger(knob.name);
     if (!value || !llvm::is_contained(knob.domain, *value))
       return std::nullopt;
     point.push_back(*value);
@@ -55,7 +56,7 @@ std::string CandidateRequest::read(const json::Value &request) {
   }
   if (!problem || !chipName || !schedule)
     return "expects a problem, a chip and a schedule in a request";
-  std::optional<Point> point = readSchedule(makeScheduleSpace(), *schedule);
+  std::optional<Point> point = readSchedule(schedule);
   if (!point)
     return "expects a value for each knob in the schedule";
   module = parseSourceString<ModuleOp>(*problem, ParserConfig(&context));

@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Verifies and times candidates in a worker process that owns one device. No
-// candidate is timed before its results were compared with the reference.
+// candidate is timed before its results were compared with the reference. The
+// host executor is a device that takes schedules instead of binaries, and times
+// nothing.
 
 #include "attune/Tuning/DeviceHandler.h"
 #include "attune/Execution/Runner.h"
 #include "attune/InitAllDialects.h"
+#include "attune/Pipelines/Pipelines.h"
+#include "attune/Simulator/HostDevice.h"
+#include "attune/Target/TargetRegistry.h"
+#include "attune/Tuning/AttentionProblem.h"
+#include "attune/Tuning/CandidateRequest.h"
 #include "attune/Tuning/DeviceLock.h"
 #include "attune/Tuning/SizedProblem.h"
+#include "attune/Tuning/TileHandler.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Base64.h"
 
 using namespace mlir;
@@ -20,15 +29,21 @@ namespace json = llvm::json;
 namespace {
 class DeviceWorker {
 public:
-  DeviceWorker(std::string kind, int ordinal, std::string problemPath)
-      : kind(std::move(kind)), ordinal(ordinal),
+  DeviceWorker(std::string kind, int ordinal, std::string chip,
+               std::string problemPath)
+      : kind(std::move(kind)), ordinal(ordinal), chip(std::move(chip)),
         problemPath(std::move(problemPath)) {}
 
   llvm::Expected<json::Value> start();
   json::Value handle(const json::Value &request);
 
 private:
+  llvm::Error open();
   llvm::Error prepare();
+  /// The kernel that a request describes. Null where `answer` says why there is
+  /// none.
+  OwningOpRef<ModuleOp> load(const json::Object &request, json::Value &answer);
+  OwningOpRef<ModuleOp> lower(const json::Object &request, json::Value &answer);
   json::Value verify(ModuleOp compiled);
   /// Verifies what it did not stop early.
   json::Value measure(ModuleOp compiled, std::optional<double> stopAboveNs);
@@ -37,12 +52,15 @@ private:
 
   std::string kind;
   int ordinal;
+  std::string chip;
   std::string problemPath;
   DeviceLock lock;
-  std::unique_ptr<Device> device;
   std::unique_ptr<MLIRContext> context;
   std::string errors;
   std::unique_ptr<ScopedDiagnosticHandler> handler;
+  std::unique_ptr<Device> device;
+  /// Is the device where kernels are executed on the CPU.
+  HostDevice *host = nullptr;
   OwningOpRef<ModuleOp> problem;
   std::unique_ptr<Runner> runner;
 };
@@ -51,7 +69,18 @@ private:
 /// Inputs of every candidate are the same, in this search and in the next one.
 static constexpr uint64_t kSeed = 1;
 
-llvm::Expected<json::Value> DeviceWorker::start() {
+llvm::Error DeviceWorker::open() {
+  if (kind == "host") {
+    FailureOr<tile::TargetAttr> target = getTarget(context.get(), chip, [&] {
+      return emitError(UnknownLoc::get(context.get()));
+    });
+    if (failed(target))
+      return llvm::createStringError(errors);
+    auto made = std::make_unique<HostDevice>(*context, *target, HostOptions());
+    host = made.get();
+    device = std::move(made);
+    return llvm::Error::success();
+  }
   if (!problemPath.empty())
     if (llvm::Error error = lock.acquire(kind, ordinal))
       return error;
@@ -59,6 +88,26 @@ llvm::Expected<json::Value> DeviceWorker::start() {
   if (!opened)
     return opened.takeError();
   device = std::move(*opened);
+  return llvm::Error::success();
+}
+
+llvm::Expected<json::Value> DeviceWorker::start() {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  context =
+      std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  context->printOpOnDiagnostic(false);
+  handler = std::make_unique<ScopedDiagnosticHandler>(
+      context.get(), [this](Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+          return success();
+        errors += (errors.empty() ? "" : "\n") + diagnostic.str();
+        for (Diagnostic &note : diagnostic.getNotes())
+          errors += "\nnote: " + note.str();
+        return success();
+      });
+  if (llvm::Error error = open())
+    return error;
   if (!problemPath.empty())
     if (llvm::Error error = prepare())
       return error;
@@ -70,21 +119,12 @@ llvm::Expected<json::Value> DeviceWorker::start() {
 }
 
 llvm::Error DeviceWorker::prepare() {
-  DialectRegistry registry;
-  registerAllDialects(registry);
-  context = std::make_unique<MLIRContext>(registry);
-  context->printOpOnDiagnostic(false);
-  handler = std::make_unique<ScopedDiagnosticHandler>(
-      context.get(), [this](Diagnostic &diagnostic) {
-        if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-          errors += (errors.empty() ? "" : "\n") + diagnostic.str();
-        return success();
-      });
   problem = parseSourceFile<ModuleOp>(problemPath, context.get());
   if (!problem)
     return llvm::createStringError("cannot read the problem: " + errors);
-  auto created = Runner::create(*problem->getOps<func::FuncOp>().begin(),
-                                *device, getSizes(*problem), kSeed);
+  auto created = Runner::create(
+      *problem->getOps<func::FuncOp>().begin(), *device, getSizes(*problem),
+      kSeed, host ? ReferencePlace::Host : ReferencePlace::Device);
   if (failed(created))
     return llvm::createStringError("cannot make the inputs: " + errors);
   runner = std::move(*created);
@@ -144,32 +184,71 @@ json::Value DeviceWorker::measure(ModuleOp compiled,
   return answer(*timing);
 }
 
-json::Value DeviceWorker::handle(const json::Value &request) {
-  errors.clear();
-  const json::Object *object = request.getAsObject();
-  std::optional<llvm::StringRef> binary =
-      object ? object->getString("binary") : std::nullopt;
-  if (!binary || !runner)
-    return json::Object{{"status", "run-error"},
-                        {"message", "expects a binary in a request"}};
+OwningOpRef<ModuleOp> DeviceWorker::load(const json::Object &request,
+                                         json::Value &answer) {
+  std::optional<llvm::StringRef> binary = request.getString("binary");
   std::vector<char> bytes;
-  if (llvm::Error error = llvm::decodeBase64(*binary, bytes))
-    return json::Object{{"status", "run-error"},
-                        {"message", llvm::toString(std::move(error))}};
+  if (!binary) {
+    answer = json::Object{{"status", "run-error"},
+                          {"message", "expects a binary in a request"}};
+    return nullptr;
+  }
+  if (llvm::Error error = llvm::decodeBase64(*binary, bytes)) {
+    answer = json::Object{{"status", "run-error"},
+                          {"message", llvm::toString(std::move(error))}};
+    return nullptr;
+  }
   OwningOpRef<ModuleOp> compiled = parseSourceString<ModuleOp>(
       llvm::StringRef(bytes.data(), bytes.size()), context.get());
   if (!compiled)
-    return fail("cannot read the compiled module");
+    answer = fail("cannot read the compiled module");
+  return compiled;
+}
 
+OwningOpRef<ModuleOp> DeviceWorker::lower(const json::Object &request,
+                                          json::Value &answer) {
+  std::optional<Point> point = readSchedule(request.getObject("schedule"));
+  std::optional<llvm::StringRef> hash = request.getString("hash");
+  if (!point || !hash) {
+    answer =
+        json::Object{{"status", "run-error"},
+                     {"message", "expects a schedule and a hash in a request"}};
+    return nullptr;
+  }
+  host->setSeed(getHostSeed(*hash));
+  OwningOpRef<ModuleOp> module = problem->clone();
+  module->walk([&](attn::AttentionOp op) { setSchedule(op, *point); });
+  PassManager manager(context.get());
+  buildTileToLLVMPipeline(manager);
+  if (succeeded(lowerToTiles(*module, chip)) && succeeded(manager.run(*module)))
+    return module;
+  answer = fail("cannot lower the kernel");
+  return nullptr;
+}
+
+json::Value DeviceWorker::handle(const json::Value &request) {
+  errors.clear();
+  const json::Object *object = request.getAsObject();
+  if (!object || !runner)
+    return json::Object{{"status", "run-error"},
+                        {"message", "expects a request for a problem"}};
+  json::Value answer = nullptr;
+  OwningOpRef<ModuleOp> compiled =
+      host ? lower(*object, answer) : load(*object, answer);
+  if (!compiled)
+    return answer;
   if (json::Value wrong = verify(*compiled); wrong.getAsObject())
     return wrong;
+  if (host)
+    return json::Object{{"status", toString(Status::Ok)}};
   return measure(*compiled, object->getNumber("stop_above_ns"));
 }
 
 WorkerHandlers tuning::makeDeviceHandlers(std::string kind, int ordinal,
+                                          std::string chip,
                                           std::string problem) {
-  auto worker = std::make_shared<DeviceWorker>(std::move(kind), ordinal,
-                                               std::move(problem));
+  auto worker = std::make_shared<DeviceWorker>(
+      std::move(kind), ordinal, std::move(chip), std::move(problem));
   WorkerHandlers handlers;
   handlers.start = [worker] { return worker->start(); };
   handlers.handle = [worker](const json::Value &request) {

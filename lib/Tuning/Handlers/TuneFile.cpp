@@ -22,6 +22,7 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/xxhash.h"
+#include <numeric>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -57,6 +58,10 @@ private:
   llvm::Error chooseChip();
   llvm::Error openStore();
   llvm::Error tune(attn::AttentionOp op);
+  /// Whether kernels are executed on the CPU and none is timed.
+  bool isExecuted() const { return options.device == "host"; }
+  /// Everything that the results depend on, beside the problem.
+  std::string describeCompiler() const;
   llvm::Error search(const Task &task, const Space &space,
                      const LegalSpace &legal, const Ranker *ranker,
                      Outcome &outcome, SessionInfo &session);
@@ -64,6 +69,8 @@ private:
   llvm::Error writeReport();
   StoreKey makeKey(const Task &task) const;
   void explainUntimed(const Outcome &outcome);
+  /// Notes for the end that schedules failed which were executed.
+  void noteFailed(const Task &task, const Outcome &outcome);
   std::unique_ptr<Progress> makeProgress();
 
   const TuneFileOptions &options;
@@ -78,6 +85,8 @@ private:
   tile::TargetAttr target;
   std::unique_ptr<Store> store;
   json::Array reports;
+  /// Of what was executed; empty where all is right.
+  std::string failures;
   /// One line for each op, for the head of the output.
   std::vector<std::string> provenance;
 };
@@ -113,6 +122,10 @@ llvm::Error FileTuner::readInput() {
 llvm::Error FileTuner::findDevice() {
   if (options.device == "none") {
     noDevice = "--device=none was given";
+    return llvm::Error::success();
+  }
+  if (isExecuted()) {
+    noDevice = "the host executor is no chip";
     return llvm::Error::success();
   }
   llvm::Expected<DeviceIdentity> found =
@@ -157,6 +170,8 @@ llvm::Error FileTuner::chooseChip() {
   if (failed(found))
     return llvm::createStringError(message);
   target = *found;
+  if (isExecuted())
+    device = DeviceIdentity{"host", "host executor", chip};
   if (device && !runsOn(chip, device->chip)) {
     std::string mismatch =
         llvm::formatv("the device here is '{0}' ({1}), which does not run code "
@@ -179,8 +194,7 @@ llvm::Error FileTuner::openStore() {
   return llvm::Error::success();
 }
 
-StoreKey FileTuner::makeKey(const Task &task) const {
-  // Everything of this build that turns a problem into code, and what it calls.
+std::string FileTuner::describeCompiler() const {
   std::string compiler = LLVM_VERSION_STRING;
   if (auto executable =
           llvm::MemoryBuffer::getFile(options.executable, /*IsText=*/false,
@@ -191,8 +205,17 @@ StoreKey FileTuner::makeKey(const Task &task) const {
   binary.assemblerPath = options.assembler;
   if (const TargetModel *model = getTargetModel(target.getFamily()))
     compiler += " " + model->getToolchain(binary);
-  return {task.key, task.chip, device ? device->describe() : "none",
-          std::move(compiler)};
+  return compiler;
+}
+
+StoreKey FileTuner::makeKey(const Task &task) const {
+  std::string compiler = describeCompiler();
+  std::string name = device ? device->describe() : "none";
+  // Another build has another executor, and lowers equal tiles to other
+  // kernels.
+  if (isExecuted())
+    name = "host executor, " + compiler;
+  return {task.key, task.chip, std::move(name), std::move(compiler)};
 }
 
 std::unique_ptr<Progress> FileTuner::makeProgress() {
@@ -208,7 +231,8 @@ llvm::Error FileTuner::search(const Task &task, const Space &space,
                               const LegalSpace &legal, const Ranker *ranker,
                               Outcome &outcome, SessionInfo &session) {
   std::vector<std::string> compile = {options.executable, "attune-tune",
-                                      "--worker=compile",
+                                      isExecuted() ? "--worker=tiles"
+                                                   : "--worker=compile",
                                       "--assembler=" + options.assembler};
   WorkerLimits compileLimits;
   compileLimits.requestSeconds = options.compileSeconds;
@@ -224,8 +248,13 @@ llvm::Error FileTuner::search(const Task &task, const Space &space,
     limits.startSeconds = options.prepareSeconds;
     limits.memoryBytes = options.runMemoryBytes;
     limits.limitAllocation = false; // drivers reserve far more than they use
-    auto made = DeviceWorkers::create(options.executable, *device,
-                                      options.ordinals, task.text, limits);
+    std::vector<int> ordinals = options.ordinals;
+    if (isExecuted()) {
+      ordinals.resize(options.jobs);
+      std::iota(ordinals.begin(), ordinals.end(), 0);
+    }
+    auto made = DeviceWorkers::create(options.executable, *device, ordinals,
+                                      task.text, limits);
     if (!made)
       return made.takeError();
     devices = std::move(*made);
@@ -264,6 +293,18 @@ void FileTuner::explainUntimed(const Outcome &outcome) {
                   : "note: no numbers were checked; ")
       << "run attune-tune on a machine with the chip before you rely on the "
          "schedule\n";
+}
+
+void FileTuner::noteFailed(const Task &task, const Outcome &outcome) {
+  size_t count = llvm::count_if(outcome.results, [](const Result &result) {
+    return result.status != Status::Ok;
+  });
+  if (count)
+    failures += llvm::formatv("{0}{1} of {2} schedules of '{3}' failed on the "
+                              "host executor for {4}",
+                              failures.empty() ? "" : "; ", count,
+                              outcome.results.size(), task.name, task.chip)
+                    .str();
 }
 
 llvm::Error FileTuner::tune(attn::AttentionOp op) {
@@ -307,7 +348,7 @@ llvm::Error FileTuner::tune(attn::AttentionOp op) {
     return error;
 
   std::unique_ptr<Ranker> ranker;
-  if (options.rank) {
+  if (options.rank && !isExecuted()) {
     ranker = createAttentionRanker(op, target);
     sortByScore(legal.points, *ranker);
   }
@@ -322,6 +363,10 @@ llvm::Error FileTuner::tune(attn::AttentionOp op) {
   reports.push_back(makeReport(task, space, legal, session, outcome));
   if (interrupted)
     return llvm::Error::success();
+  if (isExecuted()) {
+    noteFailed(task, outcome);
+    return llvm::Error::success();
+  }
   if (!outcome.winner)
     return llvm::createStringError(
         llvm::formatv("no schedule of '{0}' that was tried is valid on {1}",
@@ -387,6 +432,8 @@ llvm::Error FileTuner::run() {
     return llvm::Error::success();
   if (llvm::Error error = writeReport())
     return error;
+  if (!failures.empty())
+    return llvm::createStringError(failures);
   return interrupted ? llvm::Error::success() : writeOutput();
 }
 

@@ -351,6 +351,14 @@ TargetAttr TargetAttr::lookup(Operation *op) {
   return {};
 }
 
+TargetAttr TargetAttr::withCores(int64_t cores) const {
+  return get(getContext(), getChip(), getFamily(), getLanes(), cores,
+             getShared(), getSharedPerCore(), getRegisters(),
+             getRegistersPerCore(), getMaxThreads(), getMaxThreadsPerCore(),
+             getCopySync(), getCopyWidths(), getBoxBytes(), getCache(),
+             getMma());
+}
+
 MmaAtomAttr TargetAttr::findAtom(Type inputType, int64_t warps) const {
   for (MmaAtomAttr atom : getMma())
     if (atom.getInputType() == inputType && atom.getWarps() == warps)

@@ -198,6 +198,8 @@ def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
     /// The atom of `warps` warps that multiplies `inputType`; null if the chip
     /// has none.
     MmaAtomAttr findAtom(::mlir::Type inputType, int64_t warps = 1) const;
+    /// The same chip with another number of cores.
+    TargetAttr withCores(int64_t cores) const;
   }];
 }
 
