@@ -34,6 +34,37 @@ Point Space::getDefault() const {
   return point;
 }
 
+llvm::Expected<Space> Space::limit(const KnobValues &values) const {
+  auto list = [](const auto &range) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    llvm::interleaveComma(range, os);
+    return text;
+  };
+  std::vector<Knob> restricted = knobs;
+  for (const auto &entry : values) {
+    const std::string &name = entry.first;
+    const std::vector<int64_t> &wanted = entry.second;
+    auto knob = llvm::find_if(
+        restricted, [&](const Knob &other) { return other.name == name; });
+    if (knob == restricted.end())
+      return llvm::createStringError(
+          "expects a knob of " +
+          list(llvm::map_range(knobs,
+                               [](const Knob &other) { return other.name; })) +
+          ", but got '" + name + "'");
+    for (int64_t value : wanted)
+      if (!llvm::is_contained(knob->domain, value))
+        return llvm::createStringError("expects " + name + " to be one of " +
+                                       list(knob->domain) + ", but got " +
+                                       std::to_string(value));
+    llvm::erase_if(knob->domain, [&](int64_t value) {
+      return !llvm::is_contained(wanted, value);
+    });
+  }
+  return Space(std::move(restricted));
+}
+
 llvm::json::Object Space::toJSON(llvm::ArrayRef<int64_t> point) const {
   llvm::json::Object object;
   for (auto [knob, value] : llvm::zip_equal(knobs, point))

@@ -57,6 +57,11 @@ struct Options {
       "Order of the search: " + join(getStrategyNames(), ", ");
   cl::list<std::string> sizes{"size", cl::desc(sizeHelp), cl::CommaSeparated,
                               cl::value_desc("name=n"), cl::cat(category)};
+  cl::list<std::string> only{
+      "only",
+      cl::desc("Search schedules with these values alone; a knob that is named "
+               "again has several"),
+      cl::CommaSeparated, cl::value_desc("knob=n"), cl::cat(category)};
   cl::opt<std::string> database{
       "db", cl::desc("Database of results; they are lost without one"),
       cl::value_desc("path"), cl::cat(category)};
@@ -121,6 +126,7 @@ struct Options {
   Error read(TuneFileOptions &options) const;
   Error readBudget(TunerOptions &search) const;
   Error readSizes(TuneFileOptions &options) const;
+  Error readOnly(TuneFileOptions &options) const;
 };
 } // namespace
 
@@ -171,6 +177,18 @@ Error Options::readSizes(TuneFileOptions &options) const {
   return Error::success();
 }
 
+Error Options::readOnly(TuneFileOptions &options) const {
+  for (StringRef text : only) {
+    auto [name, value] = text.split('=');
+    int64_t number;
+    if (value.getAsInteger(10, number))
+      return createStringError("expects --only=<knob>=<number>, but got '" +
+                               text + "'");
+    options.only[name.str()].push_back(number);
+  }
+  return Error::success();
+}
+
 /// Processors that this process may use.
 static unsigned countProcessors() {
   cpu_set_t set;
@@ -198,6 +216,8 @@ Error Options::read(TuneFileOptions &options) const {
   if (Error error = readBudget(options.search))
     return error;
   if (Error error = readSizes(options))
+    return error;
+  if (Error error = readOnly(options))
     return error;
   options.input = input;
   options.output = output;

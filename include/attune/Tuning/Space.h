@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include <functional>
 #include <map>
@@ -25,6 +26,9 @@ struct Knob {
   std::vector<int64_t> domain;
 };
 
+/// Values by the name of a knob.
+using KnobValues = std::map<std::string, std::vector<int64_t>>;
+
 /// One value per knob, in the order of Space::getKnobs().
 using Point = std::vector<int64_t>;
 
@@ -38,6 +42,10 @@ public:
   /// Points are numbered with the last knob running fastest.
   Point at(uint64_t index) const;
   Point getDefault() const;
+
+  /// The space with the domains of some knobs cut down to the values given.
+  /// Fails for a knob that there is not, and for a value outside its domain.
+  llvm::Expected<Space> limit(const KnobValues &values) const;
 
   /// `{"block-m": 128, ...}` with every knob, defaults too: what the database
   /// and the workers see, so that a changed default never renames a point.

@@ -17,6 +17,9 @@ struct TuneFileOptions {
   std::string output;
   /// Of dynamic dimensions, by the names of getSizeNames().
   std::map<std::string, int64_t> sizes;
+  /// The values that a knob is searched with, by its name; its domain for those
+  /// that are not named.
+  KnobValues only;
   /// Empty: that of the device.
   std::string chip;
   /// The chip where `chip` is empty and there is no device.

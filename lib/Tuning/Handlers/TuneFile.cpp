@@ -309,7 +309,10 @@ void FileTuner::noteFailed(const Task &task, const Outcome &outcome) {
 
 llvm::Error FileTuner::tune(attn::AttentionOp op) {
   Task task = makeTask(op, target, options.sizes);
-  Space space = makeScheduleSpace();
+  llvm::Expected<Space> restricted = makeScheduleSpace().limit(options.only);
+  if (!restricted)
+    return restricted.takeError();
+  const Space &space = *restricted;
   Legality legality = makeLegality(op, target);
   LegalSpace legal = findLegal(space, legality);
   llvm::raw_ostream &os = options.output == "-" || options.report == "-"
@@ -332,6 +335,11 @@ llvm::Error FileTuner::tune(attn::AttentionOp op) {
                       task.name, task.chip, id, refused.message)
             .str());
   }
+
+  // Everything is compared with the default, searched or not.
+  if (!task.baseline.empty() &&
+      !llvm::is_contained(legal.points, task.baseline))
+    legal.points.push_back(task.baseline);
 
   SessionInfo session;
   session.key = makeKey(task);

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A search of some values alone: a knob that is named twice has both, one that
+// is not named all of its domain. The default schedule is tried as well.
+//
+// REQUIRES: attune-tune
+// RUN: attune-tune %s --chip=sm_90 --device=none --dry-run --only=block-m=64,num-warps=4,block-n=64,block-n=32 \
+// RUN:   --only=k-stages=1,v-stages=1,split-masked=1,tile-order=1 | FileCheck %s --check-prefix=COUNT
+// RUN: attune-tune %s --chip=sm_90 --device=none --quiet --only=block-m=64,num-warps=4,block-n=32,min-blocks-per-core=1 \
+// RUN:   --only=k-stages=1,v-stages=1,split-masked=1,tile-order=1 2> /dev/null | FileCheck %s --check-prefix=TABLE
+
+// Two sizes of blocks, queries in registers or not, one to four workgroups.
+// COUNT: attention on sm_90: 16 of {{[0-9]+}} schedules are legal
+// TABLE: attention on sm_90: 3 of 3 legal schedules tried
+// TABLE-DAG: block-m=64 block-n=32 num-warps=4 {{.*}} k-stages=1 v-stages=1 q-in-registers=0
+// TABLE-DAG: block-m=64 block-n=32 num-warps=4 {{.*}} k-stages=1 v-stages=1 q-in-registers=1
+// TABLE: default schedule: rank
+func.func @attention(%q: tensor<1x1x64x64xf16>, %k: tensor<1x1x64x64xf16>, %v: tensor<1x1x64x64xf16>) -> tensor<1x1x64x64xf16> {
+  %o = attn.attention %q, %k, %v : tensor<1x1x64x64xf16>, tensor<1x1x64x64xf16>, tensor<1x1x64x64xf16>
+  return %o : tensor<1x1x64x64xf16>
+}
