@@ -80,9 +80,22 @@ int64_t attune::getThreads(const Schedule &schedule, TargetAttr target) {
 static constexpr int64_t kRegisterStep = 8, kMostRoleRegisters = 256,
                          kProducerRegisters = 24;
 
+/// Registers of each lane when the kernel starts, before roles exchange them.
+static int64_t getRegistersAtEntry(const Schedule &schedule,
+                                   TargetAttr target) {
+  int64_t threads =
+      schedule.getMinBlocksPerCore() * getThreads(schedule, target);
+  return std::min(target.getRegisters(),
+                  static_cast<int64_t>(llvm::alignDown(
+                      target.getRegistersPerCore() / threads, kRegisterStep)));
+}
+
 RoleRegisters attune::getRoleRegisters(const Schedule &schedule,
                                        TargetAttr target) {
-  int64_t all = target.getRegistersPerCore() / schedule.getMinBlocksPerCore();
+  // Roles deal what the workgroup started with. A warpgroup that asks for more
+  // waits for ever, though the core may have it.
+  int64_t all =
+      getRegistersAtEntry(schedule, target) * getThreads(schedule, target);
   int64_t left = all - schedule.getProducerWarps() * target.getLanes() *
                            kProducerRegisters;
   int64_t consumer = llvm::alignDown(
@@ -276,10 +289,7 @@ std::optional<Refusal> attune::checkSchedule(const ScheduleProblem &problem,
                   limit, target.getChip(), registers);
   if (!schedule.getProducerWarps())
     return std::nullopt;
-  int64_t atEntry = std::min(
-      target.getRegisters(),
-      static_cast<int64_t>(llvm::alignDown(
-          target.getRegistersPerCore() / (blocks * threads), kRegisterStep)));
+  int64_t atEntry = getRegistersAtEntry(schedule, target);
   int64_t widest =
       std::min(kMostColumns, std::max(schedule.getBlockN(),
                                       getPaddedHeadDims(problem, atom).v));

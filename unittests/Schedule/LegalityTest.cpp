@@ -321,8 +321,9 @@ TEST_F(LegalityTest, ProducersLeaveRegistersToTheOthers) {
                         {"block-n", 16}});
   int64_t registers = getAccumulatorRegisters(problem, wanted, toy(limits));
   EXPECT_EQ(registers, 64 * (16 + 16) / 16);
-  // 24 for each of 16 lanes that copy. The others get a multiple of 8.
-  limits.registersPerCore = 24 * 16 + registers * 64;
+  // All 80 start with the same multiple of 8. The 16 that copy keep 24 each,
+  // and the others get a multiple of 8 of what is left.
+  limits.registersPerCore = 112 * 80;
   EXPECT_EQ(getRoleRegisters(wanted, toy(limits)).consumer, registers);
   EXPECT_EQ(refusal(wanted, toy(limits)), "legal");
   limits.registersPerCore -= 1;
@@ -334,6 +335,18 @@ TEST_F(LegalityTest, ProducersLeaveRegistersToTheOthers) {
   EXPECT_EQ(getRoleRegisters(wanted, toy(limits)).consumer, 256);
   limits.registers = registers - 1;
   EXPECT_EQ(refusal(wanted, toy(limits)), "register-overflow");
+}
+
+TEST_F(LegalityTest, RolesDealWhatTheirWorkgroupStartedWith) {
+  Limits limits = withGroups();
+  limits.registers = 255;
+  auto wanted = groups({{"producer-warps", 4}, {"min-blocks-per-core", 3}});
+  // A third of the core is 20 registers for each of 32 threads, and they start
+  // with 16. The core has enough for roles of 24 and 16, and the workgroup has
+  // not.
+  limits.registersPerCore = 3 * 32 * 23;
+  RoleRegisters roles = getRoleRegisters(wanted, toy(limits));
+  EXPECT_LE(roles.producer * 16 + roles.consumer * 16, 16 * 32);
 }
 
 TEST_F(LegalityTest, PersistenceNeedsAProducer) {
