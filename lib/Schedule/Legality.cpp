@@ -90,8 +90,11 @@ static int64_t getRegistersAtEntry(const Schedule &schedule,
                       target.getRegistersPerCore() / threads, kRegisterStep)));
 }
 
-RoleRegisters attune::getRoleRegisters(const Schedule &schedule,
-                                       TargetAttr target) {
+std::optional<RoleRegisters> attune::getRoleRegisters(const Schedule &schedule,
+                                                      TargetAttr target) {
+  if (!schedule.getProducerWarps() ||
+      schedule.getProducerWarps() % schedule.getMmaWarps() != 0)
+    return std::nullopt;
   // Roles deal what the workgroup started with. A warpgroup that asks for more
   // waits for ever, though the core may have it.
   int64_t all =
@@ -100,7 +103,8 @@ RoleRegisters attune::getRoleRegisters(const Schedule &schedule,
                            kProducerRegisters;
   int64_t consumer = llvm::alignDown(
       left / getComputingThreads(schedule, target), kRegisterStep);
-  return {kProducerRegisters, std::min(consumer, kMostRoleRegisters)};
+  return RoleRegisters{kProducerRegisters,
+                       std::min(consumer, kMostRoleRegisters)};
 }
 
 int64_t attune::getPanel(int64_t columns, Type elementType, TargetAttr target) {
@@ -111,9 +115,8 @@ int64_t attune::getPanel(int64_t columns, Type elementType, TargetAttr target) {
 }
 
 int64_t attune::getRegisterLimit(const Schedule &schedule, TargetAttr target) {
-  if (schedule.getProducerWarps())
-    return std::min(target.getRegisters(),
-                    getRoleRegisters(schedule, target).consumer);
+  if (std::optional<RoleRegisters> roles = getRoleRegisters(schedule, target))
+    return std::min(target.getRegisters(), roles->consumer);
   int64_t share =
       target.getRegistersPerCore() /
       (schedule.getMinBlocksPerCore() * getThreads(schedule, target));

@@ -83,10 +83,11 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Registers are dealt among as many workgroups as a core is to hold.
+  // Of as many workgroups as a core is to hold each starts with 80 registers a
+  // lane, a multiple of 8, and deals those.
   // CHECK-LABEL: gpu.func @two_on_a_core
   // CHECK: tile.specialize producer 4 registers 24 {
-  // CHECK: } consumer registers 112 {
+  // CHECK: } consumer registers 104 {
   gpu.func @two_on_a_core(%m: memref<?x32xf16>) kernel
       attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 4, minBlocksPerCore = 2>} {
     %c0 = arith.constant 0 : index
@@ -128,6 +129,19 @@ gpu.module @kernels {
       %next = arith.addi %n, %c1 : index
       scf.yield %next : index
     }
+    gpu.return
+  }
+
+  // A warp alone cannot hand registers over.
+  // CHECK-LABEL: gpu.func @one_warp
+  // CHECK: tile.specialize producer 1 {
+  // CHECK-NEXT: tile.put
+  // CHECK: } consumer {
+  gpu.func @one_warp(%m: memref<?x32xf16>) kernel
+      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 1>} {
+    %c0 = arith.constant 0 : index
+    %kc = tile.channel : !channel
+    tile.put %kc[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>
     gpu.return
   }
 

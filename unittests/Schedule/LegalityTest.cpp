@@ -324,15 +324,15 @@ TEST_F(LegalityTest, ProducersLeaveRegistersToTheOthers) {
   // All 80 start with the same multiple of 8. The 16 that copy keep 24 each,
   // and the others get a multiple of 8 of what is left.
   limits.registersPerCore = 112 * 80;
-  EXPECT_EQ(getRoleRegisters(wanted, toy(limits)).consumer, registers);
+  EXPECT_EQ(getRoleRegisters(wanted, toy(limits))->consumer, registers);
   EXPECT_EQ(refusal(wanted, toy(limits)), "legal");
   limits.registersPerCore -= 1;
-  EXPECT_EQ(getRoleRegisters(wanted, toy(limits)).consumer, registers - 8);
+  EXPECT_EQ(getRoleRegisters(wanted, toy(limits))->consumer, registers - 8);
   EXPECT_EQ(refusal(wanted, toy(limits)), "register-overflow");
   // As many as there are do not help beyond what a lane can have.
   limits.registersPerCore = 1 << 20;
-  EXPECT_EQ(getRoleRegisters(wanted, toy(limits)).producer, 24);
-  EXPECT_EQ(getRoleRegisters(wanted, toy(limits)).consumer, 256);
+  EXPECT_EQ(getRoleRegisters(wanted, toy(limits))->producer, 24);
+  EXPECT_EQ(getRoleRegisters(wanted, toy(limits))->consumer, 256);
   limits.registers = registers - 1;
   EXPECT_EQ(refusal(wanted, toy(limits)), "register-overflow");
 }
@@ -345,8 +345,19 @@ TEST_F(LegalityTest, RolesDealWhatTheirWorkgroupStartedWith) {
   // with 16. The core has enough for roles of 24 and 16, and the workgroup has
   // not.
   limits.registersPerCore = 3 * 32 * 23;
-  RoleRegisters roles = getRoleRegisters(wanted, toy(limits));
+  RoleRegisters roles = *getRoleRegisters(wanted, toy(limits));
   EXPECT_LE(roles.producer * 16 + roles.consumer * 16, 16 * 32);
+}
+
+TEST_F(LegalityTest, OneProducerWarpHandsNoRegistersOver) {
+  Limits limits = withGroups();
+  auto wanted = groups({{"producer-warps", 1}});
+  EXPECT_FALSE(getRoleRegisters(wanted, toy(limits)));
+  int64_t threads = 5 * 4;
+  EXPECT_EQ(getThreads(wanted, toy(limits)), threads);
+  limits.registers = 1 << 20;
+  limits.registersPerCore = threads * 160;
+  EXPECT_EQ(getRegisterLimit(wanted, toy(limits)), 160);
 }
 
 TEST_F(LegalityTest, PersistenceNeedsAProducer) {

@@ -30,8 +30,8 @@ def Knob_NumWarps : Knob<"numWarps", "num-warps", 4, [1, 2, 4, 8, 12, 16],
   "Warps (waves) of one workgroup that compute; query rows are dealt to them evenly.">;
 def Knob_MmaWarps : Knob<"mmaWarps", "mma-warps", 1, [1, 4],
   "Warps that issue a matrix instruction together: 1, or 4 where the chip multiplies by warpgroups.">;
-def Knob_ProducerWarps : Knob<"producerWarps", "producer-warps", 0, [0, 4],
-  "Warps of their own that copy into shared memory; 0 lets the computing warps do it.">;
+def Knob_ProducerWarps : Knob<"producerWarps", "producer-warps", 0, [0, 1, 4],
+  "Warps of their own that copy into shared memory; 0 lets the computing warps do it. Four can hand registers over to the others.">;
 def Knob_QStages : Knob<"qStages", "q-stages", 1, [1, 2],
   "Slots of the shared-memory ring that holds query tiles; a second one serves persistent workgroups alone.">;
 def Knob_KStages : Knob<"kStages", "k-stages", 2, [1, 2, 3, 4],

@@ -46,12 +46,13 @@ PaddedHeadDims getPaddedHeadDims(const ScheduleProblem &problem,
 /// Threads of a workgroup.
 int64_t getThreads(const Schedule &schedule, tile::TargetAttr target);
 
-/// Registers of a lane where producers have warps of their own.
+/// Registers of a lane where producers have warps of their own. They can be
+/// dealt anew where these are as many as multiply together; nothing otherwise.
 struct RoleRegisters {
   int64_t producer, consumer;
 };
-RoleRegisters getRoleRegisters(const Schedule &schedule,
-                               tile::TargetAttr target);
+std::optional<RoleRegisters> getRoleRegisters(const Schedule &schedule,
+                                              tile::TargetAttr target);
 
 /// Columns of the panels in which a tile with rows of `columns` elements is
 /// copied and multiplied; 0 where the chip has no engine that copies boxes.

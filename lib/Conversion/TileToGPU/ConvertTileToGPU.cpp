@@ -146,6 +146,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   RewritePatternSet patterns(mlirContext);
   populateBoxPatterns(converter, patterns, context);
   populateElementwisePatterns(converter, patterns, context);
+  populateLayoutPatterns(converter, patterns, context);
   populateMemoryPatterns(converter, patterns, context);
   populateMmaPatterns(converter, patterns, context);
   populateRolePatterns(converter, patterns, context);

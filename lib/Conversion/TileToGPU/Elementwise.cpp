@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tile.map, tile.fill and tile.convert_layout: work on registers alone. The
-// scalar region of a map becomes operations on the whole vector of a lane.
-// Positions are 32-bit integers there; reads of buffers go element by element.
+// tile.map and tile.fill: work on registers alone. The scalar region of a map
+// becomes operations on the whole vector of a lane. Positions are 32-bit
+// integers there; reads of buffers go element by element.
 
 #include "LaneContext.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -31,22 +30,6 @@ struct MapPattern : KernelPattern<tile::MapOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
   matchAndRewrite(tile::MapOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override;
-};
-
-struct ConvertLayoutPattern : KernelPattern<tile::ConvertLayoutOp> {
-  using KernelPattern::KernelPattern;
-  LogicalResult
-  matchAndRewrite(tile::ConvertLayoutOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override;
-};
-
-/// Exchanges elements between the lanes of a warp, one shuffle for each
-/// register.
-struct ShuffleLayoutPattern : KernelPattern<tile::ConvertLayoutOp> {
-  using KernelPattern::KernelPattern;
-  LogicalResult
-  matchAndRewrite(tile::ConvertLayoutOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
 };
 
@@ -212,144 +195,9 @@ MapPattern::matchAndRewrite(tile::MapOp op, OpAdaptor adaptor,
   return success();
 }
 
-LogicalResult ConvertLayoutPattern::matchAndRewrite(
-    tile::ConvertLayoutOp op, OpAdaptor adaptor,
-    ConversionPatternRewriter &rewriter) const {
-  tile::TileType from = op.getInput().getType(), to = op.getResult().getType();
-  tile::LayoutAttr source = from.getRegisterLayout(),
-                   destination = to.getRegisterLayout();
-  if (source.getLanes() != destination.getLanes() ||
-      source.getWarps() != destination.getWarps())
-    return rewriter.notifyMatchFailure(op, "lanes or warps differ");
-  SmallVector<int64_t> order;
-  for (int64_t reg = 0; reg < destination.getNumRegisters(); ++reg) {
-    order.push_back(findRegister(
-        source, destination.getRegisterCoordinates(reg, to.getRank())));
-    if (order.back() < 0)
-      return rewriter.notifyMatchFailure(op, "a lane lacks an element");
-  }
-  rewriter.replaceOpWithNewOp<vector::ShuffleOp>(
-      op, laneVectorType(to), adaptor.getInput(), adaptor.getInput(), order);
-  return success();
-}
-
-/// The coordinates of a lane's part of a layout.
-static SmallVector<int64_t, 2> lanePart(tile::LayoutAttr layout, int64_t lane) {
-  auto lanes =
-      tile::LayoutAttr::get(layout.getContext(), layout.getLanes(), {}, {});
-  return lanes.getRegisterCoordinates(lane, 2);
-}
-
-namespace {
-/// Where each lane finds the element of one register: always in the same
-/// register of the source, of lane `(own lane & keep) | set`.
-struct ShuffleSource {
-  int64_t reg;
-  int64_t keep;
-  int64_t set;
-};
-} // namespace
-
-static std::optional<ShuffleSource> findShuffle(tile::LayoutAttr source,
-                                                tile::LayoutAttr destination,
-                                                int64_t reg) {
-  int64_t lanes = destination.getNumLanes();
-  SmallVector<int64_t, 2> offset = destination.getRegisterCoordinates(reg, 2);
-  for (int64_t from = 0; from < source.getNumRegisters(); ++from) {
-    SmallVector<int64_t, 2> sourceOffset =
-        source.getRegisterCoordinates(from, 2);
-    SmallVector<int64_t> origin;
-    for (int64_t lane = 0; lane < lanes; ++lane) {
-      SmallVector<int64_t, 2> own = lanePart(destination, lane);
-      auto holds = [&](int64_t candidate) {
-        SmallVector<int64_t, 2> theirs = lanePart(source, candidate);
-        return sourceOffset[0] + theirs[0] == offset[0] + own[0] &&
-               sourceOffset[1] + theirs[1] == offset[1] + own[1];
-      };
-      int64_t found = holds(lane) ? lane : -1;
-      for (int64_t candidate = 0; candidate < lanes && found < 0; ++candidate)
-        if (holds(candidate))
-          found = candidate;
-      if (found < 0)
-        break;
-      origin.push_back(found);
-    }
-    if (static_cast<int64_t>(origin.size()) != lanes)
-      continue;
-    ShuffleSource shuffle{from, 0, origin.front()};
-    for (int64_t bit = 1; bit < lanes; bit *= 2)
-      if ((origin[bit] & bit) && !(origin.front() & bit))
-        shuffle.keep |= bit;
-    bool fits = true;
-    for (int64_t lane = 0; lane < lanes; ++lane)
-      fits &= origin[lane] == ((lane & shuffle.keep) | shuffle.set);
-    if (fits)
-      return shuffle;
-  }
-  return std::nullopt;
-}
-
-LogicalResult
-ShuffleLayoutPattern::matchAndRewrite(tile::ConvertLayoutOp op,
-                                      OpAdaptor adaptor,
-                                      ConversionPatternRewriter &b) const {
-  Location loc = op.getLoc();
-  tile::TileType from = op.getInput().getType(), to = op.getResult().getType();
-  tile::LayoutAttr source = from.getRegisterLayout(),
-                   destination = to.getRegisterLayout();
-  if (source.getWarps() != destination.getWarps() ||
-      source.getNumLanes() != destination.getNumLanes())
-    return b.notifyMatchFailure(op, "warps differ");
-  unsigned bits = to.getElementType().getIntOrFloatBitWidth();
-  if (bits != 16 && bits != 32)
-    return b.notifyMatchFailure(op, "elements are neither 16 nor 32 bits wide");
-  SmallVector<ShuffleSource> shuffles;
-  for (int64_t reg = 0; reg < destination.getNumRegisters(); ++reg) {
-    std::optional<ShuffleSource> shuffle =
-        findShuffle(source, destination, reg);
-    if (!shuffle)
-      return b.notifyMatchFailure(
-          op, "no single register of another lane holds the element");
-    shuffles.push_back(*shuffle);
-  }
-  Value lane = laneNumber(b, loc, context);
-  Value narrowLane = arith::IndexCastOp::create(b, loc, b.getI32Type(), lane);
-  Value width =
-      arith::ConstantIntOp::create(b, loc, context.target.getLanes(), 32);
-  SmallVector<Value> elements;
-  for (const ShuffleSource &shuffle : shuffles) {
-    Value kept = arith::AndIOp::create(
-        b, loc, narrowLane,
-        arith::ConstantIntOp::create(b, loc, shuffle.keep, 32));
-    Value origin = arith::OrIOp::create(
-        b, loc, kept, arith::ConstantIntOp::create(b, loc, shuffle.set, 32));
-    Value element =
-        vector::ExtractOp::create(b, loc, adaptor.getInput(), shuffle.reg);
-    // Shuffles move whole registers.
-    Type word = b.getIntegerType(bits);
-    element = arith::BitcastOp::create(b, loc, word, element);
-    if (bits == 16)
-      element = arith::ExtUIOp::create(b, loc, b.getI32Type(), element);
-    element = gpu::ShuffleOp::create(b, loc, element, origin, width,
-                                     gpu::ShuffleMode::IDX)
-                  .getShuffleResult();
-    if (bits == 16)
-      element = arith::TruncIOp::create(b, loc, word, element);
-    elements.push_back(
-        arith::BitcastOp::create(b, loc, to.getElementType(), element));
-  }
-  b.replaceOpWithNewOp<vector::FromElementsOp>(op, laneVectorType(to),
-                                               elements);
-  return success();
-}
-
 void attune::populateElementwisePatterns(TypeConverter &converter,
                                          RewritePatternSet &patterns,
                                          const KernelContext &context) {
-  MLIRContext *mlirContext = patterns.getContext();
-  patterns.add<FillPattern, MapPattern, ShuffleLayoutPattern>(
-      converter, mlirContext, context);
-  // Renaming registers is free, so it is tried before an exchange.
-  patterns.add<ConvertLayoutPattern>(converter, mlirContext, context,
-                                     /*benefit=*/2);
+  patterns.add<FillPattern, MapPattern>(converter, patterns.getContext(),
+                                        context);
 }

@@ -58,6 +58,9 @@ void populateBoxPatterns(mlir::TypeConverter &converter,
 void populateElementwisePatterns(mlir::TypeConverter &converter,
                                  mlir::RewritePatternSet &patterns,
                                  const KernelContext &context);
+void populateLayoutPatterns(mlir::TypeConverter &converter,
+                            mlir::RewritePatternSet &patterns,
+                            const KernelContext &context);
 void populateMemoryPatterns(mlir::TypeConverter &converter,
                             mlir::RewritePatternSet &patterns,
                             const KernelContext &context);

@@ -69,7 +69,8 @@ SpecializePattern::matchAndRewrite(tile::SpecializeOp op, OpAdaptor,
   {
     OpBuilder::InsertionGuard restore(b);
     b.setInsertionPointToStart(roles.thenBlock());
-    model->setRegisters(b, loc, op.getProducerRegisters(), /*more=*/false);
+    if (std::optional<int64_t> registers = op.getProducerRegisters())
+      model->setRegisters(b, loc, *registers, /*more=*/false);
     // One lane of one warp issues all copies.
     auto first = scf::IfOp::create(
         b, loc, compare(b, loc, arith::CmpIPredicate::eq, warp, consumers),
@@ -79,7 +80,8 @@ SpecializePattern::matchAndRewrite(tile::SpecializeOp op, OpAdaptor,
                                      /*withElseRegion=*/false);
     moveInto(op.getProducer(), elected.thenBlock());
     b.setInsertionPointToStart(roles.elseBlock());
-    model->setRegisters(b, loc, op.getConsumerRegisters(), /*more=*/true);
+    if (std::optional<int64_t> registers = op.getConsumerRegisters())
+      model->setRegisters(b, loc, *registers, /*more=*/true);
     moveInto(op.getConsumer(), roles.elseBlock());
   }
   b.eraseOp(op);

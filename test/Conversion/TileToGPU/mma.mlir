@@ -87,7 +87,7 @@ gpu.module @kernels {
   gpu.func @chained(%qm: memref<32x32xf16>, %out: memref<32x32xf32>) kernel
       attributes {known_block_size = array<i32: 32, 1, 1>, tile.schedule = #attn.schedule<numWarps = 1>} {
     // CHECK: arith.truncf
-    // AMPERE-NOT: gpu.shuffle
+    // AMPERE-NOT: gpu.shuffle {{ *}}idx
     // CDNA-NOT: gpu.shuffle
     // RDNA: arith.extui {{.*}} : i16 to i32
     // RDNA: gpu.shuffle {{ *}}idx

@@ -49,6 +49,24 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // One warp produces, and nobody gets other registers.
+  // CHECK-LABEL: gpu.func @one_warp
+  // CHECK: %[[PRODUCES:.+]] = arith.cmpi uge, %{{.+}}, %c4
+  // CHECK: scf.if %[[PRODUCES]]
+  // CHECK-NOT: nvvm.setmaxregister
+  // CHECK: gpu.return
+  gpu.func @one_warp(%m: memref<64x64xf16>) kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !channel
+    tile.specialize producer 1 {
+      tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<64x64xf16>
+    } consumer {
+      %s = tile.get %c[%c0] : !channel -> !shared
+      tile.release %c[%c0] : !channel
+    }
+    gpu.return
+  }
+
   // Group g of three, of 4 warps each, waits at barrier 1 + g for the group
   // before it: 256 threads. The last group lets the first one start.
   // CHECK-LABEL: gpu.func @turns

@@ -420,6 +420,16 @@ func.func @specialize_consumer_registers() {
 
 // -----
 
+func.func @specialize_one_role() {
+  // expected-error @below {{expects registers of both roles or of none}}
+  tile.specialize producer 4 registers 24 {
+  } consumer {
+  }
+  return
+}
+
+// -----
+
 func.func @specialize_step() {
   // expected-error @below {{expects registers in multiples of 8 from 24 to 256, but got 100}}
   tile.specialize producer 4 registers 24 {

@@ -134,5 +134,10 @@ func.func @roles() {
     tile.take_turn of 3
     tile.give_turn of 3
   } {note}
+  // CHECK: tile.specialize producer 1 {
+  // CHECK-NEXT: } consumer {
+  tile.specialize producer 1 {
+  } consumer {
+  }
   return
 }

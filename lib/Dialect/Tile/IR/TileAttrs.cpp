@@ -7,6 +7,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace attune;
@@ -139,6 +140,35 @@ LayoutAttr LayoutAttr::getPartialColumns() const {
       mode.stride = columns;
       columns *= mode.extent;
     }
+  return getNormal(getContext(), registers, lanes, getWarps());
+}
+
+LayoutAttr LayoutAttr::getWithRuns(int64_t run) const {
+  SmallVector<Mode> registers(getRegisters()), lanes(getLanes());
+  if (registers.empty() || registers[0].dim != 1 || registers[0].stride != 1 ||
+      run % registers[0].extent != 0)
+    return *this;
+  // A column is `a + length * (lane + shared * group)`: lanes give their lowest
+  // digits for those of the groups.
+  int64_t length = registers[0].extent;
+  auto *lane = llvm::find_if(lanes, [&](const Mode &mode) {
+    return mode.dim == 1 && mode.stride == length;
+  });
+  if (lane == lanes.end())
+    return *this;
+  int64_t shared = lane->extent;
+  auto *group = llvm::find_if(registers, [&](const Mode &mode) {
+    return mode.dim == 1 && mode.stride == length * shared;
+  });
+  if (group == registers.end())
+    return *this;
+  int64_t moved = std::gcd(std::gcd(run / length, shared), group->extent);
+  if (moved == 1)
+    return *this;
+  *group = {group->extent / moved, 1, group->stride * moved};
+  registers.insert(registers.begin() + 1, Mode{moved, 1, length});
+  *lane = {shared / moved, 1, length * moved};
+  lanes.insert(lane, Mode{moved, 1, length * shared});
   return getNormal(getContext(), registers, lanes, getWarps());
 }
 

@@ -116,11 +116,15 @@ LogicalResult SpecializeOp::verify() {
   if (getProducerWarps() < 1)
     return emitOpError() << "expects at least one producer warp, but got "
                          << getProducerWarps();
-  for (int64_t registers : {getProducerRegisters(), getConsumerRegisters()})
-    if (registers % kStep != 0 || registers < kFewest || registers > kMost)
+  if (getProducerRegisters().has_value() != getConsumerRegisters().has_value())
+    return emitOpError() << "expects registers of both roles or of none";
+  for (std::optional<int64_t> registers :
+       {getProducerRegisters(), getConsumerRegisters()})
+    if (registers &&
+        (*registers % kStep != 0 || *registers < kFewest || *registers > kMost))
       return emitOpError() << "expects registers in multiples of " << kStep
                            << " from " << kFewest << " to " << kMost
-                           << ", but got " << registers;
+                           << ", but got " << *registers;
   if (!isa<FunctionOpInterface>((*this)->getParentOp()))
     return emitOpError() << "expects to stand in the body of the kernel";
   return success();

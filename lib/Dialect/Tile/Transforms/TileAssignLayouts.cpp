@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Layouts from the matrix instruction.
+// Layouts from the matrix instruction; what is stored is first exchanged
+// between lanes, so that each writes many bytes at once.
 
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
@@ -33,6 +34,8 @@ struct TileAssignLayouts
   FailureOr<TileType> withLayout(Value value, TileType type);
   LogicalResult assign(Value value);
   template <typename MultiplyOp> LogicalResult finish(MultiplyOp mma);
+  /// Lets a lane store as many neighbours at once as it can.
+  void finish(StoreOp store);
   void convertOperand(Operation *mma, OpOperand &operand, LayoutAttr layout);
 
   MmaAtomAttr atom;
@@ -195,6 +198,26 @@ LogicalResult TileAssignLayouts::finish(MultiplyOp mma) {
   return success();
 }
 
+void TileAssignLayouts::finish(StoreOp store) {
+  constexpr int64_t kWidestStoreBytes = 16;
+  TileType type = store.getValue().getType();
+  MemRefType destination = store.getDestination().getType();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (type.getRank() != 2 || !type.getLayout() ||
+      failed(destination.getStridesAndOffset(strides, offset)) ||
+      strides.back() != 1)
+    return;
+  int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+  LayoutAttr layout = type.getRegisterLayout();
+  LayoutAttr wide = layout.getWithRuns(kWidestStoreBytes / elementBytes);
+  if (wide == layout)
+    return;
+  OpBuilder builder(store);
+  store.getValueMutable().assign(ConvertLayoutOp::create(
+      builder, store.getLoc(), type.withLayout(wide), store.getValue()));
+}
+
 void TileAssignLayouts::runOnOperation() {
   if (failed(chooseAtom()))
     return signalPassFailure();
@@ -217,6 +240,10 @@ void TileAssignLayouts::runOnOperation() {
     LogicalResult finished =
         TypeSwitch<Operation *, LogicalResult>(op)
             .Case<MmaOp, MmaAsyncOp>([&](auto mma) { return finish(mma); })
+            .Case([&](StoreOp store) {
+              finish(store);
+              return success();
+            })
             .Default([](Operation *) { return success(); });
     return failed(finished) ? WalkResult::interrupt() : WalkResult::advance();
   });

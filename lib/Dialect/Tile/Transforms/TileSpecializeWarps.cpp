@@ -181,11 +181,16 @@ void TileSpecializeWarps::runOnOperation() {
   if (first == body.end())
     return;
 
-  RoleRegisters registers = getRoleRegisters(schedule, target);
   OpBuilder b(&*first);
-  auto roles =
-      SpecializeOp::create(b, kernel.getLoc(), schedule.getProducerWarps(),
-                           registers.producer, registers.consumer);
+  IntegerAttr ofProducer, ofConsumer;
+  if (std::optional<RoleRegisters> registers =
+          getRoleRegisters(schedule, target)) {
+    ofProducer = b.getI64IntegerAttr(registers->producer);
+    ofConsumer = b.getI64IntegerAttr(registers->consumer);
+  }
+  auto roles = SpecializeOp::create(
+      b, kernel.getLoc(), b.getI64IntegerAttr(schedule.getProducerWarps()),
+      ofProducer, ofConsumer);
   Block *producer = b.createBlock(&roles.getProducer()),
         *consumer = b.createBlock(&roles.getConsumer());
   consumer->getOperations().splice(consumer->end(), body.getOperations(),

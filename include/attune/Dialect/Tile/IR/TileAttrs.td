@@ -94,6 +94,10 @@ def Tile_LayoutAttr : Tile_Attr<"Layout", "layout"> {
     /// Of a 2-D layout: that of a tile with one column per lane that shares a
     /// row, where a lane leaves what it summed up over its registers.
     LayoutAttr getPartialColumns() const;
+    /// Of a 2-D layout: one in which a lane holds runs of up to `run` neighbouring
+    /// columns, by an exchange of registers with lanes that share its rows. The same
+    /// layout where no exchange makes runs longer.
+    LayoutAttr getWithRuns(int64_t run) const;
     /// The layout with dimensions 0 and 1 exchanged.
     LayoutAttr transpose() const;
     /// The layout repeated: the modes are appended to the registers, or to the warps.

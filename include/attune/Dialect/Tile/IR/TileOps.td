@@ -259,7 +259,8 @@ def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
   let summary = "The same tile, held by other lanes and registers";
   let description = [{
     Free where both layouts agree on lanes and warps (registers are renamed);
-    one shuffle for each register where elements move between the lanes of a warp. Elements that
+    half a shuffle for each register and binary digit where registers change places with lanes, and
+    one for each register where elements move between the lanes of a warp otherwise. Elements that
     would have to move between warps are refused by `convert-tile-to-gpu`.
   }];
   let arguments = (ins Tile_RegisterTile:$input);
@@ -277,20 +278,22 @@ def Tile_SpecializeOp : Tile_Op<"specialize", [NoTerminator, SingleBlock, Recurs
   let summary = "Gives the warps of a workgroup two programs";
   let description = [{
     The last `producer_warps` warps run the first region, which issues copies, and all others
-    the second. They meet in channels alone. A lane of the producers has
+    the second. They meet in channels alone. A lane of the producers gets
     `producer_registers` registers and one of the others `consumer_registers`; both are
-    multiples of 8 in [24, 256], as the chip's instructions take them.
+    multiples of 8 in [24, 256], as the chip's instructions take them. Without them all lanes
+    keep the registers that they started with.
 
     **Example**
     ```mlir
     tile.specialize producer 4 registers 24 { ... } consumer registers 240 { ... }
     ```
   }];
-  let arguments = (ins I64Attr:$producer_warps, I64Attr:$producer_registers, I64Attr:$consumer_registers);
+  let arguments = (ins I64Attr:$producer_warps, OptionalAttr<I64Attr>:$producer_registers,
+      OptionalAttr<I64Attr>:$consumer_registers);
   let regions = (region SizedRegion<1>:$producer, SizedRegion<1>:$consumer);
   let assemblyFormat = [{
-    `producer` $producer_warps `registers` $producer_registers $producer
-    `consumer` `registers` $consumer_registers $consumer attr-dict
+    `producer` $producer_warps (`registers` $producer_registers^)? $producer
+    `consumer` (`registers` $consumer_registers^)? $consumer attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -98,7 +98,8 @@ def TileAssignLayoutsPass : Pass<"tile-assign-layouts", "::mlir::gpu::GPUFuncOp"
     so that elementwise code and reductions need no data movement. A tile that is read only to be
     the left-hand side of a multiply gets that operand's layout at once. Where else a `tile.mma`
     takes an operand from registers, a `tile.convert_layout` to the operand's
-    layout is put in front of it.
+    layout is put in front of it, and so is one in front of a `tile.store` where lanes can
+    exchange elements such that each holds, and writes, up to 16 neighbouring bytes.
 
     Refuses shapes that the instruction and the number of warps do not divide.
   }];
