@@ -151,13 +151,16 @@ FailureOr<std::vector<Tensor>> Runner::runAttention(ModuleOp module) {
 FailureOr<std::vector<Tensor>> Runner::runAndRead(ModuleOp compiled) {
   OwningOpRef<ModuleOp> lowered;
   if (device.getKernelFormat() == KernelFormat::IR) {
-    if (getStage(compiled) == Stage::Attention)
+    Stage stage = getStage(compiled);
+    if (stage == Stage::Attention)
       return runAttention(compiled);
-    auto result = lowerForHost(compiled);
-    if (failed(result))
-      return failure();
-    lowered = std::move(*result);
-    compiled = *lowered;
+    if (stage != Stage::LLVM) {
+      auto result = lowerForHost(compiled);
+      if (failed(result))
+        return failure();
+      lowered = std::move(*result);
+      compiled = *lowered;
+    }
   }
   auto program = HostProgram::load(compiled, device);
   if (failed(program))

@@ -40,7 +40,9 @@ double Tuner::secondsLeft() const {
 }
 
 double Tuner::estimateFinals(unsigned rounds) const {
-  return measured ? rounds * options.finalists * measureSeconds / measured : 0;
+  return measured && outcome.timed
+             ? rounds * options.finalists * measureSeconds / measured
+             : 0;
 }
 
 bool Tuner::isOutOfTime() const {
