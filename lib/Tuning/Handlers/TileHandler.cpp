@@ -34,10 +34,9 @@ static void dropFactsOfChip(ModuleOp module) {
     kernel->setAttr(kManifestAttrName,
                     facts.getDictionary(kernel.getContext()));
   });
-  constexpr int64_t kAnyRegisters = 24;
   module.walk([](tile::SpecializeOp roles) {
-    roles.setProducerRegisters(kAnyRegisters);
-    roles.setConsumerRegisters(kAnyRegisters);
+    roles.removeProducerRegistersAttr();
+    roles.removeConsumerRegistersAttr();
   });
 }
 
