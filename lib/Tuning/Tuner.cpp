@@ -16,9 +16,9 @@ namespace json = llvm::json;
 /// after.
 static constexpr std::chrono::milliseconds kTick(200);
 /// Compiled candidates that wait for a device, for each compiling worker:
-/// enough for the ranker to choose from, and a bound on memory. Those that are
-/// executed are small, and many wait for the result of an equal one.
-static constexpr size_t kReadyPerCompiler = 8, kReadyToExecute = 64;
+/// enough to choose from, and few enough to follow what is measured. Those that
+/// are executed are small, and many wait for the result of an equal one.
+static constexpr size_t kReadyPerCompiler = 3, kReadyToExecute = 64;
 
 Tuner::Tuner(const Task &task, const Space &space, const LegalSpace &legal,
              Store &store, SessionInfo &session, WorkerPool &compilers,
@@ -225,15 +225,18 @@ json::Value Tuner::makeMeasureRequest(const Candidate &candidate) const {
 
 std::deque<Tuner::Candidate>::iterator Tuner::findNext() {
   auto next = ready.end();
+  double least = 0;
   for (auto it = ready.begin(); it != ready.end(); ++it) {
     // It may be spared.
     if (awaited.contains(it->result.binaryHash))
       continue;
     if (it->index == baselineIndex)
       return it;
-    if (next == ready.end() ||
-        it->result.score.value_or(0) < next->result.score.value_or(0))
-      next = it;
+    double priority = strategy->getPriority(it->index, it->result);
+    if (next != ready.end() && priority >= least)
+      continue;
+    next = it;
+    least = priority;
   }
   return next;
 }

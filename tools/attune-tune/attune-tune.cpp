@@ -9,6 +9,7 @@
 #include "attune/Tuning/CompileHandler.h"
 #include "attune/Tuning/DeviceHandler.h"
 #include "attune/Tuning/HostCheckHandler.h"
+#include "attune/Tuning/Judge.h"
 #include "attune/Tuning/Strategy.h"
 #include "attune/Tuning/TileHandler.h"
 #include "attune/Tuning/TuneFile.h"
@@ -66,7 +67,7 @@ struct Options {
       "db", cl::desc("Database of results; they are lost without one"),
       cl::value_desc("path"), cl::cat(category)};
   cl::opt<std::string> strategy{"strategy", cl::desc(strategyHelp),
-                                cl::init("grid"), cl::value_desc("name"),
+                                cl::init("guided"), cl::value_desc("name"),
                                 cl::cat(category)};
   cl::opt<std::string> budget{
       "budget",
@@ -86,6 +87,11 @@ struct Options {
   cl::opt<bool> status{"status",
                        cl::desc("Check --db, print its sessions and stop"),
                        cl::cat(category)};
+  cl::opt<std::string> judge{
+      "judge",
+      cl::desc("Hold the model and the strategies against the measurements in "
+               "a JSON report of the input's problems, and stop"),
+      cl::value_desc("path"), cl::cat(category)};
   cl::opt<bool> dryRun{
       "dry-run",
       cl::desc("Count legal schedules, and refusals by reason, and stop"),
@@ -279,6 +285,8 @@ int attuneTuneMain(int argc, char **argv) {
   TuneFileOptions tune;
   if (Error error = options.read(tune))
     return fail(toString(std::move(error)));
+  if (!options.judge.empty())
+    return judgeReport(outs(), tune.input, options.judge, tune.sizes);
   tune.executable =
       sys::fs::getMainExecutable(argv[0], (void *)&attuneTuneMain);
   tune.command = join(argv, argv + argc, " ");

@@ -60,7 +60,8 @@ protected:
         &context, "toy", "Toy", /*lanes=*/4, /*cores=*/1, limits.shared,
         limits.sharedPerCore, limits.registers, limits.registersPerCore,
         limits.maxThreads, limits.maxThreadsPerCore, tile::CopySync::None, {},
-        /*boxBytes=*/limits.groups ? 128 : 0, /*cache=*/0, atoms);
+        /*boxBytes=*/limits.groups ? 128 : 0, /*cache=*/0,
+        tile::RatesAttr::getDefault(&context), atoms);
   }
 
   MmaAtomAttr getGroupAtom() {

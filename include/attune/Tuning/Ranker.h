@@ -13,7 +13,7 @@ namespace attune::tuning {
 class Ranker {
 public:
   virtual ~Ranker();
-  /// A cost without unit; the smallest comes first.
+  /// A prediction of the time in nanoseconds; the smallest comes first.
   double score(llvm::ArrayRef<int64_t> point) const {
     return score(point, nullptr);
   }

@@ -15,7 +15,8 @@ namespace attune::tuning {
 /// What every strategy may know. Outlives the strategy.
 struct SearchContext {
   const Space &space;
-  /// The legal points; a candidate is an index into this list.
+  /// The legal points, the most promising first where they were ranked; a
+  /// candidate is an index into this list.
   llvm::ArrayRef<Point> points;
   uint64_t seed;
 };
@@ -33,6 +34,10 @@ public:
   /// The result of a candidate, asked for or not (the default schedule is
   /// measured in every search). Results come in any order.
   virtual void tell(size_t candidate, const Result &result);
+
+  /// Of candidates that have been compiled, the one with the smallest is
+  /// measured next: its score where nothing better is known.
+  virtual double getPriority(size_t candidate, const Result &compiled) const;
 };
 
 /// Null for an unknown name.
@@ -40,6 +45,7 @@ std::unique_ptr<Strategy> createStrategy(llvm::StringRef name,
                                          const SearchContext &context);
 llvm::ArrayRef<llvm::StringRef> getStrategyNames();
 
+std::unique_ptr<Strategy> createGuidedStrategy(const SearchContext &context);
 std::unique_ptr<Strategy> createGridStrategy(const SearchContext &context);
 std::unique_ptr<Strategy> createRandomStrategy(const SearchContext &context);
 

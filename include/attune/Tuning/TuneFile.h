@@ -29,7 +29,7 @@ struct TuneFileOptions {
   std::vector<int> ordinals = {0};
   /// Empty: results last as long as the process.
   std::string database;
-  std::string strategy = "grid";
+  std::string strategy = "guided";
   uint64_t seed = 1;
   unsigned jobs = 1;
   bool rank = true;

@@ -357,7 +357,7 @@ llvm::Error FileTuner::tune(attn::AttentionOp op) {
 
   std::unique_ptr<Ranker> ranker;
   if (options.rank && !isExecuted()) {
-    ranker = createAttentionRanker(op, target);
+    ranker = createAttentionRanker(op, target, options.sizes);
     sortByScore(legal.points, *ranker);
   }
   Outcome outcome;

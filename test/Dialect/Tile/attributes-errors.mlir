@@ -156,6 +156,18 @@ func.func private @target_positive() attributes {
 
 // -----
 
+func.func private @rates_positive() attributes {
+  // expected-error @below {{expects a positive 'exp', but got 0}}
+  t = #tile.rates<clock = 1, mma = 1, group_mma = 0, exp = 0, issue = 1, shared = 1, cache = 1, memory = 1>}
+
+// -----
+
+func.func private @rates_not_negative() attributes {
+  // expected-error @below {{expects 'group_mma' to be 0 or positive, but got -1}}
+  t = #tile.rates<clock = 1, mma = 1, group_mma = -1, exp = 1, issue = 1, shared = 1, cache = 1, memory = 1>}
+
+// -----
+
 func.func private @target_no_widths() attributes {
   // expected-error @below {{expects copy_widths exactly where copy_sync is not 'none'}}
   t = #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1,

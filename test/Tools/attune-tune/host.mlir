@@ -7,15 +7,15 @@
 //
 // REQUIRES: attune-tune
 // RUN: rm -rf %t && mkdir %t
-// RUN: attune-tune %s --chip=gfx942 --device=host --db=%t/tuning.db --json=%t/report.json > %t/table 2> %t/log
+// RUN: attune-tune %s --chip=gfx942 --device=host --strategy=grid --db=%t/tuning.db --json=%t/report.json > %t/table 2> %t/log
 // RUN: FileCheck %s --check-prefix=TABLE < %t/table
 // RUN: FileCheck %s --check-prefix=LOG < %t/log
 // RUN: FileCheck %s --check-prefix=REPORT < %t/report.json
-// RUN: attune-tune %s --chip=gfx942 --device=host --db=%t/tuning.db --quiet | FileCheck %s --check-prefix=AGAIN
+// RUN: attune-tune %s --chip=gfx942 --device=host --strategy=grid --db=%t/tuning.db --quiet | FileCheck %s --check-prefix=AGAIN
 // RUN: attune-tune --status --db=%t/tuning.db | FileCheck %s --check-prefix=STATUS
 //
 // Schedules that differ in bounds of registers are one kernel.
-// RUN: attune-tune %s --chip=sm_86 --device=host --budget=4 --quiet | FileCheck %s --check-prefix=BOUNDS
+// RUN: attune-tune %s --chip=sm_86 --device=host --strategy=grid --budget=4 --quiet | FileCheck %s --check-prefix=BOUNDS
 // BOUNDS: attention on sm_86: 4 of {{[0-9]+}} legal schedules tried in {{.*}}, 2 not measured because their binary equals another
 // BOUNDS: executed on the CPU: 2 different kernels, which are those of 4 schedules; 4 of these are right
 

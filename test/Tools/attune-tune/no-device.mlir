@@ -43,7 +43,7 @@
 
 // AGAIN: 3 of {{[0-9]+}} legal schedules tried in 0s, 3 of them from the database
 
-// STATUS: session 1: first on sm_90, device none, strategy grid, started {{.*}}, finished
+// STATUS: session 1: first on sm_90, device none, strategy guided, started {{.*}}, finished
 // STATUS-NEXT: 6 results for {{[0-9]+}} legal schedules: ok 6
 // STATUS-NEXT: resume with: {{.*}}--chip=sm_90
 // STATUS: session 2: second on sm_90

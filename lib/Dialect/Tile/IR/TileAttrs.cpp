@@ -343,6 +343,32 @@ LogicalResult MmaAtomAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult RatesAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                int64_t clock, int64_t mma, int64_t groupMma,
+                                int64_t exp, int64_t issue, int64_t shared,
+                                int64_t cache, int64_t memory) {
+  for (auto [name, value] : {std::pair<StringRef, int64_t>{"clock", clock},
+                             {"mma", mma},
+                             {"exp", exp},
+                             {"issue", issue},
+                             {"shared", shared},
+                             {"cache", cache},
+                             {"memory", memory}})
+    if (value < 1)
+      return emitError() << "expects a positive '" << name << "', but got "
+                         << value;
+  if (groupMma < 0)
+    return emitError() << "expects 'group_mma' to be 0 or positive, but got "
+                       << groupMma;
+  return success();
+}
+
+RatesAttr RatesAttr::getDefault(MLIRContext *context) {
+  return get(context, /*clock=*/1700, /*mma=*/1024, /*groupMma=*/4096,
+             /*exp=*/16, /*issue=*/128, /*shared=*/128, /*cache=*/48,
+             /*memory=*/1000);
+}
+
 LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  StringRef chip, StringRef family,
                                  int64_t lanes, int64_t cores, int64_t shared,
@@ -350,7 +376,8 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t registersPerCore, int64_t maxThreads,
                                  int64_t maxThreadsPerCore, CopySync copySync,
                                  ArrayRef<int64_t> copyWidths, int64_t boxBytes,
-                                 int64_t cache, ArrayRef<MmaAtomAttr> mma) {
+                                 int64_t cache, RatesAttr rates,
+                                 ArrayRef<MmaAtomAttr> mma) {
   for (auto [name, value] : {std::pair<StringRef, int64_t>{"lanes", lanes},
                              {"cores", cores},
                              {"shared", shared},
@@ -386,7 +413,7 @@ TargetAttr TargetAttr::withCores(int64_t cores) const {
              getShared(), getSharedPerCore(), getRegisters(),
              getRegistersPerCore(), getMaxThreads(), getMaxThreadsPerCore(),
              getCopySync(), getCopyWidths(), getBoxBytes(), getCache(),
-             getMma());
+             getRates(), getMma());
 }
 
 MmaAtomAttr TargetAttr::findAtom(Type inputType, int64_t warps) const {

@@ -13,6 +13,8 @@ module attributes {tile.target = #tile.target<
   registers = 512, registers_per_core = 131072,
   max_threads = 1024, max_threads_per_core = 2048,
   copy_sync = none, copy_widths = [],
+  rates = #tile.rates<clock = 1700, mma = 1024, group_mma = 0, exp = 16,
+                       issue = 64, shared = 128, cache = 64, memory = 964>,
   mma = [
     #tile.mma_atom<name = "mfma_32x32x8", m = 32, n = 32, k = 8, inputType = f16, accType = f32,
       lhs = #lhs, rhs = #rhs, acc = #acc>,

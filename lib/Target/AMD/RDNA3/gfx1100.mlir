@@ -14,6 +14,8 @@ module attributes {tile.target = #tile.target<
   registers = 256, registers_per_core = 196608,
   max_threads = 1024, max_threads_per_core = 2048,
   copy_sync = none, copy_widths = [],
+  rates = #tile.rates<clock = 2500, mma = 1024, group_mma = 0, exp = 32,
+                       issue = 128, shared = 128, cache = 64, memory = 384>,
   mma = [
     #tile.mma_atom<name = "wmma_16x16x16", m = 16, n = 16, k = 16, inputType = f16, accType = f32,
       lhs = #lhs, rhs = #rhs, acc = #acc>,

@@ -12,6 +12,8 @@ module attributes {tile.target = #tile.target<
   registers = 255, registers_per_core = 65536,
   max_threads = 1024, max_threads_per_core = 1536,
   copy_sync = commit_group, copy_widths = [4, 8, 16],
+  rates = #tile.rates<clock = 2600, mma = 1024, group_mma = 0, exp = 16,
+                       issue = 128, shared = 128, cache = 32, memory = 689>,
   mma = [
     #tile.mma_atom<name = "mma.sync.m16n8k16", m = 16, n = 8, k = 16, inputType = f16, accType = f32,
       lhs = #lhs, rhs = #rhs, acc = #acc>,

@@ -163,6 +163,35 @@ def Tile_MmaAtomAttr : Tile_Attr<"MmaAtom", "mma_atom"> {
   }];
 }
 
+def Tile_RatesAttr : Tile_Attr<"Rates", "rates"> {
+  let summary = "How fast the parts of a chip are";
+  let description = [{
+    What the search's model predicts times from, and nothing else reads: a
+    wrong rate costs time in the search and never a result. All but `clock` and
+    `memory` are for one clock of one core. `mma` and `group_mma` are
+    floating-point operations on 16-bit inputs by instructions of one warp and of
+    several, `exp` counts exponentials, `issue` lanes that start a vector
+    instruction, `shared` bytes of shared memory and `cache` bytes from the
+    device's cache. `memory` is bytes from the device's memory in one clock, for
+    all cores together.
+  }];
+  let parameters = (ins
+    AttrParameter<"int64_t", "in MHz">:$clock,
+    "int64_t":$mma,
+    "int64_t":$group_mma,
+    "int64_t":$exp,
+    "int64_t":$issue,
+    "int64_t":$shared,
+    "int64_t":$cache,
+    "int64_t":$memory);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Those of a target that says nothing.
+    static RatesAttr getDefault(::mlir::MLIRContext *context);
+  }];
+}
+
 def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
   let summary = "The facts about a chip that decide what is legal";
   let description = [{
@@ -173,6 +202,7 @@ def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
     to shared memory; empty where the chip has none. `box_bytes` is the longest row
     of a box that the chip's copy engine permutes, 0 where it has no such engine. `cache` is how much
     of the device's cache may be counted on to hold what workgroups share.
+    `rates` say how fast all that is.
   }];
   let parameters = (ins
     StringRefParameter<"name, as the vendor's tools spell it">:$chip,
@@ -189,10 +219,11 @@ def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
     ArrayRefParameter<"int64_t">:$copy_widths,
     DefaultValuedParameter<"int64_t", "0">:$box_bytes,
     DefaultValuedParameter<"int64_t", "33554432">:$cache,
+    DefaultValuedParameter<"::attune::tile::RatesAttr", "RatesAttr::getDefault($_ctxt)">:$rates,
     ArrayRefParameter<"::attune::tile::MmaAtomAttr">:$mma);
   let assemblyFormat = [{
     `<` struct($chip, $family, $lanes, $cores, $shared, $shared_per_core, $registers, $registers_per_core,
-               $max_threads, $max_threads_per_core, $copy_sync, custom<IntegerList>($copy_widths), $box_bytes, $cache,
+               $max_threads, $max_threads_per_core, $copy_sync, custom<IntegerList>($copy_widths), $box_bytes, $cache, $rates,
                custom<AtomList>($mma)) `>`
   }];
   let genVerifyDecl = 1;

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Predicts how long a schedule of an attention op takes, from what a step of
+// its main loop asks of each part of a core and from how tiles are dealt to
+// cores.
+
+#ifndef ATTUNE_TUNING_PERFORMANCEMODEL_H
+#define ATTUNE_TUNING_PERFORMANCEMODEL_H
+
+#include "attune/Schedule/Legality.h"
+#include "attune/Tuning/AttentionProblem.h"
+#include "attune/Tuning/Result.h"
+#include <map>
+#include <tuple>
+
+namespace attune::tuning {
+
+/// What an op computes, as far as time depends on it.
+struct Workload {
+  ScheduleProblem problem;
+  /// Heads of queries and of keys, those of all batches together.
+  int64_t heads, keyHeads;
+  int64_t seqQ, seqK;
+  /// Query m sees keys from m + first to m + last; nothing: unbounded.
+  std::optional<int64_t> first, last;
+  /// Whether each score is masked on its own.
+  bool masked;
+
+  /// Lengths and numbers of heads that neither the op nor `sizes` knows are
+  /// taken to be common ones.
+  static Workload get(attn::AttentionOp op, const SizeMap &sizes);
+
+  /// Keys that at least one, and that all, of the queries from `begin` to
+  /// `end` see: [begin, end), empty where end <= begin.
+  struct Keys {
+    int64_t begin, end;
+  };
+  Keys getSeen(int64_t begin, int64_t end) const;
+  Keys getSeenByAll(int64_t begin, int64_t end) const;
+};
+
+/// Answers in a microsecond, for it keeps what depends on few knobs. For one
+/// thread at a time.
+class PerformanceModel {
+public:
+  PerformanceModel(const Workload &work, tile::TargetAttr target)
+      : work(work), target(target) {}
+
+  /// Nanoseconds. Registers and spills are those `reported` by the assembler,
+  /// or estimated without.
+  double predict(const Schedule &schedule, const Resources *reported) const;
+
+private:
+  struct Usage {
+    double registers, spilledBytes;
+  };
+  /// Steps of the tiles of a head: all, and those that a mask cuts.
+  struct Steps {
+    double all = 0, cut = 0;
+    int64_t tiles = 0;
+  };
+  /// Of all workgroups, the time that one takes of its core, in clocks: a
+  /// constant and a part for each step.
+  struct TileTime {
+    double fixed, step;
+  };
+
+  Usage estimate(const Schedule &schedule) const;
+  /// Workgroups that a core holds.
+  int64_t getResident(const Schedule &schedule, const Usage &used) const;
+  const Steps &getSteps(int64_t blockM, int64_t blockN) const;
+  TileTime getTileTime(const Schedule &schedule, const Usage &used,
+                       const Steps &steps, int64_t resident) const;
+  /// How much longer the busiest core works than the mean. A tile takes time
+  /// by the keys it sees and `fixedKeys` more.
+  double getImbalance(const Schedule &schedule, int64_t resident,
+                      double fixedKeys) const;
+  double deal(int64_t blockM, int64_t order, int64_t persistentWorkers,
+              double fixedKeys) const;
+
+  Workload work;
+  tile::TargetAttr target;
+  mutable std::map<std::pair<int64_t, int64_t>, Steps> stepsOf;
+  mutable std::map<std::tuple<int64_t, int64_t, int64_t, int>, double>
+      imbalanceOf;
+};
+
+} // namespace attune::tuning
+
+#endif // ATTUNE_TUNING_PERFORMANCEMODEL_H

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The model. A core is a closed network of a few stations (matrix unit,
+// exponentials, vector issue, the way to the cache), through which the groups
+// of warps on it go round, a step of the main loop each time. One group alone
+// takes the sum C of its demands and of what it waits for; however many there
+// are, a step takes no less than the demand D on the busiest station; k groups
+// take D + (C - D) / k each, the bound of a balanced network (Zahorjan et al.,
+// 1982). The same bound holds for the workgroups of a core, of which one
+// computes while another starts or ends its tile. As in Grover and Liu
+// (arXiv 2506.11209) what is hidden is so by others that have work.
+
+#include "attune/Tuning/PerformanceModel.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+#include <numeric>
+
+using namespace mlir;
+using namespace attune;
+using namespace attune::tuning;
+
+// The constants were fitted, all together, to 1130 measurements of six problems
+// on one H200 (head sizes 64 and 128, full and causal, 512 to 4096 long);
+// docs/Measurements.md has the errors, also on problems that were left out. The
+// rates of the chip are those of #tile.rates.
+
+/// Vector instructions for each score: scaling, maximum, exponent, sum,
+/// conversion, and moves.
+static constexpr double kScoreInstructions = 6.4;
+/// More of them where each block is tested for its mask, and where a mask cuts
+/// a block.
+static constexpr double kTestInstructions = 1.6, kMaskInstructions = 6.7;
+/// Vector instructions in each step for each element of the output: rescaling.
+/// With multiplies by groups of warps also what it costs to hand accumulators
+/// to and fro.
+static constexpr double kOutputInstructions = 2, kGroupOutputInstructions = 7.7;
+/// Clocks of a tile beside its steps: start, first loads and last stores. A
+/// workgroup that stays has its barriers and fetches ahead.
+static constexpr double kTileClocks = 4260, kPersistentTileClocks = 3550;
+/// Clocks from the request of a block to its arrival.
+static constexpr double kLoadClocks = 1300;
+/// Clocks that a step waits for copies which the computing warps issue.
+static constexpr double kOwnCopyClocks = 580;
+/// The share of the shorter of multiplies and softmax that overlap hides.
+static constexpr double kHidden = 0.2;
+/// How often a spilled byte moves in a step; and bytes that persistent kernels
+/// spill outside of the loop.
+static constexpr double kSpillMoves = 1.46, kSpilledOutside = 200;
+/// Clocks of an empty kernel.
+static constexpr double kLaunchClocks = 4000;
+
+/// Registers beyond the estimate where producers take from those of all; bytes
+/// of spills for each register that is missing (stores and loads).
+static constexpr double kSharedRoleRegisters = 28;
+static constexpr double kSpillBytes = 4, kGroupSpillBytes = 40;
+/// A core issues from this many parts, and a warp stays on one of them.
+static constexpr double kParts = 4;
+
+//===----------------------------------------------------------------------===//
+// What is computed
+//===----------------------------------------------------------------------===//
+
+Workload Workload::get(attn::AttentionOp op, const SizeMap &sizes) {
+  auto choose = [&](int64_t known, const char *name, int64_t common) {
+    if (!ShapedType::isDynamic(known))
+      return known;
+    auto it = sizes.find(name);
+    return it == sizes.end() ? common : it->second;
+  };
+  int64_t batch = choose(op.getBatch(), "batch", 4);
+  int64_t headsQ = choose(op.getHeadsQ(), "heads", 16);
+  Workload work{ScheduleProblem::get(op),
+                batch * headsQ,
+                batch * choose(op.getHeadsKV(), "kv-heads", headsQ),
+                choose(op.getSeqQ(), "seq-q", 4096),
+                choose(op.getSeqK(), "seq-k", 4096),
+                std::nullopt,
+                std::nullopt,
+                op.hasMask()};
+  auto getOffset = [&](attn::Alignment alignment) {
+    return alignment == attn::Alignment::BottomRight ? work.seqK - work.seqQ
+                                                     : 0;
+  };
+  auto limit = [](std::optional<int64_t> &bound, int64_t other, auto choose) {
+    bound = bound ? choose(*bound, other) : other;
+  };
+  auto least = [](int64_t a, int64_t b) { return std::min(a, b); };
+  auto most = [](int64_t a, int64_t b) { return std::max(a, b); };
+  if (attn::CausalAttr causal = op.getCausalAttr())
+    limit(work.last, getOffset(causal.getAlignment()), least);
+  if (attn::WindowAttr window = op.getWindowAttr()) {
+    int64_t offset = getOffset(window.getAlignment());
+    if (window.getRight() >= 0)
+      limit(work.last, offset + window.getRight(), least);
+    if (window.getLeft() >= 0)
+      limit(work.first, offset - window.getLeft(), most);
+  }
+  return work;
+}
+
+Workload::Keys Workload::getSeen(int64_t begin, int64_t end) const {
+  return {first ? std::max<int64_t>(0, begin + *first) : 0,
+          last ? std::min(seqK, end + *last) : seqK};
+}
+
+Workload::Keys Workload::getSeenByAll(int64_t begin, int64_t end) const {
+  if (masked)
+    return {0, 0};
+  return {first ? std::max<int64_t>(0, end - 1 + *first) : 0,
+          last ? std::min(seqK, begin + 1 + *last) : seqK};
+}
+
+const PerformanceModel::Steps &
+PerformanceModel::getSteps(int64_t blockM, int64_t blockN) const {
+  auto [it, isNew] = stepsOf.try_emplace({blockM, blockN});
+  Steps &steps = it->second;
+  if (!isNew)
+    return steps;
+  steps.tiles = std::max<int64_t>(1, llvm::divideCeil(work.seqQ, blockM));
+  for (int64_t tile = 0; tile < steps.tiles; ++tile) {
+    int64_t begin = tile * blockM, end = std::min(work.seqQ, begin + blockM);
+    auto [seen, seenEnd] = work.getSeen(begin, end);
+    if (seenEnd <= seen)
+      continue;
+    auto [whole, wholeEnd] = work.getSeenByAll(begin, end);
+    int64_t all = llvm::divideCeil(seenEnd, blockN) - seen / blockN;
+    int64_t uncut = wholeEnd / blockN - llvm::divideCeil(whole, blockN);
+    steps.all += all;
+    steps.cut += all - std::clamp<int64_t>(uncut, 0, all);
+  }
+  return steps;
+}
+
+//===----------------------------------------------------------------------===//
+// A core
+//===----------------------------------------------------------------------===//
+
+PerformanceModel::Usage
+PerformanceModel::estimate(const Schedule &schedule) const {
+  double limit = getRegisterLimit(schedule, target);
+  double needed = estimateRegisters(work.problem, schedule, target);
+  bool byGroups = schedule.getMmaWarps() > 1;
+  bool hasRoles = getRoleRegisters(schedule, target).has_value();
+  if (byGroups && !hasRoles)
+    needed += kSharedRoleRegisters;
+  double spilled = std::max(0.0, needed - limit) *
+                   (byGroups ? kGroupSpillBytes : kSpillBytes);
+  // What roles deal out, the workgroup starts with.
+  double perWorkgroup = static_cast<double>(target.getRegistersPerCore()) /
+                        static_cast<double>(schedule.getMinBlocksPerCore() *
+                                            getThreads(schedule, target));
+  double registers = hasRoles ? perWorkgroup : std::min(needed, limit);
+  return {std::min<double>(registers, target.getRegisters()), spilled};
+}
+
+int64_t PerformanceModel::getResident(const Schedule &schedule,
+                                      const Usage &used) const {
+  int64_t threads = getThreads(schedule, target);
+  // Registers are given out eight at a time.
+  int64_t registers = llvm::alignTo(
+      std::max<int64_t>(1, static_cast<int64_t>(used.registers)), 8);
+  int64_t resident = std::min(
+      {target.getMaxThreadsPerCore() / threads,
+       target.getRegistersPerCore() / (registers * threads),
+       target.getSharedPerCore() /
+           std::max<int64_t>(1, getSharedBytes(work.problem, schedule, target)),
+       static_cast<int64_t>(llvm::divideCeil(
+           work.heads * llvm::divideCeil(work.seqQ, schedule.getBlockM()),
+           target.getCores()))});
+  return std::max<int64_t>(1, resident);
+}
+
+PerformanceModel::TileTime
+PerformanceModel::getTileTime(const Schedule &schedule, const Usage &used,
+                              const Steps &steps, int64_t resident) const {
+  tile::RatesAttr rates = target.getRates();
+  bool byGroups = schedule.getMmaWarps() > 1;
+  tile::MmaAtomAttr atom =
+      target.findAtom(work.problem.elementType, schedule.getMmaWarps());
+  auto [dQK, dV] = getPaddedHeadDims(work.problem, atom);
+  double bytes = work.problem.elementType.getIntOrFloatBitWidth() / 8.0;
+  double groups = static_cast<double>(schedule.getNumWarps()) /
+                  static_cast<double>(schedule.getMmaWarps());
+  double rows = static_cast<double>(schedule.getBlockM()) / groups;
+  double columns = schedule.getBlockN();
+
+  // Demands of a step of one group, in clocks. A multiply reads its right
+  // operand from shared memory for each of its rows of instructions, or once
+  // where registers hold it, and the query where they do not.
+  double flops = byGroups ? rates.getGroupMma() : rates.getMma();
+  double reads = byGroups ? rows / static_cast<double>(atom.getM()) : 1;
+  double shared = rates.getShared();
+  double query = schedule.getQInRegisters() ? 0 : rows * dQK * bytes;
+  double scores = std::max(2 * rows * columns * dQK / flops,
+                           (reads * columns * dQK * bytes + query) / shared);
+  double output = std::max(2 * rows * columns * dV / flops,
+                           reads * columns * dV * bytes / shared);
+  double multiply = scores + output;
+  double exps = rows * columns / rates.getExp();
+  double perScore =
+      kScoreInstructions + (schedule.getSplitMasked() ? 0 : kTestInstructions);
+  double perOutput = byGroups ? kGroupOutputInstructions : kOutputInstructions;
+  double spills =
+      std::max(0.0, used.spilledBytes -
+                        (schedule.getPersistent() ? kSpilledOutside : 0)) *
+      kSpillMoves * schedule.getMmaWarps() * target.getLanes() / shared;
+  double vector =
+      rows * (columns * perScore + dV * perOutput) / rates.getIssue() + spills;
+  double fetch = columns * (dQK + dV) * bytes / groups / rates.getCache();
+
+  // What a group waits for. A warp has but its part of the core, so that it
+  // takes as many times longer over its share as there are other parts.
+  double slowness = kParts / std::min<double>(kParts, schedule.getMmaWarps());
+  double softmax = exps + vector;
+  double wait = schedule.getProducerWarps() ? 0 : kOwnCopyClocks;
+  // A ring of one slot is filled only after the last use of the block before;
+  // the scores of a step that overlaps are wanted before that has ended.
+  bool overlaps = schedule.getOverlap();
+  double covered = softmax - spills;
+  if (schedule.getKStages() == 1)
+    wait += std::max(0.0, kLoadClocks -
+                              slowness * (covered + (overlaps ? 0 : output)));
+  if (schedule.getVStages() == 1)
+    wait += std::max(0.0, kLoadClocks - slowness * (covered + scores));
+  // Products that run on keep their registers, and spilling waits for them.
+  constexpr double kLittleSpilling = 100;
+  double hidden = overlaps ? kHidden * std::min(multiply, softmax) /
+                                 (1 + spills / kLittleSpilling)
+                           : 0;
+  double busiest = std::max({multiply, exps, vector, fetch});
+  double alone =
+      std::max(busiest, multiply + softmax - hidden + wait / slowness);
+
+  double sharers = groups / slowness;
+  double step =
+      groups * (alone + std::max(0.0, sharers - 1) * busiest) / sharers;
+  double bound = groups * busiest;
+  double perTile =
+      schedule.getPersistent() ? kPersistentTileClocks : kTileClocks;
+  perTile += steps.cut / static_cast<double>(steps.tiles) * kMaskInstructions *
+             static_cast<double>(schedule.getBlockM()) * columns /
+             rates.getIssue();
+  double others = static_cast<double>(resident);
+  return {perTile / others, bound + (step - bound) / others};
+}
+
+//===----------------------------------------------------------------------===//
+// All cores
+//===----------------------------------------------------------------------===//
+
+double PerformanceModel::deal(int64_t blockM, int64_t order,
+                              int64_t persistentWorkers,
+                              double fixedKeys) const {
+  int64_t cores = target.getCores();
+  int64_t tiles = std::max<int64_t>(1, llvm::divideCeil(work.seqQ, blockM));
+  int64_t total = tiles * work.heads;
+  std::vector<double> times;
+  for (int64_t tile = 0; tile < tiles; ++tile) {
+    auto [begin, end] =
+        work.getSeen(tile * blockM, std::min(work.seqQ, (tile + 1) * blockM));
+    times.push_back(static_cast<double>(std::max<int64_t>(0, end - begin)) +
+                    fixedKeys);
+  }
+  double mean =
+      std::accumulate(times.begin(), times.end(), 0.0) / tiles * total / cores;
+  // As convert-attn-to-tile orders them.
+  int64_t headBytes = work.seqK *
+                      (work.problem.headDimQK + work.problem.headDimV) *
+                      work.problem.elementType.getIntOrFloatBitWidth() / 8;
+  int64_t section = std::min<int64_t>(
+      work.heads, std::max<int64_t>(1, target.getCache() /
+                                           std::max<int64_t>(1, headBytes)) *
+                      std::max<int64_t>(1, work.heads / work.keyHeads));
+  auto getTime = [&](int64_t number) {
+    if (order < 2)
+      return times[order ? tiles - 1 - number % tiles : number % tiles];
+    int64_t first = number / (section * tiles) * section;
+    int64_t size = std::min(section, work.heads - first);
+    return times[tiles - 1 - (number - first * tiles) / size];
+  };
+  std::vector<double> loads(cores);
+  if (persistentWorkers) {
+    for (int64_t number = 0; number < total; ++number) {
+      int64_t round = number / persistentWorkers;
+      int64_t place = number % persistentWorkers;
+      bool isWhole = (round + 1) * persistentWorkers <= total;
+      if (order == 2 && round % 2 && isWhole)
+        place = persistentWorkers - 1 - place;
+      loads[place % cores] += getTime(number);
+    }
+    return *llvm::max_element(loads) / mean;
+  }
+  // Each goes to the core that is free first.
+  std::make_heap(loads.begin(), loads.end(), std::greater<>());
+  for (int64_t number = 0; number < total; ++number) {
+    std::pop_heap(loads.begin(), loads.end(), std::greater<>());
+    loads.back() += getTime(number);
+    std::push_heap(loads.begin(), loads.end(), std::greater<>());
+  }
+  return *llvm::max_element(loads) / mean;
+}
+
+double PerformanceModel::getImbalance(const Schedule &schedule,
+                                      int64_t resident,
+                                      double fixedKeys) const {
+  int64_t cores = target.getCores();
+  int64_t total =
+      work.heads * llvm::divideCeil(work.seqQ, schedule.getBlockM());
+  // So many even out.
+  constexpr int64_t kManyTiles = 64;
+  if (total <= 0 || total > kManyTiles * cores)
+    return 1;
+  if (!work.first && !work.last)
+    return static_cast<double>(llvm::divideCeil(total, cores) * cores) /
+           static_cast<double>(total);
+  // Fixed parts are told apart by factors of two.
+  constexpr double kFewKeys = 8;
+  int scale = static_cast<int>(std::lround(std::log2(fixedKeys + kFewKeys)));
+  int64_t workers =
+      schedule.getPersistent() ? std::min(total, cores * resident) : 0;
+  auto [it, isNew] = imbalanceOf.try_emplace(
+      {schedule.getBlockM(), schedule.getTileOrder(), workers, scale}, 1);
+  if (isNew)
+    it->second = deal(schedule.getBlockM(), schedule.getTileOrder(), workers,
+                      std::max(1.0, std::ldexp(1.0, scale) - kFewKeys));
+  return it->second;
+}
+
+double PerformanceModel::predict(const Schedule &schedule,
+                                 const Resources *reported) const {
+  Usage used = estimate(schedule);
+  if (reported && reported->registers)
+    used = {static_cast<double>(*reported->registers),
+            static_cast<double>(reported->spillBytes.value_or(0))};
+  int64_t resident = getResident(schedule, used);
+  const Steps &steps = getSteps(schedule.getBlockM(), schedule.getBlockN());
+  TileTime time = getTileTime(schedule, used, steps, resident);
+  double cores = target.getCores();
+  double clocks =
+      static_cast<double>(work.heads) / cores *
+      (static_cast<double>(steps.tiles) * time.fixed + steps.all * time.step);
+  clocks *= getImbalance(schedule, resident,
+                         time.fixed / time.step *
+                             static_cast<double>(schedule.getBlockN()));
+  // Inputs are read and the output is written at least once.
+  tile::RatesAttr rates = target.getRates();
+  double moved =
+      static_cast<double>(work.heads * work.seqQ + work.keyHeads * work.seqK) *
+      static_cast<double>(work.problem.headDimQK + work.problem.headDimV) *
+      work.problem.elementType.getIntOrFloatBitWidth() / 8;
+  clocks = kLaunchClocks +
+           std::max(clocks, moved / static_cast<double>(rates.getMemory()));
+  constexpr double kNanosecondsPerMicrosecond = 1000;
+  return clocks / static_cast<double>(rates.getClock()) *
+         kNanosecondsPerMicrosecond;
+}

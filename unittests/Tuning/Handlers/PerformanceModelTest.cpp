@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How predictions move with the problem and with each knob, in directions that
+// do not depend on what the constants are fitted to.
+
+#include "attune/Tuning/PerformanceModel.h"
+#include "attune/Target/TargetRegistry.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace attune;
+using namespace attune::tuning;
+
+namespace {
+/// Knobs that differ from a schedule of the kind that is fast.
+using Changes = std::map<std::string, int64_t>;
+
+struct PerformanceModelTest : testing::Test {
+  PerformanceModelTest() {
+    context
+        .loadDialect<attn::AttnDialect, tile::TileDialect, func::FuncDialect>();
+    target = *getTarget(&context, "sm_90a",
+                        [&] { return emitError(UnknownLoc::get(&context)); });
+  }
+
+  Workload read(llvm::StringRef shape, llvm::StringRef clauses = "",
+                const SizeMap &sizes = {}) {
+    std::string type = "tensor<" + shape.str() + "xbf16>";
+    std::string text = "func.func @f(%q: " + type + ") -> " + type + " {\n" +
+                       "%o = attn.attention %q, %q, %q " + clauses.str() +
+                       " : " + type + ", " + type + ", " + type + "\n" +
+                       "return %o : " + type + "\n}";
+    module = parseSourceString<ModuleOp>(text, ParserConfig(&context));
+    EXPECT_TRUE(module) << text;
+    Workload work;
+    module->walk(
+        [&](attn::AttentionOp op) { work = Workload::get(op, sizes); });
+    return work;
+  }
+
+  double predict(const Workload &work, const Changes &changes = {},
+                 std::optional<int64_t> spills = std::nullopt) {
+    Changes values = {{"block-m", 128},      {"block-n", 128},
+                      {"num-warps", 8},      {"mma-warps", 4},
+                      {"producer-warps", 4}, {"q-in-registers", 0}};
+    for (const auto &[knob, value] : changes)
+      values[knob] = value;
+    Point point;
+    Space space = makeScheduleSpace();
+    for (const Knob &knob : space.getKnobs()) {
+      auto it = values.find(knob.name);
+      point.push_back(it == values.end() ? knob.init : it->second);
+    }
+    Resources reported;
+    if (spills) {
+      reported.registers = 168;
+      reported.spillBytes = *spills;
+    }
+    return PerformanceModel(work, target)
+        .predict(Schedule([&](size_t place) { return point[place]; }),
+                 spills ? &reported : nullptr);
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  tile::TargetAttr target;
+};
+} // namespace
+
+TEST_F(PerformanceModelTest, TimeIsThatOfTheWork) {
+  double once = predict(read("4x16x4096x128"));
+  // 4 * 64 * 4096 * 4096 * 128 operations; the chip does 4096 in a clock and
+  // core, and a good kernel half of that at least.
+  double least = 4.0 * 64 * 4096 * 4096 * 128 / 4096 / 132 / 1.98;
+  EXPECT_GT(once, least);
+  EXPECT_LT(once, 2 * least);
+  EXPECT_NEAR(predict(read("8x16x4096x128")) / once, 2, 0.1);
+  EXPECT_NEAR(predict(read("4x16x8192x128")) / once, 4, 0.2);
+}
+
+TEST_F(PerformanceModelTest, MasksSaveWhatTheyHide) {
+  double full = predict(read("4x16x4096x128"));
+  EXPECT_NEAR(predict(read("4x16x4096x128", "causal(top_left)")) / full, 0.55,
+              0.06);
+  // 1024 of 4096 keys, and the blocks at both ends.
+  double window = predict(read("4x16x4096x128", "window(1023, 0, top_left)"));
+  EXPECT_GT(window / full, 0.22);
+  EXPECT_LT(window / full, 0.4);
+  // Of a mask that is not known nothing can be left out.
+  EXPECT_GE(
+      predict(read("4x16x4096x128", "mask (%b, %h, %m, %n) {\n"
+                                    "  %0 = arith.cmpi ne, %m, %n : index\n"
+                                    "  attn.yield %0 : i1\n}")),
+      full);
+}
+
+TEST_F(PerformanceModelTest, SizesMayBeDynamic) {
+  Workload known = read("4x16x2048x64");
+  Workload sized = read("?x?x?x64", "",
+                        {{"batch", 4},
+                         {"heads", 16},
+                         {"kv-heads", 16},
+                         {"seq-q", 2048},
+                         {"seq-k", 2048}});
+  EXPECT_EQ(predict(known), predict(sized));
+  EXPECT_GT(predict(read("?x?x?x64")), 0);
+}
+
+TEST_F(PerformanceModelTest, KnobsHelpWhereTheyShould) {
+  Workload work = read("4x16x8192x128", "causal(top_left)");
+  double base = predict(work);
+  EXPECT_LT(predict(work, {{"overlap", 1}}), base);
+  // The softmax of a large block covers the way of the next one, that of a
+  // small block does not.
+  EXPECT_GE(predict(work, {{"k-stages", 1}}), base);
+  EXPECT_GT(predict(work, {{"block-n", 64}, {"k-stages", 1}}),
+            predict(work, {{"block-n", 64}}));
+  EXPECT_GT(predict(work, {{"producer-warps", 0}}), base);
+  EXPECT_GT(predict(work, {{"split-masked", 0}}), base);
+  // Tiles differ in length, and nobody deals them while the kernel runs.
+  EXPECT_GT(predict(work, {{"persistent", 1}, {"tile-order", 0}}), base);
+  EXPECT_GT(predict(work, {{"block-m", 64}, {"num-warps", 4}}), base);
+  // Warps multiply at a fraction of the speed of groups.
+  EXPECT_GT(predict(work, {{"mma-warps", 1}, {"producer-warps", 0}}),
+            1.3 * base);
+}
+
+TEST_F(PerformanceModelTest, ShortTilesWantCompany) {
+  Changes small = {{"block-m", 64}, {"block-n", 64}, {"num-warps", 4}};
+  Changes shared = small;
+  shared["min-blocks-per-core"] = 3;
+  Workload work = read("32x32x512x64", "causal(top_left)");
+  EXPECT_LT(predict(work, shared), predict(work, small));
+  EXPECT_LT(predict(work, shared), predict(work));
+}
+
+TEST_F(PerformanceModelTest, SpillsCost) {
+  Workload work = read("4x16x4096x128");
+  EXPECT_LT(predict(work, {}, 0), predict(work, {}, 100));
+  EXPECT_GT(predict(work, {}, 1000), 1.3 * predict(work, {}, 0));
+  // Persistent kernels spill outside of their loops first.
+  EXPECT_EQ(predict(work, {{"persistent", 1}}, 0),
+            predict(work, {{"persistent", 1}}, 100));
+}
+
+TEST_F(PerformanceModelTest, AnyLegalScheduleHasATime) {
+  for (const char *shape : {"1x1x1x64", "1x1x77x128", "2x3x0x64"}) {
+    Workload work = read(shape, "causal(bottom_right)");
+    for (StringRef chip : getChipNames()) {
+      target = *getTarget(&context, chip,
+                          [&] { return emitError(UnknownLoc::get(&context)); });
+      attn::AttentionOp op;
+      module->walk([&](attn::AttentionOp found) { op = found; });
+      PerformanceModel model(work, target);
+      for (const Point &point :
+           findLegal(makeScheduleSpace(), makeLegality(op, target)).points) {
+        double time = model.predict(
+            Schedule([&](size_t place) { return point[place]; }), nullptr);
+        ASSERT_TRUE(std::isfinite(time) && time > 0)
+            << chip.str() << " " << shape << " "
+            << makeScheduleSpace().toString(point);
+      }
+    }
+  }
+}
