@@ -131,7 +131,10 @@ private:
   LogicalResult allocate(Operation *op, ShapedType type, ValueRange sizes);
   LogicalResult alias(Operation *op, Value source);
   LogicalResult dimension(Operation *op, Value source, Value index);
+  FailureOr<std::shared_ptr<DeviceTensor>>
+  materialize(Operation *op, DenseElementsAttr elements);
   LogicalResult constant(arith::ConstantOp op);
+  LogicalResult global(memref::GetGlobalOp op);
   LogicalResult extract(tensor::ExtractOp op);
   LogicalResult branch(scf::IfOp op);
   LogicalResult makeMap(nvgpu::TmaCreateDescriptorOp op);
@@ -200,14 +203,9 @@ LogicalResult HostInterpreter::dimension(Operation *op, Value source,
   return success();
 }
 
-LogicalResult HostInterpreter::constant(arith::ConstantOp op) {
-  auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
-  if (!elements) {
-    values[op.getResult()].scalar = op.getValue();
-    return success();
-  }
-  FailureOr<TensorShape> shape =
-      getTensorShape(op, cast<ShapedType>(op.getType()));
+FailureOr<std::shared_ptr<DeviceTensor>>
+HostInterpreter::materialize(Operation *op, DenseElementsAttr elements) {
+  FailureOr<TensorShape> shape = getTensorShape(op, elements.getType());
   if (failed(shape))
     return failure();
   Tensor tensor(std::move(*shape));
@@ -228,7 +226,38 @@ LogicalResult HostInterpreter::constant(arith::ConstantOp op) {
   auto copy = DeviceTensor::create(program.device, tensor);
   if (!copy)
     return report(op, copy.takeError());
-  bind(op.getResult(), std::move(*copy));
+  return std::shared_ptr<DeviceTensor>(std::move(*copy));
+}
+
+LogicalResult HostInterpreter::constant(arith::ConstantOp op) {
+  auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
+  if (!elements) {
+    values[op.getResult()].scalar = op.getValue();
+    return success();
+  }
+  auto tensor = materialize(op, elements);
+  if (failed(tensor))
+    return failure();
+  bind(op.getResult(), std::move(*tensor));
+  return success();
+}
+
+LogicalResult HostInterpreter::global(memref::GetGlobalOp op) {
+  std::shared_ptr<DeviceTensor> &tensor = program.globals[op.getName()];
+  if (!tensor) {
+    auto definition = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
+        op, op.getNameAttr());
+    auto elements = definition ? dyn_cast_or_null<DenseElementsAttr>(
+                                     definition.getInitialValueAttr())
+                               : DenseElementsAttr();
+    if (!elements)
+      return op.emitOpError() << "expects a global with initial elements";
+    auto made = materialize(op, elements);
+    if (failed(made))
+      return failure();
+    tensor = std::move(*made);
+  }
+  values[op.getResult()].tensor = tensor;
   return success();
 }
 
@@ -412,6 +441,7 @@ LogicalResult HostInterpreter::execute(Operation *op) {
         return allocate(op, op.getType(), op.getDynamicSizes());
       })
       .Case([](memref::DeallocOp) { return success(); })
+      .Case([&](memref::GetGlobalOp op) { return global(op); })
       .Case([&](bufferization::ToBufferOp op) {
         return alias(op, op.getTensor());
       })

@@ -39,6 +39,7 @@ void attune::buildTilePipeline(OpPassManager &pm) {
   kernels.addPass(tile::createTilePipelineLoopsPass());
   kernels.addPass(tile::createTileSplitLoopsPass());
   kernels.addPass(tile::createTileSpecializeWarpsPass());
+  kernels.addPass(tile::createTileDealTilesPass());
   kernels.addPass(tile::createTileAssignLayoutsPass());
   kernels.addPass(tile::createTileRemoveLayoutConversionsPass());
 }

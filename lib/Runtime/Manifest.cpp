@@ -13,6 +13,10 @@ using llvm::json::Object;
 using llvm::json::Path;
 using llvm::json::Value;
 
+/// By ManifestArgument::Access.
+static constexpr llvm::StringLiteral kAccessNames[] = {"read", "write",
+                                                       "workspace"};
+
 namespace attune {
 static bool fromJSON(llvm::json::ObjectMapper &map, ManifestTensorMap &result,
                      Path path) {
@@ -58,12 +62,13 @@ static bool fromJSON(const Value &value, ManifestArgument &argument,
         "expected at least 0, and 0 for a scalar or a tensor map");
     return false;
   }
-  if (access != "read" && access != "write") {
-    path.field("access").report("expected read or write");
+  auto *known = llvm::find(kAccessNames, access);
+  if (known == std::end(kAccessNames)) {
+    path.field("access").report("expected read, write or workspace");
     return false;
   }
-  argument.access = access == "write" ? ManifestArgument::Access::Write
-                                      : ManifestArgument::Access::Read;
+  argument.access =
+      static_cast<ManifestArgument::Access>(known - std::begin(kAccessNames));
   return true;
 }
 
@@ -153,8 +158,7 @@ Value Manifest::toJSON() const {
                  {"rank", argument.rank}};
     switch (argument.kind) {
     case KernelArgument::Kind::Buffer:
-      entry["access"] =
-          argument.access == ManifestArgument::Access::Write ? "write" : "read";
+      entry["access"] = kAccessNames[static_cast<size_t>(argument.access)];
       break;
     case KernelArgument::Kind::Scalar:
       entry["scalar"] = true;

@@ -81,10 +81,15 @@ static constexpr int64_t kRegisterStep = 8, kMostRoleRegisters = 256,
                          kProducerRegisters = 24;
 
 /// Registers of each lane when the kernel starts, before roles exchange them.
+/// A core is four schedulers, each with a quarter of the registers, and warps
+/// are dealt to them one by one: one with more warps than the others has fewer
+/// registers for each, and ptxas gives all lanes what fits there.
 static int64_t getRegistersAtEntry(const Schedule &schedule,
                                    TargetAttr target) {
-  int64_t threads =
-      schedule.getMinBlocksPerCore() * getThreads(schedule, target);
+  constexpr int64_t kSchedulers = 4;
+  int64_t warps = schedule.getMinBlocksPerCore() *
+                  (schedule.getNumWarps() + schedule.getProducerWarps());
+  int64_t threads = llvm::alignTo(warps, kSchedulers) * target.getLanes();
   return std::min(target.getRegisters(),
                   static_cast<int64_t>(llvm::alignDown(
                       target.getRegistersPerCore() / threads, kRegisterStep)));
@@ -117,10 +122,7 @@ int64_t attune::getPanel(int64_t columns, Type elementType, TargetAttr target) {
 int64_t attune::getRegisterLimit(const Schedule &schedule, TargetAttr target) {
   if (std::optional<RoleRegisters> roles = getRoleRegisters(schedule, target))
     return std::min(target.getRegisters(), roles->consumer);
-  int64_t share =
-      target.getRegistersPerCore() /
-      (schedule.getMinBlocksPerCore() * getThreads(schedule, target));
-  return std::min(target.getRegisters(), share);
+  return getRegistersAtEntry(schedule, target);
 }
 
 int64_t attune::getSharedBytes(const ScheduleProblem &problem,
@@ -137,6 +139,8 @@ int64_t attune::getSharedBytes(const ScheduleProblem &problem,
     bytes +=
         kBarrierBytesPerSlot *
         (schedule.getQStages() + schedule.getKStages() + schedule.getVStages());
+  if (schedule.getPersistent() == 2)
+    bytes += tile::DealerType::kBytes;
   return bytes;
 }
 
@@ -218,8 +222,9 @@ static std::optional<Refusal> checkRoles(const ScheduleProblem &problem,
 /// each multiply to fit those that all threads start with: its accumulators,
 /// and some more for its operands and what lives across it. The former are
 /// those of the widest instruction. How many more was seen in what ptxas
-/// refuses (C7602).
-static constexpr int64_t kMostColumns = 256, kBesideMultiply = 32;
+/// refuses (C7602); with fewer registers than some it gives up (C7600).
+static constexpr int64_t kMostColumns = 256, kBesideMultiply = 32,
+                         kFewestRegisters = 80;
 
 std::optional<Refusal> attune::checkSchedule(const ScheduleProblem &problem,
                                              const Schedule &schedule,
@@ -290,8 +295,13 @@ std::optional<Refusal> attune::checkSchedule(const ScheduleProblem &problem,
                   "expects accumulators of at most {0} registers a lane on "
                   "'{1}', but got {2}",
                   limit, target.getChip(), registers);
-  if (!schedule.getProducerWarps())
+  if (atom.getWarps() == 1)
     return std::nullopt;
+  if (limit < kFewestRegisters)
+    return refuse("registers-per-lane",
+                  "expects at least {0} registers a lane for a multiply by {1} "
+                  "warps on '{2}', but got {3}",
+                  kFewestRegisters, atom.getWarps(), target.getChip(), limit);
   int64_t atEntry = getRegistersAtEntry(schedule, target);
   int64_t widest =
       std::min(kMostColumns, std::max(schedule.getBlockN(),

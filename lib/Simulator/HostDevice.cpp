@@ -139,7 +139,7 @@ findRegions(const HostKernel &kernel, llvm::ArrayRef<void *> words,
       shape.strides.push_back(take());
     uintptr_t begin = address + offset * getBytes(*dataType);
     regions.push_back({begin, begin + shape.getSpanBytes(),
-                       access && access.getValue() == "write",
+                       access && access.getValue() != "read",
                        "'" + name.str() + "'"});
   }
   return regions;

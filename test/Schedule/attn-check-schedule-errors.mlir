@@ -50,7 +50,7 @@ func.func @shared_per_core(%q: !t) -> !t {
   return %o : !t
 }
 func.func @register_overflow(%q: !t) -> !t {
-  // expected-error @below {{register-overflow: expects accumulators of at most 64 registers a lane on 'toy', but got 128}}
+  // expected-error @below {{register-overflow: expects accumulators of at most 32 registers a lane on 'toy', but got 128}}
   %o = attn.attention %q, %q, %q schedule(<blockM = 16, blockN = 16, numWarps = 1, kStages = 1, vStages = 1>) : !t, !t, !t
   return %o : !t
 }

@@ -49,7 +49,18 @@ TEST(Manifest, SurvivesJSON) {
   EXPECT_EQ(first.toJSON(), second.toJSON());
 }
 
+TEST(Manifest, KnowsWorkspaces) {
+  std::string text = kText.str();
+  text.replace(text.find("write"), 5, "workspace");
+  Manifest first = llvm::cantFail(Manifest::parse(text));
+  EXPECT_EQ(first.arguments[2].access, ManifestArgument::Access::Workspace);
+  Manifest second = llvm::cantFail(Manifest::fromJSON(first.toJSON()));
+  EXPECT_EQ(second.arguments[2].access, ManifestArgument::Access::Workspace);
+}
+
 TEST(Manifest, ErrorsNameTheKey) {
+  EXPECT_TRUE(mentions(errorOf("\"write\"", "\"append\""),
+                       "expected read, write or workspace"));
   EXPECT_TRUE(mentions(errorOf("\"bf16\"", "\"f7\""), "arguments[0].type"));
   EXPECT_TRUE(mentions(errorOf("\"per\": 128", "\"per\": 0"), "grid[0].per"));
   EXPECT_TRUE(mentions(errorOf("\"kernel\"", "\"kernle\""), "manifest.kernel"));

@@ -357,7 +357,9 @@ TEST_F(LegalityTest, OneProducerWarpHandsNoRegistersOver) {
   int64_t threads = 5 * 4;
   EXPECT_EQ(getThreads(wanted, toy(limits)), threads);
   limits.registers = 1 << 20;
-  limits.registersPerCore = threads * 160;
+  // Two of the five warps share one of four schedulers, and all have what is
+  // left to a lane there.
+  limits.registersPerCore = 8 * 4 * 160;
   EXPECT_EQ(getRegisterLimit(wanted, toy(limits)), 160);
 }
 
@@ -385,6 +387,33 @@ TEST_F(LegalityTest, MultipliesFitTheRegistersAtEntry) {
   EXPECT_EQ(refusal(wanted, toy(limits)), "legal");
   limits.registersPerCore -= 1;
   EXPECT_EQ(refusal(wanted, toy(limits)), "registers-at-entry");
+}
+
+TEST_F(LegalityTest, MultipliesOfGroupsNeedSomeRegisters) {
+  TargetAttr target = chip("sm_90a");
+  problem.headDimQK = problem.headDimV = problem.rowDivisor = 64;
+  auto of = [&](int64_t blocks) {
+    return groups({{"block-m", 192},
+                   {"block-n", 64},
+                   {"num-warps", 12},
+                   {"producer-warps", 4},
+                   {"min-blocks-per-core", blocks}});
+  };
+  EXPECT_EQ(getRegisterLimit(of(1), target), 160);
+  EXPECT_EQ(refusal(of(1), target), "legal");
+  EXPECT_EQ(getRegisterLimit(of(2), target), 72);
+  EXPECT_EQ(refusal(of(2), target), "registers-per-lane");
+}
+
+TEST_F(LegalityTest, DealtTilesTakeSharedMemory) {
+  TargetAttr target = toy(withGroups());
+  auto bytes = [&](int64_t persistent) {
+    return getSharedBytes(
+        problem, groups({{"producer-warps", 4}, {"persistent", persistent}}),
+        target);
+  };
+  EXPECT_EQ(bytes(1), bytes(0));
+  EXPECT_EQ(bytes(2), bytes(0) + 48);
 }
 
 TEST_F(LegalityTest, PanelsDivideRows) {

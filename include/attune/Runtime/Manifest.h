@@ -27,7 +27,9 @@ struct ManifestTensorMap {
 };
 
 struct ManifestArgument {
-  enum class Access { Read, Write };
+  /// A workspace is the kernel's own: all zeros before the first launch, and
+  /// again after each. Launches that may run at the same time need one each.
+  enum class Access { Read, Write, Workspace };
 
   std::string name;
   KernelArgument::Kind kind = KernelArgument::Kind::Buffer;

@@ -46,8 +46,8 @@ def Knob_SplitMasked : Knob<"splitMasked", "split-masked", 1, [0, 1],
   "1 gives fully visible key blocks a loop of their own without masking code, 0 tests each block in one loop.">;
 def Knob_TileOrder : Knob<"tileOrder", "tile-order", 1, [0, 1, 2],
   "Order in which query tiles start: 0 first to last in each head, 1 last to first (longest first under a causal mask), 2 the last ones of all heads first, in sections of heads whose keys and values fit the cache.">;
-def Knob_Persistent : Knob<"persistent", "persistent", 0, [0, 1],
-  "1 launches as many workgroups as the chip holds, each of which computes one query tile after the other.">;
+def Knob_Persistent : Knob<"persistent", "persistent", 0, [0, 1, 2],
+  "1 and 2 launch as many workgroups as the chip holds, each of which computes one query tile after the other: 1 dealt in advance, every n-th to one of n, 2 whatever is next when it is done with one.">;
 def Knob_MinBlocksPerCore : Knob<"minBlocksPerCore", "min-blocks-per-core", 1, [1, 2, 3, 4],
   "Workgroups that must fit on one core at a time; bounds the registers of a lane.">;
 

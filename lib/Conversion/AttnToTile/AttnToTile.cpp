@@ -51,6 +51,9 @@ private:
   /// values that cannot be recomputed become arguments, all else is copied.
   void capture(Value value, OpBuilder &kernelBuilder);
   Value launchSize();
+  /// Gives the kernel the counter from which workgroups take tiles: a global of
+  /// the host, which each launch leaves as it was.
+  void addCounter();
 
   attn::AttentionOp op;
   tile::TargetAttr target;
@@ -161,6 +164,24 @@ void Outliner::capture(Value value, OpBuilder &kernelBuilder) {
                          "read"));
 }
 
+void Outliner::addCounter() {
+  auto function = op->getParentOfType<func::FuncOp>();
+  auto type = MemRefType::get({1}, host.getI32Type());
+  OpBuilder moduleBuilder(function);
+  auto global = memref::GlobalOp::create(
+      moduleBuilder, op.getLoc(), (function.getName() + "_counter").str(),
+      host.getStringAttr("private"), type,
+      DenseElementsAttr::get(
+          RankedTensorType::get(type.getShape(), type.getElementType()),
+          host.getI32IntegerAttr(0)),
+      /*constant=*/false, /*alignment=*/IntegerAttr());
+  symbols.insert(global);
+  Value counter = memref::GetGlobalOp::create(host, type, global.getSymName());
+  Value argument = addArgument(counter, "counter", "workspace");
+  kernel.setArgAttr(cast<BlockArgument>(argument).getArgNumber(),
+                    tile::TileDialect::kCounterAttrName, host.getUnitAttr());
+}
+
 LogicalResult Outliner::checkInput() {
   if (op.getCausal() || op.getWindow() || op.getSoftcap() ||
       op.getAlibiSlopes())
@@ -243,6 +264,8 @@ LogicalResult Outliner::run() {
     operands.lse = outputBuffer(op.getLse(), "lse");
     lseIndex = hostArguments.size() - 1;
   }
+  if (op.getScheduleAttr().getPersistent() == 2)
+    addCounter();
   buildKernelBody(body, op, operands, sizes);
   gpu::ReturnOp::create(body, op.getLoc());
 

@@ -514,7 +514,8 @@ void BodyBuilder::build() {
   b.setInsertionPointToStart(loop.getBody());
   Value number = loop.getInductionVar();
   // Lists by length are dealt there and back.
-  if (op.getScheduleAttr().getTileOrder() == 2)
+  auto schedule = op.getScheduleAttr();
+  if (schedule.getTileOrder() == 2 && schedule.getPersistent() == 1)
     number = reverseOddRounds(b, number, own, grid, total);
   locate(number);
   buildTile();

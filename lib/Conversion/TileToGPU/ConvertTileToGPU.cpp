@@ -56,6 +56,10 @@ static int64_t assignOffsets(gpu::GPUFuncOp kernel) {
     channel->setAttr(kBarrierOffsetAttrName, builder.getI64IntegerAttr(used));
     used += 2 * type.getStages() * kBarrierBytes;
   });
+  kernel.walk([&](tile::DealerOp dealer) {
+    dealer->setAttr(kSharedOffsetAttrName, builder.getI64IntegerAttr(used));
+    used += tile::DealerType::kBytes;
+  });
   return used;
 }
 
@@ -69,9 +73,13 @@ static void gatherBoxChannels(gpu::GPUFuncOp kernel) {
   });
   if (channels.empty())
     return;
+  Block &entry = kernel.getBody().front();
   for (tile::ChannelOp channel : llvm::reverse(channels))
-    channel->moveBefore(&kernel.getBody().front(),
-                        kernel.getBody().front().begin());
+    channel->moveBefore(&entry, entry.begin());
+  // What else has barriers, too, before the warps meet.
+  kernel.walk([&](tile::DealerOp dealer) {
+    dealer->moveBefore(&entry, entry.begin());
+  });
   UnitAttr mark = UnitAttr::get(kernel.getContext());
   channels.back()->setAttr(kLastChannelAttrName, mark);
   kernel.walk([&](tile::SpecializeOp roles) {
@@ -142,9 +150,19 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   converter.addConversion(
       [](tile::ChannelType type) -> Type { return channelBufferType(type); });
 
+  converter.addConversion([](tile::DealerType type) -> Type {
+    Builder b(type.getContext());
+    return MemRefType::get(
+        {tile::DealerType::kBytes / 8}, b.getI64Type(),
+        MemRefLayoutAttrInterface(),
+        gpu::AddressSpaceAttr::get(type.getContext(),
+                                   gpu::AddressSpace::Workgroup));
+  });
+
   ConversionTarget target(*mlirContext);
   RewritePatternSet patterns(mlirContext);
   populateBoxPatterns(converter, patterns, context);
+  populateDealerPatterns(converter, patterns, context);
   populateElementwisePatterns(converter, patterns, context);
   populateLayoutPatterns(converter, patterns, context);
   populateMemoryPatterns(converter, patterns, context);

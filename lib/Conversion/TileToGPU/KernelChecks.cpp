@@ -103,6 +103,25 @@ static LogicalResult checkTurn(OpTy op, const KernelContext &context) {
   return success();
 }
 
+/// A deal stands in the producer's program, and a dealt in the consumer's.
+template <typename OpTy>
+static LogicalResult checkDealer(OpTy op, const KernelContext &context) {
+  if (failed(checkGroupsOfTarget(op, context)))
+    return failure();
+  if (!op.getDealer().template getDefiningOp<tile::DealerOp>())
+    return op.emitOpError() << "expects a dealer that 'tile.dealer' makes";
+  constexpr bool isProducer = std::is_same_v<OpTy, tile::DealOp>;
+  auto roles = op->template getParentOfType<tile::SpecializeOp>();
+  Region *own = !roles       ? nullptr
+                : isProducer ? &roles.getProducer()
+                             : &roles.getConsumer();
+  if (!own || !own->isAncestor(op->getParentRegion()))
+    return op.emitOpError() << "expects to stand among the "
+                            << (isProducer ? "producers" : "consumers")
+                            << " of a 'tile.specialize'";
+  return success();
+}
+
 LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
                                   const KernelContext &context) {
   WalkResult result = kernel.walk([&](Operation *op) {
@@ -130,6 +149,8 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
             .Case([&](tile::SpecializeOp roles) {
               return checkRoles(roles, context);
             })
+            .Case<tile::DealOp, tile::DealtOp>(
+                [&](auto end) { return checkDealer(end, context); })
             .Case<tile::StartTurnsOp, tile::TakeTurnOp, tile::GiveTurnOp>(
                 [&](auto turn) { return checkTurn(turn, context); })
             .Default([](Operation *) { return success(); });

@@ -55,6 +55,9 @@ int64_t knownRowDivisor(mlir::Value buffer);
 void populateBoxPatterns(mlir::TypeConverter &converter,
                          mlir::RewritePatternSet &patterns,
                          const KernelContext &context);
+void populateDealerPatterns(mlir::TypeConverter &converter,
+                            mlir::RewritePatternSet &patterns,
+                            const KernelContext &context);
 void populateElementwisePatterns(mlir::TypeConverter &converter,
                                  mlir::RewritePatternSet &patterns,
                                  const KernelContext &context);

@@ -10,7 +10,7 @@
 
 namespace attune {
 
-/// Byte offset of a channel in the kernel's workgroup memory.
+/// Byte offset of a channel or a dealer in the kernel's workgroup memory.
 inline constexpr llvm::StringLiteral kSharedOffsetAttrName = "tile.offset";
 /// On a put whose slot was released after the last barrier.
 inline constexpr llvm::StringLiteral kNeedsBarrierAttrName =

@@ -427,6 +427,16 @@ LogicalResult LoopEmitter::emitFor(scf::ForOp op) {
   return success();
 }
 
+LogicalResult LoopEmitter::emitWhile(scf::WhileOp op) {
+  for (TypeRange types : {TypeRange(op.getInits()), TypeRange(op.getResults())})
+    for (Type type : types)
+      if (isa<tile::TileDialect>(type.getDialect()))
+        return op.emitOpError()
+               << "expects a loop that carries no tiles, but got " << type;
+  return failure(failed(emit(*op.getBeforeBody())) ||
+                 failed(emit(*op.getAfterBody())));
+}
+
 LogicalResult LoopEmitter::emitIf(scf::IfOp op) {
   SmallVector<Value> carried;
   for (Value result : op.getResults())
@@ -482,6 +492,8 @@ LogicalResult LoopEmitter::emit(Operation *op) {
     return emitFor(loop);
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return emitIf(branch);
+  if (auto loop = dyn_cast<scf::WhileOp>(op))
+    return emitWhile(loop);
   if (!isa<tile::TileDialect>(op->getDialect())) {
     auto usesTiles = [](Operation *nested) {
       return isa<tile::TileDialect>(nested->getDialect()) ||
@@ -490,8 +502,8 @@ LogicalResult LoopEmitter::emit(Operation *op) {
                  : WalkResult::advance();
     };
     if (op->walk(usesTiles).wasInterrupted())
-      return op->emitError() << "expects tiles in tile ops, 'scf.for' and "
-                                "'scf.if' alone, but got '"
+      return op->emitError() << "expects tiles in tile ops, 'scf.for', "
+                                "'scf.while' and 'scf.if' alone, but got '"
                              << op->getName() << "'";
     return success();
   }
@@ -521,9 +533,9 @@ LogicalResult LoopEmitter::emit(Operation *op) {
                       });
             })
             .Case([&](tile::AwaitOp op) { emitAwait(op); })
-            // One lane takes no turns.
-            .Case<tile::StartTurnsOp, tile::TakeTurnOp, tile::GiveTurnOp>(
-                [](auto) {})
+            // One lane takes no turns, and its tiles are dealt in advance.
+            .Case<tile::DealerOp, tile::StartTurnsOp, tile::TakeTurnOp,
+                  tile::GiveTurnOp>([](auto) {})
             .Case([&](tile::MapOp op) { emitMap(op); })
             .Case([&](tile::BroadcastOp op) {
               Value input = read(op.getInput()),

@@ -46,6 +46,7 @@ private:
   llvm::LogicalResult checkOperands(mlir::Operation *op);
   llvm::LogicalResult emitFor(mlir::scf::ForOp op);
   llvm::LogicalResult emitIf(mlir::scf::IfOp op);
+  llvm::LogicalResult emitWhile(mlir::scf::WhileOp op);
   llvm::LogicalResult emitReduce(tile::ReduceOp op);
   template <typename OpTy> llvm::LogicalResult emitMultiply(OpTy op);
   void emitAwait(tile::AwaitOp op);

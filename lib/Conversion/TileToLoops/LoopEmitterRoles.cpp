@@ -10,6 +10,7 @@
 
 #include "LoopEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -23,7 +24,18 @@ bool LoopEmitter::isProduced(Value channel) {
          });
 }
 
+/// Deals the tiles of a persistent workgroup in advance.
+template <typename OpTy> static void dealInAdvance(OpTy op) {
+  OpBuilder b(op);
+  Value grid = gpu::GridDimOp::create(b, op.getLoc(), gpu::Dimension::x);
+  op.getResult().replaceAllUsesWith(
+      arith::AddIOp::create(b, op.getLoc(), op.getAfter(), grid).getResult());
+  op.erase();
+}
+
 LogicalResult LoopEmitter::emitSpecialize(tile::SpecializeOp op) {
+  op.walk([](tile::DealOp deal) { dealInAdvance(deal); });
+  op.walk([](tile::DealtOp dealt) { dealInAdvance(dealt); });
   WalkResult result = op.getProducer().walk([](Operation *inner) {
     if (!isa<tile::TileDialect>(inner->getDialect()) || isa<tile::PutOp>(inner))
       return WalkResult::advance();

@@ -4,6 +4,8 @@
 //
 // RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attn-set-schedule="num-warps=8 mma-warps=4 producer-warps=4 q-in-registers=0 persistent=1 tile-order=1" \
 // RUN:   --attn-to-tile | FileCheck %s
+// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attn-set-schedule="num-warps=8 mma-warps=4 producer-warps=4 q-in-registers=0 persistent=2 tile-order=2" \
+// RUN:   --attn-to-tile | FileCheck %s --check-prefix=COUNTER
 // RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attn-set-schedule="block-m=64 tile-order=2" \
 // RUN:   --attn-to-tile | FileCheck %s --check-prefix=SECTIONS
 
@@ -18,6 +20,19 @@
 // CHECK:           tile.store
 // CHECK-LABEL: func.func @f
 // CHECK:         gpu.launch_func @f_kernel::@f_kernel blocks in (%c132
+
+// The same loop, and a counter for the pass that deals its tiles: a global, so
+// that it is there from one launch to the next.
+// COUNTER-LABEL: gpu.func @f_kernel
+// COUNTER-SAME:    %{{[^ ]+}}: memref<1xi32> {tile.counter})
+// COUNTER-SAME:    {access = "workspace", name = "counter", rank = 1 : i64, type = "i32"}
+// COUNTER-SAME:    grid_limit = 132
+// COUNTER:         scf.for %{{[^ ]+}} = %{{[^ ]+}} to %c512{{[^ ]*}} step
+// COUNTER:       memref.global "private" @f_counter : memref<1xi32> = dense<0>
+// COUNTER-LABEL: func.func @f
+// COUNTER:         %[[COUNTER:.+]] = memref.get_global @f_counter
+// COUNTER:         gpu.launch_func @f_kernel::@f_kernel
+// COUNTER-SAME:      %[[COUNTER]] : memref<1xi32>
 
 // A head has keys and values of 512 x 256 x 2 bytes: 128 of them fit the cache,
 // which are all. Tiles go from the last to the first, heads faster than tiles.

@@ -482,3 +482,38 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
     }
   }
 }
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @dealt_to_producers(%counter: memref<1xi32>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      %c0 = arith.constant 0 : index
+      %d = tile.dealer : !tile.dealer
+      tile.specialize producer 4 {
+        // expected-error @below {{expects to stand among the consumers of a 'tile.specialize'}}
+        %n = tile.dealt %d[%c0] after %c0 : !tile.dealer
+      } consumer {
+      }
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @deal_without_roles(%counter: memref<1xi32>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      %c0 = arith.constant 0 : index
+      %d = tile.dealer : !tile.dealer
+      // expected-error @below {{expects to stand among the producers of a 'tile.specialize'}}
+      %n = tile.deal %d[%c0], %counter after %c0 of %c0 : !tile.dealer, memref<1xi32>
+      gpu.return
+    }
+  }
+}

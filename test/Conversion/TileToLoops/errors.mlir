@@ -20,7 +20,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   gpu.func @select(%x: f32, %c: i1) kernel {
     %a = tile.fill %x : f32 -> !rows
-    // expected-error @below {{expects tiles in tile ops, 'scf.for' and 'scf.if' alone, but got 'arith.select'}}
+    // expected-error @below {{expects tiles in tile ops, 'scf.for', 'scf.while' and 'scf.if' alone, but got 'arith.select'}}
     %b = arith.select %c, %a, %a : !rows
     gpu.return
   }
@@ -31,7 +31,7 @@ gpu.module @kernels {
 !rows = !tile.tile<16xf32, registers>
 gpu.module @kernels {
   gpu.func @nested(%x: f32, %c: i1) kernel {
-    // expected-error @below {{expects tiles in tile ops, 'scf.for' and 'scf.if' alone, but got 'scf.execute_region'}}
+    // expected-error @below {{expects tiles in tile ops, 'scf.for', 'scf.while' and 'scf.if' alone, but got 'scf.execute_region'}}
     scf.execute_region {
       %a = tile.fill %x : f32 -> !rows
       scf.yield
@@ -171,6 +171,23 @@ gpu.module @kernels {
     // expected-error @below {{expects tiles that the kernel makes, and channels and multiplies that no op hands on, but got an operand of type '!tile.pending<<2x2xf32, registers>>'}}
     %r = scf.for %i = %c0 to %n step %c1 iter_args(%q = %p) -> !tile.pending<!regs> {
       scf.yield %q : !tile.pending<!regs>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!regs = !tile.tile<2x2xf32, registers>
+gpu.module @kernels {
+  gpu.func @while_carries_a_tile(%x: f32, %more: i1) kernel {
+    %a = tile.fill %x : f32 -> !regs
+    // expected-error @below {{expects a loop that carries no tiles, but got '!tile.tile<2x2xf32, registers>'}}
+    %r = scf.while (%t = %a) : (!regs) -> !regs {
+      scf.condition(%more) %t : !regs
+    } do {
+    ^bb0(%t: !regs):
+      scf.yield %t : !regs
     }
     gpu.return
   }

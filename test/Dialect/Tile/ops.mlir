@@ -134,6 +134,14 @@ func.func @roles() {
     tile.take_turn of 3
     tile.give_turn of 3
   } {note}
+  // CHECK: %[[DEALER:.+]] = tile.dealer : !tile.dealer
+  // CHECK: tile.deal %[[DEALER]][%{{.+}}], %{{.+}} after %{{.+}} of %{{.+}} : !tile.dealer, memref<1xi32>
+  // CHECK: tile.dealt %[[DEALER]][%{{.+}}] after %{{.+}} : !tile.dealer
+  %c7 = arith.constant 7 : index
+  %counter = memref.alloc() : memref<1xi32>
+  %dealer = tile.dealer : !tile.dealer
+  %next = tile.deal %dealer[%c7], %counter after %c7 of %c7 : !tile.dealer, memref<1xi32>
+  %same = tile.dealt %dealer[%c7] after %c7 : !tile.dealer
   // CHECK: tile.specialize producer 1 {
   // CHECK-NEXT: } consumer {
   tile.specialize producer 1 {

@@ -38,6 +38,9 @@ def Tile_Dialect : Dialect {
     /// Name of the discardable attribute on an argument of a kernel, a buffer
     /// with strides known at run time only, that divides all of these.
     static constexpr ::llvm::StringLiteral kDivisorAttrName = "tile.divisor";
+    /// On an argument of a kernel, a buffer of one i32: counts the tiles that
+    /// workgroups have taken. 0 before each launch and after it.
+    static constexpr ::llvm::StringLiteral kCounterAttrName = "tile.counter";
   }];
 }
 

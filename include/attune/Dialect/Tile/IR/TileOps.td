@@ -298,6 +298,39 @@ def Tile_SpecializeOp : Tile_Op<"specialize", [NoTerminator, SingleBlock, Recurs
   let hasVerifier = 1;
 }
 
+def Tile_DealerOp : Tile_Op<"dealer", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "Makes the place where a workgroup learns of its next tiles";
+  let results = (outs Tile_DealerType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Tile_DealOp : Tile_Op<"deal", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Takes the next tile that no workgroup has taken, and leaves its number to the consumers";
+  let description = [{
+    `counter` counts the tiles that were taken after the first one of each workgroup, which has that of its
+    own number: it is 0 before a launch. The result is the number of a tile, or no less than `total` where none is left; the
+    workgroup that learns so last sets the counter back to 0. Waits until the slot of `element` is free. `after` is the tile
+    before: where workgroups run one after the other, tiles may as well be dealt in advance.
+
+    **Example**
+    ```mlir
+    %next = tile.deal %dealer[%n], %counter after %tile of %total : !tile.dealer, memref<1xi32>
+    ```
+  }];
+  let arguments = (ins Tile_DealerType:$dealer, Index:$element, MemRefRankOf<[I32], [1]>:$counter, Index:$after, Index:$total);
+  let results = (outs Index:$result);
+  let assemblyFormat = [{
+    $dealer `[` $element `]` `,` $counter `after` $after `of` $total attr-dict `:` type($dealer) `,` type($counter)
+  }];
+}
+
+def Tile_DealtOp : Tile_Op<"dealt", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits for the number that the producers leave, and frees its slot";
+  let arguments = (ins Tile_DealerType:$dealer, Index:$element, Index:$after);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$dealer `[` $element `]` `after` $after attr-dict `:` type($dealer)";
+}
+
 def Tile_StartTurnsOp : Tile_Op<"start_turns", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Gives the first group of warps the first turn";
   let description = "Stands once, before any `tile.take_turn`, which see.";

@@ -94,6 +94,19 @@ def Tile_PendingType : Tile_Type<"Pending", "pending"> {
   let assemblyFormat = "`<` $tile `>`";
 }
 
+def Tile_DealerType : Tile_Type<"Dealer", "dealer"> {
+  let summary = "Where the producers of a workgroup leave the numbers of its next query tiles";
+  let description = [{
+    Two slots in shared memory, with a pair of barriers each, between a `tile.deal`
+    and a `tile.dealt`. Elements are numbered from 0, as those of a channel are.
+  }];
+  let extraClassDeclaration = [{
+    static constexpr int64_t kSlots = 2;
+    /// For each slot a number and two barriers.
+    static constexpr int64_t kBytes = 3 * 8 * kSlots;
+  }];
+}
+
 def Tile_RegisterTile : Type<
   And<[CPred<"::llvm::isa<::attune::tile::TileType>($_self)">,
        CPred<"::llvm::cast<::attune::tile::TileType>($_self).isRegisters()">]>,

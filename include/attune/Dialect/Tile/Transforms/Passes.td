@@ -89,6 +89,18 @@ def TileSpecializeWarpsPass : Pass<"tile-specialize-warps", "::mlir::gpu::GPUFun
   }];
 }
 
+def TileDealTilesPass : Pass<"tile-deal-tiles", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Lets a persistent workgroup take its next tile when it is done with one";
+  let description = [{
+    Where the schedule says `persistent = 2`, the loops of both roles over tiles dealt in advance become
+    loops over the tiles that the producers take from a counter: the argument of the kernel with the attribute
+    `tile.counter`. A workgroup with short tiles then computes more of them.
+
+    **Errors**: such a schedule without roles, without such a loop in both of them, or without a counter.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
+}
+
 def TileAssignLayoutsPass : Pass<"tile-assign-layouts", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Gives every tile in registers a layout";
   let description = [{

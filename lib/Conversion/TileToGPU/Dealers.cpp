@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Dealers: the numbers of the next tiles on their way from the lane that
+// produces to the warps that compute. Workgroup memory holds, for each of two
+// slots, a barrier that says full, one that says empty, and the number.
+
+#include "LaneContext.h"
+#include "SharedMemory.h"
+#include "attune/Target/WarpgroupModel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace attune;
+
+namespace {
+
+struct DealerPattern : KernelPattern<tile::DealerOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::DealerOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+struct DealPattern : KernelPattern<tile::DealOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::DealOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+struct DealtPattern : KernelPattern<tile::DealtOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::DealtOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+/// Where an element is, and the barriers of its slot.
+struct DealSlot {
+  Value place, parity;
+  SharedBarrier full, empty;
+};
+
+} // namespace
+
+static constexpr int64_t kSlots = tile::DealerType::kSlots;
+
+static Value constant(OpBuilder &b, Location loc, int64_t value) {
+  return arith::ConstantIndexOp::create(b, loc, value);
+}
+
+static DealSlot slotOf(OpBuilder &b, Location loc, Value dealer,
+                       Value element) {
+  Value slots = constant(b, loc, kSlots);
+  Value number = b.createOrFold<arith::RemUIOp>(loc, element, slots);
+  Value phase = b.createOrFold<arith::DivUIOp>(loc, element, slots);
+  auto after = [&](Value index) {
+    return b.createOrFold<arith::AddIOp>(loc, index, slots);
+  };
+  DealSlot slot;
+  slot.parity = b.createOrFold<arith::AndIOp>(loc, phase, constant(b, loc, 1));
+  slot.full = {dealer, number};
+  Value empty = after(number);
+  slot.empty = {dealer, empty};
+  slot.place = after(empty);
+  return slot;
+}
+
+LogicalResult
+DealerPattern::matchAndRewrite(tile::DealerOp op, OpAdaptor,
+                               ConversionPatternRewriter &b) const {
+  Location loc = op.getLoc();
+  const WarpgroupModel &model = *context.model->getWarpgroups();
+  auto type = cast<MemRefType>(
+      getTypeConverter()->convertType(op.getResult().getType()));
+  auto offset = op->getAttrOfType<IntegerAttr>(kSharedOffsetAttrName);
+  Value words = createSharedView(b, loc, type, offset.getInt());
+  Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
+  Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                        thread, constant(b, loc, 0));
+  auto guard = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
+  OpBuilder inner = guard.getThenBodyBuilder();
+  for (int64_t slot = 0; slot < kSlots; ++slot) {
+    model.initBarrier(inner, loc, {words, constant(inner, loc, slot)}, 1);
+    model.initBarrier(inner, loc, {words, constant(inner, loc, slot + kSlots)},
+                      context.computingWarps);
+  }
+  b.replaceOp(op, words);
+  return success();
+}
+
+LogicalResult DealPattern::matchAndRewrite(tile::DealOp op, OpAdaptor adaptor,
+                                           ConversionPatternRewriter &b) const {
+  Location loc = op.getLoc();
+  const WarpgroupModel &model = *context.model->getWarpgroups();
+  Value zero = constant(b, loc, 0);
+  auto literal = [&](OpBuilder &at, int64_t value) -> Value {
+    return arith::ConstantIntOp::create(at, loc, value, 32);
+  };
+  Value before = memref::AtomicRMWOp::create(
+      b, loc, arith::AtomicRMWKind::addi, literal(b, 1), op.getCounter(), zero);
+  // Each tile is taken once, the first of each workgroup without the counter,
+  // and each workgroup once learns that there are no more: as many as tiles.
+  Value total =
+      arith::IndexCastOp::create(b, loc, b.getI32Type(), op.getTotal());
+  Value last = arith::SubIOp::create(b, loc, total, literal(b, 1));
+  Value isLast =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, before, last);
+  auto guard = scf::IfOp::create(b, loc, isLast, /*withElseRegion=*/false);
+  OpBuilder inner = guard.getThenBodyBuilder();
+  memref::StoreOp::create(inner, loc, literal(inner, 0), op.getCounter(), zero);
+
+  Value taken = arith::IndexCastOp::create(b, loc, b.getIndexType(), before);
+  Value grid = gpu::GridDimOp::create(b, loc, gpu::Dimension::x);
+  Value next = arith::AddIOp::create(b, loc, taken, grid);
+  DealSlot slot = slotOf(b, loc, adaptor.getDealer(), op.getElement());
+  Value free =
+      b.createOrFold<arith::XOrIOp>(loc, slot.parity, constant(b, loc, 1));
+  model.waitBarrier(b, loc, slot.empty, free);
+  Value word = arith::IndexCastOp::create(b, loc, b.getI64Type(), next);
+  memref::StoreOp::create(b, loc, word, adaptor.getDealer(), slot.place);
+  model.arrive(b, loc, slot.full);
+  b.replaceOp(op, next);
+  return success();
+}
+
+LogicalResult
+DealtPattern::matchAndRewrite(tile::DealtOp op, OpAdaptor adaptor,
+                              ConversionPatternRewriter &b) const {
+  Location loc = op.getLoc();
+  const WarpgroupModel &model = *context.model->getWarpgroups();
+  DealSlot slot = slotOf(b, loc, adaptor.getDealer(), op.getElement());
+  model.waitBarrier(b, loc, slot.full, slot.parity);
+  // The lane that frees the slot for its warp is the one that reads it.
+  Value isFirst =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                            laneNumber(b, loc, context), constant(b, loc, 0));
+  auto read = scf::IfOp::create(
+      b, loc, isFirst,
+      [&](OpBuilder &inner, Location at) {
+        Value word =
+            memref::LoadOp::create(inner, at, adaptor.getDealer(), slot.place);
+        model.arrive(inner, at, slot.empty);
+        scf::YieldOp::create(
+            inner, at,
+            arith::IndexCastOp::create(inner, at, inner.getIndexType(), word)
+                .getResult());
+      },
+      [&](OpBuilder &inner, Location at) {
+        scf::YieldOp::create(inner, at, constant(inner, at, 0));
+      });
+  b.replaceOp(op, model.makeUniform(b, loc, read.getResult(0)));
+  return success();
+}
+
+void attune::populateDealerPatterns(TypeConverter &converter,
+                                    RewritePatternSet &patterns,
+                                    const KernelContext &context) {
+  patterns.add<DealerPattern, DealPattern, DealtPattern>(
+      converter, patterns.getContext(), context);
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles of persistent workgroups, dealt while they run. Producers take the
+// number of the next tile when they have started the last copy of one, so that
+// they are never far ahead of their consumers.
+
+#include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+
+namespace attune::tile {
+#define GEN_PASS_DEF_TILEDEALTILESPASS
+#include "attune/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace attune::tile
+
+using namespace mlir;
+using namespace attune;
+using namespace attune::tile;
+
+namespace {
+struct TileDealTiles : tile::impl::TileDealTilesPassBase<TileDealTiles> {
+  void runOnOperation() override;
+};
+} // namespace
+
+/// The loop of a role over the tiles of its workgroup: in steps of the number
+/// of workgroups.
+static scf::ForOp findTileLoop(Region &role) {
+  for (auto loop : role.getOps<scf::ForOp>())
+    if (loop.getStep().getDefiningOp<gpu::GridDimOp>() && loop.use_empty() &&
+        llvm::all_of(loop.getInitArgs(),
+                     [](Value value) { return value.getType().isIndex(); }))
+      return loop;
+  return {};
+}
+
+static BlockArgument findCounter(gpu::GPUFuncOp kernel) {
+  for (BlockArgument argument : kernel.getArguments())
+    if (kernel.getArgAttr(argument.getArgNumber(),
+                          TileDialect::kCounterAttrName))
+      return argument;
+  return {};
+}
+
+/// Gives the number of the tile after one, of an element of the dealer.
+using NextTile = function_ref<Value(OpBuilder &, Value element, Value tile)>;
+
+/// Makes a loop over tiles, which carries counts alone, one that asks for the
+/// next tile at its end.
+static void replaceLoop(scf::ForOp loop, NextTile getNext) {
+  OpBuilder b(loop);
+  Location loc = loop.getLoc();
+  SmallVector<Value> initial{loop.getLowerBound(),
+                             arith::ConstantIndexOp::create(b, loc, 0)};
+  llvm::append_range(initial, loop.getInitArgs());
+  auto dealt = scf::WhileOp::create(
+      b, loc, ValueRange(initial).getTypes(), initial,
+      [&](OpBuilder &inner, Location at, ValueRange values) {
+        Value more = arith::CmpIOp::create(inner, at, arith::CmpIPredicate::slt,
+                                           values[0], loop.getUpperBound());
+        scf::ConditionOp::create(inner, at, more, values);
+      },
+      /*afterBuilder=*/nullptr);
+  Block *body = dealt.getAfterBody();
+  // The tile, the number of the element, and what the loop carries.
+  Value tile = body->getArgument(0), element = body->getArgument(1);
+  loop.getInductionVar().replaceAllUsesWith(tile);
+  for (auto [old, value] : llvm::zip_equal(loop.getRegionIterArgs(),
+                                           body->getArguments().drop_front(2)))
+    old.replaceAllUsesWith(value);
+  body->getOperations().splice(body->end(), loop.getBody()->getOperations());
+  Operation *yield = &body->back();
+  b.setInsertionPoint(yield);
+  Value next = getNext(b, element, tile);
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  SmallVector<Value> yielded{next, arith::AddIOp::create(b, loc, element, one)};
+  llvm::append_range(yielded, yield->getOperands());
+  scf::YieldOp::create(b, loc, yielded);
+  yield->erase();
+  loop.erase();
+}
+
+void TileDealTiles::runOnOperation() {
+  gpu::GPUFuncOp kernel = getOperation();
+  auto schedule =
+      kernel->getAttrOfType<attn::ScheduleAttr>(TileDialect::kScheduleAttrName);
+  if (!schedule || schedule.getPersistent() != 2)
+    return;
+  auto refuse = [&](StringRef what) {
+    emitError(kernel.getLoc())
+        << "expects " << what << " where the schedule says persistent = 2";
+    signalPassFailure();
+  };
+  auto allRoles = kernel.getBody().getOps<SpecializeOp>();
+  if (allRoles.empty())
+    return refuse("roles of warps, of tile-specialize-warps,");
+  SpecializeOp roles = *allRoles.begin();
+  scf::ForOp producer = findTileLoop(roles.getProducer()),
+             consumer = findTileLoop(roles.getConsumer());
+  if (!producer || !consumer)
+    return refuse("a loop over tiles, in steps of the grid, in both roles");
+  BlockArgument counter = findCounter(kernel);
+  if (!counter)
+    return refuse("an argument with the attribute '" +
+                  TileDialect::kCounterAttrName.str() + "'");
+
+  Block &entry = kernel.getBody().front();
+  OpBuilder b(&entry, entry.begin());
+  Value dealer =
+      DealerOp::create(b, kernel.getLoc(), DealerType::get(&getContext()));
+  Value total = producer.getUpperBound();
+  replaceLoop(producer, [&](OpBuilder &inner, Value element, Value tile) {
+    return DealOp::create(inner, kernel.getLoc(), inner.getIndexType(), dealer,
+                          element, counter, tile, total);
+  });
+  replaceLoop(consumer, [&](OpBuilder &inner, Value element, Value tile) {
+    return DealtOp::create(inner, kernel.getLoc(), inner.getIndexType(), dealer,
+                           element, tile);
+  });
+}
