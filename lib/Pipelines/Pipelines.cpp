@@ -23,6 +23,11 @@ void attune::buildAttnToTilePipeline(OpPassManager &pm,
     target.cores = options.cores;
     pm.addPass(createAttuneAttachTargetPass(target));
   }
+  if (!options.tuningSpecs.empty()) {
+    attn::AttnApplyTuningSpecPassOptions specs;
+    llvm::append_range(specs.specs, options.tuningSpecs);
+    pm.addPass(attn::createAttnApplyTuningSpecPass(std::move(specs)));
+  }
   pm.addPass(attn::createAttnSelectSchedulePass());
   pm.addPass(attn::createAttnCheckSchedulePass());
   pm.addNestedPass<func::FuncOp>(attn::createAttnExpandShortFormsPass());

@@ -23,6 +23,10 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
       llvm::cl::desc(
           "How far to go: tile, gpu, llvm, isa (assembly) or bin (object)."),
       llvm::cl::init("bin")};
+  ListOption<std::string> tuningSpecs{
+      *this, "tuning-specs",
+      llvm::cl::desc("Files with schedules that a search found, for ops "
+                     "without one; the most important one first.")};
   Option<std::string> assembler{
       *this, "assembler",
       llvm::cl::desc("Path of the vendor's assembler; searched in PATH and the "

@@ -6,6 +6,7 @@
 #include "attune/Tuning/TuneFile.h"
 #include "attune/InitAllDialects.h"
 #include "attune/Runtime/ArtifactWriter.h"
+#include "attune/Schedule/TuningSpec.h"
 #include "attune/Target/TargetRegistry.h"
 #include "attune/Tuning/AttentionProblem.h"
 #include "attune/Tuning/AttentionRanker.h"
@@ -401,6 +402,9 @@ llvm::Error FileTuner::writeOutput() {
   llvm::raw_string_ostream os(text);
   for (const std::string &line : provenance)
     os << "// " << line << "\n";
+  // What is written is a tuning spec as well.
+  (*module)->setAttr(kTunedForAttrName,
+                     StringAttr::get(&context, target.getChip()));
   module->print(os);
   os << "\n";
   return writeFile(options.output, text);

@@ -78,6 +78,24 @@ def AttnKeepSourcePass : Pass<"attn-keep-source", "::mlir::ModuleOp"> {
   }];
 }
 
+def AttnApplyTuningSpecPass : Pass<"attn-apply-tuning-spec", "::mlir::ModuleOp"> {
+  let summary = "Gives attention ops the schedules that a search found for ops like them";
+  let description = [{
+    A tuning spec is a module as `attune-tune -o` writes it: attention ops with schedules, and the chip they were
+    tuned for in `attn.tuned_for`. An op without a schedule gets that of the spec's op that is equal to it; failing
+    that, of one that differs in batch, heads and lengths alone, the closest of them by the ratios of
+    lengths and, among equals, of the number of heads in all batches. Sizes that are not known count as equal. Ops that
+    have a schedule keep it, and ops that no spec knows stay without one. Among equals the first wins; specs for
+    another chip than that in `tile.target` are passed over.
+
+    **Errors**: a spec that cannot be read, or that does not say what chip it is for.
+  }];
+  let options = [
+    ListOption<"specs", "specs", "std::string", "Files, the most important one first.">
+  ];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 def AttnSelectSchedulePass : Pass<"attn-select-schedule", "::mlir::ModuleOp"> {
   let summary = "Gives attention ops without a schedule one that is legal";
   let description = [{
