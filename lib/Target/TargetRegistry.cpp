@@ -6,6 +6,7 @@
 #include "attune/Target/TargetRegistry.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <mutex>
 
@@ -65,6 +66,18 @@ SmallVector<StringRef> attune::getChipNames() {
       getChips(), [](const Chip &chip) { return chip.name; });
   llvm::sort(names);
   return names;
+}
+
+bool attune::runsOn(StringRef chip, StringRef device) {
+  return chip.consume_front(device) && !llvm::any_of(chip, llvm::isDigit);
+}
+
+StringRef attune::getChipOf(StringRef device) {
+  StringRef best = device;
+  for (StringRef chip : getChipNames())
+    if (runsOn(chip, device) && chip.size() > best.size())
+      best = chip;
+  return best;
 }
 
 const TargetModel *attune::getTargetModel(StringRef family) {

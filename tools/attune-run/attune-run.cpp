@@ -13,6 +13,7 @@
 #include "attune/Runtime/ArtifactWriter.h"
 #include "attune/Runtime/Npy.h"
 #include "attune/Simulator/HostDevice.h"
+#include "attune/Target/TargetRegistry.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -214,9 +215,11 @@ LogicalResult Tool::run() {
   if (failed(device))
     return failure();
   const DeviceInfo &info = (*device)->getInfo();
-  if (!isCompiled(*module) &&
-      failed(compile(*module, options.chip.empty() ? StringRef(info.chip)
-                                                   : StringRef(options.chip))))
+  StringRef chip = options.chip;
+  if (chip.empty())
+    chip =
+        options.device == "host" ? StringRef(info.chip) : getChipOf(info.chip);
+  if (!isCompiled(*module) && failed(compile(*module, chip)))
     return failure();
 
   auto runner = Runner::create(*source, **device, *sizes, options.seed,

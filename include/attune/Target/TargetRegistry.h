@@ -18,6 +18,14 @@ getTarget(mlir::MLIRContext *context, llvm::StringRef chip,
 /// Names of all chips, sorted.
 llvm::SmallVector<llvm::StringRef> getChipNames();
 
+/// Whether code for `chip` runs on a device that calls itself `device`: the
+/// same name, or that with letters for features of exactly this chip.
+bool runsOn(llvm::StringRef chip, llvm::StringRef device);
+
+/// The chip to compile for where there is a device: the one with most features
+/// of those that run on it; its own name if this build knows none.
+llvm::StringRef getChipOf(llvm::StringRef device);
+
 /// The behaviour of a family; null if it is not registered.
 const TargetModel *getTargetModel(llvm::StringRef family);
 

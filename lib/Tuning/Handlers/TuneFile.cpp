@@ -141,16 +141,10 @@ llvm::Error FileTuner::findDevice() {
   return llvm::Error::success();
 }
 
-/// Whether code for `chip` runs on a device that calls itself `name`: the same
-/// name, or that with letters for features of exactly this chip.
-static bool runsOn(llvm::StringRef chip, llvm::StringRef name) {
-  return chip.consume_front(name) && !llvm::any_of(chip, llvm::isDigit);
-}
-
 llvm::Error FileTuner::chooseChip() {
   std::string chip = options.chip;
   if (chip.empty() && device)
-    chip = device->chip;
+    chip = getChipOf(device->chip).str();
   if (chip.empty())
     chip = options.fallbackChip;
   if (chip.empty())

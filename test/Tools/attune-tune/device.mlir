@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The way over a device, with a driver whose kernels do nothing. What was not
-// computed is wrong, and nothing wrong can win, however fast it is.
+// computed is wrong, and nothing wrong can win, however fast it is. The chip is
+// the one with most features of those that run on the device.
 //
 // REQUIRES: attune-tune
 // RUN: rm -rf %t && mkdir %t
@@ -10,11 +11,11 @@
 // RUN: FileCheck %s --check-prefix=WRONG < %t/table
 // RUN: FileCheck %s --check-prefix=NONE < %t/log
 // RUN: not ls %t/tuned.mlir
-// WRONG: attention on sm_90: 2 of {{[0-9]+}} legal schedules tried
+// WRONG: attention on sm_90a: 2 of {{[0-9]+}} legal schedules tried
 // WRONG-NEXT: default schedule: wrong-result: result 0:
 // WRONG: wrong-result: 2, for example block-m={{.*}}: result 0:
 // WRONG-NOT: TFLOP/s
-// NONE: attune-tune: error: no schedule of 'attention' that was tried is valid on sm_90
+// NONE: attune-tune: error: no schedule of 'attention' that was tried is valid on sm_90a
 //
 // Without queries there is nothing to compute: then all is right and timed.
 // RUN: env LD_LIBRARY_PATH=%fake_driver TMPDIR=%t attune-tune %s --budget=3 --size=batch=1,seq-q=0,seq-k=64 \
@@ -31,7 +32,7 @@
 // REPORT: "device": "Fake GPU (sm_90, driver 13000)"
 // REPORT: "median_ns":
 // REPORT: "timed": true
-// STATUS: session 1: attention on sm_90, device Fake GPU (sm_90, driver 13000)
+// STATUS: session 1: attention on sm_90a, device Fake GPU (sm_90, driver 13000)
 // STATUS: 2 results for {{[0-9]+}} legal schedules: wrong-result 2
 // STATUS: session 2:
 //
