@@ -337,6 +337,12 @@ llvm::Error Tuner::finishCompile(Candidate candidate) {
     return finish(std::move(candidate));
   if (ranker)
     result.score = ranker->score(result);
+  std::string fault = result.resources.findFault();
+  if (hasFaultless && !fault.empty() && candidate.index != baselineIndex) {
+    result.status = Status::Refused;
+    result.message = std::move(fault);
+    return finish(std::move(candidate));
+  }
   if (!devices)
     return finish(std::move(candidate));
   ready.push_back(std::move(candidate));
@@ -349,7 +355,7 @@ llvm::Error Tuner::finish(Candidate candidate) {
     llvm::Expected<int64_t> row = store.add(session, space, result);
     if (!row)
       return row.takeError();
-    if (result.status != Status::Ok)
+    if (result.status != Status::Ok && result.status != Status::Refused)
       reproduce(result);
   }
   outcome.reused += result.reused;
@@ -402,6 +408,8 @@ void Tuner::count(const Result &result) {
   state.reused = outcome.reused;
   if (outcome.executed || !outcome.isValid(result))
     return;
+  if (result.isTimed() && result.resources.findFault().empty())
+    hasFaultless = true;
   double cost = outcome.getCost(result);
   if (bestCost && *bestCost <= cost)
     return;

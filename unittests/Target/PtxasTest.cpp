@@ -43,6 +43,16 @@ TEST(Ptxas, KeepsWarningsAndNotices) {
   ASSERT_EQ(resources.warnings.size(), 2u);
   EXPECT_NE(resources.warnings[0].find("C7512"), std::string::npos);
   EXPECT_EQ(resources.registers, 168);
+  EXPECT_EQ(resources.serializedMultiplies, 1);
+}
+
+TEST(Ptxas, OtherNoticesSerializeNothing) {
+  KernelResources resources = nvidia::parsePtxasReport(
+      "ptxas info    : (C7519) Potential Performance Loss: wgmma.fence is "
+      "inserted\n"
+      "ptxas info    : Used 168 registers\n");
+  EXPECT_EQ(resources.warnings.size(), 1u);
+  EXPECT_FALSE(resources.serializedMultiplies);
 }
 
 TEST(Ptxas, TakesTheLargestOfSeveralKernels) {

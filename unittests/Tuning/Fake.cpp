@@ -27,6 +27,8 @@ Task fake::makeTask(const Problem &problem) {
   json::Object text{{"faults", std::move(faults)},
                     {"same_binary", problem.sameBinary},
                     {"log", problem.log},
+                    {"spilled", problem.spilledBytes},
+                    {"serialized", problem.serialized},
                     {"sleep_ms", problem.sleepMs}};
   Task task;
   task.name = "fake";

@@ -22,6 +22,9 @@ struct Problem {
   int64_t sameBinary = 1;
   /// Where workers write a line for each request; empty for nowhere.
   std::string log;
+  /// What candidate 7 spills, and how many multiplies of candidate 6 are
+  /// serialized.
+  int64_t spilledBytes = 64, serialized = 0;
   /// How long a request takes.
   int64_t sleepMs = 0;
 };

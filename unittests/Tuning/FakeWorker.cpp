@@ -130,8 +130,12 @@ static json::Value handle(const json::Value &request, bool checks) {
         {"hash",
          llvm::formatv("hash-{0}", x / *problem.getInteger("same_binary"))
              .str()},
-        {"resources", json::Object{{"registers", 100 + x},
-                                   {"spill_bytes", x == 7 ? 64 : 0}}},
+        {"resources",
+         json::Object{
+             {"registers", 100 + x},
+             {"spill_bytes", x == 7 ? *problem.getInteger("spilled") : 0},
+             {"serialized_multiplies",
+              x == 6 ? *problem.getInteger("serialized") : 0}}},
         {"binary", json::Object{{"x", x}}}};
   json::Array samples;
   for (int i = 0; i < 9; ++i)

@@ -81,6 +81,37 @@ TEST(Tuner, AFinalistThatFailsCannotWin) {
       << getWinner(outcome);
 }
 
+/// The status of a candidate after a search of 8 whose resources are as given.
+static Status getStatus(int64_t x, int64_t spilledBytes, int64_t serialized) {
+  fake::Problem problem;
+  problem.spilledBytes = spilledBytes;
+  problem.serialized = serialized;
+  fake::Settings settings = fake::makeSettings();
+  settings.jobs = 1;
+  Outcome outcome = mustSearch(problem, settings);
+  EXPECT_EQ(getWinner(outcome), 5);
+  for (const Result &result : outcome.results)
+    if (fake::getX(result) == x)
+      return result.status;
+  ADD_FAILURE() << "expects a result of " << x;
+  return Status::Ok;
+}
+
+TEST(Tuner, WhatSpillsMuchOrSerializesIsNotTimed) {
+  EXPECT_EQ(getStatus(7, 512, 0), Status::Ok);
+  EXPECT_EQ(getStatus(7, 513, 0), Status::Refused);
+  EXPECT_EQ(getStatus(6, 0, 0), Status::Ok);
+  EXPECT_EQ(getStatus(6, 0, 1), Status::Refused);
+}
+
+TEST(Tuner, WhatSpillsIsTimedWhereThereIsNothingElse) {
+  fake::Problem problem;
+  problem.spilledBytes = 4000;
+  for (int64_t x = 0; x < 7; ++x)
+    problem.faults["compile:" + std::to_string(x)] = "error";
+  EXPECT_EQ(getWinner(mustSearch(problem, fake::makeSettings())), 7);
+}
+
 TEST(Tuner, OverlappingIntervalsAreATie) {
   fake::Problem problem;
   problem.candidates = 12;

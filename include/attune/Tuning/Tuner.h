@@ -2,8 +2,8 @@
 //
 // The search of one problem:
 //
-//   strategy -> stored? -> compile -> equal binary? -> verify and measure ->
-//   store
+//   strategy -> stored? -> compile -> faulty? -> equal binary? -> verify and
+//   measure -> store
 //
 // and at the end a few rounds in which the best are measured in turn or,
 // without a device, a check of their numbers. One loop, one thread; all that
@@ -158,6 +158,9 @@ private:
   std::map<size_t, size_t> resultOf;
   /// Median time of the best so far, or its score where nothing is timed.
   std::optional<double> bestCost;
+  /// Whether a kernel without a fault of its resources has been timed: then
+  /// others with one are not.
+  bool hasFaultless = false;
   /// What measuring has taken so far.
   double measureSeconds = 0;
   uint64_t measured = 0;

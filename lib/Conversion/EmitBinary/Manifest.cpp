@@ -22,6 +22,7 @@ static DictionaryAttr toAttribute(Builder &builder,
   add("spill_load_bytes", resources.spillLoadBytes);
   add("stack_bytes", resources.stackBytes);
   add("static_shared_bytes", resources.staticSharedBytes);
+  add("serialized_multiplies", resources.serializedMultiplies);
   if (!resources.warnings.empty()) {
     SmallVector<StringRef> warnings(resources.warnings.begin(),
                                     resources.warnings.end());

@@ -34,6 +34,8 @@ static json::Object makeResources(const json::Object &manifest) {
       resources.spillBytes =
           *stores + reported->getInteger("spill_load_bytes").value_or(0);
     resources.sharedBytes = reported->getInteger("static_shared_bytes");
+    resources.serializedMultiplies =
+        reported->getInteger("serialized_multiplies");
   }
   if (std::optional<int64_t> bytes = manifest.getInteger("shared_bytes"))
     resources.sharedBytes = resources.sharedBytes.value_or(0) + *bytes;

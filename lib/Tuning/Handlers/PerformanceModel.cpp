@@ -26,35 +26,37 @@ using namespace attune::tuning;
 
 /// Vector instructions for each score: scaling, maximum, exponent, sum,
 /// conversion, and moves.
-static constexpr double kScoreInstructions = 6.4;
+static constexpr double kScoreInstructions = 6;
 /// More of them where each block is tested for its mask, and where a mask cuts
 /// a block.
-static constexpr double kTestInstructions = 1.6, kMaskInstructions = 6.7;
+static constexpr double kTestInstructions = 1.3, kMaskInstructions = 7.5;
 /// Vector instructions in each step for each element of the output: rescaling.
 /// With multiplies by groups of warps also what it costs to hand accumulators
 /// to and fro.
-static constexpr double kOutputInstructions = 2, kGroupOutputInstructions = 7.7;
+static constexpr double kOutputInstructions = 2, kGroupOutputInstructions = 7.9;
 /// Clocks of a tile beside its steps: start, first loads and last stores. A
 /// workgroup that stays has its barriers and fetches ahead.
-static constexpr double kTileClocks = 4260, kPersistentTileClocks = 3550;
-/// Clocks from the request of a block to its arrival.
-static constexpr double kLoadClocks = 1300;
+static constexpr double kTileClocks = 4190, kPersistentTileClocks = 3270;
+/// Clocks from the request of a block to its arrival; and those of a slot that
+/// is handed over and back while nobody can use another.
+static constexpr double kLoadClocks = 810, kOneSlotClocks = 210;
 /// Clocks that a step waits for copies which the computing warps issue.
-static constexpr double kOwnCopyClocks = 580;
+static constexpr double kOwnCopyClocks = 530;
 /// The share of the shorter of multiplies and softmax that overlap hides.
 static constexpr double kHidden = 0.2;
 /// How often a spilled byte moves in a step; and bytes that persistent kernels
 /// spill outside of the loop.
-static constexpr double kSpillMoves = 1.46, kSpilledOutside = 200;
+static constexpr double kSpillMoves = 1.45, kSpilledOutside = 200;
 /// Clocks of an empty kernel.
 static constexpr double kLaunchClocks = 4000;
 
-/// Registers beyond the estimate where producers take from those of all; bytes
-/// of spills for each register that is missing (stores and loads).
-static constexpr double kSharedRoleRegisters = 28;
+/// Registers beyond the estimate that were seen where roles deal registers out,
+/// and where producers take from those of all; bytes of spills for each
+/// register that is missing (stores and loads).
+static constexpr double kRoleRegisters = 8, kSharedRoleRegisters = 16;
 static constexpr double kSpillBytes = 4, kGroupSpillBytes = 40;
 /// A core issues from this many parts, and a warp stays on one of them.
-static constexpr double kParts = 4;
+static constexpr int64_t kParts = 4;
 
 //===----------------------------------------------------------------------===//
 // What is computed
@@ -137,12 +139,18 @@ PerformanceModel::getSteps(int64_t blockM, int64_t blockN) const {
 
 PerformanceModel::Usage
 PerformanceModel::estimate(const Schedule &schedule) const {
-  double limit = getRegisterLimit(schedule, target);
-  double needed = estimateRegisters(work.problem, schedule, target);
   bool byGroups = schedule.getMmaWarps() > 1;
   bool hasRoles = getRoleRegisters(schedule, target).has_value();
-  if (byGroups && !hasRoles)
-    needed += kSharedRoleRegisters;
+  // A part has the registers of its warps, and some part has the odd one.
+  double limit = getRegisterLimit(schedule, target);
+  double warps = schedule.getNumWarps() + schedule.getProducerWarps();
+  if (!hasRoles)
+    limit = std::min(
+        limit, target.getRegistersPerCore() / kParts / target.getLanes() /
+                   std::ceil(schedule.getMinBlocksPerCore() * warps / kParts));
+  double needed = estimateRegisters(work.problem, schedule, target);
+  if (byGroups)
+    needed += hasRoles ? kRoleRegisters : kSharedRoleRegisters;
   double spilled = std::max(0.0, needed - limit) *
                    (byGroups ? kGroupSpillBytes : kSpillBytes);
   // What roles deal out, the workgroup starts with.
@@ -161,7 +169,8 @@ int64_t PerformanceModel::getResident(const Schedule &schedule,
       std::max<int64_t>(1, static_cast<int64_t>(used.registers)), 8);
   int64_t resident = std::min(
       {target.getMaxThreadsPerCore() / threads,
-       target.getRegistersPerCore() / (registers * threads),
+       target.getRegistersPerCore() / (kParts * registers * target.getLanes()) *
+           kParts * target.getLanes() / threads,
        target.getSharedPerCore() /
            std::max<int64_t>(1, getSharedBytes(work.problem, schedule, target)),
        static_cast<int64_t>(llvm::divideCeil(
@@ -210,7 +219,8 @@ PerformanceModel::getTileTime(const Schedule &schedule, const Usage &used,
 
   // What a group waits for. A warp has but its part of the core, so that it
   // takes as many times longer over its share as there are other parts.
-  double slowness = kParts / std::min<double>(kParts, schedule.getMmaWarps());
+  double slowness = static_cast<double>(kParts) /
+                    std::min<double>(kParts, schedule.getMmaWarps());
   double softmax = exps + vector;
   double wait = schedule.getProducerWarps() ? 0 : kOwnCopyClocks;
   // A ring of one slot is filled only after the last use of the block before;
@@ -218,10 +228,12 @@ PerformanceModel::getTileTime(const Schedule &schedule, const Usage &used,
   bool overlaps = schedule.getOverlap();
   double covered = softmax - spills;
   if (schedule.getKStages() == 1)
-    wait += std::max(0.0, kLoadClocks -
+    wait += kOneSlotClocks +
+            std::max(0.0, kLoadClocks -
                               slowness * (covered + (overlaps ? 0 : output)));
   if (schedule.getVStages() == 1)
-    wait += std::max(0.0, kLoadClocks - slowness * (covered + scores));
+    wait += kOneSlotClocks +
+            std::max(0.0, kLoadClocks - slowness * (covered + scores));
   // Products that run on keep their registers, and spilling waits for them.
   constexpr double kLittleSpilling = 100;
   double hidden = overlaps ? kHidden * std::min(multiply, softmax) /

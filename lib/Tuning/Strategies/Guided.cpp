@@ -19,8 +19,8 @@ using namespace attune::tuning;
 
 /// What makes a shape. A knob that the space does not have is ignored.
 static constexpr llvm::StringRef kShapeKnobs[] = {
-    "block-m",        "block-n",    "num-warps",          "mma-warps",
-    "producer-warps", "persistent", "min-blocks-per-core"};
+    "block-m",   "block-n",        "num-warps",
+    "mma-warps", "producer-warps", "persistent"};
 
 /// A neighbour is tried where the model puts it into the first of so many
 /// parts, or it would be asked about everything around a fast point.

@@ -80,6 +80,9 @@ KernelResources nvidia::parsePtxasReport(StringRef report) {
                   numberBefore(line, "bytes smem").value_or(0));
     }
     // Notices about wgmma and setmaxnreg are `info` lines with a number C75xx.
+    if (line.contains("wgmma") && line.contains("are serialized"))
+      resources.serializedMultiplies =
+          resources.serializedMultiplies.value_or(0) + 1;
     if (line.contains("warning") || line.contains("(C75"))
       resources.warnings.push_back(line.str());
   }
