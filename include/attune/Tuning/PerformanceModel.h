@@ -75,7 +75,8 @@ private:
   /// by the keys it sees and `fixedKeys` more.
   double getImbalance(const Schedule &schedule, int64_t resident,
                       double fixedKeys) const;
-  double deal(int64_t blockM, int64_t order, int64_t persistentWorkers,
+  /// The same. With `dealtWorkers`, tiles are dealt to so many in advance.
+  double deal(int64_t blockM, int64_t order, int64_t dealtWorkers,
               double fixedKeys) const;
 
   Workload work;

@@ -141,13 +141,7 @@ PerformanceModel::Usage
 PerformanceModel::estimate(const Schedule &schedule) const {
   bool byGroups = schedule.getMmaWarps() > 1;
   bool hasRoles = getRoleRegisters(schedule, target).has_value();
-  // A part has the registers of its warps, and some part has the odd one.
   double limit = getRegisterLimit(schedule, target);
-  double warps = schedule.getNumWarps() + schedule.getProducerWarps();
-  if (!hasRoles)
-    limit = std::min(
-        limit, target.getRegistersPerCore() / kParts / target.getLanes() /
-                   std::ceil(schedule.getMinBlocksPerCore() * warps / kParts));
   double needed = estimateRegisters(work.problem, schedule, target);
   if (byGroups)
     needed += hasRoles ? kRoleRegisters : kSharedRoleRegisters;
@@ -261,8 +255,7 @@ PerformanceModel::getTileTime(const Schedule &schedule, const Usage &used,
 //===----------------------------------------------------------------------===//
 
 double PerformanceModel::deal(int64_t blockM, int64_t order,
-                              int64_t persistentWorkers,
-                              double fixedKeys) const {
+                              int64_t dealtWorkers, double fixedKeys) const {
   int64_t cores = target.getCores();
   int64_t tiles = std::max<int64_t>(1, llvm::divideCeil(work.seqQ, blockM));
   int64_t total = tiles * work.heads;
@@ -291,18 +284,18 @@ double PerformanceModel::deal(int64_t blockM, int64_t order,
     return times[tiles - 1 - (number - first * tiles) / size];
   };
   std::vector<double> loads(cores);
-  if (persistentWorkers) {
+  if (dealtWorkers) {
     for (int64_t number = 0; number < total; ++number) {
-      int64_t round = number / persistentWorkers;
-      int64_t place = number % persistentWorkers;
-      bool isWhole = (round + 1) * persistentWorkers <= total;
+      int64_t round = number / dealtWorkers;
+      int64_t place = number % dealtWorkers;
+      bool isWhole = (round + 1) * dealtWorkers <= total;
       if (order == 2 && round % 2 && isWhole)
-        place = persistentWorkers - 1 - place;
+        place = dealtWorkers - 1 - place;
       loads[place % cores] += getTime(number);
     }
     return *llvm::max_element(loads) / mean;
   }
-  // Each goes to the core that is free first.
+  // Each goes to the core that is free first, whoever deals it.
   std::make_heap(loads.begin(), loads.end(), std::greater<>());
   for (int64_t number = 0; number < total; ++number) {
     std::pop_heap(loads.begin(), loads.end(), std::greater<>());
@@ -329,7 +322,7 @@ double PerformanceModel::getImbalance(const Schedule &schedule,
   constexpr double kFewKeys = 8;
   int scale = static_cast<int>(std::lround(std::log2(fixedKeys + kFewKeys)));
   int64_t workers =
-      schedule.getPersistent() ? std::min(total, cores * resident) : 0;
+      schedule.getPersistent() == 1 ? std::min(total, cores * resident) : 0;
   auto [it, isNew] = imbalanceOf.try_emplace(
       {schedule.getBlockM(), schedule.getTileOrder(), workers, scale}, 1);
   if (isNew)

@@ -282,7 +282,7 @@ void FileTuner::explainUntimed(const Outcome &outcome) {
   llvm::WithColor::warning(llvm::errs(), "attune-tune")
       << "nothing was timed (" << noDevice << ")\n"
       << "note: every candidate was compiled and ranked by a model of "
-         "its registers, spills and shared memory\n"
+         "its time\n"
       << (checked ? "note: the kernels of the best were executed on the CPU, "
                     "for a smaller problem, and compared to the reference; "
                   : "note: no numbers were checked; ")
