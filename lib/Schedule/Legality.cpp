@@ -50,8 +50,9 @@ ScheduleProblem ScheduleProblem::get(attn::AttentionOp op) {
     }
     divisor = std::gcd(divisor, known);
   }
+  bool isMasked = op.getCausal() || op.getWindow() || !op.getMask().empty();
   return {op.getQuery().getType().getElementType(), op.getHeadDimQK(),
-          op.getHeadDimV(), divisor};
+          op.getHeadDimV(), divisor, isMasked};
 }
 
 PaddedHeadDims attune::getPaddedHeadDims(const ScheduleProblem &problem,
@@ -370,29 +371,44 @@ int64_t attune::estimateRegisters(const ScheduleProblem &problem,
 }
 
 /// A schedule with a producer, for chips that multiply by groups of warps.
+/// Tiles that differ in length are dealt to persistent workgroups, the longest
+/// ones first, where a second query tile fits.
 static std::optional<ScheduleAttr>
 selectGroupSchedule(const ScheduleProblem &problem, TargetAttr target) {
   MLIRContext *context = target.getContext();
   ScheduleAttr base = ScheduleAttr::getDefault(context);
-  constexpr int64_t kTogether = 4, kProducers = 4;
-  for (int64_t overlap : {2, 1, 0})
-    for (int64_t groups : {3, 2, 1})
-      for (int64_t blockN : {128, 112, 96, 80, 64, 48, 32, 16}) {
-        auto schedule = ScheduleAttr::get(
-            context, 64 * groups, blockN, kTogether * groups, kTogether,
-            kProducers, /*qStages=*/1, /*kStages=*/2, /*vStages=*/2,
-            /*qInRegisters=*/0, overlap, base.getSplitMasked(),
-            base.getTileOrder(),
-            /*persistent=*/0, base.getMinBlocksPerCore());
-        // Three groups have few registers each and pay where blocks are large.
-        if (groups == 3 && blockN < 128)
-          break;
-        if (!checkSchedule(problem, schedule, target) &&
-            estimateRegisters(problem, schedule, target) <=
-                getRegisterLimit(schedule, target))
-          return schedule;
-      }
-  return std::nullopt;
+  constexpr int64_t kTogether = 4, kProducers = 4, kLongestFirst = 2,
+                    kDealt = 2;
+  auto select = [&](bool isDealt) -> std::optional<ScheduleAttr> {
+    for (int64_t overlap : {2, 1, 0})
+      for (int64_t groups : {3, 2, 1})
+        for (int64_t blockN : {128, 112, 96, 80, 64, 48, 32, 16}) {
+          auto schedule = ScheduleAttr::get(
+              context, 64 * groups, blockN, kTogether * groups, kTogether,
+              kProducers, /*qStages=*/isDealt ? 2 : 1, /*kStages=*/2,
+              /*vStages=*/2, /*qInRegisters=*/0, overlap, base.getSplitMasked(),
+              isDealt ? kLongestFirst : base.getTileOrder(),
+              /*persistent=*/isDealt ? kDealt : 0, base.getMinBlocksPerCore());
+          // Three groups have few registers each and pay where blocks are
+          // large.
+          if (groups == 3 && blockN < 128)
+            break;
+          if (!checkSchedule(problem, schedule, target) &&
+              estimateRegisters(problem, schedule, target) <=
+                  getRegisterLimit(schedule, target))
+            return schedule;
+        }
+    return std::nullopt;
+  };
+  std::optional<ScheduleAttr> inOneGrid = select(/*isDealt=*/false);
+  if (!problem.isMasked || !inOneGrid)
+    return inOneGrid;
+  // Smaller blocks would cost more than dealing gains.
+  std::optional<ScheduleAttr> dealt = select(/*isDealt=*/true);
+  return dealt && dealt->getBlockM() == inOneGrid->getBlockM() &&
+                 dealt->getBlockN() == inOneGrid->getBlockN()
+             ? dealt
+             : inOneGrid;
 }
 
 std::optional<ScheduleAttr>

@@ -26,6 +26,21 @@ func.func @head_128(%q: tensor<1x1x256x128xbf16>) -> tensor<1x1x256x128xbf16> {
   return %o : tensor<1x1x256x128xbf16>
 }
 
+// Under a mask tiles differ in length. They are dealt where two queries fit.
+// CHECK-LABEL: func.func @masked_128
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = 2, tileOrder = 2, persistent = 2>)
+func.func @masked_128(%q: tensor<1x1x256x128xbf16>) -> tensor<1x1x256x128xbf16> {
+  %o = attn.attention %q, %q, %q window(100, 0, top_left) : tensor<1x1x256x128xbf16>, tensor<1x1x256x128xbf16>, tensor<1x1x256x128xbf16>
+  return %o : tensor<1x1x256x128xbf16>
+}
+
+// CHECK-LABEL: func.func @masked_256
+// CHECK: schedule(<blockN = 80, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 2>)
+func.func @masked_256(%q: tensor<1x1x256x256xbf16>) -> tensor<1x1x256x256xbf16> {
+  %o = attn.attention %q, %q, %q causal(top_left) : tensor<1x1x256x256xbf16>, tensor<1x1x256x256xbf16>, tensor<1x1x256x256xbf16>
+  return %o : tensor<1x1x256x256xbf16>
+}
+
 // CHECK-LABEL: func.func @head_192
 // CHECK: schedule(<blockN = 112, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 2>)
 func.func @head_192(%q: tensor<1x1x256x192xbf16>) -> tensor<1x1x256x192xbf16> {
