@@ -70,33 +70,33 @@ static Type forgetSizes(Type type, StringRef dims) {
                                tensor.getEncoding());
 }
 
-/// A copy of the op alone, without a schedule and without those sizes. It is
-/// only compared, and never verified.
+/// A copy of the op alone, without a schedule and without those sizes, and with
+/// operands that are all different: whether keys are values as well is not a
+/// matter of schedules. It is only compared, and never verified.
 static OwningOpRef<ModuleOp> isolateKind(AttentionOp op) {
-  OwningOpRef<ModuleOp> module = ModuleOp::create(op.getLoc());
-  SetVector<Value> used(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), used);
-  auto dims = [&](Value value) -> StringRef {
-    if (value == op.getAlibiSlopes() || value == op.getSinks())
-      return "h";
-    return llvm::is_contained({op.getQuery(), op.getKey(), op.getValue()},
-                              value)
-               ? op.getOrder()
-               : "";
-  };
-  IRMapping mapping;
+  Location loc = op.getLoc();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   OpBuilder b = OpBuilder::atBlockEnd(module->getBody());
-  OperationState holder(op.getLoc(), func::FuncOp::getOperationName());
-  Block *block = new Block;
+  OperationState holder(loc, func::FuncOp::getOperationName());
+  auto *block = new Block;
   holder.addRegion()->push_back(block);
-  for (Value value : used)
-    mapping.map(value,
-                block->addArgument(forgetSizes(value.getType(), dims(value)),
-                                   op.getLoc()));
   b.create(holder);
   b.setInsertionPointToEnd(block);
+
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  IRMapping mapping;
+  for (Value value : captured)
+    mapping.map(value, block->addArgument(value.getType(), loc));
   auto copy = cast<AttentionOp>(b.clone(*op, mapping));
   copy.removeScheduleAttr();
+  for (OpOperand &operand : op->getOpOperands()) {
+    bool isSequence = llvm::is_contained(
+        {op.getQuery(), op.getKey(), op.getValue()}, operand.get());
+    Type type = forgetSizes(operand.get().getType(),
+                            isSequence ? op.getOrder() : StringRef("h"));
+    copy->setOperand(operand.getOperandNumber(), block->addArgument(type, loc));
+  }
   copy.getResult().setType(cast<RankedTensorType>(
       forgetSizes(op.getResult().getType(), op.getOrder())));
   if (Value lse = copy.getLse())
