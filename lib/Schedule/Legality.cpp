@@ -50,7 +50,7 @@ ScheduleProblem ScheduleProblem::get(attn::AttentionOp op) {
     }
     divisor = std::gcd(divisor, known);
   }
-  bool isMasked = op.getCausal() || op.getWindow() || !op.getMask().empty();
+  bool isMasked = op.getCausal() || op.getWindow() || op.hasMask();
   return {op.getQuery().getType().getElementType(), op.getHeadDimQK(),
           op.getHeadDimV(), divisor, isMasked};
 }

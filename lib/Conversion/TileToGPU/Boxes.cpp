@@ -66,12 +66,6 @@ struct BoxReleasePattern : BoxPattern<tile::ReleaseOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
-/// Where an element is, and the barriers of its slot.
-struct Slot {
-  Value number, parity;
-  SharedBarrier full, empty;
-};
-
 } // namespace
 
 static Value constant(OpBuilder &b, Location loc, int64_t value) {
@@ -90,22 +84,26 @@ static Value barriersOf(OpBuilder &b, Location loc, Value channel) {
   return createSharedView(b, loc, type, offset.getInt());
 }
 
-static Slot slotOf(OpBuilder &b, Location loc, Value channel, Value element) {
-  Value stages =
-      constant(b, loc, cast<tile::ChannelType>(channel.getType()).getStages());
-  Value barriers = barriersOf(b, loc, channel);
-  Slot slot;
-  slot.number = b.createOrFold<arith::RemUIOp>(loc, element, stages);
-  Value phase = b.createOrFold<arith::DivUIOp>(loc, element, stages);
+RingSlot attune::slotOf(OpBuilder &b, Location loc, Value barriers,
+                        int64_t slots, Value element) {
+  Value count = constant(b, loc, slots);
+  RingSlot slot;
+  slot.number = b.createOrFold<arith::RemUIOp>(loc, element, count);
+  Value phase = b.createOrFold<arith::DivUIOp>(loc, element, count);
   slot.parity = b.createOrFold<arith::AndIOp>(loc, phase, constant(b, loc, 1));
   slot.full = {barriers, slot.number};
   slot.empty = {barriers,
-                b.createOrFold<arith::AddIOp>(loc, slot.number, stages)};
+                b.createOrFold<arith::AddIOp>(loc, slot.number, count)};
   return slot;
 }
 
-/// Runs what follows in the thread of this number alone.
-static Value isThread(OpBuilder &b, Location loc, int64_t number) {
+static RingSlot slotOf(OpBuilder &b, Location loc, Value channel,
+                       Value element) {
+  int64_t stages = cast<tile::ChannelType>(channel.getType()).getStages();
+  return slotOf(b, loc, barriersOf(b, loc, channel), stages, element);
+}
+
+Value attune::isThread(OpBuilder &b, Location loc, int64_t number) {
   Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, thread,
                                constant(b, loc, number));
@@ -140,7 +138,7 @@ LogicalResult BoxPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
                                   OpAdaptor adaptor) const {
   Location loc = op.getLoc();
   tile::ChannelType type = op.getChannel().getType();
-  Slot slot = slotOf(b, loc, op.getChannel(), adaptor.getElement());
+  RingSlot slot = slotOf(b, loc, op.getChannel(), adaptor.getElement());
   Value before =
       b.createOrFold<arith::XOrIOp>(loc, slot.parity, constant(b, loc, 1));
   model().waitBarrier(b, loc, slot.empty, before);
@@ -206,7 +204,7 @@ BoxGetPattern::matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
                                ConversionPatternRewriter &b) const {
   if (failed(checkPanel(op, op.getChannel(), b)))
     return failure();
-  Slot slot = slotOf(b, op.getLoc(), op.getChannel(), adaptor.getElement());
+  RingSlot slot = slotOf(b, op.getLoc(), op.getChannel(), adaptor.getElement());
   model().waitBarrier(b, op.getLoc(), slot.full, slot.parity);
   b.replaceOp(op, createSlotView(b, op, adaptor.getChannel(), slot.number));
   return success();
@@ -218,7 +216,7 @@ BoxReleasePattern::matchAndRewrite(tile::ReleaseOp op, OpAdaptor adaptor,
   if (failed(checkPanel(op, op.getChannel(), b)))
     return failure();
   Location loc = op.getLoc();
-  Slot slot = slotOf(b, loc, op.getChannel(), adaptor.getElement());
+  RingSlot slot = slotOf(b, loc, op.getChannel(), adaptor.getElement());
   Value first =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                             laneNumber(b, loc, context), constant(b, loc, 0));

@@ -6,7 +6,6 @@
 
 #include "LaneContext.h"
 #include "SharedMemory.h"
-#include "attune/Target/WarpgroupModel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -38,12 +37,6 @@ struct DealtPattern : KernelPattern<tile::DealtOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
-/// Where an element is, and the barriers of its slot.
-struct DealSlot {
-  Value place, parity;
-  SharedBarrier full, empty;
-};
-
 } // namespace
 
 static constexpr int64_t kSlots = tile::DealerType::kSlots;
@@ -52,21 +45,10 @@ static Value constant(OpBuilder &b, Location loc, int64_t value) {
   return arith::ConstantIndexOp::create(b, loc, value);
 }
 
-static DealSlot slotOf(OpBuilder &b, Location loc, Value dealer,
-                       Value element) {
-  Value slots = constant(b, loc, kSlots);
-  Value number = b.createOrFold<arith::RemUIOp>(loc, element, slots);
-  Value phase = b.createOrFold<arith::DivUIOp>(loc, element, slots);
-  auto after = [&](Value index) {
-    return b.createOrFold<arith::AddIOp>(loc, index, slots);
-  };
-  DealSlot slot;
-  slot.parity = b.createOrFold<arith::AndIOp>(loc, phase, constant(b, loc, 1));
-  slot.full = {dealer, number};
-  Value empty = after(number);
-  slot.empty = {dealer, empty};
-  slot.place = after(empty);
-  return slot;
+/// Where the number is that stands in a slot, behind all barriers.
+static Value placeOf(OpBuilder &b, Location loc, const RingSlot &slot) {
+  return b.createOrFold<arith::AddIOp>(loc, slot.number,
+                                       constant(b, loc, 2 * kSlots));
 }
 
 LogicalResult
@@ -78,10 +60,8 @@ DealerPattern::matchAndRewrite(tile::DealerOp op, OpAdaptor,
       getTypeConverter()->convertType(op.getResult().getType()));
   auto offset = op->getAttrOfType<IntegerAttr>(kSharedOffsetAttrName);
   Value words = createSharedView(b, loc, type, offset.getInt());
-  Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
-  Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                        thread, constant(b, loc, 0));
-  auto guard = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
+  auto guard = scf::IfOp::create(b, loc, isThread(b, loc, 0),
+                                 /*withElseRegion=*/false);
   OpBuilder inner = guard.getThenBodyBuilder();
   for (int64_t slot = 0; slot < kSlots; ++slot) {
     model.initBarrier(inner, loc, {words, constant(inner, loc, slot)}, 1);
@@ -116,12 +96,13 @@ LogicalResult DealPattern::matchAndRewrite(tile::DealOp op, OpAdaptor adaptor,
   Value taken = arith::IndexCastOp::create(b, loc, b.getIndexType(), before);
   Value grid = gpu::GridDimOp::create(b, loc, gpu::Dimension::x);
   Value next = arith::AddIOp::create(b, loc, taken, grid);
-  DealSlot slot = slotOf(b, loc, adaptor.getDealer(), op.getElement());
+  RingSlot slot = slotOf(b, loc, adaptor.getDealer(), kSlots, op.getElement());
   Value free =
       b.createOrFold<arith::XOrIOp>(loc, slot.parity, constant(b, loc, 1));
   model.waitBarrier(b, loc, slot.empty, free);
   Value word = arith::IndexCastOp::create(b, loc, b.getI64Type(), next);
-  memref::StoreOp::create(b, loc, word, adaptor.getDealer(), slot.place);
+  memref::StoreOp::create(b, loc, word, adaptor.getDealer(),
+                          placeOf(b, loc, slot));
   model.arrive(b, loc, slot.full);
   b.replaceOp(op, next);
   return success();
@@ -132,7 +113,7 @@ DealtPattern::matchAndRewrite(tile::DealtOp op, OpAdaptor adaptor,
                               ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
   const WarpgroupModel &model = *context.model->getWarpgroups();
-  DealSlot slot = slotOf(b, loc, adaptor.getDealer(), op.getElement());
+  RingSlot slot = slotOf(b, loc, adaptor.getDealer(), kSlots, op.getElement());
   model.waitBarrier(b, loc, slot.full, slot.parity);
   // The lane that frees the slot for its warp is the one that reads it.
   Value isFirst =
@@ -141,8 +122,8 @@ DealtPattern::matchAndRewrite(tile::DealtOp op, OpAdaptor adaptor,
   auto read = scf::IfOp::create(
       b, loc, isFirst,
       [&](OpBuilder &inner, Location at) {
-        Value word =
-            memref::LoadOp::create(inner, at, adaptor.getDealer(), slot.place);
+        Value word = memref::LoadOp::create(inner, at, adaptor.getDealer(),
+                                            placeOf(inner, at, slot));
         model.arrive(inner, at, slot.empty);
         scf::YieldOp::create(
             inner, at,

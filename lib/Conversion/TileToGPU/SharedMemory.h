@@ -6,6 +6,7 @@
 #define ATTUNE_LIB_CONVERSION_TILETOGPU_SHAREDMEMORY_H
 
 #include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Target/WarpgroupModel.h"
 #include "mlir/IR/Builders.h"
 
 namespace attune {
@@ -31,6 +32,20 @@ mlir::Value createChannelBuffer(mlir::OpBuilder &builder, tile::ChannelOp op);
 /// The tile in slot `number` of a channel's buffer.
 mlir::Value createSlotView(mlir::OpBuilder &builder, tile::GetOp op,
                            mlir::Value buffer, mlir::Value number);
+
+/// Where an element of a ring is, and the barriers of its slot.
+struct RingSlot {
+  mlir::Value number, parity;
+  SharedBarrier full, empty;
+};
+/// The slot of `element` in a ring of `slots`, of whose barriers those that say
+/// full stand first, and then those that say empty.
+RingSlot slotOf(mlir::OpBuilder &builder, mlir::Location loc,
+                mlir::Value barriers, int64_t slots, mlir::Value element);
+
+/// Whether this is the thread of that number in its workgroup.
+mlir::Value isThread(mlir::OpBuilder &builder, mlir::Location loc,
+                     int64_t number);
 
 /// [slots, rows, columns] in workgroup memory.
 mlir::MemRefType channelBufferType(tile::ChannelType type);
