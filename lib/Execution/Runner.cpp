@@ -12,6 +12,7 @@
 #include "attune/Runtime/Npy.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Parallel.h"
 
 using namespace mlir;
 using namespace attune;
@@ -63,18 +64,17 @@ static Attribute toAttribute(const Tensor &tensor, Type type) {
 }
 
 FailureOr<std::vector<Tensor>> Runner::makeArguments() {
-  std::vector<Tensor> tensors;
-  for (auto [index, argument] : llvm::enumerate(problem.arguments)) {
-    auto file = files.find(index);
-    if (file == files.end()) {
-      tensors.push_back(makeInput(argument, index, seed));
-      continue;
-    }
-    auto tensor = readNpy(file->second, argument.shape);
+  std::vector<Tensor> tensors(problem.arguments.size());
+  llvm::parallelFor(0, tensors.size(), [&](size_t index) {
+    if (!files.count(index))
+      tensors[index] = makeInput(problem.arguments[index], index, seed);
+  });
+  for (const auto &[index, path] : files) {
+    auto tensor = readNpy(path, problem.arguments[index].shape);
     if (!tensor)
       return source.emitError() << "argument " << index << ": "
                                 << llvm::toString(tensor.takeError());
-    tensors.push_back(std::move(*tensor));
+    tensors[index] = std::move(*tensor);
   }
   return tensors;
 }

@@ -2,10 +2,13 @@
 //
 // The comparisons. All of it is arithmetic in double on values of f32. A
 // tuner compares millions of elements for each candidate: what a right result
-// needs is one short loop.
+// needs is one short loop, for a piece of them on each core.
 
 #include "attune/Runtime/Verify.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Parallel.h"
 #include <cmath>
 
 using namespace attune;
@@ -21,14 +24,34 @@ static double getDistance(float got, float expected) {
   return got == expected ? 0 : std::fabs(static_cast<double>(got) - expected);
 }
 
+/// Elements that a thread takes at a time.
+static constexpr size_t kPiece = size_t(1) << 14;
+
+/// What `find` says of all pieces of `count` elements, merged by `merge`, which
+/// takes them in any order.
+template <typename T, typename Merge, typename Find>
+static T reducePieces(size_t count, T initial, Merge merge, Find find) {
+  return llvm::parallelTransformReduce(
+      llvm::seq<size_t>(0, llvm::divideCeil(count, kPiece)), initial, merge,
+      [&](size_t piece) {
+        size_t first = piece * kPiece;
+        return find(first, std::min(kPiece, count - first));
+      });
+}
+
+static double getLarger(double a, double b) { return std::max(a, b); }
+
 /// Largest distance of the elements that are no mismatch.
 static double getLargestDistance(llvm::ArrayRef<float> values,
                                  llvm::ArrayRef<float> reference) {
-  double largest = 0;
-  for (auto [got, expected] : llvm::zip_equal(values, reference))
-    if (!isMismatch(got, expected))
-      largest = std::max(largest, getDistance(got, expected));
-  return largest;
+  return reducePieces(
+      values.size(), 0.0, getLarger, [&](size_t first, size_t size) {
+        double largest = 0;
+        for (size_t i = first; i < first + size; ++i)
+          if (!isMismatch(values[i], reference[i]))
+            largest = std::max(largest, getDistance(values[i], reference[i]));
+        return largest;
+      });
 }
 
 namespace {
@@ -36,35 +59,36 @@ namespace {
 struct Scan {
   bool mismatch = false;
   double largest = 0;
-
-  void add(llvm::ArrayRef<float> result, llvm::ArrayRef<float> reference) {
-    for (size_t i = 0; i < result.size(); ++i) {
-      mismatch |= isMismatch(result[i], reference[i]);
-      double distance = getDistance(result[i], reference[i]);
-      largest = distance > largest ? distance : largest;
-    }
-  }
 };
 } // namespace
 
+static Scan scan(llvm::ArrayRef<float> result,
+                 llvm::ArrayRef<float> reference) {
+  Scan found;
+  for (auto [got, expected] : llvm::zip_equal(result, reference)) {
+    found.mismatch |= isMismatch(got, expected);
+    double distance = getDistance(got, expected);
+    found.largest = distance > found.largest ? distance : found.largest;
+  }
+  return found;
+}
+
 static Scan scan(const Tensor &result, llvm::ArrayRef<float> reference) {
-  Scan all;
-  if (!result.shape.isContiguous()) {
-    all.add(result.toFloats(), reference);
-    return all;
-  }
-  // Piece by piece, so that no copy in f32 leaves the cache.
-  float piece[4096];
-  int64_t width = getBytes(result.shape.type), first = 0;
-  while (!reference.empty()) {
-    size_t count = std::min(reference.size(), std::size(piece));
-    loadElements(result.shape.type, &result.bytes[first * width],
-                 static_cast<int64_t>(count), piece);
-    all.add({piece, count}, reference.take_front(count));
-    reference = reference.drop_front(count);
-    first += static_cast<int64_t>(count);
-  }
-  return all;
+  if (!result.shape.isContiguous())
+    return scan(result.toFloats(), reference);
+  int64_t width = getBytes(result.shape.type);
+  return reducePieces(
+      reference.size(), Scan(),
+      [](const Scan &a, const Scan &b) {
+        return Scan{a.mismatch || b.mismatch, std::max(a.largest, b.largest)};
+      },
+      [&](size_t first, size_t size) {
+        // No copy in f32 leaves the cache.
+        float piece[kPiece];
+        loadElements(result.shape.type, &result.bytes[first * width],
+                     static_cast<int64_t>(size), piece);
+        return scan({piece, size}, reference.slice(first, size));
+      });
 }
 
 /// Names the first mismatch, or else the largest distance.
@@ -106,15 +130,21 @@ Reference attune::makeReference(std::vector<float> values,
                                 llvm::ArrayRef<float> lowPrecision,
                                 DataType type) {
   constexpr double kFactor = 2, kProbe = 0.3;
-  double slack = 0;
-  for (float value : values) {
-    if (!std::isfinite(value))
-      continue;
-    double rounded = roundTo(type, value);
-    double moved = roundTo(type, roundTo(type, rounded + kProbe) - kProbe);
-    if (double distance = std::fabs(moved - rounded); std::isfinite(distance))
-      slack = std::max(slack, distance);
-  }
+  double slack = reducePieces(
+      values.size(), 0.0, getLarger, [&](size_t first, size_t size) {
+        double largest = 0;
+        for (float value : llvm::ArrayRef(values).slice(first, size)) {
+          if (!std::isfinite(value))
+            continue;
+          double rounded = roundTo(type, value);
+          double moved =
+              roundTo(type, roundTo(type, rounded + kProbe) - kProbe);
+          if (double distance = std::fabs(moved - rounded);
+              std::isfinite(distance))
+            largest = std::max(largest, distance);
+        }
+        return largest;
+      });
   double expected = 0;
   if (lowPrecision.size() == values.size())
     expected = getLargestDistance(lowPrecision, values);

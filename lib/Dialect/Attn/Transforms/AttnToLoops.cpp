@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // attn-to-loops: the reference. For each query, three sweeps over its keys in
-// f32: largest score, sum of exponentials, weighted sum of values. Short forms
-// are expanded first, so that regions are all it has to know.
+// f32: largest score, sum of exponentials, weighted sum of values. The query
+// and the weighted sum are vectors, which a GPU keeps in registers: in memory
+// they would cost hundreds of times what is computed. Short forms are expanded
+// first, so that regions are all it has to know.
 
 #include "attune/Dialect/Attn/Transforms/Passes.h"
 #include "attune/Dialect/Attn/Transforms/Transforms.h"
@@ -13,6 +15,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -40,6 +43,8 @@ private:
   struct Row {
     Value b, h, m;
     Value kvHead;
+    /// In f32, as all vectors are.
+    Value query;
   };
   using KeyBody = function_ref<Value(Value n, Value carried)>;
 
@@ -52,21 +57,25 @@ private:
   Value toBuffer(Value tensor);
   Value getSize(Value buffer, int64_t position);
   Value allocate(RankedTensorType type, ArrayRef<Value> sizes);
-  SmallVector<Value, 4> getIndices(Value b, Value h, Value s, Value d);
-  Value loadF32(Value buffer, ValueRange indices);
+  SmallVector<Value, 4> getIndices(Value b, Value h, Value s);
+  AffineMap getHeadDimMap();
+  /// The vector along the head size, and the other way round.
+  Value loadF32(Value buffer, ArrayRef<Value> indices, int64_t count);
+  void store(Value vector, Value buffer, ArrayRef<Value> indices);
+  Type getF32Like(Value value);
+  Type getElementLike(Value value);
   Value round(Value value);
 
   void emitRow(ValueRange rowIndices);
   Value emitScore(const Row &row, Value n);
   Value forEachVisibleKey(const Row &row, Value initial, KeyBody body);
-  void forEachColumn(int64_t count, function_ref<void(Value column)> body);
   void readCapturesFromBuffers(scf::ParallelOp loop);
 
   RewriterBase &rewriter;
   AttentionOp op;
   ImplicitLocOpBuilder builder;
   ReferencePrecision output, precision;
-  Value query, key, value, sinks, sum, result, lse;
+  Value query, key, value, sinks, result, lse;
   Value zero, one, seqK, headsQ, headsKV;
   llvm::MapVector<Value, Value> captures;
 };
@@ -101,56 +110,73 @@ Value ReferenceEmitter::allocate(RankedTensorType type, ArrayRef<Value> sizes) {
       dynamicSizes);
 }
 
-SmallVector<Value, 4> ReferenceEmitter::getIndices(Value b, Value h, Value s,
-                                                   Value d) {
+/// Of the first element along the head size.
+SmallVector<Value, 4> ReferenceEmitter::getIndices(Value b, Value h, Value s) {
   SmallVector<Value, 4> indices(4);
   indices[op.getBatchPos()] = b;
   indices[op.getHeadPos()] = h;
   indices[op.getSeqPos()] = s;
-  indices[op.getHeadDimPos()] = d;
+  indices[op.getHeadDimPos()] = zero;
   return indices;
 }
 
-Value ReferenceEmitter::loadF32(Value buffer, ValueRange indices) {
-  Value loaded = memref::LoadOp::create(builder, buffer, indices);
-  if (loaded.getType().isF32())
+AffineMap ReferenceEmitter::getHeadDimMap() {
+  return AffineMap::get(/*dimCount=*/4, /*symbolCount=*/0,
+                        builder.getAffineDimExpr(op.getHeadDimPos()));
+}
+
+Type ReferenceEmitter::getF32Like(Value value) {
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    return vector.clone(builder.getF32Type());
+  return builder.getF32Type();
+}
+
+Type ReferenceEmitter::getElementLike(Value value) {
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    return vector.clone(op.getElementType());
+  return op.getElementType();
+}
+
+Value ReferenceEmitter::loadF32(Value buffer, ArrayRef<Value> indices,
+                                int64_t count) {
+  Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  Value padding =
+      arith::ConstantOp::create(builder, builder.getZeroAttr(element));
+  bool inBounds = true;
+  Value loaded = vector::TransferReadOp::create(
+      builder, VectorType::get(count, element), buffer, indices, padding,
+      getHeadDimMap(), ArrayRef<bool>(inBounds));
+  if (element.isF32())
     return loaded;
-  return arith::ExtFOp::create(builder, builder.getF32Type(), loaded);
+  return arith::ExtFOp::create(builder, getF32Like(loaded), loaded);
+}
+
+void ReferenceEmitter::store(Value vector, Value buffer,
+                             ArrayRef<Value> indices) {
+  bool inBounds = true;
+  vector::TransferWriteOp::create(builder, vector, buffer, indices,
+                                  getHeadDimMap(), ArrayRef<bool>(inBounds));
 }
 
 /// What is left of an f32 in the operands' element type, if that is asked for.
 Value ReferenceEmitter::round(Value value) {
   if (precision == ReferencePrecision::F32 || op.getElementType().isF32())
     return value;
-  Value rounded = arith::TruncFOp::create(builder, op.getElementType(), value);
-  return arith::ExtFOp::create(builder, builder.getF32Type(), rounded);
-}
-
-void ReferenceEmitter::forEachColumn(int64_t count,
-                                     function_ref<void(Value)> body) {
-  auto loop = scf::ForOp::create(builder, zero, createIndex(count), one);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  body(loop.getInductionVar());
+  Value rounded =
+      arith::TruncFOp::create(builder, getElementLike(value), value);
+  return arith::ExtFOp::create(builder, getF32Like(value), rounded);
 }
 
 /// score(scale * sum_d query * key, b, h, m, n)
 Value ReferenceEmitter::emitScore(const Row &row, Value n) {
-  Value headSize = createIndex(op.getHeadDimQK());
-  auto loop = scf::ForOp::create(builder, zero, headSize, one, createF32(0.0f));
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    Value d = loop.getInductionVar();
-    Value lhs = loadF32(query, getIndices(row.b, row.h, row.m, d));
-    Value rhs = loadF32(key, getIndices(row.b, row.kvHead, n, d));
-    Value product = arith::MulFOp::create(builder, lhs, rhs);
-    Value dot =
-        arith::AddFOp::create(builder, loop.getRegionIterArg(0), product);
-    scf::YieldOp::create(builder, dot);
-  }
-  Value score = round(arith::MulFOp::create(builder, loop.getResult(0),
-                                            createF32(op.getEffectiveScale())));
+  Value product = arith::MulFOp::create(
+      builder, row.query,
+      loadF32(key, getIndices(row.b, row.kvHead, n), op.getHeadDimQK()));
+  // In ascending order.
+  Value dot = vector::ReductionOp::create(builder, vector::CombiningKind::ADD,
+                                          product, createF32(0.0f));
+  Value score = round(
+      arith::MulFOp::create(builder, dot, createF32(op.getEffectiveScale())));
   if (!op.hasScore())
     return score;
   IRMapping mapping;
@@ -183,15 +209,12 @@ Value ReferenceEmitter::forEachVisibleKey(const Row &row, Value initial,
 }
 
 void ReferenceEmitter::emitRow(ValueRange rowIndices) {
-  Row row{rowIndices[0], rowIndices[1], rowIndices[2], {}};
+  Row row{rowIndices[0], rowIndices[1], rowIndices[2], {}, {}};
   // h / (headsQ / headsKV), written so that nothing is divided by zero.
   row.kvHead = arith::DivUIOp::create(
       builder, arith::MulIOp::create(builder, row.h, headsKV), headsQ);
-  int64_t headSize = op.getHeadDimV();
-  forEachColumn(headSize, [&](Value e) {
-    memref::StoreOp::create(builder, createF32(0.0f), sum,
-                            getIndices(row.b, row.h, row.m, e));
-  });
+  row.query =
+      loadF32(query, getIndices(row.b, row.h, row.m), op.getHeadDimQK());
 
   Value minusInfinity = createF32(-std::numeric_limits<float>::infinity());
   Value sink =
@@ -223,29 +246,25 @@ void ReferenceEmitter::emitRow(ValueRange rowIndices) {
   Value divisor =
       arith::SelectOp::create(builder, isZero, createF32(1.0f), total);
 
-  forEachVisibleKey(row, divisor, [&](Value n, Value carried) {
-    Value weight = round(arith::DivFOp::create(
-        builder, exponential(emitScore(row, n)), carried));
-    forEachColumn(headSize, [&](Value e) {
-      SmallVector<Value, 4> target = getIndices(row.b, row.h, row.m, e);
-      Value element = loadF32(value, getIndices(row.b, row.kvHead, n, e));
-      Value term = arith::MulFOp::create(builder, weight, element);
-      Value old = memref::LoadOp::create(builder, sum, target);
-      memref::StoreOp::create(
-          builder, arith::AddFOp::create(builder, old, term), sum, target);
-    });
-    return carried;
-  });
+  int64_t headSize = op.getHeadDimV();
+  auto vectorType = VectorType::get(headSize, builder.getF32Type());
+  Value sum = forEachVisibleKey(
+      row, arith::ConstantOp::create(builder, builder.getZeroAttr(vectorType)),
+      [&](Value n, Value carried) -> Value {
+        Value weight = round(arith::DivFOp::create(
+            builder, exponential(emitScore(row, n)), divisor));
+        Value elements =
+            loadF32(value, getIndices(row.b, row.kvHead, n), headSize);
+        Value term = arith::MulFOp::create(
+            builder, vector::BroadcastOp::create(builder, vectorType, weight),
+            elements);
+        return arith::AddFOp::create(builder, carried, term);
+      });
 
-  if (result != sum || precision == ReferencePrecision::Operand)
-    forEachColumn(headSize, [&](Value e) {
-      SmallVector<Value, 4> indices = getIndices(row.b, row.h, row.m, e);
-      Value element = round(memref::LoadOp::create(builder, sum, indices));
-      if (result != sum)
-        element =
-            arith::TruncFOp::create(builder, op.getElementType(), element);
-      memref::StoreOp::create(builder, element, result, indices);
-    });
+  sum = round(sum);
+  if (!cast<MemRefType>(result.getType()).getElementType().isF32())
+    sum = arith::TruncFOp::create(builder, getElementLike(sum), sum);
+  store(sum, result, getIndices(row.b, row.h, row.m));
   if (lse) {
     Value logarithm = arith::AddFOp::create(
         builder, shift, math::LogOp::create(builder, total));
@@ -285,10 +304,9 @@ void ReferenceEmitter::emit() {
   seqK = getSize(key, op.getSeqPos());
 
   auto resultType = cast<RankedTensorType>(op.getResult().getType());
-  SmallVector<Value, 4> sizes = getIndices(batch, headsQ, seqQ, zero);
-  sum = allocate(resultType.clone(builder.getF32Type()), sizes);
-  bool isF32 = output == ReferencePrecision::F32 || op.getElementType().isF32();
-  result = isF32 ? sum : allocate(resultType, sizes);
+  if (output == ReferencePrecision::F32)
+    resultType = resultType.clone(builder.getF32Type());
+  result = allocate(resultType, getIndices(batch, headsQ, seqQ));
   if (op.getLse())
     lse = allocate(cast<RankedTensorType>(op.getLse().getType()),
                    {batch, headsQ, seqQ});
@@ -301,8 +319,6 @@ void ReferenceEmitter::emit() {
   readCapturesFromBuffers(loop);
 
   builder.setInsertionPointAfter(loop);
-  if (result != sum)
-    memref::DeallocOp::create(builder, sum);
   auto toTensor = [&](Value buffer) -> Value {
     return bufferization::ToTensorOp::create(
         builder, memref::getTensorTypeFromMemRefType(buffer.getType()), buffer,

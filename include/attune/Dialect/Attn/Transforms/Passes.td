@@ -40,8 +40,9 @@ def AttnToLoopsPass : Pass<"attn-to-loops", "::mlir::ModuleOp"> {
     One `scf.parallel` over batch, head and query; in it three sequential sweeps
     over the keys: the largest score, the sum of exponentials, the weighted sum
     of values. Each sweep computes the score anew, all in f32, and skips keys
-    that the mask hides. Operands become read-only buffers, results are
-    allocated. Slow and obvious: every kernel is checked against it.
+    that the mask hides. What lies along the head size is a vector, read and
+    written by vector.transfer_read and vector.transfer_write. Operands become
+    read-only buffers, results are allocated. Slow and obvious: every kernel is checked against it.
 
     `precision=operand` rounds where an eager framework rounds that computes in
     the element type of the operands: the scaled product, the score, the
@@ -66,7 +67,7 @@ def AttnToLoopsPass : Pass<"attn-to-loops", "::mlir::ModuleOp"> {
                         "scores, weights and results to the element type of the operands"))}]>];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
                            "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
-                           "::mlir::scf::SCFDialect"];
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
 def AttnKeepSourcePass : Pass<"attn-keep-source", "::mlir::ModuleOp"> {
