@@ -40,7 +40,7 @@ config.substitutions.append(("%examples", os.path.join(config.attune_source_dir,
 # How numeric tests run upstream IR (tensors, buffers, loops) on the CPU.
 config.substitutions.append(("%cpu_pipeline", " ".join([
     '--convert-elementwise-to-linalg --one-shot-bufferize="bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map"',
-    "--convert-linalg-to-loops --lower-affine --convert-vector-to-scf --convert-scf-to-cf --expand-strided-metadata --lower-affine",
+    "--convert-linalg-to-loops --lower-affine --convert-scf-to-cf --expand-strided-metadata --lower-affine",
     "--convert-math-to-libm --convert-vector-to-llvm --convert-to-llvm --reconcile-unrealized-casts"])))
 config.substitutions.append(("%cpu_runner", "--entry-point-result=void --shared-libs=" + ",".join(
     os.path.join(config.llvm_lib_dir, name)

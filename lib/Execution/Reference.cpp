@@ -8,7 +8,6 @@
 #include "attune/Conversion/Passes.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/SCFToGPU/SCFToGPUPass.h"
-#include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
@@ -40,10 +39,8 @@ attune::compileReference(func::FuncOp source, StringRef chip,
   functions.addPass(createGpuMapParallelLoopsPass());
   functions.addPass(createConvertParallelLoopToGpuPass());
   functions.addPass(createLowerAffinePass());
-  // Elements that are not neighbours are read one by one.
-  VectorTransferToSCFOptions transfers;
-  transfers.enableFullUnroll();
-  functions.addPass(createConvertVectorToSCFPass(transfers));
+  // Constants too, of which a vector is no argument that a kernel can take.
+  pm.addPass(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(createGpuKernelOutliningPass());
   AttuneAttachTargetPassOptions target;
   target.chip = chip.str();

@@ -127,8 +127,6 @@ LogicalResult ConvertKernelToLLVM::simplify() {
   populateExpandMathPatterns(patterns);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
-  vector::populateVectorTransferLoweringPatterns(patterns,
-                                                 /*maxTransferRank=*/1);
   return applyPatternsGreedily(getOperation(), std::move(patterns));
 }
 

@@ -58,10 +58,10 @@ private:
   Value getSize(Value buffer, int64_t position);
   Value allocate(RankedTensorType type, ArrayRef<Value> sizes);
   SmallVector<Value, 4> getIndices(Value b, Value h, Value s);
-  AffineMap getHeadDimMap();
+  bool isHeadDimDense(Value buffer);
   /// The vector along the head size, and the other way round.
-  Value loadF32(Value buffer, ArrayRef<Value> indices, int64_t count);
-  void store(Value vector, Value buffer, ArrayRef<Value> indices);
+  Value loadF32(Value buffer, SmallVector<Value, 4> indices, int64_t count);
+  void store(Value vector, Value buffer, SmallVector<Value, 4> indices);
   Type getF32Like(Value value);
   Type getElementLike(Value value);
   Value round(Value value);
@@ -120,11 +120,6 @@ SmallVector<Value, 4> ReferenceEmitter::getIndices(Value b, Value h, Value s) {
   return indices;
 }
 
-AffineMap ReferenceEmitter::getHeadDimMap() {
-  return AffineMap::get(/*dimCount=*/4, /*symbolCount=*/0,
-                        builder.getAffineDimExpr(op.getHeadDimPos()));
-}
-
 Type ReferenceEmitter::getF32Like(Value value) {
   if (auto vector = dyn_cast<VectorType>(value.getType()))
     return vector.clone(builder.getF32Type());
@@ -137,25 +132,45 @@ Type ReferenceEmitter::getElementLike(Value value) {
   return op.getElementType();
 }
 
-Value ReferenceEmitter::loadF32(Value buffer, ArrayRef<Value> indices,
+/// Whether elements along the head size are neighbours, as those of a vector in
+/// memory are.
+bool ReferenceEmitter::isHeadDimDense(Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  return op.getHeadDimPos() == type.getRank() - 1 && type.isLastDimUnitStride();
+}
+
+Value ReferenceEmitter::loadF32(Value buffer, SmallVector<Value, 4> indices,
                                 int64_t count) {
-  Type element = cast<MemRefType>(buffer.getType()).getElementType();
-  Value padding =
-      arith::ConstantOp::create(builder, builder.getZeroAttr(element));
-  bool inBounds = true;
-  Value loaded = vector::TransferReadOp::create(
-      builder, VectorType::get(count, element), buffer, indices, padding,
-      getHeadDimMap(), ArrayRef<bool>(inBounds));
-  if (element.isF32())
+  auto type = VectorType::get(
+      count, cast<MemRefType>(buffer.getType()).getElementType());
+  Value loaded;
+  if (isHeadDimDense(buffer)) {
+    loaded = vector::LoadOp::create(builder, type, buffer, indices);
+  } else {
+    SmallVector<Value> elements;
+    for (int64_t d = 0; d < count; ++d) {
+      indices[op.getHeadDimPos()] = createIndex(d);
+      elements.push_back(memref::LoadOp::create(builder, buffer, indices));
+    }
+    loaded = vector::FromElementsOp::create(builder, type, elements);
+  }
+  if (type.getElementType().isF32())
     return loaded;
   return arith::ExtFOp::create(builder, getF32Like(loaded), loaded);
 }
 
 void ReferenceEmitter::store(Value vector, Value buffer,
-                             ArrayRef<Value> indices) {
-  bool inBounds = true;
-  vector::TransferWriteOp::create(builder, vector, buffer, indices,
-                                  getHeadDimMap(), ArrayRef<bool>(inBounds));
+                             SmallVector<Value, 4> indices) {
+  if (isHeadDimDense(buffer)) {
+    vector::StoreOp::create(builder, vector, buffer, indices);
+    return;
+  }
+  for (int64_t d = 0; d < op.getHeadDimV(); ++d) {
+    indices[op.getHeadDimPos()] = createIndex(d);
+    memref::StoreOp::create(builder,
+                            vector::ExtractOp::create(builder, vector, d),
+                            buffer, indices);
+  }
 }
 
 /// What is left of an f32 in the operands' element type, if that is asked for.

@@ -40,9 +40,8 @@ def AttnToLoopsPass : Pass<"attn-to-loops", "::mlir::ModuleOp"> {
     One `scf.parallel` over batch, head and query; in it three sequential sweeps
     over the keys: the largest score, the sum of exponentials, the weighted sum
     of values. Each sweep computes the score anew, all in f32, and skips keys
-    that the mask hides. What lies along the head size is a vector, read and
-    written by vector.transfer_read and vector.transfer_write. Operands become
-    read-only buffers, results are allocated. Slow and obvious: every kernel is checked against it.
+    that the mask hides. What lies along the head size is a vector. Operands
+    become read-only buffers, results are allocated. Slow and obvious: every kernel is checked against it.
 
     `precision=operand` rounds where an eager framework rounds that computes in
     the element type of the operands: the scaled product, the score, the

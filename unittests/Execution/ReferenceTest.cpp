@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The reference as a program for a device: what can be seen of it without one.
+
+#include "attune/Execution/Reference.h"
+#include "attune/InitAllDialects.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace attune;
+
+// Elements along the head size are neighbours in the first function, and are
+// not in the second.
+static constexpr StringLiteral kText = R"(
+  !near = tensor<1x2x64x32xbf16>
+  func.func @near(%q: !near, %k: !near) -> !near {
+    %o = attn.attention %q, %k, %k causal(top_left) : !near, !near, !near
+    return %o : !near
+  }
+  !far = tensor<1x2x32x64xbf16>
+  func.func @far(%q: !far, %k: !far) -> !far {
+    %o = attn.attention %q, %k, %k order(bhds) : !far, !far, !far
+    return %o : !far
+  })";
+
+TEST(ReferenceTest, TakesOnlyWhatALaunchCanPass) {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  MLIRContext context(registry);
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(kText, &context);
+  ASSERT_TRUE(module);
+  for (auto function : module->getOps<func::FuncOp>())
+    for (StringRef chip : {"sm_90a", "gfx942"}) {
+      auto compiled =
+          compileReference(function, chip, attn::ReferencePrecision::Operand);
+      ASSERT_TRUE(succeeded(compiled)) << chip.str();
+      unsigned kernels = 0;
+      for (auto binary : (*compiled)->getOps<gpu::BinaryOp>())
+        for (gpu::KernelMetadataAttr kernel :
+             cast<gpu::ObjectAttr>(binary.getObjects()[0]).getKernels()) {
+          ++kernels;
+          auto type = cast<LLVM::LLVMFunctionType>(kernel.getFunctionType());
+          for (Type parameter : type.getParams())
+            EXPECT_TRUE(
+                (isa<LLVM::LLVMPointerType, IntegerType, FloatType>(parameter)))
+                << chip.str();
+        }
+      EXPECT_EQ(kernels, 1u);
+    }
+}
