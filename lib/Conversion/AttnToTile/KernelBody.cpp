@@ -1,55 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Online softmax over key blocks (Milakov and Gimelshein, 2018; Dao et al.,
-// 2022). Scores stay in the units in which they are computed, and the factor
-// that takes them to base 2 is folded into the exponent, so that an element
-// costs one fused multiply-add and one exp2:
-//
-//   p = exp2(s * unit - max * unit),  unit = scale * log2(e)
-//
-// With a score region, scores are scaled first and unit = log2(e).
+// Which tiles there are, what of the keys each of them sees, and the loop over
+// these. OnlineSoftmax.cpp writes what becomes of the scores.
 
 #include "KernelBody.h"
 #include "KeyRanges.h"
+#include "OnlineSoftmax.h"
 #include "RegionClone.h"
 #include "TileOrder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace attune;
 using tile::TileType;
 
-static constexpr double kLog2E = 1.4426950408889634074;
-static constexpr double kLn2 = 0.69314718055994530942;
-
 namespace {
-
-using MapBody = function_ref<Value(OpBuilder &, Location, ValueRange)>;
 
 class BodyBuilder {
 public:
   BodyBuilder(OpBuilder &builder, attn::AttentionOp op,
               const KernelOperands &operands, const KernelSizes &sizes)
-      : b(op.getLoc(), builder), op(op), operands(operands), sizes(sizes) {}
+      : b(op.getLoc(), builder), op(op), operands(operands), sizes(sizes),
+        softmax(b, op, sizes) {}
 
   void build();
 
 private:
-  /// Running state of the online softmax: row maxima, row sums by lane,
-  /// unnormalized output.
-  struct State {
-    Value max, sum, acc;
-  };
-
   /// Sets the extents; returns the number of all query tiles.
   Value countTiles();
   /// Finds the tile of this number.
@@ -57,25 +39,13 @@ private:
   void buildTile();
   void computeRanges();
   Value queryTile();
-  State step(Value block, Value query, State state);
+  SoftmaxState step(Value block, Value query, SoftmaxState state);
   Value applyScore(Value scores, Value firstKey);
   Value applyMask(Value scores, Value firstKey);
-  void finish(State state);
+  void finish(SoftmaxState state);
 
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
-  }
-  Value constantF32(OpBuilder &at, Location loc, double value) {
-    return arith::ConstantOp::create(at, loc, at.getF32FloatAttr(value));
-  }
-  Value map(TileType type, ValueRange inputs, MapBody body) {
-    return tile::MapOp::create(b, type, inputs, body);
-  }
-  Value broadcast(Value rows, TileType type) {
-    return tile::BroadcastOp::create(b, type, rows);
-  }
-  Value fill(TileType type, double value) {
-    return tile::FillOp::create(b, type, constantF32(b, b.getLoc(), value));
   }
   /// The 2-D [length, head size] buffer of one head, whatever the dimension
   /// order.
@@ -89,11 +59,11 @@ private:
     return wholeBlocks && size == padded ? b.getUnitAttr() : UnitAttr();
   }
 
-  ImplicitLocOpBuilder b;
+  TileBuilder b;
   attn::AttentionOp op;
   const KernelOperands &operands;
   KernelSizes sizes;
-  double unit = 0;
+  OnlineSoftmax softmax;
   TileCounts counts;
   Value batch, headQ, headKV, firstRow, seqQ, seqK, lastRow;
   /// Blocks [begin, end) are visited; those in [fullBegin, fullEnd) need no
@@ -236,29 +206,26 @@ static Value elementPosition(OpBuilder &builder, Location loc, Value first,
 
 Value BodyBuilder::applyScore(Value scores, Value firstKey) {
   auto type = cast<TileType>(scores.getType());
-  bool hasRegion = !op.getScore().empty();
-  if (!hasRegion && op.getEffectiveScale() > 0) {
-    unit = op.getEffectiveScale() * kLog2E;
+  if (OnlineSoftmax::takesUnscaled(op))
     return scores;
-  }
-  unit = kLog2E;
-  return map(type, scores,
-             [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-               Value scaled = arith::MulFOp::create(
-                   inner, loc, args[0],
-                   constantF32(inner, loc, op.getEffectiveScale()));
-               if (!hasRegion)
-                 return scaled;
-               bool clamp = regionReadsTensor(op.getScore());
-               IRMapping mapping = operands.captures;
-               Value row =
-                   elementPosition(inner, loc, firstRow, args[1], seqQ, clamp);
-               Value column =
-                   elementPosition(inner, loc, firstKey, args[2], seqK, clamp);
-               mapping.map(op.getScore().getArguments(),
-                           ValueRange{scaled, batch, headQ, row, column});
-               return inlineOntoBuffers(inner, op.getScore(), mapping);
-             });
+  bool hasRegion = !op.getScore().empty();
+  return b.map(
+      type, scores,
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        Value scaled = arith::MulFOp::create(
+            inner, loc, args[0],
+            TileBuilder::constant(inner, loc, op.getEffectiveScale()));
+        if (!hasRegion)
+          return scaled;
+        bool clamp = regionReadsTensor(op.getScore());
+        IRMapping mapping = operands.captures;
+        Value row = elementPosition(inner, loc, firstRow, args[1], seqQ, clamp);
+        Value column =
+            elementPosition(inner, loc, firstKey, args[2], seqK, clamp);
+        mapping.map(op.getScore().getArguments(),
+                    ValueRange{scaled, batch, headQ, row, column});
+        return inlineOntoBuffers(inner, op.getScore(), mapping);
+      });
 }
 
 Value BodyBuilder::applyMask(Value scores, Value firstKey) {
@@ -266,7 +233,7 @@ Value BodyBuilder::applyMask(Value scores, Value firstKey) {
   bool hasRegion = !op.getMask().empty();
   if (wholeBlocks && !hasRegion)
     return scores;
-  return map(
+  return b.map(
       type, scores,
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
         Value column = arith::AddIOp::create(inner, loc, firstKey, args[2]);
@@ -292,15 +259,14 @@ Value BodyBuilder::applyMask(Value scores, Value firstKey) {
         }
         return arith::SelectOp::create(
             inner, loc, keep, args[0],
-            constantF32(inner, loc, -std::numeric_limits<double>::infinity()));
+            TileBuilder::constant(inner, loc,
+                                  -std::numeric_limits<double>::infinity()));
       });
 }
 
-BodyBuilder::State BodyBuilder::step(Value block, Value query, State state) {
+SoftmaxState BodyBuilder::step(Value block, Value query, SoftmaxState state) {
   Type inputType = op.getQuery().getType().getElementType();
   auto scoreType = TileType::get({sizes.blockM, sizes.blockN}, b.getF32Type());
-  auto rowType = cast<TileType>(state.max.getType());
-  auto accType = cast<TileType>(state.acc.getType());
   Value firstKey = arith::MulIOp::create(b, block, constant(sizes.blockN));
 
   auto keyType = TileType::get({sizes.blockN, sizes.headDimQK}, inputType);
@@ -308,7 +274,7 @@ BodyBuilder::State BodyBuilder::step(Value block, Value query, State state) {
       tile::LoadOp::create(b, keyType, keys, firstKey, zero,
                            inBounds(op.getHeadDimQK(), sizes.headDimQK));
   Value scores =
-      tile::MmaOp::create(b, scoreType, query, key, fill(scoreType, 0),
+      tile::MmaOp::create(b, scoreType, query, key, b.fill(scoreType, 0),
                           b.getUnitAttr(), tile::MmaAtomAttr());
   scores = applyScore(scores, firstKey);
   if (!allFull && !fullBegin) {
@@ -331,162 +297,26 @@ BodyBuilder::State BodyBuilder::step(Value block, Value query, State state) {
     scores = branch.getResult(0);
   }
 
-  // maximumf would turn one NaN score into a NaN row; NaN still reaches the
-  // output through p.
-  Value blockMax =
-      tile::ReduceOp::create(b, rowType, tile::ReductionKind::Max, scores);
-  Value max =
-      map(rowType, {state.max, blockMax},
-          [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-            return arith::MaxNumFOp::create(inner, loc, args[0], args[1]);
-          });
-  // A row that has seen no key has maximum -inf; subtracting 0 instead keeps
-  // exp2(-inf) = 0 where exp2(-inf + inf) would be NaN.
-  Value shift = map(
-      rowType, max,
-      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        Value lowest =
-            constantF32(inner, loc, -std::numeric_limits<double>::infinity());
-        Value none = arith::CmpFOp::create(
-            inner, loc, arith::CmpFPredicate::OEQ, args[0], lowest);
-        Value scaled = arith::MulFOp::create(inner, loc, args[0],
-                                             constantF32(inner, loc, -unit));
-        return arith::SelectOp::create(inner, loc, none,
-                                       constantF32(inner, loc, 0), scaled);
-      });
-  auto exponential = [&](OpBuilder &inner, Location loc,
-                         ValueRange args) -> Value {
-    Value exponent = math::FmaOp::create(
-        inner, loc, args[0], constantF32(inner, loc, unit), args[1]);
-    return math::Exp2Op::create(inner, loc, exponent,
-                                arith::FastMathFlags::afn);
-  };
-  Value weights =
-      map(scoreType, {scores, broadcast(shift, scoreType)}, exponential);
-  // The maximum before is rounded as its own shift was, so that the factors of
-  // all blocks cancel out in the log-sum-exp.
-  Value rescale =
-      map(rowType, {state.max, shift},
-          [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-            Value before = arith::MulFOp::create(
-                inner, loc, args[0], constantF32(inner, loc, -unit));
-            Value exponent = arith::SubFOp::create(inner, loc, args[1], before);
-            return math::Exp2Op::create(inner, loc, exponent,
-                                        arith::FastMathFlags::afn);
-          });
-  auto sumType = cast<TileType>(state.sum.getType());
-  Value blockSum =
-      tile::ReduceOp::create(b, sumType, tile::ReductionKind::Add, weights);
-  Value sum =
-      map(sumType, {state.sum, broadcast(rescale, sumType), blockSum},
-          [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-            return math::FmaOp::create(inner, loc, args[0], args[1], args[2]);
-          });
-  Value acc =
-      map(accType, {state.acc, broadcast(rescale, accType)},
-          [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-            return arith::MulFOp::create(inner, loc, args[0], args[1]);
-          });
-  Value rounded =
-      map(scoreType.withElementType(inputType), weights,
-          [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-            return arith::TruncFOp::create(inner, loc, inputType, args[0]);
-          });
+  Value weights = softmax.takeBlock(scores, state);
   auto valueType = TileType::get({sizes.blockN, sizes.headDimV}, inputType);
   Value value =
       tile::LoadOp::create(b, valueType, values, firstKey, zero,
                            inBounds(op.getHeadDimV(), sizes.headDimV));
-  acc = tile::MmaOp::create(b, accType, rounded, value, acc, UnitAttr(),
-                            tile::MmaAtomAttr());
-  return {max, sum, acc};
+  state.acc = tile::MmaOp::create(b, state.acc.getType(), weights, value,
+                                  state.acc, UnitAttr(), tile::MmaAtomAttr());
+  return state;
 }
 
-void BodyBuilder::finish(State state) {
-  auto rowType = cast<TileType>(state.max.getType());
-  auto accType = cast<TileType>(state.acc.getType());
-  double lowest = -std::numeric_limits<double>::infinity();
-  state.sum =
-      tile::ReduceOp::create(b, rowType, tile::ReductionKind::Add, state.sum);
-  if (operands.sinks) {
-    // The sink is one more logit without a value: it joins maximum and sum.
-    Value sink = memref::LoadOp::create(b, operands.sinks, headQ);
-    Value sinkScore = arith::DivFOp::create(
-        b, arith::MulFOp::create(b, sink, constantF32(b, b.getLoc(), kLog2E)),
-        constantF32(b, b.getLoc(), unit));
-    Value max =
-        map(rowType, state.max,
-            [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-              return arith::MaxNumFOp::create(inner, loc, args[0], sinkScore);
-            });
-    auto weight = [&](OpBuilder &inner, Location loc, Value score,
-                      Value maximum) -> Value {
-      Value none =
-          arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ, score,
-                                constantF32(inner, loc, lowest));
-      Value difference = arith::SubFOp::create(inner, loc, score, maximum);
-      Value exponent = arith::MulFOp::create(inner, loc, difference,
-                                             constantF32(inner, loc, unit));
-      Value exp =
-          math::Exp2Op::create(inner, loc, exponent, arith::FastMathFlags::afn);
-      return arith::SelectOp::create(inner, loc, none,
-                                     constantF32(inner, loc, 0), exp);
-    };
-    Value rescale =
-        map(rowType, {state.max, max},
-            [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-              return weight(inner, loc, args[0], args[1]);
-            });
-    state.sum = map(
-        rowType, {state.sum, rescale, max},
-        [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-          return math::FmaOp::create(inner, loc, args[0], args[1],
-                                     weight(inner, loc, sinkScore, args[2]));
-        });
-    state.acc =
-        map(accType, {state.acc, broadcast(rescale, accType)},
-            [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-              return arith::MulFOp::create(inner, loc, args[0], args[1]);
-            });
-    state.max = max;
-  }
-  Value inverse =
-      map(rowType, state.sum,
-          [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-            Value zero = constantF32(inner, loc, 0);
-            Value empty = arith::CmpFOp::create(
-                inner, loc, arith::CmpFPredicate::OEQ, args[0], zero);
-            Value quotient = arith::DivFOp::create(
-                inner, loc, constantF32(inner, loc, 1), args[0]);
-            return arith::SelectOp::create(inner, loc, empty, zero, quotient);
-          });
-  Type outputType = op.getResult().getType().getElementType();
-  Value result =
-      map(accType.withElementType(outputType),
-          {state.acc, broadcast(inverse, accType)},
-          {[&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-            Value normalized =
-                arith::MulFOp::create(inner, loc, args[0], args[1]);
-            return arith::TruncFOp::create(inner, loc, outputType, normalized);
-          }});
-  tile::StoreOp::create(b, result, head(operands.output, headQ),
+void BodyBuilder::finish(SoftmaxState state) {
+  softmax.complete(state);
+  if (operands.sinks)
+    softmax.takeSink(memref::LoadOp::create(b, operands.sinks, headQ), state);
+  tile::StoreOp::create(b, softmax.normalize(state),
+                        head(operands.output, headQ),
                         ValueRange{firstRow, constant(0)});
   if (!operands.lse)
     return;
-  Value lse =
-      map(rowType, {state.max, state.sum},
-          [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-            Value empty =
-                arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ,
-                                      args[1], constantF32(inner, loc, 0));
-            Value log = math::Log2Op::create(inner, loc, args[1]);
-            Value scaled = arith::MulFOp::create(inner, loc, args[0],
-                                                 constantF32(inner, loc, unit));
-            Value shifted = arith::AddFOp::create(inner, loc, scaled, log);
-            Value natural = arith::MulFOp::create(
-                inner, loc, shifted, constantF32(inner, loc, kLn2));
-            return arith::SelectOp::create(
-                inner, loc, empty, constantF32(inner, loc, lowest), natural);
-          });
+  Value lse = softmax.logSumExp(state);
   auto type = cast<MemRefType>(operands.lse.getType());
   SmallVector<OpFoldResult> offsets{batch, headQ, b.getIndexAttr(0)},
       strides(3, b.getIndexAttr(1));
@@ -528,12 +358,7 @@ void BodyBuilder::buildTile() {
   keys = head(operands.key, headKV);
   values = head(operands.value, headKV);
   Value query = queryTile();
-  auto rowType = TileType::get({sizes.blockM}, b.getF32Type());
-  auto accType = TileType::get({sizes.blockM, sizes.headDimV}, b.getF32Type());
-  auto sumType =
-      TileType::get({sizes.blockM, sizes.partialSums}, b.getF32Type());
-  State initial{fill(rowType, -std::numeric_limits<double>::infinity()),
-                fill(sumType, 0), fill(accType, 0)};
+  SoftmaxState initial = softmax.start();
   auto loop =
       scf::ForOp::create(b, begin, end, constant(1),
                          ValueRange{initial.max, initial.sum, initial.acc});
@@ -541,7 +366,7 @@ void BodyBuilder::buildTile() {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     ValueRange args = loop.getRegionIterArgs();
-    State next =
+    SoftmaxState next =
         step(loop.getInductionVar(), query, {args[0], args[1], args[2]});
     scf::YieldOp::create(b, ValueRange{next.max, next.sum, next.acc});
   }

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Online softmax over key blocks (Milakov and Gimelshein, 2018; Dao et al.,
+// 2022). Scores stay in the units in which they are computed, and the factor
+// that takes them to base 2 is folded into the exponent, so that an element
+// costs one fused multiply-add and one exp2:
+//
+//   p = exp2(s * unit - max * unit),  unit = scale * log2(e)
+//
+// With a score region, scores are scaled first and unit = log2(e).
+
+#include "OnlineSoftmax.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace attune;
+using tile::TileType;
+
+static constexpr double kLog2E = 1.4426950408889634074;
+static constexpr double kLn2 = 0.69314718055994530942;
+static constexpr double kLowest = -std::numeric_limits<double>::infinity();
+
+Value TileBuilder::constant(OpBuilder &builder, Location loc, double value) {
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getF32FloatAttr(value));
+}
+
+static Value constantF32(OpBuilder &builder, Location loc, double value) {
+  return TileBuilder::constant(builder, loc, value);
+}
+
+static Value maximum(OpBuilder &inner, Location loc, ValueRange args) {
+  return arith::MaxNumFOp::create(inner, loc, args[0], args[1]);
+}
+
+static Value exp2(OpBuilder &inner, Location loc, Value exponent) {
+  return math::Exp2Op::create(inner, loc, exponent, arith::FastMathFlags::afn);
+}
+
+bool OnlineSoftmax::takesUnscaled(attn::AttentionOp op) {
+  return op.getScore().empty() && op.getEffectiveScale() > 0;
+}
+
+OnlineSoftmax::OnlineSoftmax(TileBuilder &builder, attn::AttentionOp op,
+                             const KernelSizes &sizes)
+    : b(builder), op(op),
+      rowType(TileType::get({sizes.blockM}, b.getF32Type())),
+      sumType(TileType::get({sizes.blockM, sizes.partialSums}, b.getF32Type())),
+      accType(TileType::get({sizes.blockM, sizes.headDimV}, b.getF32Type())),
+      unit(takesUnscaled(op) ? op.getEffectiveScale() * kLog2E : kLog2E) {}
+
+SoftmaxState OnlineSoftmax::start() {
+  return {b.fill(rowType, kLowest), b.fill(sumType, 0), b.fill(accType, 0)};
+}
+
+Value OnlineSoftmax::scale(Value tile, Value rowFactors) {
+  auto type = cast<TileType>(tile.getType());
+  return b.map(type, {tile, b.broadcast(rowFactors, type)},
+               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                 return arith::MulFOp::create(inner, loc, args[0], args[1]);
+               });
+}
+
+Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state) {
+  auto scoreType = cast<TileType>(scores.getType());
+  // maximumf would turn one NaN score into a NaN row; NaN still reaches the
+  // output through p.
+  Value blockMax =
+      tile::ReduceOp::create(b, rowType, tile::ReductionKind::Max, scores);
+  Value max = b.map(rowType, {state.max, blockMax}, maximum);
+  // A row that has seen no key has maximum -inf; subtracting 0 instead keeps
+  // exp2(-inf) = 0 where exp2(-inf + inf) would be NaN.
+  Value shift = b.map(
+      rowType, max,
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        Value none =
+            arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ,
+                                  args[0], constantF32(inner, loc, kLowest));
+        Value scaled = arith::MulFOp::create(inner, loc, args[0],
+                                             constantF32(inner, loc, -unit));
+        return arith::SelectOp::create(inner, loc, none,
+                                       constantF32(inner, loc, 0), scaled);
+      });
+  Value weights =
+      b.map(scoreType, {scores, b.broadcast(shift, scoreType)},
+            [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+              Value exponent = math::FmaOp::create(
+                  inner, loc, args[0], constantF32(inner, loc, unit), args[1]);
+              return exp2(inner, loc, exponent);
+            });
+  // The maximum before is rounded as its own shift was, so that the factors of
+  // all blocks cancel out in the log-sum-exp.
+  Value rescale = b.map(
+      rowType, {state.max, shift},
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        Value before = arith::MulFOp::create(inner, loc, args[0],
+                                             constantF32(inner, loc, -unit));
+        Value exponent = arith::SubFOp::create(inner, loc, args[1], before);
+        return exp2(inner, loc, exponent);
+      });
+  Value blockSum =
+      tile::ReduceOp::create(b, sumType, tile::ReductionKind::Add, weights);
+  state.sum =
+      b.map(sumType, {state.sum, b.broadcast(rescale, sumType), blockSum},
+            [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+              return math::FmaOp::create(inner, loc, args[0], args[1], args[2]);
+            });
+  state.acc = scale(state.acc, rescale);
+  state.max = max;
+  Type inputType = op.getQuery().getType().getElementType();
+  return b.map(scoreType.withElementType(inputType), weights,
+               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                 return arith::TruncFOp::create(inner, loc, inputType, args[0]);
+               });
+}
+
+void OnlineSoftmax::complete(SoftmaxState &state) {
+  state.sum =
+      tile::ReduceOp::create(b, rowType, tile::ReductionKind::Add, state.sum);
+}
+
+void OnlineSoftmax::takeSink(Value logit, SoftmaxState &state) {
+  Location at = b.getLoc();
+  Value score = arith::DivFOp::create(
+      b, arith::MulFOp::create(b, logit, constantF32(b, at, kLog2E)),
+      constantF32(b, at, unit));
+  Value max =
+      b.map(rowType, state.max,
+            [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+              return arith::MaxNumFOp::create(inner, loc, args[0], score);
+            });
+  auto weigh = [&](OpBuilder &inner, Location loc, Value score,
+                   Value maximum) -> Value {
+    Value none = arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ,
+                                       score, constantF32(inner, loc, kLowest));
+    Value difference = arith::SubFOp::create(inner, loc, score, maximum);
+    Value exponent = arith::MulFOp::create(inner, loc, difference,
+                                           constantF32(inner, loc, unit));
+    Value weight = exp2(inner, loc, exponent);
+    return arith::SelectOp::create(inner, loc, none, constantF32(inner, loc, 0),
+                                   weight);
+  };
+  Value rescale =
+      b.map(rowType, {state.max, max},
+            [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+              return weigh(inner, loc, args[0], args[1]);
+            });
+  state.sum =
+      b.map(rowType, {state.sum, rescale, max},
+            [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+              return math::FmaOp::create(inner, loc, args[0], args[1],
+                                         weigh(inner, loc, score, args[2]));
+            });
+  state.acc = scale(state.acc, rescale);
+  state.max = max;
+}
+
+Value OnlineSoftmax::normalize(const SoftmaxState &state) {
+  Value inverse =
+      b.map(rowType, state.sum,
+            [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+              Value zero = constantF32(inner, loc, 0);
+              Value empty = arith::CmpFOp::create(
+                  inner, loc, arith::CmpFPredicate::OEQ, args[0], zero);
+              Value quotient = arith::DivFOp::create(
+                  inner, loc, constantF32(inner, loc, 1), args[0]);
+              return arith::SelectOp::create(inner, loc, empty, zero, quotient);
+            });
+  Type outputType = op.getResult().getType().getElementType();
+  return b.map(
+      accType.withElementType(outputType),
+      {state.acc, b.broadcast(inverse, accType)},
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        Value normalized = arith::MulFOp::create(inner, loc, args[0], args[1]);
+        return arith::TruncFOp::create(inner, loc, outputType, normalized);
+      });
+}
+
+Value OnlineSoftmax::logSumExp(const SoftmaxState &state) {
+  return b.map(
+      rowType, {state.max, state.sum},
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        Value empty =
+            arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ,
+                                  args[1], constantF32(inner, loc, 0));
+        Value log = math::Log2Op::create(inner, loc, args[1]);
+        Value scaled = arith::MulFOp::create(inner, loc, args[0],
+                                             constantF32(inner, loc, unit));
+        Value shifted = arith::AddFOp::create(inner, loc, scaled, log);
+        Value natural = arith::MulFOp::create(inner, loc, shifted,
+                                              constantF32(inner, loc, kLn2));
+        return arith::SelectOp::create(
+            inner, loc, empty, constantF32(inner, loc, kLowest), natural);
+      });
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Writes what becomes of scores, block after block.
+
+#ifndef ATTUNE_LIB_CONVERSION_ATTNTOTILE_ONLINESOFTMAX_H
+#define ATTUNE_LIB_CONVERSION_ATTNTOTILE_ONLINESOFTMAX_H
+
+#include "KernelBody.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace attune {
+
+/// Makes ops on tiles of f32, all at one location.
+class TileBuilder : public mlir::ImplicitLocOpBuilder {
+public:
+  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+  using Body = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location,
+                                              mlir::ValueRange)>;
+
+  mlir::Value map(tile::TileType type, mlir::ValueRange inputs, Body body) {
+    return tile::MapOp::create(*this, type, inputs, body);
+  }
+  mlir::Value broadcast(mlir::Value rows, tile::TileType type) {
+    return tile::BroadcastOp::create(*this, type, rows);
+  }
+  mlir::Value fill(tile::TileType type, double value) {
+    return tile::FillOp::create(*this, type, constant(*this, getLoc(), value));
+  }
+  /// A scalar, also inside of a map.
+  static mlir::Value constant(mlir::OpBuilder &builder, mlir::Location loc,
+                              double value);
+};
+
+/// What is known of each row after some blocks of keys: the number that is
+/// subtracted from its scores, its sum of weights by lane, and its output
+/// before it is divided by that.
+struct SoftmaxState {
+  mlir::Value max, sum, acc;
+};
+
+class OnlineSoftmax {
+public:
+  /// Makes ops with `builder`, where that stands.
+  OnlineSoftmax(TileBuilder &builder, attn::AttentionOp op,
+                const KernelSizes &sizes);
+
+  /// Whether scores are taken as products of query and key, because their
+  /// scale is part of the exponent.
+  static bool takesUnscaled(attn::AttentionOp op);
+
+  SoftmaxState start();
+  /// Returns the weights of a block of scores in the type of the op's inputs,
+  /// and makes `state`, but for their products with the values, that after the
+  /// block.
+  mlir::Value takeBlock(mlir::Value scores, SoftmaxState &state);
+  /// After the last block: completes the sums of the rows.
+  void complete(SoftmaxState &state);
+  /// After that: adds a logit, an f32, that has no value.
+  void takeSink(mlir::Value logit, SoftmaxState &state);
+  /// The output, in the type that the op gives it.
+  mlir::Value normalize(const SoftmaxState &state);
+  /// The natural logarithm of the sums of the rows; -inf where no key was seen.
+  mlir::Value logSumExp(const SoftmaxState &state);
+
+private:
+  mlir::Value scale(mlir::Value tile, mlir::Value rowFactors);
+
+  TileBuilder &b;
+  attn::AttentionOp op;
+  tile::TileType rowType, sumType, accType;
+  /// What a score is multiplied by to be an exponent of 2.
+  double unit;
+};
+
+} // namespace attune
+
+#endif // ATTUNE_LIB_CONVERSION_ATTNTOTILE_ONLINESOFTMAX_H
