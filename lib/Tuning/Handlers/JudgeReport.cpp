@@ -27,11 +27,19 @@ static constexpr uint64_t kSeeds = 25;
 static std::optional<Judged> readResult(const json::Value &value,
                                         const PerformanceModel &model) {
   const json::Object *object = value.getAsObject();
-  std::optional<Point> point =
-      object ? readSchedule(object->getObject("schedule")) : std::nullopt;
+  const json::Object *knobs = object ? object->getObject("schedule") : nullptr;
   std::optional<double> time =
       object ? object->getNumber("median_ns") : std::nullopt;
-  if (!point || !time || *time <= 0)
+  if (!knobs || !time || *time <= 0)
+    return std::nullopt;
+  // What was measured before there was a knob had its default: with that,
+  // everything stays as it was.
+  json::Object completed = *knobs;
+  Space space = makeScheduleSpace();
+  for (const Knob &knob : space.getKnobs())
+    completed.try_emplace(knob.name, knob.init);
+  std::optional<Point> point = readSchedule(&completed);
+  if (!point)
     return std::nullopt;
   Judged judged;
   judged.result.point = std::move(*point);
