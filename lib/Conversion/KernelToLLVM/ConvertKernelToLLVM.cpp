@@ -125,6 +125,7 @@ LogicalResult ConvertKernelToLLVM::simplify() {
   memref::populateResolveExtractStridedMetadataPatterns(patterns);
   populateAffineToStdConversionPatterns(patterns);
   populateExpandMathPatterns(patterns);
+  populateExp2OnFmaPatterns(patterns);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
   return applyPatternsGreedily(getOperation(), std::move(patterns));

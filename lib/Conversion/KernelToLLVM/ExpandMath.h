@@ -13,6 +13,10 @@ namespace attune {
 /// log2, and mark exp2 and log2 as approximate, which makes them instructions.
 void populateExpandMathPatterns(mlir::RewritePatternSet &patterns);
 
+/// Adds a pattern that computes, in a vector exp2 of f32 that has
+/// `tile.fma_share`, so many of 16 elements by a polynomial.
+void populateExp2OnFmaPatterns(mlir::RewritePatternSet &patterns);
+
 } // namespace attune
 
 #endif // ATTUNE_LIB_CONVERSION_KERNELTOLLVM_EXPANDMATH_H

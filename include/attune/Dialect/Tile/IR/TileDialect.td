@@ -38,6 +38,9 @@ def Tile_Dialect : Dialect {
     /// Name of the discardable attribute on an argument of a kernel, a buffer
     /// with strides known at run time only, that divides all of these.
     static constexpr ::llvm::StringLiteral kDivisorAttrName = "tile.divisor";
+    /// Name of the discardable attribute on a math.exp2 of f32, an i64: of 16
+    /// elements of a vector, as many are computed by multiplies and adds.
+    static constexpr ::llvm::StringLiteral kFmaShareAttrName = "tile.fma_share";
     /// On an argument of a kernel, a buffer of one i32: counts the tiles that
     /// workgroups have taken. 0 before each launch and after it.
     static constexpr ::llvm::StringLiteral kCounterAttrName = "tile.counter";
