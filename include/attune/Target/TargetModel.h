@@ -82,6 +82,11 @@ public:
                                      mlir::Location loc,
                                      const SharedRead &read) const;
 
+  /// An i1: whether `condition`, an i1, holds in any lane of the warp.
+  virtual mlir::Value emitAny(mlir::OpBuilder &builder, mlir::Location loc,
+                              tile::TargetAttr target,
+                              mlir::Value condition) const = 0;
+
   /// Asynchronous copies, for chips whose #tile.target lists `copy_widths`.
   virtual void emitAsyncCopy(mlir::OpBuilder &builder, mlir::Location loc,
                              const AsyncCopy &copy) const;

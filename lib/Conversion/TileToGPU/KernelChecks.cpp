@@ -3,6 +3,8 @@
 // The patterns then need not fail.
 
 #include "KernelChecks.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -122,6 +124,19 @@ static LogicalResult checkDealer(OpTy op, const KernelContext &context) {
   return success();
 }
 
+/// Warps may differ in what they run by the result.
+static LogicalResult checkAny(tile::AnyOp op) {
+  for (Operation *user : op.getResult().getUsers()) {
+    auto branch = dyn_cast<scf::IfOp>(user);
+    if (!branch || isMemoryEffectFree(branch))
+      continue;
+    return branch.emitOpError()
+           << "expects no effects on memory where warps may differ in the "
+              "condition";
+  }
+  return success();
+}
+
 LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
                                   const KernelContext &context) {
   WalkResult result = kernel.walk([&](Operation *op) {
@@ -146,6 +161,7 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
                      << "expects a tile that is stored in whole rows, but got "
                      << read.getSource().getType();
             })
+            .Case([](tile::AnyOp any) { return checkAny(any); })
             .Case([&](tile::SpecializeOp roles) {
               return checkRoles(roles, context);
             })

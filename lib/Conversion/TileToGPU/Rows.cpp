@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tile.reduce and tile.broadcast: between a tile and its row statistics.
+// tile.reduce, tile.any and tile.broadcast: between a tile and what is known of
+// its rows.
 
 #include "LaneContext.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,6 +21,19 @@ struct ReducePattern : KernelPattern<tile::ReduceOp> {
   LogicalResult
   matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
+};
+
+struct AnyPattern : KernelPattern<tile::AnyOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::AnyOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Value any = vector::ReductionOp::create(
+        rewriter, op.getLoc(), vector::CombiningKind::OR, adaptor.getInput());
+    rewriter.replaceOp(
+        op, context.model->emitAny(rewriter, op.getLoc(), context.target, any));
+    return success();
+  }
 };
 
 struct BroadcastPattern : KernelPattern<tile::BroadcastOp> {
@@ -121,6 +135,6 @@ BroadcastPattern::matchAndRewrite(tile::BroadcastOp op, OpAdaptor adaptor,
 void attune::populateRowPatterns(TypeConverter &converter,
                                  RewritePatternSet &patterns,
                                  const KernelContext &context) {
-  patterns.add<ReducePattern, BroadcastPattern>(converter,
-                                                patterns.getContext(), context);
+  patterns.add<ReducePattern, AnyPattern, BroadcastPattern>(
+      converter, patterns.getContext(), context);
 }

@@ -342,6 +342,17 @@ void LoopEmitter::emitMap(tile::MapOp op) {
   });
 }
 
+void LoopEmitter::emitAny(tile::AnyOp op) {
+  Value input = read(op.getInput()),
+        any = allocate(MemRefType::get({}, builder.getI1Type()));
+  store(zero(builder.getI1Type()), any, {});
+  forEach(op.getInput().getType().getShape(), [&](ValueRange indices) {
+    store(arith::OrIOp::create(builder, load(any, {}), load(input, indices)),
+          any, {});
+  });
+  op.getResult().replaceAllUsesWith(load(any, {}));
+}
+
 LogicalResult LoopEmitter::emitReduce(tile::ReduceOp op) {
   tile::TileType type = op.getResult().getType();
   ArrayRef<int64_t> shape = type.getShape();
@@ -537,6 +548,7 @@ LogicalResult LoopEmitter::emit(Operation *op) {
             .Case<tile::DealerOp, tile::StartTurnsOp, tile::TakeTurnOp,
                   tile::GiveTurnOp>([](auto) {})
             .Case([&](tile::MapOp op) { emitMap(op); })
+            .Case([&](tile::AnyOp op) { emitAny(op); })
             .Case([&](tile::BroadcastOp op) {
               Value input = read(op.getInput()),
                     result = define(op.getResult());

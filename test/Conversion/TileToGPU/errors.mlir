@@ -517,3 +517,24 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
     }
   }
 }
+
+// -----
+
+#rows = #tile.layout<registers = [[2, 0, 16]], lanes = [[16, 0, 1], [2, 0, 0]], warps = []>
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 1024,
+  shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @effect_of_one_warp(%i1: i1, %m: memref<?x32xf16>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+      %c0 = arith.constant 0 : index
+      %c = tile.channel : !tile.channel<8x32xf16, stages = 1>
+      %t = tile.fill %i1 : i1 -> !tile.tile<32xi1, registers, #rows>
+      %any = tile.any %t : !tile.tile<32xi1, registers, #rows>
+      // expected-error @below {{expects no effects on memory where warps may differ in the condition}}
+      scf.if %any {
+        tile.put %c[%c0], %m[%c0, %c0] : !tile.channel<8x32xf16, stages = 1>, memref<?x32xf16>
+      }
+      gpu.return
+    }
+  }
+}

@@ -8,6 +8,7 @@
 // RUN: attune-run %t.mlir --device=host --print --function=memory | FileCheck %s --check-prefix=MEMORY
 // RUN: attune-run %t.mlir --device=host --print --function=product | FileCheck %s --check-prefix=PRODUCT
 // RUN: attune-run %t.mlir --device=host --print --function=rows | FileCheck %s --check-prefix=ROWS
+// RUN: attune-run %t.mlir --device=host --print --function=any | FileCheck %s --check-prefix=ANY
 // RUN: attune-run %t.mlir --device=host --print --function=carried | FileCheck %s --check-prefix=CARRIED
 // RUN: attune-run %t.mlir --device=host --print --function=ring | FileCheck %s --check-prefix=RING
 //
@@ -191,6 +192,57 @@ func.func @rows() -> tensor<5x2xf32> {
     args(%out : memref<5x2xf32>)
   %tensor = bufferization.to_tensor %out restrict : memref<5x2xf32> to tensor<5x2xf32>
   return %tensor : tensor<5x2xf32>
+}
+
+gpu.module @any_module {
+  // Whether 3, and whether 4, is among the rows 0 to 3: a branch, and a scalar in a map.
+  gpu.func @any(%out: memref<2xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %is3 = tile.map() {
+    ^bb0(%i: index):
+      %c3 = arith.constant 3 : index
+      %is = arith.cmpi eq, %i, %c3 : index
+      tile.yield %is : i1
+    } : () -> !tile.tile<4xi1, registers>
+    %is4 = tile.map() {
+    ^bb0(%i: index):
+      %c4 = arith.constant 4 : index
+      %is = arith.cmpi eq, %i, %c4 : index
+      tile.yield %is : i1
+    } : () -> !tile.tile<4xi1, registers>
+    %any3 = tile.any %is3 : !tile.tile<4xi1, registers>
+    %any4 = tile.any %is4 : !tile.tile<4xi1, registers>
+    %one = arith.constant 1.0 : f32
+    %ten = arith.constant 10.0 : f32
+    %a = scf.if %any3 -> !tile.tile<2xf32, registers> {
+      %ones = tile.fill %one : f32 -> !tile.tile<2xf32, registers>
+      scf.yield %ones : !tile.tile<2xf32, registers>
+    } else {
+      %tens = tile.fill %ten : f32 -> !tile.tile<2xf32, registers>
+      scf.yield %tens : !tile.tile<2xf32, registers>
+    }
+    %b = tile.map(%a) {
+    ^bb0(%x: f32, %i: index):
+      %more = arith.addf %x, %ten : f32
+      %isFirst = arith.cmpi eq, %i, %c0 : index
+      %other = arith.select %any4, %one, %more : f32
+      %y = arith.select %isFirst, %x, %other : f32
+      tile.yield %y : f32
+    } : (!tile.tile<2xf32, registers>) -> !tile.tile<2xf32, registers>
+    tile.store %b, %out[%c0] : !tile.tile<2xf32, registers>, memref<2xf32>
+    gpu.return
+  }
+}
+// ANY: result 0: 2xf32
+// ANY-NEXT: {{^}}1 11{{$}}
+func.func @any() -> tensor<2xf32> {
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %out = memref.alloc() : memref<2xf32>
+  gpu.launch_func @any_module::@any blocks in (%c1, %c1, %c1) threads in (%c64, %c1, %c1)
+    args(%out : memref<2xf32>)
+  %tensor = bufferization.to_tensor %out restrict : memref<2xf32> to tensor<2xf32>
+  return %tensor : tensor<2xf32>
 }
 
 gpu.module @carried_module {

@@ -315,6 +315,14 @@ func.func @reduce_partial_layout(%a: !tile.tile<4x8xf32, registers, #layout>) {
 
 // -----
 
+func.func @any_element(%a: !tile.tile<4xf32, registers>) {
+  // expected-error @below {{expects elements of type i1, but got 'f32'}}
+  %b = tile.any %a : !tile.tile<4xf32, registers>
+  return
+}
+
+// -----
+
 func.func @broadcast_rows(%a: !tile.tile<8xf32, registers>) {
   // expected-error @below {{expects a 1-D tile with one element per row of a 2-D tile, but got '!tile.tile<8xf32, registers>' and '!tile.tile<4x8xf32, registers>'}}
   %b = tile.broadcast %a : !tile.tile<8xf32, registers> -> !tile.tile<4x8xf32, registers>

@@ -60,6 +60,13 @@ func.func @arithmetic(%q: !regs, %k: !shared, %v: !tile.tile<64x32xf16, register
   %max = tile.reduce max %s : !tile.tile<32x32xf32, registers> -> !tile.tile<32xf32, registers>
   // CHECK: tile.reduce add %[[S]] : <32x32xf32, registers> -> <32x4xf32, registers>
   %sum = tile.reduce add %s : !tile.tile<32x32xf32, registers> -> !tile.tile<32x4xf32, registers>
+  %positive = tile.map(%max) {
+  ^bb0(%x: f32, %i: index):
+    %is = arith.cmpf ogt, %x, %zero : f32
+    tile.yield %is : i1
+  } : (!tile.tile<32xf32, registers>) -> !tile.tile<32xi1, registers>
+  // CHECK: tile.any %{{.+}} : <32xi1, registers>
+  %any = tile.any %positive : !tile.tile<32xi1, registers>
   // CHECK: %[[WIDE:.+]] = tile.broadcast %[[MAX]] : <32xf32, registers> -> <32x32xf32, registers>
   %wide = tile.broadcast %max : !tile.tile<32xf32, registers> -> !tile.tile<32x32xf32, registers>
   // CHECK: tile.map(%[[S]], %[[WIDE]]) {

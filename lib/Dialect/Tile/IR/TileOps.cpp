@@ -230,6 +230,13 @@ LogicalResult ReduceOp::verify() {
                                result.getElementType());
 }
 
+LogicalResult AnyOp::verify() {
+  if (getInput().getType().getElementType().isInteger(1))
+    return success();
+  return emitOpError() << "expects elements of type i1, but got "
+                       << getInput().getType().getElementType();
+}
+
 LogicalResult BroadcastOp::verify() {
   return verifyRows(*this, getInput().getType(), getResult().getType());
 }

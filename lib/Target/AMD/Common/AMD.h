@@ -12,6 +12,9 @@ namespace attune::amd {
 /// The base of all AMD families; they add their matrix instructions.
 class AMDTarget : public TargetModel {
 public:
+  mlir::Value emitAny(mlir::OpBuilder &builder, mlir::Location loc,
+                      tile::TargetAttr target,
+                      mlir::Value condition) const override;
   mlir::LogicalResult populateGPUToLLVM(
       mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns,
       mlir::ConversionTarget &conversionTarget, tile::TargetAttr target,

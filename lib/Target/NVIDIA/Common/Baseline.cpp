@@ -204,6 +204,13 @@ Value BaselineTarget::emitSharedRead(OpBuilder &b, Location loc,
       b, loc, VectorType::get(elements.size(), element), elements);
 }
 
+Value BaselineTarget::emitAny(OpBuilder &b, Location loc, tile::TargetAttr,
+                              Value condition) const {
+  Value all = arith::ConstantIntOp::create(b, loc, -1, 32);
+  return NVVM::VoteSyncOp::create(b, loc, b.getI1Type(), all, condition,
+                                  NVVM::VoteSyncKind::any);
+}
+
 void BaselineTarget::emitAsyncCopy(OpBuilder &b, Location loc,
                                    const AsyncCopy &copy) const {
   auto type = cast<MemRefType>(copy.source.getType());

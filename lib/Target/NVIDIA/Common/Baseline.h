@@ -18,6 +18,9 @@ public:
                       mlir::Value acc) const override;
   mlir::Value emitSharedRead(mlir::OpBuilder &builder, mlir::Location loc,
                              const SharedRead &read) const override;
+  mlir::Value emitAny(mlir::OpBuilder &builder, mlir::Location loc,
+                      tile::TargetAttr target,
+                      mlir::Value condition) const override;
   void emitAsyncCopy(mlir::OpBuilder &builder, mlir::Location loc,
                      const AsyncCopy &copy) const override;
   void emitAsyncCommit(mlir::OpBuilder &builder,

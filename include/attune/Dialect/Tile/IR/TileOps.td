@@ -246,6 +246,30 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_AnyOp : Tile_Op<"any", [Pure]> {
+  let summary = "Whether an element is true";
+  let description = [{
+    True where an element is true that the warp holds. Those that only other
+    warps hold may count or not, so that warps may differ in the result and in
+    what they run by it: an `scf.if` on it has no effect on memory, and no
+    multiplies.
+
+    **Example**
+    ```mlir
+    %any = tile.any %grown : !tile.tile<64xi1, registers>
+    %acc1 = scf.if %any -> (!tile.tile<64x32xf32, registers>) {
+      ...
+    ```
+
+    **Errors**: elements that are not `i1`. Those of the branch are found by
+    `convert-tile-to-gpu`.
+  }];
+  let arguments = (ins Tile_RegisterTile:$input);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let summary = "Repeats a 1-D tile along the columns";
   let description = "`result[i, j] = input[i]`.";
