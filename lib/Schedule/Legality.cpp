@@ -169,6 +169,7 @@ static std::optional<Refusal> checkRoles(const ScheduleProblem &problem,
          {std::pair<StringRef, int64_t>{"producer-warps",
                                         schedule.getProducerWarps()},
           {"overlap", schedule.getOverlap()},
+          {"exp-on-fma", schedule.getExpOnFma()},
           {"persistent", schedule.getPersistent()},
           {"q-stages", schedule.getQStages() - 1}})
       if (value != 0)
@@ -386,7 +387,8 @@ selectGroupSchedule(const ScheduleProblem &problem, TargetAttr target) {
           auto schedule = ScheduleAttr::get(
               context, 64 * groups, blockN, kTogether * groups, kTogether,
               kProducers, /*qStages=*/isDealt ? 2 : 1, /*kStages=*/2,
-              /*vStages=*/2, /*qInRegisters=*/0, overlap, base.getSplitMasked(),
+              /*vStages=*/2, /*qInRegisters=*/0, overlap, base.getRescale(),
+              base.getExpOnFma(), base.getSplitMasked(),
               isDealt ? kLongestFirst : base.getTileOrder(),
               /*persistent=*/isDealt ? kDealt : 0, base.getMinBlocksPerCore());
           // Three groups have few registers each and pay where blocks are
@@ -428,7 +430,8 @@ attune::selectSchedule(const ScheduleProblem &problem, TargetAttr target) {
             auto schedule = ScheduleAttr::get(
                 context, blockM, blockN, warps, /*mmaWarps=*/1,
                 /*producerWarps=*/0, /*qStages=*/1, stages, stages, inRegisters,
-                /*overlap=*/0, base.getSplitMasked(), base.getTileOrder(),
+                /*overlap=*/0, base.getRescale(), base.getExpOnFma(),
+                base.getSplitMasked(), base.getTileOrder(),
                 /*persistent=*/0, base.getMinBlocksPerCore());
             if (checkSchedule(problem, schedule, target))
               continue;

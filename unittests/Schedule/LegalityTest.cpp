@@ -219,6 +219,10 @@ TEST_F(LegalityTest, OneWarpMultiply) {
   EXPECT_EQ(refusal(schedule({{"producer-warps", 4}}), toy({})),
             "one-warp-multiply");
   EXPECT_EQ(refusal(schedule({{"overlap", 1}}), toy({})), "one-warp-multiply");
+  EXPECT_EQ(refusal(schedule({{"exp-on-fma", 2}}), toy({})),
+            "one-warp-multiply");
+  EXPECT_EQ(refusal(groups({{"exp-on-fma", 2}}), toy(withGroups())), "legal");
+  EXPECT_EQ(refusal(schedule({{"rescale", 8}}), toy({})), "legal");
 }
 
 TEST_F(LegalityTest, NoMatrixInstructionOfSeveralWarps) {

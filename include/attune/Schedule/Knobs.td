@@ -42,6 +42,10 @@ def Knob_QInRegisters : Knob<"qInRegisters", "q-in-registers", 1, [0, 1],
   "1 keeps the query tile in registers for the whole loop, 0 reads it from shared memory at each step.">;
 def Knob_Overlap : Knob<"overlap", "overlap", 0, [0, 1, 2],
   "What runs under a warpgroup's multiplies: 0 nothing, 1 the softmax of the next block, 2 also that of another warpgroup, in turns.">;
+def Knob_Rescale : Knob<"rescale", "rescale", 0, [0, 8],
+  "How far, in powers of two, scores may grow beyond the number that is subtracted from those of their row before the warp rescales the output: 0 rescales at each step, 8 seldom.">;
+def Knob_ExpOnFma : Knob<"expOnFma", "exp-on-fma", 0, [0, 2, 4],
+  "Sixteenths of the softmax's exponentials that are polynomials, computed by multiplies and adds beside those of the special function unit.">;
 def Knob_SplitMasked : Knob<"splitMasked", "split-masked", 1, [0, 1],
   "1 gives fully visible key blocks a loop of their own without masking code, 0 tests each block in one loop.">;
 def Knob_TileOrder : Knob<"tileOrder", "tile-order", 1, [0, 1, 2],
@@ -53,7 +57,8 @@ def Knob_MinBlocksPerCore : Knob<"minBlocksPerCore", "min-blocks-per-core", 1, [
 
 defvar allKnobs = [
   Knob_BlockM, Knob_BlockN, Knob_NumWarps, Knob_MmaWarps, Knob_ProducerWarps, Knob_QStages, Knob_KStages, Knob_VStages,
-  Knob_QInRegisters, Knob_Overlap, Knob_SplitMasked, Knob_TileOrder, Knob_Persistent, Knob_MinBlocksPerCore
+  Knob_QInRegisters, Knob_Overlap, Knob_Rescale, Knob_ExpOnFma, Knob_SplitMasked, Knob_TileOrder, Knob_Persistent,
+  Knob_MinBlocksPerCore
 ];
 
 #endif // ATTUNE_SCHEDULE_KNOBS_TD

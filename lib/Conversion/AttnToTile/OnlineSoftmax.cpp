@@ -8,10 +8,15 @@
 //   p = exp2(s * unit - max * unit),  unit = scale * log2(e)
 //
 // With a score region, scores are scaled first and unit = log2(e).
+//
+// Whatever `max` is, the result is right as long as nothing overflows. So it
+// may lag behind the largest score by `rescale` powers of two, and what was
+// summed up is only then multiplied by exp2 of its growth (FlashAttention-4).
 
 #include "OnlineSoftmax.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace attune;
@@ -34,7 +39,7 @@ static Value maximum(OpBuilder &inner, Location loc, ValueRange args) {
   return arith::MaxNumFOp::create(inner, loc, args[0], args[1]);
 }
 
-static Value exp2(OpBuilder &inner, Location loc, Value exponent) {
+static math::Exp2Op exp2(OpBuilder &inner, Location loc, Value exponent) {
   return math::Exp2Op::create(inner, loc, exponent, arith::FastMathFlags::afn);
 }
 
@@ -44,7 +49,7 @@ bool OnlineSoftmax::takesUnscaled(attn::AttentionOp op) {
 
 OnlineSoftmax::OnlineSoftmax(TileBuilder &builder, attn::AttentionOp op,
                              const KernelSizes &sizes)
-    : b(builder), op(op),
+    : b(builder), op(op), schedule(op.getScheduleAttr()),
       rowType(TileType::get({sizes.blockM}, b.getF32Type())),
       sumType(TileType::get({sizes.blockM, sizes.partialSums}, b.getF32Type())),
       accType(TileType::get({sizes.blockM, sizes.headDimV}, b.getF32Type())),
@@ -69,6 +74,25 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state) {
   Value blockMax =
       tile::ReduceOp::create(b, rowType, tile::ReductionKind::Max, scores);
   Value max = b.map(rowType, {state.max, blockMax}, maximum);
+  // Whether a row of this warp has outgrown its maximum.
+  Value outgrown;
+  if (int64_t lag = schedule.getRescale()) {
+    Value grown =
+        b.map(rowType.withElementType(b.getI1Type()), {state.max, max},
+              [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                Value growth =
+                    arith::SubFOp::create(inner, loc, args[1], args[0]);
+                return arith::CmpFOp::create(
+                    inner, loc, arith::CmpFPredicate::OGT, growth,
+                    constantF32(inner, loc, static_cast<double>(lag) / unit));
+              });
+    outgrown = tile::AnyOp::create(b, b.getI1Type(), grown);
+    max = b.map(rowType, {state.max, max},
+                [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                  return arith::SelectOp::create(inner, loc, outgrown, args[1],
+                                                 args[0]);
+                });
+  }
   // A row that has seen no key has maximum -inf; subtracting 0 instead keeps
   // exp2(-inf) = 0 where exp2(-inf + inf) would be NaN.
   Value shift = b.map(
@@ -87,7 +111,11 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state) {
             [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
               Value exponent = math::FmaOp::create(
                   inner, loc, args[0], constantF32(inner, loc, unit), args[1]);
-              return exp2(inner, loc, exponent);
+              math::Exp2Op weight = exp2(inner, loc, exponent);
+              if (int64_t share = schedule.getExpOnFma())
+                weight->setAttr(tile::TileDialect::kFmaShareAttrName,
+                                inner.getI64IntegerAttr(share));
+              return weight;
             });
   // The maximum before is rounded as its own shift was, so that the factors of
   // all blocks cancel out in the log-sum-exp.
@@ -106,7 +134,18 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state) {
             [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
               return math::FmaOp::create(inner, loc, args[0], args[1], args[2]);
             });
-  state.acc = scale(state.acc, rescale);
+  if (!outgrown) {
+    state.acc = scale(state.acc, rescale);
+  } else {
+    auto branch =
+        scf::IfOp::create(b, accType, outgrown, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(b, scale(state.acc, rescale));
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, state.acc);
+    state.acc = branch.getResult(0);
+  }
   state.max = max;
   Type inputType = op.getQuery().getType().getElementType();
   return b.map(scoreType.withElementType(inputType), weights,

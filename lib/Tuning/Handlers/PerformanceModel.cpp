@@ -27,6 +27,8 @@ using namespace attune::tuning;
 /// Vector instructions for each score: scaling, maximum, exponent, sum,
 /// conversion, and moves.
 static constexpr double kScoreInstructions = 6;
+/// Those of an exponential that is a polynomial, beyond one that is not.
+static constexpr double kPolynomialInstructions = 8;
 /// More of them where each block is tested for its mask, and where a mask cuts
 /// a block.
 static constexpr double kTestInstructions = 1.3, kMaskInstructions = 7.5;
@@ -34,6 +36,8 @@ static constexpr double kTestInstructions = 1.3, kMaskInstructions = 7.5;
 /// With multiplies by groups of warps also what it costs to hand accumulators
 /// to and fro.
 static constexpr double kOutputInstructions = 2, kGroupOutputInstructions = 7.9;
+/// How many of these a kernel is spared that rescales seldom: a multiply.
+static constexpr double kRescaleInstructions = 1;
 /// Clocks of a tile beside its steps: start, first loads and last stores. A
 /// workgroup that stays has its barriers and fetches ahead.
 static constexpr double kTileClocks = 4190, kPersistentTileClocks = 3270;
@@ -199,10 +203,13 @@ PerformanceModel::getTileTime(const Schedule &schedule, const Usage &used,
   double output = std::max(2 * rows * columns * dV / flops,
                            reads * columns * dV * bytes / shared);
   double multiply = scores + output;
-  double exps = rows * columns / rates.getExp();
-  double perScore =
-      kScoreInstructions + (schedule.getSplitMasked() ? 0 : kTestInstructions);
-  double perOutput = byGroups ? kGroupOutputInstructions : kOutputInstructions;
+  double polynomials = static_cast<double>(schedule.getExpOnFma()) / 16;
+  double exps = rows * columns * (1 - polynomials) / rates.getExp();
+  double perScore = kScoreInstructions + polynomials * kPolynomialInstructions +
+                    (schedule.getSplitMasked() ? 0 : kTestInstructions);
+  double perOutput =
+      (byGroups ? kGroupOutputInstructions : kOutputInstructions) -
+      (schedule.getRescale() ? kRescaleInstructions : 0);
   double spills =
       std::max(0.0, used.spilledBytes -
                         (schedule.getPersistent() ? kSpilledOutside : 0)) *

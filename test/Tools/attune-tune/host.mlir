@@ -19,28 +19,28 @@
 // BOUNDS: attention on sm_86: 4 of {{[0-9]+}} legal schedules tried in {{.*}}, 2 not measured because their binary equals another
 // BOUNDS: executed on the CPU: 2 different kernels, which are those of 4 schedules; 4 of these are right
 
-// TABLE: attention on gfx942: 12 of 12 legal schedules tried
+// TABLE: attention on gfx942: 24 of 24 legal schedules tried
 // TABLE-NOT: rank
-// TABLE: executed on the CPU: 12 different kernels, which are those of 12 schedules; 12 of these are right and have no fault
+// TABLE: executed on the CPU: 24 different kernels, which are those of 24 schedules; 24 of these are right and have no fault
 // TABLE-NOT: best
 
-// LOG: 12/12 ok 12
+// LOG: 24/24 ok 24
 // LOG-NOT: warning
 
-// REPORT: "binaries": 12
+// REPORT: "binaries": 24
 // REPORT: "device": "host executor, {{.*}}"
 // REPORT: "executed": true
 // REPORT: "results": []
 // REPORT: "statuses": {
-// REPORT-NEXT: "ok": 12
+// REPORT-NEXT: "ok": 24
 // REPORT: "timed": false
-// REPORT: "tried": 12
+// REPORT: "tried": 24
 
-// AGAIN: 12 of 12 legal schedules tried in 0s, 12 of them from the database
-// AGAIN: executed on the CPU: 12 different kernels
+// AGAIN: 24 of 24 legal schedules tried in 0s, 24 of them from the database
+// AGAIN: executed on the CPU: 24 different kernels
 
 // STATUS: session 1: attention on gfx942, device host executor, {{.*}}, finished
-// STATUS-NEXT: 12 results for 12 legal schedules: ok 12
+// STATUS-NEXT: 24 results for 24 legal schedules: ok 24
 
 func.func @attention(%q: tensor<1x2x40x320xf16>, %k: tensor<1x1x70x320xf16>,
                      %v: tensor<1x1x70x320xf16>) -> tensor<1x2x40x320xf16> {

@@ -5,9 +5,9 @@
 //
 // REQUIRES: attune-tune
 // RUN: attune-tune %s --chip=sm_90 --device=none --dry-run --only=block-m=64,num-warps=4,block-n=64,block-n=32 \
-// RUN:   --only=k-stages=1,v-stages=1,split-masked=1,tile-order=1 | FileCheck %s --check-prefix=COUNT
+// RUN:   --only=k-stages=1,v-stages=1,rescale=0,split-masked=1,tile-order=1 | FileCheck %s --check-prefix=COUNT
 // RUN: attune-tune %s --chip=sm_90 --device=none --quiet --only=block-m=64,num-warps=4,block-n=32,min-blocks-per-core=1 \
-// RUN:   --only=k-stages=1,v-stages=1,split-masked=1,tile-order=1 2> /dev/null | FileCheck %s --check-prefix=TABLE
+// RUN:   --only=k-stages=1,v-stages=1,rescale=0,split-masked=1,tile-order=1 2> /dev/null | FileCheck %s --check-prefix=TABLE
 
 // Two sizes of blocks, queries in registers or not, one to four workgroups.
 // COUNT: attention on sm_90: 16 of {{[0-9]+}} schedules are legal

@@ -116,12 +116,27 @@ TEST_F(PerformanceModelTest, KnobsHelpWhereTheyShould) {
   EXPECT_GT(predict(work, {{"k-stages", 1}}), base);
   EXPECT_GT(predict(work, {{"producer-warps", 0}}), base);
   EXPECT_GT(predict(work, {{"split-masked", 0}}), base);
+  EXPECT_LT(predict(work, {{"rescale", 8}}), base);
   // Tiles differ in length, and nobody deals them while the kernel runs.
   EXPECT_GT(predict(work, {{"persistent", 1}, {"tile-order", 0}}), base);
   EXPECT_GT(predict(work, {{"block-m", 64}, {"num-warps", 4}}), base);
   // Warps multiply at a fraction of the speed of groups.
   EXPECT_GT(predict(work, {{"mma-warps", 1}, {"producer-warps", 0}}),
             1.3 * base);
+}
+
+TEST_F(PerformanceModelTest, PolynomialsTakeTurnsWithExponentials) {
+  // Where many groups share a core, its busiest unit decides: that of the
+  // exponentials for small heads, else that which multiplies.
+  Changes many = {
+      {"block-m", 64}, {"num-warps", 4}, {"min-blocks-per-core", 3}};
+  auto gain = [&](llvm::StringRef shape) {
+    Workload work = read(shape);
+    Changes some = many;
+    some["exp-on-fma"] = 2;
+    return predict(work, many) / predict(work, some);
+  };
+  EXPECT_GT(gain("4x32x4096x16"), gain("4x16x4096x128"));
 }
 
 TEST_F(PerformanceModelTest, ShortTilesWantCompany) {
