@@ -77,9 +77,11 @@ int64_t attune::getThreads(const Schedule &schedule, TargetAttr target) {
 }
 
 /// Registers are given to warpgroups in steps of 8 a lane, at most 256; a
-/// producer that issues copies needs few (PTX ISA, setmaxnreg).
+/// producer that issues copies needs few, and a few more where it goes from
+/// tile to tile (PTX ISA, setmaxnreg; spills seen with less).
 static constexpr int64_t kRegisterStep = 8, kMostRoleRegisters = 256,
-                         kProducerRegisters = 24;
+                         kProducerRegisters = 24,
+                         kPersistentProducerRegisters = 32;
 
 /// Registers of each lane when the kernel starts, before roles exchange them.
 /// A core is four schedulers, each with a quarter of the registers, and warps
@@ -105,12 +107,18 @@ std::optional<RoleRegisters> attune::getRoleRegisters(const Schedule &schedule,
   // waits for ever, though the core may have it.
   int64_t all =
       getRegistersAtEntry(schedule, target) * getThreads(schedule, target);
-  int64_t left = all - schedule.getProducerWarps() * target.getLanes() *
-                           kProducerRegisters;
-  int64_t consumer = llvm::alignDown(
-      left / getComputingThreads(schedule, target), kRegisterStep);
-  return RoleRegisters{kProducerRegisters,
-                       std::min(consumer, kMostRoleRegisters)};
+  int64_t consumers = getComputingThreads(schedule, target);
+  int64_t producers = schedule.getProducerWarps() * target.getLanes();
+  auto share = [](int64_t registers, int64_t threads) {
+    return std::min(static_cast<int64_t>(
+                        llvm::alignDown(registers / threads, kRegisterStep)),
+                    kMostRoleRegisters);
+  };
+  int64_t least = schedule.getPersistent() ? kPersistentProducerRegisters
+                                           : kProducerRegisters;
+  int64_t consumer = share(all - producers * least, consumers);
+  // What is too little for another step of the consumers is the producer's.
+  return RoleRegisters{share(all - consumers * consumer, producers), consumer};
 }
 
 int64_t attune::getPanel(int64_t columns, Type elementType, TargetAttr target) {

@@ -14,6 +14,8 @@ Value TargetModel::emitSharedRead(OpBuilder &, Location,
   return {};
 }
 
+bool TargetModel::narrowsIndices() const { return false; }
+
 void TargetModel::emitAsyncCopy(OpBuilder &, Location,
                                 const AsyncCopy &) const {
   llvm_unreachable("a target that lists copy_widths overrides emitAsyncCopy");

@@ -71,17 +71,12 @@ uint64_t attune::tuning::getHostSeed(llvm::StringRef binaryHash) {
   return llvm::xxh3_64bits(binaryHash) >> 32;
 }
 
-/// The fastest kernels of 1100 that were measured spilled up to 356 bytes,
-/// outside of their loops; with more than this, and wherever the assembler had
-/// to serialize multiplies, they took at least 1.2 times as long as the best.
-static constexpr int64_t kMostSpilledBytes = 512;
-
-std::string Resources::findFault() const {
+std::string Resources::findFault(int64_t mostSpilledBytes) const {
   if (serializedMultiplies.value_or(0))
     return "expects multiplies that run on, but the assembler serialized them";
-  if (spillBytes.value_or(0) > kMostSpilledBytes)
+  if (spillBytes.value_or(0) > mostSpilledBytes)
     return llvm::formatv("expects at most {0} bytes of spills, but got {1}",
-                         kMostSpilledBytes, *spillBytes);
+                         mostSpilledBytes, *spillBytes);
   return "";
 }
 

@@ -189,15 +189,34 @@ llvm::Error Tuner::startCandidate(size_t index) {
         store.find(session.key, space, candidate.result.point);
     if (!stored)
       return stored.takeError();
-    // What was compiled and then given up is yet to be measured.
-    if (*stored && !(devices && (*stored)->status == Status::Ok &&
-                     (*stored)->stage == Stage::Compile)) {
+    // What was compiled and then given up is yet to be measured, and so is what
+    // another limit refused.
+    bool isOpen = *stored && devices && (*stored)->stage == Stage::Compile &&
+                  ((*stored)->status == Status::Ok ||
+                   ((*stored)->resources.spillBytes.value_or(0) > 0 &&
+                    findFault((*stored)->resources).empty()));
+    if (*stored && !isOpen) {
       candidate.result = std::move(**stored);
+      refuseFaulty(candidate);
       return finish(std::move(candidate));
     }
   }
   submitCompile(std::move(candidate));
   return llvm::Error::success();
+}
+
+std::string Tuner::findFault(const Resources &resources) const {
+  return resources.findFault(options.mostSpilledBytes);
+}
+
+void Tuner::refuseFaulty(Candidate &candidate) const {
+  Result &result = candidate.result;
+  std::string fault = findFault(result.resources);
+  if (result.status != Status::Ok || fault.empty() || !hasFaultless ||
+      candidate.index == baselineIndex)
+    return;
+  result.status = Status::Refused;
+  result.message = std::move(fault);
 }
 
 json::Value Tuner::makeCandidateRequest(const Candidate &candidate) const {
@@ -249,6 +268,12 @@ llvm::Error Tuner::feedDevices() {
     Candidate candidate = std::move(*next);
     ready.erase(next);
 
+    refuseFaulty(candidate);
+    if (candidate.result.status != Status::Ok) {
+      if (llvm::Error error = finish(std::move(candidate)))
+        return error;
+      continue;
+    }
     candidate.result.stage = Stage::Measure;
     if (!options.retune && !candidate.result.binaryHash.empty()) {
       llvm::Expected<std::optional<Result>> equal =
@@ -337,13 +362,8 @@ llvm::Error Tuner::finishCompile(Candidate candidate) {
     return finish(std::move(candidate));
   if (ranker)
     result.score = ranker->score(result);
-  std::string fault = result.resources.findFault();
-  if (hasFaultless && !fault.empty() && candidate.index != baselineIndex) {
-    result.status = Status::Refused;
-    result.message = std::move(fault);
-    return finish(std::move(candidate));
-  }
-  if (!devices)
+  refuseFaulty(candidate);
+  if (!devices || result.status != Status::Ok)
     return finish(std::move(candidate));
   ready.push_back(std::move(candidate));
   return llvm::Error::success();
@@ -408,7 +428,7 @@ void Tuner::count(const Result &result) {
   state.reused = outcome.reused;
   if (outcome.executed || !outcome.isValid(result))
     return;
-  if (result.isTimed() && result.resources.findFault().empty())
+  if (result.isTimed() && findFault(result.resources).empty())
     hasFaultless = true;
   double cost = outcome.getCost(result);
   if (bestCost && *bestCost <= cost)

@@ -84,12 +84,25 @@ gpu.module @kernels {
   }
 
   // Of as many workgroups as a core is to hold each starts with 80 registers a
-  // lane, a multiple of 8, and deals those.
+  // lane, a multiple of 8, and deals those. What is too little for a step of the
+  // consumers is the producers'.
   // CHECK-LABEL: gpu.func @two_on_a_core
-  // CHECK: tile.specialize producer 4 registers 24 {
+  // CHECK: tile.specialize producer 4 registers 32 {
   // CHECK: } consumer registers 104 {
   gpu.func @two_on_a_core(%m: memref<?x32xf16>) kernel
       attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 4, minBlocksPerCore = 2>} {
+    %c0 = arith.constant 0 : index
+    %kc = tile.channel : !channel
+    tile.put %kc[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>
+    gpu.return
+  }
+
+  // A producer that goes from tile to tile has at least 32.
+  // CHECK-LABEL: gpu.func @from_tile_to_tile
+  // CHECK: tile.specialize producer 4 registers 40 {
+  // CHECK: } consumer registers 232 {
+  gpu.func @from_tile_to_tile(%m: memref<?x32xf16>) kernel
+      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 4, persistent = 1>} {
     %c0 = arith.constant 0 : index
     %kc = tile.channel : !channel
     tile.put %kc[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>

@@ -108,6 +108,11 @@ struct Options {
   cl::opt<unsigned> finalRounds{
       "final-rounds", cl::desc("How often each finalist is measured"),
       cl::init(5), cl::value_desc("n"), cl::cat(category)};
+  cl::opt<unsigned> mostSpilledBytes{
+      "max-spill-bytes",
+      cl::desc("Do not time a kernel that spills more, once one that does not "
+               "was timed"),
+      cl::init(512), cl::value_desc("bytes"), cl::cat(category)};
   cl::opt<std::string> reproDir{
       "repro-dir", cl::desc("Folder for a file of each failed candidate"),
       cl::value_desc("path"), cl::cat(category)};
@@ -248,6 +253,7 @@ Error Options::read(TuneFileOptions &options) const {
   options.search.execute = device == "host";
   options.search.finalists = finalists;
   options.search.finalRounds = finalRounds;
+  options.search.mostSpilledBytes = mostSpilledBytes;
   options.search.reproDir = reproDir;
   return Error::success();
 }

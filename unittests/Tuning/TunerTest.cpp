@@ -104,6 +104,24 @@ TEST(Tuner, WhatSpillsMuchOrSerializesIsNotTimed) {
   EXPECT_EQ(getStatus(6, 0, 1), Status::Refused);
 }
 
+TEST(Tuner, TheLimitOfSpillsIsAnOption) {
+  fake::Problem problem;
+  fake::Settings settings = fake::makeSettings();
+  settings.jobs = 1;
+  fake::TemporaryFolder folder;
+  settings.database = folder / "results.db";
+  // What one limit refused is measured under a larger one, and what was
+  // measured is refused under a smaller one.
+  for (auto [limit, status] :
+       {std::pair(63, Status::Refused), std::pair(64, Status::Ok),
+        std::pair(63, Status::Refused)}) {
+    settings.options.mostSpilledBytes = limit;
+    for (const Result &result : mustSearch(problem, settings).results)
+      if (fake::getX(result) == 7)
+        EXPECT_EQ(result.status, status) << limit;
+  }
+}
+
 TEST(Tuner, WhatSpillsIsTimedWhereThereIsNothingElse) {
   fake::Problem problem;
   problem.spilledBytes = 4000;

@@ -105,6 +105,8 @@ def ConvertKernelToLLVMPass : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUMo
       demoted to a static one;
     - base-2 exponentials and logarithms are single instructions, and other math
       functions are expressed by them, so that no device library is needed;
+    - on NVIDIA chips, indices whose range is known to fit are narrowed to 32 bits first,
+      by upstream's `arith-int-range-narrowing`: of 64 they take two registers;
     - the schedule's `min-blocks-per-core` bounds the registers of a lane;
     - on NVIDIA chips, a kernel takes an `!nvgpu.tensormap.descriptor` as 128 bytes by
       value that are never copied (a grid constant). In the kernel

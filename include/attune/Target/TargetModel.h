@@ -100,6 +100,11 @@ public:
   /// #tile.target lists such atoms; null for others.
   virtual const WarpgroupModel *getWarpgroups() const;
 
+  /// Whether indices whose range is known to fit are computed in 32 bits. Of 64
+  /// they take two registers of a lane; chips that keep what all lanes share in
+  /// registers of its own gain nothing, and spilled more.
+  virtual bool narrowsIndices() const;
+
   /// Adds the patterns, and marks the dialects, with which a gpu.module of this
   /// family becomes LLVM dialect. Fails with a diagnostic where `target` names
   /// a chip that the family does not know: a module may bring its own.

@@ -51,7 +51,7 @@ struct Resources {
 
   /// Why a kernel need not be timed where there are others; empty for those
   /// that may be fast.
-  std::string findFault() const;
+  std::string findFault(int64_t mostSpilledBytes) const;
 };
 
 struct Result {

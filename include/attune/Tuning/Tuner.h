@@ -57,6 +57,11 @@ struct TunerOptions {
   unsigned finalRounds = 5;
   /// A candidate is dropped as soon as it is this much slower than the best.
   double stopFactor = 2;
+  /// With more, a kernel is refused once a sound one was timed. The fastest of
+  /// 1100 that were measured spilled up to 356 bytes, outside of their loops;
+  /// with more than this, and wherever the assembler had to serialize
+  /// multiplies, they took at least 1.2 times as long as the best.
+  int64_t mostSpilledBytes = 512;
   /// Where failed candidates are written; empty for nowhere.
   std::string reproDir;
 };
@@ -102,6 +107,9 @@ private:
   std::deque<Candidate>::iterator findNext();
   llvm::Error complete(Completion completion);
   llvm::Error finishCompile(Candidate candidate);
+  std::string findFault(const Resources &resources) const;
+  /// Refuses what has a fault, once a candidate without one was timed.
+  void refuseFaulty(Candidate &candidate) const;
   llvm::Error finish(Candidate candidate);
   /// Gives up what is under way; what is compiled is stored.
   llvm::Error abandon();

@@ -27,7 +27,9 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
 
 namespace attune {
 #define GEN_PASS_DEF_CONVERTKERNELTOLLVMPASS
@@ -110,6 +112,7 @@ struct Parameter {
 struct ConvertKernelToLLVM
     : attune::impl::ConvertKernelToLLVMPassBase<ConvertKernelToLLVM> {
   void runOnOperation() override;
+  LogicalResult narrowIndices();
   LogicalResult simplify();
   LogicalResult convert(const TargetModel &model, tile::TargetAttr target);
   FailureOr<SmallVector<Parameter>>
@@ -118,6 +121,15 @@ struct ConvertKernelToLLVM
 };
 
 } // namespace
+
+LogicalResult ConvertKernelToLLVM::narrowIndices() {
+  OpPassManager pm(gpu::GPUModuleOp::getOperationName());
+  arith::ArithIntRangeNarrowingOptions narrowing;
+  narrowing.bitwidthsSupported = {32};
+  pm.addPass(arith::createArithIntRangeNarrowing(narrowing));
+  pm.addPass(createCSEPass());
+  return runPipeline(pm, getOperation());
+}
 
 LogicalResult ConvertKernelToLLVM::simplify() {
   RewritePatternSet patterns(&getContext());
@@ -231,7 +243,8 @@ void ConvertKernelToLLVM::runOnOperation() {
       shells[kernel.getName()] = {
           (*block)[0], schedule ? schedule.getMinBlocksPerCore() : 0};
   }
-  if (failed(simplify()) || failed(convert(*model, target)))
+  if ((model->narrowsIndices() && failed(narrowIndices())) ||
+      failed(simplify()) || failed(convert(*model, target)))
     return signalPassFailure();
   for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
     // Without it every exp2 is surrounded by code for denormal results, which a

@@ -27,6 +27,23 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Of an index that fits into 32 bits a lane keeps no more, where it would keep
+  // 64. What is read from memory may be any.
+  // CHECK-LABEL: llvm.func @indices
+  // NVIDIA: llvm.mul %{{.+}}, %{{.+}} : i32
+  // AMD:    llvm.mul %{{.+}}, %{{.+}} : i64
+  // CHECK:  llvm.load
+  // CHECK:  llvm.mul %{{.+}}, %{{.+}} : i64
+  gpu.func @indices(%out: memref<2048xindex>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c24 = arith.constant 24 : index
+    %lane = gpu.thread_id x
+    %place = arith.muli %lane, %c24 : index
+    %any = memref.load %out[%place] : memref<2048xindex>
+    %more = arith.muli %any, %c24 : index
+    memref.store %more, %out[%place] : memref<2048xindex>
+    gpu.return
+  }
+
   // Exponentials and logarithms of any base are those of base 2.
   // CHECK-LABEL: llvm.func @math
   // CHECK-NOT: llvm.call @

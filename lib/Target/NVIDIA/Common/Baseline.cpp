@@ -24,6 +24,8 @@ LogicalResult BaselineTarget::populateGPUToLLVM(
   return success();
 }
 
+bool BaselineTarget::narrowsIndices() const { return true; }
+
 void BaselineTarget::configureKernel(LLVM::LLVMFuncOp kernel, tile::TargetAttr,
                                      int64_t threads,
                                      int64_t minBlocksPerCore) const {

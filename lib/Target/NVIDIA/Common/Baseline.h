@@ -27,6 +27,7 @@ public:
                        mlir::Location loc) const override;
   void emitAsyncWait(mlir::OpBuilder &builder, mlir::Location loc,
                      int64_t pending) const override;
+  bool narrowsIndices() const override;
   mlir::LogicalResult populateGPUToLLVM(
       mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns,
       mlir::ConversionTarget &conversionTarget, tile::TargetAttr target,
