@@ -10,7 +10,9 @@ def AttnToTilePass : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
   let description = [{
     Each `attn.attention` becomes a `gpu.launch_func` of a kernel, in a
     `gpu.module` of its own, whose body computes one query tile of one head with
-    online softmax over the key blocks that the mask lets it see. On the host
+    online softmax over the key blocks that the mask lets it see. Where whole
+    sequences of queries are shorter than a tile, heads that read the same keys
+    share one. On the host
     side operands become buffers (`bufferization.to_buffer`) and results are
     new buffers (`memref.alloc`, `bufferization.to_tensor`).
 

@@ -7,6 +7,7 @@
 #ifndef ATTUNE_TUNING_PERFORMANCEMODEL_H
 #define ATTUNE_TUNING_PERFORMANCEMODEL_H
 
+#include "attune/Schedule/HeadPacking.h"
 #include "attune/Schedule/Legality.h"
 #include "attune/Tuning/AttentionProblem.h"
 #include "attune/Tuning/Result.h"
@@ -25,6 +26,7 @@ struct Workload {
   std::optional<int64_t> first, last;
   /// Whether each score is masked on its own.
   bool masked;
+  HeadPacking packing;
 
   /// Lengths and numbers of heads that neither the op nor `sizes` knows are
   /// taken to be common ones.
@@ -66,6 +68,10 @@ private:
   };
 
   Usage estimate(const Schedule &schedule) const;
+  /// What has query tiles of its own: heads, or as many as share them.
+  int64_t getTiledHeads(const Schedule &schedule) const {
+    return work.heads / work.packing.count(schedule);
+  }
   /// Workgroups that a core holds.
   int64_t getResident(const Schedule &schedule, const Usage &used) const;
   const Steps &getSteps(int64_t blockM, int64_t blockN) const;
@@ -76,13 +82,13 @@ private:
   double getImbalance(const Schedule &schedule, int64_t resident,
                       double fixedKeys) const;
   /// The same. With `dealtWorkers`, tiles are dealt to so many in advance.
-  double deal(int64_t blockM, int64_t order, int64_t dealtWorkers,
-              double fixedKeys) const;
+  double deal(int64_t heads, int64_t blockM, int64_t order,
+              int64_t dealtWorkers, double fixedKeys) const;
 
   Workload work;
   tile::TargetAttr target;
   mutable std::map<std::pair<int64_t, int64_t>, Steps> stepsOf;
-  mutable std::map<std::tuple<int64_t, int64_t, int64_t, int>, double>
+  mutable std::map<std::tuple<int64_t, int64_t, int64_t, int64_t, int>, double>
       imbalanceOf;
 };
 

@@ -7,6 +7,7 @@
 #include "RegionClone.h"
 #include "attune/Conversion/Passes.h"
 #include "attune/Schedule/ForEachAttention.h"
+#include "attune/Schedule/HeadPacking.h"
 #include "attune/Schedule/Legality.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -207,7 +208,8 @@ LogicalResult Outliner::checkInput() {
            padded.qk,
            padded.v,
            atom.getAcc().getPartialColumns().getShape(2)[1],
-           target.getCache()};
+           target.getCache(),
+           HeadPacking::get(op).count(schedule)};
   return success();
 }
 
@@ -216,8 +218,9 @@ Value Outliner::launchSize() {
   // BodyBuilder::locate: tiles fastest, then heads, then batch.
   Value query = hostArguments.front();
   Value product;
-  for (auto [dim, per] :
-       {std::pair<char, int64_t>('s', sizes.blockM), {'h', 1}, {'b', 1}}) {
+  for (auto [dim, per] : {std::pair<char, int64_t>('s', sizes.blockM),
+                          {'h', sizes.heads},
+                          {'b', 1}}) {
     Value extent = host.createOrFold<memref::DimOp>(
         query, static_cast<int64_t>(op.getOrder().find(dim)));
     if (per != 1)
@@ -282,9 +285,9 @@ LogicalResult Outliner::run() {
   };
   NamedAttrList launchFacts;
   launchFacts.set("arguments", host.getArrayAttr(manifest));
-  launchFacts.set("grid",
-                  host.getArrayAttr({gridEntry('s', sizes.blockM),
-                                     gridEntry('h', 1), gridEntry('b', 1)}));
+  launchFacts.set("grid", host.getArrayAttr({gridEntry('s', sizes.blockM),
+                                             gridEntry('h', sizes.heads),
+                                             gridEntry('b', 1)}));
   launchFacts.set("block", host.getI64ArrayAttr({threads, 1, 1}));
   // Persistent workgroups all run at once.
   std::optional<int64_t> gridLimit;

@@ -47,9 +47,13 @@ private:
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
   }
-  /// The 2-D [length, head size] buffer of one head, whatever the dimension
-  /// order.
-  Value head(Value buffer, Value headIndex);
+  /// The 2-D [rows, head size] view of `heads` heads, whatever the dimension
+  /// order. More than one must be adjacent, or have one row each; all that
+  /// follow of such if there is no number.
+  Value head(Value buffer, Value headIndex, std::optional<int64_t> heads = 1);
+  /// The head and the position of row `row` of the tile, inside of a map.
+  std::pair<Value, Value> locateRow(OpBuilder &inner, Location loc, Value row,
+                                    bool clamp);
   int64_t position(char dim) { return op.getOrder().find(dim); }
   Value size(Value buffer, char dim) {
     return b.createOrFold<memref::DimOp>(buffer, position(dim));
@@ -77,30 +81,44 @@ private:
 
 } // namespace
 
-Value BodyBuilder::head(Value buffer, Value headIndex) {
+Value BodyBuilder::head(Value buffer, Value headIndex,
+                        std::optional<int64_t> heads) {
   auto type = cast<MemRefType>(buffer.getType());
+  OpFoldResult count = b.getIndexAttr(heads.value_or(1));
+  if (!heads)
+    count = getAsOpFoldResult(
+        b.createOrFold<arith::SubIOp>(size(buffer, 'h'), headIndex));
   SmallVector<OpFoldResult> offsets(4, b.getIndexAttr(0)), extents(4),
       strides(4, b.getIndexAttr(1));
   offsets[position('b')] = batch;
   offsets[position('h')] = headIndex;
-  for (char dim : StringRef("bhsd")) {
-    int64_t pos = position(dim);
-    if (dim == 'b' || dim == 'h')
+  SmallVector<int64_t> shape;
+  char rows = heads == 1 ? 's' : 'h';
+  for (auto [pos, dim] : llvm::enumerate(op.getOrder())) {
+    if (dim == 'b')
       extents[pos] = b.getIndexAttr(1);
+    else if (dim == 'h')
+      extents[pos] = count;
     else if (type.isDynamicDim(pos))
       extents[pos] = size(buffer, dim);
     else
       extents[pos] = b.getIndexAttr(type.getDimSize(pos));
+    bool isOne = dim == 'b' || (dim == 'h' && heads == 1) ||
+                 (dim == 's' && rows == 'h' && type.getDimSize(pos) == 1);
+    if (!isOne)
+      shape.push_back(
+          getConstantIntValue(extents[pos]).value_or(ShapedType::kDynamic));
   }
-  bool transposed = position('d') < position('s');
-  SmallVector<int64_t> shape{type.getDimSize(position('s')),
-                             type.getDimSize(position('d'))};
-  if (transposed)
-    std::swap(shape[0], shape[1]);
   auto viewType = memref::SubViewOp::inferRankReducedResultType(
       shape, type, offsets, extents, strides);
   Value view = memref::SubViewOp::create(b, cast<MemRefType>(viewType), buffer,
                                          offsets, extents, strides);
+  bool transposed = position('d') < position(rows);
+  if (shape.size() == 3)
+    view = memref::CollapseShapeOp::create(
+        b, view,
+        transposed ? ArrayRef<ReassociationIndices>{{0}, {1, 2}}
+                   : ArrayRef<ReassociationIndices>{{0, 1}, {2}});
   if (!transposed)
     return view;
   AffineMap swap =
@@ -112,8 +130,9 @@ Value BodyBuilder::countTiles() {
   seqQ = size(operands.query, 's');
   seqK = size(operands.key, 's');
   counts = {b.createOrFold<arith::CeilDivUIOp>(seqQ, constant(sizes.blockM)),
-            size(operands.query, 'h'), size(operands.key, 'h'),
-            size(operands.query, 'b')};
+            b.createOrFold<arith::DivUIOp>(size(operands.query, 'h'),
+                                           constant(sizes.heads)),
+            size(operands.key, 'h'), size(operands.query, 'b')};
   Value ofHeads = b.createOrFold<arith::MulIOp>(counts.tiles, counts.headsQ);
   return b.createOrFold<arith::MulIOp>(ofHeads, counts.batches);
 }
@@ -129,7 +148,7 @@ void BodyBuilder::locate(Value number) {
   } else {
     tile = orderByHead(b, number, counts, /*lastFirst=*/order == 1);
   }
-  headQ = tile.headQ;
+  headQ = b.createOrFold<arith::MulIOp>(tile.headQ, constant(sizes.heads));
   headKV = tile.headKV;
   batch = tile.batch;
   firstRow = arith::MulIOp::create(b, tile.tile, constant(sizes.blockM));
@@ -182,8 +201,13 @@ void BodyBuilder::computeRanges() {
 Value BodyBuilder::queryTile() {
   auto type = TileType::get({sizes.blockM, sizes.headDimQK},
                             op.getQuery().getType().getElementType());
-  return tile::LoadOp::create(b, type, head(operands.query, headQ), firstRow,
-                              constant(0), UnitAttr());
+  // Heads of one row each are a dimension whose end the copy engine knows; it
+  // would not stop at the last head of this tile.
+  std::optional<int64_t> heads = sizes.heads;
+  if (sizes.heads > 1 && op.getSeqQ() == 1)
+    heads = std::nullopt;
+  return tile::LoadOp::create(b, type, head(operands.query, headQ, heads),
+                              firstRow, constant(0), UnitAttr());
 }
 
 bool BodyBuilder::regionReadsTensor(Region &region) {
@@ -204,28 +228,41 @@ static Value elementPosition(OpBuilder &builder, Location loc, Value first,
   return arith::MinSIOp::create(builder, loc, position, last);
 }
 
+std::pair<Value, Value> BodyBuilder::locateRow(OpBuilder &inner, Location loc,
+                                               Value row, bool clamp) {
+  if (sizes.heads == 1)
+    return {headQ, elementPosition(inner, loc, firstRow, row, seqQ, clamp)};
+  Value length = arith::ConstantIndexOp::create(inner, loc, op.getSeqQ());
+  Value number = arith::DivUIOp::create(inner, loc, row, length);
+  if (clamp)
+    number = arith::MinUIOp::create(
+        inner, loc, number,
+        arith::ConstantIndexOp::create(inner, loc, sizes.heads - 1));
+  return {arith::AddIOp::create(inner, loc, headQ, number),
+          arith::RemUIOp::create(inner, loc, row, length)};
+}
+
 Value BodyBuilder::applyScore(Value scores, Value firstKey) {
   auto type = cast<TileType>(scores.getType());
   if (OnlineSoftmax::takesUnscaled(op))
     return scores;
   bool hasRegion = !op.getScore().empty();
-  return b.map(
-      type, scores,
-      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        Value scaled = arith::MulFOp::create(
-            inner, loc, args[0],
-            TileBuilder::constant(inner, loc, op.getEffectiveScale()));
-        if (!hasRegion)
-          return scaled;
-        bool clamp = regionReadsTensor(op.getScore());
-        IRMapping mapping = operands.captures;
-        Value row = elementPosition(inner, loc, firstRow, args[1], seqQ, clamp);
-        Value column =
-            elementPosition(inner, loc, firstKey, args[2], seqK, clamp);
-        mapping.map(op.getScore().getArguments(),
-                    ValueRange{scaled, batch, headQ, row, column});
-        return inlineOntoBuffers(inner, op.getScore(), mapping);
-      });
+  return b.map(type, scores,
+               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                 Value scaled = arith::MulFOp::create(
+                     inner, loc, args[0],
+                     TileBuilder::constant(inner, loc, op.getEffectiveScale()));
+                 if (!hasRegion)
+                   return scaled;
+                 bool clamp = regionReadsTensor(op.getScore());
+                 IRMapping mapping = operands.captures;
+                 auto [head, row] = locateRow(inner, loc, args[1], clamp);
+                 Value column = elementPosition(inner, loc, firstKey, args[2],
+                                                seqK, clamp);
+                 mapping.map(op.getScore().getArguments(),
+                             ValueRange{scaled, batch, head, row, column});
+                 return inlineOntoBuffers(inner, op.getScore(), mapping);
+               });
 }
 
 Value BodyBuilder::applyMask(Value scores, Value firstKey) {
@@ -244,13 +281,12 @@ Value BodyBuilder::applyMask(Value scores, Value firstKey) {
         if (hasRegion) {
           bool clamp = regionReadsTensor(op.getMask());
           IRMapping mapping = operands.captures;
-          Value row =
-              elementPosition(inner, loc, firstRow, args[1], seqQ, clamp);
+          auto [head, row] = locateRow(inner, loc, args[1], clamp);
           Value key = clamp ? elementPosition(inner, loc, firstKey, args[2],
                                               seqK, clamp)
                             : column;
           mapping.map(op.getMask().getArguments(),
-                      ValueRange{batch, headQ, row, key});
+                      ValueRange{batch, head, row, key});
           Value visible = inlineOntoBuffers(inner, op.getMask(), mapping);
           keep =
               keep
@@ -310,9 +346,14 @@ SoftmaxState BodyBuilder::step(Value block, Value query, SoftmaxState state) {
 void BodyBuilder::finish(SoftmaxState state) {
   softmax.complete(state);
   if (operands.sinks)
-    softmax.takeSink(memref::LoadOp::create(b, operands.sinks, headQ), state);
+    softmax.takeSink(
+        [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+          Value head = locateRow(inner, loc, args[0], /*clamp=*/true).first;
+          return memref::LoadOp::create(inner, loc, operands.sinks, head);
+        },
+        state);
   tile::StoreOp::create(b, softmax.normalize(state),
-                        head(operands.output, headQ),
+                        head(operands.output, headQ, sizes.heads),
                         ValueRange{firstRow, constant(0)});
   if (!operands.lse)
     return;
@@ -323,12 +364,20 @@ void BodyBuilder::finish(SoftmaxState state) {
   OpFoldResult length = type.isDynamicDim(2)
                             ? OpFoldResult(seqQ)
                             : b.getIndexAttr(type.getDimSize(2));
-  SmallVector<OpFoldResult> extents{b.getIndexAttr(1), b.getIndexAttr(1),
-                                    length};
+  SmallVector<OpFoldResult> extents{b.getIndexAttr(1),
+                                    b.getIndexAttr(sizes.heads), length};
+  SmallVector<int64_t> shape;
+  if (sizes.heads > 1)
+    shape.push_back(sizes.heads);
+  if (sizes.heads == 1 || type.getDimSize(2) != 1)
+    shape.push_back(type.getDimSize(2));
   auto viewType = memref::SubViewOp::inferRankReducedResultType(
-      {type.getDimSize(2)}, type, offsets, extents, strides);
+      shape, type, offsets, extents, strides);
   Value rows = memref::SubViewOp::create(
       b, cast<MemRefType>(viewType), operands.lse, offsets, extents, strides);
+  if (shape.size() == 2)
+    rows = memref::CollapseShapeOp::create(
+        b, rows, ArrayRef<ReassociationIndices>{{0, 1}});
   tile::StoreOp::create(b, lse, rows, firstRow);
 }
 

@@ -28,6 +28,8 @@ struct KernelSizes {
   int64_t partialSums;
   /// What of the device's cache keys and values may take.
   int64_t cacheBytes;
+  /// Query heads that the rows of a tile belong to (HeadPacking).
+  int64_t heads;
 };
 
 /// Emits, at the builder's insertion point inside a gpu.func, the computation

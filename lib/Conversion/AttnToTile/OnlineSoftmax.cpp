@@ -159,16 +159,17 @@ void OnlineSoftmax::complete(SoftmaxState &state) {
       tile::ReduceOp::create(b, rowType, tile::ReductionKind::Add, state.sum);
 }
 
-void OnlineSoftmax::takeSink(Value logit, SoftmaxState &state) {
-  Location at = b.getLoc();
-  Value score = arith::DivFOp::create(
-      b, arith::MulFOp::create(b, logit, constantF32(b, at, kLog2E)),
-      constantF32(b, at, unit));
-  Value max =
-      b.map(rowType, state.max,
+void OnlineSoftmax::takeSink(TileBuilder::Body logit, SoftmaxState &state) {
+  Value scores =
+      b.map(rowType, {},
             [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-              return arith::MaxNumFOp::create(inner, loc, args[0], score);
+              Value exponent =
+                  arith::MulFOp::create(inner, loc, logit(inner, loc, args),
+                                        constantF32(inner, loc, kLog2E));
+              return arith::DivFOp::create(inner, loc, exponent,
+                                           constantF32(inner, loc, unit));
             });
+  Value max = b.map(rowType, {state.max, scores}, maximum);
   auto weigh = [&](OpBuilder &inner, Location loc, Value score,
                    Value maximum) -> Value {
     Value none = arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ,
@@ -186,10 +187,10 @@ void OnlineSoftmax::takeSink(Value logit, SoftmaxState &state) {
               return weigh(inner, loc, args[0], args[1]);
             });
   state.sum =
-      b.map(rowType, {state.sum, rescale, max},
+      b.map(rowType, {state.sum, rescale, scores, max},
             [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
               return math::FmaOp::create(inner, loc, args[0], args[1],
-                                         weigh(inner, loc, score, args[2]));
+                                         weigh(inner, loc, args[2], args[3]));
             });
   state.acc = scale(state.acc, rescale);
   state.max = max;

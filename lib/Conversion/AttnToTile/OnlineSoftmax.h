@@ -55,8 +55,9 @@ public:
   mlir::Value takeBlock(mlir::Value scores, SoftmaxState &state);
   /// After the last block: completes the sums of the rows.
   void complete(SoftmaxState &state);
-  /// After that: adds a logit, an f32, that has no value.
-  void takeSink(mlir::Value logit, SoftmaxState &state);
+  /// After that: adds to each row a logit that has no value. `logit` gives it,
+  /// an f32, for the number of the row, its only argument.
+  void takeSink(TileBuilder::Body logit, SoftmaxState &state);
   /// The output, in the type that the op gives it.
   mlir::Value normalize(const SoftmaxState &state);
   /// The natural logarithm of the sums of the rows; -inf where no key was seen.

@@ -82,7 +82,8 @@ Workload Workload::get(attn::AttentionOp op, const SizeMap &sizes) {
                 choose(op.getSeqK(), "seq-k", 4096),
                 std::nullopt,
                 std::nullopt,
-                op.hasMask()};
+                op.hasMask(),
+                HeadPacking::get(op)};
   auto getOffset = [&](attn::Alignment alignment) {
     return alignment == attn::Alignment::BottomRight ? work.seqK - work.seqQ
                                                      : 0;
@@ -172,7 +173,8 @@ int64_t PerformanceModel::getResident(const Schedule &schedule,
        target.getSharedPerCore() /
            std::max<int64_t>(1, getSharedBytes(work.problem, schedule, target)),
        static_cast<int64_t>(llvm::divideCeil(
-           work.heads * llvm::divideCeil(work.seqQ, schedule.getBlockM()),
+           getTiledHeads(schedule) *
+               llvm::divideCeil(work.seqQ, schedule.getBlockM()),
            target.getCores()))});
   return std::max<int64_t>(1, resident);
 }
@@ -261,11 +263,11 @@ PerformanceModel::getTileTime(const Schedule &schedule, const Usage &used,
 // All cores
 //===----------------------------------------------------------------------===//
 
-double PerformanceModel::deal(int64_t blockM, int64_t order,
+double PerformanceModel::deal(int64_t heads, int64_t blockM, int64_t order,
                               int64_t dealtWorkers, double fixedKeys) const {
   int64_t cores = target.getCores();
   int64_t tiles = std::max<int64_t>(1, llvm::divideCeil(work.seqQ, blockM));
-  int64_t total = tiles * work.heads;
+  int64_t total = tiles * heads;
   std::vector<double> times;
   for (int64_t tile = 0; tile < tiles; ++tile) {
     auto [begin, end] =
@@ -280,14 +282,14 @@ double PerformanceModel::deal(int64_t blockM, int64_t order,
                       (work.problem.headDimQK + work.problem.headDimV) *
                       work.problem.elementType.getIntOrFloatBitWidth() / 8;
   int64_t section = std::min<int64_t>(
-      work.heads, std::max<int64_t>(1, target.getCache() /
-                                           std::max<int64_t>(1, headBytes)) *
-                      std::max<int64_t>(1, work.heads / work.keyHeads));
+      heads, std::max<int64_t>(1, target.getCache() /
+                                      std::max<int64_t>(1, headBytes)) *
+                 std::max<int64_t>(1, heads / work.keyHeads));
   auto getTime = [&](int64_t number) {
     if (order < 2)
       return times[order ? tiles - 1 - number % tiles : number % tiles];
     int64_t first = number / (section * tiles) * section;
-    int64_t size = std::min(section, work.heads - first);
+    int64_t size = std::min(section, heads - first);
     return times[tiles - 1 - (number - first * tiles) / size];
   };
   std::vector<double> loads(cores);
@@ -316,8 +318,8 @@ double PerformanceModel::getImbalance(const Schedule &schedule,
                                       int64_t resident,
                                       double fixedKeys) const {
   int64_t cores = target.getCores();
-  int64_t total =
-      work.heads * llvm::divideCeil(work.seqQ, schedule.getBlockM());
+  int64_t heads = getTiledHeads(schedule);
+  int64_t total = heads * llvm::divideCeil(work.seqQ, schedule.getBlockM());
   // So many even out.
   constexpr int64_t kManyTiles = 64;
   if (total <= 0 || total > kManyTiles * cores)
@@ -331,10 +333,12 @@ double PerformanceModel::getImbalance(const Schedule &schedule,
   int64_t workers =
       schedule.getPersistent() == 1 ? std::min(total, cores * resident) : 0;
   auto [it, isNew] = imbalanceOf.try_emplace(
-      {schedule.getBlockM(), schedule.getTileOrder(), workers, scale}, 1);
+      {heads, schedule.getBlockM(), schedule.getTileOrder(), workers, scale},
+      1);
   if (isNew)
-    it->second = deal(schedule.getBlockM(), schedule.getTileOrder(), workers,
-                      std::max(1.0, std::ldexp(1.0, scale) - kFewKeys));
+    it->second =
+        deal(heads, schedule.getBlockM(), schedule.getTileOrder(), workers,
+             std::max(1.0, std::ldexp(1.0, scale) - kFewKeys));
   return it->second;
 }
 
@@ -349,7 +353,7 @@ double PerformanceModel::predict(const Schedule &schedule,
   TileTime time = getTileTime(schedule, used, steps, resident);
   double cores = target.getCores();
   double clocks =
-      static_cast<double>(work.heads) / cores *
+      static_cast<double>(getTiledHeads(schedule)) / cores *
       (static_cast<double>(steps.tiles) * time.fixed + steps.all * time.step);
   clocks *= getImbalance(schedule, resident,
                          time.fixed / time.step *

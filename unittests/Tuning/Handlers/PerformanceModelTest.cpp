@@ -139,6 +139,27 @@ TEST_F(PerformanceModelTest, PolynomialsTakeTurnsWithExponentials) {
   EXPECT_GT(gain("4x32x4096x16"), gain("4x16x4096x128"));
 }
 
+TEST_F(PerformanceModelTest, HeadsThatShareTilesCostOneOfThem) {
+  // Eight heads share keys, or have their own; and lengths that are not known
+  // keep heads apart.
+  auto decode = [&](llvm::StringRef heads, llvm::StringRef length) {
+    std::string query = "tensor<256x32x" + length.str() + "x128xbf16>",
+                key = "tensor<256x" + heads.str() + "x512x128xbf16>";
+    module = parseSourceString<ModuleOp>(
+        "func.func @f(%q: " + query + ", %k: " + key + ") -> " + query +
+            " {\n%o = attn.attention %q, %k, %k : " + query + ", " + key +
+            ", " + key + "\nreturn %o : " + query + "\n}",
+        ParserConfig(&context));
+    Workload work;
+    module->walk([&](attn::AttentionOp op) {
+      work = Workload::get(op, {{"seq-q", 1}});
+    });
+    return predict(work, {{"block-m", 64}, {"num-warps", 4}});
+  };
+  EXPECT_GT(decode("32", "1"), 4 * decode("4", "1"));
+  EXPECT_GT(decode("4", "?"), 4 * decode("4", "1"));
+}
+
 TEST_F(PerformanceModelTest, ShortTilesWantCompany) {
   Changes small = {{"block-m", 64}, {"block-n", 64}, {"num-warps", 4}};
   Changes shared = small;
