@@ -334,9 +334,10 @@ TEST_F(LegalityTest, ProducersLeaveRegistersToTheOthers) {
   limits.registersPerCore -= 1;
   EXPECT_EQ(getRoleRegisters(wanted, toy(limits))->consumer, registers - 8);
   EXPECT_EQ(refusal(wanted, toy(limits)), "register-overflow");
-  // As many as there are do not help beyond what a lane can have.
+  // As many as there are do not help beyond what a lane can have; those that
+  // the others cannot take are the producer's.
   limits.registersPerCore = 1 << 20;
-  EXPECT_EQ(getRoleRegisters(wanted, toy(limits))->producer, 24);
+  EXPECT_EQ(getRoleRegisters(wanted, toy(limits))->producer, 256);
   EXPECT_EQ(getRoleRegisters(wanted, toy(limits))->consumer, 256);
   limits.registers = registers - 1;
   EXPECT_EQ(refusal(wanted, toy(limits)), "register-overflow");
