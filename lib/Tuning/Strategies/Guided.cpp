@@ -13,7 +13,6 @@
 #include "llvm/Support/xxhash.h"
 #include <cmath>
 #include <map>
-#include <numeric>
 
 using namespace attune::tuning;
 
@@ -61,8 +60,8 @@ private:
   void give(size_t candidate);
 
   SearchContext context;
-  /// The candidates, ordered by their points.
-  std::vector<size_t> byPoint;
+  /// The hashes of the points and their candidates, in order.
+  std::vector<std::pair<uint64_t, size_t>> byHash;
   std::vector<size_t> shapeOf;
   /// First candidate of each shape, in order.
   std::vector<size_t> firsts;
@@ -78,13 +77,19 @@ private:
 };
 } // namespace
 
+static uint64_t hash(const Point &point) {
+  return llvm::xxh3_64bits(
+      llvm::ArrayRef(reinterpret_cast<const uint8_t *>(point.data()),
+                     point.size() * sizeof(int64_t)));
+}
+
 GuidedStrategy::GuidedStrategy(const SearchContext &context)
-    : context(context), byPoint(context.points.size()),
-      given(context.points.size()) {
-  std::iota(byPoint.begin(), byPoint.end(), 0);
-  llvm::sort(byPoint, [&](size_t a, size_t b) {
-    return std::tie(context.points[a], a) < std::tie(context.points[b], b);
-  });
+    : context(context), given(context.points.size()) {
+  // Points themselves, of which there are millions, would take a second to
+  // sort.
+  for (auto [candidate, point] : llvm::enumerate(context.points))
+    byHash.emplace_back(hash(point), candidate);
+  llvm::sort(byHash);
   llvm::SmallVector<size_t> knobs;
   for (auto [i, knob] : llvm::enumerate(context.space.getKnobs()))
     if (llvm::is_contained(kShapeKnobs, knob.name))
@@ -103,12 +108,12 @@ GuidedStrategy::GuidedStrategy(const SearchContext &context)
 }
 
 std::optional<size_t> GuidedStrategy::findPoint(const Point &point) const {
-  auto it = llvm::lower_bound(byPoint, point, [&](size_t a, const Point &b) {
-    return context.points[a] < b;
-  });
-  if (it == byPoint.end() || context.points[*it] != point)
-    return std::nullopt;
-  return *it;
+  std::pair<uint64_t, size_t> first(hash(point), 0);
+  for (auto it = llvm::lower_bound(byHash, first);
+       it != byHash.end() && it->first == first.first; ++it)
+    if (context.points[it->second] == point)
+      return it->second;
+  return std::nullopt;
 }
 
 std::optional<size_t> GuidedStrategy::findNeighbour(size_t candidate) const {
@@ -153,9 +158,7 @@ std::optional<size_t> GuidedStrategy::takeNext() {
 /// Of all but one knob: points that agree in it are neighbours, or one.
 static uint64_t hashWithout(Point point, size_t knob) {
   point[knob] = -static_cast<int64_t>(knob) - 1;
-  return llvm::xxh3_64bits(
-      llvm::ArrayRef(reinterpret_cast<const uint8_t *>(point.data()),
-                     point.size() * sizeof(int64_t)));
+  return hash(point);
 }
 
 bool GuidedStrategy::isDistinct(size_t candidate) const {
