@@ -156,6 +156,30 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Keys that are values: the first multiply needs what the second one fetches.
+  // CHECK-LABEL: gpu.func @one_channel
+  // CHECK-NOT: tile.mma_async
+  // CHECK: gpu.return
+  gpu.func @one_channel(%acc: !tile.tile<64x16xf32, registers>, %n: index, %q: !tile.tile<64x16xf16, registers>, %zero: !s) kernel
+      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c = tile.channel : !tile.channel<16x16xf16, stages = 2, panel = 16>
+    %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %acc) -> !s {
+      %k = tile.get %c[%j] : !tile.channel<16x16xf16, stages = 2, panel = 16> -> !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+      %s = tile.mma %q, %k, %zero transpose_rhs : !tile.tile<64x16xf16, registers>, !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>, !s
+      %p = tile.map(%s) {
+      ^bb0(%e: f32, %row: index, %column: index):
+        %t = arith.truncf %e : f32 to f16
+        tile.yield %t : f16
+      } : (!s) -> !p
+      %o = tile.mma %p, %k, %a : !p, !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>, !s
+      tile.release %c[%j] : !tile.channel<16x16xf16, stages = 2, panel = 16>
+      scf.yield %o : !s
+    }
+    gpu.return
+  }
+
   // CHECK-LABEL: gpu.func @no_schedule
   // CHECK-NOT: tile.mma_async
   // CHECK: gpu.return

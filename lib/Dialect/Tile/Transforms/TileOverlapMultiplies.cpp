@@ -116,6 +116,15 @@ bool LoopRotator::matchLoop() {
     (beforeFirst ? before : under).push_back(&op);
     beforeFirst &= &op != first;
   }
+  // What is fetched late must not be wanted early, as where keys are values.
+  llvm::SetVector<Value> fetchedLate;
+  for (Operation *op : fetch)
+    fetchedLate.insert(op->result_begin(), op->result_end());
+  for (ArrayRef<Operation *> half :
+       {ArrayRef(before), ArrayRef(under), ArrayRef(after)})
+    if (llvm::any_of(half,
+                     [&](Operation *op) { return reads(op, fetchedLate); }))
+      return false;
   // The first multiply, and what is yielded beside the accumulator, must not
   // wait for it.
   return !beforeFirst && weights &&
