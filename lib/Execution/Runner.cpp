@@ -148,28 +148,38 @@ FailureOr<std::vector<Tensor>> Runner::runAttention(ModuleOp module) {
   return tensors;
 }
 
+LogicalResult Runner::lower(ModuleOp &compiled,
+                            OwningOpRef<ModuleOp> &lowered) {
+  if (device.getKernelFormat() != KernelFormat::IR ||
+      getStage(compiled) == Stage::LLVM)
+    return success();
+  auto result = lowerForHost(compiled);
+  if (failed(result))
+    return failure();
+  lowered = std::move(*result);
+  compiled = *lowered;
+  return success();
+}
+
 FailureOr<std::vector<Tensor>> Runner::runAndRead(ModuleOp compiled) {
   OwningOpRef<ModuleOp> lowered;
-  if (device.getKernelFormat() == KernelFormat::IR) {
-    Stage stage = getStage(compiled);
-    if (stage == Stage::Attention)
-      return runAttention(compiled);
-    if (stage != Stage::LLVM) {
-      auto result = lowerForHost(compiled);
-      if (failed(result))
-        return failure();
-      lowered = std::move(*result);
-      compiled = *lowered;
-    }
-  }
+  if (device.getKernelFormat() == KernelFormat::IR &&
+      getStage(compiled) == Stage::Attention)
+    return runAttention(compiled);
+  if (failed(lower(compiled, lowered)))
+    return failure();
   auto program = HostProgram::load(compiled, device);
   if (failed(program))
     return failure();
   FailureOr<HostRun> run = runFunction(compiled, **program);
   if (failed(run))
     return failure();
+  return read(*run);
+}
+
+FailureOr<std::vector<Tensor>> Runner::read(const HostRun &run) {
   std::vector<Tensor> tensors;
-  for (const Datum &result : run->getResults()) {
+  for (const Datum &result : run.getResults()) {
     if (!result.tensor)
       return source.emitError() << "expects tensors as results to run";
     auto tensor = result.tensor->read();
@@ -243,6 +253,34 @@ FailureOr<std::vector<ResultCheck>> Runner::verify(ModuleOp compiled) {
   for (auto [result, expected] : llvm::zip_equal(results, references))
     checks.push_back({expected.name, compare(result, expected.reference)});
   return checks;
+}
+
+FailureOr<unsigned> Runner::countUnequal(ModuleOp compiled, unsigned launches) {
+  OwningOpRef<ModuleOp> lowered;
+  if (failed(lower(compiled, lowered)))
+    return failure();
+  auto program = HostProgram::load(compiled, device);
+  if (failed(program))
+    return failure();
+  FailureOr<HostRun> run = runFunction(compiled, **program);
+  if (failed(run))
+    return failure();
+  unsigned unequal = 0;
+  for (unsigned launch = 0; launch < launches; ++launch) {
+    for (const Datum &result : run->getResults())
+      if (auto error = result.tensor->poison())
+        return source.emitError() << llvm::toString(std::move(error));
+    if (auto error = run->relaunch())
+      return source.emitError() << llvm::toString(std::move(error));
+    auto tensors = read(*run);
+    if (failed(tensors))
+      return failure();
+    unequal +=
+        !llvm::equal(*tensors, results, [](const Tensor &a, const Tensor &b) {
+          return a.bytes == b.bytes;
+        });
+  }
+  return unequal;
 }
 
 FailureOr<Timing> Runner::time(ModuleOp compiled,

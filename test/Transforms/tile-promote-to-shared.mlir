@@ -163,6 +163,20 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // What is multiplied with itself is loaded for each side: the one stays in
+  // registers.
+  // CHECK-LABEL: gpu.func @itself
+  // CHECK: %[[Q:.+]] = tile.read
+  // CHECK: %[[K:.+]] = tile.get {{.*}} -> <16x64xf16, shared
+  // CHECK: tile.mma %[[Q]], %[[K]],
+  gpu.func @itself(%m: memref<?x64xf16>, %zero: !tile.tile<16x16xf32, registers>) kernel
+      attributes {tile.schedule = #attn.schedule<qInRegisters = 1>} {
+    %c0 = arith.constant 0 : index
+    %x = tile.load %m[%c0, %c0] : memref<?x64xf16> -> !tile.tile<16x64xf16, registers>
+    %s = tile.mma %x, %x, %zero transpose_rhs : !tile.tile<16x64xf16, registers>, !tile.tile<16x64xf16, registers>, !tile.tile<16x16xf32, registers>
+    gpu.return
+  }
+
   // A head of 64 columns is one panel.
   // CHECK-LABEL: gpu.func @one_panel
   // CHECK: tile.channel : <16x64xf16, stages = 1, panel = 64>

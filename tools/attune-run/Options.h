@@ -39,6 +39,11 @@ struct Options : RunOptions {
       llvm::cl::init(ReferencePlace::Device), llvm::cl::cat(category)};
   Opt<unsigned> repeats{"repeats", llvm::cl::desc("Timed launches"),
                         llvm::cl::init(30), llvm::cl::cat(category)};
+  Opt<unsigned> launches{
+      "equal-launches",
+      llvm::cl::desc("Verify, launch so many times more, and expect the same "
+                     "bits each time"),
+      llvm::cl::init(0), llvm::cl::cat(category)};
   Opt<bool> json{"json", llvm::cl::desc("Print JSON instead of a table"),
                  llvm::cl::cat(category)};
 

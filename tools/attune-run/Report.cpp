@@ -23,6 +23,8 @@ static double getRatio(const Comparison &comparison) {
 }
 
 bool Report::passed() const {
+  if (launches && launches->unequal)
+    return false;
   return !checks || llvm::all_of(*checks, [](const ResultCheck &check) {
     return check.comparison.passed;
   });
@@ -62,6 +64,10 @@ void Report::printTable(llvm::raw_ostream &stream) const {
         stream << ": " << comparison.reason;
       stream << '\n';
     }
+  if (launches)
+    stream << (launches->unequal ? "UNEQUAL   " : "equal     ")
+           << launches->all - launches->unequal << " of " << launches->all
+           << " launches gave the same bits\n";
   if (counts)
     counts->printTable(stream);
   if (!timing)
@@ -106,6 +112,9 @@ llvm::json::Value Report::toJSON() const {
     report["passed"] = passed();
     report["results"] = std::move(list);
   }
+  if (launches)
+    report["launches"] =
+        Object{{"all", launches->all}, {"unequal", launches->unequal}};
   if (counts)
     report["counts"] = counts->toJSON();
   if (timing) {

@@ -19,6 +19,11 @@ struct Report {
   uint64_t seed = 0;
   double flops = 0;
   std::optional<std::vector<ResultCheck>> checks;
+  /// Launches after the one that was verified, and those with other bits.
+  struct Launches {
+    unsigned all = 0, unequal = 0;
+  };
+  std::optional<Launches> launches;
   std::optional<Timing> timing;
   std::optional<HostCounts> counts;
 

@@ -171,11 +171,18 @@ LogicalResult Tool::writeTensors(Runner &runner) {
 }
 
 LogicalResult Tool::measure(Runner &runner, ModuleOp module, Report &report) {
-  if (options.verify || !options.bench || !options.outputDir.empty()) {
+  if (options.verify || !options.bench || !options.outputDir.empty() ||
+      options.launches) {
     auto checks = runner.verify(module);
     if (failed(checks))
       return failure();
     report.checks = std::move(*checks);
+  }
+  if (options.launches) {
+    auto unequal = runner.countUnequal(module, options.launches);
+    if (failed(unequal))
+      return failure();
+    report.launches = Report::Launches{options.launches, *unequal};
   }
   if (!options.outputDir.empty() && failed(writeTensors(runner)))
     return failure();

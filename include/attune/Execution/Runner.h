@@ -65,6 +65,11 @@ public:
   /// error, wrong results are not.
   mlir::FailureOr<std::vector<ResultCheck>> verify(mlir::ModuleOp compiled);
 
+  /// Launches the kernels `launches` times on poisoned results and says how
+  /// many times these were, bit by bit, not those that verify() compared last.
+  mlir::FailureOr<unsigned> countUnequal(mlir::ModuleOp compiled,
+                                         unsigned launches);
+
   /// The arguments, and the results that verify() compared last.
   mlir::FailureOr<std::vector<Tensor>> makeArguments();
   llvm::ArrayRef<Tensor> getResults() const { return results; }
@@ -86,6 +91,10 @@ private:
   mlir::FailureOr<std::vector<Tensor>> runAttention(mlir::ModuleOp module);
   mlir::FailureOr<HostRun> runFunction(mlir::ModuleOp compiled,
                                        HostProgram &program);
+  mlir::FailureOr<std::vector<Tensor>> read(const HostRun &run);
+  /// What the host executor runs: `compiled`, or `lowered` made from it.
+  mlir::LogicalResult lower(mlir::ModuleOp &compiled,
+                            mlir::OwningOpRef<mlir::ModuleOp> &lowered);
 
   mlir::func::FuncOp source;
   Device &device;

@@ -108,6 +108,22 @@ Value TilePromoteToShared::numberElement(OpBuilder &b, Location loc,
   return b.createOrFold<arith::AddIOp>(loc, counter, iteration);
 }
 
+/// Loads a tile once more where it is multiplied from both sides, as that of
+/// one tensor with itself: what is best for the one is not for the other.
+static void splitSides(LoadOp load) {
+  auto isLhs = [](OpOperand &use) {
+    auto mma = dyn_cast<MmaOp>(use.getOwner());
+    return mma && &use == &mma.getLhsMutable();
+  };
+  if (llvm::none_of(load->getUses(), isLhs) ||
+      llvm::all_of(load->getUses(), isLhs))
+    return;
+  OpBuilder b(load);
+  auto other = cast<LoadOp>(b.clone(*load));
+  load.getResult().replaceUsesWithIf(
+      other.getResult(), [&](OpOperand &use) { return !isLhs(use); });
+}
+
 void TilePromoteToShared::promote(LoadOp load, attn::ScheduleAttr schedule) {
   SmallVector<MmaOp> users;
   bool asLhs = false, transposed = false;
@@ -181,6 +197,7 @@ void TilePromoteToShared::runOnOperation() {
   }
   counters.clear();
   SmallVector<LoadOp> loads;
+  getOperation().walk([&](LoadOp load) { splitSides(load); });
   getOperation().walk([&](LoadOp load) { loads.push_back(load); });
   for (LoadOp load : loads)
     promote(load, schedule);
