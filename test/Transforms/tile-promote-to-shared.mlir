@@ -166,8 +166,9 @@ gpu.module @kernels {
   // What is multiplied with itself is loaded for each side: the one stays in
   // registers.
   // CHECK-LABEL: gpu.func @itself
-  // CHECK: %[[Q:.+]] = tile.read
   // CHECK: %[[K:.+]] = tile.get {{.*}} -> <16x64xf16, shared
+  // CHECK: %[[SHARED:.+]] = tile.get
+  // CHECK: %[[Q:.+]] = tile.read %[[SHARED]]
   // CHECK: tile.mma %[[Q]], %[[K]],
   gpu.func @itself(%m: memref<?x64xf16>, %zero: !tile.tile<16x16xf32, registers>) kernel
       attributes {tile.schedule = #attn.schedule<qInRegisters = 1>} {
