@@ -166,12 +166,19 @@ Error HostDevice::launch(Kernel &loaded, const LaunchShape &shape,
         Twine(options.maxLanes) + " threads to be executed on the host, but " +
         Twine(groups) + " blocks have " + Twine(groups * work) +
         "; --max-lanes sets the limit");
+  if (shape.grid[0] % kernel.clusterSize != 0)
+    return llvm::createStringError(
+        "kernel '" + kernel.name + "' expects a multiple of " +
+        Twine(kernel.clusterSize) +
+        " blocks, the size of a cluster, along x, but got " +
+        Twine(shape.grid[0]));
   Launch launch;
   launch.kernel = kernel.function;
   launch.shape = shape;
   launch.arguments = arguments;
   launch.warpSize = target.getLanes();
   launch.staticSharedBytes = kernel.staticSharedBytes;
+  launch.clusterSize = kernel.clusterSize;
   launch.flushDenormals = kernel.flushDenormals;
   auto regions = findRegions(kernel, arguments, allocations);
   if (!regions)
@@ -192,7 +199,8 @@ Error HostDevice::launch(Kernel &loaded, const LaunchShape &shape,
     bool goesOn = true;
     for (int64_t z = 0; z < shape.grid[2] && goesOn; ++z)
       for (int64_t y = 0; y < shape.grid[1] && goesOn; ++y)
-        for (int64_t x = 0; x < shape.grid[0] && goesOn; ++x)
+        for (int64_t x = 0; x < shape.grid[0] && goesOn;
+             x += kernel.clusterSize)
           goesOn = group.run(x, y, z);
   });
   if (!finished)

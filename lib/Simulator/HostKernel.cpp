@@ -8,6 +8,7 @@
 #include "attune/Conversion/Manifest.h"
 #include "attune/Conversion/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -126,6 +127,19 @@ HostKernel::load(MLIRContext &context, StringRef image, StringRef name,
     if (type && DataLayout(kernel->module).getTypeSize(type.getValue()) ==
                     sizeof(TensorMap))
       kernel->tensorMaps.push_back(index);
+  }
+  if (auto size = function->getAttrOfType<DenseI32ArrayAttr>(
+          NVVM::NVVMDialect::getClusterDimAttrName())) {
+    ArrayRef<int32_t> extents = size.asArrayRef();
+    if (extents.empty() || extents.front() < 1 ||
+        llvm::any_of(extents.drop_front(), [](int32_t n) { return n != 1; })) {
+      function.emitError()
+          << "expects clusters along x alone to be executed on "
+             "the host, but got "
+          << size;
+      return makeError(name);
+    }
+    kernel->clusterSize = extents.front();
   }
   std::optional<StringRef> denormals = function.getDenormalFpMathF32();
   kernel->flushDenormals = denormals && denormals->starts_with("preserve-sign");

@@ -36,6 +36,8 @@ struct HostKernel : Kernel {
   /// Numbers of the parameters that are tensor maps.
   llvm::SmallVector<size_t> tensorMaps;
   uint32_t staticSharedBytes = 0;
+  /// Workgroups of a cluster, along x.
+  uint32_t clusterSize = 1;
   bool flushDenormals = false;
 };
 

@@ -84,17 +84,21 @@ static void skipHint(Lane &lane, uint32_t hasHint) {
     (void)lane.takeOperand<uint64_t>();
 }
 
-/// cp.async.bulk.tensor to workgroup memory: target, map, coordinates, barrier.
+/// cp.async.bulk.tensor to workgroup memory: target, map, coordinates, barrier,
+/// mask of workgroups.
 static void loadBox(HostLane *context, uint32_t site, uint32_t rank,
-                    uint32_t hasHint, uint32_t hasPredicate) {
+                    uint32_t hasMask, uint32_t hasHint, uint32_t hasPredicate) {
   Lane &lane = asLane(context);
   char *target = lane.takeOperand<char *>();
   auto *map = lane.takeOperand<const char *>();
   llvm::SmallVector<int32_t> coordinates = takeCoordinates(lane, rank);
   char *barrier = lane.takeOperand<char *>();
+  std::optional<uint16_t> mask;
+  if (hasMask)
+    mask = lane.takeOperand<uint16_t>();
   skipHint(lane, hasHint);
   if (isOn(lane, hasPredicate))
-    lane.group->loadBox(lane, site, target, map, coordinates, barrier);
+    lane.group->loadBox(lane, site, target, map, coordinates, barrier, mask);
 }
 
 /// cp.async.bulk.tensor from workgroup memory: map, source, coordinates.

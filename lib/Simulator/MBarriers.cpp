@@ -27,7 +27,8 @@ static std::string name(uint32_t offset) {
 }
 
 void MBarriers::init(Lane &lane, uint32_t site, char *address, uint32_t count) {
-  std::optional<uint32_t> offset = group.findShared(address, kBarrierBytes);
+  std::optional<uint32_t> offset =
+      group.findShared(lane, address, kBarrierBytes);
   if (!offset || *offset % kBarrierBytes != 0 || count == 0) {
     group.reports.stop(site, "expects a multiple of 8 in workgroup memory as "
                              "address and a count of at least 1, thread " +
@@ -57,8 +58,11 @@ void MBarriers::invalidate(Lane &lane, uint32_t site, char *address) {
   barriers.erase(*group.findShared(address, kBarrierBytes));
 }
 
-MBarriers::Barrier &MBarriers::find(Lane &lane, uint32_t site, char *address) {
-  std::optional<uint32_t> offset = group.findShared(address, kBarrierBytes);
+MBarriers::Barrier &MBarriers::find(Lane &lane, uint32_t site, char *address,
+                                    bool isOwn) {
+  std::optional<uint32_t> offset =
+      isOwn ? group.findShared(lane, address, kBarrierBytes)
+            : group.findShared(address, kBarrierBytes);
   auto it = offset ? barriers.find(*offset) : barriers.end();
   if (it == barriers.end()) {
     group.reports.stop(site, "expects a barrier that was initialised, thread " +
@@ -99,7 +103,9 @@ void MBarriers::update(Barrier &barrier) {
 
 uint64_t MBarriers::arrive(Lane &lane, uint32_t site, char *address,
                            uint32_t count, uint32_t bytes) {
-  Barrier &barrier = find(lane, site, address);
+  // Of another workgroup's barrier arrivals alone are modelled.
+  Barrier &barrier =
+      find(lane, site, address, /*isOwn=*/count == 0 || bytes != 0);
   uint64_t phase = barrier.phase;
   if (count > barrier.pending) {
     group.reports.stop(site, "expects at most " + Twine(barrier.count) +
@@ -116,8 +122,13 @@ uint64_t MBarriers::arrive(Lane &lane, uint32_t site, char *address,
     group.stop(lane);
   }
   barrier.pending -= count;
-  if (group.reports.isOn(HostCheck::Races) && count > 0)
+  if (group.reports.isOn(HostCheck::Races) && count > 0) {
+    group.noteUse({lane.number,
+                   site,
+                   {lane.number, group.shadow.clocks.now(lane.number)}},
+                  *group.findShared(address, kBarrierBytes));
     group.shadow.clocks.release(lane.number, barrier.known);
+  }
   update(barrier);
   return phase;
 }
@@ -169,7 +180,7 @@ void MBarriers::copy(Lane &lane, uint32_t site, char *target,
     reports.add(HostCheck::Alignment, site, lane,
                 "expects addresses and a size that are multiples of " +
                     Twine(kBulkBytes) + " bytes");
-  std::optional<uint32_t> offset = group.findShared(target, bytes);
+  std::optional<uint32_t> offset = group.findShared(lane, target, bytes);
   if (!offset)
     reports.add(HostCheck::Bounds, site, lane,
                 "writes " + Twine(bytes) + " bytes outside of the " +
@@ -184,7 +195,7 @@ void MBarriers::copy(Lane &lane, uint32_t site, char *target,
 
 void MBarriers::start(Lane &lane, uint32_t site, char *barrierAddress,
                       uint32_t bytes, SmallVector<BoxPiece> pieces) {
-  Barrier &barrier = find(lane, site, barrierAddress);
+  Barrier &barrier = find(lane, site, barrierAddress, /*isOwn=*/false);
   bool races = group.reports.isOn(HostCheck::Races);
   if (races && !barrier.isFenced)
     if (auto diagnostic = group.reports.add(
@@ -215,8 +226,10 @@ void MBarriers::land(const Copy &copy) {
   auto it = barriers.find(copy.barrier);
   bool isKnown = it != barriers.end() && group.reports.isOn(HostCheck::Races);
   Moment end;
-  if (isKnown)
+  if (isKnown) {
     end = group.shadow.clocks.act(it->second.actor);
+    group.noteUse({copy.lane, copy.site, end}, copy.barrier);
+  }
   for (const BoxPiece &piece : copy.pieces) {
     char *target = group.shared + piece.shared;
     if (piece.global)
@@ -237,10 +250,15 @@ void MBarriers::land(const Copy &copy) {
 }
 
 void MBarriers::reportPending() const {
-  if (group.reports.isOn(HostCheck::Waits))
+  if (!group.reports.isOn(HostCheck::Waits))
+    return;
+  // What may write to memory of a workgroup that has ended is worse.
+  for (bool isRemote : {true, false})
     for (const Copy &copy : copies)
-      group.reports.add(HostCheck::Waits, copy.site, group.lanes[copy.lane],
-                        "copies what is never waited for", /*isError=*/false);
+      if (const Lane &lane = group.lanes[copy.lane];
+          group.isRemote(lane, copy.barrier) == isRemote)
+        group.reports.add(HostCheck::Waits, copy.site, lane,
+                          "copies what is never waited for", isRemote);
 }
 
 void MBarriers::describe(InFlightDiagnostic &diagnostic) const {

@@ -76,8 +76,9 @@ private:
     uint32_t barrier;
   };
 
-  /// Ends the launch where there is none.
-  Barrier &find(Lane &lane, uint32_t site, char *address);
+  /// Ends the launch where there is none, or where it must be one of the lane's
+  /// own workgroup and is not.
+  Barrier &find(Lane &lane, uint32_t site, char *address, bool isOwn = true);
   void update(Barrier &barrier);
   void land(const Copy &copy);
   bool isComplete(const Barrier &barrier, uint64_t number, bool isParity) const;

@@ -12,9 +12,17 @@ std::optional<uint32_t> Workgroup::findShared(const char *address,
                                               uint32_t bytes) const {
   auto offset =
       reinterpret_cast<intptr_t>(address) - reinterpret_cast<intptr_t>(shared);
-  if (offset < 0 || offset + static_cast<int64_t>(bytes) > sharedBytes)
+  if (offset < 0 || offset / sharedStride >= launch.clusterSize ||
+      offset % sharedStride + static_cast<int64_t>(bytes) > sharedBytes)
     return std::nullopt;
   return static_cast<uint32_t>(offset);
+}
+
+std::optional<uint32_t> Workgroup::findShared(const Lane &lane,
+                                              const char *address,
+                                              uint32_t bytes) const {
+  std::optional<uint32_t> offset = findShared(address, bytes);
+  return offset && isRemote(lane, *offset) ? std::nullopt : offset;
 }
 
 /// Where `address` is, seen from the nearest argument.
@@ -69,7 +77,7 @@ bool Workgroup::isGlobal(Lane &lane, uint32_t site, char *address,
 char *Workgroup::access(Lane &lane, uint32_t site, char *address,
                         uint32_t bytes, uint32_t alignment, uint32_t flags) {
   bool isWrite = flags & kHostAccessWrite;
-  std::optional<uint32_t> offset = findShared(address, bytes);
+  std::optional<uint32_t> offset = findShared(lane, address, bytes);
   bool isShared = offset || (flags & kHostAccessShared);
   if (alignment > 1 && reinterpret_cast<uintptr_t>(address) % alignment != 0 &&
       reports.isOn(HostCheck::Alignment))
@@ -90,7 +98,7 @@ char *Workgroup::access(Lane &lane, uint32_t site, char *address,
   } else if (isShared) {
     allowed = !reports.isOn(HostCheck::Bounds);
     if (!allowed) {
-      auto distance = address - shared;
+      auto distance = address - lane.shared;
       reports.add(HostCheck::Bounds, site, lane,
                   (isWrite ? "writes " : "reads ") + Twine(bytes) +
                       " bytes outside of the " + Twine(sharedBytes) +
@@ -106,7 +114,7 @@ char *Workgroup::access(Lane &lane, uint32_t site, char *address,
     return scratch.data();
   }
   if (counters.isEnabled() && (offset || !isShared))
-    counters.access(lane.warpId, lane.laneId, site,
+    counters.access(getWarpNumber(lane), lane.laneId, site,
                     isShared ? *offset : reinterpret_cast<uintptr_t>(address),
                     bytes, isShared);
   return address;
@@ -130,7 +138,7 @@ void Workgroup::copyAsync(Lane &lane, PendingCopy copy) {
                     "expects addresses that are multiples of " +
                         Twine(copy.bytes) + " bytes, but got 0x" +
                         llvm::utohexstr(reinterpret_cast<uintptr_t>(address)));
-  std::optional<uint32_t> offset = findShared(copy.target, copy.bytes);
+  std::optional<uint32_t> offset = findShared(lane, copy.target, copy.bytes);
   if (!offset) {
     reports.add(HostCheck::Bounds, copy.site, lane,
                 "writes " + Twine(copy.bytes) + " bytes outside of the " +
@@ -144,7 +152,7 @@ void Workgroup::copyAsync(Lane &lane, PendingCopy copy) {
   if (!readable)
     copy.valid = 0;
   if (counters.isEnabled() && copy.valid > 0)
-    counters.access(lane.warpId, lane.laneId, copy.site,
+    counters.access(getWarpNumber(lane), lane.laneId, copy.site,
                     reinterpret_cast<uintptr_t>(copy.source), copy.valid,
                     /*isShared=*/false);
   shadow.beginCopy(lane.number, copy.site, *offset, copy.bytes);

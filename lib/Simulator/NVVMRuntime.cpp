@@ -255,6 +255,25 @@ static void waitCopies(HostLane *context, uint32_t site, uint32_t pending) {
   lane.group->waitCopies(lane, site, pending);
 }
 
+static void arriveAtCluster(HostLane *context, uint32_t site,
+                            uint32_t relaxed) {
+  Lane &lane = asLane(context);
+  lane.group->arriveAtCluster(lane, site, relaxed);
+}
+
+static void waitForCluster(HostLane *context, uint32_t site) {
+  Lane &lane = asLane(context);
+  lane.group->waitForCluster(lane, site);
+}
+
+/// mapa: operands are the address and the number of the workgroup.
+static void mapShared(HostLane *context, uint32_t site) {
+  Lane &lane = asLane(context);
+  char *address = lane.takeOperand<char *>();
+  auto rank = lane.takeOperand<uint32_t>();
+  lane.setResult(lane.group->mapShared(lane, site, address, rank));
+}
+
 ArrayRef<HostFunction> attune::getNVVMHostFunctions() {
   static const HostFunction functions[] = {
       hostFunction("attuneHostSyncWarp", syncWarp),
@@ -267,6 +286,9 @@ ArrayRef<HostFunction> attune::getNVVMHostFunctions() {
       hostFunction("attuneHostCopyAsync", copyAsync),
       hostFunction("attuneHostCommitCopies", commitCopies),
       hostFunction("attuneHostWaitCopies", waitCopies),
+      hostFunction("attuneHostArriveAtCluster", arriveAtCluster),
+      hostFunction("attuneHostWaitForCluster", waitForCluster),
+      hostFunction("attuneHostMapShared", mapShared),
   };
   return functions;
 }

@@ -47,7 +47,7 @@ SmallVector<BoxPiece> Workgroup::placeBox(Lane &lane, uint32_t site,
                                           const char *sharedAddress,
                                           bool isStore) {
   std::optional<uint32_t> offset =
-      findShared(sharedAddress, map.getSharedBytes());
+      findShared(lane, sharedAddress, map.getSharedBytes());
   if (!offset)
     reports.add(HostCheck::Bounds, site, lane,
                 (isStore ? "reads " : "writes ") + Twine(map.getSharedBytes()) +
@@ -72,11 +72,28 @@ SmallVector<BoxPiece> Workgroup::placeBox(Lane &lane, uint32_t site,
 
 void Workgroup::loadBox(Lane &lane, uint32_t site, char *target,
                         const char *mapAddress, ArrayRef<int32_t> coordinates,
-                        char *barrier) {
+                        char *barrier, std::optional<uint16_t> mask) {
   HostTensorMap map = findTensorMap(lane, site, mapAddress, coordinates.size());
-  mbarriers.start(
-      lane, site, barrier, map.getBoxBytes(),
-      placeBox(lane, site, map, coordinates, target, /*isStore=*/false));
+  uint32_t ranks = mask ? *mask : 1u << lane.rank;
+  if (ranks == 0 || ranks >> launch.clusterSize != 0) {
+    reports.stop(site, "expects a mask of the " + Twine(launch.clusterSize) +
+                           " workgroups of the cluster, but got 0x" +
+                           llvm::utohexstr(ranks) + ", thread " +
+                           formatIndex(lane.threadId));
+    stop(lane);
+  }
+  SmallVector<BoxPiece> own =
+      placeBox(lane, site, map, coordinates, target, /*isStore=*/false);
+  for (uint32_t rank = 0; rank < launch.clusterSize; ++rank) {
+    if (!(ranks >> rank & 1))
+      continue;
+    int64_t distance = (int64_t(rank) - lane.rank) * sharedStride;
+    SmallVector<BoxPiece> pieces = own;
+    for (BoxPiece &piece : pieces)
+      piece.shared += distance;
+    mbarriers.start(lane, site, barrier + distance, map.getBoxBytes(),
+                    std::move(pieces));
+  }
 }
 
 void Workgroup::storeBox(Lane &lane, uint32_t site, const char *mapAddress,

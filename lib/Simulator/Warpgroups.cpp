@@ -35,17 +35,26 @@ static bool isTicket(uint32_t word) {
   return (word & kTicket) == kTicket && number >= 1 && number <= kTicketNumbers;
 }
 
-void Warpgroups::reset(uint32_t numLanes) {
+void Warpgroups::reset(uint32_t lanesOfGroup, uint32_t numGroups) {
   groups.clear();
-  groups.resize(llvm::divideCeil(numLanes, kLanes));
+  groups.resize(numGroups * llvm::divideCeil(lanesOfGroup, kLanes));
+}
+
+uint32_t Warpgroups::getIndex(const Lane &lane) const {
+  return lane.rank * llvm::divideCeil(workgroup.lanesOfGroup, kLanes) +
+         workgroup.getNumberInGroup(lane) / kLanes;
 }
 
 Warpgroups::Group &Warpgroups::getGroup(const Lane &lane) {
-  return groups[lane.number / kLanes];
+  return groups[getIndex(lane)];
+}
+
+uint32_t Warpgroups::getWarpIndex(const Lane &lane) const {
+  return workgroup.getNumberInGroup(lane) % kLanes / kWarpLanes;
 }
 
 Warpgroups::Warp &Warpgroups::getWarp(const Lane &lane) {
-  return getGroup(lane).warps[lane.number % kLanes / kWarpLanes];
+  return getGroup(lane).warps[getWarpIndex(lane)];
 }
 
 void Warpgroups::fence(Lane &lane, uint32_t site) {
@@ -62,11 +71,12 @@ void Warpgroups::multiply(Lane &lane, uint32_t site, uint32_t columns,
                           HostElementType type, uint32_t flags) {
   workgroup.requireWarp(lane, site, kWarpLanes);
   Group &group = getGroup(lane);
-  if ((lane.number / kLanes + 1) * kLanes > workgroup.numLanes) {
-    workgroup.reports.stop(site,
-                           "expects four warps, but got " +
-                               Twine(workgroup.numLanes % kLanes / kWarpLanes) +
-                               ", thread " + formatIndex(lane.threadId));
+  if (llvm::alignTo(workgroup.getNumberInGroup(lane) + 1, kLanes) >
+      workgroup.lanesOfGroup) {
+    workgroup.reports.stop(
+        site, "expects four warps, but got " +
+                  Twine(workgroup.lanesOfGroup % kLanes / kWarpLanes) +
+                  ", thread " + formatIndex(lane.threadId));
     workgroup.stop(lane);
   }
   SmallVector<Lane *> &arrived = group.arrived[site];
@@ -77,7 +87,8 @@ void Warpgroups::multiply(Lane &lane, uint32_t site, uint32_t columns,
   group.arrived.erase(site);
   llvm::sort(lanes, [](Lane *a, Lane *b) { return a->number < b->number; });
   for (uint32_t warp = 0; warp < kWarps; ++warp)
-    workgroup.counters.converge(lanes[warp * kWarpLanes]->warpId);
+    workgroup.counters.converge(
+        workgroup.getWarpNumber(*lanes[warp * kWarpLanes]));
   Product product;
   product.site = site;
   product.columns = columns;
@@ -121,6 +132,7 @@ void Warpgroups::start(Group &group, ArrayRef<Lane *> lanes, Product product) {
                   "expects the descriptors of thread " +
                       formatIndex(first.threadId) + ", but got others");
   }
+  product.memory = first.shared;
   product.a = MatrixDescriptor(descriptors->first);
   product.b = MatrixDescriptor(descriptors->second);
   if ((!leftInRegisters &&
@@ -141,7 +153,7 @@ void Warpgroups::start(Group &group, ArrayRef<Lane *> lanes, Product product) {
                                MatrixDescriptor::kPieceBytes);
   if (reports.isOn(HostCheck::Races))
     product.end =
-        workgroup.shadow.clocks.act(MBarriers::kActors + first.number / kLanes);
+        workgroup.shadow.clocks.act(MBarriers::kActors + getIndex(first));
   product.number = group.nextNumber++;
   for (Lane *lane : lanes)
     for (uint32_t index = 0; index < count; ++index) {
@@ -198,7 +210,7 @@ bool Warpgroups::addPieces(Product &product, const Lane &lane,
                         llvm::utohexstr(offset));
         return false;
       }
-      product.pieces.push_back(offset);
+      product.pieces.push_back(lane.rank * workgroup.sharedStride + offset);
     }
   return true;
 }
@@ -262,7 +274,8 @@ void Warpgroups::wait(Lane &lane, uint32_t site, uint32_t pending) {
             computeUntil(group, number);
             Product &product =
                 group.products[number - group.products.front().number];
-            uint32_t leader = lane.number / kLanes * kLanes;
+            uint32_t leader =
+                lane.number - workgroup.getNumberInGroup(lane) % kLanes;
             if (!product.waited)
               for (uint32_t piece : product.pieces)
                 workgroup.shadow.endRead(leader, product.end, product.site,
@@ -312,7 +325,7 @@ void Warpgroups::compute(Group &group, Product &product) {
     for (uint32_t index = 0; index < extent; ++index)
       for (uint32_t k = 0; k < kDepth; ++k) {
         double value = loadHalf(product.type,
-                                workgroup.shared +
+                                product.memory +
                                     matrix.getAddress(index, k, isTransposed));
         values[index * kDepth + k] = negated ? -value : value;
       }
@@ -361,8 +374,8 @@ const Warpgroups::Product *Warpgroups::find(const Group &group, uint32_t word,
   return &group.products[group.products.size() - 1 - age];
 }
 
-bool Warpgroups::isWaited(const Product &product, const Lane &lane) {
-  return product.waited >> (lane.number % kLanes / kWarpLanes) & 1;
+bool Warpgroups::isWaited(const Product &product, const Lane &lane) const {
+  return product.waited >> getWarpIndex(lane) & 1;
 }
 
 void Warpgroups::reportEarlyRead(uint32_t site, const Lane &lane,
@@ -395,9 +408,9 @@ void Warpgroups::read(Lane &lane, uint32_t site, uint32_t *words,
       reportEarlyRead(site, lane, *product);
       continue;
     }
-    word =
-        product
-            ->registers[lane.number % kLanes * (product->columns / 2) + index];
+    word = product->registers[workgroup.getNumberInGroup(lane) % kLanes *
+                                  (product->columns / 2) +
+                              index];
   }
 }
 

@@ -37,8 +37,8 @@ public:
 
   explicit Warpgroups(Workgroup &workgroup) : workgroup(workgroup) {}
 
-  /// Those of a new workgroup, of that many lanes.
-  void reset(uint32_t numLanes);
+  /// Those of new workgroups, of that many lanes each.
+  void reset(uint32_t lanesOfGroup, uint32_t numGroups);
 
   /// Orders accesses to registers before the products that follow.
   void fence(Lane &lane, uint32_t site);
@@ -64,6 +64,8 @@ private:
     /// The left operand: four registers for each lane, or else a descriptor.
     std::vector<uint32_t> left;
     MatrixDescriptor a, b;
+    /// That of the workgroup.
+    const char *memory = nullptr;
     /// Known to those who have waited for it.
     Moment end;
     bool computed = false;
@@ -89,6 +91,9 @@ private:
     uint64_t nextNumber = 0, nextComputed = 0;
   };
 
+  /// The number of the lane's warpgroup, and of its warp in that.
+  uint32_t getIndex(const Lane &lane) const;
+  uint32_t getWarpIndex(const Lane &lane) const;
   Group &getGroup(const Lane &lane);
   Warp &getWarp(const Lane &lane);
   void start(Group &group, llvm::ArrayRef<Lane *> lanes, Product product);
@@ -106,7 +111,7 @@ private:
   void checkAccumulators(Group &group, llvm::ArrayRef<Lane *> lanes,
                          const Product &product);
   void reportEarlyRead(uint32_t site, const Lane &lane, const Product &product);
-  static bool isWaited(const Product &product, const Lane &lane);
+  bool isWaited(const Product &product, const Lane &lane) const;
   /// The product that the ticket `word` is of, and the number of its register.
   /// Null where it is no ticket, or of a product that was forgotten.
   static const Product *find(const Group &group, uint32_t word,

@@ -36,9 +36,13 @@ static void flushDenormals() {
 
 Workgroup::Workgroup(const Launch &launch, Reports &reports, Counters &counters)
     : launch(launch), reports(reports), counters(counters),
-      numLanes(launch.shape.block[0] * launch.shape.block[1] *
-               launch.shape.block[2]),
+      lanesOfGroup(launch.shape.block[0] * launch.shape.block[1] *
+                   launch.shape.block[2]),
+      warpsOfGroup(llvm::divideCeil(lanesOfGroup, launch.warpSize)),
+      numLanes(lanesOfGroup * launch.clusterSize),
       sharedBytes(launch.staticSharedBytes + launch.shape.sharedBytes),
+      sharedStride(
+          llvm::alignTo(sharedBytes + 2 * kSharedMargin, kSharedAlignment)),
       lanes(new Lane[numLanes]), shadow(reports), mbarriers(*this),
       warpgroups(*this), random(launch.options->seed) {
   for (uint32_t index = 0; index < numLanes; ++index)
@@ -52,7 +56,8 @@ Workgroup::~Workgroup() {
 
 llvm::Error Workgroup::prepare() {
   // Addresses of workgroup memory are cut to 32 bits by some ops.
-  poisonedBytes = llvm::alignTo(sharedBytes, kSharedMargin) + 2 * kSharedMargin;
+  poisonedBytes = (launch.clusterSize - 1) * size_t(sharedStride) +
+                  llvm::alignTo(sharedBytes, kSharedMargin) + 2 * kSharedMargin;
   mappedBytes = poisonedBytes + kSharedAlignment;
   void *memory = mmap(nullptr, mappedBytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
@@ -74,11 +79,16 @@ size_t Workgroup::choose(size_t count) {
   return launch.options->seed != 0 ? random() % count : 0;
 }
 
-void Workgroup::startLane(uint32_t number) {
-  Lane &lane = lanes[number];
+void Workgroup::startLane(uint32_t index) {
+  Lane &lane = lanes[index];
   const LaunchShape &shape = launch.shape;
-  lane.number = number;
+  lane.number = index;
   lane.group = this;
+  lane.rank = index / lanesOfGroup;
+  lane.clusterSize = launch.clusterSize;
+  lane.clusterId = lane.blockId[0] / launch.clusterSize;
+  lane.numClusters = shape.grid[0] / launch.clusterSize;
+  uint32_t number = index % lanesOfGroup;
   lane.threadId[0] = number % shape.block[0];
   lane.threadId[1] = number / shape.block[0] % shape.block[1];
   lane.threadId[2] = number / shape.block[0] / shape.block[1];
@@ -89,7 +99,7 @@ void Workgroup::startLane(uint32_t number) {
     lane.blockSize[dim] = shape.block[dim];
     lane.gridSize[dim] = shape.grid[dim];
   }
-  lane.shared = shared;
+  lane.shared = shared + lane.rank * size_t(sharedStride);
   lane.arguments = launch.arguments.data();
   lane.steps = 0;
   lane.openCopies.clear();
@@ -97,8 +107,9 @@ void Workgroup::startLane(uint32_t number) {
   lane.openStores.clear();
   lane.committedStores.clear();
   lane.buffers.clear();
+  lane.clusterPhase.reset();
   lane.fiber.start(
-      stacks.getTop(number), stacks.getBytes(),
+      stacks.getTop(index), stacks.getBytes(),
       [](void *argument) {
         auto &lane = *static_cast<Lane *>(argument);
         if (lane.group->launch.flushDenormals)
@@ -122,17 +133,21 @@ Lane *Workgroup::takeReady() {
 
 bool Workgroup::run(uint32_t x, uint32_t y, uint32_t z) {
   std::memset(shared - kSharedMargin, DeviceTensor::kPoison, poisonedBytes);
-  shadow.reset(sharedBytes, lanePointers,
-               MBarriers::kActors +
-                   llvm::divideCeil(numLanes, Warpgroups::kLanes));
+  uint32_t size = launch.clusterSize;
+  uint32_t warpgroupsOfGroup =
+      llvm::divideCeil(lanesOfGroup, Warpgroups::kLanes);
+  shadow.reset((size - 1) * sharedStride + sharedBytes, lanePointers,
+               MBarriers::kActors + size * warpgroupsOfGroup);
   ready.clear();
-  collectives.assign(llvm::divideCeil(numLanes, launch.warpSize), {});
-  barriers.assign(kBarriers, {});
+  collectives.assign(size * warpsOfGroup, {});
+  barriers.assign(size * kBarriers, {});
+  clusterBarrier = ClusterBarrier();
+  members.assign(size, {});
   mbarriers.reset();
-  warpgroups.reset(numLanes);
+  warpgroups.reset(lanesOfGroup, size);
   for (uint32_t number = 0; number < numLanes; ++number) {
     Lane &lane = lanes[number];
-    lane.blockId[0] = x;
+    lane.blockId[0] = x + number / lanesOfGroup;
     lane.blockId[1] = y;
     lane.blockId[2] = z;
     startLane(number);
@@ -180,6 +195,8 @@ void Workgroup::wait(Lane &lane, uint32_t site, std::string what) {
 void Workgroup::finish(Lane &lane) {
   lane.state = Lane::State::Done;
   ++numDone;
+  if (++members[lane.rank].numDone == lanesOfGroup)
+    checkUses(lane.rank);
   finishStores(lane);
   if (!reports.isOn(HostCheck::Waits))
     return;
@@ -219,8 +236,8 @@ Lane *Workgroup::getWarp(const Lane &lane) const {
 }
 
 uint64_t Workgroup::getWarpMask(const Lane &lane) const {
-  uint32_t count =
-      std::min(launch.warpSize, numLanes - (lane.number - lane.laneId));
+  uint32_t count = std::min(
+      launch.warpSize, lanesOfGroup - (getNumberInGroup(lane) - lane.laneId));
   return llvm::maskTrailingOnes<uint64_t>(count);
 }
 
@@ -244,7 +261,7 @@ void Workgroup::collective(Lane &lane, uint32_t site, uint64_t mask,
                            formatIndex(lane.blockId));
     stop(lane);
   }
-  auto &pending = collectives[lane.warpId];
+  auto &pending = collectives[getWarpNumber(lane)];
   auto *it = llvm::find_if(pending, [&](const Collective &other) {
     return other.site == site && other.mask == mask;
   });
@@ -261,7 +278,7 @@ void Workgroup::collective(Lane &lane, uint32_t site, uint64_t mask,
   for (uint32_t index = 0; index < launch.warpSize; ++index)
     if (mask >> index & 1)
       members[index] = &warp[index];
-  counters.converge(lane.warpId);
+  counters.converge(getWarpNumber(lane));
   compute(members);
   for (Lane *member : members)
     if (member && member != &lane)
@@ -270,8 +287,8 @@ void Workgroup::collective(Lane &lane, uint32_t site, uint64_t mask,
 
 void Workgroup::barrier(Lane &lane, uint32_t site, uint32_t id, uint32_t count,
                         bool waits) {
-  if (id >= barriers.size()) {
-    reports.stop(site, "expects a barrier below " + Twine(barriers.size()) +
+  if (id >= kBarriers) {
+    reports.stop(site, "expects a barrier below " + Twine(kBarriers) +
                            ", but got " + Twine(id));
     stop(lane);
   }
@@ -283,8 +300,8 @@ void Workgroup::barrier(Lane &lane, uint32_t site, uint32_t id, uint32_t count,
     stop(lane);
   }
   if (count == 0)
-    count = numLanes;
-  Barrier &barrier = barriers[id];
+    count = lanesOfGroup;
+  Barrier &barrier = barriers[lane.rank * kBarriers + id];
   if (barrier.arrived == 0)
     barrier.count = count;
   if (barrier.count != count) {
@@ -309,7 +326,7 @@ void Workgroup::barrier(Lane &lane, uint32_t site, uint32_t id, uint32_t count,
   lane.waitSite = site;
   if (reports.isOn(HostCheck::Convergence))
     checkConvergence(met.waiting);
-  counters.converge(~0u);
+  converge(lane.rank);
   for (uint32_t number : met.waiting) {
     if (reports.isOn(HostCheck::Races))
       shadow.clocks.acquire(number, met.known);
@@ -322,7 +339,7 @@ void Workgroup::barrier(Lane &lane, uint32_t site, uint32_t id, uint32_t count,
 void Workgroup::checkConvergence(ArrayRef<uint32_t> waiting) {
   SmallVector<Lane *> first(collectives.size(), nullptr);
   for (uint32_t number : waiting) {
-    Lane *&leader = first[lanes[number].warpId];
+    Lane *&leader = first[getWarpNumber(lanes[number])];
     if (!leader)
       leader = &lanes[number];
     if (leader->waitSite == lanes[number].waitSite)
@@ -378,33 +395,54 @@ static std::string sayThat(ArrayRef<uint32_t> numbers, StringRef one,
 
 void Workgroup::reportDeadlock() {
   // Where lanes wait, in the order of the first of them.
-  llvm::MapVector<std::pair<uint32_t, StringRef>, SmallVector<uint32_t>> groups;
-  SmallVector<uint32_t> done, running;
-  for (uint32_t number = 0; number < numLanes; ++number) {
-    const Lane &lane = lanes[number];
+  struct Place {
+    const Lane *first;
+    SmallVector<uint32_t> numbers;
+  };
+  llvm::MapVector<std::tuple<uint32_t, StringRef, uint32_t>, Place> groups;
+  llvm::MapVector<uint32_t, Place> done, running;
+  auto add = [&](Place &place, const Lane &lane) {
+    if (place.numbers.empty())
+      place.first = &lane;
+    place.numbers.push_back(getNumberInGroup(lane));
+  };
+  for (const Lane &lane : ArrayRef<Lane>(lanes.get(), numLanes))
     if (lane.state == Lane::State::Waiting)
-      groups[{lane.waitSite, lane.waitsFor}].push_back(number);
+      add(groups[{lane.waitSite, lane.waitsFor, lane.rank}], lane);
     else
-      (lane.state == Lane::State::Done ? done : running).push_back(number);
-  }
+      add((lane.state == Lane::State::Done ? done : running)[lane.rank], lane);
   if (groups.empty())
     return;
+  auto ofBlock = [&](const Lane &lane) {
+    return launch.clusterSize == 1 ? std::string()
+                                   : ", block " + formatIndex(lane.blockId);
+  };
   InFlightDiagnostic diagnostic = reports.stop(
-      groups.front().first.first,
-      "waits for " + groups.front().first.second +
+      std::get<0>(groups.front().first),
+      "waits for " + std::get<1>(groups.front().first) +
           (running.empty() ? ", which never comes" : " meanwhile") +
-          ", block " + formatIndex(lanes[0].blockId));
-  for (const auto &[where, numbers] : groups)
-    diagnostic.attachNote(reports.getLoc(where.first))
-        << sayThat(numbers, "waits", "wait") << " here for " << where.second;
-  for (auto [id, barrier] : llvm::enumerate(barriers))
+          ", block " + formatIndex(groups.front().second.first->blockId));
+  for (const auto &[where, place] : groups)
+    diagnostic.attachNote(reports.getLoc(std::get<0>(where)))
+        << sayThat(place.numbers, "waits", "wait") << " here for "
+        << std::get<1>(where) << ofBlock(*place.first);
+  for (auto [index, barrier] : llvm::enumerate(barriers))
     if (barrier.arrived > 0)
       diagnostic.attachNote()
-          << "barrier " << id << ": " << barrier.arrived << " of "
-          << barrier.count << " threads have come";
+          << "barrier " << index % kBarriers << ": " << barrier.arrived
+          << " of " << barrier.count << " threads have come"
+          << ofBlock(lanes[index / kBarriers * lanesOfGroup]);
+  if (clusterBarrier.arrived > 0)
+    diagnostic.attachNote()
+        << "the barrier of the cluster: " << clusterBarrier.arrived << " of "
+        << numLanes << " threads have come";
   mbarriers.describe(diagnostic);
-  if (!running.empty())
-    diagnostic.attachNote() << sayThat(running, "does not wait", "do not wait");
-  if (!done.empty())
-    diagnostic.attachNote() << sayThat(done, "has returned", "have returned");
+  for (const auto &[rank, place] : running)
+    diagnostic.attachNote()
+        << sayThat(place.numbers, "does not wait", "do not wait")
+        << ofBlock(*place.first);
+  for (const auto &[rank, place] : done)
+    diagnostic.attachNote()
+        << sayThat(place.numbers, "has returned", "have returned")
+        << ofBlock(*place.first);
 }

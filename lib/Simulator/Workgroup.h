@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One workgroup in execution: its lanes as fibers, its memory, and the points
-// at which lanes wait for each other.
+// at which lanes wait for each other. Workgroups of a cluster use each other's
+// memory, so they are executed together: lanes, offsets in workgroup memory and
+// the clocks of the checks are those of all of them.
 
 #ifndef ATTUNE_LIB_SIMULATOR_WORKGROUP_H
 #define ATTUNE_LIB_SIMULATOR_WORKGROUP_H
@@ -62,8 +64,10 @@ struct Lane : HostLane {
   Workgroup *group = nullptr;
   Fiber fiber;
   State state = State::Done;
-  /// In the workgroup.
+  /// In the cluster.
   uint32_t number = 0;
+  /// Phase of the cluster's barrier that it has arrived in and not waited for.
+  std::optional<uint64_t> clusterPhase;
   /// Where the lane waits, and how to call that.
   uint32_t waitSite = 0;
   std::string waitsFor;
@@ -104,6 +108,8 @@ struct Launch {
   llvm::ArrayRef<void *> arguments;
   uint32_t warpSize = 0;
   uint32_t staticSharedBytes = 0;
+  /// Workgroups of a cluster, along x.
+  uint32_t clusterSize = 1;
   bool flushDenormals = false;
   std::vector<GlobalRegion> regions;
   /// Where the parameters are that are tensor maps.
@@ -111,7 +117,7 @@ struct Launch {
   const HostOptions *options = nullptr;
 };
 
-/// Executes the workgroups of a launch, one after another.
+/// Executes the workgroups of a launch, one cluster after another.
 class Workgroup {
 public:
   Workgroup(const Launch &launch, Reports &reports, Counters &counters);
@@ -120,7 +126,8 @@ public:
   llvm::Error prepare();
   /// The lane that runs, or ran last.
   const Lane *getRunning() const { return running; }
-  /// False if the launch cannot go on.
+  /// Executes the workgroup (x, y, z) and the others of its cluster, of which
+  /// it is the first. False if the launch cannot go on.
   bool run(uint32_t x, uint32_t y, uint32_t z);
 
   // For the functions that kernels call, within a lane's fiber.
@@ -138,6 +145,13 @@ public:
   /// and waits for the others unless it only says so.
   void barrier(Lane &lane, uint32_t site, uint32_t id, uint32_t count,
                bool waits);
+  /// Comes to the barrier of the cluster; unless `relaxed`, what the lane has
+  /// done is ordered before what others do that have waited.
+  void arriveAtCluster(Lane &lane, uint32_t site, bool relaxed);
+  void waitForCluster(Lane &lane, uint32_t site);
+  /// Where `address` of the own workgroup memory is in that of another
+  /// workgroup.
+  char *mapShared(Lane &lane, uint32_t site, char *address, uint32_t rank);
   /// Waits for the lanes in `mask`, and orders what they did before it.
   void syncWarp(Lane &lane, uint32_t site, uint64_t mask);
   /// Lets other lanes run.
@@ -154,9 +168,11 @@ public:
   void commitCopies(Lane &lane);
   void waitCopies(Lane &lane, uint32_t site, uint32_t pending);
   /// Starts the copy of a box of a tensor into workgroup memory, of which
-  /// `barrier` is told.
+  /// `barrier` is told; into that of all workgroups in `mask` where it is
+  /// there.
   void loadBox(Lane &lane, uint32_t site, char *target, const char *map,
-               llvm::ArrayRef<int32_t> coordinates, char *barrier);
+               llvm::ArrayRef<int32_t> coordinates, char *barrier,
+               std::optional<uint16_t> mask);
   /// Starts the copy of a box of a tensor from workgroup memory.
   void storeBox(Lane &lane, uint32_t site, const char *map, const char *source,
                 llvm::ArrayRef<int32_t> coordinates);
@@ -190,6 +206,24 @@ private:
     Clocks::Snapshot known;
   };
 
+  /// A use of a workgroup's memory by another one.
+  struct RemoteUse {
+    uint32_t lane, site;
+    Moment moment;
+  };
+  /// What lanes of one workgroup have in common.
+  struct Member {
+    uint32_t numDone = 0;
+    std::vector<RemoteUse> uses;
+  };
+  /// The barrier at which the lanes of the cluster meet.
+  struct ClusterBarrier {
+    uint64_t phase = 0;
+    uint32_t arrived = 0;
+    llvm::SmallVector<Lane *> waiting;
+    Clocks::Snapshot known, knownBefore;
+  };
+
   void startLane(uint32_t number);
   Lane *takeReady();
   void release(Lane &lane);
@@ -197,8 +231,30 @@ private:
   void finish(Lane &lane);
   void checkConvergence(llvm::ArrayRef<uint32_t> waiting);
   void reportDeadlock();
-  /// Offset in workgroup memory.
+  /// Offset in the memory of all workgroups, each of which starts at a multiple
+  /// of `sharedStride`.
   std::optional<uint32_t> findShared(const char *address, uint32_t bytes) const;
+  /// The same, but nothing for the memory of another workgroup.
+  std::optional<uint32_t> findShared(const Lane &lane, const char *address,
+                                     uint32_t bytes) const;
+  /// Remembers, and checks, a use of the workgroup of that offset by the lane.
+  void noteUse(const RemoteUse &use, uint32_t offset);
+  /// All lanes of a workgroup have returned: checks that it knows of all uses
+  /// of its memory.
+  void checkUses(uint32_t rank);
+  void reportLateUse(const RemoteUse &use, uint32_t rank);
+  bool isRemote(const Lane &lane, uint32_t offset) const {
+    return offset / sharedStride != lane.rank;
+  }
+  /// The number of the lane's warp among those of the cluster.
+  uint32_t getWarpNumber(const Lane &lane) const {
+    return lane.rank * warpsOfGroup + lane.warpId;
+  }
+  uint32_t getNumberInGroup(const Lane &lane) const {
+    return lane.number - lane.rank * lanesOfGroup;
+  }
+  /// All lanes of a workgroup are together.
+  void converge(uint32_t rank);
   bool isGlobal(Lane &lane, uint32_t site, char *address, uint32_t bytes,
                 bool isWrite);
   Lane *getWarp(const Lane &lane) const;
@@ -218,7 +274,9 @@ private:
   const Launch &launch;
   Reports &reports;
   Counters &counters;
-  uint32_t numLanes, sharedBytes;
+  uint32_t lanesOfGroup, warpsOfGroup, numLanes;
+  /// Of each workgroup, and from one to the next.
+  uint32_t sharedBytes, sharedStride;
   char *shared = nullptr;
   /// What holds it and its margins, and of that the part that is poisoned.
   char *mapped = nullptr;
@@ -230,7 +288,10 @@ private:
   std::deque<Lane *> ready;
   /// By warp.
   std::vector<llvm::SmallVector<Collective, 1>> collectives;
+  /// By workgroup and number.
   std::vector<Barrier> barriers;
+  ClusterBarrier clusterBarrier;
+  std::vector<Member> members;
   MBarriers mbarriers;
   Warpgroups warpgroups;
   std::mt19937_64 random;

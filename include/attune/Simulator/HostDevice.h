@@ -20,9 +20,10 @@ enum class HostCheck : unsigned {
   /// and no barrier stands between; or an op reads through the asynchronous
   /// proxy what a lane wrote, and no fence of the proxies stands between; or a
   /// barrier in workgroup memory is used by a lane that need not see its
-  /// initialisation, or by a copy without a fence behind that. What lanes read
-  /// or wrote may be overwritten through the asynchronous proxy without a
-  /// fence.
+  /// initialisation, or by a copy without a fence behind that; or one workgroup
+  /// of a cluster uses the memory of another, which need not know of that when
+  /// it ends. What lanes read or wrote may be overwritten through the
+  /// asynchronous proxy without a fence.
   Races = 1,
   /// Accesses outside of the kernel's arguments and of workgroup memory.
   Bounds = 2,

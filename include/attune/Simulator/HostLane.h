@@ -29,6 +29,9 @@ struct HostLane {
   uint32_t gridSize[3];
   /// Number in the warp, number of the warp, lanes of a warp.
   uint32_t laneId, warpId, warpSize;
+  /// Number of the cluster and how many there are, along x; number of the
+  /// workgroup in its cluster, and how many that has.
+  uint32_t clusterId, numClusters, rank, clusterSize;
   uint32_t reserved;
   /// Workgroup memory: static arrays, then the dynamic one. Below 4 GiB, and
   /// aligned so that the low bits of an address are those of its offset.

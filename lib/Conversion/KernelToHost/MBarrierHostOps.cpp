@@ -32,15 +32,16 @@ template <typename OpTy> static void addTest(HostOps &ops) {
 static LogicalResult
 rewriteLoadBox(NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp op,
                HostRewriter &rewriter) {
-  if (op.getMulticastMask() || op.getGroup())
-    return op.emitOpError() << "expects a copy to one workgroup, without a "
-                               "multicast mask, to be executed on the host";
+  if (op.getGroup())
+    return op.emitOpError() << "expects a copy without a group of workgroups "
+                               "to be executed on the host";
   if (op.getMode() != NVVM::TMALoadMode::TILE)
     return op.emitOpError() << "expects the mode 'tile' to be executed on the "
                                "host, but got '"
                             << NVVM::stringifyTMALoadMode(op.getMode()) << "'";
   rewriter.replaceWithCall(op, "attuneHostLoadBox",
                            {static_cast<int64_t>(op.getCoordinates().size()),
+                            op.getMulticastMask() != nullptr,
                             op.getL2CacheHint() != nullptr,
                             op.getPredicate() != nullptr});
   return success();

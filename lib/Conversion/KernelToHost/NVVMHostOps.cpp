@@ -105,6 +105,19 @@ static LogicalResult rewriteVote(NVVM::VoteSyncOp op, HostRewriter &rewriter) {
   return success();
 }
 
+/// The aligned form asks more of the lanes of a warp than is checked here.
+template <typename OpTy>
+static void addClusterBarrier(HostOps &ops, StringRef function,
+                              ArrayRef<int64_t> immediates = {}) {
+  ops.add<OpTy>([function, list = SmallVector<int64_t>(immediates)](
+                    OpTy op, HostRewriter &rewriter) -> LogicalResult {
+    if (op.getAligned())
+      return refuse(op, "a barrier of the cluster that is not aligned");
+    rewriter.replaceWithCall(op, function, list);
+    return success();
+  });
+}
+
 static void populateRegisters(HostOps &ops) {
   ops.addFields<NVVM::ThreadIdXOp, NVVM::ThreadIdYOp, NVVM::ThreadIdZOp>(
       offsetof(HostLane, threadId));
@@ -117,6 +130,13 @@ static void populateRegisters(HostOps &ops) {
   ops.addFields<NVVM::LaneIdOp>(offsetof(HostLane, laneId));
   ops.addFields<NVVM::WarpIdOp>(offsetof(HostLane, warpId));
   ops.addFields<NVVM::WarpSizeOp>(offsetof(HostLane, warpSize));
+  // Clusters lie along x.
+  ops.addFields<NVVM::ClusterIdXOp>(offsetof(HostLane, clusterId));
+  ops.addFields<NVVM::ClusterDimXOp>(offsetof(HostLane, numClusters));
+  ops.addFields<NVVM::BlockInClusterIdXOp>(offsetof(HostLane, rank));
+  ops.addFields<NVVM::ClusterId>(offsetof(HostLane, rank));
+  ops.addFields<NVVM::ClusterDimBlocksXOp>(offsetof(HostLane, clusterSize));
+  ops.addFields<NVVM::ClusterDim>(offsetof(HostLane, clusterSize));
 }
 
 void attune::populateNVVMHostOps(HostOps &ops) {
@@ -129,6 +149,12 @@ void attune::populateNVVMHostOps(HostOps &ops) {
                                  {op.getBarrierId() != nullptr, 1, 0});
         return success();
       });
+  addClusterBarrier<NVVM::ClusterArriveOp>(ops, "attuneHostArriveAtCluster",
+                                           {/*relaxed=*/0});
+  addClusterBarrier<NVVM::ClusterArriveRelaxedOp>(
+      ops, "attuneHostArriveAtCluster", {/*relaxed=*/1});
+  addClusterBarrier<NVVM::ClusterWaitOp>(ops, "attuneHostWaitForCluster");
+  ops.addCall<NVVM::MapaOp>("attuneHostMapShared");
   ops.add<NVVM::VoteSyncOp>(rewriteVote);
   ops.add<NVVM::ElectSyncOp>([](NVVM::ElectSyncOp op, HostRewriter &rewriter) {
     rewriter.replaceWithCall(op, "attuneHostElect",

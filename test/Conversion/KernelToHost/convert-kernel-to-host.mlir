@@ -18,7 +18,7 @@ gpu.module @kernels {
   // CHECK-NOT: nvvm.kernel
   // PLAIN-LABEL: llvm.func @memory
   llvm.func @memory(%unused: i64, %in: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel} {
-    // CHECK-DAG: %[[SLOT:.*]] = llvm.getelementptr %arg0[72] : (!llvm.ptr) -> !llvm.ptr, i8
+    // CHECK-DAG: %[[SLOT:.*]] = llvm.getelementptr %arg0[88] : (!llvm.ptr) -> !llvm.ptr, i8
     // CHECK-DAG: %[[LIST:.*]] = llvm.load %[[SLOT]] : !llvm.ptr -> !llvm.ptr
     // CHECK-DAG: %[[SECOND:.*]] = llvm.getelementptr %[[LIST]][1] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
     // CHECK-DAG: %[[ADDRESS:.*]] = llvm.load %[[SECOND]] : !llvm.ptr -> !llvm.ptr
@@ -92,9 +92,9 @@ gpu.module @kernels {
     // CHECK: %[[TID:.*]] = llvm.getelementptr %arg0[0]
     // CHECK: llvm.load %[[TID]] : !llvm.ptr -> i32
     %tid = nvvm.read.ptx.sreg.tid.x : i32
-    // CHECK: %[[MASK:.*]] = llvm.getelementptr %arg0[80]
+    // CHECK: %[[MASK:.*]] = llvm.getelementptr %arg0[96]
     // CHECK: llvm.store %{{.*}}, %[[MASK]] {alignment = 4 : i64} : i32, !llvm.ptr
-    // CHECK: %[[VALUE:.*]] = llvm.getelementptr %arg0[84]
+    // CHECK: %[[VALUE:.*]] = llvm.getelementptr %arg0[100]
     // CHECK: llvm.store %{{.*}}, %[[VALUE]] {alignment = 4 : i64} : f32, !llvm.ptr
     // CHECK: llvm.call @attuneHostShuffle(%arg0, %{{.*}}, %{{.*}}) : (!llvm.ptr, i32, i32) -> ()
     // CHECK: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> f32

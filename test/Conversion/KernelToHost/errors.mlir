@@ -6,10 +6,12 @@
 
 gpu.module @several {
   llvm.func @kernel(%p: !llvm.ptr, %x: i32) attributes {gpu.kernel, nvvm.kernel} {
-    // expected-error @below {{expects an op that the host executor models, but got 'nvvm.cluster.arrive'}}
-    nvvm.cluster.arrive
-    // expected-error @below {{expects an op that the host executor models, but got 'nvvm.mapa'}}
-    %2 = nvvm.mapa %p, %x : !llvm.ptr -> !llvm.ptr
+    // expected-error @below {{'nvvm.cluster.arrive' op expects a barrier of the cluster that is not aligned to be executed on the host}}
+    nvvm.cluster.arrive {aligned}
+    // expected-error @below {{'nvvm.cluster.wait' op expects a barrier of the cluster that is not aligned to be executed on the host}}
+    nvvm.cluster.wait {aligned}
+    // expected-error @below {{expects an op that the host executor models, but got 'nvvm.read.ptx.sreg.clusterid.y'}}
+    %2 = nvvm.read.ptx.sreg.clusterid.y : i32
     // expected-error @below {{expects an op that the host executor models, but got 'llvm.inline_asm'}}
     llvm.inline_asm has_side_effects "exit;", "" : () -> ()
     // expected-error @below {{expects an op that the host executor models, but got 'llvm.nvvm.isspacep.shared'}}
@@ -53,9 +55,9 @@ gpu.module @modifiers {
 gpu.module @boxes {
   llvm.func @kernel(%map: !llvm.ptr, %to: !llvm.ptr<7>, %barrier: !llvm.ptr<3>, %x: i32, %mask: i16)
       attributes {gpu.kernel, nvvm.kernel} {
-    // expected-error @below {{'nvvm.cp.async.bulk.tensor.shared.cluster.global' op expects a copy to one workgroup, without a multicast mask, to be executed on the host}}
-    nvvm.cp.async.bulk.tensor.shared.cluster.global %to, %map, %barrier, box[%x, %x] multicast_mask = %mask
-      : !llvm.ptr<7>, !llvm.ptr
+    // expected-error @below {{'nvvm.cp.async.bulk.tensor.shared.cluster.global' op expects a copy without a group of workgroups to be executed on the host}}
+    nvvm.cp.async.bulk.tensor.shared.cluster.global %to, %map, %barrier, box[%x, %x]
+      {group = #nvvm.cta_group<cta_1>} : !llvm.ptr<7>, !llvm.ptr
     // expected-error @below {{'nvvm.cp.async.bulk.tensor.shared.cluster.global' op expects the mode 'tile' to be executed on the host, but got 'im2col'}}
     nvvm.cp.async.bulk.tensor.shared.cluster.global %to, %map, %barrier, box[%x, %x, %x] im2col[%mask]
       {mode = #nvvm.tma_load_mode<im2col>} : !llvm.ptr<7>, !llvm.ptr
