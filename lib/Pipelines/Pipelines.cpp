@@ -45,6 +45,7 @@ void attune::buildTilePipeline(OpPassManager &pm) {
   kernels.addPass(tile::createTileSplitLoopsPass());
   kernels.addPass(tile::createTileSpecializeWarpsPass());
   kernels.addPass(tile::createTileDealTilesPass());
+  kernels.addPass(tile::createTileMulticastPass());
   kernels.addPass(tile::createTileAssignLayoutsPass());
   kernels.addPass(tile::createTileRemoveLayoutConversionsPass());
 }

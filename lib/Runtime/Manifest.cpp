@@ -93,6 +93,10 @@ findContradiction(const Manifest &manifest, llvm::ArrayRef<int64_t> block) {
     return llvm::StringLiteral("expected three extents of at least 1 in block");
   if (manifest.gridLimit && *manifest.gridLimit < 1)
     return llvm::StringLiteral("expected at least 1 in grid_limit");
+  if (manifest.cluster < 1)
+    return llvm::StringLiteral("expected at least 1 in cluster");
+  if (manifest.gridLimit && *manifest.gridLimit % manifest.cluster != 0)
+    return llvm::StringLiteral("expected a multiple of cluster in grid_limit");
   if (manifest.sharedBytes < 0)
     return llvm::StringLiteral("expected at least 0 shared_bytes");
   for (const ManifestArgument &argument : manifest.arguments) {
@@ -130,6 +134,7 @@ Expected<Manifest> Manifest::fromJSON(const Value &value) {
       !map.map("chip", manifest.chip) ||
       !map.map("arguments", manifest.arguments) ||
       !map.map("grid", manifest.grid) || !map.map("block", block) ||
+      !map.mapOptional("cluster", manifest.cluster) ||
       !map.mapOptional("grid_limit", manifest.gridLimit) ||
       !map.mapOptional("shared_bytes", manifest.sharedBytes))
     return root.getError();
@@ -183,6 +188,8 @@ Value Manifest::toJSON() const {
                 {"block", llvm::json::Array(block)},
                 {"shared_bytes", sharedBytes},
                 {"resources", Object(resources)}};
+  if (cluster > 1)
+    result["cluster"] = cluster;
   if (gridLimit)
     result["grid_limit"] = *gridLimit;
   return result;
@@ -244,6 +251,7 @@ Manifest::bindArguments(Device &device,
 Expected<LaunchShape>
 Manifest::getLaunchShape(llvm::ArrayRef<KernelArgument> values) const {
   LaunchShape shape;
+  shape.grid[0] = cluster;
   shape.block = block;
   shape.sharedBytes = sharedBytes;
   for (const ManifestGridFactor &factor : grid) {

@@ -167,6 +167,29 @@ static Refusal refuse(StringRef id, const char *format, Parts... parts) {
   return Refusal{id, [=] { return llvm::formatv(format, parts...).str(); }};
 }
 
+/// The rules of workgroups that share keys and values.
+static std::optional<Refusal> checkCluster(const ScheduleProblem &problem,
+                                           const Schedule &schedule) {
+  int64_t cluster = schedule.getCluster();
+  if (cluster == 1)
+    return std::nullopt;
+  if (problem.isMasked)
+    return refuse("cluster-of-masked",
+                  "expects cluster to be 1 where a mask may show query tiles "
+                  "different keys, but got {0}",
+                  cluster);
+  if (!schedule.getProducerWarps())
+    return refuse("cluster-without-producer",
+                  "expects producer-warps where cluster is {0}, but got {1}",
+                  cluster, schedule.getProducerWarps());
+  if (schedule.getPersistent() == 2)
+    return refuse("cluster-of-dealt-tiles",
+                  "expects persistent to be 0 or 1 where cluster is {0}, but "
+                  "got {1}",
+                  cluster, schedule.getPersistent());
+  return std::nullopt;
+}
+
 /// The rules of multiplies by several warps, and of what comes with them:
 /// copies of boxes, producers, overlap.
 static std::optional<Refusal> checkRoles(const ScheduleProblem &problem,
@@ -179,7 +202,8 @@ static std::optional<Refusal> checkRoles(const ScheduleProblem &problem,
           {"overlap", schedule.getOverlap()},
           {"exp-on-fma", schedule.getExpOnFma()},
           {"persistent", schedule.getPersistent()},
-          {"q-stages", schedule.getQStages() - 1}})
+          {"q-stages", schedule.getQStages() - 1},
+          {"cluster", schedule.getCluster() - 1}})
       if (value != 0)
         return refuse("one-warp-multiply",
                       "expects {0} to have its default where mma-warps is 1",
@@ -221,6 +245,8 @@ static std::optional<Refusal> checkRoles(const ScheduleProblem &problem,
     return refuse("persistent-without-producer",
                   "expects producer-warps where persistent is {0}, but got {1}",
                   schedule.getPersistent(), schedule.getProducerWarps());
+  if (std::optional<Refusal> refusal = checkCluster(problem, schedule))
+    return refusal;
   if (schedule.getOverlap() == 2 && warps / together < 2)
     return refuse("turns-of-one",
                   "expects at least {0} warps where overlap is 2, but got {1}",
@@ -398,7 +424,8 @@ selectGroupSchedule(const ScheduleProblem &problem, TargetAttr target) {
               /*vStages=*/2, /*qInRegisters=*/0, overlap, base.getRescale(),
               base.getExpOnFma(), base.getSplitMasked(),
               isDealt ? kLongestFirst : base.getTileOrder(),
-              /*persistent=*/isDealt ? kDealt : 0, base.getMinBlocksPerCore());
+              /*persistent=*/isDealt ? kDealt : 0, base.getMinBlocksPerCore(),
+              base.getCluster());
           // Three groups have few registers each and pay where blocks are
           // large.
           if (groups == 3 && blockN < 128)
@@ -440,7 +467,8 @@ attune::selectSchedule(const ScheduleProblem &problem, TargetAttr target) {
                 /*producerWarps=*/0, /*qStages=*/1, stages, stages, inRegisters,
                 /*overlap=*/0, base.getRescale(), base.getExpOnFma(),
                 base.getSplitMasked(), base.getTileOrder(),
-                /*persistent=*/0, base.getMinBlocksPerCore());
+                /*persistent=*/0, base.getMinBlocksPerCore(),
+                base.getCluster());
             if (checkSchedule(problem, schedule, target))
               continue;
             int64_t excess = estimateRegisters(problem, schedule, target) -

@@ -382,9 +382,41 @@ template <bool shared> static bool moveLoad(Operation *op, bool apply) {
   return true;
 }
 
+static bool dropClusterBarrier(Operation *op, bool apply) {
+  if (!isa<NVVM::ClusterArriveOp>(op))
+    return false;
+  if (apply)
+    op->getNextNode()->erase();
+  return erase(op, apply);
+}
+
+/// Arrives at a barrier of the first workgroup, whichever is meant.
+static bool wrongWorkgroup(Operation *op, bool apply) {
+  auto map = dyn_cast<NVVM::MapaOp>(op);
+  if (map && apply) {
+    OpBuilder b(op);
+    op->setOperand(
+        1, LLVM::ConstantOp::create(b, op->getLoc(), b.getI32Type(), 0));
+  }
+  return bool(map);
+}
+
+/// Copies to the own workgroup alone.
+static bool dropMulticast(Operation *op, bool apply) {
+  auto load = dyn_cast<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(op);
+  if (!load || !load.getMulticastMask())
+    return false;
+  if (apply)
+    load.getMulticastMaskMutable().clear();
+  return true;
+}
+
 static const std::pair<StringRef, Mutation> kMutations[] = {
     {"drop-barrier", dropOp<NVVM::Barrier0Op, NVVM::BarrierOp,
                             NVVM::BarrierArriveOp, ROCDL::BarrierOp>},
+    {"drop-cluster-barrier", dropClusterBarrier},
+    {"wrong-workgroup", wrongWorkgroup},
+    {"drop-multicast", dropMulticast},
     {"drop-fence", dropOp<NVVM::WgmmaFenceAlignedOp, NVVM::FenceProxyOp,
                           NVVM::FenceMbarrierInitOp>},
     {"drop-commit",

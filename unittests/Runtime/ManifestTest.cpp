@@ -69,6 +69,11 @@ TEST(Manifest, ErrorsNameTheKey) {
   EXPECT_TRUE(mentions(errorOf("\"index\": 2", "\"index\": 4"), "grid"));
   EXPECT_TRUE(mentions(errorOf("\"grid\":", "\"grid_limit\": 0, \"grid\":"),
                        "grid_limit"));
+  EXPECT_TRUE(mentions(errorOf("\"grid\":", "\"cluster\": 0, \"grid\":"),
+                       "expected at least 1 in cluster"));
+  EXPECT_TRUE(mentions(errorOf("\"grid\":", "\"cluster\": 2, "
+                                            "\"grid_limit\": 3, \"grid\":"),
+                       "expected a multiple of cluster in grid_limit"));
   EXPECT_TRUE(mentions(errorOf("98304", "-1"), "shared_bytes"));
   EXPECT_NE(errorOf("{", "["), "");
 }
@@ -101,9 +106,17 @@ TEST(Manifest, PreparesALaunch) {
   auto launch = llvm::cantFail(manifest.prepareLaunch(device, arguments));
   EXPECT_EQ(launch.shape.grid[0], 2 * 3);
   EXPECT_EQ(launch.shape.grid[1], 1);
+  manifest.cluster = 2;
+  auto clusters = llvm::cantFail(manifest.prepareLaunch(device, arguments));
+  EXPECT_EQ(clusters.shape.grid[0], 2 * 3 * 2);
+  manifest.gridLimit = 4;
+  clusters = llvm::cantFail(manifest.prepareLaunch(device, arguments));
+  EXPECT_EQ(clusters.shape.grid[0], 4);
+  Manifest read = llvm::cantFail(Manifest::fromJSON(manifest.toJSON()));
+  EXPECT_EQ(read.cluster, 2);
   EXPECT_EQ(launch.shape.block[0], 128);
   EXPECT_EQ(launch.shape.sharedBytes, 98304);
-  ASSERT_EQ(device.maps.size(), 1u);
+  ASSERT_EQ(device.maps.size(), 3u);
   EXPECT_EQ(device.maps[0].address, 0x2000u);
   EXPECT_EQ(device.maps[0].swizzleBytes, 128);
   auto pointers = launch.arguments.getPointers();

@@ -383,6 +383,30 @@ TEST_F(LegalityTest, PersistenceNeedsAProducer) {
   EXPECT_EQ(getSharedBytes(problem, two, target), one + 64 * 16 * 2 + 16);
 }
 
+TEST_F(LegalityTest, ClustersShareWhatAllOfThemSee) {
+  TargetAttr target = toy(withGroups());
+  auto of = [&](int64_t producers, int64_t persistent) {
+    return groups({{"producer-warps", producers},
+                   {"persistent", persistent},
+                   {"cluster", 2}});
+  };
+  EXPECT_EQ(refusal(of(4, 0), target), "legal");
+  EXPECT_EQ(refusal(of(4, 1), target), "legal");
+  EXPECT_EQ(refusal(of(4, 2), target), "cluster-of-dealt-tiles");
+  EXPECT_EQ(checkSchedule(problem, of(4, 2), target)->getMessage(),
+            "expects persistent to be 0 or 1 where cluster is 2, but got 2");
+  EXPECT_EQ(refusal(of(0, 0), target), "cluster-without-producer");
+  EXPECT_EQ(checkSchedule(problem, of(0, 0), target)->getMessage(),
+            "expects producer-warps where cluster is 2, but got 0");
+  EXPECT_EQ(refusal(schedule({{"cluster", 2}}), target), "one-warp-multiply");
+  problem.isMasked = true;
+  EXPECT_EQ(refusal(of(4, 0), target), "cluster-of-masked");
+  EXPECT_EQ(checkSchedule(problem, of(4, 0), target)->getMessage(),
+            "expects cluster to be 1 where a mask may show query tiles "
+            "different keys, but got 2");
+  EXPECT_EQ(refusal(groups({{"producer-warps", 4}}), target), "legal");
+}
+
 TEST_F(LegalityTest, MultipliesFitTheRegistersAtEntry) {
   Limits limits = withGroups();
   limits.registers = 255;

@@ -70,7 +70,7 @@ def TileToLoopsPass : Pass<"tile-to-loops", "::mlir::ModuleOp"> {
     is awaited; an await ends the kernel if its multiply may be among the `running` ones. Turns are nothing.
 
     The kernel has one lane for each workgroup, and so have its launches; it needs no
-    workgroup memory. Kernels without tiles are left alone.
+    workgroup memory, and each workgroup of a cluster puts whole tiles. Kernels without tiles are left alone.
 
     **Output**: `scf`, `arith`, `memref` and whatever else the kernel held.
     **Errors**: `gpu` ops that tell lanes apart; tiles carried by anything but `scf.for` and `scf.if`, or
@@ -171,7 +171,7 @@ def AttuneEmitBinaryPass : Pass<"attune-emit-binary", "::mlir::ModuleOp"> {
 
     is what `cuTensorMapEncodeTiled` makes of argument 1, for boxes of 1x1x64x64 elements (outermost
     dimension first) whose rows are permuted within 128 bytes. What lies beyond the buffer is zero;
-    nothing is interleaved.
+    nothing is interleaved. Where there is a `cluster`, the factors of the grid count clusters of as many workgroups.
 
     **Input**: `tile.target` on the module. **Errors**: more or less than one kernel in a
     `gpu.module`, an unknown chip, an op that the chip has no instruction for, what

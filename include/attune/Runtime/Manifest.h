@@ -62,8 +62,12 @@ struct Manifest {
   std::string chip;
   std::vector<ManifestArgument> arguments;
   std::vector<ManifestGridFactor> grid;
+  /// Workgroups of a cluster, along the first extent, whose factors count
+  /// clusters. The kernel says so, too, and launches like any other.
+  int64_t cluster = 1;
   /// Most workgroups that a launch has: the kernel computes everything with any
-  /// number of them. Absent where the grid is as large as its factors say.
+  /// number of whole clusters. Absent where the grid is as large as its factors
+  /// say.
   std::optional<int64_t> gridLimit;
   std::array<int64_t, 3> block{1, 1, 1};
   /// Dynamic shared memory.

@@ -54,11 +54,13 @@ def Knob_Persistent : Knob<"persistent", "persistent", 0, [0, 1, 2],
   "1 and 2 launch as many workgroups as the chip holds, each of which computes one query tile after the other: 1 dealt in advance, every n-th to one of n, 2 whatever is next when it is done with one.">;
 def Knob_MinBlocksPerCore : Knob<"minBlocksPerCore", "min-blocks-per-core", 1, [1, 2, 3, 4],
   "Workgroups that must fit on one core at a time; bounds the registers of a lane.">;
+def Knob_Cluster : Knob<"cluster", "cluster", 1, [1, 2],
+  "Workgroups of one cluster, which take neighbouring query tiles of a head and share what they load of its keys and values.">;
 
 defvar allKnobs = [
   Knob_BlockM, Knob_BlockN, Knob_NumWarps, Knob_MmaWarps, Knob_ProducerWarps, Knob_QStages, Knob_KStages, Knob_VStages,
   Knob_QInRegisters, Knob_Overlap, Knob_Rescale, Knob_ExpOnFma, Knob_SplitMasked, Knob_TileOrder, Knob_Persistent,
-  Knob_MinBlocksPerCore
+  Knob_MinBlocksPerCore, Knob_Cluster
 ];
 
 #endif // ATTUNE_SCHEDULE_KNOBS_TD

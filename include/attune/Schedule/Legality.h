@@ -23,8 +23,7 @@ struct ScheduleProblem {
   /// The largest known divisor of the distances between the rows of query, key
   /// and value, in elements; 0 where the elements of a row are not neighbours.
   int64_t rowDivisor;
-  /// Whether query tiles may see different numbers of keys. Not a matter of
-  /// what is legal, but of what is a good start.
+  /// Whether query tiles may see different keys.
   bool isMasked = false;
 
   static ScheduleProblem get(attn::AttentionOp op);

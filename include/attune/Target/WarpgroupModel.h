@@ -49,6 +49,9 @@ struct BoxCopy {
   mlir::Value offset;
   /// Told of every byte that has arrived.
   SharedBarrier barrier;
+  /// Workgroups of the cluster, each of which gets the box at the same place
+  /// and whose barrier is told; 1 for the own one alone.
+  int64_t cluster = 1;
 };
 
 class WarpgroupModel {
@@ -74,6 +77,13 @@ public:
                                mlir::Location loc) const = 0;
   virtual void arrive(mlir::OpBuilder &builder, mlir::Location loc,
                       const SharedBarrier &barrier) const = 0;
+  /// Arrives at that barrier of workgroup `rank` of the cluster, an index.
+  virtual void arriveAt(mlir::OpBuilder &builder, mlir::Location loc,
+                        const SharedBarrier &barrier,
+                        mlir::Value rank) const = 0;
+  /// Waits until all threads of the cluster have come.
+  virtual void meetCluster(mlir::OpBuilder &builder,
+                           mlir::Location loc) const = 0;
   /// Arrives, and lets the phase end only when `bytes` have been copied.
   virtual void arriveExpecting(mlir::OpBuilder &builder, mlir::Location loc,
                                const SharedBarrier &barrier,

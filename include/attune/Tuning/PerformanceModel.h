@@ -77,6 +77,8 @@ private:
   const Steps &getSteps(int64_t blockM, int64_t blockN) const;
   TileTime getTileTime(const Schedule &schedule, const Usage &used,
                        const Steps &steps, int64_t resident) const;
+  /// Tiles of a head that are computed: of a cluster all or none.
+  int64_t getTiles(const Schedule &schedule) const;
   /// How much longer the busiest core works than the mean. A tile takes time
   /// by the keys it sees and `fixedKeys` more.
   double getImbalance(const Schedule &schedule, int64_t resident,

@@ -217,8 +217,9 @@ Value Outliner::launchSize() {
   // The order in which a kernel takes its block number apart is that of
   // BodyBuilder::locate: tiles fastest, then heads, then batch.
   Value query = hostArguments.front();
+  int64_t cluster = op.getScheduleAttr().getCluster();
   Value product;
-  for (auto [dim, per] : {std::pair<char, int64_t>('s', sizes.blockM),
+  for (auto [dim, per] : {std::pair<char, int64_t>('s', sizes.blockM * cluster),
                           {'h', sizes.heads},
                           {'b', 1}}) {
     Value extent = host.createOrFold<memref::DimOp>(
@@ -229,7 +230,10 @@ Value Outliner::launchSize() {
     product =
         product ? host.createOrFold<arith::MulIOp>(product, extent) : extent;
   }
-  return product;
+  if (cluster == 1)
+    return product;
+  return host.createOrFold<arith::MulIOp>(
+      product, arith::ConstantIndexOp::create(host, cluster));
 }
 
 LogicalResult Outliner::run() {
@@ -285,14 +289,23 @@ LogicalResult Outliner::run() {
   };
   NamedAttrList launchFacts;
   launchFacts.set("arguments", host.getArrayAttr(manifest));
-  launchFacts.set("grid", host.getArrayAttr({gridEntry('s', sizes.blockM),
-                                             gridEntry('h', sizes.heads),
-                                             gridEntry('b', 1)}));
+  int64_t cluster = op.getScheduleAttr().getCluster();
+  launchFacts.set(
+      "grid",
+      host.getArrayAttr({gridEntry('s', sizes.blockM * cluster),
+                         gridEntry('h', sizes.heads), gridEntry('b', 1)}));
+  if (cluster > 1) {
+    launchFacts.set("cluster", host.getI64IntegerAttr(cluster));
+    kernel.setKnownClusterSize(
+        ArrayRef<int32_t>{static_cast<int32_t>(cluster), 1, 1});
+  }
   launchFacts.set("block", host.getI64ArrayAttr({threads, 1, 1}));
-  // Persistent workgroups all run at once.
+  // Persistent workgroups all run at once, in whole clusters.
   std::optional<int64_t> gridLimit;
   if (op.getScheduleAttr().getPersistent()) {
-    gridLimit = target.getCores() * op.getScheduleAttr().getMinBlocksPerCore();
+    int64_t resident =
+        target.getCores() * op.getScheduleAttr().getMinBlocksPerCore();
+    gridLimit = std::max<int64_t>(1, resident / cluster) * cluster;
     launchFacts.set("grid_limit", host.getI64IntegerAttr(*gridLimit));
   }
   kernel->setAttr("attune.manifest", launchFacts.getDictionary(context));

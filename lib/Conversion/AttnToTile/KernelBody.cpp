@@ -32,9 +32,10 @@ public:
   void build();
 
 private:
-  /// Sets the extents; returns the number of all query tiles.
+  /// Sets the extents; returns the number of all query tiles, of which those
+  /// of a cluster count as one.
   Value countTiles();
-  /// Finds the tile of this number.
+  /// Finds the tile of this number, and of that the workgroup's own.
   void locate(Value number);
   void buildTile();
   void computeRanges();
@@ -129,7 +130,10 @@ Value BodyBuilder::head(Value buffer, Value headIndex,
 Value BodyBuilder::countTiles() {
   seqQ = size(operands.query, 's');
   seqK = size(operands.key, 's');
-  counts = {b.createOrFold<arith::CeilDivUIOp>(seqQ, constant(sizes.blockM)),
+  // Tiles are counted, ordered and dealt by clusters; the last one of a head
+  // may lie beyond it in part.
+  int64_t rows = sizes.blockM * op.getScheduleAttr().getCluster();
+  counts = {b.createOrFold<arith::CeilDivUIOp>(seqQ, constant(rows)),
             b.createOrFold<arith::DivUIOp>(size(operands.query, 'h'),
                                            constant(sizes.heads)),
             size(operands.key, 'h'), size(operands.query, 'b')};
@@ -151,6 +155,11 @@ void BodyBuilder::locate(Value number) {
   headQ = b.createOrFold<arith::MulIOp>(tile.headQ, constant(sizes.heads));
   headKV = tile.headKV;
   batch = tile.batch;
+  if (int64_t size = op.getScheduleAttr().getCluster(); size > 1) {
+    Value first = arith::MulIOp::create(b, tile.tile, constant(size));
+    Value rank = gpu::ClusterBlockIdOp::create(b, gpu::Dimension::x);
+    tile.tile = arith::AddIOp::create(b, first, rank);
+  }
   firstRow = arith::MulIOp::create(b, tile.tile, constant(sizes.blockM));
   Value afterTile = arith::AddIOp::create(b, firstRow, constant(sizes.blockM));
   Value afterRow = arith::MinSIOp::create(b, afterTile, seqQ);
@@ -383,17 +392,22 @@ void BodyBuilder::finish(SoftmaxState state) {
 
 void BodyBuilder::build() {
   Value total = countTiles();
-  Value own = gpu::BlockIdOp::create(b, gpu::Dimension::x);
-  if (!op.getScheduleAttr().getPersistent()) {
+  auto schedule = op.getScheduleAttr();
+  bool byCluster = schedule.getCluster() > 1;
+  Value own = byCluster
+                  ? gpu::ClusterIdOp::create(b, gpu::Dimension::x).getResult()
+                  : gpu::BlockIdOp::create(b, gpu::Dimension::x).getResult();
+  if (!schedule.getPersistent()) {
     locate(own);
     return buildTile();
   }
-  Value grid = gpu::GridDimOp::create(b, gpu::Dimension::x);
+  Value grid = byCluster
+                   ? gpu::ClusterDimOp::create(b, gpu::Dimension::x).getResult()
+                   : gpu::GridDimOp::create(b, gpu::Dimension::x).getResult();
   auto loop = scf::ForOp::create(b, own, total, grid);
   b.setInsertionPointToStart(loop.getBody());
   Value number = loop.getInductionVar();
   // Lists by length are dealt there and back.
-  auto schedule = op.getScheduleAttr();
   if (schedule.getTileOrder() == 2 && schedule.getPersistent() == 1)
     number = reverseOddRounds(b, number, own, grid, total);
   locate(number);

@@ -5,6 +5,10 @@
 // phase ends when all warps that compute have released it. Element e uses slot
 // e mod stages in phase e / stages of its barriers; a put waits for the phase
 // before, which counts as ended for the first elements.
+//
+// In a channel of a cluster each workgroup copies its share of the rows to all,
+// so that a `full` barrier hears of all shares, and `empty` waits for the warps
+// of all workgroups: each warp that computes arrives at the barrier of each.
 
 #include "LaneContext.h"
 #include "SharedMemory.h"
@@ -116,7 +120,8 @@ BoxChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
     return failure();
   Location loc = op.getLoc();
   Value barriers = barriersOf(b, loc, op.getResult());
-  int64_t stages = op.getResult().getType().getStages();
+  int64_t stages = op.getResult().getType().getStages(),
+          cluster = op.getResult().getType().getCluster();
   auto guard = scf::IfOp::create(b, loc, isThread(b, loc, 0),
                                  /*withElseRegion=*/false);
   {
@@ -124,11 +129,14 @@ BoxChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
     b.setInsertionPointToStart(guard.thenBlock());
     for (int64_t i = 0; i < 2 * stages; ++i)
       model().initBarrier(b, loc, {barriers, constant(b, loc, i)},
-                          i < stages ? 1 : context.computingWarps);
+                          i < stages ? 1 : context.computingWarps * cluster);
   }
   if (op->hasAttr(kLastChannelAttrName)) {
     model().publishBarriers(b, loc);
-    gpu::BarrierOp::create(b, loc);
+    if (context.cluster > 1)
+      model().meetCluster(b, loc);
+    else
+      gpu::BarrierOp::create(b, loc);
   }
   b.replaceOp(op, createChannelBuffer(b, op));
   return success();
@@ -159,7 +167,8 @@ LogicalResult BoxPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
                   {},
                   adaptor.getChannel(),
                   Value(),
-                  slot.full};
+                  slot.full,
+                  type.getCluster()};
   for (Value start : view->origin)
     request.coordinates.push_back(start ? start : constant(b, loc, 0));
   Value &row = request.coordinates[view->dims[0]],
@@ -168,6 +177,14 @@ LogicalResult BoxPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
   Value firstColumn = plus(column, op.getColumn());
   Value start = b.createOrFold<arith::MulIOp>(loc, slot.number,
                                               constant(b, loc, rows * columns));
+  if (type.getCluster() > 1) {
+    Value rank = gpu::ClusterBlockIdOp::create(b, loc, gpu::Dimension::x);
+    Value share = arith::MulIOp::create(b, loc, rank,
+                                        constant(b, loc, type.getCopiedRows()));
+    row = plus(row, share);
+    start = plus(start,
+                 arith::MulIOp::create(b, loc, share, constant(b, loc, panel)));
+  }
   for (int64_t first = 0; first < columns; first += panel) {
     column = plus(firstColumn, constant(b, loc, first));
     request.offset = plus(start, constant(b, loc, first * rows));
@@ -217,12 +234,20 @@ BoxReleasePattern::matchAndRewrite(tile::ReleaseOp op, OpAdaptor adaptor,
     return failure();
   Location loc = op.getLoc();
   RingSlot slot = slotOf(b, loc, op.getChannel(), adaptor.getElement());
-  Value first =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                            laneNumber(b, loc, context), constant(b, loc, 0));
-  auto guard = scf::IfOp::create(b, loc, first, /*withElseRegion=*/false);
+  // One lane for each workgroup.
+  int64_t cluster = op.getChannel().getType().getCluster();
+  Value lane = laneNumber(b, loc, context);
+  Value arrives = cluster > 1
+                      ? arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                              lane, constant(b, loc, cluster))
+                      : arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                              lane, constant(b, loc, 0));
+  auto guard = scf::IfOp::create(b, loc, arrives, /*withElseRegion=*/false);
   OpBuilder inner = guard.getThenBodyBuilder();
-  model().arrive(inner, loc, slot.empty);
+  if (cluster > 1)
+    model().arriveAt(inner, loc, slot.empty, lane);
+  else
+    model().arrive(inner, loc, slot.empty);
   b.eraseOp(op);
   return success();
 }

@@ -88,6 +88,15 @@ static void gatherBoxChannels(gpu::GPUFuncOp kernel) {
   });
 }
 
+/// The workgroups of a cluster use each other's memory, so that none may end
+/// before the others are done with it.
+static void endTogether(gpu::GPUFuncOp kernel, const WarpgroupModel &groups) {
+  kernel.walk([&](gpu::ReturnOp end) {
+    OpBuilder b(end);
+    groups.meetCluster(b, end.getLoc());
+  });
+}
+
 static int64_t countProducerWarps(gpu::GPUFuncOp kernel) {
   int64_t count = 0;
   kernel.walk([&](tile::SpecializeOp op) { count = op.getProducerWarps(); });
@@ -246,7 +255,11 @@ void ConvertTileToGPU::runOnOperation() {
     }
     int64_t computingWarps =
         (*block)[0] / target.getLanes() - countProducerWarps(kernel);
-    KernelContext context{target, model, (*block)[0], computingWarps};
+    int64_t cluster = 1;
+    for (int32_t size :
+         kernel.getKnownClusterSize().value_or(ArrayRef<int32_t>()))
+      cluster *= size;
+    KernelContext context{target, model, (*block)[0], computingWarps, cluster};
     if (failed(checkKernel(kernel, context)))
       return WalkResult::interrupt();
     int64_t sharedBytes = assignOffsets(kernel);
@@ -258,9 +271,12 @@ void ConvertTileToGPU::runOnOperation() {
       return WalkResult::interrupt();
     }
     gatherBoxChannels(kernel);
-    if (const WarpgroupModel *groups = model->getWarpgroups())
+    if (const WarpgroupModel *groups = model->getWarpgroups()) {
       if (failed(addTensorMaps(kernel, *groups)))
         return WalkResult::interrupt();
+      if (context.cluster > 1)
+        endTogether(kernel, *groups);
+    }
     kernel.walk([&](tile::PutOp put) {
       if (!put.getChannel().getType().getPanel() && needsBarrier(put))
         put->setAttr(kNeedsBarrierAttrName, UnitAttr::get(&getContext()));

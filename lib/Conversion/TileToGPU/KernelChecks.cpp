@@ -83,6 +83,16 @@ static LogicalResult checkChannel(Operation *op, Value channel,
   return success();
 }
 
+/// Workgroups share channels with their cluster, or with nobody.
+static LogicalResult checkCluster(tile::ChannelOp op,
+                                  const KernelContext &context) {
+  int64_t cluster = op.getResult().getType().getCluster();
+  if (cluster == 1 || cluster == context.cluster)
+    return success();
+  return op.emitOpError() << "expects a kernel with a known_cluster_size of "
+                          << cluster << ", but got " << context.cluster;
+}
+
 static LogicalResult checkRoles(tile::SpecializeOp op,
                                 const KernelContext &context) {
   if (failed(checkGroupsOfTarget(op, context)))
@@ -150,6 +160,8 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
               return checkChannel(end, end.getChannel(), context);
             })
             .Case([&](tile::ChannelOp channel) {
+              if (failed(checkCluster(channel, context)))
+                return failure();
               return channel.getResult().getType().getPanel()
                          ? checkGroupsOfTarget(channel, context)
                          : success();

@@ -20,6 +20,8 @@ struct KernelContext {
   int64_t threads;
   /// Warps that compute: all but those that a tile.specialize lets copy.
   int64_t computingWarps;
+  /// Workgroups of a cluster.
+  int64_t cluster = 1;
 };
 
 /// Number of the lane in its warp, and of the warp in its workgroup, as index

@@ -129,7 +129,7 @@ LogicalResult attune::addTensorMaps(gpu::GPUFuncOp kernel,
       return WalkResult::interrupt();
     }
     SmallVector<int64_t> box(rank, 1);
-    box[view->dims[0]] = channel.getShape()[0];
+    box[view->dims[0]] = channel.getCopiedRows();
     box[view->dims[1]] = channel.getPanel();
     Map map{argument.getArgNumber(),
             MemRefType::get(box, channel.getElementType(),

@@ -218,7 +218,10 @@ PerformanceModel::getTileTime(const Schedule &schedule, const Usage &used,
       kSpillMoves * schedule.getMmaWarps() * target.getLanes() / shared;
   double vector =
       rows * (columns * perScore + dV * perOutput) / rates.getIssue() + spills;
-  double fetch = columns * (dQK + dV) * bytes / groups / rates.getCache();
+  // Workgroups of a cluster fetch a block once for all of them.
+  double sharers = static_cast<double>(schedule.getCluster());
+  double fetch =
+      columns * (dQK + dV) * bytes / groups / sharers / rates.getCache();
 
   // What a group waits for. A warp has but its part of the core, so that it
   // takes as many times longer over its share as there are other parts.
@@ -246,9 +249,9 @@ PerformanceModel::getTileTime(const Schedule &schedule, const Usage &used,
   double alone =
       std::max(busiest, multiply + softmax - hidden + wait / slowness);
 
-  double sharers = groups / slowness;
+  double parallel = groups / slowness;
   double step =
-      groups * (alone + std::max(0.0, sharers - 1) * busiest) / sharers;
+      groups * (alone + std::max(0.0, parallel - 1) * busiest) / parallel;
   double bound = groups * busiest;
   double perTile =
       schedule.getPersistent() ? kPersistentTileClocks : kTileClocks;
@@ -314,12 +317,18 @@ double PerformanceModel::deal(int64_t heads, int64_t blockM, int64_t order,
   return *llvm::max_element(loads) / mean;
 }
 
+int64_t PerformanceModel::getTiles(const Schedule &schedule) const {
+  int64_t tiles =
+      std::max<int64_t>(1, llvm::divideCeil(work.seqQ, schedule.getBlockM()));
+  return llvm::alignTo(tiles, schedule.getCluster());
+}
+
 double PerformanceModel::getImbalance(const Schedule &schedule,
                                       int64_t resident,
                                       double fixedKeys) const {
   int64_t cores = target.getCores();
   int64_t heads = getTiledHeads(schedule);
-  int64_t total = heads * llvm::divideCeil(work.seqQ, schedule.getBlockM());
+  int64_t total = heads * getTiles(schedule);
   // So many even out.
   constexpr int64_t kManyTiles = 64;
   if (total <= 0 || total > kManyTiles * cores)
@@ -355,6 +364,8 @@ double PerformanceModel::predict(const Schedule &schedule,
   double clocks =
       static_cast<double>(getTiledHeads(schedule)) / cores *
       (static_cast<double>(steps.tiles) * time.fixed + steps.all * time.step);
+  clocks *= static_cast<double>(getTiles(schedule)) /
+            static_cast<double>(steps.tiles);
   clocks *= getImbalance(schedule, resident,
                          time.fixed / time.step *
                              static_cast<double>(schedule.getBlockN()));

@@ -538,3 +538,16 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
     }
   }
 }
+
+// -----
+
+!channel = !tile.channel<32x32xf16, stages = 2, panel = 32, cluster = 2>
+gpu.module @kernels attributes {tile.target = #tile.target<chip = "sm_90a", family = "Hopper", lanes = 32, cores = 1,
+  shared = 65536, shared_per_core = 65536, registers = 255, registers_per_core = 65536, max_threads = 1024,
+  max_threads_per_core = 1024, copy_sync = none, copy_widths = [], box_bytes = 128, mma = []>} {
+  gpu.func @no_cluster() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    // expected-error @below {{'tile.channel' op expects a kernel with a known_cluster_size of 2, but got 1}}
+    %c = tile.channel : !channel
+    gpu.return
+  }
+}

@@ -84,6 +84,21 @@ func.func private @channel_negative_panel(!tile.channel<8x8xf32, stages = 1, pan
 
 // -----
 
+// expected-error @below {{expects a cluster of at least one workgroup, but got 0}}
+func.func private @channel_no_cluster(!tile.channel<16x8xf32, stages = 1, panel = 8, cluster = 0>)
+
+// -----
+
+// expected-error @below {{expects panels in a channel of a cluster of 2 workgroups, but got whole rows}}
+func.func private @channel_of_rows(!tile.channel<16x8xf32, stages = 1, panel = 0, cluster = 2>)
+
+// -----
+
+// expected-error @below {{expects a multiple of 16 rows, 8 for each of 2 workgroups, but got 24}}
+func.func private @channel_shares(!tile.channel<24x8xf32, stages = 1, panel = 8, cluster = 2>)
+
+// -----
+
 // expected-error @below {{expects positive extents in a layout, but got 0}}
 func.func private @layout_extent() attributes {l = #tile.layout<registers = [[0, 1, 1]], lanes = [], warps = []>}
 

@@ -10,11 +10,13 @@
 // CHECK-SAME:    !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>
 // CHECK-SAME:    !tile.channel<64x128xbf16, stages = 3>
 // CHECK-SAME:    !tile.channel<64x128xbf16, stages = 3, panel = 64>
+// CHECK-SAME:    !tile.channel<64x128xbf16, stages = 3, panel = 64, cluster = 2>
 // CHECK-SAME:    !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, panel = 64>>
 // CHECK-SAME:    !tile.pending<<128x64xf32, registers>>
 func.func private @types(!tile.tile<128x64xf32, registers>, !tile.tile<64xi32, registers>,
   !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>,
   !tile.channel<64x128xbf16, stages = 3>, !tile.channel<64x128xbf16, stages = 3, panel = 64>,
+  !tile.channel<64x128xbf16, stages = 3, panel = 64, cluster = 2>,
   !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, panel = 64>>,
   !tile.pending<!tile.tile<128x64xf32, registers>>)
 

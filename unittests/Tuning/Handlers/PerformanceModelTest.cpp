@@ -160,6 +160,23 @@ TEST_F(PerformanceModelTest, HeadsThatShareTilesCostOneOfThem) {
   EXPECT_GT(decode("4", "?"), 4 * decode("4", "1"));
 }
 
+TEST_F(PerformanceModelTest, ClustersFetchOnce) {
+  // Several workgroups with few queries each are bound by the way from the
+  // cache.
+  Changes alone = {{"block-m", 64},
+                   {"num-warps", 4},
+                   {"k-stages", 1},
+                   {"v-stages", 1},
+                   {"min-blocks-per-core", 2}};
+  Changes shared = alone;
+  shared["cluster"] = 2;
+  Workload even = read("4x16x4096x128");
+  EXPECT_LT(predict(even, shared), predict(even, alone));
+  // Of three tiles the last cluster computes one too many.
+  Workload odd = read("64x32x192x128");
+  EXPECT_GT(predict(odd, shared), predict(odd, alone));
+}
+
 TEST_F(PerformanceModelTest, ShortTilesWantCompany) {
   Changes small = {{"block-m", 64}, {"block-n", 64}, {"num-warps", 4}};
   Changes shared = small;

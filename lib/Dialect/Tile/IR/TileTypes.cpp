@@ -103,7 +103,8 @@ int64_t ChannelType::getSizeInBytes() const {
 
 LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
                                   ArrayRef<int64_t> shape, Type elementType,
-                                  int64_t stages, int64_t panel) {
+                                  int64_t stages, int64_t panel,
+                                  int64_t cluster) {
   if (shape.size() != 2)
     return emitError()
            << "expects a channel of tiles of two dimensions, but got "
@@ -120,5 +121,18 @@ LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (panel < 0 || (panel > 0 && shape[1] % panel != 0))
     return emitError() << "expects panels that divide the rows of " << shape[1]
                        << " elements, but got " << panel;
+  if (cluster < 1)
+    return emitError()
+           << "expects a cluster of at least one workgroup, but got "
+           << cluster;
+  if (cluster > 1 && !panel)
+    return emitError() << "expects panels in a channel of a cluster of "
+                       << cluster << " workgroups, but got whole rows";
+  // Panels are permuted in groups of eight rows.
+  constexpr int64_t kRows = 8;
+  if (cluster > 1 && shape[0] % (kRows * cluster) != 0)
+    return emitError() << "expects a multiple of " << kRows * cluster
+                       << " rows, " << kRows << " for each of " << cluster
+                       << " workgroups, but got " << shape[0];
   return success();
 }

@@ -159,7 +159,8 @@ void TilePromoteToShared::promote(LoadOp load, attn::ScheduleAttr schedule) {
                                  TargetAttr::lookup(getOperation()))
                       : 0;
   auto channelType = ChannelType::get(&getContext(), type.getShape(),
-                                      type.getElementType(), stages, panel);
+                                      type.getElementType(), stages, panel,
+                                      /*cluster=*/1);
   Value channel = ChannelOp::create(b, loc, channelType);
 
   b.setInsertionPoint(load);

@@ -260,6 +260,25 @@ void HopperWarpgroups::arrive(OpBuilder &b, Location loc,
                                  Value());
 }
 
+void HopperWarpgroups::arriveAt(OpBuilder &b, Location loc,
+                                const SharedBarrier &barrier,
+                                Value rank) const {
+  Value there = NVVM::MapaOp::create(
+      b, loc, LLVM::LLVMPointerType::get(b.getContext(), kSharedClusterSpace),
+      pointerTo(b, loc, barrier), toI32(b, loc, rank));
+  // With the scope of a cluster the arrival would wait for all earlier accesses
+  // to global memory. All that it orders are reads of multiplies that were
+  // waited for.
+  NVVM::MBarrierArriveOp::create(b, loc, Type(), there, Value(),
+                                 NVVM::MemScopeKind::CTA, /*relaxed=*/false);
+}
+
+void HopperWarpgroups::meetCluster(OpBuilder &b, Location loc) const {
+  // Not aligned: the lanes of a producer's warp come one by one.
+  NVVM::ClusterArriveOp::create(b, loc, UnitAttr());
+  NVVM::ClusterWaitOp::create(b, loc, UnitAttr());
+}
+
 void HopperWarpgroups::arriveExpecting(OpBuilder &b, Location loc,
                                        const SharedBarrier &barrier,
                                        int64_t bytes) const {
@@ -314,9 +333,12 @@ void HopperWarpgroups::copyBox(OpBuilder &b, Location loc,
   Value destination = LLVM::AddrSpaceCastOp::create(
       b, loc, LLVM::LLVMPointerType::get(b.getContext(), kSharedClusterSpace),
       sharedPointer(b, loc, copy.destination, copy.offset));
+  Value mask;
+  if (copy.cluster > 1)
+    mask = arith::ConstantIntOp::create(b, loc, (1 << copy.cluster) - 1, 16);
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
       b, loc, destination, map, coordinates, pointerTo(b, loc, copy.barrier),
-      /*im2colOffsets=*/ValueRange(), /*multicastMask=*/Value(),
+      /*im2colOffsets=*/ValueRange(), mask,
       /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
       NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
 }

@@ -22,6 +22,9 @@ public:
                        mlir::Location loc) const override;
   void arrive(mlir::OpBuilder &builder, mlir::Location loc,
               const SharedBarrier &barrier) const override;
+  void arriveAt(mlir::OpBuilder &builder, mlir::Location loc,
+                const SharedBarrier &barrier, mlir::Value rank) const override;
+  void meetCluster(mlir::OpBuilder &builder, mlir::Location loc) const override;
   void arriveExpecting(mlir::OpBuilder &builder, mlir::Location loc,
                        const SharedBarrier &barrier,
                        int64_t bytes) const override;

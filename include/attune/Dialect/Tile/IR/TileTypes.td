@@ -58,19 +58,26 @@ def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
     ```mlir
     !tile.channel<64x128xbf16, stages = 2>
     !tile.channel<64x128xbf16, stages = 2, panel = 64>
+    !tile.channel<64x128xbf16, stages = 2, panel = 64, cluster = 2>
     ```
 
     With a `panel`, slots are stored in panels of that many columns (`#tile.swizzle`) and filled by the
     chip's copy engine, a box of rows x panel at a time. Its two ends then wait for each other at
     barriers in shared memory, one pair for each slot, and not for the workgroup as a whole.
+
+    Channels of a `cluster` of more than one workgroup are one: an element is the same tile in all of
+    them. Each workgroup's put copies its share of the rows to the slots of all, and a slot is free when
+    all of them have released it. The workgroups start and end together, for each uses the others' memory.
   }];
   let parameters = (ins
     ArrayRefParameter<"int64_t">:$shape,
     "::mlir::Type":$elementType,
     "int64_t":$stages,
-    DefaultValuedParameter<"int64_t", "0">:$panel);
+    DefaultValuedParameter<"int64_t", "0">:$panel,
+    DefaultValuedParameter<"int64_t", "1">:$cluster);
   let assemblyFormat = [{
-    `<` custom<ShapedElement>($shape, $elementType) `,` `stages` `=` $stages (`,` `panel` `=` $panel^)? `>`
+    `<` custom<ShapedElement>($shape, $elementType) `,` `stages` `=` $stages (`,` `panel` `=` $panel^)?
+        (`,` `cluster` `=` $cluster^)? `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -78,6 +85,12 @@ def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
     TileType getTileType() const;
     /// Bytes of all slots.
     int64_t getSizeInBytes() const;
+    /// Rows of a tile that one workgroup copies.
+    int64_t getCopiedRows() const { return getShape()[0] / getCluster(); }
+    /// The same channel of a cluster; null, with an error, if its tiles cannot be shared.
+    ChannelType withCluster(::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError, int64_t cluster) const {
+      return getChecked(emitError, getContext(), getShape(), getElementType(), getStages(), getPanel(), cluster);
+    }
   }];
 }
 

@@ -101,6 +101,26 @@ def TileDealTilesPass : Pass<"tile-deal-tiles", "::mlir::gpu::GPUFuncOp"> {
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
 }
 
+def TileMulticastPass : Pass<"tile-multicast", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Lets the workgroups of a cluster share what all of them copy";
+  let description = [{
+    Where the schedule says `cluster`, channels whose puts are the same in all workgroups of a cluster
+    become channels of the cluster: each workgroup then copies its share of a tile to all of them. A put is the
+    same where nothing that it reads, and nothing that decides whether and how often it runs, is
+    computed from what tells these workgroups apart.
+
+    ```
+    before                                             after
+    %k = tile.channel : <..., panel = 64>              %k = tile.channel : <..., panel = 64, cluster = 2>
+    ```
+
+    Without this pass each workgroup copies all of its tiles itself, and computes the same.
+
+    **Errors**: such a schedule without roles of warps, or on a kernel with another
+    `known_cluster_size`; no channel that could be shared.
+  }];
+}
+
 def TileAssignLayoutsPass : Pass<"tile-assign-layouts", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Gives every tile in registers a layout";
   let description = [{
