@@ -19,8 +19,12 @@ void Workgroup::arriveAtCluster(Lane &lane, uint32_t site, bool relaxed) {
     stop(lane);
   }
   lane.clusterPhase = clusterBarrier.phase;
-  if (reports.isOn(HostCheck::Races) && !relaxed)
-    shadow.clocks.release(lane.number, clusterBarrier.known);
+  if (reports.isOn(HostCheck::Races)) {
+    if (relaxed)
+      mbarriers.publishInits(lane, clusterBarrier.known);
+    else
+      shadow.clocks.release(lane.number, clusterBarrier.known);
+  }
   if (++clusterBarrier.arrived < numLanes)
     return;
   ++clusterBarrier.phase;

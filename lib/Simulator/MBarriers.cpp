@@ -48,8 +48,10 @@ void MBarriers::init(Lane &lane, uint32_t site, char *address, uint32_t count) {
   barrier.actor = numInitialized++ % kActors;
   barrier.initLane = lane.number;
   barrier.initSite = site;
-  if (group.reports.isOn(HostCheck::Races))
-    barrier.initTime = group.shadow.clocks.now(lane.number);
+  if (group.reports.isOn(HostCheck::Races)) {
+    barrier.init = group.shadow.clocks.act(barrier.actor);
+    group.shadow.clocks.learn(lane.number, barrier.init);
+  }
   barriers[*offset] = barrier;
 }
 
@@ -71,9 +73,8 @@ MBarriers::Barrier &MBarriers::find(Lane &lane, uint32_t site, char *address,
     group.stop(lane);
   }
   Barrier &barrier = it->second;
-  if (lane.number != barrier.initLane && group.reports.isOn(HostCheck::Races) &&
-      !group.shadow.clocks.knows(lane.number,
-                                 {barrier.initLane, barrier.initTime}))
+  if (group.reports.isOn(HostCheck::Races) &&
+      !group.shadow.clocks.knows(lane.number, barrier.init))
     if (auto diagnostic = group.reports.add(
             HostCheck::Races, site, lane,
             "uses " + name(*offset) + ", which thread " +
@@ -87,6 +88,13 @@ MBarriers::Barrier &MBarriers::find(Lane &lane, uint32_t site, char *address,
 void MBarriers::fenceInit(const Lane &lane) {
   for (auto &[offset, barrier] : barriers)
     barrier.isFenced |= barrier.initLane == lane.number;
+}
+
+void MBarriers::publishInits(const Lane &lane,
+                             Clocks::Snapshot &snapshot) const {
+  for (const auto &[offset, barrier] : barriers)
+    if (barrier.initLane == lane.number && barrier.isFenced)
+      group.shadow.clocks.learn(snapshot, barrier.init);
 }
 
 void MBarriers::update(Barrier &barrier) {

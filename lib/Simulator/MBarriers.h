@@ -47,6 +47,8 @@ public:
              llvm::SmallVector<BoxPiece> pieces);
   /// What the lane has initialised may be used by copies from here on.
   void fenceInit(const Lane &lane);
+  /// Adds to `snapshot` what such fences of the lane order.
+  void publishInits(const Lane &lane, Clocks::Snapshot &snapshot) const;
   /// Lets a copy land. False if none is on its way.
   bool landOne();
 
@@ -60,9 +62,10 @@ private:
     uint32_t count = 0, pending = 0;
     /// Of its copies.
     uint32_t actor = 0;
-    /// Who initialised it, when and where, and whether a fence for copies
-    /// followed.
-    uint32_t initLane = 0, initTime = 0, initSite = 0;
+    /// Who initialised it and where, a time of its own that those know who know
+    /// of that, and whether a fence for copies followed.
+    uint32_t initLane = 0, initSite = 0;
+    Moment init;
     bool isFenced = false;
     /// Bytes that have not come.
     int64_t bytes = 0;

@@ -145,8 +145,9 @@ public:
   /// and waits for the others unless it only says so.
   void barrier(Lane &lane, uint32_t site, uint32_t id, uint32_t count,
                bool waits);
-  /// Comes to the barrier of the cluster; unless `relaxed`, what the lane has
-  /// done is ordered before what others do that have waited.
+  /// Comes to the barrier of the cluster. What the lane has done is ordered
+  /// before what others do that have waited; if `relaxed`, the initialisations
+  /// of barriers alone that it has fenced.
   void arriveAtCluster(Lane &lane, uint32_t site, bool relaxed);
   void waitForCluster(Lane &lane, uint32_t site);
   /// Where `address` of the own workgroup memory is in that of another

@@ -8,6 +8,8 @@
 // RUN: attune-run %t.mlir --device=host --print --host-seed=1 | FileCheck %s --check-prefix=RIGHT
 // RUN: attune-run %t.mlir --device=host --print --host-seed=2 | FileCheck %s --check-prefix=RIGHT
 // RUN: attune-run %t.mlir --device=host --print --host-seed=3 | FileCheck %s --check-prefix=RIGHT
+// RUN: sed s/FAULT/11/ %s | attune-opt --attune-attach-target=chip=sm_90 --gpu-to-llvm-pipeline | attune-run --device=host --print --host-seed=4 | FileCheck %s --check-prefix=RIGHT
+// RUN: sed s/FAULT/12/ %s | attune-opt --attune-attach-target=chip=sm_90 --gpu-to-llvm-pipeline | not attune-run --device=host --print 2>&1 | FileCheck %s --check-prefix=NOFENCE
 // RUN: sed "s/constant 2 : index/constant 3 : index/" %t.mlir | not attune-run --device=host --print 2>&1 | FileCheck %s --check-prefix=ODD
 // RUN: sed s/FAULT/1/ %s | attune-opt --attune-attach-target=chip=sm_90 --gpu-to-llvm-pipeline | not attune-run --device=host --print 2>&1 | FileCheck %s --check-prefix=NOSTART
 // RUN: sed s/FAULT/2/ %s | attune-opt --attune-attach-target=chip=sm_90 --gpu-to-llvm-pipeline | not attune-run --device=host --print 2>&1 | FileCheck %s --check-prefix=NOEND
@@ -41,6 +43,8 @@ gpu.module @kernels {
     %c8 = arith.constant 8 : index
     %c9 = arith.constant 9 : index
     %c10 = arith.constant 10 : index
+    %c11 = arith.constant 11 : index
+    %c12 = arith.constant 12 : index
     %c32 = arith.constant 32 : index
     %c128 = arith.constant 128 : index
     %zero = arith.constant 0 : i32
@@ -69,7 +73,10 @@ gpu.module @kernels {
     scf.if %first {
       nvvm.mbarrier.init %full, %one : !llvm.ptr<3>, i32
       nvvm.mbarrier.init %read, %lanes : !llvm.ptr<3>, i32
-      nvvm.fence.mbarrier.init
+      %fences = arith.cmpi ne, %fault, %c12 : index
+      scf.if %fences {
+        nvvm.fence.mbarrier.init
+      }
     }
     %starts = arith.cmpi ne, %fault, %c1 : index
     scf.if %starts {
@@ -78,7 +85,13 @@ gpu.module @kernels {
         // NOARRIVE: error: 'nvvm.cluster.wait' op expects nvvm.cluster.arrive before it, thread (0, 0, 0), block (0, 0, 0)
         nvvm.cluster.wait
       }
-      nvvm.cluster.arrive
+      // An arrival that orders nothing but the initialisation of barriers that was fenced.
+      %relaxes = arith.cmpi uge, %fault, %c11 : index
+      scf.if %relaxes {
+        nvvm.cluster.arrive.relaxed
+      } else {
+        nvvm.cluster.arrive
+      }
       %again = arith.cmpi eq, %fault, %c6 : index
       scf.if %again {
         // TWICE: error: 'nvvm.cluster.arrive' op expects nvvm.cluster.wait between two arrivals, thread (0, 0, 0), block (0, 0, 0)
@@ -99,6 +112,7 @@ gpu.module @kernels {
     }
     %waits = arith.cmpi ne, %fault, %c9 : index
     scf.if %waits {
+      // NOFENCE: error: 'nvvm.mbarrier.try_wait.parity' op uses the barrier at shared+0x{{[0-9A-F]+}}, which thread (0, 0, 0) initialises with no barrier between
       nvvm.mbarrier.try_wait.parity %full, %zero, %ticks : !llvm.ptr<3>, i32, i32
       %x = memref.load %box[%tid] : !box
       memref.store %x, %out[%rank, %tid] : memref<2x64xf32>

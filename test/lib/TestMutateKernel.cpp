@@ -382,11 +382,19 @@ template <bool shared> static bool moveLoad(Operation *op, bool apply) {
   return true;
 }
 
+/// The one at the start, whose two halves stand together, or the one at the
+/// end, at which warps arrive in several places.
 static bool dropClusterBarrier(Operation *op, bool apply) {
-  if (!isa<NVVM::ClusterArriveOp>(op))
+  if (!isa<NVVM::ClusterWaitOp>(op))
     return false;
-  if (apply)
-    op->getNextNode()->erase();
+  if (!apply)
+    return true;
+  if (auto first =
+          dyn_cast_or_null<NVVM::ClusterArriveRelaxedOp>(op->getPrevNode()))
+    first.erase();
+  else
+    op->getParentOfType<LLVM::LLVMFuncOp>().walk(
+        [](NVVM::ClusterArriveOp arrival) { arrival.erase(); });
   return erase(op, apply);
 }
 

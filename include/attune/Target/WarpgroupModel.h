@@ -81,9 +81,13 @@ public:
   virtual void arriveAt(mlir::OpBuilder &builder, mlir::Location loc,
                         const SharedBarrier &barrier,
                         mlir::Value rank) const = 0;
+  /// Comes to the barrier of the cluster; `isFirst` where barriers alone have
+  /// been made and published. All threads do so once before each of them waits.
+  virtual void arriveAtCluster(mlir::OpBuilder &builder, mlir::Location loc,
+                               bool isFirst) const = 0;
   /// Waits until all threads of the cluster have come.
-  virtual void meetCluster(mlir::OpBuilder &builder,
-                           mlir::Location loc) const = 0;
+  virtual void waitForCluster(mlir::OpBuilder &builder,
+                              mlir::Location loc) const = 0;
   /// Arrives, and lets the phase end only when `bytes` have been copied.
   virtual void arriveExpecting(mlir::OpBuilder &builder, mlir::Location loc,
                                const SharedBarrier &barrier,

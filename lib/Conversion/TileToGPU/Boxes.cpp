@@ -133,10 +133,12 @@ BoxChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
   }
   if (op->hasAttr(kLastChannelAttrName)) {
     model().publishBarriers(b, loc);
-    if (context.cluster > 1)
-      model().meetCluster(b, loc);
-    else
+    if (context.cluster > 1) {
+      model().arriveAtCluster(b, loc, /*isFirst=*/true);
+      model().waitForCluster(b, loc);
+    } else {
       gpu::BarrierOp::create(b, loc);
+    }
   }
   b.replaceOp(op, createChannelBuffer(b, op));
   return success();

@@ -89,11 +89,32 @@ static void gatherBoxChannels(gpu::GPUFuncOp kernel) {
 }
 
 /// The workgroups of a cluster use each other's memory, so that none may end
-/// before the others are done with it.
+/// before the others are done with it. Consumers are when they have released
+/// their last tile: what they store then is not waited for. Where there are no
+/// roles, nothing tells when that is.
 static void endTogether(gpu::GPUFuncOp kernel, const WarpgroupModel &groups) {
+  auto isShared = [](tile::ReleaseOp release) {
+    return release.getChannel().getType().getCluster() > 1
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  };
+  bool hasRoles = false;
+  kernel.walk([&](tile::SpecializeOp roles) {
+    hasRoles = true;
+    Block &consumer = roles.getConsumer().front();
+    OpBuilder b = OpBuilder::atBlockBegin(&consumer);
+    for (Operation &op : llvm::reverse(consumer))
+      if (op.walk(isShared).wasInterrupted()) {
+        b.setInsertionPointAfter(&op);
+        break;
+      }
+    groups.arriveAtCluster(b, roles.getLoc(), /*isFirst=*/false);
+  });
   kernel.walk([&](gpu::ReturnOp end) {
     OpBuilder b(end);
-    groups.meetCluster(b, end.getLoc());
+    if (!hasRoles)
+      groups.arriveAtCluster(b, end.getLoc(), /*isFirst=*/false);
+    groups.waitForCluster(b, end.getLoc());
   });
 }
 

@@ -79,6 +79,10 @@ SpecializePattern::matchAndRewrite(tile::SpecializeOp op, OpAdaptor,
     auto elected = scf::IfOp::create(b, loc, model->electLane(b, loc),
                                      /*withElseRegion=*/false);
     moveInto(op.getProducer(), elected.thenBlock());
+    // Where consumers do so, all lanes of the other warps have to.
+    b.setInsertionPointAfter(first);
+    if (context.cluster > 1)
+      model->arriveAtCluster(b, loc, /*isFirst=*/false);
     b.setInsertionPointToStart(roles.elseBlock());
     if (std::optional<int64_t> registers = op.getConsumerRegisters())
       model->setRegisters(b, loc, *registers, /*more=*/true);

@@ -22,7 +22,7 @@ gpu.module @kernels {
   // CHECK-COUNT-2: nvvm.mbarrier.init %{{.+}}, %c1_i32
   // CHECK-COUNT-2: nvvm.mbarrier.init %{{.+}}, %c16_i32
   // CHECK:       nvvm.fence.mbarrier.init
-  // CHECK-NEXT:  nvvm.cluster.arrive
+  // CHECK-NEXT:  nvvm.cluster.arrive.relaxed
   // CHECK-NEXT:  nvvm.cluster.wait
   // CHECK-NOT:   gpu.barrier
   // CHECK:         nvvm.mbarrier.arrive.expect_tx %{{.+}}, %c4096_i32
@@ -63,6 +63,45 @@ gpu.module @kernels {
     tile.release %c[%e] : !own
     %t = tile.get %d[%e] : !channel -> !shared
     tile.release %d[%e] : !channel
+    gpu.return
+  }
+
+  // Producers say that they are done behind the program of the lane that copies, and consumers behind the last loop
+  // that releases what is shared. Whoever ends waits for all.
+  // CHECK-LABEL: gpu.func @roles
+  // CHECK:       nvvm.cluster.arrive.relaxed
+  // CHECK-NEXT:  nvvm.cluster.wait
+  // CHECK:       scf.if
+  // CHECK:         nvvm.elect.sync
+  // CHECK-COUNT-2:   multicast_mask
+  // CHECK-NEXT:      }
+  // CHECK-NEXT:    }
+  // CHECK-NEXT:    nvvm.cluster.arrive{{$}}
+  // CHECK-NEXT:  } else {
+  // CHECK:         scf.for
+  // CHECK:           nvvm.mapa
+  // CHECK-NEXT:      nvvm.mbarrier.arrive
+  // CHECK-NEXT:      }
+  // CHECK-NEXT:    }
+  // CHECK-NEXT:    nvvm.cluster.arrive{{$}}
+  // CHECK-NEXT:    memref.store
+  // CHECK-NEXT:  }
+  // CHECK-NEXT:  nvvm.cluster.wait
+  // CHECK-NEXT:  gpu.return
+  gpu.func @roles(%m: memref<?x64xf16>, %e: index, %out: memref<?xf16>, %x: f16) kernel
+      attributes {known_block_size = array<i32: 256, 1, 1>, known_cluster_size = array<i32: 2, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c = tile.channel : !channel
+    tile.specialize producer 4 {
+      tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<?x64xf16>
+    } consumer {
+      scf.for %i = %c0 to %e step %c1 {
+        %t = tile.get %c[%i] : !channel -> !shared
+        tile.release %c[%i] : !channel
+      }
+      memref.store %x, %out[%c0] : memref<?xf16>
+    }
     gpu.return
   }
 }

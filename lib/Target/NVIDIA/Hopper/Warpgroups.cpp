@@ -273,9 +273,17 @@ void HopperWarpgroups::arriveAt(OpBuilder &b, Location loc,
                                  NVVM::MemScopeKind::CTA, /*relaxed=*/false);
 }
 
-void HopperWarpgroups::meetCluster(OpBuilder &b, Location loc) const {
-  // Not aligned: the lanes of a producer's warp come one by one.
-  NVVM::ClusterArriveOp::create(b, loc, UnitAttr());
+void HopperWarpgroups::arriveAtCluster(OpBuilder &b, Location loc,
+                                       bool isFirst) const {
+  // Not aligned: the lanes of a producer's warp come one by one. What was made
+  // so far the fence behind it orders; the other form waits for all accesses.
+  if (isFirst)
+    NVVM::ClusterArriveRelaxedOp::create(b, loc, UnitAttr());
+  else
+    NVVM::ClusterArriveOp::create(b, loc, UnitAttr());
+}
+
+void HopperWarpgroups::waitForCluster(OpBuilder &b, Location loc) const {
   NVVM::ClusterWaitOp::create(b, loc, UnitAttr());
 }
 

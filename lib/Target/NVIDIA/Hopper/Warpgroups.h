@@ -24,7 +24,10 @@ public:
               const SharedBarrier &barrier) const override;
   void arriveAt(mlir::OpBuilder &builder, mlir::Location loc,
                 const SharedBarrier &barrier, mlir::Value rank) const override;
-  void meetCluster(mlir::OpBuilder &builder, mlir::Location loc) const override;
+  void arriveAtCluster(mlir::OpBuilder &builder, mlir::Location loc,
+                       bool isFirst) const override;
+  void waitForCluster(mlir::OpBuilder &builder,
+                      mlir::Location loc) const override;
   void arriveExpecting(mlir::OpBuilder &builder, mlir::Location loc,
                        const SharedBarrier &barrier,
                        int64_t bytes) const override;
