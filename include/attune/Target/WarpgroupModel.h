@@ -105,6 +105,9 @@ public:
   virtual void copyBox(mlir::OpBuilder &builder, mlir::Location loc,
                        const BoxCopy &copy) const = 0;
 
+  /// Waits for all lanes of the warp.
+  virtual void meetInWarp(mlir::OpBuilder &builder,
+                          mlir::Location loc) const = 0;
   /// True in one lane of a warp.
   virtual mlir::Value electLane(mlir::OpBuilder &builder,
                                 mlir::Location loc) const = 0;

@@ -236,6 +236,10 @@ BoxReleasePattern::matchAndRewrite(tile::ReleaseOp op, OpAdaptor adaptor,
     return failure();
   Location loc = op.getLoc();
   RingSlot slot = slotOf(b, loc, op.getChannel(), adaptor.getElement());
+  // A lane that waits for the slot to be full must not find it full again, and
+  // wait for ever.
+  if (op->hasAttr(kLanesLagAttrName))
+    model().meetInWarp(b, loc);
   // One lane for each workgroup.
   int64_t cluster = op.getChannel().getType().getCluster();
   Value lane = laneNumber(b, loc, context);

@@ -118,6 +118,19 @@ static void endTogether(gpu::GPUFuncOp kernel, const WarpgroupModel &groups) {
   });
 }
 
+/// Whether all lanes of a warp have passed the get of what is released: they
+/// have multiplied together since.
+static bool followsMultiply(tile::ReleaseOp release) {
+  for (Operation *op = release->getPrevNode(); op; op = op->getPrevNode()) {
+    if (isa<tile::MmaOp, tile::AwaitOp>(op))
+      return true;
+    auto get = dyn_cast<tile::GetOp>(op);
+    if (get && get.getChannel() == release.getChannel())
+      return false;
+  }
+  return false;
+}
+
 static int64_t countProducerWarps(gpu::GPUFuncOp kernel) {
   int64_t count = 0;
   kernel.walk([&](tile::SpecializeOp op) { count = op.getProducerWarps(); });
@@ -301,6 +314,11 @@ void ConvertTileToGPU::runOnOperation() {
     kernel.walk([&](tile::PutOp put) {
       if (!put.getChannel().getType().getPanel() && needsBarrier(put))
         put->setAttr(kNeedsBarrierAttrName, UnitAttr::get(&getContext()));
+    });
+    kernel.walk([&](tile::ReleaseOp release) {
+      if (release.getChannel().getType().getPanel() &&
+          !followsMultiply(release))
+        release->setAttr(kLanesLagAttrName, UnitAttr::get(&getContext()));
     });
     if (failed(convertKernel(kernel, context)))
       return WalkResult::interrupt();

@@ -115,7 +115,6 @@ DealtPattern::matchAndRewrite(tile::DealtOp op, OpAdaptor adaptor,
   const WarpgroupModel &model = *context.model->getWarpgroups();
   RingSlot slot = slotOf(b, loc, adaptor.getDealer(), kSlots, op.getElement());
   model.waitBarrier(b, loc, slot.full, slot.parity);
-  // The lane that frees the slot for its warp is the one that reads it.
   Value isFirst =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                             laneNumber(b, loc, context), constant(b, loc, 0));
@@ -124,7 +123,6 @@ DealtPattern::matchAndRewrite(tile::DealtOp op, OpAdaptor adaptor,
       [&](OpBuilder &inner, Location at) {
         Value word = memref::LoadOp::create(inner, at, adaptor.getDealer(),
                                             placeOf(inner, at, slot));
-        model.arrive(inner, at, slot.empty);
         scf::YieldOp::create(
             inner, at,
             arith::IndexCastOp::create(inner, at, inner.getIndexType(), word)
@@ -133,7 +131,14 @@ DealtPattern::matchAndRewrite(tile::DealtOp op, OpAdaptor adaptor,
       [&](OpBuilder &inner, Location at) {
         scf::YieldOp::create(inner, at, constant(inner, at, 0));
       });
-  b.replaceOp(op, model.makeUniform(b, loc, read.getResult(0)));
+  Value number = model.makeUniform(b, loc, read.getResult(0));
+  // All lanes of the warp have passed the barrier by now: one that had not
+  // might find it full again and wait for ever. The lane that frees the slot
+  // for them is the one that has read it.
+  auto done = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
+  OpBuilder inner = done.getThenBodyBuilder();
+  model.arrive(inner, loc, slot.empty);
+  b.replaceOp(op, number);
   return success();
 }
 

@@ -23,6 +23,8 @@ inline constexpr llvm::StringLiteral kBarrierOffsetAttrName = "tile.barriers";
 inline constexpr llvm::StringLiteral kLastChannelAttrName = "tile.last";
 /// On a put that one lane alone comes to.
 inline constexpr llvm::StringLiteral kOneLaneAttrName = "tile.one_lane";
+/// On a release: lanes of the warp may not have come to the get yet.
+inline constexpr llvm::StringLiteral kLanesLagAttrName = "tile.lanes_lag";
 
 /// `bytes` from the start of the kernel's workgroup memory on, as a buffer.
 mlir::Value createSharedView(mlir::OpBuilder &builder, mlir::Location loc,

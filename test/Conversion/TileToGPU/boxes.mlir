@@ -68,8 +68,9 @@ gpu.module @kernels {
   // CHECK:       arith.muli %[[SLOT]], %c8
   // CHECK:       %[[PARITY32:.+]] = arith.index_cast %[[PARITY]]
   // CHECK:       nvvm.mbarrier.try_wait.parity %{{.+}}, %[[PARITY32]]
-  // One lane of each warp releases.
+  // One lane of each warp releases, when all have passed the get: nothing has held them together since.
   // CHECK:       %[[EMPTY:.+]] = arith.addi %[[SLOT]], %[[C2]]
+  // CHECK:       nvvm.bar.warp.sync
   // CHECK:       %[[LANE:.+]] = arith.remui %thread_id_x, %c32
   // CHECK:       %[[IS0:.+]] = arith.cmpi eq, %[[LANE]], %c0
   // CHECK:       scf.if %[[IS0]]

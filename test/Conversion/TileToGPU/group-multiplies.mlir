@@ -39,6 +39,12 @@ gpu.module @kernels {
   // CHECK:     nvvm.wgmma.commit.group.sync.aligned
   // A multiply that is not asynchronous is awaited at once.
   // CHECK:     wgmma.wait_group 0,
+  // Warps that have multiplied have passed all gets before: the first lane releases at once.
+  // CHECK-NOT: nvvm.bar.warp.sync
+  // CHECK:     %[[LANE:.+]] = arith.remui %thread_id_x, %c32
+  // CHECK:     %[[IS0:.+]] = arith.cmpi eq, %[[LANE]], %c0
+  // CHECK:     scf.if %[[IS0]] {
+  // CHECK:       nvvm.mbarrier.arrive %
   // CHECK:     gpu.return
   gpu.func @shared_by_shared(%out: memref<128x128xf32>) kernel
       attributes {known_block_size = array<i32: 256, 1, 1>, tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4>} {
@@ -48,6 +54,7 @@ gpu.module @kernels {
     %a = tile.get %c[%c0] : !channel -> !shared
     %acc = tile.fill %zero : f32 -> !s
     %d = tile.mma %a, %a, %acc transpose_rhs : !shared, !shared, !s
+    tile.release %c[%c0] : !channel
     tile.store %d, %out[%c0, %c0] : !s, memref<128x128xf32>
     gpu.return
   }

@@ -355,6 +355,11 @@ void HopperWarpgroups::copyBox(OpBuilder &b, Location loc,
 // Roles
 //===----------------------------------------------------------------------===//
 
+void HopperWarpgroups::meetInWarp(OpBuilder &b, Location loc) const {
+  NVVM::SyncWarpOp::create(b, loc,
+                           arith::ConstantIntOp::create(b, loc, -1, 32));
+}
+
 Value HopperWarpgroups::electLane(OpBuilder &b, Location loc) const {
   return NVVM::ElectSyncOp::create(b, loc, b.getI1Type(), Value());
 }

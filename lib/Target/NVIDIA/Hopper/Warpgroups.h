@@ -40,6 +40,7 @@ public:
                         mlir::Type type, mlir::Value buffer) const override;
   void copyBox(mlir::OpBuilder &builder, mlir::Location loc,
                const BoxCopy &copy) const override;
+  void meetInWarp(mlir::OpBuilder &builder, mlir::Location loc) const override;
   mlir::Value electLane(mlir::OpBuilder &builder,
                         mlir::Location loc) const override;
   void setRegisters(mlir::OpBuilder &builder, mlir::Location loc, int64_t count,
