@@ -134,7 +134,6 @@ private:
   FailureOr<std::shared_ptr<DeviceTensor>>
   materialize(Operation *op, DenseElementsAttr elements);
   LogicalResult constant(arith::ConstantOp op);
-  LogicalResult global(memref::GetGlobalOp op);
   LogicalResult extract(tensor::ExtractOp op);
   LogicalResult branch(scf::IfOp op);
   LogicalResult makeMap(nvgpu::TmaCreateDescriptorOp op);
@@ -239,25 +238,6 @@ LogicalResult HostInterpreter::constant(arith::ConstantOp op) {
   if (failed(tensor))
     return failure();
   bind(op.getResult(), std::move(*tensor));
-  return success();
-}
-
-LogicalResult HostInterpreter::global(memref::GetGlobalOp op) {
-  std::shared_ptr<DeviceTensor> &tensor = program.globals[op.getName()];
-  if (!tensor) {
-    auto definition = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
-        op, op.getNameAttr());
-    auto elements = definition ? dyn_cast_or_null<DenseElementsAttr>(
-                                     definition.getInitialValueAttr())
-                               : DenseElementsAttr();
-    if (!elements)
-      return op.emitOpError() << "expects a global with initial elements";
-    auto made = materialize(op, elements);
-    if (failed(made))
-      return failure();
-    tensor = std::move(*made);
-  }
-  values[op.getResult()].tensor = tensor;
   return success();
 }
 
@@ -441,7 +421,6 @@ LogicalResult HostInterpreter::execute(Operation *op) {
         return allocate(op, op.getType(), op.getDynamicSizes());
       })
       .Case([](memref::DeallocOp) { return success(); })
-      .Case([&](memref::GetGlobalOp op) { return global(op); })
       .Case([&](bufferization::ToBufferOp op) {
         return alias(op, op.getTensor());
       })

@@ -67,8 +67,6 @@ private:
   Device &device;
   /// By the name of the gpu.binary or gpu.module and of the kernel in it.
   llvm::StringMap<std::unique_ptr<Kernel>> kernels;
-  /// What the globals of the module hold, from one run to the next.
-  llvm::StringMap<std::shared_ptr<DeviceTensor>> globals;
 };
 
 /// The shape of a buffer of a type with static sizes, or with `sizes` for the

@@ -52,8 +52,8 @@ private:
   /// values that cannot be recomputed become arguments, all else is copied.
   void capture(Value value, OpBuilder &kernelBuilder);
   Value launchSize();
-  /// Gives the kernel the counter from which workgroups take tiles: a global of
-  /// the host, which each launch leaves as it was.
+  /// Gives the kernel the counter from which workgroups take tiles, a buffer of
+  /// its own in each call, so that calls may overlap in time.
   void addCounter();
 
   attn::AttentionOp op;
@@ -166,18 +166,11 @@ void Outliner::capture(Value value, OpBuilder &kernelBuilder) {
 }
 
 void Outliner::addCounter() {
-  auto function = op->getParentOfType<func::FuncOp>();
-  auto type = MemRefType::get({1}, host.getI32Type());
-  OpBuilder moduleBuilder(function);
-  auto global = memref::GlobalOp::create(
-      moduleBuilder, op.getLoc(), (function.getName() + "_counter").str(),
-      host.getStringAttr("private"), type,
-      DenseElementsAttr::get(
-          RankedTensorType::get(type.getShape(), type.getElementType()),
-          host.getI32IntegerAttr(0)),
-      /*constant=*/false, /*alignment=*/IntegerAttr());
-  symbols.insert(global);
-  Value counter = memref::GetGlobalOp::create(host, type, global.getSymName());
+  auto type = RankedTensorType::get({1}, host.getI32Type());
+  Value zero = arith::ConstantOp::create(
+      host, DenseElementsAttr::get(type, host.getI32IntegerAttr(0)));
+  Value counter = bufferization::ToBufferOp::create(
+      host, MemRefType::get(type.getShape(), type.getElementType()), zero);
   Value argument = addArgument(counter, "counter", "workspace");
   kernel.setArgAttr(cast<BlockArgument>(argument).getArgNumber(),
                     tile::TileDialect::kCounterAttrName, host.getUnitAttr());

@@ -21,16 +21,16 @@
 // CHECK-LABEL: func.func @f
 // CHECK:         gpu.launch_func @f_kernel::@f_kernel blocks in (%c132
 
-// The same loop, and a counter for the pass that deals its tiles: a global, so
-// that it is there from one launch to the next.
+// The same loop, and a counter for the pass that deals its tiles: a buffer of
+// its own in each call, for calls may overlap in time.
 // COUNTER-LABEL: gpu.func @f_kernel
 // COUNTER-SAME:    %{{[^ ]+}}: memref<1xi32> {tile.counter})
 // COUNTER-SAME:    {access = "workspace", name = "counter", rank = 1 : i64, type = "i32"}
 // COUNTER-SAME:    grid_limit = 132
 // COUNTER:         scf.for %{{[^ ]+}} = %{{[^ ]+}} to %c512{{[^ ]*}} step
-// COUNTER:       memref.global "private" @f_counter : memref<1xi32> = dense<0>
 // COUNTER-LABEL: func.func @f
-// COUNTER:         %[[COUNTER:.+]] = memref.get_global @f_counter
+// COUNTER:         %[[ZERO:.+]] = arith.constant dense<0> : tensor<1xi32>
+// COUNTER:         %[[COUNTER:.+]] = bufferization.to_buffer %[[ZERO]] : tensor<1xi32> to memref<1xi32>
 // COUNTER:         gpu.launch_func @f_kernel::@f_kernel
 // COUNTER-SAME:      %[[COUNTER]] : memref<1xi32>
 

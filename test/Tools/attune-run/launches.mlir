@@ -24,7 +24,6 @@ func.func @f(%q: tensor<1x1x16x32xf16>) -> tensor<1x1x16x32xf16> {
 
 //--- counts.mlir
 module attributes {gpu.container_module} {
-  memref.global "private" @counter : memref<1xi32> = dense<0>
   gpu.module @kernels {
     gpu.func @count(%counter: memref<1xi32>, %out: memref<1x1x1x8xf16>) kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
       %c0 = arith.constant 0 : index
@@ -39,7 +38,8 @@ module attributes {gpu.container_module} {
   }
   func.func @f(%q: tensor<1x1x1x8xf16>) -> tensor<1x1x1x8xf16> {
     %c1 = arith.constant 1 : index
-    %counter = memref.get_global @counter : memref<1xi32>
+    %zero = arith.constant dense<0> : tensor<1xi32>
+    %counter = bufferization.to_buffer %zero : tensor<1xi32> to memref<1xi32>
     %out = memref.alloc() : memref<1x1x1x8xf16>
     gpu.launch_func @kernels::@count blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
         args(%counter : memref<1xi32>, %out : memref<1x1x1x8xf16>)
