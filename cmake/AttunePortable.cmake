@@ -72,3 +72,7 @@ foreach(tool IN LISTS tools)
     COMMAND "${CMAKE_COMMAND}" -E create_symlink attune "${folder}/${tool}" VERBATIM)
   install(FILES "${folder}/${tool}" DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT portable EXCLUDE_FROM_ALL)
 endforeach()
+# Needs no LLVM as it is.
+add_dependencies(attune attune-report)
+install(PROGRAMS "${PROJECT_BINARY_DIR}/bin/attune-report" DESTINATION "${CMAKE_INSTALL_BINDIR}"
+        COMPONENT portable EXCLUDE_FROM_ALL)

@@ -18,6 +18,8 @@ packages=(
   libboost-context-dev
   # the tuning database and the unit tests
   libsqlite3-dev libgtest-dev
+  # the plots of attune-report
+  python3-matplotlib
 )
 
 missing=()

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# One HTML page with everything in it: no script, no network, the colours of the
+# reader's system. Each plot has its numbers beside it, as a table or a title.
+
+import statistics
+from collections.abc import Iterable
+from html import escape
+from typing import Optional
+
+import analysis
+import plots
+from report import Problem, Result
+
+STYLE = """
+:root { color-scheme: light dark; }
+body { background: Canvas; color: CanvasText; font: 15px/1.5 system-ui, sans-serif; max-width: 70rem;
+       margin: 2rem auto; padding: 0 1rem; }
+svg { max-width: 100%; height: auto; fill: currentColor; }
+figure { margin: 1rem 0; }
+div.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 14px; margin: 1rem 0; }
+caption { text-align: left; font-weight: 600; }
+th, td { text-align: left; vertical-align: top; padding: 0.15rem 0.7rem; border-bottom: 1px solid GrayText; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+summary { font-size: 1.2rem; font-weight: 600; margin: 1rem 0; cursor: pointer; }
+"""
+
+
+def table(caption: str, head: list[str], rows: Iterable[list[Optional[str]]], texts: set[str]) -> str:
+    """Cells of the columns `texts` are aligned as words, all others as numbers;
+    None is what is not known."""
+    lines = [f'<div class="wide"><table><caption>{escape(caption)}</caption>',
+             "<tr>" + "".join(f'<th scope="col">{escape(name)}</th>' for name in head) + "</tr>"]
+    for row in rows:
+        cells = (f"<td{'' if name in texts else ' class=number'}>{escape('-' if cell is None else cell)}</td>"
+                 for name, cell in zip(head, row))
+        lines.append("<tr>" + "".join(cells) + "</tr>")
+    return "\n".join(lines + ["</table></div>"])
+
+
+def number(value: Optional[float], digits: int, suffix: str = "") -> Optional[str]:
+    return None if value is None else f"{value:.{digits}f}{suffix}"
+
+
+def schedule_text(result: Result, default: Optional[Result]) -> str:
+    """The knobs, or those that are not as in the default schedule."""
+    known = default.schedule if default else {}
+    return " ".join(f"{name}={value}" for name, value in result.schedule.items()
+                    if known.get(name) != value) or "the default"
+
+
+def winner_row(problem: Problem) -> list[Optional[str]]:
+    best = problem.best
+    nanoseconds = best.median_ns if best else None
+    refused = problem.statuses.get("refused", 0)
+    over_vendor = problem.vendor_ns / nanoseconds if problem.vendor_ns and nanoseconds else None
+    return [problem.label, problem.chip, schedule_text(best, problem.default) if best else None,
+            number(nanoseconds / 1000 if nanoseconds else None, 1),
+            number(problem.tflops(nanoseconds) if nanoseconds else None, 1),
+            number(analysis.get_speedup(problem), 2, "x"),
+            number(problem.vendor_ns / 1000 if problem.vendor_ns else None, 1), number(over_vendor, 2, "x"),
+            number(best.registers if best else None, 0), number(best.spill_bytes if best else None, 0),
+            str(problem.tried), str(len(analysis.get_times(problem))), str(refused),
+            str(problem.tried - refused - problem.statuses.get("ok", 0))]
+
+
+def winners(problems: list[Problem]) -> str:
+    head = ["problem", "chip", "best schedule, where it is not the default's", "us", "TFLOP/s", "over default",
+            "vendor us", "over vendor", "registers", "spill bytes", "tried", "timed", "refused", "failed"]
+    rows = [winner_row(problem) for problem in problems]
+    # Without --vendor nobody asks for its columns.
+    keep = [i for i, name in enumerate(head) if "vendor" not in name or any(row[i] for row in rows)]
+    return table("Best schedules", [head[i] for i in keep], [[row[i] for i in keep] for row in rows], set(head[:3]))
+
+
+def sensitivity_table(problem: Problem) -> str:
+    knobs, constant = analysis.get_knobs(problem)
+    rows = [[knob.name, str(value), str(len(costs)), f"{costs[0]:.3f}", f"{statistics.median(costs):.3f}"]
+            for knob in knobs for value, costs in knob.values.items()]
+    text = table("Knobs, those of the largest effect first; times are over the best of all",
+                 ["knob", "value", "candidates", "best", "median"], rows, {"knob"}) if rows else ""
+    if constant:
+        text += f"\n<p>Never varied, and left out: {escape(', '.join(constant))}.</p>"
+    return text
+
+
+def failure_table(problem: Problem) -> str:
+    messages: dict[str, str] = {}
+    for result in problem.results:
+        if result.status != "ok":
+            messages.setdefault(result.status, result.message.split("\n")[0])
+    rows = [[status, str(count), messages.get(status) or None] for status, count in problem.statuses.items()
+            if status != "ok"]
+    illegal = [[rule, str(count), message] for rule, (count, message) in problem.illegal.items()]
+    head, texts = ["class", "count", "first message"], {"class", "first message"}
+    return "\n".join(table(caption, head, lines, texts) for caption, lines in
+                     [("Candidates that failed or were refused", rows),
+                      ("Schedules that were never tried, by the rule that they break", illegal)] if lines)
+
+
+def section(problem: Problem, index: int, is_open: bool) -> str:
+    lines = [f"<details{' open' if is_open else ''}><summary>{escape(problem.label)}</summary>",
+             f"<p>{escape(problem.name)} on {escape(problem.chip)}, device {escape(problem.device or 'none')}, "
+             f"from {escape(problem.path)}: {problem.tried} schedules tried.</p>"]
+    lines += [f"<p>{escape(gap)}</p>" for gap in analysis.get_gaps(problem)]
+    if problem.best:
+        kind = "Best" if problem.timed else "Best by model"
+        lines.append(f"<p>{kind}: <code>{escape(schedule_text(problem.best, None))}</code></p>")
+    tables = {"sensitivity": sensitivity_table, "failures": failure_table}
+    for plot in plots.draw(problem):
+        lines.append(f"<figure>{plot.render_inline(f'{plot.name}-{index}')}</figure>")
+        if plot.name in tables:
+            lines.append(tables[plot.name](problem))
+    return "\n".join(lines + ["</details>"])
+
+
+def make_page(problems: list[Problem]) -> str:
+    return "\n".join([
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>Search report: {escape(', '.join(problem.label for problem in problems))}</title>",
+        f"<style>{STYLE}</style>\n</head>\n<body>\n<h1>Search report</h1>", winners(problems),
+        *(section(problem, i, len(problems) <= 3) for i, problem in enumerate(problems, 1)),
+        "</body>\n</html>\n"])

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Reads the reports that `attune-tune --json` writes (lib/Tuning/Report.cpp). All
+# that is drawn is checked here, so that what follows meets no surprise.
+
+import collections
+import dataclasses
+import json
+import pathlib
+import re
+from typing import Any, Optional
+
+
+LARGEST = 1e30
+
+
+class InputError(Exception):
+    """What the user has to mend: `<file>: expects ..., but got ...`."""
+
+
+@dataclasses.dataclass
+class Result:
+    """One candidate. Times are in nanoseconds, `score` is the predicted time."""
+    schedule: dict[str, int]
+    status: str
+    message: str
+    median_ns: Optional[float]
+    score: Optional[float]
+    registers: Optional[int]
+    spill_bytes: Optional[int]
+
+
+@dataclasses.dataclass
+class Problem:
+    """One attention op and all that was tried for it, in order of completion."""
+    path: str
+    name: str
+    label: str
+    chip: str
+    device: str
+    flops: float
+    timed: bool
+    executed: bool
+    tried: int
+    statuses: dict[str, int]
+    illegal: dict[str, tuple[int, str]]
+    results: list[Result]
+    default: Optional[Result]
+    best: Optional[Result]
+    vendor_ns: Optional[float] = None
+
+    def cost(self, result: Result) -> Optional[float]:
+        """The measured time or, where nothing was timed, the predicted one."""
+        if result.status != "ok":
+            return None
+        return result.median_ns if self.timed else result.score
+
+    def tflops(self, nanoseconds: float) -> Optional[float]:
+        return self.flops / nanoseconds / 1000 if self.flops else None
+
+
+class Node:
+    """A JSON value that knows its place."""
+
+    def __init__(self, path: str, place: str, value: Any):
+        self.path, self.place, self.value = path, place, value
+
+    def fail(self, expected: str) -> InputError:
+        got = "nothing" if self.value is None else json.dumps(self.value)
+        got = got if len(got) <= 60 else got[:57] + "..."
+        place = f" as {self.place}" if self.place else ""
+        return InputError(f"{self.path}: expects {expected}{place}, but got {got}")
+
+    def __getitem__(self, key: str) -> "Node":
+        place = f"{self.place}.{key}" if self.place else key
+        return Node(self.path, place, self.of(dict, "an object").get(key))
+
+    def of(self, kind: type, expected: str) -> Any:
+        # To Python a boolean is a number.
+        if not isinstance(self.value, kind) or (kind is int and isinstance(self.value, bool)):
+            raise self.fail(expected)
+        return self.value
+
+    def items(self) -> list["Node"]:
+        values = self.of(list, "a list")
+        return [Node(self.path, f"{self.place}[{i}]", value) for i, value in enumerate(values)]
+
+    def fields(self) -> dict[str, "Node"]:
+        return {clean(key): self[key] for key in self.of(dict, "an object")}
+
+    def text(self) -> str:
+        return clean(self.of(str, "a string"))
+
+    def count(self) -> int:
+        return int(self.number(integer=True))
+
+    def number(self, lowest: float = 0, integer: bool = False) -> float:
+        # Far from what overflows where numbers are divided and drawn.
+        expected = f"{'an integer' if integer else 'a number'} from {lowest:g} to {LARGEST:g}"
+        if integer or not isinstance(self.value, float):
+            self.of(int, expected)
+        if not lowest <= self.value <= LARGEST:
+            raise self.fail(expected)
+        return self.value
+
+    def time(self) -> float:
+        return self.number(lowest=0.001)
+
+    def optional(self, read: Any) -> Any:
+        return None if self.value is None else read(self)
+
+
+def clean(text: str) -> str:
+    """Without what neither HTML nor UTF-8 can hold: controls and half characters."""
+    return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]", "\ufffd", text)
+
+
+def read_result(node: Node) -> Result:
+    resources = node["resources"]
+    return Result(
+        schedule={name: value.of(int, "a number") for name, value in node["schedule"].fields().items()},
+        status=node["status"].text(),
+        message=node["message"].optional(Node.text) or "",
+        median_ns=node["median_ns"].optional(Node.time),
+        score=node["score"].optional(Node.time),
+        registers=resources["registers"].optional(Node.count),
+        spill_bytes=resources["spill_bytes"].optional(Node.count))
+
+
+def read_problem(node: Node) -> Problem:
+    results = [read_result(result) for result in node["results"].items()]
+
+    def pick(index: Node) -> Result:
+        if index.count() >= len(results):
+            raise index.fail(f"the index of one of {len(results)} results")
+        return results[index.value]
+
+    executed = node["executed"].of(bool, "true or false")
+    return Problem(
+        path=clean(node.path), name=node["problem"].text(), label="", chip=node["chip"].text(),
+        device=node["device"].text(), flops=node["flops"].number(),
+        timed=node["timed"].of(bool, "true or false"), executed=executed, tried=node["tried"].count(),
+        statuses={name: count.count() for name, count in node["statuses"].fields().items()},
+        illegal={rule: (refused["count"].count(), refused["message"].text())
+                 for rule, refused in node["refused"].fields().items()},
+        results=results,
+        # `results` of what was executed has the failures only, so that an index says nothing.
+        default=None if executed else node["default"].optional(pick),
+        best=None if executed else node["best"].optional(pick))
+
+
+def read_report(path: str) -> list[Problem]:
+    """The problems of one file. Raises InputError."""
+    def refuse(constant: str) -> float:
+        raise InputError(f"{path}: expects JSON, but got {constant}")
+
+    try:
+        text = pathlib.Path(path).read_text(encoding="utf-8")
+        root = Node(path, "", json.loads(text, parse_constant=refuse))
+    except OSError as error:
+        raise InputError(f"{path}: expects a file that can be read, but got: {error.strerror}") from error
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{error.lineno}:{error.colno}: expects JSON, but got: {error.msg}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: expects text in UTF-8, but got: {error.reason} at byte {error.start}") from error
+    except (ValueError, RecursionError) as error: # numbers or nesting beyond Python's limits
+        raise InputError(f"{path}: expects a report of attune-tune, but got: {error}") from error
+    if not isinstance(root.value, dict) or "problems" not in root.value:
+        raise root.fail("a report of attune-tune, an object with 'problems'")
+    problems = [read_problem(problem) for problem in root["problems"].items()]
+    if not any(problem.tried for problem in problems):
+        raise InputError(f"{path}: expects candidates that were tried, but got none: there is nothing to draw")
+    return problems
+
+
+def read_reports(paths: list[str]) -> list[Problem]:
+    """All problems, each with a label of its own: as short as it can be."""
+    problems = [problem for path in paths for problem in read_report(path)]
+    stems = [pathlib.Path(problem.path).stem for problem in problems]
+    for label in ([problem.name for problem in problems], stems,
+                  [f"{stem}:{problem.name}" for stem, problem in zip(stems, problems)],
+                  [f"{problem.path}:{problem.name}" for problem in problems],
+                  [f"{i}:{problem.name}" for i, problem in enumerate(problems, 1)]):
+        if max(collections.Counter(label).values()) == 1:
+            break
+    for problem, text in zip(problems, label):
+        problem.label = clean(text)
+    return problems
