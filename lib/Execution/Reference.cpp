@@ -11,6 +11,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -21,18 +22,48 @@ using namespace attune;
 /// dimension of one.
 static constexpr int64_t kQueriesPerGroup = 64;
 
+template <typename AccessOp> static void align(AccessOp access) {
+  MemRefType type = access.getMemRefType();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)) || offset != 0)
+    return;
+  uint64_t bytes = type.getElementTypeBitWidth() / 8, alignment = 16;
+  for (int64_t stride : ArrayRef(strides).drop_back()) {
+    if (ShapedType::isDynamic(stride))
+      return;
+    alignment = llvm::MinAlign(alignment, stride * bytes);
+  }
+  access.setAlignment(alignment);
+}
+
+void attune::alignRows(ModuleOp loops) {
+  loops.walk([](vector::LoadOp load) { align(load); });
+  loops.walk([](vector::StoreOp store) { align(store); });
+}
+
 FailureOr<OwningOpRef<ModuleOp>>
 attune::compileReference(func::FuncOp source, StringRef chip,
                          attn::ReferencePrecision precision) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(source.getLoc());
   module->push_back(source->clone());
 
-  PassManager pm(source.getContext());
-  pm.enableVerifier(false);
+  auto refuse = [&] {
+    return source.emitError() << "expects a function whose reference can be "
+                                 "compiled for '"
+                              << chip << "', but that failed";
+  };
+  PassManager toLoops(source.getContext());
   attn::AttnToLoopsPassOptions loops;
   loops.output = attn::ReferencePrecision::F32;
   loops.precision = precision;
-  pm.addPass(attn::createAttnToLoopsPass(loops));
+  toLoops.addPass(attn::createAttnToLoopsPass(loops));
+  if (failed(toLoops.run(*module)))
+    return refuse();
+  alignRows(*module);
+
+  PassManager pm(source.getContext());
+  pm.enableVerifier(false);
   OpPassManager &functions = pm.nest<func::FuncOp>();
   functions.addPass(createParallelLoopTilingPass({1, 1, kQueriesPerGroup},
                                                  /*noMinMaxBounds=*/true));
@@ -48,11 +79,7 @@ attune::compileReference(func::FuncOp source, StringRef chip,
   pm.addNestedPass<gpu::GPUModuleOp>(createCSEPass());
   pm.addNestedPass<gpu::GPUModuleOp>(createConvertKernelToLLVMPass());
   pm.addPass(createAttuneEmitBinaryPass());
-  if (failed(pm.run(*module))) {
-    source.emitError() << "expects a function whose reference can be compiled "
-                          "for '"
-                       << chip << "', but that failed";
-    return failure();
-  }
+  if (failed(pm.run(*module)))
+    return refuse();
   return module;
 }

@@ -6,6 +6,7 @@
 #include "attune/InitAllDialects.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 
@@ -50,4 +51,29 @@ TEST(ReferenceTest, TakesOnlyWhatALaunchCanPass) {
         }
       EXPECT_EQ(kernels, 1u);
     }
+}
+
+TEST(ReferenceTest, RowsAreAlignedAsStridesSay) {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  MLIRContext context(registry);
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(
+      R"(
+  func.func @f(%a: memref<2x4x32xbf16>, %b: memref<2x4x12xbf16>,
+               %c: memref<2x4x32xbf16, strided<[?, 32, 1]>>, %i: index) {
+    %c0 = arith.constant 0 : index
+    %x = vector.load %a[%i, %i, %c0] : memref<2x4x32xbf16>, vector<32xbf16>
+    %y = vector.load %b[%i, %i, %c0] : memref<2x4x12xbf16>, vector<12xbf16>
+    %z = vector.load %c[%i, %i, %c0]
+        : memref<2x4x32xbf16, strided<[?, 32, 1]>>, vector<32xbf16>
+    return
+  })",
+      &context);
+  ASSERT_TRUE(module);
+  alignRows(*module);
+  std::vector<int64_t> alignments;
+  module->walk([&](vector::LoadOp load) {
+    alignments.push_back(load.getAlignment().value_or(0));
+  });
+  EXPECT_EQ(alignments, (std::vector<int64_t>{16, 8, 0}));
 }

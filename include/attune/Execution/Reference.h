@@ -12,6 +12,11 @@
 
 namespace attune {
 
+/// Says how vectors of rows, as attn-to-loops reads and writes them, are
+/// aligned: by up to 16 bytes, as far as the strides of the buffer say so and
+/// if it starts there, which tensors on a device do.
+void alignRows(mlir::ModuleOp loops);
+
 /// A module with the function of `source` in plain loops, one thread a query,
 /// compiled for `chip`. Floating-point results are f32; `precision` says how
 /// intermediate values are rounded.
