@@ -83,12 +83,11 @@ static constexpr int64_t kRegisterStep = 8, kMostRoleRegisters = 256,
                          kProducerRegisters = 24,
                          kPersistentProducerRegisters = 32;
 
-/// Registers of each lane when the kernel starts, before roles exchange them.
 /// A core is four schedulers, each with a quarter of the registers, and warps
 /// are dealt to them one by one: one with more warps than the others has fewer
 /// registers for each, and ptxas gives all lanes what fits there.
-static int64_t getRegistersAtEntry(const Schedule &schedule,
-                                   TargetAttr target) {
+int64_t attune::getRegistersAtEntry(const Schedule &schedule,
+                                    TargetAttr target) {
   constexpr int64_t kSchedulers = 4;
   int64_t warps = schedule.getMinBlocksPerCore() *
                   (schedule.getNumWarps() + schedule.getProducerWarps());

@@ -65,6 +65,10 @@ int64_t getPanel(int64_t columns, mlir::Type elementType,
 int64_t getSharedBytes(const ScheduleProblem &problem, const Schedule &schedule,
                        tile::TargetAttr target);
 
+/// Registers of each lane when the kernel starts, before roles exchange them,
+/// in words of 32 bits.
+int64_t getRegistersAtEntry(const Schedule &schedule, tile::TargetAttr target);
+
 /// Most registers that a lane that computes can have with the wanted number of
 /// workgroups on a core, in words of 32 bits.
 int64_t getRegisterLimit(const Schedule &schedule, tile::TargetAttr target);

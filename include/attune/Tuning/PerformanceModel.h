@@ -56,9 +56,10 @@ private:
   struct Usage {
     double registers, spilledBytes;
   };
-  /// Steps of the tiles of a head: all, and those that a mask cuts.
+  /// Steps of the tiles of a head: all, those that a mask cuts, and those of
+  /// the tile that has most.
   struct Steps {
-    double all = 0, cut = 0;
+    double all = 0, cut = 0, longest = 0;
     int64_t tiles = 0;
   };
   /// Of all workgroups, the time that one takes of its core, in clocks: a

@@ -19,45 +19,60 @@ using namespace mlir;
 using namespace attune;
 using namespace attune::tuning;
 
-// The constants were fitted, all together, to 1130 measurements of six problems
-// on one H200 (head sizes 64 and 128, full and causal, 512 to 4096 long);
+// The constants were fitted, those with an F all together, to 3298 measurements
+// on one H200 (head sizes 64 and 128, full and causal, 512 to 16384 long);
 // docs/Measurements.md has the errors, also on problems that were left out. The
 // rates of the chip are those of #tile.rates.
 
 /// Vector instructions for each score: scaling, maximum, exponent, sum,
-/// conversion, and moves.
-static constexpr double kScoreInstructions = 6;
-/// Those of an exponential that is a polynomial, beyond one that is not.
-static constexpr double kPolynomialInstructions = 8;
+/// conversion, and moves (F).
+static constexpr double kScoreInstructions = 8.4;
+/// Those of an exponential that is a polynomial, beyond one that is not (F).
+static constexpr double kPolynomialInstructions = 10.4;
 /// More of them where each block is tested for its mask, and where a mask cuts
-/// a block.
-static constexpr double kTestInstructions = 1.3, kMaskInstructions = 7.5;
+/// a block (F).
+static constexpr double kTestInstructions = 0.6, kMaskInstructions = 6.5;
 /// Vector instructions in each step for each element of the output: rescaling.
-/// With multiplies by groups of warps also what it costs to hand accumulators
-/// to and fro.
-static constexpr double kOutputInstructions = 2, kGroupOutputInstructions = 7.9;
-/// How many of these a kernel is spared that rescales seldom: a multiply.
-static constexpr double kRescaleInstructions = 1;
-/// Clocks of a tile beside its steps: start, first loads and last stores. A
-/// workgroup that stays has its barriers and fetches ahead.
-static constexpr double kTileClocks = 4190, kPersistentTileClocks = 3270;
+/// With multiplies by groups of warps (F) also what it costs to hand
+/// accumulators to and fro.
+static constexpr double kOutputInstructions = 2, kGroupOutputInstructions = 5.0;
+/// How many of these a kernel is spared that rescales seldom (F). With a mask
+/// no gain was seen.
+static constexpr double kRescaleInstructions = 0.79;
+/// Clocks of a tile beside its steps: start, first loads and last stores (F). A
+/// workgroup that stays (F) has its barriers and fetches ahead, but where it
+/// has one place for queries it waits for the next (F).
+static constexpr double kTileClocks = 3630, kPersistentTileClocks = 2510,
+                        kQueryClocks = 1180;
+/// Groups that wait for the same query keep in step, and do not hide this share
+/// of what they otherwise would of each other (F).
+static constexpr double kInStep = 0.11;
 /// Clocks from the request of a block to its arrival; and those of a slot that
-/// is handed over and back while nobody can use another.
-static constexpr double kLoadClocks = 810, kOneSlotClocks = 210;
+/// is handed over and back while nobody can use another (F).
+static constexpr double kLoadClocks = 800, kOneSlotClocks = 180;
+/// Clocks in each step of a ring whose slots are no power of two, for its
+/// places and phases have to be compared and chosen (F).
+static constexpr double kOddSlotsClocks = 60;
 /// Clocks that a step waits for copies which the computing warps issue.
 static constexpr double kOwnCopyClocks = 530;
-/// The share of the shorter of multiplies and softmax that overlap hides.
-static constexpr double kHidden = 0.2;
+/// The share of the shorter of multiplies and softmax that overlap hides, and
+/// that groups hide which take turns as well (both F).
+static constexpr double kHidden = 0.25, kTurnsHidden = 0.36;
 /// How often a spilled byte moves in a step; and bytes that persistent kernels
 /// spill outside of the loop.
-static constexpr double kSpillMoves = 1.45, kSpilledOutside = 200;
+static constexpr double kSpillMoves = 1, kSpilledOutside = 200;
+/// The share of the memory's rate that is left when all ask at once (F).
+static constexpr double kBurstRate = 0.78;
+/// Where tiles are dealt in advance, all wait for the core that is slowest: the
+/// median of pairs of schedules that differ in that alone.
+static constexpr double kDealtInAdvance = 1.02;
 /// Clocks of an empty kernel.
 static constexpr double kLaunchClocks = 4000;
 
 /// Registers beyond the estimate that were seen where roles deal registers out,
 /// and where producers take from those of all; bytes of spills for each
 /// register that is missing (stores and loads).
-static constexpr double kRoleRegisters = 8, kSharedRoleRegisters = 16;
+static constexpr double kRoleRegisters = 8, kSharedRoleRegisters = 12;
 static constexpr double kSpillBytes = 4, kGroupSpillBytes = 40;
 /// A core issues from this many parts, and a warp stays on one of them.
 static constexpr int64_t kParts = 4;
@@ -133,6 +148,7 @@ PerformanceModel::getSteps(int64_t blockM, int64_t blockN) const {
     int64_t all = llvm::divideCeil(seenEnd, blockN) - seen / blockN;
     int64_t uncut = wholeEnd / blockN - llvm::divideCeil(whole, blockN);
     steps.all += all;
+    steps.longest = std::max<double>(steps.longest, all);
     steps.cut += all - std::clamp<int64_t>(uncut, 0, all);
   }
   return steps;
@@ -153,16 +169,18 @@ PerformanceModel::estimate(const Schedule &schedule) const {
   double spilled = std::max(0.0, needed - limit) *
                    (byGroups ? kGroupSpillBytes : kSpillBytes);
   // What roles deal out, the workgroup starts with.
-  double perWorkgroup = static_cast<double>(target.getRegistersPerCore()) /
-                        static_cast<double>(schedule.getMinBlocksPerCore() *
-                                            getThreads(schedule, target));
-  double registers = hasRoles ? perWorkgroup : std::min(needed, limit);
-  return {std::min<double>(registers, target.getRegisters()), spilled};
+  double atEntry = getRegistersAtEntry(schedule, target);
+  return {hasRoles ? atEntry : std::min(needed, limit), spilled};
 }
 
 int64_t PerformanceModel::getResident(const Schedule &schedule,
                                       const Usage &used) const {
   int64_t threads = getThreads(schedule, target);
+  // Each workgroup takes some shared memory for the system: what the largest
+  // ones leave of a core's.
+  int64_t shared =
+      std::max<int64_t>(1, getSharedBytes(work.problem, schedule, target)) +
+      target.getSharedPerCore() % target.getShared();
   // Registers are given out eight at a time.
   int64_t registers = llvm::alignTo(
       std::max<int64_t>(1, static_cast<int64_t>(used.registers)), 8);
@@ -170,8 +188,7 @@ int64_t PerformanceModel::getResident(const Schedule &schedule,
       {target.getMaxThreadsPerCore() / threads,
        target.getRegistersPerCore() / (kParts * registers * target.getLanes()) *
            kParts * target.getLanes() / threads,
-       target.getSharedPerCore() /
-           std::max<int64_t>(1, getSharedBytes(work.problem, schedule, target)),
+       target.getSharedPerCore() / shared,
        static_cast<int64_t>(llvm::divideCeil(
            getTiledHeads(schedule) *
                llvm::divideCeil(work.seqQ, schedule.getBlockM()),
@@ -188,6 +205,7 @@ PerformanceModel::getTileTime(const Schedule &schedule, const Usage &used,
       target.findAtom(work.problem.elementType, schedule.getMmaWarps());
   auto [dQK, dV] = getPaddedHeadDims(work.problem, atom);
   double bytes = work.problem.elementType.getIntOrFloatBitWidth() / 8.0;
+  bool isMasked = work.first || work.last || work.masked;
   double groups = static_cast<double>(schedule.getNumWarps()) /
                   static_cast<double>(schedule.getMmaWarps());
   double rows = static_cast<double>(schedule.getBlockM()) / groups;
@@ -207,11 +225,12 @@ PerformanceModel::getTileTime(const Schedule &schedule, const Usage &used,
   double multiply = scores + output;
   double polynomials = static_cast<double>(schedule.getExpOnFma()) / 16;
   double exps = rows * columns * (1 - polynomials) / rates.getExp();
-  double perScore = kScoreInstructions + polynomials * kPolynomialInstructions +
-                    (schedule.getSplitMasked() ? 0 : kTestInstructions);
+  double perScore =
+      kScoreInstructions + polynomials * kPolynomialInstructions +
+      (isMasked && !schedule.getSplitMasked() ? kTestInstructions : 0);
   double perOutput =
       (byGroups ? kGroupOutputInstructions : kOutputInstructions) -
-      (schedule.getRescale() ? kRescaleInstructions : 0);
+      (schedule.getRescale() && !isMasked ? kRescaleInstructions : 0);
   double spills =
       std::max(0.0, used.spilledBytes -
                         (schedule.getPersistent() ? kSpilledOutside : 0)) *
@@ -240,11 +259,16 @@ PerformanceModel::getTileTime(const Schedule &schedule, const Usage &used,
   if (schedule.getVStages() == 1)
     wait += kOneSlotClocks +
             std::max(0.0, kLoadClocks - slowness * (covered + scores));
+  for (int64_t slots : {schedule.getKStages(), schedule.getVStages()})
+    if (byGroups && !llvm::isPowerOf2_64(slots))
+      wait += kOddSlotsClocks;
   // Products that run on keep their registers, and spilling waits for them.
   constexpr double kLittleSpilling = 100;
-  double hidden = overlaps ? kHidden * std::min(multiply, softmax) /
-                                 (1 + spills / kLittleSpilling)
-                           : 0;
+  double share = !overlaps                    ? 0
+                 : schedule.getOverlap() == 2 ? kTurnsHidden
+                                              : kHidden;
+  double hidden =
+      share * std::min(multiply, softmax) / (1 + spills / kLittleSpilling);
   double busiest = std::max({multiply, exps, vector, fetch});
   double alone =
       std::max(busiest, multiply + softmax - hidden + wait / slowness);
@@ -253,8 +277,13 @@ PerformanceModel::getTileTime(const Schedule &schedule, const Usage &used,
   double step =
       groups * (alone + std::max(0.0, parallel - 1) * busiest) / parallel;
   double bound = groups * busiest;
+  bool awaitsQuery = schedule.getPersistent() && schedule.getQStages() == 1;
+  if (awaitsQuery)
+    step += kInStep * (groups - 1) * (alone - busiest);
   double perTile =
       schedule.getPersistent() ? kPersistentTileClocks : kTileClocks;
+  if (awaitsQuery)
+    perTile += kQueryClocks;
   perTile += steps.cut / static_cast<double>(steps.tiles) * kMaskInstructions *
              static_cast<double>(schedule.getBlockM()) * columns /
              rates.getIssue();
@@ -369,15 +398,23 @@ double PerformanceModel::predict(const Schedule &schedule,
   clocks *= getImbalance(schedule, resident,
                          time.fixed / time.step *
                              static_cast<double>(schedule.getBlockN()));
-  // Inputs are read and the output is written at least once.
-  tile::RatesAttr rates = target.getRates();
-  double moved =
-      static_cast<double>(work.heads * work.seqQ + work.keyHeads * work.seqK) *
+  if (schedule.getPersistent() == 1)
+    clocks *= kDealtInAdvance;
+  // Inputs are read and the output is written at least once. Where tiles of all
+  // heads come before the next ones of any, the first of them read all keys.
+  double bytes =
       static_cast<double>(work.problem.headDimQK + work.problem.headDimV) *
-      work.problem.elementType.getIntOrFloatBitWidth() / 8;
-  clocks = kLaunchClocks +
-           std::max(clocks, moved / static_cast<double>(rates.getMemory()));
+      work.problem.elementType.getIntOrFloatBitWidth() / 8 /
+      static_cast<double>(target.getRates().getMemory());
+  double queries = static_cast<double>(work.heads * work.seqQ) * bytes;
+  double keys = static_cast<double>(work.keyHeads * work.seqK) * bytes;
+  if (schedule.getTileOrder() == 2 && steps.tiles > 1 && steps.all > 0) {
+    double first = clocks * steps.longest / steps.all;
+    double moved = keys + queries / static_cast<double>(steps.tiles);
+    clocks += std::max(0.0, moved / kBurstRate - first);
+  }
+  clocks = kLaunchClocks + std::max(clocks, queries + keys);
   constexpr double kNanosecondsPerMicrosecond = 1000;
-  return clocks / static_cast<double>(rates.getClock()) *
+  return clocks / static_cast<double>(target.getRates().getClock()) *
          kNanosecondsPerMicrosecond;
 }

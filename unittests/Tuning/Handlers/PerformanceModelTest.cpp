@@ -116,7 +116,6 @@ TEST_F(PerformanceModelTest, KnobsHelpWhereTheyShould) {
   EXPECT_GT(predict(work, {{"k-stages", 1}}), base);
   EXPECT_GT(predict(work, {{"producer-warps", 0}}), base);
   EXPECT_GT(predict(work, {{"split-masked", 0}}), base);
-  EXPECT_LT(predict(work, {{"rescale", 8}}), base);
   // Tiles differ in length, and nobody deals them while the kernel runs.
   EXPECT_GT(predict(work, {{"persistent", 1}, {"tile-order", 0}}), base);
   EXPECT_GT(predict(work, {{"block-m", 64}, {"num-warps", 4}}), base);
@@ -125,18 +124,56 @@ TEST_F(PerformanceModelTest, KnobsHelpWhereTheyShould) {
             1.3 * base);
 }
 
-TEST_F(PerformanceModelTest, PolynomialsTakeTurnsWithExponentials) {
-  // Where many groups share a core, its busiest unit decides: that of the
-  // exponentials for small heads, else that which multiplies.
-  Changes many = {
-      {"block-m", 64}, {"num-warps", 4}, {"min-blocks-per-core", 3}};
-  auto gain = [&](llvm::StringRef shape) {
+TEST_F(PerformanceModelTest, RescalingSeldomHelpsWithoutMasks) {
+  Changes seldom = {{"rescale", 8}};
+  Workload full = read("4x16x4096x128");
+  EXPECT_LT(predict(full, seldom), predict(full));
+  Workload causal = read("4x16x4096x128", "causal(top_left)");
+  EXPECT_EQ(predict(causal, seldom), predict(causal));
+}
+
+TEST_F(PerformanceModelTest, PolynomialsMoveWorkToVectors) {
+  // That costs more where the softmax is a larger part.
+  auto cost = [&](llvm::StringRef shape) {
     Workload work = read(shape);
-    Changes some = many;
-    some["exp-on-fma"] = 2;
-    return predict(work, many) / predict(work, some);
+    return predict(work, {{"exp-on-fma", 2}}) / predict(work);
   };
-  EXPECT_GT(gain("4x32x4096x16"), gain("4x16x4096x128"));
+  EXPECT_GT(cost("4x16x4096x128"), 1);
+  EXPECT_GT(cost("4x32x4096x64"), cost("4x16x4096x128"));
+}
+
+TEST_F(PerformanceModelTest, QueriesAreFetchedAhead) {
+  Changes one = {{"persistent", 2}}, inAdvance = {{"persistent", 1}};
+  Changes two = {{"persistent", 2}, {"q-stages", 2}};
+  Workload work = read("4x16x4096x128");
+  EXPECT_LT(predict(work, two), predict(work, one));
+  EXPECT_LT(predict(work, one), predict(work, inAdvance));
+  EXPECT_LT(predict(work), predict(work, one));
+  // A tile of few steps stands still for it longer.
+  Workload brief = read("32x16x512x128");
+  EXPECT_GT(predict(brief, one) / predict(brief, two),
+            predict(work, one) / predict(work, two));
+}
+
+TEST_F(PerformanceModelTest, SlotsAreCounted) {
+  Workload work = read("4x16x4096x128");
+  EXPECT_LT(predict(work), predict(work, {{"k-stages", 3}}));
+  EXPECT_EQ(predict(work), predict(work, {{"k-stages", 4}}));
+  // Four workgroups of 56 KiB do not fit beside what the system takes.
+  Changes small = {{"block-m", 64},   {"block-n", 64},
+                   {"num-warps", 4},  {"q-stages", 2},
+                   {"persistent", 2}, {"min-blocks-per-core", 4}};
+  Changes large = small;
+  large["k-stages"] = 3;
+  Workload narrow = read("32x32x512x64");
+  EXPECT_LT(1.1 * predict(narrow, small), predict(narrow, large));
+}
+
+TEST_F(PerformanceModelTest, HeadsInTurnReadKeysAtOnce) {
+  Changes inTurn = {{"tile-order", 2}}, oneByOne = {{"tile-order", 0}};
+  Workload brief = read("32x16x512x128"), work = read("4x16x4096x128");
+  EXPECT_GT(predict(brief, inTurn), 1.02 * predict(brief, oneByOne));
+  EXPECT_LT(predict(work, inTurn), 1.02 * predict(work, oneByOne));
 }
 
 TEST_F(PerformanceModelTest, HeadsThatShareTilesCostOneOfThem) {
