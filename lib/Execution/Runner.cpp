@@ -148,33 +148,35 @@ FailureOr<std::vector<Tensor>> Runner::runAttention(ModuleOp module) {
   return tensors;
 }
 
-LogicalResult Runner::lower(ModuleOp &compiled,
-                            OwningOpRef<ModuleOp> &lowered) {
-  if (device.getKernelFormat() != KernelFormat::IR ||
-      getStage(compiled) == Stage::LLVM)
-    return success();
-  auto result = lowerForHost(compiled);
-  if (failed(result))
-    return failure();
-  lowered = std::move(*result);
-  compiled = *lowered;
-  return success();
-}
-
-FailureOr<std::vector<Tensor>> Runner::runAndRead(ModuleOp compiled) {
-  OwningOpRef<ModuleOp> lowered;
+FailureOr<Runner::Started> Runner::start(ModuleOp compiled) {
+  Started started;
   if (device.getKernelFormat() == KernelFormat::IR &&
-      getStage(compiled) == Stage::Attention)
-    return runAttention(compiled);
-  if (failed(lower(compiled, lowered)))
-    return failure();
+      getStage(compiled) != Stage::LLVM) {
+    auto lowered = lowerForHost(compiled);
+    if (failed(lowered))
+      return failure();
+    started.lowered = std::move(*lowered);
+    compiled = *started.lowered;
+  }
   auto program = HostProgram::load(compiled, device);
   if (failed(program))
     return failure();
-  FailureOr<HostRun> run = runFunction(compiled, **program);
+  started.program = std::move(*program);
+  FailureOr<HostRun> run = runFunction(compiled, *started.program);
   if (failed(run))
     return failure();
-  return read(*run);
+  started.run = std::move(*run);
+  return started;
+}
+
+FailureOr<std::vector<Tensor>> Runner::runAndRead(ModuleOp compiled) {
+  if (device.getKernelFormat() == KernelFormat::IR &&
+      getStage(compiled) == Stage::Attention)
+    return runAttention(compiled);
+  FailureOr<Started> started = start(compiled);
+  if (failed(started))
+    return failure();
+  return read(started->run);
 }
 
 FailureOr<std::vector<Tensor>> Runner::read(const HostRun &run) {
@@ -256,23 +258,18 @@ FailureOr<std::vector<ResultCheck>> Runner::verify(ModuleOp compiled) {
 }
 
 FailureOr<unsigned> Runner::countUnequal(ModuleOp compiled, unsigned launches) {
-  OwningOpRef<ModuleOp> lowered;
-  if (failed(lower(compiled, lowered)))
+  FailureOr<Started> started = start(compiled);
+  if (failed(started))
     return failure();
-  auto program = HostProgram::load(compiled, device);
-  if (failed(program))
-    return failure();
-  FailureOr<HostRun> run = runFunction(compiled, **program);
-  if (failed(run))
-    return failure();
+  HostRun &run = started->run;
   unsigned unequal = 0;
   for (unsigned launch = 0; launch < launches; ++launch) {
-    for (const Datum &result : run->getResults())
+    for (const Datum &result : run.getResults())
       if (auto error = result.tensor->poison())
         return source.emitError() << llvm::toString(std::move(error));
-    if (auto error = run->relaunch())
+    if (auto error = run.relaunch())
       return source.emitError() << llvm::toString(std::move(error));
-    auto tensors = read(*run);
+    auto tensors = read(run);
     if (failed(tensors))
       return failure();
     unequal +=
@@ -285,13 +282,11 @@ FailureOr<unsigned> Runner::countUnequal(ModuleOp compiled, unsigned launches) {
 
 FailureOr<Timing> Runner::time(ModuleOp compiled,
                                const BenchmarkOptions &options) {
-  auto program = HostProgram::load(compiled, device);
-  if (failed(program))
+  FailureOr<Started> started = start(compiled);
+  if (failed(started))
     return failure();
-  FailureOr<HostRun> run = runFunction(compiled, **program);
-  if (failed(run))
-    return failure();
-  auto timing = benchmark(device, [&] { return run->relaunch(); }, options);
+  auto timing =
+      benchmark(device, [&] { return started->run.relaunch(); }, options);
   if (!timing) {
     compiled.emitError() << llvm::toString(timing.takeError());
     return failure();

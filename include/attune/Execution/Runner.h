@@ -92,9 +92,14 @@ private:
   mlir::FailureOr<HostRun> runFunction(mlir::ModuleOp compiled,
                                        HostProgram &program);
   mlir::FailureOr<std::vector<Tensor>> read(const HostRun &run);
-  /// What the host executor runs: `compiled`, or `lowered` made from it.
-  mlir::LogicalResult lower(mlir::ModuleOp &compiled,
-                            mlir::OwningOpRef<mlir::ModuleOp> &lowered);
+  /// A function that ran once, and what its kernels need to run again.
+  struct Started {
+    /// What the host executor runs where `compiled` is of an earlier stage.
+    mlir::OwningOpRef<mlir::ModuleOp> lowered;
+    std::unique_ptr<HostProgram> program;
+    HostRun run;
+  };
+  mlir::FailureOr<Started> start(mlir::ModuleOp compiled);
 
   mlir::func::FuncOp source;
   Device &device;
