@@ -62,8 +62,6 @@ private:
   /// The vector along the head size, and the other way round.
   Value loadF32(Value buffer, SmallVector<Value, 4> indices, int64_t count);
   void store(Value vector, Value buffer, SmallVector<Value, 4> indices);
-  Type getF32Like(Value value);
-  Type getElementLike(Value value);
   Value round(Value value);
 
   void emitRow(ValueRange rowIndices);
@@ -120,16 +118,11 @@ SmallVector<Value, 4> ReferenceEmitter::getIndices(Value b, Value h, Value s) {
   return indices;
 }
 
-Type ReferenceEmitter::getF32Like(Value value) {
+/// The type of a vector, or of a scalar, with other elements.
+static Type withElement(Value value, Type element) {
   if (auto vector = dyn_cast<VectorType>(value.getType()))
-    return vector.clone(builder.getF32Type());
-  return builder.getF32Type();
-}
-
-Type ReferenceEmitter::getElementLike(Value value) {
-  if (auto vector = dyn_cast<VectorType>(value.getType()))
-    return vector.clone(op.getElementType());
-  return op.getElementType();
+    return vector.clone(element);
+  return element;
 }
 
 /// Whether elements along the head size are neighbours, as those of a vector in
@@ -156,7 +149,8 @@ Value ReferenceEmitter::loadF32(Value buffer, SmallVector<Value, 4> indices,
   }
   if (type.getElementType().isF32())
     return loaded;
-  return arith::ExtFOp::create(builder, getF32Like(loaded), loaded);
+  return arith::ExtFOp::create(
+      builder, withElement(loaded, builder.getF32Type()), loaded);
 }
 
 void ReferenceEmitter::store(Value vector, Value buffer,
@@ -177,9 +171,10 @@ void ReferenceEmitter::store(Value vector, Value buffer,
 Value ReferenceEmitter::round(Value value) {
   if (precision == ReferencePrecision::F32 || op.getElementType().isF32())
     return value;
-  Value rounded =
-      arith::TruncFOp::create(builder, getElementLike(value), value);
-  return arith::ExtFOp::create(builder, getF32Like(value), rounded);
+  Value rounded = arith::TruncFOp::create(
+      builder, withElement(value, op.getElementType()), value);
+  return arith::ExtFOp::create(
+      builder, withElement(value, builder.getF32Type()), rounded);
 }
 
 /// score(scale * sum_d query * key, b, h, m, n)
@@ -278,7 +273,8 @@ void ReferenceEmitter::emitRow(ValueRange rowIndices) {
 
   sum = round(sum);
   if (!cast<MemRefType>(result.getType()).getElementType().isF32())
-    sum = arith::TruncFOp::create(builder, getElementLike(sum), sum);
+    sum = arith::TruncFOp::create(builder,
+                                  withElement(sum, op.getElementType()), sum);
   store(sum, result, getIndices(row.b, row.h, row.m));
   if (lse) {
     Value logarithm = arith::AddFOp::create(
