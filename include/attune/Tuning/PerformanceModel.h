@@ -32,6 +32,9 @@ struct Workload {
   /// taken to be common ones.
   static Workload get(attn::AttentionOp op, const SizeMap &sizes);
 
+  /// Query tiles of a head, whose rows are `blockM`.
+  int64_t countTiles(int64_t blockM) const;
+
   /// Keys that at least one, and that all, of the queries from `begin` to
   /// `end` see: [begin, end), empty where end <= begin.
   struct Keys {

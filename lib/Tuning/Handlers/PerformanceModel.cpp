@@ -120,6 +120,10 @@ Workload Workload::get(attn::AttentionOp op, const SizeMap &sizes) {
   return work;
 }
 
+int64_t Workload::countTiles(int64_t blockM) const {
+  return std::max<int64_t>(1, llvm::divideCeil(seqQ, blockM));
+}
+
 Workload::Keys Workload::getSeen(int64_t begin, int64_t end) const {
   return {first ? std::max<int64_t>(0, begin + *first) : 0,
           last ? std::min(seqK, end + *last) : seqK};
@@ -138,7 +142,7 @@ PerformanceModel::getSteps(int64_t blockM, int64_t blockN) const {
   Steps &steps = it->second;
   if (!isNew)
     return steps;
-  steps.tiles = std::max<int64_t>(1, llvm::divideCeil(work.seqQ, blockM));
+  steps.tiles = work.countTiles(blockM);
   for (int64_t tile = 0; tile < steps.tiles; ++tile) {
     int64_t begin = tile * blockM, end = std::min(work.seqQ, begin + blockM);
     auto [seen, seenEnd] = work.getSeen(begin, end);
@@ -298,7 +302,7 @@ PerformanceModel::getTileTime(const Schedule &schedule, const Usage &used,
 double PerformanceModel::deal(int64_t heads, int64_t blockM, int64_t order,
                               int64_t dealtWorkers, double fixedKeys) const {
   int64_t cores = target.getCores();
-  int64_t tiles = std::max<int64_t>(1, llvm::divideCeil(work.seqQ, blockM));
+  int64_t tiles = work.countTiles(blockM);
   int64_t total = tiles * heads;
   std::vector<double> times;
   for (int64_t tile = 0; tile < tiles; ++tile) {
@@ -347,9 +351,8 @@ double PerformanceModel::deal(int64_t heads, int64_t blockM, int64_t order,
 }
 
 int64_t PerformanceModel::getTiles(const Schedule &schedule) const {
-  int64_t tiles =
-      std::max<int64_t>(1, llvm::divideCeil(work.seqQ, schedule.getBlockM()));
-  return llvm::alignTo(tiles, schedule.getCluster());
+  return llvm::alignTo(work.countTiles(schedule.getBlockM()),
+                       schedule.getCluster());
 }
 
 double PerformanceModel::getImbalance(const Schedule &schedule,
