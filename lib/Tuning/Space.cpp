@@ -4,10 +4,15 @@
 
 #include "attune/Tuning/Space.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cassert>
 
 using namespace attune::tuning;
+
+std::string Knob::spell(int64_t value) const {
+  return labels.empty() ? std::to_string(value) : labels[value];
+}
 
 uint64_t Space::size() const {
   uint64_t product = 1;
@@ -34,32 +39,42 @@ Point Space::getDefault() const {
   return point;
 }
 
+/// The value that is spelled so, if the knob has it.
+static std::optional<int64_t> parseValue(const Knob &knob,
+                                         llvm::StringRef text) {
+  for (int64_t value : knob.domain)
+    if (knob.spell(value) == text)
+      return value;
+  return std::nullopt;
+}
+
 llvm::Expected<Space> Space::limit(const KnobValues &values) const {
-  auto list = [](const auto &range) {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    llvm::interleaveComma(range, os);
-    return text;
-  };
   std::vector<Knob> restricted = knobs;
-  for (const auto &entry : values) {
-    const std::string &name = entry.first;
-    const std::vector<int64_t> &wanted = entry.second;
-    auto knob = llvm::find_if(
-        restricted, [&](const Knob &other) { return other.name == name; });
-    if (knob == restricted.end())
-      return llvm::createStringError(
-          "expects a knob of " +
-          list(llvm::map_range(knobs,
-                               [](const Knob &other) { return other.name; })) +
-          ", but got '" + name + "'");
-    for (int64_t value : wanted)
-      if (!llvm::is_contained(knob->domain, value))
+  for (const auto &[name, wanted] : values) {
+    auto knob = llvm::find_if(restricted, [&name = name](const Knob &other) {
+      return other.name == name;
+    });
+    if (knob == restricted.end()) {
+      auto names =
+          llvm::map_range(knobs, [](auto &other) { return other.name; });
+      return llvm::createStringError("expects a knob of " +
+                                     llvm::join(names, ", ") + ", but got '" +
+                                     name + "'");
+    }
+    std::vector<int64_t> kept;
+    for (const std::string &text : wanted) {
+      std::optional<int64_t> value = parseValue(*knob, text);
+      if (!value) {
+        auto all = llvm::map_range(
+            knob->domain, [&](int64_t value) { return knob->spell(value); });
         return llvm::createStringError("expects " + name + " to be one of " +
-                                       list(knob->domain) + ", but got " +
-                                       std::to_string(value));
+                                       llvm::join(all, ", ") + ", but got " +
+                                       text);
+      }
+      kept.push_back(*value);
+    }
     llvm::erase_if(knob->domain, [&](int64_t value) {
-      return !llvm::is_contained(wanted, value);
+      return !llvm::is_contained(kept, value);
     });
   }
   return Space(std::move(restricted));
@@ -68,8 +83,27 @@ llvm::Expected<Space> Space::limit(const KnobValues &values) const {
 llvm::json::Object Space::toJSON(llvm::ArrayRef<int64_t> point) const {
   llvm::json::Object object;
   for (auto [knob, value] : llvm::zip_equal(knobs, point))
-    object[knob.name] = value;
+    if (knob.labels.empty())
+      object[knob.name] = value;
+    else
+      object[knob.name] = knob.spell(value);
   return object;
+}
+
+std::optional<Point> Space::fromJSON(const llvm::json::Object &object) const {
+  Point point;
+  for (const Knob &knob : knobs) {
+    std::optional<int64_t> value;
+    if (!knob.labels.empty())
+      value = parseValue(knob, object.getString(knob.name).value_or(""));
+    else if (auto number = object.getInteger(knob.name);
+             number && llvm::is_contained(knob.domain, *number))
+      value = *number;
+    if (!value)
+      return std::nullopt;
+    point.push_back(*value);
+  }
+  return point;
 }
 
 std::string Space::toString(llvm::ArrayRef<int64_t> point) const {
@@ -78,7 +112,8 @@ std::string Space::toString(llvm::ArrayRef<int64_t> point) const {
   llvm::interleave(
       llvm::zip_equal(knobs, point), os,
       [&](auto pair) {
-        os << std::get<0>(pair).name << "=" << std::get<1>(pair);
+        const Knob &knob = std::get<0>(pair);
+        os << knob.name << "=" << knob.spell(std::get<1>(pair));
       },
       " ");
   return text;

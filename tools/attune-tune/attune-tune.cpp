@@ -62,7 +62,7 @@ struct Options {
       "only",
       cl::desc("Search schedules with these values alone; a knob that is named "
                "again has several"),
-      cl::CommaSeparated, cl::value_desc("knob=n"), cl::cat(category)};
+      cl::CommaSeparated, cl::value_desc("knob=value"), cl::cat(category)};
   cl::opt<std::string> database{
       "db", cl::desc("Database of results; they are lost without one"),
       cl::value_desc("path"), cl::cat(category)};
@@ -191,11 +191,10 @@ Error Options::readSizes(TuneFileOptions &options) const {
 Error Options::readOnly(TuneFileOptions &options) const {
   for (StringRef text : only) {
     auto [name, value] = text.split('=');
-    int64_t number;
-    if (value.getAsInteger(10, number))
-      return createStringError("expects --only=<knob>=<number>, but got '" +
+    if (value.empty())
+      return createStringError("expects --only=<knob>=<value>, but got '" +
                                text + "'");
-    options.only[name.str()].push_back(number);
+    options.only[name.str()].push_back(value.str());
   }
   return Error::success();
 }

@@ -33,6 +33,27 @@ TEST(Space, SpellsEveryKnobOut) {
       R"({"a":2,"b":30})");
 }
 
+TEST(Space, SpellsValuesThatAreNotNumbers) {
+  Space space({{"a", 2, {1, 2}}, {"b", 0, {0, 1, 2}, {"for", "forall", "1"}}});
+  EXPECT_EQ(space.toString({1, 2}), "a=1 b=1");
+  EXPECT_EQ(space.toString(space.getDefault()), "a=2 b=for");
+  llvm::json::Object object = space.toJSON({2, 1});
+  EXPECT_EQ(object.getString("b"), "forall");
+  EXPECT_EQ(space.fromJSON(object), (Point{2, 1}));
+  EXPECT_EQ(space.fromJSON(llvm::json::Object{{"a", 3}, {"b", "for"}}),
+            std::nullopt);
+  EXPECT_EQ(space.fromJSON(llvm::json::Object{{"a", 1}, {"b", 1}}),
+            std::nullopt);
+  EXPECT_EQ(space.fromJSON(llvm::json::Object{{"a", 1}}), std::nullopt);
+
+  llvm::Expected<Space> limited = space.limit({{"b", {"forall"}}});
+  ASSERT_TRUE(bool(limited)) << llvm::toString(limited.takeError());
+  EXPECT_EQ(limited->size(), 2u);
+  EXPECT_EQ(limited->toString(limited->at(0)), "a=1 b=forall");
+  EXPECT_EQ(llvm::toString(space.limit({{"b", {"while"}}}).takeError()),
+            "expects b to be one of for, forall, 1, but got while");
+}
+
 TEST(Space, CountsRefusalsById) {
   LegalSpace legal =
       findLegal(makeSpace(), [](const Probe &point) -> std::optional<Refusal> {

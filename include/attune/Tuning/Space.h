@@ -19,15 +19,20 @@
 
 namespace attune::tuning {
 
-/// One tunable: a record of Knobs.td.
+/// One tunable: a record of Knobs.td, or a choice of a transform script.
 struct Knob {
   std::string name;
   int64_t init;
   std::vector<int64_t> domain;
+  /// How values are spelled that are not numbers; value `i` is `labels[i]`.
+  /// Empty where values are numbers.
+  std::vector<std::string> labels = {};
+
+  std::string spell(int64_t value) const;
 };
 
-/// Values by the name of a knob.
-using KnobValues = std::map<std::string, std::vector<int64_t>>;
+/// Values, as they are spelled, by the name of a knob.
+using KnobValues = std::map<std::string, std::vector<std::string>>;
 
 /// One value per knob, in the order of Space::getKnobs().
 using Point = std::vector<int64_t>;
@@ -50,6 +55,9 @@ public:
   /// `{"block-m": 128, ...}` with every knob, defaults too: what the database
   /// and the workers see, so that a changed default never renames a point.
   llvm::json::Object toJSON(llvm::ArrayRef<int64_t> point) const;
+  /// The point that toJSON() wrote; nothing where a knob has no value or one
+  /// that is not of its domain.
+  std::optional<Point> fromJSON(const llvm::json::Object &object) const;
   /// `block-m=128 block-n=64 ...`, as attn-set-schedule takes it.
   std::string toString(llvm::ArrayRef<int64_t> point) const;
 

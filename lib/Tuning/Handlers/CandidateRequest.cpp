@@ -34,15 +34,7 @@ json::Value CandidateRequest::makeFailure(Status status,
 std::optional<Point> tuning::readSchedule(const json::Object *schedule) {
   if (!schedule)
     return std::nullopt;
-  Space space = makeScheduleSpace();
-  Point point;
-  for (const Knob &knob : space.getKnobs()) {
-    std::optional<int64_t> value = schedule->getInteger(knob.name);
-    if (!value || !llvm::is_contained(knob.domain, *value))
-      return std::nullopt;
-    point.push_back(*value);
-  }
-  return point;
+  return makeScheduleSpace().fromJSON(*schedule);
 }
 
 std::string CandidateRequest::read(const json::Value &request) {
