@@ -94,10 +94,13 @@ size_t attune::tuning::replay(llvm::StringRef strategyName, const Space &space,
   }
   llvm::sort(order);
   std::vector<Point> points;
-  for (auto [predicted, i] : order)
+  std::vector<double> scores;
+  for (auto [predicted, i] : order) {
     points.push_back(schedules[i].result.point);
+    scores.push_back(predicted);
+  }
   std::unique_ptr<Strategy> strategy =
-      createStrategy(strategyName, {space, points, seed});
+      createStrategy(strategyName, {space, points, seed, scores});
   for (size_t tried = 1; tried <= points.size(); ++tried) {
     std::vector<size_t> asked = strategy->ask(1);
     if (asked.empty())

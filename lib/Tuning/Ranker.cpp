@@ -9,14 +9,18 @@ using namespace attune::tuning;
 
 Ranker::~Ranker() = default;
 
-void attune::tuning::sortByScore(std::vector<Point> &points,
-                                 const Ranker &ranker) {
+std::vector<double> attune::tuning::sortByScore(std::vector<Point> &points,
+                                                const Ranker &ranker) {
   std::vector<std::pair<double, size_t>> order;
   for (auto [i, point] : llvm::enumerate(points))
     order.emplace_back(ranker.score(point), i);
   llvm::sort(order);
   std::vector<Point> sorted;
-  for (auto [score, i] : order)
+  std::vector<double> scores;
+  for (auto [score, i] : order) {
     sorted.push_back(std::move(points[i]));
+    scores.push_back(score);
+  }
   points = std::move(sorted);
+  return scores;
 }

@@ -3,6 +3,7 @@
 // The strategies by name.
 
 #include "attune/Tuning/Strategy.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace attune::tuning;
 
@@ -14,19 +15,34 @@ double Strategy::getPriority(size_t, const Result &compiled) const {
   return compiled.score.value_or(0);
 }
 
+Origin Strategy::getOrigin(size_t) const { return {}; }
+
+namespace {
+struct Entry {
+  llvm::StringRef name;
+  std::unique_ptr<Strategy> (*create)(const SearchContext &context);
+};
+} // namespace
+
+static constexpr Entry kStrategies[] = {
+    {"guided", createGuidedStrategy},
+    {"neighbourhood", createNeighbourhoodStrategy},
+    {"evolutionary", createEvolutionaryStrategy},
+    {"surrogate", createSurrogateStrategy},
+    {"grid", createGridStrategy},
+    {"random", createRandomStrategy}};
+
 llvm::ArrayRef<llvm::StringRef> attune::tuning::getStrategyNames() {
-  static constexpr llvm::StringRef names[] = {"guided", "grid", "random"};
+  static const auto names = llvm::map_to_vector(
+      kStrategies, [](const Entry &entry) { return entry.name; });
   return names;
 }
 
 std::unique_ptr<Strategy>
 attune::tuning::createStrategy(llvm::StringRef name,
                                const SearchContext &context) {
-  if (name == "guided")
-    return createGuidedStrategy(context);
-  if (name == "grid")
-    return createGridStrategy(context);
-  if (name == "random")
-    return createRandomStrategy(context);
+  for (const Entry &entry : kStrategies)
+    if (entry.name == name)
+      return entry.create(context);
   return nullptr;
 }

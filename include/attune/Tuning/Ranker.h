@@ -27,8 +27,10 @@ protected:
                        const Resources *reported) const = 0;
 };
 
-/// Orders points by their score; equal ones keep their order.
-void sortByScore(std::vector<Point> &points, const Ranker &ranker);
+/// Orders points by their score, and returns these; equal ones keep their
+/// order.
+std::vector<double> sortByScore(std::vector<Point> &points,
+                                const Ranker &ranker);
 
 } // namespace attune::tuning
 

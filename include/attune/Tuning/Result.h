@@ -54,8 +54,20 @@ struct Resources {
   std::string findFault(int64_t mostSpilledBytes) const;
 };
 
+/// Whose idea a candidate was.
+struct Origin {
+  /// The name of the idea, which candidates share that descend from one. Empty
+  /// where the strategy has no ideas.
+  std::string lineage;
+  /// What was done to get it: `neighbour`, `mutation`.
+  std::string step;
+  /// What it was made from; told of before.
+  std::vector<Point> parents;
+};
+
 struct Result {
   Point point;
+  Origin origin;
   Stage stage = Stage::Compile;
   Status status = Status::Ok;
   /// Why the status is not `ok`; empty otherwise.

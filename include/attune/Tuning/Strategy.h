@@ -19,6 +19,8 @@ struct SearchContext {
   /// candidate is an index into this list.
   llvm::ArrayRef<Point> points;
   uint64_t seed;
+  /// The predicted time of each point; empty where they were not ranked.
+  llvm::ArrayRef<double> scores = {};
 };
 
 class Strategy {
@@ -38,6 +40,10 @@ public:
   /// Of candidates that have been compiled, the one with the smallest is
   /// measured next: its score where nothing better is known.
   virtual double getPriority(size_t candidate, const Result &compiled) const;
+
+  /// Whose idea a candidate was that this strategy gave. Nothing for others,
+  /// and by strategies without ideas.
+  virtual Origin getOrigin(size_t candidate) const;
 };
 
 /// Null for an unknown name.
@@ -46,6 +52,11 @@ std::unique_ptr<Strategy> createStrategy(llvm::StringRef name,
 llvm::ArrayRef<llvm::StringRef> getStrategyNames();
 
 std::unique_ptr<Strategy> createGuidedStrategy(const SearchContext &context);
+std::unique_ptr<Strategy>
+createNeighbourhoodStrategy(const SearchContext &context);
+std::unique_ptr<Strategy>
+createEvolutionaryStrategy(const SearchContext &context);
+std::unique_ptr<Strategy> createSurrogateStrategy(const SearchContext &context);
 std::unique_ptr<Strategy> createGridStrategy(const SearchContext &context);
 std::unique_ptr<Strategy> createRandomStrategy(const SearchContext &context);
 

@@ -65,7 +65,8 @@ private:
   std::string describeCompiler() const;
   llvm::Error search(const Task &task, const Space &space,
                      const LegalSpace &legal, const Ranker *ranker,
-                     Outcome &outcome, SessionInfo &session);
+                     llvm::ArrayRef<double> scores, Outcome &outcome,
+                     SessionInfo &session);
   llvm::Error writeOutput();
   llvm::Error writeReport();
   StoreKey makeKey(const Task &task) const;
@@ -224,7 +225,8 @@ std::unique_ptr<Progress> FileTuner::makeProgress() {
 
 llvm::Error FileTuner::search(const Task &task, const Space &space,
                               const LegalSpace &legal, const Ranker *ranker,
-                              Outcome &outcome, SessionInfo &session) {
+                              llvm::ArrayRef<double> scores, Outcome &outcome,
+                              SessionInfo &session) {
   std::vector<std::string> compile = {options.executable, "attune-tune",
                                       isExecuted() ? "--worker=tiles"
                                                    : "--worker=compile",
@@ -259,8 +261,8 @@ llvm::Error FileTuner::search(const Task &task, const Space &space,
   WorkerPool checkers({{options.executable, "attune-tune", "--worker=check"}},
                       checkLimits);
   std::unique_ptr<Progress> progress = makeProgress();
-  std::unique_ptr<Strategy> strategy =
-      createStrategy(options.strategy, {space, legal.points, options.seed});
+  std::unique_ptr<Strategy> strategy = createStrategy(
+      options.strategy, {space, legal.points, options.seed, scores});
   Tuner tuner(task, space, legal, *store, session, compilers,
               devices ? &devices->getPool() : nullptr, &checkers, ranker,
               *progress, options.search, interrupted);
@@ -351,13 +353,14 @@ llvm::Error FileTuner::tune(attn::AttentionOp op) {
     return error;
 
   std::unique_ptr<Ranker> ranker;
+  std::vector<double> scores;
   if (options.rank && !isExecuted()) {
     ranker = createAttentionRanker(op, target, options.sizes);
-    sortByScore(legal.points, *ranker);
+    scores = sortByScore(legal.points, *ranker);
   }
   Outcome outcome;
   if (llvm::Error error =
-          search(task, space, legal, ranker.get(), outcome, session))
+          search(task, space, legal, ranker.get(), scores, outcome, session))
     return error;
   printReport(os, task, space, legal, outcome);
   os.flush();

@@ -7,19 +7,12 @@
 // one knob away; and one is the next in order that differs from all before in
 // two knobs. When these have run out, the rest follows in order.
 
-#include "attune/Tuning/Strategy.h"
+#include "Candidates.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/Sequence.h"
-#include "llvm/Support/xxhash.h"
 #include <cmath>
-#include <map>
 
 using namespace attune::tuning;
-
-/// What makes a shape. A knob that the space does not have is ignored.
-static constexpr llvm::StringRef kShapeKnobs[] = {
-    "block-m",   "block-n",        "num-warps",
-    "mma-warps", "producer-warps", "persistent"};
 
 /// A neighbour is tried where the model puts it into the first of so many
 /// parts, or it would be asked about everything around a fast point.
@@ -52,85 +45,35 @@ private:
   std::optional<size_t> takeShape();
   std::optional<size_t> takeNeighbour();
   std::optional<size_t> takeDistinct();
-  std::optional<size_t> takeNext();
   /// The first neighbour of a point, in order, that is promising and new.
   std::optional<size_t> findNeighbour(size_t candidate) const;
-  std::optional<size_t> findPoint(const Point &point) const;
   bool isDistinct(size_t candidate) const;
   void give(size_t candidate);
 
   SearchContext context;
-  /// The hashes of the points and their candidates, in order.
-  std::vector<std::pair<uint64_t, size_t>> byHash;
-  std::vector<size_t> shapeOf;
-  /// First candidate of each shape, in order.
-  std::vector<size_t> firsts;
+  PointIndex index;
+  Shapes shapes;
+  Pool pool;
   std::vector<Error> errors;
   Error allErrors;
-  std::vector<bool> given;
   /// Hashes of what they share with their neighbours.
   llvm::DenseSet<uint64_t> around;
-  size_t nextShape = 0, nextDistinct = 0, next = 0;
+  size_t nextShape = 0, nextDistinct = 0;
   size_t turn = 0;
   /// Measured candidates, fastest first.
   std::vector<std::pair<double, size_t>> measured;
 };
 } // namespace
 
-static uint64_t hash(const Point &point) {
-  return llvm::xxh3_64bits(
-      llvm::ArrayRef(reinterpret_cast<const uint8_t *>(point.data()),
-                     point.size() * sizeof(int64_t)));
-}
-
 GuidedStrategy::GuidedStrategy(const SearchContext &context)
-    : context(context), given(context.points.size()) {
-  // Points themselves, of which there are millions, would take a second to
-  // sort.
-  for (auto [candidate, point] : llvm::enumerate(context.points))
-    byHash.emplace_back(hash(point), candidate);
-  llvm::sort(byHash);
-  llvm::SmallVector<size_t> knobs;
-  for (auto [i, knob] : llvm::enumerate(context.space.getKnobs()))
-    if (llvm::is_contained(kShapeKnobs, knob.name))
-      knobs.push_back(i);
-  std::map<Point, size_t> shapes;
-  for (auto [candidate, point] : llvm::enumerate(context.points)) {
-    Point shape;
-    for (size_t knob : knobs)
-      shape.push_back(point[knob]);
-    auto [it, isNew] = shapes.try_emplace(std::move(shape), firsts.size());
-    if (isNew)
-      firsts.push_back(candidate);
-    shapeOf.push_back(it->second);
-  }
-  errors.resize(firsts.size());
-}
-
-std::optional<size_t> GuidedStrategy::findPoint(const Point &point) const {
-  std::pair<uint64_t, size_t> first(hash(point), 0);
-  for (auto it = llvm::lower_bound(byHash, first);
-       it != byHash.end() && it->first == first.first; ++it)
-    if (context.points[it->second] == point)
-      return it->second;
-  return std::nullopt;
-}
+    : context(context), index(context), shapes(context),
+      pool(context.points.size()), errors(shapes.size()) {}
 
 std::optional<size_t> GuidedStrategy::findNeighbour(size_t candidate) const {
   std::optional<size_t> first;
-  Point point = context.points[candidate];
-  for (auto [i, knob] : llvm::enumerate(context.space.getKnobs())) {
-    int64_t own = std::exchange(point[i], 0);
-    for (int64_t value : knob.domain) {
-      point[i] = value;
-      std::optional<size_t> found =
-          value == own ? std::nullopt : findPoint(point);
-      if (found && !given[*found] &&
-          *found <= context.points.size() / kPromisingPart)
-        first = std::min(first.value_or(*found), *found);
-    }
-    point[i] = own;
-  }
+  for (size_t neighbour : index.getNeighbours(candidate))
+    if (!pool.isGiven(neighbour) && neighbour <= pool.size() / kPromisingPart)
+      first = std::min(first.value_or(neighbour), neighbour);
   return first;
 }
 
@@ -142,23 +85,17 @@ std::optional<size_t> GuidedStrategy::takeNeighbour() {
 }
 
 std::optional<size_t> GuidedStrategy::takeShape() {
-  while (nextShape < firsts.size() && given[firsts[nextShape]])
+  while (nextShape < shapes.size() && pool.isGiven(shapes.getFirst(nextShape)))
     ++nextShape;
-  if (nextShape == firsts.size())
+  if (nextShape == shapes.size())
     return std::nullopt;
-  return firsts[nextShape];
-}
-
-std::optional<size_t> GuidedStrategy::takeNext() {
-  while (next < given.size() && given[next])
-    ++next;
-  return next < given.size() ? std::optional(next) : std::nullopt;
+  return shapes.getFirst(nextShape);
 }
 
 /// Of all but one knob: points that agree in it are neighbours, or one.
 static uint64_t hashWithout(Point point, size_t knob) {
   point[knob] = -static_cast<int64_t>(knob) - 1;
-  return hash(point);
+  return hashPoint(point);
 }
 
 bool GuidedStrategy::isDistinct(size_t candidate) const {
@@ -170,16 +107,15 @@ bool GuidedStrategy::isDistinct(size_t candidate) const {
 
 std::optional<size_t> GuidedStrategy::takeDistinct() {
   // One that is not distinct will never be.
-  while (nextDistinct < given.size() && !isDistinct(nextDistinct))
+  while (nextDistinct < pool.size() && !isDistinct(nextDistinct))
     ++nextDistinct;
-  return nextDistinct < given.size() ? std::optional(nextDistinct)
-                                     : std::nullopt;
+  return nextDistinct < pool.size() ? std::optional(nextDistinct)
+                                    : std::nullopt;
 }
 
 void GuidedStrategy::give(size_t candidate) {
-  if (given[candidate])
+  if (!pool.give(candidate))
     return;
-  given[candidate] = true;
   const Point &point = context.points[candidate];
   for (size_t knob = 0; knob < point.size(); ++knob)
     around.insert(hashWithout(point, knob));
@@ -198,7 +134,7 @@ std::vector<size_t> GuidedStrategy::ask(size_t count) {
       if (!candidate)
         candidate = (this->*source)();
     if (!candidate)
-      candidate = takeNext();
+      candidate = pool.findNext();
     if (!candidate)
       break;
     ++turn;
@@ -218,14 +154,14 @@ void GuidedStrategy::tell(size_t candidate, const Result &result) {
   if (!result.score || *result.score <= 0)
     return;
   double error = std::log(time / *result.score);
-  errors[shapeOf[candidate]].add(error);
+  errors[shapes.getShape(candidate)].add(error);
   allErrors.add(error);
 }
 
 double GuidedStrategy::getPriority(size_t candidate,
                                    const Result &compiled) const {
   // One measurement of a shape says half of what there is to know.
-  const Error &error = errors[shapeOf[candidate]];
+  const Error &error = errors[shapes.getShape(candidate)];
   double usual = allErrors.count ? allErrors.sum / allErrors.count : 0;
   double expected = (usual + error.sum) / (1 + error.count);
   return compiled.score.value_or(1) * std::exp(expected);

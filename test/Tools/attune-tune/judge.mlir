@@ -12,6 +12,9 @@
 // CHECK-NEXT:   regret of its best  5%: {{[0-9.]+}}%
 // CHECK-NEXT:   regret of its best 10%: {{[0-9.]+}}%
 // CHECK-NEXT:   guided: within 3% of the best after {{[1-6]$}}
+// CHECK-NEXT:   neighbourhood: within 3% of the best after {{[0-9]+}}
+// CHECK-NEXT:   evolutionary: within 3% of the best after {{[0-9]+}}
+// CHECK-NEXT:   surrogate: within 3% of the best after {{[0-9]+}}
 // CHECK-NEXT:   grid: within 3% of the best after {{[0-9]+}}
 // CHECK-NEXT:   random: within 3% of the best after {{[0-9]+}}
 
