@@ -211,6 +211,13 @@ json::Object attune::tuning::makeReport(const Task &task, const Space &space,
                       {"legal", int64_t(legal.points.size())},
                       {"refused", makeRefusals(legal)},
                       {"results", std::move(results)}};
+  if (!task.kind.empty())
+    report["kind"] = task.kind;
+  json::Object sizes;
+  for (const auto &[name, size] : task.sizes)
+    sizes[name] = size;
+  if (!sizes.empty())
+    report["sizes"] = std::move(sizes);
   if (!outcome.baselineRefusal.empty())
     report["default_refused"] = outcome.baselineRefusal;
   if (outcome.baseline)

@@ -133,6 +133,16 @@ llvm::Error Tuner::advance(std::vector<Completion> completions) {
   return askForCandidates();
 }
 
+std::optional<size_t> Tuner::takeSeed() {
+  while (nextSeed < task.seeds.size()) {
+    auto it = llvm::find(legal.points, task.seeds[nextSeed++]);
+    size_t index = it - legal.points.begin();
+    if (it != legal.points.end() && !tried.count(index))
+      return index;
+  }
+  return std::nullopt;
+}
+
 llvm::Error Tuner::askForCandidates() {
   if (isStopping()) {
     // Out of time: what is not yet on a device is given up, except the default.
@@ -162,7 +172,11 @@ llvm::Error Tuner::askForCandidates() {
   bool waits = devices && ready.size() >= enough;
   size_t room = waits ? 0 : compilers.getIdle();
   while (room && !exhausted && !isStopping()) {
-    std::vector<size_t> candidates = strategy->ask(1);
+    std::vector<size_t> candidates;
+    if (std::optional<size_t> seed = takeSeed())
+      candidates.push_back(*seed);
+    else
+      candidates = strategy->ask(1);
     if (candidates.empty()) {
       exhausted = compiling.empty() && ready.empty() && measuring.empty();
       break;

@@ -63,6 +63,11 @@ struct Options {
       cl::desc("Search schedules with these values alone; a knob that is named "
                "again has several"),
       cl::CommaSeparated, cl::value_desc("knob=value"), cl::cat(category)};
+  cl::list<std::string> tuningSpecs{
+      "tuning-specs",
+      cl::desc("Files with schedules, as -o writes them: those for problems of "
+               "the same kind are tried first"),
+      cl::CommaSeparated, cl::value_desc("path,..."), cl::cat(category)};
   cl::opt<std::string> database{
       "db", cl::desc("Database of results; they are lost without one"),
       cl::value_desc("path"), cl::cat(category)};
@@ -231,6 +236,7 @@ Error Options::read(TuneFileOptions &options) const {
     return error;
   options.input = input;
   options.output = output;
+  options.tuningSpecs.assign(tuningSpecs.begin(), tuningSpecs.end());
   options.chip = chip;
   options.fallbackChip = fallbackChip;
   options.device = device;

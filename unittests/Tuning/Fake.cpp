@@ -72,6 +72,7 @@ llvm::Expected<Outcome> fake::search(const Problem &problem,
                                      const Settings &settings) {
   Space space = makeSpace(problem);
   Task task = makeTask(problem);
+  task.seeds = settings.seeds;
   LegalSpace legal = findLegal(space, settings.legality);
   auto store = settings.database == ":memory:" ? Store::openInMemory()
                                                : Store::open(settings.database);

@@ -51,6 +51,7 @@ struct Settings {
   unsigned devices = 1;
   WorkerLimits limits;
   TunerOptions options;
+  std::vector<Point> seeds;
   Legality legality = [](const Probe &) { return std::nullopt; };
   const volatile sig_atomic_t *interrupted = nullptr;
 };

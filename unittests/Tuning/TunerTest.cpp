@@ -205,6 +205,19 @@ TEST(Tuner, WithoutABudgetTheDefaultIsStillMeasured) {
   EXPECT_EQ(getWinner(outcome), 0);
 }
 
+TEST(Tuner, SeedsComeBeforeTheStrategy) {
+  fake::Settings settings = fake::makeSettings();
+  settings.options.budgetCandidates = 4;
+  // One that is not legal, one that is named twice, and the default.
+  settings.seeds = {{99}, {6}, {6}, {0}, {4}};
+  Outcome outcome = mustSearch({}, settings);
+  std::set<int64_t> tried;
+  for (const Result &result : outcome.results)
+    tried.insert(fake::getX(result));
+  EXPECT_EQ(tried, (std::set<int64_t>{0, 1, 4, 6}));
+  EXPECT_EQ(getWinner(outcome), 4);
+}
+
 TEST(Tuner, ABudgetOfTimeIsKept) {
   fake::Problem problem;
   problem.candidates = 1000;

@@ -20,6 +20,8 @@ struct TuneFileOptions {
   /// The values that a knob is searched with, by its name; its domain for those
   /// that are not named.
   KnobValues only;
+  /// Tuning specs: what they have for problems of the same kind is tried first.
+  std::vector<std::string> tuningSpecs;
   /// Empty: that of the device.
   std::string chip;
   /// The chip where `chip` is empty and there is no device.

@@ -36,9 +36,15 @@ struct Task {
   /// Floating-point operations of one run; 0 where unknown.
   double flops = 0;
   std::string chip;
+  /// What problems share whose schedules may be alike, and sizes by name in
+  /// which they differ; for reports.
+  std::string kind;
+  std::map<std::string, int64_t> sizes;
   /// The schedule that everything is compared with, measured in every search.
   /// Empty: each knob's default.
   Point baseline;
+  /// What was best for problems like this one: tried next, where it is legal.
+  std::vector<Point> seeds;
   /// The module with a schedule set, for reproducers.
   std::function<std::string(llvm::ArrayRef<int64_t>)> print;
 };
@@ -100,6 +106,8 @@ private:
   /// Takes in what workers answered, and gives them more to do.
   llvm::Error advance(std::vector<Completion> completions);
   llvm::Error askForCandidates();
+  /// The next of the seeds that is legal and was not tried, or none.
+  std::optional<size_t> takeSeed();
   llvm::Error startCandidate(size_t index);
   void submitCompile(Candidate candidate);
   llvm::Error feedDevices();
@@ -152,6 +160,7 @@ private:
   Outcome outcome;
   Clock::time_point started;
   std::optional<size_t> baselineIndex;
+  size_t nextSeed = 0;
   bool exhausted = false;
   uint64_t asked = 0;
   uint64_t nextRequest = 1;

@@ -4,6 +4,7 @@
 
 #include "attune/Tuning/AttentionProblem.h"
 #include "attune/Schedule/Legality.h"
+#include "attune/Schedule/TuningSpec.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -87,6 +88,28 @@ Legality tuning::makeLegality(AttentionOp op, tile::TargetAttr target) {
   };
 }
 
+static std::string hash(llvm::StringRef text) {
+  llvm::XXH128_hash_t hash =
+      llvm::xxh3_128bits(llvm::arrayRefFromStringRef(text));
+  return llvm::utohexstr(hash.high64, true, 16) +
+         llvm::utohexstr(hash.low64, true, 16);
+}
+
+/// The sizes that are known, by the names of the command line.
+static SizeMap collectSizes(AttentionOp op, const SizeMap &given) {
+  SizeMap sizes = given;
+  auto add = [&](const char *name, int64_t size) {
+    if (!ShapedType::isDynamic(size))
+      sizes[name] = size;
+  };
+  add("batch", op.getBatch());
+  add("heads", op.getHeadsQ());
+  add("kv-heads", op.getHeadsKV());
+  add("seq-q", op.getSeqQ());
+  add("seq-k", op.getSeqK());
+  return sizes;
+}
+
 Task tuning::makeTask(AttentionOp op, tile::TargetAttr target,
                       const SizeMap &sizes) {
   Task task;
@@ -95,10 +118,9 @@ Task tuning::makeTask(AttentionOp op, tile::TargetAttr target,
   OwningOpRef<ModuleOp> module = isolate(op);
   setSizes(*module, sizes);
   task.text = print(*module);
-  llvm::XXH128_hash_t hash =
-      llvm::xxh3_128bits(llvm::arrayRefFromStringRef(task.text));
-  task.key = llvm::utohexstr(hash.high64, true, 16) +
-             llvm::utohexstr(hash.low64, true, 16);
+  task.key = hash(task.text);
+  task.kind = hash(describeKind(op));
+  task.sizes = collectSizes(op, sizes);
   task.flops = countFlops(*module);
   task.chip = target.getChip().str();
   if (auto schedule = selectSchedule(ScheduleProblem::get(op), target)) {

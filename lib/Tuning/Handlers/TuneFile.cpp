@@ -32,6 +32,10 @@ using namespace attune;
 using namespace attune::tuning;
 namespace json = llvm::json;
 
+/// How many schedules of problems like this one are tried before a strategy is
+/// asked.
+static constexpr size_t kSeeds = 8;
+
 namespace {
 class FileTuner {
 public:
@@ -85,6 +89,8 @@ private:
   /// Why there is no device to time on.
   std::string noDevice;
   tile::TargetAttr target;
+  /// What was found before, by other searches and by this one.
+  TuningSpecs specs;
   std::unique_ptr<Store> store;
   json::Array reports;
   /// Of what was executed; empty where all is right.
@@ -118,6 +124,10 @@ llvm::Error FileTuner::readInput() {
       parseSourceFile<ModuleOp>(options.input, sources, ParserConfig(&context));
   if (!module)
     return llvm::createStringError("cannot read '" + options.input + "'");
+  for (const std::string &path : options.tuningSpecs)
+    if (failed(specs.read(path, UnknownLoc::get(&context))))
+      return llvm::createStringError("cannot use the tuning spec '" + path +
+                                     "'");
   return llvm::Error::success();
 }
 
@@ -306,6 +316,11 @@ void FileTuner::noteFailed(const Task &task, const Outcome &outcome) {
 
 llvm::Error FileTuner::tune(attn::AttentionOp op) {
   Task task = makeTask(op, target, options.sizes);
+  for (attn::ScheduleAttr seed :
+       specs.findClosest(op, target.getChip(), kSeeds)) {
+    llvm::SmallVector<int64_t> values = seed.getValues();
+    task.seeds.emplace_back(values.begin(), values.end());
+  }
   llvm::Expected<Space> restricted = makeScheduleSpace().limit(options.only);
   if (!restricted)
     return restricted.takeError();
@@ -381,6 +396,8 @@ llvm::Error FileTuner::tune(attn::AttentionOp op) {
 
   const Result &winner = outcome.results[*outcome.winner];
   setSchedule(op, winner.point);
+  if (winner.isTimed())
+    specs.add(op, op.getScheduleAttr(), target.getChip());
   provenance.push_back(
       winner.isTimed()
           ? llvm::formatv("{0}: {1:F1} us on {2}", task.name,
