@@ -2,128 +2,179 @@
 //
 // Schedules for one H200: bf16, 16384 tokens, hidden 2048. Each was found by
 //   attune-tune <problem> --chip=sm_90a --budget=15s --max-spill-bytes=0
-// from the op alone, and verified; docs/Measurements.md has the figures beside
-// those of other kernels. Lengths that are not listed get the closest one's.
+// from the op alone (40 to 45 seconds for six of the longest, 22 for head size
+// 256), and verified; docs/Measurements.md has the figures beside those of
+// other kernels. Lengths that are not listed get the closest one's.
 
 module attributes {attn.tuned_for = "sm_90a"} {
-  // 430 TFLOP/s.
+  // 442 TFLOP/s.
   func.func @head_64_full_512(%arg0: tensor<32x32x512x64xbf16>, %arg1: tensor<32x32x512x64xbf16>, %arg2: tensor<32x32x512x64xbf16>) -> tensor<32x32x512x64xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 256, numWarps = 16, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, rescale = 8, persistent = 2>) : tensor<32x32x512x64xbf16>, tensor<32x32x512x64xbf16>, tensor<32x32x512x64xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 256, numWarps = 16, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 4, vStages = 4, qInRegisters = 0, overlap = 2, rescale = 8, splitMasked = 0, persistent = 1, cluster = 2>) : tensor<32x32x512x64xbf16>, tensor<32x32x512x64xbf16>, tensor<32x32x512x64xbf16>
     return %o : tensor<32x32x512x64xbf16>
   }
-  // 502 TFLOP/s.
+  // 498 TFLOP/s.
   func.func @head_64_full_1024(%arg0: tensor<16x32x1024x64xbf16>, %arg1: tensor<16x32x1024x64xbf16>, %arg2: tensor<16x32x1024x64xbf16>) -> tensor<16x32x1024x64xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 256, blockN = 96, numWarps = 16, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 4, qInRegisters = 0, rescale = 8, tileOrder = 0, persistent = 2>) : tensor<16x32x1024x64xbf16>, tensor<16x32x1024x64xbf16>, tensor<16x32x1024x64xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 256, blockN = 96, numWarps = 16, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 4, qInRegisters = 0, rescale = 8, persistent = 2>) : tensor<16x32x1024x64xbf16>, tensor<16x32x1024x64xbf16>, tensor<16x32x1024x64xbf16>
     return %o : tensor<16x32x1024x64xbf16>
   }
-  // 507 TFLOP/s.
+  // 503 TFLOP/s.
   func.func @head_64_full_2048(%arg0: tensor<8x32x2048x64xbf16>, %arg1: tensor<8x32x2048x64xbf16>, %arg2: tensor<8x32x2048x64xbf16>) -> tensor<8x32x2048x64xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 3, vStages = 3, qInRegisters = 0, overlap = 2, rescale = 8, persistent = 2>) : tensor<8x32x2048x64xbf16>, tensor<8x32x2048x64xbf16>, tensor<8x32x2048x64xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = 2, rescale = 8, splitMasked = 0, tileOrder = 0, persistent = 1>) : tensor<8x32x2048x64xbf16>, tensor<8x32x2048x64xbf16>, tensor<8x32x2048x64xbf16>
     return %o : tensor<8x32x2048x64xbf16>
   }
-  // 531 TFLOP/s.
+  // 543 TFLOP/s.
   func.func @head_64_full_4096(%arg0: tensor<4x32x4096x64xbf16>, %arg1: tensor<4x32x4096x64xbf16>, %arg2: tensor<4x32x4096x64xbf16>) -> tensor<4x32x4096x64xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 256, blockN = 96, numWarps = 16, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, rescale = 8, tileOrder = 2>) : tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 256, blockN = 96, numWarps = 16, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 4, qInRegisters = 0, rescale = 8, persistent = 2>) : tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>
     return %o : tensor<4x32x4096x64xbf16>
   }
-  // 573 TFLOP/s.
+  // 571 TFLOP/s.
   func.func @head_64_full_8192(%arg0: tensor<2x32x8192x64xbf16>, %arg1: tensor<2x32x8192x64xbf16>, %arg2: tensor<2x32x8192x64xbf16>) -> tensor<2x32x8192x64xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 2, rescale = 8, tileOrder = 0>) : tensor<2x32x8192x64xbf16>, tensor<2x32x8192x64xbf16>, tensor<2x32x8192x64xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 2, rescale = 8, splitMasked = 0>) : tensor<2x32x8192x64xbf16>, tensor<2x32x8192x64xbf16>, tensor<2x32x8192x64xbf16>
     return %o : tensor<2x32x8192x64xbf16>
   }
-  // 532 TFLOP/s.
+  // 546 TFLOP/s.
   func.func @head_64_full_16384(%arg0: tensor<1x32x16384x64xbf16>, %arg1: tensor<1x32x16384x64xbf16>, %arg2: tensor<1x32x16384x64xbf16>) -> tensor<1x32x16384x64xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 1, rescale = 8, tileOrder = 0>) : tensor<1x32x16384x64xbf16>, tensor<1x32x16384x64xbf16>, tensor<1x32x16384x64xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 2, rescale = 8, tileOrder = 0>) : tensor<1x32x16384x64xbf16>, tensor<1x32x16384x64xbf16>, tensor<1x32x16384x64xbf16>
     return %o : tensor<1x32x16384x64xbf16>
   }
-  // 316 TFLOP/s.
+  // 322 TFLOP/s.
   func.func @head_64_causal_512(%arg0: tensor<32x32x512x64xbf16>, %arg1: tensor<32x32x512x64xbf16>, %arg2: tensor<32x32x512x64xbf16>) -> tensor<32x32x512x64xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 64, mmaWarps = 4, producerWarps = 1, qStages = 2, qInRegisters = 0, rescale = 8, tileOrder = 0, persistent = 2, minBlocksPerCore = 4>) : tensor<32x32x512x64xbf16>, tensor<32x32x512x64xbf16>, tensor<32x32x512x64xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 64, mmaWarps = 4, producerWarps = 1, qStages = 2, qInRegisters = 0, splitMasked = 0, persistent = 2, minBlocksPerCore = 4>) : tensor<32x32x512x64xbf16>, tensor<32x32x512x64xbf16>, tensor<32x32x512x64xbf16>
     return %o : tensor<32x32x512x64xbf16>
   }
-  // 394 TFLOP/s.
+  // 397 TFLOP/s.
   func.func @head_64_causal_1024(%arg0: tensor<16x32x1024x64xbf16>, %arg1: tensor<16x32x1024x64xbf16>, %arg2: tensor<16x32x1024x64xbf16>) -> tensor<16x32x1024x64xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 64, mmaWarps = 4, producerWarps = 1, qStages = 2, qInRegisters = 0, tileOrder = 2, persistent = 2, minBlocksPerCore = 4>) : tensor<16x32x1024x64xbf16>, tensor<16x32x1024x64xbf16>, tensor<16x32x1024x64xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 64, mmaWarps = 4, producerWarps = 1, qStages = 2, qInRegisters = 0, rescale = 8, splitMasked = 0, tileOrder = 2, persistent = 2, minBlocksPerCore = 4>) : tensor<16x32x1024x64xbf16>, tensor<16x32x1024x64xbf16>, tensor<16x32x1024x64xbf16>
     return %o : tensor<16x32x1024x64xbf16>
   }
-  // 448 TFLOP/s.
+  // 452 TFLOP/s.
   func.func @head_64_causal_2048(%arg0: tensor<8x32x2048x64xbf16>, %arg1: tensor<8x32x2048x64xbf16>, %arg2: tensor<8x32x2048x64xbf16>) -> tensor<8x32x2048x64xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 64, mmaWarps = 4, producerWarps = 1, qStages = 2, qInRegisters = 0, rescale = 8, tileOrder = 2, persistent = 2, minBlocksPerCore = 4>) : tensor<8x32x2048x64xbf16>, tensor<8x32x2048x64xbf16>, tensor<8x32x2048x64xbf16>
     return %o : tensor<8x32x2048x64xbf16>
   }
-  // 475 TFLOP/s.
+  // 481 TFLOP/s.
   func.func @head_64_causal_4096(%arg0: tensor<4x32x4096x64xbf16>, %arg1: tensor<4x32x4096x64xbf16>, %arg2: tensor<4x32x4096x64xbf16>) -> tensor<4x32x4096x64xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, vStages = 4, qInRegisters = 0, overlap = 2, tileOrder = 2, persistent = 2>) : tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 64, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, rescale = 8, tileOrder = 2, persistent = 2, minBlocksPerCore = 4>) : tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>
     return %o : tensor<4x32x4096x64xbf16>
   }
-  // 526 TFLOP/s.
+  // 522 TFLOP/s.
   func.func @head_64_causal_8192(%arg0: tensor<2x32x8192x64xbf16>, %arg1: tensor<2x32x8192x64xbf16>, %arg2: tensor<2x32x8192x64xbf16>) -> tensor<2x32x8192x64xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, vStages = 4, qInRegisters = 0, overlap = 2, tileOrder = 2, persistent = 2>) : tensor<2x32x8192x64xbf16>, tensor<2x32x8192x64xbf16>, tensor<2x32x8192x64xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = 2, tileOrder = 2, persistent = 2>) : tensor<2x32x8192x64xbf16>, tensor<2x32x8192x64xbf16>, tensor<2x32x8192x64xbf16>
     return %o : tensor<2x32x8192x64xbf16>
   }
-  // 550 TFLOP/s.
+  // 549 TFLOP/s.
   func.func @head_64_causal_16384(%arg0: tensor<1x32x16384x64xbf16>, %arg1: tensor<1x32x16384x64xbf16>, %arg2: tensor<1x32x16384x64xbf16>) -> tensor<1x32x16384x64xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 256, blockN = 96, numWarps = 16, mmaWarps = 4, producerWarps = 4, kStages = 4, qInRegisters = 0, rescale = 8, tileOrder = 2>) : tensor<1x32x16384x64xbf16>, tensor<1x32x16384x64xbf16>, tensor<1x32x16384x64xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, kStages = 3, qInRegisters = 0, overlap = 2, tileOrder = 2>) : tensor<1x32x16384x64xbf16>, tensor<1x32x16384x64xbf16>, tensor<1x32x16384x64xbf16>
     return %o : tensor<1x32x16384x64xbf16>
   }
-  // 553 TFLOP/s.
+  // 558 TFLOP/s.
   func.func @head_128_full_512(%arg0: tensor<32x16x512x128xbf16>, %arg1: tensor<32x16x512x128xbf16>, %arg2: tensor<32x16x512x128xbf16>) -> tensor<32x16x512x128xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = 2, rescale = 8, persistent = 2>) : tensor<32x16x512x128xbf16>, tensor<32x16x512x128xbf16>, tensor<32x16x512x128xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = 2, rescale = 8, splitMasked = 0, tileOrder = 0, persistent = 2>) : tensor<32x16x512x128xbf16>, tensor<32x16x512x128xbf16>, tensor<32x16x512x128xbf16>
     return %o : tensor<32x16x512x128xbf16>
   }
-  // 610 TFLOP/s.
+  // 644 TFLOP/s.
   func.func @head_128_full_1024(%arg0: tensor<16x16x1024x128xbf16>, %arg1: tensor<16x16x1024x128xbf16>, %arg2: tensor<16x16x1024x128xbf16>) -> tensor<16x16x1024x128xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, kStages = 4, qInRegisters = 0, overlap = 2, rescale = 8, persistent = 2>) : tensor<16x16x1024x128xbf16>, tensor<16x16x1024x128xbf16>, tensor<16x16x1024x128xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = 2, tileOrder = 0, persistent = 1, cluster = 2>) : tensor<16x16x1024x128xbf16>, tensor<16x16x1024x128xbf16>, tensor<16x16x1024x128xbf16>
     return %o : tensor<16x16x1024x128xbf16>
   }
-  // 686 TFLOP/s.
+  // 695 TFLOP/s.
   func.func @head_128_full_2048(%arg0: tensor<8x16x2048x128xbf16>, %arg1: tensor<8x16x2048x128xbf16>, %arg2: tensor<8x16x2048x128xbf16>) -> tensor<8x16x2048x128xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, rescale = 8, tileOrder = 0, persistent = 2>) : tensor<8x16x2048x128xbf16>, tensor<8x16x2048x128xbf16>, tensor<8x16x2048x128xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, rescale = 8, splitMasked = 0, persistent = 2>) : tensor<8x16x2048x128xbf16>, tensor<8x16x2048x128xbf16>, tensor<8x16x2048x128xbf16>
     return %o : tensor<8x16x2048x128xbf16>
   }
-  // 705 TFLOP/s.
+  // 720 TFLOP/s.
   func.func @head_128_full_4096(%arg0: tensor<4x16x4096x128xbf16>, %arg1: tensor<4x16x4096x128xbf16>, %arg2: tensor<4x16x4096x128xbf16>) -> tensor<4x16x4096x128xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, rescale = 8, splitMasked = 0, persistent = 2>) : tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, rescale = 8, persistent = 2>) : tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>
     return %o : tensor<4x16x4096x128xbf16>
   }
-  // 715 TFLOP/s.
+  // 725 TFLOP/s.
   func.func @head_128_full_8192(%arg0: tensor<2x16x8192x128xbf16>, %arg1: tensor<2x16x8192x128xbf16>, %arg2: tensor<2x16x8192x128xbf16>) -> tensor<2x16x8192x128xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockN = 176, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 1, rescale = 8, tileOrder = 0>) : tensor<2x16x8192x128xbf16>, tensor<2x16x8192x128xbf16>, tensor<2x16x8192x128xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, vStages = 4, qInRegisters = 0, overlap = 2, rescale = 8, tileOrder = 0, persistent = 2>) : tensor<2x16x8192x128xbf16>, tensor<2x16x8192x128xbf16>, tensor<2x16x8192x128xbf16>
     return %o : tensor<2x16x8192x128xbf16>
   }
-  // 688 TFLOP/s.
+  // 710 TFLOP/s.
   func.func @head_128_full_16384(%arg0: tensor<1x16x16384x128xbf16>, %arg1: tensor<1x16x16384x128xbf16>, %arg2: tensor<1x16x16384x128xbf16>) -> tensor<1x16x16384x128xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, kStages = 3, qInRegisters = 0, rescale = 8, expOnFma = 2, tileOrder = 2>) : tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 4, qInRegisters = 0, overlap = 2, rescale = 8, persistent = 2>) : tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>
     return %o : tensor<1x16x16384x128xbf16>
   }
-  // 358 TFLOP/s.
+  // 363 TFLOP/s.
   func.func @head_128_causal_512(%arg0: tensor<32x16x512x128xbf16>, %arg1: tensor<32x16x512x128xbf16>, %arg2: tensor<32x16x512x128xbf16>) -> tensor<32x16x512x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = 2, tileOrder = 0, persistent = 2>) : tensor<32x16x512x128xbf16>, tensor<32x16x512x128xbf16>, tensor<32x16x512x128xbf16>
     return %o : tensor<32x16x512x128xbf16>
   }
-  // 480 TFLOP/s.
+  // 486 TFLOP/s.
   func.func @head_128_causal_1024(%arg0: tensor<16x16x1024x128xbf16>, %arg1: tensor<16x16x1024x128xbf16>, %arg2: tensor<16x16x1024x128xbf16>) -> tensor<16x16x1024x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = 2, tileOrder = 2, persistent = 2>) : tensor<16x16x1024x128xbf16>, tensor<16x16x1024x128xbf16>, tensor<16x16x1024x128xbf16>
     return %o : tensor<16x16x1024x128xbf16>
   }
-  // 582 TFLOP/s.
+  // 581 TFLOP/s.
   func.func @head_128_causal_2048(%arg0: tensor<8x16x2048x128xbf16>, %arg1: tensor<8x16x2048x128xbf16>, %arg2: tensor<8x16x2048x128xbf16>) -> tensor<8x16x2048x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = 1, tileOrder = 2, persistent = 2>) : tensor<8x16x2048x128xbf16>, tensor<8x16x2048x128xbf16>, tensor<8x16x2048x128xbf16>
     return %o : tensor<8x16x2048x128xbf16>
   }
-  // 649 TFLOP/s.
+  // 658 TFLOP/s.
   func.func @head_128_causal_4096(%arg0: tensor<4x16x4096x128xbf16>, %arg1: tensor<4x16x4096x128xbf16>, %arg2: tensor<4x16x4096x128xbf16>) -> tensor<4x16x4096x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = 1, tileOrder = 2, persistent = 2>) : tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>
     return %o : tensor<4x16x4096x128xbf16>
   }
-  // 705 TFLOP/s.
+  // 702 TFLOP/s.
   func.func @head_128_causal_8192(%arg0: tensor<2x16x8192x128xbf16>, %arg1: tensor<2x16x8192x128xbf16>, %arg2: tensor<2x16x8192x128xbf16>) -> tensor<2x16x8192x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 1, rescale = 8, tileOrder = 2>) : tensor<2x16x8192x128xbf16>, tensor<2x16x8192x128xbf16>, tensor<2x16x8192x128xbf16>
     return %o : tensor<2x16x8192x128xbf16>
   }
-  // 720 TFLOP/s.
+  // 730 TFLOP/s.
   func.func @head_128_causal_16384(%arg0: tensor<1x16x16384x128xbf16>, %arg1: tensor<1x16x16384x128xbf16>, %arg2: tensor<1x16x16384x128xbf16>) -> tensor<1x16x16384x128xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, rescale = 8, tileOrder = 2>) : tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, vStages = 4, qInRegisters = 0, overlap = 1, rescale = 8, tileOrder = 2>) : tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>
     return %o : tensor<1x16x16384x128xbf16>
+  }
+  // 559 TFLOP/s.
+  func.func @head_256_full_512(%arg0: tensor<32x8x512x256xbf16>, %arg1: tensor<32x8x512x256xbf16>, %arg2: tensor<32x8x512x256xbf16>) -> tensor<32x8x512x256xbf16> {
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 2, rescale = 8, splitMasked = 0, tileOrder = 0, persistent = 1>) : tensor<32x8x512x256xbf16>, tensor<32x8x512x256xbf16>, tensor<32x8x512x256xbf16>
+    return %o : tensor<32x8x512x256xbf16>
+  }
+  // 790 TFLOP/s.
+  func.func @head_256_full_4096(%arg0: tensor<4x8x4096x256xbf16>, %arg1: tensor<4x8x4096x256xbf16>, %arg2: tensor<4x8x4096x256xbf16>) -> tensor<4x8x4096x256xbf16> {
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 2, rescale = 8, splitMasked = 0, tileOrder = 0>) : tensor<4x8x4096x256xbf16>, tensor<4x8x4096x256xbf16>, tensor<4x8x4096x256xbf16>
+    return %o : tensor<4x8x4096x256xbf16>
+  }
+  // 805 TFLOP/s.
+  func.func @head_256_full_16384(%arg0: tensor<1x8x16384x256xbf16>, %arg1: tensor<1x8x16384x256xbf16>, %arg2: tensor<1x8x16384x256xbf16>) -> tensor<1x8x16384x256xbf16> {
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 2, rescale = 8, splitMasked = 0>) : tensor<1x8x16384x256xbf16>, tensor<1x8x16384x256xbf16>, tensor<1x8x16384x256xbf16>
+    return %o : tensor<1x8x16384x256xbf16>
+  }
+  // 348 TFLOP/s.
+  func.func @head_256_causal_512(%arg0: tensor<32x8x512x256xbf16>, %arg1: tensor<32x8x512x256xbf16>, %arg2: tensor<32x8x512x256xbf16>) -> tensor<32x8x512x256xbf16> {
+    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 2, rescale = 8, persistent = 2>) : tensor<32x8x512x256xbf16>, tensor<32x8x512x256xbf16>, tensor<32x8x512x256xbf16>
+    return %o : tensor<32x8x512x256xbf16>
+  }
+  // 732 TFLOP/s.
+  func.func @head_256_causal_4096(%arg0: tensor<4x8x4096x256xbf16>, %arg1: tensor<4x8x4096x256xbf16>, %arg2: tensor<4x8x4096x256xbf16>) -> tensor<4x8x4096x256xbf16> {
+    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 1, rescale = 8, tileOrder = 2>) : tensor<4x8x4096x256xbf16>, tensor<4x8x4096x256xbf16>, tensor<4x8x4096x256xbf16>
+    return %o : tensor<4x8x4096x256xbf16>
+  }
+  // 812 TFLOP/s.
+  func.func @head_256_causal_16384(%arg0: tensor<1x8x16384x256xbf16>, %arg1: tensor<1x8x16384x256xbf16>, %arg2: tensor<1x8x16384x256xbf16>) -> tensor<1x8x16384x256xbf16> {
+    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 80, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 1, rescale = 8>) : tensor<1x8x16384x256xbf16>, tensor<1x8x16384x256xbf16>, tensor<1x8x16384x256xbf16>
+    return %o : tensor<1x8x16384x256xbf16>
+  }
+  // 691 TFLOP/s.
+  func.func @head_128_full_3000(%arg0: tensor<5x16x3000x128xbf16>, %arg1: tensor<5x16x3000x128xbf16>, %arg2: tensor<5x16x3000x128xbf16>) -> tensor<5x16x3000x128xbf16> {
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, vStages = 3, qInRegisters = 0, overlap = 2, rescale = 8, tileOrder = 0>) : tensor<5x16x3000x128xbf16>, tensor<5x16x3000x128xbf16>, tensor<5x16x3000x128xbf16>
+    return %o : tensor<5x16x3000x128xbf16>
+  }
+  // 600 TFLOP/s.
+  func.func @head_128_causal_4097(%arg0: tensor<4x16x4097x128xbf16>, %arg1: tensor<4x16x4097x128xbf16>, %arg2: tensor<4x16x4097x128xbf16>) -> tensor<4x16x4097x128xbf16> {
+    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = 2, tileOrder = 2, persistent = 2>) : tensor<4x16x4097x128xbf16>, tensor<4x16x4097x128xbf16>, tensor<4x16x4097x128xbf16>
+    return %o : tensor<4x16x4097x128xbf16>
+  }
+  // 576 TFLOP/s.
+  func.func @head_96_causal_4096(%arg0: tensor<4x21x4096x96xbf16>, %arg1: tensor<4x21x4096x96xbf16>, %arg2: tensor<4x21x4096x96xbf16>) -> tensor<4x21x4096x96xbf16> {
+    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 4, qInRegisters = 0, overlap = 2, tileOrder = 2, persistent = 2>) : tensor<4x21x4096x96xbf16>, tensor<4x21x4096x96xbf16>, tensor<4x21x4096x96xbf16>
+    return %o : tensor<4x21x4096x96xbf16>
+  }
+  // 665 TFLOP/s.
+  func.func @head_192_128_causal_4096(%arg0: tensor<4x16x4096x192xbf16>, %arg1: tensor<4x16x4096x192xbf16>, %arg2: tensor<4x16x4096x128xbf16>) -> tensor<4x16x4096x128xbf16> {
+    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 2>) : tensor<4x16x4096x192xbf16>, tensor<4x16x4096x192xbf16>, tensor<4x16x4096x128xbf16>
+    return %o : tensor<4x16x4096x128xbf16>
   }
 }
