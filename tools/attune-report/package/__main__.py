@@ -11,6 +11,7 @@ import re
 import sys
 from typing import NoReturn
 
+import export
 from report import InputError, Problem, read_reports
 
 
@@ -25,9 +26,10 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
                     "the model against measurement; of all of them a table of the best schedules.")
     parser.add_argument("reports", nargs="*", metavar="<report.json>", help="what attune-tune --json wrote")
     parser.add_argument("--format", default="html", metavar="<format>",
-                        help="html: one page (default); svg, png: a file for each plot")
+                        help="html: one page (default); svg, png: a file for each plot; tree, header, json: which "
+                        "schedule for which sizes, as text, in C and in JSON; tsv: all candidates")
     parser.add_argument("-o", dest="output", default="-", metavar="<path>",
-                        help="the page (default: the standard output), or the folder of the plots")
+                        help="the file (default: the standard output), or the folder of the plots")
     parser.add_argument("--vendor", action="append", default=[], metavar="<problem>=<time>",
                         help="what another kernel takes, as <number>us or <number>TFLOP/s")
     return parser.parse_args(arguments)
@@ -68,6 +70,8 @@ def write(path: str, data: bytes) -> None:
 
 
 def make_files(problems: list[Problem], options: argparse.Namespace) -> dict[str, bytes]:
+    if options.format in export.FORMATS:
+        return {options.output: export.FORMATS[options.format](problems).encode()}
     # A font cache that cannot be written is of no interest to who reads a report.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try: # so late, for it takes a second
@@ -92,21 +96,23 @@ def main(arguments: list[str]) -> int:
         options = parse_arguments(arguments)
         if not options.reports:
             raise InputError("expects a report of attune-tune, but got none")
-        if options.format not in ("html", "svg", "png"):
-            raise InputError(f"expects --format to be html, svg or png, but got '{options.format}'")
-        if options.format != "html" and options.output == "-":
+        formats = ["html", "svg", "png", *export.FORMATS]
+        if options.format not in formats:
+            raise InputError(f"expects --format to be one of {', '.join(formats)}, but got '{options.format}'")
+        is_folder = options.format in ("svg", "png")
+        if is_folder and options.output == "-":
             raise InputError(f"expects -o <folder> with --format={options.format}, but got none")
         problems = read_reports(options.reports)
         for text in options.vendor:
             set_vendor(problems, text)
         files = make_files(problems, options)
         try:
-            if options.format != "html":
+            if is_folder:
                 pathlib.Path(options.output).mkdir(exist_ok=True)
             for path, data in files.items():
                 write(path, data)
         except OSError as error:
-            expected = "a file that can be written" if options.format == "html" else "a folder that can be written"
+            expected = "a folder that can be written" if is_folder else "a file that can be written"
             raise InputError(f"{options.output}: expects {expected}, but got: {error.strerror}") from error
     except InputError as error:
         print(f"attune-report: error: {error}", file=sys.stderr)

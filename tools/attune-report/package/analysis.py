@@ -81,6 +81,22 @@ def get_speedup(problem: Problem) -> Optional[float]:
     return default.median_ns / best.median_ns if default.status == "ok" else None
 
 
+def get_transfers(problems: list[Problem]) -> list[tuple[Problem, Problem, Optional[float]]]:
+    """Pairs of reports of one problem on two chips: the first one's best schedule
+    takes so many times as long as the other one's best, on the other chip; None
+    where it was not timed there."""
+    transfers = []
+    for problem, other in itertools.permutations(problems, 2):
+        if not problem.kind or (problem.kind, problem.sizes) != (other.kind, other.sizes):
+            continue
+        if problem.chip == other.chip or not (problem.best and other.best and other.best.median_ns):
+            continue
+        times = [result.median_ns for result in other.results
+                 if result.status == "ok" and result.median_ns and result.schedule == problem.best.schedule]
+        transfers.append((problem, other, min(times) / other.best.median_ns if times else None))
+    return transfers
+
+
 def get_gaps(problem: Problem) -> list[str]:
     """Sentences that say what cannot be shown, and why."""
     if problem.executed:

@@ -115,11 +115,20 @@ def section(problem: Problem, index: int, is_open: bool) -> str:
     return "\n".join(lines + ["</details>"])
 
 
+def other_chips(problems: list[Problem]) -> str:
+    """Why no schedule is carried to another chip; empty with one chip."""
+    rows = [[problem.label, problem.chip, other.chip, number(ratio, 3)]
+            for problem, other, ratio in analysis.get_transfers(problems)]
+    return table("Best schedules on other chips: how many times as long as the best there",
+                 ["problem", "best on", "taken on", "ratio"], rows, {"problem", "best on", "taken on"}) if rows else ""
+
+
 def make_page(problems: list[Problem]) -> str:
     return "\n".join([
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>Search report: {escape(', '.join(problem.label for problem in problems))}</title>",
         f"<style>{STYLE}</style>\n</head>\n<body>\n<h1>Search report</h1>", winners(problems),
+        other_chips(problems),
         *(section(problem, i, len(problems) <= 3) for i, problem in enumerate(problems, 1)),
         "</body>\n</html>\n"])

@@ -47,6 +47,10 @@ class Problem:
     results: list[Result]
     default: Optional[Result]
     best: Optional[Result]
+    # What problems share whose schedules may be alike, and the sizes in which
+    # they differ; both are empty in reports of before there were any.
+    kind: str = ""
+    sizes: dict[str, int] = dataclasses.field(default_factory=dict)
     vendor_ns: Optional[float] = None
 
     def cost(self, result: Result) -> Optional[float]:
@@ -146,7 +150,9 @@ def read_problem(node: Node) -> Problem:
         results=results,
         # `results` of what was executed has the failures only, so that an index says nothing.
         default=None if executed else node["default"].optional(pick),
-        best=None if executed else node["best"].optional(pick))
+        best=None if executed else node["best"].optional(pick),
+        kind=node["kind"].optional(Node.text) or "",
+        sizes={name: size.count() for name, size in (node["sizes"].optional(Node.fields) or {}).items()})
 
 
 def read_report(path: str) -> list[Problem]:
