@@ -4,6 +4,7 @@
 // with the command line is found before the first candidate is compiled.
 
 #include "attune/Tuning/TuneFile.h"
+#include "SearchRunner.h"
 #include "attune/InitAllDialects.h"
 #include "attune/Runtime/ArtifactWriter.h"
 #include "attune/Schedule/TuningSpec.h"
@@ -16,16 +17,10 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Config/llvm-config.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
-#include "llvm/Support/xxhash.h"
 #include <numeric>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 using namespace mlir;
 using namespace attune;
@@ -42,6 +37,7 @@ public:
   FileTuner(const TuneFileOptions &options,
             const volatile sig_atomic_t &interrupted)
       : options(options), interrupted(interrupted),
+        runner(options, interrupted),
         context(makeRegistry(), MLIRContext::Threading::DISABLED),
         sourceHandler(sources, &context) {
     context.printOpOnDiagnostic(false);
@@ -57,30 +53,25 @@ private:
     return registry;
   }
 
-  llvm::Error checkOptions();
   llvm::Error readInput();
   llvm::Error findDevice();
   llvm::Error chooseChip();
-  llvm::Error openStore();
   llvm::Error tune(attn::AttentionOp op);
   /// Whether kernels are executed on the CPU and none is timed.
   bool isExecuted() const { return options.device == "host"; }
   /// Everything that the results depend on, beside the problem.
   std::string describeCompiler() const;
-  llvm::Error search(const Task &task, const Space &space,
-                     const LegalSpace &legal, const Ranker *ranker,
-                     llvm::ArrayRef<double> scores, Outcome &outcome,
-                     SessionInfo &session);
+  /// The workers of the device, for one problem.
+  llvm::Error openDevices(llvm::StringRef problem);
   llvm::Error writeOutput();
-  llvm::Error writeReport();
   StoreKey makeKey(const Task &task) const;
   void explainUntimed(const Outcome &outcome);
   /// Notes for the end that schedules failed which were executed.
   void noteFailed(const Task &task, const Outcome &outcome);
-  std::unique_ptr<Progress> makeProgress();
 
   const TuneFileOptions &options;
   const volatile sig_atomic_t &interrupted;
+  SearchRunner runner;
   MLIRContext context;
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler sourceHandler;
@@ -89,35 +80,15 @@ private:
   /// Why there is no device to time on.
   std::string noDevice;
   tile::TargetAttr target;
-  /// What was found before, by other searches and by this one.
+/// What was found before, by other searches and by this one.
   TuningSpecs specs;
-  std::unique_ptr<Store> store;
-  json::Array reports;
+  std::unique_ptr<DeviceWorkers> devices;
   /// Of what was executed; empty where all is right.
   std::string failures;
   /// One line for each op, for the head of the output.
   std::vector<std::string> provenance;
 };
 } // namespace
-
-llvm::Error FileTuner::checkOptions() {
-  if (!llvm::is_contained(getStrategyNames(), options.strategy))
-    return llvm::createStringError(
-        llvm::formatv("expects a strategy of {0}, but got '{1}'",
-                      llvm::join(getStrategyNames(), ", "), options.strategy)
-            .str());
-  for (const std::string &file : {options.output, options.report}) {
-    if (file.empty() || file == "-")
-      continue;
-    llvm::StringRef parent = llvm::sys::path::parent_path(file);
-    std::string folder = parent.empty() ? "." : parent.str();
-    if (access(folder.c_str(), W_OK) < 0 || llvm::sys::fs::is_directory(file))
-      return llvm::createStringError("cannot write '" + file +
-                                     "': expects a file in a folder that "
-                                     "exists and can be written");
-  }
-  return llvm::Error::success();
-}
 
 llvm::Error FileTuner::readInput() {
   module =
@@ -191,22 +162,8 @@ llvm::Error FileTuner::chooseChip() {
   return llvm::Error::success();
 }
 
-llvm::Error FileTuner::openStore() {
-  auto opened = options.database.empty() ? Store::openInMemory()
-                                         : Store::open(options.database);
-  if (!opened)
-    return opened.takeError();
-  store = std::move(*opened);
-  return llvm::Error::success();
-}
-
 std::string FileTuner::describeCompiler() const {
-  std::string compiler = LLVM_VERSION_STRING;
-  if (auto executable =
-          llvm::MemoryBuffer::getFile(options.executable, /*IsText=*/false,
-                                      /*RequiresNullTerminator=*/false))
-    compiler += " " + llvm::utohexstr(
-                          llvm::xxh3_64bits((*executable)->getBuffer()), true);
+  std::string compiler = runner.describeCompiler();
   BinaryOptions binary;
   binary.assemblerPath = options.assembler;
   if (const TargetModel *model = getTargetModel(target.getFamily()))
@@ -224,64 +181,23 @@ StoreKey FileTuner::makeKey(const Task &task) const {
   return {task.key, task.chip, std::move(name), std::move(compiler)};
 }
 
-std::unique_ptr<Progress> FileTuner::makeProgress() {
-  if (options.quiet)
-    return createQuietProgress();
-  struct winsize size = {};
-  if (isatty(STDERR_FILENO) && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0)
-    return createTerminalProgress(llvm::errs(), size.ws_col ? size.ws_col : 80);
-  return createPlainProgress(llvm::errs());
-}
-
-llvm::Error FileTuner::search(const Task &task, const Space &space,
-                              const LegalSpace &legal, const Ranker *ranker,
-                              llvm::ArrayRef<double> scores, Outcome &outcome,
-                              SessionInfo &session) {
-  std::vector<std::string> compile = {options.executable, "attune-tune",
-                                      isExecuted() ? "--worker=tiles"
-                                                   : "--worker=compile",
-                                      "--assembler=" + options.assembler};
-  WorkerLimits compileLimits;
-  compileLimits.requestSeconds = options.compileSeconds;
-  compileLimits.memoryBytes = options.compileMemoryBytes;
-  WorkerPool compilers(
-      std::vector<std::vector<std::string>>(options.jobs, compile),
-      compileLimits);
-
-  std::unique_ptr<DeviceWorkers> devices;
-  if (device) {
-    WorkerLimits limits;
-    limits.requestSeconds = options.runSeconds;
-    limits.startSeconds = options.prepareSeconds;
-    limits.memoryBytes = options.runMemoryBytes;
-    limits.limitAllocation = false; // drivers reserve far more than they use
-    std::vector<int> ordinals = options.ordinals;
-    if (isExecuted()) {
-      ordinals.resize(options.jobs);
-      std::iota(ordinals.begin(), ordinals.end(), 0);
-    }
-    auto made = DeviceWorkers::create(options.executable, *device, ordinals,
-                                      task.text, limits);
-    if (!made)
-      return made.takeError();
-    devices = std::move(*made);
+llvm::Error FileTuner::openDevices(llvm::StringRef problem) {
+  WorkerLimits limits;
+  limits.requestSeconds = options.runSeconds;
+  limits.startSeconds = options.prepareSeconds;
+  limits.memoryBytes = options.runMemoryBytes;
+  limits.limitAllocation = false; // drivers reserve far more than they use
+  std::vector<int> ordinals = options.ordinals;
+  if (isExecuted()) {
+    ordinals.resize(options.jobs);
+    std::iota(ordinals.begin(), ordinals.end(), 0);
   }
-  WorkerLimits checkLimits = compileLimits;
-  checkLimits.requestSeconds = options.runSeconds;
-  WorkerPool checkers({{options.executable, "attune-tune", "--worker=check"}},
-                      checkLimits);
-  std::unique_ptr<Progress> progress = makeProgress();
-  std::unique_ptr<Strategy> strategy = createStrategy(
-      options.strategy, {space, legal.points, options.seed, scores});
-  Tuner tuner(task, space, legal, *store, session, compilers,
-              devices ? &devices->getPool() : nullptr, &checkers, ranker,
-              *progress, options.search, interrupted);
-  llvm::Expected<Outcome> found = tuner.run(*strategy);
-  if (!found)
-    return found.takeError();
-  outcome = std::move(*found);
-  return store->endSession(session,
-                           outcome.interrupted ? "interrupted" : "finished");
+  auto made = DeviceWorkers::create(options.executable, *device, ordinals,
+                                    problem, limits);
+  if (!made)
+    return made.takeError();
+  devices = std::move(*made);
+  return llvm::Error::success();
 }
 
 static void printError(llvm::StringRef message) {
@@ -324,84 +240,53 @@ llvm::Error FileTuner::tune(attn::AttentionOp op) {
   llvm::Expected<Space> restricted = makeScheduleSpace().limit(options.only);
   if (!restricted)
     return restricted.takeError();
-  const Space &space = *restricted;
-  Legality legality = makeLegality(op, target);
-  LegalSpace legal = findLegal(space, legality);
-  llvm::raw_ostream &os = options.output == "-" || options.report == "-"
-                              ? llvm::errs()
-                              : llvm::outs();
-  if (options.dryRun) {
-    os << llvm::formatv("{0} on {1}: {2} of {3} schedules are legal\n",
-                        task.name, task.chip, legal.points.size(),
-                        space.size());
-    for (const auto &[id, refused] : legal.refused)
-      os << llvm::formatv("refused, {0}: {1}, for example {2}: {3}\n", id,
-                          refused.count, space.toString(refused.example),
-                          refused.message);
+  WorkerLimits checkLimits = runner.getCompileLimits();
+  checkLimits.requestSeconds = options.runSeconds;
+  WorkerPool checkers({{options.executable, "attune-tune", "--worker=check"}},
+                      checkLimits);
+  SearchSetup setup{task, std::move(*restricted), makeLegality(op, target),
+                    makeKey(task)};
+  setup.compileWorker = {isExecuted() ? "--worker=tiles" : "--worker=compile",
+                         "--assembler=" + options.assembler};
+  setup.compileLimits = runner.getCompileLimits();
+  setup.openDevices = [&]() -> llvm::Expected<WorkerPool *> {
+    if (!device)
+      return nullptr;
+    if (llvm::Error error = openDevices(task.text))
+      return error;
+    return &devices->getPool();
+  };
+  setup.checkers = &checkers;
+  if (options.rank && !isExecuted())
+    setup.makeRanker = [&] {
+      return createAttentionRanker(op, target, options.sizes);
+    };
+  llvm::Expected<std::optional<Outcome>> searched = runner.search(setup);
+  devices.reset();
+  if (!searched)
+    return searched.takeError();
+  if (!*searched)
     return llvm::Error::success();
-  }
-  if (legal.points.empty()) {
-    const auto &[id, refused] = *legal.refused.begin();
-    return llvm::createStringError(
-        llvm::formatv("no schedule is legal for '{0}' on {1}; {2}: {3}",
-                      task.name, task.chip, id, refused.message)
-            .str());
-  }
-
-  // Everything is compared with the default, searched or not.
-  if (!task.baseline.empty() &&
-      !llvm::is_contained(legal.points, task.baseline))
-    legal.points.push_back(task.baseline);
-
-  SessionInfo session;
-  session.key = makeKey(task);
-  session.problemName = task.name;
-  session.command = options.command;
-  session.strategy = options.strategy;
-  session.seed = options.seed;
-  session.legal = legal.points.size();
-  session.refused =
-      llvm::formatv("{0}", json::Value(makeRefusals(legal))).str();
-  if (llvm::Error error = store->addProblem(task.key, task.name, task.text))
-    return error;
-  if (llvm::Error error = store->beginSession(session))
-    return error;
-
-  std::unique_ptr<Ranker> ranker;
-  std::vector<double> scores;
-  if (options.rank && !isExecuted()) {
-    ranker = createAttentionRanker(op, target, options.sizes);
-    scores = sortByScore(legal.points, *ranker);
-  }
-  Outcome outcome;
-  if (llvm::Error error =
-          search(task, space, legal, ranker.get(), scores, outcome, session))
-    return error;
-  printReport(os, task, space, legal, outcome);
-  os.flush();
+  const Outcome &outcome = **searched;
   if (!device)
     explainUntimed(outcome);
-  reports.push_back(makeReport(task, space, legal, session, outcome));
   if (interrupted)
     return llvm::Error::success();
   if (isExecuted()) {
     noteFailed(task, outcome);
     return llvm::Error::success();
   }
-  if (!outcome.winner)
-    return llvm::createStringError(
-        llvm::formatv("no schedule of '{0}' that was tried is valid on {1}",
-                      task.name, task.chip)
-            .str());
-
-  const Result &winner = outcome.results[*outcome.winner];
+  llvm::Expected<const Result *> found = getWinner(task, outcome);
+  if (!found)
+    return found.takeError();
+  const Result &winner = **found;
   setSchedule(op, winner.point);
   if (winner.isTimed())
     specs.add(op, op.getScheduleAttr(), target.getChip());
   provenance.push_back(
       winner.isTimed()
           ? llvm::formatv("{0}: {1:F1} us on {2}", task.name,
-                          winner.getSummary().median / 1000, session.key.device)
+                          winner.getSummary().median / 1000, device->describe())
                 .str()
           : llvm::formatv("{0}: chosen for {1} by a model; nothing was timed",
                           task.name, task.chip)
@@ -424,16 +309,8 @@ llvm::Error FileTuner::writeOutput() {
   return writeFile(options.output, text);
 }
 
-llvm::Error FileTuner::writeReport() {
-  if (options.report.empty())
-    return llvm::Error::success();
-  json::Value report = json::Object{{"command", options.command},
-                                    {"problems", std::move(reports)}};
-  return writeFile(options.report, llvm::formatv("{0:2}\n", report).str());
-}
-
 llvm::Error FileTuner::run() {
-  if (llvm::Error error = checkOptions())
+  if (llvm::Error error = runner.checkOptions())
     return error;
   if (llvm::Error error = readInput())
     return error;
@@ -446,7 +323,7 @@ llvm::Error FileTuner::run() {
     return error;
   if (llvm::Error error = chooseChip())
     return error;
-  if (llvm::Error error = openStore())
+  if (llvm::Error error = runner.openStore())
     return error;
   for (attn::AttentionOp op : ops) {
     if (llvm::Error error = tune(op))
@@ -456,7 +333,7 @@ llvm::Error FileTuner::run() {
   }
   if (options.dryRun)
     return llvm::Error::success();
-  if (llvm::Error error = writeReport())
+  if (llvm::Error error = runner.writeReport())
     return error;
   if (!failures.empty())
     return llvm::createStringError(failures);
