@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Registers the passes of the project and those of upstream that its
-// pipelines, or people who debug them, run by name.
+// Registers the passes of the project and those of upstream, for pipelines that
+// name them.
 
 #ifndef ATTUNE_INITALLPASSES_H
 #define ATTUNE_INITALLPASSES_H
@@ -10,9 +10,6 @@
 #include "attune/Dialect/Attn/Transforms/Passes.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
 #include "attune/Pipelines/Pipelines.h"
-#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
-#include "mlir/Dialect/MemRef/Transforms/Passes.h"
-#include "mlir/Transforms/Passes.h"
 
 namespace attune {
 
@@ -25,11 +22,12 @@ inline void registerAttunePasses() {
   registerPipelines();
 }
 
+/// Upstream's passes.
+void registerUpstreamPasses();
+
 inline void registerAllPasses() {
   registerAttunePasses();
-  mlir::registerTransformsPasses();
-  mlir::bufferization::registerBufferizationPasses();
-  mlir::memref::registerMemRefPasses();
+  registerUpstreamPasses();
 }
 
 } // namespace attune

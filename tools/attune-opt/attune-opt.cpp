@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // attune-opt: reads MLIR, runs the passes named on the command line, prints
-// MLIR. The dialects and passes are those of the project and those of upstream
-// that its pipelines and tests use; the list is short so that it starts fast.
+// MLIR. The dialects and passes are those of the project and of upstream, so
+// that what mlir-opt does to a module that attune-tune wrote, this does as
+// well.
 
 #include "attune/InitAllDialects.h"
 #include "attune/InitAllPasses.h"
