@@ -9,6 +9,9 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/OpenMP/OpenMPToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
@@ -47,7 +50,7 @@ FailureOr<HostSignature> HostSignature::get(func::FuncOp function) {
         return failure();
       auto kind = isa<MemRefType>(type) ? HostValue::Kind::MemRef
                                         : HostValue::Kind::Tensor;
-      return HostValue{kind, *shape};
+      return HostValue{kind, *shape, shaped.getElementType().isIndex()};
     }
     std::string name;
     llvm::raw_string_ostream(name) << type;
@@ -57,7 +60,7 @@ FailureOr<HostSignature> HostSignature::get(func::FuncOp function) {
              << "expects tensors, memrefs, integers and floats as what '"
              << function.getName() << "' takes and returns, but got " << type;
     return HostValue{HostValue::Kind::Scalar,
-                     TensorShape::contiguous(*element, {})};
+                     TensorShape::contiguous(*element, {}), type.isIndex()};
   };
   for (Type type : function.getArgumentTypes()) {
     FailureOr<HostValue> value = read(type);
@@ -109,7 +112,7 @@ static void addEntry(ModuleOp module, LLVM::LLVMFuncOp callee) {
 
 static llvm::Error checkLowered(ModuleOp module) {
   Operation *other = nullptr;
-  module->walk([&](Operation *op) {
+  module->walk<WalkOrder::PreOrder>([&](Operation *op) {
     StringRef dialect = op->getName().getDialectNamespace();
     if (isa<ModuleOp>(op) || dialect == "llvm" || dialect == "omp")
       return WalkResult::advance();
@@ -140,6 +143,9 @@ llvm::Expected<HostObject> attune::compileForHost(ModuleOp module,
         "' with a C interface after the pipeline, as convert-func-to-llvm "
         "makes one of 'llvm.emit_c_interface', but there is none");
   addEntry(module, callee);
+  registerBuiltinDialectTranslation(*module.getContext());
+  registerLLVMDialectTranslation(*module.getContext());
+  registerOpenMPDialectTranslation(*module.getContext());
   HostObject object;
   object.resultsAreArguments =
       isa<LLVM::LLVMVoidType>(plain.getFunctionType().getReturnType());
@@ -185,7 +191,9 @@ HostCode::load(const HostObject &object, ArrayRef<std::string> libraries) {
     return jit.takeError();
   llvm::orc::JITDylib &dylib = (*jit)->getMainJITDylib();
   llvm::orc::SymbolMap symbols;
-  for (auto [name, address] : getHostSymbols())
+  auto functions = getHostSymbols();
+  llvm::append_range(functions, getHostFloatSymbols());
+  for (auto [name, address] : functions)
     symbols[(*jit)->mangleAndIntern(name)] = {
         llvm::orc::ExecutorAddr::fromPtr(address),
         llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};

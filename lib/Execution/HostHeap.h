@@ -20,6 +20,9 @@ constexpr unsigned char kPoisonByte = 0xff;
 /// functions of MLIR's runtime that its lowering calls.
 llvm::SmallVector<std::pair<llvm::StringRef, void *>> getHostSymbols();
 
+/// Conversions of 16-bit floats.
+llvm::SmallVector<std::pair<llvm::StringRef, void *>> getHostFloatSymbols();
+
 /// Whether memory is poisoned before it is given.
 void setHostHeapPoison(bool poison);
 

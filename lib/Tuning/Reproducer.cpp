@@ -23,10 +23,10 @@ static std::string makeFileName(llvm::StringRef name) {
   return file;
 }
 
-llvm::Expected<std::string>
-attune::tuning::writeReproducer(llvm::StringRef dir, llvm::StringRef name,
-                                llvm::StringRef chip, llvm::StringRef module,
-                                const Result &result, bool executed) {
+llvm::Expected<std::string> attune::tuning::writeReproducer(
+    llvm::StringRef dir, llvm::StringRef name, llvm::StringRef chip,
+    llvm::StringRef module, const Result &result, bool executed,
+    const std::function<std::string(llvm::StringRef)> &getCommand) {
   if (std::error_code code = llvm::sys::fs::create_directories(dir))
     return llvm::createStringError(code, "cannot make folder '" + dir +
                                              "': " + code.message());
@@ -43,7 +43,9 @@ attune::tuning::writeReproducer(llvm::StringRef dir, llvm::StringRef name,
      << toString(result.stage) << ":\n";
   for (llvm::StringRef line : llvm::split(result.message, '\n'))
     os << "//   " << line << "\n";
-  if (result.stage == Stage::Compile)
+  if (getCommand)
+    os << "// Reproduce with: " << getCommand(file) << "\n";
+  else if (result.stage == Stage::Compile)
     os << "// Reproduce with: attune-opt " << file
        << " --attune-compile=\"chip=" << chip << "\" -o /dev/null\n";
   else if (executed)

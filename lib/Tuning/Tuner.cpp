@@ -407,9 +407,9 @@ llvm::Error Tuner::finish(Candidate candidate) {
 void Tuner::reproduce(const Result &result) {
   if (options.reproDir.empty() || !task.print)
     return;
-  llvm::Expected<std::string> path =
-      writeReproducer(options.reproDir, task.name, task.chip,
-                      task.print(result.point), result, options.execute);
+  llvm::Expected<std::string> path = writeReproducer(
+      options.reproDir, task.name, task.chip, task.print(result.point), result,
+      options.execute, task.getCommand);
   // A folder that cannot be written must not end a search that goes well.
   if (!path)
     progress.note("warning: " + llvm::toString(path.takeError()));

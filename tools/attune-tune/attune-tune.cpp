@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attune-tune: searches the schedules of the attention ops in a file. Reads the
-// command line; the work is in lib/Tuning. The same executable is also the
-// workers that the search starts (--worker).
+// attune-tune: searches the schedules of the attention ops in a file, or the
+// knobs of a transform script. Reads the command line; the work is in
+// lib/Tuning. The same executable is also the workers that the search starts
+// (--worker).
 
 #include "attune/Target/TargetRegistry.h"
 #include "attune/Tuning/AttentionProblem.h"
@@ -10,6 +11,7 @@
 #include "attune/Tuning/DeviceHandler.h"
 #include "attune/Tuning/HostCheckHandler.h"
 #include "attune/Tuning/Judge.h"
+#include "attune/Tuning/ProgramHandler.h"
 #include "attune/Tuning/Strategy.h"
 #include "attune/Tuning/TileHandler.h"
 #include "attune/Tuning/TuneFile.h"
@@ -44,9 +46,11 @@ struct Options {
       cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> device{
       "device",
-      cl::desc("Where to time: auto (a device that is there and runs code for "
-               "the chip), cuda, hip, or none; host executes each schedule on "
-               "the CPU with all checks on, and times none"),
+      cl::desc(
+          "Where to time: auto (a device that is there and runs code for "
+          "the chip), cuda, hip, or none; host executes each schedule on "
+          "the CPU with all checks on, and times none; cpu for programs of "
+          "--pipeline"),
       cl::init("auto"), cl::value_desc("kind"), cl::cat(category)};
   cl::list<int> ordinals{"gpus", cl::desc("Numbers of the devices to use (0)"),
                          cl::CommaSeparated, cl::value_desc("n,..."),
@@ -134,6 +138,28 @@ struct Options {
       "memory-limit", cl::desc("MiB that a compiling worker may use"),
       cl::init(4096), cl::value_desc("MiB"), cl::cat(category)};
 
+  cl::opt<std::string> script{
+      "script",
+      cl::desc("File with a transform script (@__transform_main) whose knobs "
+               "are searched; it may as well stand in the input"),
+      cl::value_desc("path"), cl::cat(category)};
+  cl::opt<std::string> pipeline{
+      "pipeline",
+      cl::desc("Passes that make the transformed input a program for the CPU, "
+               "as mlir-opt --pass-pipeline takes them"),
+      cl::value_desc("builtin.module(...)"), cl::cat(category)};
+  cl::opt<std::string> referencePipeline{
+      "reference-pipeline",
+      cl::desc("Passes that do so without the script, for the results that are "
+               "right (bufferization, loops, LLVM dialect)"),
+      cl::value_desc("builtin.module(...)"), cl::cat(category)};
+  cl::opt<std::string> entry{
+      "entry", cl::desc("Function to run (the only one of the input)"),
+      cl::value_desc("name"), cl::cat(category)};
+  cl::list<std::string> libraries{
+      "shared-libs", cl::desc("Libraries that programs of --pipeline call"),
+      cl::CommaSeparated, cl::value_desc("path,..."), cl::cat(category)};
+
   // Of workers, which only attune-tune itself starts.
   cl::opt<std::string> worker{"worker", cl::ReallyHidden, cl::cat(category)};
   cl::opt<int> ordinal{"ordinal", cl::ReallyHidden, cl::cat(category)};
@@ -215,10 +241,14 @@ static unsigned countProcessors() {
 Error Options::read(TuneFileOptions &options) const {
   if (retune && resume)
     return createStringError("expects --resume or --retune, but got both");
-  if (!is_contained({"auto", "cuda", "hip", "none", "host"}, device.getValue()))
-    return createStringError("expects --device to be auto, cuda, hip, none or "
-                             "host, but got '" +
+  if (!is_contained({"auto", "cuda", "hip", "none", "host", "cpu"},
+                    device.getValue()))
+    return createStringError("expects --device to be auto, cuda, hip, none, "
+                             "host or cpu, but got '" +
                              device + "'");
+  if (pipeline.empty() && (device == "cpu" || !entry.empty()))
+    return createStringError(
+        "expects --pipeline with --device=cpu and --entry, but got none");
   if (device == "host" && !output.empty())
     return createStringError("expects no -o with --device=host, which chooses "
                              "no schedule, but got '" +
@@ -245,7 +275,17 @@ Error Options::read(TuneFileOptions &options) const {
   options.database = database;
   options.strategy = strategy;
   options.seed = seed;
-  options.jobs = jobs ? jobs : countProcessors();
+  // A program is timed on a processor that compiles nothing, if there is one.
+  unsigned processors = countProcessors();
+  options.jobs = jobs                                  ? jobs
+                 : pipeline.empty() || processors == 1 ? processors
+                                                       : processors - 1;
+  options.script = script;
+  options.pipeline = pipeline;
+  if (!referencePipeline.empty())
+    options.referencePipeline = referencePipeline;
+  options.entry = entry;
+  options.libraries.assign(libraries.begin(), libraries.end());
   options.rank = rank;
   options.quiet = quiet;
   options.dryRun = dryRun;
@@ -273,9 +313,13 @@ int attuneTuneMain(int argc, char **argv) {
   Options options;
   cl::HideUnrelatedOptions(options.category);
   cl::ParseCommandLineOptions(
-      argc, argv, "Searches the fastest schedule of attention kernels\n");
+      argc, argv,
+      "Searches the fastest schedule of attention kernels, or the knobs of a "
+      "transform script\n");
   if (options.worker == "compile")
     return serveWorker(makeCompileHandlers(options.assembler));
+  if (options.worker == "device" && options.device == "cpu")
+    return serveWorker(makeProgramHandlers(options.problem));
   if (options.worker == "device")
     return serveWorker(makeDeviceHandlers(options.device, options.ordinal,
                                           options.chip, options.problem));

@@ -18,6 +18,8 @@ struct HostValue {
   enum class Kind { Tensor, MemRef, Scalar } kind;
   /// Rank 0 for a scalar.
   TensorShape shape;
+  /// Whether the elements are of type `index`.
+  bool isIndex = false;
 };
 
 /// What a function takes and returns, as it was before it was lowered.

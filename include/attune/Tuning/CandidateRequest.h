@@ -3,13 +3,17 @@
 // A candidate as workers that lower it are asked for it:
 //
 //   {"problem": <module>, "chip": ..., "schedule": {<knob>: <value>}}
+//
+// The module holds an attention op, on which the schedule is set, or else a
+// transform script, of which it is the knobs.
 
 #ifndef ATTUNE_TUNING_CANDIDATEREQUEST_H
 #define ATTUNE_TUNING_CANDIDATEREQUEST_H
 
+#include "attune/Tuning/ErrorText.h"
 #include "attune/Tuning/Result.h"
+#include "attune/Tuning/TransformScript.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/JSON.h"
 
@@ -19,7 +23,8 @@ namespace attune::tuning {
 /// value or one that is not of its domain.
 std::optional<Point> readSchedule(const llvm::json::Object *schedule);
 
-/// The problem of a request with the schedule set on its op. It has a context
+/// The problem of a request with the schedule set on its op, or transformed by
+/// its script. It has a context
 /// of its own: a context never forgets an attribute, and what one candidate
 /// left behind must not change the next. Errors in the context are kept, not
 /// printed.
@@ -32,17 +37,24 @@ public:
 
   mlir::ModuleOp getModule() const { return *module; }
   llvm::StringRef getChip() const { return chip; }
+  /// How the module becomes a program for the CPU, if it does.
+  const std::optional<ProgramRecipe> &getRecipe() const { return recipe; }
+  /// The errors of the context so far.
+  const ErrorText &getErrors() const { return errors; }
   /// An answer that a request failed with the errors of the context so far, or
   /// else with `message`.
   llvm::json::Value makeFailure(Status status,
                                 llvm::StringRef message = "") const;
 
 private:
+  /// Applies the script of the module with the knobs of a schedule.
+  std::string transform(const llvm::json::Object &schedule);
+
   mlir::MLIRContext context;
-  std::string errors;
-  mlir::ScopedDiagnosticHandler handler;
+  ErrorText errors;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::string chip;
+  std::optional<ProgramRecipe> recipe;
 };
 
 } // namespace attune::tuning

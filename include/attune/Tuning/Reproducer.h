@@ -12,11 +12,12 @@ namespace attune::tuning {
 
 /// Writes `<dir>/<name>-<status>-<hash of the schedule>.mlir`: the module with
 /// its schedule below a comment with the failure and the command that shows it.
-/// With `executed`, that of the host executor. The same failure gives the same
-/// file. Returns the path.
+/// With `executed`, that of the host executor; `getCommand` makes another one
+/// of the file's name. The same failure gives the same file. Returns the path.
 llvm::Expected<std::string>
 writeReproducer(llvm::StringRef dir, llvm::StringRef name, llvm::StringRef chip,
-                llvm::StringRef module, const Result &result, bool executed);
+                llvm::StringRef module, const Result &result, bool executed,
+                const std::function<std::string(llvm::StringRef)> &getCommand);
 
 } // namespace attune::tuning
 

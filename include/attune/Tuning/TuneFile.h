@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What attune-tune does, as a function: reads a module, tunes each attention op
-// in turn, reports, and writes the module with the schedules it found.
+// in turn, or a function by a transform script, reports, and writes what it
+// found.
 
 #ifndef ATTUNE_TUNING_TUNEFILE_H
 #define ATTUNE_TUNING_TUNEFILE_H
@@ -51,6 +52,25 @@ struct TuneFileOptions {
   std::string command;
   /// The executable that holds the workers.
   std::string executable;
+
+  /// The file of a transform script, of which the knobs are searched; it may as
+  /// well stand in the input.
+  std::string script;
+  /// What makes the transformed input a program for the CPU. Empty: attention
+  /// is tuned, for a chip.
+  std::string pipeline;
+  /// What does so without the script, for the reference.
+  std::string referencePipeline =
+      "builtin.module(one-shot-bufferize{bufferize-function-boundaries "
+      "function-boundary-type-conversion=identity-layout-map},"
+      "convert-linalg-to-loops,convert-vector-to-scf,lower-affine,"
+      "convert-scf-to-cf,expand-strided-metadata,lower-affine,"
+      "convert-math-to-libm,convert-vector-to-llvm,convert-to-llvm,"
+      "reconcile-unrealized-casts)";
+  /// The function that is run; that of the input if it has one.
+  std::string entry;
+  /// Shared libraries that programs call.
+  std::vector<std::string> libraries;
 };
 
 /// Returns an exit code.

@@ -47,6 +47,9 @@ struct Task {
   std::vector<Point> seeds;
   /// The module with a schedule set, for reproducers.
   std::function<std::string(llvm::ArrayRef<int64_t>)> print;
+  /// The command that shows the failure of a reproducer's file. Null: that of
+  /// attention.
+  std::function<std::string(llvm::StringRef file)> getCommand = nullptr;
 };
 
 struct TunerOptions {

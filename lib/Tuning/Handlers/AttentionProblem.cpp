@@ -5,12 +5,11 @@
 #include "attune/Tuning/AttentionProblem.h"
 #include "attune/Schedule/Legality.h"
 #include "attune/Schedule/TuningSpec.h"
+#include "attune/Tuning/TransformScript.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace attune;
@@ -68,14 +67,6 @@ OwningOpRef<ModuleOp> tuning::isolate(AttentionOp op) {
   return module;
 }
 
-static std::string print(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  module.print(os);
-  os << "\n";
-  return text;
-}
-
 Legality tuning::makeLegality(AttentionOp op, tile::TargetAttr target) {
   return [problem = ScheduleProblem::get(op),
           target](const Probe &point) -> std::optional<tuning::Refusal> {
@@ -86,13 +77,6 @@ Legality tuning::makeLegality(AttentionOp op, tile::TargetAttr target) {
       return std::nullopt;
     return tuning::Refusal{refusal->id.str(), std::move(refusal->getMessage)};
   };
-}
-
-static std::string hash(llvm::StringRef text) {
-  llvm::XXH128_hash_t hash =
-      llvm::xxh3_128bits(llvm::arrayRefFromStringRef(text));
-  return llvm::utohexstr(hash.high64, true, 16) +
-         llvm::utohexstr(hash.low64, true, 16);
 }
 
 /// The sizes that are known, by the names of the command line.
@@ -117,9 +101,9 @@ Task tuning::makeTask(AttentionOp op, tile::TargetAttr target,
   task.name = function ? function.getName().str() : "attention";
   OwningOpRef<ModuleOp> module = isolate(op);
   setSizes(*module, sizes);
-  task.text = print(*module);
-  task.key = hash(task.text);
-  task.kind = hash(describeKind(op));
+  task.text = printModule(*module);
+  task.key = makeProblemKey(task.text);
+  task.kind = makeProblemKey(describeKind(op));
   task.sizes = collectSizes(op, sizes);
   task.flops = countFlops(*module);
   task.chip = target.getChip().str();
@@ -131,7 +115,7 @@ Task tuning::makeTask(AttentionOp op, tile::TargetAttr target,
     OwningOpRef<ModuleOp> copy = isolate(op);
     setSizes(*copy, sizes);
     copy->walk([&](AttentionOp inside) { setSchedule(inside, point); });
-    return print(*copy);
+    return printModule(*copy);
   };
   return task;
 }

@@ -3,7 +3,10 @@
 // Reads requests.
 
 #include "attune/Tuning/CandidateRequest.h"
+#include "attune/Execution/HostCode.h"
 #include "attune/Tuning/AttentionProblem.h"
+#include "attune/Tuning/ProgramHandler.h"
+#include "attune/Tuning/ScriptSpace.h"
 #include "mlir/Parser/Parser.h"
 
 using namespace mlir;
@@ -12,29 +15,43 @@ using namespace attune::tuning;
 namespace json = llvm::json;
 
 CandidateRequest::CandidateRequest(const DialectRegistry &registry)
-    : context(registry, MLIRContext::Threading::DISABLED),
-      handler(&context, [this](Diagnostic &diagnostic) {
-        if (diagnostic.getSeverity() == DiagnosticSeverity::Error) {
-          errors += (errors.empty() ? "" : "\n") + diagnostic.str();
-          for (Diagnostic &note : diagnostic.getNotes())
-            errors += "\nnote: " + note.str();
-        }
-        return success();
-      }) {
-  context.printOpOnDiagnostic(false);
-}
+    : context(registry, MLIRContext::Threading::DISABLED), errors(&context) {}
 
 json::Value CandidateRequest::makeFailure(Status status,
                                           llvm::StringRef message) const {
   return json::Object{
       {"status", toString(status)},
-      {"message", json::fixUTF8(errors.empty() ? message : errors)}};
+      {"message",
+       json::fixUTF8(errors.get().empty() ? message : errors.get())}};
 }
 
 std::optional<Point> tuning::readSchedule(const json::Object *schedule) {
   if (!schedule)
     return std::nullopt;
   return makeScheduleSpace().fromJSON(*schedule);
+}
+
+std::string CandidateRequest::transform(const json::Object &schedule) {
+  registerPassesOnce();
+  OwningOpRef<ModuleOp> script = copyScript(*module);
+  module = copyPayload(*module);
+  if (recipe) {
+    auto function = module->lookupSymbol<func::FuncOp>(recipe->entry);
+    if (!function)
+      return "expects a function '" + recipe->entry + "' in the problem";
+    requestHostInterface(function);
+  }
+  FailureOr<ScriptSpace> space = ScriptSpace::create(*script);
+  if (failed(space))
+    return errors.get();
+  std::optional<Point> point = space->getSpace().fromJSON(schedule);
+  if (!point)
+    return "expects an option for each knob of the script";
+  space->select(*point);
+  if (failed(applyScript(*module, *script)))
+    return errors.get().empty() ? "the script failed without a message"
+                                : errors.get();
+  return "";
 }
 
 std::string CandidateRequest::read(const json::Value &request) {
@@ -48,13 +65,16 @@ std::string CandidateRequest::read(const json::Value &request) {
   }
   if (!problem || !chipName || !schedule)
     return "expects a problem, a chip and a schedule in a request";
+  chip = chipName->str();
+  recipe = ProgramRecipe::parse(*problem);
+  module = parseSourceString<ModuleOp>(*problem, ParserConfig(&context));
+  if (!module)
+    return errors.get();
+  if (findScript(*module))
+    return transform(*schedule);
   std::optional<Point> point = readSchedule(schedule);
   if (!point)
     return "expects a value for each knob in the schedule";
-  module = parseSourceString<ModuleOp>(*problem, ParserConfig(&context));
-  if (!module)
-    return errors;
   module->walk([&](attn::AttentionOp op) { setSchedule(op, *point); });
-  chip = chipName->str();
   return "";
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiles candidates in a worker process, by the same pipeline as attune-opt.
+// Compiles candidates in a worker process, by the same pipeline as attune-opt
+// or by that of their recipe.
 
 #include "attune/Tuning/CompileHandler.h"
 #include "attune/Conversion/Manifest.h"
 #include "attune/InitAllDialects.h"
 #include "attune/Pipelines/Pipelines.h"
-#include "attune/Tuning/CandidateRequest.h"
+#include "attune/Tuning/ProgramHandler.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassManager.h"
@@ -94,6 +95,8 @@ static json::Value compile(const DialectRegistry &registry,
   CandidateRequest candidate(registry);
   if (std::string wrong = candidate.read(request); !wrong.empty())
     return makeError(wrong);
+  if (candidate.getRecipe())
+    return compileProgram(candidate);
   ModuleOp module = candidate.getModule();
   PassManager manager(module.getContext());
   CompileOptions options;

@@ -185,21 +185,13 @@ ScriptEvaluator::compute(Operation *op, llvm::ArrayRef<int64_t> operands) {
             llvm::sort(sorted);
             return llvm::adjacent_find(sorted) == sorted.end();
           })
-          .Case([&](smt::IteOp) -> Value {
-            return operands[0] ? operands[1] : operands[2];
-          })
           .Case([&](smt::NotOp) -> Value { return !operands[0]; })
-          .Case([&](smt::AndOp) -> Value {
-            return llvm::all_of(operands, [](int64_t x) { return x; });
-          })
-          .Case([&](smt::OrOp) -> Value {
-            return llvm::any_of(operands, [](int64_t x) { return x; });
-          })
+          // Where no operand has decided before.
+          .Case([&](smt::AndOp) -> Value { return 1; })
+          .Case([&](smt::OrOp) -> Value { return 0; })
+          .Case([&](smt::ImpliesOp) -> Value { return operands[1]; })
           .Case([&](smt::XOrOp) -> Value {
             return llvm::count_if(operands, [](int64_t x) { return x; }) % 2;
-          })
-          .Case([&](smt::ImpliesOp) -> Value {
-            return !operands[0] || operands[1];
           });
   if (overflows)
     return fail(op, "needs more than 64 bits");
@@ -220,11 +212,24 @@ std::optional<int64_t> ScriptEvaluator::getValue(mlir::Value value) {
     return param.getType().isInteger(1) ? param.getValue().getZExtValue()
                                         : param.getValue().getSExtValue();
   }
+  // What does not matter need not have a value: a division may be guarded.
+  if (auto ite = dyn_cast<smt::IteOp>(op)) {
+    std::optional<int64_t> condition = getValue(ite.getCond());
+    if (!condition)
+      return std::nullopt;
+    return getValue(*condition ? ite.getThenValue() : ite.getElseValue());
+  }
   llvm::SmallVector<int64_t> operands;
   for (mlir::Value operand : op->getOperands()) {
     std::optional<int64_t> known = getValue(operand);
     if (!known)
       return std::nullopt;
+    if (isa<smt::AndOp>(op) && !*known)
+      return 0;
+    if (isa<smt::OrOp>(op) && *known)
+      return 1;
+    if (isa<smt::ImpliesOp>(op) && operands.empty() && !*known)
+      return 1;
     operands.push_back(*known);
   }
   return compute(op, operands);

@@ -69,7 +69,8 @@ LogicalResult ScriptSpace::addKnob(KnobOp op) {
   if (!options || options.empty())
     return op.emitError() << "expects an array with at least one option for "
                              "knob '"
-                          << op.getName() << "', but got " << op.getOptions();
+                          << op.getName().getValue() << "', but got "
+                          << op.getOptions();
   Knob knob;
   knob.name = op.getName().str();
   bool areNumbers = llvm::all_of(options, getNumber);
@@ -79,8 +80,9 @@ LogicalResult ScriptSpace::addKnob(KnobOp op) {
         areNumbers ? getNumber(option).getInt() : static_cast<int64_t>(index);
     std::string text = areNumbers ? std::to_string(value) : spell(option);
     if (!spelled.insert(text).second)
-      return op.emitError() << "expects options of knob '" << op.getName()
-                            << "' that differ, but got '" << text << "' twice";
+      return op.emitError()
+             << "expects options of knob '" << op.getName().getValue()
+             << "' that differ, but got '" << text << "' twice";
     knob.domain.push_back(value);
     if (!areNumbers)
       knob.labels.push_back(std::move(text));
@@ -99,7 +101,7 @@ LogicalResult ScriptSpace::addAlternatives(AlternativesOp op) {
   size_t count = op.getAlternatives().size();
   if (count == 0)
     return op.emitError() << "expects at least one region of alternatives '"
-                          << op.getName() << "', but got none";
+                          << op.getName().getValue() << "', but got none";
   Knob knob;
   knob.name = op.getName().str();
   for (size_t region = 0; region != count; ++region)
@@ -118,7 +120,7 @@ static LogicalResult checkParam(Operation *user, Value param) {
       if (auto number = dyn_cast<IntegerAttr>(option);
           !number || number.getValue().getBitWidth() > 64)
         return user->emitError()
-               << "expects knob '" << knob.getName()
+               << "expects knob '" << knob.getName().getValue()
                << "', which it reads, to have integers as options, but got "
                << option;
     return success();

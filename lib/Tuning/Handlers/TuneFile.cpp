@@ -4,7 +4,8 @@
 // with the command line is found before the first candidate is compiled.
 
 #include "attune/Tuning/TuneFile.h"
-#include "SearchRunner.h"
+#include "ScriptTask.h"
+#include "TuneProgram.h"
 #include "attune/InitAllDialects.h"
 #include "attune/Runtime/ArtifactWriter.h"
 #include "attune/Schedule/TuningSpec.h"
@@ -54,6 +55,8 @@ private:
   }
 
   llvm::Error readInput();
+  /// Of an input with `count` attention ops.
+  llvm::Error readScript(size_t count);
   llvm::Error findDevice();
   llvm::Error chooseChip();
   llvm::Error tune(attn::AttentionOp op);
@@ -80,9 +83,13 @@ private:
   /// Why there is no device to time on.
   std::string noDevice;
   tile::TargetAttr target;
-/// What was found before, by other searches and by this one.
+  /// What was found before, by other searches and by this one.
   TuningSpecs specs;
   std::unique_ptr<DeviceWorkers> devices;
+  /// Null where the schedules of attention are searched.
+  std::unique_ptr<ScriptTask> script;
+  /// Its file with the winner selected.
+  std::string transformed;
   /// Of what was executed; empty where all is right.
   std::string failures;
   /// One line for each op, for the head of the output.
@@ -99,6 +106,26 @@ llvm::Error FileTuner::readInput() {
     if (failed(specs.read(path, UnknownLoc::get(&context))))
       return llvm::createStringError("cannot use the tuning spec '" + path +
                                      "'");
+  return llvm::Error::success();
+}
+
+llvm::Error FileTuner::readScript(size_t count) {
+  if (options.script.empty() && !findScript(*module))
+    return llvm::Error::success();
+  if (isExecuted())
+    return llvm::createStringError(
+        "expects no transform script with --device=host, which executes the "
+        "schedules of attention");
+  if (count != 1)
+    return llvm::createStringError(
+        llvm::formatv("expects one attn.attention op with a transform script, "
+                      "but got {0}",
+                      count)
+            .str());
+  auto created = ScriptTask::create(options, *module);
+  if (!created)
+    return created.takeError();
+  script = std::move(*created);
   return llvm::Error::success();
 }
 
@@ -237,14 +264,28 @@ llvm::Error FileTuner::tune(attn::AttentionOp op) {
     llvm::SmallVector<int64_t> values = seed.getValues();
     task.seeds.emplace_back(values.begin(), values.end());
   }
-  llvm::Expected<Space> restricted = makeScheduleSpace().limit(options.only);
+  // Lives as long as the task.
+  OwningOpRef<ModuleOp> problem;
+  if (script) {
+    problem = parseSourceString<ModuleOp>(task.text, ParserConfig(&context));
+    if (llvm::Error error = script->complete(task, *problem, /*head=*/""))
+      return error;
+    task.getCommand = [&](llvm::StringRef file) {
+      return "attune-tune " + file.str() + " --chip=" + task.chip +
+             " --budget=1";
+    };
+  }
+  Space space = script ? script->getSpace().getSpace() : makeScheduleSpace();
+  llvm::Expected<Space> restricted = space.limit(options.only);
   if (!restricted)
     return restricted.takeError();
   WorkerLimits checkLimits = runner.getCompileLimits();
   checkLimits.requestSeconds = options.runSeconds;
   WorkerPool checkers({{options.executable, "attune-tune", "--worker=check"}},
                       checkLimits);
-  SearchSetup setup{task, std::move(*restricted), makeLegality(op, target),
+  SearchSetup setup{task, std::move(*restricted),
+                    script ? script->getSpace().makeLegality()
+                           : makeLegality(op, target),
                     makeKey(task)};
   setup.compileWorker = {isExecuted() ? "--worker=tiles" : "--worker=compile",
                          "--assembler=" + options.assembler};
@@ -257,7 +298,7 @@ llvm::Error FileTuner::tune(attn::AttentionOp op) {
     return &devices->getPool();
   };
   setup.checkers = &checkers;
-  if (options.rank && !isExecuted())
+  if (options.rank && !isExecuted() && !script)
     setup.makeRanker = [&] {
       return createAttentionRanker(op, target, options.sizes);
     };
@@ -280,8 +321,11 @@ llvm::Error FileTuner::tune(attn::AttentionOp op) {
   if (!found)
     return found.takeError();
   const Result &winner = **found;
-  setSchedule(op, winner.point);
-  if (winner.isTimed())
+  if (script)
+    transformed = script->printWinner(winner.point);
+  else
+    setSchedule(op, winner.point);
+  if (winner.isTimed() && !script)
     specs.add(op, op.getScheduleAttr(), target.getChip());
   provenance.push_back(
       winner.isTimed()
@@ -301,6 +345,11 @@ llvm::Error FileTuner::writeOutput() {
   llvm::raw_string_ostream os(text);
   for (const std::string &line : provenance)
     os << "// " << line << "\n";
+  if (script) {
+    os << "// Reproduce with: " << script->getCommand("attune-opt") << "\n"
+       << transformed;
+    return writeFile(options.output, text);
+  }
   // What is written is a tuning spec as well.
   (*module)->setAttr(kTunedForAttrName,
                      StringAttr::get(&context, target.getChip()));
@@ -319,6 +368,8 @@ llvm::Error FileTuner::run() {
   if (ops.empty())
     return llvm::createStringError("expects an attn.attention op in '" +
                                    options.input + "', but there is none");
+  if (llvm::Error error = readScript(ops.size()))
+    return error;
   if (llvm::Error error = findDevice())
     return error;
   if (llvm::Error error = chooseChip())
@@ -342,8 +393,10 @@ llvm::Error FileTuner::run() {
 
 int tuning::tuneFile(const TuneFileOptions &options,
                      const volatile sig_atomic_t &interrupted) {
-  FileTuner tuner(options, interrupted);
-  if (llvm::Error error = tuner.run()) {
+  llvm::Error failed = options.pipeline.empty()
+                           ? FileTuner(options, interrupted).run()
+                           : tuneProgram(options, interrupted);
+  if (llvm::Error error = std::move(failed)) {
     printError(llvm::toString(std::move(error)));
     return 1;
   }
