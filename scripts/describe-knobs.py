@@ -13,18 +13,18 @@ def knobs_of(records):
     # As they stand in the file: tblgen lists records by name.
     knobs.sort(key=lambda knob: int(knob["!locs"][0].split(":")[-1]))
     return [{"name": knob["arg"], "field": knob["cpp"], "default": knob["init"],
-             "domain": knob["domain"], "description": knob["doc"]} for knob in knobs]
+             "domain": knob["domain"], "searched": knob["searched"], "description": knob["doc"]} for knob in knobs]
 
 
 def as_markdown(knobs):
     yield "<!-- Generated from include/attune/Schedule/Knobs.td by `make docs`; edit that file. -->\n"
     yield "# Tunables\n"
     yield ("Each is a field of `#attn.schedule`, an option of `attn-set-schedule`, a column of the tuning\n"
-           "database and an axis of the search.\n")
+           "database and an axis of the search, which tries values in parentheses only where `--only` names them.\n")
     yield "| tunable | field | values | default | meaning |"
     yield "|---|---|---|---|---|"
     for knob in knobs:
-        domain = ", ".join(str(value) for value in knob["domain"])
+        domain = ", ".join(str(value) if value in knob["searched"] else f"({value})" for value in knob["domain"])
         yield f"| `{knob['name']}` | `{knob['field']}` | {domain} | {knob['default']} | {knob['description']} |"
 
 

@@ -46,6 +46,7 @@ void attune::buildTilePipeline(OpPassManager &pm) {
   kernels.addPass(tile::createTileSpecializeWarpsPass());
   kernels.addPass(tile::createTileDealTilesPass());
   kernels.addPass(tile::createTileMulticastPass());
+  kernels.addPass(tile::createTileUnrollLoopsPass());
   kernels.addPass(tile::createTileAssignLayoutsPass());
   kernels.addPass(tile::createTileRemoveLayoutConversionsPass());
 }

@@ -202,6 +202,7 @@ static std::optional<Refusal> checkRoles(const ScheduleProblem &problem,
           {"exp-on-fma", schedule.getExpOnFma()},
           {"persistent", schedule.getPersistent()},
           {"q-stages", schedule.getQStages() - 1},
+          {"unroll", schedule.getUnroll() - 1},
           {"cluster", schedule.getCluster() - 1}})
       if (value != 0)
         return refuse("one-warp-multiply",
@@ -421,7 +422,7 @@ selectGroupSchedule(const ScheduleProblem &problem, TargetAttr target) {
               context, 64 * groups, blockN, kTogether * groups, kTogether,
               kProducers, /*qStages=*/isDealt ? 2 : 1, /*kStages=*/2,
               /*vStages=*/2, /*qInRegisters=*/0, overlap, base.getRescale(),
-              base.getExpOnFma(), base.getSplitMasked(),
+              base.getExpOnFma(), base.getSplitMasked(), base.getUnroll(),
               isDealt ? kLongestFirst : base.getTileOrder(),
               /*persistent=*/isDealt ? kDealt : 0, base.getMinBlocksPerCore(),
               base.getCluster());
@@ -465,7 +466,7 @@ attune::selectSchedule(const ScheduleProblem &problem, TargetAttr target) {
                 context, blockM, blockN, warps, /*mmaWarps=*/1,
                 /*producerWarps=*/0, /*qStages=*/1, stages, stages, inRegisters,
                 /*overlap=*/0, base.getRescale(), base.getExpOnFma(),
-                base.getSplitMasked(), base.getTileOrder(),
+                base.getSplitMasked(), base.getUnroll(), base.getTileOrder(),
                 /*persistent=*/0, base.getMinBlocksPerCore(),
                 base.getCluster());
             if (checkSchedule(problem, schedule, target))

@@ -7,6 +7,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cassert>
+#include <utility>
 
 using namespace attune::tuning;
 
@@ -61,6 +62,7 @@ llvm::Expected<Space> Space::limit(const KnobValues &values) const {
                                      llvm::join(names, ", ") + ", but got '" +
                                      name + "'");
     }
+    llvm::append_range(knob->domain, std::exchange(knob->asked, {}));
     std::vector<int64_t> kept;
     for (const std::string &text : wanted) {
       std::optional<int64_t> value = parseValue(*knob, text);
@@ -97,7 +99,7 @@ std::optional<Point> Space::fromJSON(const llvm::json::Object &object) const {
     if (!knob.labels.empty())
       value = parseValue(knob, object.getString(knob.name).value_or(""));
     else if (auto number = object.getInteger(knob.name);
-             number && llvm::is_contained(knob.domain, *number))
+             number && knob.admits(*number))
       value = *number;
     if (!value)
       return std::nullopt;

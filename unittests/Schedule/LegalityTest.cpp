@@ -222,6 +222,8 @@ TEST_F(LegalityTest, OneWarpMultiply) {
   EXPECT_EQ(refusal(schedule({{"exp-on-fma", 2}}), toy({})),
             "one-warp-multiply");
   EXPECT_EQ(refusal(groups({{"exp-on-fma", 2}}), toy(withGroups())), "legal");
+  EXPECT_EQ(refusal(schedule({{"unroll", 2}}), toy({})), "one-warp-multiply");
+  EXPECT_EQ(refusal(groups({{"unroll", 4}}), toy(withGroups())), "legal");
   EXPECT_EQ(refusal(schedule({{"rescale", 8}}), toy({})), "legal");
 }
 

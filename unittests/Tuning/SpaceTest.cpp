@@ -54,6 +54,28 @@ TEST(Space, SpellsValuesThatAreNotNumbers) {
             "expects b to be one of for, forall, 1, but got while");
 }
 
+TEST(Space, WalksFurtherValuesWhereItIsAskedForThem) {
+  Space space({{"a", 2, {1, 2}}, {"b", 1, {1}, /*labels=*/{}, {2, 4}}});
+  EXPECT_EQ(space.size(), 2u);
+  EXPECT_TRUE(space.getKnobs()[1].admits(1));
+  EXPECT_TRUE(space.getKnobs()[1].admits(4));
+  EXPECT_FALSE(space.getKnobs()[1].admits(3));
+  llvm::Expected<Space> asked = space.limit({{"b", {"4", "1"}}});
+  ASSERT_TRUE(bool(asked));
+  EXPECT_EQ(asked->size(), 4u);
+  EXPECT_EQ(asked->at(1), (Point{1, 4}));
+  EXPECT_EQ(space.fromJSON(llvm::json::Object{{"a", 1}, {"b", 4}}),
+            (Point{1, 4}));
+  // A knob that is not named keeps its domain.
+  llvm::Expected<Space> other = space.limit({{"a", {"1"}}});
+  ASSERT_TRUE(bool(other));
+  EXPECT_EQ(other->size(), 1u);
+  llvm::Expected<Space> none = space.limit({{"b", {"3"}}});
+  ASSERT_FALSE(bool(none));
+  EXPECT_EQ(llvm::toString(none.takeError()),
+            "expects b to be one of 1, 2, 4, but got 3");
+}
+
 TEST(Space, CountsRefusalsById) {
   LegalSpace legal =
       findLegal(makeSpace(), [](const Probe &point) -> std::optional<Refusal> {

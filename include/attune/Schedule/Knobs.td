@@ -13,12 +13,17 @@
 // cpp:    name of the field and of the accessor, camelBack
 // arg:    spelling in pass options, in the database and on the command line
 // init:   value where nothing is said
-// domain: values the search enumerates and the verifier admits
-class Knob<string cppName, string argName, int dflt, list<int> dom, string text> {
+// searched: values the search enumerates
+// asked:    further values, which the search enumerates only where it is asked
+//           for them (--only), lest the space grow by all their products
+// domain:   values the verifier admits, all of these
+class Knob<string cppName, string argName, int dflt, list<int> dom, string text, list<int> more = []> {
   string cpp = cppName;
   string arg = argName;
   int init = dflt;
-  list<int> domain = dom;
+  list<int> searched = dom;
+  list<int> asked = more;
+  list<int> domain = !listconcat(dom, more);
   string doc = text;
 }
 
@@ -48,6 +53,8 @@ def Knob_ExpOnFma : Knob<"expOnFma", "exp-on-fma", 0, [0, 2, 4],
   "Sixteenths of the softmax's exponentials that are polynomials, computed by multiplies and adds beside those of the special function unit.">;
 def Knob_SplitMasked : Knob<"splitMasked", "split-masked", 1, [0, 1],
   "1 gives fully visible key blocks a loop of their own without masking code, 0 tests each block in one loop.">;
+def Knob_Unroll : Knob<"unroll", "unroll", 1, [1],
+  "Key blocks visited by one turn of the main loop, the body of which is repeated so often.", [2, 4]>;
 def Knob_TileOrder : Knob<"tileOrder", "tile-order", 1, [0, 1, 2],
   "Order in which query tiles start: 0 first to last in each head, 1 last to first (longest first under a causal mask), 2 the last ones of all heads first, in sections of heads whose keys and values fit the cache.">;
 def Knob_Persistent : Knob<"persistent", "persistent", 0, [0, 1, 2],
@@ -59,8 +66,8 @@ def Knob_Cluster : Knob<"cluster", "cluster", 1, [1, 2],
 
 defvar allKnobs = [
   Knob_BlockM, Knob_BlockN, Knob_NumWarps, Knob_MmaWarps, Knob_ProducerWarps, Knob_QStages, Knob_KStages, Knob_VStages,
-  Knob_QInRegisters, Knob_Overlap, Knob_Rescale, Knob_ExpOnFma, Knob_SplitMasked, Knob_TileOrder, Knob_Persistent,
-  Knob_MinBlocksPerCore, Knob_Cluster
+  Knob_QInRegisters, Knob_Overlap, Knob_Rescale, Knob_ExpOnFma,
+  Knob_SplitMasked, Knob_Unroll, Knob_TileOrder, Knob_Persistent, Knob_MinBlocksPerCore, Knob_Cluster
 ];
 
 #endif // ATTUNE_SCHEDULE_KNOBS_TD

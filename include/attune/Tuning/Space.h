@@ -23,12 +23,21 @@ namespace attune::tuning {
 struct Knob {
   std::string name;
   int64_t init;
+  /// What a search walks.
   std::vector<int64_t> domain;
   /// How values are spelled that are not numbers; value `i` is `labels[i]`.
   /// Empty where values are numbers.
   std::vector<std::string> labels = {};
+  /// Further values than the domain's, which a search walks where it is asked
+  /// for them.
+  std::vector<int64_t> asked = {};
 
   std::string spell(int64_t value) const;
+  /// Whether the knob can have this value.
+  bool admits(int64_t value) const {
+    return llvm::is_contained(domain, value) ||
+           llvm::is_contained(asked, value);
+  }
 };
 
 /// Values, as they are spelled, by the name of a knob.
@@ -48,8 +57,8 @@ public:
   Point at(uint64_t index) const;
   Point getDefault() const;
 
-  /// The space with the domains of some knobs cut down to the values given.
-  /// Fails for a knob that there is not, and for a value outside its domain.
+  /// The space with the values given as the domains of some knobs. Fails for a
+  /// knob that there is not, and for a value that it cannot have.
   llvm::Expected<Space> limit(const KnobValues &values) const;
 
   /// `{"block-m": 128, ...}` with every knob, defaults too: what the database

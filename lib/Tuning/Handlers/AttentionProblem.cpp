@@ -19,10 +19,14 @@ using attn::ScheduleAttr;
 
 Space tuning::makeScheduleSpace() {
   std::vector<Knob> knobs;
-  for (const ScheduleAttr::Knob &knob : ScheduleAttr::getKnobs())
-    knobs.push_back(
-        {knob.name.str(), knob.init,
-         std::vector<int64_t>(knob.domain.begin(), knob.domain.end())});
+  for (const ScheduleAttr::Knob &knob : ScheduleAttr::getKnobs()) {
+    Knob made{knob.name.str(), knob.init, knob.searched.vec()};
+    llvm::copy_if(knob.domain, std::back_inserter(made.asked),
+                  [&](int64_t value) {
+                    return !llvm::is_contained(knob.searched, value);
+                  });
+    knobs.push_back(std::move(made));
+  }
   return Space(std::move(knobs));
 }
 

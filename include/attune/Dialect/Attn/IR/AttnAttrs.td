@@ -133,7 +133,8 @@ def Attn_ScheduleAttr : Attn_Attr<"Schedule", "schedule"> {
     struct Knob {
       ::llvm::StringRef name;
       int64_t init;
-      ::llvm::ArrayRef<int64_t> domain;
+      /// All values, and those of them that the search tries unasked.
+      ::llvm::ArrayRef<int64_t> domain, searched;
       ::llvm::StringRef doc;
     };
     /// All records, in the order of Knobs.td.
@@ -154,9 +155,10 @@ def Attn_ScheduleAttr : Attn_Attr<"Schedule", "schedule"> {
     # !foldl("", allKnobs, acc, k, acc # " X(get" # !toupper(!substr(k.cpp, 0, 1)) # !substr(k.cpp, 1) # ", " # k.cpp # ")") # "\n";
   // The tables behind the declarations, one entry per record of Knobs.td.
   let extraClassDefinition =
-    !foldl("", allKnobs, acc, k, acc # "static constexpr int64_t " # k.cpp # "Domain[] = {" # !interleave(k.domain, ", ") # "};\n")
+    !foldl("", allKnobs, acc, k, acc # "static constexpr int64_t " # k.cpp # "Domain[] = {" # !interleave(k.domain, ", ") # "}, "
+      # k.cpp # "Searched[] = {" # !interleave(k.searched, ", ") # "};\n")
     # "static const $cppClass::Knob allKnobs[] = {\n"
-    # !foldl("", allKnobs, acc, k, acc # "  {\"" # k.arg # "\", " # k.init # ", " # k.cpp # "Domain, \"" # k.doc # "\"},\n")
+    # !foldl("", allKnobs, acc, k, acc # "  {\"" # k.arg # "\", " # k.init # ", " # k.cpp # "Domain, " # k.cpp # "Searched, \"" # k.doc # "\"},\n")
     # "};\n"
     # "::llvm::ArrayRef<$cppClass::Knob> $cppClass::getKnobs() { return allKnobs; }\n"
     # "::llvm::SmallVector<int64_t> $cppClass::getValues() const {\n  return {"

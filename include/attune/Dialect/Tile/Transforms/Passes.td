@@ -121,6 +121,19 @@ def TileMulticastPass : Pass<"tile-multicast", "::mlir::gpu::GPUFuncOp"> {
   }];
 }
 
+def TileUnrollLoopsPass : Pass<"tile-unroll-loops", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Repeats the body of the loops over key blocks";
+  let description = [{
+    Where the schedule says `unroll`, each innermost loop that goes from one block to the next, and puts or
+    gets, has its body that many times, and a second loop behind it takes the blocks that are left. Both roles
+    of warps have such loops: they meet in channels alone, so that each may take its own turns.
+
+    Where the first block is known, and the factor is a multiple of a ring's slots, each copy of a put or a get uses
+    one slot alone. Done by upstream's `loopUnrollByFactor`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TileAssignLayoutsPass : Pass<"tile-assign-layouts", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Gives every tile in registers a layout";
   let description = [{
