@@ -202,6 +202,7 @@ static std::optional<Refusal> checkRoles(const ScheduleProblem &problem,
           {"exp-on-fma", schedule.getExpOnFma()},
           {"persistent", schedule.getPersistent()},
           {"q-stages", schedule.getQStages() - 1},
+          {"rescale-late", schedule.getRescaleLate()},
           {"unroll", schedule.getUnroll() - 1},
           {"cluster", schedule.getCluster() - 1}})
       if (value != 0)
@@ -237,6 +238,10 @@ static std::optional<Refusal> checkRoles(const ScheduleProblem &problem,
     return refuse("overlap-without-producer",
                   "expects producer-warps where overlap is {0}, but got {1}",
                   schedule.getOverlap(), schedule.getProducerWarps());
+  if (schedule.getRescaleLate() && !schedule.getOverlap())
+    return refuse("rescale-without-overlap",
+                  "expects overlap where rescale-late is {0}, but got {1}",
+                  schedule.getRescaleLate(), schedule.getOverlap());
   if (schedule.getQStages() > 1 && !schedule.getPersistent())
     return refuse("query-stages",
                   "expects q-stages to be 1 where persistent is 0, but got {0}",
@@ -422,8 +427,8 @@ selectGroupSchedule(const ScheduleProblem &problem, TargetAttr target) {
               context, 64 * groups, blockN, kTogether * groups, kTogether,
               kProducers, /*qStages=*/isDealt ? 2 : 1, /*kStages=*/2,
               /*vStages=*/2, /*qInRegisters=*/0, overlap, base.getRescale(),
-              base.getExpOnFma(), base.getSplitMasked(), base.getUnroll(),
-              isDealt ? kLongestFirst : base.getTileOrder(),
+              base.getRescaleLate(), base.getExpOnFma(), base.getSplitMasked(),
+              base.getUnroll(), isDealt ? kLongestFirst : base.getTileOrder(),
               /*persistent=*/isDealt ? kDealt : 0, base.getMinBlocksPerCore(),
               base.getCluster());
           // Three groups have few registers each and pay where blocks are
@@ -465,8 +470,9 @@ attune::selectSchedule(const ScheduleProblem &problem, TargetAttr target) {
             auto schedule = ScheduleAttr::get(
                 context, blockM, blockN, warps, /*mmaWarps=*/1,
                 /*producerWarps=*/0, /*qStages=*/1, stages, stages, inRegisters,
-                /*overlap=*/0, base.getRescale(), base.getExpOnFma(),
-                base.getSplitMasked(), base.getUnroll(), base.getTileOrder(),
+                /*overlap=*/0, base.getRescale(), base.getRescaleLate(),
+                base.getExpOnFma(), base.getSplitMasked(), base.getUnroll(),
+                base.getTileOrder(),
                 /*persistent=*/0, base.getMinBlocksPerCore(),
                 base.getCluster());
             if (checkSchedule(problem, schedule, target))

@@ -133,6 +133,91 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // The output is rescaled under the first multiply of the next block: what an iteration carries is the sum as the second
+  // multiply left it, the weights, and the rows' factors; copies of these are made where they are wanted.
+  // CHECK-LABEL: gpu.func @rescaled_late
+  // CHECK-SAME:    %[[Q:[^ ]+]]: !tile.tile<64x32xf16, registers>, %[[FIRST:[^ ]+]]: !tile.tile<64x32xf32, registers>
+  // CHECK: tile.mma %[[Q]]
+  // CHECK: %[[F0:.+]] = tile.reduce max
+  // CHECK: %[[W0:.+]] = tile.map(
+  // CHECK-NOT: tile.broadcast
+  // CHECK: scf.for {{.+}} iter_args(%[[ACC:.+]] = %[[FIRST]], %[[W:.+]] = %[[W0]], %[[F:.+]] = %[[F0]]) -> (!tile.tile<64x32xf32, registers>, !tile.tile<64x16xf16, registers>, !tile.tile<64xf32, registers>)
+  // CHECK:   %[[S:.+]] = tile.mma_async %[[Q]]
+  // CHECK:   %[[COPIES:.+]] = tile.broadcast %[[F]]
+  // CHECK:   %[[SCALED:.+]] = tile.map(%[[ACC]], %[[COPIES]])
+  // CHECK:   tile.get
+  // CHECK:   %[[SUM:.+]] = tile.mma_async %[[W]], %{{.+}}, %[[SCALED]] :
+  // CHECK:   tile.await %[[S]] running 1
+  // CHECK:   %[[FACTOR:.+]] = tile.reduce max
+  // CHECK:   %[[DONE:.+]] = tile.await %[[SUM]] :
+  // CHECK:   %[[WEIGHTS:.+]] = tile.map(
+  // CHECK-NOT: tile.map(
+  // CHECK:   scf.yield %[[DONE]], %[[WEIGHTS]], %[[FACTOR]]
+  // CHECK: tile.broadcast
+  // CHECK: %[[SCALED:.+]] = tile.map(
+  // CHECK: tile.mma %{{.+}}, %{{.+}}, %[[SCALED]] :
+  gpu.func @rescaled_late(%q: !q, %acc: !o, %n: index, %k: !shared, %zero: !s, %out: memref<64x32xf32>) kernel
+      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1, rescaleLate = 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %vc = tile.channel : !channel
+    %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %acc) -> !o {
+      %s = tile.mma %q, %k, %zero transpose_rhs : !q, !shared, !s
+      %f = tile.reduce max %s : !s -> !tile.tile<64xf32, registers>
+      %p = tile.map(%s) {
+      ^bb0(%e: f32, %row: index, %column: index):
+        %t = arith.truncf %e : f32 to f16
+        tile.yield %t : f16
+      } : (!s) -> !p
+      %fs = tile.broadcast %f : !tile.tile<64xf32, registers> -> !o
+      %b = tile.map(%a, %fs) {
+      ^bb0(%e: f32, %g: f32, %row: index, %column: index):
+        %t = arith.mulf %e, %g : f32
+        tile.yield %t : f32
+      } : (!o, !o) -> !o
+      %v = tile.get %vc[%j] : !channel -> !shared
+      %o = tile.mma %p, %v, %b : !p, !shared, !o
+      tile.release %vc[%j] : !channel
+      scf.yield %o : !o
+    }
+    tile.store %r, %out[%c0, %c0] : !o, memref<64x32xf32>
+    gpu.return
+  }
+
+  // The same where it is seldom rescaled: the warp's decision is carried, too.
+  // CHECK-LABEL: gpu.func @rescaled_seldom_and_late
+  // CHECK: scf.for {{.+}} -> (!tile.tile<64x32xf32, registers>, !tile.tile<64x16xf16, registers>, !tile.tile<64xf32, registers>, i1)
+  // CHECK:   tile.mma_async
+  // CHECK:   %[[SCALED:.+]] = scf.if
+  // CHECK:   tile.mma_async %{{.+}}, %{{.+}}, %[[SCALED]] :
+  gpu.func @rescaled_seldom_and_late(%q: !q, %acc: !o, %n: index, %k: !shared, %zero: !s, %grown: !tile.tile<64xi1, registers>) kernel
+      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1, rescale = 8, rescaleLate = 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %vc = tile.channel : !channel
+    %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %acc) -> !o {
+      %s = tile.mma %q, %k, %zero transpose_rhs : !q, !shared, !s
+      %f = tile.reduce max %s : !s -> !tile.tile<64xf32, registers>
+      %any = tile.any %grown : !tile.tile<64xi1, registers>
+      %p = tile.map(%s) {
+      ^bb0(%e: f32, %row: index, %column: index):
+        %t = arith.truncf %e : f32 to f16
+        tile.yield %t : f16
+      } : (!s) -> !p
+      %b = scf.if %any -> !o {
+        %fs = tile.broadcast %f : !tile.tile<64xf32, registers> -> !o
+        scf.yield %fs : !o
+      } else {
+        scf.yield %a : !o
+      }
+      %v = tile.get %vc[%j] : !channel -> !shared
+      %o = tile.mma %p, %v, %b : !p, !shared, !o
+      tile.release %vc[%j] : !channel
+      scf.yield %o : !o
+    }
+    gpu.return
+  }
+
   // CHECK-LABEL: gpu.func @no_overlap
   // CHECK-NOT: tile.mma_async
   // CHECK: gpu.return

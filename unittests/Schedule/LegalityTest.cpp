@@ -222,7 +222,10 @@ TEST_F(LegalityTest, OneWarpMultiply) {
   EXPECT_EQ(refusal(schedule({{"exp-on-fma", 2}}), toy({})),
             "one-warp-multiply");
   EXPECT_EQ(refusal(groups({{"exp-on-fma", 2}}), toy(withGroups())), "legal");
-  EXPECT_EQ(refusal(schedule({{"unroll", 2}}), toy({})), "one-warp-multiply");
+  for (auto [knob, value] :
+       {std::pair<StringRef, int64_t>{"unroll", 2}, {"rescale-late", 1}})
+    EXPECT_EQ(refusal(schedule({{knob, value}}), toy({})), "one-warp-multiply")
+        << knob.str();
   EXPECT_EQ(refusal(groups({{"unroll", 4}}), toy(withGroups())), "legal");
   EXPECT_EQ(refusal(schedule({{"rescale", 8}}), toy({})), "legal");
 }
@@ -283,6 +286,19 @@ TEST_F(LegalityTest, OverlapWithoutProducer) {
             "legal");
   EXPECT_EQ(refusal(groups({{"overlap", 1}}), target),
             "overlap-without-producer");
+}
+
+TEST_F(LegalityTest, RescaleWithoutOverlap) {
+  TargetAttr target = toy(withGroups());
+  EXPECT_EQ(
+      refusal(
+          groups({{"rescale-late", 1}, {"overlap", 1}, {"producer-warps", 4}}),
+          target),
+      "legal");
+  auto wanted = groups({{"rescale-late", 1}, {"producer-warps", 4}});
+  EXPECT_EQ(refusal(wanted, target), "rescale-without-overlap");
+  EXPECT_EQ(checkSchedule(problem, wanted, target)->getMessage(),
+            "expects overlap where rescale-late is 1, but got 0");
 }
 
 TEST_F(LegalityTest, TurnsOfOne) {

@@ -49,6 +49,8 @@ def Knob_Overlap : Knob<"overlap", "overlap", 0, [0, 1, 2],
   "What runs under a warpgroup's multiplies: 0 nothing, 1 the softmax of the next block, 2 also that of another warpgroup, in turns.">;
 def Knob_Rescale : Knob<"rescale", "rescale", 0, [0, 8],
   "How far, in powers of two, scores may grow beyond the number that is subtracted from those of their row before the warp rescales the output: 0 rescales at each step, 8 seldom.">;
+def Knob_RescaleLate : Knob<"rescaleLate", "rescale-late", 0, [0],
+  "When a step of an overlapped loop rescales the output: 0 as soon as the multiply into it is done, 1 right before the next one, under the first multiply of the next block.", [1]>;
 def Knob_ExpOnFma : Knob<"expOnFma", "exp-on-fma", 0, [0, 2, 4],
   "Sixteenths of the softmax's exponentials that are polynomials, computed by multiplies and adds beside those of the special function unit.">;
 def Knob_SplitMasked : Knob<"splitMasked", "split-masked", 1, [0, 1],
@@ -66,7 +68,7 @@ def Knob_Cluster : Knob<"cluster", "cluster", 1, [1, 2],
 
 defvar allKnobs = [
   Knob_BlockM, Knob_BlockN, Knob_NumWarps, Knob_MmaWarps, Knob_ProducerWarps, Knob_QStages, Knob_KStages, Knob_VStages,
-  Knob_QInRegisters, Knob_Overlap, Knob_Rescale, Knob_ExpOnFma,
+  Knob_QInRegisters, Knob_Overlap, Knob_Rescale, Knob_RescaleLate, Knob_ExpOnFma,
   Knob_SplitMasked, Knob_Unroll, Knob_TileOrder, Knob_Persistent, Knob_MinBlocksPerCore, Knob_Cluster
 ];
 

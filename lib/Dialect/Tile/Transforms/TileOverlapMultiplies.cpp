@@ -28,11 +28,23 @@ namespace {
 /// its right operand needs; all else is the first half.
 class LoopRotator {
 public:
-  explicit LoopRotator(scf::ForOp loop) : loop(loop) {}
+  LoopRotator(scf::ForOp loop, bool rescalesLate)
+      : loop(loop), rescalesLate(rescalesLate) {}
   LogicalResult run();
 
 private:
   bool matchLoop();
+  /// Takes the arithmetic on the accumulator out of `after`.
+  void splitRescaling();
+  /// The accumulator, as it is or as the second multiply wants it.
+  Value getCarriedAcc() {
+    return rescalesLate ? Value(loop.getRegionIterArg(accNumber))
+                        : Value(second.getAcc());
+  }
+  /// What the next iteration reads of this one.
+  SmallVector<Value> carried(IRMapping &mapping);
+  /// Maps what an iteration carried to what the next one has of it.
+  void mapCarried(IRMapping &mapping, ValueRange values);
   void cloneAll(OpBuilder &b, ArrayRef<Operation *> ops, IRMapping &mapping);
   /// Clones `fetch`, with the arithmetic of the first half that it reads.
   void cloneFetch(OpBuilder &b, IRMapping &mapping);
@@ -45,12 +57,17 @@ private:
   SmallVector<Value> emitAll(OpBuilder &b);
 
   scf::ForOp loop;
+  bool rescalesLate;
   MmaOp first, second;
   /// Which of the loop's values the second multiply accumulates into.
   unsigned accNumber = 0;
   /// The first half: up to its multiply; what runs under both multiplies; and
   /// what needs the second one's result, or overwrites what it reads.
   SmallVector<Operation *> before, under, after;
+  /// What of that is only done in front of the second multiply.
+  SmallVector<Operation *> rescale;
+  /// What the second half reads of the first, beside the accumulator.
+  SmallVector<Value> extra;
   /// The second half, but for the multiply: in front of it, and behind it.
   SmallVector<Operation *> fetch, release;
   /// Releases behind the loop of what it read.
@@ -100,6 +117,7 @@ bool LoopRotator::matchLoop() {
   llvm::SetVector<Value> late;
   late.insert(loop.getRegionIterArg(accNumber));
   Operation *weights = second.getLhs().getDefiningOp();
+  extra.push_back(second.getLhs());
   bool beforeFirst = true;
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (&op == second)
@@ -125,12 +143,67 @@ bool LoopRotator::matchLoop() {
     if (llvm::any_of(half,
                      [&](Operation *op) { return reads(op, fetchedLate); }))
       return false;
+  if (rescalesLate)
+    splitRescaling();
   // The first multiply, and what is yielded beside the accumulator, must not
   // wait for it.
   return !beforeFirst && weights &&
          llvm::none_of(llvm::enumerate(yield.getOperands()), [&](auto it) {
            return it.index() != accNumber && late.contains(it.value());
          });
+}
+
+void LoopRotator::splitRescaling() {
+  llvm::SetVector<Value> scaled;
+  scaled.insert(loop.getRegionIterArg(accNumber));
+  SmallVector<Operation *> others;
+  for (Operation *op : after) {
+    if (!reads(op, scaled)) {
+      others.push_back(op);
+      continue;
+    }
+    scaled.insert(op->result_begin(), op->result_end());
+    rescale.push_back(op);
+  }
+  after = others;
+  // A row's factor is carried, not its copies.
+  llvm::erase_if(under, [&](Operation *op) {
+    bool isCopy = isa<BroadcastOp>(op) &&
+                  llvm::all_of(op->getUsers(), [&](Operation *user) {
+                    return llvm::is_contained(rescale, user);
+                  });
+    if (isCopy)
+      rescale.insert(rescale.begin(), op);
+    return isCopy;
+  });
+  llvm::SetVector<Value> read;
+  for (Operation *op : rescale)
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (operand.getParentRegion() == &loop.getRegion() &&
+            operand != loop.getRegionIterArg(accNumber) &&
+            !llvm::is_contained(rescale, operand.getDefiningOp()))
+          read.insert(operand);
+    });
+  llvm::append_range(extra, read);
+}
+
+SmallVector<Value> LoopRotator::carried(IRMapping &mapping) {
+  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+  Value acc = getCarriedAcc();
+  SmallVector<Value> values;
+  for (auto [i, value] : llvm::enumerate(yield.getOperands()))
+    values.push_back(mapping.lookupOrDefault(i == accNumber ? acc : value));
+  for (Value value : extra)
+    values.push_back(mapping.lookupOrDefault(value));
+  return values;
+}
+
+void LoopRotator::mapCarried(IRMapping &mapping, ValueRange values) {
+  mapping.map(getCarriedAcc(), values[accNumber]);
+  for (auto [value, carried] :
+       llvm::zip_equal(extra, values.take_back(extra.size())))
+    mapping.map(value, carried);
 }
 
 void LoopRotator::cloneAll(OpBuilder &b, ArrayRef<Operation *> ops,
@@ -165,17 +238,6 @@ void LoopRotator::emitPrologue(OpBuilder &b, IRMapping &mapping) {
 
 scf::ForOp LoopRotator::emitLoop(OpBuilder &b, IRMapping &prologue) {
   Location loc = loop.getLoc();
-  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
-  // Carried: the state, with the accumulator as the second multiply wants it,
-  // and the weights.
-  auto carried = [&](IRMapping &mapping) {
-    SmallVector<Value> values;
-    for (auto [i, value] : llvm::enumerate(yield.getOperands()))
-      values.push_back(
-          mapping.lookupOrDefault(i == accNumber ? second.getAcc() : value));
-    values.push_back(mapping.lookupOrDefault(second.getLhs()));
-    return values;
-  };
   Value start =
       b.createOrFold<arith::AddIOp>(loc, loop.getLowerBound(), loop.getStep());
   auto rotated = scf::ForOp::create(b, loc, start, loop.getUpperBound(),
@@ -191,21 +253,22 @@ scf::ForOp LoopRotator::emitLoop(OpBuilder &b, IRMapping &prologue) {
   Value last =
       arith::SubIOp::create(b, loc, rotated.getInductionVar(), loop.getStep());
   previous.map(loop.getInductionVar(), last);
+  mapCarried(previous, state);
 
-  auto startMultiply = [&](MmaOp mma, IRMapping &mapping, Value lhs,
-                           Value acc) {
+  auto startMultiply = [&](MmaOp mma, IRMapping &mapping) {
     return MmaAsyncOp::create(
         b, mma.getLoc(),
-        PendingType::get(b.getContext(), mma.getAcc().getType()), lhs,
-        mapping.lookupOrDefault(mma.getRhs()), acc, mma.getTransposeRhsAttr(),
+        PendingType::get(b.getContext(), mma.getAcc().getType()),
+        mapping.lookupOrDefault(mma.getLhs()),
+        mapping.lookupOrDefault(mma.getRhs()),
+        mapping.lookupOrDefault(mma.getAcc()), mma.getTransposeRhsAttr(),
         mma.getAtomAttr());
   };
   cloneAll(b, ArrayRef(before).drop_back(), current);
-  Value scores =
-      startMultiply(first, current, current.lookupOrDefault(first.getLhs()),
-                    current.lookupOrDefault(first.getAcc()));
+  Value scores = startMultiply(first, current);
+  cloneAll(b, rescale, previous);
   cloneFetch(b, previous);
-  Value sum = startMultiply(second, previous, state.back(), state[accNumber]);
+  Value sum = startMultiply(second, previous);
   current.map(first.getResult(),
               AwaitOp::create(b, loc, first.getAcc().getType(), scores, 1));
   cloneAll(b, under, current);
@@ -231,9 +294,9 @@ Value LoopRotator::emitEpilogue(OpBuilder &b, scf::ForOp rotated) {
       loc, loop.getLowerBound(),
       b.createOrFold<arith::MulIOp>(loc, steps, loop.getStep()));
   mapping.map(loop.getInductionVar(), last);
+  mapCarried(mapping, rotated.getResults());
+  cloneAll(b, rescale, mapping);
   cloneFetch(b, mapping);
-  mapping.map(second.getLhs(), rotated.getResults().back());
-  mapping.map(second.getAcc(), rotated.getResult(accNumber));
   b.clone(*second, mapping);
   cloneAll(b, release, mapping);
   return mapping.lookup(second.getResult());
@@ -243,7 +306,7 @@ SmallVector<Value> LoopRotator::emitAll(OpBuilder &b) {
   IRMapping prologue;
   emitPrologue(b, prologue);
   scf::ForOp rotated = emitLoop(b, prologue);
-  SmallVector<Value> results(rotated.getResults().drop_back());
+  SmallVector<Value> results(rotated.getResults().drop_back(extra.size()));
   // What the loop alone read is free before the last multiply.
   for (ReleaseOp op : released)
     b.clone(*op);
@@ -289,5 +352,5 @@ void TileOverlapMultiplies::runOnOperation() {
   SmallVector<scf::ForOp> loops;
   getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
   for (scf::ForOp loop : loops)
-    (void)LoopRotator(loop).run();
+    (void)LoopRotator(loop, schedule.getRescaleLate()).run();
 }

@@ -38,6 +38,9 @@ def TileOverlapMultipliesPass : Pass<"tile-overlap-multiplies", "::mlir::gpu::GP
                                     acc += p v[last]
     ```
 
+    The arithmetic on the accumulator, its rescaling, runs when the second multiply is done, or, with `rescale-late`, in
+    the next iteration: behind the start of its first multiply, right in front of the second one.
+
     Other loops stay as they are. Source: Shah et al., FlashAttention-3 (2024), section 3.2.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
