@@ -15,6 +15,8 @@ using tile::TargetAttr;
 
 /// Channels start at multiples of this (see convert-tile-to-gpu).
 static constexpr int64_t kBufferAlignment = 1024;
+/// Values of the knob o-in-shared.
+static constexpr int64_t kOutputInQuerySlot = 1, kOutputInBuffer = 2;
 /// A slot that is filled by boxes has two barriers.
 static constexpr int64_t kBarrierBytesPerSlot = 16;
 
@@ -51,8 +53,13 @@ ScheduleProblem ScheduleProblem::get(attn::AttentionOp op) {
     divisor = std::gcd(divisor, known);
   }
   bool isMasked = op.getCausal() || op.getWindow() || op.hasMask();
-  return {op.getQuery().getType().getElementType(), op.getHeadDimQK(),
-          op.getHeadDimV(), divisor, isMasked};
+  auto output = cast<RankedTensorType>(op.getResult().getType());
+  return {op.getQuery().getType().getElementType(),
+          op.getHeadDimQK(),
+          op.getHeadDimV(),
+          divisor,
+          isMasked,
+          getRowDivisor(output, headDim)};
 }
 
 PaddedHeadDims attune::getPaddedHeadDims(const ScheduleProblem &problem,
@@ -139,10 +146,16 @@ int64_t attune::getSharedBytes(const ScheduleProblem &problem,
   auto [dQK, dV] =
       getPaddedHeadDims(problem, findAtom(problem, schedule, target));
   int64_t bytes = 0;
-  for (int64_t elements : {schedule.getQStages() * schedule.getBlockM() * dQK,
-                           schedule.getKStages() * schedule.getBlockN() * dQK,
-                           schedule.getVStages() * schedule.getBlockN() * dV})
+  auto add = [&](int64_t elements) {
     bytes = llvm::alignTo(bytes, kBufferAlignment) + elements * elementBytes;
+  };
+  add(schedule.getQStages() * schedule.getBlockM() * dQK);
+  add(schedule.getKStages() * schedule.getBlockN() * dQK);
+  add(schedule.getVStages() * schedule.getBlockN() * dV);
+  if (!schedule.getPInRegisters())
+    add(schedule.getBlockM() * schedule.getBlockN());
+  if (schedule.getOInShared() == kOutputInBuffer)
+    add(schedule.getBlockM() * dV);
   if (schedule.getMmaWarps() > 1)
     bytes +=
         kBarrierBytesPerSlot *
@@ -189,10 +202,46 @@ static std::optional<Refusal> checkCluster(const ScheduleProblem &problem,
   return std::nullopt;
 }
 
+/// What the chip's copy engine moves at a time, and starts at.
+static constexpr int64_t kCopyBytes = 16;
+
+static int64_t getBytes(const ScheduleProblem &problem, int64_t elements) {
+  return elements * problem.elementType.getIntOrFloatBitWidth() / 8;
+}
+
+/// The rules of an output that leaves through shared memory.
+static std::optional<Refusal> checkOutput(const ScheduleProblem &problem,
+                                          const Schedule &schedule,
+                                          TargetAttr target) {
+  int64_t place = schedule.getOInShared();
+  if (!place)
+    return std::nullopt;
+  if (problem.outputDivisor == 0)
+    return refuse("output-row-not-contiguous",
+                  "expects the elements of a row of the output to be "
+                  "neighbours where o-in-shared is {0}",
+                  place);
+  int64_t rowBytes = getBytes(problem, problem.outputDivisor);
+  if (rowBytes % kCopyBytes != 0)
+    return refuse("output-row-alignment",
+                  "expects rows of the output to start at multiples of {0} "
+                  "bytes where o-in-shared is {1}, but got {2}",
+                  kCopyBytes, place, rowBytes);
+  auto [dQK, dV] =
+      getPaddedHeadDims(problem, findAtom(problem, schedule, target));
+  if (place == kOutputInQuerySlot && dQK != dV)
+    return refuse("output-in-query-slot",
+                  "expects rows of the output to be as long as the {0} "
+                  "elements of a query's where o-in-shared is {1}, but got {2}",
+                  dQK, place, dV);
+  return std::nullopt;
+}
+
 /// The rules of multiplies by several warps, and of what comes with them:
 /// copies of boxes, producers, overlap.
 static std::optional<Refusal> checkRoles(const ScheduleProblem &problem,
-                                         const Schedule &schedule) {
+                                         const Schedule &schedule,
+                                         TargetAttr target) {
   int64_t warps = schedule.getNumWarps(), together = schedule.getMmaWarps();
   if (together == 1) {
     for (auto [knob, value] :
@@ -202,6 +251,8 @@ static std::optional<Refusal> checkRoles(const ScheduleProblem &problem,
           {"exp-on-fma", schedule.getExpOnFma()},
           {"persistent", schedule.getPersistent()},
           {"q-stages", schedule.getQStages() - 1},
+          {"p-in-registers", schedule.getPInRegisters() - 1},
+          {"o-in-shared", schedule.getOInShared()},
           {"rescale-late", schedule.getRescaleLate()},
           {"unroll", schedule.getUnroll() - 1},
           {"cluster", schedule.getCluster() - 1}})
@@ -216,9 +267,7 @@ static std::optional<Refusal> checkRoles(const ScheduleProblem &problem,
                   "expects num-warps to be a multiple of {0}, the warps of a "
                   "multiply, but got {1}",
                   together, warps);
-  constexpr int64_t kCopyBytes = 16;
-  int64_t rowBytes =
-      problem.rowDivisor * problem.elementType.getIntOrFloatBitWidth() / 8;
+  int64_t rowBytes = getBytes(problem, problem.rowDivisor);
   if (problem.rowDivisor == 0)
     return refuse("row-not-contiguous",
                   "expects the elements of a row to be neighbours for a "
@@ -256,7 +305,7 @@ static std::optional<Refusal> checkRoles(const ScheduleProblem &problem,
     return refuse("turns-of-one",
                   "expects at least {0} warps where overlap is 2, but got {1}",
                   2 * together, warps);
-  return std::nullopt;
+  return checkOutput(problem, schedule, target);
 }
 
 /// Registers are dealt to roles while a kernel runs, but the assembler wants
@@ -286,7 +335,7 @@ std::optional<Refusal> attune::checkSchedule(const ScheduleProblem &problem,
                   "of {1} warps for, but got {2}",
                   target.getChip(), schedule.getMmaWarps(),
                   problem.elementType);
-  if (std::optional<Refusal> refusal = checkRoles(problem, schedule))
+  if (std::optional<Refusal> refusal = checkRoles(problem, schedule, target))
     return refusal;
   int64_t groups = schedule.getNumWarps() / atom.getWarps();
   int64_t rows = groups * atom.getM();
@@ -381,7 +430,8 @@ int64_t attune::estimateRegisters(const ScheduleProblem &problem,
     int64_t weights = schedule.getBlockM() * blockN * bits / kWordBits /
                       getComputingThreads(schedule, target);
     return getAccumulatorRegisters(problem, schedule, target) +
-           (schedule.getOverlap() ? weights : 0) + kOtherGroupRegisters;
+           (schedule.getOverlap() && schedule.getPInRegisters() ? weights : 0) +
+           kOtherGroupRegisters;
   }
   auto [dQK, dV] = getPaddedHeadDims(problem, atom);
   int64_t mSteps =
@@ -426,7 +476,8 @@ selectGroupSchedule(const ScheduleProblem &problem, TargetAttr target) {
           auto schedule = ScheduleAttr::get(
               context, 64 * groups, blockN, kTogether * groups, kTogether,
               kProducers, /*qStages=*/isDealt ? 2 : 1, /*kStages=*/2,
-              /*vStages=*/2, /*qInRegisters=*/0, overlap, base.getRescale(),
+              /*vStages=*/2, /*qInRegisters=*/0, base.getPInRegisters(),
+              base.getOInShared(), overlap, base.getRescale(),
               base.getRescaleLate(), base.getExpOnFma(), base.getSplitMasked(),
               base.getUnroll(), isDealt ? kLongestFirst : base.getTileOrder(),
               /*persistent=*/isDealt ? kDealt : 0, base.getMinBlocksPerCore(),
@@ -470,9 +521,9 @@ attune::selectSchedule(const ScheduleProblem &problem, TargetAttr target) {
             auto schedule = ScheduleAttr::get(
                 context, blockM, blockN, warps, /*mmaWarps=*/1,
                 /*producerWarps=*/0, /*qStages=*/1, stages, stages, inRegisters,
-                /*overlap=*/0, base.getRescale(), base.getRescaleLate(),
-                base.getExpOnFma(), base.getSplitMasked(), base.getUnroll(),
-                base.getTileOrder(),
+                base.getPInRegisters(), base.getOInShared(), /*overlap=*/0,
+                base.getRescale(), base.getRescaleLate(), base.getExpOnFma(),
+                base.getSplitMasked(), base.getUnroll(), base.getTileOrder(),
                 /*persistent=*/0, base.getMinBlocksPerCore(),
                 base.getCluster());
             if (checkSchedule(problem, schedule, target))

@@ -218,6 +218,41 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Weights in shared memory are not carried: they are written when the multiply that reads them is done, and rounded before.
+  // CHECK-LABEL: gpu.func @weights_in_shared
+  // CHECK: %[[PLACE:.+]] = tile.buffer
+  // CHECK: tile.write %{{.+}}, %[[PLACE]]
+  // CHECK: scf.for {{.+}} -> (!tile.tile<64x32xf32, registers>) {
+  // CHECK:   %[[S:.+]] = tile.mma_async
+  // CHECK:   %[[SUM:.+]] = tile.mma_async %[[PLACE]]
+  // CHECK:   tile.await %[[S]] running 1
+  // CHECK:   %[[WEIGHTS:.+]] = tile.map(
+  // CHECK:   tile.await %[[SUM]] :
+  // CHECK:   tile.write %[[WEIGHTS]], %[[PLACE]]
+  // CHECK:   scf.yield
+  // CHECK: tile.mma %[[PLACE]]
+  gpu.func @weights_in_shared(%q: !q, %acc: !o, %n: index, %k: !shared, %zero: !s) kernel
+      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1, pInRegisters = 0>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %place = tile.buffer : !tile.tile<64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+    %vc = tile.channel : !channel
+    %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %acc) -> !o {
+      %s = tile.mma %q, %k, %zero transpose_rhs : !q, !shared, !s
+      %p = tile.map(%s) {
+      ^bb0(%e: f32, %row: index, %column: index):
+        %t = arith.truncf %e : f32 to f16
+        tile.yield %t : f16
+      } : (!s) -> !p
+      tile.write %p, %place : !p, !tile.tile<64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+      %v = tile.get %vc[%j] : !channel -> !shared
+      %o = tile.mma %place, %v, %a : !tile.tile<64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>, !shared, !o
+      tile.release %vc[%j] : !channel
+      scf.yield %o : !o
+    }
+    gpu.return
+  }
+
   // CHECK-LABEL: gpu.func @no_overlap
   // CHECK-NOT: tile.mma_async
   // CHECK: gpu.return

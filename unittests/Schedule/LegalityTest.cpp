@@ -222,8 +222,10 @@ TEST_F(LegalityTest, OneWarpMultiply) {
   EXPECT_EQ(refusal(schedule({{"exp-on-fma", 2}}), toy({})),
             "one-warp-multiply");
   EXPECT_EQ(refusal(groups({{"exp-on-fma", 2}}), toy(withGroups())), "legal");
-  for (auto [knob, value] :
-       {std::pair<StringRef, int64_t>{"unroll", 2}, {"rescale-late", 1}})
+  for (auto [knob, value] : {std::pair<StringRef, int64_t>{"unroll", 2},
+                             {"p-in-registers", 0},
+                             {"o-in-shared", 1},
+                             {"rescale-late", 1}})
     EXPECT_EQ(refusal(schedule({{knob, value}}), toy({})), "one-warp-multiply")
         << knob.str();
   EXPECT_EQ(refusal(groups({{"unroll", 4}}), toy(withGroups())), "legal");
@@ -299,6 +301,48 @@ TEST_F(LegalityTest, RescaleWithoutOverlap) {
   EXPECT_EQ(refusal(wanted, target), "rescale-without-overlap");
   EXPECT_EQ(checkSchedule(problem, wanted, target)->getMessage(),
             "expects overlap where rescale-late is 1, but got 0");
+}
+
+TEST_F(LegalityTest, OutputRowsThatACopyEngineTakes) {
+  TargetAttr target = toy(withGroups());
+  auto wanted = groups({{"o-in-shared", 2}});
+  problem.outputDivisor = 8;
+  EXPECT_EQ(refusal(wanted, target), "legal");
+  problem.outputDivisor = 12;
+  EXPECT_EQ(refusal(wanted, target), "output-row-alignment");
+  EXPECT_EQ(checkSchedule(problem, wanted, target)->getMessage(),
+            "expects rows of the output to start at multiples of 16 bytes "
+            "where o-in-shared is 2, but got 24");
+  problem.outputDivisor = 0;
+  EXPECT_EQ(refusal(wanted, target), "output-row-not-contiguous");
+  // Lanes store any rows.
+  EXPECT_EQ(refusal(groups({}), target), "legal");
+}
+
+TEST_F(LegalityTest, OutputInQuerySlot) {
+  TargetAttr target = toy(withGroups());
+  problem.outputDivisor = 16;
+  EXPECT_EQ(refusal(groups({{"o-in-shared", 1}}), target), "legal");
+  problem.headDimV = 32;
+  auto wanted = groups({{"o-in-shared", 1}});
+  EXPECT_EQ(refusal(wanted, target), "output-in-query-slot");
+  EXPECT_EQ(checkSchedule(problem, wanted, target)->getMessage(),
+            "expects rows of the output to be as long as the 16 elements of a "
+            "query's where o-in-shared is 1, but got 32");
+  EXPECT_EQ(refusal(groups({{"o-in-shared", 2}}), target), "legal");
+}
+
+TEST_F(LegalityTest, ComputedTilesTakeSharedMemory) {
+  TargetAttr target = toy(withGroups());
+  problem.headDimV = 32;
+  int64_t bytes = getSharedBytes(problem, groups({}), target);
+  auto grows = [&](StringRef knob, int64_t value) {
+    return getSharedBytes(problem, groups({{knob, value}}), target) - bytes;
+  };
+  // Weights of 64 queries and 32 keys, and an output of 64 rows of 32.
+  EXPECT_EQ(grows("p-in-registers", 0), 64 * 32 * 2);
+  EXPECT_EQ(grows("o-in-shared", 2), 64 * 32 * 2);
+  EXPECT_EQ(grows("o-in-shared", 1), 0);
 }
 
 TEST_F(LegalityTest, TurnsOfOne) {

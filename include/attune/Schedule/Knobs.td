@@ -45,6 +45,10 @@ def Knob_VStages : Knob<"vStages", "v-stages", 2, [1, 2, 3, 4],
   "Slots of the shared-memory ring that holds value blocks.">;
 def Knob_QInRegisters : Knob<"qInRegisters", "q-in-registers", 1, [0, 1],
   "1 keeps the query tile in registers for the whole loop, 0 reads it from shared memory at each step.">;
+def Knob_PInRegisters : Knob<"pInRegisters", "p-in-registers", 1, [1],
+  "1 multiplies the softmax's weights from registers, 0 writes them to shared memory and multiplies them from there.", [0]>;
+def Knob_OInShared : Knob<"oInShared", "o-in-shared", 0, [0],
+  "How the output leaves: 0 lanes store it from registers; 1 and 2 the copy engine stores it from shared memory, 1 from the query tile's slot and 2 from a buffer of its own.", [1, 2]>;
 def Knob_Overlap : Knob<"overlap", "overlap", 0, [0, 1, 2],
   "What runs under a warpgroup's multiplies: 0 nothing, 1 the softmax of the next block, 2 also that of another warpgroup, in turns.">;
 def Knob_Rescale : Knob<"rescale", "rescale", 0, [0, 8],
@@ -68,7 +72,7 @@ def Knob_Cluster : Knob<"cluster", "cluster", 1, [1, 2],
 
 defvar allKnobs = [
   Knob_BlockM, Knob_BlockN, Knob_NumWarps, Knob_MmaWarps, Knob_ProducerWarps, Knob_QStages, Knob_KStages, Knob_VStages,
-  Knob_QInRegisters, Knob_Overlap, Knob_Rescale, Knob_RescaleLate, Knob_ExpOnFma,
+  Knob_QInRegisters, Knob_PInRegisters, Knob_OInShared, Knob_Overlap, Knob_Rescale, Knob_RescaleLate, Knob_ExpOnFma,
   Knob_SplitMasked, Knob_Unroll, Knob_TileOrder, Knob_Persistent, Knob_MinBlocksPerCore, Knob_Cluster
 ];
 

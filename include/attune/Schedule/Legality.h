@@ -25,6 +25,8 @@ struct ScheduleProblem {
   int64_t rowDivisor;
   /// Whether query tiles may see different keys.
   bool isMasked = false;
+  /// As rowDivisor, of the output.
+  int64_t outputDivisor = 0;
 
   static ScheduleProblem get(attn::AttentionOp op);
 };

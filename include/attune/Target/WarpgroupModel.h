@@ -37,16 +37,20 @@ struct SharedBarrier {
   mlir::Value number;
 };
 
-/// A request to fill a box of a tile from a tensor.
-struct BoxCopy {
+/// A box of a tensor, and its place in workgroup memory.
+struct Box {
   /// A tensor map, as the kernel takes it.
   mlir::Value map;
   /// First element in the tensor, outermost dimension first.
   llvm::SmallVector<mlir::Value, 5> coordinates;
   /// Contiguous buffer in workgroup memory, and the element at which the box
   /// starts.
-  mlir::Value destination;
+  mlir::Value buffer;
   mlir::Value offset;
+};
+
+/// A request to fill a box of a tile from a tensor.
+struct BoxCopy : Box {
   /// Told of every byte that has arrived.
   SharedBarrier barrier;
   /// Workgroups of the cluster, each of which gets the box at the same place
@@ -104,6 +108,23 @@ public:
                                 mlir::Type type, mlir::Value buffer) const = 0;
   virtual void copyBox(mlir::OpBuilder &builder, mlir::Location loc,
                        const BoxCopy &copy) const = 0;
+  /// Starts the copy of a box to its tensor, by one thread, which alone can
+  /// wait for it: until all that it stored has been read.
+  virtual void storeBox(mlir::OpBuilder &builder, mlir::Location loc,
+                        const Box &box) const = 0;
+  virtual void awaitStores(mlir::OpBuilder &builder,
+                           mlir::Location loc) const = 0;
+  /// Stores four 8x8 matrices of 16-bit elements, of which a lane holds one
+  /// word each: the two elements 2 * (lane mod 4) of row lane / 4. Lane l gives
+  /// where row l mod 8 of matrix l / 8 goes: an element of `buffer`, which is
+  /// in workgroup memory.
+  virtual void storeMatrices(mlir::OpBuilder &builder, mlir::Location loc,
+                             mlir::Value buffer, mlir::Value offset,
+                             mlir::ValueRange words) const = 0;
+  /// Makes what the lane has written to workgroup memory visible to multiplies
+  /// and to copies of boxes.
+  virtual void publishWrites(mlir::OpBuilder &builder,
+                             mlir::Location loc) const = 0;
 
   /// Waits for all lanes of the warp.
   virtual void meetInWarp(mlir::OpBuilder &builder,

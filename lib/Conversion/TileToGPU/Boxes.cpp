@@ -56,6 +56,13 @@ struct BoxPutPattern : BoxPattern<tile::PutOp> {
                      OpAdaptor adaptor) const;
 };
 
+struct StoreAsyncPattern : KernelPattern<tile::StoreAsyncOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::StoreAsyncOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
 struct BoxGetPattern : BoxPattern<tile::GetOp> {
   using BoxPattern::BoxPattern;
   LogicalResult
@@ -144,6 +151,17 @@ BoxChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
   return success();
 }
 
+/// The first box of a copy between `view` and a buffer in workgroup memory,
+/// before the copy's own row and column are added.
+static Box startBox(OpBuilder &b, Operation *op, const TensorView &view,
+                    IntegerAttr map, Value buffer) {
+  auto kernel = op->getParentOfType<gpu::GPUFuncOp>();
+  Box box{kernel.getArgument(map.getInt()), {}, buffer, Value()};
+  for (Value start : view.origin)
+    box.coordinates.push_back(start ? start : constant(b, op->getLoc(), 0));
+  return box;
+}
+
 LogicalResult BoxPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
                                   OpAdaptor adaptor) const {
   Location loc = op.getLoc();
@@ -161,18 +179,11 @@ LogicalResult BoxPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
   auto map = op->getAttrOfType<IntegerAttr>(kMapAttrName);
   if (failed(view) || !map)
     return failure();
-  auto kernel = op->getParentOfType<gpu::GPUFuncOp>();
   auto plus = [&](Value origin, Value offset) {
-    return origin ? b.createOrFold<arith::AddIOp>(loc, origin, offset) : offset;
+    return b.createOrFold<arith::AddIOp>(loc, origin, offset);
   };
-  BoxCopy request{kernel.getArgument(map.getInt()),
-                  {},
-                  adaptor.getChannel(),
-                  Value(),
-                  slot.full,
+  BoxCopy request{startBox(b, op, *view, map, adaptor.getChannel()), slot.full,
                   type.getCluster()};
-  for (Value start : view->origin)
-    request.coordinates.push_back(start ? start : constant(b, loc, 0));
   Value &row = request.coordinates[view->dims[0]],
         &column = request.coordinates[view->dims[1]];
   row = plus(row, op.getRow());
@@ -225,7 +236,8 @@ BoxGetPattern::matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
     return failure();
   RingSlot slot = slotOf(b, op.getLoc(), op.getChannel(), adaptor.getElement());
   model().waitBarrier(b, op.getLoc(), slot.full, slot.parity);
-  b.replaceOp(op, createSlotView(b, op, adaptor.getChannel(), slot.number));
+  b.replaceOp(op, createSlotView(b, op.getLoc(), op.getResult().getType(),
+                                 adaptor.getChannel(), slot.number));
   return success();
 }
 
@@ -258,10 +270,48 @@ BoxReleasePattern::matchAndRewrite(tile::ReleaseOp op, OpAdaptor adaptor,
   return success();
 }
 
+LogicalResult
+StoreAsyncPattern::matchAndRewrite(tile::StoreAsyncOp op, OpAdaptor adaptor,
+                                   ConversionPatternRewriter &b) const {
+  Location loc = op.getLoc();
+  FailureOr<TensorView> view = traceView(b, op.getDestination());
+  auto map = op->getAttrOfType<IntegerAttr>(kMapAttrName);
+  if (failed(view) || !map)
+    return b.notifyMatchFailure(op, "no tensor map was made for it");
+  tile::TileType type = op.getSource().getType();
+  int64_t rows = type.getShape()[0], columns = type.getShape()[1],
+          panel = cast<tile::SwizzleAttr>(type.getLayout()).getPanel();
+  // Each group of warps has its rows of the tile. All lanes find out which.
+  Value first = b.createOrFold<arith::MulIOp>(
+      loc, groupNumber(b, loc, context, context.groups),
+      constant(b, loc, rows / context.groups));
+  auto guard = scf::IfOp::create(b, loc, isFirstOfGroup(b, loc, context),
+                                 /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard restore(b);
+  b.setInsertionPointToStart(guard.thenBlock());
+  auto plus = [&](Value origin, Value offset) {
+    return b.createOrFold<arith::AddIOp>(loc, origin, offset);
+  };
+  Box box = startBox(b, op, *view, map, adaptor.getSource());
+  Value &row = box.coordinates[view->dims[0]],
+        &column = box.coordinates[view->dims[1]];
+  row = plus(plus(row, op.getRow()), first);
+  Value firstColumn = plus(column, op.getColumn()),
+        start =
+            b.createOrFold<arith::MulIOp>(loc, first, constant(b, loc, panel));
+  for (int64_t at = 0; at < columns; at += panel) {
+    column = plus(firstColumn, constant(b, loc, at));
+    box.offset = plus(start, constant(b, loc, at * rows));
+    context.model->getWarpgroups()->storeBox(b, loc, box);
+  }
+  b.eraseOp(op);
+  return success();
+}
+
 void attune::populateBoxPatterns(TypeConverter &converter,
                                  RewritePatternSet &patterns,
                                  const KernelContext &context) {
-  patterns
-      .add<BoxChannelPattern, BoxPutPattern, BoxGetPattern, BoxReleasePattern>(
-          converter, patterns.getContext(), context);
+  patterns.add<BoxChannelPattern, BoxPutPattern, BoxGetPattern,
+               BoxReleasePattern, StoreAsyncPattern>(
+      converter, patterns.getContext(), context);
 }

@@ -37,8 +37,8 @@ using namespace attune;
 /// rows of 128 bytes fall on the banks as planned.
 static constexpr int64_t kBufferAlignment = 1024;
 
-/// Gives every channel its place, and the barriers of those with panels theirs
-/// behind all of them; returns the bytes used.
+/// Gives every channel and buffer its place, and the barriers of those with
+/// panels theirs behind all of them; returns the bytes used.
 static int64_t assignOffsets(gpu::GPUFuncOp kernel) {
   constexpr int64_t kBarrierBytes = 8;
   int64_t used = 0;
@@ -47,6 +47,13 @@ static int64_t assignOffsets(gpu::GPUFuncOp kernel) {
     used = llvm::alignTo(used, kBufferAlignment);
     channel->setAttr(kSharedOffsetAttrName, builder.getI64IntegerAttr(used));
     used += channel.getResult().getType().getSizeInBytes();
+  });
+  kernel.walk([&](tile::BufferOp buffer) {
+    used = llvm::alignTo(used, kBufferAlignment);
+    buffer->setAttr(kSharedOffsetAttrName, builder.getI64IntegerAttr(used));
+    tile::TileType type = buffer.getResult().getType();
+    used += type.getNumElements() *
+            type.getElementType().getIntOrFloatBitWidth() / 8;
   });
   used = llvm::alignTo(used, kBarrierBytes);
   kernel.walk([&](tile::ChannelOp channel) {
@@ -212,6 +219,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   populateMmaPatterns(converter, patterns, context);
   populateRolePatterns(converter, patterns, context);
   populateRowPatterns(converter, patterns, context);
+  populateSharedTilePatterns(converter, patterns, context);
   populateSharedMemoryPatterns(converter, patterns, context);
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                        target);
@@ -294,6 +302,9 @@ void ConvertTileToGPU::runOnOperation() {
          kernel.getKnownClusterSize().value_or(ArrayRef<int32_t>()))
       cluster *= size;
     KernelContext context{target, model, (*block)[0], computingWarps, cluster};
+    for (tile::MmaAtomAttr atom : target.getMma())
+      context.groupWarps = std::max(context.groupWarps, atom.getWarps());
+    context.groups = std::max<int64_t>(computingWarps / context.groupWarps, 1);
     if (failed(checkKernel(kernel, context)))
       return WalkResult::interrupt();
     int64_t sharedBytes = assignOffsets(kernel);
@@ -306,7 +317,7 @@ void ConvertTileToGPU::runOnOperation() {
     }
     gatherBoxChannels(kernel);
     if (const WarpgroupModel *groups = model->getWarpgroups()) {
-      if (failed(addTensorMaps(kernel, *groups)))
+      if (failed(addTensorMaps(kernel, *groups, context.groups)))
         return WalkResult::interrupt();
       if (context.cluster > 1)
         endTogether(kernel, *groups);

@@ -93,6 +93,45 @@ static LogicalResult checkCluster(tile::ChannelOp op,
                           << cluster << ", but got " << context.cluster;
 }
 
+/// Tiles in shared memory that groups of warps write and store.
+static LogicalResult checkSharedTile(Operation *op, Value tile,
+                                     const KernelContext &context) {
+  if (failed(checkGroupsOfTarget(op, context)))
+    return failure();
+  if (!getPanel(tile))
+    return op->emitOpError() << "expects a tile that is stored in panels, but "
+                                "got "
+                             << tile.getType();
+  auto type = cast<tile::TileType>(tile.getType());
+  if (!dealsOut(context, context.groupWarps) ||
+      type.getShape()[0] % context.groups != 0)
+    return op->emitOpError()
+           << "expects groups of " << context.groupWarps
+           << " warps with as many rows each, but got "
+           << context.computingWarps << " warps that compute and "
+           << type.getShape()[0] << " rows";
+  return success();
+}
+
+static LogicalResult checkWrite(tile::WriteOp op,
+                                const KernelContext &context) {
+  if (failed(checkSharedTile(op, op.getDestination(), context)))
+    return failure();
+  tile::TileType type = op.getValue().getType();
+  // Matrices of 8x8 elements, two neighbours in a word of a lane.
+  tile::LayoutAttr layout = type.getRegisterLayout();
+  const tile::Mode pairs{2, 1, 1}, lanes[] = {{4, 1, 2}, {8, 0, 1}};
+  if (type.getElementType().getIntOrFloatBitWidth() != 16 ||
+      layout.getLanes() != ArrayRef(lanes) || layout.getRegisters().empty() ||
+      !(layout.getRegisters().front() == pairs) ||
+      findRegister(layout, {8, 0}) < 0 || findRegister(layout, {0, 8}) < 0)
+    return op.emitOpError()
+           << "expects elements of 16 bits in the layout of the accumulator of "
+              "a multiply by groups of warps, but got "
+           << type;
+  return success();
+}
+
 static LogicalResult checkRoles(tile::SpecializeOp op,
                                 const KernelContext &context) {
   if (failed(checkGroupsOfTarget(op, context)))
@@ -172,6 +211,17 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
               return read.emitOpError()
                      << "expects a tile that is stored in whole rows, but got "
                      << read.getSource().getType();
+            })
+            .Case([&](tile::BufferOp buffer) {
+              return checkSharedTile(buffer, buffer.getResult(), context);
+            })
+            .Case(
+                [&](tile::WriteOp write) { return checkWrite(write, context); })
+            .Case([&](tile::StoreAsyncOp store) {
+              return checkSharedTile(store, store.getSource(), context);
+            })
+            .Case([&](tile::DrainOp drain) {
+              return checkGroupsOfTarget(drain, context);
             })
             .Case([](tile::AnyOp any) { return checkAny(any); })
             .Case([&](tile::SpecializeOp roles) {

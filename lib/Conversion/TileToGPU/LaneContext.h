@@ -22,6 +22,9 @@ struct KernelContext {
   int64_t computingWarps;
   /// Workgroups of a cluster.
   int64_t cluster = 1;
+  /// Warps that multiply together, as many as the chip knows of, and the groups
+  /// of so many that compute.
+  int64_t groupWarps = 1, groups = 1;
 };
 
 /// Number of the lane in its warp, and of the warp in its workgroup, as index
@@ -30,6 +33,17 @@ mlir::Value laneNumber(mlir::OpBuilder &builder, mlir::Location loc,
                        const KernelContext &context);
 mlir::Value warpNumber(mlir::OpBuilder &builder, mlir::Location loc,
                        const KernelContext &context);
+
+/// Number of the group of this lane, of `groups` that the warps that compute
+/// are dealt to, the same for the back end in all lanes of a warp.
+mlir::Value groupNumber(mlir::OpBuilder &builder, mlir::Location loc,
+                        const KernelContext &context, int64_t groups);
+/// True in the first lane of each group of warps that multiply together.
+mlir::Value isFirstOfGroup(mlir::OpBuilder &builder, mlir::Location loc,
+                           const KernelContext &context);
+/// Waits for all lanes of the group.
+void meetInGroup(mlir::OpBuilder &builder, mlir::Location loc,
+                 const KernelContext &context);
 
 /// The coordinate along `dim` that lane and warp contribute; null where they
 /// contribute nothing.
@@ -78,6 +92,9 @@ void populateRolePatterns(mlir::TypeConverter &converter,
 void populateRowPatterns(mlir::TypeConverter &converter,
                          mlir::RewritePatternSet &patterns,
                          const KernelContext &context);
+void populateSharedTilePatterns(mlir::TypeConverter &converter,
+                                mlir::RewritePatternSet &patterns,
+                                const KernelContext &context);
 void populateSharedMemoryPatterns(mlir::TypeConverter &converter,
                                   mlir::RewritePatternSet &patterns,
                                   const KernelContext &context);

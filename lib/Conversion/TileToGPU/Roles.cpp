@@ -93,16 +93,40 @@ SpecializePattern::matchAndRewrite(tile::SpecializeOp op, OpAdaptor,
 }
 
 //===----------------------------------------------------------------------===//
-// Turns: group g waits at barrier 1 + g, where the group before it arrives.
+// Groups of warps
 //===----------------------------------------------------------------------===//
 
-static Value groupNumber(OpBuilder &b, Location loc,
-                         const KernelContext &context, int64_t groups) {
+Value attune::groupNumber(OpBuilder &b, Location loc,
+                          const KernelContext &context, int64_t groups) {
   Value warps = constant(b, loc, context.computingWarps / groups);
   Value group =
       b.createOrFold<arith::DivUIOp>(loc, warpNumber(b, loc, context), warps);
   return context.model->getWarpgroups()->makeUniform(b, loc, group);
 }
+
+Value attune::isFirstOfGroup(OpBuilder &b, Location loc,
+                             const KernelContext &context) {
+  Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
+  int64_t threads = context.groupWarps * context.target.getLanes();
+  Value number =
+      b.createOrFold<arith::RemUIOp>(loc, thread, constant(b, loc, threads));
+  return compare(b, loc, arith::CmpIPredicate::eq, number, 0);
+}
+
+/// The barriers behind those of turns.
+void attune::meetInGroup(OpBuilder &b, Location loc,
+                         const KernelContext &context) {
+  Value number = b.createOrFold<arith::AddIOp>(
+      loc, groupNumber(b, loc, context, context.groups),
+      constant(b, loc, 1 + context.groups));
+  context.model->getWarpgroups()->meet(
+      b, loc, number, context.groupWarps * context.target.getLanes(),
+      /*wait=*/true);
+}
+
+//===----------------------------------------------------------------------===//
+// Turns: group g waits at barrier 1 + g, where the group before it arrives.
+//===----------------------------------------------------------------------===//
 
 /// Arrives at the barrier of a turn, which waits for the group whose turn it is
 /// and the one before it.

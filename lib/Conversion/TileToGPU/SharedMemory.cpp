@@ -132,17 +132,15 @@ ChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
   return success();
 }
 
-Value attune::createSlotView(OpBuilder &b, tile::GetOp op, Value buffer,
-                             Value number) {
-  tile::ChannelType type = op.getChannel().getType();
+Value attune::createSlotView(OpBuilder &b, Location loc, tile::TileType type,
+                             Value buffer, Value number) {
   ArrayRef<int64_t> shape = type.getShape();
   SmallVector<OpFoldResult> offsets{number, b.getIndexAttr(0),
                                     b.getIndexAttr(0)};
   SmallVector<OpFoldResult> sizes{b.getIndexAttr(1), b.getIndexAttr(shape[0]),
                                   b.getIndexAttr(shape[1])};
   SmallVector<OpFoldResult> strides(3, b.getIndexAttr(1));
-  return memref::SubViewOp::create(b, op.getLoc(),
-                                   sharedTileType(type.getTileType()), buffer,
+  return memref::SubViewOp::create(b, loc, sharedTileType(type), buffer,
                                    offsets, sizes, strides);
 }
 
@@ -161,8 +159,8 @@ GetPattern::matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
     context.model->emitAsyncWait(rewriter, loc, op.getPending());
   gpu::BarrierOp::create(rewriter, loc);
   Value slot = slotOf(rewriter, loc, adaptor.getElement(), type.getStages());
-  rewriter.replaceOp(op,
-                     createSlotView(rewriter, op, adaptor.getChannel(), slot));
+  rewriter.replaceOp(op, createSlotView(rewriter, loc, type.getTileType(),
+                                        adaptor.getChannel(), slot));
   return success();
 }
 

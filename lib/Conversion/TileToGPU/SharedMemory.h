@@ -11,7 +11,8 @@
 
 namespace attune {
 
-/// Byte offset of a channel or a dealer in the kernel's workgroup memory.
+/// Byte offset of a channel, a buffer or a dealer in the kernel's workgroup
+/// memory.
 inline constexpr llvm::StringLiteral kSharedOffsetAttrName = "tile.offset";
 /// On a put whose slot was released after the last barrier.
 inline constexpr llvm::StringLiteral kNeedsBarrierAttrName =
@@ -32,8 +33,9 @@ mlir::Value createSharedView(mlir::OpBuilder &builder, mlir::Location loc,
 /// The buffer of a channel at its place in workgroup memory.
 mlir::Value createChannelBuffer(mlir::OpBuilder &builder, tile::ChannelOp op);
 /// The tile in slot `number` of a channel's buffer.
-mlir::Value createSlotView(mlir::OpBuilder &builder, tile::GetOp op,
-                           mlir::Value buffer, mlir::Value number);
+mlir::Value createSlotView(mlir::OpBuilder &builder, mlir::Location loc,
+                           tile::TileType type, mlir::Value buffer,
+                           mlir::Value number);
 
 /// Where an element of a ring is, and the barriers of its slot.
 struct RingSlot {

@@ -105,36 +105,60 @@ static void addToLaunches(gpu::GPUFuncOp kernel, const Map &map, Type type,
   });
 }
 
+namespace {
+/// What an op copies to or from shared memory, a box at a time.
+struct Copied {
+  Value view;
+  tile::TileType tile;
+  int64_t rowsOfBox;
+};
+} // namespace
+
+static std::optional<Copied> getCopied(Operation *op, int64_t groups) {
+  if (auto put = dyn_cast<tile::PutOp>(op)) {
+    tile::ChannelType channel = put.getChannel().getType();
+    if (channel.getPanel())
+      return Copied{put.getSource(), channel.getTileType(),
+                    channel.getCopiedRows()};
+  } else if (auto store = dyn_cast<tile::StoreAsyncOp>(op)) {
+    tile::TileType type = store.getSource().getType();
+    return Copied{store.getDestination(), type, type.getShape()[0] / groups};
+  }
+  return std::nullopt;
+}
+
 LogicalResult attune::addTensorMaps(gpu::GPUFuncOp kernel,
-                                    const WarpgroupModel &model) {
+                                    const WarpgroupModel &model,
+                                    int64_t groups) {
   MLIRContext *context = kernel.getContext();
   auto space =
       gpu::AddressSpaceAttr::get(context, gpu::AddressSpace::Workgroup);
   SmallVector<Map> maps;
-  WalkResult result = kernel.walk([&](tile::PutOp put) {
-    tile::ChannelType channel = put.getChannel().getType();
-    if (!channel.getPanel())
+  WalkResult result = kernel.walk([&](Operation *op) {
+    std::optional<Copied> copied = getCopied(op, groups);
+    if (!copied)
       return WalkResult::advance();
-    OpBuilder b(put);
-    FailureOr<TensorView> view = traceView(b, put.getSource());
+    OpBuilder b(op);
+    FailureOr<TensorView> view = traceView(b, copied->view);
     auto argument = succeeded(view) ? dyn_cast<BlockArgument>(view->tensor)
                                     : BlockArgument();
     int64_t rank =
         argument ? cast<MemRefType>(argument.getType()).getRank() : 0;
     if (!argument || argument.getOwner() != &kernel.getBody().front() ||
         view->dims[1] != rank - 1) {
-      put.emitOpError() << "expects a view, with rows of neighbours, of an "
+      op->emitOpError() << "expects a view, with rows of neighbours, of an "
                            "argument of the kernel to copy boxes of, but got "
-                        << put.getSource().getType();
+                        << copied->view.getType();
       return WalkResult::interrupt();
     }
+    auto swizzle = cast<tile::SwizzleAttr>(copied->tile.getLayout());
     SmallVector<int64_t> box(rank, 1);
-    box[view->dims[0]] = channel.getCopiedRows();
-    box[view->dims[1]] = channel.getPanel();
+    box[view->dims[0]] = copied->rowsOfBox;
+    box[view->dims[1]] = swizzle.getPanel();
     Map map{argument.getArgNumber(),
-            MemRefType::get(box, channel.getElementType(),
+            MemRefType::get(box, copied->tile.getElementType(),
                             MemRefLayoutAttrInterface(), space),
-            cast<tile::SwizzleAttr>(channel.getTileType().getLayout()), 0};
+            swizzle, 0};
     auto *known = llvm::find_if(maps, [&](const Map &other) {
       return other.tensor == map.tensor && other.box == map.box &&
              other.swizzle == map.swizzle;
@@ -149,8 +173,8 @@ LogicalResult attune::addTensorMaps(gpu::GPUFuncOp kernel,
       maps.push_back(map);
       known = &maps.back();
     }
-    put->setAttr(kMapAttrName, IntegerAttr::get(IntegerType::get(context, 64),
-                                                known->argument));
+    op->setAttr(kMapAttrName, IntegerAttr::get(IntegerType::get(context, 64),
+                                               known->argument));
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());

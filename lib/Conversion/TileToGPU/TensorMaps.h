@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which box of which tensor a put copies, and the tensor maps that the kernel
-// takes for that.
+// Which box of which tensor a put or a store copies, and the tensor maps that
+// the kernel takes for that.
 
 #ifndef ATTUNE_LIB_CONVERSION_TILETOGPU_TENSORMAPS_H
 #define ATTUNE_LIB_CONVERSION_TILETOGPU_TENSORMAPS_H
@@ -12,7 +12,8 @@
 
 namespace attune {
 
-/// On a put: the number of the kernel's argument that is its tensor map.
+/// On a put, and on a store of a box: the number of the kernel's argument that
+/// is its tensor map.
 inline constexpr llvm::StringLiteral kMapAttrName = "tile.map";
 
 /// A 2-D view as part of the tensor that it is a view of.
@@ -30,10 +31,11 @@ mlir::FailureOr<TensorView> traceView(mlir::OpBuilder &builder,
                                       mlir::Value view);
 
 /// Adds an argument to the kernel, its manifest and its launches for each
-/// tensor and box that the puts of channels with panels need, and notes on each
-/// put which one is its own.
+/// tensor and box that the puts of channels with panels and the stores of tiles
+/// in shared memory need, and notes on each of these which one is its own.
+/// `groups` of warps store their rows of a tile.
 mlir::LogicalResult addTensorMaps(mlir::gpu::GPUFuncOp kernel,
-                                  const WarpgroupModel &model);
+                                  const WarpgroupModel &model, int64_t groups);
 
 } // namespace attune
 

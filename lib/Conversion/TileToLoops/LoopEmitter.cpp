@@ -162,16 +162,17 @@ void LoopEmitter::emitLoad(tile::LoadOp op) {
   });
 }
 
-void LoopEmitter::emitStore(tile::StoreOp op) {
-  Value value = read(op.getValue()), target = op.getDestination();
-  forEach(op.getValue().getType().getShape(), [&](ValueRange indices) {
-    SmallVector<Value> position = add(builder, op.getIndices(), indices);
-    auto branch = scf::IfOp::create(builder, isInside(target, position),
-                                    /*withElseRegion=*/false);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(branch.thenBlock());
-    store(load(value, indices), target, position);
-  });
+void LoopEmitter::emitStore(Value tile, Value target, ValueRange first) {
+  Value value = read(tile);
+  forEach(cast<tile::TileType>(tile.getType()).getShape(),
+          [&](ValueRange indices) {
+            SmallVector<Value> position = add(builder, first, indices);
+            auto branch = scf::IfOp::create(builder, isInside(target, position),
+                                            /*withElseRegion=*/false);
+            OpBuilder::InsertionGuard guard(builder);
+            builder.setInsertionPointToStart(branch.thenBlock());
+            store(load(value, indices), target, position);
+          });
 }
 
 Value LoopEmitter::getSlot(Value channel, Value element) {
@@ -527,7 +528,19 @@ LogicalResult LoopEmitter::emit(Operation *op) {
       .Default([&](Operation *) {
         TypeSwitch<Operation *>(op)
             .Case([&](tile::LoadOp op) { emitLoad(op); })
-            .Case([&](tile::StoreOp op) { emitStore(op); })
+            .Case([&](tile::StoreOp op) {
+              emitStore(op.getValue(), op.getDestination(), op.getIndices());
+            })
+            // Done at once, so that there is nothing to drain.
+            .Case([&](tile::StoreAsyncOp op) {
+              emitStore(op.getSource(), op.getDestination(),
+                        {op.getRow(), op.getColumn()});
+            })
+            .Case([&](tile::BufferOp op) { define(op.getResult()); })
+            .Case([&](tile::WriteOp op) {
+              Value value = read(op.getValue());
+              copy(value, read(op.getDestination()));
+            })
             .Case([&](tile::ReadOp op) {
               Value source = read(op.getSource());
               copy(source, define(op.getResult()));
@@ -545,8 +558,8 @@ LogicalResult LoopEmitter::emit(Operation *op) {
             })
             .Case([&](tile::AwaitOp op) { emitAwait(op); })
             // One lane takes no turns, and its tiles are dealt in advance.
-            .Case<tile::DealerOp, tile::StartTurnsOp, tile::TakeTurnOp,
-                  tile::GiveTurnOp>([](auto) {})
+            .Case<tile::DealerOp, tile::DrainOp, tile::StartTurnsOp,
+                  tile::TakeTurnOp, tile::GiveTurnOp>([](auto) {})
             .Case([&](tile::MapOp op) { emitMap(op); })
             .Case([&](tile::AnyOp op) { emitAny(op); })
             .Case([&](tile::BroadcastOp op) {

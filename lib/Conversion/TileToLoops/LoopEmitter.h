@@ -58,7 +58,8 @@ private:
   /// Whether the producers of the roles at hand put into the channel.
   bool isProduced(mlir::Value channel);
   void emitLoad(tile::LoadOp op);
-  void emitStore(tile::StoreOp op);
+  /// Of a tile in registers or in shared memory.
+  void emitStore(mlir::Value tile, mlir::Value target, mlir::ValueRange first);
   void emitChannel(tile::ChannelOp op);
   void emitPut(tile::PutOp op);
   void emitGet(tile::GetOp op);

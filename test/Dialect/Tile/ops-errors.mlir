@@ -481,3 +481,30 @@ func.func @give_turn() {
   tile.give_turn of 0
   return
 }
+
+// -----
+
+!shared = !tile.tile<32x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>
+func.func @write_shape(%a: !tile.tile<16x64xf16, registers>, %b: !shared) {
+  // expected-error @below {{'tile.write' op expects value and destination to have one shape, but got}}
+  tile.write %a, %b : !tile.tile<16x64xf16, registers>, !shared
+  return
+}
+
+// -----
+
+!shared = !tile.tile<32x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>
+func.func @write_type(%a: !tile.tile<32x64xf32, registers>, %b: !shared) {
+  // expected-error @below {{'tile.write' op expects value and destination to have one element type, but got 'f32' and 'f16'}}
+  tile.write %a, %b : !tile.tile<32x64xf32, registers>, !shared
+  return
+}
+
+// -----
+
+!shared = !tile.tile<32x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>
+func.func @store_type(%b: !shared, %m: memref<32x64xf32>, %i: index) {
+  // expected-error @below {{'tile.store_async' op expects source and destination to have one element type, but got 'f16' and 'f32'}}
+  tile.store_async %b, %m[%i, %i] : !shared, memref<32x64xf32>
+  return
+}

@@ -27,6 +27,20 @@ func.func @memory(%m: memref<?x64xf16>, %rows: memref<?xf16>, %i: index) {
   return
 }
 
+// CHECK-LABEL: func.func @shared_tiles
+// CHECK-SAME:    %[[M:[^ ]+]]: memref<?x64xf16>, %[[A:[^ ]+]]: !tile.tile<32x64xf16, registers>, %[[I:.+]]: index
+func.func @shared_tiles(%m: memref<?x64xf16>, %a: !regs, %i: index) {
+  // CHECK: %[[B:.+]] = tile.buffer : <32x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>
+  %b = tile.buffer : !shared
+  // CHECK: tile.write %[[A]], %[[B]] : <32x64xf16, registers>, <32x64xf16, shared,
+  tile.write %a, %b : !regs, !shared
+  // CHECK: tile.store_async %[[B]], %[[M]][%[[I]], %[[I]]] : <32x64xf16, shared, {{.*}}>, memref<?x64xf16>
+  tile.store_async %b, %m[%i, %i] : !shared, memref<?x64xf16>
+  // CHECK: tile.drain
+  tile.drain
+  return
+}
+
 // CHECK-LABEL: func.func @channels
 // CHECK-SAME:    %[[M:[^ ]+]]: memref<?x64xf16>, %[[I:[^ ]+]]: index, %[[MORE:.+]]: i1
 func.func @channels(%m: memref<?x64xf16>, %i: index, %more: i1) -> !regs {

@@ -54,6 +54,21 @@ LogicalResult StoreOp::verify() {
       getDestination().getType().getElementType());
 }
 
+LogicalResult WriteOp::verify() {
+  if (failed(verifySameShape(*this, "value", getValue().getType(),
+                             "destination", getDestination().getType())))
+    return failure();
+  return verifySameElementType(
+      *this, "value", getValue().getType().getElementType(), "destination",
+      getDestination().getType().getElementType());
+}
+
+LogicalResult StoreAsyncOp::verify() {
+  return verifySameElementType(
+      *this, "source", getSource().getType().getElementType(), "destination",
+      getDestination().getType().getElementType());
+}
+
 LogicalResult ReadOp::verify() {
   if (failed(verifySameShape(*this, "source", getSource().getType(), "result",
                              getResult().getType())))

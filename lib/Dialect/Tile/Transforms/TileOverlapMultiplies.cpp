@@ -117,7 +117,15 @@ bool LoopRotator::matchLoop() {
   llvm::SetVector<Value> late;
   late.insert(loop.getRegionIterArg(accNumber));
   Operation *weights = second.getLhs().getDefiningOp();
-  extra.push_back(second.getLhs());
+  if (isa_and_nonnull<BufferOp>(weights)) {
+    auto writes = loop.getBody()->getOps<WriteOp>();
+    auto write = llvm::find_if(writes, [&](WriteOp op) {
+      return op.getDestination() == second.getLhs();
+    });
+    weights = write == writes.end() ? nullptr : (*write).getOperation();
+  } else {
+    extra.push_back(second.getLhs());
+  }
   bool beforeFirst = true;
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (&op == second)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Puts a channel between a load from global memory and the matrix multiplies
-// that use it.
+// that use it, and a buffer in shared memory between what is computed and the
+// multiply or the store that takes it.
 
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
@@ -27,6 +28,11 @@ struct TilePromoteToShared
     : tile::impl::TilePromoteToSharedPassBase<TilePromoteToShared> {
   void runOnOperation() override;
   void promote(LoadOp load, attn::ScheduleAttr schedule);
+  /// Room in shared memory for a tile that is computed.
+  Value createBuffer(TileType type);
+  /// Multiplies the left operand from shared memory.
+  void writeOperand(MmaOp mma);
+  LogicalResult writeOutput(StoreOp store, attn::ScheduleAttr schedule);
   Value addCounter(scf::ForOp &loop,
                    function_ref<Value(OpBuilder &)> increment);
   Value numberElement(OpBuilder &b, Location loc, scf::ForOp loop);
@@ -184,6 +190,113 @@ void TilePromoteToShared::promote(LoadOp load, attn::ScheduleAttr schedule) {
   load.erase();
 }
 
+Value TilePromoteToShared::createBuffer(TileType type) {
+  Block &entry = getOperation().getBody().front();
+  OpBuilder b(&entry, entry.begin());
+  int64_t panel = getPanel(type.getShape()[1], type.getElementType(),
+                           TargetAttr::lookup(getOperation()));
+  // Stored as a slot is.
+  auto slot = ChannelType::get(&getContext(), type.getShape(),
+                               type.getElementType(), /*stages=*/1, panel,
+                               /*cluster=*/1);
+  return BufferOp::create(b, getOperation().getLoc(), slot.getTileType());
+}
+
+void TilePromoteToShared::writeOperand(MmaOp mma) {
+  Value value = mma.getLhs();
+  auto type = cast<TileType>(value.getType());
+  if (!type.isRegisters())
+    return;
+  Value buffer = createBuffer(type);
+  OpBuilder b(mma);
+  if (value.getParentBlock() == mma->getBlock())
+    b.setInsertionPointAfterValue(value);
+  WriteOp::create(b, mma.getLoc(), value, buffer);
+  mma.getLhsMutable().assign(buffer);
+}
+
+/// Whether the rows and columns of a view end where those of its tensor do.
+static bool reachesEnds(Value view) {
+  auto subview = view.getDefiningOp<memref::SubViewOp>();
+  if (!subview)
+    return isa<BlockArgument>(view);
+  llvm::SmallBitVector dropped = subview.getDroppedDims();
+  MemRefType source = subview.getSourceType();
+  for (int64_t dim = 0, rank = source.getRank(); dim < rank; ++dim) {
+    if (dropped[dim])
+      continue;
+    OpFoldResult size = subview.getMixedSizes()[dim];
+    bool isWhole = !source.isDynamicDim(dim) &&
+                   isConstantIntValue(size, source.getDimSize(dim));
+    if (auto value = dyn_cast<Value>(size))
+      if (auto asked = value.getDefiningOp<memref::DimOp>())
+        isWhole = asked.getSource() == subview.getSource() &&
+                  asked.getConstantIndex() == dim;
+    if (!isWhole || !isConstantIntValue(subview.getMixedOffsets()[dim], 0))
+      return false;
+  }
+  return isa<BlockArgument>(subview.getSource());
+}
+
+/// A left operand of multiplies, of the shape of `type`, that `block` gets.
+static GetOp findOperand(Block *block, TileType type) {
+  for (auto get : block->getOps<GetOp>()) {
+    TileType tile = get.getResult().getType();
+    if (tile.getShape() == type.getShape() &&
+        tile.getElementType() == type.getElementType() &&
+        llvm::any_of(get->getUses(), [](OpOperand &use) {
+          auto mma = dyn_cast<MmaOp>(use.getOwner());
+          return mma && &use == &mma.getLhsMutable();
+        }))
+      return get;
+  }
+  return {};
+}
+
+LogicalResult TilePromoteToShared::writeOutput(StoreOp store,
+                                               attn::ScheduleAttr schedule) {
+  TileType type = store.getValue().getType();
+  if (type.getRank() != 2 || !reachesEnds(store.getDestination()))
+    return success();
+  Location loc = store.getLoc();
+  Block *block = store->getBlock();
+  constexpr int64_t kInOperandsSlot = 1;
+  Value place;
+  Operation *release = nullptr;
+  if (schedule.getOInShared() == kInOperandsSlot) {
+    GetOp get = findOperand(block, type);
+    for (auto candidate : block->getOps<ReleaseOp>())
+      if (get && candidate.getChannel() == get.getChannel() &&
+          candidate.getElement() == get.getElement())
+        release = candidate;
+    if (!release)
+      return store.emitOpError()
+             << "expects a left-hand operand of a multiply of the type of the "
+                "tile in the same block, whose slot it can take";
+    place = get.getResult();
+  } else {
+    place = createBuffer(type);
+  }
+  OpBuilder b(store);
+  auto loop = store->getParentOfType<LoopLikeOpInterface>();
+  // The tile before may be on its way.
+  if (!release && loop)
+    DrainOp::create(b, loc);
+  WriteOp::create(b, loc, store.getValue(), place);
+  StoreAsyncOp::create(b, loc, place, store.getDestination(),
+                       store.getIndices()[0], store.getIndices()[1]);
+  // A slot is wanted for the next tile, a buffer not before its next write.
+  Operation *last = block->getTerminator();
+  if (!release && loop)
+    last = getOperation().getBody().front().getTerminator();
+  b.setInsertionPoint(last);
+  DrainOp::create(b, loc);
+  if (release)
+    release->moveBefore(last);
+  store.erase();
+  return success();
+}
+
 void TilePromoteToShared::runOnOperation() {
   auto schedule = getOperation()->getAttrOfType<attn::ScheduleAttr>(
       TileDialect::kScheduleAttrName);
@@ -196,10 +309,28 @@ void TilePromoteToShared::runOnOperation() {
            "first";
     return signalPassFailure();
   }
+  if (schedule.getMmaWarps() == 1 &&
+      (!schedule.getPInRegisters() || schedule.getOInShared())) {
+    emitError(getOperation().getLoc())
+        << "expects multiplies by groups of warps where the schedule says "
+           "p-in-registers = 0 or o-in-shared, but got mma-warps = 1";
+    return signalPassFailure();
+  }
   counters.clear();
   SmallVector<LoadOp> loads;
   getOperation().walk([&](LoadOp load) { splitSides(load); });
   getOperation().walk([&](LoadOp load) { loads.push_back(load); });
   for (LoadOp load : loads)
     promote(load, schedule);
+  SmallVector<MmaOp> multiplies;
+  SmallVector<StoreOp> stores;
+  if (!schedule.getPInRegisters())
+    getOperation().walk([&](MmaOp mma) { multiplies.push_back(mma); });
+  if (schedule.getOInShared())
+    getOperation().walk([&](StoreOp store) { stores.push_back(store); });
+  for (MmaOp mma : multiplies)
+    writeOperand(mma);
+  for (StoreOp store : stores)
+    if (failed(writeOutput(store, schedule)))
+      return signalPassFailure();
 }

@@ -330,17 +330,28 @@ Value HopperWarpgroups::createMap(OpBuilder &b, Location loc, Type type,
   return nvgpu::TmaCreateDescriptorOp::create(b, loc, type, tensor, box);
 }
 
+static Value pointerToMap(OpBuilder &b, Location loc, const Box &box) {
+  auto generic = LLVM::LLVMPointerType::get(b.getContext());
+  return UnrealizedConversionCastOp::create(b, loc, generic, box.map)
+      .getResult(0);
+}
+
+/// Coordinates as the instructions take them, innermost dimension first.
+static SmallVector<Value> coordinatesOf(OpBuilder &b, Location loc,
+                                        const Box &box) {
+  SmallVector<Value> coordinates;
+  for (Value coordinate : llvm::reverse(box.coordinates))
+    coordinates.push_back(toI32(b, loc, coordinate));
+  return coordinates;
+}
+
 void HopperWarpgroups::copyBox(OpBuilder &b, Location loc,
                                const BoxCopy &copy) const {
-  auto generic = LLVM::LLVMPointerType::get(b.getContext());
-  Value map = UnrealizedConversionCastOp::create(b, loc, generic, copy.map)
-                  .getResult(0);
-  SmallVector<Value> coordinates;
-  for (Value coordinate : llvm::reverse(copy.coordinates))
-    coordinates.push_back(toI32(b, loc, coordinate));
+  Value map = pointerToMap(b, loc, copy);
+  SmallVector<Value> coordinates = coordinatesOf(b, loc, copy);
   Value destination = LLVM::AddrSpaceCastOp::create(
       b, loc, LLVM::LLVMPointerType::get(b.getContext(), kSharedClusterSpace),
-      sharedPointer(b, loc, copy.destination, copy.offset));
+      sharedPointer(b, loc, copy.buffer, copy.offset));
   Value mask;
   if (copy.cluster > 1)
     mask = arith::ConstantIntOp::create(b, loc, (1 << copy.cluster) - 1, 16);
@@ -349,6 +360,35 @@ void HopperWarpgroups::copyBox(OpBuilder &b, Location loc,
       /*im2colOffsets=*/ValueRange(), mask,
       /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
       NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
+}
+
+void HopperWarpgroups::storeBox(OpBuilder &b, Location loc,
+                                const Box &box) const {
+  NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
+      b, loc, pointerToMap(b, loc, box),
+      sharedPointer(b, loc, box.buffer, box.offset), coordinatesOf(b, loc, box),
+      /*l2CacheHint=*/Value(), NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
+}
+
+void HopperWarpgroups::awaitStores(OpBuilder &b, Location loc) const {
+  NVVM::CpAsyncBulkCommitGroupOp::create(b, loc);
+  NVVM::CpAsyncBulkWaitGroupOp::create(b, loc, /*group=*/0,
+                                       /*read=*/b.getUnitAttr());
+}
+
+void HopperWarpgroups::storeMatrices(OpBuilder &b, Location loc, Value buffer,
+                                     Value offset, ValueRange words) const {
+  auto shape = NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8);
+  NVVM::StMatrixOp::create(b, loc, sharedPointer(b, loc, buffer, offset), words,
+                           NVVM::MMALayout::row, shape,
+                           NVVM::LdStMatrixEltType::B16);
+}
+
+void HopperWarpgroups::publishWrites(OpBuilder &b, Location loc) const {
+  NVVM::FenceProxyOp::create(
+      b, loc, NVVM::ProxyKind::async_shared,
+      NVVM::SharedSpaceAttr::get(b.getContext(),
+                                 NVVM::SharedSpace::shared_cta));
 }
 
 //===----------------------------------------------------------------------===//

@@ -40,6 +40,14 @@ public:
                         mlir::Type type, mlir::Value buffer) const override;
   void copyBox(mlir::OpBuilder &builder, mlir::Location loc,
                const BoxCopy &copy) const override;
+  void storeBox(mlir::OpBuilder &builder, mlir::Location loc,
+                const Box &box) const override;
+  void awaitStores(mlir::OpBuilder &builder, mlir::Location loc) const override;
+  void storeMatrices(mlir::OpBuilder &builder, mlir::Location loc,
+                     mlir::Value buffer, mlir::Value offset,
+                     mlir::ValueRange words) const override;
+  void publishWrites(mlir::OpBuilder &builder,
+                     mlir::Location loc) const override;
   void meetInWarp(mlir::OpBuilder &builder, mlir::Location loc) const override;
   mlir::Value electLane(mlir::OpBuilder &builder,
                         mlir::Location loc) const override;

@@ -61,6 +61,63 @@ def Tile_ReadOp : Tile_Op<"read", [MemoryEffects<[MemRead]>]> {
   let hasVerifier = 1;
 }
 
+def Tile_BufferOp : Tile_Op<"buffer", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "Makes room for one tile in shared memory";
+  let description = [{
+    The memory belongs to the workgroup until the kernel ends. It is written by `tile.write`.
+
+    **Example**
+    ```mlir
+    %o = tile.buffer : !tile.tile<128x64xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, panel = 64>>
+    ```
+  }];
+  let results = (outs Tile_SharedTile:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Tile_WriteOp : Tile_Op<"write", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Writes a tile in registers to a tile in shared memory";
+  let description = [{
+    `destination[i, j] = value[i, j]`. When it has run, each group of warps may multiply the rows that it holds, and store them by
+    `tile.store_async`. What reads these rows as they were must be done by then: multiplies of the group
+    are awaited, and its stores drained.
+
+    The destination is that of a `tile.buffer`, or of a `tile.get` until its release.
+
+    **Errors**: element types or shapes differ. By `convert-tile-to-gpu`: a destination in whole rows; a layout that is not the
+    accumulator's of a multiply by groups of warps.
+  }];
+  let arguments = (ins Tile_RegisterTile:$value, Tile_SharedTile:$destination);
+  let assemblyFormat = "$value `,` $destination attr-dict `:` type($value) `,` type($destination)";
+  let hasVerifier = 1;
+}
+
+def Tile_StoreAsyncOp : Tile_Op<"store_async", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Starts the copy of a tile in shared memory to a global buffer";
+  let description = [{
+    As `tile.store`, by the chip's copy engine. Each group of warps copies the rows that it wrote; they
+    must stay as they are until its `tile.drain`.
+
+    **Example**
+    ```mlir
+    tile.write %o, %shared : !tile.tile<128x64xbf16, registers>, !tile.tile<128x64xbf16, shared, #s>
+    tile.store_async %shared, %output[%row, %c0] : !tile.tile<128x64xbf16, shared, #s>, memref<?x64xbf16>
+    tile.drain
+    ```
+
+    **Errors**: element types differ.
+  }];
+  let arguments = (ins Tile_SharedTile:$source, MemRefRankOf<[AnyFloat], [2]>:$destination, Index:$row, Index:$column);
+  let assemblyFormat = "$source `,` $destination `[` $row `,` $column `]` attr-dict `:` type($source) `,` type($destination)";
+  let hasVerifier = 1;
+}
+
+def Tile_DrainOp : Tile_Op<"drain", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until all that a group of warps stores has left shared memory";
+  let description = "Stands behind every `tile.store_async`, at the latest where the kernel ends.";
+  let assemblyFormat = "attr-dict";
+}
+
 //===----------------------------------------------------------------------===//
 // Channels
 //===----------------------------------------------------------------------===//

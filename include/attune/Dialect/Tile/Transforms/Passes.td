@@ -17,6 +17,16 @@ def TilePromoteToSharedPass : Pass<"tile-promote-to-shared", "::mlir::gpu::GPUFu
     multiplied transposed and `v-stages` for the others; operands loaded outside
     of a loop get one slot. Not its job: issuing a put ahead of time
     (`tile-pipeline-loops`).
+
+    A left-hand operand that was computed goes through shared memory where the schedule
+    says `p-in-registers = 0`: a `tile.write` into a `tile.buffer`.
+
+    Where it says `o-in-shared`, so does a `tile.store` of two dimensions: the tile is written to a buffer of its own (2) or to the slot
+    of a left-hand operand (1), which is then released later, and `tile.store_async` takes it from there.
+    `tile.drain` stands in front of what overwrites it. A store to a view that ends before its tensor does
+    stays as it is: the copy engine would go on to the tensor's end.
+
+    **Errors**: `o-in-shared = 1` without a left-hand operand of the same type as the stored tile in the same block.
   }];
 }
 

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles that are computed and go through shared memory. What a group of warps
+// writes is read by its multiplies and copies alone, so that its warps meet
+// and no others do.
+
+#include "LaneContext.h"
+#include "SharedMemory.h"
+#include "attune/Target/SharedAddress.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace attune;
+using tile::LayoutAttr;
+
+namespace {
+
+struct BufferPattern : KernelPattern<tile::BufferOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::BufferOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+struct WritePattern : KernelPattern<tile::WriteOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+struct DrainPattern : KernelPattern<tile::DrainOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::DrainOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+} // namespace
+
+static Value constant(OpBuilder &b, Location loc, int64_t value) {
+  return arith::ConstantIndexOp::create(b, loc, value);
+}
+
+LogicalResult
+BufferPattern::matchAndRewrite(tile::BufferOp op, OpAdaptor,
+                               ConversionPatternRewriter &b) const {
+  Location loc = op.getLoc();
+  tile::TileType type = op.getResult().getType();
+  auto space =
+      gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
+  auto offset = op->getAttrOfType<IntegerAttr>(kSharedOffsetAttrName);
+  auto whole = MemRefType::get({1, type.getShape()[0], type.getShape()[1]},
+                               type.getElementType(),
+                               MemRefLayoutAttrInterface(), space);
+  Value memory = createSharedView(b, loc, whole, offset.getInt());
+  b.replaceOp(op, createSlotView(b, loc, type, memory, constant(b, loc, 0)));
+  return success();
+}
+
+LogicalResult
+WritePattern::matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
+                              ConversionPatternRewriter &b) const {
+  Location loc = op.getLoc();
+  const WarpgroupModel &model = *context.model->getWarpgroups();
+  tile::TileType type = op.getDestination().getType();
+  auto swizzle = cast<tile::SwizzleAttr>(type.getLayout());
+  LayoutAttr layout = op.getValue().getType().getRegisterLayout();
+  int64_t rows = type.getShape()[0], panel = swizzle.getPanel();
+  Value words = vector::BitCastOp::create(
+      b, loc, VectorType::get(layout.getNumRegisters() / 2, b.getI32Type()),
+      adaptor.getValue());
+
+  // Four matrices make 16x16 elements: the lanes give their rows, first those
+  // of the first eight columns.
+  constexpr int64_t kSize = 8, kBoth = 2 * kSize;
+  Value lane = laneNumber(b, loc, context);
+  LayoutAttr ofWarps =
+      LayoutAttr::getNormal(b.getContext(), {}, {}, layout.getWarps());
+  Value row =
+      b.createOrFold<arith::RemUIOp>(loc, lane, constant(b, loc, kBoth));
+  if (Value first = laneCoordinate(b, loc, context, ofWarps, 0))
+    row = b.createOrFold<arith::AddIOp>(loc, row, first);
+  Value right = b.createOrFold<arith::MulIOp>(
+      loc, b.createOrFold<arith::DivUIOp>(loc, lane, constant(b, loc, kBoth)),
+      constant(b, loc, kSize));
+  for (int64_t reg = 0; reg < layout.getNumRegisters(); ++reg) {
+    SmallVector<int64_t, 2> at = layout.getRegisterCoordinates(reg, 2);
+    if (at[0] % kBoth != 0 || at[1] % kBoth != 0)
+      continue;
+    SmallVector<Value> matrices;
+    for (int64_t column : {int64_t(0), kSize})
+      for (int64_t down : {int64_t(0), kSize})
+        matrices.push_back(vector::ExtractOp::create(
+            b, loc, words,
+            findRegister(layout, {at[0] + down, at[1] + column}) / 2));
+    SplitIndex position = sharedPosition(
+        b, loc, swizzle, panel, {row, at[0]},
+        {right, at[1] % panel, /*possibleBits=*/uint64_t(kSize)});
+    position.constant += at[1] / panel * panel * rows;
+    model.storeMatrices(b, loc, adaptor.getDestination(),
+                        position.materialize(b, loc), matrices);
+  }
+  model.publishWrites(b, loc);
+  meetInGroup(b, loc, context);
+  b.eraseOp(op);
+  return success();
+}
+
+LogicalResult
+DrainPattern::matchAndRewrite(tile::DrainOp op, OpAdaptor,
+                              ConversionPatternRewriter &b) const {
+  Location loc = op.getLoc();
+  auto guard = scf::IfOp::create(b, loc, isFirstOfGroup(b, loc, context),
+                                 /*withElseRegion=*/false);
+  OpBuilder inner = guard.getThenBodyBuilder();
+  context.model->getWarpgroups()->awaitStores(inner, loc);
+  // Others learn of it here, but where the kernel ends, or where a slot is
+  // released, which the warp that waited has to do as well.
+  Operation *next = op->getNextNode();
+  if (next && !next->hasTrait<OpTrait::IsTerminator>() &&
+      !isa<tile::ReleaseOp>(next))
+    meetInGroup(b, loc, context);
+  b.eraseOp(op);
+  return success();
+}
+
+void attune::populateSharedTilePatterns(TypeConverter &converter,
+                                        RewritePatternSet &patterns,
+                                        const KernelContext &context) {
+  patterns.add<BufferPattern, WritePattern, DrainPattern>(
+      converter, patterns.getContext(), context);
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What convert-tile-to-gpu refuses of tiles that are written to shared memory and stored from there.
+//
+// RUN: attune-opt %s --split-input-file --verify-diagnostics --convert-tile-to-gpu
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], box_bytes = 128, mma = []>} {
+  gpu.module @kernels {
+    gpu.func @buffer_in_rows() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+      // expected-error @below {{'tile.buffer' op expects a tile that is stored in panels, but got '!tile.tile<64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>'}}
+      %b = tile.buffer : !tile.tile<64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+#panels = #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>
+#lane_rows = #tile.layout<registers = [[16, 1, 1]], lanes = [[32, 0, 1]], warps = [[2, 0, 32]]>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], box_bytes = 128, mma = []>} {
+  gpu.module @kernels {
+    gpu.func @layout_of_a_write(%x: f16) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+      %b = tile.buffer : !tile.tile<64x16xf16, shared, #panels>
+      %t = tile.fill %x : f16 -> !tile.tile<64x16xf16, registers, #lane_rows>
+      // expected-error @below {{'tile.write' op expects elements of 16 bits in the layout of the accumulator of a multiply by groups of warps, but got}}
+      tile.write %t, %b : !tile.tile<64x16xf16, registers, #lane_rows>, !tile.tile<64x16xf16, shared, #panels>
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+#panels = #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>
+#acc = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], box_bytes = 128, mma = [#tile.mma_atom<name = "toy", m = 64, n = 16, k = 16, inputType = f16, accType = f32,
+  lhs = #acc, rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>, acc = #acc>]>} {
+  gpu.module @kernels {
+    gpu.func @rows_of_groups() kernel attributes {known_block_size = array<i32: 192, 1, 1>} {
+      // expected-error @below {{'tile.buffer' op expects groups of 4 warps with as many rows each, but got 6 warps that compute and 64 rows}}
+      %b = tile.buffer : !tile.tile<64x16xf16, shared, #panels>
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 1024,
+  shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @nothing_to_drain() kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+      // expected-error @below {{'tile.drain' op expects a target that multiplies by groups of warps, but got 'toy'}}
+      tile.drain
+      gpu.return
+    }
+  }
+}

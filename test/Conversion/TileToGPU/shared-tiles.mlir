@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles that groups of warps write to shared memory, multiply and store from there.
+//
+// RUN: attune-opt %s \
+// RUN:   --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-assign-layouts)),convert-tile-to-gpu,cse)" \
+// RUN:   | FileCheck %s
+
+!o = !tile.tile<128x96xf16, registers>
+!place = !tile.tile<128x96xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>>
+!slot = !tile.tile<64x32xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>>
+
+module attributes {gpu.container_module} {
+gpu.module @kernels {
+  // The map of the output has boxes of one group's 64 rows and a panel.
+  // CHECK-LABEL: gpu.func @stored
+  // CHECK-SAME:    %[[OUT:[^ ]+]]: memref<3x?x96xf16>, %[[HEAD:[^ ]+]]: index, %[[ROW:[^ ]+]]: index, %{{.+}}: f16, %[[MAP:[^ ]+]]: !nvgpu.tensormap.descriptor<tensor = memref<1x64x32xf16, #gpu.address_space<workgroup>>, swizzle = swizzle_64b
+  // CHECK:       %[[PLACE:.+]] = memref.subview %{{.+}}[%c0, 0, 0] [1, 128, 96] [1, 1, 1]
+  // What is on its way from the buffer has left it, and the group knows.
+  // CHECK:       %[[NUMBER:.+]] = arith.remui %thread_id_x, %c128
+  // CHECK:       %[[FIRST:.+]] = arith.cmpi eq, %[[NUMBER]], %c0
+  // CHECK:       scf.if %[[FIRST]] {
+  // CHECK-NEXT:    nvvm.cp.async.bulk.commit.group
+  // CHECK-NEXT:    nvvm.cp.async.bulk.wait_group 0 {read}
+  // CHECK-NEXT:  }
+  // CHECK:       arith.divui %{{.+}}, %c4 :
+  // CHECK:       %[[GROUP:.+]] = arith.index_cast %{{.+}} : i32 to index
+  // Barriers 1 and 2 are those of turns.
+  // CHECK:       %[[BARRIER:.+]] = arith.addi %[[GROUP]], %c3
+  // CHECK:       nvvm.barrier id = %{{.+}} number_of_threads = %c128_i32
+  // A lane gives the place of a row of one of four matrices: of a row of its warp, in the left or right eight of 16 columns.
+  // CHECK:       %[[LANE:.+]] = arith.remui %thread_id_x, %c32
+  // CHECK:       %[[INROW:.+]] = arith.remui %[[LANE]], %c16
+  // CHECK:       %[[RIGHT:.+]] = arith.divui %[[LANE]], %c16
+  // CHECK:       arith.muli %[[RIGHT]], %c8
+  // CHECK-COUNT-6: nvvm.stmatrix %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>
+  // CHECK-NOT:   nvvm.stmatrix
+  // CHECK:       nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+  // CHECK:       nvvm.barrier id = %{{.+}} number_of_threads = %c128_i32
+  // One thread of a group stores its rows, a box for each of three panels.
+  // CHECK:       %[[ROWS:.+]] = arith.muli %{{.+}}, %c64
+  // CHECK:       scf.if %[[FIRST]] {
+  // CHECK:         arith.addi %[[ROW]], %[[ROWS]]
+  // CHECK:         %[[START:.+]] = arith.muli %[[ROWS]], %c32
+  // CHECK:         nvvm.cp.async.bulk.tensor.global.shared.cta %{{.+}}, %{{.+}}, box[%c0_i32,
+  // CHECK:         arith.addi %[[START]], %c4096
+  // CHECK:         nvvm.cp.async.bulk.tensor.global.shared.cta %{{.+}}, %{{.+}}, box[%c32_i32,
+  // CHECK:         arith.addi %[[START]], %c8192
+  // CHECK:         nvvm.cp.async.bulk.tensor.global.shared.cta %{{.+}}, %{{.+}}, box[%c64_i32,
+  // CHECK:       }
+  // Nobody has to know at the end.
+  // CHECK:       scf.if %[[FIRST]] {
+  // CHECK:         nvvm.cp.async.bulk.wait_group 0 {read}
+  // CHECK-NEXT:  }
+  // CHECK-NEXT:  gpu.return
+  gpu.func @stored(%out: memref<3x?x96xf16>, %head: index, %row: index, %x: f16) kernel
+      attributes {known_block_size = array<i32: 256, 1, 1>, tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %place = tile.buffer : !place
+    %o = tile.fill %x : f16 -> !o
+    %rows = memref.dim %out, %c1 : memref<3x?x96xf16>
+    %view = memref.subview %out[%head, 0, 0] [1, %rows, 96] [1, 1, 1] : memref<3x?x96xf16> to memref<?x96xf16, strided<[96, 1], offset: ?>>
+    tile.drain
+    tile.write %o, %place : !o, !place
+    tile.store_async %place, %view[%row, %c0] : !place, memref<?x96xf16, strided<[96, 1], offset: ?>>
+    tile.drain
+    gpu.return
+  }
+
+  // Nor where a slot is released: it is free when all warps have, the one that has waited among them.
+  // CHECK-LABEL: gpu.func @released
+  // CHECK:       nvvm.barrier id
+  // CHECK:       nvvm.cp.async.bulk.tensor.global.shared.cta
+  // CHECK:       nvvm.cp.async.bulk.wait_group 0 {read}
+  // CHECK-NOT:   nvvm.barrier
+  // CHECK:       nvvm.mbarrier.arrive
+  gpu.func @released(%out: memref<64x32xf16>, %x: f16) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>, tile.schedule = #attn.schedule<numWarps = 4, mmaWarps = 4>} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !tile.channel<64x32xf16, stages = 1, panel = 32>
+    %slot = tile.get %c[%c0] : !tile.channel<64x32xf16, stages = 1, panel = 32> -> !slot
+    %o = tile.fill %x : f16 -> !tile.tile<64x32xf16, registers>
+    tile.write %o, %slot : !tile.tile<64x32xf16, registers>, !slot
+    tile.store_async %slot, %out[%c0, %c0] : !slot, memref<64x32xf16>
+    tile.drain
+    tile.release %c[%c0] : !tile.channel<64x32xf16, stages = 1, panel = 32>
+    gpu.return
+  }
+}
+}
