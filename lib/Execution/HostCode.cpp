@@ -121,10 +121,13 @@ static llvm::Error checkLowered(ModuleOp module) {
   });
   if (!other)
     return llvm::Error::success();
+  std::string name;
+  if (auto symbol = dyn_cast<SymbolOpInterface>(other))
+    name = (" @" + symbol.getName()).str();
   return llvm::createStringError(
       llvm::formatv("expects a pipeline that ends in LLVM dialect, to be "
-                    "executed on the CPU, but got '{0}' after it",
-                    other->getName())
+                    "executed on the CPU, but got '{0}'{1} after it",
+                    other->getName(), name)
           .str());
 }
 

@@ -193,7 +193,7 @@ TEST_F(HostCodeTest, RefusesWhatIsNotLowered) {
                                             ParserConfig(&context));
   EXPECT_EQ(llvm::toString(compileForHost(*module, "f").takeError()),
             "expects a pipeline that ends in LLVM dialect, to be executed on "
-            "the CPU, but got 'func.func' after it");
+            "the CPU, but got 'func.func' @f after it");
   module = parseSourceString<ModuleOp>("llvm.func @f() { llvm.return }",
                                        ParserConfig(&context));
   EXPECT_EQ(llvm::toString(compileForHost(*module, "f").takeError()),

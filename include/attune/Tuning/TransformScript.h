@@ -20,8 +20,8 @@ mlir::transform::NamedSequenceOp findScript(mlir::ModuleOp module);
 mlir::OwningOpRef<mlir::ModuleOp> copyPayload(mlir::ModuleOp module);
 /// The module without anything but the sequences in it.
 mlir::OwningOpRef<mlir::ModuleOp> copyScript(mlir::ModuleOp module);
-/// Adds the sequences of `script` to a module.
-mlir::LogicalResult addScript(mlir::ModuleOp module, mlir::ModuleOp script);
+/// Adds the sequences of `script` to a module, which is not verified.
+void addScript(mlir::ModuleOp module, mlir::ModuleOp script);
 
 /// Applies the script, as transform-interpreter does.
 mlir::LogicalResult applyScript(mlir::ModuleOp payload, mlir::ModuleOp script);

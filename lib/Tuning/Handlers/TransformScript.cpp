@@ -4,7 +4,6 @@
 
 #include "attune/Tuning/TransformScript.h"
 #include "mlir/Dialect/Transform/Transforms/TransformInterpreterUtils.h"
-#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/xxhash.h"
 
@@ -51,12 +50,11 @@ OwningOpRef<ModuleOp> tuning::copyScript(ModuleOp module) {
   return script;
 }
 
-LogicalResult tuning::addScript(ModuleOp module, ModuleOp script) {
+void tuning::addScript(ModuleOp module, ModuleOp script) {
   for (Operation &op : *script.getBody())
     module.push_back(op.clone());
   module->setAttr(TransformDialect::kWithNamedSequenceAttrName,
                   UnitAttr::get(module.getContext()));
-  return verify(module);
 }
 
 LogicalResult tuning::applyScript(ModuleOp payload, ModuleOp script) {
