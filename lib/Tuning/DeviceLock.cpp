@@ -26,7 +26,8 @@ DeviceLock::~DeviceLock() {
 
 llvm::Error DeviceLock::acquire(llvm::StringRef kind, int ordinal) {
   // The same number means another device where the driver shows a part of them.
-  std::string visible;
+  // The CPU is none of these.
+  std::string visible = kind == "cpu" ? "cpu" : "";
   for (const char *variable : {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"})
     for (char c : llvm::sys::Process::GetEnv(variable).value_or(""))
       visible += llvm::isAlnum(c) ? c : '_';
