@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Starts device workers. The problem travels in an anonymous memory file that
-// workers open through the parent's /proc entry, so that nothing is left on a
-// disk whatever ends the parent.
+// Starts device workers.
 
 #include "attune/Tuning/DeviceWorkers.h"
-#include "llvm/Support/Errno.h"
+#include "attune/Tuning/RemoteWorker.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <cerrno>
-#include <sys/mman.h>
-#include <unistd.h>
 
 using namespace attune::tuning;
 namespace json = llvm::json;
 
 std::string DeviceIdentity::describe() const {
   return llvm::formatv("{0} ({1}, driver {2})", name, chip, driver);
+}
+
+static llvm::Expected<DeviceIdentity> readHello(const json::Value &value) {
+  DeviceIdentity device;
+  if (const json::Object *hello = value.getAsObject()) {
+    device.kind = hello->getString("kind").value_or("").str();
+    device.name = hello->getString("name").value_or("").str();
+    device.chip = hello->getString("chip").value_or("").str();
+    device.driver = hello->getInteger("driver").value_or(0);
+  }
+  if (device.kind.empty() || device.chip.empty())
+    return llvm::createStringError("a device does not say what it is");
+  return device;
 }
 
 llvm::Expected<DeviceIdentity>
@@ -28,52 +37,61 @@ attune::tuning::probeDevice(llvm::StringRef executable, llvm::StringRef kind,
   llvm::Expected<std::vector<json::Value>> hellos = pool.startAll();
   if (!hellos)
     return hellos.takeError();
-  DeviceIdentity device;
-  if (const json::Object *hello = hellos->front().getAsObject()) {
-    device.kind = hello->getString("kind").value_or("").str();
-    device.name = hello->getString("name").value_or("").str();
-    device.chip = hello->getString("chip").value_or("").str();
-    device.driver = hello->getInteger("driver").value_or(0);
-  }
-  if (device.kind.empty() || device.chip.empty())
-    return llvm::createStringError("a device does not say what it is");
-  return device;
+  return readHello(hellos->front());
 }
 
-static std::string getPath(int fd) {
-  return llvm::formatv("/proc/{0}/fd/{1}", getpid(), fd);
+/// Whether what stands behind the launchers is what is here.
+static llvm::Error checkDevices(llvm::ArrayRef<json::Value> hellos,
+                                size_t local,
+                                llvm::ArrayRef<std::string> launchers) {
+  std::optional<std::string> known;
+  for (auto [i, hello] : llvm::enumerate(hellos)) {
+    llvm::Expected<DeviceIdentity> device = readHello(hello);
+    if (!device)
+      return device.takeError();
+    std::string description = device->describe();
+    if (!known)
+      known = description;
+    if (*known != description)
+      return llvm::createStringError(
+          llvm::formatv("expects the device {0} behind --launcher='{1}' as "
+                        "well, but got {2}",
+                        *known, launchers[i - local], description)
+              .str());
+  }
+  return llvm::Error::success();
 }
 
 llvm::Expected<std::unique_ptr<DeviceWorkers>>
 DeviceWorkers::create(llvm::StringRef executable, const DeviceIdentity &device,
-                      llvm::ArrayRef<int> ordinals, llvm::StringRef problem,
-                      WorkerLimits limits) {
+                      llvm::ArrayRef<int> ordinals,
+                      llvm::ArrayRef<std::string> launchers,
+                      llvm::StringRef problem, WorkerLimits limits) {
   std::unique_ptr<DeviceWorkers> workers(new DeviceWorkers);
-  workers->problemFd = memfd_create("attune-problem", MFD_CLOEXEC);
-  if (workers->problemFd < 0)
-    return llvm::createStringError("cannot make a file in memory: " +
-                                   llvm::sys::StrError());
-  for (llvm::StringRef left = problem; !left.empty();) {
-    ssize_t count = write(workers->problemFd, left.data(), left.size());
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count < 0)
-      return llvm::createStringError("cannot write a file in memory: " +
-                                     llvm::sys::StrError());
-    left = left.drop_front(count);
-  }
+  auto file = MemoryFile::create(problem);
+  if (!file)
+    return file.takeError();
+  workers->problem = std::move(*file);
+  std::vector<std::string> arguments = {
+      "--worker=device", "--device=" + device.kind, "--chip=" + device.chip};
   std::vector<std::vector<std::string>> commands;
-  for (int ordinal : ordinals)
-    commands.push_back({executable.str(), "attune-tune", "--worker=device",
-                        "--device=" + device.kind, "--chip=" + device.chip,
-                        "--ordinal=" + std::to_string(ordinal),
-                        "--problem=" + getPath(workers->problemFd)});
+  for (int ordinal : ordinals) {
+    std::vector<std::string> &command = commands.emplace_back();
+    command = {executable.str(), "attune-tune"};
+    llvm::append_range(command, arguments);
+    command.push_back("--ordinal=" + std::to_string(ordinal));
+    command.push_back("--problem=" + workers->problem->getPath());
+  }
+  for (const std::string &launcher : launchers)
+    commands.push_back(makeRemoteCommand(launcher, executable, arguments,
+                                         *workers->problem, problem.size()));
   workers->pool = std::make_unique<WorkerPool>(std::move(commands), limits);
+  if (launchers.empty())
+    return workers;
+  llvm::Expected<std::vector<json::Value>> hellos = workers->pool->startAll();
+  if (!hellos)
+    return hellos.takeError();
+  if (llvm::Error error = checkDevices(*hellos, ordinals.size(), launchers))
+    return error;
   return workers;
-}
-
-DeviceWorkers::~DeviceWorkers() {
-  pool.reset();
-  if (problemFd >= 0)
-    close(problemFd);
 }

@@ -12,6 +12,7 @@
 #include "attune/Tuning/HostCheckHandler.h"
 #include "attune/Tuning/Judge.h"
 #include "attune/Tuning/ProgramHandler.h"
+#include "attune/Tuning/RemoteWorker.h"
 #include "attune/Tuning/Strategy.h"
 #include "attune/Tuning/TileHandler.h"
 #include "attune/Tuning/TuneFile.h"
@@ -52,9 +53,17 @@ struct Options {
           "the CPU with all checks on, and times none; cpu for programs of "
           "--pipeline"),
       cl::init("auto"), cl::value_desc("kind"), cl::cat(category)};
-  cl::list<int> ordinals{"gpus", cl::desc("Numbers of the devices to use (0)"),
-                         cl::CommaSeparated, cl::value_desc("n,..."),
-                         cl::cat(category)};
+  cl::list<std::string> ordinals{
+      "gpus",
+      cl::desc("Numbers of the devices to use (0), or all: those that are like "
+               "the first"),
+      cl::CommaSeparated, cl::value_desc("n,..."), cl::cat(category)};
+  cl::list<std::string> launchers{
+      "launcher",
+      cl::desc("Time on another machine's device as well, with a worker that "
+               "this command starts there: srun, mpirun or ssh with their "
+               "options"),
+      cl::value_desc("command"), cl::cat(category)};
   // An option keeps no copy of its description.
   std::string sizeHelp =
       "Size of a dynamic dimension: " + join(getSizeNames(), ", ");
@@ -162,6 +171,8 @@ struct Options {
 
   // Of workers, which only attune-tune itself starts.
   cl::opt<std::string> worker{"worker", cl::ReallyHidden, cl::cat(category)};
+  cl::opt<bool> standardStreams{"standard-streams", cl::ReallyHidden,
+                                cl::cat(category)};
   cl::opt<int> ordinal{"ordinal", cl::ReallyHidden, cl::cat(category)};
   cl::opt<std::string> problem{"problem", cl::ReallyHidden, cl::cat(category)};
 
@@ -169,6 +180,7 @@ struct Options {
   Error readBudget(TunerOptions &search) const;
   Error readSizes(TuneFileOptions &options) const;
   Error readOnly(TuneFileOptions &options) const;
+  Error readOrdinals(TuneFileOptions &options) const;
 };
 } // namespace
 
@@ -230,6 +242,27 @@ Error Options::readOnly(TuneFileOptions &options) const {
   return Error::success();
 }
 
+Error Options::readOrdinals(TuneFileOptions &options) const {
+  if (ordinals.empty())
+    return Error::success();
+  options.ordinals.clear();
+  options.allDevices = ordinals.size() == 1 && ordinals.front() == "all";
+  if (options.allDevices)
+    options.ordinals = {0};
+  for (StringRef text : ordinals) {
+    unsigned number;
+    if (options.allDevices)
+      break;
+    if (text.getAsInteger(10, number) ||
+        is_contained(options.ordinals, static_cast<int>(number)))
+      return createStringError("expects --gpus to be all or different numbers, "
+                               "but got '" +
+                               text + "'");
+    options.ordinals.push_back(number);
+  }
+  return Error::success();
+}
+
 /// Processors that this process may use.
 static unsigned countProcessors() {
   cpu_set_t set;
@@ -264,14 +297,15 @@ Error Options::read(TuneFileOptions &options) const {
     return error;
   if (Error error = readOnly(options))
     return error;
+  if (Error error = readOrdinals(options))
+    return error;
   options.input = input;
   options.output = output;
   options.tuningSpecs.assign(tuningSpecs.begin(), tuningSpecs.end());
   options.chip = chip;
   options.fallbackChip = fallbackChip;
   options.device = device;
-  if (!ordinals.empty())
-    options.ordinals.assign(ordinals.begin(), ordinals.end());
+  options.launchers.assign(launchers.begin(), launchers.end());
   options.database = database;
   options.strategy = strategy;
   options.seed = seed;
@@ -316,6 +350,14 @@ int attuneTuneMain(int argc, char **argv) {
       argc, argv,
       "Searches the fastest schedule of attention kernels, or the knobs of a "
       "transform script\n");
+  std::unique_ptr<MemoryFile> problem;
+  if (options.standardStreams) {
+    auto received = takeStandardStreams();
+    if (!received)
+      return fail(toString(received.takeError()));
+    problem = std::move(*received);
+    options.problem = problem->getPath();
+  }
   if (options.worker == "compile")
     return serveWorker(makeCompileHandlers(options.assembler));
   if (options.worker == "device" && options.device == "cpu")

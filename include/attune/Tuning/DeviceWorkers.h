@@ -7,6 +7,7 @@
 #ifndef ATTUNE_TUNING_DEVICEWORKERS_H
 #define ATTUNE_TUNING_DEVICEWORKERS_H
 
+#include "attune/Tuning/MemoryFile.h"
 #include "attune/Tuning/WorkerPool.h"
 
 namespace attune::tuning {
@@ -27,21 +28,22 @@ llvm::Expected<DeviceIdentity> probeDevice(llvm::StringRef executable,
                                            llvm::StringRef kind, int ordinal);
 
 /// The workers for one problem: each makes the inputs and the reference before
-/// it takes requests.
+/// it takes requests. One for each of `ordinals` on this machine, and one
+/// behind each launcher, where the device has to be the same: times of
+/// different ones do not compare.
 class DeviceWorkers {
 public:
   static llvm::Expected<std::unique_ptr<DeviceWorkers>>
   create(llvm::StringRef executable, const DeviceIdentity &device,
-         llvm::ArrayRef<int> ordinals, llvm::StringRef problem,
-         WorkerLimits limits);
-  ~DeviceWorkers();
+         llvm::ArrayRef<int> ordinals, llvm::ArrayRef<std::string> launchers,
+         llvm::StringRef problem, WorkerLimits limits);
 
   WorkerPool &getPool() { return *pool; }
 
 private:
   DeviceWorkers() = default;
 
-  int problemFd = -1;
+  std::unique_ptr<MemoryFile> problem;
   std::unique_ptr<WorkerPool> pool;
 };
 

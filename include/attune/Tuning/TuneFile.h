@@ -30,6 +30,11 @@ struct TuneFileOptions {
   /// "auto", "none", or the kind of device that has to be there.
   std::string device = "auto";
   std::vector<int> ordinals = {0};
+  /// Beside those, all devices like the first of them.
+  bool allDevices = false;
+  /// Commands that start a worker on another machine, as makeRemoteCommand()
+  /// takes them.
+  std::vector<std::string> launchers;
   /// Empty: results last as long as the process.
   std::string database;
   std::string strategy = "guided";

@@ -80,6 +80,7 @@ private:
   SourceMgrDiagnosticHandler sourceHandler;
   OwningOpRef<ModuleOp> module;
   std::optional<DeviceIdentity> device;
+  std::vector<int> ordinals;
   /// Why there is no device to time on.
   std::string noDevice;
   tile::TargetAttr target;
@@ -142,6 +143,16 @@ llvm::Error FileTuner::findDevice() {
       probeDevice(options.executable, options.device, options.ordinals.front());
   if (found) {
     device = std::move(*found);
+    ordinals = options.ordinals;
+    while (options.allDevices) {
+      llvm::Expected<DeviceIdentity> next =
+          probeDevice(options.executable, device->kind, ordinals.back() + 1);
+      if (!next || next->describe() != device->describe()) {
+        llvm::consumeError(next.takeError());
+        break;
+      }
+      ordinals.push_back(ordinals.back() + 1);
+    }
     return llvm::Error::success();
   }
   if (options.device != "auto")
@@ -214,13 +225,12 @@ llvm::Error FileTuner::openDevices(llvm::StringRef problem) {
   limits.startSeconds = options.prepareSeconds;
   limits.memoryBytes = options.runMemoryBytes;
   limits.limitAllocation = false; // drivers reserve far more than they use
-  std::vector<int> ordinals = options.ordinals;
   if (isExecuted()) {
     ordinals.resize(options.jobs);
     std::iota(ordinals.begin(), ordinals.end(), 0);
   }
   auto made = DeviceWorkers::create(options.executable, *device, ordinals,
-                                    problem, limits);
+                                    options.launchers, problem, limits);
   if (!made)
     return made.takeError();
   devices = std::move(*made);

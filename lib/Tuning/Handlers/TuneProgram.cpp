@@ -30,6 +30,10 @@ static llvm::Error checkOptions(const TuneFileOptions &options) {
     return llvm::createStringError(
         "expects no --chip and no --size with --pipeline, for its programs are "
         "compiled for this CPU and for the sizes of their types");
+  if (!options.launchers.empty())
+    return llvm::createStringError(
+        "expects no --launcher with --pipeline, for processors of two machines "
+        "are seldom alike");
   for (const std::string &library : options.libraries)
     if (llvm::StringRef(library).contains(','))
       return llvm::createStringError(
@@ -181,9 +185,9 @@ llvm::Error tuning::tuneProgram(const TuneFileOptions &options,
     WorkerLimits limits = runner.getCompileLimits();
     limits.requestSeconds = options.runSeconds;
     limits.startSeconds = options.prepareSeconds;
-    auto made = DeviceWorkers::create(options.executable,
-                                      DeviceIdentity{"cpu", device, task.chip},
-                                      {0}, task.text, limits);
+    auto made = DeviceWorkers::create(
+        options.executable, DeviceIdentity{"cpu", device, task.chip}, {0},
+        options.launchers, task.text, limits);
     if (!made)
       return made.takeError();
     workers = std::move(*made);

@@ -3,7 +3,8 @@
 // A libcuda.so.1 for machines without a GPU: memory is that of the host, and a
 // launch checks its parameters and computes nothing. So outputs stay poisoned,
 // and whoever calls them right does not verify. A tensor map is the text of
-// what was asked for. FAKE_DRIVER_FAULT names an entry point that fails.
+// what was asked for. FAKE_DRIVER_FAULT names an entry point that fails;
+// FAKE_DRIVER_DEVICES and FAKE_DRIVER_VERSION are what they say.
 
 #include <cstdint>
 #include <cstdio>
@@ -20,6 +21,11 @@ static int answer(const char *entry) {
   return fault && std::string(fault) == entry ? 719 : 0;
 }
 
+static int getNumber(const char *variable, int fallback) {
+  const char *text = std::getenv(variable);
+  return text ? std::atoi(text) : fallback;
+}
+
 /// Writes `value` where the caller wants it.
 template <typename T> static int give(const char *entry, T *slot, T value) {
   *slot = value;
@@ -28,7 +34,9 @@ template <typename T> static int give(const char *entry, T *slot, T value) {
 
 extern "C" {
 int cuInit(unsigned) { return answer("cuInit"); }
-int cuDeviceGetCount(int *count) { return give("cuDeviceGetCount", count, 1); }
+int cuDeviceGetCount(int *count) {
+  return give("cuDeviceGetCount", count, getNumber("FAKE_DRIVER_DEVICES", 1));
+}
 int cuDeviceGet(int *device, int ordinal) {
   return give("cuDeviceGet", device, ordinal);
 }
@@ -54,7 +62,8 @@ int cuDeviceGetAttribute(int *value, int attribute, int) {
   return 1;
 }
 int cuDriverGetVersion(int *version) {
-  return give("cuDriverGetVersion", version, 13000);
+  return give("cuDriverGetVersion", version,
+              getNumber("FAKE_DRIVER_VERSION", 13000));
 }
 int cuDeviceTotalMem_v2(size_t *bytes, int) {
   return give("cuDeviceTotalMem", bytes, size_t(1) << 30);
