@@ -40,8 +40,9 @@ double Tuner::secondsLeft() const {
 }
 
 double Tuner::estimateFinals(unsigned rounds) const {
-  return measured && outcome.timed
-             ? rounds * options.finalists * measureSeconds / measured
+  return measured && outcome.timed && rounds
+             ? (rounds - 1 + kFirstRound) * options.finalists * measureSeconds /
+                   measured
              : 0;
 }
 
@@ -198,6 +199,7 @@ llvm::Error Tuner::startCandidate(size_t index) {
   tried.insert(index);
   Candidate candidate{index, {}};
   candidate.result.point = legal.points[index];
+  candidate.result.origin = strategy->getOrigin(index);
   if (!options.retune) {
     llvm::Expected<std::optional<Result>> stored =
         store.find(session.key, space, candidate.result.point);
@@ -211,6 +213,7 @@ llvm::Error Tuner::startCandidate(size_t index) {
                     findFault((*stored)->resources).empty()));
     if (*stored && !isOpen) {
       candidate.result = std::move(**stored);
+      candidate.result.origin = strategy->getOrigin(index);
       refuseFaulty(candidate);
       return finish(std::move(candidate));
     }

@@ -17,7 +17,7 @@ void Tuner::keepBinary(const Candidate &candidate) {
   if (!result.isTimed())
     return;
   binaries.insert_or_assign(candidate.index, candidate.binary);
-  if (binaries.size() <= options.finalists)
+  if (binaries.size() <= kFirstRound * options.finalists)
     return;
   auto slowest = llvm::max_element(binaries, [&](auto &a, auto &b) {
     return outcome.results[resultOf[a.first]].getSummary().median <
@@ -102,12 +102,29 @@ llvm::Error Tuner::settle(Candidate finalist) {
   return llvm::Error::success();
 }
 
+void Tuner::keepFastest(std::vector<Candidate> &finalists) const {
+  // Those that failed are kept as well: that is to be known.
+  auto getKey = [](const Candidate &candidate) {
+    const Result &result = candidate.result;
+    return result.isTimed() ? result.getSummary().median : 0;
+  };
+  llvm::sort(finalists, [&](const Candidate &a, const Candidate &b) {
+    return std::pair(getKey(a), a.index) < std::pair(getKey(b), b.index);
+  });
+  size_t failed = llvm::count_if(finalists, [](const Candidate &candidate) {
+    return !candidate.result.isTimed();
+  });
+  if (finalists.size() > failed + options.finalists)
+    finalists.erase(finalists.begin() + failed + options.finalists,
+                    finalists.end());
+}
+
 llvm::Error Tuner::runFinals() {
   std::vector<size_t> order = outcome.rank();
-  order.resize(std::min<size_t>(order.size(), options.finalists));
-  bool decided = llvm::all_of(order, [&](size_t i) {
-    return outcome.results[i].stage == Stage::Final;
-  });
+  bool decided = llvm::all_of(
+      llvm::ArrayRef(order).take_front(options.finalists),
+      [&](size_t i) { return outcome.results[i].stage == Stage::Final; });
+  order.resize(std::min<size_t>(order.size(), kFirstRound * options.finalists));
   if (order.size() < 2 || options.finalRounds == 0 ||
       (decided && !options.retune))
     return llvm::Error::success();
@@ -128,6 +145,8 @@ llvm::Error Tuner::runFinals() {
         return llvm::Error::success();
       break;
     }
+    if (round == 1)
+      keepFastest(finalists);
     for (Candidate &finalist : finalists) {
       if (finalist.result.status != Status::Ok)
         continue;

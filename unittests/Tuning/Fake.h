@@ -39,6 +39,8 @@ double getTime(int64_t x);
 /// according to the request, or only checks.
 std::vector<std::string> getWorkerCommand(llvm::StringRef role = "--worker");
 int serve(bool checks);
+/// As a worker of noisy times (NoiseTest.cpp).
+int serveNoisy();
 
 struct Settings {
   std::string database = ":memory:";

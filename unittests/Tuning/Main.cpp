@@ -29,6 +29,8 @@ int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN);
   if (argc == 2 && llvm::StringRef(argv[1]) == "--worker")
     return fake::serve(/*checks=*/false);
+  if (argc == 2 && llvm::StringRef(argv[1]) == "--noisy")
+    return fake::serveNoisy();
   if (argc == 2 && llvm::StringRef(argv[1]) == "--checker")
     return fake::serve(/*checks=*/true);
   if (argc == 5 && llvm::StringRef(argv[1]) == "--tuner")

@@ -62,6 +62,7 @@ struct TunerOptions {
   /// Measure again what the database already knows.
   bool retune = false;
   /// How many candidates are measured in turn at the end, and how often each.
+  /// In the first round twice as many take part.
   unsigned finalists = 4;
   unsigned finalRounds = 5;
   /// A candidate is dropped as soon as it is this much slower than the best.
@@ -103,6 +104,9 @@ private:
   double secondsLeft() const;
   /// Whether the rest of the time is needed for the final.
   bool isOutOfTime() const;
+  /// In the first round of the final so many times the finalists take part: a
+  /// clock that stepped during the search has put some of them too far down.
+  static constexpr unsigned kFirstRound = 2;
   /// How long the final rounds are going to take, in seconds.
   double estimateFinals(unsigned rounds) const;
   bool isStopping() const;
@@ -135,6 +139,8 @@ private:
   /// Stores what the final found and puts it in the place of the old result.
   llvm::Error settle(Candidate finalist);
   llvm::Error runFinals();
+  /// Drops those that the first round has shown to be too slow.
+  void keepFastest(std::vector<Candidate> &finalists) const;
   llvm::Error runChecks();
   llvm::Error ensureBinaries(llvm::MutableArrayRef<Candidate> finalists);
   llvm::json::Value makeCandidateRequest(const Candidate &candidate) const;
