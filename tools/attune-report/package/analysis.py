@@ -51,6 +51,41 @@ def get_convergence(times: list[tuple[int, float]]) -> list[float]:
     return list(itertools.accumulate((time for _, time in times), min))
 
 
+@dataclasses.dataclass
+class Lineage:
+    """Candidates of one idea, by their numbers from 1. `origins` are the
+    lineages that its members took something from, and how often."""
+    name: str
+    numbers: list[int]
+    times: list[tuple[int, float]]
+    steps: dict[str, int]
+    origins: dict[str, int]
+
+    @property
+    def best(self) -> Optional[float]:
+        return min((time for _, time in self.times), default=None)
+
+
+def get_lineages(problem: Problem) -> list[Lineage]:
+    """The fastest first; empty where the search had no ideas to tell of."""
+    times = dict(get_times(problem))
+    lineages: dict[str, Lineage] = {}
+    for number, result in enumerate(problem.results, 1):
+        if not result.origin:
+            continue
+        name = result.origin.lineage
+        lineage = lineages.setdefault(name, Lineage(name, [], [], {}, {}))
+        lineage.numbers.append(number)
+        lineage.steps[result.origin.step] = lineage.steps.get(result.origin.step, 0) + 1
+        if number in times:
+            lineage.times.append((number, times[number]))
+        for parent in result.origin.parents:
+            origin = problem.results[parent].origin
+            if origin and origin.lineage != name:
+                lineage.origins[origin.lineage] = lineage.origins.get(origin.lineage, 0) + 1
+    return sorted(lineages.values(), key=lambda lineage: (lineage.best is None, lineage.best or 0, lineage.numbers[0]))
+
+
 def get_predictions(problem: Problem) -> list[tuple[float, float]]:
     """Measured and predicted times in us."""
     return [(result.median_ns / 1000, result.score / 1000) for result in problem.results

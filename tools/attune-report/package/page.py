@@ -85,6 +85,17 @@ def sensitivity_table(problem: Problem) -> str:
     return text
 
 
+def lineage_table(problem: Problem) -> str:
+    def count(names: dict[str, int]) -> Optional[str]:
+        return ", ".join(f"{name} {number}" for name, number in names.items()) or None
+
+    rows = [[lineage.name, str(len(lineage.numbers)), str(len(lineage.times)), number(lineage.best, 1),
+             f"{lineage.numbers[0]}..{lineage.numbers[-1]}", count(lineage.steps), count(lineage.origins)]
+            for lineage in analysis.get_lineages(problem)]
+    head = ["lineage", "candidates", "timed", "best us", "from..to", "steps", "took from"]
+    return table("Lineages, the fastest first", head, rows, {"lineage", "steps", "took from"})
+
+
 def failure_table(problem: Problem) -> str:
     messages: dict[str, str] = {}
     for result in problem.results:
@@ -107,7 +118,7 @@ def section(problem: Problem, index: int, is_open: bool) -> str:
     if problem.best:
         kind = "Best" if problem.timed else "Best by model"
         lines.append(f"<p>{kind}: <code>{escape(schedule_text(problem.best, None))}</code></p>")
-    tables = {"sensitivity": sensitivity_table, "failures": failure_table}
+    tables = {"lineages": lineage_table, "sensitivity": sensitivity_table, "failures": failure_table}
     for plot in plots.draw(problem):
         lines.append(f"<figure>{plot.render_inline(f'{plot.name}-{index}')}</figure>")
         if plot.name in tables:

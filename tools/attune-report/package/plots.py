@@ -18,6 +18,8 @@ from report import Problem
 # Both are legible on white and on black, and told apart by the colour-blind.
 CANDIDATE, BEST = "#3d8fd1", "#d9822b"
 FOREGROUND = "#1b1f24"
+# Okabe and Ito's, for lineages; the last is for all others.
+LINEAGES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c8c8c"]
 
 matplotlib.rcParams.update({
     "svg.fonttype": "none", # text stays text
@@ -97,6 +99,28 @@ def draw_convergence(problem: Problem) -> list[Plot]:
     return [Plot("convergence", title, figure)]
 
 
+def draw_lineages(problem: Problem) -> list[Plot]:
+    lineages = [lineage for lineage in analysis.get_lineages(problem) if lineage.times]
+    if not lineages:
+        return []
+    title = f"Lineages: {len(lineages)} of them with times"
+    figure, axes = start(title, 3.5)
+    shown = len(LINEAGES) - 1
+    # The fastest are drawn last, and so are seen.
+    for i, lineage in reversed(list(enumerate(lineages))):
+        label = lineage.name if i < shown else "others" if i == shown else None
+        axes.plot(*zip(*lineage.times), ".", color=LINEAGES[min(i, shown)], label=label)
+    times = analysis.get_times(problem)
+    axes.step([number for number, _ in times], analysis.get_convergence(times), where="post", color=FOREGROUND,
+              linewidth=1, label="best so far")
+    set_log(axes, axes.yaxis, [time for _, time in times])
+    axes.set_xlabel("candidate, in the order of completion")
+    axes.set_ylabel("median time, us")
+    handles, labels = axes.get_legend_handles_labels()
+    axes.legend(handles[::-1], labels[::-1], frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.18), fontsize=7)
+    return [Plot("lineages", title, figure)]
+
+
 def draw_sensitivity(problem: Problem) -> list[Plot]:
     knobs, _ = analysis.get_knobs(problem)
     if not knobs:
@@ -159,5 +183,5 @@ def draw_model(problem: Problem) -> list[Plot]:
 
 
 def draw(problem: Problem) -> list[Plot]:
-    return [plot for function in (draw_convergence, draw_sensitivity, draw_failures, draw_model)
+    return [plot for function in (draw_convergence, draw_lineages, draw_sensitivity, draw_failures, draw_model)
             for plot in function(problem)]

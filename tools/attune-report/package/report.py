@@ -19,6 +19,14 @@ class InputError(Exception):
 
 
 @dataclasses.dataclass
+class Origin:
+    """Whose idea a candidate was; `parents` are indices of results."""
+    lineage: str
+    step: str
+    parents: list[int]
+
+
+@dataclasses.dataclass
 class Result:
     """One candidate. Times are in nanoseconds, `score` is the predicted time."""
     schedule: dict[str, int]
@@ -28,6 +36,7 @@ class Result:
     score: Optional[float]
     registers: Optional[int]
     spill_bytes: Optional[int]
+    origin: Optional[Origin]
 
 
 @dataclasses.dataclass
@@ -119,6 +128,11 @@ def clean(text: str) -> str:
     return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]", "\ufffd", text)
 
 
+def read_origin(node: Node) -> Origin:
+    return Origin(lineage=node["lineage"].text(), step=node["step"].text(),
+                  parents=[parent.count() for parent in node["parents"].items()])
+
+
 def read_result(node: Node) -> Result:
     resources = node["resources"]
     return Result(
@@ -128,17 +142,23 @@ def read_result(node: Node) -> Result:
         median_ns=node["median_ns"].optional(Node.time),
         score=node["score"].optional(Node.time),
         registers=resources["registers"].optional(Node.count),
-        spill_bytes=resources["spill_bytes"].optional(Node.count))
+        spill_bytes=resources["spill_bytes"].optional(Node.count),
+        origin=node["origin"].optional(read_origin))
 
 
 def read_problem(node: Node) -> Problem:
-    results = [read_result(result) for result in node["results"].items()]
+    nodes = node["results"].items()
+    results = [read_result(result) for result in nodes]
 
     def pick(index: Node) -> Result:
         if index.count() >= len(results):
             raise index.fail(f"the index of one of {len(results)} results")
         return results[index.value]
 
+    for result_node, result in zip(nodes, results):
+        if result.origin:
+            for parent in result_node["origin"]["parents"].items():
+                pick(parent)
     executed = node["executed"].of(bool, "true or false")
     return Problem(
         path=clean(node.path), name=node["problem"].text(), label="", chip=node["chip"].text(),
