@@ -142,7 +142,20 @@ void attune::tuning::printReport(llvm::raw_ostream &os, const Task &task,
        << space.toString(outcome.results[*outcome.winner].point) << "\n";
 }
 
+/// Parents are indices of results.
+static json::Object describe(const Origin &origin,
+                             const std::map<Point, size_t> &places) {
+  json::Array parents;
+  for (const Point &parent : origin.parents)
+    if (auto it = places.find(parent); it != places.end())
+      parents.push_back(int64_t(it->second));
+  return json::Object{{"lineage", origin.lineage},
+                      {"step", origin.step},
+                      {"parents", std::move(parents)}};
+}
+
 static json::Object describe(const Task &task, const Space &space,
+                             const std::map<Point, size_t> &places,
                              const Result &result) {
   json::Object object{{"schedule", space.toJSON(result.point)},
                       {"stage", toString(result.stage)},
@@ -151,6 +164,8 @@ static json::Object describe(const Task &task, const Space &space,
                       {"reused", result.reused}};
   if (!result.message.empty())
     object["message"] = json::fixUTF8(result.message);
+  if (!result.origin.lineage.empty())
+    object["origin"] = describe(result.origin, places);
   if (!result.binaryHash.empty())
     object["hash"] = result.binaryHash;
   if (result.copiedFrom)
@@ -185,10 +200,14 @@ json::Object attune::tuning::makeReport(const Task &task, const Space &space,
   // What is executed may be hundreds of thousands, and most are alike.
   json::Array results;
   std::map<Status, int64_t> counts;
+  std::map<Point, size_t> places;
+  if (!outcome.executed)
+    for (auto [i, result] : llvm::enumerate(outcome.results))
+      places.emplace(result.point, i);
   for (const Result &result : outcome.results) {
     ++counts[result.status];
     if (!outcome.executed || result.status != Status::Ok)
-      results.push_back(describe(task, space, result));
+      results.push_back(describe(task, space, places, result));
   }
   json::Object statuses;
   for (auto [status, count] : counts)

@@ -30,7 +30,8 @@ static constexpr Entry kStrategies[] = {
     {"evolutionary", createEvolutionaryStrategy},
     {"surrogate", createSurrogateStrategy},
     {"grid", createGridStrategy},
-    {"random", createRandomStrategy}};
+    {"random", createRandomStrategy},
+    {"replay", createReplayStrategy}};
 
 llvm::ArrayRef<llvm::StringRef> attune::tuning::getStrategyNames() {
   static const auto names = llvm::map_to_vector(

@@ -87,9 +87,16 @@ struct Options {
   cl::opt<std::string> strategy{"strategy", cl::desc(strategyHelp),
                                 cl::init("guided"), cl::value_desc("name"),
                                 cl::cat(category)};
+  cl::opt<std::string> replay{
+      "replay",
+      cl::desc("JSON report or database with the search that "
+               "--strategy=replay repeats"),
+      cl::value_desc("path"), cl::cat(category)};
   cl::opt<std::string> budget{
       "budget",
-      cl::desc("Time (90s, 10m, 1h) or number of candidates; all if not given"),
+      cl::desc("Time (90s, 10m, 1h), number of candidates, or both (90s,200), "
+               "of which the first that is spent ends the search; all if not "
+               "given"),
       cl::value_desc("limit"), cl::cat(category)};
   cl::opt<unsigned long long> seed{"seed", cl::desc("Seed of the search"),
                                    cl::init(1), cl::cat(category)};
@@ -197,23 +204,27 @@ static void handleInterrupt(int) {
 Error Options::readBudget(TunerOptions &search) const {
   if (budget.empty())
     return Error::success();
-  StringRef text = budget;
-  double factor = 0;
-  if (text.consume_back("s"))
-    factor = 1;
-  else if (text.consume_back("m"))
-    factor = 60;
-  else if (text.consume_back("h"))
-    factor = 3600;
-  uint64_t number;
-  if (text.getAsInteger(10, number))
-    return createStringError("expects a budget such as 90s, 10m, 1h or a "
-                             "number of candidates, but got '" +
-                             budget + "'");
-  if (factor)
-    search.budgetSeconds = number * factor;
-  else
-    search.budgetCandidates = number;
+  for (StringRef text : split(budget, ',')) {
+    double factor = 0;
+    if (text.consume_back("s"))
+      factor = 1;
+    else if (text.consume_back("m"))
+      factor = 60;
+    else if (text.consume_back("h"))
+      factor = 3600;
+    uint64_t number;
+    bool isTwice = factor ? search.budgetSeconds.has_value()
+                          : search.budgetCandidates.has_value();
+    if (isTwice || text.getAsInteger(10, number))
+      return createStringError("expects a budget such as 90s, 10m, 1h, a "
+                               "number of candidates, or a time and a number, "
+                               "but got '" +
+                               budget + "'");
+    if (factor)
+      search.budgetSeconds = static_cast<double>(number) * factor;
+    else
+      search.budgetCandidates = number;
+  }
   return Error::success();
 }
 
@@ -286,6 +297,9 @@ Error Options::read(TuneFileOptions &options) const {
     return createStringError("expects no -o with --device=host, which chooses "
                              "no schedule, but got '" +
                              output + "'");
+  if ((strategy == "replay") == replay.empty())
+    return createStringError("expects --replay=<path> with --strategy=replay, "
+                             "and with no other");
   if (compileSeconds <= 0 || runSeconds <= 0)
     return createStringError("expects time limits above 0");
   if (output == "-" && report == "-")
@@ -308,6 +322,7 @@ Error Options::read(TuneFileOptions &options) const {
   options.launchers.assign(launchers.begin(), launchers.end());
   options.database = database;
   options.strategy = strategy;
+  options.replay = replay;
   options.seed = seed;
   // A program is timed on a processor that compiles nothing, if there is one.
   unsigned processors = countProcessors();
@@ -383,7 +398,8 @@ int attuneTuneMain(int argc, char **argv) {
   if (Error error = options.read(tune))
     return fail(toString(std::move(error)));
   if (!options.judge.empty())
-    return judgeReport(outs(), tune.input, options.judge, tune.sizes);
+    return judgeReport(outs(), tune.input, options.judge, tune.sizes,
+                       tune.report);
   tune.executable =
       sys::fs::getMainExecutable(argv[0], (void *)&attuneTuneMain);
   tune.command = join(argv, argv + argc, " ");

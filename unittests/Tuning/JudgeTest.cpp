@@ -62,11 +62,32 @@ TEST(Judge, RegretIsOfTheBestInAShare) {
   EXPECT_DOUBLE_EQ(found.regret[2], 0);
 }
 
-TEST(Judge, ReplayCountsUntilOneIsGood) {
-  std::vector<Judged> schedules =
-      makeSchedules({{4, 10}, {3, 10.2}, {2, 15}, {1, 20}});
-  Space space = makeSpace(4);
-  EXPECT_EQ(replay("grid", space, schedules, 1, 0.03), 3u);
-  EXPECT_EQ(replay("grid", space, schedules, 1, 0), 4u);
-  EXPECT_EQ(replay("grid", space, schedules, 1, 1), 1u);
+TEST(Judge, AStrategyIsJudgedByWhatItFinds) {
+  // In the model's order: 20, 15, 10.1, 10.25, and 56 that are slow.
+  std::vector<std::pair<double, double>> values = {
+      {4, 10.25}, {3, 10.1}, {2, 15}, {1, 20}};
+  for (int i = 0; i < 55; ++i)
+    values.emplace_back(10 + i, 40);
+  values.emplace_back(100, 10);
+  std::vector<Judged> schedules = makeSchedules(values);
+  Space space = makeSpace(60);
+  StrategyJudgement grid = judgeStrategy("grid", space, schedules, 1);
+  EXPECT_DOUBLE_EQ(grid.regret[0], 1); // 1, 3 and 6 candidates
+  EXPECT_NEAR(grid.regret[1], 0.01, 1e-9);
+  EXPECT_NEAR(grid.regret[2], 0.01, 1e-9);
+  EXPECT_NEAR(grid.regret[3], 0.01, 1e-9);
+  EXPECT_EQ(grid.tried[0], 3);
+  EXPECT_EQ(grid.tried[1], 3);
+  EXPECT_DOUBLE_EQ(grid.shapes, 0.1);
+  // The best is the last.
+  EXPECT_DOUBLE_EQ(grid.fastest, 2. / 3);
+  // As it was recorded.
+  StrategyJudgement replay = judgeStrategy("replay", space, schedules, 1);
+  EXPECT_NEAR(replay.regret[0], 0.025, 1e-9);
+  EXPECT_EQ(replay.tried[0], 1);
+  EXPECT_EQ(replay.tried[1], 2);
+  // On average over searches.
+  StrategyJudgement random = judgeStrategy("random", space, schedules, 20);
+  EXPECT_GT(random.tried[1], 5);
+  EXPECT_LT(random.tried[1], 50);
 }

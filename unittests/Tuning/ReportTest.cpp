@@ -95,6 +95,23 @@ TEST_F(ReportTest, JSONHoldsEverything) {
   EXPECT_EQ(best->getObject("schedule")->getInteger("x"), 5);
 }
 
+TEST_F(ReportTest, JSONHoldsOrigins) {
+  outcome.results[4].origin = {"idea", "mix", {{2}, {7}}};
+  // A parent that is not in the report is left out.
+  outcome.results[6].origin = {"idea", "mutation", {{99}}};
+  print();
+  llvm::json::Object report = makeReport(task, space, legal, {}, outcome);
+  auto getOrigin = [&](size_t result) {
+    return (*report.getArray("results"))[result].getAsObject()->get("origin");
+  };
+  EXPECT_EQ(*getOrigin(4), llvm::json::Value(llvm::json::Object{
+                               {"lineage", "idea"},
+                               {"step", "mix"},
+                               {"parents", llvm::json::Array{2, 7}}}));
+  EXPECT_EQ(getOrigin(6)->getAsObject()->getArray("parents")->size(), 0u);
+  EXPECT_EQ(getOrigin(5), nullptr);
+}
+
 TEST(Progress, OneLineSaysAll) {
   ProgressState state;
   state.seconds = 75;

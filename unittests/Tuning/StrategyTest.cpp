@@ -24,7 +24,7 @@ struct StrategyTest : testing::Test {
   std::vector<size_t> drain(llvm::StringRef name, uint64_t seed,
                             size_t step = 7) {
     std::unique_ptr<Strategy> strategy =
-        createStrategy(name, {space, points, seed});
+        createStrategy(name, {space, points, seed, {}, points});
     std::vector<size_t> all;
     while (true) {
       std::vector<size_t> some = strategy->ask(step);
@@ -145,6 +145,14 @@ TEST_F(GuidedStrategyTest, PriorityLearnsWhatAShapeTakes) {
             strategy->getPriority(other - 1, compiled));
 }
 
+TEST_F(StrategyTest, ReplayGivesWhatWasRecordedAndIsLegal) {
+  std::vector<Point> recorded = {{7}, {3}, {500}, {7}, {99}};
+  auto strategy = createStrategy("replay", {space, points, 1, {}, recorded});
+  EXPECT_EQ(strategy->ask(2), (std::vector<size_t>{7, 3}));
+  EXPECT_EQ(strategy->ask(9), (std::vector<size_t>{99}));
+  EXPECT_TRUE(strategy->ask(1).empty());
+}
+
 TEST_F(StrategyTest, UnknownNameIsNull) {
   EXPECT_EQ(createStrategy("oracle", {space, points, 1}), nullptr);
 }
@@ -231,8 +239,8 @@ TEST(EvolutionaryStrategy, LineagesBranchMixAndDieOut) {
 TEST(Strategy, FailuresEndNoSearch) {
   Landscape landscape(1, /*isRanked=*/true);
   for (llvm::StringRef name : getStrategyNames()) {
-    auto strategy = createStrategy(
-        name, {landscape.space, landscape.points, 1, landscape.scores});
+    auto strategy = createStrategy(name, {landscape.space, landscape.points, 1,
+                                          landscape.scores, landscape.points});
     std::set<size_t> asked;
     for (int i = 0; i < 100; ++i) {
       std::vector<size_t> some = strategy->ask(2);

@@ -21,6 +21,8 @@ struct SearchContext {
   uint64_t seed;
   /// The predicted time of each point; empty where they were not ranked.
   llvm::ArrayRef<double> scores = {};
+  /// What another search tried, in its order.
+  llvm::ArrayRef<Point> recorded = {};
 };
 
 class Strategy {
@@ -59,6 +61,7 @@ createEvolutionaryStrategy(const SearchContext &context);
 std::unique_ptr<Strategy> createSurrogateStrategy(const SearchContext &context);
 std::unique_ptr<Strategy> createGridStrategy(const SearchContext &context);
 std::unique_ptr<Strategy> createRandomStrategy(const SearchContext &context);
+std::unique_ptr<Strategy> createReplayStrategy(const SearchContext &context);
 
 } // namespace attune::tuning
 

@@ -38,6 +38,8 @@ struct TuneFileOptions {
   /// Empty: results last as long as the process.
   std::string database;
   std::string strategy = "guided";
+  /// What the strategy `replay` repeats: a report or a database.
+  std::string replay;
   uint64_t seed = 1;
   unsigned jobs = 1;
   bool rank = true;

@@ -4,6 +4,7 @@
 // report of attune-tune.
 
 #include "attune/InitAllDialects.h"
+#include "attune/Runtime/ArtifactWriter.h"
 #include "attune/Target/TargetRegistry.h"
 #include "attune/Tuning/AttentionProblem.h"
 #include "attune/Tuning/CandidateRequest.h"
@@ -19,10 +20,8 @@ using namespace attune;
 using namespace attune::tuning;
 namespace json = llvm::json;
 
-/// How much slower than the best a schedule may be to count as found.
-static constexpr double kFound = 0.03;
-/// A random search is replayed so often.
-static constexpr uint64_t kSeeds = 25;
+/// Searches of a strategy that draws.
+static constexpr uint64_t kSearches = 10;
 
 static std::optional<Judged> readResult(const json::Value &value,
                                         const PerformanceModel &model) {
@@ -52,9 +51,11 @@ static std::optional<Judged> readResult(const json::Value &value,
   return judged;
 }
 
-static void print(llvm::raw_ostream &os, llvm::StringRef name,
-                  llvm::StringRef chip, llvm::ArrayRef<Judged> schedules) {
-  Judgement found = judge(schedules);
+/// Prints and returns what is found.
+static json::Object judge(llvm::raw_ostream &os, llvm::StringRef name,
+                          llvm::StringRef chip,
+                          llvm::ArrayRef<Judged> schedules) {
+  Judgement found = tuning::judge(schedules);
   os << llvm::formatv("{0} on {1}: {2} measured schedules\n", name, chip,
                       found.count);
   os << llvm::formatv("  model             rank correlation {0:F3}, median "
@@ -66,21 +67,46 @@ static void print(llvm::raw_ostream &os, llvm::StringRef name,
   for (auto [share, regret] : llvm::zip_equal(kJudgedShares, found.regret))
     os << llvm::formatv("  regret of its best {0,3:P0}: {1:P1}\n", share,
                         regret);
+  os << llvm::formatv("  {0,-13} | regret after 1%     5%    10%{1,6} | tried "
+                      "until within 3%     2% | in 10%: shapes fastest\n",
+                      "strategy", kJudgedCount);
   Space space = makeScheduleSpace();
+  json::Object strategies;
   for (llvm::StringRef strategy : getStrategyNames()) {
-    // These two draw nothing.
-    bool isFixed = strategy == "guided" || strategy == "grid";
-    uint64_t seeds = isFixed ? 1 : kSeeds;
-    double tried = 0;
-    for (uint64_t seed = 1; seed <= seeds; ++seed)
-      tried += replay(strategy, space, schedules, seed, kFound);
-    os << llvm::formatv("  {0}: within {1:P0} of the best after {2:F0}\n",
-                        strategy, kFound, tried / seeds);
+    bool draws = !llvm::is_contained({"guided", "grid", "replay"}, strategy);
+    StrategyJudgement result =
+        judgeStrategy(strategy, space, schedules, draws ? kSearches : 1);
+    os << llvm::formatv(
+        "  {0,-13} | {1,15:P1}{2,7:P1}{3,7:P1}{4,6:P1} | {5,21:F1} {6,6:F1} | "
+        "{7,14:P0} {8,7:P0}\n",
+        strategy, result.regret[0], result.regret[1], result.regret[2],
+        result.regret[3], result.tried[0], result.tried[1], result.shapes,
+        result.fastest);
+    strategies[strategy] =
+        json::Object{{"regret_after_1_percent", result.regret[0]},
+                     {"regret_after_5_percent", result.regret[1]},
+                     {"regret_after_10_percent", result.regret[2]},
+                     {"regret_after_50", result.regret[3]},
+                     {"tried_until_within_3_percent", result.tried[0]},
+                     {"tried_until_within_2_percent", result.tried[1]},
+                     {"shapes_in_10_percent", result.shapes},
+                     {"fastest_in_10_percent", result.fastest}};
   }
+  return json::Object{
+      {"problem", name},
+      {"chip", chip},
+      {"schedules", static_cast<int64_t>(found.count)},
+      {"model",
+       json::Object{{"correlation", found.correlation},
+                    {"correlation_compiled", found.correlationCompiled},
+                    {"error", found.error},
+                    {"error_compiled", found.errorCompiled}}},
+      {"strategies", std::move(strategies)}};
 }
 
 static llvm::Error run(llvm::raw_ostream &os, llvm::StringRef input,
-                       llvm::StringRef report, const SizeMap &sizes) {
+                       llvm::StringRef report, const SizeMap &sizes,
+                       llvm::StringRef output) {
   auto buffer = llvm::MemoryBuffer::getFile(report);
   if (!buffer)
     return llvm::createStringError("cannot read '" + report +
@@ -108,6 +134,7 @@ static llvm::Error run(llvm::raw_ostream &os, llvm::StringRef input,
   llvm::SmallVector<attn::AttentionOp> ops;
   module->walk([&](attn::AttentionOp op) { ops.push_back(op); });
 
+  json::Array judged;
   for (const json::Value &value : *problems) {
     const json::Object *problem = value.getAsObject();
     std::optional<llvm::StringRef> key, chip;
@@ -141,7 +168,7 @@ static llvm::Error run(llvm::raw_ostream &os, llvm::StringRef input,
         return llvm::createStringError("expects times of '" + task.name +
                                        "' in '" + report +
                                        "', but nothing was timed");
-      print(os, task.name, *chip, schedules);
+      judged.push_back(judge(os, task.name, *chip, schedules));
       break;
     }
     if (!isThere)
@@ -149,12 +176,16 @@ static llvm::Error run(llvm::raw_ostream &os, llvm::StringRef input,
                                      *key + " in '" + input +
                                      "', but there is none");
   }
-  return llvm::Error::success();
+  if (output.empty())
+    return llvm::Error::success();
+  json::Value numbers = json::Object{{"problems", std::move(judged)}};
+  return writeFile(output, llvm::formatv("{0:2}\n", numbers).str());
 }
 
 int tuning::judgeReport(llvm::raw_ostream &os, llvm::StringRef input,
-                        llvm::StringRef report, const SizeMap &sizes) {
-  llvm::Error error = run(os, input, report, sizes);
+                        llvm::StringRef report, const SizeMap &sizes,
+                        llvm::StringRef json) {
+  llvm::Error error = run(os, input, report, sizes, json);
   if (!error)
     return 0;
   llvm::WithColor::error(llvm::errs(), "attune-tune")

@@ -4,6 +4,7 @@
 
 #include "SearchRunner.h"
 #include "attune/Runtime/ArtifactWriter.h"
+#include "attune/Tuning/Recording.h"
 #include "attune/Tuning/Report.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -11,6 +12,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/WithColor.h"
 #include "llvm/Support/xxhash.h"
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -73,11 +75,10 @@ std::unique_ptr<Progress> SearchRunner::makeProgress() const {
   return createPlainProgress(llvm::errs());
 }
 
-llvm::Expected<Outcome> SearchRunner::run(const SearchSetup &setup,
-                                          const LegalSpace &legal,
-                                          const Ranker *ranker,
-                                          llvm::ArrayRef<double> scores,
-                                          SessionInfo &session) {
+llvm::Expected<Outcome>
+SearchRunner::run(const SearchSetup &setup, const LegalSpace &legal,
+                  const Ranker *ranker, llvm::ArrayRef<double> scores,
+                  llvm::ArrayRef<Point> recorded, SessionInfo &session) {
   std::vector<std::string> compile = {options.executable, "attune-tune"};
   llvm::append_range(compile, setup.compileWorker);
   WorkerPool compilers(
@@ -87,8 +88,9 @@ llvm::Expected<Outcome> SearchRunner::run(const SearchSetup &setup,
   if (!devices)
     return devices.takeError();
   std::unique_ptr<Progress> progress = makeProgress();
-  std::unique_ptr<Strategy> strategy = createStrategy(
-      options.strategy, {setup.space, legal.points, options.seed, scores});
+  std::unique_ptr<Strategy> strategy =
+      createStrategy(options.strategy, {setup.space, legal.points, options.seed,
+                                        scores, recorded});
   Tuner tuner(setup.task, setup.space, legal, *store, session, compilers,
               *devices, setup.checkers, ranker, *progress, options.search,
               interrupted);
@@ -127,6 +129,17 @@ SearchRunner::search(const SearchSetup &setup) {
             .str());
   }
 
+  Recording recording;
+  if (!options.replay.empty()) {
+    auto read = readRecording(options.replay, space, setup.legality, task.key);
+    if (!read)
+      return read.takeError();
+    recording = std::move(*read);
+    for (const std::string &lost : recording.lost)
+      llvm::WithColor::warning(llvm::errs(), "attune-tune")
+          << "not replayed: " << lost << "\n";
+  }
+
   // Everything is compared with the default, searched or not.
   if (!task.baseline.empty() &&
       !llvm::is_contained(legal.points, task.baseline))
@@ -153,7 +166,7 @@ SearchRunner::search(const SearchSetup &setup) {
     scores = sortByScore(legal.points, *ranker);
   }
   llvm::Expected<Outcome> outcome =
-      run(setup, legal, ranker.get(), scores, session);
+      run(setup, legal, ranker.get(), scores, recording.points, session);
   if (!outcome)
     return outcome.takeError();
   printReport(os, task, space, legal, *outcome);

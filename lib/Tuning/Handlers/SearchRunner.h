@@ -49,6 +49,7 @@ private:
   llvm::Expected<Outcome> run(const SearchSetup &setup, const LegalSpace &legal,
                               const Ranker *ranker,
                               llvm::ArrayRef<double> scores,
+                              llvm::ArrayRef<Point> recorded,
                               SessionInfo &session);
   std::unique_ptr<Progress> makeProgress() const;
 

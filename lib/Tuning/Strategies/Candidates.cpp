@@ -159,6 +159,8 @@ std::string Shapes::getName(size_t shape) const {
   std::string name;
   for (size_t knob : knobs)
     name += (name.empty() ? "" : " ") + context.space.getKnobs()[knob].name +
-            "=" + std::to_string(context.points[firsts[shape]][knob]);
+            "=" +
+            context.space.getKnobs()[knob].spell(
+                context.points[firsts[shape]][knob]);
   return name;
 }

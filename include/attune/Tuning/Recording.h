@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a search tried, read from what it left: a JSON report or a database.
+
+#ifndef ATTUNE_TUNING_RECORDING_H
+#define ATTUNE_TUNING_RECORDING_H
+
+#include "attune/Tuning/Space.h"
+
+namespace attune::tuning {
+
+struct Recording {
+  /// In the order in which results came, each once.
+  std::vector<Point> points;
+  /// `<schedule>: <reason>` for each that is not legal now.
+  std::vector<std::string> lost;
+};
+
+/// Reads what the last search of the problem with a key tried. A knob that is
+/// not in the record has its default. Fails for files that are neither, for
+/// those without the problem, and where nothing is legal.
+llvm::Expected<Recording> readRecording(llvm::StringRef path,
+                                        const Space &space,
+                                        const Legality &legality,
+                                        llvm::StringRef key);
+
+} // namespace attune::tuning
+
+#endif // ATTUNE_TUNING_RECORDING_H
