@@ -19,7 +19,6 @@
 // CHECK-NEXT:   grid          |
 // CHECK-NEXT:   random        |
 // CHECK-NEXT:   replay        | {{.* +0.0%}} |
-// CHECK-NOT:  {{.}}
 //
 // The same numbers for programs.
 // RUN: attune-tune %s --judge=%S/Inputs/measured.json --json=%t.json
