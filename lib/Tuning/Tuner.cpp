@@ -39,19 +39,19 @@ double Tuner::secondsLeft() const {
                                : std::numeric_limits<double>::infinity();
 }
 
-double Tuner::estimateFinals(unsigned rounds) const {
-  return measured && outcome.timed && rounds
-             ? (rounds - 1 + kFirstRound) * options.finalists * measureSeconds /
-                   measured
-             : 0;
+double Tuner::estimate(size_t measurements) const {
+  return measured && outcome.timed ? measurements * measureSeconds / measured
+                                   : 0;
 }
 
 bool Tuner::isOutOfTime() const {
   if (!options.budgetSeconds)
     return false;
   // A final of more than half the budget has fewer rounds instead.
-  double reserve =
-      std::min(estimateFinals(options.finalRounds), *options.budgetSeconds / 2);
+  size_t rounds =
+      options.finalRounds ? options.finalRounds - 1 + kFirstRound : 0;
+  double reserve = std::min(estimate(rounds * options.finalists),
+                            *options.budgetSeconds / 2);
   return secondsLeft() <= reserve;
 }
 

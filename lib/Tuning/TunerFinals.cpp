@@ -140,13 +140,17 @@ llvm::Error Tuner::runFinals() {
 
   for (unsigned round = 0; round < options.finalRounds && !interrupted;
        ++round) {
-    if (secondsLeft() < estimateFinals(1)) {
+    if (round == 1)
+      keepFastest(finalists);
+    // Rather a short final than none.
+    if (round == 0 && secondsLeft() < estimate(finalists.size()) &&
+        finalists.size() > options.finalists)
+      finalists.erase(finalists.begin() + options.finalists, finalists.end());
+    if (secondsLeft() < estimate(finalists.size())) {
       if (round == 0)
         return llvm::Error::success();
       break;
     }
-    if (round == 1)
-      keepFastest(finalists);
     for (Candidate &finalist : finalists) {
       if (finalist.result.status != Status::Ok)
         continue;

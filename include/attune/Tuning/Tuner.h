@@ -107,8 +107,8 @@ private:
   /// In the first round of the final so many times the finalists take part: a
   /// clock that stepped during the search has put some of them too far down.
   static constexpr unsigned kFirstRound = 2;
-  /// How long the final rounds are going to take, in seconds.
-  double estimateFinals(unsigned rounds) const;
+  /// How long so many measurements are going to take, in seconds.
+  double estimate(size_t measurements) const;
   bool isStopping() const;
   /// Takes in what workers answered, and gives them more to do.
   llvm::Error advance(std::vector<Completion> completions);
