@@ -23,6 +23,18 @@ static std::string makeFileName(llvm::StringRef name) {
   return file;
 }
 
+std::string attune::tuning::quoteForShell(llvm::StringRef argument) {
+  auto isPlain = [](char c) {
+    return llvm::isAlnum(c) || llvm::StringRef("_-./=:,+@%").contains(c);
+  };
+  if (!argument.empty() && llvm::all_of(argument, isPlain))
+    return argument.str();
+  std::string quoted = "'";
+  for (char c : argument)
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 llvm::Expected<std::string> attune::tuning::writeReproducer(
     llvm::StringRef dir, llvm::StringRef name, llvm::StringRef chip,
     llvm::StringRef module, const Result &result, bool executed,

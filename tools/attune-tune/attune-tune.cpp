@@ -13,6 +13,7 @@
 #include "attune/Tuning/Judge.h"
 #include "attune/Tuning/ProgramHandler.h"
 #include "attune/Tuning/RemoteWorker.h"
+#include "attune/Tuning/Reproducer.h"
 #include "attune/Tuning/Strategy.h"
 #include "attune/Tuning/TileHandler.h"
 #include "attune/Tuning/TuneFile.h"
@@ -402,7 +403,7 @@ int attuneTuneMain(int argc, char **argv) {
                        tune.report);
   tune.executable =
       sys::fs::getMainExecutable(argv[0], (void *)&attuneTuneMain);
-  tune.command = join(argv, argv + argc, " ");
+  tune.command = join(map_range(ArrayRef(argv, argc), quoteForShell), " ");
 
   struct sigaction action = {};
   action.sa_handler = handleInterrupt; // without SA_RESTART: poll() returns

@@ -2,6 +2,7 @@
 
 #include "attune/Tuning/Report.h"
 #include "Fake.h"
+#include "attune/Tuning/Reproducer.h"
 #include "gtest/gtest.h"
 
 using namespace attune::tuning;
@@ -144,4 +145,11 @@ TEST(Progress, PlainLinesComeNowAndThen) {
   progress->finish();
   EXPECT_EQ(llvm::StringRef(text).count('\n'), 3u);
   EXPECT_EQ(llvm::StringRef(text).count('\r'), 0u);
+}
+
+TEST(Reproducer, QuotesForTheShell) {
+  EXPECT_EQ(quoteForShell("--chip=sm_90"), "--chip=sm_90");
+  EXPECT_EQ(quoteForShell("a(b{c d})"), "'a(b{c d})'");
+  EXPECT_EQ(quoteForShell("it's"), "'it'\\''s'");
+  EXPECT_EQ(quoteForShell(""), "''");
 }

@@ -10,6 +10,10 @@
 
 namespace attune::tuning {
 
+/// An argument as it is to be pasted into a shell: with quotes where it needs
+/// them.
+std::string quoteForShell(llvm::StringRef argument);
+
 /// Writes `<dir>/<name>-<status>-<hash of the schedule>.mlir`: the module with
 /// its schedule below a comment with the failure and the command that shows it.
 /// With `executed`, that of the host executor; `getCommand` makes another one

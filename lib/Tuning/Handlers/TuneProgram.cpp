@@ -10,6 +10,7 @@
 #include "attune/Runtime/ArtifactWriter.h"
 #include "attune/Tuning/DeviceWorkers.h"
 #include "attune/Tuning/ProgramHandler.h"
+#include "attune/Tuning/Reproducer.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -71,24 +72,17 @@ static llvm::Expected<func::FuncOp> findEntry(const TuneFileOptions &options,
       (functions.empty() ? "is none" : "is only " + llvm::join(names, ", ")));
 }
 
-/// As one argument of a shell.
-static std::string quote(llvm::StringRef text) {
-  std::string quoted = "'";
-  for (char c : text)
-    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 static std::string getCommand(const TuneFileOptions &options,
                               const ProgramRecipe &recipe,
                               llvm::StringRef file) {
   std::string command = "attune-tune " + file.str() +
-                        " --pipeline=" + quote(recipe.pipeline) +
-                        " --entry=" + quote(recipe.entry);
+                        " --pipeline=" + quoteForShell(recipe.pipeline) +
+                        " --entry=" + quoteForShell(recipe.entry);
   if (recipe.reference != TuneFileOptions().referencePipeline)
-    command += " --reference-pipeline=" + quote(recipe.reference);
+    command += " --reference-pipeline=" + quoteForShell(recipe.reference);
   if (!recipe.libraries.empty())
-    command += " --shared-libs=" + quote(llvm::join(recipe.libraries, ","));
+    command +=
+        " --shared-libs=" + quoteForShell(llvm::join(recipe.libraries, ","));
   return command + " --budget=1";
 }
 
@@ -105,7 +99,7 @@ static llvm::Error writeWinner(const TuneFileOptions &options,
                       winner.getSummary().median / 1000, device)
      << "// " << script.getSpace().getSpace().toString(winner.point) << "\n"
      << "// Reproduce with: " << script.getCommand("mlir-opt")
-     << " | mlir-opt --pass-pipeline=" << quote(recipe.pipeline) << "\n"
+     << " | mlir-opt --pass-pipeline=" << quoteForShell(recipe.pipeline) << "\n"
      << script.printWinner(winner.point);
   return writeFile(options.output, text);
 }

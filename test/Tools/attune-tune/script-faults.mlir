@@ -21,7 +21,7 @@
 // RUN: ls %t/repro | count 7
 // RUN: sed -n 's|.*Reproduce with: attune.tune ||p' %t/repro/run-run-error-*.mlir > %t/command
 // RUN: FileCheck %s --check-prefix=COMMAND < %t/command
-// COMMAND: run-run-error-{{[0-9a-f]+}}.mlir --pipeline='builtin.module(inline,{{.*}})' --entry='run' --budget=1
+// COMMAND: run-run-error-{{[0-9a-f]+}}.mlir --pipeline='builtin.module(inline,{{.*}})' --entry=run --budget=1
 // RUN: not attune-tune %t/repro/run-run-error-*.mlir %{pipeline} --entry=run --budget=1 --quiet 2>&1 | FileCheck %s --check-prefix=REPRO
 // REPRO: default schedule: run-error: wrote outside of buffer 1
 // REPRO: error: no schedule of 'run' that was tried is valid on

@@ -11,7 +11,7 @@
 // RUN: attune-tune %s %{pipeline} --dry-run | FileCheck %s --check-prefix=DRY
 // DRY: scale on {{.*}}: 8 of 16 schedules are legal
 // DRY-NEXT: refused, not-used: 6, for example kind=1 width=5 label=full zero=0: expects width=4, the default, where no alternative that is selected uses it, but got 5
-// DRY-NEXT: refused, widths-are-even: 2, for example kind=0 width=5 label=full zero=0: expects what is asserted at {{.*}}script.mlir:[[@LINE+56]]:9, but got kind=0 width=5
+// DRY-NEXT: refused, widths-are-even: 2, for example kind=0 width=5 label=full zero=0: expects what is asserted at {{.*}}script.mlir:[[@LINE+57]]:9, but got kind=0 width=5
 //
 // RUN: attune-tune %s %{pipeline} --quiet --strategy=grid --db=%t/tuning.db --json=%t/report.json -o %t/winner.mlir | FileCheck %s --check-prefix=TABLE
 // TABLE: scale on {{.*}}: 8 of 8 legal schedules tried
@@ -35,6 +35,7 @@
 // AGAIN: 8 of 8 legal schedules tried in {{.*}}, 8 of them from the database
 // RUN: attune-tune --status --db=%t/tuning.db | FileCheck %s --check-prefix=STATUS
 // STATUS: session 1: scale on {{.*}}, device CPU ({{.*}}), strategy grid
+// STATUS: resume with: {{.*}}'--pipeline=builtin.module(one-shot-bufferize{{.*}})' --quiet --strategy=grid
 // STATUS: session 2:
 //
 // One candidate, by the spelling of its options; and one beside the default.
