@@ -8,6 +8,7 @@
 #include "attune/Execution/HostProgram.h"
 #include "attune/Runtime/Random.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace attune;
@@ -227,6 +228,11 @@ FailureOr<Problem> Analysis::run() {
     }
     if (element.isInteger(1))
       argument.use = Use::Flag;
+    for (attn::AttentionOp op : ops)
+      if (value == op.getKey())
+        argument.role = ProblemArgument::Role::Key;
+      else if (value == op.getQuery())
+        argument.role = ProblemArgument::Role::Query;
     problem.arguments.push_back(std::move(argument));
   }
   return problem;
@@ -237,13 +243,51 @@ FailureOr<Problem> attune::analyzeProblem(func::FuncOp function,
   return Analysis(function, sizes).run();
 }
 
+ArrayRef<InputClass> attune::getInputClasses() {
+  static constexpr InputClass all[] = {InputClass::Normal, InputClass::Repelled,
+                                       InputClass::Spread};
+  return all;
+}
+
+StringRef attune::toString(InputClass inputClass) {
+  switch (inputClass) {
+  case InputClass::Normal:
+    return "normal";
+  case InputClass::Repelled:
+    return "repelled";
+  case InputClass::Spread:
+    return "spread";
+  }
+  llvm_unreachable("all classes are covered");
+}
+
+/// Makes what suits the class of normal numbers, which a query or a key holds.
+static void shape(Tensor &tensor, ProblemArgument::Role role,
+                  InputClass inputClass) {
+  using Role = ProblemArgument::Role;
+  // With heads of 16 elements or more, scores lie around -160 or below, or have
+  // a deviation of 64. The largest element, 6 * 64, is finite in every type.
+  constexpr double kFar = 64;
+  if (role == Role::Other || inputClass == InputClass::Normal)
+    return;
+  tensor.shape.forEachOffset([&](int64_t offset) {
+    double value = tensor.load(offset);
+    if (inputClass == InputClass::Spread)
+      value *= role == Role::Query ? kFar : 1;
+    else
+      value = std::fabs(value) * (role == Role::Query ? kFar : -1);
+    tensor.store(offset, value);
+  });
+}
+
 Tensor attune::makeInput(const ProblemArgument &argument, unsigned index,
-                         uint64_t seed) {
+                         uint64_t seed, InputClass inputClass) {
   Tensor tensor(argument.shape);
   // Sequences of neighbouring seeds do not overlap in practice.
   uint64_t ownSeed = seed * 1000003 + index;
   if (isFloat(argument.shape.type)) {
     fillNormal(tensor, ownSeed);
+    shape(tensor, argument.role, inputClass);
     return tensor;
   }
   switch (argument.use) {

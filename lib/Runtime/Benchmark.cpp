@@ -57,6 +57,40 @@ static Expected<EventPair> timeOnce(Device &device,
   return pair;
 }
 
+static Expected<Timing> takeSamples(Device &device,
+                                    llvm::function_ref<Error()> launch,
+                                    int64_t repeats, DeviceAddress flush,
+                                    int64_t flushBytes) {
+  DeviceState before = device.readState();
+  std::vector<EventPair> pairs;
+  for (int64_t i = 0; i < repeats; ++i) {
+    if (flushBytes > 0)
+      if (auto error = device.fill(flush, static_cast<uint8_t>(i), flushBytes))
+        return std::move(error);
+    auto pair = timeOnce(device, launch);
+    if (!pair)
+      return pair.takeError();
+    pairs.push_back(std::move(*pair));
+  }
+  std::vector<double> samples;
+  for (const EventPair &pair : pairs) {
+    auto elapsed = device.getElapsed(*pair.start, *pair.stop);
+    if (!elapsed)
+      return elapsed.takeError();
+    samples.push_back(*elapsed);
+  }
+  Timing timing = summarize(std::move(samples));
+  timing.before = before;
+  timing.after = device.readState();
+  return timing;
+}
+
+/// Whether the clock fell by more than a share of it.
+static bool fell(const Timing &timing, double share) {
+  return timing.before.clockMHz && timing.after.clockMHz &&
+         *timing.after.clockMHz < (1 - share) * *timing.before.clockMHz;
+}
+
 Expected<Timing> attune::benchmark(Device &device,
                                    llvm::function_ref<Error()> launch,
                                    const BenchmarkOptions &options) {
@@ -86,6 +120,8 @@ Expected<Timing> attune::benchmark(Device &device,
     if (probe * static_cast<double>(i + 1) > options.maxSeconds * 1e3)
       break;
   }
+  if (probe > options.stopAboveMs)
+    return summarize({probe});
   constexpr int64_t fewest = 5;
   int64_t repeats = options.repeats;
   if (probe > 0)
@@ -93,26 +129,8 @@ Expected<Timing> attune::benchmark(Device &device,
         static_cast<int64_t>(options.maxSeconds * 1e3 / probe),
         std::min(fewest, repeats), repeats);
 
-  std::optional<int> clockBefore = device.readClockMHz();
-  std::vector<EventPair> pairs;
-  for (int64_t i = 0; i < repeats; ++i) {
-    if (flushBytes > 0)
-      if (auto error = device.fill(flush, static_cast<uint8_t>(i), flushBytes))
-        return std::move(error);
-    auto pair = timeOnce(device, launch);
-    if (!pair)
-      return pair.takeError();
-    pairs.push_back(std::move(*pair));
-  }
-  std::vector<double> samples;
-  for (const EventPair &pair : pairs) {
-    auto elapsed = device.getElapsed(*pair.start, *pair.stop);
-    if (!elapsed)
-      return elapsed.takeError();
-    samples.push_back(*elapsed);
-  }
-  Timing timing = summarize(std::move(samples));
-  timing.clockBeforeMHz = clockBefore;
-  timing.clockAfterMHz = device.readClockMHz();
+  auto timing = takeSamples(device, launch, repeats, flush, flushBytes);
+  if (timing && fell(*timing, options.maxClockDrop))
+    timing = takeSamples(device, launch, repeats, flush, flushBytes);
   return timing;
 }

@@ -25,15 +25,17 @@ static constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;
 static constexpr int64_t kGrantedSharedBytes = 48 * 1024;
 /// CUtensorMapL2promotion: reads of a map fetch as much at once.
 static constexpr int kPromote256Bytes = 3;
-/// NVML's number for the clock of the multiprocessors.
-static constexpr int kNVMLClockSM = 1;
+/// NVML's numbers for the clock of the multiprocessors, and for the sensor that
+/// all devices have.
+static constexpr int kNVMLClockSM = 1, kNVMLTemperatureGPU = 0;
+static constexpr unsigned kMilliwatts = 1000;
 
 namespace {
 class CUDADevice : public DriverDevice {
 public:
   ~CUDADevice() override;
   Error open(int ordinal);
-  std::optional<int> readClockMHz() override;
+  DeviceState readState() override;
   Expected<TensorMap> encodeTensorMap(const TensorMapRequest &request) override;
 
 private:
@@ -59,7 +61,11 @@ private:
                      const uint32_t *box, const uint32_t *elementStrides,
                      int interleave, int swizzle, int promotion,
                      int fill) = nullptr;
-  int (*nvmlGetClock)(Handle device, int kind, unsigned *mhz) = nullptr;
+  /// Of NVML; null where it is missing.
+  int (*getClock)(Handle device, int kind, unsigned *mhz) = nullptr;
+  int (*getPower)(Handle device, unsigned *milliwatts) = nullptr;
+  int (*getPowerLimit)(Handle device, unsigned *milliwatts) = nullptr;
+  int (*getTemperature)(Handle device, int sensor, unsigned *celsius) = nullptr;
   Handle nvmlDevice = nullptr;
   std::optional<int> retained;
 };
@@ -172,28 +178,44 @@ Error CUDADevice::readInfo(int device) {
   return Error::success();
 }
 
-/// NVML is there for the current clock alone: whatever is missing is ignored.
+/// NVML tells the state and decides nothing: whatever is missing is ignored.
 void CUDADevice::openNVML(int device) {
   auto nvml =
       llvm::sys::DynamicLibrary::getPermanentLibrary("libnvidia-ml.so.1");
   char busId[32] = "";
   if (!nvml.isValid() || getBusId(busId, sizeof(busId), device) != 0)
     return;
-  auto init =
-      reinterpret_cast<int (*)()>(nvml.getAddressOfSymbol("nvmlInit_v2"));
-  auto find = reinterpret_cast<int (*)(const char *, Handle *)>(
-      nvml.getAddressOfSymbol("nvmlDeviceGetHandleByPciBusId_v2"));
-  auto clock = reinterpret_cast<int (*)(Handle, int, unsigned *)>(
-      nvml.getAddressOfSymbol("nvmlDeviceGetClockInfo"));
-  if (init && find && clock && init() == 0 && find(busId, &nvmlDevice) == 0)
-    nvmlGetClock = clock;
+  auto find = [&](auto &entry, const char *name) {
+    entry = reinterpret_cast<std::decay_t<decltype(entry)>>(
+        nvml.getAddressOfSymbol(name));
+    return entry != nullptr;
+  };
+  int (*init)() = nullptr;
+  int (*getHandle)(const char *, Handle *) = nullptr;
+  if (!find(init, "nvmlInit_v2") ||
+      !find(getHandle, "nvmlDeviceGetHandleByPciBusId_v2") || init() != 0 ||
+      getHandle(busId, &nvmlDevice) != 0)
+    return;
+  find(getClock, "nvmlDeviceGetClockInfo");
+  find(getPower, "nvmlDeviceGetPowerUsage");
+  find(getPowerLimit, "nvmlDeviceGetEnforcedPowerLimit");
+  find(getTemperature, "nvmlDeviceGetTemperature");
+  unsigned limit = 0;
+  if (getPowerLimit && getPowerLimit(nvmlDevice, &limit) == 0)
+    info.powerLimitWatts = static_cast<int>(limit / kMilliwatts);
 }
 
-std::optional<int> CUDADevice::readClockMHz() {
-  unsigned mhz = 0;
-  if (!nvmlGetClock || nvmlGetClock(nvmlDevice, kNVMLClockSM, &mhz) != 0)
-    return std::nullopt;
-  return static_cast<int>(mhz);
+DeviceState CUDADevice::readState() {
+  DeviceState state;
+  unsigned value = 0;
+  if (getClock && getClock(nvmlDevice, kNVMLClockSM, &value) == 0)
+    state.clockMHz = static_cast<int>(value);
+  if (getPower && getPower(nvmlDevice, &value) == 0)
+    state.powerWatts = static_cast<int>(value / kMilliwatts);
+  if (getTemperature &&
+      getTemperature(nvmlDevice, kNVMLTemperatureGPU, &value) == 0)
+    state.temperatureCelsius = static_cast<int>(value);
+  return state;
 }
 
 Error CUDADevice::allowSharedBytes(Handle function, int64_t bytes) {

@@ -14,7 +14,7 @@ Kernel::~Kernel() = default;
 Event::~Event() = default;
 Device::~Device() = default;
 
-std::optional<int> Device::readClockMHz() { return std::nullopt; }
+DeviceState Device::readState() { return {}; }
 llvm::Expected<TensorMap> Device::encodeTensorMap(const TensorMapRequest &) {
   return llvm::createStringError("expects a device with tensor maps, but '" +
                                  getInfo().name + "' has none");

@@ -309,8 +309,9 @@ LogicalResult Tool::run() {
 
   HostDevice host(context, *target, options.getHostOptions());
   device = &host;
-  auto created = Runner::create(*source, host, *sizes, options.seed,
-                                ReferencePlace::Host, std::move(*files));
+  auto created =
+      Runner::create(*source, host, *sizes, options.seed, ReferencePlace::Host,
+                     std::move(*files), options.inputClass);
   if (failed(created))
     return failure();
   runner = created->get();

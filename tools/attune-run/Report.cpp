@@ -79,9 +79,9 @@ void Report::printTable(llvm::raw_ostream &stream) const {
          << " launches\n"
          << "speed     " << format("%.1f", getTeraflops(flops, timing->median))
          << " TFLOP/s";
-  if (timing->clockBeforeMHz && timing->clockAfterMHz)
-    stream << " at " << *timing->clockBeforeMHz << " to "
-           << *timing->clockAfterMHz << " MHz";
+  if (timing->before.clockMHz && timing->after.clockMHz)
+    stream << " at " << *timing->before.clockMHz << " to "
+           << *timing->after.clockMHz << " MHz";
   stream << '\n';
 }
 
@@ -124,9 +124,14 @@ llvm::json::Value Report::toJSON() const {
                 {"high_ms", timing->high},
                 {"tflops", getTeraflops(flops, timing->median)},
                 {"samples_ms", Array(timing->samples)}};
-    if (timing->clockBeforeMHz && timing->clockAfterMHz)
-      time["clock_mhz"] =
-          Array{*timing->clockBeforeMHz, *timing->clockAfterMHz};
+    auto put = [&](llvm::StringRef name,
+                   std::optional<int> DeviceState::*member) {
+      if (timing->before.*member && timing->after.*member)
+        time[name] = Array{*(timing->before.*member), *(timing->after.*member)};
+    };
+    put("clock_mhz", &DeviceState::clockMHz);
+    put("power_w", &DeviceState::powerWatts);
+    put("temperature_c", &DeviceState::temperatureCelsius);
     report["time"] = std::move(time);
   }
   return report;

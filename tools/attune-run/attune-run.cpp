@@ -232,7 +232,7 @@ LogicalResult Tool::run() {
   auto runner = Runner::create(*source, **device, *sizes, options.seed,
                                options.device == "host" ? ReferencePlace::Host
                                                         : options.reference,
-                               std::move(*files));
+                               std::move(*files), options.inputClass);
   if (failed(runner))
     return failure();
   Report report;

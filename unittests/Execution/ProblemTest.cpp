@@ -155,3 +155,26 @@ TEST_F(ProblemTest, IndicesStayInTheTable) {
   for (float value : makeInput(argument, 1, 0).toFloats())
     EXPECT_LT(value, 64);
 }
+
+TEST_F(ProblemTest, ClassesOfInputsDifferInQueriesAndKeys) {
+  FailureOr<Problem> problem =
+      analyzeMask("index", "%y = arith.cmpi slt, %n, %t : index");
+  ASSERT_TRUE(succeeded(problem)) << message;
+  ProblemArgument argument = problem->arguments[0];
+  // One argument is all three operands.
+  EXPECT_EQ(argument.role, ProblemArgument::Role::Key);
+  std::vector<float> normal = makeInput(argument, 0, 0).toFloats();
+  EXPECT_EQ(makeInput(argument, 0, 0, InputClass::Normal).toFloats(), normal);
+  for (float value : makeInput(argument, 0, 0, InputClass::Repelled).toFloats())
+    EXPECT_LE(value, 0);
+  argument.role = ProblemArgument::Role::Query;
+  for (float value : makeInput(argument, 0, 0, InputClass::Repelled).toFloats())
+    EXPECT_GE(value, 0);
+  std::vector<float> spread =
+      makeInput(argument, 0, 0, InputClass::Spread).toFloats();
+  for (auto [far, near] : llvm::zip_equal(spread, normal))
+    EXPECT_FLOAT_EQ(far, 64 * near);
+  argument.role = ProblemArgument::Role::Other;
+  for (InputClass inputClass : getInputClasses())
+    EXPECT_EQ(makeInput(argument, 0, 0, inputClass).toFloats(), normal);
+}

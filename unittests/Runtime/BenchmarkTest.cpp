@@ -50,6 +50,44 @@ TEST(Benchmark, SlowWorkIsRepeatedLess) {
   EXPECT_EQ(timing.samples.size(), 5u);
 }
 
+TEST(Benchmark, WorkThatIsTooSlowIsLaunchedOnlyToWarmUp) {
+  FakeDevice device;
+  device.durations = {9, 7};
+  auto kernel = llvm::cantFail(device.loadKernel("", "work", 0));
+  BenchmarkOptions options;
+  options.warmUps = 2;
+  options.stopAboveMs = 6.5;
+  auto time = [&] {
+    return llvm::cantFail(benchmark(
+        device, [&] { return device.launch(*kernel, {}, {}); }, options));
+  };
+  Timing timing = time();
+  EXPECT_EQ(timing.samples, (std::vector<double>{7}));
+  EXPECT_EQ(timing.median, 7);
+  EXPECT_EQ(llvm::count(device.queued, "launch"), 2);
+  options.stopAboveMs = 7;
+  EXPECT_EQ(time().samples.size(), 30u);
+}
+
+TEST(Benchmark, SamplesOfAFallingClockAreTakenAgainOnce) {
+  for (auto [clocks, samples] :
+       {std::pair(std::vector<int>{1980, 1930, 5000}, std::vector{1.0, 2.0}),
+        std::pair(std::vector<int>{1980, 1900, 1900}, std::vector{3.0, 4.0}),
+        std::pair(std::vector<int>{1980, 1900, 1800, 9},
+                  std::vector{3.0, 4.0})}) {
+    FakeDevice device;
+    device.durations = {8, 1, 2, 3, 4, 5};
+    device.clocks = clocks;
+    auto kernel = llvm::cantFail(device.loadKernel("", "work", 0));
+    BenchmarkOptions options;
+    options.warmUps = 1;
+    options.repeats = 2;
+    Timing timing = llvm::cantFail(benchmark(
+        device, [&] { return device.launch(*kernel, {}, {}); }, options));
+    EXPECT_EQ(timing.samples, samples);
+  }
+}
+
 TEST(Benchmark, PassesErrorsOn) {
   FakeDevice device;
   auto timing =

@@ -8,8 +8,10 @@
 
 using namespace attune;
 
-/// Of the fake driver, which would not be loaded if nothing of it were used.
+/// Of the fake driver and of its management library, which would not be loaded
+/// if nothing of them were used.
 extern "C" int cuInit(unsigned flags);
+extern "C" int nvmlInit_v2();
 
 /// A map of a 2x3x129x64 tensor whose rows stand 3 * 64 elements apart, as
 /// those of interleaved heads do.
@@ -71,4 +73,20 @@ TEST(CUDA, SaysWhichTensorMapTheDriverRefused) {
             "24768x64x192x1, a box of 1x1x128x32 and a swizzle of 64 bytes: "
             "CUDA_ERROR_LAUNCH_FAILED (719), so says the fake driver");
   unsetenv("FAKE_DRIVER_FAULT");
+}
+
+TEST(CUDA, TellsItsState) {
+  EXPECT_EQ(cuInit(0) + nvmlInit_v2(), 0);
+  auto device = llvm::cantFail(openCUDADevice(0));
+  EXPECT_EQ(device->getInfo().powerLimitWatts, 700);
+  DeviceState state = device->readState();
+  EXPECT_EQ(state.clockMHz, 1755);
+  EXPECT_EQ(state.powerWatts, 321);
+  EXPECT_EQ(state.temperatureCelsius, 54);
+  // What the driver cannot tell is not 0.
+  setenv("FAKE_DRIVER_FAULT", "nvmlDeviceGetPowerUsage", /*replace=*/1);
+  state = device->readState();
+  unsetenv("FAKE_DRIVER_FAULT");
+  EXPECT_EQ(state.clockMHz, 1755);
+  EXPECT_EQ(state.powerWatts, std::nullopt);
 }

@@ -28,6 +28,9 @@ public:
   std::map<std::string, Body> kernels;
   /// Milliseconds that the next launches take; the last one repeats.
   std::vector<double> durations{1.0};
+  /// Clocks that it tells when it is asked next; the last one repeats, and
+  /// without one it cannot tell.
+  std::vector<int> clocks;
   /// Every call that queues work, by name.
   std::vector<std::string> queued;
   std::set<DeviceAddress> allocations;
@@ -40,6 +43,14 @@ public:
       std::free(reinterpret_cast<void *>(address));
   }
   const DeviceInfo &getInfo() const override { return info; }
+  DeviceState readState() override {
+    DeviceState state;
+    if (!clocks.empty())
+      state.clockMHz = clocks.front();
+    if (clocks.size() > 1)
+      clocks.erase(clocks.begin());
+    return state;
+  }
   llvm::Expected<DeviceAddress> allocate(int64_t bytes) override {
     auto address = reinterpret_cast<DeviceAddress>(std::malloc(bytes));
     allocations.insert(address);

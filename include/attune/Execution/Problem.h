@@ -37,6 +37,21 @@ struct ProblemArgument {
     Flag,
   } use = Use::Number;
   int64_t limit = 8;
+  /// The operand of attention that it is.
+  enum class Role { Other, Query, Key } role = Role::Other;
+};
+
+/// What queries and keys are filled with. A kernel may be right for one kind
+/// and wrong for the other.
+enum class InputClass {
+  /// Numbers of mean 0 and variance 1: scores are close to each other.
+  Normal,
+  /// Every score is far below 0. A maximum that starts from 0, or a key beyond
+  /// the last one that was read as 0, takes all the weight.
+  Repelled,
+  /// Scores are so far apart that their exponentials overflow, and that the
+  /// maximum of a row moves far from block to block.
+  Spread,
 };
 
 struct Problem {
@@ -52,9 +67,14 @@ struct Problem {
 mlir::FailureOr<Problem> analyzeProblem(mlir::func::FuncOp function,
                                         const ProblemSizes &sizes);
 
+/// All classes of inputs.
+llvm::ArrayRef<InputClass> getInputClasses();
+/// As options spell it: `normal`.
+llvm::StringRef toString(InputClass inputClass);
+
 /// Values for an argument. Each argument has its own sequence.
-Tensor makeInput(const ProblemArgument &argument, unsigned index,
-                 uint64_t seed);
+Tensor makeInput(const ProblemArgument &argument, unsigned index, uint64_t seed,
+                 InputClass inputClass = InputClass::Normal);
 
 } // namespace attune
 

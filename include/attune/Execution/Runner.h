@@ -46,7 +46,7 @@ public:
   static mlir::FailureOr<std::unique_ptr<Runner>>
   create(mlir::func::FuncOp source, Device &device, const ProblemSizes &sizes,
          uint64_t seed, ReferencePlace place = ReferencePlace::Device,
-         InputFiles files = {});
+         InputFiles files = {}, InputClass inputClass = InputClass::Normal);
 
   const Problem &getProblem() const { return problem; }
 
@@ -70,6 +70,10 @@ public:
   mlir::FailureOr<unsigned> countUnequal(mlir::ModuleOp compiled,
                                          unsigned launches);
 
+  /// Fails where a kernel wrote to an argument: what runs after it would be
+  /// wrong for no fault of its own.
+  llvm::Error checkInputs();
+
   /// The arguments, and the results that verify() compared last.
   mlir::FailureOr<std::vector<Tensor>> makeArguments();
   llvm::ArrayRef<Tensor> getResults() const { return results; }
@@ -80,9 +84,9 @@ public:
 
 private:
   Runner(mlir::func::FuncOp source, Device &device, uint64_t seed,
-         ReferencePlace place, InputFiles files)
+         ReferencePlace place, InputFiles files, InputClass inputClass)
       : source(source), device(device), seed(seed), place(place),
-        files(std::move(files)) {}
+        files(std::move(files)), inputClass(inputClass) {}
 
   mlir::LogicalResult makeInputs();
   mlir::FailureOr<std::vector<std::vector<float>>>
@@ -106,6 +110,7 @@ private:
   uint64_t seed;
   ReferencePlace place;
   InputFiles files;
+  InputClass inputClass;
   std::optional<double> tolerance;
   Problem problem;
   std::vector<Datum> inputs;

@@ -7,6 +7,7 @@
 
 #include "attune/Runtime/Device.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include <limits>
 #include <vector>
 
 namespace attune {
@@ -19,6 +20,11 @@ struct BenchmarkOptions {
   double maxSeconds = 5;
   /// Empties the device's cache before each timed launch.
   bool flushCache = true;
+  /// Where the last warm-up took longer, its time is the only sample.
+  double stopAboveMs = std::numeric_limits<double>::infinity();
+  /// Where the cores' clock fell by more than this share while samples were
+  /// taken, they are dropped and taken again, once.
+  double maxClockDrop = 0.03;
 };
 
 struct Timing {
@@ -29,8 +35,8 @@ struct Timing {
   /// 95 % confidence interval of the median.
   double low = 0;
   double high = 0;
-  /// Clock of the cores before and after; empty if the driver cannot tell.
-  std::optional<int> clockBeforeMHz, clockAfterMHz;
+  /// The device when the first repeat was queued, and after the last one.
+  DeviceState before, after;
 };
 
 /// Median, smallest value and confidence interval, which comes from order

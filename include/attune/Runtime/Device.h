@@ -36,6 +36,17 @@ struct DeviceInfo {
   int64_t sharedBytes = 0;
   /// Highest clock of the cores; 0 where the driver does not say.
   int clockMHz = 0;
+  /// Power that the device keeps below; 0 where the driver does not say.
+  int powerLimitWatts = 0;
+};
+
+/// What decides how fast the same kernel is. Empty is what the driver cannot
+/// tell.
+struct DeviceState {
+  /// Clock of the cores.
+  std::optional<int> clockMHz;
+  std::optional<int> powerWatts;
+  std::optional<int> temperatureCelsius;
 };
 
 /// A function on the device. Holds the module it is in.
@@ -91,8 +102,8 @@ public:
   virtual ~Device();
 
   virtual const DeviceInfo &getInfo() const = 0;
-  /// Clock of the cores at this moment, where the driver can tell.
-  virtual std::optional<int> readClockMHz();
+  /// The state at this moment.
+  virtual DeviceState readState();
   virtual KernelFormat getKernelFormat() const { return KernelFormat::Binary; }
 
   virtual llvm::Expected<DeviceAddress> allocate(int64_t bytes) = 0;

@@ -42,6 +42,16 @@ struct RunOptions {
   Opt<uint64_t> seed{"seed", llvm::cl::desc("Seed of the inputs"),
                      llvm::cl::init(0), llvm::cl::cat(category)};
 
+  Opt<InputClass> inputClass{
+      "input-class", llvm::cl::desc("What random queries and keys are like"),
+      llvm::cl::values(
+          clEnumValN(InputClass::Normal, "normal", "of variance 1"),
+          clEnumValN(InputClass::Repelled, "repelled",
+                     "such that all scores are far below 0"),
+          clEnumValN(InputClass::Spread, "spread",
+                     "such that scores are far apart")),
+      llvm::cl::init(InputClass::Normal), llvm::cl::cat(category)};
+
   // Empty where not given.
   Opt<std::string> batch{"batch", llvm::cl::desc("Batch size"),
                          llvm::cl::cat(category)};

@@ -2,10 +2,14 @@
 //
 // What a device worker does: at its start it opens the device and, given a
 // problem, makes inputs and the reference; for each request it verifies a
-// binary and times it.
+// binary with two classes of inputs and times it, or proves one: verifies it
+// with all classes, and expects the same bits of many launches.
 //
 //   request  {"binary": <as a compile worker gave it>, "stop_above_ns": <time>}
 //   answer   {"status": "ok", "samples": [<ns>, ...]}
+//
+//   request  {"binary": <the same>, "prove": <number of launches>}
+//   answer   {"status": "ok"}
 //
 // or, where the device is the host executor, lowers the problem and executes
 // it:

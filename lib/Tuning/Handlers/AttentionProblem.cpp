@@ -42,7 +42,10 @@ OwningOpRef<ModuleOp> tuning::isolate(AttentionOp op) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
 
-  llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
+  // Each operand is an argument of its own: whether a caller has one tensor for
+  // several of them makes no other problem.
+  llvm::SmallVector<Value> used(op->getOperands());
+  size_t operands = used.size();
   llvm::SetVector<Value> inRegions;
   getUsedValuesDefinedAbove(op->getRegions(), inRegions);
   llvm::SmallVector<Operation *> constants;
@@ -51,21 +54,22 @@ OwningOpRef<ModuleOp> tuning::isolate(AttentionOp op) {
     if (definition && definition->hasTrait<OpTrait::ConstantLike>())
       constants.push_back(definition);
     else
-      used.insert(value);
+      used.push_back(value);
   }
 
   auto function = func::FuncOp::create(
       builder, loc, "attention",
-      builder.getFunctionType(TypeRange(used.getArrayRef()),
-                              op->getResultTypes()));
+      builder.getFunctionType(TypeRange(used), op->getResultTypes()));
   Block *body = function.addEntryBlock();
   builder.setInsertionPointToStart(body);
   IRMapping mapping;
-  mapping.map(used.getArrayRef(), body->getArguments());
+  mapping.map(ArrayRef(used).drop_front(operands),
+              body->getArguments().drop_front(operands));
   for (Operation *constant :
        llvm::SetVector<Operation *>(constants.begin(), constants.end()))
     builder.clone(*constant, mapping);
   auto copy = cast<AttentionOp>(builder.clone(*op, mapping));
+  copy->setOperands(body->getArguments().take_front(operands));
   copy.removeScheduleAttr();
   func::ReturnOp::create(builder, loc, copy->getResults());
   return module;

@@ -6,7 +6,7 @@
 // nothing.
 
 #include "attune/Tuning/DeviceHandler.h"
-#include "attune/Execution/Runner.h"
+#include "attune/Execution/Verifier.h"
 #include "attune/InitAllDialects.h"
 #include "attune/Pipelines/Pipelines.h"
 #include "attune/Simulator/HostDevice.h"
@@ -44,9 +44,11 @@ private:
   /// none.
   OwningOpRef<ModuleOp> load(const json::Object &request, json::Value &answer);
   OwningOpRef<ModuleOp> lower(const json::Object &request, json::Value &answer);
-  json::Value verify(ModuleOp compiled);
+  /// Null where the results are right.
+  json::Value verify(ModuleOp compiled, ArrayRef<InputClass> classes);
   /// Verifies what it did not stop early.
   json::Value measure(ModuleOp compiled, std::optional<double> stopAboveNs);
+  json::Value prove(ModuleOp compiled, unsigned launches);
   /// A failure after which the device may not be trusted any more.
   json::Value fail(llvm::StringRef what) const;
 
@@ -62,12 +64,19 @@ private:
   /// Is the device where kernels are executed on the CPU.
   HostDevice *host = nullptr;
   OwningOpRef<ModuleOp> problem;
-  std::unique_ptr<Runner> runner;
+  std::unique_ptr<Verifier> verifier;
 };
 } // namespace
 
 /// Inputs of every candidate are the same, in this search and in the next one.
 static constexpr uint64_t kSeed = 1;
+/// What a candidate is verified with before it is timed. A winner is verified
+/// with all classes.
+static constexpr InputClass kFirstClasses[] = {InputClass::Normal,
+                                               InputClass::Repelled};
+/// What it is verified with where each launch is executed on the CPU, for each
+/// of many thousand candidates.
+static constexpr InputClass kHostClasses[] = {InputClass::Normal};
 
 llvm::Error DeviceWorker::open() {
   if (kind == "host") {
@@ -115,21 +124,26 @@ llvm::Expected<json::Value> DeviceWorker::start() {
   return json::Object{{"kind", kind},
                       {"name", info.name},
                       {"chip", info.chip},
-                      {"driver", info.driverVersion}};
+                      {"driver", info.driverVersion},
+                      {"cores", info.cores},
+                      {"shared_bytes", info.sharedBytes},
+                      {"clock_mhz", info.clockMHz},
+                      {"power_limit_w", info.powerLimitWatts}};
 }
 
 llvm::Error DeviceWorker::prepare() {
   problem = parseSourceFile<ModuleOp>(problemPath, context.get());
   if (!problem)
     return llvm::createStringError("cannot read the problem: " + errors);
-  auto created = Runner::create(
+  verifier = std::make_unique<Verifier>(
       *problem->getOps<func::FuncOp>().begin(), *device, getSizes(*problem),
       kSeed, host ? ReferencePlace::Host : ReferencePlace::Device);
-  if (failed(created))
-    return llvm::createStringError("cannot make the inputs: " + errors);
-  runner = std::move(*created);
-  if (failed(runner->computeReference()))
-    return llvm::createStringError("cannot compute the reference: " + errors);
+  // A kernel that runs here: whatever the last worker left behind, this one's
+  // device works.
+  if (failed(verifier->prepare(host ? ArrayRef(kHostClasses)
+                                    : ArrayRef(kFirstClasses))))
+    return llvm::createStringError(
+        "cannot make the inputs and the reference: " + errors);
   return llvm::Error::success();
 }
 
@@ -141,15 +155,25 @@ json::Value DeviceWorker::fail(llvm::StringRef what) const {
       {"retire", true}};
 }
 
-json::Value DeviceWorker::verify(ModuleOp compiled) {
-  FailureOr<std::vector<ResultCheck>> checks = runner->verify(compiled);
-  if (failed(checks))
+json::Value DeviceWorker::verify(ModuleOp compiled,
+                                 ArrayRef<InputClass> classes) {
+  FailureOr<std::string> wrong = verifier->verify(compiled, classes);
+  if (failed(wrong))
     return fail("cannot run the kernel");
-  for (const ResultCheck &check : *checks)
-    if (!check.comparison.passed)
-      return json::Object{{"status", "wrong-result"},
-                          {"message", check.explain()}};
-  return nullptr;
+  if (wrong->empty())
+    return nullptr;
+  return json::Object{{"status", "wrong-result"},
+                      {"message", std::move(*wrong)}};
+}
+
+json::Value DeviceWorker::prove(ModuleOp compiled, unsigned launches) {
+  FailureOr<std::string> wrong = verifier->prove(compiled, launches);
+  if (failed(wrong))
+    return fail("cannot run the kernel");
+  if (!wrong->empty())
+    return json::Object{{"status", "wrong-result"},
+                        {"message", std::move(*wrong)}};
+  return json::Object{{"status", toString(Status::Ok)}};
 }
 
 json::Value DeviceWorker::measure(ModuleOp compiled,
@@ -160,26 +184,36 @@ json::Value DeviceWorker::measure(ModuleOp compiled,
     for (double sample : timing.samples)
       samples.push_back(sample * nsPerMs);
     json::Object answered{{"status", "ok"}, {"samples", std::move(samples)}};
-    if (timing.clockBeforeMHz && timing.clockAfterMHz)
-      answered["clock_mhz"] =
-          std::min(*timing.clockBeforeMHz, *timing.clockAfterMHz);
+    auto put = [&](llvm::StringRef name, auto member, auto choose) {
+      if (timing.before.*member && timing.after.*member)
+        answered[name] =
+            choose(*(timing.before.*member), *(timing.after.*member));
+    };
+    auto least = [](int a, int b) { return std::min(a, b); };
+    auto most = [](int a, int b) { return std::max(a, b); };
+    put("clock_mhz", &DeviceState::clockMHz, least);
+    put("power_w", &DeviceState::powerWatts, most);
+    put("temperature_c", &DeviceState::temperatureCelsius, most);
     return answered;
   };
   // A look first: most candidates are not worth more.
   BenchmarkOptions options;
   options.warmUps = 2;
   options.repeats = 5;
-  FailureOr<Timing> timing = runner->time(compiled, options);
+  if (stopAboveNs)
+    options.stopAboveMs = *stopAboveNs / nsPerMs;
+  FailureOr<Timing> timing = verifier->time(compiled, options);
   if (failed(timing))
     return fail("cannot time the kernel");
   if (stopAboveNs && timing->median * nsPerMs > *stopAboveNs)
     return answer(*timing);
   options.repeats = 20;
-  timing = runner->time(compiled, options);
+  timing = verifier->time(compiled, options);
   if (failed(timing))
     return fail("cannot time the kernel");
   // What is right once may be wrong after many launches in a row.
-  if (json::Value wrong = verify(compiled); wrong.getAsObject())
+  if (json::Value wrong = verify(compiled, InputClass::Normal);
+      wrong.getAsObject())
     return wrong;
   return answer(*timing);
 }
@@ -229,7 +263,7 @@ OwningOpRef<ModuleOp> DeviceWorker::lower(const json::Object &request,
 json::Value DeviceWorker::handle(const json::Value &request) {
   errors.clear();
   const json::Object *object = request.getAsObject();
-  if (!object || !runner)
+  if (!object || !verifier)
     return json::Object{{"status", "run-error"},
                         {"message", "expects a request for a problem"}};
   json::Value answer = nullptr;
@@ -237,7 +271,11 @@ json::Value DeviceWorker::handle(const json::Value &request) {
       host ? lower(*object, answer) : load(*object, answer);
   if (!compiled)
     return answer;
-  if (json::Value wrong = verify(*compiled); wrong.getAsObject())
+  if (std::optional<int64_t> launches = object->getInteger("prove"))
+    return prove(*compiled, *launches);
+  if (json::Value wrong = verify(*compiled, host ? ArrayRef(kHostClasses)
+                                                 : ArrayRef(kFirstClasses));
+      wrong.getAsObject())
     return wrong;
   if (host)
     return json::Object{{"status", toString(Status::Ok)}};

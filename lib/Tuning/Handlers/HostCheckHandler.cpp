@@ -4,7 +4,7 @@
 // binary, lane by lane on the CPU.
 
 #include "attune/Tuning/HostCheckHandler.h"
-#include "attune/Execution/Runner.h"
+#include "attune/Execution/Verifier.h"
 #include "attune/InitAllDialects.h"
 #include "attune/Pipelines/Pipelines.h"
 #include "attune/Simulator/HostDevice.h"
@@ -45,16 +45,14 @@ static json::Value check(const DialectRegistry &registry,
   auto target = module->getAttrOfType<tile::TargetAttr>(
       tile::TileDialect::kTargetAttrName);
   HostDevice device(*module.getContext(), target, HostOptions());
-  auto runner =
-      Runner::create(*source, device, sizes, kSeed, ReferencePlace::Host);
-  if (failed(runner))
+  Verifier verifier(*source, device, sizes, kSeed, ReferencePlace::Host);
+  if (failed(verifier.prepare(InputClass::Normal)))
     return candidate.makeFailure(Status::Refused, "cannot make the inputs");
-  auto checks = (*runner)->verify(module);
-  if (failed(checks))
+  FailureOr<std::string> wrong = verifier.verify(module, getInputClasses());
+  if (failed(wrong))
     return candidate.makeFailure(Status::RunError, "cannot run the kernel");
-  for (const ResultCheck &result : *checks)
-    if (!result.comparison.passed)
-      return candidate.makeFailure(Status::WrongResult, result.explain());
+  if (!wrong->empty())
+    return candidate.makeFailure(Status::WrongResult, *wrong);
   return json::Object{{"status", toString(Status::Ok)}};
 }
 

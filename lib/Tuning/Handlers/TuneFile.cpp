@@ -6,6 +6,7 @@
 #include "attune/Tuning/TuneFile.h"
 #include "ScriptTask.h"
 #include "TuneProgram.h"
+#include "attune/Execution/Problem.h"
 #include "attune/InitAllDialects.h"
 #include "attune/Runtime/ArtifactWriter.h"
 #include "attune/Schedule/TuningSpec.h"
@@ -290,7 +291,9 @@ llvm::Error FileTuner::tune(attn::AttentionOp op) {
   if (!restricted)
     return restricted.takeError();
   WorkerLimits checkLimits = runner.getCompileLimits();
-  checkLimits.requestSeconds = options.runSeconds;
+  // For each class of inputs.
+  checkLimits.requestSeconds =
+      options.runSeconds * static_cast<double>(getInputClasses().size());
   WorkerPool checkers({{options.executable, "attune-tune", "--worker=check"}},
                       checkLimits);
   SearchSetup setup{task, std::move(*restricted),

@@ -68,7 +68,10 @@ int cuDriverGetVersion(int *version) {
 int cuDeviceTotalMem_v2(size_t *bytes, int) {
   return give("cuDeviceTotalMem", bytes, size_t(1) << 30);
 }
-int cuDeviceGetPCIBusId(char *, int, int) { return 1; }
+int cuDeviceGetPCIBusId(char *text, int length, int) {
+  std::snprintf(text, length, "0000:01:00.0");
+  return 0;
+}
 int cuDevicePrimaryCtxRetain(Handle *context, int) {
   return give<Handle>("cuDevicePrimaryCtxRetain", context, &something);
 }

@@ -50,7 +50,7 @@
 // FAULT: attune-tune: error: no CUDA device: CUDA_ERROR
 // RUN: env LD_LIBRARY_PATH=%fake_driver TMPDIR=%t not attune-tune %s --device=cuda --quiet 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=SIZES
-// SIZES: attune-tune: error: cannot make the inputs: {{.*}}batch
+// SIZES: attune-tune: error: cannot make the inputs and the reference: {{.*}}batch
 
 !operand = tensor<?x2x?x64xf16>
 

@@ -109,3 +109,89 @@ TEST_F(AttentionProblemTest, EnoughOfTheSpaceIsLegal) {
                          "register-overflow"})
     EXPECT_EQ(legal.refused.count(id), 1u) << id;
 }
+
+namespace {
+/// What the key of a problem is made of.
+struct KeyTest : AttentionProblemTest {
+  std::string getKey(const Twine &text, const SizeMap &sizes = {}) {
+    OwningOpRef<ModuleOp> parsed =
+        parseSourceString<ModuleOp>(text.str(), ParserConfig(&context));
+    if (!parsed) {
+      ADD_FAILURE() << text.str();
+      return "";
+    }
+    attn::AttentionOp found;
+    parsed->walk([&](attn::AttentionOp inside) { found = inside; });
+    return makeTask(found, chip("sm_90a"), sizes).key;
+  }
+
+  /// A function with attention of these types.
+  static std::string makeText(StringRef q, StringRef k, StringRef v,
+                              StringRef o, StringRef options = "") {
+    return ("func.func @f(%q: " + q + ", %k: " + k + ", %v: " + v + ") -> " +
+            o + " { %o = attn.attention %q, %k, %v " + options + " : " + q +
+            ", " + k + ", " + v + " return %o : " + o + " }")
+        .str();
+  }
+  static std::string makeText(StringRef type, StringRef options = "") {
+    return makeText(type, type, type, type, options);
+  }
+};
+} // namespace
+
+TEST_F(KeyTest, EveryPropertyOfAProblemCounts) {
+  StringRef type = "tensor<2x8x256x64xbf16>";
+  std::set<std::string> keys;
+  size_t count = 0;
+  auto add = [&](const std::string &text, const SizeMap &sizes = {}) {
+    keys.insert(getKey(text, sizes));
+    EXPECT_EQ(keys.size(), ++count) << text;
+  };
+  add(makeText(type));
+  for (StringRef other :
+       {"tensor<2x8x256x64xf16>", "tensor<3x8x256x64xbf16>",
+        "tensor<2x4x256x64xbf16>", "tensor<2x8x512x64xbf16>",
+        "tensor<2x8x256x128xbf16>", "tensor<?x8x256x64xbf16>"})
+    add(makeText(other));
+  for (StringRef strides : {"#attn.strided<[?, ?, ?, 1], divisor = 8>",
+                            "#attn.strided<[?, ?, ?, 1], divisor = 16>"}) {
+    std::string strided = ("tensor<2x8x256x64xbf16, " + strides + ">").str();
+    add(makeText(strided, strided, strided, type));
+  }
+  // Keys and values of other heads, lengths and sizes.
+  add(makeText(type, "tensor<2x2x256x64xbf16>", "tensor<2x2x256x64xbf16>",
+               type));
+  add(makeText(type, "tensor<2x8x128x64xbf16>", "tensor<2x8x128x64xbf16>",
+               type));
+  add(makeText(type, type, "tensor<2x8x256x32xbf16>",
+               "tensor<2x8x256x32xbf16>"));
+  for (StringRef options :
+       {"causal(top_left)", "causal(bottom_right)", "window(16, ?, top_left)",
+        "window(32, ?, top_left)", "order(bshd)", "softcap(20.0)",
+        "softcap(30.0)", "scale(0.5)", "scale(0.25)"})
+    add(makeText(type, options));
+  std::string dynamic = makeText("tensor<2x8x?x64xbf16>");
+  add(dynamic);
+  for (int64_t length : {128, 256})
+    add(dynamic, {{"seq-q", length}, {"seq-k", length}});
+}
+
+TEST_F(KeyTest, WhereAProblemStandsDoesNotCount) {
+  StringRef type = "tensor<2x8x256x64xbf16>";
+  std::string key = getKey(makeText(type));
+  // Permuted and aliased arguments, other names and places, a schedule.
+  for (StringRef body :
+       {"func.func @g(%v: !t, %q: !t, %k: !t) -> !t { %o = attn.attention %q, "
+        "%k, %v : !t, !t, !t return %o : !t }",
+        "func.func @f(%q: !t) -> !t { %o = attn.attention %q, %q, %q : !t, !t, "
+        "!t return %o : !t }",
+        "func.func @f(%n: index, %a: !t, %b: !t) -> (!t, !t) { %o = "
+        "attn.attention %a, %b, %b : !t, !t, !t return %b, %o : !t, !t }"})
+    EXPECT_EQ(getKey("!t = " + type + "\n" + body), key) << body.str();
+  OwningOpRef<ModuleOp> parsed =
+      parseSourceString<ModuleOp>(makeText(type), ParserConfig(&context));
+  parsed->walk([&](attn::AttentionOp found) {
+    setSchedule(found, makeScheduleSpace().getDefault());
+    EXPECT_EQ(makeTask(found, chip("sm_90a"), {}).key, key);
+  });
+}
