@@ -2,8 +2,8 @@
 //
 // Schedules for one H200: bf16, 16384 tokens, hidden 2048. Each was found by
 //   attune-tune <problem> --chip=sm_90a --budget=15s --max-spill-bytes=0
-// from the op alone (40 to 45 seconds for six of the longest, 22 for head size
-// 256), and verified; docs/Measurements.md has the figures beside those of
+// from the op alone (40 to 45 seconds for six of the longer ones, 22 for head
+// size 256), and verified; docs/Measurements.md has the figures beside those of
 // other kernels. Lengths that are not listed get the closest one's.
 
 module attributes {attn.tuned_for = "sm_90a"} {
@@ -12,7 +12,7 @@ module attributes {attn.tuned_for = "sm_90a"} {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 256, numWarps = 16, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 4, vStages = 4, qInRegisters = 0, overlap = 2, rescale = 8, splitMasked = 0, persistent = 1, cluster = 2>) : tensor<32x32x512x64xbf16>, tensor<32x32x512x64xbf16>, tensor<32x32x512x64xbf16>
     return %o : tensor<32x32x512x64xbf16>
   }
-  // 498 TFLOP/s.
+  // 500 TFLOP/s.
   func.func @head_64_full_1024(%arg0: tensor<16x32x1024x64xbf16>, %arg1: tensor<16x32x1024x64xbf16>, %arg2: tensor<16x32x1024x64xbf16>) -> tensor<16x32x1024x64xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 256, blockN = 96, numWarps = 16, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 4, qInRegisters = 0, rescale = 8, persistent = 2>) : tensor<16x32x1024x64xbf16>, tensor<16x32x1024x64xbf16>, tensor<16x32x1024x64xbf16>
     return %o : tensor<16x32x1024x64xbf16>
@@ -22,122 +22,122 @@ module attributes {attn.tuned_for = "sm_90a"} {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = 2, rescale = 8, splitMasked = 0, tileOrder = 0, persistent = 1>) : tensor<8x32x2048x64xbf16>, tensor<8x32x2048x64xbf16>, tensor<8x32x2048x64xbf16>
     return %o : tensor<8x32x2048x64xbf16>
   }
-  // 543 TFLOP/s.
+  // 547 TFLOP/s.
   func.func @head_64_full_4096(%arg0: tensor<4x32x4096x64xbf16>, %arg1: tensor<4x32x4096x64xbf16>, %arg2: tensor<4x32x4096x64xbf16>) -> tensor<4x32x4096x64xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 256, blockN = 96, numWarps = 16, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 4, qInRegisters = 0, rescale = 8, persistent = 2>) : tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>
     return %o : tensor<4x32x4096x64xbf16>
   }
-  // 571 TFLOP/s.
+  // 565 TFLOP/s.
   func.func @head_64_full_8192(%arg0: tensor<2x32x8192x64xbf16>, %arg1: tensor<2x32x8192x64xbf16>, %arg2: tensor<2x32x8192x64xbf16>) -> tensor<2x32x8192x64xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 2, rescale = 8, splitMasked = 0>) : tensor<2x32x8192x64xbf16>, tensor<2x32x8192x64xbf16>, tensor<2x32x8192x64xbf16>
     return %o : tensor<2x32x8192x64xbf16>
   }
-  // 546 TFLOP/s.
+  // 532 TFLOP/s.
   func.func @head_64_full_16384(%arg0: tensor<1x32x16384x64xbf16>, %arg1: tensor<1x32x16384x64xbf16>, %arg2: tensor<1x32x16384x64xbf16>) -> tensor<1x32x16384x64xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 2, rescale = 8, tileOrder = 0>) : tensor<1x32x16384x64xbf16>, tensor<1x32x16384x64xbf16>, tensor<1x32x16384x64xbf16>
     return %o : tensor<1x32x16384x64xbf16>
   }
-  // 322 TFLOP/s.
+  // 319 TFLOP/s.
   func.func @head_64_causal_512(%arg0: tensor<32x32x512x64xbf16>, %arg1: tensor<32x32x512x64xbf16>, %arg2: tensor<32x32x512x64xbf16>) -> tensor<32x32x512x64xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 64, mmaWarps = 4, producerWarps = 1, qStages = 2, qInRegisters = 0, splitMasked = 0, persistent = 2, minBlocksPerCore = 4>) : tensor<32x32x512x64xbf16>, tensor<32x32x512x64xbf16>, tensor<32x32x512x64xbf16>
     return %o : tensor<32x32x512x64xbf16>
   }
-  // 397 TFLOP/s.
+  // 394 TFLOP/s.
   func.func @head_64_causal_1024(%arg0: tensor<16x32x1024x64xbf16>, %arg1: tensor<16x32x1024x64xbf16>, %arg2: tensor<16x32x1024x64xbf16>) -> tensor<16x32x1024x64xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 64, mmaWarps = 4, producerWarps = 1, qStages = 2, qInRegisters = 0, rescale = 8, splitMasked = 0, tileOrder = 2, persistent = 2, minBlocksPerCore = 4>) : tensor<16x32x1024x64xbf16>, tensor<16x32x1024x64xbf16>, tensor<16x32x1024x64xbf16>
     return %o : tensor<16x32x1024x64xbf16>
   }
-  // 452 TFLOP/s.
+  // 449 TFLOP/s.
   func.func @head_64_causal_2048(%arg0: tensor<8x32x2048x64xbf16>, %arg1: tensor<8x32x2048x64xbf16>, %arg2: tensor<8x32x2048x64xbf16>) -> tensor<8x32x2048x64xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 64, mmaWarps = 4, producerWarps = 1, qStages = 2, qInRegisters = 0, rescale = 8, tileOrder = 2, persistent = 2, minBlocksPerCore = 4>) : tensor<8x32x2048x64xbf16>, tensor<8x32x2048x64xbf16>, tensor<8x32x2048x64xbf16>
     return %o : tensor<8x32x2048x64xbf16>
   }
-  // 481 TFLOP/s.
+  // 479 TFLOP/s.
   func.func @head_64_causal_4096(%arg0: tensor<4x32x4096x64xbf16>, %arg1: tensor<4x32x4096x64xbf16>, %arg2: tensor<4x32x4096x64xbf16>) -> tensor<4x32x4096x64xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 64, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, rescale = 8, tileOrder = 2, persistent = 2, minBlocksPerCore = 4>) : tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>
     return %o : tensor<4x32x4096x64xbf16>
   }
-  // 522 TFLOP/s.
+  // 525 TFLOP/s.
   func.func @head_64_causal_8192(%arg0: tensor<2x32x8192x64xbf16>, %arg1: tensor<2x32x8192x64xbf16>, %arg2: tensor<2x32x8192x64xbf16>) -> tensor<2x32x8192x64xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = 2, tileOrder = 2, persistent = 2>) : tensor<2x32x8192x64xbf16>, tensor<2x32x8192x64xbf16>, tensor<2x32x8192x64xbf16>
     return %o : tensor<2x32x8192x64xbf16>
   }
-  // 549 TFLOP/s.
+  // 536 TFLOP/s.
   func.func @head_64_causal_16384(%arg0: tensor<1x32x16384x64xbf16>, %arg1: tensor<1x32x16384x64xbf16>, %arg2: tensor<1x32x16384x64xbf16>) -> tensor<1x32x16384x64xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, kStages = 3, qInRegisters = 0, overlap = 2, tileOrder = 2>) : tensor<1x32x16384x64xbf16>, tensor<1x32x16384x64xbf16>, tensor<1x32x16384x64xbf16>
     return %o : tensor<1x32x16384x64xbf16>
   }
-  // 558 TFLOP/s.
+  // 554 TFLOP/s.
   func.func @head_128_full_512(%arg0: tensor<32x16x512x128xbf16>, %arg1: tensor<32x16x512x128xbf16>, %arg2: tensor<32x16x512x128xbf16>) -> tensor<32x16x512x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = 2, rescale = 8, splitMasked = 0, tileOrder = 0, persistent = 2>) : tensor<32x16x512x128xbf16>, tensor<32x16x512x128xbf16>, tensor<32x16x512x128xbf16>
     return %o : tensor<32x16x512x128xbf16>
   }
-  // 644 TFLOP/s.
+  // 642 TFLOP/s.
   func.func @head_128_full_1024(%arg0: tensor<16x16x1024x128xbf16>, %arg1: tensor<16x16x1024x128xbf16>, %arg2: tensor<16x16x1024x128xbf16>) -> tensor<16x16x1024x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = 2, tileOrder = 0, persistent = 1, cluster = 2>) : tensor<16x16x1024x128xbf16>, tensor<16x16x1024x128xbf16>, tensor<16x16x1024x128xbf16>
     return %o : tensor<16x16x1024x128xbf16>
   }
-  // 695 TFLOP/s.
+  // 691 TFLOP/s.
   func.func @head_128_full_2048(%arg0: tensor<8x16x2048x128xbf16>, %arg1: tensor<8x16x2048x128xbf16>, %arg2: tensor<8x16x2048x128xbf16>) -> tensor<8x16x2048x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, rescale = 8, splitMasked = 0, persistent = 2>) : tensor<8x16x2048x128xbf16>, tensor<8x16x2048x128xbf16>, tensor<8x16x2048x128xbf16>
     return %o : tensor<8x16x2048x128xbf16>
   }
-  // 720 TFLOP/s.
+  // 715 TFLOP/s.
   func.func @head_128_full_4096(%arg0: tensor<4x16x4096x128xbf16>, %arg1: tensor<4x16x4096x128xbf16>, %arg2: tensor<4x16x4096x128xbf16>) -> tensor<4x16x4096x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, rescale = 8, persistent = 2>) : tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>
     return %o : tensor<4x16x4096x128xbf16>
   }
-  // 725 TFLOP/s.
+  // 739 TFLOP/s.
   func.func @head_128_full_8192(%arg0: tensor<2x16x8192x128xbf16>, %arg1: tensor<2x16x8192x128xbf16>, %arg2: tensor<2x16x8192x128xbf16>) -> tensor<2x16x8192x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, vStages = 4, qInRegisters = 0, overlap = 2, rescale = 8, tileOrder = 0, persistent = 2>) : tensor<2x16x8192x128xbf16>, tensor<2x16x8192x128xbf16>, tensor<2x16x8192x128xbf16>
     return %o : tensor<2x16x8192x128xbf16>
   }
-  // 710 TFLOP/s.
+  // 685 TFLOP/s.
   func.func @head_128_full_16384(%arg0: tensor<1x16x16384x128xbf16>, %arg1: tensor<1x16x16384x128xbf16>, %arg2: tensor<1x16x16384x128xbf16>) -> tensor<1x16x16384x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 4, qInRegisters = 0, overlap = 2, rescale = 8, persistent = 2>) : tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>
     return %o : tensor<1x16x16384x128xbf16>
   }
-  // 363 TFLOP/s.
+  // 359 TFLOP/s.
   func.func @head_128_causal_512(%arg0: tensor<32x16x512x128xbf16>, %arg1: tensor<32x16x512x128xbf16>, %arg2: tensor<32x16x512x128xbf16>) -> tensor<32x16x512x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = 2, tileOrder = 0, persistent = 2>) : tensor<32x16x512x128xbf16>, tensor<32x16x512x128xbf16>, tensor<32x16x512x128xbf16>
     return %o : tensor<32x16x512x128xbf16>
   }
-  // 486 TFLOP/s.
+  // 482 TFLOP/s.
   func.func @head_128_causal_1024(%arg0: tensor<16x16x1024x128xbf16>, %arg1: tensor<16x16x1024x128xbf16>, %arg2: tensor<16x16x1024x128xbf16>) -> tensor<16x16x1024x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = 2, tileOrder = 2, persistent = 2>) : tensor<16x16x1024x128xbf16>, tensor<16x16x1024x128xbf16>, tensor<16x16x1024x128xbf16>
     return %o : tensor<16x16x1024x128xbf16>
   }
-  // 581 TFLOP/s.
+  // 585 TFLOP/s.
   func.func @head_128_causal_2048(%arg0: tensor<8x16x2048x128xbf16>, %arg1: tensor<8x16x2048x128xbf16>, %arg2: tensor<8x16x2048x128xbf16>) -> tensor<8x16x2048x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = 1, tileOrder = 2, persistent = 2>) : tensor<8x16x2048x128xbf16>, tensor<8x16x2048x128xbf16>, tensor<8x16x2048x128xbf16>
     return %o : tensor<8x16x2048x128xbf16>
   }
-  // 658 TFLOP/s.
+  // 652 TFLOP/s.
   func.func @head_128_causal_4096(%arg0: tensor<4x16x4096x128xbf16>, %arg1: tensor<4x16x4096x128xbf16>, %arg2: tensor<4x16x4096x128xbf16>) -> tensor<4x16x4096x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = 1, tileOrder = 2, persistent = 2>) : tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>
     return %o : tensor<4x16x4096x128xbf16>
   }
-  // 702 TFLOP/s.
+  // 716 TFLOP/s.
   func.func @head_128_causal_8192(%arg0: tensor<2x16x8192x128xbf16>, %arg1: tensor<2x16x8192x128xbf16>, %arg2: tensor<2x16x8192x128xbf16>) -> tensor<2x16x8192x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 1, rescale = 8, tileOrder = 2>) : tensor<2x16x8192x128xbf16>, tensor<2x16x8192x128xbf16>, tensor<2x16x8192x128xbf16>
     return %o : tensor<2x16x8192x128xbf16>
   }
-  // 730 TFLOP/s.
+  // 748 TFLOP/s.
   func.func @head_128_causal_16384(%arg0: tensor<1x16x16384x128xbf16>, %arg1: tensor<1x16x16384x128xbf16>, %arg2: tensor<1x16x16384x128xbf16>) -> tensor<1x16x16384x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, vStages = 4, qInRegisters = 0, overlap = 1, rescale = 8, tileOrder = 2>) : tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>
     return %o : tensor<1x16x16384x128xbf16>
   }
-  // 559 TFLOP/s.
+  // 561 TFLOP/s.
   func.func @head_256_full_512(%arg0: tensor<32x8x512x256xbf16>, %arg1: tensor<32x8x512x256xbf16>, %arg2: tensor<32x8x512x256xbf16>) -> tensor<32x8x512x256xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 2, rescale = 8, splitMasked = 0, tileOrder = 0, persistent = 1>) : tensor<32x8x512x256xbf16>, tensor<32x8x512x256xbf16>, tensor<32x8x512x256xbf16>
     return %o : tensor<32x8x512x256xbf16>
   }
-  // 790 TFLOP/s.
+  // 802 TFLOP/s.
   func.func @head_256_full_4096(%arg0: tensor<4x8x4096x256xbf16>, %arg1: tensor<4x8x4096x256xbf16>, %arg2: tensor<4x8x4096x256xbf16>) -> tensor<4x8x4096x256xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 2, rescale = 8, splitMasked = 0, tileOrder = 0>) : tensor<4x8x4096x256xbf16>, tensor<4x8x4096x256xbf16>, tensor<4x8x4096x256xbf16>
     return %o : tensor<4x8x4096x256xbf16>
   }
-  // 805 TFLOP/s.
+  // 831 TFLOP/s.
   func.func @head_256_full_16384(%arg0: tensor<1x8x16384x256xbf16>, %arg1: tensor<1x8x16384x256xbf16>, %arg2: tensor<1x8x16384x256xbf16>) -> tensor<1x8x16384x256xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 2, rescale = 8, splitMasked = 0>) : tensor<1x8x16384x256xbf16>, tensor<1x8x16384x256xbf16>, tensor<1x8x16384x256xbf16>
     return %o : tensor<1x8x16384x256xbf16>
@@ -147,32 +147,32 @@ module attributes {attn.tuned_for = "sm_90a"} {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 2, rescale = 8, persistent = 2>) : tensor<32x8x512x256xbf16>, tensor<32x8x512x256xbf16>, tensor<32x8x512x256xbf16>
     return %o : tensor<32x8x512x256xbf16>
   }
-  // 732 TFLOP/s.
+  // 735 TFLOP/s.
   func.func @head_256_causal_4096(%arg0: tensor<4x8x4096x256xbf16>, %arg1: tensor<4x8x4096x256xbf16>, %arg2: tensor<4x8x4096x256xbf16>) -> tensor<4x8x4096x256xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 1, rescale = 8, tileOrder = 2>) : tensor<4x8x4096x256xbf16>, tensor<4x8x4096x256xbf16>, tensor<4x8x4096x256xbf16>
     return %o : tensor<4x8x4096x256xbf16>
   }
-  // 812 TFLOP/s.
+  // 815 TFLOP/s.
   func.func @head_256_causal_16384(%arg0: tensor<1x8x16384x256xbf16>, %arg1: tensor<1x8x16384x256xbf16>, %arg2: tensor<1x8x16384x256xbf16>) -> tensor<1x8x16384x256xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 80, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 1, rescale = 8>) : tensor<1x8x16384x256xbf16>, tensor<1x8x16384x256xbf16>, tensor<1x8x16384x256xbf16>
     return %o : tensor<1x8x16384x256xbf16>
   }
-  // 691 TFLOP/s.
+  // 700 TFLOP/s.
   func.func @head_128_full_3000(%arg0: tensor<5x16x3000x128xbf16>, %arg1: tensor<5x16x3000x128xbf16>, %arg2: tensor<5x16x3000x128xbf16>) -> tensor<5x16x3000x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, vStages = 3, qInRegisters = 0, overlap = 2, rescale = 8, tileOrder = 0>) : tensor<5x16x3000x128xbf16>, tensor<5x16x3000x128xbf16>, tensor<5x16x3000x128xbf16>
     return %o : tensor<5x16x3000x128xbf16>
   }
-  // 600 TFLOP/s.
+  // 606 TFLOP/s.
   func.func @head_128_causal_4097(%arg0: tensor<4x16x4097x128xbf16>, %arg1: tensor<4x16x4097x128xbf16>, %arg2: tensor<4x16x4097x128xbf16>) -> tensor<4x16x4097x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = 2, tileOrder = 2, persistent = 2>) : tensor<4x16x4097x128xbf16>, tensor<4x16x4097x128xbf16>, tensor<4x16x4097x128xbf16>
     return %o : tensor<4x16x4097x128xbf16>
   }
-  // 576 TFLOP/s.
+  // 580 TFLOP/s.
   func.func @head_96_causal_4096(%arg0: tensor<4x21x4096x96xbf16>, %arg1: tensor<4x21x4096x96xbf16>, %arg2: tensor<4x21x4096x96xbf16>) -> tensor<4x21x4096x96xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 4, qInRegisters = 0, overlap = 2, tileOrder = 2, persistent = 2>) : tensor<4x21x4096x96xbf16>, tensor<4x21x4096x96xbf16>, tensor<4x21x4096x96xbf16>
     return %o : tensor<4x21x4096x96xbf16>
   }
-  // 665 TFLOP/s.
+  // 672 TFLOP/s.
   func.func @head_192_128_causal_4096(%arg0: tensor<4x16x4096x192xbf16>, %arg1: tensor<4x16x4096x192xbf16>, %arg2: tensor<4x16x4096x128xbf16>) -> tensor<4x16x4096x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = 2>) : tensor<4x16x4096x192xbf16>, tensor<4x16x4096x192xbf16>, tensor<4x16x4096x128xbf16>
     return %o : tensor<4x16x4096x128xbf16>
