@@ -27,6 +27,7 @@ public:
   }
 
   const std::string &get() const { return text; }
+  void clear() { text.clear(); }
 
 private:
   std::string text;

@@ -79,10 +79,6 @@ struct BoxReleasePattern : BoxPattern<tile::ReleaseOp> {
 
 } // namespace
 
-static Value constant(OpBuilder &b, Location loc, int64_t value) {
-  return arith::ConstantIndexOp::create(b, loc, value);
-}
-
 /// The barriers of a channel: those that say full, then those that say empty.
 static Value barriersOf(OpBuilder &b, Location loc, Value channel) {
   auto op = channel.getDefiningOp<tile::ChannelOp>();

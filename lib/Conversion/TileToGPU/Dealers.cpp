@@ -41,10 +41,6 @@ struct DealtPattern : KernelPattern<tile::DealtOp> {
 
 static constexpr int64_t kSlots = tile::DealerType::kSlots;
 
-static Value constant(OpBuilder &b, Location loc, int64_t value) {
-  return arith::ConstantIndexOp::create(b, loc, value);
-}
-
 /// Where the number is that stands in a slot, behind all barriers.
 static Value placeOf(OpBuilder &b, Location loc, const RingSlot &slot) {
   return b.createOrFold<arith::AddIOp>(loc, slot.number,

@@ -13,7 +13,7 @@ using namespace attune;
 using tile::LayoutAttr;
 using tile::Mode;
 
-static Value constant(OpBuilder &b, Location loc, int64_t value) {
+Value attune::constant(OpBuilder &b, Location loc, int64_t value) {
   return arith::ConstantIndexOp::create(b, loc, value);
 }
 

@@ -27,6 +27,10 @@ struct KernelContext {
   int64_t groupWarps = 1, groups = 1;
 };
 
+/// An index.
+mlir::Value constant(mlir::OpBuilder &builder, mlir::Location loc,
+                     int64_t value);
+
 /// Number of the lane in its warp, and of the warp in its workgroup, as index
 /// values.
 mlir::Value laneNumber(mlir::OpBuilder &builder, mlir::Location loc,

@@ -42,10 +42,6 @@ struct GiveTurnPattern : KernelPattern<tile::GiveTurnOp> {
 
 } // namespace
 
-static Value constant(OpBuilder &b, Location loc, int64_t value) {
-  return arith::ConstantIndexOp::create(b, loc, value);
-}
-
 static Value compare(OpBuilder &b, Location loc, arith::CmpIPredicate predicate,
                      Value left, int64_t right) {
   return arith::CmpIOp::create(b, loc, predicate, left,

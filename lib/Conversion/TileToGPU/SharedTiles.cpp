@@ -41,10 +41,6 @@ struct DrainPattern : KernelPattern<tile::DrainOp> {
 
 } // namespace
 
-static Value constant(OpBuilder &b, Location loc, int64_t value) {
-  return arith::ConstantIndexOp::create(b, loc, value);
-}
-
 LogicalResult
 BufferPattern::matchAndRewrite(tile::BufferOp op, OpAdaptor,
                                ConversionPatternRewriter &b) const {

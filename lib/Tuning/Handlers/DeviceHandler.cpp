@@ -14,9 +14,9 @@
 #include "attune/Tuning/AttentionProblem.h"
 #include "attune/Tuning/CandidateRequest.h"
 #include "attune/Tuning/DeviceLock.h"
+#include "attune/Tuning/ErrorText.h"
 #include "attune/Tuning/SizedProblem.h"
 #include "attune/Tuning/TileHandler.h"
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Base64.h"
@@ -58,8 +58,8 @@ private:
   std::string problemPath;
   DeviceLock lock;
   std::unique_ptr<MLIRContext> context;
-  std::string errors;
-  std::unique_ptr<ScopedDiagnosticHandler> handler;
+  /// Of the context.
+  std::optional<ErrorText> errors;
   std::unique_ptr<Device> device;
   /// Is the device where kernels are executed on the CPU.
   HostDevice *host = nullptr;
@@ -84,7 +84,7 @@ llvm::Error DeviceWorker::open() {
       return emitError(UnknownLoc::get(context.get()));
     });
     if (failed(target))
-      return llvm::createStringError(errors);
+      return llvm::createStringError(errors->get());
     auto made = std::make_unique<HostDevice>(*context, *target, HostOptions());
     host = made.get();
     device = std::move(made);
@@ -105,16 +105,7 @@ llvm::Expected<json::Value> DeviceWorker::start() {
   registerAllDialects(registry);
   context =
       std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
-  context->printOpOnDiagnostic(false);
-  handler = std::make_unique<ScopedDiagnosticHandler>(
-      context.get(), [this](Diagnostic &diagnostic) {
-        if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
-          return success();
-        errors += (errors.empty() ? "" : "\n") + diagnostic.str();
-        for (Diagnostic &note : diagnostic.getNotes())
-          errors += "\nnote: " + note.str();
-        return success();
-      });
+  errors.emplace(context.get());
   if (llvm::Error error = open())
     return error;
   if (!problemPath.empty())
@@ -134,7 +125,7 @@ llvm::Expected<json::Value> DeviceWorker::start() {
 llvm::Error DeviceWorker::prepare() {
   problem = parseSourceFile<ModuleOp>(problemPath, context.get());
   if (!problem)
-    return llvm::createStringError("cannot read the problem: " + errors);
+    return llvm::createStringError("cannot read the problem: " + errors->get());
   verifier = std::make_unique<Verifier>(
       *problem->getOps<func::FuncOp>().begin(), *device, getSizes(*problem),
       kSeed, host ? ReferencePlace::Host : ReferencePlace::Device);
@@ -143,7 +134,7 @@ llvm::Error DeviceWorker::prepare() {
   if (failed(verifier->prepare(host ? ArrayRef(kHostClasses)
                                     : ArrayRef(kFirstClasses))))
     return llvm::createStringError(
-        "cannot make the inputs and the reference: " + errors);
+        "cannot make the inputs and the reference: " + errors->get());
   return llvm::Error::success();
 }
 
@@ -151,7 +142,8 @@ json::Value DeviceWorker::fail(llvm::StringRef what) const {
   return json::Object{
       {"status", "run-error"},
       {"message",
-       json::fixUTF8((what + (errors.empty() ? "" : ": ") + errors).str())},
+       json::fixUTF8(
+           (what + (errors->get().empty() ? "" : ": ") + errors->get()).str())},
       {"retire", true}};
 }
 
@@ -261,7 +253,7 @@ OwningOpRef<ModuleOp> DeviceWorker::lower(const json::Object &request,
 }
 
 json::Value DeviceWorker::handle(const json::Value &request) {
-  errors.clear();
+  errors->clear();
   const json::Object *object = request.getAsObject();
   if (!object || !verifier)
     return json::Object{{"status", "run-error"},
