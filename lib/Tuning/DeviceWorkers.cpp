@@ -14,13 +14,25 @@ std::string DeviceIdentity::describe() const {
   return llvm::formatv("{0} ({1}, driver {2})", name, chip, driver);
 }
 
+std::string DeviceIdentity::getKey() const {
+  return llvm::formatv(
+      "{0}, {1} cores, {2} bytes of shared memory, {3} MHz, {4} W", describe(),
+      cores, sharedBytes, clockMHz, powerLimitWatts);
+}
+
 static llvm::Expected<DeviceIdentity> readHello(const json::Value &value) {
   DeviceIdentity device;
   if (const json::Object *hello = value.getAsObject()) {
     device.kind = hello->getString("kind").value_or("").str();
     device.name = hello->getString("name").value_or("").str();
     device.chip = hello->getString("chip").value_or("").str();
-    device.driver = hello->getInteger("driver").value_or(0);
+    for (auto [member, field] :
+         {std::pair(&DeviceIdentity::driver, "driver"),
+          std::pair(&DeviceIdentity::cores, "cores"),
+          std::pair(&DeviceIdentity::sharedBytes, "shared_bytes"),
+          std::pair(&DeviceIdentity::clockMHz, "clock_mhz"),
+          std::pair(&DeviceIdentity::powerLimitWatts, "power_limit_w")})
+      device.*member = hello->getInteger(field).value_or(0);
   }
   if (device.kind.empty() || device.chip.empty())
     return llvm::createStringError("a device does not say what it is");
@@ -49,14 +61,13 @@ static llvm::Error checkDevices(llvm::ArrayRef<json::Value> hellos,
     llvm::Expected<DeviceIdentity> device = readHello(hello);
     if (!device)
       return device.takeError();
-    std::string description = device->describe();
+    std::string description = device->getKey();
     if (!known)
       known = description;
     if (*known != description)
       return llvm::createStringError(
-          llvm::formatv("expects the device {0} behind --launcher='{1}' as "
-                        "well, but got {2}",
-                        *known, launchers[i - local], description)
+          llvm::formatv("expects --launcher='{0}' to reach {1}, but got {2}",
+                        launchers[i - local], *known, description)
               .str());
   }
   return llvm::Error::success();

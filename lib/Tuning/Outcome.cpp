@@ -21,11 +21,16 @@ double Outcome::getCost(const Result &result) const {
   return timed ? result.getSummary().median : result.score.value_or(0);
 }
 
-std::vector<size_t> Outcome::rank() const {
+std::vector<size_t> Outcome::rank() const { return sort(/*finalFirst=*/true); }
+std::vector<size_t> Outcome::rankByCost() const {
+  return sort(/*finalFirst=*/false);
+}
+
+std::vector<size_t> Outcome::sort(bool finalFirst) const {
   std::vector<std::tuple<bool, double, Point, size_t>> keys;
   for (auto [i, result] : llvm::enumerate(results))
     if (isValid(result))
-      keys.emplace_back(result.stage != Stage::Final, getCost(result),
+      keys.emplace_back(finalFirst && !result.wasInFinal(), getCost(result),
                         result.point, i);
   llvm::sort(keys);
   std::vector<size_t> order;
@@ -45,7 +50,7 @@ void Outcome::pickWinner() {
     return;
   const Result &best = results[*winner];
   for (size_t i : llvm::drop_begin(order))
-    if (results[i].stage == best.stage &&
+    if (results[i].wasInFinal() == best.wasInFinal() &&
         results[i].getSummary().overlaps(best.getSummary()))
       ties.push_back(i);
 }

@@ -179,6 +179,10 @@ static json::Object describe(const Task &task, const Space &space,
     object["samples_ns"] = json::Array(result.samples);
     if (result.clockMHz)
       object["clock_mhz"] = *result.clockMHz;
+    if (result.powerWatts)
+      object["power_w"] = *result.powerWatts;
+    if (result.temperatureCelsius)
+      object["temperature_c"] = *result.temperatureCelsius;
     if (task.flops)
       object["tflops"] = getTflops(task, time.median);
   }

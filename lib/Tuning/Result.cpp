@@ -56,12 +56,15 @@ llvm::StringRef attune::tuning::toString(Stage stage) {
     return "measure";
   case Stage::Final:
     return "final";
+  case Stage::Proof:
+    return "proof";
   }
   llvm_unreachable("all stages are covered");
 }
 
 std::optional<Stage> attune::tuning::parseStage(llvm::StringRef text) {
-  for (Stage stage : {Stage::Compile, Stage::Measure, Stage::Final})
+  for (Stage stage :
+       {Stage::Compile, Stage::Measure, Stage::Final, Stage::Proof})
     if (toString(stage) == text)
       return stage;
   return std::nullopt;
@@ -135,6 +138,8 @@ std::string attune::tuning::readAnswer(const json::Value &answer,
   result.message = object->getString("message").value_or("").str();
   result.samples = std::move(samples);
   result.clockMHz = object->getInteger("clock_mhz");
+  result.powerWatts = object->getInteger("power_w");
+  result.temperatureCelsius = object->getInteger("temperature_c");
   if (const json::Value *resources = object->get("resources");
       resources && !fromJSON(*resources, result.resources))
     return "expects an object as resources in the answer, but got something "

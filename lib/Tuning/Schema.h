@@ -10,7 +10,7 @@ namespace attune::tuning {
 
 /// "ATTU": tells our files from other SQLite databases.
 constexpr int kApplicationId = 0x41545455;
-constexpr int kSchemaVersion = 2;
+constexpr int kSchemaVersion = 3;
 
 constexpr char kSchema[] = R"sql(
 CREATE TABLE problem(
@@ -60,12 +60,16 @@ CREATE TABLE measurement(
   binary TEXT NOT NULL,
   copied_from INTEGER NOT NULL,
   clock_mhz INTEGER,
+  power_w INTEGER,
+  temperature_c INTEGER,
   created TEXT NOT NULL,
   checksum INTEGER NOT NULL,
   UNIQUE(session, ordinal));
 
 CREATE INDEX measurement_by_schedule ON measurement(problem, chip, device, compiler, schedule);
 CREATE INDEX measurement_by_binary ON measurement(problem, chip, device, binary);
+CREATE INDEX measurement_by_proof ON measurement(problem, chip, device, compiler, median_ns)
+  WHERE stage = 'proof' AND status = 'ok';
 
 CREATE VIEW latest AS
   SELECT * FROM measurement WHERE id IN

@@ -59,7 +59,7 @@ static llvm::Error seal(Database &database, llvm::StringRef table, int64_t row,
 
 /// Columns before the checksum, in the order of Schema.h.
 static constexpr int kProblemColumns = 3, kSessionColumns = 14,
-                     kMeasurementColumns = 24;
+                     kMeasurementColumns = 26;
 
 llvm::Error Store::makeDamageError(llvm::StringRef table, int64_t row) const {
   return llvm::createStringError(
@@ -152,7 +152,7 @@ llvm::Expected<int64_t> Store::add(SessionInfo &session, const Space &space,
   llvm::Error error = database->transact([&]() -> llvm::Error {
     llvm::Expected<Statement> insert = database->prepare(
         "INSERT INTO measurement VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, "
-        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)");
+        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)");
     if (!insert)
       return insert.takeError();
     const StoreKey &key = session.key;
@@ -180,6 +180,8 @@ llvm::Expected<int64_t> Store::add(SessionInfo &session, const Space &space,
     insert->bind(result.binaryHash)
         .bind(result.copiedFrom)
         .bind(result.clockMHz)
+        .bind(result.powerWatts)
+        .bind(result.temperatureCelsius)
         .bind(getTimeStamp());
     if (llvm::Error error = insert->run())
       return error;
@@ -221,6 +223,8 @@ Store::readMeasurement(const Statement &statement) const {
   result.binaryHash = statement.getText(20).str();
   result.copiedFrom = statement.getInteger(21);
   result.clockMHz = statement.getOptionalInteger(22);
+  result.powerWatts = statement.getOptionalInteger(23);
+  result.temperatureCelsius = statement.getOptionalInteger(24);
   result.reused = true;
   return result;
 }
@@ -237,9 +241,10 @@ llvm::Expected<std::optional<Result>> Store::findOne(Statement &statement) {
   return std::optional(std::move(*result));
 }
 
-llvm::Expected<std::optional<Result>>
-Store::find(const StoreKey &key, const Space &space,
-            llvm::ArrayRef<int64_t> point) {
+llvm::Expected<std::optional<Result>> Store::find(const StoreKey &key,
+                                                  const Space &space,
+                                                  llvm::ArrayRef<int64_t> point,
+                                                  int64_t *row) {
   std::string schedule = llvm::formatv("{0}", json::Value(space.toJSON(point)));
   llvm::Expected<Statement> statement =
       database->prepare("SELECT * FROM measurement WHERE problem = ? AND chip "
@@ -255,6 +260,8 @@ Store::find(const StoreKey &key, const Space &space,
   llvm::Expected<std::optional<Result>> result = findOne(*statement);
   if (result && *result)
     (*result)->point = point.vec();
+  if (row)
+    *row = result && *result ? statement->getInteger(0) : 0;
   return result;
 }
 
@@ -271,6 +278,40 @@ Store::findByBinary(const StoreKey &key, llvm::StringRef binaryHash) {
   if (result && *result)
     (*result)->copiedFrom = statement->getInteger(0);
   return result;
+}
+
+llvm::Expected<std::optional<Result>> Store::findBest(const StoreKey &key,
+                                                      const Space &space) {
+  llvm::Expected<Statement> statement = database->prepare(
+      "SELECT * FROM measurement WHERE problem = ? AND chip = ? AND device = ? "
+      "AND compiler = ? AND stage = 'proof' AND status = 'ok' "
+      "ORDER BY median_ns, id");
+  if (!statement)
+    return statement.takeError();
+  statement->bind(key.problem)
+      .bind(key.chip)
+      .bind(key.device)
+      .bind(key.compiler);
+  while (true) {
+    llvm::Expected<std::optional<Result>> proven = findOne(*statement);
+    if (!proven || !*proven)
+      return proven;
+    llvm::Expected<json::Value> schedule = json::parse(statement->getText(7));
+    if (!schedule)
+      return schedule.takeError();
+    // Not where it was measured again since, or the space has other knobs now.
+    const json::Object *knobs = schedule->getAsObject();
+    std::optional<Point> point = knobs ? space.fromJSON(*knobs) : std::nullopt;
+    if (!point)
+      continue;
+    int64_t newest = 0;
+    llvm::Expected<std::optional<Result>> now =
+        find(key, space, *point, &newest);
+    if (!now)
+      return now.takeError();
+    if (newest == statement->getInteger(0))
+      return now;
+  }
 }
 
 llvm::Expected<std::vector<SessionInfo>> Store::getSessions() {

@@ -44,14 +44,19 @@ double Tuner::estimate(size_t measurements) const {
                                    : 0;
 }
 
+/// A proof takes as long as so many measurements: it verifies for more inputs
+/// and launches more often, but most of each takes the start.
+static constexpr unsigned kProofMeasurements = 4;
+
 bool Tuner::isOutOfTime() const {
   if (!options.budgetSeconds)
     return false;
   // A final of more than half the budget has fewer rounds instead.
   size_t rounds =
       options.finalRounds ? options.finalRounds - 1 + kFirstRound : 0;
-  double reserve = std::min(estimate(rounds * options.finalists),
-                            *options.budgetSeconds / 2);
+  double reserve =
+      std::min(estimate(rounds * options.finalists + kProofMeasurements),
+               *options.budgetSeconds / 2);
   return secondsLeft() <= reserve;
 }
 
@@ -81,6 +86,8 @@ llvm::Expected<Outcome> Tuner::run(Strategy &theStrategy) {
     if (llvm::Error error = startCandidate(*baselineIndex))
       return error;
   }
+  if (llvm::Error error = startStoredBest())
+    return error;
 
   std::vector<Completion> completed;
   while (true) {
@@ -110,6 +117,9 @@ llvm::Expected<Outcome> Tuner::run(Strategy &theStrategy) {
   if (outcome.timed && !interrupted)
     if (llvm::Error error = runFinals())
       return error;
+  if (outcome.timed && !interrupted)
+    if (llvm::Error error = runProofs())
+      return error;
   if (!devices && checkers && !interrupted)
     if (llvm::Error error = runChecks())
       return error;
@@ -119,6 +129,21 @@ llvm::Expected<Outcome> Tuner::run(Strategy &theStrategy) {
   report();
   progress.finish();
   return std::move(outcome);
+}
+
+llvm::Error Tuner::startStoredBest() {
+  if (!outcome.timed || options.retune)
+    return llvm::Error::success();
+  llvm::Expected<std::optional<Result>> best =
+      store.findBest(session.key, space);
+  if (!best)
+    return best.takeError();
+  if (!*best)
+    return llvm::Error::success();
+  auto it = llvm::find(legal.points, (*best)->point);
+  if (it == legal.points.end() || tried.count(it - legal.points.begin()))
+    return llvm::Error::success();
+  return startCandidate(it - legal.points.begin());
 }
 
 llvm::Error Tuner::advance(std::vector<Completion> completions) {
@@ -247,14 +272,18 @@ void Tuner::submitCompile(Candidate candidate) {
   compiling.emplace(nextRequest++, std::move(candidate));
 }
 
+json::Object Tuner::makeDeviceRequest(const Candidate &candidate) const {
+  return json::Object{{"problem", task.text},
+                      {"chip", task.chip},
+                      {"schedule", space.toJSON(candidate.result.point)},
+                      {"hash", candidate.result.binaryHash},
+                      {"binary", candidate.binary}};
+}
+
 json::Value Tuner::makeMeasureRequest(const Candidate &candidate) const {
-  json::Object request{{"problem", task.text},
-                       {"chip", task.chip},
-                       {"schedule", space.toJSON(candidate.result.point)},
-                       {"hash", candidate.result.binaryHash},
-                       {"binary", candidate.binary}};
+  json::Object request = makeDeviceRequest(candidate);
   if (bestCost && candidate.index != baselineIndex &&
-      candidate.result.stage != Stage::Final)
+      !candidate.result.wasInFinal())
     request["stop_above_ns"] = *bestCost * options.stopFactor;
   return request;
 }
@@ -302,6 +331,8 @@ llvm::Error Tuner::feedDevices() {
         candidate.result.message = (*equal)->message;
         candidate.result.samples = (*equal)->samples;
         candidate.result.clockMHz = (*equal)->clockMHz;
+        candidate.result.powerWatts = (*equal)->powerWatts;
+        candidate.result.temperatureCelsius = (*equal)->temperatureCelsius;
         candidate.result.copiedFrom = (*equal)->copiedFrom;
         if (llvm::Error error = finish(std::move(candidate)))
           return error;

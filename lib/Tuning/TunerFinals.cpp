@@ -2,7 +2,8 @@
 //
 // The end of a search. Times from different minutes differ by clocks and
 // neighbours, so the best few are measured again in turn, and only those times
-// decide; who cannot be told from the winner is named as a tie.
+// decide; who cannot be told from the winner is named as a tie. The winner is
+// the first that stands the proof.
 
 #include "attune/Tuning/Tuner.h"
 #include "llvm/ADT/STLExtras.h"
@@ -17,11 +18,14 @@ void Tuner::keepBinary(const Candidate &candidate) {
   if (!result.isTimed())
     return;
   binaries.insert_or_assign(candidate.index, candidate.binary);
-  if (binaries.size() <= kFirstRound * options.finalists)
+  // The best of all is to be proven in any case.
+  if (binaries.size() <= std::max(1u, kFirstRound * options.finalists))
     return;
   auto slowest = llvm::max_element(binaries, [&](auto &a, auto &b) {
-    return outcome.results[resultOf[a.first]].getSummary().median <
-           outcome.results[resultOf[b.first]].getSummary().median;
+    const Result &left = outcome.results[resultOf[a.first]],
+                 &right = outcome.results[resultOf[b.first]];
+    return std::pair(left.getSummary().median, left.point) <
+           std::pair(right.getSummary().median, right.point);
   });
   binaries.erase(slowest);
 }
@@ -120,10 +124,13 @@ void Tuner::keepFastest(std::vector<Candidate> &finalists) const {
 }
 
 llvm::Error Tuner::runFinals() {
-  std::vector<size_t> order = outcome.rank();
-  bool decided = llvm::all_of(
-      llvm::ArrayRef(order).take_front(options.finalists),
-      [&](size_t i) { return outcome.results[i].stage == Stage::Final; });
+  std::vector<size_t> order = outcome.rankByCost();
+  bool decided =
+      llvm::all_of(llvm::ArrayRef(order).take_front(options.finalists),
+                   [&](size_t i) { return outcome.results[i].wasInFinal(); });
+  // Nothing is new since the best was proven.
+  if (!order.empty() && measured == 0)
+    decided |= outcome.results[order.front()].stage == Stage::Proof;
   order.resize(std::min<size_t>(order.size(), kFirstRound * options.finalists));
   if (order.size() < 2 || options.finalRounds == 0 ||
       (decided && !options.retune))
@@ -175,6 +182,47 @@ llvm::Error Tuner::runFinals() {
   return llvm::Error::success();
 }
 
+llvm::Error Tuner::runProofs() {
+  while (!interrupted) {
+    std::vector<size_t> order = outcome.rank();
+    if (order.empty() || outcome.results[order.front()].stage == Stage::Proof)
+      break;
+    const Result &best = outcome.results[order.front()];
+    Candidate candidate = makeFinalist(order.front());
+    candidate.result.stage = Stage::Proof;
+    if (llvm::Error error = ensureBinaries(candidate))
+      return error;
+    json::Object request = makeDeviceRequest(candidate);
+    // A slow kernel must not be taken for one that hangs.
+    double launches = options.proofSeconds * 1e9 / outcome.getCost(best);
+    request["prove"] = int64_t(std::clamp<double>(
+        launches, std::min(2u, options.proofLaunches), options.proofLaunches));
+    if (candidate.binary.kind() == json::Value::Null) {
+      if (interrupted)
+        break;
+      candidate.result.status = Status::CompileError;
+      candidate.result.message = "expects the kernel to compile once more";
+    } else {
+      Result proof;
+      uint64_t id = nextRequest++;
+      devices->submit(id, std::move(request));
+      llvm::Expected<bool> done = await(*devices, id, proof);
+      if (!done)
+        return done.takeError();
+      if (!*done)
+        break;
+      candidate.result.status = proof.status;
+      candidate.result.message = std::move(proof.message);
+    }
+    // What is not right has no time.
+    if (candidate.result.status == Status::Ok)
+      candidate.result.samples = best.samples;
+    if (llvm::Error error = settle(std::move(candidate)))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error Tuner::runChecks() {
   // Who fails makes room for the next best, but a search that finds one wrong
   // candidate after the other need not look at all of them.
@@ -182,12 +230,10 @@ llvm::Error Tuner::runChecks() {
   unsigned right = 0, left = checksPerFinalist * options.finalists;
   while (right < options.finalists && left > 0 && !interrupted) {
     std::vector<size_t> order = outcome.rank();
-    right = llvm::count_if(order, [&](size_t i) {
-      return outcome.results[i].stage == Stage::Final;
-    });
-    auto next = llvm::find_if(order, [&](size_t i) {
-      return outcome.results[i].stage != Stage::Final;
-    });
+    right = llvm::count_if(
+        order, [&](size_t i) { return outcome.results[i].wasInFinal(); });
+    auto next = llvm::find_if(
+        order, [&](size_t i) { return !outcome.results[i].wasInFinal(); });
     if (right >= options.finalists || next == order.end())
       break;
     --left;

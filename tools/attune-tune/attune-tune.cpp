@@ -134,6 +134,10 @@ struct Options {
   cl::opt<unsigned> finalRounds{
       "final-rounds", cl::desc("How often each finalist is measured"),
       cl::init(5), cl::value_desc("n"), cl::cat(category)};
+  cl::opt<unsigned> proofLaunches{
+      "proof-launches",
+      cl::desc("How often the winner is launched to the same bits"),
+      cl::init(100), cl::value_desc("n"), cl::cat(category)};
   cl::opt<unsigned> mostSpilledBytes{
       "max-spill-bytes",
       cl::desc("Do not time a kernel that spills more, once one that does not "
@@ -348,6 +352,7 @@ Error Options::read(TuneFileOptions &options) const {
   options.search.execute = device == "host";
   options.search.finalists = finalists;
   options.search.finalRounds = finalRounds;
+  options.search.proofLaunches = proofLaunches;
   options.search.mostSpilledBytes = mostSpilledBytes;
   options.search.reproDir = reproDir;
   return Error::success();

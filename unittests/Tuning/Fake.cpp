@@ -29,11 +29,13 @@ Task fake::makeTask(const Problem &problem) {
                     {"log", problem.log},
                     {"spilled", problem.spilledBytes},
                     {"serialized", problem.serialized},
-                    {"sleep_ms", problem.sleepMs}};
+                    {"sleep_ms", problem.sleepMs},
+                    {"measure_ms", problem.measureMs},
+                    {"leaked", problem.leakedBytes}};
   Task task;
   task.name = "fake";
   task.text = llvm::formatv("{0}", json::Value(std::move(text)));
-  task.key = "fake-problem";
+  task.key = problem.name;
   task.flops = 1e6;
   task.chip = "fake-chip";
   task.print = [](llvm::ArrayRef<int64_t> point) {
@@ -87,16 +89,20 @@ llvm::Expected<Outcome> fake::search(const Problem &problem,
     return error;
   WorkerPool compilers(std::vector(settings.jobs, getWorkerCommand()),
                        settings.limits);
-  WorkerPool devices(std::vector(settings.devices, getWorkerCommand()),
-                     settings.limits);
+  WorkerPool devices(
+      std::vector(settings.devices, settings.deviceCommand.empty()
+                                        ? getWorkerCommand()
+                                        : settings.deviceCommand),
+      settings.limits);
   WorkerPool checkers({getWorkerCommand("--checker")}, settings.limits);
   FakeRanker ranker;
-  std::unique_ptr<Progress> progress = createQuietProgress();
+  std::unique_ptr<Progress> quiet = createQuietProgress();
+  Progress &progress = settings.progress ? *settings.progress : *quiet;
   static const volatile sig_atomic_t never = 0;
   Tuner tuner(task, space, legal, **store, session, compilers,
               settings.device ? &devices : nullptr,
               settings.check ? &checkers : nullptr,
-              settings.rank ? &ranker : nullptr, *progress, settings.options,
+              settings.rank ? &ranker : nullptr, progress, settings.options,
               settings.interrupted ? *settings.interrupted : never);
   std::unique_ptr<Strategy> strategy =
       createStrategy(settings.strategy, {space, legal.points, 1});
@@ -106,6 +112,16 @@ llvm::Expected<Outcome> fake::search(const Problem &problem,
             session, outcome->interrupted ? "interrupted" : "finished"))
       return error;
   return outcome;
+}
+
+bool fake::isFull() {
+  const char *full = getenv("ATTUNE_FULL_TESTS");
+  return full && llvm::StringRef(full) == "1";
+}
+
+void fake::tell(const std::string &figure) {
+  if (isFull())
+    llvm::outs() << "[ FIGURE   ] " << figure << "\n";
 }
 
 TemporaryFolder::TemporaryFolder() {

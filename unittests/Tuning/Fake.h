@@ -14,19 +14,24 @@ namespace attune::tuning::fake {
 
 /// A problem with one knob, `x`. `faults` names what happens to some of the
 /// candidates, at which stage: {"measure:3", "hang"}; stages are compile,
-/// measure and check.
+/// measure, prove and check.
 struct Problem {
   int64_t candidates = 8;
   std::map<std::string, std::string> faults;
   /// Candidates with one value of x / sameBinary have equal binaries.
   int64_t sameBinary = 1;
-  /// Where workers write a line for each request; empty for nowhere.
+  /// Where workers write a line for each request, and to `<log>.workers` their
+  /// ids at the first one; empty for nowhere.
   std::string log;
   /// What candidate 7 spills, and how many multiplies of candidate 6 are
   /// serialized.
   int64_t spilledBytes = 64, serialized = 0;
-  /// How long a request takes.
-  int64_t sleepMs = 0;
+  /// How long a request takes, and how long one to measure takes beyond that.
+  int64_t sleepMs = 0, measureMs = 0;
+  /// What a worker never gives back of each request.
+  int64_t leakedBytes = 0;
+  /// Problems of different names are different ones to the database.
+  std::string name = "fake-problem";
 };
 
 Space makeSpace(const Problem &problem);
@@ -49,13 +54,16 @@ struct Settings {
   bool rank = true;
   std::string strategy = "grid";
   unsigned jobs = 2;
-  /// How many workers measure.
+  /// How many workers measure, and what starts them; empty for the usual.
   unsigned devices = 1;
+  std::vector<std::string> deviceCommand;
   WorkerLimits limits;
   TunerOptions options;
   std::vector<Point> seeds;
   Legality legality = [](const Probe &) { return std::nullopt; };
   const volatile sig_atomic_t *interrupted = nullptr;
+  /// Hears of what is stored.
+  Progress *progress = nullptr;
 };
 
 /// Short limits, so that a hanging candidate costs a second.
@@ -65,6 +73,13 @@ llvm::Expected<Outcome> search(const Problem &problem,
 
 /// `x` of a result.
 inline int64_t getX(const Result &result) { return result.point[0]; }
+
+/// Whether tests try as often as a release needs (ATTUNE_FULL_TESTS=1), and the
+/// number of times where that differs.
+bool isFull();
+inline int choose(int few, int many) { return isFull() ? many : few; }
+/// A figure for people: a line on the standard output in full tests.
+void tell(const std::string &figure);
 
 /// A folder that goes away with the test.
 class TemporaryFolder {

@@ -65,9 +65,9 @@ static std::optional<json::Value> commit(llvm::StringRef fault) {
     while (true)
       memory.push_back(std::make_unique<std::vector<char>>(8 << 20, 'x'));
   }
-  if (fault == "flood") {
+  if (fault == "flood" || fault == "gigabyte") {
     std::string line(1 << 20, 'e');
-    for (int i = 0; i < 64; ++i)
+    for (int i = 0; i < (fault == "flood" ? 64 : 1024); ++i)
       (void)!write(STDERR_FILENO, line.data(), line.size());
     abort();
   }
@@ -78,7 +78,14 @@ static std::optional<json::Value> commit(llvm::StringRef fault) {
   if (fault == "error")
     return json::Object{{"status", "compile-error"},
                         {"message", "expects a better program"}};
-  if (fault == "run-error")
+  // Right once, and never again.
+  static int launches = 0;
+  if (fault == "wrong-later" && launches++ > 0)
+    return commit("wrong");
+  // As a context of a device that one kernel has spoiled for all after it.
+  static bool spoiled = false;
+  spoiled |= fault == "sticky";
+  if (fault == "run-error" || spoiled)
     return json::Object{{"status", "run-error"},
                         {"message", "illegal address"},
                         {"retire", true}};
@@ -96,6 +103,13 @@ static std::optional<json::Value> commit(llvm::StringRef fault) {
   return std::nullopt;
 }
 
+static void appendLine(const std::string &path, std::string line) {
+  int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  line += "\n";
+  (void)!write(fd, line.data(), line.size());
+  close(fd);
+}
+
 static json::Value handle(const json::Value &request, bool checks) {
   const json::Object &object = *request.getAsObject();
   llvm::Expected<json::Value> script =
@@ -105,24 +119,25 @@ static json::Value handle(const json::Value &request, bool checks) {
   int64_t x = binary ? *binary->getInteger("x")
                      : *object.getObject("schedule")->getInteger("x");
   std::string step = llvm::formatv("{0}:{1}",
-                                   checks   ? "check"
-                                   : binary ? "measure"
-                                            : "compile",
+                                   checks                ? "check"
+                                   : object.get("prove") ? "prove"
+                                   : binary              ? "measure"
+                                                         : "compile",
                                    x);
   if (llvm::StringRef log = *problem.getString("log"); !log.empty()) {
-    int fd = open(log.str().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
-                  0600);
-    std::string line = step + "\n";
-    (void)!write(fd, line.data(), line.size());
-    close(fd);
+    appendLine(log.str(), step);
+    static bool first = true;
+    if (std::exchange(first, false))
+      appendLine(log.str() + ".workers", std::to_string(getpid()));
   }
   usleep(*problem.getInteger("sleep_ms") * 1000);
-  if (std::optional<llvm::StringRef> fault =
-          problem.getObject("faults")->getString(step))
-    if (std::optional<json::Value> answer = commit(*fault))
-      return *answer;
+  static std::vector<std::vector<char>> leaked;
+  leaked.emplace_back(*problem.getInteger("leaked"), 'x');
+  if (std::optional<json::Value> answer =
+          commit(problem.getObject("faults")->getString(step).value_or("")))
+    return *answer;
 
-  if (checks)
+  if (checks || object.get("prove"))
     return json::Object{{"status", "ok"}};
   if (!binary)
     return json::Object{
@@ -137,12 +152,15 @@ static json::Value handle(const json::Value &request, bool checks) {
              {"serialized_multiplies",
               x == 6 ? *problem.getInteger("serialized") : 0}}},
         {"binary", json::Object{{"x", x}}}};
+  usleep(*problem.getInteger("measure_ms") * 1000);
   json::Array samples;
   for (int i = 0; i < 9; ++i)
     samples.push_back(getTime(x) + i % 3);
   return json::Object{{"status", "ok"},
                       {"samples", std::move(samples)},
-                      {"clock_mhz", 1000 + x}};
+                      {"clock_mhz", 1000 + x},
+                      {"power_w", 300 + x},
+                      {"temperature_c", 40 + x}};
 }
 
 int fake::serve(bool checks) {

@@ -8,6 +8,8 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include <csignal>
 #include <random>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -52,6 +54,21 @@ struct StoreFaults : StoreTest {
     EXPECT_EQ(readFile(path), before);
   }
 
+  /// Permissions do not bind the superuser: another user has to try.
+  void expectRefusedToUsers() {
+    pid_t pid = fork();
+    if (pid == 0) {
+      constexpr uid_t kNobody = 65534;
+      if (geteuid() == 0 && setuid(kNobody) < 0)
+        _exit(2);
+      std::string error = getOpenError(path);
+      _exit(llvm::StringRef(error).contains(path) ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(pid, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+
   /// Whether a damaged file gave a number that was never stored.
   bool servesWrongNumber() {
     llvm::Expected<std::unique_ptr<Store>> store = Store::open(path);
@@ -93,14 +110,14 @@ TEST_F(StoreFaults, ForeignApplicationIsRefused) {
 
 TEST_F(StoreFaults, NewerSchemaIsRefused) {
   makeImage();
-  execute(path, "PRAGMA user_version = 3; PRAGMA wal_checkpoint(TRUNCATE)");
+  execute(path, "PRAGMA user_version = 4; PRAGMA wal_checkpoint(TRUNCATE)");
   expectRefused("a newer version of this tool wrote it");
 }
 
 TEST_F(StoreFaults, OlderSchemaIsRefused) {
   makeImage();
-  execute(path, "PRAGMA user_version = 1; PRAGMA wal_checkpoint(TRUNCATE)");
-  expectRefused("expects schema version 2, but got 1; an older version of this "
+  execute(path, "PRAGMA user_version = 2; PRAGMA wal_checkpoint(TRUNCATE)");
+  expectRefused("expects schema version 3, but got 2; an older version of this "
                 "tool wrote it: move it away");
 }
 
@@ -136,12 +153,18 @@ TEST_F(StoreFaults, EmptyFileWithALogIsRefused) {
 }
 
 TEST_F(StoreFaults, ReadOnlyFolderIsRefused) {
-  if (geteuid() == 0)
-    GTEST_SKIP() << "permissions do not bind the superuser";
-  chmod(folder.path.c_str(), 0500);
-  EXPECT_NE(getOpenError(path), "");
+  chmod(folder.path.c_str(), 0555);
+  expectRefusedToUsers();
   chmod(folder.path.c_str(), 0700);
   EXPECT_FALSE(llvm::sys::fs::exists(path));
+}
+
+TEST_F(StoreFaults, ReadOnlyFileIsRefused) {
+  std::string image = makeImage();
+  chmod(folder.path.c_str(), 0755);
+  chmod(path.c_str(), 0444);
+  expectRefusedToUsers();
+  EXPECT_EQ(readFile(path), image);
 }
 
 TEST_F(StoreFaults, NetworkFileSystemsAreKnown) {
@@ -162,11 +185,50 @@ TEST_F(StoreFaults, TruncationNeverServesAWrongNumber) {
   }
 }
 
+TEST_F(StoreFaults, WithoutItsLogNoWrongNumberIsServed) {
+  // The database of a tuner that was killed: most of it is in the log.
+  pid_t pid = fork();
+  if (pid == 0) {
+    std::unique_ptr<Store> store = open();
+    for (int64_t x = 0; x < 40; ++x)
+      add(*store, makeResult(x));
+    kill(getpid(), SIGKILL);
+  }
+  waitpid(pid, nullptr, 0);
+  std::string main = readFile(path), log = readFile(path + "-wal");
+  ASSERT_GT(log.size(), 10000u);
+  std::mt19937 generator(3);
+  int rounds = fake::choose(60, 300), prefixes = 0;
+  for (int round = 0; round < rounds; ++round) {
+    writeFile(path, main);
+    llvm::sys::fs::remove(path + "-shm");
+    llvm::sys::fs::remove(path + "-wal");
+    std::string damaged = log;
+    if (round % 3 == 1)
+      damaged.resize(generator() % log.size());
+    else if (round % 3 == 2)
+      damaged[generator() % log.size()] ^= char(1u << generator() % 8);
+    if (round % 3 != 0)
+      writeFile(path + "-wal", damaged);
+    EXPECT_FALSE(servesWrongNumber()) << "round " << round;
+    // What is left is whole: the results before some moment, and their number.
+    llvm::Expected<std::unique_ptr<Store>> store = Store::open(path);
+    if (!store) {
+      llvm::consumeError(store.takeError());
+      continue;
+    }
+    llvm::Error error = (*store)->verify();
+    EXPECT_FALSE(bool(error)) << llvm::toString(std::move(error));
+    ++prefixes;
+  }
+  EXPECT_GT(prefixes, rounds / 2);
+}
+
 TEST_F(StoreFaults, FlippedBitsNeverServeAWrongNumber) {
   std::string image = makeImage();
   std::mt19937 generator(2);
   int noticed = 0;
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < fake::choose(300, 1000); ++round) {
     std::string damaged = image;
     damaged[generator() % damaged.size()] ^= char(1u << generator() % 8);
     writeFile(path, damaged);
@@ -234,6 +296,47 @@ TEST_F(StoreFaults, AFullDiskLosesNoAcknowledgedResult) {
   ASSERT_TRUE(bool(store));
   EXPECT_FALSE(bool((*store)->verify()));
   EXPECT_EQ((*(*store)->getSessions())[0].results, added);
+}
+
+TEST_F(StoreFaults, AFullFileSystemLosesNoAcknowledgedResult) {
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only the superuser mounts file systems";
+  std::string place = folder / "small";
+  llvm::sys::fs::create_directory(place);
+  path = place + "/tuning.db";
+  pid_t pid = fork();
+  if (pid == 0) {
+    // Of this process alone.
+    constexpr int kNoMount = 77;
+    if (unshare(CLONE_NEWNS) < 0 ||
+        mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) < 0 ||
+        mount("none", place.c_str(), "tmpfs", 0, "size=400k") < 0)
+      _exit(kNoMount);
+    int64_t added = 0;
+    {
+      std::unique_ptr<Store> store = open();
+      for (;; ++added) {
+        llvm::Expected<int64_t> row =
+            store->add(session, space, makeResult(added % 100));
+        if (row)
+          continue;
+        std::string message = llvm::toString(row.takeError());
+        if (message.find("full") == std::string::npos)
+          _exit(2);
+        break;
+      }
+    }
+    llvm::Expected<std::unique_ptr<Store>> store = Store::openReadOnly(path);
+    if (!store || added == 0 || (*store)->verify() ||
+        (*(*store)->getSessions())[0].results != added)
+      _exit(3);
+    _exit(HasFailure());
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+    GTEST_SKIP() << "no file system can be mounted here";
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(StoreFaults, ReadOnlyOpenNeedsAFile) {

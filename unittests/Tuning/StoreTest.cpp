@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "StoreFixture.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <chrono>
 #include <sys/wait.h>
 
 using namespace attune::tuning;
@@ -108,50 +110,124 @@ TEST_F(StoreTest, TheBestViewShowsTheFastestLatestResult) {
   EXPECT_EQ(best->getText(0), R"({"x":4})");
 }
 
-TEST_F(StoreTest, FourWritersLoseNothing) {
-  constexpr int kWriters = 4, kEach = 100;
-  std::vector<pid_t> writers;
-  for (int writer = 0; writer < kWriters; ++writer) {
+TEST_F(StoreTest, TheWinnerIsTheFastestProof) {
+  std::unique_ptr<Store> store = open();
+  auto findBest = [&](const StoreKey &key, const Space &space) -> int64_t {
+    llvm::Expected<std::optional<Result>> best = store->findBest(key, space);
+    if (!best)
+      ADD_FAILURE() << llvm::toString(best.takeError());
+    return best && *best ? (*best)->point[0] : -1;
+  };
+  auto prove = [&](int64_t x, Status status = Status::Ok) {
+    Result result = makeResult(x);
+    result.stage = Stage::Proof;
+    result.status = status;
+    add(*store, result);
+  };
+  add(*store, makeResult(5)); // only measured
+  EXPECT_EQ(findBest(session.key, space), -1);
+  prove(8);
+  prove(3);
+  prove(4, Status::WrongResult);
+  EXPECT_EQ(findBest(session.key, space), 3);
+  // What is known since counts, ...
+  Result broken = makeResult(3);
+  broken.status = Status::Crash;
+  add(*store, broken);
+  EXPECT_EQ(findBest(session.key, space), 8);
+  // ... and so does every field of the key, and each knob.
+  for (std::string StoreKey::*field :
+       {&StoreKey::problem, &StoreKey::chip, &StoreKey::device,
+        &StoreKey::compiler}) {
+    StoreKey other = session.key;
+    other.*field += "x";
+    EXPECT_EQ(findBest(other, space), -1);
+  }
+  EXPECT_EQ(
+      findBest(session.key, Space({space.getKnobs()[0], {"y", 0, {0, 1}}})),
+      -1);
+  EXPECT_EQ(findBest(session.key, Space({{"x", 0, {0, 1, 2}}})), -1);
+}
+
+/// Adds rows until `all` are there; returns the longest wait in milliseconds.
+static double addRows(Store &store, SessionInfo &session, const Space &space,
+                      int64_t writer, int64_t writers, int64_t each) {
+  double longest = 0;
+  for (int64_t i = 0; i < each; ++i) {
+    Result result;
+    result.point = {i % 100};
+    result.stage = Stage::Measure;
+    result.samples = {double(1000 + i * writers + writer)};
+    auto start = std::chrono::steady_clock::now();
+    llvm::Expected<int64_t> row = store.add(session, space, result);
+    if (!row)
+      _exit(2);
+    longest = std::max(longest, std::chrono::duration<double, std::milli>(
+                                    std::chrono::steady_clock::now() - start)
+                                    .count());
+  }
+  return longest;
+}
+
+static void checkWriters(StoreTest &test, const std::string &path,
+                         int64_t writers, int64_t each) {
+  std::vector<pid_t> pids;
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  for (int64_t writer = 0; writer < writers; ++writer) {
     pid_t pid = fork();
     if (pid == 0) {
       // Creating the file is part of the race.
       llvm::Expected<std::unique_ptr<Store>> store = Store::open(path);
       if (!store || (*store)->addProblem("problem", "p", "text") ||
-          (*store)->beginSession(session))
+          (*store)->beginSession(test.session))
         _exit(1);
-      for (int64_t i = 0; i < kEach; ++i) {
-        Result result = makeResult(i);
-        result.samples = {double(1000 + i * kWriters + writer)};
-        llvm::Expected<int64_t> row = (*store)->add(session, space, result);
-        if (!row)
-          _exit(2);
-      }
+      double longest =
+          addRows(**store, test.session, test.space, writer, writers, each);
+      (void)!write(ends[1], &longest, sizeof(longest));
       _exit(0);
     }
-    writers.push_back(pid);
+    pids.push_back(pid);
   }
-  for (pid_t pid : writers) {
+  close(ends[1]);
+  for (pid_t pid : pids) {
     int status = 0;
     waitpid(pid, &status, 0);
     EXPECT_EQ(status, 0);
   }
+  double longest = 0;
+  for (double wait; read(ends[0], &wait, sizeof(wait)) == sizeof(wait);)
+    longest = std::max(longest, wait);
+  close(ends[0]);
+  fake::tell(llvm::formatv("{0} writers of {1} rows each: the longest wait was "
+                           "{2:F0} ms",
+                           writers, each, longest));
   llvm::Expected<std::unique_ptr<Store>> store = Store::open(path);
   ASSERT_TRUE(bool(store));
   EXPECT_FALSE(bool((*store)->verify()));
   auto sessions = (*store)->getSessions();
-  ASSERT_EQ(sessions->size(), size_t(kWriters));
+  ASSERT_EQ(sessions->size(), size_t(writers));
   for (const SessionInfo &info : *sessions)
-    EXPECT_EQ(info.results, kEach);
+    EXPECT_EQ(info.results, each);
   auto database = Database::open(path, Database::Mode::ReadOnly);
   EXPECT_EQ(*(*database)->queryInteger("SELECT count(*) FROM measurement"),
-            kWriters * kEach);
+            writers * each);
+  EXPECT_EQ(*(*database)->queryInteger(
+                "SELECT count(DISTINCT median_ns) FROM measurement"),
+            writers * each);
   EXPECT_EQ(
       *(*database)->queryInteger("SELECT min(median_ns) FROM measurement"),
       1000);
 }
 
+TEST_F(StoreTest, ManyWritersLoseNothing) {
+  for (int64_t writers : {2, 8})
+    checkWriters(*this, folder / (std::to_string(writers) + ".db"), writers,
+                 fake::choose(400, 4000) / writers);
+}
+
 TEST_F(StoreTest, AcknowledgedResultsSurviveAKill) {
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < fake::choose(20, 200); ++round) {
     std::string file = folder / ("kill" + std::to_string(round) + ".db");
     int ends[2];
     ASSERT_EQ(pipe(ends), 0);
@@ -175,7 +251,7 @@ TEST_F(StoreTest, AcknowledgedResultsSurviveAKill) {
     char buffer[4096];
     int64_t acknowledged = read(ends[0], buffer, 1);
     ASSERT_EQ(acknowledged, 1);
-    usleep(3700 * round);
+    usleep(3700 * (round % 20));
     kill(pid, SIGKILL);
     waitpid(pid, nullptr, 0);
     for (ssize_t count; (count = read(ends[0], buffer, sizeof(buffer))) > 0;)

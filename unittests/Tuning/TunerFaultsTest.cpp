@@ -5,7 +5,9 @@
 // valid winner.
 
 #include "Fake.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 
 using namespace attune::tuning;
@@ -33,7 +35,8 @@ static void checkSearch(const fake::Problem &problem, const Fault &fault,
   for (const Result &result : outcome->results) {
     if (fake::getX(result) == victim) {
       EXPECT_EQ(result.status, fault.status)
-          << toString(result.status).str() << ": " << result.message;
+          << toString(result.status).str() << ": "
+          << result.message.substr(0, 200);
       EXPECT_FALSE(result.isTimed());
       EXPECT_NE(result.message, "");
       continue;
@@ -47,7 +50,14 @@ static void checkSearch(const fake::Problem &problem, const Fault &fault,
             victim == 5 ? 4 : 5);
 }
 
+static double search(const fake::Problem &problem) {
+  Clock::time_point start = Clock::now();
+  llvm::cantFail(fake::search(problem, fake::makeSettings()).takeError());
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 TEST_P(TunerFault, CostsThatCandidateOnly) {
+  Clock::duration taken{};
   // 0 is the default schedule and comes first, 7 comes last; 5 would have won.
   for (int64_t victim : {0, 3, 5, 7}) {
     SCOPED_TRACE("candidate " + std::to_string(victim));
@@ -55,8 +65,16 @@ TEST_P(TunerFault, CostsThatCandidateOnly) {
     problem.candidates = kCandidates;
     problem.faults[GetParam().stage + (":" + std::to_string(victim))] =
         GetParam().name;
+    Clock::time_point start = Clock::now();
     checkSearch(problem, GetParam(), victim);
+    taken += Clock::now() - start;
   }
+  if (fake::isFull())
+    fake::tell(
+        llvm::formatv("{0} at {1}: {2:F0} ms more than a search without faults",
+                      GetParam().name, GetParam().stage,
+                      1e3 * (std::chrono::duration<double>(taken).count() / 4 -
+                             search({.candidates = kCandidates}))));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -68,9 +86,15 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{"compile", "hang", Status::Timeout},
                     Fault{"compile", "garbage", Status::Crash},
                     Fault{"compile", "hog", Status::OutOfMemory},
+                    Fault{"compile", "half-an-answer", Status::Crash},
+                    Fault{"compile", "close-wire", Status::Crash},
+                    Fault{"compile", "hang-with-child", Status::Timeout},
                     Fault{"compile", "no-status", Status::Crash},
                     Fault{"compile", "no-object", Status::Crash},
                     Fault{"measure", "run-error", Status::RunError},
+                    Fault{"measure", "sticky", Status::RunError},
+                    Fault{"measure", "abort", Status::Crash},
+                    Fault{"measure", "wrong-id", Status::Crash},
                     Fault{"measure", "wrong", Status::WrongResult},
                     Fault{"measure", "segv", Status::Crash},
                     Fault{"measure", "exit-0", Status::Crash},
@@ -86,6 +110,88 @@ INSTANTIATE_TEST_SUITE_P(
       std::replace(name.begin(), name.end(), '-', '_');
       return name;
     });
+
+static int64_t getWinner(const Outcome &outcome) {
+  return outcome.winner ? fake::getX(outcome.results[*outcome.winner]) : -1;
+}
+
+TEST(TunerFaults, AWinnerThatCannotBeProvenIsNone) {
+  for (auto [fault, status] :
+       {std::pair("wrong", Status::WrongResult),
+        std::pair("segv", Status::Crash), std::pair("hang", Status::Timeout),
+        std::pair("sticky", Status::RunError),
+        std::pair("garbage", Status::Crash)}) {
+    fake::TemporaryFolder folder;
+    fake::Problem problem;
+    problem.faults = {{"prove:5", fault}};
+    fake::Settings settings = fake::makeSettings();
+    settings.database = folder / "tuning.db";
+    llvm::Expected<Outcome> outcome = fake::search(problem, settings);
+    ASSERT_TRUE(bool(outcome)) << llvm::toString(outcome.takeError());
+    EXPECT_TRUE(getWinner(*outcome) == 4 || getWinner(*outcome) == 6);
+    EXPECT_EQ(outcome->results[*outcome->winner].stage, Stage::Proof);
+    for (const Result &result : outcome->results)
+      EXPECT_EQ(result.status, fake::getX(result) == 5 ? status : Status::Ok)
+          << result.message;
+    // Neither here nor from the database.
+    outcome = fake::search(problem, settings);
+    ASSERT_TRUE(bool(outcome));
+    EXPECT_NE(getWinner(*outcome), 5);
+  }
+}
+
+TEST(TunerFaults, NoneThatIsProvenIsNoWinner) {
+  fake::Problem problem;
+  problem.candidates = 3;
+  for (int64_t x = 0; x < 3; ++x)
+    problem.faults["prove:" + std::to_string(x)] = "wrong";
+  llvm::Expected<Outcome> outcome = fake::search(problem, fake::makeSettings());
+  ASSERT_TRUE(bool(outcome));
+  EXPECT_FALSE(outcome->winner.has_value());
+}
+
+TEST(TunerFaults, AGigabyteOfMessagesIsRead) {
+  fake::Problem problem;
+  problem.faults = {{"measure:3", "gigabyte"}};
+  fake::Settings settings = fake::makeSettings();
+  settings.limits.requestSeconds = 60;
+  llvm::Expected<Outcome> outcome = fake::search(problem, settings);
+  ASSERT_TRUE(bool(outcome)) << llvm::toString(outcome.takeError());
+  EXPECT_EQ(getWinner(*outcome), 5);
+  for (const Result &result : outcome->results)
+    if (fake::getX(result) == 3) {
+      EXPECT_EQ(result.status, Status::Crash);
+      EXPECT_LT(result.message.size(), 20000u);
+    } else {
+      EXPECT_EQ(result.status, Status::Ok);
+    }
+}
+
+TEST(TunerFaults, WhatWorkersLeakIsBounded) {
+  fake::Problem problem;
+  problem.candidates = 16;
+  problem.leakedBytes = 32 << 20;
+  for (auto [requests, ends] : {std::pair(4u, true), std::pair(1000u, false)}) {
+    fake::Settings settings = fake::makeSettings();
+    settings.limits.requestsPerWorker = requests;
+    llvm::Expected<Outcome> outcome = fake::search(problem, settings);
+    ASSERT_TRUE(bool(outcome)) << llvm::toString(outcome.takeError());
+    bool ok = llvm::all_of(outcome->results, [](const Result &result) {
+      return result.status == Status::Ok;
+    });
+    EXPECT_EQ(ok, ends);
+  }
+}
+
+TEST(TunerFaults, ABrokenDeviceEndsTheSearchWithAMessage) {
+  // A worker that cannot compute its reference any more says so at its start.
+  fake::Settings settings = fake::makeSettings();
+  settings.deviceCommand = {"/bin/false", "false"};
+  llvm::Expected<Outcome> outcome = fake::search({}, settings);
+  ASSERT_FALSE(bool(outcome));
+  EXPECT_NE(llvm::toString(outcome.takeError()).find("cannot start a worker"),
+            std::string::npos);
+}
 
 TEST(TunerFaults, AllFail) {
   fake::Problem problem;

@@ -5,6 +5,7 @@
 #include "Fake.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 
 using namespace attune::tuning;
@@ -51,35 +52,27 @@ TEST(Tuner, TheBestAreMeasuredAgainInTurn) {
   settings.options.finalRounds = 4;
   Outcome outcome = mustSearch(problem, settings);
   std::vector<std::string> lines = fake::readLines(problem.log);
-  // The first round is of twice as many.
-  ASSERT_EQ(lines.size(), 8u + 8u + 6 + 3 * 3);
+  // The first round is of twice as many, and the winner is proven.
+  ASSERT_EQ(lines.size(), 8u + 8u + 6 + 3 * 3 + 1);
+  EXPECT_EQ(lines.back(), "prove:5");
+  lines.pop_back();
   std::vector<std::string> first(lines.end() - 15, lines.end() - 9);
   EXPECT_EQ(std::set<std::string>(first.begin(), first.end()).size(), 6u);
   std::vector<std::string> final(lines.end() - 9, lines.end());
   for (int round = 1; round < 3; ++round)
     EXPECT_TRUE(std::equal(final.begin(), final.begin() + 3,
                            final.begin() + 3 * round));
-  EXPECT_EQ(
-      llvm::count_if(outcome.results,
-                     [](const Result &r) { return r.stage == Stage::Final; }),
-      3);
+  EXPECT_EQ(llvm::count_if(outcome.results,
+                           [](const Result &r) { return r.wasInFinal(); }),
+            3);
+  EXPECT_EQ(outcome.results[*outcome.winner].stage, Stage::Proof);
   EXPECT_EQ(outcome.results[*outcome.winner].samples.size(), 4 * 9u);
 }
 
 TEST(Tuner, AFinalistThatFailsCannotWin) {
-  fake::TemporaryFolder folder;
   fake::Problem problem;
-  problem.candidates = 8;
-  fake::Settings settings = fake::makeSettings();
-  settings.database = folder / "tuning.db";
-  settings.options.finalists = 0;
-  EXPECT_EQ(getWinner(mustSearch(problem, settings)), 5);
-  // On the next run all results are stored, and only the final touches the
-  // device.
-  problem.faults["measure:5"] = "wrong";
-  settings.options.finalists = 3;
-  Outcome outcome = mustSearch(problem, settings);
-  EXPECT_EQ(outcome.reused, 8u);
+  problem.faults["measure:5"] = "wrong-later";
+  Outcome outcome = mustSearch(problem, fake::makeSettings());
   EXPECT_TRUE(getWinner(outcome) == 4 || getWinner(outcome) == 6)
       << getWinner(outcome);
 }
@@ -247,7 +240,8 @@ TEST(Tuner, TheFinalIsPartOfTheBudget) {
   EXPECT_LT(outcome.seconds, 3);
   EXPECT_TRUE(outcome.budgetSpent);
   ASSERT_TRUE(outcome.winner.has_value());
-  EXPECT_EQ(outcome.results[*outcome.winner].stage, Stage::Final);
+  EXPECT_EQ(outcome.results[*outcome.winner].stage, Stage::Proof);
+  EXPECT_GT(outcome.results[*outcome.winner].samples.size(), 9u);
 }
 
 TEST(Tuner, WithoutTimeForARoundTheSearchDecides) {
@@ -263,7 +257,8 @@ TEST(Tuner, WithoutTimeForARoundTheSearchDecides) {
   Outcome outcome = mustSearch(problem, settings);
   EXPECT_LT(outcome.seconds, 3);
   ASSERT_TRUE(outcome.winner.has_value());
-  EXPECT_EQ(outcome.results[*outcome.winner].stage, Stage::Measure);
+  EXPECT_EQ(outcome.results[*outcome.winner].stage, Stage::Proof);
+  EXPECT_EQ(outcome.results[*outcome.winner].samples.size(), 9u);
 }
 
 static size_t countUntimed(const Outcome &outcome) {
@@ -285,15 +280,16 @@ TEST(Tuner, WhatWasCompiledIsKeptAndMeasuredLater) {
   size_t untimed = countUntimed(first);
   EXPECT_GT(untimed, 0u);
   for (const Result &result : first.results) {
-    EXPECT_EQ(result.stage, result.isTimed() ? Stage::Measure : Stage::Compile);
+    EXPECT_EQ(result.stage == Stage::Compile, !result.isTimed());
     EXPECT_TRUE(result.resources.registers.has_value());
     EXPECT_FALSE(result.binaryHash.empty());
   }
   {
     auto store = Store::openReadOnly(settings.database);
     ASSERT_TRUE(bool(store));
+    // And the winner's proof.
     EXPECT_EQ((*(*store)->getSessions())[0].results,
-              int64_t(first.results.size()));
+              int64_t(first.results.size() + 1));
   }
   problem.sleepMs = 0;
   settings.options.budgetSeconds.reset();
@@ -303,13 +299,89 @@ TEST(Tuner, WhatWasCompiledIsKeptAndMeasuredLater) {
   EXPECT_EQ(countUntimed(second), 0u);
 }
 
-TEST(Tuner, TheClockIsStored) {
+TEST(Tuner, AStoredWinnerNeedsNoDevice) {
+  fake::TemporaryFolder folder;
+  fake::Problem problem;
+  problem.candidates = 20;
+  problem.log = folder / "log";
+  fake::Settings settings = fake::makeSettings();
+  settings.database = folder / "tuning.db";
+  EXPECT_EQ(getWinner(mustSearch(problem, settings)), 5);
+  size_t lines = fake::readLines(problem.log).size();
+  // No time, and no worker that could measure.
+  for (auto spend :
+       {+[](TunerOptions &options) { options.budgetSeconds = 0; },
+        +[](TunerOptions &options) { options.budgetCandidates = 0; }}) {
+    fake::Settings lookup = settings;
+    lookup.deviceCommand = {"/bin/false", "false"};
+    spend(lookup.options);
+    Outcome outcome = mustSearch(problem, lookup);
+    EXPECT_EQ(getWinner(outcome), 5);
+    EXPECT_EQ(outcome.results.size(), 2u); // and the default schedule
+    EXPECT_EQ(outcome.reused, 2u);
+  }
+  EXPECT_EQ(fake::readLines(problem.log).size(), lines);
+  // Not where all is to be measured again.
+  settings.options.budgetCandidates = 0;
+  settings.options.retune = true;
+  EXPECT_EQ(getWinner(mustSearch(problem, settings)), 0);
+}
+
+TEST(Tuner, ALaterSearchMayFindABetterWinner) {
+  fake::TemporaryFolder folder;
+  fake::Problem problem;
+  problem.candidates = 20;
+  fake::Settings settings = fake::makeSettings();
+  settings.database = folder / "tuning.db";
+  settings.options.budgetCandidates = 4;
+  EXPECT_EQ(getWinner(mustSearch(problem, settings)), 3);
+  settings.options.budgetCandidates.reset();
+  Outcome outcome = mustSearch(problem, settings);
+  EXPECT_EQ(getWinner(outcome), 5);
+  EXPECT_EQ(outcome.reused, 4u);
+  // A worse one is no reason to forget it.
+  settings.options.budgetCandidates = 2;
+  EXPECT_EQ(getWinner(mustSearch(problem, settings)), 5);
+}
+
+TEST(Tuner, ABudgetThatEndsInAMeasurementEndsAfterIt) {
+  fake::Problem problem;
+  problem.candidates = 100;
+  problem.measureMs = 600;
+  fake::Settings settings = fake::makeSettings();
+  settings.options.budgetSeconds = 0.9;
+  Outcome outcome = mustSearch(problem, settings);
+  EXPECT_TRUE(outcome.budgetSpent);
+  EXPECT_TRUE(outcome.winner.has_value());
+  EXPECT_LT(outcome.seconds, 0.9 + 0.6 + 1);
+}
+
+TEST(Tuner, TheDriverTakesLittleOfARun) {
+  // A candidate takes a device as long as one of a large problem does.
+  fake::Problem problem;
+  problem.candidates = fake::choose(10, 100);
+  problem.measureMs = 100;
+  fake::Settings settings = fake::makeSettings();
+  settings.options.finalists = 0;
+  Outcome outcome = mustSearch(problem, settings);
+  double share = outcome.seconds / (problem.candidates * 0.1) - 1;
+  fake::tell(llvm::formatv("the driver takes {0:F1} % of a run of candidates "
+                           "that take 100 ms",
+                           100 * share));
+  if (fake::isFull())
+    EXPECT_LT(share, 0.05);
+}
+
+TEST(Tuner, TheStateOfTheDeviceIsStored) {
   fake::TemporaryFolder folder;
   fake::Settings settings = fake::makeSettings();
   settings.database = folder / "tuning.db";
   for (int run = 0; run < 2; ++run)
     for (const Result &result : mustSearch({}, settings).results)
-      EXPECT_EQ(result.clockMHz, 1000 + fake::getX(result));
+      EXPECT_EQ(std::tuple(*result.clockMHz, *result.powerWatts,
+                           *result.temperatureCelsius),
+                std::tuple(1000 + fake::getX(result), 300 + fake::getX(result),
+                           40 + fake::getX(result)));
 }
 
 TEST(Tuner, WithoutADeviceNothingIsTimed) {

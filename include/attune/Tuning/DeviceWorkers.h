@@ -18,9 +18,16 @@ struct DeviceIdentity {
   std::string name;
   std::string chip;
   int64_t driver = 0;
+  int64_t cores = 0;
+  int64_t sharedBytes = 0;
+  /// Where the driver tells them: devices of one name may be held to others.
+  int64_t clockMHz = 0, powerLimitWatts = 0;
 
-  /// What results are stored under: another driver is another device.
+  /// For people.
   std::string describe() const;
+  /// What results are stored under: a device that differs in anything above is
+  /// another one.
+  std::string getKey() const;
 };
 
 /// Asks a short-lived worker what device there is. `kind` is "auto" or a kind.

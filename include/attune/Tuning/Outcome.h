@@ -41,8 +41,13 @@ struct Outcome {
   /// all others, with which they cannot be compared. Equal costs are ordered by
   /// the point: the order in which workers answered must not decide.
   std::vector<size_t> rank() const;
+  /// The same without regard to the final: who should be in the next one.
+  std::vector<size_t> rankByCost() const;
   /// Sets `winner` and `ties`.
   void pickWinner();
+
+private:
+  std::vector<size_t> sort(bool finalFirst) const;
 };
 
 } // namespace attune::tuning

@@ -33,8 +33,10 @@ llvm::ArrayRef<Status> getStatuses();
 llvm::StringRef toString(Status status);
 std::optional<Status> parseStatus(llvm::StringRef text);
 
-/// How far a candidate came.
-enum class Stage { Compile, Measure, Final };
+/// How far a candidate came. Times of the final were taken in turn; those who
+/// were proven have them, too, and were right for all inputs and launches that
+/// a winner is tried with.
+enum class Stage { Compile, Measure, Final, Proof };
 llvm::StringRef toString(Stage stage);
 std::optional<Stage> parseStage(llvm::StringRef text);
 
@@ -83,18 +85,23 @@ struct Result {
   /// Clock of the cores, in MHz, while these were taken: the slowest that was
   /// seen. Absent where the driver cannot tell.
   std::optional<int64_t> clockMHz;
+  /// The most power, in watts, and the highest temperature, in degrees Celsius,
+  /// that were seen then.
+  std::optional<int64_t> powerWatts, temperatureCelsius;
   /// Taken from an earlier row of the database instead of measured now.
   bool reused = false;
   /// Row of the measurement this one copies because the binaries are equal, or
   /// 0.
   int64_t copiedFrom = 0;
 
+  bool wasInFinal() const { return stage >= Stage::Final; }
   bool isTimed() const { return status == Status::Ok && !samples.empty(); }
   Summary getSummary() const { return summarize(samples); }
 };
 
 /// Reads `{"status": ..., "message": ..., "samples": [...], "clock_mhz": ...,
-/// "resources": {...}, "hash": ...}`, the answer of a worker, into `result`.
+/// "power_w": ..., "temperature_c": ..., "resources": {...}, "hash": ...}`, the
+/// answer of a worker, into `result`.
 /// Returns what is wrong with an answer that cannot be right; empty otherwise.
 std::string readAnswer(const llvm::json::Value &answer, Result &result);
 

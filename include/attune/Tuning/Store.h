@@ -70,9 +70,15 @@ public:
                               const Result &result);
 
   /// The newest result of a point that came as far as this search would take
-  /// it.
-  llvm::Expected<std::optional<Result>>
-  find(const StoreKey &key, const Space &space, llvm::ArrayRef<int64_t> point);
+  /// it; `row` becomes the number of its row.
+  llvm::Expected<std::optional<Result>> find(const StoreKey &key,
+                                             const Space &space,
+                                             llvm::ArrayRef<int64_t> point,
+                                             int64_t *row = nullptr);
+  /// The fastest result that was proven and of which nothing else is known
+  /// since: the stored winner. Only for exactly this key.
+  llvm::Expected<std::optional<Result>> findBest(const StoreKey &key,
+                                                 const Space &space);
   /// The newest result measured with an equal binary, with its row in
   /// `copiedFrom`.
   llvm::Expected<std::optional<Result>>

@@ -5,9 +5,10 @@
 //   strategy -> stored? -> compile -> faulty? -> equal binary? -> verify and
 //   measure -> store
 //
-// and at the end a few rounds in which the best are measured in turn or,
-// without a device, a check of their numbers. One loop, one thread; all that
-// takes time or may fail happens in worker processes.
+// and at the end a few rounds in which the best are measured in turn, and the
+// proof of the winner or, without a device, a check of the numbers of the best.
+// One loop, one thread; all that takes time or may fail happens in worker
+// processes.
 
 #ifndef ATTUNE_TUNING_TUNER_H
 #define ATTUNE_TUNING_TUNER_H
@@ -65,6 +66,11 @@ struct TunerOptions {
   /// In the first round twice as many take part.
   unsigned finalists = 4;
   unsigned finalRounds = 5;
+  /// How often the winner is launched again, to the same bits each time, before
+  /// it is one.
+  unsigned proofLaunches = 100;
+  /// Fewer times where that would take longer, but at least twice.
+  double proofSeconds = 5;
   /// A candidate is dropped as soon as it is this much slower than the best.
   double stopFactor = 2;
   /// With more, a kernel is refused once a sound one was timed. The fastest of
@@ -141,9 +147,15 @@ private:
   llvm::Error runFinals();
   /// Drops those that the first round has shown to be too slow.
   void keepFastest(std::vector<Candidate> &finalists) const;
+  /// Verifies the winner once more, for all inputs and many launches, until one
+  /// stands.
+  llvm::Error runProofs();
+  /// Takes in the winner that the database has.
+  llvm::Error startStoredBest();
   llvm::Error runChecks();
   llvm::Error ensureBinaries(llvm::MutableArrayRef<Candidate> finalists);
   llvm::json::Value makeCandidateRequest(const Candidate &candidate) const;
+  llvm::json::Object makeDeviceRequest(const Candidate &candidate) const;
   llvm::json::Value makeMeasureRequest(const Candidate &candidate) const;
   void keepBinary(const Candidate &candidate);
   void reproduce(const Result &result);

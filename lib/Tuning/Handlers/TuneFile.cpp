@@ -212,7 +212,7 @@ std::string FileTuner::describeCompiler() const {
 
 StoreKey FileTuner::makeKey(const Task &task) const {
   std::string compiler = describeCompiler();
-  std::string name = device ? device->describe() : "none";
+  std::string name = device ? device->getKey() : "none";
   // Another build has another executor, and lowers equal tiles to other
   // kernels.
   if (isExecuted())

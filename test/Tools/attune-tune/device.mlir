@@ -29,12 +29,25 @@
 // TIMED: best: block-m=
 // TUNED: // attention: {{[0-9.]+}} us on Fake GPU (sm_90, driver 13000)
 // TUNED: attn.attention {{.*}}schedule(<
-// REPORT: "device": "Fake GPU (sm_90, driver 13000)"
+// REPORT: "device": "Fake GPU (sm_90, driver 13000), 2 cores, 232448 bytes of shared memory, 1000 MHz, 700 W"
+// REPORT: "clock_mhz": 1755
 // REPORT: "median_ns":
+// REPORT: "power_w": 321
+// REPORT: "stage": "proof"
+// REPORT: "temperature_c": 54
 // REPORT: "timed": true
-// STATUS: session 1: attention on sm_90a, device Fake GPU (sm_90, driver 13000)
+// STATUS: session 1: attention on sm_90a, device Fake GPU (sm_90, driver 13000), 2 cores
 // STATUS: 2 results for {{[0-9]+}} legal schedules: wrong-result 2
 // STATUS: session 2:
+//
+// Without time the winner is the stored one, of the same device alone.
+// RUN: env LD_LIBRARY_PATH=%fake_driver TMPDIR=%t attune-tune %s --budget=0 --size=batch=1,seq-q=0,seq-k=64 \
+// RUN:   --db=%t/tuning.db -o %t/again.mlir --quiet | FileCheck %s --check-prefix=STORED
+// RUN: cmp %t/tuned.mlir %t/again.mlir
+// STORED: {{([12]) of [0-9]+ legal schedules tried in .*, [12]}} of them from the database
+// RUN: env LD_LIBRARY_PATH=%fake_driver TMPDIR=%t FAKE_DRIVER_FAULT=nvmlDeviceGetEnforcedPowerLimit attune-tune %s \
+// RUN:   --budget=0 --size=batch=1,seq-q=0,seq-k=64 --db=%t/tuning.db --quiet | FileCheck %s --check-prefix=OTHERDEVICE
+// OTHERDEVICE: 1 of {{[0-9]+}} legal schedules tried in {{[^,]*$}}
 //
 // A chip that the device does not run is compiled for, unless a device is asked for.
 // RUN: env LD_LIBRARY_PATH=%fake_driver attune-tune %s --chip=sm_80 --budget=1 --size=batch=1,seq-q=64,seq-k=64 2>&1 \
