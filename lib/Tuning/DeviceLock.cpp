@@ -4,13 +4,13 @@
 // machine share.
 
 #include "attune/Tuning/DeviceLock.h"
+#include "attune/Tuning/Worker.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
-#include "llvm/Support/raw_ostream.h"
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -19,12 +19,8 @@
 
 using namespace attune::tuning;
 
-DeviceLock::~DeviceLock() {
-  if (fd >= 0)
-    close(fd);
-}
-
-llvm::Error DeviceLock::acquire(llvm::StringRef kind, int ordinal) {
+llvm::Expected<std::unique_ptr<DeviceLock>>
+DeviceLock::open(llvm::StringRef kind, int ordinal) {
   // The same number means another device where the driver shows a part of them.
   // The CPU is none of these.
   std::string visible = kind == "cpu" ? "cpu" : "";
@@ -35,18 +31,29 @@ llvm::Error DeviceLock::acquire(llvm::StringRef kind, int ordinal) {
   llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, path);
   llvm::sys::path::append(
       path, llvm::formatv("attune-device-{0}{1}.lock", visible, ordinal).str());
-  fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0)
     return llvm::createStringError("cannot open '" + path +
                                    "': " + llvm::sys::StrError());
   (void)fchmod(fd, 0666); // for other users; theirs already may be
+  return std::unique_ptr<DeviceLock>(new DeviceLock(fd, path.str().str()));
+}
+
+DeviceLock::~DeviceLock() { close(fd); }
+
+llvm::Expected<DeviceLock::Turn> DeviceLock::take() {
   if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-    return llvm::Error::success();
-  llvm::errs() << "waiting for device " << ordinal
-               << ", which another tuner uses\n";
+    return Turn(this);
+  reportWaiting(true);
   while (flock(fd, LOCK_EX) < 0)
     if (errno != EINTR)
       return llvm::createStringError("cannot lock '" + path +
                                      "': " + llvm::sys::StrError());
-  return llvm::Error::success();
+  reportWaiting(false);
+  return Turn(this);
+}
+
+DeviceLock::Turn::~Turn() {
+  if (lock)
+    (void)flock(lock->fd, LOCK_UN);
 }

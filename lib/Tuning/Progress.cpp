@@ -48,6 +48,10 @@ std::string attune::tuning::format(const ProgressState &state) {
     os << " (" << state.reused << " stored)";
   for (const auto &[status, count] : state.counts)
     os << " " << toString(status) << " " << count;
+  if (state.elsewhere)
+    os << " elsewhere " << state.elsewhere;
+  if (state.waits)
+    os << " waiting for a device that another tuner uses";
   if (!state.best.empty())
     os << " best " << state.best;
   os << formatTimeLeft(state);

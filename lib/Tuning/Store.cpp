@@ -314,6 +314,29 @@ llvm::Expected<std::optional<Result>> Store::findBest(const StoreKey &key,
   }
 }
 
+static std::string makeClaim(const StoreKey &key, const Space &space,
+                             llvm::ArrayRef<int64_t> point) {
+  return llvm::formatv("{0}\n{1}\n{2}\n{3}\n{4}", key.problem, key.chip,
+                       key.device, key.compiler,
+                       json::Value(space.toJSON(point)));
+}
+
+bool Store::claim(const StoreKey &key, const Space &space,
+                  llvm::ArrayRef<int64_t> point) {
+  return !claims || claims->take(makeClaim(key, space, point));
+}
+
+void Store::release(const StoreKey &key, const Space &space,
+                    llvm::ArrayRef<int64_t> point) {
+  if (claims)
+    claims->release(makeClaim(key, space, point));
+}
+
+void Store::releaseClaims() {
+  if (claims)
+    claims->releaseAll();
+}
+
 llvm::Expected<std::vector<SessionInfo>> Store::getSessions() {
   llvm::Expected<Statement> statement =
       database->prepare("SELECT * FROM session ORDER BY id");

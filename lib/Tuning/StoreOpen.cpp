@@ -189,7 +189,8 @@ llvm::Expected<std::unique_ptr<Store>> Store::open(llvm::StringRef path) {
       llvm::sys::fs::remove(path);
     return error;
   }
-  return std::unique_ptr<Store>(new Store(std::move(*database)));
+  return std::unique_ptr<Store>(
+      new Store(std::move(*database), Claims::open(path)));
 }
 
 llvm::Expected<std::unique_ptr<Store>> Store::openInMemory() {

@@ -99,8 +99,7 @@ llvm::Expected<Outcome> Tuner::run(Strategy &theStrategy) {
     if (llvm::Error error = advance(std::exchange(completed, {})))
       return error;
     report();
-    if (compiling.empty() && ready.empty() && measuring.empty() &&
-        (exhausted || isStopping()))
+    if (isNothingUnderWay() && (exhausted || isStopping()))
       break;
 
     std::vector<WorkerPool *> pools = {&compilers};
@@ -113,6 +112,7 @@ llvm::Expected<Outcome> Tuner::run(Strategy &theStrategy) {
     completed = std::move(*completions);
   }
 
+  store.releaseClaims();
   outcome.budgetSpent = !interrupted && tried.size() < legal.points.size();
   if (outcome.timed && !interrupted)
     if (llvm::Error error = runFinals())
@@ -156,7 +156,31 @@ llvm::Error Tuner::advance(std::vector<Completion> completions) {
   });
   if (error)
     return error;
+  // Others look for a result as soon as they have the claim.
+  for (size_t index : std::exchange(finished, {}))
+    store.release(session.key, space, legal.points[index]);
+  if (llvm::Error error = lookElsewhere())
+    return error;
   return askForCandidates();
+}
+
+bool Tuner::isNothingUnderWay() const {
+  return compiling.empty() && ready.empty() && measuring.empty() &&
+         elsewhere.empty();
+}
+
+llvm::Error Tuner::lookElsewhere() {
+  for (size_t index : std::exchange(elsewhere, {})) {
+    if (isOutOfTime() && index != baselineIndex)
+      continue;
+    // It may be ours to compile: who claimed it may have ended without a
+    // result.
+    if (!compilers.getIdle())
+      elsewhere.push_back(index);
+    else if (llvm::Error error = startCandidate(index))
+      return error;
+  }
+  return llvm::Error::success();
 }
 
 std::optional<size_t> Tuner::takeSeed() {
@@ -204,7 +228,7 @@ llvm::Error Tuner::askForCandidates() {
     else
       candidates = strategy->ask(1);
     if (candidates.empty()) {
-      exhausted = compiling.empty() && ready.empty() && measuring.empty();
+      exhausted = isNothingUnderWay();
       break;
     }
     for (size_t index : candidates) {
@@ -226,6 +250,10 @@ llvm::Error Tuner::startCandidate(size_t index) {
   candidate.result.point = legal.points[index];
   candidate.result.origin = strategy->getOrigin(index);
   if (!options.retune) {
+    if (!store.claim(session.key, space, candidate.result.point)) {
+      elsewhere.push_back(index);
+      return llvm::Error::success();
+    }
     llvm::Expected<std::optional<Result>> stored =
         store.find(session.key, space, candidate.result.point);
     if (!stored)
@@ -426,6 +454,7 @@ llvm::Error Tuner::finish(Candidate candidate) {
     if (result.status != Status::Ok && result.status != Status::Refused)
       reproduce(result);
   }
+  finished.push_back(candidate.index);
   outcome.reused += result.reused;
   outcome.copied += result.copiedFrom != 0 && !result.reused;
   count(result);
@@ -492,5 +521,7 @@ void Tuner::count(const Result &result) {
 
 void Tuner::report() {
   state.seconds = secondsSince(started);
+  state.elsewhere = elsewhere.size();
+  state.waits = devices && devices->isWaiting();
   progress.update(state);
 }

@@ -32,6 +32,10 @@ static bool send(json::Object message) {
   return writeAll(kWorkerAnswerFd, line);
 }
 
+void attune::tuning::reportWaiting(bool waits) {
+  send(json::Object{{"waits", waits}});
+}
+
 /// The memory is gone: says so without allocating, and ends.
 static void reportOutOfMemory() {
   static const char line[] = "{\"out_of_memory\":true}\n";

@@ -25,6 +25,8 @@ struct WorkerPool::Slot {
   /// Sent once the worker said hello.
   std::optional<json::Value> waiting;
   Clock::time_point deadline;
+  /// It has no deadline as long as the worker waits for another process.
+  bool waits = false;
   unsigned served = 0;
   unsigned failedStarts = 0;
   /// The worker itself said why it cannot work.
@@ -48,6 +50,10 @@ WorkerPool::~WorkerPool() = default;
 
 size_t WorkerPool::getIdle() const {
   return llvm::count_if(slots, [](const Slot &slot) { return !slot.request; });
+}
+
+bool WorkerPool::isWaiting() const {
+  return llvm::any_of(slots, [](const Slot &slot) { return slot.waits; });
 }
 
 void WorkerPool::submit(uint64_t id, json::Value request) {
@@ -87,6 +93,7 @@ void WorkerPool::retire(Slot &slot) {
   }
   slot.process.reset();
   slot.hello.reset();
+  slot.waits = false;
 }
 
 void WorkerPool::fail(Slot &slot, Completion::Kind kind, llvm::StringRef reason,
@@ -126,6 +133,14 @@ void WorkerPool::readLines(Slot &slot, std::vector<Completion> &completions) {
                         limits.memoryBytes >> 20)
               .str(),
           completions);
+    if (std::optional<bool> waits =
+            object ? object->getBoolean("waits") : std::nullopt) {
+      slot.waits = *waits;
+      slot.deadline =
+          Clock::now() +
+          toDuration(slot.hello ? limits.requestSeconds : limits.startSeconds);
+      continue;
+    }
     if (object && !slot.hello) {
       if (std::optional<llvm::StringRef> error = object->getString("error")) {
         slot.refused = true;
@@ -183,7 +198,8 @@ llvm::Error WorkerPool::check(Slot &slot,
   } else if (slot.process->getPendingBytes() > kMaxLineBytes) {
     fail(slot, Completion::Kind::Crash, "worker wrote an answer without end",
          completions);
-  } else if ((slot.request || !slot.hello) && Clock::now() >= slot.deadline) {
+  } else if ((slot.request || !slot.hello) && !slot.waits &&
+             Clock::now() >= slot.deadline) {
     fail(slot, Completion::Kind::Timeout,
          llvm::formatv("worker took longer than the limit of {0:F1} s",
                        slot.hello ? limits.requestSeconds : limits.startSeconds)

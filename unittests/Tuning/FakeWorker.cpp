@@ -4,6 +4,7 @@
 // has been seen to have.
 
 #include "Fake.h"
+#include "attune/Tuning/DeviceLock.h"
 #include "attune/Tuning/Worker.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <csignal>
@@ -74,6 +75,17 @@ static std::optional<json::Value> commit(llvm::StringRef fault) {
   if (fault == "chatter") {
     (void)!write(STDOUT_FILENO, "{\"id\":1,\"answer\":{}}\n", 22);
     return std::nullopt;
+  }
+  if (fault == "take-turn") {
+    auto lock = llvm::cantFail(DeviceLock::open("cpu", 0));
+    DeviceLock::Turn turn = llvm::cantFail(lock->take());
+    usleep(700000);
+    return std::nullopt;
+  }
+  if (fault == "wait-and-hang") {
+    reportWaiting(true);
+    reportWaiting(false);
+    sleepForever();
   }
   if (fault == "error")
     return json::Object{{"status", "compile-error"},

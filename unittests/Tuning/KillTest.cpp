@@ -223,6 +223,40 @@ TEST_F(Kill, WorkersDieAndTheSearchGoesOn) {
   fake::tell(llvm::formatv("{0} workers killed", killed));
 }
 
+TEST_F(Kill, TunersOfOneProblemShareItsCandidates) {
+  for (int tuners : {2, 8}) {
+    const int candidates = fake::choose(200, 4000);
+    const std::string problem = llvm::formatv("shared by {0}", tuners);
+    std::vector<pid_t> pids;
+    for (int tuner = 0; tuner < tuners; ++tuner)
+      pids.push_back(start(candidates, problem));
+    // What the first has under way is not lost with it.
+    bool killed = tuners > 2;
+    if (killed) {
+      usleep(150000);
+      kill(pids.front(), SIGKILL);
+    }
+    for (pid_t pid : pids)
+      EXPECT_TRUE(wait(pid) == 0 || (killed && pid == pids.front()));
+    auto store = llvm::cantFail(Store::openReadOnly(database));
+    EXPECT_FALSE(bool(store->verify()));
+    llvm::StringSet<> seen;
+    int busy = 0;
+    std::vector<SessionInfo> all = llvm::cantFail(store->getSessions());
+    for (const SessionInfo &session : all) {
+      if (session.key.problem != problem)
+        continue;
+      auto results = llvm::cantFail(store->getResults(session.id));
+      busy += !results.empty();
+      for (const auto &[schedule, result] : results)
+        if (result.stage == Stage::Measure)
+          EXPECT_TRUE(seen.insert(schedule).second) << schedule;
+    }
+    EXPECT_EQ(seen.size(), size_t(candidates));
+    EXPECT_GE(busy, 2);
+  }
+}
+
 TEST_F(Kill, TunersShareADatabase) {
   for (int tuners : {2, 8}) {
     const int candidates = fake::choose(80, 4000) / tuners;

@@ -124,6 +124,11 @@ TEST(Progress, OneLineSaysAll) {
             "[1m15s] 34/450 ok 30 crash 4 best 312.4 TFLOP/s x=5 eta 15m17s");
   state.budgetSeconds = 90;
   EXPECT_NE(format(state).find("eta 15s"), std::string::npos);
+  state.elsewhere = 3;
+  state.waits = true;
+  EXPECT_NE(format(state).find(" crash 4 elsewhere 3 waiting for a device that "
+                               "another tuner uses best "),
+            std::string::npos);
 }
 
 TEST(Progress, DurationsAreShort) {

@@ -75,6 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{"exit-0", Kind::Crash, "without an answer"},
                     Fault{"exit-3", Kind::Crash, "code 3"},
                     Fault{"hang", Kind::Timeout, "limit of 1.0 s"},
+                    Fault{"wait-and-hang", Kind::Timeout, "limit of 1.0 s"},
                     Fault{"ignore-signals-and-hang", Kind::Timeout,
                           "limit of 1.0 s"},
                     Fault{"close-wire", Kind::Crash, "killed"},
@@ -110,6 +111,30 @@ TEST(WorkerPool, WorkersRunSideBySide) {
   EXPECT_EQ(pool.getIdle(), 0u);
   waitFor(pool, 4);
   EXPECT_LT(Clock::now() - start, std::chrono::milliseconds(2500));
+}
+
+TEST(WorkerPool, WaitingForADeviceIsNotTheCandidatesTime) {
+  fake::TemporaryFolder folder;
+  setenv("TMPDIR", folder.path.c_str(), 1);
+  WorkerLimits limits = fake::makeSettings().limits;
+  limits.requestSeconds = 1;
+  WorkerPool pool({3, fake::getWorkerCommand()}, limits);
+  // Each has the device for 0.7 seconds.
+  for (int x = 0; x < 3; ++x)
+    pool.submit(x, makeRequest(x, "take-turn"));
+  bool waited = false;
+  std::vector<Completion> all;
+  while (all.size() < 3) {
+    auto some = llvm::cantFail(
+        WorkerPool::wait({&pool}, std::chrono::milliseconds(100)));
+    waited |= pool.isWaiting();
+    std::move(some.begin(), some.end(), std::back_inserter(all));
+  }
+  unsetenv("TMPDIR");
+  for (const Completion &completion : all)
+    EXPECT_EQ(completion.kind, Kind::Answer) << completion.message;
+  EXPECT_TRUE(waited);
+  EXPECT_FALSE(pool.isWaiting());
 }
 
 TEST(WorkerPool, WatchesMemoryWhereTheKernelDoesNot) {

@@ -1,28 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One tuner at a time on a device: two would spoil each other's times.
+// One worker at a time on a device: two would spoil each other's times.
 
 #ifndef ATTUNE_TUNING_DEVICELOCK_H
 #define ATTUNE_TUNING_DEVICELOCK_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <memory>
 
 namespace attune::tuning {
 
-/// Held as long as the object and its process live, however they end.
+/// Shared by all tuners of a machine. A worker takes it for as long as it
+/// answers one request, so that several tuners take turns.
 class DeviceLock {
 public:
-  DeviceLock() = default;
+  static llvm::Expected<std::unique_ptr<DeviceLock>> open(llvm::StringRef kind,
+                                                          int ordinal);
+  ~DeviceLock();
   DeviceLock(const DeviceLock &) = delete;
   DeviceLock &operator=(const DeviceLock &) = delete;
-  ~DeviceLock();
 
-  /// Waits for the lock, and says so on stderr where another process has it.
-  llvm::Error acquire(llvm::StringRef kind, int ordinal);
+  /// While it lives, and its process does, the device is this process's.
+  class Turn {
+  public:
+    explicit Turn(DeviceLock *lock) : lock(lock) {}
+    Turn(Turn &&other) : lock(std::exchange(other.lock, nullptr)) {}
+    ~Turn();
+
+  private:
+    DeviceLock *lock;
+  };
+  /// Waits for its turn, and tells the parent of the worker where another
+  /// process has it.
+  llvm::Expected<Turn> take();
 
 private:
-  int fd = -1;
+  DeviceLock(int fd, std::string path) : fd(fd), path(std::move(path)) {}
+  int fd;
+  std::string path;
 };
 
 } // namespace attune::tuning

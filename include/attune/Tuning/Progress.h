@@ -19,6 +19,10 @@ struct ProgressState {
   uint64_t total = 0;
   std::optional<double> budgetSeconds;
   uint64_t reused = 0;
+  /// Candidates that another tuner has under way.
+  uint64_t elsewhere = 0;
+  /// Whether a device is another tuner's at the moment.
+  bool waits = false;
   std::map<Status, uint64_t> counts;
   /// The best so far, ready to print; empty before the first.
   std::string best;

@@ -7,6 +7,7 @@
 #ifndef ATTUNE_TUNING_STORE_H
 #define ATTUNE_TUNING_STORE_H
 
+#include "attune/Tuning/Claims.h"
 #include "attune/Tuning/Database.h"
 #include "attune/Tuning/Result.h"
 
@@ -84,6 +85,14 @@ public:
   llvm::Expected<std::optional<Result>>
   findByBinary(const StoreKey &key, llvm::StringRef binaryHash);
 
+  /// Claims a candidate for this store until it is released. False if another
+  /// process has it under way: its result is going to be found here.
+  bool claim(const StoreKey &key, const Space &space,
+             llvm::ArrayRef<int64_t> point);
+  void release(const StoreKey &key, const Space &space,
+               llvm::ArrayRef<int64_t> point);
+  void releaseClaims();
+
   /// All sessions, oldest first.
   llvm::Expected<std::vector<SessionInfo>> getSessions();
   /// All results of a session, in order, with the point's JSON text.
@@ -93,13 +102,17 @@ public:
   llvm::Error verify();
 
 private:
-  explicit Store(std::unique_ptr<Database> database)
-      : database(std::move(database)) {}
+  explicit Store(std::unique_ptr<Database> database,
+                 std::unique_ptr<Claims> claims = nullptr)
+      : claims(std::move(claims)), database(std::move(database)) {}
   llvm::Error makeDamageError(llvm::StringRef table, int64_t row) const;
   llvm::Expected<Result> readMeasurement(const Statement &statement) const;
   llvm::Expected<std::optional<Result>> findOne(Statement &statement);
   llvm::Error writeSession(const SessionInfo &session, bool insert);
 
+  /// Ends after the database: to close a file ends all locks that SQLite has on
+  /// it in this process. Null where nothing can be shared.
+  std::unique_ptr<Claims> claims;
   std::unique_ptr<Database> database;
 };
 

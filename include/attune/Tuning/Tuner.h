@@ -2,8 +2,8 @@
 //
 // The search of one problem:
 //
-//   strategy -> stored? -> compile -> faulty? -> equal binary? -> verify and
-//   measure -> store
+//   strategy -> claimed? -> stored? -> compile -> faulty? -> equal binary? ->
+//   verify and measure -> store
 //
 // and at the end a few rounds in which the best are measured in turn, and the
 // proof of the winner or, without a device, a check of the numbers of the best.
@@ -118,6 +118,9 @@ private:
   bool isStopping() const;
   /// Takes in what workers answered, and gives them more to do.
   llvm::Error advance(std::vector<Completion> completions);
+  bool isNothingUnderWay() const;
+  /// Takes in what other tuners have finished or given up.
+  llvm::Error lookElsewhere();
   llvm::Error askForCandidates();
   /// The next of the seeds that is legal and was not tried, or none.
   std::optional<size_t> takeSeed();
@@ -191,6 +194,10 @@ private:
   /// Binaries under measurement, by their hashes.
   llvm::StringSet<> awaited;
   std::deque<Candidate> ready;
+  /// Candidates that another tuner on the same database has under way.
+  std::vector<size_t> elsewhere;
+  /// Candidates whose claims end when their results are on disk.
+  std::vector<size_t> finished;
   /// Binaries of the best results so far, by candidate.
   std::map<size_t, llvm::json::Value> binaries;
   std::map<size_t, size_t> resultOf;

@@ -7,6 +7,8 @@
 //   worker -> parent  {"hello": {...}}                  once, when ready
 //   parent -> worker  {"id": 7, "request": {...}}
 //   worker -> parent  {"id": 7, "answer": {...}}
+//   worker -> parent  {"waits": true}, {"waits": false}   time in between is
+//                                                         not the request's
 //
 // An answer with `"retire": true` asks to be replaced: what it ran may have
 // spoiled the state that later requests would share (a device context).
@@ -30,6 +32,10 @@ struct WorkerHandlers {
   std::function<llvm::Expected<llvm::json::Value>()> start;
   std::function<llvm::json::Value(const llvm::json::Value &)> handle;
 };
+
+/// Tells the parent that what follows is no work but a wait for others, of
+/// which nobody knows how long it takes, or that it is over.
+void reportWaiting(bool waits);
 
 /// Serves requests until the parent closes the wire. Returns an exit code.
 int serveWorker(const WorkerHandlers &handlers);

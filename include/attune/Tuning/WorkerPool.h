@@ -46,6 +46,8 @@ public:
   /// Workers without a request.
   size_t getIdle() const;
   size_t getBusy() const { return size() - getIdle(); }
+  /// Whether a worker waits for something that another process has.
+  bool isWaiting() const;
 
   /// Gives a request to an idle worker. Ids are the caller's.
   void submit(uint64_t id, llvm::json::Value request);

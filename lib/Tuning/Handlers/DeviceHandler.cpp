@@ -56,7 +56,8 @@ private:
   int ordinal;
   std::string chip;
   std::string problemPath;
-  DeviceLock lock;
+  /// Null where there is nothing to share.
+  std::unique_ptr<DeviceLock> lock;
   std::unique_ptr<MLIRContext> context;
   /// Of the context.
   std::optional<ErrorText> errors;
@@ -90,9 +91,6 @@ llvm::Error DeviceWorker::open() {
     device = std::move(made);
     return llvm::Error::success();
   }
-  if (!problemPath.empty())
-    if (llvm::Error error = lock.acquire(kind, ordinal))
-      return error;
   llvm::Expected<std::unique_ptr<Device>> opened = openDevice(kind, ordinal);
   if (!opened)
     return opened.takeError();
@@ -106,6 +104,18 @@ llvm::Expected<json::Value> DeviceWorker::start() {
   context =
       std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   errors.emplace(context.get());
+  std::optional<DeviceLock::Turn> turn;
+  if (kind != "host" && !problemPath.empty()) {
+    llvm::Expected<std::unique_ptr<DeviceLock>> opened =
+        DeviceLock::open(kind, ordinal);
+    if (!opened)
+      return opened.takeError();
+    lock = std::move(*opened);
+    llvm::Expected<DeviceLock::Turn> taken = lock->take();
+    if (!taken)
+      return taken.takeError();
+    turn.emplace(std::move(*taken));
+  }
   if (llvm::Error error = open())
     return error;
   if (!problemPath.empty())
@@ -258,6 +268,13 @@ json::Value DeviceWorker::handle(const json::Value &request) {
   if (!object || !verifier)
     return json::Object{{"status", "run-error"},
                         {"message", "expects a request for a problem"}};
+  std::optional<DeviceLock::Turn> turn;
+  if (lock) {
+    llvm::Expected<DeviceLock::Turn> taken = lock->take();
+    if (!taken)
+      return fail(llvm::toString(taken.takeError()));
+    turn.emplace(std::move(*taken));
+  }
   json::Value answer = nullptr;
   OwningOpRef<ModuleOp> compiled =
       host ? lower(*object, answer) : load(*object, answer);

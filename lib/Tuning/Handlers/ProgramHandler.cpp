@@ -120,7 +120,7 @@ private:
   json::Value fail(Status status, llvm::StringRef message) const;
 
   std::string path;
-  DeviceLock lock;
+  std::unique_ptr<DeviceLock> lock;
   ProgramRecipe recipe;
   HostSignature signature;
   std::vector<Inputs> inputs;
@@ -131,8 +131,14 @@ llvm::Expected<json::Value> ProgramWorker::start() {
   // A candidate that crashes is no bug of the compiler, and says nothing by its
   // stack.
   llvm::sys::unregisterHandlers();
-  if (llvm::Error error = lock.acquire("cpu", 0))
-    return error;
+  llvm::Expected<std::unique_ptr<DeviceLock>> opened =
+      DeviceLock::open("cpu", 0);
+  if (!opened)
+    return opened.takeError();
+  lock = std::move(*opened);
+  llvm::Expected<DeviceLock::Turn> turn = lock->take();
+  if (!turn)
+    return turn.takeError();
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                           /*RequiresNullTerminator=*/false,
                                           /*IsVolatile=*/true);
@@ -270,6 +276,9 @@ json::Value ProgramWorker::handle(const json::Value &request) {
   if (!binary || llvm::errorToBool(llvm::decodeBase64(
                      binary->getString("object").value_or("!"), bytes)))
     return fail(Status::RunError, "expects a binary in a request");
+  llvm::Expected<DeviceLock::Turn> turn = lock->take();
+  if (!turn)
+    return fail(Status::RunError, llvm::toString(turn.takeError()));
   HostObject compiled{
       std::string(bytes.begin(), bytes.end()),
       binary->getBoolean("results_are_arguments").value_or(false)};
