@@ -151,6 +151,9 @@ TEST_F(StrategyTest, ReplayGivesWhatWasRecordedAndIsLegal) {
   EXPECT_EQ(strategy->ask(2), (std::vector<size_t>{7, 3}));
   EXPECT_EQ(strategy->ask(9), (std::vector<size_t>{99}));
   EXPECT_TRUE(strategy->ask(1).empty());
+  // Those that were compiled sooner than their turn wait for it.
+  EXPECT_LT(strategy->getPriority(7, {}), strategy->getPriority(3, {}));
+  EXPECT_LT(strategy->getPriority(3, {}), strategy->getPriority(99, {}));
 }
 
 TEST_F(StrategyTest, UnknownNameIsNull) {

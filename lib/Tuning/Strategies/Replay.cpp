@@ -4,6 +4,7 @@
 // legal is left out.
 
 #include "Candidates.h"
+#include "llvm/ADT/DenseMap.h"
 
 using namespace attune::tuning;
 
@@ -15,8 +16,10 @@ public:
     Pool pool(context.points.size());
     for (const Point &point : context.recorded)
       if (std::optional<size_t> candidate = index.find(point))
-        if (pool.give(*candidate))
+        if (pool.give(*candidate)) {
+          places[*candidate] = candidates.size();
           candidates.push_back(*candidate);
+        }
   }
 
   std::vector<size_t> ask(size_t count) override {
@@ -25,11 +28,15 @@ public:
     next += some.size();
     return some.vec();
   }
-  /// Those that wait are measured in order as well.
-  double getPriority(size_t, const Result &) const override { return 0; }
+  /// Those that wait are measured in order as well, however long it took to
+  /// compile them.
+  double getPriority(size_t candidate, const Result &) const override {
+    return places.lookup(candidate);
+  }
 
 private:
   std::vector<size_t> candidates;
+  llvm::DenseMap<size_t, unsigned> places;
   size_t next = 0;
 };
 } // namespace
