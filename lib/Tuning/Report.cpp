@@ -172,6 +172,12 @@ static json::Object describe(const Task &task, const Space &space,
     object["copied_from"] = result.copiedFrom;
   if (result.score)
     object["score"] = *result.score;
+  if (result.compiled)
+    object["compile_s"] =
+        json::Array{result.compiled->begin, result.compiled->end};
+  if (result.measured)
+    object["measure_s"] =
+        json::Array{result.measured->begin, result.measured->end};
   if (result.isTimed()) {
     Summary time = result.getSummary();
     object["median_ns"] = time.median;

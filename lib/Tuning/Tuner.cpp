@@ -34,6 +34,13 @@ static double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+/// From `sent` to now, of a search that began at `started`.
+static Interval makeInterval(Clock::time_point started,
+                             Clock::time_point sent) {
+  return {std::chrono::duration<double>(sent - started).count(),
+          secondsSince(started)};
+}
+
 double Tuner::secondsLeft() const {
   return options.budgetSeconds ? *options.budgetSeconds - secondsSince(started)
                                : std::numeric_limits<double>::infinity();
@@ -296,6 +303,7 @@ json::Value Tuner::makeCandidateRequest(const Candidate &candidate) const {
 }
 
 void Tuner::submitCompile(Candidate candidate) {
+  candidate.sent = Clock::now();
   compilers.submit(nextRequest, makeCandidateRequest(candidate));
   compiling.emplace(nextRequest++, std::move(candidate));
 }
@@ -407,6 +415,7 @@ llvm::Error Tuner::complete(Completion completion) {
   if (auto it = compiling.find(completion.id); it != compiling.end()) {
     Candidate candidate = std::move(it->second);
     compiling.erase(it);
+    candidate.result.compiled = makeInterval(started, candidate.sent);
     readCompletion(completion, candidate.result);
     if (const json::Object *answer = completion.answer.getAsObject())
       if (const json::Value *binary = answer->get("binary"))
@@ -419,6 +428,7 @@ llvm::Error Tuner::complete(Completion completion) {
   Candidate candidate = std::move(it->second);
   measuring.erase(it);
   awaited.erase(candidate.result.binaryHash);
+  candidate.result.measured = makeInterval(started, candidate.sent);
   measureSeconds += secondsSince(candidate.sent);
   ++measured;
   readCompletion(completion, candidate.result);

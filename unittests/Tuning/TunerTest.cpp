@@ -384,6 +384,25 @@ TEST(Tuner, TheStateOfTheDeviceIsStored) {
                            40 + fake::getX(result)));
 }
 
+TEST(Tuner, ItIsKnownWhenACandidateWasWhere) {
+  fake::TemporaryFolder folder;
+  fake::Problem problem;
+  problem.sleepMs = 20;
+  fake::Settings settings = fake::makeSettings();
+  settings.database = folder / "tuning.db";
+  Outcome outcome = mustSearch(problem, settings);
+  for (const Result &result : outcome.results) {
+    ASSERT_TRUE(result.compiled && result.measured);
+    EXPECT_GE(result.compiled->begin, 0);
+    EXPECT_GE(result.compiled->end, result.compiled->begin + 0.02);
+    EXPECT_GE(result.measured->begin, result.compiled->end);
+    EXPECT_GE(result.measured->end, result.measured->begin + 0.02);
+    EXPECT_LE(result.measured->end, outcome.seconds);
+  }
+  for (const Result &result : mustSearch(problem, settings).results)
+    EXPECT_FALSE(result.compiled || result.measured);
+}
+
 TEST(Tuner, WithoutADeviceNothingIsTimed) {
   fake::TemporaryFolder folder;
   fake::Problem problem;

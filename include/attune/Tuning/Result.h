@@ -67,6 +67,12 @@ struct Origin {
   std::vector<Point> parents;
 };
 
+/// From when to when, in seconds since the search began.
+struct Interval {
+  double begin;
+  double end;
+};
+
 struct Result {
   Point point;
   Origin origin;
@@ -88,6 +94,9 @@ struct Result {
   /// The most power, in watts, and the highest temperature, in degrees Celsius,
   /// that were seen then.
   std::optional<int64_t> powerWatts, temperatureCelsius;
+  /// When a worker compiled it, and when a device had it before the final.
+  /// Absent where none did in this search.
+  std::optional<Interval> compiled, measured;
   /// Taken from an earlier row of the database instead of measured now.
   bool reused = false;
   /// Row of the measurement this one copies because the binaries are equal, or

@@ -102,7 +102,7 @@ private:
     size_t index;
     Result result;
     llvm::json::Value binary = nullptr;
-    /// When a device was asked to measure it.
+    /// When the worker that has it was asked.
     Clock::time_point sent = {};
   };
 
