@@ -295,7 +295,8 @@ def parse():
     parser.add_argument("--chip", default="sm_90a")
     parser.add_argument("--device", default="cuda", help="none: only assemble")
     parser.add_argument("--problem", help="file (causal, head size 128, 2048)")
-    parser.add_argument("--ptxas", default=shutil.which("ptxas"))
+    path = os.environ.get("PATH", "") + ":/usr/local/cuda/bin"
+    parser.add_argument("--ptxas", default=shutil.which("ptxas", path=path))
     parser.add_argument("--faults", help=f"some of {', '.join(FAULTS)}")
     parser.add_argument("--pairs", type=int, default=24, help="for each kind")
     parser.add_argument("--jobs", type=int, default=8, help="that compile")
