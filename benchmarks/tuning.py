@@ -329,26 +329,29 @@ def two(lab):
                 )
                 for number, gpu in enumerate(gpus, 1)
             ]
-            results = [
-                r
-                for search in searches
-                for r in lab.finish(search)["results"]
-                if not r["reused"]
-            ]
+            results = [r for s in searches for r in lab.finish(s)["results"]]
+            # Proofs are rows of their own.
             rows = sqlite3.connect(database).execute(
                 "SELECT schedule FROM measurement "
                 "WHERE stage IN ('compile', 'measure')"
             )
-            stored = [row[0] for row in rows]
+            stored = [dump(json.loads(row[0])) for row in rows]
+            checked = lab.tools.call(
+                "attune-tune", "--status", f"--db={database}"
+            )
+            if checked.returncode:
+                print(checked.stderr, flush=True)
             ratios = [
                 r["median_ns"] / usual[dump(r["schedule"])] - 1
                 for r in results
-                if "median_ns" in r and dump(r["schedule"]) in usual
+                if "measure_s" in r
+                and "median_ns" in r
+                and dump(r["schedule"]) in usual
             ]
             lab.add(
                 " and ".join(gpus),
                 len(stored),
-                len(results) - len(stored),
+                sum(dump(r["schedule"]) not in stored for r in results),
                 len(stored) - len(set(stored)),
                 percent(statistics.median(ratios)) if ratios else "-",
                 percent(max(ratios)) if ratios else "-",
