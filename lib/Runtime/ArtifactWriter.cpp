@@ -30,6 +30,10 @@ static Error write(llvm::raw_fd_ostream &stream, StringRef path,
   if (!stream.has_error())
     return Error::success();
   std::error_code code = stream.error();
+  // A reader that has gone is no error of what is written. Only a tool that
+  // ignores SIGPIPE gets here, and it asks the stream.
+  if (path == "-" && code == std::errc::broken_pipe)
+    return Error::success();
   stream.clear_error();
   return describe("write '" + path + "'", llvm::errorCodeToError(code));
 }

@@ -20,14 +20,39 @@ static std::string formatOptional(std::optional<int64_t> value) {
   return value ? std::to_string(*value) : "-";
 }
 
+namespace {
+/// What times are compared with.
+struct Comparison {
+  /// A column of the table.
+  llvm::StringRef head;
+  double nanoseconds;
+};
+} // namespace
+
+static llvm::SmallVector<Comparison> getComparisons(const Task &task,
+                                                    const Outcome &outcome) {
+  llvm::SmallVector<Comparison> comparisons;
+  if (outcome.baseline && outcome.results[*outcome.baseline].isTimed())
+    comparisons.push_back(
+        {"over default",
+         outcome.results[*outcome.baseline].getSummary().median});
+  if (task.vendorTime)
+    comparisons.push_back({"over vendor", task.vendorTime});
+  return comparisons;
+}
+
 static void printTable(llvm::raw_ostream &os, const Task &task,
                        const Space &space, const Outcome &outcome,
                        llvm::ArrayRef<size_t> order) {
-  if (outcome.timed)
-    os << llvm::formatv("{0,4} {1,10} {2,10} {3,21} {4,5} {5,6} {6,8}  {7}\n",
-                        "rank", "TFLOP/s", "us", "us, 95 % interval", "regs",
-                        "spills", "shared", "schedule");
-  else
+  llvm::SmallVector<Comparison> comparisons = getComparisons(task, outcome);
+  if (outcome.timed) {
+    os << llvm::formatv("{0,4} {1,10} {2,10} {3,21}", "rank", "TFLOP/s", "us",
+                        "us, 95 % interval");
+    for (const Comparison &comparison : comparisons)
+      os << " " << comparison.head;
+    os << llvm::formatv(" {0,5} {1,6} {2,8}  {3}\n", "regs", "spills", "shared",
+                        "schedule");
+  } else
     os << llvm::formatv("{0,4} {1,8} {2,7} {3,5} {4,6} {5,8}  {6}\n", "rank",
                         "score", "numbers", "regs", "spills", "shared",
                         "schedule");
@@ -46,9 +71,15 @@ static void printTable(llvm::raw_ostream &os, const Task &task,
               : "-";
       std::string interval =
           llvm::formatv("{0:F1}..{1:F1}", time.low / 1000, time.high / 1000);
-      os << llvm::formatv(
-          "{0,4} {1,10} {2,10:F1} {3,21} {4,5} {5,6} {6,8}  {7}\n", rank + 1,
-          speed, time.median / 1000, interval, regs, spills, shared, schedule);
+      os << llvm::formatv("{0,4} {1,10} {2,10:F1} {3,21}", rank + 1, speed,
+                          time.median / 1000, interval);
+      for (const Comparison &comparison : comparisons) {
+        std::string ratio =
+            llvm::formatv("{0:F2}x", comparison.nanoseconds / time.median);
+        os << " " << llvm::right_justify(ratio, comparison.head.size());
+      }
+      os << llvm::formatv(" {0,5} {1,6} {2,8}  {3}\n", regs, spills, shared,
+                          schedule);
     } else {
       std::string score =
           result.score ? llvm::formatv("{0:F3}", *result.score).str() : "-";
@@ -85,6 +116,18 @@ static void printBaseline(llvm::raw_ostream &os, const Outcome &outcome,
         baseline.getSummary().median /
             outcome.results[*outcome.winner].getSummary().median);
   os << "\n";
+}
+
+static void printVendor(llvm::raw_ostream &os, const Task &task,
+                        const Outcome &outcome) {
+  if (!outcome.timed || !outcome.winner || !task.vendorTime)
+    return;
+  os << llvm::formatv("vendor: {0:F1} us", task.vendorTime / 1000);
+  if (task.flops)
+    os << llvm::formatv(", {0:F1} TFLOP/s", getTflops(task, task.vendorTime));
+  os << llvm::formatv("; the best is {0:F2}x as fast\n",
+                      task.vendorTime /
+                          outcome.results[*outcome.winner].getSummary().median);
 }
 
 static void printFailures(llvm::raw_ostream &os, const Space &space,
@@ -128,6 +171,7 @@ void attune::tuning::printReport(llvm::raw_ostream &os, const Task &task,
     if (!order.empty())
       printTable(os, task, space, outcome, order);
     printBaseline(os, outcome, order);
+    printVendor(os, task, outcome);
   }
   if (!outcome.ties.empty())
     os << "within the noise of the best: " << outcome.ties.size()
@@ -249,6 +293,8 @@ json::Object attune::tuning::makeReport(const Task &task, const Space &space,
     report["sizes"] = std::move(sizes);
   if (!outcome.baselineRefusal.empty())
     report["default_refused"] = outcome.baselineRefusal;
+  if (task.vendorTime)
+    report["vendor_ns"] = task.vendorTime;
   if (outcome.baseline)
     report["default"] = int64_t(*outcome.baseline);
   if (outcome.winner)

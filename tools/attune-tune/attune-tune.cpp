@@ -24,6 +24,7 @@
 #include "llvm/Support/WithColor.h"
 #include <csignal>
 #include <sched.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 using namespace llvm;
@@ -124,6 +125,23 @@ struct Options {
       cl::cat(category)};
   cl::opt<std::string> report{"json", cl::desc("Report as JSON"),
                               cl::value_desc("path"), cl::cat(category)};
+  cl::list<std::string> vendors{
+      "vendor",
+      cl::desc("What another kernel takes, as <number>us, <number>ms or "
+               "<number>TFLOP/s; the table and the report compare with it. A "
+               "problem goes by its function, or by its file if it is the only "
+               "one there"),
+      cl::value_desc("problem=time"), cl::cat(category)};
+  // Named as those of mlir-opt.
+  cl::opt<std::string> remarksFilter{
+      "remarks-filter",
+      cl::desc("Emit remarks at the ops that are tuned, of the categories that "
+               "match: winner, sensitivity (which values of a knob are slower, "
+               "and by how much)"),
+      cl::value_desc("regex"), cl::cat(category)};
+  cl::opt<std::string> remarksFile{"remarks-output-file",
+                                   cl::desc("Write remarks to a file, as YAML"),
+                                   cl::value_desc("path"), cl::cat(category)};
   cl::opt<bool> quiet{"quiet", cl::desc("No progress"), cl::cat(category)};
   cl::opt<bool> rank{"rank",
                      cl::desc("Measure first what a model thinks is fast"),
@@ -193,6 +211,7 @@ struct Options {
   Error readSizes(TuneFileOptions &options) const;
   Error readOnly(TuneFileOptions &options) const;
   Error readOrdinals(TuneFileOptions &options) const;
+  Error readVendors(TuneFileOptions &options) const;
 };
 } // namespace
 
@@ -279,6 +298,16 @@ Error Options::readOrdinals(TuneFileOptions &options) const {
   return Error::success();
 }
 
+Error Options::readVendors(TuneFileOptions &options) const {
+  for (StringRef text : vendors) {
+    Expected<VendorTime> time = VendorTime::parse(text);
+    if (!time)
+      return time.takeError();
+    options.vendors.push_back(std::move(*time));
+  }
+  return Error::success();
+}
+
 /// Processors that this process may use.
 static unsigned countProcessors() {
   cpu_set_t set;
@@ -318,6 +347,8 @@ Error Options::read(TuneFileOptions &options) const {
     return error;
   if (Error error = readOrdinals(options))
     return error;
+  if (Error error = readVendors(options))
+    return error;
   options.input = input;
   options.output = output;
   options.tuningSpecs.assign(tuningSpecs.begin(), tuningSpecs.end());
@@ -344,6 +375,8 @@ Error Options::read(TuneFileOptions &options) const {
   options.quiet = quiet;
   options.dryRun = dryRun;
   options.report = report;
+  options.remarksFilter = remarksFilter;
+  options.remarksFile = remarksFile;
   options.assembler = assembler;
   options.compileSeconds = compileSeconds;
   options.runSeconds = runSeconds;
@@ -361,6 +394,22 @@ Error Options::read(TuneFileOptions &options) const {
 static int fail(const Twine &message) {
   WithColor::error(errs(), "attune-tune") << message << "\n";
   return 1;
+}
+
+/// Who reads the table may go before all of it is written, as `head` does: that
+/// is no error to report, and all files were written. The exit code is that of
+/// LLVM's tools. Anything else that went wrong there was not told yet.
+static int endStreams(int code) {
+  outs().flush();
+  std::error_code problem = outs().error();
+  bool isLeft = problem == std::errc::broken_pipe ||
+                errs().error() == std::errc::broken_pipe;
+  // What is left would be a fatal error when the streams are destroyed.
+  outs().clear_error();
+  errs().clear_error();
+  if (problem && problem != std::errc::broken_pipe)
+    return fail("cannot write to the standard output: " + problem.message());
+  return isLeft && code == 0 ? EX_IOERR : code;
 }
 
 int attuneTuneMain(int argc, char **argv) {
@@ -416,5 +465,5 @@ int attuneTuneMain(int argc, char **argv) {
     sigaction(number, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN); // a full quota is an error of write()
-  return tuneFile(tune, interrupted);
+  return endStreams(tuneFile(tune, interrupted));
 }

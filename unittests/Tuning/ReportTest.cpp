@@ -63,13 +63,28 @@ TEST_F(ReportTest, SaysWhatAPersonAsks) {
   expectContains(text, "1.0        1.0"); // TFLOP/s and us of the winner
 }
 
+TEST_F(ReportTest, ComparesWithDefaultAndVendor) {
+  EXPECT_EQ(print().find("vendor"), std::string::npos);
+  outcome.ties.clear();
+  task.vendorTime = 2500;
+  std::string text = print();
+  expectContains(text, "over default over vendor");
+  expectContains(text, "       1.50x       2.50x");
+  expectContains(text,
+                 "vendor: 2.5 us, 0.4 TFLOP/s; the best is 2.50x as fast");
+  EXPECT_EQ(*makeReport(task, space, legal, {}, outcome).get("vendor_ns"),
+            2500);
+}
+
 TEST_F(ReportTest, NeverPrintsATimeThatWasNotMeasured) {
+  task.vendorTime = 2500;
   outcome.timed = false;
   for (Result &result : outcome.results)
     result.samples.clear();
   std::string text = print();
   expectContains(text, "best by model: x=0");
   EXPECT_EQ(text.find("TFLOP/s"), std::string::npos);
+  EXPECT_EQ(text.find("vendor"), std::string::npos);
 }
 
 TEST_F(ReportTest, ARefusedDefaultIsExplained) {

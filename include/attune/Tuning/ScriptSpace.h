@@ -30,6 +30,9 @@ public:
   /// program would be many points.
   Legality makeLegality() const;
 
+  /// The places of a knob's ops.
+  llvm::SmallVector<mlir::Location> getPlaces(size_t knob) const;
+
   /// Selects the options of a legal point. Constraints, which upstream cannot
   /// interpret, go: they hold, and their results become constants. No other
   /// function may be called after it.

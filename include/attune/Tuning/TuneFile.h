@@ -8,6 +8,7 @@
 #define ATTUNE_TUNING_TUNEFILE_H
 
 #include "attune/Tuning/Tuner.h"
+#include "attune/Tuning/VendorTime.h"
 
 namespace attune::tuning {
 
@@ -21,6 +22,8 @@ struct TuneFileOptions {
   /// The values that a knob is searched with, by its name; its domain for those
   /// that are not named.
   KnobValues only;
+  /// What other kernels take, for reports.
+  std::vector<VendorTime> vendors;
   /// Tuning specs: what they have for problems of the same kind is tried first.
   std::vector<std::string> tuningSpecs;
   /// Empty: that of the device.
@@ -48,6 +51,11 @@ struct TuneFileOptions {
   bool dryRun = false;
   /// Where the JSON report goes; empty for nowhere.
   std::string report;
+  /// Categories of the remarks that are emitted, as a regular expression; empty
+  /// for none, or for all if they go to a file.
+  std::string remarksFilter;
+  /// Where remarks go as YAML; empty for the terminal.
+  std::string remarksFile;
   std::string assembler;
   double compileSeconds = 60;
   double runSeconds = 30;

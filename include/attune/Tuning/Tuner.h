@@ -36,6 +36,8 @@ struct Task {
   std::string text;
   /// Floating-point operations of one run; 0 where unknown.
   double flops = 0;
+  /// Nanoseconds that another kernel takes, for reports; 0 where not told.
+  double vendorTime = 0;
   std::string chip;
   /// What problems share whose schedules may be alike, and sizes by name in
   /// which they differ; for reports.

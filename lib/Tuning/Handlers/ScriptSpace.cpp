@@ -267,6 +267,11 @@ Legality ScriptSpace::makeLegality() const {
   };
 }
 
+SmallVector<Location> ScriptSpace::getPlaces(size_t knob) const {
+  return llvm::map_to_vector(choices[knob].ops,
+                             [](Operation *op) { return op->getLoc(); });
+}
+
 void ScriptSpace::select(llvm::ArrayRef<int64_t> point) const {
   Probe probe(Point(point.begin(), point.end()));
   ScriptEvaluator evaluator(*this, probe);

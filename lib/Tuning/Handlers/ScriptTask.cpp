@@ -3,6 +3,8 @@
 // Reads scripts, and writes winners back into them.
 
 #include "ScriptTask.h"
+#include "WinnerCommand.h"
+#include "attune/Tuning/Reproducer.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 
@@ -91,8 +93,10 @@ std::string ScriptTask::printWinner(llvm::ArrayRef<int64_t> point) const {
 
 std::string ScriptTask::getCommand(llvm::StringRef tool) const {
   if (options.script.empty())
-    return tool.str() + " " + options.output + " --transform-interpreter";
-  return tool.str() + " " + options.input +
-         " --transform-preload-library=transform-library-paths=" +
-         options.output + " --transform-interpreter";
+    return tool.str() + " " + quoteForShell(options.output) +
+           " --transform-interpreter";
+  return tool.str() + " " + quoteForShell(options.input) +
+         makeOption("transform-preload-library",
+                    "transform-library-paths=" + options.output) +
+         " --transform-interpreter";
 }

@@ -27,7 +27,8 @@ llvm::Error SearchRunner::checkOptions() const {
         llvm::formatv("expects a strategy of {0}, but got '{1}'",
                       llvm::join(getStrategyNames(), ", "), options.strategy)
             .str());
-  for (const std::string &file : {options.output, options.report}) {
+  for (const std::string &file :
+       {options.output, options.report, options.remarksFile}) {
     if (file.empty() || file == "-")
       continue;
     llvm::StringRef parent = llvm::sys::path::parent_path(file);
@@ -170,6 +171,13 @@ SearchRunner::search(const SearchSetup &setup) {
   if (!outcome)
     return outcome.takeError();
   printReport(os, task, space, legal, *outcome);
+  // An interrupted search writes no output that a command could name.
+  if (outcome->winner && !outcome->interrupted)
+    if (std::string command =
+            setup.getCommand(outcome->results[*outcome->winner].point);
+        !command.empty())
+      os << (outcome->timed ? "run it: " : "run it on " + task.chip + ": ")
+         << command << "\n";
   os.flush();
   reports.push_back(makeReport(task, space, legal, session, *outcome));
   return std::optional<Outcome>(std::move(*outcome));

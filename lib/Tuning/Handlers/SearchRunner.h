@@ -25,6 +25,8 @@ struct SearchSetup {
   WorkerPool *checkers = nullptr;
   /// Null without a model. Called when there are legal points.
   std::function<std::unique_ptr<Ranker>()> makeRanker;
+  /// The command that runs a winner; empty where there is none to name.
+  std::function<std::string(llvm::ArrayRef<int64_t>)> getCommand;
 };
 
 class SearchRunner {

@@ -4,8 +4,10 @@
 // with the command line is found before the first candidate is compiled.
 
 #include "attune/Tuning/TuneFile.h"
+#include "Remarks.h"
 #include "ScriptTask.h"
 #include "TuneProgram.h"
+#include "WinnerCommand.h"
 #include "attune/Execution/Problem.h"
 #include "attune/InitAllDialects.h"
 #include "attune/Runtime/ArtifactWriter.h"
@@ -60,9 +62,16 @@ private:
   llvm::Error readScript(size_t count);
   llvm::Error findDevice();
   llvm::Error chooseChip();
-  llvm::Error tune(attn::AttentionOp op);
+  /// One for each op. Finds what is wrong with --vendor.
+  llvm::Expected<std::vector<Task>>
+  makeTasks(llvm::ArrayRef<attn::AttentionOp> ops) const;
+  llvm::Error tune(attn::AttentionOp op, Task task);
   /// Whether kernels are executed on the CPU and none is timed.
   bool isExecuted() const { return options.device == "host"; }
+  /// The command that runs the winner of an op; empty where the ops are many
+  /// and there is no file with their winners.
+  std::string getCommand(attn::AttentionOp op, const Space &space,
+                         llvm::ArrayRef<int64_t> point) const;
   /// Everything that the results depend on, beside the problem.
   std::string describeCompiler() const;
   /// The workers of the device, for one problem.
@@ -92,6 +101,8 @@ private:
   std::unique_ptr<ScriptTask> script;
   /// Its file with the winner selected.
   std::string transformed;
+  /// How many ops the input has.
+  size_t problems = 0;
   /// Of what was executed; empty where all is right.
   std::string failures;
   /// One line for each op, for the head of the output.
@@ -268,8 +279,48 @@ void FileTuner::noteFailed(const Task &task, const Outcome &outcome) {
                     .str();
 }
 
-llvm::Error FileTuner::tune(attn::AttentionOp op) {
-  Task task = makeTask(op, target, options.sizes);
+std::string FileTuner::getCommand(attn::AttentionOp op, const Space &space,
+                                  llvm::ArrayRef<int64_t> point) const {
+  llvm::StringRef chip = target.getChip();
+  bool hasInput = options.input != "-", hasOutput = hasOutputFile(options);
+  if (script && hasOutput && (hasInput || options.script.empty()))
+    return script->getCommand("attune-opt") + " | " +
+           makeRunCommand(options, /*file=*/"", chip);
+  if (script) {
+    std::string only = makeOnly(space, point);
+    return !hasInput || only.empty() ? ""
+                                     : makeSearchCommand(options, chip) + only;
+  }
+  auto function = op->getParentOfType<func::FuncOp>();
+  if (!function)
+    return "";
+  if (hasOutput)
+    return makeRunCommand(options, options.output, chip) +
+           (problems > 1 ? makeOption("function", function.getName()) : "");
+  // A schedule on the command line is that of all ops.
+  if (!hasInput || problems > 1)
+    return "";
+  return makeRunCommand(options, options.input, chip) +
+         makeOption("schedule", space.toString(point));
+}
+
+llvm::Expected<std::vector<Task>>
+FileTuner::makeTasks(llvm::ArrayRef<attn::AttentionOp> ops) const {
+  std::vector<Task> tasks;
+  std::vector<VendorProblem> problems;
+  for (attn::AttentionOp op : ops) {
+    tasks.push_back(makeTask(op, target, options.sizes));
+    problems.push_back({tasks.back().name, tasks.back().flops});
+  }
+  auto vendors = resolveVendorTimes(options.vendors, problems, options.input);
+  if (!vendors)
+    return vendors.takeError();
+  for (auto [task, vendor] : llvm::zip_equal(tasks, *vendors))
+    task.vendorTime = vendor;
+  return tasks;
+}
+
+llvm::Error FileTuner::tune(attn::AttentionOp op, Task task) {
   for (attn::ScheduleAttr seed :
        specs.findClosest(op, target.getChip(), kSeeds)) {
     llvm::SmallVector<int64_t> values = seed.getValues();
@@ -315,6 +366,9 @@ llvm::Error FileTuner::tune(attn::AttentionOp op) {
     setup.makeRanker = [&] {
       return createAttentionRanker(op, target, options.sizes);
     };
+  setup.getCommand = [&](llvm::ArrayRef<int64_t> point) {
+    return getCommand(op, setup.space, point);
+  };
   llvm::Expected<std::optional<Outcome>> searched = runner.search(setup);
   devices.reset();
   if (!searched)
@@ -334,6 +388,10 @@ llvm::Error FileTuner::tune(attn::AttentionOp op) {
   if (!found)
     return found.takeError();
   const Result &winner = **found;
+  emitRemarks(task, setup.space, outcome, op.getLoc(), [&](size_t knob) {
+    return script ? script->getSpace().getPlaces(knob)
+                  : llvm::SmallVector<Location>{op.getLoc()};
+  });
   if (script)
     transformed = script->printWinner(winner.point);
   else
@@ -374,6 +432,8 @@ llvm::Error FileTuner::writeOutput() {
 llvm::Error FileTuner::run() {
   if (llvm::Error error = runner.checkOptions())
     return error;
+  if (llvm::Error error = enableRemarks(context, options))
+    return error;
   if (llvm::Error error = readInput())
     return error;
   llvm::SmallVector<attn::AttentionOp> ops;
@@ -381,7 +441,8 @@ llvm::Error FileTuner::run() {
   if (ops.empty())
     return llvm::createStringError("expects an attn.attention op in '" +
                                    options.input + "', but there is none");
-  if (llvm::Error error = readScript(ops.size()))
+  problems = ops.size();
+  if (llvm::Error error = readScript(problems))
     return error;
   if (llvm::Error error = findDevice())
     return error;
@@ -389,8 +450,11 @@ llvm::Error FileTuner::run() {
     return error;
   if (llvm::Error error = runner.openStore())
     return error;
-  for (attn::AttentionOp op : ops) {
-    if (llvm::Error error = tune(op))
+  llvm::Expected<std::vector<Task>> tasks = makeTasks(ops);
+  if (!tasks)
+    return tasks.takeError();
+  for (auto [op, task] : llvm::zip_equal(ops, *tasks)) {
+    if (llvm::Error error = tune(op, std::move(task)))
       return error;
     if (interrupted)
       break;

@@ -4,7 +4,9 @@
 // these is found before the first candidate is compiled.
 
 #include "TuneProgram.h"
+#include "Remarks.h"
 #include "ScriptTask.h"
+#include "WinnerCommand.h"
 #include "attune/Execution/HostCode.h"
 #include "attune/InitAllDialects.h"
 #include "attune/Runtime/ArtifactWriter.h"
@@ -72,18 +74,36 @@ static llvm::Expected<func::FuncOp> findEntry(const TuneFileOptions &options,
       (functions.empty() ? "is none" : "is only " + llvm::join(names, ", ")));
 }
 
-static std::string getCommand(const TuneFileOptions &options,
-                              const ProgramRecipe &recipe,
-                              llvm::StringRef file) {
-  std::string command = "attune-tune " + file.str() +
-                        " --pipeline=" + quoteForShell(recipe.pipeline) +
-                        " --entry=" + quoteForShell(recipe.entry);
+/// Of a file with payload and script or, if the latter is given, the payload.
+static std::string getCommand(const ProgramRecipe &recipe, llvm::StringRef file,
+                              llvm::StringRef script) {
+  std::string command = "attune-tune " + quoteForShell(file) +
+                        makeOption("script", script) +
+                        makeOption("pipeline", recipe.pipeline) +
+                        makeOption("entry", recipe.entry);
   if (recipe.reference != TuneFileOptions().referencePipeline)
-    command += " --reference-pipeline=" + quoteForShell(recipe.reference);
-  if (!recipe.libraries.empty())
-    command +=
-        " --shared-libs=" + quoteForShell(llvm::join(recipe.libraries, ","));
-  return command + " --budget=1";
+    command += makeOption("reference-pipeline", recipe.reference);
+  return command + makeOption("shared-libs", llvm::join(recipe.libraries, ","));
+}
+
+/// What is selected is the default, and that is tried first.
+static constexpr llvm::StringLiteral kSelectedOnly = " --budget=1";
+
+/// The command that runs a winner.
+static std::string getWinnerCommand(const TuneFileOptions &options,
+                                    const ProgramRecipe &recipe,
+                                    const Space &space,
+                                    llvm::ArrayRef<int64_t> point) {
+  bool hasInput = options.input != "-";
+  if (hasOutputFile(options) && options.script.empty())
+    return getCommand(recipe, options.output, "") + kSelectedOnly.str();
+  if (hasOutputFile(options) && hasInput)
+    return getCommand(recipe, options.input, options.output) +
+           kSelectedOnly.str();
+  std::string only = makeOnly(space, point);
+  return hasInput && !only.empty()
+             ? getCommand(recipe, options.input, options.script) + only
+             : "";
 }
 
 static llvm::Error writeWinner(const TuneFileOptions &options,
@@ -127,6 +147,8 @@ llvm::Error tuning::tuneProgram(const TuneFileOptions &options,
           checkPipeline(&context, "--reference-pipeline", recipe.reference))
     return error;
 
+  if (llvm::Error error = enableRemarks(context, options))
+    return error;
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
   auto module =
@@ -156,11 +178,16 @@ llvm::Error tuning::tuneProgram(const TuneFileOptions &options,
   Task task;
   task.name = recipe.entry;
   task.chip = llvm::sys::getHostCPUName().str();
+  auto vendors = resolveVendorTimes(options.vendors, {{task.name, task.flops}},
+                                    options.input);
+  if (!vendors)
+    return vendors.takeError();
+  task.vendorTime = vendors->front();
   if (llvm::Error error =
           (*script)->complete(task, (*script)->getPayload(), recipe.print()))
     return error;
   task.getCommand = [&](llvm::StringRef file) {
-    return getCommand(options, recipe, file);
+    return getCommand(recipe, file, /*script=*/"") + kSelectedOnly.str();
   };
   const ScriptSpace &space = (*script)->getSpace();
   llvm::Expected<Space> limited = space.getSpace().limit(options.only);
@@ -191,6 +218,9 @@ llvm::Error tuning::tuneProgram(const TuneFileOptions &options,
       return started.takeError();
     return &workers->getPool();
   };
+  setup.getCommand = [&](llvm::ArrayRef<int64_t> point) {
+    return getWinnerCommand(options, recipe, setup.space, point);
+  };
   if (llvm::Error error = runner.openStore())
     return error;
   llvm::Expected<std::optional<Outcome>> outcome = runner.search(setup);
@@ -205,5 +235,7 @@ llvm::Error tuning::tuneProgram(const TuneFileOptions &options,
   llvm::Expected<const Result *> winner = getWinner(task, **outcome);
   if (!winner)
     return winner.takeError();
+  emitRemarks(task, setup.space, **outcome, function->getLoc(),
+              [&](size_t knob) { return space.getPlaces(knob); });
   return writeWinner(options, **script, task, device, recipe, **winner);
 }

@@ -31,20 +31,21 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("-o", dest="output", default="-", metavar="<path>",
                         help="the file (default: the standard output), or the folder of the plots")
     parser.add_argument("--vendor", action="append", default=[], metavar="<problem>=<time>",
-                        help="what another kernel takes, as <number>us or <number>TFLOP/s")
+                        help="what another kernel takes, as <number>us, <number>ms or <number>TFLOP/s; the report has it "
+                        "where attune-tune was told")
     return parser.parse_args(arguments)
 
 
 def set_vendor(problems: list[Problem], text: str) -> None:
-    match = re.fullmatch(r"(.+)=([0-9]+(?:\.[0-9]*)?)(us|TFLOP/s)", text)
+    match = re.fullmatch(r"(.+)=([0-9]+(?:\.[0-9]*)?)(us|ms|TFLOP/s)", text)
     if not match or float(match[2]) == 0:
-        raise InputError(f"expects --vendor=<problem>=<number>us or <number>TFLOP/s, but got '{text}'")
+        raise InputError(f"expects --vendor=<problem>=<number>us, <number>ms or <number>TFLOP/s, but got '{text}'")
     found = [problem for problem in problems if problem.label == match[1]]
     if not found:
         labels = ", ".join(problem.label for problem in problems)
         raise InputError(f"expects --vendor to name a problem of {labels}, but got '{match[1]}'")
-    if match[3] == "us":
-        found[0].vendor_ns = float(match[2]) * 1000
+    if match[3] != "TFLOP/s":
+        found[0].vendor_ns = float(match[2]) * (1e3 if match[3] == "us" else 1e6)
     elif found[0].flops:
         found[0].vendor_ns = found[0].flops / float(match[2]) / 1000
     else:

@@ -12,8 +12,8 @@ from report import Problem
 
 @dataclasses.dataclass
 class Knob:
-    """For each value the costs of its candidates, relative to the best of all
-    and ascending."""
+    """For each value the costs of its candidates, relative to the winner's and
+    ascending: the figure of lib/Tuning/Sensitivity.h."""
     name: str
     values: dict[int, list[float]]
 
@@ -26,7 +26,9 @@ class Knob:
 def get_knobs(problem: Problem) -> tuple[list[Knob], list[str]]:
     """The knobs by falling effect, and the names of those that never varied."""
     costs = [(result, cost) for result in problem.results if (cost := problem.cost(result))]
-    best = min((cost for _, cost in costs), default=0.0)
+    # Times of the final decide who wins; others may have been taken in a faster minute.
+    best = problem.cost(problem.best) if problem.best else None
+    best = best or min((cost for _, cost in costs), default=0.0)
     names = sorted({name for result, _ in costs for name in result.schedule})
     knobs, constant = [], []
     for name in names:

@@ -78,7 +78,7 @@ def sensitivity_table(problem: Problem) -> str:
     knobs, constant = analysis.get_knobs(problem)
     rows = [[knob.name, str(value), str(len(costs)), f"{costs[0]:.3f}", f"{statistics.median(costs):.3f}"]
             for knob in knobs for value, costs in knob.values.items()]
-    text = table("Knobs, those of the largest effect first; times are over the best of all",
+    text = table("Knobs, those of the largest effect first; times are over the winner's",
                  ["knob", "value", "candidates", "best", "median"], rows, {"knob"}) if rows else ""
     if constant:
         text += f"\n<p>Never varied, and left out: {escape(', '.join(constant))}.</p>"

@@ -126,7 +126,7 @@ def draw_sensitivity(problem: Problem) -> list[Plot]:
     if not knobs:
         return []
     kind = "time" if problem.timed else "predicted time"
-    title = f"Sensitivity to knobs: {kind} over the best of all, for each value"
+    title = f"Sensitivity to knobs: {kind} over the winner's, for each value"
     rows = sum(len(knob.values) for knob in knobs)
     figure, axes = start(title, 1 + 0.17 * (rows + len(knobs)))
     y, labels, costs_of_all = 0, {}, []

@@ -172,6 +172,7 @@ def read_problem(node: Node) -> Problem:
         default=None if executed else node["default"].optional(pick),
         best=None if executed else node["best"].optional(pick),
         kind=node["kind"].optional(Node.text) or "",
+        vendor_ns=node["vendor_ns"].optional(Node.time),
         sizes={name: size.count() for name, size in (node["sizes"].optional(Node.fields) or {}).items()})
 
 
