@@ -17,6 +17,8 @@ using namespace attune::tuning;
 
 /// A problem beyond this is garbage.
 static constexpr size_t kMaxProblemBytes = 256u << 20;
+/// Starts launchers, and no other workers.
+static constexpr const char *kShell = "/bin/bash";
 
 std::vector<std::string> attune::tuning::makeRemoteCommand(
     llvm::StringRef launcher, llvm::StringRef executable,
@@ -29,14 +31,18 @@ std::vector<std::string> attune::tuning::makeRemoteCommand(
                        std::to_string(problemBytes) + "; cat " +
                        problem.getPath() +
                        "; exec cat <&3; } 4>&-) >&4 3<&- 4>&-";
-  std::vector<std::string> command = {"/bin/bash", "bash", "-c",
-                                      script,      "bash", executable.str()};
+  std::vector<std::string> command = {kShell, "bash", "-c",
+                                      script, "bash", executable.str()};
   // The executable with all tools is told which one it is.
   if (llvm::sys::path::filename(executable) != "attune-tune")
     command.push_back("attune-tune");
   command.push_back("--standard-streams");
   command.insert(command.end(), arguments.begin(), arguments.end());
   return command;
+}
+
+bool attune::tuning::isRemoteCommand(llvm::ArrayRef<std::string> command) {
+  return command.front() == kShell;
 }
 
 /// Reads no byte too many: what follows belongs to the wire.

@@ -4,12 +4,14 @@
 // at the parent's death; whatever it does, end() leaves no process behind.
 
 #include "attune/Tuning/WorkerProcess.h"
+#include "attune/Tuning/RemoteWorker.h"
 #include "attune/Tuning/Worker.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -20,6 +22,8 @@
 using namespace attune::tuning;
 namespace json = llvm::json;
 
+/// How long a launcher may take to end what it started.
+static constexpr std::chrono::seconds kLauncherSeconds(5);
 /// How much of a worker's output is kept.
 static constexpr size_t kOutputBytes = 16 << 10;
 
@@ -107,7 +111,10 @@ WorkerProcess::start(llvm::ArrayRef<std::string> command,
     argv.push_back(const_cast<char *>(argument.c_str()));
   argv.push_back(nullptr);
 
-  int deathSignal = SIGRTMIN;
+  // A launcher that is killed at once leaves on the other machine what it
+  // started there.
+  bool isLauncher = isRemoteCommand(command);
+  int deathSignal = isLauncher ? SIGTERM : SIGRTMIN;
   pid_t parent = getpid();
   pid_t pid = fork();
   if (pid < 0)
@@ -120,6 +127,7 @@ WorkerProcess::start(llvm::ArrayRef<std::string> command,
 
   std::unique_ptr<WorkerProcess> worker(new WorkerProcess);
   worker->pid = pid;
+  worker->isLauncher = isLauncher;
   worker->requestFd = Pipe::release(request.writeEnd);
   worker->answerFd = Pipe::release(answer.readEnd);
   worker->outputFd = Pipe::release(output.readEnd);
@@ -212,9 +220,18 @@ std::string WorkerProcess::end() {
     if (ended == 0)
       usleep(2000);
   }
-  kill(-pid, SIGKILL);
-  kill(pid, SIGKILL);
   bool killed = ended == 0;
+  if (isLauncher && killed) {
+    kill(pid, SIGTERM);
+    auto until = std::chrono::steady_clock::now() + kLauncherSeconds;
+    while (ended == 0 && std::chrono::steady_clock::now() < until) {
+      usleep(2000);
+      ended = wait4(pid, &status, WNOHANG, &usage);
+    }
+  }
+  kill(-pid, SIGKILL);
+  if (ended == 0)
+    kill(pid, SIGKILL);
   while (ended == 0 || (ended < 0 && errno == EINTR))
     ended = wait4(pid, &status, 0, &usage);
   transfer(); // the last words

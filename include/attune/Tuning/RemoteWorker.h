@@ -20,6 +20,9 @@ makeRemoteCommand(llvm::StringRef launcher, llvm::StringRef executable,
                   llvm::ArrayRef<std::string> arguments,
                   const MemoryFile &problem, size_t problemBytes);
 
+/// Whether makeRemoteCommand() made a command.
+bool isRemoteCommand(llvm::ArrayRef<std::string> command);
+
 /// The worker's side: moves the wire from the standard streams to where
 /// serveWorker() expects it, and returns the problem that came before it. From
 /// then on the process ends soon after who reads its answers is gone, whatever

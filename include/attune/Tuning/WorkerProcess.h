@@ -45,7 +45,8 @@ public:
   size_t getPendingBytes() const { return received.size(); }
 
   /// Kills the group, waits, and says how the worker ended: "exited with code
-  /// 3".
+  /// 3". A launcher is asked to end first, and given time to end what it
+  /// started.
   std::string end();
 
   /// Bytes of memory in use now, or 0 when unknown.
@@ -69,6 +70,7 @@ private:
   std::string output;
   bool outputCut = false;
   bool closed = false;
+  bool isLauncher = false;
   uint64_t peakBytes = 0;
 };
 
