@@ -40,7 +40,7 @@ std::vector<size_t> Outcome::sort(bool finalFirst) const {
 }
 
 void Outcome::pickWinner() {
-  if (executed)
+  if (executed || unproven)
     return;
   std::vector<size_t> order = rank();
   if (order.empty())

@@ -183,10 +183,18 @@ llvm::Error Tuner::runFinals() {
 }
 
 llvm::Error Tuner::runProofs() {
-  while (!interrupted) {
+  // What is wrong with many may be wrong with the proof: its limit of time, or
+  // the reference.
+  constexpr unsigned proofsPerFinalist = 4;
+  unsigned least = std::max(1u, options.finalists);
+  for (unsigned failed = 0; !interrupted; ++failed) {
     std::vector<size_t> order = outcome.rank();
     if (order.empty() || outcome.results[order.front()].stage == Stage::Proof)
       break;
+    if (failed >= (secondsLeft() > 0 ? proofsPerFinalist * least : least)) {
+      outcome.unproven = failed;
+      break;
+    }
     const Result &best = outcome.results[order.front()];
     Candidate candidate = makeFinalist(order.front());
     candidate.result.stage = Stage::Proof;
@@ -205,7 +213,7 @@ llvm::Error Tuner::runProofs() {
     } else {
       Result proof;
       uint64_t id = nextRequest++;
-      devices->submit(id, std::move(request));
+      devices->submit(id, std::move(request), options.proofExtraSeconds);
       llvm::Expected<bool> done = await(*devices, id, proof);
       if (!done)
         return done.takeError();

@@ -24,6 +24,7 @@ struct WorkerPool::Slot {
   std::optional<uint64_t> request;
   /// Sent once the worker said hello.
   std::optional<json::Value> waiting;
+  double extraSeconds = 0;
   Clock::time_point deadline;
   /// It has no deadline as long as the worker waits for another process.
   bool waits = false;
@@ -56,17 +57,22 @@ bool WorkerPool::isWaiting() const {
   return llvm::any_of(slots, [](const Slot &slot) { return slot.waits; });
 }
 
-void WorkerPool::submit(uint64_t id, json::Value request) {
+double WorkerPool::getSeconds(const Slot &slot) const {
+  return slot.hello ? limits.requestSeconds + slot.extraSeconds
+                    : limits.startSeconds;
+}
+
+void WorkerPool::submit(uint64_t id, json::Value request, double extraSeconds) {
   auto slot =
       llvm::find_if(slots, [](const Slot &slot) { return !slot.request; });
   assert(slot != slots.end() && "expects an idle worker");
   slot->request = id;
   slot->waiting = std::move(request);
+  slot->extraSeconds = extraSeconds;
   if (slot->served >= limits.requestsPerWorker)
     retire(*slot);
   // The time to start is counted apart from the time to answer.
-  slot->deadline = Clock::now() + toDuration(slot->hello ? limits.requestSeconds
-                                                         : limits.startSeconds);
+  slot->deadline = Clock::now() + toDuration(getSeconds(*slot));
 }
 
 llvm::Error WorkerPool::ensureStarted(Slot &slot) {
@@ -136,9 +142,7 @@ void WorkerPool::readLines(Slot &slot, std::vector<Completion> &completions) {
     if (std::optional<bool> waits =
             object ? object->getBoolean("waits") : std::nullopt) {
       slot.waits = *waits;
-      slot.deadline =
-          Clock::now() +
-          toDuration(slot.hello ? limits.requestSeconds : limits.startSeconds);
+      slot.deadline = Clock::now() + toDuration(getSeconds(slot));
       continue;
     }
     if (object && !slot.hello) {
@@ -186,7 +190,7 @@ llvm::Error WorkerPool::check(Slot &slot,
     json::Object message{{"id", int64_t(*slot.request)},
                          {"request", std::move(*slot.waiting)}};
     slot.waiting.reset();
-    slot.deadline = Clock::now() + toDuration(limits.requestSeconds);
+    slot.deadline = Clock::now() + toDuration(getSeconds(slot));
     slot.process->send(std::move(message));
   }
   if (slot.process->isClosed()) {
@@ -202,7 +206,7 @@ llvm::Error WorkerPool::check(Slot &slot,
              Clock::now() >= slot.deadline) {
     fail(slot, Completion::Kind::Timeout,
          llvm::formatv("worker took longer than the limit of {0:F1} s",
-                       slot.hello ? limits.requestSeconds : limits.startSeconds)
+                       getSeconds(slot))
              .str(),
          completions);
   } else if (limits.memoryBytes &&

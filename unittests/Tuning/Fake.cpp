@@ -66,6 +66,7 @@ Settings fake::makeSettings() {
   Settings settings;
   settings.limits.requestSeconds = 1;
   settings.limits.startSeconds = 20;
+  settings.options.proofExtraSeconds = 0;
   settings.limits.memoryBytes = 256 << 20;
   return settings;
 }

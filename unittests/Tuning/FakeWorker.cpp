@@ -76,6 +76,10 @@ static std::optional<json::Value> commit(llvm::StringRef fault) {
     (void)!write(STDOUT_FILENO, "{\"id\":1,\"answer\":{}}\n", 22);
     return std::nullopt;
   }
+  if (fault == "slow") {
+    usleep(1500000);
+    return std::nullopt;
+  }
   if (fault == "take-turn") {
     auto lock = llvm::cantFail(DeviceLock::open("cpu", 0));
     DeviceLock::Turn turn = llvm::cantFail(lock->take());

@@ -150,6 +150,40 @@ TEST(TunerFaults, NoneThatIsProvenIsNoWinner) {
   EXPECT_FALSE(outcome->winner.has_value());
 }
 
+TEST(TunerFaults, AProofThatAllFailEndsTheSearch) {
+  fake::Problem problem;
+  problem.candidates = 40;
+  for (int64_t x = 0; x < 40; ++x)
+    problem.faults["prove:" + std::to_string(x)] = "wrong";
+  fake::Settings settings = fake::makeSettings();
+  settings.options.finalists = 2;
+  settings.options.finalRounds = 0;
+  settings.options.budgetSeconds = 60;
+  llvm::Expected<Outcome> outcome = fake::search(problem, settings);
+  ASSERT_TRUE(bool(outcome));
+  EXPECT_FALSE(outcome->winner.has_value());
+  EXPECT_EQ(outcome->unproven, 8u);
+  // Fewer are tried when the time is over.
+  settings.options.budgetSeconds = 0.5;
+  problem.measureMs = 100;
+  outcome = fake::search(problem, settings);
+  ASSERT_TRUE(bool(outcome));
+  EXPECT_FALSE(outcome->winner.has_value());
+  EXPECT_LT(outcome->unproven, 8u);
+}
+
+TEST(TunerFaults, AProofMayTakeLonger) {
+  for (double extra : {0.0, 10.0}) {
+    fake::Problem problem;
+    problem.faults = {{"prove:5", "slow"}};
+    fake::Settings settings = fake::makeSettings();
+    settings.options.proofExtraSeconds = extra;
+    llvm::Expected<Outcome> outcome = fake::search(problem, settings);
+    ASSERT_TRUE(bool(outcome));
+    EXPECT_EQ(getWinner(*outcome) == 5, extra > 0);
+  }
+}
+
 TEST(TunerFaults, AGigabyteOfMessagesIsRead) {
   fake::Problem problem;
   problem.faults = {{"measure:3", "gigabyte"}};

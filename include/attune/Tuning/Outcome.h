@@ -18,7 +18,8 @@ struct Outcome {
   /// Index of the default schedule's result; absent where it is not legal.
   std::optional<size_t> baseline;
   std::string baselineRefusal;
-  /// Index of the best result; absent where no candidate is valid.
+  /// Index of the best result; absent where no candidate is valid, or where
+  /// those that were tried failed the proof.
   std::optional<size_t> winner;
   /// Results that cannot be told from the winner: their intervals overlap.
   std::vector<size_t> ties;
@@ -28,6 +29,9 @@ struct Outcome {
   double seconds = 0;
   bool interrupted = false;
   bool budgetSpent = false;
+  /// Where there is no winner because the best failed their proof: how many
+  /// did.
+  unsigned unproven = 0;
 
   /// Of the results, how many different binaries there are.
   uint64_t countBinaries() const;

@@ -73,6 +73,9 @@ struct TunerOptions {
   unsigned proofLaunches = 100;
   /// Fewer times where that would take longer, but at least twice.
   double proofSeconds = 5;
+  /// How much longer than a measurement a proof may take: it makes inputs and a
+  /// reference that were not needed before.
+  double proofExtraSeconds = 60;
   /// A candidate is dropped as soon as it is this much slower than the best.
   double stopFactor = 2;
   /// With more, a kernel is refused once a sound one was timed. The fastest of
@@ -153,7 +156,7 @@ private:
   /// Drops those that the first round has shown to be too slow.
   void keepFastest(std::vector<Candidate> &finalists) const;
   /// Verifies the winner once more, for all inputs and many launches, until one
-  /// stands.
+  /// stands, or so many failed that there is none.
   llvm::Error runProofs();
   /// Takes in the winner that the database has.
   llvm::Error startStoredBest();

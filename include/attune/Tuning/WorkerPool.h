@@ -49,8 +49,9 @@ public:
   /// Whether a worker waits for something that another process has.
   bool isWaiting() const;
 
-  /// Gives a request to an idle worker. Ids are the caller's.
-  void submit(uint64_t id, llvm::json::Value request);
+  /// Gives a request to an idle worker, and so many seconds more than others
+  /// have. Ids are the caller's.
+  void submit(uint64_t id, llvm::json::Value request, double extraSeconds = 0);
 
   /// Waits until something completes, a signal arrives, or `timeout` passes.
   /// Fails only where no worker can be started at all.
@@ -72,6 +73,8 @@ public:
 private:
   struct Slot;
 
+  /// How long the worker has for what it does.
+  double getSeconds(const Slot &slot) const;
   llvm::Error ensureStarted(Slot &slot);
   llvm::Error check(Slot &slot, std::vector<Completion> &completions);
   void readLines(Slot &slot, std::vector<Completion> &completions);

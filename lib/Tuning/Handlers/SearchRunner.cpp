@@ -195,6 +195,12 @@ llvm::Expected<const Result *> tuning::getWinner(const Task &task,
                                                  const Outcome &outcome) {
   if (outcome.winner)
     return &outcome.results[*outcome.winner];
+  if (outcome.unproven)
+    return llvm::createStringError(
+        llvm::formatv("no schedule of '{0}' is proven to be right on {1}: the "
+                      "{2} best that were tried failed",
+                      task.name, task.chip, outcome.unproven)
+            .str());
   return llvm::createStringError(
       llvm::formatv("no schedule of '{0}' that was tried is valid on {1}",
                     task.name, task.chip)
