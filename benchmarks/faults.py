@@ -87,17 +87,23 @@ def claim_registers(text):
     return re.sub(r"(setmaxnreg\.inc\S*\s+)\d+", r"\g<1>256", text)
 
 
-def move_far(text):
-    return move_stores(text, 0x7FFF0000)
+def store_nowhere(text):
+    """To the first page, where nothing is ever mapped."""
+    code = "{.reg .b64 %attune_fault; mov.b64 %attune_fault, 16;" \
+        " st.volatile.global.b32 [%attune_fault], 0;}"
+    return insert_at_end(text, code)
 
 
 # What a fault does to the text, and what it is to be called.
 FAULTS = {
-    "store far outside": (move_far, "run-error"),
+    "store to nowhere": (store_nowhere, "run-error"),
     "store beside the result": (lambda t: move_stores(t, -16), "run-error"),
     "misaligned store": (lambda t: move_stores(t, 1), "run-error"),
     "endless loop": (
-        lambda t: insert_at_end(t, "$attune_fault:\n\tbra.uni $attune_fault;"),
+        lambda t: insert_at_end(
+            t,
+            "$attune_fault:\n\tnanosleep.u32 1000;\n\tbra $attune_fault;",
+        ),
         "timeout",
     ),
     "missed arrive": (
