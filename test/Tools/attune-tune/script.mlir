@@ -11,7 +11,7 @@
 // RUN: attune-tune %s %{pipeline} --dry-run | FileCheck %s --check-prefix=DRY
 // DRY: scale on {{.*}}: 8 of 16 schedules are legal
 // DRY-NEXT: refused, not-used: 6, for example kind=1 width=5 label=full zero=0: expects width=4, the default, where no alternative that is selected uses it, but got 5
-// DRY-NEXT: refused, widths-are-even: 2, for example kind=0 width=5 label=full zero=0: expects what is asserted at {{.*}}script.mlir:[[@LINE+57]]:9, but got kind=0 width=5
+// DRY-NEXT: refused, widths-are-even: 2, for example kind=0 width=5 label=full zero=0: expects what is asserted at {{.*}}script.mlir:[[@LINE+61]]:9, but got kind=0 width=5
 //
 // RUN: attune-tune %s %{pipeline} --quiet --strategy=grid --db=%t/tuning.db --json=%t/report.json -o %t/winner.mlir | FileCheck %s --check-prefix=TABLE
 // TABLE: scale on {{.*}}: 8 of 8 legal schedules tried
@@ -21,6 +21,10 @@
 // REPORT: "widths-are-even": {
 // REPORT-NEXT: "count": 2
 // REPORT: "label": "{{full|part}}"
+//
+// RUN: attune-report %t/report.json | FileCheck %s --check-prefix=PAGE
+// PAGE: <tr><td>label</td><td class=number>full</td><td class=number>4</td>
+// PAGE-NEXT: <tr><td>label</td><td class=number>part</td><td class=number>4</td>
 //
 // RUN: FileCheck %s --check-prefix=WINNER < %t/winner.mlir
 // WINNER: // scale: {{[0-9.]+}} us on CPU

@@ -7,7 +7,7 @@ import itertools
 import statistics
 from typing import Optional
 
-from report import Problem
+from report import Problem, Value
 
 
 @dataclasses.dataclass
@@ -15,12 +15,17 @@ class Knob:
     """For each value the costs of its candidates, relative to the winner's and
     ascending: the figure of lib/Tuning/Sensitivity.h."""
     name: str
-    values: dict[int, list[float]]
+    values: dict[Value, list[float]]
 
     @property
     def effect(self) -> float:
         """How much slower the best candidate of the worst value is."""
         return max(costs[0] for costs in self.values.values())
+
+
+def order(value: Value) -> tuple[bool, Value]:
+    """Numbers first."""
+    return isinstance(value, str), value
 
 
 def get_knobs(problem: Problem) -> tuple[list[Knob], list[str]]:
@@ -32,14 +37,14 @@ def get_knobs(problem: Problem) -> tuple[list[Knob], list[str]]:
     names = sorted({name for result, _ in costs for name in result.schedule})
     knobs, constant = [], []
     for name in names:
-        values: dict[int, list[float]] = {}
+        values: dict[Value, list[float]] = {}
         for result, cost in costs:
             if name in result.schedule:
                 values.setdefault(result.schedule[name], []).append(cost / best)
         if len(values) == 1:
             constant.append(name)
         else:
-            knobs.append(Knob(name, {value: sorted(values[value]) for value in sorted(values)}))
+            knobs.append(Knob(name, {value: sorted(values[value]) for value in sorted(values, key=order)}))
     return sorted(knobs, key=lambda knob: -knob.effect), constant
 
 

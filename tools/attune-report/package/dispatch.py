@@ -9,7 +9,7 @@ import os
 import re
 from typing import Optional, Union
 
-from report import InputError, Problem
+from report import InputError, Problem, Value
 
 # What a tree may ask for, and how it is computed from a problem's sizes.
 FEATURES = {
@@ -69,14 +69,14 @@ class Group:
     chip: str
     device: str
     shapes: list[Shape]
-    schedules: dict[str, dict[str, int]]
+    schedules: dict[str, dict[str, Value]]
     tree: Tree
     # The regret of a tree that was made without a shape, on that shape: None
     # where its schedule was never timed there.
     held_out: list[tuple[Shape, Optional[float]]]
 
 
-def schedule_text(schedule: dict[str, int]) -> str:
+def schedule_text(schedule: dict[str, Value]) -> str:
     """As attn-set-schedule and --schedule take it."""
     return " ".join(f"{knob}={value}" for knob, value in schedule.items())
 

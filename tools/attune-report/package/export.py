@@ -108,7 +108,9 @@ def make_header(problems: list[Problem]) -> str:
              "   `attune-run --schedule` take. */",
              "#ifndef ATTUNE_SCHEDULES_H", "#define ATTUNE_SCHEDULES_H", "",
              "struct attune_schedule {", "  const char *options;"]
-    lines += [f"  int {re.sub('-', '_', knob)};" for knob in knobs]
+    texts = {knob for group in groups for schedule in group.schedules.values() for knob, value in schedule.items()
+             if isinstance(value, str)}
+    lines += [f"  {'const char *' if knob in texts else 'int '}{re.sub('-', '_', knob)};" for knob in knobs]
     lines += ["};", ""]
     for group in groups:
         used = list(dict.fromkeys(leaf.schedule for leaf in leaves(group.tree)))
@@ -119,8 +121,10 @@ def make_header(problems: list[Problem]) -> str:
         lines[-1] += " */"
         lines += [f"static const struct attune_schedule {array}[] = {{"]
         for text in used:
-            values = ", ".join(str(group.schedules[text].get(knob, 0)) for knob in knobs)
-            lines += [f'  {{"{text}", {values}}},']
+            schedule = group.schedules[text]
+            values = ", ".join(json.dumps(str(schedule.get(knob, ""))) if knob in texts else str(schedule.get(knob, 0))
+                               for knob in knobs)
+            lines += [f"  {{{json.dumps(text)}, {values}}},"]
         sizes = ", ".join(f"long long {name}" for name in ("batch", "heads", "seq_q", "seq_k"))
         lines += ["};", f"static inline const struct attune_schedule *attune_select_{group.name}({sizes}) {{",
                   "  (void)batch, (void)heads, (void)seq_q, (void)seq_k;"]

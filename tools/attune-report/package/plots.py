@@ -139,7 +139,7 @@ def draw_sensitivity(problem: Problem) -> list[Plot]:
             y += 1
         axes.axhline(y, color=FOREGROUND, linewidth=0.3)
         y += 1
-    axes.set_yticks(list(labels), list(labels.values()))
+    axes.set_yticks(list(labels), list(labels.values()), parse_math=False)
     axes.set_ylim(y - 0.5, -1)
     set_log(axes, axes.xaxis, costs_of_all)
     axes.set_xlabel(f"{kind} / best (dot: the best candidate of the value)")

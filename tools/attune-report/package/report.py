@@ -8,7 +8,7 @@ import dataclasses
 import json
 import pathlib
 import re
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 
 LARGEST = 1e30
@@ -16,6 +16,10 @@ LARGEST = 1e30
 
 class InputError(Exception):
     """What the user has to mend: `<file>: expects ..., but got ...`."""
+
+
+# Of a knob: spaces in transform IR have strings, too.
+Value = Union[int, str]
 
 
 @dataclasses.dataclass
@@ -29,7 +33,7 @@ class Origin:
 @dataclasses.dataclass
 class Result:
     """One candidate. Times are in nanoseconds, `score` is the predicted time."""
-    schedule: dict[str, int]
+    schedule: dict[str, Value]
     status: str
     message: str
     median_ns: Optional[float]
@@ -116,6 +120,9 @@ class Node:
             raise self.fail(expected)
         return self.value
 
+    def knob(self) -> Value:
+        return self.text() if isinstance(self.value, str) else self.of(int, "a number or a string")
+
     def time(self) -> float:
         return self.number(lowest=0.001)
 
@@ -136,7 +143,7 @@ def read_origin(node: Node) -> Origin:
 def read_result(node: Node) -> Result:
     resources = node["resources"]
     return Result(
-        schedule={name: value.of(int, "a number") for name, value in node["schedule"].fields().items()},
+        schedule={name: value.knob() for name, value in node["schedule"].fields().items()},
         status=node["status"].text(),
         message=node["message"].optional(Node.text) or "",
         median_ns=node["median_ns"].optional(Node.time),
