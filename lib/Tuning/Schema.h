@@ -10,7 +10,7 @@ namespace attune::tuning {
 
 /// "ATTU": tells our files from other SQLite databases.
 constexpr int kApplicationId = 0x41545455;
-constexpr int kSchemaVersion = 3;
+constexpr int kSchemaVersion = 4;
 
 constexpr char kSchema[] = R"sql(
 CREATE TABLE problem(
@@ -62,6 +62,7 @@ CREATE TABLE measurement(
   clock_mhz INTEGER,
   power_w INTEGER,
   temperature_c INTEGER,
+  origin TEXT,
   created TEXT NOT NULL,
   checksum INTEGER NOT NULL,
   UNIQUE(session, ordinal));

@@ -59,7 +59,7 @@ static llvm::Error seal(Database &database, llvm::StringRef table, int64_t row,
 
 /// Columns before the checksum, in the order of Schema.h.
 static constexpr int kProblemColumns = 3, kSessionColumns = 14,
-                     kMeasurementColumns = 26;
+                     kMeasurementColumns = 27;
 
 llvm::Error Store::makeDamageError(llvm::StringRef table, int64_t row) const {
   return llvm::createStringError(
@@ -138,6 +138,17 @@ llvm::Error Store::endSession(SessionInfo &session, llvm::StringRef state) {
       [&] { return writeSession(session, /*insert=*/false); });
 }
 
+/// Parents by their schedules, which are rows of this or an earlier session.
+static std::string describe(const Origin &origin, const Space &space) {
+  json::Array parents;
+  for (const Point &parent : origin.parents)
+    parents.push_back(space.toJSON(parent));
+  return llvm::formatv(
+      "{0}", json::Value(json::Object{{"lineage", origin.lineage},
+                                      {"step", origin.step},
+                                      {"parents", std::move(parents)}}));
+}
+
 llvm::Expected<int64_t> Store::add(SessionInfo &session, const Space &space,
                                    const Result &result) {
   std::string schedule =
@@ -152,7 +163,7 @@ llvm::Expected<int64_t> Store::add(SessionInfo &session, const Space &space,
   llvm::Error error = database->transact([&]() -> llvm::Error {
     llvm::Expected<Statement> insert = database->prepare(
         "INSERT INTO measurement VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, "
-        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)");
+        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)");
     if (!insert)
       return insert.takeError();
     const StoreKey &key = session.key;
@@ -181,8 +192,12 @@ llvm::Expected<int64_t> Store::add(SessionInfo &session, const Space &space,
         .bind(result.copiedFrom)
         .bind(result.clockMHz)
         .bind(result.powerWatts)
-        .bind(result.temperatureCelsius)
-        .bind(getTimeStamp());
+        .bind(result.temperatureCelsius);
+    if (result.origin.lineage.empty())
+      insert->bind(std::nullopt);
+    else
+      insert->bind(describe(result.origin, space));
+    insert->bind(getTimeStamp());
     if (llvm::Error error = insert->run())
       return error;
     row = database->getLastRow();

@@ -33,6 +33,26 @@ TEST_F(StoreTest, FindsWhatWasAdded) {
   EXPECT_FALSE(*missing);
 }
 
+TEST_F(StoreTest, WhereACandidateCameFromIsKept) {
+  std::unique_ptr<Store> store = open();
+  add(*store, makeResult(3));
+  Result child = makeResult(5);
+  child.origin = {"small blocks", "cross", {{3}, {4}}};
+  add(*store, child);
+  store.reset();
+  auto database = Database::open(path, Database::Mode::ReadOnly);
+  ASSERT_TRUE(bool(database));
+  for (const char *where :
+       {"origin IS NULL AND json_extract(schedule, '$.x') = 3",
+        "json_extract(origin, '$.lineage') = 'small blocks' AND "
+        "json_extract(origin, '$.step') = 'cross' AND "
+        "json_extract(origin, '$.parents[1].x') = 4"}) {
+    std::string sql =
+        std::string("SELECT count(*) FROM measurement WHERE ") + where;
+    EXPECT_EQ(llvm::cantFail((*database)->queryInteger(sql.c_str())), 1);
+  }
+}
+
 TEST_F(StoreTest, EveryFieldOfTheKeyCounts) {
   std::unique_ptr<Store> store = open();
   add(*store, makeResult(3));
