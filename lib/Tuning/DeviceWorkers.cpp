@@ -77,7 +77,8 @@ llvm::Expected<std::unique_ptr<DeviceWorkers>>
 DeviceWorkers::create(llvm::StringRef executable, const DeviceIdentity &device,
                       llvm::ArrayRef<int> ordinals,
                       llvm::ArrayRef<std::string> launchers,
-                      llvm::StringRef problem, WorkerLimits limits) {
+                      llvm::StringRef problem, WorkerLimits limits,
+                      const volatile sig_atomic_t &interrupted) {
   std::unique_ptr<DeviceWorkers> workers(new DeviceWorkers);
   auto file = MemoryFile::create(problem);
   if (!file)
@@ -99,7 +100,8 @@ DeviceWorkers::create(llvm::StringRef executable, const DeviceIdentity &device,
   workers->pool = std::make_unique<WorkerPool>(std::move(commands), limits);
   if (launchers.empty())
     return workers;
-  llvm::Expected<std::vector<json::Value>> hellos = workers->pool->startAll();
+  llvm::Expected<std::vector<json::Value>> hellos =
+      workers->pool->startAll(&interrupted);
   if (!hellos)
     return hellos.takeError();
   if (llvm::Error error = checkDevices(*hellos, ordinals.size(), launchers))

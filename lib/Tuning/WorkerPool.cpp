@@ -249,8 +249,12 @@ WorkerPool::wait(llvm::ArrayRef<WorkerPool *> pools,
   }
 }
 
-llvm::Expected<std::vector<json::Value>> WorkerPool::startAll() {
+llvm::Expected<std::vector<json::Value>>
+WorkerPool::startAll(const volatile sig_atomic_t *interrupted) {
   while (true) {
+    if (interrupted && *interrupted)
+      return llvm::createStringError(
+          "interrupted before all workers had started");
     std::vector<Completion> completions;
     std::vector<pollfd> entries;
     std::vector<json::Value> hellos;

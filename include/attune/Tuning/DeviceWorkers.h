@@ -37,13 +37,15 @@ llvm::Expected<DeviceIdentity> probeDevice(llvm::StringRef executable,
 /// The workers for one problem: each makes the inputs and the reference before
 /// it takes requests. One for each of `ordinals` on this machine, and one
 /// behind each launcher, where the device has to be the same: times of
-/// different ones do not compare.
+/// different ones do not compare. Waits for those behind launchers until they
+/// are there or `interrupted` is set.
 class DeviceWorkers {
 public:
   static llvm::Expected<std::unique_ptr<DeviceWorkers>>
   create(llvm::StringRef executable, const DeviceIdentity &device,
          llvm::ArrayRef<int> ordinals, llvm::ArrayRef<std::string> launchers,
-         llvm::StringRef problem, WorkerLimits limits);
+         llvm::StringRef problem, WorkerLimits limits,
+         const volatile sig_atomic_t &interrupted);
 
   WorkerPool &getPool() { return *pool; }
 

@@ -8,6 +8,7 @@
 #define ATTUNE_TUNING_WORKERPOOL_H
 
 #include "attune/Tuning/WorkerProcess.h"
+#include <csignal>
 #include <list>
 
 namespace attune::tuning {
@@ -59,8 +60,9 @@ public:
   wait(llvm::ArrayRef<WorkerPool *> pools, std::chrono::milliseconds timeout);
 
   /// Starts every worker and waits until each says hello, in order of the
-  /// commands.
-  llvm::Expected<std::vector<llvm::json::Value>> startAll();
+  /// commands. A launcher may queue for long: fails when `interrupted` is set.
+  llvm::Expected<std::vector<llvm::json::Value>>
+  startAll(const volatile sig_atomic_t *interrupted = nullptr);
 
   /// Ends all workers; requests under way complete no more.
   void stop();

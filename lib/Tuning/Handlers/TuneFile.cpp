@@ -159,7 +159,7 @@ llvm::Error FileTuner::findDevice() {
     while (options.allDevices) {
       llvm::Expected<DeviceIdentity> next =
           probeDevice(options.executable, device->kind, ordinals.back() + 1);
-      if (!next || next->describe() != device->describe()) {
+      if (!next || next->getKey() != device->getKey()) {
         llvm::consumeError(next.takeError());
         break;
       }
@@ -241,8 +241,11 @@ llvm::Error FileTuner::openDevices(llvm::StringRef problem) {
     ordinals.resize(options.jobs);
     std::iota(ordinals.begin(), ordinals.end(), 0);
   }
-  auto made = DeviceWorkers::create(options.executable, *device, ordinals,
-                                    options.launchers, problem, limits);
+  if (!options.launchers.empty() && !options.quiet)
+    llvm::errs() << "waiting for the workers behind --launcher\n";
+  auto made =
+      DeviceWorkers::create(options.executable, *device, ordinals,
+                            options.launchers, problem, limits, interrupted);
   if (!made)
     return made.takeError();
   devices = std::move(*made);
@@ -475,7 +478,7 @@ int tuning::tuneFile(const TuneFileOptions &options,
                            : tuneProgram(options, interrupted);
   if (llvm::Error error = std::move(failed)) {
     printError(llvm::toString(std::move(error)));
-    return 1;
+    return interrupted ? 130 : 1;
   }
   if (!interrupted)
     return 0;

@@ -208,12 +208,12 @@ llvm::Error tuning::tuneProgram(const TuneFileOptions &options,
     limits.startSeconds = options.prepareSeconds;
     auto made = DeviceWorkers::create(
         options.executable, DeviceIdentity{"cpu", device, task.chip}, {0},
-        options.launchers, task.text, limits);
+        options.launchers, task.text, limits, interrupted);
     if (!made)
       return made.takeError();
     workers = std::move(*made);
     // A reference that cannot be computed is no candidate's fault.
-    auto started = workers->getPool().startAll();
+    auto started = workers->getPool().startAll(&interrupted);
     if (!started)
       return started.takeError();
     return &workers->getPool();
