@@ -11,7 +11,12 @@ using namespace attune::tuning;
 /// Long enough for a queue of writers: commits wait for the disk.
 static constexpr int kBusyTimeoutMs = 60000;
 
-void Statement::Finalize::operator()(sqlite3_stmt *statement) const {
+void Statement::Release::operator()(sqlite3_stmt *statement) const {
+  sqlite3_reset(statement);
+  sqlite3_clear_bindings(statement);
+  database->idle[sqlite3_sql(statement)].emplace_back(statement);
+}
+void Database::Finalize::operator()(sqlite3_stmt *statement) const {
   sqlite3_finalize(statement);
 }
 void Database::Close::operator()(sqlite3 *handle) const {
@@ -107,6 +112,11 @@ llvm::Error Database::execute(const char *sql) {
 }
 
 llvm::Expected<Statement> Database::prepare(llvm::StringRef sql) {
+  if (auto it = idle.find(sql); it != idle.end() && !it->second.empty()) {
+    OwnedStatement statement = std::move(it->second.back());
+    it->second.pop_back();
+    return Statement(*this, statement.release());
+  }
   sqlite3_stmt *statement = nullptr;
   if (sqlite3_prepare_v2(handle.get(), sql.data(), sql.size(), &statement,
                          nullptr) != SQLITE_OK)

@@ -7,12 +7,14 @@
 #define ATTUNE_TUNING_DATABASE_H
 
 #include "llvm/ADT/FunctionExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -47,14 +49,16 @@ public:
 
 private:
   friend class Database;
-  struct Finalize {
+  /// Gives it back to the database.
+  struct Release {
+    Database *database;
     void operator()(sqlite3_stmt *statement) const;
   };
   Statement(Database &database, sqlite3_stmt *statement)
-      : database(&database), statement(statement) {}
+      : database(&database), statement(statement, Release{&database}) {}
 
   Database *database;
-  std::unique_ptr<sqlite3_stmt, Finalize> statement;
+  std::unique_ptr<sqlite3_stmt, Release> statement;
   int parameters = 0;
 };
 
@@ -65,6 +69,7 @@ public:
                                                         Mode mode);
 
   llvm::Error execute(const char *sql);
+  /// A statement that was used before is not compiled again.
   llvm::Expected<Statement> prepare(llvm::StringRef sql);
   /// Runs `body` between BEGIN IMMEDIATE and COMMIT; rolls back where it fails.
   /// IMMEDIATE, because a transaction that first reads and then wants to write
@@ -82,11 +87,18 @@ public:
   llvm::Error makeError(const char *doing) const;
 
 private:
+  friend class Statement;
   struct Close {
     void operator()(sqlite3 *handle) const;
   };
   std::string path;
   std::unique_ptr<sqlite3, Close> handle;
+  struct Finalize {
+    void operator()(sqlite3_stmt *statement) const;
+  };
+  using OwnedStatement = std::unique_ptr<sqlite3_stmt, Finalize>;
+  /// Statements that nobody uses now, by their text.
+  llvm::StringMap<std::vector<OwnedStatement>> idle;
   mutable bool busy = false;
 };
 
