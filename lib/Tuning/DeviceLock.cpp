@@ -4,7 +4,6 @@
 // machine share.
 
 #include "attune/Tuning/DeviceLock.h"
-#include "attune/Tuning/Worker.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Errno.h"
@@ -56,4 +55,29 @@ llvm::Expected<DeviceLock::Turn> DeviceLock::take() {
 DeviceLock::Turn::~Turn() {
   if (lock)
     (void)flock(lock->fd, LOCK_UN);
+}
+
+WorkerHandlers attune::tuning::takeTurns(WorkerHandlers handlers,
+                                         std::string kind, int ordinal) {
+  auto lock = std::make_shared<std::unique_ptr<DeviceLock>>();
+  WorkerHandlers taking;
+  taking.start = [=]() -> llvm::Expected<llvm::json::Value> {
+    auto opened = DeviceLock::open(kind, ordinal);
+    if (!opened)
+      return opened.takeError();
+    *lock = std::move(*opened);
+    llvm::Expected<DeviceLock::Turn> turn = (*lock)->take();
+    if (!turn)
+      return turn.takeError();
+    return handlers.start();
+  };
+  taking.handle = [=](const llvm::json::Value &request) -> llvm::json::Value {
+    llvm::Expected<DeviceLock::Turn> turn = (*lock)->take();
+    if (!turn)
+      return llvm::json::Object{{"status", "run-error"},
+                                {"message", llvm::toString(turn.takeError())},
+                                {"retire", true}};
+    return handlers.handle(request);
+  };
+  return taking;
 }

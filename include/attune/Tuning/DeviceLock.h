@@ -5,8 +5,8 @@
 #ifndef ATTUNE_TUNING_DEVICELOCK_H
 #define ATTUNE_TUNING_DEVICELOCK_H
 
+#include "attune/Tuning/Worker.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/Error.h"
 #include <memory>
 
 namespace attune::tuning {
@@ -40,6 +40,11 @@ private:
   int fd;
   std::string path;
 };
+
+/// Handlers that have a device to themselves while they start, and for each
+/// request.
+WorkerHandlers takeTurns(WorkerHandlers handlers, std::string kind,
+                         int ordinal);
 
 } // namespace attune::tuning
 

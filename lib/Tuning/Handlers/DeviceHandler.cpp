@@ -44,7 +44,8 @@ private:
   /// none.
   OwningOpRef<ModuleOp> load(const json::Object &request, json::Value &answer);
   OwningOpRef<ModuleOp> lower(const json::Object &request, json::Value &answer);
-  /// Null where the results are right.
+  /// What a verifier said, as an answer. Null where the results are right.
+  json::Value judge(FailureOr<std::string> wrong) const;
   json::Value verify(ModuleOp compiled, ArrayRef<InputClass> classes);
   /// Verifies what it did not stop early.
   json::Value measure(ModuleOp compiled, std::optional<double> stopAboveNs);
@@ -56,8 +57,6 @@ private:
   int ordinal;
   std::string chip;
   std::string problemPath;
-  /// Null where there is nothing to share.
-  std::unique_ptr<DeviceLock> lock;
   std::unique_ptr<MLIRContext> context;
   /// Of the context.
   std::optional<ErrorText> errors;
@@ -104,18 +103,6 @@ llvm::Expected<json::Value> DeviceWorker::start() {
   context =
       std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   errors.emplace(context.get());
-  std::optional<DeviceLock::Turn> turn;
-  if (kind != "host" && !problemPath.empty()) {
-    llvm::Expected<std::unique_ptr<DeviceLock>> opened =
-        DeviceLock::open(kind, ordinal);
-    if (!opened)
-      return opened.takeError();
-    lock = std::move(*opened);
-    llvm::Expected<DeviceLock::Turn> taken = lock->take();
-    if (!taken)
-      return taken.takeError();
-    turn.emplace(std::move(*taken));
-  }
   if (llvm::Error error = open())
     return error;
   if (!problemPath.empty())
@@ -157,9 +144,7 @@ json::Value DeviceWorker::fail(llvm::StringRef what) const {
       {"retire", true}};
 }
 
-json::Value DeviceWorker::verify(ModuleOp compiled,
-                                 ArrayRef<InputClass> classes) {
-  FailureOr<std::string> wrong = verifier->verify(compiled, classes);
+json::Value DeviceWorker::judge(FailureOr<std::string> wrong) const {
   if (failed(wrong))
     return fail("cannot run the kernel");
   if (wrong->empty())
@@ -168,13 +153,15 @@ json::Value DeviceWorker::verify(ModuleOp compiled,
                       {"message", std::move(*wrong)}};
 }
 
+json::Value DeviceWorker::verify(ModuleOp compiled,
+                                 ArrayRef<InputClass> classes) {
+  return judge(verifier->verify(compiled, classes));
+}
+
 json::Value DeviceWorker::prove(ModuleOp compiled, unsigned launches) {
-  FailureOr<std::string> wrong = verifier->prove(compiled, launches);
-  if (failed(wrong))
-    return fail("cannot run the kernel");
-  if (!wrong->empty())
-    return json::Object{{"status", "wrong-result"},
-                        {"message", std::move(*wrong)}};
+  json::Value wrong = judge(verifier->prove(compiled, launches));
+  if (wrong.getAsObject())
+    return wrong;
   return json::Object{{"status", toString(Status::Ok)}};
 }
 
@@ -268,13 +255,6 @@ json::Value DeviceWorker::handle(const json::Value &request) {
   if (!object || !verifier)
     return json::Object{{"status", "run-error"},
                         {"message", "expects a request for a problem"}};
-  std::optional<DeviceLock::Turn> turn;
-  if (lock) {
-    llvm::Expected<DeviceLock::Turn> taken = lock->take();
-    if (!taken)
-      return fail(llvm::toString(taken.takeError()));
-    turn.emplace(std::move(*taken));
-  }
   json::Value answer = nullptr;
   OwningOpRef<ModuleOp> compiled =
       host ? lower(*object, answer) : load(*object, answer);
@@ -294,12 +274,14 @@ json::Value DeviceWorker::handle(const json::Value &request) {
 WorkerHandlers tuning::makeDeviceHandlers(std::string kind, int ordinal,
                                           std::string chip,
                                           std::string problem) {
-  auto worker = std::make_shared<DeviceWorker>(
-      std::move(kind), ordinal, std::move(chip), std::move(problem));
+  bool isShared = kind != "host" && !problem.empty();
+  auto worker = std::make_shared<DeviceWorker>(kind, ordinal, std::move(chip),
+                                               std::move(problem));
   WorkerHandlers handlers;
   handlers.start = [worker] { return worker->start(); };
   handlers.handle = [worker](const json::Value &request) {
     return worker->handle(request);
   };
-  return handlers;
+  return isShared ? takeTurns(std::move(handlers), std::move(kind), ordinal)
+                  : handlers;
 }

@@ -120,7 +120,6 @@ private:
   json::Value fail(Status status, llvm::StringRef message) const;
 
   std::string path;
-  std::unique_ptr<DeviceLock> lock;
   ProgramRecipe recipe;
   HostSignature signature;
   std::vector<Inputs> inputs;
@@ -131,14 +130,6 @@ llvm::Expected<json::Value> ProgramWorker::start() {
   // A candidate that crashes is no bug of the compiler, and says nothing by its
   // stack.
   llvm::sys::unregisterHandlers();
-  llvm::Expected<std::unique_ptr<DeviceLock>> opened =
-      DeviceLock::open("cpu", 0);
-  if (!opened)
-    return opened.takeError();
-  lock = std::move(*opened);
-  llvm::Expected<DeviceLock::Turn> turn = lock->take();
-  if (!turn)
-    return turn.takeError();
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                           /*RequiresNullTerminator=*/false,
                                           /*IsVolatile=*/true);
@@ -276,9 +267,6 @@ json::Value ProgramWorker::handle(const json::Value &request) {
   if (!binary || llvm::errorToBool(llvm::decodeBase64(
                      binary->getString("object").value_or("!"), bytes)))
     return fail(Status::RunError, "expects a binary in a request");
-  llvm::Expected<DeviceLock::Turn> turn = lock->take();
-  if (!turn)
-    return fail(Status::RunError, llvm::toString(turn.takeError()));
   HostObject compiled{
       std::string(bytes.begin(), bytes.end()),
       binary->getBoolean("results_are_arguments").value_or(false)};
@@ -306,5 +294,5 @@ WorkerHandlers tuning::makeProgramHandlers(std::string problem) {
   handlers.handle = [worker](const json::Value &request) {
     return worker->handle(request);
   };
-  return handlers;
+  return takeTurns(std::move(handlers), "cpu", 0);
 }
