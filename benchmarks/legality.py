@@ -44,7 +44,7 @@ def run(*command):
 class Problem:
     def __init__(self, args, folder, name):
         self.args = args
-        self.path = os.path.join(folder, f"{len(name)}.mlir")
+        self.path = os.path.join(folder, re.sub(r"\W+", "_", name) + ".mlir")
         tool = os.path.join(args.bin, "attune-gen")
         made = run(tool, "--op=attention", *PROBLEMS[name].split(), "-o", self.path)
         if made.returncode:

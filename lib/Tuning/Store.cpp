@@ -61,6 +61,14 @@ static llvm::Error seal(Database &database, llvm::StringRef table, int64_t row,
 static constexpr int kProblemColumns = 3, kSessionColumns = 14,
                      kMeasurementColumns = 27;
 
+/// All fields of a key, in the order in which tables have them.
+static Statement &bind(Statement &statement, const StoreKey &key) {
+  return statement.bind(key.problem)
+      .bind(key.chip)
+      .bind(key.device)
+      .bind(key.compiler);
+}
+
 llvm::Error Store::makeDamageError(llvm::StringRef table, int64_t row) const {
   return llvm::createStringError(
       llvm::formatv(
@@ -101,11 +109,8 @@ llvm::Error Store::writeSession(const SessionInfo &session, bool insert) {
   if (!write)
     return write.takeError();
   if (insert)
-    write->bind(session.id ? std::optional(session.id) : std::nullopt)
-        .bind(session.key.problem)
-        .bind(session.key.chip)
-        .bind(session.key.device)
-        .bind(session.key.compiler)
+    bind(write->bind(session.id ? std::optional(session.id) : std::nullopt),
+         session.key)
         .bind(session.problemName)
         .bind(session.command)
         .bind(session.strategy)
@@ -166,14 +171,8 @@ llvm::Expected<int64_t> Store::add(SessionInfo &session, const Space &space,
         "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)");
     if (!insert)
       return insert.takeError();
-    const StoreKey &key = session.key;
-    insert->bind(session.id)
-        .bind(session.results)
-        .bind(key.problem)
-        .bind(key.chip)
-        .bind(key.device)
-        .bind(key.compiler);
-    insert->bind(schedule)
+    bind(insert->bind(session.id).bind(session.results), session.key)
+        .bind(schedule)
         .bind(toString(result.stage))
         .bind(toString(result.status))
         .bind(result.message)
@@ -267,11 +266,7 @@ llvm::Expected<std::optional<Result>> Store::find(const StoreKey &key,
                         "schedule = ? ORDER BY id DESC LIMIT 1");
   if (!statement)
     return statement.takeError();
-  statement->bind(key.problem)
-      .bind(key.chip)
-      .bind(key.device)
-      .bind(key.compiler)
-      .bind(schedule);
+  bind(*statement, key).bind(schedule);
   llvm::Expected<std::optional<Result>> result = findOne(*statement);
   if (result && *result)
     (*result)->point = point.vec();
@@ -303,10 +298,7 @@ llvm::Expected<std::optional<Result>> Store::findBest(const StoreKey &key,
       "ORDER BY median_ns, id");
   if (!statement)
     return statement.takeError();
-  statement->bind(key.problem)
-      .bind(key.chip)
-      .bind(key.device)
-      .bind(key.compiler);
+  bind(*statement, key);
   while (true) {
     llvm::Expected<std::optional<Result>> proven = findOne(*statement);
     if (!proven || !*proven)

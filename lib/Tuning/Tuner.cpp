@@ -86,9 +86,9 @@ llvm::Expected<Outcome> Tuner::run(Strategy &theStrategy) {
 
   // The baseline comes first and is measured whatever the budget: it
   // is what every other result is compared with.
-  Point baseline = task.baseline.empty() ? space.getDefault() : task.baseline;
-  if (auto it = llvm::find(legal.points, baseline); it != legal.points.end()) {
-    baselineIndex = it - legal.points.begin();
+  baselineIndex =
+      findIndex(task.baseline.empty() ? space.getDefault() : task.baseline);
+  if (baselineIndex) {
     ++asked;
     if (llvm::Error error = startCandidate(*baselineIndex))
       return error;
@@ -147,10 +147,10 @@ llvm::Error Tuner::startStoredBest() {
     return best.takeError();
   if (!*best)
     return llvm::Error::success();
-  auto it = llvm::find(legal.points, (*best)->point);
-  if (it == legal.points.end() || tried.count(it - legal.points.begin()))
+  std::optional<size_t> index = findIndex((*best)->point);
+  if (!index || tried.count(*index))
     return llvm::Error::success();
-  return startCandidate(it - legal.points.begin());
+  return startCandidate(*index);
 }
 
 llvm::Error Tuner::advance(std::vector<Completion> completions) {
@@ -190,11 +190,17 @@ llvm::Error Tuner::lookElsewhere() {
   return llvm::Error::success();
 }
 
+std::optional<size_t> Tuner::findIndex(const Point &point) const {
+  auto it = llvm::find(legal.points, point);
+  return it == legal.points.end()
+             ? std::nullopt
+             : std::optional<size_t>(it - legal.points.begin());
+}
+
 std::optional<size_t> Tuner::takeSeed() {
   while (nextSeed < task.seeds.size()) {
-    auto it = llvm::find(legal.points, task.seeds[nextSeed++]);
-    size_t index = it - legal.points.begin();
-    if (it != legal.points.end() && !tried.count(index))
+    std::optional<size_t> index = findIndex(task.seeds[nextSeed++]);
+    if (index && !tried.count(*index))
       return index;
   }
   return std::nullopt;

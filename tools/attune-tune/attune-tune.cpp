@@ -280,14 +280,14 @@ Error Options::readOnly(TuneFileOptions &options) const {
 Error Options::readOrdinals(TuneFileOptions &options) const {
   if (ordinals.empty())
     return Error::success();
-  options.ordinals.clear();
   options.allDevices = ordinals.size() == 1 && ordinals.front() == "all";
-  if (options.allDevices)
+  if (options.allDevices) {
     options.ordinals = {0};
+    return Error::success();
+  }
+  options.ordinals.clear();
   for (StringRef text : ordinals) {
     unsigned number;
-    if (options.allDevices)
-      break;
     if (text.getAsInteger(10, number) ||
         is_contained(options.ordinals, static_cast<int>(number)))
       return createStringError("expects --gpus to be all or different numbers, "

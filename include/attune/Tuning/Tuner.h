@@ -127,6 +127,8 @@ private:
   /// Takes in what other tuners have finished or given up.
   llvm::Error lookElsewhere();
   llvm::Error askForCandidates();
+  /// The index of a point that is legal.
+  std::optional<size_t> findIndex(const Point &point) const;
   /// The next of the seeds that is legal and was not tried, or none.
   std::optional<size_t> takeSeed();
   llvm::Error startCandidate(size_t index);
