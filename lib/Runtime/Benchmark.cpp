@@ -85,10 +85,14 @@ static Expected<Timing> takeSamples(Device &device,
   return timing;
 }
 
-/// Whether the clock fell by more than a share of it.
-static bool fell(const Timing &timing, double share) {
-  return timing.before.clockMHz && timing.after.clockMHz &&
-         *timing.after.clockMHz < (1 - share) * *timing.before.clockMHz;
+/// Whether something else than the work had a part in its times.
+static bool wasDisturbed(const Timing &timing,
+                         const BenchmarkOptions &options) {
+  std::optional<int> before = timing.before.clockMHz;
+  std::optional<int> after = timing.after.clockMHz;
+  bool clockFell =
+      before && after && *after < (1 - options.maxClockDrop) * *before;
+  return clockFell || timing.median > (1 + options.maxSpread) * timing.min;
 }
 
 Expected<Timing> attune::benchmark(Device &device,
@@ -108,7 +112,7 @@ Expected<Timing> attune::benchmark(Device &device,
       llvm::consumeError(device.release(flush));
   });
 
-  double probe = 0;
+  double probe = std::numeric_limits<double>::infinity();
   for (int64_t i = 0; i < std::max<int64_t>(options.warmUps, 1); ++i) {
     auto pair = timeOnce(device, launch);
     if (!pair)
@@ -116,8 +120,8 @@ Expected<Timing> attune::benchmark(Device &device,
     auto elapsed = device.getElapsed(*pair->start, *pair->stop);
     if (!elapsed)
       return elapsed.takeError();
-    probe = *elapsed;
-    if (probe * static_cast<double>(i + 1) > options.maxSeconds * 1e3)
+    probe = std::min(probe, *elapsed);
+    if (*elapsed * static_cast<double>(i + 1) > options.maxSeconds * 1e3)
       break;
   }
   if (probe > options.stopAboveMs)
@@ -130,7 +134,7 @@ Expected<Timing> attune::benchmark(Device &device,
         std::min(fewest, repeats), repeats);
 
   auto timing = takeSamples(device, launch, repeats, flush, flushBytes);
-  if (timing && fell(*timing, options.maxClockDrop))
+  if (timing && wasDisturbed(*timing, options))
     timing = takeSamples(device, launch, repeats, flush, flushBytes);
   return timing;
 }

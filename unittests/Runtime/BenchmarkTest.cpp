@@ -24,15 +24,15 @@ TEST(Benchmark, SummarizesByOrder) {
 
 TEST(Benchmark, ExcludesWarmUpsAndFlushes) {
   FakeDevice device;
-  device.durations = {100, 100, 1, 2, 3, 4, 5};
+  device.durations = {100, 100, 51, 52, 53, 54, 55};
   auto kernel = llvm::cantFail(device.loadKernel("", "work", 0));
   BenchmarkOptions options;
   options.warmUps = 2;
   options.repeats = 5;
   Timing timing = llvm::cantFail(benchmark(
       device, [&] { return device.launch(*kernel, {}, {}); }, options));
-  EXPECT_EQ(timing.samples, (std::vector<double>{1, 2, 3, 4, 5}));
-  EXPECT_EQ(timing.median, 3);
+  EXPECT_EQ(timing.samples, (std::vector<double>{51, 52, 53, 54, 55}));
+  EXPECT_EQ(timing.median, 53);
   std::vector<std::string> repeat{"fill", "record", "launch", "record"};
   std::vector<std::string> last(device.queued.end() - 4, device.queued.end());
   EXPECT_EQ(last, repeat);
@@ -69,14 +69,47 @@ TEST(Benchmark, WorkThatIsTooSlowIsLaunchedOnlyToWarmUp) {
   EXPECT_EQ(time().samples.size(), 30u);
 }
 
+TEST(Benchmark, WorkThatWasSlowOnceIsTimed) {
+  FakeDevice device;
+  device.durations = {6, 9, 6};
+  auto kernel = llvm::cantFail(device.loadKernel("", "work", 0));
+  BenchmarkOptions options;
+  options.warmUps = 2;
+  options.stopAboveMs = 6.5;
+  Timing timing = llvm::cantFail(benchmark(
+      device, [&] { return device.launch(*kernel, {}, {}); }, options));
+  EXPECT_EQ(timing.samples.size(), 30u);
+  EXPECT_EQ(timing.median, 6);
+}
+
+TEST(Benchmark, ScatteredSamplesAreTakenAgainOnce) {
+  for (auto [durations, samples] :
+       {std::pair(std::vector<double>{50, 50, 54, 54, 60, 60, 60},
+                  std::vector<double>{50, 54, 54}),
+        std::pair(std::vector<double>{50, 50, 56, 56, 60, 60, 60},
+                  std::vector<double>{60, 60, 60}),
+        std::pair(std::vector<double>{50, 50, 56, 56, 50, 57, 57, 50, 50, 50},
+                  std::vector<double>{50, 57, 57})}) {
+    FakeDevice device;
+    device.durations = durations;
+    auto kernel = llvm::cantFail(device.loadKernel("", "work", 0));
+    BenchmarkOptions options;
+    options.warmUps = 1;
+    options.repeats = 3;
+    Timing timing = llvm::cantFail(benchmark(
+        device, [&] { return device.launch(*kernel, {}, {}); }, options));
+    EXPECT_EQ(timing.samples, samples);
+  }
+}
+
 TEST(Benchmark, SamplesOfAFallingClockAreTakenAgainOnce) {
   for (auto [clocks, samples] :
-       {std::pair(std::vector<int>{1980, 1930, 5000}, std::vector{1.0, 2.0}),
-        std::pair(std::vector<int>{1980, 1900, 1900}, std::vector{3.0, 4.0}),
+       {std::pair(std::vector<int>{1980, 1930, 5000}, std::vector{51.0, 52.0}),
+        std::pair(std::vector<int>{1980, 1900, 1900}, std::vector{53.0, 54.0}),
         std::pair(std::vector<int>{1980, 1900, 1800, 9},
-                  std::vector{3.0, 4.0})}) {
+                  std::vector{53.0, 54.0})}) {
     FakeDevice device;
-    device.durations = {8, 1, 2, 3, 4, 5};
+    device.durations = {58, 51, 52, 53, 54, 55};
     device.clocks = clocks;
     auto kernel = llvm::cantFail(device.loadKernel("", "work", 0));
     BenchmarkOptions options;
