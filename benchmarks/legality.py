@@ -7,8 +7,8 @@ schedules that a rule refuses, each one tunable away from a legal one, what
 would have become of them if nothing had refused them:
 
   fails    the compiler or the assembler would have refused it, too
-  large    more shared memory than the chip has, or registers spill
-  equal    the same kernel as the legal one: the tunable changes nothing there
+  large    more shared memory than a workgroup or a core has, or registers spill
+  equal    the same kernel as that of a legal schedule: nothing is lost
   fits     a kernel of its own that nobody gets to see
 
 Prints a table of the first and the rules of the second, and writes all of it
@@ -82,7 +82,8 @@ class Problem:
             return json.load(file)["problems"][0]["results"]
 
     def compile(self, schedule, checked):
-        """What attune-opt makes of a schedule, with the rules or without."""
+        """What attune-opt makes of a schedule, with the rules or without.
+        Tunables that it lacks have their defaults."""
         tunables = " ".join(f"{name}={value}" for name, value in schedule.items())
         pipeline = self.pipeline if checked else CHECK.sub("", self.pipeline)
         pipeline = pipeline.replace(
@@ -92,10 +93,9 @@ class Problem:
         )
         return run("timeout", "120", self.optimizer, self.path, f"--pass-pipeline={pipeline}")
 
-    def judge(self, pair):
+    def judge(self, schedule):
         """The rule that refuses a schedule, and what becomes of it without; none
         for a legal one."""
-        schedule, neighbour = pair
         rule = RULE.search(self.compile(schedule, True).stderr)
         if not rule:
             return None
@@ -108,14 +108,26 @@ class Problem:
         def total(name):
             return sum(map(int, re.findall(name + r" = (\d+)", made.stdout)))
 
+        def has(name):
+            return int(re.search(rf"tile\.target<.*? {name} = (\d+)", made.stdout)[1])
+
         shared = total("[^_]shared_bytes") + total("static_shared_bytes")
-        most = int(re.search(r"tile\.target<.*? shared = (\d+)", made.stdout)[1])
-        if shared > most or total("spill_store_bytes"):
+        # A core that shall hold some at a time, but has no room for them.
+        of_core = shared * schedule["min-blocks-per-core"] > has("shared_per_core")
+        if shared > has("shared") or of_core or total("spill_store_bytes"):
             return rule[1], "large"
-        kernel = OBJECT.search(made.stdout)
-        other = OBJECT.search(self.compile(neighbour, True).stdout)
-        same = kernel and other and kernel[0] == other[0]
-        return rule[1], "equal" if same else "fits"
+        kernel = OBJECT.search(made.stdout)[0]
+        return rule[1], "equal" if self.is_known(schedule, kernel) else "fits"
+
+    def is_known(self, schedule, kernel):
+        """Whether a legal schedule makes the kernel as well: tunables without
+        effect on it get their defaults, one after the other."""
+        for name in list(schedule):
+            fewer = {k: v for k, v in schedule.items() if k != name}
+            other = OBJECT.search(self.compile(fewer, False).stdout)
+            if other and other[0] == kernel:
+                schedule = fewer
+        return self.compile(schedule, True).returncode == 0
 
 
 def change_one(schedule, domains, generator):
@@ -136,11 +148,11 @@ def refuse(problem, results, args):
     found = collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         while (missing := args.illegal - found.total()) > 0:
-            pairs = []
-            for _ in range(missing):
-                legal = generator.choice(results)["schedule"]
-                pairs.append((change_one(legal, domains, generator), legal))
-            found.update(v for v in pool.map(problem.judge, pairs) if v)
+            neighbours = [
+                change_one(generator.choice(results)["schedule"], domains, generator)
+                for _ in range(missing)
+            ]
+            found.update(v for v in pool.map(problem.judge, neighbours) if v)
     return found
 
 

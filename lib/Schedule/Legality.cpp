@@ -283,10 +283,6 @@ static std::optional<Refusal> checkRoles(const ScheduleProblem &problem,
                   "expects q-in-registers to be 0 where mma-warps is {0}, but "
                   "got {1}",
                   together, schedule.getQInRegisters());
-  if (schedule.getOverlap() && !schedule.getProducerWarps())
-    return refuse("overlap-without-producer",
-                  "expects producer-warps where overlap is {0}, but got {1}",
-                  schedule.getOverlap(), schedule.getProducerWarps());
   if (schedule.getRescaleLate() && !schedule.getOverlap())
     return refuse("rescale-without-overlap",
                   "expects overlap where rescale-late is {0}, but got {1}",

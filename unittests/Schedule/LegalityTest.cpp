@@ -282,12 +282,12 @@ TEST_F(LegalityTest, QueryInRegisters) {
             "query-in-registers");
 }
 
-TEST_F(LegalityTest, OverlapWithoutProducer) {
+TEST_F(LegalityTest, OverlapWithAndWithoutProducer) {
   TargetAttr target = toy(withGroups());
-  EXPECT_EQ(refusal(groups({{"overlap", 1}, {"producer-warps", 4}}), target),
-            "legal");
-  EXPECT_EQ(refusal(groups({{"overlap", 1}}), target),
-            "overlap-without-producer");
+  for (int64_t producers : {0, 4})
+    EXPECT_EQ(refusal(groups({{"overlap", 1}, {"producer-warps", producers}}),
+                      target),
+              "legal");
 }
 
 TEST_F(LegalityTest, RescaleWithoutOverlap) {
