@@ -270,14 +270,17 @@ static void shape(Tensor &tensor, ProblemArgument::Role role,
   constexpr double kFar = 64;
   if (role == Role::Other || inputClass == InputClass::Normal)
     return;
-  tensor.shape.forEachOffset([&](int64_t offset) {
-    double value = tensor.load(offset);
-    if (inputClass == InputClass::Spread)
-      value *= role == Role::Query ? kFar : 1;
-    else
-      value = std::fabs(value) * (role == Role::Query ? kFar : -1);
-    tensor.store(offset, value);
-  });
+  tensor.shape.forEachPiece(
+      [&](const TensorShape &piece, int64_t start, int64_t) {
+        piece.forEachOffset([&](int64_t offset) {
+          double value = tensor.load(start + offset);
+          if (inputClass == InputClass::Spread)
+            value *= role == Role::Query ? kFar : 1;
+          else
+            value = std::fabs(value) * (role == Role::Query ? kFar : -1);
+          tensor.store(start + offset, value);
+        });
+      });
 }
 
 Tensor attune::makeInput(const ProblemArgument &argument, unsigned index,

@@ -83,3 +83,15 @@ attune::compileReference(func::FuncOp source, StringRef chip,
     return refuse();
   return module;
 }
+
+FailureOr<ModuleOp>
+CompiledReferences::get(attn::ReferencePrecision precision) {
+  OwningOpRef<ModuleOp> &module = modules[precision];
+  if (!module) {
+    auto compiled = compileReference(source, chip, precision);
+    if (failed(compiled))
+      return failure();
+    module = std::move(*compiled);
+  }
+  return *module;
+}

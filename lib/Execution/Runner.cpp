@@ -7,7 +7,6 @@
 #include "attune/Execution/Runner.h"
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Execution/HostReference.h"
-#include "attune/Execution/Reference.h"
 #include "attune/Execution/Stage.h"
 #include "attune/Runtime/Npy.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -47,9 +46,14 @@ SmallVector<func::FuncOp> attune::getSourceFunctions(ModuleOp module) {
 FailureOr<std::unique_ptr<Runner>>
 Runner::create(func::FuncOp source, Device &device, const ProblemSizes &sizes,
                uint64_t seed, ReferencePlace place, InputFiles files,
-               InputClass inputClass) {
-  std::unique_ptr<Runner> runner(
-      new Runner(source, device, seed, place, std::move(files), inputClass));
+               InputClass inputClass,
+               std::shared_ptr<CompiledReferences> compiled) {
+  if (!compiled)
+    compiled =
+        std::make_shared<CompiledReferences>(source, device.getInfo().chip);
+  std::unique_ptr<Runner> runner(new Runner(source, device, seed, place,
+                                            std::move(files), inputClass,
+                                            std::move(compiled)));
   FailureOr<Problem> problem = analyzeProblem(source, sizes);
   if (failed(problem))
     return failure();
@@ -69,11 +73,9 @@ static Attribute toAttribute(const Tensor &tensor, Type type) {
 
 FailureOr<std::vector<Tensor>> Runner::makeArguments() {
   std::vector<Tensor> tensors(problem.arguments.size());
-  llvm::parallelFor(0, tensors.size(), [&](size_t index) {
+  for (auto [index, argument] : llvm::enumerate(problem.arguments))
     if (!files.count(index))
-      tensors[index] =
-          makeInput(problem.arguments[index], index, seed, inputClass);
-  });
+      tensors[index] = makeInput(argument, index, seed, inputClass);
   for (const auto &[index, path] : files) {
     auto tensor = readNpy(path, problem.arguments[index].shape);
     if (!tensor)
@@ -200,10 +202,10 @@ FailureOr<std::vector<Tensor>> Runner::read(const HostRun &run) {
 FailureOr<std::vector<std::vector<float>>>
 Runner::runReference(attn::ReferencePrecision precision) {
   if (place == ReferencePlace::Device) {
-    auto module = compileReference(source, device.getInfo().chip, precision);
+    FailureOr<ModuleOp> module = compiledReferences->get(precision);
     if (failed(module))
       return failure();
-    auto tensors = runAndRead(**module);
+    auto tensors = runAndRead(*module);
     if (failed(tensors))
       return failure();
     std::vector<std::vector<float>> values;

@@ -12,7 +12,7 @@ Runner *Verifier::getRunner(InputClass inputClass) {
   std::unique_ptr<Runner> &runner = runners[inputClass];
   if (!runner) {
     auto created = Runner::create(source, device, sizes, seed, place,
-                                  /*files=*/{}, inputClass);
+                                  /*files=*/{}, inputClass, references);
     if (succeeded(created))
       runner = std::move(*created);
   }

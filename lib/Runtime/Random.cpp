@@ -11,19 +11,22 @@ namespace {
 /// SplitMix64 (Steele, Lea, Flood 2014).
 class Generator {
 public:
-  explicit Generator(uint64_t seed) : state(seed) {}
+  /// With `skipped` calls of next() behind it.
+  explicit Generator(uint64_t seed, uint64_t skipped = 0)
+      : state(seed + skipped * kStep) {}
 
   uint64_t next() {
-    uint64_t z = (state += 0x9e3779b97f4a7c15);
+    uint64_t z = (state += kStep);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     return z ^ (z >> 31);
   }
 
   /// The sum of twelve uniform numbers, which has variance 1, less its mean.
+  static constexpr int kNormalWords = 3;
   double nextNormal() {
     int64_t sum = 0;
-    for (int word = 0; word < 3; ++word)
+    for (int word = 0; word < kNormalWords; ++word)
       for (uint64_t bits = next(), part = 0; part < 4; ++part, bits >>= 16)
         sum += static_cast<int64_t>(bits & 0xffff);
     constexpr double mean = 6 * 65535.0;
@@ -31,14 +34,19 @@ public:
   }
 
 private:
+  static constexpr uint64_t kStep = 0x9e3779b97f4a7c15;
   uint64_t state;
 };
 } // namespace
 
 void attune::fillNormal(Tensor &tensor, uint64_t seed) {
-  Generator generator(seed);
-  tensor.shape.forEachOffset(
-      [&](int64_t offset) { tensor.store(offset, generator.nextNormal()); });
+  tensor.shape.forEachPiece(
+      [&](const TensorShape &piece, int64_t start, int64_t before) {
+        Generator generator(seed, before * Generator::kNormalWords);
+        piece.forEachOffset([&](int64_t offset) {
+          tensor.store(start + offset, generator.nextNormal());
+        });
+      });
 }
 
 void attune::fillUniform(Tensor &tensor, uint64_t seed, int64_t low,

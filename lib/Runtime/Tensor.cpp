@@ -4,6 +4,7 @@
 
 #include "attune/Runtime/Tensor.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Parallel.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace attune;
@@ -100,6 +101,34 @@ void TensorShape::forEachOffset(
     if (dim == static_cast<size_t>(-1))
       return;
   }
+}
+
+void TensorShape::forEachPiece(
+    llvm::function_ref<void(const TensorShape &piece, int64_t offset,
+                            int64_t before)>
+        visit) const {
+  // Leading dimensions are taken apart, one after the other, unless what is in
+  // them overlaps or the pieces would be too many.
+  constexpr int64_t kEnough = 64, kMost = 1 << 20;
+  TensorShape piece = *this, lead;
+  lead.type = type;
+  while (piece.sizes.size() > 1 && lead.getNumElements() < kEnough &&
+         lead.getNumElements() * piece.sizes.front() <= kMost) {
+    TensorShape inner = piece;
+    inner.sizes.erase(inner.sizes.begin());
+    inner.strides.erase(inner.strides.begin());
+    if (piece.strides.front() < inner.getSpan())
+      break;
+    lead.sizes.push_back(piece.sizes.front());
+    lead.strides.push_back(piece.strides.front());
+    piece = std::move(inner);
+  }
+  std::vector<int64_t> offsets;
+  lead.forEachOffset([&](int64_t offset) { offsets.push_back(offset); });
+  llvm::parallelFor(0, offsets.size(), [&](size_t number) {
+    visit(piece, offsets[number],
+          static_cast<int64_t>(number) * piece.getNumElements());
+  });
 }
 
 std::vector<float> Tensor::toFloats() const {

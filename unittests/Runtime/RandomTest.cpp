@@ -31,6 +31,31 @@ TEST(Random, TheSeedDecidesTheBits) {
   EXPECT_NE(tensor.bytes, other.bytes);
 }
 
+TEST(Random, ValuesComeInRowMajorOrderWhateverTheShape) {
+  Tensor row(TensorShape::contiguous(DataType::F32, {7 * 100 * 3}));
+  fillNormal(row, 42);
+  TensorShape transposed, overlapping;
+  transposed.sizes = {7, 100, 3};
+  transposed.strides = {3, 21, 1};
+  for (const TensorShape &shape :
+       {TensorShape::contiguous(DataType::F32, {7, 100, 3}),
+        TensorShape::contiguous(DataType::F32, {1, 1, 700, 3}), transposed}) {
+    Tensor tensor(shape);
+    fillNormal(tensor, 42);
+    EXPECT_EQ(tensor.toFloats(), row.toFloats());
+  }
+  // Of elements in one place, the last remains.
+  overlapping.sizes = {700, 3};
+  overlapping.strides = {0, 1};
+  Tensor last(overlapping);
+  fillNormal(last, 42);
+  EXPECT_EQ(last.toFloats()[0], row.toFloats()[699 * 3]);
+  TensorShape scalar;
+  Tensor one(scalar);
+  fillNormal(one, 42);
+  EXPECT_EQ(one.load(0), row.load(0));
+}
+
 TEST(Random, UniformStaysInItsRange) {
   Tensor tensor(TensorShape::contiguous(DataType::I32, {1000}));
   fillUniform(tensor, 5, 3, 7);

@@ -9,6 +9,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include <map>
+#include <string>
 
 namespace attune {
 
@@ -23,6 +25,21 @@ void alignRows(mlir::ModuleOp loops);
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 compileReference(mlir::func::FuncOp source, llvm::StringRef chip,
                  attn::ReferencePrecision precision);
+
+/// The references of one function for one chip, each compiled when it is wanted
+/// first: runners of the same function share them.
+class CompiledReferences {
+public:
+  CompiledReferences(mlir::func::FuncOp source, llvm::StringRef chip)
+      : source(source), chip(chip) {}
+
+  mlir::FailureOr<mlir::ModuleOp> get(attn::ReferencePrecision precision);
+
+private:
+  mlir::func::FuncOp source;
+  std::string chip;
+  std::map<attn::ReferencePrecision, mlir::OwningOpRef<mlir::ModuleOp>> modules;
+};
 
 } // namespace attune
 

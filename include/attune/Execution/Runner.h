@@ -6,9 +6,9 @@
 #ifndef ATTUNE_EXECUTION_RUNNER_H
 #define ATTUNE_EXECUTION_RUNNER_H
 
-#include "attune/Dialect/Attn/Transforms/Passes.h"
 #include "attune/Execution/HostProgram.h"
 #include "attune/Execution/Problem.h"
+#include "attune/Execution/Reference.h"
 #include "attune/Runtime/Benchmark.h"
 #include "attune/Runtime/Verify.h"
 #include <map>
@@ -41,12 +41,14 @@ using InputFiles = std::map<unsigned, std::string>;
 class Runner {
 public:
   /// `source` is the function as the user wrote it; it must outlive the runner.
-  /// Arguments without a file get random values. Errors are diagnostics at
+  /// Arguments without a file get random values. `compiled` are references for
+  /// the device, if other runners have them as well. Errors are diagnostics at
   /// `source`.
   static mlir::FailureOr<std::unique_ptr<Runner>>
   create(mlir::func::FuncOp source, Device &device, const ProblemSizes &sizes,
          uint64_t seed, ReferencePlace place = ReferencePlace::Device,
-         InputFiles files = {}, InputClass inputClass = InputClass::Normal);
+         InputFiles files = {}, InputClass inputClass = InputClass::Normal,
+         std::shared_ptr<CompiledReferences> compiled = nullptr);
 
   const Problem &getProblem() const { return problem; }
 
@@ -84,9 +86,11 @@ public:
 
 private:
   Runner(mlir::func::FuncOp source, Device &device, uint64_t seed,
-         ReferencePlace place, InputFiles files, InputClass inputClass)
+         ReferencePlace place, InputFiles files, InputClass inputClass,
+         std::shared_ptr<CompiledReferences> compiled)
       : source(source), device(device), seed(seed), place(place),
-        files(std::move(files)), inputClass(inputClass) {}
+        files(std::move(files)), inputClass(inputClass),
+        compiledReferences(std::move(compiled)) {}
 
   mlir::LogicalResult makeInputs();
   mlir::FailureOr<std::vector<std::vector<float>>>
@@ -111,6 +115,7 @@ private:
   ReferencePlace place;
   InputFiles files;
   InputClass inputClass;
+  std::shared_ptr<CompiledReferences> compiledReferences;
   std::optional<double> tolerance;
   Problem problem;
   std::vector<Datum> inputs;

@@ -17,7 +17,8 @@ public:
   Verifier(mlir::func::FuncOp source, Device &device, ProblemSizes sizes,
            uint64_t seed, ReferencePlace place)
       : source(source), device(device), sizes(std::move(sizes)), seed(seed),
-        place(place) {}
+        place(place), references(std::make_shared<CompiledReferences>(
+                          source, device.getInfo().chip)) {}
 
   /// Makes the inputs of some classes, and their references.
   mlir::LogicalResult prepare(llvm::ArrayRef<InputClass> classes);
@@ -46,6 +47,7 @@ private:
   ProblemSizes sizes;
   uint64_t seed;
   ReferencePlace place;
+  std::shared_ptr<CompiledReferences> references;
   std::map<InputClass, std::unique_ptr<Runner>> runners;
 };
 

@@ -37,6 +37,13 @@ struct TensorShape {
 
   /// Calls `visit(offset)` for each element, row-major.
   void forEachOffset(llvm::function_ref<void(int64_t offset)> visit) const;
+
+  /// Calls `visit` on all cores at a time, for pieces that make up the whole:
+  /// with the shape of a piece, the offset of its first element, and how many
+  /// elements come before that one, row-major.
+  void forEachPiece(llvm::function_ref<void(const TensorShape &piece,
+                                            int64_t offset, int64_t before)>
+                        visit) const;
 };
 
 struct Tensor {
