@@ -213,9 +213,8 @@ private:
   /// Whether a kernel without a fault of its resources has been timed: then
   /// others with one are not.
   bool hasFaultless = false;
-  /// What measuring has taken so far.
-  double measureSeconds = 0;
-  uint64_t measured = 0;
+  /// What measuring the candidates has taken, each.
+  std::vector<double> measureSeconds;
   ProgressState state;
 };
 
