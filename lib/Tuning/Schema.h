@@ -10,7 +10,7 @@ namespace attune::tuning {
 
 /// "ATTU": tells our files from other SQLite databases.
 constexpr int kApplicationId = 0x41545455;
-constexpr int kSchemaVersion = 4;
+constexpr int kSchemaVersion = 5;
 
 constexpr char kSchema[] = R"sql(
 CREATE TABLE problem(
@@ -56,6 +56,7 @@ CREATE TABLE measurement(
   spill_bytes INTEGER,
   shared_bytes INTEGER,
   threads INTEGER,
+  serialized_multiplies INTEGER,
   score REAL,
   binary TEXT NOT NULL,
   copied_from INTEGER NOT NULL,

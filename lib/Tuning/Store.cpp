@@ -59,7 +59,7 @@ static llvm::Error seal(Database &database, llvm::StringRef table, int64_t row,
 
 /// Columns before the checksum, in the order of Schema.h.
 static constexpr int kProblemColumns = 3, kSessionColumns = 14,
-                     kMeasurementColumns = 27;
+                     kMeasurementColumns = 28;
 
 /// All fields of a key, in the order in which tables have them.
 static Statement &bind(Statement &statement, const StoreKey &key) {
@@ -168,7 +168,7 @@ llvm::Expected<int64_t> Store::add(SessionInfo &session, const Space &space,
   llvm::Error error = database->transact([&]() -> llvm::Error {
     llvm::Expected<Statement> insert = database->prepare(
         "INSERT INTO measurement VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, "
-        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)");
+        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)");
     if (!insert)
       return insert.takeError();
     bind(insert->bind(session.id).bind(session.results), session.key)
@@ -186,6 +186,7 @@ llvm::Expected<int64_t> Store::add(SessionInfo &session, const Space &space,
         .bind(used.spillBytes)
         .bind(used.sharedBytes)
         .bind(used.threads)
+        .bind(used.serializedMultiplies)
         .bind(result.score);
     insert->bind(result.binaryHash)
         .bind(result.copiedFrom)
@@ -232,13 +233,14 @@ Store::readMeasurement(const Statement &statement) const {
   result.message = statement.getText(10).str();
   result.resources = {
       statement.getOptionalInteger(15), statement.getOptionalInteger(16),
-      statement.getOptionalInteger(17), statement.getOptionalInteger(18)};
-  result.score = statement.getOptionalReal(19);
-  result.binaryHash = statement.getText(20).str();
-  result.copiedFrom = statement.getInteger(21);
-  result.clockMHz = statement.getOptionalInteger(22);
-  result.powerWatts = statement.getOptionalInteger(23);
-  result.temperatureCelsius = statement.getOptionalInteger(24);
+      statement.getOptionalInteger(17), statement.getOptionalInteger(18),
+      statement.getOptionalInteger(19)};
+  result.score = statement.getOptionalReal(20);
+  result.binaryHash = statement.getText(21).str();
+  result.copiedFrom = statement.getInteger(22);
+  result.clockMHz = statement.getOptionalInteger(23);
+  result.powerWatts = statement.getOptionalInteger(24);
+  result.temperatureCelsius = statement.getOptionalInteger(25);
   result.reused = true;
   return result;
 }

@@ -24,7 +24,7 @@ struct Problem {
   /// ids at the first one; empty for nowhere.
   std::string log;
   /// What candidate 7 spills, and how many multiplies of candidate 6 are
-  /// serialized.
+  /// serialized; if there are any, it spills as much.
   int64_t spilledBytes = 64, serialized = 0;
   /// How long a request takes, and how long one to measure takes beyond that.
   int64_t sleepMs = 0, measureMs = 0;

@@ -155,6 +155,7 @@ static json::Value handle(const json::Value &request, bool checks) {
 
   if (checks || object.get("prove"))
     return json::Object{{"status", "ok"}};
+  int64_t serialized = x == 6 ? *problem.getInteger("serialized") : 0;
   if (!binary)
     return json::Object{
         {"status", "ok"},
@@ -162,11 +163,11 @@ static json::Value handle(const json::Value &request, bool checks) {
          llvm::formatv("hash-{0}", x / *problem.getInteger("same_binary"))
              .str()},
         {"resources",
-         json::Object{
-             {"registers", 100 + x},
-             {"spill_bytes", x == 7 ? *problem.getInteger("spilled") : 0},
-             {"serialized_multiplies",
-              x == 6 ? *problem.getInteger("serialized") : 0}}},
+         json::Object{{"registers", 100 + x},
+                      {"spill_bytes", x == 7 || serialized
+                                          ? *problem.getInteger("spilled")
+                                          : 0},
+                      {"serialized_multiplies", serialized}}},
         {"binary", json::Object{{"x", x}}}};
   usleep(*problem.getInteger("measure_ms") * 1000);
   json::Array samples;

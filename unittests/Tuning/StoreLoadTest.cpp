@@ -73,7 +73,7 @@ void StoreLoad::addFiller(int64_t rows) {
           "WHERE i < {0}) INSERT INTO measurement SELECT NULL, 1, 1000000 + i, "
           "'filler ' || i / 1000, 'chip', 'device', 'compiler', '{{\"x\":' || "
           "i % 1000 || '}', iif(i % 100, 'measure', 'proof'), 'ok', '', "
-          "'[1000.0]', 1000 + i % 1000, 1000, 1000, 255, 0, 0, 256, 1.0, "
+          "'[1000.0]', 1000 + i % 1000, 1000, 1000, 255, 0, 0, 256, 0, 1.0, "
           "'hash ' || i, 0, 1980, 700, 60, NULL, '2026-01-01T00:00:00Z', 0 "
           "FROM n",
           rows)

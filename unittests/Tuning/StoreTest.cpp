@@ -14,6 +14,7 @@ TEST_F(StoreTest, FindsWhatWasAdded) {
     result.message = "a 'quoted' message\nwith two lines";
     result.score = 0.1 + 0.2;
     result.resources.registers = 255;
+    result.resources.serializedMultiplies = 3;
     add(*store, result);
   }
   std::unique_ptr<Store> store = open();
@@ -25,6 +26,7 @@ TEST_F(StoreTest, FindsWhatWasAdded) {
   EXPECT_EQ((*found)->score, 0.1 + 0.2);
   EXPECT_EQ((*found)->resources.registers, 255);
   EXPECT_EQ((*found)->resources.spillBytes, std::nullopt);
+  EXPECT_EQ((*found)->resources.serializedMultiplies, 3);
   EXPECT_EQ((*found)->stage, Stage::Measure);
   EXPECT_TRUE((*found)->reused);
   llvm::Expected<std::optional<Result>> missing =

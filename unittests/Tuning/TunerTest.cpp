@@ -118,6 +118,24 @@ TEST(Tuner, TheLimitOfSpillsIsAnOption) {
   }
 }
 
+TEST(Tuner, WhatTheAssemblerSerializedIsNotCompiledAgain) {
+  fake::TemporaryFolder folder;
+  fake::Problem problem;
+  problem.log = folder / "log";
+  // It spills as well, by less than the limit.
+  problem.serialized = 1;
+  fake::Settings settings = fake::makeSettings();
+  settings.jobs = 1;
+  settings.database = folder / "results.db";
+  mustSearch(problem, settings);
+  size_t steps = fake::readLines(problem.log).size();
+  Outcome second = mustSearch(problem, settings);
+  EXPECT_EQ(fake::readLines(problem.log).size(), steps);
+  for (const Result &result : second.results)
+    if (fake::getX(result) == 6)
+      EXPECT_EQ(result.status, Status::Refused);
+}
+
 TEST(Tuner, WhatSpillsIsTimedWhereThereIsNothingElse) {
   fake::Problem problem;
   problem.spilledBytes = 4000;

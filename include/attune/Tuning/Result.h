@@ -47,8 +47,7 @@ struct Resources {
   std::optional<int64_t> spillBytes;
   std::optional<int64_t> sharedBytes;
   std::optional<int64_t> threads;
-  /// Notices that multiplies are waited for one by one. Not kept in the
-  /// database.
+  /// Notices that multiplies are waited for one by one.
   std::optional<int64_t> serializedMultiplies;
 
   /// Why a kernel need not be timed where there are others; empty for those
