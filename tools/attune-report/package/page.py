@@ -14,26 +14,31 @@ from report import Problem, Result
 
 STYLE = """
 :root { color-scheme: light dark; }
-body { background: Canvas; color: CanvasText; font: 15px/1.5 system-ui, sans-serif; max-width: 70rem;
+body { background: Canvas; color: CanvasText; font: 15px/1.5 system-ui, sans-serif; max-width: 90rem;
        margin: 2rem auto; padding: 0 1rem; }
-svg { max-width: 100%; height: auto; fill: currentColor; }
+svg { max-width: min(100%, 70rem); height: auto; fill: currentColor; }
 figure { margin: 1rem 0; }
 div.wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 14px; margin: 1rem 0; }
 caption { text-align: left; font-weight: 600; }
 th, td { text-align: left; vertical-align: top; padding: 0.15rem 0.7rem; border-bottom: 1px solid GrayText; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+td.long { min-width: 24rem; }
 summary { font-size: 1.2rem; font-weight: 600; margin: 1rem 0; cursor: pointer; }
 """
 
 
 def table(caption: str, head: list[str], rows: Iterable[list[Optional[str]]], texts: set[str]) -> str:
-    """Cells of the columns `texts` are aligned as words, all others as numbers;
-    None is what is not known."""
+    """Cells of the columns `texts` are aligned as words, and get room for some,
+    all others as numbers; None is what is not known."""
+    def style(name: str, cell: Optional[str]) -> str:
+        long_text = 30
+        return " class=number" if name not in texts else " class=long" if len(cell or "") > long_text else ""
+
     lines = [f'<div class="wide"><table><caption>{escape(caption)}</caption>',
              "<tr>" + "".join(f'<th scope="col">{escape(name)}</th>' for name in head) + "</tr>"]
     for row in rows:
-        cells = (f"<td{'' if name in texts else ' class=number'}>{escape('-' if cell is None else cell)}</td>"
+        cells = (f"<td{style(name, cell)}>{escape('-' if cell is None else cell)}</td>"
                  for name, cell in zip(head, row))
         lines.append("<tr>" + "".join(cells) + "</tr>")
     return "\n".join(lines + ["</table></div>"])
