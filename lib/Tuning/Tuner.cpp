@@ -51,10 +51,7 @@ double Tuner::estimate(size_t measurements) const {
     return 0;
   // Not the mean: the first has waited for its worker to start, and one that
   // hangs has taken all its time.
-  std::vector<double> sorted = measureSeconds;
-  auto middle = sorted.begin() + sorted.size() / 2;
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return measurements * *middle;
+  return measurements * measureSeconds[measureSeconds.size() / 2];
 }
 
 /// A proof takes as long as so many measurements: it verifies for more inputs
@@ -441,7 +438,8 @@ llvm::Error Tuner::complete(Completion completion) {
   measuring.erase(it);
   awaited.erase(candidate.result.binaryHash);
   candidate.result.measured = makeInterval(started, candidate.sent);
-  measureSeconds.push_back(secondsSince(candidate.sent));
+  double seconds = secondsSince(candidate.sent);
+  measureSeconds.insert(llvm::upper_bound(measureSeconds, seconds), seconds);
   readCompletion(completion, candidate.result);
   if (outcome.timed && candidate.result.status == Status::Ok &&
       candidate.result.samples.empty()) {

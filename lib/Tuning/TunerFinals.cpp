@@ -159,8 +159,8 @@ llvm::Error Tuner::runFinals() {
       break;
     }
     // Each is also verified in each round: while the host compares, the device
-    // cools down. Without, clocks fell as rounds went on (H200, large products)
-    // and times scattered five times as much.
+    // cools down. Without, clocks fell as rounds went on (H200, large
+    // products), and times scattered more.
     for (Candidate &finalist : finalists) {
       if (finalist.result.status != Status::Ok)
         continue;

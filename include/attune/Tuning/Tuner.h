@@ -213,7 +213,7 @@ private:
   /// Whether a kernel without a fault of its resources has been timed: then
   /// others with one are not.
   bool hasFaultless = false;
-  /// What measuring the candidates has taken, each.
+  /// What measuring the candidates has taken, the shortest first.
   std::vector<double> measureSeconds;
   ProgressState state;
 };
