@@ -6,6 +6,13 @@
 
 using namespace attune;
 
+/// Times a kernel whose launches take what `device` says.
+static Timing time(FakeDevice &device, const BenchmarkOptions &options) {
+  auto kernel = llvm::cantFail(device.loadKernel("", "work", 0));
+  return llvm::cantFail(benchmark(
+      device, [&] { return device.launch(*kernel, {}, {}); }, options));
+}
+
 TEST(Benchmark, SummarizesByOrder) {
   Timing odd = summarize({3, 1, 2});
   EXPECT_EQ(odd.median, 2);
@@ -25,12 +32,10 @@ TEST(Benchmark, SummarizesByOrder) {
 TEST(Benchmark, ExcludesWarmUpsAndFlushes) {
   FakeDevice device;
   device.durations = {100, 100, 51, 52, 53, 54, 55};
-  auto kernel = llvm::cantFail(device.loadKernel("", "work", 0));
   BenchmarkOptions options;
   options.warmUps = 2;
   options.repeats = 5;
-  Timing timing = llvm::cantFail(benchmark(
-      device, [&] { return device.launch(*kernel, {}, {}); }, options));
+  Timing timing = time(device, options);
   EXPECT_EQ(timing.samples, (std::vector<double>{51, 52, 53, 54, 55}));
   EXPECT_EQ(timing.median, 53);
   std::vector<std::string> repeat{"fill", "record", "launch", "record"};
@@ -42,42 +47,33 @@ TEST(Benchmark, ExcludesWarmUpsAndFlushes) {
 TEST(Benchmark, SlowWorkIsRepeatedLess) {
   FakeDevice device;
   device.durations = {1000};
-  auto kernel = llvm::cantFail(device.loadKernel("", "work", 0));
   BenchmarkOptions options;
   options.maxSeconds = 2;
-  Timing timing = llvm::cantFail(benchmark(
-      device, [&] { return device.launch(*kernel, {}, {}); }, options));
+  Timing timing = time(device, options);
   EXPECT_EQ(timing.samples.size(), 5u);
 }
 
 TEST(Benchmark, WorkThatIsTooSlowIsLaunchedOnlyToWarmUp) {
   FakeDevice device;
   device.durations = {9, 7};
-  auto kernel = llvm::cantFail(device.loadKernel("", "work", 0));
   BenchmarkOptions options;
   options.warmUps = 2;
   options.stopAboveMs = 6.5;
-  auto time = [&] {
-    return llvm::cantFail(benchmark(
-        device, [&] { return device.launch(*kernel, {}, {}); }, options));
-  };
-  Timing timing = time();
+  Timing timing = time(device, options);
   EXPECT_EQ(timing.samples, (std::vector<double>{7}));
   EXPECT_EQ(timing.median, 7);
   EXPECT_EQ(llvm::count(device.queued, "launch"), 2);
   options.stopAboveMs = 7;
-  EXPECT_EQ(time().samples.size(), 30u);
+  EXPECT_EQ(time(device, options).samples.size(), 30u);
 }
 
 TEST(Benchmark, WorkThatWasSlowOnceIsTimed) {
   FakeDevice device;
   device.durations = {6, 9, 6};
-  auto kernel = llvm::cantFail(device.loadKernel("", "work", 0));
   BenchmarkOptions options;
   options.warmUps = 2;
   options.stopAboveMs = 6.5;
-  Timing timing = llvm::cantFail(benchmark(
-      device, [&] { return device.launch(*kernel, {}, {}); }, options));
+  Timing timing = time(device, options);
   EXPECT_EQ(timing.samples.size(), 30u);
   EXPECT_EQ(timing.median, 6);
 }
@@ -92,12 +88,10 @@ TEST(Benchmark, ScatteredSamplesAreTakenAgainOnce) {
                   std::vector<double>{50, 57, 57})}) {
     FakeDevice device;
     device.durations = durations;
-    auto kernel = llvm::cantFail(device.loadKernel("", "work", 0));
     BenchmarkOptions options;
     options.warmUps = 1;
     options.repeats = 3;
-    Timing timing = llvm::cantFail(benchmark(
-        device, [&] { return device.launch(*kernel, {}, {}); }, options));
+    Timing timing = time(device, options);
     EXPECT_EQ(timing.samples, samples);
   }
 }
@@ -111,12 +105,10 @@ TEST(Benchmark, SamplesOfAFallingClockAreTakenAgainOnce) {
     FakeDevice device;
     device.durations = {58, 51, 52, 53, 54, 55};
     device.clocks = clocks;
-    auto kernel = llvm::cantFail(device.loadKernel("", "work", 0));
     BenchmarkOptions options;
     options.warmUps = 1;
     options.repeats = 2;
-    Timing timing = llvm::cantFail(benchmark(
-        device, [&] { return device.launch(*kernel, {}, {}); }, options));
+    Timing timing = time(device, options);
     EXPECT_EQ(timing.samples, samples);
   }
 }
