@@ -23,11 +23,11 @@ struct BenchmarkOptions {
   /// Where all warm-ups took longer, the least of their times is the only
   /// sample. One of them may have waited for a host that was busy.
   double stopAboveMs = std::numeric_limits<double>::infinity();
-  /// Samples are dropped and taken again, once, where the cores' clock fell by
-  /// more than this share meanwhile, or
+  /// Where the cores' clock fell by more than this share while samples were
+  /// taken, they are dropped and taken again, once.
   double maxClockDrop = 0.03;
-  /// where their median is above the least by more than this share of it: work
-  /// of this kind takes the same time each time unless others are in its way.
+  /// The same where their median is above the least by more than this share of
+  /// it: work takes the same time each time unless others are in its way.
   double maxSpread = 0.1;
 };
 

@@ -27,13 +27,17 @@ td.long { min-width: 24rem; }
 summary { font-size: 1.2rem; font-weight: 600; margin: 1rem 0; cursor: pointer; }
 """
 
+# Letters of a cell that a narrow column would break into many lines.
+LONG_TEXT = 30
+
 
 def table(caption: str, head: list[str], rows: Iterable[list[Optional[str]]], texts: set[str]) -> str:
     """Cells of the columns `texts` are aligned as words, and get room for some,
     all others as numbers; None is what is not known."""
     def style(name: str, cell: Optional[str]) -> str:
-        long_text = 30
-        return " class=number" if name not in texts else " class=long" if len(cell or "") > long_text else ""
+        if name not in texts:
+            return " class=number"
+        return " class=long" if cell and len(cell) > LONG_TEXT else ""
 
     lines = [f'<div class="wide"><table><caption>{escape(caption)}</caption>',
              "<tr>" + "".join(f'<th scope="col">{escape(name)}</th>' for name in head) + "</tr>"]
