@@ -145,7 +145,8 @@ TEST_F(Kill, NoWorkerOutlivesTheTuner) {
 }
 
 TEST_F(Kill, ARestartRepeatsAtMostWhatWasUnderWay) {
-  const int candidates = fake::choose(80, 6000);
+  // More than any tuner has time for before it is killed.
+  const int candidates = fake::choose(800, 6000);
   const int kills = fake::choose(10, 200), commits = fake::choose(5, 50),
             signals = fake::choose(2, 20);
   std::mt19937 random(1);
