@@ -52,6 +52,8 @@ void attune::buildTilePipeline(OpPassManager &pm) {
 }
 
 static void addTileConversion(OpPassManager &pm) {
+  pm.nest<gpu::GPUModuleOp>().addNestedPass<gpu::GPUFuncOp>(
+      tile::createTileAllocateSharedPass());
   pm.addPass(createConvertTileToGPUPass());
   pm.addNestedPass<gpu::GPUModuleOp>(createCSEPass());
 }

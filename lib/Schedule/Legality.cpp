@@ -3,6 +3,7 @@
 // The rules of legality. A new rule needs a test on both sides of its limit.
 
 #include "attune/Schedule/Legality.h"
+#include "attune/Dialect/Tile/IR/SharedMemoryLayout.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <numeric>
@@ -13,13 +14,8 @@ using attn::ScheduleAttr;
 using tile::MmaAtomAttr;
 using tile::TargetAttr;
 
-/// Channels start at multiples of this (see convert-tile-to-gpu).
-static constexpr int64_t kBufferAlignment = 1024;
 /// Values of the knob o-in-shared.
 static constexpr int64_t kOutputInQuerySlot = 1, kOutputInBuffer = 2;
-/// A slot that is filled by boxes has two barriers.
-static constexpr int64_t kBarrierBytesPerSlot = 16;
-
 /// What the strides of all dimensions but the innermost are multiples of.
 static int64_t getRowDivisor(RankedTensorType type, int64_t headDim) {
   auto strided = dyn_cast_or_null<attn::StridedAttr>(type.getEncoding());
@@ -68,9 +64,12 @@ PaddedHeadDims attune::getPaddedHeadDims(const ScheduleProblem &problem,
           static_cast<int64_t>(llvm::alignTo(problem.headDimV, atom.getN()))};
 }
 
-static MmaAtomAttr findAtom(const ScheduleProblem &problem,
-                            const Schedule &schedule, TargetAttr target) {
-  return target.findAtom(problem.elementType, schedule.getMmaWarps());
+MmaAtomAttr attune::findAtom(const ScheduleProblem &problem,
+                             const Schedule &schedule, TargetAttr target) {
+  return target.findAtom(problem.elementType, problem.elementType,
+                         Float32Type::get(target.getContext()),
+                         schedule.getMmaWarps() > 1 ? tile::MmaScope::Warpgroup
+                                                    : tile::MmaScope::Warp);
 }
 
 static int64_t getComputingThreads(const Schedule &schedule,
@@ -127,13 +126,6 @@ std::optional<RoleRegisters> attune::getRoleRegisters(const Schedule &schedule,
   return RoleRegisters{share(all - consumers * consumer, producers), consumer};
 }
 
-int64_t attune::getPanel(int64_t columns, Type elementType, TargetAttr target) {
-  if (!target.getBoxBytes())
-    return 0;
-  int64_t elementBytes = elementType.getIntOrFloatBitWidth() / 8;
-  return std::gcd(columns, target.getBoxBytes() / elementBytes);
-}
-
 int64_t attune::getRegisterLimit(const Schedule &schedule, TargetAttr target) {
   if (std::optional<RoleRegisters> roles = getRoleRegisters(schedule, target))
     return std::min(target.getRegisters(), roles->consumer);
@@ -142,27 +134,30 @@ int64_t attune::getRegisterLimit(const Schedule &schedule, TargetAttr target) {
 
 int64_t attune::getSharedBytes(const ScheduleProblem &problem,
                                const Schedule &schedule, TargetAttr target) {
-  int64_t elementBytes = problem.elementType.getIntOrFloatBitWidth() / 8;
   auto [dQK, dV] =
       getPaddedHeadDims(problem, findAtom(problem, schedule, target));
-  int64_t bytes = 0;
-  auto add = [&](int64_t elements) {
-    bytes = llvm::alignTo(bytes, kBufferAlignment) + elements * elementBytes;
+  Type type = problem.elementType;
+  int64_t elementBytes = type.getIntOrFloatBitWidth() / 8, barriers = 0;
+  bool byWarpgroups = schedule.getMmaWarps() > 1;
+  tile::SharedMemoryLayout layout;
+  // As tile-promote-to-shared makes them.
+  auto add = [&](int64_t stages, int64_t rows, int64_t columns) {
+    int64_t panel = byWarpgroups ? target.getPanel(columns, type) : 0;
+    layout.addTiles(stages * rows * columns * elementBytes);
+    barriers += tile::SharedMemoryLayout::countBarriers(stages, panel);
   };
-  add(schedule.getQStages() * schedule.getBlockM() * dQK);
-  add(schedule.getKStages() * schedule.getBlockN() * dQK);
-  add(schedule.getVStages() * schedule.getBlockN() * dV);
+  add(schedule.getQStages(), schedule.getBlockM(), dQK);
+  add(schedule.getKStages(), schedule.getBlockN(), dQK);
+  add(schedule.getVStages(), schedule.getBlockN(), dV);
+  int64_t rowBytes = elementBytes * schedule.getBlockM();
   if (!schedule.getPInRegisters())
-    add(schedule.getBlockM() * schedule.getBlockN());
+    layout.addTiles(rowBytes * schedule.getBlockN());
   if (schedule.getOInShared() == kOutputInBuffer)
-    add(schedule.getBlockM() * dV);
-  if (schedule.getMmaWarps() > 1)
-    bytes +=
-        kBarrierBytesPerSlot *
-        (schedule.getQStages() + schedule.getKStages() + schedule.getVStages());
+    layout.addTiles(rowBytes * dV);
+  layout.addWords(barriers);
   if (schedule.getPersistent() == 2)
-    bytes += tile::DealerType::kBytes;
-  return bytes;
+    layout.addWords(tile::DealerType::kWords);
+  return layout.getBytes();
 }
 
 int64_t attune::getAccumulatorRegisters(const ScheduleProblem &problem,

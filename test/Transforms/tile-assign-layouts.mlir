@@ -18,13 +18,13 @@
 module attributes {tile.target = #tile.target<
   chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 4096, shared_per_core = 4096, registers = 64,
   registers_per_core = 4096, max_threads = 64, max_threads_per_core = 64, copy_sync = none, copy_widths = [],
-  mma = [#tile.mma_atom<name = "toy", m = 4, n = 2, k = 2, inputType = f16, accType = f32,
+  mma = [#tile.mma_atom<name = "toy", m = 4, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
          lhs = #lhs, rhs = #rhs, acc = #acc>]>} {
 gpu.module @kernels {
   // Rows are dealt to the warps, columns repeat in registers.
   // CHECK-LABEL: gpu.func @multiply
   gpu.func @multiply(%am: memref<8x8xf16>, %w4: !shared) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 2>} {
+      attributes {known_block_size = array<i32: 8, 1, 1>} {
     %c0 = arith.constant 0 : index
     %zero = arith.constant 0.0 : f32
     // A tile that only feeds a multiply is loaded as its left-hand side.
@@ -93,8 +93,8 @@ gpu.module @kernels {
 module attributes {tile.target = #tile.target<
   chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 4096, shared_per_core = 4096, registers = 64,
   registers_per_core = 4096, max_threads = 64, max_threads_per_core = 64, copy_sync = none, copy_widths = [],
-  mma = [#tile.mma_atom<name = "one", m = 2, n = 2, k = 2, inputType = f16, accType = f32, lhs = #one, rhs = #one, acc = #one>,
-         #tile.mma_atom<name = "group", m = 8, n = 2, k = 4, inputType = f16, accType = f32,
+  mma = [#tile.mma_atom<name = "one", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32, lhs = #one, rhs = #one, acc = #one>,
+         #tile.mma_atom<name = "group", m = 8, n = 2, k = 4, lhsType = f16, rhsType = f16, accType = f32,
          lhs = #four_lhs, rhs = #group_rhs, acc = #four>]>} {
 gpu.module @groups {
   // Rows are dealt to two groups of four warps, in which the instruction deals them out.
@@ -107,12 +107,12 @@ gpu.module @groups {
   // CHECK-NOT: tile.convert_layout
   // CHECK: gpu.return
   gpu.func @asynchronous(%am: memref<16x8xf16>, %b: !gb) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4>} {
+      attributes {known_block_size = array<i32: 32, 1, 1>} {
     %c0 = arith.constant 0 : index
     %zero = arith.constant 0.0 : f32
     %a = tile.load %am[%c0, %c0] : memref<16x8xf16> -> !ga
     %acc = tile.fill %zero : f32 -> !gc
-    %p = tile.mma_async %a, %b, %acc : !ga, !gb, !gc
+    %p = tile.mma_async %a, %b, %acc scope warpgroup : !ga, !gb, !gc
     %c = tile.await %p : !tile.pending<!gc>
     gpu.return
   }

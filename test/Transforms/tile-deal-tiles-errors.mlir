@@ -5,7 +5,7 @@
 
 gpu.module @roles {
   // expected-error @below {{expects roles of warps, of tile-specialize-warps, where the schedule says persistent = 2}}
-  gpu.func @f() kernel attributes {tile.schedule = #attn.schedule<persistent = 2>} {
+  gpu.func @f() kernel {
     gpu.return
   }
 }
@@ -14,15 +14,15 @@ gpu.module @roles {
 
 gpu.module @loops {
   // expected-error @below {{expects a loop over tiles, in steps of the grid, in both roles where the schedule says persistent = 2}}
-  gpu.func @f(%tiles: index) kernel attributes {tile.schedule = #attn.schedule<persistent = 2>} {
+  gpu.func @f(%tiles: index) kernel {
     %own = gpu.block_id x
     %grid = gpu.grid_dim x
-    tile.specialize producer 1 {
-      scf.for %t = %own to %tiles step %grid {
-      }
-    } consumer {
+    tile.specialize <"compute", warps = 4> {
       scf.for %t = %own to %tiles step %own {
       }
+    }, <"load", warps = 1, threads = one> {
+      scf.for %t = %own to %tiles step %grid {
+      } {tile.dynamic}
     }
     gpu.return
   }
@@ -32,15 +32,15 @@ gpu.module @loops {
 
 gpu.module @counter {
   // expected-error @below {{expects an argument with the attribute 'tile.counter' where the schedule says persistent = 2}}
-  gpu.func @f(%tiles: index, %counter: memref<1xi32>) kernel attributes {tile.schedule = #attn.schedule<persistent = 2>} {
+  gpu.func @f(%tiles: index, %counter: memref<1xi32>) kernel {
     %own = gpu.block_id x
     %grid = gpu.grid_dim x
-    tile.specialize producer 1 {
+    tile.specialize <"compute", warps = 4> {
       scf.for %t = %own to %tiles step %grid {
-      }
-    } consumer {
+      } {tile.dynamic}
+    }, <"load", warps = 1, threads = one> {
       scf.for %t = %own to %tiles step %grid {
-      }
+      } {tile.dynamic}
     }
     gpu.return
   }

@@ -32,26 +32,25 @@ gpu.module @kernels {
   // CHECK:        tile.get %{{.+}}[%[[N]]]
   // CHECK:        %[[NEXT:.+]] = tile.dealt %[[DEALER]][%[[E]]] after %[[T]]
   // CHECK:        scf.yield %[[NEXT]]
-  gpu.func @deal(%m: memref<?x32xf16>, %tiles: index, %counter: memref<1xi32> {tile.counter}) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, producerWarps = 1, persistent = 2>} {
+  gpu.func @deal(%m: memref<?x32xf16>, %tiles: index, %counter: memref<1xi32> {tile.counter}) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c = tile.channel : !channel
     %own = gpu.block_id x
     %grid = gpu.grid_dim x
-    tile.specialize producer 1 {
-      %r = scf.for %t = %own to %tiles step %grid iter_args(%n = %c0) -> index {
-        tile.put %c[%n], %m[%t, %c0] : !channel, memref<?x32xf16>
-        %next = arith.addi %n, %c1 : index
-        scf.yield %next : index
-      }
-    } consumer {
+    tile.specialize <"compute", warps = 4> {
       %r = scf.for %t = %own to %tiles step %grid iter_args(%n = %c0) -> index {
         %s = tile.get %c[%n] : !channel -> !shared
         tile.release %c[%n] : !channel
         %next = arith.addi %n, %c1 : index
         scf.yield %next : index
-      }
+      } {tile.dynamic}
+    }, <"load", warps = 1, threads = one> {
+      %r = scf.for %t = %own to %tiles step %grid iter_args(%n = %c0) -> index {
+        tile.put %c[%n], %m[%t, %c0] : !channel, memref<?x32xf16>
+        %next = arith.addi %n, %c1 : index
+        scf.yield %next : index
+      } {tile.dynamic}
     }
     gpu.return
   }
@@ -60,20 +59,19 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @in_advance
   // CHECK-NOT: tile.dealer
   // CHECK-COUNT-2: scf.for
-  gpu.func @in_advance(%m: memref<?x32xf16>, %tiles: index) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, producerWarps = 1, persistent = 1>} {
+  gpu.func @in_advance(%m: memref<?x32xf16>, %tiles: index) kernel {
     %c0 = arith.constant 0 : index
     %c = tile.channel : !channel
     %own = gpu.block_id x
     %grid = gpu.grid_dim x
-    tile.specialize producer 1 {
-      scf.for %t = %own to %tiles step %grid {
-        tile.put %c[%t], %m[%t, %c0] : !channel, memref<?x32xf16>
-      }
-    } consumer {
+    tile.specialize <"compute", warps = 4> {
       scf.for %t = %own to %tiles step %grid {
         %s = tile.get %c[%t] : !channel -> !shared
         tile.release %c[%t] : !channel
+      }
+    }, <"load", warps = 1, threads = one> {
+      scf.for %t = %own to %tiles step %grid {
+        tile.put %c[%t], %m[%t, %c0] : !channel, memref<?x32xf16>
       }
     }
     gpu.return

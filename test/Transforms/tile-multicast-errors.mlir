@@ -43,9 +43,9 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     %k = tile.channel : !channel
     %block = gpu.block_id x
-    tile.specialize producer 1 {
+    tile.specialize <"compute", warps = 4> {
+    }, <"load", warps = 1, threads = one> {
       tile.put %k[%c0], %m[%block, %c0] : !channel, memref<?x32xf16>
-    } consumer {
     }
     gpu.return
   }
@@ -61,9 +61,9 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     // expected-error @below {{'tile.channel' op expects a multiple of 16 rows, 8 for each of 2 workgroups, but got 24}}
     %k = tile.channel : !channel
-    tile.specialize producer 1 {
+    tile.specialize <"compute", warps = 4> {
+    }, <"load", warps = 1, threads = one> {
       tile.put %k[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>
-    } consumer {
     }
     gpu.return
   }

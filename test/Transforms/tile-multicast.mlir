@@ -20,8 +20,7 @@ gpu.module @kernels {
   // CHECK: tile.put %[[V]][%{{.+}} : <16x32xf16, stages = 2, panel = 32, cluster = 2>
   // CHECK: tile.get %[[K]][%{{.+}} : <16x32xf16, stages = 2, panel = 32, cluster = 2>
   gpu.func @share(%m: memref<?x32xf16>, %ends: memref<?xindex>, %tiles: index, %more: i1) kernel
-      attributes {known_cluster_size = array<i32: 2, 1, 1>,
-        tile.schedule = #attn.schedule<mmaWarps = 4, producerWarps = 1, persistent = 1, cluster = 2>} {
+      attributes {known_cluster_size = array<i32: 2, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %q = tile.channel : !channel
@@ -30,7 +29,10 @@ gpu.module @kernels {
     %own = gpu.cluster_id x
     %grid = gpu.cluster_dim x
     %rank = gpu.cluster_block_id x
-    tile.specialize producer 1 {
+    tile.specialize <"compute", warps = 4> {
+      %s = tile.get %k[%c0] : !channel -> !shared
+      tile.release %k[%c0] : !channel
+    }, <"load", warps = 1, threads = one> {
       %r = scf.for %t = %own to %tiles step %grid iter_args(%n = %c0) -> index {
         %row = arith.addi %t, %rank : index
         tile.put %q[%n], %m[%row, %c0] : !channel, memref<?x32xf16>
@@ -45,9 +47,6 @@ gpu.module @kernels {
         }
         scf.yield %next : index
       }
-    } consumer {
-      %s = tile.get %k[%c0] : !channel -> !shared
-      tile.release %k[%c0] : !channel
     }
     gpu.return
   }
@@ -57,8 +56,7 @@ gpu.module @kernels {
   // CHECK: %[[SAME:.+]] = tile.channel : <16x32xf16, stages = 2, panel = 32, cluster = 2>
   // CHECK-COUNT-4: tile.channel : <16x32xf16, stages = 2, panel = 32>
   gpu.func @differ(%m: memref<?x32xf16>, %ends: memref<?xindex>) kernel
-      attributes {known_cluster_size = array<i32: 2, 1, 1>,
-        tile.schedule = #attn.schedule<mmaWarps = 4, producerWarps = 1, cluster = 2>} {
+      attributes {known_cluster_size = array<i32: 2, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c9 = arith.constant 9 : index
@@ -69,7 +67,8 @@ gpu.module @kernels {
     %d = tile.channel : !channel
     %rank = gpu.cluster_block_id x
     %block = gpu.block_id x
-    tile.specialize producer 1 {
+    tile.specialize <"compute", warps = 4> {
+    }, <"load", warps = 1, threads = one> {
       tile.put %same[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>
       %end = memref.load %ends[%rank] : memref<?xindex>
       scf.for %j = %c0 to %end step %c1 {
@@ -86,7 +85,6 @@ gpu.module @kernels {
       tile.put %c[%count], %m[%c0, %c0] : !channel, memref<?x32xf16>
       %view = memref.subview %m[%block, 0] [1, 32] [1, 1] : memref<?x32xf16> to memref<1x32xf16, strided<[32, 1], offset: ?>>
       tile.put %d[%c0], %view[%c0, %c0] : !channel, memref<1x32xf16, strided<[32, 1], offset: ?>>
-    } consumer {
     }
     gpu.return
   }
@@ -94,7 +92,7 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @alone
   // CHECK: tile.channel : <16x32xf16, stages = 2, panel = 32>
   gpu.func @alone(%m: memref<?x32xf16>) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, producerWarps = 1>} {
+      attributes {tile.roles = [#tile.role<"compute", warps = 4>, #tile.role<"load", warps = 1, threads = one>]} {
     %c0 = arith.constant 0 : index
     %k = tile.channel : !channel
     tile.put %k[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>

@@ -58,8 +58,7 @@ gpu.module @kernels {
   // CHECK: tile.release %[[V]][%[[END]]]
   // CHECK-NOT: tile.mma
   // CHECK: tile.store %[[RESULT]]
-  gpu.func @rotated(%q: !q, %m: memref<?x32xf16>, %max: !tile.tile<64xf32, registers>, %zero: !s, %acc: !o, %out: memref<64x32xf32>) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1>} {
+  gpu.func @rotated(%q: !q, %m: memref<?x32xf16>, %max: !tile.tile<64xf32, registers>, %zero: !s, %acc: !o, %out: memref<64x32xf32>) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c4 = arith.constant 4 : index
@@ -68,7 +67,7 @@ gpu.module @kernels {
     %r:2 = scf.for %j = %c0 to %c4 step %c1 iter_args(%x = %max, %a = %acc) -> (!tile.tile<64xf32, registers>, !o) {
       tile.put %kc[%j], %m[%j, %c0] : !channel, memref<?x32xf16>
       %k = tile.get %kc[%j] : !channel -> !shared
-      %s = tile.mma %q, %k, %zero transpose_rhs : !q, !shared, !s
+      %s = tile.mma %q, %k, %zero transpose_rhs scope warpgroup : !q, !shared, !s
       tile.release %kc[%j] : !channel
       %n = tile.reduce max %s : !s -> !tile.tile<64xf32, registers>
       %p = tile.map(%s) {
@@ -83,10 +82,10 @@ gpu.module @kernels {
       } : (!o) -> !o
       tile.put %vc[%j], %m[%j, %c0] : !channel, memref<?x32xf16>
       %v = tile.get %vc[%j] : !channel -> !shared
-      %o = tile.mma %p, %v, %b : !p, !shared, !o
+      %o = tile.mma %p, %v, %b scope warpgroup : !p, !shared, !o
       tile.release %vc[%j] : !channel
       scf.yield %n, %o : !tile.tile<64xf32, registers>, !o
-    }
+    } {tile.overlap = #tile<overlap early>}
     tile.store %r#1, %out[%c0, %c0] : !o, memref<64x32xf32>
     gpu.return
   }
@@ -112,23 +111,22 @@ gpu.module @kernels {
   // CHECK: } else {
   // CHECK-NEXT: scf.yield %[[ACC]]
   // CHECK: tile.store %[[RESULT]]
-  gpu.func @maybe_empty(%acc: !o, %lo: index, %hi: index, %q: !q, %k: !shared, %zero: !s, %out: memref<64x32xf32>) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 2>} {
+  gpu.func @maybe_empty(%acc: !o, %lo: index, %hi: index, %q: !q, %k: !shared, %zero: !s, %out: memref<64x32xf32>) kernel {
     %c0 = arith.constant 0 : index
     %c2 = arith.constant 2 : index
     %vc = tile.channel : !channel
     %r = scf.for %j = %lo to %hi step %c2 iter_args(%a = %acc) -> !o {
-      %s = tile.mma %q, %k, %zero transpose_rhs : !q, !shared, !s
+      %s = tile.mma %q, %k, %zero transpose_rhs scope warpgroup : !q, !shared, !s
       %p = tile.map(%s) {
       ^bb0(%e: f32, %row: index, %column: index):
         %t = arith.truncf %e : f32 to f16
         tile.yield %t : f16
       } : (!s) -> !p
       %v = tile.get %vc[%j] : !channel -> !shared
-      %o = tile.mma %p, %v, %a : !p, !shared, !o
+      %o = tile.mma %p, %v, %a scope warpgroup : !p, !shared, !o
       tile.release %vc[%j] : !channel
       scf.yield %o : !o
-    }
+    } {tile.overlap = #tile<overlap early>}
     tile.store %r, %out[%c0, %c0] : !o, memref<64x32xf32>
     gpu.return
   }
@@ -156,13 +154,12 @@ gpu.module @kernels {
   // CHECK: tile.broadcast
   // CHECK: %[[SCALED:.+]] = tile.map(
   // CHECK: tile.mma %{{.+}}, %{{.+}}, %[[SCALED]] :
-  gpu.func @rescaled_late(%q: !q, %acc: !o, %n: index, %k: !shared, %zero: !s, %out: memref<64x32xf32>) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1, rescaleLate = 1>} {
+  gpu.func @rescaled_late(%q: !q, %acc: !o, %n: index, %k: !shared, %zero: !s, %out: memref<64x32xf32>) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %vc = tile.channel : !channel
     %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %acc) -> !o {
-      %s = tile.mma %q, %k, %zero transpose_rhs : !q, !shared, !s
+      %s = tile.mma %q, %k, %zero transpose_rhs scope warpgroup : !q, !shared, !s
       %f = tile.reduce max %s : !s -> !tile.tile<64xf32, registers>
       %p = tile.map(%s) {
       ^bb0(%e: f32, %row: index, %column: index):
@@ -176,10 +173,10 @@ gpu.module @kernels {
         tile.yield %t : f32
       } : (!o, !o) -> !o
       %v = tile.get %vc[%j] : !channel -> !shared
-      %o = tile.mma %p, %v, %b : !p, !shared, !o
+      %o = tile.mma %p, %v, %b scope warpgroup : !p, !shared, !o
       tile.release %vc[%j] : !channel
       scf.yield %o : !o
-    }
+    } {tile.overlap = #tile<overlap late>}
     tile.store %r, %out[%c0, %c0] : !o, memref<64x32xf32>
     gpu.return
   }
@@ -190,13 +187,12 @@ gpu.module @kernels {
   // CHECK:   tile.mma_async
   // CHECK:   %[[SCALED:.+]] = scf.if
   // CHECK:   tile.mma_async %{{.+}}, %{{.+}}, %[[SCALED]] :
-  gpu.func @rescaled_seldom_and_late(%q: !q, %acc: !o, %n: index, %k: !shared, %zero: !s, %grown: !tile.tile<64xi1, registers>) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1, rescale = 8, rescaleLate = 1>} {
+  gpu.func @rescaled_seldom_and_late(%q: !q, %acc: !o, %n: index, %k: !shared, %zero: !s, %grown: !tile.tile<64xi1, registers>) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %vc = tile.channel : !channel
     %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %acc) -> !o {
-      %s = tile.mma %q, %k, %zero transpose_rhs : !q, !shared, !s
+      %s = tile.mma %q, %k, %zero transpose_rhs scope warpgroup : !q, !shared, !s
       %f = tile.reduce max %s : !s -> !tile.tile<64xf32, registers>
       %any = tile.any %grown : !tile.tile<64xi1, registers>
       %p = tile.map(%s) {
@@ -211,10 +207,10 @@ gpu.module @kernels {
         scf.yield %a : !o
       }
       %v = tile.get %vc[%j] : !channel -> !shared
-      %o = tile.mma %p, %v, %b : !p, !shared, !o
+      %o = tile.mma %p, %v, %b scope warpgroup : !p, !shared, !o
       tile.release %vc[%j] : !channel
       scf.yield %o : !o
-    }
+    } {tile.overlap = #tile<overlap late>}
     gpu.return
   }
 
@@ -231,14 +227,13 @@ gpu.module @kernels {
   // CHECK:   tile.write %[[WEIGHTS]], %[[PLACE]]
   // CHECK:   scf.yield
   // CHECK: tile.mma %[[PLACE]]
-  gpu.func @weights_in_shared(%q: !q, %acc: !o, %n: index, %k: !shared, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1, pInRegisters = 0>} {
+  gpu.func @weights_in_shared(%q: !q, %acc: !o, %n: index, %k: !shared, %zero: !s) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %place = tile.buffer : !tile.tile<64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
     %vc = tile.channel : !channel
     %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %acc) -> !o {
-      %s = tile.mma %q, %k, %zero transpose_rhs : !q, !shared, !s
+      %s = tile.mma %q, %k, %zero transpose_rhs scope warpgroup lhs_through_shared : !q, !shared, !s
       %p = tile.map(%s) {
       ^bb0(%e: f32, %row: index, %column: index):
         %t = arith.truncf %e : f32 to f16
@@ -246,30 +241,29 @@ gpu.module @kernels {
       } : (!s) -> !p
       tile.write %p, %place : !p, !tile.tile<64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
       %v = tile.get %vc[%j] : !channel -> !shared
-      %o = tile.mma %place, %v, %a : !tile.tile<64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>, !shared, !o
+      %o = tile.mma %place, %v, %a scope warpgroup lhs_through_shared : !tile.tile<64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>, !shared, !o
       tile.release %vc[%j] : !channel
       scf.yield %o : !o
-    }
+    } {tile.overlap = #tile<overlap early>}
     gpu.return
   }
 
   // CHECK-LABEL: gpu.func @no_overlap
   // CHECK-NOT: tile.mma_async
   // CHECK: gpu.return
-  gpu.func @no_overlap(%acc: !o, %n: index, %q: !q, %k: !shared, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4>} {
+  gpu.func @no_overlap(%acc: !o, %n: index, %q: !q, %k: !shared, %zero: !s) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %vc = tile.channel : !channel
     %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %acc) -> !o {
-      %s = tile.mma %q, %k, %zero transpose_rhs : !q, !shared, !s
+      %s = tile.mma %q, %k, %zero transpose_rhs scope warpgroup : !q, !shared, !s
       %p = tile.map(%s) {
       ^bb0(%e: f32, %row: index, %column: index):
         %t = arith.truncf %e : f32 to f16
         tile.yield %t : f16
       } : (!s) -> !p
       %v = tile.get %vc[%j] : !channel -> !shared
-      %o = tile.mma %p, %v, %a : !p, !shared, !o
+      %o = tile.mma %p, %v, %a scope warpgroup : !p, !shared, !o
       tile.release %vc[%j] : !channel
       scf.yield %o : !o
     }
@@ -280,23 +274,22 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @one_channel
   // CHECK-NOT: tile.mma_async
   // CHECK: gpu.return
-  gpu.func @one_channel(%acc: !tile.tile<64x16xf32, registers>, %n: index, %q: !tile.tile<64x16xf16, registers>, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1>} {
+  gpu.func @one_channel(%acc: !tile.tile<64x16xf32, registers>, %n: index, %q: !tile.tile<64x16xf16, registers>, %zero: !s) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c = tile.channel : !tile.channel<16x16xf16, stages = 2, panel = 16>
     %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %acc) -> !s {
       %k = tile.get %c[%j] : !tile.channel<16x16xf16, stages = 2, panel = 16> -> !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
-      %s = tile.mma %q, %k, %zero transpose_rhs : !tile.tile<64x16xf16, registers>, !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>, !s
+      %s = tile.mma %q, %k, %zero transpose_rhs scope warpgroup : !tile.tile<64x16xf16, registers>, !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>, !s
       %p = tile.map(%s) {
       ^bb0(%e: f32, %row: index, %column: index):
         %t = arith.truncf %e : f32 to f16
         tile.yield %t : f16
       } : (!s) -> !p
-      %o = tile.mma %p, %k, %a : !p, !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>, !s
+      %o = tile.mma %p, %k, %a scope warpgroup : !p, !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>, !s
       tile.release %c[%j] : !tile.channel<16x16xf16, stages = 2, panel = 16>
       scf.yield %o : !s
-    }
+    } {tile.overlap = #tile<overlap early>}
     gpu.return
   }
 
@@ -316,17 +309,16 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @one_multiply
   // CHECK-NOT: tile.mma_async
   // CHECK: gpu.return
-  gpu.func @one_multiply(%acc: !o, %n: index, %p: !p) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1>} {
+  gpu.func @one_multiply(%acc: !o, %n: index, %p: !p) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %vc = tile.channel : !channel
     %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %acc) -> !o {
       %v = tile.get %vc[%j] : !channel -> !shared
-      %o = tile.mma %p, %v, %a : !p, !shared, !o
+      %o = tile.mma %p, %v, %a scope warpgroup : !p, !shared, !o
       tile.release %vc[%j] : !channel
       scf.yield %o : !o
-    }
+    } {tile.overlap = #tile<overlap early>}
     gpu.return
   }
 
@@ -334,23 +326,22 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @dependent
   // CHECK-NOT: tile.mma_async
   // CHECK: gpu.return
-  gpu.func @dependent(%acc: !s, %n: index, %q: !q, %k: !shared) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1>} {
+  gpu.func @dependent(%acc: !s, %n: index, %q: !q, %k: !shared) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %vc = tile.channel : !channel
     %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %acc) -> !s {
-      %s = tile.mma %q, %k, %a transpose_rhs : !q, !shared, !s
+      %s = tile.mma %q, %k, %a transpose_rhs scope warpgroup : !q, !shared, !s
       %w = tile.map() {
       ^bb0(%row: index, %column: index):
         %t = arith.constant 1.0 : f16
         tile.yield %t : f16
       } : () -> !q
       %v = tile.get %vc[%j] : !channel -> !shared
-      %o = tile.mma %w, %v, %s transpose_rhs : !q, !shared, !s
+      %o = tile.mma %w, %v, %s transpose_rhs scope warpgroup : !q, !shared, !s
       tile.release %vc[%j] : !channel
       scf.yield %o : !s
-    }
+    } {tile.overlap = #tile<overlap early>}
     gpu.return
   }
 
@@ -358,13 +349,12 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @late_state
   // CHECK-NOT: tile.mma_async
   // CHECK: gpu.return
-  gpu.func @late_state(%acc: !o, %max: !tile.tile<64xf32, registers>, %n: index, %q: !q, %k: !shared, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1>} {
+  gpu.func @late_state(%acc: !o, %max: !tile.tile<64xf32, registers>, %n: index, %q: !q, %k: !shared, %zero: !s) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %vc = tile.channel : !channel
     %r:2 = scf.for %j = %c0 to %n step %c1 iter_args(%a = %acc, %x = %max) -> (!o, !tile.tile<64xf32, registers>) {
-      %s = tile.mma %q, %k, %zero transpose_rhs : !q, !shared, !s
+      %s = tile.mma %q, %k, %zero transpose_rhs scope warpgroup : !q, !shared, !s
       %p = tile.map(%s) {
       ^bb0(%e: f32, %row: index, %column: index):
         %t = arith.truncf %e : f32 to f16
@@ -372,10 +362,10 @@ gpu.module @kernels {
       } : (!s) -> !p
       %y = tile.reduce max %a : !o -> !tile.tile<64xf32, registers>
       %v = tile.get %vc[%j] : !channel -> !shared
-      %o = tile.mma %p, %v, %a : !p, !shared, !o
+      %o = tile.mma %p, %v, %a scope warpgroup : !p, !shared, !o
       tile.release %vc[%j] : !channel
       scf.yield %o, %y : !o, !tile.tile<64xf32, registers>
-    }
+    } {tile.overlap = #tile<overlap early>}
     gpu.return
   }
 
@@ -383,20 +373,19 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @no_channel
   // CHECK-NOT: tile.mma_async
   // CHECK: gpu.return
-  gpu.func @no_channel(%acc: !o, %n: index, %q: !q, %k: !shared, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1>} {
+  gpu.func @no_channel(%acc: !o, %n: index, %q: !q, %k: !shared, %zero: !s) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %acc) -> !o {
-      %s = tile.mma %q, %k, %zero transpose_rhs : !q, !shared, !s
+      %s = tile.mma %q, %k, %zero transpose_rhs scope warpgroup : !q, !shared, !s
       %p = tile.map(%s) {
       ^bb0(%e: f32, %row: index, %column: index):
         %t = arith.truncf %e : f32 to f16
         tile.yield %t : f16
       } : (!s) -> !p
-      %o = tile.mma %p, %k, %a : !p, !shared, !o
+      %o = tile.mma %p, %k, %a scope warpgroup : !p, !shared, !o
       scf.yield %o : !o
-    }
+    } {tile.overlap = #tile<overlap early>}
     gpu.return
   }
 }

@@ -16,8 +16,7 @@ gpu.module @kernels {
   // shared memory, with the slots that the schedule gives each.
   // CHECK-LABEL: gpu.func @attention
   // CHECK-SAME:    %[[QM:[^ ]+]]: memref<64x32xf16>, %[[KM:[^ ]+]]: memref<?x32xf16>, %[[VM:[^ ]+]]: memref<?x32xf16>
-  gpu.func @attention(%qm: memref<64x32xf16>, %km: memref<?x32xf16>, %vm: memref<?x32xf16>, %n: index, %p: !p, %zero: !s, %acc: !o) kernel
-      attributes {tile.schedule = #attn.schedule<kStages = 2, vStages = 3, qInRegisters = 1>} {
+  gpu.func @attention(%qm: memref<64x32xf16>, %km: memref<?x32xf16>, %vm: memref<?x32xf16>, %n: index, %p: !p, %zero: !s, %acc: !o) kernel {
     // CHECK: %[[C0:.+]] = arith.constant 0
     // CHECK: %[[QC:.+]] = tile.channel : <64x32xf16, stages = 1>
     // CHECK: tile.put %[[QC]][%[[E:.+]]], %[[QM]]
@@ -29,19 +28,19 @@ gpu.module @kernels {
     // CHECK: scf.for %[[I:[^ ]+]] =
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    %q = tile.load %qm[%c0, %c0] : memref<64x32xf16> -> !q
+    %q = tile.load %qm[%c0, %c0] stages 1 read_once : memref<64x32xf16> -> !q
     %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %acc) -> !o {
       // CHECK: tile.put %[[KC]][%[[I]]], %[[KM]][%[[I]], %[[C0]]] in_bounds
       // CHECK: %[[K:.+]] = tile.get %[[KC]][%[[I]]]
       // CHECK: tile.mma %[[Q]], %[[K]], %{{.+}} transpose_rhs
       // CHECK: tile.release %[[KC]][%[[I]]]
-      %k = tile.load %km[%i, %c0] in_bounds : memref<?x32xf16> -> !k
+      %k = tile.load %km[%i, %c0] in_bounds stages 2 : memref<?x32xf16> -> !k
       %s = tile.mma %q, %k, %zero transpose_rhs : !q, !k, !s
       // CHECK: tile.put %[[VC]][%[[I]]], %[[VM]][%[[I]], %[[C0]]] :
       // CHECK: %[[V:.+]] = tile.get %[[VC]][%[[I]]]
       // CHECK: tile.mma %{{.+}}, %[[V]], %{{[^ ]+}} :
       // CHECK: tile.release %[[VC]][%[[I]]]
-      %v = tile.load %vm[%i, %c0] : memref<?x32xf16> -> !v
+      %v = tile.load %vm[%i, %c0] stages 3 : memref<?x32xf16> -> !v
       %b = tile.mma %p, %v, %a : !p, !v, !o
       scf.yield %b : !o
     }
@@ -66,14 +65,13 @@ gpu.module @kernels {
   // CHECK:       %[[QNEXT:.+]] = arith.addi %[[QN]], %{{.+}}
   // CHECK:       %[[KNEXT:.+]] = arith.addi %[[KN]], %[[N]]
   // CHECK:       scf.yield %[[QNEXT]], %[[KNEXT]]
-  gpu.func @persistent(%qm: memref<64x32xf16>, %km: memref<?x32xf16>, %tiles: index, %own: index, %grid: index, %n: index, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<qStages = 2, kStages = 2, qInRegisters = 0, persistent = 1>} {
+  gpu.func @persistent(%qm: memref<64x32xf16>, %km: memref<?x32xf16>, %tiles: index, %own: index, %grid: index, %n: index, %zero: !s) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     scf.for %t = %own to %tiles step %grid {
-      %q = tile.load %qm[%c0, %c0] : memref<64x32xf16> -> !q
+      %q = tile.load %qm[%c0, %c0] stages 2 : memref<64x32xf16> -> !q
       scf.for %i = %c0 to %n step %c1 {
-        %k = tile.load %km[%i, %c0] : memref<?x32xf16> -> !k
+        %k = tile.load %km[%i, %c0] stages 2 : memref<?x32xf16> -> !k
         %s = tile.mma %q, %k, %zero transpose_rhs : !q, !k, !s
       }
     }
@@ -82,8 +80,7 @@ gpu.module @kernels {
 
   // A query that stays in shared memory is released behind the loop that reads it.
   // CHECK-LABEL: gpu.func @query_in_shared
-  gpu.func @query_in_shared(%qm: memref<64x32xf16>, %n: index, %k: !k, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<qInRegisters = 0>} {
+  gpu.func @query_in_shared(%qm: memref<64x32xf16>, %n: index, %k: !k, %zero: !s) kernel {
     // CHECK: %[[QC:.+]] = tile.channel : <64x32xf16, stages = 1>
     // CHECK: %[[QS:.+]] = tile.get %[[QC]]
     // CHECK-NOT: tile.release
@@ -104,13 +101,12 @@ gpu.module @kernels {
 
   // What is used otherwise stays a load, as does an accumulator.
   // CHECK-LABEL: gpu.func @other_uses
-  gpu.func @other_uses(%qm: memref<64x32xf16>, %am: memref<64x16xf32>, %k: !k) kernel
-      attributes {tile.schedule = #attn.schedule<>} {
+  gpu.func @other_uses(%qm: memref<64x32xf16>, %am: memref<64x16xf32>, %k: !k) kernel {
     // CHECK-NOT: tile.channel
     // CHECK: tile.load
     // CHECK: tile.load
     %c0 = arith.constant 0 : index
-    %q = tile.load %qm[%c0, %c0] : memref<64x32xf16> -> !q
+    %q = tile.load %qm[%c0, %c0] stages 1 read_once : memref<64x32xf16> -> !q
     %acc = tile.load %am[%c0, %c0] : memref<64x16xf32> -> !s
     %s = tile.mma %q, %k, %acc transpose_rhs : !q, !k, !s
     tile.store %q, %qm[%c0, %c0] : !q, memref<64x32xf16>
@@ -150,14 +146,13 @@ gpu.module @kernels {
   // CHECK:   %[[K:.+]] = tile.get %[[KC]][%[[E]]] : {{.*}} -> <16x96xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>>
   // CHECK:   tile.mma %{{.+}}, %[[K]]
   // CHECK:   tile.release %[[KC]][%[[E]]]
-  gpu.func @panels(%lo: index, %n: index, %qm: memref<64x96xf16>, %km: memref<?x96xf16>, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, qInRegisters = 0>} {
+  gpu.func @panels(%lo: index, %n: index, %qm: memref<64x96xf16>, %km: memref<?x96xf16>, %zero: !s) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    %q = tile.load %qm[%c0, %c0] : memref<64x96xf16> -> !q
+    %q = tile.load %qm[%c0, %c0] stages 1 : memref<64x96xf16> -> !q
     %r = scf.for %i = %lo to %n step %c1 iter_args(%a = %zero) -> !s {
-      %k = tile.load %km[%i, %c0] : memref<?x96xf16> -> !k
-      %s = tile.mma %q, %k, %a transpose_rhs : !q, !k, !s
+      %k = tile.load %km[%i, %c0] stages 2 : memref<?x96xf16> -> !k
+      %s = tile.mma %q, %k, %a transpose_rhs scope warpgroup : !q, !k, !s
       scf.yield %s : !s
     }
     gpu.return
@@ -170,10 +165,9 @@ gpu.module @kernels {
   // CHECK: %[[SHARED:.+]] = tile.get
   // CHECK: %[[Q:.+]] = tile.read %[[SHARED]]
   // CHECK: tile.mma %[[Q]], %[[K]],
-  gpu.func @itself(%m: memref<?x64xf16>, %zero: !tile.tile<16x16xf32, registers>) kernel
-      attributes {tile.schedule = #attn.schedule<qInRegisters = 1>} {
+  gpu.func @itself(%m: memref<?x64xf16>, %zero: !tile.tile<16x16xf32, registers>) kernel {
     %c0 = arith.constant 0 : index
-    %x = tile.load %m[%c0, %c0] : memref<?x64xf16> -> !tile.tile<16x64xf16, registers>
+    %x = tile.load %m[%c0, %c0] stages 2 read_once : memref<?x64xf16> -> !tile.tile<16x64xf16, registers>
     %s = tile.mma %x, %x, %zero transpose_rhs : !tile.tile<16x64xf16, registers>, !tile.tile<16x64xf16, registers>, !tile.tile<16x16xf32, registers>
     gpu.return
   }
@@ -181,11 +175,10 @@ gpu.module @kernels {
   // A head of 64 columns is one panel.
   // CHECK-LABEL: gpu.func @one_panel
   // CHECK: tile.channel : <16x64xf16, stages = 1, panel = 64>
-  gpu.func @one_panel(%q: !tile.tile<64x64xf16, registers>, %km: memref<?x64xf16>, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, qInRegisters = 0>} {
+  gpu.func @one_panel(%q: !tile.tile<64x64xf16, registers>, %km: memref<?x64xf16>, %zero: !s) kernel {
     %c0 = arith.constant 0 : index
-    %k = tile.load %km[%c0, %c0] : memref<?x64xf16> -> !tile.tile<16x64xf16, registers>
-    %s = tile.mma %q, %k, %zero transpose_rhs : !tile.tile<64x64xf16, registers>, !tile.tile<16x64xf16, registers>, !s
+    %k = tile.load %km[%c0, %c0] stages 2 : memref<?x64xf16> -> !tile.tile<16x64xf16, registers>
+    %s = tile.mma %q, %k, %zero transpose_rhs scope warpgroup : !tile.tile<64x64xf16, registers>, !tile.tile<16x64xf16, registers>, !s
     gpu.return
   }
 }

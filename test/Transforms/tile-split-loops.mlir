@@ -8,8 +8,7 @@ gpu.module @kernels {
   // Before, inside and after the range.
   // CHECK-LABEL: gpu.func @three_loops
   // CHECK-SAME:    (%[[LO:[^ ]+]]: index, %[[A:[^ ]+]]: index, %[[B:[^ ]+]]: index, %[[HI:[^ ]+]]: index, %[[X:[^ ]+]]: f32, %[[OUT:.+]]: memref<f32>)
-  gpu.func @three_loops(%lo: index, %a: index, %b: index, %hi: index, %x: f32, %out: memref<f32>) kernel
-      attributes {tile.schedule = #attn.schedule<splitMasked = 1>} {
+  gpu.func @three_loops(%lo: index, %a: index, %b: index, %hi: index, %x: f32, %out: memref<f32>) kernel {
     // CHECK: %[[RAISED:.+]] = arith.maxsi %[[A]], %[[LO]]
     // CHECK: %[[FIRST:.+]] = arith.minsi %[[RAISED]], %[[HI]]
     // CHECK: %[[RAISED:.+]] = arith.maxsi %[[B]], %[[FIRST]]
@@ -39,7 +38,7 @@ gpu.module @kernels {
         scf.yield %n : f32
       }
       scf.yield %y : f32
-    }
+    } {tile.split}
     memref.store %r, %out[] : memref<f32>
     gpu.return
   }
@@ -47,8 +46,7 @@ gpu.module @kernels {
   // A range that starts with the loop, as under a causal mask.
   // CHECK-LABEL: gpu.func @two_loops
   // CHECK-SAME:    (%[[LO:[^ ]+]]: index, %[[B:[^ ]+]]: index, %[[HI:[^ ]+]]: index
-  gpu.func @two_loops(%lo: index, %b: index, %hi: index, %x: f32, %out: memref<f32>) kernel
-      attributes {tile.schedule = #attn.schedule<splitMasked = 1>} {
+  gpu.func @two_loops(%lo: index, %b: index, %hi: index, %x: f32, %out: memref<f32>) kernel {
     // CHECK: %[[RAISED:.+]] = arith.maxsi %[[B]], %[[LO]]
     // CHECK: %[[AFTER:.+]] = arith.minsi %[[RAISED]], %[[HI]]
     // CHECK: scf.for %{{.+}} = %[[LO]] to %[[AFTER]]
@@ -70,7 +68,7 @@ gpu.module @kernels {
         scf.yield %n : f32
       }
       scf.yield %y : f32
-    }
+    } {tile.split}
     memref.store %r, %out[] : memref<f32>
     gpu.return
   }
@@ -78,8 +76,7 @@ gpu.module @kernels {
   // Equal constants are equal bounds; the whole loop is inside.
   // CHECK-LABEL: gpu.func @one_loop
   // CHECK-SAME:    %[[HI:[^ ]+]]: index
-  gpu.func @one_loop(%hi: index, %x: f32, %out: memref<f32>) kernel
-      attributes {tile.schedule = #attn.schedule<splitMasked = 1>} {
+  gpu.func @one_loop(%hi: index, %x: f32, %out: memref<f32>) kernel {
     // CHECK: %[[C0:.+]] = arith.constant 0 : index
     // CHECK: scf.for %{{.+}} = %[[C0]] to %[[HI]]
     // CHECK:   math.exp2
@@ -101,15 +98,14 @@ gpu.module @kernels {
         scf.yield %n : f32
       }
       scf.yield %y : f32
-    }
+    } {tile.split}
     memref.store %r, %out[] : memref<f32>
     gpu.return
   }
 
   // A branch without results and without an else side.
   // CHECK-LABEL: gpu.func @no_else
-  gpu.func @no_else(%lo: index, %a: index, %hi: index, %x: f32, %out: memref<?xf32>) kernel
-      attributes {tile.schedule = #attn.schedule<splitMasked = 1>} {
+  gpu.func @no_else(%lo: index, %a: index, %hi: index, %x: f32, %out: memref<?xf32>) kernel {
     // CHECK: scf.for
     // CHECK-NOT: memref.store
     // CHECK: }
@@ -132,8 +128,7 @@ gpu.module @kernels {
 
   // The schedule wants one loop.
   // CHECK-LABEL: gpu.func @not_wanted
-  gpu.func @not_wanted(%lo: index, %a: index, %hi: index, %x: f32, %out: memref<?xf32>) kernel
-      attributes {tile.schedule = #attn.schedule<splitMasked = 0>} {
+  gpu.func @not_wanted(%lo: index, %a: index, %hi: index, %x: f32, %out: memref<?xf32>) kernel {
     // CHECK: scf.for
     // CHECK:   scf.if
     // CHECK-NOT: scf.for
@@ -152,8 +147,7 @@ gpu.module @kernels {
 
   // A bound that changes inside the loop, another predicate, no range at all.
   // CHECK-LABEL: gpu.func @no_range
-  gpu.func @no_range(%lo: index, %a: index, %hi: index, %x: f32, %out: memref<?xf32>, %bounds: memref<?xindex>) kernel
-      attributes {tile.schedule = #attn.schedule<splitMasked = 1>} {
+  gpu.func @no_range(%lo: index, %a: index, %hi: index, %x: f32, %out: memref<?xf32>, %bounds: memref<?xindex>) kernel {
     // CHECK-COUNT-3: scf.if
     // CHECK-NOT: scf.for
     // CHECK: gpu.return
@@ -175,15 +169,14 @@ gpu.module @kernels {
       scf.if %fixed {
         memref.store %x, %out[%i] : memref<?xf32>
       }
-    }
+    } {tile.split}
     gpu.return
   }
 
   // A loop that starts behind the start of the range has no part before it.
   // CHECK-LABEL: gpu.func @starts_inside
   // CHECK-SAME:    %[[LAST:[^ ]+]]: index, %[[HI:[^ ]+]]: index
-  gpu.func @starts_inside(%last: index, %hi: index, %x: f32, %out: memref<?xf32>) kernel
-      attributes {tile.schedule = #attn.schedule<splitMasked = 1>} {
+  gpu.func @starts_inside(%last: index, %hi: index, %x: f32, %out: memref<?xf32>) kernel {
     // CHECK: scf.for %{{.+}} = %c1{{.*}} to %[[AFTER:[^ ]+]]
     // CHECK-NOT: scf.if
     // CHECK:   memref.store
@@ -199,7 +192,7 @@ gpu.module @kernels {
       scf.if %inside {
         memref.store %x, %out[%i] : memref<?xf32>
       }
-    }
+    } {tile.split}
     gpu.return
   }
 }

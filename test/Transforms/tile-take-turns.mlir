@@ -28,22 +28,22 @@ gpu.module @kernels {
   // CHECK-NEXT:  tile.mma_async
   // CHECK-NEXT:  tile.give_turn of 3
   gpu.func @two_loops(%n: index, %more: i1, %q: !q, %k: !shared, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 12, mmaWarps = 4, producerWarps = 4, overlap = 2>} {
+      attributes {known_block_size = array<i32: 512, 1, 1>, tile.roles = [#tile.role<"compute", warps = 12>, #tile.role<"load", warps = 4, threads = one>]} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     scf.if %more {
       scf.for %j = %c0 to %n step %c1 {
         %r = tile.reduce max %zero : !s -> !tile.tile<64xf32, registers>
-        %a = tile.mma_async %q, %k, %zero transpose_rhs : !q, !shared, !s
-        %b = tile.mma_async %q, %k, %zero transpose_rhs : !q, !shared, !s
+        %a = tile.mma_async %q, %k, %zero transpose_rhs scope warpgroup : !q, !shared, !s
+        %b = tile.mma_async %q, %k, %zero transpose_rhs scope warpgroup : !q, !shared, !s
         %c = tile.await %a running 1 : !tile.pending<!s>
         %d = tile.await %b : !tile.pending<!s>
-      }
+      } {tile.ping_pong}
     }
     scf.for %j = %c0 to %n step %c1 {
-      %a = tile.mma_async %q, %k, %zero transpose_rhs : !q, !shared, !s
+      %a = tile.mma_async %q, %k, %zero transpose_rhs scope warpgroup : !q, !shared, !s
       %b = tile.await %a : !tile.pending<!s>
-    }
+    } {tile.ping_pong}
     gpu.return
   }
 
@@ -52,13 +52,13 @@ gpu.module @kernels {
   // CHECK-NOT: tile.{{.*}}turn
   // CHECK: gpu.return
   gpu.func @other_multiplies(%n: index, %q: !q, %k: !shared, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 4, overlap = 2>} {
+      attributes {known_block_size = array<i32: 384, 1, 1>, tile.roles = [#tile.role<"compute", warps = 8>, #tile.role<"load", warps = 4, threads = one>]} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    %a = tile.mma_async %q, %k, %zero transpose_rhs : !q, !shared, !s
+    %a = tile.mma_async %q, %k, %zero transpose_rhs scope warpgroup : !q, !shared, !s
     scf.for %j = %c0 to %n step %c1 {
-      %b = tile.mma %q, %k, %zero transpose_rhs : !q, !shared, !s
-    }
+      %b = tile.mma %q, %k, %zero transpose_rhs scope warpgroup : !q, !shared, !s
+    } {tile.ping_pong}
     gpu.return
   }
 
@@ -66,11 +66,11 @@ gpu.module @kernels {
   // CHECK-NOT: tile.{{.*}}turn
   // CHECK: gpu.return
   gpu.func @overlap_of_one(%n: index, %q: !q, %k: !shared, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 4, overlap = 1>} {
+      attributes {known_block_size = array<i32: 384, 1, 1>, tile.roles = [#tile.role<"compute", warps = 8>, #tile.role<"load", warps = 4, threads = one>]} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     scf.for %j = %c0 to %n step %c1 {
-      %a = tile.mma_async %q, %k, %zero transpose_rhs : !q, !shared, !s
+      %a = tile.mma_async %q, %k, %zero transpose_rhs scope warpgroup : !q, !shared, !s
     }
     gpu.return
   }

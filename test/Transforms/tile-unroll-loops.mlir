@@ -39,23 +39,22 @@ gpu.module @kernels {
   // CHECK:   scf.for %[[R:.+]] = %[[END]] to %[[HI]] step %[[C1]] iter_args(%{{.+}} = %[[MAIN]])
   // CHECK:     tile.get %[[K]][%[[R]]]
   // CHECK:     tile.release %[[K]][%[[R]]]
-  gpu.func @both_roles(%q: !q, %m: memref<?x32xf16>, %lo: index, %hi: index, %acc: !s, %out: memref<64x16xf32>) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, unroll = 2>} {
+  gpu.func @both_roles(%q: !q, %m: memref<?x32xf16>, %lo: index, %hi: index, %acc: !s, %out: memref<64x16xf32>) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %kc = tile.channel : !channel
-    tile.specialize producer 4 {
-      scf.for %j = %lo to %hi step %c1 {
-        tile.put %kc[%j], %m[%j, %c0] : !channel, memref<?x32xf16>
-      }
-    } consumer {
+    tile.specialize <"compute", warps = 4> {
       %r = scf.for %j = %lo to %hi step %c1 iter_args(%a = %acc) -> !s {
         %k = tile.get %kc[%j] : !channel -> !shared
-        %s = tile.mma %q, %k, %a transpose_rhs : !q, !shared, !s
+        %s = tile.mma %q, %k, %a transpose_rhs scope warpgroup : !q, !shared, !s
         tile.release %kc[%j] : !channel
         scf.yield %s : !s
-      }
+      } {tile.unroll = 2 : i64}
       tile.store %r, %out[%c0, %c0] : !s, memref<64x16xf32>
+    }, <"load", warps = 4, threads = one> {
+      scf.for %j = %lo to %hi step %c1 {
+        tile.put %kc[%j], %m[%j, %c0] : !channel, memref<?x32xf16>
+      } {tile.unroll = 2 : i64}
     }
     gpu.return
   }
@@ -72,7 +71,7 @@ gpu.module @kernels {
   // CHECK-NEXT: }
   // CHECK:   tile.release
   // CHECK-NEXT: }
-  gpu.func @persistent(%first: index, %tiles: index) kernel attributes {tile.schedule = #attn.schedule<mmaWarps = 4, unroll = 4>} {
+  gpu.func @persistent(%first: index, %tiles: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c11 = arith.constant 11 : index
@@ -84,7 +83,7 @@ gpu.module @kernels {
       scf.for %j = %c0 to %c11 step %c1 {
         %k = tile.get %kc[%j] : !channel -> !shared
         tile.release %kc[%j] : !channel
-      }
+      } {tile.unroll = 4 : i64}
       tile.release %qc[%t] : !channel
     }
     gpu.return
@@ -97,7 +96,7 @@ gpu.module @kernels {
   // CHECK: tile.get
   // CHECK-NOT: scf.for
   // CHECK: gpu.return
-  gpu.func @even() kernel attributes {tile.schedule = #attn.schedule<mmaWarps = 4, unroll = 2>} {
+  gpu.func @even() kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c8 = arith.constant 8 : index
@@ -105,7 +104,7 @@ gpu.module @kernels {
     scf.for %j = %c0 to %c8 step %c1 {
       %k = tile.get %kc[%j] : !channel -> !shared
       tile.release %kc[%j] : !channel
-    }
+    } {tile.unroll = 2 : i64}
     gpu.return
   }
 
@@ -115,12 +114,12 @@ gpu.module @kernels {
   // CHECK-NEXT: memref.store
   // CHECK-NEXT: }
   // CHECK-NEXT: gpu.return
-  gpu.func @other_loops(%n: index, %x: f32, %m: memref<?xf32>) kernel attributes {tile.schedule = #attn.schedule<mmaWarps = 4, unroll = 2>} {
+  gpu.func @other_loops(%n: index, %x: f32, %m: memref<?xf32>) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     scf.for %j = %c0 to %n step %c1 {
       memref.store %x, %m[%j] : memref<?xf32>
-    }
+    } {tile.unroll = 2 : i64}
     gpu.return
   }
   // CHECK-LABEL: gpu.func @rolled
@@ -129,7 +128,7 @@ gpu.module @kernels {
   // CHECK-NEXT: tile.release
   // CHECK-NEXT: }
   // CHECK-NEXT: gpu.return
-  gpu.func @rolled(%n: index) kernel attributes {tile.schedule = #attn.schedule<mmaWarps = 4>} {
+  gpu.func @rolled(%n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %kc = tile.channel : !channel

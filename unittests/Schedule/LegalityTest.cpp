@@ -50,8 +50,8 @@ protected:
     };
     auto atom = MmaAtomAttr::get(
         &context, "toy", limits.rows, limits.columns, limits.depth,
-        Float16Type::get(&context), Float32Type::get(&context),
-        layout(limits.rows, limits.depth), layout(limits.depth, limits.columns),
+        Float16Type::get(&context), Float16Type::get(&context),
+        Float32Type::get(&context), layout(limits.rows, limits.depth), layout(limits.depth, limits.columns),
         layout(limits.rows, limits.columns));
     SmallVector<MmaAtomAttr> atoms{atom};
     if (limits.groups)
@@ -70,6 +70,7 @@ protected:
     auto all = LayoutAttr::getNormal(&context, {}, {{2, 0, 1}, {2, 1, 1}},
                                      {{4, 0, 0}});
     return MmaAtomAttr::get(&context, "group", 64, 2, 2,
+                            Float16Type::get(&context),
                             Float16Type::get(&context),
                             Float32Type::get(&context), rows, all, rows);
   }
@@ -510,12 +511,12 @@ TEST_F(LegalityTest, DealtTilesTakeSharedMemory) {
 TEST_F(LegalityTest, PanelsDivideRows) {
   Type type = Float16Type::get(&context);
   TargetAttr target = toy(withGroups());
-  EXPECT_EQ(getPanel(128, type, target), 64);
-  EXPECT_EQ(getPanel(64, type, target), 64);
-  EXPECT_EQ(getPanel(96, type, target), 32);
-  EXPECT_EQ(getPanel(80, type, target), 16);
-  EXPECT_EQ(getPanel(64, Float32Type::get(&context), target), 32);
-  EXPECT_EQ(getPanel(64, type, toy({})), 0);
+  EXPECT_EQ(target.getPanel(128, type), 64);
+  EXPECT_EQ(target.getPanel(64, type), 64);
+  EXPECT_EQ(target.getPanel(96, type), 32);
+  EXPECT_EQ(target.getPanel(80, type), 16);
+  EXPECT_EQ(target.getPanel(64, Float32Type::get(&context)), 32);
+  EXPECT_EQ(toy({}).getPanel(64, type), 0);
 }
 
 TEST_F(LegalityTest, HeadSizesAreRoundedUpToTheInstruction) {

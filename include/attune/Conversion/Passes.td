@@ -38,9 +38,9 @@ def ConvertTileToGPUPass : Pass<"convert-tile-to-gpu", "::mlir::ModuleOp"> {
     copies are asked of the target; all else is written once for all chips.
 
     All channels of a kernel share one piece of dynamic workgroup memory. Its size is
-    set on the kernel's launches and in its manifest.
+    set on the kernel's launches and in its manifest. Tensor maps become arguments of the kernel.
 
-    **Input**: layouts on all tiles. **Output**: `gpu`, `vector`, `memref`,
+    **Input**: layouts on all tiles, places in shared memory (`tile-allocate-shared`). **Output**: `gpu`, `vector`, `memref`,
     `scf`, `arith`, `math` and the target's dialects (`nvgpu`, `nvvm`, `amdgpu`, `rocdl`).
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::vector::VectorDialect", "::mlir::scf::SCFDialect",
@@ -109,7 +109,7 @@ def ConvertKernelToLLVMPass : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUMo
       functions are expressed by them, so that no device library is needed;
     - on NVIDIA chips, indices whose range is known to fit are narrowed to 32 bits first,
       by upstream's `arith-int-range-narrowing`: of 64 they take two registers;
-    - the schedule's `min-blocks-per-core` bounds the registers of a lane;
+    - `tile.workgroups_per_sm` on the kernel bounds the registers of a thread;
     - on NVIDIA chips, a kernel takes an `!nvgpu.tensormap.descriptor` as 128 bytes by
       value that are never copied (a grid constant). In the kernel
       `builtin.unrealized_conversion_cast %map : ... to !llvm.ptr` is their address.

@@ -47,6 +47,10 @@ struct PaddedHeadDims {
 PaddedHeadDims getPaddedHeadDims(const ScheduleProblem &problem,
                                  tile::MmaAtomAttr atom);
 
+/// The matrix instruction of a schedule; null if the chip has none.
+tile::MmaAtomAttr findAtom(const ScheduleProblem &problem,
+                           const Schedule &schedule, tile::TargetAttr target);
+
 /// Threads of a workgroup.
 int64_t getThreads(const Schedule &schedule, tile::TargetAttr target);
 
@@ -57,11 +61,6 @@ struct RoleRegisters {
 };
 std::optional<RoleRegisters> getRoleRegisters(const Schedule &schedule,
                                               tile::TargetAttr target);
-
-/// Columns of the panels in which a tile with rows of `columns` elements is
-/// copied and multiplied; 0 where the chip has no engine that copies boxes.
-int64_t getPanel(int64_t columns, mlir::Type elementType,
-                 tile::TargetAttr target);
 
 /// Bytes of shared memory that a workgroup uses.
 int64_t getSharedBytes(const ScheduleProblem &problem, const Schedule &schedule,

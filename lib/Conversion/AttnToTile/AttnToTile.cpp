@@ -190,7 +190,7 @@ LogicalResult Outliner::checkInput() {
            << "expects static head sizes, but got a dynamic one";
   Type inputType = op.getQuery().getType().getElementType();
   auto schedule = op.getScheduleAttr();
-  tile::MmaAtomAttr atom = target.findAtom(inputType, schedule.getMmaWarps());
+  tile::MmaAtomAttr atom = findAtom(ScheduleProblem::get(op), schedule, target);
   if (!atom)
     return op.emitOpError()
            << "expects an element type that '" << target.getChip()
@@ -244,7 +244,6 @@ LogicalResult Outliner::run() {
                                   FunctionType::get(context, {}, {}));
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                   UnitAttr::get(context));
-  kernel->setAttr(tile::TileDialect::kScheduleAttrName, op.getScheduleAttr());
 
   OpBuilder body = OpBuilder::atBlockBegin(&kernel.getBody().front());
   operands.query = inputBuffer(op.getQuery(), "query");

@@ -8,6 +8,7 @@
 #include "OnlineSoftmax.h"
 #include "RegionClone.h"
 #include "TileOrder.h"
+#include "attune/Schedule/Legality.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -26,12 +27,36 @@ class BodyBuilder {
 public:
   BodyBuilder(OpBuilder &builder, attn::AttentionOp op,
               const KernelOperands &operands, const KernelSizes &sizes)
-      : b(op.getLoc(), builder), op(op), operands(operands), sizes(sizes),
-        softmax(b, op, sizes) {}
+      : b(op.getLoc(), builder), op(op), schedule(op.getScheduleAttr()),
+        operands(operands), sizes(sizes), softmax(b, op, sizes) {}
 
   void build();
 
 private:
+  /// Says on the kernel who runs what, and how many workgroups an SM holds.
+  void planWarps();
+  /// Says on the loop over key blocks what the passes on tiles make of it.
+  void planLoop(scf::ForOp loop);
+  tile::MmaScope getScope() {
+    return schedule.getMmaWarps() > 1 ? tile::MmaScope::Warpgroup
+                                      : tile::MmaScope::Warp;
+  }
+  tile::MmaOp multiply(Value lhs, Value rhs, Value acc, bool transposeRhs) {
+    return tile::MmaOp::create(b, acc.getType(), lhs, rhs, acc, transposeRhs,
+                               getScope(), /*warps_n=*/1,
+                               /*lhs_through_shared=*/false,
+                               tile::MmaAtomAttr());
+  }
+  tile::StorePath getOutputPath() {
+    return static_cast<tile::StorePath>(schedule.getOInShared());
+  }
+  /// A tile of a buffer, which goes through a ring of `stages` slots.
+  tile::LoadOp load(TileType type, Value buffer, Value row, int64_t stages,
+                    UnitAttr inBounds = {}) {
+    return tile::LoadOp::create(b, type, buffer, row, constant(0), inBounds,
+                                b.getI64IntegerAttr(stages),
+                                /*readOnce=*/UnitAttr(), /*role=*/StringAttr());
+  }
   /// Sets the extents; returns the number of all query tiles, of which those
   /// of a cluster count as one.
   Value countTiles();
@@ -66,6 +91,7 @@ private:
 
   TileBuilder b;
   attn::AttentionOp op;
+  attn::ScheduleAttr schedule;
   const KernelOperands &operands;
   KernelSizes sizes;
   OnlineSoftmax softmax;
@@ -77,7 +103,7 @@ private:
   bool allFull = false;
   /// The length of the keys is a known multiple of the block.
   bool wholeBlocks = false;
-  Value keys, values, zero;
+  Value keys, values;
 };
 
 } // namespace
@@ -132,7 +158,7 @@ Value BodyBuilder::countTiles() {
   seqK = size(operands.key, 's');
   // Tiles are counted, ordered and dealt by clusters; the last one of a head
   // may lie beyond it in part.
-  int64_t rows = sizes.blockM * op.getScheduleAttr().getCluster();
+  int64_t rows = sizes.blockM * schedule.getCluster();
   counts = {b.createOrFold<arith::CeilDivUIOp>(seqQ, constant(rows)),
             b.createOrFold<arith::DivUIOp>(size(operands.query, 'h'),
                                            constant(sizes.heads)),
@@ -142,7 +168,7 @@ Value BodyBuilder::countTiles() {
 }
 
 void BodyBuilder::locate(Value number) {
-  int64_t order = op.getScheduleAttr().getTileOrder();
+  int64_t order = schedule.getTileOrder();
   QueryTile tile;
   if (order == 2) {
     int64_t rowBytes = (sizes.headDimQK + sizes.headDimV) *
@@ -155,7 +181,7 @@ void BodyBuilder::locate(Value number) {
   headQ = b.createOrFold<arith::MulIOp>(tile.headQ, constant(sizes.heads));
   headKV = tile.headKV;
   batch = tile.batch;
-  if (int64_t size = op.getScheduleAttr().getCluster(); size > 1) {
+  if (int64_t size = schedule.getCluster(); size > 1) {
     Value first = arith::MulIOp::create(b, tile.tile, constant(size));
     Value rank = gpu::ClusterBlockIdOp::create(b, gpu::Dimension::x);
     tile.tile = arith::AddIOp::create(b, first, rank);
@@ -215,8 +241,10 @@ Value BodyBuilder::queryTile() {
   std::optional<int64_t> heads = sizes.heads;
   if (sizes.heads > 1 && op.getSeqQ() == 1)
     heads = std::nullopt;
-  return tile::LoadOp::create(b, type, head(operands.query, headQ, heads),
-                              firstRow, constant(0), UnitAttr());
+  Value buffer = head(operands.query, headQ, heads);
+  tile::LoadOp query = load(type, buffer, firstRow, schedule.getQStages());
+  query.setReadOnce(schedule.getQInRegisters());
+  return query;
 }
 
 bool BodyBuilder::regionReadsTensor(Region &region) {
@@ -315,12 +343,10 @@ SoftmaxState BodyBuilder::step(Value block, Value query, SoftmaxState state) {
   Value firstKey = arith::MulIOp::create(b, block, constant(sizes.blockN));
 
   auto keyType = TileType::get({sizes.blockN, sizes.headDimQK}, inputType);
-  Value key =
-      tile::LoadOp::create(b, keyType, keys, firstKey, zero,
-                           inBounds(op.getHeadDimQK(), sizes.headDimQK));
+  Value key = load(keyType, keys, firstKey, schedule.getKStages(),
+                   inBounds(op.getHeadDimQK(), sizes.headDimQK));
   Value scores =
-      tile::MmaOp::create(b, scoreType, query, key, b.fill(scoreType, 0),
-                          b.getUnitAttr(), tile::MmaAtomAttr());
+      multiply(query, key, b.fill(scoreType, 0), /*transposeRhs=*/true);
   scores = applyScore(scores, firstKey);
   if (!allFull && !fullBegin) {
     scores = applyMask(scores, firstKey);
@@ -344,11 +370,11 @@ SoftmaxState BodyBuilder::step(Value block, Value query, SoftmaxState state) {
 
   Value weights = softmax.takeBlock(scores, state);
   auto valueType = TileType::get({sizes.blockN, sizes.headDimV}, inputType);
-  Value value =
-      tile::LoadOp::create(b, valueType, values, firstKey, zero,
-                           inBounds(op.getHeadDimV(), sizes.headDimV));
-  state.acc = tile::MmaOp::create(b, state.acc.getType(), weights, value,
-                                  state.acc, UnitAttr(), tile::MmaAtomAttr());
+  Value value = load(valueType, values, firstKey, schedule.getVStages(),
+                     inBounds(op.getHeadDimV(), sizes.headDimV));
+  tile::MmaOp sum = multiply(weights, value, state.acc, /*transposeRhs=*/false);
+  sum.setLhsThroughShared(!schedule.getPInRegisters());
+  state.acc = sum;
   return state;
 }
 
@@ -363,7 +389,7 @@ void BodyBuilder::finish(SoftmaxState state) {
         state);
   tile::StoreOp::create(b, softmax.normalize(state),
                         head(operands.output, headQ, sizes.heads),
-                        ValueRange{firstRow, constant(0)});
+                        ValueRange{firstRow, constant(0)}, getOutputPath());
   if (!operands.lse)
     return;
   Value lse = softmax.logSumExp(state);
@@ -390,9 +416,46 @@ void BodyBuilder::finish(SoftmaxState state) {
   tile::StoreOp::create(b, lse, rows, firstRow);
 }
 
+void BodyBuilder::planWarps() {
+  auto kernel =
+      b.getInsertionBlock()->getParent()->getParentOfType<gpu::GPUFuncOp>();
+  kernel->setAttr(tile::TileDialect::kResidencyAttrName,
+                  b.getI64IntegerAttr(schedule.getMinBlocksPerCore()));
+  if (!schedule.getProducerWarps())
+    return;
+  RoleRegisters registers =
+      getRoleRegisters(schedule, tile::TargetAttr::lookup(op))
+          .value_or(RoleRegisters{0, 0});
+  MLIRContext *context = b.getContext();
+  kernel->setAttr(
+      tile::TileDialect::kRolesAttrName,
+      b.getArrayAttr(
+          {tile::RoleAttr::get(context, "compute", schedule.getNumWarps(),
+                               registers.consumer, tile::RoleThreads::All),
+           tile::RoleAttr::get(context, "load", schedule.getProducerWarps(),
+                               registers.producer, tile::RoleThreads::One)}));
+}
+
+void BodyBuilder::planLoop(scf::ForOp loop) {
+  using Tile = tile::TileDialect;
+  if (schedule.getOverlap())
+    loop->setAttr(
+        Tile::kOverlapAttrName,
+        tile::OverlapAttr::get(b.getContext(), schedule.getRescaleLate()
+                                                   ? tile::Overlap::Late
+                                                   : tile::Overlap::Early));
+  if (schedule.getOverlap() == 2)
+    loop->setAttr(Tile::kPingPongAttrName, b.getUnitAttr());
+  if (schedule.getSplitMasked())
+    loop->setAttr(Tile::kSplitAttrName, b.getUnitAttr());
+  if (schedule.getUnroll() > 1)
+    loop->setAttr(Tile::kUnrollAttrName,
+                  b.getI64IntegerAttr(schedule.getUnroll()));
+}
+
 void BodyBuilder::build() {
+  planWarps();
   Value total = countTiles();
-  auto schedule = op.getScheduleAttr();
   bool byCluster = schedule.getCluster() > 1;
   Value own = byCluster
                   ? gpu::ClusterIdOp::create(b, gpu::Dimension::x).getResult()
@@ -405,6 +468,8 @@ void BodyBuilder::build() {
                    ? gpu::ClusterDimOp::create(b, gpu::Dimension::x).getResult()
                    : gpu::GridDimOp::create(b, gpu::Dimension::x).getResult();
   auto loop = scf::ForOp::create(b, own, total, grid);
+  if (schedule.getPersistent() == 2)
+    loop->setAttr(tile::TileDialect::kDynamicAttrName, b.getUnitAttr());
   b.setInsertionPointToStart(loop.getBody());
   Value number = loop.getInductionVar();
   // Lists by length are dealt there and back.
@@ -417,7 +482,6 @@ void BodyBuilder::build() {
 
 void BodyBuilder::buildTile() {
   computeRanges();
-  zero = constant(0);
   keys = head(operands.key, headKV);
   values = head(operands.value, headKV);
   Value query = queryTile();
@@ -425,6 +489,7 @@ void BodyBuilder::buildTile() {
   auto loop =
       scf::ForOp::create(b, begin, end, constant(1),
                          ValueRange{initial.max, initial.sum, initial.acc});
+  planLoop(loop);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());

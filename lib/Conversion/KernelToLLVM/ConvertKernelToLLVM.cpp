@@ -5,7 +5,6 @@
 
 #include "ExpandMath.h"
 #include "attune/Conversion/Passes.h"
-#include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Target/TargetRegistry.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -236,12 +235,12 @@ void ConvertKernelToLLVM::runOnOperation() {
   };
   llvm::StringMap<Shell> shells;
   for (auto kernel : module.getOps<gpu::GPUFuncOp>()) {
-    auto schedule = kernel->getAttrOfType<attn::ScheduleAttr>(
-        tile::TileDialect::kScheduleAttrName);
+    auto residency = dyn_cast_or_null<IntegerAttr>(
+        kernel->removeAttr(tile::TileDialect::kResidencyAttrName));
     std::optional<ArrayRef<int32_t>> block = kernel.getKnownBlockSize();
     if (kernel.isKernel() && block)
-      shells[kernel.getName()] = {
-          (*block)[0], schedule ? schedule.getMinBlocksPerCore() : 0};
+      shells[kernel.getName()] = {(*block)[0],
+                                  residency ? residency.getInt() : 0};
   }
   if ((model->narrowsIndices() && failed(narrowIndices())) ||
       failed(simplify()) || failed(convert(*model, target)))

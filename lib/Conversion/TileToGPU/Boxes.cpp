@@ -47,6 +47,47 @@ struct BoxChannelPattern : BoxPattern<tile::ChannelOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
+struct FenceBarriersPattern : KernelPattern<tile::FenceBarriersOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::FenceBarriersOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+struct SyncWarpPattern : KernelPattern<tile::SyncWarpOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::SyncWarpOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    context.model->getWarpgroups()->meetInWarp(rewriter, op.getLoc());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ArriveClusterPattern : KernelPattern<tile::ArriveClusterOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::ArriveClusterOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    context.model->getWarpgroups()->arriveAtCluster(rewriter, op.getLoc(),
+                                                    /*isFirst=*/false);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct WaitClusterPattern : KernelPattern<tile::WaitClusterOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::WaitClusterOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    context.model->getWarpgroups()->waitForCluster(rewriter, op.getLoc());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 struct BoxPutPattern : BoxPattern<tile::PutOp> {
   using BoxPattern::BoxPattern;
   LogicalResult
@@ -82,13 +123,12 @@ struct BoxReleasePattern : BoxPattern<tile::ReleaseOp> {
 /// The barriers of a channel: those that say full, then those that say empty.
 static Value barriersOf(OpBuilder &b, Location loc, Value channel) {
   auto op = channel.getDefiningOp<tile::ChannelOp>();
-  auto offset = op->getAttrOfType<IntegerAttr>(kBarrierOffsetAttrName);
   auto space =
       gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
   auto type =
       MemRefType::get({2 * op.getResult().getType().getStages()},
                       b.getI64Type(), MemRefLayoutAttrInterface(), space);
-  return createSharedView(b, loc, type, offset.getInt());
+  return createSharedView(b, loc, type, *op.getBarriers());
 }
 
 RingSlot attune::slotOf(OpBuilder &b, Location loc, Value barriers,
@@ -116,6 +156,31 @@ Value attune::isThread(OpBuilder &b, Location loc, int64_t number) {
                                constant(b, loc, number));
 }
 
+/// Warps that release an element of a channel, each once.
+static int64_t countReleasingWarps(tile::ChannelOp op,
+                                   const KernelContext &context) {
+  for (Operation *user : op->getUsers())
+    if (isa<tile::ReleaseOp>(user))
+      return context.getWarps(user).count;
+  return context.getWarps(op).count;
+}
+
+LogicalResult
+FenceBarriersPattern::matchAndRewrite(tile::FenceBarriersOp op, OpAdaptor,
+                                      ConversionPatternRewriter &b) const {
+  Location loc = op.getLoc();
+  const WarpgroupModel &model = *context.model->getWarpgroups();
+  model.publishBarriers(b, loc);
+  if (context.cluster > 1) {
+    model.arriveAtCluster(b, loc, /*isFirst=*/true);
+    model.waitForCluster(b, loc);
+  } else {
+    gpu::BarrierOp::create(b, loc);
+  }
+  b.eraseOp(op);
+  return success();
+}
+
 LogicalResult
 BoxChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
                                    ConversionPatternRewriter &b) const {
@@ -124,7 +189,8 @@ BoxChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
   Location loc = op.getLoc();
   Value barriers = barriersOf(b, loc, op.getResult());
   int64_t stages = op.getResult().getType().getStages(),
-          cluster = op.getResult().getType().getCluster();
+          cluster = op.getResult().getType().getCluster(),
+          releasing = countReleasingWarps(op, context);
   auto guard = scf::IfOp::create(b, loc, isThread(b, loc, 0),
                                  /*withElseRegion=*/false);
   {
@@ -132,16 +198,7 @@ BoxChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
     b.setInsertionPointToStart(guard.thenBlock());
     for (int64_t i = 0; i < 2 * stages; ++i)
       model().initBarrier(b, loc, {barriers, constant(b, loc, i)},
-                          i < stages ? 1 : context.computingWarps * cluster);
-  }
-  if (op->hasAttr(kLastChannelAttrName)) {
-    model().publishBarriers(b, loc);
-    if (context.cluster > 1) {
-      model().arriveAtCluster(b, loc, /*isFirst=*/true);
-      model().waitForCluster(b, loc);
-    } else {
-      gpu::BarrierOp::create(b, loc);
-    }
+                          i < stages ? 1 : releasing * cluster);
   }
   b.replaceOp(op, createChannelBuffer(b, op));
   return success();
@@ -150,9 +207,8 @@ BoxChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
 /// The first box of a copy between `view` and a buffer in workgroup memory,
 /// before the copy's own row and column are added.
 static Box startBox(OpBuilder &b, Operation *op, const TensorView &view,
-                    IntegerAttr map, Value buffer) {
-  auto kernel = op->getParentOfType<gpu::GPUFuncOp>();
-  Box box{kernel.getArgument(map.getInt()), {}, buffer, Value()};
+                    Value map, Value buffer) {
+  Box box{map, {}, buffer, Value()};
   for (Value start : view.origin)
     box.coordinates.push_back(start ? start : constant(b, op->getLoc(), 0));
   return box;
@@ -172,14 +228,13 @@ LogicalResult BoxPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
                           type.getSizeInBytes() / type.getStages());
 
   FailureOr<TensorView> view = traceView(b, op.getSource());
-  auto map = op->getAttrOfType<IntegerAttr>(kMapAttrName);
-  if (failed(view) || !map)
+  if (failed(view))
     return failure();
   auto plus = [&](Value origin, Value offset) {
     return b.createOrFold<arith::AddIOp>(loc, origin, offset);
   };
-  BoxCopy request{startBox(b, op, *view, map, adaptor.getChannel()), slot.full,
-                  type.getCluster()};
+  BoxCopy request{startBox(b, op, *view, op.getMap(), adaptor.getChannel()),
+                  slot.full, type.getCluster()};
   Value &row = request.coordinates[view->dims[0]],
         &column = request.coordinates[view->dims[1]];
   row = plus(row, op.getRow());
@@ -209,9 +264,10 @@ BoxPutPattern::matchAndRewrite(tile::PutOp op, OpAdaptor adaptor,
     return failure();
   Location loc = op.getLoc();
   OpBuilder::InsertionGuard restore(b);
-  // Producers have chosen their lane already.
+  // Producers have chosen their thread already.
   SmallVector<Value> conditions;
-  if (!op->hasAttr(kOneLaneAttrName))
+  tile::RoleAttr role = tile::getRole(op);
+  if (!role || role.getThreads() != tile::RoleThreads::One)
     conditions.push_back(isThread(b, loc, 0));
   if (Value predicate = adaptor.getPredicate())
     conditions.push_back(predicate);
@@ -244,10 +300,6 @@ BoxReleasePattern::matchAndRewrite(tile::ReleaseOp op, OpAdaptor adaptor,
     return failure();
   Location loc = op.getLoc();
   RingSlot slot = slotOf(b, loc, op.getChannel(), adaptor.getElement());
-  // A lane that waits for the slot to be full must not find it full again, and
-  // wait for ever.
-  if (op->hasAttr(kLanesLagAttrName))
-    model().meetInWarp(b, loc);
   // One lane for each workgroup.
   int64_t cluster = op.getChannel().getType().getCluster();
   Value lane = laneNumber(b, loc, context);
@@ -271,16 +323,16 @@ StoreAsyncPattern::matchAndRewrite(tile::StoreAsyncOp op, OpAdaptor adaptor,
                                    ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
   FailureOr<TensorView> view = traceView(b, op.getDestination());
-  auto map = op->getAttrOfType<IntegerAttr>(kMapAttrName);
-  if (failed(view) || !map)
-    return b.notifyMatchFailure(op, "no tensor map was made for it");
+  if (failed(view))
+    return b.notifyMatchFailure(op, "the destination is no view of a tensor");
   tile::TileType type = op.getSource().getType();
   int64_t rows = type.getShape()[0], columns = type.getShape()[1],
           panel = cast<tile::SwizzleAttr>(type.getLayout()).getPanel();
-  // Each group of warps has its rows of the tile. All lanes find out which.
-  Value first = b.createOrFold<arith::MulIOp>(
-      loc, groupNumber(b, loc, context, context.groups),
-      constant(b, loc, rows / context.groups));
+  // Each warpgroup has its rows of the tile. All threads find out which.
+  int64_t groups = context.countWarpgroups(context.getWarps(op));
+  Value first =
+      b.createOrFold<arith::MulIOp>(loc, groupNumber(b, loc, context, groups),
+                                    constant(b, loc, rows / groups));
   auto guard = scf::IfOp::create(b, loc, isFirstOfGroup(b, loc, context),
                                  /*withElseRegion=*/false);
   OpBuilder::InsertionGuard restore(b);
@@ -288,7 +340,7 @@ StoreAsyncPattern::matchAndRewrite(tile::StoreAsyncOp op, OpAdaptor adaptor,
   auto plus = [&](Value origin, Value offset) {
     return b.createOrFold<arith::AddIOp>(loc, origin, offset);
   };
-  Box box = startBox(b, op, *view, map, adaptor.getSource());
+  Box box = startBox(b, op, *view, op.getMap(), adaptor.getSource());
   Value &row = box.coordinates[view->dims[0]],
         &column = box.coordinates[view->dims[1]];
   row = plus(plus(row, op.getRow()), first);
@@ -308,6 +360,7 @@ void attune::populateBoxPatterns(TypeConverter &converter,
                                  RewritePatternSet &patterns,
                                  const KernelContext &context) {
   patterns.add<BoxChannelPattern, BoxPutPattern, BoxGetPattern,
-               BoxReleasePattern, StoreAsyncPattern>(
+               BoxReleasePattern, StoreAsyncPattern, FenceBarriersPattern,
+               SyncWarpPattern, ArriveClusterPattern, WaitClusterPattern>(
       converter, patterns.getContext(), context);
 }

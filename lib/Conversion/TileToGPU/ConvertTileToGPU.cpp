@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The pass: lays out workgroup memory, finds the barriers that are missing,
-// converts, and tells the host how much memory a launch needs.
+// The pass: makes tensor maps, converts, and tells the host how much memory a
+// launch needs.
 
 #include "KernelChecks.h"
 #include "LaneContext.h"
@@ -33,153 +33,6 @@ namespace attune {
 using namespace mlir;
 using namespace attune;
 
-/// Buffers start at multiples of this many bytes, so that the swizzle's eight
-/// rows of 128 bytes fall on the banks as planned.
-static constexpr int64_t kBufferAlignment = 1024;
-
-/// Gives every channel and buffer its place, and the barriers of those with
-/// panels theirs behind all of them; returns the bytes used.
-static int64_t assignOffsets(gpu::GPUFuncOp kernel) {
-  constexpr int64_t kBarrierBytes = 8;
-  int64_t used = 0;
-  Builder builder(kernel.getContext());
-  kernel.walk([&](tile::ChannelOp channel) {
-    used = llvm::alignTo(used, kBufferAlignment);
-    channel->setAttr(kSharedOffsetAttrName, builder.getI64IntegerAttr(used));
-    used += channel.getResult().getType().getSizeInBytes();
-  });
-  kernel.walk([&](tile::BufferOp buffer) {
-    used = llvm::alignTo(used, kBufferAlignment);
-    buffer->setAttr(kSharedOffsetAttrName, builder.getI64IntegerAttr(used));
-    tile::TileType type = buffer.getResult().getType();
-    used += type.getNumElements() *
-            type.getElementType().getIntOrFloatBitWidth() / 8;
-  });
-  used = llvm::alignTo(used, kBarrierBytes);
-  kernel.walk([&](tile::ChannelOp channel) {
-    tile::ChannelType type = channel.getResult().getType();
-    if (!type.getPanel())
-      return;
-    channel->setAttr(kBarrierOffsetAttrName, builder.getI64IntegerAttr(used));
-    used += 2 * type.getStages() * kBarrierBytes;
-  });
-  kernel.walk([&](tile::DealerOp dealer) {
-    dealer->setAttr(kSharedOffsetAttrName, builder.getI64IntegerAttr(used));
-    used += tile::DealerType::kBytes;
-  });
-  return used;
-}
-
-/// Channels with panels are ready when all warps have met after their barriers
-/// were made, which happens once, at the start.
-static void gatherBoxChannels(gpu::GPUFuncOp kernel) {
-  SmallVector<tile::ChannelOp> channels;
-  kernel.walk([&](tile::ChannelOp channel) {
-    if (channel.getResult().getType().getPanel())
-      channels.push_back(channel);
-  });
-  if (channels.empty())
-    return;
-  Block &entry = kernel.getBody().front();
-  for (tile::ChannelOp channel : llvm::reverse(channels))
-    channel->moveBefore(&entry, entry.begin());
-  // What else has barriers, too, before the warps meet.
-  kernel.walk([&](tile::DealerOp dealer) {
-    dealer->moveBefore(&entry, entry.begin());
-  });
-  UnitAttr mark = UnitAttr::get(kernel.getContext());
-  channels.back()->setAttr(kLastChannelAttrName, mark);
-  kernel.walk([&](tile::SpecializeOp roles) {
-    roles.getProducer().walk(
-        [&](tile::PutOp put) { put->setAttr(kOneLaneAttrName, mark); });
-  });
-}
-
-/// The workgroups of a cluster use each other's memory, so that none may end
-/// before the others are done with it. Consumers are when they have released
-/// their last tile: what they store then is not waited for. Where there are no
-/// roles, nothing tells when that is.
-static void endTogether(gpu::GPUFuncOp kernel, const WarpgroupModel &groups) {
-  auto isShared = [](tile::ReleaseOp release) {
-    return release.getChannel().getType().getCluster() > 1
-               ? WalkResult::interrupt()
-               : WalkResult::advance();
-  };
-  bool hasRoles = false;
-  kernel.walk([&](tile::SpecializeOp roles) {
-    hasRoles = true;
-    Block &consumer = roles.getConsumer().front();
-    OpBuilder b = OpBuilder::atBlockBegin(&consumer);
-    for (Operation &op : llvm::reverse(consumer))
-      if (op.walk(isShared).wasInterrupted()) {
-        b.setInsertionPointAfter(&op);
-        break;
-      }
-    groups.arriveAtCluster(b, roles.getLoc(), /*isFirst=*/false);
-  });
-  kernel.walk([&](gpu::ReturnOp end) {
-    OpBuilder b(end);
-    if (!hasRoles)
-      groups.arriveAtCluster(b, end.getLoc(), /*isFirst=*/false);
-    groups.waitForCluster(b, end.getLoc());
-  });
-}
-
-/// Whether all lanes of a warp have passed the get of what is released: they
-/// have multiplied together since.
-static bool followsMultiply(tile::ReleaseOp release) {
-  for (Operation *op = release->getPrevNode(); op; op = op->getPrevNode()) {
-    if (isa<tile::MmaOp, tile::AwaitOp>(op))
-      return true;
-    auto get = dyn_cast<tile::GetOp>(op);
-    if (get && get.getChannel() == release.getChannel())
-      return false;
-  }
-  return false;
-}
-
-static int64_t countProducerWarps(gpu::GPUFuncOp kernel) {
-  int64_t count = 0;
-  kernel.walk([&](tile::SpecializeOp op) { count = op.getProducerWarps(); });
-  return count;
-}
-
-/// Walks backwards from a put to the last release of its channel. If no get
-/// (which is a barrier) lies in between, lanes may still read what the put
-/// overwrites.
-static bool needsBarrier(tile::PutOp put) {
-  auto scan = [&](Block *block, Block::iterator from) -> std::optional<bool> {
-    for (Operation &op :
-         llvm::reverse(llvm::make_range(block->begin(), from))) {
-      if (isa<tile::GetOp>(op))
-        return false;
-      if (auto release = dyn_cast<tile::ReleaseOp>(op);
-          release && release.getChannel() == put.getChannel())
-        return true;
-      WalkResult inside = op.walk([&](tile::ReleaseOp release) {
-        return release.getChannel() == put.getChannel()
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      });
-      if (inside.wasInterrupted())
-        return true;
-    }
-    return std::nullopt;
-  };
-  Operation *op = put;
-  while (op && !isa<gpu::GPUFuncOp>(op)) {
-    if (std::optional<bool> answer = scan(op->getBlock(), op->getIterator()))
-      return *answer;
-    Operation *parent = op->getParentOp();
-    if (isa<scf::ForOp>(parent))
-      if (std::optional<bool> answer =
-              scan(op->getBlock(), op->getBlock()->end()))
-        return *answer;
-    op = parent;
-  }
-  return false;
-}
-
 static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
                                    const KernelContext &context) {
   MLIRContext *mlirContext = kernel.getContext();
@@ -203,8 +56,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   converter.addConversion([](tile::DealerType type) -> Type {
     Builder b(type.getContext());
     return MemRefType::get(
-        {tile::DealerType::kBytes / 8}, b.getI64Type(),
-        MemRefLayoutAttrInterface(),
+        {tile::DealerType::kWords}, b.getI64Type(), MemRefLayoutAttrInterface(),
         gpu::AddressSpaceAttr::get(type.getContext(),
                                    gpu::AddressSpace::Workgroup));
   });
@@ -224,13 +76,18 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                        target);
   target.addIllegalDialect<tile::TileDialect>();
+  // Its programs ask it for their warps.
+  target.addLegalOp<tile::SpecializeOp>();
   target.addLegalDialect<
       arith::ArithDialect, gpu::GPUDialect, math::MathDialect,
       memref::MemRefDialect, vector::VectorDialect, LLVM::LLVMDialect,
       NVVM::NVVMDialect, nvgpu::NVGPUDialect, ROCDL::ROCDLDialect,
       amdgpu::AMDGPUDialect, wgmma::WGMMADialect>();
   target.addLegalOp<UnrealizedConversionCastOp>();
-  return applyPartialConversion(kernel, target, std::move(patterns));
+  if (failed(applyPartialConversion(kernel, target, std::move(patterns))))
+    return failure();
+  lowerRoles(kernel, context);
+  return success();
 }
 
 namespace {
@@ -295,19 +152,12 @@ void ConvertTileToGPU::runOnOperation() {
       emitError(kernel.getLoc()) << "expects 'known_block_size' on the kernel";
       return WalkResult::interrupt();
     }
-    int64_t computingWarps =
-        (*block)[0] / target.getLanes() - countProducerWarps(kernel);
-    int64_t cluster = 1;
-    for (int32_t size :
-         kernel.getKnownClusterSize().value_or(ArrayRef<int32_t>()))
-      cluster *= size;
-    KernelContext context{target, model, (*block)[0], computingWarps, cluster};
-    for (tile::MmaAtomAttr atom : target.getMma())
-      context.groupWarps = std::max(context.groupWarps, atom.getWarps());
-    context.groups = std::max<int64_t>(computingWarps / context.groupWarps, 1);
+    auto context = KernelContext::get(kernel, target, model);
     if (failed(checkKernel(kernel, context)))
       return WalkResult::interrupt();
-    int64_t sharedBytes = assignOffsets(kernel);
+    auto allocated = dyn_cast_or_null<IntegerAttr>(
+        kernel->removeAttr(tile::TileDialect::kSharedBytesAttrName));
+    int64_t sharedBytes = allocated ? allocated.getInt() : 0;
     if (sharedBytes > target.getShared()) {
       emitError(kernel.getLoc())
           << "expects at most " << target.getShared()
@@ -315,22 +165,8 @@ void ConvertTileToGPU::runOnOperation() {
           << sharedBytes;
       return WalkResult::interrupt();
     }
-    gatherBoxChannels(kernel);
-    if (const WarpgroupModel *groups = model->getWarpgroups()) {
-      if (failed(addTensorMaps(kernel, *groups, context.groups)))
-        return WalkResult::interrupt();
-      if (context.cluster > 1)
-        endTogether(kernel, *groups);
-    }
-    kernel.walk([&](tile::PutOp put) {
-      if (!put.getChannel().getType().getPanel() && needsBarrier(put))
-        put->setAttr(kNeedsBarrierAttrName, UnitAttr::get(&getContext()));
-    });
-    kernel.walk([&](tile::ReleaseOp release) {
-      if (release.getChannel().getType().getPanel() &&
-          !followsMultiply(release))
-        release->setAttr(kLanesLagAttrName, UnitAttr::get(&getContext()));
-    });
+    if (model->getWarpgroups() && failed(addTensorMaps(kernel, context)))
+      return WalkResult::interrupt();
     if (failed(convertKernel(kernel, context)))
       return WalkResult::interrupt();
     finishKernel(kernel, sharedBytes);

@@ -54,15 +54,14 @@ DealerPattern::matchAndRewrite(tile::DealerOp op, OpAdaptor,
   const WarpgroupModel &model = *context.model->getWarpgroups();
   auto type = cast<MemRefType>(
       getTypeConverter()->convertType(op.getResult().getType()));
-  auto offset = op->getAttrOfType<IntegerAttr>(kSharedOffsetAttrName);
-  Value words = createSharedView(b, loc, type, offset.getInt());
+  Value words = createSharedView(b, loc, type, *op.getOffset());
   auto guard = scf::IfOp::create(b, loc, isThread(b, loc, 0),
                                  /*withElseRegion=*/false);
   OpBuilder inner = guard.getThenBodyBuilder();
   for (int64_t slot = 0; slot < kSlots; ++slot) {
     model.initBarrier(inner, loc, {words, constant(inner, loc, slot)}, 1);
     model.initBarrier(inner, loc, {words, constant(inner, loc, slot + kSlots)},
-                      context.computingWarps);
+                      context.getWarps(op).count);
   }
   b.replaceOp(op, words);
   return success();

@@ -38,9 +38,10 @@ static LogicalResult checkGroupsOfTarget(Operation *op,
                            << context.target.getChip() << "'";
 }
 
-/// Whether the warps that compute are a multiple of `count`, and any at all.
-static bool dealsOut(const KernelContext &context, int64_t count) {
-  return context.computingWarps >= count && context.computingWarps % count == 0;
+/// Whether the warps of the role of `op` are a multiple of `count`.
+static bool dealsOut(Operation *op, const KernelContext &context,
+                     int64_t count) {
+  return context.getWarps(op).count % count == 0;
 }
 
 template <typename OpTy>
@@ -53,10 +54,10 @@ static LogicalResult checkMultiply(OpTy op, const KernelContext &context) {
   if (warps > 1) {
     if (failed(checkGroupsOfTarget(op, context)))
       return failure();
-    if (!dealsOut(context, warps))
+    if (!dealsOut(op, context, warps))
       return op.emitOpError()
              << "expects a multiple of " << warps
-             << " warps that compute, but got " << context.computingWarps;
+             << " warps that compute, but got " << context.getWarps(op).count;
   }
   for (Value operand : {Value(op.getLhs()), Value(op.getRhs())}) {
     if (cast<tile::TileType>(operand.getType()).isRegisters())
@@ -103,13 +104,13 @@ static LogicalResult checkSharedTile(Operation *op, Value tile,
                                 "got "
                              << tile.getType();
   auto type = cast<tile::TileType>(tile.getType());
-  if (!dealsOut(context, context.groupWarps) ||
-      type.getShape()[0] % context.groups != 0)
+  tile::WarpRange warps = context.getWarps(op);
+  if (!dealsOut(op, context, context.warpgroupWarps) ||
+      type.getShape()[0] % context.countWarpgroups(warps) != 0)
     return op->emitOpError()
-           << "expects groups of " << context.groupWarps
-           << " warps with as many rows each, but got "
-           << context.computingWarps << " warps that compute and "
-           << type.getShape()[0] << " rows";
+           << "expects groups of " << context.warpgroupWarps
+           << " warps with as many rows each, but got " << warps.count
+           << " warps that compute and " << type.getShape()[0] << " rows";
   return success();
 }
 
@@ -136,10 +137,11 @@ static LogicalResult checkRoles(tile::SpecializeOp op,
                                 const KernelContext &context) {
   if (failed(checkGroupsOfTarget(op, context)))
     return failure();
-  if (context.computingWarps < 1)
-    return op.emitOpError()
-           << "expects a workgroup of more than " << op.getProducerWarps()
-           << " warps, but got " << context.threads / context.target.getLanes();
+  int64_t wanted = op.getFirstWarp(op.getRoles().size()),
+          there = context.threads / context.target.getLanes();
+  if (wanted != there)
+    return op.emitOpError() << "expects a workgroup of the " << wanted
+                            << " warps of all roles, but got " << there;
   return success();
 }
 
@@ -147,11 +149,19 @@ template <typename OpTy>
 static LogicalResult checkTurn(OpTy op, const KernelContext &context) {
   if (failed(checkGroupsOfTarget(op, context)))
     return failure();
-  if (!dealsOut(context, op.getGroups()))
+  if (!dealsOut(op, context, op.getGroups()))
     return op.emitOpError()
            << "expects groups of as many warps each, but got " << op.getGroups()
-           << " of " << context.computingWarps;
+           << " of " << context.getWarps(op).count;
   return success();
+}
+
+/// That tile-allocate-shared has been there.
+static LogicalResult checkPlace(Operation *op, std::optional<int64_t> offset) {
+  if (offset)
+    return success();
+  return op->emitOpError() << "expects a place in shared memory; run "
+                              "tile-allocate-shared first";
 }
 
 /// A deal stands in the producer's program, and a dealt in the consumer's.
@@ -162,14 +172,13 @@ static LogicalResult checkDealer(OpTy op, const KernelContext &context) {
   if (!op.getDealer().template getDefiningOp<tile::DealerOp>())
     return op.emitOpError() << "expects a dealer that 'tile.dealer' makes";
   constexpr bool isProducer = std::is_same_v<OpTy, tile::DealOp>;
-  auto roles = op->template getParentOfType<tile::SpecializeOp>();
-  Region *own = !roles       ? nullptr
-                : isProducer ? &roles.getProducer()
-                             : &roles.getConsumer();
-  if (!own || !own->isAncestor(op->getParentRegion()))
-    return op.emitOpError() << "expects to stand among the "
-                            << (isProducer ? "producers" : "consumers")
-                            << " of a 'tile.specialize'";
+  tile::RoleAttr role = tile::getRole(op);
+  auto wanted = isProducer ? tile::RoleThreads::One : tile::RoleThreads::All;
+  if (!role || role.getThreads() != wanted)
+    return op.emitOpError()
+           << "expects to stand in a role of which "
+           << (isProducer ? "one thread runs" : "all threads run")
+           << " the program";
   return success();
 }
 
@@ -199,7 +208,8 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
               return checkChannel(end, end.getChannel(), context);
             })
             .Case([&](tile::ChannelOp channel) {
-              if (failed(checkCluster(channel, context)))
+              if (failed(checkPlace(channel, channel.getOffset())) ||
+                  failed(checkCluster(channel, context)))
                 return failure();
               return channel.getResult().getType().getPanel()
                          ? checkGroupsOfTarget(channel, context)
@@ -212,7 +222,12 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
                      << "expects a tile that is stored in whole rows, but got "
                      << read.getSource().getType();
             })
+            .Case([&](tile::DealerOp dealer) {
+              return checkPlace(dealer, dealer.getOffset());
+            })
             .Case([&](tile::BufferOp buffer) {
+              if (failed(checkPlace(buffer, buffer.getOffset())))
+                return failure();
               return checkSharedTile(buffer, buffer.getResult(), context);
             })
             .Case(
@@ -220,9 +235,9 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
             .Case([&](tile::StoreAsyncOp store) {
               return checkSharedTile(store, store.getSource(), context);
             })
-            .Case([&](tile::DrainOp drain) {
-              return checkGroupsOfTarget(drain, context);
-            })
+            .Case<tile::DrainOp, tile::FenceBarriersOp, tile::SyncWarpOp,
+                  tile::ArriveClusterOp, tile::WaitClusterOp>(
+                [&](auto wait) { return checkGroupsOfTarget(wait, context); })
             .Case([](tile::AnyOp any) { return checkAny(any); })
             .Case([&](tile::SpecializeOp roles) {
               return checkRoles(roles, context);

@@ -13,6 +13,55 @@ using namespace attune;
 using tile::LayoutAttr;
 using tile::Mode;
 
+KernelContext KernelContext::get(gpu::GPUFuncOp kernel, tile::TargetAttr target,
+                                 const TargetModel *model) {
+  KernelContext context{target, model, (*kernel.getKnownBlockSize())[0], {}};
+  for (auto roles : kernel.getBody().getOps<tile::SpecializeOp>())
+    llvm::append_range(context.roles,
+                       roles.getRoles().getAsRange<tile::RoleAttr>());
+  for (int32_t size :
+       kernel.getKnownClusterSize().value_or(ArrayRef<int32_t>()))
+    context.cluster *= size;
+  context.warpgroupWarps = target.getWarpgroupWarps();
+  return context;
+}
+
+tile::WarpRange KernelContext::getWarps(Operation *op) const {
+  tile::WarpRange range{0, threads / target.getLanes()};
+  if (roles.empty())
+    return range;
+  tile::RoleAttr own;
+  auto specialize = dyn_cast<tile::SpecializeOp>(op);
+  if (!specialize) {
+    own = tile::getRole(op);
+  }
+  int64_t first = 0;
+  for (tile::RoleAttr role : roles) {
+    if (own ? role == own : role.getThreads() == tile::RoleThreads::All)
+      return {first, role.getWarps()};
+    first += role.getWarps();
+  }
+  return range;
+}
+
+int64_t KernelContext::countWarpgroups() const {
+  if (roles.empty())
+    return countWarpgroups(tile::WarpRange{0, threads / target.getLanes()});
+  return countWarpgroupsBefore({threads / target.getLanes(), 0});
+}
+
+int64_t KernelContext::countWarpgroupsBefore(tile::WarpRange warps) const {
+  int64_t first = 0, count = 0;
+  for (tile::RoleAttr role : roles) {
+    if (first >= warps.first)
+      break;
+    if (role.getThreads() == tile::RoleThreads::All)
+      count += countWarpgroups({first, role.getWarps()});
+    first += role.getWarps();
+  }
+  return count;
+}
+
 Value attune::constant(OpBuilder &b, Location loc, int64_t value) {
   return arith::ConstantIndexOp::create(b, loc, value);
 }
@@ -27,8 +76,12 @@ Value attune::laneNumber(OpBuilder &b, Location loc,
 Value attune::warpNumber(OpBuilder &b, Location loc,
                          const KernelContext &context) {
   Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
-  return b.createOrFold<arith::DivUIOp>(
+  Value warp = b.createOrFold<arith::DivUIOp>(
       loc, thread, constant(b, loc, context.target.getLanes()));
+  int64_t first = context.getWarps(b).first;
+  return first
+             ? b.createOrFold<arith::SubIOp>(loc, warp, constant(b, loc, first))
+             : warp;
 }
 
 /// Adds the digits of `number` that move along `dim`, each times its stride.

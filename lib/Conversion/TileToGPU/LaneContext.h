@@ -6,7 +6,7 @@
 #ifndef ATTUNE_LIB_CONVERSION_TILETOGPU_LANECONTEXT_H
 #define ATTUNE_LIB_CONVERSION_TILETOGPU_LANECONTEXT_H
 
-#include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Dialect/Tile/IR/Warps.h"
 #include "attune/Target/TargetModel.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Transforms/DialectConversion.h"
@@ -18,27 +18,44 @@ struct KernelContext {
   tile::TargetAttr target;
   const TargetModel *model;
   int64_t threads;
-  /// Warps that compute: all but those that a tile.specialize lets copy.
-  int64_t computingWarps;
+  /// Those of the kernel's `tile.specialize`; empty where it has none.
+  llvm::SmallVector<tile::RoleAttr> roles;
   /// Workgroups of a cluster.
   int64_t cluster = 1;
-  /// Warps that multiply together, as many as the chip knows of, and the groups
-  /// of so many that compute.
-  int64_t groupWarps = 1, groups = 1;
+  /// Warps that multiply together, as many as the chip knows of.
+  int64_t warpgroupWarps = 1;
+
+  /// Facts of a kernel with `known_block_size`.
+  static KernelContext get(mlir::gpu::GPUFuncOp kernel, tile::TargetAttr target,
+                           const TargetModel *model);
+  /// The warps that run the program in which `op` stands; outside of all
+  /// roles, those of the first one that all its threads run.
+  tile::WarpRange getWarps(mlir::Operation *op) const;
+  tile::WarpRange getWarps(mlir::OpBuilder &builder) const {
+    return getWarps(builder.getInsertionBlock()->getParentOp());
+  }
+  /// Warpgroups of these warps; 1 where they are fewer than one has.
+  int64_t countWarpgroups(tile::WarpRange warps) const {
+    return std::max<int64_t>(warps.count / warpgroupWarps, 1);
+  }
+  /// Warpgroups of all roles that all their threads run, and of those whose
+  /// warps come before.
+  int64_t countWarpgroups() const;
+  int64_t countWarpgroupsBefore(tile::WarpRange warps) const;
 };
 
 /// An index.
 mlir::Value constant(mlir::OpBuilder &builder, mlir::Location loc,
                      int64_t value);
 
-/// Number of the lane in its warp, and of the warp in its workgroup, as index
-/// values.
+/// Number of the lane in its warp, and of the warp among those of its role, as
+/// index values.
 mlir::Value laneNumber(mlir::OpBuilder &builder, mlir::Location loc,
                        const KernelContext &context);
 mlir::Value warpNumber(mlir::OpBuilder &builder, mlir::Location loc,
                        const KernelContext &context);
 
-/// Number of the group of this lane, of `groups` that the warps that compute
+/// Number of the group of this thread, of `groups` that the warps of its role
 /// are dealt to, the same for the back end in all lanes of a warp.
 mlir::Value groupNumber(mlir::OpBuilder &builder, mlir::Location loc,
                         const KernelContext &context, int64_t groups);
@@ -71,6 +88,9 @@ mlir::Value readShared(mlir::OpBuilder &builder, mlir::Location loc,
 /// The largest known divisor of all row strides and offsets of a buffer, in
 /// elements: what its rows are aligned to. 1 where columns are not contiguous.
 int64_t knownRowDivisor(mlir::Value buffer);
+
+/// Makes branches of the roles of a kernel whose programs were converted.
+void lowerRoles(mlir::gpu::GPUFuncOp kernel, const KernelContext &context);
 
 void populateBoxPatterns(mlir::TypeConverter &converter,
                          mlir::RewritePatternSet &patterns,

@@ -146,7 +146,7 @@ Value MmaPattern<OpTy>::startByGroups(ConversionPatternRewriter &rewriter,
   multiply.transposeRhs = op.getTransposeRhs();
   multiply.acc = adaptor.getAcc();
   multiply.startsAtZero = isZero(op.getAcc());
-  multiply.groups = this->context.computingWarps / atom.getWarps();
+  multiply.groups = this->context.getWarps(op).count / atom.getWarps();
   return this->context.model->getWarpgroups()->startMultiply(
       rewriter, op.getLoc(), multiply);
 }

@@ -12,13 +12,6 @@ using namespace attune;
 
 namespace {
 
-struct SpecializePattern : KernelPattern<tile::SpecializeOp> {
-  using KernelPattern::KernelPattern;
-  LogicalResult
-  matchAndRewrite(tile::SpecializeOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override;
-};
-
 struct StartTurnsPattern : KernelPattern<tile::StartTurnsOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
@@ -48,44 +41,70 @@ static Value compare(OpBuilder &b, Location loc, arith::CmpIPredicate predicate,
                                constant(b, loc, right));
 }
 
-LogicalResult
-SpecializePattern::matchAndRewrite(tile::SpecializeOp op, OpAdaptor,
-                                   ConversionPatternRewriter &b) const {
-  const WarpgroupModel *model = context.model->getWarpgroups();
-  Location loc = op.getLoc();
-  Value warp = model->makeUniform(b, loc, warpNumber(b, loc, context));
-  int64_t consumers = context.computingWarps;
-  auto roles = scf::IfOp::create(
-      b, loc, compare(b, loc, arith::CmpIPredicate::uge, warp, consumers),
-      /*withElseRegion=*/true);
-  auto moveInto = [&](Region &region, Block *block) {
-    b.inlineBlockBefore(&region.front(), block,
-                        block->getTerminator()->getIterator());
-  };
-  {
-    OpBuilder::InsertionGuard restore(b);
-    b.setInsertionPointToStart(roles.thenBlock());
-    if (std::optional<int64_t> registers = op.getProducerRegisters())
-      model->setRegisters(b, loc, *registers, /*more=*/false);
-    // One lane of one warp issues all copies.
-    auto first = scf::IfOp::create(
-        b, loc, compare(b, loc, arith::CmpIPredicate::eq, warp, consumers),
-        /*withElseRegion=*/false);
-    b.setInsertionPointToStart(first.thenBlock());
-    auto elected = scf::IfOp::create(b, loc, model->electLane(b, loc),
-                                     /*withElseRegion=*/false);
-    moveInto(op.getProducer(), elected.thenBlock());
-    // Where consumers do so, all lanes of the other warps have to.
-    b.setInsertionPointAfter(first);
-    if (context.cluster > 1)
-      model->arriveAtCluster(b, loc, /*isFirst=*/false);
-    b.setInsertionPointToStart(roles.elseBlock());
-    if (std::optional<int64_t> registers = op.getConsumerRegisters())
-      model->setRegisters(b, loc, *registers, /*more=*/true);
-    moveInto(op.getConsumer(), roles.elseBlock());
+/// Whether a role gets more registers than the threads start with, which is
+/// their mean.
+static bool getsMore(tile::RoleAttr own, ArrayRef<tile::RoleAttr> roles) {
+  int64_t warps = 0, registers = 0;
+  for (tile::RoleAttr role : roles) {
+    warps += role.getWarps();
+    registers += role.getWarps() * role.getRegisters();
   }
-  b.eraseOp(op);
-  return success();
+  return own.getRegisters() * warps > registers;
+}
+
+/// Puts the program of role `i` where the builder stands.
+static void emitProgram(OpBuilder &b, tile::SpecializeOp op, unsigned i,
+                        Value warp, const KernelContext &context) {
+  Location loc = op.getLoc();
+  const WarpgroupModel *model = context.model->getWarpgroups();
+  tile::RoleAttr role = op.getRole(i);
+  if (role.getRegisters())
+    model->setRegisters(b, loc, role.getRegisters(),
+                        getsMore(role, context.roles));
+  auto moveTo = [&](Block *block) {
+    Block &program = op.getPrograms()[i].front();
+    block->getOperations().splice(block->getTerminator()->getIterator(),
+                                  program.getOperations());
+  };
+  if (role.getThreads() == tile::RoleThreads::All)
+    return moveTo(b.getInsertionBlock());
+  // One thread of one warp issues all copies.
+  OpBuilder::InsertionGuard restore(b);
+  Value isFirst =
+      compare(b, loc, arith::CmpIPredicate::eq, warp, op.getFirstWarp(i));
+  auto first = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
+  b.setInsertionPointToStart(first.thenBlock());
+  auto elected = scf::IfOp::create(b, loc, model->electLane(b, loc),
+                                   /*withElseRegion=*/false);
+  moveTo(elected.thenBlock());
+  // Where consumers do so, all lanes of the other warps have to.
+  b.setInsertionPointAfter(first);
+  if (context.cluster > 1)
+    model->arriveAtCluster(b, loc, /*isFirst=*/false);
+}
+
+void attune::lowerRoles(gpu::GPUFuncOp kernel, const KernelContext &context) {
+  SmallVector<tile::SpecializeOp> ops(
+      kernel.getBody().getOps<tile::SpecializeOp>());
+  for (tile::SpecializeOp op : ops) {
+    OpBuilder b(op);
+    Location loc = op.getLoc();
+    Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
+    Value number = b.createOrFold<arith::DivUIOp>(
+        loc, thread, constant(b, loc, context.target.getLanes()));
+    Value warp = context.model->getWarpgroups()->makeUniform(b, loc, number);
+    // The last role first, for its warps are those from a number on.
+    for (unsigned i = op.getRoles().size() - 1; i > 0; --i) {
+      Value isOwn =
+          compare(b, loc, arith::CmpIPredicate::uge, warp, op.getFirstWarp(i));
+      auto branch = scf::IfOp::create(b, loc, isOwn, /*withElseRegion=*/true);
+      b.setInsertionPointToStart(branch.thenBlock());
+      emitProgram(b, op, i, warp, context);
+      b.setInsertionPointToStart(branch.elseBlock());
+    }
+    emitProgram(b, op, 0, warp, context);
+    op.erase();
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -94,7 +113,7 @@ SpecializePattern::matchAndRewrite(tile::SpecializeOp op, OpAdaptor,
 
 Value attune::groupNumber(OpBuilder &b, Location loc,
                           const KernelContext &context, int64_t groups) {
-  Value warps = constant(b, loc, context.computingWarps / groups);
+  Value warps = constant(b, loc, context.getWarps(b).count / groups);
   Value group =
       b.createOrFold<arith::DivUIOp>(loc, warpNumber(b, loc, context), warps);
   return context.model->getWarpgroups()->makeUniform(b, loc, group);
@@ -103,26 +122,34 @@ Value attune::groupNumber(OpBuilder &b, Location loc,
 Value attune::isFirstOfGroup(OpBuilder &b, Location loc,
                              const KernelContext &context) {
   Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
-  int64_t threads = context.groupWarps * context.target.getLanes();
+  int64_t threads = context.warpgroupWarps * context.target.getLanes();
   Value number =
       b.createOrFold<arith::RemUIOp>(loc, thread, constant(b, loc, threads));
   return compare(b, loc, arith::CmpIPredicate::eq, number, 0);
 }
 
-/// The barriers behind those of turns.
+/// The barriers behind those of turns, of which there is one a warpgroup.
 void attune::meetInGroup(OpBuilder &b, Location loc,
                          const KernelContext &context) {
+  tile::WarpRange warps = context.getWarps(b);
+  int64_t first =
+      1 + context.countWarpgroups() + context.countWarpgroupsBefore(warps);
   Value number = b.createOrFold<arith::AddIOp>(
-      loc, groupNumber(b, loc, context, context.groups),
-      constant(b, loc, 1 + context.groups));
+      loc, groupNumber(b, loc, context, context.countWarpgroups(warps)),
+      constant(b, loc, first));
   context.model->getWarpgroups()->meet(
-      b, loc, number, context.groupWarps * context.target.getLanes(),
+      b, loc, number, context.warpgroupWarps * context.target.getLanes(),
       /*wait=*/true);
 }
 
 //===----------------------------------------------------------------------===//
-// Turns: group g waits at barrier 1 + g, where the group before it arrives.
+// Turns: warpgroup g of a role waits at barrier 1 + g, counted over all roles,
+// where the one before it arrives.
 //===----------------------------------------------------------------------===//
+
+static int64_t firstTurn(OpBuilder &b, const KernelContext &context) {
+  return 1 + context.countWarpgroupsBefore(context.getWarps(b));
+}
 
 /// Arrives at the barrier of a turn, which waits for the group whose turn it is
 /// and the one before it.
@@ -130,7 +157,7 @@ static void meetForTurn(OpBuilder &b, Location loc,
                         const KernelContext &context, int64_t groups,
                         Value number, bool wait) {
   int64_t threads =
-      2 * context.computingWarps / groups * context.target.getLanes();
+      2 * context.getWarps(b).count / groups * context.target.getLanes();
   context.model->getWarpgroups()->meet(b, loc, number, threads, wait);
 }
 
@@ -144,8 +171,8 @@ StartTurnsPattern::matchAndRewrite(tile::StartTurnsOp op, OpAdaptor,
       b, loc, compare(b, loc, arith::CmpIPredicate::eq, group, groups - 1),
       /*withElseRegion=*/false);
   OpBuilder inner = last.getThenBodyBuilder();
-  meetForTurn(inner, loc, context, groups, constant(inner, loc, 1),
-              /*wait=*/false);
+  meetForTurn(inner, loc, context, groups,
+              constant(inner, loc, firstTurn(inner, context)), /*wait=*/false);
   b.eraseOp(op);
   return success();
 }
@@ -155,8 +182,9 @@ TakeTurnPattern::matchAndRewrite(tile::TakeTurnOp op, OpAdaptor,
                                  ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
   int64_t groups = op.getGroups();
-  Value number = b.createOrFold<arith::AddIOp>(
-      loc, groupNumber(b, loc, context, groups), constant(b, loc, 1));
+  Value number =
+      b.createOrFold<arith::AddIOp>(loc, groupNumber(b, loc, context, groups),
+                                    constant(b, loc, firstTurn(b, context)));
   meetForTurn(b, loc, context, groups, number, /*wait=*/true);
   b.eraseOp(op);
   return success();
@@ -169,9 +197,11 @@ GiveTurnPattern::matchAndRewrite(tile::GiveTurnOp op, OpAdaptor,
   int64_t groups = op.getGroups();
   Value group = groupNumber(b, loc, context, groups);
   Value isLast = compare(b, loc, arith::CmpIPredicate::eq, group, groups - 1);
-  Value next = b.createOrFold<arith::AddIOp>(loc, group, constant(b, loc, 2));
+  int64_t first = firstTurn(b, context);
+  Value next =
+      b.createOrFold<arith::AddIOp>(loc, group, constant(b, loc, first + 1));
   Value number =
-      arith::SelectOp::create(b, loc, isLast, constant(b, loc, 1), next);
+      arith::SelectOp::create(b, loc, isLast, constant(b, loc, first), next);
   meetForTurn(b, loc, context, groups, number, /*wait=*/false);
   b.eraseOp(op);
   return success();
@@ -180,6 +210,6 @@ GiveTurnPattern::matchAndRewrite(tile::GiveTurnOp op, OpAdaptor,
 void attune::populateRolePatterns(TypeConverter &converter,
                                   RewritePatternSet &patterns,
                                   const KernelContext &context) {
-  patterns.add<SpecializePattern, StartTurnsPattern, TakeTurnPattern,
-               GiveTurnPattern>(converter, patterns.getContext(), context);
+  patterns.add<StartTurnsPattern, TakeTurnPattern, GiveTurnPattern>(
+      converter, patterns.getContext(), context);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Channels: buffers in workgroup memory, copies into them, and the barriers in
-// between. A get makes all lanes meet: each waits for its own copies first, so
-// that behind the barrier everyone's are visible. The same barrier lets a put
-// overwrite what was released before it; only a put with no get between it and
-// the release needs a barrier of its own (marked by markBarriers in
-// ConvertTileToGPU.cpp).
+// between. A get makes all threads meet: each waits for its own copies first,
+// so that behind the barrier everyone's are visible. The same barrier lets a
+// put overwrite what was released before it; only a put with no get between it
+// and the release needs a barrier of its own, which tile-allocate-shared put
+// there.
 
 #include "SharedMemory.h"
 #include "LaneContext.h"
@@ -118,11 +118,9 @@ Value attune::createSharedView(OpBuilder &b, Location loc, MemRefType type,
 }
 
 Value attune::createChannelBuffer(OpBuilder &b, tile::ChannelOp op) {
-  auto offset = op->getAttrOfType<IntegerAttr>(kSharedOffsetAttrName);
-  assert(offset && "offsets are assigned before the conversion");
   return createSharedView(b, op.getLoc(),
                           channelBufferType(op.getResult().getType()),
-                          offset.getInt());
+                          *op.getOffset());
 }
 
 LogicalResult
@@ -302,8 +300,6 @@ LogicalResult
 PutPattern::matchAndRewrite(tile::PutOp op, OpAdaptor adaptor,
                             ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
-  if (op->hasAttr(kNeedsBarrierAttrName))
-    gpu::BarrierOp::create(rewriter, loc);
   Value slot = slotOf(rewriter, loc, adaptor.getElement(),
                       op.getChannel().getType().getStages());
   TileCopier copier(rewriter, context, op, adaptor.getChannel(), slot);

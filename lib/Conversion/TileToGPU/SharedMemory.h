@@ -11,22 +11,6 @@
 
 namespace attune {
 
-/// Byte offset of a channel, a buffer or a dealer in the kernel's workgroup
-/// memory.
-inline constexpr llvm::StringLiteral kSharedOffsetAttrName = "tile.offset";
-/// On a put whose slot was released after the last barrier.
-inline constexpr llvm::StringLiteral kNeedsBarrierAttrName =
-    "tile.needs_barrier";
-
-/// Byte offset of the barriers of a channel with panels.
-inline constexpr llvm::StringLiteral kBarrierOffsetAttrName = "tile.barriers";
-/// On the last of the channels with panels, after which all of them are ready.
-inline constexpr llvm::StringLiteral kLastChannelAttrName = "tile.last";
-/// On a put that one lane alone comes to.
-inline constexpr llvm::StringLiteral kOneLaneAttrName = "tile.one_lane";
-/// On a release: lanes of the warp may not have come to the get yet.
-inline constexpr llvm::StringLiteral kLanesLagAttrName = "tile.lanes_lag";
-
 /// `bytes` from the start of the kernel's workgroup memory on, as a buffer.
 mlir::Value createSharedView(mlir::OpBuilder &builder, mlir::Location loc,
                              mlir::MemRefType type, int64_t bytes);

@@ -48,11 +48,10 @@ BufferPattern::matchAndRewrite(tile::BufferOp op, OpAdaptor,
   tile::TileType type = op.getResult().getType();
   auto space =
       gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
-  auto offset = op->getAttrOfType<IntegerAttr>(kSharedOffsetAttrName);
   auto whole = MemRefType::get({1, type.getShape()[0], type.getShape()[1]},
                                type.getElementType(),
                                MemRefLayoutAttrInterface(), space);
-  Value memory = createSharedView(b, loc, whole, offset.getInt());
+  Value memory = createSharedView(b, loc, whole, *op.getOffset());
   b.replaceOp(op, createSlotView(b, loc, type, memory, constant(b, loc, 0)));
   return success();
 }

@@ -114,7 +114,8 @@ struct Copied {
 };
 } // namespace
 
-static std::optional<Copied> getCopied(Operation *op, int64_t groups) {
+static std::optional<Copied> getCopied(Operation *op,
+                                       const KernelContext &context) {
   if (auto put = dyn_cast<tile::PutOp>(op)) {
     tile::ChannelType channel = put.getChannel().getType();
     if (channel.getPanel())
@@ -122,20 +123,21 @@ static std::optional<Copied> getCopied(Operation *op, int64_t groups) {
                     channel.getCopiedRows()};
   } else if (auto store = dyn_cast<tile::StoreAsyncOp>(op)) {
     tile::TileType type = store.getSource().getType();
-    return Copied{store.getDestination(), type, type.getShape()[0] / groups};
+    return Copied{store.getDestination(), type,
+                  type.getShape()[0] /
+                      context.countWarpgroups(context.getWarps(op))};
   }
   return std::nullopt;
 }
 
 LogicalResult attune::addTensorMaps(gpu::GPUFuncOp kernel,
-                                    const WarpgroupModel &model,
-                                    int64_t groups) {
-  MLIRContext *context = kernel.getContext();
-  auto space =
-      gpu::AddressSpaceAttr::get(context, gpu::AddressSpace::Workgroup);
+                                    const KernelContext &context) {
+  const WarpgroupModel &model = *context.model->getWarpgroups();
+  auto space = gpu::AddressSpaceAttr::get(kernel.getContext(),
+                                          gpu::AddressSpace::Workgroup);
   SmallVector<Map> maps;
   WalkResult result = kernel.walk([&](Operation *op) {
-    std::optional<Copied> copied = getCopied(op, groups);
+    std::optional<Copied> copied = getCopied(op, context);
     if (!copied)
       return WalkResult::advance();
     OpBuilder b(op);
@@ -173,8 +175,11 @@ LogicalResult attune::addTensorMaps(gpu::GPUFuncOp kernel,
       maps.push_back(map);
       known = &maps.back();
     }
-    op->setAttr(kMapAttrName, IntegerAttr::get(IntegerType::get(context, 64),
-                                               known->argument));
+    Value own = kernel.getArgument(known->argument);
+    if (auto put = dyn_cast<tile::PutOp>(op))
+      put.getMapMutable().assign(own);
+    else
+      cast<tile::StoreAsyncOp>(op).getMapMutable().assign(own);
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());

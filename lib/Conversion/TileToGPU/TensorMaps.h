@@ -6,15 +6,12 @@
 #ifndef ATTUNE_LIB_CONVERSION_TILETOGPU_TENSORMAPS_H
 #define ATTUNE_LIB_CONVERSION_TILETOGPU_TENSORMAPS_H
 
+#include "LaneContext.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Target/WarpgroupModel.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 namespace attune {
-
-/// On a put, and on a store of a box: the number of the kernel's argument that
-/// is its tensor map.
-inline constexpr llvm::StringLiteral kMapAttrName = "tile.map";
 
 /// A 2-D view as part of the tensor that it is a view of.
 struct TensorView {
@@ -32,10 +29,9 @@ mlir::FailureOr<TensorView> traceView(mlir::OpBuilder &builder,
 
 /// Adds an argument to the kernel, its manifest and its launches for each
 /// tensor and box that the puts of channels with panels and the stores of tiles
-/// in shared memory need, and notes on each of these which one is its own.
-/// `groups` of warps store their rows of a tile.
+/// in shared memory need, and gives each of these its own.
 mlir::LogicalResult addTensorMaps(mlir::gpu::GPUFuncOp kernel,
-                                  const WarpgroupModel &model, int64_t groups);
+                                  const KernelContext &context);
 
 } // namespace attune
 

@@ -557,9 +557,12 @@ LogicalResult LoopEmitter::emit(Operation *op) {
                       });
             })
             .Case([&](tile::AwaitOp op) { emitAwait(op); })
-            // One lane takes no turns, and its tiles are dealt in advance.
+            // One lane takes no turns and waits for nobody, and its tiles are
+            // dealt in advance.
             .Case<tile::DealerOp, tile::DrainOp, tile::StartTurnsOp,
-                  tile::TakeTurnOp, tile::GiveTurnOp>([](auto) {})
+                  tile::TakeTurnOp, tile::GiveTurnOp, tile::FenceBarriersOp,
+                  tile::SyncWarpOp, tile::ArriveClusterOp, tile::WaitClusterOp>(
+                [](auto) {})
             .Case([&](tile::MapOp op) { emitMap(op); })
             .Case([&](tile::AnyOp op) { emitAny(op); })
             .Case([&](tile::BroadcastOp op) {

@@ -55,7 +55,8 @@ private:
   void emitFetch(tile::GetOp op);
   /// One put of these producers.
   void emitFetchedPut(tile::PutOp put, tile::GetOp get, mlir::Value found);
-  /// Whether the producers of the roles at hand put into the channel.
+  /// The program, of the roles at hand, that puts into the channel.
+  mlir::Region *findProducers(mlir::Value channel);
   bool isProduced(mlir::Value channel);
   void emitLoad(tile::LoadOp op);
   /// Of a tile in registers or in shared memory.
@@ -110,8 +111,8 @@ private:
   mlir::Value puts, multiplies;
   /// For what a multiply gives, the number of those with it.
   llvm::DenseMap<mlir::Value, mlir::Value> started;
-  /// The program of the producers, inside of the consumers'.
-  mlir::Region *producers = nullptr;
+  /// The programs of the producers, inside of the consumers'.
+  llvm::SmallVector<mlir::Region *> producers;
   llvm::SmallVector<mlir::Operation *> emitted, carriers;
   int64_t bytes = 0;
 };

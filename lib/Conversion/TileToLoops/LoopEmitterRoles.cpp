@@ -18,10 +18,16 @@ using namespace mlir;
 using namespace attune;
 
 bool LoopEmitter::isProduced(Value channel) {
-  return producers && llvm::any_of(channel.getUsers(), [&](Operation *user) {
-           return isa<tile::PutOp>(user) &&
-                  producers->isAncestor(user->getParentRegion());
-         });
+  return findProducers(channel) != nullptr;
+}
+
+Region *LoopEmitter::findProducers(Value channel) {
+  for (Operation *user : channel.getUsers())
+    for (Region *program : producers)
+      if (isa<tile::PutOp>(user) &&
+          program->isAncestor(user->getParentRegion()))
+        return program;
+  return nullptr;
 }
 
 /// Deals the tiles of a persistent workgroup in advance.
@@ -36,20 +42,33 @@ template <typename OpTy> static void dealInAdvance(OpTy op) {
 LogicalResult LoopEmitter::emitSpecialize(tile::SpecializeOp op) {
   op.walk([](tile::DealOp deal) { dealInAdvance(deal); });
   op.walk([](tile::DealtOp dealt) { dealInAdvance(dealt); });
-  WalkResult result = op.getProducer().walk([](Operation *inner) {
-    if (!isa<tile::TileDialect>(inner->getDialect()) || isa<tile::PutOp>(inner))
-      return WalkResult::advance();
-    inner->emitError() << "expects producers that put alone, but got '"
-                       << inner->getName() << "'";
-    return WalkResult::interrupt();
-  });
-  if (result.wasInterrupted())
-    return failure();
-  Block &consumer = op.getConsumer().front();
-  producers = &op.getProducer();
+  Region *consumers = nullptr;
+  for (auto [i, program] : llvm::enumerate(op.getPrograms())) {
+    if (op.getRole(i).getThreads() == tile::RoleThreads::One) {
+      producers.push_back(&program);
+      continue;
+    }
+    if (consumers)
+      return op.emitOpError() << "expects one role of which all threads run "
+                                 "the program, but got more";
+    consumers = &program;
+  }
+  for (Region *program : producers) {
+    WalkResult result = program->walk([](Operation *inner) {
+      if (!isa<tile::TileDialect>(inner->getDialect()) ||
+          isa<tile::PutOp>(inner))
+        return WalkResult::advance();
+      inner->emitError() << "expects producers that put alone, but got '"
+                         << inner->getName() << "'";
+      return WalkResult::interrupt();
+    });
+    if (result.wasInterrupted())
+      return failure();
+  }
+  Block &consumer = consumers->front();
   if (failed(emit(consumer)))
     return failure();
-  producers = nullptr;
+  producers.clear();
   op->getBlock()->getOperations().splice(op->getIterator(),
                                          consumer.getOperations());
   return success();
@@ -60,7 +79,7 @@ void LoopEmitter::emitFetch(tile::GetOp op) {
   store(zero(builder.getI1Type()), found, {});
   IRMapping mapping;
   SmallVector<tile::PutOp> copies;
-  for (Operation &inner : producers->front())
+  for (Operation &inner : findProducers(op.getChannel())->front())
     builder.clone(inner, mapping)->walk([&](tile::PutOp put) {
       copies.push_back(put);
     });

@@ -43,7 +43,8 @@ static LogicalResult refuseLanes(gpu::GPUFuncOp kernel) {
   WalkResult result = kernel.walk([](Operation *op) {
     if (!isa<gpu::GPUDialect>(op->getDialect()) ||
         isa<gpu::GPUFuncOp, gpu::ReturnOp, gpu::BlockIdOp, gpu::GridDimOp,
-            gpu::ClusterIdOp, gpu::ClusterDimOp, gpu::ClusterBlockIdOp>(op))
+            gpu::ClusterIdOp, gpu::ClusterDimOp, gpu::ClusterBlockIdOp,
+            gpu::BarrierOp>(op))
       return WalkResult::advance();
     op->emitError() << "expects a kernel whose lanes are not told apart, but "
                        "got '"

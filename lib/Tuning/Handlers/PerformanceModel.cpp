@@ -205,8 +205,7 @@ PerformanceModel::getTileTime(const Schedule &schedule, const Usage &used,
                               const Steps &steps, int64_t resident) const {
   tile::RatesAttr rates = target.getRates();
   bool byGroups = schedule.getMmaWarps() > 1;
-  tile::MmaAtomAttr atom =
-      target.findAtom(work.problem.elementType, schedule.getMmaWarps());
+  tile::MmaAtomAttr atom = findAtom(work.problem, schedule, target);
   auto [dQK, dV] = getPaddedHeadDims(work.problem, atom);
   double bytes = work.problem.elementType.getIntOrFloatBitWidth() / 8.0;
   bool isMasked = work.first || work.last || work.masked;

@@ -24,7 +24,7 @@ static void dropFactsOfChip(ModuleOp module) {
   for (auto source : llvm::make_early_inc_range(module.getOps<ModuleOp>()))
     source.erase();
   module.walk([](gpu::GPUFuncOp kernel) {
-    kernel->removeAttr(tile::TileDialect::kScheduleAttrName);
+    kernel->removeAttr(tile::TileDialect::kResidencyAttrName);
     auto manifest = kernel->getAttrOfType<DictionaryAttr>(kManifestAttrName);
     if (!manifest)
       return;
@@ -34,9 +34,13 @@ static void dropFactsOfChip(ModuleOp module) {
     kernel->setAttr(kManifestAttrName,
                     facts.getDictionary(kernel.getContext()));
   });
-  module.walk([](tile::SpecializeOp roles) {
-    roles.removeProducerRegistersAttr();
-    roles.removeConsumerRegistersAttr();
+  module.walk([&](tile::SpecializeOp roles) {
+    SmallVector<Attribute> without;
+    for (auto role : roles.getRoles().getAsRange<tile::RoleAttr>())
+      without.push_back(tile::RoleAttr::get(role.getContext(), role.getName(),
+                                            role.getWarps(), /*registers=*/0,
+                                            role.getThreads()));
+    roles.setRolesAttr(Builder(module.getContext()).getArrayAttr(without));
   });
 }
 

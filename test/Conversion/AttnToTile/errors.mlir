@@ -18,7 +18,7 @@ module {
 #acc = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
 #toy = #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 8192, shared_per_core = 10240,
   registers = 64, registers_per_core = 512, max_threads = 8, max_threads_per_core = 12, copy_sync = none,
-  copy_widths = [], mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, inputType = f16, accType = f32,
+  copy_widths = [], mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
   lhs = #acc, rhs = #acc, acc = #acc>]>
 !t = tensor<1x1x64x16xf16>
 module attributes {tile.target = #toy} {
@@ -34,7 +34,7 @@ module attributes {tile.target = #toy} {
 #acc = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
 #toy = #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 8192, shared_per_core = 10240,
   registers = 64, registers_per_core = 512, max_threads = 8, max_threads_per_core = 12, copy_sync = none,
-  copy_widths = [], mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, inputType = f16, accType = f32,
+  copy_widths = [], mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
   lhs = #acc, rhs = #acc, acc = #acc>]>
 !t = tensor<1x1x64x16xf16>
 module attributes {tile.target = #toy} {
@@ -50,7 +50,7 @@ module attributes {tile.target = #toy} {
 #acc = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
 #toy = #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 8192, shared_per_core = 10240,
   registers = 64, registers_per_core = 512, max_threads = 8, max_threads_per_core = 12, copy_sync = none,
-  copy_widths = [], mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, inputType = f16, accType = f32,
+  copy_widths = [], mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
   lhs = #acc, rhs = #acc, acc = #acc>]>
 !t = tensor<1x1x64x16xbf16>
 module attributes {tile.target = #toy} {

@@ -2,9 +2,9 @@
 //
 // A vote of the lanes of a warp: the rows that a lane holds first, then those of all.
 //
-// RUN: attune-opt %s --attune-attach-target="chip=sm_80" --convert-tile-to-gpu | FileCheck %s --check-prefixes=CHECK,NVIDIA
-// RUN: attune-opt %s --attune-attach-target="chip=gfx942" --convert-tile-to-gpu | FileCheck %s --check-prefixes=CHECK,CDNA
-// RUN: attune-opt %s --attune-attach-target="chip=gfx1100" --convert-tile-to-gpu | FileCheck %s --check-prefixes=CHECK,RDNA
+// RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_80},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu)" | FileCheck %s --check-prefixes=CHECK,NVIDIA
+// RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=gfx942},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu)" | FileCheck %s --check-prefixes=CHECK,CDNA
+// RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=gfx1100},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu)" | FileCheck %s --check-prefixes=CHECK,RDNA
 
 !flags = !tile.tile<32xi1, registers, #tile.layout<registers = [[2, 0, 16]], lanes = [[16, 0, 1], [4, 0, 0]], warps = []>>
 !rows = !tile.tile<32xf32, registers, #tile.layout<registers = [[2, 0, 16]], lanes = [[16, 0, 1], [4, 0, 0]], warps = []>>

@@ -3,7 +3,7 @@
 // A put needs a barrier of its own only where no get of any channel stands
 // between it and the release of its slot, around the loop as well.
 //
-// RUN: attune-opt %s --attune-attach-target="chip=sm_80" --convert-tile-to-gpu | FileCheck %s
+// RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_80},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu)" | FileCheck %s
 
 !channel = !tile.channel<16x64xf16, stages = 1>
 !shared = !tile.tile<16x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>

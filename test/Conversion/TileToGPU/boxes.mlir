@@ -2,7 +2,7 @@
 //
 // Channels with panels: barriers, tensor maps, copies of boxes.
 //
-// RUN: attune-opt %s --attune-attach-target=chip=sm_90a --convert-tile-to-gpu --cse | FileCheck %s
+// RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu,cse)" | FileCheck %s
 
 #swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>
 !channel = !tile.channel<16x64xf16, stages = 2, panel = 32>

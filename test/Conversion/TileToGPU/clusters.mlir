@@ -3,7 +3,7 @@
 // Channels that the workgroups of a cluster share: each copies half of the rows
 // to both, and waits for the warps of both.
 //
-// RUN: attune-opt %s --attune-attach-target=chip=sm_90a --convert-tile-to-gpu --cse | FileCheck %s
+// RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu,cse)" | FileCheck %s
 
 #swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>
 !own = !tile.channel<32x64xf16, stages = 2, panel = 32>
@@ -93,14 +93,14 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c = tile.channel : !channel
-    tile.specialize producer 4 {
-      tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<?x64xf16>
-    } consumer {
+    tile.specialize <"compute", warps = 4> {
       scf.for %i = %c0 to %e step %c1 {
         %t = tile.get %c[%i] : !channel -> !shared
         tile.release %c[%i] : !channel
       }
       memref.store %x, %out[%c0] : memref<?xf16>
+    }, <"load", warps = 4, threads = one> {
+      tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<?x64xf16>
     }
     gpu.return
   }

@@ -3,7 +3,7 @@
 // The numbers of the next tiles: two slots with barriers in workgroup memory,
 // filled by the lane that produces and read by one lane of each other warp.
 //
-// RUN: attune-opt %s --attune-attach-target=chip=sm_90a --convert-tile-to-gpu --cse | FileCheck %s
+// RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu,cse)" | FileCheck %s
 
 !channel = !tile.channel<16x64xf16, stages = 2, panel = 32>
 
@@ -48,13 +48,13 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     %d = tile.dealer : !tile.dealer
     %c = tile.channel : !channel
-    tile.specialize producer 1 {
-      %next = tile.deal %d[%c0], %counter after %c0 of %total : !tile.dealer, memref<1xi32>
-      tile.put %c[%c0], %m[%next, %c0] : !channel, memref<64x64xf16>
-    } consumer {
+    tile.specialize <"compute", warps = 8> {
       %next = tile.dealt %d[%c0] after %c0 : !tile.dealer
       memref.store %next, %out[%c0] : memref<?xindex>
       tile.release %c[%c0] : !channel
+    }, <"load", warps = 1, threads = one> {
+      %next = tile.deal %d[%c0], %counter after %c0 of %total : !tile.dealer, memref<1xi32>
+      tile.put %c[%c0], %m[%next, %c0] : !channel, memref<64x64xf16>
     }
     gpu.return
   }

@@ -2,7 +2,7 @@
 //
 // Maps, fills, reductions, broadcasts and changes of layout as vectors of one lane.
 //
-// RUN: attune-opt %s --attune-attach-target="chip=sm_80" --convert-tile-to-gpu --canonicalize --cse | FileCheck %s
+// RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_80},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu,canonicalize,cse)" | FileCheck %s
 
 #acc = #tile.layout<registers = [[2, 1, 1], [2, 0, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[2, 0, 16]]>
 #rows = #tile.layout<registers = [[2, 0, 8]], lanes = [[4, 0, 0], [8, 0, 1]], warps = [[2, 0, 16]]>

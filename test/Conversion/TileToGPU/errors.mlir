@@ -2,7 +2,7 @@
 //
 // What convert-tile-to-gpu refuses.
 //
-// RUN: attune-opt %s --split-input-file --verify-diagnostics --convert-tile-to-gpu
+// RUN: attune-opt %s --split-input-file --verify-diagnostics --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu)"
 
 !rows = !tile.tile<16x8xf32, registers, #tile.layout<registers = [[8, 1, 1]], lanes = [[16, 0, 1], [2, 0, 0]], warps = []>>
 gpu.module @kernels {
@@ -131,8 +131,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
   gpu.module @kernels {
     gpu.func @roles_without_groups() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
       // expected-error @below {{'tile.specialize' op expects a target that multiplies by groups of warps, but got 'toy'}}
-      tile.specialize producer 4 registers 24 {
-      } consumer registers 240 {
+      tile.specialize <"compute", warps = 4, registers = 240> {
+      }, <"load", warps = 4, registers = 24, threads = one> {
       }
       gpu.return
     }
@@ -185,7 +185,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
 
 #lhs = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
 #rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>
-#atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, inputType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
+#atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
 !acc = !tile.tile<64x16xf32, registers, #lhs>
 !a = !tile.tile<64x16xf16, registers, #lhs>
 !panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
@@ -206,7 +206,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
 
 #lhs = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
 #rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>
-#atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, inputType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
+#atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
 !acc = !tile.tile<64x16xf32, registers, #lhs>
 !a = !tile.tile<64x16xf16, registers, #lhs>
 !panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
@@ -227,7 +227,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
 
 #lhs = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
 #rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>
-#atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, inputType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
+#atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
 !acc = !tile.tile<64x16xf32, registers, #lhs>
 !a = !tile.tile<64x16xf16, registers, #lhs>
 !panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
@@ -247,7 +247,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 // -----
 
 #one = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
-#atom = #tile.mma_atom<name = "one", m = 16, n = 16, k = 16, inputType = f16, accType = f32, lhs = #one, rhs = #one, acc = #one>
+#atom = #tile.mma_atom<name = "one", m = 16, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #one, rhs = #one, acc = #one>
 !acc = !tile.tile<16x16xf32, registers, #one>
 !a = !tile.tile<16x16xf16, registers, #one>
 !panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
@@ -266,7 +266,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 // -----
 
 #one = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
-#atom = #tile.mma_atom<name = "one", m = 16, n = 16, k = 16, inputType = f16, accType = f32, lhs = #one, rhs = #one, acc = #one>
+#atom = #tile.mma_atom<name = "one", m = 16, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #one, rhs = #one, acc = #one>
 !acc = !tile.tile<16x16xf32, registers, #one>
 !a = !tile.tile<16x16xf16, registers, #one>
 !panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
@@ -285,7 +285,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 // -----
 
 #one = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
-#atom = #tile.mma_atom<name = "one", m = 16, n = 16, k = 16, inputType = f16, accType = f32, lhs = #one, rhs = #one, acc = #one>
+#atom = #tile.mma_atom<name = "one", m = 16, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #one, rhs = #one, acc = #one>
 !acc = !tile.tile<16x16xf32, registers, #one>
 !a = !tile.tile<16x16xf16, registers, #one>
 !panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
@@ -305,7 +305,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 
 #lhs = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
 #rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>
-#atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, inputType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
+#atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
 !acc = !tile.tile<64x16xf32, registers, #lhs>
 !a = !tile.tile<64x16xf16, registers, #lhs>
 !panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
@@ -326,7 +326,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 
 #lhs = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
 #rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>
-#atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, inputType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
+#atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
 !acc = !tile.tile<64x16xf32, registers, #lhs>
 !a = !tile.tile<64x16xf16, registers, #lhs>
 !panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
@@ -351,8 +351,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
   gpu.module @kernels {
     gpu.func @nobody_computes() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
       // expected-error @below {{expects a workgroup of more than 4 warps, but got 4}}
-      tile.specialize producer 4 registers 24 {
-      } consumer registers 240 {
+      tile.specialize <"compute", warps = 0, registers = 240> {
+      }, <"load", warps = 4, registers = 24, threads = one> {
       }
       gpu.return
     }
@@ -382,10 +382,10 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
     gpu.func @producer_without_panels(%m: memref<16x64xf16>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
       %c0 = arith.constant 0 : index
       %c = tile.channel : !tile.channel<16x64xf16, stages = 1>
-      tile.specialize producer 4 registers 24 {
+      tile.specialize <"compute", warps = 4, registers = 240> {
+      }, <"load", warps = 4, registers = 24, threads = one> {
         // expected-error @below {{expects a channel with panels between producers and consumers, but got '!tile.channel<16x64xf16, stages = 1>'}}
         tile.put %c[%c0], %m[%c0, %c0] : !tile.channel<16x64xf16, stages = 1>, memref<16x64xf16>
-      } consumer registers 240 {
       }
       gpu.return
     }
@@ -492,10 +492,10 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
     gpu.func @dealt_to_producers(%counter: memref<1xi32>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
       %c0 = arith.constant 0 : index
       %d = tile.dealer : !tile.dealer
-      tile.specialize producer 4 {
+      tile.specialize <"compute", warps = 4> {
+      }, <"load", warps = 4, threads = one> {
         // expected-error @below {{expects to stand among the consumers of a 'tile.specialize'}}
         %n = tile.dealt %d[%c0] after %c0 : !tile.dealer
-      } consumer {
       }
       gpu.return
     }

@@ -3,7 +3,7 @@
 // Registers change places with lanes: one shuffle for two words and each binary
 // digit of the lane's number, and two elements of 16 bits move as one word.
 //
-// RUN: attune-opt %s --attune-attach-target=chip=sm_80 --convert-tile-to-gpu --cse | FileCheck %s
+// RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_80},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu,cse)" | FileCheck %s
 
 !f16 = !tile.tile<16x32xf16, registers, #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [4, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>>
 !f16_runs = !tile.tile<16x32xf16, registers, #tile.layout<registers = [[8, 1, 1], [2, 0, 8]], lanes = [[4, 1, 8], [8, 0, 1]], warps = []>>

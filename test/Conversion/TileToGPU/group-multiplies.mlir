@@ -3,7 +3,7 @@
 // Multiplies by groups of warps.
 //
 // RUN: attune-opt %s \
-// RUN:   --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-assign-layouts)),convert-tile-to-gpu,cse)" \
+// RUN:   --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-assign-layouts,tile-allocate-shared)),convert-tile-to-gpu,cse)" \
 // RUN:   | FileCheck %s
 
 !channel = !tile.channel<128x64xf16, stages = 1, panel = 64>
@@ -47,13 +47,13 @@ gpu.module @kernels {
   // CHECK:       nvvm.mbarrier.arrive %
   // CHECK:     gpu.return
   gpu.func @shared_by_shared(%out: memref<128x128xf32>) kernel
-      attributes {known_block_size = array<i32: 256, 1, 1>, tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4>} {
+      attributes {known_block_size = array<i32: 256, 1, 1>} {
     %c0 = arith.constant 0 : index
     %zero = arith.constant 0.0 : f32
     %c = tile.channel : !channel
     %a = tile.get %c[%c0] : !channel -> !shared
     %acc = tile.fill %zero : f32 -> !s
-    %d = tile.mma %a, %a, %acc transpose_rhs : !shared, !shared, !s
+    %d = tile.mma %a, %a, %acc transpose_rhs scope warpgroup : !shared, !shared, !s
     tile.release %c[%c0] : !channel
     tile.store %d, %out[%c0, %c0] : !s, memref<128x128xf32>
     gpu.return
@@ -73,13 +73,13 @@ gpu.module @kernels {
   // CHECK:     wgmma.wait_group 1,
   // CHECK:     gpu.return
   gpu.func @registers_by_shared(%x: f16, %y: f32, %out: memref<128x96xf32>) kernel
-      attributes {known_block_size = array<i32: 256, 1, 1>, tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4>} {
+      attributes {known_block_size = array<i32: 256, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c = tile.channel : !wide_channel
     %v = tile.get %c[%c0] : !wide_channel -> !wide
     %p = tile.fill %x : f16 -> !p
     %acc = tile.fill %y : f32 -> !o
-    %pending = tile.mma_async %p, %v, %acc : !p, !wide, !o
+    %pending = tile.mma_async %p, %v, %acc scope warpgroup : !p, !wide, !o
     %z = arith.addf %y, %y : f32
     memref.store %z, %out[%c0, %c0] : memref<128x96xf32>
     %d = tile.await %pending running 1 : !tile.pending<!o>

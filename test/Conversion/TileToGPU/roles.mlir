@@ -2,7 +2,7 @@
 //
 // Two programs for the warps of a workgroup, and turns.
 //
-// RUN: attune-opt %s --attune-attach-target=chip=sm_90a --convert-tile-to-gpu --cse | FileCheck %s
+// RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu,cse)" | FileCheck %s
 
 #swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>
 !channel = !tile.channel<16x64xf16, stages = 2, panel = 32>
@@ -40,11 +40,11 @@ gpu.module @kernels {
   gpu.func @specialize(%m: memref<64x64xf16>) kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c = tile.channel : !channel
-    tile.specialize producer 4 registers 24 {
-      tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<64x64xf16>
-    } consumer registers 240 {
+    tile.specialize <"compute", warps = 8, registers = 240> {
       %s = tile.get %c[%c0] : !channel -> !shared
       tile.release %c[%c0] : !channel
+    }, <"load", warps = 4, registers = 24, threads = one> {
+      tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<64x64xf16>
     }
     gpu.return
   }
@@ -58,11 +58,11 @@ gpu.module @kernels {
   gpu.func @one_warp(%m: memref<64x64xf16>) kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c = tile.channel : !channel
-    tile.specialize producer 1 {
-      tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<64x64xf16>
-    } consumer {
+    tile.specialize <"compute", warps = 4> {
       %s = tile.get %c[%c0] : !channel -> !shared
       tile.release %c[%c0] : !channel
+    }, <"load", warps = 1, threads = one> {
+      tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<64x64xf16>
     }
     gpu.return
   }

@@ -3,9 +3,9 @@
 // Channels: places in workgroup memory, widths of copies, tails, predicates and
 // barriers, on a chip with asynchronous copies (COPY) and one without (SYNC).
 //
-// RUN: attune-opt %s --split-input-file --attune-attach-target="chip=sm_80" --convert-tile-to-gpu --canonicalize --cse \
+// RUN: attune-opt %s --split-input-file --pass-pipeline="builtin.module(attune-attach-target{chip=sm_80},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu,canonicalize,cse)" \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,COPY
-// RUN: attune-opt %s --split-input-file --attune-attach-target="chip=gfx1100" --convert-tile-to-gpu --canonicalize --cse \
+// RUN: attune-opt %s --split-input-file --pass-pipeline="builtin.module(attune-attach-target{chip=gfx1100},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu,canonicalize,cse)" \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,SYNC
 
 !channel = !tile.channel<32x64xf16, stages = 2>

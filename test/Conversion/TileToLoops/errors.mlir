@@ -150,10 +150,10 @@ gpu.module @kernels {
   gpu.func @producer_gets(%m: memref<2x2xf32>) kernel {
     %c0 = arith.constant 0 : index
     %c = tile.channel : !ring
-    tile.specialize producer 4 registers 24 {
+    tile.specialize <"compute", warps = 4, registers = 240> {
+    }, <"load", warps = 4, registers = 24, threads = one> {
       // expected-error @below {{expects producers that put alone, but got 'tile.release'}}
       tile.release %c[%c0] : !ring
-    } consumer registers 240 {
     }
     gpu.return
   }

@@ -51,16 +51,7 @@ gpu.module @sum_module {
     // CHECK-NOT: tile.specialize
     // CHECK: scf.for
     tile.start_turns of 2
-    tile.specialize producer 4 registers 24 {
-      scf.for %e = %c0 to %c3 step %c1 {
-        %row = arith.muli %e, %c2 : index
-        tile.put %ring[%e], %m[%row, %c0] : !ring, !m
-        %more = arith.cmpi ult, %e, %c2 : index
-        scf.if %more {
-          tile.put %other[%e], %m[%row, %c0] if %more : !ring, !m
-        }
-      }
-    } consumer registers 240 {
+    tile.specialize <"compute", warps = 8, registers = 240> {
       // The sum of the three blocks of [[0, 1], [2, 3]] .. [[8, 9], [10, 11]], and the product of the first two.
       %sum = scf.for %e = %c0 to %c3 step %c1 iter_args(%a = %acc) -> !regs {
         tile.take_turn of 2
@@ -89,6 +80,15 @@ gpu.module @sum_module {
       tile.store %both, %m[%c4, %c0] : !regs, !m
       %c6 = arith.constant 6 : index
       tile.store %acc, %m[%c6, %c0] : !regs, !m
+    }, <"load", warps = 4, registers = 24, threads = one> {
+      scf.for %e = %c0 to %c3 step %c1 {
+        %row = arith.muli %e, %c2 : index
+        tile.put %ring[%e], %m[%row, %c0] : !ring, !m
+        %more = arith.cmpi ult, %e, %c2 : index
+        scf.if %more {
+          tile.put %other[%e], %m[%row, %c0] if %more : !ring, !m
+        }
+      }
     }
     gpu.return
   }
@@ -112,11 +112,11 @@ gpu.module @never_put_module {
     %acc = tile.fill %zero : f32 -> !regs
     %ring = tile.channel : !ring
     %other = tile.channel : !ring
-    tile.specialize producer 4 registers 24 {
-      tile.put %ring[%c0], %m[%c0, %c0] : !ring, !m
-    } consumer registers 240 {
+    tile.specialize <"compute", warps = 8, registers = 240> {
       // NEVER: roles.mlir:[[#@LINE+1]]:12: error: 'llvm.intr.trap' op expects an element that the producers put, thread (0, 0, 0), block (0, 0, 0)
       %s = tile.get %ring[%c1] : !ring -> !slot
+    }, <"load", warps = 4, registers = 24, threads = one> {
+      tile.put %ring[%c0], %m[%c0, %c0] : !ring, !m
     }
     gpu.return
   }
@@ -141,11 +141,11 @@ gpu.module @skipped_module {
     %ring = tile.channel : !ring
     %other = tile.channel : !ring
     %no = arith.constant false
-    tile.specialize producer 4 registers 24 {
-      tile.put %ring[%c0], %m[%c0, %c0] if %no : !ring, !m
-    } consumer registers 240 {
+    tile.specialize <"compute", warps = 8, registers = 240> {
       // SKIPPED: roles.mlir:[[#@LINE+1]]:12: error: 'llvm.intr.trap' op expects an element that the producers put
       %s = tile.get %ring[%c0] : !ring -> !slot
+    }, <"load", warps = 4, registers = 24, threads = one> {
+      tile.put %ring[%c0], %m[%c0, %c0] if %no : !ring, !m
     }
     gpu.return
   }
@@ -169,14 +169,14 @@ gpu.module @not_released_module {
     %acc = tile.fill %zero : f32 -> !regs
     %ring = tile.channel : !ring
     %other = tile.channel : !ring
-    tile.specialize producer 4 registers 24 {
+    tile.specialize <"compute", warps = 8, registers = 240> {
+      scf.for %e = %c0 to %c3 step %c1 {
+        %s = tile.get %ring[%e] : !ring -> !slot
+      }
+    }, <"load", warps = 4, registers = 24, threads = one> {
       scf.for %e = %c0 to %c3 step %c1 {
         // RELEASED: roles.mlir:[[#@LINE+1]]:9: error: 'llvm.intr.trap' op expects a slot that is released before a later put is waited for
         tile.put %ring[%e], %m[%c0, %c0] : !ring, !m
-      }
-    } consumer registers 240 {
-      scf.for %e = %c0 to %c3 step %c1 {
-        %s = tile.get %ring[%e] : !ring -> !slot
       }
     }
     gpu.return
@@ -201,19 +201,19 @@ gpu.module @crossed_module {
     %acc = tile.fill %zero : f32 -> !regs
     %ring = tile.channel : !ring
     %other = tile.channel : !ring
-    tile.specialize producer 4 registers 24 {
-      scf.for %e = %c0 to %c3 step %c1 {
-        // CROSSED: roles.mlir:[[#@LINE+1]]:9: error: 'llvm.intr.trap' op expects a slot that is released before a later put is waited for
-        tile.put %ring[%e], %m[%c0, %c0] : !ring, !m
-      }
-      tile.put %other[%c0], %m[%c0, %c0] : !ring, !m
-    } consumer registers 240 {
+    tile.specialize <"compute", warps = 8, registers = 240> {
       // The third element of the first ring has no slot before the other ring is waited for.
       %t = tile.get %other[%c0] : !ring -> !slot
       scf.for %e = %c0 to %c3 step %c1 {
         %s = tile.get %ring[%e] : !ring -> !slot
         tile.release %ring[%e] : !ring
       }
+    }, <"load", warps = 4, registers = 24, threads = one> {
+      scf.for %e = %c0 to %c3 step %c1 {
+        // CROSSED: roles.mlir:[[#@LINE+1]]:9: error: 'llvm.intr.trap' op expects a slot that is released before a later put is waited for
+        tile.put %ring[%e], %m[%c0, %c0] : !ring, !m
+      }
+      tile.put %other[%c0], %m[%c0, %c0] : !ring, !m
     }
     gpu.return
   }

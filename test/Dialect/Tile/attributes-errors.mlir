@@ -142,7 +142,7 @@ func.func private @swizzle_negative_panel() attributes {s = #tile.swizzle<vector
 #good = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
 func.func private @atom_shape() attributes {
   // expected-error @below {{expects the rhs layout of 'toy' to cover 4x2, but got 2x2}}
-  a = #tile.mma_atom<name = "toy", m = 2, n = 2, k = 4, inputType = f16, accType = f32,
+  a = #tile.mma_atom<name = "toy", m = 2, n = 2, k = 4, lhsType = f16, rhsType = f16, accType = f32,
     lhs = <registers = [[2, 1, 2]], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>, rhs = #good, acc = #good>}
 
 // -----
@@ -150,7 +150,7 @@ func.func private @atom_shape() attributes {
 #good = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
 func.func private @atom_lanes() attributes {
   // expected-error @below {{expects the lhs layout of 'toy' to use 4 lanes, but got 2}}
-  a = #tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, inputType = f16, accType = f32,
+  a = #tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
     lhs = <registers = [[2, 1, 1]], lanes = [[2, 0, 1]], warps = []>, rhs = #good, acc = #good>}
 
 // -----
@@ -158,7 +158,7 @@ func.func private @atom_lanes() attributes {
 #good = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
 func.func private @atom_warps() attributes {
   // expected-error @below {{expects the lhs layout of 'toy' to use 1 warps, but got 2}}
-  a = #tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, inputType = f16, accType = f32,
+  a = #tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
     lhs = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = [[2, 0, 0]]>, rhs = #good, acc = #good>}
 
 // -----
@@ -204,7 +204,7 @@ func.func private @target_atom_lanes() attributes {
   t = #tile.target<chip = "toy", family = "Toy", lanes = 8, cores = 1, shared = 1, shared_per_core = 1,
     registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
     copy_sync = none, copy_widths = [],
-    mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, inputType = f16, accType = f32,
+    mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
       lhs = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>,
       rhs = <registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = []>,
       acc = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>>]>}

@@ -48,12 +48,12 @@ func.func private @kept() attributes {layout =
 // CHECK-SAME:    #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 2, shared = 1024, shared_per_core = 2048,
 // CHECK-SAME:      registers = 16, registers_per_core = 64, max_threads = 8, max_threads_per_core = 16,
 // CHECK-SAME:      copy_sync = commit_group, copy_widths = [4, 16],
-// CHECK-SAME:      mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, inputType = f16, accType = f32,
+// CHECK-SAME:      mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
 func.func private @target() attributes {tile.target = #tile.target<
   chip = "toy", family = "Toy", lanes = 4, cores = 2, shared = 1024, shared_per_core = 2048,
   registers = 16, registers_per_core = 64, max_threads = 8, max_threads_per_core = 16,
   copy_sync = commit_group, copy_widths = [4, 16],
-  mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, inputType = f16, accType = f32,
+  mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
     lhs = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>,
     rhs = <registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = []>,
     acc = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>>]>}
@@ -75,7 +75,7 @@ func.func private @group_target() attributes {tile.target = #tile.target<
   registers = 16, registers_per_core = 64, max_threads = 8, max_threads_per_core = 16,
   copy_sync = none, copy_widths = [], box_bytes = 128,
   rates = <clock = 1000, mma = 8, group_mma = 16, exp = 1, issue = 4, shared = 8, cache = 4, memory = 16>,
-  mma = [#tile.mma_atom<name = "toy", m = 4, n = 2, k = 2, inputType = f16, accType = f32,
+  mma = [#tile.mma_atom<name = "toy", m = 4, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
     lhs = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = [[2, 0, 2]]>,
     rhs = <registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = [[2, 0, 0]]>,
     acc = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = [[2, 0, 2]]>>]>}

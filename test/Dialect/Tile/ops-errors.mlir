@@ -155,7 +155,7 @@ func.func @mma_element(%a: !tile.tile<32x64xf16, registers>, %b: !tile.tile<64x3
 
 // -----
 
-#atom = #tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, inputType = f16, accType = f32,
+#atom = #tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
   lhs = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>,
   rhs = <registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = []>,
   acc = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>>
@@ -400,8 +400,8 @@ func.func @await_result(%p: !tile.pending<!tile.tile<32x32xf32, registers>>) {
 
 func.func @specialize_warps() {
   // expected-error @below {{expects at least one producer warp, but got 0}}
-  tile.specialize producer 0 registers 24 {
-  } consumer registers 240 {
+  tile.specialize <"compute", warps = 4, registers = 240> {
+  }, <"load", warps = 0, registers = 24, threads = one> {
   }
   return
 }
@@ -410,8 +410,8 @@ func.func @specialize_warps() {
 
 func.func @specialize_producer_registers() {
   // expected-error @below {{expects registers in multiples of 8 from 24 to 256, but got 16}}
-  tile.specialize producer 4 registers 16 {
-  } consumer registers 240 {
+  tile.specialize <"compute", warps = 4, registers = 240> {
+  }, <"load", warps = 4, registers = 16, threads = one> {
   }
   return
 }
@@ -420,8 +420,8 @@ func.func @specialize_producer_registers() {
 
 func.func @specialize_consumer_registers() {
   // expected-error @below {{expects registers in multiples of 8 from 24 to 256, but got 264}}
-  tile.specialize producer 4 registers 24 {
-  } consumer registers 264 {
+  tile.specialize <"compute", warps = 4, registers = 264> {
+  }, <"load", warps = 4, registers = 24, threads = one> {
   }
   return
 }
@@ -430,8 +430,8 @@ func.func @specialize_consumer_registers() {
 
 func.func @specialize_one_role() {
   // expected-error @below {{expects registers of both roles or of none}}
-  tile.specialize producer 4 registers 24 {
-  } consumer {
+  tile.specialize <"compute", warps = 4> {
+  }, <"load", warps = 4, registers = 24, threads = one> {
   }
   return
 }
@@ -440,8 +440,8 @@ func.func @specialize_one_role() {
 
 func.func @specialize_step() {
   // expected-error @below {{expects registers in multiples of 8 from 24 to 256, but got 100}}
-  tile.specialize producer 4 registers 24 {
-  } consumer registers 100 {
+  tile.specialize <"compute", warps = 4, registers = 100> {
+  }, <"load", warps = 4, registers = 24, threads = one> {
   }
   return
 }
@@ -451,8 +451,8 @@ func.func @specialize_step() {
 func.func @specialize_parent(%more: i1) {
   scf.if %more {
     // expected-error @below {{expects to stand in the body of the kernel}}
-    tile.specialize producer 4 registers 24 {
-    } consumer registers 240 {
+    tile.specialize <"compute", warps = 4, registers = 240> {
+    }, <"load", warps = 4, registers = 24, threads = one> {
     }
   }
   return

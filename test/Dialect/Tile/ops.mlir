@@ -149,11 +149,11 @@ func.func @roles() {
   // CHECK-NEXT: tile.take_turn of 3
   // CHECK-NEXT: tile.give_turn of 3
   // CHECK-NEXT: } {note}
-  tile.specialize producer 4 registers 24 {
-    %i = arith.constant 0 : index
-  } consumer registers 240 {
+  tile.specialize <"compute", warps = 4, registers = 240> {
     tile.take_turn of 3
     tile.give_turn of 3
+  }, <"load", warps = 4, registers = 24, threads = one> {
+    %i = arith.constant 0 : index
   } {note}
   // CHECK: %[[DEALER:.+]] = tile.dealer : !tile.dealer
   // CHECK: tile.deal %[[DEALER]][%{{.+}}], %{{.+}} after %{{.+}} of %{{.+}} : !tile.dealer, memref<1xi32>
@@ -165,8 +165,8 @@ func.func @roles() {
   %same = tile.dealt %dealer[%c7] after %c7 : !tile.dealer
   // CHECK: tile.specialize producer 1 {
   // CHECK-NEXT: } consumer {
-  tile.specialize producer 1 {
-  } consumer {
+  tile.specialize <"compute", warps = 4> {
+  }, <"load", warps = 1, threads = one> {
   }
   return
 }

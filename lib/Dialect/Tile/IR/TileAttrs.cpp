@@ -309,14 +309,34 @@ LogicalResult SwizzleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 //===----------------------------------------------------------------------===//
+// RoleAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult RoleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               StringRef name, int64_t warps, int64_t registers,
+                               RoleThreads) {
+  constexpr int64_t kStep = 8, kFewest = 24, kMost = 256;
+  if (name.empty())
+    return emitError() << "expects a role with a name";
+  if (warps < 1)
+    return emitError() << "expects role '" << name
+                       << "' to have at least one warp, but got " << warps;
+  if (registers &&
+      (registers % kStep != 0 || registers < kFewest || registers > kMost))
+    return emitError() << "expects registers of role '" << name
+                       << "' in multiples of " << kStep << " from " << kFewest
+                       << " to " << kMost << ", but got " << registers;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // MmaAtomAttr, TargetAttr
 //===----------------------------------------------------------------------===//
 
 LogicalResult MmaAtomAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   StringRef name, int64_t m, int64_t n,
-                                  int64_t k, Type inputType, Type accType,
-                                  LayoutAttr lhs, LayoutAttr rhs,
-                                  LayoutAttr acc) {
+                                  int64_t k, Type, Type, Type, LayoutAttr lhs,
+                                  LayoutAttr rhs, LayoutAttr acc) {
   struct Operand {
     StringRef name;
     LayoutAttr layout;
@@ -416,9 +436,25 @@ TargetAttr TargetAttr::withCores(int64_t cores) const {
              getRates(), getMma());
 }
 
-MmaAtomAttr TargetAttr::findAtom(Type inputType, int64_t warps) const {
+MmaAtomAttr TargetAttr::findAtom(Type lhs, Type rhs, Type acc,
+                                 MmaScope scope) const {
   for (MmaAtomAttr atom : getMma())
-    if (atom.getInputType() == inputType && atom.getWarps() == warps)
+    if (atom.getLhsType() == lhs && atom.getRhsType() == rhs &&
+        atom.getAccType() == acc && atom.getScope() == scope)
       return atom;
   return {};
+}
+
+int64_t TargetAttr::getWarpgroupWarps() const {
+  int64_t warps = 1;
+  for (MmaAtomAttr atom : getMma())
+    warps = std::max(warps, atom.getWarps());
+  return warps;
+}
+
+int64_t TargetAttr::getPanel(int64_t columns, Type elementType) const {
+  if (!getBoxBytes())
+    return 0;
+  int64_t elementBytes = elementType.getIntOrFloatBitWidth() / 8;
+  return std::gcd(columns, getBoxBytes() / elementBytes);
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Registration of the tile dialect.
+// Registration of the tile dialect, and what its attributes on ops of others
+// must be.
 
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace attune::tile;
@@ -18,4 +21,62 @@ void TileDialect::initialize() {
 #define GET_OP_LIST
 #include "attune/Dialect/Tile/IR/TileOps.cpp.inc"
       >();
+}
+
+static bool isRoleArray(Attribute value) {
+  auto roles = dyn_cast<ArrayAttr>(value);
+  return roles && !roles.empty() && llvm::all_of(roles, [](Attribute role) {
+           return isa<RoleAttr>(role);
+         });
+}
+
+static bool isPositive(Attribute value) {
+  auto number = dyn_cast<IntegerAttr>(value);
+  return number && number.getType().isInteger(64) && number.getInt() > 0;
+}
+
+namespace {
+/// What an attribute of ours on an op of another dialect must be.
+struct AttrRule {
+  StringRef name;
+  bool (*isOwner)(Operation *);
+  StringRef owner;
+  bool (*isValue)(Attribute);
+  StringRef value;
+};
+} // namespace
+
+LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
+                                                    NamedAttribute attr) {
+  auto isKernel = [](Operation *owner) { return isa<gpu::GPUFuncOp>(owner); };
+  auto isLoop = [](Operation *owner) { return isa<scf::ForOp>(owner); };
+  auto isAny = [](Operation *) { return true; };
+  auto isUnit = [](Attribute value) { return isa<UnitAttr>(value); };
+  const AttrRule rules[] = {
+      {kTargetAttrName, isAny, "an op",
+       [](Attribute value) { return isa<TargetAttr>(value); },
+       "a #tile.target"},
+      {kRolesAttrName, isKernel, "'gpu.func'", isRoleArray,
+       "an array of #tile.role"},
+      {kResidencyAttrName, isKernel, "'gpu.func'", isPositive,
+       "a positive i64"},
+      {kOverlapAttrName, isLoop, "'scf.for'",
+       [](Attribute value) { return isa<OverlapAttr>(value); },
+       "an #tile.overlap"},
+      {kPingPongAttrName, isLoop, "'scf.for'", isUnit, "a unit"},
+      {kSplitAttrName, isLoop, "'scf.for'", isUnit, "a unit"},
+      {kUnrollAttrName, isLoop, "'scf.for'", isPositive, "a positive i64"},
+      {kDynamicAttrName, isLoop, "'scf.for'", isUnit, "a unit"},
+  };
+  for (const AttrRule &rule : rules) {
+    if (attr.getName() != rule.name)
+      continue;
+    if (!rule.isOwner(op))
+      return op->emitOpError() << "expects '" << rule.name << "' on "
+                               << rule.owner << ", but got it on this";
+    if (!rule.isValue(attr.getValue()))
+      return op->emitOpError() << "expects '" << rule.name << "' to be "
+                               << rule.value << ", but got " << attr.getValue();
+  }
+  return success();
 }

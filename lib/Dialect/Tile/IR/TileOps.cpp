@@ -5,6 +5,7 @@
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace attune::tile;
@@ -36,6 +37,8 @@ LogicalResult LoadOp::verify() {
   if (getResult().getType().getRank() != 2)
     return emitOpError() << "expects a result of two dimensions, but got "
                          << getResult().getType();
+  if (getReadOnce() && !getStages())
+    return emitOpError() << "expects 'stages' with 'read_once'";
   return verifySameElementType(*this, "source",
                                getSource().getType().getElementType(), "result",
                                getResult().getType().getElementType());
@@ -97,6 +100,33 @@ LogicalResult FillOp::verify() {
                                getResult().getType().getElementType());
 }
 
+/// That `atom`, if there is one, computes what the op says.
+static LogicalResult verifyAtom(Operation *op, MmaAtomAttr atom, MmaScope scope,
+                                TileType lhs, TileType rhs, TileType acc,
+                                int64_t depth) {
+  if (!atom)
+    return success();
+  if (atom.getScope() != scope)
+    return op->emitOpError()
+           << "expects an atom of a " << stringifyMmaScope(scope)
+           << ", but got one of a " << stringifyMmaScope(atom.getScope());
+  if (atom.getLhsType() != lhs.getElementType() ||
+      atom.getRhsType() != rhs.getElementType() ||
+      atom.getAccType() != acc.getElementType())
+    return op->emitOpError()
+           << "expects an atom of " << lhs.getElementType() << ", "
+           << rhs.getElementType() << " and " << acc.getElementType()
+           << ", but got one of " << atom.getLhsType() << ", "
+           << atom.getRhsType() << " and " << atom.getAccType();
+  if (acc.getShape()[0] % atom.getM() != 0 ||
+      acc.getShape()[1] % atom.getN() != 0 || depth % atom.getK() != 0)
+    return op->emitOpError()
+           << "expects sizes that are multiples of the " << atom.getM() << "x"
+           << atom.getN() << "x" << atom.getK() << " atom, but got "
+           << acc.getShape()[0] << "x" << acc.getShape()[1] << "x" << depth;
+  return success();
+}
+
 template <typename OpTy> static LogicalResult verifyMultiply(OpTy op) {
   TileType lhs = op.getLhs().getType(), rhs = op.getRhs().getType(),
            acc = op.getAcc().getType();
@@ -112,34 +142,75 @@ template <typename OpTy> static LogicalResult verifyMultiply(OpTy op) {
     return op.emitOpError()
            << "expects an accumulator of " << lhs.getShape()[0] << "x" << rhsN
            << ", but got " << acc.getShape()[0] << "x" << acc.getShape()[1];
-  if (MmaAtomAttr atom = op.getAtomAttr())
-    if (acc.getShape()[0] % atom.getM() != 0 ||
-        acc.getShape()[1] % atom.getN() != 0 || rhsK % atom.getK() != 0)
-      return op.emitOpError()
-             << "expects sizes that are multiples of the " << atom.getM() << "x"
-             << atom.getN() << "x" << atom.getK() << " atom, but got "
-             << acc.getShape()[0] << "x" << acc.getShape()[1] << "x" << rhsK;
-  return verifySameElementType(op, "lhs", lhs.getElementType(), "rhs",
-                               rhs.getElementType());
+  return verifyAtom(op, op.getAtomAttr(), op.getScope(), lhs, rhs, acc, rhsK);
 }
 
 LogicalResult MmaOp::verify() { return verifyMultiply(*this); }
 LogicalResult MmaAsyncOp::verify() { return verifyMultiply(*this); }
 
+int64_t SpecializeOp::getFirstWarp(unsigned i) {
+  int64_t first = 0;
+  for (unsigned before = 0; before < i; ++before)
+    first += getRole(before).getWarps();
+  return first;
+}
+
+unsigned SpecializeOp::getRoleOf(Operation *op) {
+  for (auto [i, program] : llvm::enumerate(getPrograms()))
+    if (program.isAncestor(op->getParentRegion()))
+      return i;
+  llvm_unreachable("expects an op in one of the programs");
+}
+
+ParseResult SpecializeOp::parse(OpAsmParser &parser, OperationState &result) {
+  SmallVector<Attribute> roles;
+  do {
+    RoleAttr role;
+    if (parser.parseCustomAttributeWithFallback(role) ||
+        parser.parseRegion(*result.addRegion()))
+      return failure();
+    roles.push_back(role);
+  } while (succeeded(parser.parseOptionalComma()));
+  result.addAttribute(getRolesAttrName(result.name),
+                      parser.getBuilder().getArrayAttr(roles));
+  return parser.parseOptionalAttrDict(result.attributes);
+}
+
+void SpecializeOp::print(OpAsmPrinter &printer) {
+  llvm::interleave(
+      llvm::zip_equal(getRoles(), getPrograms()), printer.getStream(),
+      [&](auto role) {
+        printer << ' ';
+        printer.printStrippedAttrOrType(cast<RoleAttr>(std::get<0>(role)));
+        printer << ' ';
+        printer.printRegion(std::get<1>(role));
+      },
+      ",");
+  printer.printOptionalAttrDict((*this)->getAttrs(), {getRolesAttrName()});
+}
+
 LogicalResult SpecializeOp::verify() {
-  constexpr int64_t kStep = 8, kFewest = 24, kMost = 256;
-  if (getProducerWarps() < 1)
-    return emitOpError() << "expects at least one producer warp, but got "
-                         << getProducerWarps();
-  if (getProducerRegisters().has_value() != getConsumerRegisters().has_value())
-    return emitOpError() << "expects registers of both roles or of none";
-  for (std::optional<int64_t> registers :
-       {getProducerRegisters(), getConsumerRegisters()})
-    if (registers &&
-        (*registers % kStep != 0 || *registers < kFewest || *registers > kMost))
-      return emitOpError() << "expects registers in multiples of " << kStep
-                           << " from " << kFewest << " to " << kMost
-                           << ", but got " << *registers;
+  if (getRoles().size() != getPrograms().size())
+    return emitOpError() << "expects a program for each of "
+                         << getRoles().size() << " roles, but got "
+                         << getPrograms().size();
+  if (getRoles().size() < 2)
+    return emitOpError() << "expects at least two roles, but got "
+                         << getRoles().size();
+  auto roles = llvm::to_vector(getRoles().getAsRange<RoleAttr>());
+  llvm::StringSet<> names;
+  for (RoleAttr role : roles)
+    if (!names.insert(role.getName()).second)
+      return emitOpError() << "expects roles of different names, but got two '"
+                           << role.getName() << "'";
+  auto hasRegisters = [](RoleAttr role) { return role.getRegisters() != 0; };
+  if (llvm::any_of(roles, hasRegisters) && !llvm::all_of(roles, hasRegisters))
+    return emitOpError() << "expects registers of all roles or of none";
+  if (llvm::none_of(roles, [](RoleAttr role) {
+        return role.getThreads() == RoleThreads::All;
+      }))
+    return emitOpError()
+           << "expects a role of which all threads run the program";
   if (!isa<FunctionOpInterface>((*this)->getParentOp()))
     return emitOpError() << "expects to stand in the body of the kernel";
   return success();

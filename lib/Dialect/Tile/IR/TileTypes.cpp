@@ -86,6 +86,10 @@ LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+int64_t TileType::getSizeInBytes() const {
+  return getNumElements() * getElementType().getIntOrFloatBitWidth() / 8;
+}
+
 TileType ChannelType::getTileType() const {
   int64_t elementBytes = getElementType().getIntOrFloatBitWidth() / 8;
   SwizzleAttr swizzle =

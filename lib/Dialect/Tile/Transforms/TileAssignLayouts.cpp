@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Layouts from the matrix instruction; what is stored is first exchanged
-// between lanes, so that each writes many bytes at once.
+// Layouts start at the MMAs, whose atoms say how lanes hold their operands, and
+// spread from there through all that works element by element or row by row.
+// What no MMA reaches is dealt to the threads in blocks. Where two layouts
+// meet, a conversion is put in between.
 
-#include "attune/Dialect/Attn/IR/Attn.h"
-#include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Dialect/Tile/IR/Warps.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <numeric>
 
 namespace attune::tile {
 #define GEN_PASS_DEF_TILEASSIGNLAYOUTSPASS
@@ -18,188 +21,291 @@ using namespace mlir;
 using namespace attune;
 using namespace attune::tile;
 
+/// The widest access of a thread to memory.
+static constexpr int64_t kWidestAccessBytes = 16;
+
+/// The type of a tile in registers, also of one that is pending; null for all
+/// else.
+static TileType getRegisterTile(Value value) {
+  Type type = value.getType();
+  if (auto pending = dyn_cast<PendingType>(type))
+    type = pending.getTile();
+  auto tile = dyn_cast<TileType>(type);
+  return tile && tile.isRegisters() ? tile : TileType();
+}
+
 namespace {
+
+/// How an MMA is dealt to the scopes (warps or warpgroups) that issue it.
+struct Dealing {
+  MmaAtomAttr atom;
+  /// Scopes along the rows and along the columns of the result.
+  int64_t alongM, alongN;
+
+  /// Operands repeat along their second dimension first, then along the other.
+  LayoutAttr getAcc(ArrayRef<int64_t> shape) const {
+    return repeat(atom.getAcc(), shape, {atom.getM(), atom.getN()},
+                  {shape[0] / alongM, shape[1] / alongN});
+  }
+  LayoutAttr getLhs(ArrayRef<int64_t> shape) const {
+    return repeat(atom.getLhs(), shape, {atom.getM(), atom.getK()},
+                  {shape[0] / alongM, 0});
+  }
+  LayoutAttr getRhs(ArrayRef<int64_t> shape) const {
+    return repeat(atom.getRhs(), shape, {atom.getK(), atom.getN()},
+                  {0, shape[1] / alongN});
+  }
+
+private:
+  /// `distance` is from one scope to the next; 0 where all have the same.
+  LayoutAttr repeat(LayoutAttr operand, ArrayRef<int64_t> shape,
+                    std::array<int64_t, 2> atomShape,
+                    std::array<int64_t, 2> distance) const {
+    auto count = [&](unsigned dim) {
+      int64_t extent = distance[dim] ? distance[dim] : shape[dim];
+      return extent / atomShape[dim];
+    };
+    // A rhs has the steps along k outermost.
+    return operand
+        .withRegisterModes(
+            {{count(1), 1, atomShape[1]}, {count(0), 0, atomShape[0]}})
+        .withWarpModes({{alongM, 0, distance[0]}, {alongN, 1, distance[1]}});
+  }
+};
 
 struct TileAssignLayouts
     : tile::impl::TileAssignLayoutsPassBase<TileAssignLayouts> {
   void runOnOperation() override;
-  LogicalResult chooseAtom();
-  /// The layout of a tile of `shape` made of an atom's operand of `rows` x
-  /// `columns`: repeated along the columns, then along the rows of a warp, then
-  /// over the
-  /// groups of warps.
-  LayoutAttr repeat(LayoutAttr operand, int64_t rows, int64_t columns,
-                    ArrayRef<int64_t> shape);
-  /// `type`, the type of `value`, with the layout that its uses ask for.
-  FailureOr<TileType> withLayout(Value value, TileType type);
-  LogicalResult assign(Value value);
-  template <typename MultiplyOp> LogicalResult finish(MultiplyOp mma);
-  /// Lets a lane store as many neighbours at once as it can.
-  void finish(StoreOp store);
-  void convertOperand(Operation *mma, OpOperand &operand, LayoutAttr layout);
 
-  MmaAtomAttr atom;
-  /// Groups of warps that multiply together, among which rows are dealt.
-  int64_t groups = 0;
+  /// Finds the atom of an MMA, and who issues it.
+  template <typename MmaLikeOp> FailureOr<Dealing> deal(MmaLikeOp mma);
+  /// Gives the operands and the result of an MMA the layouts of its atom.
+  template <typename MmaLikeOp> LogicalResult anchor(MmaLikeOp mma);
+  /// Gives a value a layout, unless it has one, and all values that follow.
+  void assign(Value value, LayoutAttr layout);
+  void spreadToUsers(Value value, LayoutAttr layout);
+  void spreadToDefinition(Value value, LayoutAttr layout);
+  void assignCarried(Operation *loopOrBranch, unsigned number,
+                     LayoutAttr layout);
+  /// Blocks of neighbouring columns a thread, threads along the rows first.
+  void assignBlocked(Value value);
+  void setTypes();
+  /// Puts a conversion in front of an operand that has another layout.
+  void convertOperand(OpOperand &operand, LayoutAttr layout);
+  template <typename MmaLikeOp> LogicalResult finish(MmaLikeOp mma);
+  /// Lets a thread store as many neighbours at once as it can.
+  void finish(StoreOp store);
+  /// Converts where a layout was expected that did not come.
+  void reconcile(Operation *op);
+
+  DenseMap<Value, LayoutAttr> layouts;
+  SmallVector<Value> worklist;
+  DenseMap<Operation *, Dealing> dealings;
 };
 
 } // namespace
 
-LogicalResult TileAssignLayouts::chooseAtom() {
-  gpu::GPUFuncOp kernel = getOperation();
-  // A pass object sees one kernel after the other.
-  atom = {};
-  auto target = TargetAttr::lookup(kernel);
-  if (!target)
-    return emitError(kernel.getLoc())
-           << "expects a '" << TileDialect::kTargetAttrName
-           << "' attribute on the kernel or around it; run "
-              "attune-attach-target first";
-  auto schedule =
-      kernel->getAttrOfType<attn::ScheduleAttr>(TileDialect::kScheduleAttrName);
-  if (!schedule)
-    return emitError(kernel.getLoc())
-           << "expects a '" << TileDialect::kScheduleAttrName
-           << "' attribute on the kernel";
-  WalkResult result = kernel.walk([&](Operation *mma) {
-    if (!isa<MmaOp, MmaAsyncOp>(mma))
-      return WalkResult::advance();
-    Type type = cast<TileType>(mma->getOperand(0).getType()).getElementType();
-    MmaAtomAttr found = target.findAtom(type, schedule.getMmaWarps());
-    if (!found) {
-      InFlightDiagnostic diagnostic = mma->emitOpError()
-                                      << "expects an element type that '"
-                                      << target.getChip()
-                                      << "' has a matrix instruction";
-      if (schedule.getMmaWarps() > 1)
-        diagnostic << " of " << schedule.getMmaWarps() << " warps";
-      diagnostic << " for, but got " << type;
-      return WalkResult::interrupt();
-    }
-    if (atom && atom != found) {
-      mma->emitOpError() << "expects the same matrix instruction as the other "
-                            "multiplies of the kernel";
-      return WalkResult::interrupt();
-    }
-    atom = found;
-    return WalkResult::advance();
-  });
-  if (result.wasInterrupted())
-    return failure();
-  // A kernel whose loop never runs multiplies nothing, but still fills and
-  // stores tiles.
-  if (!atom && !target.getMma().empty())
-    atom = target.getMma().front();
+template <typename MmaLikeOp>
+FailureOr<Dealing> TileAssignLayouts::deal(MmaLikeOp mma) {
+  auto target = TargetAttr::lookup(mma);
+  Type lhs = mma.getLhs().getType().getElementType(),
+       rhs = mma.getRhs().getType().getElementType(),
+       acc = mma.getAcc().getType().getElementType();
+  MmaAtomAttr atom = target.findAtom(lhs, rhs, acc, mma.getScope());
   if (!atom)
-    return success();
-  if (schedule.getNumWarps() % atom.getWarps() != 0)
-    return emitError(kernel.getLoc())
-           << "expects num-warps to be a multiple of the " << atom.getWarps()
-           << " warps of '" << atom.getName() << "', but got "
-           << schedule.getNumWarps();
-  groups = schedule.getNumWarps() / atom.getWarps();
-  return success();
+    return mma.emitOpError()
+           << "expects element types that '" << target.getChip()
+           << "' has a matrix instruction of a "
+           << stringifyMmaScope(mma.getScope()) << " for, but got " << lhs
+           << ", " << rhs << " and " << acc;
+  int64_t warps = getWarps(mma)->count, alongN = mma.getWarpsN();
+  if (warps % (atom.getWarps() * alongN) != 0)
+    return mma.emitOpError()
+           << "expects a multiple of " << atom.getWarps() * alongN
+           << " warps for '" << atom.getName() << "', but got " << warps;
+  Dealing dealing{atom, warps / (atom.getWarps() * alongN), alongN};
+  ArrayRef<int64_t> shape = mma.getAcc().getType().getShape();
+  int64_t depth = mma.getLhs().getType().getShape()[1],
+          rows = dealing.alongM * atom.getM(), columns = alongN * atom.getN();
+  if (shape[0] % rows != 0 || shape[1] % columns != 0 ||
+      depth % atom.getK() != 0)
+    return mma.emitOpError()
+           << "expects a result of a multiple of " << rows << "x" << columns
+           << " and a depth of a multiple of " << atom.getK() << " (" << warps
+           << " warps of '" << atom.getName() << "'), but got " << shape[0]
+           << "x" << shape[1] << " and " << depth;
+  return dealing;
 }
 
-LayoutAttr TileAssignLayouts::repeat(LayoutAttr operand, int64_t rows,
-                                     int64_t columns, ArrayRef<int64_t> shape) {
-  int64_t rowsPerGroup = shape[0] / groups;
-  return operand
-      .withRegisterModes(
-          {{shape[1] / columns, 1, columns}, {rowsPerGroup / rows, 0, rows}})
-      .withWarpModes({{groups, 0, rowsPerGroup}});
-}
-
-FailureOr<TileType> TileAssignLayouts::withLayout(Value value, TileType type) {
-  // What is only read to be multiplied is read as the multiply wants it.
+template <typename MmaLikeOp>
+LogicalResult TileAssignLayouts::anchor(MmaLikeOp mma) {
+  FailureOr<Dealing> dealing = deal(mma);
+  if (failed(dealing))
+    return failure();
+  dealings.insert({mma, *dealing});
+  mma.setAtomAttr(dealing->atom);
+  LayoutAttr acc = dealing->getAcc(mma.getAcc().getType().getShape());
+  assign(mma.getAcc(), acc);
+  assign(mma.getResult(), acc);
+  // What is only read to be multiplied is read as the MMA wants it.
   auto isLhs = [](OpOperand &use) {
     return isa<MmaOp, MmaAsyncOp>(use.getOwner()) &&
            use.getOperandNumber() == 0;
   };
-  auto refuse = [&](int64_t columns) {
-    return emitError(value.getLoc())
-           << "expects tiles of a multiple of " << groups * atom.getM() << "x"
-           << columns << " (" << groups * atom.getWarps() << " warps of '"
-           << atom.getName() << "'), but got " << type;
-  };
-  if (isa_and_nonnull<ReadOp, LoadOp>(value.getDefiningOp()) &&
-      !value.use_empty() && llvm::all_of(value.getUses(), isLhs)) {
-    ArrayRef<int64_t> shape = type.getShape();
-    if (shape[0] % (groups * atom.getM()) != 0 || shape[1] % atom.getK() != 0)
-      return refuse(atom.getK());
-    return type.withLayout(
-        repeat(atom.getLhs(), atom.getM(), atom.getK(), shape));
-  }
-  int64_t rows = type.getShape()[0],
-          columns = type.getRank() == 2 ? type.getShape()[1] : atom.getN();
-  // A tile of partial row results has one column per lane that shares a row.
-  LayoutAttr partial = atom.getAcc().getPartialColumns();
-  bool isPartial =
-      columns == partial.getShape(2)[1] && columns % atom.getN() != 0;
-  if (isPartial)
-    columns = atom.getN();
-  if (rows % (groups * atom.getM()) != 0 || columns % atom.getN() != 0)
-    return refuse(atom.getN());
-  LayoutAttr layout =
-      repeat(atom.getAcc(), atom.getM(), atom.getN(), {rows, columns});
-  if (type.getRank() == 1)
-    layout = layout.dropDim(1);
-  else if (isPartial)
-    layout = layout.getPartialColumns();
-  return type.withLayout(layout);
-}
-
-LogicalResult TileAssignLayouts::assign(Value value) {
-  auto pending = dyn_cast<PendingType>(value.getType());
-  auto type = pending ? pending.getTile() : dyn_cast<TileType>(value.getType());
-  if (!type || !type.isRegisters() || type.getLayout())
-    return success();
-  FailureOr<TileType> assigned = withLayout(value, type);
-  if (failed(assigned))
-    return failure();
-  value.setType(pending ? Type(PendingType::get(&getContext(), *assigned))
-                        : Type(*assigned));
+  Value lhs = mma.getLhs();
+  if (isa_and_nonnull<ReadOp, LoadOp>(lhs.getDefiningOp()) &&
+      llvm::all_of(lhs.getUses(), isLhs))
+    assign(lhs, dealing->getLhs(mma.getLhs().getType().getShape()));
   return success();
 }
 
-void TileAssignLayouts::convertOperand(Operation *mma, OpOperand &operand,
-                                       LayoutAttr layout) {
-  auto type = cast<TileType>(operand.get().getType());
-  if (!type.isRegisters() || type.getLayout() == layout)
+//===----------------------------------------------------------------------===//
+// Spreading
+//===----------------------------------------------------------------------===//
+
+void TileAssignLayouts::assign(Value value, LayoutAttr layout) {
+  TileType type = getRegisterTile(value);
+  if (!type || type.getLayout() || !layouts.insert({value, layout}).second)
     return;
-  OpBuilder builder(mma);
-  operand.set(ConvertLayoutOp::create(builder, mma->getLoc(),
+  worklist.push_back(value);
+  // Callers are many; one of them empties the list.
+  if (worklist.size() > 1)
+    return;
+  while (!worklist.empty()) {
+    Value next = worklist.front();
+    LayoutAttr own = layouts.lookup(next);
+    spreadToDefinition(next, own);
+    spreadToUsers(next, own);
+    worklist.erase(worklist.begin());
+  }
+}
+
+void TileAssignLayouts::assignCarried(Operation *op, unsigned number,
+                                      LayoutAttr layout) {
+  assign(op->getResult(number), layout);
+  for (Region &region : op->getRegions())
+    if (!region.empty())
+      assign(region.front().getTerminator()->getOperand(number), layout);
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    assign(loop.getRegionIterArg(number), layout);
+    assign(loop.getInitArgs()[number], layout);
+  }
+}
+
+void TileAssignLayouts::spreadToDefinition(Value value, LayoutAttr layout) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    if (loop && argument.getArgNumber() > 0)
+      assignCarried(loop, argument.getArgNumber() - 1, layout);
+    return;
+  }
+  Operation *op = value.getDefiningOp();
+  if (isa<scf::ForOp, scf::IfOp>(op))
+    assignCarried(op, cast<OpResult>(value).getResultNumber(), layout);
+  else if (auto map = dyn_cast<MapOp>(op))
+    for (Value input : map.getInputs())
+      assign(input, layout);
+  else if (auto broadcast = dyn_cast<BroadcastOp>(op))
+    assign(broadcast.getInput(), layout.dropDim(1));
+  else if (auto await = dyn_cast<AwaitOp>(op))
+    assign(await.getPending(), layout);
+}
+
+void TileAssignLayouts::spreadToUsers(Value value, LayoutAttr layout) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *op = use.getOwner();
+    if (isa<MapOp, AwaitOp>(op))
+      assign(op->getResult(0), layout);
+    else if (auto reduce = dyn_cast<ReduceOp>(op))
+      assign(reduce.getResult(), reduce.getResult().getType().getRank() == 1
+                                     ? layout.dropDim(1)
+                                     : layout.getPartialColumns());
+    else if (auto loop = dyn_cast<scf::ForOp>(op))
+      assignCarried(loop, use.getOperandNumber() - loop.getNumControlOperands(),
+                    layout);
+    else if (isa<scf::YieldOp>(op) &&
+             isa<scf::ForOp, scf::IfOp>(op->getParentOp()))
+      assignCarried(op->getParentOp(), use.getOperandNumber(), layout);
+  }
+}
+
+void TileAssignLayouts::assignBlocked(Value value) {
+  TileType type = getRegisterTile(value);
+  auto target = TargetAttr::lookup(getOperation());
+  Operation *place = value.getDefiningOp();
+  if (!place)
+    place = value.getParentBlock()->getParentOp();
+  int64_t warps = getWarps(place)->count, lanes = target.getLanes();
+  ArrayRef<int64_t> shape = type.getShape();
+  int64_t rows = shape[0], columns = type.getRank() == 2 ? shape[1] : 1;
+  int64_t bytes =
+      llvm::divideCeil(type.getElementType().getIntOrFloatBitWidth(), 8u);
+  int64_t run =
+      std::gcd(columns, std::max<int64_t>(kWidestAccessBytes / bytes, 1));
+  // What is left over when all rows and columns are dealt is the same again.
+  int64_t lanesOfRow = std::gcd(columns / run, lanes),
+          lanesOfRows = std::gcd(rows, lanes / lanesOfRow),
+          idleLanes = lanes / lanesOfRow / lanesOfRows,
+          warpsOfRows = std::gcd(rows / lanesOfRows, warps);
+  SmallVector<Mode> registers{
+      {run, 1, 1},
+      {columns / run / lanesOfRow, 1, run * lanesOfRow},
+      {rows / lanesOfRows / warpsOfRows, 0, lanesOfRows * warpsOfRows}};
+  SmallVector<Mode> laneModes{
+      {lanesOfRow, 1, run}, {lanesOfRows, 0, 1}, {idleLanes, 0, 0}};
+  SmallVector<Mode> warpModes{{warpsOfRows, 0, lanesOfRows},
+                              {warps / warpsOfRows, 0, 0}};
+  auto layout =
+      LayoutAttr::getNormal(&getContext(), registers, laneModes, warpModes);
+  if (type.getRank() == 1)
+    layout = layout.dropDim(1);
+  assign(value, layout);
+}
+
+void TileAssignLayouts::setTypes() {
+  for (auto [value, layout] : layouts) {
+    TileType type = getRegisterTile(value).withLayout(layout);
+    bool isPending = isa<PendingType>(value.getType());
+    value.setType(isPending ? Type(PendingType::get(&getContext(), type))
+                            : Type(type));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Conversions
+//===----------------------------------------------------------------------===//
+
+void TileAssignLayouts::convertOperand(OpOperand &operand, LayoutAttr layout) {
+  TileType type = getRegisterTile(operand.get());
+  if (!type || type.getLayout() == layout)
+    return;
+  OpBuilder builder(operand.getOwner());
+  operand.set(ConvertLayoutOp::create(builder, operand.getOwner()->getLoc(),
                                       type.withLayout(layout), operand.get()));
 }
 
-template <typename MultiplyOp>
-LogicalResult TileAssignLayouts::finish(MultiplyOp mma) {
-  mma.setAtomAttr(atom);
-  ArrayRef<int64_t> lhsShape = mma.getLhs().getType().getShape(),
-                    rhsShape = mma.getRhs().getType().getShape();
-  bool rhsInRegisters = mma.getRhs().getType().isRegisters();
-  if (rhsInRegisters && (mma.getTransposeRhs() || atom.getWarps() > 1))
+template <typename MmaLikeOp>
+LogicalResult TileAssignLayouts::finish(MmaLikeOp mma) {
+  const Dealing &dealing = dealings.find(mma)->second;
+  bool isShared = mma.getRhs().getType().isShared();
+  bool byWarps = dealing.atom.getScope() == MmaScope::Warp;
+  if (!isShared && (mma.getTransposeRhs() || !byWarps))
     return mma.emitOpError()
            << "expects "
            << (mma.getTransposeRhs() ? "a transposed rhs"
-                                     : "the rhs of a multiply by several warps")
+                                     : "the rhs of an MMA of a warpgroup")
            << " in shared memory; run tile-promote-to-shared first";
-  convertOperand(mma, mma.getLhsMutable(),
-                 repeat(atom.getLhs(), atom.getM(), atom.getK(), lhsShape));
-  if (!rhsInRegisters)
-    return success();
-  // Every warp needs all of the right-hand side.
-  LayoutAttr rhs =
-      atom.getRhs()
-          .withRegisterModes({{rhsShape[1] / atom.getN(), 1, atom.getN()},
-                              {rhsShape[0] / atom.getK(), 0, atom.getK()}})
-          .withWarpModes({{groups, 0, 0}});
-  convertOperand(mma, mma.getRhsMutable(), rhs);
+  convertOperand(mma.getAccMutable(),
+                 getRegisterTile(mma.getResult()).getRegisterLayout());
+  convertOperand(mma.getLhsMutable(),
+                 dealing.getLhs(mma.getLhs().getType().getShape()));
+  if (!isShared)
+    convertOperand(mma.getRhsMutable(),
+                   dealing.getRhs(mma.getRhs().getType().getShape()));
   return success();
 }
 
 void TileAssignLayouts::finish(StoreOp store) {
-  constexpr int64_t kWidestStoreBytes = 16;
   TileType type = store.getValue().getType();
   MemRefType destination = store.getDestination().getType();
   SmallVector<int64_t> strides;
@@ -209,34 +315,102 @@ void TileAssignLayouts::finish(StoreOp store) {
       strides.back() != 1)
     return;
   int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
-  LayoutAttr layout = type.getRegisterLayout();
-  LayoutAttr wide = layout.getWithRuns(kWidestStoreBytes / elementBytes);
-  if (wide == layout)
-    return;
-  OpBuilder builder(store);
-  store.getValueMutable().assign(ConvertLayoutOp::create(
-      builder, store.getLoc(), type.withLayout(wide), store.getValue()));
+  convertOperand(
+      store.getValueMutable(),
+      type.getRegisterLayout().getWithRuns(kWidestAccessBytes / elementBytes));
+}
+
+void TileAssignLayouts::reconcile(Operation *op) {
+  auto layoutOf = [](Value value) {
+    return getRegisterTile(value).getRegisterLayout();
+  };
+  if (auto map = dyn_cast<MapOp>(op)) {
+    for (OpOperand &input : map.getInputsMutable())
+      convertOperand(input, layoutOf(map.getResult()));
+  } else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+    convertOperand(broadcast.getInputMutable(),
+                   layoutOf(broadcast.getResult()).dropDim(1));
+  } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    LayoutAttr input = layoutOf(reduce.getInput()),
+               wanted = layoutOf(reduce.getResult());
+    TileType type = reduce.getResult().getType();
+    LayoutAttr given =
+        type.getRank() == 1 ? input.dropDim(1) : input.getPartialColumns();
+    if (given == wanted)
+      return;
+    reduce.getResult().setType(type.withLayout(given));
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    auto converted = ConvertLayoutOp::create(builder, op->getLoc(), type,
+                                             reduce.getResult());
+    reduce.getResult().replaceAllUsesExcept(converted, converted);
+  } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    for (auto [init, result] :
+         llvm::zip_equal(loop.getInitArgsMutable(), loop.getResults()))
+      if (getRegisterTile(result))
+        convertOperand(init, layoutOf(result));
+  } else if (isa<scf::YieldOp>(op) &&
+             isa<scf::ForOp, scf::IfOp>(op->getParentOp())) {
+    for (auto [operand, result] :
+         llvm::zip_equal(op->getOpOperands(), op->getParentOp()->getResults()))
+      if (getRegisterTile(result))
+        convertOperand(operand, layoutOf(result));
+  }
+}
+
+/// What the pass needs to know of a kernel with tiles in registers.
+static LogicalResult checkKernel(gpu::GPUFuncOp kernel) {
+  if (!TargetAttr::lookup(kernel))
+    return emitError(kernel.getLoc())
+           << "expects a '" << TileDialect::kTargetAttrName
+           << "' attribute on the kernel or around it; run "
+              "attune-attach-target first";
+  if (!getWorkgroupWarps(kernel))
+    return emitError(kernel.getLoc())
+           << "expects a 'known_block_size' of whole warps along x";
+  return success();
 }
 
 void TileAssignLayouts::runOnOperation() {
-  if (failed(chooseAtom()))
-    return signalPassFailure();
-  if (!atom)
-    return;
-  WalkResult result = getOperation().walk([&](Operation *op) {
-    for (Value value : op->getResults())
-      if (failed(assign(value)))
-        return WalkResult::interrupt();
+  gpu::GPUFuncOp kernel = getOperation();
+  layouts.clear();
+  dealings.clear();
+  SmallVector<Value> tiles, given;
+  auto collect = [&](ValueRange values) {
+    for (Value value : values)
+      if (TileType type = getRegisterTile(value))
+        (type.getLayout() ? given : tiles).push_back(value);
+  };
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    collect(op->getResults());
     for (Region &region : op->getRegions())
       for (Block &block : region)
-        for (Value argument : block.getArguments())
-          if (failed(assign(argument)))
-            return WalkResult::interrupt();
-    return WalkResult::advance();
+        collect(block.getArguments());
+  });
+  if (tiles.empty())
+    return;
+  if (failed(checkKernel(kernel)))
+    return signalPassFailure();
+  for (Value tile : given) {
+    LayoutAttr layout = getRegisterTile(tile).getRegisterLayout();
+    spreadToDefinition(tile, layout);
+    spreadToUsers(tile, layout);
+  }
+  WalkResult result = kernel.walk([&](Operation *op) {
+    LogicalResult anchored =
+        TypeSwitch<Operation *, LogicalResult>(op)
+            .Case<MmaOp, MmaAsyncOp>([&](auto mma) { return anchor(mma); })
+            .Default([](Operation *) { return success(); });
+    return failed(anchored) ? WalkResult::interrupt() : WalkResult::advance();
   });
   if (result.wasInterrupted())
     return signalPassFailure();
-  result = getOperation().walk([&](Operation *op) {
+  for (Value tile : tiles)
+    if (!layouts.contains(tile))
+      assignBlocked(tile);
+  setTypes();
+  result = kernel.walk([&](Operation *op) {
+    reconcile(op);
     LogicalResult finished =
         TypeSwitch<Operation *, LogicalResult>(op)
             .Case<MmaOp, MmaAsyncOp>([&](auto mma) { return finish(mma); })

@@ -4,7 +4,6 @@
 // number of the next tile when they have started the last copy of one, so that
 // they are never far ahead of their consumers.
 
-#include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,15 +25,21 @@ struct TileDealTiles : tile::impl::TileDealTilesPassBase<TileDealTiles> {
 };
 } // namespace
 
-/// The loop of a role over the tiles of its workgroup: in steps of the number
-/// of workgroups.
+/// The loop of a role over the tiles of its workgroup.
 static scf::ForOp findTileLoop(Region &role) {
   for (auto loop : role.getOps<scf::ForOp>())
-    if (loop.getStep().getDefiningOp<gpu::GridDimOp>() && loop.use_empty() &&
-        llvm::all_of(loop.getInitArgs(),
-                     [](Value value) { return value.getType().isIndex(); }))
+    if (loop->hasAttr(TileDialect::kDynamicAttrName))
       return loop;
   return {};
+}
+
+/// Whether it goes in steps of the number of workgroups, and carries counts
+/// alone.
+static bool isTileLoop(scf::ForOp loop) {
+  return loop && loop.getStep().getDefiningOp<gpu::GridDimOp>() &&
+         loop.use_empty() && llvm::all_of(loop.getInitArgs(), [](Value value) {
+           return value.getType().isIndex();
+         });
 }
 
 static BlockArgument findCounter(gpu::GPUFuncOp kernel) {
@@ -83,24 +88,46 @@ static void replaceLoop(scf::ForOp loop, NextTile getNext) {
   loop.erase();
 }
 
+/// The two roles between which tiles are dealt: of one thread, which copies,
+/// and of all threads.
+static std::optional<std::pair<Region *, Region *>>
+findPrograms(SpecializeOp roles) {
+  Region *producer = nullptr, *consumer = nullptr;
+  for (auto [i, program] : llvm::enumerate(roles.getPrograms())) {
+    Region *&place =
+        roles.getRole(i).getThreads() == RoleThreads::One ? producer : consumer;
+    if (place)
+      return std::nullopt;
+    place = &program;
+  }
+  if (!producer || !consumer)
+    return std::nullopt;
+  return std::pair(producer, consumer);
+}
+
 void TileDealTiles::runOnOperation() {
   gpu::GPUFuncOp kernel = getOperation();
-  auto schedule =
-      kernel->getAttrOfType<attn::ScheduleAttr>(TileDialect::kScheduleAttrName);
-  if (!schedule || schedule.getPersistent() != 2)
+  bool isDynamic = false;
+  kernel.walk([&](scf::ForOp loop) {
+    isDynamic |= loop->hasAttr(TileDialect::kDynamicAttrName);
+  });
+  if (!isDynamic)
     return;
   auto refuse = [&](StringRef what) {
-    emitError(kernel.getLoc())
-        << "expects " << what << " where the schedule says persistent = 2";
+    emitError(kernel.getLoc()) << "expects " << what << " where a loop is '"
+                               << TileDialect::kDynamicAttrName << "'";
     signalPassFailure();
   };
   auto allRoles = kernel.getBody().getOps<SpecializeOp>();
   if (allRoles.empty())
     return refuse("roles of warps, of tile-specialize-warps,");
   SpecializeOp roles = *allRoles.begin();
-  scf::ForOp producer = findTileLoop(roles.getProducer()),
-             consumer = findTileLoop(roles.getConsumer());
-  if (!producer || !consumer)
+  auto programs = findPrograms(roles);
+  if (!programs)
+    return refuse("one role of one thread and one of all threads");
+  scf::ForOp producer = findTileLoop(*programs->first),
+             consumer = findTileLoop(*programs->second);
+  if (!isTileLoop(producer) || !isTileLoop(consumer))
     return refuse("a loop over tiles, in steps of the grid, in both roles");
   BlockArgument counter = findCounter(kernel);
   if (!counter)
@@ -110,7 +137,8 @@ void TileDealTiles::runOnOperation() {
   Block &entry = kernel.getBody().front();
   OpBuilder b(&entry, entry.begin());
   Value dealer =
-      DealerOp::create(b, kernel.getLoc(), DealerType::get(&getContext()));
+      DealerOp::create(b, kernel.getLoc(), DealerType::get(&getContext()),
+                       /*offset=*/IntegerAttr());
   Value total = producer.getUpperBound();
   replaceLoop(producer, [&](OpBuilder &inner, Value element, Value tile) {
     return DealOp::create(inner, kernel.getLoc(), inner.getIndexType(), dealer,

@@ -4,7 +4,6 @@
 // from what tells workgroups apart: whatever is computed from that varies, and
 // what remains is the same in all of them.
 
-#include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -106,20 +105,19 @@ bool Variation::isSame(Operation *op) const {
 
 void TileMulticast::runOnOperation() {
   gpu::GPUFuncOp kernel = getOperation();
-  auto schedule =
-      kernel->getAttrOfType<attn::ScheduleAttr>(TileDialect::kScheduleAttrName);
-  if (!schedule || schedule.getCluster() == 1)
+  std::optional<ArrayRef<int32_t>> size = kernel.getKnownClusterSize();
+  if (!size || *size == ArrayRef<int32_t>({1, 1, 1}))
     return;
+  int64_t cluster = size->front();
   auto refuse = [&](const Twine &what) {
-    emitError(kernel.getLoc())
-        << "expects " << what
-        << " where the schedule says cluster = " << schedule.getCluster();
+    emitError(kernel.getLoc()) << "expects " << what
+                               << " in a kernel of clusters, but got a "
+                                  "'known_cluster_size' of "
+                               << *size;
     signalPassFailure();
   };
-  auto cluster = static_cast<int32_t>(schedule.getCluster());
-  std::optional<ArrayRef<int32_t>> size = kernel.getKnownClusterSize();
-  if (!size || *size != ArrayRef<int32_t>({cluster, 1, 1}))
-    return refuse("a known_cluster_size of " + Twine(cluster) + ", 1, 1");
+  if (*size != ArrayRef<int32_t>({static_cast<int32_t>(cluster), 1, 1}))
+    return refuse("workgroups along x alone");
   auto allRoles = kernel.getBody().getOps<SpecializeOp>();
   if (allRoles.empty())
     return refuse("roles of warps, of tile-specialize-warps,");
@@ -134,7 +132,7 @@ void TileMulticast::runOnOperation() {
       continue;
     isAny = true;
     ChannelType shared = channel.getResult().getType().withCluster(
-        [&] { return channel.emitOpError(); }, schedule.getCluster());
+        [&] { return channel.emitOpError(); }, cluster);
     if (!shared)
       return signalPassFailure();
     channel.getResult().setType(shared);

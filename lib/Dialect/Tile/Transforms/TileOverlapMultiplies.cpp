@@ -3,7 +3,6 @@
 // Rotates an attention loop by one multiply, so that the arithmetic between its
 // two multiplies runs under them.
 
-#include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -250,6 +249,7 @@ scf::ForOp LoopRotator::emitLoop(OpBuilder &b, IRMapping &prologue) {
       b.createOrFold<arith::AddIOp>(loc, loop.getLowerBound(), loop.getStep());
   auto rotated = scf::ForOp::create(b, loc, start, loop.getUpperBound(),
                                     loop.getStep(), carried(prologue));
+  rotated->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(rotated.getBody());
   ValueRange state = rotated.getRegionIterArgs();
@@ -270,7 +270,7 @@ scf::ForOp LoopRotator::emitLoop(OpBuilder &b, IRMapping &prologue) {
         mapping.lookupOrDefault(mma.getLhs()),
         mapping.lookupOrDefault(mma.getRhs()),
         mapping.lookupOrDefault(mma.getAcc()), mma.getTransposeRhsAttr(),
-        mma.getAtomAttr());
+        mma.getScopeAttr(), mma.getWarpsNAttr(), mma.getAtomAttr());
   };
   cloneAll(b, ArrayRef(before).drop_back(), current);
   Value scores = startMultiply(first, current);
@@ -353,12 +353,14 @@ LogicalResult LoopRotator::run() {
 }
 
 void TileOverlapMultiplies::runOnOperation() {
-  auto schedule = getOperation()->getAttrOfType<attn::ScheduleAttr>(
-      TileDialect::kScheduleAttrName);
-  if (!schedule || !schedule.getOverlap())
-    return;
   SmallVector<scf::ForOp> loops;
-  getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
-  for (scf::ForOp loop : loops)
-    (void)LoopRotator(loop, schedule.getRescaleLate()).run();
+  getOperation().walk([&](scf::ForOp loop) {
+    if (loop->hasAttr(TileDialect::kOverlapAttrName))
+      loops.push_back(loop);
+  });
+  for (scf::ForOp loop : loops) {
+    auto overlap =
+        cast<OverlapAttr>(loop->removeAttr(TileDialect::kOverlapAttrName));
+    (void)LoopRotator(loop, overlap.getValue() == Overlap::Late).run();
+  }
 }

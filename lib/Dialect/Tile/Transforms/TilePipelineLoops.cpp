@@ -3,8 +3,7 @@
 // Software pipelining of channels. Where a put may go is decided by when its
 // slot becomes free; see the pass description.
 
-#include "attune/Dialect/Attn/IR/Attn.h"
-#include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Dialect/Tile/IR/Warps.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -61,9 +60,8 @@ private:
 struct TilePipelineLoops
     : tile::impl::TilePipelineLoopsPassBase<TilePipelineLoops> {
   void runOnOperation() override {
-    auto schedule = getOperation()->getAttrOfType<attn::ScheduleAttr>(
-        TileDialect::kScheduleAttrName);
-    if (schedule && schedule.getProducerWarps())
+    // Roles run ahead of each other by themselves.
+    if (!getRoles(getOperation()).empty())
       return;
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });

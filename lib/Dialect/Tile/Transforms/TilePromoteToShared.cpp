@@ -4,10 +4,8 @@
 // that use it, and a buffer in shared memory between what is computed and the
 // multiply or the store that takes it.
 
-#include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
-#include "attune/Schedule/Legality.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -27,12 +25,15 @@ namespace {
 struct TilePromoteToShared
     : tile::impl::TilePromoteToSharedPassBase<TilePromoteToShared> {
   void runOnOperation() override;
-  void promote(LoadOp load, attn::ScheduleAttr schedule);
+  /// Lets a tile that asks for stages go through a channel.
+  void promote(LoadOp load);
+  /// Channels and buffers of tiles that the copy engine moves have panels.
+  int64_t getPanel(TileType type);
   /// Room in shared memory for a tile that is computed.
   Value createBuffer(TileType type);
   /// Multiplies the left operand from shared memory.
   void writeOperand(MmaOp mma);
-  LogicalResult writeOutput(StoreOp store, attn::ScheduleAttr schedule);
+  LogicalResult writeOutput(StoreOp store);
   Value addCounter(scf::ForOp &loop,
                    function_ref<Value(OpBuilder &)> increment);
   Value numberElement(OpBuilder &b, Location loc, scf::ForOp loop);
@@ -130,55 +131,53 @@ static void splitSides(LoadOp load) {
       other.getResult(), [&](OpOperand &use) { return !isLhs(use); });
 }
 
-void TilePromoteToShared::promote(LoadOp load, attn::ScheduleAttr schedule) {
+int64_t TilePromoteToShared::getPanel(TileType type) {
+  return TargetAttr::lookup(getOperation())
+      .getPanel(type.getShape()[1], type.getElementType());
+}
+
+void TilePromoteToShared::promote(LoadOp load) {
   SmallVector<MmaOp> users;
-  bool asLhs = false, transposed = false;
+  bool asLhs = false, byWarpgroups = false;
   for (OpOperand &use : load->getUses()) {
     auto mma = dyn_cast<MmaOp>(use.getOwner());
     if (!mma || use.get() == mma.getAcc())
       return;
     users.push_back(mma);
     asLhs |= mma.getLhs() == load.getResult();
-    transposed |= mma.getRhs() == load.getResult() && mma.getTransposeRhs();
+    byWarpgroups |= mma.getScope() == MmaScope::Warpgroup;
   }
   if (users.empty())
     return;
 
   auto loop = load->getParentOfType<scf::ForOp>();
   auto type = load.getResult().getType();
-  // What is multiplied in an inner loop only is loaded once for all of that, as
-  // is the query where that loop has gone, for it has one iteration.
-  bool once = !loop || asLhs || llvm::none_of(users, [&](MmaOp user) {
-    return user->getBlock() == load->getBlock();
-  });
-  int64_t stages = once         ? (loop ? schedule.getQStages() : 1)
-                   : transposed ? schedule.getKStages()
-                                : schedule.getVStages();
+  // A ring of more slots is of use only where there is a next tile.
+  int64_t stages = loop ? *load.getStages() : 1;
   Operation *outermost = load;
   while (outermost->getParentOp() != getOperation())
     outermost = outermost->getParentOp();
   OpBuilder b(outermost);
   Location loc = load.getLoc();
-  // Multiplies by several warps read what the copy engine writes.
-  int64_t panel = schedule.getMmaWarps() > 1
-                      ? getPanel(type.getShape()[1], type.getElementType(),
-                                 TargetAttr::lookup(getOperation()))
-                      : 0;
+  // MMAs of warpgroups read what the copy engine writes.
+  int64_t panel = byWarpgroups ? getPanel(type) : 0;
   auto channelType = ChannelType::get(&getContext(), type.getShape(),
                                       type.getElementType(), stages, panel,
                                       /*cluster=*/1);
-  Value channel = ChannelOp::create(b, loc, channelType);
+  Value channel =
+      ChannelOp::create(b, loc, channelType, /*offset=*/IntegerAttr(),
+                        /*barriers=*/IntegerAttr());
 
   b.setInsertionPoint(load);
   Value element = numberElement(b, loc, loop);
   // A count makes another loop, whose block is another.
   b.setInsertionPoint(load);
   PutOp::create(b, loc, channel, element, load.getSource(), load.getRow(),
-                load.getColumn(), /*predicate=*/Value(),
-                load.getInBoundsAttr());
+                load.getColumn(), /*predicate=*/Value(), /*map=*/Value(),
+                load.getInBoundsAttr(), load.getRoleAttr());
   Value shared = GetOp::create(b, loc, channelType.getTileType(), channel,
                                element, /*pending=*/0);
-  if (asLhs && schedule.getQInRegisters()) {
+  if (asLhs && load.getReadOnce()) {
     Value read = ReadOp::create(b, loc, type, shared);
     ReleaseOp::create(b, loc, channel, element);
     load.getResult().replaceAllUsesWith(read);
@@ -193,16 +192,16 @@ void TilePromoteToShared::promote(LoadOp load, attn::ScheduleAttr schedule) {
 Value TilePromoteToShared::createBuffer(TileType type) {
   Block &entry = getOperation().getBody().front();
   OpBuilder b(&entry, entry.begin());
-  int64_t panel = getPanel(type.getShape()[1], type.getElementType(),
-                           TargetAttr::lookup(getOperation()));
   // Stored as a slot is.
-  auto slot = ChannelType::get(&getContext(), type.getShape(),
-                               type.getElementType(), /*stages=*/1, panel,
-                               /*cluster=*/1);
-  return BufferOp::create(b, getOperation().getLoc(), slot.getTileType());
+  auto slot =
+      ChannelType::get(&getContext(), type.getShape(), type.getElementType(),
+                       /*stages=*/1, getPanel(type), /*cluster=*/1);
+  return BufferOp::create(b, getOperation().getLoc(), slot.getTileType(),
+                          /*offset=*/IntegerAttr());
 }
 
 void TilePromoteToShared::writeOperand(MmaOp mma) {
+  mma.setLhsThroughShared(false);
   Value value = mma.getLhs();
   auto type = cast<TileType>(value.getType());
   if (!type.isRegisters())
@@ -253,17 +252,17 @@ static GetOp findOperand(Block *block, TileType type) {
   return {};
 }
 
-LogicalResult TilePromoteToShared::writeOutput(StoreOp store,
-                                               attn::ScheduleAttr schedule) {
+LogicalResult TilePromoteToShared::writeOutput(StoreOp store) {
   TileType type = store.getValue().getType();
+  StorePath path = store.getPath();
+  store.setPath(StorePath::Direct);
   if (type.getRank() != 2 || !reachesEnds(store.getDestination()))
     return success();
   Location loc = store.getLoc();
   Block *block = store->getBlock();
-  constexpr int64_t kInOperandsSlot = 1;
   Value place;
   Operation *release = nullptr;
-  if (schedule.getOInShared() == kInOperandsSlot) {
+  if (path == StorePath::OperandSlot) {
     GetOp get = findOperand(block, type);
     for (auto candidate : block->getOps<ReleaseOp>())
       if (get && candidate.getChannel() == get.getChannel() &&
@@ -284,7 +283,8 @@ LogicalResult TilePromoteToShared::writeOutput(StoreOp store,
     DrainOp::create(b, loc);
   WriteOp::create(b, loc, store.getValue(), place);
   StoreAsyncOp::create(b, loc, place, store.getDestination(),
-                       store.getIndices()[0], store.getIndices()[1]);
+                       store.getIndices()[0], store.getIndices()[1],
+                       /*map=*/Value());
   // A slot is wanted for the next tile, a buffer not before its next write.
   Operation *last = block->getTerminator();
   if (!release && loop)
@@ -297,40 +297,52 @@ LogicalResult TilePromoteToShared::writeOutput(StoreOp store,
   return success();
 }
 
+/// What goes through shared memory, in the order of the kernel.
+template <typename OpTy>
+static SmallVector<OpTy> collect(gpu::GPUFuncOp kernel,
+                                 function_ref<bool(OpTy)> isWanted) {
+  SmallVector<OpTy> ops;
+  kernel.walk([&](OpTy op) {
+    if (isWanted(op))
+      ops.push_back(op);
+  });
+  return ops;
+}
+
 void TilePromoteToShared::runOnOperation() {
-  auto schedule = getOperation()->getAttrOfType<attn::ScheduleAttr>(
-      TileDialect::kScheduleAttrName);
-  if (!schedule)
-    return;
-  if (schedule.getMmaWarps() > 1 && !TargetAttr::lookup(getOperation())) {
-    emitError(getOperation().getLoc())
+  gpu::GPUFuncOp kernel = getOperation();
+  counters.clear();
+  auto isStaged = [](LoadOp load) { return load.getStages().has_value(); };
+  for (LoadOp load : collect<LoadOp>(kernel, isStaged))
+    splitSides(load);
+  SmallVector<LoadOp> loads = collect<LoadOp>(kernel, isStaged);
+  SmallVector<MmaOp> multiplies = collect<MmaOp>(
+      kernel, [](MmaOp mma) { return mma.getLhsThroughShared(); });
+  SmallVector<StoreOp> stores = collect<StoreOp>(kernel, [](StoreOp store) {
+    return store.getPath() != StorePath::Direct;
+  });
+  SmallVector<MmaOp> ofWarpgroups = collect<MmaOp>(
+      kernel, [](MmaOp mma) { return mma.getScope() == MmaScope::Warpgroup; });
+  bool usesEngine =
+      !multiplies.empty() || !stores.empty() || !ofWarpgroups.empty();
+  if (usesEngine && !TargetAttr::lookup(kernel)) {
+    emitError(kernel.getLoc())
         << "expects a '" << TileDialect::kTargetAttrName
         << "' attribute on the kernel or around it; run attune-attach-target "
            "first";
     return signalPassFailure();
   }
-  if (schedule.getMmaWarps() == 1 &&
-      (!schedule.getPInRegisters() || schedule.getOInShared())) {
-    emitError(getOperation().getLoc())
-        << "expects multiplies by groups of warps where the schedule says "
-           "p-in-registers = 0 or o-in-shared, but got mma-warps = 1";
-    return signalPassFailure();
-  }
-  counters.clear();
-  SmallVector<LoadOp> loads;
-  getOperation().walk([&](LoadOp load) { splitSides(load); });
-  getOperation().walk([&](LoadOp load) { loads.push_back(load); });
+  for (MmaOp mma : multiplies)
+    if (mma.getScope() != MmaScope::Warpgroup) {
+      mma.emitOpError() << "expects an MMA of a warpgroup where its lhs goes "
+                           "through shared memory, but got one of a warp";
+      return signalPassFailure();
+    }
   for (LoadOp load : loads)
-    promote(load, schedule);
-  SmallVector<MmaOp> multiplies;
-  SmallVector<StoreOp> stores;
-  if (!schedule.getPInRegisters())
-    getOperation().walk([&](MmaOp mma) { multiplies.push_back(mma); });
-  if (schedule.getOInShared())
-    getOperation().walk([&](StoreOp store) { stores.push_back(store); });
+    promote(load);
   for (MmaOp mma : multiplies)
     writeOperand(mma);
   for (StoreOp store : stores)
-    if (failed(writeOutput(store, schedule)))
+    if (failed(writeOutput(store)))
       return signalPassFailure();
 }

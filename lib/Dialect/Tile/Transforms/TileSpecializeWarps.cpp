@@ -3,10 +3,8 @@
 // Splits a kernel into the warps that copy and those that compute. What the
 // copies need of the kernel's control flow and arithmetic is computed twice.
 
-#include "attune/Dialect/Attn/IR/Attn.h"
-#include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Dialect/Tile/IR/Warps.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
-#include "attune/Schedule/Legality.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
@@ -28,12 +26,14 @@ struct TileSpecializeWarps
   void runOnOperation() override;
 };
 
-/// Writes the producer's program: the puts of the consumer's region, the
-/// control flow around them, and the arithmetic that they read.
+/// Writes a producer's program: its puts of the consumer's region, the control
+/// flow around them, and the arithmetic that they read.
 class ProducerBuilder {
 public:
-  ProducerBuilder(Region &consumer, OpBuilder &builder)
-      : consumer(consumer), b(builder) {}
+  /// `isOwn` says which puts are the producer's.
+  ProducerBuilder(Region &consumer, OpBuilder &builder,
+                  function_ref<bool(PutOp)> isOwn)
+      : consumer(consumer), b(builder), isOwn(isOwn) {}
 
   LogicalResult copyPuts(Block &from);
 
@@ -46,6 +46,7 @@ private:
 
   Region &consumer;
   OpBuilder &b;
+  function_ref<bool(PutOp)> isOwn;
   IRMapping mapping;
 };
 
@@ -104,6 +105,7 @@ LogicalResult ProducerBuilder::copyLoop(scf::ForOp loop) {
       b, loop.getLoc(), mapping.lookupOrDefault(loop.getLowerBound()),
       mapping.lookupOrDefault(loop.getUpperBound()),
       mapping.lookupOrDefault(loop.getStep()), initial);
+  copy->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   mapping.map(loop.getInductionVar(), copy.getInductionVar());
   for (auto [i, argument] : llvm::zip_equal(counts, copy.getRegionIterArgs()))
     mapping.map(loop.getRegionIterArg(i), argument);
@@ -140,7 +142,10 @@ LogicalResult ProducerBuilder::copyBranch(scf::IfOp branch) {
 
 LogicalResult ProducerBuilder::copyPuts(Block &from) {
   for (Operation &op : from) {
-    if (!holds(op, [](Operation *inner) { return isa<PutOp>(inner); }))
+    if (!holds(op, [&](Operation *inner) {
+          auto put = dyn_cast<PutOp>(inner);
+          return put && isOwn(put);
+        }))
       continue;
     LogicalResult copied = success();
     if (auto put = dyn_cast<PutOp>(op)) {
@@ -162,13 +167,55 @@ LogicalResult ProducerBuilder::copyPuts(Block &from) {
   return success();
 }
 
+/// The number of the role that computes, if the plan is one that this pass can
+/// carry out; else an error.
+static FailureOr<size_t> findConsumer(gpu::GPUFuncOp kernel,
+                                      ArrayRef<RoleAttr> roles) {
+  std::optional<size_t> consumer;
+  for (auto [i, role] : llvm::enumerate(roles))
+    if (role.getThreads() == RoleThreads::All) {
+      if (consumer)
+        return emitError(kernel.getLoc())
+               << "expects one role of which all threads run the program, but "
+                  "got '"
+               << roles[*consumer].getName() << "' and '" << role.getName()
+               << "'";
+      consumer = i;
+    }
+  if (!consumer || roles.size() < 2)
+    return emitError(kernel.getLoc())
+           << "expects a role of which all threads run the program, and one of "
+              "which one thread does, in '"
+           << TileDialect::kRolesAttrName << "'";
+  return *consumer;
+}
+
+/// That each put names a role that issues copies, or none.
+static LogicalResult checkPuts(Region &body, ArrayRef<RoleAttr> roles) {
+  WalkResult result = body.walk([&](PutOp put) {
+    if (!put.getRole() || llvm::any_of(roles, [&](RoleAttr role) {
+          return role.getName() == *put.getRole() &&
+                 role.getThreads() == RoleThreads::One;
+        }))
+      return WalkResult::advance();
+    put.emitOpError() << "expects a role of which one thread runs the program, "
+                         "but got '"
+                      << *put.getRole() << "'";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 void TileSpecializeWarps::runOnOperation() {
   gpu::GPUFuncOp kernel = getOperation();
-  auto schedule =
-      kernel->getAttrOfType<attn::ScheduleAttr>(TileDialect::kScheduleAttrName);
-  auto target = TargetAttr::lookup(kernel);
-  if (!schedule || !target || !schedule.getProducerWarps())
+  auto plan = dyn_cast_or_null<ArrayAttr>(
+      kernel->removeAttr(TileDialect::kRolesAttrName));
+  if (!plan)
     return;
+  auto roles = llvm::to_vector(plan.getAsRange<RoleAttr>());
+  FailureOr<size_t> consumer = findConsumer(kernel, roles);
+  if (failed(consumer) || failed(checkPuts(kernel.getBody(), roles)))
+    return signalPassFailure();
   Block &body = kernel.getBody().front();
   SmallVector<ChannelOp> channels(body.getOps<ChannelOp>());
   for (ChannelOp channel : llvm::reverse(channels))
@@ -182,25 +229,30 @@ void TileSpecializeWarps::runOnOperation() {
     return;
 
   OpBuilder b(&*first);
-  IntegerAttr ofProducer, ofConsumer;
-  if (std::optional<RoleRegisters> registers =
-          getRoleRegisters(schedule, target)) {
-    ofProducer = b.getI64IntegerAttr(registers->producer);
-    ofConsumer = b.getI64IntegerAttr(registers->consumer);
+  auto specialize =
+      SpecializeOp::create(b, kernel.getLoc(), plan, roles.size());
+  for (Region &program : specialize.getPrograms())
+    b.createBlock(&program);
+  Region &consumed = specialize.getPrograms()[*consumer];
+  consumed.front().getOperations().splice(
+      consumed.front().end(), body.getOperations(),
+      std::next(specialize->getIterator()), std::prev(body.end()));
+  const auto *issuer = llvm::find_if(roles, [](RoleAttr role) {
+    return role.getThreads() == RoleThreads::One;
+  });
+  for (auto [role, program] :
+       llvm::zip_equal(roles, specialize.getPrograms())) {
+    if (role.getThreads() == RoleThreads::All)
+      continue;
+    auto isOwn = [&, role = role](PutOp put) {
+      return put.getRole().value_or(issuer->getName()) == role.getName();
+    };
+    b.setInsertionPointToStart(&program.front());
+    if (failed(ProducerBuilder(consumed, b, isOwn).copyPuts(consumed.front())))
+      return signalPassFailure();
   }
-  auto roles = SpecializeOp::create(
-      b, kernel.getLoc(), b.getI64IntegerAttr(schedule.getProducerWarps()),
-      ofProducer, ofConsumer);
-  Block *producer = b.createBlock(&roles.getProducer()),
-        *consumer = b.createBlock(&roles.getConsumer());
-  consumer->getOperations().splice(consumer->end(), body.getOperations(),
-                                   std::next(roles->getIterator()),
-                                   std::prev(body.end()));
-  b.setInsertionPointToStart(producer);
-  if (failed(ProducerBuilder(roles.getConsumer(), b).copyPuts(*consumer)))
-    return signalPassFailure();
   SmallVector<PutOp> puts;
-  roles.getConsumer().walk([&](PutOp put) { puts.push_back(put); });
+  consumed.walk([&](PutOp put) { puts.push_back(put); });
   for (PutOp put : puts)
     put.erase();
 }

@@ -2,7 +2,6 @@
 //
 // Index-set splitting on a range test.
 
-#include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -121,12 +120,11 @@ static void split(scf::ForOp loop, const RangeTest &test) {
 }
 
 void TileSplitLoops::runOnOperation() {
-  auto schedule = getOperation()->getAttrOfType<attn::ScheduleAttr>(
-      TileDialect::kScheduleAttrName);
-  if (!schedule || !schedule.getSplitMasked())
-    return;
   SmallVector<scf::ForOp> loops;
-  getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+  getOperation().walk([&](scf::ForOp loop) {
+    if (loop->removeAttr(TileDialect::kSplitAttrName))
+      loops.push_back(loop);
+  });
   for (scf::ForOp loop : loops)
     if (std::optional<RangeTest> test = findRangeTest(loop))
       split(loop, *test);

@@ -2,8 +2,7 @@
 //
 // Lets groups of warps multiply in turns.
 
-#include "attune/Dialect/Attn/IR/Attn.h"
-#include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Dialect/Tile/IR/Warps.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
@@ -24,27 +23,46 @@ struct TileTakeTurns : tile::impl::TileTakeTurnsPassBase<TileTakeTurns> {
 } // namespace
 
 void TileTakeTurns::runOnOperation() {
-  auto schedule = getOperation()->getAttrOfType<attn::ScheduleAttr>(
-      TileDialect::kScheduleAttrName);
-  if (!schedule || schedule.getOverlap() != 2)
+  gpu::GPUFuncOp kernel = getOperation();
+  SmallVector<scf::ForOp> loops;
+  kernel.walk([&](scf::ForOp loop) {
+    if (loop->removeAttr(TileDialect::kPingPongAttrName))
+      loops.push_back(loop);
+  });
+  if (loops.empty())
     return;
-  int64_t groups = schedule.getNumWarps() / schedule.getMmaWarps();
+  std::optional<WarpRange> warps = getWarps(kernel);
+  if (!warps) {
+    emitError(kernel.getLoc())
+        << "expects 'known_block_size' and '" << TileDialect::kTargetAttrName
+        << "' on a kernel with '" << TileDialect::kPingPongAttrName << "'";
+    return signalPassFailure();
+  }
+  int64_t ofGroup = TargetAttr::lookup(kernel).getWarpgroupWarps(),
+          groups = warps->count / ofGroup;
+  if (groups < 2 || warps->count % ofGroup != 0) {
+    emitError(kernel.getLoc())
+        << "expects warps for at least two warpgroups of " << ofGroup
+        << " where '" << TileDialect::kPingPongAttrName << "' is, but got "
+        << warps->count;
+    return signalPassFailure();
+  }
   Operation *start = nullptr;
-  getOperation().walk([&](scf::ForOp loop) {
+  for (scf::ForOp loop : loops) {
     SmallVector<MmaAsyncOp> multiplies(loop.getBody()->getOps<MmaAsyncOp>());
     if (multiplies.empty())
-      return;
+      continue;
     OpBuilder b(multiplies.front());
     TakeTurnOp::create(b, loop.getLoc(), groups);
     b.setInsertionPointAfter(multiplies.back());
     GiveTurnOp::create(b, loop.getLoc(), groups);
     if (!start)
       start = loop;
-  });
+  }
   if (!start)
     return;
   // In the body of the kernel, before all loops that take turns.
-  while (start->getParentOp() != getOperation())
+  while (start->getParentOp() != kernel)
     start = start->getParentOp();
   OpBuilder b(start);
   StartTurnsOp::create(b, start->getLoc(), groups);

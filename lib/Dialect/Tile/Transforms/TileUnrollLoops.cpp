@@ -2,13 +2,11 @@
 //
 // Unrolls the loops over key blocks.
 
-#include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 namespace attune::tile {
 #define GEN_PASS_DEF_TILEUNROLLLOOPSPASS
@@ -25,32 +23,25 @@ struct TileUnrollLoops : tile::impl::TileUnrollLoopsPassBase<TileUnrollLoops> {
 };
 } // namespace
 
-/// Whether the loop visits one block after the other: an innermost one that
-/// uses channels. One over query tiles, of which no inner loop is left, goes in
-/// steps of the grid.
-static bool visitsBlocks(scf::ForOp loop) {
-  if (!isConstantIntValue(loop.getStep(), 1))
-    return false;
-  bool usesChannels = false;
-  WalkResult result = loop.getBody()->walk([&](Operation *op) {
-    usesChannels |= isa<PutOp, GetOp>(op);
-    return isa<LoopLikeOpInterface>(op) ? WalkResult::interrupt()
-                                        : WalkResult::advance();
-  });
-  return usesChannels && !result.wasInterrupted();
+/// Whether the loop still puts or gets: one role has those of the other.
+static bool usesChannels(scf::ForOp loop) {
+  return loop.getBody()
+      ->walk([](Operation *op) {
+        return isa<PutOp, GetOp>(op) ? WalkResult::interrupt()
+                                     : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 void TileUnrollLoops::runOnOperation() {
-  auto schedule = getOperation()->getAttrOfType<attn::ScheduleAttr>(
-      TileDialect::kScheduleAttrName);
-  if (!schedule || schedule.getUnroll() == 1)
-    return;
-  SmallVector<scf::ForOp> loops;
+  SmallVector<std::pair<scf::ForOp, int64_t>> loops;
   getOperation().walk([&](scf::ForOp loop) {
-    if (visitsBlocks(loop))
-      loops.push_back(loop);
+    auto factor = dyn_cast_or_null<IntegerAttr>(
+        loop->removeAttr(TileDialect::kUnrollAttrName));
+    if (factor && factor.getInt() > 1 && usesChannels(loop))
+      loops.push_back({loop, factor.getInt()});
   });
   // Fails for loops that never run, which may stay.
-  for (scf::ForOp loop : loops)
-    (void)loopUnrollByFactor(loop, schedule.getUnroll());
+  for (auto [loop, factor] : loops)
+    (void)loopUnrollByFactor(loop, factor);
 }

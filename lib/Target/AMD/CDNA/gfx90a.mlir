@@ -16,7 +16,7 @@ module attributes {tile.target = #tile.target<
   rates = #tile.rates<clock = 1700, mma = 1024, group_mma = 0, exp = 16,
                        issue = 64, shared = 128, cache = 64, memory = 964>,
   mma = [
-    #tile.mma_atom<name = "mfma_32x32x8", m = 32, n = 32, k = 8, inputType = f16, accType = f32,
+    #tile.mma_atom<name = "mfma_32x32x8", m = 32, n = 32, k = 8, lhsType = f16, rhsType = f16, accType = f32,
       lhs = #lhs, rhs = #rhs, acc = #acc>,
-    #tile.mma_atom<name = "mfma_32x32x8", m = 32, n = 32, k = 8, inputType = bf16, accType = f32,
+    #tile.mma_atom<name = "mfma_32x32x8", m = 32, n = 32, k = 8, lhsType = bf16, rhsType = bf16, accType = f32,
       lhs = #lhs, rhs = #rhs, acc = #acc>]>} {}

@@ -17,7 +17,7 @@ module attributes {tile.target = #tile.target<
   rates = #tile.rates<clock = 2500, mma = 1024, group_mma = 0, exp = 32,
                        issue = 128, shared = 128, cache = 64, memory = 384>,
   mma = [
-    #tile.mma_atom<name = "wmma_16x16x16", m = 16, n = 16, k = 16, inputType = f16, accType = f32,
+    #tile.mma_atom<name = "wmma_16x16x16", m = 16, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32,
       lhs = #lhs, rhs = #rhs, acc = #acc>,
-    #tile.mma_atom<name = "wmma_16x16x16", m = 16, n = 16, k = 16, inputType = bf16, accType = f32,
+    #tile.mma_atom<name = "wmma_16x16x16", m = 16, n = 16, k = 16, lhsType = bf16, rhsType = bf16, accType = f32,
       lhs = #lhs, rhs = #rhs, acc = #acc>]>} {}

@@ -15,7 +15,7 @@ module attributes {tile.target = #tile.target<
   rates = #tile.rates<clock = 1800, mma = 1024, group_mma = 0, exp = 16,
                        issue = 128, shared = 128, cache = 32, memory = 427>,
   mma = [
-    #tile.mma_atom<name = "mma.sync.m16n8k16", m = 16, n = 8, k = 16, inputType = f16, accType = f32,
+    #tile.mma_atom<name = "mma.sync.m16n8k16", m = 16, n = 8, k = 16, lhsType = f16, rhsType = f16, accType = f32,
       lhs = #lhs, rhs = #rhs, acc = #acc>,
-    #tile.mma_atom<name = "mma.sync.m16n8k16", m = 16, n = 8, k = 16, inputType = bf16, accType = f32,
+    #tile.mma_atom<name = "mma.sync.m16n8k16", m = 16, n = 8, k = 16, lhsType = bf16, rhsType = bf16, accType = f32,
       lhs = #lhs, rhs = #rhs, acc = #acc>]>} {}

@@ -78,7 +78,7 @@ Value BaselineTarget::emitMma(OpBuilder &b, Location loc,
     accRegisters.push_back(vector::ExtractOp::create(b, loc, acc, i));
   SmallVector<Type> resultTypes(accType.getNumElements(), b.getF32Type());
   std::optional<std::array<NVVM::MMATypes, 2>> inputTypes;
-  if (atom.getInputType().isBF16())
+  if (atom.getLhsType().isBF16())
     inputTypes = std::array<NVVM::MMATypes, 2>{NVVM::MMATypes::bf16,
                                                NVVM::MMATypes::bf16};
   std::array<NVVM::MMALayout, 2> layouts{NVVM::MMALayout::row,

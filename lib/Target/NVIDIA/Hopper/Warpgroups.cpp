@@ -151,7 +151,7 @@ static void appendElements(OpBuilder &b, Location loc, Value structure,
 Value HopperWarpgroups::startMultiply(OpBuilder &b, Location loc,
                                       const GroupMultiply &multiply) const {
   tile::MmaAtomAttr atom = multiply.atom;
-  bool isBrain = atom.getInputType().isBF16();
+  bool isBrain = atom.getLhsType().isBF16();
   auto inputType = isBrain ? NVVM::WGMMATypes::bf16 : NVVM::WGMMATypes::f16;
   int64_t rowsOfGroup = multiply.lhsTile.getShape()[0] / multiply.groups;
   int64_t depth = multiply.lhsTile.getShape()[1];

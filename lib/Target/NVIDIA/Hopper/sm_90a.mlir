@@ -23,11 +23,11 @@ module attributes {tile.target = #tile.target<
   rates = #tile.rates<clock = 1980, mma = 2560, group_mma = 4096, exp = 16,
                        issue = 128, shared = 128, cache = 48, memory = 2424>,
   mma = [
-    #tile.mma_atom<name = "mma.sync.m16n8k16", m = 16, n = 8, k = 16, inputType = f16, accType = f32,
+    #tile.mma_atom<name = "mma.sync.m16n8k16", m = 16, n = 8, k = 16, lhsType = f16, rhsType = f16, accType = f32,
       lhs = #lhs, rhs = #rhs, acc = #acc>,
-    #tile.mma_atom<name = "mma.sync.m16n8k16", m = 16, n = 8, k = 16, inputType = bf16, accType = f32,
+    #tile.mma_atom<name = "mma.sync.m16n8k16", m = 16, n = 8, k = 16, lhsType = bf16, rhsType = bf16, accType = f32,
       lhs = #lhs, rhs = #rhs, acc = #acc>,
-    #tile.mma_atom<name = "wgmma.m64k16", m = 64, n = 16, k = 16, inputType = f16, accType = f32,
+    #tile.mma_atom<name = "wgmma.m64k16", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32,
       lhs = #group_lhs, rhs = #group_rhs, acc = #group_acc>,
-    #tile.mma_atom<name = "wgmma.m64k16", m = 64, n = 16, k = 16, inputType = bf16, accType = f32,
+    #tile.mma_atom<name = "wgmma.m64k16", m = 64, n = 16, k = 16, lhsType = bf16, rhsType = bf16, accType = f32,
       lhs = #group_lhs, rhs = #group_rhs, acc = #group_acc>]>} {}

@@ -27,6 +27,38 @@ def Tile_ReductionKind : I32EnumAttr<"ReductionKind", "how elements are combined
 }
 def Tile_ReductionKindAttr : EnumAttr<Tile_Dialect, Tile_ReductionKind, "reduction">;
 
+def Tile_MmaScope : I32EnumAttr<"MmaScope", "which threads issue an MMA together", [
+    I32EnumAttrCase<"Warp", 0, "warp">,
+    I32EnumAttrCase<"Warpgroup", 1, "warpgroup">]> {
+  let cppNamespace = "::attune::tile";
+  let genSpecializedAttr = 0;
+}
+def Tile_MmaScopeAttr : EnumAttr<Tile_Dialect, Tile_MmaScope, "scope">;
+
+def Tile_StorePath : I32EnumAttr<"StorePath", "how a tile in registers reaches a global buffer", [
+    I32EnumAttrCase<"Direct", 0, "direct">,
+    I32EnumAttrCase<"OperandSlot", 1, "operand_slot">,
+    I32EnumAttrCase<"Buffer", 2, "buffer">]> {
+  let cppNamespace = "::attune::tile";
+  let genSpecializedAttr = 0;
+}
+def Tile_StorePathAttr : EnumAttr<Tile_Dialect, Tile_StorePath, "path">;
+
+def Tile_Overlap : I32EnumAttr<"Overlap", "when an overlapped loop updates its accumulator before the next MMA adds to it", [
+    I32EnumAttrCase<"Early", 0, "early">,
+    I32EnumAttrCase<"Late", 1, "late">]> {
+  let cppNamespace = "::attune::tile";
+  let genSpecializedAttr = 0;
+}
+def Tile_OverlapAttr : EnumAttr<Tile_Dialect, Tile_Overlap, "overlap">;
+
+def Tile_RoleThreads : I32EnumAttr<"RoleThreads", "which threads of a role run its program", [
+    I32EnumAttrCase<"All", 0, "all">,
+    I32EnumAttrCase<"One", 1, "one">]> {
+  let cppNamespace = "::attune::tile";
+  let genSpecializedAttr = 0;
+}
+
 def Tile_CopySync : I32EnumAttr<"CopySync", "how a copy into shared memory is waited for", [
     I32EnumAttrCase<"None", 0, "none">,
     I32EnumAttrCase<"CommitGroup", 1, "commit_group">]> {
@@ -132,6 +164,35 @@ def Tile_SwizzleAttr : Tile_Attr<"Swizzle", "swizzle"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+def Tile_RoleAttr : Tile_Attr<"Role", "role"> {
+  let summary = "Warps of a workgroup that run a program of their own";
+  let description = [{
+    A role has a name, by which `tile.put` says who issues it, and `warps`
+    consecutive warps. With `registers`, each of their threads gets so many 32-bit
+    registers, a multiple of 8 in [24, 256] as `setmaxnreg` takes them (PTX ISA);
+    0 leaves what the kernel started with. Where `threads = one`, a single elected thread
+    runs the program, as the one that issues copies does.
+
+    ```mlir
+    #tile.role<"compute", warps = 8, registers = 240>
+    #tile.role<"load", warps = 4, registers = 24, threads = one>
+    ```
+  }];
+  let parameters = (ins
+    StringRefParameter<"by which ops name it">:$name,
+    "int64_t":$warps,
+    DefaultValuedParameter<"int64_t", "0">:$registers,
+    DefaultValuedParameter<"::attune::tile::RoleThreads", "RoleThreads::All">:$threads);
+  let assemblyFormat = [{
+    `<` $name `,` `warps` `=` $warps (`,` `registers` `=` $registers^)? (`,` `threads` `=` $threads^)? `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+//===----------------------------------------------------------------------===//
 // The chip
 //===----------------------------------------------------------------------===//
 
@@ -151,7 +212,7 @@ def Tile_MmaAtomAttr : Tile_Attr<"MmaAtom", "mma_atom"> {
   let parameters = (ins
     StringRefParameter<"name, understood by the target alone">:$name,
     "int64_t":$m, "int64_t":$n, "int64_t":$k,
-    "::mlir::Type":$inputType, "::mlir::Type":$accType,
+    "::mlir::Type":$lhsType, "::mlir::Type":$rhsType, "::mlir::Type":$accType,
     "::attune::tile::LayoutAttr":$lhs,
     "::attune::tile::LayoutAttr":$rhs,
     "::attune::tile::LayoutAttr":$acc);
@@ -160,6 +221,7 @@ def Tile_MmaAtomAttr : Tile_Attr<"MmaAtom", "mma_atom"> {
   let extraClassDeclaration = [{
     /// Warps that issue it together.
     int64_t getWarps() const { return getAcc().getNumWarps(); }
+    MmaScope getScope() const { return getWarps() == 1 ? MmaScope::Warp : MmaScope::Warpgroup; }
   }];
 }
 
@@ -230,9 +292,14 @@ def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
   let extraClassDeclaration = [{
     /// The #tile.target on `op` or the closest op around it; null if there is none.
     static TargetAttr lookup(::mlir::Operation *op);
-    /// The atom of `warps` warps that multiplies `inputType`; null if the chip
-    /// has none.
-    MmaAtomAttr findAtom(::mlir::Type inputType, int64_t warps = 1) const;
+    /// The atom that multiplies elements of these types and adds to an
+    /// accumulator of `acc`, issued by a `scope`; null if the chip has none.
+    MmaAtomAttr findAtom(::mlir::Type lhs, ::mlir::Type rhs, ::mlir::Type acc, MmaScope scope) const;
+    /// Warps of a warpgroup: of the largest atom, 1 where all are of one warp.
+    int64_t getWarpgroupWarps() const;
+    /// Columns of the panels in which a tile with rows of `columns` elements is
+    /// copied and multiplied; 0 where the chip has no engine that copies boxes.
+    int64_t getPanel(int64_t columns, ::mlir::Type elementType) const;
     /// The same chip with another number of cores.
     TargetAttr withCores(int64_t cores) const;
   }];

@@ -28,13 +28,33 @@ def Tile_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+  let hasOperationAttrVerify = 1;
   let extraClassDeclaration = [{
     void registerAttributes();
     void registerTypes();
     /// Name of the discardable attribute that holds the #tile.target.
     static constexpr ::llvm::StringLiteral kTargetAttrName = "tile.target";
-    /// Name of the discardable attribute on a kernel that holds its #attn.schedule.
-    static constexpr ::llvm::StringLiteral kScheduleAttrName = "tile.schedule";
+    /// On a kernel, an array of #tile.role: what tile-specialize-warps makes of
+    /// it, in the order of the warps.
+    static constexpr ::llvm::StringLiteral kRolesAttrName = "tile.roles";
+    /// On a kernel, an i64: workgroups that must fit on one SM at a time, which
+    /// bounds the registers of a thread.
+    static constexpr ::llvm::StringLiteral kResidencyAttrName = "tile.workgroups_per_sm";
+    /// On a kernel, an i64: bytes of shared memory that tile-allocate-shared
+    /// has laid out.
+    static constexpr ::llvm::StringLiteral kSharedBytesAttrName = "tile.shared_bytes";
+    /// On an scf.for with two MMAs, an #tile.overlap: tile-overlap-multiplies
+    /// runs the arithmetic between them under them.
+    static constexpr ::llvm::StringLiteral kOverlapAttrName = "tile.overlap";
+    /// On an scf.for, a unit: warpgroups issue its MMAs in turns.
+    static constexpr ::llvm::StringLiteral kPingPongAttrName = "tile.ping_pong";
+    /// On an scf.for, a unit: tile-split-loops decides its range test.
+    static constexpr ::llvm::StringLiteral kSplitAttrName = "tile.split";
+    /// On an scf.for, an i64: how often tile-unroll-loops repeats its body.
+    static constexpr ::llvm::StringLiteral kUnrollAttrName = "tile.unroll";
+    /// On an scf.for over the tiles of a workgroup, a unit: its next tile is
+    /// whatever is next when it is done with one.
+    static constexpr ::llvm::StringLiteral kDynamicAttrName = "tile.dynamic";
     /// Name of the discardable attribute on an argument of a kernel, a buffer
     /// with strides known at run time only, that divides all of these.
     static constexpr ::llvm::StringLiteral kDivisorAttrName = "tile.divisor";

@@ -25,13 +25,20 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
     %q = tile.load %source[%row, %c0] : memref<?x128xbf16> -> !tile.tile<64x128xbf16, registers>
     ```
 
-    `in_bounds` promises that no element lies outside of the buffer.
+    `in_bounds` promises that no element lies outside of the buffer. With `stages`, `tile-promote-to-shared`
+    lets the tile go through a ring of so many slots in shared memory; with `read_once` it is read into
+    registers from there as soon as it has come, and its slot is free. `role` is that of the `tile.put` it becomes.
 
-    **Errors**: element types differ.
+    **Errors**: element types differ; `read_once` without `stages`.
   }];
-  let arguments = (ins MemRefRankOf<[AnyFloat], [2]>:$source, Index:$row, Index:$column, UnitAttr:$in_bounds);
+  let arguments = (ins MemRefRankOf<[AnyFloat], [2]>:$source, Index:$row, Index:$column, UnitAttr:$in_bounds,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$stages, UnitAttr:$read_once,
+                       OptionalAttr<StrAttr>:$role);
   let results = (outs Tile_RegisterTile:$result);
-  let assemblyFormat = "$source `[` $row `,` $column `]` (`in_bounds` $in_bounds^)? attr-dict `:` type($source) `->` type($result)";
+  let assemblyFormat = [{
+    $source `[` $row `,` $column `]` (`in_bounds` $in_bounds^)? (`stages` $stages^)? (`read_once` $read_once^)? (`role` $role^)? attr-dict
+    `:` type($source) `->` type($result)
+  }];
   let hasVerifier = 1;
 }
 
@@ -41,6 +48,9 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
     `destination[row + i, column + j] = value[i, j]`; elements that lie outside
     the buffer are not written. A 1-D tile goes to a 1-D buffer.
 
+    `path` says what `tile-promote-to-shared` makes of it: a `buffer` in shared memory, or the `operand_slot` of a
+    left-hand operand of an MMA, from which the chip's copy engine stores the tile.
+
     **Example**
     ```mlir
     tile.store %o, %destination[%row, %c0] : !tile.tile<64x128xbf16, registers>, memref<?x128xbf16>
@@ -48,8 +58,11 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
 
     **Errors**: element types or ranks differ.
   }];
-  let arguments = (ins Tile_RegisterTile:$value, MemRefRankOf<[AnyFloat], [1, 2]>:$destination, Variadic<Index>:$indices);
-  let assemblyFormat = "$value `,` $destination `[` $indices `]` attr-dict `:` type($value) `,` type($destination)";
+  let arguments = (ins Tile_RegisterTile:$value, MemRefRankOf<[AnyFloat], [1, 2]>:$destination, Variadic<Index>:$indices,
+                       DefaultValuedAttr<Tile_StorePathAttr, "StorePath::Direct">:$path);
+  let assemblyFormat = [{
+    $value `,` $destination `[` $indices `]` (`path` $path^)? attr-dict `:` type($value) `,` type($destination)
+  }];
   let hasVerifier = 1;
 }
 
@@ -64,15 +77,17 @@ def Tile_ReadOp : Tile_Op<"read", [MemoryEffects<[MemRead]>]> {
 def Tile_BufferOp : Tile_Op<"buffer", [MemoryEffects<[MemAlloc]>]> {
   let summary = "Makes room for one tile in shared memory";
   let description = [{
-    The memory belongs to the workgroup until the kernel ends. It is written by `tile.write`.
+    The memory belongs to the workgroup until the kernel ends. It is written by `tile.write`. `offset` is its
+    place in workgroup memory, in bytes, which `tile-allocate-shared` gives it.
 
     **Example**
     ```mlir
     %o = tile.buffer : !tile.tile<128x64xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, panel = 64>>
     ```
   }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
   let results = (outs Tile_SharedTile:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($result)";
 }
 
 def Tile_WriteOp : Tile_Op<"write", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -96,7 +111,8 @@ def Tile_StoreAsyncOp : Tile_Op<"store_async", [MemoryEffects<[MemRead, MemWrite
   let summary = "Starts the copy of a tile in shared memory to a global buffer";
   let description = [{
     As `tile.store`, by the chip's copy engine. Each group of warps copies the rows that it wrote; they
-    must stay as they are until its `tile.drain`.
+    must stay as they are until its `tile.drain`. `map` is the tensor map, an argument of the kernel that
+    `tile-allocate-shared` adds.
 
     **Example**
     ```mlir
@@ -107,8 +123,12 @@ def Tile_StoreAsyncOp : Tile_Op<"store_async", [MemoryEffects<[MemRead, MemWrite
 
     **Errors**: element types differ.
   }];
-  let arguments = (ins Tile_SharedTile:$source, MemRefRankOf<[AnyFloat], [2]>:$destination, Index:$row, Index:$column);
-  let assemblyFormat = "$source `,` $destination `[` $row `,` $column `]` attr-dict `:` type($source) `,` type($destination)";
+  let arguments = (ins Tile_SharedTile:$source, MemRefRankOf<[AnyFloat], [2]>:$destination, Index:$row, Index:$column,
+                       Optional<AnyType>:$map);
+  let assemblyFormat = [{
+    $source `,` $destination `[` $row `,` $column `]` (`map` $map^ `:` type($map) `,`)? attr-dict
+    `:` type($source) `,` type($destination)
+  }];
   let hasVerifier = 1;
 }
 
@@ -125,13 +145,16 @@ def Tile_DrainOp : Tile_Op<"drain", [MemoryEffects<[MemRead, MemWrite]>]> {
 def Tile_ChannelOp : Tile_Op<"channel", [MemoryEffects<[MemAlloc]>]> {
   let summary = "Makes a ring of slots in shared memory";
   let description = [{
-    All slots start free. The memory belongs to the workgroup until the kernel ends.
+    All slots start free. The memory belongs to the workgroup until the kernel ends. `offset` and
+    `barriers` are the places, in bytes, of its slots and of the barriers of these (those that say full,
+    then those that say empty) in workgroup memory; `tile-allocate-shared` gives them.
   }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$barriers);
   let results = (outs Tile_ChannelType:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "(`at` $offset^)? (`barriers` `at` $barriers^)? attr-dict `:` type($result)";
 }
 
-def Tile_PutOp : Tile_Op<"put", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_PutOp : Tile_Op<"put", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
   let summary = "Starts the copy of a tile of a global buffer into a slot";
   let description = [{
     Fills the slot of `element` with `source[row + i, column + j]`, 0 outside the
@@ -140,16 +163,21 @@ def Tile_PutOp : Tile_Op<"put", [MemoryEffects<[MemRead, MemWrite]>]> {
     was released by the whole workgroup. Where `predicate` is false nothing is copied, but the put still
     counts as one for the `pending` of a later `tile.get`.
 
+    `role` names the role of warps that `tile-specialize-warps` gives the put to; without it, that is the first one of
+    which one thread runs the program. `map` is the tensor map by which the chip's copy engine finds the tile, an argument of
+    the kernel that `tile-allocate-shared` adds.
+
     **Example**
     ```mlir
     tile.put %channel[%e], %keys[%row, %c0] if %more : !tile.channel<64x128xbf16, stages = 2>, memref<?x128xbf16>
     ```
   }];
   let arguments = (ins Tile_ChannelType:$channel, Index:$element, MemRefRankOf<[AnyFloat], [2]>:$source,
-                       Index:$row, Index:$column, Optional<I1>:$predicate, UnitAttr:$in_bounds);
+                       Index:$row, Index:$column, Optional<I1>:$predicate, Optional<AnyType>:$map, UnitAttr:$in_bounds,
+                       OptionalAttr<StrAttr>:$role);
   let assemblyFormat = [{
-    $channel `[` $element `]` `,` $source `[` $row `,` $column `]` (`if` $predicate^)? (`in_bounds` $in_bounds^)? attr-dict
-    `:` type($channel) `,` type($source)
+    $channel `[` $element `]` `,` $source `[` $row `,` $column `]` (`if` $predicate^)? (`in_bounds` $in_bounds^)?
+    (`role` $role^)? (`map` $map^ `:` type($map) `,`)? attr-dict `:` type($channel) `,` type($source)
   }];
   let hasVerifier = 1;
 }
@@ -175,6 +203,38 @@ def Tile_ReleaseOp : Tile_Op<"release", [MemoryEffects<[MemWrite]>]> {
 }
 
 //===----------------------------------------------------------------------===//
+// Synchronization that tile-allocate-shared makes explicit
+//===----------------------------------------------------------------------===//
+
+def Tile_FenceBarriersOp : Tile_Op<"fence_barriers", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Makes the barriers of all channels usable by the workgroup, and by its cluster";
+  let description = [{
+    Stands once, behind what makes barriers in shared memory and in front of all that uses them.
+    All threads wait for each other, in all workgroups of a cluster.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_SyncWarpOp : Tile_Op<"sync_warp", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits for all lanes of the warp";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_ArriveClusterOp : Tile_Op<"arrive_cluster", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Says that this thread is done with the memory of other workgroups";
+  let description = [{
+    Every thread of a cluster does so once before `tile.wait_cluster`, which is at the end of the kernel; threads of a role
+    of which one runs the program do it by themselves.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_WaitClusterOp : Tile_Op<"wait_cluster", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until all threads of the cluster have said so";
+  let assemblyFormat = "attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
 // Arithmetic on tiles in registers
 //===----------------------------------------------------------------------===//
 
@@ -191,8 +251,13 @@ def Tile_MmaOp : Tile_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc",
   let description = [{
     `result[i, j] = acc[i, j] + sum_k lhs[i, k] * rhs[k, j]`, with `rhs[j, k]`
     in place of `rhs[k, j]` under `transpose_rhs`. Operands live in registers or
-    in shared memory; the accumulator lives in registers. `atom` is the matrix
-    instruction, set by `tile-assign-layouts`.
+    in shared memory; the accumulator lives in registers. `scope` says which
+    threads issue it together, and `warps_n` how many such scopes share the columns of the result; all others share
+    its rows. `atom` is the matrix instruction, found by `tile-assign-layouts` from the
+    types of the operands and the scope.
+
+    With `lhs_through_shared`, `tile-promote-to-shared` writes a left-hand operand that was computed to shared
+    memory, to be multiplied from there.
 
     **Example**
     ```mlir
@@ -200,13 +265,16 @@ def Tile_MmaOp : Tile_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc",
        : !tile.tile<64x128xbf16, registers>, !tile.tile<32x128xbf16, shared, #s>, !tile.tile<64x32xf32, registers>
     ```
 
-    **Errors**: shapes that do not multiply; operand element types that differ.
+    **Errors**: shapes that do not multiply; an atom of other types or of another scope.
   }];
   let arguments = (ins Tile_TileType:$lhs, Tile_TileType:$rhs, Tile_RegisterTile:$acc,
-                       UnitAttr:$transpose_rhs, OptionalAttr<Tile_MmaAtomAttr>:$atom);
+                       UnitAttr:$transpose_rhs, DefaultValuedAttr<Tile_MmaScopeAttr, "MmaScope::Warp">:$scope,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$warps_n,
+                       UnitAttr:$lhs_through_shared, OptionalAttr<Tile_MmaAtomAttr>:$atom);
   let results = (outs Tile_RegisterTile:$result);
   let assemblyFormat = [{
-    $lhs `,` $rhs `,` $acc (`transpose_rhs` $transpose_rhs^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)
+    $lhs `,` $rhs `,` $acc (`transpose_rhs` $transpose_rhs^)? (`scope` $scope^)? (`warps_n` $warps_n^)?
+    (`lhs_through_shared` $lhs_through_shared^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)
   }];
   let hasVerifier = 1;
 }
@@ -229,10 +297,13 @@ def Tile_MmaAsyncOp : Tile_Op<"mma_async", [MemoryEffects<[MemRead, MemWrite]>,
     **Errors**: those of `tile.mma`.
   }];
   let arguments = (ins Tile_TileType:$lhs, Tile_TileType:$rhs, Tile_RegisterTile:$acc,
-                       UnitAttr:$transpose_rhs, OptionalAttr<Tile_MmaAtomAttr>:$atom);
+                       UnitAttr:$transpose_rhs, DefaultValuedAttr<Tile_MmaScopeAttr, "MmaScope::Warp">:$scope,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$warps_n,
+                       OptionalAttr<Tile_MmaAtomAttr>:$atom);
   let results = (outs Tile_PendingType:$result);
   let assemblyFormat = [{
-    $lhs `,` $rhs `,` $acc (`transpose_rhs` $transpose_rhs^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)
+    $lhs `,` $rhs `,` $acc (`transpose_rhs` $transpose_rhs^)? (`scope` $scope^)? (`warps_n` $warps_n^)? attr-dict
+    `:` type($lhs) `,` type($rhs) `,` type($acc)
   }];
   let hasVerifier = 1;
 }
@@ -356,33 +427,42 @@ def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
 //===----------------------------------------------------------------------===//
 
 def Tile_SpecializeOp : Tile_Op<"specialize", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
-  let summary = "Gives the warps of a workgroup two programs";
+  let summary = "Gives the roles of a workgroup's warps a program each";
   let description = [{
-    The last `producer_warps` warps run the first region, which issues copies, and all others
-    the second. They meet in channels alone. A lane of the producers gets
-    `producer_registers` registers and one of the others `consumer_registers`; both are
-    multiples of 8 in [24, 256], as the chip's instructions take them. Without them all lanes
-    keep the registers that they started with.
+    Role `i` has the warps behind those of the roles before it, and runs region `i` (`#tile.role`). Roles
+    meet in channels alone, and at the end of the kernel.
 
     **Example**
     ```mlir
-    tile.specialize producer 4 registers 24 { ... } consumer registers 240 { ... }
+    tile.specialize #tile.role<"compute", warps = 8, registers = 240> {
+      ...
+    } #tile.role<"load", warps = 4, registers = 24, threads = one> {
+      ...
+    }
     ```
+
+    **Errors**: fewer than two roles, or as many regions as roles; names that are not different; no role of which all
+    threads run the program; registers of some roles and not of others; an op that is not in the body of the kernel.
   }];
-  let arguments = (ins I64Attr:$producer_warps, OptionalAttr<I64Attr>:$producer_registers,
-      OptionalAttr<I64Attr>:$consumer_registers);
-  let regions = (region SizedRegion<1>:$producer, SizedRegion<1>:$consumer);
-  let assemblyFormat = [{
-    `producer` $producer_warps (`registers` $producer_registers^)? $producer
-    `consumer` (`registers` $consumer_registers^)? $consumer attr-dict
-  }];
+  let arguments = (ins TypedArrayAttrBase<Tile_RoleAttr, "array of roles">:$roles);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$programs);
+  let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    RoleAttr getRole(unsigned i) { return ::llvm::cast<RoleAttr>(getRoles()[i]); }
+    /// The number of the role's first warp in the workgroup.
+    int64_t getFirstWarp(unsigned i);
+    /// Which of its roles `op` is in; it is in one.
+    unsigned getRoleOf(::mlir::Operation *op);
+  }];
 }
 
 def Tile_DealerOp : Tile_Op<"dealer", [MemoryEffects<[MemAlloc]>]> {
   let summary = "Makes the place where a workgroup learns of its next tiles";
+  let description = "`offset` is its place in workgroup memory, in bytes, which `tile-allocate-shared` gives it.";
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
   let results = (outs Tile_DealerType:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($result)";
 }
 
 def Tile_DealOp : Tile_Op<"deal", [MemoryEffects<[MemRead, MemWrite]>]> {

@@ -38,6 +38,8 @@ def Tile_TileType : Tile_Type<"Tile", "tile"> {
     int64_t getRank() const { return getShape().size(); }
     int64_t getNumElements() const;
     bool isRegisters() const { return getSpace() == MemorySpace::Registers; }
+    bool isShared() const { return getSpace() == MemorySpace::Shared; }
+    int64_t getSizeInBytes() const;
     /// The register layout; null if it is not assigned or the tile is in shared memory.
     LayoutAttr getRegisterLayout() const { return ::llvm::dyn_cast_or_null<LayoutAttr>(getLayout()); }
     TileType withLayout(::mlir::Attribute layout) const {
@@ -115,8 +117,8 @@ def Tile_DealerType : Tile_Type<"Dealer", "dealer"> {
   }];
   let extraClassDeclaration = [{
     static constexpr int64_t kSlots = 2;
-    /// For each slot a number and two barriers.
-    static constexpr int64_t kBytes = 3 * 8 * kSlots;
+    /// For each slot a number and two barriers, of 8 bytes each.
+    static constexpr int64_t kWords = 3 * kSlots;
   }];
 }
 
@@ -127,7 +129,7 @@ def Tile_RegisterTile : Type<
 
 def Tile_SharedTile : Type<
   And<[CPred<"::llvm::isa<::attune::tile::TileType>($_self)">,
-       CPred<"!::llvm::cast<::attune::tile::TileType>($_self).isRegisters()">]>,
+       CPred<"::llvm::cast<::attune::tile::TileType>($_self).isShared()">]>,
   "tile in shared memory", "::attune::tile::TileType">;
 
 #endif // ATTUNE_DIALECT_TILE_TYPES_TD

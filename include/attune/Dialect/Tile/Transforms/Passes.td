@@ -8,32 +8,30 @@ include "mlir/Pass/PassBase.td"
 def TilePromoteToSharedPass : Pass<"tile-promote-to-shared", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Brings the operands of matrix multiplies into shared memory";
   let description = [{
-    A `tile.load` that feeds a `tile.mma` becomes a channel with a `tile.put`, a
+    A `tile.load` with `stages` that feeds a `tile.mma` becomes a channel of as many slots with a `tile.put`, a
     `tile.get` and, after the last use, a `tile.release`. Right-hand operands are
-    then multiplied from shared memory. A left-hand operand is read into registers
-    once where the schedule says `q-in-registers`, and multiplied from shared memory otherwise.
-
-    The number of slots is the schedule's `k-stages` for operands that are
-    multiplied transposed and `v-stages` for the others; operands loaded outside
-    of a loop get one slot. Not its job: issuing a put ahead of time
+    then multiplied from shared memory. A left-hand operand with `read_once` is read into registers,
+    and any other is multiplied from shared memory. What is loaded outside of a loop gets one slot. Where
+    a warpgroup multiplies it, slots have panels. Not its job: issuing a put ahead of time
     (`tile-pipeline-loops`).
 
-    A left-hand operand that was computed goes through shared memory where the schedule
-    says `p-in-registers = 0`: a `tile.write` into a `tile.buffer`.
+    A left-hand operand that was computed, of an MMA with `lhs_through_shared`, goes through shared memory: a `tile.write`
+    into a `tile.buffer`.
 
-    Where it says `o-in-shared`, so does a `tile.store` of two dimensions: the tile is written to a buffer of its own (2) or to the slot
-    of a left-hand operand (1), which is then released later, and `tile.store_async` takes it from there.
+    So does a `tile.store` with a `path`: the tile is written to a buffer of its own (`buffer`) or to the slot
+    of a left-hand operand (`operand_slot`), which is then released later, and `tile.store_async` takes it from there.
     `tile.drain` stands in front of what overwrites it. A store to a view that ends before its tensor does
     stays as it is: the copy engine would go on to the tensor's end.
 
-    **Errors**: `o-in-shared = 1` without a left-hand operand of the same type as the stored tile in the same block.
+    **Errors**: `operand_slot` without a left-hand operand of the same type as the stored tile in the same block;
+    `lhs_through_shared` of an MMA that is not of a warpgroup.
   }];
 }
 
 def TileOverlapMultipliesPass : Pass<"tile-overlap-multiplies", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Runs the arithmetic between two multiplies of a loop under them";
   let description = [{
-    Where the schedule says `overlap`, a loop with two multiplies, the second of
+    A loop with `tile.overlap` and two multiplies, the second of
     which takes what was computed from the result of the first and accumulates
     over the iterations, is rotated: the first multiply of the next
     iteration and the second one of this start together, and the arithmetic on the former's result runs while
@@ -48,7 +46,7 @@ def TileOverlapMultipliesPass : Pass<"tile-overlap-multiplies", "::mlir::gpu::GP
                                     acc += p v[last]
     ```
 
-    The arithmetic on the accumulator, its rescaling, runs when the second multiply is done, or, with `rescale-late`, in
+    The arithmetic on the accumulator, its rescaling, runs when the second multiply is done (`early`) or (`late`) in
     the next iteration: behind the start of its first multiply, right in front of the second one.
 
     Other loops stay as they are. Source: Shah et al., FlashAttention-3 (2024), section 3.2.
@@ -59,7 +57,7 @@ def TileOverlapMultipliesPass : Pass<"tile-overlap-multiplies", "::mlir::gpu::GP
 def TileTakeTurnsPass : Pass<"tile-take-turns", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Lets the groups of warps of a workgroup multiply in turns";
   let description = [{
-    Where the schedule says `overlap = 2`, each loop with asynchronous multiplies takes the
+    Each loop with `tile.ping_pong` and asynchronous multiplies takes the
     turn before it starts them and gives it to the next group when it has, so that the arithmetic of one
     group runs under the multiplies of another. Source: FlashAttention-3, section 3.1.
   }];
@@ -74,42 +72,40 @@ def TilePipelineLoopsPass : Pass<"tile-pipeline-loops", "::mlir::gpu::GPUFuncOp"
     loop. Each get then states how many later puts may still be under way.
 
     A loop with one channel of one slot is left as it is: there is nothing to overlap with.
-    Does nothing where the schedule says `producer-warps`: these run ahead on their own.
+    Does nothing in a kernel with roles (`tile.roles`): these run ahead on their own.
   }];
 }
 
 def TileSplitLoopsPass : Pass<"tile-split-loops", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Splits a loop at the bounds of a range test on its induction variable";
   let description = [{
-    A loop whose body holds an `scf.if` on `iv >= a and iv < b`, with a and b
+    A loop with `tile.split` whose body holds an `scf.if` on `iv >= a and iv < b`, with a and b
     defined outside, becomes up to three loops, before, inside and after [a, b), in
     which the test is decided and only the branch taken is left. This is what
     gives fully visible key blocks a loop without masking code.
-    Runs where the schedule says `split-masked`.
   }];
 }
 
 def TileSpecializeWarpsPass : Pass<"tile-specialize-warps", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Gives the puts of a kernel to warps of their own";
   let description = [{
-    Where the schedule says `producer-warps`, everything from the first put or get on becomes a
-    `tile.specialize`: the producer's region holds the puts, with the loops and branches
-    around them and the arithmetic that they read, and the consumer's all else.
-    The order of the puts stays, so a loop whose gets were moved ahead has its
-    puts ahead too.
+    In a kernel with `tile.roles`, everything from the first put or get on becomes a
+    `tile.specialize`. The program of a role of one thread holds its puts (those that name it; the first such role has those
+    that name none), with the loops and branches around them and the arithmetic that they read, and the one role of all
+    threads has all else. The order of the puts stays, so a loop whose gets were moved ahead has its puts ahead too.
 
-    **Errors**: a put reads something that is not computed by arithmetic from what is there before.
+    **Errors**: no role of all threads, or more than one; no role of one thread; a put that names another; a put reads something that is not computed by arithmetic from what is there before.
   }];
 }
 
 def TileDealTilesPass : Pass<"tile-deal-tiles", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Lets a persistent workgroup take its next tile when it is done with one";
   let description = [{
-    Where the schedule says `persistent = 2`, the loops of both roles over tiles dealt in advance become
+    In a kernel with two roles, their loops over tiles with `tile.dynamic`, which are dealt in advance, become
     loops over the tiles that the producers take from a counter: the argument of the kernel with the attribute
     `tile.counter`. A workgroup with short tiles then computes more of them.
 
-    **Errors**: such a schedule without roles, without such a loop in both of them, or without a counter.
+    **Errors**: such a loop without roles, in one of them alone, or without a counter.
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
 }
@@ -117,7 +113,7 @@ def TileDealTilesPass : Pass<"tile-deal-tiles", "::mlir::gpu::GPUFuncOp"> {
 def TileMulticastPass : Pass<"tile-multicast", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Lets the workgroups of a cluster share what all of them copy";
   let description = [{
-    Where the schedule says `cluster`, channels whose puts are the same in all workgroups of a cluster
+    In a kernel with a `known_cluster_size`, channels whose puts are the same in all workgroups of a cluster
     become channels of the cluster: each workgroup then copies its share of a tile to all of them. A put is the
     same where nothing that it reads, and nothing that decides whether and how often it runs, is
     computed from what tells these workgroups apart.
@@ -129,16 +125,14 @@ def TileMulticastPass : Pass<"tile-multicast", "::mlir::gpu::GPUFuncOp"> {
 
     Without this pass each workgroup copies all of its tiles itself, and computes the same.
 
-    **Errors**: such a schedule without roles of warps, or on a kernel with another
-    `known_cluster_size`; no channel that could be shared.
+    **Errors**: such a kernel without roles of warps; a cluster that does not lie along x; no channel that could be shared.
   }];
 }
 
 def TileUnrollLoopsPass : Pass<"tile-unroll-loops", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Repeats the body of the loops over key blocks";
   let description = [{
-    Where the schedule says `unroll`, each innermost loop that goes from one block to the next, and puts or
-    gets, has its body that many times, and a second loop behind it takes the blocks that are left. Both roles
+    Each loop with `tile.unroll` that puts or gets has its body that many times, and a second loop behind it takes the blocks that are left. Both roles
     of warps have such loops: they meet in channels alone, so that each may take its own turns.
 
     Where the first block is known, and the factor is a multiple of a ring's slots, each copy of a put or a get uses
@@ -150,16 +144,16 @@ def TileUnrollLoopsPass : Pass<"tile-unroll-loops", "::mlir::gpu::GPUFuncOp"> {
 def TileAssignLayoutsPass : Pass<"tile-assign-layouts", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Gives every tile in registers a layout";
   let description = [{
-    Layouts come from the matrix instruction that the target lists for the
-    operands' element type. Every 2-D tile gets the accumulator's layout, repeated over
-    its shape with the rows dealt to the warps, and every 1-D tile the row part of it,
-    so that elementwise code and reductions need no data movement. A tile that is read only to be
-    the left-hand side of a multiply gets that operand's layout at once. Where else a `tile.mma`
-    takes an operand from registers, a `tile.convert_layout` to the operand's
-    layout is put in front of it, and so is one in front of a `tile.store` where lanes can
-    exchange elements such that each holds, and writes, up to 16 neighbouring bytes.
+    Layouts start at the MMAs: the target's matrix instruction for the types of the operands and the scope, repeated over
+    the shape, with rows (and, by `warps_n`, columns) dealt to the warps or warpgroups of the role. They spread through
+    elementwise code, reductions, broadcasts and what loops and branches carry, so that these need no data movement. A tile that
+    is read only to be the left-hand side of an MMA gets that operand's layout at once. Tiles that no MMA reaches are dealt to
+    the threads in blocks, each with up to 16 bytes of neighbours. Where layouts meet that differ, a `tile.convert_layout` is put in
+    between, and so is one in front of a `tile.store` where lanes can exchange elements such that each holds, and writes, up to 16
+    neighbouring bytes.
 
-    Refuses shapes that the instruction and the number of warps do not divide.
+    **Errors**: types that the chip has no matrix instruction for in that scope; shapes that the
+    instruction and the number of warps do not divide; a kernel without a `known_block_size`.
   }];
 }
 
@@ -168,6 +162,21 @@ def TileRemoveLayoutConversionsPass : Pass<"tile-remove-layout-conversions", "::
   let description = [{
     Conversions of what was just read, loaded or filled disappear into their
     producer; conversions between equal layouts and chains of conversions fold.
+  }];
+}
+
+def TileAllocateSharedPass : Pass<"tile-allocate-shared", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Lays out shared memory, and makes waits for it explicit";
+  let description = [{
+    Gives each channel and buffer its place in the workgroup's memory, and behind these their barriers and the
+    slots of dealers; `tile.shared_bytes` on the kernel says how much that is. Legality counts bytes by the same code
+    (`SharedMemoryLayout`).
+
+    What has barriers moves to the start of the kernel, where one `tile.fence_barriers` makes all of them usable. A
+    `gpu.barrier` stands in front of a put that would overwrite what others may still read, a `tile.sync_warp` in front of a
+    release that not all lanes of the warp have come to, and workgroups of a cluster end together.
+
+    The last pass on tiles: `convert-tile-to-gpu` expects it.
   }];
 }
 

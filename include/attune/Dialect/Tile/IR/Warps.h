@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which warps of a workgroup run what.
+
+#ifndef ATTUNE_DIALECT_TILE_IR_WARPS_H
+#define ATTUNE_DIALECT_TILE_IR_WARPS_H
+
+#include "attune/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include <optional>
+
+namespace attune::tile {
+
+/// Consecutive warps that run a program together.
+struct WarpRange {
+  int64_t first = 0, count = 1;
+};
+
+/// Warps of the workgroup; nothing without `known_block_size` or a target, and
+/// where the workgroup is not made of whole warps along x.
+std::optional<int64_t> getWorkgroupWarps(mlir::gpu::GPUFuncOp kernel);
+
+/// The roles of a kernel: those of its `tile.specialize` or, before that is
+/// made, of its attribute `tile.roles`; empty where all warps are alike.
+mlir::ArrayAttr getRoles(mlir::gpu::GPUFuncOp kernel);
+
+/// The warps that hold the tiles of `op`: those of the role in whose program it
+/// stands. Outside of the roles they are those of the first role that all its
+/// threads run, and all of the workgroup where there are no roles. Nothing
+/// where getWorkgroupWarps() is.
+std::optional<WarpRange> getWarps(mlir::Operation *op);
+
+/// The role in whose program `op` stands; null where it stands in none.
+RoleAttr getRole(mlir::Operation *op);
+
+} // namespace attune::tile
+
+#endif // ATTUNE_DIALECT_TILE_IR_WARPS_H

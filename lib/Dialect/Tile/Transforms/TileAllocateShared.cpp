@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Lays out shared memory and its barriers, and makes explicit who waits for
+// whom before it is used again.
+
+#include "attune/Dialect/Tile/IR/SharedMemoryLayout.h"
+#include "attune/Dialect/Tile/IR/Warps.h"
+#include "attune/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+
+namespace attune::tile {
+#define GEN_PASS_DEF_TILEALLOCATESHAREDPASS
+#include "attune/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace attune::tile
+
+using namespace mlir;
+using namespace attune;
+using namespace attune::tile;
+
+namespace {
+struct TileAllocateShared
+    : tile::impl::TileAllocateSharedPassBase<TileAllocateShared> {
+  void runOnOperation() override;
+};
+} // namespace
+
+/// Gives every channel and buffer its place, and the barriers of those with
+/// panels theirs behind all of them; returns the bytes used.
+static int64_t assignPlaces(gpu::GPUFuncOp kernel) {
+  SharedMemoryLayout layout;
+  kernel.walk([&](ChannelOp channel) {
+    channel.setOffset(
+        layout.addTiles(channel.getResult().getType().getSizeInBytes()));
+  });
+  kernel.walk([&](BufferOp buffer) {
+    buffer.setOffset(
+        layout.addTiles(buffer.getResult().getType().getSizeInBytes()));
+  });
+  kernel.walk([&](ChannelOp channel) {
+    ChannelType type = channel.getResult().getType();
+    if (int64_t count = SharedMemoryLayout::countBarriers(type.getStages(),
+                                                          type.getPanel()))
+      channel.setBarriers(layout.addWords(count));
+  });
+  kernel.walk([&](DealerOp dealer) {
+    dealer.setOffset(layout.addWords(DealerType::kWords));
+  });
+  return layout.getBytes();
+}
+
+/// Channels with barriers are made, and are ready for all warps, at the start.
+static void fenceBarriers(gpu::GPUFuncOp kernel) {
+  SmallVector<ChannelOp> channels;
+  kernel.walk([&](ChannelOp channel) {
+    if (channel.getBarriers())
+      channels.push_back(channel);
+  });
+  if (channels.empty())
+    return;
+  Block &entry = kernel.getBody().front();
+  for (ChannelOp channel : llvm::reverse(channels))
+    channel->moveBefore(&entry, entry.begin());
+  // What else has barriers, too, before the warps meet.
+  kernel.walk(
+      [&](DealerOp dealer) { dealer->moveBefore(&entry, entry.begin()); });
+  OpBuilder b(kernel.getContext());
+  b.setInsertionPointAfter(channels.back());
+  FenceBarriersOp::create(b, kernel.getLoc());
+}
+
+/// The workgroups of a cluster use each other's memory, so that none may end
+/// before the others are done with it. Consumers are when they have released
+/// their last tile: what they store then is not waited for. Where there are no
+/// roles, nothing tells when that is.
+static void endTogether(gpu::GPUFuncOp kernel) {
+  auto isShared = [](ReleaseOp release) {
+    return release.getChannel().getType().getCluster() > 1
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  };
+  bool hasRoles = false;
+  kernel.walk([&](SpecializeOp roles) {
+    hasRoles = true;
+    for (auto [i, program] : llvm::enumerate(roles.getPrograms())) {
+      // What one thread does, the others of its role need not wait for.
+      if (roles.getRole(i).getThreads() == RoleThreads::One)
+        continue;
+      Block &body = program.front();
+      OpBuilder b = OpBuilder::atBlockBegin(&body);
+      for (Operation &op : llvm::reverse(body))
+        if (op.walk(isShared).wasInterrupted()) {
+          b.setInsertionPointAfter(&op);
+          break;
+        }
+      ArriveClusterOp::create(b, roles.getLoc());
+    }
+  });
+  kernel.walk([&](gpu::ReturnOp end) {
+    OpBuilder b(end);
+    if (!hasRoles)
+      ArriveClusterOp::create(b, end.getLoc());
+    WaitClusterOp::create(b, end.getLoc());
+  });
+}
+
+/// Whether all lanes of a warp have passed the get of what is released: they
+/// have multiplied together since.
+static bool followsMultiply(ReleaseOp release) {
+  for (Operation *op = release->getPrevNode(); op; op = op->getPrevNode()) {
+    if (isa<MmaOp, AwaitOp>(op))
+      return true;
+    auto get = dyn_cast<GetOp>(op);
+    if (get && get.getChannel() == release.getChannel())
+      return false;
+  }
+  return false;
+}
+
+/// Walks backwards from a put to the last release of its channel. If no get
+/// (which is a barrier) lies in between, lanes may still read what the put
+/// overwrites.
+static bool needsBarrier(PutOp put) {
+  auto scan = [&](Block *block, Block::iterator from) -> std::optional<bool> {
+    for (Operation &op :
+         llvm::reverse(llvm::make_range(block->begin(), from))) {
+      if (isa<GetOp>(op))
+        return false;
+      if (auto release = dyn_cast<ReleaseOp>(op);
+          release && release.getChannel() == put.getChannel())
+        return true;
+      WalkResult inside = op.walk([&](ReleaseOp release) {
+        return release.getChannel() == put.getChannel()
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      });
+      if (inside.wasInterrupted())
+        return true;
+    }
+    return std::nullopt;
+  };
+  Operation *op = put;
+  while (op && !isa<gpu::GPUFuncOp>(op)) {
+    if (std::optional<bool> answer = scan(op->getBlock(), op->getIterator()))
+      return *answer;
+    Operation *parent = op->getParentOp();
+    if (isa<scf::ForOp>(parent))
+      if (std::optional<bool> answer =
+              scan(op->getBlock(), op->getBlock()->end()))
+        return *answer;
+    op = parent;
+  }
+  return false;
+}
+
+/// Makes threads meet where a slot could be overwritten too early, or released
+/// too early.
+static void synchronize(gpu::GPUFuncOp kernel) {
+  SmallVector<PutOp> puts;
+  kernel.walk([&](PutOp put) {
+    if (!put.getChannel().getType().getPanel() && needsBarrier(put))
+      puts.push_back(put);
+  });
+  for (PutOp put : puts) {
+    OpBuilder b(put);
+    gpu::BarrierOp::create(b, put.getLoc());
+  }
+  // A lane that waits for the slot to be full must not find it full again, and
+  // wait for ever.
+  kernel.walk([&](ReleaseOp release) {
+    if (!release.getChannel().getType().getPanel() || followsMultiply(release))
+      return;
+    OpBuilder b(release);
+    SyncWarpOp::create(b, release.getLoc());
+  });
+}
+
+void TileAllocateShared::runOnOperation() {
+  gpu::GPUFuncOp kernel = getOperation();
+  int64_t bytes = assignPlaces(kernel);
+  kernel->setAttr(TileDialect::kSharedBytesAttrName,
+                  Builder(&getContext()).getI64IntegerAttr(bytes));
+  fenceBarriers(kernel);
+  int64_t cluster = 1;
+  for (int32_t size :
+       kernel.getKnownClusterSize().value_or(ArrayRef<int32_t>()))
+    cluster *= size;
+  if (cluster > 1)
+    endTogether(kernel);
+  synchronize(kernel);
+}
