@@ -40,6 +40,7 @@ void attune::buildTilePipeline(OpPassManager &pm) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
   kernels.addPass(tile::createTilePromoteToSharedPass());
   kernels.addPass(tile::createTileOverlapMultipliesPass());
+  kernels.addPass(tile::createTileChainMultipliesPass());
   kernels.addPass(tile::createTileTakeTurnsPass());
   kernels.addPass(tile::createTilePipelineLoopsPass());
   kernels.addPass(tile::createTileSplitLoopsPass());

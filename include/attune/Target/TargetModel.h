@@ -49,6 +49,9 @@ struct SharedRead {
   int64_t columnOffset = 0;
   /// Lane number within the warp.
   mlir::Value lane;
+  /// Added to the columns: a value that differs between warps, a multiple of
+  /// eight; null for 0.
+  mlir::Value column;
 };
 
 /// A request to copy `elements` neighbouring elements from global to shared

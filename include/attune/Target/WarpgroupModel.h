@@ -19,13 +19,16 @@ struct GroupMultiply {
   /// say; the left operand may be the vector that a lane holds instead.
   mlir::Value lhs, rhs;
   tile::TileType lhsTile, rhsTile;
-  bool transposeRhs = false;
+  bool transposeLhs = false, transposeRhs = false;
   /// The vector that a lane holds.
   mlir::Value acc;
   /// The accumulator is 0 and need not be read.
   bool startsAtZero = false;
-  /// Groups among which the rows are dealt.
-  int64_t groups = 1;
+  /// Warpgroups among which the rows and the columns are dealt, rows first.
+  int64_t groupsM = 1, groupsN = 1;
+  /// The number of the own one, an index, the same for the back end in all
+  /// lanes of a warp; null where it is the only one.
+  mlir::Value group;
 };
 
 /// One of a row of barriers in workgroup memory. Phases are numbered from 0,
@@ -71,6 +74,11 @@ public:
   virtual mlir::Value awaitMultiply(mlir::OpBuilder &builder,
                                     mlir::Location loc, mlir::Value result,
                                     int64_t running) const = 0;
+
+  /// Waits until at most `running` of the multiplies that were started still
+  /// run, and leaves their results alone.
+  virtual void awaitReads(mlir::OpBuilder &builder, mlir::Location loc,
+                          int64_t running) const = 0;
 
   /// Makes a barrier whose phases end after `arrivals` arrivals. One thread
   /// does it for all, before a publishBarriers and a barrier of the workgroup.

@@ -42,10 +42,10 @@ private:
                                       : tile::MmaScope::Warp;
   }
   tile::MmaOp multiply(Value lhs, Value rhs, Value acc, bool transposeRhs) {
-    return tile::MmaOp::create(b, acc.getType(), lhs, rhs, acc, transposeRhs,
-                               getScope(), /*warps_n=*/1,
-                               /*lhs_through_shared=*/false,
-                               tile::MmaAtomAttr());
+    return tile::MmaOp::create(
+        b, acc.getType(), lhs, rhs, acc, /*transpose_lhs=*/false, transposeRhs,
+        getScope(), /*warps_n=*/1,
+        /*lhs_through_shared=*/false, tile::MmaAtomAttr());
   }
   tile::StorePath getOutputPath() {
     return static_cast<tile::StorePath>(schedule.getOInShared());
@@ -53,8 +53,8 @@ private:
   /// A tile of a buffer, which goes through a ring of `stages` slots.
   tile::LoadOp load(TileType type, Value buffer, Value row, int64_t stages,
                     UnitAttr inBounds = {}) {
-    return tile::LoadOp::create(b, type, buffer, row, constant(0), inBounds,
-                                b.getI64IntegerAttr(stages),
+    return tile::LoadOp::create(b, type, buffer, ValueRange{row, constant(0)},
+                                inBounds, b.getI64IntegerAttr(stages),
                                 /*readOnce=*/UnitAttr(), /*role=*/StringAttr());
   }
   /// Sets the extents; returns the number of all query tiles, of which those
@@ -387,9 +387,9 @@ void BodyBuilder::finish(SoftmaxState state) {
           return memref::LoadOp::create(inner, loc, operands.sinks, head);
         },
         state);
-  tile::StoreOp::create(b, softmax.normalize(state),
-                        head(operands.output, headQ, sizes.heads),
-                        ValueRange{firstRow, constant(0)}, getOutputPath());
+  tile::StoreOp::create(
+      b, softmax.normalize(state), head(operands.output, headQ, sizes.heads),
+      ValueRange{firstRow, constant(0)}, /*accumulate=*/false, getOutputPath());
   if (!operands.lse)
     return;
   Value lse = softmax.logSumExp(state);
@@ -413,7 +413,8 @@ void BodyBuilder::finish(SoftmaxState state) {
   if (shape.size() == 2)
     rows = memref::CollapseShapeOp::create(
         b, rows, ArrayRef<ReassociationIndices>{{0, 1}});
-  tile::StoreOp::create(b, lse, rows, firstRow);
+  tile::StoreOp::create(b, lse, rows, firstRow, /*accumulate=*/false,
+                        tile::StorePath::Direct);
 }
 
 void BodyBuilder::planWarps() {

@@ -6,6 +6,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include <numeric>
 
 using namespace mlir;
@@ -167,4 +169,28 @@ int64_t attune::knownRowDivisor(Value buffer) {
       divisor =
           std::gcd(divisor, ShapedType::isDynamic(stride) ? unknown : stride);
   return divisor == 0 ? 1 : divisor;
+}
+
+int64_t attune::knownDivisor(Value index) {
+  constexpr int64_t kNothing = 1;
+  if (std::optional<int64_t> value = getConstantIntValue(index))
+    return std::abs(*value);
+  if (auto product = index.getDefiningOp<arith::MulIOp>())
+    return knownDivisor(product.getLhs()) * knownDivisor(product.getRhs());
+  if (auto sum = index.getDefiningOp<arith::AddIOp>())
+    return std::gcd(knownDivisor(sum.getLhs()), knownDivisor(sum.getRhs()));
+  if (auto argument = dyn_cast<BlockArgument>(index))
+    if (auto loop = dyn_cast_or_null<scf::ForOp>(
+            argument.getOwner()->getParentOp()))
+      if (argument == loop.getInductionVar())
+        return std::gcd(knownDivisor(loop.getLowerBound()),
+                        knownDivisor(loop.getStep()));
+  return kNothing;
+}
+
+bool attune::fitsInto(int64_t extent, int64_t size, Value first) {
+  if (ShapedType::isDynamic(size))
+    return false;
+  std::optional<int64_t> start = getConstantIntValue(first);
+  return start && *start >= 0 && *start + extent <= size;
 }

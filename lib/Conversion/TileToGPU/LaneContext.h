@@ -89,6 +89,13 @@ mlir::Value readShared(mlir::OpBuilder &builder, mlir::Location loc,
 /// elements: what its rows are aligned to. 1 where columns are not contiguous.
 int64_t knownRowDivisor(mlir::Value buffer);
 
+/// The largest known divisor of an index; 0 of one that is 0.
+int64_t knownDivisor(mlir::Value index);
+
+/// Whether `extent` elements from `first` on are known to lie within `size`
+/// (ShapedType::kDynamic where it is not known).
+bool fitsInto(int64_t extent, int64_t size, mlir::Value first);
+
 /// Makes branches of the roles of a kernel whose programs were converted.
 void lowerRoles(mlir::gpu::GPUFuncOp kernel, const KernelContext &context);
 

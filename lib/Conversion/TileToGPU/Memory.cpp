@@ -76,44 +76,163 @@ static Value lessThan(OpBuilder &b, Location loc, Value left, Value right) {
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, left, right);
 }
 
+/// Elements that a thread reads or writes at once, and what has to be tested.
+struct Access {
+  /// The longest run of neighbouring elements that starts at multiples of it,
+  /// and is inside or outside of the buffer as a whole.
+  int64_t run = 1;
+  /// Dimensions in which a tile may reach beyond the buffer.
+  SmallVector<bool, 2> isPadded;
+};
+
+/// How a tile at `first` of a buffer is accessed.
+static Access getAccess(tile::TileType type, Value buffer, ValueRange first,
+                        bool inBounds) {
+  auto memrefType = cast<MemRefType>(buffer.getType());
+  int64_t rank = type.getRank();
+  Access access;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    access.isPadded.push_back(!inBounds && !fitsInto(type.getShape()[dim],
+                                                     memrefType.getDimSize(dim),
+                                                     first[dim]));
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(memrefType.getStridesAndOffset(strides, offset)) ||
+      strides.back() != 1)
+    return access;
+  constexpr int64_t kWidestBytes = 16;
+  int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+  access.run = std::gcd(
+      kWidestBytes / elementBytes,
+      std::gcd(knownRowDivisor(buffer), knownDivisor(first[rank - 1])));
+  if (access.isPadded[rank - 1])
+    access.run = memrefType.isDynamicDim(rank - 1)
+                     ? 1
+                     : std::gcd(access.run, memrefType.getDimSize(rank - 1));
+  return access;
+}
+
+/// Whether the element at `indices` is inside; null where it must be. Tests the
+/// last dimension first.
+static Value isInside(OpBuilder &b, Location loc, ArrayRef<Value> indices,
+                      Value buffer, const Access &access) {
+  Value inside;
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    if (!access.isPadded[dim])
+      continue;
+    Value size = b.createOrFold<memref::DimOp>(loc, buffer, dim);
+    Value here = lessThan(b, loc, index, size);
+    inside =
+        inside ? arith::AndIOp::create(b, loc, inside, here).getResult() : here;
+  }
+  return inside;
+}
+
 LogicalResult LoadPattern::matchAndRewrite(tile::LoadOp op, OpAdaptor adaptor,
                                            ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
   tile::TileType type = op.getResult().getType();
+  int64_t rank = type.getRank();
   LayoutAttr layout = type.getRegisterLayout();
-  Value laneRow = laneCoordinate(b, loc, context, layout, 0),
-        laneColumn = laneCoordinate(b, loc, context, layout, 1);
-  Value rows = b.createOrFold<memref::DimOp>(loc, op.getSource(), 0);
-  Value columns = b.createOrFold<memref::DimOp>(loc, op.getSource(), 1);
-  Value zero =
-      arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
-  SmallVector<Value> elements;
-  for (int64_t reg = 0; reg < layout.getNumRegisters(); ++reg) {
-    SmallVector<int64_t, 2> offset = layout.getRegisterCoordinates(reg, 2);
-    Value row = position(b, loc, adaptor.getRow(), laneRow, offset[0]);
-    Value column = position(b, loc, adaptor.getColumn(), laneColumn, offset[1]);
-    if (op.getInBounds()) {
-      elements.push_back(memref::LoadOp::create(b, loc, op.getSource(),
-                                                ValueRange{row, column}));
-      continue;
+  Access access =
+      getAccess(type, op.getSource(), op.getIndices(), op.getInBounds());
+  SmallVector<Value> lanes, elements(layout.getNumRegisters());
+  for (int64_t dim = 0; dim < rank; ++dim)
+    lanes.push_back(laneCoordinate(b, loc, context, layout, dim));
+  for (const Run &run : findRuns(layout, rank, access.run)) {
+    SmallVector<Value> indices;
+    for (int64_t dim = 0; dim < rank; ++dim)
+      indices.push_back(position(b, loc, adaptor.getIndices()[dim], lanes[dim],
+                                 run.coordinates[dim]));
+    auto vectorType = VectorType::get(run.count, type.getElementType());
+    int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+    auto load = [&](OpBuilder &inner) -> Value {
+      return vector::LoadOp::create(
+          inner, loc, vectorType, op.getSource(), indices,
+          /*nontemporal=*/false, llvm::MaybeAlign(run.count * elementBytes));
+    };
+    Value inside = isInside(b, loc, indices, op.getSource(), access);
+    Value part;
+    if (!inside) {
+      part = load(b);
+    } else {
+      auto guarded = scf::IfOp::create(
+          b, loc, inside,
+          [&](OpBuilder &inner, Location innerLoc) {
+            scf::YieldOp::create(inner, innerLoc, load(inner));
+          },
+          [&](OpBuilder &inner, Location innerLoc) {
+            Value zero = arith::ConstantOp::create(inner, innerLoc,
+                                                   b.getZeroAttr(vectorType));
+            scf::YieldOp::create(inner, innerLoc, zero);
+          });
+      part = guarded.getResult(0);
     }
-    Value inside = arith::AndIOp::create(b, loc, lessThan(b, loc, row, rows),
-                                         lessThan(b, loc, column, columns));
-    auto guarded = scf::IfOp::create(
-        b, loc, inside,
-        [&](OpBuilder &inner, Location innerLoc) {
-          Value element = memref::LoadOp::create(
-              inner, innerLoc, op.getSource(), ValueRange{row, column});
-          scf::YieldOp::create(inner, innerLoc, element);
-        },
-        [&](OpBuilder &inner, Location innerLoc) {
-          scf::YieldOp::create(inner, innerLoc, zero);
-        });
-    elements.push_back(guarded.getResult(0));
+    for (int64_t i = 0; i < run.count; ++i)
+      elements[run.firstRegister + i] =
+          vector::ExtractOp::create(b, loc, part, i);
   }
   b.replaceOpWithNewOp<vector::FromElementsOp>(op, laneVectorType(type),
                                                elements);
   return success();
+}
+
+/// True in the first of the threads that hold the same elements; null where no
+/// two do.
+static Value isFirstHolder(OpBuilder &b, Location loc, LayoutAttr layout,
+                           const KernelContext &context) {
+  Value isFirst;
+  auto test = [&](ArrayRef<tile::Mode> modes, function_ref<Value()> number) {
+    int64_t below = 1;
+    for (const tile::Mode &mode : modes) {
+      if (mode.stride == 0) {
+        Value digit = b.createOrFold<arith::DivUIOp>(loc, number(),
+                                                     constant(b, loc, below));
+        digit = b.createOrFold<arith::RemUIOp>(loc, digit,
+                                               constant(b, loc, mode.extent));
+        Value first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                            digit, constant(b, loc, 0));
+        isFirst =
+            isFirst ? arith::AndIOp::create(b, loc, isFirst, first).getResult()
+                    : first;
+      }
+      below *= mode.extent;
+    }
+  };
+  test(layout.getLanes(), [&] { return laneNumber(b, loc, context); });
+  test(layout.getWarps(), [&] { return warpNumber(b, loc, context); });
+  return isFirst;
+}
+
+/// Writes a run of a tile, or adds it to what is there.
+static void storeRun(OpBuilder &b, tile::StoreOp op, Value value,
+                     const Run &run, ValueRange indices) {
+  Location loc = op.getLoc();
+  Type element = op.getValue().getType().getElementType();
+  if (op.getAccumulate()) {
+    for (int64_t i = 0; i < run.count; ++i) {
+      Value part =
+          vector::ExtractOp::create(b, loc, value, run.firstRegister + i);
+      SmallVector<Value> place(indices);
+      if (i)
+        place.back() =
+            arith::AddIOp::create(b, loc, place.back(), constant(b, loc, i));
+      memref::AtomicRMWOp::create(b, loc, arith::AtomicRMWKind::addf, part,
+                                  op.getDestination(), place);
+    }
+    return;
+  }
+  if (run.count == 1) {
+    Value part = vector::ExtractOp::create(b, loc, value, run.firstRegister);
+    memref::StoreOp::create(b, loc, part, op.getDestination(), indices);
+    return;
+  }
+  Value part = vector::ExtractStridedSliceOp::create(
+      b, loc, value, ArrayRef<int64_t>{run.firstRegister},
+      ArrayRef<int64_t>{run.count}, ArrayRef<int64_t>{1});
+  vector::StoreOp::create(
+      b, loc, part, op.getDestination(), indices, /*nontemporal=*/false,
+      llvm::MaybeAlign(run.count * element.getIntOrFloatBitWidth() / 8));
 }
 
 LogicalResult
@@ -123,54 +242,19 @@ StorePattern::matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
   tile::TileType type = op.getValue().getType();
   int64_t rank = type.getRank();
   LayoutAttr layout = type.getRegisterLayout();
-  auto memrefType = op.getDestination().getType();
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  bool contiguous =
-      rank == 2 && succeeded(memrefType.getStridesAndOffset(strides, offset)) &&
-      strides.back() == 1;
-  int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
-  constexpr int64_t kWidestStoreBytes = 16;
-  int64_t most = contiguous ? std::gcd(kWidestStoreBytes / elementBytes,
-                                       knownRowDivisor(op.getDestination()))
-                            : 1;
-  // A run is written or left out as a whole.
-  bool padded = rank == 2 && (memrefType.isDynamicDim(1) ||
-                              memrefType.getDimSize(1) < type.getShape()[1]);
-  if (padded)
-    most = memrefType.isDynamicDim(1)
-               ? 1
-               : std::gcd(most, memrefType.getDimSize(1));
-
+  Access access = getAccess(type, op.getDestination(), op.getIndices(),
+                            /*inBounds=*/false);
   SmallVector<Value> lanes, limits;
   for (int64_t dim = 0; dim < rank; ++dim) {
     lanes.push_back(laneCoordinate(b, loc, context, layout, dim));
     limits.push_back(
         b.createOrFold<memref::DimOp>(loc, op.getDestination(), dim));
   }
-  // Of the lanes that hold the same element, the first writes it.
-  Value isFirst;
-  int64_t below = 1;
-  for (const tile::Mode &mode : layout.getLanes()) {
-    if (mode.stride == 0) {
-      Value digit = b.createOrFold<arith::DivUIOp>(
-          loc, laneNumber(b, loc, context),
-          arith::ConstantIndexOp::create(b, loc, below));
-      digit = b.createOrFold<arith::RemUIOp>(
-          loc, digit, arith::ConstantIndexOp::create(b, loc, mode.extent));
-      Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-      Value first =
-          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, digit, zero);
-      isFirst = isFirst
-                    ? arith::AndIOp::create(b, loc, isFirst, first).getResult()
-                    : first;
-    }
-    below *= mode.extent;
-  }
+  Value isFirst = isFirstHolder(b, loc, layout, context);
 
   // One guard for all runs of a row.
   llvm::MapVector<int64_t, SmallVector<Run>> byRow;
-  for (const Run &run : findRuns(layout, rank, most))
+  for (const Run &run : findRuns(layout, rank, access.run))
     byRow[run.coordinates[0]].push_back(run);
   for (auto &[rowOffset, runs] : byRow) {
     Value row = position(b, loc, adaptor.getIndices()[0], lanes[0], rowOffset);
@@ -186,23 +270,12 @@ StorePattern::matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
         indices.push_back(position(b, loc, adaptor.getIndices()[1], lanes[1],
                                    run.coordinates[1]));
       OpBuilder::InsertionGuard restoreRun(b);
-      if (padded) {
+      if (rank == 2 && access.isPadded[1]) {
         auto columnGuard = scf::IfOp::create(
             b, loc, lessThan(b, loc, indices[1], limits[1]), false);
         b.setInsertionPointToStart(columnGuard.thenBlock());
       }
-      if (run.count == 1) {
-        Value element = vector::ExtractOp::create(b, loc, adaptor.getValue(),
-                                                  run.firstRegister);
-        memref::StoreOp::create(b, loc, element, op.getDestination(), indices);
-        continue;
-      }
-      Value part = vector::ExtractStridedSliceOp::create(
-          b, loc, adaptor.getValue(), ArrayRef<int64_t>{run.firstRegister},
-          ArrayRef<int64_t>{run.count}, ArrayRef<int64_t>{1});
-      vector::StoreOp::create(b, loc, part, op.getDestination(), indices,
-                              /*nontemporal=*/false,
-                              llvm::MaybeAlign(run.count * elementBytes));
+      storeRun(b, op, adaptor.getValue(), run, indices);
     }
   }
   b.eraseOp(op);
@@ -218,9 +291,13 @@ Value attune::readShared(OpBuilder &b, Location loc,
   int64_t elementBytes = type.getElementTypeBitWidth() / 8;
   Value laneRow = laneCoordinate(b, loc, context, read.layout, 0);
   Value laneColumn = laneCoordinate(b, loc, context, read.layout, 1);
-  if (read.row)
-    laneRow = laneRow ? b.createOrFold<arith::AddIOp>(loc, laneRow, read.row)
-                      : read.row;
+  auto add = [&](Value own, Value offset) {
+    return own && offset ? b.createOrFold<arith::AddIOp>(loc, own, offset)
+           : own         ? own
+                         : offset;
+  };
+  laneRow = add(laneRow, read.row);
+  laneColumn = add(laneColumn, read.column);
   Value flat = flattenBuffer(b, loc, read.buffer);
   // A run stays inside one chunk, where the swizzle keeps neighbours together;
   // with a constant column start the lanes must not shift it across a chunk.
@@ -251,25 +328,19 @@ LogicalResult ReadPattern::matchAndRewrite(tile::ReadOp op, OpAdaptor adaptor,
   Location loc = op.getLoc();
   tile::TileType type = op.getResult().getType();
   LayoutAttr layout = type.getRegisterLayout();
-  // The warp's part of the tile is a row offset; what is left is the layout of
-  // one warp.
-  Value warpRow;
-  for (const tile::Mode &mode : layout.getWarps()) {
-    if (layout.getWarps().size() != 1 || mode.dim != 0)
-      return op.emitOpError()
-             << "expects rows dealt to the warps, but got layout " << layout;
-    if (mode.stride != 0)
-      warpRow = b.createOrFold<arith::MulIOp>(
-          loc, warpNumber(b, loc, context),
-          arith::ConstantIndexOp::create(b, loc, mode.stride));
-  }
+  // The warp's part of the tile is an offset; what is left is the layout of one
+  // warp.
+  LayoutAttr ofWarps =
+      LayoutAttr::getNormal(b.getContext(), {}, {}, layout.getWarps());
+  Value warpRow = laneCoordinate(b, loc, context, ofWarps, 0),
+        warpColumn = laneCoordinate(b, loc, context, ofWarps, 1);
   LayoutAttr ofWarp = LayoutAttr::getNormal(
       b.getContext(), layout.getRegisters(), layout.getLanes(), {});
-  Value result =
-      readShared(b, loc, context,
-                 {adaptor.getSource(),
-                  cast<tile::SwizzleAttr>(op.getSource().getType().getLayout()),
-                  ofWarp, warpRow, 0, 0, laneNumber(b, loc, context)});
+  Value result = readShared(
+      b, loc, context,
+      {adaptor.getSource(),
+       cast<tile::SwizzleAttr>(op.getSource().getType().getLayout()), ofWarp,
+       warpRow, 0, 0, laneNumber(b, loc, context), warpColumn});
   b.replaceOp(op, result);
   return success();
 }

@@ -35,6 +35,13 @@ struct AwaitPattern : KernelPattern<tile::AwaitOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
+struct AwaitReadsPattern : KernelPattern<tile::AwaitReadsOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::AwaitReadsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
 } // namespace
 
 static Value slice(OpBuilder &b, Location loc, Value vector, int64_t first,
@@ -55,12 +62,17 @@ Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
   tile::MmaAtomAttr atom = op.getAtomAttr();
   tile::TileType lhsType = op.getLhs().getType(),
                  rhsType = op.getRhs().getType(),
-                 accType = op.getAcc().getType();
-  int64_t warps = accType.getRegisterLayout().getNumWarps();
-  int64_t rowsPerWarp = accType.getShape()[0] / warps;
+                 accType =
+                     tile::PendingType::getOf(op.getAcc().getType()).getTile();
+  // Warps are dealt to rows first, then to columns.
+  int64_t alongN = op.getWarpsN(),
+          alongM = accType.getRegisterLayout().getNumWarps() / alongN;
+  int64_t rowsPerWarp = accType.getShape()[0] / alongM,
+          columnsPerWarp = accType.getShape()[1] / alongN;
   int64_t mSteps = rowsPerWarp / atom.getM(),
-          nSteps = accType.getShape()[1] / atom.getN(),
-          kSteps = lhsType.getShape()[1] / atom.getK();
+          nSteps = columnsPerWarp / atom.getN(),
+          kSteps =
+              lhsType.getShape()[op.getTransposeLhs() ? 0 : 1] / atom.getK();
   int64_t lhsSize = atom.getLhs().getNumRegisters(),
           rhsSize = atom.getRhs().getNumRegisters(),
           accSize = atom.getAcc().getNumRegisters();
@@ -75,16 +87,37 @@ Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
       atom.getLhs().withRegisterModes({{mSteps, 0, atom.getM()}});
   LayoutAttr rhsStep =
       atom.getRhs().withRegisterModes({{nSteps, 1, atom.getN()}});
-  if (op.getTransposeRhs())
-    rhsStep = rhsStep.transpose();
-
   Value lane = laneNumber(rewriter, loc, context);
-  Value firstRow;
-  if (!lhsType.isRegisters() && warps > 1) {
-    Value rows = arith::ConstantIndexOp::create(rewriter, loc, rowsPerWarp);
-    firstRow = arith::MulIOp::create(rewriter, loc,
-                                     warpNumber(rewriter, loc, context), rows);
-  }
+  // Where the warp's rows of the left operand and columns of the right start.
+  auto startOf = [&](int64_t after, int64_t count, int64_t extent) -> Value {
+    if (count == 1)
+      return {};
+    Value number = warpNumber(rewriter, loc, context);
+    if (after > 1)
+      number = rewriter.createOrFold<arith::DivUIOp>(
+          loc, number, constant(rewriter, loc, after));
+    else if (alongN > 1)
+      number = rewriter.createOrFold<arith::RemUIOp>(
+          loc, number, constant(rewriter, loc, count));
+    return arith::MulIOp::create(rewriter, loc, number,
+                                 constant(rewriter, loc, extent));
+  };
+  Value firstRow, firstColumn;
+  if (!lhsType.isRegisters())
+    firstRow = startOf(1, alongM, rowsPerWarp);
+  if (!rhsType.isRegisters())
+    firstColumn = startOf(alongM, alongN, columnsPerWarp);
+  // The step of an operand that starts at k, of rows of `outer` of which the
+  // warp's start at `start`; k runs along the columns, or along the rows.
+  auto readStep = [&](Value buffer, tile::TileType type, LayoutAttr step,
+                      bool kAlongRows, int64_t k, Value start) {
+    SharedRead read{
+        buffer, cast<tile::SwizzleAttr>(type.getLayout()), step, Value(), 0, 0,
+        lane};
+    (kAlongRows ? read.rowOffset : read.columnOffset) = k;
+    (kAlongRows ? read.column : read.row) = start;
+    return readShared(rewriter, loc, context, read);
+  };
   for (int64_t k = 0; k < kSteps; ++k) {
     SmallVector<Value> lhs, rhs;
     if (lhsType.isRegisters()) {
@@ -92,10 +125,10 @@ Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
         lhs.push_back(slice(rewriter, loc, adaptor.getLhs(),
                             (m * kSteps + k) * lhsSize, lhsSize));
     } else {
-      Value step = readShared(rewriter, loc, context,
-                              {adaptor.getLhs(),
-                               cast<tile::SwizzleAttr>(lhsType.getLayout()),
-                               lhsStep, firstRow, 0, k * atom.getK(), lane});
+      bool transposed = op.getTransposeLhs();
+      Value step = readStep(
+          adaptor.getLhs(), lhsType, transposed ? lhsStep.transpose() : lhsStep,
+          /*kAlongRows=*/transposed, k * atom.getK(), firstRow);
       for (int64_t m = 0; m < mSteps; ++m)
         lhs.push_back(slice(rewriter, loc, step, m * lhsSize, lhsSize));
     }
@@ -104,12 +137,10 @@ Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
         rhs.push_back(slice(rewriter, loc, adaptor.getRhs(),
                             (k * nSteps + n) * rhsSize, rhsSize));
     } else {
-      int64_t row = op.getTransposeRhs() ? 0 : k * atom.getK(),
-              column = op.getTransposeRhs() ? k * atom.getK() : 0;
-      Value step = readShared(rewriter, loc, context,
-                              {adaptor.getRhs(),
-                               cast<tile::SwizzleAttr>(rhsType.getLayout()),
-                               rhsStep, Value(), row, column, lane});
+      bool transposed = op.getTransposeRhs();
+      Value step = readStep(
+          adaptor.getRhs(), rhsType, transposed ? rhsStep.transpose() : rhsStep,
+          /*kAlongRows=*/!transposed, k * atom.getK(), firstColumn);
       for (int64_t n = 0; n < nSteps; ++n)
         rhs.push_back(slice(rewriter, loc, step, n * rhsSize, rhsSize));
     }
@@ -143,10 +174,18 @@ Value MmaPattern<OpTy>::startByGroups(ConversionPatternRewriter &rewriter,
   multiply.rhs = adaptor.getRhs();
   multiply.lhsTile = op.getLhs().getType();
   multiply.rhsTile = op.getRhs().getType();
+  multiply.transposeLhs = op.getTransposeLhs();
   multiply.transposeRhs = op.getTransposeRhs();
   multiply.acc = adaptor.getAcc();
   multiply.startsAtZero = isZero(op.getAcc());
-  multiply.groups = this->context.getWarps(op).count / atom.getWarps();
+  multiply.groupsN = op.getWarpsN();
+  multiply.groupsM =
+      this->context.getWarps(op).count / atom.getWarps() / multiply.groupsN;
+  int64_t groups = multiply.groupsM * multiply.groupsN;
+  bool readsPart = (op.getLhs().getType().isShared() && multiply.groupsM > 1) ||
+                   multiply.groupsN > 1;
+  if (readsPart)
+    multiply.group = groupNumber(rewriter, op.getLoc(), this->context, groups);
   return this->context.model->getWarpgroups()->startMultiply(
       rewriter, op.getLoc(), multiply);
 }
@@ -180,10 +219,20 @@ AwaitPattern::matchAndRewrite(tile::AwaitOp op, OpAdaptor adaptor,
   return success();
 }
 
+LogicalResult
+AwaitReadsPattern::matchAndRewrite(tile::AwaitReadsOp op, OpAdaptor,
+                                   ConversionPatternRewriter &b) const {
+  // Without warpgroups the multiply was done at once.
+  if (const WarpgroupModel *groups = context.model->getWarpgroups())
+    groups->awaitReads(b, op.getLoc(), op.getRunning());
+  b.eraseOp(op);
+  return success();
+}
+
 void attune::populateMmaPatterns(TypeConverter &converter,
                                  RewritePatternSet &patterns,
                                  const KernelContext &context) {
-  patterns
-      .add<MmaPattern<tile::MmaOp>, MmaPattern<tile::MmaAsyncOp>, AwaitPattern>(
-          converter, patterns.getContext(), context);
+  patterns.add<MmaPattern<tile::MmaOp>, MmaPattern<tile::MmaAsyncOp>,
+               AwaitPattern, AwaitReadsPattern>(converter,
+                                                patterns.getContext(), context);
 }

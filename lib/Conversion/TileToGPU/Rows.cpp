@@ -52,15 +52,16 @@ static Value combine(OpBuilder &b, Location loc, tile::ReductionKind kind,
   return arith::MaxNumFOp::create(b, loc, left, right);
 }
 
-/// The registers of `matrix` that hold each row of `rows`.
-static SmallVector<SmallVector<int64_t>> registersOfRows(LayoutAttr matrix,
-                                                         LayoutAttr rows) {
-  SmallVector<SmallVector<int64_t>> result(rows.getNumRegisters());
+/// The registers of `matrix` that hold what is at the place, along `dim`, of
+/// each register of `vector`.
+static SmallVector<SmallVector<int64_t>>
+registersAlong(LayoutAttr matrix, LayoutAttr vector, int64_t dim) {
+  SmallVector<SmallVector<int64_t>> result(vector.getNumRegisters());
   for (int64_t reg = 0; reg < matrix.getNumRegisters(); ++reg)
-    for (int64_t row = 0; row < rows.getNumRegisters(); ++row)
-      if (rows.getRegisterCoordinates(row, 2)[0] ==
-          matrix.getRegisterCoordinates(reg, 2)[0])
-        result[row].push_back(reg);
+    for (int64_t place = 0; place < vector.getNumRegisters(); ++place)
+      if (vector.getRegisterCoordinates(place, 2)[0] ==
+          matrix.getRegisterCoordinates(reg, 2)[dim])
+        result[place].push_back(reg);
   return result;
 }
 
@@ -70,12 +71,14 @@ ReducePattern::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
   Location loc = op.getLoc();
   LayoutAttr matrix = op.getInput().getType().getRegisterLayout(),
              rows = op.getResult().getType().getRegisterLayout();
+  auto dim = static_cast<int64_t>(op.getDim());
   for (const tile::Mode &mode : matrix.getWarps())
-    if (mode.dim == 1 && mode.stride != 0)
+    if (mode.dim == dim && mode.stride != 0)
       return op.emitOpError()
-             << "expects each row inside one warp, but got layout " << matrix;
+             << "expects each " << (dim == 1 ? "row" : "column")
+             << " inside one warp, but got layout " << matrix;
   SmallVector<Value> results;
-  for (ArrayRef<int64_t> registers : registersOfRows(matrix, rows)) {
+  for (ArrayRef<int64_t> registers : registersAlong(matrix, rows, 1 - dim)) {
     SmallVector<Value> level;
     for (int64_t reg : registers)
       level.push_back(
@@ -96,10 +99,11 @@ ReducePattern::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
   int64_t below = 1;
   for (const tile::Mode &mode :
        isPartial ? ArrayRef<tile::Mode>() : matrix.getLanes()) {
-    if (mode.dim == 1 && mode.stride != 0) {
+    if (mode.dim == dim && mode.stride != 0) {
       if (!llvm::isPowerOf2_64(mode.extent) || !llvm::isPowerOf2_64(below))
         return op.emitOpError()
-               << "expects lanes along a row in powers of two, but got "
+               << "expects lanes along a row or column in powers of two, but "
+                  "got "
                << mode.extent;
       for (int64_t distance = 1; distance < mode.extent; distance *= 2)
         for (Value &value : results) {
@@ -123,7 +127,8 @@ BroadcastPattern::matchAndRewrite(tile::BroadcastOp op, OpAdaptor adaptor,
   LayoutAttr matrix = op.getResult().getType().getRegisterLayout(),
              rows = op.getInput().getType().getRegisterLayout();
   SmallVector<int64_t> source(matrix.getNumRegisters());
-  for (auto [row, registers] : llvm::enumerate(registersOfRows(matrix, rows)))
+  for (auto [row, registers] : llvm::enumerate(
+           registersAlong(matrix, rows, static_cast<int64_t>(op.getDim()))))
     for (int64_t reg : registers)
       source[reg] = row;
   rewriter.replaceOpWithNewOp<vector::ShuffleOp>(

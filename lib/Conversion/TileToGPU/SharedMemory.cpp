@@ -215,12 +215,11 @@ void TileCopier::copyPiece(SplitIndex row, SplitIndex column) {
       b.createOrFold<arith::AddIOp>(loc, op.getColumn(), tileColumn);
   Value valid;
   if (!op.getInBounds()) {
-    auto sourceType = op.getSource().getType();
     Value rows = b.createOrFold<memref::DimOp>(loc, op.getSource(), 0);
     Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
                                          sourceRow, rows);
-    if (sourceType.isDynamicDim(1) ||
-        sourceType.getDimSize(1) < type.getShape()[1]) {
+    if (!fitsInto(type.getShape()[1], op.getSource().getType().getDimSize(1),
+                  op.getColumn())) {
       Value columns = b.createOrFold<memref::DimOp>(loc, op.getSource(), 1);
       Value insideRow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
                                               sourceColumn, columns);
@@ -254,7 +253,7 @@ void TileCopier::copy() {
   if (contiguous)
     width =
         std::gcd(std::gcd(swizzle.getVector(), knownRowDivisor(op.getSource())),
-                 rowLength);
+                 std::gcd(rowLength, knownDivisor(op.getColumn())));
   async =
       llvm::is_contained(context.target.getCopyWidths(), width * elementBytes);
 

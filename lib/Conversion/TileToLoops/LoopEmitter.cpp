@@ -14,7 +14,10 @@
 using namespace mlir;
 using namespace attune;
 
-static bool isTile(Value value) { return isa<tile::TileType>(value.getType()); }
+/// Whether a value is held in a buffer: a tile, also one that is pending.
+static bool isTile(Value value) {
+  return isa<tile::TileType, tile::PendingType>(value.getType());
+}
 
 LoopEmitter::LoopEmitter(gpu::GPUFuncOp kernel)
     : kernel(kernel), builder(kernel.getLoc(), kernel.getContext()) {
@@ -155,14 +158,14 @@ static SmallVector<Value> add(ImplicitLocOpBuilder &builder, ValueRange base,
 void LoopEmitter::emitLoad(tile::LoadOp op) {
   Value result = define(op.getResult());
   forEach(op.getResult().getType().getShape(), [&](ValueRange indices) {
-    SmallVector<Value> position =
-        add(builder, {op.getRow(), op.getColumn()}, indices);
+    SmallVector<Value> position = add(builder, op.getIndices(), indices);
     store(loadOrZero(op.getSource(), position, op.getInBounds()), result,
           indices);
   });
 }
 
-void LoopEmitter::emitStore(Value tile, Value target, ValueRange first) {
+void LoopEmitter::emitStore(Value tile, Value target, ValueRange first,
+                            bool accumulate) {
   Value value = read(tile);
   forEach(cast<tile::TileType>(tile.getType()).getShape(),
           [&](ValueRange indices) {
@@ -171,7 +174,12 @@ void LoopEmitter::emitStore(Value tile, Value target, ValueRange first) {
                                             /*withElseRegion=*/false);
             OpBuilder::InsertionGuard guard(builder);
             builder.setInsertionPointToStart(branch.thenBlock());
-            store(load(value, indices), target, position);
+            Value element = load(value, indices);
+            if (accumulate)
+              memref::AtomicRMWOp::create(builder, arith::AtomicRMWKind::addf,
+                                          element, target, position);
+            else
+              store(element, target, position);
           });
 }
 
@@ -281,7 +289,9 @@ void LoopEmitter::emitRelease(tile::ReleaseOp op) {
 
 template <typename OpTy> LogicalResult LoopEmitter::emitMultiply(OpTy op) {
   Type from = op.getLhs().getType().getElementType(),
-       type = op.getAcc().getType().getElementType();
+       type = tile::PendingType::getOf(op.getAcc().getType())
+                  .getTile()
+                  .getElementType();
   if (!isa<FloatType>(from) || !isa<FloatType>(type) ||
       (from != type &&
        from.getIntOrFloatBitWidth() >= type.getIntOrFloatBitWidth()))
@@ -300,16 +310,18 @@ template <typename OpTy> LogicalResult LoopEmitter::emitMultiply(OpTy op) {
     store(countOne(multiplies), count, {});
     started[op.getResult()] = count;
   }
-  forEach(op.getAcc().getType().getShape(), [&](ValueRange indices) {
+  auto accTile = tile::PendingType::getOf(op.getAcc().getType()).getTile();
+  int64_t depth =
+      op.getLhs().getType().getShape()[op.getTransposeLhs() ? 0 : 1];
+  forEach(accTile.getShape(), [&](ValueRange indices) {
     Value i = indices[0], j = indices[1];
-    auto loop = scf::ForOp::create(builder, index(0),
-                                   index(op.getLhs().getType().getShape()[1]),
-                                   index(1), ValueRange(load(acc, indices)));
+    auto loop = scf::ForOp::create(builder, index(0), index(depth), index(1),
+                                   ValueRange(load(acc, indices)));
     {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(loop.getBody());
       Value k = loop.getInductionVar();
-      Value left = load(lhs, {i, k});
+      Value left = op.getTransposeLhs() ? load(lhs, {k, i}) : load(lhs, {i, k});
       Value right =
           op.getTransposeRhs() ? load(rhs, {j, k}) : load(rhs, {k, j});
       Value product =
@@ -360,30 +372,36 @@ LogicalResult LoopEmitter::emitReduce(tile::ReduceOp op) {
   if (!isa<FloatType>(type.getElementType()))
     return op.emitOpError()
            << "expects floats, but got " << type.getElementType();
-  int64_t columns = op.getInput().getType().getShape()[1],
+  auto dim = static_cast<int64_t>(op.getDim());
+  int64_t columns = op.getInput().getType().getShape()[dim],
           groups = shape.size() == 2 ? shape[1] : 1;
   if (groups > columns)
     return op.emitOpError() << "expects at most a group for each of the "
                             << columns << " columns, but got " << groups;
   Value input = read(op.getInput()), result = define(op.getResult());
-  // Group g has the columns g, g + groups, ...
+  // What goes, column or row, is called column here. Group g has the columns g,
+  // g + groups, ...
+  auto element = [&](Value row, Value column) {
+    return load(input,
+                dim == 1 ? ValueRange{row, column} : ValueRange{column, row});
+  };
   forEach(shape, [&](ValueRange indices) {
     Value row = indices[0], first = groups > 1 ? indices[1] : index(0);
     Value next = arith::AddIOp::create(builder, first, index(groups));
     auto loop = scf::ForOp::create(builder, next, index(columns), index(groups),
-                                   ValueRange(load(input, {row, first})));
+                                   ValueRange(element(row, first)));
     {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(loop.getBody());
       Value carried = loop.getRegionIterArg(0),
-            element = load(input, {row, loop.getInductionVar()});
+            next = element(row, loop.getInductionVar());
       Value combined;
       switch (op.getKind()) {
       case tile::ReductionKind::Add:
-        combined = arith::AddFOp::create(builder, carried, element);
+        combined = arith::AddFOp::create(builder, carried, next);
         break;
       case tile::ReductionKind::Max:
-        combined = arith::MaxNumFOp::create(builder, carried, element);
+        combined = arith::MaxNumFOp::create(builder, carried, next);
         break;
       }
       scf::YieldOp::create(builder, combined);
@@ -418,6 +436,15 @@ void LoopEmitter::carry(Operation *terminator, ValueRange targets) {
   }
   for (auto [source, target] : copies)
     copy(source, target);
+  // The numbers of multiplies that are pending.
+  SmallVector<Value> numbers;
+  for (Value value : terminator->getOperands())
+    numbers.push_back(started.contains(value) ? load(started.lookup(value), {})
+                                              : Value());
+  for (auto [number, result] :
+       llvm::zip_equal(numbers, terminator->getParentOp()->getResults()))
+    if (number && started.contains(result))
+      store(number, started.lookup(result), {});
 }
 
 LogicalResult LoopEmitter::emitFor(scf::ForOp op) {
@@ -431,6 +458,11 @@ LogicalResult LoopEmitter::emitFor(scf::ForOp op) {
     carried.push_back(define(argument));
     buffers[result] = carried.back();
     copy(read(init), carried.back());
+    if (Value count = started.lookup(init)) {
+      Value own = allocate(MemRefType::get({}, builder.getIndexType()));
+      started[argument] = started[result] = own;
+      store(load(count, {}), own, {});
+    }
   }
   if (failed(emit(*op.getBody())))
     return failure();
@@ -483,7 +515,9 @@ LogicalResult LoopEmitter::checkOperands(Operation *op) {
       isKnown = channels.contains(operand) &&
                 isa<tile::TileDialect>(op->getDialect());
     else if (isa<tile::PendingType>(type))
-      isKnown = started.contains(operand) && isa<tile::AwaitOp>(op);
+      isKnown = started.contains(operand) &&
+                isa<tile::AwaitOp, tile::AwaitReadsOp, tile::MmaAsyncOp,
+                    scf::ForOp, scf::YieldOp>(op);
     else if (isTile(operand))
       isKnown = buffers.contains(operand);
     if (!isKnown)
@@ -529,12 +563,13 @@ LogicalResult LoopEmitter::emit(Operation *op) {
         TypeSwitch<Operation *>(op)
             .Case([&](tile::LoadOp op) { emitLoad(op); })
             .Case([&](tile::StoreOp op) {
-              emitStore(op.getValue(), op.getDestination(), op.getIndices());
+              emitStore(op.getValue(), op.getDestination(), op.getIndices(),
+                        op.getAccumulate());
             })
             // Done at once, so that there is nothing to drain.
             .Case([&](tile::StoreAsyncOp op) {
               emitStore(op.getSource(), op.getDestination(),
-                        {op.getRow(), op.getColumn()});
+                        {op.getRow(), op.getColumn()}, /*accumulate=*/false);
             })
             .Case([&](tile::BufferOp op) { define(op.getResult()); })
             .Case([&](tile::WriteOp op) {
@@ -556,7 +591,13 @@ LogicalResult LoopEmitter::emit(Operation *op) {
                         store(op.getValue(), result, indices);
                       });
             })
-            .Case([&](tile::AwaitOp op) { emitAwait(op); })
+            .Case([&](tile::AwaitOp op) {
+              emitAwait(op, op.getPending(), op.getRunning());
+              buffers[op.getResult()] = buffers.lookup(op.getPending());
+            })
+            .Case([&](tile::AwaitReadsOp op) {
+              emitAwait(op, op.getPending(), op.getRunning());
+            })
             // One lane takes no turns and waits for nobody, and its tiles are
             // dealt in advance.
             .Case<tile::DealerOp, tile::DrainOp, tile::StartTurnsOp,
@@ -568,10 +609,10 @@ LogicalResult LoopEmitter::emit(Operation *op) {
             .Case([&](tile::BroadcastOp op) {
               Value input = read(op.getInput()),
                     result = define(op.getResult());
-              forEach(op.getResult().getType().getShape(),
-                      [&](ValueRange indices) {
-                        store(load(input, indices[0]), result, indices);
-                      });
+              forEach(
+                  op.getResult().getType().getShape(), [&](ValueRange indices) {
+                    store(load(input, indices[op.getDim()]), result, indices);
+                  });
             })
             // The values stay, wherever they are held.
             .Case([&](tile::ConvertLayoutOp op) {

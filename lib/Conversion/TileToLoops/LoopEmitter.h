@@ -49,7 +49,7 @@ private:
   llvm::LogicalResult emitWhile(mlir::scf::WhileOp op);
   llvm::LogicalResult emitReduce(tile::ReduceOp op);
   template <typename OpTy> llvm::LogicalResult emitMultiply(OpTy op);
-  void emitAwait(tile::AwaitOp op);
+  void emitAwait(mlir::Operation *op, mlir::Value pending, int64_t running);
   llvm::LogicalResult emitSpecialize(tile::SpecializeOp op);
   /// Runs the producers up to the put of what `op` gets.
   void emitFetch(tile::GetOp op);
@@ -60,7 +60,8 @@ private:
   bool isProduced(mlir::Value channel);
   void emitLoad(tile::LoadOp op);
   /// Of a tile in registers or in shared memory.
-  void emitStore(mlir::Value tile, mlir::Value target, mlir::ValueRange first);
+  void emitStore(mlir::Value tile, mlir::Value target, mlir::ValueRange first,
+                 bool accumulate);
   void emitChannel(tile::ChannelOp op);
   void emitPut(tile::PutOp op);
   void emitGet(tile::GetOp op);

@@ -118,17 +118,16 @@ void LoopEmitter::emitFetchedPut(tile::PutOp put, tile::GetOp get,
   put.erase();
 }
 
-void LoopEmitter::emitAwait(tile::AwaitOp op) {
+void LoopEmitter::emitAwait(Operation *op, Value pending, int64_t running) {
   // Slots that it reads must not have been released meanwhile.
-  auto multiply = op.getPending().getDefiningOp<tile::MmaAsyncOp>();
-  for (Value operand : {Value(multiply.getLhs()), Value(multiply.getRhs())})
-    read(operand);
-  Value later = arith::SubIOp::create(
-      builder, load(multiplies, {}), load(started.lookup(op.getPending()), {}));
+  if (auto multiply = pending.getDefiningOp<tile::MmaAsyncOp>())
+    for (Value operand : {Value(multiply.getLhs()), Value(multiply.getRhs())})
+      read(operand);
+  Value later = arith::SubIOp::create(builder, load(multiplies, {}),
+                                      load(started.lookup(pending), {}));
   // Else the multiply that is waited for may itself be among those that run.
   expect(arith::CmpIOp::create(builder, arith::CmpIPredicate::uge, later,
-                               index(op.getRunning())),
+                               index(running)),
          "expects at least as many multiplies after the one that is awaited as "
          "may run");
-  buffers[op.getResult()] = buffers.lookup(op.getPending());
 }

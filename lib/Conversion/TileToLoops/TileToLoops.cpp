@@ -90,7 +90,7 @@ static LogicalResult refuseLargeTiles(gpu::GPUFuncOp kernel) {
 static BitVector findTiles(TypeRange types) {
   BitVector tiles(types.size());
   for (auto [position, type] : llvm::enumerate(types))
-    if (isa<tile::TileType>(type))
+    if (isa<tile::TileType, tile::PendingType>(type))
       tiles.set(position);
   return tiles;
 }

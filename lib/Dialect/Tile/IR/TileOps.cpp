@@ -34,8 +34,16 @@ static LogicalResult verifySameShape(Operation *op, StringRef leftName,
 }
 
 LogicalResult LoadOp::verify() {
-  if (getResult().getType().getRank() != 2)
-    return emitOpError() << "expects a result of two dimensions, but got "
+  int64_t rank = getResult().getType().getRank();
+  if (getSource().getType().getRank() != rank ||
+      static_cast<int64_t>(getIndices().size()) != rank)
+    return emitOpError() << "expects a source and indices of the " << rank
+                         << " dimensions of the result, but got "
+                         << getSource().getType().getRank() << " and "
+                         << getIndices().size();
+  if (getStages() && rank != 2)
+    return emitOpError() << "expects a tile of two dimensions with 'stages', "
+                            "but got "
                          << getResult().getType();
   if (getReadOnce() && !getStages())
     return emitOpError() << "expects 'stages' with 'read_once'";
@@ -52,6 +60,9 @@ LogicalResult StoreOp::verify() {
                          << " dimensions of the value, but got "
                          << getDestination().getType().getRank() << " and "
                          << getIndices().size();
+  if (getAccumulate() && getPath() != StorePath::Direct)
+    return emitOpError() << "expects no 'path' with 'accumulate', but got '"
+                         << stringifyStorePath(getPath()) << "'";
   return verifySameElementType(
       *this, "value", getValue().getType().getElementType(), "destination",
       getDestination().getType().getElementType());
@@ -129,18 +140,21 @@ static LogicalResult verifyAtom(Operation *op, MmaAtomAttr atom, MmaScope scope,
 
 template <typename OpTy> static LogicalResult verifyMultiply(OpTy op) {
   TileType lhs = op.getLhs().getType(), rhs = op.getRhs().getType(),
-           acc = op.getAcc().getType();
+           acc = PendingType::getOf(op.getAcc().getType()).getTile();
   if (lhs.getRank() != 2 || rhs.getRank() != 2 || acc.getRank() != 2)
     return op.emitOpError() << "expects operands of two dimensions, but got "
                             << lhs << ", " << rhs << " and " << acc;
-  int64_t rhsK = rhs.getShape()[op.getTransposeRhs() ? 1 : 0],
+  bool transposed = op.getTransposeLhs();
+  int64_t lhsM = lhs.getShape()[transposed ? 1 : 0],
+          lhsK = lhs.getShape()[transposed ? 0 : 1],
+          rhsK = rhs.getShape()[op.getTransposeRhs() ? 1 : 0],
           rhsN = rhs.getShape()[op.getTransposeRhs() ? 0 : 1];
-  if (lhs.getShape()[1] != rhsK)
+  if (lhsK != rhsK)
     return op.emitOpError() << "expects lhs and rhs to agree on k, but got "
-                            << lhs.getShape()[1] << " and " << rhsK;
-  if (acc.getShape()[0] != lhs.getShape()[0] || acc.getShape()[1] != rhsN)
+                            << lhsK << " and " << rhsK;
+  if (acc.getShape()[0] != lhsM || acc.getShape()[1] != rhsN)
     return op.emitOpError()
-           << "expects an accumulator of " << lhs.getShape()[0] << "x" << rhsN
+           << "expects an accumulator of " << lhsM << "x" << rhsN
            << ", but got " << acc.getShape()[0] << "x" << acc.getShape()[1];
   return verifyAtom(op, op.getAtomAttr(), op.getScope(), lhs, rhs, acc, rhsK);
 }
@@ -283,26 +297,33 @@ LogicalResult MapOp::verifyRegions() {
   return success();
 }
 
-/// A 1-D tile and the 2-D tile that it is a row statistic of.
-static LogicalResult verifyRows(Operation *op, TileType rows, TileType matrix) {
-  if (rows.getRank() != 1 || matrix.getRank() != 2 ||
-      rows.getShape()[0] != matrix.getShape()[0])
-    return op->emitOpError() << "expects a 1-D tile with one element per row "
-                                "of a 2-D tile, but got "
-                             << rows << " and " << matrix;
+/// A 1-D tile with an element for each place along dimension `dim` of a 2-D
+/// tile.
+static LogicalResult verifyVector(Operation *op, TileType vector,
+                                  TileType matrix, int64_t dim) {
+  if (vector.getRank() != 1 || matrix.getRank() != 2 ||
+      vector.getShape()[0] != matrix.getShape()[dim])
+    return op->emitOpError()
+           << "expects a 1-D tile with one element per "
+           << (dim == 0 ? "row" : "column") << " of a 2-D tile, but got "
+           << vector << " and " << matrix;
   if (LayoutAttr layout = matrix.getRegisterLayout())
-    if (rows.getLayout() != layout.dropDim(1))
+    if (vector.getLayout() != layout.dropDim(1 - dim))
       return op->emitOpError()
-             << "expects the 1-D tile to have layout " << layout.dropDim(1)
-             << ", but got " << rows.getLayout();
-  return verifySameElementType(op, "input", rows.getElementType(), "result",
+             << "expects the 1-D tile to have layout "
+             << layout.dropDim(1 - dim) << ", but got " << vector.getLayout();
+  return verifySameElementType(op, "input", vector.getElementType(), "result",
                                matrix.getElementType());
 }
 
 LogicalResult ReduceOp::verify() {
   TileType input = getInput().getType(), result = getResult().getType();
+  int64_t kept = 1 - static_cast<int64_t>(getDim());
   if (result.getRank() == 1)
-    return verifyRows(*this, result, input);
+    return verifyVector(*this, result, input, kept);
+  if (kept != 0)
+    return emitOpError() << "expects a 1-D result with 'dim 0', but got "
+                         << result;
   if (input.getRank() != 2 || result.getShape()[0] != input.getShape()[0])
     return emitOpError()
            << "expects a result with the rows of the input, but got " << result
@@ -324,7 +345,8 @@ LogicalResult AnyOp::verify() {
 }
 
 LogicalResult BroadcastOp::verify() {
-  return verifyRows(*this, getInput().getType(), getResult().getType());
+  return verifyVector(*this, getInput().getType(), getResult().getType(),
+                      static_cast<int64_t>(getDim()));
 }
 
 LogicalResult ConvertLayoutOp::verify() {

@@ -34,6 +34,12 @@ static TileType getRegisterTile(Value value) {
   return tile && tile.isRegisters() ? tile : TileType();
 }
 
+/// The layout of what an input of that layout is reduced to.
+static LayoutAttr getReduced(ReduceOp op, LayoutAttr input) {
+  return op.getResult().getType().getRank() == 1 ? input.dropDim(op.getDim())
+                                                 : input.getPartialColumns();
+}
+
 namespace {
 
 /// How an MMA is dealt to the scopes (warps or warpgroups) that issue it.
@@ -47,6 +53,7 @@ struct Dealing {
     return repeat(atom.getAcc(), shape, {atom.getM(), atom.getN()},
                   {shape[0] / alongM, shape[1] / alongN});
   }
+  /// Of a lhs in registers, which is not transposed.
   LayoutAttr getLhs(ArrayRef<int64_t> shape) const {
     return repeat(atom.getLhs(), shape, {atom.getM(), atom.getK()},
                   {shape[0] / alongM, 0});
@@ -108,9 +115,10 @@ struct TileAssignLayouts
 template <typename MmaLikeOp>
 FailureOr<Dealing> TileAssignLayouts::deal(MmaLikeOp mma) {
   auto target = TargetAttr::lookup(mma);
+  TileType accTile = getRegisterTile(mma.getAcc());
   Type lhs = mma.getLhs().getType().getElementType(),
        rhs = mma.getRhs().getType().getElementType(),
-       acc = mma.getAcc().getType().getElementType();
+       acc = accTile.getElementType();
   MmaAtomAttr atom = target.findAtom(lhs, rhs, acc, mma.getScope());
   if (!atom)
     return mma.emitOpError()
@@ -124,8 +132,9 @@ FailureOr<Dealing> TileAssignLayouts::deal(MmaLikeOp mma) {
            << "expects a multiple of " << atom.getWarps() * alongN
            << " warps for '" << atom.getName() << "', but got " << warps;
   Dealing dealing{atom, warps / (atom.getWarps() * alongN), alongN};
-  ArrayRef<int64_t> shape = mma.getAcc().getType().getShape();
-  int64_t depth = mma.getLhs().getType().getShape()[1],
+  ArrayRef<int64_t> shape = accTile.getShape();
+  int64_t depth =
+              mma.getLhs().getType().getShape()[mma.getTransposeLhs() ? 0 : 1],
           rows = dealing.alongM * atom.getM(), columns = alongN * atom.getN();
   if (shape[0] % rows != 0 || shape[1] % columns != 0 ||
       depth % atom.getK() != 0)
@@ -144,7 +153,7 @@ LogicalResult TileAssignLayouts::anchor(MmaLikeOp mma) {
     return failure();
   dealings.insert({mma, *dealing});
   mma.setAtomAttr(dealing->atom);
-  LayoutAttr acc = dealing->getAcc(mma.getAcc().getType().getShape());
+  LayoutAttr acc = dealing->getAcc(getRegisterTile(mma.getAcc()).getShape());
   assign(mma.getAcc(), acc);
   assign(mma.getResult(), acc);
   // What is only read to be multiplied is read as the MMA wants it.
@@ -154,7 +163,7 @@ LogicalResult TileAssignLayouts::anchor(MmaLikeOp mma) {
   };
   Value lhs = mma.getLhs();
   if (isa_and_nonnull<ReadOp, LoadOp>(lhs.getDefiningOp()) &&
-      llvm::all_of(lhs.getUses(), isLhs))
+      !mma.getTransposeLhs() && llvm::all_of(lhs.getUses(), isLhs))
     assign(lhs, dealing->getLhs(mma.getLhs().getType().getShape()));
   return success();
 }
@@ -206,7 +215,7 @@ void TileAssignLayouts::spreadToDefinition(Value value, LayoutAttr layout) {
     for (Value input : map.getInputs())
       assign(input, layout);
   else if (auto broadcast = dyn_cast<BroadcastOp>(op))
-    assign(broadcast.getInput(), layout.dropDim(1));
+    assign(broadcast.getInput(), layout.dropDim(1 - broadcast.getDim()));
   else if (auto await = dyn_cast<AwaitOp>(op))
     assign(await.getPending(), layout);
 }
@@ -217,9 +226,7 @@ void TileAssignLayouts::spreadToUsers(Value value, LayoutAttr layout) {
     if (isa<MapOp, AwaitOp>(op))
       assign(op->getResult(0), layout);
     else if (auto reduce = dyn_cast<ReduceOp>(op))
-      assign(reduce.getResult(), reduce.getResult().getType().getRank() == 1
-                                     ? layout.dropDim(1)
-                                     : layout.getPartialColumns());
+      assign(reduce.getResult(), getReduced(reduce, layout));
     else if (auto loop = dyn_cast<scf::ForOp>(op))
       assignCarried(loop, use.getOperandNumber() - loop.getNumControlOperands(),
                     layout);
@@ -287,21 +294,28 @@ void TileAssignLayouts::convertOperand(OpOperand &operand, LayoutAttr layout) {
 template <typename MmaLikeOp>
 LogicalResult TileAssignLayouts::finish(MmaLikeOp mma) {
   const Dealing &dealing = dealings.find(mma)->second;
-  bool isShared = mma.getRhs().getType().isShared();
   bool byWarps = dealing.atom.getScope() == MmaScope::Warp;
-  if (!isShared && (mma.getTransposeRhs() || !byWarps))
+  // What instructions do not read from registers so.
+  auto check = [&](TileType type, bool transposed, StringRef name,
+                   bool alwaysShared) -> LogicalResult {
+    if (type.isShared() || (!transposed && !alwaysShared))
+      return success();
     return mma.emitOpError()
-           << "expects "
-           << (mma.getTransposeRhs() ? "a transposed rhs"
-                                     : "the rhs of an MMA of a warpgroup")
+           << "expects " << (transposed ? "a transposed " : "the ") << name
+           << (transposed ? "" : " of an MMA of a warpgroup")
            << " in shared memory; run tile-promote-to-shared first";
+  };
+  if (failed(check(mma.getLhs().getType(), mma.getTransposeLhs(), "lhs",
+                   /*alwaysShared=*/false)) ||
+      failed(check(mma.getRhs().getType(), mma.getTransposeRhs(), "rhs",
+                   /*alwaysShared=*/!byWarps)))
+    return failure();
   convertOperand(mma.getAccMutable(),
                  getRegisterTile(mma.getResult()).getRegisterLayout());
-  convertOperand(mma.getLhsMutable(),
-                 dealing.getLhs(mma.getLhs().getType().getShape()));
-  if (!isShared)
-    convertOperand(mma.getRhsMutable(),
-                   dealing.getRhs(mma.getRhs().getType().getShape()));
+  if (TileType lhs = getRegisterTile(mma.getLhs()))
+    convertOperand(mma.getLhsMutable(), dealing.getLhs(lhs.getShape()));
+  if (TileType rhs = getRegisterTile(mma.getRhs()))
+    convertOperand(mma.getRhsMutable(), dealing.getRhs(rhs.getShape()));
   return success();
 }
 
@@ -328,14 +342,14 @@ void TileAssignLayouts::reconcile(Operation *op) {
     for (OpOperand &input : map.getInputsMutable())
       convertOperand(input, layoutOf(map.getResult()));
   } else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
-    convertOperand(broadcast.getInputMutable(),
-                   layoutOf(broadcast.getResult()).dropDim(1));
+    convertOperand(
+        broadcast.getInputMutable(),
+        layoutOf(broadcast.getResult()).dropDim(1 - broadcast.getDim()));
   } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
     LayoutAttr input = layoutOf(reduce.getInput()),
                wanted = layoutOf(reduce.getResult());
     TileType type = reduce.getResult().getType();
-    LayoutAttr given =
-        type.getRank() == 1 ? input.dropDim(1) : input.getPartialColumns();
+    LayoutAttr given = getReduced(reduce, input);
     if (given == wanted)
       return;
     reduce.getResult().setType(type.withLayout(given));

@@ -269,8 +269,9 @@ scf::ForOp LoopRotator::emitLoop(OpBuilder &b, IRMapping &prologue) {
         PendingType::get(b.getContext(), mma.getAcc().getType()),
         mapping.lookupOrDefault(mma.getLhs()),
         mapping.lookupOrDefault(mma.getRhs()),
-        mapping.lookupOrDefault(mma.getAcc()), mma.getTransposeRhsAttr(),
-        mma.getScopeAttr(), mma.getWarpsNAttr(), mma.getAtomAttr());
+        mapping.lookupOrDefault(mma.getAcc()), mma.getTransposeLhsAttr(),
+        mma.getTransposeRhsAttr(), mma.getScopeAttr(), mma.getWarpsNAttr(),
+        mma.getAtomAttr());
   };
   cloneAll(b, ArrayRef(before).drop_back(), current);
   Value scores = startMultiply(first, current);

@@ -172,9 +172,10 @@ void TilePromoteToShared::promote(LoadOp load) {
   Value element = numberElement(b, loc, loop);
   // A count makes another loop, whose block is another.
   b.setInsertionPoint(load);
-  PutOp::create(b, loc, channel, element, load.getSource(), load.getRow(),
-                load.getColumn(), /*predicate=*/Value(), /*map=*/Value(),
-                load.getInBoundsAttr(), load.getRoleAttr());
+  PutOp::create(b, loc, channel, element, load.getSource(),
+                load.getIndices()[0], load.getIndices()[1],
+                /*predicate=*/Value(), /*map=*/Value(), load.getInBoundsAttr(),
+                load.getRoleAttr());
   Value shared = GetOp::create(b, loc, channelType.getTileType(), channel,
                                element, /*pending=*/0);
   if (asLhs && load.getReadOnce()) {

@@ -188,6 +188,14 @@ Value BaselineTarget::emitSharedRead(OpBuilder &b, Location loc,
     }
     if (read.row)
       row.dynamic = b.createOrFold<arith::AddIOp>(loc, row.dynamic, read.row);
+    if (read.column) {
+      column.dynamic =
+          column.dynamic
+              ? b.createOrFold<arith::AddIOp>(loc, column.dynamic, read.column)
+              : read.column;
+      // Nothing is known of the sum.
+      column.possibleBits = ~uint64_t(0);
+    }
     SplitIndex position = sharedPosition(b, loc, read.swizzle,
                                          bufferType.getDimSize(1), row, column);
     auto fragmentType = VectorType::get({count, 2}, element);

@@ -17,7 +17,6 @@ using namespace mlir;
 using namespace attune;
 
 static constexpr unsigned kSharedSpace = 3, kSharedClusterSpace = 7;
-static constexpr int64_t kWarpgroupWarps = 4;
 static constexpr int64_t kMostColumns = 256;
 
 static Value constantI32(OpBuilder &b, Location loc, int64_t value) {
@@ -82,18 +81,22 @@ namespace {
 /// permuted in groups of eight.
 class SharedOperand {
 public:
+  /// `first` is the row, or of a transposed one the column, at which the part
+  /// of this warpgroup starts; null for 0. Panels do not straddle the parts.
   SharedOperand(OpBuilder &b, Location loc, Value buffer, tile::TileType tile,
-                bool transposed, Value firstRow)
+                bool transposed, Value first)
       : b(b), loc(loc) {
     auto swizzle = cast<tile::SwizzleAttr>(tile.getLayout());
     int64_t elementBytes = tile.getElementType().getIntOrFloatBitWidth() / 8;
     panel = swizzle.getPanel();
     rowBytes = panel * elementBytes;
     panelBytes = tile.getShape()[0] * rowBytes;
-    Value offset = firstRow ? b.createOrFold<arith::MulIOp>(
-                                  loc, firstRow,
-                                  arith::ConstantIndexOp::create(b, loc, panel))
-                            : Value();
+    // Panels follow each other, each with all rows.
+    int64_t distance = transposed ? tile.getShape()[0] : panel;
+    Value offset = first ? b.createOrFold<arith::MulIOp>(
+                               loc, first,
+                               arith::ConstantIndexOp::create(b, loc, distance))
+                         : Value();
     Value address = toI32(b, loc, sharedAddress(b, loc, buffer, offset));
     // Addresses in descriptors have 18 bits, in units of 16 bytes.
     Value low =
@@ -153,32 +156,38 @@ Value HopperWarpgroups::startMultiply(OpBuilder &b, Location loc,
   tile::MmaAtomAttr atom = multiply.atom;
   bool isBrain = atom.getLhsType().isBF16();
   auto inputType = isBrain ? NVVM::WGMMATypes::bf16 : NVVM::WGMMATypes::f16;
-  int64_t rowsOfGroup = multiply.lhsTile.getShape()[0] / multiply.groups;
-  int64_t depth = multiply.lhsTile.getShape()[1];
-  int64_t columns = multiply.rhsTile.getShape()[multiply.transposeRhs ? 0 : 1];
+  ArrayRef<int64_t> lhsShape = multiply.lhsTile.getShape(),
+                    rhsShape = multiply.rhsTile.getShape();
+  int64_t rowsOfGroup =
+              lhsShape[multiply.transposeLhs ? 1 : 0] / multiply.groupsM,
+          depth = lhsShape[multiply.transposeLhs ? 0 : 1],
+          columns = rhsShape[multiply.transposeRhs ? 0 : 1] / multiply.groupsN;
   int64_t mSteps = rowsOfGroup / atom.getM(), kSteps = depth / atom.getK();
   // Registers of one column of a lane: two rows of four lanes.
   int64_t perRowStep = columns / 2;
 
-  Value firstRow;
+  // Where the rows, or the columns, of this warpgroup start.
+  auto startOf = [&](bool isColumn, int64_t extent) -> Value {
+    int64_t count = isColumn ? multiply.groupsN : multiply.groupsM;
+    if (count == 1)
+      return {};
+    Value group = multiply.group;
+    if (isColumn && multiply.groupsM > 1)
+      group = b.createOrFold<arith::DivUIOp>(
+          loc, group, arith::ConstantIndexOp::create(b, loc, multiply.groupsM));
+    else if (!isColumn && multiply.groupsN > 1)
+      group = b.createOrFold<arith::RemUIOp>(
+          loc, group, arith::ConstantIndexOp::create(b, loc, multiply.groupsM));
+    return b.createOrFold<arith::MulIOp>(
+        loc, group, arith::ConstantIndexOp::create(b, loc, extent));
+  };
   std::optional<SharedOperand> lhs;
-  if (!multiply.lhsTile.isRegisters()) {
-    if (multiply.groups > 1) {
-      Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
-      Value group = makeUniform(
-          b, loc,
-          b.createOrFold<arith::DivUIOp>(
-              loc, thread,
-              arith::ConstantIndexOp::create(
-                  b, loc, kWarpgroupWarps * atom.getAcc().getNumLanes())));
-      firstRow = b.createOrFold<arith::MulIOp>(
-          loc, group, arith::ConstantIndexOp::create(b, loc, rowsOfGroup));
-    }
-    lhs.emplace(b, loc, multiply.lhs, multiply.lhsTile, /*transposed=*/false,
-                firstRow);
-  }
+  if (!multiply.lhsTile.isRegisters())
+    lhs.emplace(b, loc, multiply.lhs, multiply.lhsTile, multiply.transposeLhs,
+                startOf(/*isColumn=*/false, rowsOfGroup));
   SharedOperand rhs(b, loc, multiply.rhs, multiply.rhsTile,
-                    !multiply.transposeRhs, Value());
+                    !multiply.transposeRhs,
+                    startOf(/*isColumn=*/true, columns));
 
   NVVM::WgmmaFenceAlignedOp::create(b, loc);
   SmallVector<Value> elements;
@@ -201,12 +210,16 @@ Value HopperWarpgroups::startMultiply(OpBuilder &b, Location loc,
         auto rightLayout =
             multiply.transposeRhs ? NVVM::MMALayout::col : NVVM::MMALayout::row;
         if (lhs) {
+          int64_t row = m * atom.getM(), depthStep = k * atom.getK();
+          Value left = multiply.transposeLhs ? lhs->at(depthStep, row)
+                                             : lhs->at(row, depthStep);
+          auto leftLayout = multiply.transposeLhs ? NVVM::MMALayout::col
+                                                  : NVVM::MMALayout::row;
           acc = NVVM::WgmmaMmaAsyncOp::create(
-              b, loc, structType, acc,
-              lhs->at(m * atom.getM(), k * atom.getK()), right, shape,
-              inputType, inputType, NVVM::WGMMATypes::f32, scale,
-              NVVM::WGMMAScaleIn::one, NVVM::WGMMAScaleIn::one,
-              NVVM::MMALayout::row, rightLayout, NVVM::MMAIntOverflowAttr());
+              b, loc, structType, acc, left, right, shape, inputType, inputType,
+              NVVM::WGMMATypes::f32, scale, NVVM::WGMMAScaleIn::one,
+              NVVM::WGMMAScaleIn::one, leftLayout, rightLayout,
+              NVVM::MMAIntOverflowAttr());
           continue;
         }
         int64_t size = atom.getLhs().getNumRegisters();
@@ -237,6 +250,12 @@ Value HopperWarpgroups::awaitMultiply(OpBuilder &b, Location loc, Value result,
   SmallVector<Value> elements;
   appendElements(b, loc, wait.getResult(0), elements);
   return vector::FromElementsOp::create(b, loc, result.getType(), elements);
+}
+
+void HopperWarpgroups::awaitReads(OpBuilder &b, Location loc,
+                                  int64_t running) const {
+  wgmma::WaitGroupOp::create(b, loc, static_cast<int32_t>(running),
+                             ValueRange());
 }
 
 //===----------------------------------------------------------------------===//

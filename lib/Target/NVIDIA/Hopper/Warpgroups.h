@@ -15,6 +15,8 @@ public:
                             const GroupMultiply &multiply) const override;
   mlir::Value awaitMultiply(mlir::OpBuilder &builder, mlir::Location loc,
                             mlir::Value result, int64_t running) const override;
+  void awaitReads(mlir::OpBuilder &builder, mlir::Location loc,
+                  int64_t running) const override;
   void initBarrier(mlir::OpBuilder &builder, mlir::Location loc,
                    const SharedBarrier &barrier,
                    int64_t arrivals) const override;

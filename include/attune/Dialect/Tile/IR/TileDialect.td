@@ -46,6 +46,9 @@ def Tile_Dialect : Dialect {
     /// On an scf.for with two MMAs, an #tile.overlap: tile-overlap-multiplies
     /// runs the arithmetic between them under them.
     static constexpr ::llvm::StringLiteral kOverlapAttrName = "tile.overlap";
+    /// On an scf.for, a unit: its MMAs add to what that of the iteration before
+    /// is still computing.
+    static constexpr ::llvm::StringLiteral kChainAttrName = "tile.chain";
     /// On an scf.for, a unit: warpgroups issue its MMAs in turns.
     static constexpr ::llvm::StringLiteral kPingPongAttrName = "tile.ping_pong";
     /// On an scf.for, a unit: tile-split-loops decides its range test.

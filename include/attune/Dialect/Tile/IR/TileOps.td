@@ -18,7 +18,7 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
   let summary = "Reads a tile of a global buffer into registers";
   let description = [{
     `result[i, j] = source[row + i, column + j]`, and 0 where that lies outside
-    the buffer.
+    the buffer. A 1-D tile comes from a 1-D buffer.
 
     **Example**
     ```mlir
@@ -29,14 +29,14 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
     lets the tile go through a ring of so many slots in shared memory; with `read_once` it is read into
     registers from there as soon as it has come, and its slot is free. `role` is that of the `tile.put` it becomes.
 
-    **Errors**: element types differ; `read_once` without `stages`.
+    **Errors**: element types or ranks differ; `read_once` without `stages`; `stages` of a 1-D tile.
   }];
-  let arguments = (ins MemRefRankOf<[AnyFloat], [2]>:$source, Index:$row, Index:$column, UnitAttr:$in_bounds,
+  let arguments = (ins MemRefRankOf<[AnyFloat], [1, 2]>:$source, Variadic<Index>:$indices, UnitAttr:$in_bounds,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$stages, UnitAttr:$read_once,
                        OptionalAttr<StrAttr>:$role);
   let results = (outs Tile_RegisterTile:$result);
   let assemblyFormat = [{
-    $source `[` $row `,` $column `]` (`in_bounds` $in_bounds^)? (`stages` $stages^)? (`read_once` $read_once^)? (`role` $role^)? attr-dict
+    $source `[` $indices `]` (`in_bounds` $in_bounds^)? (`stages` $stages^)? (`read_once` $read_once^)? (`role` $role^)? attr-dict
     `:` type($source) `->` type($result)
   }];
   let hasVerifier = 1;
@@ -48,6 +48,8 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
     `destination[row + i, column + j] = value[i, j]`; elements that lie outside
     the buffer are not written. A 1-D tile goes to a 1-D buffer.
 
+    With `accumulate`, elements are added to those of the buffer, each atomically and in no order.
+
     `path` says what `tile-promote-to-shared` makes of it: a `buffer` in shared memory, or the `operand_slot` of a
     left-hand operand of an MMA, from which the chip's copy engine stores the tile.
 
@@ -56,12 +58,12 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
     tile.store %o, %destination[%row, %c0] : !tile.tile<64x128xbf16, registers>, memref<?x128xbf16>
     ```
 
-    **Errors**: element types or ranks differ.
+    **Errors**: element types or ranks differ; `accumulate` with a `path`.
   }];
   let arguments = (ins Tile_RegisterTile:$value, MemRefRankOf<[AnyFloat], [1, 2]>:$destination, Variadic<Index>:$indices,
-                       DefaultValuedAttr<Tile_StorePathAttr, "StorePath::Direct">:$path);
+                       UnitAttr:$accumulate, DefaultValuedAttr<Tile_StorePathAttr, "StorePath::Direct">:$path);
   let assemblyFormat = [{
-    $value `,` $destination `[` $indices `]` (`path` $path^)? attr-dict `:` type($value) `,` type($destination)
+    $value `,` $destination `[` $indices `]` (`accumulate` $accumulate^)? (`path` $path^)? attr-dict `:` type($value) `,` type($destination)
   }];
   let hasVerifier = 1;
 }
@@ -249,8 +251,8 @@ def Tile_FillOp : Tile_Op<"fill", [Pure]> {
 def Tile_MmaOp : Tile_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc", "result"]>]> {
   let summary = "Matrix multiply and accumulate";
   let description = [{
-    `result[i, j] = acc[i, j] + sum_k lhs[i, k] * rhs[k, j]`, with `rhs[j, k]`
-    in place of `rhs[k, j]` under `transpose_rhs`. Operands live in registers or
+    `result[i, j] = acc[i, j] + sum_k lhs[i, k] * rhs[k, j]`, with `lhs[k, i]` and `rhs[j, k]` in their places under
+    `transpose_lhs` and `transpose_rhs`: so are operands in shared memory read. Operands live in registers or
     in shared memory; the accumulator lives in registers. `scope` says which
     threads issue it together, and `warps_n` how many such scopes share the columns of the result; all others share
     its rows. `atom` is the matrix instruction, found by `tile-assign-layouts` from the
@@ -268,24 +270,24 @@ def Tile_MmaOp : Tile_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc",
     **Errors**: shapes that do not multiply; an atom of other types or of another scope.
   }];
   let arguments = (ins Tile_TileType:$lhs, Tile_TileType:$rhs, Tile_RegisterTile:$acc,
-                       UnitAttr:$transpose_rhs, DefaultValuedAttr<Tile_MmaScopeAttr, "MmaScope::Warp">:$scope,
+                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, DefaultValuedAttr<Tile_MmaScopeAttr, "MmaScope::Warp">:$scope,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$warps_n,
                        UnitAttr:$lhs_through_shared, OptionalAttr<Tile_MmaAtomAttr>:$atom);
   let results = (outs Tile_RegisterTile:$result);
   let assemblyFormat = [{
-    $lhs `,` $rhs `,` $acc (`transpose_rhs` $transpose_rhs^)? (`scope` $scope^)? (`warps_n` $warps_n^)?
+    $lhs `,` $rhs `,` $acc (`transpose_lhs` $transpose_lhs^)? (`transpose_rhs` $transpose_rhs^)? (`scope` $scope^)? (`warps_n` $warps_n^)?
     (`lhs_through_shared` $lhs_through_shared^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)
   }];
   let hasVerifier = 1;
 }
 
 def Tile_MmaAsyncOp : Tile_Op<"mma_async", [MemoryEffects<[MemRead, MemWrite]>,
-    TypesMatchWith<"the result is the accumulator when it is there", "acc", "result",
-                   "PendingType::get($_self.getContext(), ::llvm::cast<TileType>($_self))">]> {
+    TypesMatchWith<"the result is the accumulator when it is there", "acc", "result", "PendingType::getOf($_self)">]> {
   let summary = "Starts a matrix multiply";
   let description = [{
     As `tile.mma`, but the result is there only after its `tile.await`. Until
-    then the operands must stay as they are. Multiplies complete in the order in which they start.
+    then the operands must stay as they are. Multiplies complete in the order in which they start. One may
+    add to what another one of the same shape is still computing.
 
     **Example**
     ```mlir
@@ -296,13 +298,13 @@ def Tile_MmaAsyncOp : Tile_Op<"mma_async", [MemoryEffects<[MemRead, MemWrite]>,
 
     **Errors**: those of `tile.mma`.
   }];
-  let arguments = (ins Tile_TileType:$lhs, Tile_TileType:$rhs, Tile_RegisterTile:$acc,
-                       UnitAttr:$transpose_rhs, DefaultValuedAttr<Tile_MmaScopeAttr, "MmaScope::Warp">:$scope,
+  let arguments = (ins Tile_TileType:$lhs, Tile_TileType:$rhs, AnyTypeOf<[Tile_RegisterTile, Tile_PendingType]>:$acc,
+                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, DefaultValuedAttr<Tile_MmaScopeAttr, "MmaScope::Warp">:$scope,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$warps_n,
                        OptionalAttr<Tile_MmaAtomAttr>:$atom);
   let results = (outs Tile_PendingType:$result);
   let assemblyFormat = [{
-    $lhs `,` $rhs `,` $acc (`transpose_rhs` $transpose_rhs^)? (`scope` $scope^)? (`warps_n` $warps_n^)? attr-dict
+    $lhs `,` $rhs `,` $acc (`transpose_lhs` $transpose_lhs^)? (`transpose_rhs` $transpose_rhs^)? (`scope` $scope^)? (`warps_n` $warps_n^)? attr-dict
     `:` type($lhs) `,` type($rhs) `,` type($acc)
   }];
   let hasVerifier = 1;
@@ -319,6 +321,24 @@ def Tile_AwaitOp : Tile_Op<"await", [MemoryEffects<[MemRead, MemWrite]>,
   let arguments = (ins Tile_PendingType:$pending,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$running);
   let results = (outs Tile_RegisterTile:$result);
+  let assemblyFormat = "$pending (`running` $running^)? attr-dict `:` type($pending)";
+}
+
+def Tile_AwaitReadsOp : Tile_Op<"await_reads", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until a multiply has read its operands";
+  let description = [{
+    Behind it, the operands of the multiply may be overwritten. Its result may still be added to by multiplies that have started
+    since, of which at most `running` may still run; 0 waits for all.
+
+    **Example**
+    ```mlir
+    %first = tile.mma_async %a0, %b0, %zero : ...
+    %second = tile.mma_async %a1, %b1, %first : ...
+    tile.await_reads %first running 1 : !tile.pending<!tile.tile<128x256xf32, registers>>
+    ```
+  }];
+  let arguments = (ins Tile_PendingType:$pending,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$running);
   let assemblyFormat = "$pending (`running` $running^)? attr-dict `:` type($pending)";
 }
 
@@ -359,18 +379,23 @@ def Tile_YieldOp : Tile_Op<"yield", [Pure, ReturnLike, Terminator, HasParent<"Ma
 }
 
 def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
-  let summary = "Combines the elements of each row";
+  let summary = "Combines the elements of each row, or of each column";
   let description = [{
-    `result[i] = kind over j of input[i, j]`. The order is unspecified. A maximum
+    `result[i] = kind over j of input[i, j]` or, with `dim 0`, `result[j] = kind over i of input[i, j]`: `dim` is the dimension
+    that goes. The order is unspecified. A maximum
     ignores NaN where any other element is a number.
 
     With a 2-D result of p columns the columns of the input are dealt into p groups, which
     ones is unspecified, and `result[i, g]` combines those of group g. One group per lane
     needs no exchange between lanes; a second reduction completes it.
+
+    **Errors**: shapes that do not fit; a partial reduction of columns. By `convert-tile-to-gpu`: rows, or columns, that
+    several warps share.
   }];
-  let arguments = (ins Tile_ReductionKindAttr:$kind, Tile_RegisterTile:$input);
+  let arguments = (ins Tile_ReductionKindAttr:$kind, Tile_RegisterTile:$input,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<1>]>, "1">:$dim);
   let results = (outs Tile_RegisterTile:$result);
-  let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "$kind $input (`dim` $dim^)? attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -399,11 +424,12 @@ def Tile_AnyOp : Tile_Op<"any", [Pure]> {
 }
 
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
-  let summary = "Repeats a 1-D tile along the columns";
-  let description = "`result[i, j] = input[i]`.";
-  let arguments = (ins Tile_RegisterTile:$input);
+  let summary = "Repeats a 1-D tile along the columns, or along the rows";
+  let description = "`result[i, j] = input[i]` or, with `dim 1`, `input[j]`: `dim` is the dimension that the input runs along.";
+  let arguments = (ins Tile_RegisterTile:$input,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<1>]>, "0">:$dim);
   let results = (outs Tile_RegisterTile:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "$input (`dim` $dim^)? attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 

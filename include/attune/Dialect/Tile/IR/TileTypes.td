@@ -107,6 +107,13 @@ def Tile_PendingType : Tile_Type<"Pending", "pending"> {
   }];
   let parameters = (ins "::attune::tile::TileType":$tile);
   let assemblyFormat = "`<` $tile `>`";
+  let extraClassDeclaration = [{
+    /// Of a tile, or `type` itself if that is pending already.
+    static PendingType getOf(::mlir::Type type) {
+      auto pending = ::llvm::dyn_cast<PendingType>(type);
+      return pending ? pending : get(type.getContext(), ::llvm::cast<TileType>(type));
+    }
+  }];
 }
 
 def Tile_DealerType : Tile_Type<"Dealer", "dealer"> {

@@ -54,6 +54,31 @@ def TileOverlapMultipliesPass : Pass<"tile-overlap-multiplies", "::mlir::gpu::GP
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def TileChainMultipliesPass : Pass<"tile-chain-multiplies", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Keeps the matrix unit busy from one iteration of a loop to the next";
+  let description = [{
+    In a kernel with roles, a loop with `tile.chain` whose MMAs, of warpgroups, do nothing but add to what it carries: each MMA is
+    issued before that of the iteration before has ended, and slots are released when the MMAs that read them are
+    known to have ended, one iteration late.
+
+    ```
+    before                       after
+    for k:                       p = mma_async(a[0], b[0], acc)
+      acc = mma(a[k], b[k], acc) for k from 1:
+      release a[k], b[k]           q = mma_async(a[k], b[k], p)
+                                   await_reads p running 1
+                                   release a[k - 1], b[k - 1]
+                                   p = q
+                                 acc = await p
+                                 release a[last], b[last]
+    ```
+
+    Rings then need two slots at least, or the producer would wait for what comes after it. Other loops stay as they are: a
+    ring of one slot, operands in registers, a kernel without roles.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TileTakeTurnsPass : Pass<"tile-take-turns", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Lets the groups of warps of a workgroup multiply in turns";
   let description = [{
