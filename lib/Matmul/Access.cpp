@@ -134,27 +134,42 @@ struct Part {
 };
 } // namespace
 
-/// Makes `next` a part of `part`, if it goes on where that ends.
-static bool append(Part &part, const Coordinate &next, const Space &space) {
-  const Coordinate &last = part.inner;
-  if (next.dim != last.dim)
+/// Makes `next` a part of `part`, if it goes on in the same loop where that
+/// ends.
+static bool joinWithin(Part &part, const Part &next, const Space &space) {
+  const Coordinate &outer = part.inner, &inner = next.outer;
+  if (inner.dim != outer.dim || inner.loop != outer.loop ||
+      ShapedType::isDynamic(inner.size) ||
+      inner.stride * inner.size != outer.stride)
     return false;
-  if (next.loop == last.loop) {
-    if (ShapedType::isDynamic(next.size) ||
-        next.stride * next.size != last.stride)
-      return false;
-    part.inner.stride = next.stride;
-    part.inner.size = multiply(last.size, next.size);
-    part.isWhole = isWhole(space, part.inner);
-    if (part.outer.loop == next.loop)
-      part.outer = part.inner;
-  } else {
-    if (!part.isWhole || next.loop != last.loop + 1 || !isWhole(space, next))
-      return false;
-    part.inner = next;
-  }
-  ++part.count;
+  part.inner.size = multiply(outer.size, inner.size);
+  part.inner.stride = inner.stride;
+  part.outer = part.inner;
+  part.isWhole = isWhole(space, part.inner);
+  part.count += next.count;
   return true;
+}
+
+/// Makes `next` a part of `part`, if both are loops as a whole and neighbours.
+static bool joinLoops(Part &part, const Part &next, const Space &space) {
+  if (next.outer.dim != part.inner.dim || !part.isWhole || !next.isWhole ||
+      next.outer.loop != part.inner.loop + 1)
+    return false;
+  part.inner = next.inner;
+  part.count += next.count;
+  return true;
+}
+
+using Join = bool(Part &, const Part &, const Space &);
+static SmallVector<Part> joinNeighbours(ArrayRef<Part> parts,
+                                        const Space &space, Join *join) {
+  SmallVector<Part> joined;
+  for (const Part &part : parts)
+    if (joined.empty() ||
+        joined.back().first + joined.back().count != part.first ||
+        !join(joined.back(), part, space))
+      joined.push_back(part);
+  return joined;
 }
 
 /// The index of a part; none where it would need a size that is not known.
@@ -189,17 +204,12 @@ std::optional<TensorAccess>
 attune::matmul::makeAccess(Value tensor, const Space &space,
                            ArrayRef<Coordinate> coordinates) {
   SmallVector<Part> parts;
-  for (auto [dim, coordinate] : llvm::enumerate(coordinates)) {
-    if (coordinate.isZero)
-      continue;
-    unsigned position = dim;
-    bool follows =
-        !parts.empty() && parts.back().first + parts.back().count == position;
-    if (follows && append(parts.back(), coordinate, space))
-      continue;
-    parts.push_back(
-        {position, 1, coordinate, coordinate, isWhole(space, coordinate)});
-  }
+  for (auto [dim, coordinate] : llvm::enumerate(coordinates))
+    if (!coordinate.isZero)
+      parts.push_back({static_cast<unsigned>(dim), 1, coordinate, coordinate,
+                       isWhole(space, coordinate)});
+  parts = joinNeighbours(parts, space, joinWithin);
+  parts = joinNeighbours(parts, space, joinLoops);
   TensorAccess access{tensor, {}};
   for (const Part &part : parts) {
     AffineExpr index = getIndex(part, space, tensor.getContext());

@@ -377,14 +377,14 @@ FailureOr<Contraction> Matcher::match() {
   if (failed(matchDimensions()) || failed(matchBody()) ||
       failed(matchOperand(*op.getDpsInputOperand(0), Dim::M, found.lhs)) ||
       failed(matchOperand(*op.getDpsInputOperand(1), Dim::N, found.rhs)) ||
-      failed(matchTypes()) || failed(matchInit()))
+      failed(matchTypes()))
     return failure();
   Source result{op->getResult(0), {}};
   for (AffineExpr index :
        op.getMatchingIndexingMap(op.getDpsInitOperand(0)).getResults())
     result.coordinates.push_back(
         loops[cast<AffineDimExpr>(index).getPosition()]);
-  if (failed(getAccess(result, "result", found.result)))
+  if (failed(getAccess(result, "result", found.result)) || failed(matchInit()))
     return failure();
   found.resultCoordinates = result.coordinates;
   return found;

@@ -68,7 +68,8 @@ LogicalResult GroupBuilder::planPartner(linalg::LinalgOp op, OpOperand &operand,
     bool isFlip = false;
     if (auto dim = dyn_cast<AffineDimExpr>(index)) {
       loop = dim.getPosition();
-    } else if (auto rest = dyn_cast<AffineDimExpr>(1 - index)) {
+    } else if (auto rest = dyn_cast<AffineDimExpr>(simplifyAffineExpr(
+                   1 - index, map.getNumDims(), map.getNumSymbols()))) {
       loop = rest.getPosition();
       isFlip = true;
     }
