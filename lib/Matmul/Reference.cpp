@@ -246,8 +246,8 @@ Value ReferenceEmitter::emitHalfUnit(Value magnitude, Type type) {
   const llvm::fltSemantics &semantics =
       cast<FloatType>(type).getFloatSemantics();
   double smallest = llvm::APFloat::getSmallest(semantics).convertToDouble() / 2;
-  // Half of the smallest number of f32 is none of f32.
-  return arith::MaximumFOp::create(b, half, f32(std::max(smallest, 0x1p-149)));
+  // Chips may take what is smaller than any normal number of f32 for 0.
+  return arith::MaximumFOp::create(b, half, f32(std::max(smallest, 0x1p-126)));
 }
 
 void ReferenceEmitter::emitElement(ArrayRef<Value> indices,
@@ -389,6 +389,10 @@ attune::matmul::lowerToReference(func::FuncOp function,
                                 "a reference, but got ")
            << groups.size();
   ContractionGroup group = std::move(groups[0]);
+  function.getContext()
+      ->loadDialect<arith::ArithDialect, bufferization::BufferizationDialect,
+                    math::MathDialect, memref::MemRefDialect,
+                    scf::SCFDialect>();
   Operation *terminator = body.getTerminator();
   OpBuilder builder(terminator);
   SmallVector<std::pair<unsigned, SmallVector<Operation *>>> returned;
