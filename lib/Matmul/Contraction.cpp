@@ -111,7 +111,7 @@ private:
 
 static std::string print(Type type) {
   std::string text;
-  llvm::raw_string_ostream(text) << type;
+  llvm::raw_string_ostream(text) << "'" << type << "'";
   return text;
 }
 
@@ -124,7 +124,7 @@ LogicalResult Matcher::matchDimensions() {
                   "once, but got an index that is none");
   FailureOr<linalg::ContractionDimensions> dims =
       linalg::inferContractionDims(op);
-  if (failed(dims))
+  if (failed(dims) || dims->m.empty() || dims->n.empty() || dims->k.empty())
     return fail("expects loops over m, n and k of a contraction, but at least "
                 "one of them is missing");
   ArrayRef<unsigned> kinds[] = {dims->batch, dims->m, dims->n, dims->k};
@@ -295,15 +295,15 @@ LogicalResult Matcher::getAccess(const Source &source, StringRef name,
                                  TensorAccess &access) {
   std::optional<TensorAccess> made =
       makeAccess(source.tensor, found.space, source.coordinates);
-  if (!made || !made->isPlain())
-    return fail("expects the loops of each dimension to be neighbours in the " +
-                name + ", in the order of the result");
-  for (unsigned dim = 0; dim < kNumDims; ++dim)
-    if (llvm::count_if(made->runs, [&](const Run &run) {
-          return run.getDim() == static_cast<Dim>(dim);
-        }) > 1)
-      return fail("expects the loops of " + toString(static_cast<Dim>(dim)) +
-                  " to be neighbours in the " + name);
+  for (Dim dim : {Dim::Batch, Dim::M, Dim::N, Dim::K}) {
+    bool isRead = llvm::any_of(source.coordinates, [&](const Coordinate &at) {
+      return !at.isZero && at.dim == dim;
+    });
+    if (isRead && (!made || !made->findRun(dim)))
+      return fail("expects the loops of " + toString(dim) +
+                  " to be neighbours in the " + name +
+                  ", in one order everywhere");
+  }
   access = std::move(*made);
   return success();
 }
