@@ -202,7 +202,8 @@ LogicalResult Matcher::matchBody() {
 /// moves or widens is read where it comes from.
 void Matcher::followForwards(Source &source) {
   while (std::optional<Forward> forward = matchForward(source.tensor)) {
-    if (forward->cast && !isa<arith::ExtFOp>(forward->cast))
+    if (forward->op->getBlock() != op->getBlock() ||
+        (forward->cast && !isa<arith::ExtFOp>(forward->cast)))
       return;
     std::optional<Coordinates> coordinates =
         getInputCoordinates(forward->op, *forward->input, source.coordinates);
@@ -231,7 +232,8 @@ bool Matcher::isBatchAlone(const Source &before,
 /// the product leaves out a rounding.
 bool Matcher::moveScale(Source &source, Dim own) {
   auto scale = source.tensor.getDefiningOp<linalg::LinalgOp>();
-  if (!scale || !scale.hasPureTensorSemantics() || !isAllParallel(scale) ||
+  if (!scale || scale->getBlock() != op->getBlock() ||
+      !scale.hasPureTensorSemantics() || !isAllParallel(scale) ||
       scale->getNumResults() != 1 || scale.getNumDpsInputs() != 2 ||
       !scale.getIndexingMapMatchingResult(scale->getOpResult(0))
            .isPermutation())
@@ -272,7 +274,8 @@ bool Matcher::moveScale(Source &source, Dim own) {
     while (std::optional<Forward> forward = matchForward(factor.tensor)) {
       std::optional<Coordinates> coordinates =
           getInputCoordinates(forward->op, *forward->input, factor.coordinates);
-      if (!coordinates || forward->cast)
+      if (!coordinates || forward->cast ||
+          forward->op->getBlock() != op->getBlock())
         break;
       passed.push_back(forward->op);
       factor = {forward->input->get(), *coordinates};
@@ -355,7 +358,9 @@ LogicalResult Matcher::matchInit() {
   if (std::optional<Forward> forward = matchForward(init);
       forward && !forward->cast &&
       !isa<RankedTensorType>(forward->input->get().getType())) {
-    found.producers.push_back(forward->op);
+    // One of another block is no op of the group, but is known all the same.
+    if (forward->op->getBlock() == op->getBlock())
+      found.producers.push_back(forward->op);
     if (!matchPattern(forward->input->get(), m_AnyZeroFloat()))
       found.init = TensorAccess{forward->input->get(), {}};
     return success();

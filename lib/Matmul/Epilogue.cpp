@@ -89,9 +89,8 @@ GroupBuilder::GroupBuilder(Contraction contraction, Operations &taken)
         builder, loc, element, getElement(*first.init, /*ofPartner=*/false));
   value = first.op->getResult(0);
   made[value] = {first.resultCoordinates, element};
-  for (Operation *producer : first.producers)
-    take(producer);
-  take(first.op);
+  group.ops.insert_range(first.producers);
+  group.ops.insert(getFirst());
 }
 
 mlir::Value GroupBuilder::getAccumulator(unsigned contraction, bool ofPartner) {

@@ -26,8 +26,9 @@ static bool hasOneRunEach(const TensorAccess &access) {
   return true;
 }
 
-void GroupBuilder::take(Operation *op) {
+void GroupBuilder::append(Operation *op) {
   group.ops.insert(op);
+  chain.push_back(op);
   taken.insert(op);
 }
 
@@ -113,7 +114,9 @@ LogicalResult GroupBuilder::planRead(linalg::LinalgOp op, Read &read,
   while (std::optional<Forward> forward = matchForward(source)) {
     std::optional<Coordinates> moved =
         getInputCoordinates(forward->op, *forward->input, coordinates);
-    if (taken.contains(forward->op) || !moved || (read.cast && forward->cast))
+    if (taken.contains(forward->op) || !moved ||
+        forward->op->getBlock() != op->getBlock() ||
+        (read.cast && forward->cast))
       break;
     if (forward->cast)
       read.cast = forward->cast;
@@ -195,10 +198,8 @@ LogicalResult GroupBuilder::fuse(linalg::LinalgOp op, std::string &why) {
     return failure();
   emit(op, plan);
   for (const Read &read : plan.reads)
-    for (Operation *passed : read.passed)
-      take(passed);
-  take(op);
-  chain.push_back(op);
+    group.ops.insert_range(read.passed);
+  append(op);
   value = op->getNumResults() == 1 ? op->getResult(0) : mlir::Value();
   return success();
 }
@@ -219,8 +220,7 @@ LogicalResult GroupBuilder::fuseReshape(Operation *op, std::string &why) {
   Made result{*coordinates, source.element};
   value = op->getResult(0);
   made[value] = result;
-  take(op);
-  chain.push_back(op);
+  append(op);
   return success();
 }
 
@@ -257,8 +257,7 @@ void GroupBuilder::merge(GroupBuilder &other) {
     builder.clone(op, mapping);
   for (auto &[tensor, element] : other.made)
     made[tensor] = {element.coordinates, mapping.lookup(element.element)};
-  for (Operation *op : from.ops)
-    take(op);
+  group.ops.insert_range(from.ops);
   llvm::append_range(chain, other.chain);
   other.value = {};
   other.merged = true;

@@ -14,7 +14,8 @@ class GroupBuilder {
 public:
   using Operations = llvm::DenseSet<mlir::Operation *>;
 
-  /// A group of one contraction. `taken` are the ops that any group has.
+  /// A group of one contraction. `taken` are the ops that follow the
+  /// contraction of any group.
   GroupBuilder(Contraction contraction, Operations &taken);
 
   /// The tensor that a further op would read.
@@ -79,7 +80,8 @@ private:
   mlir::LogicalResult canMerge(const GroupBuilder &other, std::string &why);
   void merge(GroupBuilder &other);
   const Space &getSpace() const { return group.contractions[0].space; }
-  void take(mlir::Operation *op);
+  /// Makes `op` the last op.
+  void append(mlir::Operation *op);
 
   ContractionGroup group;
   Operations &taken;

@@ -40,8 +40,9 @@ SmallVector<Value> Isolation::getUsed(Operation *op) const {
   return used;
 }
 
-/// Whether the op that makes `value` goes along: constants, empty tensors, and
-/// sizes of tensors that go along or are arguments, with arithmetic on them.
+/// Whether the op that makes `value` goes along: constants, empty and filled
+/// tensors, and sizes of tensors that go along or are arguments, with
+/// arithmetic on them.
 bool Isolation::isCopied(Value value) const {
   Operation *definition = value.getDefiningOp();
   if (!definition)
@@ -54,7 +55,7 @@ bool Isolation::isCopied(Value value) const {
     return isCopied(dim.getIndex()) && (arguments.contains(dim.getSource()) ||
                                         (source && group.ops.contains(source)));
   }
-  if (isa<tensor::EmptyOp>(definition))
+  if (isa<tensor::EmptyOp, linalg::FillOp>(definition))
     return true;
   return value.getType().isIndex() && isMemoryEffectFree(definition) &&
          definition->getNumRegions() == 0 &&

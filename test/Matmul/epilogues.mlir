@@ -250,3 +250,46 @@ func.func @chain(%a: !a, %b: !b, %c: !c, %q: tensor<32x16xbf16>, %f: tensor<32x3
   %r = linalg.matmul ins(%q, %t : tensor<32x16xbf16>, tensor<16x32xbf16>) outs(%f : tensor<32x32xf32>) -> tensor<32x32xf32>
   return %r : tensor<32x32xf32>
 }
+
+// Tensors of other blocks are as they are; that a sum begins with 0 is known.
+// CHECK-LABEL: @blocks
+// CHECK:       group
+// CHECK-NEXT:    lhs tensor<32x64xbf16> at (m, k)
+// CHECK-NEXT:    rhs tensor<64x16xbf16> at (k, n)
+// CHECK-NEXT:    operand tensor<32x16xf32> at (m, n)
+// CHECK-NEXT:    result tensor<32x16xf32> at (m, n)
+// CHECK-NEXT:    ops linalg.matmul, linalg.add
+func.func @blocks(%a: tensor<64x32xbf16>, %b: !b, %bias: tensor<16xf32>, %count: index) -> !c {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %ea = tensor.empty() : !a
+  %t = linalg.transpose ins(%a : tensor<64x32xbf16>) outs(%ea : !a) permutation = [1, 0]
+  %e = tensor.empty() : !c
+  %z = linalg.fill ins(%zero : f32) outs(%e : !c) -> !c
+  %w = linalg.broadcast ins(%bias : tensor<16xf32>) outs(%e : !c) dimensions = [0]
+  %r = scf.for %i = %c0 to %count step %c1 iter_args(%last = %z) -> !c {
+    %0 = linalg.matmul ins(%t, %b : !a, !b) outs(%z : !c) -> !c
+    %1 = linalg.add ins(%0, %w : !c, !c) outs(%last : !c) -> !c
+    scf.yield %1 : !c
+  }
+  return %r : !c
+}
+
+// One broadcast of what two matmuls add is read by both.
+// CHECK-LABEL: @shared_bias
+// CHECK:         operand tensor<16xf32> at (n)
+// CHECK:         ops linalg.fill, linalg.matmul, linalg.broadcast, linalg.add
+// CHECK:         operand tensor<16xf32> at (n)
+// CHECK:         ops linalg.fill, linalg.matmul, linalg.broadcast, linalg.add
+func.func @shared_bias(%a: !a, %a2: !a, %b: !b, %bias: tensor<16xf32>) -> (!c, !c) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : !c
+  %z = linalg.fill ins(%zero : f32) outs(%e : !c) -> !c
+  %0 = linalg.matmul ins(%a, %b : !a, !b) outs(%z : !c) -> !c
+  %1 = linalg.matmul ins(%a2, %b : !a, !b) outs(%z : !c) -> !c
+  %w = linalg.broadcast ins(%bias : tensor<16xf32>) outs(%e : !c) dimensions = [0]
+  %2 = linalg.add ins(%0, %w : !c, !c) outs(%e : !c) -> !c
+  %3 = linalg.add ins(%1, %w : !c, !c) outs(%e : !c) -> !c
+  return %2, %3 : !c, !c
+}
