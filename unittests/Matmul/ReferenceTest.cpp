@@ -38,6 +38,10 @@ public:
       llvm::raw_string_ostream(name) << type.getElementType();
       Tensor &input = inputs.emplace_back(
           TensorShape::contiguous(*parseDataType(name), sizes));
+      if (type.getEncoding()) {
+        input.shape.strides[0] += 3;
+        input = Tensor(input.shape);
+      }
       if (integers)
         fillUniform(input, ++seed, -2, 3);
       else
@@ -288,10 +292,37 @@ TEST(MatmulReferenceTest, PartnersAreRotatedTogether) {
   EXPECT_EQ(test.check(expected).worst, 9);
 }
 
+// Rows of a left operand that lie 11 elements apart, and no terms at all.
+static constexpr StringLiteral kStrided = R"(
+  func.func @f(%a: tensor<3x8xbf16, #attn.strided<[?, 1]>>, %b: tensor<8x2xbf16>, %c: tensor<3x2xf32>) -> tensor<3x2xf32> {
+    %r = linalg.matmul ins(%a, %b : tensor<3x8xbf16, #attn.strided<[?, 1]>>, tensor<8x2xbf16>)
+      outs(%c : tensor<3x2xf32>) -> tensor<3x2xf32>
+    return %r : tensor<3x2xf32>
+  })";
+static constexpr StringLiteral kNoTerms = R"(
+  func.func @f(%a: tensor<3x0xbf16>, %b: tensor<0x2xbf16>, %c: tensor<3x2xf32>) -> tensor<3x2xf32> {
+    %r = linalg.matmul ins(%a, %b : tensor<3x0xbf16>, tensor<0x2xbf16>) outs(%c : tensor<3x2xf32>) -> tensor<3x2xf32>
+    return %r : tensor<3x2xf32>
+  })";
+
+TEST(MatmulReferenceTest, StridesAndEmptySums) {
+  Case strided(kStrided, /*integers=*/true), none(kNoTerms, /*integers=*/true);
+  std::vector<float> a = strided.inputs[0].toFloats(),
+                     b = strided.inputs[1].toFloats(),
+                     c = strided.inputs[2].toFloats();
+  for (int64_t element = 0; element < 6; ++element) {
+    float sum = c[element];
+    for (int64_t k = 0; k < 8; ++k)
+      sum += a[element / 2 * 8 + k] * b[k * 2 + element % 2];
+    EXPECT_EQ(strided.reference.values[element], sum);
+  }
+  EXPECT_EQ(none.reference.values, none.inputs[2].toFloats());
+}
+
 TEST(MatmulReferenceTest, BecomesOneKernelOfEachChip) {
-  for (StringRef text : {kTransposed, kGate, kRotated}) {
+  for (StringRef text : {kTransposed, kGate, kRotated, kStrided}) {
     Case test(text, /*integers=*/false);
-    for (StringRef chip : {"sm_90a", "gfx942"}) {
+    for (StringRef chip : {"sm_80", "sm_90a", "gfx942", "gfx1100"}) {
       auto compiled =
           compileReference(test.function, chip, attn::ReferencePrecision::F32);
       ASSERT_TRUE(succeeded(compiled)) << chip.str();
