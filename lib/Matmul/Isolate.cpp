@@ -7,8 +7,11 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
@@ -128,6 +131,10 @@ OwningOpRef<ModuleOp> Isolation::run() {
   for (Value result : root->getResults())
     results.push_back(mapping.lookup(result));
   func::ReturnOp::create(builder, loc, results);
+  // Whether a size was asked for once or twice makes no other problem.
+  IRRewriter rewriter(builder);
+  DominanceInfo dominance;
+  eliminateCommonSubExpressions(rewriter, dominance, function);
   return module;
 }
 

@@ -5,6 +5,7 @@
 
 #include "TestPasses.h"
 #include "attune/Matmul/ContractionGroup.h"
+#include "attune/Matmul/Problem.h"
 #include "attune/Matmul/Reference.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -111,6 +112,27 @@ private:
       return signalPassFailure();
     if (isolation)
       llvm::outs() << *isolated << "\n";
+    if (!sizes.empty())
+      printResized(group);
+  }
+
+  void printResized(const ContractionGroup &group) {
+    Sizes wanted = getSizes(group);
+    for (auto [size, given] : llvm::zip(wanted.sizes, sizes))
+      size = given;
+    std::string why;
+    FailureOr<OwningOpRef<ModuleOp>> resized = resize(group, wanted, why);
+    if (failed(resized)) {
+      group.getRoot()->emitError() << why;
+      return signalPassFailure();
+    }
+    if (failed(verify(**resized)))
+      return signalPassFailure();
+    std::vector<ContractionGroup> groups = findContractionGroups(**resized);
+    llvm::outs() << llvm::formatv("work {0} FLOP {1} bytes\n",
+                                  countFlops(groups[0], wanted).value_or(0),
+                                  countBytes(groups[0], wanted).value_or(0))
+                 << **resized << "\n";
   }
 
   /// The epilogue as a function of sums and elements.
@@ -154,6 +176,9 @@ private:
   Option<bool> isolation{*this, "isolate",
                          llvm::cl::desc("Print the isolated module, too."),
                          llvm::cl::init(false)};
+  ListOption<int64_t> sizes{
+      *this, "sizes",
+      llvm::cl::desc("Print it with this batch, m, n and k, too.")};
 };
 
 struct TestContractionReference
