@@ -103,8 +103,8 @@ mlir::Value emitPartner(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value n, int64_t partnerStride);
 
 /// The groups in `block`, in the order of their first contraction. The same IR
-/// gives the same groups; an op is in at most one of them, but for ops that
-/// only make operands.
+/// gives the same groups. An op is in at most one of them, but for ops that
+/// only make operands: these may have other readers, too.
 std::vector<ContractionGroup> findContractionGroups(mlir::Block &block);
 /// Those in all blocks of `root`.
 std::vector<ContractionGroup> findContractionGroups(mlir::Operation *root);

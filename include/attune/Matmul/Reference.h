@@ -10,8 +10,8 @@
 namespace attune::matmul {
 
 struct ReferenceOptions {
-  /// Whether inputs are small integers, whose sums any order of additions gets
-  /// right.
+  /// Whether inputs are integers from -2 to 2 (`fillUniform(tensor, seed, -2,
+  /// 3)`), whose sums any order of additions gets right.
   bool exactSums = false;
 };
 
