@@ -140,10 +140,13 @@ LogicalResult GroupBuilder::checkBody(linalg::LinalgOp op, const Plan &plan,
   if (!why.empty())
     return failure();
   // The index of a loop is an expression of that of the whole dimension.
-  for (const Coordinate &coordinate : plan.loops)
+  for (auto index : op.getBlock()->getOps<linalg::IndexOp>()) {
+    const Coordinate &coordinate = plan.loops[index.getDim()];
     if (!coordinate.isZero &&
         !makeAccess(value, getSpace(), ArrayRef(coordinate)))
-      return fail(why, "expects the sizes of inner loops to be known");
+      return fail(why, "expects the sizes of loops inside of one with a "
+                       "linalg.index to be known");
+  }
   return success();
 }
 

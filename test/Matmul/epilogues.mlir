@@ -293,3 +293,31 @@ func.func @shared_bias(%a: !a, %a2: !a, %b: !b, %bias: tensor<16xf32>) -> (!c, !
   %3 = linalg.add ins(%1, %w : !c, !c) outs(%e : !c) -> !c
   return %2, %3 : !c, !c
 }
+
+// Loops that are one dimension stay one: their sizes matter where an index is
+// asked for alone.
+// CHECK-LABEL: @dynamic_loops
+// CHECK-NEXT:  group batch=? m=? n=16 k=64
+// CHECK:         operand tensor<?x?x?x16xf32> at (batch of 2, m, n)
+// CHECK:         result tensor<?x?x?x16xf32> at (batch of 2, m, n)
+// CHECK-NEXT:    ops linalg.contract, linalg.exp
+// CHECK-NEXT:    stop linalg.generic: expects the sizes of loops inside of one with a linalg.index to be known
+#a4 = affine_map<(b, h, m, n, k) -> (b, h, m, k)>
+#b4 = affine_map<(b, h, m, n, k) -> (b, h, k, n)>
+#c4 = affine_map<(b, h, m, n, k) -> (b, h, m, n)>
+#id4 = affine_map<(b, h, m, n) -> (b, h, m, n)>
+func.func @dynamic_loops(%a: tensor<?x?x?x64xf16>, %b: tensor<?x?x64x16xf16>, %c: tensor<?x?x?x16xf32>) -> tensor<?x?x?x16xf32> {
+  %0 = linalg.contract indexing_maps = [#a4, #b4, #c4] ins(%a, %b : tensor<?x?x?x64xf16>, tensor<?x?x64x16xf16>)
+    outs(%c : tensor<?x?x?x16xf32>) -> tensor<?x?x?x16xf32>
+  %1 = linalg.exp ins(%0 : tensor<?x?x?x16xf32>) outs(%c : tensor<?x?x?x16xf32>) -> tensor<?x?x?x16xf32>
+  %2 = linalg.generic {indexing_maps = [#id4], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+    outs(%1 : tensor<?x?x?x16xf32>) {
+  ^bb0(%x: f32):
+    %h = linalg.index 0 : index
+    %i = arith.index_cast %h : index to i32
+    %f = arith.sitofp %i : i32 to f32
+    %3 = arith.mulf %x, %f : f32
+    linalg.yield %3 : f32
+  } -> tensor<?x?x?x16xf32>
+  return %2 : tensor<?x?x?x16xf32>
+}
