@@ -108,6 +108,63 @@ static void explain(Comparison &comparison, llvm::ArrayRef<float> result,
   comparison.reason += llvm::formatv(", but got {0}", result[worst]);
 }
 
+/// How much of what it is allowed an element is off: wrong above 1.
+static double getExcess(float got, float expected, float bound, DataType type) {
+  constexpr double kWrong = std::numeric_limits<double>::infinity();
+  if (got == expected || (std::isnan(got) && std::isnan(expected)))
+    return 0;
+  if (!std::isfinite(got) || !std::isfinite(expected)) {
+    double limit = std::copysign(static_cast<double>(bound), got);
+    bool overflows = std::isinf(got) && std::isfinite(expected) &&
+                     roundTo(type, expected + limit) == got;
+    return overflows ? 0 : kWrong;
+  }
+  // No distance at all was right above: a bound of 0 allows nothing.
+  double distance = getDistance(got, expected);
+  return std::isnan(bound) ? kWrong : distance / bound;
+}
+
+/// Compares with one bound for each element.
+static Comparison compareBounded(const Tensor &result,
+                                 const Reference &reference) {
+  std::vector<float> got = result.toFloats();
+  auto excess = [&](size_t i) {
+    return getExcess(got[i], reference.values[i], reference.bounds[i],
+                     result.shape.type);
+  };
+  using Worst = std::pair<double, size_t>;
+  Worst worst = reducePieces(
+      got.size(), Worst(0, 0),
+      [&](const Worst &a, const Worst &b) {
+        if (a.first == b.first)
+          return a.second < b.second ? a : b;
+        return a.first > b.first ? a : b;
+      },
+      [&](size_t first, size_t size) {
+        Worst found(0, first);
+        for (size_t i = first; i < first + size; ++i)
+          if (double now = excess(i); now > found.first)
+            found = {now, i};
+        return found;
+      });
+  Comparison comparison;
+  comparison.passed = worst.first <= 1;
+  if (got.empty())
+    return comparison;
+  auto [ratio, element] = worst;
+  float expected = reference.values[element];
+  comparison.tolerance = reference.bounds[element];
+  if (std::isfinite(got[element]) && std::isfinite(expected))
+    comparison.maxError = getDistance(got[element], expected);
+  if (comparison.passed)
+    return comparison;
+  comparison.worst = static_cast<int64_t>(element);
+  comparison.reason =
+      llvm::formatv("expects {0} at element {1} within {2:e3}, but got {3}",
+                    expected, element, comparison.tolerance, got[element]);
+  return comparison;
+}
+
 Comparison attune::compare(const Tensor &result, const Reference &reference) {
   llvm::ArrayRef<float> expected = reference.values;
   Comparison comparison;
@@ -118,6 +175,8 @@ Comparison attune::compare(const Tensor &result, const Reference &reference) {
                                       expected.size(), elements);
     return comparison;
   }
+  if (!reference.bounds.empty())
+    return compareBounded(result, reference);
   Scan found = scan(result, expected);
   comparison.passed = !found.mismatch && found.largest <= reference.tolerance;
   comparison.maxError = found.largest;
@@ -148,7 +207,13 @@ Reference attune::makeReference(std::vector<float> values,
   double expected = 0;
   if (lowPrecision.size() == values.size())
     expected = getLargestDistance(lowPrecision, values);
-  return {std::move(values), kFactor * expected + kFactor * slack};
+  return {std::move(values), kFactor * expected + kFactor * slack, {}};
+}
+
+Reference attune::makeBoundedReference(std::vector<float> values,
+                                       std::vector<float> bounds) {
+  assert(values.size() == bounds.size() && "one bound for each value");
+  return {std::move(values), 0, std::move(bounds)};
 }
 
 Reference attune::makeLogSumExpReference(std::vector<float> values) {
@@ -157,5 +222,5 @@ Reference attune::makeLogSumExpReference(std::vector<float> values) {
   for (float value : values)
     if (std::isfinite(value))
       largest = std::max(largest, std::fabs(static_cast<double>(value)));
-  return {std::move(values), std::max(kTolerance, kResolution * largest)};
+  return {std::move(values), std::max(kTolerance, kResolution * largest), {}};
 }

@@ -1,38 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Command line of attune-gen, and the problem that it describes.
+// Command line of attune-gen: what all ops share here, what each has of its own
+// in a file beside this one. A problem is checked as far as the command line
+// can be: what is left is the verifiers'.
 
 #ifndef ATTUNE_TOOLS_ATTUNE_GEN_OPTIONS_H
 #define ATTUNE_TOOLS_ATTUNE_GEN_OPTIONS_H
 
 #include "attune/Dialect/Attn/IR/Attn.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <optional>
 #include <string>
 
 namespace attune::gen {
 
-/// One attention problem, checked as far as the command line can be: what is
-/// left is the op's verifier's.
-struct Problem {
-  /// Sizes; ShapedType::kDynamic where --dynamic names them.
-  int64_t batch, headsQ, headsKV, seqQ, seqK;
-  int64_t headDimQK, headDimV;
-  bool isBFloat16;
-  std::string order;
-  std::optional<attn::Alignment> causal;
-  /// Left and right, -1 where unbounded.
-  std::optional<std::pair<int64_t, int64_t>> window;
-  std::optional<float> softcap, scale;
-  bool alibi, sinks, lse, strided;
-  /// One value per knob; empty for no schedule.
-  llvm::SmallVector<int64_t> schedule;
-  std::string outputPath;
+template <typename... Ts>
+llvm::Error makeError(const char *format, Ts &&...values) {
+  return llvm::createStringError(
+      llvm::formatv(format, std::forward<Ts>(values)...).str());
+}
+
+enum class Element { F16, BF16, F32 };
+mlir::Type getType(mlir::Builder &builder, Element element);
+
+/// Sizes that may be dynamic.
+enum class Size { Batch, Heads, SeqQ, SeqK, M, N, K };
+
+struct CommonOptions {
+  llvm::cl::OptionCategory category{"Options of all ops"};
+  llvm::cl::opt<std::string> op;
+  llvm::cl::opt<long long> batch;
+  llvm::cl::opt<long long> headDim;
+  llvm::cl::opt<Element> dtype;
+  llvm::cl::list<Size> dynamic;
+  llvm::cl::opt<bool> strided;
+  llvm::cl::opt<std::string> output;
+
+  CommonOptions();
+  /// A size: dynamic if --dynamic says so, else the option, else the fallback.
+  llvm::Expected<int64_t> getSize(const llvm::cl::opt<long long> &option,
+                                  std::optional<int64_t> fallback,
+                                  std::optional<Size> name) const;
+  /// Fails where --dynamic names a size that the op does not have.
+  llvm::Error checkDynamic(llvm::ArrayRef<Size> known) const;
 };
 
-/// Reads the command line. What llvm::cl itself refuses ends the process with
-/// a message; the rest is an error here.
-llvm::Expected<Problem> parseCommandLine(int argc, char **argv);
+/// Sets `size`, or passes an error on.
+inline llvm::Error read(int64_t &size, llvm::Expected<int64_t> got) {
+  if (!got)
+    return got.takeError();
+  size = *got;
+  return llvm::Error::success();
+}
+
+/// The encoding of a tensor of which only the innermost stride is known to be
+/// 1, or none. `rowSize` is the length of what lies there.
+mlir::Attribute getEncoding(mlir::MLIRContext *context, bool strided,
+                            size_t rank, int64_t rowSize);
 
 } // namespace attune::gen
 

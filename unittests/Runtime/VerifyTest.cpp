@@ -110,6 +110,40 @@ TEST(Verify, StridedResultsAreComparedInRowMajorOrder) {
   EXPECT_EQ(compare(tensor, {{1, 3, 2, 4}, 0}).worst, 1);
 }
 
+static Comparison compareBounded(const Values &result, Values expected,
+                                 Values bounds, DataType type = DataType::F32) {
+  Tensor tensor(TensorShape::contiguous(type, result.size()));
+  for (auto [offset, value] : llvm::enumerate(result))
+    tensor.store(offset, value);
+  return compare(tensor, makeBoundedReference(expected, bounds));
+}
+
+TEST(Verify, EachElementHasItsBound) {
+  EXPECT_TRUE(compareBounded({1.5f, 2}, {1, 2}, {0.5f, 0}).passed);
+  Comparison far = compareBounded({1.5f, 100}, {1, 90}, {0.4f, 10});
+  EXPECT_FALSE(far.passed);
+  EXPECT_EQ(far.worst, 0);
+  EXPECT_EQ(far.maxError, 0.5);
+  EXPECT_EQ(far.tolerance, 0.4f);
+  // Exact: one bit is too much.
+  EXPECT_FALSE(compareBounded({std::nextafter(3.0f, 4.0f)}, {3}, {0}).passed);
+  EXPECT_FALSE(compareBounded({1}, {1.5f}, {kNaN}).passed);
+  Values many(100000, 1), bounds(100000, 0.5f), result = many;
+  result[77777] = 1.75f;
+  result[99999] = 1.6f;
+  EXPECT_EQ(compareBounded(result, many, bounds).worst, 77777);
+  EXPECT_TRUE(compareBounded({}, {}, {}).passed);
+}
+
+TEST(Verify, BoundsReachBeyondWhatATypeHolds) {
+  EXPECT_TRUE(compareBounded({kInf}, {65519.f}, {32}, DataType::F16).passed);
+  EXPECT_FALSE(compareBounded({kInf}, {65000.f}, {32}, DataType::F16).passed);
+  EXPECT_FALSE(compareBounded({-kInf}, {65519.f}, {32}, DataType::F16).passed);
+  EXPECT_FALSE(compareBounded({7}, {kInf}, {kInf}).passed);
+  EXPECT_TRUE(compareBounded({kNaN}, {kNaN}, {kNaN}).passed);
+  EXPECT_FALSE(compareBounded({kNaN}, {1}, {kInf}).passed);
+}
+
 TEST(Verify, SizesMustAgree) {
   Values one{1.0f}, two{1.0f, 2.0f};
   EXPECT_FALSE(compareToReference(one, two, two, DataType::F32).passed);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// When is a result right? FlashAttention's rule: it may be twice as far from
-// the exact result as that of a plain implementation in the operands' type.
+// When is a result right? Either each element has a bound of its own on its
+// distance from the reference, or FlashAttention's rule holds: a result may be
+// twice as far from the exact one as that of a plain implementation in the
+// operands' type.
 
 #ifndef ATTUNE_RUNTIME_VERIFY_H
 #define ATTUNE_RUNTIME_VERIFY_H
@@ -15,9 +17,10 @@ namespace attune {
 
 struct Comparison {
   bool passed = false;
-  /// Largest distance from the reference where both are finite.
+  /// Largest distance from the reference where both are finite; with bounds,
+  /// the distance that is the largest part of what its element is allowed.
   double maxError = 0;
-  /// What the rule allows.
+  /// What the rule allows, with bounds that element.
   double tolerance = 0;
   /// Row-major number of the element that is worst; -1 if none is wrong.
   int64_t worst = -1;
@@ -31,6 +34,8 @@ struct Reference {
   /// Computed in f32.
   std::vector<float> values;
   double tolerance = 0;
+  /// In place of the tolerance one for each value, unless empty.
+  std::vector<float> bounds;
 };
 
 /// Allows
@@ -48,8 +53,13 @@ Reference makeReference(std::vector<float> values,
 /// f32 for large values.
 Reference makeLogSumExpReference(std::vector<float> values);
 
+/// Each value has its own bound, as attune/Matmul/Reference.h derives them.
+Reference makeBoundedReference(std::vector<float> values,
+                               std::vector<float> bounds);
+
 /// Compares each element, in row-major order. NaN never passes; infinities must
-/// agree.
+/// agree. With bounds, NaN is right where the reference is NaN as well, and an
+/// infinity where what is allowed rounds to it in the result's type.
 Comparison compare(const Tensor &result, const Reference &reference);
 
 } // namespace attune

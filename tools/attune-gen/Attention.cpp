@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Builds an attention problem.
+
+#include "Attention.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace attune::attn;
+using namespace attune::gen;
+
+/// The tensor of a batch of heads: sizes in the order that the problem asks
+/// for, and an encoding if its strides are not known.
+static RankedTensorType getOperandType(const AttentionProblem &problem,
+                                       Builder &builder, int64_t heads,
+                                       int64_t length, int64_t headDim) {
+  SmallVector<int64_t> shape;
+  for (char letter : problem.order)
+    shape.push_back(letter == 'b'   ? problem.batch
+                    : letter == 'h' ? heads
+                    : letter == 's' ? length
+                                    : headDim);
+  // Of other orders the innermost size is not that of a head.
+  Attribute encoding =
+      getEncoding(builder.getContext(), problem.strided, shape.size(),
+                  problem.order.back() == 'd' ? headDim : int64_t(1));
+  return RankedTensorType::get(shape, getType(builder, problem.element),
+                               encoding);
+}
+
+static ScheduleAttr getSchedule(const AttentionProblem &problem, Location loc) {
+  return ScheduleAttr::fromValues([&] { return emitError(loc); },
+                                  loc.getContext(), problem.schedule);
+}
+
+OwningOpRef<ModuleOp> attune::gen::buildModule(const AttentionProblem &problem,
+                                               MLIRContext *context) {
+  context->loadDialect<AttnDialect, func::FuncDialect>();
+  OpBuilder builder(context);
+  Location loc = builder.getUnknownLoc();
+  SmallVector<Type> inputs = {getOperandType(problem, builder, problem.headsQ,
+                                             problem.seqQ, problem.headDimQK),
+                              getOperandType(problem, builder, problem.headsKV,
+                                             problem.seqK, problem.headDimQK),
+                              getOperandType(problem, builder, problem.headsKV,
+                                             problem.seqK, problem.headDimV)};
+  auto perHead = RankedTensorType::get({problem.headsQ}, builder.getF32Type());
+  inputs.append(problem.alibi + problem.sinks, perHead);
+
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  auto func = func::FuncOp::create(builder, loc, "attention",
+                                   builder.getFunctionType(inputs, {}));
+  Block *body = func.addEntryBlock();
+  builder.setInsertionPointToStart(body);
+  auto op = AttentionOp::create(builder, loc, body->getArgument(0),
+                                body->getArgument(1), body->getArgument(2),
+                                problem.order, problem.lse);
+  if (problem.alibi)
+    op.getAlibiSlopesMutable().assign(body->getArgument(3));
+  if (problem.sinks)
+    op.getSinksMutable().assign(body->getArguments().back());
+  if (problem.causal)
+    op.setCausalAttr(CausalAttr::get(context, *problem.causal));
+  if (problem.window)
+    op.setWindowAttr(WindowAttr::get(context, problem.window->first,
+                                     problem.window->second,
+                                     Alignment::BottomRight));
+  if (problem.softcap)
+    op.setSoftcapAttr(builder.getF32FloatAttr(*problem.softcap));
+  if (problem.scale)
+    op.setScaleAttr(builder.getF32FloatAttr(*problem.scale));
+  if (!problem.schedule.empty()) {
+    ScheduleAttr schedule = getSchedule(problem, loc);
+    if (!schedule)
+      return nullptr;
+    op.setScheduleAttr(schedule);
+  }
+  func::ReturnOp::create(builder, loc, op.getResults());
+  func.setType(builder.getFunctionType(inputs, op.getResultTypes()));
+  if (failed(verify(*module)))
+    return nullptr;
+  return module;
+}

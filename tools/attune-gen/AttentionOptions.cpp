@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads what describes an attention problem and says what is wrong with it.
+
+#include "Attention.h"
+#include "llvm/ADT/StringExtras.h"
+#include <cmath>
+
+using namespace llvm;
+using namespace attune;
+using namespace attune::gen;
+using mlir::ShapedType;
+
+AttentionOptions::AttentionOptions()
+    : heads("heads", cl::desc("Heads of query"), cl::cat(category)),
+      kvHeads("kv-heads", cl::desc("Heads of key and value (as query)"),
+              cl::cat(category)),
+      seqQ("seq-q", cl::desc("Length of query"), cl::cat(category)),
+      seqK("seq-k", cl::desc("Length of key and value (as query)"),
+           cl::cat(category)),
+      headDimV("head-dim-v", cl::desc("Head size of value (as query)"),
+               cl::cat(category)),
+      mask("mask", cl::desc("Mask"), cl::init(Mask::None),
+           cl::values(
+               clEnumValN(Mask::None, "none", "every query sees every key"),
+               clEnumValN(Mask::Causal, "causal",
+                          "the first query sees one key"),
+               clEnumValN(Mask::CausalBottomRight, "causal-bottom-right",
+                          "the last query sees all keys")),
+           cl::cat(category)),
+      window("window",
+             cl::desc("Keys seen before and after the bottom-right diagonal; "
+                      "`?` is unbounded"),
+             cl::value_desc("left,right"), cl::cat(category)),
+      softcap("softcap", cl::desc("Bound of scores, through tanh"),
+              cl::value_desc("number"), cl::cat(category)),
+      scale("scale", cl::desc("Factor of scores (1/sqrt(head size))"),
+            cl::value_desc("number"), cl::cat(category)),
+      alibi("alibi", cl::desc("Take ALiBi slopes, one per head"),
+            cl::cat(category)),
+      sinks("sinks", cl::desc("Take attention sinks, one per head"),
+            cl::cat(category)),
+      lse("lse", cl::desc("Return the log of the sum of exponentials"),
+          cl::cat(category)),
+      order("order",
+            cl::desc("Order of dimensions: batch, head, sequence, size"),
+            cl::init("bhsd"), cl::value_desc("letters"), cl::cat(category)),
+      schedule("schedule",
+               cl::desc("Schedule, as the options of attn-set-schedule"),
+               cl::value_desc("knob=value ..."), cl::cat(category)) {}
+
+Expected<std::optional<float>>
+AttentionOptions::getNumber(const cl::opt<std::string> &option) const {
+  if (!option.getNumOccurrences())
+    return std::nullopt;
+  double number;
+  if (!to_float(option.getValue(), number) || !std::isfinite(number))
+    return makeError("expects --{0} to be a number, but got '{1}'",
+                     option.ArgStr, option.getValue());
+  return static_cast<float>(number);
+}
+
+Error AttentionOptions::readSizes(AttentionProblem &problem,
+                                  const CommonOptions &common) const {
+  if (Error error = common.checkDynamic(
+          {Size::Batch, Size::Heads, Size::SeqQ, Size::SeqK}))
+    return error;
+  if (Error error =
+          read(problem.batch, common.getSize(common.batch, {}, Size::Batch)))
+    return error;
+  if (Error error =
+          read(problem.headsQ, common.getSize(heads, {}, Size::Heads)))
+    return error;
+  if (Error error = read(problem.headsKV,
+                         common.getSize(kvHeads, problem.headsQ, Size::Heads)))
+    return error;
+  if (Error error = read(problem.seqQ, common.getSize(seqQ, {}, Size::SeqQ)))
+    return error;
+  // A dynamic length of query says nothing about that of key.
+  std::optional<int64_t> seqKFallback;
+  if (ShapedType::isStatic(problem.seqQ))
+    seqKFallback = problem.seqQ;
+  if (Error error =
+          read(problem.seqK, common.getSize(seqK, seqKFallback, Size::SeqK)))
+    return error;
+  if (Error error =
+          read(problem.headDimQK, common.getSize(common.headDim, {}, {})))
+    return error;
+  return read(problem.headDimV,
+              common.getSize(headDimV, problem.headDimQK, {}));
+}
+
+Error AttentionOptions::readWindow(AttentionProblem &problem) const {
+  if (!window.getNumOccurrences())
+    return Error::success();
+  SmallVector<StringRef> sides;
+  StringRef(window).split(sides, ',');
+  std::pair<int64_t, int64_t> parsed;
+  auto parseSide = [](StringRef text, int64_t &side) {
+    if (text == "?") {
+      side = -1;
+      return true;
+    }
+    return to_integer(text, side, 10) && side >= 0;
+  };
+  if (sides.size() != 2 || !parseSide(sides[0], parsed.first) ||
+      !parseSide(sides[1], parsed.second))
+    return makeError("expects --window to be two numbers of keys or `?`, as in "
+                     "128,0, but got '{0}'",
+                     window.getValue());
+  problem.window = parsed;
+  return Error::success();
+}
+
+Error AttentionOptions::readSchedule(AttentionProblem &problem) const {
+  if (!schedule.getNumOccurrences())
+    return Error::success();
+  ArrayRef<attn::ScheduleAttr::Knob> knobs = attn::ScheduleAttr::getKnobs();
+  for (const attn::ScheduleAttr::Knob &knob : knobs)
+    problem.schedule.push_back(knob.init);
+  SmallVector<StringRef> pairs;
+  SplitString(schedule, pairs);
+  for (StringRef pair : pairs) {
+    auto [name, text] = pair.split('=');
+    const auto *knob = find_if(knobs, [name = name](const auto &candidate) {
+      return candidate.name == name;
+    });
+    if (knob == knobs.end()) {
+      auto names =
+          map_range(knobs, [](const auto &known) { return known.name; });
+      return makeError("expects a knob of --schedule to be one of {0}, but got "
+                       "'{1}'",
+                       join(names, ", "), name);
+    }
+    int64_t value;
+    if (!to_integer(text, value, 10))
+      return makeError("expects --schedule to give '{0}' a number, but got "
+                       "'{1}'",
+                       name, text);
+    problem.schedule[knob - knobs.begin()] = value;
+  }
+  return Error::success();
+}
+
+Expected<AttentionProblem>
+AttentionOptions::getProblem(const CommonOptions &common) const {
+  AttentionProblem problem{};
+  if (Error error = readSizes(problem, common))
+    return error;
+  if (Error error = readWindow(problem))
+    return error;
+  if (Error error = readSchedule(problem))
+    return error;
+  Expected<std::optional<float>> bound = getNumber(softcap);
+  if (!bound)
+    return bound.takeError();
+  Expected<std::optional<float>> factor = getNumber(scale);
+  if (!factor)
+    return factor.takeError();
+  problem.softcap = *bound;
+  problem.scale = *factor;
+  if (!attn::AttentionOp::isValidOrder(order))
+    return makeError("expects --order to be a permutation of the letters b, h, "
+                     "s and d, but got '{0}'",
+                     order.getValue());
+  problem.order = order;
+  if (mask != Mask::None)
+    problem.causal = mask == Mask::Causal ? attn::Alignment::TopLeft
+                                          : attn::Alignment::BottomRight;
+  problem.element = common.dtype;
+  problem.alibi = alibi;
+  problem.sinks = sinks;
+  problem.lse = lse;
+  problem.strided = common.strided;
+  return problem;
+}
