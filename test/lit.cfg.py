@@ -34,6 +34,7 @@ config.substitutions.append(("%cmake", config.cmake))
 config.substitutions.append(("%portable", os.path.join(config.attune_binary_dir, "portable", "bin")))
 config.substitutions.append(("%plugin", os.path.join(config.attune_binary_dir, "lib", "AttunePlugin.so")))
 config.substitutions.append(("%test_passes", os.path.join(config.attune_binary_dir, "test", "lib", "AttuneTestPasses.so")))
+config.substitutions.append(("%test_outliner", os.path.join(config.attune_binary_dir, "test", "lib", "AttuneTestOutliner.so")))
 config.substitutions.append(("%fake_driver", os.path.join(config.attune_binary_dir, "test", "fake-driver")))
 config.substitutions.append(("%examples", os.path.join(config.attune_source_dir, "examples")))
 

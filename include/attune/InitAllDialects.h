@@ -8,6 +8,7 @@
 
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Dialect/Attn/TransformOps/AttnTransformOps.h"
+#include "attune/Dialect/Launch/IR/Launch.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Target/TargetRegistry.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -16,7 +17,8 @@ namespace attune {
 
 /// The dialects of the project alone, for a host that has upstream's already.
 inline void registerAttuneDialects(mlir::DialectRegistry &registry) {
-  registry.insert<attn::AttnDialect, tile::TileDialect>();
+  registry
+      .insert<attn::AttnDialect, launch::LaunchDialect, tile::TileDialect>();
   attn::registerTransformExtension(registry);
   registerTargetDialects(registry);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The interpreter. Scalar arithmetic is left to the folders of the ops, so only
-// ops that allocate, alias, branch, launch or make tensor maps are named here.
+// ops that allocate, alias, fill, branch, launch or make tensor maps are named
+// here.
 
 #include "attune/Execution/HostProgram.h"
-#include "attune/Conversion/Manifest.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,11 +22,19 @@ using namespace mlir;
 using namespace attune;
 
 llvm::Error HostRun::relaunch() {
-  for (Launch &launch : launches)
-    if (auto error = device->launch(*launch.kernel, launch.shape,
-                                    launch.arguments.getPointers()))
+  for (auto &step : steps) {
+    auto *launch = std::get_if<Launch>(&step);
+    if (auto error = launch ? device->launch(*launch->kernel, launch->shape,
+                                             launch->arguments.getPointers())
+                            : std::get<Fill>(step)->fill(0))
       return error;
+  }
   return llvm::Error::success();
+}
+
+int64_t HostRun::getNumLaunches() const {
+  return llvm::count_if(
+      steps, [](const auto &step) { return std::get_if<Launch>(&step); });
 }
 
 static LogicalResult report(Operation *op, llvm::Error error) {
@@ -44,6 +52,16 @@ static SmallVector<LLVM::LLVMFuncOp> getKernels(gpu::GPUModuleOp module) {
     if (function->hasAttr(gpu::GPUDialect::getKernelFuncAttrName()))
       kernels.push_back(function);
   return kernels;
+}
+
+llvm::Error HostProgram::load(StringRef image, StringRef holder, StringRef name,
+                              launch::ManifestAttr manifest) {
+  auto kernel =
+      device.loadKernel(image, name, manifest ? manifest.getSharedBytes() : 0);
+  if (!kernel)
+    return kernel.takeError();
+  kernels[getKernelKey(holder, name)] = std::move(*kernel);
+  return llvm::Error::success();
 }
 
 LogicalResult HostProgram::loadIR(ModuleOp module) {
@@ -67,18 +85,10 @@ LogicalResult HostProgram::loadIR(ModuleOp module) {
     llvm::raw_string_ostream stream(image);
     if (failed(writeBytecodeToFile(*copy, stream)))
       return holder.emitOpError() << "expects ops that have bytecode";
-    for (LLVM::LLVMFuncOp function : getKernels(holder)) {
-      auto manifest =
-          function->getAttrOfType<DictionaryAttr>(kManifestAttrName);
-      auto shared = manifest ? manifest.getAs<IntegerAttr>("shared_bytes")
-                             : IntegerAttr();
-      auto kernel = device.loadKernel(image, function.getName(),
-                                      shared ? shared.getInt() : 0);
-      if (!kernel)
-        return report(function, kernel.takeError());
-      kernels[getKernelKey(holder.getName(), function.getName())] =
-          std::move(*kernel);
-    }
+    for (LLVM::LLVMFuncOp function : getKernels(holder))
+      if (auto error = load(image, holder.getName(), function.getName(),
+                            launch::getManifest(function)))
+        return report(function, std::move(error));
   }
   return success();
 }
@@ -93,24 +103,17 @@ FailureOr<std::unique_ptr<HostProgram>> HostProgram::load(ModuleOp module,
   }
   for (auto binary : module.getOps<gpu::BinaryOp>()) {
     auto object = cast<gpu::ObjectAttr>(binary.getObjects()[0]);
-    auto manifest = binary->getAttrOfType<DictionaryAttr>(kManifestAttrName);
-    auto shared =
-        manifest ? manifest.getAs<IntegerAttr>("shared_bytes") : IntegerAttr();
     gpu::KernelTableAttr table = object.getKernels();
     if (!table || table.empty()) {
       binary.emitOpError() << "expects an object that names its kernels; "
                               "compile with attune-emit-binary";
       return failure();
     }
-    for (gpu::KernelMetadataAttr metadata : table) {
-      StringRef name = metadata.getName().getValue();
-      auto kernel = device.loadKernel(object.getObject().getValue(), name,
-                                      shared ? shared.getInt() : 0);
-      if (!kernel)
-        return report(binary, kernel.takeError());
-      program->kernels[getKernelKey(binary.getName(), name)] =
-          std::move(*kernel);
-    }
+    for (gpu::KernelMetadataAttr metadata : table)
+      if (auto error = program->load(
+              object.getObject().getValue(), binary.getName(),
+              metadata.getName().getValue(), launch::getManifest(binary)))
+        return report(binary, std::move(error));
   }
   return program;
 }
@@ -137,7 +140,8 @@ private:
   LogicalResult extract(tensor::ExtractOp op);
   LogicalResult branch(scf::IfOp op);
   LogicalResult makeMap(nvgpu::TmaCreateDescriptorOp op);
-  LogicalResult launch(gpu::LaunchFuncOp op);
+  LogicalResult fill(gpu::MemsetOp op);
+  LogicalResult execute(gpu::LaunchFuncOp op);
   LogicalResult fold(Operation *op);
   FailureOr<int64_t> integer(Operation *op, Value value);
   void bind(Value value, std::shared_ptr<DeviceTensor> tensor);
@@ -329,7 +333,24 @@ LogicalResult HostInterpreter::makeMap(nvgpu::TmaCreateDescriptorOp op) {
   return success();
 }
 
-LogicalResult HostInterpreter::launch(gpu::LaunchFuncOp op) {
+LogicalResult HostInterpreter::fill(gpu::MemsetOp op) {
+  Attribute value = values[op.getValue()].scalar;
+  auto integer = dyn_cast_or_null<IntegerAttr>(value);
+  auto number = dyn_cast_or_null<FloatAttr>(value);
+  bool isZero = (integer && integer.getValue().isZero()) ||
+                (number && number.getValue().isPosZero());
+  if (!isZero || op.getAsyncToken() || !op.getAsyncDependencies().empty())
+    return op.emitOpError()
+           << "expects zero as the value, and no async tokens, to run";
+  std::shared_ptr<DeviceTensor> tensor = values[op.getDst()].tensor;
+  if (auto error = tensor->fill(0))
+    return report(op, std::move(error));
+  if (!op->hasAttr(launch::LaunchDialect::kRestoredAttrName))
+    run.steps.push_back(std::move(tensor));
+  return success();
+}
+
+LogicalResult HostInterpreter::execute(gpu::LaunchFuncOp op) {
   if (!op.getAsyncDependencies().empty() || op.getAsyncToken() ||
       op.hasClusterSize())
     return op.emitOpError()
@@ -381,8 +402,9 @@ LogicalResult HostInterpreter::launch(gpu::LaunchFuncOp op) {
   // Drivers refuse an empty grid; nothing is to be done then.
   if (llvm::is_contained(shape.grid, 0))
     return success();
-  run.launches.push_back({it->second.get(), shape, PackedArguments(arguments)});
-  HostRun::Launch &last = run.launches.back();
+  run.steps.push_back(
+      HostRun::Launch{it->second.get(), shape, PackedArguments(arguments)});
+  auto &last = std::get<HostRun::Launch>(run.steps.back());
   if (auto error = program.device.launch(*last.kernel, last.shape,
                                          last.arguments.getPointers()))
     return report(op, std::move(error));
@@ -438,7 +460,8 @@ LogicalResult HostInterpreter::execute(Operation *op) {
       .Case([&](tensor::ExtractOp op) { return extract(op); })
       .Case([&](scf::IfOp op) { return branch(op); })
       .Case([&](nvgpu::TmaCreateDescriptorOp op) { return makeMap(op); })
-      .Case([&](gpu::LaunchFuncOp op) { return launch(op); })
+      .Case([&](gpu::MemsetOp op) { return fill(op); })
+      .Case([&](gpu::LaunchFuncOp op) { return execute(op); })
       .Default([&](Operation *op) { return fold(op); });
 }
 

@@ -38,6 +38,13 @@ DeviceTensor::create(Device &device, const Tensor &source) {
 
 DeviceTensor::~DeviceTensor() { llvm::consumeError(device.release(base)); }
 
+Error DeviceTensor::fill(uint8_t byte) {
+  // Drivers refuse to fill nothing.
+  if (shape.getSpanBytes() == 0)
+    return Error::success();
+  return device.fill(getAddress(), byte, shape.getSpanBytes());
+}
+
 Error DeviceTensor::poison() {
   return device.fill(base, kPoison, getTotalBytes());
 }

@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads and writes manifests, and checks arguments against them.
+// Manifests and sequences of launches as JSON, and what contradicts itself in
+// them.
 
 #include "attune/Runtime/Manifest.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace attune;
 using llvm::Expected;
 using llvm::StringRef;
-using llvm::Twine;
+using llvm::json::Array;
 using llvm::json::Object;
+using llvm::json::ObjectMapper;
 using llvm::json::Path;
 using llvm::json::Value;
 
 /// By ManifestArgument::Access.
-static constexpr llvm::StringLiteral kAccessNames[] = {"read", "write",
-                                                       "workspace"};
+static constexpr llvm::StringLiteral kAccessNames[] = {
+    "read", "write", "read_write", "workspace"};
+/// By ManifestWorkspace::zero.
+static constexpr llvm::StringLiteral kContentsNames[] = {"undefined", "zero"};
 
 namespace attune {
-static bool fromJSON(llvm::json::ObjectMapper &map, ManifestTensorMap &result,
-                     Path path) {
+static bool fromJSON(ObjectMapper &map, ManifestTensorMap &result, Path path) {
   if (!map.map("of", result.of) || !map.map("box", result.box) ||
       !map.map("swizzle", result.swizzleBytes))
     return false;
@@ -34,9 +38,65 @@ static bool fromJSON(llvm::json::ObjectMapper &map, ManifestTensorMap &result,
   return true;
 }
 
+static bool fromJSON(const Value &value, ManifestFactor &factor, Path path) {
+  ObjectMapper map(value, path);
+  if (!map || !map.map("argument", factor.argument) ||
+      !map.map("index", factor.index) || !map.map("per", factor.per))
+    return false;
+  if (factor.per >= 1)
+    return true;
+  path.field("per").report("expected at least 1");
+  return false;
+}
+
+/// A number, or a list of numbers and factors.
+static bool fromJSON(const Value &value, ManifestProduct &product, Path path) {
+  auto multiply = [&](int64_t number, Path place) {
+    if (number >= 1 &&
+        !llvm::MulOverflow(product.constant, number, product.constant))
+      return true;
+    place.report("expected at least 1, and a product below 2^63");
+    return false;
+  };
+  if (std::optional<int64_t> number = value.getAsInteger())
+    return multiply(*number, path);
+  const Array *list = value.getAsArray();
+  if (!list) {
+    path.report("expected a number or a list of numbers and factors");
+    return false;
+  }
+  for (auto [index, entry] : llvm::enumerate(*list)) {
+    Path place = path.index(index);
+    if (std::optional<int64_t> number = entry.getAsInteger()) {
+      if (!multiply(*number, place))
+        return false;
+    } else if (!fromJSON(entry, product.factors.emplace_back(), place)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool fromJSON(ObjectMapper &map, ManifestWorkspace &workspace,
+                     Path path) {
+  std::string contents;
+  if (!map.map("sizes", workspace.sizes) ||
+      !map.map("alignment", workspace.alignment) ||
+      !map.map("contents", contents) ||
+      !map.mapOptional("restored", workspace.restored))
+    return false;
+  auto *known = llvm::find(kContentsNames, contents);
+  if (known == std::end(kContentsNames)) {
+    path.field("contents").report("expected undefined or zero");
+    return false;
+  }
+  workspace.zero = known != std::begin(kContentsNames);
+  return true;
+}
+
 static bool fromJSON(const Value &value, ManifestArgument &argument,
                      Path path) {
-  llvm::json::ObjectMapper map(value, path);
+  ObjectMapper map(value, path);
   std::string type, access = "read";
   bool isScalar = false;
   if (!map || !map.map("name", argument.name) || !map.map("type", type) ||
@@ -64,85 +124,227 @@ static bool fromJSON(const Value &value, ManifestArgument &argument,
   }
   auto *known = llvm::find(kAccessNames, access);
   if (known == std::end(kAccessNames)) {
-    path.field("access").report("expected read, write or workspace");
+    path.field("access").report(
+        "expected read, write, read_write or workspace");
     return false;
   }
   argument.access =
       static_cast<ManifestArgument::Access>(known - std::begin(kAccessNames));
-  return true;
+  return !argument.isWorkspace() || fromJSON(map, argument.workspace, path);
 }
 
-static bool fromJSON(const Value &value, ManifestGridFactor &factor,
+static bool fromJSON(const Value &value, LaunchSequence::Step &step,
                      Path path) {
-  llvm::json::ObjectMapper map(value, path);
-  if (!map || !map.map("argument", factor.argument) ||
-      !map.map("index", factor.index) || !map.map("per", factor.per))
-    return false;
-  if (factor.per >= 1)
-    return true;
-  path.field("per").report("expected at least 1");
-  return false;
+  ObjectMapper map(value, path);
+  return map && map.map("kernel", step.kernel) &&
+         map.map("arguments", step.arguments);
+}
+
+static Array toJSON(const ManifestProduct &product) {
+  Array list;
+  if (product.constant != 1)
+    list.push_back(product.constant);
+  for (const ManifestFactor &factor : product.factors)
+    list.push_back(Object{{"argument", factor.argument},
+                          {"index", factor.index},
+                          {"per", factor.per}});
+  return list;
+}
+
+static void addToJSON(const ManifestWorkspace &workspace, Object &entry) {
+  Array sizes;
+  for (const ManifestProduct &size : workspace.sizes)
+    sizes.push_back(size.factors.empty() ? Value(size.constant)
+                                         : Value(toJSON(size)));
+  entry["sizes"] = std::move(sizes);
+  entry["alignment"] = workspace.alignment;
+  entry["contents"] = kContentsNames[workspace.zero];
+  entry["restored"] = workspace.restored;
+}
+
+static Value toJSON(const ManifestArgument &argument) {
+  Object entry{{"name", argument.name},
+               {"type", getName(argument.type)},
+               {"rank", argument.rank}};
+  switch (argument.kind) {
+  case KernelArgument::Kind::Buffer:
+    entry["access"] = kAccessNames[static_cast<size_t>(argument.access)];
+    if (argument.isWorkspace())
+      addToJSON(argument.workspace, entry);
+    break;
+  case KernelArgument::Kind::Scalar:
+    entry["scalar"] = true;
+    break;
+  case KernelArgument::Kind::TensorMap:
+    entry["type"] = kTensorMapTypeName;
+    entry["of"] = argument.map.of;
+    entry["box"] = Array(argument.map.box);
+    entry["swizzle"] = argument.map.swizzleBytes;
+    break;
+  }
+  return entry;
+}
+
+static Value toJSON(const LaunchSequence::Step &step) {
+  return Object{{"kernel", step.kernel}, {"arguments", Array(step.arguments)}};
 }
 } // namespace attune
 
-/// What only all keys together can show to be wrong.
-static std::optional<llvm::StringLiteral>
-findContradiction(const Manifest &manifest, llvm::ArrayRef<int64_t> block) {
-  if (block.size() != 3 ||
-      llvm::any_of(block, [](int64_t extent) { return extent < 1; }))
-    return llvm::StringLiteral("expected three extents of at least 1 in block");
-  if (manifest.gridLimit && *manifest.gridLimit < 1)
-    return llvm::StringLiteral("expected at least 1 in grid_limit");
-  if (manifest.cluster < 1)
-    return llvm::StringLiteral("expected at least 1 in cluster");
-  if (manifest.gridLimit && *manifest.gridLimit % manifest.cluster != 0)
-    return llvm::StringLiteral("expected a multiple of cluster in grid_limit");
-  if (manifest.sharedBytes < 0)
-    return llvm::StringLiteral("expected at least 0 shared_bytes");
-  for (const ManifestArgument &argument : manifest.arguments) {
-    if (argument.kind != KernelArgument::Kind::TensorMap)
+template <typename T> static Array listToJSON(llvm::ArrayRef<T> entries) {
+  Array list;
+  for (const T &entry : entries)
+    list.push_back(attune::toJSON(entry));
+  return list;
+}
+
+static std::string findContradiction(llvm::ArrayRef<ManifestArgument> arguments,
+                                     const ManifestProduct &product,
+                                     StringRef what) {
+  if (product.constant < 1)
+    return llvm::formatv("expects a constant of at least 1 in {0}, but got {1}",
+                         what, product.constant);
+  for (const ManifestFactor &factor : product.factors) {
+    int64_t count = arguments.size();
+    if (factor.argument < 0 || factor.argument >= count ||
+        arguments[factor.argument].kind != KernelArgument::Kind::Buffer ||
+        arguments[factor.argument].isWorkspace())
+      return llvm::formatv("expects the number of a buffer that is passed in "
+                           "{0}, but got {1} of {2} arguments",
+                           what, factor.argument, count);
+    const ManifestArgument &argument = arguments[factor.argument];
+    if (factor.index < 0 || factor.index >= argument.rank)
+      return llvm::formatv("expects a dimension of '{0}', which has {1}, in "
+                           "{2}, but got {3}",
+                           argument.name, argument.rank, what, factor.index);
+    if (factor.per < 1)
+      return llvm::formatv("expects a divisor of at least 1 in {0}, but got "
+                           "{1}",
+                           what, factor.per);
+  }
+  return "";
+}
+
+static std::string findContradiction(llvm::ArrayRef<ManifestArgument> arguments,
+                                     const ManifestArgument &argument) {
+  const ManifestWorkspace &workspace = argument.workspace;
+  if (!llvm::isPowerOf2_64(workspace.alignment))
+    return llvm::formatv("expects a power of 2 as alignment of '{0}', but got "
+                         "{1}",
+                         argument.name, workspace.alignment);
+  if (static_cast<int64_t>(workspace.sizes.size()) != argument.rank)
+    return llvm::formatv("expects a size for each of the {0} dimensions of "
+                         "'{1}', but got {2}",
+                         argument.rank, argument.name, workspace.sizes.size());
+  for (const ManifestProduct &size : workspace.sizes)
+    if (std::string wrong = findContradiction(
+            arguments, size, "sizes of '" + argument.name + "'");
+        !wrong.empty())
+      return wrong;
+  return "";
+}
+
+std::string
+attune::findContradiction(llvm::ArrayRef<ManifestArgument> arguments) {
+  for (const ManifestArgument &argument : arguments) {
+    if (argument.isWorkspace())
+      if (std::string wrong = ::findContradiction(arguments, argument);
+          !wrong.empty())
+        return wrong;
+    if (!argument.isMap())
       continue;
     const ManifestTensorMap &map = argument.map;
-    if (map.of < 0 ||
-        map.of >= static_cast<int64_t>(manifest.arguments.size()) ||
-        manifest.arguments[map.of].kind != KernelArgument::Kind::Buffer)
-      return llvm::StringLiteral(
-          "expected the number of a buffer as what a tensor_map is of");
-    if (static_cast<int64_t>(map.box.size()) != manifest.arguments[map.of].rank)
-      return llvm::StringLiteral(
-          "expected a size for each dimension of the buffer in box");
+    int64_t count = arguments.size();
+    if (map.of < 0 || map.of >= count ||
+        arguments[map.of].kind != KernelArgument::Kind::Buffer)
+      return llvm::formatv("expects '{0}' to be of a buffer, but got argument "
+                           "{1} of {2}",
+                           argument.name, map.of, count);
+    const ManifestArgument &buffer = arguments[map.of];
+    if (static_cast<int64_t>(map.box.size()) != buffer.rank)
+      return llvm::formatv("expects a box of '{0}' with a size for each of its "
+                           "{1} dimensions, but got {2}",
+                           buffer.name, buffer.rank, map.box.size());
   }
-  for (const ManifestGridFactor &factor : manifest.grid) {
-    if (factor.argument < 0 ||
-        factor.argument >= static_cast<int64_t>(manifest.arguments.size()))
-      return llvm::StringLiteral("expected the number of an argument in grid");
-    if (factor.index < 0 ||
-        factor.index >= manifest.arguments[factor.argument].rank)
-      return llvm::StringLiteral(
-          "expected the number of one of the argument's dimensions in grid");
+  return "";
+}
+
+std::string Manifest::findContradiction() const {
+  if (llvm::any_of(block, [](int64_t extent) { return extent < 1; }))
+    return llvm::formatv("expects extents of at least 1 in block, but got {0}",
+                         llvm::make_range(block.begin(), block.end()));
+  if (cluster < 1)
+    return llvm::formatv("expects at least 1 in cluster, but got {0}", cluster);
+  if (gridLimit && (*gridLimit < 1 || *gridLimit % cluster != 0))
+    return llvm::formatv("expects a positive multiple of the cluster's {0} "
+                         "workgroups in grid_limit, but got {1}",
+                         cluster, *gridLimit);
+  if (sharedBytes < 0)
+    return llvm::formatv("expects at least 0 in shared_bytes, but got {0}",
+                         sharedBytes);
+  if (std::string wrong = attune::findContradiction(arguments); !wrong.empty())
+    return wrong;
+  return ::findContradiction(arguments, grid, "grid");
+}
+
+std::string LaunchSequence::findContradiction() const {
+  if (std::string wrong = attune::findContradiction(values); !wrong.empty())
+    return wrong;
+  for (const ManifestArgument &value : values)
+    if (value.isMap())
+      return llvm::formatv("expects buffers, scalars and workspaces as values, "
+                           "but got the tensor map '{0}'",
+                           value.name);
+  for (const Step &step : launches)
+    for (int64_t number : step.arguments)
+      if (number < 0 || number >= static_cast<int64_t>(values.size()))
+        return llvm::formatv("expects the numbers of the {0} values as "
+                             "arguments of '{1}', but got {2}",
+                             values.size(), step.kernel, number);
+  return "";
+}
+
+/// Whether this is a version that can be read.
+static bool checkVersion(const Value &value, Path path) {
+  const Object *object = value.getAsObject();
+  if (!object) {
+    path.report("expected an object");
+    return false;
   }
-  return std::nullopt;
+  if (object->getInteger("version") == kManifestVersion)
+    return true;
+  static_assert(kManifestVersion == 1, "the texts below name the version");
+  Path place = path.field("version");
+  if (object->get("version"))
+    place.report("expected 1, the only version that this program knows");
+  else
+    place.report("expected 1, but there is none: this was written before "
+                 "manifests had versions, or is none");
+  return false;
 }
 
 Expected<Manifest> Manifest::fromJSON(const Value &value) {
   Path::Root root("manifest");
   Path path(root);
-  llvm::json::ObjectMapper map(value, path);
+  if (!checkVersion(value, path))
+    return root.getError();
+  ObjectMapper map(value, path);
   Manifest manifest;
   std::vector<int64_t> block;
-  if (!map || !map.map("kernel", manifest.kernel) ||
-      !map.map("chip", manifest.chip) ||
+  if (!map.map("kernel", manifest.kernel) || !map.map("chip", manifest.chip) ||
       !map.map("arguments", manifest.arguments) ||
       !map.map("grid", manifest.grid) || !map.map("block", block) ||
       !map.mapOptional("cluster", manifest.cluster) ||
       !map.mapOptional("grid_limit", manifest.gridLimit) ||
       !map.mapOptional("shared_bytes", manifest.sharedBytes))
     return root.getError();
-  if (auto wrong = findContradiction(manifest, block)) {
-    path.report(*wrong);
+  if (block.size() != manifest.block.size()) {
+    path.field("block").report("expected three extents");
     return root.getError();
   }
   llvm::copy(block, manifest.block.begin());
+  if (std::string wrong = manifest.findContradiction(); !wrong.empty())
+    return llvm::createStringError("manifest of '" + manifest.kernel + "' " +
+                                   wrong);
   if (const Object *resources = value.getAsObject()->getObject("resources"))
     manifest.resources = *resources;
   return manifest;
@@ -156,36 +358,12 @@ Expected<Manifest> Manifest::parse(StringRef json) {
 }
 
 Value Manifest::toJSON() const {
-  llvm::json::Array argumentList, gridList;
-  for (const ManifestArgument &argument : arguments) {
-    Object entry{{"name", argument.name},
-                 {"type", getName(argument.type)},
-                 {"rank", argument.rank}};
-    switch (argument.kind) {
-    case KernelArgument::Kind::Buffer:
-      entry["access"] = kAccessNames[static_cast<size_t>(argument.access)];
-      break;
-    case KernelArgument::Kind::Scalar:
-      entry["scalar"] = true;
-      break;
-    case KernelArgument::Kind::TensorMap:
-      entry["type"] = kTensorMapTypeName;
-      entry["of"] = argument.map.of;
-      entry["box"] = llvm::json::Array(argument.map.box);
-      entry["swizzle"] = argument.map.swizzleBytes;
-      break;
-    }
-    argumentList.push_back(std::move(entry));
-  }
-  for (const ManifestGridFactor &factor : grid)
-    gridList.push_back(Object{{"argument", factor.argument},
-                              {"index", factor.index},
-                              {"per", factor.per}});
-  Object result{{"kernel", kernel},
+  Object result{{"version", kManifestVersion},
+                {"kernel", kernel},
                 {"chip", chip},
-                {"arguments", std::move(argumentList)},
-                {"grid", std::move(gridList)},
-                {"block", llvm::json::Array(block)},
+                {"arguments", listToJSON(llvm::ArrayRef(arguments))},
+                {"grid", attune::toJSON(grid)},
+                {"block", Array(block)},
                 {"shared_bytes", sharedBytes},
                 {"resources", Object(resources)}};
   if (cluster > 1)
@@ -195,86 +373,32 @@ Value Manifest::toJSON() const {
   return result;
 }
 
-static std::string describe(const KernelArgument &value) {
-  switch (value.kind) {
-  case KernelArgument::Kind::Buffer:
-    return value.shape.str();
-  case KernelArgument::Kind::Scalar:
-    return "a scalar " + value.shape.str();
-  case KernelArgument::Kind::TensorMap:
-    return "a tensor map";
-  }
-  llvm_unreachable("a kind of arguments that has no name");
+Expected<LaunchSequence> LaunchSequence::fromJSON(const Value &value) {
+  Path::Root root("sequence");
+  Path path(root);
+  if (!checkVersion(value, path))
+    return root.getError();
+  ObjectMapper map(value, path);
+  LaunchSequence sequence;
+  if (!map.map("sequence", sequence.name) ||
+      !map.map("values", sequence.values) ||
+      !map.map("launches", sequence.launches))
+    return root.getError();
+  if (std::string wrong = sequence.findContradiction(); !wrong.empty())
+    return llvm::createStringError("sequence '" + sequence.name + "' " + wrong);
+  return sequence;
 }
 
-Expected<std::vector<KernelArgument>>
-Manifest::bindArguments(Device &device,
-                        llvm::ArrayRef<KernelArgument> values) const {
-  auto isMap = [](const ManifestArgument &argument) {
-    return argument.kind == KernelArgument::Kind::TensorMap;
-  };
-  size_t numValues = arguments.size() - llvm::count_if(arguments, isMap);
-  if (values.size() != numValues)
-    return llvm::createStringError(
-        "kernel '" + kernel + "' expects " + Twine(numValues) +
-        " buffers and scalars, but got " + Twine(values.size()));
-  std::vector<KernelArgument> bound(arguments.size());
-  for (auto [argument, slot] : llvm::zip_equal(arguments, bound)) {
-    if (isMap(argument))
-      continue;
-    const KernelArgument &value = values.front();
-    values = values.drop_front();
-    if (value.kind != argument.kind || value.shape.type != argument.type ||
-        static_cast<int64_t>(value.shape.sizes.size()) != argument.rank)
-      return llvm::createStringError(
-          "kernel '" + kernel + "' expects for '" + argument.name + "' " +
-          (argument.kind == KernelArgument::Kind::Scalar
-               ? "a scalar"
-               : "a tensor of rank " + std::to_string(argument.rank)) +
-          " of " + getName(argument.type) + ", but got " + describe(value));
-    slot = value;
-  }
-  for (auto [argument, slot] : llvm::zip_equal(arguments, bound)) {
-    if (!isMap(argument))
-      continue;
-    auto map = encodeTensorMap(device, bound[argument.map.of], argument.map.box,
-                               argument.map.swizzleBytes);
-    if (!map)
-      return llvm::createStringError(
-          "kernel '" + kernel + "' has no '" + argument.name +
-          "' of this tensor: " + llvm::toString(map.takeError()));
-    slot = KernelArgument::tensorMap(*map);
-  }
-  return bound;
+Expected<LaunchSequence> LaunchSequence::parse(StringRef json) {
+  Expected<Value> value = llvm::json::parse(json);
+  if (!value)
+    return value.takeError();
+  return fromJSON(*value);
 }
 
-Expected<LaunchShape>
-Manifest::getLaunchShape(llvm::ArrayRef<KernelArgument> values) const {
-  LaunchShape shape;
-  shape.grid[0] = cluster;
-  shape.block = block;
-  shape.sharedBytes = sharedBytes;
-  for (const ManifestGridFactor &factor : grid) {
-    int64_t size = values[factor.argument].shape.sizes[factor.index];
-    int64_t count = llvm::divideCeilSigned(size, factor.per);
-    if (llvm::MulOverflow(shape.grid[0], count, shape.grid[0]))
-      return llvm::createStringError("kernel '" + kernel +
-                                     "' expects a smaller problem: its grid "
-                                     "has more than 2^63 workgroups");
-  }
-  if (gridLimit)
-    shape.grid[0] = std::min(shape.grid[0], *gridLimit);
-  return shape;
-}
-
-Expected<PreparedLaunch>
-Manifest::prepareLaunch(Device &device,
-                        llvm::ArrayRef<KernelArgument> values) const {
-  auto bound = bindArguments(device, values);
-  if (!bound)
-    return bound.takeError();
-  auto shape = getLaunchShape(*bound);
-  if (!shape)
-    return shape.takeError();
-  return PreparedLaunch{*shape, PackedArguments(*bound)};
+Value LaunchSequence::toJSON() const {
+  return Object{{"version", kManifestVersion},
+                {"sequence", name},
+                {"values", listToJSON(llvm::ArrayRef(values))},
+                {"launches", listToJSON(llvm::ArrayRef(launches))}};
 }

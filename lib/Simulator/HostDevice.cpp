@@ -5,7 +5,6 @@
 #include "attune/Simulator/HostDevice.h"
 #include "HostKernel.h"
 #include "Runtime.h"
-#include "attune/Runtime/Manifest.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/MemAlloc.h"
 #include <cstring>
@@ -93,7 +92,7 @@ static Expected<std::vector<GlobalRegion>>
 findRegions(const HostKernel &kernel, llvm::ArrayRef<void *> words,
             const std::map<DeviceAddress, int64_t> &allocations) {
   std::vector<GlobalRegion> regions;
-  if (!kernel.arguments) {
+  if (!kernel.manifest) {
     for (auto [address, bytes] : allocations)
       regions.push_back({address, address + static_cast<uint64_t>(bytes),
                          /*writable=*/true, "a buffer"});
@@ -105,42 +104,29 @@ findRegions(const HostKernel &kernel, llvm::ArrayRef<void *> words,
     words = words.drop_front();
     return value;
   };
-  for (auto entry : kernel.arguments.getAsRange<DictionaryAttr>()) {
-    auto name = entry.getAs<StringAttr>("name"),
-         type = entry.getAs<StringAttr>("type"),
-         access = entry.getAs<StringAttr>("access");
-    if (type && type.getValue() == kTensorMapTypeName && !words.empty()) {
-      words = words.drop_front();
-      continue;
-    }
-    auto rank = entry.getAs<IntegerAttr>("rank");
-    auto scalar = entry.getAs<BoolAttr>("scalar");
-    bool isScalar = scalar && scalar.getValue();
-    std::optional<DataType> dataType =
-        type ? parseDataType(type.getValue()) : std::nullopt;
-    int64_t dims = rank ? std::max<int64_t>(rank.getInt(), 0) : 0;
-    size_t parameters = isScalar ? 1 : 3 + 2 * static_cast<size_t>(dims);
-    if (!name || !dataType || !rank || words.size() < parameters)
+  for (const ManifestArgument &argument : kernel.manifest->arguments) {
+    bool isBuffer = argument.kind == KernelArgument::Kind::Buffer;
+    size_t parameters = isBuffer ? 3 + 2 * argument.rank : 1;
+    if (words.size() < parameters)
       return llvm::createStringError(
-          "kernel '" + kernel.name +
-          "' expects a manifest whose arguments have a name, a type and a "
-          "rank, and together the parameters of the kernel");
-    if (isScalar) {
+          "kernel '" + kernel.name + "' expects a manifest of its " +
+          Twine(kernel.numParameters) + " parameters, but got one of more");
+    if (!isBuffer) {
       words = words.drop_front();
       continue;
     }
     TensorShape shape;
-    shape.type = *dataType;
+    shape.type = argument.type;
     (void)take();
     int64_t address = take(), offset = take();
-    for (int64_t dim = 0; dim < dims; ++dim)
+    for (int64_t dim = 0; dim < argument.rank; ++dim)
       shape.sizes.push_back(take());
-    for (int64_t dim = 0; dim < dims; ++dim)
+    for (int64_t dim = 0; dim < argument.rank; ++dim)
       shape.strides.push_back(take());
-    uintptr_t begin = address + offset * getBytes(*dataType);
+    uintptr_t begin = address + offset * getBytes(argument.type);
     regions.push_back({begin, begin + shape.getSpanBytes(),
-                       access && access.getValue() != "read",
-                       "'" + name.str() + "'"});
+                       argument.access != ManifestArgument::Access::Read,
+                       "'" + argument.name + "'"});
   }
   return regions;
 }

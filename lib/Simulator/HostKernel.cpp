@@ -5,8 +5,8 @@
 
 #include "HostKernel.h"
 #include "Runtime.h"
-#include "attune/Conversion/Manifest.h"
 #include "attune/Conversion/Passes.h"
+#include "attune/Dialect/Launch/IR/Launch.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Parser/Parser.h"
@@ -114,11 +114,10 @@ HostKernel::load(MLIRContext &context, StringRef image, StringRef name,
   if (!function)
     return llvm::createStringError("expects a kernel '" + name +
                                    "' in LLVM dialect, but there is none");
-  if (auto manifest =
-          function->getAttrOfType<DictionaryAttr>(kManifestAttrName)) {
-    kernel->arguments = manifest.getAs<ArrayAttr>("arguments");
-    if (auto threads = manifest.getAs<IntegerAttr>(kThreadsInOneName))
-      kernel->threadsInOne = std::max<int64_t>(1, threads.getInt());
+  if (launch::ManifestAttr manifest = launch::getManifest(function)) {
+    if (manifest.getArguments())
+      kernel->manifest = manifest.toManifest();
+    kernel->threadsInOne = manifest.getThreadsInOne();
   }
   kernel->numParameters = function.getNumArguments();
   for (size_t index : llvm::seq(kernel->numParameters)) {

@@ -5,6 +5,7 @@
 #ifndef ATTUNE_LIB_SIMULATOR_HOSTKERNEL_H
 #define ATTUNE_LIB_SIMULATOR_HOSTKERNEL_H
 
+#include "attune/Runtime/Manifest.h"
 #include "attune/Simulator/HostDevice.h"
 #include "attune/Simulator/HostLane.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -26,8 +27,8 @@ struct HostKernel : Kernel {
   mlir::gpu::GPUModuleOp module;
   /// Its ops by the numbers of sites.
   std::vector<mlir::Operation *> sites;
-  /// Of the kernel's `attune.manifest`; null where it has none.
-  mlir::ArrayAttr arguments;
+  /// Absent where the kernel does not say what its arguments are.
+  std::optional<Manifest> manifest;
   /// Threads whose work each thread does, by the manifest.
   int64_t threadsInOne = 1;
   std::unique_ptr<llvm::orc::LLJIT> jit;

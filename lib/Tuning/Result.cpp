@@ -74,6 +74,22 @@ uint64_t attune::tuning::getHostSeed(llvm::StringRef binaryHash) {
   return llvm::xxh3_64bits(binaryHash) >> 32;
 }
 
+void Resources::add(const Resources &next) {
+  auto merge = [](std::optional<int64_t> &mine, std::optional<int64_t> other,
+                  auto operation) {
+    if (mine && other)
+      mine = operation(*mine, *other);
+    else if (other)
+      mine = other;
+  };
+  auto larger = [](int64_t a, int64_t b) { return std::max(a, b); };
+  merge(registers, next.registers, larger);
+  merge(sharedBytes, next.sharedBytes, larger);
+  merge(threads, next.threads, larger);
+  merge(spillBytes, next.spillBytes, std::plus<int64_t>());
+  merge(serializedMultiplies, next.serializedMultiplies, std::plus<int64_t>());
+}
+
 std::string Resources::findFault(int64_t mostSpilledBytes) const {
   if (serializedMultiplies.value_or(0))
     return "expects multiplies that run on, but the assembler serialized them";

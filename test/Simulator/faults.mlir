@@ -27,7 +27,7 @@
 // RUN: attune-run %t.mlirbc --device=host --print --function=never_waited --checks=races 2>&1 | FileCheck %s --check-prefix=NEVEROFF --implicit-check-not=warning
 // NEVEROFF: result 0
 // RUN: not attune-run %t.mlirbc --device=host --print --function=bad_manifest 2>&1 | FileCheck %s --check-prefix=MANIFEST
-// MANIFEST: error: kernel 'bad_manifest' expects a manifest whose arguments have a name, a type and a rank, and together the parameters of the kernel
+// MANIFEST: error: kernel 'bad_manifest' expects a manifest of its 10 parameters, but got one of more
 //
 // A crash of the kernel is not one of the tool.
 // RUN: not attune-run %t.mlirbc --device=host --print --function=wild 2>&1 | FileCheck %s --check-prefix=WILD
@@ -93,8 +93,8 @@ gpu.module @read_then_write_module {
 gpu.module @outside_module {
   gpu.func @outside(%in: memref<32xf32>, %out: memref<32xf32>)
       kernel attributes {known_block_size = array<i32: 32, 1, 1>,
-        attune.manifest = {arguments = [{access = "read", name = "in", rank = 1 : i64, type = "f32"},
-                                        {access = "write", name = "out", rank = 1 : i64, type = "f32"}]}} {
+        launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "in", type = f32, rank = 1, access = read>,
+                                                        #launch.buffer<name = "out", type = f32, rank = 1, access = write>]>} {
     %lane = gpu.thread_id x
     %c1 = arith.constant 1 : index
     %next = arith.addi %lane, %c1 : index
@@ -176,10 +176,10 @@ gpu.module @never_waited_module {
 }
 
 gpu.module @bad_manifest_module {
-  gpu.func @bad_manifest(%in: memref<32xf32>, %out: memref<32xf32>)
-      kernel attributes {known_block_size = array<i32: 32, 1, 1>,
-        attune.manifest = {arguments = [{access = "read", name = "in", rank = 5 : i64, type = "f32"}]}} {
-    gpu.return
+  llvm.func @bad_manifest(%in: !llvm.ptr, %in_aligned: !llvm.ptr, %in_offset: i64, %in_size: i64, %in_stride: i64, %out: !llvm.ptr,
+      %out_aligned: !llvm.ptr, %out_offset: i64, %out_size: i64, %out_stride: i64) attributes {gpu.kernel,
+        launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "in", type = f32, rank = 5, access = read>]>} {
+    llvm.return
   }
 }
 

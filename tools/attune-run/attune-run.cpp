@@ -5,7 +5,7 @@
 
 #include "Options.h"
 #include "Report.h"
-#include "attune/Conversion/Manifest.h"
+#include "attune/Dialect/Launch/IR/Launch.h"
 #include "attune/Execution/Runner.h"
 #include "attune/Execution/Stage.h"
 #include "attune/InitAllDialects.h"
@@ -241,8 +241,8 @@ LogicalResult Tool::run() {
   report.seed = options.seed;
   report.flops = (*runner)->getProblem().flops;
   for (auto binary : module->getOps<gpu::BinaryOp>())
-    if (Attribute manifest = binary->getAttr(kManifestAttrName))
-      report.kernels.push_back(attune::toJSON(manifest));
+    if (launch::ManifestAttr manifest = launch::getManifest(binary))
+      report.kernels.push_back(manifest.toJSON());
   if (failed(measure(**runner, *module, report)))
     return failure();
   if (host && options.counts)

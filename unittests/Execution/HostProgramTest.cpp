@@ -16,7 +16,7 @@ namespace {
 
 /// doubled[i] = 2 * input[i] + addend, one element a workgroup.
 constexpr StringLiteral kBinary = R"(
-  gpu.binary @doubling {attune.manifest = {shared_bytes = 16 : i64}} [#gpu.object<#nvvm.target,
+  gpu.binary @doubling {launch.manifest = #launch.manifest<shared_bytes = 16>} [#gpu.object<#nvvm.target,
     kernels = <[#gpu.kernel_metadata<"double", () -> ()>, #gpu.kernel_metadata<"mapped", () -> ()>]>,
     bin = "image">]
 )";
@@ -125,6 +125,50 @@ TEST_F(HostProgramTest, TakesTheBranchThatTheConditionSays) {
   EXPECT_EQ(run(kMain, {}), "");
   EXPECT_TRUE(shapes.empty());
   EXPECT_TRUE(getResult().empty());
+}
+
+/// Fills a buffer before it launches a kernel that counts in it.
+static std::string withFill(StringRef attributes) {
+  return llvm::formatv(R"(
+    gpu.binary @counting [#gpu.object<#nvvm.target,
+      kernels = <[#gpu.kernel_metadata<"count", () -> ()>]>, bin = "image">]
+    func.func @main(%t: tensor<1xf32>) -> tensor<1xf32> {{
+      %c1 = arith.constant 1 : index
+      %zero = arith.constant 0 : i32
+      %w = memref.alloc() : memref<1xi32>
+      gpu.memset %w, %zero {0} : memref<1xi32>, i32
+      gpu.launch_func @counting::@count blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%w : memref<1xi32>)
+      return %t : tensor<1xf32>
+    })",
+                       attributes)
+      .str();
+}
+
+TEST_F(HostProgramTest, FillsAgainWhatKernelsLeaveChanged) {
+  std::vector<int32_t> found;
+  device.kernels["count"] = [&](const LaunchShape &, ArrayRef<void *> words) {
+    found.push_back((**static_cast<int32_t **>(words[1]))++);
+  };
+  EXPECT_EQ(run(withFill(""), {1}), "");
+  device.queued.clear();
+  ASSERT_FALSE(last.relaunch());
+  EXPECT_EQ(device.queued, (std::vector<std::string>{"fill", "launch"}));
+  EXPECT_EQ(found, (std::vector<int32_t>{0, 0}));
+}
+
+TEST_F(HostProgramTest, FillsOnceWhatKernelsRestore) {
+  EXPECT_EQ(run(withFill("{launch.restored}"), {1}), "");
+  device.queued.clear();
+  ASSERT_FALSE(last.relaunch());
+  EXPECT_EQ(device.queued, std::vector<std::string>{"launch"});
+}
+
+TEST_F(HostProgramTest, FillsWithZeroAlone) {
+  std::string text = withFill("{launch.restored}");
+  size_t position = text.find("constant 0 : i32");
+  EXPECT_EQ(run(text.replace(position, 16, "constant 1 : i32"), {1}),
+            "'gpu.memset' op expects zero as the value, and no async tokens, "
+            "to run");
 }
 
 TEST_F(HostProgramTest, ConstantsBecomeTensors) {

@@ -7,7 +7,7 @@
 using namespace attune;
 
 static constexpr llvm::StringLiteral kText = R"({
-  "kernel": "attention", "chip": "fake",
+  "version": 1, "kernel": "attention", "chip": "fake",
   "arguments": [{"name": "query", "type": "bf16", "rank": 4, "access": "read"},
                 {"name": "offset", "type": "i64", "rank": 0, "scalar": true},
                 {"name": "output", "type": "bf16", "rank": 4, "access": "write"},
@@ -49,18 +49,195 @@ TEST(Manifest, SurvivesJSON) {
   EXPECT_EQ(first.toJSON(), second.toJSON());
 }
 
+TEST(Manifest, RefusesOtherVersions) {
+  EXPECT_TRUE(mentions(errorOf("\"version\": 1", "\"version\": 2"),
+                       "expected 1, the only version that this program knows "
+                       "at manifest.version"));
+  EXPECT_TRUE(mentions(errorOf("\"version\": 1,", ""),
+                       "written before manifests had versions"));
+}
+
+/// With what stands in place of the scalar.
+static std::string withWorkspace(llvm::StringRef facts) {
+  std::string text = kText.str(), scalar =
+                                      R"({"name": "offset", "type": "i64", )"
+                                      R"("rank": 0, "scalar": true})";
+  size_t position = text.find(scalar);
+  EXPECT_NE(position, std::string::npos);
+  return text.replace(position, scalar.size(),
+                      (R"({"name": "w", "type": "i32", "rank": 2, )"
+                       R"("access": "workspace", )" +
+                       facts + "}")
+                          .str());
+}
+
+static constexpr llvm::StringLiteral kWorkspace =
+    R"("sizes": [[2, {"argument": 0, "index": 2, "per": 128}], 3], )"
+    R"("alignment": 16, "contents": "zero", "restored": false)";
+
 TEST(Manifest, KnowsWorkspaces) {
-  std::string text = kText.str();
-  text.replace(text.find("write"), 5, "workspace");
-  Manifest first = llvm::cantFail(Manifest::parse(text));
-  EXPECT_EQ(first.arguments[2].access, ManifestArgument::Access::Workspace);
+  Manifest first = llvm::cantFail(Manifest::parse(withWorkspace(kWorkspace)));
+  const ManifestArgument &argument = first.arguments[1];
+  ASSERT_TRUE(argument.isWorkspace());
+  EXPECT_EQ(argument.workspace.sizes[0].constant, 2);
+  EXPECT_EQ(argument.workspace.sizes[0].factors[0].per, 128);
+  EXPECT_EQ(argument.workspace.sizes[1].constant, 3);
+  EXPECT_EQ(argument.workspace.alignment, 16);
+  EXPECT_TRUE(argument.workspace.zero);
+  EXPECT_FALSE(argument.workspace.restored);
   Manifest second = llvm::cantFail(Manifest::fromJSON(first.toJSON()));
-  EXPECT_EQ(second.arguments[2].access, ManifestArgument::Access::Workspace);
+  EXPECT_EQ(first.toJSON(), second.toJSON());
+}
+
+TEST(Manifest, RefusesWrongWorkspaces) {
+  auto errorOf = [](llvm::StringRef from, llvm::StringRef to) {
+    std::string facts = kWorkspace.str();
+    facts.replace(facts.find(from.str()), from.size(), to.str());
+    auto manifest = Manifest::parse(withWorkspace(facts));
+    return manifest ? "" : llvm::toString(manifest.takeError());
+  };
+  EXPECT_TRUE(mentions(errorOf("\"zero\"", "\"one\""),
+                       "expected undefined or zero at "
+                       "manifest.arguments[1].contents"));
+  EXPECT_TRUE(mentions(errorOf(", 3]", "]"),
+                       "expects a size for each of the 2 dimensions of 'w', "
+                       "but got 1"));
+  EXPECT_TRUE(mentions(errorOf("16", "24"), "expects a power of 2 as alignment "
+                                            "of 'w', but got 24"));
+  EXPECT_TRUE(mentions(errorOf(", 3]", ", 0]"), "expected at least 1"));
+  for (llvm::StringRef wrong : {"1", "3", "7"})
+    EXPECT_TRUE(mentions(
+        errorOf("\"argument\": 0", ("\"argument\": " + wrong).str()),
+        "expects the number of a buffer that is passed in sizes of 'w'"));
+  EXPECT_TRUE(mentions(errorOf("\"index\": 2", "\"index\": 4"),
+                       "expects a dimension of 'query', which has 4, in sizes "
+                       "of 'w', but got 4"));
+}
+
+/// The bytes of a buffer among the parameters of a launch.
+template <typename T>
+static T *getBuffer(PackedArguments &arguments, size_t parameter) {
+  return *static_cast<T **>(arguments.getPointers()[parameter]);
+}
+
+TEST(Manifest, AllocatesWorkspaces) {
+  FakeDevice device;
+  DeviceTensor &query =
+      *llvm::cantFail(
+           DeviceTensor::create(device, TensorShape::contiguous(
+                                            DataType::BF16, {2, 3, 129, 64})))
+           .release();
+  KernelArgument values[] = {query.getArgument(), query.getArgument()};
+  Manifest manifest =
+      llvm::cantFail(Manifest::parse(withWorkspace(kWorkspace)));
+  {
+    auto launch = llvm::cantFail(manifest.prepareLaunch(device, values));
+    // 2 * ceil(129 / 128) rows of 3, behind 11 parameters of the query.
+    auto pointers = launch.arguments.getPointers();
+    EXPECT_EQ(*static_cast<int64_t *>(pointers[11 + 3]), 4);
+    EXPECT_EQ(*static_cast<int64_t *>(pointers[11 + 4]), 3);
+    int32_t *workspace = getBuffer<int32_t>(launch.arguments, 11);
+    EXPECT_EQ(workspace[11], 0);
+
+    // It is zero before each launch.
+    FakeDevice::FakeKernel kernel;
+    unsigned launches = 0;
+    kernel.body = [&](const LaunchShape &, llvm::ArrayRef<void *>) {
+      EXPECT_EQ(workspace[11], 0);
+      workspace[11] = 1;
+      ++launches;
+    };
+    llvm::cantFail(launch.launch(device, kernel));
+    llvm::cantFail(launch.launch(device, kernel));
+    EXPECT_EQ(launches, 2u);
+
+    // What a kernel leaves as it found it is filled once.
+    manifest.arguments[1].workspace.restored = true;
+    auto restored = llvm::cantFail(manifest.prepareLaunch(device, values));
+    device.queued.clear();
+    kernel.body = nullptr;
+    llvm::cantFail(restored.launch(device, kernel));
+    llvm::cantFail(restored.launch(device, kernel));
+    EXPECT_EQ(device.queued, (std::vector<std::string>{"launch", "launch"}));
+  }
+  delete &query;
+  EXPECT_TRUE(device.allocations.empty());
+}
+
+static constexpr llvm::StringLiteral kSequence = R"({
+  "version": 1, "sequence": "sum",
+  "values": [{"name": "in", "type": "f32", "rank": 1, "access": "read"},
+             {"name": "partial", "type": "f32", "rank": 1,
+              "access": "workspace", "alignment": 16, "contents": "undefined",
+              "sizes": [[{"argument": 0, "index": 0, "per": 2}]]},
+             {"name": "out", "type": "f32", "rank": 1, "access": "write"}],
+  "launches": [{"kernel": "first", "arguments": [0, 1]},
+               {"kernel": "second", "arguments": [1, 2]}]
+})";
+
+TEST(LaunchSequence, SharesWorkspaces) {
+  auto sequence = llvm::cantFail(LaunchSequence::parse(kSequence));
+  EXPECT_EQ(
+      sequence.toJSON(),
+      llvm::cantFail(LaunchSequence::fromJSON(sequence.toJSON())).toJSON());
+  auto makeManifest = [](llvm::StringRef kernel) {
+    Manifest manifest;
+    manifest.kernel = kernel.str();
+    for (llvm::StringRef name : {"source", "target"}) {
+      ManifestArgument argument;
+      argument.name = name.str();
+      argument.rank = 1;
+      manifest.arguments.push_back(argument);
+    }
+    manifest.grid.factors.push_back({0, 0, 1});
+    return manifest;
+  };
+  Manifest manifests[] = {makeManifest("first"), makeManifest("second")};
+  FakeDevice device;
+  float in[5] = {}, out[1] = {};
+  auto buffer = [](float *data, int64_t size) {
+    return KernelArgument::buffer(
+        reinterpret_cast<DeviceAddress>(data),
+        TensorShape::contiguous(DataType::F32, {size}));
+  };
+  KernelArgument values[] = {buffer(in, 5), buffer(out, 1)};
+  auto prepared = llvm::cantFail(
+      PreparedSequence::create(device, sequence, manifests, values));
+  std::vector<int64_t> grids;
+  void *shared = nullptr;
+  FakeDevice::FakeKernel first, second;
+  first.body = [&](const LaunchShape &shape, llvm::ArrayRef<void *> words) {
+    grids.push_back(shape.grid[0]);
+    shared = *static_cast<void **>(words[6]);
+  };
+  second.body = [&](const LaunchShape &shape, llvm::ArrayRef<void *> words) {
+    grids.push_back(shape.grid[0]);
+    EXPECT_EQ(shared, *static_cast<void **>(words[1]));
+  };
+  Kernel *kernels[] = {&first, &second};
+  llvm::cantFail(prepared.launch(device, kernels));
+  // The second one's first argument is the workspace, of 3 elements.
+  EXPECT_EQ(grids, (std::vector<int64_t>{5, 3}));
+
+  auto wrong = PreparedSequence::create(device, sequence,
+                                        {manifests[1], manifests[0]}, values);
+  EXPECT_EQ(llvm::toString(wrong.takeError()),
+            "sequence 'sum' expects the manifest of 'first', but got that of "
+            "'second'");
+}
+
+TEST(LaunchSequence, RefusesWrongNumbers) {
+  std::string text = kSequence.str();
+  text.replace(text.find("[1, 2]"), 6, "[1, 3]");
+  auto sequence = LaunchSequence::parse(text);
+  EXPECT_EQ(llvm::toString(sequence.takeError()),
+            "sequence 'sum' expects the numbers of the 3 values as arguments "
+            "of 'second', but got 3");
 }
 
 TEST(Manifest, ErrorsNameTheKey) {
   EXPECT_TRUE(mentions(errorOf("\"write\"", "\"append\""),
-                       "expected read, write or workspace"));
+                       "expected read, write, read_write or workspace"));
   EXPECT_TRUE(mentions(errorOf("\"bf16\"", "\"f7\""), "arguments[0].type"));
   EXPECT_TRUE(mentions(errorOf("\"per\": 128", "\"per\": 0"), "grid[0].per"));
   EXPECT_TRUE(mentions(errorOf("\"kernel\"", "\"kernle\""), "manifest.kernel"));
@@ -70,10 +247,11 @@ TEST(Manifest, ErrorsNameTheKey) {
   EXPECT_TRUE(mentions(errorOf("\"grid\":", "\"grid_limit\": 0, \"grid\":"),
                        "grid_limit"));
   EXPECT_TRUE(mentions(errorOf("\"grid\":", "\"cluster\": 0, \"grid\":"),
-                       "expected at least 1 in cluster"));
+                       "expects at least 1 in cluster, but got 0"));
   EXPECT_TRUE(mentions(errorOf("\"grid\":", "\"cluster\": 2, "
                                             "\"grid_limit\": 3, \"grid\":"),
-                       "expected a multiple of cluster in grid_limit"));
+                       "expects a positive multiple of the cluster's 2 "
+                       "workgroups in grid_limit, but got 3"));
   EXPECT_TRUE(mentions(errorOf("98304", "-1"), "shared_bytes"));
   EXPECT_NE(errorOf("{", "["), "");
 }
@@ -88,9 +266,9 @@ TEST(Manifest, RefusesWrongTensorMaps) {
       "arguments[3].rank"));
   for (llvm::StringRef wrong : {"-1", "1", "3", "4"})
     EXPECT_TRUE(mentions(errorOf("\"of\": 2", ("\"of\": " + wrong).str()),
-                         "expected the number of a buffer"));
+                         "expects 'map' to be of a buffer"));
   EXPECT_TRUE(
-      mentions(errorOf("1, 128, 64", "128, 64"), "expected a size for each"));
+      mentions(errorOf("1, 128, 64", "128, 64"), "with a size for each"));
 }
 
 TEST(Manifest, PreparesALaunch) {

@@ -25,7 +25,7 @@ def AttnToTilePass : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     `arith`, `math` and `memref` in the kernel; tiles have no layout yet and are
     read from global memory where they are used.
   }];
-  let dependentDialects = ["::attune::tile::TileDialect", "::mlir::bufferization::BufferizationDialect",
+  let dependentDialects = ["::attune::launch::LaunchDialect", "::attune::tile::TileDialect", "::mlir::bufferization::BufferizationDialect",
     "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
@@ -150,8 +150,7 @@ def AttuneEmitBinaryPass : Pass<"attune-emit-binary", "::mlir::ModuleOp"> {
   let description = [{
     Each `gpu.module`, with one kernel in LLVM dialect, becomes a `gpu.binary` of
     the same name with one object: a cubin or HSACO (`bin`), or PTX or AMDGPU
-    assembly (`assembly`). The manifest of the kernel (`attune.manifest`: its
-    arguments, grid, block and shared memory) moves to the `gpu.binary`, together
+    assembly (`assembly`). The manifest of the kernel (`launch.manifest`) moves to the `gpu.binary`, together
     with the chip and the registers, spills and warnings that the assembler
     reported.
 
@@ -159,19 +158,9 @@ def AttuneEmitBinaryPass : Pass<"attune-emit-binary", "::mlir::ModuleOp"> {
     below CUDA_HOME, CUDA_PATH and CUDA_ROOT; where there is none, the binary
     holds PTX, and a remark says so. HSACO needs no tool.
 
-    With `output-dir`, `<kernel>.ptx` and `<kernel>.cubin` (`.s` and `.hsaco`) and
-    the manifest `<kernel>.json` are also written there: all of them, or none.
-
-    An argument in a manifest is a buffer, passed as a memref descriptor; a value (`"scalar": true`);
-    or a tensor map, 128 bytes passed by value:
-
-    ```
-    {"name": "key_map", "type": "tensor_map", "rank": 0, "of": 1, "box": [1, 1, 64, 64], "swizzle": 128}
-    ```
-
-    is what `cuTensorMapEncodeTiled` makes of argument 1, for boxes of 1x1x64x64 elements (outermost
-    dimension first) whose rows are permuted within 128 bytes. What lies beyond the buffer is zero;
-    nothing is interleaved. Where there is a `cluster`, the factors of the grid count clusters of as many workgroups.
+    With `output-dir`, `<kernel>.ptx` and `<kernel>.cubin` (`.s` and `.hsaco`), the manifest `<kernel>.json` and the
+    sequences of launches `<sequence>.json` (`launch.sequences` of functions) are also written there: all of them, or none. `docs/Manifest.md` describes
+    these.
 
     **Input**: `tile.target` on the module. **Errors**: more or less than one kernel in a
     `gpu.module`, an unknown chip, an op that the chip has no instruction for, what
@@ -186,8 +175,8 @@ def AttuneEmitBinaryPass : Pass<"attune-emit-binary", "::mlir::ModuleOp"> {
     Option<"requireObject", "require-object", "bool", "false", "Make a missing ptxas an error.">,
     Option<"ptxas", "ptxas", "std::string", "", "Path of ptxas.">,
     Option<"outputDir", "output-dir", "std::string", "", "Folder for files of binaries and manifests.">];
-  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
-    "::mlir::ROCDL::ROCDLDialect"];
+  let dependentDialects = ["::attune::launch::LaunchDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::NVVM::NVVMDialect", "::mlir::ROCDL::ROCDLDialect"];
 }
 
 #endif // ATTUNE_CONVERSION_PASSES_TD

@@ -6,10 +6,12 @@
 #ifndef ATTUNE_EXECUTION_HOSTPROGRAM_H
 #define ATTUNE_EXECUTION_HOSTPROGRAM_H
 
+#include "attune/Dialect/Launch/IR/Launch.h"
 #include "attune/Runtime/DeviceTensor.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
+#include <variant>
 
 namespace attune {
 
@@ -26,11 +28,11 @@ public:
   /// The results of the function.
   llvm::ArrayRef<Datum> getResults() const { return results; }
   /// Queues the kernels of the run once more, on the same buffers. Nothing is
-  /// allocated, so that the time of the kernels is all there is to measure.
+  /// allocated, so that the time of the kernels is all there is to measure, and
+  /// of what must be zero again before them: not of workspaces that they leave
+  /// as they found them.
   llvm::Error relaunch();
-  int64_t getNumLaunches() const {
-    return static_cast<int64_t>(launches.size());
-  }
+  int64_t getNumLaunches() const;
 
 private:
   friend class HostInterpreter;
@@ -41,8 +43,11 @@ private:
     PackedArguments arguments;
   };
 
+  /// A buffer that becomes zero.
+  using Fill = std::shared_ptr<DeviceTensor>;
+
   Device *device = nullptr;
-  std::vector<Launch> launches;
+  std::vector<std::variant<Launch, Fill>> steps;
   std::vector<Datum> results;
   std::vector<std::shared_ptr<DeviceTensor>> buffers;
 };
@@ -63,7 +68,8 @@ private:
   explicit HostProgram(Device &device) : device(device) {}
   /// Loads kernels in LLVM dialect.
   mlir::LogicalResult loadIR(mlir::ModuleOp module);
-
+  llvm::Error load(llvm::StringRef image, llvm::StringRef holder,
+                   llvm::StringRef name, launch::ManifestAttr manifest);
   Device &device;
   /// By the name of the gpu.binary or gpu.module and of the kernel in it.
   llvm::StringMap<std::unique_ptr<Kernel>> kernels;

@@ -28,6 +28,8 @@ public:
     return KernelArgument::buffer(getAddress(), shape);
   }
 
+  /// Sets every byte between the guard bands.
+  llvm::Error fill(uint8_t byte);
   /// Makes everything poison again.
   llvm::Error poison();
   /// Reads the tensor; an error if a guard band or a gap between elements is no

@@ -50,6 +50,10 @@ struct Resources {
   /// Notices that multiplies are waited for one by one.
   std::optional<int64_t> serializedMultiplies;
 
+  /// Adds a kernel that runs after these: what limits how many workgroups run
+  /// at a time becomes that of the worst, and what costs time adds up.
+  void add(const Resources &next);
+
   /// Why a kernel need not be timed where there are others; empty for those
   /// that may be fast.
   std::string findFault(int64_t mostSpilledBytes) const;

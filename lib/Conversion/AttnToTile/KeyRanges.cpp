@@ -11,7 +11,7 @@
 // does not.
 
 #include "KeyRanges.h"
-#include "RegionClone.h"
+#include "attune/Conversion/RegionClone.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/InferIntRangeInterface.h"

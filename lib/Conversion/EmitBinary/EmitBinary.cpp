@@ -3,13 +3,15 @@
 // attune-emit-binary: kernels in LLVM dialect become gpu.binary ops. All are
 // compiled before anything is replaced or written.
 
-#include "attune/Conversion/Manifest.h"
 #include "attune/Conversion/Passes.h"
+#include "attune/Dialect/Launch/IR/Launch.h"
 #include "attune/Runtime/ArtifactWriter.h"
+#include "attune/Runtime/Manifest.h"
 #include "attune/Target/TargetRegistry.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace attune {
@@ -24,7 +26,7 @@ namespace {
 struct CompiledKernel {
   gpu::GPUModuleOp module;
   LLVM::LLVMFuncOp function;
-  DictionaryAttr manifest;
+  launch::ManifestAttr manifest;
   Binary binary;
 };
 
@@ -39,6 +41,29 @@ private:
   LogicalResult writeArtifacts(ArrayRef<CompiledKernel> kernels);
 };
 } // namespace
+
+static DictionaryAttr toAttribute(MLIRContext *context,
+                                  const KernelResources &resources) {
+  Builder builder(context);
+  NamedAttrList list;
+  auto add = [&](StringRef name, std::optional<int64_t> value) {
+    if (value)
+      list.set(name, builder.getI64IntegerAttr(*value));
+  };
+  add("registers", resources.registers);
+  add("scalar_registers", resources.scalarRegisters);
+  add("spill_store_bytes", resources.spillStoreBytes);
+  add("spill_load_bytes", resources.spillLoadBytes);
+  add("stack_bytes", resources.stackBytes);
+  add("static_shared_bytes", resources.staticSharedBytes);
+  add("serialized_multiplies", resources.serializedMultiplies);
+  if (!resources.warnings.empty()) {
+    SmallVector<StringRef> warnings(resources.warnings.begin(),
+                                    resources.warnings.end());
+    list.set("warnings", builder.getStrArrayAttr(warnings));
+  }
+  return list.getDictionary(context);
+}
 
 /// The one kernel of a module.
 static FailureOr<LLVM::LLVMFuncOp> findKernel(gpu::GPUModuleOp module) {
@@ -70,9 +95,10 @@ LogicalResult AttuneEmitBinary::compile(CompiledKernel &kernel) {
     return module.emitOpError()
            << "expects a family of chips that this build knows, but got '"
            << target.getFamily() << "'";
-  auto manifest =
-      kernel.function->getAttrOfType<DictionaryAttr>(kManifestAttrName);
-  kernel.function->removeAttr(kManifestAttrName);
+  launch::ManifestAttr manifest = launch::getManifest(kernel.function);
+  if (!manifest)
+    manifest = launch::ManifestAttr::get(&getContext());
+  kernel.function->removeAttr(launch::LaunchDialect::kManifestAttrName);
 
   BinaryOptions options;
   options.format = format;
@@ -82,48 +108,70 @@ LogicalResult AttuneEmitBinary::compile(CompiledKernel &kernel) {
   if (failed(binary))
     return failure();
   kernel.binary = std::move(*binary);
-  kernel.manifest = completeManifest(manifest, kernel.function.getNameAttr(),
-                                     target.getChip(), kernel.binary.resources);
+  kernel.manifest =
+      manifest.withBinary(kernel.function.getNameAttr(),
+                          StringAttr::get(&getContext(), target.getChip()),
+                          toAttribute(&getContext(), kernel.binary.resources));
   return success();
+}
+
+static llvm::Error writeJSON(ArtifactWriter &writer, const Twine &name,
+                             const llvm::json::Value &value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::formatv("{0:2}\n", value);
+  return writer.add((name + ".json").str(), text);
+}
+
+/// The files of one kernel.
+static llvm::Error write(ArtifactWriter &writer, const CompiledKernel &kernel,
+                         StringRef name) {
+  const Binary &binary = kernel.binary;
+  llvm::json::Object files;
+  auto add = [&](StringRef kind, StringRef suffix,
+                 StringRef content) -> llvm::Error {
+    if (content.empty())
+      return llvm::Error::success();
+    std::string file = (name + "." + suffix).str();
+    files[kind] = file;
+    return writer.add(file, content);
+  };
+  if (auto error = add("assembly", binary.assemblySuffix, binary.assembly))
+    return error;
+  if (auto error = add("object", binary.objectSuffix, binary.object))
+    return error;
+  llvm::json::Value manifest = kernel.manifest.toJSON();
+  (*manifest.getAsObject())["files"] = std::move(files);
+  return writeJSON(writer, name, manifest);
 }
 
 LogicalResult
 AttuneEmitBinary::writeArtifacts(ArrayRef<CompiledKernel> kernels) {
   ArtifactWriter writer(outputDir);
   llvm::StringSet<> names;
+  auto take = [&](Operation *op, StringRef name) -> LogicalResult {
+    if (names.insert(name).second)
+      return success();
+    return op->emitOpError()
+           << "expects kernels and sequences with different names where files "
+              "are written, but got two of '"
+           << name << "'";
+  };
   for (const CompiledKernel &kernel : kernels) {
     gpu::GPUModuleOp module = kernel.module;
     LLVM::LLVMFuncOp function = kernel.function;
-    std::string name = function.getName().str();
-    if (!names.insert(name).second)
-      return module.emitOpError()
-             << "expects kernels with different names where files are written, "
-                "but got two of '"
-             << name << "'";
-    const Binary &binary = kernel.binary;
-    llvm::json::Value manifest = toJSON(kernel.manifest);
-    llvm::json::Object files;
-    auto add = [&](StringRef kind, StringRef suffix,
-                   StringRef content) -> llvm::Error {
-      if (content.empty())
-        return llvm::Error::success();
-      std::string file = (name + "." + suffix).str();
-      files[kind] = file;
-      return writer.add(file, content);
-    };
-    auto writeAll = [&]() -> llvm::Error {
-      if (auto error = add("assembly", binary.assemblySuffix, binary.assembly))
-        return error;
-      if (auto error = add("object", binary.objectSuffix, binary.object))
-        return error;
-      (*manifest.getAsObject())["files"] = std::move(files);
-      std::string text;
-      llvm::raw_string_ostream(text) << llvm::formatv("{0:2}\n", manifest);
-      return writer.add(name + ".json", text);
-    };
-    if (auto error = writeAll())
+    if (failed(take(module, function.getName())))
+      return failure();
+    if (auto error = write(writer, kernel, function.getName()))
       return module.emitOpError() << llvm::toString(std::move(error));
   }
+  for (auto function : getOperation().getOps<FunctionOpInterface>())
+    for (launch::SequenceAttr sequence : launch::getSequences(function)) {
+      if (failed(take(function, sequence.getName())))
+        return failure();
+      if (auto error = writeJSON(writer, sequence.getName(),
+                                 sequence.toSequence().toJSON()))
+        return function.emitOpError() << llvm::toString(std::move(error));
+    }
   if (auto error = writer.commit())
     return getOperation().emitError() << llvm::toString(std::move(error));
   return success();
@@ -156,7 +204,7 @@ void AttuneEmitBinary::runOnOperation() {
     auto binary = gpu::BinaryOp::create(
         builder, module.getLoc(), module.getName(),
         /*offloadingHandler=*/Attribute(), ArrayRef<Attribute>{object});
-    binary->setAttr(kManifestAttrName, kernel.manifest);
+    launch::setManifest(binary, kernel.manifest);
     module.erase();
   }
 }

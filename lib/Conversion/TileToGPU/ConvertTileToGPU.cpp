@@ -8,6 +8,7 @@
 #include "SharedMemory.h"
 #include "TensorMaps.h"
 #include "attune/Conversion/Passes.h"
+#include "attune/Dialect/Launch/IR/Launch.h"
 #include "attune/Dialect/WGMMA/IR/WGMMA.h"
 #include "attune/Target/TargetRegistry.h"
 #include "mlir/Dialect/AMDGPU/IR/AMDGPUDialect.h"
@@ -102,13 +103,8 @@ struct ConvertTileToGPU
 
 void ConvertTileToGPU::finishKernel(gpu::GPUFuncOp kernel,
                                     int64_t sharedBytes) {
-  Builder builder(&getContext());
-  if (auto manifest =
-          kernel->getAttrOfType<DictionaryAttr>("attune.manifest")) {
-    NamedAttrList entries(manifest);
-    entries.set("shared_bytes", builder.getI64IntegerAttr(sharedBytes));
-    kernel->setAttr("attune.manifest", entries.getDictionary(&getContext()));
-  }
+  if (launch::ManifestAttr manifest = launch::getManifest(kernel))
+    launch::setManifest(kernel, manifest.withSharedBytes(sharedBytes));
   auto gpuModule = kernel->getParentOfType<gpu::GPUModuleOp>();
   getOperation().walk([&](gpu::LaunchFuncOp launch) {
     if (launch.getKernelModuleName() != gpuModule.getName() ||

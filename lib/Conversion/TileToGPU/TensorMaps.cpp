@@ -4,6 +4,7 @@
 // host right before the launch.
 
 #include "TensorMaps.h"
+#include "attune/Dialect/Launch/IR/Launch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -68,27 +69,21 @@ struct Map {
 } // namespace
 
 static void addToManifest(gpu::GPUFuncOp kernel, const Map &map) {
-  auto manifest = kernel->getAttrOfType<DictionaryAttr>("attune.manifest");
-  if (!manifest)
+  launch::ManifestAttr manifest = launch::getManifest(kernel);
+  if (!manifest || !manifest.getArguments())
     return;
-  Builder b(kernel.getContext());
-  auto arguments = manifest.getAs<ArrayAttr>("arguments");
-  auto tensor = cast<DictionaryAttr>(arguments[map.tensor]);
+  Attribute tensor = manifest.getArguments()[map.tensor];
+  auto workspace = dyn_cast<launch::WorkspaceAttr>(tensor);
+  StringRef name = workspace ? workspace.getName()
+                             : cast<launch::BufferAttr>(tensor).getName();
   int64_t rowBytes =
       map.swizzle.getPanel() * map.box.getElementTypeBitWidth() / 8;
-  NamedAttrList entry;
-  entry.set("name", b.getStringAttr(
-                        tensor.getAs<StringAttr>("name").getValue() + "_map"));
-  entry.set("type", b.getStringAttr("tensor_map"));
-  entry.set("rank", b.getI64IntegerAttr(0));
-  entry.set("of", b.getI64IntegerAttr(map.tensor));
-  entry.set("box", b.getI64ArrayAttr(map.box.getShape()));
-  entry.set("swizzle", b.getI64IntegerAttr(rowBytes));
-  SmallVector<Attribute> all(arguments.begin(), arguments.end());
-  all.push_back(entry.getDictionary(b.getContext()));
-  NamedAttrList entries(manifest);
-  entries.set("arguments", b.getArrayAttr(all));
-  kernel->setAttr("attune.manifest", entries.getDictionary(b.getContext()));
+  MLIRContext *context = kernel.getContext();
+  launch::setManifest(
+      kernel,
+      manifest.withArgument(launch::TensorMapAttr::get(
+          context, (name + "_map").str(), map.tensor,
+          DenseI64ArrayAttr::get(context, map.box.getShape()), rowBytes)));
 }
 
 static void addToLaunches(gpu::GPUFuncOp kernel, const Map &map, Type type,

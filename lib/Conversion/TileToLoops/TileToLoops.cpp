@@ -3,8 +3,8 @@
 // The pass: emits loops, removes the tiles, and makes launches of one lane.
 
 #include "LoopEmitter.h"
-#include "attune/Conversion/Manifest.h"
 #include "attune/Conversion/Passes.h"
+#include "attune/Dialect/Launch/IR/Launch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -158,21 +158,16 @@ static LogicalResult convert(gpu::GPUFuncOp kernel) {
   for (Operation *carrier : emitter.getCarriers())
     eraseCarriedResults(carrier);
 
-  Builder builder(kernel.getContext());
   int64_t threads = 1;
   if (std::optional<ArrayRef<int32_t>> block = kernel.getKnownBlockSize())
     for (int32_t size : *block)
       threads *= size;
   kernel.setKnownBlockSize(ArrayRef<int32_t>{1, 1, 1});
-  if (auto manifest =
-          kernel->getAttrOfType<DictionaryAttr>(kManifestAttrName)) {
-    NamedAttrList entries(manifest);
-    entries.set("block", builder.getI64ArrayAttr({1, 1, 1}));
-    entries.set("shared_bytes", builder.getI64IntegerAttr(0));
-    entries.set(kThreadsInOneName, builder.getI64IntegerAttr(threads));
-    kernel->setAttr(kManifestAttrName,
-                    entries.getDictionary(kernel.getContext()));
-  }
+  if (launch::ManifestAttr manifest = launch::getManifest(kernel))
+    launch::setManifest(
+        kernel,
+        manifest.withBlock({1, 1, 1}).withSharedBytes(0).withThreadsInOne(
+            threads));
   return success();
 }
 

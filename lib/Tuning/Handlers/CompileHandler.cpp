@@ -4,11 +4,13 @@
 // or by that of their recipe.
 
 #include "attune/Tuning/CompileHandler.h"
-#include "attune/Conversion/Manifest.h"
+#include "attune/Dialect/Launch/IR/Launch.h"
 #include "attune/InitAllDialects.h"
 #include "attune/Pipelines/Pipelines.h"
+#include "attune/Runtime/Manifest.h"
 #include "attune/Tuning/ProgramHandler.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
@@ -26,52 +28,58 @@ static json::Value makeError(llvm::StringRef message) {
                       {"message", json::fixUTF8(message)}};
 }
 
-static json::Object makeResources(const json::Object &manifest) {
+/// What one kernel needs.
+static Resources getResources(launch::ManifestAttr manifest) {
   Resources resources;
-  if (const json::Object *reported = manifest.getObject("resources")) {
-    resources.registers = reported->getInteger("registers");
-    if (std::optional<int64_t> stores =
-            reported->getInteger("spill_store_bytes"))
-      resources.spillBytes =
-          *stores + reported->getInteger("spill_load_bytes").value_or(0);
-    resources.sharedBytes = reported->getInteger("static_shared_bytes");
-    resources.serializedMultiplies =
-        reported->getInteger("serialized_multiplies");
-  }
-  if (std::optional<int64_t> bytes = manifest.getInteger("shared_bytes"))
-    resources.sharedBytes = resources.sharedBytes.value_or(0) + *bytes;
-  if (const json::Array *block = manifest.getArray("block")) {
-    int64_t threads = 1;
-    for (const json::Value &size : *block)
-      threads *= size.getAsInteger().value_or(1);
-    resources.threads = threads;
-  }
-  return toJSON(resources);
+  auto report = [&](StringRef key) -> std::optional<int64_t> {
+    auto value = manifest.getResources()
+                     ? manifest.getResources().getAs<IntegerAttr>(key)
+                     : IntegerAttr();
+    return value ? std::optional(value.getInt()) : std::nullopt;
+  };
+  resources.registers = report("registers");
+  if (std::optional<int64_t> stores = report("spill_store_bytes"))
+    resources.spillBytes = *stores + report("spill_load_bytes").value_or(0);
+  resources.sharedBytes =
+      report("static_shared_bytes").value_or(0) + manifest.getSharedBytes();
+  resources.serializedMultiplies = report("serialized_multiplies");
+  int64_t threads = 1;
+  for (int64_t size : manifest.getBlock().asArrayRef())
+    threads *= size;
+  resources.threads = threads;
+  return resources;
 }
 
-/// Describes the one binary that a compiled problem holds.
+/// Describes the binaries that a compiled problem holds.
 static json::Value describe(ModuleOp module) {
-  llvm::SmallVector<gpu::BinaryOp> binaries(module.getOps<gpu::BinaryOp>());
-  if (binaries.size() != 1 || binaries[0].getObjects().size() != 1)
-    return makeError(
-        llvm::formatv("expects one kernel of the problem, but got {0}",
-                      binaries.size())
-            .str());
-  auto object = cast<gpu::ObjectAttr>(binaries[0].getObjects()[0]);
-  auto manifestAttr =
-      binaries[0]->getAttrOfType<DictionaryAttr>(kManifestAttrName);
-  if (!manifestAttr)
-    return makeError("expects a manifest on the kernel, but got none");
-  json::Value manifest = attune::toJSON(manifestAttr);
-  json::Object resources = makeResources(*manifest.getAsObject());
-
   // What the device is given decides whether two candidates are one: the code
   // and how it is launched, but not what the assembler had to say about it.
-  llvm::StringRef code = object.getObject().getValue();
-  json::Object launch = *manifest.getAsObject();
-  launch.erase("resources");
-  std::string identity =
-      llvm::formatv("{0}\n", json::Value(std::move(launch))).str() + code.str();
+  std::string identity;
+  std::optional<Resources> resources;
+  for (auto binary : module.getOps<gpu::BinaryOp>()) {
+    launch::ManifestAttr manifest = launch::getManifest(binary);
+    if (!manifest || binary.getObjects().size() != 1)
+      return makeError(llvm::formatv("expects one object and a manifest of "
+                                     "kernel '{0}', but got {1} objects and {2}"
+                                     " manifest",
+                                     binary.getName(),
+                                     binary.getObjects().size(),
+                                     manifest ? "a" : "no")
+                           .str());
+    auto object = cast<gpu::ObjectAttr>(binary.getObjects()[0]);
+    json::Value launch = manifest.toJSON();
+    launch.getAsObject()->erase("resources");
+    identity += llvm::formatv("{0}\n", launch).str();
+    identity += object.getObject().getValue();
+    if (!resources)
+      resources.emplace();
+    resources->add(getResources(manifest));
+  }
+  if (!resources)
+    return makeError("expects kernels of the problem, but got none");
+  for (auto function : module.getOps<func::FuncOp>())
+    for (launch::SequenceAttr sequence : launch::getSequences(function))
+      identity += llvm::formatv("{0}\n", sequence.toSequence().toJSON()).str();
   llvm::XXH128_hash_t hash =
       llvm::xxh3_128bits(llvm::arrayRefFromStringRef(identity));
 
@@ -85,7 +93,7 @@ static json::Value describe(ModuleOp module) {
   return json::Object{{"status", "ok"},
                       {"hash", llvm::utohexstr(hash.high64, true, 16) +
                                    llvm::utohexstr(hash.low64, true, 16)},
-                      {"resources", std::move(resources)},
+                      {"resources", toJSON(*resources)},
                       {"binary", llvm::encodeBase64(bytecode)}};
 }
 

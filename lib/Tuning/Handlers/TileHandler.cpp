@@ -4,7 +4,7 @@
 // schedule, for it is gone, so equal tiles become equal kernels.
 
 #include "attune/Tuning/TileHandler.h"
-#include "attune/Conversion/Manifest.h"
+#include "attune/Dialect/Launch/IR/Launch.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/InitAllDialects.h"
 #include "attune/Pipelines/Pipelines.h"
@@ -25,14 +25,9 @@ static void dropFactsOfChip(ModuleOp module) {
     source.erase();
   module.walk([](gpu::GPUFuncOp kernel) {
     kernel->removeAttr(tile::TileDialect::kResidencyAttrName);
-    auto manifest = kernel->getAttrOfType<DictionaryAttr>(kManifestAttrName);
-    if (!manifest)
-      return;
     // The host side launches what the limit has been applied to.
-    NamedAttrList facts(manifest);
-    facts.erase("grid_limit");
-    kernel->setAttr(kManifestAttrName,
-                    facts.getDictionary(kernel.getContext()));
+    if (launch::ManifestAttr manifest = launch::getManifest(kernel))
+      launch::setManifest(kernel, manifest.withoutGridLimit());
   });
   module.walk([&](tile::SpecializeOp roles) {
     SmallVector<Attribute> without;

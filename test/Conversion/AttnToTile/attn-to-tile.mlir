@@ -12,11 +12,10 @@
 // Grouped heads: key heads are query heads divided by the group.
 // CHECK-LABEL: gpu.func @grouped_kernel
 // CHECK-SAME:    %[[Q:[^ ]+]]: memref<2x8x128x64xf16>, %[[K:[^ ]+]]: memref<2x2x96x64xf16>, %[[V:[^ ]+]]: memref<2x2x96x64xf16>, %[[O:[^ ]+]]: memref<2x8x128x64xf16>) kernel
-// CHECK-SAME:    attune.manifest = {arguments = [{access = "read", name = "query", rank = 4 : i64, type = "f16"}
-// CHECK-SAME:    {access = "write", name = "output", rank = 4 : i64, type = "f16"}]
-// CHECK-SAME:    block = [64, 1, 1]
-// CHECK-SAME:    grid = [{argument = 0 : i64, index = 2 : i64, per = 64 : i64}, {argument = 0 : i64, index = 1 : i64, per = 1 : i64}, {argument = 0 : i64, index = 0 : i64, per = 1 : i64}]
 // CHECK-SAME:    known_block_size = array<i32: 64, 1, 1>
+// CHECK-SAME:    launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "query", type = f16, rank = 4, access = read>
+// CHECK-SAME:    #launch.buffer<name = "output", type = f16, rank = 4, access = write>]
+// CHECK-SAME:    grid = <dim(0, 2) ceildiv 64 * dim(0, 1) * dim(0, 0)>, block = [64, 1, 1]
 // CHECK-SAME:    tile.schedule = #attn.schedule<blockM = 64, blockN = 32, numWarps = 2>
 // CHECK: %[[ID:.+]] = gpu.block_id x
 // CHECK: %[[TILE:.+]] = arith.remui %[[ID]], %c2
@@ -120,7 +119,7 @@ func.func @sinks(%q: !q, %k: !k, %sinks: tensor<8xf32>) -> (!q, tensor<2x8x128xf
 // tensor to read, positions are not clamped.
 // CHECK-LABEL: gpu.func @captured_scalar_kernel
 // CHECK-SAME:    %[[BIAS:[^ ]+]]: f32
-// CHECK-SAME:    {name = "capture2", rank = 0 : i64, scalar = true, type = "f32"}
+// CHECK-SAME:    #launch.scalar<name = "capture2", type = f32>
 // CHECK: %[[TWICE:.+]] = arith.addf %[[BIAS]], %[[BIAS]]
 // CHECK: scf.for
 // CHECK:   tile.map

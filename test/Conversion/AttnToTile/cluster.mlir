@@ -12,8 +12,8 @@
 // 300 rows are three tiles of 128, in two clusters: the last workgroup of a head has no rows. The grid counts
 // workgroups, its factors clusters.
 // CHECK-LABEL: gpu.func @f_kernel
-// CHECK-SAME:    cluster = 2 : i64, grid = [{argument = 0 : i64, index = 2 : i64, per = 256 : i64}
 // CHECK-SAME:    known_cluster_size = array<i32: 2, 1, 1>
+// CHECK-SAME:    grid = <dim(0, 2) ceildiv 256 * {{.*}}>, cluster = 2
 // CHECK:         %[[ID:.+]] = gpu.cluster_id x
 // CHECK:         %[[PAIR:.+]] = arith.remui %[[ID]], %c2
 // CHECK:         %[[FIRST:.+]] = arith.muli %[[PAIR]], %c2

@@ -16,7 +16,7 @@
 // CHECK-LABEL: gpu.func @positions_kernel
 // CHECK-SAME:    %[[Q:[^ ]+]]: memref<3x8x3x64xf16>, %[[K:[^ ]+]]: memref<3x2x96x64xf16>
 // CHECK-SAME:    %[[O:[^ ]+]]: memref<3x8x3x64xf16>, %[[LSE:[^ ]+]]: memref<3x8x3xf32>
-// CHECK-SAME:    grid = [{argument = 0 : i64, index = 2 : i64, per = 16 : i64}, {argument = 0 : i64, index = 1 : i64, per = 4 : i64}, {argument = 0 : i64, index = 0 : i64, per = 1 : i64}]
+// CHECK-SAME:    grid = <dim(0, 2) ceildiv 16 * dim(0, 1) ceildiv 4 * dim(0, 0)>
 // CHECK-DAG: %[[C3:.+]] = arith.constant 3 : index
 // CHECK: %[[ID:.+]] = gpu.block_id x
 // CHECK: %[[PACK:.+]] = arith.remui %[[ID]], %c2

@@ -22,15 +22,16 @@
 // CHECK:         gpu.launch_func @f_kernel::@f_kernel blocks in (%c132
 
 // The same loop, and a counter for the pass that deals its tiles: a buffer of
-// its own in each call, for calls may overlap in time.
+// its own in each call, for calls may overlap in time, that launches leave at zero.
 // COUNTER-LABEL: gpu.func @f_kernel
 // COUNTER-SAME:    %{{[^ ]+}}: memref<1xi32> {tile.counter})
-// COUNTER-SAME:    {access = "workspace", name = "counter", rank = 1 : i64, type = "i32"}
+// COUNTER-SAME:    #launch.workspace<name = "counter", type = i32, sizes = [#launch.product<1>], alignment = 4, contents = zero, restored = true>]
 // COUNTER-SAME:    grid_limit = 132
 // COUNTER:         scf.for %{{[^ ]+}} = %{{[^ ]+}} to %c512{{[^ ]*}} step
 // COUNTER-LABEL: func.func @f
-// COUNTER:         %[[ZERO:.+]] = arith.constant dense<0> : tensor<1xi32>
-// COUNTER:         %[[COUNTER:.+]] = bufferization.to_buffer %[[ZERO]] : tensor<1xi32> to memref<1xi32>
+// COUNTER-NOT:     launch.sequences
+// COUNTER:         %[[COUNTER:.+]] = memref.alloc() {alignment = 4 : i64} : memref<1xi32>
+// COUNTER:         gpu.memset %[[COUNTER]], %c0_i32 {launch.restored} : memref<1xi32>, i32
 // COUNTER:         gpu.launch_func @f_kernel::@f_kernel
 // COUNTER-SAME:      %[[COUNTER]] : memref<1xi32>
 

@@ -14,7 +14,7 @@
 // RUN: llvm-readobj --notes %t.32/add.hsaco | FileCheck %s --check-prefix=WAVE32
 
 // CHECK: gpu.binary @vector_add
-// CHECK-SAME: chip = "gfx942", kernel = "add", resources = {registers = [[#]] : i64, scalar_registers = [[#]] : i64
+// CHECK-SAME: kernel = "add", chip = "gfx942", resources = {registers = [[#]] : i64, scalar_registers = [[#]] : i64
 // CHECK-SAME: static_shared_bytes = 512 : i64
 // CHECK-SAME: #gpu.object<#rocdl.target<O = 3, chip = "gfx942"{{.*}}>, kernels = {{.*}}"add"{{.*}}bin = "\7FELF
 

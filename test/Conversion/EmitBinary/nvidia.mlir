@@ -11,9 +11,8 @@
 // RUN: cmp %t.mlir %t.again.mlir
 
 // CHECK: gpu.binary @vector_add
-// CHECK-SAME: attune.manifest = {arguments = [{access = "read", name = "lhs"
-// CHECK-SAME: chip = "sm_80"
-// CHECK-SAME: kernel = "add", resources = {registers = {{[0-9]+}} : i64, spill_load_bytes = 0 : i64
+// CHECK-SAME: launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "lhs"
+// CHECK-SAME: kernel = "add", chip = "sm_80", resources = {registers = {{[0-9]+}} : i64, spill_load_bytes = 0 : i64
 // CHECK-SAME: #gpu.object<#nvvm.target<O = 3, chip = "sm_80">, kernels = {{.*}}"add"{{.*}}bin = "\7FELF
 // CHECK-NOT: gpu.module
 
@@ -22,6 +21,7 @@
 // PTX: .entry add(
 // PTX: add.rn.f32
 
+// JSON-DAG: "version": 1
 // JSON-DAG: "kernel": "add"
 // JSON-DAG: "chip": "sm_80"
 // JSON-DAG: "assembly": "add.ptx"
@@ -33,10 +33,10 @@
 
 gpu.module @vector_add {
   llvm.func @add(%lhs: !llvm.ptr<1>, %rhs: !llvm.ptr<1>, %sum: !llvm.ptr<1>) attributes {gpu.kernel, nvvm.kernel,
-      attune.manifest = {arguments = [{name = "lhs", type = "f32", rank = 1, access = "read"},
-                                      {name = "rhs", type = "f32", rank = 1, access = "read"},
-                                      {name = "sum", type = "f32", rank = 1, access = "write"}],
-                         grid = [{argument = 0, index = 0, per = 128}], block = [128, 1, 1], shared_bytes = 0}} {
+      launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "lhs", type = f32, rank = 1, access = read>,
+                                                      #launch.buffer<name = "rhs", type = f32, rank = 1, access = read>,
+                                                      #launch.buffer<name = "sum", type = f32, rank = 1, access = write>],
+                                         grid = <dim(0, 0) ceildiv 128>, block = [128, 1, 1]>} {
     %thread = nvvm.read.ptx.sreg.tid.x : i32
     %block = nvvm.read.ptx.sreg.ctaid.x : i32
     %width = nvvm.read.ptx.sreg.ntid.x : i32

@@ -40,7 +40,6 @@ gpu.module @kernels {
   //
   // JSON:      "box": [
   // JSON-NEXT:   1,
-  // JSON-NEXT:   1,
   // JSON-NEXT:   64,
   // JSON-NEXT:   64
   // JSON-NEXT: ],
@@ -50,10 +49,10 @@ gpu.module @kernels {
   // JSON-NEXT: "swizzle": 128,
   // JSON-NEXT: "type": "tensor_map"
   gpu.func @kernel(%out: memref<?x?x?xi64>, %x: f32, %map: !map, %i: index) kernel
-      attributes {known_block_size = array<i32: 32, 1, 1>, attune.manifest = {arguments = [
-        {name = "out", type = "i64", rank = 3, access = "write"}, {name = "x", type = "f32", rank = 0, scalar = true},
-        {name = "keys_map", type = "tensor_map", rank = 0, of = 0, box = [1, 1, 64, 64], swizzle = 128},
-        {name = "i", type = "i64", rank = 0, scalar = true}]}} {
+      attributes {known_block_size = array<i32: 32, 1, 1>, launch.manifest = #launch.manifest<arguments = [
+        #launch.buffer<name = "out", type = i64, rank = 3, access = write>, #launch.scalar<name = "x", type = f32>,
+        #launch.tensor_map<name = "keys_map", of = 0, box = [1, 64, 64], swizzle = 128>,
+        #launch.scalar<name = "i", type = index>]>} {
     %pointer = builtin.unrealized_conversion_cast %map : !map to !llvm.ptr
     %address = llvm.ptrtoint %pointer : !llvm.ptr to i64
     memref.store %address, %out[%i, %i, %i] : memref<?x?x?xi64>

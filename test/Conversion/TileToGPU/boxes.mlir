@@ -16,9 +16,9 @@ gpu.module @kernels {
   // four barriers of 8 bytes for each behind them.
   // CHECK-LABEL: gpu.func @boxes
   // CHECK-SAME:    %[[ROW:[^ ]+]]: index, %[[E:[^ ]+]]: index, %[[MORE:[^ ]+]]: i1, %[[MAP:[^ ]+]]: !nvgpu.tensormap.descriptor<tensor = memref<1x16x32xf16, #gpu.address_space<workgroup>>, swizzle = swizzle_64b, {{.*}}oob = zero
-  // CHECK-SAME:    {access = "read", name = "m", rank = 3 : i64, type = "f16"},
-  // CHECK-SAME:    {box = [1, 16, 32], name = "m_map", of = 0 : i64, rank = 0 : i64, swizzle = 64 : i64, type = "tensor_map"}]
-  // CHECK-SAME:    shared_bytes = 8256 : i64
+  // CHECK-SAME:    #launch.buffer<name = "m", type = f16, rank = 3, access = read>,
+  // CHECK-SAME:    #launch.tensor_map<name = "m_map", of = 0, box = [1, 16, 32], swizzle = 64>]
+  // CHECK-SAME:    shared_bytes = 8256
   // One thread makes the barriers: those that say full wait for the thread that copies, those that say empty for each
   // of the 8 warps.
   // CHECK:       %[[C8192:.+]] = arith.constant 8192
@@ -79,9 +79,9 @@ gpu.module @kernels {
   // CHECK-NOT:   gpu.barrier
   // CHECK:       gpu.return
   gpu.func @boxes(%m: memref<2x?x64xf16>, %row: index, %e: index, %more: i1) kernel
-      attributes {known_block_size = array<i32: 256, 1, 1>, attune.manifest = {arguments = [
-        {access = "read", name = "m", rank = 3 : i64, type = "f16"}, {name = "row", rank = 0 : i64, type = "index"},
-        {name = "element", rank = 0 : i64, type = "index"}, {name = "more", rank = 0 : i64, type = "i1"}]}} {
+      attributes {known_block_size = array<i32: 256, 1, 1>, launch.manifest = #launch.manifest<arguments = [
+        #launch.buffer<name = "m", type = f16, rank = 3, access = read>, #launch.scalar<name = "row", type = index>,
+        #launch.scalar<name = "element", type = index>, #launch.scalar<name = "more", type = i1>]>} {
     %c0 = arith.constant 0 : index
     %b = gpu.block_id x
     %c1 = arith.constant 1 : index

@@ -16,9 +16,9 @@
 module attributes {gpu.container_module} {
   gpu.module @offsets {
     // CHECK-LABEL: gpu.func @offsets
-    // CHECK-SAME:    attune.manifest = {shared_bytes = 9984 : i64}
+    // CHECK-SAME:    launch.manifest = #launch.manifest<shared_bytes = 9984>
     gpu.func @offsets(%m: memref<64x64xf16>, %s: memref<64x24xf16>) kernel
-        attributes {known_block_size = array<i32: 32, 1, 1>, attune.manifest = {}} {
+        attributes {known_block_size = array<i32: 32, 1, 1>, launch.manifest = #launch.manifest<>} {
       // CHECK-DAG: %[[MEMORY:.+]] = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
       // CHECK-DAG: %[[C0:.+]] = arith.constant 0 : index
       // CHECK-DAG: %[[C1024:.+]] = arith.constant 1024 : index

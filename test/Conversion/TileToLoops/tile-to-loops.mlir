@@ -24,11 +24,11 @@ module attributes {gpu.container_module} {
 
 gpu.module @memory_module {
   // CHECK-LABEL: gpu.func @memory
-  // CHECK-SAME: kernel attributes {attune.manifest = {arguments = [{{.*}}], block = [1, 1, 1], shared_bytes = 0 : i64, threads_in_one = 64 : i64}
-  // CHECK-SAME: known_block_size = array<i32: 1, 1, 1>
+  // CHECK-SAME: kernel attributes {known_block_size = array<i32: 1, 1, 1>
+  // CHECK-SAME: launch.manifest = #launch.manifest<arguments = [{{.*}}], threads_in_one = 64>
   // Nothing is read or written outside of a buffer: 4x4 from (1, -1) and from (3, 2).
   gpu.func @memory(%out: memref<4x4xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>,
-      attune.manifest = {arguments = [{access = "write", name = "out", rank = 2, type = "f32"}], block = [64, 1, 1], shared_bytes = 4096}} {
+      launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "out", type = f32, rank = 2, access = write>], block = [64, 1, 1], shared_bytes = 4096>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c2 = arith.constant 2 : index

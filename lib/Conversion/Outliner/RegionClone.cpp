@@ -2,7 +2,7 @@
 //
 // Clones scalar ops with tensors replaced by buffers.
 
-#include "RegionClone.h"
+#include "attune/Conversion/RegionClone.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 

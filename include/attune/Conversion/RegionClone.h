@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Moving the scalar ops of score and mask regions from tensors to the buffers
-// that a kernel sees.
+// Moving scalar ops of regions, and captured values, from tensors to the
+// buffers that a kernel sees.
 
-#ifndef ATTUNE_LIB_CONVERSION_ATTNTOTILE_REGIONCLONE_H
-#define ATTUNE_LIB_CONVERSION_ATTNTOTILE_REGIONCLONE_H
+#ifndef ATTUNE_CONVERSION_REGIONCLONE_H
+#define ATTUNE_CONVERSION_REGIONCLONE_H
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -23,4 +23,4 @@ mlir::Value inlineOntoBuffers(mlir::OpBuilder &builder, mlir::Region &region,
 
 } // namespace attune
 
-#endif // ATTUNE_LIB_CONVERSION_ATTNTOTILE_REGIONCLONE_H
+#endif // ATTUNE_CONVERSION_REGIONCLONE_H

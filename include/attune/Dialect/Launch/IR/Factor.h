@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One factor of a size. See #launch.product for the meaning.
+
+#ifndef ATTUNE_DIALECT_LAUNCH_IR_FACTOR_H
+#define ATTUNE_DIALECT_LAUNCH_IR_FACTOR_H
+
+#include "llvm/ADT/Hashing.h"
+#include <cstdint>
+
+namespace attune::launch {
+
+/// The size of dimension `dim` of argument `argument`, divided by `per` and
+/// rounded up.
+struct Factor {
+  int64_t argument;
+  int64_t dim;
+  int64_t per = 1;
+
+  bool operator==(const Factor &other) const {
+    return argument == other.argument && dim == other.dim && per == other.per;
+  }
+};
+
+inline llvm::hash_code hash_value(const Factor &factor) {
+  return llvm::hash_combine(factor.argument, factor.dim, factor.per);
+}
+
+} // namespace attune::launch
+
+#endif // ATTUNE_DIALECT_LAUNCH_IR_FACTOR_H
