@@ -136,7 +136,7 @@ static std::string withFill(StringRef attributes) {
       %c1 = arith.constant 1 : index
       %zero = arith.constant 0 : i32
       %w = memref.alloc() : memref<1xi32>
-      gpu.memset %w, %zero {0} : memref<1xi32>, i32
+      gpu.memset %w, %zero : memref<1xi32>, i32 {0}
       gpu.launch_func @counting::@count blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%w : memref<1xi32>)
       return %t : tensor<1xf32>
     })",

@@ -31,7 +31,7 @@
 // COUNTER-LABEL: func.func @f
 // COUNTER-NOT:     launch.sequences
 // COUNTER:         %[[COUNTER:.+]] = memref.alloc() {alignment = 4 : i64} : memref<1xi32>
-// COUNTER:         gpu.memset %[[COUNTER]], %c0_i32 {launch.restored} : memref<1xi32>, i32
+// COUNTER:         gpu.memset %[[COUNTER]], %c0_i32 : memref<1xi32>, i32 {launch.restored}
 // COUNTER:         gpu.launch_func @f_kernel::@f_kernel
 // COUNTER-SAME:      %[[COUNTER]] : memref<1xi32>
 

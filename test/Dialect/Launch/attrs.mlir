@@ -44,8 +44,8 @@ module attributes {gpu.container_module} {
       launches = [#launch.step<@a::@a, [0]>, #launch.step<@b::@b, [0, 0]>]>]} {
     %counter = memref.alloc() : memref<1xi32>
     %zero = arith.constant 0 : i32
-    // CHECK: gpu.memset %{{.+}}, %{{.+}} {launch.restored} : memref<1xi32>, i32
-    gpu.memset %counter, %zero {launch.restored} : memref<1xi32>, i32
+    // CHECK: gpu.memset %{{.+}}, %{{.+}} : memref<1xi32>, i32 {launch.restored}
+    gpu.memset %counter, %zero : memref<1xi32>, i32 {launch.restored}
     return
   }
 }
