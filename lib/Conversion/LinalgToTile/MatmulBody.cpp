@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The loop over tiles of the result, the loop over blocks of k in each of them,
+// and the epilogue on its sums.
+
+#include "MatmulBody.h"
+#include "Raster.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace attune;
+using matmul::Dim;
+using tile::TileType;
+using Persistent = MatmulSchedule::Persistent;
+
+namespace {
+
+class MatmulBuilder {
+public:
+  MatmulBuilder(OpBuilder &builder, Location loc,
+                const matmul::ContractionGroup &group,
+                const MatmulOperands &operands, const MatmulSchedule &schedule)
+      : b(loc, builder), group(group), operands(operands), schedule(schedule),
+        accType(TileType::get({schedule.blockM, schedule.blockN},
+                              b.getF32Type())) {}
+
+  void build();
+
+private:
+  /// Says on the kernel who runs what, and how many workgroups an SM holds.
+  void planWarps();
+  void countTiles();
+  /// Finds the tile of this number, and of a cluster's the workgroup's own.
+  void locate(Value number);
+  void buildTile();
+  /// The sums of all contractions over the blocks of k.
+  SmallVector<Value> multiply();
+  /// Applies the epilogue to the sums, and stores its results.
+  void finish(ValueRange sums);
+  /// A tile of an operand, by (m, n), m, or n.
+  Value loadTile(const MatmulOperand &operand);
+  /// The same, repeated to the shape of the sums where it is a vector.
+  Value loadMatrix(const MatmulOperand &operand);
+
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+  Value size(const MatmulOperand &operand, Dim dim) {
+    return b.createOrFold<memref::DimOp>(operand.buffer, *operand.find(dim));
+  }
+  /// Where the tile starts, and its extent, along a dimension.
+  std::pair<Value, int64_t> getPlace(Dim dim) {
+    return dim == Dim::M ? std::pair(row, schedule.blockM)
+                         : std::pair(column, schedule.blockN);
+  }
+  /// The buffer at the batch of the tile, without that dimension.
+  Value atBatch(const MatmulOperand &operand);
+  Value transposed(Value view);
+  tile::MmaScope getScope() {
+    return schedule.mmaWarps > 1 ? tile::MmaScope::Warpgroup
+                                 : tile::MmaScope::Warp;
+  }
+  /// A block of k of an operand, through the ring. `outer` is m or n.
+  Value loadBlock(const MatmulOperand &operand, Dim outer, Value k);
+  bool isTransposed(const MatmulOperand &operand, Dim outer) {
+    return *operand.find(Dim::K) < *operand.find(outer);
+  }
+
+  ImplicitLocOpBuilder b;
+  const matmul::ContractionGroup &group;
+  const MatmulOperands &operands;
+  const MatmulSchedule &schedule;
+  TileType accType;
+  /// Tiles of a matrix, and of all; those of a cluster count as one.
+  Value tilesM, tilesN, total;
+  /// First row and column of the tile, and its batch.
+  Value row, column, batch;
+};
+
+} // namespace
+
+Value MatmulBuilder::atBatch(const MatmulOperand &operand) {
+  std::optional<int64_t> place = operand.find(Dim::Batch);
+  if (!place)
+    return operand.buffer;
+  auto type = cast<MemRefType>(operand.buffer.getType());
+  int64_t rank = type.getRank();
+  SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0)),
+      strides(rank, b.getIndexAttr(1)),
+      sizes = memref::getMixedSizes(b, b.getLoc(), operand.buffer);
+  offsets[*place] = batch;
+  sizes[*place] = b.getIndexAttr(1);
+  SmallVector<int64_t> shape;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (dim != *place)
+      shape.push_back(type.getDimSize(dim));
+  auto view = memref::SubViewOp::inferRankReducedResultType(
+      shape, type, offsets, sizes, strides);
+  return memref::SubViewOp::create(b, cast<MemRefType>(view), operand.buffer,
+                                   offsets, sizes, strides);
+}
+
+Value MatmulBuilder::transposed(Value view) {
+  AffineMap swap =
+      AffineMap::getPermutationMap(ArrayRef<unsigned>{1, 0}, b.getContext());
+  return memref::TransposeOp::create(b, view, AffineMapAttr::get(swap));
+}
+
+void MatmulBuilder::planWarps() {
+  using Tile = tile::TileDialect;
+  auto kernel =
+      b.getInsertionBlock()->getParent()->getParentOfType<gpu::GPUFuncOp>();
+  kernel->setAttr(Tile::kResidencyAttrName,
+                  b.getI64IntegerAttr(schedule.minBlocksPerCore));
+  if (!schedule.producerWarps)
+    return;
+  MLIRContext *context = b.getContext();
+  kernel->setAttr(
+      Tile::kRolesAttrName,
+      b.getArrayAttr(
+          {tile::RoleAttr::get(context, "compute", schedule.numWarps,
+                               schedule.consumerRegisters,
+                               tile::RoleThreads::All),
+           tile::RoleAttr::get(context, "load", schedule.producerWarps,
+                               schedule.producerRegisters,
+                               tile::RoleThreads::One)}));
+}
+
+void MatmulBuilder::countTiles() {
+  int64_t clusterM = schedule.clusterAlongN ? 1 : schedule.cluster,
+          clusterN = schedule.clusterAlongN ? schedule.cluster : 1;
+  tilesM = b.createOrFold<arith::CeilDivUIOp>(
+      size(operands.lhs, Dim::M), constant(schedule.blockM * clusterM));
+  tilesN = b.createOrFold<arith::CeilDivUIOp>(
+      size(operands.rhs.front(), Dim::N), constant(schedule.blockN * clusterN));
+  total = b.createOrFold<arith::MulIOp>(tilesM, tilesN);
+  for (const MatmulOperand &operand : {operands.lhs, operands.rhs.front()})
+    if (operand.find(Dim::Batch)) {
+      total = b.createOrFold<arith::MulIOp>(total, size(operand, Dim::Batch));
+      break;
+    }
+}
+
+void MatmulBuilder::locate(Value number) {
+  MatrixTile place = orderTiles(b, number, tilesM, tilesN, schedule.group,
+                                schedule.alongColumns);
+  batch = place.batch;
+  if (schedule.cluster > 1) {
+    Value &shared = schedule.clusterAlongN ? place.column : place.row;
+    Value first = arith::MulIOp::create(b, shared, constant(schedule.cluster));
+    Value rank = gpu::ClusterBlockIdOp::create(b, gpu::Dimension::x);
+    shared = arith::AddIOp::create(b, first, rank);
+  }
+  row = arith::MulIOp::create(b, place.row, constant(schedule.blockM));
+  column = arith::MulIOp::create(b, place.column, constant(schedule.blockN));
+}
+
+Value MatmulBuilder::loadBlock(const MatmulOperand &operand, Dim outer,
+                               Value k) {
+  auto [start, extent] = getPlace(outer);
+  SmallVector<int64_t> shape{extent, schedule.blockK};
+  SmallVector<Value> indices{start, k};
+  if (isTransposed(operand, outer)) {
+    std::swap(shape[0], shape[1]);
+    std::swap(indices[0], indices[1]);
+  }
+  Value view = atBatch(operand);
+  auto type = cast<MemRefType>(view.getType());
+  // Blocks of sizes that they divide have no outside.
+  bool inBounds = llvm::all_of(llvm::enumerate(shape), [&](auto it) {
+    return !type.isDynamicDim(it.index()) &&
+           type.getDimSize(it.index()) % it.value() == 0;
+  });
+  // Workgroups of a cluster may lie beyond.
+  inBounds &= schedule.cluster == 1;
+  return tile::LoadOp::create(
+      b, TileType::get(shape, type.getElementType()), view, indices,
+      inBounds ? b.getUnitAttr() : UnitAttr(),
+      b.getI64IntegerAttr(schedule.stages), /*readOnce=*/UnitAttr(),
+      /*role=*/StringAttr());
+}
+
+SmallVector<Value> MatmulBuilder::multiply() {
+  Value zero = tile::FillOp::create(
+      b, accType, arith::ConstantOp::create(b, b.getF32FloatAttr(0)));
+  SmallVector<Value> sums(group.contractions.size(), zero);
+  Value blocks = b.createOrFold<arith::CeilDivUIOp>(size(operands.lhs, Dim::K),
+                                                    constant(schedule.blockK));
+  auto loop = scf::ForOp::create(b, constant(0), blocks, constant(1), sums);
+  loop->setAttr(tile::TileDialect::kChainAttrName, b.getUnitAttr());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value k = arith::MulIOp::create(b, loop.getInductionVar(),
+                                  constant(schedule.blockK));
+  Value lhs = loadBlock(operands.lhs, Dim::M, k);
+  bool transposeLhs = isTransposed(operands.lhs, Dim::M);
+  SmallVector<Value> next;
+  for (auto [rhs, acc] :
+       llvm::zip_equal(operands.rhs, loop.getRegionIterArgs())) {
+    bool transposeRhs = !isTransposed(rhs, Dim::N);
+    next.push_back(tile::MmaOp::create(
+        b, accType, lhs, loadBlock(rhs, Dim::N, k), acc, transposeLhs,
+        transposeRhs, getScope(), static_cast<uint64_t>(schedule.warpsN),
+        /*lhs_through_shared=*/false, tile::MmaAtomAttr()));
+  }
+  scf::YieldOp::create(b, next);
+  return SmallVector<Value>(loop.getResults());
+}
+
+Value MatmulBuilder::loadTile(const MatmulOperand &operand) {
+  Value view = atBatch(operand);
+  std::optional<int64_t> m = operand.find(Dim::M), n = operand.find(Dim::N);
+  if (m && n && *n < *m)
+    view = transposed(view);
+  SmallVector<int64_t> shape;
+  SmallVector<Value> indices;
+  for (Dim dim : {Dim::M, Dim::N})
+    if (operand.find(dim)) {
+      auto [start, extent] = getPlace(dim);
+      shape.push_back(extent);
+      indices.push_back(start);
+    }
+  Type element = cast<MemRefType>(view.getType()).getElementType();
+  return tile::LoadOp::create(b, TileType::get(shape, element), view, indices,
+                              UnitAttr(), IntegerAttr(), UnitAttr(),
+                              StringAttr());
+}
+
+Value MatmulBuilder::loadMatrix(const MatmulOperand &operand) {
+  Value loaded = loadTile(operand);
+  auto type = cast<TileType>(loaded.getType());
+  if (type.getRank() == 2)
+    return loaded;
+  uint64_t dim = operand.find(Dim::M) ? 0 : 1;
+  return tile::BroadcastOp::create(
+      b, accType.withElementType(type.getElementType()), loaded, dim);
+}
+
+/// A scalar that the kernel is given, or the element of a buffer of rank 0.
+static Value getScalar(OpBuilder &b, Location loc, Value value) {
+  if (!isa<MemRefType>(value.getType()))
+    return value;
+  return memref::LoadOp::create(b, loc, value, ValueRange());
+}
+
+void MatmulBuilder::finish(ValueRange sums) {
+  // Tiles become inputs of the map, and scalars are read in its region.
+  SmallVector<Value> inputs(sums), scalars;
+  struct Place {
+    bool isInput;
+    size_t number;
+  };
+  auto take = [&](const MatmulOperand &operand) -> Place {
+    if (!operand.find(Dim::M) && !operand.find(Dim::N)) {
+      scalars.push_back(atBatch(operand));
+      return {false, scalars.size() - 1};
+    }
+    inputs.push_back(loadMatrix(operand));
+    return {true, inputs.size() - 1};
+  };
+  SmallVector<Place> others;
+  for (const MatmulOperand &operand : operands.epilogue)
+    others.push_back(take(operand));
+
+  for (auto [i, result] : llvm::enumerate(operands.results)) {
+    Type element = cast<MemRefType>(result.buffer.getType()).getElementType();
+    Value tile = tile::MapOp::create(
+        b, accType.withElementType(element), inputs,
+        [&, i = i](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+          auto get = [&](Place place) {
+            return place.isInput ? args[place.number]
+                                 : getScalar(inner, loc, scalars[place.number]);
+          };
+          SmallVector<Value> accumulators, elements;
+          for (const matmul::Accumulator &acc : group.accumulators)
+            accumulators.push_back(args[acc.contraction]);
+          for (Place place : others)
+            elements.push_back(get(place));
+          size_t count = inputs.size();
+          Value m = arith::AddIOp::create(inner, loc, row, args[count]),
+                n = arith::AddIOp::create(inner, loc, column, args[count + 1]);
+          Value ofBatch = batch;
+          return group.inlineEpilogue(inner, {ofBatch, m, n}, accumulators,
+                                      elements)[i];
+        });
+    Value view = atBatch(result);
+    if (*result.find(Dim::N) < *result.find(Dim::M))
+      view = transposed(view);
+    tile::StoreOp::create(b, tile, view, ValueRange{row, column},
+                          /*accumulate=*/false,
+                          schedule.outputInShared ? tile::StorePath::Buffer
+                                                  : tile::StorePath::Direct);
+  }
+}
+
+void MatmulBuilder::buildTile() { finish(multiply()); }
+
+void MatmulBuilder::build() {
+  planWarps();
+  countTiles();
+  bool byCluster = schedule.cluster > 1;
+  Value own = byCluster
+                  ? gpu::ClusterIdOp::create(b, gpu::Dimension::x).getResult()
+                  : gpu::BlockIdOp::create(b, gpu::Dimension::x).getResult();
+  if (schedule.persistent == Persistent::None) {
+    locate(own);
+    return buildTile();
+  }
+  Value grid = byCluster
+                   ? gpu::ClusterDimOp::create(b, gpu::Dimension::x).getResult()
+                   : gpu::GridDimOp::create(b, gpu::Dimension::x).getResult();
+  auto loop = scf::ForOp::create(b, own, total, grid);
+  if (schedule.persistent == Persistent::Dynamic)
+    loop->setAttr(tile::TileDialect::kDynamicAttrName, b.getUnitAttr());
+  b.setInsertionPointToStart(loop.getBody());
+  locate(loop.getInductionVar());
+  buildTile();
+  b.setInsertionPointAfter(loop);
+}
+
+void attune::buildMatmulBody(OpBuilder &builder, Location loc,
+                             const matmul::ContractionGroup &group,
+                             const MatmulOperands &operands,
+                             const MatmulSchedule &schedule) {
+  MatmulBuilder(builder, loc, group, operands, schedule).build();
+}
