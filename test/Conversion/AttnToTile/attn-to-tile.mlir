@@ -17,7 +17,7 @@
 // CHECK-SAME:    block = [64, 1, 1]
 // CHECK-SAME:    grid = [{argument = 0 : i64, index = 2 : i64, per = 64 : i64}, {argument = 0 : i64, index = 1 : i64, per = 1 : i64}, {argument = 0 : i64, index = 0 : i64, per = 1 : i64}]
 // CHECK-SAME:    known_block_size = array<i32: 64, 1, 1>
-// CHECK-SAME:    tile.schedule = #attn.schedule<blockM = 64, blockN = 32, numWarps = 2>
+// CHECK-SAME:    tile.workgroups_per_sm = 1
 // CHECK: %[[ID:.+]] = gpu.block_id x
 // CHECK: %[[TILE:.+]] = arith.remui %[[ID]], %c2
 // CHECK: %[[REST:.+]] = arith.divui %[[ID]], %c2
