@@ -41,7 +41,8 @@ static LogicalResult checkGroupsOfTarget(Operation *op,
 /// Whether the warps of the role of `op` are a multiple of `count`.
 static bool dealsOut(Operation *op, const KernelContext &context,
                      int64_t count) {
-  return context.getWarps(op).count % count == 0;
+  int64_t warps = context.getWarps(op).count;
+  return warps != 0 && warps % count == 0;
 }
 
 template <typename OpTy>
