@@ -2,7 +2,9 @@
 //
 // What tile-promote-to-shared refuses.
 //
-// RUN: attune-opt %s --split-input-file --verify-diagnostics --pass-pipeline="builtin.module(gpu.module @kernels {
+// RUN: attune-opt %s --split-input-file --verify-diagnostics --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-promote-to-shared)))"
+
+gpu.module @kernels {
   // How wide panels are is the chip's to say.
   // expected-error @below {{expects a 'tile.target' attribute on the kernel or around it; run attune-attach-target first}}
   gpu.func @no_target_of_store(%o: !tile.tile<64x32xf16, registers>, %om: memref<64x32xf16>) kernel {

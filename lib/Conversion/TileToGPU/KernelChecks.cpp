@@ -59,6 +59,11 @@ static LogicalResult checkMultiply(OpTy op, const KernelContext &context) {
       return op.emitOpError()
              << "expects a multiple of " << warps
              << " warps that compute, but got " << context.getWarps(op).count;
+    // Chips know which warps are a warpgroup by their numbers.
+    if (int64_t first = context.getWarps(op).first; first % warps != 0)
+      return op.emitOpError()
+             << "expects the warps of its role to start at a multiple of "
+             << warps << ", but got " << first;
   }
   for (Value operand : {Value(op.getLhs()), Value(op.getRhs())}) {
     if (cast<tile::TileType>(operand.getType()).isRegisters())

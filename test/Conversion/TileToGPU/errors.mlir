@@ -335,6 +335,30 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
   shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
+    gpu.func @group_across_warps(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+      tile.specialize <"load", warps = 1, threads = one> {
+      }, <"compute", warps = 4> {
+        // expected-error @below {{expects the warps of its role to start at a multiple of 4, but got 1}}
+        %d = tile.mma %a, %b, %acc scope warpgroup {atom = #atom} : !a, !panels, !acc
+      }
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+#lhs = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
+#rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>
+#atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
+!acc = !tile.tile<64x16xf32, registers, #lhs>
+!a = !tile.tile<64x16xf16, registers, #lhs>
+!panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+!rows = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
     gpu.func @part_of_a_warp(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 24, 1, 1>} {
       // expected-error @below {{expects a multiple of 4 warps that compute, but got 0}}
       %d = tile.mma %a, %b, %acc scope warpgroup {atom = #atom} : !a, !panels, !acc
