@@ -8,7 +8,10 @@
 // RUN: attune-opt %s --attune-compile="chip=sm_90a format=tile tuning-specs=%S/Inputs/spec.mlir" | FileCheck %s --check-prefix=PIPELINE
 
 // CHIP-NOT: blockN
-// PIPELINE: tile.schedule = #attn.schedule<blockM = 64, blockN = 48>
+// Keys come in blocks of 48 rows, queries of 64.
+// PIPELINE-LABEL: gpu.func @equal_kernel
+// PIPELINE: tile.load {{.*}} -> <64x64xf16, registers>
+// PIPELINE: tile.load {{.*}} -> <48x64xf16, registers>
 
 // CHECK-LABEL: func.func @equal
 // CHECK: schedule(<blockM = 64, blockN = 48

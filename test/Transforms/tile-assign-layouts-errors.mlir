@@ -7,7 +7,8 @@
 
 gpu.module @kernels {
   // expected-error @below {{expects a 'tile.target' attribute on the kernel or around it; run attune-attach-target first}}
-  gpu.func @no_target() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+  gpu.func @no_target(%x: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tile.fill %x : f32 -> !tile.tile<8xf32, registers>
     gpu.return
   }
 }
@@ -18,8 +19,37 @@ module attributes {tile.target = #tile.target<
   chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
   registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [], mma = []>} {
 gpu.module @kernels {
-  // expected-error @below {{expects a 'tile.schedule' attribute on the kernel}}
-  gpu.func @no_schedule() kernel {
+  // expected-error @below {{expects a 'known_block_size' of whole warps along x}}
+  gpu.func @no_size(%x: f32) kernel {
+    %a = tile.fill %x : f32 -> !tile.tile<8xf32, registers>
+    gpu.return
+  }
+}
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<
+  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
+  registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [], mma = []>} {
+gpu.module @kernels {
+  // expected-error @below {{expects a 'known_block_size' of whole warps along x}}
+  gpu.func @part_of_a_warp(%x: f32) kernel attributes {known_block_size = array<i32: 6, 1, 1>} {
+    %a = tile.fill %x : f32 -> !tile.tile<8xf32, registers>
+    gpu.return
+  }
+}
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<
+  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
+  registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [], mma = []>} {
+gpu.module @kernels {
+  // expected-error @below {{expects a 'known_block_size' of whole warps along x}}
+  gpu.func @along_y(%x: f32) kernel attributes {known_block_size = array<i32: 4, 2, 1>} {
+    %a = tile.fill %x : f32 -> !tile.tile<8xf32, registers>
     gpu.return
   }
 }
@@ -33,7 +63,7 @@ module attributes {tile.target = #tile.target<
 gpu.module @kernels {
   gpu.func @no_atom(%a: !tile.tile<4x4xf16, registers>, %c: !tile.tile<4x4xf32, registers>) kernel
       attributes {known_block_size = array<i32: 4, 1, 1>} {
-    // expected-error @below {{expects an element type that 'toy' has a matrix instruction for, but got 'f16'}}
+    // expected-error @below {{expects element types that 'toy' has a matrix instruction of a warp for, but got 'f16', 'f16' and 'f32'}}
     %d = tile.mma %a, %a, %c : !tile.tile<4x4xf16, registers>, !tile.tile<4x4xf16, registers>, !tile.tile<4x4xf32, registers>
     gpu.return
   }
@@ -49,11 +79,10 @@ module attributes {tile.target = #tile.target<
   mma = [#tile.mma_atom<name = "toy16", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32, lhs = #layout, rhs = #layout, acc = #layout>,
          #tile.mma_atom<name = "toyb16", m = 2, n = 2, k = 2, lhsType = bf16, rhsType = bf16, accType = f32, lhs = #layout, rhs = #layout, acc = #layout>]>} {
 gpu.module @kernels {
-  gpu.func @two_atoms(%a: !tile.tile<4x4xf16, registers>, %b: !tile.tile<4x4xbf16, registers>, %c: !tile.tile<4x4xf32, registers>) kernel
+  gpu.func @two_types(%a: !tile.tile<4x4xf16, registers>, %b: !tile.tile<4x4xbf16, registers>, %c: !tile.tile<4x4xf32, registers>) kernel
       attributes {known_block_size = array<i32: 4, 1, 1>} {
-    %d = tile.mma %a, %a, %c : !tile.tile<4x4xf16, registers>, !tile.tile<4x4xf16, registers>, !tile.tile<4x4xf32, registers>
-    // expected-error @below {{expects the same matrix instruction as the other multiplies of the kernel}}
-    %e = tile.mma %b, %b, %c : !tile.tile<4x4xbf16, registers>, !tile.tile<4x4xbf16, registers>, !tile.tile<4x4xf32, registers>
+    // expected-error @below {{expects element types that 'toy' has a matrix instruction of a warp for, but got 'f16', 'bf16' and 'f32'}}
+    %e = tile.mma %a, %b, %c : !tile.tile<4x4xf16, registers>, !tile.tile<4x4xbf16, registers>, !tile.tile<4x4xf32, registers>
     gpu.return
   }
 }
@@ -69,8 +98,8 @@ module attributes {tile.target = #tile.target<
 gpu.module @kernels {
   gpu.func @rows(%zero: f32, %a: !tile.tile<4x4xf16, registers, #tile.layout<registers = [[2, 0, 2], [2, 1, 2]], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>>) kernel
       attributes {known_block_size = array<i32: 16, 1, 1>} {
-    // expected-error @below {{expects tiles of a multiple of 8x2 (4 warps of 'toy'), but got '!tile.tile<4x4xf32, registers>'}}
     %acc = tile.fill %zero : f32 -> !tile.tile<4x4xf32, registers>
+    // expected-error @below {{expects a result of a multiple of 8x2 and a depth of a multiple of 2 (4 warps of 'toy'), but got 4x4 and 4}}
     %d = tile.mma %a, %a, %acc : !tile.tile<4x4xf16, registers, #tile.layout<registers = [[2, 0, 2], [2, 1, 2]], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>>, !tile.tile<4x4xf16, registers, #tile.layout<registers = [[2, 0, 2], [2, 1, 2]], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>>, !tile.tile<4x4xf32, registers>
     gpu.return
   }
@@ -105,7 +134,7 @@ module attributes {tile.target = #tile.target<
 gpu.module @kernels {
   gpu.func @no_atom_of_four(%a: !tile.tile<8x4xf16, registers>, %b: !tile.tile<4x4xf16, registers>, %c: !tile.tile<8x4xf32, registers>) kernel
       attributes {known_block_size = array<i32: 16, 1, 1>} {
-    // expected-error @below {{expects an element type that 'toy' has a matrix instruction of 4 warps for, but got 'f16'}}
+    // expected-error @below {{expects element types that 'toy' has a matrix instruction of a warpgroup for, but got 'f16', 'f16' and 'f32'}}
     %d = tile.mma_async %a, %b, %c scope warpgroup : !tile.tile<8x4xf16, registers>, !tile.tile<4x4xf16, registers>, !tile.tile<8x4xf32, registers>
     gpu.return
   }
@@ -124,8 +153,8 @@ gpu.module @kernels {
   gpu.func @rows_of_groups(%zero: f32, %x: f16, %b: !tile.tile<4x3xf16, shared, #tile.swizzle<vector = 1, bits = 0, shift = 0>>) kernel
       attributes {known_block_size = array<i32: 32, 1, 1>} {
     %a = tile.fill %x : f16 -> !tile.tile<16x4xf16, registers>
-    // expected-error @below {{expects tiles of a multiple of 16x2 (8 warps of 'group'), but got '!tile.tile<16x3xf32, registers>'}}
     %acc = tile.fill %zero : f32 -> !tile.tile<16x3xf32, registers>
+    // expected-error @below {{expects a result of a multiple of 16x2 and a depth of a multiple of 2 (8 warps of 'group'), but got 16x3 and 4}}
     %d = tile.mma %a, %b, %acc scope warpgroup : !tile.tile<16x4xf16, registers>, !tile.tile<4x3xf16, shared, #tile.swizzle<vector = 1, bits = 0, shift = 0>>, !tile.tile<16x3xf32, registers>
     gpu.return
   }
@@ -144,7 +173,7 @@ gpu.module @kernels {
   gpu.func @group_rhs(%zero: f32, %x: f16) kernel attributes {known_block_size = array<i32: 16, 1, 1>} {
     %a = tile.fill %x : f16 -> !tile.tile<8x8xf16, registers>
     %acc = tile.fill %zero : f32 -> !tile.tile<8x8xf32, registers>
-    // expected-error @below {{expects the rhs of a multiply by several warps in shared memory; run tile-promote-to-shared first}}
+    // expected-error @below {{expects the rhs of an MMA of a warpgroup in shared memory; run tile-promote-to-shared first}}
     %d = tile.mma_async %a, %a, %acc scope warpgroup : !tile.tile<8x8xf16, registers>, !tile.tile<8x8xf16, registers>, !tile.tile<8x8xf32, registers>
     gpu.return
   }
@@ -160,10 +189,84 @@ module attributes {tile.target = #tile.target<
   registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [],
   mma = [#tile.mma_atom<name = "group", m = 8, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32, lhs = #four, rhs = #both, acc = #four>]>} {
 gpu.module @kernels {
-  // expected-error @below {{expects num-warps to be a multiple of the 4 warps of 'group', but got 2}}
   gpu.func @half_a_group(%a: !tile.tile<8x8xf16, registers>, %acc: !tile.tile<8x8xf32, registers>) kernel
       attributes {known_block_size = array<i32: 8, 1, 1>} {
+    // expected-error @below {{expects a multiple of 4 warps for 'group', but got 2}}
     %d = tile.mma_async %a, %a, %acc scope warpgroup : !tile.tile<8x8xf16, registers>, !tile.tile<8x8xf16, registers>, !tile.tile<8x8xf32, registers>
+    gpu.return
+  }
+}
+}
+
+// -----
+
+#layout = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
+module attributes {tile.target = #tile.target<
+  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
+  registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [],
+  mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32, lhs = #layout, rhs = #layout, acc = #layout>]>} {
+gpu.module @kernels {
+  // Three warps along the columns leave one of four over.
+  gpu.func @warps_of_columns(%zero: f32, %x: f16) kernel attributes {known_block_size = array<i32: 16, 1, 1>} {
+    %a = tile.fill %x : f16 -> !tile.tile<4x4xf16, registers>
+    %acc = tile.fill %zero : f32 -> !tile.tile<4x4xf32, registers>
+    // expected-error @below {{expects a multiple of 3 warps for 'toy', but got 4}}
+    %d = tile.mma %a, %a, %acc warps_n 3 : !tile.tile<4x4xf16, registers>, !tile.tile<4x4xf16, registers>, !tile.tile<4x4xf32, registers>
+    gpu.return
+  }
+}
+}
+
+// -----
+
+#layout = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
+module attributes {tile.target = #tile.target<
+  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
+  registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [],
+  mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32, lhs = #layout, rhs = #layout, acc = #layout>]>} {
+gpu.module @kernels {
+  gpu.func @columns(%zero: f32, %x: f16) kernel attributes {known_block_size = array<i32: 16, 1, 1>} {
+    %a = tile.fill %x : f16 -> !tile.tile<4x4xf16, registers>
+    %acc = tile.fill %zero : f32 -> !tile.tile<4x4xf32, registers>
+    // expected-error @below {{expects a result of a multiple of 2x8 and a depth of a multiple of 2 (4 warps of 'toy'), but got 4x4 and 4}}
+    %d = tile.mma %a, %a, %acc warps_n 4 : !tile.tile<4x4xf16, registers>, !tile.tile<4x4xf16, registers>, !tile.tile<4x4xf32, registers>
+    gpu.return
+  }
+}
+}
+
+// -----
+
+#layout = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
+module attributes {tile.target = #tile.target<
+  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
+  registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [],
+  mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32, lhs = #layout, rhs = #layout, acc = #layout>]>} {
+gpu.module @kernels {
+  gpu.func @depth(%zero: f32, %x: f16) kernel attributes {known_block_size = array<i32: 4, 1, 1>} {
+    %a = tile.fill %x : f16 -> !tile.tile<2x3xf16, registers>
+    %b = tile.fill %x : f16 -> !tile.tile<3x2xf16, registers>
+    %acc = tile.fill %zero : f32 -> !tile.tile<2x2xf32, registers>
+    // expected-error @below {{expects a result of a multiple of 2x2 and a depth of a multiple of 2 (1 warps of 'toy'), but got 2x2 and 3}}
+    %d = tile.mma %a, %b, %acc : !tile.tile<2x3xf16, registers>, !tile.tile<3x2xf16, registers>, !tile.tile<2x2xf32, registers>
+    gpu.return
+  }
+}
+}
+
+// -----
+
+#layout = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
+#other = #tile.layout<registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = []>
+module attributes {tile.target = #tile.target<
+  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
+  registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [],
+  mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32, lhs = #layout, rhs = #layout, acc = #layout>]>} {
+gpu.module @kernels {
+  gpu.func @by_hand(%a: !tile.tile<2x2xf16, registers, #layout>, %acc: !tile.tile<2x2xf32, registers, #other>) kernel
+      attributes {known_block_size = array<i32: 4, 1, 1>} {
+    // expected-error @below {{expects a result in the layout #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []> of 'toy', but got #tile.layout<registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = []>}}
+    %d = tile.mma %a, %a, %acc : !tile.tile<2x2xf16, registers, #layout>, !tile.tile<2x2xf16, registers, #layout>, !tile.tile<2x2xf32, registers, #other>
     gpu.return
   }
 }

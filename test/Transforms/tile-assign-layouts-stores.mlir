@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lanes that share a row exchange what they hold before they store it.
+// Lanes that share a row of an accumulator exchange what they hold before they
+// store it.
 //
 // RUN: attune-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-assign-layouts)))" | FileCheck %s
 
 #acc = #tile.layout<registers = [[2, 1, 1], [2, 0, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
 #rhs = #tile.layout<registers = [[2, 0, 1]], lanes = [[4, 0, 2], [8, 1, 1]], warps = []>
-!wide = !tile.tile<16x64xf16, registers>
-!half = !tile.tile<16x16xf16, registers>
-!odd = !tile.tile<16x24xf16, registers>
-!f32 = !tile.tile<16x64xf32, registers>
+#of_64 = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [8, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
+#of_24 = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [3, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
+#of_16 = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
+!wide = !tile.tile<16x64xf16, registers, #of_64>
+!half = !tile.tile<16x16xf16, registers, #of_16>
+!odd = !tile.tile<16x24xf16, registers, #of_24>
+!f32 = !tile.tile<16x64xf32, registers, #of_64>
 
 module attributes {tile.target = #tile.target<
   chip = "toy", family = "Toy", lanes = 32, cores = 1, shared = 65536, shared_per_core = 65536, registers = 255,
@@ -59,6 +63,17 @@ gpu.module @kernels {
     tile.store %a, %m[%c0, %c0] : !odd, memref<?x24xf16>
     %b = tile.fill %x : f16 -> !wide
     tile.store %b, %apart[%c0, %c0] : !wide, memref<?x64xf16, strided<[1, 1024]>>
+    gpu.return
+  }
+
+  // What no MMA reaches has 16 bytes in a row at once.
+  // CHECK-LABEL: gpu.func @blocked
+  // CHECK-NOT: tile.convert_layout
+  // CHECK: gpu.return
+  gpu.func @blocked(%x: f16, %m: memref<?x64xf16>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %a = tile.fill %x : f16 -> !tile.tile<16x64xf16, registers>
+    tile.store %a, %m[%c0, %c0] : !tile.tile<16x64xf16, registers>, memref<?x64xf16>
     gpu.return
   }
 }

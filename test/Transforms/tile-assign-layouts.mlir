@@ -59,21 +59,13 @@ gpu.module @kernels {
     // An operand that was computed needs a conversion; this accumulator's layout is that of the operand.
     // CHECK: scf.yield
     // CHECK: %[[P:.+]] = tile.map
-    // CHECK: tile.mma %[[P]]
+    // CHECK: tile.mma %[[P]],
     %p = tile.map(%d) {
     ^bb0(%x: f32, %row: index, %column: index):
       %y = arith.truncf %x : f32 to f16
       tile.yield %y : f16
     } : (!c) -> !tile.tile<8x4xf16, registers>
     %w = tile.mma %p, %w4, %acc : !tile.tile<8x4xf16, registers>, !shared, !c
-    gpu.return
-  }
-
-  // Without a multiply the first instruction of the chip says how tiles lie.
-  // CHECK-LABEL: gpu.func @no_multiply
-  gpu.func @no_multiply(%x: f32) kernel attributes {tile.schedule = #attn.schedule<numWarps = 2>} {
-    // CHECK: tile.fill %{{.+}} -> <8x4xf32, registers, #tile.layout<registers = {{\[\[}}2, 0, 2], [2, 1, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}2, 0, 4]]>>
-    %a = tile.fill %x : f32 -> !c
     gpu.return
   }
 }
@@ -89,7 +81,7 @@ gpu.module @kernels {
 !gb = !tile.tile<8x4xf16, shared, #tile.swizzle<vector = 4, bits = 0, shift = 3, panel = 4>>
 !gc = !tile.tile<16x4xf32, registers>
 
-// The schedule says which of the chip's instructions is meant: that of four warps.
+// The scope says which of the chip's instructions is meant: that of four warps.
 module attributes {tile.target = #tile.target<
   chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 4096, shared_per_core = 4096, registers = 64,
   registers_per_core = 4096, max_threads = 64, max_threads_per_core = 64, copy_sync = none, copy_widths = [],
@@ -101,7 +93,7 @@ gpu.module @groups {
   // CHECK-LABEL: gpu.func @asynchronous
   // CHECK: %[[A:.+]] = tile.load {{.*}} -> <16x8xf16, registers, #tile.layout<registers = {{\[\[}}4, 1, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}8, 0, 2]]>>
   // CHECK: %[[ACC:.+]] = tile.fill {{.*}} -> <16x4xf32, registers, #tile.layout<registers = {{\[\[}}2, 1, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}8, 0, 2]]>>
-  // CHECK: %[[P:.+]] = tile.mma_async %[[A]], %{{.+}}, %[[ACC]] {atom = #tile.mma_atom<name = "group"
+  // CHECK: %[[P:.+]] = tile.mma_async %[[A]], %{{.+}}, %[[ACC]] scope warpgroup {atom = #tile.mma_atom<name = "group"
   // CHECK: tile.await %[[P]] : <<16x4xf32, registers, #tile.layout<registers = {{\[\[}}2, 1, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}8, 0, 2]]>>
   // The right-hand side stays where it is.
   // CHECK-NOT: tile.convert_layout

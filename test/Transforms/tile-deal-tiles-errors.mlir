@@ -1,25 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// What tile-deal-tiles refuses where a loop asks for its tiles one by one.
+//
 // RUN: attune-opt %s --split-input-file --verify-diagnostics \
 // RUN:   --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-deal-tiles)))"
 
 gpu.module @roles {
-  // expected-error @below {{expects roles of warps, of tile-specialize-warps, where the schedule says persistent = 2}}
-  gpu.func @f() kernel {
+  // expected-error @below {{expects roles of warps, of tile-specialize-warps, where a loop is 'tile.dynamic'}}
+  gpu.func @f(%tiles: index) kernel {
+    %own = gpu.block_id x
+    %grid = gpu.grid_dim x
+    scf.for %t = %own to %tiles step %grid {
+    } {tile.dynamic}
     gpu.return
   }
 }
 
 // -----
 
-gpu.module @loops {
-  // expected-error @below {{expects a loop over tiles, in steps of the grid, in both roles where the schedule says persistent = 2}}
-  gpu.func @f(%tiles: index) kernel {
+// Two roles of one thread each would both take tiles.
+gpu.module @two_producers {
+  // expected-error @below {{expects one role of one thread and one of all threads where a loop is 'tile.dynamic'}}
+  gpu.func @f(%tiles: index, %counter: memref<1xi32> {tile.counter}) kernel {
+    %own = gpu.block_id x
+    %grid = gpu.grid_dim x
+    tile.specialize <"compute", warps = 4> {
+      scf.for %t = %own to %tiles step %grid {
+      } {tile.dynamic}
+    }, <"load_k", warps = 1, threads = one> {
+      scf.for %t = %own to %tiles step %grid {
+      } {tile.dynamic}
+    }, <"load_v", warps = 1, threads = one> {
+      scf.for %t = %own to %tiles step %grid {
+      } {tile.dynamic}
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @no_producer {
+  // expected-error @below {{expects one role of one thread and one of all threads where a loop is 'tile.dynamic'}}
+  gpu.func @f(%tiles: index, %counter: memref<1xi32> {tile.counter}) kernel {
+    %own = gpu.block_id x
+    %grid = gpu.grid_dim x
+    tile.specialize <"compute", warps = 4> {
+      scf.for %t = %own to %tiles step %grid {
+      } {tile.dynamic}
+    }, <"store", warps = 1> {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @step {
+  // expected-error @below {{expects a loop over tiles, in steps of the grid, in both roles where a loop is 'tile.dynamic'}}
+  gpu.func @f(%tiles: index, %counter: memref<1xi32> {tile.counter}) kernel {
     %own = gpu.block_id x
     %grid = gpu.grid_dim x
     tile.specialize <"compute", warps = 4> {
       scf.for %t = %own to %tiles step %own {
-      }
+      } {tile.dynamic}
+    }, <"load", warps = 1, threads = one> {
+      scf.for %t = %own to %tiles step %grid {
+      } {tile.dynamic}
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @one_of_them {
+  // expected-error @below {{expects a loop over tiles, in steps of the grid, in both roles where a loop is 'tile.dynamic'}}
+  gpu.func @f(%tiles: index, %counter: memref<1xi32> {tile.counter}) kernel {
+    %own = gpu.block_id x
+    %grid = gpu.grid_dim x
+    tile.specialize <"compute", warps = 4> {
     }, <"load", warps = 1, threads = one> {
       scf.for %t = %own to %tiles step %grid {
       } {tile.dynamic}
@@ -31,7 +91,7 @@ gpu.module @loops {
 // -----
 
 gpu.module @counter {
-  // expected-error @below {{expects an argument with the attribute 'tile.counter' where the schedule says persistent = 2}}
+  // expected-error @below {{expects an argument with the attribute 'tile.counter' where a loop is 'tile.dynamic'}}
   gpu.func @f(%tiles: index, %counter: memref<1xi32>) kernel {
     %own = gpu.block_id x
     %grid = gpu.grid_dim x

@@ -15,7 +15,13 @@ gpu.module @kernels {
   // CHECK-SAME:    %[[M:[^ ]+]]: memref<?x32xf16>, %[[TILES:[^ ]+]]: index, %[[COUNTER:[^ ]+]]: memref<1xi32>
   // CHECK: %[[DEALER:.+]] = tile.dealer
   // CHECK: %[[OWN:.+]] = gpu.block_id
-  // CHECK: tile.specialize producer 1 {
+  // CHECK: tile.specialize <"compute", warps = 4> {
+  // CHECK:   scf.while
+  // CHECK:   ^bb0(%[[T:.+]]: index, %[[E:.+]]: index, %[[N:.+]]: index):
+  // CHECK:        tile.get %{{.+}}[%[[N]]]
+  // CHECK:        %[[NEXT:.+]] = tile.dealt %[[DEALER]][%[[E]]] after %[[T]]
+  // CHECK:        scf.yield %[[NEXT]]
+  // CHECK: }, <"load", warps = 1, threads = one> {
   // CHECK:   scf.while (%[[T:.+]] = %[[OWN]], %[[E:.+]] = %c0{{[^ ,]*}}, %[[N:.+]] = %c0{{[^ ,]*}}) : (index, index, index)
   // CHECK-NEXT: %[[MORE:.+]] = arith.cmpi slt, %[[T]], %[[TILES]]
   // CHECK-NEXT: scf.condition(%[[MORE]]) %[[T]], %[[E]], %[[N]]
@@ -26,12 +32,8 @@ gpu.module @kernels {
   // CHECK-NEXT:   %[[NEXT:.+]] = tile.deal %[[DEALER]][%[[E]]], %[[COUNTER]] after %[[T]] of %[[TILES]]
   // CHECK:        %[[E2:.+]] = arith.addi %[[E]], %{{.+}}
   // CHECK-NEXT:   scf.yield %[[NEXT]], %[[E2]], %[[N2]]
-  // CHECK: } consumer {
-  // CHECK:   scf.while
-  // CHECK:   ^bb0(%[[T:.+]]: index, %[[E:.+]]: index, %[[N:.+]]: index):
-  // CHECK:        tile.get %{{.+}}[%[[N]]]
-  // CHECK:        %[[NEXT:.+]] = tile.dealt %[[DEALER]][%[[E]]] after %[[T]]
-  // CHECK:        scf.yield %[[NEXT]]
+  // CHECK-NOT: tile.dynamic
+  // CHECK: gpu.return
   gpu.func @deal(%m: memref<?x32xf16>, %tiles: index, %counter: memref<1xi32> {tile.counter}) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

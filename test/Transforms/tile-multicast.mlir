@@ -15,10 +15,10 @@ gpu.module @kernels {
   // CHECK: %[[Q:.+]] = tile.channel : <16x32xf16, stages = 2, panel = 32>
   // CHECK: %[[K:.+]] = tile.channel : <16x32xf16, stages = 2, panel = 32, cluster = 2>
   // CHECK: %[[V:.+]] = tile.channel : <16x32xf16, stages = 2, panel = 32, cluster = 2>
+  // CHECK: tile.get %[[K]][%{{.+}} : <16x32xf16, stages = 2, panel = 32, cluster = 2>
   // CHECK: tile.put %[[Q]][%{{.+}} : <16x32xf16, stages = 2, panel = 32>
   // CHECK: tile.put %[[K]][%{{.+}} : <16x32xf16, stages = 2, panel = 32, cluster = 2>
   // CHECK: tile.put %[[V]][%{{.+}} : <16x32xf16, stages = 2, panel = 32, cluster = 2>
-  // CHECK: tile.get %[[K]][%{{.+}} : <16x32xf16, stages = 2, panel = 32, cluster = 2>
   gpu.func @share(%m: memref<?x32xf16>, %ends: memref<?xindex>, %tiles: index, %more: i1) kernel
       attributes {known_cluster_size = array<i32: 2, 1, 1>} {
     %c0 = arith.constant 0 : index
@@ -89,6 +89,7 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Workgroups that are in no cluster, or alone in one.
   // CHECK-LABEL: gpu.func @alone
   // CHECK: tile.channel : <16x32xf16, stages = 2, panel = 32>
   gpu.func @alone(%m: memref<?x32xf16>) kernel
@@ -96,6 +97,35 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     %k = tile.channel : !channel
     tile.put %k[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @cluster_of_one
+  // CHECK: tile.channel : <16x32xf16, stages = 2, panel = 32>
+  gpu.func @cluster_of_one(%m: memref<?x32xf16>) kernel attributes {known_cluster_size = array<i32: 1, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %k = tile.channel : !channel
+    tile.specialize <"compute", warps = 4> {
+    }, <"load", warps = 1, threads = one> {
+      tile.put %k[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>
+    }
+    gpu.return
+  }
+
+  // Each of two roles that copy may share what it copies.
+  // CHECK-LABEL: gpu.func @two_loading_roles
+  // CHECK-COUNT-2: tile.channel : <16x32xf16, stages = 2, panel = 32, cluster = 2>
+  gpu.func @two_loading_roles(%m: memref<?x32xf16>) kernel
+      attributes {known_cluster_size = array<i32: 2, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %k = tile.channel : !channel
+    %v = tile.channel : !channel
+    tile.specialize <"load_k", warps = 1, threads = one> {
+      tile.put %k[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>
+    }, <"compute", warps = 4> {
+    }, <"load_v", warps = 1, threads = one> {
+      tile.put %v[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>
+    }
     gpu.return
   }
 }

@@ -38,7 +38,7 @@ gpu.module @kernels {
   // CHECK:   %[[S:.+]] = tile.mma_async %[[Q]], %[[KEY]], %{{.+}} transpose_rhs
   // CHECK:   tile.put %[[V]][%[[LAST]]], %[[M]][%[[LAST]], %[[C0]]]
   // CHECK:   %[[VALUE:.+]] = tile.get %[[V]][%[[LAST]]]
-  // CHECK:   %[[SUM:.+]] = tile.mma_async %[[W]], %[[VALUE]], %[[ACC]] :
+  // CHECK:   %[[SUM:.+]] = tile.mma_async %[[W]], %[[VALUE]], %[[ACC]] scope warpgroup :
   // Scores are there while the other multiply runs.
   // CHECK:   tile.await %[[S]] running 1
   // CHECK:   tile.release %[[K]][%[[J]]]
@@ -54,7 +54,7 @@ gpu.module @kernels {
   // CHECK: %[[END:.+]] = arith.subi %c4
   // CHECK: tile.put %[[V]][%[[END]]]
   // CHECK: %[[VALUE:.+]] = tile.get %[[V]][%[[END]]]
-  // CHECK: %[[RESULT:.+]] = tile.mma %{{.+}}, %[[VALUE]], %{{.+}} :
+  // CHECK: %[[RESULT:.+]] = tile.mma %{{.+}}, %[[VALUE]], %{{.+}} scope warpgroup :
   // CHECK: tile.release %[[V]][%[[END]]]
   // CHECK-NOT: tile.mma
   // CHECK: tile.store %[[RESULT]]
@@ -144,7 +144,7 @@ gpu.module @kernels {
   // CHECK:   %[[COPIES:.+]] = tile.broadcast %[[F]]
   // CHECK:   %[[SCALED:.+]] = tile.map(%[[ACC]], %[[COPIES]])
   // CHECK:   tile.get
-  // CHECK:   %[[SUM:.+]] = tile.mma_async %[[W]], %{{.+}}, %[[SCALED]] :
+  // CHECK:   %[[SUM:.+]] = tile.mma_async %[[W]], %{{.+}}, %[[SCALED]] scope warpgroup :
   // CHECK:   tile.await %[[S]] running 1
   // CHECK:   %[[FACTOR:.+]] = tile.reduce max
   // CHECK:   %[[DONE:.+]] = tile.await %[[SUM]] :
@@ -153,7 +153,7 @@ gpu.module @kernels {
   // CHECK:   scf.yield %[[DONE]], %[[WEIGHTS]], %[[FACTOR]]
   // CHECK: tile.broadcast
   // CHECK: %[[SCALED:.+]] = tile.map(
-  // CHECK: tile.mma %{{.+}}, %{{.+}}, %[[SCALED]] :
+  // CHECK: tile.mma %{{.+}}, %{{.+}}, %[[SCALED]] scope warpgroup :
   gpu.func @rescaled_late(%q: !q, %acc: !o, %n: index, %k: !shared, %zero: !s, %out: memref<64x32xf32>) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -186,7 +186,7 @@ gpu.module @kernels {
   // CHECK: scf.for {{.+}} -> (!tile.tile<64x32xf32, registers>, !tile.tile<64x16xf16, registers>, !tile.tile<64xf32, registers>, i1)
   // CHECK:   tile.mma_async
   // CHECK:   %[[SCALED:.+]] = scf.if
-  // CHECK:   tile.mma_async %{{.+}}, %{{.+}}, %[[SCALED]] :
+  // CHECK:   tile.mma_async %{{.+}}, %{{.+}}, %[[SCALED]] scope warpgroup :
   gpu.func @rescaled_seldom_and_late(%q: !q, %acc: !o, %n: index, %k: !shared, %zero: !s, %grown: !tile.tile<64xi1, registers>) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

@@ -10,9 +10,6 @@
 !p = !tile.tile<64x16xf16, registers>
 !o = !tile.tile<64x32xf16, registers>
 !view = memref<?x32xf16, strided<[32, 1], offset: ?>>
-#places = #attn.schedule<mmaWarps = 4, qInRegisters = 0, pInRegisters = 0>
-#slot = #attn.schedule<mmaWarps = 4, qInRegisters = 0, oInShared = 1>
-#own = #attn.schedule<mmaWarps = 4, qInRegisters = 0, oInShared = 2>
 
 gpu.module @kernels {
   // Weights are written where they are computed, to a buffer in panels like a slot's. Operands that are there already stay.
@@ -22,12 +19,12 @@ gpu.module @kernels {
   // CHECK-NEXT: tile.write %[[P]], %[[PLACE]]
   // CHECK-NOT: tile.buffer
   // CHECK: %[[V:.+]] = tile.get
-  // CHECK: tile.mma %[[PLACE]], %[[V]]
-  gpu.func @weights(%vm: memref<16x32xf16>, %x: f16, %acc: !tile.tile<64x32xf32, registers>, %out: memref<64x32xf32>) kernel attributes {tile.schedule = #places} {
+  // CHECK: tile.mma %[[PLACE]], %[[V]], %{{.+}} scope warpgroup :
+  gpu.func @weights(%vm: memref<16x32xf16>, %x: f16, %acc: !tile.tile<64x32xf32, registers>, %out: memref<64x32xf32>) kernel {
     %c0 = arith.constant 0 : index
     %p = tile.fill %x : f16 -> !p
-    %v = tile.load %vm[%c0, %c0] : memref<16x32xf16> -> !k
-    %o = tile.mma %p, %v, %acc : !p, !k, !tile.tile<64x32xf32, registers>
+    %v = tile.load %vm[%c0, %c0] stages 2 : memref<16x32xf16> -> !k
+    %o = tile.mma %p, %v, %acc scope warpgroup lhs_through_shared : !p, !k, !tile.tile<64x32xf32, registers>
     tile.store %o, %out[%c0, %c0] : !tile.tile<64x32xf32, registers>, memref<64x32xf32>
     gpu.return
   }
@@ -46,13 +43,12 @@ gpu.module @kernels {
   // CHECK-NEXT: tile.drain
   // CHECK-NEXT: tile.release %[[QC]][%[[E]]]
   // CHECK-NEXT: gpu.return
-  gpu.func @in_slot(%qm: memref<64x32xf16>, %km: memref<16x32xf16>, %om: memref<64x32xf16>, %lm: memref<64xf32>, %zero: !s, %o: !o, %l: !tile.tile<64xf32, registers>) kernel
-      attributes {tile.schedule = #slot} {
+  gpu.func @in_slot(%qm: memref<64x32xf16>, %km: memref<16x32xf16>, %om: memref<64x32xf16>, %lm: memref<64xf32>, %zero: !s, %o: !o, %l: !tile.tile<64xf32, registers>) kernel {
     %c0 = arith.constant 0 : index
-    %q = tile.load %qm[%c0, %c0] : memref<64x32xf16> -> !q
-    %k = tile.load %km[%c0, %c0] : memref<16x32xf16> -> !k
-    %s = tile.mma %q, %k, %zero transpose_rhs : !q, !k, !s
-    tile.store %o, %om[%c0, %c0] : !o, memref<64x32xf16>
+    %q = tile.load %qm[%c0, %c0] stages 1 : memref<64x32xf16> -> !q
+    %k = tile.load %km[%c0, %c0] stages 2 : memref<16x32xf16> -> !k
+    %s = tile.mma %q, %k, %zero transpose_rhs scope warpgroup : !q, !k, !s
+    tile.store %o, %om[%c0, %c0] path operand_slot : !o, memref<64x32xf16>
     tile.store %l, %lm[%c0] : !tile.tile<64xf32, registers>, memref<64xf32>
     gpu.return
   }
@@ -68,14 +64,14 @@ gpu.module @kernels {
   // CHECK-NEXT: }
   // CHECK-NEXT: tile.drain
   // CHECK-NEXT: gpu.return
-  gpu.func @persistent(%om: memref<2x?x32xf16>, %o: !o, %n: index) kernel attributes {tile.schedule = #own} {
+  gpu.func @persistent(%om: memref<2x?x32xf16>, %o: !o, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %grid = gpu.grid_dim x
     %rows = memref.dim %om, %c1 : memref<2x?x32xf16>
     scf.for %t = %c0 to %n step %grid {
       %head = memref.subview %om[%c1, 0, 0] [1, %rows, 32] [1, 1, 1] : memref<2x?x32xf16> to memref<?x32xf16, strided<[32, 1], offset: ?>>
-      tile.store %o, %head[%t, %c0] : !o, memref<?x32xf16, strided<[32, 1], offset: ?>>
+      tile.store %o, %head[%t, %c0] path buffer : !o, memref<?x32xf16, strided<[32, 1], offset: ?>>
     }
     gpu.return
   }
@@ -83,15 +79,15 @@ gpu.module @kernels {
   // The copy engine would write on to the end of the tensor.
   // CHECK-LABEL: gpu.func @part_of_a_tensor
   // CHECK-NOT: tile.store_async
-  // CHECK: tile.store %
-  // CHECK-NEXT: tile.store %
+  // CHECK: tile.store %{{[^ ]+}}, %{{[^ ]+}}[%c0, %c0] :
+  // CHECK-NEXT: tile.store %{{[^ ]+}}, %{{[^ ]+}}[%c0, %c0] :
   // CHECK-NEXT: gpu.return
-  gpu.func @part_of_a_tensor(%om: memref<64x32xf16>, %o: !o, %i: index) kernel attributes {tile.schedule = #own} {
+  gpu.func @part_of_a_tensor(%om: memref<64x32xf16>, %o: !o, %i: index) kernel {
     %c0 = arith.constant 0 : index
     %short = memref.subview %om[0, 0] [7, 32] [1, 1] : memref<64x32xf16> to memref<7x32xf16, strided<[32, 1]>>
     %late = memref.subview %om[%i, 0] [64, 32] [1, 1] : memref<64x32xf16> to memref<64x32xf16, strided<[32, 1], offset: ?>>
-    tile.store %o, %short[%c0, %c0] : !o, memref<7x32xf16, strided<[32, 1]>>
-    tile.store %o, %late[%c0, %c0] : !o, memref<64x32xf16, strided<[32, 1], offset: ?>>
+    tile.store %o, %short[%c0, %c0] path buffer : !o, memref<7x32xf16, strided<[32, 1]>>
+    tile.store %o, %late[%c0, %c0] path operand_slot : !o, memref<64x32xf16, strided<[32, 1], offset: ?>>
     gpu.return
   }
 }

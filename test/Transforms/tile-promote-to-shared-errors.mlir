@@ -7,7 +7,9 @@
 gpu.module @kernels {
   // How wide panels are is the chip's to say.
   // expected-error @below {{expects a 'tile.target' attribute on the kernel or around it; run attune-attach-target first}}
-  gpu.func @no_target() kernel {
+  gpu.func @no_target_of_store(%o: !tile.tile<64x32xf16, registers>, %om: memref<64x32xf16>) kernel {
+    %c0 = arith.constant 0 : index
+    tile.store %o, %om[%c0, %c0] path buffer : !tile.tile<64x32xf16, registers>, memref<64x32xf16>
     gpu.return
   }
 }
@@ -15,9 +17,26 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  // expected-error @below {{expects multiplies by groups of warps where the schedule says p-in-registers = 0 or o-in-shared, but got mma-warps = 1}}
-  gpu.func @no_groups() kernel {
+  // expected-error @below {{expects a 'tile.target' attribute on the kernel or around it; run attune-attach-target first}}
+  gpu.func @no_target_of_warpgroup(%a: !tile.tile<64x16xf16, registers>, %bm: memref<16x32xf16>, %c: !tile.tile<64x32xf32, registers>) kernel {
+    %c0 = arith.constant 0 : index
+    %b = tile.load %bm[%c0, %c0] stages 1 : memref<16x32xf16> -> !tile.tile<16x32xf16, registers>
+    %d = tile.mma %a, %b, %c scope warpgroup : !tile.tile<64x16xf16, registers>, !tile.tile<16x32xf16, registers>, !tile.tile<64x32xf32, registers>
     gpu.return
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], box_bytes = 128, mma = []>} {
+  gpu.module @kernels {
+    gpu.func @of_a_warp(%a: !tile.tile<64x16xf16, registers>, %b: !tile.tile<16x32xf16, registers>, %c: !tile.tile<64x32xf32, registers>) kernel {
+      // expected-error @below {{expects an MMA of a warpgroup where its lhs goes through shared memory, but got one of a warp}}
+      %d = tile.mma %a, %b, %c lhs_through_shared : !tile.tile<64x16xf16, registers>, !tile.tile<16x32xf16, registers>, !tile.tile<64x32xf32, registers>
+      gpu.return
+    }
   }
 }
 

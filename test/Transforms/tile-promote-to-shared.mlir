@@ -13,7 +13,7 @@
 
 gpu.module @kernels {
   // The query is read into registers once; keys and values are multiplied from
-  // shared memory, with the slots that the schedule gives each.
+  // shared memory, with the slots that each asks for.
   // CHECK-LABEL: gpu.func @attention
   // CHECK-SAME:    %[[QM:[^ ]+]]: memref<64x32xf16>, %[[KM:[^ ]+]]: memref<?x32xf16>, %[[VM:[^ ]+]]: memref<?x32xf16>
   gpu.func @attention(%qm: memref<64x32xf16>, %km: memref<?x32xf16>, %vm: memref<?x32xf16>, %n: index, %p: !p, %zero: !s, %acc: !o) kernel {
@@ -91,7 +91,7 @@ gpu.module @kernels {
     // CHECK-NOT: tile.read
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    %q = tile.load %qm[%c0, %c0] : memref<64x32xf16> -> !q
+    %q = tile.load %qm[%c0, %c0] stages 1 : memref<64x32xf16> -> !q
     %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %zero) -> !s {
       %s = tile.mma %q, %k, %a transpose_rhs : !q, !k, !s
       scf.yield %s : !s
@@ -107,14 +107,27 @@ gpu.module @kernels {
     // CHECK: tile.load
     %c0 = arith.constant 0 : index
     %q = tile.load %qm[%c0, %c0] stages 1 read_once : memref<64x32xf16> -> !q
-    %acc = tile.load %am[%c0, %c0] : memref<64x16xf32> -> !s
+    %acc = tile.load %am[%c0, %c0] stages 1 : memref<64x16xf32> -> !s
     %s = tile.mma %q, %k, %acc transpose_rhs : !q, !k, !s
     tile.store %q, %qm[%c0, %c0] : !q, memref<64x32xf16>
     gpu.return
   }
 
-  // CHECK-LABEL: gpu.func @no_schedule
-  gpu.func @no_schedule(%qm: memref<64x32xf16>, %k: !k, %zero: !s) kernel {
+  // A put is of the role that the load names.
+  // CHECK-LABEL: gpu.func @role
+  // CHECK: tile.put %{{.+}} in_bounds role "load_k" :
+  // CHECK: tile.put %{{.+}}] :
+  gpu.func @role(%km: memref<16x32xf16>, %vm: memref<16x32xf16>, %q: !q, %p: !p, %zero: !s, %acc: !o) kernel {
+    %c0 = arith.constant 0 : index
+    %k = tile.load %km[%c0, %c0] in_bounds stages 1 role "load_k" : memref<16x32xf16> -> !k
+    %s = tile.mma %q, %k, %zero transpose_rhs : !q, !k, !s
+    %v = tile.load %vm[%c0, %c0] stages 1 : memref<16x32xf16> -> !v
+    %o = tile.mma %p, %v, %acc : !p, !v, !o
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @no_stages
+  gpu.func @no_stages(%qm: memref<64x32xf16>, %k: !k, %zero: !s) kernel {
     // CHECK-NOT: tile.channel
     // CHECK: tile.load
     %c0 = arith.constant 0 : index

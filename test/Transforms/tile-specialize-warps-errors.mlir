@@ -108,3 +108,73 @@ gpu.module @kernels {
   }
 }
 }
+
+// -----
+
+!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+gpu.module @kernels {
+  // expected-error @below {{expects a role of which all threads run the program, and one of which one thread does, in 'tile.roles'}}
+  gpu.func @nobody_computes(%m: memref<?x32xf16>) kernel
+      attributes {tile.roles = [#tile.role<"load_k", warps = 4, threads = one>, #tile.role<"load_v", warps = 4, threads = one>]} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !channel
+    tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>
+    gpu.return
+  }
+}
+
+// -----
+
+!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+gpu.module @kernels {
+  // expected-error @below {{expects a role of which all threads run the program, and one of which one thread does, in 'tile.roles'}}
+  gpu.func @nobody_loads(%m: memref<?x32xf16>) kernel
+      attributes {tile.roles = [#tile.role<"compute", warps = 8>]} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !channel
+    tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>
+    gpu.return
+  }
+}
+
+// -----
+
+!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+gpu.module @kernels {
+  // expected-error @below {{expects one role of which all threads run the program, but got 'compute' and 'store'}}
+  gpu.func @two_compute(%m: memref<?x32xf16>) kernel
+      attributes {tile.roles = [#tile.role<"compute", warps = 4>, #tile.role<"load", warps = 1, threads = one>, #tile.role<"store", warps = 4>]} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !channel
+    tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>
+    gpu.return
+  }
+}
+
+// -----
+
+!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+gpu.module @kernels {
+  gpu.func @unknown_role(%m: memref<?x32xf16>) kernel
+      attributes {tile.roles = [#tile.role<"compute", warps = 4>, #tile.role<"load", warps = 1, threads = one>]} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !channel
+    // expected-error @below {{expects a role of which one thread runs the program, but got 'load_k'}}
+    tile.put %c[%c0], %m[%c0, %c0] role "load_k" : !channel, memref<?x32xf16>
+    gpu.return
+  }
+}
+
+// -----
+
+!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+gpu.module @kernels {
+  gpu.func @role_that_computes(%m: memref<?x32xf16>) kernel
+      attributes {tile.roles = [#tile.role<"compute", warps = 4>, #tile.role<"load", warps = 1, threads = one>]} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !channel
+    // expected-error @below {{expects a role of which one thread runs the program, but got 'compute'}}
+    tile.put %c[%c0], %m[%c0, %c0] role "compute" : !channel, memref<?x32xf16>
+    gpu.return
+  }
+}

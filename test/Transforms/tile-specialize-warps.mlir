@@ -15,8 +15,8 @@ module attributes {tile.target = #tile.target<
   registers_per_core = 65536, max_threads = 1024, max_threads_per_core = 1024, copy_sync = none, copy_widths = [],
   box_bytes = 128, mma = []>} {
 gpu.module @kernels {
-  // Of 65536 registers 4 warps of producers take 24 a lane, and 8 of consumers
-  // the rest: 240. Channels stand before the roles, and so does what uses none.
+  // The roles are those of the plan, in its order. Channels stand before them,
+  // and so does what uses none.
   // CHECK-LABEL: gpu.func @roles
   // CHECK-SAME:    %[[M:[^ ]+]]: memref<?x32xf16>, %[[ENDS:[^ ]+]]: memref<?xindex>, %[[MORE:[^ ]+]]: i1
   // CHECK: %[[Q:.+]] = tile.channel
@@ -24,8 +24,17 @@ gpu.module @kernels {
   // CHECK: %[[V:.+]] = tile.channel
   // CHECK: %[[ROW:.+]] = gpu.block_id
   // CHECK-NOT: tile.put
-  // CHECK: tile.specialize producer 4 registers 24 {
-  // CHECK-NEXT: tile.put %[[Q]][%c0]
+  // CHECK: tile.specialize <"compute", warps = 8, registers = 240> {
+  // CHECK-NOT: tile.put
+  // CHECK:   scf.for
+  // CHECK:     tile.get %[[K]]
+  // CHECK:     tile.get %[[V]]
+  // CHECK-NOT: tile.put
+  // CHECK:   scf.for
+  // CHECK:     tile.get %[[K]]
+  // CHECK:   tile.store
+  // CHECK-NEXT: }, <"load", warps = 4, registers = 24, threads = one> {
+  // CHECK-NEXT: tile.put %[[Q]][%c0], %[[M]][%c0, %c0]
   // CHECK:   %[[END:.+]] = memref.load %[[ENDS]][%[[ROW]]]
   // CHECK:   scf.for %[[J:.+]] = %c0 to %[[END]] step %c1 {
   // CHECK:     %[[START:.+]] = arith.muli %[[J]], %c16
@@ -36,19 +45,10 @@ gpu.module @kernels {
   // CHECK-NEXT:  tile.put %[[V]][%[[J]]], %[[M]][%[[START]], %c0] if %[[MORE]]
   // CHECK-NEXT: }
   // CHECK-NEXT: }
-  // CHECK-NEXT: } consumer registers 240 {
-  // CHECK-NOT: tile.put
-  // CHECK:   scf.for
-  // CHECK:     tile.get %[[K]]
-  // CHECK:     tile.get %[[V]]
-  // CHECK-NOT: tile.put
-  // CHECK:   scf.for
-  // CHECK:     tile.get %[[K]]
-  // CHECK:   tile.store
   // CHECK-NEXT: }
   // CHECK-NEXT: gpu.return
   gpu.func @roles(%m: memref<?x32xf16>, %ends: memref<?xindex>, %more: i1, %out: memref<16x32xf16>) kernel
-      attributes {known_block_size = array<i32: 384, 1, 1>, tile.roles = [#tile.role<"compute", warps = 8>, #tile.role<"load", warps = 4, threads = one>]} {
+      attributes {known_block_size = array<i32: 384, 1, 1>, tile.roles = [#tile.role<"compute", warps = 8, registers = 240>, #tile.role<"load", warps = 4, registers = 24, threads = one>]} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c16 = arith.constant 16 : index
@@ -83,36 +83,11 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Of as many workgroups as a core is to hold each starts with 80 registers a
-  // lane, a multiple of 8, and deals those. What is too little for a step of the
-  // consumers is the producers'.
-  // CHECK-LABEL: gpu.func @two_on_a_core
-  // CHECK: tile.specialize producer 4 registers 32 {
-  // CHECK: } consumer registers 104 {
-  gpu.func @two_on_a_core(%m: memref<?x32xf16>) kernel
-      attributes {known_block_size = array<i32: 384, 1, 1>, tile.roles = [#tile.role<"compute", warps = 8>, #tile.role<"load", warps = 4, threads = one>]} {
-    %c0 = arith.constant 0 : index
-    %kc = tile.channel : !channel
-    tile.put %kc[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>
-    gpu.return
-  }
-
-  // A producer that goes from tile to tile has at least 32.
-  // CHECK-LABEL: gpu.func @from_tile_to_tile
-  // CHECK: tile.specialize producer 4 registers 40 {
-  // CHECK: } consumer registers 232 {
-  gpu.func @from_tile_to_tile(%m: memref<?x32xf16>) kernel
-      attributes {known_block_size = array<i32: 384, 1, 1>, tile.roles = [#tile.role<"compute", warps = 8>, #tile.role<"load", warps = 4, threads = one>]} {
-    %c0 = arith.constant 0 : index
-    %kc = tile.channel : !channel
-    tile.put %kc[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>
-    gpu.return
-  }
-
   // Counts that a loop carries are the producer's, too; values of one inner loop
   // are not seen in the next.
   // CHECK-LABEL: gpu.func @counts
-  // CHECK: tile.specialize producer
+  // CHECK: tile.specialize <"compute"
+  // CHECK: }, <"load"
   // CHECK:   scf.for %{{.+}} iter_args(%[[N:.+]] = %{{.+}}) -> (index)
   // CHECK:     tile.put %{{.+}}[%[[N]]]
   // CHECK:     scf.for %[[I:[^ ]+]] =
@@ -123,7 +98,7 @@ gpu.module @kernels {
   // CHECK:       tile.put %{{.+}}[%[[J]]], %{{.+}}[%[[AGAIN]],
   // CHECK:     %[[NEXT:.+]] = arith.addi %[[N]]
   // CHECK:     scf.yield %[[NEXT]] : index
-  // CHECK: consumer
+  // CHECK: gpu.return
   gpu.func @counts(%m: memref<?x32xf16>, %own: index, %tiles: index, %grid: index) kernel
       attributes {known_block_size = array<i32: 384, 1, 1>, tile.roles = [#tile.role<"compute", warps = 8>, #tile.role<"load", warps = 4, threads = one>]} {
     %c0 = arith.constant 0 : index
@@ -145,16 +120,54 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // A warp alone cannot hand registers over.
-  // CHECK-LABEL: gpu.func @one_warp
-  // CHECK: tile.specialize producer 1 {
-  // CHECK-NEXT: tile.put
-  // CHECK: } consumer {
-  gpu.func @one_warp(%m: memref<?x32xf16>) kernel
-      attributes {known_block_size = array<i32: 288, 1, 1>, tile.roles = [#tile.role<"compute", warps = 8>, #tile.role<"load", warps = 1, threads = one>]} {
+  // Two roles that load each have their own puts alone, with the control flow
+  // around these. Puts that name no role are of the first role of one thread,
+  // and one that has none of them has nothing to do.
+  // CHECK-LABEL: gpu.func @two_loading_roles
+  // CHECK: %[[K:.+]] = tile.channel
+  // CHECK: %[[V:.+]] = tile.channel
+  // CHECK: %[[Q:.+]] = tile.channel
+  // CHECK: tile.specialize <"load_k", warps = 1, threads = one> {
+  // CHECK-NEXT: scf.for %[[J:.+]] = %c0 to %{{.+}} step %c1 {
+  // CHECK-NEXT:   tile.put %[[K]][%[[J]]], %{{.+}}[%[[J]], %c0] role "load_k"
+  // CHECK-NEXT:   tile.put %[[Q]][%[[J]]], %{{.+}}[%[[J]], %c0] :
+  // CHECK-NEXT: }
+  // CHECK-NEXT: }, <"compute", warps = 4> {
+  // CHECK-NOT: tile.put
+  // CHECK:     tile.get %[[K]]
+  // CHECK:     tile.get %[[Q]]
+  // CHECK:     tile.get %[[V]]
+  // CHECK-NOT: tile.put
+  // CHECK: }, <"load_v", warps = 1, threads = one> {
+  // CHECK-NEXT: scf.for %[[J:.+]] = %c0 to %{{.+}} step %c1 {
+  // CHECK-NEXT:   %[[ROW:.+]] = arith.muli %[[J]], %c2
+  // CHECK-NEXT:   tile.put %[[V]][%[[J]]], %{{.+}}[%[[ROW]], %c0] role "load_v"
+  // CHECK-NEXT: }
+  // CHECK-NEXT: }, <"idle", warps = 1, threads = one> {
+  // CHECK-NEXT: }
+  // CHECK-NEXT: gpu.return
+  gpu.func @two_loading_roles(%m: memref<?x32xf16>, %n: index) kernel
+      attributes {known_block_size = array<i32: 224, 1, 1>, tile.roles = [
+        #tile.role<"load_k", warps = 1, threads = one>, #tile.role<"compute", warps = 4>,
+        #tile.role<"load_v", warps = 1, threads = one>, #tile.role<"idle", warps = 1, threads = one>]} {
     %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
     %kc = tile.channel : !channel
-    tile.put %kc[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>
+    %vc = tile.channel : !channel
+    %qc = tile.channel : !channel
+    scf.for %j = %c0 to %n step %c1 {
+      tile.put %kc[%j], %m[%j, %c0] role "load_k" : !channel, memref<?x32xf16>
+      %k = tile.get %kc[%j] : !channel -> !shared
+      tile.release %kc[%j] : !channel
+      tile.put %qc[%j], %m[%j, %c0] : !channel, memref<?x32xf16>
+      %q = tile.get %qc[%j] : !channel -> !shared
+      tile.release %qc[%j] : !channel
+      %row = arith.muli %j, %c2 : index
+      tile.put %vc[%j], %m[%row, %c0] role "load_v" : !channel, memref<?x32xf16>
+      %v = tile.get %vc[%j] : !channel -> !shared
+      tile.release %vc[%j] : !channel
+    }
     gpu.return
   }
 

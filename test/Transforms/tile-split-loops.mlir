@@ -122,11 +122,11 @@ gpu.module @kernels {
       scf.if %inside {
         memref.store %x, %out[%i] : memref<?xf32>
       }
-    }
+    } {tile.split}
     gpu.return
   }
 
-  // The schedule wants one loop.
+  // One loop is wanted.
   // CHECK-LABEL: gpu.func @not_wanted
   gpu.func @not_wanted(%lo: index, %a: index, %hi: index, %x: f32, %out: memref<?xf32>) kernel {
     // CHECK: scf.for

@@ -9,6 +9,15 @@
 !q = !tile.tile<64x32xf16, registers>
 !s = !tile.tile<64x16xf32, registers>
 
+#acc = #tile.layout<registers = [], lanes = [[4, 1, 1], [8, 0, 1]], warps = [[4, 0, 8]]>
+#lhs = #tile.layout<registers = [], lanes = [[4, 1, 1], [8, 0, 1]], warps = [[4, 0, 8]]>
+#rhs = #tile.layout<registers = [], lanes = [[4, 1, 1], [4, 0, 1], [2, 0, 0]], warps = [[4, 0, 0]]>
+
+module attributes {tile.target = #tile.target<
+  chip = "toy", family = "Toy", lanes = 32, cores = 1, shared = 65536, shared_per_core = 65536, registers = 255,
+  registers_per_core = 65536, max_threads = 1024, max_threads_per_core = 1024, copy_sync = none, copy_widths = [],
+  box_bytes = 128,
+  mma = [#tile.mma_atom<name = "group", m = 32, n = 4, k = 4, lhsType = f16, rhsType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #acc>]>} {
 gpu.module @kernels {
   // One start for two loops, before the branch that the first one stands in.
   // CHECK-LABEL: gpu.func @two_loops
@@ -47,6 +56,21 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Without roles, all warps take turns: here two warpgroups of four.
+  // CHECK-LABEL: gpu.func @no_roles
+  // CHECK:     tile.start_turns of 2
+  // CHECK:     scf.for
+  // CHECK-NEXT:  tile.take_turn of 2
+  gpu.func @no_roles(%n: index, %q: !q, %k: !shared, %zero: !s) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %j = %c0 to %n step %c1 {
+      %a = tile.mma_async %q, %k, %zero transpose_rhs scope warpgroup : !q, !shared, !s
+      %b = tile.await %a : !tile.pending<!s>
+    } {tile.ping_pong}
+    gpu.return
+  }
+
   // A multiply outside of a loop, and one that is awaited at once, take no turn.
   // CHECK-LABEL: gpu.func @other_multiplies
   // CHECK-NOT: tile.{{.*}}turn
@@ -62,10 +86,11 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // CHECK-LABEL: gpu.func @overlap_of_one
+  // Where the loop does not ask for turns.
+  // CHECK-LABEL: gpu.func @not_wanted
   // CHECK-NOT: tile.{{.*}}turn
   // CHECK: gpu.return
-  gpu.func @overlap_of_one(%n: index, %q: !q, %k: !shared, %zero: !s) kernel
+  gpu.func @not_wanted(%n: index, %q: !q, %k: !shared, %zero: !s) kernel
       attributes {known_block_size = array<i32: 384, 1, 1>, tile.roles = [#tile.role<"compute", warps = 8>, #tile.role<"load", warps = 4, threads = one>]} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -74,16 +99,5 @@ gpu.module @kernels {
     }
     gpu.return
   }
-
-  // CHECK-LABEL: gpu.func @no_schedule
-  // CHECK-NOT: tile.{{.*}}turn
-  // CHECK: gpu.return
-  gpu.func @no_schedule(%n: index, %q: !q, %k: !shared, %zero: !s) kernel {
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
-    scf.for %j = %c0 to %n step %c1 {
-      %a = tile.mma_async %q, %k, %zero transpose_rhs : !q, !shared, !s
-    }
-    gpu.return
-  }
+}
 }

@@ -17,16 +17,7 @@ gpu.module @kernels {
   // CHECK: %[[C0:.+]] = arith.constant 0 : index
   // CHECK: %[[C1:.+]] = arith.constant 1 : index
   // CHECK: %[[K:.+]] = tile.channel
-  // CHECK: tile.specialize producer 4 {
-  // CHECK:   %[[PLENGTH:.+]] = arith.subi %[[HI]], %[[LO]]
-  // CHECK:   arith.remsi
-  // CHECK:   scf.for %[[I:.+]] = %[[LO]] to %[[PEND:.+]] step
-  // CHECK:     tile.put %[[K]][%[[I]]]
-  // CHECK:     %[[I1:.+]] = arith.addi %[[I]]
-  // CHECK:     tile.put %[[K]][%[[I1]]]
-  // CHECK:   scf.for %[[LAST:.+]] = %[[PEND]] to %[[HI]] step %[[C1]]
-  // CHECK:     tile.put %[[K]][%[[LAST]]]
-  // CHECK: } consumer {
+  // CHECK: tile.specialize <"compute", warps = 4> {
   // CHECK:   %[[MAIN:.+]] = scf.for %[[J:.+]] = %[[LO]] to %[[END:.+]] step %{{.+}} iter_args(%[[A:.+]] = %{{.+}})
   // CHECK:     %[[T0:.+]] = tile.get %[[K]][%[[J]]]
   // CHECK:     %[[S0:.+]] = tile.mma %[[Q]], %[[T0]], %[[A]]
@@ -39,6 +30,18 @@ gpu.module @kernels {
   // CHECK:   scf.for %[[R:.+]] = %[[END]] to %[[HI]] step %[[C1]] iter_args(%{{.+}} = %[[MAIN]])
   // CHECK:     tile.get %[[K]][%[[R]]]
   // CHECK:     tile.release %[[K]][%[[R]]]
+  // CHECK: }, <"load", warps = 4, threads = one> {
+  // CHECK:   %[[PLENGTH:.+]] = arith.subi %[[HI]], %[[LO]]
+  // CHECK:   arith.remsi
+  // CHECK:   scf.for %[[I:.+]] = %[[LO]] to %[[PEND:.+]] step
+  // CHECK:     tile.put %[[K]][%[[I]]]
+  // CHECK:     %[[I1:.+]] = arith.addi %[[I]]
+  // CHECK:     tile.put %[[K]][%[[I1]]]
+  // CHECK:   scf.for %[[LAST:.+]] = %[[PEND]] to %[[HI]] step %[[C1]]
+  // CHECK:     tile.put %[[K]][%[[LAST]]]
+  // What was asked for is done.
+  // CHECK-NOT: tile.unroll
+  // CHECK: gpu.return
   gpu.func @both_roles(%q: !q, %m: memref<?x32xf16>, %lo: index, %hi: index, %acc: !s, %out: memref<64x16xf32>) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -108,7 +111,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Neither loops without channels, nor any where the schedule does not say so.
+  // Neither loops without channels, nor any that does not ask for it.
   // CHECK-LABEL: gpu.func @other_loops
   // CHECK: scf.for
   // CHECK-NEXT: memref.store

@@ -51,7 +51,8 @@ protected:
     auto atom = MmaAtomAttr::get(
         &context, "toy", limits.rows, limits.columns, limits.depth,
         Float16Type::get(&context), Float16Type::get(&context),
-        Float32Type::get(&context), layout(limits.rows, limits.depth), layout(limits.depth, limits.columns),
+        Float32Type::get(&context), layout(limits.rows, limits.depth),
+        layout(limits.depth, limits.columns),
         layout(limits.rows, limits.columns));
     SmallVector<MmaAtomAttr> atoms{atom};
     if (limits.groups)

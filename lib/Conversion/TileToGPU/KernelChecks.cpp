@@ -41,7 +41,8 @@ static LogicalResult checkGroupsOfTarget(Operation *op,
 /// Whether the warps of the role of `op` are a multiple of `count`.
 static bool dealsOut(Operation *op, const KernelContext &context,
                      int64_t count) {
-  return context.getWarps(op).count % count == 0;
+  int64_t warps = context.getWarps(op).count;
+  return warps != 0 && warps % count == 0;
 }
 
 template <typename OpTy>
@@ -58,6 +59,11 @@ static LogicalResult checkMultiply(OpTy op, const KernelContext &context) {
       return op.emitOpError()
              << "expects a multiple of " << warps
              << " warps that compute, but got " << context.getWarps(op).count;
+    // Chips know which warps are a warpgroup by their numbers.
+    if (int64_t first = context.getWarps(op).first; first % warps != 0)
+      return op.emitOpError()
+             << "expects the warps of its role to start at a multiple of "
+             << warps << ", but got " << first;
   }
   for (Value operand : {Value(op.getLhs()), Value(op.getRhs())}) {
     if (cast<tile::TileType>(operand.getType()).isRegisters())

@@ -117,7 +117,7 @@ DrainPattern::matchAndRewrite(tile::DrainOp op, OpAdaptor,
   // released, which the warp that waited has to do as well.
   Operation *next = op->getNextNode();
   if (next && !next->hasTrait<OpTrait::IsTerminator>() &&
-      !isa<tile::ReleaseOp>(next))
+      !isa<tile::ReleaseOp, tile::SyncWarpOp, tile::WaitClusterOp>(next))
     meetInGroup(b, loc, context);
   b.eraseOp(op);
   return success();

@@ -190,6 +190,9 @@ void TileToLoops::runOnOperation() {
   for (gpu::GPUFuncOp kernel : kernels) {
     if (failed(convert(kernel)))
       return signalPassFailure();
+    // There are no warps to be given roles, and no places in shared memory.
+    kernel->removeAttr(tile::TileDialect::kRolesAttrName);
+    kernel->removeAttr(tile::TileDialect::kSharedBytesAttrName);
     names.insert(SymbolRefAttr::get(
         kernel->getParentOfType<gpu::GPUModuleOp>().getNameAttr(),
         FlatSymbolRefAttr::get(kernel.getNameAttr())));

@@ -16,7 +16,7 @@
 // CHECK-SAME:    launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "query", type = f16, rank = 4, access = read>
 // CHECK-SAME:    #launch.buffer<name = "output", type = f16, rank = 4, access = write>]
 // CHECK-SAME:    grid = <dim(0, 2) ceildiv 64 * dim(0, 1) * dim(0, 0)>, block = [64, 1, 1]
-// CHECK-SAME:    tile.schedule = #attn.schedule<blockM = 64, blockN = 32, numWarps = 2>
+// CHECK-SAME:    tile.workgroups_per_sm = 1
 // CHECK: %[[ID:.+]] = gpu.block_id x
 // CHECK: %[[TILE:.+]] = arith.remui %[[ID]], %c2
 // CHECK: %[[REST:.+]] = arith.divui %[[ID]], %c2

@@ -25,7 +25,7 @@
 // CHECK-DAG: memref.subview %[[K]][%[[BATCH]], %[[PACK]], 0, 0] [1, 1, 96, 64]
 // CHECK-DAG: %[[HEADS:.+]] = memref.subview %[[Q]][%[[BATCH]], %[[HEAD]], 0, 0] [1, 4, 3, 64]
 // CHECK-DAG: %[[ROWS:.+]] = memref.collapse_shape %[[HEADS]] {{\[\[}}0, 1], [2]]
-// CHECK: tile.load %[[ROWS]][%c0, %c0] : memref<12x64xf16
+// CHECK: tile.load %[[ROWS]][%c0, %c0] stages 1{{.*}} : memref<12x64xf16
 // Key n of 96 is seen by position m from n = m + 93 down; slopes are those of
 // the row's head, of which there is none in rows behind the last one.
 // CHECK: ^bb0(%{{.+}}: f32, %[[I:.+]]: index, %[[J:.+]]: index):

@@ -69,8 +69,8 @@ gpu.module @kernels {
   // CHECK:       %[[PARITY32:.+]] = arith.index_cast %[[PARITY]]
   // CHECK:       nvvm.mbarrier.try_wait.parity %{{.+}}, %[[PARITY32]]
   // One lane of each warp releases, when all have passed the get: nothing has held them together since.
-  // CHECK:       %[[EMPTY:.+]] = arith.addi %[[SLOT]], %[[C2]]
   // CHECK:       nvvm.bar.warp.sync
+  // CHECK:       %[[EMPTY:.+]] = arith.addi %[[SLOT]], %[[C2]]
   // CHECK:       %[[LANE:.+]] = arith.remui %thread_id_x, %c32
   // CHECK:       %[[IS0:.+]] = arith.cmpi eq, %[[LANE]], %c0
   // CHECK:       scf.if %[[IS0]]

@@ -196,7 +196,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
   gpu.module @kernels {
     gpu.func @multiply_without_groups(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
       // expected-error @below {{'tile.mma' op expects a target that multiplies by groups of warps, but got 'toy'}}
-      %d = tile.mma %a, %b, %acc {atom = #atom} : !a, !panels, !acc
+      %d = tile.mma %a, %b, %acc scope warpgroup {atom = #atom} : !a, !panels, !acc
       gpu.return
     }
   }
@@ -217,7 +217,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
   gpu.module @kernels {
     gpu.func @start_multiply_without_groups(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
       // expected-error @below {{'tile.mma_async' op expects a target that multiplies by groups of warps, but got 'toy'}}
-      %d = tile.mma_async %a, %b, %acc {atom = #atom} : !a, !panels, !acc
+      %d = tile.mma_async %a, %b, %acc scope warpgroup {atom = #atom} : !a, !panels, !acc
       gpu.return
     }
   }
@@ -238,7 +238,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
   gpu.module @kernels {
     gpu.func @no_panels(%a: !a, %b: !rows, %acc: !acc) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
       // expected-error @below {{expects operands in shared memory to be stored in panels, but got '!tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>'}}
-      %d = tile.mma %a, %b, %acc {atom = #atom} : !a, !rows, !acc
+      %d = tile.mma %a, %b, %acc scope warpgroup {atom = #atom} : !a, !rows, !acc
       gpu.return
     }
   }
@@ -316,7 +316,31 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
   gpu.module @kernels {
     gpu.func @group_of_six(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 192, 1, 1>} {
       // expected-error @below {{expects a multiple of 4 warps that compute, but got 6}}
-      %d = tile.mma %a, %b, %acc {atom = #atom} : !a, !panels, !acc
+      %d = tile.mma %a, %b, %acc scope warpgroup {atom = #atom} : !a, !panels, !acc
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+#lhs = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
+#rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>
+#atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
+!acc = !tile.tile<64x16xf32, registers, #lhs>
+!a = !tile.tile<64x16xf16, registers, #lhs>
+!panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+!rows = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @group_across_warps(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+      tile.specialize <"load", warps = 1, threads = one> {
+      }, <"compute", warps = 4> {
+        // expected-error @below {{expects the warps of its role to start at a multiple of 4, but got 1}}
+        %d = tile.mma %a, %b, %acc scope warpgroup {atom = #atom} : !a, !panels, !acc
+      }
       gpu.return
     }
   }
@@ -337,7 +361,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
   gpu.module @kernels {
     gpu.func @part_of_a_warp(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 24, 1, 1>} {
       // expected-error @below {{expects a multiple of 4 warps that compute, but got 0}}
-      %d = tile.mma %a, %b, %acc {atom = #atom} : !a, !panels, !acc
+      %d = tile.mma %a, %b, %acc scope warpgroup {atom = #atom} : !a, !panels, !acc
       gpu.return
     }
   }
@@ -349,9 +373,9 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
   shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @nobody_computes() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-      // expected-error @below {{expects a workgroup of more than 4 warps, but got 4}}
-      tile.specialize <"compute", warps = 0, registers = 240> {
+    gpu.func @too_few_warps() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+      // expected-error @below {{expects a workgroup of the 8 warps of all roles, but got 4}}
+      tile.specialize <"compute", warps = 4, registers = 240> {
       }, <"load", warps = 4, registers = 24, threads = one> {
       }
       gpu.return
@@ -494,7 +518,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
       %d = tile.dealer : !tile.dealer
       tile.specialize <"compute", warps = 4> {
       }, <"load", warps = 4, threads = one> {
-        // expected-error @below {{expects to stand among the consumers of a 'tile.specialize'}}
+        // expected-error @below {{expects to stand in a role of which all threads run the program}}
         %n = tile.dealt %d[%c0] after %c0 : !tile.dealer
       }
       gpu.return
@@ -511,7 +535,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
     gpu.func @deal_without_roles(%counter: memref<1xi32>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
       %c0 = arith.constant 0 : index
       %d = tile.dealer : !tile.dealer
-      // expected-error @below {{expects to stand among the producers of a 'tile.specialize'}}
+      // expected-error @below {{expects to stand in a role of which one thread runs the program}}
       %n = tile.deal %d[%c0], %counter after %c0 of %c0 : !tile.dealer, memref<1xi32>
       gpu.return
     }

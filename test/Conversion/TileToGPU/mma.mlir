@@ -23,7 +23,7 @@ gpu.module @kernels {
   // transposed multiply is read as it lies.
   // CHECK-LABEL: gpu.func @transposed
   gpu.func @transposed(%qm: memref<32x32xf16>, %out: memref<32x32xf32>) kernel
-      attributes {known_block_size = array<i32: 32, 1, 1>} {
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
     // AMPERE: nvgpu.ldmatrix {{.*}}numTiles = 4 : i32, transpose = false{{.*}} -> vector<4x2xf16>
     // AMPERE-NOT: transpose = true
     // AMPERE: nvvm.mma.sync
@@ -46,7 +46,7 @@ gpu.module @kernels {
   // Values are stored with the columns along a row.
   // CHECK-LABEL: gpu.func @plain
   gpu.func @plain(%qm: memref<32x32xf16>, %out: memref<32x32xf32>) kernel
-      attributes {known_block_size = array<i32: 32, 1, 1>} {
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
     // AMPERE: nvgpu.ldmatrix {{.*}}numTiles = 4 : i32, transpose = true
     // AMPERE-NOT: transpose = false
     // CDNA: memref.load {{.*}} memref<32x32xf16
@@ -65,18 +65,27 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // A left-hand side from shared memory; a warp reads its rows.
+  // A left-hand side from shared memory, of which a warp reads its rows, is read
+  // as it lies, and what lies in columns beside it is not.
   // CHECK-LABEL: gpu.func @lhs_in_shared
   gpu.func @lhs_in_shared(%out: memref<32x32xf32>) kernel
-      attributes {known_block_size = array<i32: 32, 1, 1>} {
-    // AMPERE: nvgpu.ldmatrix {{.*}}numTiles = 4 : i32, transpose = false
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    // AMPERE-DAG: nvgpu.ldmatrix {{.*}}numTiles = 4 : i32, transpose = false
+    // AMPERE-DAG: nvgpu.ldmatrix {{.*}}numTiles = 4 : i32, transpose = true
+    // AMPERE: nvvm.mma.sync
+    // CDNA-DAG: vector.load {{.*}} vector<4xf16>
+    // CDNA-DAG: memref.load {{.*}} : memref<{{.*}}xf16
+    // CDNA: amdgpu.mfma
+    // RDNA-DAG: vector.load {{.*}} vector<8xf16>
+    // RDNA-DAG: memref.load {{.*}} : memref<{{.*}}xf16
+    // RDNA: amdgpu.wmma
     // CHECK: gpu.return
     %c0 = arith.constant 0 : index
     %zero = arith.constant 0.0 : f32
     %c = tile.channel : !channel
     %s = tile.get %c[%c0] : !channel -> !shared
     %acc = tile.fill %zero : f32 -> !f32
-    %d = tile.mma %s, %s, %acc transpose_rhs : !shared, !shared, !f32
+    %d = tile.mma %s, %s, %acc : !shared, !shared, !f32
     tile.store %d, %out[%c0, %c0] : !f32, memref<32x32xf32>
     gpu.return
   }
@@ -85,7 +94,7 @@ gpu.module @kernels {
   // lanes on Ampere and CDNA, by one exchange per register on RDNA.
   // CHECK-LABEL: gpu.func @chained
   gpu.func @chained(%qm: memref<32x32xf16>, %out: memref<32x32xf32>) kernel
-      attributes {known_block_size = array<i32: 32, 1, 1>} {
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
     // CHECK: arith.truncf
     // AMPERE-NOT: gpu.shuffle {{ *}}idx
     // CDNA-NOT: gpu.shuffle

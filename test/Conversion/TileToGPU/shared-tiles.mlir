@@ -3,10 +3,14 @@
 // Tiles that groups of warps write to shared memory, multiply and store from there.
 //
 // RUN: attune-opt %s \
-// RUN:   --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-assign-layouts,tile-allocate-shared)),convert-tile-to-gpu,cse)" \
+// RUN:   --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu,cse)" \
 // RUN:   | FileCheck %s
 
-!o = !tile.tile<128x96xf16, registers>
+// Of the accumulator of an MMA of a warpgroup.
+#wide = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [12, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[8, 0, 16]]>
+#narrow = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [4, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
+!o = !tile.tile<128x96xf16, registers, #wide>
+!p = !tile.tile<64x32xf16, registers, #narrow>
 !place = !tile.tile<128x96xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>>
 !slot = !tile.tile<64x32xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>>
 
@@ -80,8 +84,8 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     %c = tile.channel : !tile.channel<64x32xf16, stages = 1, panel = 32>
     %slot = tile.get %c[%c0] : !tile.channel<64x32xf16, stages = 1, panel = 32> -> !slot
-    %o = tile.fill %x : f16 -> !tile.tile<64x32xf16, registers>
-    tile.write %o, %slot : !tile.tile<64x32xf16, registers>, !slot
+    %o = tile.fill %x : f16 -> !p
+    tile.write %o, %slot : !p, !slot
     tile.store_async %slot, %out[%c0, %c0] : !slot, memref<64x32xf16>
     tile.drain
     tile.release %c[%c0] : !tile.channel<64x32xf16, stages = 1, panel = 32>

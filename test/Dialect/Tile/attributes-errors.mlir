@@ -217,3 +217,229 @@ func.func private @target_copy_sync() attributes {
   t = #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1,
     registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
     copy_sync = magic, copy_widths = [], mma = []>}
+
+// -----
+
+// expected-error @below {{expects a role with a name}}
+func.func private @role_name() attributes {r = #tile.role<"", warps = 4>}
+
+// -----
+
+// expected-error @below {{expects role 'load' to have at least one warp, but got 0}}
+func.func private @role_warps() attributes {r = #tile.role<"load", warps = 0, threads = one>}
+
+// -----
+
+// expected-error @below {{expects registers of role 'load' in multiples of 8 from 24 to 256, but got 16}}
+func.func private @role_few_registers() attributes {r = #tile.role<"load", warps = 4, registers = 16>}
+
+// -----
+
+// expected-error @below {{expects registers of role 'load' in multiples of 8 from 24 to 256, but got 264}}
+func.func private @role_many_registers() attributes {r = #tile.role<"load", warps = 4, registers = 264>}
+
+// -----
+
+// expected-error @below {{expects registers of role 'load' in multiples of 8 from 24 to 256, but got 100}}
+func.func private @role_step_registers() attributes {r = #tile.role<"load", warps = 4, registers = 100>}
+
+// -----
+
+// expected-error @below {{expects registers of role 'load' in multiples of 8 from 24 to 256, but got -8}}
+func.func private @role_negative_registers() attributes {r = #tile.role<"load", warps = 4, registers = -8>}
+
+// -----
+
+func.func private @role_threads() attributes {
+  // expected-error @below {{expected one of [all, one] for which threads of a role run its program, got: some}}
+  r = #tile.role<"load", warps = 4, threads = some>}
+
+// -----
+
+func.func private @role_order() attributes {
+  // expected-error @below {{expected '>'}}
+  r = #tile.role<"load", warps = 4, threads = one, registers = 24>}
+
+// -----
+
+func.func private @role_detail() attributes {
+  // expected-error @below {{expected 'threads'}}
+  r = #tile.role<"load", warps = 4, warps = 4>}
+
+// -----
+
+// expected-error @below {{expects 'tile.target' to be a #tile.target, but got "sm_90a"}}
+module attributes {tile.target = "sm_90a"} {
+}
+
+// -----
+
+// expected-error @below {{expects 'tile.roles' on 'gpu.func', but got it on this}}
+func.func private @roles_owner() attributes {tile.roles = [#tile.role<"compute", warps = 4>]}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{expects 'tile.roles' to be an array of #tile.role, but got []}}
+  gpu.func @roles_value_0() kernel attributes {tile.roles = []} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{expects 'tile.roles' to be an array of #tile.role, but got [1]}}
+  gpu.func @roles_value_1() kernel attributes {tile.roles = [1]} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{expects 'tile.roles' to be an array of #tile.role, but got 4}}
+  gpu.func @roles_value_2() kernel attributes {tile.roles = 4 : i64} {
+    gpu.return
+  }
+}
+
+// -----
+
+// expected-error @below {{expects 'tile.workgroups_per_sm' on 'gpu.func', but got it on this}}
+func.func private @workgroups_per_sm_owner() attributes {tile.workgroups_per_sm = 2 : i64}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{expects 'tile.workgroups_per_sm' to be a positive i64, but got 0}}
+  gpu.func @workgroups_per_sm_value_0() kernel attributes {tile.workgroups_per_sm = 0 : i64} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{expects 'tile.workgroups_per_sm' to be a positive i64, but got 2 : i32}}
+  gpu.func @workgroups_per_sm_value_1() kernel attributes {tile.workgroups_per_sm = 2 : i32} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{expects 'tile.workgroups_per_sm' to be a positive i64, but got unit}}
+  gpu.func @workgroups_per_sm_value_2() kernel attributes {tile.workgroups_per_sm = unit} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{expects 'tile.overlap' on 'scf.for', but got it on this}}
+  gpu.func @overlap_owner() kernel attributes {tile.overlap = #tile<overlap early>} {
+    gpu.return
+  }
+}
+
+// -----
+
+func.func @overlap_value_0(%lo: index, %hi: index, %step: index) {
+  // expected-error @below {{expects 'tile.overlap' to be an #tile.overlap, but got true}}
+  scf.for %i = %lo to %hi step %step {
+  } {tile.overlap = true}
+  return
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{expects 'tile.ping_pong' on 'scf.for', but got it on this}}
+  gpu.func @ping_pong_owner() kernel attributes {tile.ping_pong = unit} {
+    gpu.return
+  }
+}
+
+// -----
+
+func.func @ping_pong_value_0(%lo: index, %hi: index, %step: index) {
+  // expected-error @below {{expects 'tile.ping_pong' to be a unit, but got 2}}
+  scf.for %i = %lo to %hi step %step {
+  } {tile.ping_pong = 2 : i64}
+  return
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{expects 'tile.split' on 'scf.for', but got it on this}}
+  gpu.func @split_owner() kernel attributes {tile.split = unit} {
+    gpu.return
+  }
+}
+
+// -----
+
+func.func @split_value_0(%lo: index, %hi: index, %step: index) {
+  // expected-error @below {{expects 'tile.split' to be a unit, but got true}}
+  scf.for %i = %lo to %hi step %step {
+  } {tile.split = true}
+  return
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{expects 'tile.unroll' on 'scf.for', but got it on this}}
+  gpu.func @unroll_owner() kernel attributes {tile.unroll = 2 : i64} {
+    gpu.return
+  }
+}
+
+// -----
+
+func.func @unroll_value_0(%lo: index, %hi: index, %step: index) {
+  // expected-error @below {{expects 'tile.unroll' to be a positive i64, but got -2}}
+  scf.for %i = %lo to %hi step %step {
+  } {tile.unroll = -2 : i64}
+  return
+}
+
+// -----
+
+func.func @unroll_value_1(%lo: index, %hi: index, %step: index) {
+  // expected-error @below {{expects 'tile.unroll' to be a positive i64, but got 2 : i32}}
+  scf.for %i = %lo to %hi step %step {
+  } {tile.unroll = 2 : i32}
+  return
+}
+
+// -----
+
+func.func @unroll_value_2(%lo: index, %hi: index, %step: index) {
+  // expected-error @below {{expects 'tile.unroll' to be a positive i64, but got unit}}
+  scf.for %i = %lo to %hi step %step {
+  } {tile.unroll = unit}
+  return
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{expects 'tile.dynamic' on 'scf.for', but got it on this}}
+  gpu.func @dynamic_owner() kernel attributes {tile.dynamic = unit} {
+    gpu.return
+  }
+}
+
+// -----
+
+func.func @dynamic_value_0(%lo: index, %hi: index, %step: index) {
+  // expected-error @below {{expects 'tile.dynamic' to be a unit, but got true}}
+  scf.for %i = %lo to %hi step %step {
+  } {tile.dynamic = true}
+  return
+}

@@ -79,3 +79,28 @@ func.func private @group_target() attributes {tile.target = #tile.target<
     lhs = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = [[2, 0, 2]]>,
     rhs = <registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = [[2, 0, 0]]>,
     acc = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = [[2, 0, 2]]>>]>}
+
+// The registers and the threads of a role may be left out.
+// CHECK-LABEL: func.func private @roles
+// CHECK-SAME:    {roles = [#tile.role<"compute", warps = 8, registers = 240>, #tile.role<"load", warps = 4, registers = 24, threads = one>,
+// CHECK-SAME:      #tile.role<"store", warps = 1>, #tile.role<"map", warps = 2, threads = one>]}
+func.func private @roles() attributes {roles = [
+  #tile.role<"compute", warps = 8, registers = 240, threads = all>, #tile.role<"load", warps = 4, registers = 24, threads = one>,
+  #tile.role<"store", warps = 1, registers = 0>, #tile.role<"map", warps = 2, threads = one>]}
+
+// What stands on kernels and on loops of other dialects.
+gpu.module @kernels {
+  // CHECK-LABEL: gpu.func @attributes_of_others
+  // CHECK-SAME:    tile.roles = [#tile.role<"compute", warps = 4>]
+  // CHECK-SAME:    tile.workgroups_per_sm = 2 : i64
+  gpu.func @attributes_of_others(%lo: index, %hi: index, %step: index) kernel attributes {
+      tile.roles = [#tile.role<"compute", warps = 4>], tile.workgroups_per_sm = 2 : i64} {
+    // CHECK: {tile.dynamic, tile.overlap = #tile<overlap early>, tile.ping_pong, tile.split, tile.unroll = 4 : i64}
+    scf.for %i = %lo to %hi step %step {
+    } {tile.overlap = #tile<overlap early>, tile.ping_pong, tile.split, tile.unroll = 4 : i64, tile.dynamic}
+    // CHECK: {tile.overlap = #tile<overlap late>}
+    scf.for %i = %lo to %hi step %step {
+    } {tile.overlap = #tile<overlap late>}
+    gpu.return
+  }
+}

@@ -20,6 +20,22 @@ func.func @load_element(%m: memref<?x64xf16>, %i: index) {
 
 // -----
 
+func.func @load_read_once(%m: memref<?x64xf16>, %i: index) {
+  // expected-error @below {{expects 'stages' with 'read_once'}}
+  %a = tile.load %m[%i, %i] read_once : memref<?x64xf16> -> !tile.tile<32x64xf16, registers>
+  return
+}
+
+// -----
+
+func.func @load_stages(%m: memref<?x64xf16>, %i: index) {
+  // expected-error @below {{attribute 'stages' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  %a = tile.load %m[%i, %i] stages 0 : memref<?x64xf16> -> !tile.tile<32x64xf16, registers>
+  return
+}
+
+// -----
+
 func.func @load_into_shared(%m: memref<?x64xf16>, %i: index) {
   // expected-error @below {{result #0 must be tile in registers}}
   %a = tile.load %m[%i, %i] : memref<?x64xf16>
@@ -146,10 +162,71 @@ func.func @mma_accumulator(%a: !tile.tile<32x64xf16, registers>, %acc: !tile.til
 
 // -----
 
-func.func @mma_element(%a: !tile.tile<32x64xf16, registers>, %b: !tile.tile<64x32xbf16, registers>,
-                       %acc: !tile.tile<32x32xf32, registers>) {
-  // expected-error @below {{expects lhs and rhs to have one element type, but got 'f16' and 'bf16'}}
-  %c = tile.mma %a, %b, %acc : !tile.tile<32x64xf16, registers>, !tile.tile<64x32xbf16, registers>, !tile.tile<32x32xf32, registers>
+#atom = #tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
+  lhs = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>,
+  rhs = <registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = []>,
+  acc = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>>
+func.func @mma_atom_scope(%a: !tile.tile<4x4xf16, registers>, %acc: !tile.tile<4x4xf32, registers>) {
+  // expected-error @below {{expects an atom of a warpgroup, but got one of a warp}}
+  %c = tile.mma %a, %a, %acc scope warpgroup {atom = #atom} : !tile.tile<4x4xf16, registers>, !tile.tile<4x4xf16, registers>, !tile.tile<4x4xf32, registers>
+  return
+}
+
+// -----
+
+#atom = #tile.mma_atom<name = "group", m = 4, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
+  lhs = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = [[2, 0, 2]]>,
+  rhs = <registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = [[2, 0, 0]]>,
+  acc = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = [[2, 0, 2]]>>
+func.func @mma_async_atom_scope(%a: !tile.tile<4x4xf16, registers>, %acc: !tile.tile<4x4xf32, registers>) {
+  // expected-error @below {{expects an atom of a warp, but got one of a warpgroup}}
+  %c = tile.mma_async %a, %a, %acc {atom = #atom} : !tile.tile<4x4xf16, registers>, !tile.tile<4x4xf16, registers>, !tile.tile<4x4xf32, registers>
+  return
+}
+
+// -----
+
+#atom = #tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
+  lhs = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>,
+  rhs = <registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = []>,
+  acc = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>>
+func.func @mma_atom_lhs(%a: !tile.tile<4x4xbf16, registers>, %b: !tile.tile<4x4xf16, registers>,
+                        %acc: !tile.tile<4x4xf32, registers>) {
+  // expected-error @below {{expects an atom of 'bf16', 'f16' and 'f32', but got one of 'f16', 'f16' and 'f32'}}
+  %c = tile.mma %a, %b, %acc {atom = #atom} : !tile.tile<4x4xbf16, registers>, !tile.tile<4x4xf16, registers>, !tile.tile<4x4xf32, registers>
+  return
+}
+
+// -----
+
+#atom = #tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
+  lhs = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>,
+  rhs = <registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = []>,
+  acc = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>>
+func.func @mma_atom_rhs(%a: !tile.tile<4x4xf16, registers>, %b: !tile.tile<4x4xbf16, registers>,
+                        %acc: !tile.tile<4x4xf32, registers>) {
+  // expected-error @below {{expects an atom of 'f16', 'bf16' and 'f32', but got one of 'f16', 'f16' and 'f32'}}
+  %c = tile.mma %a, %b, %acc {atom = #atom} : !tile.tile<4x4xf16, registers>, !tile.tile<4x4xbf16, registers>, !tile.tile<4x4xf32, registers>
+  return
+}
+
+// -----
+
+#atom = #tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
+  lhs = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>,
+  rhs = <registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = []>,
+  acc = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>>
+func.func @mma_atom_acc(%a: !tile.tile<4x4xf16, registers>, %acc: !tile.tile<4x4xf16, registers>) {
+  // expected-error @below {{expects an atom of 'f16', 'f16' and 'f16', but got one of 'f16', 'f16' and 'f32'}}
+  %c = tile.mma %a, %a, %acc {atom = #atom} : !tile.tile<4x4xf16, registers>, !tile.tile<4x4xf16, registers>, !tile.tile<4x4xf16, registers>
+  return
+}
+
+// -----
+
+func.func @mma_warps_n(%a: !tile.tile<4x4xf16, registers>, %acc: !tile.tile<4x4xf32, registers>) {
+  // expected-error @below {{attribute 'warps_n' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  %c = tile.mma %a, %a, %acc warps_n 0 : !tile.tile<4x4xf16, registers>, !tile.tile<4x4xf16, registers>, !tile.tile<4x4xf32, registers>
   return
 }
 
@@ -398,38 +475,38 @@ func.func @await_result(%p: !tile.pending<!tile.tile<32x32xf32, registers>>) {
 
 // -----
 
-func.func @specialize_warps() {
-  // expected-error @below {{expects at least one producer warp, but got 0}}
-  tile.specialize <"compute", warps = 4, registers = 240> {
-  }, <"load", warps = 0, registers = 24, threads = one> {
-  }
-  return
-}
-
-// -----
-
-func.func @specialize_producer_registers() {
-  // expected-error @below {{expects registers in multiples of 8 from 24 to 256, but got 16}}
-  tile.specialize <"compute", warps = 4, registers = 240> {
-  }, <"load", warps = 4, registers = 16, threads = one> {
-  }
-  return
-}
-
-// -----
-
-func.func @specialize_consumer_registers() {
-  // expected-error @below {{expects registers in multiples of 8 from 24 to 256, but got 264}}
-  tile.specialize <"compute", warps = 4, registers = 264> {
-  }, <"load", warps = 4, registers = 24, threads = one> {
-  }
+func.func @specialize_programs() {
+  // expected-error @below {{expects a program for each of 2 roles, but got 1}}
+  "tile.specialize"() ({
+    %i = arith.constant 0 : index
+  }) {roles = [#tile.role<"compute", warps = 4>, #tile.role<"load", warps = 4, threads = one>]} : () -> ()
   return
 }
 
 // -----
 
 func.func @specialize_one_role() {
-  // expected-error @below {{expects registers of both roles or of none}}
+  // expected-error @below {{expects at least two roles, but got 1}}
+  tile.specialize <"compute", warps = 4> {
+  }
+  return
+}
+
+// -----
+
+func.func @specialize_names() {
+  // expected-error @below {{expects roles of different names, but got two 'load'}}
+  tile.specialize <"load", warps = 1, threads = one> {
+  }, <"compute", warps = 4> {
+  }, <"load", warps = 4, threads = one> {
+  }
+  return
+}
+
+// -----
+
+func.func @specialize_registers_of_one() {
+  // expected-error @below {{expects registers of all roles or of none}}
   tile.specialize <"compute", warps = 4> {
   }, <"load", warps = 4, registers = 24, threads = one> {
   }
@@ -438,11 +515,23 @@ func.func @specialize_one_role() {
 
 // -----
 
-func.func @specialize_step() {
-  // expected-error @below {{expects registers in multiples of 8 from 24 to 256, but got 100}}
-  tile.specialize <"compute", warps = 4, registers = 100> {
-  }, <"load", warps = 4, registers = 24, threads = one> {
+func.func @specialize_nobody_computes() {
+  // expected-error @below {{expects a role of which all threads run the program}}
+  tile.specialize <"load_k", warps = 1, threads = one> {
+  }, <"load_v", warps = 1, threads = one> {
   }
+  return
+}
+
+// -----
+
+func.func @specialize_roles() {
+  // expected-error @below {{attribute 'roles' failed to satisfy constraint: array of roles}}
+  "tile.specialize"() ({
+    %i = arith.constant 0 : index
+  }, {
+    %i = arith.constant 0 : index
+  }) {roles = [1, 2]} : () -> ()
   return
 }
 

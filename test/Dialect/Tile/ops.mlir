@@ -144,11 +144,11 @@ func.func @multiplies(%q: !regs, %i: index, %acc: !acc) -> !acc {
 func.func @roles() {
   // CHECK: tile.start_turns of 3
   tile.start_turns of 3
-  // CHECK: tile.specialize producer 4 registers 24 {
-  // CHECK: } consumer registers 240 {
+  // CHECK: tile.specialize <"compute", warps = 4, registers = 240> {
   // CHECK-NEXT: tile.take_turn of 3
   // CHECK-NEXT: tile.give_turn of 3
-  // CHECK-NEXT: } {note}
+  // CHECK-NEXT: }, <"load", warps = 4, registers = 24, threads = one> {
+  // CHECK: } {note}
   tile.specialize <"compute", warps = 4, registers = 240> {
     tile.take_turn of 3
     tile.give_turn of 3
@@ -163,10 +163,68 @@ func.func @roles() {
   %dealer = tile.dealer : !tile.dealer
   %next = tile.deal %dealer[%c7], %counter after %c7 of %c7 : !tile.dealer, memref<1xi32>
   %same = tile.dealt %dealer[%c7] after %c7 : !tile.dealer
-  // CHECK: tile.specialize producer 1 {
-  // CHECK-NEXT: } consumer {
-  tile.specialize <"compute", warps = 4> {
-  }, <"load", warps = 1, threads = one> {
+  // Any number of roles, some of which have nothing to do.
+  // CHECK: tile.specialize <"load_k", warps = 1, threads = one> {
+  // CHECK-NEXT: }, <"compute", warps = 4> {
+  // CHECK-NEXT: }, <"load_v", warps = 1, threads = one> {
+  // CHECK-NEXT: }
+  // CHECK-NEXT: return
+  tile.specialize <"load_k", warps = 1, threads = one> {
+  }, <"compute", warps = 4, threads = all> {
+  }, <"load_v", warps = 1, threads = one> {
   }
+  return
+}
+
+// What tile-allocate-shared gives and makes.
+// CHECK-LABEL: func.func @places
+func.func @places(%m: memref<?x64xf16>, %i: index, %map: !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>) {
+  // CHECK: tile.channel at 1024 barriers at 9216 : <32x64xf16, stages = 2>
+  %c = tile.channel at 1024 barriers at 9216 : !channel
+  // CHECK: tile.channel at 0 : <32x64xf16, stages = 2>
+  %without = tile.channel at 0 : !channel
+  // CHECK: %[[B:.+]] = tile.buffer at 2048 : <32x64xf16, shared,
+  %b = tile.buffer at 2048 : !shared
+  // CHECK: tile.dealer at 64 : !tile.dealer
+  %d = tile.dealer at 64 : !tile.dealer
+  // CHECK: tile.fence_barriers
+  tile.fence_barriers
+  // CHECK: tile.put %{{.+}}[%{{.+}}], %{{.+}}[%{{.+}}, %{{.+}}] role "load_k" map %{{.+}} : !nvgpu.tensormap.descriptor<{{.*}}>, : <32x64xf16, stages = 2>, memref<?x64xf16>
+  tile.put %c[%i], %m[%i, %i] role "load_k" map %map : !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>, : !channel, memref<?x64xf16>
+  // CHECK: tile.store_async %[[B]], %{{.+}}[%{{.+}}, %{{.+}}] map %{{.+}} : !nvgpu.tensormap.descriptor<{{.*}}>, : <32x64xf16, shared,
+  tile.store_async %b, %m[%i, %i] map %map : !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>, : !shared, memref<?x64xf16>
+  // CHECK-NEXT: tile.drain
+  // CHECK-NEXT: tile.sync_warp
+  // CHECK-NEXT: tile.arrive_cluster
+  // CHECK-NEXT: tile.wait_cluster
+  tile.drain
+  tile.sync_warp
+  tile.arrive_cluster
+  tile.wait_cluster
+  return
+}
+
+// What passes obey.
+// CHECK-LABEL: func.func @clauses
+func.func @clauses(%m: memref<?x64xf16>, %rows: memref<?xf16>, %i: index, %k: !shared, %acc: !acc) {
+  // CHECK: %[[A:.+]] = tile.load %{{.+}}[%{{.+}}, %{{.+}}] in_bounds stages 3 read_once role "load_q" {note} : memref<?x64xf16>
+  %a = tile.load %m[%i, %i] in_bounds stages 3 read_once role "load_q" {note} : memref<?x64xf16> -> !regs
+  // CHECK: tile.load %{{.+}}[%{{.+}}, %{{.+}}] stages 1 : memref<?x64xf16>
+  %b = tile.load %m[%i, %i] stages 1 : memref<?x64xf16> -> !regs
+  // CHECK: tile.load %{{.+}}[%{{.+}}, %{{.+}}] role "load_q" : memref<?x64xf16>
+  %c = tile.load %m[%i, %i] role "load_q" : memref<?x64xf16> -> !regs
+  // CHECK: tile.store %[[A]], %{{.+}}[%{{.+}}, %{{.+}}] path operand_slot : <32x64xf16, registers>
+  tile.store %a, %m[%i, %i] path operand_slot : !regs, memref<?x64xf16>
+  // CHECK: tile.store %[[A]], %{{.+}}[%{{.+}}, %{{.+}}] path buffer {note} : <32x64xf16, registers>
+  tile.store %a, %m[%i, %i] path buffer {note} : !regs, memref<?x64xf16>
+  // What is said anyway is not printed.
+  // CHECK: tile.store %[[A]], %{{.+}}[%{{.+}}, %{{.+}}] : <32x64xf16, registers>
+  tile.store %a, %m[%i, %i] path direct : !regs, memref<?x64xf16>
+  // CHECK: tile.mma %[[A]], %{{.+}}, %{{.+}} transpose_rhs scope warpgroup warps_n 2 lhs_through_shared {note} : <32x64xf16, registers>
+  %s = tile.mma %a, %k, %acc transpose_rhs scope warpgroup warps_n 2 lhs_through_shared {note} : !regs, !shared, !acc
+  // CHECK: tile.mma %[[A]], %{{.+}}, %{{.+}} transpose_rhs : <32x64xf16, registers>
+  %t = tile.mma %a, %k, %acc transpose_rhs scope warp warps_n 1 : !regs, !shared, !acc
+  // CHECK: tile.mma_async %[[A]], %{{.+}}, %{{.+}} transpose_rhs scope warpgroup warps_n 2 : <32x64xf16, registers>
+  %u = tile.mma_async %a, %k, %acc transpose_rhs scope warpgroup warps_n 2 : !regs, !shared, !acc
   return
 }

@@ -43,6 +43,35 @@ static void printAtomList(AsmPrinter &printer, ArrayRef<MmaAtomAttr> atoms) {
 
 #include "attune/Dialect/Tile/IR/TileEnums.cpp.inc"
 
+/// Parses and prints `, registers = 240, threads = one`, each part of which may
+/// be left out.
+static ParseResult parseRoleDetails(AsmParser &parser, int64_t &registers,
+                                    RoleThreads &threads) {
+  if (failed(parser.parseOptionalComma()))
+    return success();
+  if (succeeded(parser.parseOptionalKeyword("registers"))) {
+    if (parser.parseEqual() || parser.parseInteger(registers))
+      return failure();
+    if (failed(parser.parseOptionalComma()))
+      return success();
+  }
+  if (parser.parseKeyword("threads") || parser.parseEqual())
+    return failure();
+  FailureOr<RoleThreads> parsed = FieldParser<RoleThreads>::parse(parser);
+  if (failed(parsed))
+    return failure();
+  threads = *parsed;
+  return success();
+}
+
+static void printRoleDetails(AsmPrinter &printer, int64_t registers,
+                             RoleThreads threads) {
+  if (registers)
+    printer << ", registers = " << registers;
+  if (threads != RoleThreads::All)
+    printer << ", threads = " << stringifyRoleThreads(threads);
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "attune/Dialect/Tile/IR/TileAttrs.cpp.inc"
 

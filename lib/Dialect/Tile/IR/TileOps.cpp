@@ -180,9 +180,13 @@ ParseResult SpecializeOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<Attribute> roles;
   do {
     RoleAttr role;
+    Region *program = result.addRegion();
     if (parser.parseCustomAttributeWithFallback(role) ||
-        parser.parseRegion(*result.addRegion()))
+        parser.parseRegion(*program))
       return failure();
+    // A role may have nothing to do.
+    if (program->empty())
+      program->emplaceBlock();
     roles.push_back(role);
   } while (succeeded(parser.parseOptionalComma()));
   result.addAttribute(getRolesAttrName(result.name),

@@ -86,8 +86,11 @@ struct TileAssignLayouts
 
   /// Finds the atom of an MMA, and who issues it.
   template <typename MmaLikeOp> FailureOr<Dealing> deal(MmaLikeOp mma);
-  /// Gives the operands and the result of an MMA the layouts of its atom.
-  template <typename MmaLikeOp> LogicalResult anchor(MmaLikeOp mma);
+  /// Gives the result of an MMA the layout of its atom, before any other can
+  /// reach it.
+  template <typename MmaLikeOp> LogicalResult pin(MmaLikeOp mma);
+  /// Spreads it, and gives operands theirs.
+  template <typename MmaLikeOp> void anchor(MmaLikeOp mma);
   /// Gives a value a layout, unless it has one, and all values that follow.
   void assign(Value value, LayoutAttr layout);
   void spreadToUsers(Value value, LayoutAttr layout);
@@ -147,15 +150,36 @@ FailureOr<Dealing> TileAssignLayouts::deal(MmaLikeOp mma) {
 }
 
 template <typename MmaLikeOp>
-LogicalResult TileAssignLayouts::anchor(MmaLikeOp mma) {
+LogicalResult TileAssignLayouts::pin(MmaLikeOp mma) {
   FailureOr<Dealing> dealing = deal(mma);
   if (failed(dealing))
     return failure();
   dealings.insert({mma, *dealing});
   mma.setAtomAttr(dealing->atom);
   LayoutAttr acc = dealing->getAcc(getRegisterTile(mma.getAcc()).getShape());
+  TileType type = getRegisterTile(mma.getResult());
+  if (type.getLayout() && type.getLayout() != acc)
+    return mma.emitOpError()
+           << "expects a result in the layout " << acc << " of '"
+           << dealing->atom.getName() << "', but got " << type.getLayout();
+  if (!type.getLayout())
+    layouts.insert({mma.getResult(), acc});
+  // What is pending cannot be converted.
+  for (Operation *user : mma->getUsers())
+    if (auto await = dyn_cast<AwaitOp>(user))
+      if (!getRegisterTile(await.getResult()).getLayout())
+        layouts.insert({await.getResult(), acc});
+  return success();
+}
+
+template <typename MmaLikeOp> void TileAssignLayouts::anchor(MmaLikeOp mma) {
+  const Dealing *dealing = &dealings.find(mma)->second;
+  LayoutAttr acc = dealing->getAcc(getRegisterTile(mma.getAcc()).getShape());
   assign(mma.getAcc(), acc);
-  assign(mma.getResult(), acc);
+  spreadToUsers(mma.getResult(), acc);
+  for (Operation *user : mma->getUsers())
+    if (isa<AwaitOp>(user))
+      spreadToUsers(user->getResult(0), acc);
   // What is only read to be multiplied is read as the MMA wants it.
   auto isLhs = [](OpOperand &use) {
     return isa<MmaOp, MmaAsyncOp>(use.getOwner()) &&
@@ -165,7 +189,6 @@ LogicalResult TileAssignLayouts::anchor(MmaLikeOp mma) {
   if (isa_and_nonnull<ReadOp, LoadOp>(lhs.getDefiningOp()) &&
       !mma.getTransposeLhs() && llvm::all_of(lhs.getUses(), isLhs))
     assign(lhs, dealing->getLhs(mma.getLhs().getType().getShape()));
-  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -401,24 +424,28 @@ void TileAssignLayouts::runOnOperation() {
       for (Block &block : region)
         collect(block.getArguments());
   });
-  if (tiles.empty())
+  if (tiles.empty() && given.empty())
     return;
   if (failed(checkKernel(kernel)))
+    return signalPassFailure();
+  WalkResult result = kernel.walk([&](Operation *op) {
+    LogicalResult pinned =
+        TypeSwitch<Operation *, LogicalResult>(op)
+            .Case<MmaOp, MmaAsyncOp>([&](auto mma) { return pin(mma); })
+            .Default([](Operation *) { return success(); });
+    return failed(pinned) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (result.wasInterrupted())
     return signalPassFailure();
   for (Value tile : given) {
     LayoutAttr layout = getRegisterTile(tile).getRegisterLayout();
     spreadToDefinition(tile, layout);
     spreadToUsers(tile, layout);
   }
-  WalkResult result = kernel.walk([&](Operation *op) {
-    LogicalResult anchored =
-        TypeSwitch<Operation *, LogicalResult>(op)
-            .Case<MmaOp, MmaAsyncOp>([&](auto mma) { return anchor(mma); })
-            .Default([](Operation *) { return success(); });
-    return failed(anchored) ? WalkResult::interrupt() : WalkResult::advance();
+  kernel.walk([&](Operation *op) {
+    TypeSwitch<Operation *>(op).Case<MmaOp, MmaAsyncOp>(
+        [&](auto mma) { anchor(mma); });
   });
-  if (result.wasInterrupted())
-    return signalPassFailure();
   for (Value tile : tiles)
     if (!layouts.contains(tile))
       assignBlocked(tile);

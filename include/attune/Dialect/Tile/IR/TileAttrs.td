@@ -186,9 +186,7 @@ def Tile_RoleAttr : Tile_Attr<"Role", "role"> {
     "int64_t":$warps,
     DefaultValuedParameter<"int64_t", "0">:$registers,
     DefaultValuedParameter<"::attune::tile::RoleThreads", "RoleThreads::All">:$threads);
-  let assemblyFormat = [{
-    `<` $name `,` `warps` `=` $warps (`,` `registers` `=` $registers^)? (`,` `threads` `=` $threads^)? `>`
-  }];
+  let assemblyFormat = "`<` $name `,` `warps` `=` $warps `` custom<RoleDetails>($registers, $threads) `` `>`";
   let genVerifyDecl = 1;
 }
 
