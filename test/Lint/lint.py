@@ -56,8 +56,11 @@ def machine_paths(path, lines):
 def format_cpp(root, paths):
     sources = [str(path) for path in paths if path.suffix in {".cpp", ".h"}]
     command = ["clang-format-22", "--dry-run", "--Werror", "--ferror-limit=1", *sources]
-    if subprocess.run(command, cwd=root).returncode:
-        yield "note: `clang-format-22 -i <file>` mends it"
+    try:
+        if subprocess.run(command, cwd=root).returncode:
+            yield "note: `clang-format-22 -i <file>` mends it"
+    except FileNotFoundError:
+        yield "expects clang-format-22, but it is not in PATH: scripts/install-dependencies.sh installs it"
 
 
 def main(rule, root):
