@@ -53,6 +53,15 @@ def machine_paths(path, lines):
             yield f"{path}:{number}: has the path '{match[0]}' of one machine"
 
 
+def nolint(path, lines):
+    """What clang-tidy is not to say has a reason."""
+    if path.suffix not in {".cpp", ".h"}:
+        return
+    for number, line in enumerate(lines, 1):
+        if "NOLINT" in line and not re.search(r"// NOLINTNEXTLINE\([\w-]+\): \w+", line):
+            yield f"{path}:{number}: expects '// NOLINTNEXTLINE(<check>): <reason>', but got '{line.strip()}'"
+
+
 def format_cpp(root, paths):
     sources = [str(path) for path in paths if path.suffix in {".cpp", ".h"}]
     command = ["clang-format-22", "--dry-run", "--Werror", "--ferror-limit=1", *sources]
@@ -71,7 +80,8 @@ def main(rule, root):
     if rule == "format":
         found = list(format_cpp(root, paths))
     else:
-        check = {"spdx": spdx, "length": length, "chip-names": chip_names, "machine-paths": machine_paths}[rule]
+        rules = [spdx, length, chip_names, machine_paths, nolint]
+        check = {rule.__name__.replace("_", "-"): rule for rule in rules}[rule]
         found = [message for path in paths
                  for message in check(path, (root / path).read_text(encoding="utf-8").splitlines())]
     for message in found:
