@@ -4,6 +4,7 @@
 #define ATTUNE_TEST_LIB_TESTPASSES_H
 
 namespace attune::test {
+void registerTestCheckLayerPass();
 void registerTestDropOpPass();
 void registerTestMutateKernelPass();
 } // namespace attune::test
