@@ -11,7 +11,8 @@ import sys
 
 SPDX = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
 MAX_LINES = 600
-TREES = ["cmake", "docs", "examples", "include", "lib", "python", "scripts", "test", "tools", "unittests", ".ci"]
+TREES = ["benchmarks", "cmake", "docs", "examples", "include", "lib", "python", "scripts", "test", "tools", "tuning",
+         "unittests", ".ci"]
 CODE = {".cpp", ".h", ".c", ".td", ".py", ".sh", ".cmake", ".mlir", ".test", ".in"}
 
 
