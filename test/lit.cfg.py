@@ -5,17 +5,16 @@
 # or another LLVM from PATH.
 import os
 import re
-import shutil
 import sys
 
 import lit.formats
 
-config.name = "Attune"
+config.name = "Attune" if config.attune_test_folder == "test" else "Attune-" + os.path.basename(config.attune_test_folder)
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["Inputs", "CMakeLists.txt"]
-config.test_source_root = os.path.join(config.attune_source_dir, "test")
-config.test_exec_root = os.path.join(config.attune_binary_dir, "test")
+config.test_source_root = os.path.join(config.attune_source_dir, config.attune_test_folder)
+config.test_exec_root = os.path.join(config.attune_binary_dir, config.attune_test_folder)
 
 own_tools = os.path.join(config.attune_binary_dir, "bin")
 tools = {name: own_tools for name in ["attune-bisect", "attune-opt", "attune-gen", "attune-report", "attune-run", "attune-tune"]}
@@ -31,6 +30,7 @@ config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%attune_source", config.attune_source_dir))
 config.substitutions.append(("%attune_build", config.attune_binary_dir))
 config.substitutions.append(("%cmake", config.cmake))
+config.substitutions.append(("%cxx", config.cxx_compiler))
 config.substitutions.append(("%portable", os.path.join(config.attune_binary_dir, "portable", "bin")))
 config.substitutions.append(("%plugin", os.path.join(config.attune_binary_dir, "lib", "AttunePlugin.so")))
 config.substitutions.append(("%test_passes", os.path.join(config.attune_binary_dir, "test", "lib", "AttuneTestPasses.so")))
@@ -50,8 +50,6 @@ config.substitutions.append(("%cpu_runner", "--entry-point-result=void --shared-
 for name, folder in tools.items():
     if folder == own_tools and os.path.exists(os.path.join(folder, name)):
         config.available_features.add(name)
-if shutil.which("clang-format-22"):
-    config.available_features.add("clang-format")
 if any(os.access(os.path.join(folder, "ptxas"), os.X_OK) for folder in
        os.environ.get("PATH", "").split(os.pathsep)
        + [os.path.join(os.environ.get(name, ""), "bin") for name in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"]]):

@@ -98,6 +98,11 @@ void attune::registerPipelines() {
       "attn-to-tile-pipeline",
       "Attention on tensors to kernels that speak tile.",
       buildAttnToTilePipeline);
+  PassPipelineRegistration<>(
+      "tile-pipeline",
+      "The passes on tiles, which tile-to-gpu-pipeline begins "
+      "with.",
+      buildTilePipeline);
   PassPipelineRegistration<>("tile-to-gpu-pipeline",
                              "Kernels that speak tile to upstream's dialects.",
                              buildTileToGPUPipeline);

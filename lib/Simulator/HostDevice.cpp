@@ -131,20 +131,14 @@ findRegions(const HostKernel &kernel, llvm::ArrayRef<void *> words,
   return regions;
 }
 
-Error HostDevice::launch(Kernel &loaded, const LaunchShape &shape,
-                         llvm::ArrayRef<void *> arguments) {
-  auto &kernel = static_cast<HostKernel &>(loaded);
-  auto target = tile::TargetAttr::lookup(kernel.module);
+static Error checkShape(const HostKernel &kernel, const LaunchShape &shape,
+                        int64_t maxThreads, const HostOptions &options) {
   int64_t threads = shape.block[0] * shape.block[1] * shape.block[2];
   int64_t groups = shape.grid[0] * shape.grid[1] * shape.grid[2];
-  if (threads < 1 || threads > target.getMaxThreads())
+  if (threads < 1 || threads > maxThreads)
     return llvm::createStringError(
         "kernel '" + kernel.name + "' expects a block of 1 to " +
-        Twine(target.getMaxThreads()) + " threads, but got " + Twine(threads));
-  if (arguments.size() != kernel.numParameters)
-    return llvm::createStringError(
-        "kernel '" + kernel.name + "' expects " + Twine(kernel.numParameters) +
-        " parameters, but got " + Twine(arguments.size()));
+        Twine(maxThreads) + " threads, but got " + Twine(threads));
   int64_t work = threads * kernel.threadsInOne;
   if (groups > options.maxLanes / work)
     return llvm::createStringError(
@@ -158,6 +152,55 @@ Error HostDevice::launch(Kernel &loaded, const LaunchShape &shape,
         Twine(kernel.clusterSize) +
         " blocks, the size of a cluster, along x, but got " +
         Twine(shape.grid[0]));
+  return Error::success();
+}
+
+static Error runWorkgroups(const HostKernel &kernel, const LaunchShape &shape,
+                           Workgroup &group) {
+  // A kernel whose checks are off may do anything.
+  llvm::CrashRecoveryContext::Enable();
+  llvm::CrashRecoveryContext recovery;
+  bool finished = recovery.RunSafely([&] {
+    bool goesOn = true;
+    for (int64_t z = 0; z < shape.grid[2] && goesOn; ++z)
+      for (int64_t y = 0; y < shape.grid[1] && goesOn; ++y)
+        for (int64_t x = 0; x < shape.grid[0] && goesOn;
+             x += kernel.clusterSize)
+          goesOn = group.run(x, y, z);
+  });
+  if (finished)
+    return Error::success();
+  return llvm::createStringError(
+      "kernel '" + kernel.name + "' crashed (code " + Twine(recovery.RetCode) +
+      ") in thread " + formatIndex(group.getRunning()->threadId) +
+      " of block " + formatIndex(group.getRunning()->blockId) +
+      ": a division by 0, or an access that was not checked");
+}
+
+/// Adds the names and places of the ops that were counted.
+static void nameSites(ArrayRef<Operation *> ops, HostCounts &counts) {
+  for (auto [site, count] : llvm::enumerate(counts.sites)) {
+    count.op = ops[site]->getName().getStringRef().str();
+    llvm::raw_string_ostream stream(count.location);
+    Location loc = ops[site]->getLoc();
+    if (auto place = loc->findInstanceOf<FileLineColLoc>())
+      stream << place.getFilename().getValue() << ':' << place.getLine() << ':'
+             << place.getColumn();
+    else
+      stream << loc;
+  }
+}
+
+Error HostDevice::launch(Kernel &loaded, const LaunchShape &shape,
+                         llvm::ArrayRef<void *> arguments) {
+  auto &kernel = static_cast<HostKernel &>(loaded);
+  auto target = tile::TargetAttr::lookup(kernel.module);
+  if (arguments.size() != kernel.numParameters)
+    return llvm::createStringError(
+        "kernel '" + kernel.name + "' expects " + Twine(kernel.numParameters) +
+        " parameters, but got " + Twine(arguments.size()));
+  if (auto error = checkShape(kernel, shape, target.getMaxThreads(), options))
+    return error;
   Launch launch;
   launch.kernel = kernel.function;
   launch.shape = shape;
@@ -178,35 +221,10 @@ Error HostDevice::launch(Kernel &loaded, const LaunchShape &shape,
   Workgroup group(launch, reports, counters);
   if (auto error = group.prepare())
     return error;
-  // A kernel whose checks are off may do anything.
-  llvm::CrashRecoveryContext::Enable();
-  llvm::CrashRecoveryContext recovery;
-  bool finished = recovery.RunSafely([&] {
-    bool goesOn = true;
-    for (int64_t z = 0; z < shape.grid[2] && goesOn; ++z)
-      for (int64_t y = 0; y < shape.grid[1] && goesOn; ++y)
-        for (int64_t x = 0; x < shape.grid[0] && goesOn;
-             x += kernel.clusterSize)
-          goesOn = group.run(x, y, z);
-  });
-  if (!finished)
-    return llvm::createStringError(
-        "kernel '" + kernel.name + "' crashed (code " +
-        Twine(recovery.RetCode) + ") in thread " +
-        formatIndex(group.getRunning()->threadId) + " of block " +
-        formatIndex(group.getRunning()->blockId) +
-        ": a division by 0, or an access that was not checked");
+  if (auto error = runWorkgroups(kernel, shape, group))
+    return error;
   counts = std::move(counters.counts);
-  for (auto [site, count] : llvm::enumerate(counts.sites)) {
-    count.op = kernel.sites[site]->getName().getStringRef().str();
-    llvm::raw_string_ostream stream(count.location);
-    Location loc = kernel.sites[site]->getLoc();
-    if (auto place = loc->findInstanceOf<FileLineColLoc>())
-      stream << place.getFilename().getValue() << ':' << place.getLine() << ':'
-             << place.getColumn();
-    else
-      stream << loc;
-  }
+  nameSites(kernel.sites, counts);
   faults += reports.getNumErrors();
   if (reports.getNumErrors() > 0)
     return llvm::createStringError(

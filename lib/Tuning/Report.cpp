@@ -100,7 +100,7 @@ static void printBaseline(llvm::raw_ostream &os, const Outcome &outcome,
   if (!outcome.baseline)
     return;
   const Result &baseline = outcome.results[*outcome.baseline];
-  auto rank = llvm::find(order, *outcome.baseline);
+  const auto *rank = llvm::find(order, *outcome.baseline);
   if (rank == order.end()) {
     llvm::StringRef reason =
         llvm::StringRef(baseline.message).split('\n').first;

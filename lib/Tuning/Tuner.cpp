@@ -213,10 +213,9 @@ llvm::Error Tuner::askForCandidates() {
   if (isStopping()) {
     // Out of time: what is not yet on a device is given up, except the default.
     if (isOutOfTime()) {
-      auto others = std::partition(ready.begin(), ready.end(),
-                                   [&](const Candidate &candidate) {
-                                     return candidate.index == baselineIndex;
-                                   });
+      auto others = llvm::partition(ready, [&](const Candidate &candidate) {
+        return candidate.index == baselineIndex;
+      });
       std::deque<Candidate> compiled(std::make_move_iterator(others),
                                      std::make_move_iterator(ready.end()));
       ready.erase(others, ready.end());

@@ -160,6 +160,8 @@ gpu.module @kernels {
     nvvm.cp.async.bulk.commit.group
     llvm.cond_br %overwrites, ^overwrite, ^load_again
   ^overwrite:
+    // Waits for all but the last group, which is the only one.
+    nvvm.cp.async.bulk.wait_group 1 {read}
     // OVERWRITTEN-DAG: tensor-copies.mlir:[[#@LINE+1]]:5: error: 'llvm.store' op overwrites what an asynchronous op that was not waited for reads, address shared+0x0, thread (0, 0, 0)
     llvm.store %x, %mine : f32, !llvm.ptr<3>
     llvm.br ^load_again

@@ -9,6 +9,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK mlir::PassPluginLibraryInfo
 mlirGetPassPluginInfo() {
   return {MLIR_PLUGIN_API_VERSION, "AttuneTestPasses", LLVM_VERSION_STRING, [] {
             attune::test::registerTestContractionGroupsPasses();
+            attune::test::registerTestCheckLayerPass();
             attune::test::registerTestDropOpPass();
             attune::test::registerTestMutateKernelPass();
           }};

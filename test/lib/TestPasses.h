@@ -5,6 +5,7 @@
 
 namespace attune::test {
 void registerTestContractionGroupsPasses();
+void registerTestCheckLayerPass();
 void registerTestDropOpPass();
 void registerTestMutateKernelPass();
 } // namespace attune::test

@@ -61,8 +61,8 @@ void buildGPUToLLVMPipeline(mlir::OpPassManager &pm);
 void buildCompilePipeline(mlir::OpPassManager &pm,
                           const CompileOptions &options);
 
-/// Registers attn-to-tile-pipeline, tile-to-gpu-pipeline, gpu-to-llvm-pipeline
-/// and attune-compile.
+/// Registers attn-to-tile-pipeline, tile-pipeline, tile-to-gpu-pipeline,
+/// gpu-to-llvm-pipeline and attune-compile.
 void registerPipelines();
 
 } // namespace attune

@@ -67,6 +67,22 @@ Value OnlineSoftmax::scale(Value tile, Value rowFactors) {
                });
 }
 
+void OnlineSoftmax::rescaleOutput(SoftmaxState &state, Value factors,
+                                  Value outgrown) {
+  if (!outgrown) {
+    state.acc = scale(state.acc, factors);
+    return;
+  }
+  auto branch =
+      scf::IfOp::create(b, accType, outgrown, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, scale(state.acc, factors));
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, state.acc);
+  state.acc = branch.getResult(0);
+}
+
 Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state) {
   auto scoreType = cast<TileType>(scores.getType());
   // maximumf would turn one NaN score into a NaN row; NaN still reaches the
@@ -134,18 +150,7 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state) {
             [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
               return math::FmaOp::create(inner, loc, args[0], args[1], args[2]);
             });
-  if (!outgrown) {
-    state.acc = scale(state.acc, rescale);
-  } else {
-    auto branch =
-        scf::IfOp::create(b, accType, outgrown, /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(b, scale(state.acc, rescale));
-    b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, state.acc);
-    state.acc = branch.getResult(0);
-  }
+  rescaleOutput(state, rescale, outgrown);
   state.max = max;
   Type inputType = op.getQuery().getType().getElementType();
   return b.map(scoreType.withElementType(inputType), weights,

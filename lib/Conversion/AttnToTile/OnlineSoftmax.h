@@ -65,6 +65,9 @@ public:
 
 private:
   mlir::Value scale(mlir::Value tile, mlir::Value rowFactors);
+  /// Where `outgrown` is given, only if it is true.
+  void rescaleOutput(SoftmaxState &state, mlir::Value factors,
+                     mlir::Value outgrown);
 
   TileBuilder &b;
   attn::AttentionOp op;

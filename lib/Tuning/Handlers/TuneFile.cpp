@@ -29,7 +29,6 @@
 using namespace mlir;
 using namespace attune;
 using namespace attune::tuning;
-namespace json = llvm::json;
 
 /// How many schedules of problems like this one are tried before a strategy is
 /// asked.

@@ -139,7 +139,7 @@ llvm::Error tuning::tuneProgram(const TuneFileOptions &options,
   ProgramRecipe recipe{options.entry, options.pipeline,
                        options.referencePipeline, options.libraries};
   for (std::string *pipeline : {&recipe.pipeline, &recipe.reference})
-    std::replace(pipeline->begin(), pipeline->end(), '\n', ' ');
+    llvm::replace(*pipeline, '\n', ' ');
   if (llvm::Error error =
           checkPipeline(&context, "--pipeline", recipe.pipeline))
     return error;

@@ -164,7 +164,7 @@ void SurrogateStrategy::thinOut() {
   process.clear();
   for (Sample &sample : kept) {
     addSample(sample.candidate, sample.believed);
-    samples.back() = std::move(sample);
+    samples.back() = sample;
   }
   learn();
 }

@@ -65,27 +65,22 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // A left-hand side from shared memory, of which a warp reads its rows, is read
-  // as it lies, and what lies in columns beside it is not.
+  // A left-hand side from shared memory, and nothing else: a warp reads its rows.
   // CHECK-LABEL: gpu.func @lhs_in_shared
-  gpu.func @lhs_in_shared(%out: memref<32x32xf32>) kernel
-      attributes {known_block_size = array<i32: 64, 1, 1>} {
-    // AMPERE-DAG: nvgpu.ldmatrix {{.*}}numTiles = 4 : i32, transpose = false
-    // AMPERE-DAG: nvgpu.ldmatrix {{.*}}numTiles = 4 : i32, transpose = true
-    // AMPERE: nvvm.mma.sync
-    // CDNA-DAG: vector.load {{.*}} vector<4xf16>
-    // CDNA-DAG: memref.load {{.*}} : memref<{{.*}}xf16
-    // CDNA: amdgpu.mfma
-    // RDNA-DAG: vector.load {{.*}} vector<8xf16>
-    // RDNA-DAG: memref.load {{.*}} : memref<{{.*}}xf16
-    // RDNA: amdgpu.wmma
+  gpu.func @lhs_in_shared(%km: memref<32x32xf16>, %out: memref<32x32xf32>) kernel
+      attributes {known_block_size = array<i32: 32, 1, 1>} {
+    // AMPERE-COUNT-4: nvgpu.ldmatrix {{.*}}numTiles = 4 : i32, transpose = false{{.*}} -> vector<4x2xf16>
+    // AMPERE-NOT: nvgpu.ldmatrix
+    // CDNA-COUNT-4: vector.load {{.*}}#gpu.address_space<workgroup>>, vector<4xf16>
+    // RDNA-COUNT-8: vector.load {{.*}}#gpu.address_space<workgroup>>, vector<8xf16>
     // CHECK: gpu.return
     %c0 = arith.constant 0 : index
     %zero = arith.constant 0.0 : f32
     %c = tile.channel : !channel
     %s = tile.get %c[%c0] : !channel -> !shared
+    %k = tile.load %km[%c0, %c0] in_bounds : memref<32x32xf16> -> !f16
     %acc = tile.fill %zero : f32 -> !f32
-    %d = tile.mma %s, %s, %acc : !shared, !shared, !f32
+    %d = tile.mma %s, %k, %acc : !shared, !f16, !f32
     tile.store %d, %out[%c0, %c0] : !f32, memref<32x32xf32>
     gpu.return
   }

@@ -23,6 +23,7 @@ def spilled_bytes(tool, chip, source, folder):
 def main():
     tool, chip, examples, scratch = sys.argv[1:]
     names = sorted(name for name in os.listdir(examples) if name.endswith(".mlir"))
+    assert names, f"expects examples in {examples}"
     count = 0
     for name in names:
         size = spilled_bytes(tool, chip, os.path.join(examples, name), os.path.join(scratch, name))

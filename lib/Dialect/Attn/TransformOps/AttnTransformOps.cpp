@@ -44,7 +44,7 @@ static void printKnobValues(OpAsmPrinter &printer, Operation *, ArrayAttr knobs,
 /// The place of a knob in ScheduleAttr::getKnobs().
 static std::optional<size_t> findKnob(StringRef name) {
   auto knobs = ScheduleAttr::getKnobs();
-  auto it = llvm::find_if(
+  const auto *it = llvm::find_if(
       knobs, [&](const ScheduleAttr::Knob &knob) { return knob.name == name; });
   if (it == knobs.end())
     return std::nullopt;

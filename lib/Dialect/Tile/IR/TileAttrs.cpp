@@ -413,7 +413,7 @@ LogicalResult RatesAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 RatesAttr RatesAttr::getDefault(MLIRContext *context) {
-  return get(context, /*clock=*/1700, /*mma=*/1024, /*groupMma=*/4096,
+  return get(context, /*clock=*/1700, /*mma=*/1024, /*group_mma=*/4096,
              /*exp=*/16, /*issue=*/128, /*shared=*/128, /*cache=*/48,
              /*memory=*/1000);
 }

@@ -99,13 +99,17 @@ Value BaselineTarget::emitMma(OpBuilder &b, Location loc,
 static constexpr int64_t kMatrixRows = 8;
 static constexpr int64_t kMostMatrices = 4;
 
-Value BaselineTarget::emitSharedRead(OpBuilder &b, Location loc,
-                                     const SharedRead &read) const {
+static SmallVector<int64_t, 2> matrixOffset(LayoutAttr layout, int64_t matrix) {
+  return layout.getRegisterCoordinates(2 * matrix, 2);
+}
+
+/// Whether ldmatrix can read it and has to transpose what it reads, or nothing.
+static std::optional<bool> matchMatrices(const SharedRead &read) {
   LayoutAttr layout = read.layout;
   auto bufferType = cast<MemRefType>(read.buffer.getType());
   if (bufferType.getElementTypeBitWidth() != 16 ||
       layout.getRegisters().empty())
-    return {};
+    return std::nullopt;
   // ldmatrix gives lane l the elements (l / 4, 2 * (l % 4)) and the next one of
   // each matrix, or of its transpose.
   SmallVector<Mode> plainLanes{{4, 1, 2}, {8, 0, 1}},
@@ -118,16 +122,55 @@ Value BaselineTarget::emitSharedRead(OpBuilder &b, Location loc,
            layout.getRegisters().front() == Mode{2, 0, 1})
     transposed = true;
   else
-    return {};
-  int64_t matrices = layout.getNumRegisters() / 2;
-  auto matrixOffset = [&](int64_t matrix) {
-    return layout.getRegisterCoordinates(2 * matrix, 2);
-  };
-  for (int64_t i = 0; i < matrices; ++i)
-    if ((matrixOffset(i)[1] + read.columnOffset) % kMatrixRows != 0 ||
+    return std::nullopt;
+  for (int64_t i = 0, e = layout.getNumRegisters() / 2; i < e; ++i)
+    if ((matrixOffset(layout, i)[1] + read.columnOffset) % kMatrixRows != 0 ||
         read.swizzle.getVector() != kMatrixRows)
-      return {};
+      return std::nullopt;
+  return transposed;
+}
 
+namespace {
+/// The matrices of one instruction. Lane l addresses a row of matrix l / 8, and
+/// they lie at sums of one offset per bit of that number.
+struct MatrixGroup {
+  int64_t count = 1;
+  SmallVector<int64_t, 2> base;
+  SmallVector<int64_t, 2> byBit[2] = {{0, 0}, {0, 0}};
+};
+} // namespace
+
+/// The widest instruction whose first matrix is the given one.
+static MatrixGroup findWidestGroup(LayoutAttr layout, int64_t first) {
+  MatrixGroup group;
+  group.base = matrixOffset(layout, first);
+  int64_t left = layout.getNumRegisters() / 2 - first;
+  auto relative = [&](int64_t matrix) {
+    SmallVector<int64_t, 2> offset = matrixOffset(layout, first + matrix);
+    return SmallVector<int64_t, 2>{offset[0] - group.base[0],
+                                   offset[1] - group.base[1]};
+  };
+  auto nonNegative = [](ArrayRef<int64_t> offset) {
+    return offset[0] >= 0 && offset[1] >= 0;
+  };
+  if (left < 2 || !nonNegative(relative(1)))
+    return group;
+  group.byBit[0] = relative(1);
+  group.count = 2;
+  if (left < kMostMatrices || !nonNegative(relative(2)))
+    return group;
+  SmallVector<int64_t, 2> second = relative(2), last = relative(3);
+  if (last[0] == group.byBit[0][0] + second[0] &&
+      last[1] == group.byBit[0][1] + second[1]) {
+    group.byBit[1] = second;
+    group.count = kMostMatrices;
+  }
+  return group;
+}
+
+/// Where the row that this lane addresses begins, in elements of the buffer.
+static Value emitRowAddress(OpBuilder &b, Location loc, const SharedRead &read,
+                            const MatrixGroup &group, Value rowInMatrix) {
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(b, loc, value);
   };
@@ -139,72 +182,58 @@ Value BaselineTarget::emitSharedRead(OpBuilder &b, Location loc,
   auto scaled = [&](Value value, int64_t factor) {
     return b.createOrFold<arith::MulIOp>(loc, value, constant(factor));
   };
-  Value rowInMatrix =
-      b.createOrFold<arith::AndIOp>(loc, read.lane, constant(kMatrixRows - 1));
+  SplitIndex row{rowInMatrix, read.rowOffset + group.base[0]},
+      column{Value(), read.columnOffset + group.base[1], 0};
+  for (int64_t i = 0; (int64_t(1) << i) < group.count; ++i) {
+    ArrayRef<int64_t> offset = group.byBit[i];
+    Value selected = bit(3 + i);
+    if (offset[0])
+      row.dynamic = b.createOrFold<arith::AddIOp>(loc, row.dynamic,
+                                                  scaled(selected, offset[0]));
+    if (!offset[1])
+      continue;
+    Value step = scaled(selected, offset[1]);
+    column.dynamic =
+        column.dynamic
+            ? b.createOrFold<arith::AddIOp>(loc, column.dynamic, step)
+            : step;
+    column.possibleBits += offset[1];
+  }
+  if (read.row)
+    row.dynamic = b.createOrFold<arith::AddIOp>(loc, row.dynamic, read.row);
+  if (read.column) {
+    column.dynamic =
+        column.dynamic
+            ? b.createOrFold<arith::AddIOp>(loc, column.dynamic, read.column)
+            : read.column;
+    // Nothing is known of the sum.
+    column.possibleBits = ~uint64_t(0);
+  }
+  int64_t columns = cast<MemRefType>(read.buffer.getType()).getDimSize(1);
+  return sharedPosition(b, loc, read.swizzle, columns, row, column)
+      .materialize(b, loc);
+}
 
-  Type element = bufferType.getElementType();
+Value BaselineTarget::emitSharedRead(OpBuilder &b, Location loc,
+                                     const SharedRead &read) const {
+  std::optional<bool> transposed = matchMatrices(read);
+  if (!transposed)
+    return {};
+  Value rowInMatrix = b.createOrFold<arith::AndIOp>(
+      loc, read.lane,
+      arith::ConstantIndexOp::create(b, loc, kMatrixRows - 1).getResult());
+  Type element = cast<MemRefType>(read.buffer.getType()).getElementType();
   Value flat = flattenBuffer(b, loc, read.buffer);
+  int64_t matrices = read.layout.getNumRegisters() / 2;
   SmallVector<Value> pieces;
-  for (int64_t first = 0; first < matrices;) {
-    SmallVector<int64_t, 2> base = matrixOffset(first);
-    SmallVector<int64_t, 2> byBit[2] = {{0, 0}, {0, 0}};
-    // Lane l addresses a row of matrix l / 8. The widest instruction is taken
-    // whose matrices lie at sums of one offset per bit of that number.
-    int64_t count = 1;
-    auto relative = [&](int64_t matrix) {
-      SmallVector<int64_t, 2> offset = matrixOffset(first + matrix);
-      return SmallVector<int64_t, 2>{offset[0] - base[0], offset[1] - base[1]};
-    };
-    auto nonNegative = [](ArrayRef<int64_t> offset) {
-      return offset[0] >= 0 && offset[1] >= 0;
-    };
-    if (first + 2 <= matrices && nonNegative(relative(1))) {
-      byBit[0] = relative(1);
-      count = 2;
-      if (first + kMostMatrices <= matrices && nonNegative(relative(2))) {
-        SmallVector<int64_t, 2> second = relative(2), last = relative(3);
-        if (last[0] == byBit[0][0] + second[0] &&
-            last[1] == byBit[0][1] + second[1]) {
-          byBit[1] = second;
-          count = kMostMatrices;
-        }
-      }
-    }
-    SplitIndex row{rowInMatrix, read.rowOffset + base[0]},
-        column{Value(), read.columnOffset + base[1], 0};
-    for (int64_t i = 0; (int64_t(1) << i) < count; ++i) {
-      Value selected = bit(3 + i);
-      if (byBit[i][0])
-        row.dynamic = b.createOrFold<arith::AddIOp>(
-            loc, row.dynamic, scaled(selected, byBit[i][0]));
-      if (!byBit[i][1])
-        continue;
-      Value step = scaled(selected, byBit[i][1]);
-      column.dynamic =
-          column.dynamic
-              ? b.createOrFold<arith::AddIOp>(loc, column.dynamic, step)
-              : step;
-      column.possibleBits += byBit[i][1];
-    }
-    if (read.row)
-      row.dynamic = b.createOrFold<arith::AddIOp>(loc, row.dynamic, read.row);
-    if (read.column) {
-      column.dynamic =
-          column.dynamic
-              ? b.createOrFold<arith::AddIOp>(loc, column.dynamic, read.column)
-              : read.column;
-      // Nothing is known of the sum.
-      column.possibleBits = ~uint64_t(0);
-    }
-    SplitIndex position = sharedPosition(b, loc, read.swizzle,
-                                         bufferType.getDimSize(1), row, column);
-    auto fragmentType = VectorType::get({count, 2}, element);
+  while (int64_t(pieces.size()) < matrices) {
+    MatrixGroup group = findWidestGroup(read.layout, pieces.size());
+    Value address = emitRowAddress(b, loc, read, group, rowInMatrix);
     Value fragment = nvgpu::LdMatrixOp::create(
-        b, loc, fragmentType, flat, position.materialize(b, loc), transposed,
-        static_cast<uint32_t>(count));
-    for (int64_t i = 0; i < count; ++i)
+        b, loc, VectorType::get({group.count, 2}, element), flat, address,
+        *transposed, static_cast<uint32_t>(group.count));
+    for (int64_t i = 0; i < group.count; ++i)
       pieces.push_back(vector::ExtractOp::create(b, loc, fragment, i));
-    first += count;
   }
   SmallVector<Value> elements;
   for (Value piece : pieces)

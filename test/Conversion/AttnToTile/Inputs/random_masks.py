@@ -5,6 +5,7 @@
 #   random_masks.py write <seed> <count>              a module with one attention per mask
 #   random_masks.py check <seed> <count> <captured>   holds its kernels (stdin) against the truth
 
+import collections
 import random
 import sys
 
@@ -95,7 +96,7 @@ class Mask:
                           f"    attn.yield {self.name} : i1", f"  }} : {q}, {k}, {k}", f"  return %o : {q}", "}"])
 
 
-def mistakes(mask, kernel):
+def mistakes(mask, kernel, counts):
     for tile in range(-(-SEQ_Q // BLOCK_M)):
         begin, end, full = kernel.evaluate(tile)
         rows = range(tile * BLOCK_M, min((tile + 1) * BLOCK_M, SEQ_Q))
@@ -103,9 +104,13 @@ def mistakes(mask, kernel):
             keys = range(block * BLOCK_N, min((block + 1) * BLOCK_N, SEQ_K))
             seen = [mask.truth(m, n) for m in rows for n in keys]
             visited = begin <= block < end
+            counts["skipped"] += not visited
+            counts["empty"] += not any(seen)
             if any(seen) and not visited:
                 yield f"tile {tile} skips block {block}, which has visible keys"
             unmasked = full == "all" or full is not None and full[0] <= block < full[1]
+            counts["unmasked"] += visited and unmasked
+            counts["full"] += all(seen) and len(keys) == BLOCK_N
             if visited and unmasked and not (all(seen) and len(keys) == BLOCK_N):
                 yield f"tile {tile} does not mask block {block}, which has hidden keys"
         if begin < end and (begin < 0 or end > -(-SEQ_K // BLOCK_N)):
@@ -114,12 +119,15 @@ def mistakes(mask, kernel):
 
 def check(masks, kernels):
     assert len(masks) == len(kernels), f"expects {len(masks)} kernels, but got {len(kernels)}"
-    wrong = 0
+    wrong, counts = 0, collections.Counter()
     for index, (mask, kernel) in enumerate(zip(masks, kernels)):
-        for mistake in list(mistakes(mask, kernel))[:1]:
+        for mistake in list(mistakes(mask, kernel, counts))[:1]:
             wrong += 1
             print(f"{mistake}:\n{mask.function(f'mask{index}')}")
-    print(f"{len(masks)} masks compared, {wrong} wrong")
+    # What is never wrong because it never says anything is not right either.
+    skipped, unmasked = (100 * counts[part] // counts[whole] for part, whole in (("skipped", "empty"), ("unmasked", "full")))
+    print(f"{len(masks)} masks compared, {wrong} wrong, {skipped} % of the empty blocks skipped, "
+          f"{unmasked} % of the full ones not masked")
 
 
 if __name__ == "__main__":

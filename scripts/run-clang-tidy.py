@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Runs clang-tidy, with .clang-tidy, on the sources of lib/ and tools/.
+#
+#   run-clang-tidy.py --source=<root> --build=<folder> [--clang-tidy=<program>] [-j <jobs>] [<part of a path>...]
+#
+# A source without findings is not looked at again before something that
+# clang-tidy reads has changed: its text, a header, .clang-tidy, the compile
+# command, clang-tidy or LLVM. <build>/clang-tidy has an empty file for each,
+# named by the hash of all that. Which headers a source reads is what Ninja
+# learned when it was compiled, so build first: what was never compiled is
+# looked at each time.
+
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+FINDING = re.compile(r"^(/\S+):(\d+):(\d+): (warning|error): ")
+
+
+class Inputs:
+    """What clang-tidy reads for a source, as a hash."""
+
+    def __init__(self, source, build, clang_tidy):
+        self.source, self.build = source, build
+        self.tool = subprocess.run([clang_tidy, "--version"], capture_output=True, text=True, check=True).stdout
+        self.headers = self.read_headers()
+        self.hashes = {}
+
+    def read_headers(self):
+        """Object file -> the files it was made of, from Ninja's log."""
+        ninja = subprocess.run(["ninja", "-C", self.build, "-t", "deps"], capture_output=True, text=True, check=True)
+        headers, current = {}, []
+        for line in ninja.stdout.splitlines():
+            if line.startswith("    "):
+                current.append(self.build / line.strip())
+            elif match := re.match(r"(\S+): #deps \d+, .*\(VALID\)", line):
+                current = headers.setdefault(match[1], [])
+        return headers
+
+    def hash_file(self, path):
+        if path not in self.hashes:
+            ours = path.is_relative_to(self.source)
+            # A header of a package changes with the package.
+            what = path.read_bytes() if ours else f"{path.stat().st_size} {path.stat().st_mtime_ns}".encode()
+            self.hashes[path] = hashlib.sha256(what).hexdigest()
+        return self.hashes[path]
+
+    def hash(self, entry):
+        """None if it is not known what the source includes."""
+        read = self.headers.get(re.search(r" -o (\S+)", entry["command"])[1])
+        if read is None:
+            return None
+        # A precompiled header stands in the list beside all that it was made of.
+        files = sorted({path for path in read if path.suffix != ".pch"} | {self.source / ".clang-tidy"})
+        text = [self.tool, entry["command"]] + [f"{path} {self.hash_file(path)}" for path in files]
+        return hashlib.sha256("\n".join(text).encode()).hexdigest()
+
+
+def read_entries(source, build, parts):
+    """The compile commands of the sources to look at, each source once."""
+    entries = {}
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        path = pathlib.Path(entry["file"])
+        name = str(path.relative_to(source)) if path.is_relative_to(source) else ""
+        if name.startswith(("lib/", "tools/")) and (not parts or any(part in name for part in parts)):
+            entries.setdefault(name, entry)
+    return sorted(entries.items())
+
+
+def check(clang_tidy, build, entry):
+    start = time.monotonic()
+    run = subprocess.run([clang_tidy, "--quiet", "-p", build, entry["file"]],
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return run, time.monotonic() - start
+
+
+def print_findings(source, output, seen):
+    """Prints what is new: a header is read by many sources."""
+    printing = False
+    for line in output.splitlines():
+        match = FINDING.match(line)
+        if match:
+            printing = line not in seen
+            seen.add(line)
+            line = os.path.relpath(match[1], source) + line[len(match[1]):]
+        # Behind the findings clang-tidy counts them.
+        if printing and not re.match(r"\d+ warnings? |Suppressed |Use -", line):
+            print(line)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Run clang-tidy on lib/ and tools/")
+    parser.add_argument("--source", type=pathlib.Path, required=True)
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--clang-tidy", default="clang-tidy-22")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("parts", nargs="*", help="only sources with one of these in their paths")
+    options = parser.parse_args()
+    source, build = options.source.resolve(), options.build.resolve()
+
+    entries = read_entries(source, build, options.parts)
+    if not entries:
+        sys.exit(f"error: expects sources of lib/ and tools/ in {build}/compile_commands.json, but got none")
+    if not shutil.which(options.clang_tidy):
+        sys.exit(f"error: expects {options.clang_tidy}, but it is not in PATH: scripts/install-dependencies.sh installs it")
+    inputs = Inputs(source, build, options.clang_tidy)
+    clean = build / "clang-tidy"
+    clean.mkdir(exist_ok=True)
+    stamps = {name: inputs.hash(entry) for name, entry in entries}
+    open_entries = [(name, entry) for name, entry in entries if not (stamps[name] and (clean / stamps[name]).exists())]
+
+    failed, seen = 0, set()
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        runs = {pool.submit(check, options.clang_tidy, build, entry): name for name, entry in open_entries}
+        for number, future in enumerate(concurrent.futures.as_completed(runs), 1):
+            run, seconds = future.result()
+            name = runs[future]
+            print(f"[{number}/{len(runs)}] clang-tidy {name} ({seconds:.0f} s)", flush=True)
+            print_findings(source, run.stdout, seen)
+            if run.returncode:
+                failed += 1
+                if not re.search(FINDING.pattern, run.stdout, re.MULTILINE):
+                    print(run.stdout) # it crashed, or was called wrongly
+            elif stamps[name]:
+                (clean / stamps[name]).touch()
+    print(f"clang-tidy: {len(entries)} sources, {len(entries) - len(open_entries)} unchanged since they had no findings, "
+          f"{failed} with findings")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
