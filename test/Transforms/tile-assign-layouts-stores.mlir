@@ -20,7 +20,7 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @sixteen_bytes
   // CHECK: %[[O:.+]] = tile.convert_layout %{{.+}} -> <16x64xf16, registers, #tile.layout<registers = {{\[\[}}8, 1, 1], [2, 0, 8], [2, 1, 32]], lanes = {{\[\[}}4, 1, 8], [8, 0, 1]], warps = []>>
   // CHECK-NEXT: tile.store %[[O]]
-  gpu.func @sixteen_bytes(%x: f16, %m: memref<?x64xf16>) kernel attributes {tile.schedule = #attn.schedule<numWarps = 1>} {
+  gpu.func @sixteen_bytes(%x: f16, %m: memref<?x64xf16>) kernel attributes {tile.schedule = #schedule.attention<numWarps = 1>} {
     %c0 = arith.constant 0 : index
     %a = tile.fill %x : f16 -> !wide
     tile.store %a, %m[%c0, %c0] : !wide, memref<?x64xf16>
@@ -30,7 +30,7 @@ gpu.module @kernels {
   // Two lanes exchange where there are columns for no more.
   // CHECK-LABEL: gpu.func @eight_bytes
   // CHECK: tile.convert_layout %{{.+}} -> <16x16xf16, registers, #tile.layout<registers = {{\[\[}}4, 1, 1], [2, 0, 8]], lanes = {{\[\[}}2, 1, 8], [2, 1, 4], [8, 0, 1]], warps = []>>
-  gpu.func @eight_bytes(%x: f16, %m: memref<?x16xf16>) kernel attributes {tile.schedule = #attn.schedule<numWarps = 1>} {
+  gpu.func @eight_bytes(%x: f16, %m: memref<?x16xf16>) kernel attributes {tile.schedule = #schedule.attention<numWarps = 1>} {
     %c0 = arith.constant 0 : index
     %a = tile.fill %x : f16 -> !half
     tile.store %a, %m[%c0, %c0] : !half, memref<?x16xf16>
@@ -40,7 +40,7 @@ gpu.module @kernels {
   // Four elements are 16 bytes here.
   // CHECK-LABEL: gpu.func @float
   // CHECK: tile.convert_layout %{{.+}} -> <16x64xf32, registers, #tile.layout<registers = {{\[\[}}4, 1, 1], [2, 0, 8], [4, 1, 16]], lanes = {{\[\[}}2, 1, 8], [2, 1, 4], [8, 0, 1]], warps = []>>
-  gpu.func @float(%x: f32, %m: memref<?x64xf32>) kernel attributes {tile.schedule = #attn.schedule<numWarps = 1>} {
+  gpu.func @float(%x: f32, %m: memref<?x64xf32>) kernel attributes {tile.schedule = #schedule.attention<numWarps = 1>} {
     %c0 = arith.constant 0 : index
     %a = tile.fill %x : f32 -> !f32
     tile.store %a, %m[%c0, %c0] : !f32, memref<?x64xf32>
@@ -53,7 +53,7 @@ gpu.module @kernels {
   // CHECK-NOT: tile.convert_layout
   // CHECK: gpu.return
   gpu.func @as_they_are(%x: f16, %m: memref<?x24xf16>, %apart: memref<?x64xf16, strided<[1, 1024]>>) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 1>} {
+      attributes {tile.schedule = #schedule.attention<numWarps = 1>} {
     %c0 = arith.constant 0 : index
     %a = tile.fill %x : f16 -> !odd
     tile.store %a, %m[%c0, %c0] : !odd, memref<?x24xf16>

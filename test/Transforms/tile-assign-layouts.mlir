@@ -24,7 +24,7 @@ gpu.module @kernels {
   // Rows are dealt to the warps, columns repeat in registers.
   // CHECK-LABEL: gpu.func @multiply
   gpu.func @multiply(%am: memref<8x8xf16>, %w4: !shared) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 2>} {
+      attributes {tile.schedule = #schedule.attention<numWarps = 2>} {
     %c0 = arith.constant 0 : index
     %zero = arith.constant 0.0 : f32
     // A tile that only feeds a multiply is loaded as its left-hand side.
@@ -71,7 +71,7 @@ gpu.module @kernels {
 
   // Without a multiply the first instruction of the chip says how tiles lie.
   // CHECK-LABEL: gpu.func @no_multiply
-  gpu.func @no_multiply(%x: f32) kernel attributes {tile.schedule = #attn.schedule<numWarps = 2>} {
+  gpu.func @no_multiply(%x: f32) kernel attributes {tile.schedule = #schedule.attention<numWarps = 2>} {
     // CHECK: tile.fill %{{.+}} -> <8x4xf32, registers, #tile.layout<registers = {{\[\[}}2, 0, 2], [2, 1, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}2, 0, 4]]>>
     %a = tile.fill %x : f32 -> !c
     gpu.return
@@ -107,7 +107,7 @@ gpu.module @groups {
   // CHECK-NOT: tile.convert_layout
   // CHECK: gpu.return
   gpu.func @asynchronous(%am: memref<16x8xf16>, %b: !gb) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4>} {
+      attributes {tile.schedule = #schedule.attention<numWarps = 8, mmaWarps = 4>} {
     %c0 = arith.constant 0 : index
     %zero = arith.constant 0.0 : f32
     %a = tile.load %am[%c0, %c0] : memref<16x8xf16> -> !ga

@@ -4,8 +4,8 @@
 // RUN:   --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-deal-tiles)))"
 
 gpu.module @roles {
-  // expected-error @below {{expects roles of warps, of tile-specialize-warps, where the schedule says persistent = 2}}
-  gpu.func @f() kernel attributes {tile.schedule = #attn.schedule<persistent = 2>} {
+  // expected-error @below {{expects roles of warps, of tile-specialize-warps, where the schedule says persistent = dynamic}}
+  gpu.func @f() kernel attributes {tile.schedule = #schedule.attention<persistent = dynamic>} {
     gpu.return
   }
 }
@@ -13,8 +13,8 @@ gpu.module @roles {
 // -----
 
 gpu.module @loops {
-  // expected-error @below {{expects a loop over tiles, in steps of the grid, in both roles where the schedule says persistent = 2}}
-  gpu.func @f(%tiles: index) kernel attributes {tile.schedule = #attn.schedule<persistent = 2>} {
+  // expected-error @below {{expects a loop over tiles, in steps of the grid, in both roles where the schedule says persistent = dynamic}}
+  gpu.func @f(%tiles: index) kernel attributes {tile.schedule = #schedule.attention<persistent = dynamic>} {
     %own = gpu.block_id x
     %grid = gpu.grid_dim x
     tile.specialize producer 1 {
@@ -31,8 +31,8 @@ gpu.module @loops {
 // -----
 
 gpu.module @counter {
-  // expected-error @below {{expects an argument with the attribute 'tile.counter' where the schedule says persistent = 2}}
-  gpu.func @f(%tiles: index, %counter: memref<1xi32>) kernel attributes {tile.schedule = #attn.schedule<persistent = 2>} {
+  // expected-error @below {{expects an argument with the attribute 'tile.counter' where the schedule says persistent = dynamic}}
+  gpu.func @f(%tiles: index, %counter: memref<1xi32>) kernel attributes {tile.schedule = #schedule.attention<persistent = dynamic>} {
     %own = gpu.block_id x
     %grid = gpu.grid_dim x
     tile.specialize producer 1 {

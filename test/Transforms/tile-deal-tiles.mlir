@@ -33,7 +33,7 @@ gpu.module @kernels {
   // CHECK:        %[[NEXT:.+]] = tile.dealt %[[DEALER]][%[[E]]] after %[[T]]
   // CHECK:        scf.yield %[[NEXT]]
   gpu.func @deal(%m: memref<?x32xf16>, %tiles: index, %counter: memref<1xi32> {tile.counter}) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, producerWarps = 1, persistent = 2>} {
+      attributes {tile.schedule = #schedule.attention<mmaWarps = 4, producerWarps = 1, persistent = dynamic>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c = tile.channel : !channel
@@ -61,7 +61,7 @@ gpu.module @kernels {
   // CHECK-NOT: tile.dealer
   // CHECK-COUNT-2: scf.for
   gpu.func @in_advance(%m: memref<?x32xf16>, %tiles: index) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, producerWarps = 1, persistent = 1>} {
+      attributes {tile.schedule = #schedule.attention<mmaWarps = 4, producerWarps = 1, persistent = static>} {
     %c0 = arith.constant 0 : index
     %c = tile.channel : !channel
     %own = gpu.block_id x

@@ -2,7 +2,7 @@
 //
 // RUN: attune-opt %s --split-input-file --verify-diagnostics --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-multicast)))"
 
-#schedule = #attn.schedule<mmaWarps = 4, producerWarps = 1, cluster = 2>
+#schedule = #schedule.attention<mmaWarps = 4, producerWarps = 1, cluster = 2>
 gpu.module @kernels {
   // expected-error @below {{expects a known_cluster_size of 2, 1, 1 where the schedule says cluster = 2}}
   gpu.func @no_size() kernel attributes {tile.schedule = #schedule} {
@@ -12,7 +12,7 @@ gpu.module @kernels {
 
 // -----
 
-#schedule = #attn.schedule<mmaWarps = 4, producerWarps = 1, cluster = 2>
+#schedule = #schedule.attention<mmaWarps = 4, producerWarps = 1, cluster = 2>
 gpu.module @kernels {
   // expected-error @below {{expects a known_cluster_size of 2, 1, 1 where the schedule says cluster = 2}}
   gpu.func @other_size() kernel
@@ -23,7 +23,7 @@ gpu.module @kernels {
 
 // -----
 
-#schedule = #attn.schedule<mmaWarps = 4, cluster = 2>
+#schedule = #schedule.attention<mmaWarps = 4, cluster = 2>
 gpu.module @kernels {
   // expected-error @below {{expects roles of warps, of tile-specialize-warps, where the schedule says cluster = 2}}
   gpu.func @no_roles() kernel
@@ -34,7 +34,7 @@ gpu.module @kernels {
 
 // -----
 
-#schedule = #attn.schedule<mmaWarps = 4, producerWarps = 1, cluster = 2>
+#schedule = #schedule.attention<mmaWarps = 4, producerWarps = 1, cluster = 2>
 !channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
 gpu.module @kernels {
   // expected-error @below {{expects a channel whose puts are the same in all workgroups of a cluster where the schedule says cluster = 2}}
@@ -53,7 +53,7 @@ gpu.module @kernels {
 
 // -----
 
-#schedule = #attn.schedule<mmaWarps = 4, producerWarps = 1, cluster = 2>
+#schedule = #schedule.attention<mmaWarps = 4, producerWarps = 1, cluster = 2>
 !channel = !tile.channel<24x32xf16, stages = 2, panel = 32>
 gpu.module @kernels {
   gpu.func @no_shares(%m: memref<?x32xf16>) kernel

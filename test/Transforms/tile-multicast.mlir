@@ -21,7 +21,7 @@ gpu.module @kernels {
   // CHECK: tile.get %[[K]][%{{.+}} : <16x32xf16, stages = 2, panel = 32, cluster = 2>
   gpu.func @share(%m: memref<?x32xf16>, %ends: memref<?xindex>, %tiles: index, %more: i1) kernel
       attributes {known_cluster_size = array<i32: 2, 1, 1>,
-        tile.schedule = #attn.schedule<mmaWarps = 4, producerWarps = 1, persistent = 1, cluster = 2>} {
+        tile.schedule = #schedule.attention<mmaWarps = 4, producerWarps = 1, persistent = static, cluster = 2>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %q = tile.channel : !channel
@@ -58,7 +58,7 @@ gpu.module @kernels {
   // CHECK-COUNT-4: tile.channel : <16x32xf16, stages = 2, panel = 32>
   gpu.func @differ(%m: memref<?x32xf16>, %ends: memref<?xindex>) kernel
       attributes {known_cluster_size = array<i32: 2, 1, 1>,
-        tile.schedule = #attn.schedule<mmaWarps = 4, producerWarps = 1, cluster = 2>} {
+        tile.schedule = #schedule.attention<mmaWarps = 4, producerWarps = 1, cluster = 2>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c9 = arith.constant 9 : index
@@ -94,7 +94,7 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @alone
   // CHECK: tile.channel : <16x32xf16, stages = 2, panel = 32>
   gpu.func @alone(%m: memref<?x32xf16>) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, producerWarps = 1>} {
+      attributes {tile.schedule = #schedule.attention<mmaWarps = 4, producerWarps = 1>} {
     %c0 = arith.constant 0 : index
     %k = tile.channel : !channel
     tile.put %k[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>

@@ -59,7 +59,7 @@ gpu.module @kernels {
   // CHECK-NOT: tile.mma
   // CHECK: tile.store %[[RESULT]]
   gpu.func @rotated(%q: !q, %m: memref<?x32xf16>, %max: !tile.tile<64xf32, registers>, %zero: !s, %acc: !o, %out: memref<64x32xf32>) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1>} {
+      attributes {tile.schedule = #schedule.attention<mmaWarps = 4, overlap = softmax>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c4 = arith.constant 4 : index
@@ -113,7 +113,7 @@ gpu.module @kernels {
   // CHECK-NEXT: scf.yield %[[ACC]]
   // CHECK: tile.store %[[RESULT]]
   gpu.func @maybe_empty(%acc: !o, %lo: index, %hi: index, %q: !q, %k: !shared, %zero: !s, %out: memref<64x32xf32>) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 2>} {
+      attributes {tile.schedule = #schedule.attention<mmaWarps = 4, overlap = "ping-pong">} {
     %c0 = arith.constant 0 : index
     %c2 = arith.constant 2 : index
     %vc = tile.channel : !channel
@@ -157,7 +157,7 @@ gpu.module @kernels {
   // CHECK: %[[SCALED:.+]] = tile.map(
   // CHECK: tile.mma %{{.+}}, %{{.+}}, %[[SCALED]] :
   gpu.func @rescaled_late(%q: !q, %acc: !o, %n: index, %k: !shared, %zero: !s, %out: memref<64x32xf32>) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1, rescaleLate = 1>} {
+      attributes {tile.schedule = #schedule.attention<mmaWarps = 4, overlap = softmax, rescaleLate = 1>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %vc = tile.channel : !channel
@@ -191,7 +191,7 @@ gpu.module @kernels {
   // CHECK:   %[[SCALED:.+]] = scf.if
   // CHECK:   tile.mma_async %{{.+}}, %{{.+}}, %[[SCALED]] :
   gpu.func @rescaled_seldom_and_late(%q: !q, %acc: !o, %n: index, %k: !shared, %zero: !s, %grown: !tile.tile<64xi1, registers>) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1, rescale = 8, rescaleLate = 1>} {
+      attributes {tile.schedule = #schedule.attention<mmaWarps = 4, overlap = softmax, rescale = 8, rescaleLate = 1>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %vc = tile.channel : !channel
@@ -232,7 +232,7 @@ gpu.module @kernels {
   // CHECK:   scf.yield
   // CHECK: tile.mma %[[PLACE]]
   gpu.func @weights_in_shared(%q: !q, %acc: !o, %n: index, %k: !shared, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1, pInRegisters = 0>} {
+      attributes {tile.schedule = #schedule.attention<mmaWarps = 4, overlap = softmax, pInRegisters = 0>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %place = tile.buffer : !tile.tile<64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
@@ -257,7 +257,7 @@ gpu.module @kernels {
   // CHECK-NOT: tile.mma_async
   // CHECK: gpu.return
   gpu.func @no_overlap(%acc: !o, %n: index, %q: !q, %k: !shared, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4>} {
+      attributes {tile.schedule = #schedule.attention<mmaWarps = 4>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %vc = tile.channel : !channel
@@ -281,7 +281,7 @@ gpu.module @kernels {
   // CHECK-NOT: tile.mma_async
   // CHECK: gpu.return
   gpu.func @one_channel(%acc: !tile.tile<64x16xf32, registers>, %n: index, %q: !tile.tile<64x16xf16, registers>, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1>} {
+      attributes {tile.schedule = #schedule.attention<mmaWarps = 4, overlap = softmax>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c = tile.channel : !tile.channel<16x16xf16, stages = 2, panel = 16>
@@ -317,7 +317,7 @@ gpu.module @kernels {
   // CHECK-NOT: tile.mma_async
   // CHECK: gpu.return
   gpu.func @one_multiply(%acc: !o, %n: index, %p: !p) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1>} {
+      attributes {tile.schedule = #schedule.attention<mmaWarps = 4, overlap = softmax>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %vc = tile.channel : !channel
@@ -335,7 +335,7 @@ gpu.module @kernels {
   // CHECK-NOT: tile.mma_async
   // CHECK: gpu.return
   gpu.func @dependent(%acc: !s, %n: index, %q: !q, %k: !shared) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1>} {
+      attributes {tile.schedule = #schedule.attention<mmaWarps = 4, overlap = softmax>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %vc = tile.channel : !channel
@@ -359,7 +359,7 @@ gpu.module @kernels {
   // CHECK-NOT: tile.mma_async
   // CHECK: gpu.return
   gpu.func @late_state(%acc: !o, %max: !tile.tile<64xf32, registers>, %n: index, %q: !q, %k: !shared, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1>} {
+      attributes {tile.schedule = #schedule.attention<mmaWarps = 4, overlap = softmax>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %vc = tile.channel : !channel
@@ -384,7 +384,7 @@ gpu.module @kernels {
   // CHECK-NOT: tile.mma_async
   // CHECK: gpu.return
   gpu.func @no_channel(%acc: !o, %n: index, %q: !q, %k: !shared, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, overlap = 1>} {
+      attributes {tile.schedule = #schedule.attention<mmaWarps = 4, overlap = softmax>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %acc) -> !o {

@@ -331,7 +331,7 @@ gpu.module @kernels {
   // CHECK-NOT: tile.put
   // CHECK: gpu.return
   gpu.func @producers(%m: memref<?x32xf16>, %lo: index, %hi: index) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 4, mmaWarps = 4, producerWarps = 4>} {
+      attributes {tile.schedule = #schedule.attention<numWarps = 4, mmaWarps = 4, producerWarps = 4>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %k = tile.channel : !c2

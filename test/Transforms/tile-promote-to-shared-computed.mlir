@@ -10,9 +10,9 @@
 !p = !tile.tile<64x16xf16, registers>
 !o = !tile.tile<64x32xf16, registers>
 !view = memref<?x32xf16, strided<[32, 1], offset: ?>>
-#places = #attn.schedule<mmaWarps = 4, qInRegisters = 0, pInRegisters = 0>
-#slot = #attn.schedule<mmaWarps = 4, qInRegisters = 0, oInShared = 1>
-#own = #attn.schedule<mmaWarps = 4, qInRegisters = 0, oInShared = 2>
+#places = #schedule.attention<mmaWarps = 4, qInRegisters = 0, pInRegisters = 0>
+#slot = #schedule.attention<mmaWarps = 4, qInRegisters = 0, oInShared = "query-slot">
+#own = #schedule.attention<mmaWarps = 4, qInRegisters = 0, oInShared = buffer>
 
 gpu.module @kernels {
   // Weights are written where they are computed, to a buffer in panels like a slot's. Operands that are there already stay.

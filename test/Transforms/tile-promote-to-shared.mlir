@@ -17,7 +17,7 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @attention
   // CHECK-SAME:    %[[QM:[^ ]+]]: memref<64x32xf16>, %[[KM:[^ ]+]]: memref<?x32xf16>, %[[VM:[^ ]+]]: memref<?x32xf16>
   gpu.func @attention(%qm: memref<64x32xf16>, %km: memref<?x32xf16>, %vm: memref<?x32xf16>, %n: index, %p: !p, %zero: !s, %acc: !o) kernel
-      attributes {tile.schedule = #attn.schedule<kStages = 2, vStages = 3, qInRegisters = 1>} {
+      attributes {tile.schedule = #schedule.attention<kStages = 2, vStages = 3, qInRegisters = 1>} {
     // CHECK: %[[C0:.+]] = arith.constant 0
     // CHECK: %[[QC:.+]] = tile.channel : <64x32xf16, stages = 1>
     // CHECK: tile.put %[[QC]][%[[E:.+]]], %[[QM]]
@@ -67,7 +67,7 @@ gpu.module @kernels {
   // CHECK:       %[[KNEXT:.+]] = arith.addi %[[KN]], %[[N]]
   // CHECK:       scf.yield %[[QNEXT]], %[[KNEXT]]
   gpu.func @persistent(%qm: memref<64x32xf16>, %km: memref<?x32xf16>, %tiles: index, %own: index, %grid: index, %n: index, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<qStages = 2, kStages = 2, qInRegisters = 0, persistent = 1>} {
+      attributes {tile.schedule = #schedule.attention<qStages = 2, kStages = 2, qInRegisters = 0, persistent = static>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     scf.for %t = %own to %tiles step %grid {
@@ -83,7 +83,7 @@ gpu.module @kernels {
   // A query that stays in shared memory is released behind the loop that reads it.
   // CHECK-LABEL: gpu.func @query_in_shared
   gpu.func @query_in_shared(%qm: memref<64x32xf16>, %n: index, %k: !k, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<qInRegisters = 0>} {
+      attributes {tile.schedule = #schedule.attention<qInRegisters = 0>} {
     // CHECK: %[[QC:.+]] = tile.channel : <64x32xf16, stages = 1>
     // CHECK: %[[QS:.+]] = tile.get %[[QC]]
     // CHECK-NOT: tile.release
@@ -105,7 +105,7 @@ gpu.module @kernels {
   // What is used otherwise stays a load, as does an accumulator.
   // CHECK-LABEL: gpu.func @other_uses
   gpu.func @other_uses(%qm: memref<64x32xf16>, %am: memref<64x16xf32>, %k: !k) kernel
-      attributes {tile.schedule = #attn.schedule<>} {
+      attributes {tile.schedule = #schedule.attention<>} {
     // CHECK-NOT: tile.channel
     // CHECK: tile.load
     // CHECK: tile.load
@@ -151,7 +151,7 @@ gpu.module @kernels {
   // CHECK:   tile.mma %{{.+}}, %[[K]]
   // CHECK:   tile.release %[[KC]][%[[E]]]
   gpu.func @panels(%lo: index, %n: index, %qm: memref<64x96xf16>, %km: memref<?x96xf16>, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, qInRegisters = 0>} {
+      attributes {tile.schedule = #schedule.attention<mmaWarps = 4, qInRegisters = 0>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %q = tile.load %qm[%c0, %c0] : memref<64x96xf16> -> !q
@@ -171,7 +171,7 @@ gpu.module @kernels {
   // CHECK: %[[Q:.+]] = tile.read %[[SHARED]]
   // CHECK: tile.mma %[[Q]], %[[K]],
   gpu.func @itself(%m: memref<?x64xf16>, %zero: !tile.tile<16x16xf32, registers>) kernel
-      attributes {tile.schedule = #attn.schedule<qInRegisters = 1>} {
+      attributes {tile.schedule = #schedule.attention<qInRegisters = 1>} {
     %c0 = arith.constant 0 : index
     %x = tile.load %m[%c0, %c0] : memref<?x64xf16> -> !tile.tile<16x64xf16, registers>
     %s = tile.mma %x, %x, %zero transpose_rhs : !tile.tile<16x64xf16, registers>, !tile.tile<16x64xf16, registers>, !tile.tile<16x16xf32, registers>
@@ -182,7 +182,7 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @one_panel
   // CHECK: tile.channel : <16x64xf16, stages = 1, panel = 64>
   gpu.func @one_panel(%q: !tile.tile<64x64xf16, registers>, %km: memref<?x64xf16>, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, qInRegisters = 0>} {
+      attributes {tile.schedule = #schedule.attention<mmaWarps = 4, qInRegisters = 0>} {
     %c0 = arith.constant 0 : index
     %k = tile.load %km[%c0, %c0] : memref<?x64xf16> -> !tile.tile<16x64xf16, registers>
     %s = tile.mma %q, %k, %zero transpose_rhs : !tile.tile<64x64xf16, registers>, !tile.tile<16x64xf16, registers>, !s

@@ -12,7 +12,7 @@ module attributes {tile.target = #tile.target<
   box_bytes = 128, mma = []>} {
 gpu.module @kernels {
   gpu.func @carried(%m: memref<?x32xf16>) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 4>} {
+      attributes {tile.schedule = #schedule.attention<numWarps = 8, mmaWarps = 4, producerWarps = 4>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %one = arith.constant 1 : i32
@@ -39,7 +39,7 @@ module attributes {tile.target = #tile.target<
   box_bytes = 128, mma = []>} {
 gpu.module @kernels {
   gpu.func @branch(%m: memref<?x32xf16>, %more: i1) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 4>} {
+      attributes {tile.schedule = #schedule.attention<numWarps = 8, mmaWarps = 4, producerWarps = 4>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c = tile.channel : !channel
@@ -65,7 +65,7 @@ module attributes {tile.target = #tile.target<
   box_bytes = 128, mma = []>} {
 gpu.module @kernels {
   gpu.func @bound(%m: memref<?x32xf16>, %counter: memref<i64>, %one: i64) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 4>} {
+      attributes {tile.schedule = #schedule.attention<numWarps = 8, mmaWarps = 4, producerWarps = 4>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c = tile.channel : !channel
@@ -90,7 +90,7 @@ module attributes {tile.target = #tile.target<
   box_bytes = 128, mma = []>} {
 gpu.module @kernels {
   gpu.func @other_loop(%m: memref<?x32xf16>, %n: index) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 4>} {
+      attributes {tile.schedule = #schedule.attention<numWarps = 8, mmaWarps = 4, producerWarps = 4>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c = tile.channel : !channel

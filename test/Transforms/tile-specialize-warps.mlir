@@ -48,7 +48,7 @@ gpu.module @kernels {
   // CHECK-NEXT: }
   // CHECK-NEXT: gpu.return
   gpu.func @roles(%m: memref<?x32xf16>, %ends: memref<?xindex>, %more: i1, %out: memref<16x32xf16>) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 4>} {
+      attributes {tile.schedule = #schedule.attention<numWarps = 8, mmaWarps = 4, producerWarps = 4>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c16 = arith.constant 16 : index
@@ -90,7 +90,7 @@ gpu.module @kernels {
   // CHECK: tile.specialize producer 4 registers 32 {
   // CHECK: } consumer registers 104 {
   gpu.func @two_on_a_core(%m: memref<?x32xf16>) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 4, minBlocksPerCore = 2>} {
+      attributes {tile.schedule = #schedule.attention<numWarps = 8, mmaWarps = 4, producerWarps = 4, minBlocksPerCore = 2>} {
     %c0 = arith.constant 0 : index
     %kc = tile.channel : !channel
     tile.put %kc[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>
@@ -102,7 +102,7 @@ gpu.module @kernels {
   // CHECK: tile.specialize producer 4 registers 40 {
   // CHECK: } consumer registers 232 {
   gpu.func @from_tile_to_tile(%m: memref<?x32xf16>) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 4, persistent = 1>} {
+      attributes {tile.schedule = #schedule.attention<numWarps = 8, mmaWarps = 4, producerWarps = 4, persistent = static>} {
     %c0 = arith.constant 0 : index
     %kc = tile.channel : !channel
     tile.put %kc[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>
@@ -125,7 +125,7 @@ gpu.module @kernels {
   // CHECK:     scf.yield %[[NEXT]] : index
   // CHECK: consumer
   gpu.func @counts(%m: memref<?x32xf16>, %own: index, %tiles: index, %grid: index) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 4, persistent = 1>} {
+      attributes {tile.schedule = #schedule.attention<numWarps = 8, mmaWarps = 4, producerWarps = 4, persistent = static>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c2 = arith.constant 2 : index
@@ -151,7 +151,7 @@ gpu.module @kernels {
   // CHECK-NEXT: tile.put
   // CHECK: } consumer {
   gpu.func @one_warp(%m: memref<?x32xf16>) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 1>} {
+      attributes {tile.schedule = #schedule.attention<numWarps = 8, mmaWarps = 4, producerWarps = 1>} {
     %c0 = arith.constant 0 : index
     %kc = tile.channel : !channel
     tile.put %kc[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>
@@ -162,7 +162,7 @@ gpu.module @kernels {
   // CHECK-NOT: tile.specialize
   // CHECK: tile.put
   gpu.func @no_producer(%m: memref<?x32xf16>) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4>} {
+      attributes {tile.schedule = #schedule.attention<numWarps = 8, mmaWarps = 4>} {
     %c0 = arith.constant 0 : index
     %kc = tile.channel : !channel
     tile.put %kc[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>
@@ -173,7 +173,7 @@ gpu.module @kernels {
   // CHECK-NOT: tile.specialize
   // CHECK: gpu.return
   gpu.func @no_channel(%m: memref<?x32xf16>) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 4>} {
+      attributes {tile.schedule = #schedule.attention<numWarps = 8, mmaWarps = 4, producerWarps = 4>} {
     %c0 = arith.constant 0 : index
     %a = tile.load %m[%c0, %c0] : memref<?x32xf16> -> !regs
     gpu.return

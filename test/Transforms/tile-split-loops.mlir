@@ -9,7 +9,7 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @three_loops
   // CHECK-SAME:    (%[[LO:[^ ]+]]: index, %[[A:[^ ]+]]: index, %[[B:[^ ]+]]: index, %[[HI:[^ ]+]]: index, %[[X:[^ ]+]]: f32, %[[OUT:.+]]: memref<f32>)
   gpu.func @three_loops(%lo: index, %a: index, %b: index, %hi: index, %x: f32, %out: memref<f32>) kernel
-      attributes {tile.schedule = #attn.schedule<splitMasked = 1>} {
+      attributes {tile.schedule = #schedule.attention<splitMasked = 1>} {
     // CHECK: %[[RAISED:.+]] = arith.maxsi %[[A]], %[[LO]]
     // CHECK: %[[FIRST:.+]] = arith.minsi %[[RAISED]], %[[HI]]
     // CHECK: %[[RAISED:.+]] = arith.maxsi %[[B]], %[[FIRST]]
@@ -48,7 +48,7 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @two_loops
   // CHECK-SAME:    (%[[LO:[^ ]+]]: index, %[[B:[^ ]+]]: index, %[[HI:[^ ]+]]: index
   gpu.func @two_loops(%lo: index, %b: index, %hi: index, %x: f32, %out: memref<f32>) kernel
-      attributes {tile.schedule = #attn.schedule<splitMasked = 1>} {
+      attributes {tile.schedule = #schedule.attention<splitMasked = 1>} {
     // CHECK: %[[RAISED:.+]] = arith.maxsi %[[B]], %[[LO]]
     // CHECK: %[[AFTER:.+]] = arith.minsi %[[RAISED]], %[[HI]]
     // CHECK: scf.for %{{.+}} = %[[LO]] to %[[AFTER]]
@@ -79,7 +79,7 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @one_loop
   // CHECK-SAME:    %[[HI:[^ ]+]]: index
   gpu.func @one_loop(%hi: index, %x: f32, %out: memref<f32>) kernel
-      attributes {tile.schedule = #attn.schedule<splitMasked = 1>} {
+      attributes {tile.schedule = #schedule.attention<splitMasked = 1>} {
     // CHECK: %[[C0:.+]] = arith.constant 0 : index
     // CHECK: scf.for %{{.+}} = %[[C0]] to %[[HI]]
     // CHECK:   math.exp2
@@ -109,7 +109,7 @@ gpu.module @kernels {
   // A branch without results and without an else side.
   // CHECK-LABEL: gpu.func @no_else
   gpu.func @no_else(%lo: index, %a: index, %hi: index, %x: f32, %out: memref<?xf32>) kernel
-      attributes {tile.schedule = #attn.schedule<splitMasked = 1>} {
+      attributes {tile.schedule = #schedule.attention<splitMasked = 1>} {
     // CHECK: scf.for
     // CHECK-NOT: memref.store
     // CHECK: }
@@ -133,7 +133,7 @@ gpu.module @kernels {
   // The schedule wants one loop.
   // CHECK-LABEL: gpu.func @not_wanted
   gpu.func @not_wanted(%lo: index, %a: index, %hi: index, %x: f32, %out: memref<?xf32>) kernel
-      attributes {tile.schedule = #attn.schedule<splitMasked = 0>} {
+      attributes {tile.schedule = #schedule.attention<splitMasked = 0>} {
     // CHECK: scf.for
     // CHECK:   scf.if
     // CHECK-NOT: scf.for
@@ -153,7 +153,7 @@ gpu.module @kernels {
   // A bound that changes inside the loop, another predicate, no range at all.
   // CHECK-LABEL: gpu.func @no_range
   gpu.func @no_range(%lo: index, %a: index, %hi: index, %x: f32, %out: memref<?xf32>, %bounds: memref<?xindex>) kernel
-      attributes {tile.schedule = #attn.schedule<splitMasked = 1>} {
+      attributes {tile.schedule = #schedule.attention<splitMasked = 1>} {
     // CHECK-COUNT-3: scf.if
     // CHECK-NOT: scf.for
     // CHECK: gpu.return
@@ -183,7 +183,7 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @starts_inside
   // CHECK-SAME:    %[[LAST:[^ ]+]]: index, %[[HI:[^ ]+]]: index
   gpu.func @starts_inside(%last: index, %hi: index, %x: f32, %out: memref<?xf32>) kernel
-      attributes {tile.schedule = #attn.schedule<splitMasked = 1>} {
+      attributes {tile.schedule = #schedule.attention<splitMasked = 1>} {
     // CHECK: scf.for %{{.+}} = %c1{{.*}} to %[[AFTER:[^ ]+]]
     // CHECK-NOT: scf.if
     // CHECK:   memref.store

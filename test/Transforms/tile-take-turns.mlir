@@ -28,7 +28,7 @@ gpu.module @kernels {
   // CHECK-NEXT:  tile.mma_async
   // CHECK-NEXT:  tile.give_turn of 3
   gpu.func @two_loops(%n: index, %more: i1, %q: !q, %k: !shared, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 12, mmaWarps = 4, producerWarps = 4, overlap = 2>} {
+      attributes {tile.schedule = #schedule.attention<numWarps = 12, mmaWarps = 4, producerWarps = 4, overlap = "ping-pong">} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     scf.if %more {
@@ -52,7 +52,7 @@ gpu.module @kernels {
   // CHECK-NOT: tile.{{.*}}turn
   // CHECK: gpu.return
   gpu.func @other_multiplies(%n: index, %q: !q, %k: !shared, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 4, overlap = 2>} {
+      attributes {tile.schedule = #schedule.attention<numWarps = 8, mmaWarps = 4, producerWarps = 4, overlap = "ping-pong">} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %a = tile.mma_async %q, %k, %zero transpose_rhs : !q, !shared, !s
@@ -66,7 +66,7 @@ gpu.module @kernels {
   // CHECK-NOT: tile.{{.*}}turn
   // CHECK: gpu.return
   gpu.func @overlap_of_one(%n: index, %q: !q, %k: !shared, %zero: !s) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4, producerWarps = 4, overlap = 1>} {
+      attributes {tile.schedule = #schedule.attention<numWarps = 8, mmaWarps = 4, producerWarps = 4, overlap = softmax>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     scf.for %j = %c0 to %n step %c1 {

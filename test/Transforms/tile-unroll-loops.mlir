@@ -40,7 +40,7 @@ gpu.module @kernels {
   // CHECK:     tile.get %[[K]][%[[R]]]
   // CHECK:     tile.release %[[K]][%[[R]]]
   gpu.func @both_roles(%q: !q, %m: memref<?x32xf16>, %lo: index, %hi: index, %acc: !s, %out: memref<64x16xf32>) kernel
-      attributes {tile.schedule = #attn.schedule<mmaWarps = 4, unroll = 2>} {
+      attributes {tile.schedule = #schedule.attention<mmaWarps = 4, unroll = 2>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %kc = tile.channel : !channel
@@ -72,7 +72,7 @@ gpu.module @kernels {
   // CHECK-NEXT: }
   // CHECK:   tile.release
   // CHECK-NEXT: }
-  gpu.func @persistent(%first: index, %tiles: index) kernel attributes {tile.schedule = #attn.schedule<mmaWarps = 4, unroll = 4>} {
+  gpu.func @persistent(%first: index, %tiles: index) kernel attributes {tile.schedule = #schedule.attention<mmaWarps = 4, unroll = 4>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c11 = arith.constant 11 : index
@@ -97,7 +97,7 @@ gpu.module @kernels {
   // CHECK: tile.get
   // CHECK-NOT: scf.for
   // CHECK: gpu.return
-  gpu.func @even() kernel attributes {tile.schedule = #attn.schedule<mmaWarps = 4, unroll = 2>} {
+  gpu.func @even() kernel attributes {tile.schedule = #schedule.attention<mmaWarps = 4, unroll = 2>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c8 = arith.constant 8 : index
@@ -115,7 +115,7 @@ gpu.module @kernels {
   // CHECK-NEXT: memref.store
   // CHECK-NEXT: }
   // CHECK-NEXT: gpu.return
-  gpu.func @other_loops(%n: index, %x: f32, %m: memref<?xf32>) kernel attributes {tile.schedule = #attn.schedule<mmaWarps = 4, unroll = 2>} {
+  gpu.func @other_loops(%n: index, %x: f32, %m: memref<?xf32>) kernel attributes {tile.schedule = #schedule.attention<mmaWarps = 4, unroll = 2>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     scf.for %j = %c0 to %n step %c1 {
@@ -129,7 +129,7 @@ gpu.module @kernels {
   // CHECK-NEXT: tile.release
   // CHECK-NEXT: }
   // CHECK-NEXT: gpu.return
-  gpu.func @rolled(%n: index) kernel attributes {tile.schedule = #attn.schedule<mmaWarps = 4>} {
+  gpu.func @rolled(%n: index) kernel attributes {tile.schedule = #schedule.attention<mmaWarps = 4>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %kc = tile.channel : !channel

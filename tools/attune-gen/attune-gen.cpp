@@ -48,11 +48,6 @@ static RankedTensorType getOperandType(const Problem &problem, Builder &builder,
   return RankedTensorType::get(shape, element, encoding);
 }
 
-static ScheduleAttr getSchedule(const Problem &problem, Location loc) {
-  return ScheduleAttr::fromValues([&] { return emitError(loc); },
-                                  loc.getContext(), problem.schedule);
-}
-
 /// A module with the problem; null after a diagnostic.
 static OwningOpRef<ModuleOp> buildModule(const Problem &problem,
                                          MLIRContext *context) {
@@ -90,12 +85,9 @@ static OwningOpRef<ModuleOp> buildModule(const Problem &problem,
     op.setSoftcapAttr(builder.getF32FloatAttr(*problem.softcap));
   if (problem.scale)
     op.setScaleAttr(builder.getF32FloatAttr(*problem.scale));
-  if (!problem.schedule.empty()) {
-    ScheduleAttr schedule = getSchedule(problem, loc);
-    if (!schedule)
-      return nullptr;
-    op.setScheduleAttr(schedule);
-  }
+  if (!problem.schedule.empty())
+    op.setScheduleAttr(
+        attune::schedule::AttentionAttr::get(context, problem.schedule));
   func::ReturnOp::create(builder, loc, op.getResults());
   func.setType(builder.getFunctionType(inputs, op.getResultTypes()));
   if (failed(verify(*module)))

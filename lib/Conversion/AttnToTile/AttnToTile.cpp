@@ -6,9 +6,9 @@
 #include "KernelBody.h"
 #include "RegionClone.h"
 #include "attune/Conversion/Passes.h"
-#include "attune/Schedule/ForEachAttention.h"
-#include "attune/Schedule/HeadPacking.h"
-#include "attune/Schedule/Legality.h"
+#include "attune/Schedule/Attention/HeadPacking.h"
+#include "attune/Schedule/Attention/Legality.h"
+#include "attune/Schedule/ForEachTunable.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -182,8 +182,8 @@ LogicalResult Outliner::checkInput() {
     return op.emitOpError() << "expects short forms to be expanded; run "
                                "attn-expand-short-forms first";
   if (!op.getScheduleAttr())
-    return op.emitOpError() << "expects a schedule; run attn-set-schedule or "
-                               "attn-select-schedule first";
+    return op.emitOpError() << "expects a schedule; run attune-set-schedule or "
+                               "attune-select-schedule first";
   if (ShapedType::isDynamic(op.getHeadDimQK()) ||
       ShapedType::isDynamic(op.getHeadDimV()))
     return op.emitOpError()
@@ -195,7 +195,7 @@ LogicalResult Outliner::checkInput() {
     return op.emitOpError()
            << "expects an element type that '" << target.getChip()
            << "' has a matrix instruction for, but got " << inputType;
-  PaddedHeadDims padded = getPaddedHeadDims(ScheduleProblem::get(op), atom);
+  PaddedHeadDims padded = getPaddedHeadDims(AttentionProblem::get(op), atom);
   sizes = {schedule.getBlockM(),
            schedule.getBlockN(),
            padded.qk,
@@ -264,7 +264,7 @@ LogicalResult Outliner::run() {
     operands.lse = outputBuffer(op.getLse(), "lse");
     lseIndex = hostArguments.size() - 1;
   }
-  if (op.getScheduleAttr().getPersistent() == 2)
+  if (op.getScheduleAttr().getPersistent() == schedule::Persistent::Dynamic)
     addCounter();
   buildKernelBody(body, op, operands, sizes);
   gpu::ReturnOp::create(body, op.getLoc());
@@ -295,7 +295,7 @@ LogicalResult Outliner::run() {
   launchFacts.set("block", host.getI64ArrayAttr({threads, 1, 1}));
   // Persistent workgroups all run at once, in whole clusters.
   std::optional<int64_t> gridLimit;
-  if (op.getScheduleAttr().getPersistent()) {
+  if (op.getScheduleAttr().getPersistent() != schedule::Persistent::None) {
     int64_t resident =
         target.getCores() * op.getScheduleAttr().getMinBlocksPerCore();
     gridLimit = std::max<int64_t>(1, resident / cluster) * cluster;
@@ -344,8 +344,11 @@ LogicalResult Outliner::run() {
 void AttnToTile::runOnOperation() {
   ModuleOp module = getOperation();
   SymbolTable symbols(module);
-  LogicalResult result = forEachAttention(
-      module, [&](attn::AttentionOp op, tile::TargetAttr target) {
+  LogicalResult result = forEachTunable(
+      module, [&](TunableOpInterface tunable, tile::TargetAttr target) {
+        auto op = dyn_cast<attn::AttentionOp>(*tunable);
+        if (!op)
+          return success();
         module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
                         UnitAttr::get(&getContext()));
         return Outliner(op, target, symbols).run();

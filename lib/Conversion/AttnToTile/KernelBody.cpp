@@ -142,15 +142,16 @@ Value BodyBuilder::countTiles() {
 }
 
 void BodyBuilder::locate(Value number) {
-  int64_t order = op.getScheduleAttr().getTileOrder();
+  schedule::TileOrder order = op.getScheduleAttr().getTileOrder();
   QueryTile tile;
-  if (order == 2) {
+  if (order == schedule::TileOrder::AcrossHeads) {
     int64_t rowBytes = (sizes.headDimQK + sizes.headDimV) *
                        op.getQuery().getType().getElementTypeBitWidth() / 8;
     Value headBytes = b.createOrFold<arith::MulIOp>(seqK, constant(rowBytes));
     tile = orderBySection(b, number, counts, headBytes, sizes.cacheBytes);
   } else {
-    tile = orderByHead(b, number, counts, /*lastFirst=*/order == 1);
+    tile = orderByHead(b, number, counts,
+                       /*lastFirst=*/order == schedule::TileOrder::Descending);
   }
   headQ = b.createOrFold<arith::MulIOp>(tile.headQ, constant(sizes.heads));
   headKV = tile.headKV;
@@ -397,7 +398,7 @@ void BodyBuilder::build() {
   Value own = byCluster
                   ? gpu::ClusterIdOp::create(b, gpu::Dimension::x).getResult()
                   : gpu::BlockIdOp::create(b, gpu::Dimension::x).getResult();
-  if (!schedule.getPersistent()) {
+  if (schedule.getPersistent() == schedule::Persistent::None) {
     locate(own);
     return buildTile();
   }
@@ -408,7 +409,8 @@ void BodyBuilder::build() {
   b.setInsertionPointToStart(loop.getBody());
   Value number = loop.getInductionVar();
   // Lists by length are dealt there and back.
-  if (schedule.getTileOrder() == 2 && schedule.getPersistent() == 1)
+  if (schedule.getTileOrder() == schedule::TileOrder::AcrossHeads &&
+      schedule.getPersistent() == schedule::Persistent::Static)
     number = reverseOddRounds(b, number, own, grid, total);
   locate(number);
   buildTile();

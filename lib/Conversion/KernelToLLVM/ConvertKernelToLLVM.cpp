@@ -236,7 +236,7 @@ void ConvertKernelToLLVM::runOnOperation() {
   };
   llvm::StringMap<Shell> shells;
   for (auto kernel : module.getOps<gpu::GPUFuncOp>()) {
-    auto schedule = kernel->getAttrOfType<attn::ScheduleAttr>(
+    auto schedule = kernel->getAttrOfType<schedule::AttentionAttr>(
         tile::TileDialect::kScheduleAttrName);
     std::optional<ArrayRef<int32_t>> block = kernel.getKnownBlockSize();
     if (kernel.isKernel() && block)

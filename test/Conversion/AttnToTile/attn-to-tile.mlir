@@ -3,7 +3,7 @@
 // What a kernel is given, where it reads and what the host side becomes.
 // key-ranges.mlir tests which blocks are visited.
 //
-// RUN: attune-opt %s --attune-attach-target="chip=sm_80" --attn-set-schedule="block-m=64 block-n=32 num-warps=2" \
+// RUN: attune-opt %s --attune-attach-target="chip=sm_80" --attune-set-schedule="block-m=64 block-n=32 num-warps=2" \
 // RUN:   --attn-expand-short-forms --attn-to-tile --canonicalize --cse | FileCheck %s
 
 !q = tensor<2x8x128x64xf16>
@@ -17,7 +17,7 @@
 // CHECK-SAME:    block = [64, 1, 1]
 // CHECK-SAME:    grid = [{argument = 0 : i64, index = 2 : i64, per = 64 : i64}, {argument = 0 : i64, index = 1 : i64, per = 1 : i64}, {argument = 0 : i64, index = 0 : i64, per = 1 : i64}]
 // CHECK-SAME:    known_block_size = array<i32: 64, 1, 1>
-// CHECK-SAME:    tile.schedule = #attn.schedule<blockM = 64, blockN = 32, numWarps = 2>
+// CHECK-SAME:    tile.schedule = #schedule.attention<blockM = 64, blockN = 32, numWarps = 2>
 // CHECK: %[[ID:.+]] = gpu.block_id x
 // CHECK: %[[TILE:.+]] = arith.remui %[[ID]], %c2
 // CHECK: %[[REST:.+]] = arith.divui %[[ID]], %c2

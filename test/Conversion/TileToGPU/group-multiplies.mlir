@@ -47,7 +47,7 @@ gpu.module @kernels {
   // CHECK:       nvvm.mbarrier.arrive %
   // CHECK:     gpu.return
   gpu.func @shared_by_shared(%out: memref<128x128xf32>) kernel
-      attributes {known_block_size = array<i32: 256, 1, 1>, tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4>} {
+      attributes {known_block_size = array<i32: 256, 1, 1>, tile.schedule = #schedule.attention<numWarps = 8, mmaWarps = 4>} {
     %c0 = arith.constant 0 : index
     %zero = arith.constant 0.0 : f32
     %c = tile.channel : !channel
@@ -73,7 +73,7 @@ gpu.module @kernels {
   // CHECK:     wgmma.wait_group 1,
   // CHECK:     gpu.return
   gpu.func @registers_by_shared(%x: f16, %y: f32, %out: memref<128x96xf32>) kernel
-      attributes {known_block_size = array<i32: 256, 1, 1>, tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4>} {
+      attributes {known_block_size = array<i32: 256, 1, 1>, tile.schedule = #schedule.attention<numWarps = 8, mmaWarps = 4>} {
     %c0 = arith.constant 0 : index
     %c = tile.channel : !wide_channel
     %v = tile.get %c[%c0] : !wide_channel -> !wide

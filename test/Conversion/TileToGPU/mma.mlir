@@ -23,7 +23,7 @@ gpu.module @kernels {
   // transposed multiply is read as it lies.
   // CHECK-LABEL: gpu.func @transposed
   gpu.func @transposed(%qm: memref<32x32xf16>, %out: memref<32x32xf32>) kernel
-      attributes {known_block_size = array<i32: 32, 1, 1>, tile.schedule = #attn.schedule<numWarps = 1>} {
+      attributes {known_block_size = array<i32: 32, 1, 1>, tile.schedule = #schedule.attention<numWarps = 1>} {
     // AMPERE: nvgpu.ldmatrix {{.*}}numTiles = 4 : i32, transpose = false{{.*}} -> vector<4x2xf16>
     // AMPERE-NOT: transpose = true
     // AMPERE: nvvm.mma.sync
@@ -46,7 +46,7 @@ gpu.module @kernels {
   // Values are stored with the columns along a row.
   // CHECK-LABEL: gpu.func @plain
   gpu.func @plain(%qm: memref<32x32xf16>, %out: memref<32x32xf32>) kernel
-      attributes {known_block_size = array<i32: 32, 1, 1>, tile.schedule = #attn.schedule<numWarps = 1>} {
+      attributes {known_block_size = array<i32: 32, 1, 1>, tile.schedule = #schedule.attention<numWarps = 1>} {
     // AMPERE: nvgpu.ldmatrix {{.*}}numTiles = 4 : i32, transpose = true
     // AMPERE-NOT: transpose = false
     // CDNA: memref.load {{.*}} memref<32x32xf16
@@ -68,7 +68,7 @@ gpu.module @kernels {
   // A left-hand side from shared memory; a warp reads its rows.
   // CHECK-LABEL: gpu.func @lhs_in_shared
   gpu.func @lhs_in_shared(%out: memref<32x32xf32>) kernel
-      attributes {known_block_size = array<i32: 32, 1, 1>, tile.schedule = #attn.schedule<numWarps = 1>} {
+      attributes {known_block_size = array<i32: 32, 1, 1>, tile.schedule = #schedule.attention<numWarps = 1>} {
     // AMPERE: nvgpu.ldmatrix {{.*}}numTiles = 4 : i32, transpose = false
     // CHECK: gpu.return
     %c0 = arith.constant 0 : index
@@ -85,7 +85,7 @@ gpu.module @kernels {
   // lanes on Ampere and CDNA, by one exchange per register on RDNA.
   // CHECK-LABEL: gpu.func @chained
   gpu.func @chained(%qm: memref<32x32xf16>, %out: memref<32x32xf32>) kernel
-      attributes {known_block_size = array<i32: 32, 1, 1>, tile.schedule = #attn.schedule<numWarps = 1>} {
+      attributes {known_block_size = array<i32: 32, 1, 1>, tile.schedule = #schedule.attention<numWarps = 1>} {
     // CHECK: arith.truncf
     // AMPERE-NOT: gpu.shuffle {{ *}}idx
     // CDNA-NOT: gpu.shuffle

@@ -54,7 +54,7 @@ gpu.module @kernels {
   // CHECK-NEXT:  }
   // CHECK-NEXT:  gpu.return
   gpu.func @stored(%out: memref<3x?x96xf16>, %head: index, %row: index, %x: f16) kernel
-      attributes {known_block_size = array<i32: 256, 1, 1>, tile.schedule = #attn.schedule<numWarps = 8, mmaWarps = 4>} {
+      attributes {known_block_size = array<i32: 256, 1, 1>, tile.schedule = #schedule.attention<numWarps = 8, mmaWarps = 4>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %place = tile.buffer : !place
@@ -76,7 +76,7 @@ gpu.module @kernels {
   // CHECK-NOT:   nvvm.barrier
   // CHECK:       nvvm.mbarrier.arrive
   gpu.func @released(%out: memref<64x32xf16>, %x: f16) kernel
-      attributes {known_block_size = array<i32: 128, 1, 1>, tile.schedule = #attn.schedule<numWarps = 4, mmaWarps = 4>} {
+      attributes {known_block_size = array<i32: 128, 1, 1>, tile.schedule = #schedule.attention<numWarps = 4, mmaWarps = 4>} {
     %c0 = arith.constant 0 : index
     %c = tile.channel : !tile.channel<64x32xf16, stages = 1, panel = 32>
     %slot = tile.get %c[%c0] : !tile.channel<64x32xf16, stages = 1, panel = 32> -> !slot

@@ -11,7 +11,7 @@
 // RUN: not attune-bisect %s --function=small --chip=sm_80 --pass-pipeline="func.func(canonicalize)" 2>&1 | FileCheck %s --check-prefix=ANCHOR
 // ANCHOR: attune-bisect: error: --pass-pipeline expects builtin.module(<passes>), but got 'func.func(canonicalize)'
 // RUN: not attune-bisect %s --function=small --chip=sm_80 --schedule=block-m=64 --pass-pipeline="builtin.module(canonicalize)" 2>&1 | FileCheck %s --check-prefix=BOTH
-// BOTH: attune-bisect: error: --schedule expects no --pass-pipeline, which may hold attn-set-schedule itself
+// BOTH: attune-bisect: error: --schedule expects no --pass-pipeline, which may hold attune-set-schedule itself
 // RUN: not attune-bisect %s --function=small --chip=sm_80 --tolerance=-1 2>&1 | FileCheck %s --check-prefix=TOLERANCE
 // TOLERANCE: attune-bisect: error: --tolerance expects a number of at least 0, but got -1
 // RUN: not attune-bisect %s --function=small --chip=sm_80 --load-pass-plugin=%t.none 2>&1 | FileCheck %s --check-prefix=PLUGIN

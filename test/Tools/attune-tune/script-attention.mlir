@@ -20,7 +20,7 @@
 // WINNER: // attention: chosen for gfx1100 by a model; nothing was timed
 // WINNER-NEXT: // Reproduce with: attune-opt {{.*}}script-attention.mlir --transform-preload-library=transform-library-paths={{.*}}winner.mlir --transform-interpreter
 // WINNER: transform.tune.knob<"block-m"> = {{64|128}} : i64 from options = [64, 128]
-// WINNER: transform.attn.set_schedule
+// WINNER: transform.attune.set_schedule
 // SET: attn.attention {{.*}}schedule(<blockM = {{64|128}}, blockN = {{32|64}}
 
 // RUN: not %{tune} --chip=gfx1100 --device=host 2>&1 | FileCheck %s --check-prefix=HOST

@@ -55,8 +55,8 @@ LogicalResult TileAssignLayouts::chooseAtom() {
            << "expects a '" << TileDialect::kTargetAttrName
            << "' attribute on the kernel or around it; run "
               "attune-attach-target first";
-  auto schedule =
-      kernel->getAttrOfType<attn::ScheduleAttr>(TileDialect::kScheduleAttrName);
+  auto schedule = kernel->getAttrOfType<schedule::AttentionAttr>(
+      TileDialect::kScheduleAttrName);
   if (!schedule)
     return emitError(kernel.getLoc())
            << "expects a '" << TileDialect::kScheduleAttrName

@@ -85,13 +85,14 @@ static void replaceLoop(scf::ForOp loop, NextTile getNext) {
 
 void TileDealTiles::runOnOperation() {
   gpu::GPUFuncOp kernel = getOperation();
-  auto schedule =
-      kernel->getAttrOfType<attn::ScheduleAttr>(TileDialect::kScheduleAttrName);
-  if (!schedule || schedule.getPersistent() != 2)
+  auto schedule = kernel->getAttrOfType<schedule::AttentionAttr>(
+      TileDialect::kScheduleAttrName);
+  if (!schedule || schedule.getPersistent() != schedule::Persistent::Dynamic)
     return;
   auto refuse = [&](StringRef what) {
     emitError(kernel.getLoc())
-        << "expects " << what << " where the schedule says persistent = 2";
+        << "expects " << what
+        << " where the schedule says persistent = dynamic";
     signalPassFailure();
   };
   auto allRoles = kernel.getBody().getOps<SpecializeOp>();

@@ -106,8 +106,8 @@ bool Variation::isSame(Operation *op) const {
 
 void TileMulticast::runOnOperation() {
   gpu::GPUFuncOp kernel = getOperation();
-  auto schedule =
-      kernel->getAttrOfType<attn::ScheduleAttr>(TileDialect::kScheduleAttrName);
+  auto schedule = kernel->getAttrOfType<schedule::AttentionAttr>(
+      TileDialect::kScheduleAttrName);
   if (!schedule || schedule.getCluster() == 1)
     return;
   auto refuse = [&](const Twine &what) {

@@ -353,9 +353,9 @@ LogicalResult LoopRotator::run() {
 }
 
 void TileOverlapMultiplies::runOnOperation() {
-  auto schedule = getOperation()->getAttrOfType<attn::ScheduleAttr>(
+  auto schedule = getOperation()->getAttrOfType<schedule::AttentionAttr>(
       TileDialect::kScheduleAttrName);
-  if (!schedule || !schedule.getOverlap())
+  if (!schedule || schedule.getOverlap() == schedule::Overlap::None)
     return;
   SmallVector<scf::ForOp> loops;
   getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });

@@ -61,7 +61,7 @@ private:
 struct TilePipelineLoops
     : tile::impl::TilePipelineLoopsPassBase<TilePipelineLoops> {
   void runOnOperation() override {
-    auto schedule = getOperation()->getAttrOfType<attn::ScheduleAttr>(
+    auto schedule = getOperation()->getAttrOfType<schedule::AttentionAttr>(
         TileDialect::kScheduleAttrName);
     if (schedule && schedule.getProducerWarps())
       return;

@@ -7,7 +7,7 @@
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
-#include "attune/Schedule/Legality.h"
+#include "attune/Schedule/Attention/Legality.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -27,12 +27,12 @@ namespace {
 struct TilePromoteToShared
     : tile::impl::TilePromoteToSharedPassBase<TilePromoteToShared> {
   void runOnOperation() override;
-  void promote(LoadOp load, attn::ScheduleAttr schedule);
+  void promote(LoadOp load, schedule::AttentionAttr schedule);
   /// Room in shared memory for a tile that is computed.
   Value createBuffer(TileType type);
   /// Multiplies the left operand from shared memory.
   void writeOperand(MmaOp mma);
-  LogicalResult writeOutput(StoreOp store, attn::ScheduleAttr schedule);
+  LogicalResult writeOutput(StoreOp store, schedule::AttentionAttr schedule);
   Value addCounter(scf::ForOp &loop,
                    function_ref<Value(OpBuilder &)> increment);
   Value numberElement(OpBuilder &b, Location loc, scf::ForOp loop);
@@ -130,7 +130,8 @@ static void splitSides(LoadOp load) {
       other.getResult(), [&](OpOperand &use) { return !isLhs(use); });
 }
 
-void TilePromoteToShared::promote(LoadOp load, attn::ScheduleAttr schedule) {
+void TilePromoteToShared::promote(LoadOp load,
+                                  schedule::AttentionAttr schedule) {
   SmallVector<MmaOp> users;
   bool asLhs = false, transposed = false;
   for (OpOperand &use : load->getUses()) {
@@ -253,17 +254,17 @@ static GetOp findOperand(Block *block, TileType type) {
   return {};
 }
 
-LogicalResult TilePromoteToShared::writeOutput(StoreOp store,
-                                               attn::ScheduleAttr schedule) {
+LogicalResult
+TilePromoteToShared::writeOutput(StoreOp store,
+                                 schedule::AttentionAttr schedule) {
   TileType type = store.getValue().getType();
   if (type.getRank() != 2 || !reachesEnds(store.getDestination()))
     return success();
   Location loc = store.getLoc();
   Block *block = store->getBlock();
-  constexpr int64_t kInOperandsSlot = 1;
   Value place;
   Operation *release = nullptr;
-  if (schedule.getOInShared() == kInOperandsSlot) {
+  if (schedule.getOInShared() == schedule::OutputPath::QuerySlot) {
     GetOp get = findOperand(block, type);
     for (auto candidate : block->getOps<ReleaseOp>())
       if (get && candidate.getChannel() == get.getChannel() &&
@@ -298,7 +299,7 @@ LogicalResult TilePromoteToShared::writeOutput(StoreOp store,
 }
 
 void TilePromoteToShared::runOnOperation() {
-  auto schedule = getOperation()->getAttrOfType<attn::ScheduleAttr>(
+  auto schedule = getOperation()->getAttrOfType<schedule::AttentionAttr>(
       TileDialect::kScheduleAttrName);
   if (!schedule)
     return;
@@ -310,7 +311,8 @@ void TilePromoteToShared::runOnOperation() {
     return signalPassFailure();
   }
   if (schedule.getMmaWarps() == 1 &&
-      (!schedule.getPInRegisters() || schedule.getOInShared())) {
+      (!schedule.getPInRegisters() ||
+       schedule.getOInShared() != schedule::OutputPath::Registers)) {
     emitError(getOperation().getLoc())
         << "expects multiplies by groups of warps where the schedule says "
            "p-in-registers = 0 or o-in-shared, but got mma-warps = 1";
@@ -326,7 +328,7 @@ void TilePromoteToShared::runOnOperation() {
   SmallVector<StoreOp> stores;
   if (!schedule.getPInRegisters())
     getOperation().walk([&](MmaOp mma) { multiplies.push_back(mma); });
-  if (schedule.getOInShared())
+  if (schedule.getOInShared() != schedule::OutputPath::Registers)
     getOperation().walk([&](StoreOp store) { stores.push_back(store); });
   for (MmaOp mma : multiplies)
     writeOperand(mma);

@@ -6,7 +6,7 @@
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
-#include "attune/Schedule/Legality.h"
+#include "attune/Schedule/Attention/Legality.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
@@ -164,8 +164,8 @@ LogicalResult ProducerBuilder::copyPuts(Block &from) {
 
 void TileSpecializeWarps::runOnOperation() {
   gpu::GPUFuncOp kernel = getOperation();
-  auto schedule =
-      kernel->getAttrOfType<attn::ScheduleAttr>(TileDialect::kScheduleAttrName);
+  auto schedule = kernel->getAttrOfType<schedule::AttentionAttr>(
+      TileDialect::kScheduleAttrName);
   auto target = TargetAttr::lookup(kernel);
   if (!schedule || !target || !schedule.getProducerWarps())
     return;

@@ -121,7 +121,7 @@ static void split(scf::ForOp loop, const RangeTest &test) {
 }
 
 void TileSplitLoops::runOnOperation() {
-  auto schedule = getOperation()->getAttrOfType<attn::ScheduleAttr>(
+  auto schedule = getOperation()->getAttrOfType<schedule::AttentionAttr>(
       TileDialect::kScheduleAttrName);
   if (!schedule || !schedule.getSplitMasked())
     return;

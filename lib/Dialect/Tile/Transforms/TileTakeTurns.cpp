@@ -24,9 +24,9 @@ struct TileTakeTurns : tile::impl::TileTakeTurnsPassBase<TileTakeTurns> {
 } // namespace
 
 void TileTakeTurns::runOnOperation() {
-  auto schedule = getOperation()->getAttrOfType<attn::ScheduleAttr>(
+  auto schedule = getOperation()->getAttrOfType<schedule::AttentionAttr>(
       TileDialect::kScheduleAttrName);
-  if (!schedule || schedule.getOverlap() != 2)
+  if (!schedule || schedule.getOverlap() != schedule::Overlap::PingPong)
     return;
   int64_t groups = schedule.getNumWarps() / schedule.getMmaWarps();
   Operation *start = nullptr;

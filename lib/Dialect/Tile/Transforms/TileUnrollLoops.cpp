@@ -41,7 +41,7 @@ static bool visitsBlocks(scf::ForOp loop) {
 }
 
 void TileUnrollLoops::runOnOperation() {
-  auto schedule = getOperation()->getAttrOfType<attn::ScheduleAttr>(
+  auto schedule = getOperation()->getAttrOfType<schedule::AttentionAttr>(
       TileDialect::kScheduleAttrName);
   if (!schedule || schedule.getUnroll() == 1)
     return;

@@ -33,7 +33,7 @@ def Tile_Dialect : Dialect {
     void registerTypes();
     /// Name of the discardable attribute that holds the #tile.target.
     static constexpr ::llvm::StringLiteral kTargetAttrName = "tile.target";
-    /// Name of the discardable attribute on a kernel that holds its #attn.schedule.
+    /// Name of the discardable attribute on a kernel that holds its #schedule.attention.
     static constexpr ::llvm::StringLiteral kScheduleAttrName = "tile.schedule";
     /// Name of the discardable attribute on an argument of a kernel, a buffer
     /// with strides known at run time only, that divides all of these.

@@ -26,7 +26,7 @@ def TilePromoteToSharedPass : Pass<"tile-promote-to-shared", "::mlir::gpu::GPUFu
     `tile.drain` stands in front of what overwrites it. A store to a view that ends before its tensor does
     stays as it is: the copy engine would go on to the tensor's end.
 
-    **Errors**: `o-in-shared = 1` without a left-hand operand of the same type as the stored tile in the same block.
+    **Errors**: `o-in-shared=query-slot` without a left-hand operand of the same type as the stored tile in the same block.
   }];
 }
 
@@ -59,7 +59,7 @@ def TileOverlapMultipliesPass : Pass<"tile-overlap-multiplies", "::mlir::gpu::GP
 def TileTakeTurnsPass : Pass<"tile-take-turns", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Lets the groups of warps of a workgroup multiply in turns";
   let description = [{
-    Where the schedule says `overlap = 2`, each loop with asynchronous multiplies takes the
+    Where the schedule says `overlap = "ping-pong"`, each loop with asynchronous multiplies takes the
     turn before it starts them and gives it to the next group when it has, so that the arithmetic of one
     group runs under the multiplies of another. Source: FlashAttention-3, section 3.1.
   }];
@@ -105,7 +105,7 @@ def TileSpecializeWarpsPass : Pass<"tile-specialize-warps", "::mlir::gpu::GPUFun
 def TileDealTilesPass : Pass<"tile-deal-tiles", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Lets a persistent workgroup take its next tile when it is done with one";
   let description = [{
-    Where the schedule says `persistent = 2`, the loops of both roles over tiles dealt in advance become
+    Where the schedule says `persistent = dynamic`, the loops of both roles over tiles dealt in advance become
     loops over the tiles that the producers take from a counter: the argument of the kernel with the attribute
     `tile.counter`. A workgroup with short tiles then computes more of them.
 
