@@ -95,7 +95,7 @@ TEST_F(ProblemTest, ChoosesStridesWithGaps) {
 }
 
 TEST_F(ProblemTest, AsksForWhatIsMissing) {
-  sizes.batch = 1;
+  sizes.named["batch"] = 1;
   EXPECT_TRUE(failed(analyze(kDynamic)));
   EXPECT_EQ(message, "expects a size for dimension 1 of argument 0: give "
                      "--seq-q=<number>");

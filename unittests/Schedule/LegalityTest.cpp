@@ -473,6 +473,17 @@ TEST_F(LegalityTest, PersistenceNeedsAProducer) {
   EXPECT_EQ(getSharedBytes(problem, two, target), one + 64 * 16 * 2 + 16);
 }
 
+TEST_F(LegalityTest, PersistenceNeedsTheSizeOfTheGrid) {
+  auto wanted = schedule({{"block-m", 128}, {"persistent", 1}});
+  EXPECT_EQ(refusal(wanted, chip("sm_80")), "legal");
+  TargetAttr amd = chip("gfx942");
+  EXPECT_EQ(refusal(wanted, amd), "no-grid-size");
+  EXPECT_EQ(checkLegal(problem, wanted, amd)->getMessage(),
+            "expects persistent to be none on 'gfx942', where a kernel cannot "
+            "ask how many workgroups there are, but got static");
+  EXPECT_EQ(refusal(schedule({{"block-m", 128}}), amd), "legal");
+}
+
 TEST_F(LegalityTest, ClustersShareWhatAllOfThemSee) {
   TargetAttr target = toy(withGroups());
   auto of = [&](int64_t producers, int64_t persistent) {

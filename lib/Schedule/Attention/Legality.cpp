@@ -3,6 +3,7 @@
 // The rules of legality. A new rule needs a test on both sides of its limit.
 
 #include "attune/Schedule/Attention/Legality.h"
+#include "attune/Target/TargetRegistry.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <numeric>
 
@@ -118,6 +119,26 @@ static std::optional<Refusal> checkOutput(const AttentionProblem &problem,
   return std::nullopt;
 }
 
+/// The rules of workgroups that go from tile to tile.
+static std::optional<Refusal> checkPersistent(const AttentionKnobs &schedule,
+                                              TargetAttr target) {
+  Persistent persistent = schedule.getPersistent();
+  if (persistent == Persistent::None)
+    return std::nullopt;
+  const TargetModel *model = getTargetModel(target.getFamily());
+  if (model && !model->knowsGridSize())
+    return refuse("no-grid-size",
+                  "expects persistent to be none on '{0}', where a kernel "
+                  "cannot ask how many workgroups there are, but got {1}",
+                  target.getChip(), stringifyPersistent(persistent));
+  if (persistent == Persistent::Dynamic && !schedule.getProducerWarps())
+    return refuse("dynamic-without-producer",
+                  "expects producer-warps where persistent is dynamic, but got "
+                  "{0}",
+                  schedule.getProducerWarps());
+  return std::nullopt;
+}
+
 /// The rules of multiplies by single warps, whose operands are in registers and
 /// which are done when they return.
 static std::optional<Refusal> checkOneWarp(const AttentionKnobs &schedule) {
@@ -165,12 +186,6 @@ static std::optional<Refusal> checkRoles(const AttentionProblem &problem,
                   "expects q-in-registers to be 0 where mma-warps is {0}, but "
                   "got {1}",
                   together, schedule.getQInRegisters());
-  if (schedule.getPersistent() == Persistent::Dynamic &&
-      !schedule.getProducerWarps())
-    return refuse("dynamic-without-producer",
-                  "expects producer-warps where persistent is dynamic, but got "
-                  "{0}",
-                  schedule.getProducerWarps());
   if (std::optional<Refusal> refusal = checkCluster(problem, schedule))
     return refusal;
   if (schedule.getOverlap() == Overlap::PingPong && warps / together < 2)
@@ -242,6 +257,8 @@ std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
                   target.getChip(), schedule.getMmaWarps(),
                   problem.elementType);
   if (std::optional<Refusal> refusal = checkRoles(problem, schedule, target))
+    return refusal;
+  if (std::optional<Refusal> refusal = checkPersistent(schedule, target))
     return refusal;
   int64_t groups = schedule.getNumWarps() / atom.getWarps();
   int64_t rows = groups * atom.getM();
