@@ -40,7 +40,9 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 #acc = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
 module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
   shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
-  copy_sync = none, copy_widths = [], box_bytes = 128, mma = [#tile.mma_atom<name = "toy", m = 64, n = 16, k = 16, inputType = f16, accType = f32,
+  copy_sync = none, copy_widths = [], box_bytes = 128,
+  warpgroups = <most_registers = 8, producer_registers = 1, persistent_producer_registers = 2, most_columns = 4, beside_multiply = 3, fewest_registers = 5>,
+  mma = [#tile.mma_atom<name = "toy", m = 64, n = 16, k = 16, inputType = f16, accType = f32,
   lhs = #acc, rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>, acc = #acc>]>} {
   gpu.module @kernels {
     gpu.func @rows_of_groups() kernel attributes {known_block_size = array<i32: 192, 1, 1>} {
