@@ -68,6 +68,7 @@ class Problem:
             self.path,
             f"--chip={self.args.chip}",
             "--device=none",
+            "--everything",
             "--finalists=0",
             "--strategy=random",
             f"--budget={self.args.legal}",

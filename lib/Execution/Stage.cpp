@@ -46,7 +46,7 @@ Stage attune::getStage(ModuleOp module) {
 StringRef attune::getStageName(Stage stage) {
   switch (stage) {
   case Stage::Tensors:
-    return "tensors";
+    return "tensor";
   case Stage::Tile:
     return "tile";
   case Stage::GPU:

@@ -13,7 +13,8 @@
 module attributes {tile.target = #tile.target<
   chip = "toy", family = "Toy", lanes = 32, cores = 1, shared = 65536, shared_per_core = 65536, registers = 255,
   registers_per_core = 65536, max_threads = 1024, max_threads_per_core = 1024, copy_sync = none, copy_widths = [],
-  box_bytes = 128, mma = []>} {
+  box_bytes = 128, warpgroups = <most_registers = 256, producer_registers = 24, persistent_producer_registers = 32,
+  most_columns = 256, beside_multiply = 32, fewest_registers = 80>, mma = []>} {
 gpu.module @kernels {
   // Of 65536 registers 4 warps of producers take 24 a lane, and 8 of consumers
   // the rest: 240. Channels stand before the roles, and so does what uses none.

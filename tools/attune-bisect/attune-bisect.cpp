@@ -44,7 +44,7 @@ struct Options : RunOptions {
   Opt<double> tolerance{
       "tolerance",
       llvm::cl::desc("Largest distance from the reference that is right; by "
-                     "FlashAttention's rule if not given"),
+                     "the rule of the op if not given"),
       llvm::cl::init(-1), llvm::cl::cat(category)};
   Opt<std::string> outputDir{
       "o",

@@ -431,7 +431,7 @@ int attuneTuneMain(int argc, char **argv) {
   cl::HideUnrelatedOptions(options.category);
   cl::ParseCommandLineOptions(
       argc, argv,
-      "Searches the fastest schedule of attention kernels, or the knobs of a "
+      "Searches the fastest schedule of each op, or the knobs of a "
       "transform script\n");
   std::unique_ptr<MemoryFile> problem;
   if (options.standardStreams) {

@@ -509,6 +509,20 @@ TEST_F(LegalityTest, ClustersShareWhatAllOfThemSee) {
   EXPECT_EQ(refusal(groups({{"producer-warps", 4}}), target), "legal");
 }
 
+TEST_F(LegalityTest, WarpgroupsHaveLimits) {
+  TargetAttr all = toy(withGroups());
+  auto without = TargetAttr::get(
+      &context, all.getChip(), all.getFamily(), all.getLanes(), all.getCores(),
+      all.getShared(), all.getSharedPerCore(), all.getRegisters(),
+      all.getRegistersPerCore(), all.getMaxThreads(),
+      all.getMaxThreadsPerCore(), all.getCopySync(), all.getCopyWidths(),
+      all.getBoxBytes(), all.getBoxAlignment(), all.getSchedulers(),
+      all.getRegisterStep(), tile::WarpgroupsAttr(), all.getCache(),
+      all.getRates(), all.getMma());
+  EXPECT_EQ(refusal(groups({}), all), "legal");
+  EXPECT_EQ(refusal(groups({}), without), "no-warpgroup-limits");
+}
+
 TEST_F(LegalityTest, MultipliesFitTheRegistersAtEntry) {
   Limits limits = withGroups();
   limits.registers = 255;

@@ -16,7 +16,7 @@ namespace attune {
 enum class Stage { Tensors, Tile, GPU, LLVM, Binary };
 
 Stage getStage(mlir::ModuleOp module);
-/// "tensors", "tile", "gpu", "llvm" or "binary".
+/// "tensor", "tile", "gpu", "llvm" or "binary".
 llvm::StringRef getStageName(Stage stage);
 
 /// A copy of `module` whose kernels are in LLVM dialect: those that speak

@@ -214,6 +214,11 @@ static std::optional<Refusal> checkRegisters(const AttentionProblem &problem,
   if (atom.getWarps() == 1)
     return std::nullopt;
   tile::WarpgroupsAttr warpgroups = target.getWarpgroups();
+  if (!warpgroups)
+    return refuse("no-warpgroup-limits",
+                  "expects '{0}' to say in 'warpgroups' what a multiply by {1} "
+                  "warps may take",
+                  target.getChip(), atom.getWarps());
   if (limit < warpgroups.getFewestRegisters())
     return refuse("registers-per-lane",
                   "expects at least {0} registers a lane for a multiply by {1} "

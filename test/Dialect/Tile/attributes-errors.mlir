@@ -217,14 +217,3 @@ func.func private @target_copy_sync() attributes {
   t = #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1,
     registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
     copy_sync = magic, copy_widths = [], mma = []>}
-
-// -----
-
-#both = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = [[2, 0, 2]]>
-#rhs = #tile.layout<registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = [[2, 0, 0]]>
-func.func private @together() attributes {
-  // expected-error @below {{expects 'warpgroups' where warps multiply together, as in 'pair', but got none}}
-  t = #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1,
-    registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none,
-    copy_widths = [], mma = [#tile.mma_atom<name = "pair", m = 4, n = 2, k = 2, inputType = f16, accType = f32,
-    lhs = #both, rhs = #rhs, acc = #both>]>}

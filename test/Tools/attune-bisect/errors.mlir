@@ -21,7 +21,7 @@
 // RUN: not attune-bisect %s --function=dynamic --chip=sm_80 2>&1 | FileCheck %s --check-prefix=SIZE
 // SIZE: error: expects a size for dimension 2 of argument 0: give --seq-q=<number>
 // RUN: echo "module {}" | not attune-bisect --chip=sm_80 2>&1 | FileCheck %s --check-prefix=NOTHING
-// NOTHING: attune-bisect: error: expects a function with attention
+// NOTHING: attune-bisect: error: expects a function with an op that can be tuned
 // RUN: attune-opt %s --attune-compile="chip=sm_80 format=tile" | not attune-bisect --function=small 2>&1 | FileCheck %s --check-prefix=COMPILED
 // COMPILED: attune-bisect: error: expects --pass-pipeline=<passes> for a module that is compiled already
 //

@@ -399,10 +399,6 @@ LogicalResult TargetAttr::verify(
       return emitError() << "expects atoms of " << lanes << " lanes, but got "
                          << atom.getAcc().getNumLanes() << " in '"
                          << atom.getName() << "'";
-    else if (atom.getWarps() > 1 && !warpgroups)
-      return emitError() << "expects 'warpgroups' where warps multiply "
-                            "together, as in '"
-                         << atom.getName() << "', but got none";
   return success();
 }
 
