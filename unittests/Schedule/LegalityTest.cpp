@@ -27,6 +27,8 @@ struct Limits {
   /// Whether four warps can multiply together too, 64x2x2 of what a copy engine
   /// puts into rows of 128 bytes.
   bool groups = false;
+  /// Whether the chip says what these may take.
+  bool groupLimits = true;
 };
 
 Limits withGroups() {
@@ -62,8 +64,9 @@ protected:
         limits.maxThreads, limits.maxThreadsPerCore, tile::CopySync::None, {},
         /*boxBytes=*/limits.groups ? 128 : 0, /*boxAlignment=*/16,
         /*schedulers=*/4, /*registerStep=*/8,
-        limits.groups ? getWarpgroups() : tile::WarpgroupsAttr(), /*cache=*/0,
-        tile::RatesAttr::getDefault(&context), atoms);
+        limits.groups && limits.groupLimits ? getWarpgroups()
+                                            : tile::WarpgroupsAttr(),
+        /*cache=*/0, tile::RatesAttr::getDefault(&context), atoms);
   }
 
   tile::WarpgroupsAttr getWarpgroups() {
@@ -99,9 +102,7 @@ protected:
   AttentionAttr schedule(ArrayRef<std::pair<StringRef, int64_t>> settings) {
     SmallVector<int64_t> values = AttentionAttr::getSet().getDefaults();
     for (auto [name, value] : settings)
-      for (auto [index, knob] : llvm::enumerate(AttentionAttr::getSet().knobs))
-        if (knob.name == name)
-          values[index] = value;
+      values[*AttentionAttr::getSet().findKnob(name)] = value;
     return AttentionAttr::get(&context, values);
   }
 
@@ -264,6 +265,8 @@ TEST_F(LegalityTest, NoMatrixInstructionOfSeveralWarps) {
             "warps for, but got f16");
   limits.groups = true;
   EXPECT_EQ(refusal(groups({}), toy(limits)), "legal");
+  limits.groupLimits = false;
+  EXPECT_EQ(refusal(groups({}), toy(limits)), "no-warpgroup-limits");
 }
 
 TEST_F(LegalityTest, WarpsPerMultiply) {
@@ -280,7 +283,7 @@ TEST_F(LegalityTest, RowsPerGroup) {
   auto wanted = groups({{"block-m", 64}, {"num-warps", 8}});
   EXPECT_EQ(refusal(wanted, target), "rows-per-warp");
   EXPECT_EQ(checkLegal(problem, wanted, target)->getMessage(),
-            "expects block-m to be a multiple of 128 rows (2 groups of warps "
+            "expects block-m to be a multiple of 128 rows (2 warpgroups "
             "of 64), but got 64");
 }
 
@@ -507,20 +510,6 @@ TEST_F(LegalityTest, ClustersShareWhatAllOfThemSee) {
             "expects cluster to be 1 where a mask may show query tiles "
             "different keys, but got 2");
   EXPECT_EQ(refusal(groups({{"producer-warps", 4}}), target), "legal");
-}
-
-TEST_F(LegalityTest, WarpgroupsHaveLimits) {
-  TargetAttr all = toy(withGroups());
-  auto without = TargetAttr::get(
-      &context, all.getChip(), all.getFamily(), all.getLanes(), all.getCores(),
-      all.getShared(), all.getSharedPerCore(), all.getRegisters(),
-      all.getRegistersPerCore(), all.getMaxThreads(),
-      all.getMaxThreadsPerCore(), all.getCopySync(), all.getCopyWidths(),
-      all.getBoxBytes(), all.getBoxAlignment(), all.getSchedulers(),
-      all.getRegisterStep(), tile::WarpgroupsAttr(), all.getCache(),
-      all.getRates(), all.getMma());
-  EXPECT_EQ(refusal(groups({}), all), "legal");
-  EXPECT_EQ(refusal(groups({}), without), "no-warpgroup-limits");
 }
 
 TEST_F(LegalityTest, MultipliesFitTheRegistersAtEntry) {
