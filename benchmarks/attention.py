@@ -362,7 +362,7 @@ def write_spec(args, tools, rows):
         body = text[text.index("  func.func") : text.rindex("}")].rstrip()
         functions.append(f"  // {row['tflops']:.0f} TFLOP/s.\n{body}\n")
     with open(os.path.join(args.out, "spec.mlir"), "w") as file:
-        file.write(f'module attributes {{attn.tuned_for = "{args.chip}"}} {{\n')
+        file.write(f'module attributes {{attune.tuned_for = "{args.chip}"}} {{\n')
         file.write("".join(functions) + "}\n")
 
 

@@ -35,7 +35,7 @@ ONLY = (
     "block-m=64,block-m=128,num-warps=4,num-warps=8,mma-warps=4,"
     "producer-warps=4,q-in-registers=0,block-n=96,block-n=112,block-n=128,"
     "rescale=0,rescale=8,split-masked=0,split-masked=1,min-blocks-per-core=1,"
-    "cluster=1,exp-on-fma=0,q-stages=1,persistent=0"
+    "cluster=1,exp-on-fma=0,q-stages=1,persistent=none"
 )
 FAULTY_WARPS = 8
 FAULTY_THREADS = f".reqntid {32 * (FAULTY_WARPS + 4)},"

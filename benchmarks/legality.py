@@ -32,7 +32,7 @@ PROBLEMS = {
     "full, 64": "--batch=2 --heads=2 --seq-q=384 --seq-k=777 --head-dim=64"
     " --dtype=f16",
 }
-CHECK = re.compile(r"attn-check-schedule,\s*")
+CHECK = re.compile(r"attune-check-schedule,\s*")
 RULE = re.compile(r"error: 'attn\.attention' op ([a-z0-9-]+): ")
 OBJECT = re.compile(r"#gpu\.object<.*")
 
@@ -68,6 +68,7 @@ class Problem:
             self.path,
             f"--chip={self.args.chip}",
             "--device=none",
+            "--everything",
             "--finalists=0",
             "--strategy=random",
             f"--budget={self.args.legal}",
@@ -88,7 +89,7 @@ class Problem:
         pipeline = self.pipeline if checked else CHECK.sub("", self.pipeline)
         pipeline = pipeline.replace(
             "builtin.module(",
-            f"builtin.module(attn-set-schedule{{{tunables}}},",
+            f"builtin.module(attune-set-schedule{{{tunables}}},",
             1,
         )
         return run("timeout", "120", self.optimizer, self.path, f"--pass-pipeline={pipeline}")

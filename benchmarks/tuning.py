@@ -33,8 +33,8 @@ PART = (
     "block-m=128,block-m=192,block-m=256,block-n=64,block-n=96,block-n=128,"
     "block-n=176,num-warps=8,num-warps=12,num-warps=16,mma-warps=4,"
     "producer-warps=4,q-stages=1,k-stages=2,v-stages=2,k-stages=3,v-stages=3,"
-    "q-in-registers=0,overlap=1,overlap=2,rescale=0,rescale=8,exp-on-fma=0,"
-    "split-masked=1,tile-order=1,persistent=0,persistent=1,persistent=2,"
+    "q-in-registers=0,overlap=softmax,overlap=ping-pong,rescale=0,rescale=8,exp-on-fma=0,"
+    "split-masked=1,tile-order=descending,persistent=none,persistent=static,persistent=dynamic,"
     "min-blocks-per-core=1,cluster=1"
 )
 CASES = {

@@ -15,7 +15,7 @@ module attributes {transform.with_named_sequence} {
       smt.assert %enough {reason = "fewer-than-16-rows-of-a-warp"}
     }
     %attention = transform.structured.match ops{["attn.attention"]} in %root : (!transform.any_op) -> !transform.any_op
-    transform.attn.set_schedule %attention {"block-m" = %m, "block-n" = %n, "num-warps" = %warps}
+    transform.attune.set_schedule %attention {"block-m" = %m, "block-n" = %n, "num-warps" = %warps}
       : !transform.any_op, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>
     transform.yield
   }

@@ -7,9 +7,10 @@
 #define ATTUNE_INITALLDIALECTS_H
 
 #include "attune/Dialect/Attn/IR/Attn.h"
-#include "attune/Dialect/Attn/TransformOps/AttnTransformOps.h"
 #include "attune/Dialect/Launch/IR/Launch.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Schedule/Attention/Register.h"
+#include "attune/Schedule/TransformOps/ScheduleTransformOps.h"
 #include "attune/Target/TargetRegistry.h"
 #include "mlir/IR/DialectRegistry.h"
 
@@ -17,9 +18,10 @@ namespace attune {
 
 /// The dialects of the project alone, for a host that has upstream's already.
 inline void registerAttuneDialects(mlir::DialectRegistry &registry) {
-  registry
-      .insert<attn::AttnDialect, launch::LaunchDialect, tile::TileDialect>();
-  attn::registerTransformExtension(registry);
+  registry.insert<attn::AttnDialect, launch::LaunchDialect,
+                  schedule::ScheduleDialect, tile::TileDialect>();
+  registerAttentionTunable(registry);
+  registerTransformExtension(registry);
   registerTargetDialects(registry);
 }
 

@@ -10,6 +10,7 @@
 #include "attune/Dialect/Attn/Transforms/Passes.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
 #include "attune/Pipelines/Pipelines.h"
+#include "attune/Schedule/Transforms/Passes.h"
 
 namespace attune {
 
@@ -17,6 +18,7 @@ namespace attune {
 /// upstream's already.
 inline void registerAttunePasses() {
   attn::registerAttnPasses();
+  registerSchedulePasses();
   tile::registerTilePasses();
   registerConversionPasses();
   registerPipelines();

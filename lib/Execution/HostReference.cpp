@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attn-to-loops, upstream's bufferization and upstream's LLVM, in a JIT. Inputs
-// are packed first, so that strides need not be understood here.
+// The op's own passes, upstream's bufferization and upstream's LLVM, in a JIT.
+// Inputs are packed first, so that strides need not be understood here.
 
 #include "attune/Execution/HostReference.h"
 #include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Execution/Reference.h"
 #include "attune/Runtime/Launch.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -33,11 +34,9 @@ using namespace attune;
 
 /// Bit patterns and rounding of bf16 are expanded: not every C library has
 /// functions for them.
-static void buildPipeline(PassManager &pm, attn::ReferencePrecision precision) {
-  attn::AttnToLoopsPassOptions loops;
-  loops.output = attn::ReferencePrecision::F32;
-  loops.precision = precision;
-  pm.addPass(attn::createAttnToLoopsPass(loops));
+static void buildPipeline(func::FuncOp source, PassManager &pm,
+                          ReferenceRun run) {
+  buildReference(source, pm, run);
   bufferization::OneShotBufferizePassOptions bufferize;
   bufferize.bufferizeFunctionBoundaries = true;
   bufferize.functionBoundaryTypeConversion =
@@ -105,7 +104,7 @@ static std::vector<float> takeResult(uint64_t *descriptor, int64_t rank) {
 
 FailureOr<std::vector<std::vector<float>>>
 attune::runReferenceOnHost(func::FuncOp source, ArrayRef<Tensor> inputs,
-                           attn::ReferencePrecision precision) {
+                           ReferenceRun run) {
   static bool initialised = !llvm::InitializeNativeTarget() &&
                             !llvm::InitializeNativeTargetAsmPrinter();
   if (!initialised)
@@ -118,7 +117,7 @@ attune::runReferenceOnHost(func::FuncOp source, ArrayRef<Tensor> inputs,
              << "expects tensors of floats as results, but got " << type;
   OwningOpRef<ModuleOp> module = makeModule(source);
   PassManager pm(source.getContext());
-  buildPipeline(pm, precision);
+  buildPipeline(source, pm, run);
   if (failed(pm.run(*module)))
     return source.emitError()
            << "expects a function whose reference can be compiled for the CPU";

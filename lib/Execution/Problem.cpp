@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sizes are bound through the attention ops that use an argument, directly as
-// an operand or inside a region.
+// Sizes are bound through the ops that use an argument, by what these say of
+// their inputs.
 
 #include "attune/Execution/Problem.h"
-#include "ArgumentUses.h"
 #include "attune/Execution/HostProgram.h"
 #include "attune/Runtime/Random.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include <cmath>
+#include <deque>
 
 using namespace mlir;
 using namespace attune;
-using Use = ProblemArgument::Use;
+using Use = IntegerUse::Kind;
 
 namespace {
-/// The option that gives the size of a dimension.
-struct DimOption {
-  AttentionDim dim;
-  StringRef name;
-  std::optional<int64_t> ProblemSizes::*member;
+/// An op, and the dimensions that it said first to be each of its sizes.
+struct OpNotes {
+  explicit OpNotes(TunableOpInterface op)
+      : op(op), sizes(op.getKnobSet().sizes.size()) {}
+
+  TunableOpInterface op;
+  std::vector<std::optional<std::pair<Value, int64_t>>> sizes;
 };
 
-class Analysis {
+class Analysis : private InputNotes {
 public:
   Analysis(func::FuncOp function, const ProblemSizes &sizes)
       : function(function), sizes(sizes), known(function.getNumArguments()),
@@ -31,82 +32,44 @@ public:
   FailureOr<Problem> run();
 
 private:
-  using DimMeaning = SmallVector<std::optional<AttentionDim>, 4>;
-
-  /// Notes that a dimension of a tensor means `dim`.
-  void note(Value tensor, int64_t position, AttentionDim dim);
-  void noteOperands(attn::AttentionOp op);
-  void noteCaptures(attn::AttentionOp op);
-  void noteInteger(attn::AttentionOp op, Value argument, Value value);
+  void noteSize(Value tensor, int64_t position, size_t size) override;
+  void noteIntegers(Value argument, const IntegerUse &use) override {
+    integers.try_emplace(argument, current, use);
+  }
+  void noteClass(Value tensor, StringRef inputClass,
+                 const InputTransform &transform) override {
+    transforms[tensor][inputClass.str()] = transform;
+  }
   LogicalResult resolveSizes(unsigned index, ShapedType type);
   /// The size of a dimension, bound or static; 1 for a dynamic one of a tensor
   /// that is computed in the function.
   int64_t getSize(Value tensor, int64_t position);
-  int64_t getSize(attn::AttentionOp op, AttentionDim dim);
-  double countFlops(attn::AttentionOp op);
+  /// The sizes of an op, in the order of its set.
+  SmallVector<int64_t> getSizes(const OpNotes &notes);
 
   func::FuncOp function;
   const ProblemSizes &sizes;
-  /// Per argument: sizes, and what its dimensions mean.
+  std::deque<OpNotes> ops;
+  /// The op that is being asked.
+  OpNotes *current = nullptr;
+  /// Per argument: sizes, and the names of those that its dimensions mean.
   std::vector<SmallVector<int64_t>> known;
-  std::vector<DimMeaning> meaning;
-  DenseMap<Value, std::pair<attn::AttentionOp, IntegerUse>> integers;
+  std::vector<SmallVector<StringRef, 4>> meaning;
+  DenseMap<Value, std::pair<OpNotes *, IntegerUse>> integers;
+  DenseMap<Value, std::map<std::string, InputTransform>> transforms;
 };
 } // namespace
 
-static const DimOption kDimOptions[] = {
-    {AttentionDim::Batch, "batch", &ProblemSizes::batch},
-    {AttentionDim::Heads, "heads", &ProblemSizes::heads},
-    {AttentionDim::KVHeads, "kv-heads", &ProblemSizes::kvHeads},
-    {AttentionDim::SeqQ, "seq-q", &ProblemSizes::seqQ},
-    {AttentionDim::SeqK, "seq-k", &ProblemSizes::seqK}};
-
-static const DimOption &getOption(AttentionDim dim) {
-  return *llvm::find_if(
-      kDimOptions, [&](const DimOption &option) { return option.dim == dim; });
-}
-
-void Analysis::note(Value tensor, int64_t position, AttentionDim dim) {
+void Analysis::noteSize(Value tensor, int64_t position, size_t size) {
+  if (!current->sizes[size])
+    current->sizes[size] = {tensor, position};
   auto argument = dyn_cast<BlockArgument>(tensor);
   if (!argument || argument.getOwner()->getParentOp() != function)
     return;
-  DimMeaning &dims = meaning[argument.getArgNumber()];
+  SmallVector<StringRef, 4> &dims = meaning[argument.getArgNumber()];
   dims.resize(cast<ShapedType>(tensor.getType()).getRank());
-  if (!dims[position])
-    dims[position] = dim;
-}
-
-void Analysis::noteOperands(attn::AttentionOp op) {
-  note(op.getQuery(), op.getBatchPos(), AttentionDim::Batch);
-  note(op.getQuery(), op.getHeadPos(), AttentionDim::Heads);
-  note(op.getQuery(), op.getSeqPos(), AttentionDim::SeqQ);
-  for (Value tensor : {op.getKey(), op.getValue()}) {
-    note(tensor, op.getBatchPos(), AttentionDim::Batch);
-    note(tensor, op.getHeadPos(), AttentionDim::KVHeads);
-    note(tensor, op.getSeqPos(), AttentionDim::SeqK);
-  }
-  for (Value perHead : {op.getAlibiSlopes(), op.getSinks()})
-    if (perHead)
-      note(perHead, 0, AttentionDim::Heads);
-}
-
-void Analysis::noteInteger(attn::AttentionOp op, Value argument, Value value) {
-  if (getElementTypeOrSelf(value.getType()).isIntOrIndex())
-    integers.try_emplace(argument, op, classifyInteger(op, value));
-}
-
-void Analysis::noteCaptures(attn::AttentionOp op) {
-  op->walk([&](tensor::ExtractOp extract) {
-    for (auto [position, index] : llvm::enumerate(extract.getIndices()))
-      if (std::optional<AttentionDim> dim = getRegionIndex(op, index))
-        note(extract.getTensor(), static_cast<int64_t>(position), *dim);
-    noteInteger(op, extract.getTensor(), extract.getResult());
-  });
-  for (Value argument : function.getArguments())
-    if (argument.getType().isIntOrIndex())
-      for (Operation *user : argument.getUsers())
-        if (op->isProperAncestor(user))
-          noteInteger(op, argument, argument);
+  if (dims[position].empty())
+    dims[position] = current->op.getKnobSet().sizes[size].name;
 }
 
 LogicalResult Analysis::resolveSizes(unsigned index, ShapedType type) {
@@ -119,17 +82,17 @@ LogicalResult Analysis::resolveSizes(unsigned index, ShapedType type) {
            << ", but got " << given->second.size();
   for (auto [position, size] : llvm::enumerate(type.getShape())) {
     std::optional<int64_t> requested;
-    std::optional<AttentionDim> dim = meaning[index][position];
-    if (dim)
-      requested = sizes.*getOption(*dim).member;
+    StringRef name = meaning[index][position];
+    if (!name.empty())
+      requested = sizes.get(name);
     if (given != sizes.shapes.end())
       requested = given->second[position];
     if (ShapedType::isDynamic(size) && !requested) {
       InFlightDiagnostic diagnostic =
           function.emitError() << "expects a size for dimension " << position
                                << " of argument " << index << ": give --";
-      if (dim)
-        diagnostic << getOption(*dim).name << "=<number>";
+      if (!name.empty())
+        diagnostic << name << "=<number>";
       else
         diagnostic << "shape=" << index << "=<size>x<size>...";
       return diagnostic;
@@ -157,36 +120,20 @@ int64_t Analysis::getSize(Value tensor, int64_t position) {
   return known[argument.getArgNumber()][position];
 }
 
-int64_t Analysis::getSize(attn::AttentionOp op, AttentionDim dim) {
-  switch (dim) {
-  case AttentionDim::Batch:
-    return getSize(op.getQuery(), op.getBatchPos());
-  case AttentionDim::Heads:
-    return getSize(op.getQuery(), op.getHeadPos());
-  case AttentionDim::KVHeads:
-    return getSize(op.getKey(), op.getHeadPos());
-  case AttentionDim::SeqQ:
-    return getSize(op.getQuery(), op.getSeqPos());
-  case AttentionDim::SeqK:
-    return getSize(op.getKey(), op.getSeqPos());
-  }
-  llvm_unreachable("all dimensions are covered");
-}
-
-double Analysis::countFlops(attn::AttentionOp op) {
-  double products = static_cast<double>(op.getHeadDimQK() + op.getHeadDimV());
-  for (AttentionDim dim : {AttentionDim::Batch, AttentionDim::Heads,
-                           AttentionDim::SeqQ, AttentionDim::SeqK})
-    products *= static_cast<double>(getSize(op, dim));
-  return 2 * products / (op.getCausal() ? 2 : 1);
+SmallVector<int64_t> Analysis::getSizes(const OpNotes &notes) {
+  TunableOpInterface op = notes.op;
+  SmallVector<int64_t> resolved = op.getSizes();
+  for (auto [size, where] : llvm::zip_equal(resolved, notes.sizes))
+    if (ShapedType::isDynamic(size))
+      size = where ? getSize(where->first, where->second) : 1;
+  return resolved;
 }
 
 FailureOr<Problem> Analysis::run() {
-  SmallVector<attn::AttentionOp> ops;
-  function.walk([&](attn::AttentionOp op) { ops.push_back(op); });
-  for (attn::AttentionOp op : ops) {
-    noteOperands(op);
-    noteCaptures(op);
+  function.walk([&](TunableOpInterface op) { ops.emplace_back(op); });
+  for (OpNotes &notes : ops) {
+    current = &notes;
+    notes.op.describeInputs(*this);
   }
   for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
     if (auto shaped = dyn_cast<RankedTensorType>(type)) {
@@ -198,8 +145,11 @@ FailureOr<Problem> Analysis::run() {
              << type;
     }
   Problem problem;
-  for (attn::AttentionOp op : ops)
-    problem.flops += countFlops(op);
+  for (OpNotes &notes : ops) {
+    Work work = notes.op.getWork(getSizes(notes));
+    problem.work.flops += work.flops;
+    problem.work.bytes += work.bytes;
+  }
   for (auto [index, value] : llvm::enumerate(function.getArguments())) {
     ProblemArgument argument;
     argument.isTensor = isa<RankedTensorType>(value.getType());
@@ -217,22 +167,19 @@ FailureOr<Problem> Analysis::run() {
     }
     Type element = getElementTypeOrSelf(value.getType());
     if (auto it = integers.find(value); it != integers.end()) {
-      auto &[op, use] = it->second;
-      argument.use = use.use;
-      if (use.use == Use::Position)
-        argument.limit = getSize(op, use.dim);
-      else if (use.use == Use::Segment)
+      auto &[notes, use] = it->second;
+      argument.use = use.kind;
+      if (use.kind == Use::Position)
+        argument.limit = getSizes(*notes)[use.size];
+      else if (use.kind == Use::Segment)
         argument.limit = 4;
-      else if (use.use == Use::Index)
+      else if (use.kind == Use::Index)
         argument.limit = getSize(use.tensor, use.tensorDim);
     }
     if (element.isInteger(1))
       argument.use = Use::Flag;
-    for (attn::AttentionOp op : ops)
-      if (value == op.getKey())
-        argument.role = ProblemArgument::Role::Key;
-      else if (value == op.getQuery())
-        argument.role = ProblemArgument::Role::Query;
+    if (auto it = transforms.find(value); it != transforms.end())
+      argument.transforms = it->second;
     problem.arguments.push_back(std::move(argument));
   }
   return problem;
@@ -243,54 +190,39 @@ FailureOr<Problem> attune::analyzeProblem(func::FuncOp function,
   return Analysis(function, sizes).run();
 }
 
-ArrayRef<InputClass> attune::getInputClasses() {
-  static constexpr InputClass all[] = {InputClass::Normal, InputClass::Repelled,
-                                       InputClass::Spread};
-  return all;
+SmallVector<StringRef> attune::getInputClasses(func::FuncOp function) {
+  SmallVector<StringRef> names;
+  function.walk([&](TunableOpInterface op) {
+    for (const InputClass &inputClass : op.getInputClasses())
+      if (!llvm::is_contained(names, inputClass.name))
+        names.push_back(inputClass.name);
+  });
+  return names;
 }
 
-StringRef attune::toString(InputClass inputClass) {
-  switch (inputClass) {
-  case InputClass::Normal:
-    return "normal";
-  case InputClass::Repelled:
-    return "repelled";
-  case InputClass::Spread:
-    return "spread";
-  }
-  llvm_unreachable("all classes are covered");
-}
-
-/// Makes what suits the class of normal numbers, which a query or a key holds.
-static void shape(Tensor &tensor, ProblemArgument::Role role,
-                  InputClass inputClass) {
-  using Role = ProblemArgument::Role;
-  // With heads of 16 elements or more, scores lie around -160 or below, or have
-  // a deviation of 64. The largest element, 6 * 64, is finite in every type.
-  constexpr double kFar = 64;
-  if (role == Role::Other || inputClass == InputClass::Normal)
-    return;
+/// Makes what suits a class of the normal numbers that a tensor holds.
+static void apply(Tensor &tensor, const InputTransform &transform) {
   tensor.shape.forEachPiece(
       [&](const TensorShape &piece, int64_t start, int64_t) {
         piece.forEachOffset([&](int64_t offset) {
           double value = tensor.load(start + offset);
-          if (inputClass == InputClass::Spread)
-            value *= role == Role::Query ? kFar : 1;
-          else
-            value = std::fabs(value) * (role == Role::Query ? kFar : -1);
-          tensor.store(start + offset, value);
+          if (transform.magnitude)
+            value = std::fabs(value);
+          tensor.store(start + offset, value * transform.factor);
         });
       });
 }
 
 Tensor attune::makeInput(const ProblemArgument &argument, unsigned index,
-                         uint64_t seed, InputClass inputClass) {
+                         uint64_t seed, StringRef inputClass) {
   Tensor tensor(argument.shape);
   // Sequences of neighbouring seeds do not overlap in practice.
   uint64_t ownSeed = seed * 1000003 + index;
   if (isFloat(argument.shape.type)) {
     fillNormal(tensor, ownSeed);
-    shape(tensor, argument.role, inputClass);
+    auto transform = argument.transforms.find(inputClass.str());
+    if (transform != argument.transforms.end())
+      apply(tensor, transform->second);
     return tensor;
   }
   switch (argument.use) {

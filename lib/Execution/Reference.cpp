@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attn-to-loops makes an scf.parallel over batch, head and query; upstream's
+// The op's own passes make an scf.parallel of three dimensions; upstream's
 // passes make a launch of it. Nothing here is shared with the kernels that the
 // reference is there to check, but for the last step to the chip's assembly.
 
@@ -14,13 +14,14 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace attune;
 
-/// Queries of one workgroup; the most that all devices allow in the third
-/// dimension of one.
-static constexpr int64_t kQueriesPerGroup = 64;
+/// Iterations of the innermost one in a workgroup; the most that all devices
+/// allow in the third dimension of one.
+static constexpr int64_t kPointsPerGroup = 64;
 
 template <typename AccessOp> static void align(AccessOp access) {
   MemRefType type = access.getMemRefType();
@@ -37,14 +38,23 @@ template <typename AccessOp> static void align(AccessOp access) {
   access.setAlignment(alignment);
 }
 
+void attune::buildReference(func::FuncOp source, OpPassManager &pm,
+                            ReferenceRun run) {
+  SetVector<const KnobSet *> built;
+  source.walk([&](TunableOpInterface op) {
+    if (built.insert(&op.getKnobSet()))
+      op.buildReference(pm, run);
+  });
+}
+
 void attune::alignRows(ModuleOp loops) {
   loops.walk([](vector::LoadOp load) { align(load); });
   loops.walk([](vector::StoreOp store) { align(store); });
 }
 
-FailureOr<OwningOpRef<ModuleOp>>
-attune::compileReference(func::FuncOp source, StringRef chip,
-                         attn::ReferencePrecision precision) {
+FailureOr<OwningOpRef<ModuleOp>> attune::compileReference(func::FuncOp source,
+                                                          StringRef chip,
+                                                          ReferenceRun run) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(source.getLoc());
   module->push_back(source->clone());
 
@@ -54,10 +64,7 @@ attune::compileReference(func::FuncOp source, StringRef chip,
                               << chip << "', but that failed";
   };
   PassManager toLoops(source.getContext());
-  attn::AttnToLoopsPassOptions loops;
-  loops.output = attn::ReferencePrecision::F32;
-  loops.precision = precision;
-  toLoops.addPass(attn::createAttnToLoopsPass(loops));
+  buildReference(source, toLoops, run);
   if (failed(toLoops.run(*module)))
     return refuse();
   alignRows(*module);
@@ -65,7 +72,7 @@ attune::compileReference(func::FuncOp source, StringRef chip,
   PassManager pm(source.getContext());
   pm.enableVerifier(false);
   OpPassManager &functions = pm.nest<func::FuncOp>();
-  functions.addPass(createParallelLoopTilingPass({1, 1, kQueriesPerGroup},
+  functions.addPass(createParallelLoopTilingPass({1, 1, kPointsPerGroup},
                                                  /*noMinMaxBounds=*/true));
   functions.addPass(createGpuMapParallelLoopsPass());
   functions.addPass(createConvertParallelLoopToGpuPass());
@@ -84,11 +91,10 @@ attune::compileReference(func::FuncOp source, StringRef chip,
   return module;
 }
 
-FailureOr<ModuleOp>
-CompiledReferences::get(attn::ReferencePrecision precision) {
-  OwningOpRef<ModuleOp> &module = modules[precision];
+FailureOr<ModuleOp> CompiledReferences::get(ReferenceRun run) {
+  OwningOpRef<ModuleOp> &module = modules[run];
   if (!module) {
-    auto compiled = compileReference(source, chip, precision);
+    auto compiled = compileReference(source, chip, run);
     if (failed(compiled))
       return failure();
     module = std::move(*compiled);

@@ -5,12 +5,13 @@
 // one at a time.
 
 #include "attune/Execution/Runner.h"
-#include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Execution/HostReference.h"
 #include "attune/Execution/Stage.h"
 #include "attune/Runtime/Npy.h"
+#include "attune/Schedule/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Parallel.h"
@@ -33,12 +34,11 @@ bool attune::isCompiled(ModuleOp module) {
 SmallVector<func::FuncOp> attune::getSourceFunctions(ModuleOp module) {
   ModuleOp holder = module;
   for (auto nested : module.getOps<ModuleOp>())
-    if (nested->hasAttr(attn::kSourceAttrName))
+    if (nested->hasAttr(kSourceAttrName))
       holder = nested;
   SmallVector<func::FuncOp> functions;
   for (auto function : holder.getOps<func::FuncOp>())
-    if (function.walk([](attn::AttentionOp) { return WalkResult::interrupt(); })
-            .wasInterrupted())
+    if (hasTunableOp(function))
       functions.push_back(function);
   return functions;
 }
@@ -46,7 +46,7 @@ SmallVector<func::FuncOp> attune::getSourceFunctions(ModuleOp module) {
 FailureOr<std::unique_ptr<Runner>>
 Runner::create(func::FuncOp source, Device &device, const ProblemSizes &sizes,
                uint64_t seed, ReferencePlace place, InputFiles files,
-               InputClass inputClass,
+               StringRef inputClass,
                std::shared_ptr<CompiledReferences> compiled) {
   if (!compiled)
     compiled =
@@ -58,6 +58,11 @@ Runner::create(func::FuncOp source, Device &device, const ProblemSizes &sizes,
   if (failed(problem))
     return failure();
   runner->problem = std::move(*problem);
+  SmallVector<StringRef> classes = getInputClasses(source);
+  if (!llvm::is_contained(classes, inputClass))
+    return source.emitError()
+           << "expects an input class of " << llvm::join(classes, ", ")
+           << ", but got '" << inputClass << "'";
   if (failed(runner->makeInputs()))
     return failure();
   return runner;
@@ -133,7 +138,7 @@ FailureOr<HostRun> Runner::runFunction(ModuleOp compiled,
   return program.run(function, inputs);
 }
 
-FailureOr<std::vector<Tensor>> Runner::runAttention(ModuleOp module) {
+FailureOr<std::vector<Tensor>> Runner::runOnTensors(ModuleOp module) {
   auto function = module.lookupSymbol<func::FuncOp>(source.getName());
   if (!function)
     return module.emitError()
@@ -141,8 +146,7 @@ FailureOr<std::vector<Tensor>> Runner::runAttention(ModuleOp module) {
   auto arguments = makeArguments();
   if (failed(arguments))
     return failure();
-  auto values =
-      runReferenceOnHost(function, *arguments, attn::ReferencePrecision::F32);
+  auto values = runReferenceOnHost(function, *arguments, ReferenceRun::Exact);
   if (failed(values))
     return failure();
   std::vector<Tensor> tensors;
@@ -178,8 +182,8 @@ FailureOr<Runner::Started> Runner::start(ModuleOp compiled) {
 
 FailureOr<std::vector<Tensor>> Runner::runAndRead(ModuleOp compiled) {
   if (device.getKernelFormat() == KernelFormat::IR &&
-      getStage(compiled) == Stage::Attention)
-    return runAttention(compiled);
+      getStage(compiled) == Stage::Tensors)
+    return runOnTensors(compiled);
   FailureOr<Started> started = start(compiled);
   if (failed(started))
     return failure();
@@ -200,9 +204,9 @@ FailureOr<std::vector<Tensor>> Runner::read(const HostRun &run) {
 }
 
 FailureOr<std::vector<std::vector<float>>>
-Runner::runReference(attn::ReferencePrecision precision) {
+Runner::runReference(ReferenceRun run) {
   if (place == ReferencePlace::Device) {
-    FailureOr<ModuleOp> module = compiledReferences->get(precision);
+    FailureOr<ModuleOp> module = compiledReferences->get(run);
     if (failed(module))
       return failure();
     auto tensors = runAndRead(*module);
@@ -216,33 +220,32 @@ Runner::runReference(attn::ReferencePrecision precision) {
   auto tensors = makeArguments();
   if (failed(tensors))
     return failure();
-  return runReferenceOnHost(source, *tensors, precision);
+  return runReferenceOnHost(source, *tensors, run);
 }
 
 LogicalResult Runner::computeReference() {
   if (!references.empty())
     return success();
-  auto exact = runReference(attn::ReferencePrecision::F32);
+  auto exact = runReference(ReferenceRun::Exact);
   if (failed(exact))
     return failure();
-  auto lowPrecision = runReference(attn::ReferencePrecision::Operand);
-  if (failed(lowPrecision))
+  auto bound = runReference(ReferenceRun::Bound);
+  if (failed(bound))
     return failure();
   Operation *terminator = source.front().getTerminator();
   for (auto [index, values] : llvm::enumerate(*exact)) {
-    auto result = dyn_cast<OpResult>(terminator->getOperand(index));
-    auto op = result ? dyn_cast<attn::AttentionOp>(result.getOwner())
-                     : attn::AttentionOp();
-    bool isLse = op && result == op.getLse();
-    std::string element;
-    llvm::raw_string_ostream(element) << getElementTypeOrSelf(
-        op ? op.getQuery().getType() : terminator->getOperand(index).getType());
+    Value returned = terminator->getOperand(index);
+    auto result = dyn_cast<OpResult>(returned);
+    auto op = result ? dyn_cast<TunableOpInterface>(result.getOwner())
+                     : TunableOpInterface();
+    ResultCheckRule rule = op ? op.getCheckRule(result.getResultNumber())
+                              : getRoundingRule(returned.getType());
+    std::string name = "result " + std::to_string(index);
+    if (!rule.label.empty())
+      name += " (" + rule.label.str() + ")";
     references.push_back(
-        {("result " + Twine(index) + (isLse ? " (lse)" : "")).str(),
-         isLse
-             ? makeLogSumExpReference(std::move(values))
-             : makeReference(std::move(values), (*lowPrecision)[index],
-                             parseDataType(element).value_or(DataType::F32))});
+        {std::move(name),
+         rule.makeReference(std::move(values), (*bound)[index])});
     if (tolerance)
       references.back().reference.tolerance = *tolerance;
   }

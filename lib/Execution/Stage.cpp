@@ -5,8 +5,8 @@
 
 #include "attune/Execution/Stage.h"
 #include "attune/Conversion/Passes.h"
-#include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Schedule/TunableOpInterface.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassManager.h"
@@ -29,9 +29,8 @@ static bool isTileOp(Operation *op) {
 
 Stage attune::getStage(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>())
-    if (contains(function,
-                 [](Operation *op) { return isa<attn::AttentionOp>(op); }))
-      return Stage::Attention;
+    if (hasTunableOp(function))
+      return Stage::Tensors;
   if (!module.getOps<gpu::BinaryOp>().empty())
     return Stage::Binary;
   Stage stage = Stage::LLVM;
@@ -46,8 +45,8 @@ Stage attune::getStage(ModuleOp module) {
 
 StringRef attune::getStageName(Stage stage) {
   switch (stage) {
-  case Stage::Attention:
-    return "attn";
+  case Stage::Tensors:
+    return "tensor";
   case Stage::Tile:
     return "tile";
   case Stage::GPU:

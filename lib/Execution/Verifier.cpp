@@ -8,8 +8,8 @@
 using namespace mlir;
 using namespace attune;
 
-Runner *Verifier::getRunner(InputClass inputClass) {
-  std::unique_ptr<Runner> &runner = runners[inputClass];
+Runner *Verifier::getRunner(StringRef inputClass) {
+  std::unique_ptr<Runner> &runner = runners[inputClass.str()];
   if (!runner) {
     auto created = Runner::create(source, device, sizes, seed, place,
                                   /*files=*/{}, inputClass, references);
@@ -19,8 +19,8 @@ Runner *Verifier::getRunner(InputClass inputClass) {
   return runner.get();
 }
 
-LogicalResult Verifier::prepare(ArrayRef<InputClass> classes) {
-  for (InputClass inputClass : classes) {
+LogicalResult Verifier::prepare(ArrayRef<StringRef> classes) {
+  for (StringRef inputClass : classes) {
     Runner *runner = getRunner(inputClass);
     if (!runner || failed(runner->computeReference()))
       return failure();
@@ -29,8 +29,8 @@ LogicalResult Verifier::prepare(ArrayRef<InputClass> classes) {
 }
 
 FailureOr<std::string> Verifier::verify(ModuleOp compiled,
-                                        ArrayRef<InputClass> classes) {
-  for (InputClass inputClass : classes) {
+                                        ArrayRef<StringRef> classes) {
+  for (StringRef inputClass : classes) {
     Runner *runner = getRunner(inputClass);
     if (!runner)
       return failure();
@@ -43,9 +43,8 @@ FailureOr<std::string> Verifier::verify(ModuleOp compiled,
       if (auto error = runner->checkInputs())
         return source.emitError() << llvm::toString(std::move(error));
       std::string message = check.explain();
-      if (inputClass != InputClass::Normal)
-        message +=
-            llvm::formatv(" with --input-class={0}", toString(inputClass));
+      if (inputClass != kNormalInputs)
+        message += llvm::formatv(" with --input-class={0}", inputClass);
       return message;
     }
   }
@@ -53,10 +52,10 @@ FailureOr<std::string> Verifier::verify(ModuleOp compiled,
 }
 
 FailureOr<std::string> Verifier::prove(ModuleOp compiled, unsigned launches) {
-  FailureOr<std::string> wrong = verify(compiled, getInputClasses());
+  FailureOr<std::string> wrong = verify(compiled, getInputClasses(source));
   if (failed(wrong) || !wrong->empty())
     return wrong;
-  Runner *runner = getRunner(InputClass::Normal);
+  Runner *runner = getRunner(kNormalInputs);
   FailureOr<unsigned> unequal = runner->countUnequal(compiled, launches);
   if (failed(unequal))
     return failure();
@@ -72,7 +71,7 @@ FailureOr<std::string> Verifier::prove(ModuleOp compiled, unsigned launches) {
 
 FailureOr<Timing> Verifier::time(ModuleOp compiled,
                                  const BenchmarkOptions &options) {
-  Runner *runner = getRunner(InputClass::Normal);
+  Runner *runner = getRunner(kNormalInputs);
   if (!runner)
     return failure();
   return runner->time(compiled, options);

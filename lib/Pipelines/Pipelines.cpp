@@ -6,6 +6,7 @@
 #include "attune/Conversion/Passes.h"
 #include "attune/Dialect/Attn/Transforms/Passes.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
+#include "attune/Schedule/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -16,7 +17,7 @@ using namespace attune;
 
 void attune::buildAttnToTilePipeline(OpPassManager &pm,
                                      const CompileOptions &options) {
-  pm.addPass(attn::createAttnKeepSourcePass());
+  pm.addPass(createAttuneKeepSourcePass());
   {
     AttuneAttachTargetPassOptions target;
     target.chip = options.chip;
@@ -24,12 +25,12 @@ void attune::buildAttnToTilePipeline(OpPassManager &pm,
     pm.addPass(createAttuneAttachTargetPass(target));
   }
   if (!options.tuningSpecs.empty()) {
-    attn::AttnApplyTuningSpecPassOptions specs;
+    AttuneApplyTuningSpecPassOptions specs;
     llvm::append_range(specs.specs, options.tuningSpecs);
-    pm.addPass(attn::createAttnApplyTuningSpecPass(std::move(specs)));
+    pm.addPass(createAttuneApplyTuningSpecPass(std::move(specs)));
   }
-  pm.addPass(attn::createAttnSelectSchedulePass());
-  pm.addPass(attn::createAttnCheckSchedulePass());
+  pm.addPass(createAttuneSelectSchedulePass());
+  pm.addPass(createAttuneCheckSchedulePass());
   pm.addNestedPass<func::FuncOp>(attn::createAttnExpandShortFormsPass());
   pm.addPass(createAttnToTilePass());
   pm.addNestedPass<gpu::GPUModuleOp>(createCanonicalizerPass());

@@ -16,6 +16,8 @@ Value TargetModel::emitSharedRead(OpBuilder &, Location,
 
 bool TargetModel::narrowsIndices() const { return false; }
 
+bool TargetModel::knowsGridSize() const { return true; }
+
 void TargetModel::emitAsyncCopy(OpBuilder &, Location,
                                 const AsyncCopy &) const {
   llvm_unreachable("a target that lists copy_widths overrides emitAsyncCopy");

@@ -3,7 +3,7 @@
 // What stands on the command line as text.
 
 #include "attune/Tools/RunOptions.h"
-#include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Schedule/Transforms/Passes.h"
 #include "attune/Target/TargetRegistry.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/StringExtras.h"
@@ -11,8 +11,13 @@
 using namespace mlir;
 using namespace attune;
 
-/// Sizes beyond this are mistakes; attention refuses them too.
+/// Sizes beyond this are mistakes; ops refuse them too.
 static constexpr int64_t kMaxSize = 2147483647;
+
+RunOptions::RunOptions(StringRef heading) : category(heading) {
+  for (const SizeInfo &size : getProblemSizes())
+    sizes.push_back(std::make_unique<SizeOption>(size, category));
+}
 
 static llvm::Expected<int64_t> parseSize(StringRef option, StringRef text) {
   int64_t size;
@@ -37,23 +42,13 @@ FailureOr<tile::TargetAttr> RunOptions::findHostTarget(ModuleOp module) const {
 
 llvm::Expected<ProblemSizes> RunOptions::getSizes() const {
   ProblemSizes sizes;
-  struct Entry {
-    StringRef name;
-    StringRef text;
-    std::optional<int64_t> *size;
-  };
-  const Entry entries[] = {{"batch", batch, &sizes.batch},
-                           {"heads", heads, &sizes.heads},
-                           {"kv-heads", kvHeads, &sizes.kvHeads},
-                           {"seq-q", seqQ, &sizes.seqQ},
-                           {"seq-k", seqK, &sizes.seqK}};
-  for (const Entry &entry : entries) {
-    if (entry.text.empty())
+  for (const auto &option : this->sizes) {
+    if (option->text.empty())
       continue;
-    auto size = parseSize(entry.name, entry.text);
+    auto size = parseSize(option->name, option->text);
     if (!size)
       return size.takeError();
-    *entry.size = *size;
+    sizes.named[option->name.str()] = *size;
   }
   for (StringRef text : shapes) {
     auto [argument, list] = text.split('=');
@@ -111,13 +106,14 @@ llvm::Expected<func::FuncOp> RunOptions::chooseFunction(ModuleOp module) const {
   }
   if (!function.empty())
     return llvm::createStringError(
-        "--function expects one of the functions with attention (" + names +
+        "--function expects one of the functions that can be tuned (" + names +
         "), but got '" + function + "'");
   if (functions.empty())
     return llvm::createStringError(
-        "expects a function with attention; a compiled module keeps it in a "
+        "expects a function with an op that can be tuned; a compiled module "
+        "keeps it in a "
         "module with the attribute '" +
-        attn::kSourceAttrName + "'");
+        kSourceAttrName + "'");
   if (functions.size() > 1)
     return llvm::createStringError(
         "expects --function=<name> where there are several: " + names);
@@ -128,10 +124,10 @@ llvm::Error RunOptions::addSchedule(OpPassManager &pm) const {
   if (schedule.empty())
     return llvm::Error::success();
   // The reason goes to standard error.
-  if (failed(parsePassPipeline("attn-set-schedule{" + schedule + "}", pm,
+  if (failed(parsePassPipeline("attune-set-schedule{" + schedule + "}", pm,
                                llvm::errs())))
     return llvm::createStringError("--schedule expects tunables as "
-                                   "attn-set-schedule takes them, but got '" +
+                                   "attune-set-schedule takes them, but got '" +
                                    schedule + "'");
   return llvm::Error::success();
 }

@@ -176,10 +176,7 @@ void attune::tuning::printReport(llvm::raw_ostream &os, const Task &task,
   if (!outcome.ties.empty())
     os << "within the noise of the best: " << outcome.ties.size()
        << " (their intervals overlap)\n";
-  for (const auto &[id, refused] : legal.refused)
-    os << llvm::formatv("refused, {0}: {1}, for example {2}: {3}\n", id,
-                        refused.count, space.toString(refused.example),
-                        refused.message);
+  printRefusals(os, space, legal);
   printFailures(os, space, outcome);
   if (outcome.winner)
     os << (outcome.timed ? "best: " : "best by model: ")
@@ -239,9 +236,21 @@ static json::Object describe(const Task &task, const Space &space,
   return object;
 }
 
-json::Object attune::tuning::makeRefusals(const LegalSpace &legal) {
+void attune::tuning::printRefusals(llvm::raw_ostream &os, const Space &space,
+                                   const LegalSpace &legal) {
+  auto print = [&](llvm::StringRef what, const LegalSpace::Refusals &refusals) {
+    for (const auto &[id, refused] : refusals)
+      os << llvm::formatv("{0}, {1}: {2}, for example {3}: {4}\n", what, id,
+                          refused.count, space.toString(refused.example),
+                          refused.message);
+  };
+  print("refused", legal.refused);
+  print("not worth trying", legal.skipped);
+}
+
+json::Object attune::tuning::makeRefusals(const LegalSpace::Refusals &byRule) {
   json::Object refusals;
-  for (const auto &[id, refused] : legal.refused)
+  for (const auto &[id, refused] : byRule)
     refusals[id] = json::Object{{"count", int64_t(refused.count)},
                                 {"message", refused.message}};
   return refusals;
@@ -273,6 +282,7 @@ json::Object attune::tuning::makeReport(const Task &task, const Space &space,
                       {"compiler", session.key.compiler},
                       {"session", session.id},
                       {"flops", task.flops},
+                      {"bytes", task.bytes},
                       {"timed", outcome.timed},
                       {"executed", outcome.executed},
                       {"tried", int64_t(outcome.results.size())},
@@ -282,7 +292,8 @@ json::Object attune::tuning::makeReport(const Task &task, const Space &space,
                       {"seconds", outcome.seconds},
                       {"space", int64_t(space.size())},
                       {"legal", int64_t(legal.points.size())},
-                      {"refused", makeRefusals(legal)},
+                      {"refused", makeRefusals(legal.refused)},
+                      {"skipped", makeRefusals(legal.skipped)},
                       {"results", std::move(results)}};
   if (!task.kind.empty())
     report["kind"] = task.kind;

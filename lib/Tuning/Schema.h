@@ -10,7 +10,7 @@ namespace attune::tuning {
 
 /// "ATTU": tells our files from other SQLite databases.
 constexpr int kApplicationId = 0x41545455;
-constexpr int kSchemaVersion = 5;
+constexpr int kSchemaVersion = 6;
 
 constexpr char kSchema[] = R"sql(
 CREATE TABLE problem(

@@ -43,9 +43,10 @@ Point Space::getDefault() const {
 /// The value that is spelled so, if the knob has it.
 static std::optional<int64_t> parseValue(const Knob &knob,
                                          llvm::StringRef text) {
-  for (int64_t value : knob.domain)
-    if (knob.spell(value) == text)
-      return value;
+  for (const std::vector<int64_t> &values : {knob.domain, knob.asked})
+    for (int64_t value : values)
+      if (knob.spell(value) == text)
+        return value;
   return std::nullopt;
 }
 
@@ -156,7 +157,8 @@ static void appendPoints(llvm::ArrayRef<Knob> knobs,
 }
 
 LegalSpace attune::tuning::findLegal(const Space &space,
-                                     const Legality &legality) {
+                                     const Legality &legality,
+                                     const Legality &worthTrying) {
   llvm::ArrayRef<Knob> knobs = space.getKnobs();
   LegalSpace legal;
   std::vector<uint64_t> digits(knobs.size(), 0), indices;
@@ -166,13 +168,19 @@ LegalSpace attune::tuning::findLegal(const Space &space,
     for (auto [knob, digit] : llvm::zip_equal(knobs, digits))
       point.push_back(knob.domain[digit]);
     Probe probe(point);
-    std::optional<Refusal> refusal = legality(probe);
+    std::optional<Refusal> refusal;
+    if (worthTrying)
+      refusal = worthTrying(probe);
+    bool isSkipped = refusal.has_value();
+    if (!refusal)
+      refusal = legality(probe);
     path.assign(probe.getRead().begin(), probe.getRead().end());
     if (!refusal) {
       appendPoints(knobs, path, digits, indices);
       continue;
     }
-    LegalSpace::Refused &refused = legal.refused[refusal->id];
+    LegalSpace::Refused &refused =
+        (isSkipped ? legal.skipped : legal.refused)[refusal->id];
     if (refused.count == 0) {
       refused.example = std::move(point);
       refused.message = refusal->getMessage();

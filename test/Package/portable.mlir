@@ -11,8 +11,8 @@
 // LIBRARIES-NEXT:   libm.so.6
 // LIBRARIES-NEXT: ]
 //
-// RUN: env -i %portable/attune-opt %s --attn-set-schedule --attune-compile="chip=sm_80 format=isa" | FileCheck %s --check-prefix=PTX
-// RUN: env -i %portable/attune opt %s --attn-set-schedule --attune-compile="chip=gfx942 format=bin" | FileCheck %s --check-prefix=HSACO
+// RUN: env -i %portable/attune-opt %s --attune-set-schedule --attune-compile="chip=sm_80 format=isa" | FileCheck %s --check-prefix=PTX
+// RUN: env -i %portable/attune opt %s --attune-set-schedule --attune-compile="chip=gfx942 format=bin" | FileCheck %s --check-prefix=HSACO
 // PTX: .visible .entry
 // HSACO: bin = "\7FELF
 //

@@ -4,7 +4,7 @@
 //
 // REQUIRES: plugin
 // RUN: mlir-opt %s --load-dialect-plugin=%plugin --load-pass-plugin=%plugin \
-// RUN:   --pass-pipeline='builtin.module(attn-set-schedule{block-m=64},canonicalize)' | FileCheck %s
+// RUN:   --pass-pipeline='builtin.module(attune-set-schedule{block-m=64},canonicalize)' | FileCheck %s
 
 // CHECK-LABEL: func.func @plugin
 // CHECK: attn.attention

@@ -3,8 +3,8 @@
 // The schedules that come with the project are legal, and are found for ops
 // like theirs: of an equal one, and of one of another length.
 //
-// RUN: attune-opt %S/../../tuning/sm_90a.mlir --attune-attach-target=chip=sm_90a --attn-check-schedule -o /dev/null
-// RUN: attune-opt %s --attune-attach-target=chip=sm_90a --attn-apply-tuning-spec=specs=%S/../../tuning/sm_90a.mlir --attn-check-schedule | FileCheck %s
+// RUN: attune-opt %S/../../tuning/sm_90a.mlir --attune-attach-target=chip=sm_90a --attune-check-schedule -o /dev/null
+// RUN: attune-opt %s --attune-attach-target=chip=sm_90a --attune-apply-tuning-spec=specs=%S/../../tuning/sm_90a.mlir --attune-check-schedule | FileCheck %s
 
 // CHECK-LABEL: func.func @equal
 // CHECK: schedule(<blockM = 64,

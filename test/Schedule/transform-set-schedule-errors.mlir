@@ -6,7 +6,7 @@ module attributes {transform.with_named_sequence} {
   transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
     %k = transform.param.constant 1 : i64 -> !transform.param<i64>
     // expected-error@below {{expects the name of a tunable, but got 'depth'}}
-    transform.attn.set_schedule %root {"depth" = %k} : !transform.any_op, !transform.param<i64>
+    transform.attune.set_schedule %root {"depth" = %k} : !transform.any_op, !transform.param<i64>
     transform.yield
   }
 }
@@ -17,7 +17,7 @@ module attributes {transform.with_named_sequence} {
   transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
     %k = transform.param.constant 64 : i64 -> !transform.param<i64>
     // expected-error@below {{expects each tunable once, but got 'block-m' twice}}
-    transform.attn.set_schedule %root {"block-m" = %k, "block-m" = %k} : !transform.any_op, !transform.param<i64>, !transform.param<i64>
+    transform.attune.set_schedule %root {"block-m" = %k, "block-m" = %k} : !transform.any_op, !transform.param<i64>, !transform.param<i64>
     transform.yield
   }
 }
@@ -28,8 +28,8 @@ module attributes {transform.with_named_sequence} {
 module attributes {transform.with_named_sequence} {
   transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
     %k = transform.param.constant 64 : i64 -> !transform.param<i64>
-    // expected-error@below {{expects attn.attention, but got 'builtin.module'}}
-    transform.attn.set_schedule %root {"block-m" = %k} : !transform.any_op, !transform.param<i64>
+    // expected-error@below {{expects an op that can be tuned, but got 'builtin.module'}}
+    transform.attune.set_schedule %root {"block-m" = %k} : !transform.any_op, !transform.param<i64>
     transform.yield
   }
 }
@@ -38,9 +38,9 @@ module attributes {transform.with_named_sequence} {
 
 module attributes {transform.with_named_sequence} {
   transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
-    %k = transform.param.constant "many" -> !transform.any_param
-    // expected-error@below {{expects one integer for 'block-m', but got "many"}}
-    transform.attn.set_schedule %root {"block-m" = %k} : !transform.any_op, !transform.any_param
+    %k = transform.param.constant 1.0 : f32 -> !transform.any_param
+    // expected-error@below {{expects an integer or a string for 'block-m', but got 1.000000e+00 : f32}}
+    transform.attune.set_schedule %root {"block-m" = %k} : !transform.any_op, !transform.any_param
     transform.yield
   }
 }
@@ -56,7 +56,23 @@ module attributes {transform.with_named_sequence} {
     %k = transform.param.constant 17 : i64 -> !transform.param<i64>
     %op = transform.structured.match ops{["attn.attention"]} in %root : (!transform.any_op) -> !transform.any_op
     // expected-error@below {{block-m}}
-    transform.attn.set_schedule %op {"block-m" = %k} : !transform.any_op, !transform.param<i64>
+    transform.attune.set_schedule %op {"block-m" = %k} : !transform.any_op, !transform.param<i64>
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  func.func @f(%x: tensor<1x1x64x64xf16>) -> tensor<1x1x64x64xf16> {
+    %o = attn.attention %x, %x, %x : tensor<1x1x64x64xf16>, tensor<1x1x64x64xf16>, tensor<1x1x64x64xf16>
+    return %o : tensor<1x1x64x64xf16>
+  }
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %k = transform.param.constant "much" -> !transform.any_param
+    %op = transform.structured.match ops{["attn.attention"]} in %root : (!transform.any_op) -> !transform.any_op
+    // expected-error@below {{expects knob 'overlap' to be one of none, softmax, ping-pong, but got much}}
+    transform.attune.set_schedule %op {"overlap" = %k} : !transform.any_op, !transform.any_param
     transform.yield
   }
 }

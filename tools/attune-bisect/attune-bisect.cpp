@@ -36,7 +36,7 @@ struct Options : RunOptions {
   Opt<std::string> pipeline{
       "pass-pipeline",
       llvm::cl::desc("Passes to search, as \"builtin.module(...)\"; from "
-                     "attention to LLVM dialect if not given"),
+                     "tensors to LLVM dialect if not given"),
       llvm::cl::cat(category)};
   llvm::cl::list<std::string> plugins{
       "load-pass-plugin", llvm::cl::desc("Library with more passes"),
@@ -44,7 +44,7 @@ struct Options : RunOptions {
   Opt<double> tolerance{
       "tolerance",
       llvm::cl::desc("Largest distance from the reference that is right; by "
-                     "FlashAttention's rule if not given"),
+                     "the rule of the op if not given"),
       llvm::cl::init(-1), llvm::cl::cat(category)};
   Opt<std::string> outputDir{
       "o",
@@ -56,7 +56,7 @@ struct Options : RunOptions {
 /// What running a module has shown.
 struct Outcome {
   enum class Kind { Right, Wrong, Fault, NotRun } kind = Kind::NotRun;
-  Stage stage = Stage::Attention;
+  Stage stage = Stage::Tensors;
   /// Of the worst result.
   double error = 0, allowed = 0;
   /// Why it is not right, for people.
@@ -123,7 +123,7 @@ LogicalResult Tool::addPasses(PassManager &pm, ModuleOp module) {
   }
   if (!options.schedule.empty())
     return fail("--schedule expects no --pass-pipeline, which may hold "
-                "attn-set-schedule itself");
+                "attune-set-schedule itself");
   std::string reason;
   llvm::raw_string_ostream stream(reason);
   FailureOr<OpPassManager> parsed = parsePassPipeline(options.pipeline, stream);
@@ -328,7 +328,7 @@ int attuneBisectMain(int argc, char **argv) {
   llvm::cl::HideUnrelatedOptions(options.category);
   llvm::cl::ParseCommandLineOptions(
       argc, argv,
-      "Names the pass of a pipeline after which attention is wrong\n\n"
+      "Names the pass of a pipeline after which a kernel is wrong\n\n"
       "  The module is executed on the CPU after each pass. Exit code 1 if a "
       "pass is\n  named.\n");
   DialectRegistry registry;

@@ -30,11 +30,6 @@ static RankedTensorType getOperandType(const AttentionProblem &problem,
                                encoding);
 }
 
-static ScheduleAttr getSchedule(const AttentionProblem &problem, Location loc) {
-  return ScheduleAttr::fromValues([&] { return emitError(loc); },
-                                  loc.getContext(), problem.schedule);
-}
-
 OwningOpRef<ModuleOp> attune::gen::buildModule(const AttentionProblem &problem,
                                                MLIRContext *context) {
   context->loadDialect<AttnDialect, func::FuncDialect>();
@@ -72,12 +67,9 @@ OwningOpRef<ModuleOp> attune::gen::buildModule(const AttentionProblem &problem,
     op.setSoftcapAttr(builder.getF32FloatAttr(*problem.softcap));
   if (problem.scale)
     op.setScaleAttr(builder.getF32FloatAttr(*problem.scale));
-  if (!problem.schedule.empty()) {
-    ScheduleAttr schedule = getSchedule(problem, loc);
-    if (!schedule)
-      return nullptr;
-    op.setScheduleAttr(schedule);
-  }
+  if (!problem.schedule.empty())
+    op.setScheduleAttr(
+        attune::schedule::AttentionAttr::get(context, problem.schedule));
   func::ReturnOp::create(builder, loc, op.getResults());
   func.setType(builder.getFunctionType(inputs, op.getResultTypes()));
   if (failed(verify(*module)))

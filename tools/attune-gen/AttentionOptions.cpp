@@ -46,7 +46,7 @@ AttentionOptions::AttentionOptions()
             cl::desc("Order of dimensions: batch, head, sequence, size"),
             cl::init("bhsd"), cl::value_desc("letters"), cl::cat(category)),
       schedule("schedule",
-               cl::desc("Schedule, as the options of attn-set-schedule"),
+               cl::desc("Schedule, as the options of attune-set-schedule"),
                cl::value_desc("knob=value ..."), cl::cat(category)) {}
 
 Expected<std::optional<float>>
@@ -115,29 +115,30 @@ Error AttentionOptions::readWindow(AttentionProblem &problem) const {
 Error AttentionOptions::readSchedule(AttentionProblem &problem) const {
   if (!schedule.getNumOccurrences())
     return Error::success();
-  ArrayRef<attn::ScheduleAttr::Knob> knobs = attn::ScheduleAttr::getKnobs();
-  for (const attn::ScheduleAttr::Knob &knob : knobs)
-    problem.schedule.push_back(knob.init);
+  const KnobSet &set = schedule::AttentionAttr::getSet();
+  problem.schedule = set.getDefaults();
   SmallVector<StringRef> pairs;
   SplitString(schedule, pairs);
   for (StringRef pair : pairs) {
     auto [name, text] = pair.split('=');
-    const auto *knob = find_if(knobs, [name = name](const auto &candidate) {
-      return candidate.name == name;
-    });
-    if (knob == knobs.end()) {
-      auto names =
-          map_range(knobs, [](const auto &known) { return known.name; });
+    std::optional<size_t> place = set.findKnob(name);
+    if (!place) {
+      auto names = map_range(set.knobs,
+                             [](const KnobInfo &known) { return known.name; });
       return makeError("expects a knob of --schedule to be one of {0}, but got "
                        "'{1}'",
                        join(names, ", "), name);
     }
-    int64_t value;
-    if (!to_integer(text, value, 10))
-      return makeError("expects --schedule to give '{0}' a number, but got "
-                       "'{1}'",
-                       name, text);
-    problem.schedule[knob - knobs.begin()] = value;
+    const KnobInfo &knob = set.knobs[*place];
+    std::optional<int64_t> value = knob.parse(text);
+    if (!value) {
+      auto values =
+          map_range(knob.domain, [&](int64_t one) { return knob.spell(one); });
+      return makeError("expects --schedule to give '{0}' one of {1}, but got "
+                       "'{2}'",
+                       name, join(values, ", "), text);
+    }
+    problem.schedule[*place] = *value;
   }
   return Error::success();
 }

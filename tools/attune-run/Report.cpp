@@ -94,6 +94,7 @@ llvm::json::Value Report::toJSON() const {
   Object report{{"function", function},
                 {"seed", static_cast<int64_t>(seed)},
                 {"flops", flops},
+                {"bytes", bytes},
                 {"kernels", Array(kernels)},
                 {"device", Object{{"name", device.name},
                                   {"chip", device.chip},

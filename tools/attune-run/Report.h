@@ -18,6 +18,7 @@ struct Report {
   llvm::json::Array kernels;
   uint64_t seed = 0;
   double flops = 0;
+  double bytes = 0;
   std::optional<std::vector<ResultCheck>> checks;
   /// Launches after the one that was verified, and those with other bits.
   struct Launches {

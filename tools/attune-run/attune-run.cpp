@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attune-run: compiles a function with attention, or takes it compiled, runs it
-// on a GPU, compares the results to the reference and times the kernels.
+// attune-run: compiles a function with an op that can be tuned, or takes it
+// compiled, runs it on a GPU, compares the results to the reference and times
+// the kernels.
 
 #include "Options.h"
 #include "Report.h"
@@ -239,7 +240,8 @@ LogicalResult Tool::run() {
   report.device = info;
   report.function = source->getName().str();
   report.seed = options.seed;
-  report.flops = (*runner)->getProblem().flops;
+  report.flops = (*runner)->getProblem().work.flops;
+  report.bytes = (*runner)->getProblem().work.bytes;
   for (auto binary : module->getOps<gpu::BinaryOp>())
     if (launch::ManifestAttr manifest = launch::getManifest(binary))
       report.kernels.push_back(manifest.toJSON());
@@ -259,7 +261,7 @@ int attuneRunMain(int argc, char **argv) {
   Options options;
   llvm::cl::HideUnrelatedOptions(options.category);
   llvm::cl::ParseCommandLineOptions(
-      argc, argv, "Runs, verifies and times attention kernels on a GPU\n");
+      argc, argv, "Runs, verifies and times kernels on a GPU\n");
   DialectRegistry registry;
   registerAllDialects(registry);
   registerAttunePasses();

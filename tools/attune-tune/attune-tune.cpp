@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attune-tune: searches the schedules of the attention ops in a file, or the
+// attune-tune: searches the schedules of the ops in a file, or the
 // knobs of a transform script. Reads the command line; the work is in
 // lib/Tuning. The same executable is also the workers that the search starts
 // (--worker).
 
 #include "attune/Target/TargetRegistry.h"
-#include "attune/Tuning/AttentionProblem.h"
 #include "attune/Tuning/CompileHandler.h"
 #include "attune/Tuning/DeviceHandler.h"
 #include "attune/Tuning/HostCheckHandler.h"
@@ -16,6 +15,7 @@
 #include "attune/Tuning/Reproducer.h"
 #include "attune/Tuning/Strategy.h"
 #include "attune/Tuning/TileHandler.h"
+#include "attune/Tuning/TunableTask.h"
 #include "attune/Tuning/TuneFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -33,6 +33,13 @@ using namespace attune::tuning;
 int attuneTuneMain(int argc, char **argv);
 
 namespace {
+std::vector<std::string> getSizeNames() {
+  std::vector<std::string> names;
+  for (const attune::SizeInfo &size : attune::getProblemSizes())
+    names.push_back(size.name.str());
+  return names;
+}
+
 struct Options {
   cl::OptionCategory category{"attune-tune options"};
   cl::opt<std::string> input{cl::Positional, cl::desc("<input file>"),
@@ -143,6 +150,11 @@ struct Options {
                                    cl::desc("Write remarks to a file, as YAML"),
                                    cl::value_desc("path"), cl::cat(category)};
   cl::opt<bool> quiet{"quiet", cl::desc("No progress"), cl::cat(category)};
+  cl::opt<bool> everything{
+      "everything",
+      cl::desc("Search legal schedules as well that experience says are not "
+               "worth trying"),
+      cl::cat(category)};
   cl::opt<bool> rank{"rank",
                      cl::desc("Measure first what a model thinks is fast"),
                      cl::init(true), cl::cat(category)};
@@ -372,6 +384,7 @@ Error Options::read(TuneFileOptions &options) const {
   options.entry = entry;
   options.libraries.assign(libraries.begin(), libraries.end());
   options.rank = rank;
+  options.everything = everything;
   options.quiet = quiet;
   options.dryRun = dryRun;
   options.report = report;
@@ -418,7 +431,7 @@ int attuneTuneMain(int argc, char **argv) {
   cl::HideUnrelatedOptions(options.category);
   cl::ParseCommandLineOptions(
       argc, argv,
-      "Searches the fastest schedule of attention kernels, or the knobs of a "
+      "Searches the fastest schedule of each op, or the knobs of a "
       "transform script\n");
   std::unique_ptr<MemoryFile> problem;
   if (options.standardStreams) {

@@ -84,12 +84,11 @@ TEST_P(HostReferenceTest, IsTheFormula) {
   inputs.back().store(0, static_cast<double>(GetParam()));
   Expected expected = compute(inputs, GetParam());
 
-  for (auto precision :
-       {attn::ReferencePrecision::F32, attn::ReferencePrecision::Operand}) {
+  for (auto precision : {ReferenceRun::Exact, ReferenceRun::Bound}) {
     auto results = runReferenceOnHost(function, inputs, precision);
     ASSERT_TRUE(succeeded(results));
     ASSERT_EQ(results->size(), 2u);
-    bool isF32 = precision == attn::ReferencePrecision::F32;
+    bool isF32 = precision == ReferenceRun::Exact;
     double tolerance = isF32 ? 1e-5 : 3e-2;
     double largest = 0;
     for (auto [got, want] : llvm::zip_equal((*results)[0], expected.output)) {

@@ -24,11 +24,11 @@ protected:
 
   void setSizes(int64_t batch, int64_t heads, int64_t kvHeads, int64_t seqQ,
                 int64_t seqK) {
-    sizes.batch = batch;
-    sizes.heads = heads;
-    sizes.kvHeads = kvHeads;
-    sizes.seqQ = seqQ;
-    sizes.seqK = seqK;
+    sizes.named = {{"batch", batch},
+                   {"heads", heads},
+                   {"kv-heads", kvHeads},
+                   {"seq-q", seqQ},
+                   {"seq-k", seqK}};
   }
 
   FailureOr<Problem> analyze(const Twine &text) {
@@ -74,7 +74,7 @@ TEST_F(ProblemTest, BindsDimensionsByOrder) {
   EXPECT_TRUE(problem->arguments[0].shape.isContiguous());
   EXPECT_EQ(problem->arguments[1].shape.sizes,
             (SmallVector<int64_t, 4>{2, 20, 4, 64}));
-  EXPECT_EQ(problem->flops, 2.0 * 2 * 8 * 10 * 20 * (64 + 64) / 2);
+  EXPECT_EQ(problem->work.flops, 2.0 * 2 * 8 * 10 * 20 * (64 + 64) / 2);
 }
 
 TEST_F(ProblemTest, ChoosesStridesWithGaps) {
@@ -95,7 +95,7 @@ TEST_F(ProblemTest, ChoosesStridesWithGaps) {
 }
 
 TEST_F(ProblemTest, AsksForWhatIsMissing) {
-  sizes.batch = 1;
+  sizes.named["batch"] = 1;
   EXPECT_TRUE(failed(analyze(kDynamic)));
   EXPECT_EQ(message, "expects a size for dimension 1 of argument 0: give "
                      "--seq-q=<number>");
@@ -108,7 +108,7 @@ TEST_F(ProblemTest, DocumentNumbersAreSegments) {
     %y = arith.cmpi eq, %a, %c : i32)");
   // The length of the sequence is that of the queries, by name.
   EXPECT_TRUE(failed(problem));
-  sizes.seqQ = 64;
+  sizes.named["seq-q"] = 64;
   problem = analyzeMask("tensor<2x?xi32>", R"(
     %a = tensor.extract %t[%b, %m] : tensor<2x?xi32>
     %c = tensor.extract %t[%b, %n] : tensor<2x?xi32>
@@ -160,21 +160,25 @@ TEST_F(ProblemTest, ClassesOfInputsDifferInQueriesAndKeys) {
   FailureOr<Problem> problem =
       analyzeMask("index", "%y = arith.cmpi slt, %n, %t : index");
   ASSERT_TRUE(succeeded(problem)) << message;
+  // One argument is all three operands, of which the key counts.
   ProblemArgument argument = problem->arguments[0];
-  // One argument is all three operands.
-  EXPECT_EQ(argument.role, ProblemArgument::Role::Key);
   std::vector<float> normal = makeInput(argument, 0, 0).toFloats();
-  EXPECT_EQ(makeInput(argument, 0, 0, InputClass::Normal).toFloats(), normal);
-  for (float value : makeInput(argument, 0, 0, InputClass::Repelled).toFloats())
+  EXPECT_EQ(makeInput(argument, 0, 0, kNormalInputs).toFloats(), normal);
+  EXPECT_EQ(makeInput(argument, 0, 0, "spread").toFloats(), normal);
+  for (float value : makeInput(argument, 0, 0, "repelled").toFloats())
     EXPECT_LE(value, 0);
-  argument.role = ProblemArgument::Role::Query;
-  for (float value : makeInput(argument, 0, 0, InputClass::Repelled).toFloats())
+  setSizes(2, 8, 4, 10, 20);
+  problem = analyze(kDynamic);
+  ASSERT_TRUE(succeeded(problem)) << message;
+  ProblemArgument query = problem->arguments[0], value = problem->arguments[2];
+  normal = makeInput(query, 0, 0).toFloats();
+  for (float value : makeInput(query, 0, 0, "repelled").toFloats())
     EXPECT_GE(value, 0);
-  std::vector<float> spread =
-      makeInput(argument, 0, 0, InputClass::Spread).toFloats();
+  std::vector<float> spread = makeInput(query, 0, 0, "spread").toFloats();
   for (auto [far, near] : llvm::zip_equal(spread, normal))
     EXPECT_FLOAT_EQ(far, 64 * near);
-  argument.role = ProblemArgument::Role::Other;
-  for (InputClass inputClass : getInputClasses())
-    EXPECT_EQ(makeInput(argument, 0, 0, inputClass).toFloats(), normal);
+  normal = makeInput(value, 0, 0).toFloats();
+  for (StringRef inputClass :
+       getInputClasses(*module->getOps<func::FuncOp>().begin()))
+    EXPECT_EQ(makeInput(value, 0, 0, inputClass).toFloats(), normal);
 }

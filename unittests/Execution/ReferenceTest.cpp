@@ -35,8 +35,7 @@ TEST(ReferenceTest, TakesOnlyWhatALaunchCanPass) {
   ASSERT_TRUE(module);
   for (auto function : module->getOps<func::FuncOp>())
     for (StringRef chip : {"sm_90a", "gfx942"}) {
-      auto compiled =
-          compileReference(function, chip, attn::ReferencePrecision::Operand);
+      auto compiled = compileReference(function, chip, ReferenceRun::Bound);
       ASSERT_TRUE(succeeded(compiled)) << chip.str();
       unsigned kernels = 0;
       for (auto binary : (*compiled)->getOps<gpu::BinaryOp>())

@@ -177,7 +177,7 @@ TEST_P(VerifierTest, IsNotTakenForRight) {
   Verifier verifier(*source->getOps<func::FuncOp>().begin(), device,
                     ProblemSizes(),
                     /*seed=*/1, ReferencePlace::Host);
-  ASSERT_TRUE(succeeded(verifier.prepare(InputClass::Normal)));
+  ASSERT_TRUE(succeeded(verifier.prepare(kNormalInputs)));
   FailureOr<std::string> wrong = verifier.prove(*compiled, /*launches=*/100);
   switch (fault) {
   case Fault::None:
@@ -218,11 +218,11 @@ TEST_F(VerifierTest, HostileInputsShowWhatNormalOnesHide) {
   Verifier verifier(*source->getOps<func::FuncOp>().begin(), device,
                     ProblemSizes(),
                     /*seed=*/1, ReferencePlace::Host);
-  EXPECT_EQ(*verifier.verify(*compiled, InputClass::Normal), "");
-  for (InputClass hostile : {InputClass::Repelled, InputClass::Spread}) {
+  EXPECT_EQ(*verifier.verify(*compiled, kNormalInputs), "");
+  for (StringRef hostile : {"repelled", "spread"}) {
     std::string wrong = *verifier.verify(*compiled, hostile);
-    EXPECT_TRUE(StringRef(wrong).ends_with(
-        (" with --input-class=" + toString(hostile)).str()))
+    EXPECT_TRUE(
+        StringRef(wrong).ends_with((" with --input-class=" + hostile).str()))
         << wrong;
   }
 }

@@ -2,7 +2,7 @@
 //
 // How many heads share a tile, and what keeps them from it.
 
-#include "attune/Schedule/HeadPacking.h"
+#include "attune/Schedule/Attention/HeadPacking.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -11,7 +11,7 @@
 
 using namespace mlir;
 using namespace attune;
-using attn::ScheduleAttr;
+using schedule::AttentionAttr;
 
 namespace {
 struct HeadPackingTest : testing::Test {
@@ -38,16 +38,16 @@ struct HeadPackingTest : testing::Test {
     EXPECT_TRUE(module) << text;
     HeadPacking packing;
     module->walk([&](attn::AttentionOp op) { packing = HeadPacking::get(op); });
-    SmallVector<int64_t> values =
-        ScheduleAttr::getDefault(&context).getValues();
+    SmallVector<int64_t> values = AttentionAttr::getSet().getDefaults();
     for (auto [knob, value] :
-         llvm::zip_equal(ScheduleAttr::getKnobs(), values)) {
+         llvm::zip_equal(AttentionAttr::getSet().knobs, values)) {
       if (knob.name == "block-m")
         value = rows;
       if (knob.name == "mma-warps")
         value = mmaWarps;
     }
-    return packing.count(Schedule([&](size_t place) { return values[place]; }));
+    return packing.count(
+        AttentionKnobs([&](size_t place) { return values[place]; }));
   }
 
   MLIRContext context;

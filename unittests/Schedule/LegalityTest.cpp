@@ -2,14 +2,14 @@
 //
 // Every rule of legality on both sides of its limit.
 
-#include "attune/Schedule/Legality.h"
+#include "attune/Schedule/Attention/Legality.h"
 #include "attune/Target/TargetRegistry.h"
 #include "mlir/IR/Diagnostics.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;
 using namespace attune;
-using attn::ScheduleAttr;
+using schedule::AttentionAttr;
 using tile::LayoutAttr;
 using tile::MmaAtomAttr;
 using tile::TargetAttr;
@@ -27,6 +27,8 @@ struct Limits {
   /// Whether four warps can multiply together too, 64x2x2 of what a copy engine
   /// puts into rows of 128 bytes.
   bool groups = false;
+  /// Whether the chip says what these may take.
+  bool groupLimits = true;
 };
 
 Limits withGroups() {
@@ -61,8 +63,18 @@ protected:
         &context, "toy", "Toy", /*lanes=*/4, /*cores=*/1, limits.shared,
         limits.sharedPerCore, limits.registers, limits.registersPerCore,
         limits.maxThreads, limits.maxThreadsPerCore, tile::CopySync::None, {},
-        /*boxBytes=*/limits.groups ? 128 : 0, /*cache=*/0,
-        tile::RatesAttr::getDefault(&context), atoms);
+        /*boxBytes=*/limits.groups ? 128 : 0, /*boxAlignment=*/16,
+        /*schedulers=*/4, /*registerStep=*/8,
+        limits.groups && limits.groupLimits ? getWarpgroups()
+                                            : tile::WarpgroupsAttr(),
+        /*cache=*/0, tile::RatesAttr::getDefault(&context), atoms);
+  }
+
+  tile::WarpgroupsAttr getWarpgroups() {
+    return tile::WarpgroupsAttr::get(
+        &context, /*mostRegisters=*/256, /*producerRegisters=*/24,
+        /*persistentProducerRegisters=*/32, /*mostColumns=*/256,
+        /*besideMultiply=*/32, /*fewestRegisters=*/80);
   }
 
   MmaAtomAttr getGroupAtom() {
@@ -77,7 +89,7 @@ protected:
   }
 
   /// Four warps that multiply together, and what else is set.
-  ScheduleAttr
+  AttentionAttr
   groups(std::initializer_list<std::pair<StringRef, int64_t>> settings) {
     SmallVector<std::pair<StringRef, int64_t>> all{{"block-m", 64},
                                                    {"block-n", 32},
@@ -89,20 +101,21 @@ protected:
   }
 
   /// The default schedule with some knobs set.
-  ScheduleAttr schedule(ArrayRef<std::pair<StringRef, int64_t>> settings) {
-    SmallVector<int64_t> values =
-        ScheduleAttr::getDefault(&context).getValues();
+  AttentionAttr schedule(ArrayRef<std::pair<StringRef, int64_t>> settings) {
+    SmallVector<int64_t> values = AttentionAttr::getSet().getDefaults();
     for (auto [name, value] : settings)
-      for (auto [index, knob] : llvm::enumerate(ScheduleAttr::getKnobs()))
-        if (knob.name == name)
-          values[index] = value;
-    return ScheduleAttr::fromValues(
-        [&] { return emitError(UnknownLoc::get(&context)); }, &context, values);
+      values[*AttentionAttr::getSet().findKnob(name)] = value;
+    return AttentionAttr::get(&context, values);
   }
 
-  std::string refusal(ScheduleAttr schedule, TargetAttr target) {
-    std::optional<Refusal> reason = checkSchedule(problem, schedule, target);
+  std::string refusal(AttentionAttr schedule, TargetAttr target) {
+    std::optional<Refusal> reason = checkLegal(problem, schedule, target);
     return reason ? reason->id.str() : "legal";
+  }
+
+  std::string skip(AttentionAttr schedule) {
+    std::optional<Refusal> reason = checkWorthTrying(schedule);
+    return reason ? reason->id.str() : "worth trying";
   }
 
   TargetAttr chip(StringRef name) {
@@ -113,12 +126,12 @@ protected:
   }
 
   MLIRContext context;
-  ScheduleProblem problem;
+  AttentionProblem problem;
 };
 } // namespace
 
 TEST_F(LegalityTest, DynamicHeadSize) {
-  ScheduleAttr base = schedule({{"block-m", 16}, {"num-warps", 1}});
+  AttentionAttr base = schedule({{"block-m", 16}, {"num-warps", 1}});
   EXPECT_EQ(refusal(base, toy({})), "legal");
   problem.headDimV = ShapedType::kDynamic;
   EXPECT_EQ(refusal(base, toy({})), "dynamic-head-size");
@@ -127,7 +140,7 @@ TEST_F(LegalityTest, DynamicHeadSize) {
 }
 
 TEST_F(LegalityTest, NoMatrixInstruction) {
-  ScheduleAttr base = schedule({{"block-m", 16}, {"num-warps", 1}});
+  AttentionAttr base = schedule({{"block-m", 16}, {"num-warps", 1}});
   EXPECT_EQ(refusal(base, toy({})), "legal");
   problem.elementType = BFloat16Type::get(&context);
   EXPECT_EQ(refusal(base, toy({})), "no-matrix-instruction");
@@ -220,16 +233,28 @@ TEST_F(LegalityTest, OneWarpMultiply) {
   EXPECT_EQ(refusal(schedule({{"mma-warps", 1}}), toy({})), "legal");
   EXPECT_EQ(refusal(schedule({{"producer-warps", 4}}), toy({})),
             "one-warp-multiply");
-  EXPECT_EQ(refusal(schedule({{"overlap", 1}}), toy({})), "one-warp-multiply");
-  EXPECT_EQ(refusal(schedule({{"exp-on-fma", 2}}), toy({})),
+  EXPECT_EQ(refusal(schedule({{"overlap", 2}}), toy({})), "one-warp-multiply");
+  EXPECT_EQ(refusal(schedule({{"persistent", 2}}), toy({})),
             "one-warp-multiply");
   EXPECT_EQ(refusal(groups({{"exp-on-fma", 2}}), toy(withGroups())), "legal");
-  for (auto [knob, value] : {std::pair<StringRef, int64_t>{"unroll", 2},
-                             {"p-in-registers", 0},
+  for (auto [knob, value] : {std::pair<StringRef, int64_t>{"p-in-registers", 0},
                              {"o-in-shared", 1},
-                             {"rescale-late", 1}})
+                             {"cluster", 2}})
     EXPECT_EQ(refusal(schedule({{knob, value}}), toy({})), "one-warp-multiply")
         << knob.str();
+  // The compiler can do the others, and no kernel gains by them.
+  for (auto [knob, value] : {std::pair<StringRef, int64_t>{"unroll", 2},
+                             {"overlap", 1},
+                             {"exp-on-fma", 2},
+                             {"persistent", 1},
+                             {"q-stages", 2},
+                             {"rescale-late", 1}}) {
+    EXPECT_EQ(refusal(schedule({{knob, value}}), toy({})), "legal")
+        << knob.str();
+    EXPECT_EQ(skip(schedule({{knob, value}})), "no-gain-of-one-warp")
+        << knob.str();
+  }
+  EXPECT_EQ(skip(schedule({{"rescale", 8}})), "worth trying");
   EXPECT_EQ(refusal(groups({{"unroll", 4}}), toy(withGroups())), "legal");
   EXPECT_EQ(refusal(schedule({{"rescale", 8}}), toy({})), "legal");
 }
@@ -237,11 +262,13 @@ TEST_F(LegalityTest, OneWarpMultiply) {
 TEST_F(LegalityTest, NoMatrixInstructionOfSeveralWarps) {
   Limits limits;
   EXPECT_EQ(refusal(groups({}), toy(limits)), "no-matrix-instruction");
-  EXPECT_EQ(checkSchedule(problem, groups({}), toy(limits))->getMessage(),
+  EXPECT_EQ(checkLegal(problem, groups({}), toy(limits))->getMessage(),
             "expects an element type that 'toy' has a matrix instruction of 4 "
             "warps for, but got f16");
   limits.groups = true;
   EXPECT_EQ(refusal(groups({}), toy(limits)), "legal");
+  limits.groupLimits = false;
+  EXPECT_EQ(refusal(groups({}), toy(limits)), "no-warpgroup-limits");
 }
 
 TEST_F(LegalityTest, WarpsPerMultiply) {
@@ -257,8 +284,8 @@ TEST_F(LegalityTest, RowsPerGroup) {
             "legal");
   auto wanted = groups({{"block-m", 64}, {"num-warps", 8}});
   EXPECT_EQ(refusal(wanted, target), "rows-per-warp");
-  EXPECT_EQ(checkSchedule(problem, wanted, target)->getMessage(),
-            "expects block-m to be a multiple of 128 rows (2 groups of warps "
+  EXPECT_EQ(checkLegal(problem, wanted, target)->getMessage(),
+            "expects block-m to be a multiple of 128 rows (2 warpgroups "
             "of 64), but got 64");
 }
 
@@ -300,9 +327,10 @@ TEST_F(LegalityTest, RescaleWithoutOverlap) {
           target),
       "legal");
   auto wanted = groups({{"rescale-late", 1}, {"producer-warps", 4}});
-  EXPECT_EQ(refusal(wanted, target), "rescale-without-overlap");
-  EXPECT_EQ(checkSchedule(problem, wanted, target)->getMessage(),
-            "expects overlap where rescale-late is 1, but got 0");
+  EXPECT_EQ(refusal(wanted, target), "legal");
+  EXPECT_EQ(skip(wanted), "rescale-without-overlap");
+  EXPECT_EQ(skip(groups({{"rescale-late", 1}, {"overlap", 1}})),
+            "worth trying");
 }
 
 TEST_F(LegalityTest, OutputRowsThatACopyEngineTakes) {
@@ -312,9 +340,9 @@ TEST_F(LegalityTest, OutputRowsThatACopyEngineTakes) {
   EXPECT_EQ(refusal(wanted, target), "legal");
   problem.outputDivisor = 12;
   EXPECT_EQ(refusal(wanted, target), "output-row-alignment");
-  EXPECT_EQ(checkSchedule(problem, wanted, target)->getMessage(),
+  EXPECT_EQ(checkLegal(problem, wanted, target)->getMessage(),
             "expects rows of the output to start at multiples of 16 bytes "
-            "where o-in-shared is 2, but got 24");
+            "where o-in-shared is buffer, but got 24");
   problem.outputDivisor = 0;
   EXPECT_EQ(refusal(wanted, target), "output-row-not-contiguous");
   // Lanes store any rows.
@@ -328,9 +356,9 @@ TEST_F(LegalityTest, OutputInQuerySlot) {
   problem.headDimV = 32;
   auto wanted = groups({{"o-in-shared", 1}});
   EXPECT_EQ(refusal(wanted, target), "output-in-query-slot");
-  EXPECT_EQ(checkSchedule(problem, wanted, target)->getMessage(),
+  EXPECT_EQ(checkLegal(problem, wanted, target)->getMessage(),
             "expects rows of the output to be as long as the 16 elements of a "
-            "query's where o-in-shared is 1, but got 32");
+            "query's where o-in-shared is query-slot, but got 32");
   EXPECT_EQ(refusal(groups({{"o-in-shared", 2}}), target), "legal");
 }
 
@@ -356,7 +384,7 @@ TEST_F(LegalityTest, TurnsOfOne) {
                     target),
             "legal");
   EXPECT_EQ(refusal(groups({{"overlap", 2}, {"producer-warps", 4}}), target),
-            "turns-of-one");
+            "ping-pong-of-one");
 }
 
 TEST_F(LegalityTest, ProducersCountAsThreads) {
@@ -434,17 +462,31 @@ TEST_F(LegalityTest, OneProducerWarpHandsNoRegistersOver) {
 
 TEST_F(LegalityTest, PersistenceNeedsAProducer) {
   TargetAttr target = toy(withGroups());
-  EXPECT_EQ(refusal(groups({{"persistent", 1}}), target),
-            "persistent-without-producer");
-  EXPECT_EQ(refusal(schedule({{"persistent", 1}}), target),
-            "one-warp-multiply");
-  EXPECT_EQ(refusal(groups({{"producer-warps", 4}, {"q-stages", 2}}), target),
-            "query-stages");
+  EXPECT_EQ(refusal(groups({{"persistent", 2}}), target),
+            "dynamic-without-producer");
+  EXPECT_EQ(refusal(groups({{"persistent", 1}}), target), "legal");
+  EXPECT_EQ(skip(groups({{"persistent", 1}})), "persistent-without-producer");
+  EXPECT_EQ(skip(groups({{"persistent", 1}, {"producer-warps", 4}})),
+            "worth trying");
+  auto stages = groups({{"producer-warps", 4}, {"q-stages", 2}});
+  EXPECT_EQ(refusal(stages, target), "legal");
+  EXPECT_EQ(skip(stages), "query-stages");
   int64_t one = getSharedBytes(
       problem, groups({{"producer-warps", 4}, {"persistent", 1}}), target);
   auto two =
       groups({{"producer-warps", 4}, {"persistent", 1}, {"q-stages", 2}});
   EXPECT_EQ(getSharedBytes(problem, two, target), one + 64 * 16 * 2 + 16);
+}
+
+TEST_F(LegalityTest, PersistenceNeedsTheSizeOfTheGrid) {
+  auto wanted = schedule({{"block-m", 128}, {"persistent", 1}});
+  EXPECT_EQ(refusal(wanted, chip("sm_80")), "legal");
+  TargetAttr amd = chip("gfx942");
+  EXPECT_EQ(refusal(wanted, amd), "no-grid-size");
+  EXPECT_EQ(checkLegal(problem, wanted, amd)->getMessage(),
+            "expects persistent to be none on 'gfx942', where a kernel cannot "
+            "ask how many workgroups there are, but got static");
+  EXPECT_EQ(refusal(schedule({{"block-m", 128}}), amd), "legal");
 }
 
 TEST_F(LegalityTest, ClustersShareWhatAllOfThemSee) {
@@ -456,16 +498,17 @@ TEST_F(LegalityTest, ClustersShareWhatAllOfThemSee) {
   };
   EXPECT_EQ(refusal(of(4, 0), target), "legal");
   EXPECT_EQ(refusal(of(4, 1), target), "legal");
-  EXPECT_EQ(refusal(of(4, 2), target), "cluster-of-dealt-tiles");
-  EXPECT_EQ(checkSchedule(problem, of(4, 2), target)->getMessage(),
-            "expects persistent to be 0 or 1 where cluster is 2, but got 2");
+  EXPECT_EQ(refusal(of(4, 2), target), "cluster-of-dynamic-tiles");
+  EXPECT_EQ(checkLegal(problem, of(4, 2), target)->getMessage(),
+            "expects persistent to be none or static where cluster is 2, but "
+            "got dynamic");
   EXPECT_EQ(refusal(of(0, 0), target), "cluster-without-producer");
-  EXPECT_EQ(checkSchedule(problem, of(0, 0), target)->getMessage(),
+  EXPECT_EQ(checkLegal(problem, of(0, 0), target)->getMessage(),
             "expects producer-warps where cluster is 2, but got 0");
   EXPECT_EQ(refusal(schedule({{"cluster", 2}}), target), "one-warp-multiply");
   problem.isMasked = true;
   EXPECT_EQ(refusal(of(4, 0), target), "cluster-of-masked");
-  EXPECT_EQ(checkSchedule(problem, of(4, 0), target)->getMessage(),
+  EXPECT_EQ(checkLegal(problem, of(4, 0), target)->getMessage(),
             "expects cluster to be 1 where a mask may show query tiles "
             "different keys, but got 2");
   EXPECT_EQ(refusal(groups({{"producer-warps", 4}}), target), "legal");
@@ -537,7 +580,7 @@ TEST_F(LegalityTest, RefusalsSayBothNumbers) {
   Limits limits;
   limits.maxThreads = 15;
   std::optional<Refusal> reason =
-      checkSchedule(problem, schedule({{"num-warps", 4}}), toy(limits));
+      checkLegal(problem, schedule({{"num-warps", 4}}), toy(limits));
   ASSERT_TRUE(reason);
   EXPECT_EQ(reason->getMessage(),
             "expects at most 15 threads in a workgroup on 'toy', but got 16");
@@ -551,8 +594,8 @@ TEST_F(LegalityTest, ThePickedScheduleIsLegal) {
         for (int64_t rowDivisor : {size, int64_t(1), int64_t(0)}) {
           problem = {type, size, size, rowDivisor};
           TargetAttr target = chip(name);
-          std::optional<ScheduleAttr> picked = selectSchedule(problem, target);
+          AttentionAttr picked = selectSchedule(problem, target);
           ASSERT_TRUE(picked) << name.str() << ", head size " << size;
-          EXPECT_EQ(refusal(*picked, target), "legal") << name.str();
+          EXPECT_EQ(refusal(picked, target), "legal") << name.str();
         }
 }

@@ -5,18 +5,17 @@
 #ifndef ATTUNE_EXECUTION_HOSTREFERENCE_H
 #define ATTUNE_EXECUTION_HOSTREFERENCE_H
 
-#include "attune/Dialect/Attn/Transforms/Passes.h"
 #include "attune/Runtime/Tensor.h"
+#include "attune/Schedule/TunableOpInterface.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace attune {
 
 /// The results of `source`, computed on the CPU in one thread. Floating-point
-/// results are f32; `precision` says how intermediate values are rounded. An
-/// input of rank 0 is a scalar.
+/// results are f32. An input of rank 0 is a scalar.
 mlir::FailureOr<std::vector<std::vector<float>>>
 runReferenceOnHost(mlir::func::FuncOp source, llvm::ArrayRef<Tensor> inputs,
-                   attn::ReferencePrecision precision);
+                   ReferenceRun run);
 
 } // namespace attune
 

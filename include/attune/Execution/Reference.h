@@ -5,7 +5,7 @@
 #ifndef ATTUNE_EXECUTION_REFERENCE_H
 #define ATTUNE_EXECUTION_REFERENCE_H
 
-#include "attune/Dialect/Attn/Transforms/Passes.h"
+#include "attune/Schedule/TunableOpInterface.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -14,17 +14,20 @@
 
 namespace attune {
 
-/// Says how vectors of rows, as attn-to-loops reads and writes them, are
+/// Says how vectors of rows, as references read and write them, are
 /// aligned: by up to 16 bytes, as far as the strides of the buffer say so and
 /// if it starts there, which tensors on a device do.
 void alignRows(mlir::ModuleOp loops);
 
-/// A module with the function of `source` in plain loops, one thread a query,
-/// compiled for `chip`. Floating-point results are f32; `precision` says how
-/// intermediate values are rounded.
+/// Adds the passes with which each op of `source` makes its plain loops.
+void buildReference(mlir::func::FuncOp source, mlir::OpPassManager &pm,
+                    ReferenceRun run);
+
+/// A module with the function of `source` in plain loops, one thread an
+/// iteration, compiled for `chip`. Floating-point results are f32.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 compileReference(mlir::func::FuncOp source, llvm::StringRef chip,
-                 attn::ReferencePrecision precision);
+                 ReferenceRun run);
 
 /// The references of one function for one chip, each compiled when it is wanted
 /// first: runners of the same function share them.
@@ -33,12 +36,12 @@ public:
   CompiledReferences(mlir::func::FuncOp source, llvm::StringRef chip)
       : source(source), chip(chip) {}
 
-  mlir::FailureOr<mlir::ModuleOp> get(attn::ReferencePrecision precision);
+  mlir::FailureOr<mlir::ModuleOp> get(ReferenceRun run);
 
 private:
   mlir::func::FuncOp source;
   std::string chip;
-  std::map<attn::ReferencePrecision, mlir::OwningOpRef<mlir::ModuleOp>> modules;
+  std::map<ReferenceRun, mlir::OwningOpRef<mlir::ModuleOp>> modules;
 };
 
 } // namespace attune

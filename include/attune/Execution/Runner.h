@@ -47,7 +47,7 @@ public:
   static mlir::FailureOr<std::unique_ptr<Runner>>
   create(mlir::func::FuncOp source, Device &device, const ProblemSizes &sizes,
          uint64_t seed, ReferencePlace place = ReferencePlace::Device,
-         InputFiles files = {}, InputClass inputClass = InputClass::Normal,
+         InputFiles files = {}, llvm::StringRef inputClass = kNormalInputs,
          std::shared_ptr<CompiledReferences> compiled = nullptr);
 
   const Problem &getProblem() const { return problem; }
@@ -62,9 +62,9 @@ public:
 
   /// Runs the function of the same name in `compiled` on poisoned buffers and
   /// compares its results to the reference. On the host executor the kernels
-  /// may be at any stage; a function that still holds attention is computed as
-  /// the reference is. Writes outside of a result are an
-  /// error, wrong results are not.
+  /// may be at any stage; a function that still holds tunable ops is computed
+  /// as the reference is. Writes outside of a result are an error, wrong
+  /// results are not.
   mlir::FailureOr<std::vector<ResultCheck>> verify(mlir::ModuleOp compiled);
 
   /// Launches the kernels `launches` times on poisoned results and says how
@@ -86,17 +86,17 @@ public:
 
 private:
   Runner(mlir::func::FuncOp source, Device &device, uint64_t seed,
-         ReferencePlace place, InputFiles files, InputClass inputClass,
+         ReferencePlace place, InputFiles files, llvm::StringRef inputClass,
          std::shared_ptr<CompiledReferences> compiled)
       : source(source), device(device), seed(seed), place(place),
-        files(std::move(files)), inputClass(inputClass),
+        files(std::move(files)), inputClass(inputClass.str()),
         compiledReferences(std::move(compiled)) {}
 
   mlir::LogicalResult makeInputs();
   mlir::FailureOr<std::vector<std::vector<float>>>
-  runReference(attn::ReferencePrecision precision);
+  runReference(ReferenceRun run);
   mlir::FailureOr<std::vector<Tensor>> runAndRead(mlir::ModuleOp compiled);
-  mlir::FailureOr<std::vector<Tensor>> runAttention(mlir::ModuleOp module);
+  mlir::FailureOr<std::vector<Tensor>> runOnTensors(mlir::ModuleOp module);
   mlir::FailureOr<HostRun> runFunction(mlir::ModuleOp compiled,
                                        HostProgram &program);
   mlir::FailureOr<std::vector<Tensor>> read(const HostRun &run);
@@ -114,7 +114,7 @@ private:
   uint64_t seed;
   ReferencePlace place;
   InputFiles files;
-  InputClass inputClass;
+  std::string inputClass;
   std::shared_ptr<CompiledReferences> compiledReferences;
   std::optional<double> tolerance;
   Problem problem;

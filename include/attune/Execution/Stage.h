@@ -12,11 +12,11 @@
 namespace attune {
 
 /// What the kernels of a module are made of: the most abstract of all. A module
-/// of which a function holds attention is at Attention.
-enum class Stage { Attention, Tile, GPU, LLVM, Binary };
+/// of which a function holds a tunable op is at Tensors.
+enum class Stage { Tensors, Tile, GPU, LLVM, Binary };
 
 Stage getStage(mlir::ModuleOp module);
-/// "attn", "tile", "gpu", "llvm" or "binary".
+/// "tensor", "tile", "gpu", "llvm" or "binary".
 llvm::StringRef getStageName(Stage stage);
 
 /// A copy of `module` whose kernels are in LLVM dialect: those that speak

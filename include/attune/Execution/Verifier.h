@@ -21,13 +21,13 @@ public:
                           source, device.getInfo().chip)) {}
 
   /// Makes the inputs of some classes, and their references.
-  mlir::LogicalResult prepare(llvm::ArrayRef<InputClass> classes);
+  mlir::LogicalResult prepare(llvm::ArrayRef<llvm::StringRef> classes);
 
   /// What is wrong with the results of `compiled` for the inputs of one of the
   /// classes; empty where nothing is. Fails where it cannot be run, and where
   /// it wrote to its arguments: then none of this object can be used any more.
   mlir::FailureOr<std::string> verify(mlir::ModuleOp compiled,
-                                      llvm::ArrayRef<InputClass> classes);
+                                      llvm::ArrayRef<llvm::StringRef> classes);
 
   /// The same for all classes, and `launches` launches more, which must leave
   /// the same bits each time.
@@ -40,7 +40,7 @@ public:
 
 private:
   /// The runner of a class; null after an error.
-  Runner *getRunner(InputClass inputClass);
+  Runner *getRunner(llvm::StringRef inputClass);
 
   mlir::func::FuncOp source;
   Device &device;
@@ -48,7 +48,7 @@ private:
   uint64_t seed;
   ReferencePlace place;
   std::shared_ptr<CompiledReferences> references;
-  std::map<InputClass, std::unique_ptr<Runner>> runners;
+  std::map<std::string, std::unique_ptr<Runner>> runners;
 };
 
 } // namespace attune

@@ -108,6 +108,10 @@ public:
   /// registers of its own gain nothing, and spilled more.
   virtual bool narrowsIndices() const;
 
+  /// Whether a kernel can ask how many workgroups were launched, as those that
+  /// go from tile to tile do.
+  virtual bool knowsGridSize() const;
+
   /// Adds the patterns, and marks the dialects, with which a gpu.module of this
   /// family becomes LLVM dialect. Fails with a diagnostic where `target` names
   /// a chip that the family does not know: a module may bring its own.

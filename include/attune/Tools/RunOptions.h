@@ -18,7 +18,7 @@ namespace attune {
 /// One is made in the main function of a tool.
 struct RunOptions {
   /// `category` is the heading of the options in the tool's help.
-  explicit RunOptions(llvm::StringRef category) : category(category) {}
+  explicit RunOptions(llvm::StringRef category);
 
   llvm::cl::OptionCategory category;
   template <typename T> using Opt = llvm::cl::opt<T>;
@@ -36,34 +36,29 @@ struct RunOptions {
       llvm::cl::cat(category)};
   Opt<std::string> schedule{
       "schedule",
-      llvm::cl::desc("Tunables as attn-set-schedule takes them, such as "
+      llvm::cl::desc("Tunables as attune-set-schedule takes them, such as "
                      "\"block-m=64 num-warps=4\""),
       llvm::cl::cat(category)};
   Opt<uint64_t> seed{"seed", llvm::cl::desc("Seed of the inputs"),
                      llvm::cl::init(0), llvm::cl::cat(category)};
 
-  Opt<InputClass> inputClass{
-      "input-class", llvm::cl::desc("What random queries and keys are like"),
-      llvm::cl::values(
-          clEnumValN(InputClass::Normal, "normal", "of variance 1"),
-          clEnumValN(InputClass::Repelled, "repelled",
-                     "such that all scores are far below 0"),
-          clEnumValN(InputClass::Spread, "spread",
-                     "such that scores are far apart")),
-      llvm::cl::init(InputClass::Normal), llvm::cl::cat(category)};
+  Opt<std::string> inputClass{
+      "input-class",
+      llvm::cl::desc("What random inputs are like: normal, of variance 1, or "
+                     "another class that the ops have (of attention: repelled, "
+                     "all scores far below 0; spread, scores far apart)"),
+      llvm::cl::init(kNormalInputs.str()), llvm::cl::cat(category)};
 
-  // Empty where not given.
-  Opt<std::string> batch{"batch", llvm::cl::desc("Batch size"),
-                         llvm::cl::cat(category)};
-  Opt<std::string> heads{"heads", llvm::cl::desc("Number of query heads"),
-                         llvm::cl::cat(category)};
-  Opt<std::string> kvHeads{"kv-heads",
-                           llvm::cl::desc("Number of key and value heads"),
-                           llvm::cl::cat(category)};
-  Opt<std::string> seqQ{"seq-q", llvm::cl::desc("Number of queries"),
-                        llvm::cl::cat(category)};
-  Opt<std::string> seqK{"seq-k", llvm::cl::desc("Number of keys"),
-                        llvm::cl::cat(category)};
+  /// An option for each size that a problem may have (KnobSet::sizes).
+  struct SizeOption {
+    SizeOption(const SizeInfo &info, llvm::cl::OptionCategory &category)
+        : name(info.name),
+          text(info.name, llvm::cl::desc(info.doc), llvm::cl::cat(category)) {}
+    llvm::StringRef name;
+    /// Empty where not given.
+    Opt<std::string> text;
+  };
+  std::vector<std::unique_ptr<SizeOption>> sizes;
   llvm::cl::list<std::string> shapes{
       "shape",
       llvm::cl::desc("Sizes of an argument whose dimensions the options above "
@@ -117,7 +112,8 @@ struct RunOptions {
   llvm::Expected<InputFiles> getInputs() const;
   /// The sizes above as numbers.
   llvm::Expected<ProblemSizes> getSizes() const;
-  /// The function that --function names, or the only one with attention.
+  /// The function that --function names, or the only one with ops
+  /// that can be tuned.
   llvm::Expected<mlir::func::FuncOp>
   chooseFunction(mlir::ModuleOp module) const;
   /// Adds what --schedule asks for to a pipeline for modules.

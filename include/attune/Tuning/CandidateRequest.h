@@ -4,12 +4,13 @@
 //
 //   {"problem": <module>, "chip": ..., "schedule": {<knob>: <value>}}
 //
-// The module holds an attention op, on which the schedule is set, or else a
+// The module holds a tunable op, on which the schedule is set, or else a
 // transform script, of which it is the knobs.
 
 #ifndef ATTUNE_TUNING_CANDIDATEREQUEST_H
 #define ATTUNE_TUNING_CANDIDATEREQUEST_H
 
+#include "attune/Schedule/IR/KnobSet.h"
 #include "attune/Tuning/ErrorText.h"
 #include "attune/Tuning/Result.h"
 #include "attune/Tuning/TransformScript.h"
@@ -19,9 +20,10 @@
 
 namespace attune::tuning {
 
-/// The point that a request names, knob by knob; nothing where a knob has no
-/// value or one that is not of its domain.
-std::optional<Point> readSchedule(const llvm::json::Object *schedule);
+/// The point of a set that a request names, knob by knob; nothing where a knob
+/// has no value or one that is not of its domain.
+std::optional<Point> readSchedule(const KnobSet &set,
+                                  const llvm::json::Object *schedule);
 
 /// The problem of a request with the schedule set on its op, or transformed by
 /// its script. It has a context

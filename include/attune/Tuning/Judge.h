@@ -55,7 +55,7 @@ StrategyJudgement judgeStrategy(llvm::StringRef strategy, const Space &space,
                                 llvm::ArrayRef<Judged> schedules,
                                 uint64_t searches);
 
-/// Judges what a JSON report of attune-tune has of the attention ops in
+/// Judges what a JSON report of attune-tune has of the ops in
 /// `input`; `sizes` as they were then. Writes a table and, where `json` names a
 /// file, the same numbers to it. Returns an exit code.
 int judgeReport(llvm::raw_ostream &os, llvm::StringRef input,

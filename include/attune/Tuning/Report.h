@@ -20,8 +20,12 @@ llvm::json::Object makeReport(const Task &task, const Space &space,
                               const SessionInfo &session,
                               const Outcome &outcome);
 
-/// The refusals by id, as stored with a session.
-llvm::json::Object makeRefusals(const LegalSpace &legal);
+/// What was not searched: a line for each rule that is broken.
+void printRefusals(llvm::raw_ostream &os, const Space &space,
+                   const LegalSpace &legal);
+
+/// Refusals by id, as stored with a session.
+llvm::json::Object makeRefusals(const LegalSpace::Refusals &refusals);
 
 /// Prints what a database knows of its sessions; needs no device. Checks the
 /// whole file.

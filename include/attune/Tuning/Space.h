@@ -67,7 +67,7 @@ public:
   /// The point that toJSON() wrote; nothing where a knob has no value or one
   /// that is not of its domain.
   std::optional<Point> fromJSON(const llvm::json::Object &object) const;
-  /// `block-m=128 block-n=64 ...`, as attn-set-schedule takes it.
+  /// `block-m=128 block-n=64 ...`, as attune-set-schedule takes it.
   std::string toString(llvm::ArrayRef<int64_t> point) const;
 
 private:
@@ -113,13 +113,18 @@ struct LegalSpace {
     std::string message;
   };
   std::vector<Point> points;
-  std::map<std::string, Refused> refused;
+  using Refusals = std::map<std::string, Refused>;
+  Refusals refused;
+  /// Those that may be legal and are not worth trying.
+  Refusals skipped;
 };
 
-/// Asks once for all points with which the answer must be the same, so that it
-/// takes time by the number of different answers and of legal points, not by
-/// the size of the space.
-LegalSpace findLegal(const Space &space, const Legality &legality);
+/// The points that are legal and, where that is asked, worth trying; what is
+/// not is not asked whether it is legal. Asks once for all points with which
+/// the answer must be the same, so that it takes time by the number of
+/// different answers and of legal points, not by the size of the space.
+LegalSpace findLegal(const Space &space, const Legality &legality,
+                     const Legality &worthTrying = nullptr);
 
 } // namespace attune::tuning
 

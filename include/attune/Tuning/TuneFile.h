@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What attune-tune does, as a function: reads a module, tunes each attention op
-// in turn, or a function by a transform script, reports, and writes what it
+// What attune-tune does, as a function: reads a module, tunes in turn each op
+// that can be, or a function by a transform script, reports, and writes what it
 // found.
 
 #ifndef ATTUNE_TUNING_TUNEFILE_H
@@ -17,7 +17,7 @@ struct TuneFileOptions {
   std::string input = "-";
   /// A file, "-", or empty for none.
   std::string output;
-  /// Of dynamic dimensions, by the names of getSizeNames().
+  /// Of dynamic dimensions, by the names of getProblemSizes().
   std::map<std::string, int64_t> sizes;
   /// The values that a knob is searched with, by its name; its domain for those
   /// that are not named.
@@ -46,6 +46,8 @@ struct TuneFileOptions {
   uint64_t seed = 1;
   unsigned jobs = 1;
   bool rank = true;
+  /// Also what is legal and not worth trying.
+  bool everything = false;
   bool quiet = false;
   /// Only count the space.
   bool dryRun = false;
@@ -71,8 +73,8 @@ struct TuneFileOptions {
   /// The file of a transform script, of which the knobs are searched; it may as
   /// well stand in the input.
   std::string script;
-  /// What makes the transformed input a program for the CPU. Empty: attention
-  /// is tuned, for a chip.
+  /// What makes the transformed input a program for the CPU. Empty: ops
+  /// are tuned, for a chip.
   std::string pipeline;
   /// What does so without the script, for the reference.
   std::string referencePipeline =

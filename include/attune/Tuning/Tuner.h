@@ -36,6 +36,8 @@ struct Task {
   std::string text;
   /// Floating-point operations of one run; 0 where unknown.
   double flops = 0;
+  /// Bytes that one run reads and writes at least; 0 where unknown.
+  double bytes = 0;
   /// Nanoseconds that another kernel takes, for reports; 0 where not told.
   double vendorTime = 0;
   std::string chip;
@@ -51,7 +53,7 @@ struct Task {
   /// The module with a schedule set, for reproducers.
   std::function<std::string(llvm::ArrayRef<int64_t>)> print;
   /// The command that shows the failure of a reproducer's file. Null: that of
-  /// attention.
+  /// an op's schedule.
   std::function<std::string(llvm::StringRef file)> getCommand = nullptr;
 };
 

@@ -6,9 +6,9 @@
 #include "KernelBody.h"
 #include "attune/Conversion/KernelOutliner.h"
 #include "attune/Conversion/Passes.h"
-#include "attune/Schedule/ForEachAttention.h"
-#include "attune/Schedule/HeadPacking.h"
-#include "attune/Schedule/Legality.h"
+#include "attune/Schedule/Attention/HeadPacking.h"
+#include "attune/Schedule/Attention/Legality.h"
+#include "attune/Schedule/ForEachTunable.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -51,20 +51,20 @@ static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
     return op.emitOpError() << "expects short forms to be expanded; run "
                                "attn-expand-short-forms first";
   if (!op.getScheduleAttr())
-    return op.emitOpError() << "expects a schedule; run attn-set-schedule or "
-                               "attn-select-schedule first";
+    return op.emitOpError() << "expects a schedule; run attune-set-schedule or "
+                               "attune-select-schedule first";
   if (ShapedType::isDynamic(op.getHeadDimQK()) ||
       ShapedType::isDynamic(op.getHeadDimV()))
     return op.emitOpError()
            << "expects static head sizes, but got a dynamic one";
   Type inputType = op.getQuery().getType().getElementType();
   auto schedule = op.getScheduleAttr();
-  tile::MmaAtomAttr atom = findAtom(ScheduleProblem::get(op), schedule, target);
+  tile::MmaAtomAttr atom = findAtom(AttentionProblem::get(op), schedule, target);
   if (!atom)
     return op.emitOpError()
            << "expects an element type that '" << target.getChip()
            << "' has a matrix instruction for, but got " << inputType;
-  PaddedHeadDims padded = getPaddedHeadDims(ScheduleProblem::get(op), atom);
+  PaddedHeadDims padded = getPaddedHeadDims(AttentionProblem::get(op), atom);
   return KernelSizes{schedule.getBlockM(),
                      schedule.getBlockN(),
                      padded.qk,
@@ -128,7 +128,7 @@ static void setLaunch(attn::AttentionOp op, tile::TargetAttr target,
   kernel.setCluster(cluster);
   kernel.setBlock(getThreads(schedule, target));
   // Persistent workgroups all run at once, in whole clusters.
-  if (schedule.getPersistent()) {
+  if (schedule.getPersistent() != schedule::Persistent::None) {
     int64_t resident = target.getCores() * schedule.getMinBlocksPerCore();
     kernel.setGridLimit(std::max<int64_t>(1, resident / cluster) * cluster);
   }
@@ -150,7 +150,7 @@ static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
   operands.output = addOutput(op.getResult(), "output");
   if (op.getLse())
     operands.lse = addOutput(op.getLse(), "lse");
-  if (op.getScheduleAttr().getPersistent() == 2)
+  if (op.getScheduleAttr().getPersistent() == schedule::Persistent::Dynamic)
     addCounter(outliner, kernel);
   buildKernelBody(kernel.getBody(), op, operands, *sizes);
   setLaunch(op, target, *sizes, outliner.getInput(op.getQuery(), "query"),
@@ -162,9 +162,10 @@ static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
 void AttnToTile::runOnOperation() {
   ModuleOp module = getOperation();
   SymbolTable symbols(module);
-  LogicalResult result = forEachAttention(
-      module, [&](attn::AttentionOp op, tile::TargetAttr target) {
-        return outline(op, target, symbols);
+  LogicalResult result = forEachTunable(
+      module, [&](TunableOpInterface tunable, tile::TargetAttr target) {
+        auto op = dyn_cast<attn::AttentionOp>(*tunable);
+        return op ? outline(op, target, symbols) : success();
       });
   if (failed(result))
     signalPassFailure();

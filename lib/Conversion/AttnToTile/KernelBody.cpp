@@ -8,7 +8,7 @@
 #include "OnlineSoftmax.h"
 #include "TileOrder.h"
 #include "attune/Conversion/RegionClone.h"
-#include "attune/Schedule/Legality.h"
+#include "attune/Schedule/Attention/Legality.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -48,7 +48,15 @@ private:
         /*lhs_through_shared=*/false, tile::MmaAtomAttr());
   }
   tile::StorePath getOutputPath() {
-    return static_cast<tile::StorePath>(schedule.getOInShared());
+    switch (schedule.getOInShared()) {
+    case schedule::OutputPath::Registers:
+      return tile::StorePath::Direct;
+    case schedule::OutputPath::QuerySlot:
+      return tile::StorePath::OperandSlot;
+    case schedule::OutputPath::Buffer:
+      return tile::StorePath::Buffer;
+    }
+    llvm_unreachable("all paths are covered");
   }
   /// A tile of a buffer, which goes through a ring of `stages` slots.
   tile::LoadOp load(TileType type, Value buffer, Value row, int64_t stages,
@@ -91,7 +99,7 @@ private:
 
   TileBuilder b;
   attn::AttentionOp op;
-  attn::ScheduleAttr schedule;
+  schedule::AttentionAttr schedule;
   const KernelOperands &operands;
   KernelSizes sizes;
   OnlineSoftmax softmax;
@@ -168,15 +176,16 @@ Value BodyBuilder::countTiles() {
 }
 
 void BodyBuilder::locate(Value number) {
-  int64_t order = schedule.getTileOrder();
+  schedule::TileOrder order = schedule.getTileOrder();
   QueryTile tile;
-  if (order == 2) {
+  if (order == schedule::TileOrder::AcrossHeads) {
     int64_t rowBytes = (sizes.headDimQK + sizes.headDimV) *
                        op.getQuery().getType().getElementTypeBitWidth() / 8;
     Value headBytes = b.createOrFold<arith::MulIOp>(seqK, constant(rowBytes));
     tile = orderBySection(b, number, counts, headBytes, sizes.cacheBytes);
   } else {
-    tile = orderByHead(b, number, counts, /*lastFirst=*/order == 1);
+    tile = orderByHead(b, number, counts,
+                       /*lastFirst=*/order == schedule::TileOrder::Descending);
   }
   headQ = b.createOrFold<arith::MulIOp>(tile.headQ, constant(sizes.heads));
   headKV = tile.headKV;
@@ -439,13 +448,13 @@ void BodyBuilder::planWarps() {
 
 void BodyBuilder::planLoop(scf::ForOp loop) {
   using Tile = tile::TileDialect;
-  if (schedule.getOverlap())
+  if (schedule.getOverlap() != schedule::Overlap::None)
     loop->setAttr(
         Tile::kOverlapAttrName,
         tile::OverlapAttr::get(b.getContext(), schedule.getRescaleLate()
                                                    ? tile::Overlap::Late
                                                    : tile::Overlap::Early));
-  if (schedule.getOverlap() == 2)
+  if (schedule.getOverlap() == schedule::Overlap::PingPong)
     loop->setAttr(Tile::kPingPongAttrName, b.getUnitAttr());
   if (schedule.getSplitMasked())
     loop->setAttr(Tile::kSplitAttrName, b.getUnitAttr());
@@ -461,7 +470,7 @@ void BodyBuilder::build() {
   Value own = byCluster
                   ? gpu::ClusterIdOp::create(b, gpu::Dimension::x).getResult()
                   : gpu::BlockIdOp::create(b, gpu::Dimension::x).getResult();
-  if (!schedule.getPersistent()) {
+  if (schedule.getPersistent() == schedule::Persistent::None) {
     locate(own);
     return buildTile();
   }
@@ -469,12 +478,13 @@ void BodyBuilder::build() {
                    ? gpu::ClusterDimOp::create(b, gpu::Dimension::x).getResult()
                    : gpu::GridDimOp::create(b, gpu::Dimension::x).getResult();
   auto loop = scf::ForOp::create(b, own, total, grid);
-  if (schedule.getPersistent() == 2)
+  if (schedule.getPersistent() == schedule::Persistent::Dynamic)
     loop->setAttr(tile::TileDialect::kDynamicAttrName, b.getUnitAttr());
   b.setInsertionPointToStart(loop.getBody());
   Value number = loop.getInductionVar();
   // Lists by length are dealt there and back.
-  if (schedule.getTileOrder() == 2 && schedule.getPersistent() == 1)
+  if (schedule.getTileOrder() == schedule::TileOrder::AcrossHeads &&
+      schedule.getPersistent() == schedule::Persistent::Static)
     number = reverseOddRounds(b, number, own, grid, total);
   locate(number);
   buildTile();

@@ -71,7 +71,7 @@ private:
 
   TileBuilder &b;
   attn::AttentionOp op;
-  attn::ScheduleAttr schedule;
+  schedule::AttentionAttr schedule;
   tile::TileType rowType, sumType, accType;
   /// What a score is multiplied by to be an exponent of 2.
   double unit;

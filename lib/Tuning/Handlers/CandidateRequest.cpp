@@ -4,9 +4,9 @@
 
 #include "attune/Tuning/CandidateRequest.h"
 #include "attune/Execution/HostCode.h"
-#include "attune/Tuning/AttentionProblem.h"
 #include "attune/Tuning/ProgramHandler.h"
 #include "attune/Tuning/ScriptSpace.h"
+#include "attune/Tuning/TunableTask.h"
 #include "mlir/Parser/Parser.h"
 
 using namespace mlir;
@@ -25,10 +25,11 @@ json::Value CandidateRequest::makeFailure(Status status,
        json::fixUTF8(errors.get().empty() ? message : errors.get())}};
 }
 
-std::optional<Point> tuning::readSchedule(const json::Object *schedule) {
+std::optional<Point> tuning::readSchedule(const KnobSet &set,
+                                          const json::Object *schedule) {
   if (!schedule)
     return std::nullopt;
-  return makeScheduleSpace().fromJSON(*schedule);
+  return makeSpace(set).fromJSON(*schedule);
 }
 
 std::string CandidateRequest::transform(const json::Object &schedule) {
@@ -72,9 +73,12 @@ std::string CandidateRequest::read(const json::Value &request) {
     return errors.get();
   if (findScript(*module))
     return transform(*schedule);
-  std::optional<Point> point = readSchedule(schedule);
+  if (!hasTunableOp(*module))
+    return "expects an op that can be tuned in the problem";
+  TunableOpInterface op = getIsolatedOp(*module);
+  std::optional<Point> point = readSchedule(op.getKnobSet(), schedule);
   if (!point)
     return "expects a value for each knob in the schedule";
-  module->walk([&](attn::AttentionOp op) { setSchedule(op, *point); });
+  setSchedule(op, *point);
   return "";
 }

@@ -11,12 +11,11 @@
 #include "attune/Pipelines/Pipelines.h"
 #include "attune/Simulator/HostDevice.h"
 #include "attune/Target/TargetRegistry.h"
-#include "attune/Tuning/AttentionProblem.h"
 #include "attune/Tuning/CandidateRequest.h"
 #include "attune/Tuning/DeviceLock.h"
 #include "attune/Tuning/ErrorText.h"
-#include "attune/Tuning/SizedProblem.h"
 #include "attune/Tuning/TileHandler.h"
+#include "attune/Tuning/TunableTask.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Base64.h"
@@ -46,7 +45,7 @@ private:
   OwningOpRef<ModuleOp> lower(const json::Object &request, json::Value &answer);
   /// What a verifier said, as an answer. Null where the results are right.
   json::Value judge(FailureOr<std::string> wrong) const;
-  json::Value verify(ModuleOp compiled, ArrayRef<InputClass> classes);
+  json::Value verify(ModuleOp compiled, ArrayRef<StringRef> classes);
   /// Verifies what it did not stop early.
   json::Value measure(ModuleOp compiled, std::optional<double> stopAboveNs);
   json::Value prove(ModuleOp compiled, unsigned launches);
@@ -65,18 +64,19 @@ private:
   HostDevice *host = nullptr;
   OwningOpRef<ModuleOp> problem;
   std::unique_ptr<Verifier> verifier;
+  /// What a candidate is verified with first.
+  SmallVector<StringRef> classes;
 };
 } // namespace
 
 /// Inputs of every candidate are the same, in this search and in the next one.
 static constexpr uint64_t kSeed = 1;
-/// What a candidate is verified with before it is timed. A winner is verified
-/// with all classes.
-static constexpr InputClass kFirstClasses[] = {InputClass::Normal,
-                                               InputClass::Repelled};
-/// What it is verified with where each launch is executed on the CPU, for each
-/// of many thousand candidates.
-static constexpr InputClass kHostClasses[] = {InputClass::Normal};
+/// With so many classes of inputs a candidate is verified before it is timed. A
+/// winner is verified with all.
+static constexpr size_t kFirstClasses = 2;
+/// With so many where each launch is executed on the CPU, for each of many
+/// thousand candidates.
+static constexpr size_t kHostClasses = 1;
 
 llvm::Error DeviceWorker::open() {
   if (kind == "host") {
@@ -123,13 +123,16 @@ llvm::Error DeviceWorker::prepare() {
   problem = parseSourceFile<ModuleOp>(problemPath, context.get());
   if (!problem)
     return llvm::createStringError("cannot read the problem: " + errors->get());
+  func::FuncOp function = *problem->getOps<func::FuncOp>().begin();
+  classes = getInputClasses(function);
+  classes.truncate(
+      std::min(classes.size(), host ? kHostClasses : kFirstClasses));
   verifier = std::make_unique<Verifier>(
-      *problem->getOps<func::FuncOp>().begin(), *device, getSizes(*problem),
-      kSeed, host ? ReferencePlace::Host : ReferencePlace::Device);
+      function, *device, getSizes(*problem), kSeed,
+      host ? ReferencePlace::Host : ReferencePlace::Device);
   // A kernel that runs here: whatever the last worker left behind, this one's
   // device works.
-  if (failed(verifier->prepare(host ? ArrayRef(kHostClasses)
-                                    : ArrayRef(kFirstClasses))))
+  if (failed(verifier->prepare(classes)))
     return llvm::createStringError(
         "cannot make the inputs and the reference: " + errors->get());
   return llvm::Error::success();
@@ -154,7 +157,7 @@ json::Value DeviceWorker::judge(FailureOr<std::string> wrong) const {
 }
 
 json::Value DeviceWorker::verify(ModuleOp compiled,
-                                 ArrayRef<InputClass> classes) {
+                                 ArrayRef<StringRef> classes) {
   return judge(verifier->verify(compiled, classes));
 }
 
@@ -201,8 +204,7 @@ json::Value DeviceWorker::measure(ModuleOp compiled,
   if (failed(timing))
     return fail("cannot time the kernel");
   // What is right once may be wrong after many launches in a row.
-  if (json::Value wrong = verify(compiled, InputClass::Normal);
-      wrong.getAsObject())
+  if (json::Value wrong = verify(compiled, kNormalInputs); wrong.getAsObject())
     return wrong;
   return answer(*timing);
 }
@@ -230,7 +232,8 @@ OwningOpRef<ModuleOp> DeviceWorker::load(const json::Object &request,
 
 OwningOpRef<ModuleOp> DeviceWorker::lower(const json::Object &request,
                                           json::Value &answer) {
-  std::optional<Point> point = readSchedule(request.getObject("schedule"));
+  std::optional<Point> point = readSchedule(
+      getIsolatedOp(*problem).getKnobSet(), request.getObject("schedule"));
   std::optional<llvm::StringRef> hash = request.getString("hash");
   if (!point || !hash) {
     answer =
@@ -240,7 +243,7 @@ OwningOpRef<ModuleOp> DeviceWorker::lower(const json::Object &request,
   }
   host->setSeed(getHostSeed(*hash));
   OwningOpRef<ModuleOp> module = problem->clone();
-  module->walk([&](attn::AttentionOp op) { setSchedule(op, *point); });
+  setSchedule(getIsolatedOp(*module), *point);
   PassManager manager(context.get());
   buildTileToLLVMPipeline(manager);
   if (succeeded(lowerToTiles(*module, chip)) && succeeded(manager.run(*module)))
@@ -262,9 +265,7 @@ json::Value DeviceWorker::handle(const json::Value &request) {
     return answer;
   if (std::optional<int64_t> launches = object->getInteger("prove"))
     return prove(*compiled, *launches);
-  if (json::Value wrong = verify(*compiled, host ? ArrayRef(kHostClasses)
-                                                 : ArrayRef(kFirstClasses));
-      wrong.getAsObject())
+  if (json::Value wrong = verify(*compiled, classes); wrong.getAsObject())
     return wrong;
   if (host)
     return json::Object{{"status", toString(Status::Ok)}};

@@ -9,8 +9,7 @@
 #include "attune/Pipelines/Pipelines.h"
 #include "attune/Simulator/HostDevice.h"
 #include "attune/Tuning/CandidateRequest.h"
-#include "attune/Tuning/ReducedProblem.h"
-#include "attune/Tuning/SizedProblem.h"
+#include "attune/Tuning/TunableTask.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
@@ -27,9 +26,7 @@ static json::Value check(const DialectRegistry &registry,
     return candidate.makeFailure(Status::CompileError, wrong);
   ModuleOp module = candidate.getModule();
   func::FuncOp function = *module.getOps<func::FuncOp>().begin();
-  auto op = *function.getOps<attn::AttentionOp>().begin();
-  ProblemSizes sizes =
-      reduceProblem(module, getSizes(module), op.getScheduleAttr());
+  ProblemSizes sizes = getIsolatedOp(module).shrink(getSizes(module));
   // Kept as it is: compilation changes the module.
   OwningOpRef<func::FuncOp> source = function.clone();
 
@@ -46,9 +43,10 @@ static json::Value check(const DialectRegistry &registry,
       tile::TileDialect::kTargetAttrName);
   HostDevice device(*module.getContext(), target, HostOptions());
   Verifier verifier(*source, device, sizes, kSeed, ReferencePlace::Host);
-  if (failed(verifier.prepare(InputClass::Normal)))
+  if (failed(verifier.prepare(kNormalInputs)))
     return candidate.makeFailure(Status::Refused, "cannot make the inputs");
-  FailureOr<std::string> wrong = verifier.verify(module, getInputClasses());
+  FailureOr<std::string> wrong =
+      verifier.verify(module, getInputClasses(*source));
   if (failed(wrong))
     return candidate.makeFailure(Status::RunError, "cannot run the kernel");
   if (!wrong->empty())

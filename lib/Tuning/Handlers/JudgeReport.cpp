@@ -6,10 +6,10 @@
 #include "attune/InitAllDialects.h"
 #include "attune/Runtime/ArtifactWriter.h"
 #include "attune/Target/TargetRegistry.h"
-#include "attune/Tuning/AttentionProblem.h"
 #include "attune/Tuning/CandidateRequest.h"
 #include "attune/Tuning/Judge.h"
-#include "attune/Tuning/PerformanceModel.h"
+#include "attune/Tuning/ModelRanker.h"
+#include "attune/Tuning/TunableTask.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/SourceMgr.h"
@@ -23,8 +23,8 @@ namespace json = llvm::json;
 /// Searches of a strategy that draws.
 static constexpr uint64_t kSearches = 10;
 
-static std::optional<Judged> readResult(const json::Value &value,
-                                        const PerformanceModel &model) {
+static std::optional<Judged>
+readResult(const json::Value &value, const KnobSet &set, const Ranker &model) {
   const json::Object *object = value.getAsObject();
   const json::Object *knobs = object ? object->getObject("schedule") : nullptr;
   std::optional<double> time =
@@ -34,10 +34,10 @@ static std::optional<Judged> readResult(const json::Value &value,
   // What was measured before there was a knob had its default: with that,
   // everything stays as it was.
   json::Object completed = *knobs;
-  Space space = makeScheduleSpace();
-  for (const Knob &knob : space.getKnobs())
-    completed.try_emplace(knob.name, knob.init);
-  std::optional<Point> point = readSchedule(&completed);
+  Space space = makeSpace(set);
+  for (auto &[name, value] : space.toJSON(space.getDefault()))
+    completed.try_emplace(name, value);
+  std::optional<Point> point = readSchedule(set, &completed);
   if (!point)
     return std::nullopt;
   Judged judged;
@@ -45,15 +45,14 @@ static std::optional<Judged> readResult(const json::Value &value,
   judged.result.samples = {*time};
   if (const json::Value *resources = object->get("resources"))
     fromJSON(*resources, judged.result.resources);
-  Schedule schedule([&](size_t place) { return judged.result.point[place]; });
-  judged.predicted = model.predict(schedule, nullptr);
-  judged.predictedCompiled = model.predict(schedule, &judged.result.resources);
+  judged.predicted = model.score(judged.result.point);
+  judged.predictedCompiled = model.score(judged.result);
   return judged;
 }
 
 /// Prints and returns what is found.
 static json::Object judge(llvm::raw_ostream &os, llvm::StringRef name,
-                          llvm::StringRef chip,
+                          llvm::StringRef chip, const Space &space,
                           llvm::ArrayRef<Judged> schedules) {
   Judgement found = tuning::judge(schedules);
   os << llvm::formatv("{0} on {1}: {2} measured schedules\n", name, chip,
@@ -70,7 +69,6 @@ static json::Object judge(llvm::raw_ostream &os, llvm::StringRef name,
   os << llvm::formatv("  {0,-13} | regret after 1%     5%    10%{1,6} | tried "
                       "until within 3%     2% | in 10%: shapes fastest\n",
                       "strategy", kJudgedCount);
-  Space space = makeScheduleSpace();
   json::Object strategies;
   for (llvm::StringRef strategy : getStrategyNames()) {
     bool draws = !llvm::is_contained({"guided", "grid", "replay"}, strategy);
@@ -131,8 +129,8 @@ static llvm::Error run(llvm::raw_ostream &os, llvm::StringRef input,
       parseSourceFile<ModuleOp>(input, sources, ParserConfig(&context));
   if (!module)
     return llvm::createStringError("cannot read '" + input + "'");
-  llvm::SmallVector<attn::AttentionOp> ops;
-  module->walk([&](attn::AttentionOp op) { ops.push_back(op); });
+  llvm::SmallVector<TunableOpInterface> ops;
+  module->walk([&](TunableOpInterface op) { ops.push_back(op); });
 
   json::Array judged;
   for (const json::Value &value : *problems) {
@@ -154,21 +152,27 @@ static llvm::Error run(llvm::raw_ostream &os, llvm::StringRef input,
       return llvm::createStringError("cannot judge what was measured on '" +
                                      *chip + "'");
     bool isThere = false;
-    for (attn::AttentionOp op : ops) {
+    for (TunableOpInterface op : ops) {
       Task task = makeTask(op, *target, sizes);
       if (task.key != *key)
         continue;
       isThere = true;
-      PerformanceModel model(Workload::get(op, sizes), *target);
+      const KnobSet &set = op.getKnobSet();
+      std::unique_ptr<Ranker> model =
+          createModelRanker(op.createCostModel(*target, sizes));
+      if (!model)
+        return llvm::createStringError("expects an op with a model of its time "
+                                       "in '" +
+                                       task.name + "', but it has none");
       std::vector<Judged> schedules;
       for (const json::Value &result : *results)
-        if (std::optional<Judged> judged = readResult(result, model))
+        if (std::optional<Judged> judged = readResult(result, set, *model))
           schedules.push_back(std::move(*judged));
       if (schedules.empty())
         return llvm::createStringError("expects times of '" + task.name +
                                        "' in '" + report +
                                        "', but nothing was timed");
-      judged.push_back(judge(os, task.name, *chip, schedules));
+      judged.push_back(judge(os, task.name, *chip, makeSpace(set), schedules));
       break;
     }
     if (!isThere)

@@ -57,7 +57,7 @@ llvm::Error ScriptTask::complete(Task &task, ModuleOp problem,
   task.key = makeProblemKey(task.text);
   if (!task.kind.empty())
     task.kind = makeProblemKey(task.kind + printModule(*bare));
-  // Schedules of attention are no points of the script.
+  // Schedules of ops are no points of the script.
   task.seeds.clear();
   Point selected = space->getSpace().getDefault();
   task.baseline.clear();

@@ -108,22 +108,20 @@ llvm::Expected<std::optional<Outcome>>
 SearchRunner::search(const SearchSetup &setup) {
   const Task &task = setup.task;
   const Space &space = setup.space;
-  LegalSpace legal = findLegal(space, setup.legality);
+  LegalSpace legal = findLegal(space, setup.legality, setup.worthTrying);
   llvm::raw_ostream &os = options.output == "-" || options.report == "-"
                               ? llvm::errs()
                               : llvm::outs();
   if (options.dryRun) {
-    os << llvm::formatv("{0} on {1}: {2} of {3} schedules are legal\n",
-                        task.name, task.chip, legal.points.size(),
-                        space.size());
-    for (const auto &[id, refused] : legal.refused)
-      os << llvm::formatv("refused, {0}: {1}, for example {2}: {3}\n", id,
-                          refused.count, space.toString(refused.example),
-                          refused.message);
+    os << llvm::formatv("{0} on {1}: {2} of {3} schedules are legal{4}\n",
+                        task.name, task.chip, legal.points.size(), space.size(),
+                        setup.worthTrying ? " and worth trying" : "");
+    printRefusals(os, space, legal);
     return std::nullopt;
   }
   if (legal.points.empty()) {
-    const auto &[id, refused] = *legal.refused.begin();
+    const auto &[id, refused] =
+        legal.refused.empty() ? *legal.skipped.begin() : *legal.refused.begin();
     return llvm::createStringError(
         llvm::formatv("no schedule is legal for '{0}' on {1}; {2}: {3}",
                       task.name, task.chip, id, refused.message)
@@ -141,10 +139,14 @@ SearchRunner::search(const SearchSetup &setup) {
           << "not replayed: " << lost << "\n";
   }
 
-  // Everything is compared with the default, searched or not.
-  if (!task.baseline.empty() &&
-      !llvm::is_contained(legal.points, task.baseline))
-    legal.points.push_back(task.baseline);
+  // Everything is compared with the default, searched or not; and who names a
+  // schedule wants it tried.
+  auto add = [&](const Point &point) {
+    if (!point.empty() && !llvm::is_contained(legal.points, point))
+      legal.points.push_back(point);
+  };
+  add(task.baseline);
+  llvm::for_each(recording.points, add);
 
   SessionInfo session;
   session.key = setup.key;
@@ -154,7 +156,7 @@ SearchRunner::search(const SearchSetup &setup) {
   session.seed = options.seed;
   session.legal = legal.points.size();
   session.refused =
-      llvm::formatv("{0}", json::Value(makeRefusals(legal))).str();
+      llvm::formatv("{0}", json::Value(makeRefusals(legal.refused))).str();
   if (llvm::Error error = store->addProblem(task.key, task.name, task.text))
     return error;
   if (llvm::Error error = store->beginSession(session))

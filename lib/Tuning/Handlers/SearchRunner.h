@@ -16,6 +16,8 @@ struct SearchSetup {
   Space space;
   Legality legality;
   StoreKey key;
+  /// Null where all that is legal is searched.
+  Legality worthTrying = nullptr;
   /// The arguments of a worker that compiles, without the executable.
   std::vector<std::string> compileWorker;
   WorkerLimits compileLimits;

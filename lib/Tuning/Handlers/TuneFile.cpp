@@ -13,10 +13,10 @@
 #include "attune/Runtime/ArtifactWriter.h"
 #include "attune/Schedule/TuningSpec.h"
 #include "attune/Target/TargetRegistry.h"
-#include "attune/Tuning/AttentionProblem.h"
-#include "attune/Tuning/AttentionRanker.h"
 #include "attune/Tuning/DeviceWorkers.h"
+#include "attune/Tuning/ModelRanker.h"
 #include "attune/Tuning/Report.h"
+#include "attune/Tuning/TunableTask.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -57,19 +57,19 @@ private:
   }
 
   llvm::Error readInput();
-  /// Of an input with `count` attention ops.
+  /// Of an input with `count` ops that can be tuned.
   llvm::Error readScript(size_t count);
   llvm::Error findDevice();
   llvm::Error chooseChip();
   /// One for each op. Finds what is wrong with --vendor.
   llvm::Expected<std::vector<Task>>
-  makeTasks(llvm::ArrayRef<attn::AttentionOp> ops) const;
-  llvm::Error tune(attn::AttentionOp op, Task task);
+  makeTasks(llvm::ArrayRef<TunableOpInterface> ops) const;
+  llvm::Error tune(TunableOpInterface op, Task task);
   /// Whether kernels are executed on the CPU and none is timed.
   bool isExecuted() const { return options.device == "host"; }
   /// The command that runs the winner of an op; empty where the ops are many
   /// and there is no file with their winners.
-  std::string getCommand(attn::AttentionOp op, const Space &space,
+  std::string getCommand(TunableOpInterface op, const Space &space,
                          llvm::ArrayRef<int64_t> point) const;
   /// Everything that the results depend on, beside the problem.
   std::string describeCompiler() const;
@@ -96,7 +96,7 @@ private:
   /// What was found before, by other searches and by this one.
   TuningSpecs specs;
   std::unique_ptr<DeviceWorkers> devices;
-  /// Null where the schedules of attention are searched.
+  /// Null where the schedules of ops are searched.
   std::unique_ptr<ScriptTask> script;
   /// Its file with the winner selected.
   std::string transformed;
@@ -127,11 +127,11 @@ llvm::Error FileTuner::readScript(size_t count) {
   if (isExecuted())
     return llvm::createStringError(
         "expects no transform script with --device=host, which executes the "
-        "schedules of attention");
+        "schedules of ops");
   if (count != 1)
     return llvm::createStringError(
-        llvm::formatv("expects one attn.attention op with a transform script, "
-                      "but got {0}",
+        llvm::formatv("expects one op that can be tuned with a transform "
+                      "script, but got {0}",
                       count)
             .str());
   auto created = ScriptTask::create(options, *module);
@@ -281,7 +281,7 @@ void FileTuner::noteFailed(const Task &task, const Outcome &outcome) {
                     .str();
 }
 
-std::string FileTuner::getCommand(attn::AttentionOp op, const Space &space,
+std::string FileTuner::getCommand(TunableOpInterface op, const Space &space,
                                   llvm::ArrayRef<int64_t> point) const {
   llvm::StringRef chip = target.getChip();
   bool hasInput = options.input != "-", hasOutput = hasOutputFile(options);
@@ -307,10 +307,10 @@ std::string FileTuner::getCommand(attn::AttentionOp op, const Space &space,
 }
 
 llvm::Expected<std::vector<Task>>
-FileTuner::makeTasks(llvm::ArrayRef<attn::AttentionOp> ops) const {
+FileTuner::makeTasks(llvm::ArrayRef<TunableOpInterface> ops) const {
   std::vector<Task> tasks;
   std::vector<VendorProblem> problems;
-  for (attn::AttentionOp op : ops) {
+  for (TunableOpInterface op : ops) {
     tasks.push_back(makeTask(op, target, options.sizes));
     problems.push_back({tasks.back().name, tasks.back().flops});
   }
@@ -322,12 +322,10 @@ FileTuner::makeTasks(llvm::ArrayRef<attn::AttentionOp> ops) const {
   return tasks;
 }
 
-llvm::Error FileTuner::tune(attn::AttentionOp op, Task task) {
-  for (attn::ScheduleAttr seed :
-       specs.findClosest(op, target.getChip(), kSeeds)) {
-    llvm::SmallVector<int64_t> values = seed.getValues();
-    task.seeds.emplace_back(values.begin(), values.end());
-  }
+llvm::Error FileTuner::tune(TunableOpInterface op, Task task) {
+  for (ScheduleAttrInterface seed :
+       specs.findClosest(op, target.getChip(), kSeeds))
+    task.seeds.push_back(seed.getValues().vec());
   // Lives as long as the task.
   OwningOpRef<ModuleOp> problem;
   if (script) {
@@ -339,20 +337,24 @@ llvm::Error FileTuner::tune(attn::AttentionOp op, Task task) {
              " --budget=1";
     };
   }
-  Space space = script ? script->getSpace().getSpace() : makeScheduleSpace();
+  Space space =
+      script ? script->getSpace().getSpace() : makeSpace(op.getKnobSet());
   llvm::Expected<Space> restricted = space.limit(options.only);
   if (!restricted)
     return restricted.takeError();
   WorkerLimits checkLimits = runner.getCompileLimits();
   // For each class of inputs.
   checkLimits.requestSeconds =
-      options.runSeconds * static_cast<double>(getInputClasses().size());
+      options.runSeconds * static_cast<double>(op.getInputClasses().size());
   WorkerPool checkers({{options.executable, "attune-tune", "--worker=check"}},
                       checkLimits);
+  ScheduleRules rules = op.getRules(target);
   SearchSetup setup{task, std::move(*restricted),
                     script ? script->getSpace().makeLegality()
-                           : makeLegality(op, target),
+                           : makeLegality(rules.checkLegal),
                     makeKey(task)};
+  if (!script && !options.everything)
+    setup.worthTrying = makeLegality(rules.checkWorthTrying);
   setup.compileWorker = {isExecuted() ? "--worker=tiles" : "--worker=compile",
                          "--assembler=" + options.assembler};
   setup.compileLimits = runner.getCompileLimits();
@@ -366,7 +368,7 @@ llvm::Error FileTuner::tune(attn::AttentionOp op, Task task) {
   setup.checkers = &checkers;
   if (options.rank && !isExecuted() && !script)
     setup.makeRanker = [&] {
-      return createAttentionRanker(op, target, options.sizes);
+      return createModelRanker(op.createCostModel(target, options.sizes));
     };
   setup.getCommand = [&](llvm::ArrayRef<int64_t> point) {
     return getCommand(op, setup.space, point);
@@ -390,16 +392,16 @@ llvm::Error FileTuner::tune(attn::AttentionOp op, Task task) {
   if (!found)
     return found.takeError();
   const Result &winner = **found;
-  emitRemarks(task, setup.space, outcome, op.getLoc(), [&](size_t knob) {
+  emitRemarks(task, setup.space, outcome, op->getLoc(), [&](size_t knob) {
     return script ? script->getSpace().getPlaces(knob)
-                  : llvm::SmallVector<Location>{op.getLoc()};
+                  : llvm::SmallVector<Location>{op->getLoc()};
   });
   if (script)
     transformed = script->printWinner(winner.point);
   else
     setSchedule(op, winner.point);
   if (winner.isTimed() && !script)
-    specs.add(op, op.getScheduleAttr(), target.getChip());
+    specs.add(op, op.getSchedule(), target.getChip());
   provenance.push_back(
       winner.isTimed()
           ? llvm::formatv("{0}: {1:F1} us on {2}", task.name,
@@ -438,10 +440,10 @@ llvm::Error FileTuner::run() {
     return error;
   if (llvm::Error error = readInput())
     return error;
-  llvm::SmallVector<attn::AttentionOp> ops;
-  module->walk([&](attn::AttentionOp op) { ops.push_back(op); });
+  llvm::SmallVector<TunableOpInterface> ops;
+  module->walk([&](TunableOpInterface op) { ops.push_back(op); });
   if (ops.empty())
-    return llvm::createStringError("expects an attn.attention op in '" +
+    return llvm::createStringError("expects an op that can be tuned in '" +
                                    options.input + "', but there is none");
   problems = ops.size();
   if (llvm::Error error = readScript(problems))

@@ -3,7 +3,7 @@
 // What a kernel is given, where it reads and what the host side becomes.
 // key-ranges.mlir tests which blocks are visited.
 //
-// RUN: attune-opt %s --attune-attach-target="chip=sm_80" --attn-set-schedule="block-m=64 block-n=32 num-warps=2" \
+// RUN: attune-opt %s --attune-attach-target="chip=sm_80" --attune-set-schedule="block-m=64 block-n=32 num-warps=2" \
 // RUN:   --attn-expand-short-forms --attn-to-tile --canonicalize --cse | FileCheck %s
 
 !q = tensor<2x8x128x64xf16>

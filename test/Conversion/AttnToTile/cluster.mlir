@@ -2,11 +2,11 @@
 //
 // Workgroups of a cluster take neighbouring query tiles of a head.
 //
-// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attn-set-schedule="block-m=128 num-warps=8 mma-warps=4 producer-warps=4 q-in-registers=0 cluster=2 tile-order=0" \
+// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attune-set-schedule="block-m=128 num-warps=8 mma-warps=4 producer-warps=4 q-in-registers=0 cluster=2 tile-order=ascending" \
 // RUN:   --attn-to-tile | FileCheck %s
-// RUN: attune-opt %s --attune-attach-target="chip=sm_90a cores=5" --attn-set-schedule="block-m=128 num-warps=8 mma-warps=4 producer-warps=4 q-in-registers=0 cluster=2 persistent=1 tile-order=2" \
+// RUN: attune-opt %s --attune-attach-target="chip=sm_90a cores=5" --attune-set-schedule="block-m=128 num-warps=8 mma-warps=4 producer-warps=4 q-in-registers=0 cluster=2 persistent=static tile-order=across-heads" \
 // RUN:   --attn-to-tile | FileCheck %s --check-prefix=PERSISTENT
-// RUN: attune-opt %s --attune-attach-target="chip=sm_90a cores=1" --attn-set-schedule="block-m=128 num-warps=8 mma-warps=4 producer-warps=4 q-in-registers=0 cluster=2 persistent=1" \
+// RUN: attune-opt %s --attune-attach-target="chip=sm_90a cores=1" --attune-set-schedule="block-m=128 num-warps=8 mma-warps=4 producer-warps=4 q-in-registers=0 cluster=2 persistent=static" \
 // RUN:   --attn-to-tile | FileCheck %s --check-prefix=ONE
 
 // 300 rows are three tiles of 128, in two clusters: the last workgroup of a head has no rows. The grid counts

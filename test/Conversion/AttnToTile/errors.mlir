@@ -39,7 +39,7 @@ module attributes {tile.target = #toy} {
 !t = tensor<1x1x64x16xf16>
 module attributes {tile.target = #toy} {
   func.func @no_schedule(%q: !t) -> !t {
-    // expected-error @below {{expects a schedule; run attn-set-schedule or attn-select-schedule first}}
+    // expected-error @below {{expects a schedule; run attune-set-schedule or attune-select-schedule first}}
     %o = attn.attention %q, %q, %q : !t, !t, !t
     return %o : !t
   }

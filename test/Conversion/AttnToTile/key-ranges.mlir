@@ -4,7 +4,7 @@
 // kind of mask: 4 query tiles of 64 rows, key blocks of 32. Inputs/key_ranges.py
 // runs the kernel's index arithmetic.
 //
-// RUN: attune-opt %s --attune-attach-target="chip=sm_80" --attn-set-schedule="block-m=64 block-n=32 tile-order=0" \
+// RUN: attune-opt %s --attune-attach-target="chip=sm_80" --attune-set-schedule="block-m=64 block-n=32 tile-order=ascending" \
 // RUN:   --attn-expand-short-forms --attn-to-tile | %python %S/Inputs/key_ranges.py 4 | FileCheck %s
 
 !t = tensor<1x1x256x64xf16>

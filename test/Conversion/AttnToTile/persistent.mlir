@@ -2,11 +2,11 @@
 //
 // Persistent workgroups, and the order of tiles in sections of heads.
 //
-// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attn-set-schedule="num-warps=8 mma-warps=4 producer-warps=4 q-in-registers=0 persistent=1 tile-order=1" \
+// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attune-set-schedule="num-warps=8 mma-warps=4 producer-warps=4 q-in-registers=0 persistent=static tile-order=descending" \
 // RUN:   --attn-to-tile | FileCheck %s
-// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attn-set-schedule="num-warps=8 mma-warps=4 producer-warps=4 q-in-registers=0 persistent=2 tile-order=2" \
+// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attune-set-schedule="num-warps=8 mma-warps=4 producer-warps=4 q-in-registers=0 persistent=dynamic tile-order=across-heads" \
 // RUN:   --attn-to-tile | FileCheck %s --check-prefix=COUNTER
-// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attn-set-schedule="block-m=64 tile-order=2" \
+// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attune-set-schedule="block-m=64 tile-order=across-heads" \
 // RUN:   --attn-to-tile | FileCheck %s --check-prefix=SECTIONS
 
 // Of 8 x 16 x 4 tiles, as many at a time as the chip has cores.

@@ -56,6 +56,33 @@ func.func @schedule_knob(%q: tensor<1x2x8x16xf16>) {
 
 // -----
 
+func.func @schedule_name(%q: tensor<1x2x8x16xf16>) {
+  // expected-error @below {{expects knob 'overlap' to be one of none, softmax, ping-pong, but got all}}
+  %o = attn.attention %q, %q, %q schedule(<overlap = all>)
+    : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @schedule_field(%q: tensor<1x2x8x16xf16>) {
+  // expected-error @below {{expects a tunable of attention, but got 'depth'}}
+  %o = attn.attention %q, %q, %q schedule(<depth = 1>)
+    : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @schedule_field_twice(%q: tensor<1x2x8x16xf16>) {
+  // expected-error @below {{expects each tunable once, but got 'blockM' again}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockM = 64>)
+    : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+  return
+}
+
+// -----
+
 // expected-error @below {{expects one stride per dimension of the tensor, but got 2 strides for 3 dimensions}}
 func.func private @strided_rank(tensor<4x4x4xf16, #attn.strided<[4, 1]>>)
 

@@ -67,13 +67,15 @@ func.func private @bare_target() attributes {tile.target = #tile.target<
 
 // An engine that copies boxes, and an atom of two warps.
 // CHECK-LABEL: func.func private @group_target
-// CHECK-SAME:    copy_sync = none, copy_widths = [], box_bytes = 128,
+// CHECK-SAME:    copy_sync = none, copy_widths = [], box_bytes = 128, box_alignment = 32, schedulers = 2, register_step = 4,
+// CHECK-SAME:    warpgroups = <most_registers = 8, producer_registers = 1, persistent_producer_registers = 2, most_columns = 4, beside_multiply = 3, fewest_registers = 5>,
 // CHECK-SAME:    rates = <clock = 1000, mma = 8, group_mma = 16, exp = 1, issue = 4, shared = 8, cache = 4, memory = 16>, mma = [#tile.mma_atom<
 // CHECK-SAME:      acc = <registers = [], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}2, 0, 2]]>>]>}
 func.func private @group_target() attributes {tile.target = #tile.target<
   chip = "toy", family = "Toy", lanes = 4, cores = 2, shared = 1024, shared_per_core = 2048,
   registers = 16, registers_per_core = 64, max_threads = 8, max_threads_per_core = 16,
-  copy_sync = none, copy_widths = [], box_bytes = 128,
+  copy_sync = none, copy_widths = [], box_bytes = 128, box_alignment = 32, schedulers = 2, register_step = 4,
+  warpgroups = <most_registers = 8, producer_registers = 1, persistent_producer_registers = 2, most_columns = 4, beside_multiply = 3, fewest_registers = 5>,
   rates = <clock = 1000, mma = 8, group_mma = 16, exp = 1, issue = 4, shared = 8, cache = 4, memory = 16>,
   mma = [#tile.mma_atom<name = "toy", m = 4, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
     lhs = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = [[2, 0, 2]]>,

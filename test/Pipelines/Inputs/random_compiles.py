@@ -61,7 +61,7 @@ def problems(attune_gen, attune_opt, seed, count, stage, *chips):
         line += chunk.count("\n") + SPLIT.count("\n")
     failures = 0
     for chip in chips:
-        checked = run([attune_opt, "--split-input-file", f"--attune-attach-target=chip={chip}", "--attn-check-schedule"],
+        checked = run([attune_opt, "--split-input-file", f"--attune-attach-target=chip={chip}", "--attune-check-schedule"],
                       SPLIT.join(chunks))
         assert checked.returncode in (0, 1), f"{chip}: the check ends with {checked.returncode}: {checked.stderr[-2000:]}"
         illegal = set()

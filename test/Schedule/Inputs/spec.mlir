@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-module attributes {attn.tuned_for = "sm_90a"} {
+module attributes {attune.tuned_for = "sm_90a"} {
   func.func @a(%q: tensor<2x4x512x64xf16>) -> tensor<2x4x512x64xf16> {
     %o = attn.attention %q, %q, %q causal(top_left) schedule(<blockM = 64, blockN = 48>) : tensor<2x4x512x64xf16>, tensor<2x4x512x64xf16>, tensor<2x4x512x64xf16>
     return %o : tensor<2x4x512x64xf16>

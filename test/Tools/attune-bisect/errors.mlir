@@ -11,7 +11,7 @@
 // RUN: not attune-bisect %s --function=small --chip=sm_80 --pass-pipeline="func.func(canonicalize)" 2>&1 | FileCheck %s --check-prefix=ANCHOR
 // ANCHOR: attune-bisect: error: --pass-pipeline expects builtin.module(<passes>), but got 'func.func(canonicalize)'
 // RUN: not attune-bisect %s --function=small --chip=sm_80 --schedule=block-m=64 --pass-pipeline="builtin.module(canonicalize)" 2>&1 | FileCheck %s --check-prefix=BOTH
-// BOTH: attune-bisect: error: --schedule expects no --pass-pipeline, which may hold attn-set-schedule itself
+// BOTH: attune-bisect: error: --schedule expects no --pass-pipeline, which may hold attune-set-schedule itself
 // RUN: not attune-bisect %s --function=small --chip=sm_80 --tolerance=-1 2>&1 | FileCheck %s --check-prefix=TOLERANCE
 // TOLERANCE: attune-bisect: error: --tolerance expects a number of at least 0, but got -1
 // RUN: not attune-bisect %s --function=small --chip=sm_80 --load-pass-plugin=%t.none 2>&1 | FileCheck %s --check-prefix=PLUGIN
@@ -21,7 +21,7 @@
 // RUN: not attune-bisect %s --function=dynamic --chip=sm_80 2>&1 | FileCheck %s --check-prefix=SIZE
 // SIZE: error: expects a size for dimension 2 of argument 0: give --seq-q=<number>
 // RUN: echo "module {}" | not attune-bisect --chip=sm_80 2>&1 | FileCheck %s --check-prefix=NOTHING
-// NOTHING: attune-bisect: error: expects a function with attention
+// NOTHING: attune-bisect: error: expects a function with an op that can be tuned
 // RUN: attune-opt %s --attune-compile="chip=sm_80 format=tile" | not attune-bisect --function=small 2>&1 | FileCheck %s --check-prefix=COMPILED
 // COMPILED: attune-bisect: error: expects --pass-pipeline=<passes> for a module that is compiled already
 //

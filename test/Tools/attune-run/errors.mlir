@@ -33,7 +33,7 @@
 // RUN: not attune-run %s 2>&1 | FileCheck %s --check-prefix=SEVERAL
 // SEVERAL: error: expects --function=<name> where there are several: both, table
 // RUN: not attune-run %s --function=none 2>&1 | FileCheck %s --check-prefix=FUNCTION
-// FUNCTION: error: --function expects one of the functions with attention (both, table), but got 'none'
+// FUNCTION: error: --function expects one of the functions that can be tuned (both, table), but got 'none'
 // RUN: not attune-run %s --batch=-1 2>&1 | FileCheck %s --check-prefix=SIZE
 // SIZE: error: --batch expects a size of 0 to 2147483647, but got '-1'
 // RUN: not attune-run %s --shape=3:7 2>&1 | FileCheck %s --check-prefix=SHAPE
@@ -54,6 +54,9 @@
 // RUN: env LD_LIBRARY_PATH=%fake_driver not attune-run %s --function=both --seq-q=1 --schedule=block-m=17 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=SCHEDULE
 // SCHEDULE: error: {{.*}}block-m
+// RUN: env LD_LIBRARY_PATH=%fake_driver not attune-run %s --function=both --seq-q=1 --batch=1 --input-class=odd 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=CLASS
+// CLASS: error: expects an input class of normal, repelled, spread, but got 'odd'
 //
 // What the driver says is passed on, with what was attempted.
 // RUN: env LD_LIBRARY_PATH=%fake_driver FAKE_DRIVER_FAULT=cuLaunchKernel not attune-run %s --function=both --seq-q=1 2>&1 \

@@ -20,14 +20,14 @@
 // WINNER: // attention: chosen for gfx1100 by a model; nothing was timed
 // WINNER-NEXT: // Reproduce with: attune-opt {{.*}}script-attention.mlir --transform-preload-library=transform-library-paths={{.*}}winner.mlir --transform-interpreter
 // WINNER: transform.tune.knob<"block-m"> = {{64|128}} : i64 from options = [64, 128]
-// WINNER: transform.attn.set_schedule
+// WINNER: transform.attune.set_schedule
 // SET: attn.attention {{.*}}schedule(<blockM = {{64|128}}, blockN = {{32|64}}
 
 // RUN: not %{tune} --chip=gfx1100 --device=host 2>&1 | FileCheck %s --check-prefix=HOST
-// HOST: error: expects no transform script with --device=host, which executes the schedules of attention
+// HOST: error: expects no transform script with --device=host, which executes the schedules of ops
 // RUN: sed 's/^  return/  %r = attn.attention %q, %q, %q : !q, !q, !q\n  return/' %s > %t/two.mlir
 // RUN: not attune-tune %t/two.mlir --script=%examples/transform/attention_space.mlir --chip=gfx1100 --device=none 2>&1 | FileCheck %s --check-prefix=TWO
-// TWO: error: expects one attn.attention op with a transform script, but got 2
+// TWO: error: expects one op that can be tuned with a transform script, but got 2
 
 !q = tensor<1x1x64x64xf16>
 

@@ -30,7 +30,7 @@
 // CHECK-NEXT:   "seq-q": 256
 // NONE: cannot read the tuning spec '{{.*}}none.mlir'
 // NONE: attune-tune: error: cannot use the tuning spec '{{.*}}none.mlir'
-// NAMELESS: expects a tuning spec to name its chip in 'attn.tuned_for'
+// NAMELESS: expects a tuning spec to name its chip in 'attune.tuned_for'
 
 //--- problem.mlir
 func.func @f(%q: tensor<2x4x256x64xf16>, %k: tensor<2x4x256x64xf16>, %v: tensor<2x4x256x64xf16>) -> tensor<2x4x256x64xf16> {
@@ -38,7 +38,7 @@ func.func @f(%q: tensor<2x4x256x64xf16>, %k: tensor<2x4x256x64xf16>, %v: tensor<
   return %o : tensor<2x4x256x64xf16>
 }
 //--- far.mlir
-module attributes {attn.tuned_for = "sm_80"} {
+module attributes {attune.tuned_for = "sm_80"} {
   func.func @far(%q: tensor<2x4x8192x64xf16>, %k: tensor<2x4x8192x64xf16>, %v: tensor<2x4x8192x64xf16>) -> tensor<2x4x8192x64xf16> {
     %o = attn.attention %q, %k, %v causal(top_left) schedule(<blockM = 32, blockN = 80, numWarps = 2>) : tensor<2x4x8192x64xf16>, tensor<2x4x8192x64xf16>, tensor<2x4x8192x64xf16>
     return %o : tensor<2x4x8192x64xf16>
@@ -49,14 +49,14 @@ module attributes {attn.tuned_for = "sm_80"} {
   }
 }
 //--- near.mlir
-module attributes {attn.tuned_for = "sm_80"} {
+module attributes {attune.tuned_for = "sm_80"} {
   func.func @near(%q: tensor<1x4x512x64xf16>, %k: tensor<1x4x512x64xf16>, %v: tensor<1x4x512x64xf16>) -> tensor<1x4x512x64xf16> {
     %o = attn.attention %q, %k, %v causal(top_left) schedule(<blockM = 32, blockN = 48, numWarps = 2>) : tensor<1x4x512x64xf16>, tensor<1x4x512x64xf16>, tensor<1x4x512x64xf16>
     return %o : tensor<1x4x512x64xf16>
   }
 }
 //--- other-chip.mlir
-module attributes {attn.tuned_for = "sm_90"} {
+module attributes {attune.tuned_for = "sm_90"} {
   func.func @equal(%q: tensor<2x4x256x64xf16>, %k: tensor<2x4x256x64xf16>, %v: tensor<2x4x256x64xf16>) -> tensor<2x4x256x64xf16> {
     %o = attn.attention %q, %k, %v causal(top_left) schedule(<blockM = 32, blockN = 96, numWarps = 2>) : tensor<2x4x256x64xf16>, tensor<2x4x256x64xf16>, tensor<2x4x256x64xf16>
     return %o : tensor<2x4x256x64xf16>

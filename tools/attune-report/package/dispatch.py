@@ -77,7 +77,7 @@ class Group:
 
 
 def schedule_text(schedule: dict[str, Value]) -> str:
-    """As attn-set-schedule and --schedule take it."""
+    """As attune-set-schedule and --schedule take it."""
     return " ".join(f"{knob}={value}" for knob, value in schedule.items())
 
 

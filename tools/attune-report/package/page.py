@@ -112,11 +112,13 @@ def failure_table(problem: Problem) -> str:
             messages.setdefault(result.status, result.message.split("\n")[0])
     rows = [[status, str(count), messages.get(status) or None] for status, count in problem.statuses.items()
             if status != "ok"]
-    illegal = [[rule, str(count), message] for rule, (count, message) in problem.illegal.items()]
+    illegal, skipped = ([[rule, str(count), message] for rule, (count, message) in rules.items()]
+                        for rules in (problem.illegal, problem.skipped))
     head, texts = ["class", "count", "first message"], {"class", "first message"}
     return "\n".join(table(caption, head, lines, texts) for caption, lines in
                      [("Candidates that failed or were refused", rows),
-                      ("Schedules that were never tried, by the rule that they break", illegal)] if lines)
+                      ("Schedules that were never tried, by the rule that they break", illegal),
+                      ("Legal schedules that were never tried, by why they are not worth it", skipped)] if lines)
 
 
 def section(problem: Problem, index: int, is_open: bool) -> str:

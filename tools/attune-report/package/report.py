@@ -57,6 +57,8 @@ class Problem:
     tried: int
     statuses: dict[str, int]
     illegal: dict[str, tuple[int, str]]
+    # Legal ones that experience says are not worth trying.
+    skipped: dict[str, tuple[int, str]]
     results: list[Result]
     default: Optional[Result]
     best: Optional[Result]
@@ -153,6 +155,10 @@ def read_result(node: Node) -> Result:
         origin=node["origin"].optional(read_origin))
 
 
+def read_rules(rules: dict[str, Node]) -> dict[str, tuple[int, str]]:
+    return {rule: (refused["count"].count(), refused["message"].text()) for rule, refused in rules.items()}
+
+
 def read_problem(node: Node) -> Problem:
     nodes = node["results"].items()
     results = [read_result(result) for result in nodes]
@@ -172,8 +178,8 @@ def read_problem(node: Node) -> Problem:
         device=node["device"].text(), flops=node["flops"].number(),
         timed=node["timed"].of(bool, "true or false"), executed=executed, tried=node["tried"].count(),
         statuses={name: count.count() for name, count in node["statuses"].fields().items()},
-        illegal={rule: (refused["count"].count(), refused["message"].text())
-                 for rule, refused in node["refused"].fields().items()},
+        illegal=read_rules(node["refused"].fields()),
+        skipped=read_rules(node["skipped"].optional(Node.fields) or {}),
         results=results,
         # `results` of what was executed has the failures only, so that an index says nothing.
         default=None if executed else node["default"].optional(pick),

@@ -255,7 +255,7 @@ void AttentionOp::print(OpAsmPrinter &printer) {
   printFloat("scale", getScaleAttr());
   if (getOrder() != "bhsd")
     printer << " order(" << getOrder() << ")";
-  if (ScheduleAttr schedule = getScheduleAttr()) {
+  if (attune::schedule::AttentionAttr schedule = getScheduleAttr()) {
     printer << " schedule(";
     printer.printStrippedAttrOrType(schedule);
     printer << ")";

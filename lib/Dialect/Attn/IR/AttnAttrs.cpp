@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attributes of the attn dialect, #attn.schedule (generated from Knobs.td)
-// among them.
+// Attributes of the attn dialect.
 
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "mlir/IR/Builders.h"

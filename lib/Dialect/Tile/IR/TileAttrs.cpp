@@ -418,15 +418,14 @@ RatesAttr RatesAttr::getDefault(MLIRContext *context) {
              /*memory=*/1000);
 }
 
-LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 StringRef chip, StringRef family,
-                                 int64_t lanes, int64_t cores, int64_t shared,
-                                 int64_t sharedPerCore, int64_t registers,
-                                 int64_t registersPerCore, int64_t maxThreads,
-                                 int64_t maxThreadsPerCore, CopySync copySync,
-                                 ArrayRef<int64_t> copyWidths, int64_t boxBytes,
-                                 int64_t cache, RatesAttr rates,
-                                 ArrayRef<MmaAtomAttr> mma) {
+LogicalResult TargetAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, StringRef chip,
+    StringRef family, int64_t lanes, int64_t cores, int64_t shared,
+    int64_t sharedPerCore, int64_t registers, int64_t registersPerCore,
+    int64_t maxThreads, int64_t maxThreadsPerCore, CopySync copySync,
+    ArrayRef<int64_t> copyWidths, int64_t boxBytes, int64_t boxAlignment,
+    int64_t schedulers, int64_t registerStep, WarpgroupsAttr warpgroups,
+    int64_t cache, RatesAttr rates, ArrayRef<MmaAtomAttr> mma) {
   for (auto [name, value] : {std::pair<StringRef, int64_t>{"lanes", lanes},
                              {"cores", cores},
                              {"shared", shared},
@@ -434,7 +433,10 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                              {"registers", registers},
                              {"registers_per_core", registersPerCore},
                              {"max_threads", maxThreads},
-                             {"max_threads_per_core", maxThreadsPerCore}})
+                             {"max_threads_per_core", maxThreadsPerCore},
+                             {"box_alignment", boxAlignment},
+                             {"schedulers", schedulers},
+                             {"register_step", registerStep}})
     if (value < 1)
       return emitError() << "expects a positive '" << name << "', but got "
                          << value;
@@ -461,7 +463,8 @@ TargetAttr TargetAttr::withCores(int64_t cores) const {
   return get(getContext(), getChip(), getFamily(), getLanes(), cores,
              getShared(), getSharedPerCore(), getRegisters(),
              getRegistersPerCore(), getMaxThreads(), getMaxThreadsPerCore(),
-             getCopySync(), getCopyWidths(), getBoxBytes(), getCache(),
+             getCopySync(), getCopyWidths(), getBoxBytes(), getBoxAlignment(),
+             getSchedulers(), getRegisterStep(), getWarpgroups(), getCache(),
              getRates(), getMma());
 }
 

@@ -23,6 +23,8 @@ public:
   void configureKernel(mlir::LLVM::LLVMFuncOp kernel, tile::TargetAttr target,
                        int64_t threads,
                        int64_t minBlocksPerCore) const override;
+  /// Upstream asks a device library, which kernels are not linked with.
+  bool knowsGridSize() const override { return false; }
   /// Translates to AMDGPU assembly and, with LLVM's own assembler and linker,
   /// to an HSACO.
   mlir::FailureOr<Binary>

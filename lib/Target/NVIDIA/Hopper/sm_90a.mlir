@@ -20,6 +20,10 @@ module attributes {tile.target = #tile.target<
   registers = 255, registers_per_core = 65536,
   max_threads = 1024, max_threads_per_core = 2048,
   copy_sync = commit_group, copy_widths = [4, 8, 16], box_bytes = 128,
+  // PTX ISA, setmaxnreg; producers with less were seen to spill. Limits of a multiply as in what ptxas refuses (C7602)
+  // and where it gives up (C7600).
+  warpgroups = #tile.warpgroups<most_registers = 256, producer_registers = 24, persistent_producer_registers = 32,
+                                most_columns = 256, beside_multiply = 32, fewest_registers = 80>,
   rates = #tile.rates<clock = 1980, mma = 2560, group_mma = 4096, exp = 16,
                        issue = 128, shared = 128, cache = 48, memory = 2424>,
   mma = [

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The attn dialect: attention on tensors, its attributes and its schedule.
+// The attn dialect: attention on tensors, and its attributes.
 
 #ifndef ATTUNE_DIALECT_ATTN_IR_ATTN_H
 #define ATTUNE_DIALECT_ATTN_IR_ATTN_H
 
+#include "attune/Schedule/IR/Schedule.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"

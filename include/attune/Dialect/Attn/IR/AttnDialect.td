@@ -14,11 +14,12 @@ def Attn_Dialect : Dialect {
     changed, which scores count, and how heads are grouped. It names no chip,
     no thread, no layout in registers and no shared memory; those begin in the
     `tile` dialect, which `attn-to-tile` leads to. *How* to compute is one
-    attribute, `#attn.schedule`, that the search sets and the passes read.
+    attribute, `#schedule.attention`, that the search sets and the lowering reads.
   }];
   let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = "void registerAttributes();";
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect",
+                           "::attune::schedule::ScheduleDialect"];
 }
 
 #endif // ATTUNE_DIALECT_ATTN_DIALECT_TD

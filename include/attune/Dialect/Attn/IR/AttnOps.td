@@ -6,6 +6,7 @@
 #define ATTUNE_DIALECT_ATTN_OPS_TD
 
 include "attune/Dialect/Attn/IR/AttnAttrs.td"
+include "attune/Schedule/IR/ScheduleAttrs.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
@@ -107,7 +108,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     OptionalAttr<Attn_WindowAttr>:$window,
     OptionalAttr<F32Attr>:$softcap,
     UnitAttr:$returnLse,
-    OptionalAttr<Attn_ScheduleAttr>:$schedule);
+    OptionalAttr<Schedule_AttentionAttr>:$schedule);
   let results = (outs Attn_Operand:$result, Optional<3DTensorOf<[F32]>>:$lse);
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
   let hasCustomAssemblyFormat = 1;

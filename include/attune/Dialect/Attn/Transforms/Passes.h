@@ -18,9 +18,6 @@ namespace attune::attn {
 /// The type that attn-to-loops computes or returns.
 enum class ReferencePrecision { F32, Operand };
 
-/// On the nested module in which attn-keep-source keeps functions as they were.
-inline constexpr llvm::StringLiteral kSourceAttrName = "attune.source";
-
 #define GEN_PASS_DECL
 #include "attune/Dialect/Attn/Transforms/Passes.h.inc"
 

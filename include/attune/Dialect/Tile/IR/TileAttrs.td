@@ -252,6 +252,28 @@ def Tile_RatesAttr : Tile_Attr<"Rates", "rates"> {
   }];
 }
 
+def Tile_WarpgroupsAttr : Tile_Attr<"Warpgroups", "warpgroups"> {
+  let summary = "Limits of warps that multiply together and exchange registers";
+  let description = [{
+    Registers are those of a thread, in words of 32 bits. `most_registers` is what
+    a warpgroup can ask for while a kernel runs; `producer_registers` is what
+    threads need that only issue copies, and `persistent_producer_registers`
+    what they need where they go from tile to tile. The
+    assembler wants each multiply to fit the registers that a thread starts with:
+    the accumulators of `most_columns` columns, the widest instruction, and
+    `beside_multiply` for its operands and what lives across it; with fewer
+    than `fewest_registers` it gives up.
+  }];
+  let parameters = (ins
+    "int64_t":$most_registers,
+    "int64_t":$producer_registers,
+    "int64_t":$persistent_producer_registers,
+    "int64_t":$most_columns,
+    "int64_t":$beside_multiply,
+    "int64_t":$fewest_registers);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
   let summary = "The facts about a chip that decide what is legal";
   let description = [{
@@ -260,7 +282,10 @@ def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
     32-bit registers that one lane can address, `registers_per_core` all that a core has.
     `copy_widths` lists the widths, in bytes, of an asynchronous copy from global
     to shared memory; empty where the chip has none. `box_bytes` is the longest row
-    of a box that the chip's copy engine permutes, 0 where it has no such engine. `cache` is how much
+    of a box that the chip's copy engine permutes, 0 where it has no such engine; rows of the tensor that it
+    copies start at multiples of `box_alignment`. A core has `schedulers`, to which its warps and registers are
+    divided, and a thread gets registers in steps of `register_step`. `warpgroups` is there where warps
+    multiply together. `cache` is how much
     of the device's cache may be counted on to hold what workgroups share.
     `rates` say how fast all that is.
   }];
@@ -278,12 +303,17 @@ def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
     EnumParameter<Tile_CopySync>:$copy_sync,
     ArrayRefParameter<"int64_t">:$copy_widths,
     DefaultValuedParameter<"int64_t", "0">:$box_bytes,
+    DefaultValuedParameter<"int64_t", "16">:$box_alignment,
+    DefaultValuedParameter<"int64_t", "4">:$schedulers,
+    DefaultValuedParameter<"int64_t", "8">:$register_step,
+    OptionalParameter<"::attune::tile::WarpgroupsAttr">:$warpgroups,
     DefaultValuedParameter<"int64_t", "33554432">:$cache,
     DefaultValuedParameter<"::attune::tile::RatesAttr", "RatesAttr::getDefault($_ctxt)">:$rates,
     ArrayRefParameter<"::attune::tile::MmaAtomAttr">:$mma);
   let assemblyFormat = [{
     `<` struct($chip, $family, $lanes, $cores, $shared, $shared_per_core, $registers, $registers_per_core,
-               $max_threads, $max_threads_per_core, $copy_sync, custom<IntegerList>($copy_widths), $box_bytes, $cache, $rates,
+               $max_threads, $max_threads_per_core, $copy_sync, custom<IntegerList>($copy_widths), $box_bytes, $box_alignment,
+               $schedulers, $register_step, $warpgroups, $cache, $rates,
                custom<AtomList>($mma)) `>`
   }];
   let genVerifyDecl = 1;

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Predicts how long a schedule of an attention op takes, from what a step of
+// its main loop asks of each part of a core and from how tiles are dealt to
+// cores.
+
+#ifndef ATTUNE_SCHEDULE_ATTENTION_ATTENTIONMODEL_H
+#define ATTUNE_SCHEDULE_ATTENTION_ATTENTIONMODEL_H
+
+#include "attune/Schedule/Attention/HeadPacking.h"
+#include "attune/Schedule/Attention/Legality.h"
+#include <map>
+#include <tuple>
+
+namespace attune {
+
+/// What an op computes, as far as time depends on it.
+struct AttentionWork {
+  AttentionProblem problem;
+  /// Heads of queries and of keys, those of all batches together.
+  int64_t heads, keyHeads;
+  int64_t seqQ, seqK;
+  /// Query m sees keys from m + first to m + last; nothing: unbounded.
+  std::optional<int64_t> first, last;
+  /// Whether each score is masked on its own.
+  bool masked;
+  HeadPacking packing;
+
+  /// Lengths and numbers of heads that neither the op nor `sizes` knows are
+  /// taken to be common ones.
+  static AttentionWork get(attn::AttentionOp op, const SizeMap &sizes);
+
+  /// Query tiles of a head, whose rows are `blockM`.
+  int64_t countTiles(int64_t blockM) const;
+
+  /// Keys that at least one, and that all, of the queries from `begin` to
+  /// `end` see: [begin, end), empty where end <= begin.
+  struct Keys {
+    int64_t begin, end;
+  };
+  Keys getSeen(int64_t begin, int64_t end) const;
+  Keys getSeenByAll(int64_t begin, int64_t end) const;
+};
+
+/// Answers in a microsecond, for it keeps what depends on few knobs. For one
+/// thread at a time.
+class AttentionModel {
+public:
+  AttentionModel(const AttentionWork &work, tile::TargetAttr target)
+      : work(work), target(target) {}
+
+  /// Nanoseconds. Registers and spills are those `reported` by the assembler,
+  /// or estimated without.
+  double predict(const AttentionKnobs &schedule,
+                 const ReportedUsage *reported) const;
+
+private:
+  struct Usage {
+    double registers, spilledBytes;
+  };
+  /// Steps of the tiles of a head: all, those that a mask cuts, and those of
+  /// the tile that has most.
+  struct Steps {
+    double all = 0, cut = 0, longest = 0;
+    int64_t tiles = 0;
+  };
+  /// Of all workgroups, the time that one takes of its core, in clocks: a
+  /// constant and a part for each step.
+  struct TileTime {
+    double fixed, step;
+  };
+
+  Usage estimate(const AttentionKnobs &schedule) const;
+  /// What has query tiles of its own: heads, or as many as share them.
+  int64_t getTiledHeads(const AttentionKnobs &schedule) const {
+    return work.heads / work.packing.count(schedule);
+  }
+  /// Workgroups that a core holds.
+  int64_t getResident(const AttentionKnobs &schedule, const Usage &used) const;
+  const Steps &getSteps(int64_t blockM, int64_t blockN) const;
+  TileTime getTileTime(const AttentionKnobs &schedule, const Usage &used,
+                       const Steps &steps, int64_t resident) const;
+  /// Tiles of a head that are computed: of a cluster all or none.
+  int64_t getTiles(const AttentionKnobs &schedule) const;
+  /// How much longer the busiest core works than the mean. A tile takes time
+  /// by the keys it sees and `fixedKeys` more.
+  double getImbalance(const AttentionKnobs &schedule, int64_t resident,
+                      double fixedKeys) const;
+  /// The same. With `workers`, tiles are assigned to so many in advance.
+  double assign(int64_t heads, int64_t blockM, schedule::TileOrder order,
+                int64_t workers, double fixedKeys) const;
+
+  AttentionWork work;
+  tile::TargetAttr target;
+  mutable std::map<std::pair<int64_t, int64_t>, Steps> stepsOf;
+  mutable std::map<
+      std::tuple<int64_t, int64_t, schedule::TileOrder, int64_t, int>, double>
+      imbalanceOf;
+};
+
+} // namespace attune
+
+#endif // ATTUNE_SCHEDULE_ATTENTION_ATTENTIONMODEL_H

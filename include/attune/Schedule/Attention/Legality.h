@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which schedules an attention op admits on a chip, and what they take from it.
+// The one place that knows: the check pass, the default and the search all ask
+// here.
+
+#ifndef ATTUNE_SCHEDULE_ATTENTION_LEGALITY_H
+#define ATTUNE_SCHEDULE_ATTENTION_LEGALITY_H
+
+#include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Schedule/TunableOpInterface.h"
+
+namespace attune {
+
+/// What makes a schedule, and what reads one.
+using AttentionSchedule = schedule::AttentionAttr::Builder;
+using AttentionKnobs = schedule::AttentionAttr::View;
+
+/// The part of an attention op that decides what is legal. Lengths, batch and
+/// heads do not: every kernel takes any of them.
+struct AttentionProblem {
+  mlir::Type elementType;
+  /// ShapedType::kDynamic where not known.
+  int64_t headDimQK, headDimV;
+  /// The largest known divisor of the distances between the rows of query, key
+  /// and value, in elements; 0 where the elements of a row are not neighbours.
+  int64_t rowDivisor;
+  /// Whether query tiles may see different keys.
+  bool isMasked = false;
+  /// As rowDivisor, of the output.
+  int64_t outputDivisor = 0;
+
+  static AttentionProblem get(attn::AttentionOp op);
+};
+
+/// Sizes that tiles have along the head dimensions, for whole matrix
+/// instructions.
+struct PaddedHeadDims {
+  int64_t qk, v;
+};
+PaddedHeadDims getPaddedHeadDims(const AttentionProblem &problem,
+                                 tile::MmaAtomAttr atom);
+
+/// The matrix instruction that the schedule asks for; null if the chip has
+/// none.
+tile::MmaAtomAttr findAtom(const AttentionProblem &problem,
+                           const AttentionKnobs &schedule,
+                           tile::TargetAttr target);
+
+/// Threads of a workgroup.
+int64_t getThreads(const AttentionKnobs &schedule, tile::TargetAttr target);
+
+/// Registers of a thread where producers have warps of their own. They can be
+/// exchanged where these are as many as multiply together; nothing otherwise.
+struct RoleRegisters {
+  int64_t producer, consumer;
+};
+std::optional<RoleRegisters> getRoleRegisters(const AttentionKnobs &schedule,
+                                              tile::TargetAttr target);
+
+/// Bytes of shared memory that a workgroup uses.
+int64_t getSharedBytes(const AttentionProblem &problem,
+                       const AttentionKnobs &schedule, tile::TargetAttr target);
+
+/// Registers of each lane when the kernel starts, before roles exchange them,
+/// in words of 32 bits.
+int64_t getRegistersAtEntry(const AttentionKnobs &schedule,
+                            tile::TargetAttr target);
+
+/// Most registers that a lane that computes can have with the wanted number of
+/// workgroups on a core, in words of 32 bits.
+int64_t getRegisterLimit(const AttentionKnobs &schedule,
+                         tile::TargetAttr target);
+
+/// The registers of a lane that the accumulators alone take, in words of 32
+/// bits.
+int64_t getAccumulatorRegisters(const AttentionProblem &problem,
+                                const AttentionKnobs &schedule,
+                                tile::TargetAttr target);
+
+/// An estimate of the registers of a lane, in words of 32 bits: more than the
+/// chip has where the kernel will spill.
+int64_t estimateRegisters(const AttentionProblem &problem,
+                          const AttentionKnobs &schedule,
+                          tile::TargetAttr target);
+
+/// The first rule that the schedule breaks (ScheduleRules::checkLegal).
+std::optional<Refusal> checkLegal(const AttentionProblem &problem,
+                                  const AttentionKnobs &schedule,
+                                  tile::TargetAttr target);
+
+/// Why a search need not look at the schedule
+/// (ScheduleRules::checkWorthTrying).
+std::optional<Refusal> checkWorthTrying(const AttentionKnobs &schedule);
+
+/// A legal schedule that is a reasonable start: the first of a short list of
+/// shapes that is estimated to fit the registers, or the one closest to that.
+/// Null if no schedule is legal.
+schedule::AttentionAttr selectSchedule(const AttentionProblem &problem,
+                                       tile::TargetAttr target);
+
+} // namespace attune
+
+#endif // ATTUNE_SCHEDULE_ATTENTION_LEGALITY_H

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the tools ask of an op that can be tuned.
+
+#ifndef ATTUNE_SCHEDULE_TUNABLEOPINTERFACE_H
+#define ATTUNE_SCHEDULE_TUNABLEOPINTERFACE_H
+
+#include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Runtime/Verify.h"
+#include "attune/Schedule/CostModel.h"
+#include "attune/Schedule/IR/Schedule.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <map>
+#include <memory>
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace attune {
+
+class TunableOpInterface;
+
+/// Sizes of dynamic dimensions by name (KnobSet::sizes).
+using SizeMap = std::map<std::string, int64_t>;
+
+/// Sizes that were asked for. Each name binds every dynamic dimension that
+/// means it.
+struct ProblemSizes {
+  SizeMap named;
+  /// Sizes of whole arguments, for dimensions that have no name.
+  llvm::DenseMap<unsigned, llvm::SmallVector<int64_t>> shapes;
+
+  std::optional<int64_t> get(llvm::StringRef name) const;
+};
+
+/// What one run of an op does.
+struct Work {
+  double flops = 0;
+  /// To and from memory, if each operand is read and each result written once.
+  double bytes = 0;
+};
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+/// Why a schedule is refused. `id` is stable and names the rule; `getMessage`
+/// says what was expected and what came, with units. The search is refused
+/// often and wants few of the messages.
+struct Refusal {
+  llvm::StringRef id;
+  std::function<std::string()> getMessage;
+};
+
+/// Gives the value of a tunable by its place in the set.
+using KnobReader = std::function<int64_t(size_t)>;
+
+/// The first rule that a schedule breaks; nothing if it breaks none. The answer
+/// depends on the tunables that were read and on no others, by which the search
+/// skips schedules. It skips the more, the fewer a rule reads and the earlier
+/// it stands.
+using ScheduleRule = std::function<std::optional<Refusal>(const KnobReader &)>;
+
+struct ScheduleRules {
+  /// Exact: what is legal compiles and runs right, though it may be slow.
+  ScheduleRule checkLegal;
+  /// What is not worth a search's time though it is legal, by experience. Asked
+  /// for legal schedules alone.
+  ScheduleRule checkWorthTrying;
+};
+
+/// A reader of values in the order of the set.
+KnobReader readFrom(llvm::ArrayRef<int64_t> values);
+
+//===----------------------------------------------------------------------===//
+// Inputs and results
+//===----------------------------------------------------------------------===//
+
+/// What integers mean, by the way an op uses them.
+struct IntegerUse {
+  enum class Kind {
+    /// Compared with a position, or a length: 0 to the size inclusive.
+    Position,
+    /// An index: 0 to the size exclusive.
+    Index,
+    /// Compared with each other: numbers of segments.
+    Segment,
+    /// Anything else: small numbers.
+    Number,
+    /// A truth value.
+    Flag,
+  } kind = Kind::Number;
+  /// The size in which a Position lies, by its place in the set.
+  size_t size = 0;
+  /// For an Index, the tensor and the dimension that it selects from.
+  mlir::Value tensor;
+  unsigned tensorDim = 0;
+};
+
+/// A kind of inputs. A kernel may be right for one and wrong for another.
+struct InputClass {
+  /// As options spell it.
+  llvm::StringRef name;
+  llvm::StringRef doc;
+};
+
+/// What is made of numbers of mean 0 and variance 1 for an input class.
+struct InputTransform {
+  double factor = 1;
+  /// Of the magnitude of the number.
+  bool magnitude = false;
+};
+
+/// Takes in what an op says of its inputs. Values that are no arguments of the
+/// function are ignored; of what contradicts itself, the first counts, but for
+/// classes, where the last does.
+class InputNotes {
+public:
+  virtual ~InputNotes();
+  /// A dimension of a tensor is a size of the set, by its place there.
+  virtual void noteSize(mlir::Value tensor, int64_t position, size_t size) = 0;
+  /// The integers in an argument.
+  virtual void noteIntegers(mlir::Value argument, const IntegerUse &use) = 0;
+  /// How a tensor is filled for an input class that is not `normal`.
+  virtual void noteClass(mlir::Value tensor, llvm::StringRef inputClass,
+                         const InputTransform &transform) = 0;
+};
+
+/// What the reference is computed for.
+enum class ReferenceRun {
+  /// Results as they should be, all in f32.
+  Exact,
+  /// What the rule of tolerance needs beside them.
+  Bound
+};
+
+/// How a result is compared with the reference.
+struct ResultCheckRule {
+  /// What it is called beside its number; empty where that says all.
+  llvm::StringRef label;
+  /// Derives what is right from the two runs of the reference.
+  std::function<Reference(std::vector<float> exact,
+                          llvm::ArrayRef<float> bound)>
+      makeReference;
+};
+
+/// The rule for results of which nothing else is known: `bound` is the same
+/// computation with every intermediate value rounded to `type`.
+ResultCheckRule getRoundingRule(mlir::Type type);
+
+/// A tunable op alone in a function of the name of its set, with all it uses as
+/// arguments, each operand one of its own, and the constants of its regions;
+/// without a schedule.
+mlir::OwningOpRef<mlir::ModuleOp> isolateOp(mlir::Operation *op);
+
+/// The ratio of two sizes, as the amount of its logarithm; 0 where one of them
+/// is not known.
+double compareSizes(int64_t left, int64_t right);
+
+/// Whether an op that can be tuned is inside.
+bool hasTunableOp(mlir::Operation *op);
+
+/// The op of an isolated problem.
+TunableOpInterface getIsolatedOp(mlir::ModuleOp isolated);
+
+} // namespace attune
+
+#include "attune/Schedule/TunableOpInterface.h.inc"
+
+#endif // ATTUNE_SCHEDULE_TUNABLEOPINTERFACE_H

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The rules of legality. A new rule needs a test on both sides of its limit.
+
+#include "attune/Schedule/Attention/Legality.h"
+#include "attune/Target/TargetRegistry.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace attune;
+using schedule::OutputPath;
+using schedule::Overlap;
+using schedule::Persistent;
+using tile::MmaAtomAttr;
+using tile::TargetAttr;
+
+/// What the strides of all dimensions but the innermost are multiples of.
+static int64_t getRowDivisor(RankedTensorType type, int64_t headDim) {
+  auto strided = dyn_cast_or_null<attn::StridedAttr>(type.getEncoding());
+  if (!strided) {
+    int64_t last = type.getShape().back();
+    bool contiguous = headDim == type.getRank() - 1;
+    return !contiguous ? 0 : ShapedType::isDynamic(last) ? 1 : last;
+  }
+  int64_t divisor = 0;
+  for (auto [dim, stride] : llvm::enumerate(strided.getStrides())) {
+    if (static_cast<int64_t>(dim) != headDim)
+      divisor =
+          std::gcd(divisor, ShapedType::isDynamic(stride) ? strided.getDivisor()
+                                                          : stride);
+    else if (stride != 1)
+      return 0;
+  }
+  return divisor;
+}
+
+AttentionProblem AttentionProblem::get(attn::AttentionOp op) {
+  int64_t headDim = op.getOrder().find('d'), divisor = 0;
+  for (Value input :
+       {Value(op.getQuery()), Value(op.getKey()), Value(op.getValue())}) {
+    int64_t known =
+        getRowDivisor(cast<RankedTensorType>(input.getType()), headDim);
+    if (known == 0) {
+      divisor = 0;
+      break;
+    }
+    divisor = std::gcd(divisor, known);
+  }
+  bool isMasked = op.getCausal() || op.getWindow() || op.hasMask();
+  auto output = cast<RankedTensorType>(op.getResult().getType());
+  return {op.getQuery().getType().getElementType(),
+          op.getHeadDimQK(),
+          op.getHeadDimV(),
+          divisor,
+          isMasked,
+          getRowDivisor(output, headDim)};
+}
+
+template <typename... Parts>
+static Refusal refuse(StringRef id, const char *format, Parts... parts) {
+  return Refusal{id, [=] { return llvm::formatv(format, parts...).str(); }};
+}
+
+/// The rules of workgroups that share keys and values.
+static std::optional<Refusal> checkCluster(const AttentionProblem &problem,
+                                           const AttentionKnobs &schedule) {
+  int64_t cluster = schedule.getCluster();
+  if (cluster == 1)
+    return std::nullopt;
+  if (problem.isMasked)
+    return refuse("cluster-of-masked",
+                  "expects cluster to be 1 where a mask may show query tiles "
+                  "different keys, but got {0}",
+                  cluster);
+  if (!schedule.getProducerWarps())
+    return refuse("cluster-without-producer",
+                  "expects producer-warps where cluster is {0}, but got {1}",
+                  cluster, schedule.getProducerWarps());
+  if (schedule.getPersistent() == Persistent::Dynamic)
+    return refuse("cluster-of-dynamic-tiles",
+                  "expects persistent to be none or static where cluster is "
+                  "{0}, but got dynamic",
+                  cluster);
+  return std::nullopt;
+}
+
+static int64_t getBytes(const AttentionProblem &problem, int64_t elements) {
+  return elements * problem.elementType.getIntOrFloatBitWidth() / 8;
+}
+
+/// The rules of an output that leaves through shared memory.
+static std::optional<Refusal> checkOutput(const AttentionProblem &problem,
+                                          const AttentionKnobs &schedule,
+                                          TargetAttr target) {
+  OutputPath path = schedule.getOInShared();
+  if (path == OutputPath::Registers)
+    return std::nullopt;
+  StringRef place = stringifyOutputPath(path);
+  int64_t alignment = target.getBoxAlignment();
+  if (problem.outputDivisor == 0)
+    return refuse("output-row-not-contiguous",
+                  "expects the elements of a row of the output to be "
+                  "neighbours where o-in-shared is {0}",
+                  place);
+  int64_t rowBytes = getBytes(problem, problem.outputDivisor);
+  if (rowBytes % alignment != 0)
+    return refuse("output-row-alignment",
+                  "expects rows of the output to start at multiples of {0} "
+                  "bytes where o-in-shared is {1}, but got {2}",
+                  alignment, place, rowBytes);
+  auto [dQK, dV] =
+      getPaddedHeadDims(problem, findAtom(problem, schedule, target));
+  if (path == OutputPath::QuerySlot && dQK != dV)
+    return refuse("output-in-query-slot",
+                  "expects rows of the output to be as long as the {0} "
+                  "elements of a query's where o-in-shared is {1}, but got {2}",
+                  dQK, place, dV);
+  return std::nullopt;
+}
+
+/// The rules of workgroups that go from tile to tile.
+static std::optional<Refusal> checkPersistent(const AttentionKnobs &schedule,
+                                              TargetAttr target) {
+  Persistent persistent = schedule.getPersistent();
+  if (persistent == Persistent::None)
+    return std::nullopt;
+  const TargetModel *model = getTargetModel(target.getFamily());
+  if (model && !model->knowsGridSize())
+    return refuse("no-grid-size",
+                  "expects persistent to be none on '{0}', where a kernel "
+                  "cannot ask how many workgroups there are, but got {1}",
+                  target.getChip(), stringifyPersistent(persistent));
+  if (persistent == Persistent::Dynamic && !schedule.getProducerWarps())
+    return refuse("dynamic-without-producer",
+                  "expects producer-warps where persistent is dynamic, but got "
+                  "{0}",
+                  schedule.getProducerWarps());
+  return std::nullopt;
+}
+
+/// The rules of multiplies by single warps, whose operands are in registers and
+/// which are done when they return.
+static std::optional<Refusal> checkOneWarp(const AttentionKnobs &schedule) {
+  for (auto [knob, isThere] :
+       {std::pair<StringRef, bool>{"producer-warps",
+                                   schedule.getProducerWarps() != 0},
+        {"overlap", schedule.getOverlap() == Overlap::PingPong},
+        {"persistent", schedule.getPersistent() == Persistent::Dynamic},
+        {"p-in-registers", !schedule.getPInRegisters()},
+        {"o-in-shared", schedule.getOInShared() != OutputPath::Registers},
+        {"cluster", schedule.getCluster() != 1}})
+    if (isThere)
+      return refuse("one-warp-multiply",
+                    "expects {0} to have its default where mma-warps is 1",
+                    knob);
+  return std::nullopt;
+}
+
+/// The rules of multiplies by several warps, and of what comes with them:
+/// copies of boxes, producers, overlap.
+static std::optional<Refusal> checkRoles(const AttentionProblem &problem,
+                                         const AttentionKnobs &schedule,
+                                         TargetAttr target) {
+  int64_t warps = schedule.getNumWarps(), together = schedule.getMmaWarps();
+  if (together == 1)
+    return checkOneWarp(schedule);
+  if (warps % together != 0)
+    return refuse("warps-per-multiply",
+                  "expects num-warps to be a multiple of {0}, the warps of a "
+                  "multiply, but got {1}",
+                  together, warps);
+  int64_t rowBytes = getBytes(problem, problem.rowDivisor);
+  if (problem.rowDivisor == 0)
+    return refuse("row-not-contiguous",
+                  "expects the elements of a row to be neighbours for a "
+                  "multiply by {0} warps",
+                  together);
+  if (rowBytes % target.getBoxAlignment() != 0)
+    return refuse("row-alignment",
+                  "expects rows of query, key and value to start at multiples "
+                  "of {0} bytes for a multiply by {1} warps, but got {2}",
+                  target.getBoxAlignment(), together, rowBytes);
+  if (schedule.getQInRegisters())
+    return refuse("query-in-registers",
+                  "expects q-in-registers to be 0 where mma-warps is {0}, but "
+                  "got {1}",
+                  together, schedule.getQInRegisters());
+  if (std::optional<Refusal> refusal = checkCluster(problem, schedule))
+    return refusal;
+  if (schedule.getOverlap() == Overlap::PingPong && warps / together < 2)
+    return refuse("ping-pong-of-one",
+                  "expects at least {0} warps where overlap is ping-pong, but "
+                  "got {1}",
+                  2 * together, warps);
+  return checkOutput(problem, schedule, target);
+}
+
+/// The rules of registers. Roles exchange them while a kernel runs, but the
+/// assembler wants each multiply to fit those that all threads start with: its
+/// accumulators, which are those of the widest instruction, and some more for
+/// its operands and what lives across it.
+static std::optional<Refusal> checkRegisters(const AttentionProblem &problem,
+                                             const AttentionKnobs &schedule,
+                                             TargetAttr target,
+                                             MmaAtomAttr atom) {
+  int64_t registers = getAccumulatorRegisters(problem, schedule, target);
+  int64_t limit = getRegisterLimit(schedule, target);
+  if (registers > limit)
+    return refuse("register-overflow",
+                  "expects accumulators of at most {0} registers a lane on "
+                  "'{1}', but got {2}",
+                  limit, target.getChip(), registers);
+  if (atom.getWarps() == 1)
+    return std::nullopt;
+  tile::WarpgroupsAttr warpgroups = target.getWarpgroups();
+  if (!warpgroups)
+    return refuse("no-warpgroup-limits",
+                  "expects '{0}' to say in 'warpgroups' what a multiply by {1} "
+                  "warps may take",
+                  target.getChip(), atom.getWarps());
+  if (limit < warpgroups.getFewestRegisters())
+    return refuse("registers-per-lane",
+                  "expects at least {0} registers a lane for a multiply by {1} "
+                  "warps on '{2}', but got {3}",
+                  warpgroups.getFewestRegisters(), atom.getWarps(),
+                  target.getChip(), limit);
+  int64_t atEntry = getRegistersAtEntry(schedule, target);
+  int64_t widest = std::min(
+      warpgroups.getMostColumns(),
+      std::max(schedule.getBlockN(), getPaddedHeadDims(problem, atom).v));
+  int64_t needed =
+      atom.getM() * widest / (atom.getWarps() * target.getLanes()) +
+      warpgroups.getBesideMultiply();
+  if (needed > atEntry)
+    return refuse("registers-at-entry",
+                  "expects a multiply of at most {0} registers a lane, what "
+                  "{1} threads start with on '{2}', but got {3}",
+                  atEntry,
+                  schedule.getMinBlocksPerCore() * getThreads(schedule, target),
+                  target.getChip(), needed);
+  return std::nullopt;
+}
+
+std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
+                                          const AttentionKnobs &schedule,
+                                          TargetAttr target) {
+  if (ShapedType::isDynamic(problem.headDimQK) ||
+      ShapedType::isDynamic(problem.headDimV))
+    return refuse("dynamic-head-size",
+                  "expects static head sizes, but got a dynamic one");
+  MmaAtomAttr atom = findAtom(problem, schedule, target);
+  if (!atom && schedule.getMmaWarps() == 1)
+    return refuse("no-matrix-instruction",
+                  "expects an element type that '{0}' has a matrix instruction "
+                  "for, but got {1}",
+                  target.getChip(), problem.elementType);
+  if (!atom)
+    return refuse("no-matrix-instruction",
+                  "expects an element type that '{0}' has a matrix instruction "
+                  "of {1} warps for, but got {2}",
+                  target.getChip(), schedule.getMmaWarps(),
+                  problem.elementType);
+  if (std::optional<Refusal> refusal = checkRoles(problem, schedule, target))
+    return refusal;
+  if (std::optional<Refusal> refusal = checkPersistent(schedule, target))
+    return refusal;
+  int64_t groups = schedule.getNumWarps() / atom.getWarps();
+  int64_t rows = groups * atom.getM();
+  if (schedule.getBlockM() % rows != 0)
+    return refuse("rows-per-warp",
+                  "expects block-m to be a multiple of {0} rows ({1} {4} of "
+                  "{2}), but got {3}",
+                  rows, groups, atom.getM(), schedule.getBlockM(),
+                  atom.getWarps() == 1 ? "warps" : "warpgroups");
+  for (auto [what, multiple] :
+       {std::pair<StringRef, int64_t>{"columns", atom.getN()},
+        {"depth", atom.getK()}})
+    if (schedule.getBlockN() % multiple != 0)
+      return refuse(
+          "block-n-multiple",
+          "expects block-n to be a multiple of {0} ({1} of '{2}'), but got {3}",
+          multiple, what, atom.getName(), schedule.getBlockN());
+  int64_t threads = getThreads(schedule, target);
+  if (threads > target.getMaxThreads())
+    return refuse(
+        "threads-overflow",
+        "expects at most {0} threads in a workgroup on '{1}', but got {2}",
+        target.getMaxThreads(), target.getChip(), threads);
+  int64_t blocks = schedule.getMinBlocksPerCore();
+  if (blocks * threads > target.getMaxThreadsPerCore())
+    return refuse("threads-per-core",
+                  "expects at most {0} threads on a core of '{1}', but got {2} "
+                  "({3} workgroups of {4})",
+                  target.getMaxThreadsPerCore(), target.getChip(),
+                  blocks * threads, blocks, threads);
+  int64_t shared = getSharedBytes(problem, schedule, target);
+  if (shared > target.getShared())
+    return refuse(
+        "shared-overflow",
+        "expects at most {0} bytes of shared memory on '{1}', but got {2}",
+        target.getShared(), target.getChip(), shared);
+  if (blocks * shared > target.getSharedPerCore())
+    return refuse("shared-per-core",
+                  "expects at most {0} bytes of shared memory on a core of "
+                  "'{1}', but got {2} ({3} workgroups of {4})",
+                  target.getSharedPerCore(), target.getChip(), blocks * shared,
+                  blocks, shared);
+  return checkRegisters(problem, schedule, target, atom);
+}
+
+/// Nothing here is wrong: the kernel is that of other schedules, or no problem
+/// was seen in which it is among the fastest.
+std::optional<Refusal>
+attune::checkWorthTrying(const AttentionKnobs &schedule) {
+  if (schedule.getMmaWarps() == 1) {
+    for (auto [knob, isThere] :
+         {std::pair<StringRef, bool>{"overlap",
+                                     schedule.getOverlap() != Overlap::None},
+          {"exp-on-fma", schedule.getExpOnFma() != 0},
+          {"persistent", schedule.getPersistent() != Persistent::None},
+          {"q-stages", schedule.getQStages() != 1},
+          {"rescale-late", schedule.getRescaleLate() != 0},
+          {"unroll", schedule.getUnroll() != 1}})
+      if (isThere)
+        return refuse("no-gain-of-one-warp",
+                      "expects {0} to have its default where mma-warps is 1, "
+                      "for nothing was gained by another",
+                      knob);
+    return std::nullopt;
+  }
+  if (schedule.getRescaleLate() && schedule.getOverlap() == Overlap::None)
+    return refuse("rescale-without-overlap",
+                  "expects overlap where rescale-late is {0}, for it changes "
+                  "nothing without",
+                  schedule.getRescaleLate());
+  if (schedule.getQStages() > 1 && schedule.getPersistent() == Persistent::None)
+    return refuse(
+        "query-stages",
+        "expects q-stages to be 1 where persistent is none, for there "
+        "is one query block to load, but got {0}",
+        schedule.getQStages());
+  if (schedule.getPersistent() == Persistent::Static &&
+      !schedule.getProducerWarps())
+    return refuse("persistent-without-producer",
+                  "expects producer-warps where persistent is static, for "
+                  "nothing is loaded ahead without, but got {0}",
+                  schedule.getProducerWarps());
+  return std::nullopt;
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a schedule of attention takes from a chip: shared memory, threads,
+// registers.
+
+#include "attune/Dialect/Tile/IR/SharedMemoryLayout.h"
+#include "attune/Schedule/Attention/Legality.h"
+#include "llvm/Support/MathExtras.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace attune;
+using schedule::OutputPath;
+using schedule::Overlap;
+using schedule::Persistent;
+using tile::MmaAtomAttr;
+using tile::TargetAttr;
+
+PaddedHeadDims attune::getPaddedHeadDims(const AttentionProblem &problem,
+                                         MmaAtomAttr atom) {
+  return {static_cast<int64_t>(llvm::alignTo(problem.headDimQK, atom.getK())),
+          static_cast<int64_t>(llvm::alignTo(problem.headDimV, atom.getN()))};
+}
+
+MmaAtomAttr attune::findAtom(const AttentionProblem &problem,
+                             const AttentionKnobs &schedule,
+                             TargetAttr target) {
+  return target.findAtom(problem.elementType, problem.elementType,
+                         Float32Type::get(target.getContext()),
+                         schedule.getMmaWarps() > 1 ? tile::MmaScope::Warpgroup
+                                                    : tile::MmaScope::Warp);
+}
+
+/// Threads that compute.
+static int64_t getComputingThreads(const AttentionKnobs &schedule,
+                                   TargetAttr target) {
+  return schedule.getNumWarps() * target.getLanes();
+}
+
+int64_t attune::getThreads(const AttentionKnobs &schedule, TargetAttr target) {
+  return (schedule.getNumWarps() + schedule.getProducerWarps()) *
+         target.getLanes();
+}
+
+/// Each scheduler of a core has its share of the registers, and warps are
+/// assigned to them one by one: one with more warps than the others has fewer
+/// registers for each, and the assembler gives all threads what fits there.
+int64_t attune::getRegistersAtEntry(const AttentionKnobs &schedule,
+                                    TargetAttr target) {
+  int64_t warps = schedule.getMinBlocksPerCore() *
+                  (schedule.getNumWarps() + schedule.getProducerWarps());
+  int64_t threads =
+      llvm::alignTo(warps, target.getSchedulers()) * target.getLanes();
+  return std::min(
+      target.getRegisters(),
+      static_cast<int64_t>(llvm::alignDown(
+          target.getRegistersPerCore() / threads, target.getRegisterStep())));
+}
+
+std::optional<RoleRegisters>
+attune::getRoleRegisters(const AttentionKnobs &schedule, TargetAttr target) {
+  tile::WarpgroupsAttr warpgroups = target.getWarpgroups();
+  if (!warpgroups || !schedule.getProducerWarps() ||
+      schedule.getProducerWarps() % schedule.getMmaWarps() != 0)
+    return std::nullopt;
+  // Roles divide what the workgroup started with. A warpgroup that asks for
+  // more waits for ever, though the core may have it.
+  int64_t all =
+      getRegistersAtEntry(schedule, target) * getThreads(schedule, target);
+  int64_t consumers = getComputingThreads(schedule, target);
+  int64_t producers = schedule.getProducerWarps() * target.getLanes();
+  auto share = [&](int64_t registers, int64_t threads) {
+    return std::min(static_cast<int64_t>(llvm::alignDown(
+                        registers / threads, target.getRegisterStep())),
+                    warpgroups.getMostRegisters());
+  };
+  int64_t least = schedule.getPersistent() == Persistent::None
+                      ? warpgroups.getProducerRegisters()
+                      : warpgroups.getPersistentProducerRegisters();
+  int64_t consumer = share(all - producers * least, consumers);
+  // What is too little for another step of the consumers is the producer's.
+  return RoleRegisters{share(all - consumers * consumer, producers), consumer};
+}
+
+int64_t attune::getRegisterLimit(const AttentionKnobs &schedule,
+                                 TargetAttr target) {
+  if (std::optional<RoleRegisters> roles = getRoleRegisters(schedule, target))
+    return std::min(target.getRegisters(), roles->consumer);
+  return getRegistersAtEntry(schedule, target);
+}
+
+int64_t attune::getSharedBytes(const AttentionProblem &problem,
+                               const AttentionKnobs &schedule, TargetAttr target) {
+  auto [dQK, dV] =
+      getPaddedHeadDims(problem, findAtom(problem, schedule, target));
+  Type type = problem.elementType;
+  int64_t elementBytes = type.getIntOrFloatBitWidth() / 8, barriers = 0;
+  bool byWarpgroups = schedule.getMmaWarps() > 1;
+  tile::SharedMemoryLayout layout;
+  // As tile-promote-to-shared makes them.
+  auto add = [&](int64_t stages, int64_t rows, int64_t columns) {
+    int64_t panel = byWarpgroups ? target.getPanel(columns, type) : 0;
+    layout.addTiles(stages * rows * columns * elementBytes);
+    barriers += tile::SharedMemoryLayout::countBarriers(stages, panel);
+  };
+  add(schedule.getQStages(), schedule.getBlockM(), dQK);
+  add(schedule.getKStages(), schedule.getBlockN(), dQK);
+  add(schedule.getVStages(), schedule.getBlockN(), dV);
+  int64_t rowBytes = elementBytes * schedule.getBlockM();
+  if (!schedule.getPInRegisters())
+    layout.addTiles(rowBytes * schedule.getBlockN());
+  if (schedule.getOInShared() == OutputPath::Buffer)
+    layout.addTiles(rowBytes * dV);
+  layout.addWords(barriers);
+  if (schedule.getPersistent() == Persistent::Dynamic)
+    layout.addWords(tile::DealerType::kWords);
+  return layout.getBytes();
+}
+
+int64_t attune::getAccumulatorRegisters(const AttentionProblem &problem,
+                                        const AttentionKnobs &schedule,
+                                        TargetAttr target) {
+  int64_t dV =
+      getPaddedHeadDims(problem, findAtom(problem, schedule, target)).v;
+  return llvm::divideCeil(schedule.getBlockM() * (dV + schedule.getBlockN()),
+                          getComputingThreads(schedule, target));
+}
+
+/// What a lane needs beside tiles: row statistics, loop state, addresses. Rows
+/// whose length is no power of two cost more of these, for their places in
+/// shared memory are not a few bits apart; so does a ring of one slot, where a
+/// step's copies cannot be spread over it. Seen in compiled kernels.
+static constexpr int64_t kOtherRegisters = 60, kOddRowRegisters = 48,
+                         kOneSlotRegisters = 20;
+/// The same for multiplies by several warps, which read shared memory
+/// themselves.
+static constexpr int64_t kOtherGroupRegisters = 24;
+
+/// Counts the tiles that live at the time when scores have become weights.
+int64_t attune::estimateRegisters(const AttentionProblem &problem,
+                                  const AttentionKnobs &schedule,
+                                  TargetAttr target) {
+  MmaAtomAttr atom = findAtom(problem, schedule, target);
+  constexpr int64_t kWordBits = 32;
+  int64_t bits = problem.elementType.getIntOrFloatBitWidth();
+  int64_t blockN = schedule.getBlockN();
+  if (atom.getWarps() > 1) {
+    // Operands stay in shared memory. Weights stand beside the next scores only
+    // where a block's softmax overlaps with the next block's multiply.
+    int64_t weights = schedule.getBlockM() * blockN * bits / kWordBits /
+                      getComputingThreads(schedule, target);
+    return getAccumulatorRegisters(problem, schedule, target) +
+           (schedule.getOverlap() != Overlap::None && schedule.getPInRegisters()
+                ? weights
+                : 0) +
+           kOtherGroupRegisters;
+  }
+  auto [dQK, dV] = getPaddedHeadDims(problem, atom);
+  int64_t mSteps =
+      schedule.getBlockM() / (schedule.getNumWarps() * atom.getM());
+  // An operand of several lanes counts in each of them.
+  auto lhsRegisters = [&](int64_t depth) {
+    return mSteps * (depth / atom.getK()) * atom.getLhs().getNumRegisters() *
+           bits / kWordBits;
+  };
+  // Without asynchronous copies the next blocks pass through registers, and
+  // compilers gather plain loads, so that a query read at each step takes as
+  // many registers as one that stays.
+  bool plainLoads = target.getCopyWidths().empty();
+  int64_t query =
+      schedule.getQInRegisters() || plainLoads ? lhsRegisters(dQK) : 0;
+  int64_t weights = lhsRegisters(blockN);
+  int64_t keys =
+      blockN / atom.getN() * atom.getRhs().getNumRegisters() * bits / kWordBits;
+  int64_t copied = plainLoads ? blockN * (dQK + dV) * bits / kWordBits /
+                                    getThreads(schedule, target)
+                              : 0;
+  bool oddRows = !llvm::isPowerOf2_64(dQK) || !llvm::isPowerOf2_64(dV);
+  bool oneSlot = schedule.getKStages() == 1 || schedule.getVStages() == 1;
+  return getAccumulatorRegisters(problem, schedule, target) + query + weights +
+         keys + copied + kOtherRegisters + (oddRows ? kOddRowRegisters : 0) +
+         (oneSlot ? kOneSlotRegisters : 0);
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sizes of the op's own operands and results are replaced; its regions see
+// smaller positions and are otherwise as they were.
+
+#include "AttentionTunable.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace attune;
+using attn::AttentionOp;
+
+namespace {
+/// The sizes of a problem, static or asked for.
+struct Extents {
+  int64_t batch, headsQ, headsKV, seqQ, seqK;
+};
+} // namespace
+
+/// `blocks` blocks, and what the length leaves over.
+static int64_t shorten(int64_t length, int64_t block, int64_t blocks) {
+  return std::min(length, blocks * block + length % block);
+}
+
+static Extents reduce(Extents full, schedule::AttentionAttr schedule) {
+  Extents small = full;
+  small.batch = std::min<int64_t>(full.batch, 1);
+  if (full.headsKV > 0) {
+    small.headsKV = 1;
+    small.headsQ = full.headsQ / full.headsKV;
+  }
+  // Two tiles of queries; so many blocks of keys that every slot of a ring is
+  // used twice.
+  small.seqQ = shorten(full.seqQ, schedule.getBlockM(), 2);
+  small.seqK =
+      shorten(full.seqK, schedule.getBlockN(),
+              2 * std::max(schedule.getKStages(), schedule.getVStages()));
+  return small;
+}
+
+/// The type with the sizes named by `dims`, which has a letter a dimension;
+/// what is dynamic stays so.
+static RankedTensorType resize(RankedTensorType type, StringRef dims,
+                               const Extents &extents, bool isQuery) {
+  SmallVector<int64_t> shape(type.getShape());
+  for (auto [dim, size] : llvm::zip_equal(dims, shape)) {
+    if (ShapedType::isDynamic(size))
+      continue;
+    if (dim == 'b')
+      size = extents.batch;
+    else if (dim == 'h')
+      size = isQuery ? extents.headsQ : extents.headsKV;
+    else if (dim == 's')
+      size = isQuery ? extents.seqQ : extents.seqK;
+  }
+  return RankedTensorType::get(shape, type.getElementType(),
+                               type.getEncoding());
+}
+
+static std::string getSizeName(AttentionSize place) {
+  return schedule::AttentionAttr::getSet().sizes[place].name.str();
+}
+
+ProblemSizes attune::shrinkAttention(AttentionOp op,
+                                     const ProblemSizes &sizes) {
+  auto function = op->getParentOfType<func::FuncOp>();
+  // What nobody knows is taken as large: only the reduced size counts.
+  constexpr int64_t unknown = int64_t(1) << 20;
+  auto known = [&](int64_t size, AttentionSize place, int64_t other) {
+    return ShapedType::isStatic(size)
+               ? size
+               : sizes.get(getSizeName(place)).value_or(other);
+  };
+  int64_t headsKV = known(op.getHeadsKV(), kKVHeads, 1);
+  Extents small = reduce({known(op.getBatch(), kBatch, 1),
+                          known(op.getHeadsQ(), kHeads, headsKV), headsKV,
+                          known(op.getSeqQ(), kSeqQ, unknown),
+                          known(op.getSeqK(), kSeqK, unknown)},
+                         op.getScheduleAttr());
+  if (llvm::is_contained({op.getKey(), op.getValue()}, op.getQuery()))
+    small.seqQ = small.seqK;
+
+  auto set = [&](Value value, StringRef dims, bool isQuery) {
+    if (value)
+      value.setType(resize(cast<RankedTensorType>(value.getType()), dims, small,
+                           isQuery));
+  };
+  set(op.getQuery(), op.getOrder(), true);
+  set(op.getKey(), op.getOrder(), false);
+  set(op.getValue(), op.getOrder(), false);
+  set(op.getAlibiSlopes(), "h", true);
+  set(op.getSinks(), "h", true);
+  set(op.getResult(), op.getOrder(), true);
+  set(op.getLse(), "bhs", true);
+  function.setFunctionType(FunctionType::get(
+      function.getContext(), function.front().getArgumentTypes(),
+      op->getResultTypes()));
+  // A size that is in the types is not asked for as well: captured tensors,
+  // which stay as large as they were, would contradict it.
+  ProblemSizes reduced = sizes;
+  auto ask = [&](AttentionSize place, int64_t inTypes, int64_t size) {
+    if (ShapedType::isDynamic(inTypes))
+      reduced.named[getSizeName(place)] = size;
+    else
+      reduced.named.erase(getSizeName(place));
+  };
+  ask(kBatch, op.getBatch(), small.batch);
+  ask(kHeads, op.getHeadsQ(), small.headsQ);
+  ask(kKVHeads, op.getHeadsKV(), small.headsKV);
+  ask(kSeqQ, op.getSeqQ(), small.seqQ);
+  ask(kSeqK, op.getSeqK(), small.seqK);
+  return reduced;
+}

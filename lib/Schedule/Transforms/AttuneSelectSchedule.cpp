@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Picks a legal schedule where none is given.
+
+#include "attune/Schedule/ForEachTunable.h"
+#include "attune/Schedule/Transforms/Passes.h"
+
+namespace attune {
+#define GEN_PASS_DEF_ATTUNESELECTSCHEDULEPASS
+#include "attune/Schedule/Transforms/Passes.h.inc"
+} // namespace attune
+
+using namespace mlir;
+using namespace attune;
+
+static LogicalResult selectSchedule(TunableOpInterface op,
+                                    tile::TargetAttr target) {
+  if (op.getSchedule())
+    return success();
+  if (ScheduleAttrInterface schedule = op.selectSchedule(target)) {
+    op.setSchedule(schedule);
+    return success();
+  }
+  SmallVector<int64_t> defaults = op.getKnobSet().getDefaults();
+  std::optional<Refusal> refusal =
+      op.getRules(target).checkLegal(readFrom(defaults));
+  assert(refusal && "expects no legal schedule where none can be selected");
+  return op->emitOpError() << refusal->id << ": " << refusal->getMessage();
+}
+
+namespace {
+struct AttuneSelectSchedule
+    : attune::impl::AttuneSelectSchedulePassBase<AttuneSelectSchedule> {
+  void runOnOperation() override {
+    if (failed(forEachTunable(getOperation(), selectSchedule)))
+      signalPassFailure();
+  }
+};
+} // namespace

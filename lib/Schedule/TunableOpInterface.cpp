@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What models of tunable ops share.
+
+#include "attune/Schedule/TunableOpInterface.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace attune;
+
+#include "attune/Schedule/TunableOpInterface.cpp.inc"
+
+InputNotes::~InputNotes() = default;
+
+std::optional<int64_t> ProblemSizes::get(StringRef name) const {
+  auto it = named.find(name.str());
+  return it == named.end() ? std::nullopt : std::optional(it->second);
+}
+
+KnobReader attune::readFrom(ArrayRef<int64_t> values) {
+  return [values](size_t place) { return values[place]; };
+}
+
+double attune::compareSizes(int64_t left, int64_t right) {
+  if (left <= 0 || right <= 0) // not known
+    return 0;
+  return std::abs(std::log2(static_cast<double>(left)) -
+                  std::log2(static_cast<double>(right)));
+}
+
+bool attune::hasTunableOp(Operation *op) {
+  return op->walk([](TunableOpInterface) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+TunableOpInterface attune::getIsolatedOp(ModuleOp isolated) {
+  TunableOpInterface found;
+  isolated->walk([&](TunableOpInterface op) {
+    found = op;
+    return WalkResult::interrupt();
+  });
+  assert(found && "expects the op of an isolated problem");
+  return found;
+}
+
+ResultCheckRule attune::getRoundingRule(Type type) {
+  std::string name;
+  llvm::raw_string_ostream(name) << getElementTypeOrSelf(type);
+  DataType dataType = parseDataType(name).value_or(DataType::F32);
+  return {"", [dataType](std::vector<float> exact, ArrayRef<float> bound) {
+            return makeReference(std::move(exact), bound, dataType);
+          }};
+}
+
+OwningOpRef<ModuleOp> attune::isolateOp(Operation *op) {
+  Location loc = UnknownLoc::get(op->getContext());
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+
+  // Each operand is an argument of its own: whether a caller has one tensor for
+  // several of them makes no other problem.
+  SmallVector<Value> used(op->getOperands());
+  size_t operands = used.size();
+  SetVector<Value> inRegions;
+  getUsedValuesDefinedAbove(op->getRegions(), inRegions);
+  SetVector<Operation *> constants;
+  for (Value value : inRegions) {
+    Operation *definition = value.getDefiningOp();
+    if (definition && definition->hasTrait<OpTrait::ConstantLike>())
+      constants.insert(definition);
+    else
+      used.push_back(value);
+  }
+
+  auto function = func::FuncOp::create(
+      builder, loc, cast<TunableOpInterface>(op).getKnobSet().name,
+      builder.getFunctionType(TypeRange(used), op->getResultTypes()));
+  Block *body = function.addEntryBlock();
+  builder.setInsertionPointToStart(body);
+  IRMapping mapping;
+  mapping.map(ArrayRef(used).drop_front(operands),
+              body->getArguments().drop_front(operands));
+  for (Operation *constant : constants)
+    builder.clone(*constant, mapping);
+  Operation *copy = builder.clone(*op, mapping);
+  copy->setOperands(body->getArguments().take_front(operands));
+  cast<TunableOpInterface>(copy).setSchedule({});
+  func::ReturnOp::create(builder, loc, copy->getResults());
+  return module;
+}

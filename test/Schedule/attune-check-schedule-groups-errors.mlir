@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Refusals of what refines multiplies by groups of warps, with both numbers.
+//
+// RUN: attune-opt %s --verify-diagnostics --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},attune-check-schedule)"
+
+!t = tensor<1x1x64x64xf16>
+!wide = tensor<1x1x64x128xf16>
+
+func.func @producer_of_one_warp(%q: !t) -> !t {
+  // expected-error @below {{one-warp-multiply: expects producer-warps to have its default where mma-warps is 1}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, producerWarps = 1>) : !t, !t, !t
+  return %o : !t
+}
+// Slow, or the kernel of another schedule, is not illegal.
+func.func @unrolled_by_one_warp(%q: !t) -> !t {
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, unroll = 2, persistent = static>) : !t, !t, !t
+  return %o : !t
+}
+func.func @late_without_overlap(%q: !t) -> !t {
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, mmaWarps = 4, qInRegisters = 0, rescaleLate = 1>) : !t, !t, !t
+  return %o : !t
+}
+func.func @longer_output(%q: !t, %v: !wide) -> !wide {
+  // expected-error @below {{output-in-query-slot: expects rows of the output to be as long as the 64 elements of a query's where o-in-shared is query-slot, but got 128}}
+  %o = attn.attention %q, %q, %v schedule(<blockM = 64, mmaWarps = 4, qInRegisters = 0, oInShared = "query-slot">) : !t, !t, !wide
+  return %o : !wide
+}
+func.func @odd_rows(%q: !t) -> tensor<1x1x64x64xf16, #attn.strided<[4224, 4224, 66, 1]>> {
+  // expected-error @below {{output-row-alignment: expects rows of the output to start at multiples of 16 bytes where o-in-shared is buffer, but got 132}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, mmaWarps = 4, qInRegisters = 0, oInShared = buffer>) : !t, !t, !t -> tensor<1x1x64x64xf16, #attn.strided<[4224, 4224, 66, 1]>>
+  return %o : tensor<1x1x64x64xf16, #attn.strided<[4224, 4224, 66, 1]>>
+}
+func.func @rows_apart(%q: !t) -> tensor<1x1x64x64xf16, #attn.strided<[4096, 4096, 1, 64]>> {
+  // expected-error @below {{output-row-not-contiguous: expects the elements of a row of the output to be neighbours where o-in-shared is buffer}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, mmaWarps = 4, qInRegisters = 0, oInShared = buffer>) : !t, !t, !t -> tensor<1x1x64x64xf16, #attn.strided<[4096, 4096, 1, 64]>>
+  return %o : tensor<1x1x64x64xf16, #attn.strided<[4096, 4096, 1, 64]>>
+}
+func.func @weights_that_do_not_fit(%q: !wide) -> !wide {
+  // expected-error @below {{shared-overflow: expects at most 232448 bytes of shared memory on 'sm_90a', but got 262192}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 128, blockN = 256, mmaWarps = 4, numWarps = 8, qInRegisters = 0, kStages = 1, vStages = 1, pInRegisters = 0, oInShared = buffer>) : !wide, !wide, !wide
+  return %o : !wide
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is picked where warps multiply in groups: the largest blocks that fit the
+// registers, for rows that a copy engine takes.
+//
+// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attune-select-schedule --attune-check-schedule | FileCheck %s
+
+// CHECK-LABEL: func.func @head_64
+// CHECK: schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong">)
+func.func @head_64(%q: tensor<1x1x256x64xf16>) -> tensor<1x1x256x64xf16> {
+  %o = attn.attention %q, %q, %q : tensor<1x1x256x64xf16>, tensor<1x1x256x64xf16>, tensor<1x1x256x64xf16>
+  return %o : tensor<1x1x256x64xf16>
+}
+
+// CHECK-LABEL: func.func @head_96
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong">)
+func.func @head_96(%q: tensor<1x1x256x96xbf16>) -> tensor<1x1x256x96xbf16> {
+  %o = attn.attention %q, %q, %q : tensor<1x1x256x96xbf16>, tensor<1x1x256x96xbf16>, tensor<1x1x256x96xbf16>
+  return %o : tensor<1x1x256x96xbf16>
+}
+
+// CHECK-LABEL: func.func @head_128
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong">)
+func.func @head_128(%q: tensor<1x1x256x128xbf16>) -> tensor<1x1x256x128xbf16> {
+  %o = attn.attention %q, %q, %q : tensor<1x1x256x128xbf16>, tensor<1x1x256x128xbf16>, tensor<1x1x256x128xbf16>
+  return %o : tensor<1x1x256x128xbf16>
+}
+
+// Under a mask tiles differ in length. They are dealt where two queries fit.
+// CHECK-LABEL: func.func @masked_128
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic>)
+func.func @masked_128(%q: tensor<1x1x256x128xbf16>) -> tensor<1x1x256x128xbf16> {
+  %o = attn.attention %q, %q, %q window(100, 0, top_left) : tensor<1x1x256x128xbf16>, tensor<1x1x256x128xbf16>, tensor<1x1x256x128xbf16>
+  return %o : tensor<1x1x256x128xbf16>
+}
+
+// CHECK-LABEL: func.func @masked_256
+// CHECK: schedule(<blockN = 80, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong">)
+func.func @masked_256(%q: tensor<1x1x256x256xbf16>) -> tensor<1x1x256x256xbf16> {
+  %o = attn.attention %q, %q, %q causal(top_left) : tensor<1x1x256x256xbf16>, tensor<1x1x256x256xbf16>, tensor<1x1x256x256xbf16>
+  return %o : tensor<1x1x256x256xbf16>
+}
+
+// CHECK-LABEL: func.func @head_192
+// CHECK: schedule(<blockN = 112, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong">)
+func.func @head_192(%q: tensor<1x1x256x192xbf16>) -> tensor<1x1x256x192xbf16> {
+  %o = attn.attention %q, %q, %q : tensor<1x1x256x192xbf16>, tensor<1x1x256x192xbf16>, tensor<1x1x256x192xbf16>
+  return %o : tensor<1x1x256x192xbf16>
+}
+
+// CHECK-LABEL: func.func @head_256
+// CHECK: schedule(<blockN = 80, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong">)
+func.func @head_256(%q: tensor<1x1x256x256xf16>) -> tensor<1x1x256x256xf16> {
+  %o = attn.attention %q, %q, %q : tensor<1x1x256x256xf16>, tensor<1x1x256x256xf16>, tensor<1x1x256x256xf16>
+  return %o : tensor<1x1x256x256xf16>
+}
+
+// Strides that are multiples of 16 bytes, as far as they are known.
+// CHECK-LABEL: func.func @strides
+// CHECK: schedule(<{{.*}}mmaWarps = 4
+!aligned = tensor<1x2x256x64xf16, #attn.strided<[?, 64, 136, 1], divisor = 8>>
+func.func @strides(%q: !aligned) -> tensor<1x2x256x64xf16> {
+  %o = attn.attention %q, %q, %q : !aligned, !aligned, !aligned -> tensor<1x2x256x64xf16>
+  return %o : tensor<1x2x256x64xf16>
+}
+
+// Rows of 40 bytes.
+// CHECK-LABEL: func.func @short_rows
+// CHECK-NOT: mmaWarps
+// CHECK: return
+func.func @short_rows(%q: tensor<1x1x256x20xf16>) -> tensor<1x1x256x20xf16> {
+  %o = attn.attention %q, %q, %q : tensor<1x1x256x20xf16>, tensor<1x1x256x20xf16>, tensor<1x1x256x20xf16>
+  return %o : tensor<1x1x256x20xf16>
+}
+
+// A stride known to be a multiple of 8 bytes, of keys alone.
+// CHECK-LABEL: func.func @unaligned_keys
+// CHECK-NOT: mmaWarps
+// CHECK: return
+!half = tensor<1x1x256x64xf16, #attn.strided<[?, ?, ?, 1], divisor = 4>>
+func.func @unaligned_keys(%q: tensor<1x1x256x64xf16>, %k: !half) -> tensor<1x1x256x64xf16> {
+  %o = attn.attention %q, %k, %q : tensor<1x1x256x64xf16>, !half, tensor<1x1x256x64xf16> -> tensor<1x1x256x64xf16>
+  return %o : tensor<1x1x256x64xf16>
+}
+
+// The elements of a row are no neighbours.
+// CHECK-LABEL: func.func @columns
+// CHECK-NOT: mmaWarps
+// CHECK: return
+!columns = tensor<1x1x256x64xf16, #attn.strided<[16384, 16384, 1, 256]>>
+func.func @columns(%q: tensor<1x1x256x64xf16>, %v: !columns) -> tensor<1x1x256x64xf16> {
+  %o = attn.attention %q, %q, %v : tensor<1x1x256x64xf16>, tensor<1x1x256x64xf16>, !columns -> tensor<1x1x256x64xf16>
+  return %o : tensor<1x1x256x64xf16>
+}
