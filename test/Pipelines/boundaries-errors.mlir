@@ -11,8 +11,7 @@
 
 gpu.module @kernels {
   // expected-error @below {{expects only arith, gpu, math, memref, scf, tile on the kernel side of layer 'tile', but got a type of 'nvgpu' on 'gpu.func'}}
-  gpu.func @another_dialect(%map: !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>) kernel
-      attributes {tile.schedule = #attn.schedule<numWarps = 1>} {
+  gpu.func @another_dialect(%map: !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>) kernel {
     %zero = arith.constant 0.0 : f32
     %t = tile.fill %zero : f32 -> !tile.tile<16x16xf32, registers>
     // expected-error @below {{expects only arith, gpu, math, memref, scf, tile on the kernel side of layer 'tile', but got 'vector.broadcast'}}
@@ -24,7 +23,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  gpu.func @host_side() kernel attributes {tile.schedule = #attn.schedule<numWarps = 1>} {
+  gpu.func @host_side() kernel {
     %zero = arith.constant 0.0 : f32
     %t = tile.fill %zero : f32 -> !tile.tile<16x16xf32, registers>
     gpu.return
@@ -48,7 +47,7 @@ module attributes {attune.source} {
 // expected-error @below {{expects ops of 'tile' on the kernel side of layer 'tile', but got none}}
 module {
   gpu.module @kernels {
-    gpu.func @nothing_to_check() kernel attributes {tile.of = #attn.schedule<numWarps = 1>} {
+    gpu.func @nothing_to_check() kernel {
       gpu.return
     }
   }
@@ -56,13 +55,12 @@ module {
 
 // -----
 
-// expected-error @below {{expects 'attn' to leak into layer 'tile', but it does not anymore: remove it from TestCheckLayer.cpp}}
-module {
-  gpu.module @kernels {
-    gpu.func @no_leak() kernel {
-      %zero = arith.constant 0.0 : f32
-      %t = tile.fill %zero : f32 -> !tile.tile<16x16xf32, registers>
-      gpu.return
-    }
+// A schedule is the business of who makes tiles.
+gpu.module @kernels {
+  // expected-error @below {{on the kernel side of layer 'tile', but got an attribute of 'schedule' on 'gpu.func'}}
+  gpu.func @schedule() kernel attributes {tile.of = #schedule.attention<numWarps = 1>} {
+    %zero = arith.constant 0.0 : f32
+    %t = tile.fill %zero : f32 -> !tile.tile<16x16xf32, registers>
+    gpu.return
   }
 }

@@ -5,7 +5,7 @@
 #include "attune/Dialect/Tile/Transforms/Passes.h"
 #include "attune/InitAllDialects.h"
 #include "attune/Pipelines/Pipelines.h"
-#include "attune/Schedule/Legality.h"
+#include "attune/Schedule/Attention/Legality.h"
 #include "attune/Target/TargetRegistry.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -15,7 +15,7 @@
 
 using namespace mlir;
 using namespace attune;
-using attn::ScheduleAttr;
+using schedule::AttentionAttr;
 
 namespace {
 class SharedBytesTest : public testing::TestWithParam<const char *> {
@@ -57,11 +57,11 @@ protected:
   }
 
   /// Values that tend to go together, so that enough are legal.
-  ScheduleAttr makeSchedule() {
+  AttentionAttr makeSchedule() {
     SmallVector<int64_t> values;
     bool hasGroups = generator() % 2;
     int64_t groups = pick<int64_t>({1, 2, 3});
-    for (const ScheduleAttr::Knob &knob : ScheduleAttr::getKnobs()) {
+    for (const KnobInfo &knob : AttentionAttr::getSet().knobs) {
       int64_t value = pick(knob.searched.empty() ? knob.domain : knob.searched);
       if (knob.name == "block-m")
         value = hasGroups ? 64 * groups : pick<int64_t>({16, 32, 64, 128});
@@ -77,8 +77,7 @@ protected:
         value = knob.init;
       values.push_back(value);
     }
-    return ScheduleAttr::fromValues(
-        [&] { return emitError(UnknownLoc::get(&context)); }, &context, values);
+    return AttentionAttr::get(&context, values);
   }
 
   MLIRContext context;
@@ -98,10 +97,10 @@ TEST_P(SharedBytesTest, LegalityCountsWhatKernelsHave) {
     ASSERT_TRUE(module);
     attn::AttentionOp op;
     module->walk([&](attn::AttentionOp found) { op = found; });
-    ScheduleAttr schedule = makeSchedule();
+    AttentionAttr schedule = makeSchedule();
     ASSERT_TRUE(schedule);
-    auto problem = ScheduleProblem::get(op);
-    if (checkSchedule(problem, schedule, target))
+    auto problem = AttentionProblem::get(op);
+    if (checkLegal(problem, schedule, target))
       continue;
     op.setScheduleAttr(schedule);
     PassManager manager(&context);
