@@ -55,7 +55,7 @@ public:
     options.exactSums = integers;
     EXPECT_TRUE(succeeded(matmul::lowerToReference(function, options)));
     auto results =
-        runReferenceOnHost(function, inputs, attn::ReferencePrecision::F32);
+        runReferenceOnHost(function, inputs, ReferenceRun::Exact);
     EXPECT_TRUE(succeeded(results));
     EXPECT_EQ(results->size(), 2u);
     reference = makeBoundedReference((*results)[0], (*results)[1]);
@@ -324,7 +324,7 @@ TEST(MatmulReferenceTest, BecomesOneKernelOfEachChip) {
     Case test(text, /*integers=*/false);
     for (StringRef chip : {"sm_80", "sm_90a", "gfx942", "gfx1100"}) {
       auto compiled =
-          compileReference(test.function, chip, attn::ReferencePrecision::F32);
+          compileReference(test.function, chip, ReferenceRun::Exact);
       ASSERT_TRUE(succeeded(compiled)) << chip.str();
       unsigned kernels = 0;
       for (auto binary : (*compiled)->getOps<gpu::BinaryOp>())

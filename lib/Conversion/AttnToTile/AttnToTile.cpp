@@ -162,10 +162,9 @@ static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
 void AttnToTile::runOnOperation() {
   ModuleOp module = getOperation();
   SymbolTable symbols(module);
-  LogicalResult result = forEachTunable(
-      module, [&](TunableOpInterface tunable, tile::TargetAttr target) {
-        auto op = dyn_cast<attn::AttentionOp>(*tunable);
-        return op ? outline(op, target, symbols) : success();
+  LogicalResult result = forEachWithTarget<attn::AttentionOp>(
+      module, [&](attn::AttentionOp op, tile::TargetAttr target) {
+        return outline(op, target, symbols);
       });
   if (failed(result))
     signalPassFailure();
