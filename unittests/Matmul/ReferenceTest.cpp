@@ -54,8 +54,7 @@ public:
     matmul::ReferenceOptions options;
     options.exactSums = integers;
     EXPECT_TRUE(succeeded(matmul::lowerToReference(function, options)));
-    auto results =
-        runReferenceOnHost(function, inputs, ReferenceRun::Exact);
+    auto results = runReferenceOnHost(function, inputs, ReferenceRun::Exact);
     EXPECT_TRUE(succeeded(results));
     EXPECT_EQ(results->size(), 2u);
     reference = makeBoundedReference((*results)[0], (*results)[1]);

@@ -24,8 +24,7 @@ struct Limits {
   int64_t maxThreads = 1024;
   int64_t maxThreadsPerCore = 1024;
   int64_t rows = 2, columns = 2, depth = 2;
-  /// Whether four warps can multiply together too, 64x2x2 of what a copy engine
-  /// puts into rows of 128 bytes.
+  /// Whether four warps too can multiply, 64x2x2 in rows of 128 bytes.
   bool groups = false;
   /// Whether the chip says what these may take.
   bool groupLimits = true;

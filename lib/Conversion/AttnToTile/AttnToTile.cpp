@@ -59,7 +59,8 @@ static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
            << "expects static head sizes, but got a dynamic one";
   Type inputType = op.getQuery().getType().getElementType();
   auto schedule = op.getScheduleAttr();
-  tile::MmaAtomAttr atom = findAtom(AttentionProblem::get(op), schedule, target);
+  tile::MmaAtomAttr atom =
+      findAtom(AttentionProblem::get(op), schedule, target);
   if (!atom)
     return op.emitOpError()
            << "expects an element type that '" << target.getChip()

@@ -180,8 +180,8 @@ int64_t attune::knownDivisor(Value index) {
   if (auto sum = index.getDefiningOp<arith::AddIOp>())
     return std::gcd(knownDivisor(sum.getLhs()), knownDivisor(sum.getRhs()));
   if (auto argument = dyn_cast<BlockArgument>(index))
-    if (auto loop = dyn_cast_or_null<scf::ForOp>(
-            argument.getOwner()->getParentOp()))
+    if (auto loop =
+            dyn_cast_or_null<scf::ForOp>(argument.getOwner()->getParentOp()))
       if (argument == loop.getInductionVar())
         return std::gcd(knownDivisor(loop.getLowerBound()),
                         knownDivisor(loop.getStep()));

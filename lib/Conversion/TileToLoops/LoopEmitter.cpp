@@ -284,134 +284,6 @@ void LoopEmitter::emitRelease(tile::ReleaseOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Arithmetic
-//===----------------------------------------------------------------------===//
-
-template <typename OpTy> LogicalResult LoopEmitter::emitMultiply(OpTy op) {
-  Type from = op.getLhs().getType().getElementType(),
-       type = tile::PendingType::getOf(op.getAcc().getType())
-                  .getTile()
-                  .getElementType();
-  if (!isa<FloatType>(from) || !isa<FloatType>(type) ||
-      (from != type &&
-       from.getIntOrFloatBitWidth() >= type.getIntOrFloatBitWidth()))
-    return op.emitOpError() << "expects floats, and those of the accumulator "
-                               "to be as the operands or wider, but got "
-                            << from << " and " << type;
-  auto extend = [&](Value element) -> Value {
-    if (from == type)
-      return element;
-    return arith::ExtFOp::create(builder, type, element);
-  };
-  Value lhs = read(op.getLhs()), rhs = read(op.getRhs()),
-        acc = read(op.getAcc()), result = define(op.getResult());
-  if (std::is_same_v<OpTy, tile::MmaAsyncOp>) {
-    Value count = allocate(MemRefType::get({}, builder.getIndexType()));
-    store(countOne(multiplies), count, {});
-    started[op.getResult()] = count;
-  }
-  auto accTile = tile::PendingType::getOf(op.getAcc().getType()).getTile();
-  int64_t depth =
-      op.getLhs().getType().getShape()[op.getTransposeLhs() ? 0 : 1];
-  forEach(accTile.getShape(), [&](ValueRange indices) {
-    Value i = indices[0], j = indices[1];
-    auto loop = scf::ForOp::create(builder, index(0), index(depth), index(1),
-                                   ValueRange(load(acc, indices)));
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(loop.getBody());
-      Value k = loop.getInductionVar();
-      Value left = op.getTransposeLhs() ? load(lhs, {k, i}) : load(lhs, {i, k});
-      Value right =
-          op.getTransposeRhs() ? load(rhs, {j, k}) : load(rhs, {k, j});
-      Value product =
-          arith::MulFOp::create(builder, extend(left), extend(right));
-      scf::YieldOp::create(builder,
-                           Value(arith::AddFOp::create(
-                               builder, loop.getRegionIterArg(0), product)));
-    }
-    store(loop.getResult(0), result, indices);
-  });
-  return success();
-}
-
-void LoopEmitter::emitMap(tile::MapOp op) {
-  SmallVector<Value> inputs;
-  for (Value input : op.getInputs())
-    inputs.push_back(read(input));
-  Value result = define(op.getResult());
-  Block &body = op.getBody().front();
-  forEach(op.getResult().getType().getShape(), [&](ValueRange indices) {
-    IRMapping mapping;
-    for (auto [argument, input] : llvm::zip(body.getArguments(), inputs))
-      mapping.map(argument, load(input, indices));
-    for (auto [argument, index] : llvm::zip_equal(
-             body.getArguments().drop_front(inputs.size()), indices))
-      mapping.map(argument, index);
-    for (Operation &nested : body.without_terminator())
-      builder.clone(nested, mapping);
-    Value value = cast<tile::YieldOp>(body.getTerminator()).getValue();
-    store(mapping.lookupOrDefault(value), result, indices);
-  });
-}
-
-void LoopEmitter::emitAny(tile::AnyOp op) {
-  Value input = read(op.getInput()),
-        any = allocate(MemRefType::get({}, builder.getI1Type()));
-  store(zero(builder.getI1Type()), any, {});
-  forEach(op.getInput().getType().getShape(), [&](ValueRange indices) {
-    store(arith::OrIOp::create(builder, load(any, {}), load(input, indices)),
-          any, {});
-  });
-  op.getResult().replaceAllUsesWith(load(any, {}));
-}
-
-LogicalResult LoopEmitter::emitReduce(tile::ReduceOp op) {
-  tile::TileType type = op.getResult().getType();
-  ArrayRef<int64_t> shape = type.getShape();
-  if (!isa<FloatType>(type.getElementType()))
-    return op.emitOpError()
-           << "expects floats, but got " << type.getElementType();
-  auto dim = static_cast<int64_t>(op.getDim());
-  int64_t columns = op.getInput().getType().getShape()[dim],
-          groups = shape.size() == 2 ? shape[1] : 1;
-  if (groups > columns)
-    return op.emitOpError() << "expects at most a group for each of the "
-                            << columns << " columns, but got " << groups;
-  Value input = read(op.getInput()), result = define(op.getResult());
-  // What goes, column or row, is called column here. Group g has the columns g,
-  // g + groups, ...
-  auto element = [&](Value row, Value column) {
-    return load(input,
-                dim == 1 ? ValueRange{row, column} : ValueRange{column, row});
-  };
-  forEach(shape, [&](ValueRange indices) {
-    Value row = indices[0], first = groups > 1 ? indices[1] : index(0);
-    Value next = arith::AddIOp::create(builder, first, index(groups));
-    auto loop = scf::ForOp::create(builder, next, index(columns), index(groups),
-                                   ValueRange(element(row, first)));
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(loop.getBody());
-      Value carried = loop.getRegionIterArg(0),
-            next = element(row, loop.getInductionVar());
-      Value combined;
-      switch (op.getKind()) {
-      case tile::ReductionKind::Add:
-        combined = arith::AddFOp::create(builder, carried, next);
-        break;
-      case tile::ReductionKind::Max:
-        combined = arith::MaxNumFOp::create(builder, carried, next);
-        break;
-      }
-      scf::YieldOp::create(builder, combined);
-    }
-    store(loop.getResult(0), result, indices);
-  });
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
 // Control flow
 //===----------------------------------------------------------------------===//
 
@@ -523,10 +395,69 @@ LogicalResult LoopEmitter::checkOperands(Operation *op) {
     if (!isKnown)
       return op->emitError()
              << "expects tiles that the kernel makes, and channels and "
-                "multiplies that no op hands on, but got an operand of type "
+                "multiplies that no op but a loop hands on, but got an operand "
+                "of "
+                "type "
              << type;
   }
   return success();
+}
+
+void LoopEmitter::emitWithoutRules(Operation *op) {
+  TypeSwitch<Operation *>(op)
+      .Case([&](tile::LoadOp op) { emitLoad(op); })
+      .Case([&](tile::StoreOp op) {
+        emitStore(op.getValue(), op.getDestination(), op.getIndices(),
+                  op.getAccumulate());
+      })
+      // Done at once, so that there is nothing to drain.
+      .Case([&](tile::StoreAsyncOp op) {
+        emitStore(op.getSource(), op.getDestination(),
+                  {op.getRow(), op.getColumn()}, /*accumulate=*/false);
+      })
+      .Case([&](tile::BufferOp op) { define(op.getResult()); })
+      .Case([&](tile::WriteOp op) {
+        Value value = read(op.getValue());
+        copy(value, read(op.getDestination()));
+      })
+      .Case([&](tile::ReadOp op) {
+        Value source = read(op.getSource());
+        copy(source, define(op.getResult()));
+      })
+      .Case([&](tile::ChannelOp op) { emitChannel(op); })
+      .Case([&](tile::PutOp op) { emitPut(op); })
+      .Case([&](tile::GetOp op) { emitGet(op); })
+      .Case([&](tile::ReleaseOp op) { emitRelease(op); })
+      .Case([&](tile::FillOp op) {
+        Value result = define(op.getResult());
+        forEach(op.getResult().getType().getShape(), [&](ValueRange indices) {
+          store(op.getValue(), result, indices);
+        });
+      })
+      .Case([&](tile::AwaitOp op) {
+        emitAwait(op, op.getPending(), op.getRunning());
+        buffers[op.getResult()] = buffers.lookup(op.getPending());
+      })
+      .Case([&](tile::AwaitReadsOp op) {
+        emitAwait(op, op.getPending(), op.getRunning());
+      })
+      // One lane takes no turns and waits for nobody, and its tiles are
+      // dealt in advance.
+      .Case<tile::DealerOp, tile::DrainOp, tile::StartTurnsOp, tile::TakeTurnOp,
+            tile::GiveTurnOp, tile::FenceBarriersOp, tile::SyncWarpOp,
+            tile::ArriveClusterOp, tile::WaitClusterOp>([](auto) {})
+      .Case([&](tile::MapOp op) { emitMap(op); })
+      .Case([&](tile::AnyOp op) { emitAny(op); })
+      .Case([&](tile::BroadcastOp op) {
+        Value input = read(op.getInput()), result = define(op.getResult());
+        forEach(op.getResult().getType().getShape(), [&](ValueRange indices) {
+          store(load(input, indices[op.getDim()]), result, indices);
+        });
+      })
+      // The values stay, wherever they are held.
+      .Case([&](tile::ConvertLayoutOp op) {
+        buffers[op.getResult()] = buffers.lookup(op.getInput());
+      });
 }
 
 LogicalResult LoopEmitter::emit(Operation *op) {
@@ -560,64 +491,7 @@ LogicalResult LoopEmitter::emit(Operation *op) {
           [&](auto op) { return emitMultiply(op); })
       .Case([&](tile::SpecializeOp op) { return emitSpecialize(op); })
       .Default([&](Operation *) {
-        TypeSwitch<Operation *>(op)
-            .Case([&](tile::LoadOp op) { emitLoad(op); })
-            .Case([&](tile::StoreOp op) {
-              emitStore(op.getValue(), op.getDestination(), op.getIndices(),
-                        op.getAccumulate());
-            })
-            // Done at once, so that there is nothing to drain.
-            .Case([&](tile::StoreAsyncOp op) {
-              emitStore(op.getSource(), op.getDestination(),
-                        {op.getRow(), op.getColumn()}, /*accumulate=*/false);
-            })
-            .Case([&](tile::BufferOp op) { define(op.getResult()); })
-            .Case([&](tile::WriteOp op) {
-              Value value = read(op.getValue());
-              copy(value, read(op.getDestination()));
-            })
-            .Case([&](tile::ReadOp op) {
-              Value source = read(op.getSource());
-              copy(source, define(op.getResult()));
-            })
-            .Case([&](tile::ChannelOp op) { emitChannel(op); })
-            .Case([&](tile::PutOp op) { emitPut(op); })
-            .Case([&](tile::GetOp op) { emitGet(op); })
-            .Case([&](tile::ReleaseOp op) { emitRelease(op); })
-            .Case([&](tile::FillOp op) {
-              Value result = define(op.getResult());
-              forEach(op.getResult().getType().getShape(),
-                      [&](ValueRange indices) {
-                        store(op.getValue(), result, indices);
-                      });
-            })
-            .Case([&](tile::AwaitOp op) {
-              emitAwait(op, op.getPending(), op.getRunning());
-              buffers[op.getResult()] = buffers.lookup(op.getPending());
-            })
-            .Case([&](tile::AwaitReadsOp op) {
-              emitAwait(op, op.getPending(), op.getRunning());
-            })
-            // One lane takes no turns and waits for nobody, and its tiles are
-            // dealt in advance.
-            .Case<tile::DealerOp, tile::DrainOp, tile::StartTurnsOp,
-                  tile::TakeTurnOp, tile::GiveTurnOp, tile::FenceBarriersOp,
-                  tile::SyncWarpOp, tile::ArriveClusterOp, tile::WaitClusterOp>(
-                [](auto) {})
-            .Case([&](tile::MapOp op) { emitMap(op); })
-            .Case([&](tile::AnyOp op) { emitAny(op); })
-            .Case([&](tile::BroadcastOp op) {
-              Value input = read(op.getInput()),
-                    result = define(op.getResult());
-              forEach(
-                  op.getResult().getType().getShape(), [&](ValueRange indices) {
-                    store(load(input, indices[op.getDim()]), result, indices);
-                  });
-            })
-            // The values stay, wherever they are held.
-            .Case([&](tile::ConvertLayoutOp op) {
-              buffers[op.getResult()] = buffers.lookup(op.getInput());
-            });
+        emitWithoutRules(op);
         return success();
       });
 }

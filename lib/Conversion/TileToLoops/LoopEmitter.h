@@ -43,6 +43,8 @@ private:
   };
 
   llvm::LogicalResult emit(mlir::Operation *op);
+  /// An op of the tile dialect that nothing more is expected of.
+  void emitWithoutRules(mlir::Operation *op);
   llvm::LogicalResult checkOperands(mlir::Operation *op);
   llvm::LogicalResult emitFor(mlir::scf::ForOp op);
   llvm::LogicalResult emitIf(mlir::scf::IfOp op);

@@ -90,7 +90,8 @@ int64_t attune::getRegisterLimit(const AttentionKnobs &schedule,
 }
 
 int64_t attune::getSharedBytes(const AttentionProblem &problem,
-                               const AttentionKnobs &schedule, TargetAttr target) {
+                               const AttentionKnobs &schedule,
+                               TargetAttr target) {
   auto [dQK, dV] =
       getPaddedHeadDims(problem, findAtom(problem, schedule, target));
   Type type = problem.elementType;
@@ -103,7 +104,9 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
     layout.addTiles(stages * rows * columns * elementBytes);
     barriers += tile::SharedMemoryLayout::countBarriers(stages, panel);
   };
-  add(schedule.getQStages(), schedule.getBlockM(), dQK);
+  // A query that no loop loads again has one slot.
+  bool isPersistent = schedule.getPersistent() != Persistent::None;
+  add(isPersistent ? schedule.getQStages() : 1, schedule.getBlockM(), dQK);
   add(schedule.getKStages(), schedule.getBlockN(), dQK);
   add(schedule.getVStages(), schedule.getBlockN(), dV);
   int64_t rowBytes = elementBytes * schedule.getBlockM();

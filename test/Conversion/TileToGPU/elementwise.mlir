@@ -99,14 +99,14 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Loads and stores at the ends of a buffer test each row; neighbours are written together.
+  // Loads and stores at the ends of a buffer test each row; neighbours are read and written together.
   // CHECK-LABEL: gpu.func @ends
   // CHECK-SAME:    %[[M:[^ ]+]]: memref<?x8xf32>
   gpu.func @ends(%m: memref<?x8xf32>, %first: index) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
     // CHECK: %[[ROWS:.+]] = memref.dim %[[M]]
     // CHECK: arith.cmpi slt, %{{.+}}, %[[ROWS]]
-    // CHECK: scf.if {{.*}} -> (f32)
-    // CHECK:   memref.load %[[M]]
+    // CHECK: scf.if {{.*}} -> (vector<2xf32>)
+    // CHECK:   vector.load %[[M]]{{.*}} vector<2xf32>
     // CHECK: scf.if %{{.+}} {
     // CHECK:   vector.store {{.*}}alignment = 8 : i64{{.*}} vector<2xf32>
     // CHECK: scf.if %{{.+}} {

@@ -18,7 +18,8 @@ gpu.module @kernels {
   // Both operands in shared memory: rows of a panel of 128 bytes (mode 1, groups of eight rows 1024 bytes apart), and a
   // step of 16 columns, 32 bytes, for each product. A group starts at its own 64 rows of the left operand.
   // CHECK-LABEL: gpu.func @shared_by_shared
-  // CHECK:     %[[GROUP:.+]] = arith.divui %thread_id_x, %c128
+  // CHECK:     %[[WARP:.+]] = arith.divui %thread_id_x, %c32
+  // CHECK:     %[[GROUP:.+]] = arith.divui %[[WARP]], %c4
   // CHECK:     nvvm.shfl.sync idx
   // CHECK:     %[[ROWS:.+]] = arith.muli %{{.+}}, %c64
   // CHECK:     arith.muli %[[ROWS]], %c64

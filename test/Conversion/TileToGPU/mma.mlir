@@ -49,9 +49,9 @@ gpu.module @kernels {
       attributes {known_block_size = array<i32: 64, 1, 1>} {
     // AMPERE: nvgpu.ldmatrix {{.*}}numTiles = 4 : i32, transpose = true
     // AMPERE-NOT: transpose = false
-    // CDNA: memref.load {{.*}} memref<32x32xf16
+    // CDNA: memref.load {{.*}} memref<1024xf16, {{.*}}workgroup>
     // CDNA: amdgpu.mfma
-    // RDNA: memref.load {{.*}} memref<32x32xf16
+    // RDNA: memref.load {{.*}} memref<1024xf16, {{.*}}workgroup>
     // RDNA: amdgpu.wmma
     // CHECK: gpu.return
     %c0 = arith.constant 0 : index
@@ -68,11 +68,11 @@ gpu.module @kernels {
   // A left-hand side from shared memory, and nothing else: a warp reads its rows.
   // CHECK-LABEL: gpu.func @lhs_in_shared
   gpu.func @lhs_in_shared(%km: memref<32x32xf16>, %out: memref<32x32xf32>) kernel
-      attributes {known_block_size = array<i32: 32, 1, 1>} {
-    // AMPERE-COUNT-4: nvgpu.ldmatrix {{.*}}numTiles = 4 : i32, transpose = false{{.*}} -> vector<4x2xf16>
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    // AMPERE-COUNT-2: nvgpu.ldmatrix {{.*}}numTiles = 4 : i32, transpose = false{{.*}} -> vector<4x2xf16>
     // AMPERE-NOT: nvgpu.ldmatrix
     // CDNA-COUNT-4: vector.load {{.*}}#gpu.address_space<workgroup>>, vector<4xf16>
-    // RDNA-COUNT-8: vector.load {{.*}}#gpu.address_space<workgroup>>, vector<8xf16>
+    // RDNA-COUNT-4: vector.load {{.*}}#gpu.address_space<workgroup>>, vector<8xf16>
     // CHECK: gpu.return
     %c0 = arith.constant 0 : index
     %zero = arith.constant 0.0 : f32

@@ -5,7 +5,7 @@
 // RUN: attune-opt %s --split-input-file --verify-diagnostics
 
 func.func @load_rank(%m: memref<?x64xf16>, %i: index) {
-  // expected-error @below {{expects a result of two dimensions, but got '!tile.tile<64xf16, registers>'}}
+  // expected-error @below {{expects a source and indices of the 1 dimensions of the result, but got 2 and 2}}
   %a = tile.load %m[%i, %i] : memref<?x64xf16> -> !tile.tile<64xf16, registers>
   return
 }

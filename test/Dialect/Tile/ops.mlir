@@ -128,7 +128,7 @@ func.func @multiplies(%q: !regs, %i: index, %acc: !acc) -> !acc {
   %c = tile.channel : !panels
   // CHECK: %[[K:.+]] = tile.get %[[C]][%{{.+}}] : <32x64xf16, stages = 2, panel = 32> -> <32x64xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>>
   %k = tile.get %c[%i] : !panels -> !panel_tile
-  // CHECK: %[[P:.+]] = tile.mma_async %{{.+}}, %[[K]], %{{.+}} transpose_rhs : <32x64xf16, registers>, <32x64xf16, shared, {{.*}}>, <32x32xf32, registers>
+  // CHECK: %[[P:.+]] = tile.mma_async %{{.+}}, %[[K]], %{{.+}} transpose_rhs : <32x64xf16, registers>, <32x64xf16, shared, {{.*}}>, !tile.tile<32x32xf32, registers>
   %p = tile.mma_async %q, %k, %acc transpose_rhs : !regs, !panel_tile, !acc
   // CHECK: %[[R:.+]] = tile.mma_async %[[K]], %[[K]], %{{.+}} transpose_rhs {note} : <32x64xf16, shared
   %r = tile.mma_async %k, %k, %acc transpose_rhs {note} : !panel_tile, !panel_tile, !acc
