@@ -180,7 +180,7 @@ Value MatmulBuilder::loadBlock(const MatmulOperand &operand, Dim outer,
   return tile::LoadOp::create(
       b, TileType::get(shape, type.getElementType()), view, indices,
       inBounds ? b.getUnitAttr() : UnitAttr(),
-      b.getI64IntegerAttr(schedule.stages), /*readOnce=*/UnitAttr(),
+      b.getI64IntegerAttr(schedule.stages), /*read_once=*/UnitAttr(),
       /*role=*/StringAttr());
 }
 

@@ -53,6 +53,44 @@ static Value slice(OpBuilder &b, Location loc, Value vector, int64_t first,
       ArrayRef<int64_t>{1});
 }
 
+/// The `count` tiles of single instructions that are one k-step of an operand,
+/// the first at place `first` of its registers and the others each `apart` from
+/// the one before, or as `read` finds them in shared memory.
+static SmallVector<Value> readStep(OpBuilder &b, Location loc,
+                                   const KernelContext &context,
+                                   const SharedRead &read, int64_t count,
+                                   int64_t first, int64_t apart) {
+  Value held = read.buffer;
+  bool isShared = !isa<VectorType>(held.getType());
+  if (isShared) {
+    held = readShared(b, loc, context, read);
+    first = 0;
+    apart = 1;
+  }
+  int64_t size = read.layout.getNumRegisters() / count;
+  SmallVector<Value> tiles;
+  for (int64_t i = 0; i < count; ++i)
+    tiles.push_back(slice(b, loc, held, (first + i * apart) * size, size));
+  return tiles;
+}
+
+/// Where this warp's rows or columns start, of `count` parts of `extent`: the
+/// part is its number over `after`, round and round. None if there is one part.
+static Value getStart(OpBuilder &b, Location loc, const KernelContext &context,
+                      int64_t after, int64_t count, int64_t numWarps,
+                      int64_t extent) {
+  if (count == 1)
+    return {};
+  Value number = warpNumber(b, loc, context);
+  if (after > 1)
+    number =
+        b.createOrFold<arith::DivUIOp>(loc, number, constant(b, loc, after));
+  else if (numWarps > count)
+    number =
+        b.createOrFold<arith::RemUIOp>(loc, number, constant(b, loc, count));
+  return arith::MulIOp::create(b, loc, number, constant(b, loc, extent));
+}
+
 template <typename OpTy>
 Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
                                         OpTy op,
@@ -73,9 +111,7 @@ Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
           nSteps = columnsPerWarp / atom.getN(),
           kSteps =
               lhsType.getShape()[op.getTransposeLhs() ? 0 : 1] / atom.getK();
-  int64_t lhsSize = atom.getLhs().getNumRegisters(),
-          rhsSize = atom.getRhs().getNumRegisters(),
-          accSize = atom.getAcc().getNumRegisters();
+  int64_t accSize = atom.getAcc().getNumRegisters();
 
   SmallVector<Value> acc;
   for (int64_t i = 0; i < mSteps * nSteps; ++i)
@@ -83,67 +119,40 @@ Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
 
   // One k-step of an operand: all rows of a warp of the left, all columns of
   // the right.
-  LayoutAttr lhsStep =
-      atom.getLhs().withRegisterModes({{mSteps, 0, atom.getM()}});
-  LayoutAttr rhsStep =
-      atom.getRhs().withRegisterModes({{nSteps, 1, atom.getN()}});
   Value lane = laneNumber(rewriter, loc, context);
-  // Where the warp's rows of the left operand and columns of the right start.
-  auto startOf = [&](int64_t after, int64_t count, int64_t extent) -> Value {
-    if (count == 1)
-      return {};
-    Value number = warpNumber(rewriter, loc, context);
-    if (after > 1)
-      number = rewriter.createOrFold<arith::DivUIOp>(
-          loc, number, constant(rewriter, loc, after));
-    else if (alongN > 1)
-      number = rewriter.createOrFold<arith::RemUIOp>(
-          loc, number, constant(rewriter, loc, count));
-    return arith::MulIOp::create(rewriter, loc, number,
-                                 constant(rewriter, loc, extent));
+  auto steps = [&](Value operand, tile::TileType type, LayoutAttr layout,
+                   bool transposed) {
+    return SharedRead{operand,
+                      dyn_cast<tile::SwizzleAttr>(type.getLayout()),
+                      transposed ? layout.transpose() : layout,
+                      Value(),
+                      0,
+                      0,
+                      lane};
   };
-  Value firstRow, firstColumn;
+  SharedRead left =
+      steps(adaptor.getLhs(), lhsType,
+            atom.getLhs().withRegisterModes({{mSteps, 0, atom.getM()}}),
+            op.getTransposeLhs());
+  SharedRead right =
+      steps(adaptor.getRhs(), rhsType,
+            atom.getRhs().withRegisterModes({{nSteps, 1, atom.getN()}}),
+            op.getTransposeRhs());
   if (!lhsType.isRegisters())
-    firstRow = startOf(1, alongM, rowsPerWarp);
+    (op.getTransposeLhs() ? left.column : left.row) = getStart(
+        rewriter, loc, context, 1, alongM, alongM * alongN, rowsPerWarp);
   if (!rhsType.isRegisters())
-    firstColumn = startOf(alongM, alongN, columnsPerWarp);
-  // The step of an operand that starts at k, of rows of `outer` of which the
-  // warp's start at `start`; k runs along the columns, or along the rows.
-  auto readStep = [&](Value buffer, tile::TileType type, LayoutAttr step,
-                      bool kAlongRows, int64_t k, Value start) {
-    SharedRead read{
-        buffer, cast<tile::SwizzleAttr>(type.getLayout()), step, Value(), 0, 0,
-        lane};
-    (kAlongRows ? read.rowOffset : read.columnOffset) = k;
-    (kAlongRows ? read.column : read.row) = start;
-    return readShared(rewriter, loc, context, read);
-  };
+    (op.getTransposeRhs() ? right.row : right.column) =
+        getStart(rewriter, loc, context, alongM, alongN, alongM * alongN,
+                 columnsPerWarp);
   for (int64_t k = 0; k < kSteps; ++k) {
-    SmallVector<Value> lhs, rhs;
-    if (lhsType.isRegisters()) {
-      for (int64_t m = 0; m < mSteps; ++m)
-        lhs.push_back(slice(rewriter, loc, adaptor.getLhs(),
-                            (m * kSteps + k) * lhsSize, lhsSize));
-    } else {
-      bool transposed = op.getTransposeLhs();
-      Value step = readStep(
-          adaptor.getLhs(), lhsType, transposed ? lhsStep.transpose() : lhsStep,
-          /*kAlongRows=*/transposed, k * atom.getK(), firstRow);
-      for (int64_t m = 0; m < mSteps; ++m)
-        lhs.push_back(slice(rewriter, loc, step, m * lhsSize, lhsSize));
-    }
-    if (rhsType.isRegisters()) {
-      for (int64_t n = 0; n < nSteps; ++n)
-        rhs.push_back(slice(rewriter, loc, adaptor.getRhs(),
-                            (k * nSteps + n) * rhsSize, rhsSize));
-    } else {
-      bool transposed = op.getTransposeRhs();
-      Value step = readStep(
-          adaptor.getRhs(), rhsType, transposed ? rhsStep.transpose() : rhsStep,
-          /*kAlongRows=*/!transposed, k * atom.getK(), firstColumn);
-      for (int64_t n = 0; n < nSteps; ++n)
-        rhs.push_back(slice(rewriter, loc, step, n * rhsSize, rhsSize));
-    }
+    (op.getTransposeLhs() ? left.rowOffset : left.columnOffset) =
+        (op.getTransposeRhs() ? right.columnOffset : right.rowOffset) =
+            k * atom.getK();
+    SmallVector<Value> lhs =
+        readStep(rewriter, loc, context, left, mSteps, k, kSteps);
+    SmallVector<Value> rhs =
+        readStep(rewriter, loc, context, right, nSteps, k * nSteps, 1);
     for (int64_t m = 0; m < mSteps; ++m)
       for (int64_t n = 0; n < nSteps; ++n) {
         Value &sum = acc[m * nSteps + n];
