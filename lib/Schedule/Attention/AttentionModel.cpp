@@ -203,6 +203,23 @@ int64_t AttentionModel::getResident(const AttentionKnobs &schedule,
   return std::max<int64_t>(1, resident);
 }
 
+/// What a step waits for copies, where work that takes `behindKeys` and
+/// `behindValues` clocks stands between the last use of a block and the next.
+static double getCopyWait(const AttentionKnobs &schedule, double behindKeys,
+                          double behindValues) {
+  double wait = schedule.getProducerWarps() ? 0 : kOwnCopyClocks;
+  // A ring of one slot is filled only after the last use of the block before;
+  // the scores of a step that overlaps are wanted before that has ended.
+  if (schedule.getKStages() == 1)
+    wait += kOneSlotClocks + std::max(0.0, kLoadClocks - behindKeys);
+  if (schedule.getVStages() == 1)
+    wait += kOneSlotClocks + std::max(0.0, kLoadClocks - behindValues);
+  for (int64_t slots : {schedule.getKStages(), schedule.getVStages()})
+    if (schedule.getMmaWarps() > 1 && !llvm::isPowerOf2_64(slots))
+      wait += kOddSlotsClocks;
+  return wait;
+}
+
 AttentionModel::TileTime
 AttentionModel::getTileTime(const AttentionKnobs &schedule, const Usage &used,
                             const Steps &steps, int64_t resident) const {
@@ -253,21 +270,11 @@ AttentionModel::getTileTime(const AttentionKnobs &schedule, const Usage &used,
   double slowness = static_cast<double>(kParts) /
                     std::min<double>(kParts, schedule.getMmaWarps());
   double softmax = exps + vector;
-  double wait = schedule.getProducerWarps() ? 0 : kOwnCopyClocks;
-  // A ring of one slot is filled only after the last use of the block before;
-  // the scores of a step that overlaps are wanted before that has ended.
   bool overlaps = schedule.getOverlap() != Overlap::None;
   double covered = softmax - spills;
-  if (schedule.getKStages() == 1)
-    wait += kOneSlotClocks +
-            std::max(0.0, kLoadClocks -
-                              slowness * (covered + (overlaps ? 0 : output)));
-  if (schedule.getVStages() == 1)
-    wait += kOneSlotClocks +
-            std::max(0.0, kLoadClocks - slowness * (covered + scores));
-  for (int64_t slots : {schedule.getKStages(), schedule.getVStages()})
-    if (byGroups && !llvm::isPowerOf2_64(slots))
-      wait += kOddSlotsClocks;
+  double wait =
+      getCopyWait(schedule, slowness * (covered + (overlaps ? 0 : output)),
+                  slowness * (covered + scores));
   // Products that run on keep their registers, and spilling waits for them.
   constexpr double kLittleSpilling = 100;
   double share = !overlaps                                    ? 0

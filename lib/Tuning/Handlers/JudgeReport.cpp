@@ -102,9 +102,7 @@ static json::Object judge(llvm::raw_ostream &os, llvm::StringRef name,
       {"strategies", std::move(strategies)}};
 }
 
-static llvm::Error run(llvm::raw_ostream &os, llvm::StringRef input,
-                       llvm::StringRef report, const SizeMap &sizes,
-                       llvm::StringRef output) {
+static llvm::Expected<json::Value> readReport(llvm::StringRef report) {
   auto buffer = llvm::MemoryBuffer::getFile(report);
   if (!buffer)
     return llvm::createStringError("cannot read '" + report +
@@ -114,6 +112,15 @@ static llvm::Error run(llvm::raw_ostream &os, llvm::StringRef input,
     return llvm::joinErrors(
         llvm::createStringError("expects JSON in '" + report + "'"),
         parsed.takeError());
+  return parsed;
+}
+
+static llvm::Error run(llvm::raw_ostream &os, llvm::StringRef input,
+                       llvm::StringRef report, const SizeMap &sizes,
+                       llvm::StringRef output) {
+  llvm::Expected<json::Value> parsed = readReport(report);
+  if (!parsed)
+    return parsed.takeError();
   const json::Object *root = parsed->getAsObject();
   const json::Array *problems = root ? root->getArray("problems") : nullptr;
   if (!problems)

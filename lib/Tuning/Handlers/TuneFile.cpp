@@ -65,6 +65,9 @@ private:
   llvm::Expected<std::vector<Task>>
   makeTasks(llvm::ArrayRef<TunableOpInterface> ops) const;
   llvm::Error tune(TunableOpInterface op, Task task);
+  /// Sets the schedule that won, and remembers it.
+  llvm::Error keepWinner(TunableOpInterface op, const Task &task,
+                         const Space &space, const Outcome &outcome);
   /// Whether kernels are executed on the CPU and none is timed.
   bool isExecuted() const { return options.device == "host"; }
   /// The command that runs the winner of an op; empty where the ops are many
@@ -388,11 +391,16 @@ llvm::Error FileTuner::tune(TunableOpInterface op, Task task) {
     noteFailed(task, outcome);
     return llvm::Error::success();
   }
+  return keepWinner(op, task, setup.space, outcome);
+}
+
+llvm::Error FileTuner::keepWinner(TunableOpInterface op, const Task &task,
+                                  const Space &space, const Outcome &outcome) {
   llvm::Expected<const Result *> found = getWinner(task, outcome);
   if (!found)
     return found.takeError();
   const Result &winner = **found;
-  emitRemarks(task, setup.space, outcome, op->getLoc(), [&](size_t knob) {
+  emitRemarks(task, space, outcome, op->getLoc(), [&](size_t knob) {
     return script ? script->getSpace().getPlaces(knob)
                   : llvm::SmallVector<Location>{op->getLoc()};
   });

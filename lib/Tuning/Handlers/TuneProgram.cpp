@@ -124,6 +124,60 @@ static llvm::Error writeWinner(const TuneFileOptions &options,
   return writeFile(options.output, text);
 }
 
+static llvm::Expected<ProgramRecipe>
+readRecipe(MLIRContext &context, const TuneFileOptions &options) {
+  ProgramRecipe recipe{options.entry, options.pipeline,
+                       options.referencePipeline, options.libraries};
+  // A line of the recipe has one.
+  for (std::string *pipeline : {&recipe.pipeline, &recipe.reference})
+    llvm::replace(*pipeline, '\n', ' ');
+  if (llvm::Error error =
+          checkPipeline(&context, "--pipeline", recipe.pipeline))
+    return error;
+  if (llvm::Error error =
+          checkPipeline(&context, "--reference-pipeline", recipe.reference))
+    return error;
+  return recipe;
+}
+
+/// Whether there is something to compare.
+static llvm::Error checkResults(func::FuncOp function) {
+  FailureOr<HostSignature> signature = HostSignature::get(function);
+  if (failed(signature))
+    return llvm::createStringError("cannot run '" + function.getName() + "'");
+  bool hasResults = !signature->results.empty() ||
+                    llvm::any_of(signature->arguments, [](auto &argument) {
+                      return argument.kind == HostValue::Kind::MemRef;
+                    });
+  if (!hasResults)
+    return llvm::createStringError(
+        "expects results or memrefs of '" + function.getName() +
+        "', so that there is something to compare, but got none");
+  return llvm::Error::success();
+}
+
+/// Makes `workers` of the CPU called `device`, which live as long as the
+/// search.
+static llvm::Expected<WorkerPool *>
+startWorkers(const TuneFileOptions &options, const Task &task,
+             const std::string &device, WorkerLimits limits,
+             const volatile sig_atomic_t &interrupted,
+             std::unique_ptr<DeviceWorkers> &workers) {
+  limits.requestSeconds = options.runSeconds;
+  limits.startSeconds = options.prepareSeconds;
+  auto made = DeviceWorkers::create(
+      options.executable, DeviceIdentity{"cpu", device, task.chip}, {0},
+      options.launchers, task.text, limits, interrupted);
+  if (!made)
+    return made.takeError();
+  workers = std::move(*made);
+  // A reference that cannot be computed is no candidate's fault.
+  auto started = workers->getPool().startAll(&interrupted);
+  if (!started)
+    return started.takeError();
+  return &workers->getPool();
+}
+
 llvm::Error tuning::tuneProgram(const TuneFileOptions &options,
                                 const volatile sig_atomic_t &interrupted) {
   SearchRunner runner(options, interrupted);
@@ -135,18 +189,10 @@ llvm::Error tuning::tuneProgram(const TuneFileOptions &options,
   registerAllDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false);
-  // A line of the recipe has one.
-  ProgramRecipe recipe{options.entry, options.pipeline,
-                       options.referencePipeline, options.libraries};
-  for (std::string *pipeline : {&recipe.pipeline, &recipe.reference})
-    llvm::replace(*pipeline, '\n', ' ');
-  if (llvm::Error error =
-          checkPipeline(&context, "--pipeline", recipe.pipeline))
-    return error;
-  if (llvm::Error error =
-          checkPipeline(&context, "--reference-pipeline", recipe.reference))
-    return error;
-
+  llvm::Expected<ProgramRecipe> read = readRecipe(context, options);
+  if (!read)
+    return read.takeError();
+  ProgramRecipe recipe = std::move(*read);
   if (llvm::Error error = enableRemarks(context, options))
     return error;
   llvm::SourceMgr sources;
@@ -163,17 +209,8 @@ llvm::Error tuning::tuneProgram(const TuneFileOptions &options,
   if (!function)
     return function.takeError();
   recipe.entry = function->getName().str();
-  FailureOr<HostSignature> signature = HostSignature::get(*function);
-  if (failed(signature))
-    return llvm::createStringError("cannot run '" + recipe.entry + "'");
-  bool hasResults = !signature->results.empty() ||
-                    llvm::any_of(signature->arguments, [](auto &argument) {
-                      return argument.kind == HostValue::Kind::MemRef;
-                    });
-  if (!hasResults)
-    return llvm::createStringError(
-        "expects results or memrefs of '" + recipe.entry +
-        "', so that there is something to compare, but got none");
+  if (llvm::Error error = checkResults(*function))
+    return error;
 
   Task task;
   task.name = recipe.entry;
@@ -203,20 +240,8 @@ llvm::Error tuning::tuneProgram(const TuneFileOptions &options,
   setup.compileWorker = {"--worker=compile"};
   setup.compileLimits = runner.getCompileLimits();
   setup.openDevices = [&]() -> llvm::Expected<WorkerPool *> {
-    WorkerLimits limits = runner.getCompileLimits();
-    limits.requestSeconds = options.runSeconds;
-    limits.startSeconds = options.prepareSeconds;
-    auto made = DeviceWorkers::create(
-        options.executable, DeviceIdentity{"cpu", device, task.chip}, {0},
-        options.launchers, task.text, limits, interrupted);
-    if (!made)
-      return made.takeError();
-    workers = std::move(*made);
-    // A reference that cannot be computed is no candidate's fault.
-    auto started = workers->getPool().startAll(&interrupted);
-    if (!started)
-      return started.takeError();
-    return &workers->getPool();
+    return startWorkers(options, task, device, runner.getCompileLimits(),
+                        interrupted, workers);
   };
   setup.getCommand = [&](llvm::ArrayRef<int64_t> point) {
     return getWinnerCommand(options, recipe, setup.space, point);

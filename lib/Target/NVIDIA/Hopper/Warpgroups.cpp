@@ -151,6 +151,26 @@ static void appendElements(OpBuilder &b, Location loc, Value structure,
     elements.push_back(LLVM::ExtractValueOp::create(b, loc, structure, i));
 }
 
+/// Where the rows, or the columns, of this warpgroup start, if not at 0. There
+/// are `extent` of them.
+static Value getStart(OpBuilder &b, Location loc, const GroupMultiply &multiply,
+                      bool isColumn, int64_t extent) {
+  int64_t count = isColumn ? multiply.groupsN : multiply.groupsM;
+  if (count == 1)
+    return {};
+  Value group = multiply.group;
+  auto constant = [&](int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value).getResult();
+  };
+  if (isColumn && multiply.groupsM > 1)
+    group =
+        b.createOrFold<arith::DivUIOp>(loc, group, constant(multiply.groupsM));
+  else if (!isColumn && multiply.groupsN > 1)
+    group =
+        b.createOrFold<arith::RemUIOp>(loc, group, constant(multiply.groupsM));
+  return b.createOrFold<arith::MulIOp>(loc, group, constant(extent));
+}
+
 Value HopperWarpgroups::startMultiply(OpBuilder &b, Location loc,
                                       const GroupMultiply &multiply) const {
   tile::MmaAtomAttr atom = multiply.atom;
@@ -166,28 +186,13 @@ Value HopperWarpgroups::startMultiply(OpBuilder &b, Location loc,
   // Registers of one column of a lane: two rows of four lanes.
   int64_t perRowStep = columns / 2;
 
-  // Where the rows, or the columns, of this warpgroup start.
-  auto startOf = [&](bool isColumn, int64_t extent) -> Value {
-    int64_t count = isColumn ? multiply.groupsN : multiply.groupsM;
-    if (count == 1)
-      return {};
-    Value group = multiply.group;
-    if (isColumn && multiply.groupsM > 1)
-      group = b.createOrFold<arith::DivUIOp>(
-          loc, group, arith::ConstantIndexOp::create(b, loc, multiply.groupsM));
-    else if (!isColumn && multiply.groupsN > 1)
-      group = b.createOrFold<arith::RemUIOp>(
-          loc, group, arith::ConstantIndexOp::create(b, loc, multiply.groupsM));
-    return b.createOrFold<arith::MulIOp>(
-        loc, group, arith::ConstantIndexOp::create(b, loc, extent));
-  };
   std::optional<SharedOperand> lhs;
   if (!multiply.lhsTile.isRegisters())
     lhs.emplace(b, loc, multiply.lhs, multiply.lhsTile, multiply.transposeLhs,
-                startOf(/*isColumn=*/false, rowsOfGroup));
+                getStart(b, loc, multiply, /*isColumn=*/false, rowsOfGroup));
   SharedOperand rhs(b, loc, multiply.rhs, multiply.rhsTile,
                     !multiply.transposeRhs,
-                    startOf(/*isColumn=*/true, columns));
+                    getStart(b, loc, multiply, /*isColumn=*/true, columns));
 
   NVVM::WgmmaFenceAlignedOp::create(b, loc);
   SmallVector<Value> elements;
