@@ -63,7 +63,8 @@ private:
                     UnitAttr inBounds = {}) {
     return tile::LoadOp::create(b, type, buffer, ValueRange{row, constant(0)},
                                 inBounds, b.getI64IntegerAttr(stages),
-                                /*read_once=*/UnitAttr(), /*role=*/StringAttr());
+                                /*read_once=*/UnitAttr(),
+                                /*role=*/StringAttr());
   }
   /// Sets the extents; returns the number of all query tiles, of which those
   /// of a cluster count as one.
