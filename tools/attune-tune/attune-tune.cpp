@@ -32,14 +32,14 @@ using namespace attune::tuning;
 
 int attuneTuneMain(int argc, char **argv);
 
-namespace {
-std::vector<std::string> getSizeNames() {
+static std::vector<std::string> getSizeNames() {
   std::vector<std::string> names;
   for (const attune::SizeInfo &size : attune::getProblemSizes())
     names.push_back(size.name.str());
   return names;
 }
 
+namespace {
 struct Options {
   cl::OptionCategory category{"attune-tune options"};
   cl::opt<std::string> input{cl::Positional, cl::desc("<input file>"),

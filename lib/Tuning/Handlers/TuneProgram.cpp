@@ -156,6 +156,25 @@ static llvm::Error checkResults(func::FuncOp function) {
   return llvm::Error::success();
 }
 
+static std::string describeDevice(llvm::StringRef chip) {
+  return llvm::formatv("CPU ({0}, {1} processors)", chip,
+                       std::thread::hardware_concurrency());
+}
+
+/// A task of this CPU, with its vendor's time.
+static llvm::Expected<Task> nameTask(const TuneFileOptions &options,
+                                     const std::string &entry) {
+  Task task;
+  task.name = entry;
+  task.chip = llvm::sys::getHostCPUName().str();
+  auto vendors = resolveVendorTimes(options.vendors, {{task.name, task.flops}},
+                                    options.input);
+  if (!vendors)
+    return vendors.takeError();
+  task.vendorTime = vendors->front();
+  return task;
+}
+
 /// Makes `workers` of the CPU called `device`, which live as long as the
 /// search.
 static llvm::Expected<WorkerPool *>
@@ -211,15 +230,10 @@ llvm::Error tuning::tuneProgram(const TuneFileOptions &options,
   recipe.entry = function->getName().str();
   if (llvm::Error error = checkResults(*function))
     return error;
-
-  Task task;
-  task.name = recipe.entry;
-  task.chip = llvm::sys::getHostCPUName().str();
-  auto vendors = resolveVendorTimes(options.vendors, {{task.name, task.flops}},
-                                    options.input);
-  if (!vendors)
-    return vendors.takeError();
-  task.vendorTime = vendors->front();
+  llvm::Expected<Task> named = nameTask(options, recipe.entry);
+  if (!named)
+    return named.takeError();
+  Task task = std::move(*named);
   if (llvm::Error error =
           (*script)->complete(task, (*script)->getPayload(), recipe.print()))
     return error;
@@ -230,8 +244,7 @@ llvm::Error tuning::tuneProgram(const TuneFileOptions &options,
   llvm::Expected<Space> limited = space.getSpace().limit(options.only);
   if (!limited)
     return limited.takeError();
-  std::string device = llvm::formatv("CPU ({0}, {1} processors)", task.chip,
-                                     std::thread::hardware_concurrency());
+  std::string device = describeDevice(task.chip);
   std::unique_ptr<DeviceWorkers> workers;
   SearchSetup setup{task,
                     std::move(*limited),
