@@ -2,13 +2,13 @@
 //
 // Issues the MMAs of a loop without waiting for those of the iteration before.
 
+#include "LoopUtils.h"
 #include "attune/Dialect/Tile/IR/Warps.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 
 namespace attune::tile {
 #define GEN_PASS_DEF_TILECHAINMULTIPLIESPASS
@@ -149,40 +149,14 @@ SmallVector<Value> LoopChainer::emitAll(OpBuilder &b) {
     results.push_back(
         AwaitOp::create(b, loc, loop.getResultTypes()[i], pending,
                         static_cast<int64_t>(multiplies.size() - 1 - i)));
-  // The last iteration: the first one plus whole steps.
-  Value distance = arith::SubIOp::create(
-      b, loc,
-      b.createOrFold<arith::SubIOp>(loc, loop.getUpperBound(),
-                                    loop.getLowerBound()),
-      arith::ConstantIndexOp::create(b, loc, 1));
-  Value steps = b.createOrFold<arith::DivUIOp>(loc, distance, loop.getStep());
-  emitReleases(b,
-               b.createOrFold<arith::AddIOp>(
-                   loc, loop.getLowerBound(),
-                   b.createOrFold<arith::MulIOp>(loc, steps, loop.getStep())));
+  emitReleases(b, getLastIteration(b, loop));
   return results;
 }
 
 LogicalResult LoopChainer::run() {
   if (!matchLoop())
     return failure();
-  OpBuilder b(loop);
-  Location loc = loop.getLoc();
-  Value any =
-      b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt,
-                                    loop.getLowerBound(), loop.getUpperBound());
-  if (matchPattern(any, m_One())) {
-    loop.replaceAllUsesWith(emitAll(b));
-  } else {
-    auto guard = scf::IfOp::create(b, loc, loop.getResultTypes(), any,
-                                   /*withElseRegion=*/true);
-    b.setInsertionPointToStart(guard.thenBlock());
-    scf::YieldOp::create(b, loc, emitAll(b));
-    b.setInsertionPointToStart(guard.elseBlock());
-    scf::YieldOp::create(b, loc, loop.getInitArgs());
-    loop.replaceAllUsesWith(guard.getResults());
-  }
-  loop.erase();
+  replaceLoop(loop, [&](OpBuilder &b) { return emitAll(b); });
   return success();
 }
 

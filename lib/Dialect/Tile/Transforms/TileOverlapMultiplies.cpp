@@ -3,6 +3,7 @@
 // Rotates an attention loop by one multiply, so that the arithmetic between its
 // two multiplies runs under them.
 
+#include "LoopUtils.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -290,19 +291,8 @@ scf::ForOp LoopRotator::emitLoop(OpBuilder &b, IRMapping &prologue) {
 }
 
 Value LoopRotator::emitEpilogue(OpBuilder &b, scf::ForOp rotated) {
-  Location loc = loop.getLoc();
   IRMapping mapping;
-  // The last element: the first one plus whole steps.
-  Value distance = arith::SubIOp::create(
-      b, loc,
-      b.createOrFold<arith::SubIOp>(loc, loop.getUpperBound(),
-                                    loop.getLowerBound()),
-      arith::ConstantIndexOp::create(b, loc, 1));
-  Value steps = b.createOrFold<arith::DivUIOp>(loc, distance, loop.getStep());
-  Value last = b.createOrFold<arith::AddIOp>(
-      loc, loop.getLowerBound(),
-      b.createOrFold<arith::MulIOp>(loc, steps, loop.getStep()));
-  mapping.map(loop.getInductionVar(), last);
+  mapping.map(loop.getInductionVar(), getLastIteration(b, loop));
   mapCarried(mapping, rotated.getResults());
   cloneAll(b, rescale, mapping);
   cloneFetch(b, mapping);
@@ -329,27 +319,14 @@ LogicalResult LoopRotator::run() {
   for (Operation *op = loop->getNextNode(); isa_and_nonnull<ReleaseOp>(op);
        op = op->getNextNode())
     released.push_back(cast<ReleaseOp>(op));
-  OpBuilder b(loop);
-  Location loc = loop.getLoc();
-  Value any =
-      b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt,
-                                    loop.getLowerBound(), loop.getUpperBound());
-  if (matchPattern(any, m_One())) {
-    loop.replaceAllUsesWith(emitAll(b));
-  } else {
-    auto guard = scf::IfOp::create(b, loc, loop.getResultTypes(), any,
-                                   /*withElseRegion=*/true);
-    b.setInsertionPointToStart(guard.thenBlock());
-    scf::YieldOp::create(b, loc, emitAll(b));
-    b.setInsertionPointToStart(guard.elseBlock());
-    for (ReleaseOp op : released)
-      b.clone(*op);
-    scf::YieldOp::create(b, loc, loop.getInitArgs());
-    loop.replaceAllUsesWith(guard.getResults());
-  }
+  replaceLoop(
+      loop, [&](OpBuilder &b) { return emitAll(b); },
+      [&](OpBuilder &b) {
+        for (ReleaseOp op : released)
+          b.clone(*op);
+      });
   for (ReleaseOp op : released)
     op.erase();
-  loop.erase();
   return success();
 }
 

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What passes that take iterations out of a loop have in common.
+
+#ifndef ATTUNE_LIB_DIALECT_TILE_TRANSFORMS_LOOPUTILS_H
+#define ATTUNE_LIB_DIALECT_TILE_TRANSFORMS_LOOPUTILS_H
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace attune::tile {
+
+/// The induction variable in the last iteration of a loop that has one.
+mlir::Value getLastIteration(mlir::OpBuilder &builder, mlir::scf::ForOp loop);
+
+/// Replaces a loop by what `emit` makes of it, whose results it returns, for
+/// when there is an iteration. Else by its initial values; `emitElse`, if there
+/// is one, adds what happens then.
+void replaceLoop(
+    mlir::scf::ForOp loop,
+    llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &)> emit,
+    llvm::function_ref<void(mlir::OpBuilder &)> emitElse = nullptr);
+
+} // namespace attune::tile
+
+#endif // ATTUNE_LIB_DIALECT_TILE_TRANSFORMS_LOOPUTILS_H
