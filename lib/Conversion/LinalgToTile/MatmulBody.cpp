@@ -9,7 +9,6 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace attune;
@@ -283,8 +282,7 @@ void MatmulBuilder::finish(ValueRange sums) {
           size_t count = inputs.size();
           Value m = arith::AddIOp::create(inner, loc, row, args[count]),
                 n = arith::AddIOp::create(inner, loc, column, args[count + 1]);
-          Value ofBatch = batch;
-          return group.inlineEpilogue(inner, {ofBatch, m, n}, accumulators,
+          return group.inlineEpilogue(inner, {batch, m, n}, accumulators,
                                       elements)[i];
         });
     Value view = atBatch(result);
