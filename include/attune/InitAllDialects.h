@@ -10,6 +10,7 @@
 #include "attune/Dialect/Launch/IR/Launch.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Schedule/Attention/Register.h"
+#include "attune/Schedule/Matmul/Register.h"
 #include "attune/Schedule/TransformOps/ScheduleTransformOps.h"
 #include "attune/Target/TargetRegistry.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -21,6 +22,7 @@ inline void registerAttuneDialects(mlir::DialectRegistry &registry) {
   registry.insert<attn::AttnDialect, launch::LaunchDialect,
                   schedule::ScheduleDialect, tile::TileDialect>();
   registerAttentionTunable(registry);
+  registerMatmulTunable(registry);
   registerTransformExtension(registry);
   registerTargetDialects(registry);
 }

@@ -111,6 +111,8 @@ struct InputTransform {
   double factor = 1;
   /// Of the magnitude of the number.
   bool magnitude = false;
+  /// The nearest integer of an amount of at most 2, before all else.
+  bool isInteger = false;
 };
 
 /// Takes in what an op says of its inputs. Values that are no arguments of the

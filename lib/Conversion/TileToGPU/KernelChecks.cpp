@@ -136,6 +136,11 @@ static LogicalResult checkWrite(tile::WriteOp op,
            << "expects elements of 16 bits in the layout of the accumulator of "
               "a multiply by groups of warps, but got "
            << type;
+  // A warpgroup stores the rows that it wrote.
+  if (llvm::any_of(layout.getWarps(),
+                   [](const tile::Mode &mode) { return mode.dim != 0; }))
+    return op.emitOpError()
+           << "expects warpgroups to have rows of their own, but got " << type;
   return success();
 }
 
