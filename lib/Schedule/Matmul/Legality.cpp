@@ -322,6 +322,8 @@ std::optional<Refusal> attune::checkWorthTrying(const MatmulProblem &problem,
                   "expects producer-warps where persistent is static, for "
                   "nothing is loaded ahead without, but got {0}",
                   schedule.getProducerWarps());
+  if (!problem.obstacle.empty() || !findAtom(problem, schedule, target))
+    return std::nullopt;
   int64_t registers = estimateRegisters(problem, schedule, target),
           limit = getWarpBudget(schedule).getRegisterLimit(target);
   constexpr int64_t kLittleSpilling = 32;

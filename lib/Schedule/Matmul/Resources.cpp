@@ -166,7 +166,8 @@ int64_t attune::estimateRegisters(const MatmulProblem &problem,
   if (atom.getWarps() > 1)
     return accumulators + kOtherGroupRegisters;
   int64_t bits = problem.lhs.elementType.getIntOrFloatBitWidth();
-  int64_t warpsM = schedule.getNumWarps() / schedule.getWarpsN();
+  int64_t warpsM =
+      std::max<int64_t>(1, schedule.getNumWarps() / schedule.getWarpsN());
   auto fragment = [&](int64_t elements, int64_t count) {
     return count * elements * bits / kWordBits;
   };
