@@ -260,6 +260,15 @@ static Value getScalar(OpBuilder &b, Location loc, Value value) {
   return memref::LoadOp::create(b, loc, value, ValueRange());
 }
 
+/// Lets the chip divide as it computes functions: within a few units in the
+/// last place of f32, as the bounds of the reference allow for.
+static void approximateQuotients(Operation *map) {
+  map->walk([](arith::DivFOp quotient) {
+    if (quotient.getType().isF32())
+      quotient.setFastmath(quotient.getFastmath() | arith::FastMathFlags::afn);
+  });
+}
+
 void MatmulBuilder::finish(ValueRange sums) {
   // Tiles become inputs of the map, and scalars are read in its region.
   SmallVector<Value> inputs(sums), scalars;
@@ -299,6 +308,7 @@ void MatmulBuilder::finish(ValueRange sums) {
           return group.inlineEpilogue(inner, {batch, m, n}, accumulators,
                                       elements)[i];
         });
+    approximateQuotients(tile.getDefiningOp());
     Value view = atBatch(result);
     if (*result.find(Dim::N) < *result.find(Dim::M))
       view = transposed(view);
