@@ -55,11 +55,13 @@ private:
   Value getSize(Dim dim);
   Value allocate(const TensorAccess &result);
   Value load(const TensorAccess &access, ValueRange indices);
+  Value emitIsInteger(Value element);
   Sum emitSum(const Accumulator &accumulator, ArrayRef<Value> indices);
   Value emitError(const Sum &sum);
   SmallVector<Value> evaluate(ArrayRef<Value> indices,
                               ArrayRef<Value> accumulators,
                               ArrayRef<Value> elements, unsigned pattern);
+  Value flushQuotient(arith::DivFOp quotient);
   Value widenSpread(Value spread, Value center, Value moved);
   Value emitHalfUnit(Value magnitude, Type type);
   SmallVector<Value> emitBounds(ArrayRef<Value> indices,
@@ -76,9 +78,12 @@ private:
 };
 } // namespace
 
-/// How many ways to move the operations of the epilogue are tried: all up, and
-/// two patterns of up and down.
-static constexpr unsigned kPatterns = 3;
+/// How many ways to move the operations of the epilogue are tried: all up, two
+/// patterns of up and down, and quotients by large numbers that are 0.
+static constexpr unsigned kPatterns = 4;
+/// Beyond this, approximations of quotients are 0 where they flush what is no
+/// normal number (PTX ISA, div.approx).
+static constexpr double kLargeDivisor = 0x1p126;
 
 Value ReferenceEmitter::getBuffer(const TensorAccess &access) {
   Value &buffer = buffers[access.tensor];
@@ -146,6 +151,13 @@ Value ReferenceEmitter::load(const TensorAccess &access, ValueRange indices) {
       }));
 }
 
+Value ReferenceEmitter::emitIsInteger(Value element) {
+  if (!element.getType().isF32())
+    element = arith::ExtFOp::create(b, b.getF32Type(), element);
+  return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, element,
+                               math::TruncOp::create(b, element));
+}
+
 /// The column of `indices` is the partner's where the accumulator is.
 Sum ReferenceEmitter::emitSum(const Accumulator &accumulator,
                               ArrayRef<Value> indices) {
@@ -162,12 +174,9 @@ Sum ReferenceEmitter::emitSum(const Accumulator &accumulator,
     isInteger = loop.getRegionIterArg(2);
     auto loadExact = [&](const TensorAccess &access) -> Value {
       Value narrow = load(access, inside);
+      isInteger = arith::AndIOp::create(b, isInteger, emitIsInteger(narrow));
       // In two steps: bf16 to f64 is no conversion that every back end has.
       Value single = arith::ExtFOp::create(b, b.getF32Type(), narrow);
-      Value isWhole =
-          arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, single,
-                                math::TruncOp::create(b, single));
-      isInteger = arith::AndIOp::create(b, isInteger, isWhole);
       return arith::ExtFOp::create(b, b.getF64Type(), single);
     };
     Value product = arith::MulFOp::create(b, loadExact(contraction.lhs),
@@ -205,8 +214,17 @@ static bool isRounding(Operation &op) {
          !isa<arith::SelectOp, CastOpInterface, arith::NegFOp>(op);
 }
 
+/// The quotient as approximations have it, 0 of a divisor that is large.
+Value ReferenceEmitter::flushQuotient(arith::DivFOp quotient) {
+  Value isLarge = arith::CmpFOp::create(
+      b, arith::CmpFPredicate::OGT, math::AbsFOp::create(b, quotient.getRhs()),
+      f32(kLargeDivisor));
+  return arith::SelectOp::create(b, isLarge, f32(0), quotient);
+}
+
 /// The epilogue in f32, before the last rounding. With a pattern other than 0,
-/// each of its operations is off by 2^-22, up or down.
+/// each of its operations is off by 2^-22, up or down, or with the last one
+/// quotients are what chips make of them where they cannot do better.
 SmallVector<Value> ReferenceEmitter::evaluate(ArrayRef<Value> indices,
                                               ArrayRef<Value> accumulators,
                                               ArrayRef<Value> elements,
@@ -218,6 +236,11 @@ SmallVector<Value> ReferenceEmitter::evaluate(ArrayRef<Value> indices,
     Operation *clone = b.clone(op, mapping);
     if (pattern == 0 || !isRounding(op))
       continue;
+    if (pattern == kPatterns) {
+      if (auto quotient = dyn_cast<arith::DivFOp>(clone))
+        mapping.map(op.getResult(0), flushQuotient(quotient));
+      continue;
+    }
     bool isUp = pattern == 1 || ((number >> (pattern - 2)) & 1);
     ++number;
     Value factor = f32(isUp ? 1 + 0x1p-22 : 1 - 0x1p-22);
@@ -310,9 +333,12 @@ void ReferenceEmitter::emitElement(ArrayRef<Value> indices,
     errors.push_back(emitError(sum));
     isExact = arith::AndIOp::create(b, isExact, sum.isExact);
   }
-  for (const EpilogueOperand &operand : group.operands)
-    elements.push_back(
-        load(operand.access, operand.ofPartner ? partner : indices));
+  for (const EpilogueOperand &operand : group.operands) {
+    Value element = load(operand.access, operand.ofPartner ? partner : indices);
+    elements.push_back(element);
+    if (isa<FloatType>(element.getType()))
+      isExact = arith::AndIOp::create(b, isExact, emitIsInteger(element));
+  }
 
   SmallVector<Value> center = evaluate(indices, accumulators, elements, 0);
   SmallVector<Value> bounds;

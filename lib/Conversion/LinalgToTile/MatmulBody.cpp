@@ -260,12 +260,20 @@ static Value getScalar(OpBuilder &b, Location loc, Value value) {
   return memref::LoadOp::create(b, loc, value, ValueRange());
 }
 
-/// Lets the chip divide as it computes functions: within a few units in the
-/// last place of f32, as the bounds of the reference allow for.
-static void approximateQuotients(Operation *map) {
-  map->walk([](arith::DivFOp quotient) {
-    if (quotient.getType().isF32())
-      quotient.setFastmath(quotient.getFastmath() | arith::FastMathFlags::afn);
+/// Lets the chip divide as it computes functions, and add to products without
+/// rounding these: within a few units in the last place of f32, as the bounds
+/// of the reference allow for.
+static void relaxArithmetic(Operation *map) {
+  map->walk([](arith::ArithFastMathInterface op) {
+    if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp>(op) ||
+        !op->getResult(0).getType().isF32())
+      return;
+    arith::FastMathFlags flags =
+        op.getFastMathFlagsAttr().getValue() |
+        (isa<arith::DivFOp>(op) ? arith::FastMathFlags::afn
+                                : arith::FastMathFlags::contract);
+    op->setAttr(op.getFastMathAttrName(),
+                arith::FastMathFlagsAttr::get(op->getContext(), flags));
   });
 }
 
@@ -308,7 +316,7 @@ void MatmulBuilder::finish(ValueRange sums) {
           return group.inlineEpilogue(inner, {batch, m, n}, accumulators,
                                       elements)[i];
         });
-    approximateQuotients(tile.getDefiningOp());
+    relaxArithmetic(tile.getDefiningOp());
     Value view = atBatch(result);
     if (*result.find(Dim::N) < *result.find(Dim::M))
       view = transposed(view);
