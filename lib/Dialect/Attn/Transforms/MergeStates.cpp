@@ -45,8 +45,7 @@ private:
 } // namespace
 
 Value StateMerger::finite(ImplicitLocOpBuilder &at, Value x) {
-  Value minusInfinity =
-      createF32(at, -std::numeric_limits<float>::infinity());
+  Value minusInfinity = createF32(at, -std::numeric_limits<float>::infinity());
   Value isEmpty =
       arith::CmpFOp::create(at, arith::CmpFPredicate::OEQ, x, minusInfinity);
   return arith::SelectOp::create(at, isEmpty, createF32(at, 0.0f), x);
@@ -118,13 +117,12 @@ MergeResult StateMerger::merge(Value results, Value logarithms) {
                return arith::AddFOp::create(
                    at, x[2], exponential(at, x[0], finite(at, x[1])));
              });
-  Value total =
-      emit({maximum, sum}, createEmpty(rows, builder.getF32Type()),
-           {alone, alone, alone}, 3, false,
-           [&](ImplicitLocOpBuilder &at, ValueRange x) -> Value {
-             return arith::AddFOp::create(at, finite(at, x[0]),
-                                          math::LogOp::create(at, x[1]));
-           });
+  Value total = emit({maximum, sum}, createEmpty(rows, builder.getF32Type()),
+                     {alone, alone, alone}, 3, false,
+                     [&](ImplicitLocOpBuilder &at, ValueRange x) -> Value {
+                       return arith::AddFOp::create(
+                           at, finite(at, x[0]), math::LogOp::create(at, x[1]));
+                     });
 
   // Weights lie as the logarithms of the parts do.
   OpFoldResult parts =

@@ -14,9 +14,11 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/IR/ValueBoundsOpInterfaceImpl.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/TilingInterface.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 
 using namespace mlir;
 using namespace attune::attn;
@@ -59,25 +61,32 @@ static SmallVector<OpFoldResult> getDomainSizes(OpBuilder &builder,
 static bool isWhole(AttentionOp op, Dim dim, const Tile &tile) {
   if (!isZeroInteger(tile.offsets[dim]))
     return false;
-  int64_t known = std::array{op.getBatch(),
-                             op.getQuery().getType().getDimSize(op.getHeadPos()),
-                             op.getSeqQ(), op.getSeqK()}[dim];
-  if (std::optional<int64_t> size = getConstantIntValue(tile.sizes[dim]))
-    return *size == known;
-  auto read = cast<Value>(tile.sizes[dim]).getDefiningOp<tensor::DimOp>();
-  if (!read)
-    return false;
-  int64_t position = std::array{op.getBatchPos(), op.getHeadPos(),
-                                op.getSeqPos(), op.getSeqPos()}[dim];
-  Value owner = dim == Key ? op.getKey() : op.getQuery();
-  return read.getSource() == owner && read.getConstantIndex() == position;
+  using Bounds = ValueBoundsConstraintSet;
+  Bounds::Variable size(tile.sizes[dim]);
+  auto isSizeOf = [&](Value tensor, int64_t position) {
+    FailureOr<bool> equal =
+        Bounds::areEqual(size, Bounds::Variable(tensor, position));
+    return succeeded(equal) && *equal;
+  };
+  int64_t s = op.getSeqPos();
+  switch (dim) {
+  case Batch:
+    return isSizeOf(op.getQuery(), op.getBatchPos()) ||
+           getConstantIntValue(tile.sizes[dim]) == op.getBatch();
+  case Head:
+    return isSizeOf(op.getQuery(), op.getHeadPos());
+  case Query:
+    return isSizeOf(op.getQuery(), s);
+  default:
+    return isSizeOf(op.getKey(), s) || isSizeOf(op.getValue(), s);
+  }
 }
 
 static bool isMultiple(AffineExpr expr, ValueRange operands, int64_t numDims,
                        int64_t divisor);
 
-/// Whether `value` is certainly a multiple of `divisor`: the offset of a tile is
-/// what the loop around it makes it.
+/// Whether `value` is certainly a multiple of `divisor`: the offset of a tile
+/// is what the loop around it makes it.
 static bool isMultiple(OpFoldResult value, int64_t divisor) {
   if (std::optional<int64_t> constant = getConstantIntValue(value))
     return *constant % divisor == 0;
@@ -86,9 +95,10 @@ static bool isMultiple(OpFoldResult value, int64_t divisor) {
     return isMultiple(apply.getAffineMap().getResult(0), apply.getMapOperands(),
                       apply.getAffineMap().getNumDims(), divisor);
   auto argument = dyn_cast<BlockArgument>(dynamic);
-  auto loop = argument ? dyn_cast<LoopLikeOpInterface>(
-                             argument.getOwner()->getParentOp())
-                       : LoopLikeOpInterface();
+  auto loop =
+      argument
+          ? dyn_cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp())
+          : LoopLikeOpInterface();
   if (!loop)
     return false;
   std::optional<SmallVector<Value>> positions = loop.getLoopInductionVars();
@@ -190,8 +200,7 @@ static void shiftPositions(OpBuilder &builder, Location loc, Region &region,
     BlockArgument position = region.getArgument(firstPosition + dim);
     if (position.use_empty() || isZeroInteger(offsets[dim]))
       continue;
-    Value offset =
-        getValueOrCreateConstantIndexOp(builder, loc, offsets[dim]);
+    Value offset = getValueOrCreateConstantIndexOp(builder, loc, offsets[dim]);
     auto shifted = arith::AddIOp::create(builder, loc, position, offset);
     position.replaceAllUsesExcept(shifted, shifted);
   }
@@ -262,9 +271,8 @@ AttentionOp TileCutter::cut(bool isPart) {
   if (!isWhole(op, Query, tile) || !isWhole(op, Key, tile))
     expandShortForms(rewriter, copy);
   HeadRange keyHeads = getKeyHeads(rewriter, op, tile);
-  copy.getQueryMutable().assign(
-      sliceOperand(op.getQuery(), Query,
-                   {tile.offsets[Head], tile.sizes[Head]}));
+  copy.getQueryMutable().assign(sliceOperand(
+      op.getQuery(), Query, {tile.offsets[Head], tile.sizes[Head]}));
   copy.getKeyMutable().assign(sliceOperand(op.getKey(), Key, keyHeads));
   copy.getValueMutable().assign(sliceOperand(op.getValue(), Key, keyHeads));
   if (Value slopes = copy.getAlibiSlopes())
@@ -358,8 +366,7 @@ struct AttentionTiling
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(op);
     return llvm::map_to_vector(
-        getDomainSizes(builder, cast<AttentionOp>(op)),
-        [&](OpFoldResult size) {
+        getDomainSizes(builder, cast<AttentionOp>(op)), [&](OpFoldResult size) {
           return Range{builder.getIndexAttr(0), size, builder.getIndexAttr(1)};
         });
   }
@@ -472,13 +479,11 @@ struct AttentionPartialReduction
                      -std::numeric_limits<double>::infinity())};
   }
 
-  FailureOr<TilingResult>
-  tileToPartialReduction(Operation *operation, OpBuilder &builder, Location,
-                         ReductionTilingStrategy strategy, ValueRange,
-                         ArrayRef<OpFoldResult> offsets,
-                         ArrayRef<OpFoldResult> sizes,
-                         const SetVector<unsigned> &,
-                         ArrayRef<OpFoldResult>) const {
+  FailureOr<TilingResult> tileToPartialReduction(
+      Operation *operation, OpBuilder &builder, Location,
+      ReductionTilingStrategy strategy, ValueRange,
+      ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
+      const SetVector<unsigned> &, ArrayRef<OpFoldResult>) const {
     auto op = cast<AttentionOp>(operation);
     Tile tile{offsets, sizes};
     if (strategy != ReductionTilingStrategy::PartialReductionOuterParallel)
@@ -517,6 +522,7 @@ struct AttentionPartialReduction
 
 void attune::attn::registerTilingInterfaceExternalModels(
     DialectRegistry &registry) {
+  tensor::registerValueBoundsOpInterfaceExternalModels(registry);
   registry.addExtension(+[](MLIRContext *context, AttnDialect *) {
     AttentionOp::attachInterface<AttentionTiling, AttentionPartialReduction>(
         *context);

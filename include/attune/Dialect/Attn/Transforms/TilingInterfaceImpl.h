@@ -13,12 +13,12 @@ namespace attune::attn {
 /// and queries are parallel, keys are a reduction.
 ///
 /// - A tile of the parallel dimensions is attention of slices, with what the
-///   regions, `causal` and the like say of positions moved by the tile's offset.
-///   A tile of several heads must fit the groups that share a key head.
+///   regions, `causal` and the like say of positions moved by the tile's
+///   offset. A tile of several heads must fit the groups that share a key head.
 /// - Keys are tiled as a partial reduction whose parts are independent
 ///   (PartialReductionOuterParallel, as transform's
-///   structured.tile_reduction_using_forall does): each part is attention of its
-///   keys with its `lse`, and mergeStates() makes one of them. A plain loop
+///   structured.tile_reduction_using_forall does): each part is attention of
+///   its keys with its `lse`, and mergeStates() makes one of them. A plain loop
 ///   over keys is refused: a part alone says nothing of the others' sum.
 /// - Partial results have the element type of the operands: there is one
 ///   rounding more than without tiling. They are merged in f32.
