@@ -597,3 +597,33 @@ func.func @store_type(%b: !shared, %m: memref<32x64xf32>, %i: index) {
   tile.store_async %b, %m[%i, %i] : !shared, memref<32x64xf32>
   return
 }
+
+// -----
+
+func.func @paged_use(%m: memref<?x64xf16>, %table: memref<?xi32>, %i: index) {
+  // expected-error @below {{expects to be used by tile.load, tile.store and tile.put alone, but got 'memref.load'}}
+  %p = tile.paged %m by %table pages of 16 : memref<?x64xf16>, memref<?xi32>
+  // expected-note @below {{used here}}
+  %x = memref.load %p[%i, %i] : memref<?x64xf16>
+  return
+}
+
+// -----
+
+#swizzle = #tile.swizzle<vector = 8, bits = 3, shift = 0, panel = 64>
+func.func @paged_store_async(%m: memref<?x64xf16>, %table: memref<?xi32>, %i: index,
+                             %t: !tile.tile<64x64xf16, shared, #swizzle>) {
+  // expected-error @below {{expects to be used by tile.load, tile.store and tile.put alone, but got 'tile.store_async'}}
+  %p = tile.paged %m by %table pages of 16 : memref<?x64xf16>, memref<?xi32>
+  // expected-note @below {{used here}}
+  tile.store_async %t, %p[%i, %i] : !tile.tile<64x64xf16, shared, #swizzle>, memref<?x64xf16>
+  return
+}
+
+// -----
+
+func.func @paged_pages(%m: memref<?x64xf16>, %table: memref<?xi32>) {
+  // expected-error @below {{attribute 'page' failed to satisfy constraint}}
+  %p = tile.paged %m by %table pages of 0 : memref<?x64xf16>, memref<?xi32>
+  return
+}

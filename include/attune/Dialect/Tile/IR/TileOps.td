@@ -68,6 +68,38 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
+def Tile_PagedOp : Tile_Op<"paged", [Pure,
+    TypesMatchWith<"the result is the source with rows of any number", "source", "result",
+                   "PagedOp::getViewOf($_self)">]> {
+  let summary = "A buffer whose rows a table finds";
+  let description = [{
+    `result[r, j] = source[table[r floordiv page] * page + r mod page, j]`: rows of one page lie behind each other in
+    the source. Row r is outside where the table has no entry for its page, or one that is no page of the source, as -1
+    is none. Of a 1-D buffer, elements are rows.
+
+    Tiles of it are loaded, stored, added to and put into channels as those of any other buffer, and by no other op. The
+    copy engine fetches a box for each page, so that pages and its tiles are multiples of each other.
+
+    **Example**
+    ```mlir
+    %keys = tile.paged %pool by %blocks pages of 16 : memref<?x128xbf16>, memref<?xi32>
+    %k = tile.load %keys[%row, %c0] stages 2 : memref<?x128xbf16> -> !tile.tile<64x128xbf16, registers>
+    ```
+
+    **Errors**: an op of another kind that uses it. By `convert-tile-to-gpu`: a box that would lie in several pages.
+  }];
+  let arguments = (ins MemRefRankOf<[AnyFloat], [1, 2]>:$source, MemRefRankOf<[I32, I64], [1]>:$table,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$page);
+  let results = (outs MemRefRankOf<[AnyFloat], [1, 2]>:$result);
+  let assemblyFormat = [{
+    $source `by` $table (`pages` `of` $page^)? attr-dict `:` type($source) `,` type($table)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    static ::mlir::MemRefType getViewOf(::mlir::Type source);
+  }];
+}
+
 def Tile_ReadOp : Tile_Op<"read", [MemoryEffects<[MemRead]>]> {
   let summary = "Reads a whole tile from shared memory into registers";
   let arguments = (ins Tile_SharedTile:$source);
