@@ -39,6 +39,20 @@ func.func @paged(%m: memref<128x64xf16>, %rows: memref<?xf32>, %a: memref<?xi32>
   return
 }
 
+// CHECK-LABEL: func.func @ordered
+// CHECK-SAME:    %[[M:[^ ]+]]: memref<?x64xf32>, %[[C:[^ ]+]]: memref<?xi32>, %[[I:[^ ]+]]: index, %[[T:[^ ]+]]: index
+func.func @ordered(%m: memref<?x64xf32>, %counters: memref<?xi32>, %i: index, %t: index) {
+  %zero = arith.constant 0.0 : f32
+  %tile = tile.fill %zero : f32 -> !tile.tile<32x64xf32, registers>
+  // CHECK:      tile.ordered %[[C]][%[[I]]] turn %[[T]] of %[[I]] {
+  // CHECK-NEXT:   tile.store %{{.+}}, %[[M]][%[[I]], %[[I]]] accumulate
+  // CHECK-NEXT: } {note} : memref<?xi32>
+  tile.ordered %counters[%i] turn %t of %i {
+    tile.store %tile, %m[%i, %i] accumulate : !tile.tile<32x64xf32, registers>, memref<?x64xf32>
+  } {note} : memref<?xi32>
+  return
+}
+
 // CHECK-LABEL: func.func @shared_tiles
 // CHECK-SAME:    %[[M:[^ ]+]]: memref<?x64xf16>, %[[A:[^ ]+]]: !tile.tile<32x64xf16, registers>, %[[I:.+]]: index
 func.func @shared_tiles(%m: memref<?x64xf16>, %a: !regs, %i: index) {

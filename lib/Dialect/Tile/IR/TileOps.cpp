@@ -68,6 +68,15 @@ LogicalResult StoreOp::verify() {
       getDestination().getType().getElementType());
 }
 
+LogicalResult OrderedOp::verifyRegions() {
+  for (Operation &op : getBody().front())
+    if (!isa<StoreOp>(op) && !isMemoryEffectFree(&op))
+      return op.emitOpError()
+             << "expects to have no effects on memory in 'tile.ordered', "
+                "where 'tile.store' alone may";
+  return success();
+}
+
 MemRefType PagedOp::getViewOf(Type source) {
   auto type = cast<MemRefType>(source);
   SmallVector<int64_t> shape(type.getShape());

@@ -48,7 +48,8 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
     `destination[row + i, column + j] = value[i, j]`; elements that lie outside
     the buffer are not written. A 1-D tile goes to a 1-D buffer.
 
-    With `accumulate`, elements are added to those of the buffer, each atomically and in no order.
+    With `accumulate`, elements are added to those of the buffer, each atomically, and in no order but that of a
+    `tile.ordered` around it.
 
     `path` says what `tile-promote-to-shared` makes of it: a `buffer` in shared memory, or the `operand_slot` of a
     left-hand operand of an MMA, from which the chip's copy engine stores the tile.
@@ -66,6 +67,38 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
     $value `,` $destination `[` $indices `]` (`accumulate` $accumulate^)? (`path` $path^)? attr-dict `:` type($value) `,` type($destination)
   }];
   let hasVerifier = 1;
+}
+
+def Tile_OrderedOp : Tile_Op<"ordered", [SingleBlock, NoTerminator, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Lets workgroups store one after the other";
+  let description = [{
+    The workgroup waits until those of all turns before `turn` have come to the end of the body, and lets the next one
+    start at the end of its own. So what the body accumulates is added in the order of turns: the sum has the same bits
+    in every run.
+
+    `counter[index]` says how far the turns are. It is 0 before the first one, and again when all `turns`, 0 to `turns - 1`
+    and each once, have been: a workspace that is restored.
+
+    Stores of one body go to elements of their own. All threads of the workgroup, or of the role, come to it. That of an earlier turn must have started or be sure to
+    start: turns grow with the number of the workgroup (x first), which is the order in which chips start them, or with
+    that in which a workgroup takes its work. Others wait for ever.
+
+    **Example**
+    ```mlir
+    tile.ordered %counters[%tile] turn %split of %splits {
+      tile.store %sum, %total[%row, %c0] accumulate : !tile.tile<64x128xf32, registers>, memref<?x128xf32>
+    } : memref<?xi32>
+    ```
+
+    **Errors**: an op in the body that has effects on memory and is no `tile.store`. By `convert-tile-to-gpu`: a role of which
+    one thread runs the program.
+  }];
+  let arguments = (ins MemRefRankOf<[I32], [1]>:$counter, Index:$index, Index:$turn, Index:$turns);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $counter `[` $index `]` `turn` $turn `of` $turns $body attr-dict `:` type($counter)
+  }];
+  let hasRegionVerifier = 1;
 }
 
 def Tile_PagedOp : Tile_Op<"paged", [Pure,
