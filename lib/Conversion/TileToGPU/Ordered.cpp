@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // tile.ordered: one thread waits for the workgroups before, and counts for the
-// ones behind. Atomic additions acquire and release at every scope, and threads
-// that meet see what any of them has seen: so what a workgroup adds is there
-// before the next one starts to.
+// ones behind. Its fences order what it has seen of the other threads, at the
+// barriers where they meet, before its count, and what they do after the count
+// that it waited for: so what a workgroup adds is there before the next one
+// starts to. Atomic operations alone do not order others on every chip.
 
 #include "LaneContext.h"
 #include "SharedMemory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -48,6 +50,7 @@ LogicalResult
 OrderedPattern::matchAndRewrite(tile::OrderedOp op, OpAdaptor,
                                 ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
+  StringRef scope = context.model->getDeviceScope();
   // All warps of a workgroup have one barrier. Of a role, each warpgroup has
   // its own, and counts for itself.
   bool hasRoles = !context.roles.empty();
@@ -70,11 +73,13 @@ OrderedPattern::matchAndRewrite(tile::OrderedOp op, OpAdaptor,
   auto waits = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
   OpBuilder inner = waits.getThenBodyBuilder();
   spin(inner, loc, op.getCounter(), op.getIndex(), before);
+  LLVM::FenceOp::create(inner, loc, LLVM::AtomicOrdering::acq_rel, scope);
   meet();
   b.inlineBlockBefore(&op.getBody().front(), op);
   meet();
   auto leaves = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
   inner = leaves.getThenBodyBuilder();
+  LLVM::FenceOp::create(inner, loc, LLVM::AtomicOrdering::acq_rel, scope);
   Value one = arith::ConstantIntOp::create(inner, loc, 1, 32);
   Value left =
       memref::AtomicRMWOp::create(inner, loc, arith::AtomicRMWKind::addi, one,

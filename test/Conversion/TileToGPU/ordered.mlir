@@ -12,7 +12,8 @@
 
 module attributes {gpu.container_module} {
 gpu.module @kernels {
-  // One thread waits, all meet, add, and meet again; the thread counts, from the last turn to 0.
+  // One thread waits, all meet, add, and meet again; the thread counts, and from the last turn to 0. Its fences order what
+  // the others do, too.
   // CHECK-LABEL: gpu.func @workgroup
   // CHECK-SAME:    %[[OUT:[^ ]+]]: memref<128x4xf32>, %[[COUNTERS:[^ ]+]]: memref<?xi32>, %[[I:[^ ]+]]: index, %[[TURN:[^ ]+]]: index, %[[TURNS:[^ ]+]]: index
   // CHECK:         %[[FIRST:.+]] = arith.cmpi eq, %thread_id_x, %c0
@@ -23,10 +24,13 @@ gpu.module @kernels {
   // CHECK:             %[[COUNT:.+]] = memref.atomic_rmw addi %c0_i32, %[[COUNTERS]][%[[I]]]
   // CHECK-NEXT:        %[[EARLY:.+]] = arith.cmpi ult, %[[COUNT]], %[[BEFORE]]
   // CHECK-NEXT:        scf.condition(%[[EARLY]])
-  // CHECK:         gpu.barrier
+  // CHECK:           llvm.fence syncscope("device") acq_rel
+  // CHECK-NEXT:    }
+  // CHECK-NEXT:    gpu.barrier
   // CHECK:         memref.atomic_rmw addf
   // CHECK:         gpu.barrier
   // CHECK-NEXT:    scf.if %[[FIRST]] {
+  // CHECK-NEXT:      llvm.fence syncscope("device") acq_rel
   // CHECK-NEXT:      %[[ONE:.+]] = arith.constant 1 : i32
   // CHECK-NEXT:      %[[LEFT:.+]] = memref.atomic_rmw addi %[[ONE]], %[[COUNTERS]][%[[I]]]
   // CHECK-NEXT:      %[[NOW:.+]] = arith.addi %[[LEFT]], %[[ONE]]
