@@ -20,6 +20,9 @@
 // REDEFINE: %{chip} = sm_90a
 // REDEFINE: %{kernel} = sed "s/transpose_rhs :/transpose_rhs scope warpgroup :/" %s
 // RUN: %{run}
+// By a thread of its own.
+// REDEFINE: %{kernel} = sed -e "s/transpose_rhs :/transpose_rhs scope warpgroup :/" -e "s/%%threads = arith.constant 128/%%threads = arith.constant 256/" -e "s/array<i32: 128, 1, 1>}/array<i32: 256, 1, 1>, tile.roles = [#tile.role<\"compute\", warps = 4>, #tile.role<\"load\", warps = 4, threads = one>]}/" %s
+// RUN: %{run}
 //
 // The meaning of the tile ops alone.
 // RUN: attune-opt %s --attune-attach-target=chip=sm_80 --tile-to-loops --gpu-to-llvm-pipeline --emit-bytecode \
