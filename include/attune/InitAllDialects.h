@@ -7,6 +7,7 @@
 #define ATTUNE_INITALLDIALECTS_H
 
 #include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Dialect/Attn/Transforms/TilingInterfaceImpl.h"
 #include "attune/Dialect/Launch/IR/Launch.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Schedule/Attention/Register.h"
@@ -21,6 +22,7 @@ namespace attune {
 inline void registerAttuneDialects(mlir::DialectRegistry &registry) {
   registry.insert<attn::AttnDialect, launch::LaunchDialect,
                   schedule::ScheduleDialect, tile::TileDialect>();
+  attn::registerTilingInterfaceExternalModels(registry);
   registerAttentionTunable(registry);
   registerMatmulTunable(registry);
   registerTransformExtension(registry);

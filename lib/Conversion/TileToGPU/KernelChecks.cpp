@@ -193,6 +193,15 @@ static LogicalResult checkDealer(OpTy op, const KernelContext &context) {
   return success();
 }
 
+/// The warps meet in it.
+static LogicalResult checkOrdered(tile::OrderedOp op) {
+  tile::RoleAttr role = tile::getRole(op);
+  if (!role || role.getThreads() == tile::RoleThreads::All)
+    return success();
+  return op.emitOpError()
+         << "expects to stand in a role of which all threads run the program";
+}
+
 /// Warps may differ in what they run by the result.
 static LogicalResult checkAny(tile::AnyOp op) {
   for (Operation *user : op.getResult().getUsers()) {
@@ -250,6 +259,7 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
                   tile::ArriveClusterOp, tile::WaitClusterOp>(
                 [&](auto wait) { return checkGroupsOfTarget(wait, context); })
             .Case([](tile::AnyOp any) { return checkAny(any); })
+            .Case([](tile::OrderedOp ordered) { return checkOrdered(ordered); })
             .Case([&](tile::SpecializeOp roles) {
               return checkRoles(roles, context);
             })
