@@ -35,8 +35,8 @@ template <typename OpTy> struct BoxPattern : KernelPattern<OpTy> {
       return rewriter.notifyMatchFailure(op, "the channel has no panels");
     return success();
   }
-  const WarpgroupModel &model() const {
-    return *this->context.model->getWarpgroups();
+  const Barriers &barriers() const {
+    return *this->context.model->getBarriers();
   }
 };
 
@@ -59,7 +59,7 @@ struct SyncWarpPattern : KernelPattern<tile::SyncWarpOp> {
   LogicalResult
   matchAndRewrite(tile::SyncWarpOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    context.model->getWarpgroups()->meetInWarp(rewriter, op.getLoc());
+    context.model->getBarriers()->syncWarp(rewriter, op.getLoc());
     rewriter.eraseOp(op);
     return success();
   }
@@ -70,8 +70,8 @@ struct ArriveClusterPattern : KernelPattern<tile::ArriveClusterOp> {
   LogicalResult
   matchAndRewrite(tile::ArriveClusterOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    context.model->getWarpgroups()->arriveAtCluster(rewriter, op.getLoc(),
-                                                    /*isFirst=*/false);
+    context.model->getBarriers()->arriveAtCluster(rewriter, op.getLoc(),
+                                                  /*isFirst=*/false);
     rewriter.eraseOp(op);
     return success();
   }
@@ -82,7 +82,7 @@ struct WaitClusterPattern : KernelPattern<tile::WaitClusterOp> {
   LogicalResult
   matchAndRewrite(tile::WaitClusterOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    context.model->getWarpgroups()->waitForCluster(rewriter, op.getLoc());
+    context.model->getBarriers()->waitForCluster(rewriter, op.getLoc());
     rewriter.eraseOp(op);
     return success();
   }
@@ -169,11 +169,11 @@ LogicalResult
 FenceBarriersPattern::matchAndRewrite(tile::FenceBarriersOp op, OpAdaptor,
                                       ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
-  const WarpgroupModel &model = *context.model->getWarpgroups();
-  model.publishBarriers(b, loc);
+  const Barriers &barriers = *context.model->getBarriers();
+  barriers.publish(b, loc);
   if (context.cluster > 1) {
-    model.arriveAtCluster(b, loc, /*isFirst=*/true);
-    model.waitForCluster(b, loc);
+    barriers.arriveAtCluster(b, loc, /*isFirst=*/true);
+    barriers.waitForCluster(b, loc);
   } else {
     gpu::BarrierOp::create(b, loc);
   }
@@ -187,7 +187,7 @@ BoxChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
   if (failed(checkPanel(op, op.getResult(), b)))
     return failure();
   Location loc = op.getLoc();
-  Value barriers = barriersOf(b, loc, op.getResult());
+  Value words = barriersOf(b, loc, op.getResult());
   int64_t stages = op.getResult().getType().getStages(),
           cluster = op.getResult().getType().getCluster(),
           releasing = countReleasingWarps(op, context);
@@ -197,8 +197,8 @@ BoxChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
     OpBuilder::InsertionGuard restore(b);
     b.setInsertionPointToStart(guard.thenBlock());
     for (int64_t i = 0; i < 2 * stages; ++i)
-      model().initBarrier(b, loc, {barriers, constant(b, loc, i)},
-                          i < stages ? 1 : releasing * cluster);
+      barriers().init(b, loc, {words, constant(b, loc, i)},
+                      i < stages ? 1 : releasing * cluster);
   }
   b.replaceOp(op, createChannelBuffer(b, op));
   return success();
@@ -221,11 +221,11 @@ LogicalResult BoxPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
   RingSlot slot = slotOf(b, loc, op.getChannel(), adaptor.getElement());
   Value before =
       b.createOrFold<arith::XOrIOp>(loc, slot.parity, constant(b, loc, 1));
-  model().waitBarrier(b, loc, slot.empty, before);
+  barriers().wait(b, loc, slot.empty, before);
   int64_t rows = type.getShape()[0], columns = type.getShape()[1],
           panel = type.getPanel();
-  model().arriveExpecting(b, loc, slot.full,
-                          type.getSizeInBytes() / type.getStages());
+  barriers().arriveExpecting(b, loc, slot.full,
+                             type.getSizeInBytes() / type.getStages());
 
   FailureOr<TensorView> view = traceView(b, op.getSource());
   if (failed(view))
@@ -252,7 +252,7 @@ LogicalResult BoxPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
   for (int64_t first = 0; first < columns; first += panel) {
     column = plus(firstColumn, constant(b, loc, first));
     request.offset = plus(start, constant(b, loc, first * rows));
-    model().copyBox(b, loc, request);
+    context.model->getCopyEngine()->load(b, loc, request);
   }
   return success();
 }
@@ -287,7 +287,7 @@ BoxGetPattern::matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
   if (failed(checkPanel(op, op.getChannel(), b)))
     return failure();
   RingSlot slot = slotOf(b, op.getLoc(), op.getChannel(), adaptor.getElement());
-  model().waitBarrier(b, op.getLoc(), slot.full, slot.parity);
+  barriers().wait(b, op.getLoc(), slot.full, slot.parity);
   b.replaceOp(op, createSlotView(b, op.getLoc(), op.getResult().getType(),
                                  adaptor.getChannel(), slot.number));
   return success();
@@ -311,9 +311,9 @@ BoxReleasePattern::matchAndRewrite(tile::ReleaseOp op, OpAdaptor adaptor,
   auto guard = scf::IfOp::create(b, loc, arrives, /*withElseRegion=*/false);
   OpBuilder inner = guard.getThenBodyBuilder();
   if (cluster > 1)
-    model().arriveAt(inner, loc, slot.empty, lane);
+    barriers().arriveAt(inner, loc, slot.empty, lane);
   else
-    model().arrive(inner, loc, slot.empty);
+    barriers().arrive(inner, loc, slot.empty);
   b.eraseOp(op);
   return success();
 }
@@ -350,7 +350,7 @@ StoreAsyncPattern::matchAndRewrite(tile::StoreAsyncOp op, OpAdaptor adaptor,
   for (int64_t at = 0; at < columns; at += panel) {
     column = plus(firstColumn, constant(b, loc, at));
     box.offset = plus(start, constant(b, loc, at * rows));
-    context.model->getWarpgroups()->storeBox(b, loc, box);
+    context.model->getCopyEngine()->store(b, loc, box);
   }
   b.eraseOp(op);
   return success();

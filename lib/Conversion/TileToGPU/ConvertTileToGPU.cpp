@@ -161,7 +161,7 @@ void ConvertTileToGPU::runOnOperation() {
           << sharedBytes;
       return WalkResult::interrupt();
     }
-    if (model->getWarpgroups() && failed(addTensorMaps(kernel, context)))
+    if (model->getCopyEngine() && failed(addTensorMaps(kernel, context)))
       return WalkResult::interrupt();
     if (failed(convertKernel(kernel, context)))
       return WalkResult::interrupt();

@@ -3,6 +3,7 @@
 // The patterns then need not fail.
 
 #include "KernelChecks.h"
+#include "attune/Target/WarpRoles.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -29,13 +30,31 @@ static int64_t getPanel(Value value) {
   return swizzle ? swizzle.getPanel() : 0;
 }
 
-static LogicalResult checkGroupsOfTarget(Operation *op,
-                                         const KernelContext &context) {
-  if (context.model->getWarpgroups())
+/// That the chip has a part of its own, which the op asks for.
+static LogicalResult checkPart(Operation *op, const KernelContext &context,
+                               const void *part, StringRef what) {
+  if (part)
     return success();
-  return op->emitOpError() << "expects a target that multiplies by groups of "
-                              "warps, but got '"
+  return op->emitOpError() << "expects a target with " << what << ", but got '"
                            << context.target.getChip() << "'";
+}
+
+static LogicalResult checkMatrixUnit(Operation *op,
+                                     const KernelContext &context) {
+  return checkPart(op, context, context.model->getMatrixUnit(),
+                   "a matrix unit that warpgroups issue to");
+}
+
+static LogicalResult checkCopyEngine(Operation *op,
+                                     const KernelContext &context) {
+  return checkPart(op, context, context.model->getCopyEngine(),
+                   "an engine that copies boxes of tensors");
+}
+
+static LogicalResult checkBarriers(Operation *op,
+                                   const KernelContext &context) {
+  return checkPart(op, context, context.model->getBarriers(),
+                   "barriers in shared memory");
 }
 
 /// Whether the warps of the role of `op` are a multiple of `count`.
@@ -53,7 +72,7 @@ static LogicalResult checkMultiply(OpTy op, const KernelContext &context) {
            << "expects a matrix instruction; run tile-assign-layouts first";
   int64_t warps = atom.getWarps();
   if (warps > 1) {
-    if (failed(checkGroupsOfTarget(op, context)))
+    if (failed(checkMatrixUnit(op, context)))
       return failure();
     if (!dealsOut(op, context, warps))
       return op.emitOpError()
@@ -82,7 +101,8 @@ static LogicalResult checkChannel(Operation *op, Value channel,
   if (!channel.getDefiningOp<tile::ChannelOp>())
     return op->emitOpError() << "expects a channel that 'tile.channel' makes";
   if (cast<tile::ChannelType>(channel.getType()).getPanel())
-    return checkGroupsOfTarget(op, context);
+    return isa<tile::PutOp>(op) ? checkCopyEngine(op, context)
+                                : checkBarriers(op, context);
   if (op->getParentOfType<tile::SpecializeOp>())
     return op->emitOpError() << "expects a channel with panels between "
                                 "producers and consumers, but got "
@@ -103,7 +123,7 @@ static LogicalResult checkCluster(tile::ChannelOp op,
 /// Tiles in shared memory that groups of warps write and store.
 static LogicalResult checkSharedTile(Operation *op, Value tile,
                                      const KernelContext &context) {
-  if (failed(checkGroupsOfTarget(op, context)))
+  if (failed(checkCopyEngine(op, context)))
     return failure();
   if (!getPanel(tile))
     return op->emitOpError() << "expects a tile that is stored in panels, but "
@@ -141,8 +161,14 @@ static LogicalResult checkWrite(tile::WriteOp op,
 
 static LogicalResult checkRoles(tile::SpecializeOp op,
                                 const KernelContext &context) {
-  if (failed(checkGroupsOfTarget(op, context)))
+  const WarpRoles *model = context.model->getWarpRoles();
+  if (failed(checkPart(op, context, model, "roles of warps")))
     return failure();
+  // Of all roles or of none.
+  if (op.getRole(0).getRegisters() && !model->exchangesRegisters())
+    return op.emitOpError()
+           << "expects roles without registers on '" << context.target.getChip()
+           << "', which exchanges none, but got " << op.getRole(0);
   int64_t wanted = op.getFirstWarp(op.getRoles().size()),
           there = context.threads / context.target.getLanes();
   if (wanted != there)
@@ -153,7 +179,7 @@ static LogicalResult checkRoles(tile::SpecializeOp op,
 
 template <typename OpTy>
 static LogicalResult checkTurn(OpTy op, const KernelContext &context) {
-  if (failed(checkGroupsOfTarget(op, context)))
+  if (failed(checkBarriers(op, context)))
     return failure();
   if (!dealsOut(op, context, op.getGroups()))
     return op.emitOpError()
@@ -173,7 +199,7 @@ static LogicalResult checkPlace(Operation *op, std::optional<int64_t> offset) {
 /// A deal stands in the producer's program, and a dealt in the consumer's.
 template <typename OpTy>
 static LogicalResult checkDealer(OpTy op, const KernelContext &context) {
-  if (failed(checkGroupsOfTarget(op, context)))
+  if (failed(checkBarriers(op, context)))
     return failure();
   if (!op.getDealer().template getDefiningOp<tile::DealerOp>())
     return op.emitOpError() << "expects a dealer that 'tile.dealer' makes";
@@ -218,7 +244,7 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
                   failed(checkCluster(channel, context)))
                 return failure();
               return channel.getResult().getType().getPanel()
-                         ? checkGroupsOfTarget(channel, context)
+                         ? checkBarriers(channel, context)
                          : success();
             })
             .Case([&](tile::ReadOp read) -> LogicalResult {
@@ -241,9 +267,12 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
             .Case([&](tile::StoreAsyncOp store) {
               return checkSharedTile(store, store.getSource(), context);
             })
-            .Case<tile::DrainOp, tile::FenceBarriersOp, tile::SyncWarpOp,
+            .Case([&](tile::DrainOp drain) {
+              return checkCopyEngine(drain, context);
+            })
+            .Case<tile::FenceBarriersOp, tile::SyncWarpOp,
                   tile::ArriveClusterOp, tile::WaitClusterOp>(
-                [&](auto wait) { return checkGroupsOfTarget(wait, context); })
+                [&](auto wait) { return checkBarriers(wait, context); })
             .Case([](tile::AnyOp any) { return checkAny(any); })
             .Case([&](tile::SpecializeOp roles) {
               return checkRoles(roles, context);

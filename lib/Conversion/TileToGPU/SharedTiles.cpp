@@ -6,6 +6,7 @@
 
 #include "LaneContext.h"
 #include "SharedMemory.h"
+#include "attune/Target/CopyEngine.h"
 #include "attune/Target/SharedAddress.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -60,7 +61,7 @@ LogicalResult
 WritePattern::matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
                               ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
-  const WarpgroupModel &model = *context.model->getWarpgroups();
+  const CopyEngine &engine = *context.model->getCopyEngine();
   tile::TileType type = op.getDestination().getType();
   auto swizzle = cast<tile::SwizzleAttr>(type.getLayout());
   LayoutAttr layout = op.getValue().getType().getRegisterLayout();
@@ -96,10 +97,10 @@ WritePattern::matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
         b, loc, swizzle, panel, {row, at[0]},
         {right, at[1] % panel, /*possibleBits=*/uint64_t(kSize)});
     position.constant += at[1] / panel * panel * rows;
-    model.storeMatrices(b, loc, adaptor.getDestination(),
-                        position.materialize(b, loc), matrices);
+    engine.writeMatrices(b, loc, adaptor.getDestination(),
+                         position.materialize(b, loc), matrices);
   }
-  model.publishWrites(b, loc);
+  engine.publishWrites(b, loc);
   meetInGroup(b, loc, context);
   b.eraseOp(op);
   return success();
@@ -112,7 +113,7 @@ DrainPattern::matchAndRewrite(tile::DrainOp op, OpAdaptor,
   auto guard = scf::IfOp::create(b, loc, isFirstOfGroup(b, loc, context),
                                  /*withElseRegion=*/false);
   OpBuilder inner = guard.getThenBodyBuilder();
-  context.model->getWarpgroups()->awaitStores(inner, loc);
+  context.model->getCopyEngine()->waitStores(inner, loc);
   // Others learn of it here, but where the kernel ends, or where a slot is
   // released, which the warp that waited has to do as well.
   Operation *next = op->getNextNode();

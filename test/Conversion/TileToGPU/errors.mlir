@@ -115,8 +115,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
   shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @panels_without_groups() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-      // expected-error @below {{'tile.channel' op expects a target that multiplies by groups of warps, but got 'toy'}}
+    gpu.func @panels_without_barriers() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      // expected-error @below {{'tile.channel' op expects a target with barriers in shared memory, but got 'toy'}}
       %c = tile.channel : !tile.channel<16x64xf16, stages = 1, panel = 64>
       gpu.return
     }
@@ -129,8 +129,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
   shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @roles_without_groups() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-      // expected-error @below {{'tile.specialize' op expects a target that multiplies by groups of warps, but got 'toy'}}
+    gpu.func @roles_on_toy() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      // expected-error @below {{'tile.specialize' op expects a target with roles of warps, but got 'toy'}}
       tile.specialize <"compute", warps = 4, registers = 240> {
       }, <"load", warps = 4, registers = 24, threads = one> {
       }
@@ -145,8 +145,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
   shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @start_without_groups() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-      // expected-error @below {{'tile.start_turns' op expects a target that multiplies by groups of warps, but got 'toy'}}
+    gpu.func @start_without_barriers() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      // expected-error @below {{'tile.start_turns' op expects a target with barriers in shared memory, but got 'toy'}}
       tile.start_turns of 2
       gpu.return
     }
@@ -159,8 +159,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
   shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @take_without_groups() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-      // expected-error @below {{'tile.take_turn' op expects a target that multiplies by groups of warps, but got 'toy'}}
+    gpu.func @take_without_barriers() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      // expected-error @below {{'tile.take_turn' op expects a target with barriers in shared memory, but got 'toy'}}
       tile.take_turn of 2
       gpu.return
     }
@@ -173,8 +173,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
   shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @give_without_groups() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-      // expected-error @below {{'tile.give_turn' op expects a target that multiplies by groups of warps, but got 'toy'}}
+    gpu.func @give_without_barriers() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      // expected-error @below {{'tile.give_turn' op expects a target with barriers in shared memory, but got 'toy'}}
       tile.give_turn of 2
       gpu.return
     }
@@ -194,8 +194,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
   shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @multiply_without_groups(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-      // expected-error @below {{'tile.mma' op expects a target that multiplies by groups of warps, but got 'toy'}}
+    gpu.func @multiply_without_matrix_unit(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+      // expected-error @below {{'tile.mma' op expects a target with a matrix unit that warpgroups issue to, but got 'toy'}}
       %d = tile.mma %a, %b, %acc scope warpgroup {atom = #atom} : !a, !panels, !acc
       gpu.return
     }
@@ -215,8 +215,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
   shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @start_multiply_without_groups(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-      // expected-error @below {{'tile.mma_async' op expects a target that multiplies by groups of warps, but got 'toy'}}
+    gpu.func @issue_without_matrix_unit(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+      // expected-error @below {{'tile.mma_async' op expects a target with a matrix unit that warpgroups issue to, but got 'toy'}}
       %d = tile.mma_async %a, %b, %acc scope warpgroup {atom = #atom} : !a, !panels, !acc
       gpu.return
     }

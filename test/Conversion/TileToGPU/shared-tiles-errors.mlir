@@ -58,7 +58,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     gpu.func @nothing_to_drain() kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
-      // expected-error @below {{'tile.drain' op expects a target that multiplies by groups of warps, but got 'toy'}}
+      // expected-error @below {{'tile.drain' op expects a target with an engine that copies boxes of tensors, but got 'toy'}}
       tile.drain
       gpu.return
     }
