@@ -57,6 +57,35 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // A token of the tile before goes on, too, and behind the loop.
+  // CHECK-LABEL: gpu.func @tokens
+  // CHECK: %[[NONE:.+]] = tile.done
+  // CHECK: %[[R:.+]]:3 = scf.while (%{{.+}} = %{{.+}}, %{{.+}} = %{{.+}}, %{{.+}} = %[[NONE]]) : (index, index, !tile.token) -> (index, index, !tile.token)
+  // CHECK: ^bb0(%{{.+}}: index, %{{.+}}: index, %[[BEFORE:.+]]: !tile.token):
+  // CHECK:   tile.await_reads %[[BEFORE]]
+  // CHECK:   %[[STORED:.+]] = tile.store_async
+  // CHECK:   scf.yield %{{.+}}, %{{.+}}, %[[STORED]] : index, index, !tile.token
+  // CHECK: tile.await_reads %[[R]]#2
+  gpu.func @tokens(%m: memref<?x32xf16>, %tiles: index, %counter: memref<1xi32> {tile.counter}) kernel {
+    %c0 = arith.constant 0 : index
+    %b = tile.buffer : !shared
+    %own = gpu.block_id x
+    %grid = gpu.grid_dim x
+    tile.specialize <"compute", warps = 4> {
+      %none = tile.done
+      %last = scf.for %t = %own to %tiles step %grid iter_args(%before = %none) -> !tile.token {
+        tile.await_reads %before : !tile.token
+        %stored = tile.store_async %b, %m[%t, %c0] : !shared, memref<?x32xf16>
+        scf.yield %stored : !tile.token
+      } {tile.dynamic}
+      tile.await_reads %last : !tile.token
+    }, <"load", warps = 1, threads = one> {
+      scf.for %t = %own to %tiles step %grid {
+      } {tile.dynamic}
+    }
+    gpu.return
+  }
+
   // Tiles that are dealt in advance stay so.
   // CHECK-LABEL: gpu.func @in_advance
   // CHECK-NOT: tile.dealer

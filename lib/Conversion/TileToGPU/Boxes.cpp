@@ -352,7 +352,8 @@ StoreAsyncPattern::matchAndRewrite(tile::StoreAsyncOp op, OpAdaptor adaptor,
     box.offset = plus(start, constant(b, loc, at * rows));
     context.model->getCopyEngine()->store(b, loc, box);
   }
-  b.eraseOp(op);
+  // Its token is nothing that a thread holds.
+  b.replaceOpWithMultiple(op, {ValueRange()});
   return success();
 }
 

@@ -3,6 +3,7 @@
 // The pass: makes tensor maps, converts, and tells the host how much memory a
 // launch needs.
 
+#include "Completion.h"
 #include "KernelChecks.h"
 #include "LaneContext.h"
 #include "SharedMemory.h"
@@ -54,6 +55,8 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   converter.addConversion(
       [](tile::ChannelType type) -> Type { return channelBufferType(type); });
 
+  converter.addConversion(
+      [](tile::TokenType, SmallVectorImpl<Type> &) { return success(); });
   converter.addConversion([](tile::DealerType type) -> Type {
     Builder b(type.getContext());
     return MemRefType::get(
@@ -163,6 +166,7 @@ void ConvertTileToGPU::runOnOperation() {
     }
     if (model->getCopyEngine() && failed(addTensorMaps(kernel, context)))
       return WalkResult::interrupt();
+    context.laterMmas = countLaterMmas(kernel);
     if (failed(convertKernel(kernel, context)))
       return WalkResult::interrupt();
     finishKernel(kernel, sharedBytes);

@@ -267,8 +267,10 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
             .Case([&](tile::StoreAsyncOp store) {
               return checkSharedTile(store, store.getSource(), context);
             })
-            .Case([&](tile::DrainOp drain) {
-              return checkCopyEngine(drain, context);
+            .Case([&](tile::AwaitReadsOp await) {
+              return isa<tile::TokenType>(await.getPending().getType())
+                         ? checkCopyEngine(await, context)
+                         : success();
             })
             .Case<tile::FenceBarriersOp, tile::SyncWarpOp,
                   tile::ArriveClusterOp, tile::WaitClusterOp>(

@@ -25,6 +25,10 @@ struct KernelContext {
   /// Warps that multiply together, as many as the chip knows of.
   int64_t warpgroupWarps = 1;
 
+  /// For each wait for an MMA that a warpgroup has issued, how many were issued
+  /// later and may still run.
+  llvm::DenseMap<mlir::Operation *, int64_t> laterMmas{};
+
   /// Facts of a kernel with `known_block_size`.
   static KernelContext get(mlir::gpu::GPUFuncOp kernel, tile::TargetAttr target,
                            const TargetModel *model);

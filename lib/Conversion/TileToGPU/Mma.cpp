@@ -219,9 +219,10 @@ LogicalResult
 AwaitPattern::matchAndRewrite(tile::AwaitOp op, OpAdaptor adaptor,
                               ConversionPatternRewriter &rewriter) const {
   Value result = adaptor.getPending();
-  // Without such a unit the MMA was done at once.
-  if (const MatrixUnit *unit = context.model->getMatrixUnit())
-    result = unit->wait(rewriter, op.getLoc(), result, op.getRunning());
+  // MMAs of a warp were done at once.
+  if (auto later = context.laterMmas.find(op); later != context.laterMmas.end())
+    result = context.model->getMatrixUnit()->wait(rewriter, op.getLoc(), result,
+                                                  later->second);
   rewriter.replaceOp(op, result);
   return success();
 }
@@ -229,8 +230,10 @@ AwaitPattern::matchAndRewrite(tile::AwaitOp op, OpAdaptor adaptor,
 LogicalResult
 AwaitReadsPattern::matchAndRewrite(tile::AwaitReadsOp op, OpAdaptor,
                                    ConversionPatternRewriter &b) const {
-  if (const MatrixUnit *unit = context.model->getMatrixUnit())
-    unit->waitReads(b, op.getLoc(), op.getRunning());
+  if (!isa<tile::PendingType>(op.getPending().getType()))
+    return b.notifyMatchFailure(op, "it awaits a store");
+  if (auto later = context.laterMmas.find(op); later != context.laterMmas.end())
+    context.model->getMatrixUnit()->waitReads(b, op.getLoc(), later->second);
   b.eraseOp(op);
   return success();
 }

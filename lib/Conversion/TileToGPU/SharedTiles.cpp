@@ -33,10 +33,22 @@ struct WritePattern : KernelPattern<tile::WriteOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
-struct DrainPattern : KernelPattern<tile::DrainOp> {
+/// Tokens are nothing that a thread holds: the one that stores waits by the
+/// order of its stores.
+struct DonePattern : KernelPattern<tile::DoneOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
-  matchAndRewrite(tile::DrainOp op, OpAdaptor,
+  matchAndRewrite(tile::DoneOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithMultiple(op, {ValueRange()});
+    return success();
+  }
+};
+
+struct AwaitStorePattern : KernelPattern<tile::AwaitReadsOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::AwaitReadsOp op, OneToNOpAdaptor,
                   ConversionPatternRewriter &rewriter) const override;
 };
 
@@ -106,17 +118,30 @@ WritePattern::matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
   return success();
 }
 
+static bool isAwaitOfStore(Operation *op) {
+  auto await = dyn_cast_or_null<tile::AwaitReadsOp>(op);
+  return await && isa<tile::TokenType>(await.getPending().getType());
+}
+
 LogicalResult
-DrainPattern::matchAndRewrite(tile::DrainOp op, OpAdaptor,
-                              ConversionPatternRewriter &b) const {
+AwaitStorePattern::matchAndRewrite(tile::AwaitReadsOp op, OneToNOpAdaptor,
+                                   ConversionPatternRewriter &b) const {
+  if (!isAwaitOfStore(op))
+    return b.notifyMatchFailure(op, "it awaits an MMA");
   Location loc = op.getLoc();
+  // Each waits for all stores of the group, so that the last of several will
+  // do.
+  Operation *next = op->getNextNode();
+  if (isAwaitOfStore(next)) {
+    b.eraseOp(op);
+    return success();
+  }
   auto guard = scf::IfOp::create(b, loc, isFirstOfGroup(b, loc, context),
                                  /*withElseRegion=*/false);
   OpBuilder inner = guard.getThenBodyBuilder();
   context.model->getCopyEngine()->waitStores(inner, loc);
   // Others learn of it here, but where the kernel ends, or where a slot is
   // released, which the warp that waited has to do as well.
-  Operation *next = op->getNextNode();
   if (next && !next->hasTrait<OpTrait::IsTerminator>() &&
       !isa<tile::ReleaseOp, tile::SyncWarpOp, tile::WaitClusterOp>(next))
     meetInGroup(b, loc, context);
@@ -127,6 +152,6 @@ DrainPattern::matchAndRewrite(tile::DrainOp op, OpAdaptor,
 void attune::populateSharedTilePatterns(TypeConverter &converter,
                                         RewritePatternSet &patterns,
                                         const KernelContext &context) {
-  patterns.add<BufferPattern, WritePattern, DrainPattern>(
+  patterns.add<BufferPattern, WritePattern, DonePattern, AwaitStorePattern>(
       converter, patterns.getContext(), context);
 }

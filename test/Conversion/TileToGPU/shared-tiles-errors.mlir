@@ -57,9 +57,10 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
   shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @nothing_to_drain() kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
-      // expected-error @below {{'tile.drain' op expects a target with an engine that copies boxes of tensors, but got 'toy'}}
-      tile.drain
+    gpu.func @store_without_engine() kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+      %none = tile.done
+      // expected-error @below {{'tile.await_reads' op expects a target with an engine that copies boxes of tensors, but got 'toy'}}
+      tile.await_reads %none : !tile.token
       gpu.return
     }
   }

@@ -33,12 +33,12 @@ static scf::ForOp findTileLoop(Region &role) {
   return {};
 }
 
-/// Whether it goes in steps of the number of workgroups, and carries counts
-/// alone.
+/// Whether it goes in steps of the number of workgroups, and carries counts and
+/// tokens alone.
 static bool isTileLoop(scf::ForOp loop) {
   return loop && loop.getStep().getDefiningOp<gpu::GridDimOp>() &&
-         loop.use_empty() && llvm::all_of(loop.getInitArgs(), [](Value value) {
-           return value.getType().isIndex();
+         llvm::all_of(loop.getInitArgs(), [](Value value) {
+           return value.getType().isIndex() || isa<TokenType>(value.getType());
          });
 }
 
@@ -53,7 +53,7 @@ static BlockArgument findCounter(gpu::GPUFuncOp kernel) {
 /// Gives the number of the tile after one, of an element of the dealer.
 using NextTile = function_ref<Value(OpBuilder &, Value element, Value tile)>;
 
-/// Makes a loop over tiles, which carries counts alone, one that asks for the
+/// Makes a loop over tiles, which carries no tiles, one that asks for the
 /// next tile at its end.
 static void replaceLoop(scf::ForOp loop, NextTile getNext) {
   OpBuilder b(loop);
@@ -85,6 +85,7 @@ static void replaceLoop(scf::ForOp loop, NextTile getNext) {
   llvm::append_range(yielded, yield->getOperands());
   scf::YieldOp::create(b, loc, yielded);
   yield->erase();
+  loop.replaceAllUsesWith(dealt.getResults().drop_front(2));
   loop.erase();
 }
 

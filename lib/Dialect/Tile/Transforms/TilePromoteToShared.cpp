@@ -34,6 +34,10 @@ struct TilePromoteToShared
   /// Multiplies the left operand from shared memory.
   void writeOperand(MmaOp mma);
   LogicalResult writeOutput(StoreOp store);
+  /// Lets `loop` carry one more value, from `initial` on; returns that of the
+  /// iteration before. `getNext` gives that of an iteration.
+  Value addCarried(scf::ForOp &loop, Value initial,
+                   function_ref<Value(OpBuilder &, Value)> getNext);
   Value addCounter(scf::ForOp &loop,
                    function_ref<Value(OpBuilder &)> increment);
   Value numberElement(OpBuilder &b, Location loc, scf::ForOp loop);
@@ -56,10 +60,9 @@ static Operation *lastUserInBlock(Operation *anchor, ArrayRef<MmaOp> users) {
   return last;
 }
 
-/// Adds to `loop` a count that starts at 0 and grows by what `increment`
-/// returns in each iteration; returns the count before it.
-Value TilePromoteToShared::addCounter(
-    scf::ForOp &loop, function_ref<Value(OpBuilder &)> increment) {
+Value TilePromoteToShared::addCarried(
+    scf::ForOp &loop, Value initial,
+    function_ref<Value(OpBuilder &, Value)> getNext) {
   // A loop that carries more is another loop, and its counts are others.
   Block *old = loop.getBody();
   SmallVector<std::pair<Block *, unsigned>> known;
@@ -68,19 +71,30 @@ Value TilePromoteToShared::addCounter(
         argument.getOwner() == old)
       known.push_back({block, argument.getArgNumber()});
   IRRewriter rewriter(loop);
-  Value zero = arith::ConstantIndexOp::create(rewriter, loop.getLoc(), 0);
-  auto yield = [&](OpBuilder &b, Location loc,
+  auto yield = [&](OpBuilder &b, Location,
                    ArrayRef<BlockArgument> added) -> SmallVector<Value> {
-    return {arith::AddIOp::create(b, loc, added.front(), increment(b))};
+    return {getNext(b, added.front())};
   };
   loop = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
-      rewriter, zero, /*replaceInitOperandUsesInLoop=*/false, yield));
+      rewriter, initial, /*replaceInitOperandUsesInLoop=*/false, yield));
   for (auto [block, number] : known) {
     counters.erase(block);
     counters[block == old ? loop.getBody() : block] =
         loop.getBody()->getArgument(number);
   }
   return loop.getRegionIterArgs().back();
+}
+
+/// Adds to `loop` a count that starts at 0 and grows by what `increment`
+/// returns in each iteration; returns the count before it.
+Value TilePromoteToShared::addCounter(
+    scf::ForOp &loop, function_ref<Value(OpBuilder &)> increment) {
+  OpBuilder before(loop);
+  Location loc = loop.getLoc();
+  Value zero = arith::ConstantIndexOp::create(before, loc, 0);
+  return addCarried(loop, zero, [&](OpBuilder &b, Value count) -> Value {
+    return arith::AddIOp::create(b, loc, count, increment(b));
+  });
 }
 
 /// The number of the element that an iteration of `loop`, null where there is
@@ -278,23 +292,29 @@ LogicalResult TilePromoteToShared::writeOutput(StoreOp store) {
     place = createBuffer(type);
   }
   OpBuilder b(store);
-  auto loop = store->getParentOfType<LoopLikeOpInterface>();
-  // The tile before may be on its way.
-  if (!release && loop)
-    DrainOp::create(b, loc);
-  WriteOp::create(b, loc, store.getValue(), place);
-  StoreAsyncOp::create(b, loc, place, store.getDestination(),
-                       store.getIndices()[0], store.getIndices()[1],
-                       /*map=*/Value());
-  // A slot is wanted for the next tile, a buffer not before its next write.
-  Operation *last = block->getTerminator();
-  if (!release && loop)
-    last = getOperation().getBody().front().getTerminator();
-  b.setInsertionPoint(last);
-  DrainOp::create(b, loc);
-  if (release)
-    release->moveBefore(last);
+  auto write = WriteOp::create(b, loc, store.getValue(), place);
+  Value stored = StoreAsyncOp::create(b, loc, place, store.getDestination(),
+                                      store.getIndices()[0],
+                                      store.getIndices()[1], /*map=*/Value());
   store.erase();
+  // A slot is wanted for the next tile, a buffer not before its next write.
+  auto loop = dyn_cast<scf::ForOp>(block->getParentOp());
+  if (release || !loop) {
+    Operation *last = block->getTerminator();
+    b.setInsertionPoint(last);
+    AwaitReadsOp::create(b, loc, stored);
+    if (release)
+      release->moveBefore(last);
+    return success();
+  }
+  b.setInsertionPoint(loop);
+  Value none = DoneOp::create(b, loc);
+  Value before =
+      addCarried(loop, none, [&](OpBuilder &, Value) { return stored; });
+  b.setInsertionPoint(write);
+  AwaitReadsOp::create(b, loc, before);
+  b.setInsertionPoint(loop->getBlock()->getTerminator());
+  AwaitReadsOp::create(b, loc, loop.getResults().back());
   return success();
 }
 

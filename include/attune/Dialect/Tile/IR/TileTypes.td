@@ -99,7 +99,8 @@ def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
 def Tile_PendingType : Tile_Type<"Pending", "pending"> {
   let summary = "A tile in registers that is still being computed";
   let description = [{
-    What a `tile.mma_async` gives; a `tile.await` makes the tile of it.
+    What a `tile.mma_async` gives; a `tile.await` makes the tile of it. It completes as this value, wherever that
+    goes: loops may carry it, and other MMAs may be issued in between.
 
     ```mlir
     !tile.pending<!tile.tile<64x128xf32, registers>>
@@ -113,6 +114,13 @@ def Tile_PendingType : Tile_Type<"Pending", "pending"> {
       auto pending = ::llvm::dyn_cast<PendingType>(type);
       return pending ? pending : get(type.getContext(), ::llvm::cast<TileType>(type));
     }
+  }];
+}
+
+def Tile_TokenType : Tile_Type<"Token", "token"> {
+  let summary = "Stands for a copy out of shared memory that may be under way";
+  let description = [{
+    What a `tile.store_async` gives. Behind a `tile.await_reads` of it, the copy has read its tile.
   }];
 }
 

@@ -20,7 +20,7 @@ def TilePromoteToSharedPass : Pass<"tile-promote-to-shared", "::mlir::gpu::GPUFu
 
     So does a `tile.store` with a `path`: the tile is written to a buffer of its own (`buffer`) or to the slot
     of a left-hand operand (`operand_slot`), which is then released later, and `tile.store_async` takes it from there.
-    `tile.drain` stands in front of what overwrites it. A store to a view that ends before its tensor does
+    `tile.await_reads` stands in front of what overwrites it; a loop carries the token there from the iteration before. A store to a view that ends before its tensor does
     stays as it is: the copy engine would go on to the tensor's end.
 
     **Errors**: `operand_slot` without a left-hand operand of the same type as the stored tile in the same block;
@@ -66,7 +66,7 @@ def TileChainMultipliesPass : Pass<"tile-chain-multiplies", "::mlir::gpu::GPUFun
     for k:                       p = mma_async(a[0], b[0], acc)
       acc = mma(a[k], b[k], acc) for k from 1:
       release a[k], b[k]           q = mma_async(a[k], b[k], p)
-                                   await_reads p running 1
+                                   await_reads p
                                    release a[k - 1], b[k - 1]
                                    p = q
                                  acc = await p
