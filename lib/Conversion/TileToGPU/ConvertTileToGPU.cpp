@@ -41,11 +41,15 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   TypeConverter converter;
   converter.addConversion([](Type type) { return type; });
   converter.addConversion([](tile::TileType type) -> std::optional<Type> {
-    if (!type.isRegisters())
+    switch (type.getSpace()) {
+    case tile::MemorySpace::Registers:
+      if (!type.getRegisterLayout())
+        return std::nullopt;
+      return laneVectorType(type);
+    case tile::MemorySpace::Shared:
       return sharedTileType(type);
-    if (!type.getRegisterLayout())
-      return std::nullopt;
-    return laneVectorType(type);
+    }
+    llvm_unreachable("a switch over all spaces");
   });
   converter.addConversion([](tile::PendingType type) -> std::optional<Type> {
     if (!type.getTile().getRegisterLayout())
@@ -129,8 +133,10 @@ void ConvertTileToGPU::runOnOperation() {
                                       : WalkResult::advance();
                          })
                          .wasInterrupted();
-    if (!usesTiles)
+    if (!usesTiles) {
+      kernel->removeAttr(tile::TileDialect::kSharedBytesAttrName);
       return WalkResult::advance();
+    }
     auto target = tile::TargetAttr::lookup(kernel);
     if (!target) {
       emitError(kernel.getLoc())

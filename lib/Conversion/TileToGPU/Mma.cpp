@@ -61,8 +61,7 @@ static SmallVector<Value> readStep(OpBuilder &b, Location loc,
                                    const SharedRead &read, int64_t count,
                                    int64_t first, int64_t apart) {
   Value held = read.buffer;
-  bool isShared = !isa<VectorType>(held.getType());
-  if (isShared) {
+  if (isa<MemRefType>(held.getType())) {
     held = readShared(b, loc, context, read);
     first = 0;
     apart = 1;
@@ -123,7 +122,7 @@ Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
   auto steps = [&](Value operand, tile::TileType type, LayoutAttr layout,
                    bool transposed) {
     return SharedRead{operand,
-                      dyn_cast<tile::SwizzleAttr>(type.getLayout()),
+                      type.getSwizzle(),
                       transposed ? layout.transpose() : layout,
                       Value(),
                       0,
@@ -138,10 +137,10 @@ Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
       steps(adaptor.getRhs(), rhsType,
             atom.getRhs().withRegisterModes({{nSteps, 1, atom.getN()}}),
             op.getTransposeRhs());
-  if (!lhsType.isRegisters())
+  if (lhsType.isShared())
     (op.getTransposeLhs() ? left.column : left.row) = getStart(
         rewriter, loc, context, 1, alongM, alongM * alongN, rowsPerWarp);
-  if (!rhsType.isRegisters())
+  if (rhsType.isShared())
     (op.getTransposeRhs() ? right.row : right.column) =
         getStart(rewriter, loc, context, alongM, alongN, alongM * alongN,
                  columnsPerWarp);

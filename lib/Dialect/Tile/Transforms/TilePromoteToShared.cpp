@@ -136,13 +136,16 @@ static void splitSides(LoadOp load) {
     auto mma = dyn_cast<MmaOp>(use.getOwner());
     return mma && &use == &mma.getLhsMutable();
   };
+  auto isRhs = [](OpOperand &use) {
+    auto mma = dyn_cast<MmaOp>(use.getOwner());
+    return mma && &use == &mma.getRhsMutable();
+  };
   if (llvm::none_of(load->getUses(), isLhs) ||
-      llvm::all_of(load->getUses(), isLhs))
+      llvm::none_of(load->getUses(), isRhs))
     return;
   OpBuilder b(load);
   auto other = cast<LoadOp>(b.clone(*load));
-  load.getResult().replaceUsesWithIf(
-      other.getResult(), [&](OpOperand &use) { return !isLhs(use); });
+  load.getResult().replaceUsesWithIf(other.getResult(), isRhs);
 }
 
 int64_t TilePromoteToShared::getPanel(TileType type) {
@@ -151,19 +154,22 @@ int64_t TilePromoteToShared::getPanel(TileType type) {
 }
 
 void TilePromoteToShared::promote(LoadOp load) {
+  // MMAs multiply it from shared memory; all else reads it from there first.
   SmallVector<MmaOp> users;
   bool asLhs = false, byWarpgroups = false;
-  for (OpOperand &use : load->getUses()) {
+  auto isOperand = [](OpOperand &use) {
     auto mma = dyn_cast<MmaOp>(use.getOwner());
-    if (!mma || use.get() == mma.getAcc())
-      return;
+    return mma && &use != &mma.getAccMutable();
+  };
+  for (OpOperand &use : load->getUses()) {
+    if (!isOperand(use))
+      continue;
+    auto mma = cast<MmaOp>(use.getOwner());
     users.push_back(mma);
     asLhs |= mma.getLhs() == load.getResult();
     byWarpgroups |= mma.getScope() == MmaScope::Warpgroup;
   }
-  if (users.empty())
-    return;
-
+  bool readsAll = users.empty() || (asLhs && load.getReadOnce());
   auto loop = load->getParentOfType<scf::ForOp>();
   auto type = load.getResult().getType();
   // A ring of more slots is of use only where there is a next tile.
@@ -192,10 +198,13 @@ void TilePromoteToShared::promote(LoadOp load) {
                 load.getRoleAttr());
   Value shared = GetOp::create(b, loc, channelType.getTileType(), channel,
                                element, /*pending=*/0);
-  if (asLhs && load.getReadOnce()) {
+  if (readsAll || !llvm::all_of(load->getUses(), isOperand)) {
     Value read = ReadOp::create(b, loc, type, shared);
+    load.getResult().replaceUsesWithIf(
+        read, [&](OpOperand &use) { return readsAll || !isOperand(use); });
+  }
+  if (readsAll) {
     ReleaseOp::create(b, loc, channel, element);
-    load.getResult().replaceAllUsesWith(read);
   } else {
     b.setInsertionPointAfter(lastUserInBlock(load, users));
     ReleaseOp::create(b, loc, channel, element);
@@ -219,7 +228,7 @@ void TilePromoteToShared::writeOperand(MmaOp mma) {
   mma.setLhsThroughShared(false);
   Value value = mma.getLhs();
   auto type = cast<TileType>(value.getType());
-  if (!type.isRegisters())
+  if (type.isShared())
     return;
   Value buffer = createBuffer(type);
   OpBuilder b(mma);

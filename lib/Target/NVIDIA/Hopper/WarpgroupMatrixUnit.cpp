@@ -130,7 +130,7 @@ Value WarpgroupMatrixUnit::issue(OpBuilder &b, Location loc,
   int64_t perRowStep = columns / 2;
 
   std::optional<SharedOperand> lhs;
-  if (!mma.lhsTile.isRegisters())
+  if (mma.lhsTile.isShared())
     lhs.emplace(b, loc, mma.lhs, mma.lhsTile, mma.transposeLhs,
                 getStart(b, loc, mma, /*isColumn=*/false, rowsOfGroup));
   SharedOperand rhs(b, loc, mma.rhs, mma.rhsTile, !mma.transposeRhs,

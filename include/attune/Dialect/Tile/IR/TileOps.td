@@ -285,7 +285,7 @@ def Tile_MmaOp : Tile_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc",
 
     **Errors**: shapes that do not multiply; an atom of other types or of another scope.
   }];
-  let arguments = (ins Tile_TileType:$lhs, Tile_TileType:$rhs, Tile_RegisterTile:$acc,
+  let arguments = (ins Tile_OperandTile:$lhs, Tile_OperandTile:$rhs, Tile_RegisterTile:$acc,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, DefaultValuedAttr<Tile_MmaScopeAttr, "MmaScope::Warp">:$scope,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$warps_n,
                        UnitAttr:$lhs_through_shared, OptionalAttr<Tile_MmaAtomAttr>:$atom);
@@ -313,7 +313,7 @@ def Tile_MmaAsyncOp : Tile_Op<"mma_async", [MemoryEffects<[MemRead, MemWrite]>,
 
     **Errors**: those of `tile.mma`.
   }];
-  let arguments = (ins Tile_TileType:$lhs, Tile_TileType:$rhs, AnyTypeOf<[Tile_RegisterTile, Tile_PendingType]>:$acc,
+  let arguments = (ins Tile_OperandTile:$lhs, Tile_OperandTile:$rhs, AnyTypeOf<[Tile_RegisterTile, Tile_PendingType]>:$acc,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, DefaultValuedAttr<Tile_MmaScopeAttr, "MmaScope::Warp">:$scope,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$warps_n,
                        OptionalAttr<Tile_MmaAtomAttr>:$atom);

@@ -16,7 +16,8 @@ def Tile_TileType : Tile_Type<"Tile", "tile"> {
   let description = [{
     `shape` has one or two static dimensions. In `registers` the layout is a
     `#tile.layout`, absent until `tile-assign-layouts` has run; in `shared` it is
-    a `#tile.swizzle`.
+    a `#tile.swizzle`. Ops say in which spaces their tiles may be, and what is in no other than these is refused:
+    a further space is a case of `MemorySpace` and of each `switch` over it.
 
     ```mlir
     !tile.tile<128x64xf32, registers>
@@ -40,8 +41,10 @@ def Tile_TileType : Tile_Type<"Tile", "tile"> {
     bool isRegisters() const { return getSpace() == MemorySpace::Registers; }
     bool isShared() const { return getSpace() == MemorySpace::Shared; }
     int64_t getSizeInBytes() const;
-    /// The register layout; null if it is not assigned or the tile is in shared memory.
+    /// The layout of a tile in registers; null if it is not assigned, and of tiles in other spaces.
     LayoutAttr getRegisterLayout() const { return ::llvm::dyn_cast_or_null<LayoutAttr>(getLayout()); }
+    /// The swizzle of a tile in shared memory; null of tiles in other spaces.
+    SwizzleAttr getSwizzle() const { return ::llvm::dyn_cast_or_null<SwizzleAttr>(getLayout()); }
     TileType withLayout(::mlir::Attribute layout) const {
       return get(getContext(), getShape(), getElementType(), getSpace(), layout);
     }
@@ -146,5 +149,12 @@ def Tile_SharedTile : Type<
   And<[CPred<"::llvm::isa<::attune::tile::TileType>($_self)">,
        CPred<"::llvm::cast<::attune::tile::TileType>($_self).isShared()">]>,
   "tile in shared memory", "::attune::tile::TileType">;
+
+/// What an MMA multiplies.
+def Tile_OperandTile : Type<
+  And<[CPred<"::llvm::isa<::attune::tile::TileType>($_self)">,
+       Or<[CPred<"::llvm::cast<::attune::tile::TileType>($_self).isRegisters()">,
+           CPred<"::llvm::cast<::attune::tile::TileType>($_self).isShared()">]>]>,
+  "tile in registers or in shared memory", "::attune::tile::TileType">;
 
 #endif // ATTUNE_DIALECT_TILE_TYPES_TD
