@@ -86,6 +86,33 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Of several roles of one thread the first one takes tiles, and all others learn of it. A role without such a loop stays.
+  // CHECK-LABEL: gpu.func @roles
+  // CHECK: tile.specialize <"compute", warps = 4> {
+  // CHECK:   tile.dealt
+  // CHECK: }, <"load_k", warps = 1, threads = one> {
+  // CHECK:   tile.deal %
+  // CHECK: }, <"load_v", warps = 1, threads = one> {
+  // CHECK:   tile.dealt
+  // CHECK: }, <"idle", warps = 2> {
+  // CHECK-NEXT: }
+  gpu.func @roles(%tiles: index, %counter: memref<1xi32> {tile.counter}) kernel {
+    %own = gpu.block_id x
+    %grid = gpu.grid_dim x
+    tile.specialize <"compute", warps = 4> {
+      scf.for %t = %own to %tiles step %grid {
+      } {tile.dynamic}
+    }, <"load_k", warps = 1, threads = one> {
+      scf.for %t = %own to %tiles step %grid {
+      } {tile.dynamic}
+    }, <"load_v", warps = 1, threads = one> {
+      scf.for %t = %own to %tiles step %grid {
+      } {tile.dynamic}
+    }, <"idle", warps = 2> {
+    }
+    gpu.return
+  }
+
   // Tiles that are dealt in advance stay so.
   // CHECK-LABEL: gpu.func @in_advance
   // CHECK-NOT: tile.dealer

@@ -156,15 +156,6 @@ Value attune::isThread(OpBuilder &b, Location loc, int64_t number) {
                                constant(b, loc, number));
 }
 
-/// Warps that release an element of a channel, each once.
-static int64_t countReleasingWarps(tile::ChannelOp op,
-                                   const KernelContext &context) {
-  for (Operation *user : op->getUsers())
-    if (isa<tile::ReleaseOp>(user))
-      return context.getWarps(user).count;
-  return context.getWarps(op).count;
-}
-
 LogicalResult
 FenceBarriersPattern::matchAndRewrite(tile::FenceBarriersOp op, OpAdaptor,
                                       ConversionPatternRewriter &b) const {
@@ -189,8 +180,12 @@ BoxChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
   Location loc = op.getLoc();
   Value words = barriersOf(b, loc, op.getResult());
   int64_t stages = op.getResult().getType().getStages(),
-          cluster = op.getResult().getType().getCluster(),
-          releasing = countReleasingWarps(op, context);
+          cluster = op.getResult().getType().getCluster();
+  SmallVector<Operation *> releases;
+  llvm::copy_if(op->getUsers(), std::back_inserter(releases),
+                llvm::IsaPred<tile::ReleaseOp>);
+  // A channel that nobody releases has barriers all the same.
+  int64_t releasing = std::max<int64_t>(context.countArrivals(releases), 1);
   auto guard = scf::IfOp::create(b, loc, isThread(b, loc, 0),
                                  /*withElseRegion=*/false);
   {
@@ -266,8 +261,7 @@ BoxPutPattern::matchAndRewrite(tile::PutOp op, OpAdaptor adaptor,
   OpBuilder::InsertionGuard restore(b);
   // Producers have chosen their thread already.
   SmallVector<Value> conditions;
-  tile::RoleAttr role = tile::getRole(op);
-  if (!role || role.getThreads() != tile::RoleThreads::One)
+  if (!isOfOneThread(op))
     conditions.push_back(isThread(b, loc, 0));
   if (Value predicate = adaptor.getPredicate())
     conditions.push_back(predicate);
@@ -300,8 +294,16 @@ BoxReleasePattern::matchAndRewrite(tile::ReleaseOp op, OpAdaptor adaptor,
     return failure();
   Location loc = op.getLoc();
   RingSlot slot = slotOf(b, loc, op.getChannel(), adaptor.getElement());
-  // One lane for each workgroup.
   int64_t cluster = op.getChannel().getType().getCluster();
+  if (isOfOneThread(op)) {
+    if (cluster == 1)
+      barriers().arrive(b, loc, slot.empty);
+    for (int64_t rank = 0; cluster > 1 && rank < cluster; ++rank)
+      barriers().arriveAt(b, loc, slot.empty, constant(b, loc, rank));
+    b.eraseOp(op);
+    return success();
+  }
+  // One lane for each workgroup.
   Value lane = laneNumber(b, loc, context);
   Value arrives = cluster > 1
                       ? arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
@@ -328,15 +330,20 @@ StoreAsyncPattern::matchAndRewrite(tile::StoreAsyncOp op, OpAdaptor adaptor,
   tile::TileType type = op.getSource().getType();
   int64_t rows = type.getShape()[0], columns = type.getShape()[1],
           panel = cast<tile::SwizzleAttr>(type.getLayout()).getPanel();
-  // Each warpgroup has its rows of the tile. All threads find out which.
-  int64_t groups = context.countWarpgroups(context.getWarps(op));
-  Value first =
-      b.createOrFold<arith::MulIOp>(loc, groupNumber(b, loc, context, groups),
-                                    constant(b, loc, rows / groups));
-  auto guard = scf::IfOp::create(b, loc, isFirstOfGroup(b, loc, context),
-                                 /*withElseRegion=*/false);
   OpBuilder::InsertionGuard restore(b);
-  b.setInsertionPointToStart(guard.thenBlock());
+  Value first;
+  if (isOfOneThread(op)) {
+    first = constant(b, loc, 0);
+  } else {
+    // Each warpgroup has its rows of the tile. All threads find out which.
+    int64_t groups = context.countStores(op);
+    first =
+        b.createOrFold<arith::MulIOp>(loc, groupNumber(b, loc, context, groups),
+                                      constant(b, loc, rows / groups));
+    auto guard = scf::IfOp::create(b, loc, isFirstOfGroup(b, loc, context),
+                                   /*withElseRegion=*/false);
+    b.setInsertionPointToStart(guard.thenBlock());
+  }
   auto plus = [&](Value origin, Value offset) {
     return b.createOrFold<arith::AddIOp>(loc, origin, offset);
   };

@@ -55,13 +55,16 @@ DealerPattern::matchAndRewrite(tile::DealerOp op, OpAdaptor,
   auto type = cast<MemRefType>(
       getTypeConverter()->convertType(op.getResult().getType()));
   Value words = createSharedView(b, loc, type, *op.getOffset());
+  SmallVector<Operation *> dealt;
+  llvm::copy_if(op->getUsers(), std::back_inserter(dealt),
+                llvm::IsaPred<tile::DealtOp>);
   auto guard = scf::IfOp::create(b, loc, isThread(b, loc, 0),
                                  /*withElseRegion=*/false);
   OpBuilder inner = guard.getThenBodyBuilder();
   for (int64_t slot = 0; slot < kSlots; ++slot) {
     barriers.init(inner, loc, {words, constant(inner, loc, slot)}, 1);
     barriers.init(inner, loc, {words, constant(inner, loc, slot + kSlots)},
-                  context.getWarps(op).count);
+                  context.countArrivals(dealt));
   }
   b.replaceOp(op, words);
   return success();
@@ -110,6 +113,13 @@ DealtPattern::matchAndRewrite(tile::DealtOp op, OpAdaptor adaptor,
   const Barriers &barriers = *context.model->getBarriers();
   RingSlot slot = slotOf(b, loc, adaptor.getDealer(), kSlots, op.getElement());
   barriers.wait(b, loc, slot.full, slot.parity);
+  if (isOfOneThread(op)) {
+    Value word = memref::LoadOp::create(b, loc, adaptor.getDealer(),
+                                        placeOf(b, loc, slot));
+    barriers.arrive(b, loc, slot.empty);
+    b.replaceOpWithNewOp<arith::IndexCastOp>(op, b.getIndexType(), word);
+    return success();
+  }
   Value isFirst =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                             laneNumber(b, loc, context), constant(b, loc, 0));

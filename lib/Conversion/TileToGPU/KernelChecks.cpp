@@ -11,8 +11,18 @@
 using namespace mlir;
 using namespace attune;
 
-/// The patterns ask every tile in registers for its layout.
-static LogicalResult checkLayouts(Operation *op) {
+/// The patterns ask every tile in registers for its layout. One thread holds
+/// none.
+static LogicalResult checkRegisters(Operation *op) {
+  auto isInRegisters = [](Type type) {
+    auto tile = dyn_cast<tile::TileType>(type);
+    return (tile && tile.isRegisters()) || isa<tile::PendingType>(type);
+  };
+  if (isOfOneThread(op) && (llvm::any_of(op->getResultTypes(), isInRegisters) ||
+                            llvm::any_of(op->getOperandTypes(), isInRegisters)))
+    return op->emitOpError() << "expects tiles in registers in roles of which "
+                                "all threads run the program, but got one in '"
+                             << tile::getRole(op).getName() << "'";
   for (Type type : op->getResultTypes())
     if (auto tile = dyn_cast<tile::TileType>(type);
         tile && tile.isRegisters() && !tile.getLayout())
@@ -25,8 +35,8 @@ static LogicalResult checkLayouts(Operation *op) {
 /// The columns of a panel in which a tile in shared memory is stored; 0 for
 /// whole rows, and for tiles in registers.
 static int64_t getPanel(Value value) {
-  auto swizzle = dyn_cast_or_null<tile::SwizzleAttr>(
-      cast<tile::TileType>(value.getType()).getLayout());
+  tile::SwizzleAttr swizzle =
+      cast<tile::TileType>(value.getType()).getSwizzle();
   return swizzle ? swizzle.getPanel() : 0;
 }
 
@@ -85,9 +95,8 @@ static LogicalResult checkMultiply(OpTy op, const KernelContext &context) {
              << warps << ", but got " << first;
   }
   for (Value operand : {Value(op.getLhs()), Value(op.getRhs())}) {
-    if (cast<tile::TileType>(operand.getType()).isRegisters())
-      continue;
-    if ((getPanel(operand) != 0) != (warps > 1))
+    if (cast<tile::TileType>(operand.getType()).isShared() &&
+        (getPanel(operand) != 0) != (warps > 1))
       return op.emitOpError()
              << "expects operands in shared memory to be stored in "
              << (warps > 1 ? "panels" : "whole rows") << ", but got "
@@ -130,13 +139,18 @@ static LogicalResult checkSharedTile(Operation *op, Value tile,
                                 "got "
                              << tile.getType();
   auto type = cast<tile::TileType>(tile.getType());
+  if (isOfOneThread(op))
+    return success();
+  // Panels are permuted in groups of eight rows.
+  constexpr int64_t kRows = 8;
   tile::WarpRange warps = context.getWarps(op);
   if (!dealsOut(op, context, context.warpgroupWarps) ||
-      type.getShape()[0] % context.countWarpgroups(warps) != 0)
+      type.getShape()[0] % (kRows * context.countWarpgroups(warps)) != 0)
     return op->emitOpError()
            << "expects groups of " << context.warpgroupWarps
-           << " warps with as many rows each, but got " << warps.count
-           << " warps that compute and " << type.getShape()[0] << " rows";
+           << " warps with as many rows each, a multiple of " << kRows
+           << ", but got " << warps.count << " warps that compute and "
+           << type.getShape()[0] << " rows";
   return success();
 }
 
@@ -196,21 +210,19 @@ static LogicalResult checkPlace(Operation *op, std::optional<int64_t> offset) {
                               "tile-allocate-shared first";
 }
 
-/// A deal stands in the producer's program, and a dealt in the consumer's.
+/// One thread deals, and all other roles learn of it.
 template <typename OpTy>
 static LogicalResult checkDealer(OpTy op, const KernelContext &context) {
   if (failed(checkBarriers(op, context)))
     return failure();
   if (!op.getDealer().template getDefiningOp<tile::DealerOp>())
     return op.emitOpError() << "expects a dealer that 'tile.dealer' makes";
-  constexpr bool isProducer = std::is_same_v<OpTy, tile::DealOp>;
-  tile::RoleAttr role = tile::getRole(op);
-  auto wanted = isProducer ? tile::RoleThreads::One : tile::RoleThreads::All;
-  if (!role || role.getThreads() != wanted)
-    return op.emitOpError()
-           << "expects to stand in a role of which "
-           << (isProducer ? "one thread runs" : "all threads run")
-           << " the program";
+  if (std::is_same_v<OpTy, tile::DealOp> ? !isOfOneThread(op)
+                                         : !tile::getRole(op))
+    return op.emitOpError() << "expects to stand in a role"
+                            << (std::is_same_v<OpTy, tile::DealOp>
+                                    ? " of which one thread runs the program"
+                                    : "");
   return success();
 }
 
@@ -229,8 +241,13 @@ static LogicalResult checkAny(tile::AnyOp op) {
 
 LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
                                   const KernelContext &context) {
+  if (kernel->hasAttr(tile::TileDialect::kRolesAttrName))
+    return emitError(kernel.getLoc())
+           << "expects a program for each role, but got '"
+           << tile::TileDialect::kRolesAttrName
+           << "'; run tile-specialize-warps first";
   WalkResult result = kernel.walk([&](Operation *op) {
-    if (failed(checkLayouts(op)))
+    if (failed(checkRegisters(op)))
       return WalkResult::interrupt();
     LogicalResult checked =
         TypeSwitch<Operation *, LogicalResult>(op)

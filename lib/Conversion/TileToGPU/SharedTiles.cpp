@@ -136,6 +136,11 @@ AwaitStorePattern::matchAndRewrite(tile::AwaitReadsOp op, OneToNOpAdaptor,
     b.eraseOp(op);
     return success();
   }
+  if (isOfOneThread(op)) {
+    context.model->getCopyEngine()->waitStores(b, loc);
+    b.eraseOp(op);
+    return success();
+  }
   auto guard = scf::IfOp::create(b, loc, isFirstOfGroup(b, loc, context),
                                  /*withElseRegion=*/false);
   OpBuilder inner = guard.getThenBodyBuilder();

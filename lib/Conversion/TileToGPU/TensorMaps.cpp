@@ -119,8 +119,7 @@ static std::optional<Copied> getCopied(Operation *op,
   } else if (auto store = dyn_cast<tile::StoreAsyncOp>(op)) {
     tile::TileType type = store.getSource().getType();
     return Copied{store.getDestination(), type,
-                  type.getShape()[0] /
-                      context.countWarpgroups(context.getWarps(op))};
+                  type.getShape()[0] / context.countStores(op)};
   }
   return std::nullopt;
 }

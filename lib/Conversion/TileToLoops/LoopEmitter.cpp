@@ -380,7 +380,8 @@ LogicalResult LoopEmitter::checkOperands(Operation *op) {
     if (!isKnown)
       return op->emitError()
              << "expects tiles that the kernel makes, and channels and "
-                "multiplies that no op but loops and branches hand on, but got an operand "
+                "multiplies that no op but loops and branches hand on, but got "
+                "an operand "
                 "of "
                 "type "
              << type;

@@ -543,3 +543,21 @@ func.func @counter_owner(%m: memref<1xi32> {tile.counter}) {
 // expected-error @below {{expected ::attune::tile::MemorySpace to be one of: registers, shared}}
 // expected-error @below {{failed to parse Tile_TileType parameter 'space' which is to be a `::attune::tile::MemorySpace`}}
 func.func private @unknown_space(!tile.tile<8x8xf32, tensor>)
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{expects 'tile.chain' on 'scf.for', but got it on this}}
+  gpu.func @chain_owner() kernel attributes {tile.chain} {
+    gpu.return
+  }
+}
+
+// -----
+
+func.func @chain_value(%lo: index, %hi: index, %step: index) {
+  // expected-error @below {{expects 'tile.chain' to be a unit, but got 2}}
+  scf.for %i = %lo to %hi step %step {
+  } {tile.chain = 2 : i64}
+  return
+}

@@ -8,9 +8,9 @@ include "mlir/Pass/PassBase.td"
 def TilePromoteToSharedPass : Pass<"tile-promote-to-shared", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Brings the operands of matrix multiplies into shared memory";
   let description = [{
-    A `tile.load` with `stages` that feeds a `tile.mma` becomes a channel of as many slots with a `tile.put`, a
-    `tile.get` and, after the last use, a `tile.release`. Right-hand operands are
-    then multiplied from shared memory. A left-hand operand with `read_once` is read into registers,
+    A `tile.load` with `stages` becomes a channel of as many slots with a `tile.put`, a
+    `tile.get` and, after the last use, a `tile.release`. What no `tile.mma` multiplies is read into registers
+    from there. Right-hand operands are multiplied from shared memory. A left-hand operand with `read_once` is read into registers,
     and any other is multiplied from shared memory. What is loaded outside of a loop gets one slot. Where
     a warpgroup multiplies it, slots have panels. Not its job: issuing a put ahead of time
     (`tile-pipeline-loops`).
@@ -126,11 +126,11 @@ def TileSpecializeWarpsPass : Pass<"tile-specialize-warps", "::mlir::gpu::GPUFun
 def TileDealTilesPass : Pass<"tile-deal-tiles", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Lets a persistent workgroup take its next tile when it is done with one";
   let description = [{
-    In a kernel with two roles, their loops over tiles with `tile.dynamic`, which are dealt in advance, become
-    loops over the tiles that the producers take from a counter: the argument of the kernel with the attribute
-    `tile.counter`. A workgroup with short tiles then computes more of them.
+    In a kernel with roles, their loops over tiles with `tile.dynamic`, which are dealt in advance, become
+    loops over the tiles that the first role of one thread takes from a counter, and all others learn of: the argument of the
+    kernel with the attribute `tile.counter`. A workgroup with short tiles then computes more of them.
 
-    **Errors**: such a loop without roles, in one of them alone, or without a counter.
+    **Errors**: such a loop without roles, in one of them alone, in none of one thread, or without a counter.
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
 }
