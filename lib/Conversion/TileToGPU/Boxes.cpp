@@ -248,12 +248,12 @@ LogicalResult BoxPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
                  arith::MulIOp::create(b, loc, share, constant(b, loc, panel)));
   }
   PagedRows places(op.getSource());
-  // No tensor has so many rows.
-  Value outside = constant(b, loc, std::numeric_limits<int32_t>::max() / 2);
   for (int64_t copied = 0, box = getRowsOfBox(op);
        copied < type.getCopiedRows(); copied += box) {
     if (places.getPage()) {
       Value boxRow = plus(firstRow, constant(b, loc, copied));
+      // No tensor has so many rows.
+      Value outside = constant(b, loc, std::numeric_limits<int32_t>::max() / 2);
       row = plus(origin, places.locate(b, loc, boxRow, outside));
     }
     for (int64_t first = 0; first < columns; first += panel) {

@@ -30,6 +30,14 @@ private:
   Value createF32(ImplicitLocOpBuilder &at, float value) {
     return arith::ConstantOp::create(at, at.getF32FloatAttr(value));
   }
+  AffineMap getMap(unsigned numLoops, ArrayRef<unsigned> loops) {
+    return AffineMap::getMultiDimMapWithTargets(numLoops, loops,
+                                                op.getContext());
+  }
+  /// The logarithm of the sum over parts, and sinks, by row.
+  Value sumExponentials(Value logarithms, ArrayRef<OpFoldResult> rows);
+  /// exp(x - shift), where a shift of -inf is none.
+  Value getExponential(ImplicitLocOpBuilder &at, Value x, Value shift);
   /// `x`, but 0 for -inf: what a row that sees no key is shifted by.
   Value finite(ImplicitLocOpBuilder &at, Value x);
   Value createEmpty(ArrayRef<OpFoldResult> sizes, Type type);
@@ -76,26 +84,17 @@ Value StateMerger::emit(ValueRange inputs, Value init, ArrayRef<AffineMap> maps,
   return generic.getResult(0);
 }
 
-MergeResult StateMerger::merge(Value results, Value logarithms) {
-  ReifiedRankedShapedTypeDims shapes;
-  LogicalResult reified = op.reifyResultShapes(builder, shapes);
-  assert(succeeded(reified) && "every size of a result is one of an operand");
-  (void)reified;
-  ArrayRef<OpFoldResult> sizes = shapes[0];
-  int64_t b = op.getBatchPos(), h = op.getHeadPos(), s = op.getSeqPos();
-  SmallVector<OpFoldResult> rows{sizes[b], sizes[h], sizes[s]};
-  MLIRContext *context = op.getContext();
-  auto map = [&](unsigned numLoops, ArrayRef<unsigned> loops) {
-    return AffineMap::getMultiDimMapWithTargets(numLoops, loops, context);
-  };
-  auto exponential = [&](ImplicitLocOpBuilder &at, Value x, Value shift) {
-    return math::ExpOp::create(at, arith::SubFOp::create(at, x, shift))
-        .getResult();
-  };
+Value StateMerger::getExponential(ImplicitLocOpBuilder &at, Value x,
+                                  Value shift) {
+  return math::ExpOp::create(at,
+                             arith::SubFOp::create(at, x, finite(at, shift)));
+}
 
+Value StateMerger::sumExponentials(Value logarithms,
+                                   ArrayRef<OpFoldResult> rows) {
   // Loops (b, h, m, part); logarithms have the part in front.
-  AffineMap row = map(4, {0, 1, 2}), rowOfPart = map(4, {3, 0, 1, 2});
-  AffineMap alone = map(3, {0, 1, 2}), head = map(3, {1});
+  AffineMap row = getMap(4, {0, 1, 2}), rowOfPart = getMap(4, {3, 0, 1, 2});
+  AffineMap alone = getMap(3, {0, 1, 2}), head = getMap(3, {1});
   // A sink counts once, like a part whose result is 0.
   Value sinks = op.getSinks();
   Value maximum = createFilled(rows, -std::numeric_limits<float>::infinity());
@@ -110,45 +109,56 @@ MergeResult StateMerger::merge(Value results, Value logarithms) {
   if (sinks)
     sum = emit({sinks, maximum}, sum, {head, alone, alone}, 3, false,
                [&](ImplicitLocOpBuilder &at, ValueRange x) {
-                 return exponential(at, x[0], finite(at, x[1]));
+                 return getExponential(at, x[0], x[1]);
                });
   sum = emit({logarithms, maximum}, sum, {rowOfPart, row, row}, 4, true,
              [&](ImplicitLocOpBuilder &at, ValueRange x) -> Value {
-               return arith::AddFOp::create(
-                   at, x[2], exponential(at, x[0], finite(at, x[1])));
+               return arith::AddFOp::create(at, x[2],
+                                            getExponential(at, x[0], x[1]));
              });
-  Value total = emit({maximum, sum}, createEmpty(rows, builder.getF32Type()),
-                     {alone, alone, alone}, 3, false,
-                     [&](ImplicitLocOpBuilder &at, ValueRange x) -> Value {
-                       return arith::AddFOp::create(
-                           at, finite(at, x[0]), math::LogOp::create(at, x[1]));
-                     });
+  return emit({maximum, sum}, createEmpty(rows, builder.getF32Type()),
+              {alone, alone, alone}, 3, false,
+              [&](ImplicitLocOpBuilder &at, ValueRange x) -> Value {
+                return arith::AddFOp::create(at, finite(at, x[0]),
+                                             math::LogOp::create(at, x[1]));
+              });
+}
+
+MergeResult StateMerger::merge(Value results, Value logarithms) {
+  ReifiedRankedShapedTypeDims shapes;
+  LogicalResult reified = op.reifyResultShapes(builder, shapes);
+  assert(succeeded(reified) && "every size of a result is one of an operand");
+  (void)reified;
+  ArrayRef<OpFoldResult> sizes = shapes[0];
+  int64_t b = op.getBatchPos(), h = op.getHeadPos(), s = op.getSeqPos();
+  SmallVector<OpFoldResult> rows{sizes[b], sizes[h], sizes[s]};
+  Value total = sumExponentials(logarithms, rows);
 
   // Weights lie as the logarithms of the parts do.
   OpFoldResult parts =
       tensor::getMixedSize(builder, builder.getLoc(), logarithms, 0);
   SmallVector<OpFoldResult> partRows{parts};
   llvm::append_range(partRows, rows);
-  AffineMap same = map(4, {0, 1, 2, 3});
+  AffineMap same = getMap(4, {0, 1, 2, 3});
   Value weights =
       emit({logarithms, total}, createEmpty(partRows, builder.getF32Type()),
-           {same, map(4, {1, 2, 3}), same}, 4, false,
+           {same, getMap(4, {1, 2, 3}), same}, 4, false,
            [&](ImplicitLocOpBuilder &at, ValueRange x) {
-             return exponential(at, x[0], finite(at, x[1]));
+             return getExponential(at, x[0], x[1]);
            });
 
   // Loops (dimensions of the result in its order..., part).
   unsigned rowDims[] = {4, unsigned(b), unsigned(h), unsigned(s)};
-  Value merged =
-      emit({results, weights}, createFilled(sizes, 0.0f),
-           {map(5, {4, 0, 1, 2, 3}), map(5, rowDims), map(5, {0, 1, 2, 3})}, 5,
-           true, [&](ImplicitLocOpBuilder &at, ValueRange x) -> Value {
-             Value part = x[0];
-             if (!part.getType().isF32())
-               part = arith::ExtFOp::create(at, at.getF32Type(), part);
-             return arith::AddFOp::create(
-                 at, x[2], arith::MulFOp::create(at, x[1], part));
-           });
+  Value merged = emit(
+      {results, weights}, createFilled(sizes, 0.0f),
+      {getMap(5, {4, 0, 1, 2, 3}), getMap(5, rowDims), getMap(5, {0, 1, 2, 3})},
+      5, true, [&](ImplicitLocOpBuilder &at, ValueRange x) -> Value {
+        Value part = x[0];
+        if (!part.getType().isF32())
+          part = arith::ExtFOp::create(at, at.getF32Type(), part);
+        return arith::AddFOp::create(at, x[2],
+                                     arith::MulFOp::create(at, x[1], part));
+      });
   FloatType type = op.getElementType();
   if (!type.isF32())
     merged = emit(merged, createEmpty(sizes, type), {same, same}, 4, false,
