@@ -185,8 +185,7 @@ BoxChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
   SmallVector<Operation *> releases;
   llvm::copy_if(op->getUsers(), std::back_inserter(releases),
                 llvm::IsaPred<tile::ReleaseOp>);
-  // A channel that nobody releases has barriers all the same.
-  int64_t releasing = std::max<int64_t>(context.countArrivals(releases), 1);
+  int64_t releasing = context.countArrivals(releases);
   auto guard = scf::IfOp::create(b, loc, isThread(b, loc, 0),
                                  /*withElseRegion=*/false);
   {

@@ -57,7 +57,8 @@ int64_t KernelContext::countArrivals(ArrayRef<Operation *> ops) const {
   for (Operation *op : ops)
     if (counted.insert(tile::getRole(op)).second)
       count += isOfOneThread(op) ? 1 : getWarps(op).count;
-  return count;
+  // A barrier that nobody comes to is one all the same.
+  return std::max<int64_t>(count, 1);
 }
 
 int64_t KernelContext::countWarpgroups() const {

@@ -471,14 +471,6 @@ func.func @shared_bytes_owner() attributes {tile.shared_bytes = 8 : i64} {
 
 // -----
 
-func.func @fma_share_owner(%x: f32) -> f32 {
-  // expected-error @below {{'math.exp' op expects 'tile.fma_share' on 'math.exp2', but got it on this}}
-  %y = math.exp %x {tile.fma_share = 4 : i64} : f32
-  return %y : f32
-}
-
-// -----
-
 func.func @fma_share_value(%x: f32) -> f32 {
   // expected-error @below {{expects 'tile.fma_share' to be an i64 from 1 to 16, but got 17}}
   %y = math.exp2 %x {tile.fma_share = 17 : i64} : f32

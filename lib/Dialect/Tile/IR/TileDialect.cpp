@@ -66,11 +66,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
       {kSharedBytesAttrName, isKernel, "'gpu.func'",
        [](Attribute value) { return isNumber(value, 0); },
        "an i64 of at least 0"},
-      {kFmaShareAttrName,
-       [](Operation *owner) {
-         return owner->getName().getStringRef() == "math.exp2";
-       },
-       "'math.exp2'",
+      // Conversions of math.exp2 keep it.
+      {kFmaShareAttrName, isAny, "an op",
        [](Attribute value) {
          return isPositive(value) && cast<IntegerAttr>(value).getInt() <= 16;
        },
