@@ -7,9 +7,11 @@
 #define ATTUNE_INITALLDIALECTS_H
 
 #include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Dialect/Attn/Transforms/TilingInterfaceImpl.h"
 #include "attune/Dialect/Launch/IR/Launch.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Schedule/Attention/Register.h"
+#include "attune/Schedule/Matmul/Register.h"
 #include "attune/Schedule/TransformOps/ScheduleTransformOps.h"
 #include "attune/Target/TargetRegistry.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -20,7 +22,9 @@ namespace attune {
 inline void registerAttuneDialects(mlir::DialectRegistry &registry) {
   registry.insert<attn::AttnDialect, launch::LaunchDialect,
                   schedule::ScheduleDialect, tile::TileDialect>();
+  attn::registerTilingInterfaceExternalModels(registry);
   registerAttentionTunable(registry);
+  registerMatmulTunable(registry);
   registerTransformExtension(registry);
   registerTargetDialects(registry);
 }

@@ -9,6 +9,7 @@
 #include "attune/Conversion/Passes.h"
 #include "attune/Dialect/Attn/Transforms/Passes.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
+#include "attune/Matmul/Passes.h"
 #include "attune/Pipelines/Pipelines.h"
 #include "attune/Schedule/Transforms/Passes.h"
 
@@ -18,6 +19,7 @@ namespace attune {
 /// upstream's already.
 inline void registerAttunePasses() {
   attn::registerAttnPasses();
+  matmul::registerMatmulPasses();
   registerSchedulePasses();
   tile::registerTilePasses();
   registerConversionPasses();

@@ -206,6 +206,8 @@ static void apply(Tensor &tensor, const InputTransform &transform) {
       [&](const TensorShape &piece, int64_t start, int64_t) {
         piece.forEachOffset([&](int64_t offset) {
           double value = tensor.load(start + offset);
+          if (transform.isInteger)
+            value = std::clamp(std::nearbyint(value), -2.0, 2.0);
           if (transform.magnitude)
             value = std::fabs(value);
           tensor.store(start + offset, value * transform.factor);

@@ -223,6 +223,15 @@ Runner::runReference(ReferenceRun run) {
   return runReferenceOnHost(source, *tensors, run);
 }
 
+static ResultCheckRule getCheckRule(func::FuncOp source, Value returned) {
+  std::optional<ResultCheckRule> rule;
+  source.walk([&](TunableOpInterface op) {
+    rule = op.getCheckRule(returned);
+    return rule ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return rule.value_or(getRoundingRule(returned.getType()));
+}
+
 LogicalResult Runner::computeReference() {
   if (!references.empty())
     return success();
@@ -235,11 +244,7 @@ LogicalResult Runner::computeReference() {
   Operation *terminator = source.front().getTerminator();
   for (auto [index, values] : llvm::enumerate(*exact)) {
     Value returned = terminator->getOperand(index);
-    auto result = dyn_cast<OpResult>(returned);
-    auto op = result ? dyn_cast<TunableOpInterface>(result.getOwner())
-                     : TunableOpInterface();
-    ResultCheckRule rule = op ? op.getCheckRule(result.getResultNumber())
-                              : getRoundingRule(returned.getType());
+    ResultCheckRule rule = getCheckRule(source, returned);
     std::string name = "result " + std::to_string(index);
     if (!rule.label.empty())
       name += " (" + rule.label.str() + ")";

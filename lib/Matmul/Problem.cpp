@@ -83,8 +83,9 @@ private:
   LogicalResult setOutermost(ArrayRef<Place> places, ArrayRef<int64_t> old,
                              int64_t size, StringRef name);
   LogicalResult setReshaped();
-  LogicalResult setTypes();
-  LogicalResult rebuild(Operation &op);
+  LogicalResult checkConstants();
+  void setTypes();
+  void rebuild(Operation &op);
   std::optional<int64_t> lookUp(Value value, int64_t dim);
 
   func::FuncOp function;
@@ -204,13 +205,22 @@ LogicalResult Resizer::setReshaped() {
   return success();
 }
 
+/// Elements of a constant are not made up where it becomes larger.
+LogicalResult Resizer::checkConstants() {
+  for (auto constant : function.getBody().front().getOps<arith::ConstantOp>())
+    if (auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+        elements && !elements.isSplat())
+      return fail("expects constant tensors of one value alone");
+  return success();
+}
+
 /// Makes an op anew whose own attributes or operands are sizes.
-LogicalResult Resizer::rebuild(Operation &op) {
+void Resizer::rebuild(Operation &op) {
   OpBuilder builder(&op);
   Value result = op.getResult(0), made;
   auto type = dyn_cast<RankedTensorType>(result.getType());
   if (!type)
-    return success();
+    return;
   auto getSizes = [&](ArrayRef<OpFoldResult> old) {
     SmallVector<OpFoldResult> mixed(old);
     for (auto [dim, size] : llvm::enumerate(type.getShape()))
@@ -228,21 +238,18 @@ LogicalResult Resizer::rebuild(Operation &op) {
         expand.getReassociationIndices(),
         getSizes(expand.getMixedOutputShape()));
   } else if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
-    if (!splat)
-      return fail("expects constant tensors of one value alone");
+    auto splat = cast<SplatElementsAttr>(constant.getValue());
     made = arith::ConstantOp::create(
         builder, op.getLoc(),
         DenseElementsAttr::get(type, splat.getSplatValue<Attribute>()));
   } else {
-    return success();
+    return;
   }
   result.replaceAllUsesWith(made);
   op.erase();
-  return success();
 }
 
-LogicalResult Resizer::setTypes() {
+void Resizer::setTypes() {
   auto setType = [&](Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type)
@@ -259,12 +266,10 @@ LogicalResult Resizer::setTypes() {
     for (Value result : op.getResults())
       setType(result);
   for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
-    if (failed(rebuild(op)))
-      return failure();
+    rebuild(op);
   function.setType(FunctionType::get(function.getContext(),
                                      body.getArgumentTypes(),
                                      body.getTerminator()->getOperandTypes()));
-  return success();
 }
 
 LogicalResult Resizer::run(const Sizes &wanted) {
@@ -273,9 +278,10 @@ LogicalResult Resizer::run(const Sizes &wanted) {
   for (Dim dim : allDims)
     if (ShapedType::isStatic(wanted[dim]) && failed(setSize(dim, wanted[dim])))
       return failure();
-  if (failed(setReshaped()))
+  if (failed(setReshaped()) || failed(checkConstants()))
     return failure();
-  return setTypes();
+  setTypes();
+  return success();
 }
 
 FailureOr<OwningOpRef<ModuleOp>>
@@ -283,7 +289,12 @@ attune::matmul::resize(const ContractionGroup &group, const Sizes &sizes,
                        std::string &why) {
   OwningOpRef<ModuleOp> module = isolate(group);
   auto function = cast<func::FuncOp>(module->getBody()->front());
-  if (failed(Resizer(function, why).run(sizes)))
+  if (failed(resize(function, sizes, why)))
     return failure();
   return module;
+}
+
+LogicalResult attune::matmul::resize(func::FuncOp isolated, const Sizes &sizes,
+                                     std::string &why) {
+  return Resizer(isolated, why).run(sizes);
 }

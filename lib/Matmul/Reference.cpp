@@ -23,23 +23,19 @@ using namespace mlir;
 using namespace attune::matmul;
 
 namespace {
-/// A sum over k, and that of the absolute values, in f64.
+/// A sum over k, and that of the absolute values, in f64; and whether additions
+/// in any order give it exactly.
 struct Sum {
-  Value value, magnitude;
-};
-
-/// The two tensors that a result becomes, or their buffers.
-struct Bounded {
-  Value value, bound;
+  Value value, magnitude, isExact;
 };
 
 class ReferenceEmitter {
 public:
   ReferenceEmitter(OpBuilder &builder, const ContractionGroup &group,
-                   const ReferenceOptions &options)
-      : b(group.getRoot()->getLoc(), builder), group(group), options(options) {}
+                   ReferenceOutput output)
+      : b(group.getRoot()->getLoc(), builder), group(group), output(output) {}
 
-  SmallVector<Bounded> emit();
+  SmallVector<Value> emit();
 
 private:
   Value f32(double value) {
@@ -59,25 +55,35 @@ private:
   Value getSize(Dim dim);
   Value allocate(const TensorAccess &result);
   Value load(const TensorAccess &access, ValueRange indices);
+  Value emitIsInteger(Value element);
   Sum emitSum(const Accumulator &accumulator, ArrayRef<Value> indices);
-  Value emitError(Value magnitude);
+  Value emitError(const Sum &sum);
   SmallVector<Value> evaluate(ArrayRef<Value> indices,
                               ArrayRef<Value> accumulators,
                               ArrayRef<Value> elements, unsigned pattern);
+  Value flushQuotient(arith::DivFOp quotient);
   Value widenSpread(Value spread, Value center, Value moved);
   Value emitHalfUnit(Value magnitude, Type type);
-  void emitElement(ArrayRef<Value> indices, ArrayRef<Bounded> buffers);
+  SmallVector<Value> emitBounds(ArrayRef<Value> indices,
+                                ArrayRef<Value> accumulators,
+                                ArrayRef<Value> errors,
+                                ArrayRef<Value> elements,
+                                ArrayRef<Value> center);
+  void emitElement(ArrayRef<Value> indices, ArrayRef<Value> targets);
 
   ImplicitLocOpBuilder b;
   const ContractionGroup &group;
-  const ReferenceOptions &options;
+  ReferenceOutput output;
   llvm::MapVector<Value, Value> buffers;
 };
 } // namespace
 
-/// How many ways to move the operations of the epilogue are tried: all up, and
-/// two patterns of up and down.
-static constexpr unsigned kPatterns = 3;
+/// How many ways to move the operations of the epilogue are tried: all up, two
+/// patterns of up and down, and quotients by large numbers that are 0.
+static constexpr unsigned kPatterns = 4;
+/// Beyond this, approximations of quotients are 0 where they flush what is no
+/// normal number (PTX ISA, div.approx).
+static constexpr double kLargeDivisor = 0x1p126;
 
 Value ReferenceEmitter::getBuffer(const TensorAccess &access) {
   Value &buffer = buffers[access.tensor];
@@ -145,43 +151,60 @@ Value ReferenceEmitter::load(const TensorAccess &access, ValueRange indices) {
       }));
 }
 
+Value ReferenceEmitter::emitIsInteger(Value element) {
+  if (!element.getType().isF32())
+    element = arith::ExtFOp::create(b, b.getF32Type(), element);
+  return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, element,
+                               math::TruncOp::create(b, element));
+}
+
 /// The column of `indices` is the partner's where the accumulator is.
 Sum ReferenceEmitter::emitSum(const Accumulator &accumulator,
                               ArrayRef<Value> indices) {
   const Contraction &contraction = group.contractions[accumulator.contraction];
+  Value yes = arith::ConstantIntOp::create(b, b.getI1Type(), 1);
   auto loop = scf::ForOp::create(b, index(0), getSize(Dim::K), index(1),
-                                 ValueRange{f64(0), f64(0)});
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  SmallVector<Value> inside(indices);
-  inside.push_back(loop.getInductionVar());
-  auto loadExact = [&](const TensorAccess &access) -> Value {
-    Value narrow = load(access, inside);
-    // In two steps: bf16 to f64 is no conversion that every back end has.
-    Value single = arith::ExtFOp::create(b, b.getF32Type(), narrow);
-    return arith::ExtFOp::create(b, b.getF64Type(), single);
-  };
-  Value product = arith::MulFOp::create(b, loadExact(contraction.lhs),
-                                        loadExact(contraction.rhs));
-  Value value = arith::AddFOp::create(b, loop.getRegionIterArg(0), product);
-  Value magnitude = arith::AddFOp::create(b, loop.getRegionIterArg(1),
-                                          math::AbsFOp::create(b, product));
-  scf::YieldOp::create(b, ValueRange{value, magnitude});
-  return {loop.getResult(0), loop.getResult(1)};
+                                 ValueRange{f64(0), f64(0), yes});
+  Value value, magnitude, isInteger;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> inside(indices);
+    inside.push_back(loop.getInductionVar());
+    isInteger = loop.getRegionIterArg(2);
+    auto loadExact = [&](const TensorAccess &access) -> Value {
+      Value narrow = load(access, inside);
+      isInteger = arith::AndIOp::create(b, isInteger, emitIsInteger(narrow));
+      // In two steps: bf16 to f64 is no conversion that every back end has.
+      Value single = arith::ExtFOp::create(b, b.getF32Type(), narrow);
+      return arith::ExtFOp::create(b, b.getF64Type(), single);
+    };
+    Value product = arith::MulFOp::create(b, loadExact(contraction.lhs),
+                                          loadExact(contraction.rhs));
+    value = arith::AddFOp::create(b, loop.getRegionIterArg(0), product);
+    magnitude = arith::AddFOp::create(b, loop.getRegionIterArg(1),
+                                      math::AbsFOp::create(b, product));
+    scf::YieldOp::create(b, ValueRange{value, magnitude, isInteger});
+  }
+  // Integers that f32 has, as all partial sums then are.
+  Value isSmall = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT,
+                                        loop.getResult(1), f64(0x1p24));
+  return {loop.getResult(0), loop.getResult(1),
+          arith::AndIOp::create(b, loop.getResult(2), isSmall)};
 }
 
 /// d = (K / 16 + 18) * 2^-23 * S
-Value ReferenceEmitter::emitError(Value magnitude) {
-  if (options.exactSums)
-    return f32(0);
+Value ReferenceEmitter::emitError(const Sum &sum) {
   Value k = arith::SIToFPOp::create(
       b, b.getF64Type(),
       arith::IndexCastOp::create(b, b.getI64Type(), getSize(Dim::K)));
   Value units = arith::AddFOp::create(
       b, arith::MulFOp::create(b, k, f64(1.0 / 16)), f64(18));
   Value error = arith::MulFOp::create(
-      b, arith::MulFOp::create(b, units, f64(0x1p-23)), magnitude);
-  return arith::TruncFOp::create(b, b.getF32Type(), error);
+      b, arith::MulFOp::create(b, units, f64(0x1p-23)), sum.magnitude);
+  return arith::SelectOp::create(
+      b, sum.isExact, f32(0),
+      arith::TruncFOp::create(b, b.getF32Type(), error));
 }
 
 /// Whether an op rounds, as chips do in their own ways.
@@ -191,8 +214,17 @@ static bool isRounding(Operation &op) {
          !isa<arith::SelectOp, CastOpInterface, arith::NegFOp>(op);
 }
 
+/// The quotient as approximations have it, 0 of a divisor that is large.
+Value ReferenceEmitter::flushQuotient(arith::DivFOp quotient) {
+  Value isLarge = arith::CmpFOp::create(
+      b, arith::CmpFPredicate::OGT, math::AbsFOp::create(b, quotient.getRhs()),
+      f32(kLargeDivisor));
+  return arith::SelectOp::create(b, isLarge, f32(0), quotient);
+}
+
 /// The epilogue in f32, before the last rounding. With a pattern other than 0,
-/// each of its operations is off by 2^-22, up or down.
+/// each of its operations is off by 2^-22, up or down, or with the last one
+/// quotients are what chips make of them where they cannot do better.
 SmallVector<Value> ReferenceEmitter::evaluate(ArrayRef<Value> indices,
                                               ArrayRef<Value> accumulators,
                                               ArrayRef<Value> elements,
@@ -204,6 +236,11 @@ SmallVector<Value> ReferenceEmitter::evaluate(ArrayRef<Value> indices,
     Operation *clone = b.clone(op, mapping);
     if (pattern == 0 || !isRounding(op))
       continue;
+    if (pattern == kPatterns) {
+      if (auto quotient = dyn_cast<arith::DivFOp>(clone))
+        mapping.map(op.getResult(0), flushQuotient(quotient));
+      continue;
+    }
     bool isUp = pattern == 1 || ((number >> (pattern - 2)) & 1);
     ++number;
     Value factor = f32(isUp ? 1 + 0x1p-22 : 1 - 0x1p-22);
@@ -250,25 +287,13 @@ Value ReferenceEmitter::emitHalfUnit(Value magnitude, Type type) {
   return arith::MaximumFOp::create(b, half, f32(std::max(smallest, 0x1p-126)));
 }
 
-void ReferenceEmitter::emitElement(ArrayRef<Value> indices,
-                                   ArrayRef<Bounded> targets) {
-  SmallVector<Value> partner(indices);
-  if (group.partnerStride)
-    partner[2] = emitPartner(b, b.getLoc(), indices[2], *group.partnerStride);
-  SmallVector<Value> accumulators, errors, elements;
-  for (const Accumulator &accumulator : group.accumulators) {
-    Sum sum = emitSum(accumulator, accumulator.ofPartner ? partner : indices);
-    accumulators.push_back(
-        arith::TruncFOp::create(b, b.getF32Type(), sum.value));
-    errors.push_back(emitError(sum.magnitude));
-  }
-  for (const EpilogueOperand &operand : group.operands)
-    elements.push_back(
-        load(operand.access, operand.ofPartner ? partner : indices));
-
-  SmallVector<Value> center = evaluate(indices, accumulators, elements, 0);
+/// How far the values may be off, before their last rounding.
+SmallVector<Value> ReferenceEmitter::emitBounds(ArrayRef<Value> indices,
+                                                ArrayRef<Value> accumulators,
+                                                ArrayRef<Value> errors,
+                                                ArrayRef<Value> elements,
+                                                ArrayRef<Value> center) {
   SmallVector<Value> bounds(center.size(), f32(0));
-  bool isExact = options.exactSums && group.isEpilogueExact();
   auto widen = [&](ArrayRef<SmallVector<Value>> evaluations) {
     for (size_t number = 0; number < center.size(); ++number) {
       Value spread = f32(0);
@@ -277,42 +302,71 @@ void ReferenceEmitter::emitElement(ArrayRef<Value> indices,
       bounds[number] = arith::AddFOp::create(b, bounds[number], spread);
     }
   };
-  if (!options.exactSums)
-    for (size_t moved = 0; moved < accumulators.size(); ++moved) {
-      SmallVector<Value> up(accumulators), down(accumulators);
-      up[moved] = arith::AddFOp::create(b, up[moved], errors[moved]);
-      down[moved] = arith::SubFOp::create(b, down[moved], errors[moved]);
-      widen({evaluate(indices, up, elements, 0),
-             evaluate(indices, down, elements, 0)});
-    }
-  if (!isExact && !group.isEpilogueTrivial()) {
+  for (size_t moved = 0; moved < accumulators.size(); ++moved) {
+    SmallVector<Value> up(accumulators), down(accumulators);
+    up[moved] = arith::AddFOp::create(b, up[moved], errors[moved]);
+    down[moved] = arith::SubFOp::create(b, down[moved], errors[moved]);
+    widen({evaluate(indices, up, elements, 0),
+           evaluate(indices, down, elements, 0)});
+  }
+  if (!group.isEpilogueTrivial()) {
     SmallVector<SmallVector<Value>> evaluations;
     for (unsigned pattern = 1; pattern <= kPatterns; ++pattern)
       evaluations.push_back(evaluate(indices, accumulators, elements, pattern));
     widen(evaluations);
   }
+  return bounds;
+}
+
+void ReferenceEmitter::emitElement(ArrayRef<Value> indices,
+                                   ArrayRef<Value> targets) {
+  SmallVector<Value> partner(indices);
+  if (group.partnerStride)
+    partner[2] = emitPartner(b, b.getLoc(), indices[2], *group.partnerStride);
+  SmallVector<Value> accumulators, errors, elements;
+  Value isExact =
+      arith::ConstantIntOp::create(b, b.getI1Type(), group.isEpilogueExact());
+  for (const Accumulator &accumulator : group.accumulators) {
+    Sum sum = emitSum(accumulator, accumulator.ofPartner ? partner : indices);
+    accumulators.push_back(
+        arith::TruncFOp::create(b, b.getF32Type(), sum.value));
+    errors.push_back(emitError(sum));
+    isExact = arith::AndIOp::create(b, isExact, sum.isExact);
+  }
+  for (const EpilogueOperand &operand : group.operands) {
+    Value element = load(operand.access, operand.ofPartner ? partner : indices);
+    elements.push_back(element);
+    if (isa<FloatType>(element.getType()))
+      isExact = arith::AndIOp::create(b, isExact, emitIsInteger(element));
+  }
+
+  SmallVector<Value> center = evaluate(indices, accumulators, elements, 0);
+  SmallVector<Value> bounds;
+  if (output == ReferenceOutput::Bounds)
+    bounds = emitBounds(indices, accumulators, errors, elements, center);
   for (auto [number, result] : llvm::enumerate(group.results)) {
     Type type = result.getElementType();
-    Value value = center[number], bound = bounds[number];
-    if (!isExact) {
-      Value magnitude =
-          arith::AddFOp::create(b, math::AbsFOp::create(b, value), bound);
-      bound = arith::AddFOp::create(b, bound, emitHalfUnit(magnitude, type));
+    Value made = center[number];
+    if (output == ReferenceOutput::Bounds) {
+      Value magnitude = arith::AddFOp::create(b, math::AbsFOp::create(b, made),
+                                              bounds[number]);
+      Value bound = arith::AddFOp::create(b, bounds[number],
+                                          emitHalfUnit(magnitude, type));
+      made = arith::SelectOp::create(b, isExact, f32(0), bound);
     } else if (!type.isF32()) {
-      Value rounded = arith::TruncFOp::create(b, type, value);
-      value = arith::ExtFOp::create(b, b.getF32Type(), rounded);
+      Value narrow = arith::TruncFOp::create(b, type, made);
+      Value rounded = arith::ExtFOp::create(b, b.getF32Type(), narrow);
+      made = arith::SelectOp::create(b, isExact, rounded, made);
     }
-    Bounded target = targets[number];
+    Value target = targets[number];
     SmallVector<Value> position =
-        result.getIndices(b, b.getLoc(), indices, [&](unsigned dim) {
-          return getDim(target.value, dim);
-        });
-    memref::StoreOp::create(b, value, target.value, position);
-    memref::StoreOp::create(b, bound, target.bound, position);
+        result.getIndices(b, b.getLoc(), indices,
+                          [&](unsigned dim) { return getDim(target, dim); });
+    memref::StoreOp::create(b, made, target, position);
   }
 }
 
-SmallVector<Bounded> ReferenceEmitter::emit() {
+SmallVector<Value> ReferenceEmitter::emit() {
   // Buffers first: they are not to be made in the loop.
   for (const Contraction &contraction : group.contractions) {
     getBuffer(contraction.lhs);
@@ -321,11 +375,9 @@ SmallVector<Bounded> ReferenceEmitter::emit() {
   for (const EpilogueOperand &operand : group.operands)
     if (isa<RankedTensorType>(operand.access.tensor.getType()))
       getBuffer(operand.access);
-  SmallVector<Bounded> results;
-  for (const TensorAccess &result : group.results) {
-    Value value = allocate(result);
-    results.push_back({value, allocate(result)});
-  }
+  SmallVector<Value> results;
+  for (const TensorAccess &result : group.results)
+    results.push_back(allocate(result));
   // Rows first: of the dimensions of a grid the first is the one that may be
   // large.
   SmallVector<Value> sizes = {getSize(Dim::M), getSize(Dim::Batch),
@@ -336,13 +388,10 @@ SmallVector<Bounded> ReferenceEmitter::emit() {
   SmallVector<Value> at(loop.getInductionVars());
   emitElement({at[1], at[0], at[2]}, results);
   b.setInsertionPointAfter(loop);
-  auto toTensor = [&](Value buffer) -> Value {
-    return bufferization::ToTensorOp::create(
-        b, memref::getTensorTypeFromMemRefType(buffer.getType()), buffer,
+  for (Value &result : results)
+    result = bufferization::ToTensorOp::create(
+        b, memref::getTensorTypeFromMemRefType(result.getType()), result,
         /*restrict=*/true, /*writable=*/true);
-  };
-  for (Bounded &result : results)
-    result = {toTensor(result.value), toTensor(result.bound)};
   return results;
 }
 
@@ -377,9 +426,8 @@ static Value reshape(OpBuilder &builder, Value value,
   return value;
 }
 
-LogicalResult
-attune::matmul::lowerToReference(func::FuncOp function,
-                                 const ReferenceOptions &options) {
+LogicalResult attune::matmul::lowerToReference(func::FuncOp function,
+                                               ReferenceOutput output) {
   if (!function.getBody().hasOneBlock())
     return function.emitOpError("expects one block to lower to a reference");
   Block &body = function.getBody().front();
@@ -389,10 +437,6 @@ attune::matmul::lowerToReference(func::FuncOp function,
                                 "a reference, but got ")
            << groups.size();
   ContractionGroup group = std::move(groups[0]);
-  function.getContext()
-      ->loadDialect<arith::ArithDialect, bufferization::BufferizationDialect,
-                    math::MathDialect, memref::MemRefDialect,
-                    scf::SCFDialect>();
   Operation *terminator = body.getTerminator();
   OpBuilder builder(terminator);
   SmallVector<std::pair<unsigned, SmallVector<Operation *>>> returned;
@@ -410,13 +454,10 @@ attune::matmul::lowerToReference(func::FuncOp function,
     }
     returned.emplace_back(*number, reshapes);
   }
-  SmallVector<Bounded> results =
-      ReferenceEmitter(builder, group, options).emit();
+  SmallVector<Value> results = ReferenceEmitter(builder, group, output).emit();
   SmallVector<Value> values;
-  for (auto &[number, reshapes] : returned) {
-    values.push_back(reshape(builder, results[number].value, reshapes));
-    values.push_back(reshape(builder, results[number].bound, reshapes));
-  }
+  for (auto &[number, reshapes] : returned)
+    values.push_back(reshape(builder, results[number], reshapes));
   func::ReturnOp::create(builder, terminator->getLoc(), values);
   terminator->erase();
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))

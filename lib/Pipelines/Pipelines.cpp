@@ -33,6 +33,7 @@ void attune::buildAttnToTilePipeline(OpPassManager &pm,
   pm.addPass(createAttuneCheckSchedulePass());
   pm.addNestedPass<func::FuncOp>(attn::createAttnExpandShortFormsPass());
   pm.addPass(createAttnToTilePass());
+  pm.addPass(createLinalgToTilePass());
   pm.addNestedPass<gpu::GPUModuleOp>(createCanonicalizerPass());
   pm.addNestedPass<gpu::GPUModuleOp>(createCSEPass());
 }

@@ -18,7 +18,7 @@
 
 #all = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (j)>
-#schedule = {block_m = 64 : i64, block_n = 32 : i64, block_k = 16 : i64, num_warps = 2 : i64, stages = 2 : i64}
+#schedule = #schedule.matmul<blockM = 64, blockN = 32, blockK = 32, numWarps = 2>
 
 // relu(a * b + bias)
 // FUSED: result 0: 3x4xf16

@@ -2,9 +2,7 @@
 //
 // A reference is that of one group, whose results are returned.
 //
-// REQUIRES: plugin
-// RUN: attune-opt %s --load-pass-plugin=%test_passes --pass-pipeline="builtin.module(test-contraction-reference)" \
-// RUN:   -split-input-file -verify-diagnostics -o /dev/null
+// RUN: attune-opt %s --matmul-to-loops -split-input-file -verify-diagnostics -o /dev/null
 
 // expected-error @below {{'func.func' op expects one group of contractions to lower to a reference, but got 0}}
 func.func @none(%a: tensor<4xf32>) -> tensor<4xf32> {

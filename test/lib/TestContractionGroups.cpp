@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// test-print-contraction-groups says what is made of the matmuls of a module,
-// test-contraction-reference makes loops of a function with one.
+// test-print-contraction-groups says what is made of the matmuls of a module.
 
 #include "TestPasses.h"
 #include "attune/Matmul/ContractionGroup.h"
 #include "attune/Matmul/Problem.h"
-#include "attune/Matmul/Reference.h"
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/Pass.h"
 
@@ -181,41 +174,8 @@ private:
       llvm::cl::desc("Print it with this batch, m, n and k, too.")};
 };
 
-struct TestContractionReference
-    : PassWrapper<TestContractionReference, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TestContractionReference)
-
-  TestContractionReference() = default;
-  TestContractionReference(const TestContractionReference &other)
-      : PassWrapper(other) {}
-
-  StringRef getArgument() const override {
-    return "test-contraction-reference";
-  }
-  StringRef getDescription() const override {
-    return "Makes loops of functions with one group of contractions";
-  }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<affine::AffineDialect, arith::ArithDialect,
-                    bufferization::BufferizationDialect, math::MathDialect,
-                    memref::MemRefDialect, scf::SCFDialect>();
-  }
-
-  void runOnOperation() override {
-    ReferenceOptions options;
-    options.exactSums = exactSums;
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (failed(lowerToReference(function, options)))
-        signalPassFailure();
-  }
-
-  Option<bool> exactSums{*this, "exact-sums",
-                         llvm::cl::desc("Inputs are small integers."),
-                         llvm::cl::init(false)};
-};
 } // namespace
 
 void attune::test::registerTestContractionGroupsPasses() {
   PassRegistration<TestPrintContractionGroups>();
-  PassRegistration<TestContractionReference>();
 }

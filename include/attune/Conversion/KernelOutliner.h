@@ -50,13 +50,6 @@ struct Workspace {
   bool restored = false;
 };
 
-/// How a tensor lies in memory, and what the kernel's argument says of it.
-struct BufferInfo {
-  mlir::MemRefType type;
-  mlir::DictionaryAttr argumentAttributes = {};
-};
-using GetBufferInfo = std::function<BufferInfo(mlir::RankedTensorType)>;
-
 class KernelOutliner;
 
 /// A kernel in the making.
@@ -114,10 +107,9 @@ private:
 /// added. Until finish() the op stays.
 class KernelOutliner {
 public:
-  /// Kernels become symbols of `symbols`, that of the module. Without
-  /// `getInfo` buffers are row-major.
-  KernelOutliner(mlir::Operation *op, mlir::SymbolTable &symbols,
-                 GetBufferInfo getInfo = {});
+  /// Kernels become symbols of `symbols`, that of the module. Buffers are
+  /// row-major but where the encoding of a tensor is an #attn.strided.
+  KernelOutliner(mlir::Operation *op, mlir::SymbolTable &symbols);
 
   /// Inserts before the op.
   mlir::ImplicitLocOpBuilder &getHost() { return host; }
@@ -156,10 +148,15 @@ private:
     mlir::DictionaryAttr argumentAttributes;
     std::optional<Workspace> workspace;
   };
+  /// How a tensor lies in memory, and what the kernel's argument says of it.
+  struct BufferInfo {
+    mlir::MemRefType type;
+    mlir::DictionaryAttr argumentAttributes = {};
+  };
   size_t add(HostValue value);
   size_t find(mlir::Value hostValue) const;
   mlir::Value makeSize(const HostProduct &product);
-  BufferInfo getInfo(mlir::Value tensor) const;
+  static BufferInfo getInfo(mlir::Value tensor);
   /// As an argument of a kernel that uses it like this, or a value of the
   /// sequence.
   mlir::Attribute describe(const HostValue &value, launch::Access access) const;
@@ -173,7 +170,6 @@ private:
 
   mlir::Operation *op;
   mlir::SymbolTable &symbols;
-  GetBufferInfo getBufferInfo;
   mlir::ImplicitLocOpBuilder host;
   llvm::SmallVector<HostValue, 0> values;
   llvm::SmallVector<std::pair<mlir::OpResult, mlir::Value>> outputs;

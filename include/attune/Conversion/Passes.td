@@ -32,14 +32,15 @@ def AttnToTilePass : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
 def LinalgToTilePass : Pass<"linalg-to-tile", "::mlir::ModuleOp"> {
   let summary = "Outlines each matmul, with what is fused into it, as a kernel that computes on tiles";
   let description = [{
-    Contractions of linalg with a schedule, and the elementwise ops around them (`lib/Matmul`), become a `gpu.launch_func`
-    of a kernel, in a `gpu.module` of its own. A workgroup computes one tile of the result, or one after the other: a loop over
+    Contractions of linalg with a `#schedule.matmul` as their attribute `attune.schedule`, and the elementwise ops around them
+    (docs/Matmul.md), become a `gpu.launch_func` of a kernel, in a `gpu.module` of its own. A workgroup computes one tile of the result, or one after the other: a loop over
     blocks of k multiplies into accumulators in f32, and the epilogue is a `tile.map` over these and over tiles of what else it
     reads.
 
     **Input**: `tile.target` on the module. **Output**: `gpu`, `tile`, `scf`, `arith`, `math` and `memref` in the kernel.
-    **Errors**: an epilogue that reads sums of other columns; tensors whose dimensions are only parts of those of the
-    contraction.
+    **Errors**: a contraction of types that no multiply takes; a schedule that is not legal, or is on an op that is not the
+    first contraction of a kernel; an epilogue that reads sums of other columns; tensors whose dimensions are only parts of
+    those of the contraction.
   }];
   let dependentDialects = ["::attune::tile::TileDialect", "::mlir::bufferization::BufferizationDialect",
     "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",

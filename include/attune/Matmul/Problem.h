@@ -7,6 +7,7 @@
 #define ATTUNE_MATMUL_PROBLEM_H
 
 #include "attune/Matmul/ContractionGroup.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <array>
 
 namespace attune::matmul {
@@ -37,6 +38,11 @@ std::optional<double> countBytes(const ContractionGroup &group,
 /// where an inner one does not divide the new size.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 resize(const ContractionGroup &group, const Sizes &sizes, std::string &why);
+
+/// The same for a function that isolate() made, in place; leaves it as it is
+/// where that fails.
+mlir::LogicalResult resize(mlir::func::FuncOp isolated, const Sizes &sizes,
+                           std::string &why);
 
 } // namespace attune::matmul
 

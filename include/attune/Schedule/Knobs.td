@@ -139,6 +139,45 @@ def Knobs_Attention : KnobSet<"attention", "Attention", [
   ProblemSize<"seq-k", "Number of keys">
 ], "`attn.attention`">;
 
+//===----------------------------------------------------------------------===//
+// Matmul
+//===----------------------------------------------------------------------===//
+
+def Knob_TileM : Knob<"blockM", "block-m", 128, [16, 32, 64, 128, 192, 256],
+  "Rows of the result owned by one workgroup.">;
+def Knob_TileN : Knob<"blockN", "block-n", 64, [16, 32, 48, 64, 96, 128, 160, 192, 256],
+  "Columns of the result owned by one workgroup, of each contraction.">;
+def Knob_TileK : Knob<"blockK", "block-k", 32, [32, 64, 128],
+  "Terms of a sum that one step of the main loop multiplies.">;
+def Knob_WarpsN : Knob<"warpsN", "warps-n", 1, [1, 2, 4],
+  "Warps, or warpgroups where these multiply together, that share the columns of a block; all others share its rows.">;
+def Knob_Stages : Knob<"stages", "stages", 2, [1, 2, 3, 4, 5, 6, 8],
+  "Slots of the shared-memory rings of both operands.">;
+def Knob_Raster : EnumKnob<"raster", "raster", "Raster",
+  [I32EnumCase<"AlongM", 0, "along-m">, I32EnumCase<"AlongN", 1, "along-n">],
+  "Whether blocks that start one after the other run down the rows, or along the columns, of a group.">;
+def Knob_RasterGroup : Knob<"rasterGroup", "raster-group", 8, [1, 4, 8, 16],
+  "Rows of blocks (columns with along-n) of a group, which is computed before the next one: its operands stay in the cache.">;
+def Knob_MatmulCluster : Knob<"cluster", "cluster", 1, [1, 2],
+  "Workgroups of one cluster, which take neighbouring blocks and share what they load of the operand that these have in common.">;
+def Knob_ClusterAlong : EnumKnob<"clusterAlong", "cluster-along", "ClusterAlong",
+  [I32EnumCase<"M", 0, "m">, I32EnumCase<"N", 1, "n">],
+  "Along which dimension the blocks of a cluster are neighbours: along m they share the right operand, along n the left one.">;
+def Knob_ResultPath : EnumKnob<"resultPath", "result-path", "ResultPath",
+  [I32EnumCase<"Registers", 0, "registers">, I32EnumCase<"Shared", 1, "shared">],
+  "How the result leaves: threads store it from registers, or the copy engine stores it from a buffer in shared memory.">;
+
+def Knobs_Matmul : KnobSet<"matmul", "Matmul", [
+  Knob_TileM, Knob_TileN, Knob_TileK, Knob_NumWarps, Knob_WarpsN, Knob_MmaWarps, Knob_ProducerWarps, Knob_Stages,
+  Knob_Raster, Knob_RasterGroup, Knob_MatmulCluster, Knob_ClusterAlong, Knob_ResultPath, Knob_Persistent,
+  Knob_MinBlocksPerCore
+], [
+  ProblemSize<"batch", "Batch size">,
+  ProblemSize<"m", "Rows of the result">,
+  ProblemSize<"n", "Columns of the result">,
+  ProblemSize<"k", "Terms of a sum">
+], "matmuls of `linalg`, with what is fused into them">;
+
 // All of them, in the order of their names.
 defvar allKnobSets = !instances<KnobSet>();
 

@@ -66,8 +66,8 @@ using ScheduleRule = std::function<std::optional<Refusal>(const KnobReader &)>;
 struct ScheduleRules {
   /// Exact: what is legal compiles and runs right, though it may be slow.
   ScheduleRule checkLegal;
-  /// What is not worth a search's time though it is legal, by experience. Asked
-  /// for legal schedules alone.
+  /// What is not worth a search's time, by experience, though it may be legal.
+  /// Asked before checkLegal, for it reads fewer tunables: of any schedule.
   ScheduleRule checkWorthTrying;
 };
 
@@ -111,6 +111,8 @@ struct InputTransform {
   double factor = 1;
   /// Of the magnitude of the number.
   bool magnitude = false;
+  /// The nearest integer of an amount of at most 2, before all else.
+  bool isInteger = false;
 };
 
 /// Takes in what an op says of its inputs. Values that are no arguments of the

@@ -16,7 +16,14 @@ def TunableOpInterface : OpInterface<"TunableOpInterface"> {
     Dialects need not know of it: models are attached from outside
     (`lib/Schedule/<Set>`).
   }];
+  // An op of which isTunable() is false does not implement the interface.
+  let extraClassOf = "return $_op.isTunable();";
   let methods = [
+    InterfaceMethod<[{
+        Whether this very op can be tuned, where a model is attached to a class
+        that has others, too.
+      }], "bool", "isTunable", (ins), "", "return true;">,
+
     // The schedule.
     InterfaceMethod<"The tunables that it has.", "const ::attune::KnobSet &", "getKnobSet">,
     InterfaceMethod<"The schedule; null if it has none yet.", "::attune::ScheduleAttrInterface", "getSchedule">,
@@ -80,8 +87,9 @@ def TunableOpInterface : OpInterface<"TunableOpInterface"> {
         `scf.parallel` of three dimensions that writes the results.
       }], "void", "buildReference", (ins "::mlir::OpPassManager &":$pm, "::attune::ReferenceRun":$run)>,
     InterfaceMethod<[{
-        How a result of the op is compared with the reference.
-      }], "::attune::ResultCheckRule", "getCheckRule", (ins "unsigned":$result)>
+        How a value is compared with the reference; nothing if it is no result of
+        the problem.
+      }], "std::optional<::attune::ResultCheckRule>", "getCheckRule", (ins "::mlir::Value":$value)>
   ];
 }
 

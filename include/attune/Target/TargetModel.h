@@ -112,6 +112,10 @@ public:
   /// go from tile to tile do.
   virtual bool knowsGridSize() const;
 
+  /// What LLVM calls the threads of one chip, as the scope of a fence. Empty,
+  /// for all that see the memory, is always right.
+  virtual llvm::StringRef getDeviceScope() const { return {}; }
+
   /// Adds the patterns, and marks the dialects, with which a gpu.module of this
   /// family becomes LLVM dialect. Fails with a diagnostic where `target` names
   /// a chip that the family does not know: a module may bring its own.

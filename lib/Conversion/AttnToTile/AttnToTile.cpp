@@ -27,22 +27,6 @@ struct AttnToTile : attune::impl::AttnToTilePassBase<AttnToTile> {
 };
 } // namespace
 
-/// Strided where the tensor's encoding says so.
-static BufferInfo getBufferInfo(RankedTensorType type) {
-  auto strided = dyn_cast_or_null<attn::StridedAttr>(type.getEncoding());
-  if (!strided)
-    return {MemRefType::get(type.getShape(), type.getElementType())};
-  Builder b(type.getContext());
-  BufferInfo info{MemRefType::get(
-      type.getShape(), type.getElementType(),
-      StridedLayoutAttr::get(type.getContext(), 0, strided.getStrides()))};
-  if (strided.getDivisor() != 1)
-    info.argumentAttributes = b.getDictionaryAttr(
-        b.getNamedAttr(tile::TileDialect::kDivisorAttrName,
-                       b.getI64IntegerAttr(strided.getDivisor())));
-  return info;
-}
-
 /// The sizes of the tiles of an op that can be outlined.
 static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
                                        tile::TargetAttr target) {
@@ -140,7 +124,7 @@ static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
   FailureOr<KernelSizes> sizes = getSizes(op, target);
   if (failed(sizes))
     return failure();
-  KernelOutliner outliner(op, symbols, getBufferInfo);
+  KernelOutliner outliner(op, symbols);
   StringRef function = op->getParentOfType<func::FuncOp>().getName();
   OutlinedKernel &kernel = outliner.addKernel((function + "_kernel").str());
   KernelOperands operands = addInputs(op, outliner, kernel);

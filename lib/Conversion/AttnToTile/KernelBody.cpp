@@ -4,7 +4,7 @@
 // these. OnlineSoftmax.cpp writes what becomes of the scores.
 
 #include "KernelBody.h"
-#include "KeyRanges.h"
+#include "MaskRanges.h"
 #include "OnlineSoftmax.h"
 #include "TileOrder.h"
 #include "attune/Conversion/RegionClone.h"
@@ -204,14 +204,15 @@ void BodyBuilder::locate(Value number) {
 
 void BodyBuilder::computeRanges() {
   Value zero = constant(0), blockN = constant(sizes.blockN);
-  KeyRanges ranges{{Value(), Value()}, KeyInterval{Value(), Value()}};
+  MaskRanges ranges{{Value(), Value()}, MaskInterval{Value(), Value()}};
   if (!op.getMask().empty()) {
     IRMapping mapping = operands.captures;
     mapping.map(op.getMask().getArgument(0), batch);
     mapping.map(op.getMask().getArgument(1), headQ);
-    ranges = analyzeKeyRanges(b, b.getLoc(), op.getMask(),
-                              {firstRow, lastRow, op.getSeqQ()}, op.getSeqK(),
-                              mapping);
+    ranges =
+        analyzeMaskRanges(b, b.getLoc(), op.getMask(),
+                          {MaskDim::Query, firstRow, lastRow, op.getSeqQ()},
+                          op.getSeqK(), mapping);
   }
   auto clampBegin = [&](Value v) {
     return v ? b.createOrFold<arith::MaxSIOp>(v, zero) : zero;

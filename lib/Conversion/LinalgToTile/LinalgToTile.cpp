@@ -6,6 +6,9 @@
 #include "MatmulBody.h"
 #include "attune/Conversion/KernelOutliner.h"
 #include "attune/Conversion/Passes.h"
+#include "attune/Schedule/ForEachTunable.h"
+#include "attune/Schedule/Matmul/Legality.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -25,23 +28,19 @@ using matmul::ContractionGroup;
 using matmul::Dim;
 using matmul::TensorAccess;
 
-/// On a contraction: its tunables.
-static constexpr llvm::StringLiteral kScheduleName = "attune.schedule";
-
 namespace {
 
 /// Outlines one group.
 class MatmulOutliner {
 public:
   MatmulOutliner(ContractionGroup &group, tile::TargetAttr target,
-                 const MatmulSchedule &schedule, SymbolTable &symbols)
+                 schedule::MatmulAttr schedule, SymbolTable &symbols)
       : group(group), target(target), schedule(schedule),
         outliner(group.getRoot(), symbols) {}
 
-  LogicalResult run();
+  void run();
 
 private:
-  LogicalResult check();
   /// The tensor with one dimension for each of the access's, as an input.
   MatmulOperand addInput(const TensorAccess &access, StringRef name);
   MatmulOperand addOutput(const TensorAccess &access, OpResult result,
@@ -51,7 +50,7 @@ private:
 
   ContractionGroup &group;
   tile::TargetAttr target;
-  const MatmulSchedule &schedule;
+  schedule::MatmulAttr schedule;
   KernelOutliner outliner;
   OutlinedKernel *kernel = nullptr;
   MatmulOperands operands;
@@ -64,38 +63,6 @@ struct LinalgToTile : attune::impl::LinalgToTilePassBase<LinalgToTile> {
 };
 
 } // namespace
-
-/// Why a tensor cannot be read as tiles; empty if it can.
-static std::string refuse(const TensorAccess &access, bool isOperand) {
-  if (!access.isPlain())
-    return "dimensions of the contraction as a whole";
-  if (isOperand && !access.reads(Dim::K))
-    return "a dimension that is summed over";
-  return "";
-}
-
-LogicalResult MatmulOutliner::check() {
-  Operation *op = group.contractions.front().op;
-  auto error = [&](const Twine &what) {
-    return op->emitError() << "expects " << what
-                           << ", of which a kernel can be made";
-  };
-  if (group.partnerStride)
-    return error("an epilogue that reads the sums of its own column");
-  SmallVector<std::pair<const TensorAccess *, bool>> accesses;
-  for (const matmul::Contraction &contraction : group.contractions) {
-    accesses.push_back({&contraction.lhs, true});
-    accesses.push_back({&contraction.rhs, true});
-  }
-  for (const matmul::EpilogueOperand &operand : group.operands)
-    accesses.push_back({&operand.access, false});
-  for (const TensorAccess &result : group.results)
-    accesses.push_back({&result, false});
-  for (auto [access, isOperand] : accesses)
-    if (std::string why = refuse(*access, isOperand); !why.empty())
-      return error("tensors that are read by " + why);
-  return success();
-}
 
 /// For each dimension of a tensor the runs that it is in: what collapses it to
 /// one dimension a run. Dimensions of size 1 go with a neighbour.
@@ -170,34 +137,50 @@ void MatmulOutliner::addOperands() {
 }
 
 void MatmulOutliner::setLaunch() {
-  int64_t cluster = schedule.cluster;
+  int64_t cluster = schedule.getCluster();
+  bool isAlongN = schedule.getClusterAlong() == schedule::ClusterAlong::N;
   HostProduct grid;
-  grid.factors.push_back(
-      {sizeM.first, sizeM.second,
-       schedule.blockM * (schedule.clusterAlongN ? 1 : cluster)});
-  grid.factors.push_back(
-      {sizeN.first, sizeN.second,
-       schedule.blockN * (schedule.clusterAlongN ? cluster : 1)});
+  grid.factors.push_back({sizeM.first, sizeM.second,
+                          schedule.getBlockM() * (isAlongN ? 1 : cluster)});
+  grid.factors.push_back({sizeN.first, sizeN.second,
+                          schedule.getBlockN() * (isAlongN ? cluster : 1)});
   if (sizeBatch.first)
     grid.factors.push_back({sizeBatch.first, sizeBatch.second});
   kernel->setGrid(std::move(grid));
   kernel->setCluster(cluster);
-  kernel->setBlock((schedule.numWarps + schedule.producerWarps) *
+  kernel->setBlock((schedule.getNumWarps() + schedule.getProducerWarps()) *
                    target.getLanes());
-  if (schedule.persistent == MatmulSchedule::Persistent::None)
+  if (schedule.getPersistent() == schedule::Persistent::None)
     return;
-  int64_t resident = target.getCores() * schedule.minBlocksPerCore;
+  int64_t resident = target.getCores() * schedule.getMinBlocksPerCore();
   kernel->setGridLimit(std::max<int64_t>(1, resident / cluster) * cluster);
 }
 
-LogicalResult MatmulOutliner::run() {
-  if (failed(check()))
-    return failure();
+/// Takes the sizes of an op's results from what these are written to, so that
+/// nothing but data needs the op.
+static void resolveSizes(Operation *op) {
+  OpBuilder b(op);
+  for (OpResult result : op->getResults())
+    for (Operation *user : llvm::make_early_inc_range(result.getUsers())) {
+      auto dim = dyn_cast<tensor::DimOp>(user);
+      ReifiedRankedShapedTypeDims sizes;
+      if (!dim || !dim.getConstantIndex() ||
+          failed(reifyResultShapes(b, op, sizes)))
+        continue;
+      OpFoldResult size =
+          sizes[result.getResultNumber()][*dim.getConstantIndex()];
+      dim.getResult().replaceAllUsesWith(
+          getValueOrCreateConstantIndexOp(b, op->getLoc(), size));
+      dim.erase();
+    }
+}
+
+void MatmulOutliner::run() {
   Operation *root = group.getRoot();
   StringRef function = root->getParentOfType<func::FuncOp>().getName();
   kernel = &outliner.addKernel((function + "_kernel").str());
   addOperands();
-  if (schedule.persistent == MatmulSchedule::Persistent::Dynamic) {
+  if (schedule.getPersistent() == schedule::Persistent::Dynamic) {
     Builder b(root->getContext());
     Value counter = outliner.makeWorkspace({"counter",
                                             b.getI32Type(),
@@ -210,63 +193,75 @@ LogicalResult MatmulOutliner::run() {
                                      tile::TileDialect::kCounterAttrName,
                                      b.getUnitAttr());
   }
-  buildMatmulBody(kernel->getBody(), root->getLoc(), group, operands, schedule);
+  buildMatmulBody(kernel->getBody(), root->getLoc(), group, operands, schedule,
+                  getWarpBudget(schedule).getRoleRegisters(target));
   setLaunch();
   SmallVector<Operation *> others(group.ops.getArrayRef().drop_back());
   outliner.finish();
   // What made the operands may have other readers.
-  for (Operation *op : llvm::reverse(others))
+  for (Operation *op : llvm::reverse(others)) {
+    resolveSizes(op);
     if (isOpTriviallyDead(op))
       op->erase();
+  }
+}
+
+/// A schedule that no kernel would have is a mistake.
+static LogicalResult checkPlace(Operation *op) {
+  Attribute schedule = op->getAttr(kMatmulScheduleName);
+  matmul::Mismatch why;
+  if (failed(matmul::matchContraction(op, &why)))
+    return op->emitOpError()
+           << "has '" << kMatmulScheduleName << "' and " << why.reason;
+  if (!isa<TunableOpInterface>(op))
+    return op->emitOpError() << "expects '" << kMatmulScheduleName
+                             << "' on the first contraction of a kernel alone";
+  if (!isa<schedule::MatmulAttr>(schedule))
+    return op->emitOpError()
+           << "expects '" << kMatmulScheduleName
+           << "' to be a '#schedule.matmul', but got " << schedule;
   return success();
 }
 
-static MatmulSchedule readSchedule(DictionaryAttr values) {
-  MatmulSchedule schedule;
-  auto get = [&](StringRef name, auto &field) {
-    if (auto value = values.getAs<IntegerAttr>(name))
-      field = static_cast<std::decay_t<decltype(field)>>(value.getInt());
-  };
-  get("block_m", schedule.blockM);
-  get("block_n", schedule.blockN);
-  get("block_k", schedule.blockK);
-  get("num_warps", schedule.numWarps);
-  get("warps_n", schedule.warpsN);
-  get("mma_warps", schedule.mmaWarps);
-  get("producer_warps", schedule.producerWarps);
-  get("stages", schedule.stages);
-  get("group", schedule.group);
-  get("cluster", schedule.cluster);
-  get("min_blocks", schedule.minBlocksPerCore);
-  get("along_n", schedule.alongColumns);
-  get("cluster_n", schedule.clusterAlongN);
-  get("out_shared", schedule.outputInShared);
-  get("persistent", schedule.persistent);
-  get("producer_registers", schedule.producerRegisters);
-  get("consumer_registers", schedule.consumerRegisters);
-  return schedule;
+static LogicalResult convert(Operation *op, tile::TargetAttr target,
+                             SymbolTable &symbols) {
+  // Found anew: the ops of others may be gone.
+  for (ContractionGroup &group :
+       matmul::findContractionGroups(*op->getBlock())) {
+    if (group.contractions.front().op != op)
+      continue;
+    auto schedule =
+        op->getAttrOfType<schedule::MatmulAttr>(kMatmulScheduleName);
+    if (std::optional<Refusal> refusal =
+            checkLegal(MatmulProblem::get(group), schedule, target))
+      return op->emitOpError() << refusal->id << ": " << refusal->getMessage();
+    MatmulOutliner(group, target, schedule, symbols).run();
+    return success();
+  }
+  llvm_unreachable("an op that can be tuned is the first of a group");
 }
 
 void LinalgToTile::runOnOperation() {
   ModuleOp module = getOperation();
+  SmallVector<Operation *> ops;
+  // Of the module itself: sources that are kept beside it stay as they are.
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (failed(matmul::checkContractionTypes(function)))
+      return signalPassFailure();
+    function.walk([&](Operation *op) {
+      if (op->hasAttr(kMatmulScheduleName))
+        ops.push_back(op);
+    });
+  }
+  if (ops.empty())
+    return;
+  tile::TargetAttr target = requireTarget(module);
+  if (!target || !llvm::all_of(ops, [](Operation *op) {
+        return succeeded(checkPlace(op));
+      }))
+    return signalPassFailure();
   SymbolTable symbols(module);
-  for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
-    for (ContractionGroup &group : matmul::findContractionGroups(function)) {
-      Operation *op = group.contractions.front().op;
-      auto values = op->getAttrOfType<DictionaryAttr>(kScheduleName);
-      if (!values)
-        continue;
-      auto target = tile::TargetAttr::lookup(op);
-      if (!target) {
-        op->emitError() << "expects a '" << tile::TileDialect::kTargetAttrName
-                        << "' attribute around it; run attune-attach-target "
-                           "first";
-        return signalPassFailure();
-      }
-      module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
-                      UnitAttr::get(&getContext()));
-      if (failed(MatmulOutliner(group, target, readSchedule(values), symbols)
-                     .run()))
-        return signalPassFailure();
-    }
+  for (Operation *op : ops)
+    if (failed(convert(op, target, symbols)))
+      return signalPassFailure();
 }

@@ -13,8 +13,11 @@
 using namespace mlir;
 using namespace attune;
 using matmul::Dim;
+using schedule::ClusterAlong;
+using schedule::Persistent;
+using schedule::Raster;
+using schedule::ResultPath;
 using tile::TileType;
-using Persistent = MatmulSchedule::Persistent;
 
 namespace {
 
@@ -22,9 +25,11 @@ class MatmulBuilder {
 public:
   MatmulBuilder(OpBuilder &builder, Location loc,
                 const matmul::ContractionGroup &group,
-                const MatmulOperands &operands, const MatmulSchedule &schedule)
+                const MatmulOperands &operands, schedule::MatmulAttr schedule,
+                std::optional<RoleRegisters> registers)
       : b(loc, builder), group(group), operands(operands), schedule(schedule),
-        accType(TileType::get({schedule.blockM, schedule.blockN},
+        registers(registers.value_or(RoleRegisters{0, 0})),
+        accType(TileType::get({schedule.getBlockM(), schedule.getBlockN()},
                               b.getF32Type())) {}
 
   void build();
@@ -53,15 +58,15 @@ private:
   }
   /// Where the tile starts, and its extent, along a dimension.
   std::pair<Value, int64_t> getPlace(Dim dim) {
-    return dim == Dim::M ? std::pair(row, schedule.blockM)
-                         : std::pair(column, schedule.blockN);
+    return dim == Dim::M ? std::pair(row, schedule.getBlockM())
+                         : std::pair(column, schedule.getBlockN());
   }
   /// The buffer at the batch of the tile, without that dimension.
   Value atBatch(const MatmulOperand &operand);
   Value transposed(Value view);
   tile::MmaScope getScope() {
-    return schedule.mmaWarps > 1 ? tile::MmaScope::Warpgroup
-                                 : tile::MmaScope::Warp;
+    return schedule.getMmaWarps() > 1 ? tile::MmaScope::Warpgroup
+                                      : tile::MmaScope::Warp;
   }
   /// A block of k of an operand, through the ring. `outer` is m or n.
   Value loadBlock(const MatmulOperand &operand, Dim outer, Value k);
@@ -72,7 +77,9 @@ private:
   ImplicitLocOpBuilder b;
   const matmul::ContractionGroup &group;
   const MatmulOperands &operands;
-  const MatmulSchedule &schedule;
+  schedule::MatmulAttr schedule;
+  /// 0 for those of the start.
+  RoleRegisters registers;
   TileType accType;
   /// Tiles of a matrix, and of all; those of a cluster count as one.
   Value tilesM, tilesN, total;
@@ -114,28 +121,31 @@ void MatmulBuilder::planWarps() {
   auto kernel =
       b.getInsertionBlock()->getParent()->getParentOfType<gpu::GPUFuncOp>();
   kernel->setAttr(Tile::kResidencyAttrName,
-                  b.getI64IntegerAttr(schedule.minBlocksPerCore));
-  if (!schedule.producerWarps)
+                  b.getI64IntegerAttr(schedule.getMinBlocksPerCore()));
+  if (!schedule.getProducerWarps())
     return;
   MLIRContext *context = b.getContext();
   kernel->setAttr(
       Tile::kRolesAttrName,
       b.getArrayAttr(
-          {tile::RoleAttr::get(context, "compute", schedule.numWarps,
-                               schedule.consumerRegisters,
-                               tile::RoleThreads::All),
-           tile::RoleAttr::get(context, "load", schedule.producerWarps,
-                               schedule.producerRegisters,
-                               tile::RoleThreads::One)}));
+          {tile::RoleAttr::get(context, "compute", schedule.getNumWarps(),
+                               registers.consumer, tile::RoleThreads::All),
+           tile::RoleAttr::get(context, "load", schedule.getProducerWarps(),
+                               registers.producer, tile::RoleThreads::One)}));
 }
 
 void MatmulBuilder::countTiles() {
-  int64_t clusterM = schedule.clusterAlongN ? 1 : schedule.cluster,
-          clusterN = schedule.clusterAlongN ? schedule.cluster : 1;
+  int64_t clusterM = schedule.getClusterAlong() == ClusterAlong::N
+                         ? 1
+                         : schedule.getCluster(),
+          clusterN = schedule.getClusterAlong() == ClusterAlong::N
+                         ? schedule.getCluster()
+                         : 1;
   tilesM = b.createOrFold<arith::CeilDivUIOp>(
-      size(operands.lhs, Dim::M), constant(schedule.blockM * clusterM));
+      size(operands.lhs, Dim::M), constant(schedule.getBlockM() * clusterM));
   tilesN = b.createOrFold<arith::CeilDivUIOp>(
-      size(operands.rhs.front(), Dim::N), constant(schedule.blockN * clusterN));
+      size(operands.rhs.front(), Dim::N),
+      constant(schedule.getBlockN() * clusterN));
   total = b.createOrFold<arith::MulIOp>(tilesM, tilesN);
   for (const MatmulOperand &operand : {operands.lhs, operands.rhs.front()})
     if (operand.find(Dim::Batch)) {
@@ -145,23 +155,27 @@ void MatmulBuilder::countTiles() {
 }
 
 void MatmulBuilder::locate(Value number) {
-  MatrixTile place = orderTiles(b, number, tilesM, tilesN, schedule.group,
-                                schedule.alongColumns);
+  MatrixTile place =
+      orderTiles(b, number, tilesM, tilesN, schedule.getRasterGroup(),
+                 schedule.getRaster() == Raster::AlongN);
   batch = place.batch;
-  if (schedule.cluster > 1) {
-    Value &shared = schedule.clusterAlongN ? place.column : place.row;
-    Value first = arith::MulIOp::create(b, shared, constant(schedule.cluster));
+  if (schedule.getCluster() > 1) {
+    Value &shared = schedule.getClusterAlong() == ClusterAlong::N ? place.column
+                                                                  : place.row;
+    Value first =
+        arith::MulIOp::create(b, shared, constant(schedule.getCluster()));
     Value rank = gpu::ClusterBlockIdOp::create(b, gpu::Dimension::x);
     shared = arith::AddIOp::create(b, first, rank);
   }
-  row = arith::MulIOp::create(b, place.row, constant(schedule.blockM));
-  column = arith::MulIOp::create(b, place.column, constant(schedule.blockN));
+  row = arith::MulIOp::create(b, place.row, constant(schedule.getBlockM()));
+  column =
+      arith::MulIOp::create(b, place.column, constant(schedule.getBlockN()));
 }
 
 Value MatmulBuilder::loadBlock(const MatmulOperand &operand, Dim outer,
                                Value k) {
   auto [start, extent] = getPlace(outer);
-  SmallVector<int64_t> shape{extent, schedule.blockK};
+  SmallVector<int64_t> shape{extent, schedule.getBlockK()};
   SmallVector<Value> indices{start, k};
   if (isTransposed(operand, outer)) {
     std::swap(shape[0], shape[1]);
@@ -175,11 +189,11 @@ Value MatmulBuilder::loadBlock(const MatmulOperand &operand, Dim outer,
            type.getDimSize(it.index()) % it.value() == 0;
   });
   // Workgroups of a cluster may lie beyond.
-  inBounds &= schedule.cluster == 1;
+  inBounds &= schedule.getCluster() == 1;
   return tile::LoadOp::create(
       b, TileType::get(shape, type.getElementType()), view, indices,
       inBounds ? b.getUnitAttr() : UnitAttr(),
-      b.getI64IntegerAttr(schedule.stages), /*read_once=*/UnitAttr(),
+      b.getI64IntegerAttr(schedule.getStages()), /*read_once=*/UnitAttr(),
       /*role=*/StringAttr());
 }
 
@@ -187,14 +201,14 @@ SmallVector<Value> MatmulBuilder::multiply() {
   Value zero = tile::FillOp::create(
       b, accType, arith::ConstantOp::create(b, b.getF32FloatAttr(0)));
   SmallVector<Value> sums(group.contractions.size(), zero);
-  Value blocks = b.createOrFold<arith::CeilDivUIOp>(size(operands.lhs, Dim::K),
-                                                    constant(schedule.blockK));
+  Value blocks = b.createOrFold<arith::CeilDivUIOp>(
+      size(operands.lhs, Dim::K), constant(schedule.getBlockK()));
   auto loop = scf::ForOp::create(b, constant(0), blocks, constant(1), sums);
   loop->setAttr(tile::TileDialect::kChainAttrName, b.getUnitAttr());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value k = arith::MulIOp::create(b, loop.getInductionVar(),
-                                  constant(schedule.blockK));
+                                  constant(schedule.getBlockK()));
   Value lhs = loadBlock(operands.lhs, Dim::M, k);
   bool transposeLhs = isTransposed(operands.lhs, Dim::M);
   SmallVector<Value> next;
@@ -203,7 +217,7 @@ SmallVector<Value> MatmulBuilder::multiply() {
     bool transposeRhs = !isTransposed(rhs, Dim::N);
     next.push_back(tile::MmaOp::create(
         b, accType, lhs, loadBlock(rhs, Dim::N, k), acc, transposeLhs,
-        transposeRhs, getScope(), static_cast<uint64_t>(schedule.warpsN),
+        transposeRhs, getScope(), static_cast<uint64_t>(schedule.getWarpsN()),
         /*lhs_through_shared=*/false, tile::MmaAtomAttr()));
   }
   scf::YieldOp::create(b, next);
@@ -246,6 +260,23 @@ static Value getScalar(OpBuilder &b, Location loc, Value value) {
   return memref::LoadOp::create(b, loc, value, ValueRange());
 }
 
+/// Lets the chip divide as it computes functions, and add to products without
+/// rounding these: within a few units in the last place of f32, as the bounds
+/// of the reference allow for.
+static void relaxArithmetic(Operation *map) {
+  map->walk([](arith::ArithFastMathInterface op) {
+    if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp>(op) ||
+        !op->getResult(0).getType().isF32())
+      return;
+    arith::FastMathFlags flags =
+        op.getFastMathFlagsAttr().getValue() |
+        (isa<arith::DivFOp>(op) ? arith::FastMathFlags::afn
+                                : arith::FastMathFlags::contract);
+    op->setAttr(op.getFastMathAttrName(),
+                arith::FastMathFlagsAttr::get(op->getContext(), flags));
+  });
+}
+
 void MatmulBuilder::finish(ValueRange sums) {
   // Tiles become inputs of the map, and scalars are read in its region.
   SmallVector<Value> inputs(sums), scalars;
@@ -285,13 +316,15 @@ void MatmulBuilder::finish(ValueRange sums) {
           return group.inlineEpilogue(inner, {batch, m, n}, accumulators,
                                       elements)[i];
         });
+    relaxArithmetic(tile.getDefiningOp());
     Value view = atBatch(result);
     if (*result.find(Dim::N) < *result.find(Dim::M))
       view = transposed(view);
     tile::StoreOp::create(b, tile, view, ValueRange{row, column},
                           /*accumulate=*/false,
-                          schedule.outputInShared ? tile::StorePath::Buffer
-                                                  : tile::StorePath::Direct);
+                          schedule.getResultPath() == ResultPath::Shared
+                              ? tile::StorePath::Buffer
+                              : tile::StorePath::Direct);
   }
 }
 
@@ -300,11 +333,11 @@ void MatmulBuilder::buildTile() { finish(multiply()); }
 void MatmulBuilder::build() {
   planWarps();
   countTiles();
-  bool byCluster = schedule.cluster > 1;
+  bool byCluster = schedule.getCluster() > 1;
   Value own = byCluster
                   ? gpu::ClusterIdOp::create(b, gpu::Dimension::x).getResult()
                   : gpu::BlockIdOp::create(b, gpu::Dimension::x).getResult();
-  if (schedule.persistent == Persistent::None) {
+  if (schedule.getPersistent() == Persistent::None) {
     locate(own);
     return buildTile();
   }
@@ -312,7 +345,7 @@ void MatmulBuilder::build() {
                    ? gpu::ClusterDimOp::create(b, gpu::Dimension::x).getResult()
                    : gpu::GridDimOp::create(b, gpu::Dimension::x).getResult();
   auto loop = scf::ForOp::create(b, own, total, grid);
-  if (schedule.persistent == Persistent::Dynamic)
+  if (schedule.getPersistent() == Persistent::Dynamic)
     loop->setAttr(tile::TileDialect::kDynamicAttrName, b.getUnitAttr());
   b.setInsertionPointToStart(loop.getBody());
   locate(loop.getInductionVar());
@@ -323,6 +356,7 @@ void MatmulBuilder::build() {
 void attune::buildMatmulBody(OpBuilder &builder, Location loc,
                              const matmul::ContractionGroup &group,
                              const MatmulOperands &operands,
-                             const MatmulSchedule &schedule) {
-  MatmulBuilder(builder, loc, group, operands, schedule).build();
+                             schedule::MatmulAttr schedule,
+                             std::optional<RoleRegisters> registers) {
+  MatmulBuilder(builder, loc, group, operands, schedule, registers).build();
 }

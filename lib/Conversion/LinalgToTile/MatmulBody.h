@@ -7,6 +7,8 @@
 
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Matmul/ContractionGroup.h"
+#include "attune/Schedule/IR/Schedule.h"
+#include "attune/Schedule/WarpBudget.h"
 
 namespace attune {
 
@@ -35,23 +37,14 @@ struct MatmulOperands {
   llvm::SmallVector<MatmulOperand, 4> epilogue, results;
 };
 
-/// The tunables, and what a chip makes of them.
-struct MatmulSchedule {
-  int64_t blockM = 128, blockN = 128, blockK = 32;
-  int64_t numWarps = 4, warpsN = 1, mmaWarps = 1, producerWarps = 0;
-  int64_t stages = 3, group = 8, cluster = 1, minBlocksPerCore = 1;
-  bool alongColumns = false, clusterAlongN = false, outputInShared = false;
-  enum class Persistent { None, Static, Dynamic } persistent = Persistent::None;
-  /// Registers of a thread of each role; 0 for those of the start.
-  int64_t producerRegisters = 0, consumerRegisters = 0;
-};
-
 /// Emits, at the builder's insertion point inside a gpu.func, the tiles of a
-/// workgroup.
+/// workgroup. `registers` are those of a thread of each role; nothing where
+/// roles keep those of the start.
 void buildMatmulBody(mlir::OpBuilder &builder, mlir::Location loc,
                      const matmul::ContractionGroup &group,
                      const MatmulOperands &operands,
-                     const MatmulSchedule &schedule);
+                     schedule::MatmulAttr schedule,
+                     std::optional<RoleRegisters> registers);
 
 } // namespace attune
 

@@ -3,6 +3,8 @@
 // The host side: buffers, workspaces, and what several kernels share.
 
 #include "attune/Conversion/KernelOutliner.h"
+#include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -12,16 +14,23 @@
 using namespace mlir;
 using namespace attune;
 
-KernelOutliner::KernelOutliner(Operation *op, SymbolTable &symbols,
-                               GetBufferInfo getInfo)
-    : op(op), symbols(symbols), getBufferInfo(std::move(getInfo)),
-      host(op->getLoc(), op) {}
+KernelOutliner::KernelOutliner(Operation *op, SymbolTable &symbols)
+    : op(op), symbols(symbols), host(op->getLoc(), op) {}
 
-BufferInfo KernelOutliner::getInfo(Value tensor) const {
+KernelOutliner::BufferInfo KernelOutliner::getInfo(Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
-  if (getBufferInfo)
-    return getBufferInfo(type);
-  return {MemRefType::get(type.getShape(), type.getElementType())};
+  auto strided = dyn_cast_or_null<attn::StridedAttr>(type.getEncoding());
+  if (!strided)
+    return {MemRefType::get(type.getShape(), type.getElementType())};
+  Builder b(type.getContext());
+  BufferInfo info{MemRefType::get(
+      type.getShape(), type.getElementType(),
+      StridedLayoutAttr::get(type.getContext(), 0, strided.getStrides()))};
+  if (strided.getDivisor() != 1)
+    info.argumentAttributes = b.getDictionaryAttr(
+        b.getNamedAttr(tile::TileDialect::kDivisorAttrName,
+                       b.getI64IntegerAttr(strided.getDivisor())));
+  return info;
 }
 
 size_t KernelOutliner::add(HostValue value) {

@@ -11,6 +11,7 @@
 // of all workgroups: each warp that computes arrives at the barrier of each.
 
 #include "LaneContext.h"
+#include "PagedRows.h"
 #include "SharedMemory.h"
 #include "TensorMaps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -237,7 +238,8 @@ LogicalResult BoxPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
                   slot.full, type.getCluster()};
   Value &row = request.coordinates[view->dims[0]],
         &column = request.coordinates[view->dims[1]];
-  row = plus(row, op.getRow());
+  Value origin = row, firstRow = op.getRow();
+  row = plus(row, firstRow);
   Value firstColumn = plus(column, op.getColumn());
   Value start = b.createOrFold<arith::MulIOp>(loc, slot.number,
                                               constant(b, loc, rows * columns));
@@ -246,13 +248,25 @@ LogicalResult BoxPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
     Value share = arith::MulIOp::create(b, loc, rank,
                                         constant(b, loc, type.getCopiedRows()));
     row = plus(row, share);
+    firstRow = plus(firstRow, share);
     start = plus(start,
                  arith::MulIOp::create(b, loc, share, constant(b, loc, panel)));
   }
-  for (int64_t first = 0; first < columns; first += panel) {
-    column = plus(firstColumn, constant(b, loc, first));
-    request.offset = plus(start, constant(b, loc, first * rows));
-    model().copyBox(b, loc, request);
+  PagedRows places(op.getSource());
+  // No tensor has so many rows.
+  Value outside = constant(b, loc, std::numeric_limits<int32_t>::max() / 2);
+  for (int64_t copied = 0, box = getRowsOfBox(op);
+       copied < type.getCopiedRows(); copied += box) {
+    if (places.getPage()) {
+      Value boxRow = plus(firstRow, constant(b, loc, copied));
+      row = plus(origin, places.locate(b, loc, boxRow, outside));
+    }
+    for (int64_t first = 0; first < columns; first += panel) {
+      column = plus(firstColumn, constant(b, loc, first));
+      request.offset =
+          plus(start, constant(b, loc, first * rows + copied * panel));
+      model().copyBox(b, loc, request);
+    }
   }
   return success();
 }

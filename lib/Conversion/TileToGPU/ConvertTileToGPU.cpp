@@ -70,6 +70,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   populateLayoutPatterns(converter, patterns, context);
   populateMemoryPatterns(converter, patterns, context);
   populateMmaPatterns(converter, patterns, context);
+  populateOrderedPatterns(converter, patterns, context);
   populateRolePatterns(converter, patterns, context);
   populateRowPatterns(converter, patterns, context);
   populateSharedTilePatterns(converter, patterns, context);

@@ -136,6 +136,11 @@ static LogicalResult checkWrite(tile::WriteOp op,
            << "expects elements of 16 bits in the layout of the accumulator of "
               "a multiply by groups of warps, but got "
            << type;
+  // A warpgroup stores the rows that it wrote.
+  if (llvm::any_of(layout.getWarps(),
+                   [](const tile::Mode &mode) { return mode.dim != 0; }))
+    return op.emitOpError()
+           << "expects warpgroups to have rows of their own, but got " << type;
   return success();
 }
 
@@ -186,6 +191,15 @@ static LogicalResult checkDealer(OpTy op, const KernelContext &context) {
            << (isProducer ? "one thread runs" : "all threads run")
            << " the program";
   return success();
+}
+
+/// The warps meet in it.
+static LogicalResult checkOrdered(tile::OrderedOp op) {
+  tile::RoleAttr role = tile::getRole(op);
+  if (!role || role.getThreads() == tile::RoleThreads::All)
+    return success();
+  return op.emitOpError()
+         << "expects to stand in a role of which all threads run the program";
 }
 
 /// Warps may differ in what they run by the result.
@@ -245,6 +259,7 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
                   tile::ArriveClusterOp, tile::WaitClusterOp>(
                 [&](auto wait) { return checkGroupsOfTarget(wait, context); })
             .Case([](tile::AnyOp any) { return checkAny(any); })
+            .Case([](tile::OrderedOp ordered) { return checkOrdered(ordered); })
             .Case([&](tile::SpecializeOp roles) {
               return checkRoles(roles, context);
             })

@@ -143,6 +143,8 @@ int64_t attune::knownRowDivisor(Value buffer) {
       buffer = transpose.getIn();
     else if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op))
       buffer = collapse.getSrc();
+    else if (auto paged = dyn_cast<tile::PagedOp>(op))
+      buffer = paged.getSource();
     else
       break;
   }

@@ -117,6 +117,9 @@ void populateMemoryPatterns(mlir::TypeConverter &converter,
 void populateMmaPatterns(mlir::TypeConverter &converter,
                          mlir::RewritePatternSet &patterns,
                          const KernelContext &context);
+void populateOrderedPatterns(mlir::TypeConverter &converter,
+                             mlir::RewritePatternSet &patterns,
+                             const KernelContext &context);
 void populateRolePatterns(mlir::TypeConverter &converter,
                           mlir::RewritePatternSet &patterns,
                           const KernelContext &context);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tile.load, tile.store and tile.read: between memory and registers.
+// tile.load, tile.store and tile.read: between memory and registers; and
+// tile.paged, which says where they find rows.
 
 #include "LaneContext.h"
+#include "PagedRows.h"
 #include "attune/Target/SharedAddress.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -28,6 +30,18 @@ struct StorePattern : KernelPattern<tile::StoreOp> {
   LogicalResult
   matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
+};
+
+/// Whoever uses it asks for its operands.
+struct PagedPattern : KernelPattern<tile::PagedOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::PagedOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<memref::CastOp>(op, op.getResult().getType(),
+                                                op.getSource());
+    return success();
+  }
 };
 
 struct ReadPattern : KernelPattern<tile::ReadOp> {
@@ -105,6 +119,8 @@ static Access getAccess(tile::TileType type, Value buffer, ValueRange first,
   access.run = std::gcd(
       kWidestBytes / elementBytes,
       std::gcd(knownRowDivisor(buffer), knownDivisor(first[rank - 1])));
+  if (int64_t page = PagedRows(buffer).getPage(); page && rank == 1)
+    access.run = std::gcd(access.run, page);
   if (access.isPadded[rank - 1])
     access.run = memrefType.isDynamicDim(rank - 1)
                      ? 1
@@ -139,19 +155,28 @@ LogicalResult LoadPattern::matchAndRewrite(tile::LoadOp op, OpAdaptor adaptor,
   SmallVector<Value> lanes, elements(layout.getNumRegisters());
   for (int64_t dim = 0; dim < rank; ++dim)
     lanes.push_back(laneCoordinate(b, loc, context, layout, dim));
+  PagedRows rows(op.getSource());
+  Value buffer = rows.getBuffer();
+  // The table is read once for each row of a thread.
+  DenseMap<int64_t, Value> places;
   for (const Run &run : findRuns(layout, rank, access.run)) {
     SmallVector<Value> indices;
     for (int64_t dim = 0; dim < rank; ++dim)
       indices.push_back(position(b, loc, adaptor.getIndices()[dim], lanes[dim],
                                  run.coordinates[dim]));
+    Value &place = places[run.coordinates[0]];
+    if (!place)
+      place = rows.locate(b, loc, indices[0], op.getInBounds());
+    if (rows.getPage())
+      indices[0] = place;
     auto vectorType = VectorType::get(run.count, type.getElementType());
     int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
     auto load = [&](OpBuilder &inner) -> Value {
-      return vector::LoadOp::create(
-          inner, loc, vectorType, op.getSource(), indices,
-          /*nontemporal=*/false, llvm::MaybeAlign(run.count * elementBytes));
+      return vector::LoadOp::create(inner, loc, vectorType, buffer, indices,
+                                    /*nontemporal=*/false,
+                                    llvm::MaybeAlign(run.count * elementBytes));
     };
-    Value inside = isInside(b, loc, indices, op.getSource(), access);
+    Value inside = isInside(b, loc, indices, buffer, access);
     Value part;
     if (!inside) {
       part = load(b);
@@ -205,7 +230,7 @@ static Value isFirstHolder(OpBuilder &b, Location loc, LayoutAttr layout,
 }
 
 /// Writes a run of a tile, or adds it to what is there.
-static void storeRun(OpBuilder &b, tile::StoreOp op, Value value,
+static void storeRun(OpBuilder &b, tile::StoreOp op, Value value, Value buffer,
                      const Run &run, ValueRange indices) {
   Location loc = op.getLoc();
   Type element = op.getValue().getType().getElementType();
@@ -218,20 +243,20 @@ static void storeRun(OpBuilder &b, tile::StoreOp op, Value value,
         place.back() =
             arith::AddIOp::create(b, loc, place.back(), constant(b, loc, i));
       memref::AtomicRMWOp::create(b, loc, arith::AtomicRMWKind::addf, part,
-                                  op.getDestination(), place);
+                                  buffer, place);
     }
     return;
   }
   if (run.count == 1) {
     Value part = vector::ExtractOp::create(b, loc, value, run.firstRegister);
-    memref::StoreOp::create(b, loc, part, op.getDestination(), indices);
+    memref::StoreOp::create(b, loc, part, buffer, indices);
     return;
   }
   Value part = vector::ExtractStridedSliceOp::create(
       b, loc, value, ArrayRef<int64_t>{run.firstRegister},
       ArrayRef<int64_t>{run.count}, ArrayRef<int64_t>{1});
   vector::StoreOp::create(
-      b, loc, part, op.getDestination(), indices, /*nontemporal=*/false,
+      b, loc, part, buffer, indices, /*nontemporal=*/false,
       llvm::MaybeAlign(run.count * element.getIntOrFloatBitWidth() / 8));
 }
 
@@ -244,11 +269,12 @@ StorePattern::matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
   LayoutAttr layout = type.getRegisterLayout();
   Access access = getAccess(type, op.getDestination(), op.getIndices(),
                             /*inBounds=*/false);
+  PagedRows rows(op.getDestination());
+  Value buffer = rows.getBuffer();
   SmallVector<Value> lanes, limits;
   for (int64_t dim = 0; dim < rank; ++dim) {
     lanes.push_back(laneCoordinate(b, loc, context, layout, dim));
-    limits.push_back(
-        b.createOrFold<memref::DimOp>(loc, op.getDestination(), dim));
+    limits.push_back(b.createOrFold<memref::DimOp>(loc, buffer, dim));
   }
   Value isFirst = isFirstHolder(b, loc, layout, context);
 
@@ -258,6 +284,7 @@ StorePattern::matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
     byRow[run.coordinates[0]].push_back(run);
   for (auto &[rowOffset, runs] : byRow) {
     Value row = position(b, loc, adaptor.getIndices()[0], lanes[0], rowOffset);
+    row = rows.locate(b, loc, row, /*inBounds=*/false);
     Value inside = lessThan(b, loc, row, limits[0]);
     if (isFirst)
       inside = arith::AndIOp::create(b, loc, inside, isFirst);
@@ -275,7 +302,7 @@ StorePattern::matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
             b, loc, lessThan(b, loc, indices[1], limits[1]), false);
         b.setInsertionPointToStart(columnGuard.thenBlock());
       }
-      storeRun(b, op, adaptor.getValue(), run, indices);
+      storeRun(b, op, adaptor.getValue(), buffer, run, indices);
     }
   }
   b.eraseOp(op);
@@ -348,6 +375,6 @@ LogicalResult ReadPattern::matchAndRewrite(tile::ReadOp op, OpAdaptor adaptor,
 void attune::populateMemoryPatterns(TypeConverter &converter,
                                     RewritePatternSet &patterns,
                                     const KernelContext &context) {
-  patterns.add<LoadPattern, StorePattern, ReadPattern>(
+  patterns.add<LoadPattern, PagedPattern, StorePattern, ReadPattern>(
       converter, patterns.getContext(), context);
 }

@@ -9,6 +9,7 @@
 
 #include "SharedMemory.h"
 #include "LaneContext.h"
+#include "PagedRows.h"
 #include "attune/Target/SharedAddress.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -60,6 +61,7 @@ public:
   TileCopier(OpBuilder &builder, const KernelContext &context, tile::PutOp op,
              Value buffer, Value slot)
       : b(builder), loc(op.getLoc()), context(context), op(op),
+        sourceRows(op.getSource()), source(sourceRows.getBuffer()),
         buffer(flattenBuffer(builder, op.getLoc(), buffer)), slot(slot),
         type(op.getChannel().getType()),
         swizzle(cast<tile::SwizzleAttr>(type.getTileType().getLayout())) {}
@@ -78,7 +80,8 @@ private:
   Location loc;
   const KernelContext &context;
   tile::PutOp op;
-  Value buffer, slot;
+  PagedRows sourceRows;
+  Value source, buffer, slot;
   tile::ChannelType type;
   tile::SwizzleAttr swizzle;
   int64_t width = 1;
@@ -169,16 +172,14 @@ GetPattern::matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
 void TileCopier::copyElements(Value sourceRow, Value sourceColumn,
                               Value destination, Value valid) {
   if (async) {
-    AsyncCopy request{op.getSource(), {sourceRow, sourceColumn},
-                      buffer,         destination,
-                      width,          valid};
+    AsyncCopy request{
+        source, {sourceRow, sourceColumn}, buffer, destination, width, valid};
     context.model->emitAsyncCopy(b, loc, request);
     return;
   }
   auto vectorType = VectorType::get(width, type.getElementType());
   auto alignment = llvm::MaybeAlign(
       width * type.getElementType().getIntOrFloatBitWidth() / 8);
-  Value source = op.getSource();
   auto load = [&](OpBuilder &at) -> Value {
     return vector::LoadOp::create(at, loc, vectorType, source,
                                   ValueRange{sourceRow, sourceColumn},
@@ -211,16 +212,17 @@ void TileCopier::copyPiece(SplitIndex row, SplitIndex column) {
   Value tileRow = row.materialize(b, loc),
         tileColumn = column.materialize(b, loc);
   Value sourceRow = b.createOrFold<arith::AddIOp>(loc, op.getRow(), tileRow);
+  sourceRow = sourceRows.locate(b, loc, sourceRow, op.getInBounds());
   Value sourceColumn =
       b.createOrFold<arith::AddIOp>(loc, op.getColumn(), tileColumn);
   Value valid;
   if (!op.getInBounds()) {
-    Value rows = b.createOrFold<memref::DimOp>(loc, op.getSource(), 0);
+    Value rows = b.createOrFold<memref::DimOp>(loc, source, 0);
     Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
                                          sourceRow, rows);
     if (!fitsInto(type.getShape()[1], op.getSource().getType().getDimSize(1),
                   op.getColumn())) {
-      Value columns = b.createOrFold<memref::DimOp>(loc, op.getSource(), 1);
+      Value columns = b.createOrFold<memref::DimOp>(loc, source, 1);
       Value insideRow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
                                               sourceColumn, columns);
       inside = arith::AndIOp::create(b, loc, inside, insideRow);

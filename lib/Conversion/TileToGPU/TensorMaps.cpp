@@ -4,6 +4,7 @@
 // host right before the launch.
 
 #include "TensorMaps.h"
+#include "PagedRows.h"
 #include "attune/Dialect/Launch/IR/Launch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -48,6 +49,8 @@ FailureOr<TensorView> attune::traceView(OpBuilder &b, Value view) {
         applyPermutationMap<int64_t>(transpose.getPermutation(), source->dims);
     return source;
   }
+  if (auto paged = view.getDefiningOp<tile::PagedOp>())
+    return traceView(b, paged.getSource());
   if (!isa<BlockArgument>(view))
     return failure();
   int64_t rank = cast<MemRefType>(view.getType()).getRank();
@@ -114,8 +117,7 @@ static std::optional<Copied> getCopied(Operation *op,
   if (auto put = dyn_cast<tile::PutOp>(op)) {
     tile::ChannelType channel = put.getChannel().getType();
     if (channel.getPanel())
-      return Copied{put.getSource(), channel.getTileType(),
-                    channel.getCopiedRows()};
+      return Copied{put.getSource(), channel.getTileType(), getRowsOfBox(put)};
   } else if (auto store = dyn_cast<tile::StoreAsyncOp>(op)) {
     tile::TileType type = store.getSource().getType();
     return Copied{store.getDestination(), type,
@@ -123,6 +125,28 @@ static std::optional<Copied> getCopied(Operation *op,
                       context.countWarpgroups(context.getWarps(op))};
   }
   return std::nullopt;
+}
+
+/// That boxes end where pages do: then each has one place in the buffer.
+static LogicalResult checkPages(Operation *op) {
+  auto put = dyn_cast<tile::PutOp>(op);
+  int64_t page = put ? PagedRows(put.getSource()).getPage() : 0;
+  if (!page)
+    return success();
+  // The swizzle repeats so.
+  constexpr int64_t kAtomRows = 8;
+  int64_t copied = put.getChannel().getType().getCopiedRows(),
+          rows = getRowsOfBox(put);
+  if (copied % rows != 0 || page % rows != 0 || rows % kAtomRows != 0)
+    return op->emitOpError()
+           << "expects pages of a multiple or, in multiples of " << kAtomRows
+           << ", a part of the " << copied
+           << " rows that the copy engine copies, but got pages of " << page;
+  if (int64_t divisor = knownDivisor(put.getRow()); divisor % rows != 0)
+    return op->emitOpError()
+           << "expects a first row that is known to be a multiple of the "
+           << rows << " rows of a box in a page, but got one of " << divisor;
+  return success();
 }
 
 LogicalResult attune::addTensorMaps(gpu::GPUFuncOp kernel,
@@ -135,6 +159,8 @@ LogicalResult attune::addTensorMaps(gpu::GPUFuncOp kernel,
     std::optional<Copied> copied = getCopied(op, context);
     if (!copied)
       return WalkResult::advance();
+    if (failed(checkPages(op)))
+      return WalkResult::interrupt();
     OpBuilder b(op);
     FailureOr<TensorView> view = traceView(b, copied->view);
     auto argument = succeeded(view) ? dyn_cast<BlockArgument>(view->tensor)

@@ -104,6 +104,31 @@ void LoopEmitter::copy(Value source, Value target) {
           });
 }
 
+std::pair<Value, SmallVector<Value>>
+LoopEmitter::locate(Value view, ArrayRef<Value> position) {
+  SmallVector<Value> place(position);
+  auto paged = view.getDefiningOp<tile::PagedOp>();
+  if (!paged)
+    return {view, place};
+  Value size = index(paged.getPage());
+  Value page = arith::DivUIOp::create(builder, position[0], size);
+  auto branch = scf::IfOp::create(builder, builder.getIndexType(),
+                                  isInside(paged.getTable(), page),
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  Value entry = arith::IndexCastOp::create(builder, builder.getIndexType(),
+                                           load(paged.getTable(), page));
+  Value row = arith::AddIOp::create(
+      builder, arith::MulIOp::create(builder, entry, size),
+      arith::RemUIOp::create(builder, position[0], size));
+  scf::YieldOp::create(builder, row);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, index(-1));
+  place[0] = branch.getResult(0);
+  return {paged.getSource(), place};
+}
+
 Value LoopEmitter::isInside(Value buffer, ValueRange position) {
   Value inside;
   for (auto [dim, index] : llvm::enumerate(position)) {
@@ -158,29 +183,29 @@ static SmallVector<Value> add(ImplicitLocOpBuilder &builder, ValueRange base,
 void LoopEmitter::emitLoad(tile::LoadOp op) {
   Value result = define(op.getResult());
   forEach(op.getResult().getType().getShape(), [&](ValueRange indices) {
-    SmallVector<Value> position = add(builder, op.getIndices(), indices);
-    store(loadOrZero(op.getSource(), position, op.getInBounds()), result,
-          indices);
+    auto [source, position] =
+        locate(op.getSource(), add(builder, op.getIndices(), indices));
+    store(loadOrZero(source, position, op.getInBounds()), result, indices);
   });
 }
 
-void LoopEmitter::emitStore(Value tile, Value target, ValueRange first,
+void LoopEmitter::emitStore(Value tile, Value view, ValueRange first,
                             bool accumulate) {
   Value value = read(tile);
-  forEach(cast<tile::TileType>(tile.getType()).getShape(),
-          [&](ValueRange indices) {
-            SmallVector<Value> position = add(builder, first, indices);
-            auto branch = scf::IfOp::create(builder, isInside(target, position),
-                                            /*withElseRegion=*/false);
-            OpBuilder::InsertionGuard guard(builder);
-            builder.setInsertionPointToStart(branch.thenBlock());
-            Value element = load(value, indices);
-            if (accumulate)
-              memref::AtomicRMWOp::create(builder, arith::AtomicRMWKind::addf,
-                                          element, target, position);
-            else
-              store(element, target, position);
-          });
+  forEach(
+      cast<tile::TileType>(tile.getType()).getShape(), [&](ValueRange indices) {
+        auto [target, position] = locate(view, add(builder, first, indices));
+        auto branch = scf::IfOp::create(builder, isInside(target, position),
+                                        /*withElseRegion=*/false);
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPointToStart(branch.thenBlock());
+        Value element = load(value, indices);
+        if (accumulate)
+          memref::AtomicRMWOp::create(builder, arith::AtomicRMWKind::addf,
+                                      element, target, position);
+        else
+          store(element, target, position);
+      });
 }
 
 Value LoopEmitter::getSlot(Value channel, Value element) {
@@ -240,9 +265,9 @@ void LoopEmitter::fillSlot(tile::PutOp op) {
   store(arith::ConstantOp::create(builder, builder.getBoolAttr(true)),
         parts.held, slot);
   forEach(op.getChannel().getType().getShape(), [&](ValueRange indices) {
-    SmallVector<Value> position =
-        add(builder, {op.getRow(), op.getColumn()}, indices);
-    store(loadOrZero(op.getSource(), position, op.getInBounds()), parts.slots,
+    auto [source, position] = locate(
+        op.getSource(), add(builder, {op.getRow(), op.getColumn()}, indices));
+    store(loadOrZero(source, position, op.getInBounds()), parts.slots,
           {slot, indices[0], indices[1]});
   });
 }
@@ -445,7 +470,8 @@ void LoopEmitter::emitWithoutRules(Operation *op) {
       // dealt in advance.
       .Case<tile::DealerOp, tile::DrainOp, tile::StartTurnsOp, tile::TakeTurnOp,
             tile::GiveTurnOp, tile::FenceBarriersOp, tile::SyncWarpOp,
-            tile::ArriveClusterOp, tile::WaitClusterOp>([](auto) {})
+            tile::ArriveClusterOp, tile::WaitClusterOp, tile::PagedOp>(
+          [](auto) {})
       .Case([&](tile::MapOp op) { emitMap(op); })
       .Case([&](tile::AnyOp op) { emitAny(op); })
       .Case([&](tile::BroadcastOp op) {

@@ -62,7 +62,7 @@ private:
   bool isProduced(mlir::Value channel);
   void emitLoad(tile::LoadOp op);
   /// Of a tile in registers or in shared memory.
-  void emitStore(mlir::Value tile, mlir::Value target, mlir::ValueRange first,
+  void emitStore(mlir::Value tile, mlir::Value view, mlir::ValueRange first,
                  bool accumulate);
   void emitChannel(tile::ChannelOp op);
   void emitPut(tile::PutOp op);
@@ -94,6 +94,9 @@ private:
   void copy(mlir::Value source, mlir::Value target);
   mlir::Value load(mlir::Value buffer, mlir::ValueRange indices);
   void store(mlir::Value value, mlir::Value buffer, mlir::ValueRange indices);
+  /// The buffer behind a view, and the position in it; no row has number -1.
+  std::pair<mlir::Value, llvm::SmallVector<mlir::Value>>
+  locate(mlir::Value view, llvm::ArrayRef<mlir::Value> position);
   /// Whether `position` lies in `buffer`.
   mlir::Value isInside(mlir::Value buffer, mlir::ValueRange position);
   /// The element of a buffer, or 0 outside of it.

@@ -138,11 +138,48 @@ static void eraseCarriedResults(Operation *carrier) {
   carrier->erase();
 }
 
+/// A workgroup waits for its turn at the start of the body, and counts at its
+/// end.
+static void writeOutOrder(tile::OrderedOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  auto literal = [&](int64_t value) {
+    return arith::ConstantIntOp::create(b, value, 32);
+  };
+  auto add = [&](int64_t value) {
+    return memref::AtomicRMWOp::create(b, arith::AtomicRMWKind::addi,
+                                       literal(value), op.getCounter(),
+                                       op.getIndex());
+  };
+  auto toInteger = [&](Value index) {
+    return arith::IndexCastOp::create(b, b.getI32Type(), index);
+  };
+  Value turn = toInteger(op.getTurn());
+  auto loop = scf::WhileOp::create(b, TypeRange(), ValueRange());
+  b.createBlock(&loop.getBefore());
+  Value isEarly =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, add(0), turn);
+  scf::ConditionOp::create(b, isEarly, ValueRange());
+  b.createBlock(&loop.getAfter());
+  scf::YieldOp::create(b);
+
+  op->getBlock()->getOperations().splice(op->getIterator(),
+                                         op.getBody().front().getOperations());
+  b.setInsertionPoint(op);
+  Value now = arith::AddIOp::create(b, add(1), literal(1));
+  Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, now,
+                                       toInteger(op.getTurns()));
+  auto branch = scf::IfOp::create(b, isLast, /*withElseRegion=*/false);
+  b.setInsertionPointToStart(branch.thenBlock());
+  memref::StoreOp::create(b, literal(0), op.getCounter(), op.getIndex());
+  op.erase();
+}
+
 static LogicalResult convert(gpu::GPUFuncOp kernel) {
   if (!kernel.getBody().hasOneBlock())
     return kernel.emitOpError() << "expects a kernel of one block";
   if (failed(refuseLanes(kernel)) || failed(refuseLargeTiles(kernel)))
     return failure();
+  kernel.walk([](tile::OrderedOp op) { writeOutOrder(op); });
   LoopEmitter emitter(kernel);
   if (failed(emitter.emit(kernel.getBody().front())))
     return failure();

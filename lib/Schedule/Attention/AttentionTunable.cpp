@@ -134,13 +134,17 @@ struct AttentionTunable
                           : attn::ReferencePrecision::Operand;
     pm.addPass(attn::createAttnToLoopsPass(loops));
   }
-  ResultCheckRule getCheckRule(Operation *op, unsigned result) const {
+  std::optional<ResultCheckRule> getCheckRule(Operation *op,
+                                              Value value) const {
     auto attention = cast<AttentionOp>(op);
-    if (op->getResult(result) != attention.getLse())
+    if (value == attention.getResult())
       return getRoundingRule(attention.getQuery().getType());
-    return {"lse", [](std::vector<float> exact, ArrayRef<float>) {
-              return makeLogSumExpReference(std::move(exact));
-            }};
+    if (value != attention.getLse())
+      return std::nullopt;
+    return ResultCheckRule{"lse",
+                           [](std::vector<float> exact, ArrayRef<float>) {
+                             return makeLogSumExpReference(std::move(exact));
+                           }};
   }
 };
 } // namespace

@@ -42,51 +42,25 @@ int64_t attune::getThreads(const AttentionKnobs &schedule, TargetAttr target) {
          target.getLanes();
 }
 
-/// Each scheduler of a core has its share of the registers, and warps are
-/// assigned to them one by one: one with more warps than the others has fewer
-/// registers for each, and the assembler gives all threads what fits there.
+static WarpBudget getBudget(const AttentionKnobs &schedule) {
+  return {schedule.getNumWarps(), schedule.getProducerWarps(),
+          schedule.getMmaWarps(), schedule.getMinBlocksPerCore(),
+          schedule.getPersistent() != Persistent::None};
+}
+
 int64_t attune::getRegistersAtEntry(const AttentionKnobs &schedule,
                                     TargetAttr target) {
-  int64_t warps = schedule.getMinBlocksPerCore() *
-                  (schedule.getNumWarps() + schedule.getProducerWarps());
-  int64_t threads =
-      llvm::alignTo(warps, target.getSchedulers()) * target.getLanes();
-  return std::min(
-      target.getRegisters(),
-      static_cast<int64_t>(llvm::alignDown(
-          target.getRegistersPerCore() / threads, target.getRegisterStep())));
+  return getBudget(schedule).getRegistersAtEntry(target);
 }
 
 std::optional<RoleRegisters>
 attune::getRoleRegisters(const AttentionKnobs &schedule, TargetAttr target) {
-  tile::WarpgroupsAttr warpgroups = target.getWarpgroups();
-  if (!warpgroups || !schedule.getProducerWarps() ||
-      schedule.getProducerWarps() % schedule.getMmaWarps() != 0)
-    return std::nullopt;
-  // Roles divide what the workgroup started with. A warpgroup that asks for
-  // more waits for ever, though the core may have it.
-  int64_t all =
-      getRegistersAtEntry(schedule, target) * getThreads(schedule, target);
-  int64_t consumers = getComputingThreads(schedule, target);
-  int64_t producers = schedule.getProducerWarps() * target.getLanes();
-  auto share = [&](int64_t registers, int64_t threads) {
-    return std::min(static_cast<int64_t>(llvm::alignDown(
-                        registers / threads, target.getRegisterStep())),
-                    warpgroups.getMostRegisters());
-  };
-  int64_t least = schedule.getPersistent() == Persistent::None
-                      ? warpgroups.getProducerRegisters()
-                      : warpgroups.getPersistentProducerRegisters();
-  int64_t consumer = share(all - producers * least, consumers);
-  // What is too little for another step of the consumers is the producer's.
-  return RoleRegisters{share(all - consumers * consumer, producers), consumer};
+  return getBudget(schedule).getRoleRegisters(target);
 }
 
 int64_t attune::getRegisterLimit(const AttentionKnobs &schedule,
                                  TargetAttr target) {
-  if (std::optional<RoleRegisters> roles = getRoleRegisters(schedule, target))
-    return std::min(target.getRegisters(), roles->consumer);
-  return getRegistersAtEntry(schedule, target);
+  return getBudget(schedule).getRegisterLimit(target);
 }
 
 int64_t attune::getSharedBytes(const AttentionProblem &problem,

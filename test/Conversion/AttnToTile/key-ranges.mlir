@@ -115,9 +115,10 @@ func.func @negated(%q: !t) -> !t {
 }
 
 // Queries below 64 see everything, the others what is behind them. The
-// condition bounds no keys, so all blocks are visited; the else side is full behind.
+// condition says the same of all keys.
 // CHECK-LABEL: select:
-// CHECK-NEXT:    tile 0 visits [0, 8) masks all
+// CHECK-NEXT:    tile 0 visits [0, 8) full [0, 8)
+// CHECK-NEXT:    tile 1 visits [0, 4) full [0, 2)
 func.func @select(%q: !t) -> !t {
   %o = attn.attention %q, %q, %q mask (%b, %h, %m, %n) {
     %c64 = arith.constant 64 : index
@@ -134,6 +135,7 @@ func.func @select(%q: !t) -> !t {
 // CHECK-LABEL: select_on_keys:
 // CHECK-NEXT:    tile 0 visits [0, 2) full [0, 2)
 // CHECK-NEXT:    tile 1 visits [0, 4) full [0, 2)
+// CHECK-NEXT:    tile 2 visits [0, 6) full [0, 4)
 func.func @select_on_keys(%q: !t) -> !t {
   %o = attn.attention %q, %q, %q mask (%b, %h, %m, %n) {
     %c64 = arith.constant 64 : index

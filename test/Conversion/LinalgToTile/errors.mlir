@@ -2,7 +2,7 @@
 //
 // RUN: attune-opt %s --split-input-file --verify-diagnostics --attune-attach-target=chip=sm_80 --linalg-to-tile
 // RUN: not attune-opt %s --split-input-file --linalg-to-tile -o /dev/null 2>&1 | FileCheck %s --check-prefix=TARGET
-// TARGET: errors.mlir:{{[0-9]+}}:11: error: expects a 'tile.target' attribute around it; run attune-attach-target first
+// TARGET: errors.mlir:{{.*}} error: expects a 'tile.target' attribute on the module; run attune-attach-target first
 
 #pairs = affine_map<(i, j, l) -> (i, j, l)>
 #partner = affine_map<(i, j, l) -> (i, j, 1 - l)>
@@ -11,8 +11,8 @@ func.func @partner(%a: tensor<64x64xf16>, %b: tensor<64x64xf16>) -> tensor<64x64
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<64x64xf32>
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<64x64xf32>) -> tensor<64x64xf32>
-  // expected-error @below {{expects an epilogue that reads the sums of its own column, of which a kernel can be made}}
-  %sums = linalg.matmul {attune.schedule = {}}
+  // expected-error @below {{'linalg.matmul' op no-kernel: expects an epilogue that reads the sums of its own column, of which a kernel can be made}}
+  %sums = linalg.matmul {attune.schedule = #schedule.matmul<>}
     ins(%a, %b : tensor<64x64xf16>, tensor<64x64xf16>) outs(%init : tensor<64x64xf32>) -> tensor<64x64xf32>
   %split = tensor.expand_shape %sums [[0], [1, 2]] output_shape [64, 32, 2] : tensor<64x64xf32> into tensor<64x32x2xf32>
   %out = tensor.empty() : tensor<64x32x2xf32>
@@ -36,8 +36,8 @@ func.func @parts(%a: tensor<64x64xf16>, %b: tensor<64x64xf16>, %scales: tensor<4
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<64x64xf32>
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<64x64xf32>) -> tensor<64x64xf32>
-  // expected-error @below {{expects tensors that are read by dimensions of the contraction as a whole, of which a kernel can be made}}
-  %sums = linalg.matmul {attune.schedule = {}}
+  // expected-error @below {{'linalg.matmul' op no-kernel: expects tensors that are read by dimensions of the contraction as a whole, of which a kernel can be made}}
+  %sums = linalg.matmul {attune.schedule = #schedule.matmul<>}
     ins(%a, %b : tensor<64x64xf16>, tensor<64x64xf16>) outs(%init : tensor<64x64xf32>) -> tensor<64x64xf32>
   %split = tensor.expand_shape %sums [[0], [1, 2]] output_shape [64, 4, 16] : tensor<64x64xf32> into tensor<64x4x16xf32>
   %out = tensor.empty() : tensor<64x4x16xf32>
@@ -49,4 +49,60 @@ func.func @parts(%a: tensor<64x64xf16>, %b: tensor<64x64xf16>, %scales: tensor<4
   } -> tensor<64x4x16xf32>
   %result = tensor.collapse_shape %scaled [[0], [1, 2]] : tensor<64x4x16xf32> into tensor<64x64xf32>
   return %result : tensor<64x64xf32>
+}
+
+// -----
+
+// A schedule that the lowering would ignore is a mistake.
+func.func @other_attribute(%a: tensor<64x64xf16>, %b: tensor<64x64xf16>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // expected-error @below {{'linalg.matmul' op expects 'attune.schedule' to be a '#schedule.matmul', but got {block_m = 64 : i64}}}
+  %sums = linalg.matmul {attune.schedule = {block_m = 64 : i64}}
+    ins(%a, %b : tensor<64x64xf16>, tensor<64x64xf16>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %sums : tensor<64x64xf32>
+}
+
+// -----
+
+func.func @no_contraction(%a: tensor<64xf32>, %b: tensor<64xf32>) -> tensor<64xf32> {
+  // expected-error @below {{'linalg.add' op has 'attune.schedule' and expects a reduction, but got none}}
+  %sum = linalg.add {attune.schedule = #schedule.matmul<>} ins(%a, %b : tensor<64xf32>, tensor<64xf32>) outs(%a : tensor<64xf32>) -> tensor<64xf32>
+  return %sum : tensor<64xf32>
+}
+
+// -----
+
+#all = affine_map<(i, j) -> (i, j)>
+
+func.func @second(%a: tensor<64x64xf16>, %b: tensor<64x64xf16>, %g: tensor<64x64xf16>) -> tensor<64x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<64x64xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %x = linalg.matmul ins(%a, %b : tensor<64x64xf16>, tensor<64x64xf16>) outs(%init : tensor<64x64xf32>) -> tensor<64x64xf32>
+  // expected-error @below {{'linalg.matmul' op expects 'attune.schedule' on the first contraction of a kernel alone}}
+  %y = linalg.matmul {attune.schedule = #schedule.matmul<>}
+    ins(%a, %g : tensor<64x64xf16>, tensor<64x64xf16>) outs(%init : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %result = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel", "parallel"]}
+    ins(%x, %y : tensor<64x64xf32>, tensor<64x64xf32>) outs(%empty : tensor<64x64xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %product = arith.mulf %p, %q : f32
+    linalg.yield %product : f32
+  } -> tensor<64x64xf32>
+  return %result : tensor<64x64xf32>
+}
+
+// -----
+
+func.func @illegal(%a: tensor<64x64xf16>, %b: tensor<64x64xf16>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // expected-error @below {{'linalg.matmul' op rows-per-warp: expects block-m to be a multiple of 64 rows (4 warps of 16), but got 32}}
+  %sums = linalg.matmul {attune.schedule = #schedule.matmul<blockM = 32>}
+    ins(%a, %b : tensor<64x64xf16>, tensor<64x64xf16>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %sums : tensor<64x64xf32>
+}
+
+// -----
+
+func.func @types(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // expected-error @below {{'linalg.matmul' op expects operands of a contraction to be both f16 or both bf16, but got 'f32' and 'f32'}}
+  %sums = linalg.matmul ins(%a, %b : tensor<64x64xf32>, tensor<64x64xf32>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %sums : tensor<64x64xf32>
 }

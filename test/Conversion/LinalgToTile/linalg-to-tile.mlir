@@ -5,10 +5,9 @@
 // RUN: attune-opt %s --attune-attach-target=chip=sm_90a --linalg-to-tile --canonicalize --cse | FileCheck %s
 
 #all = affine_map<(i, j) -> (i, j)>
-#persistent = {block_m = 128 : i64, block_n = 64 : i64, block_k = 32 : i64, num_warps = 8 : i64, mma_warps = 4 : i64,
-               producer_warps = 4 : i64, stages = 3 : i64, out_shared = 1 : i64, persistent = 1 : i64,
-               producer_registers = 40 : i64, consumer_registers = 232 : i64}
-#plain = {block_m = 64 : i64, block_n = 32 : i64, block_k = 32 : i64, num_warps = 4 : i64, warps_n = 2 : i64, stages = 2 : i64}
+#persistent = #schedule.matmul<blockM = 128, blockN = 64, blockK = 32, numWarps = 8, mmaWarps = 4, producerWarps = 4, stages = 3,
+                               resultPath = shared, persistent = static>
+#plain = #schedule.matmul<blockM = 64, blockN = 32, blockK = 32, warpsN = 2>
 
 // Two contractions of one left operand are one kernel, which loads that once a step. A workgroup takes one tile after the
 // other, in columns of groups of rows, and computes on whole warpgroups.

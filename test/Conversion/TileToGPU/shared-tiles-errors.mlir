@@ -36,6 +36,26 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 
 // -----
 
+// Two warpgroups that share rows would store rows that the other one writes.
+#panels = #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>
+#shared_rows = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]],
+                            warps = [[4, 0, 16], [2, 1, 16]]>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], box_bytes = 128, mma = []>} {
+  gpu.module @kernels {
+    gpu.func @columns_of_warpgroups(%x: f16) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      %b = tile.buffer : !tile.tile<64x32xf16, shared, #panels>
+      %t = tile.fill %x : f16 -> !tile.tile<64x32xf16, registers, #shared_rows>
+      // expected-error @below {{'tile.write' op expects warpgroups to have rows of their own, but got}}
+      tile.write %t, %b : !tile.tile<64x32xf16, registers, #shared_rows>, !tile.tile<64x32xf16, shared, #panels>
+      gpu.return
+    }
+  }
+}
+
+// -----
+
 #panels = #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>
 #acc = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
 module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,

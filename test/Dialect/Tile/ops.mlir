@@ -27,6 +27,32 @@ func.func @memory(%m: memref<?x64xf16>, %rows: memref<?xf16>, %i: index) {
   return
 }
 
+// CHECK-LABEL: func.func @paged
+// CHECK-SAME:    %[[M:[^ ]+]]: memref<128x64xf16>, %[[ROWS:[^ ]+]]: memref<?xf32>, %[[A:[^ ]+]]: memref<?xi32>, %[[B:[^ ]+]]: memref<4xi64>
+func.func @paged(%m: memref<128x64xf16>, %rows: memref<?xf32>, %a: memref<?xi32>, %b: memref<4xi64>, %i: index) {
+  // CHECK: %[[P:.+]] = tile.paged %[[M]] by %[[A]] pages of 16 : memref<128x64xf16>, memref<?xi32>
+  %p = tile.paged %m by %a pages of 16 : memref<128x64xf16>, memref<?xi32>
+  // CHECK: tile.load %[[P]][%{{.+}}] : memref<?x64xf16>
+  %x = tile.load %p[%i, %i] : memref<?x64xf16> -> !regs
+  // CHECK: tile.paged %[[ROWS]] by %[[B]] {note} : memref<?xf32>, memref<4xi64>
+  %s = tile.paged %rows by %b pages of 1 {note} : memref<?xf32>, memref<4xi64>
+  return
+}
+
+// CHECK-LABEL: func.func @ordered
+// CHECK-SAME:    %[[M:[^ ]+]]: memref<?x64xf32>, %[[C:[^ ]+]]: memref<?xi32>, %[[I:[^ ]+]]: index, %[[T:[^ ]+]]: index
+func.func @ordered(%m: memref<?x64xf32>, %counters: memref<?xi32>, %i: index, %t: index) {
+  %zero = arith.constant 0.0 : f32
+  %tile = tile.fill %zero : f32 -> !tile.tile<32x64xf32, registers>
+  // CHECK:      tile.ordered %[[C]][%[[I]]] turn %[[T]] of %[[I]] {
+  // CHECK-NEXT:   tile.store %{{.+}}, %[[M]][%[[I]], %[[I]]] accumulate
+  // CHECK-NEXT: } {note} : memref<?xi32>
+  tile.ordered %counters[%i] turn %t of %i {
+    tile.store %tile, %m[%i, %i] accumulate : !tile.tile<32x64xf32, registers>, memref<?x64xf32>
+  } {note} : memref<?xi32>
+  return
+}
+
 // CHECK-LABEL: func.func @shared_tiles
 // CHECK-SAME:    %[[M:[^ ]+]]: memref<?x64xf16>, %[[A:[^ ]+]]: !tile.tile<32x64xf16, registers>, %[[I:.+]]: index
 func.func @shared_tiles(%m: memref<?x64xf16>, %a: !regs, %i: index) {

@@ -9,6 +9,7 @@
 
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Schedule/TunableOpInterface.h"
+#include "attune/Schedule/WarpBudget.h"
 
 namespace attune {
 
@@ -52,9 +53,6 @@ int64_t getThreads(const AttentionKnobs &schedule, tile::TargetAttr target);
 
 /// Registers of a thread where producers have warps of their own. They can be
 /// exchanged where these are as many as multiply together; nothing otherwise.
-struct RoleRegisters {
-  int64_t producer, consumer;
-};
 std::optional<RoleRegisters> getRoleRegisters(const AttentionKnobs &schedule,
                                               tile::TargetAttr target);
 

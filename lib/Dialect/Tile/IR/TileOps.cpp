@@ -68,6 +68,37 @@ LogicalResult StoreOp::verify() {
       getDestination().getType().getElementType());
 }
 
+LogicalResult OrderedOp::verifyRegions() {
+  for (Operation &op : getBody().front())
+    if (!isa<StoreOp>(op) && !isMemoryEffectFree(&op))
+      return op.emitOpError()
+             << "expects to have no effects on memory in 'tile.ordered', "
+                "where 'tile.store' alone may";
+  return success();
+}
+
+MemRefType PagedOp::getViewOf(Type source) {
+  auto type = cast<MemRefType>(source);
+  SmallVector<int64_t> shape(type.getShape());
+  shape.front() = ShapedType::kDynamic;
+  return MemRefType::get(shape, type.getElementType(), type.getLayout(),
+                         type.getMemorySpace());
+}
+
+// What does not know of the table would read other rows.
+LogicalResult PagedOp::verify() {
+  for (Operation *user : getResult().getUsers())
+    if (!isa<LoadOp, StoreOp, PutOp>(user)) {
+      InFlightDiagnostic diagnostic =
+          emitOpError("expects to be used by tile.load, tile.store and "
+                      "tile.put alone, but got '")
+          << user->getName() << "'";
+      diagnostic.attachNote(user->getLoc()) << "used here";
+      return diagnostic;
+    }
+  return success();
+}
+
 LogicalResult WriteOp::verify() {
   if (failed(verifySameShape(*this, "value", getValue().getType(),
                              "destination", getDestination().getType())))

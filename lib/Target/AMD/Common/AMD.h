@@ -25,6 +25,7 @@ public:
                        int64_t minBlocksPerCore) const override;
   /// Upstream asks a device library, which kernels are not linked with.
   bool knowsGridSize() const override { return false; }
+  llvm::StringRef getDeviceScope() const override { return "agent"; }
   /// Translates to AMDGPU assembly and, with LLVM's own assembler and linker,
   /// to an HSACO.
   mlir::FailureOr<Binary>

@@ -28,6 +28,7 @@ public:
   void emitAsyncWait(mlir::OpBuilder &builder, mlir::Location loc,
                      int64_t pending) const override;
   bool narrowsIndices() const override;
+  llvm::StringRef getDeviceScope() const override { return "device"; }
   mlir::LogicalResult populateGPUToLLVM(
       mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns,
       mlir::ConversionTarget &conversionTarget, tile::TargetAttr target,

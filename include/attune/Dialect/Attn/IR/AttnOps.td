@@ -46,6 +46,11 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     read scalars and ranked tensors of integers, indices or floats defined
     outside, tensors through `tensor.extract` and `tensor.dim`.
 
+    The op implements `TilingInterface` over (b, h, m, n), and
+    `PartialReductionOpInterface` over n: keys are cut into independent parts
+    whose states (result and lse) are merged
+    (`Dialect/Attn/Transforms/TilingInterfaceImpl.h`).
+
     **Preconditions**
     - `order` is a permutation of the letters b, h, s and d (attention_c1).
     - The element types of query, key and value are equal (attention_c2).

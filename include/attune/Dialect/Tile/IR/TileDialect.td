@@ -70,4 +70,6 @@ def Tile_Dialect : Dialect {
   }];
 }
 
+class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
+
 #endif // ATTUNE_DIALECT_TILE_DIALECT_TD

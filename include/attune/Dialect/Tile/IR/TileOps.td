@@ -3,12 +3,10 @@
 #ifndef ATTUNE_DIALECT_TILE_OPS_TD
 #define ATTUNE_DIALECT_TILE_OPS_TD
 
-include "attune/Dialect/Tile/IR/TileTypes.td"
+include "attune/Dialect/Tile/IR/TileMemoryOps.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
-
-class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
 
 //===----------------------------------------------------------------------===//
 // Between memory and registers
@@ -48,7 +46,8 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
     `destination[row + i, column + j] = value[i, j]`; elements that lie outside
     the buffer are not written. A 1-D tile goes to a 1-D buffer.
 
-    With `accumulate`, elements are added to those of the buffer, each atomically and in no order.
+    With `accumulate`, elements are added to those of the buffer, each atomically, and in no order but that of a
+    `tile.ordered` around it.
 
     `path` says what `tile-promote-to-shared` makes of it: a `buffer` in shared memory, or the `operand_slot` of a
     left-hand operand of an MMA, from which the chip's copy engine stores the tile.

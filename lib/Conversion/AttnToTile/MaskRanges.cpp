@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Interval analysis of mask regions. Every comparison is brought to the form
-// `n <= t(m)` or `n >= t(m)` with t linear in m; over the rows of a tile t has
-// its extremes at the first or the last row. The looser extreme bounds what may
-// be visible, the tighter one what certainly is.
+// `x <= t(y)` or `x >= t(y)` with t linear in y, where y are the positions of a
+// block of queries or keys and x those of the other dimension; over a block t
+// has its extremes at the first or the last position. The looser extreme bounds
+// what may be visible, the tighter one what certainly is.
 //
 // That holds for integers without end, so each step is held against the width
 // of its type. Where a value that the region captures might make a sum wrap
 // around, the bounds stand under the assumption, tested by the kernel, that it
 // does not.
 
-#include "KeyRanges.h"
+#include "MaskRanges.h"
 #include "attune/Conversion/RegionClone.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -26,6 +27,9 @@ namespace {
 /// No dimension is longer, and index arithmetic may be no wider.
 constexpr int64_t kMaxPosition = std::numeric_limits<int32_t>::max();
 
+/// Sums of so many bits are compared as they are.
+constexpr unsigned kSumBits = 61;
+
 struct Interval {
   DynamicAPInt low, high;
 
@@ -40,33 +44,41 @@ struct Interval {
   }
 };
 
-/// n * key + m * row + rest + constant. A null rest is 0.
+/// x * along + y * across + rest + constant, with y in the block and x along
+/// the other dimension. A null rest is 0.
 struct Linear {
-  DynamicAPInt key, row;
+  DynamicAPInt along, across;
   Value rest;
   Interval restRange;
   DynamicAPInt constant;
 
-  bool dependsOnPosition() const { return key != 0 || row != 0; }
+  bool dependsOnPosition() const { return along != 0 || across != 0; }
   bool isConstant() const { return !dependsOnPosition() && !rest; }
 };
 
 class Analyzer {
 public:
   Analyzer(OpBuilder &builder, Location loc, Region &mask,
-           const MaskedRows &rows, int64_t numKeys, const IRMapping &mapping)
-      : builder(builder), loc(loc), block(mask.front()), rows(rows),
-        numKeys(numKeys), mapping(mapping) {}
+           const MaskBlock &positions, int64_t otherLength,
+           const IRMapping &mapping)
+      : builder(builder), loc(loc), block(mask.front()), positions(positions),
+        otherLength(otherLength), mapping(mapping) {}
 
-  KeyRanges analyze(Value condition, bool negate);
+  MaskRanges analyze(Value condition, bool negate);
   /// The ranges where what was assumed holds, and nothing known elsewhere.
-  KeyRanges guard(KeyRanges ranges);
+  MaskRanges guard(MaskRanges ranges);
 
 private:
-  static KeyRanges unknown() { return {{Value(), Value()}, std::nullopt}; }
-  KeyRanges compare(arith::CmpIOp op, bool negate);
-  KeyRanges intersect(const KeyRanges &a, const KeyRanges &b);
-  KeyRanges unite(const KeyRanges &a, const KeyRanges &b);
+  static MaskRanges unknown() { return {{Value(), Value()}, std::nullopt}; }
+  MaskRanges compare(arith::CmpIOp op, bool negate);
+  /// Of x REL bound(y).
+  MaskRanges getRanges(arith::CmpIPredicate predicate, const Linear &bound);
+  /// Everything where `ranges` have 0, nothing where they have not.
+  MaskRanges extendZero(const MaskRanges &ranges);
+  MaskRanges intersect(const MaskRanges &a, const MaskRanges &b);
+  MaskRanges unite(const MaskRanges &a, const MaskRanges &b);
+  /// The union of two intervals where they touch, else one that is not empty.
+  MaskInterval uniteFull(MaskInterval a, MaskInterval b);
 
   /// `value` as a sum that holds for all positions; nothing if it is no such
   /// sum or may wrap around.
@@ -86,6 +98,7 @@ private:
   /// Bounds a sum that is compared with another one such that their difference
   /// does not wrap around and keeps its sign. Nothing where that cannot be.
   std::optional<Linear> saturate(const Linear &linear);
+  bool isCut(const Linear &linear);
   /// What is known of a value that depends on neither m nor n.
   ConstantIntRanges inferRange(Value value);
   /// A copy outside the region of a value that depends on neither m nor n, as
@@ -115,8 +128,8 @@ private:
   OpBuilder &builder;
   Location loc;
   Block &block;
-  MaskedRows rows;
-  int64_t numKeys;
+  MaskBlock positions;
+  int64_t otherLength;
   IRMapping mapping;
   /// An i1; null where nothing is assumed.
   Value assumption;
@@ -124,18 +137,15 @@ private:
 
 } // namespace
 
-/// The position arguments of a mask region are its last two.
-static bool isRowArgument(BlockArgument argument) {
-  return argument.getArgNumber() == 2;
-}
-static bool isKeyArgument(BlockArgument argument) {
-  return argument.getArgNumber() == 3;
+static bool isPosition(BlockArgument argument, MaskDim dim) {
+  return argument.getArgNumber() == static_cast<unsigned>(dim);
 }
 
 bool Analyzer::dependsOnPosition(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return argument.getOwner() == &block &&
-           (isRowArgument(argument) || isKeyArgument(argument));
+           (isPosition(argument, MaskDim::Query) ||
+            isPosition(argument, MaskDim::Key));
   Operation *op = value.getDefiningOp();
   return op->getBlock() == &block &&
          llvm::any_of(op->getOperands(), [&](Value operand) {
@@ -195,8 +205,8 @@ Interval Analyzer::getRange(const Linear &linear) {
   auto lastOf = [](int64_t length) {
     return ShapedType::isDynamic(length) ? kMaxPosition : length;
   };
-  include(DynamicAPInt(0), linear.key * lastOf(numKeys));
-  include(DynamicAPInt(0), linear.row * lastOf(rows.count));
+  include(DynamicAPInt(0), linear.along * lastOf(otherLength));
+  include(DynamicAPInt(0), linear.across * lastOf(positions.length));
   include(linear.restRange.low, linear.restRange.high);
   return sum;
 }
@@ -204,8 +214,8 @@ Interval Analyzer::getRange(const Linear &linear) {
 bool Analyzer::fits(const Linear &linear, unsigned bits) {
   constexpr unsigned kIndexBits = 64;
   auto part = [](const DynamicAPInt &value) { return Interval{value, value}; };
-  return getRange(linear).fits(bits) && part(linear.key).fits(kIndexBits) &&
-         part(linear.row).fits(kIndexBits) &&
+  return getRange(linear).fits(bits) && part(linear.along).fits(kIndexBits) &&
+         part(linear.across).fits(kIndexBits) &&
          part(linear.constant).fits(kIndexBits) &&
          linear.restRange.fits(kIndexBits);
 }
@@ -231,10 +241,14 @@ Linear Analyzer::assumeSmall(const Linear &linear, unsigned bits) {
   return small;
 }
 
+bool Analyzer::isCut(const Linear &linear) {
+  return !getRange(linear).fits(kSumBits);
+}
+
 std::optional<Linear> Analyzer::saturate(const Linear &linear) {
   // What is cut remains beyond all that is not.
-  constexpr unsigned kSumBits = 61, kCutBits = kSumBits + 1;
-  if (getRange(linear).fits(kSumBits))
+  constexpr unsigned kCutBits = kSumBits + 1;
+  if (!isCut(linear))
     return linear;
   if (linear.dependsOnPosition())
     return std::nullopt;
@@ -251,8 +265,8 @@ std::optional<Linear> Analyzer::saturate(const Linear &linear) {
 }
 
 Linear Analyzer::add(const Linear &a, const Linear &b, int64_t sign) {
-  Linear sum{a.key + b.key * sign, a.row + b.row * sign, a.rest, a.restRange,
-             a.constant + b.constant * sign};
+  Linear sum{a.along + b.along * sign, a.across + b.across * sign, a.rest,
+             a.restRange, a.constant + b.constant * sign};
   if (!b.rest)
     return sum;
   Value left = a.rest ? a.rest : constant(0);
@@ -267,8 +281,8 @@ std::optional<Linear> Analyzer::multiply(Linear a, Linear b) {
     std::swap(a, b);
   if (!a.isConstant() || !Interval{a.constant, a.constant}.fits(64))
     return std::nullopt;
-  Linear scaled{b.key * a.constant,
-                b.row * a.constant,
+  Linear scaled{b.along * a.constant,
+                b.across * a.constant,
                 Value(),
                 {},
                 b.constant * a.constant};
@@ -311,10 +325,10 @@ std::optional<Linear> Analyzer::linearize(Value value) {
     return Linear{{}, {}, Value(), {}, DynamicAPInt(literal)};
   if (auto argument = dyn_cast<BlockArgument>(value);
       argument && argument.getOwner() == &block) {
-    if (isKeyArgument(argument))
-      return Linear{DynamicAPInt(1), {}, Value(), {}, {}};
-    if (isRowArgument(argument))
+    if (isPosition(argument, positions.dim))
       return Linear{{}, DynamicAPInt(1), Value(), {}, {}};
+    if (dependsOnPosition(argument))
+      return Linear{DynamicAPInt(1), {}, Value(), {}, {}};
   }
   constexpr unsigned kIndexBits = 64;
   unsigned bits = ConstantIntRanges::getStorageBitwidth(value.getType());
@@ -348,10 +362,12 @@ static arith::CmpIPredicate swapOperands(arith::CmpIPredicate predicate) {
   }
 }
 
-KeyRanges Analyzer::compare(arith::CmpIOp op, bool negate) {
+MaskRanges Analyzer::compare(arith::CmpIOp op, bool negate) {
   std::optional<Linear> left = linearize(op.getLhs()),
                         right = linearize(op.getRhs());
+  bool areBothCut = false;
   if (left && right) {
+    areBothCut = isCut(*left) && isCut(*right);
     left = saturate(*left);
     right = saturate(*right);
   }
@@ -359,41 +375,54 @@ KeyRanges Analyzer::compare(arith::CmpIOp op, bool negate) {
     return unknown();
   arith::CmpIPredicate predicate =
       negate ? arith::invertPredicate(op.getPredicate()) : op.getPredicate();
-  // left REL right, brought to n REL bound(m).
+  // left REL right, brought to x REL bound(y).
   Linear bound = add(*right, *left, -1);
-  if (bound.key == 1) {
+  if (bound.along == 1) {
     bound = add(*left, *right, -1);
     predicate = swapOperands(predicate);
   }
-  if (bound.key != -1)
+  // 0 REL bound(y) says the same of every x. What is left of two sums that are
+  // both cut does not tell which one is larger.
+  bool isOfBlock = bound.along == 0;
+  if (isOfBlock ? areBothCut : bound.along != -1)
     return unknown();
-  bound.key = 0;
-  // Room for the key after it.
+  bound.along = 0;
+  // Room for the position after it.
   constexpr unsigned kBoundBits = 63;
   if (!fits(bound, kBoundBits))
     return unknown();
-  auto boundAt = [&](Value row) {
+  MaskRanges ranges = getRanges(predicate, bound);
+  return isOfBlock ? extendZero(ranges) : ranges;
+}
+
+MaskRanges Analyzer::getRanges(arith::CmpIPredicate predicate,
+                               const Linear &bound) {
+  auto boundAt = [&](Value position) {
     Value sum = constant(bound.constant);
-    if (bound.row != 0)
-      sum = plus(sum, builder.createOrFold<arith::MulIOp>(loc, row,
-                                                          constant(bound.row)));
+    if (bound.across != 0)
+      sum = plus(sum, builder.createOrFold<arith::MulIOp>(
+                          loc, position, constant(bound.across)));
     return bound.rest ? plus(sum, bound.rest) : sum;
   };
-  bool grows = bound.row >= 0;
-  auto lowest = [&] { return boundAt(grows ? rows.first : rows.last); };
-  auto highest = [&] { return boundAt(grows ? rows.last : rows.first); };
+  bool grows = bound.across >= 0;
+  auto lowest = [&] {
+    return boundAt(grows ? positions.first : positions.last);
+  };
+  auto highest = [&] {
+    return boundAt(grows ? positions.last : positions.first);
+  };
   Value one = constant(1);
   switch (predicate) {
   case arith::CmpIPredicate::slt:
-    return {{Value(), highest()}, KeyInterval{Value(), lowest()}};
+    return {{Value(), highest()}, MaskInterval{Value(), lowest()}};
   case arith::CmpIPredicate::sle:
     return {{Value(), plus(highest(), one)},
-            KeyInterval{Value(), plus(lowest(), one)}};
+            MaskInterval{Value(), plus(lowest(), one)}};
   case arith::CmpIPredicate::sgt:
     return {{plus(lowest(), one), Value()},
-            KeyInterval{plus(highest(), one), Value()}};
+            MaskInterval{plus(highest(), one), Value()}};
   case arith::CmpIPredicate::sge:
-    return {{lowest(), Value()}, KeyInterval{highest(), Value()}};
+    return {{lowest(), Value()}, MaskInterval{highest(), Value()}};
   case arith::CmpIPredicate::eq:
     return {{lowest(), plus(highest(), one)}, std::nullopt};
   default:
@@ -401,47 +430,102 @@ KeyRanges Analyzer::compare(arith::CmpIOp op, bool negate) {
   }
 }
 
-KeyRanges Analyzer::intersect(const KeyRanges &a, const KeyRanges &b) {
-  auto both = [&](const KeyInterval &x, const KeyInterval &y) -> KeyInterval {
+MaskRanges Analyzer::extendZero(const MaskRanges &ranges) {
+  auto compareZero = [&](arith::CmpIPredicate test, Value bound) {
+    return builder.createOrFold<arith::CmpIOp>(loc, test, constant(0), bound);
+  };
+  auto containsZero = [&](const MaskInterval &interval) -> Value {
+    Value inside = arith::ConstantIntOp::create(builder, loc, 1, 1);
+    if (interval.begin)
+      inside = compareZero(arith::CmpIPredicate::sge, interval.begin);
+    if (interval.end)
+      inside = builder.createOrFold<arith::AndIOp>(
+          loc, inside, compareZero(arith::CmpIPredicate::slt, interval.end));
+    return inside;
+  };
+  auto select = [&](Value inside, int64_t then, int64_t otherwise) {
+    return builder.createOrFold<arith::SelectOp>(loc, inside, constant(then),
+                                                 constant(otherwise));
+  };
+  Value seen = containsZero(ranges.visible);
+  MaskRanges extended{
+      {select(seen, 0, kMaxPosition), select(seen, kMaxPosition, 0)},
+      std::nullopt};
+  if (ranges.full) {
+    Value full = containsZero(*ranges.full);
+    extended.full = MaskInterval{select(full, 0, kMaxPosition),
+                                 select(full, kMaxPosition, 0)};
+  }
+  return extended;
+}
+
+MaskRanges Analyzer::intersect(const MaskRanges &a, const MaskRanges &b) {
+  auto both = [&](const MaskInterval &x,
+                  const MaskInterval &y) -> MaskInterval {
     Value begin = x.begin && y.begin ? largest(x.begin, y.begin)
                                      : (x.begin ? x.begin : y.begin);
     Value end =
         x.end && y.end ? smallest(x.end, y.end) : (x.end ? x.end : y.end);
     return {begin, end};
   };
-  KeyRanges result{both(a.visible, b.visible), std::nullopt};
+  MaskRanges result{both(a.visible, b.visible), std::nullopt};
   if (a.full && b.full)
     result.full = both(*a.full, *b.full);
   return result;
 }
 
-KeyRanges Analyzer::unite(const KeyRanges &a, const KeyRanges &b) {
-  KeyRanges result;
+MaskInterval Analyzer::uniteFull(MaskInterval a, MaskInterval b) {
+  if (!a.begin || !a.end)
+    std::swap(a, b);
+  // Two that are open to opposite sides.
+  if (!a.begin || !a.end)
+    return b;
+  auto test = [&](arith::CmpIPredicate predicate, Value left, Value right) {
+    return builder.createOrFold<arith::CmpIOp>(loc, predicate, left, right);
+  };
+  Value lastBegin = b.begin ? largest(a.begin, b.begin) : a.begin;
+  Value firstEnd = b.end ? smallest(a.end, b.end) : a.end;
+  Value touch = test(arith::CmpIPredicate::sle, lastBegin, firstEnd);
+  Value isFirst = test(arith::CmpIPredicate::slt, a.begin, a.end);
+  auto choose = [&](Value hull, Value first, Value second) {
+    Value one =
+        builder.createOrFold<arith::SelectOp>(loc, isFirst, first, second);
+    return builder.createOrFold<arith::SelectOp>(loc, touch, hull, one);
+  };
+  Value begin = b.begin ? b.begin : constant(0);
+  Value end = b.end ? b.end : constant(kMaxPosition);
+  return {choose(smallest(a.begin, begin), a.begin, begin),
+          choose(largest(a.end, end), a.end, end)};
+}
+
+MaskRanges Analyzer::unite(const MaskRanges &a, const MaskRanges &b) {
+  MaskRanges result;
   if (a.visible.begin && b.visible.begin)
     result.visible.begin = smallest(a.visible.begin, b.visible.begin);
   if (a.visible.end && b.visible.end)
     result.visible.end = largest(a.visible.end, b.visible.end);
-  // Two intervals make one only where they certainly touch: open to the same
-  // side.
+  // Two intervals certainly make one where they are open to the same side.
   if (a.full && b.full && !a.full->begin && !b.full->begin)
-    result.full = KeyInterval{Value(), a.full->end && b.full->end
-                                           ? largest(a.full->end, b.full->end)
-                                           : Value()};
+    result.full = MaskInterval{Value(), a.full->end && b.full->end
+                                            ? largest(a.full->end, b.full->end)
+                                            : Value()};
   else if (a.full && b.full && !a.full->end && !b.full->end)
-    result.full = KeyInterval{a.full->begin && b.full->begin
-                                  ? smallest(a.full->begin, b.full->begin)
-                                  : Value(),
-                              Value()};
+    result.full = MaskInterval{a.full->begin && b.full->begin
+                                   ? smallest(a.full->begin, b.full->begin)
+                                   : Value(),
+                               Value()};
+  else if (a.full && b.full)
+    result.full = uniteFull(*a.full, *b.full);
   else
     result.full = a.full ? a.full : b.full;
   return result;
 }
 
-KeyRanges Analyzer::analyze(Value condition, bool negate) {
+MaskRanges Analyzer::analyze(Value condition, bool negate) {
   APInt literal;
   if (matchPattern(condition, m_ConstantInt(&literal))) {
     if (literal.isZero() == negate)
-      return {{Value(), Value()}, KeyInterval{Value(), Value()}};
+      return {{Value(), Value()}, MaskInterval{Value(), Value()}};
     return {{constant(0), constant(0)}, std::nullopt};
   }
   Operation *op = condition.getDefiningOp();
@@ -450,8 +534,8 @@ KeyRanges Analyzer::analyze(Value condition, bool negate) {
   if (auto comparison = dyn_cast<arith::CmpIOp>(op))
     return compare(comparison, negate);
   if (isa<arith::AndIOp, arith::OrIOp>(op)) {
-    KeyRanges left = analyze(op->getOperand(0), negate),
-              right = analyze(op->getOperand(1), negate);
+    MaskRanges left = analyze(op->getOperand(0), negate),
+               right = analyze(op->getOperand(1), negate);
     return isa<arith::AndIOp>(op) != negate ? intersect(left, right)
                                             : unite(left, right);
   }
@@ -464,16 +548,16 @@ KeyRanges Analyzer::analyze(Value condition, bool negate) {
     return unknown();
   }
   if (auto select = dyn_cast<arith::SelectOp>(op)) {
-    KeyRanges whenTrue = intersect(analyze(select.getCondition(), false),
-                                   analyze(select.getTrueValue(), negate));
-    KeyRanges whenFalse = intersect(analyze(select.getCondition(), true),
-                                    analyze(select.getFalseValue(), negate));
+    MaskRanges whenTrue = intersect(analyze(select.getCondition(), false),
+                                    analyze(select.getTrueValue(), negate));
+    MaskRanges whenFalse = intersect(analyze(select.getCondition(), true),
+                                     analyze(select.getFalseValue(), negate));
     return unite(whenTrue, whenFalse);
   }
   return unknown();
 }
 
-KeyRanges Analyzer::guard(KeyRanges ranges) {
+MaskRanges Analyzer::guard(MaskRanges ranges) {
   if (!assumption)
     return ranges;
   auto select = [&](Value known, int64_t otherwise) -> Value {
@@ -491,10 +575,11 @@ KeyRanges Analyzer::guard(KeyRanges ranges) {
   return ranges;
 }
 
-KeyRanges attune::analyzeKeyRanges(OpBuilder &builder, Location loc,
-                                   Region &mask, const MaskedRows &rows,
-                                   int64_t numKeys, const IRMapping &mapping) {
-  Analyzer analyzer(builder, loc, mask, rows, numKeys, mapping);
+MaskRanges attune::analyzeMaskRanges(OpBuilder &builder, Location loc,
+                                     Region &mask, const MaskBlock &positions,
+                                     int64_t otherLength,
+                                     const IRMapping &mapping) {
+  Analyzer analyzer(builder, loc, mask, positions, otherLength, mapping);
   return analyzer.guard(
       analyzer.analyze(mask.front().getTerminator()->getOperand(0),
                        /*negate=*/false));

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls compiled kernels on PyTorch's tensors, by their manifests.
+
+All that it knows of a kernel is the JSON beside the binary (docs/Manifest.md),
+so that our kernels and those of others are timed in one process, on one stream.
+"""
+
+import ctypes
+import json
+
+import torch
+
+MAP_TYPES = {torch.float16: 6, torch.bfloat16: 9, torch.float32: 7}
+SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
+MAP_BYTES, MAP_ALIGNMENT = 128, 64
+MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+PROMOTE_TO_256_BYTES = 3  # CU_TENSOR_MAP_L2_PROMOTION_L2_256B
+
+driver = None
+
+
+def call(name, *arguments):
+    global driver
+    driver = driver or ctypes.CDLL("libcuda.so.1")
+    if code := getattr(driver, name)(*arguments):
+        raise RuntimeError(f"{name} failed with {code}")
+
+
+def reverse(kind, values):
+    values = list(values)[::-1]
+    return (kind * max(len(values), 1))(*values)
+
+
+def encode_map(tensor, argument):
+    """A tensor map, and the buffer that it lies in."""
+    memory = ctypes.create_string_buffer(MAP_BYTES + MAP_ALIGNMENT)
+    address = ctypes.addressof(memory)
+    address += -address % MAP_ALIGNMENT
+    strides = [s * tensor.element_size() for s in tensor.stride()[:-1]]
+    call(
+        "cuTensorMapEncodeTiled",
+        ctypes.c_void_p(address),
+        MAP_TYPES[tensor.dtype],
+        tensor.dim(),
+        ctypes.c_void_p(tensor.data_ptr()),
+        reverse(ctypes.c_uint64, tensor.shape),
+        reverse(ctypes.c_uint64, strides),
+        reverse(ctypes.c_uint32, argument["box"]),
+        reverse(ctypes.c_uint32, [1] * tensor.dim()),
+        0,
+        SWIZZLES[argument["swizzle"]],
+        PROMOTE_TO_256_BYTES,
+        0,
+    )
+    return address, memory
+
+
+class Kernel:
+    def __init__(self, path):
+        """Of `path`.cubin and `path`.json."""
+        with open(path + ".json") as file:
+            self.manifest = json.load(file)
+        with open(path + ".cubin", "rb") as file:
+            self.image = file.read()
+        torch.cuda.current_stream().synchronize()
+        module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
+        call("cuModuleLoadData", ctypes.byref(module), self.image)
+        name = self.manifest["kernel"].encode()
+        call("cuModuleGetFunction", ctypes.byref(self.function), module, name)
+        self.shared = self.manifest.get("shared_bytes", 0)
+        call(
+            "cuFuncSetAttribute", self.function, MAX_DYNAMIC_SHARED, self.shared
+        )
+
+    def bind(self, tensors):
+        """What launches the kernel with these, in the manifest's order."""
+        given = iter(tensors)
+        bound = []
+        for argument in self.manifest["arguments"]:
+            if argument["type"] == "tensor_map":
+                bound.append(None)
+            elif argument.get("access") == "workspace":
+                bound.append(torch.zeros(1, dtype=torch.int32, device="cuda"))
+            else:
+                bound.append(next(given))
+        words, pointers, kept = [], [], [bound]
+        for argument, tensor in zip(self.manifest["arguments"], bound):
+            if argument["type"] == "tensor_map":
+                address, memory = encode_map(bound[argument["of"]], argument)
+                kept.append(memory)
+                pointers.append(address)
+                continue
+            data = tensor.data_ptr()
+            for word in (data, data, 0, *tensor.shape, *tensor.stride()):
+                words.append(ctypes.c_uint64(word))
+                pointers.append(ctypes.addressof(words[-1]))
+        parameters = (ctypes.c_void_p * len(pointers))(*pointers)
+        kept += [words, parameters]
+        blocks = self.count_workgroups(bound)
+        threads = self.manifest["block"]
+
+        def launch():
+            stream = torch.cuda.current_stream().cuda_stream
+            call(
+                "cuLaunchKernel",
+                self.function,
+                *(blocks, 1, 1),
+                *threads,
+                self.shared,
+                ctypes.c_void_p(stream),
+                parameters,
+                None,
+            )
+
+        launch.kept = kept
+        return launch
+
+    def count_workgroups(self, bound):
+        count = self.manifest.get("cluster", 1)
+        for factor in self.manifest["grid"]:
+            size = bound[factor["argument"]].shape[factor["index"]]
+            count *= -(-size // factor.get("per", 1))
+        return min(count, self.manifest.get("grid_limit") or count)

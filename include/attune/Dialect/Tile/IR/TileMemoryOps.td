@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What loads and stores of global memory go by: tables that find their rows, and
+// an order among workgroups.
+
+#ifndef ATTUNE_DIALECT_TILE_MEMORYOPS_TD
+#define ATTUNE_DIALECT_TILE_MEMORYOPS_TD
+
+include "attune/Dialect/Tile/IR/TileTypes.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Tile_PagedOp : Tile_Op<"paged", [Pure,
+    TypesMatchWith<"the result is the source with rows of any number", "source", "result",
+                   "PagedOp::getViewOf($_self)">]> {
+  let summary = "A buffer whose rows a table finds";
+  let description = [{
+    `result[r, j] = source[table[r floordiv page] * page + r mod page, j]`: rows of one page lie behind each other in
+    the source. Row r is outside where the table has no entry for its page, or one that is no page of the source, as -1
+    is none. Of a 1-D buffer, elements are rows.
+
+    Tiles of it are loaded, stored, added to and put into channels as those of any other buffer, and by no other op. The
+    copy engine fetches a box for each page, so that pages and its tiles are multiples of each other.
+
+    **Example**
+    ```mlir
+    %keys = tile.paged %pool by %blocks pages of 16 : memref<?x128xbf16>, memref<?xi32>
+    %k = tile.load %keys[%row, %c0] stages 2 : memref<?x128xbf16> -> !tile.tile<64x128xbf16, registers>
+    ```
+
+    **Errors**: an op of another kind that uses it. By `convert-tile-to-gpu`: a box that would lie in several pages.
+  }];
+  let arguments = (ins MemRefRankOf<[AnyFloat], [1, 2]>:$source, MemRefRankOf<[I32, I64], [1]>:$table,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$page);
+  let results = (outs MemRefRankOf<[AnyFloat], [1, 2]>:$result);
+  let assemblyFormat = [{
+    $source `by` $table (`pages` `of` $page^)? attr-dict `:` type($source) `,` type($table)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    static ::mlir::MemRefType getViewOf(::mlir::Type source);
+  }];
+}
+
+def Tile_OrderedOp : Tile_Op<"ordered", [SingleBlock, NoTerminator, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Lets workgroups store one after the other";
+  let description = [{
+    The workgroup waits until those of all turns before `turn` have come to the end of the body, and lets the next one
+    start at the end of its own. So what the body accumulates is added in the order of turns: the sum has the same bits
+    in every run.
+
+    `counter[index]` says how far the turns are. It is 0 before the first one, and again when all `turns`, 0 to `turns - 1`
+    and each once, have been: a workspace that is restored.
+
+    Stores of one body go to elements of their own. All threads of the workgroup, or of the role, come to it. That of an earlier turn must have started or be sure to
+    start: turns grow with the number of the workgroup (x first), which is the order in which chips start them, or with
+    that in which a workgroup takes its work. Others wait for ever.
+
+    **Example**
+    ```mlir
+    tile.ordered %counters[%tile] turn %split of %splits {
+      tile.store %sum, %total[%row, %c0] accumulate : !tile.tile<64x128xf32, registers>, memref<?x128xf32>
+    } : memref<?xi32>
+    ```
+
+    **Errors**: an op in the body that has effects on memory and is no `tile.store`. By `convert-tile-to-gpu`: a role of which
+    one thread runs the program.
+  }];
+  let arguments = (ins MemRefRankOf<[I32], [1]>:$counter, Index:$index, Index:$turn, Index:$turns);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $counter `[` $index `]` `turn` $turn `of` $turns $body attr-dict `:` type($counter)
+  }];
+  let hasRegionVerifier = 1;
+}
+
+#endif // ATTUNE_DIALECT_TILE_MEMORYOPS_TD

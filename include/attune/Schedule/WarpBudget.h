@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a chip's SM gives the threads of a workgroup, whatever they compute.
+
+#ifndef ATTUNE_SCHEDULE_WARPBUDGET_H
+#define ATTUNE_SCHEDULE_WARPBUDGET_H
+
+#include "attune/Dialect/Tile/IR/Tile.h"
+#include <optional>
+
+namespace attune {
+
+/// Registers of a thread of each role.
+struct RoleRegisters {
+  int64_t producer, consumer;
+};
+
+/// The warps of a workgroup, and how many workgroups share an SM.
+struct WarpBudget {
+  /// Warps that compute, those that issue copies, and how many of the former
+  /// multiply together.
+  int64_t computing, producing = 0, together = 1;
+  int64_t workgroups = 1;
+  /// Whether producers go from tile to tile.
+  bool isPersistent = false;
+
+  int64_t getThreads(tile::TargetAttr target) const {
+    return (computing + producing) * target.getLanes();
+  }
+  /// Registers of each thread when the kernel starts, before roles exchange
+  /// them, in words of 32 bits.
+  int64_t getRegistersAtEntry(tile::TargetAttr target) const;
+  /// Those of roles; nothing where they cannot exchange them: where there are
+  /// no producers, or not as many as multiply together.
+  std::optional<RoleRegisters> getRoleRegisters(tile::TargetAttr target) const;
+  /// Most registers that a thread that computes can have.
+  int64_t getRegisterLimit(tile::TargetAttr target) const;
+};
+
+} // namespace attune
+
+#endif // ATTUNE_SCHEDULE_WARPBUDGET_H

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// tile.ordered: one thread waits for the workgroups before, and counts for the
+// ones behind. Its fences order what it has seen of the other threads, at the
+// barriers where they meet, before its count, and what they do after the count
+// that it waited for: so what a workgroup adds is there before the next one
+// starts to. Atomic operations alone do not order others on every chip.
+
+#include "LaneContext.h"
+#include "SharedMemory.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace attune;
+
+namespace {
+
+struct OrderedPattern : KernelPattern<tile::OrderedOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::OrderedOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+} // namespace
+
+/// Waits until `counter` is at least `wanted`.
+static void spin(OpBuilder &b, Location loc, Value counter, Value index,
+                 Value wanted) {
+  scf::WhileOp::create(
+      b, loc, TypeRange(), ValueRange(),
+      [&](OpBuilder &inner, Location at, ValueRange) {
+        Value zero = arith::ConstantIntOp::create(inner, at, 0, 32);
+        Value count = memref::AtomicRMWOp::create(
+            inner, at, arith::AtomicRMWKind::addi, zero, counter, index);
+        Value isEarly = arith::CmpIOp::create(
+            inner, at, arith::CmpIPredicate::ult, count, wanted);
+        scf::ConditionOp::create(inner, at, isEarly, ValueRange());
+      },
+      [](OpBuilder &inner, Location at, ValueRange) {
+        scf::YieldOp::create(inner, at);
+      });
+}
+
+LogicalResult
+OrderedPattern::matchAndRewrite(tile::OrderedOp op, OpAdaptor,
+                                ConversionPatternRewriter &b) const {
+  Location loc = op.getLoc();
+  StringRef scope = context.model->getDeviceScope();
+  // All warps of a workgroup have one barrier. Of a role, each warpgroup has
+  // its own, and counts for itself.
+  bool hasRoles = !context.roles.empty();
+  int64_t groups = hasRoles ? context.countWarpgroups(context.getWarps(op)) : 1;
+  auto meet = [&] {
+    if (hasRoles)
+      meetInGroup(b, loc, context);
+    else
+      gpu::BarrierOp::create(b, loc);
+  };
+  Value isFirst =
+      hasRoles ? isFirstOfGroup(b, loc, context) : isThread(b, loc, 0);
+  // How many have left when the workgroup of a turn may enter.
+  auto countBefore = [&](Value turn) -> Value {
+    Value count =
+        b.createOrFold<arith::MulIOp>(loc, turn, constant(b, loc, groups));
+    return arith::IndexCastOp::create(b, loc, b.getI32Type(), count);
+  };
+  Value before = countBefore(op.getTurn()), all = countBefore(op.getTurns());
+  auto waits = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
+  OpBuilder inner = waits.getThenBodyBuilder();
+  spin(inner, loc, op.getCounter(), op.getIndex(), before);
+  LLVM::FenceOp::create(inner, loc, LLVM::AtomicOrdering::acq_rel, scope);
+  meet();
+  b.inlineBlockBefore(&op.getBody().front(), op);
+  meet();
+  auto leaves = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
+  inner = leaves.getThenBodyBuilder();
+  LLVM::FenceOp::create(inner, loc, LLVM::AtomicOrdering::acq_rel, scope);
+  Value one = arith::ConstantIntOp::create(inner, loc, 1, 32);
+  Value left =
+      memref::AtomicRMWOp::create(inner, loc, arith::AtomicRMWKind::addi, one,
+                                  op.getCounter(), op.getIndex());
+  Value now = arith::AddIOp::create(inner, loc, left, one);
+  Value isLast =
+      arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::eq, now, all);
+  auto resets = scf::IfOp::create(inner, loc, isLast, /*withElseRegion=*/false);
+  inner = resets.getThenBodyBuilder();
+  memref::StoreOp::create(inner, loc,
+                          arith::ConstantIntOp::create(inner, loc, 0, 32),
+                          op.getCounter(), op.getIndex());
+  b.eraseOp(op);
+  return success();
+}
+
+void attune::populateOrderedPatterns(TypeConverter &converter,
+                                     RewritePatternSet &patterns,
+                                     const KernelContext &context) {
+  patterns.add<OrderedPattern>(converter, patterns.getContext(), context);
+}

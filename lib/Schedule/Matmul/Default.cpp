@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The schedule of a matmul where none is given.
+
+#include "attune/Schedule/Matmul/Legality.h"
+
+using namespace mlir;
+using namespace attune;
+using schedule::MatmulAttr;
+using schedule::Persistent;
+using schedule::ResultPath;
+using tile::TargetAttr;
+
+namespace {
+/// A block, and the warps or warpgroups that share its rows and columns.
+struct Shape {
+  int64_t blockM, blockN, groupsM, groupsN;
+};
+
+/// Keeps the fastest of the schedules that it is shown.
+class Chooser {
+public:
+  Chooser(const MatmulProblem &problem, TargetAttr target)
+      : problem(problem), target(target) {}
+
+  /// With as many stages as fit, of those that are wanted at most.
+  void offer(MatmulSchedule wanted, ArrayRef<int64_t> stages) {
+    for (int64_t count : stages) {
+      wanted.stages = count;
+      MatmulAttr schedule = wanted.getAttr(target.getContext());
+      if (checkLegal(problem, schedule, target))
+        continue;
+      double time = predictTime(problem, schedule, target, nullptr);
+      if (!best || time < bestTime) {
+        best = schedule;
+        bestTime = time;
+      }
+      return;
+    }
+  }
+  MatmulAttr getBest() const { return best; }
+
+private:
+  const MatmulProblem &problem;
+  TargetAttr target;
+  MatmulAttr best;
+  double bestTime = 0;
+};
+} // namespace
+
+static void offerWarpgroups(Chooser &chooser) {
+  constexpr int64_t kWarpgroup = 4;
+  constexpr Shape shapes[] = {
+      {128, 256, 2, 1}, {256, 128, 2, 1}, {128, 192, 2, 1}, {128, 128, 2, 1},
+      {64, 256, 1, 1},  {64, 128, 1, 1},  {64, 64, 1, 1}};
+  for (Persistent persistent : {Persistent::Static, Persistent::None})
+    for (ResultPath path : {ResultPath::Shared, ResultPath::Registers})
+      for (const Shape &shape : shapes) {
+        MatmulSchedule wanted;
+        wanted.blockM = shape.blockM;
+        wanted.blockN = shape.blockN;
+        wanted.blockK = 64;
+        wanted.numWarps = kWarpgroup * shape.groupsM * shape.groupsN;
+        wanted.warpsN = shape.groupsN;
+        wanted.mmaWarps = wanted.producerWarps = kWarpgroup;
+        wanted.persistent = persistent;
+        wanted.resultPath = path;
+        wanted.rasterGroup = 16;
+        chooser.offer(wanted, {6, 5, 4, 3, 2});
+      }
+}
+
+static void offerWarps(Chooser &chooser) {
+  constexpr Shape shapes[] = {
+      {128, 256, 2, 4}, {256, 128, 4, 2}, {128, 128, 2, 2}, {128, 128, 4, 2},
+      {128, 64, 2, 2},  {64, 128, 2, 2},  {64, 64, 2, 2},   {64, 64, 1, 1},
+      {32, 64, 1, 2},   {32, 32, 1, 1},   {16, 64, 1, 2},   {16, 16, 1, 1}};
+  for (int64_t blockK : {64, 32})
+    for (const Shape &shape : shapes) {
+      MatmulSchedule wanted;
+      wanted.blockM = shape.blockM;
+      wanted.blockN = shape.blockN;
+      wanted.blockK = blockK;
+      wanted.numWarps = shape.groupsM * shape.groupsN;
+      wanted.warpsN = shape.groupsN;
+      chooser.offer(wanted, {4, 3, 2, 1});
+    }
+}
+
+MatmulAttr attune::selectSchedule(const MatmulProblem &problem,
+                                  TargetAttr target) {
+  Chooser chooser(problem, target);
+  offerWarpgroups(chooser);
+  if (!chooser.getBest())
+    offerWarps(chooser);
+  return chooser.getBest();
+}

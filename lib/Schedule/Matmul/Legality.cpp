@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The rules of legality. A new rule needs a test on both sides of its limit.
+
+#include "attune/Schedule/Matmul/Legality.h"
+#include "attune/Target/TargetRegistry.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace attune;
+using matmul::Dim;
+using schedule::Persistent;
+using schedule::ResultPath;
+using tile::MmaAtomAttr;
+using tile::TargetAttr;
+
+template <typename... Parts>
+static Refusal refuse(StringRef id, const char *format, Parts... parts) {
+  return Refusal{id, [=] { return llvm::formatv(format, parts...).str(); }};
+}
+
+/// The rules of workgroups that share an operand.
+static std::optional<Refusal> checkCluster(const MatmulKnobs &schedule) {
+  int64_t cluster = schedule.getCluster();
+  if (cluster == 1)
+    return std::nullopt;
+  if (!schedule.getProducerWarps())
+    return refuse("cluster-without-producer",
+                  "expects producer-warps where cluster is {0}, but got {1}",
+                  cluster, schedule.getProducerWarps());
+  if (schedule.getPersistent() == Persistent::Dynamic)
+    return refuse("cluster-of-dynamic-tiles",
+                  "expects persistent to be none or static where cluster is "
+                  "{0}, but got dynamic",
+                  cluster);
+  return std::nullopt;
+}
+
+/// The rules of workgroups that go from tile to tile.
+static std::optional<Refusal> checkPersistent(const MatmulKnobs &schedule,
+                                              TargetAttr target) {
+  Persistent persistent = schedule.getPersistent();
+  if (persistent == Persistent::None)
+    return std::nullopt;
+  const TargetModel *model = getTargetModel(target.getFamily());
+  if (model && !model->knowsGridSize())
+    return refuse("no-grid-size",
+                  "expects persistent to be none on '{0}', where a kernel "
+                  "cannot ask how many workgroups there are, but got {1}",
+                  target.getChip(), stringifyPersistent(persistent));
+  if (persistent == Persistent::Dynamic && !schedule.getProducerWarps())
+    return refuse("dynamic-without-producer",
+                  "expects producer-warps where persistent is dynamic, but got "
+                  "{0}",
+                  schedule.getProducerWarps());
+  return std::nullopt;
+}
+
+/// The rules of multiplies by single warps, whose operands are in registers and
+/// which are done when they return.
+static std::optional<Refusal> checkOneWarp(const MatmulKnobs &schedule) {
+  for (auto [knob, isThere] :
+       {std::pair<StringRef, bool>{"producer-warps",
+                                   schedule.getProducerWarps() != 0},
+        {"persistent", schedule.getPersistent() == Persistent::Dynamic},
+        {"result-path", schedule.getResultPath() != ResultPath::Registers},
+        {"cluster", schedule.getCluster() != 1}})
+    if (isThere)
+      return refuse("one-warp-multiply",
+                    "expects {0} to have its default where mma-warps is 1",
+                    knob);
+  return std::nullopt;
+}
+
+/// The rules of what the copy engine reads and writes.
+static std::optional<Refusal> checkBoxes(const MatmulProblem &problem,
+                                         const MatmulKnobs &schedule,
+                                         TargetAttr target) {
+  int64_t alignment = target.getBoxAlignment();
+  auto checkRows = [&](const MatmulProblem::Matrix &matrix,
+                       StringRef what) -> std::optional<Refusal> {
+    if (matrix.rowDivisor == 0)
+      return refuse("row-not-contiguous",
+                    "expects the elements of a row of the {0} to be "
+                    "neighbours for a multiply by {1} warps",
+                    what, schedule.getMmaWarps());
+    if (matrix.getRowBytes() % alignment != 0)
+      return refuse("row-alignment",
+                    "expects rows of the {0} to start at multiples of {1} "
+                    "bytes for a multiply by {2} warps, but got {3}",
+                    what, alignment, schedule.getMmaWarps(),
+                    matrix.getRowBytes());
+    return std::nullopt;
+  };
+  if (std::optional<Refusal> refusal = checkRows(problem.lhs, "left operand"))
+    return refusal;
+  for (const MatmulProblem::Matrix &rhs : problem.rhs)
+    if (std::optional<Refusal> refusal = checkRows(rhs, "right operand"))
+      return refusal;
+  if (schedule.getResultPath() == ResultPath::Registers)
+    return std::nullopt;
+  if (schedule.getWarpsN() != 1)
+    return refuse("result-of-columns",
+                  "expects warps-n to be 1 where result-path is shared, for a "
+                  "warpgroup then stores the rows that it wrote, but got {0}",
+                  schedule.getWarpsN());
+  for (const MatmulProblem::Matrix &result : problem.results) {
+    constexpr unsigned kBits = 16;
+    if (result.elementType.getIntOrFloatBitWidth() != kBits)
+      return refuse("result-element",
+                    "expects a result of {0} bits where result-path is shared, "
+                    "but got {1}",
+                    kBits, result.elementType);
+    if (!result.isInnerLast || result.rowDivisor == 0)
+      return refuse("result-row-not-contiguous",
+                    "expects the elements of a row of the result to be "
+                    "neighbours where result-path is shared");
+    if (result.getRowBytes() % alignment != 0)
+      return refuse("result-row-alignment",
+                    "expects rows of the result to start at multiples of {0} "
+                    "bytes where result-path is shared, but got {1}",
+                    alignment, result.getRowBytes());
+  }
+  return std::nullopt;
+}
+
+/// The rules of multiplies by several warps, and of what comes with them:
+/// copies of boxes, producers.
+static std::optional<Refusal> checkRoles(const MatmulProblem &problem,
+                                         const MatmulKnobs &schedule,
+                                         TargetAttr target) {
+  int64_t warps = schedule.getNumWarps(), together = schedule.getMmaWarps();
+  if (together == 1)
+    return checkOneWarp(schedule);
+  if (warps % together != 0)
+    return refuse("warps-per-multiply",
+                  "expects num-warps to be a multiple of {0}, the warps of a "
+                  "multiply, but got {1}",
+                  together, warps);
+  // A step's multiplies are waited for in the next one, whose blocks then need
+  // other slots.
+  if (schedule.getStages() < 2)
+    return refuse("one-stage",
+                  "expects at least 2 stages for a multiply by {0} warps, but "
+                  "got {1}",
+                  together, schedule.getStages());
+  if (std::optional<Refusal> refusal = checkBoxes(problem, schedule, target))
+    return refusal;
+  return checkCluster(schedule);
+}
+
+/// The rules of how a block is divided among warps.
+static std::optional<Refusal> checkBlock(const MatmulProblem &problem,
+                                         const MatmulKnobs &schedule,
+                                         TargetAttr target, MmaAtomAttr atom) {
+  int64_t groups = schedule.getNumWarps() / atom.getWarps();
+  StringRef unit = atom.getWarps() == 1 ? "warps" : "warpgroups";
+  int64_t groupsN = schedule.getWarpsN();
+  if (groups % groupsN != 0)
+    return refuse("warps-n",
+                  "expects warps-n to divide the {0} {1}, but got {2}", groups,
+                  unit, groupsN);
+  int64_t rows = groups / groupsN * atom.getM();
+  if (schedule.getBlockM() % rows != 0)
+    return refuse("rows-per-warp",
+                  "expects block-m to be a multiple of {0} rows ({1} {2} of "
+                  "{3}), but got {4}",
+                  rows, groups / groupsN, unit, atom.getM(),
+                  schedule.getBlockM());
+  int64_t columns = groupsN * atom.getN();
+  if (schedule.getBlockN() % columns != 0)
+    return refuse("columns-per-warp",
+                  "expects block-n to be a multiple of {0} columns ({1} {2} "
+                  "of {3}), but got {4}",
+                  columns, groupsN, unit, atom.getN(), schedule.getBlockN());
+  if (schedule.getBlockK() % atom.getK() != 0)
+    return refuse("block-k-multiple",
+                  "expects block-k to be a multiple of {0} (depth of '{1}'), "
+                  "but got {2}",
+                  atom.getK(), atom.getName(), schedule.getBlockK());
+  if (atom.getWarps() == 1)
+    return std::nullopt;
+  // A warpgroup's columns begin where a panel of them does.
+  for (const MatmulProblem::Matrix &rhs : problem.rhs) {
+    int64_t panel = target.getPanel(schedule.getBlockN(), rhs.elementType);
+    if (!rhs.isInnerLast && schedule.getBlockN() / groupsN % panel != 0)
+      return refuse("columns-per-panel",
+                    "expects a warpgroup's columns to be a multiple of the {0} "
+                    "of a panel, but got {1}",
+                    panel, schedule.getBlockN() / groupsN);
+  }
+  return std::nullopt;
+}
+
+/// The rules of registers. Roles exchange them while a kernel runs, but the
+/// assembler wants each multiply to fit those that all threads start with: its
+/// accumulators, which are those of the widest instruction, and some more for
+/// its operands and what lives across it.
+static std::optional<Refusal> checkRegisters(const MatmulProblem &problem,
+                                             const MatmulKnobs &schedule,
+                                             TargetAttr target,
+                                             MmaAtomAttr atom) {
+  WarpBudget budget = getWarpBudget(schedule);
+  int64_t registers = getAccumulatorRegisters(problem, schedule, target);
+  int64_t limit = budget.getRegisterLimit(target);
+  if (registers > limit)
+    return refuse("register-overflow",
+                  "expects accumulators of at most {0} registers a thread on "
+                  "'{1}', but got {2}",
+                  limit, target.getChip(), registers);
+  if (atom.getWarps() == 1)
+    return std::nullopt;
+  tile::WarpgroupsAttr warpgroups = target.getWarpgroups();
+  if (!warpgroups)
+    return refuse("no-warpgroup-limits",
+                  "expects '{0}' to say in 'warpgroups' what a multiply by {1} "
+                  "warps may take",
+                  target.getChip(), atom.getWarps());
+  if (limit < warpgroups.getFewestRegisters())
+    return refuse("registers-per-thread",
+                  "expects at least {0} registers a thread for a multiply by "
+                  "{1} warps on '{2}', but got {3}",
+                  warpgroups.getFewestRegisters(), atom.getWarps(),
+                  target.getChip(), limit);
+  int64_t atEntry = budget.getRegistersAtEntry(target);
+  int64_t widest = std::min(warpgroups.getMostColumns(),
+                            schedule.getBlockN() / schedule.getWarpsN());
+  int64_t needed =
+      atom.getM() * widest / (atom.getWarps() * target.getLanes()) +
+      warpgroups.getBesideMultiply();
+  if (needed > atEntry)
+    return refuse("registers-at-entry",
+                  "expects a multiply of at most {0} registers a thread, what "
+                  "{1} threads start with on '{2}', but got {3}",
+                  atEntry, budget.workgroups * budget.getThreads(target),
+                  target.getChip(), needed);
+  return std::nullopt;
+}
+
+/// The rules of what workgroups share of an SM.
+static std::optional<Refusal> checkSharing(const MatmulProblem &problem,
+                                           const MatmulKnobs &schedule,
+                                           TargetAttr target) {
+  WarpBudget budget = getWarpBudget(schedule);
+  int64_t threads = budget.getThreads(target);
+  if (threads > target.getMaxThreads())
+    return refuse(
+        "threads-overflow",
+        "expects at most {0} threads in a workgroup on '{1}', but got {2}",
+        target.getMaxThreads(), target.getChip(), threads);
+  int64_t workgroups = budget.workgroups;
+  if (workgroups * threads > target.getMaxThreadsPerCore())
+    return refuse("threads-per-core",
+                  "expects at most {0} threads on a core of '{1}', but got {2} "
+                  "({3} workgroups of {4})",
+                  target.getMaxThreadsPerCore(), target.getChip(),
+                  workgroups * threads, workgroups, threads);
+  int64_t shared = getSharedBytes(problem, schedule, target);
+  if (shared > target.getShared())
+    return refuse(
+        "shared-overflow",
+        "expects at most {0} bytes of shared memory on '{1}', but got {2}",
+        target.getShared(), target.getChip(), shared);
+  if (workgroups * shared > target.getSharedPerCore())
+    return refuse("shared-per-core",
+                  "expects at most {0} bytes of shared memory on a core of "
+                  "'{1}', but got {2} ({3} workgroups of {4})",
+                  target.getSharedPerCore(), target.getChip(),
+                  workgroups * shared, workgroups, shared);
+  return std::nullopt;
+}
+
+std::optional<Refusal> attune::checkLegal(const MatmulProblem &problem,
+                                          const MatmulKnobs &schedule,
+                                          TargetAttr target) {
+  if (!problem.obstacle.empty())
+    return refuse("no-kernel", "{0}, of which a kernel can be made",
+                  problem.obstacle);
+  MmaAtomAttr atom = findAtom(problem, schedule, target);
+  if (!atom)
+    return refuse("no-matrix-instruction",
+                  "expects an element type that '{0}' has a matrix instruction "
+                  "of {1} warps for, but got {2}",
+                  target.getChip(), schedule.getMmaWarps(),
+                  problem.lhs.elementType);
+  if (std::optional<Refusal> refusal = checkRoles(problem, schedule, target))
+    return refusal;
+  if (std::optional<Refusal> refusal = checkPersistent(schedule, target))
+    return refusal;
+  if (std::optional<Refusal> refusal =
+          checkBlock(problem, schedule, target, atom))
+    return refusal;
+  if (std::optional<Refusal> refusal = checkSharing(problem, schedule, target))
+    return refusal;
+  return checkRegisters(problem, schedule, target, atom);
+}
+
+/// Nothing here is wrong: the kernel is that of other schedules, or much of its
+/// work is for nothing.
+std::optional<Refusal> attune::checkWorthTrying(const MatmulProblem &problem,
+                                                const MatmulKnobs &schedule,
+                                                TargetAttr target) {
+  for (auto [knob, block, dim] : {std::tuple<StringRef, int64_t, Dim>{
+                                      "block-m", schedule.getBlockM(), Dim::M},
+                                  {"block-n", schedule.getBlockN(), Dim::N},
+                                  {"block-k", schedule.getBlockK(), Dim::K}}) {
+    int64_t size = problem.sizes[dim];
+    if (ShapedType::isStatic(size) && block >= 2 * size && block > 64)
+      return refuse("block-beyond-size",
+                    "expects {0} to be less than twice the {1} of the problem, "
+                    "but got {2}",
+                    knob, size, block);
+  }
+  if (schedule.getCluster() == 1 &&
+      schedule.getClusterAlong() != schedule::ClusterAlong::M)
+    return refuse("no-cluster",
+                  "expects cluster-along to have its default where cluster is "
+                  "1, for it says nothing then");
+  if (schedule.getPersistent() == Persistent::Static &&
+      !schedule.getProducerWarps())
+    return refuse("persistent-without-producer",
+                  "expects producer-warps where persistent is static, for "
+                  "nothing is loaded ahead without, but got {0}",
+                  schedule.getProducerWarps());
+  if (!problem.obstacle.empty() || !findAtom(problem, schedule, target))
+    return std::nullopt;
+  int64_t registers = estimateRegisters(problem, schedule, target),
+          limit = getWarpBudget(schedule).getRegisterLimit(target);
+  constexpr int64_t kLittleSpilling = 32;
+  if (registers > limit + kLittleSpilling)
+    return refuse("spills",
+                  "expects about {0} registers a thread on '{1}', but got {2}",
+                  limit, target.getChip(), registers);
+  return std::nullopt;
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Predicts times. A step of the main loop takes as long as the busiest part of
+// an SM is busy with it: the matrix unit, shared memory that feeds it, or the
+// way to the cache that fills that. Tiles beyond a multiple of what the chip
+// runs at a time take a whole turn. The rates of the chip are those of
+// #tile.rates.
+
+#include "attune/Schedule/Matmul/Legality.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace attune;
+using matmul::Dim;
+using schedule::Persistent;
+using schedule::ResultPath;
+using tile::TargetAttr;
+
+/// Clocks of a tile beside its steps: start, the first loads, and the stores of
+/// its result, which a producer hides in part where workgroups stay.
+static constexpr double kTileClocks = 2500, kPersistentTileClocks = 1000;
+/// Clocks from the request of a block to its arrival.
+static constexpr double kLoadClocks = 800;
+/// The share of the matrix unit's rate that single warps reach, which load
+/// their operands into registers in between, and that of one warpgroup alone
+/// on an SM, for which nobody fills the gaps.
+static constexpr double kOneWarpShare = 0.75, kOneGroupShare = 0.9;
+/// Clocks of an element of the result in the epilogue, for one thread of the
+/// 128 that an SM issues for at a time.
+static constexpr double kEpilogueClocks = 4, kStoreSharedClocks = 2;
+/// The share of the memory's rate that a kernel reaches.
+static constexpr double kMemoryShare = 0.9;
+/// How much longer a step takes for each spilled register of a thread.
+static constexpr double kSpillShare = 0.02;
+/// Clocks of an empty kernel.
+static constexpr double kLaunchClocks = 4000;
+/// What a size is taken to be that is not known.
+static constexpr int64_t kLarge = 4096;
+
+static int64_t getSize(const MatmulProblem &problem, Dim dim) {
+  int64_t size = problem.sizes[dim];
+  return ShapedType::isDynamic(size) ? kLarge : std::max<int64_t>(size, 1);
+}
+
+/// Clocks of a step of one workgroup that has the SM for itself.
+static double getStepClocks(const MatmulProblem &problem,
+                            const MatmulKnobs &schedule, TargetAttr target) {
+  tile::RatesAttr rates = target.getRates();
+  bool byWarpgroups = schedule.getMmaWarps() > 1;
+  auto blockM = static_cast<double>(schedule.getBlockM()),
+       blockN = static_cast<double>(schedule.getBlockN()),
+       blockK = static_cast<double>(schedule.getBlockK()),
+       contractions = static_cast<double>(problem.countContractions());
+  double bytes = problem.lhs.elementType.getIntOrFloatBitWidth() / 8.0;
+  int64_t groups = schedule.getNumWarps() / schedule.getMmaWarps();
+  double share = !byWarpgroups ? kOneWarpShare
+                 : groups == 1 ? kOneGroupShare
+                               : 1.0;
+  auto rate =
+      static_cast<double>(byWarpgroups ? rates.getGroupMma() : rates.getMma());
+  double multiply =
+      2 * blockM * blockN * blockK * contractions / (rate * share);
+  // Each row of instructions reads the right operand again, each column of
+  // them the left one.
+  tile::MmaAtomAttr atom = findAtom(problem, schedule, target);
+  double rowsOfInstructions =
+      byWarpgroups
+          ? blockM / static_cast<double>(atom.getM())
+          : static_cast<double>(schedule.getNumWarps() / schedule.getWarpsN());
+  auto columnsOfInstructions = static_cast<double>(schedule.getWarpsN());
+  if (byWarpgroups)
+    columnsOfInstructions = std::max(columnsOfInstructions, blockN / 256);
+  double shared =
+      bytes * blockK * contractions *
+      (blockN * rowsOfInstructions + blockM * columnsOfInstructions) /
+      static_cast<double>(rates.getShared());
+  double sharers = static_cast<double>(schedule.getCluster());
+  bool isAlongM = schedule.getClusterAlong() == schedule::ClusterAlong::M;
+  double fetched = blockM / (isAlongM ? 1 : sharers) +
+                   contractions * blockN / (isAlongM ? sharers : 1);
+  double fetch =
+      bytes * blockK * fetched / static_cast<double>(rates.getCache());
+  double busiest = std::max({multiply, shared, fetch});
+  // What the ring holds ahead hides the way of a block.
+  auto ahead = static_cast<double>(schedule.getStages() - 1);
+  return std::max(busiest, (kLoadClocks + busiest) / (ahead + 1));
+}
+
+double attune::predictTime(const MatmulProblem &problem,
+                           const MatmulKnobs &schedule, TargetAttr target,
+                           const ReportedUsage *reported) {
+  int64_t blocksM =
+      llvm::divideCeil(getSize(problem, Dim::M), schedule.getBlockM());
+  int64_t blocksN =
+      llvm::divideCeil(getSize(problem, Dim::N), schedule.getBlockN());
+  int64_t &shared = schedule.getClusterAlong() == schedule::ClusterAlong::M
+                        ? blocksM
+                        : blocksN;
+  shared = llvm::alignTo(shared, schedule.getCluster());
+  int64_t tiles = blocksM * blocksN * getSize(problem, Dim::Batch);
+  auto steps = static_cast<double>(
+      llvm::divideCeil(getSize(problem, Dim::K), schedule.getBlockK()));
+
+  WarpBudget budget = getWarpBudget(schedule);
+  int64_t bytes =
+      std::max<int64_t>(1, getSharedBytes(problem, schedule, target));
+  int64_t resident = std::max<int64_t>(
+      1, std::min({target.getMaxThreadsPerCore() / budget.getThreads(target),
+                   target.getSharedPerCore() / bytes,
+                   std::max(schedule.getMinBlocksPerCore(),
+                            target.getRegistersPerCore() /
+                                (budget.getRegistersAtEntry(target) *
+                                 budget.getThreads(target)))}));
+  double step = getStepClocks(problem, schedule, target);
+  double missing = reported && reported->spillBytes
+                       ? static_cast<double>(*reported->spillBytes) / 4
+                       : static_cast<double>(std::max<int64_t>(
+                             0, estimateRegisters(problem, schedule, target) -
+                                    budget.getRegisterLimit(target)));
+  step *= 1 + kSpillShare * missing;
+  double elements =
+      static_cast<double>(schedule.getBlockM() * schedule.getBlockN() *
+                          problem.countContractions()) /
+      128;
+  bool isPersistent = schedule.getPersistent() != Persistent::None;
+  double fixed = (isPersistent ? kPersistentTileClocks : kTileClocks) +
+                 elements * (schedule.getResultPath() == ResultPath::Shared
+                                 ? kStoreSharedClocks
+                                 : kEpilogueClocks);
+  // Workgroups beside each other hide what one of them waits for.
+  int64_t sms = target.getCores();
+  int64_t besides = std::min<int64_t>(resident, llvm::divideCeil(tiles, sms));
+  double perTile = steps * step + fixed / static_cast<double>(besides);
+  auto turns = static_cast<double>(llvm::divideCeil(tiles, sms));
+  double clocks = turns * perTile;
+  double moved = static_cast<double>(
+                     getSize(problem, Dim::M) * getSize(problem, Dim::K) +
+                     problem.countContractions() * getSize(problem, Dim::K) *
+                         getSize(problem, Dim::N)) *
+                 static_cast<double>(getSize(problem, Dim::Batch)) *
+                 problem.lhs.elementType.getIntOrFloatBitWidth() / 8.0;
+  for (const MatmulProblem::Matrix &result : problem.results)
+    moved += static_cast<double>(getSize(problem, Dim::M) *
+                                 getSize(problem, Dim::N) *
+                                 getSize(problem, Dim::Batch)) *
+             result.elementType.getIntOrFloatBitWidth() / 8.0;
+  clocks = std::max(
+      clocks, moved / (kMemoryShare *
+                       static_cast<double>(target.getRates().getMemory())));
+  constexpr double kNanosecondsPerMicrosecond = 1000;
+  return (kLaunchClocks + clocks) /
+         static_cast<double>(target.getRates().getClock()) *
+         kNanosecondsPerMicrosecond;
+}

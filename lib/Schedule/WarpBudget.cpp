@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How registers are divided.
+
+#include "attune/Schedule/WarpBudget.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace attune;
+using tile::TargetAttr;
+
+/// Each scheduler of an SM has its share of the registers, and warps are
+/// assigned to them one by one: one with more warps than the others has fewer
+/// registers for each, and the assembler gives all threads what fits there.
+int64_t WarpBudget::getRegistersAtEntry(TargetAttr target) const {
+  int64_t warps = workgroups * (computing + producing);
+  int64_t threads =
+      llvm::alignTo(warps, target.getSchedulers()) * target.getLanes();
+  return std::min(
+      target.getRegisters(),
+      static_cast<int64_t>(llvm::alignDown(
+          target.getRegistersPerCore() / threads, target.getRegisterStep())));
+}
+
+std::optional<RoleRegisters>
+WarpBudget::getRoleRegisters(TargetAttr target) const {
+  tile::WarpgroupsAttr warpgroups = target.getWarpgroups();
+  if (!warpgroups || !producing || producing % together != 0)
+    return std::nullopt;
+  // Roles divide what the workgroup started with. A warpgroup that asks for
+  // more waits for ever, though the SM may have it.
+  int64_t all = getRegistersAtEntry(target) * getThreads(target);
+  int64_t consumers = computing * target.getLanes(),
+          producers = producing * target.getLanes();
+  auto share = [&](int64_t registers, int64_t threads) {
+    return std::min(static_cast<int64_t>(llvm::alignDown(
+                        registers / threads, target.getRegisterStep())),
+                    warpgroups.getMostRegisters());
+  };
+  int64_t least = isPersistent ? warpgroups.getPersistentProducerRegisters()
+                               : warpgroups.getProducerRegisters();
+  int64_t consumer = share(all - producers * least, consumers);
+  // What is too little for another step of the consumers is the producer's.
+  return RoleRegisters{share(all - consumers * consumer, producers), consumer};
+}
+
+int64_t WarpBudget::getRegisterLimit(TargetAttr target) const {
+  if (std::optional<RoleRegisters> roles = getRoleRegisters(target))
+    return std::min(target.getRegisters(), roles->consumer);
+  return getRegistersAtEntry(target);
+}

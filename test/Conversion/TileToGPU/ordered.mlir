@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Workgroups that store one after the other. Integration/ordered.mlir checks numbers.
+//
+// RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},convert-tile-to-gpu,cse)" | FileCheck %s
+
+#layout = #tile.layout<registers = [[4, 1, 1]], lanes = [[32, 0, 1]], warps = [[4, 0, 32]]>
+!tile = !tile.tile<128x4xf32, registers, #layout>
+!out = memref<128x4xf32>
+#of_both = #tile.layout<registers = [[4, 1, 1]], lanes = [[32, 0, 1]], warps = [[8, 0, 32]]>
+!both = !tile.tile<256x4xf32, registers, #of_both>
+
+module attributes {gpu.container_module} {
+gpu.module @kernels {
+  // One thread waits, all meet, add, and meet again; the thread counts, and from the last turn to 0. Its fences order what
+  // the others do, too.
+  // CHECK-LABEL: gpu.func @workgroup
+  // CHECK-SAME:    %[[OUT:[^ ]+]]: memref<128x4xf32>, %[[COUNTERS:[^ ]+]]: memref<?xi32>, %[[I:[^ ]+]]: index, %[[TURN:[^ ]+]]: index, %[[TURNS:[^ ]+]]: index
+  // CHECK:         %[[FIRST:.+]] = arith.cmpi eq, %thread_id_x, %c0
+  // CHECK-DAG:     %[[BEFORE:.+]] = arith.index_cast %[[TURN]] : index to i32
+  // CHECK-DAG:     %[[ALL:.+]] = arith.index_cast %[[TURNS]] : index to i32
+  // CHECK:         scf.if %[[FIRST]] {
+  // CHECK:           scf.while : () -> () {
+  // CHECK:             %[[COUNT:.+]] = memref.atomic_rmw addi %c0_i32, %[[COUNTERS]][%[[I]]]
+  // CHECK-NEXT:        %[[EARLY:.+]] = arith.cmpi ult, %[[COUNT]], %[[BEFORE]]
+  // CHECK-NEXT:        scf.condition(%[[EARLY]])
+  // CHECK:           llvm.fence syncscope("device") acq_rel
+  // CHECK-NEXT:    }
+  // CHECK-NEXT:    gpu.barrier
+  // CHECK:         memref.atomic_rmw addf
+  // CHECK:         gpu.barrier
+  // CHECK-NEXT:    scf.if %[[FIRST]] {
+  // CHECK-NEXT:      llvm.fence syncscope("device") acq_rel
+  // CHECK-NEXT:      %[[ONE:.+]] = arith.constant 1 : i32
+  // CHECK-NEXT:      %[[LEFT:.+]] = memref.atomic_rmw addi %[[ONE]], %[[COUNTERS]][%[[I]]]
+  // CHECK-NEXT:      %[[NOW:.+]] = arith.addi %[[LEFT]], %[[ONE]]
+  // CHECK-NEXT:      %[[LAST:.+]] = arith.cmpi eq, %[[NOW]], %[[ALL]]
+  // CHECK-NEXT:      scf.if %[[LAST]] {
+  // CHECK:             memref.store %{{.+}}, %[[COUNTERS]][%[[I]]]
+  gpu.func @workgroup(%out: !out, %counters: memref<?xi32>, %i: index, %turn: index, %turns: index) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %tile = tile.fill %zero : f32 -> !tile
+    tile.ordered %counters[%i] turn %turn of %turns {
+      tile.store %tile, %out[%c0, %c0] accumulate : !tile, !out
+    } : memref<?xi32>
+    gpu.return
+  }
+
+  // Warpgroups of a role wait and count each for itself, and meet with nobody else: a turn is two counts.
+  // CHECK-LABEL: gpu.func @role
+  // CHECK-SAME:    %[[COUNTERS:[^ ]+]]: memref<?xi32>, %[[I:[^ ]+]]: index, %[[TURN:[^ ]+]]: index, %[[TURNS:[^ ]+]]: index
+  // CHECK:         %[[THREAD:.+]] = arith.remui %thread_id_x, %c128
+  // CHECK:         %[[FIRST:.+]] = arith.cmpi eq, %[[THREAD]], %c0
+  // CHECK:         %[[DOUBLE:.+]] = arith.muli %[[TURN]], %c2
+  // CHECK:         %[[BEFORE:.+]] = arith.index_cast %[[DOUBLE]] : index to i32
+  // CHECK:         %[[DOUBLES:.+]] = arith.muli %[[TURNS]], %c2
+  // CHECK:         %[[ALL:.+]] = arith.index_cast %[[DOUBLES]] : index to i32
+  // CHECK:         scf.if %[[FIRST]]
+  // CHECK:           arith.cmpi ult, %{{.+}}, %[[BEFORE]]
+  // CHECK-NOT:     gpu.barrier
+  // CHECK:         nvvm.barrier id = %{{.+}} number_of_threads = %c128_i32
+  // CHECK:         memref.atomic_rmw addf
+  // CHECK:         nvvm.barrier id = %{{.+}} number_of_threads = %c128_i32
+  // CHECK:         scf.if %[[FIRST]]
+  // CHECK:           arith.cmpi eq, %{{.+}}, %[[ALL]]
+  gpu.func @role(%counters: memref<?xi32>, %i: index, %turn: index, %turns: index, %out: memref<256x4xf32>) kernel
+      attributes {known_block_size = array<i32: 384, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    tile.specialize #tile.role<"compute", warps = 8> {
+      %tile = tile.fill %zero : f32 -> !both
+      tile.ordered %counters[%i] turn %turn of %turns {
+        tile.store %tile, %out[%c0, %c0] accumulate : !both, memref<256x4xf32>
+      } : memref<?xi32>
+    }, #tile.role<"load", warps = 4, threads = one> {
+    }
+    gpu.return
+  }
+}
+}

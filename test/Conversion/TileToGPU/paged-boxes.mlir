@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The copy engine fetches a box for each page, or a box of a page. Integration/paged.mlir checks numbers.
+//
+// RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu,cse)" | FileCheck %s
+
+!channel = !tile.channel<32x64xf16, stages = 2, panel = 64>
+!view = memref<?x64xf16>
+
+module attributes {gpu.container_module} {
+gpu.module @kernels {
+  // Two boxes of 16 rows, the second one 16 rows of the panel behind the first one.
+  // CHECK-LABEL: gpu.func @pages
+  // CHECK-SAME:    tensor = memref<16x64xf16
+  // CHECK:         nvvm.mbarrier.arrive.expect_tx %[[FULL:[^ ]+]], %c4096_i32
+  // CHECK:         %[[FIRST:.+]] = arith.select %{{.+}}, %{{.+}}, %c1073741823
+  // CHECK:         %[[FIRST32:.+]] = arith.index_cast %[[FIRST]]
+  // CHECK:         nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.+}}, %{{.+}}, %[[FULL]], box[%c0_i32, %[[FIRST32]]]
+  // CHECK:         arith.addi %{{.+}}, %c16
+  // CHECK:         %[[SECOND:.+]] = arith.select %{{.+}}, %{{.+}}, %c1073741823
+  // CHECK:         %[[SECOND32:.+]] = arith.index_cast %[[SECOND]]
+  // CHECK:         arith.addi %{{.+}}, %c2048
+  // CHECK:         nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.+}}, %{{.+}}, %[[FULL]], box[%c0_i32, %[[SECOND32]]]
+  // CHECK-NOT:     nvvm.cp.async.bulk
+  gpu.func @pages(%pool: !view, %table: memref<?xi32>, %block: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %row = arith.muli %block, %c32 : index
+    %paged = tile.paged %pool by %table pages of 16 : !view, memref<?xi32>
+    %channel = tile.channel : !channel
+    tile.put %channel[%c0], %paged[%row, %c0] : !channel, !view
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @part_of_a_page
+  // CHECK-SAME:    tensor = memref<32x64xf16
+  // CHECK:         memref.load %{{.+}} : memref<?xi32>
+  // CHECK:         nvvm.cp.async.bulk.tensor
+  // CHECK-NOT:     nvvm.cp.async.bulk.tensor
+  gpu.func @part_of_a_page(%pool: !view, %table: memref<?xi32>, %block: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %row = arith.muli %block, %c32 : index
+    %paged = tile.paged %pool by %table pages of 64 : !view, memref<?xi32>
+    %channel = tile.channel : !channel
+    tile.put %channel[%c0], %paged[%row, %c0] : !channel, !view
+    gpu.return
+  }
+}
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every rule of the verifiers of tile.paged and tile.ordered.
+//
+// RUN: attune-opt %s --split-input-file --verify-diagnostics
+
+func.func @paged_use(%m: memref<?x64xf16>, %table: memref<?xi32>, %i: index) {
+  // expected-error @below {{expects to be used by tile.load, tile.store and tile.put alone, but got 'memref.load'}}
+  %p = tile.paged %m by %table pages of 16 : memref<?x64xf16>, memref<?xi32>
+  // expected-note @below {{used here}}
+  %x = memref.load %p[%i, %i] : memref<?x64xf16>
+  return
+}
+
+// -----
+
+#swizzle = #tile.swizzle<vector = 8, bits = 3, shift = 0, panel = 64>
+func.func @paged_store_async(%m: memref<?x64xf16>, %table: memref<?xi32>, %i: index,
+                             %t: !tile.tile<64x64xf16, shared, #swizzle>) {
+  // expected-error @below {{expects to be used by tile.load, tile.store and tile.put alone, but got 'tile.store_async'}}
+  %p = tile.paged %m by %table pages of 16 : memref<?x64xf16>, memref<?xi32>
+  // expected-note @below {{used here}}
+  tile.store_async %t, %p[%i, %i] : !tile.tile<64x64xf16, shared, #swizzle>, memref<?x64xf16>
+  return
+}
+
+// -----
+
+func.func @paged_pages(%m: memref<?x64xf16>, %table: memref<?xi32>) {
+  // expected-error @below {{attribute 'page' failed to satisfy constraint}}
+  %p = tile.paged %m by %table pages of 0 : memref<?x64xf16>, memref<?xi32>
+  return
+}
+
+// -----
+
+func.func @ordered_effects(%m: memref<?x64xf32>, %counters: memref<?xi32>, %i: index) {
+  tile.ordered %counters[%i] turn %i of %i {
+    // expected-error @below {{'tile.load' op expects to have no effects on memory in 'tile.ordered', where 'tile.store' alone may}}
+    %tile = tile.load %m[%i, %i] : memref<?x64xf32> -> !tile.tile<32x64xf32, registers>
+  } : memref<?xi32>
+  return
+}
