@@ -3,6 +3,7 @@
 // Defaults of the target interface.
 
 #include "attune/Target/TargetModel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace attune;
@@ -37,4 +38,16 @@ std::string TargetModel::getToolchain(const BinaryOptions &) const {
   return "";
 }
 
-const WarpgroupModel *TargetModel::getWarpgroups() const { return nullptr; }
+Value TargetModel::emitFirstLane(OpBuilder &b, Location loc,
+                                 tile::TargetAttr target, Value value) const {
+  Value word = b.createOrFold<arith::IndexCastOp>(loc, b.getI32Type(), value);
+  Value first = gpu::ShuffleOp::create(b, loc, word, /*offset=*/0,
+                                       target.getLanes(), gpu::ShuffleMode::IDX)
+                    .getShuffleResult();
+  return b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), first);
+}
+
+const MatrixUnit *TargetModel::getMatrixUnit() const { return nullptr; }
+const CopyEngine *TargetModel::getCopyEngine() const { return nullptr; }
+const Barriers *TargetModel::getBarriers() const { return nullptr; }
+const WarpRoles *TargetModel::getWarpRoles() const { return nullptr; }

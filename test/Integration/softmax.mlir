@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A softmax of rows, written by hand, without a multiply in it.
+// A softmax of rows, written by hand, without a multiply in it. Its input goes through shared memory.
 //
 // DEFINE: %{chip} =
 // DEFINE: %{run} = attune-opt %s --attune-attach-target=chip=%{chip} --tile-to-gpu-pipeline --gpu-to-llvm-pipeline --emit-bytecode \
@@ -30,7 +30,7 @@ module attributes {gpu.container_module} {
 gpu.module @kernels {
   gpu.func @softmax(%in: !in, %out: !in) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
     %c0 = arith.constant 0 : index
-    %x = tile.load %in[%c0, %c0] : !in -> !tile
+    %x = tile.load %in[%c0, %c0] stages 2 : !in -> !tile
     %max = tile.reduce max %x : !tile -> !column
     %maxima = tile.broadcast %max : !column -> !tile
     %p = tile.map(%x, %maxima) {

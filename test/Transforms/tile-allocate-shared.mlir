@@ -32,6 +32,17 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Dealers have barriers where no channel has.
+  // CHECK-LABEL: gpu.func @dealer_alone
+  // CHECK-NEXT: tile.dealer at 0
+  // CHECK-NEXT: tile.fence_barriers
+  // CHECK-NEXT: arith.constant
+  gpu.func @dealer_alone() kernel {
+    %c0 = arith.constant 0 : index
+    %d = tile.dealer : !tile.dealer
+    gpu.return
+  }
+
   // Nothing is laid out.
   // CHECK-LABEL: gpu.func @nothing
   // CHECK-SAME:    tile.shared_bytes = 0 : i64

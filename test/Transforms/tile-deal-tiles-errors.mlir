@@ -18,30 +18,8 @@ gpu.module @roles {
 
 // -----
 
-// Two roles of one thread each would both take tiles.
-gpu.module @two_producers {
-  // expected-error @below {{expects one role of one thread and one of all threads where a loop is 'tile.dynamic'}}
-  gpu.func @f(%tiles: index, %counter: memref<1xi32> {tile.counter}) kernel {
-    %own = gpu.block_id x
-    %grid = gpu.grid_dim x
-    tile.specialize <"compute", warps = 4> {
-      scf.for %t = %own to %tiles step %grid {
-      } {tile.dynamic}
-    }, <"load_k", warps = 1, threads = one> {
-      scf.for %t = %own to %tiles step %grid {
-      } {tile.dynamic}
-    }, <"load_v", warps = 1, threads = one> {
-      scf.for %t = %own to %tiles step %grid {
-      } {tile.dynamic}
-    }
-    gpu.return
-  }
-}
-
-// -----
-
 gpu.module @no_producer {
-  // expected-error @below {{expects one role of one thread and one of all threads where a loop is 'tile.dynamic'}}
+  // expected-error @below {{expects a role of one thread, and another one, with loops over tiles where a loop is 'tile.dynamic'}}
   gpu.func @f(%tiles: index, %counter: memref<1xi32> {tile.counter}) kernel {
     %own = gpu.block_id x
     %grid = gpu.grid_dim x
@@ -57,7 +35,7 @@ gpu.module @no_producer {
 // -----
 
 gpu.module @step {
-  // expected-error @below {{expects a loop over tiles, in steps of the grid, in both roles where a loop is 'tile.dynamic'}}
+  // expected-error @below {{expects a loop over tiles, in steps of the grid, in each role where a loop is 'tile.dynamic'}}
   gpu.func @f(%tiles: index, %counter: memref<1xi32> {tile.counter}) kernel {
     %own = gpu.block_id x
     %grid = gpu.grid_dim x
@@ -75,7 +53,7 @@ gpu.module @step {
 // -----
 
 gpu.module @one_of_them {
-  // expected-error @below {{expects a loop over tiles, in steps of the grid, in both roles where a loop is 'tile.dynamic'}}
+  // expected-error @below {{expects a role of one thread, and another one, with loops over tiles where a loop is 'tile.dynamic'}}
   gpu.func @f(%tiles: index, %counter: memref<1xi32> {tile.counter}) kernel {
     %own = gpu.block_id x
     %grid = gpu.grid_dim x

@@ -57,6 +57,62 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // A token of the tile before goes on, too, and behind the loop.
+  // CHECK-LABEL: gpu.func @tokens
+  // CHECK: %[[NONE:.+]] = tile.done
+  // CHECK: %[[R:.+]]:3 = scf.while (%{{.+}} = %{{.+}}, %{{.+}} = %{{.+}}, %{{.+}} = %[[NONE]]) : (index, index, !tile.token) -> (index, index, !tile.token)
+  // CHECK: ^bb0(%{{.+}}: index, %{{.+}}: index, %[[BEFORE:.+]]: !tile.token):
+  // CHECK:   tile.await_reads %[[BEFORE]]
+  // CHECK:   %[[STORED:.+]] = tile.store_async
+  // CHECK:   scf.yield %{{.+}}, %{{.+}}, %[[STORED]] : index, index, !tile.token
+  // CHECK: tile.await_reads %[[R]]#2
+  gpu.func @tokens(%m: memref<?x32xf16>, %tiles: index, %counter: memref<1xi32> {tile.counter}) kernel {
+    %c0 = arith.constant 0 : index
+    %b = tile.buffer : !shared
+    %own = gpu.block_id x
+    %grid = gpu.grid_dim x
+    tile.specialize <"compute", warps = 4> {
+      %none = tile.done
+      %last = scf.for %t = %own to %tiles step %grid iter_args(%before = %none) -> !tile.token {
+        tile.await_reads %before : !tile.token
+        %stored = tile.store_async %b, %m[%t, %c0] : !shared, memref<?x32xf16>
+        scf.yield %stored : !tile.token
+      } {tile.dynamic}
+      tile.await_reads %last : !tile.token
+    }, <"load", warps = 1, threads = one> {
+      scf.for %t = %own to %tiles step %grid {
+      } {tile.dynamic}
+    }
+    gpu.return
+  }
+
+  // Of several roles of one thread the first one takes tiles, and all others learn of it. A role without such a loop stays.
+  // CHECK-LABEL: gpu.func @roles
+  // CHECK: tile.specialize <"compute", warps = 4> {
+  // CHECK:   tile.dealt
+  // CHECK: }, <"load_k", warps = 1, threads = one> {
+  // CHECK:   tile.deal %
+  // CHECK: }, <"load_v", warps = 1, threads = one> {
+  // CHECK:   tile.dealt
+  // CHECK: }, <"idle", warps = 2> {
+  // CHECK-NEXT: }
+  gpu.func @roles(%tiles: index, %counter: memref<1xi32> {tile.counter}) kernel {
+    %own = gpu.block_id x
+    %grid = gpu.grid_dim x
+    tile.specialize <"compute", warps = 4> {
+      scf.for %t = %own to %tiles step %grid {
+      } {tile.dynamic}
+    }, <"load_k", warps = 1, threads = one> {
+      scf.for %t = %own to %tiles step %grid {
+      } {tile.dynamic}
+    }, <"load_v", warps = 1, threads = one> {
+      scf.for %t = %own to %tiles step %grid {
+      } {tile.dynamic}
+    }, <"idle", warps = 2> {
+    }
+    gpu.return
+  }
+
   // Tiles that are dealt in advance stay so.
   // CHECK-LABEL: gpu.func @in_advance
   // CHECK-NOT: tile.dealer

@@ -40,7 +40,7 @@ gpu.module @kernels {
   // CHECK:   %[[VALUE:.+]] = tile.get %[[V]][%[[LAST]]]
   // CHECK:   %[[SUM:.+]] = tile.mma_async %[[W]], %[[VALUE]], %[[ACC]] scope warpgroup :
   // Scores are there while the other multiply runs.
-  // CHECK:   tile.await %[[S]] running 1
+  // CHECK:   tile.await %[[S]] :
   // CHECK:   tile.release %[[K]][%[[J]]]
   // CHECK:   %[[NEXT:.+]] = tile.reduce max
   // CHECK:   %[[DONE:.+]] = tile.await %[[SUM]] :
@@ -145,7 +145,7 @@ gpu.module @kernels {
   // CHECK:   %[[SCALED:.+]] = tile.map(%[[ACC]], %[[COPIES]])
   // CHECK:   tile.get
   // CHECK:   %[[SUM:.+]] = tile.mma_async %[[W]], %{{.+}}, %[[SCALED]] scope warpgroup :
-  // CHECK:   tile.await %[[S]] running 1
+  // CHECK:   tile.await %[[S]] :
   // CHECK:   %[[FACTOR:.+]] = tile.reduce max
   // CHECK:   %[[DONE:.+]] = tile.await %[[SUM]] :
   // CHECK:   %[[WEIGHTS:.+]] = tile.map(
@@ -221,7 +221,7 @@ gpu.module @kernels {
   // CHECK: scf.for {{.+}} -> (!tile.tile<64x32xf32, registers>) {
   // CHECK:   %[[S:.+]] = tile.mma_async
   // CHECK:   %[[SUM:.+]] = tile.mma_async %[[PLACE]]
-  // CHECK:   tile.await %[[S]] running 1
+  // CHECK:   tile.await %[[S]] :
   // CHECK:   %[[WEIGHTS:.+]] = tile.map(
   // CHECK:   tile.await %[[SUM]] :
   // CHECK:   tile.write %[[WEIGHTS]], %[[PLACE]]

@@ -38,9 +38,9 @@ gpu.module @kernels {
   // CHECK: tile.mma %[[Q]]
   // CHECK-NOT: tile.release %[[QC]]
   // CHECK: tile.write %{{.+}}, %[[Q]]
-  // CHECK-NEXT: tile.store_async %[[Q]], %[[OM]][%c0, %c0]
+  // CHECK-NEXT: %[[STORED:.+]] = tile.store_async %[[Q]], %[[OM]][%c0, %c0]
   // CHECK-NEXT: tile.store %{{.+}}, %[[LSE]]
-  // CHECK-NEXT: tile.drain
+  // CHECK-NEXT: tile.await_reads %[[STORED]] : !tile.token
   // CHECK-NEXT: tile.release %[[QC]][%[[E]]]
   // CHECK-NEXT: gpu.return
   gpu.func @in_slot(%qm: memref<64x32xf16>, %km: memref<16x32xf16>, %om: memref<64x32xf16>, %lm: memref<64xf32>, %zero: !s, %o: !o, %l: !tile.tile<64xf32, registers>) kernel {
@@ -56,13 +56,15 @@ gpu.module @kernels {
   // A buffer of its own is written when the tile before has left it, and has left it when the kernel ends.
   // CHECK-LABEL: gpu.func @persistent
   // CHECK: %[[PLACE:.+]] = tile.buffer : <64x32xf16, shared
-  // CHECK: scf.for %[[T:[^ ]+]]
+  // CHECK: %[[NONE:.+]] = tile.done
+  // CHECK: %[[LAST:.+]] = scf.for %[[T:[^ ]+]] = %{{.+}} iter_args(%[[BEFORE:.+]] = %[[NONE]]) -> (!tile.token)
   // CHECK:   %[[HEAD:.+]] = memref.subview
-  // CHECK:   tile.drain
+  // CHECK:   tile.await_reads %[[BEFORE]] : !tile.token
   // CHECK-NEXT: tile.write %{{.+}}, %[[PLACE]]
-  // CHECK-NEXT: tile.store_async %[[PLACE]], %[[HEAD]][%[[T]], %c0]
+  // CHECK-NEXT: %[[STORED:.+]] = tile.store_async %[[PLACE]], %[[HEAD]][%[[T]], %c0]
+  // CHECK-NEXT: scf.yield %[[STORED]] : !tile.token
   // CHECK-NEXT: }
-  // CHECK-NEXT: tile.drain
+  // CHECK-NEXT: tile.await_reads %[[LAST]] : !tile.token
   // CHECK-NEXT: gpu.return
   gpu.func @persistent(%om: memref<2x?x32xf16>, %o: !o, %n: index) kernel {
     %c0 = arith.constant 0 : index

@@ -48,6 +48,42 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // A tile that no MMA multiplies is read from its slot, which is free then.
+  // CHECK-LABEL: gpu.func @no_multiply
+  // CHECK: %[[C:.+]] = tile.channel : <16x32xf16, stages = 3>
+  // CHECK: scf.for %[[I:[^ ]+]] =
+  // CHECK:   tile.put %[[C]][%[[I]]]
+  // CHECK:   %[[S:.+]] = tile.get %[[C]][%[[I]]]
+  // CHECK:   %[[R:.+]] = tile.read %[[S]]
+  // CHECK:   tile.release %[[C]][%[[I]]]
+  // CHECK:   tile.store %[[R]]
+  // CHECK-NOT: tile.load
+  gpu.func @no_multiply(%km: memref<?x32xf16>, %om: memref<?x32xf16>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %n step %c1 {
+      %k = tile.load %km[%i, %c0] stages 3 : memref<?x32xf16> -> !k
+      tile.store %k, %om[%i, %c0] : !k, memref<?x32xf16>
+    }
+    gpu.return
+  }
+
+  // What is multiplied and used otherwise, too, stays until both are done.
+  // CHECK-LABEL: gpu.func @both
+  // CHECK: %[[S:.+]] = tile.get %[[C:.+]][%[[E:.+]]]
+  // CHECK: %[[R:.+]] = tile.read %[[S]]
+  // CHECK-NOT: tile.release
+  // CHECK: tile.mma %{{.+}}, %[[S]]
+  // CHECK-NEXT: tile.release %[[C]][%[[E]]]
+  // CHECK: tile.store %[[R]]
+  gpu.func @both(%q: !q, %km: memref<?x32xf16>, %om: memref<?x32xf16>, %zero: !s) kernel {
+    %c0 = arith.constant 0 : index
+    %k = tile.load %km[%c0, %c0] stages 1 : memref<?x32xf16> -> !k
+    %s = tile.mma %q, %k, %zero transpose_rhs : !q, !k, !s
+    tile.store %k, %om[%c0, %c0] : !k, memref<?x32xf16>
+    gpu.return
+  }
+
   // A workgroup that computes one tile after the other counts elements over all
   // of them: queries by the tile, keys by the block.
   // CHECK-LABEL: gpu.func @persistent
@@ -99,12 +135,15 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // What is used otherwise stays a load, as does an accumulator.
+  // An accumulator is read from its slot, as is what is stored.
   // CHECK-LABEL: gpu.func @other_uses
   gpu.func @other_uses(%qm: memref<64x32xf16>, %am: memref<64x16xf32>, %k: !k) kernel {
-    // CHECK-NOT: tile.channel
-    // CHECK: tile.load
-    // CHECK: tile.load
+    // CHECK-NOT: tile.load
+    // CHECK: %[[Q:.+]] = tile.read
+    // CHECK: %[[ACC:.+]] = tile.read
+    // CHECK-NEXT: tile.release
+    // CHECK: tile.mma %[[Q]], %{{.+}}, %[[ACC]]
+    // CHECK: tile.store %[[Q]]
     %c0 = arith.constant 0 : index
     %q = tile.load %qm[%c0, %c0] stages 1 read_once : memref<64x32xf16> -> !q
     %acc = tile.load %am[%c0, %c0] stages 1 : memref<64x16xf32> -> !s

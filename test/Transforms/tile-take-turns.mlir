@@ -45,7 +45,7 @@ gpu.module @kernels {
         %r = tile.reduce max %zero : !s -> !tile.tile<64xf32, registers>
         %a = tile.mma_async %q, %k, %zero transpose_rhs scope warpgroup : !q, !shared, !s
         %b = tile.mma_async %q, %k, %zero transpose_rhs scope warpgroup : !q, !shared, !s
-        %c = tile.await %a running 1 : !tile.pending<!s>
+        %c = tile.await %a : !tile.pending<!s>
         %d = tile.await %b : !tile.pending<!s>
       } {tile.ping_pong}
     }

@@ -23,7 +23,10 @@ class RewritePatternSet;
 
 namespace attune {
 
-class WarpgroupModel;
+class Barriers;
+class CopyEngine;
+class MatrixUnit;
+class WarpRoles;
 
 /// Benefits of patterns in the conversion to LLVM: a target's own come before
 /// upstream's general ones, and those before the device libraries that
@@ -99,9 +102,19 @@ public:
   virtual void emitAsyncWait(mlir::OpBuilder &builder, mlir::Location loc,
                              int64_t pending) const;
 
-  /// Multiplies by groups of warps and what belongs to them, for chips whose
-  /// #tile.target lists such atoms; null for others.
-  virtual const WarpgroupModel *getWarpgroups() const;
+  /// The value, an index, of the first lane of the warp, in a form in which the
+  /// back end knows that it is the same in all lanes.
+  virtual mlir::Value emitFirstLane(mlir::OpBuilder &builder,
+                                    mlir::Location loc, tile::TargetAttr target,
+                                    mlir::Value value) const;
+
+  /// Parts that a chip has or has not, each on its own; null for what it has
+  /// not. A matrix unit has those whose #tile.target lists atoms of several
+  /// warps, and a copy engine those with `box_bytes`.
+  virtual const MatrixUnit *getMatrixUnit() const;
+  virtual const CopyEngine *getCopyEngine() const;
+  virtual const Barriers *getBarriers() const;
+  virtual const WarpRoles *getWarpRoles() const;
 
   /// Whether indices whose range is known to fit are computed in 32 bits. Of 64
   /// they take two registers of a lane; chips that keep what all lanes share in

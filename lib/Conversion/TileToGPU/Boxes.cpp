@@ -36,8 +36,8 @@ template <typename OpTy> struct BoxPattern : KernelPattern<OpTy> {
       return rewriter.notifyMatchFailure(op, "the channel has no panels");
     return success();
   }
-  const WarpgroupModel &model() const {
-    return *this->context.model->getWarpgroups();
+  const Barriers &barriers() const {
+    return *this->context.model->getBarriers();
   }
 };
 
@@ -60,7 +60,7 @@ struct SyncWarpPattern : KernelPattern<tile::SyncWarpOp> {
   LogicalResult
   matchAndRewrite(tile::SyncWarpOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    context.model->getWarpgroups()->meetInWarp(rewriter, op.getLoc());
+    context.model->getBarriers()->syncWarp(rewriter, op.getLoc());
     rewriter.eraseOp(op);
     return success();
   }
@@ -71,8 +71,8 @@ struct ArriveClusterPattern : KernelPattern<tile::ArriveClusterOp> {
   LogicalResult
   matchAndRewrite(tile::ArriveClusterOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    context.model->getWarpgroups()->arriveAtCluster(rewriter, op.getLoc(),
-                                                    /*isFirst=*/false);
+    context.model->getBarriers()->arriveAtCluster(rewriter, op.getLoc(),
+                                                  /*isFirst=*/false);
     rewriter.eraseOp(op);
     return success();
   }
@@ -83,7 +83,7 @@ struct WaitClusterPattern : KernelPattern<tile::WaitClusterOp> {
   LogicalResult
   matchAndRewrite(tile::WaitClusterOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    context.model->getWarpgroups()->waitForCluster(rewriter, op.getLoc());
+    context.model->getBarriers()->waitForCluster(rewriter, op.getLoc());
     rewriter.eraseOp(op);
     return success();
   }
@@ -157,24 +157,15 @@ Value attune::isThread(OpBuilder &b, Location loc, int64_t number) {
                                constant(b, loc, number));
 }
 
-/// Warps that release an element of a channel, each once.
-static int64_t countReleasingWarps(tile::ChannelOp op,
-                                   const KernelContext &context) {
-  for (Operation *user : op->getUsers())
-    if (isa<tile::ReleaseOp>(user))
-      return context.getWarps(user).count;
-  return context.getWarps(op).count;
-}
-
 LogicalResult
 FenceBarriersPattern::matchAndRewrite(tile::FenceBarriersOp op, OpAdaptor,
                                       ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
-  const WarpgroupModel &model = *context.model->getWarpgroups();
-  model.publishBarriers(b, loc);
+  const Barriers &barriers = *context.model->getBarriers();
+  barriers.publish(b, loc);
   if (context.cluster > 1) {
-    model.arriveAtCluster(b, loc, /*isFirst=*/true);
-    model.waitForCluster(b, loc);
+    barriers.arriveAtCluster(b, loc, /*isFirst=*/true);
+    barriers.waitForCluster(b, loc);
   } else {
     gpu::BarrierOp::create(b, loc);
   }
@@ -188,18 +179,22 @@ BoxChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
   if (failed(checkPanel(op, op.getResult(), b)))
     return failure();
   Location loc = op.getLoc();
-  Value barriers = barriersOf(b, loc, op.getResult());
+  Value words = barriersOf(b, loc, op.getResult());
   int64_t stages = op.getResult().getType().getStages(),
-          cluster = op.getResult().getType().getCluster(),
-          releasing = countReleasingWarps(op, context);
+          cluster = op.getResult().getType().getCluster();
+  SmallVector<Operation *> releases;
+  llvm::copy_if(op->getUsers(), std::back_inserter(releases),
+                llvm::IsaPred<tile::ReleaseOp>);
+  // A channel that nobody releases has barriers all the same.
+  int64_t releasing = std::max<int64_t>(context.countArrivals(releases), 1);
   auto guard = scf::IfOp::create(b, loc, isThread(b, loc, 0),
                                  /*withElseRegion=*/false);
   {
     OpBuilder::InsertionGuard restore(b);
     b.setInsertionPointToStart(guard.thenBlock());
     for (int64_t i = 0; i < 2 * stages; ++i)
-      model().initBarrier(b, loc, {barriers, constant(b, loc, i)},
-                          i < stages ? 1 : releasing * cluster);
+      barriers().init(b, loc, {words, constant(b, loc, i)},
+                      i < stages ? 1 : releasing * cluster);
   }
   b.replaceOp(op, createChannelBuffer(b, op));
   return success();
@@ -222,11 +217,11 @@ LogicalResult BoxPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
   RingSlot slot = slotOf(b, loc, op.getChannel(), adaptor.getElement());
   Value before =
       b.createOrFold<arith::XOrIOp>(loc, slot.parity, constant(b, loc, 1));
-  model().waitBarrier(b, loc, slot.empty, before);
+  barriers().wait(b, loc, slot.empty, before);
   int64_t rows = type.getShape()[0], columns = type.getShape()[1],
           panel = type.getPanel();
-  model().arriveExpecting(b, loc, slot.full,
-                          type.getSizeInBytes() / type.getStages());
+  barriers().arriveExpecting(b, loc, slot.full,
+                             type.getSizeInBytes() / type.getStages());
 
   FailureOr<TensorView> view = traceView(b, op.getSource());
   if (failed(view))
@@ -265,7 +260,7 @@ LogicalResult BoxPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
       column = plus(firstColumn, constant(b, loc, first));
       request.offset =
           plus(start, constant(b, loc, first * rows + copied * panel));
-      model().copyBox(b, loc, request);
+      context.model->getCopyEngine()->load(b, loc, request);
     }
   }
   return success();
@@ -280,8 +275,7 @@ BoxPutPattern::matchAndRewrite(tile::PutOp op, OpAdaptor adaptor,
   OpBuilder::InsertionGuard restore(b);
   // Producers have chosen their thread already.
   SmallVector<Value> conditions;
-  tile::RoleAttr role = tile::getRole(op);
-  if (!role || role.getThreads() != tile::RoleThreads::One)
+  if (!isOfOneThread(op))
     conditions.push_back(isThread(b, loc, 0));
   if (Value predicate = adaptor.getPredicate())
     conditions.push_back(predicate);
@@ -301,7 +295,7 @@ BoxGetPattern::matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
   if (failed(checkPanel(op, op.getChannel(), b)))
     return failure();
   RingSlot slot = slotOf(b, op.getLoc(), op.getChannel(), adaptor.getElement());
-  model().waitBarrier(b, op.getLoc(), slot.full, slot.parity);
+  barriers().wait(b, op.getLoc(), slot.full, slot.parity);
   b.replaceOp(op, createSlotView(b, op.getLoc(), op.getResult().getType(),
                                  adaptor.getChannel(), slot.number));
   return success();
@@ -314,8 +308,16 @@ BoxReleasePattern::matchAndRewrite(tile::ReleaseOp op, OpAdaptor adaptor,
     return failure();
   Location loc = op.getLoc();
   RingSlot slot = slotOf(b, loc, op.getChannel(), adaptor.getElement());
-  // One lane for each workgroup.
   int64_t cluster = op.getChannel().getType().getCluster();
+  if (isOfOneThread(op)) {
+    if (cluster == 1)
+      barriers().arrive(b, loc, slot.empty);
+    for (int64_t rank = 0; cluster > 1 && rank < cluster; ++rank)
+      barriers().arriveAt(b, loc, slot.empty, constant(b, loc, rank));
+    b.eraseOp(op);
+    return success();
+  }
+  // One lane for each workgroup.
   Value lane = laneNumber(b, loc, context);
   Value arrives = cluster > 1
                       ? arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
@@ -325,9 +327,9 @@ BoxReleasePattern::matchAndRewrite(tile::ReleaseOp op, OpAdaptor adaptor,
   auto guard = scf::IfOp::create(b, loc, arrives, /*withElseRegion=*/false);
   OpBuilder inner = guard.getThenBodyBuilder();
   if (cluster > 1)
-    model().arriveAt(inner, loc, slot.empty, lane);
+    barriers().arriveAt(inner, loc, slot.empty, lane);
   else
-    model().arrive(inner, loc, slot.empty);
+    barriers().arrive(inner, loc, slot.empty);
   b.eraseOp(op);
   return success();
 }
@@ -342,15 +344,20 @@ StoreAsyncPattern::matchAndRewrite(tile::StoreAsyncOp op, OpAdaptor adaptor,
   tile::TileType type = op.getSource().getType();
   int64_t rows = type.getShape()[0], columns = type.getShape()[1],
           panel = cast<tile::SwizzleAttr>(type.getLayout()).getPanel();
-  // Each warpgroup has its rows of the tile. All threads find out which.
-  int64_t groups = context.countWarpgroups(context.getWarps(op));
-  Value first =
-      b.createOrFold<arith::MulIOp>(loc, groupNumber(b, loc, context, groups),
-                                    constant(b, loc, rows / groups));
-  auto guard = scf::IfOp::create(b, loc, isFirstOfGroup(b, loc, context),
-                                 /*withElseRegion=*/false);
   OpBuilder::InsertionGuard restore(b);
-  b.setInsertionPointToStart(guard.thenBlock());
+  Value first;
+  if (isOfOneThread(op)) {
+    first = constant(b, loc, 0);
+  } else {
+    // Each warpgroup has its rows of the tile. All threads find out which.
+    int64_t groups = context.countStores(op);
+    first =
+        b.createOrFold<arith::MulIOp>(loc, groupNumber(b, loc, context, groups),
+                                      constant(b, loc, rows / groups));
+    auto guard = scf::IfOp::create(b, loc, isFirstOfGroup(b, loc, context),
+                                   /*withElseRegion=*/false);
+    b.setInsertionPointToStart(guard.thenBlock());
+  }
   auto plus = [&](Value origin, Value offset) {
     return b.createOrFold<arith::AddIOp>(loc, origin, offset);
   };
@@ -364,9 +371,10 @@ StoreAsyncPattern::matchAndRewrite(tile::StoreAsyncOp op, OpAdaptor adaptor,
   for (int64_t at = 0; at < columns; at += panel) {
     column = plus(firstColumn, constant(b, loc, at));
     box.offset = plus(start, constant(b, loc, at * rows));
-    context.model->getWarpgroups()->storeBox(b, loc, box);
+    context.model->getCopyEngine()->store(b, loc, box);
   }
-  b.eraseOp(op);
+  // Its token is nothing that a thread holds.
+  b.replaceOpWithMultiple(op, {ValueRange()});
   return success();
 }
 

@@ -3,6 +3,7 @@
 // The pass: makes tensor maps, converts, and tells the host how much memory a
 // launch needs.
 
+#include "Completion.h"
 #include "KernelChecks.h"
 #include "LaneContext.h"
 #include "SharedMemory.h"
@@ -40,11 +41,15 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   TypeConverter converter;
   converter.addConversion([](Type type) { return type; });
   converter.addConversion([](tile::TileType type) -> std::optional<Type> {
-    if (!type.isRegisters())
+    switch (type.getSpace()) {
+    case tile::MemorySpace::Registers:
+      if (!type.getRegisterLayout())
+        return std::nullopt;
+      return laneVectorType(type);
+    case tile::MemorySpace::Shared:
       return sharedTileType(type);
-    if (!type.getRegisterLayout())
-      return std::nullopt;
-    return laneVectorType(type);
+    }
+    llvm_unreachable("a switch over all spaces");
   });
   converter.addConversion([](tile::PendingType type) -> std::optional<Type> {
     if (!type.getTile().getRegisterLayout())
@@ -54,6 +59,8 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   converter.addConversion(
       [](tile::ChannelType type) -> Type { return channelBufferType(type); });
 
+  converter.addConversion(
+      [](tile::TokenType, SmallVectorImpl<Type> &) { return success(); });
   converter.addConversion([](tile::DealerType type) -> Type {
     Builder b(type.getContext());
     return MemRefType::get(
@@ -127,8 +134,10 @@ void ConvertTileToGPU::runOnOperation() {
                                       : WalkResult::advance();
                          })
                          .wasInterrupted();
-    if (!usesTiles)
+    if (!usesTiles) {
+      kernel->removeAttr(tile::TileDialect::kSharedBytesAttrName);
       return WalkResult::advance();
+    }
     auto target = tile::TargetAttr::lookup(kernel);
     if (!target) {
       emitError(kernel.getLoc())
@@ -162,8 +171,9 @@ void ConvertTileToGPU::runOnOperation() {
           << sharedBytes;
       return WalkResult::interrupt();
     }
-    if (model->getWarpgroups() && failed(addTensorMaps(kernel, context)))
+    if (model->getCopyEngine() && failed(addTensorMaps(kernel, context)))
       return WalkResult::interrupt();
+    context.laterMmas = countLaterMmas(kernel);
     if (failed(convertKernel(kernel, context)))
       return WalkResult::interrupt();
     finishKernel(kernel, sharedBytes);

@@ -51,17 +51,20 @@ LogicalResult
 DealerPattern::matchAndRewrite(tile::DealerOp op, OpAdaptor,
                                ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
-  const WarpgroupModel &model = *context.model->getWarpgroups();
+  const Barriers &barriers = *context.model->getBarriers();
   auto type = cast<MemRefType>(
       getTypeConverter()->convertType(op.getResult().getType()));
   Value words = createSharedView(b, loc, type, *op.getOffset());
+  SmallVector<Operation *> dealt;
+  llvm::copy_if(op->getUsers(), std::back_inserter(dealt),
+                llvm::IsaPred<tile::DealtOp>);
   auto guard = scf::IfOp::create(b, loc, isThread(b, loc, 0),
                                  /*withElseRegion=*/false);
   OpBuilder inner = guard.getThenBodyBuilder();
   for (int64_t slot = 0; slot < kSlots; ++slot) {
-    model.initBarrier(inner, loc, {words, constant(inner, loc, slot)}, 1);
-    model.initBarrier(inner, loc, {words, constant(inner, loc, slot + kSlots)},
-                      context.getWarps(op).count);
+    barriers.init(inner, loc, {words, constant(inner, loc, slot)}, 1);
+    barriers.init(inner, loc, {words, constant(inner, loc, slot + kSlots)},
+                  context.countArrivals(dealt));
   }
   b.replaceOp(op, words);
   return success();
@@ -70,7 +73,7 @@ DealerPattern::matchAndRewrite(tile::DealerOp op, OpAdaptor,
 LogicalResult DealPattern::matchAndRewrite(tile::DealOp op, OpAdaptor adaptor,
                                            ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
-  const WarpgroupModel &model = *context.model->getWarpgroups();
+  const Barriers &barriers = *context.model->getBarriers();
   Value zero = constant(b, loc, 0);
   auto literal = [&](OpBuilder &at, int64_t value) -> Value {
     return arith::ConstantIntOp::create(at, loc, value, 32);
@@ -94,11 +97,11 @@ LogicalResult DealPattern::matchAndRewrite(tile::DealOp op, OpAdaptor adaptor,
   RingSlot slot = slotOf(b, loc, adaptor.getDealer(), kSlots, op.getElement());
   Value free =
       b.createOrFold<arith::XOrIOp>(loc, slot.parity, constant(b, loc, 1));
-  model.waitBarrier(b, loc, slot.empty, free);
+  barriers.wait(b, loc, slot.empty, free);
   Value word = arith::IndexCastOp::create(b, loc, b.getI64Type(), next);
   memref::StoreOp::create(b, loc, word, adaptor.getDealer(),
                           placeOf(b, loc, slot));
-  model.arrive(b, loc, slot.full);
+  barriers.arrive(b, loc, slot.full);
   b.replaceOp(op, next);
   return success();
 }
@@ -107,9 +110,16 @@ LogicalResult
 DealtPattern::matchAndRewrite(tile::DealtOp op, OpAdaptor adaptor,
                               ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
-  const WarpgroupModel &model = *context.model->getWarpgroups();
+  const Barriers &barriers = *context.model->getBarriers();
   RingSlot slot = slotOf(b, loc, adaptor.getDealer(), kSlots, op.getElement());
-  model.waitBarrier(b, loc, slot.full, slot.parity);
+  barriers.wait(b, loc, slot.full, slot.parity);
+  if (isOfOneThread(op)) {
+    Value word = memref::LoadOp::create(b, loc, adaptor.getDealer(),
+                                        placeOf(b, loc, slot));
+    barriers.arrive(b, loc, slot.empty);
+    b.replaceOpWithNewOp<arith::IndexCastOp>(op, b.getIndexType(), word);
+    return success();
+  }
   Value isFirst =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                             laneNumber(b, loc, context), constant(b, loc, 0));
@@ -126,13 +136,14 @@ DealtPattern::matchAndRewrite(tile::DealtOp op, OpAdaptor adaptor,
       [&](OpBuilder &inner, Location at) {
         scf::YieldOp::create(inner, at, constant(inner, at, 0));
       });
-  Value number = model.makeUniform(b, loc, read.getResult(0));
+  Value number =
+      context.model->emitFirstLane(b, loc, context.target, read.getResult(0));
   // All lanes of the warp have passed the barrier by now: one that had not
   // might find it full again and wait for ever. The lane that frees the slot
   // for them is the one that has read it.
   auto done = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
   OpBuilder inner = done.getThenBodyBuilder();
-  model.arrive(inner, loc, slot.empty);
+  barriers.arrive(inner, loc, slot.empty);
   b.replaceOp(op, number);
   return success();
 }

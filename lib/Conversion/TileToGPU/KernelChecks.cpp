@@ -3,6 +3,7 @@
 // The patterns then need not fail.
 
 #include "KernelChecks.h"
+#include "attune/Target/WarpRoles.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -10,8 +11,18 @@
 using namespace mlir;
 using namespace attune;
 
-/// The patterns ask every tile in registers for its layout.
-static LogicalResult checkLayouts(Operation *op) {
+/// The patterns ask every tile in registers for its layout. One thread holds
+/// none.
+static LogicalResult checkRegisters(Operation *op) {
+  auto isInRegisters = [](Type type) {
+    auto tile = dyn_cast<tile::TileType>(type);
+    return (tile && tile.isRegisters()) || isa<tile::PendingType>(type);
+  };
+  if (isOfOneThread(op) && (llvm::any_of(op->getResultTypes(), isInRegisters) ||
+                            llvm::any_of(op->getOperandTypes(), isInRegisters)))
+    return op->emitOpError() << "expects tiles in registers in roles of which "
+                                "all threads run the program, but got one in '"
+                             << tile::getRole(op).getName() << "'";
   for (Type type : op->getResultTypes())
     if (auto tile = dyn_cast<tile::TileType>(type);
         tile && tile.isRegisters() && !tile.getLayout())
@@ -24,18 +35,36 @@ static LogicalResult checkLayouts(Operation *op) {
 /// The columns of a panel in which a tile in shared memory is stored; 0 for
 /// whole rows, and for tiles in registers.
 static int64_t getPanel(Value value) {
-  auto swizzle = dyn_cast_or_null<tile::SwizzleAttr>(
-      cast<tile::TileType>(value.getType()).getLayout());
+  tile::SwizzleAttr swizzle =
+      cast<tile::TileType>(value.getType()).getSwizzle();
   return swizzle ? swizzle.getPanel() : 0;
 }
 
-static LogicalResult checkGroupsOfTarget(Operation *op,
-                                         const KernelContext &context) {
-  if (context.model->getWarpgroups())
+/// That the chip has a part of its own, which the op asks for.
+static LogicalResult checkPart(Operation *op, const KernelContext &context,
+                               const void *part, StringRef what) {
+  if (part)
     return success();
-  return op->emitOpError() << "expects a target that multiplies by groups of "
-                              "warps, but got '"
+  return op->emitOpError() << "expects a target with " << what << ", but got '"
                            << context.target.getChip() << "'";
+}
+
+static LogicalResult checkMatrixUnit(Operation *op,
+                                     const KernelContext &context) {
+  return checkPart(op, context, context.model->getMatrixUnit(),
+                   "a matrix unit that warpgroups issue to");
+}
+
+static LogicalResult checkCopyEngine(Operation *op,
+                                     const KernelContext &context) {
+  return checkPart(op, context, context.model->getCopyEngine(),
+                   "an engine that copies boxes of tensors");
+}
+
+static LogicalResult checkBarriers(Operation *op,
+                                   const KernelContext &context) {
+  return checkPart(op, context, context.model->getBarriers(),
+                   "barriers in shared memory");
 }
 
 /// Whether the warps of the role of `op` are a multiple of `count`.
@@ -53,7 +82,7 @@ static LogicalResult checkMultiply(OpTy op, const KernelContext &context) {
            << "expects a matrix instruction; run tile-assign-layouts first";
   int64_t warps = atom.getWarps();
   if (warps > 1) {
-    if (failed(checkGroupsOfTarget(op, context)))
+    if (failed(checkMatrixUnit(op, context)))
       return failure();
     if (!dealsOut(op, context, warps))
       return op.emitOpError()
@@ -66,9 +95,8 @@ static LogicalResult checkMultiply(OpTy op, const KernelContext &context) {
              << warps << ", but got " << first;
   }
   for (Value operand : {Value(op.getLhs()), Value(op.getRhs())}) {
-    if (cast<tile::TileType>(operand.getType()).isRegisters())
-      continue;
-    if ((getPanel(operand) != 0) != (warps > 1))
+    if (cast<tile::TileType>(operand.getType()).isShared() &&
+        (getPanel(operand) != 0) != (warps > 1))
       return op.emitOpError()
              << "expects operands in shared memory to be stored in "
              << (warps > 1 ? "panels" : "whole rows") << ", but got "
@@ -82,7 +110,8 @@ static LogicalResult checkChannel(Operation *op, Value channel,
   if (!channel.getDefiningOp<tile::ChannelOp>())
     return op->emitOpError() << "expects a channel that 'tile.channel' makes";
   if (cast<tile::ChannelType>(channel.getType()).getPanel())
-    return checkGroupsOfTarget(op, context);
+    return isa<tile::PutOp>(op) ? checkCopyEngine(op, context)
+                                : checkBarriers(op, context);
   if (op->getParentOfType<tile::SpecializeOp>())
     return op->emitOpError() << "expects a channel with panels between "
                                 "producers and consumers, but got "
@@ -103,20 +132,25 @@ static LogicalResult checkCluster(tile::ChannelOp op,
 /// Tiles in shared memory that groups of warps write and store.
 static LogicalResult checkSharedTile(Operation *op, Value tile,
                                      const KernelContext &context) {
-  if (failed(checkGroupsOfTarget(op, context)))
+  if (failed(checkCopyEngine(op, context)))
     return failure();
   if (!getPanel(tile))
     return op->emitOpError() << "expects a tile that is stored in panels, but "
                                 "got "
                              << tile.getType();
   auto type = cast<tile::TileType>(tile.getType());
+  if (isOfOneThread(op))
+    return success();
+  // Panels are permuted in groups of eight rows.
+  constexpr int64_t kRows = 8;
   tile::WarpRange warps = context.getWarps(op);
   if (!dealsOut(op, context, context.warpgroupWarps) ||
-      type.getShape()[0] % context.countWarpgroups(warps) != 0)
+      type.getShape()[0] % (kRows * context.countWarpgroups(warps)) != 0)
     return op->emitOpError()
            << "expects groups of " << context.warpgroupWarps
-           << " warps with as many rows each, but got " << warps.count
-           << " warps that compute and " << type.getShape()[0] << " rows";
+           << " warps with as many rows each, a multiple of " << kRows
+           << ", but got " << warps.count << " warps that compute and "
+           << type.getShape()[0] << " rows";
   return success();
 }
 
@@ -146,8 +180,14 @@ static LogicalResult checkWrite(tile::WriteOp op,
 
 static LogicalResult checkRoles(tile::SpecializeOp op,
                                 const KernelContext &context) {
-  if (failed(checkGroupsOfTarget(op, context)))
+  const WarpRoles *model = context.model->getWarpRoles();
+  if (failed(checkPart(op, context, model, "roles of warps")))
     return failure();
+  // Of all roles or of none.
+  if (op.getRole(0).getRegisters() && !model->exchangesRegisters())
+    return op.emitOpError()
+           << "expects roles without registers on '" << context.target.getChip()
+           << "', which exchanges none, but got " << op.getRole(0);
   int64_t wanted = op.getFirstWarp(op.getRoles().size()),
           there = context.threads / context.target.getLanes();
   if (wanted != there)
@@ -158,7 +198,7 @@ static LogicalResult checkRoles(tile::SpecializeOp op,
 
 template <typename OpTy>
 static LogicalResult checkTurn(OpTy op, const KernelContext &context) {
-  if (failed(checkGroupsOfTarget(op, context)))
+  if (failed(checkBarriers(op, context)))
     return failure();
   if (!dealsOut(op, context, op.getGroups()))
     return op.emitOpError()
@@ -175,21 +215,19 @@ static LogicalResult checkPlace(Operation *op, std::optional<int64_t> offset) {
                               "tile-allocate-shared first";
 }
 
-/// A deal stands in the producer's program, and a dealt in the consumer's.
+/// One thread deals, and all other roles learn of it.
 template <typename OpTy>
 static LogicalResult checkDealer(OpTy op, const KernelContext &context) {
-  if (failed(checkGroupsOfTarget(op, context)))
+  if (failed(checkBarriers(op, context)))
     return failure();
   if (!op.getDealer().template getDefiningOp<tile::DealerOp>())
     return op.emitOpError() << "expects a dealer that 'tile.dealer' makes";
-  constexpr bool isProducer = std::is_same_v<OpTy, tile::DealOp>;
-  tile::RoleAttr role = tile::getRole(op);
-  auto wanted = isProducer ? tile::RoleThreads::One : tile::RoleThreads::All;
-  if (!role || role.getThreads() != wanted)
-    return op.emitOpError()
-           << "expects to stand in a role of which "
-           << (isProducer ? "one thread runs" : "all threads run")
-           << " the program";
+  if (std::is_same_v<OpTy, tile::DealOp> ? !isOfOneThread(op)
+                                         : !tile::getRole(op))
+    return op.emitOpError() << "expects to stand in a role"
+                            << (std::is_same_v<OpTy, tile::DealOp>
+                                    ? " of which one thread runs the program"
+                                    : "");
   return success();
 }
 
@@ -217,8 +255,13 @@ static LogicalResult checkAny(tile::AnyOp op) {
 
 LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
                                   const KernelContext &context) {
+  if (kernel->hasAttr(tile::TileDialect::kRolesAttrName))
+    return emitError(kernel.getLoc())
+           << "expects a program for each role, but got '"
+           << tile::TileDialect::kRolesAttrName
+           << "'; run tile-specialize-warps first";
   WalkResult result = kernel.walk([&](Operation *op) {
-    if (failed(checkLayouts(op)))
+    if (failed(checkRegisters(op)))
       return WalkResult::interrupt();
     LogicalResult checked =
         TypeSwitch<Operation *, LogicalResult>(op)
@@ -232,7 +275,7 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
                   failed(checkCluster(channel, context)))
                 return failure();
               return channel.getResult().getType().getPanel()
-                         ? checkGroupsOfTarget(channel, context)
+                         ? checkBarriers(channel, context)
                          : success();
             })
             .Case([&](tile::ReadOp read) -> LogicalResult {
@@ -255,9 +298,14 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
             .Case([&](tile::StoreAsyncOp store) {
               return checkSharedTile(store, store.getSource(), context);
             })
-            .Case<tile::DrainOp, tile::FenceBarriersOp, tile::SyncWarpOp,
+            .Case([&](tile::AwaitReadsOp await) {
+              return isa<tile::TokenType>(await.getPending().getType())
+                         ? checkCopyEngine(await, context)
+                         : success();
+            })
+            .Case<tile::FenceBarriersOp, tile::SyncWarpOp,
                   tile::ArriveClusterOp, tile::WaitClusterOp>(
-                [&](auto wait) { return checkGroupsOfTarget(wait, context); })
+                [&](auto wait) { return checkBarriers(wait, context); })
             .Case([](tile::AnyOp any) { return checkAny(any); })
             .Case([](tile::OrderedOp ordered) { return checkOrdered(ordered); })
             .Case([&](tile::SpecializeOp roles) {

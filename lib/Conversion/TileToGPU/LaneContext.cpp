@@ -46,6 +46,20 @@ tile::WarpRange KernelContext::getWarps(Operation *op) const {
   return range;
 }
 
+bool attune::isOfOneThread(Operation *op) {
+  tile::RoleAttr role = tile::getRole(op);
+  return role && role.getThreads() == tile::RoleThreads::One;
+}
+
+int64_t KernelContext::countArrivals(ArrayRef<Operation *> ops) const {
+  int64_t count = 0;
+  llvm::SmallPtrSet<Attribute, 4> counted;
+  for (Operation *op : ops)
+    if (counted.insert(tile::getRole(op)).second)
+      count += isOfOneThread(op) ? 1 : getWarps(op).count;
+  return count;
+}
+
 int64_t KernelContext::countWarpgroups() const {
   if (roles.empty())
     return countWarpgroups(tile::WarpRange{0, threads / target.getLanes()});

@@ -13,6 +13,9 @@
 
 namespace attune {
 
+/// Whether `op` stands in a role of which one thread runs the program.
+bool isOfOneThread(mlir::Operation *op);
+
 /// Facts about the kernel being lowered.
 struct KernelContext {
   tile::TargetAttr target;
@@ -25,6 +28,10 @@ struct KernelContext {
   /// Warps that multiply together, as many as the chip knows of.
   int64_t warpgroupWarps = 1;
 
+  /// For each wait for an MMA that a warpgroup has issued, how many were issued
+  /// later and may still run.
+  llvm::DenseMap<mlir::Operation *, int64_t> laterMmas{};
+
   /// Facts of a kernel with `known_block_size`.
   static KernelContext get(mlir::gpu::GPUFuncOp kernel, tile::TargetAttr target,
                            const TargetModel *model);
@@ -34,9 +41,16 @@ struct KernelContext {
   tile::WarpRange getWarps(mlir::OpBuilder &builder) const {
     return getWarps(builder.getInsertionBlock()->getParentOp());
   }
+  /// How often a barrier hears of these ops, each of which a role runs or
+  /// several do: once from each warp, and from the thread of a role of one.
+  int64_t countArrivals(llvm::ArrayRef<mlir::Operation *> ops) const;
   /// Warpgroups of these warps; 1 where they are fewer than one has.
   int64_t countWarpgroups(tile::WarpRange warps) const {
     return std::max<int64_t>(warps.count / warpgroupWarps, 1);
+  }
+  /// Parts of a tile that warpgroups store, each its own.
+  int64_t countStores(mlir::Operation *op) const {
+    return isOfOneThread(op) ? 1 : countWarpgroups(getWarps(op));
   }
   /// Warpgroups of all roles that all their threads run, and of those whose
   /// warps come before.
@@ -59,7 +73,8 @@ mlir::Value warpNumber(mlir::OpBuilder &builder, mlir::Location loc,
 /// are dealt to, the same for the back end in all lanes of a warp.
 mlir::Value groupNumber(mlir::OpBuilder &builder, mlir::Location loc,
                         const KernelContext &context, int64_t groups);
-/// True in the first lane of each group of warps that multiply together.
+/// True in the first thread of each group of warps that multiply together. Not
+/// for roles of one thread.
 mlir::Value isFirstOfGroup(mlir::OpBuilder &builder, mlir::Location loc,
                            const KernelContext &context);
 /// Waits for all lanes of the group.

@@ -5,7 +5,7 @@
 // lane never holds more than a step of them.
 
 #include "LaneContext.h"
-#include "attune/Target/WarpgroupModel.h"
+#include "attune/Target/MatrixUnit.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
@@ -24,8 +24,8 @@ template <typename OpTy> struct MmaPattern : KernelPattern<OpTy> {
                   ConversionPatternRewriter &rewriter) const override;
   Value multiplyByWarps(ConversionPatternRewriter &rewriter, OpTy op,
                         typename OpTy::Adaptor adaptor) const;
-  Value startByGroups(ConversionPatternRewriter &rewriter, OpTy op,
-                      typename OpTy::Adaptor adaptor) const;
+  Value issueByWarpgroups(ConversionPatternRewriter &rewriter, OpTy op,
+                          typename OpTy::Adaptor adaptor) const;
 };
 
 struct AwaitPattern : KernelPattern<tile::AwaitOp> {
@@ -61,8 +61,7 @@ static SmallVector<Value> readStep(OpBuilder &b, Location loc,
                                    const SharedRead &read, int64_t count,
                                    int64_t first, int64_t apart) {
   Value held = read.buffer;
-  bool isShared = !isa<VectorType>(held.getType());
-  if (isShared) {
+  if (isa<MemRefType>(held.getType())) {
     held = readShared(b, loc, context, read);
     first = 0;
     apart = 1;
@@ -123,7 +122,7 @@ Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
   auto steps = [&](Value operand, tile::TileType type, LayoutAttr layout,
                    bool transposed) {
     return SharedRead{operand,
-                      dyn_cast<tile::SwizzleAttr>(type.getLayout()),
+                      type.getSwizzle(),
                       transposed ? layout.transpose() : layout,
                       Value(),
                       0,
@@ -138,10 +137,10 @@ Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
       steps(adaptor.getRhs(), rhsType,
             atom.getRhs().withRegisterModes({{nSteps, 1, atom.getN()}}),
             op.getTransposeRhs());
-  if (!lhsType.isRegisters())
+  if (lhsType.isShared())
     (op.getTransposeLhs() ? left.column : left.row) = getStart(
         rewriter, loc, context, 1, alongM, alongM * alongN, rowsPerWarp);
-  if (!rhsType.isRegisters())
+  if (rhsType.isShared())
     (op.getTransposeRhs() ? right.row : right.column) =
         getStart(rewriter, loc, context, alongM, alongN, alongM * alongN,
                  columnsPerWarp);
@@ -173,30 +172,30 @@ static bool isZero(Value tile) {
 }
 
 template <typename OpTy>
-Value MmaPattern<OpTy>::startByGroups(ConversionPatternRewriter &rewriter,
-                                      OpTy op,
-                                      typename OpTy::Adaptor adaptor) const {
+Value MmaPattern<OpTy>::issueByWarpgroups(
+    ConversionPatternRewriter &rewriter, OpTy op,
+    typename OpTy::Adaptor adaptor) const {
   tile::MmaAtomAttr atom = op.getAtomAttr();
-  GroupMultiply multiply;
-  multiply.atom = atom;
-  multiply.lhs = adaptor.getLhs();
-  multiply.rhs = adaptor.getRhs();
-  multiply.lhsTile = op.getLhs().getType();
-  multiply.rhsTile = op.getRhs().getType();
-  multiply.transposeLhs = op.getTransposeLhs();
-  multiply.transposeRhs = op.getTransposeRhs();
-  multiply.acc = adaptor.getAcc();
-  multiply.startsAtZero = isZero(op.getAcc());
-  multiply.groupsN = op.getWarpsN();
-  multiply.groupsM =
-      this->context.getWarps(op).count / atom.getWarps() / multiply.groupsN;
-  int64_t groups = multiply.groupsM * multiply.groupsN;
-  bool readsPart = (op.getLhs().getType().isShared() && multiply.groupsM > 1) ||
-                   multiply.groupsN > 1;
+  WarpgroupMma mma;
+  mma.atom = atom;
+  mma.lhs = adaptor.getLhs();
+  mma.rhs = adaptor.getRhs();
+  mma.lhsTile = op.getLhs().getType();
+  mma.rhsTile = op.getRhs().getType();
+  mma.transposeLhs = op.getTransposeLhs();
+  mma.transposeRhs = op.getTransposeRhs();
+  mma.acc = adaptor.getAcc();
+  mma.startsAtZero = isZero(op.getAcc());
+  mma.groupsN = op.getWarpsN();
+  mma.groupsM =
+      this->context.getWarps(op).count / atom.getWarps() / mma.groupsN;
+  int64_t groups = mma.groupsM * mma.groupsN;
+  bool readsPart =
+      (op.getLhs().getType().isShared() && mma.groupsM > 1) || mma.groupsN > 1;
   if (readsPart)
-    multiply.group = groupNumber(rewriter, op.getLoc(), this->context, groups);
-  return this->context.model->getWarpgroups()->startMultiply(
-      rewriter, op.getLoc(), multiply);
+    mma.group = groupNumber(rewriter, op.getLoc(), this->context, groups);
+  return this->context.model->getMatrixUnit()->issue(rewriter, op.getLoc(),
+                                                     mma);
 }
 
 template <typename OpTy>
@@ -207,10 +206,10 @@ MmaPattern<OpTy>::matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
     rewriter.replaceOp(op, multiplyByWarps(rewriter, op, adaptor));
     return success();
   }
-  Value result = startByGroups(rewriter, op, adaptor);
+  Value result = issueByWarpgroups(rewriter, op, adaptor);
   if (std::is_same_v<OpTy, tile::MmaOp>)
-    result = this->context.model->getWarpgroups()->awaitMultiply(
-        rewriter, op.getLoc(), result, 0);
+    result = this->context.model->getMatrixUnit()->wait(rewriter, op.getLoc(),
+                                                        result, /*later=*/0);
   rewriter.replaceOp(op, result);
   return success();
 }
@@ -218,12 +217,11 @@ MmaPattern<OpTy>::matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
 LogicalResult
 AwaitPattern::matchAndRewrite(tile::AwaitOp op, OpAdaptor adaptor,
                               ConversionPatternRewriter &rewriter) const {
-  const WarpgroupModel *groups = context.model->getWarpgroups();
   Value result = adaptor.getPending();
-  // Without them the multiply was done at once.
-  if (groups)
-    result =
-        groups->awaitMultiply(rewriter, op.getLoc(), result, op.getRunning());
+  // MMAs of a warp were done at once.
+  if (auto later = context.laterMmas.find(op); later != context.laterMmas.end())
+    result = context.model->getMatrixUnit()->wait(rewriter, op.getLoc(), result,
+                                                  later->second);
   rewriter.replaceOp(op, result);
   return success();
 }
@@ -231,9 +229,10 @@ AwaitPattern::matchAndRewrite(tile::AwaitOp op, OpAdaptor adaptor,
 LogicalResult
 AwaitReadsPattern::matchAndRewrite(tile::AwaitReadsOp op, OpAdaptor,
                                    ConversionPatternRewriter &b) const {
-  // Without warpgroups the multiply was done at once.
-  if (const WarpgroupModel *groups = context.model->getWarpgroups())
-    groups->awaitReads(b, op.getLoc(), op.getRunning());
+  if (!isa<tile::PendingType>(op.getPending().getType()))
+    return b.notifyMatchFailure(op, "it awaits a store");
+  if (auto later = context.laterMmas.find(op); later != context.laterMmas.end())
+    context.model->getMatrixUnit()->waitReads(b, op.getLoc(), later->second);
   b.eraseOp(op);
   return success();
 }

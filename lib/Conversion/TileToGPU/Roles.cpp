@@ -3,7 +3,8 @@
 // tile.specialize and the turns of groups of warps.
 
 #include "LaneContext.h"
-#include "attune/Target/WarpgroupModel.h"
+#include "attune/Target/Barriers.h"
+#include "attune/Target/WarpRoles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -56,11 +57,11 @@ static bool getsMore(tile::RoleAttr own, ArrayRef<tile::RoleAttr> roles) {
 static void emitProgram(OpBuilder &b, tile::SpecializeOp op, unsigned i,
                         Value warp, const KernelContext &context) {
   Location loc = op.getLoc();
-  const WarpgroupModel *model = context.model->getWarpgroups();
+  const WarpRoles &model = *context.model->getWarpRoles();
   tile::RoleAttr role = op.getRole(i);
   if (role.getRegisters())
-    model->setRegisters(b, loc, role.getRegisters(),
-                        getsMore(role, context.roles));
+    model.setRegisters(b, loc, role.getRegisters(),
+                       getsMore(role, context.roles));
   auto moveTo = [&](Block *block) {
     Block &program = op.getPrograms()[i].front();
     block->getOperations().splice(block->getTerminator()->getIterator(),
@@ -74,13 +75,13 @@ static void emitProgram(OpBuilder &b, tile::SpecializeOp op, unsigned i,
       compare(b, loc, arith::CmpIPredicate::eq, warp, op.getFirstWarp(i));
   auto first = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
   b.setInsertionPointToStart(first.thenBlock());
-  auto elected = scf::IfOp::create(b, loc, model->electLane(b, loc),
+  auto elected = scf::IfOp::create(b, loc, model.electThread(b, loc),
                                    /*withElseRegion=*/false);
   moveTo(elected.thenBlock());
   // Where consumers do so, all lanes of the other warps have to.
   b.setInsertionPointAfter(first);
   if (context.cluster > 1)
-    model->arriveAtCluster(b, loc, /*isFirst=*/false);
+    context.model->getBarriers()->arriveAtCluster(b, loc, /*isFirst=*/false);
 }
 
 void attune::lowerRoles(gpu::GPUFuncOp kernel, const KernelContext &context) {
@@ -92,7 +93,7 @@ void attune::lowerRoles(gpu::GPUFuncOp kernel, const KernelContext &context) {
     Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
     Value number = b.createOrFold<arith::DivUIOp>(
         loc, thread, constant(b, loc, context.target.getLanes()));
-    Value warp = context.model->getWarpgroups()->makeUniform(b, loc, number);
+    Value warp = context.model->emitFirstLane(b, loc, context.target, number);
     // The last role first, for its warps are those from a number on.
     for (unsigned i = op.getRoles().size() - 1; i > 0; --i) {
       Value isOwn =
@@ -116,7 +117,7 @@ Value attune::groupNumber(OpBuilder &b, Location loc,
   Value warps = constant(b, loc, context.getWarps(b).count / groups);
   Value group =
       b.createOrFold<arith::DivUIOp>(loc, warpNumber(b, loc, context), warps);
-  return context.model->getWarpgroups()->makeUniform(b, loc, group);
+  return context.model->emitFirstLane(b, loc, context.target, group);
 }
 
 Value attune::isFirstOfGroup(OpBuilder &b, Location loc,
@@ -128,18 +129,22 @@ Value attune::isFirstOfGroup(OpBuilder &b, Location loc,
   return compare(b, loc, arith::CmpIPredicate::eq, number, 0);
 }
 
-/// The barriers behind those of turns, of which there is one a warpgroup.
+/// The barriers behind those of turns, of which there is one a warpgroup. Chips
+/// without warpgroups have a warp in their place.
 void attune::meetInGroup(OpBuilder &b, Location loc,
                          const KernelContext &context) {
+  const Barriers &barriers = *context.model->getBarriers();
+  if (context.warpgroupWarps == 1)
+    return barriers.syncWarp(b, loc);
   tile::WarpRange warps = context.getWarps(b);
   int64_t first =
       1 + context.countWarpgroups() + context.countWarpgroupsBefore(warps);
   Value number = b.createOrFold<arith::AddIOp>(
       loc, groupNumber(b, loc, context, context.countWarpgroups(warps)),
       constant(b, loc, first));
-  context.model->getWarpgroups()->meet(
-      b, loc, number, context.warpgroupWarps * context.target.getLanes(),
-      /*wait=*/true);
+  barriers.syncThreads(b, loc, number,
+                       context.warpgroupWarps * context.target.getLanes(),
+                       /*wait=*/true);
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,7 +163,7 @@ static void meetForTurn(OpBuilder &b, Location loc,
                         Value number, bool wait) {
   int64_t threads =
       2 * context.getWarps(b).count / groups * context.target.getLanes();
-  context.model->getWarpgroups()->meet(b, loc, number, threads, wait);
+  context.model->getBarriers()->syncThreads(b, loc, number, threads, wait);
 }
 
 LogicalResult

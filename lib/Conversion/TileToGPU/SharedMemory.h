@@ -6,7 +6,7 @@
 #define ATTUNE_LIB_CONVERSION_TILETOGPU_SHAREDMEMORY_H
 
 #include "attune/Dialect/Tile/IR/Tile.h"
-#include "attune/Target/WarpgroupModel.h"
+#include "attune/Target/Barriers.h"
 #include "mlir/IR/Builders.h"
 
 namespace attune {

@@ -6,6 +6,7 @@
 
 #include "LaneContext.h"
 #include "SharedMemory.h"
+#include "attune/Target/CopyEngine.h"
 #include "attune/Target/SharedAddress.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -32,10 +33,22 @@ struct WritePattern : KernelPattern<tile::WriteOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
-struct DrainPattern : KernelPattern<tile::DrainOp> {
+/// Tokens are nothing that a thread holds: the one that stores waits by the
+/// order of its stores.
+struct DonePattern : KernelPattern<tile::DoneOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
-  matchAndRewrite(tile::DrainOp op, OpAdaptor,
+  matchAndRewrite(tile::DoneOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithMultiple(op, {ValueRange()});
+    return success();
+  }
+};
+
+struct AwaitStorePattern : KernelPattern<tile::AwaitReadsOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::AwaitReadsOp op, OneToNOpAdaptor,
                   ConversionPatternRewriter &rewriter) const override;
 };
 
@@ -60,7 +73,7 @@ LogicalResult
 WritePattern::matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
                               ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
-  const WarpgroupModel &model = *context.model->getWarpgroups();
+  const CopyEngine &engine = *context.model->getCopyEngine();
   tile::TileType type = op.getDestination().getType();
   auto swizzle = cast<tile::SwizzleAttr>(type.getLayout());
   LayoutAttr layout = op.getValue().getType().getRegisterLayout();
@@ -96,26 +109,44 @@ WritePattern::matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
         b, loc, swizzle, panel, {row, at[0]},
         {right, at[1] % panel, /*possibleBits=*/uint64_t(kSize)});
     position.constant += at[1] / panel * panel * rows;
-    model.storeMatrices(b, loc, adaptor.getDestination(),
-                        position.materialize(b, loc), matrices);
+    engine.writeMatrices(b, loc, adaptor.getDestination(),
+                         position.materialize(b, loc), matrices);
   }
-  model.publishWrites(b, loc);
+  engine.publishWrites(b, loc);
   meetInGroup(b, loc, context);
   b.eraseOp(op);
   return success();
 }
 
+static bool isAwaitOfStore(Operation *op) {
+  auto await = dyn_cast_or_null<tile::AwaitReadsOp>(op);
+  return await && isa<tile::TokenType>(await.getPending().getType());
+}
+
 LogicalResult
-DrainPattern::matchAndRewrite(tile::DrainOp op, OpAdaptor,
-                              ConversionPatternRewriter &b) const {
+AwaitStorePattern::matchAndRewrite(tile::AwaitReadsOp op, OneToNOpAdaptor,
+                                   ConversionPatternRewriter &b) const {
+  if (!isAwaitOfStore(op))
+    return b.notifyMatchFailure(op, "it awaits an MMA");
   Location loc = op.getLoc();
+  // Each waits for all stores of the group, so that the last of several will
+  // do.
+  Operation *next = op->getNextNode();
+  if (isAwaitOfStore(next)) {
+    b.eraseOp(op);
+    return success();
+  }
+  if (isOfOneThread(op)) {
+    context.model->getCopyEngine()->waitStores(b, loc);
+    b.eraseOp(op);
+    return success();
+  }
   auto guard = scf::IfOp::create(b, loc, isFirstOfGroup(b, loc, context),
                                  /*withElseRegion=*/false);
   OpBuilder inner = guard.getThenBodyBuilder();
-  context.model->getWarpgroups()->awaitStores(inner, loc);
+  context.model->getCopyEngine()->waitStores(inner, loc);
   // Others learn of it here, but where the kernel ends, or where a slot is
   // released, which the warp that waited has to do as well.
-  Operation *next = op->getNextNode();
   if (next && !next->hasTrait<OpTrait::IsTerminator>() &&
       !isa<tile::ReleaseOp, tile::SyncWarpOp, tile::WaitClusterOp>(next))
     meetInGroup(b, loc, context);
@@ -126,6 +157,6 @@ DrainPattern::matchAndRewrite(tile::DrainOp op, OpAdaptor,
 void attune::populateSharedTilePatterns(TypeConverter &converter,
                                         RewritePatternSet &patterns,
                                         const KernelContext &context) {
-  patterns.add<BufferPattern, WritePattern, DrainPattern>(
+  patterns.add<BufferPattern, WritePattern, DonePattern, AwaitStorePattern>(
       converter, patterns.getContext(), context);
 }

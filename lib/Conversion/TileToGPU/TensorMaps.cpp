@@ -90,15 +90,15 @@ static void addToManifest(gpu::GPUFuncOp kernel, const Map &map) {
 }
 
 static void addToLaunches(gpu::GPUFuncOp kernel, const Map &map, Type type,
-                          const WarpgroupModel &model) {
+                          const CopyEngine &engine) {
   auto gpuModule = kernel->getParentOfType<gpu::GPUModuleOp>();
   kernel->getParentOfType<ModuleOp>().walk([&](gpu::LaunchFuncOp launch) {
     if (launch.getKernelModuleName() != gpuModule.getName() ||
         launch.getKernelName() != kernel.getName())
       return;
     OpBuilder host(launch);
-    Value made = model.createMap(host, launch.getLoc(), type,
-                                 launch.getKernelOperand(map.tensor));
+    Value made = engine.createMap(host, launch.getLoc(), type,
+                                  launch.getKernelOperand(map.tensor));
     launch.getKernelOperandsMutable().append(made);
   });
 }
@@ -121,8 +121,7 @@ static std::optional<Copied> getCopied(Operation *op,
   } else if (auto store = dyn_cast<tile::StoreAsyncOp>(op)) {
     tile::TileType type = store.getSource().getType();
     return Copied{store.getDestination(), type,
-                  type.getShape()[0] /
-                      context.countWarpgroups(context.getWarps(op))};
+                  type.getShape()[0] / context.countStores(op)};
   }
   return std::nullopt;
 }
@@ -151,7 +150,7 @@ static LogicalResult checkPages(Operation *op) {
 
 LogicalResult attune::addTensorMaps(gpu::GPUFuncOp kernel,
                                     const KernelContext &context) {
-  const WarpgroupModel &model = *context.model->getWarpgroups();
+  const CopyEngine &engine = *context.model->getCopyEngine();
   auto space = gpu::AddressSpaceAttr::get(kernel.getContext(),
                                           gpu::AddressSpace::Workgroup);
   SmallVector<Map> maps;
@@ -187,12 +186,12 @@ LogicalResult attune::addTensorMaps(gpu::GPUFuncOp kernel,
              other.swizzle == map.swizzle;
     });
     if (known == maps.end()) {
-      Type type = model.getMapType(map.box, map.swizzle);
+      Type type = engine.getMapType(map.box, map.swizzle);
       map.argument = kernel.getNumArguments();
       (void)kernel.insertArgument(map.argument, type, DictionaryAttr(),
                                   kernel.getLoc());
       addToManifest(kernel, map);
-      addToLaunches(kernel, map, type, model);
+      addToLaunches(kernel, map, type, engine);
       maps.push_back(map);
       known = &maps.back();
     }

@@ -8,7 +8,7 @@
 
 #include "LaneContext.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
-#include "attune/Target/WarpgroupModel.h"
+#include "attune/Target/CopyEngine.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 namespace attune {

@@ -23,7 +23,6 @@ LoopEmitter::LoopEmitter(gpu::GPUFuncOp kernel)
     : kernel(kernel), builder(kernel.getLoc(), kernel.getContext()) {
   builder.setInsertionPointToStart(&kernel.getBody().front());
   puts = allocateCounter();
-  multiplies = allocateCounter();
 }
 
 //===----------------------------------------------------------------------===//
@@ -333,15 +332,6 @@ void LoopEmitter::carry(Operation *terminator, ValueRange targets) {
   }
   for (auto [source, target] : copies)
     copy(source, target);
-  // The numbers of multiplies that are pending.
-  SmallVector<Value> numbers;
-  for (Value value : terminator->getOperands())
-    numbers.push_back(started.contains(value) ? load(started.lookup(value), {})
-                                              : Value());
-  for (auto [number, result] :
-       llvm::zip_equal(numbers, terminator->getParentOp()->getResults()))
-    if (number && started.contains(result))
-      store(number, started.lookup(result), {});
 }
 
 LogicalResult LoopEmitter::emitFor(scf::ForOp op) {
@@ -355,11 +345,6 @@ LogicalResult LoopEmitter::emitFor(scf::ForOp op) {
     carried.push_back(define(argument));
     buffers[result] = carried.back();
     copy(read(init), carried.back());
-    if (Value count = started.lookup(init)) {
-      Value own = allocate(MemRefType::get({}, builder.getIndexType()));
-      started[argument] = started[result] = own;
-      store(load(count, {}), own, {});
-    }
   }
   if (failed(emit(*op.getBody())))
     return failure();
@@ -412,7 +397,7 @@ LogicalResult LoopEmitter::checkOperands(Operation *op) {
       isKnown = channels.contains(operand) &&
                 isa<tile::TileDialect>(op->getDialect());
     else if (isa<tile::PendingType>(type))
-      isKnown = started.contains(operand) &&
+      isKnown = buffers.contains(operand) &&
                 isa<tile::AwaitOp, tile::AwaitReadsOp, tile::MmaAsyncOp,
                     scf::ForOp, scf::YieldOp>(op);
     else if (isTile(operand))
@@ -420,7 +405,8 @@ LogicalResult LoopEmitter::checkOperands(Operation *op) {
     if (!isKnown)
       return op->emitError()
              << "expects tiles that the kernel makes, and channels and "
-                "multiplies that no op but a loop hands on, but got an operand "
+                "multiplies that no op but loops and branches hand on, but got "
+                "an operand "
                 "of "
                 "type "
              << type;
@@ -435,7 +421,7 @@ void LoopEmitter::emitWithoutRules(Operation *op) {
         emitStore(op.getValue(), op.getDestination(), op.getIndices(),
                   op.getAccumulate());
       })
-      // Done at once, so that there is nothing to drain.
+      // Done at once, so that nobody waits for it.
       .Case([&](tile::StoreAsyncOp op) {
         emitStore(op.getSource(), op.getDestination(),
                   {op.getRow(), op.getColumn()}, /*accumulate=*/false);
@@ -460,15 +446,13 @@ void LoopEmitter::emitWithoutRules(Operation *op) {
         });
       })
       .Case([&](tile::AwaitOp op) {
-        emitAwait(op, op.getPending(), op.getRunning());
+        emitAwait(op.getPending());
         buffers[op.getResult()] = buffers.lookup(op.getPending());
       })
-      .Case([&](tile::AwaitReadsOp op) {
-        emitAwait(op, op.getPending(), op.getRunning());
-      })
+      .Case([&](tile::AwaitReadsOp op) { emitAwait(op.getPending()); })
       // One lane takes no turns and waits for nobody, and its tiles are
       // dealt in advance.
-      .Case<tile::DealerOp, tile::DrainOp, tile::StartTurnsOp, tile::TakeTurnOp,
+      .Case<tile::DealerOp, tile::DoneOp, tile::StartTurnsOp, tile::TakeTurnOp,
             tile::GiveTurnOp, tile::FenceBarriersOp, tile::SyncWarpOp,
             tile::ArriveClusterOp, tile::WaitClusterOp, tile::PagedOp>(
           [](auto) {})

@@ -51,7 +51,7 @@ private:
   llvm::LogicalResult emitWhile(mlir::scf::WhileOp op);
   llvm::LogicalResult emitReduce(tile::ReduceOp op);
   template <typename OpTy> llvm::LogicalResult emitMultiply(OpTy op);
-  void emitAwait(mlir::Operation *op, mlir::Value pending, int64_t running);
+  void emitAwait(mlir::Value pending);
   llvm::LogicalResult emitSpecialize(tile::SpecializeOp op);
   /// Runs the producers up to the put of what `op` gets.
   void emitFetch(tile::GetOp op);
@@ -113,10 +113,8 @@ private:
   mlir::ImplicitLocOpBuilder builder;
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
   llvm::DenseMap<mlir::Value, Channel> channels;
-  /// Number of puts so far, of all channels, and of asynchronous multiplies.
-  mlir::Value puts, multiplies;
-  /// For what a multiply gives, the number of those with it.
-  llvm::DenseMap<mlir::Value, mlir::Value> started;
+  /// Number of puts so far, of all channels.
+  mlir::Value puts;
   /// The programs of the producers, inside of the consumers'.
   llvm::SmallVector<mlir::Region *> producers;
   llvm::SmallVector<mlir::Operation *> emitted, carriers;

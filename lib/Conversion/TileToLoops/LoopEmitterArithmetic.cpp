@@ -28,11 +28,6 @@ template <typename OpTy> LogicalResult LoopEmitter::emitMultiply(OpTy op) {
   };
   Value lhs = read(op.getLhs()), rhs = read(op.getRhs()),
         acc = read(op.getAcc()), result = define(op.getResult());
-  if (std::is_same_v<OpTy, tile::MmaAsyncOp>) {
-    Value count = allocate(MemRefType::get({}, builder.getIndexType()));
-    store(countOne(multiplies), count, {});
-    started[op.getResult()] = count;
-  }
   auto accTile = tile::PendingType::getOf(op.getAcc().getType()).getTile();
   int64_t depth =
       op.getLhs().getType().getShape()[op.getTransposeLhs() ? 0 : 1];

@@ -118,16 +118,9 @@ void LoopEmitter::emitFetchedPut(tile::PutOp put, tile::GetOp get,
   put.erase();
 }
 
-void LoopEmitter::emitAwait(Operation *op, Value pending, int64_t running) {
+void LoopEmitter::emitAwait(Value pending) {
   // Slots that it reads must not have been released meanwhile.
   if (auto multiply = pending.getDefiningOp<tile::MmaAsyncOp>())
     for (Value operand : {Value(multiply.getLhs()), Value(multiply.getRhs())})
       read(operand);
-  Value later = arith::SubIOp::create(builder, load(multiplies, {}),
-                                      load(started.lookup(pending), {}));
-  // Else the multiply that is waited for may itself be among those that run.
-  expect(arith::CmpIOp::create(builder, arith::CmpIPredicate::uge, later,
-                               index(running)),
-         "expects at least as many multiplies after the one that is awaited as "
-         "may run");
 }

@@ -174,12 +174,39 @@ static void writeOutOrder(tile::OrderedOp op) {
   op.erase();
 }
 
+/// Stores are done at once, so that a token is a bit that nobody reads.
+static void replaceTokens(gpu::GPUFuncOp kernel) {
+  Block &entry = kernel.getBody().front();
+  OpBuilder b(&entry, entry.begin());
+  Value bit =
+      arith::ConstantOp::create(b, kernel.getLoc(), b.getBoolAttr(true));
+  auto retype = [&](ValueRange values) {
+    for (Value value : values)
+      if (isa<tile::TokenType>(value.getType()))
+        value.setType(b.getI1Type());
+  };
+  kernel.walk([&](Operation *op) {
+    auto await = dyn_cast<tile::AwaitReadsOp>(op);
+    if (await && !isa<tile::PendingType>(await.getPending().getType())) {
+      await.erase();
+    } else if (isa<tile::StoreAsyncOp, tile::DoneOp>(op)) {
+      op->getResult(0).replaceAllUsesWith(bit);
+    } else {
+      retype(op->getResults());
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          retype(block.getArguments());
+    }
+  });
+}
+
 static LogicalResult convert(gpu::GPUFuncOp kernel) {
   if (!kernel.getBody().hasOneBlock())
     return kernel.emitOpError() << "expects a kernel of one block";
   if (failed(refuseLanes(kernel)) || failed(refuseLargeTiles(kernel)))
     return failure();
   kernel.walk([](tile::OrderedOp op) { writeOutOrder(op); });
+  replaceTokens(kernel);
   LoopEmitter emitter(kernel);
   if (failed(emitter.emit(kernel.getBody().front())))
     return failure();

@@ -115,8 +115,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
   shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @panels_without_groups() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-      // expected-error @below {{'tile.channel' op expects a target that multiplies by groups of warps, but got 'toy'}}
+    gpu.func @panels_without_barriers() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      // expected-error @below {{'tile.channel' op expects a target with barriers in shared memory, but got 'toy'}}
       %c = tile.channel : !tile.channel<16x64xf16, stages = 1, panel = 64>
       gpu.return
     }
@@ -129,24 +129,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
   shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @roles_without_groups() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-      // expected-error @below {{'tile.specialize' op expects a target that multiplies by groups of warps, but got 'toy'}}
-      tile.specialize <"compute", warps = 4, registers = 240> {
-      }, <"load", warps = 4, registers = 24, threads = one> {
-      }
-      gpu.return
-    }
-  }
-}
-
-// -----
-
-module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
-  copy_sync = none, copy_widths = [], mma = []>} {
-  gpu.module @kernels {
-    gpu.func @start_without_groups() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-      // expected-error @below {{'tile.start_turns' op expects a target that multiplies by groups of warps, but got 'toy'}}
+    gpu.func @start_without_barriers() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      // expected-error @below {{'tile.start_turns' op expects a target with barriers in shared memory, but got 'toy'}}
       tile.start_turns of 2
       gpu.return
     }
@@ -159,8 +143,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
   shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @take_without_groups() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-      // expected-error @below {{'tile.take_turn' op expects a target that multiplies by groups of warps, but got 'toy'}}
+    gpu.func @take_without_barriers() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      // expected-error @below {{'tile.take_turn' op expects a target with barriers in shared memory, but got 'toy'}}
       tile.take_turn of 2
       gpu.return
     }
@@ -173,8 +157,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
   shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @give_without_groups() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-      // expected-error @below {{'tile.give_turn' op expects a target that multiplies by groups of warps, but got 'toy'}}
+    gpu.func @give_without_barriers() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      // expected-error @below {{'tile.give_turn' op expects a target with barriers in shared memory, but got 'toy'}}
       tile.give_turn of 2
       gpu.return
     }
@@ -194,8 +178,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
   shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @multiply_without_groups(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-      // expected-error @below {{'tile.mma' op expects a target that multiplies by groups of warps, but got 'toy'}}
+    gpu.func @multiply_without_matrix_unit(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+      // expected-error @below {{'tile.mma' op expects a target with a matrix unit that warpgroups issue to, but got 'toy'}}
       %d = tile.mma %a, %b, %acc scope warpgroup {atom = #atom} : !a, !panels, !acc
       gpu.return
     }
@@ -215,8 +199,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
   shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @start_multiply_without_groups(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-      // expected-error @below {{'tile.mma_async' op expects a target that multiplies by groups of warps, but got 'toy'}}
+    gpu.func @issue_without_matrix_unit(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+      // expected-error @below {{'tile.mma_async' op expects a target with a matrix unit that warpgroups issue to, but got 'toy'}}
       %d = tile.mma_async %a, %b, %acc scope warpgroup {atom = #atom} : !a, !panels, !acc
       gpu.return
     }
@@ -335,30 +319,6 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
   shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @group_across_warps(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
-      tile.specialize <"load", warps = 1, threads = one> {
-      }, <"compute", warps = 4> {
-        // expected-error @below {{expects the warps of its role to start at a multiple of 4, but got 1}}
-        %d = tile.mma %a, %b, %acc scope warpgroup {atom = #atom} : !a, !panels, !acc
-      }
-      gpu.return
-    }
-  }
-}
-
-// -----
-
-#lhs = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
-#rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>
-#atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
-!acc = !tile.tile<64x16xf32, registers, #lhs>
-!a = !tile.tile<64x16xf16, registers, #lhs>
-!panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
-!rows = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
-  copy_sync = none, copy_widths = [], mma = []>} {
-  gpu.module @kernels {
     gpu.func @part_of_a_warp(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 24, 1, 1>} {
       // expected-error @below {{expects a multiple of 4 warps that compute, but got 0}}
       %d = tile.mma %a, %b, %acc scope warpgroup {atom = #atom} : !a, !panels, !acc
@@ -373,44 +333,9 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
   shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @too_few_warps() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-      // expected-error @below {{expects a workgroup of the 8 warps of all roles, but got 4}}
-      tile.specialize <"compute", warps = 4, registers = 240> {
-      }, <"load", warps = 4, registers = 24, threads = one> {
-      }
-      gpu.return
-    }
-  }
-}
-
-// -----
-
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
-  copy_sync = none, copy_widths = [], mma = []>} {
-  gpu.module @kernels {
     gpu.func @uneven_turns() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
       // expected-error @below {{expects groups of as many warps each, but got 3 of 8}}
       tile.take_turn of 3
-      gpu.return
-    }
-  }
-}
-
-// -----
-
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
-  copy_sync = none, copy_widths = [], mma = []>} {
-  gpu.module @kernels {
-    gpu.func @producer_without_panels(%m: memref<16x64xf16>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-      %c0 = arith.constant 0 : index
-      %c = tile.channel : !tile.channel<16x64xf16, stages = 1>
-      tile.specialize <"compute", warps = 4, registers = 240> {
-      }, <"load", warps = 4, registers = 24, threads = one> {
-        // expected-error @below {{expects a channel with panels between producers and consumers, but got '!tile.channel<16x64xf16, stages = 1>'}}
-        tile.put %c[%c0], %m[%c0, %c0] : !tile.channel<16x64xf16, stages = 1>, memref<16x64xf16>
-      }
       gpu.return
     }
   }
@@ -502,41 +427,6 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
         tile.put %c[%c0], %t[%c0, %c0] : !channel, memref<16x64xf16>
         scf.yield %t : memref<16x64xf16>
       }
-      gpu.return
-    }
-  }
-}
-
-// -----
-
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
-  copy_sync = none, copy_widths = [], mma = []>} {
-  gpu.module @kernels {
-    gpu.func @dealt_to_producers(%counter: memref<1xi32>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-      %c0 = arith.constant 0 : index
-      %d = tile.dealer : !tile.dealer
-      tile.specialize <"compute", warps = 4> {
-      }, <"load", warps = 4, threads = one> {
-        // expected-error @below {{expects to stand in a role of which all threads run the program}}
-        %n = tile.dealt %d[%c0] after %c0 : !tile.dealer
-      }
-      gpu.return
-    }
-  }
-}
-
-// -----
-
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
-  copy_sync = none, copy_widths = [], mma = []>} {
-  gpu.module @kernels {
-    gpu.func @deal_without_roles(%counter: memref<1xi32>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-      %c0 = arith.constant 0 : index
-      %d = tile.dealer : !tile.dealer
-      // expected-error @below {{expects to stand in a role of which one thread runs the program}}
-      %n = tile.deal %d[%c0], %counter after %c0 of %c0 : !tile.dealer, memref<1xi32>
       gpu.return
     }
   }

@@ -71,7 +71,7 @@ gpu.module @kernels {
   // CHECK:     nvvm.wgmma.commit.group.sync.aligned
   // CHECK-NOT: wgmma.wait_group
   // CHECK:     arith.addf
-  // CHECK:     wgmma.wait_group 1,
+  // CHECK:     wgmma.wait_group 0,
   // CHECK:     gpu.return
   gpu.func @registers_by_shared(%x: f16, %y: f32, %out: memref<128x96xf32>) kernel
       attributes {known_block_size = array<i32: 256, 1, 1>} {
@@ -83,7 +83,7 @@ gpu.module @kernels {
     %pending = tile.mma_async %p, %v, %acc scope warpgroup : !p, !wide, !o
     %z = arith.addf %y, %y : f32
     memref.store %z, %out[%c0, %c0] : memref<128x96xf32>
-    %d = tile.await %pending running 1 : !tile.pending<!o>
+    %d = tile.await %pending : !tile.pending<!o>
     tile.store %d, %out[%c0, %c0] : !o, memref<128x96xf32>
     gpu.return
   }

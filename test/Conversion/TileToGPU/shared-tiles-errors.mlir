@@ -64,7 +64,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
   lhs = #acc, rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>, acc = #acc>]>} {
   gpu.module @kernels {
     gpu.func @rows_of_groups() kernel attributes {known_block_size = array<i32: 192, 1, 1>} {
-      // expected-error @below {{'tile.buffer' op expects groups of 4 warps with as many rows each, but got 6 warps that compute and 64 rows}}
+      // expected-error @below {{'tile.buffer' op expects groups of 4 warps with as many rows each, a multiple of 8, but got 6 warps that compute and 64 rows}}
       %b = tile.buffer : !tile.tile<64x16xf16, shared, #panels>
       gpu.return
     }
@@ -77,9 +77,26 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
   shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @nothing_to_drain() kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
-      // expected-error @below {{'tile.drain' op expects a target that multiplies by groups of warps, but got 'toy'}}
-      tile.drain
+    gpu.func @store_without_engine() kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+      %none = tile.done
+      // expected-error @below {{'tile.await_reads' op expects a target with an engine that copies boxes of tensors, but got 'toy'}}
+      tile.await_reads %none : !tile.token
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+// Without warpgroups each warp stores its rows: of 32, four.
+#panels = #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], box_bytes = 128, mma = []>} {
+  gpu.module @kernels {
+    gpu.func @rows_of_warps() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      // expected-error @below {{'tile.buffer' op expects groups of 1 warps with as many rows each, a multiple of 8, but got 8 warps that compute and 32 rows}}
+      %b = tile.buffer : !tile.tile<32x16xf16, shared, #panels>
       gpu.return
     }
   }

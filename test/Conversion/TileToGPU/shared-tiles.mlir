@@ -65,10 +65,11 @@ gpu.module @kernels {
     %o = tile.fill %x : f16 -> !o
     %rows = memref.dim %out, %c1 : memref<3x?x96xf16>
     %view = memref.subview %out[%head, 0, 0] [1, %rows, 96] [1, 1, 1] : memref<3x?x96xf16> to memref<?x96xf16, strided<[96, 1], offset: ?>>
-    tile.drain
+    %none = tile.done
+    tile.await_reads %none : !tile.token
     tile.write %o, %place : !o, !place
-    tile.store_async %place, %view[%row, %c0] : !place, memref<?x96xf16, strided<[96, 1], offset: ?>>
-    tile.drain
+    %stored = tile.store_async %place, %view[%row, %c0] : !place, memref<?x96xf16, strided<[96, 1], offset: ?>>
+    tile.await_reads %stored : !tile.token
     gpu.return
   }
 
@@ -86,8 +87,8 @@ gpu.module @kernels {
     %slot = tile.get %c[%c0] : !tile.channel<64x32xf16, stages = 1, panel = 32> -> !slot
     %o = tile.fill %x : f16 -> !p
     tile.write %o, %slot : !p, !slot
-    tile.store_async %slot, %out[%c0, %c0] : !slot, memref<64x32xf16>
-    tile.drain
+    %stored = tile.store_async %slot, %out[%c0, %c0] : !slot, memref<64x32xf16>
+    tile.await_reads %stored : !tile.token
     tile.release %c[%c0] : !tile.channel<64x32xf16, stages = 1, panel = 32>
     gpu.return
   }

@@ -9,7 +9,6 @@
 // RUN: not attune-run %t.mlirbc --device=host --print --function=skipped 2>&1 | FileCheck %s --check-prefix=SKIPPED
 // RUN: not attune-run %t.mlirbc --device=host --print --function=not_released 2>&1 | FileCheck %s --check-prefix=RELEASED
 // RUN: not attune-run %t.mlirbc --device=host --print --function=crossed 2>&1 | FileCheck %s --check-prefix=CROSSED
-// RUN: not attune-run %t.mlirbc --device=host --print --function=await_running 2>&1 | FileCheck %s --check-prefix=RUNNING
 // RUN: not attune-run %t.mlirbc --device=host --print --function=released_early 2>&1 | FileCheck %s --check-prefix=EARLY
 //
 // RUN: attune-opt %s --tile-to-loops | FileCheck %s --implicit-check-not=!tile --implicit-check-not=tile.
@@ -70,7 +69,7 @@ gpu.module @sum_module {
       %t = tile.get %other[%c1] : !ring -> !slot
       %p = tile.mma_async %s, %t, %acc : !slot, !slot, !regs
       %q = tile.mma_async %s, %t, %sum : !slot, !slot, !regs
-      %product = tile.await %p running 1 : !tile.pending<!regs>
+      %product = tile.await %p : !tile.pending<!regs>
       %both = tile.await %q : !tile.pending<!regs>
       tile.release %other[%c0] : !ring
       tile.release %other[%c1] : !ring
@@ -223,31 +222,6 @@ func.func @crossed() -> tensor<8x2xf32> {
   %c384 = arith.constant 384 : index
   %m = memref.alloc() : !m
   gpu.launch_func @crossed_module::@crossed blocks in (%c1, %c1, %c1) threads in (%c384, %c1, %c1) args(%m : !m)
-  %tensor = bufferization.to_tensor %m restrict : !m to tensor<8x2xf32>
-  return %tensor : tensor<8x2xf32>
-}
-
-gpu.module @await_running_module {
-  gpu.func @await_running(%m: !m) kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
-    %c2 = arith.constant 2 : index
-    %c3 = arith.constant 3 : index
-    %zero = arith.constant 0.0 : f32
-    %acc = tile.fill %zero : f32 -> !regs
-    %ring = tile.channel : !ring
-    %other = tile.channel : !ring
-    %p = tile.mma_async %acc, %acc, %acc : !regs, !regs, !regs
-    // RUNNING: roles.mlir:[[#@LINE+1]]:10: error: 'llvm.intr.trap' op expects at least as many multiplies after the one that is awaited as may run
-    %q = tile.await %p running 1 : !tile.pending<!regs>
-    gpu.return
-  }
-}
-func.func @await_running() -> tensor<8x2xf32> {
-  %c1 = arith.constant 1 : index
-  %c384 = arith.constant 384 : index
-  %m = memref.alloc() : !m
-  gpu.launch_func @await_running_module::@await_running blocks in (%c1, %c1, %c1) threads in (%c384, %c1, %c1) args(%m : !m)
   %tensor = bufferization.to_tensor %m restrict : !m to tensor<8x2xf32>
   return %tensor : tensor<8x2xf32>
 }

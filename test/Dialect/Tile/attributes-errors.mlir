@@ -443,3 +443,121 @@ func.func @dynamic_value_0(%lo: index, %hi: index, %step: index) {
   } {tile.dynamic = true}
   return
 }
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{expects 'tile.shared_bytes' to be an i64 of at least 0, but got -8}}
+  gpu.func @shared_bytes_value_0() kernel attributes {tile.shared_bytes = -8 : i64} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{expects 'tile.shared_bytes' to be an i64 of at least 0, but got 8 : i32}}
+  gpu.func @shared_bytes_value_1() kernel attributes {tile.shared_bytes = 8 : i32} {
+    gpu.return
+  }
+}
+
+// -----
+
+// expected-error @below {{expects 'tile.shared_bytes' on 'gpu.func', but got it on this}}
+func.func @shared_bytes_owner() attributes {tile.shared_bytes = 8 : i64} {
+  return
+}
+
+// -----
+
+func.func @fma_share_owner(%x: f32) -> f32 {
+  // expected-error @below {{'math.exp' op expects 'tile.fma_share' on 'math.exp2', but got it on this}}
+  %y = math.exp %x {tile.fma_share = 4 : i64} : f32
+  return %y : f32
+}
+
+// -----
+
+func.func @fma_share_value(%x: f32) -> f32 {
+  // expected-error @below {{expects 'tile.fma_share' to be an i64 from 1 to 16, but got 17}}
+  %y = math.exp2 %x {tile.fma_share = 17 : i64} : f32
+  return %y : f32
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{expects 'tile.divisor' to be a positive i64, but got 0}}
+  gpu.func @divisor_value_0(%m: memref<?xf16> {tile.divisor = 0 : i64}) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{expects 'tile.divisor' to be a positive i64, but got unit}}
+  gpu.func @divisor_value_1(%m: memref<?xf16> {tile.divisor}) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{expects 'tile.divisor' on an argument that is a memref, but got it on 'index'}}
+  gpu.func @divisor_type(%m: index {tile.divisor = 8 : i64}) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{expects 'tile.counter' on an argument of type 'memref<1xi32>', but got it on 'memref<1xi64>'}}
+  gpu.func @counter_type(%m: memref<1xi64> {tile.counter}) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{expects 'tile.counter' to be a unit, but got 1 : i64}}
+  gpu.func @counter_value(%m: memref<1xi32> {tile.counter = 1 : i64}) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+// expected-error @below {{expects 'tile.counter' on an argument of 'gpu.func', but got it on one of this}}
+func.func @counter_owner(%m: memref<1xi32> {tile.counter}) {
+  return
+}
+
+// -----
+
+// A space that nobody knows is not taken for another one.
+// expected-error @below {{expected ::attune::tile::MemorySpace to be one of: registers, shared}}
+// expected-error @below {{failed to parse Tile_TileType parameter 'space' which is to be a `::attune::tile::MemorySpace`}}
+func.func private @unknown_space(!tile.tile<8x8xf32, tensor>)
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{expects 'tile.chain' on 'scf.for', but got it on this}}
+  gpu.func @chain_owner() kernel attributes {tile.chain} {
+    gpu.return
+  }
+}
+
+// -----
+
+func.func @chain_value(%lo: index, %hi: index, %step: index) {
+  // expected-error @below {{expects 'tile.chain' to be a unit, but got 2}}
+  scf.for %i = %lo to %hi step %step {
+  } {tile.chain = 2 : i64}
+  return
+}

@@ -459,22 +459,6 @@ func.func @mma_async_in_shared(%a: !tile.tile<32x64xf16, registers>,
 
 // -----
 
-func.func @await_running(%p: !tile.pending<!tile.tile<32x32xf32, registers>>) {
-  // expected-error @below {{attribute 'running' failed to satisfy constraint: 64-bit signless integer attribute whose value is non-negative}}
-  %a = tile.await %p running -1 : !tile.pending<!tile.tile<32x32xf32, registers>>
-  return
-}
-
-// -----
-
-func.func @await_result(%p: !tile.pending<!tile.tile<32x32xf32, registers>>) {
-  // expected-error @below {{the result is what is awaited}}
-  %a = "tile.await"(%p) : (!tile.pending<!tile.tile<32x32xf32, registers>>) -> !tile.tile<32x32xf16, registers>
-  return
-}
-
-// -----
-
 func.func @specialize_programs() {
   // expected-error @below {{expects a program for each of 2 roles, but got 1}}
   "tile.specialize"() ({
@@ -586,14 +570,5 @@ func.func @write_shape(%a: !tile.tile<16x64xf16, registers>, %b: !shared) {
 func.func @write_type(%a: !tile.tile<32x64xf32, registers>, %b: !shared) {
   // expected-error @below {{'tile.write' op expects value and destination to have one element type, but got 'f32' and 'f16'}}
   tile.write %a, %b : !tile.tile<32x64xf32, registers>, !shared
-  return
-}
-
-// -----
-
-!shared = !tile.tile<32x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>
-func.func @store_type(%b: !shared, %m: memref<32x64xf32>, %i: index) {
-  // expected-error @below {{'tile.store_async' op expects source and destination to have one element type, but got 'f16' and 'f32'}}
-  tile.store_async %b, %m[%i, %i] : !shared, memref<32x64xf32>
   return
 }

@@ -60,10 +60,10 @@ func.func @shared_tiles(%m: memref<?x64xf16>, %a: !regs, %i: index) {
   %b = tile.buffer : !shared
   // CHECK: tile.write %[[A]], %[[B]] : <32x64xf16, registers>, <32x64xf16, shared,
   tile.write %a, %b : !regs, !shared
-  // CHECK: tile.store_async %[[B]], %[[M]][%[[I]], %[[I]]] : <32x64xf16, shared, {{.*}}>, memref<?x64xf16>
-  tile.store_async %b, %m[%i, %i] : !shared, memref<?x64xf16>
-  // CHECK: tile.drain
-  tile.drain
+  // CHECK: %[[STORED:.+]] = tile.store_async %[[B]], %[[M]][%[[I]], %[[I]]] : <32x64xf16, shared, {{.*}}>, memref<?x64xf16>
+  %stored = tile.store_async %b, %m[%i, %i] : !shared, memref<?x64xf16>
+  // CHECK: tile.await_reads %[[STORED]] : !tile.token
+  tile.await_reads %stored : !tile.token
   return
 }
 
@@ -158,12 +158,39 @@ func.func @multiplies(%q: !regs, %i: index, %acc: !acc) -> !acc {
   %p = tile.mma_async %q, %k, %acc transpose_rhs : !regs, !panel_tile, !acc
   // CHECK: %[[R:.+]] = tile.mma_async %[[K]], %[[K]], %{{.+}} transpose_rhs {note} : <32x64xf16, shared
   %r = tile.mma_async %k, %k, %acc transpose_rhs {note} : !panel_tile, !panel_tile, !acc
-  // CHECK: tile.await %[[P]] running 1 : <<32x32xf32, registers>>
-  %s = tile.await %p running 1 : !tile.pending<!acc>
+  // CHECK: tile.await %[[P]] : <<32x32xf32, registers>>
+  %s = tile.await %p : !tile.pending<!acc>
   // CHECK: %[[T:.+]] = tile.await %[[R]] : <<32x32xf32, registers>>
-  %t = tile.await %r running 0 : !tile.pending<!acc>
+  %t = tile.await %r : !tile.pending<!acc>
   // CHECK: return %[[T]]
   return %t : !acc
+}
+
+// What completes is a value, which loops carry.
+// CHECK-LABEL: func.func @completion
+func.func @completion(%b: !shared, %k: !panel_tile, %m: memref<?x64xf16>, %acc: !acc, %i: index) -> !acc {
+  // CHECK: %[[NONE:.+]] = tile.done{{$}}
+  %none = tile.done
+  // CHECK: %[[P:.+]] = tile.mma_async
+  %p = tile.mma_async %k, %k, %acc transpose_rhs : !panel_tile, !panel_tile, !acc
+  // CHECK: %[[FOR:.+]]:2 = scf.for {{.*}} iter_args(%[[BEFORE:.+]] = %[[NONE]], %[[Q:.+]] = %[[P]]) -> (!tile.token, !tile.pending<<32x32xf32, registers>>)
+  %last, %sum = scf.for %j = %i to %i step %i iter_args(%before = %none, %q = %p) -> (!tile.token, !tile.pending<!acc>) {
+    // CHECK: tile.await_reads %[[BEFORE]] : !tile.token
+    tile.await_reads %before : !tile.token
+    // CHECK: %[[R:.+]] = tile.mma_async %{{.+}}, %{{.+}}, %[[Q]] transpose_rhs
+    %r = tile.mma_async %k, %k, %q transpose_rhs : !panel_tile, !panel_tile, !tile.pending<!acc>
+    // CHECK: tile.await_reads %[[Q]] : !tile.pending<<32x32xf32, registers>>
+    tile.await_reads %q : !tile.pending<!acc>
+    // CHECK: %[[STORED:.+]] = tile.store_async
+    %stored = tile.store_async %b, %m[%j, %i] : !shared, memref<?x64xf16>
+    // CHECK: scf.yield %[[STORED]], %[[R]] : !tile.token, !tile.pending<<32x32xf32, registers>>
+    scf.yield %stored, %r : !tile.token, !tile.pending<!acc>
+  }
+  // CHECK: tile.await_reads %[[FOR]]#0 : !tile.token
+  tile.await_reads %last : !tile.token
+  // CHECK: tile.await %[[FOR]]#1 : <<32x32xf32, registers>>
+  %d = tile.await %sum : !tile.pending<!acc>
+  return %d : !acc
 }
 
 // CHECK-LABEL: func.func @roles
@@ -217,13 +244,13 @@ func.func @places(%m: memref<?x64xf16>, %i: index, %map: !nvgpu.tensormap.descri
   tile.fence_barriers
   // CHECK: tile.put %{{.+}}[%{{.+}}], %{{.+}}[%{{.+}}, %{{.+}}] role "load_k" map %{{.+}} : !nvgpu.tensormap.descriptor<{{.*}}>, : <32x64xf16, stages = 2>, memref<?x64xf16>
   tile.put %c[%i], %m[%i, %i] role "load_k" map %map : !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>, : !channel, memref<?x64xf16>
-  // CHECK: tile.store_async %[[B]], %{{.+}}[%{{.+}}, %{{.+}}] map %{{.+}} : !nvgpu.tensormap.descriptor<{{.*}}>, : <32x64xf16, shared,
-  tile.store_async %b, %m[%i, %i] map %map : !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>, : !shared, memref<?x64xf16>
-  // CHECK-NEXT: tile.drain
+  // CHECK: %[[STORED:.+]] = tile.store_async %[[B]], %{{.+}}[%{{.+}}, %{{.+}}] map %{{.+}} : !nvgpu.tensormap.descriptor<{{.*}}>, : <32x64xf16, shared,
+  %stored = tile.store_async %b, %m[%i, %i] map %map : !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>, : !shared, memref<?x64xf16>
+  // CHECK-NEXT: tile.await_reads %[[STORED]] : !tile.token
   // CHECK-NEXT: tile.sync_warp
   // CHECK-NEXT: tile.arrive_cluster
   // CHECK-NEXT: tile.wait_cluster
-  tile.drain
+  tile.await_reads %stored : !tile.token
   tile.sync_warp
   tile.arrive_cluster
   tile.wait_cluster

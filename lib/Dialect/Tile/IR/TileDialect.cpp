@@ -30,10 +30,13 @@ static bool isRoleArray(Attribute value) {
          });
 }
 
-static bool isPositive(Attribute value) {
+/// Whether it is an i64 of at least `least`.
+static bool isNumber(Attribute value, int64_t least) {
   auto number = dyn_cast<IntegerAttr>(value);
-  return number && number.getType().isInteger(64) && number.getInt() > 0;
+  return number && number.getType().isInteger(64) && number.getInt() >= least;
 }
+
+static bool isPositive(Attribute value) { return isNumber(value, 1); }
 
 namespace {
 /// What an attribute of ours on an op of another dialect must be.
@@ -60,6 +63,18 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
        "an array of #tile.role"},
       {kResidencyAttrName, isKernel, "'gpu.func'", isPositive,
        "a positive i64"},
+      {kSharedBytesAttrName, isKernel, "'gpu.func'",
+       [](Attribute value) { return isNumber(value, 0); },
+       "an i64 of at least 0"},
+      {kFmaShareAttrName,
+       [](Operation *owner) {
+         return owner->getName().getStringRef() == "math.exp2";
+       },
+       "'math.exp2'",
+       [](Attribute value) {
+         return isPositive(value) && cast<IntegerAttr>(value).getInt() <= 16;
+       },
+       "an i64 from 1 to 16"},
       {kOverlapAttrName, isLoop, "'scf.for'",
        [](Attribute value) { return isa<OverlapAttr>(value); },
        "an #tile.overlap"},
@@ -79,5 +94,34 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
       return op->emitOpError() << "expects '" << rule.name << "' to be "
                                << rule.value << ", but got " << attr.getValue();
   }
+  return success();
+}
+
+LogicalResult TileDialect::verifyRegionArgAttribute(Operation *op,
+                                                    unsigned region,
+                                                    unsigned number,
+                                                    NamedAttribute attr) {
+  bool isDivisor = attr.getName() == kDivisorAttrName;
+  if (!isDivisor && attr.getName() != kCounterAttrName)
+    return success();
+  StringRef name = attr.getName().getValue();
+  auto kernel = dyn_cast<gpu::GPUFuncOp>(op);
+  if (!kernel)
+    return op->emitOpError() << "expects '" << name
+                             << "' on an argument of 'gpu.func', but got it on "
+                                "one of this";
+  Type type = kernel.getArgumentTypes()[number];
+  auto counter =
+      MemRefType::get({1}, IntegerType::get(op->getContext(), /*width=*/32));
+  if (isDivisor ? !isa<MemRefType>(type) : type != counter)
+    return op->emitOpError()
+           << "expects '" << name << "' on an argument "
+           << (isDivisor ? "that is a memref" : "of type 'memref<1xi32>'")
+           << ", but got it on " << type;
+  if (isDivisor ? !isPositive(attr.getValue())
+                : !isa<UnitAttr>(attr.getValue()))
+    return op->emitOpError() << "expects '" << name << "' to be "
+                             << (isDivisor ? "a positive i64" : "a unit")
+                             << ", but got " << attr.getValue();
   return success();
 }

@@ -109,6 +109,9 @@ LogicalResult WriteOp::verify() {
 }
 
 LogicalResult StoreAsyncOp::verify() {
+  if (getToken().use_empty())
+    return emitOpError() << "expects a 'tile.await_reads' of its token, but "
+                            "nothing uses it";
   return verifySameElementType(
       *this, "source", getSource().getType().getElementType(), "destination",
       getDestination().getType().getElementType());

@@ -38,6 +38,47 @@ int64_t TileType::getNumElements() const {
   return ShapedType::getNumElements(getShape());
 }
 
+/// That the layout is one of a tile in registers, which may have none yet.
+static LogicalResult
+verifyRegisters(function_ref<InFlightDiagnostic()> emitError,
+                ArrayRef<int64_t> shape, Attribute layout) {
+  if (!layout)
+    return success();
+  auto registers = dyn_cast<LayoutAttr>(layout);
+  if (!registers)
+    return emitError()
+           << "expects a #tile.layout on a tile in registers, but got "
+           << layout;
+  SmallVector<int64_t, 2> covered = registers.getShape(shape.size());
+  if (ArrayRef<int64_t>(covered) != shape)
+    return emitError() << "expects a layout of a tile of " << shape
+                       << ", but got one of " << covered;
+  return success();
+}
+
+static LogicalResult verifyShared(function_ref<InFlightDiagnostic()> emitError,
+                                  ArrayRef<int64_t> shape, Attribute layout) {
+  if (shape.size() != 2)
+    return emitError()
+           << "expects a tile of two dimensions in shared memory, but got "
+           << shape.size();
+  auto swizzle = dyn_cast_or_null<SwizzleAttr>(layout);
+  if (!swizzle)
+    return emitError()
+           << "expects a #tile.swizzle on a tile in shared memory, but got "
+           << layout;
+  if (swizzle.getPanel() && shape[1] % swizzle.getPanel() != 0)
+    return emitError() << "expects rows that are a multiple of the panel's "
+                       << swizzle.getPanel() << " columns, but got "
+                       << shape[1];
+  if (shape[1] % (swizzle.getVector() << swizzle.getBits()) != 0)
+    return emitError() << "expects rows that are a multiple of the "
+                       << (swizzle.getVector() << swizzle.getBits())
+                       << " elements that the swizzle permutes, but got "
+                       << shape[1];
+  return success();
+}
+
 LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<int64_t> shape, Type elementType,
                                MemorySpace space, Attribute layout) {
@@ -51,39 +92,13 @@ LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError()
            << "expects an integer, index or float element type, but got "
            << elementType;
-  if (space == MemorySpace::Shared) {
-    if (shape.size() != 2)
-      return emitError()
-             << "expects a tile of two dimensions in shared memory, but got "
-             << shape.size();
-    if (!isa_and_nonnull<SwizzleAttr>(layout))
-      return emitError()
-             << "expects a #tile.swizzle on a tile in shared memory, but got "
-             << layout;
-    auto swizzle = cast<SwizzleAttr>(layout);
-    if (swizzle.getPanel() && shape[1] % swizzle.getPanel() != 0)
-      return emitError() << "expects rows that are a multiple of the panel's "
-                         << swizzle.getPanel() << " columns, but got "
-                         << shape[1];
-    if (shape[1] % (swizzle.getVector() << swizzle.getBits()) != 0)
-      return emitError() << "expects rows that are a multiple of the "
-                         << (swizzle.getVector() << swizzle.getBits())
-                         << " elements that the swizzle permutes, but got "
-                         << shape[1];
-    return success();
+  switch (space) {
+  case MemorySpace::Registers:
+    return verifyRegisters(emitError, shape, layout);
+  case MemorySpace::Shared:
+    return verifyShared(emitError, shape, layout);
   }
-  if (!layout)
-    return success();
-  auto registers = dyn_cast<LayoutAttr>(layout);
-  if (!registers)
-    return emitError()
-           << "expects a #tile.layout on a tile in registers, but got "
-           << layout;
-  SmallVector<int64_t, 2> covered = registers.getShape(shape.size());
-  if (ArrayRef<int64_t>(covered) != shape)
-    return emitError() << "expects a layout of a tile of " << shape
-                       << ", but got one of " << covered;
-  return success();
+  llvm_unreachable("a switch over all spaces");
 }
 
 int64_t TileType::getSizeInBytes() const {

@@ -49,23 +49,24 @@ static int64_t assignPlaces(gpu::GPUFuncOp kernel) {
   return layout.getBytes();
 }
 
-/// Channels with barriers are made, and are ready for all warps, at the start.
+/// What has barriers is made, and is ready for all warps, at the start.
 static void fenceBarriers(gpu::GPUFuncOp kernel) {
-  SmallVector<ChannelOp> channels;
-  kernel.walk([&](ChannelOp channel) {
-    if (channel.getBarriers())
-      channels.push_back(channel);
+  SmallVector<Operation *> dealers, owners;
+  kernel.walk([&](Operation *op) {
+    if (auto channel = dyn_cast<ChannelOp>(op);
+        channel && channel.getBarriers())
+      owners.push_back(op);
+    else if (isa<DealerOp>(op))
+      dealers.push_back(op);
   });
-  if (channels.empty())
+  owners.insert(owners.begin(), dealers.begin(), dealers.end());
+  if (owners.empty())
     return;
   Block &entry = kernel.getBody().front();
-  for (ChannelOp channel : llvm::reverse(channels))
-    channel->moveBefore(&entry, entry.begin());
-  // What else has barriers, too, before the warps meet.
-  kernel.walk(
-      [&](DealerOp dealer) { dealer->moveBefore(&entry, entry.begin()); });
+  for (Operation *op : llvm::reverse(owners))
+    op->moveBefore(&entry, entry.begin());
   OpBuilder b(kernel.getContext());
-  b.setInsertionPointAfter(channels.back());
+  b.setInsertionPointAfter(owners.back());
   FenceBarriersOp::create(b, kernel.getLoc());
 }
 
@@ -105,8 +106,11 @@ static void endTogether(gpu::GPUFuncOp kernel) {
 }
 
 /// Whether all lanes of a warp have passed the get of what is released: they
-/// have multiplied together since.
-static bool followsMultiply(ReleaseOp release) {
+/// have multiplied together since, or there is but one.
+static bool hasMetSinceGet(ReleaseOp release) {
+  RoleAttr role = getRole(release);
+  if (role && role.getThreads() == RoleThreads::One)
+    return true;
   for (Operation *op = release->getPrevNode(); op; op = op->getPrevNode()) {
     if (isa<MmaOp, AwaitOp>(op))
       return true;
@@ -168,7 +172,7 @@ static void synchronize(gpu::GPUFuncOp kernel) {
   // A lane that waits for the slot to be full must not find it full again, and
   // wait for ever.
   kernel.walk([&](ReleaseOp release) {
-    if (!release.getChannel().getType().getPanel() || followsMultiply(release))
+    if (!release.getChannel().getType().getPanel() || hasMetSinceGet(release))
       return;
     OpBuilder b(release);
     SyncWarpOp::create(b, release.getLoc());

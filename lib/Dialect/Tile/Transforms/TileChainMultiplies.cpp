@@ -136,19 +136,16 @@ SmallVector<Value> LoopChainer::emitAll(OpBuilder &b) {
     SmallVector<Value> pending(chained.getRegionIterArgs());
     emitIteration(b, chained.getInductionVar(), pending);
     // All that were issued in this iteration may run.
-    AwaitReadsOp::create(b, loc, chained.getRegionIterArgs().back(),
-                         static_cast<int64_t>(multiplies.size()));
+    AwaitReadsOp::create(b, loc, chained.getRegionIterArgs().back());
     Value last = arith::SubIOp::create(b, loc, chained.getInductionVar(),
                                        loop.getStep());
     emitReleases(b, last);
     scf::YieldOp::create(b, loc, pending);
   }
   SmallVector<Value> results;
-  // In the order of the program: the last one waits for all.
-  for (auto [i, pending] : llvm::enumerate(chained.getResults()))
-    results.push_back(
-        AwaitOp::create(b, loc, loop.getResultTypes()[i], pending,
-                        static_cast<int64_t>(multiplies.size() - 1 - i)));
+  for (auto [type, pending] :
+       llvm::zip_equal(loop.getResultTypes(), chained.getResults()))
+    results.push_back(AwaitOp::create(b, loc, type, pending));
   emitReleases(b, getLastIteration(b, loop));
   return results;
 }

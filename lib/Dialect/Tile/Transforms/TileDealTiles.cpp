@@ -33,12 +33,12 @@ static scf::ForOp findTileLoop(Region &role) {
   return {};
 }
 
-/// Whether it goes in steps of the number of workgroups, and carries counts
-/// alone.
+/// Whether it goes in steps of the number of workgroups, and carries counts and
+/// tokens alone.
 static bool isTileLoop(scf::ForOp loop) {
-  return loop && loop.getStep().getDefiningOp<gpu::GridDimOp>() &&
-         loop.use_empty() && llvm::all_of(loop.getInitArgs(), [](Value value) {
-           return value.getType().isIndex();
+  return loop.getStep().getDefiningOp<gpu::GridDimOp>() &&
+         llvm::all_of(loop.getInitArgs(), [](Value value) {
+           return value.getType().isIndex() || isa<TokenType>(value.getType());
          });
 }
 
@@ -53,7 +53,7 @@ static BlockArgument findCounter(gpu::GPUFuncOp kernel) {
 /// Gives the number of the tile after one, of an element of the dealer.
 using NextTile = function_ref<Value(OpBuilder &, Value element, Value tile)>;
 
-/// Makes a loop over tiles, which carries counts alone, one that asks for the
+/// Makes a loop over tiles, which carries no tiles, one that asks for the
 /// next tile at its end.
 static void replaceLoop(scf::ForOp loop, NextTile getNext) {
   OpBuilder b(loop);
@@ -85,24 +85,8 @@ static void replaceLoop(scf::ForOp loop, NextTile getNext) {
   llvm::append_range(yielded, yield->getOperands());
   scf::YieldOp::create(b, loc, yielded);
   yield->erase();
+  loop.replaceAllUsesWith(dealt.getResults().drop_front(2));
   loop.erase();
-}
-
-/// The two roles between which tiles are dealt: of one thread, which copies,
-/// and of all threads.
-static std::optional<std::pair<Region *, Region *>>
-findPrograms(SpecializeOp roles) {
-  Region *producer = nullptr, *consumer = nullptr;
-  for (auto [i, program] : llvm::enumerate(roles.getPrograms())) {
-    Region *&place =
-        roles.getRole(i).getThreads() == RoleThreads::One ? producer : consumer;
-    if (place)
-      return std::nullopt;
-    place = &program;
-  }
-  if (!producer || !consumer)
-    return std::nullopt;
-  return std::pair(producer, consumer);
 }
 
 void TileDealTiles::runOnOperation() {
@@ -122,13 +106,23 @@ void TileDealTiles::runOnOperation() {
   if (allRoles.empty())
     return refuse("roles of warps, of tile-specialize-warps,");
   SpecializeOp roles = *allRoles.begin();
-  auto programs = findPrograms(roles);
-  if (!programs)
-    return refuse("one role of one thread and one of all threads");
-  scf::ForOp producer = findTileLoop(*programs->first),
-             consumer = findTileLoop(*programs->second);
-  if (!isTileLoop(producer) || !isTileLoop(consumer))
-    return refuse("a loop over tiles, in steps of the grid, in both roles");
+  // The first role of one thread takes tiles for all of them.
+  scf::ForOp producer;
+  SmallVector<scf::ForOp> others;
+  for (auto [i, program] : llvm::enumerate(roles.getPrograms())) {
+    scf::ForOp loop = findTileLoop(program);
+    if (!loop)
+      continue;
+    if (!isTileLoop(loop))
+      return refuse("a loop over tiles, in steps of the grid, in each role");
+    if (!producer && roles.getRole(i).getThreads() == RoleThreads::One)
+      producer = loop;
+    else
+      others.push_back(loop);
+  }
+  if (!producer || others.empty())
+    return refuse(
+        "a role of one thread, and another one, with loops over tiles");
   BlockArgument counter = findCounter(kernel);
   if (!counter)
     return refuse("an argument with the attribute '" +
@@ -144,8 +138,9 @@ void TileDealTiles::runOnOperation() {
     return DealOp::create(inner, kernel.getLoc(), inner.getIndexType(), dealer,
                           element, counter, tile, total);
   });
-  replaceLoop(consumer, [&](OpBuilder &inner, Value element, Value tile) {
-    return DealtOp::create(inner, kernel.getLoc(), inner.getIndexType(), dealer,
-                           element, tile);
-  });
+  for (scf::ForOp consumer : others)
+    replaceLoop(consumer, [&](OpBuilder &inner, Value element, Value tile) {
+      return DealtOp::create(inner, kernel.getLoc(), inner.getIndexType(),
+                             dealer, element, tile);
+    });
 }

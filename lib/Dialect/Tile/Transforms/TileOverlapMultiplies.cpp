@@ -280,10 +280,10 @@ scf::ForOp LoopRotator::emitLoop(OpBuilder &b, IRMapping &prologue) {
   cloneFetch(b, previous);
   Value sum = startMultiply(second, previous);
   current.map(first.getResult(),
-              AwaitOp::create(b, loc, first.getAcc().getType(), scores, 1));
+              AwaitOp::create(b, loc, first.getAcc().getType(), scores));
   cloneAll(b, under, current);
   current.map(loop.getRegionIterArg(accNumber),
-              AwaitOp::create(b, loc, second.getAcc().getType(), sum, 0));
+              AwaitOp::create(b, loc, second.getAcc().getType(), sum));
   cloneAll(b, release, previous);
   cloneAll(b, after, current);
   scf::YieldOp::create(b, loc, carried(current));

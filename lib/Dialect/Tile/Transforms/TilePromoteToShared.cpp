@@ -34,6 +34,10 @@ struct TilePromoteToShared
   /// Multiplies the left operand from shared memory.
   void writeOperand(MmaOp mma);
   LogicalResult writeOutput(StoreOp store);
+  /// Lets `loop` carry one more value, from `initial` on; returns that of the
+  /// iteration before. `getNext` gives that of an iteration.
+  Value addCarried(scf::ForOp &loop, Value initial,
+                   function_ref<Value(OpBuilder &, Value)> getNext);
   Value addCounter(scf::ForOp &loop,
                    function_ref<Value(OpBuilder &)> increment);
   Value numberElement(OpBuilder &b, Location loc, scf::ForOp loop);
@@ -56,10 +60,9 @@ static Operation *lastUserInBlock(Operation *anchor, ArrayRef<MmaOp> users) {
   return last;
 }
 
-/// Adds to `loop` a count that starts at 0 and grows by what `increment`
-/// returns in each iteration; returns the count before it.
-Value TilePromoteToShared::addCounter(
-    scf::ForOp &loop, function_ref<Value(OpBuilder &)> increment) {
+Value TilePromoteToShared::addCarried(
+    scf::ForOp &loop, Value initial,
+    function_ref<Value(OpBuilder &, Value)> getNext) {
   // A loop that carries more is another loop, and its counts are others.
   Block *old = loop.getBody();
   SmallVector<std::pair<Block *, unsigned>> known;
@@ -68,19 +71,30 @@ Value TilePromoteToShared::addCounter(
         argument.getOwner() == old)
       known.push_back({block, argument.getArgNumber()});
   IRRewriter rewriter(loop);
-  Value zero = arith::ConstantIndexOp::create(rewriter, loop.getLoc(), 0);
-  auto yield = [&](OpBuilder &b, Location loc,
+  auto yield = [&](OpBuilder &b, Location,
                    ArrayRef<BlockArgument> added) -> SmallVector<Value> {
-    return {arith::AddIOp::create(b, loc, added.front(), increment(b))};
+    return {getNext(b, added.front())};
   };
   loop = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
-      rewriter, zero, /*replaceInitOperandUsesInLoop=*/false, yield));
+      rewriter, initial, /*replaceInitOperandUsesInLoop=*/false, yield));
   for (auto [block, number] : known) {
     counters.erase(block);
     counters[block == old ? loop.getBody() : block] =
         loop.getBody()->getArgument(number);
   }
   return loop.getRegionIterArgs().back();
+}
+
+/// Adds to `loop` a count that starts at 0 and grows by what `increment`
+/// returns in each iteration; returns the count before it.
+Value TilePromoteToShared::addCounter(
+    scf::ForOp &loop, function_ref<Value(OpBuilder &)> increment) {
+  OpBuilder before(loop);
+  Location loc = loop.getLoc();
+  Value zero = arith::ConstantIndexOp::create(before, loc, 0);
+  return addCarried(loop, zero, [&](OpBuilder &b, Value count) -> Value {
+    return arith::AddIOp::create(b, loc, count, increment(b));
+  });
 }
 
 /// The number of the element that an iteration of `loop`, null where there is
@@ -122,13 +136,16 @@ static void splitSides(LoadOp load) {
     auto mma = dyn_cast<MmaOp>(use.getOwner());
     return mma && &use == &mma.getLhsMutable();
   };
+  auto isRhs = [](OpOperand &use) {
+    auto mma = dyn_cast<MmaOp>(use.getOwner());
+    return mma && &use == &mma.getRhsMutable();
+  };
   if (llvm::none_of(load->getUses(), isLhs) ||
-      llvm::all_of(load->getUses(), isLhs))
+      llvm::none_of(load->getUses(), isRhs))
     return;
   OpBuilder b(load);
   auto other = cast<LoadOp>(b.clone(*load));
-  load.getResult().replaceUsesWithIf(
-      other.getResult(), [&](OpOperand &use) { return !isLhs(use); });
+  load.getResult().replaceUsesWithIf(other.getResult(), isRhs);
 }
 
 int64_t TilePromoteToShared::getPanel(TileType type) {
@@ -137,19 +154,22 @@ int64_t TilePromoteToShared::getPanel(TileType type) {
 }
 
 void TilePromoteToShared::promote(LoadOp load) {
+  // MMAs multiply it from shared memory; all else reads it from there first.
   SmallVector<MmaOp> users;
   bool asLhs = false, byWarpgroups = false;
-  for (OpOperand &use : load->getUses()) {
+  auto isOperand = [](OpOperand &use) {
     auto mma = dyn_cast<MmaOp>(use.getOwner());
-    if (!mma || use.get() == mma.getAcc())
-      return;
+    return mma && &use != &mma.getAccMutable();
+  };
+  for (OpOperand &use : load->getUses()) {
+    if (!isOperand(use))
+      continue;
+    auto mma = cast<MmaOp>(use.getOwner());
     users.push_back(mma);
     asLhs |= mma.getLhs() == load.getResult();
     byWarpgroups |= mma.getScope() == MmaScope::Warpgroup;
   }
-  if (users.empty())
-    return;
-
+  bool readsAll = users.empty() || (asLhs && load.getReadOnce());
   auto loop = load->getParentOfType<scf::ForOp>();
   auto type = load.getResult().getType();
   // A ring of more slots is of use only where there is a next tile.
@@ -178,10 +198,13 @@ void TilePromoteToShared::promote(LoadOp load) {
                 load.getRoleAttr());
   Value shared = GetOp::create(b, loc, channelType.getTileType(), channel,
                                element, /*pending=*/0);
-  if (asLhs && load.getReadOnce()) {
+  if (readsAll || !llvm::all_of(load->getUses(), isOperand)) {
     Value read = ReadOp::create(b, loc, type, shared);
+    load.getResult().replaceUsesWithIf(
+        read, [&](OpOperand &use) { return readsAll || !isOperand(use); });
+  }
+  if (readsAll) {
     ReleaseOp::create(b, loc, channel, element);
-    load.getResult().replaceAllUsesWith(read);
   } else {
     b.setInsertionPointAfter(lastUserInBlock(load, users));
     ReleaseOp::create(b, loc, channel, element);
@@ -205,7 +228,7 @@ void TilePromoteToShared::writeOperand(MmaOp mma) {
   mma.setLhsThroughShared(false);
   Value value = mma.getLhs();
   auto type = cast<TileType>(value.getType());
-  if (!type.isRegisters())
+  if (type.isShared())
     return;
   Value buffer = createBuffer(type);
   OpBuilder b(mma);
@@ -278,23 +301,29 @@ LogicalResult TilePromoteToShared::writeOutput(StoreOp store) {
     place = createBuffer(type);
   }
   OpBuilder b(store);
-  auto loop = store->getParentOfType<LoopLikeOpInterface>();
-  // The tile before may be on its way.
-  if (!release && loop)
-    DrainOp::create(b, loc);
-  WriteOp::create(b, loc, store.getValue(), place);
-  StoreAsyncOp::create(b, loc, place, store.getDestination(),
-                       store.getIndices()[0], store.getIndices()[1],
-                       /*map=*/Value());
-  // A slot is wanted for the next tile, a buffer not before its next write.
-  Operation *last = block->getTerminator();
-  if (!release && loop)
-    last = getOperation().getBody().front().getTerminator();
-  b.setInsertionPoint(last);
-  DrainOp::create(b, loc);
-  if (release)
-    release->moveBefore(last);
+  auto write = WriteOp::create(b, loc, store.getValue(), place);
+  Value stored = StoreAsyncOp::create(b, loc, place, store.getDestination(),
+                                      store.getIndices()[0],
+                                      store.getIndices()[1], /*map=*/Value());
   store.erase();
+  // A slot is wanted for the next tile, a buffer not before its next write.
+  auto loop = dyn_cast<scf::ForOp>(block->getParentOp());
+  if (release || !loop) {
+    Operation *last = block->getTerminator();
+    b.setInsertionPoint(last);
+    AwaitReadsOp::create(b, loc, stored);
+    if (release)
+      release->moveBefore(last);
+    return success();
+  }
+  b.setInsertionPoint(loop);
+  Value none = DoneOp::create(b, loc);
+  Value before =
+      addCarried(loop, none, [&](OpBuilder &, Value) { return stored; });
+  b.setInsertionPoint(write);
+  AwaitReadsOp::create(b, loc, before);
+  b.setInsertionPoint(loop->getBlock()->getTerminator());
+  AwaitReadsOp::create(b, loc, loop.getResults().back());
   return success();
 }
 

@@ -3,6 +3,7 @@
 // Emits mma.sync, ldmatrix and cp.async.
 
 #include "Baseline.h"
+#include "SharedPointer.h"
 #include "attune/Target/SharedAddress.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -248,6 +249,16 @@ Value BaselineTarget::emitAny(OpBuilder &b, Location loc, tile::TargetAttr,
   Value all = arith::ConstantIntOp::create(b, loc, -1, 32);
   return NVVM::VoteSyncOp::create(b, loc, b.getI1Type(), all, condition,
                                   NVVM::VoteSyncKind::any);
+}
+
+Value BaselineTarget::emitFirstLane(OpBuilder &b, Location loc,
+                                    tile::TargetAttr, Value value) const {
+  constexpr int64_t kAllLanes = -1, kWholeWarp = 0x1F;
+  Value first = NVVM::ShflOp::create(
+      b, loc, b.getI32Type(), constantI32(b, loc, kAllLanes),
+      toI32(b, loc, value), constantI32(b, loc, 0),
+      constantI32(b, loc, kWholeWarp), NVVM::ShflKind::idx, UnitAttr());
+  return b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), first);
 }
 
 void BaselineTarget::emitAsyncCopy(OpBuilder &b, Location loc,

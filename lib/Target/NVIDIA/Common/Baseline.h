@@ -21,6 +21,9 @@ public:
   mlir::Value emitAny(mlir::OpBuilder &builder, mlir::Location loc,
                       tile::TargetAttr target,
                       mlir::Value condition) const override;
+  mlir::Value emitFirstLane(mlir::OpBuilder &builder, mlir::Location loc,
+                            tile::TargetAttr target,
+                            mlir::Value value) const override;
   void emitAsyncCopy(mlir::OpBuilder &builder, mlir::Location loc,
                      const AsyncCopy &copy) const override;
   void emitAsyncCommit(mlir::OpBuilder &builder,

@@ -4,7 +4,10 @@
 // that other chips of the vendor have.
 
 #include "../Common/Baseline.h"
-#include "Warpgroups.h"
+#include "../Common/MBarriers.h"
+#include "../Common/RegisterRoles.h"
+#include "../Common/TensorCopyEngine.h"
+#include "WarpgroupMatrixUnit.h"
 
 using namespace mlir;
 using namespace attune;
@@ -12,10 +15,16 @@ using namespace attune;
 namespace {
 class HopperTarget : public nvidia::BaselineTarget {
 public:
-  const WarpgroupModel *getWarpgroups() const override { return &warpgroups; }
+  const MatrixUnit *getMatrixUnit() const override { return &matrixUnit; }
+  const CopyEngine *getCopyEngine() const override { return &copyEngine; }
+  const Barriers *getBarriers() const override { return &barriers; }
+  const WarpRoles *getWarpRoles() const override { return &roles; }
 
 private:
-  HopperWarpgroups warpgroups;
+  WarpgroupMatrixUnit matrixUnit;
+  nvidia::TensorCopyEngine copyEngine;
+  nvidia::MBarriers barriers;
+  nvidia::RegisterRoles roles;
 };
 } // namespace
 

@@ -95,8 +95,8 @@ def Tile_WriteOp : Tile_Op<"write", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Writes a tile in registers to a tile in shared memory";
   let description = [{
     `destination[i, j] = value[i, j]`. When it has run, each group of warps may multiply the rows that it holds, and store them by
-    `tile.store_async`. What reads these rows as they were must be done by then: multiplies of the group
-    are awaited, and its stores drained.
+    `tile.store_async`. What reads these rows as they were must be done by then: MMAs of the group
+    are awaited, and so are the reads of its stores.
 
     The destination is that of a `tile.buffer`, or of a `tile.get` until its release.
 
@@ -112,20 +112,21 @@ def Tile_StoreAsyncOp : Tile_Op<"store_async", [MemoryEffects<[MemRead, MemWrite
   let summary = "Starts the copy of a tile in shared memory to a global buffer";
   let description = [{
     As `tile.store`, by the chip's copy engine. Each group of warps copies the rows that it wrote; they
-    must stay as they are until its `tile.drain`. `map` is the tensor map, an argument of the kernel that
+    must stay as they are until a `tile.await_reads` of the token. `map` is the tensor map, an argument of the kernel that
     `tile-allocate-shared` adds.
 
     **Example**
     ```mlir
     tile.write %o, %shared : !tile.tile<128x64xbf16, registers>, !tile.tile<128x64xbf16, shared, #s>
-    tile.store_async %shared, %output[%row, %c0] : !tile.tile<128x64xbf16, shared, #s>, memref<?x64xbf16>
-    tile.drain
+    %stored = tile.store_async %shared, %output[%row, %c0] : !tile.tile<128x64xbf16, shared, #s>, memref<?x64xbf16>
+    tile.await_reads %stored : !tile.token
     ```
 
-    **Errors**: element types differ.
+    **Errors**: element types differ; a token that nothing awaits, for shared memory must not end before the copy has read it.
   }];
   let arguments = (ins Tile_SharedTile:$source, MemRefRankOf<[AnyFloat], [2]>:$destination, Index:$row, Index:$column,
                        Optional<AnyType>:$map);
+  let results = (outs Tile_TokenType:$token);
   let assemblyFormat = [{
     $source `,` $destination `[` $row `,` $column `]` (`map` $map^ `:` type($map) `,`)? attr-dict
     `:` type($source) `,` type($destination)
@@ -133,9 +134,24 @@ def Tile_StoreAsyncOp : Tile_Op<"store_async", [MemoryEffects<[MemRead, MemWrite
   let hasVerifier = 1;
 }
 
-def Tile_DrainOp : Tile_Op<"drain", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Waits until all that a group of warps stores has left shared memory";
-  let description = "Stands behind every `tile.store_async`, at the latest where the kernel ends.";
+def Tile_DoneOp : Tile_Op<"done", [Pure]> {
+  let summary = "The token of what is done already";
+  let description = [{
+    What a loop begins with that carries the token of the iteration before.
+
+    **Example**
+    ```mlir
+    %none = tile.done
+    %last = scf.for %i = %c0 to %n step %c1 iter_args(%before = %none) -> (!tile.token) {
+      tile.await_reads %before : !tile.token
+      tile.write %o, %shared : !tile.tile<128x64xbf16, registers>, !tile.tile<128x64xbf16, shared, #s>
+      %stored = tile.store_async %shared, %output[%i, %c0] : !tile.tile<128x64xbf16, shared, #s>, memref<?x64xbf16>
+      scf.yield %stored : !tile.token
+    }
+    tile.await_reads %last : !tile.token
+    ```
+  }];
+  let results = (outs Tile_TokenType:$token);
   let assemblyFormat = "attr-dict";
 }
 
@@ -268,7 +284,7 @@ def Tile_MmaOp : Tile_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc",
 
     **Errors**: shapes that do not multiply; an atom of other types or of another scope.
   }];
-  let arguments = (ins Tile_TileType:$lhs, Tile_TileType:$rhs, Tile_RegisterTile:$acc,
+  let arguments = (ins Tile_OperandTile:$lhs, Tile_OperandTile:$rhs, Tile_RegisterTile:$acc,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, DefaultValuedAttr<Tile_MmaScopeAttr, "MmaScope::Warp">:$scope,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$warps_n,
                        UnitAttr:$lhs_through_shared, OptionalAttr<Tile_MmaAtomAttr>:$atom);
@@ -285,8 +301,7 @@ def Tile_MmaAsyncOp : Tile_Op<"mma_async", [MemoryEffects<[MemRead, MemWrite]>,
   let summary = "Starts a matrix multiply";
   let description = [{
     As `tile.mma`, but the result is there only after its `tile.await`. Until
-    then the operands must stay as they are. Multiplies complete in the order in which they start. One may
-    add to what another one of the same shape is still computing.
+    then the operands must stay as they are. One may add to what another one of the same shape is still computing.
 
     **Example**
     ```mlir
@@ -297,7 +312,7 @@ def Tile_MmaAsyncOp : Tile_Op<"mma_async", [MemoryEffects<[MemRead, MemWrite]>,
 
     **Errors**: those of `tile.mma`.
   }];
-  let arguments = (ins Tile_TileType:$lhs, Tile_TileType:$rhs, AnyTypeOf<[Tile_RegisterTile, Tile_PendingType]>:$acc,
+  let arguments = (ins Tile_OperandTile:$lhs, Tile_OperandTile:$rhs, AnyTypeOf<[Tile_RegisterTile, Tile_PendingType]>:$acc,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, DefaultValuedAttr<Tile_MmaScopeAttr, "MmaScope::Warp">:$scope,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$warps_n,
                        OptionalAttr<Tile_MmaAtomAttr>:$atom);
@@ -312,33 +327,31 @@ def Tile_MmaAsyncOp : Tile_Op<"mma_async", [MemoryEffects<[MemRead, MemWrite]>,
 def Tile_AwaitOp : Tile_Op<"await", [MemoryEffects<[MemRead, MemWrite]>,
     TypesMatchWith<"the result is what is awaited", "pending", "result",
                    "::llvm::cast<PendingType>($_self).getTile()">]> {
-  let summary = "Waits for a multiply";
+  let summary = "Waits for an MMA";
   let description = [{
-    Gives the tile that the multiply computes. At most `running` multiplies that
-    started later may still run; 0 waits for all.
+    Gives the tile that the MMA computes. Those that were issued later may still run: where hardware completes them in order and
+    waits by their number, `convert-tile-to-gpu` counts how many there are, at least, on all ways from the MMA to here.
   }];
-  let arguments = (ins Tile_PendingType:$pending,
-                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$running);
+  let arguments = (ins Tile_PendingType:$pending);
   let results = (outs Tile_RegisterTile:$result);
-  let assemblyFormat = "$pending (`running` $running^)? attr-dict `:` type($pending)";
+  let assemblyFormat = "$pending attr-dict `:` type($pending)";
 }
 
 def Tile_AwaitReadsOp : Tile_Op<"await_reads", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Waits until a multiply has read its operands";
+  let summary = "Waits until an MMA or a store has read its operands";
   let description = [{
-    Behind it, the operands of the multiply may be overwritten. Its result may still be added to by multiplies that have started
-    since, of which at most `running` may still run; 0 waits for all.
+    Behind it, the operands of the MMA, or the tile that is stored, may be overwritten. The result of the MMA may still be
+    added to by those that were issued since, and these may still run.
 
     **Example**
     ```mlir
     %first = tile.mma_async %a0, %b0, %zero : ...
     %second = tile.mma_async %a1, %b1, %first : ...
-    tile.await_reads %first running 1 : !tile.pending<!tile.tile<128x256xf32, registers>>
+    tile.await_reads %first : !tile.pending<!tile.tile<128x256xf32, registers>>
     ```
   }];
-  let arguments = (ins Tile_PendingType:$pending,
-                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$running);
-  let assemblyFormat = "$pending (`running` $running^)? attr-dict `:` type($pending)";
+  let arguments = (ins AnyTypeOf<[Tile_PendingType, Tile_TokenType]>:$pending);
+  let assemblyFormat = "$pending attr-dict `:` type($pending)";
 }
 
 def Tile_MapOp : Tile_Op<"map", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
@@ -459,9 +472,9 @@ def Tile_SpecializeOp : Tile_Op<"specialize", [NoTerminator, SingleBlock, Recurs
 
     **Example**
     ```mlir
-    tile.specialize #tile.role<"compute", warps = 8, registers = 240> {
+    tile.specialize <"compute", warps = 8, registers = 240> {
       ...
-    } #tile.role<"load", warps = 4, registers = 24, threads = one> {
+    }, <"load", warps = 4, registers = 24, threads = one> {
       ...
     }
     ```

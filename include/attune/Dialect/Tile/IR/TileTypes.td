@@ -16,7 +16,8 @@ def Tile_TileType : Tile_Type<"Tile", "tile"> {
   let description = [{
     `shape` has one or two static dimensions. In `registers` the layout is a
     `#tile.layout`, absent until `tile-assign-layouts` has run; in `shared` it is
-    a `#tile.swizzle`.
+    a `#tile.swizzle`. Ops say in which spaces their tiles may be, and what is in no other than these is refused:
+    a further space is a case of `MemorySpace` and of each `switch` over it.
 
     ```mlir
     !tile.tile<128x64xf32, registers>
@@ -40,8 +41,10 @@ def Tile_TileType : Tile_Type<"Tile", "tile"> {
     bool isRegisters() const { return getSpace() == MemorySpace::Registers; }
     bool isShared() const { return getSpace() == MemorySpace::Shared; }
     int64_t getSizeInBytes() const;
-    /// The register layout; null if it is not assigned or the tile is in shared memory.
+    /// The layout of a tile in registers; null if it is not assigned, and of tiles in other spaces.
     LayoutAttr getRegisterLayout() const { return ::llvm::dyn_cast_or_null<LayoutAttr>(getLayout()); }
+    /// The swizzle of a tile in shared memory; null of tiles in other spaces.
+    SwizzleAttr getSwizzle() const { return ::llvm::dyn_cast_or_null<SwizzleAttr>(getLayout()); }
     TileType withLayout(::mlir::Attribute layout) const {
       return get(getContext(), getShape(), getElementType(), getSpace(), layout);
     }
@@ -99,7 +102,8 @@ def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
 def Tile_PendingType : Tile_Type<"Pending", "pending"> {
   let summary = "A tile in registers that is still being computed";
   let description = [{
-    What a `tile.mma_async` gives; a `tile.await` makes the tile of it.
+    What a `tile.mma_async` gives; a `tile.await` makes the tile of it. It completes as this value, wherever that
+    goes: loops may carry it, and other MMAs may be issued in between.
 
     ```mlir
     !tile.pending<!tile.tile<64x128xf32, registers>>
@@ -113,6 +117,13 @@ def Tile_PendingType : Tile_Type<"Pending", "pending"> {
       auto pending = ::llvm::dyn_cast<PendingType>(type);
       return pending ? pending : get(type.getContext(), ::llvm::cast<TileType>(type));
     }
+  }];
+}
+
+def Tile_TokenType : Tile_Type<"Token", "token"> {
+  let summary = "Stands for a copy out of shared memory that may be under way";
+  let description = [{
+    What a `tile.store_async` gives. Behind a `tile.await_reads` of it, the copy has read its tile.
   }];
 }
 
@@ -138,5 +149,12 @@ def Tile_SharedTile : Type<
   And<[CPred<"::llvm::isa<::attune::tile::TileType>($_self)">,
        CPred<"::llvm::cast<::attune::tile::TileType>($_self).isShared()">]>,
   "tile in shared memory", "::attune::tile::TileType">;
+
+/// What an MMA multiplies.
+def Tile_OperandTile : Type<
+  And<[CPred<"::llvm::isa<::attune::tile::TileType>($_self)">,
+       Or<[CPred<"::llvm::cast<::attune::tile::TileType>($_self).isRegisters()">,
+           CPred<"::llvm::cast<::attune::tile::TileType>($_self).isShared()">]>]>,
+  "tile in registers or in shared memory", "::attune::tile::TileType">;
 
 #endif // ATTUNE_DIALECT_TILE_TYPES_TD

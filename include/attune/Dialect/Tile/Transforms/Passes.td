@@ -8,9 +8,9 @@ include "mlir/Pass/PassBase.td"
 def TilePromoteToSharedPass : Pass<"tile-promote-to-shared", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Brings the operands of matrix multiplies into shared memory";
   let description = [{
-    A `tile.load` with `stages` that feeds a `tile.mma` becomes a channel of as many slots with a `tile.put`, a
-    `tile.get` and, after the last use, a `tile.release`. Right-hand operands are
-    then multiplied from shared memory. A left-hand operand with `read_once` is read into registers,
+    A `tile.load` with `stages` becomes a channel of as many slots with a `tile.put`, a
+    `tile.get` and, after the last use, a `tile.release`. What no `tile.mma` multiplies is read into registers
+    from there. Right-hand operands are multiplied from shared memory. A left-hand operand with `read_once` is read into registers,
     and any other is multiplied from shared memory. What is loaded outside of a loop gets one slot. Where
     a warpgroup multiplies it, slots have panels. Not its job: issuing a put ahead of time
     (`tile-pipeline-loops`).
@@ -20,7 +20,7 @@ def TilePromoteToSharedPass : Pass<"tile-promote-to-shared", "::mlir::gpu::GPUFu
 
     So does a `tile.store` with a `path`: the tile is written to a buffer of its own (`buffer`) or to the slot
     of a left-hand operand (`operand_slot`), which is then released later, and `tile.store_async` takes it from there.
-    `tile.drain` stands in front of what overwrites it. A store to a view that ends before its tensor does
+    `tile.await_reads` stands in front of what overwrites it; a loop carries the token there from the iteration before. A store to a view that ends before its tensor does
     stays as it is: the copy engine would go on to the tensor's end.
 
     **Errors**: `operand_slot` without a left-hand operand of the same type as the stored tile in the same block;
@@ -66,7 +66,7 @@ def TileChainMultipliesPass : Pass<"tile-chain-multiplies", "::mlir::gpu::GPUFun
     for k:                       p = mma_async(a[0], b[0], acc)
       acc = mma(a[k], b[k], acc) for k from 1:
       release a[k], b[k]           q = mma_async(a[k], b[k], p)
-                                   await_reads p running 1
+                                   await_reads p
                                    release a[k - 1], b[k - 1]
                                    p = q
                                  acc = await p
@@ -126,11 +126,11 @@ def TileSpecializeWarpsPass : Pass<"tile-specialize-warps", "::mlir::gpu::GPUFun
 def TileDealTilesPass : Pass<"tile-deal-tiles", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Lets a persistent workgroup take its next tile when it is done with one";
   let description = [{
-    In a kernel with two roles, their loops over tiles with `tile.dynamic`, which are dealt in advance, become
-    loops over the tiles that the producers take from a counter: the argument of the kernel with the attribute
-    `tile.counter`. A workgroup with short tiles then computes more of them.
+    In a kernel with roles, their loops over tiles with `tile.dynamic`, which are dealt in advance, become
+    loops over the tiles that the first role of one thread takes from a counter, and all others learn of: the argument of the
+    kernel with the attribute `tile.counter`. A workgroup with short tiles then computes more of them.
 
-    **Errors**: such a loop without roles, in one of them alone, or without a counter.
+    **Errors**: such a loop without roles, in one of them alone, in none of one thread, or without a counter.
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
 }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the compiler may ask of a chip with an engine that copies boxes of
+// tensors between global and shared memory.
+
+#ifndef ATTUNE_TARGET_COPYENGINE_H
+#define ATTUNE_TARGET_COPYENGINE_H
+
+#include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Target/Barriers.h"
+#include "mlir/IR/Builders.h"
+
+namespace attune {
+
+/// A box of a tensor, and its place in workgroup memory.
+struct Box {
+  /// A tensor map, as the kernel takes it.
+  mlir::Value map;
+  /// First element in the tensor, outermost dimension first.
+  llvm::SmallVector<mlir::Value, 5> coordinates;
+  /// Contiguous buffer in workgroup memory, and the element at which the box
+  /// starts.
+  mlir::Value buffer;
+  mlir::Value offset;
+};
+
+/// A request to fill a box of a tile from a tensor.
+struct BoxCopy : Box {
+  /// Told of every byte that has arrived.
+  SharedBarrier barrier;
+  /// Workgroups of the cluster, each of which gets the box at the same place
+  /// and whose barrier is told; 1 for the own one alone.
+  int64_t cluster = 1;
+};
+
+/// A chip with such an engine has Barriers too, which its loads arrive at.
+class CopyEngine {
+public:
+  virtual ~CopyEngine() = default;
+
+  /// The type of a tensor map for boxes of the shape of `box`, and the map of a
+  /// buffer, made on the host.
+  virtual mlir::Type getMapType(mlir::MemRefType box,
+                                tile::SwizzleAttr swizzle) const = 0;
+  virtual mlir::Value createMap(mlir::OpBuilder &builder, mlir::Location loc,
+                                mlir::Type type, mlir::Value buffer) const = 0;
+
+  virtual void load(mlir::OpBuilder &builder, mlir::Location loc,
+                    const BoxCopy &copy) const = 0;
+  /// Issues the copy of a box to its tensor, by one thread, which alone can
+  /// wait for it: until all that it stored has been read.
+  virtual void store(mlir::OpBuilder &builder, mlir::Location loc,
+                     const Box &box) const = 0;
+  virtual void waitStores(mlir::OpBuilder &builder,
+                          mlir::Location loc) const = 0;
+
+  /// Stores four 8x8 matrices of 16-bit elements, of which a lane holds one
+  /// word each: the two elements 2 * (lane mod 4) of row lane / 4. Lane l gives
+  /// where row l mod 8 of matrix l / 8 goes: an element of `buffer`, which is
+  /// in workgroup memory.
+  virtual void writeMatrices(mlir::OpBuilder &builder, mlir::Location loc,
+                             mlir::Value buffer, mlir::Value offset,
+                             mlir::ValueRange words) const = 0;
+  /// Makes what the thread has written to workgroup memory visible to whatever
+  /// reads it on its own: this engine, and a matrix unit.
+  virtual void publishWrites(mlir::OpBuilder &builder,
+                             mlir::Location loc) const = 0;
+};
+
+} // namespace attune
+
+#endif // ATTUNE_TARGET_COPYENGINE_H

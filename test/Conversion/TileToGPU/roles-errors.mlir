@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What convert-tile-to-gpu refuses of roles, and of who learns of the next tile.
+//
+// RUN: attune-opt %s --split-input-file --verify-diagnostics --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu)"
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @roles_on_toy() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      // expected-error @below {{'tile.specialize' op expects a target with roles of warps, but got 'toy'}}
+      tile.specialize <"compute", warps = 4, registers = 240> {
+      }, <"load", warps = 4, registers = 24, threads = one> {
+      }
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+#lhs = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
+#rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>
+#atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
+!acc = !tile.tile<64x16xf32, registers, #lhs>
+!a = !tile.tile<64x16xf16, registers, #lhs>
+!panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+!rows = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @group_across_warps(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+      tile.specialize <"load", warps = 1, threads = one> {
+      }, <"compute", warps = 4> {
+        // expected-error @below {{expects the warps of its role to start at a multiple of 4, but got 1}}
+        %d = tile.mma %a, %b, %acc scope warpgroup {atom = #atom} : !a, !panels, !acc
+      }
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @too_few_warps() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+      // expected-error @below {{expects a workgroup of the 8 warps of all roles, but got 4}}
+      tile.specialize <"compute", warps = 4, registers = 240> {
+      }, <"load", warps = 4, registers = 24, threads = one> {
+      }
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @producer_without_panels(%m: memref<16x64xf16>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      %c0 = arith.constant 0 : index
+      %c = tile.channel : !tile.channel<16x64xf16, stages = 1>
+      tile.specialize <"compute", warps = 4, registers = 240> {
+      }, <"load", warps = 4, registers = 24, threads = one> {
+        // expected-error @below {{expects a channel with panels between producers and consumers, but got '!tile.channel<16x64xf16, stages = 1>'}}
+        tile.put %c[%c0], %m[%c0, %c0] : !tile.channel<16x64xf16, stages = 1>, memref<16x64xf16>
+      }
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @dealt_without_roles() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      %c0 = arith.constant 0 : index
+      %d = tile.dealer : !tile.dealer
+      // expected-error @below {{'tile.dealt' op expects to stand in a role}}
+      %n = tile.dealt %d[%c0] after %c0 : !tile.dealer
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @deal_without_roles(%counter: memref<1xi32>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      %c0 = arith.constant 0 : index
+      %d = tile.dealer : !tile.dealer
+      // expected-error @below {{expects to stand in a role of which one thread runs the program}}
+      %n = tile.deal %d[%c0], %counter after %c0 of %c0 : !tile.dealer, memref<1xi32>
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @registers_of_one_thread(%x: f16) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      tile.specialize <"compute", warps = 4> {
+      }, <"load", warps = 4, threads = one> {
+        // expected-error @below {{'tile.fill' op expects tiles in registers in roles of which all threads run the program, but got one in 'load'}}
+        %t = tile.fill %x : f16 -> !tile.tile<16xf16, registers, #tile.layout<registers = [[16, 0, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>>
+      }
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
+  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    // expected-error @below {{expects a program for each role, but got 'tile.roles'; run tile-specialize-warps first}}
+    gpu.func @roles_without_programs() kernel attributes {known_block_size = array<i32: 256, 1, 1>,
+        tile.roles = [#tile.role<"compute", warps = 4>, #tile.role<"load", warps = 4, threads = one>]} {
+      tile.sync_warp
+      gpu.return
+    }
+  }
+}
