@@ -261,7 +261,8 @@ int attuneRunMain(int argc, char **argv) {
   Options options;
   llvm::cl::HideUnrelatedOptions(options.category);
   llvm::cl::ParseCommandLineOptions(
-      argc, argv, "Runs, verifies and times kernels on a GPU\n");
+      argc, argv,
+      "Runs kernels on a GPU or on the CPU, verifies and times them\n");
   DialectRegistry registry;
   registerAllDialects(registry);
   registerAttunePasses();
