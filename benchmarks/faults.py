@@ -34,7 +34,7 @@ import attention
 ONLY = (
     "block-m=64,block-m=128,num-warps=4,num-warps=8,mma-warps=4,"
     "producer-warps=4,q-in-registers=0,block-n=96,block-n=112,block-n=128,"
-    "rescale=0,rescale=8,split-masked=0,split-masked=1,min-blocks-per-core=1,"
+    "rescale=0,rescale=8,split-masked=0,split-masked=1,workgroups-per-sm=1,"
     "cluster=1,exp-on-fma=0,q-stages=1,persistent=none"
 )
 FAULTY_WARPS = 8
@@ -63,7 +63,7 @@ def remove(text, instruction):
 
 
 def replace_weights(text, value):
-    """Instead of the first exponential of a block, in each lane."""
+    """Instead of the first exponential of a block, in each thread."""
     return re.sub(
         r"ex2\.approx\.ftz\.f32\s+(%\w+), %\w+;",
         rf"mov.b32 \1, {value};",

@@ -7,7 +7,7 @@ schedules that a rule refuses, each one tunable away from a legal one, what
 would have become of them if nothing had refused them:
 
   fails    the compiler or the assembler would have refused it, too
-  large    more shared memory than a workgroup or a core has, or registers spill
+  large    more shared memory than a workgroup or an SM has, or registers spill
   equal    the same kernel as that of a legal schedule: nothing is lost
   fits     a kernel of its own that nobody gets to see
 
@@ -113,9 +113,9 @@ class Problem:
             return int(re.search(rf"tile\.target<.*? {name} = (\d+)", made.stdout)[1])
 
         shared = total("[^_]shared_bytes") + total("static_shared_bytes")
-        # A core that shall hold some at a time, but has no room for them.
-        of_core = shared * schedule["min-blocks-per-core"] > has("shared_per_core")
-        if shared > has("shared") or of_core or total("spill_store_bytes"):
+        # An SM that shall hold some at a time, but has no room for them.
+        of_sm = shared * schedule["workgroups-per-sm"] > has("shared_per_sm")
+        if shared > has("shared") or of_sm or total("spill_store_bytes"):
             return rule[1], "large"
         kernel = OBJECT.search(made.stdout)[0]
         return rule[1], "equal" if self.is_known(schedule, kernel) else "fits"

@@ -35,7 +35,7 @@ PART = (
     "producer-warps=4,q-stages=1,k-stages=2,v-stages=2,k-stages=3,v-stages=3,"
     "q-in-registers=0,overlap=softmax,overlap=ping-pong,rescale=0,rescale=8,exp-on-fma=0,"
     "split-masked=1,tile-order=descending,persistent=none,persistent=static,persistent=dynamic,"
-    "min-blocks-per-core=1,cluster=1"
+    "workgroups-per-sm=1,cluster=1"
 )
 CASES = {
     "repeat": "head_128_causal_4096",

@@ -273,7 +273,7 @@ FailureOr<std::vector<ResultCheck>> Runner::verify(ModuleOp compiled) {
 }
 
 /// Whether `bytes` are those of the tensor, gaps included. A piece on each
-/// core.
+/// SM.
 static bool areEqual(ArrayRef<char> bytes, const Tensor &tensor) {
   constexpr size_t kPiece = size_t(1) << 20;
   return llvm::parallelTransformReduce(

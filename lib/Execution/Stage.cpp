@@ -63,7 +63,7 @@ FailureOr<OwningOpRef<ModuleOp>> attune::lowerForHost(ModuleOp module) {
   OwningOpRef<ModuleOp> lowered = module.clone();
   if (getStage(module) == Stage::Tile) {
     PassManager pm(module.getContext());
-    pm.addPass(createTileToLoopsPass());
+    pm.addPass(createConvertTileToLoopsPass());
     if (failed(pm.run(*lowered)))
       return failure();
   }

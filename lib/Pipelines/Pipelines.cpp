@@ -15,13 +15,13 @@
 using namespace mlir;
 using namespace attune;
 
-void attune::buildAttnToTilePipeline(OpPassManager &pm,
-                                     const CompileOptions &options) {
+void attune::buildTensorsToTilePipeline(OpPassManager &pm,
+                                        const CompileOptions &options) {
   pm.addPass(createAttuneKeepSourcePass());
   {
     AttuneAttachTargetPassOptions target;
     target.chip = options.chip;
-    target.cores = options.cores;
+    target.sms = options.sms;
     pm.addPass(createAttuneAttachTargetPass(target));
   }
   if (!options.tuningSpecs.empty()) {
@@ -32,8 +32,8 @@ void attune::buildAttnToTilePipeline(OpPassManager &pm,
   pm.addPass(createAttuneSelectSchedulePass());
   pm.addPass(createAttuneCheckSchedulePass());
   pm.addNestedPass<func::FuncOp>(attn::createAttnExpandShortFormsPass());
-  pm.addPass(createAttnToTilePass());
-  pm.addPass(createLinalgToTilePass());
+  pm.addPass(createConvertAttnToTilePass());
+  pm.addPass(createConvertLinalgToTilePass());
   pm.addNestedPass<gpu::GPUModuleOp>(createCanonicalizerPass());
   pm.addNestedPass<gpu::GPUModuleOp>(createCSEPass());
 }
@@ -41,13 +41,13 @@ void attune::buildAttnToTilePipeline(OpPassManager &pm,
 void attune::buildTilePipeline(OpPassManager &pm) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
   kernels.addPass(tile::createTilePromoteToSharedPass());
-  kernels.addPass(tile::createTileOverlapMultipliesPass());
-  kernels.addPass(tile::createTileChainMultipliesPass());
-  kernels.addPass(tile::createTileTakeTurnsPass());
+  kernels.addPass(tile::createTileOverlapMmasPass());
+  kernels.addPass(tile::createTileChainMmasPass());
+  kernels.addPass(tile::createTilePingPongPass());
   kernels.addPass(tile::createTilePipelineLoopsPass());
   kernels.addPass(tile::createTileSplitLoopsPass());
   kernels.addPass(tile::createTileSpecializeWarpsPass());
-  kernels.addPass(tile::createTileDealTilesPass());
+  kernels.addPass(tile::createTileUseWorkCounterPass());
   kernels.addPass(tile::createTileMulticastPass());
   kernels.addPass(tile::createTileUnrollLoopsPass());
   kernels.addPass(tile::createTileAssignLayoutsPass());
@@ -78,7 +78,7 @@ void attune::buildTileToLLVMPipeline(OpPassManager &pm) {
 
 void attune::buildCompilePipeline(OpPassManager &pm,
                                   const CompileOptions &options) {
-  buildAttnToTilePipeline(pm, options);
+  buildTensorsToTilePipeline(pm, options);
   if (options.format == "tile")
     return;
   buildTileToGPUPipeline(pm);
@@ -97,9 +97,9 @@ void attune::buildCompilePipeline(OpPassManager &pm,
 
 void attune::registerPipelines() {
   PassPipelineRegistration<CompileOptions>(
-      "attn-to-tile-pipeline",
-      "Attention on tensors to kernels that speak tile.",
-      buildAttnToTilePipeline);
+      "tensors-to-tile-pipeline",
+      "Attention and matmuls on tensors to kernels that speak tile.",
+      buildTensorsToTilePipeline);
   PassPipelineRegistration<>(
       "tile-pipeline",
       "The passes on tiles, which tile-to-gpu-pipeline begins "
@@ -112,6 +112,7 @@ void attune::registerPipelines() {
                              "Kernels in upstream's dialects to LLVM dialect.",
                              buildGPUToLLVMPipeline);
   PassPipelineRegistration<CompileOptions>(
-      "attune-compile", "Attention on tensors to binaries for one chip.",
+      "attune-compile",
+      "Attention and matmuls on tensors to binaries for one chip.",
       buildCompilePipeline);
 }

@@ -161,7 +161,7 @@ Error CUDADevice::readInfo(int device) {
       {driver.getDriverVersion(&info.driverVersion), "driver's version"},
       {attribute(&major, kCapabilityMajor), "compute capability"},
       {attribute(&minor, kCapabilityMinor), "compute capability"},
-      {attribute(&info.cores, kMultiprocessorCount), "number of cores"},
+      {attribute(&info.sms, kMultiprocessorCount), "number of SMs"},
       {attribute(&cache, kL2CacheSize), "cache size"},
       {attribute(&shared, kMaxSharedOptin), "shared memory size"}};
   for (auto [status, what] : steps)

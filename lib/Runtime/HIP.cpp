@@ -110,8 +110,8 @@ Error HIPDevice::readInfo(int device) {
       {getProperties(properties.data(), device), "properties"},
       {driver.getTotalMemory(&memory, device), "memory size"},
       {driver.getDriverVersion(&info.driverVersion), "driver's version"},
-      {driver.getAttribute(&info.cores, kMultiprocessorCount, device),
-       "number of cores"},
+      {driver.getAttribute(&info.sms, kMultiprocessorCount, device),
+       "number of SMs"},
       {driver.getAttribute(&shared, kMaxSharedPerBlock, device),
        "shared memory size"}};
   for (auto [status, what] : steps)

@@ -17,8 +17,8 @@ int64_t WarpBudget::getRegistersAtEntry(TargetAttr target) const {
       llvm::alignTo(warps, target.getSchedulers()) * target.getLanes();
   return std::min(
       target.getRegisters(),
-      static_cast<int64_t>(llvm::alignDown(
-          target.getRegistersPerCore() / threads, target.getRegisterStep())));
+      static_cast<int64_t>(llvm::alignDown(target.getRegistersPerSm() / threads,
+                                           target.getRegisterStep())));
 }
 
 std::optional<RoleRegisters>

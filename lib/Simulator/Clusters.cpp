@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the workgroups of a cluster do to each other: the barrier at which all
-// of their lanes meet, and uses of one's memory by another. A workgroup's
-// memory is gone when its last lane has returned, so that it must know, by
+// of their threads meet, and uses of one's memory by another. A workgroup's
+// memory is gone when its last thread has returned, so that it must know, by
 // then, of all uses of it.
 
 #include "Workgroup.h"
@@ -10,63 +10,63 @@
 using namespace mlir;
 using namespace attune;
 
-void Workgroup::arriveAtCluster(Lane &lane, uint32_t site, bool relaxed) {
-  if (lane.clusterPhase) {
+void Workgroup::arriveAtCluster(Thread &thread, uint32_t site, bool relaxed) {
+  if (thread.clusterPhase) {
     reports.stop(site, "expects nvvm.cluster.wait between two arrivals, "
                        "thread " +
-                           formatIndex(lane.threadId) + ", block " +
-                           formatIndex(lane.blockId));
-    stop(lane);
+                           formatIndex(thread.threadId) + ", block " +
+                           formatIndex(thread.blockId));
+    stop(thread);
   }
-  lane.clusterPhase = clusterBarrier.phase;
+  thread.clusterPhase = clusterBarrier.phase;
   if (reports.isOn(HostCheck::Races)) {
     if (relaxed)
-      mbarriers.publishInits(lane, clusterBarrier.known);
+      mbarriers.publishInits(thread, clusterBarrier.known);
     else
-      shadow.clocks.release(lane.number, clusterBarrier.known);
+      shadow.clocks.release(thread.number, clusterBarrier.known);
   }
-  if (++clusterBarrier.arrived < numLanes)
+  if (++clusterBarrier.arrived < numThreads)
     return;
   ++clusterBarrier.phase;
   clusterBarrier.arrived = 0;
   clusterBarrier.knownBefore = std::move(clusterBarrier.known);
   clusterBarrier.known.clear();
-  for (Lane *other : clusterBarrier.waiting)
+  for (Thread *other : clusterBarrier.waiting)
     release(*other);
   clusterBarrier.waiting.clear();
   for (uint32_t rank = 0; rank < launch.clusterSize; ++rank)
     converge(rank);
 }
 
-void Workgroup::waitForCluster(Lane &lane, uint32_t site) {
-  if (!lane.clusterPhase) {
+void Workgroup::waitForCluster(Thread &thread, uint32_t site) {
+  if (!thread.clusterPhase) {
     reports.stop(site, "expects nvvm.cluster.arrive before it, thread " +
-                           formatIndex(lane.threadId) + ", block " +
-                           formatIndex(lane.blockId));
-    stop(lane);
+                           formatIndex(thread.threadId) + ", block " +
+                           formatIndex(thread.blockId));
+    stop(thread);
   }
-  if (clusterBarrier.phase == *lane.clusterPhase) {
-    clusterBarrier.waiting.push_back(&lane);
-    wait(lane, site, "the barrier of the cluster");
+  if (clusterBarrier.phase == *thread.clusterPhase) {
+    clusterBarrier.waiting.push_back(&thread);
+    wait(thread, site, "the barrier of the cluster");
   }
-  lane.clusterPhase.reset();
+  thread.clusterPhase.reset();
   if (reports.isOn(HostCheck::Races))
-    shadow.clocks.acquire(lane.number, clusterBarrier.knownBefore);
+    shadow.clocks.acquire(thread.number, clusterBarrier.knownBefore);
 }
 
-char *Workgroup::mapShared(Lane &lane, uint32_t site, char *address,
+char *Workgroup::mapShared(Thread &thread, uint32_t site, char *address,
                            uint32_t rank) {
-  bool isOwn = findShared(lane, address, 0).has_value();
+  bool isOwn = findShared(thread, address, 0).has_value();
   if (!isOwn || rank >= launch.clusterSize) {
     reports.stop(site,
                  "expects an address of the own workgroup and one of the " +
                      Twine(launch.clusterSize) +
                      " workgroups of the cluster, but got " +
                      (isOwn ? Twine(rank) : Twine("another address")) +
-                     ", thread " + formatIndex(lane.threadId));
-    stop(lane);
+                     ", thread " + formatIndex(thread.threadId));
+    stop(thread);
   }
-  return address + (int64_t(rank) - lane.rank) * sharedStride;
+  return address + (int64_t(rank) - thread.rank) * sharedStride;
 }
 
 void Workgroup::converge(uint32_t rank) {
@@ -75,19 +75,19 @@ void Workgroup::converge(uint32_t rank) {
 }
 
 void Workgroup::reportLateUse(const RemoteUse &use, uint32_t rank) {
-  reports.add(HostCheck::Races, use.site, lanes[use.lane],
+  reports.add(HostCheck::Races, use.site, threads[use.thread],
               "uses the memory of block " +
-                  formatIndex(lanes[rank * lanesOfGroup].blockId) +
+                  formatIndex(threads[rank * threadsOfGroup].blockId) +
                   ", which may have ended, with no barrier of the cluster "
                   "behind it");
 }
 
 void Workgroup::noteUse(const RemoteUse &use, uint32_t offset) {
   uint32_t rank = offset / sharedStride;
-  if (rank == lanes[use.lane].rank)
+  if (rank == threads[use.thread].rank)
     return;
   Member &member = members[rank];
-  if (member.numDone == lanesOfGroup)
+  if (member.numDone == threadsOfGroup)
     return reportLateUse(use, rank);
   // Who knows of the last use of an actor knows of those before.
   auto same = llvm::find_if(member.uses, [&](const RemoteUse &other) {
@@ -101,8 +101,9 @@ void Workgroup::noteUse(const RemoteUse &use, uint32_t offset) {
 
 void Workgroup::checkUses(uint32_t rank) {
   for (const RemoteUse &use : members[rank].uses)
-    if (llvm::none_of(llvm::seq(lanesOfGroup), [&](uint32_t number) {
-          return shadow.clocks.knows(rank * lanesOfGroup + number, use.moment);
+    if (llvm::none_of(llvm::seq(threadsOfGroup), [&](uint32_t number) {
+          return shadow.clocks.knows(rank * threadsOfGroup + number,
+                                     use.moment);
         }))
       reportLateUse(use, rank);
 }

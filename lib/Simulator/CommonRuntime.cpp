@@ -12,33 +12,33 @@ double attune::loadHalf(HostElementType type, const char *bits) {
   return loadElement(type == kHostBF16 ? DataType::BF16 : DataType::F16, bits);
 }
 
-static char *access(HostLane *context, uint32_t site, char *address,
+static char *access(HostThread *context, uint32_t site, char *address,
                     uint32_t bytes, uint32_t alignment, uint32_t flags) {
-  Lane &lane = asLane(context);
-  return lane.group->access(lane, site, address, bytes, alignment, flags);
+  Thread &thread = asThread(context);
+  return thread.group->access(thread, site, address, bytes, alignment, flags);
 }
 
-static void step(HostLane *context, uint32_t site) {
-  Lane &lane = asLane(context);
-  lane.group->step(lane, site);
+static void step(HostThread *context, uint32_t site) {
+  Thread &thread = asThread(context);
+  thread.group->step(thread, site);
 }
 
-static void trap(HostLane *context, uint32_t site) {
-  Lane &lane = asLane(context);
-  lane.group->trap(lane, site);
+static void trap(HostThread *context, uint32_t site) {
+  Thread &thread = asThread(context);
+  thread.group->trap(thread, site);
 }
 
-static void countExp(HostLane *context, uint32_t, uint32_t count) {
-  asLane(context).group->getCounters().exponentials(count);
+static void countExp(HostThread *context, uint32_t, uint32_t count) {
+  asThread(context).group->getCounters().exponentials(count);
 }
 
 /// Operands: number of the barrier, number of threads, where they are there.
-static void barrier(HostLane *context, uint32_t site, uint32_t hasId,
+static void barrier(HostThread *context, uint32_t site, uint32_t hasId,
                     uint32_t hasCount, uint32_t waits) {
-  Lane &lane = asLane(context);
-  uint32_t id = hasId ? lane.takeOperand<uint32_t>() : 0;
-  uint32_t count = hasCount ? lane.takeOperand<uint32_t>() : 0;
-  lane.group->barrier(lane, site, id, count, waits);
+  Thread &thread = asThread(context);
+  uint32_t id = hasId ? thread.takeOperand<uint32_t>() : 0;
+  uint32_t count = hasCount ? thread.takeOperand<uint32_t>() : 0;
+  thread.group->barrier(thread, site, id, count, waits);
 }
 
 template <typename To> static To convertFloat(DataType type, double value) {

@@ -2,7 +2,7 @@
 //
 // The model of memory is that which all chips share: workgroup memory has 32
 // banks of 4 bytes, and a request of more than 128 bytes is served in rounds of
-// neighbouring lanes; global memory moves 32 bytes at a time.
+// neighbouring threads; global memory moves 32 bytes at a time.
 
 #include "Counters.h"
 #include "llvm/ADT/DenseSet.h"
@@ -17,12 +17,12 @@ using llvm::json::Object;
 static constexpr uint32_t kBanks = 32, kBankBytes = 4;
 static constexpr uint32_t kSectorBytes = 32;
 
-void Counters::access(uint32_t warp, uint32_t lane, uint32_t site,
+void Counters::access(uint32_t warp, uint32_t thread, uint32_t site,
                       uintptr_t address, uint32_t bytes, bool isShared) {
   if (warps.size() <= warp)
     warps.resize(warp + 1);
   Warp &state = warps[warp];
-  uint32_t execution = state.executions[{site, lane}]++;
+  uint32_t execution = state.executions[{site, thread}]++;
   auto [it, isNew] =
       state.found.insert({{site, execution}, state.requests.size()});
   if (isNew)

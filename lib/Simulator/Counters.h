@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What accesses cost on a chip. Lanes run one after another here, so the
-// accesses of a warp are collected and put together: those that its lanes do at
-// one op the same number of times since the warp was together last are one
+// What accesses cost on a chip. Threads run one after another here, so the
+// accesses of a warp are collected and put together: those that its threads do
+// at one op the same number of times since the warp was together last are one
 // request.
 
 #ifndef ATTUNE_LIB_SIMULATOR_COUNTERS_H
@@ -23,13 +23,13 @@ public:
   }
 
   bool isEnabled() const { return enabled; }
-  void access(uint32_t warp, uint32_t lane, uint32_t site, uintptr_t address,
+  void access(uint32_t warp, uint32_t thread, uint32_t site, uintptr_t address,
               uint32_t bytes, bool isShared);
   /// A bulk copy.
   void copy(uint32_t site, llvm::ArrayRef<BoxPiece> pieces);
   /// Four warps have read that many bytes of workgroup memory as matrices.
   void readMatrices(uint32_t site, int64_t bytes);
-  /// A lane has waited for that many bytes.
+  /// A thread has waited for that many bytes.
   void wait(uint32_t site, bool isFirst, int64_t bytes);
   /// The lanes of the warp are together; with ~0u, those of all warps.
   void converge(uint32_t warp);
@@ -48,7 +48,7 @@ private:
     std::vector<Request> requests;
     /// By site and the number of its execution.
     llvm::DenseMap<std::pair<uint32_t, uint32_t>, size_t> found;
-    /// Executions by site and lane.
+    /// Executions by site and thread.
     llvm::DenseMap<std::pair<uint32_t, uint32_t>, uint32_t> executions;
   };
 

@@ -14,7 +14,7 @@ namespace context = boost::context::detail;
 
 /// Of a stack, for wide vectors that do not fit into the registers of the CPU.
 static constexpr size_t kMinBytes = size_t(2) << 20;
-/// Of the only stack, for the tiles that tile-to-loops puts on it.
+/// Of the only stack, for the tiles that convert-tile-to-loops puts on it.
 static constexpr size_t kMaxBytes = size_t(64) << 20;
 /// Of all stacks together, where they are larger than they must be.
 static constexpr size_t kReserve = size_t(256) << 20;

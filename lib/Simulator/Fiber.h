@@ -15,7 +15,7 @@
 namespace attune {
 
 /// Stacks of one size, each above a page that must not be touched. They share a
-/// range of addresses, so that those of few lanes are large; memory is taken
+/// range of addresses, so that those of few threads are large; memory is taken
 /// from the system when it is used first.
 class FiberStacks {
 public:

@@ -26,7 +26,7 @@ HostDevice::HostDevice(MLIRContext &context, tile::TargetAttr target,
     : context(context), options(options) {
   info.name = "host executor";
   info.chip = target.getChip().str();
-  info.cores = 1;
+  info.sms = 1;
   info.sharedBytes = target.getShared();
 }
 
@@ -140,12 +140,13 @@ static Error checkShape(const HostKernel &kernel, const LaunchShape &shape,
         "kernel '" + kernel.name + "' expects a block of 1 to " +
         Twine(maxThreads) + " threads, but got " + Twine(threads));
   int64_t work = threads * kernel.threadsInOne;
-  if (groups > options.maxLanes / work)
+  if (groups > options.maxThreads / work)
     return llvm::createStringError(
         "kernel '" + kernel.name + "' expects at most " +
-        Twine(options.maxLanes) + " threads to be executed on the host, but " +
-        Twine(groups) + " blocks have " + Twine(groups * work) +
-        "; --max-lanes sets the limit");
+        Twine(options.maxThreads) +
+        " threads to be executed on the host, but " + Twine(groups) +
+        " blocks have " + Twine(groups * work) +
+        "; --max-threads sets the limit");
   if (shape.grid[0] % kernel.clusterSize != 0)
     return llvm::createStringError(
         "kernel '" + kernel.name + "' expects a multiple of " +

@@ -85,7 +85,7 @@ static Error compile(HostKernel &kernel, gpu::GPUModuleOp module) {
   auto address = kernel.jit->lookup(kernel.name);
   if (!address)
     return address.takeError();
-  kernel.function = address->toPtr<void (*)(HostLane *)>();
+  kernel.function = address->toPtr<void (*)(HostThread *)>();
   return Error::success();
 }
 

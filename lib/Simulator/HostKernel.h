@@ -7,7 +7,7 @@
 
 #include "attune/Runtime/Manifest.h"
 #include "attune/Simulator/HostDevice.h"
-#include "attune/Simulator/HostLane.h"
+#include "attune/Simulator/HostThread.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -32,7 +32,7 @@ struct HostKernel : Kernel {
   /// Threads whose work each thread does, by the manifest.
   int64_t threadsInOne = 1;
   std::unique_ptr<llvm::orc::LLJIT> jit;
-  void (*function)(HostLane *) = nullptr;
+  void (*function)(HostThread *) = nullptr;
   size_t numParameters = 0;
   /// Numbers of the parameters that are tensor maps.
   llvm::SmallVector<size_t> tensorMaps;

@@ -52,7 +52,7 @@ struct HostTensorMap {
   }
   uint32_t getBoxRows() const;
   /// What a copy moves and completes, whether or not it lies in the tensor.
-  uint32_t getBoxBytes() const { return getBoxRows() * getBoxRowBytes(); }
+  uint32_t getTmaBoxBytes() const { return getBoxRows() * getBoxRowBytes(); }
   /// Of workgroup memory, with what the swizzle fills up.
   uint32_t getSharedBytes() const { return getBoxRows() * getRowPitch(); }
 };

@@ -7,125 +7,129 @@
 using namespace attune;
 
 /// Takes the last operand where it is there; nothing happens if it is false.
-static bool isOn(Lane &lane, uint32_t hasPredicate) {
-  return !hasPredicate || lane.takeOperand<uint8_t>();
+static bool isOn(Thread &thread, uint32_t hasPredicate) {
+  return !hasPredicate || thread.takeOperand<uint8_t>();
 }
 
-static void init(HostLane *context, uint32_t site, uint32_t hasPredicate) {
-  Lane &lane = asLane(context);
-  char *address = lane.takeOperand<char *>();
-  auto count = lane.takeOperand<uint32_t>();
-  if (isOn(lane, hasPredicate))
-    lane.group->getMBarriers().init(lane, site, address, count);
+static void init(HostThread *context, uint32_t site, uint32_t hasPredicate) {
+  Thread &thread = asThread(context);
+  char *address = thread.takeOperand<char *>();
+  auto count = thread.takeOperand<uint32_t>();
+  if (isOn(thread, hasPredicate))
+    thread.group->getMBarriers().init(thread, site, address, count);
 }
 
-static void invalidate(HostLane *context, uint32_t site) {
-  Lane &lane = asLane(context);
-  lane.group->getMBarriers().invalidate(lane, site, lane.takeOperand<char *>());
+static void invalidate(HostThread *context, uint32_t site) {
+  Thread &thread = asThread(context);
+  thread.group->getMBarriers().invalidate(thread, site,
+                                          thread.takeOperand<char *>());
 }
 
 /// Arrives, as often as an operand says where it is there.
-static void arrive(HostLane *context, uint32_t site, uint32_t hasCount) {
-  Lane &lane = asLane(context);
-  char *address = lane.takeOperand<char *>();
-  uint32_t count = hasCount ? lane.takeOperand<uint32_t>() : 1;
-  lane.setResult(
-      lane.group->getMBarriers().arrive(lane, site, address, count, 0));
+static void arrive(HostThread *context, uint32_t site, uint32_t hasCount) {
+  Thread &thread = asThread(context);
+  char *address = thread.takeOperand<char *>();
+  uint32_t count = hasCount ? thread.takeOperand<uint32_t>() : 1;
+  thread.setResult(
+      thread.group->getMBarriers().arrive(thread, site, address, count, 0));
 }
 
 /// Expects bytes, and arrives or not.
-static void expect(HostLane *context, uint32_t site, uint32_t arrives,
+static void expect(HostThread *context, uint32_t site, uint32_t arrives,
                    uint32_t hasPredicate) {
-  Lane &lane = asLane(context);
-  char *address = lane.takeOperand<char *>();
-  auto bytes = lane.takeOperand<uint32_t>();
-  if (isOn(lane, hasPredicate))
-    lane.setResult(
-        lane.group->getMBarriers().arrive(lane, site, address, arrives, bytes));
+  Thread &thread = asThread(context);
+  char *address = thread.takeOperand<char *>();
+  auto bytes = thread.takeOperand<uint32_t>();
+  if (isOn(thread, hasPredicate))
+    thread.setResult(thread.group->getMBarriers().arrive(thread, site, address,
+                                                         arrives, bytes));
 }
 
-static void waitParity(HostLane *context, uint32_t site) {
-  Lane &lane = asLane(context);
-  char *address = lane.takeOperand<char *>();
-  auto parity = lane.takeOperand<uint32_t>();
-  lane.group->getMBarriers().wait(lane, site, address, parity);
+static void waitParity(HostThread *context, uint32_t site) {
+  Thread &thread = asThread(context);
+  char *address = thread.takeOperand<char *>();
+  auto parity = thread.takeOperand<uint32_t>();
+  thread.group->getMBarriers().wait(thread, site, address, parity);
 }
 
 /// Asks for a phase by its parity or by what an arrival returned.
-static void test(HostLane *context, uint32_t site, uint32_t isParity) {
-  Lane &lane = asLane(context);
-  char *address = lane.takeOperand<char *>();
-  uint64_t number =
-      isParity ? lane.takeOperand<uint32_t>() : lane.takeOperand<uint64_t>();
-  lane.setResult(
-      lane.group->getMBarriers().test(lane, site, address, number, isParity));
+static void test(HostThread *context, uint32_t site, uint32_t isParity) {
+  Thread &thread = asThread(context);
+  char *address = thread.takeOperand<char *>();
+  uint64_t number = isParity ? thread.takeOperand<uint32_t>()
+                             : thread.takeOperand<uint64_t>();
+  thread.setResult(thread.group->getMBarriers().test(thread, site, address,
+                                                     number, isParity));
 }
 
 /// cp.async.bulk.shared.global: target, source, barrier, bytes.
-static void copyBulk(HostLane *context, uint32_t site) {
-  Lane &lane = asLane(context);
-  char *target = lane.takeOperand<char *>();
-  auto *source = lane.takeOperand<const char *>();
-  char *barrier = lane.takeOperand<char *>();
-  auto bytes = lane.takeOperand<uint32_t>();
-  lane.group->getMBarriers().copy(lane, site, target, source, barrier, bytes);
+static void copyBulk(HostThread *context, uint32_t site) {
+  Thread &thread = asThread(context);
+  char *target = thread.takeOperand<char *>();
+  auto *source = thread.takeOperand<const char *>();
+  char *barrier = thread.takeOperand<char *>();
+  auto bytes = thread.takeOperand<uint32_t>();
+  thread.group->getMBarriers().copy(thread, site, target, source, barrier,
+                                    bytes);
 }
 
-static llvm::SmallVector<int32_t> takeCoordinates(Lane &lane, uint32_t rank) {
+static llvm::SmallVector<int32_t> takeCoordinates(Thread &thread,
+                                                  uint32_t rank) {
   llvm::SmallVector<int32_t> coordinates;
   for (uint32_t dim = 0; dim < rank; ++dim)
-    coordinates.push_back(lane.takeOperand<int32_t>());
+    coordinates.push_back(thread.takeOperand<int32_t>());
   return coordinates;
 }
 
 /// Takes a hint to the cache, where it is there, which changes no result.
-static void skipHint(Lane &lane, uint32_t hasHint) {
+static void skipHint(Thread &thread, uint32_t hasHint) {
   if (hasHint)
-    (void)lane.takeOperand<uint64_t>();
+    (void)thread.takeOperand<uint64_t>();
 }
 
 /// cp.async.bulk.tensor to workgroup memory: target, map, coordinates, barrier,
 /// mask of workgroups.
-static void loadBox(HostLane *context, uint32_t site, uint32_t rank,
+static void loadBox(HostThread *context, uint32_t site, uint32_t rank,
                     uint32_t hasMask, uint32_t hasHint, uint32_t hasPredicate) {
-  Lane &lane = asLane(context);
-  char *target = lane.takeOperand<char *>();
-  auto *map = lane.takeOperand<const char *>();
-  llvm::SmallVector<int32_t> coordinates = takeCoordinates(lane, rank);
-  char *barrier = lane.takeOperand<char *>();
+  Thread &thread = asThread(context);
+  char *target = thread.takeOperand<char *>();
+  auto *map = thread.takeOperand<const char *>();
+  llvm::SmallVector<int32_t> coordinates = takeCoordinates(thread, rank);
+  char *barrier = thread.takeOperand<char *>();
   std::optional<uint16_t> mask;
   if (hasMask)
-    mask = lane.takeOperand<uint16_t>();
-  skipHint(lane, hasHint);
-  if (isOn(lane, hasPredicate))
-    lane.group->loadBox(lane, site, target, map, coordinates, barrier, mask);
+    mask = thread.takeOperand<uint16_t>();
+  skipHint(thread, hasHint);
+  if (isOn(thread, hasPredicate))
+    thread.group->loadBox(thread, site, target, map, coordinates, barrier,
+                          mask);
 }
 
 /// cp.async.bulk.tensor from workgroup memory: map, source, coordinates.
-static void storeBox(HostLane *context, uint32_t site, uint32_t rank,
+static void storeBox(HostThread *context, uint32_t site, uint32_t rank,
                      uint32_t hasHint, uint32_t hasPredicate) {
-  Lane &lane = asLane(context);
-  auto *map = lane.takeOperand<const char *>();
-  auto *source = lane.takeOperand<const char *>();
-  llvm::SmallVector<int32_t> coordinates = takeCoordinates(lane, rank);
-  skipHint(lane, hasHint);
-  if (isOn(lane, hasPredicate))
-    lane.group->storeBox(lane, site, map, source, coordinates);
+  Thread &thread = asThread(context);
+  auto *map = thread.takeOperand<const char *>();
+  auto *source = thread.takeOperand<const char *>();
+  llvm::SmallVector<int32_t> coordinates = takeCoordinates(thread, rank);
+  skipHint(thread, hasHint);
+  if (isOn(thread, hasPredicate))
+    thread.group->storeBox(thread, site, map, source, coordinates);
 }
 
-static void commitStores(HostLane *context, uint32_t) {
-  Lane &lane = asLane(context);
-  lane.group->commitStores(lane);
+static void commitStores(HostThread *context, uint32_t) {
+  Thread &thread = asThread(context);
+  thread.group->commitStores(thread);
 }
 
-static void waitStores(HostLane *context, uint32_t site, uint32_t pending) {
-  Lane &lane = asLane(context);
-  lane.group->waitStores(lane, site, pending);
+static void waitStores(HostThread *context, uint32_t site, uint32_t pending) {
+  Thread &thread = asThread(context);
+  thread.group->waitStores(thread, site, pending);
 }
 
-static void fenceInit(HostLane *context, uint32_t) {
-  Lane &lane = asLane(context);
-  lane.group->getMBarriers().fenceInit(lane);
+static void fenceInit(HostThread *context, uint32_t) {
+  Thread &thread = asThread(context);
+  thread.group->getMBarriers().fenceInit(thread);
 }
 
 llvm::ArrayRef<HostFunction> attune::getMBarrierHostFunctions() {

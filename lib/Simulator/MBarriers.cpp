@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A phase is complete when all have arrived and all bytes have come. Copies
-// come as late as they may: when no lane can go on without them.
+// come as late as they may: when no thread can go on without them.
 
 #include "MBarriers.h"
 #include "Workgroup.h"
@@ -26,74 +26,75 @@ static std::string name(uint32_t offset) {
   return "the barrier at shared+0x" + llvm::utohexstr(offset);
 }
 
-void MBarriers::init(Lane &lane, uint32_t site, char *address, uint32_t count) {
+void MBarriers::init(Thread &thread, uint32_t site, char *address,
+                     uint32_t count) {
   std::optional<uint32_t> offset =
-      group.findShared(lane, address, kBarrierBytes);
+      group.findShared(thread, address, kBarrierBytes);
   if (!offset || *offset % kBarrierBytes != 0 || count == 0) {
     group.reports.stop(site, "expects a multiple of 8 in workgroup memory as "
                              "address and a count of at least 1, thread " +
-                                 formatIndex(lane.threadId));
-    group.stop(lane);
+                                 formatIndex(thread.threadId));
+    group.stop(thread);
   }
   if (auto it = barriers.find(*offset); it != barriers.end())
     if (auto diagnostic = group.reports.add(
-            HostCheck::Races, site, lane,
+            HostCheck::Races, site, thread,
             "initialises " + name(*offset) + ", which thread " +
-                formatIndex(group.lanes[it->second.initLane].threadId) +
+                formatIndex(group.threads[it->second.initThread].threadId) +
                 " has initialised, with no nvvm.mbarrier.inval between"))
       diagnostic->attachNote(group.reports.getLoc(it->second.initSite))
           << "that is here";
   Barrier barrier;
   barrier.count = barrier.pending = count;
   barrier.actor = numInitialized++ % kActors;
-  barrier.initLane = lane.number;
+  barrier.initThread = thread.number;
   barrier.initSite = site;
   if (group.reports.isOn(HostCheck::Races)) {
     barrier.init = group.shadow.clocks.act(barrier.actor);
-    group.shadow.clocks.learn(lane.number, barrier.init);
+    group.shadow.clocks.learn(thread.number, barrier.init);
   }
   barriers[*offset] = barrier;
 }
 
-void MBarriers::invalidate(Lane &lane, uint32_t site, char *address) {
-  find(lane, site, address);
+void MBarriers::invalidate(Thread &thread, uint32_t site, char *address) {
+  find(thread, site, address);
   barriers.erase(*group.findShared(address, kBarrierBytes));
 }
 
-MBarriers::Barrier &MBarriers::find(Lane &lane, uint32_t site, char *address,
-                                    bool isOwn) {
+MBarriers::Barrier &MBarriers::find(Thread &thread, uint32_t site,
+                                    char *address, bool isOwn) {
   std::optional<uint32_t> offset =
-      isOwn ? group.findShared(lane, address, kBarrierBytes)
+      isOwn ? group.findShared(thread, address, kBarrierBytes)
             : group.findShared(address, kBarrierBytes);
   auto it = offset ? barriers.find(*offset) : barriers.end();
   if (it == barriers.end()) {
     group.reports.stop(site, "expects a barrier that was initialised, thread " +
-                                 formatIndex(lane.threadId) + ", block " +
-                                 formatIndex(lane.blockId));
-    group.stop(lane);
+                                 formatIndex(thread.threadId) + ", block " +
+                                 formatIndex(thread.blockId));
+    group.stop(thread);
   }
   Barrier &barrier = it->second;
   if (group.reports.isOn(HostCheck::Races) &&
-      !group.shadow.clocks.knows(lane.number, barrier.init))
+      !group.shadow.clocks.knows(thread.number, barrier.init))
     if (auto diagnostic = group.reports.add(
-            HostCheck::Races, site, lane,
+            HostCheck::Races, site, thread,
             "uses " + name(*offset) + ", which thread " +
-                formatIndex(group.lanes[barrier.initLane].threadId) +
+                formatIndex(group.threads[barrier.initThread].threadId) +
                 " initialises with no barrier between"))
       diagnostic->attachNote(group.reports.getLoc(barrier.initSite))
           << "that is here";
   return barrier;
 }
 
-void MBarriers::fenceInit(const Lane &lane) {
+void MBarriers::fenceInit(const Thread &thread) {
   for (auto &[offset, barrier] : barriers)
-    barrier.isFenced |= barrier.initLane == lane.number;
+    barrier.isFenced |= barrier.initThread == thread.number;
 }
 
-void MBarriers::publishInits(const Lane &lane,
+void MBarriers::publishInits(const Thread &thread,
                              Clocks::Snapshot &snapshot) const {
   for (const auto &[offset, barrier] : barriers)
-    if (barrier.initLane == lane.number && barrier.isFenced)
+    if (barrier.initThread == thread.number && barrier.isFenced)
       group.shadow.clocks.learn(snapshot, barrier.init);
 }
 
@@ -104,38 +105,38 @@ void MBarriers::update(Barrier &barrier) {
   barrier.pending = barrier.count;
   barrier.knownBefore = std::move(barrier.known);
   barrier.known.clear();
-  for (Lane *lane : barrier.waiting)
-    group.release(*lane);
+  for (Thread *thread : barrier.waiting)
+    group.release(*thread);
   barrier.waiting.clear();
 }
 
-uint64_t MBarriers::arrive(Lane &lane, uint32_t site, char *address,
+uint64_t MBarriers::arrive(Thread &thread, uint32_t site, char *address,
                            uint32_t count, uint32_t bytes) {
   // Of another workgroup's barrier arrivals alone are modelled.
   Barrier &barrier =
-      find(lane, site, address, /*isOwn=*/count == 0 || bytes != 0);
+      find(thread, site, address, /*isOwn=*/count == 0 || bytes != 0);
   uint64_t phase = barrier.phase;
   if (count > barrier.pending) {
     group.reports.stop(site, "expects at most " + Twine(barrier.count) +
                                  " arrivals in a phase, but got more, thread " +
-                                 formatIndex(lane.threadId));
-    group.stop(lane);
+                                 formatIndex(thread.threadId));
+    group.stop(thread);
   }
   barrier.bytes += bytes;
   if (barrier.bytes > kMostBytes) {
     group.reports.stop(site, "expects at most " + Twine(kMostBytes) +
                                  " bytes to come in a phase, but got " +
                                  Twine(barrier.bytes) + ", thread " +
-                                 formatIndex(lane.threadId));
-    group.stop(lane);
+                                 formatIndex(thread.threadId));
+    group.stop(thread);
   }
   barrier.pending -= count;
   if (group.reports.isOn(HostCheck::Races) && count > 0) {
-    group.noteUse({lane.number,
+    group.noteUse({thread.number,
                    site,
-                   {lane.number, group.shadow.clocks.now(lane.number)}},
+                   {thread.number, group.shadow.clocks.now(thread.number)}},
                   *group.findShared(address, kBarrierBytes));
-    group.shadow.clocks.release(lane.number, barrier.known);
+    group.shadow.clocks.release(thread.number, barrier.known);
   }
   update(barrier);
   return phase;
@@ -146,75 +147,75 @@ bool MBarriers::isComplete(const Barrier &barrier, uint64_t number,
   return isParity ? barrier.phase % 2 != number % 2 : barrier.phase > number;
 }
 
-bool MBarriers::test(Lane &lane, uint32_t site, char *address, uint64_t number,
-                     bool isParity) {
-  if (!isComplete(find(lane, site, address), number, isParity)) {
+bool MBarriers::test(Thread &thread, uint32_t site, char *address,
+                     uint64_t number, bool isParity) {
+  if (!isComplete(find(thread, site, address), number, isParity)) {
     // Whoever asks again and again lets the others run. Where all of them may
     // have asked in vain meanwhile, they can do nothing but wait for a copy.
     if (numAsked++ >= group.ready.size()) {
       numAsked = 0;
       landOne();
     } else {
-      group.yield(lane);
+      group.yield(thread);
     }
   }
-  Barrier &barrier = find(lane, site, address);
+  Barrier &barrier = find(thread, site, address);
   if (!isComplete(barrier, number, isParity))
     return false;
   if (group.reports.isOn(HostCheck::Races))
-    group.shadow.clocks.acquire(lane.number, barrier.knownBefore);
+    group.shadow.clocks.acquire(thread.number, barrier.knownBefore);
   return true;
 }
 
-void MBarriers::wait(Lane &lane, uint32_t site, char *address,
+void MBarriers::wait(Thread &thread, uint32_t site, char *address,
                      uint32_t parity) {
-  Barrier *barrier = &find(lane, site, address);
+  Barrier *barrier = &find(thread, site, address);
   while (!isComplete(*barrier, parity, /*isParity=*/true)) {
-    barrier->waiting.push_back(&lane);
-    group.wait(lane, site, name(*group.findShared(address, kBarrierBytes)));
-    barrier = &find(lane, site, address);
+    barrier->waiting.push_back(&thread);
+    group.wait(thread, site, name(*group.findShared(address, kBarrierBytes)));
+    barrier = &find(thread, site, address);
   }
   if (group.reports.isOn(HostCheck::Races))
-    group.shadow.clocks.acquire(lane.number, barrier->knownBefore);
+    group.shadow.clocks.acquire(thread.number, barrier->knownBefore);
 }
 
-void MBarriers::copy(Lane &lane, uint32_t site, char *target,
+void MBarriers::copy(Thread &thread, uint32_t site, char *target,
                      const char *source, char *barrier, uint32_t bytes) {
   Reports &reports = group.reports;
   if (reports.isOn(HostCheck::Alignment) &&
       (reinterpret_cast<uintptr_t>(target) % kBulkBytes != 0 ||
        reinterpret_cast<uintptr_t>(source) % kBulkBytes != 0 ||
        bytes % kBulkBytes != 0))
-    reports.add(HostCheck::Alignment, site, lane,
+    reports.add(HostCheck::Alignment, site, thread,
                 "expects addresses and a size that are multiples of " +
                     Twine(kBulkBytes) + " bytes");
-  std::optional<uint32_t> offset = group.findShared(lane, target, bytes);
+  std::optional<uint32_t> offset = group.findShared(thread, target, bytes);
   if (!offset)
-    reports.add(HostCheck::Bounds, site, lane,
+    reports.add(HostCheck::Bounds, site, thread,
                 "writes " + Twine(bytes) + " bytes outside of the " +
                     Twine(group.sharedBytes) + " bytes of workgroup memory");
   SmallVector<BoxPiece> pieces;
-  if (offset && group.isGlobal(lane, site, const_cast<char *>(source), bytes,
+  if (offset && group.isGlobal(thread, site, const_cast<char *>(source), bytes,
                                /*isWrite=*/false))
     pieces.push_back({*offset, bytes, reinterpret_cast<uintptr_t>(source)});
   group.counters.copy(site, pieces);
-  start(lane, site, barrier, bytes, std::move(pieces));
+  start(thread, site, barrier, bytes, std::move(pieces));
 }
 
-void MBarriers::start(Lane &lane, uint32_t site, char *barrierAddress,
+void MBarriers::start(Thread &thread, uint32_t site, char *barrierAddress,
                       uint32_t bytes, SmallVector<BoxPiece> pieces) {
-  Barrier &barrier = find(lane, site, barrierAddress, /*isOwn=*/false);
+  Barrier &barrier = find(thread, site, barrierAddress, /*isOwn=*/false);
   bool races = group.reports.isOn(HostCheck::Races);
   if (races && !barrier.isFenced)
     if (auto diagnostic = group.reports.add(
-            HostCheck::Races, site, lane,
+            HostCheck::Races, site, thread,
             "expects nvvm.fence.mbarrier.init behind the initialisation of "
             "its barrier, by the thread that does it"))
       diagnostic->attachNote(group.reports.getLoc(barrier.initSite))
           << "that is here";
   for (const BoxPiece &piece : pieces)
-    group.shadow.beginCopy(lane.number, site, piece.shared, piece.bytes);
-  copies.push_back({lane.number, site, bytes, std::move(pieces),
+    group.shadow.beginCopy(thread.number, site, piece.shared, piece.bytes);
+  copies.push_back({thread.number, site, bytes, std::move(pieces),
                     *group.findShared(barrierAddress, kBarrierBytes)});
   if (group.chance())
     landOne();
@@ -236,7 +237,7 @@ void MBarriers::land(const Copy &copy) {
   Moment end;
   if (isKnown) {
     end = group.shadow.clocks.act(it->second.actor);
-    group.noteUse({copy.lane, copy.site, end}, copy.barrier);
+    group.noteUse({copy.thread, copy.site, end}, copy.barrier);
   }
   for (const BoxPiece &piece : copy.pieces) {
     char *target = group.shared + piece.shared;
@@ -245,7 +246,7 @@ void MBarriers::land(const Copy &copy) {
                   piece.bytes);
     else
       std::memset(target, 0, piece.bytes);
-    group.shadow.endCopy(copy.lane, end, copy.site, piece.shared, piece.bytes,
+    group.shadow.endCopy(copy.thread, end, copy.site, piece.shared, piece.bytes,
                          /*isProxy=*/true);
   }
   if (it == barriers.end())
@@ -263,9 +264,9 @@ void MBarriers::reportPending() const {
   // What may write to memory of a workgroup that has ended is worse.
   for (bool isRemote : {true, false})
     for (const Copy &copy : copies)
-      if (const Lane &lane = group.lanes[copy.lane];
-          group.isRemote(lane, copy.barrier) == isRemote)
-        group.reports.add(HostCheck::Waits, copy.site, lane,
+      if (const Thread &thread = group.threads[copy.thread];
+          group.isRemote(thread, copy.barrier) == isRemote)
+        group.reports.add(HostCheck::Waits, copy.site, thread,
                           "copies what is never waited for", isRemote);
 }
 

@@ -12,7 +12,7 @@
 
 namespace attune {
 
-struct Lane;
+struct Thread;
 class Workgroup;
 
 class MBarriers {
@@ -26,35 +26,35 @@ public:
   /// Those of a new workgroup: none.
   void reset();
 
-  void init(Lane &lane, uint32_t site, char *address, uint32_t count);
-  void invalidate(Lane &lane, uint32_t site, char *address);
+  void init(Thread &thread, uint32_t site, char *address, uint32_t count);
+  void invalidate(Thread &thread, uint32_t site, char *address);
   /// Arrives `count` times, after `bytes` more are expected. Returns the number
   /// of the phase.
-  uint64_t arrive(Lane &lane, uint32_t site, char *address, uint32_t count,
+  uint64_t arrive(Thread &thread, uint32_t site, char *address, uint32_t count,
                   uint32_t bytes);
-  /// Whether phase `number`, or the last one of its parity, is complete. A lane
-  /// that hears so knows what those that arrived knew.
-  bool test(Lane &lane, uint32_t site, char *address, uint64_t number,
+  /// Whether phase `number`, or the last one of its parity, is complete. A
+  /// thread that hears so knows what those that arrived knew.
+  bool test(Thread &thread, uint32_t site, char *address, uint64_t number,
             bool isParity);
-  void wait(Lane &lane, uint32_t site, char *address, uint32_t parity);
+  void wait(Thread &thread, uint32_t site, char *address, uint32_t parity);
 
   /// A copy to workgroup memory, complete when `barrier` has been told so.
-  void copy(Lane &lane, uint32_t site, char *target, const char *source,
+  void copy(Thread &thread, uint32_t site, char *target, const char *source,
             char *barrier, uint32_t bytes);
   /// Starts a copy of `bytes` bytes, those in `pieces` and such as do not
   /// matter.
-  void start(Lane &lane, uint32_t site, char *barrier, uint32_t bytes,
+  void start(Thread &thread, uint32_t site, char *barrier, uint32_t bytes,
              llvm::SmallVector<BoxPiece> pieces);
-  /// What the lane has initialised may be used by copies from here on.
-  void fenceInit(const Lane &lane);
-  /// Adds to `snapshot` what such fences of the lane order.
-  void publishInits(const Lane &lane, Clocks::Snapshot &snapshot) const;
+  /// What the thread has initialised may be used by copies from here on.
+  void fenceInit(const Thread &thread);
+  /// Adds to `snapshot` what such fences of the thread order.
+  void publishInits(const Thread &thread, Clocks::Snapshot &snapshot) const;
   /// Lets a copy land. False if none is on its way.
   bool landOne();
 
   /// Warns of copies that the workgroup has not waited for.
   void reportPending() const;
-  /// Adds the state of each barrier that lanes wait for.
+  /// Adds the state of each barrier that threads wait for.
   void describe(mlir::InFlightDiagnostic &diagnostic) const;
 
 private:
@@ -64,24 +64,25 @@ private:
     uint32_t actor = 0;
     /// Who initialised it and where, a time of its own that those know who know
     /// of that, and whether a fence for copies followed.
-    uint32_t initLane = 0, initSite = 0;
+    uint32_t initThread = 0, initSite = 0;
     Moment init;
     bool isFenced = false;
     /// Bytes that have not come.
     int64_t bytes = 0;
     uint64_t phase = 0;
     Clocks::Snapshot known, knownBefore;
-    llvm::SmallVector<Lane *> waiting;
+    llvm::SmallVector<Thread *> waiting;
   };
   struct Copy {
-    uint32_t lane, site, bytes;
+    uint32_t thread, site, bytes;
     llvm::SmallVector<BoxPiece> pieces;
     uint32_t barrier;
   };
 
-  /// Ends the launch where there is none, or where it must be one of the lane's
-  /// own workgroup and is not.
-  Barrier &find(Lane &lane, uint32_t site, char *address, bool isOwn = true);
+  /// Ends the launch where there is none, or where it must be one of the
+  /// thread's own workgroup and is not.
+  Barrier &find(Thread &thread, uint32_t site, char *address,
+                bool isOwn = true);
   void update(Barrier &barrier);
   void land(const Copy &copy);
   bool isComplete(const Barrier &barrier, uint64_t number, bool isParity) const;
@@ -91,7 +92,7 @@ private:
   std::map<uint32_t, Barrier> barriers;
   std::vector<Copy> copies;
   uint32_t numInitialized = 0;
-  /// Times that lanes have asked in vain since the last copy landed for that
+  /// Times that threads have asked in vain since the last copy landed for that
   /// reason.
   size_t numAsked = 0;
 };

@@ -24,7 +24,7 @@ namespace attune {
 struct MatrixDescriptor {
   static constexpr uint32_t kPieceBytes = 16, kPieceElements = 8;
   /// Addresses are counted modulo this: those of workgroup memory, whose low
-  /// bits are the offset (HostLane::shared).
+  /// bits are the offset (HostThread::shared).
   static constexpr uint32_t kWindow = uint32_t(1) << 18;
 
   /// Bytes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Accesses of lanes to workgroup and global memory, and copies between them.
+// Accesses of threads to workgroup and global memory, and copies between them.
 
 #include "Workgroup.h"
 #include "attune/Runtime/DeviceTensor.h"
@@ -18,11 +18,11 @@ std::optional<uint32_t> Workgroup::findShared(const char *address,
   return static_cast<uint32_t>(offset);
 }
 
-std::optional<uint32_t> Workgroup::findShared(const Lane &lane,
+std::optional<uint32_t> Workgroup::findShared(const Thread &thread,
                                               const char *address,
                                               uint32_t bytes) const {
   std::optional<uint32_t> offset = findShared(address, bytes);
-  return offset && isRemote(lane, *offset) ? std::nullopt : offset;
+  return offset && isRemote(thread, *offset) ? std::nullopt : offset;
 }
 
 /// Where `address` is, seen from the nearest argument.
@@ -52,7 +52,7 @@ static std::string describeGlobal(ArrayRef<GlobalRegion> regions,
          " bytes into " + nearest->name;
 }
 
-bool Workgroup::isGlobal(Lane &lane, uint32_t site, char *address,
+bool Workgroup::isGlobal(Thread &thread, uint32_t site, char *address,
                          uint32_t bytes, bool isWrite) {
   if (!reports.isOn(HostCheck::Bounds))
     return true;
@@ -64,9 +64,9 @@ bool Workgroup::isGlobal(Lane &lane, uint32_t site, char *address,
         return true;
       readOnly = true;
     }
-  if (stacks.contains(lane.number, address))
+  if (stacks.contains(thread.number, address))
     return true;
-  reports.add(HostCheck::Bounds, site, lane,
+  reports.add(HostCheck::Bounds, site, thread,
               (isWrite ? "writes " : "reads ") + Twine(bytes) +
                   (readOnly ? " bytes of an argument that is only read"
                             : " bytes outside of the kernel's arguments") +
@@ -74,14 +74,14 @@ bool Workgroup::isGlobal(Lane &lane, uint32_t site, char *address,
   return false;
 }
 
-char *Workgroup::access(Lane &lane, uint32_t site, char *address,
+char *Workgroup::access(Thread &thread, uint32_t site, char *address,
                         uint32_t bytes, uint32_t alignment, uint32_t flags) {
   bool isWrite = flags & kHostAccessWrite;
-  std::optional<uint32_t> offset = findShared(lane, address, bytes);
+  std::optional<uint32_t> offset = findShared(thread, address, bytes);
   bool isShared = offset || (flags & kHostAccessShared);
   if (alignment > 1 && reinterpret_cast<uintptr_t>(address) % alignment != 0 &&
       reports.isOn(HostCheck::Alignment))
-    reports.add(HostCheck::Alignment, site, lane,
+    reports.add(HostCheck::Alignment, site, thread,
                 "expects an address that is a multiple of " + Twine(alignment) +
                     " bytes, but got " +
                     (offset
@@ -91,15 +91,15 @@ char *Workgroup::access(Lane &lane, uint32_t site, char *address,
   bool allowed = true;
   if (offset) {
     if (isWrite)
-      shadow.write(lane.number, site, *offset, bytes,
+      shadow.write(thread.number, site, *offset, bytes,
                    flags & kHostAccessAtomic);
     else
-      shadow.read(lane.number, site, *offset, bytes);
+      shadow.read(thread.number, site, *offset, bytes);
   } else if (isShared) {
     allowed = !reports.isOn(HostCheck::Bounds);
     if (!allowed) {
-      auto distance = address - lane.shared;
-      reports.add(HostCheck::Bounds, site, lane,
+      auto distance = address - thread.shared;
+      reports.add(HostCheck::Bounds, site, thread,
                   (isWrite ? "writes " : "reads ") + Twine(bytes) +
                       " bytes outside of the " + Twine(sharedBytes) +
                       " bytes of workgroup memory, address shared" +
@@ -107,14 +107,14 @@ char *Workgroup::access(Lane &lane, uint32_t site, char *address,
                       llvm::utohexstr(distance < 0 ? -distance : distance));
     }
   } else {
-    allowed = isGlobal(lane, site, address, bytes, isWrite);
+    allowed = isGlobal(thread, site, address, bytes, isWrite);
   }
   if (!allowed) {
     scratch.assign(bytes, static_cast<char>(DeviceTensor::kPoison));
     return scratch.data();
   }
   if (counters.isEnabled() && (offset || !isShared))
-    counters.access(getWarpNumber(lane), lane.laneId, site,
+    counters.access(getWarpNumber(thread), thread.laneId, site,
                     isShared ? *offset : reinterpret_cast<uintptr_t>(address),
                     bytes, isShared);
   return address;
@@ -128,56 +128,56 @@ static void land(PendingCopy &copy) {
   copy.landed = true;
 }
 
-void Workgroup::copyAsync(Lane &lane, PendingCopy copy) {
+void Workgroup::copyAsync(Thread &thread, PendingCopy copy) {
   if (reports.isOn(HostCheck::Alignment))
     for (const char *address :
          {static_cast<const char *>(copy.target), copy.source})
       if (reinterpret_cast<uintptr_t>(address) % copy.bytes != 0 &&
           (copy.valid > 0 || address == copy.target))
-        reports.add(HostCheck::Alignment, copy.site, lane,
+        reports.add(HostCheck::Alignment, copy.site, thread,
                     "expects addresses that are multiples of " +
                         Twine(copy.bytes) + " bytes, but got 0x" +
                         llvm::utohexstr(reinterpret_cast<uintptr_t>(address)));
-  std::optional<uint32_t> offset = findShared(lane, copy.target, copy.bytes);
+  std::optional<uint32_t> offset = findShared(thread, copy.target, copy.bytes);
   if (!offset) {
-    reports.add(HostCheck::Bounds, copy.site, lane,
+    reports.add(HostCheck::Bounds, copy.site, thread,
                 "writes " + Twine(copy.bytes) + " bytes outside of the " +
                     Twine(sharedBytes) + " bytes of workgroup memory");
     return;
   }
   bool readable =
       copy.valid == 0 ||
-      isGlobal(lane, copy.site, const_cast<char *>(copy.source), copy.valid,
+      isGlobal(thread, copy.site, const_cast<char *>(copy.source), copy.valid,
                /*isWrite=*/false);
   if (!readable)
     copy.valid = 0;
   if (counters.isEnabled() && copy.valid > 0)
-    counters.access(getWarpNumber(lane), lane.laneId, copy.site,
+    counters.access(getWarpNumber(thread), thread.laneId, copy.site,
                     reinterpret_cast<uintptr_t>(copy.source), copy.valid,
                     /*isShared=*/false);
-  shadow.beginCopy(lane.number, copy.site, *offset, copy.bytes);
+  shadow.beginCopy(thread.number, copy.site, *offset, copy.bytes);
   if (chance())
     land(copy);
-  lane.openCopies.push_back(copy);
+  thread.openCopies.push_back(copy);
 }
 
-void Workgroup::commitCopies(Lane &lane) {
-  lane.committedCopies.push_back(std::move(lane.openCopies));
-  lane.openCopies.clear();
+void Workgroup::commitCopies(Thread &thread) {
+  thread.committedCopies.push_back(std::move(thread.openCopies));
+  thread.openCopies.clear();
 }
 
-void Workgroup::waitCopies(Lane &lane, uint32_t site, uint32_t pending) {
+void Workgroup::waitCopies(Thread &thread, uint32_t site, uint32_t pending) {
   int64_t bytes = 0;
   uint32_t time =
-      reports.isOn(HostCheck::Races) ? shadow.clocks.now(lane.number) : 0;
-  while (lane.committedCopies.size() > pending) {
-    for (PendingCopy &copy : lane.committedCopies.front()) {
+      reports.isOn(HostCheck::Races) ? shadow.clocks.now(thread.number) : 0;
+  while (thread.committedCopies.size() > pending) {
+    for (PendingCopy &copy : thread.committedCopies.front()) {
       land(copy);
       bytes += copy.bytes;
-      shadow.endCopy(lane.number, {lane.number, time}, copy.site,
+      shadow.endCopy(thread.number, {thread.number, time}, copy.site,
                      *findShared(copy.target, 0), copy.bytes);
     }
-    lane.committedCopies.pop_front();
+    thread.committedCopies.pop_front();
   }
-  counters.wait(site, lane.laneId == 0, bytes);
+  counters.wait(site, thread.laneId == 0, bytes);
 }

@@ -12,8 +12,8 @@ using llvm::ArrayRef;
 static constexpr uint32_t kLanes = 32;
 static constexpr uint64_t kAllLanes = 0xffffffff;
 
-static void syncWarp(HostLane *context, uint32_t site) {
-  Lane &lane = asLane(context);
+static void syncWarp(HostThread *context, uint32_t site) {
+  Thread &lane = asThread(context);
   auto mask = lane.takeOperand<uint32_t>();
   lane.group->syncWarp(lane, site, mask);
 }
@@ -21,13 +21,13 @@ static void syncWarp(HostLane *context, uint32_t site) {
 /// shfl.sync: operands are the mask, the value, the lane or offset, and the
 /// clamp with the mask of segments. The result is the value, followed by
 /// whether the source was in range.
-static void shuffle(HostLane *context, uint32_t site, uint32_t kind) {
-  Lane &caller = asLane(context);
+static void shuffle(HostThread *context, uint32_t site, uint32_t kind) {
+  Thread &caller = asThread(context);
   auto mask = caller.takeOperand<uint32_t>();
   caller.group->collective(
       caller, site, mask, "all lanes of the warp to exchange values",
-      [&](ArrayRef<Lane *> warp) {
-        for (Lane *lane : warp) {
+      [&](ArrayRef<Thread *> warp) {
+        for (Thread *lane : warp) {
           if (!lane)
             continue;
           lane->beginOperands();
@@ -61,7 +61,7 @@ static void shuffle(HostLane *context, uint32_t site, uint32_t kind) {
           }
           if (!inRange)
             from = self;
-          Lane *source = warp[from & 0x1f];
+          Thread *source = warp[from & 0x1f];
           if (!source) {
             lane->group->getReports().add(HostCheck::Convergence, site, *lane,
                                           "reads lane " + llvm::Twine(from) +
@@ -80,13 +80,13 @@ static void shuffle(HostLane *context, uint32_t site, uint32_t kind) {
 }
 
 /// vote.sync: operands are the mask and the predicate.
-static void vote(HostLane *context, uint32_t site, uint32_t kind) {
-  Lane &caller = asLane(context);
+static void vote(HostThread *context, uint32_t site, uint32_t kind) {
+  Thread &caller = asThread(context);
   auto mask = caller.takeOperand<uint32_t>();
   caller.group->collective(caller, site, mask, "all lanes of the warp to vote",
-                           [&](ArrayRef<Lane *> warp) {
+                           [&](ArrayRef<Thread *> warp) {
                              uint32_t ballot = 0;
-                             for (Lane *lane : warp)
+                             for (Thread *lane : warp)
                                if (lane && lane->operands[sizeof(uint32_t)])
                                  ballot |= uint32_t(1) << lane->laneId;
                              uint32_t result = ballot;
@@ -96,22 +96,22 @@ static void vote(HostLane *context, uint32_t site, uint32_t kind) {
                                result = ballot == mask;
                              else if (kind == kHostVoteUniform)
                                result = ballot == mask || ballot == 0;
-                             for (Lane *lane : warp)
+                             for (Thread *lane : warp)
                                if (lane)
                                  lane->setResult(result);
                            });
 }
 
 /// elect.sync: one lane of the mask, here the first, is told so.
-static void elect(HostLane *context, uint32_t site, uint32_t hasMask) {
-  Lane &caller = asLane(context);
+static void elect(HostThread *context, uint32_t site, uint32_t hasMask) {
+  Thread &caller = asThread(context);
   auto mask = hasMask ? caller.takeOperand<uint32_t>()
                       : static_cast<uint32_t>(kAllLanes);
   caller.group->collective(caller, site, mask,
                            "all lanes of the warp to elect one",
-                           [&](ArrayRef<Lane *> warp) {
+                           [&](ArrayRef<Thread *> warp) {
                              bool first = true;
-                             for (Lane *lane : warp)
+                             for (Thread *lane : warp)
                                if (lane) {
                                  lane->setResult(first);
                                  first = false;
@@ -125,22 +125,22 @@ static constexpr uint32_t kMatrixRows = 8, kRowBytes = 16;
 
 /// ldmatrix: lane l receives elements 2 * (l % 4) and the next one of row l / 4
 /// of each matrix, or of its transpose (PTX ISA, "ldmatrix").
-static void loadMatrix(HostLane *context, uint32_t site, uint32_t count,
+static void loadMatrix(HostThread *context, uint32_t site, uint32_t count,
                        uint32_t transposed) {
-  Lane &caller = asLane(context);
+  Thread &caller = asThread(context);
   caller.group->requireWarp(caller, site, kLanes);
   caller.group->collective(
       caller, site, kAllLanes, "all lanes of the warp to load a matrix",
-      [&](ArrayRef<Lane *> warp) {
+      [&](ArrayRef<Thread *> warp) {
         llvm::SmallVector<const char *> rows;
         for (uint32_t row = 0; row < count * kMatrixRows; ++row) {
-          Lane &lane = *warp[row];
+          Thread &lane = *warp[row];
           lane.beginOperands();
           auto *address = lane.takeOperand<char *>();
           rows.push_back(lane.group->access(lane, site, address, kRowBytes,
                                             kRowBytes, kHostAccessShared));
         }
-        for (Lane *lane : warp)
+        for (Thread *lane : warp)
           for (uint32_t matrix = 0; matrix < count; ++matrix)
             for (uint32_t i = 0; i < 2; ++i) {
               uint32_t row = lane->laneId / 4,
@@ -155,15 +155,15 @@ static void loadMatrix(HostLane *context, uint32_t site, uint32_t count,
 
 /// stmatrix: the inverse of ldmatrix. Operands are the address and a register
 /// for each matrix.
-static void storeMatrix(HostLane *context, uint32_t site, uint32_t count,
+static void storeMatrix(HostThread *context, uint32_t site, uint32_t count,
                         uint32_t transposed) {
-  Lane &caller = asLane(context);
+  Thread &caller = asThread(context);
   caller.group->requireWarp(caller, site, kLanes);
   caller.group->collective(
       caller, site, kAllLanes, "all lanes of the warp to store a matrix",
-      [&](ArrayRef<Lane *> warp) {
+      [&](ArrayRef<Thread *> warp) {
         for (uint32_t index = 0; index < count * kMatrixRows; ++index) {
-          Lane &lane = *warp[index];
+          Thread &lane = *warp[index];
           lane.beginOperands();
           char *target = lane.group->access(
               lane, site, lane.takeOperand<char *>(), kRowBytes, kRowBytes,
@@ -172,7 +172,7 @@ static void storeMatrix(HostLane *context, uint32_t site, uint32_t count,
             uint32_t row = index % kMatrixRows, column = at;
             if (transposed)
               std::swap(row, column);
-            const Lane &holder = *warp[row * 4 + column / 2];
+            const Thread &holder = *warp[row * 4 + column / 2];
             std::memcpy(target + 2 * at,
                         holder.operands + sizeof(char *) +
                             4 * (index / kMatrixRows) + 2 * (column % 2),
@@ -187,18 +187,18 @@ static void storeMatrix(HostLane *context, uint32_t site, uint32_t count,
 /// t = lane % 4, element i of a lane is: of A, row g + 8 * (i / 2 % 2), column
 /// 2t + i % 2 + 8 * (i / 4); of B, row 2t + i % 2 + 8 * (i / 2), column g; of
 /// C, row g + 8 * (i / 2), column 2t + i % 2.
-static void mmaSync(HostLane *context, uint32_t site, uint32_t depth,
+static void mmaSync(HostThread *context, uint32_t site, uint32_t depth,
                     uint32_t type) {
   constexpr uint32_t kRows = 16, kColumns = 8, kMostDepth = 16;
-  Lane &caller = asLane(context);
+  Thread &caller = asThread(context);
   caller.group->requireWarp(caller, site, kLanes);
   caller.group->collective(
       caller, site, kAllLanes, "all lanes of the warp to multiply",
-      [&](ArrayRef<Lane *> warp) {
+      [&](ArrayRef<Thread *> warp) {
         double a[kRows][kMostDepth], b[kMostDepth][kColumns];
         auto format = static_cast<HostElementType>(type);
         uint32_t aCount = kRows * depth / 32, bCount = depth * kColumns / 32;
-        for (const Lane *lane : warp) {
+        for (const Thread *lane : warp) {
           uint32_t g = lane->laneId / 4, t = lane->laneId % 4;
           for (uint32_t i = 0; i < aCount; ++i)
             a[g + 8 * (i / 2 % 2)][2 * t + i % 2 + 8 * (i / 4)] =
@@ -207,7 +207,7 @@ static void mmaSync(HostLane *context, uint32_t site, uint32_t depth,
             b[2 * t + i % 2 + 8 * (i / 2)][g] =
                 loadHalf(format, lane->operands + 2 * (aCount + i));
         }
-        for (Lane *lane : warp)
+        for (Thread *lane : warp)
           for (uint32_t i = 0; i < 4; ++i) {
             uint32_t row = lane->laneId / 4 + 8 * (i / 2),
                      column = 2 * (lane->laneId % 4) + i % 2;
@@ -225,9 +225,9 @@ static void mmaSync(HostLane *context, uint32_t site, uint32_t depth,
 
 /// cp.async: operands are the target, the source and, where it is there, the
 /// number of bytes to read.
-static void copyAsync(HostLane *context, uint32_t site, uint32_t bytes,
+static void copyAsync(HostThread *context, uint32_t site, uint32_t bytes,
                       uint32_t hasValid) {
-  Lane &lane = asLane(context);
+  Thread &lane = asThread(context);
   PendingCopy copy;
   copy.target = lane.takeOperand<char *>();
   copy.source = lane.takeOperand<const char *>();
@@ -245,30 +245,30 @@ static void copyAsync(HostLane *context, uint32_t site, uint32_t bytes,
   lane.group->copyAsync(lane, copy);
 }
 
-static void commitCopies(HostLane *context, uint32_t) {
-  Lane &lane = asLane(context);
+static void commitCopies(HostThread *context, uint32_t) {
+  Thread &lane = asThread(context);
   lane.group->commitCopies(lane);
 }
 
-static void waitCopies(HostLane *context, uint32_t site, uint32_t pending) {
-  Lane &lane = asLane(context);
+static void waitCopies(HostThread *context, uint32_t site, uint32_t pending) {
+  Thread &lane = asThread(context);
   lane.group->waitCopies(lane, site, pending);
 }
 
-static void arriveAtCluster(HostLane *context, uint32_t site,
+static void arriveAtCluster(HostThread *context, uint32_t site,
                             uint32_t relaxed) {
-  Lane &lane = asLane(context);
+  Thread &lane = asThread(context);
   lane.group->arriveAtCluster(lane, site, relaxed);
 }
 
-static void waitForCluster(HostLane *context, uint32_t site) {
-  Lane &lane = asLane(context);
+static void waitForCluster(HostThread *context, uint32_t site) {
+  Thread &lane = asThread(context);
   lane.group->waitForCluster(lane, site);
 }
 
 /// mapa: operands are the address and the number of the workgroup.
-static void mapShared(HostLane *context, uint32_t site) {
-  Lane &lane = asLane(context);
+static void mapShared(HostThread *context, uint32_t site) {
+  Thread &lane = asThread(context);
   char *address = lane.takeOperand<char *>();
   auto rank = lane.takeOperand<uint32_t>();
   lane.setResult(lane.group->mapShared(lane, site, address, rank));

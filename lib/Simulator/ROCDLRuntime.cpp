@@ -11,8 +11,8 @@ using llvm::ArrayRef;
 
 /// v_mbcnt_lo and v_mbcnt_hi: the lanes before this one in half a mask, plus an
 /// addend.
-static void countBelow(HostLane *context, uint32_t, uint32_t isHigh) {
-  Lane &lane = asLane(context);
+static void countBelow(HostThread *context, uint32_t, uint32_t isHigh) {
+  Thread &lane = asThread(context);
   auto mask = lane.takeOperand<uint32_t>();
   auto addend = lane.takeOperand<uint32_t>();
   uint64_t below = llvm::maskTrailingOnes<uint64_t>(lane.laneId);
@@ -23,20 +23,20 @@ static void countBelow(HostLane *context, uint32_t, uint32_t isHigh) {
 /// Gives each lane of a wave what `compute` makes of it and the wave; lanes
 /// that the workgroup does not have are null.
 template <typename Compute>
-static void exchange(HostLane *context, uint32_t site, const char *purpose,
+static void exchange(HostThread *context, uint32_t site, const char *purpose,
                      Compute compute) {
-  Lane &caller = asLane(context);
+  Thread &caller = asThread(context);
   Workgroup &group = *caller.group;
   group.collective(caller, site, group.getWarpMask(caller), purpose,
-                   [&](ArrayRef<Lane *> wave) {
-                     for (Lane *lane : wave)
+                   [&](ArrayRef<Thread *> wave) {
+                     for (Thread *lane : wave)
                        if (lane)
                          lane->setResult(compute(*lane, wave));
                    });
 }
 
 /// Operand `index` of a lane, 0 where there is no lane.
-static uint32_t getOperand(const Lane *lane, uint32_t index) {
+static uint32_t getOperand(const Thread *lane, uint32_t index) {
   uint32_t value = 0;
   if (lane)
     std::memcpy(&value, lane->operands + index * sizeof(value), sizeof(value));
@@ -45,9 +45,9 @@ static uint32_t getOperand(const Lane *lane, uint32_t index) {
 
 /// ds_bpermute_b32: each lane reads the value of the lane whose number times 4
 /// is the first operand, modulo the wave.
-static void permute(HostLane *context, uint32_t site) {
+static void permute(HostThread *context, uint32_t site) {
   exchange(context, site, "all lanes of the wave to exchange values",
-           [](const Lane &lane, ArrayRef<Lane *> wave) {
+           [](const Thread &lane, ArrayRef<Thread *> wave) {
              uint32_t from = getOperand(&lane, 0) / 4 % lane.warpSize;
              return getOperand(wave[from], 1);
            });
@@ -55,20 +55,20 @@ static void permute(HostLane *context, uint32_t site) {
 
 /// v_readlane_b32 and v_readfirstlane_b32: all lanes receive the value of one.
 /// Operands are the value and, for the first, the number of the lane.
-static void readLane(HostLane *context, uint32_t site, uint32_t hasLane) {
+static void readLane(HostThread *context, uint32_t site, uint32_t hasLane) {
   exchange(context, site, "all lanes of the wave to read one",
-           [=](const Lane &lane, ArrayRef<Lane *> wave) {
+           [=](const Thread &lane, ArrayRef<Thread *> wave) {
              uint32_t from = hasLane ? getOperand(&lane, 1) % lane.warpSize : 0;
              return getOperand(wave[from], 0);
            });
 }
 
 /// v_cmp into a scalar register: a bit for each lane.
-static void ballot(HostLane *context, uint32_t site) {
+static void ballot(HostThread *context, uint32_t site) {
   exchange(context, site, "all lanes of the wave to vote",
-           [](const Lane &, ArrayRef<Lane *> wave) {
+           [](const Thread &, ArrayRef<Thread *> wave) {
              uint64_t result = 0;
-             for (Lane *lane : wave)
+             for (Thread *lane : wave)
                if (lane && lane->operands[0])
                  result |= uint64_t(1) << lane->laneId;
              return result;
@@ -99,11 +99,11 @@ static int getDPPSource(uint32_t control, uint32_t lane) {
 /// v_mov_b32 with DPP: operands are the old and the new value. Lanes that the
 /// masks leave out keep the old one, and so do those without a source unless
 /// bound_ctrl gives them 0.
-static void moveDPP(HostLane *context, uint32_t site, uint32_t control,
+static void moveDPP(HostThread *context, uint32_t site, uint32_t control,
                     uint32_t rowMask, uint32_t bankMask,
                     uint32_t boundControl) {
   exchange(context, site, "all lanes of the wave to exchange values",
-           [=](const Lane &lane, ArrayRef<Lane *> wave) -> uint32_t {
+           [=](const Thread &lane, ArrayRef<Thread *> wave) -> uint32_t {
              bool enabled = (rowMask >> (lane.laneId / 16) & 1) &&
                             (bankMask >> (lane.laneId % 16 / 4) & 1);
              int from = getDPPSource(control, lane.laneId);
@@ -115,8 +115,8 @@ static void moveDPP(HostLane *context, uint32_t site, uint32_t control,
 
 /// A buffer resource: base, stride, bytes and flags. It is a pointer to what it
 /// says here.
-static void makeBuffer(HostLane *context, uint32_t site) {
-  Lane &lane = asLane(context);
+static void makeBuffer(HostThread *context, uint32_t site) {
+  Thread &lane = asThread(context);
   char *base = lane.takeOperand<char *>();
   auto stride = lane.takeOperand<uint16_t>();
   auto bytes = lane.takeOperand<uint64_t>();
@@ -134,7 +134,7 @@ static void makeBuffer(HostLane *context, uint32_t site) {
 
 /// The address of an access through a resource, or null if it is out of range:
 /// loads give 0 then, and stores do nothing (RDNA3 ISA, "Range Checking").
-static char *findInBuffer(Lane &lane, uint32_t bytes) {
+static char *findInBuffer(Thread &lane, uint32_t bytes) {
   auto *buffer = lane.takeOperand<RawBuffer *>();
   uint64_t offset = lane.takeOperand<uint32_t>();
   uint64_t scalarOffset = lane.takeOperand<uint32_t>();
@@ -148,8 +148,8 @@ static uint32_t getBufferAlignment(uint32_t bytes) {
   return std::min(bytes, uint32_t(4));
 }
 
-static void loadBuffer(HostLane *context, uint32_t site, uint32_t bytes) {
-  Lane &lane = asLane(context);
+static void loadBuffer(HostThread *context, uint32_t site, uint32_t bytes) {
+  Thread &lane = asThread(context);
   char *address = findInBuffer(lane, bytes);
   if (!address) {
     std::memset(lane.results, 0, bytes);
@@ -161,8 +161,8 @@ static void loadBuffer(HostLane *context, uint32_t site, uint32_t bytes) {
               bytes);
 }
 
-static void storeBuffer(HostLane *context, uint32_t site, uint32_t bytes) {
-  Lane &lane = asLane(context);
+static void storeBuffer(HostThread *context, uint32_t site, uint32_t bytes) {
+  Thread &lane = asThread(context);
   const char *data = lane.takeBytes(bytes);
   if (char *address = findInBuffer(lane, bytes))
     std::memcpy(lane.group->access(lane, site, address, bytes,
@@ -174,12 +174,12 @@ static void storeBuffer(HostLane *context, uint32_t site, uint32_t bytes) {
 /// of column l % rows of B, and register r of the result belongs to `getRow(l,
 /// r)`.
 template <typename GetRow>
-static void multiply(ArrayRef<Lane *> wave, uint32_t rows, uint32_t depth,
+static void multiply(ArrayRef<Thread *> wave, uint32_t rows, uint32_t depth,
                      HostElementType type, uint32_t perLane, bool replicated,
                      GetRow getRow) {
   constexpr uint32_t kMost = 32;
   double a[kMost][kMost], b[kMost][kMost];
-  for (const Lane *lane : wave) {
+  for (const Thread *lane : wave) {
     uint32_t line = lane->laneId % rows;
     uint32_t first = replicated ? 0 : lane->laneId / rows * perLane;
     for (uint32_t i = 0; i < perLane; ++i) {
@@ -188,7 +188,7 @@ static void multiply(ArrayRef<Lane *> wave, uint32_t rows, uint32_t depth,
     }
   }
   auto registers = static_cast<uint32_t>(rows * rows / wave.size());
-  for (Lane *lane : wave)
+  for (Thread *lane : wave)
     for (uint32_t r = 0; r < registers; ++r) {
       uint32_t row = getRow(lane->laneId, r), column = lane->laneId % rows;
       float c;
@@ -207,14 +207,14 @@ static void multiply(ArrayRef<Lane *> wave, uint32_t rows, uint32_t depth,
 /// Lane l holds 4 neighbouring elements of A from column 4 * (l / rows).
 /// Register r of the result is row 8 * (r / 4) + 4 * (l / 32) + r % 4 for 32
 /// rows and 4 * (l / 16) + r for 16.
-static void mfma(HostLane *context, uint32_t site, uint32_t rows,
+static void mfma(HostThread *context, uint32_t site, uint32_t rows,
                  uint32_t depth, uint32_t type) {
   constexpr uint32_t kLanes = 64, kPerLane = 4;
-  Lane &caller = asLane(context);
+  Thread &caller = asThread(context);
   caller.group->requireWarp(caller, site, kLanes);
   caller.group->collective(
       caller, site, ~uint64_t(0), "all lanes of the wave to multiply",
-      [&](ArrayRef<Lane *> wave) {
+      [&](ArrayRef<Thread *> wave) {
         multiply(wave, rows, depth, static_cast<HostElementType>(type),
                  kPerLane, /*replicated=*/false,
                  [&](uint32_t lane, uint32_t r) {
@@ -227,13 +227,13 @@ static void mfma(HostLane *context, uint32_t site, uint32_t rows,
 /// Matrix Multiply Accumulate"). Lane l holds row l % 16 of A and column l % 16
 /// of B, and both halves of the wave must hold the same. Register r of the
 /// result is row 2 * r + l / 16.
-static void wmma(HostLane *context, uint32_t site, uint32_t type) {
+static void wmma(HostThread *context, uint32_t site, uint32_t type) {
   constexpr uint32_t kLanes = 32, kSize = 16, kOperandBytes = 2 * kSize * 2;
-  Lane &caller = asLane(context);
+  Thread &caller = asThread(context);
   caller.group->requireWarp(caller, site, kLanes);
   caller.group->collective(
       caller, site, 0xffffffff, "all lanes of the wave to multiply",
-      [&](ArrayRef<Lane *> wave) {
+      [&](ArrayRef<Thread *> wave) {
         for (uint32_t lane = 0; lane < kSize; ++lane)
           if (std::memcmp(wave[lane]->operands, wave[lane + kSize]->operands,
                           kOperandBytes) != 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One diagnostic for each kind of fault at each op: the first is the one to
-// read, and thousands of lanes do the same.
+// read, and thousands of threads do the same.
 
 #include "Reports.h"
 
@@ -15,7 +15,7 @@ std::string attune::formatIndex(const uint32_t (&index)[3]) {
 }
 
 std::optional<InFlightDiagnostic> Reports::add(HostCheck check, uint32_t site,
-                                               const HostLane &lane,
+                                               const HostThread &thread,
                                                const Twine &what,
                                                bool isError) {
   if (!isOn(check))
@@ -32,8 +32,8 @@ std::optional<InFlightDiagnostic> Reports::add(HostCheck check, uint32_t site,
       isError ? op->emitOpError() : op->emitWarning();
   if (!isError)
     diagnostic << "'" << op->getName() << "' op ";
-  diagnostic << what << ", thread " << formatIndex(lane.threadId) << ", block "
-             << formatIndex(lane.blockId);
+  diagnostic << what << ", thread " << formatIndex(thread.threadId)
+             << ", block " << formatIndex(thread.blockId);
   return diagnostic;
 }
 

@@ -6,7 +6,7 @@
 #define ATTUNE_LIB_SIMULATOR_REPORTS_H
 
 #include "attune/Simulator/HostDevice.h"
-#include "attune/Simulator/HostLane.h"
+#include "attune/Simulator/HostThread.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseSet.h"
@@ -26,14 +26,14 @@ public:
     return options.checks & static_cast<unsigned>(check);
   }
 
-  /// Says `what` the lane did wrongly at `site`, unless the check is off or the
-  /// same was said of that site before. Null if nothing is to be said: else
+  /// Says `what` the thread did wrongly at `site`, unless the check is off or
+  /// the same was said of that site before. Null if nothing is to be said: else
   /// notes may be added.
   std::optional<mlir::InFlightDiagnostic> add(HostCheck check, uint32_t site,
-                                              const HostLane &lane,
+                                              const HostThread &thread,
                                               const llvm::Twine &what,
                                               bool isError = true);
-  /// The same without a lane, for what ends the launch.
+  /// The same without a thread, for what ends the launch.
   mlir::InFlightDiagnostic stop(uint32_t site, const llvm::Twine &what);
 
   mlir::Operation *getOp(uint32_t site) const { return sites[site]; }

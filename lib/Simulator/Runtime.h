@@ -2,7 +2,7 @@
 //
 // The functions that converted kernels call, a list for each family. Their
 // names and immediates are those that lib/Conversion/KernelToHost writes;
-// operands and results are described in attune/Simulator/HostLane.h.
+// operands and results are described in attune/Simulator/HostThread.h.
 
 #ifndef ATTUNE_LIB_SIMULATOR_RUNTIME_H
 #define ATTUNE_LIB_SIMULATOR_RUNTIME_H
@@ -17,10 +17,10 @@ llvm::ArrayRef<HostFunction> getMBarrierHostFunctions();
 llvm::ArrayRef<HostFunction> getWarpgroupHostFunctions();
 llvm::ArrayRef<HostFunction> getROCDLHostFunctions();
 
-inline Lane &asLane(HostLane *context) {
-  auto &lane = static_cast<Lane &>(*context);
-  lane.beginOperands();
-  return lane;
+inline Thread &asThread(HostThread *context) {
+  auto &thread = static_cast<Thread &>(*context);
+  thread.beginOperands();
+  return thread;
 }
 
 /// An entry of a list.

@@ -10,15 +10,15 @@
 using namespace mlir;
 using namespace attune;
 
-void Clocks::reset(uint32_t lanes, uint32_t numActors) {
-  numLanes = lanes;
-  width = lanes + numActors;
-  times.assign(size_t(lanes) * width, 0);
-  fenced.assign(size_t(lanes) * width, 0);
+void Clocks::reset(uint32_t threads, uint32_t numActors) {
+  numThreads = threads;
+  width = threads + numActors;
+  times.assign(size_t(threads) * width, 0);
+  fenced.assign(size_t(threads) * width, 0);
   actorTimes.assign(numActors, 0);
   // Time 0 of the others is known to all: it has no accesses.
-  for (uint32_t lane = 0; lane < lanes; ++lane)
-    times[size_t(lane) * width + lane] = 1;
+  for (uint32_t thread = 0; thread < threads; ++thread)
+    times[size_t(thread) * width + thread] = 1;
 }
 
 /// Each of `to` becomes at least that of `from`.
@@ -28,37 +28,37 @@ static void raise(MutableArrayRef<uint32_t> to, ArrayRef<uint32_t> from) {
 }
 
 MutableArrayRef<uint32_t> Clocks::row(std::vector<uint32_t> &of,
-                                      uint32_t lane) {
-  return MutableArrayRef<uint32_t>(of).slice(size_t(lane) * width, width);
+                                      uint32_t thread) {
+  return MutableArrayRef<uint32_t>(of).slice(size_t(thread) * width, width);
 }
 
-void Clocks::release(uint32_t lane, Snapshot &snapshot) {
+void Clocks::release(uint32_t thread, Snapshot &snapshot) {
   snapshot.resize(2 * size_t(width), 0);
   MutableArrayRef<uint32_t> all(snapshot);
-  raise(all.take_front(width), row(times, lane));
-  raise(all.drop_front(width), row(fenced, lane));
-  ++row(times, lane)[lane];
+  raise(all.take_front(width), row(times, thread));
+  raise(all.drop_front(width), row(fenced, thread));
+  ++row(times, thread)[thread];
 }
 
-void Clocks::acquire(uint32_t lane, const Snapshot &snapshot) {
+void Clocks::acquire(uint32_t thread, const Snapshot &snapshot) {
   if (snapshot.empty())
     return;
   ArrayRef<uint32_t> all(snapshot);
-  raise(row(times, lane), all.take_front(width));
-  raise(row(fenced, lane), all.drop_front(width));
+  raise(row(times, thread), all.take_front(width));
+  raise(row(fenced, thread), all.drop_front(width));
 }
 
-void Clocks::fence(uint32_t lane) {
-  raise(row(fenced, lane), row(times, lane));
-  ++row(times, lane)[lane];
+void Clocks::fence(uint32_t thread) {
+  raise(row(fenced, thread), row(times, thread));
+  ++row(times, thread)[thread];
 }
 
 Moment Clocks::act(uint32_t index) {
-  return {numLanes + index, ++actorTimes[index]};
+  return {numThreads + index, ++actorTimes[index]};
 }
 
-void Clocks::learn(uint32_t lane, Moment moment) {
-  uint32_t &known = row(times, lane)[moment.actor];
+void Clocks::learn(uint32_t thread, Moment moment) {
+  uint32_t &known = row(times, thread)[moment.actor];
   known = std::max(known, moment.time);
 }
 
@@ -68,13 +68,14 @@ void Clocks::learn(Snapshot &snapshot, Moment moment) const {
   known = std::max(known, moment.time);
 }
 
-void SharedShadow::reset(uint32_t bytes, ArrayRef<const HostLane *> newLanes,
+void SharedShadow::reset(uint32_t bytes,
+                         ArrayRef<const HostThread *> newThreads,
                          uint32_t numActors) {
-  lanes = newLanes;
+  threads = newThreads;
   words.clear();
   words.resize(llvm::divideCeil(bytes, kWordBytes));
   if (reports.isOn(HostCheck::Races))
-    clocks.reset(lanes.size(), numActors);
+    clocks.reset(threads.size(), numActors);
 }
 
 template <typename Function>
@@ -89,8 +90,8 @@ void SharedShadow::forEachWord(uint32_t offset, uint32_t bytes,
   }
 }
 
-std::string SharedShadow::describe(uint32_t lane) const {
-  return "thread " + formatIndex(lanes[lane]->threadId);
+std::string SharedShadow::describe(uint32_t thread) const {
+  return "thread " + formatIndex(threads[thread]->threadId);
 }
 
 void SharedShadow::checkOrder(ArrayRef<Access> accesses, const Access &now,
@@ -98,11 +99,11 @@ void SharedShadow::checkOrder(ArrayRef<Access> accesses, const Access &now,
   for (const Access &earlier : accesses) {
     if (!(earlier.mask & now.mask) || (earlier.atomic && now.atomic) ||
         earlier.moment.actor == now.moment.actor ||
-        clocks.knows(now.lane, earlier.moment))
+        clocks.knows(now.thread, earlier.moment))
       continue;
     if (auto diagnostic =
-            reports.add(HostCheck::Races, now.site, *lanes[now.lane],
-                        Twine(what) + " " + describe(earlier.lane) +
+            reports.add(HostCheck::Races, now.site, *threads[now.thread],
+                        Twine(what) + " " + describe(earlier.thread) +
                             " with no barrier between, address shared+0x" +
                             llvm::utohexstr(offset)))
       diagnostic->attachNote(reports.getLoc(earlier.site))
@@ -115,16 +116,17 @@ void SharedShadow::checkPending(const Word &word, const Access &now,
                                 uint32_t offset, const char *what) {
   if (!(word.pending & now.mask))
     return;
-  bool own = word.pendingLane == now.lane;
+  bool own = word.pendingThread == now.thread;
   HostCheck check = own ? HostCheck::Waits : HostCheck::Races;
   if (!reports.isOn(check))
     return;
-  if (auto diagnostic = reports.add(
-          check, now.site, *lanes[now.lane],
-          Twine(what) + " what an asynchronous copy of " +
-              (own ? std::string("this thread") : describe(word.pendingLane)) +
-              " that was not waited for writes, address shared+0x" +
-              llvm::utohexstr(offset)))
+  if (auto diagnostic =
+          reports.add(check, now.site, *threads[now.thread],
+                      Twine(what) + " what an asynchronous copy of " +
+                          (own ? std::string("this thread")
+                               : describe(word.pendingThread)) +
+                          " that was not waited for writes, address shared+0x" +
+                          llvm::utohexstr(offset)))
     diagnostic->attachNote(reports.getLoc(word.pendingSite))
         << "the copy is here";
 }
@@ -134,7 +136,7 @@ void SharedShadow::checkReading(const Word &word, const Access &now,
   if (word.reading == 0 || !reports.isOn(HostCheck::Races))
     return;
   if (auto diagnostic = reports.add(
-          HostCheck::Races, now.site, *lanes[now.lane],
+          HostCheck::Races, now.site, *threads[now.thread],
           "overwrites what an asynchronous op that was not waited for reads, "
           "address shared+0x" +
               llvm::utohexstr(offset)))
@@ -147,21 +149,21 @@ void SharedShadow::remember(llvm::SmallVectorImpl<Access> &accesses,
   llvm::erase_if(accesses, [&](const Access &earlier) {
     return (earlier.mask & ~now.mask) == 0 &&
            (earlier.moment.actor == now.moment.actor ||
-            clocks.knows(now.lane, earlier.moment));
+            clocks.knows(now.thread, earlier.moment));
   });
   accesses.push_back(now);
 }
 
-void SharedShadow::read(uint32_t lane, uint32_t site, uint32_t offset,
+void SharedShadow::read(uint32_t thread, uint32_t site, uint32_t offset,
                         uint32_t bytes) {
   bool races = reports.isOn(HostCheck::Races),
        uninitialized = reports.isOn(HostCheck::Uninitialized);
-  uint32_t time = races ? clocks.now(lane) : 0;
+  uint32_t time = races ? clocks.now(thread) : 0;
   forEachWord(offset, bytes, [&](Word &word, uint8_t mask, uint32_t at) {
-    Access now{lane, {lane, time}, site, mask, /*atomic=*/false};
+    Access now{thread, {thread, time}, site, mask, /*atomic=*/false};
     checkPending(word, now, at, "reads");
     if (uninitialized && (mask & ~(word.initialized | word.pending)))
-      reports.add(HostCheck::Uninitialized, site, *lanes[lane],
+      reports.add(HostCheck::Uninitialized, site, *threads[thread],
                   "reads workgroup memory that was never written, address "
                   "shared+0x" +
                       llvm::utohexstr(at));
@@ -172,12 +174,12 @@ void SharedShadow::read(uint32_t lane, uint32_t site, uint32_t offset,
   });
 }
 
-void SharedShadow::write(uint32_t lane, uint32_t site, uint32_t offset,
+void SharedShadow::write(uint32_t thread, uint32_t site, uint32_t offset,
                          uint32_t bytes, bool atomic) {
   bool races = reports.isOn(HostCheck::Races);
-  uint32_t time = races ? clocks.now(lane) : 0;
+  uint32_t time = races ? clocks.now(thread) : 0;
   forEachWord(offset, bytes, [&](Word &word, uint8_t mask, uint32_t at) {
-    Access now{lane, {lane, time}, site, mask, atomic};
+    Access now{thread, {thread, time}, site, mask, atomic};
     checkPending(word, now, at, "overwrites");
     checkReading(word, now, at);
     word.initialized |= mask;
@@ -192,16 +194,16 @@ void SharedShadow::write(uint32_t lane, uint32_t site, uint32_t offset,
   });
 }
 
-void SharedShadow::beginCopy(uint32_t lane, uint32_t site, uint32_t offset,
+void SharedShadow::beginCopy(uint32_t thread, uint32_t site, uint32_t offset,
                              uint32_t bytes) {
   bool races = reports.isOn(HostCheck::Races);
-  uint32_t time = races ? clocks.now(lane) : 0;
+  uint32_t time = races ? clocks.now(thread) : 0;
   forEachWord(offset, bytes, [&](Word &word, uint8_t mask, uint32_t at) {
-    Access now{lane, {lane, time}, site, mask, /*atomic=*/false};
+    Access now{thread, {thread, time}, site, mask, /*atomic=*/false};
     checkPending(word, now, at, "overwrites");
     checkReading(word, now, at);
     word.pending |= mask;
-    word.pendingLane = lane;
+    word.pendingThread = thread;
     word.pendingSite = site;
     if (!races)
       return;
@@ -210,7 +212,7 @@ void SharedShadow::beginCopy(uint32_t lane, uint32_t site, uint32_t offset,
   });
 }
 
-void SharedShadow::endCopy(uint32_t lane, Moment end, uint32_t site,
+void SharedShadow::endCopy(uint32_t thread, Moment end, uint32_t site,
                            uint32_t offset, uint32_t bytes, bool isProxy) {
   bool races = reports.isOn(HostCheck::Races);
   forEachWord(offset, bytes, [&](Word &word, uint8_t mask, uint32_t) {
@@ -218,7 +220,7 @@ void SharedShadow::endCopy(uint32_t lane, Moment end, uint32_t site,
     word.initialized |= mask;
     if (races)
       remember(word.writes,
-               Access{lane, end, site, mask, /*atomic=*/false, isProxy});
+               Access{thread, end, site, mask, /*atomic=*/false, isProxy});
   });
 }
 
@@ -232,7 +234,7 @@ void SharedShadow::beginRead(ArrayRef<uint32_t> readers, uint32_t site,
     checkPending(word, first, at, "reads");
     if (reports.isOn(HostCheck::Uninitialized) &&
         (mask & ~(word.initialized | word.pending)))
-      reports.add(HostCheck::Uninitialized, site, *lanes[first.lane],
+      reports.add(HostCheck::Uninitialized, site, *threads[first.thread],
                   "reads workgroup memory that was never written, address "
                   "shared+0x" +
                       llvm::utohexstr(at));
@@ -250,12 +252,12 @@ void SharedShadow::checkFenced(ArrayRef<Access> writes, const Access &now,
                                uint32_t offset) {
   for (const Access &earlier : writes) {
     if (!(earlier.mask & now.mask) || earlier.isProxy ||
-        clocks.knowsFenced(now.lane, earlier.moment))
+        clocks.knowsFenced(now.thread, earlier.moment))
       continue;
     if (auto diagnostic = reports.add(
-            HostCheck::Races, now.site, *lanes[now.lane],
+            HostCheck::Races, now.site, *threads[now.thread],
             "reads through the asynchronous proxy what was written by " +
-                describe(earlier.lane) +
+                describe(earlier.thread) +
                 " with no fence of the proxies between, address shared+0x" +
                 llvm::utohexstr(offset)))
       diagnostic->attachNote(reports.getLoc(earlier.site))
@@ -264,12 +266,12 @@ void SharedShadow::checkFenced(ArrayRef<Access> writes, const Access &now,
   }
 }
 
-void SharedShadow::endRead(uint32_t lane, Moment end, uint32_t site,
+void SharedShadow::endRead(uint32_t thread, Moment end, uint32_t site,
                            uint32_t offset, uint32_t bytes) {
   bool races = reports.isOn(HostCheck::Races);
   forEachWord(offset, bytes, [&](Word &word, uint8_t mask, uint32_t) {
     --word.reading;
     if (races)
-      remember(word.reads, Access{lane, end, site, mask, /*atomic=*/false});
+      remember(word.reads, Access{thread, end, site, mask, /*atomic=*/false});
   });
 }

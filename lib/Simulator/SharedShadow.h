@@ -4,17 +4,17 @@
 // when, which bytes were written at all, and which an asynchronous copy is
 // about to write.
 //
-// Time is a vector clock for each lane (FastTrack, Flanagan and Freund 2009):
-// clock [a][b] is the time of lane b that lane a knows to have passed. A
+// Time is a vector clock for each thread (FastTrack, Flanagan and Freund 2009):
+// clock [a][b] is the time of thread b that thread a knows to have passed. A
 // barrier makes all that arrive know what any of them knew. Two accesses are
-// ordered if the later lane knows the time of the earlier access. What acts
-// apart from the lanes has times of its own, and knows nothing: the copies of
+// ordered if the later thread knows the time of the earlier access. What acts
+// apart from the threads has times of its own, and knows nothing: the copies of
 // an mbarrier, for who knows of one by its barrier need not know of another
-// that the same lane has started; and the products of a warpgroup, for who
-// knows what a lane does after it has started one need not know of its end.
+// that the same thread has started; and the MMAs of a warpgroup, for who
+// knows what a thread does after it has started one need not know of its end.
 //
-// Chips with an asynchronous proxy see what lanes wrote only behind a proxy
-// fence (PTX ISA, "Causality order"): of what a lane knows, that is the part
+// Chips with an asynchronous proxy see what threads wrote only behind a proxy
+// fence (PTX ISA, "Causality order"): of what a thread knows, that is the part
 // which it, or whoever it learned that from, knew when it made a fence.
 
 #ifndef ATTUNE_LIB_SIMULATOR_SHAREDSHADOW_H
@@ -25,46 +25,47 @@
 
 namespace attune {
 
-/// A time of a lane, or of an actor, whose numbers follow those of lanes.
+/// A time of a thread, or of an actor, whose numbers follow those of threads.
 struct Moment {
   uint32_t actor = 0, time = 0;
 };
 
 class Clocks {
 public:
-  void reset(uint32_t numLanes, uint32_t numActors);
-  uint32_t now(uint32_t lane) const { return at(lane, lane); }
-  bool knows(uint32_t lane, Moment moment) const {
-    return at(lane, moment.actor) >= moment.time;
+  void reset(uint32_t numThreads, uint32_t numActors);
+  uint32_t now(uint32_t thread) const { return at(thread, thread); }
+  bool knows(uint32_t thread, Moment moment) const {
+    return at(thread, moment.actor) >= moment.time;
   }
-  /// Whether a fence of the proxies stands between that time and the lane.
-  bool knowsFenced(uint32_t lane, Moment moment) const {
-    return fenced[size_t(lane) * width + moment.actor] >= moment.time;
+  /// Whether a fence of the proxies stands between that time and the thread.
+  bool knowsFenced(uint32_t thread, Moment moment) const {
+    return fenced[size_t(thread) * width + moment.actor] >= moment.time;
   }
-  /// The lane makes a fence of the proxies, and goes on to a new time.
-  void fence(uint32_t lane);
+  /// The thread makes a fence of the proxies, and goes on to a new time.
+  void fence(uint32_t thread);
   /// A new time of actor `index`, counted from 0.
   Moment act(uint32_t index);
-  /// What is known at a point where lanes meet, and what of it is fenced.
+  /// What is known at a point where threads meet, and what of it is fenced.
   using Snapshot = std::vector<uint32_t>;
-  /// Adds to `snapshot` what the lane knows, which goes on to a new time.
-  void release(uint32_t lane, Snapshot &snapshot);
-  /// The lane learns what `snapshot` knows.
-  void acquire(uint32_t lane, const Snapshot &snapshot);
-  /// The lane learns of that time.
-  void learn(uint32_t lane, Moment moment);
+  /// Adds to `snapshot` what the thread knows, which goes on to a new time.
+  void release(uint32_t thread, Snapshot &snapshot);
+  /// The thread learns what `snapshot` knows.
+  void acquire(uint32_t thread, const Snapshot &snapshot);
+  /// The thread learns of that time.
+  void learn(uint32_t thread, Moment moment);
   /// Adds that time to `snapshot`.
   void learn(Snapshot &snapshot, Moment moment) const;
 
 private:
-  uint32_t at(uint32_t lane, uint32_t other) const {
-    return times[size_t(lane) * width + other];
+  uint32_t at(uint32_t thread, uint32_t other) const {
+    return times[size_t(thread) * width + other];
   }
-  llvm::MutableArrayRef<uint32_t> row(std::vector<uint32_t> &of, uint32_t lane);
+  llvm::MutableArrayRef<uint32_t> row(std::vector<uint32_t> &of,
+                                      uint32_t thread);
 
-  /// Lanes, and lanes and actors.
-  uint32_t numLanes = 0, width = 0;
-  /// For each lane, the time of each lane and actor.
+  /// Threads, and threads and actors.
+  uint32_t numThreads = 0, width = 0;
+  /// For each thread, the time of each thread and actor.
   std::vector<uint32_t> times, fenced;
   std::vector<uint32_t> actorTimes;
 };
@@ -74,29 +75,30 @@ public:
   explicit SharedShadow(Reports &reports) : reports(reports) {}
 
   /// Forgets everything: the memory of a new workgroup.
-  void reset(uint32_t bytes, llvm::ArrayRef<const HostLane *> lanes,
+  void reset(uint32_t bytes, llvm::ArrayRef<const HostThread *> threads,
              uint32_t numActors);
   Clocks clocks;
 
-  void read(uint32_t lane, uint32_t site, uint32_t offset, uint32_t bytes);
-  void write(uint32_t lane, uint32_t site, uint32_t offset, uint32_t bytes,
+  void read(uint32_t thread, uint32_t site, uint32_t offset, uint32_t bytes);
+  void write(uint32_t thread, uint32_t site, uint32_t offset, uint32_t bytes,
              bool atomic = false);
   /// The asynchronous proxy begins to read for `readers`, all of which must
   /// know what was written, and has ended, which they know who know `end`. The
-  /// lane is the one that is to blame.
+  /// thread is the one that is to blame.
   void beginRead(llvm::ArrayRef<uint32_t> readers, uint32_t site,
                  uint32_t offset, uint32_t bytes);
-  void endRead(uint32_t lane, Moment end, uint32_t site, uint32_t offset,
+  void endRead(uint32_t thread, Moment end, uint32_t site, uint32_t offset,
                uint32_t bytes);
   /// An asynchronous copy has begun, or is waited for: the data is there for
   /// those who know `end`. `isProxy` says that the asynchronous proxy wrote it.
-  void beginCopy(uint32_t lane, uint32_t site, uint32_t offset, uint32_t bytes);
-  void endCopy(uint32_t lane, Moment end, uint32_t site, uint32_t offset,
+  void beginCopy(uint32_t thread, uint32_t site, uint32_t offset,
+                 uint32_t bytes);
+  void endCopy(uint32_t thread, Moment end, uint32_t site, uint32_t offset,
                uint32_t bytes, bool isProxy = false);
 
 private:
   struct Access {
-    uint32_t lane;
+    uint32_t thread;
     Moment moment;
     uint32_t site;
     /// Of the word's bytes.
@@ -110,7 +112,7 @@ private:
     uint8_t initialized = 0;
     /// Bytes that a copy is writing, and which copy.
     uint8_t pending = 0;
-    uint32_t pendingLane = 0, pendingSite = 0;
+    uint32_t pendingThread = 0, pendingSite = 0;
     /// Asynchronous reads that have not ended, and the last of them.
     uint32_t reading = 0, readingSite = 0;
   };
@@ -128,10 +130,10 @@ private:
                    uint32_t offset);
   void checkReading(const Word &word, const Access &now, uint32_t offset);
   void remember(llvm::SmallVectorImpl<Access> &accesses, const Access &now);
-  std::string describe(uint32_t lane) const;
+  std::string describe(uint32_t thread) const;
 
   Reports &reports;
-  llvm::ArrayRef<const HostLane *> lanes;
+  llvm::ArrayRef<const HostThread *> threads;
   std::vector<Word> words;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Copies of boxes of tensors: to workgroup memory they are those of an mbarrier
-// (MBarriers.h); from there they belong to groups of the lane, and happen when
-// these are waited for, or at once if the seed says so.
+// (MBarriers.h); from there they belong to groups of the thread, and happen
+// when these are waited for, or at once if the seed says so.
 
 #include "Workgroup.h"
 
@@ -13,7 +13,7 @@ using namespace attune;
 /// map in global memory is.
 static constexpr uint32_t kSharedAlignment = 128, kMapAlignment = 64;
 
-HostTensorMap Workgroup::findTensorMap(Lane &lane, uint32_t site,
+HostTensorMap Workgroup::findTensorMap(Thread &thread, uint32_t site,
                                        const char *address, size_t rank) {
   auto begin = reinterpret_cast<uintptr_t>(address);
   bool isReadable =
@@ -30,31 +30,31 @@ HostTensorMap Workgroup::findTensorMap(Lane &lane, uint32_t site,
                      (isReadable ? "but got other bytes"
                                  : "in a parameter of the kernel or in a "
                                    "buffer, but got another address") +
-                     ", thread " + formatIndex(lane.threadId));
+                     ", thread " + formatIndex(thread.threadId));
   else if (map->rank != rank)
     reports.stop(site,
                  "expects a coordinate for each of the " + Twine(map->rank) +
                      " dimensions of the tensor map, but got " + Twine(rank) +
-                     ", thread " + formatIndex(lane.threadId));
+                     ", thread " + formatIndex(thread.threadId));
   if (!map || map->rank != rank)
-    stop(lane);
+    stop(thread);
   return *map;
 }
 
-SmallVector<BoxPiece> Workgroup::placeBox(Lane &lane, uint32_t site,
+SmallVector<BoxPiece> Workgroup::placeBox(Thread &thread, uint32_t site,
                                           const HostTensorMap &map,
                                           ArrayRef<int32_t> coordinates,
                                           const char *sharedAddress,
                                           bool isStore) {
   std::optional<uint32_t> offset =
-      findShared(lane, sharedAddress, map.getSharedBytes());
+      findShared(thread, sharedAddress, map.getSharedBytes());
   if (!offset)
-    reports.add(HostCheck::Bounds, site, lane,
+    reports.add(HostCheck::Bounds, site, thread,
                 (isStore ? "reads " : "writes ") + Twine(map.getSharedBytes()) +
                     " bytes outside of the " + Twine(sharedBytes) +
                     " bytes of workgroup memory");
   else if (*offset % kSharedAlignment != 0)
-    reports.add(HostCheck::Alignment, site, lane,
+    reports.add(HostCheck::Alignment, site, thread,
                 "expects a box at a multiple of " + Twine(kSharedAlignment) +
                     " bytes in workgroup memory, but got shared+0x" +
                     llvm::utohexstr(*offset));
@@ -63,54 +63,56 @@ SmallVector<BoxPiece> Workgroup::placeBox(Lane &lane, uint32_t site,
   SmallVector<BoxPiece> pieces = cutBox(map, coordinates, *offset);
   for (BoxPiece &piece : pieces)
     if (piece.global &&
-        !isGlobal(lane, site, reinterpret_cast<char *>(piece.global),
+        !isGlobal(thread, site, reinterpret_cast<char *>(piece.global),
                   piece.bytes, /*isWrite=*/isStore))
       piece.global = 0;
   counters.copy(site, pieces);
   return pieces;
 }
 
-void Workgroup::loadBox(Lane &lane, uint32_t site, char *target,
+void Workgroup::loadBox(Thread &thread, uint32_t site, char *target,
                         const char *mapAddress, ArrayRef<int32_t> coordinates,
                         char *barrier, std::optional<uint16_t> mask) {
-  HostTensorMap map = findTensorMap(lane, site, mapAddress, coordinates.size());
-  uint32_t ranks = mask ? *mask : 1u << lane.rank;
+  HostTensorMap map =
+      findTensorMap(thread, site, mapAddress, coordinates.size());
+  uint32_t ranks = mask ? *mask : 1u << thread.rank;
   if (ranks == 0 || ranks >> launch.clusterSize != 0) {
     reports.stop(site, "expects a mask of the " + Twine(launch.clusterSize) +
                            " workgroups of the cluster, but got 0x" +
                            llvm::utohexstr(ranks) + ", thread " +
-                           formatIndex(lane.threadId));
-    stop(lane);
+                           formatIndex(thread.threadId));
+    stop(thread);
   }
   SmallVector<BoxPiece> own =
-      placeBox(lane, site, map, coordinates, target, /*isStore=*/false);
+      placeBox(thread, site, map, coordinates, target, /*isStore=*/false);
   for (uint32_t rank = 0; rank < launch.clusterSize; ++rank) {
     if (!(ranks >> rank & 1))
       continue;
-    int64_t distance = (int64_t(rank) - lane.rank) * sharedStride;
+    int64_t distance = (int64_t(rank) - thread.rank) * sharedStride;
     SmallVector<BoxPiece> pieces = own;
     for (BoxPiece &piece : pieces)
       piece.shared += distance;
-    mbarriers.start(lane, site, barrier + distance, map.getBoxBytes(),
+    mbarriers.start(thread, site, barrier + distance, map.getTmaBoxBytes(),
                     std::move(pieces));
   }
 }
 
-void Workgroup::storeBox(Lane &lane, uint32_t site, const char *mapAddress,
+void Workgroup::storeBox(Thread &thread, uint32_t site, const char *mapAddress,
                          const char *source, ArrayRef<int32_t> coordinates) {
-  HostTensorMap map = findTensorMap(lane, site, mapAddress, coordinates.size());
+  HostTensorMap map =
+      findTensorMap(thread, site, mapAddress, coordinates.size());
   PendingStore store;
   store.site = site;
   store.pieces =
-      placeBox(lane, site, map, coordinates, source, /*isStore=*/true);
+      placeBox(thread, site, map, coordinates, source, /*isStore=*/true);
   // What lies outside of the tensor is not asked for.
   llvm::erase_if(store.pieces,
                  [](const BoxPiece &piece) { return piece.global == 0; });
   for (const BoxPiece &piece : store.pieces)
-    shadow.beginRead(lane.number, site, piece.shared, piece.bytes);
+    shadow.beginRead(thread.number, site, piece.shared, piece.bytes);
   if (chance())
     perform(store);
-  lane.openStores.push_back(std::move(store));
+  thread.openStores.push_back(std::move(store));
 }
 
 void Workgroup::perform(PendingStore &store) {
@@ -121,34 +123,34 @@ void Workgroup::perform(PendingStore &store) {
   store.landed = true;
 }
 
-void Workgroup::commitStores(Lane &lane) {
-  lane.committedStores.push_back(std::move(lane.openStores));
-  lane.openStores.clear();
+void Workgroup::commitStores(Thread &thread) {
+  thread.committedStores.push_back(std::move(thread.openStores));
+  thread.openStores.clear();
 }
 
-void Workgroup::waitStores(Lane &lane, uint32_t site, uint32_t pending) {
+void Workgroup::waitStores(Thread &thread, uint32_t site, uint32_t pending) {
   int64_t bytes = 0;
   uint32_t time =
-      reports.isOn(HostCheck::Races) ? shadow.clocks.now(lane.number) : 0;
-  for (; lane.committedStores.size() > pending;
-       lane.committedStores.pop_front())
-    for (PendingStore &store : lane.committedStores.front()) {
+      reports.isOn(HostCheck::Races) ? shadow.clocks.now(thread.number) : 0;
+  for (; thread.committedStores.size() > pending;
+       thread.committedStores.pop_front())
+    for (PendingStore &store : thread.committedStores.front()) {
       perform(store);
       for (const BoxPiece &piece : store.pieces) {
         bytes += piece.bytes;
-        shadow.endRead(lane.number, {lane.number, time}, store.site,
+        shadow.endRead(thread.number, {thread.number, time}, store.site,
                        piece.shared, piece.bytes);
       }
     }
-  counters.wait(site, lane.laneId == 0, bytes);
+  counters.wait(site, thread.laneId == 0, bytes);
 }
 
-void Workgroup::finishStores(Lane &lane) {
-  for (auto &group : lane.committedStores)
-    llvm::append_range(lane.openStores, std::move(group));
-  for (PendingStore &store : lane.openStores) {
+void Workgroup::finishStores(Thread &thread) {
+  for (auto &group : thread.committedStores)
+    llvm::append_range(thread.openStores, std::move(group));
+  for (PendingStore &store : thread.openStores) {
     perform(store);
-    reports.add(HostCheck::Waits, store.site, lane,
+    reports.add(HostCheck::Waits, store.site, thread,
                 "reads workgroup memory when the thread ends, and was never "
                 "waited for");
   }

@@ -6,50 +6,50 @@
 
 using namespace attune;
 
-static void fence(HostLane *context, uint32_t site) {
-  Lane &lane = asLane(context);
-  lane.group->getWarpgroups().fence(lane, site);
+static void fence(HostThread *context, uint32_t site) {
+  Thread &thread = asThread(context);
+  thread.group->getWarpgroups().fence(thread, site);
 }
 
-/// wgmma.mma_async; operands are those of HostProductFlags, results are
+/// wgmma.mma_async; operands are those of HostMmaFlags, results are
 /// tickets.
-static void multiply(HostLane *context, uint32_t site, uint32_t columns,
+static void multiply(HostThread *context, uint32_t site, uint32_t columns,
                      uint32_t type, uint32_t flags) {
-  Lane &lane = asLane(context);
-  lane.group->getWarpgroups().multiply(
-      lane, site, columns, static_cast<HostElementType>(type), flags);
+  Thread &thread = asThread(context);
+  thread.group->getWarpgroups().multiply(
+      thread, site, columns, static_cast<HostElementType>(type), flags);
 }
 
-static void commit(HostLane *context, uint32_t site) {
-  Lane &lane = asLane(context);
-  lane.group->getWarpgroups().commit(lane, site);
+static void commit(HostThread *context, uint32_t site) {
+  Thread &thread = asThread(context);
+  thread.group->getWarpgroups().commit(thread, site);
 }
 
-static void wait(HostLane *context, uint32_t site, uint32_t pending) {
-  Lane &lane = asLane(context);
-  lane.group->getWarpgroups().wait(lane, site, pending);
+static void wait(HostThread *context, uint32_t site, uint32_t pending) {
+  Thread &thread = asThread(context);
+  thread.group->getWarpgroups().wait(thread, site, pending);
 }
 
 /// Turns tickets in the `words` words at `values` into what they stand for.
-static void read(HostLane *context, uint32_t site, uint32_t words) {
-  Lane &lane = asLane(context);
-  std::memcpy(lane.results, lane.operands, words * sizeof(uint32_t));
-  lane.group->getWarpgroups().read(
-      lane, site, reinterpret_cast<uint32_t *>(lane.results), words);
+static void read(HostThread *context, uint32_t site, uint32_t words) {
+  Thread &thread = asThread(context);
+  std::memcpy(thread.results, thread.operands, words * sizeof(uint32_t));
+  thread.group->getWarpgroups().read(
+      thread, site, reinterpret_cast<uint32_t *>(thread.results), words);
 }
 
-static void fenceProxy(HostLane *context, uint32_t) {
-  Lane &lane = asLane(context);
-  lane.group->fenceProxy(lane);
+static void fenceProxy(HostThread *context, uint32_t) {
+  Thread &thread = asThread(context);
+  thread.group->fenceProxy(thread);
 }
 
 llvm::ArrayRef<HostFunction> attune::getWarpgroupHostFunctions() {
   static const HostFunction functions[] = {
-      hostFunction("attuneHostFenceProducts", fence),
+      hostFunction("attuneHostFenceMmas", fence),
       hostFunction("attuneHostMultiplyAsync", multiply),
-      hostFunction("attuneHostCommitProducts", commit),
-      hostFunction("attuneHostWaitProducts", wait),
-      hostFunction("attuneHostReadProduct", read),
+      hostFunction("attuneHostCommitMmas", commit),
+      hostFunction("attuneHostWaitMmas", wait),
+      hostFunction("attuneHostReadMma", read),
       hostFunction("attuneHostFenceProxy", fenceProxy),
   };
   return functions;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Asynchronous products of matrices by four warps (PTX ISA, "wgmma").
+// Asynchronous MMAs by four warps (PTX ISA, "wgmma").
 //
-// The op returns values, but its registers are written later. What a lane gets
-// at once are tickets: NaNs that say which register of which product stands for
-// the value. They move like values, and a product takes them as accumulators.
+// The op returns values, but its registers are written later. What a thread
+// gets at once are tickets: NaNs that say which register of which MMA stands
+// for the value. They move like values, and an MMA takes them as accumulators.
 // convert-kernel-to-host asks for the value before every other use
 // (`read`), which is an error before the wait.
 //
 // Lane maps of the left operand and of the results were held against a chip.
 //
-// A product is over when the first warp has waited for it. That operands were
+// An MMA is over when the first warp has waited for it. That operands were
 // read is known to those who know of any warp's wait.
 
 #ifndef ATTUNE_LIB_SIMULATOR_WARPGROUPS_H
@@ -18,7 +18,7 @@
 
 #include "MatrixDescriptor.h"
 #include "SharedShadow.h"
-#include "attune/Simulator/HostLane.h"
+#include "attune/Simulator/HostThread.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
@@ -27,7 +27,7 @@
 
 namespace attune {
 
-struct Lane;
+struct Thread;
 class Workgroup;
 
 class Warpgroups {
@@ -37,31 +37,31 @@ public:
 
   explicit Warpgroups(Workgroup &workgroup) : workgroup(workgroup) {}
 
-  /// Those of new workgroups, of that many lanes each.
-  void reset(uint32_t lanesOfGroup, uint32_t numGroups);
+  /// Those of new workgroups, of that many threads each.
+  void reset(uint32_t threadsOfGroup, uint32_t numGroups);
 
-  /// Orders accesses to registers before the products that follow.
-  void fence(Lane &lane, uint32_t site);
-  /// Starts a product of `columns` columns; `flags` are HostProductFlags.
+  /// Orders accesses to registers before the MMAs that follow.
+  void fence(Thread &thread, uint32_t site);
+  /// Issues an MMA of `columns` columns; `flags` are HostMmaFlags.
   /// Waits for the lanes of the warpgroup.
-  void multiply(Lane &lane, uint32_t site, uint32_t columns,
+  void multiply(Thread &thread, uint32_t site, uint32_t columns,
                 HostElementType type, uint32_t flags);
-  /// Closes the group of products that the warp has started.
-  void commit(Lane &lane, uint32_t site);
+  /// Closes the group of MMAs that the warp has started.
+  void commit(Thread &thread, uint32_t site);
   /// Waits for all but the last `pending` groups.
-  void wait(Lane &lane, uint32_t site, uint32_t pending);
+  void wait(Thread &thread, uint32_t site, uint32_t pending);
   /// Replaces tickets among `count` words by values.
-  void read(Lane &lane, uint32_t site, uint32_t *words, uint32_t count);
+  void read(Thread &thread, uint32_t site, uint32_t *words, uint32_t count);
 
-  /// Warns of products that the workgroup has not waited for.
+  /// Warns of MMAs that the workgroup has not waited for.
   void reportPending() const;
 
 private:
-  struct Product {
+  struct Mma {
     uint64_t number;
     uint32_t site, columns, flags;
     HostElementType type;
-    /// The left operand: four registers for each lane, or else a descriptor.
+    /// The left operand: four registers for each thread, or else a descriptor.
     std::vector<uint32_t> left;
     MatrixDescriptor a, b;
     /// That of the workgroup.
@@ -71,7 +71,7 @@ private:
     bool computed = false;
     /// Warps that have waited for it, a bit for each.
     uint32_t waited = 0;
-    /// By lane and register: accumulators, then results.
+    /// By thread and register: accumulators, then results.
     std::vector<uint32_t> registers;
     /// Offsets in workgroup memory of the pieces that are read; none if the
     /// descriptors are wrong.
@@ -84,38 +84,36 @@ private:
     std::deque<llvm::SmallVector<uint64_t>> committed;
   };
   struct Group {
-    /// Lanes that wait for the others, by site.
-    llvm::DenseMap<uint32_t, llvm::SmallVector<Lane *>> arrived;
+    /// Threads that wait for the others, by site.
+    llvm::DenseMap<uint32_t, llvm::SmallVector<Thread *>> arrived;
     Warp warps[kWarps];
-    std::deque<Product> products;
+    std::deque<Mma> mmas;
     uint64_t nextNumber = 0, nextComputed = 0;
   };
 
-  /// The number of the lane's warpgroup, and of its warp in that.
-  uint32_t getIndex(const Lane &lane) const;
-  uint32_t getWarpIndex(const Lane &lane) const;
-  Group &getGroup(const Lane &lane);
-  Warp &getWarp(const Lane &lane);
-  void start(Group &group, llvm::ArrayRef<Lane *> lanes, Product product);
+  /// The number of the thread's warpgroup, and of its warp in that.
+  uint32_t getIndex(const Thread &thread) const;
+  uint32_t getWarpIndex(const Thread &thread) const;
+  Group &getGroup(const Thread &thread);
+  Warp &getWarp(const Thread &thread);
+  void start(Group &group, llvm::ArrayRef<Thread *> threads, Mma mma);
   /// Checks a descriptor, and adds the pieces of `extent` rows or columns.
-  bool addPieces(Product &product, const Lane &lane,
-                 const MatrixDescriptor &matrix, uint32_t extent,
-                 bool isTransposed);
-  void checkFences(Group &group, llvm::ArrayRef<Lane *> lanes,
-                   const Product &product);
-  /// Computes all products up to that one.
+  bool addPieces(Mma &mma, const Thread &thread, const MatrixDescriptor &matrix,
+                 uint32_t extent, bool isTransposed);
+  void checkFences(Group &group, llvm::ArrayRef<Thread *> threads,
+                   const Mma &mma);
+  /// Computes all MMAs up to that one.
   void computeUntil(Group &group, uint64_t number);
-  void compute(Group &group, Product &product);
-  /// Accumulators of a product that was not waited for must be the same
+  void compute(Group &group, Mma &mma);
+  /// Accumulators of an MMA that was not waited for must be the same
   /// registers of one of the same shape.
-  void checkAccumulators(Group &group, llvm::ArrayRef<Lane *> lanes,
-                         const Product &product);
-  void reportEarlyRead(uint32_t site, const Lane &lane, const Product &product);
-  bool isWaited(const Product &product, const Lane &lane) const;
-  /// The product that the ticket `word` is of, and the number of its register.
-  /// Null where it is no ticket, or of a product that was forgotten.
-  static const Product *find(const Group &group, uint32_t word,
-                             uint32_t &index);
+  void checkAccumulators(Group &group, llvm::ArrayRef<Thread *> threads,
+                         const Mma &mma);
+  void reportEarlyRead(uint32_t site, const Thread &thread, const Mma &mma);
+  bool isWaited(const Mma &mma, const Thread &thread) const;
+  /// The MMA that the ticket `word` is of, and the number of its register.
+  /// Null where it is no ticket, or of an MMA that was forgotten.
+  static const Mma *find(const Group &group, uint32_t word, uint32_t &index);
 
   Workgroup &workgroup;
   std::vector<Group> groups;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The scheduler: a lane runs until it has to wait. With a seed, any lane that
-// can run may be the next one.
+// The scheduler: a thread runs until it has to wait. With a seed, any thread
+// that can run may be the next one.
 
 #include "Workgroup.h"
 #include "attune/Conversion/Passes.h"
@@ -36,17 +36,17 @@ static void flushDenormals() {
 
 Workgroup::Workgroup(const Launch &launch, Reports &reports, Counters &counters)
     : launch(launch), reports(reports), counters(counters),
-      lanesOfGroup(launch.shape.block[0] * launch.shape.block[1] *
-                   launch.shape.block[2]),
-      warpsOfGroup(llvm::divideCeil(lanesOfGroup, launch.warpSize)),
-      numLanes(lanesOfGroup * launch.clusterSize),
+      threadsOfGroup(launch.shape.block[0] * launch.shape.block[1] *
+                     launch.shape.block[2]),
+      warpsOfGroup(llvm::divideCeil(threadsOfGroup, launch.warpSize)),
+      numThreads(threadsOfGroup * launch.clusterSize),
       sharedBytes(launch.staticSharedBytes + launch.shape.sharedBytes),
       sharedStride(
           llvm::alignTo(sharedBytes + 2 * kSharedMargin, kSharedAlignment)),
-      lanes(new Lane[numLanes]), shadow(reports), mbarriers(*this),
+      threads(new Thread[numThreads]), shadow(reports), mbarriers(*this),
       warpgroups(*this), random(launch.options->seed) {
-  for (uint32_t index = 0; index < numLanes; ++index)
-    lanePointers.push_back(&lanes[index]);
+  for (uint32_t index = 0; index < numThreads; ++index)
+    threadPointers.push_back(&threads[index]);
 }
 
 Workgroup::~Workgroup() {
@@ -68,7 +68,7 @@ llvm::Error Workgroup::prepare() {
   mapped = static_cast<char *>(memory);
   shared = reinterpret_cast<char *>(llvm::alignTo(
       reinterpret_cast<uintptr_t>(mapped) + kSharedMargin, kSharedAlignment));
-  return stacks.reserve(numLanes);
+  return stacks.reserve(numThreads);
 }
 
 bool Workgroup::chance() {
@@ -79,64 +79,64 @@ size_t Workgroup::choose(size_t count) {
   return launch.options->seed != 0 ? random() % count : 0;
 }
 
-void Workgroup::startLane(uint32_t index) {
-  Lane &lane = lanes[index];
+void Workgroup::startThread(uint32_t index) {
+  Thread &thread = threads[index];
   const LaunchShape &shape = launch.shape;
-  lane.number = index;
-  lane.group = this;
-  lane.rank = index / lanesOfGroup;
-  lane.clusterSize = launch.clusterSize;
-  lane.clusterId = lane.blockId[0] / launch.clusterSize;
-  lane.numClusters = shape.grid[0] / launch.clusterSize;
-  uint32_t number = index % lanesOfGroup;
-  lane.threadId[0] = number % shape.block[0];
-  lane.threadId[1] = number / shape.block[0] % shape.block[1];
-  lane.threadId[2] = number / shape.block[0] / shape.block[1];
-  lane.warpSize = launch.warpSize;
-  lane.laneId = number % launch.warpSize;
-  lane.warpId = number / launch.warpSize;
+  thread.number = index;
+  thread.group = this;
+  thread.rank = index / threadsOfGroup;
+  thread.clusterSize = launch.clusterSize;
+  thread.clusterId = thread.blockId[0] / launch.clusterSize;
+  thread.numClusters = shape.grid[0] / launch.clusterSize;
+  uint32_t number = index % threadsOfGroup;
+  thread.threadId[0] = number % shape.block[0];
+  thread.threadId[1] = number / shape.block[0] % shape.block[1];
+  thread.threadId[2] = number / shape.block[0] / shape.block[1];
+  thread.warpSize = launch.warpSize;
+  thread.laneId = number % launch.warpSize;
+  thread.warpId = number / launch.warpSize;
   for (int dim = 0; dim < 3; ++dim) {
-    lane.blockSize[dim] = shape.block[dim];
-    lane.gridSize[dim] = shape.grid[dim];
+    thread.blockSize[dim] = shape.block[dim];
+    thread.gridSize[dim] = shape.grid[dim];
   }
-  lane.shared = shared + lane.rank * size_t(sharedStride);
-  lane.arguments = launch.arguments.data();
-  lane.steps = 0;
-  lane.openCopies.clear();
-  lane.committedCopies.clear();
-  lane.openStores.clear();
-  lane.committedStores.clear();
-  lane.buffers.clear();
-  lane.clusterPhase.reset();
-  lane.fiber.start(
+  thread.shared = shared + thread.rank * size_t(sharedStride);
+  thread.arguments = launch.arguments.data();
+  thread.steps = 0;
+  thread.openCopies.clear();
+  thread.committedCopies.clear();
+  thread.openStores.clear();
+  thread.committedStores.clear();
+  thread.buffers.clear();
+  thread.clusterPhase.reset();
+  thread.fiber.start(
       stacks.getTop(index), stacks.getBytes(),
       [](void *argument) {
-        auto &lane = *static_cast<Lane *>(argument);
-        if (lane.group->launch.flushDenormals)
+        auto &thread = *static_cast<Thread *>(argument);
+        if (thread.group->launch.flushDenormals)
           flushDenormals();
-        lane.group->launch.kernel(&lane);
-        lane.group->finish(lane);
+        thread.group->launch.kernel(&thread);
+        thread.group->finish(thread);
       },
-      &lane);
-  lane.state = Lane::State::Ready;
-  ready.push_back(&lane);
+      &thread);
+  thread.state = Thread::State::Ready;
+  ready.push_back(&thread);
 }
 
-Lane *Workgroup::takeReady() {
+Thread *Workgroup::takeReady() {
   if (ready.empty())
     return nullptr;
   std::swap(ready.front(), ready[choose(ready.size())]);
-  Lane *lane = ready.front();
+  Thread *thread = ready.front();
   ready.pop_front();
-  return lane;
+  return thread;
 }
 
 bool Workgroup::run(uint32_t x, uint32_t y, uint32_t z) {
   std::memset(shared - kSharedMargin, DeviceTensor::kPoison, poisonedBytes);
   uint32_t size = launch.clusterSize;
   uint32_t warpgroupsOfGroup =
-      llvm::divideCeil(lanesOfGroup, Warpgroups::kLanes);
-  shadow.reset((size - 1) * sharedStride + sharedBytes, lanePointers,
+      llvm::divideCeil(threadsOfGroup, Warpgroups::kLanes);
+  shadow.reset((size - 1) * sharedStride + sharedBytes, threadPointers,
                MBarriers::kActors + size * warpgroupsOfGroup);
   ready.clear();
   collectives.assign(size * warpsOfGroup, {});
@@ -144,124 +144,125 @@ bool Workgroup::run(uint32_t x, uint32_t y, uint32_t z) {
   clusterBarrier = ClusterBarrier();
   members.assign(size, {});
   mbarriers.reset();
-  warpgroups.reset(lanesOfGroup, size);
-  for (uint32_t number = 0; number < numLanes; ++number) {
-    Lane &lane = lanes[number];
-    lane.blockId[0] = x + number / lanesOfGroup;
-    lane.blockId[1] = y;
-    lane.blockId[2] = z;
-    startLane(number);
+  warpgroups.reset(threadsOfGroup, size);
+  for (uint32_t number = 0; number < numThreads; ++number) {
+    Thread &thread = threads[number];
+    thread.blockId[0] = x + number / threadsOfGroup;
+    thread.blockId[1] = y;
+    thread.blockId[2] = z;
+    startThread(number);
   }
   numDone = 0;
   do {
-    while (Lane *lane = takeReady()) {
-      running = lane;
-      lane->fiber.resume();
+    while (Thread *thread = takeReady()) {
+      running = thread;
+      thread->fiber.resume();
       if (stopped)
         return false;
     }
-  } while (numDone < numLanes && mbarriers.landOne());
+  } while (numDone < numThreads && mbarriers.landOne());
   mbarriers.reportPending();
   warpgroups.reportPending();
   counters.converge(~0u);
-  if (numDone < numLanes)
+  if (numDone < numThreads)
     reportDeadlock();
-  return numDone == numLanes;
+  return numDone == numThreads;
 }
 
-void Workgroup::stop(Lane &lane) {
+void Workgroup::stop(Thread &thread) {
   stopped = true;
-  lane.fiber.suspend();
-  llvm_unreachable("nobody resumes a lane of a launch that was stopped");
+  thread.fiber.suspend();
+  llvm_unreachable("nobody resumes a thread of a launch that was stopped");
 }
 
-void Workgroup::release(Lane &lane) {
-  lane.state = Lane::State::Ready;
-  ready.push_back(&lane);
+void Workgroup::release(Thread &thread) {
+  thread.state = Thread::State::Ready;
+  ready.push_back(&thread);
 }
 
-void Workgroup::yield(Lane &lane) {
-  release(lane);
-  lane.fiber.suspend();
+void Workgroup::yield(Thread &thread) {
+  release(thread);
+  thread.fiber.suspend();
 }
 
-void Workgroup::wait(Lane &lane, uint32_t site, std::string what) {
-  lane.state = Lane::State::Waiting;
-  lane.waitSite = site;
-  lane.waitsFor = std::move(what);
-  lane.fiber.suspend();
+void Workgroup::wait(Thread &thread, uint32_t site, std::string what) {
+  thread.state = Thread::State::Waiting;
+  thread.waitSite = site;
+  thread.waitsFor = std::move(what);
+  thread.fiber.suspend();
 }
 
-void Workgroup::finish(Lane &lane) {
-  lane.state = Lane::State::Done;
+void Workgroup::finish(Thread &thread) {
+  thread.state = Thread::State::Done;
   ++numDone;
-  if (++members[lane.rank].numDone == lanesOfGroup)
-    checkUses(lane.rank);
-  finishStores(lane);
+  if (++members[thread.rank].numDone == threadsOfGroup)
+    checkUses(thread.rank);
+  finishStores(thread);
   if (!reports.isOn(HostCheck::Waits))
     return;
-  for (const auto &group : lane.committedCopies)
-    lane.openCopies.append(group.begin(), group.end());
-  for (const PendingCopy &copy : lane.openCopies)
-    reports.add(HostCheck::Waits, copy.site, lane,
+  for (const auto &group : thread.committedCopies)
+    thread.openCopies.append(group.begin(), group.end());
+  for (const PendingCopy &copy : thread.openCopies)
+    reports.add(HostCheck::Waits, copy.site, thread,
                 "copies what is never waited for", /*isError=*/false);
 }
 
-void Workgroup::step(Lane &lane, uint32_t site) {
-  if (++lane.steps > launch.options->maxSteps) {
+void Workgroup::step(Thread &thread, uint32_t site) {
+  if (++thread.steps > launch.options->maxSteps) {
     reports.stop(site, "expects a loop that ends within " +
                            Twine(launch.options->maxSteps) +
-                           " steps of a lane, but thread " +
-                           formatIndex(lane.threadId) + " of block " +
-                           formatIndex(lane.blockId) +
+                           " steps of a thread, but thread " +
+                           formatIndex(thread.threadId) + " of block " +
+                           formatIndex(thread.blockId) +
                            " did not; --max-steps sets the limit");
     reportDeadlock();
-    stop(lane);
+    stop(thread);
   }
   if (chance())
-    yield(lane);
+    yield(thread);
 }
 
-void Workgroup::trap(Lane &lane, uint32_t site) {
+void Workgroup::trap(Thread &thread, uint32_t site) {
   auto message =
       reports.getOp(site)->getAttrOfType<StringAttr>(kTrapMessageAttrName);
   reports.stop(site, (message ? message.getValue() : "expects not to be run") +
-                         ", thread " + formatIndex(lane.threadId) + ", block " +
-                         formatIndex(lane.blockId));
-  stop(lane);
+                         ", thread " + formatIndex(thread.threadId) +
+                         ", block " + formatIndex(thread.blockId));
+  stop(thread);
 }
 
-Lane *Workgroup::getWarp(const Lane &lane) const {
-  return &lanes[lane.number - lane.laneId];
+Thread *Workgroup::getWarp(const Thread &thread) const {
+  return &threads[thread.number - thread.laneId];
 }
 
-uint64_t Workgroup::getWarpMask(const Lane &lane) const {
-  uint32_t count = std::min(
-      launch.warpSize, lanesOfGroup - (getNumberInGroup(lane) - lane.laneId));
+uint64_t Workgroup::getWarpMask(const Thread &thread) const {
+  uint32_t count =
+      std::min(launch.warpSize,
+               threadsOfGroup - (getNumberInGroup(thread) - thread.laneId));
   return llvm::maskTrailingOnes<uint64_t>(count);
 }
 
-void Workgroup::requireWarp(Lane &lane, uint32_t site, uint32_t size) {
+void Workgroup::requireWarp(Thread &thread, uint32_t site, uint32_t size) {
   if (launch.warpSize == size &&
-      getWarpMask(lane) == llvm::maskTrailingOnes<uint64_t>(size))
+      getWarpMask(thread) == llvm::maskTrailingOnes<uint64_t>(size))
     return;
   reports.stop(site, "expects a warp of " + Twine(size) +
                          " lanes, but got one of " +
-                         Twine(llvm::popcount(getWarpMask(lane))) +
-                         ", thread " + formatIndex(lane.threadId));
-  stop(lane);
+                         Twine(llvm::popcount(getWarpMask(thread))) +
+                         ", thread " + formatIndex(thread.threadId));
+  stop(thread);
 }
 
-void Workgroup::collective(Lane &lane, uint32_t site, uint64_t mask,
+void Workgroup::collective(Thread &thread, uint32_t site, uint64_t mask,
                            const char *name, Compute compute) {
-  mask &= getWarpMask(lane);
-  if (!(mask >> lane.laneId & 1)) {
+  mask &= getWarpMask(thread);
+  if (!(mask >> thread.laneId & 1)) {
     reports.stop(site, "expects a mask with the lane itself, thread " +
-                           formatIndex(lane.threadId) + ", block " +
-                           formatIndex(lane.blockId));
-    stop(lane);
+                           formatIndex(thread.threadId) + ", block " +
+                           formatIndex(thread.blockId));
+    stop(thread);
   }
-  auto &pending = collectives[getWarpNumber(lane)];
+  auto &pending = collectives[getWarpNumber(thread)];
   auto *it = llvm::find_if(pending, [&](const Collective &other) {
     return other.site == site && other.mask == mask;
   });
@@ -269,39 +270,39 @@ void Workgroup::collective(Lane &lane, uint32_t site, uint64_t mask,
     pending.push_back({site, mask, 0});
     it = &pending.back();
   }
-  it->arrived |= uint64_t(1) << lane.laneId;
+  it->arrived |= uint64_t(1) << thread.laneId;
   if (it->arrived != mask)
-    return wait(lane, site, name);
+    return wait(thread, site, name);
   pending.erase(it);
-  SmallVector<Lane *, 64> members(launch.warpSize, nullptr);
-  Lane *warp = getWarp(lane);
+  SmallVector<Thread *, 64> members(launch.warpSize, nullptr);
+  Thread *warp = getWarp(thread);
   for (uint32_t index = 0; index < launch.warpSize; ++index)
     if (mask >> index & 1)
       members[index] = &warp[index];
-  counters.converge(getWarpNumber(lane));
+  counters.converge(getWarpNumber(thread));
   compute(members);
-  for (Lane *member : members)
-    if (member && member != &lane)
+  for (Thread *member : members)
+    if (member && member != &thread)
       release(*member);
 }
 
-void Workgroup::barrier(Lane &lane, uint32_t site, uint32_t id, uint32_t count,
-                        bool waits) {
+void Workgroup::barrier(Thread &thread, uint32_t site, uint32_t id,
+                        uint32_t count, bool waits) {
   if (id >= kBarriers) {
     reports.stop(site, "expects a barrier below " + Twine(kBarriers) +
                            ", but got " + Twine(id));
-    stop(lane);
+    stop(thread);
   }
   if (count % launch.warpSize != 0) {
     reports.stop(site,
                  "expects a number of threads that is a multiple of the " +
                      Twine(launch.warpSize) + " of a warp, but got " +
                      Twine(count));
-    stop(lane);
+    stop(thread);
   }
   if (count == 0)
-    count = lanesOfGroup;
-  Barrier &barrier = barriers[lane.rank * kBarriers + id];
+    count = threadsOfGroup;
+  Barrier &barrier = barriers[thread.rank * kBarriers + id];
   if (barrier.arrived == 0)
     barrier.count = count;
   if (barrier.count != count) {
@@ -309,43 +310,43 @@ void Workgroup::barrier(Lane &lane, uint32_t site, uint32_t id, uint32_t count,
                        "to barrier " +
                            Twine(id) + ", " + Twine(barrier.count) +
                            ", but got " + Twine(count));
-    stop(lane);
+    stop(thread);
   }
   ++barrier.arrived;
   if (reports.isOn(HostCheck::Races))
-    shadow.clocks.release(lane.number, barrier.known);
+    shadow.clocks.release(thread.number, barrier.known);
   if (waits)
-    barrier.waiting.push_back(lane.number);
+    barrier.waiting.push_back(thread.number);
   if (barrier.arrived < count) {
     if (waits)
-      wait(lane, site, ("barrier " + Twine(id)).str());
+      wait(thread, site, ("barrier " + Twine(id)).str());
     return;
   }
   Barrier met = std::move(barrier);
   barrier = Barrier();
-  lane.waitSite = site;
+  thread.waitSite = site;
   if (reports.isOn(HostCheck::Convergence))
     checkConvergence(met.waiting);
-  converge(lane.rank);
+  converge(thread.rank);
   for (uint32_t number : met.waiting) {
     if (reports.isOn(HostCheck::Races))
       shadow.clocks.acquire(number, met.known);
-    if (number != lane.number)
-      release(lanes[number]);
+    if (number != thread.number)
+      release(threads[number]);
   }
 }
 
-/// A barrier is an instruction of the warp: its lanes wait at the same one.
+/// A barrier is an instruction of the warp: its threads wait at the same one.
 void Workgroup::checkConvergence(ArrayRef<uint32_t> waiting) {
-  SmallVector<Lane *> first(collectives.size(), nullptr);
+  SmallVector<Thread *> first(collectives.size(), nullptr);
   for (uint32_t number : waiting) {
-    Lane *&leader = first[getWarpNumber(lanes[number])];
+    Thread *&leader = first[getWarpNumber(threads[number])];
     if (!leader)
-      leader = &lanes[number];
-    if (leader->waitSite == lanes[number].waitSite)
+      leader = &threads[number];
+    if (leader->waitSite == threads[number].waitSite)
       continue;
     if (auto diagnostic = reports.add(
-            HostCheck::Convergence, lanes[number].waitSite, lanes[number],
+            HostCheck::Convergence, threads[number].waitSite, threads[number],
             "expects all lanes of a warp at the same barrier, but got lanes "
             "at two"))
       diagnostic->attachNote(reports.getLoc(leader->waitSite))
@@ -354,25 +355,25 @@ void Workgroup::checkConvergence(ArrayRef<uint32_t> waiting) {
   }
 }
 
-void Workgroup::syncWarp(Lane &lane, uint32_t site, uint64_t mask) {
-  collective(lane, site, mask, "all lanes of the warp",
-             [&](ArrayRef<Lane *> warp) {
+void Workgroup::syncWarp(Thread &thread, uint32_t site, uint64_t mask) {
+  collective(thread, site, mask, "all lanes of the warp",
+             [&](ArrayRef<Thread *> warp) {
                if (!reports.isOn(HostCheck::Races))
                  return;
                Clocks::Snapshot known;
-               for (Lane *member : warp)
+               for (Thread *member : warp)
                  if (member)
                    shadow.clocks.release(member->number, known);
-               for (Lane *member : warp)
+               for (Thread *member : warp)
                  if (member)
                    shadow.clocks.acquire(member->number, known);
              });
 }
 
-void Workgroup::fenceProxy(Lane &lane) {
-  mbarriers.fenceInit(lane);
+void Workgroup::fenceProxy(Thread &thread) {
+  mbarriers.fenceInit(thread);
   if (reports.isOn(HostCheck::Races))
-    shadow.clocks.fence(lane.number);
+    shadow.clocks.fence(thread.number);
 }
 
 /// "threads 0 to 31, 40 wait" or "thread 3 waits"
@@ -394,28 +395,29 @@ static std::string sayThat(ArrayRef<uint32_t> numbers, StringRef one,
 }
 
 void Workgroup::reportDeadlock() {
-  // Where lanes wait, in the order of the first of them.
+  // Where threads wait, in the order of the first of them.
   struct Place {
-    const Lane *first;
+    const Thread *first;
     SmallVector<uint32_t> numbers;
   };
   llvm::MapVector<std::tuple<uint32_t, StringRef, uint32_t>, Place> groups;
   llvm::MapVector<uint32_t, Place> done, running;
-  auto add = [&](Place &place, const Lane &lane) {
+  auto add = [&](Place &place, const Thread &thread) {
     if (place.numbers.empty())
-      place.first = &lane;
-    place.numbers.push_back(getNumberInGroup(lane));
+      place.first = &thread;
+    place.numbers.push_back(getNumberInGroup(thread));
   };
-  for (const Lane &lane : ArrayRef<Lane>(lanes.get(), numLanes))
-    if (lane.state == Lane::State::Waiting)
-      add(groups[{lane.waitSite, lane.waitsFor, lane.rank}], lane);
+  for (const Thread &thread : ArrayRef<Thread>(threads.get(), numThreads))
+    if (thread.state == Thread::State::Waiting)
+      add(groups[{thread.waitSite, thread.waitsFor, thread.rank}], thread);
     else
-      add((lane.state == Lane::State::Done ? done : running)[lane.rank], lane);
+      add((thread.state == Thread::State::Done ? done : running)[thread.rank],
+          thread);
   if (groups.empty())
     return;
-  auto ofBlock = [&](const Lane &lane) {
+  auto ofBlock = [&](const Thread &thread) {
     return launch.clusterSize == 1 ? std::string()
-                                   : ", block " + formatIndex(lane.blockId);
+                                   : ", block " + formatIndex(thread.blockId);
   };
   InFlightDiagnostic diagnostic = reports.stop(
       std::get<0>(groups.front().first),
@@ -431,11 +433,11 @@ void Workgroup::reportDeadlock() {
       diagnostic.attachNote()
           << "barrier " << index % kBarriers << ": " << barrier.arrived
           << " of " << barrier.count << " threads have come"
-          << ofBlock(lanes[index / kBarriers * lanesOfGroup]);
+          << ofBlock(threads[index / kBarriers * threadsOfGroup]);
   if (clusterBarrier.arrived > 0)
     diagnostic.attachNote()
         << "the barrier of the cluster: " << clusterBarrier.arrived << " of "
-        << numLanes << " threads have come";
+        << numThreads << " threads have come";
   mbarriers.describe(diagnostic);
   for (const auto &[rank, place] : running)
     diagnostic.attachNote()

@@ -91,7 +91,7 @@ HostOptions RunOptions::getHostOptions() const {
       host.checks |= static_cast<unsigned>(check);
   }
   host.seed = hostSeed;
-  host.maxLanes = maxLanes;
+  host.maxThreads = maxThreads;
   host.maxSteps = maxSteps;
   return host;
 }

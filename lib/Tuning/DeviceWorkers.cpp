@@ -16,8 +16,8 @@ std::string DeviceIdentity::describe() const {
 
 std::string DeviceIdentity::getKey() const {
   return llvm::formatv(
-      "{0}, {1} cores, {2} bytes of shared memory, {3} MHz, {4} W", describe(),
-      cores, sharedBytes, clockMHz, powerLimitWatts);
+      "{0}, {1} SMs, {2} bytes of shared memory, {3} MHz, {4} W", describe(),
+      sms, sharedBytes, clockMHz, powerLimitWatts);
 }
 
 static llvm::Expected<DeviceIdentity> readHello(const json::Value &value) {
@@ -28,7 +28,7 @@ static llvm::Expected<DeviceIdentity> readHello(const json::Value &value) {
     device.chip = hello->getString("chip").value_or("").str();
     for (auto [member, field] :
          {std::pair(&DeviceIdentity::driver, "driver"),
-          std::pair(&DeviceIdentity::cores, "cores"),
+          std::pair(&DeviceIdentity::sms, "sms"),
           std::pair(&DeviceIdentity::sharedBytes, "shared_bytes"),
           std::pair(&DeviceIdentity::clockMHz, "clock_mhz"),
           std::pair(&DeviceIdentity::powerLimitWatts, "power_limit_w")})

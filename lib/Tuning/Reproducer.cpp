@@ -63,7 +63,7 @@ llvm::Expected<std::string> attune::tuning::writeReproducer(
   else if (executed)
     os << "// Reproduce with: attune-opt " << file
        << " --attune-compile=\"chip=" << chip
-       << " cores=1 format=llvm\" | attune-run --device=host --host-seed="
+       << " sms=1 format=llvm\" | attune-run --device=host --host-seed="
        << getHostSeed(result.binaryHash) << "\n";
   else
     os << "// Reproduce with: attune-run " << file << " --chip=" << chip

@@ -92,7 +92,7 @@ void Resources::add(const Resources &next) {
 
 std::string Resources::findFault(int64_t mostSpilledBytes) const {
   if (serializedMultiplies.value_or(0))
-    return "expects multiplies that run on, but the assembler serialized them";
+    return "expects MMAs that run on, but the assembler serialized them";
   if (spillBytes.value_or(0) > mostSpilledBytes)
     return llvm::formatv("expects at most {0} bytes of spills, but got {1}",
                          mostSpilledBytes, *spillBytes);

@@ -66,7 +66,7 @@ gpu.module @kernels {
   }
 }
 
-// One lane fills the inputs, and one lane computes again.
+// One thread fills the inputs, and one thread computes again.
 gpu.module @host_side {
   gpu.func @fill(%a: !a, %b: !b, %bias: !bias) kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
     %c0 = arith.constant 0 : index

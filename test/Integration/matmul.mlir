@@ -4,7 +4,7 @@
 // dimension, with what is fused behind, and in a batch.
 //
 // DEFINE: %{chip} =
-// DEFINE: %{run} = attune-opt %s --attune-attach-target=chip=%{chip} --linalg-to-tile --tile-to-gpu-pipeline --gpu-to-llvm-pipeline --emit-bytecode -o %t.mlirbc \
+// DEFINE: %{run} = attune-opt %s --attune-attach-target=chip=%{chip} --convert-linalg-to-tile --tile-to-gpu-pipeline --gpu-to-llvm-pipeline --emit-bytecode -o %t.mlirbc \
 // DEFINE:   && attune-run %t.mlirbc --device=host --print --function=fused | FileCheck %s --check-prefix=FUSED \
 // DEFINE:   && attune-run %t.mlirbc --device=host --print --function=batch | FileCheck %s --check-prefix=BATCH
 // REDEFINE: %{chip} = sm_80

@@ -16,7 +16,7 @@
 // RUN: %{run}
 //
 // The meaning of the tile ops alone.
-// RUN: attune-opt %s --attune-attach-target=chip=sm_80 --tile-to-loops --gpu-to-llvm-pipeline --emit-bytecode \
+// RUN: attune-opt %s --attune-attach-target=chip=sm_80 --convert-tile-to-loops --gpu-to-llvm-pipeline --emit-bytecode \
 // RUN:   | attune-run - --device=host --print | FileCheck %s
 //
 // How many elements and counters are wrong, and the sum of what they should be, so that not all of them are 0.
@@ -26,7 +26,7 @@
 // The executor runs workgroups by their numbers. One whose turn comes after those of later ones waits, for ever.
 // REDEFINE: %{chip} = sm_80
 // RUN: sed "s/turn %%y of/turn %%reverse of/" %s | %{compile} | not attune-run - --device=host --print --max-steps=10000 2>&1 | FileCheck %s --check-prefix=REVERSE
-// REVERSE: expects a loop that ends within 10000 steps of a lane, but thread {{.*}} of block
+// REVERSE: expects a loop that ends within 10000 steps of a thread, but thread {{.*}} of block
 
 !total = memref<40x64xf32>
 !counters = memref<3xi32>

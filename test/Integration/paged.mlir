@@ -25,7 +25,7 @@
 // RUN: %{run}
 //
 // The meaning of the tile ops alone.
-// RUN: attune-opt %s --attune-attach-target=chip=sm_80 --tile-to-loops --gpu-to-llvm-pipeline --emit-bytecode \
+// RUN: attune-opt %s --attune-attach-target=chip=sm_80 --convert-tile-to-loops --gpu-to-llvm-pipeline --emit-bytecode \
 // RUN:   | attune-run - --device=host --print --max-steps=1000000000 | FileCheck %s
 //
 // How many elements are wrong, and the sum of what they should be, so that not all of them are 0.

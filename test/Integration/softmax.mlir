@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A softmax of rows, written by hand, without a multiply in it. Its input goes through shared memory.
+// A softmax of rows, written by hand, without an MMA in it. Its input goes through shared memory.
 //
 // DEFINE: %{chip} =
 // DEFINE: %{run} = attune-opt %s --attune-attach-target=chip=%{chip} --tile-to-gpu-pipeline --gpu-to-llvm-pipeline --emit-bytecode \

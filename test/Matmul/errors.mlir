@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Matmuls of types that no multiply takes are errors, and so are functions that
+// Matmuls of types that no MMA takes are errors, and so are functions that
 // have no reference.
 //
 // REQUIRES: plugin

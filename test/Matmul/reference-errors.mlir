@@ -2,7 +2,7 @@
 //
 // A reference is that of one group, whose results are returned.
 //
-// RUN: attune-opt %s --matmul-to-loops -split-input-file -verify-diagnostics -o /dev/null
+// RUN: attune-opt %s --convert-matmul-to-loops -split-input-file -verify-diagnostics -o /dev/null
 
 // expected-error @below {{'func.func' op expects one group of contractions to lower to a reference, but got 0}}
 func.func @none(%a: tensor<4xf32>) -> tensor<4xf32> {

@@ -18,8 +18,8 @@ func.func @no_target(%q: !t) -> !t {
 // -----
 
 #acc = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
-#toy = #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 8192, shared_per_core = 10240,
-  registers = 64, registers_per_core = 512, max_threads = 8, max_threads_per_core = 12, copy_sync = none,
+#toy = #tile.target<chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 8192, shared_per_sm = 10240,
+  registers = 64, registers_per_sm = 512, max_threads = 8, max_threads_per_sm = 12, copy_sync = none,
   copy_widths = [], mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
   lhs = #acc, rhs = #acc, acc = #acc>]>
 !t = tensor<1x1x64x16xf16>
@@ -34,9 +34,9 @@ func.func @threads_overflow(%q: !t) -> !t {
   %o = attn.attention %q, %q, %q schedule(<blockM = 16, blockN = 16, numWarps = 4>) : !t, !t, !t
   return %o : !t
 }
-func.func @threads_per_core(%q: !t) -> !t {
-  // expected-error @below {{threads-per-core: expects at most 12 threads on a core of 'toy', but got 16 (2 workgroups of 8)}}
-  %o = attn.attention %q, %q, %q schedule(<blockM = 16, blockN = 16, numWarps = 2, minBlocksPerCore = 2>) : !t, !t, !t
+func.func @threads_per_sm(%q: !t) -> !t {
+  // expected-error @below {{threads-per-sm: expects at most 12 threads on an SM of 'toy', but got 16 (2 workgroups of 8)}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 16, blockN = 16, numWarps = 2, workgroupsPerSm = 2>) : !t, !t, !t
   return %o : !t
 }
 func.func @shared_overflow(%q: !t) -> !t {
@@ -44,13 +44,13 @@ func.func @shared_overflow(%q: !t) -> !t {
   %o = attn.attention %q, %q, %q schedule(<blockM = 128, blockN = 32, numWarps = 2, kStages = 4, vStages = 4>) : !t, !t, !t
   return %o : !t
 }
-func.func @shared_per_core(%q: !t) -> !t {
-  // expected-error @below {{shared-per-core: expects at most 10240 bytes of shared memory on a core of 'toy', but got 11264 (2 workgroups of 5632)}}
-  %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 16, numWarps = 1, kStages = 4, vStages = 3, minBlocksPerCore = 2>) : !t, !t, !t
+func.func @shared_per_sm(%q: !t) -> !t {
+  // expected-error @below {{shared-per-sm: expects at most 10240 bytes of shared memory on an SM of 'toy', but got 11264 (2 workgroups of 5632)}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 16, numWarps = 1, kStages = 4, vStages = 3, workgroupsPerSm = 2>) : !t, !t, !t
   return %o : !t
 }
 func.func @register_overflow(%q: !t) -> !t {
-  // expected-error @below {{register-overflow: expects accumulators of at most 32 registers a lane on 'toy', but got 128}}
+  // expected-error @below {{register-overflow: expects accumulators of at most 32 registers a thread on 'toy', but got 128}}
   %o = attn.attention %q, %q, %q schedule(<blockM = 16, blockN = 16, numWarps = 1, kStages = 1, vStages = 1>) : !t, !t, !t
   return %o : !t
 }
@@ -59,8 +59,8 @@ func.func @register_overflow(%q: !t) -> !t {
 // -----
 
 #mma = #tile.layout<registers = [[16, 0, 2], [16, 1, 2]], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
-#toy = #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 8192, shared_per_core = 10240,
-  registers = 64, registers_per_core = 512, max_threads = 8, max_threads_per_core = 12, copy_sync = none,
+#toy = #tile.target<chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 8192, shared_per_sm = 10240,
+  registers = 64, registers_per_sm = 512, max_threads = 8, max_threads_per_sm = 12, copy_sync = none,
   copy_widths = [], mma = [#tile.mma_atom<name = "wide", m = 32, n = 32, k = 32, lhsType = f16, rhsType = f16, accType = f32,
   lhs = #mma, rhs = #mma, acc = #mma>]>
 !t = tensor<1x1x64x16xf16>

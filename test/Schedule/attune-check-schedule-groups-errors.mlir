@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Refusals of what refines multiplies by groups of warps, with both numbers.
+// Refusals of what refines multiplies by warpgroups, with both numbers.
 //
 // RUN: attune-opt %s --verify-diagnostics --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},attune-check-schedule)"
 
@@ -8,7 +8,7 @@
 !wide = tensor<1x1x64x128xf16>
 
 func.func @producer_of_one_warp(%q: !t) -> !t {
-  // expected-error @below {{one-warp-multiply: expects producer-warps to have its default where mma-warps is 1}}
+  // expected-error @below {{one-warp-mma: expects producer-warps to have its default where mma-warps is 1}}
   %o = attn.attention %q, %q, %q schedule(<blockM = 64, producerWarps = 1>) : !t, !t, !t
   return %o : !t
 }

@@ -17,8 +17,8 @@ func.func @no_target(%q: !t) -> !t {
 // -----
 
 !t = tensor<1x1x256x64xf16>
-module attributes {tile.target = #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1,
-  shared_per_core = 1, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1,
+  shared_per_sm = 1, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
 func.func @no_instruction(%q: !t) -> !t {
   // expected-error @below {{no-matrix-instruction: expects an element type that 'toy' has a matrix instruction for, but got f16}}

@@ -26,7 +26,7 @@ func.func @head_128(%q: tensor<1x1x256x128xbf16>) -> tensor<1x1x256x128xbf16> {
   return %o : tensor<1x1x256x128xbf16>
 }
 
-// Under a mask tiles differ in length. They are dealt where two queries fit.
+// Under a mask tiles differ in length. They are assigned where two queries fit.
 // CHECK-LABEL: func.func @masked_128
 // CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic>)
 func.func @masked_128(%q: tensor<1x1x256x128xbf16>) -> tensor<1x1x256x128xbf16> {

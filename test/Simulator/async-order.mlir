@@ -2,7 +2,7 @@
 //
 // Who knows of one asynchronous end need not know of another: here a wait for
 // the second of two copies, and a signal that four warps give before they have
-// waited for their product. Both are found in every order of execution.
+// waited for their MMA. Both are found in every order of execution.
 //
 // RUN: attune-opt %s --attune-attach-target="chip=sm_90" --emit-bytecode -o %t.mlirbc
 // RUN: attune-run %t.mlirbc --device=host --print --function=both | FileCheck %s --check-prefix=BOTH

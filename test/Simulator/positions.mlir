@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lanes and workgroups know where they are, in all three dimensions: each lane writes its numbers as the digits
+// Threads and workgroups know where they are, in all three dimensions: each thread writes its numbers as the digits
 // x + 10 y + 100 z, and its workgroup's as thousands.
 //
 // RUN: split-file %s %t

@@ -4,11 +4,11 @@
 // and two of all threads look on, so that a slot is free when all three have released it.
 //
 // RUN: attune-opt %s \
-// RUN:   --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-deal-tiles,tile-assign-layouts,tile-allocate-shared)),convert-tile-to-gpu,canonicalize,cse)" -o %t.gpu.mlir
+// RUN:   --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-use-work-counter,tile-assign-layouts,tile-allocate-shared)),convert-tile-to-gpu,canonicalize,cse)" -o %t.gpu.mlir
 // RUN: FileCheck %s --check-prefix=ARRIVALS < %t.gpu.mlir
 // RUN: attune-opt %t.gpu.mlir --gpu-to-llvm-pipeline | attune-run - --device=host --print --function=copy | FileCheck %s
 
-// Two slots of dealt numbers, which 4 + 2 warps and a thread take; two slots of the ring, which as many release.
+// Two slots of assigned numbers, which 4 + 2 warps and a thread take; two slots of the ring, which as many release.
 // ARRIVALS-LABEL: gpu.func @copy
 // ARRIVALS-DAG: %[[FULL:.+]] = arith.constant 1 : i32
 // ARRIVALS-DAG: %[[EMPTY:.+]] = arith.constant 7 : i32
@@ -30,12 +30,12 @@
 // CHECK: {{^}}31 31 31 31 31 31 31 31 31 31 31 31 31 31 31 31{{$}}
 
 !m = memref<32x16xf16>
-!channel = !tile.channel<8x16xf16, stages = 2, panel = 16>
-!shared = !tile.tile<8x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+!channel = !tile.channel<8x16xf16, stages = 2, swizzle_atom = 16>
+!shared = !tile.tile<8x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>
 
 module attributes {gpu.container_module} {
 gpu.module @copy_module {
-  gpu.func @copy(%in: !m, %out: !m, %counter: memref<1xi32> {tile.counter}) kernel
+  gpu.func @copy(%in: !m, %out: !m, %counter: memref<1xi32> {tile.work_counter}) kernel
       attributes {known_block_size = array<i32: 256, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -70,7 +70,7 @@ gpu.module @copy_module {
         %row = arith.muli %t, %c8 : index
         %s = tile.get %ring[%n] : !channel -> !shared
         %stored = tile.store_async %s, %out[%row, %c0] : !shared, !m
-        tile.await_reads %stored : !tile.token
+        tile.wait_reads %stored : !tile.token
         tile.release %ring[%n] : !channel
         %next = arith.addi %n, %c1 : index
         scf.yield %next : index

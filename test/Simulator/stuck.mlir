@@ -136,7 +136,7 @@ gpu.module @endless_module {
     %last_at = arith.constant 1 : index
     %last = arith.cmpi eq, %lane, %c63 : index
     scf.if %last {
-      // ENDLESS: stuck.mlir:[[#@LINE+7]]:9: error: {{.*}} expects a loop that ends within 1000 steps of a lane, but thread (63, 0, 0) of block (0, 0, 0) did not; --max-steps sets the limit
+      // ENDLESS: stuck.mlir:[[#@LINE+7]]:9: error: {{.*}} expects a loop that ends within 1000 steps of a thread, but thread (63, 0, 0) of block (0, 0, 0) did not; --max-steps sets the limit
       scf.while : () -> () {
         %x = memref.load %out[%c0] : memref<64xf32>
         %go = arith.cmpf uno, %x, %zero : f32

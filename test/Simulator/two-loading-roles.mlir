@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A product whose operands are loaded by a role each, through rings of unlike
+// An MMA whose operands are loaded by a role each, through rings of unlike
 // lengths: executed as tiles, and as what a chip runs.
 //
 // RUN: attune-opt %s \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Asynchronous products with one fault each, at run time so that all are the
+// Asynchronous MMAs with one fault each, at run time so that all are the
 // same kernel: `fault` says which.
 //
 // RUN: attune-opt %s --attune-attach-target="chip=sm_90" --gpu-to-llvm-pipeline --emit-bytecode -o %t.mlirbc
@@ -94,10 +94,10 @@ gpu.module @kernels {
     %a = arith.ori %start64, %high : i64
 
     %none = llvm.mlir.poison : !registers
-    // NOWAIT-DAG: wgmma-faults.mlir:[[#@LINE+9]]:10: note: the product is here
+    // NOWAIT-DAG: wgmma-faults.mlir:[[#@LINE+9]]:10: note: the MMA is here
     // OVERWRITTEN-DAG: wgmma-faults.mlir:[[#@LINE+8]]:10: note: that op is here
     // NOPROXYFENCE-DAG: wgmma-faults.mlir:[[#@LINE+7]]:10: error: 'nvvm.wgmma.mma_async' op reads through the asynchronous proxy what was written by thread (0, 0, 0) with no fence of the proxies between, address shared+0x0, thread (0, 0, 0)
-    // NOFENCE: wgmma-faults.mlir:[[#@LINE+6]]:10: error: 'nvvm.wgmma.mma_async' op expects nvvm.wgmma.fence.aligned between other accesses to its registers and the product, thread (0, 0, 0)
+    // NOFENCE: wgmma-faults.mlir:[[#@LINE+6]]:10: error: 'nvvm.wgmma.mma_async' op expects nvvm.wgmma.fence.aligned between other accesses to its registers and the MMA, thread (0, 0, 0)
     // OUTSIDE: wgmma-faults.mlir:[[#@LINE+5]]:10: error: 'nvvm.wgmma.mma_async' op reads a matrix outside of the 4096 bytes of workgroup memory, address shared+0x1000, thread (0, 0, 0)
     // MISALIGNED: wgmma-faults.mlir:[[#@LINE+4]]:10: error: 'nvvm.wgmma.mma_async' op expects a matrix that starts in the first 128 bytes of a swizzle's pattern of 256 bytes, but got address shared+0x80, thread (0, 0, 0)
     // UNKNOWN: wgmma-faults.mlir:[[#@LINE+3]]:10: error: 'nvvm.wgmma.mma_async' op expects a descriptor of an address, two offsets and a swizzle, but got other bits that are not 0, thread (0, 0, 0)
@@ -121,7 +121,7 @@ gpu.module @kernels {
     %x = llvm.extractvalue %d[3] : !registers
     %reads = arith.xori %never, %true : i1
     scf.if %reads {
-      // NOWAIT-DAG: wgmma-faults.mlir:[[#@LINE+1]]:7: error: 'llvm.store' op reads the result of a product that was not waited for, thread ({{[0-9]+}}, 0, 0)
+      // NOWAIT-DAG: wgmma-faults.mlir:[[#@LINE+1]]:7: error: 'llvm.store' op reads the result of an MMA that was not waited for, thread ({{[0-9]+}}, 0, 0)
       memref.store %x, %out[%tid] : memref<128xf32>
     }
     gpu.return

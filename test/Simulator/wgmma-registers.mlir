@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products whose left operand is in registers, and waits that return what they
+// MMAs whose left operand is in registers, and waits that return what they
 // guard. All elements are 1, so that all sums are 16.
 //
 // RUN: attune-opt %s --attune-attach-target="chip=sm_90" --gpu-to-llvm-pipeline --emit-bytecode -o %t.mlirbc
@@ -55,12 +55,12 @@ gpu.module @kernels {
     %none = llvm.mlir.poison : !registers
     nvvm.wgmma.fence.aligned
     // DISAGREE: wgmma-registers.mlir:[[#@LINE+2]]:14: error: 'wgmma.mma_async' op expects the descriptors of thread (0, 0, 0), but got others, thread (7, 0, 0)
-    // EARLY-DAG: wgmma-registers.mlir:[[#@LINE+1]]:14: note: the product is here
+    // EARLY-DAG: wgmma-registers.mlir:[[#@LINE+1]]:14: note: the MMA is here
     %first = wgmma.mma_async [%a, %a, %a, %a], %b, %none, <m = 64, n = 8, k = 16>, <bf16>, D [<zero>], B [<col>] : !registers
     nvvm.wgmma.commit.group.sync.aligned
     scf.if %early {
       %x = llvm.extractvalue %first[3] : !registers
-      // EARLY-DAG: wgmma-registers.mlir:[[#@LINE+1]]:7: error: 'llvm.store' op reads the result of a product that was not waited for
+      // EARLY-DAG: wgmma-registers.mlir:[[#@LINE+1]]:7: error: 'llvm.store' op reads the result of an MMA that was not waited for
       memref.store %x, %out[%tid] : memref<128xf32>
     }
     %ready = wgmma.wait_group 0, %first : !registers
@@ -68,7 +68,7 @@ gpu.module @kernels {
       nvvm.wgmma.fence.aligned
       // The first register is computed behind the fence.
       %changed = arith.addi %a, %word : i32
-      // LATE: wgmma-registers.mlir:[[#@LINE+1]]:12: error: 'wgmma.mma_async' op expects nvvm.wgmma.fence.aligned between other accesses to its registers and the product, thread (0, 0, 0)
+      // LATE: wgmma-registers.mlir:[[#@LINE+1]]:12: error: 'wgmma.mma_async' op expects nvvm.wgmma.fence.aligned between other accesses to its registers and the MMA, thread (0, 0, 0)
       %d = wgmma.mma_async [%changed, %a, %a, %a], %b, %ready, <m = 64, n = 8, k = 16>, <bf16>, D [<one>], B [<col>] : !registers
       nvvm.wgmma.commit.group.sync.aligned
       scf.yield %d : !registers

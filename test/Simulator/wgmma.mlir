@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A loop that uses the product of one turn while that of the next is on its
-// way: both are of the same op. Elements of A and B are 1, so that a product
+// A loop that uses the MMA of one iteration while that of the next is on its
+// way: both are of the same op. Elements of A and B are 1, so that an MMA
 // adds 16 to what it accumulates.
 //
 // RUN: attune-opt %s --attune-attach-target="chip=sm_90" --gpu-to-llvm-pipeline --emit-bytecode -o %t.mlirbc
@@ -47,7 +47,7 @@ gpu.module @kernels {
     nvvm.wgmma.commit.group.sync.aligned
     %last = scf.for %i = %c0 to %c3 step %c1 iter_args(%current = %first) -> !registers {
       nvvm.wgmma.fence.aligned
-      // EARLY-DAG: wgmma.mlir:[[#@LINE+1]]:15: note: the product is here
+      // EARLY-DAG: wgmma.mlir:[[#@LINE+1]]:15: note: the MMA is here
       %next = nvvm.wgmma.mma_async %a, %a, %current, <m = 64, n = 8, k = 16>, D [<f32>, <one>],
           A [<bf16>, <one>, <row>], B [<bf16>, <one>, <col>] : !registers -> !registers
       nvvm.wgmma.commit.group.sync.aligned
@@ -58,7 +58,7 @@ gpu.module @kernels {
         scf.yield %current : !registers
       }
       %x = llvm.extractvalue %chosen[2] : !registers
-      // EARLY-DAG: wgmma.mlir:[[#@LINE+1]]:7: error: 'llvm.store' op reads the result of a product that was not waited for, thread ({{[0-9]+}}, 0, 0)
+      // EARLY-DAG: wgmma.mlir:[[#@LINE+1]]:7: error: 'llvm.store' op reads the result of an MMA that was not waited for, thread ({{[0-9]+}}, 0, 0)
       memref.store %x, %out[%i, %tid] : memref<3x128xf32>
       scf.yield %next : !registers
     }

@@ -6,40 +6,40 @@
 
 !rows = !tile.channel<16x40xf16, stages = 2>
 !row_tile = !tile.tile<16x40xf16, shared, #tile.swizzle<vector = 8, bits = 0, shift = 3>>
-!panels = !tile.channel<16x64xf16, stages = 3, panel = 32>
-!panel_tile = !tile.tile<16x64xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>>
-!shared = !tile.channel<16x64xf16, stages = 2, panel = 32, cluster = 2>
+!atoms = !tile.channel<16x64xf16, stages = 3, swizzle_atom = 32>
+!atom_tile = !tile.tile<16x64xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>>
+!shared = !tile.channel<16x64xf16, stages = 2, swizzle_atom = 32, cluster = 2>
 !regs = !tile.tile<16x64xf16, registers>
 !acc = !tile.tile<16x16xf32, registers>
 
 gpu.module @kernels {
   // Channels in order, then buffers, each at a multiple of 1024 bytes: 2 x 1280,
   // 3 x 2048, 512 and 2048 bytes. Behind them, at multiples of 8, two barriers for
-  // each slot with panels, and what dealers keep.
+  // each slot with swizzle atoms, and what tile schedulers keep.
   // CHECK-LABEL: gpu.func @places
   // CHECK-SAME:    tile.shared_bytes = 12400 : i64
   // CHECK-DAG: tile.channel at 0 : <16x40xf16, stages = 2>
-  // CHECK-DAG: tile.channel at 3072 barriers at 12288 : <16x64xf16, stages = 3, panel = 32>
+  // CHECK-DAG: tile.channel at 3072 barriers at 12288 : <16x64xf16, stages = 3, swizzle_atom = 32>
   // CHECK-DAG: tile.buffer at 10240 : <16x64xf16
-  // CHECK-DAG: tile.dealer at 12352
-  // CHECK-DAG: tile.channel at 9216 barriers at 12336 : <8x32xf16, stages = 1, panel = 32>
+  // CHECK-DAG: tile.scheduler at 12352
+  // CHECK-DAG: tile.channel at 9216 barriers at 12336 : <8x32xf16, stages = 1, swizzle_atom = 32>
   gpu.func @places() kernel {
     %a = tile.channel : !rows
-    %d = tile.dealer : !tile.dealer
-    %o = tile.buffer : !panel_tile
-    %b = tile.channel : !panels
-    %e = tile.channel : !tile.channel<8x32xf16, stages = 1, panel = 32>
+    %d = tile.scheduler : !tile.scheduler
+    %o = tile.buffer : !atom_tile
+    %b = tile.channel : !atoms
+    %e = tile.channel : !tile.channel<8x32xf16, stages = 1, swizzle_atom = 32>
     gpu.return
   }
 
-  // Dealers have barriers where no channel has.
-  // CHECK-LABEL: gpu.func @dealer_alone
-  // CHECK-NEXT: tile.dealer at 0
+  // Tile schedulers have barriers where no channel has.
+  // CHECK-LABEL: gpu.func @scheduler_alone
+  // CHECK-NEXT: tile.scheduler at 0
   // CHECK-NEXT: tile.fence_barriers
   // CHECK-NEXT: arith.constant
-  gpu.func @dealer_alone() kernel {
+  gpu.func @scheduler_alone() kernel {
     %c0 = arith.constant 0 : index
-    %d = tile.dealer : !tile.dealer
+    %d = tile.scheduler : !tile.scheduler
     gpu.return
   }
 
@@ -54,7 +54,7 @@ gpu.module @kernels {
   // Whoever has barriers moves to the start, in order, and one fence makes all
   // of them usable; what has none stays where it is.
   // CHECK-LABEL: gpu.func @fence
-  // CHECK-NEXT: tile.dealer
+  // CHECK-NEXT: tile.scheduler
   // CHECK-NEXT: tile.channel at 3072
   // CHECK-NEXT: tile.channel at 9216
   // CHECK-NEXT: tile.fence_barriers
@@ -67,14 +67,14 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     scf.if %more {
       %a = tile.channel : !rows
-      %b = tile.channel : !panels
-      %d = tile.dealer : !tile.dealer
-      %c = tile.channel : !panels
+      %b = tile.channel : !atoms
+      %d = tile.scheduler : !tile.scheduler
+      %c = tile.channel : !atoms
     }
     gpu.return
   }
 
-  // Without panels threads meet where a slot that was released is filled again:
+  // Without swizzle atoms threads meet where a slot that was released is filled again:
   // in the next iteration, but not at the first put, nor where they have met at
   // the get of another channel since.
   // CHECK-LABEL: gpu.func @overwritten
@@ -130,7 +130,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // With panels a slot's barriers keep others from it; but the lanes of a warp
+  // With swizzle atoms a slot's barriers keep others from it; but the lanes of a warp
   // meet before one of them releases it, unless they have multiplied since.
   // CHECK-LABEL: gpu.func @released
   // CHECK-NOT:  gpu.barrier
@@ -142,7 +142,7 @@ gpu.module @kernels {
   // CHECK-NEXT: tile.release
   // CHECK-NEXT: tile.get
   // CHECK-NEXT: tile.mma_async
-  // CHECK-NEXT: tile.await
+  // CHECK-NEXT: tile.wait
   // CHECK-NEXT: tile.release
   // What was multiplied before the get says nothing.
   // CHECK-NEXT: tile.mma
@@ -153,21 +153,21 @@ gpu.module @kernels {
   // CHECK:      gpu.return
   gpu.func @released(%m: memref<?x64xf16>, %q: !regs, %acc: !acc) kernel {
     %c0 = arith.constant 0 : index
-    %a = tile.channel : !panels
-    tile.put %a[%c0], %m[%c0, %c0] : !panels, memref<?x64xf16>
-    %s = tile.get %a[%c0] : !panels -> !panel_tile
-    tile.release %a[%c0] : !panels
-    %t = tile.get %a[%c0] : !panels -> !panel_tile
-    %x = tile.mma %q, %t, %acc transpose_rhs scope warpgroup : !regs, !panel_tile, !acc
-    tile.release %a[%c0] : !panels
-    %u = tile.get %a[%c0] : !panels -> !panel_tile
-    %p = tile.mma_async %q, %u, %acc transpose_rhs scope warpgroup : !regs, !panel_tile, !acc
-    %y = tile.await %p : !tile.pending<!acc>
-    tile.release %a[%c0] : !panels
-    %z = tile.mma %q, %t, %acc transpose_rhs scope warpgroup : !regs, !panel_tile, !acc
-    %v = tile.get %a[%c0] : !panels -> !panel_tile
-    tile.release %a[%c0] : !panels
-    tile.put %a[%c0], %m[%c0, %c0] : !panels, memref<?x64xf16>
+    %a = tile.channel : !atoms
+    tile.put %a[%c0], %m[%c0, %c0] : !atoms, memref<?x64xf16>
+    %s = tile.get %a[%c0] : !atoms -> !atom_tile
+    tile.release %a[%c0] : !atoms
+    %t = tile.get %a[%c0] : !atoms -> !atom_tile
+    %x = tile.mma %q, %t, %acc transpose_rhs scope warpgroup : !regs, !atom_tile, !acc
+    tile.release %a[%c0] : !atoms
+    %u = tile.get %a[%c0] : !atoms -> !atom_tile
+    %p = tile.mma_async %q, %u, %acc transpose_rhs scope warpgroup : !regs, !atom_tile, !acc
+    %y = tile.wait %p : !tile.pending<!acc>
+    tile.release %a[%c0] : !atoms
+    %z = tile.mma %q, %t, %acc transpose_rhs scope warpgroup : !regs, !atom_tile, !acc
+    %v = tile.get %a[%c0] : !atoms -> !atom_tile
+    tile.release %a[%c0] : !atoms
+    tile.put %a[%c0], %m[%c0, %c0] : !atoms, memref<?x64xf16>
     gpu.return
   }
 
@@ -182,7 +182,7 @@ gpu.module @kernels {
   gpu.func @cluster(%x: f16, %m: memref<?xf16>) kernel attributes {known_cluster_size = array<i32: 2, 1, 1>} {
     %c0 = arith.constant 0 : index
     %a = tile.channel : !shared
-    %s = tile.get %a[%c0] : !shared -> !panel_tile
+    %s = tile.get %a[%c0] : !shared -> !atom_tile
     tile.release %a[%c0] : !shared
     memref.store %x, %m[%c0] : memref<?xf16>
     gpu.return
@@ -213,14 +213,14 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %a = tile.channel : !shared
-    %own = tile.channel : !panels
+    %own = tile.channel : !atoms
     tile.specialize <"compute", warps = 4> {
       scf.for %i = %c0 to %n step %c1 {
-        %s = tile.get %a[%i] : !shared -> !panel_tile
+        %s = tile.get %a[%i] : !shared -> !atom_tile
         tile.release %a[%i] : !shared
       }
-      %t = tile.get %own[%c0] : !panels -> !panel_tile
-      tile.release %own[%c0] : !panels
+      %t = tile.get %own[%c0] : !atoms -> !atom_tile
+      tile.release %own[%c0] : !atoms
     }, <"load", warps = 1, threads = one> {
       tile.put %a[%c0], %m[%c0, %c0] : !shared, memref<?x64xf16>
     }, <"store", warps = 4> {
@@ -234,7 +234,7 @@ gpu.module @kernels {
   // CHECK-NOT: tile.wait_cluster
   // CHECK: gpu.return
   gpu.func @alone() kernel attributes {known_cluster_size = array<i32: 1, 1, 1>} {
-    %a = tile.channel : !panels
+    %a = tile.channel : !atoms
     gpu.return
   }
 }

@@ -16,8 +16,8 @@ gpu.module @kernels {
 // -----
 
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
-  registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [], mma = []>} {
+  chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 1, registers = 1,
+  registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1, copy_sync = none, copy_widths = [], mma = []>} {
 gpu.module @kernels {
   // expected-error @below {{expects a 'known_block_size' of whole warps along x}}
   gpu.func @no_size(%x: f32) kernel {
@@ -30,8 +30,8 @@ gpu.module @kernels {
 // -----
 
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
-  registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [], mma = []>} {
+  chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 1, registers = 1,
+  registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1, copy_sync = none, copy_widths = [], mma = []>} {
 gpu.module @kernels {
   // expected-error @below {{expects a 'known_block_size' of whole warps along x}}
   gpu.func @part_of_a_warp(%x: f32) kernel attributes {known_block_size = array<i32: 6, 1, 1>} {
@@ -44,8 +44,8 @@ gpu.module @kernels {
 // -----
 
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
-  registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [], mma = []>} {
+  chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 1, registers = 1,
+  registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1, copy_sync = none, copy_widths = [], mma = []>} {
 gpu.module @kernels {
   // expected-error @below {{expects a 'known_block_size' of whole warps along x}}
   gpu.func @along_y(%x: f32) kernel attributes {known_block_size = array<i32: 4, 2, 1>} {
@@ -58,8 +58,8 @@ gpu.module @kernels {
 // -----
 
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
-  registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [], mma = []>} {
+  chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 1, registers = 1,
+  registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1, copy_sync = none, copy_widths = [], mma = []>} {
 gpu.module @kernels {
   gpu.func @no_atom(%a: !tile.tile<4x4xf16, registers>, %c: !tile.tile<4x4xf32, registers>) kernel
       attributes {known_block_size = array<i32: 4, 1, 1>} {
@@ -74,8 +74,8 @@ gpu.module @kernels {
 
 #layout = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
-  registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [],
+  chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 1, registers = 1,
+  registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1, copy_sync = none, copy_widths = [],
   mma = [#tile.mma_atom<name = "toy16", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32, lhs = #layout, rhs = #layout, acc = #layout>,
          #tile.mma_atom<name = "toyb16", m = 2, n = 2, k = 2, lhsType = bf16, rhsType = bf16, accType = f32, lhs = #layout, rhs = #layout, acc = #layout>]>} {
 gpu.module @kernels {
@@ -92,8 +92,8 @@ gpu.module @kernels {
 
 #layout = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
-  registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [],
+  chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 1, registers = 1,
+  registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1, copy_sync = none, copy_widths = [],
   mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32, lhs = #layout, rhs = #layout, acc = #layout>]>} {
 gpu.module @kernels {
   gpu.func @rows(%zero: f32, %a: !tile.tile<4x4xf16, registers, #tile.layout<registers = [[2, 0, 2], [2, 1, 2]], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>>) kernel
@@ -110,8 +110,8 @@ gpu.module @kernels {
 
 #layout = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
-  registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [],
+  chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 1, registers = 1,
+  registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1, copy_sync = none, copy_widths = [],
   mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32, lhs = #layout, rhs = #layout, acc = #layout>]>} {
 gpu.module @kernels {
   gpu.func @transposed(%x: f16, %zero: f32) kernel attributes {known_block_size = array<i32: 4, 1, 1>} {
@@ -128,8 +128,8 @@ gpu.module @kernels {
 
 #layout = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
-  registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [],
+  chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 1, registers = 1,
+  registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1, copy_sync = none, copy_widths = [],
   mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32, lhs = #layout, rhs = #layout, acc = #layout>]>} {
 gpu.module @kernels {
   gpu.func @no_atom_of_four(%a: !tile.tile<8x4xf16, registers>, %b: !tile.tile<4x4xf16, registers>, %c: !tile.tile<8x4xf32, registers>) kernel
@@ -146,8 +146,8 @@ gpu.module @kernels {
 #four = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = [[4, 0, 2]]>
 #both = #tile.layout<registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = [[4, 0, 0]]>
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
-  registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [],
+  chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 1, registers = 1,
+  registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1, copy_sync = none, copy_widths = [],
   mma = [#tile.mma_atom<name = "group", m = 8, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32, lhs = #four, rhs = #both, acc = #four>]>} {
 gpu.module @kernels {
   gpu.func @rows_of_groups(%zero: f32, %x: f16, %b: !tile.tile<4x3xf16, shared, #tile.swizzle<vector = 1, bits = 0, shift = 0>>) kernel
@@ -166,8 +166,8 @@ gpu.module @kernels {
 #four = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = [[4, 0, 2]]>
 #both = #tile.layout<registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = [[4, 0, 0]]>
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
-  registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [],
+  chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 1, registers = 1,
+  registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1, copy_sync = none, copy_widths = [],
   mma = [#tile.mma_atom<name = "group", m = 8, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32, lhs = #four, rhs = #both, acc = #four>]>} {
 gpu.module @kernels {
   gpu.func @group_rhs(%zero: f32, %x: f16) kernel attributes {known_block_size = array<i32: 16, 1, 1>} {
@@ -185,8 +185,8 @@ gpu.module @kernels {
 #four = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = [[4, 0, 2]]>
 #both = #tile.layout<registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = [[4, 0, 0]]>
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
-  registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [],
+  chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 1, registers = 1,
+  registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1, copy_sync = none, copy_widths = [],
   mma = [#tile.mma_atom<name = "group", m = 8, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32, lhs = #four, rhs = #both, acc = #four>]>} {
 gpu.module @kernels {
   gpu.func @half_a_group(%a: !tile.tile<8x8xf16, registers>, %acc: !tile.tile<8x8xf32, registers>) kernel
@@ -202,8 +202,8 @@ gpu.module @kernels {
 
 #layout = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
-  registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [],
+  chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 1, registers = 1,
+  registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1, copy_sync = none, copy_widths = [],
   mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32, lhs = #layout, rhs = #layout, acc = #layout>]>} {
 gpu.module @kernels {
   // Three warps along the columns leave one of four over.
@@ -221,8 +221,8 @@ gpu.module @kernels {
 
 #layout = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
-  registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [],
+  chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 1, registers = 1,
+  registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1, copy_sync = none, copy_widths = [],
   mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32, lhs = #layout, rhs = #layout, acc = #layout>]>} {
 gpu.module @kernels {
   gpu.func @columns(%zero: f32, %x: f16) kernel attributes {known_block_size = array<i32: 16, 1, 1>} {
@@ -239,8 +239,8 @@ gpu.module @kernels {
 
 #layout = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
-  registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [],
+  chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 1, registers = 1,
+  registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1, copy_sync = none, copy_widths = [],
   mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32, lhs = #layout, rhs = #layout, acc = #layout>]>} {
 gpu.module @kernels {
   gpu.func @depth(%zero: f32, %x: f16) kernel attributes {known_block_size = array<i32: 4, 1, 1>} {
@@ -259,8 +259,8 @@ gpu.module @kernels {
 #layout = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
 #other = #tile.layout<registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = []>
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1, registers = 1,
-  registers_per_core = 1, max_threads = 1, max_threads_per_core = 1, copy_sync = none, copy_widths = [],
+  chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 1, registers = 1,
+  registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1, copy_sync = none, copy_widths = [],
   mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32, lhs = #layout, rhs = #layout, acc = #layout>]>} {
 gpu.module @kernels {
   gpu.func @by_hand(%a: !tile.tile<2x2xf16, registers, #layout>, %acc: !tile.tile<2x2xf32, registers, #other>) kernel

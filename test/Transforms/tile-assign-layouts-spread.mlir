@@ -12,8 +12,8 @@
 #bc = #tile.layout<registers = [[2, 1, 2]], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
 
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 4096, shared_per_core = 4096, registers = 64,
-  registers_per_core = 4096, max_threads = 64, max_threads_per_core = 64, copy_sync = none, copy_widths = [],
+  chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 4096, shared_per_sm = 4096, registers = 64,
+  registers_per_sm = 4096, max_threads = 64, max_threads_per_sm = 64, copy_sync = none, copy_widths = [],
   mma = [#tile.mma_atom<name = "half", m = 4, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32, lhs = #a, rhs = #b, acc = #a>,
          #tile.mma_atom<name = "brain", m = 2, n = 4, k = 2, lhsType = bf16, rhsType = bf16, accType = f32, lhs = #ba, rhs = #bb, acc = #bc>]>} {
 gpu.module @kernels {
@@ -125,7 +125,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // 1-D tiles are dealt row by row, to lanes and then to warps.
+  // 1-D tiles are assigned row by row, to lanes and then to warps.
   // CHECK-LABEL: gpu.func @one_dimension
   // CHECK: tile.fill {{.*}} -> <32xf32, registers, #tile.layout<registers = {{\[\[}}4, 0, 8]], lanes = {{\[\[}}4, 0, 1]], warps = {{\[\[}}2, 0, 4]]>>
   gpu.func @one_dimension(%x: f32) kernel attributes {known_block_size = array<i32: 8, 1, 1>} {
@@ -133,7 +133,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // What is left of lanes and of warps when all elements are dealt has the same
+  // What is left of lanes and of warps when all elements are assigned has the same
   // again.
   // CHECK-LABEL: gpu.func @replicated
   // CHECK: tile.fill {{.*}} -> <1x8xf32, registers, #tile.layout<registers = {{\[\[}}4, 1, 1]], lanes = {{\[\[}}2, 1, 4], [2, 0, 0]], warps = {{\[\[}}4, 0, 0]]>>

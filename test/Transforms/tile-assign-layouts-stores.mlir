@@ -16,8 +16,8 @@
 !f32 = !tile.tile<16x64xf32, registers, #of_64>
 
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 32, cores = 1, shared = 65536, shared_per_core = 65536, registers = 255,
-  registers_per_core = 65536, max_threads = 1024, max_threads_per_core = 1024, copy_sync = none, copy_widths = [],
+  chip = "toy", family = "Toy", lanes = 32, sms = 1, shared = 65536, shared_per_sm = 65536, registers = 255,
+  registers_per_sm = 65536, max_threads = 1024, max_threads_per_sm = 1024, copy_sync = none, copy_widths = [],
   mma = [#tile.mma_atom<name = "toy", m = 16, n = 8, k = 8, lhsType = f16, rhsType = f16, accType = f32, lhs = #acc, rhs = #rhs, acc = #acc>]>} {
 gpu.module @kernels {
   // A lane has pairs of every eighth column, and then eight columns in a row: 16 bytes.
@@ -51,7 +51,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Three groups of columns cannot be dealt to two lanes, and neighbours that
+  // Three groups of columns cannot be assigned to two lanes, and neighbours that
   // are apart in memory are not worth it.
   // CHECK-LABEL: gpu.func @as_they_are
   // CHECK-NOT: tile.convert_layout

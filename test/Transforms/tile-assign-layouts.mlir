@@ -16,18 +16,18 @@
 !partial = !tile.tile<8x2xf32, registers>
 
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 4096, shared_per_core = 4096, registers = 64,
-  registers_per_core = 4096, max_threads = 64, max_threads_per_core = 64, copy_sync = none, copy_widths = [],
+  chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 4096, shared_per_sm = 4096, registers = 64,
+  registers_per_sm = 4096, max_threads = 64, max_threads_per_sm = 64, copy_sync = none, copy_widths = [],
   mma = [#tile.mma_atom<name = "toy", m = 4, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
          lhs = #lhs, rhs = #rhs, acc = #acc>]>} {
 gpu.module @kernels {
-  // Rows are dealt to the warps, columns repeat in registers.
+  // Rows are assigned to the warps, columns repeat in registers.
   // CHECK-LABEL: gpu.func @multiply
   gpu.func @multiply(%am: memref<8x8xf16>, %w4: !shared) kernel
       attributes {known_block_size = array<i32: 8, 1, 1>} {
     %c0 = arith.constant 0 : index
     %zero = arith.constant 0.0 : f32
-    // A tile that only feeds a multiply is loaded as its left-hand side.
+    // A tile that only feeds an MMA is loaded as its left-hand side.
     // CHECK: %[[A:.+]] = tile.load {{.*}} -> <8x8xf16, registers, #tile.layout<registers = {{\[\[}}2, 0, 2], [4, 1, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}2, 0, 4]]>>
     %a = tile.load %am[%c0, %c0] : memref<8x8xf16> -> !a
     // CHECK: %[[B:.+]] = tile.fill
@@ -78,23 +78,23 @@ gpu.module @kernels {
 #four = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = [[4, 0, 2]]>
 #four_lhs = #tile.layout<registers = [[2, 1, 2]], lanes = [[2, 0, 1], [2, 1, 1]], warps = [[4, 0, 2]]>
 !ga = !tile.tile<16x8xf16, registers>
-!gb = !tile.tile<8x4xf16, shared, #tile.swizzle<vector = 4, bits = 0, shift = 3, panel = 4>>
+!gb = !tile.tile<8x4xf16, shared, #tile.swizzle<vector = 4, bits = 0, shift = 3, swizzle_atom = 4>>
 !gc = !tile.tile<16x4xf32, registers>
 
 // The scope says which of the chip's instructions is meant: that of four warps.
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 4096, shared_per_core = 4096, registers = 64,
-  registers_per_core = 4096, max_threads = 64, max_threads_per_core = 64, copy_sync = none, copy_widths = [],
+  chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 4096, shared_per_sm = 4096, registers = 64,
+  registers_per_sm = 4096, max_threads = 64, max_threads_per_sm = 64, copy_sync = none, copy_widths = [],
   mma = [#tile.mma_atom<name = "one", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32, lhs = #one, rhs = #one, acc = #one>,
          #tile.mma_atom<name = "group", m = 8, n = 2, k = 4, lhsType = f16, rhsType = f16, accType = f32,
          lhs = #four_lhs, rhs = #group_rhs, acc = #four>]>} {
 gpu.module @groups {
-  // Rows are dealt to two groups of four warps, in which the instruction deals them out.
+  // Rows are assigned to two warpgroups, in which the instruction divides them.
   // CHECK-LABEL: gpu.func @asynchronous
   // CHECK: %[[A:.+]] = tile.load {{.*}} -> <16x8xf16, registers, #tile.layout<registers = {{\[\[}}4, 1, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}8, 0, 2]]>>
   // CHECK: %[[ACC:.+]] = tile.fill {{.*}} -> <16x4xf32, registers, #tile.layout<registers = {{\[\[}}2, 1, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}8, 0, 2]]>>
   // CHECK: %[[P:.+]] = tile.mma_async %[[A]], %{{.+}}, %[[ACC]] scope warpgroup {atom = #tile.mma_atom<name = "group"
-  // CHECK: tile.await %[[P]] : <<16x4xf32, registers, #tile.layout<registers = {{\[\[}}2, 1, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}8, 0, 2]]>>
+  // CHECK: tile.wait %[[P]] : <<16x4xf32, registers, #tile.layout<registers = {{\[\[}}2, 1, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}8, 0, 2]]>>
   // The right-hand side stays where it is.
   // CHECK-NOT: tile.convert_layout
   // CHECK: gpu.return
@@ -105,7 +105,7 @@ gpu.module @groups {
     %a = tile.load %am[%c0, %c0] : memref<16x8xf16> -> !ga
     %acc = tile.fill %zero : f32 -> !gc
     %p = tile.mma_async %a, %b, %acc scope warpgroup : !ga, !gb, !gc
-    %c = tile.await %p : !tile.pending<!gc>
+    %c = tile.wait %p : !tile.pending<!gc>
     gpu.return
   }
 }

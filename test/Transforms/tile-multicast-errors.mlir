@@ -22,7 +22,7 @@ gpu.module @kernels {
 
 // -----
 
-!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+!channel = !tile.channel<16x32xf16, stages = 2, swizzle_atom = 32>
 gpu.module @kernels {
   // expected-error @below {{expects a channel whose puts are the same in all workgroups of a cluster in a kernel of clusters, but got a 'known_cluster_size' of 2, 1, 1}}
   gpu.func @nothing_shared(%m: memref<?x32xf16>) kernel
@@ -40,7 +40,7 @@ gpu.module @kernels {
 
 // -----
 
-!channel = !tile.channel<24x32xf16, stages = 2, panel = 32>
+!channel = !tile.channel<24x32xf16, stages = 2, swizzle_atom = 32>
 gpu.module @kernels {
   gpu.func @no_shares(%m: memref<?x32xf16>) kernel
       attributes {known_cluster_size = array<i32: 2, 1, 1>} {

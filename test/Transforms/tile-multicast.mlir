@@ -5,20 +5,20 @@
 //
 // RUN: attune-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-multicast)))" | FileCheck %s
 
-!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
-!shared = !tile.tile<16x32xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>>
+!channel = !tile.channel<16x32xf16, stages = 2, swizzle_atom = 32>
+!shared = !tile.tile<16x32xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>>
 
 gpu.module @kernels {
   // The first channel gets what the number of the workgroup in its cluster decides; the second what that of the
   // cluster, which is the same. So does the third, under a condition and with counts that a loop carries.
   // CHECK-LABEL: gpu.func @share
-  // CHECK: %[[Q:.+]] = tile.channel : <16x32xf16, stages = 2, panel = 32>
-  // CHECK: %[[K:.+]] = tile.channel : <16x32xf16, stages = 2, panel = 32, cluster = 2>
-  // CHECK: %[[V:.+]] = tile.channel : <16x32xf16, stages = 2, panel = 32, cluster = 2>
-  // CHECK: tile.get %[[K]][%{{.+}} : <16x32xf16, stages = 2, panel = 32, cluster = 2>
-  // CHECK: tile.put %[[Q]][%{{.+}} : <16x32xf16, stages = 2, panel = 32>
-  // CHECK: tile.put %[[K]][%{{.+}} : <16x32xf16, stages = 2, panel = 32, cluster = 2>
-  // CHECK: tile.put %[[V]][%{{.+}} : <16x32xf16, stages = 2, panel = 32, cluster = 2>
+  // CHECK: %[[Q:.+]] = tile.channel : <16x32xf16, stages = 2, swizzle_atom = 32>
+  // CHECK: %[[K:.+]] = tile.channel : <16x32xf16, stages = 2, swizzle_atom = 32, cluster = 2>
+  // CHECK: %[[V:.+]] = tile.channel : <16x32xf16, stages = 2, swizzle_atom = 32, cluster = 2>
+  // CHECK: tile.get %[[K]][%{{.+}} : <16x32xf16, stages = 2, swizzle_atom = 32, cluster = 2>
+  // CHECK: tile.put %[[Q]][%{{.+}} : <16x32xf16, stages = 2, swizzle_atom = 32>
+  // CHECK: tile.put %[[K]][%{{.+}} : <16x32xf16, stages = 2, swizzle_atom = 32, cluster = 2>
+  // CHECK: tile.put %[[V]][%{{.+}} : <16x32xf16, stages = 2, swizzle_atom = 32, cluster = 2>
   gpu.func @share(%m: memref<?x32xf16>, %ends: memref<?xindex>, %tiles: index, %more: i1) kernel
       attributes {known_cluster_size = array<i32: 2, 1, 1>} {
     %c0 = arith.constant 0 : index
@@ -53,8 +53,8 @@ gpu.module @kernels {
 
   // What differs: the bound of a loop, a condition, a count that a loop has carried, and the block that is loaded.
   // CHECK-LABEL: gpu.func @differ
-  // CHECK: %[[SAME:.+]] = tile.channel : <16x32xf16, stages = 2, panel = 32, cluster = 2>
-  // CHECK-COUNT-4: tile.channel : <16x32xf16, stages = 2, panel = 32>
+  // CHECK: %[[SAME:.+]] = tile.channel : <16x32xf16, stages = 2, swizzle_atom = 32, cluster = 2>
+  // CHECK-COUNT-4: tile.channel : <16x32xf16, stages = 2, swizzle_atom = 32>
   gpu.func @differ(%m: memref<?x32xf16>, %ends: memref<?xindex>) kernel
       attributes {known_cluster_size = array<i32: 2, 1, 1>} {
     %c0 = arith.constant 0 : index
@@ -91,7 +91,7 @@ gpu.module @kernels {
 
   // Workgroups that are in no cluster, or alone in one.
   // CHECK-LABEL: gpu.func @alone
-  // CHECK: tile.channel : <16x32xf16, stages = 2, panel = 32>
+  // CHECK: tile.channel : <16x32xf16, stages = 2, swizzle_atom = 32>
   gpu.func @alone(%m: memref<?x32xf16>) kernel
       attributes {tile.roles = [#tile.role<"compute", warps = 4>, #tile.role<"load", warps = 1, threads = one>]} {
     %c0 = arith.constant 0 : index
@@ -101,7 +101,7 @@ gpu.module @kernels {
   }
 
   // CHECK-LABEL: gpu.func @cluster_of_one
-  // CHECK: tile.channel : <16x32xf16, stages = 2, panel = 32>
+  // CHECK: tile.channel : <16x32xf16, stages = 2, swizzle_atom = 32>
   gpu.func @cluster_of_one(%m: memref<?x32xf16>) kernel attributes {known_cluster_size = array<i32: 1, 1, 1>} {
     %c0 = arith.constant 0 : index
     %k = tile.channel : !channel
@@ -114,7 +114,7 @@ gpu.module @kernels {
 
   // Each of two roles that copy may share what it copies.
   // CHECK-LABEL: gpu.func @two_loading_roles
-  // CHECK-COUNT-2: tile.channel : <16x32xf16, stages = 2, panel = 32, cluster = 2>
+  // CHECK-COUNT-2: tile.channel : <16x32xf16, stages = 2, swizzle_atom = 32, cluster = 2>
   gpu.func @two_loading_roles(%m: memref<?x32xf16>) kernel
       attributes {known_cluster_size = array<i32: 2, 1, 1>} {
     %c0 = arith.constant 0 : index

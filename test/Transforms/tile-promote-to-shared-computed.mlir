@@ -12,9 +12,9 @@
 !view = memref<?x32xf16, strided<[32, 1], offset: ?>>
 
 gpu.module @kernels {
-  // Weights are written where they are computed, to a buffer in panels like a slot's. Operands that are there already stay.
+  // Weights are written where they are computed, to a buffer in swizzle atoms like a slot's. Operands that are there already stay.
   // CHECK-LABEL: gpu.func @weights
-  // CHECK: %[[PLACE:.+]] = tile.buffer : <64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+  // CHECK: %[[PLACE:.+]] = tile.buffer : <64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>
   // CHECK: %[[P:.+]] = tile.fill
   // CHECK-NEXT: tile.write %[[P]], %[[PLACE]]
   // CHECK-NOT: tile.buffer
@@ -33,14 +33,14 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @in_slot
   // CHECK-SAME:    %[[QM:[^ ]+]]: memref<64x32xf16>, %{{.+}}, %[[OM:[^ ]+]]: memref<64x32xf16>, %[[LSE:[^ ]+]]: memref<64xf32>
   // CHECK-NOT: tile.buffer
-  // CHECK: %[[QC:.+]] = tile.channel : <64x32xf16, stages = 1, panel = 32>
+  // CHECK: %[[QC:.+]] = tile.channel : <64x32xf16, stages = 1, swizzle_atom = 32>
   // CHECK: %[[Q:.+]] = tile.get %[[QC]][%[[E:.+]]]
   // CHECK: tile.mma %[[Q]]
   // CHECK-NOT: tile.release %[[QC]]
   // CHECK: tile.write %{{.+}}, %[[Q]]
   // CHECK-NEXT: %[[STORED:.+]] = tile.store_async %[[Q]], %[[OM]][%c0, %c0]
   // CHECK-NEXT: tile.store %{{.+}}, %[[LSE]]
-  // CHECK-NEXT: tile.await_reads %[[STORED]] : !tile.token
+  // CHECK-NEXT: tile.wait_reads %[[STORED]] : !tile.token
   // CHECK-NEXT: tile.release %[[QC]][%[[E]]]
   // CHECK-NEXT: gpu.return
   gpu.func @in_slot(%qm: memref<64x32xf16>, %km: memref<16x32xf16>, %om: memref<64x32xf16>, %lm: memref<64xf32>, %zero: !s, %o: !o, %l: !tile.tile<64xf32, registers>) kernel {
@@ -59,12 +59,12 @@ gpu.module @kernels {
   // CHECK: %[[NONE:.+]] = tile.done
   // CHECK: %[[LAST:.+]] = scf.for %[[T:[^ ]+]] = %{{.+}} iter_args(%[[BEFORE:.+]] = %[[NONE]]) -> (!tile.token)
   // CHECK:   %[[HEAD:.+]] = memref.subview
-  // CHECK:   tile.await_reads %[[BEFORE]] : !tile.token
+  // CHECK:   tile.wait_reads %[[BEFORE]] : !tile.token
   // CHECK-NEXT: tile.write %{{.+}}, %[[PLACE]]
   // CHECK-NEXT: %[[STORED:.+]] = tile.store_async %[[PLACE]], %[[HEAD]][%[[T]], %c0]
   // CHECK-NEXT: scf.yield %[[STORED]] : !tile.token
   // CHECK-NEXT: }
-  // CHECK-NEXT: tile.await_reads %[[LAST]] : !tile.token
+  // CHECK-NEXT: tile.wait_reads %[[LAST]] : !tile.token
   // CHECK-NEXT: gpu.return
   gpu.func @persistent(%om: memref<2x?x32xf16>, %o: !o, %n: index) kernel {
     %c0 = arith.constant 0 : index

@@ -5,7 +5,7 @@
 // RUN: attune-opt %s --split-input-file --verify-diagnostics --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-promote-to-shared)))"
 
 gpu.module @kernels {
-  // How wide panels are is the chip's to say.
+  // How wide swizzle atoms are is the chip's to say.
   // expected-error @below {{expects a 'tile.target' attribute on the kernel or around it; run attune-attach-target first}}
   gpu.func @no_target_of_store(%o: !tile.tile<64x32xf16, registers>, %om: memref<64x32xf16>) kernel {
     %c0 = arith.constant 0 : index
@@ -28,9 +28,9 @@ gpu.module @kernels {
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
-  copy_sync = none, copy_widths = [], box_bytes = 128, mma = []>} {
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], tma_box_bytes = 128, mma = []>} {
   gpu.module @kernels {
     gpu.func @of_a_warp(%a: !tile.tile<64x16xf16, registers>, %b: !tile.tile<16x32xf16, registers>, %c: !tile.tile<64x32xf32, registers>) kernel {
       // expected-error @below {{expects an MMA of a warpgroup where its lhs goes through shared memory, but got one of a warp}}
@@ -42,13 +42,13 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
-  copy_sync = none, copy_widths = [], box_bytes = 128, mma = []>} {
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], tma_box_bytes = 128, mma = []>} {
   gpu.module @kernels {
     gpu.func @no_query(%o: !tile.tile<64x32xf16, registers>, %om: memref<64x32xf16>) kernel {
       %c0 = arith.constant 0 : index
-      // expected-error @below {{'tile.store' op expects a left-hand operand of a multiply of the type of the tile in the same block, whose slot it can take}}
+      // expected-error @below {{'tile.store' op expects a left-hand operand of an MMA of the type of the tile in the same block, whose slot it can take}}
       tile.store %o, %om[%c0, %c0] path operand_slot : !tile.tile<64x32xf16, registers>, memref<64x32xf16>
       gpu.return
     }

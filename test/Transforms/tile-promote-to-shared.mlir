@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Channels between loads and the multiplies that use them.
+// Channels between loads and the MMAs that use them.
 //
 // RUN: attune-opt %s --split-input-file --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-promote-to-shared)))" | FileCheck %s
 
@@ -178,27 +178,27 @@ gpu.module @kernels {
 
 // -----
 
-// Multiplies of several warps read panels: as wide as the copy engine's boxes
+// MMAs of several warps read swizzle atoms: as wide as the copy engine's TMA boxes
 // are, or as divides the rows. Elements count from 0, wherever the loop starts.
 !q = !tile.tile<64x96xf16, registers>
 !k = !tile.tile<16x96xf16, registers>
 !s = !tile.tile<64x16xf32, registers>
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 32, cores = 1, shared = 65536, shared_per_core = 65536, registers = 255,
-  registers_per_core = 65536, max_threads = 1024, max_threads_per_core = 1024, copy_sync = none, copy_widths = [],
-  box_bytes = 128, mma = []>} {
+  chip = "toy", family = "Toy", lanes = 32, sms = 1, shared = 65536, shared_per_sm = 65536, registers = 255,
+  registers_per_sm = 65536, max_threads = 1024, max_threads_per_sm = 1024, copy_sync = none, copy_widths = [],
+  tma_box_bytes = 128, mma = []>} {
 gpu.module @kernels {
-  // CHECK-LABEL: gpu.func @panels
+  // CHECK-LABEL: gpu.func @swizzle_atoms
   // CHECK-SAME:    %[[LO:[^ ]+]]: index
-  // CHECK: tile.channel : <64x96xf16, stages = 1, panel = 32>
-  // CHECK: %[[KC:.+]] = tile.channel : <16x96xf16, stages = 2, panel = 32>
+  // CHECK: tile.channel : <64x96xf16, stages = 1, swizzle_atom = 32>
+  // CHECK: %[[KC:.+]] = tile.channel : <16x96xf16, stages = 2, swizzle_atom = 32>
   // CHECK: scf.for %[[I:.+]] = %[[LO]]
   // CHECK:   %[[E:.+]] = arith.subi %[[I]], %[[LO]]
   // CHECK:   tile.put %[[KC]][%[[E]]], %{{.+}}[%[[I]], %c0]
-  // CHECK:   %[[K:.+]] = tile.get %[[KC]][%[[E]]] : {{.*}} -> <16x96xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>>
+  // CHECK:   %[[K:.+]] = tile.get %[[KC]][%[[E]]] : {{.*}} -> <16x96xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>>
   // CHECK:   tile.mma %{{.+}}, %[[K]]
   // CHECK:   tile.release %[[KC]][%[[E]]]
-  gpu.func @panels(%lo: index, %n: index, %qm: memref<64x96xf16>, %km: memref<?x96xf16>, %zero: !s) kernel {
+  gpu.func @swizzle_atoms(%lo: index, %n: index, %qm: memref<64x96xf16>, %km: memref<?x96xf16>, %zero: !s) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %q = tile.load %qm[%c0, %c0] stages 1 : memref<64x96xf16> -> !q
@@ -224,10 +224,10 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // A head of 64 columns is one panel.
-  // CHECK-LABEL: gpu.func @one_panel
-  // CHECK: tile.channel : <16x64xf16, stages = 1, panel = 64>
-  gpu.func @one_panel(%q: !tile.tile<64x64xf16, registers>, %km: memref<?x64xf16>, %zero: !s) kernel {
+  // A head of 64 columns is one swizzle atom.
+  // CHECK-LABEL: gpu.func @one_swizzle_atom
+  // CHECK: tile.channel : <16x64xf16, stages = 1, swizzle_atom = 64>
+  gpu.func @one_swizzle_atom(%q: !tile.tile<64x64xf16, registers>, %km: memref<?x64xf16>, %zero: !s) kernel {
     %c0 = arith.constant 0 : index
     %k = tile.load %km[%c0, %c0] stages 2 : memref<?x64xf16> -> !tile.tile<16x64xf16, registers>
     %s = tile.mma %q, %k, %zero transpose_rhs scope warpgroup : !tile.tile<64x64xf16, registers>, !tile.tile<16x64xf16, registers>, !s

@@ -5,11 +5,11 @@
 // RUN: attune-opt %s --split-input-file --verify-diagnostics \
 // RUN:   --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-specialize-warps)))"
 
-!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+!channel = !tile.channel<16x32xf16, stages = 2, swizzle_atom = 32>
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 32, cores = 1, shared = 65536, shared_per_core = 65536, registers = 255,
-  registers_per_core = 65536, max_threads = 1024, max_threads_per_core = 1024, copy_sync = none, copy_widths = [],
-  box_bytes = 128, mma = []>} {
+  chip = "toy", family = "Toy", lanes = 32, sms = 1, shared = 65536, shared_per_sm = 65536, registers = 255,
+  registers_per_sm = 65536, max_threads = 1024, max_threads_per_sm = 1024, copy_sync = none, copy_widths = [],
+  tma_box_bytes = 128, mma = []>} {
 gpu.module @kernels {
   gpu.func @carried(%m: memref<?x32xf16>) kernel
       attributes {known_block_size = array<i32: 384, 1, 1>, tile.roles = [#tile.role<"compute", warps = 8>, #tile.role<"load", warps = 4, threads = one>]} {
@@ -32,11 +32,11 @@ gpu.module @kernels {
 
 // -----
 
-!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+!channel = !tile.channel<16x32xf16, stages = 2, swizzle_atom = 32>
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 32, cores = 1, shared = 65536, shared_per_core = 65536, registers = 255,
-  registers_per_core = 65536, max_threads = 1024, max_threads_per_core = 1024, copy_sync = none, copy_widths = [],
-  box_bytes = 128, mma = []>} {
+  chip = "toy", family = "Toy", lanes = 32, sms = 1, shared = 65536, shared_per_sm = 65536, registers = 255,
+  registers_per_sm = 65536, max_threads = 1024, max_threads_per_sm = 1024, copy_sync = none, copy_widths = [],
+  tma_box_bytes = 128, mma = []>} {
 gpu.module @kernels {
   gpu.func @branch(%m: memref<?x32xf16>, %more: i1) kernel
       attributes {known_block_size = array<i32: 384, 1, 1>, tile.roles = [#tile.role<"compute", warps = 8>, #tile.role<"load", warps = 4, threads = one>]} {
@@ -58,11 +58,11 @@ gpu.module @kernels {
 
 // -----
 
-!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+!channel = !tile.channel<16x32xf16, stages = 2, swizzle_atom = 32>
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 32, cores = 1, shared = 65536, shared_per_core = 65536, registers = 255,
-  registers_per_core = 65536, max_threads = 1024, max_threads_per_core = 1024, copy_sync = none, copy_widths = [],
-  box_bytes = 128, mma = []>} {
+  chip = "toy", family = "Toy", lanes = 32, sms = 1, shared = 65536, shared_per_sm = 65536, registers = 255,
+  registers_per_sm = 65536, max_threads = 1024, max_threads_per_sm = 1024, copy_sync = none, copy_widths = [],
+  tma_box_bytes = 128, mma = []>} {
 gpu.module @kernels {
   gpu.func @bound(%m: memref<?x32xf16>, %counter: memref<i64>, %one: i64) kernel
       attributes {known_block_size = array<i32: 384, 1, 1>, tile.roles = [#tile.role<"compute", warps = 8>, #tile.role<"load", warps = 4, threads = one>]} {
@@ -83,11 +83,11 @@ gpu.module @kernels {
 
 // -----
 
-!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+!channel = !tile.channel<16x32xf16, stages = 2, swizzle_atom = 32>
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 32, cores = 1, shared = 65536, shared_per_core = 65536, registers = 255,
-  registers_per_core = 65536, max_threads = 1024, max_threads_per_core = 1024, copy_sync = none, copy_widths = [],
-  box_bytes = 128, mma = []>} {
+  chip = "toy", family = "Toy", lanes = 32, sms = 1, shared = 65536, shared_per_sm = 65536, registers = 255,
+  registers_per_sm = 65536, max_threads = 1024, max_threads_per_sm = 1024, copy_sync = none, copy_widths = [],
+  tma_box_bytes = 128, mma = []>} {
 gpu.module @kernels {
   gpu.func @other_loop(%m: memref<?x32xf16>, %n: index) kernel
       attributes {known_block_size = array<i32: 384, 1, 1>, tile.roles = [#tile.role<"compute", warps = 8>, #tile.role<"load", warps = 4, threads = one>]} {
@@ -111,7 +111,7 @@ gpu.module @kernels {
 
 // -----
 
-!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+!channel = !tile.channel<16x32xf16, stages = 2, swizzle_atom = 32>
 gpu.module @kernels {
   // expected-error @below {{expects a role of which all threads run the program, and one of which one thread does, in 'tile.roles'}}
   gpu.func @nobody_computes(%m: memref<?x32xf16>) kernel
@@ -125,7 +125,7 @@ gpu.module @kernels {
 
 // -----
 
-!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+!channel = !tile.channel<16x32xf16, stages = 2, swizzle_atom = 32>
 gpu.module @kernels {
   // expected-error @below {{expects a role of which all threads run the program, and one of which one thread does, in 'tile.roles'}}
   gpu.func @nobody_loads(%m: memref<?x32xf16>) kernel
@@ -139,7 +139,7 @@ gpu.module @kernels {
 
 // -----
 
-!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+!channel = !tile.channel<16x32xf16, stages = 2, swizzle_atom = 32>
 gpu.module @kernels {
   // expected-error @below {{expects one role of which all threads run the program, but got 'compute' and 'store'}}
   gpu.func @two_compute(%m: memref<?x32xf16>) kernel
@@ -153,7 +153,7 @@ gpu.module @kernels {
 
 // -----
 
-!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+!channel = !tile.channel<16x32xf16, stages = 2, swizzle_atom = 32>
 gpu.module @kernels {
   gpu.func @unknown_role(%m: memref<?x32xf16>) kernel
       attributes {tile.roles = [#tile.role<"compute", warps = 4>, #tile.role<"load", warps = 1, threads = one>]} {
@@ -167,7 +167,7 @@ gpu.module @kernels {
 
 // -----
 
-!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+!channel = !tile.channel<16x32xf16, stages = 2, swizzle_atom = 32>
 gpu.module @kernels {
   gpu.func @role_that_computes(%m: memref<?x32xf16>) kernel
       attributes {tile.roles = [#tile.role<"compute", warps = 4>, #tile.role<"load", warps = 1, threads = one>]} {

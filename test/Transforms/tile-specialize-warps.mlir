@@ -5,15 +5,15 @@
 //
 // RUN: attune-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-specialize-warps)))" | FileCheck %s
 
-#swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>
-!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+#swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>
+!channel = !tile.channel<16x32xf16, stages = 2, swizzle_atom = 32>
 !shared = !tile.tile<16x32xf16, shared, #swizzle>
 !regs = !tile.tile<16x32xf16, registers>
 
 module attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 32, cores = 1, shared = 65536, shared_per_core = 65536, registers = 255,
-  registers_per_core = 65536, max_threads = 1024, max_threads_per_core = 1024, copy_sync = none, copy_widths = [],
-  box_bytes = 128, mma = []>} {
+  chip = "toy", family = "Toy", lanes = 32, sms = 1, shared = 65536, shared_per_sm = 65536, registers = 255,
+  registers_per_sm = 65536, max_threads = 1024, max_threads_per_sm = 1024, copy_sync = none, copy_widths = [],
+  tma_box_bytes = 128, mma = []>} {
 gpu.module @kernels {
   // The roles are those of the plan, in its order. Channels stand before them,
   // and so does what uses none.

@@ -4,14 +4,14 @@
 //
 // RUN: attune-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-unroll-loops)))" | FileCheck %s
 
-#swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>
-!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+#swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>
+!channel = !tile.channel<16x32xf16, stages = 2, swizzle_atom = 32>
 !shared = !tile.tile<16x32xf16, shared, #swizzle>
 !q = !tile.tile<64x32xf16, registers>
 !s = !tile.tile<64x16xf32, registers>
 
 gpu.module @kernels {
-  // Two blocks a turn, and what is left; of the two roles each has its own turns.
+  // Two blocks an iteration, and what is left; each of the two roles has iterations of its own.
   // CHECK-LABEL: gpu.func @both_roles
   // CHECK-SAME:    %[[Q:[^ ]+]]: !tile.tile<64x32xf16, registers>, %[[M:[^ ]+]]: memref<?x32xf16>, %[[LO:[^ ]+]]: index, %[[HI:[^ ]+]]: index
   // CHECK: %[[C0:.+]] = arith.constant 0 : index

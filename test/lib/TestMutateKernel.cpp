@@ -331,7 +331,7 @@ static bool dropScale(Operation *op, bool apply) {
   return isa<LLVM::FMulOp>(op) && replaceByOperand(op, 0, apply);
 }
 
-/// A multiple of how often a loop has run, plus something. What a lane or a
+/// A multiple of how often a loop has run, plus something. What a thread or a
 /// workgroup does first is free: they may change places.
 static bool isLoopIndex(Value value) {
   while (Operation *op = value.getDefiningOp()) {

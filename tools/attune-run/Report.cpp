@@ -50,7 +50,7 @@ static void printKernel(llvm::raw_ostream &stream,
 
 void Report::printTable(llvm::raw_ostream &stream) const {
   stream << "device    " << device.name << " (" << device.chip << ", "
-         << device.cores << " cores)\n";
+         << device.sms << " SMs)\n";
   for (const llvm::json::Value &kernel : kernels)
     printKernel(stream, kernel);
   if (checks)
@@ -98,7 +98,7 @@ llvm::json::Value Report::toJSON() const {
                 {"kernels", Array(kernels)},
                 {"device", Object{{"name", device.name},
                                   {"chip", device.chip},
-                                  {"cores", device.cores},
+                                  {"sms", device.sms},
                                   {"driver", device.driverVersion},
                                   {"clock_mhz", device.clockMHz}}}};
   if (checks) {

@@ -100,7 +100,7 @@ TEST_F(LayoutTest, NormalFormKeepsTheMeaning) {
     EXPECT_EQ(locate(plain, reg, 0, 0), locate(normal, reg, 0, 0));
 }
 
-TEST_F(LayoutTest, ShapeIsTheSmallestBox) {
+TEST_F(LayoutTest, ShapeIsTheSmallestRectangle) {
   EXPECT_EQ(accumulator().getShape(2), (SmallVector<int64_t, 2>{16, 8}));
   LayoutAttr tiled =
       accumulator().withRegisterModes({{4, 1, 8}}).withWarpModes({{4, 0, 16}});

@@ -78,7 +78,7 @@ struct AttentionModelTest : testing::Test {
 TEST_F(AttentionModelTest, TimeIsThatOfTheWork) {
   double once = predict(read("4x16x4096x128"));
   // 4 * 64 * 4096 * 4096 * 128 operations; the chip does 4096 in a clock and
-  // core, and a good kernel half of that at least.
+  // SM, and a good kernel half of that at least.
   double least = 4.0 * 64 * 4096 * 4096 * 128 / 4096 / 132 / 1.98;
   EXPECT_GT(once, least);
   EXPECT_LT(once, 2 * least);
@@ -121,7 +121,7 @@ TEST_F(AttentionModelTest, KnobsHelpWhereTheyShould) {
   EXPECT_GT(predict(work, {{"k-stages", 1}}), base);
   EXPECT_GT(predict(work, {{"producer-warps", 0}}), base);
   EXPECT_GT(predict(work, {{"split-masked", 0}}), base);
-  // Tiles differ in length, and nobody deals them while the kernel runs.
+  // Tiles differ in length, and nobody assigns them while the kernel runs.
   EXPECT_GT(predict(work, {{"persistent", 1}, {"tile-order", 0}}), base);
   EXPECT_GT(predict(work, {{"block-m", 64}, {"num-warps", 4}}), base);
   // Warps multiply at a fraction of the speed of groups.
@@ -167,7 +167,7 @@ TEST_F(AttentionModelTest, SlotsAreCounted) {
   // Four workgroups of 56 KiB do not fit beside what the system takes.
   Changes small = {{"block-m", 64},   {"block-n", 64},
                    {"num-warps", 4},  {"q-stages", 2},
-                   {"persistent", 2}, {"min-blocks-per-core", 4}};
+                   {"persistent", 2}, {"workgroups-per-sm", 4}};
   Changes large = small;
   large["k-stages"] = 3;
   AttentionWork narrow = read("32x32x512x64");
@@ -209,7 +209,7 @@ TEST_F(AttentionModelTest, ClustersFetchOnce) {
                    {"num-warps", 4},
                    {"k-stages", 1},
                    {"v-stages", 1},
-                   {"min-blocks-per-core", 2}};
+                   {"workgroups-per-sm", 2}};
   Changes shared = alone;
   shared["cluster"] = 2;
   AttentionWork even = read("4x16x4096x128");
@@ -222,7 +222,7 @@ TEST_F(AttentionModelTest, ClustersFetchOnce) {
 TEST_F(AttentionModelTest, ShortTilesWantCompany) {
   Changes small = {{"block-m", 64}, {"block-n", 64}, {"num-warps", 4}};
   Changes shared = small;
-  shared["min-blocks-per-core"] = 3;
+  shared["workgroups-per-sm"] = 3;
   AttentionWork work = read("32x32x512x64", "causal(top_left)");
   EXPECT_LT(predict(work, shared), predict(work, small));
   EXPECT_LT(predict(work, shared), predict(work));

@@ -18,11 +18,11 @@ namespace {
 /// A chip that does not exist: 4 lanes, 2x2x2 instructions, small limits.
 struct Limits {
   int64_t shared = 1 << 20;
-  int64_t sharedPerCore = 1 << 20;
+  int64_t sharedPerSm = 1 << 20;
   int64_t registers = 1 << 16;
-  int64_t registersPerCore = 1 << 20;
+  int64_t registersPerSm = 1 << 20;
   int64_t maxThreads = 1024;
-  int64_t maxThreadsPerCore = 1024;
+  int64_t maxThreadsPerSm = 1024;
   int64_t rows = 2, columns = 2, depth = 2;
   /// Whether four warps too can multiply, 64x2x2 in rows of 128 bytes.
   bool groups = false;
@@ -59,10 +59,10 @@ protected:
     if (limits.groups)
       atoms.push_back(getGroupAtom());
     return TargetAttr::get(
-        &context, "toy", "Toy", /*lanes=*/4, /*cores=*/1, limits.shared,
-        limits.sharedPerCore, limits.registers, limits.registersPerCore,
-        limits.maxThreads, limits.maxThreadsPerCore, tile::CopySync::None, {},
-        /*boxBytes=*/limits.groups ? 128 : 0, /*boxAlignment=*/16,
+        &context, "toy", "Toy", /*lanes=*/4, /*sms=*/1, limits.shared,
+        limits.sharedPerSm, limits.registers, limits.registersPerSm,
+        limits.maxThreads, limits.maxThreadsPerSm, tile::CopySync::None, {},
+        /*tmaBoxBytes=*/limits.groups ? 128 : 0, /*tmaBoxAlignment=*/16,
         /*schedulers=*/4, /*registerStep=*/8,
         limits.groups && limits.groupLimits ? getWarpgroups()
                                             : tile::WarpgroupsAttr(),
@@ -177,13 +177,13 @@ TEST_F(LegalityTest, ThreadsOverflow) {
             "threads-overflow");
 }
 
-TEST_F(LegalityTest, ThreadsPerCore) {
+TEST_F(LegalityTest, ThreadsPerSm) {
   Limits limits;
-  limits.maxThreadsPerCore = 48;
-  auto wanted = schedule({{"num-warps", 4}, {"min-blocks-per-core", 3}});
+  limits.maxThreadsPerSm = 48;
+  auto wanted = schedule({{"num-warps", 4}, {"workgroups-per-sm", 3}});
   EXPECT_EQ(refusal(wanted, toy(limits)), "legal");
-  limits.maxThreadsPerCore = 47;
-  EXPECT_EQ(refusal(wanted, toy(limits)), "threads-per-core");
+  limits.maxThreadsPerSm = 47;
+  EXPECT_EQ(refusal(wanted, toy(limits)), "threads-per-sm");
 }
 
 TEST_F(LegalityTest, SharedOverflow) {
@@ -198,15 +198,15 @@ TEST_F(LegalityTest, SharedOverflow) {
   EXPECT_EQ(refusal(wanted, toy(limits)), "shared-overflow");
 }
 
-TEST_F(LegalityTest, SharedPerCore) {
+TEST_F(LegalityTest, SharedPerSm) {
   auto wanted =
-      schedule({{"block-m", 64}, {"block-n", 32}, {"min-blocks-per-core", 2}});
+      schedule({{"block-m", 64}, {"block-n", 32}, {"workgroups-per-sm", 2}});
   Limits limits;
   int64_t bytes = getSharedBytes(problem, wanted, toy(limits));
-  limits.sharedPerCore = 2 * bytes;
+  limits.sharedPerSm = 2 * bytes;
   EXPECT_EQ(refusal(wanted, toy(limits)), "legal");
-  limits.sharedPerCore = 2 * bytes - 1;
-  EXPECT_EQ(refusal(wanted, toy(limits)), "shared-per-core");
+  limits.sharedPerSm = 2 * bytes - 1;
+  EXPECT_EQ(refusal(wanted, toy(limits)), "shared-per-sm");
 }
 
 TEST_F(LegalityTest, RegisterOverflow) {
@@ -218,28 +218,27 @@ TEST_F(LegalityTest, RegisterOverflow) {
   EXPECT_EQ(refusal(wanted, toy(limits)), "legal");
   limits.registers = registers - 1;
   EXPECT_EQ(refusal(wanted, toy(limits)), "register-overflow");
-  // The share of a lane shrinks with the workgroups on a core.
+  // The share of a thread shrinks with the workgroups on an SM.
   limits.registers = 1 << 16;
-  limits.registersPerCore = registers * 16 * 2;
+  limits.registersPerSm = registers * 16 * 2;
   auto two =
-      schedule({{"block-m", 64}, {"block-n", 32}, {"min-blocks-per-core", 2}});
+      schedule({{"block-m", 64}, {"block-n", 32}, {"workgroups-per-sm", 2}});
   EXPECT_EQ(refusal(two, toy(limits)), "legal");
-  limits.registersPerCore -= 1;
+  limits.registersPerSm -= 1;
   EXPECT_EQ(refusal(two, toy(limits)), "register-overflow");
 }
 
 TEST_F(LegalityTest, OneWarpMultiply) {
   EXPECT_EQ(refusal(schedule({{"mma-warps", 1}}), toy({})), "legal");
   EXPECT_EQ(refusal(schedule({{"producer-warps", 4}}), toy({})),
-            "one-warp-multiply");
-  EXPECT_EQ(refusal(schedule({{"overlap", 2}}), toy({})), "one-warp-multiply");
-  EXPECT_EQ(refusal(schedule({{"persistent", 2}}), toy({})),
-            "one-warp-multiply");
+            "one-warp-mma");
+  EXPECT_EQ(refusal(schedule({{"overlap", 2}}), toy({})), "one-warp-mma");
+  EXPECT_EQ(refusal(schedule({{"persistent", 2}}), toy({})), "one-warp-mma");
   EXPECT_EQ(refusal(groups({{"exp-on-fma", 2}}), toy(withGroups())), "legal");
   for (auto [knob, value] : {std::pair<StringRef, int64_t>{"p-in-registers", 0},
                              {"o-in-shared", 1},
                              {"cluster", 2}})
-    EXPECT_EQ(refusal(schedule({{knob, value}}), toy({})), "one-warp-multiply")
+    EXPECT_EQ(refusal(schedule({{knob, value}}), toy({})), "one-warp-mma")
         << knob.str();
   // The compiler can do the others, and no kernel gains by them.
   for (auto [knob, value] : {std::pair<StringRef, int64_t>{"unroll", 2},
@@ -274,7 +273,7 @@ TEST_F(LegalityTest, WarpsPerMultiply) {
   TargetAttr target = toy(withGroups());
   EXPECT_EQ(refusal(groups({{"block-m", 128}, {"num-warps", 8}}), target),
             "legal");
-  EXPECT_EQ(refusal(groups({{"num-warps", 2}}), target), "warps-per-multiply");
+  EXPECT_EQ(refusal(groups({{"num-warps", 2}}), target), "warps-per-mma");
 }
 
 TEST_F(LegalityTest, RowsPerGroup) {
@@ -344,7 +343,7 @@ TEST_F(LegalityTest, OutputRowsThatACopyEngineTakes) {
             "where o-in-shared is buffer, but got 24");
   problem.outputDivisor = 0;
   EXPECT_EQ(refusal(wanted, target), "output-row-not-contiguous");
-  // Lanes store any rows.
+  // Threads store any rows.
   EXPECT_EQ(refusal(groups({}), target), "legal");
 }
 
@@ -374,7 +373,7 @@ TEST_F(LegalityTest, ComputedTilesTakeSharedMemory) {
   EXPECT_EQ(grows("o-in-shared", 1), 0);
 }
 
-TEST_F(LegalityTest, TurnsOfOne) {
+TEST_F(LegalityTest, PingPongOfOne) {
   TargetAttr target = toy(withGroups());
   EXPECT_EQ(refusal(groups({{"overlap", 2},
                             {"producer-warps", 4},
@@ -419,29 +418,29 @@ TEST_F(LegalityTest, ProducersLeaveRegistersToTheOthers) {
   EXPECT_EQ(registers, 64 * (16 + 16) / 16);
   // All 80 start with the same multiple of 8. The 16 that copy keep 24 each,
   // and the others get a multiple of 8 of what is left.
-  limits.registersPerCore = 112 * 80;
+  limits.registersPerSm = 112 * 80;
   EXPECT_EQ(getRoleRegisters(wanted, toy(limits))->consumer, registers);
   EXPECT_EQ(refusal(wanted, toy(limits)), "legal");
-  limits.registersPerCore -= 1;
+  limits.registersPerSm -= 1;
   EXPECT_EQ(getRoleRegisters(wanted, toy(limits))->consumer, registers - 8);
   EXPECT_EQ(refusal(wanted, toy(limits)), "register-overflow");
-  // As many as there are do not help beyond what a lane can have; those that
+  // As many as there are do not help beyond what a thread can have; those that
   // the others cannot take are the producer's.
-  limits.registersPerCore = 1 << 20;
+  limits.registersPerSm = 1 << 20;
   EXPECT_EQ(getRoleRegisters(wanted, toy(limits))->producer, 256);
   EXPECT_EQ(getRoleRegisters(wanted, toy(limits))->consumer, 256);
   limits.registers = registers - 1;
   EXPECT_EQ(refusal(wanted, toy(limits)), "register-overflow");
 }
 
-TEST_F(LegalityTest, RolesDealWhatTheirWorkgroupStartedWith) {
+TEST_F(LegalityTest, RolesShareWhatTheirWorkgroupStartedWith) {
   Limits limits = withGroups();
   limits.registers = 255;
-  auto wanted = groups({{"producer-warps", 4}, {"min-blocks-per-core", 3}});
-  // A third of the core is 20 registers for each of 32 threads, and they start
-  // with 16. The core has enough for roles of 24 and 16, and the workgroup has
+  auto wanted = groups({{"producer-warps", 4}, {"workgroups-per-sm", 3}});
+  // A third of the SM is 20 registers for each of 32 threads, and they start
+  // with 16. The SM has enough for roles of 24 and 16, and the workgroup has
   // not.
-  limits.registersPerCore = 3 * 32 * 23;
+  limits.registersPerSm = 3 * 32 * 23;
   RoleRegisters roles = *getRoleRegisters(wanted, toy(limits));
   EXPECT_LE(roles.producer * 16 + roles.consumer * 16, 16 * 32);
 }
@@ -454,8 +453,8 @@ TEST_F(LegalityTest, OneProducerWarpHandsNoRegistersOver) {
   EXPECT_EQ(getThreads(wanted, toy(limits)), threads);
   limits.registers = 1 << 20;
   // Two of the five warps share one of four schedulers, and all have what is
-  // left to a lane there.
-  limits.registersPerCore = 8 * 4 * 160;
+  // left to a thread there.
+  limits.registersPerSm = 8 * 4 * 160;
   EXPECT_EQ(getRegisterLimit(wanted, toy(limits)), 160);
 }
 
@@ -504,7 +503,7 @@ TEST_F(LegalityTest, ClustersShareWhatAllOfThemSee) {
   EXPECT_EQ(refusal(of(0, 0), target), "cluster-without-producer");
   EXPECT_EQ(checkLegal(problem, of(0, 0), target)->getMessage(),
             "expects producer-warps where cluster is 2, but got 0");
-  EXPECT_EQ(refusal(schedule({{"cluster", 2}}), target), "one-warp-multiply");
+  EXPECT_EQ(refusal(schedule({{"cluster", 2}}), target), "one-warp-mma");
   problem.isMasked = true;
   EXPECT_EQ(refusal(of(4, 0), target), "cluster-of-masked");
   EXPECT_EQ(checkLegal(problem, of(4, 0), target)->getMessage(),
@@ -518,9 +517,9 @@ TEST_F(LegalityTest, MultipliesFitTheRegistersAtEntry) {
   limits.registers = 255;
   auto wanted = groups({{"producer-warps", 4}});
   // 64x32 accumulators in 16 lanes, and 32 beside them, for each of 32 threads.
-  limits.registersPerCore = (64 * 32 / 16 + 32) * 32;
+  limits.registersPerSm = (64 * 32 / 16 + 32) * 32;
   EXPECT_EQ(refusal(wanted, toy(limits)), "legal");
-  limits.registersPerCore -= 1;
+  limits.registersPerSm -= 1;
   EXPECT_EQ(refusal(wanted, toy(limits)), "registers-at-entry");
 }
 
@@ -532,15 +531,15 @@ TEST_F(LegalityTest, MultipliesOfGroupsNeedSomeRegisters) {
                    {"block-n", 64},
                    {"num-warps", 12},
                    {"producer-warps", 4},
-                   {"min-blocks-per-core", blocks}});
+                   {"workgroups-per-sm", blocks}});
   };
   EXPECT_EQ(getRegisterLimit(of(1), target), 160);
   EXPECT_EQ(refusal(of(1), target), "legal");
   EXPECT_EQ(getRegisterLimit(of(2), target), 72);
-  EXPECT_EQ(refusal(of(2), target), "registers-per-lane");
+  EXPECT_EQ(refusal(of(2), target), "registers-per-thread");
 }
 
-TEST_F(LegalityTest, DealtTilesTakeSharedMemory) {
+TEST_F(LegalityTest, TileSchedulersTakeSharedMemory) {
   TargetAttr target = toy(withGroups());
   auto bytes = [&](int64_t persistent) {
     return getSharedBytes(
@@ -551,15 +550,15 @@ TEST_F(LegalityTest, DealtTilesTakeSharedMemory) {
   EXPECT_EQ(bytes(2), bytes(0) + 48);
 }
 
-TEST_F(LegalityTest, PanelsDivideRows) {
+TEST_F(LegalityTest, SwizzleAtomsDivideRows) {
   Type type = Float16Type::get(&context);
   TargetAttr target = toy(withGroups());
-  EXPECT_EQ(target.getPanel(128, type), 64);
-  EXPECT_EQ(target.getPanel(64, type), 64);
-  EXPECT_EQ(target.getPanel(96, type), 32);
-  EXPECT_EQ(target.getPanel(80, type), 16);
-  EXPECT_EQ(target.getPanel(64, Float32Type::get(&context)), 32);
-  EXPECT_EQ(toy({}).getPanel(64, type), 0);
+  EXPECT_EQ(target.getSwizzleAtom(128, type), 64);
+  EXPECT_EQ(target.getSwizzleAtom(64, type), 64);
+  EXPECT_EQ(target.getSwizzleAtom(96, type), 32);
+  EXPECT_EQ(target.getSwizzleAtom(80, type), 16);
+  EXPECT_EQ(target.getSwizzleAtom(64, Float32Type::get(&context)), 32);
+  EXPECT_EQ(toy({}).getSwizzleAtom(64, type), 0);
 }
 
 TEST_F(LegalityTest, HeadSizesAreRoundedUpToTheInstruction) {

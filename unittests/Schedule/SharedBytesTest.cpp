@@ -106,7 +106,7 @@ TEST_P(SharedBytesTest, LegalityCountsWhatKernelsHave) {
     PassManager manager(&context);
     CompileOptions options;
     options.chip = GetParam();
-    buildAttnToTilePipeline(manager, options);
+    buildTensorsToTilePipeline(manager, options);
     buildTilePipeline(manager);
     manager.nest<gpu::GPUModuleOp>().addNestedPass<gpu::GPUFuncOp>(
         tile::createTileAllocateSharedPass());

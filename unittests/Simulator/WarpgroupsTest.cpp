@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of 64 x 32 and 32 x 128 by four warps, whose operands stand in
+// MMAs of 64 x 32 and 32 x 128 by four warps, whose operands stand in
 // workgroup memory in each layout that a descriptor can name, against sums over
 // the matrices. The second half of the depth is negated, and accumulates before
 // the first was waited for. Memory beside the matrices is NaN.
@@ -28,17 +28,17 @@ struct Operand {
   /// Byte offset of an element.
   int place(int index, int k) const {
     int along = isTransposed ? index : k, across = isTransposed ? k : index;
-    int panel = along / 8 / pieces;
-    int offset = ((panel * getRows() + across) * pieces) * 16;
+    int atom = along / 8 / pieces;
+    int offset = ((atom * getRows() + across) * pieces) * 16;
     int piece = along / 8 % pieces ^ (offset / 128 & (pieces - 1));
     return offset + piece * 16 + along % 8 * 2;
   }
   /// All of the descriptor but the address.
   uint64_t describe() const {
-    uint64_t eightRows = 8 * pieces, panel = getRows() * pieces;
+    uint64_t eightRows = 8 * pieces, atom = getRows() * pieces;
     bool isSwapped = isTransposed && pieces == 1;
-    uint64_t leading = isSwapped ? eightRows : panel;
-    uint64_t stride = isSwapped ? panel : eightRows;
+    uint64_t leading = isSwapped ? eightRows : atom;
+    uint64_t stride = isSwapped ? atom : eightRows;
     uint64_t mode = pieces == 8 ? 1 : pieces == 4 ? 2 : pieces == 2 ? 3 : 0;
     return leading << 16 | stride << 32 | mode << 62;
   }

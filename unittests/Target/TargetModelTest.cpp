@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A chip that copies boxes and has barriers in shared memory and roles, but no
-// MMA of warpgroups and no registers to exchange: what it has is enough for
+// A chip that copies TMA boxes and has barriers in shared memory and roles, but
+// no MMA of warpgroups and no registers to exchange: what it has is enough for
 // kernels that ask for no more, and what it lacks is refused at the op.
 
 #include "NVIDIA/Common/Baseline.h"
@@ -68,9 +68,9 @@ protected:
   /// The kernel for that family, lowered; what was said is in `diagnostics`.
   OwningOpRef<ModuleOp> convert(StringRef family, StringRef body) {
     std::string text =
-        ("!c = !tile.channel<32x64xf16, stages = 2, panel = 64>\n"
+        ("!c = !tile.channel<32x64xf16, stages = 2, swizzle_atom = 64>\n"
          "!t = !tile.tile<32x64xf16, shared, #tile.swizzle<vector = 8, "
-         "bits = 3, shift = 0, panel = 64>>\n"
+         "bits = 3, shift = 0, swizzle_atom = 64>>\n"
          "#l = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], "
          "lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>\n"
          "#atom = #tile.mma_atom<name = \"group\", m = 64, n = 16, k = 16, "
@@ -78,16 +78,16 @@ protected:
          "#tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = "
          "[[32, 0, 0]], warps = [[4, 0, 0]]>, acc = #l>\n"
          "!p = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, "
-         "bits = 1, shift = 2, panel = 16>>\n"
+         "bits = 1, shift = 2, swizzle_atom = 16>>\n"
          "!acc = !tile.tile<64x16xf32, registers, #l>\n"
          "!lhs = !tile.tile<64x16xf16, registers, #l>\n"
          "module attributes {tile.target = #tile.target<chip = \"toy\", "
          "family = \"" +
          family +
-         "\", lanes = 32, cores = 1, shared = 65536, shared_per_core = 65536, "
-         "registers = 255, registers_per_core = 65536, max_threads = 1024, "
-         "max_threads_per_core = 1024, copy_sync = none, copy_widths = [], "
-         "box_bytes = 128, mma = []>} { gpu.module @kernels {\n"
+         "\", lanes = 32, sms = 1, shared = 65536, shared_per_sm = 65536, "
+         "registers = 255, registers_per_sm = 65536, max_threads = 1024, "
+         "max_threads_per_sm = 1024, copy_sync = none, copy_widths = [], "
+         "tma_box_bytes = 128, mma = []>} { gpu.module @kernels {\n"
          "gpu.func @kernel(%in: memref<32x64xf16>, %out: memref<32x64xf16>, "
          "%a: !lhs, %b: !p, %s: !acc) kernel attributes {known_block_size = "
          "array<i32: 256, 1, 1>} {\n"
@@ -124,7 +124,7 @@ const char *const kCopy = R"(
   tile.specialize <"store", warps = 4> {
     %t = tile.get %c[%c0] : !c -> !t
     %stored = tile.store_async %t, %out[%c0, %c0] : !t, memref<32x64xf16>
-    tile.await_reads %stored : !tile.token
+    tile.wait_reads %stored : !tile.token
     tile.release %c[%c0] : !c
   }, <"load", warps = 4, threads = one> {
     tile.put %c[%c0], %in[%c0, %c0] : !c, memref<32x64xf16>

@@ -23,7 +23,7 @@ struct Problem {
   /// Where workers write a line for each request, and to `<log>.workers` their
   /// ids at the first one; empty for nowhere.
   std::string log;
-  /// What candidate 7 spills, and how many multiplies of candidate 6 are
+  /// What candidate 7 spills, and how many MMAs of candidate 6 are
   /// serialized; if there are any, it spills as much.
   int64_t spilledBytes = 64, serialized = 0;
   /// How long a request takes, and how long one to measure takes beyond that.

@@ -25,7 +25,7 @@ static Space makeSpace() {
                 count("c", 2), count("d", 2), count("e", 2)});
 }
 
-/// Blocks have to be dealt to warps, and rings to fit the memory.
+/// Blocks have to be assigned to warps, and rings to fit the memory.
 static std::optional<Refusal> check(const Probe &point) {
   if (point[NumWarps] > point[BlockM] + 1)
     return Refusal{"warps", [] { return "more warps than rows"; }};

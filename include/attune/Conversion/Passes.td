@@ -5,7 +5,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def AttnToTilePass : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
+def ConvertAttnToTilePass : Pass<"convert-attn-to-tile", "::mlir::ModuleOp"> {
   let summary = "Outlines each attention op as a kernel that computes on tiles";
   let description = [{
     Each `attn.attention` becomes a `gpu.launch_func` of a kernel, in a
@@ -29,7 +29,7 @@ def AttnToTilePass : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
-def LinalgToTilePass : Pass<"linalg-to-tile", "::mlir::ModuleOp"> {
+def ConvertLinalgToTilePass : Pass<"convert-linalg-to-tile", "::mlir::ModuleOp"> {
   let summary = "Outlines each matmul, with what is fused into it, as a kernel that computes on tiles";
   let description = [{
     Contractions of linalg with a `#schedule.matmul` as their attribute `attune.schedule`, and the elementwise ops around them
@@ -38,7 +38,7 @@ def LinalgToTilePass : Pass<"linalg-to-tile", "::mlir::ModuleOp"> {
     reads.
 
     **Input**: `tile.target` on the module. **Output**: `gpu`, `tile`, `scf`, `arith`, `math` and `memref` in the kernel.
-    **Errors**: a contraction of types that no multiply takes; a schedule that is not legal, or is on an op that is not the
+    **Errors**: a contraction of types that no MMA takes; a schedule that is not legal, or is on an op that is not the
     first contraction of a kernel; an epilogue that reads sums of other columns; tensors whose dimensions are only parts of
     those of the contraction.
   }];
@@ -48,11 +48,11 @@ def LinalgToTilePass : Pass<"linalg-to-tile", "::mlir::ModuleOp"> {
 }
 
 def ConvertTileToGPUPass : Pass<"convert-tile-to-gpu", "::mlir::ModuleOp"> {
-  let summary = "Lowers tiles to what one lane does";
+  let summary = "Lowers tiles to what one thread does";
   let description = [{
     A tile in registers becomes a vector with one element per register of its
     layout, a channel a buffer in workgroup memory, and each op the part of it
-    that a lane computes. Matrix instructions, wide reads from shared memory and asynchronous
+    that a thread computes. Matrix instructions, wide reads from shared memory and asynchronous
     copies are asked of the target; all else is written once for all chips.
 
     All channels of a kernel share one piece of dynamic workgroup memory. Its size is
@@ -67,13 +67,13 @@ def ConvertTileToGPUPass : Pass<"convert-tile-to-gpu", "::mlir::ModuleOp"> {
     "::attune::wgmma::WGMMADialect"];
 }
 
-def TileToLoopsPass : Pass<"tile-to-loops", "::mlir::ModuleOp"> {
-  let summary = "Lowers tiles to plain loops of one lane";
+def ConvertTileToLoopsPass : Pass<"convert-tile-to-loops", "::mlir::ModuleOp"> {
+  let summary = "Lowers tiles to plain loops of one thread";
   let description = [{
     What the tile ops mean, and nothing about how a chip does it: a tile is a
     buffer of its shape, an op is loops over elements, a product is accumulated
     in the accumulator's type in the order of k, and layouts, swizzles and atoms are ignored. A
-    partial reduction deals column `j` to group `j mod p`. Serves to run kernels at any stage
+    partial reduction assigns column `j` to group `j mod p`. Serves to run kernels at any stage
     before `convert-tile-to-gpu`, with which it shares no code, and the passes
     between are checked by it.
 
@@ -82,17 +82,17 @@ def TileToLoopsPass : Pass<"tile-to-loops", "::mlir::ModuleOp"> {
     was not released, gets or releases an element that was not put, reads a tile after its
     release, or gets an element whose own copy may be among the `pending` ones.
 
-    Where warps have two programs, the lane runs the consumers', and at each get the
+    Where warps have two programs, the thread runs the consumers', and at each get the
     producers' up to the put that is waited for; it ends where they would wait for each other.
-    A multiply is carried out when it starts, and what it reads must be held until it
-    is awaited; an await ends the kernel if its multiply may be among the `running` ones. Turns are nothing.
+    An MMA is carried out when it is issued, and what it reads must be held until it
+    is waited for; a wait ends the kernel if its MMA may be among the `running` ones. Ping-pong is nothing.
 
-    The kernel has one lane for each workgroup, and so have its launches; it needs no
+    The kernel has one thread for each workgroup, and so have its launches; it needs no
     workgroup memory, and each workgroup of a cluster puts whole tiles. Kernels without tiles are left alone.
 
     **Output**: `scf`, `arith`, `memref` and whatever else the kernel held.
-    **Errors**: `gpu` ops that tell lanes apart; tiles carried by anything but `scf.for` and `scf.if`, or
-    that come as arguments; channels and pending multiplies that are handed on; producers that do more than put; sums and products of integers; an accumulator that is
+    **Errors**: `gpu` ops that tell threads apart; tiles carried by anything but `scf.for` and `scf.if`, or
+    that come as arguments; channels and pending MMAs that are handed on; producers that do more than put; sums and products of integers; an accumulator that is
     narrower than the operands; more groups than columns in a reduction; more than 32 MiB of tiles.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
@@ -104,12 +104,12 @@ def AttuneAttachTargetPass : Pass<"attune-attach-target", "::mlir::ModuleOp"> {
   let description = [{
     Sets `tile.target` on the module to the description of `chip`. There is no
     default: a missing or unknown name is an error that lists the known ones.
-    A part of a device has fewer `cores` than the chip, and persistent workgroups
+    A part of a device has fewer `sms` than the chip, and persistent workgroups
     are launched by their number.
   }];
   let options = [
     Option<"chip", "chip", "std::string", "", "Name of the chip, as its vendor's tools spell it.">,
-    Option<"cores", "cores", "unsigned", "0", "Cores to launch persistent workgroups on; 0 for those of the chip.">
+    Option<"sms", "sms", "unsigned", "0", "SMs to launch persistent workgroups on; 0 for those of the chip.">
   ];
   let dependentDialects = ["::attune::tile::TileDialect"];
 }
@@ -141,13 +141,13 @@ def ConvertKernelToLLVMPass : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUMo
 }
 
 def ConvertKernelToHostPass : Pass<"convert-kernel-to-host", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Turns a kernel in LLVM dialect into one that a CPU runs lane by lane";
+  let summary = "Turns a kernel in LLVM dialect into one that a CPU runs thread by thread";
   let description = [{
     The same kernel that would become PTX or an HSACO, for the host executor
-    (`attune-run --device=host`): its one parameter is the context of a lane,
+    (`attune-run --device=host`): its one parameter is the context of a thread,
     ops of the chip are calls of the executor's runtime, and so are loads and
-    stores, which are checked before they happen unless they are of the lane's stack, and branches back to the start of a loop,
-    which are counted. The conventions are those of `attune/Simulator/HostLane.h`.
+    stores, which are checked before they happen unless they are of the thread's stack, and branches back to the start of a loop,
+    which are counted. The conventions are those of `attune/Simulator/HostThread.h`.
 
     Arrays in workgroup memory (address space 3) are no longer globals but
     offsets from the start of that memory, first the static ones in the order of

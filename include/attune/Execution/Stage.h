@@ -20,8 +20,9 @@ Stage getStage(mlir::ModuleOp module);
 llvm::StringRef getStageName(Stage stage);
 
 /// A copy of `module` whose kernels are in LLVM dialect: those that speak
-/// `tile` go through tile-to-loops, all go through convert-kernel-to-llvm. What
-/// is in LLVM dialect, or machine code, stays as it is.
+/// `tile` go through convert-tile-to-loops, all go through
+/// convert-kernel-to-llvm. What is in LLVM dialect, or machine code, stays as
+/// it is.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 lowerForHost(mlir::ModuleOp module);
 

@@ -16,7 +16,7 @@ namespace attune::matmul {
 /// result[batch, m, n] = sum over k of lhs[batch, m, k] * rhs[batch, k, n],
 /// each in the order that its access says. What makes an operand and is done
 /// elsewhere as well belongs to the contraction: transpositions and broadcasts
-/// are accesses, a cast that widens is what the multiply does anyway, and a
+/// are accesses, a cast that widens is what the MMA does anyway, and a
 /// factor that does not depend on k is applied to the sum.
 struct Contraction {
   mlir::linalg::LinalgOp op;
@@ -46,7 +46,7 @@ struct Contraction {
 struct Mismatch {
   /// "expects ..., but got ...".
   std::string reason;
-  /// Whether it is a matmul nevertheless, of types that no multiply takes: an
+  /// Whether it is a matmul nevertheless, of types that no MMA takes: an
   /// error at the op, where other mismatches leave an op to others.
   bool isRefusal = false;
 };

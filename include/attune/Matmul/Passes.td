@@ -5,7 +5,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def MatmulToLoopsPass : Pass<"matmul-to-loops", "::mlir::func::FuncOp"> {
+def ConvertMatmulToLoopsPass : Pass<"convert-matmul-to-loops", "::mlir::func::FuncOp"> {
   let summary = "Lowers a matmul to plain loops: the reference";
   let description = [{
     Of a function that is one matmul with what is fused into it: one

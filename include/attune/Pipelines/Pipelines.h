@@ -13,9 +13,9 @@ namespace attune {
 struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
   Option<std::string> chip{
       *this, "chip", llvm::cl::desc("Name of the chip; there is no default.")};
-  Option<unsigned> cores{
-      *this, "cores",
-      llvm::cl::desc("Cores to launch persistent workgroups on; 0 for those of "
+  Option<unsigned> sms{
+      *this, "sms",
+      llvm::cl::desc("SMs to launch persistent workgroups on; 0 for those of "
                      "the chip."),
       llvm::cl::init(0)};
   Option<std::string> format{
@@ -37,11 +37,11 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
                      "with a JSON manifest.")};
 };
 
-/// Attention on tensors to kernels that speak `tile`: attaches the target,
-/// picks a schedule where there is none, checks it, expands short forms,
-/// outlines.
-void buildAttnToTilePipeline(mlir::OpPassManager &pm,
-                             const CompileOptions &options);
+/// Attention and matmuls on tensors to kernels that speak `tile`: attaches the
+/// target, picks a schedule where there is none, checks it, expands short
+/// forms, outlines.
+void buildTensorsToTilePipeline(mlir::OpPassManager &pm,
+                                const CompileOptions &options);
 
 /// All passes on tiles, which obey the schedule; those behind them do not read
 /// it but for the bound of registers.
@@ -51,7 +51,7 @@ void buildTilePipeline(mlir::OpPassManager &pm);
 /// dialect.
 void buildTileToLLVMPipeline(mlir::OpPassManager &pm);
 
-/// Kernels that speak `tile` to kernels in upstream's dialects for one lane.
+/// Kernels that speak `tile` to kernels in upstream's dialects for one thread.
 void buildTileToGPUPipeline(mlir::OpPassManager &pm);
 
 /// Kernels in upstream's dialects to LLVM dialect.
@@ -61,7 +61,7 @@ void buildGPUToLLVMPipeline(mlir::OpPassManager &pm);
 void buildCompilePipeline(mlir::OpPassManager &pm,
                           const CompileOptions &options);
 
-/// Registers attn-to-tile-pipeline, tile-pipeline, tile-to-gpu-pipeline,
+/// Registers tensors-to-tile-pipeline, tile-pipeline, tile-to-gpu-pipeline,
 /// gpu-to-llvm-pipeline and attune-compile.
 void registerPipelines();
 

@@ -23,7 +23,7 @@ struct BenchmarkOptions {
   /// Where all warm-ups took longer, the least of their times is the only
   /// sample. One of them may have waited for a host that was busy.
   double stopAboveMs = std::numeric_limits<double>::infinity();
-  /// Where the cores' clock fell by more than this share while samples were
+  /// Where the SMs' clock fell by more than this share while samples were
   /// taken, they are dropped and taken again, once.
   double maxClockDrop = 0.03;
   /// The same where their median is above the least by more than this share of

@@ -29,12 +29,12 @@ struct DeviceInfo {
   std::string chip;
   /// Vendor's version number of the driver.
   int driverVersion = 0;
-  int cores = 0;
+  int sms = 0;
   int64_t memoryBytes = 0;
   int64_t cacheBytes = 0;
   /// Most shared memory that a workgroup may ask for.
   int64_t sharedBytes = 0;
-  /// Highest clock of the cores; 0 where the driver does not say.
+  /// Highest clock of the SMs; 0 where the driver does not say.
   int clockMHz = 0;
   /// Power that the device keeps below; 0 where the driver does not say.
   int powerLimitWatts = 0;
@@ -43,7 +43,7 @@ struct DeviceInfo {
 /// What decides how fast the same kernel is. Empty is what the driver cannot
 /// tell.
 struct DeviceState {
-  /// Clock of the cores.
+  /// Clock of the SMs.
   std::optional<int> clockMHz;
   std::optional<int> powerWatts;
   std::optional<int> temperatureCelsius;

@@ -81,12 +81,12 @@ def Knob_MmaWarps : Knob<"mmaWarps", "mma-warps", 1, [1, 4],
 def Knob_ProducerWarps : Knob<"producerWarps", "producer-warps", 0, [0, 1, 4],
   "Warps of their own that copy into shared memory; 0 lets the computing warps do it. Four can hand registers over to the others.">;
 def Knob_Unroll : Knob<"unroll", "unroll", 1, [1],
-  "Key blocks visited by one turn of the main loop, the body of which is repeated so often.", [2, 4]>;
+  "Key blocks visited by one iteration of the main loop, the body of which is repeated so often.", [2, 4]>;
 def Knob_Persistent : EnumKnob<"persistent", "persistent", "Persistent",
   [I32EnumCase<"None", 0, "none">, I32EnumCase<"Static", 1, "static">, I32EnumCase<"Dynamic", 2, "dynamic">],
   "Whether as many workgroups are launched as the chip holds, each of which computes one tile after the other: static gives each every n-th tile, dynamic the one that a work counter says is next.">;
-def Knob_MinBlocksPerCore : Knob<"minBlocksPerCore", "min-blocks-per-core", 1, [1, 2, 3, 4],
-  "Workgroups that must fit on one core at a time; bounds the registers of a lane.">;
+def Knob_WorkgroupsPerSm : Knob<"workgroupsPerSm", "workgroups-per-sm", 1, [1, 2, 3, 4],
+  "Workgroups that must fit on one SM at a time; bounds the registers of a thread.">;
 def Knob_Cluster : Knob<"cluster", "cluster", 1, [1, 2],
   "Workgroups of one cluster, which take neighbouring query tiles of a head and share what they load of its keys and values.">;
 
@@ -113,11 +113,11 @@ def Knob_OInShared : EnumKnob<"oInShared", "o-in-shared", "OutputPath",
   "How the output leaves: threads store it from registers, or the copy engine stores it from shared memory, from the query block's slot or from a buffer of its own.", ["query-slot", "buffer"]>;
 def Knob_Overlap : EnumKnob<"overlap", "overlap", "Overlap",
   [I32EnumCase<"None", 0, "none">, I32EnumCase<"Softmax", 1, "softmax">, I32EnumCase<"PingPong", 2, "ping-pong">],
-  "What runs under a warpgroup's multiplies: nothing, the softmax of the next block, or also that of another warpgroup, in turns.">;
+  "What runs under a warpgroup's MMAs: nothing, the softmax of the next block, or also that of another warpgroup, in ping-pong.">;
 def Knob_Rescale : Knob<"rescale", "rescale", 0, [0, 8],
   "How far, in powers of two, scores may grow beyond the number that is subtracted from those of their row before the warp rescales the output: 0 rescales at each step, 8 seldom.">;
 def Knob_RescaleLate : Knob<"rescaleLate", "rescale-late", 0, [0],
-  "When a step of an overlapped loop rescales the output: 0 as soon as the multiply into it is done, 1 right before the next one, under the first multiply of the next block.", [1]>;
+  "When a step of an overlapped loop rescales the output: 0 as soon as the MMA into it is done, 1 right before the next one, under the first MMA of the next block.", [1]>;
 def Knob_ExpOnFma : Knob<"expOnFma", "exp-on-fma", 0, [0, 2, 4],
   "Sixteenths of the softmax's exponentials that are polynomials, computed by multiplies and adds beside those of the special function unit.">;
 def Knob_SplitMasked : Knob<"splitMasked", "split-masked", 1, [0, 1],
@@ -130,7 +130,7 @@ def Knobs_Attention : KnobSet<"attention", "Attention", [
   Knob_BlockM, Knob_BlockN, Knob_NumWarps, Knob_MmaWarps, Knob_ProducerWarps, Knob_QStages, Knob_KStages,
   Knob_VStages, Knob_QInRegisters, Knob_PInRegisters, Knob_OInShared, Knob_Overlap, Knob_Rescale,
   Knob_RescaleLate, Knob_ExpOnFma, Knob_SplitMasked, Knob_Unroll, Knob_TileOrder, Knob_Persistent,
-  Knob_MinBlocksPerCore, Knob_Cluster
+  Knob_WorkgroupsPerSm, Knob_Cluster
 ], [
   ProblemSize<"batch", "Batch size">,
   ProblemSize<"heads", "Number of query heads">,
@@ -170,7 +170,7 @@ def Knob_ResultPath : EnumKnob<"resultPath", "result-path", "ResultPath",
 def Knobs_Matmul : KnobSet<"matmul", "Matmul", [
   Knob_TileM, Knob_TileN, Knob_TileK, Knob_NumWarps, Knob_WarpsN, Knob_MmaWarps, Knob_ProducerWarps, Knob_Stages,
   Knob_Raster, Knob_RasterGroup, Knob_MatmulCluster, Knob_ClusterAlong, Knob_ResultPath, Knob_Persistent,
-  Knob_MinBlocksPerCore
+  Knob_WorkgroupsPerSm
 ], [
   ProblemSize<"batch", "Batch size">,
   ProblemSize<"m", "Rows of the result">,

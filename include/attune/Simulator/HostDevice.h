@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The host executor: a device whose kernels are those of any chip in LLVM
-// dialect, run on the CPU lane by lane, with every access to memory checked.
+// dialect, run on the CPU thread by thread, with every access to memory
+// checked.
 
 #ifndef ATTUNE_SIMULATOR_HOSTDEVICE_H
 #define ATTUNE_SIMULATOR_HOSTDEVICE_H
@@ -16,13 +17,13 @@ namespace attune {
 /// What is looked for while a kernel runs; bits of HostOptions::checks.
 enum class HostCheck : unsigned {
   None = 0,
-  /// Two lanes access the same bytes of workgroup memory, one of them writes,
+  /// Two threads access the same bytes of workgroup memory, one of them writes,
   /// and no barrier stands between; or an op reads through the asynchronous
-  /// proxy what a lane wrote, and no fence of the proxies stands between; or a
-  /// barrier in workgroup memory is used by a lane that need not see its
+  /// proxy what a thread wrote, and no fence of the proxies stands between; or
+  /// a barrier in workgroup memory is used by a thread that need not see its
   /// initialisation, or by a copy without a fence behind that; or one workgroup
   /// of a cluster uses the memory of another, which need not know of that when
-  /// it ends. What lanes read or wrote may be overwritten through the
+  /// it ends. What threads read or wrote may be overwritten through the
   /// asynchronous proxy without a fence.
   Races = 1,
   /// Accesses outside of the kernel's arguments and of workgroup memory.
@@ -32,10 +33,10 @@ enum class HostCheck : unsigned {
   /// Addresses that are not multiples of what the access requires.
   Alignment = 8,
   /// Accesses to what an asynchronous copy is still writing, and copies that
-  /// are never waited for; results of asynchronous products that are read
-  /// before the wait, and products without a fence of their registers.
+  /// are never waited for; results of asynchronous MMAs that are read
+  /// before the wait, and MMAs without a fence of their registers.
   Waits = 16,
-  /// Lanes of a warp at different barriers, and operands that the lanes of a
+  /// Lanes of a warp at different barriers, and operands that the threads of a
   /// warp must agree on.
   Convergence = 32,
 };
@@ -46,14 +47,15 @@ struct HostOptions {
   unsigned checks = kAllChecks;
   /// Count what accesses cost and matrix instructions do.
   bool counts = false;
-  /// Decides the order in which lanes run and the moment at which asynchronous
-  /// copies land. With 0 the lanes take turns, and a copy lands when it is
-  /// waited for.
+  /// Decides the order in which threads run and the moment at which
+  /// asynchronous copies land. With 0 the threads take turns, and a copy lands
+  /// when it is waited for.
   uint64_t seed = 0;
-  /// Most lanes of a launch, all workgroups together.
-  int64_t maxLanes = int64_t(1) << 18;
-  /// Most times that a lane may start a loop over; one that stands for a whole
-  /// workgroup, as after tile-to-loops, does so for each product of a matrix.
+  /// Most threads of a launch, all workgroups together.
+  int64_t maxThreads = int64_t(1) << 18;
+  /// Most times that a thread may start a loop over; one that stands for a
+  /// whole workgroup, as after convert-tile-to-loops, does so for each product
+  /// of a matrix.
   int64_t maxSteps = int64_t(1) << 28;
   /// Most diagnostics of a launch; the others are counted.
   unsigned maxReports = 10;
@@ -65,7 +67,7 @@ struct HostCounts {
   struct Site {
     std::string op;
     std::string location;
-    /// Executions by a warp, or by a part of it; one of a product of four warps
+    /// Executions by a warp, or by a part of it; one of an MMA of four warps
     /// and of a bulk copy.
     int64_t requests = 0;
     /// Moved by them; of a wait, those that came by it: a wait that never has

@@ -22,7 +22,7 @@ struct KernelResources {
   std::optional<int64_t> spillLoadBytes;
   std::optional<int64_t> stackBytes;
   std::optional<int64_t> staticSharedBytes;
-  /// Notices that multiplies which could run on are waited for one by one.
+  /// Notices that MMAs which could run on are waited for one by one.
   std::optional<int64_t> serializedMultiplies;
   /// Warnings and performance notices, one per line of the report.
   std::vector<std::string> warnings;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the compiler may ask of a chip with an engine that copies boxes of
+// What the compiler may ask of a chip with an engine that copies TMA boxes of
 // tensors between global and shared memory.
 
 #ifndef ATTUNE_TARGET_COPYENGINE_H
@@ -12,24 +12,24 @@
 
 namespace attune {
 
-/// A box of a tensor, and its place in workgroup memory.
-struct Box {
+/// A TMA box of a tensor, and its place in workgroup memory.
+struct TMABox {
   /// A tensor map, as the kernel takes it.
   mlir::Value map;
   /// First element in the tensor, outermost dimension first.
   llvm::SmallVector<mlir::Value, 5> coordinates;
-  /// Contiguous buffer in workgroup memory, and the element at which the box
-  /// starts.
+  /// Contiguous buffer in workgroup memory, and the element at which the TMA
+  /// box starts.
   mlir::Value buffer;
   mlir::Value offset;
 };
 
-/// A request to fill a box of a tile from a tensor.
-struct BoxCopy : Box {
+/// A request to fill a TMA box of a tile from a tensor.
+struct TMABoxCopy : TMABox {
   /// Told of every byte that has arrived.
   SharedBarrier barrier;
-  /// Workgroups of the cluster, each of which gets the box at the same place
-  /// and whose barrier is told; 1 for the own one alone.
+  /// Workgroups of the cluster, each of which gets the TMA box at the same
+  /// place and whose barrier is told; 1 for the own one alone.
   int64_t cluster = 1;
 };
 
@@ -38,19 +38,19 @@ class CopyEngine {
 public:
   virtual ~CopyEngine() = default;
 
-  /// The type of a tensor map for boxes of the shape of `box`, and the map of a
-  /// buffer, made on the host.
+  /// The type of a tensor map for TMA boxes of the shape of `box`, and the map
+  /// of a buffer, made on the host.
   virtual mlir::Type getMapType(mlir::MemRefType box,
                                 tile::SwizzleAttr swizzle) const = 0;
   virtual mlir::Value createMap(mlir::OpBuilder &builder, mlir::Location loc,
                                 mlir::Type type, mlir::Value buffer) const = 0;
 
   virtual void load(mlir::OpBuilder &builder, mlir::Location loc,
-                    const BoxCopy &copy) const = 0;
-  /// Issues the copy of a box to its tensor, by one thread, which alone can
+                    const TMABoxCopy &copy) const = 0;
+  /// Issues the copy of a TMA box to its tensor, by one thread, which alone can
   /// wait for it: until all that it stored has been read.
   virtual void store(mlir::OpBuilder &builder, mlir::Location loc,
-                     const Box &box) const = 0;
+                     const TMABox &box) const = 0;
   virtual void waitStores(mlir::OpBuilder &builder,
                           mlir::Location loc) const = 0;
 

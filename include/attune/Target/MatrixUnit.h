@@ -14,8 +14,8 @@ namespace attune {
 /// An MMA that a warpgroup issues together.
 struct WarpgroupMma {
   tile::MmaAtomAttr atom;
-  /// 2-D buffers in workgroup memory, stored in the panels that their tiles
-  /// say; the left operand may be the vector that a thread holds instead.
+  /// 2-D buffers in workgroup memory, stored in the swizzle atoms that their
+  /// tiles say; the left operand may be the vector that a thread holds instead.
   mlir::Value lhs, rhs;
   tile::TileType lhsTile, rhsTile;
   bool transposeLhs = false, transposeRhs = false;
@@ -23,7 +23,7 @@ struct WarpgroupMma {
   mlir::Value acc;
   /// The accumulator is 0 and need not be read.
   bool startsAtZero = false;
-  /// Warpgroups among which the rows and the columns are dealt, rows first.
+  /// Warpgroups among which the rows and the columns are assigned, rows first.
   int64_t groupsM = 1, groupsN = 1;
   /// The number of the own one, an index, the same for the back end in all
   /// lanes of a warp; null where it is the only one.

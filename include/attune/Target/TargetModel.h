@@ -34,19 +34,19 @@ class WarpRoles;
 inline constexpr int kGeneralBenefit = 2;
 inline constexpr int kTargetBenefit = 3;
 
-/// A request to read a box of a shared-memory tile into the registers of a
-/// warp.
+/// A request to read a rectangle of a shared-memory tile into the registers of
+/// a warp.
 struct SharedRead {
   /// 2-D buffer in workgroup memory, rows contiguous; its rows are permuted by
   /// `swizzle`.
   mlir::Value buffer;
   tile::SwizzleAttr swizzle;
-  /// Where the lanes and registers of one warp lie in the box: modes of
+  /// Where the lanes and registers of one warp lie in the rectangle: modes of
   /// dimension 0 are rows and modes of dimension 1 columns of the buffer. No
   /// warp modes.
   tile::LayoutAttr layout;
-  /// First row and column of the box: a value that differs between warps (null
-  /// for 0) plus a constant.
+  /// First row and column of the rectangle: a value that differs between warps
+  /// (null for 0) plus a constant.
   mlir::Value row;
   int64_t rowOffset = 0;
   int64_t columnOffset = 0;
@@ -110,15 +110,15 @@ public:
 
   /// Parts that a chip has or has not, each on its own; null for what it has
   /// not. A matrix unit has those whose #tile.target lists atoms of several
-  /// warps, and a copy engine those with `box_bytes`.
+  /// warps, and a copy engine those with `tma_box_bytes`.
   virtual const MatrixUnit *getMatrixUnit() const;
   virtual const CopyEngine *getCopyEngine() const;
   virtual const Barriers *getBarriers() const;
   virtual const WarpRoles *getWarpRoles() const;
 
   /// Whether indices whose range is known to fit are computed in 32 bits. Of 64
-  /// they take two registers of a lane; chips that keep what all lanes share in
-  /// registers of its own gain nothing, and spilled more.
+  /// they take two registers of a thread; chips that keep what all lanes share
+  /// in registers of its own gain nothing, and spilled more.
   virtual bool narrowsIndices() const;
 
   /// Whether a kernel can ask how many workgroups were launched, as those that
@@ -138,11 +138,11 @@ public:
       llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const = 0;
 
   /// Sets what a kernel in LLVM dialect needs beyond the conversion, such as
-  /// bounds on its registers. `minBlocksPerCore` is 0 where the schedule is
+  /// bounds on its registers. `workgroupsPerSm` is 0 where the schedule is
   /// unknown.
   virtual void configureKernel(mlir::LLVM::LLVMFuncOp kernel,
                                tile::TargetAttr target, int64_t threads,
-                               int64_t minBlocksPerCore) const = 0;
+                               int64_t workgroupsPerSm) const = 0;
 
   /// Sets the attributes of a parameter of a kernel in LLVM dialect which was
   /// an argument of a type of the target's own, such as those of what is passed

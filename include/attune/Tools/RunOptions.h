@@ -92,13 +92,13 @@ struct RunOptions {
       llvm::cl::cat(category)};
   Opt<uint64_t> hostSeed{
       "host-seed",
-      llvm::cl::desc("Order in which --device=host runs lanes and lets "
+      llvm::cl::desc("Order in which --device=host runs threads and lets "
                      "asynchronous copies land; 0 is in turn and late"),
       llvm::cl::init(0), llvm::cl::cat(category)};
-  Opt<int64_t> maxLanes{
-      "max-lanes",
+  Opt<int64_t> maxThreads{
+      "max-threads",
       llvm::cl::desc("Most threads of a launch with --device=host"),
-      llvm::cl::init(HostOptions().maxLanes), llvm::cl::cat(category)};
+      llvm::cl::init(HostOptions().maxThreads), llvm::cl::cat(category)};
   Opt<int64_t> maxSteps{
       "max-steps",
       llvm::cl::desc("Most iterations of a thread with --device=host"),

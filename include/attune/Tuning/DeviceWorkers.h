@@ -18,7 +18,7 @@ struct DeviceIdentity {
   std::string name;
   std::string chip;
   int64_t driver = 0;
-  int64_t cores = 0;
+  int64_t sms = 0;
   int64_t sharedBytes = 0;
   /// Where the driver tells them: devices of one name may be held to others.
   int64_t clockMHz = 0, powerLimitWatts = 0;

@@ -40,14 +40,14 @@ enum class Stage { Compile, Measure, Final, Proof };
 llvm::StringRef toString(Stage stage);
 std::optional<Stage> parseStage(llvm::StringRef text);
 
-/// What a kernel takes from a core, as the assembler reports it. Absent numbers
+/// What a kernel takes from an SM, as the assembler reports it. Absent numbers
 /// were not reported.
 struct Resources {
   std::optional<int64_t> registers;
   std::optional<int64_t> spillBytes;
   std::optional<int64_t> sharedBytes;
   std::optional<int64_t> threads;
-  /// Notices that multiplies are waited for one by one.
+  /// Notices that MMAs are waited for one by one.
   std::optional<int64_t> serializedMultiplies;
 
   /// Adds a kernel that runs after these: what limits how many workgroups run
@@ -91,7 +91,7 @@ struct Result {
   std::optional<double> score;
   /// Nanoseconds of each timed launch; empty where nothing was timed.
   std::vector<double> samples;
-  /// Clock of the cores, in MHz, while these were taken: the slowest that was
+  /// Clock of the SMs, in MHz, while these were taken: the slowest that was
   /// seen. Absent where the driver cannot tell.
   std::optional<int64_t> clockMHz;
   /// The most power, in watts, and the highest temperature, in degrees Celsius,
@@ -117,7 +117,7 @@ struct Result {
 /// Returns what is wrong with an answer that cannot be right; empty otherwise.
 std::string readAnswer(const llvm::json::Value &answer, Result &result);
 
-/// The order of lanes in which the host executor runs the kernel with a hash:
+/// The order of threads in which the host executor runs the kernel with a hash:
 /// of its own for each kernel, and the same each time.
 uint64_t getHostSeed(llvm::StringRef binaryHash);
 

@@ -14,7 +14,7 @@ namespace attune::tuning {
 /// passes on tiles behind it, and without what only a chip obeys: bounds of
 /// registers, and the schedule itself. What executes it therefore gives equal
 /// results for equal kernels. Workgroups that are persistent are launched for
-/// one core, so that each computes several tiles of a small problem.
+/// one SM, so that each computes several tiles of a small problem.
 mlir::LogicalResult lowerToTiles(mlir::ModuleOp module, llvm::StringRef chip);
 
 /// Candidates are answered by the hash of their kernel as tiles: a tenth of the

@@ -25,8 +25,8 @@ struct AttuneAttachTarget
         &getContext(), chip, [&] { return emitError(module.getLoc()); });
     if (failed(target))
       return signalPassFailure();
-    if (cores)
-      target = target->withCores(cores);
+    if (sms)
+      target = target->withSms(sms);
     module->setAttr(attune::tile::TileDialect::kTargetAttrName, *target);
   }
 };

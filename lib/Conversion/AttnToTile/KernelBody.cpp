@@ -165,7 +165,7 @@ Value BodyBuilder::head(Value buffer, Value headIndex,
 Value BodyBuilder::countTiles() {
   seqQ = size(operands.query, 's');
   seqK = size(operands.key, 's');
-  // Tiles are counted, ordered and dealt by clusters; the last one of a head
+  // Tiles are counted, ordered and assigned by clusters; the last one of a head
   // may lie beyond it in part.
   int64_t rows = sizes.blockM * schedule.getCluster();
   counts = {b.createOrFold<arith::CeilDivUIOp>(seqQ, constant(rows)),
@@ -432,7 +432,7 @@ void BodyBuilder::planWarps() {
   auto kernel =
       b.getInsertionBlock()->getParent()->getParentOfType<gpu::GPUFuncOp>();
   kernel->setAttr(tile::TileDialect::kResidencyAttrName,
-                  b.getI64IntegerAttr(schedule.getMinBlocksPerCore()));
+                  b.getI64IntegerAttr(schedule.getWorkgroupsPerSm()));
   if (!schedule.getProducerWarps())
     return;
   RoleRegisters registers =
@@ -484,7 +484,7 @@ void BodyBuilder::build() {
     loop->setAttr(tile::TileDialect::kDynamicAttrName, b.getUnitAttr());
   b.setInsertionPointToStart(loop.getBody());
   Value number = loop.getInductionVar();
-  // Lists by length are dealt there and back.
+  // Lists by length are assigned there and back.
   if (schedule.getTileOrder() == schedule::TileOrder::AcrossHeads &&
       schedule.getPersistent() == schedule::Persistent::Static)
     number = reverseOddRounds(b, number, own, grid, total);

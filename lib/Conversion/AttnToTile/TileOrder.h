@@ -9,7 +9,7 @@
 
 namespace attune {
 
-/// Extents of what is dealt to the workgroups, as index values.
+/// Extents of what is assigned to the workgroups, as index values.
 struct TileCounts {
   /// Query tiles of one head, query heads, key heads, and batches.
   mlir::Value tiles, headsQ, headsKV, batches;

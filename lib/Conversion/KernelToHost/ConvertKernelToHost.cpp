@@ -103,7 +103,8 @@ void ConvertKernelToHost::convertSignature(LLVM::LLVMFuncOp function,
     llvm::append_range(parameters, type.getParams());
   function.setFunctionType(
       LLVM::LLVMFunctionType::get(type.getReturnType(), parameters));
-  rewriter.lane = entry.insertArgument(unsigned(0), pointer, function.getLoc());
+  rewriter.thread =
+      entry.insertArgument(unsigned(0), pointer, function.getLoc());
   if (!kernel)
     return;
   Operation *first = &entry.front();
@@ -113,7 +114,7 @@ void ConvertKernelToHost::convertSignature(LLVM::LLVMFuncOp function,
     if (argument.use_empty())
       continue;
     if (!list) {
-      Value slot = rewriter.field(first, offsetof(HostLane, arguments));
+      Value slot = rewriter.field(first, offsetof(HostThread, arguments));
       list = LLVM::LoadOp::create(rewriter.at(first), loc, pointer, slot);
     }
     OpBuilder &b = rewriter.at(first);
@@ -132,7 +133,7 @@ void ConvertKernelToHost::convertSignature(LLVM::LLVMFuncOp function,
 }
 
 /// Whether `address` comes from an llvm.alloca, be it through the descriptor of
-/// a memref. Such memory is the lane's own, and the runtime knows no more of
+/// a memref. Such memory is the thread's own, and the runtime knows no more of
 /// it.
 static bool isOnStack(Value address) {
   while (Operation *op = address.getDefiningOp()) {
@@ -249,7 +250,7 @@ LogicalResult ConvertKernelToHost::convert(Operation *op, const HostOps &ops,
         auto it = sharedOffsets.find(address.getGlobalName());
         if (it == sharedOffsets.end())
           return success();
-        Value slot = rewriter.field(op, offsetof(HostLane, shared));
+        Value slot = rewriter.field(op, offsetof(HostThread, shared));
         Value base = LLVM::LoadOp::create(rewriter.at(op), op->getLoc(),
                                           address.getType(), slot);
         rewriter.replace(
@@ -270,7 +271,7 @@ LogicalResult ConvertKernelToHost::convert(Operation *op, const HostOps &ops,
                    : LLVM::LLVMFuncOp();
         if (!function || function.isExternal())
           return refuse("llvm.call of a function without a body");
-        SmallVector<Value> operands{rewriter.lane};
+        SmallVector<Value> operands{rewriter.thread};
         llvm::append_range(operands, call.getCalleeOperands());
         call.getCalleeOperandsMutable().assign(operands);
         return success();
@@ -296,7 +297,7 @@ LogicalResult ConvertKernelToHost::convertBody(LLVM::LLVMFuncOp function,
   SmallVector<Operation *> worklist;
   function.getBody().walk([&](Operation *op) { worklist.push_back(op); });
   convertSignature(function, rewriter);
-  prepareProducts(function, rewriter);
+  prepareMmas(function, rewriter);
   for (Operation *op : worklist)
     allConverted &= succeeded(convert(op, ops, rewriter));
   return success(allConverted);

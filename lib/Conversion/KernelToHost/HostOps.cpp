@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The calling convention of include/attune/Simulator/HostLane.h.
+// The calling convention of include/attune/Simulator/HostThread.h.
 
 #include "HostOps.h"
 #include "llvm/Support/MathExtras.h"
@@ -22,13 +22,13 @@ Value HostRewriter::i32(Operation *op, int64_t value) {
 Value HostRewriter::field(Operation *op, uint64_t offset) {
   at(op);
   return LLVM::GEPOp::create(
-      builder, op->getLoc(), lane.getType(), builder.getI8Type(), lane,
+      builder, op->getLoc(), thread.getType(), builder.getI8Type(), thread,
       ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
 }
 
 LLVM::CallOp HostRewriter::call(Operation *op, StringRef function,
                                 ValueRange extra, Type result) {
-  SmallVector<Value> arguments{lane, i32(op, sites.lookup(op))};
+  SmallVector<Value> arguments{thread, i32(op, sites.lookup(op))};
   arguments.append(extra.begin(), extra.end());
   LLVM::LLVMFuncOp &declaration = declared[function];
   if (!declaration) {
@@ -48,17 +48,17 @@ void HostRewriter::replaceWithCall(Operation *op, StringRef function,
   constexpr uint64_t kPadding = 4;
   uint64_t offset = 0;
   for (Value operand : op->getOperands()) {
-    Value slot = field(op, offsetof(HostLane, operands) + offset);
+    Value slot = field(op, offsetof(HostThread, operands) + offset);
     LLVM::StoreOp::create(builder, op->getLoc(), operand, slot, kPadding);
     offset += llvm::alignTo(layout.getTypeSize(operand.getType()), kPadding);
   }
-  assert(offset <= HostLane::kSlotBytes && "operands that fit");
+  assert(offset <= HostThread::kSlotBytes && "operands that fit");
   SmallVector<Value> extra;
   for (int64_t immediate : immediates)
     extra.push_back(i32(op, immediate));
   call(op, function, extra);
   if (op->getNumResults() > 0) {
-    Value slot = field(op, offsetof(HostLane, results));
+    Value slot = field(op, offsetof(HostThread, results));
     Value result = LLVM::LoadOp::create(
         builder, op->getLoc(), op->getResult(0).getType(), slot, kPadding);
     op->getResult(0).replaceAllUsesWith(result);
@@ -77,17 +77,17 @@ void HostRewriter::replace(Operation *op, Value value) {
   op->erase();
 }
 
-Value HostRewriter::readProduct(Operation *op, Value value) {
+Value HostRewriter::readMma(Operation *op, Value value) {
   constexpr uint64_t kWord = 4;
   // Behind the elements of a vector there may be room, and old tickets in it.
   int64_t bytes = getBytes(value.getType());
   if (auto vector = dyn_cast<VectorType>(value.getType()))
     bytes = getBytes(vector.getElementType()) * vector.getNumElements();
   LLVM::StoreOp::create(builder, op->getLoc(), value,
-                        field(op, offsetof(HostLane, operands)), kWord);
-  call(op, "attuneHostReadProduct", i32(op, bytes / kWord));
+                        field(op, offsetof(HostThread, operands)), kWord);
+  call(op, "attuneHostReadMma", i32(op, bytes / kWord));
   return LLVM::LoadOp::create(builder, op->getLoc(), value.getType(),
-                              field(op, offsetof(HostLane, results)), kWord);
+                              field(op, offsetof(HostThread, results)), kWord);
 }
 
 LogicalResult attune::rewriteReciprocal(Operation *op, HostRewriter &rewriter) {

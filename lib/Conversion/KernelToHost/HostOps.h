@@ -6,7 +6,7 @@
 #ifndef ATTUNE_LIB_CONVERSION_KERNELTOHOST_HOSTOPS_H
 #define ATTUNE_LIB_CONVERSION_KERNELTOHOST_HOSTOPS_H
 
-#include "attune/Simulator/HostLane.h"
+#include "attune/Simulator/HostThread.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
@@ -28,15 +28,15 @@ public:
         builder(module.getContext()) {}
 
   /// The first argument of the function at hand.
-  mlir::Value lane;
-  /// Asynchronous products some of whose registers are written in the same
+  mlir::Value thread;
+  /// Asynchronous MMAs some of whose registers are written in the same
   /// block behind the last fence.
-  llvm::DenseSet<mlir::Operation *> lateProducts;
+  llvm::DenseSet<mlir::Operation *> lateMmas;
 
   /// Sets the insertion point before `op`.
   mlir::OpBuilder &at(mlir::Operation *op);
   mlir::Value i32(mlir::Operation *op, int64_t value);
-  /// A pointer `offset` bytes behind the start of the lane's context.
+  /// A pointer `offset` bytes behind the start of the thread's context.
   mlir::Value field(mlir::Operation *op, uint64_t offset);
 
   /// Bytes of a value in memory.
@@ -44,18 +44,18 @@ public:
     return static_cast<int64_t>(layout.getTypeSize(type).getFixedValue());
   }
   /// A call of a runtime function at `op`, which stays. Operands of `extra`
-  /// follow the lane and the site.
+  /// follow the thread and the site.
   mlir::LLVM::CallOp call(mlir::Operation *op, llvm::StringRef function,
                           mlir::ValueRange extra, mlir::Type result = {});
   /// Replaces `op` by the call of a runtime function that finds its operands in
-  /// the lane's context and leaves the results there.
+  /// the thread's context and leaves the results there.
   void replaceWithCall(mlir::Operation *op, llvm::StringRef function,
                        llvm::ArrayRef<int64_t> immediates = {});
-  /// Replaces `op` by a 32-bit field of the lane's context.
+  /// Replaces `op` by a 32-bit field of the thread's context.
   void replaceWithField(mlir::Operation *op, uint64_t offset);
   void replace(mlir::Operation *op, mlir::Value value);
-  /// What the results of asynchronous products in `value` are at `op`.
-  mlir::Value readProduct(mlir::Operation *op, mlir::Value value);
+  /// What the results of asynchronous MMAs in `value` are at `op`.
+  mlir::Value readMma(mlir::Operation *op, mlir::Value value);
 
 private:
   mlir::gpu::GPUModuleOp module;
@@ -88,7 +88,7 @@ public:
       return llvm::success();
     });
   }
-  /// The ops read 32-bit fields of the lane's context: the first one that at
+  /// The ops read 32-bit fields of the thread's context: the first one that at
   /// `offset`, each other one the next.
   template <typename... OpTys> void addFields(uint64_t offset) {
     auto next = [&] {
@@ -134,9 +134,9 @@ llvm::LogicalResult rewriteReciprocal(mlir::Operation *op,
                                       HostRewriter &rewriter);
 
 /// Before any op is replaced: finds `rewriter.lateProducts`, and asks for the
-/// results of asynchronous products before ops that look at them. Ops that only
-/// move values, branches, waits and further products do not ask.
-void prepareProducts(mlir::LLVM::LLVMFuncOp function, HostRewriter &rewriter);
+/// results of asynchronous MMAs before ops that look at them. Ops that only
+/// move values, branches, waits and further MMAs do not ask.
+void prepareMmas(mlir::LLVM::LLVMFuncOp function, HostRewriter &rewriter);
 
 void populateNVVMHostOps(HostOps &ops);
 void populateMBarrierHostOps(HostOps &ops);

@@ -120,23 +120,23 @@ static void addClusterBarrier(HostOps &ops, StringRef function,
 
 static void populateRegisters(HostOps &ops) {
   ops.addFields<NVVM::ThreadIdXOp, NVVM::ThreadIdYOp, NVVM::ThreadIdZOp>(
-      offsetof(HostLane, threadId));
+      offsetof(HostThread, threadId));
   ops.addFields<NVVM::BlockIdXOp, NVVM::BlockIdYOp, NVVM::BlockIdZOp>(
-      offsetof(HostLane, blockId));
+      offsetof(HostThread, blockId));
   ops.addFields<NVVM::BlockDimXOp, NVVM::BlockDimYOp, NVVM::BlockDimZOp>(
-      offsetof(HostLane, blockSize));
+      offsetof(HostThread, blockSize));
   ops.addFields<NVVM::GridDimXOp, NVVM::GridDimYOp, NVVM::GridDimZOp>(
-      offsetof(HostLane, gridSize));
-  ops.addFields<NVVM::LaneIdOp>(offsetof(HostLane, laneId));
-  ops.addFields<NVVM::WarpIdOp>(offsetof(HostLane, warpId));
-  ops.addFields<NVVM::WarpSizeOp>(offsetof(HostLane, warpSize));
+      offsetof(HostThread, gridSize));
+  ops.addFields<NVVM::LaneIdOp>(offsetof(HostThread, laneId));
+  ops.addFields<NVVM::WarpIdOp>(offsetof(HostThread, warpId));
+  ops.addFields<NVVM::WarpSizeOp>(offsetof(HostThread, warpSize));
   // Clusters lie along x.
-  ops.addFields<NVVM::ClusterIdXOp>(offsetof(HostLane, clusterId));
-  ops.addFields<NVVM::ClusterDimXOp>(offsetof(HostLane, numClusters));
-  ops.addFields<NVVM::BlockInClusterIdXOp>(offsetof(HostLane, rank));
-  ops.addFields<NVVM::ClusterId>(offsetof(HostLane, rank));
-  ops.addFields<NVVM::ClusterDimBlocksXOp>(offsetof(HostLane, clusterSize));
-  ops.addFields<NVVM::ClusterDim>(offsetof(HostLane, clusterSize));
+  ops.addFields<NVVM::ClusterIdXOp>(offsetof(HostThread, clusterId));
+  ops.addFields<NVVM::ClusterDimXOp>(offsetof(HostThread, numClusters));
+  ops.addFields<NVVM::BlockInClusterIdXOp>(offsetof(HostThread, rank));
+  ops.addFields<NVVM::ClusterId>(offsetof(HostThread, rank));
+  ops.addFields<NVVM::ClusterDimBlocksXOp>(offsetof(HostThread, clusterSize));
+  ops.addFields<NVVM::ClusterDim>(offsetof(HostThread, clusterSize));
 }
 
 void attune::populateNVVMHostOps(HostOps &ops) {

@@ -67,10 +67,10 @@ static void addBufferAccess(HostOps &ops, StringRef function) {
 
 static void populateRegisters(HostOps &ops) {
   ops.addFields<ROCDL::ThreadIdXOp, ROCDL::ThreadIdYOp, ROCDL::ThreadIdZOp>(
-      offsetof(HostLane, threadId));
+      offsetof(HostThread, threadId));
   ops.addFields<ROCDL::BlockIdXOp, ROCDL::BlockIdYOp, ROCDL::BlockIdZOp>(
-      offsetof(HostLane, blockId));
-  ops.addFields<ROCDL::WavefrontSizeOp>(offsetof(HostLane, warpSize));
+      offsetof(HostThread, blockId));
+  ops.addFields<ROCDL::WavefrontSizeOp>(offsetof(HostThread, warpSize));
 }
 
 void attune::populateROCDLHostOps(HostOps &ops) {

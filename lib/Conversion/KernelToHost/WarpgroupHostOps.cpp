@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of matrices by four warps, whose results come later than the values
+// MMAs by four warps, whose results come later than the values
 // that stand for them.
 
 #include "HostOps.h"
@@ -12,8 +12,8 @@
 using namespace mlir;
 using namespace attune;
 
-static LogicalResult rewriteProduct(NVVM::WgmmaMmaAsyncOp op,
-                                    HostRewriter &rewriter) {
+static LogicalResult rewriteMma(NVVM::WgmmaMmaAsyncOp op,
+                                HostRewriter &rewriter) {
   auto shape = op.getShape();
   bool isBrain = op.getTypeA() == NVVM::WGMMATypes::bf16;
   auto registers = cast<LLVM::LLVMStructType>(op.getType()).getBody();
@@ -28,32 +28,32 @@ static LogicalResult rewriteProduct(NVVM::WgmmaMmaAsyncOp op,
                                "results to be executed on the host";
   int64_t flags = 0;
   if (op.getScaleD() == NVVM::WGMMAScaleOut::one)
-    flags |= kHostProductAccumulate;
+    flags |= kHostMmaAccumulate;
   if (op.getScaleA() == NVVM::WGMMAScaleIn::neg)
-    flags |= kHostProductNegateA;
+    flags |= kHostMmaNegateA;
   if (op.getScaleB() == NVVM::WGMMAScaleIn::neg)
-    flags |= kHostProductNegateB;
+    flags |= kHostMmaNegateB;
   if (op.getLayoutA() == NVVM::MMALayout::col)
-    flags |= kHostProductTransposeA;
+    flags |= kHostMmaTransposeA;
   if (op.getLayoutB() == NVVM::MMALayout::row)
-    flags |= kHostProductTransposeB;
-  if (rewriter.lateProducts.contains(op))
-    flags |= kHostProductLate;
+    flags |= kHostMmaTransposeB;
+  if (rewriter.lateMmas.contains(op))
+    flags |= kHostMmaLate;
   rewriter.replaceWithCall(
       op, "attuneHostMultiplyAsync",
       {shape.getN(), isBrain ? kHostBF16 : kHostF16, flags});
   return success();
 }
 
-static LogicalResult rewriteRegisterProduct(wgmma::MmaAsyncOp op,
-                                            HostRewriter &rewriter) {
-  int64_t flags = kHostProductLeftInRegisters;
+static LogicalResult rewriteRegisterMma(wgmma::MmaAsyncOp op,
+                                        HostRewriter &rewriter) {
+  int64_t flags = kHostMmaLeftInRegisters;
   if (op.getScaleD() == NVVM::WGMMAScaleOut::one)
-    flags |= kHostProductAccumulate;
+    flags |= kHostMmaAccumulate;
   if (op.getLayoutB() == NVVM::MMALayout::row)
-    flags |= kHostProductTransposeB;
-  if (rewriter.lateProducts.contains(op))
-    flags |= kHostProductLate;
+    flags |= kHostMmaTransposeB;
+  if (rewriter.lateMmas.contains(op))
+    flags |= kHostMmaLate;
   bool isBrain = op.getType() == NVVM::WGMMATypes::bf16;
   rewriter.replaceWithCall(
       op, "attuneHostMultiplyAsync",
@@ -65,7 +65,7 @@ static LogicalResult rewriteRegisterProduct(wgmma::MmaAsyncOp op,
 /// reading them is right from here on.
 static LogicalResult rewriteWait(wgmma::WaitGroupOp op,
                                  HostRewriter &rewriter) {
-  rewriter.call(op, "attuneHostWaitProducts", rewriter.i32(op, op.getGroup()));
+  rewriter.call(op, "attuneHostWaitMmas", rewriter.i32(op, op.getGroup()));
   op.replaceAllUsesWith(op.getInouts());
   op.erase();
   return success();
@@ -77,15 +77,15 @@ static bool onlyMoves(Operation *op) {
              LLVM::InsertElementOp, LLVM::ShuffleVectorOp>(op);
 }
 
-static bool isProduct(Operation *op) {
+static bool isMma(Operation *op) {
   return isa<NVVM::WgmmaMmaAsyncOp, wgmma::MmaAsyncOp>(op);
 }
 
-/// Whether an op between the last fence of the product's block and the product
+/// Whether an op between the last fence of the MMA's block and the MMA
 /// computes one of its registers.
-static bool isLate(Operation *product) {
+static bool isLate(Operation *mma) {
   llvm::SmallPtrSet<Operation *, 32> behindFence;
-  Operation *above = product->getPrevNode();
+  Operation *above = mma->getPrevNode();
   for (; above && !isa<NVVM::WgmmaFenceAlignedOp>(above);
        above = above->getPrevNode())
     behindFence.insert(above);
@@ -93,12 +93,12 @@ static bool isLate(Operation *product) {
   if (!above)
     return false;
   llvm::SetVector<Value> registers;
-  registers.insert_range(product->getOperands());
+  registers.insert_range(mma->getOperands());
   for (size_t index = 0; index < registers.size(); ++index) {
     Operation *op = registers[index].getDefiningOp();
     // Descriptors are not what the fence is for.
     if (registers[index].getType().isInteger(64) || !op ||
-        !behindFence.contains(op) || isProduct(op) || op->getNumOperands() == 0)
+        !behindFence.contains(op) || isMma(op) || op->getNumOperands() == 0)
       continue;
     if (!onlyMoves(op) && !isa<LLVM::BitcastOp, wgmma::WaitGroupOp>(op))
       return true;
@@ -107,15 +107,14 @@ static bool isLate(Operation *product) {
   return false;
 }
 
-void attune::prepareProducts(LLVM::LLVMFuncOp function,
-                             HostRewriter &rewriter) {
+void attune::prepareMmas(LLVM::LLVMFuncOp function, HostRewriter &rewriter) {
   llvm::SetVector<Value> values;
   function.walk([&](Operation *op) {
-    if (!isProduct(op))
+    if (!isMma(op))
       return;
     values.insert(op->getResult(0));
     if (isLate(op))
-      rewriter.lateProducts.insert(op);
+      rewriter.lateMmas.insert(op);
   });
   SmallVector<OpOperand *> reads;
   for (size_t index = 0; index < values.size(); ++index)
@@ -131,22 +130,22 @@ void attune::prepareProducts(LLVM::LLVMFuncOp function,
         values.insert(user->getResult(0));
       else if (isa<wgmma::WaitGroupOp>(user))
         values.insert(user->getResult(use.getOperandNumber()));
-      else if (!isProduct(user))
+      else if (!isMma(user))
         reads.push_back(&use);
     }
   for (OpOperand *use : reads)
-    use->set(rewriter.readProduct(use->getOwner(), use->get()));
+    use->set(rewriter.readMma(use->getOwner(), use->get()));
 }
 
 void attune::populateWarpgroupHostOps(HostOps &ops) {
-  ops.addCall<NVVM::WgmmaFenceAlignedOp>("attuneHostFenceProducts");
-  ops.add<NVVM::WgmmaMmaAsyncOp>(rewriteProduct);
-  ops.add<wgmma::MmaAsyncOp>(rewriteRegisterProduct);
+  ops.addCall<NVVM::WgmmaFenceAlignedOp>("attuneHostFenceMmas");
+  ops.add<NVVM::WgmmaMmaAsyncOp>(rewriteMma);
+  ops.add<wgmma::MmaAsyncOp>(rewriteRegisterMma);
   ops.add<wgmma::WaitGroupOp>(rewriteWait);
-  ops.addCall<NVVM::WgmmaGroupSyncAlignedOp>("attuneHostCommitProducts");
+  ops.addCall<NVVM::WgmmaGroupSyncAlignedOp>("attuneHostCommitMmas");
   ops.add<NVVM::WgmmaWaitGroupSyncOp>(
       [](NVVM::WgmmaWaitGroupSyncOp op, HostRewriter &rewriter) {
-        rewriter.replaceWithCall(op, "attuneHostWaitProducts",
+        rewriter.replaceWithCall(op, "attuneHostWaitMmas",
                                  {static_cast<int64_t>(op.getGroup())});
         return success();
       });

@@ -231,7 +231,7 @@ void ConvertKernelToLLVM::runOnOperation() {
   }
   // Taken before the conversion, which keeps neither as it is.
   struct Shell {
-    int64_t threads, minBlocksPerCore;
+    int64_t threads, workgroupsPerSm;
   };
   llvm::StringMap<Shell> shells;
   for (auto kernel : module.getOps<gpu::GPUFuncOp>()) {
@@ -252,6 +252,6 @@ void ConvertKernelToLLVM::runOnOperation() {
     function.setDenormalFpMathF32("preserve-sign,preserve-sign");
     if (auto it = shells.find(function.getName()); it != shells.end())
       model->configureKernel(function, target, it->second.threads,
-                             it->second.minBlocksPerCore);
+                             it->second.workgroupsPerSm);
   }
 }

@@ -121,7 +121,7 @@ void MatmulBuilder::planWarps() {
   auto kernel =
       b.getInsertionBlock()->getParent()->getParentOfType<gpu::GPUFuncOp>();
   kernel->setAttr(Tile::kResidencyAttrName,
-                  b.getI64IntegerAttr(schedule.getMinBlocksPerCore()));
+                  b.getI64IntegerAttr(schedule.getWorkgroupsPerSm()));
   if (!schedule.getProducerWarps())
     return;
   MLIRContext *context = b.getContext();

@@ -87,7 +87,7 @@ attune::countLaterMmas(gpu::GPUFuncOp kernel) {
   LaterMmas counter;
   llvm::DenseMap<Operation *, int64_t> later;
   kernel.walk([&](Operation *op) {
-    if (!isa<tile::AwaitOp, tile::AwaitReadsOp>(op) ||
+    if (!isa<tile::WaitOp, tile::WaitReadsOp>(op) ||
         !isa<tile::PendingType>(op->getOperand(0).getType()))
       return;
     int64_t count = counter.count(op->getOperand(0), op);

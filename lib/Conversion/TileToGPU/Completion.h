@@ -12,7 +12,7 @@
 namespace attune {
 
 /// MMAs of warpgroups complete in the order of their issue. For each
-/// `tile.await` and `tile.await_reads` of one, the number of those that have
+/// `tile.wait` and `tile.wait_reads` of one, the number of those that have
 /// been issued since, on whatever way it came there: as many may still run.
 /// Waits for MMAs of a warp, which are done at once, are not in the map.
 llvm::DenseMap<mlir::Operation *, int64_t>

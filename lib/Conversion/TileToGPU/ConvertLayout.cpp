@@ -4,7 +4,7 @@
 // lanes hold the same elements before and after, or exchanged for lanes, or
 // fetched from other lanes one by one.
 
-#include "LaneContext.h"
+#include "KernelContext.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

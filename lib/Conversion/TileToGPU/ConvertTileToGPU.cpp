@@ -5,7 +5,7 @@
 
 #include "Completion.h"
 #include "KernelChecks.h"
-#include "LaneContext.h"
+#include "KernelContext.h"
 #include "SharedMemory.h"
 #include "TensorMaps.h"
 #include "attune/Conversion/Passes.h"
@@ -61,18 +61,19 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
 
   converter.addConversion(
       [](tile::TokenType, SmallVectorImpl<Type> &) { return success(); });
-  converter.addConversion([](tile::DealerType type) -> Type {
+  converter.addConversion([](tile::SchedulerType type) -> Type {
     Builder b(type.getContext());
     return MemRefType::get(
-        {tile::DealerType::kWords}, b.getI64Type(), MemRefLayoutAttrInterface(),
+        {tile::SchedulerType::kWords}, b.getI64Type(),
+        MemRefLayoutAttrInterface(),
         gpu::AddressSpaceAttr::get(type.getContext(),
                                    gpu::AddressSpace::Workgroup));
   });
 
   ConversionTarget target(*mlirContext);
   RewritePatternSet patterns(mlirContext);
-  populateBoxPatterns(converter, patterns, context);
-  populateDealerPatterns(converter, patterns, context);
+  populateTMABoxPatterns(converter, patterns, context);
+  populateSchedulerPatterns(converter, patterns, context);
   populateElementwisePatterns(converter, patterns, context);
   populateLayoutPatterns(converter, patterns, context);
   populateMemoryPatterns(converter, patterns, context);

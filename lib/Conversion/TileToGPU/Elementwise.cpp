@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // tile.map and tile.fill: work on registers alone. The scalar region of a map
-// becomes operations on the whole vector of a lane. Positions are 32-bit
+// becomes operations on the whole vector of a thread. Positions are 32-bit
 // integers there; reads of buffers go element by element.
 
-#include "LaneContext.h"
+#include "KernelContext.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

@@ -32,12 +32,12 @@ static LogicalResult checkRegisters(Operation *op) {
   return success();
 }
 
-/// The columns of a panel in which a tile in shared memory is stored; 0 for
-/// whole rows, and for tiles in registers.
-static int64_t getPanel(Value value) {
+/// The columns of a swizzle atom in which a tile in shared memory is stored; 0
+/// for whole rows, and for tiles in registers.
+static int64_t getSwizzleAtom(Value value) {
   tile::SwizzleAttr swizzle =
       cast<tile::TileType>(value.getType()).getSwizzle();
-  return swizzle ? swizzle.getPanel() : 0;
+  return swizzle ? swizzle.getSwizzleAtom() : 0;
 }
 
 /// That the chip has a part of its own, which the op asks for.
@@ -58,7 +58,7 @@ static LogicalResult checkMatrixUnit(Operation *op,
 static LogicalResult checkCopyEngine(Operation *op,
                                      const KernelContext &context) {
   return checkPart(op, context, context.model->getCopyEngine(),
-                   "an engine that copies boxes of tensors");
+                   "an engine that copies TMA boxes of tensors");
 }
 
 static LogicalResult checkBarriers(Operation *op,
@@ -68,8 +68,8 @@ static LogicalResult checkBarriers(Operation *op,
 }
 
 /// Whether the warps of the role of `op` are a multiple of `count`.
-static bool dealsOut(Operation *op, const KernelContext &context,
-                     int64_t count) {
+static bool dividesWarps(Operation *op, const KernelContext &context,
+                         int64_t count) {
   int64_t warps = context.getWarps(op).count;
   return warps != 0 && warps % count == 0;
 }
@@ -84,7 +84,7 @@ static LogicalResult checkMultiply(OpTy op, const KernelContext &context) {
   if (warps > 1) {
     if (failed(checkMatrixUnit(op, context)))
       return failure();
-    if (!dealsOut(op, context, warps))
+    if (!dividesWarps(op, context, warps))
       return op.emitOpError()
              << "expects a multiple of " << warps
              << " warps that compute, but got " << context.getWarps(op).count;
@@ -96,10 +96,10 @@ static LogicalResult checkMultiply(OpTy op, const KernelContext &context) {
   }
   for (Value operand : {Value(op.getLhs()), Value(op.getRhs())}) {
     if (cast<tile::TileType>(operand.getType()).isShared() &&
-        (getPanel(operand) != 0) != (warps > 1))
+        (getSwizzleAtom(operand) != 0) != (warps > 1))
       return op.emitOpError()
              << "expects operands in shared memory to be stored in "
-             << (warps > 1 ? "panels" : "whole rows") << ", but got "
+             << (warps > 1 ? "swizzle atoms" : "whole rows") << ", but got "
              << operand.getType();
   }
   return success();
@@ -109,11 +109,11 @@ static LogicalResult checkChannel(Operation *op, Value channel,
                                   const KernelContext &context) {
   if (!channel.getDefiningOp<tile::ChannelOp>())
     return op->emitOpError() << "expects a channel that 'tile.channel' makes";
-  if (cast<tile::ChannelType>(channel.getType()).getPanel())
+  if (cast<tile::ChannelType>(channel.getType()).getSwizzleAtom())
     return isa<tile::PutOp>(op) ? checkCopyEngine(op, context)
                                 : checkBarriers(op, context);
   if (op->getParentOfType<tile::SpecializeOp>())
-    return op->emitOpError() << "expects a channel with panels between "
+    return op->emitOpError() << "expects a channel with swizzle atoms between "
                                 "producers and consumers, but got "
                              << channel.getType();
   return success();
@@ -129,22 +129,23 @@ static LogicalResult checkCluster(tile::ChannelOp op,
                           << cluster << ", but got " << context.cluster;
 }
 
-/// Tiles in shared memory that groups of warps write and store.
+/// Tiles in shared memory that warpgroups write and store.
 static LogicalResult checkSharedTile(Operation *op, Value tile,
                                      const KernelContext &context) {
   if (failed(checkCopyEngine(op, context)))
     return failure();
-  if (!getPanel(tile))
-    return op->emitOpError() << "expects a tile that is stored in panels, but "
-                                "got "
-                             << tile.getType();
+  if (!getSwizzleAtom(tile))
+    return op->emitOpError()
+           << "expects a tile that is stored in swizzle atoms, but "
+              "got "
+           << tile.getType();
   auto type = cast<tile::TileType>(tile.getType());
   if (isOfOneThread(op))
     return success();
-  // Panels are permuted in groups of eight rows.
+  // Swizzle atoms are permuted in groups of eight rows.
   constexpr int64_t kRows = 8;
   tile::WarpRange warps = context.getWarps(op);
-  if (!dealsOut(op, context, context.warpgroupWarps) ||
+  if (!dividesWarps(op, context, context.warpgroupWarps) ||
       type.getShape()[0] % (kRows * context.countWarpgroups(warps)) != 0)
     return op->emitOpError()
            << "expects groups of " << context.warpgroupWarps
@@ -168,7 +169,7 @@ static LogicalResult checkWrite(tile::WriteOp op,
       findRegister(layout, {8, 0}) < 0 || findRegister(layout, {0, 8}) < 0)
     return op.emitOpError()
            << "expects elements of 16 bits in the layout of the accumulator of "
-              "a multiply by groups of warps, but got "
+              "a warpgroup MMA, but got "
            << type;
   // A warpgroup stores the rows that it wrote.
   if (llvm::any_of(layout.getWarps(),
@@ -197,10 +198,10 @@ static LogicalResult checkRoles(tile::SpecializeOp op,
 }
 
 template <typename OpTy>
-static LogicalResult checkTurn(OpTy op, const KernelContext &context) {
+static LogicalResult checkPingPong(OpTy op, const KernelContext &context) {
   if (failed(checkBarriers(op, context)))
     return failure();
-  if (!dealsOut(op, context, op.getGroups()))
+  if (!dividesWarps(op, context, op.getGroups()))
     return op.emitOpError()
            << "expects groups of as many warps each, but got " << op.getGroups()
            << " of " << context.getWarps(op).count;
@@ -215,17 +216,18 @@ static LogicalResult checkPlace(Operation *op, std::optional<int64_t> offset) {
                               "tile-allocate-shared first";
 }
 
-/// One thread deals, and all other roles learn of it.
+/// One thread assigns, and all other roles learn of it.
 template <typename OpTy>
-static LogicalResult checkDealer(OpTy op, const KernelContext &context) {
+static LogicalResult checkScheduler(OpTy op, const KernelContext &context) {
   if (failed(checkBarriers(op, context)))
     return failure();
-  if (!op.getDealer().template getDefiningOp<tile::DealerOp>())
-    return op.emitOpError() << "expects a dealer that 'tile.dealer' makes";
-  if (std::is_same_v<OpTy, tile::DealOp> ? !isOfOneThread(op)
-                                         : !tile::getRole(op))
+  if (!op.getScheduler().template getDefiningOp<tile::SchedulerOp>())
+    return op.emitOpError()
+           << "expects a tile scheduler that 'tile.scheduler' makes";
+  if (std::is_same_v<OpTy, tile::FetchWorkOp> ? !isOfOneThread(op)
+                                              : !tile::getRole(op))
     return op.emitOpError() << "expects to stand in a role"
-                            << (std::is_same_v<OpTy, tile::DealOp>
+                            << (std::is_same_v<OpTy, tile::FetchWorkOp>
                                     ? " of which one thread runs the program"
                                     : "");
   return success();
@@ -274,19 +276,19 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
               if (failed(checkPlace(channel, channel.getOffset())) ||
                   failed(checkCluster(channel, context)))
                 return failure();
-              return channel.getResult().getType().getPanel()
+              return channel.getResult().getType().getSwizzleAtom()
                          ? checkBarriers(channel, context)
                          : success();
             })
             .Case([&](tile::ReadOp read) -> LogicalResult {
-              if (!getPanel(read.getSource()))
+              if (!getSwizzleAtom(read.getSource()))
                 return success();
               return read.emitOpError()
                      << "expects a tile that is stored in whole rows, but got "
                      << read.getSource().getType();
             })
-            .Case([&](tile::DealerOp dealer) {
-              return checkPlace(dealer, dealer.getOffset());
+            .Case([&](tile::SchedulerOp scheduler) {
+              return checkPlace(scheduler, scheduler.getOffset());
             })
             .Case([&](tile::BufferOp buffer) {
               if (failed(checkPlace(buffer, buffer.getOffset())))
@@ -298,9 +300,9 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
             .Case([&](tile::StoreAsyncOp store) {
               return checkSharedTile(store, store.getSource(), context);
             })
-            .Case([&](tile::AwaitReadsOp await) {
-              return isa<tile::TokenType>(await.getPending().getType())
-                         ? checkCopyEngine(await, context)
+            .Case([&](tile::WaitReadsOp wait) {
+              return isa<tile::TokenType>(wait.getPending().getType())
+                         ? checkCopyEngine(wait, context)
                          : success();
             })
             .Case<tile::FenceBarriersOp, tile::SyncWarpOp,
@@ -311,10 +313,11 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
             .Case([&](tile::SpecializeOp roles) {
               return checkRoles(roles, context);
             })
-            .Case<tile::DealOp, tile::DealtOp>(
-                [&](auto end) { return checkDealer(end, context); })
-            .Case<tile::StartTurnsOp, tile::TakeTurnOp, tile::GiveTurnOp>(
-                [&](auto turn) { return checkTurn(turn, context); })
+            .Case<tile::FetchWorkOp, tile::GetWorkOp>(
+                [&](auto end) { return checkScheduler(end, context); })
+            .Case<tile::PingPongInitOp, tile::PingPongWaitOp,
+                  tile::PingPongArriveOp>(
+                [&](auto op) { return checkPingPong(op, context); })
             .Default([](Operation *) { return success(); });
     return failed(checked) ? WalkResult::interrupt() : WalkResult::advance();
   });

@@ -5,13 +5,13 @@
 #ifndef ATTUNE_LIB_CONVERSION_TILETOGPU_KERNELCHECKS_H
 #define ATTUNE_LIB_CONVERSION_TILETOGPU_KERNELCHECKS_H
 
-#include "LaneContext.h"
+#include "KernelContext.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 namespace attune {
 
 /// Reports what the patterns cannot convert: tiles without layouts, what the
-/// target has no groups of warps or no copy engine for, tiles in panels that
+/// target has no warpgroups or no copy engine for, tiles in swizzle atoms that
 /// are not multiplied by groups.
 llvm::LogicalResult checkKernel(mlir::gpu::GPUFuncOp kernel,
                                 const KernelContext &context);

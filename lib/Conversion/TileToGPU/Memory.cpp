@@ -3,7 +3,7 @@
 // tile.load, tile.store and tile.read: between memory and registers; and
 // tile.paged, which says where they find rows.
 
-#include "LaneContext.h"
+#include "KernelContext.h"
 #include "PagedRows.h"
 #include "attune/Target/SharedAddress.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tile.mma: unrolls a multiply into the target's matrix instructions. Operands
+// tile.mma: unrolls an MMA into the target's matrix instructions. Operands
 // in shared memory are read one k-step at a time, next to their use, so that a
 // lane never holds more than a step of them.
 
-#include "LaneContext.h"
+#include "KernelContext.h"
 #include "attune/Target/MatrixUnit.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -28,17 +28,17 @@ template <typename OpTy> struct MmaPattern : KernelPattern<OpTy> {
                           typename OpTy::Adaptor adaptor) const;
 };
 
-struct AwaitPattern : KernelPattern<tile::AwaitOp> {
+struct WaitPattern : KernelPattern<tile::WaitOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
-  matchAndRewrite(tile::AwaitOp op, OpAdaptor adaptor,
+  matchAndRewrite(tile::WaitOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
 };
 
-struct AwaitReadsPattern : KernelPattern<tile::AwaitReadsOp> {
+struct WaitReadsPattern : KernelPattern<tile::WaitReadsOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
-  matchAndRewrite(tile::AwaitReadsOp op, OpAdaptor adaptor,
+  matchAndRewrite(tile::WaitReadsOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
 };
 
@@ -101,7 +101,7 @@ Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
                  rhsType = op.getRhs().getType(),
                  accType =
                      tile::PendingType::getOf(op.getAcc().getType()).getTile();
-  // Warps are dealt to rows first, then to columns.
+  // Warps are assigned to rows first, then to columns.
   int64_t alongN = op.getWarpsN(),
           alongM = accType.getRegisterLayout().getNumWarps() / alongN;
   int64_t rowsPerWarp = accType.getShape()[0] / alongM,
@@ -215,8 +215,8 @@ MmaPattern<OpTy>::matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
 }
 
 LogicalResult
-AwaitPattern::matchAndRewrite(tile::AwaitOp op, OpAdaptor adaptor,
-                              ConversionPatternRewriter &rewriter) const {
+WaitPattern::matchAndRewrite(tile::WaitOp op, OpAdaptor adaptor,
+                             ConversionPatternRewriter &rewriter) const {
   Value result = adaptor.getPending();
   // MMAs of a warp were done at once.
   if (auto later = context.laterMmas.find(op); later != context.laterMmas.end())
@@ -227,10 +227,10 @@ AwaitPattern::matchAndRewrite(tile::AwaitOp op, OpAdaptor adaptor,
 }
 
 LogicalResult
-AwaitReadsPattern::matchAndRewrite(tile::AwaitReadsOp op, OpAdaptor,
-                                   ConversionPatternRewriter &b) const {
+WaitReadsPattern::matchAndRewrite(tile::WaitReadsOp op, OpAdaptor,
+                                  ConversionPatternRewriter &b) const {
   if (!isa<tile::PendingType>(op.getPending().getType()))
-    return b.notifyMatchFailure(op, "it awaits a store");
+    return b.notifyMatchFailure(op, "it waits for a store");
   if (auto later = context.laterMmas.find(op); later != context.laterMmas.end())
     context.model->getMatrixUnit()->waitReads(b, op.getLoc(), later->second);
   b.eraseOp(op);
@@ -241,6 +241,6 @@ void attune::populateMmaPatterns(TypeConverter &converter,
                                  RewritePatternSet &patterns,
                                  const KernelContext &context) {
   patterns.add<MmaPattern<tile::MmaOp>, MmaPattern<tile::MmaAsyncOp>,
-               AwaitPattern, AwaitReadsPattern>(converter,
-                                                patterns.getContext(), context);
+               WaitPattern, WaitReadsPattern>(converter, patterns.getContext(),
+                                              context);
 }

@@ -6,7 +6,7 @@
 // that it waited for: so what a workgroup adds is there before the next one
 // starts to. Atomic operations alone do not order others on every chip.
 
-#include "LaneContext.h"
+#include "KernelContext.h"
 #include "SharedMemory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

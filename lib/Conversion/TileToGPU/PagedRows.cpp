@@ -3,7 +3,7 @@
 // The arithmetic from a row to its place, by one read of the table.
 
 #include "PagedRows.h"
-#include "LaneContext.h"
+#include "KernelContext.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -37,8 +37,8 @@ private:
   tile::PagedOp paged;
 };
 
-/// Rows of a box by which the copy engine copies what `put` puts: it ends with
-/// the page.
+/// Rows of a TMA box by which the copy engine copies what `put` puts: it ends
+/// with the page.
 int64_t getRowsOfBox(tile::PutOp put);
 
 } // namespace attune

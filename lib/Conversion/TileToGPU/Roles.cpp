@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tile.specialize and the turns of groups of warps.
+// tile.specialize and the ping-pong of warpgroups.
 
-#include "LaneContext.h"
+#include "KernelContext.h"
 #include "attune/Target/Barriers.h"
 #include "attune/Target/WarpRoles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -13,24 +13,24 @@ using namespace attune;
 
 namespace {
 
-struct StartTurnsPattern : KernelPattern<tile::StartTurnsOp> {
+struct PingPongInitPattern : KernelPattern<tile::PingPongInitOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
-  matchAndRewrite(tile::StartTurnsOp op, OpAdaptor,
+  matchAndRewrite(tile::PingPongInitOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override;
 };
 
-struct TakeTurnPattern : KernelPattern<tile::TakeTurnOp> {
+struct PingPongWaitPattern : KernelPattern<tile::PingPongWaitOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
-  matchAndRewrite(tile::TakeTurnOp op, OpAdaptor,
+  matchAndRewrite(tile::PingPongWaitOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override;
 };
 
-struct GiveTurnPattern : KernelPattern<tile::GiveTurnOp> {
+struct PingPongArrivePattern : KernelPattern<tile::PingPongArriveOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
-  matchAndRewrite(tile::GiveTurnOp op, OpAdaptor,
+  matchAndRewrite(tile::PingPongArriveOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override;
 };
 
@@ -109,7 +109,7 @@ void attune::lowerRoles(gpu::GPUFuncOp kernel, const KernelContext &context) {
 }
 
 //===----------------------------------------------------------------------===//
-// Groups of warps
+// Warpgroups
 //===----------------------------------------------------------------------===//
 
 Value attune::groupNumber(OpBuilder &b, Location loc,
@@ -129,8 +129,8 @@ Value attune::isFirstOfGroup(OpBuilder &b, Location loc,
   return compare(b, loc, arith::CmpIPredicate::eq, number, 0);
 }
 
-/// The barriers behind those of turns, of which there is one a warpgroup. Chips
-/// without warpgroups have a warp in their place.
+/// The barriers behind those of ping-pong, of which there is one a warpgroup.
+/// Chips without warpgroups have a warp in their place.
 void attune::meetInGroup(OpBuilder &b, Location loc,
                          const KernelContext &context) {
   const Barriers &barriers = *context.model->getBarriers();
@@ -148,27 +148,28 @@ void attune::meetInGroup(OpBuilder &b, Location loc,
 }
 
 //===----------------------------------------------------------------------===//
-// Turns: warpgroup g of a role waits at barrier 1 + g, counted over all roles,
-// where the one before it arrives.
+// Ping-pong: warpgroup g of a role waits at barrier 1 + g, counted over all
+// roles, where the one before it arrives.
 //===----------------------------------------------------------------------===//
 
-static int64_t firstTurn(OpBuilder &b, const KernelContext &context) {
+static int64_t firstPingPongBarrier(OpBuilder &b,
+                                    const KernelContext &context) {
   return 1 + context.countWarpgroupsBefore(context.getWarps(b));
 }
 
 /// Arrives at the barrier of a turn, which waits for the group whose turn it is
 /// and the one before it.
-static void meetForTurn(OpBuilder &b, Location loc,
-                        const KernelContext &context, int64_t groups,
-                        Value number, bool wait) {
+static void meetForPingPong(OpBuilder &b, Location loc,
+                            const KernelContext &context, int64_t groups,
+                            Value number, bool wait) {
   int64_t threads =
       2 * context.getWarps(b).count / groups * context.target.getLanes();
   context.model->getBarriers()->syncThreads(b, loc, number, threads, wait);
 }
 
 LogicalResult
-StartTurnsPattern::matchAndRewrite(tile::StartTurnsOp op, OpAdaptor,
-                                   ConversionPatternRewriter &b) const {
+PingPongInitPattern::matchAndRewrite(tile::PingPongInitOp op, OpAdaptor,
+                                     ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
   int64_t groups = op.getGroups();
   Value group = groupNumber(b, loc, context, groups);
@@ -176,38 +177,39 @@ StartTurnsPattern::matchAndRewrite(tile::StartTurnsOp op, OpAdaptor,
       b, loc, compare(b, loc, arith::CmpIPredicate::eq, group, groups - 1),
       /*withElseRegion=*/false);
   OpBuilder inner = last.getThenBodyBuilder();
-  meetForTurn(inner, loc, context, groups,
-              constant(inner, loc, firstTurn(inner, context)), /*wait=*/false);
+  meetForPingPong(inner, loc, context, groups,
+                  constant(inner, loc, firstPingPongBarrier(inner, context)),
+                  /*wait=*/false);
   b.eraseOp(op);
   return success();
 }
 
 LogicalResult
-TakeTurnPattern::matchAndRewrite(tile::TakeTurnOp op, OpAdaptor,
-                                 ConversionPatternRewriter &b) const {
+PingPongWaitPattern::matchAndRewrite(tile::PingPongWaitOp op, OpAdaptor,
+                                     ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
   int64_t groups = op.getGroups();
-  Value number =
-      b.createOrFold<arith::AddIOp>(loc, groupNumber(b, loc, context, groups),
-                                    constant(b, loc, firstTurn(b, context)));
-  meetForTurn(b, loc, context, groups, number, /*wait=*/true);
+  Value number = b.createOrFold<arith::AddIOp>(
+      loc, groupNumber(b, loc, context, groups),
+      constant(b, loc, firstPingPongBarrier(b, context)));
+  meetForPingPong(b, loc, context, groups, number, /*wait=*/true);
   b.eraseOp(op);
   return success();
 }
 
 LogicalResult
-GiveTurnPattern::matchAndRewrite(tile::GiveTurnOp op, OpAdaptor,
-                                 ConversionPatternRewriter &b) const {
+PingPongArrivePattern::matchAndRewrite(tile::PingPongArriveOp op, OpAdaptor,
+                                       ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
   int64_t groups = op.getGroups();
   Value group = groupNumber(b, loc, context, groups);
   Value isLast = compare(b, loc, arith::CmpIPredicate::eq, group, groups - 1);
-  int64_t first = firstTurn(b, context);
+  int64_t first = firstPingPongBarrier(b, context);
   Value next =
       b.createOrFold<arith::AddIOp>(loc, group, constant(b, loc, first + 1));
   Value number =
       arith::SelectOp::create(b, loc, isLast, constant(b, loc, first), next);
-  meetForTurn(b, loc, context, groups, number, /*wait=*/false);
+  meetForPingPong(b, loc, context, groups, number, /*wait=*/false);
   b.eraseOp(op);
   return success();
 }
@@ -215,6 +217,6 @@ GiveTurnPattern::matchAndRewrite(tile::GiveTurnOp op, OpAdaptor,
 void attune::populateRolePatterns(TypeConverter &converter,
                                   RewritePatternSet &patterns,
                                   const KernelContext &context) {
-  patterns.add<StartTurnsPattern, TakeTurnPattern, GiveTurnPattern>(
+  patterns.add<PingPongInitPattern, PingPongWaitPattern, PingPongArrivePattern>(
       converter, patterns.getContext(), context);
 }

@@ -3,7 +3,7 @@
 // tile.reduce, tile.any and tile.broadcast: between a tile and what is known of
 // its rows.
 
-#include "LaneContext.h"
+#include "KernelContext.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

@@ -8,7 +8,7 @@
 // there.
 
 #include "SharedMemory.h"
-#include "LaneContext.h"
+#include "KernelContext.h"
 #include "PagedRows.h"
 #include "attune/Target/SharedAddress.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tiles that are computed and go through shared memory. What a group of warps
-// writes is read by its multiplies and copies alone, so that its warps meet
+// Tiles that are computed and go through shared memory. What a warpgroup
+// writes is read by its MMAs and copies alone, so that its warps meet
 // and no others do.
 
-#include "LaneContext.h"
+#include "KernelContext.h"
 #include "SharedMemory.h"
 #include "attune/Target/CopyEngine.h"
 #include "attune/Target/SharedAddress.h"
@@ -45,10 +45,10 @@ struct DonePattern : KernelPattern<tile::DoneOp> {
   }
 };
 
-struct AwaitStorePattern : KernelPattern<tile::AwaitReadsOp> {
+struct WaitStorePattern : KernelPattern<tile::WaitReadsOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
-  matchAndRewrite(tile::AwaitReadsOp op, OneToNOpAdaptor,
+  matchAndRewrite(tile::WaitReadsOp op, OneToNOpAdaptor,
                   ConversionPatternRewriter &rewriter) const override;
 };
 
@@ -77,7 +77,7 @@ WritePattern::matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
   tile::TileType type = op.getDestination().getType();
   auto swizzle = cast<tile::SwizzleAttr>(type.getLayout());
   LayoutAttr layout = op.getValue().getType().getRegisterLayout();
-  int64_t rows = type.getShape()[0], panel = swizzle.getPanel();
+  int64_t rows = type.getShape()[0], atomColumns = swizzle.getSwizzleAtom();
   Value words = vector::BitCastOp::create(
       b, loc, VectorType::get(layout.getNumRegisters() / 2, b.getI32Type()),
       adaptor.getValue());
@@ -106,9 +106,9 @@ WritePattern::matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
             b, loc, words,
             findRegister(layout, {at[0] + down, at[1] + column}) / 2));
     SplitIndex position = sharedPosition(
-        b, loc, swizzle, panel, {row, at[0]},
-        {right, at[1] % panel, /*possibleBits=*/uint64_t(kSize)});
-    position.constant += at[1] / panel * panel * rows;
+        b, loc, swizzle, atomColumns, {row, at[0]},
+        {right, at[1] % atomColumns, /*possibleBits=*/uint64_t(kSize)});
+    position.constant += at[1] / atomColumns * atomColumns * rows;
     engine.writeMatrices(b, loc, adaptor.getDestination(),
                          position.materialize(b, loc), matrices);
   }
@@ -118,21 +118,21 @@ WritePattern::matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
   return success();
 }
 
-static bool isAwaitOfStore(Operation *op) {
-  auto await = dyn_cast_or_null<tile::AwaitReadsOp>(op);
-  return await && isa<tile::TokenType>(await.getPending().getType());
+static bool isWaitOfStore(Operation *op) {
+  auto wait = dyn_cast_or_null<tile::WaitReadsOp>(op);
+  return wait && isa<tile::TokenType>(wait.getPending().getType());
 }
 
 LogicalResult
-AwaitStorePattern::matchAndRewrite(tile::AwaitReadsOp op, OneToNOpAdaptor,
-                                   ConversionPatternRewriter &b) const {
-  if (!isAwaitOfStore(op))
-    return b.notifyMatchFailure(op, "it awaits an MMA");
+WaitStorePattern::matchAndRewrite(tile::WaitReadsOp op, OneToNOpAdaptor,
+                                  ConversionPatternRewriter &b) const {
+  if (!isWaitOfStore(op))
+    return b.notifyMatchFailure(op, "it waits for an MMA");
   Location loc = op.getLoc();
   // Each waits for all stores of the group, so that the last of several will
   // do.
   Operation *next = op->getNextNode();
-  if (isAwaitOfStore(next)) {
+  if (isWaitOfStore(next)) {
     b.eraseOp(op);
     return success();
   }
@@ -157,6 +157,6 @@ AwaitStorePattern::matchAndRewrite(tile::AwaitReadsOp op, OneToNOpAdaptor,
 void attune::populateSharedTilePatterns(TypeConverter &converter,
                                         RewritePatternSet &patterns,
                                         const KernelContext &context) {
-  patterns.add<BufferPattern, WritePattern, DonePattern, AwaitStorePattern>(
+  patterns.add<BufferPattern, WritePattern, DonePattern, WaitStorePattern>(
       converter, patterns.getContext(), context);
 }

@@ -80,7 +80,7 @@ static void addToManifest(gpu::GPUFuncOp kernel, const Map &map) {
   StringRef name = workspace ? workspace.getName()
                              : cast<launch::BufferAttr>(tensor).getName();
   int64_t rowBytes =
-      map.swizzle.getPanel() * map.box.getElementTypeBitWidth() / 8;
+      map.swizzle.getSwizzleAtom() * map.box.getElementTypeBitWidth() / 8;
   MLIRContext *context = kernel.getContext();
   launch::setManifest(
       kernel,
@@ -104,7 +104,7 @@ static void addToLaunches(gpu::GPUFuncOp kernel, const Map &map, Type type,
 }
 
 namespace {
-/// What an op copies to or from shared memory, a box at a time.
+/// What an op copies to or from shared memory, a TMA box at a time.
 struct Copied {
   Value view;
   tile::TileType tile;
@@ -116,7 +116,7 @@ static std::optional<Copied> getCopied(Operation *op,
                                        const KernelContext &context) {
   if (auto put = dyn_cast<tile::PutOp>(op)) {
     tile::ChannelType channel = put.getChannel().getType();
-    if (channel.getPanel())
+    if (channel.getSwizzleAtom())
       return Copied{put.getSource(), channel.getTileType(), getRowsOfBox(put)};
   } else if (auto store = dyn_cast<tile::StoreAsyncOp>(op)) {
     tile::TileType type = store.getSource().getType();
@@ -126,7 +126,7 @@ static std::optional<Copied> getCopied(Operation *op,
   return std::nullopt;
 }
 
-/// That boxes end where pages do: then each has one place in the buffer.
+/// That TMA boxes end where pages do: then each has one place in the buffer.
 static LogicalResult checkPages(Operation *op) {
   auto put = dyn_cast<tile::PutOp>(op);
   int64_t page = put ? PagedRows(put.getSource()).getPage() : 0;
@@ -144,7 +144,8 @@ static LogicalResult checkPages(Operation *op) {
   if (int64_t divisor = knownDivisor(put.getRow()); divisor % rows != 0)
     return op->emitOpError()
            << "expects a first row that is known to be a multiple of the "
-           << rows << " rows of a box in a page, but got one of " << divisor;
+           << rows << " rows of a TMA box in a page, but got one of "
+           << divisor;
   return success();
 }
 
@@ -154,53 +155,55 @@ LogicalResult attune::addTensorMaps(gpu::GPUFuncOp kernel,
   auto space = gpu::AddressSpaceAttr::get(kernel.getContext(),
                                           gpu::AddressSpace::Workgroup);
   SmallVector<Map> maps;
-  WalkResult result = kernel.walk([&](Operation *op) {
-    std::optional<Copied> copied = getCopied(op, context);
-    if (!copied)
-      return WalkResult::advance();
-    if (failed(checkPages(op)))
-      return WalkResult::interrupt();
-    OpBuilder b(op);
-    FailureOr<TensorView> view = traceView(b, copied->view);
-    auto argument = succeeded(view) ? dyn_cast<BlockArgument>(view->tensor)
-                                    : BlockArgument();
-    int64_t rank =
-        argument ? cast<MemRefType>(argument.getType()).getRank() : 0;
-    if (!argument || argument.getOwner() != &kernel.getBody().front() ||
-        view->dims[1] != rank - 1) {
-      op->emitOpError() << "expects a view, with rows of neighbours, of an "
-                           "argument of the kernel to copy boxes of, but got "
-                        << copied->view.getType();
-      return WalkResult::interrupt();
-    }
-    auto swizzle = cast<tile::SwizzleAttr>(copied->tile.getLayout());
-    SmallVector<int64_t> box(rank, 1);
-    box[view->dims[0]] = copied->rowsOfBox;
-    box[view->dims[1]] = swizzle.getPanel();
-    Map map{argument.getArgNumber(),
-            MemRefType::get(box, copied->tile.getElementType(),
-                            MemRefLayoutAttrInterface(), space),
-            swizzle, 0};
-    auto *known = llvm::find_if(maps, [&](const Map &other) {
-      return other.tensor == map.tensor && other.box == map.box &&
-             other.swizzle == map.swizzle;
-    });
-    if (known == maps.end()) {
-      Type type = engine.getMapType(map.box, map.swizzle);
-      map.argument = kernel.getNumArguments();
-      (void)kernel.insertArgument(map.argument, type, DictionaryAttr(),
-                                  kernel.getLoc());
-      addToManifest(kernel, map);
-      addToLaunches(kernel, map, type, engine);
-      maps.push_back(map);
-      known = &maps.back();
-    }
-    Value own = kernel.getArgument(known->argument);
-    if (auto put = dyn_cast<tile::PutOp>(op))
-      put.getMapMutable().assign(own);
-    else
-      cast<tile::StoreAsyncOp>(op).getMapMutable().assign(own);
-    return WalkResult::advance();
-  });
+  WalkResult result =
+      kernel.walk([&](Operation *op) {
+        std::optional<Copied> copied = getCopied(op, context);
+        if (!copied)
+          return WalkResult::advance();
+        if (failed(checkPages(op)))
+          return WalkResult::interrupt();
+        OpBuilder b(op);
+        FailureOr<TensorView> view = traceView(b, copied->view);
+        auto argument = succeeded(view) ? dyn_cast<BlockArgument>(view->tensor)
+                                        : BlockArgument();
+        int64_t rank =
+            argument ? cast<MemRefType>(argument.getType()).getRank() : 0;
+        if (!argument || argument.getOwner() != &kernel.getBody().front() ||
+            view->dims[1] != rank - 1) {
+          op->emitOpError()
+              << "expects a view, with rows of neighbours, of an "
+                 "argument of the kernel to copy TMA boxes of, but got "
+              << copied->view.getType();
+          return WalkResult::interrupt();
+        }
+        auto swizzle = cast<tile::SwizzleAttr>(copied->tile.getLayout());
+        SmallVector<int64_t> box(rank, 1);
+        box[view->dims[0]] = copied->rowsOfBox;
+        box[view->dims[1]] = swizzle.getSwizzleAtom();
+        Map map{argument.getArgNumber(),
+                MemRefType::get(box, copied->tile.getElementType(),
+                                MemRefLayoutAttrInterface(), space),
+                swizzle, 0};
+        auto *known = llvm::find_if(maps, [&](const Map &other) {
+          return other.tensor == map.tensor && other.box == map.box &&
+                 other.swizzle == map.swizzle;
+        });
+        if (known == maps.end()) {
+          Type type = engine.getMapType(map.box, map.swizzle);
+          map.argument = kernel.getNumArguments();
+          (void)kernel.insertArgument(map.argument, type, DictionaryAttr(),
+                                      kernel.getLoc());
+          addToManifest(kernel, map);
+          addToLaunches(kernel, map, type, engine);
+          maps.push_back(map);
+          known = &maps.back();
+        }
+        Value own = kernel.getArgument(known->argument);
+        if (auto put = dyn_cast<tile::PutOp>(op))
+          put.getMapMutable().assign(own);
+        else
+          cast<tile::StoreAsyncOp>(op).getMapMutable().assign(own);
+        return WalkResult::advance();
+      });
   return failure(result.wasInterrupted());
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which box of which tensor a put or a store copies, and the tensor maps that
-// the kernel takes for that.
+// Which TMA box of which tensor a put or a store copies, and the tensor maps
+// that the kernel takes for that.
 
 #ifndef ATTUNE_LIB_CONVERSION_TILETOGPU_TENSORMAPS_H
 #define ATTUNE_LIB_CONVERSION_TILETOGPU_TENSORMAPS_H
 
-#include "LaneContext.h"
+#include "KernelContext.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Target/CopyEngine.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -28,8 +28,8 @@ mlir::FailureOr<TensorView> traceView(mlir::OpBuilder &builder,
                                       mlir::Value view);
 
 /// Adds an argument to the kernel, its manifest and its launches for each
-/// tensor and box that the puts of channels with panels and the stores of tiles
-/// in shared memory need, and gives each of these its own.
+/// tensor and TMA box that the puts of channels with swizzle atoms and the
+/// stores of tiles in shared memory need, and gives each of these its own.
 mlir::LogicalResult addTensorMaps(mlir::gpu::GPUFuncOp kernel,
                                   const KernelContext &context);
 

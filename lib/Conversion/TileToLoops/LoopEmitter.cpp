@@ -398,14 +398,14 @@ LogicalResult LoopEmitter::checkOperands(Operation *op) {
                 isa<tile::TileDialect>(op->getDialect());
     else if (isa<tile::PendingType>(type))
       isKnown = buffers.contains(operand) &&
-                isa<tile::AwaitOp, tile::AwaitReadsOp, tile::MmaAsyncOp,
+                isa<tile::WaitOp, tile::WaitReadsOp, tile::MmaAsyncOp,
                     scf::ForOp, scf::YieldOp>(op);
     else if (isTile(operand))
       isKnown = buffers.contains(operand);
     if (!isKnown)
       return op->emitError()
              << "expects tiles that the kernel makes, and channels and "
-                "multiplies that no op but loops and branches hand on, but got "
+                "MMAs that no op but loops and branches hand on, but got "
                 "an operand "
                 "of "
                 "type "
@@ -445,17 +445,17 @@ void LoopEmitter::emitWithoutRules(Operation *op) {
           store(op.getValue(), result, indices);
         });
       })
-      .Case([&](tile::AwaitOp op) {
-        emitAwait(op.getPending());
+      .Case([&](tile::WaitOp op) {
+        emitWait(op.getPending());
         buffers[op.getResult()] = buffers.lookup(op.getPending());
       })
-      .Case([&](tile::AwaitReadsOp op) { emitAwait(op.getPending()); })
-      // One lane takes no turns and waits for nobody, and its tiles are
-      // dealt in advance.
-      .Case<tile::DealerOp, tile::DoneOp, tile::StartTurnsOp, tile::TakeTurnOp,
-            tile::GiveTurnOp, tile::FenceBarriersOp, tile::SyncWarpOp,
-            tile::ArriveClusterOp, tile::WaitClusterOp, tile::PagedOp>(
-          [](auto) {})
+      .Case([&](tile::WaitReadsOp op) { emitWait(op.getPending()); })
+      // One thread has no ping-pong and waits for nobody, and its tiles are
+      // assigned in advance.
+      .Case<tile::SchedulerOp, tile::DoneOp, tile::PingPongInitOp,
+            tile::PingPongWaitOp, tile::PingPongArriveOp, tile::FenceBarriersOp,
+            tile::SyncWarpOp, tile::ArriveClusterOp, tile::WaitClusterOp,
+            tile::PagedOp>([](auto) {})
       .Case([&](tile::MapOp op) { emitMap(op); })
       .Case([&](tile::AnyOp op) { emitAny(op); })
       .Case([&](tile::BroadcastOp op) {

@@ -51,7 +51,7 @@ private:
   llvm::LogicalResult emitWhile(mlir::scf::WhileOp op);
   llvm::LogicalResult emitReduce(tile::ReduceOp op);
   template <typename OpTy> llvm::LogicalResult emitMultiply(OpTy op);
-  void emitAwait(mlir::Value pending);
+  void emitWait(mlir::Value pending);
   llvm::LogicalResult emitSpecialize(tile::SpecializeOp op);
   /// Runs the producers up to the put of what `op` gets.
   void emitFetch(tile::GetOp op);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Multiplies, maps and reductions.
+// MMAs, maps and reductions.
 
 #include "LoopEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What runs beside something else: the warps that produce, and multiplies.
+// What runs beside something else: the warps that produce, and MMAs.
 //
-// One lane cannot be two programs at once. It is the consumers, and runs the
+// One thread cannot be two programs at once. It is the consumers, and runs the
 // producers at each get, from their start up to the put that is waited for:
 // they read what no kernel writes, so that it does not matter when they do, and
 // only that one copies. All puts on the way there must have found a free slot
@@ -30,8 +30,8 @@ Region *LoopEmitter::findProducers(Value channel) {
   return nullptr;
 }
 
-/// Deals the tiles of a persistent workgroup in advance.
-template <typename OpTy> static void dealInAdvance(OpTy op) {
+/// Assigns the tiles of a persistent workgroup in advance.
+template <typename OpTy> static void assignInAdvance(OpTy op) {
   OpBuilder b(op);
   Value grid = gpu::GridDimOp::create(b, op.getLoc(), gpu::Dimension::x);
   op.getResult().replaceAllUsesWith(
@@ -40,8 +40,8 @@ template <typename OpTy> static void dealInAdvance(OpTy op) {
 }
 
 LogicalResult LoopEmitter::emitSpecialize(tile::SpecializeOp op) {
-  op.walk([](tile::DealOp deal) { dealInAdvance(deal); });
-  op.walk([](tile::DealtOp dealt) { dealInAdvance(dealt); });
+  op.walk([](tile::FetchWorkOp fetch) { assignInAdvance(fetch); });
+  op.walk([](tile::GetWorkOp get) { assignInAdvance(get); });
   Region *consumers = nullptr;
   for (auto [i, program] : llvm::enumerate(op.getPrograms())) {
     if (op.getRole(i).getThreads() == tile::RoleThreads::One) {
@@ -118,7 +118,7 @@ void LoopEmitter::emitFetchedPut(tile::PutOp put, tile::GetOp get,
   put.erase();
 }
 
-void LoopEmitter::emitAwait(Value pending) {
+void LoopEmitter::emitWait(Value pending) {
   // Slots that it reads must not have been released meanwhile.
   if (auto multiply = pending.getDefiningOp<tile::MmaAsyncOp>())
     for (Value operand : {Value(multiply.getLhs()), Value(multiply.getRhs())})

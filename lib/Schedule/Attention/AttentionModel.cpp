@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The model. A core is a closed network of a few stations (matrix unit,
-// exponentials, vector issue, the way to the cache), through which the groups
-// of warps on it go round, a step of the main loop each time. One group alone
+// The model. An SM is a closed network of a few stations (matrix unit,
+// exponentials, vector issue, the way to the cache), through which the
+// warpgroups on it go round, a step of the main loop each time. One group alone
 // takes the sum C of its demands and of what it waits for; however many there
 // are, a step takes no less than the demand D on the busiest station; k groups
 // take D + (C - D) / k each, the bound of a balanced network (Zahorjan et al.,
-// 1982). The same bound holds for the workgroups of a core, of which one
+// 1982). The same bound holds for the workgroups of an SM, of which one
 // computes while another starts or ends its tile. As in Grover and Liu
 // (arXiv 2506.11209) what is hidden is so by others that have work.
 
@@ -35,7 +35,7 @@ static constexpr double kPolynomialInstructions = 10.4;
 /// a block (F).
 static constexpr double kTestInstructions = 0.6, kMaskInstructions = 6.5;
 /// Vector instructions in each step for each element of the output: rescaling.
-/// With multiplies by groups of warps (F) also what it costs to hand
+/// With MMAs by warpgroups (F) also what it costs to hand
 /// accumulators to and fro.
 static constexpr double kOutputInstructions = 2, kGroupOutputInstructions = 5.0;
 /// How many of these a kernel is spared that rescales seldom (F). With a mask
@@ -57,26 +57,26 @@ static constexpr double kLoadClocks = 800, kOneSlotClocks = 180;
 static constexpr double kOddSlotsClocks = 60;
 /// Clocks that a step waits for copies which the computing warps issue.
 static constexpr double kOwnCopyClocks = 530;
-/// The share of the shorter of multiplies and softmax that overlap hides, and
-/// that groups hide which take turns as well (both F).
-static constexpr double kHidden = 0.25, kTurnsHidden = 0.36;
+/// The share of the shorter of MMAs and softmax that overlap hides, and
+/// that warpgroups in ping-pong hide as well (both F).
+static constexpr double kHidden = 0.25, kPingPongHidden = 0.36;
 /// How often a spilled byte moves in a step; and bytes that persistent kernels
 /// spill outside of the loop.
 static constexpr double kSpillMoves = 1, kSpilledOutside = 200;
 /// The share of the memory's rate that is left when all ask at once (F).
 static constexpr double kBurstRate = 0.78;
-/// Where tiles are dealt in advance, all wait for the core that is slowest: the
-/// median of pairs of schedules that differ in that alone.
-static constexpr double kDealtInAdvance = 1.02;
+/// Where tiles are assigned in advance, all wait for the SM that is slowest:
+/// the median of pairs of schedules that differ in that alone.
+static constexpr double kAssignedInAdvance = 1.02;
 /// Clocks of an empty kernel.
 static constexpr double kLaunchClocks = 4000;
 
-/// Registers beyond the estimate that were seen where roles deal registers out,
+/// Registers beyond the estimate that were seen where roles exchange registers,
 /// and where producers take from those of all; bytes of spills for each
 /// register that is missing (stores and loads).
 static constexpr double kRoleRegisters = 8, kSharedRoleRegisters = 12;
 static constexpr double kSpillBytes = 4, kGroupSpillBytes = 40;
-/// A core issues from this many parts, and a warp stays on one of them.
+/// An SM issues from this many parts, and a warp stays on one of them.
 static constexpr int64_t kParts = 4;
 
 //===----------------------------------------------------------------------===//
@@ -162,7 +162,7 @@ const AttentionModel::Steps &AttentionModel::getSteps(int64_t blockM,
 }
 
 //===----------------------------------------------------------------------===//
-// A core
+// An SM
 //===----------------------------------------------------------------------===//
 
 AttentionModel::Usage
@@ -175,7 +175,7 @@ AttentionModel::estimate(const AttentionKnobs &schedule) const {
     needed += hasRoles ? kRoleRegisters : kSharedRoleRegisters;
   double spilled = std::max(0.0, needed - limit) *
                    (byGroups ? kGroupSpillBytes : kSpillBytes);
-  // What roles deal out, the workgroup starts with.
+  // What roles exchange, the workgroup starts with.
   double atEntry = getRegistersAtEntry(schedule, target);
   return {hasRoles ? atEntry : std::min(needed, limit), spilled};
 }
@@ -184,22 +184,22 @@ int64_t AttentionModel::getResident(const AttentionKnobs &schedule,
                                     const Usage &used) const {
   int64_t threads = getThreads(schedule, target);
   // Each workgroup takes some shared memory for the system: what the largest
-  // ones leave of a core's.
+  // ones leave of an SM's.
   int64_t shared =
       std::max<int64_t>(1, getSharedBytes(work.problem, schedule, target)) +
-      target.getSharedPerCore() % target.getShared();
+      target.getSharedPerSm() % target.getShared();
   // Registers are given out eight at a time.
   int64_t registers = llvm::alignTo(
       std::max<int64_t>(1, static_cast<int64_t>(used.registers)), 8);
   int64_t resident = std::min(
-      {target.getMaxThreadsPerCore() / threads,
-       target.getRegistersPerCore() / (kParts * registers * target.getLanes()) *
+      {target.getMaxThreadsPerSm() / threads,
+       target.getRegistersPerSm() / (kParts * registers * target.getLanes()) *
            kParts * target.getLanes() / threads,
-       target.getSharedPerCore() / shared,
+       target.getSharedPerSm() / shared,
        static_cast<int64_t>(llvm::divideCeil(
            getTiledHeads(schedule) *
                llvm::divideCeil(work.seqQ, schedule.getBlockM()),
-           target.getCores()))});
+           target.getSms()))});
   return std::max<int64_t>(1, resident);
 }
 
@@ -235,7 +235,7 @@ AttentionModel::getTileTime(const AttentionKnobs &schedule, const Usage &used,
   double rows = static_cast<double>(schedule.getBlockM()) / groups;
   double columns = schedule.getBlockN();
 
-  // Demands of a step of one group, in clocks. A multiply reads its right
+  // Demands of a step of one group, in clocks. An MMA reads its right
   // operand from shared memory for each of its rows of instructions, or once
   // where registers hold it, and the query where they do not.
   double flops = byGroups ? rates.getGroupMma() : rates.getMma();
@@ -265,7 +265,7 @@ AttentionModel::getTileTime(const AttentionKnobs &schedule, const Usage &used,
   double fetch =
       columns * (dQK + dV) * bytes / groups / sharers / rates.getCache();
 
-  // What a group waits for. A warp has but its part of the core, so that it
+  // What a group waits for. A warp has but its part of the SM, so that it
   // takes as many times longer over its share as there are other parts.
   double slowness = static_cast<double>(kParts) /
                     std::min<double>(kParts, schedule.getMmaWarps());
@@ -278,7 +278,7 @@ AttentionModel::getTileTime(const AttentionKnobs &schedule, const Usage &used,
   // Products that run on keep their registers, and spilling waits for them.
   constexpr double kLittleSpilling = 100;
   double share = !overlaps                                    ? 0
-                 : schedule.getOverlap() == Overlap::PingPong ? kTurnsHidden
+                 : schedule.getOverlap() == Overlap::PingPong ? kPingPongHidden
                                                               : kHidden;
   double hidden =
       share * std::min(multiply, softmax) / (1 + spills / kLittleSpilling);
@@ -290,11 +290,11 @@ AttentionModel::getTileTime(const AttentionKnobs &schedule, const Usage &used,
   double step =
       groups * (alone + std::max(0.0, parallel - 1) * busiest) / parallel;
   double bound = groups * busiest;
-  bool awaitsQuery = isPersistent && schedule.getQStages() == 1;
-  if (awaitsQuery)
+  bool waitsForQuery = isPersistent && schedule.getQStages() == 1;
+  if (waitsForQuery)
     step += kInStep * (groups - 1) * (alone - busiest);
   double perTile = isPersistent ? kPersistentTileClocks : kTileClocks;
-  if (awaitsQuery)
+  if (waitsForQuery)
     perTile += kQueryClocks;
   perTile += steps.cut / static_cast<double>(steps.tiles) * kMaskInstructions *
              static_cast<double>(schedule.getBlockM()) * columns /
@@ -304,12 +304,12 @@ AttentionModel::getTileTime(const AttentionKnobs &schedule, const Usage &used,
 }
 
 //===----------------------------------------------------------------------===//
-// All cores
+// All SMs
 //===----------------------------------------------------------------------===//
 
 double AttentionModel::assign(int64_t heads, int64_t blockM, TileOrder order,
                               int64_t workers, double fixedKeys) const {
-  int64_t cores = target.getCores();
+  int64_t sms = target.getSms();
   int64_t tiles = work.countTiles(blockM);
   int64_t total = tiles * heads;
   std::vector<double> times;
@@ -320,7 +320,7 @@ double AttentionModel::assign(int64_t heads, int64_t blockM, TileOrder order,
                     fixedKeys);
   }
   double mean =
-      std::accumulate(times.begin(), times.end(), 0.0) / tiles * total / cores;
+      std::accumulate(times.begin(), times.end(), 0.0) / tiles * total / sms;
   // As convert-attn-to-tile orders them.
   int64_t headBytes = work.seqK *
                       (work.problem.headDimQK + work.problem.headDimV) *
@@ -337,7 +337,7 @@ double AttentionModel::assign(int64_t heads, int64_t blockM, TileOrder order,
     int64_t size = std::min(section, heads - first);
     return times[tiles - 1 - (number - first * tiles) / size];
   };
-  std::vector<double> loads(cores);
+  std::vector<double> loads(sms);
   if (workers) {
     for (int64_t number = 0; number < total; ++number) {
       int64_t round = number / workers;
@@ -345,11 +345,11 @@ double AttentionModel::assign(int64_t heads, int64_t blockM, TileOrder order,
       bool isWhole = (round + 1) * workers <= total;
       if (order == TileOrder::AcrossHeads && round % 2 && isWhole)
         place = workers - 1 - place;
-      loads[place % cores] += getTime(number);
+      loads[place % sms] += getTime(number);
     }
     return *llvm::max_element(loads) / mean;
   }
-  // Each goes to the core that is free first, whoever deals it.
+  // Each goes to the SM that is free first, whoever assigns it.
   std::make_heap(loads.begin(), loads.end(), std::greater<>());
   for (int64_t number = 0; number < total; ++number) {
     std::pop_heap(loads.begin(), loads.end(), std::greater<>());
@@ -366,21 +366,21 @@ int64_t AttentionModel::getTiles(const AttentionKnobs &schedule) const {
 
 double AttentionModel::getImbalance(const AttentionKnobs &schedule,
                                     int64_t resident, double fixedKeys) const {
-  int64_t cores = target.getCores();
+  int64_t sms = target.getSms();
   int64_t heads = getTiledHeads(schedule);
   int64_t total = heads * getTiles(schedule);
   // So many even out.
   constexpr int64_t kManyTiles = 64;
-  if (total <= 0 || total > kManyTiles * cores)
+  if (total <= 0 || total > kManyTiles * sms)
     return 1;
   if (!work.first && !work.last)
-    return static_cast<double>(llvm::divideCeil(total, cores) * cores) /
+    return static_cast<double>(llvm::divideCeil(total, sms) * sms) /
            static_cast<double>(total);
   // Fixed parts are told apart by factors of two.
   constexpr double kFewKeys = 8;
   int scale = static_cast<int>(std::lround(std::log2(fixedKeys + kFewKeys)));
   int64_t workers = schedule.getPersistent() == Persistent::Static
-                        ? std::min(total, cores * resident)
+                        ? std::min(total, sms * resident)
                         : 0;
   auto [it, isNew] = imbalanceOf.try_emplace(
       {heads, schedule.getBlockM(), schedule.getTileOrder(), workers, scale},
@@ -401,9 +401,9 @@ double AttentionModel::predict(const AttentionKnobs &schedule,
   int64_t resident = getResident(schedule, used);
   const Steps &steps = getSteps(schedule.getBlockM(), schedule.getBlockN());
   TileTime time = getTileTime(schedule, used, steps, resident);
-  double cores = target.getCores();
+  double sms = target.getSms();
   double clocks =
-      static_cast<double>(getTiledHeads(schedule)) / cores *
+      static_cast<double>(getTiledHeads(schedule)) / sms *
       (static_cast<double>(steps.tiles) * time.fixed + steps.all * time.step);
   clocks *= static_cast<double>(getTiles(schedule)) /
             static_cast<double>(steps.tiles);
@@ -411,7 +411,7 @@ double AttentionModel::predict(const AttentionKnobs &schedule,
                          time.fixed / time.step *
                              static_cast<double>(schedule.getBlockN()));
   if (schedule.getPersistent() == Persistent::Static)
-    clocks *= kDealtInAdvance;
+    clocks *= kAssignedInAdvance;
   // Inputs are read and the output is written at least once. Where tiles of all
   // heads come before the next ones of any, the first of them read all keys.
   double bytes =

@@ -127,12 +127,12 @@ struct AttentionTunable
     return classes;
   }
   void buildReference(Operation *, OpPassManager &pm, ReferenceRun run) const {
-    attn::AttnToLoopsPassOptions loops;
+    attn::ConvertAttnToLoopsPassOptions loops;
     loops.output = attn::ReferencePrecision::F32;
     loops.precision = run == ReferenceRun::Exact
                           ? attn::ReferencePrecision::F32
                           : attn::ReferencePrecision::Operand;
-    pm.addPass(attn::createAttnToLoopsPass(loops));
+    pm.addPass(attn::createConvertAttnToLoopsPass(loops));
   }
   std::optional<ResultCheckRule> getCheckRule(Operation *op,
                                               Value value) const {

@@ -34,7 +34,7 @@ HeadPacking HeadPacking::get(attn::AttentionOp op) {
 }
 
 int64_t HeadPacking::count(const AttentionKnobs &schedule) const {
-  // The boxes of a copy engine do not go on from one head to the next.
+  // The TMA boxes of a copy engine do not go on from one head to the next.
   if (length > 1 && schedule.getMmaWarps() > 1)
     return 1;
   int64_t heads = std::min(group, schedule.getBlockM() / length);

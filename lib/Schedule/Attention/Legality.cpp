@@ -97,7 +97,7 @@ static std::optional<Refusal> checkOutput(const AttentionProblem &problem,
   if (path == OutputPath::Registers)
     return std::nullopt;
   StringRef place = stringifyOutputPath(path);
-  int64_t alignment = target.getBoxAlignment();
+  int64_t alignment = target.getTmaBoxAlignment();
   if (problem.outputDivisor == 0)
     return refuse("output-row-not-contiguous",
                   "expects the elements of a row of the output to be "
@@ -139,7 +139,7 @@ static std::optional<Refusal> checkPersistent(const AttentionKnobs &schedule,
   return std::nullopt;
 }
 
-/// The rules of multiplies by single warps, whose operands are in registers and
+/// The rules of MMAs by single warps, whose operands are in registers and
 /// which are done when they return.
 static std::optional<Refusal> checkOneWarp(const AttentionKnobs &schedule) {
   for (auto [knob, isThere] :
@@ -151,13 +151,13 @@ static std::optional<Refusal> checkOneWarp(const AttentionKnobs &schedule) {
         {"o-in-shared", schedule.getOInShared() != OutputPath::Registers},
         {"cluster", schedule.getCluster() != 1}})
     if (isThere)
-      return refuse("one-warp-multiply",
+      return refuse("one-warp-mma",
                     "expects {0} to have its default where mma-warps is 1",
                     knob);
   return std::nullopt;
 }
 
-/// The rules of multiplies by several warps, and of what comes with them:
+/// The rules of MMAs by several warps, and of what comes with them:
 /// copies of boxes, producers, overlap.
 static std::optional<Refusal> checkRoles(const AttentionProblem &problem,
                                          const AttentionKnobs &schedule,
@@ -166,21 +166,21 @@ static std::optional<Refusal> checkRoles(const AttentionProblem &problem,
   if (together == 1)
     return checkOneWarp(schedule);
   if (warps % together != 0)
-    return refuse("warps-per-multiply",
-                  "expects num-warps to be a multiple of {0}, the warps of a "
-                  "multiply, but got {1}",
+    return refuse("warps-per-mma",
+                  "expects num-warps to be a multiple of {0}, the warps of an "
+                  "MMA, but got {1}",
                   together, warps);
   int64_t rowBytes = getBytes(problem, problem.rowDivisor);
   if (problem.rowDivisor == 0)
     return refuse("row-not-contiguous",
-                  "expects the elements of a row to be neighbours for a "
-                  "multiply by {0} warps",
+                  "expects the elements of a row to be neighbours for an "
+                  "MMA by {0} warps",
                   together);
-  if (rowBytes % target.getBoxAlignment() != 0)
+  if (rowBytes % target.getTmaBoxAlignment() != 0)
     return refuse("row-alignment",
                   "expects rows of query, key and value to start at multiples "
-                  "of {0} bytes for a multiply by {1} warps, but got {2}",
-                  target.getBoxAlignment(), together, rowBytes);
+                  "of {0} bytes for an MMA by {1} warps, but got {2}",
+                  target.getTmaBoxAlignment(), together, rowBytes);
   if (schedule.getQInRegisters())
     return refuse("query-in-registers",
                   "expects q-in-registers to be 0 where mma-warps is {0}, but "
@@ -197,7 +197,7 @@ static std::optional<Refusal> checkRoles(const AttentionProblem &problem,
 }
 
 /// The rules of registers. Roles exchange them while a kernel runs, but the
-/// assembler wants each multiply to fit those that all threads start with: its
+/// assembler wants each MMA to fit those that all threads start with: its
 /// accumulators, which are those of the widest instruction, and some more for
 /// its operands and what lives across it.
 static std::optional<Refusal> checkRegisters(const AttentionProblem &problem,
@@ -208,7 +208,7 @@ static std::optional<Refusal> checkRegisters(const AttentionProblem &problem,
   int64_t limit = getRegisterLimit(schedule, target);
   if (registers > limit)
     return refuse("register-overflow",
-                  "expects accumulators of at most {0} registers a lane on "
+                  "expects accumulators of at most {0} registers a thread on "
                   "'{1}', but got {2}",
                   limit, target.getChip(), registers);
   if (atom.getWarps() == 1)
@@ -216,12 +216,12 @@ static std::optional<Refusal> checkRegisters(const AttentionProblem &problem,
   tile::WarpgroupsAttr warpgroups = target.getWarpgroups();
   if (!warpgroups)
     return refuse("no-warpgroup-limits",
-                  "expects '{0}' to say in 'warpgroups' what a multiply by {1} "
+                  "expects '{0}' to say in 'warpgroups' what an MMA by {1} "
                   "warps may take",
                   target.getChip(), atom.getWarps());
   if (limit < warpgroups.getFewestRegisters())
-    return refuse("registers-per-lane",
-                  "expects at least {0} registers a lane for a multiply by {1} "
+    return refuse("registers-per-thread",
+                  "expects at least {0} registers a thread for an MMA by {1} "
                   "warps on '{2}', but got {3}",
                   warpgroups.getFewestRegisters(), atom.getWarps(),
                   target.getChip(), limit);
@@ -234,10 +234,10 @@ static std::optional<Refusal> checkRegisters(const AttentionProblem &problem,
       warpgroups.getBesideMultiply();
   if (needed > atEntry)
     return refuse("registers-at-entry",
-                  "expects a multiply of at most {0} registers a lane, what "
+                  "expects an MMA of at most {0} registers a thread, what "
                   "{1} threads start with on '{2}', but got {3}",
                   atEntry,
-                  schedule.getMinBlocksPerCore() * getThreads(schedule, target),
+                  schedule.getWorkgroupsPerSm() * getThreads(schedule, target),
                   target.getChip(), needed);
   return std::nullopt;
 }
@@ -287,12 +287,12 @@ std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
         "threads-overflow",
         "expects at most {0} threads in a workgroup on '{1}', but got {2}",
         target.getMaxThreads(), target.getChip(), threads);
-  int64_t blocks = schedule.getMinBlocksPerCore();
-  if (blocks * threads > target.getMaxThreadsPerCore())
-    return refuse("threads-per-core",
-                  "expects at most {0} threads on a core of '{1}', but got {2} "
+  int64_t blocks = schedule.getWorkgroupsPerSm();
+  if (blocks * threads > target.getMaxThreadsPerSm())
+    return refuse("threads-per-sm",
+                  "expects at most {0} threads on an SM of '{1}', but got {2} "
                   "({3} workgroups of {4})",
-                  target.getMaxThreadsPerCore(), target.getChip(),
+                  target.getMaxThreadsPerSm(), target.getChip(),
                   blocks * threads, blocks, threads);
   int64_t shared = getSharedBytes(problem, schedule, target);
   if (shared > target.getShared())
@@ -300,11 +300,11 @@ std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
         "shared-overflow",
         "expects at most {0} bytes of shared memory on '{1}', but got {2}",
         target.getShared(), target.getChip(), shared);
-  if (blocks * shared > target.getSharedPerCore())
-    return refuse("shared-per-core",
-                  "expects at most {0} bytes of shared memory on a core of "
+  if (blocks * shared > target.getSharedPerSm())
+    return refuse("shared-per-sm",
+                  "expects at most {0} bytes of shared memory on an SM of "
                   "'{1}', but got {2} ({3} workgroups of {4})",
-                  target.getSharedPerCore(), target.getChip(), blocks * shared,
+                  target.getSharedPerSm(), target.getChip(), blocks * shared,
                   blocks, shared);
   return checkRegisters(problem, schedule, target, atom);
 }

@@ -44,7 +44,7 @@ int64_t attune::getThreads(const AttentionKnobs &schedule, TargetAttr target) {
 
 static WarpBudget getBudget(const AttentionKnobs &schedule) {
   return {schedule.getNumWarps(), schedule.getProducerWarps(),
-          schedule.getMmaWarps(), schedule.getMinBlocksPerCore(),
+          schedule.getMmaWarps(), schedule.getWorkgroupsPerSm(),
           schedule.getPersistent() != Persistent::None};
 }
 
@@ -74,9 +74,10 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
   tile::SharedMemoryLayout layout;
   // As tile-promote-to-shared makes them.
   auto add = [&](int64_t stages, int64_t rows, int64_t columns) {
-    int64_t panel = byWarpgroups ? target.getPanel(columns, type) : 0;
+    int64_t atomColumns =
+        byWarpgroups ? target.getSwizzleAtom(columns, type) : 0;
     layout.addTiles(stages * rows * columns * elementBytes);
-    barriers += tile::SharedMemoryLayout::countBarriers(stages, panel);
+    barriers += tile::SharedMemoryLayout::countBarriers(stages, atomColumns);
   };
   // A query that no loop loads again has one slot.
   bool isPersistent = schedule.getPersistent() != Persistent::None;
@@ -90,7 +91,7 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
     layout.addTiles(rowBytes * dV);
   layout.addWords(barriers);
   if (schedule.getPersistent() == Persistent::Dynamic)
-    layout.addWords(tile::DealerType::kWords);
+    layout.addWords(tile::SchedulerType::kWords);
   return layout.getBytes();
 }
 
@@ -103,8 +104,8 @@ int64_t attune::getAccumulatorRegisters(const AttentionProblem &problem,
                           getComputingThreads(schedule, target));
 }
 
-/// What a lane needs beside tiles: row statistics, loop state, addresses. Rows
-/// whose length is no power of two cost more of these, for their places in
+/// What a thread needs beside tiles: row statistics, loop state, addresses.
+/// Rows whose length is no power of two cost more of these, for their places in
 /// shared memory are not a few bits apart; so does a ring of one slot, where a
 /// step's copies cannot be spread over it. Seen in compiled kernels.
 static constexpr int64_t kOtherRegisters = 60, kOddRowRegisters = 48,

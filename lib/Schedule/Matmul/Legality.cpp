@@ -56,7 +56,7 @@ static std::optional<Refusal> checkPersistent(const MatmulKnobs &schedule,
   return std::nullopt;
 }
 
-/// The rules of multiplies by single warps, whose operands are in registers and
+/// The rules of MMAs by single warps, whose operands are in registers and
 /// which are done when they return.
 static std::optional<Refusal> checkOneWarp(const MatmulKnobs &schedule) {
   for (auto [knob, isThere] :
@@ -66,7 +66,7 @@ static std::optional<Refusal> checkOneWarp(const MatmulKnobs &schedule) {
         {"result-path", schedule.getResultPath() != ResultPath::Registers},
         {"cluster", schedule.getCluster() != 1}})
     if (isThere)
-      return refuse("one-warp-multiply",
+      return refuse("one-warp-mma",
                     "expects {0} to have its default where mma-warps is 1",
                     knob);
   return std::nullopt;
@@ -76,18 +76,18 @@ static std::optional<Refusal> checkOneWarp(const MatmulKnobs &schedule) {
 static std::optional<Refusal> checkBoxes(const MatmulProblem &problem,
                                          const MatmulKnobs &schedule,
                                          TargetAttr target) {
-  int64_t alignment = target.getBoxAlignment();
+  int64_t alignment = target.getTmaBoxAlignment();
   auto checkRows = [&](const MatmulProblem::Matrix &matrix,
                        StringRef what) -> std::optional<Refusal> {
     if (matrix.rowDivisor == 0)
       return refuse("row-not-contiguous",
                     "expects the elements of a row of the {0} to be "
-                    "neighbours for a multiply by {1} warps",
+                    "neighbours for an MMA by {1} warps",
                     what, schedule.getMmaWarps());
     if (matrix.getRowBytes() % alignment != 0)
       return refuse("row-alignment",
                     "expects rows of the {0} to start at multiples of {1} "
-                    "bytes for a multiply by {2} warps, but got {3}",
+                    "bytes for an MMA by {2} warps, but got {3}",
                     what, alignment, schedule.getMmaWarps(),
                     matrix.getRowBytes());
     return std::nullopt;
@@ -124,7 +124,7 @@ static std::optional<Refusal> checkBoxes(const MatmulProblem &problem,
   return std::nullopt;
 }
 
-/// The rules of multiplies by several warps, and of what comes with them:
+/// The rules of MMAs by several warps, and of what comes with them:
 /// copies of boxes, producers.
 static std::optional<Refusal> checkRoles(const MatmulProblem &problem,
                                          const MatmulKnobs &schedule,
@@ -133,15 +133,15 @@ static std::optional<Refusal> checkRoles(const MatmulProblem &problem,
   if (together == 1)
     return checkOneWarp(schedule);
   if (warps % together != 0)
-    return refuse("warps-per-multiply",
-                  "expects num-warps to be a multiple of {0}, the warps of a "
-                  "multiply, but got {1}",
+    return refuse("warps-per-mma",
+                  "expects num-warps to be a multiple of {0}, the warps of an "
+                  "MMA, but got {1}",
                   together, warps);
   // A step's multiplies are waited for in the next one, whose blocks then need
   // other slots.
   if (schedule.getStages() < 2)
     return refuse("one-stage",
-                  "expects at least 2 stages for a multiply by {0} warps, but "
+                  "expects at least 2 stages for an MMA by {0} warps, but "
                   "got {1}",
                   together, schedule.getStages());
   if (std::optional<Refusal> refusal = checkBoxes(problem, schedule, target))
@@ -180,20 +180,21 @@ static std::optional<Refusal> checkBlock(const MatmulProblem &problem,
                   atom.getK(), atom.getName(), schedule.getBlockK());
   if (atom.getWarps() == 1)
     return std::nullopt;
-  // A warpgroup's columns begin where a panel of them does.
+  // A warpgroup's columns begin where a swizzle atom of them does.
   for (const MatmulProblem::Matrix &rhs : problem.rhs) {
-    int64_t panel = target.getPanel(schedule.getBlockN(), rhs.elementType);
-    if (!rhs.isInnerLast && schedule.getBlockN() / groupsN % panel != 0)
-      return refuse("columns-per-panel",
+    int64_t atomColumns =
+        target.getSwizzleAtom(schedule.getBlockN(), rhs.elementType);
+    if (!rhs.isInnerLast && schedule.getBlockN() / groupsN % atomColumns != 0)
+      return refuse("columns-per-swizzle-atom",
                     "expects a warpgroup's columns to be a multiple of the {0} "
-                    "of a panel, but got {1}",
-                    panel, schedule.getBlockN() / groupsN);
+                    "of a swizzle atom, but got {1}",
+                    atomColumns, schedule.getBlockN() / groupsN);
   }
   return std::nullopt;
 }
 
 /// The rules of registers. Roles exchange them while a kernel runs, but the
-/// assembler wants each multiply to fit those that all threads start with: its
+/// assembler wants each MMA to fit those that all threads start with: its
 /// accumulators, which are those of the widest instruction, and some more for
 /// its operands and what lives across it.
 static std::optional<Refusal> checkRegisters(const MatmulProblem &problem,
@@ -213,12 +214,12 @@ static std::optional<Refusal> checkRegisters(const MatmulProblem &problem,
   tile::WarpgroupsAttr warpgroups = target.getWarpgroups();
   if (!warpgroups)
     return refuse("no-warpgroup-limits",
-                  "expects '{0}' to say in 'warpgroups' what a multiply by {1} "
+                  "expects '{0}' to say in 'warpgroups' what an MMA by {1} "
                   "warps may take",
                   target.getChip(), atom.getWarps());
   if (limit < warpgroups.getFewestRegisters())
     return refuse("registers-per-thread",
-                  "expects at least {0} registers a thread for a multiply by "
+                  "expects at least {0} registers a thread for an MMA by "
                   "{1} warps on '{2}', but got {3}",
                   warpgroups.getFewestRegisters(), atom.getWarps(),
                   target.getChip(), limit);
@@ -230,7 +231,7 @@ static std::optional<Refusal> checkRegisters(const MatmulProblem &problem,
       warpgroups.getBesideMultiply();
   if (needed > atEntry)
     return refuse("registers-at-entry",
-                  "expects a multiply of at most {0} registers a thread, what "
+                  "expects an MMA of at most {0} registers a thread, what "
                   "{1} threads start with on '{2}', but got {3}",
                   atEntry, budget.workgroups * budget.getThreads(target),
                   target.getChip(), needed);
@@ -249,11 +250,11 @@ static std::optional<Refusal> checkSharing(const MatmulProblem &problem,
         "expects at most {0} threads in a workgroup on '{1}', but got {2}",
         target.getMaxThreads(), target.getChip(), threads);
   int64_t workgroups = budget.workgroups;
-  if (workgroups * threads > target.getMaxThreadsPerCore())
-    return refuse("threads-per-core",
-                  "expects at most {0} threads on a core of '{1}', but got {2} "
+  if (workgroups * threads > target.getMaxThreadsPerSm())
+    return refuse("threads-per-sm",
+                  "expects at most {0} threads on an SM of '{1}', but got {2} "
                   "({3} workgroups of {4})",
-                  target.getMaxThreadsPerCore(), target.getChip(),
+                  target.getMaxThreadsPerSm(), target.getChip(),
                   workgroups * threads, workgroups, threads);
   int64_t shared = getSharedBytes(problem, schedule, target);
   if (shared > target.getShared())
@@ -261,11 +262,11 @@ static std::optional<Refusal> checkSharing(const MatmulProblem &problem,
         "shared-overflow",
         "expects at most {0} bytes of shared memory on '{1}', but got {2}",
         target.getShared(), target.getChip(), shared);
-  if (workgroups * shared > target.getSharedPerCore())
-    return refuse("shared-per-core",
-                  "expects at most {0} bytes of shared memory on a core of "
+  if (workgroups * shared > target.getSharedPerSm())
+    return refuse("shared-per-sm",
+                  "expects at most {0} bytes of shared memory on an SM of "
                   "'{1}', but got {2} ({3} workgroups of {4})",
-                  target.getSharedPerCore(), target.getChip(),
+                  target.getSharedPerSm(), target.getChip(),
                   workgroups * shared, workgroups, shared);
   return std::nullopt;
 }

@@ -105,10 +105,10 @@ double attune::predictTime(const MatmulProblem &problem,
   int64_t bytes =
       std::max<int64_t>(1, getSharedBytes(problem, schedule, target));
   int64_t resident = std::max<int64_t>(
-      1, std::min({target.getMaxThreadsPerCore() / budget.getThreads(target),
-                   target.getSharedPerCore() / bytes,
-                   std::max(schedule.getMinBlocksPerCore(),
-                            target.getRegistersPerCore() /
+      1, std::min({target.getMaxThreadsPerSm() / budget.getThreads(target),
+                   target.getSharedPerSm() / bytes,
+                   std::max(schedule.getWorkgroupsPerSm(),
+                            target.getRegistersPerSm() /
                                 (budget.getRegistersAtEntry(target) *
                                  budget.getThreads(target)))}));
   double step = getStepClocks(problem, schedule, target);
@@ -128,7 +128,7 @@ double attune::predictTime(const MatmulProblem &problem,
                                  ? kStoreSharedClocks
                                  : kEpilogueClocks);
   // Workgroups beside each other hide what one of them waits for.
-  int64_t sms = target.getCores();
+  int64_t sms = target.getSms();
   int64_t besides = std::min<int64_t>(resident, llvm::divideCeil(tiles, sms));
   double perTile = steps * step + fixed / static_cast<double>(besides);
   auto turns = static_cast<double>(llvm::divideCeil(tiles, sms));

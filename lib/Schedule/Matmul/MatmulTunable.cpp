@@ -159,10 +159,11 @@ struct MatmulTunable
     return classes;
   }
   void buildReference(Operation *, OpPassManager &pm, ReferenceRun run) const {
-    matmul::MatmulToLoopsPassOptions loops;
+    matmul::ConvertMatmulToLoopsPassOptions loops;
     loops.output = run == ReferenceRun::Exact ? matmul::ReferenceOutput::Values
                                               : matmul::ReferenceOutput::Bounds;
-    pm.addNestedPass<func::FuncOp>(matmul::createMatmulToLoopsPass(loops));
+    pm.addNestedPass<func::FuncOp>(
+        matmul::createConvertMatmulToLoopsPass(loops));
   }
   std::optional<ResultCheckRule> getCheckRule(Operation *op,
                                               Value value) const {

@@ -106,7 +106,7 @@ MmaAtomAttr attune::findAtom(const MatmulProblem &problem,
 
 WarpBudget attune::getWarpBudget(const MatmulKnobs &schedule) {
   return {schedule.getNumWarps(), schedule.getProducerWarps(),
-          schedule.getMmaWarps(), schedule.getMinBlocksPerCore(),
+          schedule.getMmaWarps(), schedule.getWorkgroupsPerSm(),
           schedule.getPersistent() != Persistent::None};
 }
 
@@ -125,19 +125,19 @@ int64_t attune::getSharedBytes(const MatmulProblem &problem,
   int64_t barriers = 0;
   auto addRing = [&](const MatmulProblem::Matrix &matrix, int64_t block) {
     int64_t columns = matrix.isInnerLast ? schedule.getBlockK() : block;
-    int64_t panel =
-        byWarpgroups ? target.getPanel(columns, matrix.elementType) : 0;
+    int64_t atomColumns =
+        byWarpgroups ? target.getSwizzleAtom(columns, matrix.elementType) : 0;
     layout.addTiles(schedule.getStages() *
                     getBytes(matrix.elementType, block, schedule.getBlockK()));
-    barriers +=
-        tile::SharedMemoryLayout::countBarriers(schedule.getStages(), panel);
+    barriers += tile::SharedMemoryLayout::countBarriers(schedule.getStages(),
+                                                        atomColumns);
   };
   addRing(problem.lhs, schedule.getBlockM());
   for (const MatmulProblem::Matrix &rhs : problem.rhs)
     addRing(rhs, schedule.getBlockN());
   layout.addWords(barriers);
   if (schedule.getPersistent() == Persistent::Dynamic)
-    layout.addWords(tile::DealerType::kWords);
+    layout.addWords(tile::SchedulerType::kWords);
   return layout.getBytes();
 }
 

@@ -113,7 +113,7 @@ llvm::Expected<json::Value> DeviceWorker::start() {
                       {"name", info.name},
                       {"chip", info.chip},
                       {"driver", info.driverVersion},
-                      {"cores", info.cores},
+                      {"sms", info.sms},
                       {"shared_bytes", info.sharedBytes},
                       {"clock_mhz", info.clockMHz},
                       {"power_limit_w", info.powerLimitWatts}};

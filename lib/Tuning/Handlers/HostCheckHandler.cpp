@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Checks candidates where there is no device: the kernel before it becomes a
-// binary, lane by lane on the CPU.
+// binary, thread by thread on the CPU.
 
 #include "attune/Tuning/HostCheckHandler.h"
 #include "attune/Execution/Verifier.h"

@@ -43,8 +43,8 @@ LogicalResult tuning::lowerToTiles(ModuleOp module, StringRef chip) {
   PassManager manager(module.getContext());
   CompileOptions options;
   options.chip = chip.str();
-  options.cores = 1;
-  buildAttnToTilePipeline(manager, options);
+  options.sms = 1;
+  buildTensorsToTilePipeline(manager, options);
   buildTilePipeline(manager);
   if (failed(manager.run(module)))
     return failure();

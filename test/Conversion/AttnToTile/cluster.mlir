@@ -3,11 +3,11 @@
 // Workgroups of a cluster take neighbouring query tiles of a head.
 //
 // RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attune-set-schedule="block-m=128 num-warps=8 mma-warps=4 producer-warps=4 q-in-registers=0 cluster=2 tile-order=ascending" \
-// RUN:   --attn-to-tile | FileCheck %s
-// RUN: attune-opt %s --attune-attach-target="chip=sm_90a cores=5" --attune-set-schedule="block-m=128 num-warps=8 mma-warps=4 producer-warps=4 q-in-registers=0 cluster=2 persistent=static tile-order=across-heads" \
-// RUN:   --attn-to-tile | FileCheck %s --check-prefix=PERSISTENT
-// RUN: attune-opt %s --attune-attach-target="chip=sm_90a cores=1" --attune-set-schedule="block-m=128 num-warps=8 mma-warps=4 producer-warps=4 q-in-registers=0 cluster=2 persistent=static" \
-// RUN:   --attn-to-tile | FileCheck %s --check-prefix=ONE
+// RUN:   --convert-attn-to-tile | FileCheck %s
+// RUN: attune-opt %s --attune-attach-target="chip=sm_90a sms=5" --attune-set-schedule="block-m=128 num-warps=8 mma-warps=4 producer-warps=4 q-in-registers=0 cluster=2 persistent=static tile-order=across-heads" \
+// RUN:   --convert-attn-to-tile | FileCheck %s --check-prefix=PERSISTENT
+// RUN: attune-opt %s --attune-attach-target="chip=sm_90a sms=1" --attune-set-schedule="block-m=128 num-warps=8 mma-warps=4 producer-warps=4 q-in-registers=0 cluster=2 persistent=static" \
+// RUN:   --convert-attn-to-tile | FileCheck %s --check-prefix=ONE
 
 // 300 rows are three tiles of 128, in two clusters: the last workgroup of a head has no rows. The grid counts
 // workgroups, its factors clusters.
@@ -24,7 +24,7 @@
 // CHECK-LABEL: func.func @f
 // CHECK:         gpu.launch_func @f_kernel::@f_kernel blocks in (%c24
 
-// Clusters are dealt, as many as fit: two on five cores, for twelve of them.
+// Clusters are assigned, as many as fit: two on five SMs, for twelve of them.
 // PERSISTENT-LABEL: gpu.func @f_kernel
 // PERSISTENT-SAME:    grid_limit = 4
 // PERSISTENT:         %[[OWN:.+]] = gpu.cluster_id x

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What attn-to-tile refuses.
+// What convert-attn-to-tile refuses.
 //
-// RUN: attune-opt %s --split-input-file --verify-diagnostics --attn-to-tile
+// RUN: attune-opt %s --split-input-file --verify-diagnostics --convert-attn-to-tile
 
 !t = tensor<1x1x64x16xf16>
 // expected-error @below {{expects a 'tile.target' attribute on the module; run attune-attach-target first}}
@@ -16,8 +16,8 @@ module {
 // -----
 
 #acc = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
-#toy = #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 8192, shared_per_core = 10240,
-  registers = 64, registers_per_core = 512, max_threads = 8, max_threads_per_core = 12, copy_sync = none,
+#toy = #tile.target<chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 8192, shared_per_sm = 10240,
+  registers = 64, registers_per_sm = 512, max_threads = 8, max_threads_per_sm = 12, copy_sync = none,
   copy_widths = [], mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
   lhs = #acc, rhs = #acc, acc = #acc>]>
 !t = tensor<1x1x64x16xf16>
@@ -32,8 +32,8 @@ module attributes {tile.target = #toy} {
 // -----
 
 #acc = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
-#toy = #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 8192, shared_per_core = 10240,
-  registers = 64, registers_per_core = 512, max_threads = 8, max_threads_per_core = 12, copy_sync = none,
+#toy = #tile.target<chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 8192, shared_per_sm = 10240,
+  registers = 64, registers_per_sm = 512, max_threads = 8, max_threads_per_sm = 12, copy_sync = none,
   copy_widths = [], mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
   lhs = #acc, rhs = #acc, acc = #acc>]>
 !t = tensor<1x1x64x16xf16>
@@ -48,8 +48,8 @@ module attributes {tile.target = #toy} {
 // -----
 
 #acc = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
-#toy = #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 8192, shared_per_core = 10240,
-  registers = 64, registers_per_core = 512, max_threads = 8, max_threads_per_core = 12, copy_sync = none,
+#toy = #tile.target<chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 8192, shared_per_sm = 10240,
+  registers = 64, registers_per_sm = 512, max_threads = 8, max_threads_per_sm = 12, copy_sync = none,
   copy_widths = [], mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
   lhs = #acc, rhs = #acc, acc = #acc>]>
 !t = tensor<1x1x64x16xbf16>

@@ -4,7 +4,7 @@
 // tiles of 64 rows, key blocks of 32.
 //
 // RUN: attune-opt %s --attune-attach-target="chip=sm_80" --attune-set-schedule="block-m=64 block-n=32 tile-order=ascending" \
-// RUN:   --attn-to-tile -o %t.mlir
+// RUN:   --convert-attn-to-tile -o %t.mlir
 // RUN: %python %S/Inputs/key_ranges.py 2 31 < %t.mlir | FileCheck %s --check-prefix=SMALL
 // RUN: %python %S/Inputs/key_ranges.py 2 9223372036854775807 < %t.mlir | FileCheck %s --check-prefix=MOST
 // RUN: %python %S/Inputs/key_ranges.py 2 -9223372036854775808 < %t.mlir | FileCheck %s --check-prefix=LEAST

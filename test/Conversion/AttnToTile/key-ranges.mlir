@@ -5,7 +5,7 @@
 // runs the kernel's index arithmetic.
 //
 // RUN: attune-opt %s --attune-attach-target="chip=sm_80" --attune-set-schedule="block-m=64 block-n=32 tile-order=ascending" \
-// RUN:   --attn-expand-short-forms --attn-to-tile | %python %S/Inputs/key_ranges.py 4 | FileCheck %s
+// RUN:   --attn-expand-short-forms --convert-attn-to-tile | %python %S/Inputs/key_ranges.py 4 | FileCheck %s
 
 !t = tensor<1x1x256x64xf16>
 !long = tensor<1x1x320x64xf16>

@@ -3,10 +3,10 @@
 // Tiles whose rows are those of several heads.
 //
 // RUN: attune-opt %s --attune-attach-target="chip=sm_80" --attune-set-schedule="block-m=16 block-n=32 num-warps=1 tile-order=ascending" \
-// RUN:   --attn-expand-short-forms --attn-to-tile --canonicalize --cse | FileCheck %s
+// RUN:   --attn-expand-short-forms --convert-attn-to-tile --canonicalize --cse | FileCheck %s
 // Rows of packed heads are as aligned as others: they are copied in pieces of 16 bytes.
 // RUN: attune-opt %s --attune-attach-target="chip=sm_80" --attune-set-schedule="block-m=16 block-n=32 num-warps=1 tile-order=ascending q-in-registers=0" \
-// RUN:   --attn-expand-short-forms --attn-to-tile --canonicalize --cse --tile-to-gpu-pipeline | FileCheck %s --check-prefix=GPU
+// RUN:   --attn-expand-short-forms --convert-attn-to-tile --canonicalize --cse --tile-to-gpu-pipeline | FileCheck %s --check-prefix=GPU
 
 !q = tensor<3x8x3x64xf16>
 !k = tensor<3x2x96x64xf16>

@@ -3,13 +3,13 @@
 // Persistent workgroups, and the order of tiles in sections of heads.
 //
 // RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attune-set-schedule="num-warps=8 mma-warps=4 producer-warps=4 q-in-registers=0 persistent=static tile-order=descending" \
-// RUN:   --attn-to-tile | FileCheck %s
+// RUN:   --convert-attn-to-tile | FileCheck %s
 // RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attune-set-schedule="num-warps=8 mma-warps=4 producer-warps=4 q-in-registers=0 persistent=dynamic tile-order=across-heads" \
-// RUN:   --attn-to-tile | FileCheck %s --check-prefix=COUNTER
+// RUN:   --convert-attn-to-tile | FileCheck %s --check-prefix=COUNTER
 // RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attune-set-schedule="block-m=64 tile-order=across-heads" \
-// RUN:   --attn-to-tile | FileCheck %s --check-prefix=SECTIONS
+// RUN:   --convert-attn-to-tile | FileCheck %s --check-prefix=SECTIONS
 
-// Of 8 x 16 x 4 tiles, as many at a time as the chip has cores.
+// Of 8 x 16 x 4 tiles, as many at a time as the chip has SMs.
 // CHECK-LABEL: gpu.func @f_kernel
 // CHECK-SAME:    grid_limit = 132
 // CHECK:         %[[OWN:.+]] = gpu.block_id x
@@ -21,10 +21,10 @@
 // CHECK-LABEL: func.func @f
 // CHECK:         gpu.launch_func @f_kernel::@f_kernel blocks in (%c132
 
-// The same loop, and a counter for the pass that deals its tiles: a buffer of
+// The same loop, and a counter for the pass that assigns its tiles: a buffer of
 // its own in each call, for calls may overlap in time, that launches leave at zero.
 // COUNTER-LABEL: gpu.func @f_kernel
-// COUNTER-SAME:    %{{[^ ]+}}: memref<1xi32> {tile.counter})
+// COUNTER-SAME:    %{{[^ ]+}}: memref<1xi32> {tile.work_counter})
 // COUNTER-SAME:    #launch.workspace<name = "counter", type = i32, sizes = [#launch.product<1>], alignment = 4, contents = zero, restored = true>]
 // COUNTER-SAME:    grid_limit = 132
 // COUNTER:         scf.for %{{[^ ]+}} = %{{[^ ]+}} to %c512{{[^ ]*}} step

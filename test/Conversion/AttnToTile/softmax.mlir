@@ -3,9 +3,9 @@
 // The ways to write the softmax: how often what was summed up is rescaled, and
 // which exponentials may be polynomials.
 //
-// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attune-set-schedule="num-warps=8 mma-warps=4 q-in-registers=0" --attn-to-tile --canonicalize --cse \
+// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attune-set-schedule="num-warps=8 mma-warps=4 q-in-registers=0" --convert-attn-to-tile --canonicalize --cse \
 // RUN:   | FileCheck %s --check-prefix=ALWAYS
-// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attune-set-schedule="num-warps=8 mma-warps=4 q-in-registers=0 rescale=8 exp-on-fma=4" --attn-to-tile --canonicalize --cse \
+// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attune-set-schedule="num-warps=8 mma-warps=4 q-in-registers=0 rescale=8 exp-on-fma=4" --convert-attn-to-tile --canonicalize --cse \
 // RUN:   | FileCheck %s
 
 // ALWAYS-NOT: tile.any

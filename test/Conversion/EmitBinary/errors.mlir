@@ -31,9 +31,9 @@ gpu.module @not_lowered {
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "sm_80", family = "Unknown", lanes = 32, cores = 1,
-    shared = 1024, shared_per_core = 1024, registers = 255, registers_per_core = 65536, max_threads = 1024,
-    max_threads_per_core = 2048, copy_sync = none, copy_widths = [], mma = []>} {
+module attributes {tile.target = #tile.target<chip = "sm_80", family = "Unknown", lanes = 32, sms = 1,
+    shared = 1024, shared_per_sm = 1024, registers = 255, registers_per_sm = 65536, max_threads = 1024,
+    max_threads_per_sm = 2048, copy_sync = none, copy_widths = [], mma = []>} {
   // expected-error @below {{expects a family of chips that this build knows, but got 'Unknown'}}
   gpu.module @unknown_family {
     llvm.func @kernel() attributes {gpu.kernel, nvvm.kernel} {
@@ -44,9 +44,9 @@ module attributes {tile.target = #tile.target<chip = "sm_80", family = "Unknown"
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "sm_999", family = "Ampere", lanes = 32, cores = 1,
-    shared = 1024, shared_per_core = 1024, registers = 255, registers_per_core = 65536, max_threads = 1024,
-    max_threads_per_core = 2048, copy_sync = none, copy_widths = [], mma = []>} {
+module attributes {tile.target = #tile.target<chip = "sm_999", family = "Ampere", lanes = 32, sms = 1,
+    shared = 1024, shared_per_sm = 1024, registers = 255, registers_per_sm = 65536, max_threads = 1024,
+    max_threads_per_sm = 2048, copy_sync = none, copy_widths = [], mma = []>} {
   // expected-error @below {{expects a chip that LLVM's back end for 'nvptx64-nvidia-cuda' knows, but got 'sm_999'}}
   gpu.module @unknown_chip {
     llvm.func @kernel() attributes {gpu.kernel, nvvm.kernel} {
@@ -57,9 +57,9 @@ module attributes {tile.target = #tile.target<chip = "sm_999", family = "Ampere"
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "sm_80", family = "Ampere", lanes = 32, cores = 1,
-    shared = 1024, shared_per_core = 1024, registers = 255, registers_per_core = 65536, max_threads = 1024,
-    max_threads_per_core = 2048, copy_sync = none, copy_widths = [], mma = []>} {
+module attributes {tile.target = #tile.target<chip = "sm_80", family = "Ampere", lanes = 32, sms = 1,
+    shared = 1024, shared_per_sm = 1024, registers = 255, registers_per_sm = 65536, max_threads = 1024,
+    max_threads_per_sm = 2048, copy_sync = none, copy_widths = [], mma = []>} {
   // expected-error @below {{expects a kernel that LLVM's back end can compile, but got: Cannot select}}
   gpu.module @no_such_instruction {
     llvm.func @kernel(%out: !llvm.ptr<1>, %in: vector<2xbf16>) attributes {gpu.kernel, nvvm.kernel} {
@@ -72,9 +72,9 @@ module attributes {tile.target = #tile.target<chip = "sm_80", family = "Ampere",
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "sm_80", family = "Ampere", lanes = 32, cores = 1,
-    shared = 1024, shared_per_core = 1024, registers = 255, registers_per_core = 65536, max_threads = 1024,
-    max_threads_per_core = 2048, copy_sync = none, copy_widths = [], mma = []>} {
+module attributes {tile.target = #tile.target<chip = "sm_80", family = "Ampere", lanes = 32, sms = 1,
+    shared = 1024, shared_per_sm = 1024, registers = 255, registers_per_sm = 65536, max_threads = 1024,
+    max_threads_per_sm = 2048, copy_sync = none, copy_widths = [], mma = []>} {
   // expected-error @below {{expects a kernel that LLVM's back end can compile, but got: no libcall available for flog2}}
   gpu.module @no_such_function {
     llvm.func @kernel(%out: !llvm.ptr<1>, %in: f32) attributes {gpu.kernel, nvvm.kernel} {

@@ -13,8 +13,8 @@ gpu.module @no_target {
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "toy", family = "Toy", lanes = 32, cores = 1, shared = 1024,
-  shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "Toy", lanes = 32, sms = 1, shared = 1024,
+  shared_per_sm = 1024, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   // expected-error @below {{expects a family that this build knows, but got 'Toy'}}
   gpu.module @unknown_family {
@@ -26,8 +26,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Toy", lane
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "toy", family = "CDNA", lanes = 64, cores = 1, shared = 1024,
-  shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "CDNA", lanes = 64, sms = 1, shared = 1024,
+  shared_per_sm = 1024, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   // expected-error @below {{expects a chip of the form gfx<version>, but got 'toy'}}
   gpu.module @unknown_chip {
@@ -39,8 +39,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "CDNA", lan
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "gfx1100", family = "RDNA3", lanes = 32, cores = 1, shared = 1024,
-  shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "gfx1100", family = "RDNA3", lanes = 32, sms = 1, shared = 1024,
+  shared_per_sm = 1024, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @left_over {
     gpu.func @kernel(%x: f32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
@@ -53,8 +53,8 @@ module attributes {tile.target = #tile.target<chip = "gfx1100", family = "RDNA3"
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "gfx942", family = "CDNA", lanes = 64, cores = 1, shared = 1024,
-  shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "gfx942", family = "CDNA", lanes = 64, sms = 1, shared = 1024,
+  shared_per_sm = 1024, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @other_vendor {
     // expected-error @below {{expects arguments that kernels of the family 'CDNA' can take, but got '!nvgpu.tensormap.descriptor<}}
@@ -67,8 +67,8 @@ module attributes {tile.target = #tile.target<chip = "gfx942", family = "CDNA", 
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "sm_90", family = "Ampere", lanes = 32, cores = 1, shared = 1024,
-  shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "sm_90", family = "Ampere", lanes = 32, sms = 1, shared = 1024,
+  shared_per_sm = 1024, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @wrong_cast {
     gpu.func @kernel(%x: f32, %out: memref<i64>) kernel {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// RUN: attune-opt %s --split-input-file --verify-diagnostics --attune-attach-target=chip=sm_80 --linalg-to-tile
-// RUN: not attune-opt %s --split-input-file --linalg-to-tile -o /dev/null 2>&1 | FileCheck %s --check-prefix=TARGET
+// RUN: attune-opt %s --split-input-file --verify-diagnostics --attune-attach-target=chip=sm_80 --convert-linalg-to-tile
+// RUN: not attune-opt %s --split-input-file --convert-linalg-to-tile -o /dev/null 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: errors.mlir:{{.*}} error: expects a 'tile.target' attribute on the module; run attune-attach-target first
 
 #pairs = affine_map<(i, j, l) -> (i, j, l)>

@@ -5,9 +5,9 @@
 //
 // RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu,cse)" | FileCheck %s
 
-#swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>
-!own = !tile.channel<32x64xf16, stages = 2, panel = 32>
-!channel = !tile.channel<32x64xf16, stages = 2, panel = 32, cluster = 2>
+#swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>
+!own = !tile.channel<32x64xf16, stages = 2, swizzle_atom = 32>
+!channel = !tile.channel<32x64xf16, stages = 2, swizzle_atom = 32, cluster = 2>
 !shared = !tile.tile<32x64xf16, shared, #swizzle>
 
 gpu.module @kernels {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a wait for a value becomes where hardware counts: as many MMAs may still run as were issued since, at least, on
-// all ways from the MMA to the wait. Stores are awaited by the thread that issued them.
+// all ways from the MMA to the wait. Stores are waited for by the thread that issued them.
 //
 // RUN: attune-opt %s \
 // RUN:   --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-assign-layouts,tile-allocate-shared)),convert-tile-to-gpu,cse)" \
 // RUN:   | FileCheck %s
 
-!channel = !tile.channel<64x64xf16, stages = 1, panel = 64>
-!shared = !tile.tile<64x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, panel = 64>>
+!channel = !tile.channel<64x64xf16, stages = 1, swizzle_atom = 64>
+!shared = !tile.tile<64x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, swizzle_atom = 64>>
 !rows = !tile.tile<64x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>
 !acc = !tile.tile<64x64xf32, registers>
 !pending = !tile.pending<!acc>
 
 gpu.module @kernels {
-  // The first of three is awaited while the others run, and the last one while none does.
+  // The first of three is waited for while the others run, and the last one while none does.
   // CHECK-LABEL: gpu.func @in_a_block
   // CHECK-COUNT-3: nvvm.wgmma.commit.group.sync.aligned
   // CHECK: wgmma.wait_group 2,
@@ -29,16 +29,16 @@ gpu.module @kernels {
     %p = tile.mma_async %a, %a, %acc scope warpgroup : !shared, !shared, !acc
     %q = tile.mma_async %a, %a, %acc scope warpgroup : !shared, !shared, !acc
     %r = tile.mma_async %a, %a, %acc scope warpgroup : !shared, !shared, !acc
-    %d = tile.await %p : !pending
-    %e = tile.await %r : !pending
-    %f = tile.await %q : !pending
+    %d = tile.wait %p : !pending
+    %e = tile.wait %r : !pending
+    %f = tile.wait %q : !pending
     tile.store %d, %out[%c0, %c0] : !acc, memref<64x64xf32>
     tile.store %e, %out[%c0, %c0] : !acc, memref<64x64xf32>
     tile.store %f, %out[%c0, %c0] : !acc, memref<64x64xf32>
     gpu.return
   }
 
-  // What an iteration awaits of the one before is followed by its own two; what the loop gives, by none or one.
+  // What an iteration waits for of the one before is followed by its own two; what the loop gives, by none or one.
   // CHECK-LABEL: gpu.func @carried
   // CHECK: scf.for
   // CHECK-COUNT-2: nvvm.wgmma.commit.group.sync.aligned
@@ -58,12 +58,12 @@ gpu.module @kernels {
     %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%s = %p, %t = %q) -> (!pending, !pending) {
       %u = tile.mma_async %a, %a, %s scope warpgroup : !shared, !shared, !pending
       %v = tile.mma_async %a, %a, %t scope warpgroup : !shared, !shared, !pending
-      tile.await_reads %s : !pending
-      tile.await_reads %t : !pending
+      tile.wait_reads %s : !pending
+      tile.wait_reads %t : !pending
       scf.yield %u, %v : !pending, !pending
     }
-    %d = tile.await %r#0 : !pending
-    %e = tile.await %r#1 : !pending
+    %d = tile.wait %r#0 : !pending
+    %e = tile.wait %r#1 : !pending
     tile.store %d, %out[%c0, %c0] : !acc, memref<64x64xf32>
     tile.store %e, %out[%c0, %c0] : !acc, memref<64x64xf32>
     gpu.return
@@ -87,7 +87,7 @@ gpu.module @kernels {
       %u = tile.mma_async %a, %a, %acc scope warpgroup : !shared, !shared, !acc
       scf.yield %t, %s : !pending, !pending
     }
-    %d = tile.await %r#0 : !pending
+    %d = tile.wait %r#0 : !pending
     tile.store %d, %out[%c0, %c0] : !acc, memref<64x64xf32>
     gpu.return
   }
@@ -114,12 +114,12 @@ gpu.module @kernels {
       %other = tile.mma_async %a, %a, %acc scope warpgroup : !shared, !shared, !acc
     }
     %last = tile.mma_async %a, %a, %acc scope warpgroup : !shared, !shared, !acc
-    %d = tile.await %p : !pending
+    %d = tile.wait %p : !pending
     tile.store %d, %out[%c0, %c0] : !acc, memref<64x64xf32>
     gpu.return
   }
 
-  // MMAs of a warp are done at once: nothing is awaited, and they do not count.
+  // MMAs of a warp are done at once: nothing is waited for, and they do not count.
   // CHECK-LABEL: gpu.func @of_a_warp
   // CHECK: nvvm.mma.sync
   // CHECK-NOT: wgmma.wait_group 1
@@ -135,8 +135,8 @@ gpu.module @kernels {
     %acc = tile.fill %x : f32 -> !acc
     %p = tile.mma_async %a, %a, %acc scope warpgroup : !shared, !shared, !acc
     %q = tile.mma_async %l, %l, %acc : !rows, !rows, !acc
-    %e = tile.await %q : !pending
-    %d = tile.await %p : !pending
+    %e = tile.wait %q : !pending
+    %d = tile.wait %p : !pending
     tile.store %d, %out[%c0, %c0] : !acc, memref<64x64xf32>
     tile.store %e, %out[%c0, %c0] : !acc, memref<64x64xf32>
     gpu.return
@@ -160,14 +160,14 @@ gpu.module @kernels {
     %other = tile.buffer : !shared
     %none = tile.done
     %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%s = %none, %t = %none) -> (!tile.token, !tile.token) {
-      tile.await_reads %s : !tile.token
-      tile.await_reads %t : !tile.token
+      tile.wait_reads %s : !tile.token
+      tile.wait_reads %t : !tile.token
       %u = tile.store_async %place, %out[%c0, %c0] : !shared, memref<64x64xf16>
       %v = tile.store_async %other, %out[%c0, %c0] : !shared, memref<64x64xf16>
       scf.yield %u, %v : !tile.token, !tile.token
     }
-    tile.await_reads %r#0 : !tile.token
-    tile.await_reads %r#1 : !tile.token
+    tile.wait_reads %r#0 : !tile.token
+    tile.wait_reads %r#1 : !tile.token
     gpu.return
   }
 }

@@ -16,8 +16,8 @@ gpu.module @kernels {
 // -----
 
 !rows = !tile.tile<16x8xf32, registers, #tile.layout<registers = [[8, 1, 1]], lanes = [[16, 0, 1], [2, 0, 0]], warps = []>>
-module attributes {tile.target = #tile.target<chip = "toy", family = "Toy", lanes = 32, cores = 1, shared = 1024,
-  shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "Toy", lanes = 32, sms = 1, shared = 1024,
+  shared_per_sm = 1024, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     // expected-error @below {{expects a family that this build knows, but got 'Toy'}}
@@ -31,8 +31,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Toy", lane
 // -----
 
 !rows = !tile.tile<16x8xf32, registers, #tile.layout<registers = [[8, 1, 1]], lanes = [[16, 0, 1], [2, 0, 0]], warps = []>>
-module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 1024,
-  shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, sms = 1, shared = 1024,
+  shared_per_sm = 1024, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     // expected-error @below {{expects 'known_block_size' on the kernel}}
@@ -45,8 +45,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 1024,
-  shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, sms = 1, shared = 1024,
+  shared_per_sm = 1024, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     // expected-error @below {{expects at most 1024 bytes of shared memory on 'toy', but got 2048}}
@@ -59,8 +59,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 1024,
-  shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, sms = 1, shared = 1024,
+  shared_per_sm = 1024, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     gpu.func @no_layout(%x: f32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
@@ -75,8 +75,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
 
 #rows = #tile.layout<registers = [[8, 1, 1]], lanes = [[16, 0, 1], [2, 0, 0]], warps = [[2, 0, 16]]>
 #columns = #tile.layout<registers = [[8, 1, 1]], lanes = [[2, 0, 0], [16, 0, 2]], warps = [[2, 0, 1]]>
-module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 1024,
-  shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, sms = 1, shared = 1024,
+  shared_per_sm = 1024, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     gpu.func @between_warps(%x: f32) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
@@ -91,8 +91,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
 // -----
 
 !rows = !tile.tile<16x8xf32, registers, #tile.layout<registers = [[8, 1, 1]], lanes = [[16, 0, 1], [2, 0, 0]], warps = []>>
-module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 1024,
-  shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, sms = 1, shared = 1024,
+  shared_per_sm = 1024, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     gpu.func @not_elementwise(%m: memref<8xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
@@ -111,13 +111,13 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @panels_without_barriers() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    gpu.func @swizzle_atoms_without_barriers() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
       // expected-error @below {{'tile.channel' op expects a target with barriers in shared memory, but got 'toy'}}
-      %c = tile.channel : !tile.channel<16x64xf16, stages = 1, panel = 64>
+      %c = tile.channel : !tile.channel<16x64xf16, stages = 1, swizzle_atom = 64>
       gpu.return
     }
   }
@@ -125,13 +125,13 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     gpu.func @start_without_barriers() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-      // expected-error @below {{'tile.start_turns' op expects a target with barriers in shared memory, but got 'toy'}}
-      tile.start_turns of 2
+      // expected-error @below {{'tile.ping_pong_init' op expects a target with barriers in shared memory, but got 'toy'}}
+      tile.ping_pong_init of 2
       gpu.return
     }
   }
@@ -139,13 +139,13 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     gpu.func @take_without_barriers() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-      // expected-error @below {{'tile.take_turn' op expects a target with barriers in shared memory, but got 'toy'}}
-      tile.take_turn of 2
+      // expected-error @below {{'tile.ping_pong_wait' op expects a target with barriers in shared memory, but got 'toy'}}
+      tile.ping_pong_wait of 2
       gpu.return
     }
   }
@@ -153,13 +153,13 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     gpu.func @give_without_barriers() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-      // expected-error @below {{'tile.give_turn' op expects a target with barriers in shared memory, but got 'toy'}}
-      tile.give_turn of 2
+      // expected-error @below {{'tile.ping_pong_arrive' op expects a target with barriers in shared memory, but got 'toy'}}
+      tile.ping_pong_arrive of 2
       gpu.return
     }
   }
@@ -172,15 +172,15 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
 #atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
 !acc = !tile.tile<64x16xf32, registers, #lhs>
 !a = !tile.tile<64x16xf16, registers, #lhs>
-!panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+!atoms = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>
 !rows = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>
-module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @multiply_without_matrix_unit(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    gpu.func @multiply_without_matrix_unit(%a: !a, %b: !atoms, %acc: !acc) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
       // expected-error @below {{'tile.mma' op expects a target with a matrix unit that warpgroups issue to, but got 'toy'}}
-      %d = tile.mma %a, %b, %acc scope warpgroup {atom = #atom} : !a, !panels, !acc
+      %d = tile.mma %a, %b, %acc scope warpgroup {atom = #atom} : !a, !atoms, !acc
       gpu.return
     }
   }
@@ -193,15 +193,15 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
 #atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
 !acc = !tile.tile<64x16xf32, registers, #lhs>
 !a = !tile.tile<64x16xf16, registers, #lhs>
-!panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+!atoms = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>
 !rows = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>
-module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @issue_without_matrix_unit(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    gpu.func @issue_without_matrix_unit(%a: !a, %b: !atoms, %acc: !acc) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
       // expected-error @below {{'tile.mma_async' op expects a target with a matrix unit that warpgroups issue to, but got 'toy'}}
-      %d = tile.mma_async %a, %b, %acc scope warpgroup {atom = #atom} : !a, !panels, !acc
+      %d = tile.mma_async %a, %b, %acc scope warpgroup {atom = #atom} : !a, !atoms, !acc
       gpu.return
     }
   }
@@ -214,14 +214,14 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
 #atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
 !acc = !tile.tile<64x16xf32, registers, #lhs>
 !a = !tile.tile<64x16xf16, registers, #lhs>
-!panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+!atoms = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>
 !rows = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @no_panels(%a: !a, %b: !rows, %acc: !acc) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-      // expected-error @below {{expects operands in shared memory to be stored in panels, but got '!tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>'}}
+    gpu.func @no_swizzle_atoms(%a: !a, %b: !rows, %acc: !acc) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+      // expected-error @below {{expects operands in shared memory to be stored in swizzle atoms, but got '!tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>'}}
       %d = tile.mma %a, %b, %acc scope warpgroup {atom = #atom} : !a, !rows, !acc
       gpu.return
     }
@@ -234,14 +234,14 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 #atom = #tile.mma_atom<name = "one", m = 16, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #one, rhs = #one, acc = #one>
 !acc = !tile.tile<16x16xf32, registers, #one>
 !a = !tile.tile<16x16xf16, registers, #one>
-!panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+!atoms = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @panels_for_one_warp(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
-      // expected-error @below {{expects operands in shared memory to be stored in whole rows, but got '!tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>'}}
-      %d = tile.mma %a, %b, %acc {atom = #atom} : !a, !panels, !acc
+    gpu.func @swizzle_atoms_for_one_warp(%a: !a, %b: !atoms, %acc: !acc) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+      // expected-error @below {{expects operands in shared memory to be stored in whole rows, but got '!tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>'}}
+      %d = tile.mma %a, %b, %acc {atom = #atom} : !a, !atoms, !acc
       gpu.return
     }
   }
@@ -253,14 +253,14 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 #atom = #tile.mma_atom<name = "one", m = 16, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #one, rhs = #one, acc = #one>
 !acc = !tile.tile<16x16xf32, registers, #one>
 !a = !tile.tile<16x16xf16, registers, #one>
-!panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+!atoms = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @read_of_panels(%b: !panels) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
-      // expected-error @below {{expects a tile that is stored in whole rows, but got '!tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>'}}
-      %a = tile.read %b : !panels -> !a
+    gpu.func @read_of_swizzle_atoms(%b: !atoms) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+      // expected-error @below {{expects a tile that is stored in whole rows, but got '!tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>'}}
+      %a = tile.read %b : !atoms -> !a
       gpu.return
     }
   }
@@ -272,14 +272,14 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 #atom = #tile.mma_atom<name = "one", m = 16, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #one, rhs = #one, acc = #one>
 !acc = !tile.tile<16x16xf32, registers, #one>
 !a = !tile.tile<16x16xf16, registers, #one>
-!panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+!atoms = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @no_atom(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    gpu.func @no_atom(%a: !a, %b: !atoms, %acc: !acc) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
       // expected-error @below {{expects a matrix instruction; run tile-assign-layouts first}}
-      %d = tile.mma_async %a, %b, %acc : !a, !panels, !acc
+      %d = tile.mma_async %a, %b, %acc : !a, !atoms, !acc
       gpu.return
     }
   }
@@ -292,15 +292,15 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 #atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
 !acc = !tile.tile<64x16xf32, registers, #lhs>
 !a = !tile.tile<64x16xf16, registers, #lhs>
-!panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+!atoms = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>
 !rows = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @group_of_six(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 192, 1, 1>} {
+    gpu.func @group_of_six(%a: !a, %b: !atoms, %acc: !acc) kernel attributes {known_block_size = array<i32: 192, 1, 1>} {
       // expected-error @below {{expects a multiple of 4 warps that compute, but got 6}}
-      %d = tile.mma %a, %b, %acc scope warpgroup {atom = #atom} : !a, !panels, !acc
+      %d = tile.mma %a, %b, %acc scope warpgroup {atom = #atom} : !a, !atoms, !acc
       gpu.return
     }
   }
@@ -313,15 +313,15 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 #atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
 !acc = !tile.tile<64x16xf32, registers, #lhs>
 !a = !tile.tile<64x16xf16, registers, #lhs>
-!panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+!atoms = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>
 !rows = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @part_of_a_warp(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 24, 1, 1>} {
+    gpu.func @part_of_a_warp(%a: !a, %b: !atoms, %acc: !acc) kernel attributes {known_block_size = array<i32: 24, 1, 1>} {
       // expected-error @below {{expects a multiple of 4 warps that compute, but got 0}}
-      %d = tile.mma %a, %b, %acc scope warpgroup {atom = #atom} : !a, !panels, !acc
+      %d = tile.mma %a, %b, %acc scope warpgroup {atom = #atom} : !a, !atoms, !acc
       gpu.return
     }
   }
@@ -329,13 +329,13 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @uneven_turns() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    gpu.func @uneven_ping_pong() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
       // expected-error @below {{expects groups of as many warps each, but got 3 of 8}}
-      tile.take_turn of 3
+      tile.ping_pong_wait of 3
       gpu.return
     }
   }
@@ -343,9 +343,9 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 
 // -----
 
-!channel = !tile.channel<16x64xf16, stages = 1, panel = 64>
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+!channel = !tile.channel<16x64xf16, stages = 1, swizzle_atom = 64>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     gpu.func @channel_from_outside(%c: !channel) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
@@ -359,16 +359,16 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 
 // -----
 
-!channel = !tile.channel<16x64xf16, stages = 1, panel = 64>
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+!channel = !tile.channel<16x64xf16, stages = 1, swizzle_atom = 64>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     gpu.func @boxes_of_no_argument() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
       %c0 = arith.constant 0 : index
       %m = memref.alloca() : memref<16x64xf16, #gpu.address_space<private>>
       %c = tile.channel : !channel
-      // expected-error @below {{expects a view, with rows of neighbours, of an argument of the kernel to copy boxes of, but got 'memref<16x64xf16, #gpu.address_space<private>>'}}
+      // expected-error @below {{expects a view, with rows of neighbours, of an argument of the kernel to copy TMA boxes of, but got 'memref<16x64xf16, #gpu.address_space<private>>'}}
       tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<16x64xf16, #gpu.address_space<private>>
       gpu.return
     }
@@ -377,16 +377,16 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 
 // -----
 
-!channel = !tile.channel<16x64xf16, stages = 1, panel = 64>
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+!channel = !tile.channel<16x64xf16, stages = 1, swizzle_atom = 64>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     gpu.func @boxes_of_columns(%m: memref<64x16xf16>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
       %c0 = arith.constant 0 : index
       %t = memref.transpose %m (i, j) -> (j, i) : memref<64x16xf16> to memref<16x64xf16, strided<[1, 16]>>
       %c = tile.channel : !channel
-      // expected-error @below {{expects a view, with rows of neighbours, of an argument of the kernel to copy boxes of, but got 'memref<16x64xf16, strided<[1, 16]>>'}}
+      // expected-error @below {{expects a view, with rows of neighbours, of an argument of the kernel to copy TMA boxes of, but got 'memref<16x64xf16, strided<[1, 16]>>'}}
       tile.put %c[%c0], %t[%c0, %c0] : !channel, memref<16x64xf16, strided<[1, 16]>>
       gpu.return
     }
@@ -395,16 +395,16 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 
 // -----
 
-!channel = !tile.channel<16x64xf16, stages = 1, panel = 64>
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+!channel = !tile.channel<16x64xf16, stages = 1, swizzle_atom = 64>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     gpu.func @boxes_of_every_other_row(%m: memref<32x64xf16>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
       %c0 = arith.constant 0 : index
       %t = memref.subview %m[0, 0] [16, 64] [2, 1] : memref<32x64xf16> to memref<16x64xf16, strided<[128, 1]>>
       %c = tile.channel : !channel
-      // expected-error @below {{expects a view, with rows of neighbours, of an argument of the kernel to copy boxes of, but got 'memref<16x64xf16, strided<[128, 1]>>'}}
+      // expected-error @below {{expects a view, with rows of neighbours, of an argument of the kernel to copy TMA boxes of, but got 'memref<16x64xf16, strided<[128, 1]>>'}}
       tile.put %c[%c0], %t[%c0, %c0] : !channel, memref<16x64xf16, strided<[128, 1]>>
       gpu.return
     }
@@ -413,9 +413,9 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 
 // -----
 
-!channel = !tile.channel<16x64xf16, stages = 1, panel = 64>
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+!channel = !tile.channel<16x64xf16, stages = 1, swizzle_atom = 64>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     gpu.func @boxes_of_a_carried_buffer(%m: memref<16x64xf16>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
@@ -423,7 +423,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
       %c1 = arith.constant 1 : index
       %c = tile.channel : !channel
       %r = scf.for %i = %c0 to %c1 step %c1 iter_args(%t = %m) -> memref<16x64xf16> {
-        // expected-error @below {{expects a view, with rows of neighbours, of an argument of the kernel to copy boxes of, but got 'memref<16x64xf16>'}}
+        // expected-error @below {{expects a view, with rows of neighbours, of an argument of the kernel to copy TMA boxes of, but got 'memref<16x64xf16>'}}
         tile.put %c[%c0], %t[%c0, %c0] : !channel, memref<16x64xf16>
         scf.yield %t : memref<16x64xf16>
       }
@@ -435,8 +435,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 // -----
 
 #rows = #tile.layout<registers = [[2, 0, 16]], lanes = [[16, 0, 1], [2, 0, 0]], warps = []>
-module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 1024,
-  shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, sms = 1, shared = 1024,
+  shared_per_sm = 1024, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     gpu.func @effect_of_one_warp(%i1: i1, %m: memref<?x32xf16>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
@@ -455,10 +455,10 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
 
 // -----
 
-!channel = !tile.channel<32x32xf16, stages = 2, panel = 32, cluster = 2>
-gpu.module @kernels attributes {tile.target = #tile.target<chip = "sm_90a", family = "Hopper", lanes = 32, cores = 1,
-  shared = 65536, shared_per_core = 65536, registers = 255, registers_per_core = 65536, max_threads = 1024,
-  max_threads_per_core = 1024, copy_sync = none, copy_widths = [], box_bytes = 128, mma = []>} {
+!channel = !tile.channel<32x32xf16, stages = 2, swizzle_atom = 32, cluster = 2>
+gpu.module @kernels attributes {tile.target = #tile.target<chip = "sm_90a", family = "Hopper", lanes = 32, sms = 1,
+  shared = 65536, shared_per_sm = 65536, registers = 255, registers_per_sm = 65536, max_threads = 1024,
+  max_threads_per_sm = 1024, copy_sync = none, copy_widths = [], tma_box_bytes = 128, mma = []>} {
   gpu.func @no_cluster() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     // expected-error @below {{'tile.channel' op expects a kernel with a known_cluster_size of 2, but got 1}}
     %c = tile.channel : !channel

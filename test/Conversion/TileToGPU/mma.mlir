@@ -20,7 +20,7 @@
 
 gpu.module @kernels {
   // Keys are stored with the depth along a row: the right-hand side of a
-  // transposed multiply is read as it lies.
+  // transposed MMA is read as it lies.
   // CHECK-LABEL: gpu.func @transposed
   gpu.func @transposed(%qm: memref<32x32xf16>, %out: memref<32x32xf32>) kernel
       attributes {known_block_size = array<i32: 64, 1, 1>} {
@@ -85,7 +85,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Softmax weights become the left-hand side of the next multiply: in the same
+  // Softmax weights become the left-hand side of the next MMA: in the same
   // lanes on Ampere and CDNA, by one exchange per register on RDNA.
   // CHECK-LABEL: gpu.func @chained
   gpu.func @chained(%qm: memref<32x32xf16>, %out: memref<32x32xf32>) kernel

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The copy engine fetches a box for each page, or a box of a page. Integration/paged.mlir checks numbers.
+// The copy engine fetches a TMA box for each page, or a TMA box of a page. Integration/paged.mlir checks numbers.
 //
 // RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu,cse)" | FileCheck %s
 
-!channel = !tile.channel<32x64xf16, stages = 2, panel = 64>
+!channel = !tile.channel<32x64xf16, stages = 2, swizzle_atom = 64>
 !view = memref<?x64xf16>
 
 module attributes {gpu.container_module} {
 gpu.module @kernels {
-  // Two boxes of 16 rows, the second one 16 rows of the panel behind the first one.
+  // Two TMA boxes of 16 rows, the second one 16 rows of the swizzle atom behind the first one.
   // CHECK-LABEL: gpu.func @pages
   // CHECK-SAME:    tensor = memref<16x64xf16
   // CHECK:         nvvm.mbarrier.arrive.expect_tx %[[FULL:[^ ]+]], %c4096_i32

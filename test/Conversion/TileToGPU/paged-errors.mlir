@@ -3,7 +3,7 @@
 // RUN: attune-opt %s --split-input-file --verify-diagnostics \
 // RUN:   --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu)"
 
-!channel = !tile.channel<32x64xf16, stages = 2, panel = 64>
+!channel = !tile.channel<32x64xf16, stages = 2, swizzle_atom = 64>
 !view = memref<?x64xf16>
 
 module attributes {gpu.container_module} {
@@ -24,7 +24,7 @@ gpu.module @kernels {
 
 // -----
 
-!channel = !tile.channel<32x64xf16, stages = 2, panel = 64>
+!channel = !tile.channel<32x64xf16, stages = 2, swizzle_atom = 64>
 !view = memref<?x64xf16>
 
 module attributes {gpu.container_module} {
@@ -45,7 +45,7 @@ gpu.module @kernels {
 
 // -----
 
-!channel = !tile.channel<32x64xf16, stages = 2, panel = 64>
+!channel = !tile.channel<32x64xf16, stages = 2, swizzle_atom = 64>
 !view = memref<?x64xf16>
 
 module attributes {gpu.container_module} {
@@ -66,7 +66,7 @@ gpu.module @kernels {
 
 // -----
 
-!channel = !tile.channel<32x64xf16, stages = 2, panel = 64>
+!channel = !tile.channel<32x64xf16, stages = 2, swizzle_atom = 64>
 !view = memref<?x64xf16>
 
 module attributes {gpu.container_module} {
@@ -78,7 +78,7 @@ gpu.module @kernels {
     %row = arith.muli %block, %c8 : index
     %paged = tile.paged %pool by %table pages of 16 : !view, memref<?xi32>
     %channel = tile.channel : !channel
-    // expected-error @+1 {{'tile.put' op expects a first row that is known to be a multiple of the 16 rows of a box in a page, but got one of 8}}
+    // expected-error @+1 {{'tile.put' op expects a first row that is known to be a multiple of the 16 rows of a TMA box in a page, but got one of 8}}
     tile.put %channel[%c0], %paged[%row, %c0] : !channel, !view
     gpu.return
   }

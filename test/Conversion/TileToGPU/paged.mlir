@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows that a table finds: one read of the table for each row of a thread, or for each box of the copy engine.
+// Rows that a table finds: one read of the table for each row of a thread, or for each TMA box of the copy engine.
 // Integration/paged.mlir checks numbers.
 //
 // RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_80},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu,cse)" \

@@ -17,7 +17,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   gpu.func @buffer() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     // expected-error @below {{'tile.buffer' op expects a place in shared memory; run tile-allocate-shared first}}
-    %b = tile.buffer : !tile.tile<64x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, panel = 64>>
+    %b = tile.buffer : !tile.tile<64x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, swizzle_atom = 64>>
     gpu.return
   }
 }
@@ -25,9 +25,9 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  gpu.func @dealer() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    // expected-error @below {{'tile.dealer' op expects a place in shared memory; run tile-allocate-shared first}}
-    %d = tile.dealer : !tile.dealer
+  gpu.func @scheduler() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    // expected-error @below {{'tile.scheduler' op expects a place in shared memory; run tile-allocate-shared first}}
+    %d = tile.scheduler : !tile.scheduler
     gpu.return
   }
 }

@@ -4,8 +4,8 @@
 //
 // RUN: attune-opt %s --split-input-file --verify-diagnostics --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu)"
 
-module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     gpu.func @roles_on_toy() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
@@ -25,17 +25,17 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
 #atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>
 !acc = !tile.tile<64x16xf32, registers, #lhs>
 !a = !tile.tile<64x16xf16, registers, #lhs>
-!panels = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+!atoms = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>
 !rows = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @group_across_warps(%a: !a, %b: !panels, %acc: !acc) kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    gpu.func @group_across_warps(%a: !a, %b: !atoms, %acc: !acc) kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
       tile.specialize <"load", warps = 1, threads = one> {
       }, <"compute", warps = 4> {
         // expected-error @below {{expects the warps of its role to start at a multiple of 4, but got 1}}
-        %d = tile.mma %a, %b, %acc scope warpgroup {atom = #atom} : !a, !panels, !acc
+        %d = tile.mma %a, %b, %acc scope warpgroup {atom = #atom} : !a, !atoms, !acc
       }
       gpu.return
     }
@@ -44,8 +44,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     gpu.func @too_few_warps() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
@@ -60,16 +60,16 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @producer_without_panels(%m: memref<16x64xf16>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    gpu.func @producer_without_swizzle_atoms(%m: memref<16x64xf16>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
       %c0 = arith.constant 0 : index
       %c = tile.channel : !tile.channel<16x64xf16, stages = 1>
       tile.specialize <"compute", warps = 4, registers = 240> {
       }, <"load", warps = 4, registers = 24, threads = one> {
-        // expected-error @below {{expects a channel with panels between producers and consumers, but got '!tile.channel<16x64xf16, stages = 1>'}}
+        // expected-error @below {{expects a channel with swizzle atoms between producers and consumers, but got '!tile.channel<16x64xf16, stages = 1>'}}
         tile.put %c[%c0], %m[%c0, %c0] : !tile.channel<16x64xf16, stages = 1>, memref<16x64xf16>
       }
       gpu.return
@@ -79,15 +79,15 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @dealt_without_roles() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    gpu.func @work_without_roles() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
       %c0 = arith.constant 0 : index
-      %d = tile.dealer : !tile.dealer
-      // expected-error @below {{'tile.dealt' op expects to stand in a role}}
-      %n = tile.dealt %d[%c0] after %c0 : !tile.dealer
+      %d = tile.scheduler : !tile.scheduler
+      // expected-error @below {{'tile.get_work' op expects to stand in a role}}
+      %n = tile.get_work %d[%c0] after %c0 : !tile.scheduler
       gpu.return
     }
   }
@@ -95,15 +95,15 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
-    gpu.func @deal_without_roles(%counter: memref<1xi32>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    gpu.func @work_without_roles(%counter: memref<1xi32>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
       %c0 = arith.constant 0 : index
-      %d = tile.dealer : !tile.dealer
+      %d = tile.scheduler : !tile.scheduler
       // expected-error @below {{expects to stand in a role of which one thread runs the program}}
-      %n = tile.deal %d[%c0], %counter after %c0 of %c0 : !tile.dealer, memref<1xi32>
+      %n = tile.fetch_work %d[%c0], %counter after %c0 of %c0 : !tile.scheduler, memref<1xi32>
       gpu.return
     }
   }
@@ -111,8 +111,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     gpu.func @registers_of_one_thread(%x: f16) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
@@ -128,8 +128,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     // expected-error @below {{expects a program for each role, but got 'tile.roles'; run tile-specialize-warps first}}

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Two programs for the warps of a workgroup, and turns.
+// Two programs for the warps of a workgroup, and ping-pong.
 //
 // RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu,cse)" | FileCheck %s
 
-#swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>
-!channel = !tile.channel<16x64xf16, stages = 2, panel = 32>
+#swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>
+!channel = !tile.channel<16x64xf16, stages = 2, swizzle_atom = 32>
 !shared = !tile.tile<16x64xf16, shared, #swizzle>
 
 gpu.module @kernels {
-  // Of 12 warps the last 4 produce; one lane of the first of those does it all.
+  // Of 12 warps the last 4 produce; one thread of the first of those does it all.
   // The barrier that says empty waits for the other 8.
   // CHECK-LABEL: gpu.func @specialize
   // CHECK:     scf.if
@@ -69,7 +69,7 @@ gpu.module @kernels {
 
   // Group g of three, of 4 warps each, waits at barrier 1 + g for the group
   // before it: 256 threads. The last group lets the first one start.
-  // CHECK-LABEL: gpu.func @turns
+  // CHECK-LABEL: gpu.func @ping_pong
   // CHECK:     %[[WARP:.+]] = arith.divui %thread_id_x, %c32
   // CHECK:     arith.divui %[[WARP]], %c4
   // CHECK:     %[[GROUP:.+]] = arith.index_cast %{{.+}} : i32 to index
@@ -87,10 +87,10 @@ gpu.module @kernels {
   // CHECK:     %[[NUMBER32:.+]] = arith.index_cast %[[NUMBER]]
   // CHECK:     nvvm.barrier.arrive id = %[[NUMBER32]] number_of_threads = %c256_i32
   // CHECK-NEXT: gpu.return
-  gpu.func @turns() kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
-    tile.start_turns of 3
-    tile.take_turn of 3
-    tile.give_turn of 3
+  gpu.func @ping_pong() kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
+    tile.ping_pong_init of 3
+    tile.ping_pong_wait of 3
+    tile.ping_pong_arrive of 3
     gpu.return
   }
 }

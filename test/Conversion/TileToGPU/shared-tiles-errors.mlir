@@ -4,12 +4,12 @@
 //
 // RUN: attune-opt %s --split-input-file --verify-diagnostics --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu)"
 
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
-  copy_sync = none, copy_widths = [], box_bytes = 128, mma = []>} {
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], tma_box_bytes = 128, mma = []>} {
   gpu.module @kernels {
     gpu.func @buffer_in_rows() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-      // expected-error @below {{'tile.buffer' op expects a tile that is stored in panels, but got '!tile.tile<64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>'}}
+      // expected-error @below {{'tile.buffer' op expects a tile that is stored in swizzle atoms, but got '!tile.tile<64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>'}}
       %b = tile.buffer : !tile.tile<64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>
       gpu.return
     }
@@ -18,17 +18,17 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 
 // -----
 
-#panels = #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>
+#atoms = #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>
 #lane_rows = #tile.layout<registers = [[16, 1, 1]], lanes = [[32, 0, 1]], warps = [[2, 0, 32]]>
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
-  copy_sync = none, copy_widths = [], box_bytes = 128, mma = []>} {
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], tma_box_bytes = 128, mma = []>} {
   gpu.module @kernels {
     gpu.func @layout_of_a_write(%x: f16) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
-      %b = tile.buffer : !tile.tile<64x16xf16, shared, #panels>
+      %b = tile.buffer : !tile.tile<64x16xf16, shared, #atoms>
       %t = tile.fill %x : f16 -> !tile.tile<64x16xf16, registers, #lane_rows>
-      // expected-error @below {{'tile.write' op expects elements of 16 bits in the layout of the accumulator of a multiply by groups of warps, but got}}
-      tile.write %t, %b : !tile.tile<64x16xf16, registers, #lane_rows>, !tile.tile<64x16xf16, shared, #panels>
+      // expected-error @below {{'tile.write' op expects elements of 16 bits in the layout of the accumulator of a warpgroup MMA, but got}}
+      tile.write %t, %b : !tile.tile<64x16xf16, registers, #lane_rows>, !tile.tile<64x16xf16, shared, #atoms>
       gpu.return
     }
   }
@@ -37,18 +37,18 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 // -----
 
 // Two warpgroups that share rows would store rows that the other one writes.
-#panels = #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>
+#atoms = #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>
 #shared_rows = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]],
                             warps = [[4, 0, 16], [2, 1, 16]]>
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
-  copy_sync = none, copy_widths = [], box_bytes = 128, mma = []>} {
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], tma_box_bytes = 128, mma = []>} {
   gpu.module @kernels {
     gpu.func @columns_of_warpgroups(%x: f16) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-      %b = tile.buffer : !tile.tile<64x32xf16, shared, #panels>
+      %b = tile.buffer : !tile.tile<64x32xf16, shared, #atoms>
       %t = tile.fill %x : f16 -> !tile.tile<64x32xf16, registers, #shared_rows>
       // expected-error @below {{'tile.write' op expects warpgroups to have rows of their own, but got}}
-      tile.write %t, %b : !tile.tile<64x32xf16, registers, #shared_rows>, !tile.tile<64x32xf16, shared, #panels>
+      tile.write %t, %b : !tile.tile<64x32xf16, registers, #shared_rows>, !tile.tile<64x32xf16, shared, #atoms>
       gpu.return
     }
   }
@@ -56,16 +56,16 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 
 // -----
 
-#panels = #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>
+#atoms = #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>
 #acc = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
-  copy_sync = none, copy_widths = [], box_bytes = 128, mma = [#tile.mma_atom<name = "toy", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32,
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], tma_box_bytes = 128, mma = [#tile.mma_atom<name = "toy", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32,
   lhs = #acc, rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>, acc = #acc>]>} {
   gpu.module @kernels {
     gpu.func @rows_of_groups() kernel attributes {known_block_size = array<i32: 192, 1, 1>} {
       // expected-error @below {{'tile.buffer' op expects groups of 4 warps with as many rows each, a multiple of 8, but got 6 warps that compute and 64 rows}}
-      %b = tile.buffer : !tile.tile<64x16xf16, shared, #panels>
+      %b = tile.buffer : !tile.tile<64x16xf16, shared, #atoms>
       gpu.return
     }
   }
@@ -73,14 +73,14 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 
 // -----
 
-module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, cores = 1, shared = 1024,
-  shared_per_core = 1024, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, sms = 1, shared = 1024,
+  shared_per_sm = 1024, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     gpu.func @store_without_engine() kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
       %none = tile.done
-      // expected-error @below {{'tile.await_reads' op expects a target with an engine that copies boxes of tensors, but got 'toy'}}
-      tile.await_reads %none : !tile.token
+      // expected-error @below {{'tile.wait_reads' op expects a target with an engine that copies TMA boxes of tensors, but got 'toy'}}
+      tile.wait_reads %none : !tile.token
       gpu.return
     }
   }
@@ -89,14 +89,14 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
 // -----
 
 // Without warpgroups each warp stores its rows: of 32, four.
-#panels = #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>
-module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, cores = 1, shared = 65536,
-  shared_per_core = 65536, registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
-  copy_sync = none, copy_widths = [], box_bytes = 128, mma = []>} {
+#atoms = #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], tma_box_bytes = 128, mma = []>} {
   gpu.module @kernels {
     gpu.func @rows_of_warps() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
       // expected-error @below {{'tile.buffer' op expects groups of 1 warps with as many rows each, a multiple of 8, but got 8 warps that compute and 32 rows}}
-      %b = tile.buffer : !tile.tile<32x16xf16, shared, #panels>
+      %b = tile.buffer : !tile.tile<32x16xf16, shared, #atoms>
       gpu.return
     }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tiles that groups of warps write to shared memory, multiply and store from there.
+// Tiles that warpgroups write to shared memory, multiply and store from there.
 //
 // RUN: attune-opt %s \
 // RUN:   --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu,cse)" \
@@ -11,12 +11,12 @@
 #narrow = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [4, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
 !o = !tile.tile<128x96xf16, registers, #wide>
 !p = !tile.tile<64x32xf16, registers, #narrow>
-!place = !tile.tile<128x96xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>>
-!slot = !tile.tile<64x32xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>>
+!place = !tile.tile<128x96xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>>
+!slot = !tile.tile<64x32xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>>
 
 module attributes {gpu.container_module} {
 gpu.module @kernels {
-  // The map of the output has boxes of one group's 64 rows and a panel.
+  // The map of the output has TMA boxes of one group's 64 rows and a swizzle atom.
   // CHECK-LABEL: gpu.func @stored
   // CHECK-SAME:    %[[OUT:[^ ]+]]: memref<3x?x96xf16>, %[[HEAD:[^ ]+]]: index, %[[ROW:[^ ]+]]: index, %{{.+}}: f16, %[[MAP:[^ ]+]]: !nvgpu.tensormap.descriptor<tensor = memref<1x64x32xf16, #gpu.address_space<workgroup>>, swizzle = swizzle_64b
   // CHECK:       %[[PLACE:.+]] = memref.subview %{{.+}}[%c0, 0, 0] [1, 128, 96] [1, 1, 1]
@@ -29,7 +29,7 @@ gpu.module @kernels {
   // CHECK-NEXT:  }
   // CHECK:       arith.divui %{{.+}}, %c4 :
   // CHECK:       %[[GROUP:.+]] = arith.index_cast %{{.+}} : i32 to index
-  // Barriers 1 and 2 are those of turns.
+  // Barriers 1 and 2 are those of ping-pong.
   // CHECK:       %[[BARRIER:.+]] = arith.addi %[[GROUP]], %c3
   // CHECK:       nvvm.barrier id = %{{.+}} number_of_threads = %c128_i32
   // A lane gives the place of a row of one of four matrices: of a row of its warp, in the left or right eight of 16 columns.
@@ -41,7 +41,7 @@ gpu.module @kernels {
   // CHECK-NOT:   nvvm.stmatrix
   // CHECK:       nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
   // CHECK:       nvvm.barrier id = %{{.+}} number_of_threads = %c128_i32
-  // One thread of a group stores its rows, a box for each of three panels.
+  // One thread of a group stores its rows, a TMA box for each of three swizzle atoms.
   // CHECK:       %[[ROWS:.+]] = arith.muli %{{.+}}, %c64
   // CHECK:       scf.if %[[FIRST]] {
   // CHECK:         arith.addi %[[ROW]], %[[ROWS]]
@@ -66,10 +66,10 @@ gpu.module @kernels {
     %rows = memref.dim %out, %c1 : memref<3x?x96xf16>
     %view = memref.subview %out[%head, 0, 0] [1, %rows, 96] [1, 1, 1] : memref<3x?x96xf16> to memref<?x96xf16, strided<[96, 1], offset: ?>>
     %none = tile.done
-    tile.await_reads %none : !tile.token
+    tile.wait_reads %none : !tile.token
     tile.write %o, %place : !o, !place
     %stored = tile.store_async %place, %view[%row, %c0] : !place, memref<?x96xf16, strided<[96, 1], offset: ?>>
-    tile.await_reads %stored : !tile.token
+    tile.wait_reads %stored : !tile.token
     gpu.return
   }
 
@@ -83,13 +83,13 @@ gpu.module @kernels {
   gpu.func @released(%out: memref<64x32xf16>, %x: f16) kernel
       attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : index
-    %c = tile.channel : !tile.channel<64x32xf16, stages = 1, panel = 32>
-    %slot = tile.get %c[%c0] : !tile.channel<64x32xf16, stages = 1, panel = 32> -> !slot
+    %c = tile.channel : !tile.channel<64x32xf16, stages = 1, swizzle_atom = 32>
+    %slot = tile.get %c[%c0] : !tile.channel<64x32xf16, stages = 1, swizzle_atom = 32> -> !slot
     %o = tile.fill %x : f16 -> !p
     tile.write %o, %slot : !p, !slot
     %stored = tile.store_async %slot, %out[%c0, %c0] : !slot, memref<64x32xf16>
-    tile.await_reads %stored : !tile.token
-    tile.release %c[%c0] : !tile.channel<64x32xf16, stages = 1, panel = 32>
+    tile.wait_reads %stored : !tile.token
+    tile.release %c[%c0] : !tile.channel<64x32xf16, stages = 1, swizzle_atom = 32>
     gpu.return
   }
 }

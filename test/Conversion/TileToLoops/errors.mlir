@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What tile-to-loops refuses.
+// What convert-tile-to-loops refuses.
 //
-// RUN: attune-opt %s --split-input-file --verify-diagnostics --tile-to-loops
+// RUN: attune-opt %s --split-input-file --verify-diagnostics --convert-tile-to-loops
 
 !rows = !tile.tile<16xf32, registers>
 gpu.module @kernels {
   gpu.func @lanes(%x: f32) kernel {
     %a = tile.fill %x : f32 -> !rows
-    // expected-error @below {{expects a kernel whose lanes are not told apart, but got 'gpu.thread_id'}}
+    // expected-error @below {{expects a kernel whose threads are not told apart, but got 'gpu.thread_id'}}
     %lane = gpu.thread_id x
     gpu.return
   }
@@ -87,7 +87,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   gpu.func @given(%a: !tile.tile<16x2xf32, registers>) kernel {
-    // expected-error @below {{expects tiles that the kernel makes, and channels and multiplies that no op but loops and branches hand on, but got an operand of type '!tile.tile<16x2xf32, registers>'}}
+    // expected-error @below {{expects tiles that the kernel makes, and channels and MMAs that no op but loops and branches hand on, but got an operand of type '!tile.tile<16x2xf32, registers>'}}
     %b = tile.reduce add %a : !tile.tile<16x2xf32, registers> -> !tile.tile<16xf32, registers>
     gpu.return
   }
@@ -99,7 +99,7 @@ gpu.module @kernels {
   gpu.func @handed_on(%c: i1) kernel {
     %a = tile.channel : !tile.channel<2x2xf32, stages = 2>
     %b = scf.if %c -> (!tile.channel<2x2xf32, stages = 2>) {
-      // expected-error @below {{expects tiles that the kernel makes, and channels and multiplies that no op but loops and branches hand on, but got an operand of type '!tile.channel<2x2xf32, stages = 2>'}}
+      // expected-error @below {{expects tiles that the kernel makes, and channels and MMAs that no op but loops and branches hand on, but got an operand of type '!tile.channel<2x2xf32, stages = 2>'}}
       scf.yield %a : !tile.channel<2x2xf32, stages = 2>
     } else {
       scf.yield %a : !tile.channel<2x2xf32, stages = 2>
@@ -145,7 +145,7 @@ gpu.module @kernels {
 
 // -----
 
-!ring = !tile.channel<2x2xf32, stages = 2, panel = 2>
+!ring = !tile.channel<2x2xf32, stages = 2, swizzle_atom = 2>
 gpu.module @kernels {
   gpu.func @producer_gets(%m: memref<2x2xf32>) kernel {
     %c0 = arith.constant 0 : index
@@ -167,9 +167,9 @@ gpu.module @kernels {
     %a = tile.fill %x : f32 -> !regs
     %p = tile.mma_async %a, %a, %a : !regs, !regs, !regs
     %q = tile.mma_async %a, %a, %p : !regs, !regs, !tile.pending<!regs>
-    // expected-error @below {{expects tiles that the kernel makes, and channels and multiplies that no op but loops and branches hand on, but got an operand of type '!tile.pending<<2x2xf32, registers>>'}}
+    // expected-error @below {{expects tiles that the kernel makes, and channels and MMAs that no op but loops and branches hand on, but got an operand of type '!tile.pending<<2x2xf32, registers>>'}}
     %r = arith.select %first, %p, %q : !tile.pending<!regs>
-    %t = tile.await %r : !tile.pending<!regs>
+    %t = tile.wait %r : !tile.pending<!regs>
     gpu.return
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Producers, consumers and asynchronous multiplies in one lane: what they
+// Producers, consumers and asynchronous MMAs in one thread: what they
 // compute, and what would never end, or be read too early, on a chip.
 //
 // RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --emit-bytecode -o %t.mlirbc
@@ -11,11 +11,11 @@
 // RUN: not attune-run %t.mlirbc --device=host --print --function=crossed 2>&1 | FileCheck %s --check-prefix=CROSSED
 // RUN: not attune-run %t.mlirbc --device=host --print --function=released_early 2>&1 | FileCheck %s --check-prefix=EARLY
 //
-// RUN: attune-opt %s --tile-to-loops | FileCheck %s --implicit-check-not=!tile --implicit-check-not=tile.
+// RUN: attune-opt %s --convert-tile-to-loops | FileCheck %s --implicit-check-not=!tile --implicit-check-not=tile.
 
 !m = memref<8x2xf32>
-!ring = !tile.channel<2x2xf32, stages = 2, panel = 2>
-!slot = !tile.tile<2x2xf32, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3, panel = 2>>
+!ring = !tile.channel<2x2xf32, stages = 2, swizzle_atom = 2>
+!slot = !tile.tile<2x2xf32, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3, swizzle_atom = 2>>
 !regs = !tile.tile<2x2xf32, registers>
 
 module attributes {gpu.container_module} {
@@ -49,14 +49,14 @@ gpu.module @sum_module {
     tile.store %numbers, %m[%c0, %c0] : !tile.tile<6x2xf32, registers>, !m
     // CHECK-NOT: tile.specialize
     // CHECK: scf.for
-    tile.start_turns of 2
+    tile.ping_pong_init of 2
     tile.specialize <"compute", warps = 8, registers = 240> {
       // The sum of the three blocks of [[0, 1], [2, 3]] .. [[8, 9], [10, 11]], and the product of the first two.
       %sum = scf.for %e = %c0 to %c3 step %c1 iter_args(%a = %acc) -> !regs {
-        tile.take_turn of 2
+        tile.ping_pong_wait of 2
         %s = tile.get %ring[%e] : !ring -> !slot
         %r = tile.read %s : !slot -> !regs
-        tile.give_turn of 2
+        tile.ping_pong_arrive of 2
         tile.release %ring[%e] : !ring
         %b = tile.map(%a, %r) {
         ^bb0(%x: f32, %y: f32, %i: index, %j: index):
@@ -69,8 +69,8 @@ gpu.module @sum_module {
       %t = tile.get %other[%c1] : !ring -> !slot
       %p = tile.mma_async %s, %t, %acc : !slot, !slot, !regs
       %q = tile.mma_async %s, %t, %sum : !slot, !slot, !regs
-      %product = tile.await %p : !tile.pending<!regs>
-      %both = tile.await %q : !tile.pending<!regs>
+      %product = tile.wait %p : !tile.pending<!regs>
+      %both = tile.wait %q : !tile.pending<!regs>
       tile.release %other[%c0] : !ring
       tile.release %other[%c1] : !ring
       tile.store %sum, %m[%c0, %c0] : !regs, !m
@@ -241,7 +241,7 @@ gpu.module @released_early_module {
     %p = tile.mma_async %acc, %s, %acc : !regs, !slot, !regs
     tile.release %ring[%c0] : !ring
     // EARLY: roles.mlir:[[#@LINE+1]]:10: error: 'llvm.intr.trap' op expects a tile that is read before its slot is released
-    %q = tile.await %p : !tile.pending<!regs>
+    %q = tile.wait %p : !tile.pending<!regs>
     gpu.return
   }
 }

@@ -39,8 +39,8 @@ func.func private @tile_short_rows(!tile.tile<8x32xf16, shared, #tile.swizzle<ve
 
 // -----
 
-// expected-error @below {{expects rows that are a multiple of the panel's 64 columns, but got 96}}
-func.func private @tile_panel(!tile.tile<8x96xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 64>>)
+// expected-error @below {{expects rows that are a multiple of the swizzle atom's 64 columns, but got 96}}
+func.func private @tile_swizzle_atom(!tile.tile<8x96xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 64>>)
 
 // -----
 
@@ -74,28 +74,28 @@ func.func private @channel_stages(!tile.channel<8x8xf32, stages = 0>)
 
 // -----
 
-// expected-error @below {{expects panels that divide the rows of 8 elements, but got 3}}
-func.func private @channel_panel(!tile.channel<8x8xf32, stages = 1, panel = 3>)
+// expected-error @below {{expects swizzle atoms that divide the rows of 8 elements, but got 3}}
+func.func private @channel_swizzle_atom(!tile.channel<8x8xf32, stages = 1, swizzle_atom = 3>)
 
 // -----
 
-// expected-error @below {{expects panels that divide the rows of 8 elements, but got -4}}
-func.func private @channel_negative_panel(!tile.channel<8x8xf32, stages = 1, panel = -4>)
+// expected-error @below {{expects swizzle atoms that divide the rows of 8 elements, but got -4}}
+func.func private @channel_negative_swizzle_atom(!tile.channel<8x8xf32, stages = 1, swizzle_atom = -4>)
 
 // -----
 
 // expected-error @below {{expects a cluster of at least one workgroup, but got 0}}
-func.func private @channel_no_cluster(!tile.channel<16x8xf32, stages = 1, panel = 8, cluster = 0>)
+func.func private @channel_no_cluster(!tile.channel<16x8xf32, stages = 1, swizzle_atom = 8, cluster = 0>)
 
 // -----
 
-// expected-error @below {{expects panels in a channel of a cluster of 2 workgroups, but got whole rows}}
-func.func private @channel_of_rows(!tile.channel<16x8xf32, stages = 1, panel = 0, cluster = 2>)
+// expected-error @below {{expects swizzle atoms in a channel of a cluster of 2 workgroups, but got whole rows}}
+func.func private @channel_of_rows(!tile.channel<16x8xf32, stages = 1, swizzle_atom = 0, cluster = 2>)
 
 // -----
 
 // expected-error @below {{expects a multiple of 16 rows, 8 for each of 2 workgroups, but got 24}}
-func.func private @channel_shares(!tile.channel<24x8xf32, stages = 1, panel = 8, cluster = 2>)
+func.func private @channel_shares(!tile.channel<24x8xf32, stages = 1, swizzle_atom = 8, cluster = 2>)
 
 // -----
 
@@ -129,13 +129,13 @@ func.func private @swizzle_shift() attributes {s = #tile.swizzle<vector = 8, bit
 
 // -----
 
-// expected-error @below {{expects panels of a multiple of the 64 elements that the swizzle permutes, but got 32}}
-func.func private @swizzle_panel() attributes {s = #tile.swizzle<vector = 8, bits = 3, shift = 0, panel = 32>}
+// expected-error @below {{expects swizzle atoms of a multiple of the 64 elements that the swizzle permutes, but got 32}}
+func.func private @swizzle_atom_of_swizzle() attributes {s = #tile.swizzle<vector = 8, bits = 3, shift = 0, swizzle_atom = 32>}
 
 // -----
 
-// expected-error @below {{expects panels of a multiple of the 8 elements that the swizzle permutes, but got -8}}
-func.func private @swizzle_negative_panel() attributes {s = #tile.swizzle<vector = 8, bits = 0, shift = 0, panel = -8>}
+// expected-error @below {{expects swizzle atoms of a multiple of the 8 elements that the swizzle permutes, but got -8}}
+func.func private @negative_swizzle_atom() attributes {s = #tile.swizzle<vector = 8, bits = 0, shift = 0, swizzle_atom = -8>}
 
 // -----
 
@@ -164,9 +164,9 @@ func.func private @atom_warps() attributes {
 // -----
 
 func.func private @target_positive() attributes {
-  // expected-error @below {{expects a positive 'shared_per_core', but got 0}}
-  t = #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 0,
-    registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  // expected-error @below {{expects a positive 'shared_per_sm', but got 0}}
+  t = #tile.target<chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 0,
+    registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
     copy_sync = none, copy_widths = [], mma = []>}
 
 // -----
@@ -185,24 +185,24 @@ func.func private @rates_not_negative() attributes {
 
 func.func private @target_no_widths() attributes {
   // expected-error @below {{expects copy_widths exactly where copy_sync is not 'none'}}
-  t = #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1,
-    registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  t = #tile.target<chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 1,
+    registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
     copy_sync = commit_group, copy_widths = [], mma = []>}
 
 // -----
 
 func.func private @target_no_sync() attributes {
   // expected-error @below {{expects copy_widths exactly where copy_sync is not 'none'}}
-  t = #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1,
-    registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  t = #tile.target<chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 1,
+    registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
     copy_sync = none, copy_widths = [16], mma = []>}
 
 // -----
 
 func.func private @target_atom_lanes() attributes {
   // expected-error @below {{expects atoms of 8 lanes, but got 4 in 'toy'}}
-  t = #tile.target<chip = "toy", family = "Toy", lanes = 8, cores = 1, shared = 1, shared_per_core = 1,
-    registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  t = #tile.target<chip = "toy", family = "Toy", lanes = 8, sms = 1, shared = 1, shared_per_sm = 1,
+    registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
     copy_sync = none, copy_widths = [],
     mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
       lhs = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>,
@@ -214,8 +214,8 @@ func.func private @target_atom_lanes() attributes {
 func.func private @target_copy_sync() attributes {
   // expected-error @+4 {{failed to parse Tile_TargetAttr parameter 'copy_sync'}}
   // expected-error @+3 {{expected ::attune::tile::CopySync to be one of: none, commit_group}}
-  t = #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 1, shared = 1, shared_per_core = 1,
-    registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  t = #tile.target<chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 1,
+    registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
     copy_sync = magic, copy_widths = [], mma = []>}
 
 // -----
@@ -507,8 +507,8 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  // expected-error @below {{expects 'tile.counter' on an argument of type 'memref<1xi32>', but got it on 'memref<1xi64>'}}
-  gpu.func @counter_type(%m: memref<1xi64> {tile.counter}) kernel {
+  // expected-error @below {{expects 'tile.work_counter' on an argument of type 'memref<1xi32>', but got it on 'memref<1xi64>'}}
+  gpu.func @counter_type(%m: memref<1xi64> {tile.work_counter}) kernel {
     gpu.return
   }
 }
@@ -516,16 +516,16 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  // expected-error @below {{expects 'tile.counter' to be a unit, but got 1 : i64}}
-  gpu.func @counter_value(%m: memref<1xi32> {tile.counter = 1 : i64}) kernel {
+  // expected-error @below {{expects 'tile.work_counter' to be a unit, but got 1 : i64}}
+  gpu.func @counter_value(%m: memref<1xi32> {tile.work_counter = 1 : i64}) kernel {
     gpu.return
   }
 }
 
 // -----
 
-// expected-error @below {{expects 'tile.counter' on an argument of 'gpu.func', but got it on one of this}}
-func.func @counter_owner(%m: memref<1xi32> {tile.counter}) {
+// expected-error @below {{expects 'tile.work_counter' on an argument of 'gpu.func', but got it on one of this}}
+func.func @counter_owner(%m: memref<1xi32> {tile.work_counter}) {
   return
 }
 

@@ -9,15 +9,15 @@
 // CHECK-SAME:    !tile.tile<64xi32, registers>
 // CHECK-SAME:    !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>
 // CHECK-SAME:    !tile.channel<64x128xbf16, stages = 3>
-// CHECK-SAME:    !tile.channel<64x128xbf16, stages = 3, panel = 64>
-// CHECK-SAME:    !tile.channel<64x128xbf16, stages = 3, panel = 64, cluster = 2>
-// CHECK-SAME:    !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, panel = 64>>
+// CHECK-SAME:    !tile.channel<64x128xbf16, stages = 3, swizzle_atom = 64>
+// CHECK-SAME:    !tile.channel<64x128xbf16, stages = 3, swizzle_atom = 64, cluster = 2>
+// CHECK-SAME:    !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, swizzle_atom = 64>>
 // CHECK-SAME:    !tile.pending<<128x64xf32, registers>>
 func.func private @types(!tile.tile<128x64xf32, registers>, !tile.tile<64xi32, registers>,
   !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>,
-  !tile.channel<64x128xbf16, stages = 3>, !tile.channel<64x128xbf16, stages = 3, panel = 64>,
-  !tile.channel<64x128xbf16, stages = 3, panel = 64, cluster = 2>,
-  !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, panel = 64>>,
+  !tile.channel<64x128xbf16, stages = 3>, !tile.channel<64x128xbf16, stages = 3, swizzle_atom = 64>,
+  !tile.channel<64x128xbf16, stages = 3, swizzle_atom = 64, cluster = 2>,
+  !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, swizzle_atom = 64>>,
   !tile.pending<!tile.tile<128x64xf32, registers>>)
 
 // Neighbours that continue each other are merged.
@@ -45,13 +45,13 @@ func.func private @kept() attributes {layout =
   #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>}
 
 // CHECK-LABEL: func.func private @target
-// CHECK-SAME:    #tile.target<chip = "toy", family = "Toy", lanes = 4, cores = 2, shared = 1024, shared_per_core = 2048,
-// CHECK-SAME:      registers = 16, registers_per_core = 64, max_threads = 8, max_threads_per_core = 16,
+// CHECK-SAME:    #tile.target<chip = "toy", family = "Toy", lanes = 4, sms = 2, shared = 1024, shared_per_sm = 2048,
+// CHECK-SAME:      registers = 16, registers_per_sm = 64, max_threads = 8, max_threads_per_sm = 16,
 // CHECK-SAME:      copy_sync = commit_group, copy_widths = [4, 16],
 // CHECK-SAME:      mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
 func.func private @target() attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 4, cores = 2, shared = 1024, shared_per_core = 2048,
-  registers = 16, registers_per_core = 64, max_threads = 8, max_threads_per_core = 16,
+  chip = "toy", family = "Toy", lanes = 4, sms = 2, shared = 1024, shared_per_sm = 2048,
+  registers = 16, registers_per_sm = 64, max_threads = 8, max_threads_per_sm = 16,
   copy_sync = commit_group, copy_widths = [4, 16],
   mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
     lhs = <registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>,
@@ -61,20 +61,20 @@ func.func private @target() attributes {tile.target = #tile.target<
 // CHECK-LABEL: func.func private @bare_target
 // CHECK-SAME:    copy_sync = none, copy_widths = [], mma = []>
 func.func private @bare_target() attributes {tile.target = #tile.target<
-  chip = "bare", family = "Toy", lanes = 1, cores = 1, shared = 1, shared_per_core = 1,
-  registers = 1, registers_per_core = 1, max_threads = 1, max_threads_per_core = 1,
+  chip = "bare", family = "Toy", lanes = 1, sms = 1, shared = 1, shared_per_sm = 1,
+  registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>}
 
 // An engine that copies boxes, and an atom of two warps.
 // CHECK-LABEL: func.func private @group_target
-// CHECK-SAME:    copy_sync = none, copy_widths = [], box_bytes = 128, box_alignment = 32, schedulers = 2, register_step = 4,
+// CHECK-SAME:    copy_sync = none, copy_widths = [], tma_box_bytes = 128, tma_box_alignment = 32, schedulers = 2, register_step = 4,
 // CHECK-SAME:    warpgroups = <most_registers = 8, producer_registers = 1, persistent_producer_registers = 2, most_columns = 4, beside_multiply = 3, fewest_registers = 5>,
 // CHECK-SAME:    rates = <clock = 1000, mma = 8, group_mma = 16, exp = 1, issue = 4, shared = 8, cache = 4, memory = 16>, mma = [#tile.mma_atom<
 // CHECK-SAME:      acc = <registers = [], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}2, 0, 2]]>>]>}
 func.func private @group_target() attributes {tile.target = #tile.target<
-  chip = "toy", family = "Toy", lanes = 4, cores = 2, shared = 1024, shared_per_core = 2048,
-  registers = 16, registers_per_core = 64, max_threads = 8, max_threads_per_core = 16,
-  copy_sync = none, copy_widths = [], box_bytes = 128, box_alignment = 32, schedulers = 2, register_step = 4,
+  chip = "toy", family = "Toy", lanes = 4, sms = 2, shared = 1024, shared_per_sm = 2048,
+  registers = 16, registers_per_sm = 64, max_threads = 8, max_threads_per_sm = 16,
+  copy_sync = none, copy_widths = [], tma_box_bytes = 128, tma_box_alignment = 32, schedulers = 2, register_step = 4,
   warpgroups = <most_registers = 8, producer_registers = 1, persistent_producer_registers = 2, most_columns = 4, beside_multiply = 3, fewest_registers = 5>,
   rates = <clock = 1000, mma = 8, group_mma = 16, exp = 1, issue = 4, shared = 8, cache = 4, memory = 16>,
   mma = [#tile.mma_atom<name = "toy", m = 4, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,

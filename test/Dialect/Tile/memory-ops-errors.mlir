@@ -14,7 +14,7 @@ func.func @paged_use(%m: memref<?x64xf16>, %table: memref<?xi32>, %i: index) {
 
 // -----
 
-#swizzle = #tile.swizzle<vector = 8, bits = 3, shift = 0, panel = 64>
+#swizzle = #tile.swizzle<vector = 8, bits = 3, shift = 0, swizzle_atom = 64>
 func.func @paged_store_async(%m: memref<?x64xf16>, %table: memref<?xi32>, %i: index,
                              %t: !tile.tile<64x64xf16, shared, #swizzle>) {
   // expected-error @below {{expects to be used by tile.load, tile.store and tile.put alone, but got 'tile.store_async'}}

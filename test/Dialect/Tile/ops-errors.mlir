@@ -533,25 +533,25 @@ func.func @specialize_parent(%more: i1) {
 
 // -----
 
-func.func @start_turns() {
+func.func @ping_pong_init() {
   // expected-error @below {{attribute 'groups' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is 2}}
-  tile.start_turns of 1
+  tile.ping_pong_init of 1
   return
 }
 
 // -----
 
-func.func @take_turn() {
+func.func @ping_pong_wait() {
   // expected-error @below {{attribute 'groups' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is 2}}
-  tile.take_turn of 1
+  tile.ping_pong_wait of 1
   return
 }
 
 // -----
 
-func.func @give_turn() {
+func.func @ping_pong_arrive() {
   // expected-error @below {{attribute 'groups' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is 2}}
-  tile.give_turn of 0
+  tile.ping_pong_arrive of 0
   return
 }
 

@@ -62,8 +62,8 @@ func.func @shared_tiles(%m: memref<?x64xf16>, %a: !regs, %i: index) {
   tile.write %a, %b : !regs, !shared
   // CHECK: %[[STORED:.+]] = tile.store_async %[[B]], %[[M]][%[[I]], %[[I]]] : <32x64xf16, shared, {{.*}}>, memref<?x64xf16>
   %stored = tile.store_async %b, %m[%i, %i] : !shared, memref<?x64xf16>
-  // CHECK: tile.await_reads %[[STORED]] : !tile.token
-  tile.await_reads %stored : !tile.token
+  // CHECK: tile.wait_reads %[[STORED]] : !tile.token
+  tile.wait_reads %stored : !tile.token
   return
 }
 
@@ -143,79 +143,79 @@ func.func @convert_layout(%a: !tile.tile<16x8xf32, registers, #rows>) -> !tile.t
   return %b : !tile.tile<16x8xf32, registers, #columns>
 }
 
-!panels = !tile.channel<32x64xf16, stages = 2, panel = 32>
-!panel_tile = !tile.tile<32x64xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>>
+!atoms = !tile.channel<32x64xf16, stages = 2, swizzle_atom = 32>
+!atom_tile = !tile.tile<32x64xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>>
 !acc = !tile.tile<32x32xf32, registers>
 
-// A slot of a channel with panels has the swizzle of a panel.
+// A slot of a channel with swizzle atoms has the swizzle of a swizzle atom.
 // CHECK-LABEL: func.func @multiplies
 func.func @multiplies(%q: !regs, %i: index, %acc: !acc) -> !acc {
-  // CHECK: %[[C:.+]] = tile.channel : <32x64xf16, stages = 2, panel = 32>
-  %c = tile.channel : !panels
-  // CHECK: %[[K:.+]] = tile.get %[[C]][%{{.+}}] : <32x64xf16, stages = 2, panel = 32> -> <32x64xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>>
-  %k = tile.get %c[%i] : !panels -> !panel_tile
+  // CHECK: %[[C:.+]] = tile.channel : <32x64xf16, stages = 2, swizzle_atom = 32>
+  %c = tile.channel : !atoms
+  // CHECK: %[[K:.+]] = tile.get %[[C]][%{{.+}}] : <32x64xf16, stages = 2, swizzle_atom = 32> -> <32x64xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>>
+  %k = tile.get %c[%i] : !atoms -> !atom_tile
   // CHECK: %[[P:.+]] = tile.mma_async %{{.+}}, %[[K]], %{{.+}} transpose_rhs : <32x64xf16, registers>, <32x64xf16, shared, {{.*}}>, !tile.tile<32x32xf32, registers>
-  %p = tile.mma_async %q, %k, %acc transpose_rhs : !regs, !panel_tile, !acc
+  %p = tile.mma_async %q, %k, %acc transpose_rhs : !regs, !atom_tile, !acc
   // CHECK: %[[R:.+]] = tile.mma_async %[[K]], %[[K]], %{{.+}} transpose_rhs {note} : <32x64xf16, shared
-  %r = tile.mma_async %k, %k, %acc transpose_rhs {note} : !panel_tile, !panel_tile, !acc
-  // CHECK: tile.await %[[P]] : <<32x32xf32, registers>>
-  %s = tile.await %p : !tile.pending<!acc>
-  // CHECK: %[[T:.+]] = tile.await %[[R]] : <<32x32xf32, registers>>
-  %t = tile.await %r : !tile.pending<!acc>
+  %r = tile.mma_async %k, %k, %acc transpose_rhs {note} : !atom_tile, !atom_tile, !acc
+  // CHECK: tile.wait %[[P]] : <<32x32xf32, registers>>
+  %s = tile.wait %p : !tile.pending<!acc>
+  // CHECK: %[[T:.+]] = tile.wait %[[R]] : <<32x32xf32, registers>>
+  %t = tile.wait %r : !tile.pending<!acc>
   // CHECK: return %[[T]]
   return %t : !acc
 }
 
 // What completes is a value, which loops carry.
 // CHECK-LABEL: func.func @completion
-func.func @completion(%b: !shared, %k: !panel_tile, %m: memref<?x64xf16>, %acc: !acc, %i: index) -> !acc {
+func.func @completion(%b: !shared, %k: !atom_tile, %m: memref<?x64xf16>, %acc: !acc, %i: index) -> !acc {
   // CHECK: %[[NONE:.+]] = tile.done{{$}}
   %none = tile.done
   // CHECK: %[[P:.+]] = tile.mma_async
-  %p = tile.mma_async %k, %k, %acc transpose_rhs : !panel_tile, !panel_tile, !acc
+  %p = tile.mma_async %k, %k, %acc transpose_rhs : !atom_tile, !atom_tile, !acc
   // CHECK: %[[FOR:.+]]:2 = scf.for {{.*}} iter_args(%[[BEFORE:.+]] = %[[NONE]], %[[Q:.+]] = %[[P]]) -> (!tile.token, !tile.pending<<32x32xf32, registers>>)
   %last, %sum = scf.for %j = %i to %i step %i iter_args(%before = %none, %q = %p) -> (!tile.token, !tile.pending<!acc>) {
-    // CHECK: tile.await_reads %[[BEFORE]] : !tile.token
-    tile.await_reads %before : !tile.token
+    // CHECK: tile.wait_reads %[[BEFORE]] : !tile.token
+    tile.wait_reads %before : !tile.token
     // CHECK: %[[R:.+]] = tile.mma_async %{{.+}}, %{{.+}}, %[[Q]] transpose_rhs
-    %r = tile.mma_async %k, %k, %q transpose_rhs : !panel_tile, !panel_tile, !tile.pending<!acc>
-    // CHECK: tile.await_reads %[[Q]] : !tile.pending<<32x32xf32, registers>>
-    tile.await_reads %q : !tile.pending<!acc>
+    %r = tile.mma_async %k, %k, %q transpose_rhs : !atom_tile, !atom_tile, !tile.pending<!acc>
+    // CHECK: tile.wait_reads %[[Q]] : !tile.pending<<32x32xf32, registers>>
+    tile.wait_reads %q : !tile.pending<!acc>
     // CHECK: %[[STORED:.+]] = tile.store_async
     %stored = tile.store_async %b, %m[%j, %i] : !shared, memref<?x64xf16>
     // CHECK: scf.yield %[[STORED]], %[[R]] : !tile.token, !tile.pending<<32x32xf32, registers>>
     scf.yield %stored, %r : !tile.token, !tile.pending<!acc>
   }
-  // CHECK: tile.await_reads %[[FOR]]#0 : !tile.token
-  tile.await_reads %last : !tile.token
-  // CHECK: tile.await %[[FOR]]#1 : <<32x32xf32, registers>>
-  %d = tile.await %sum : !tile.pending<!acc>
+  // CHECK: tile.wait_reads %[[FOR]]#0 : !tile.token
+  tile.wait_reads %last : !tile.token
+  // CHECK: tile.wait %[[FOR]]#1 : <<32x32xf32, registers>>
+  %d = tile.wait %sum : !tile.pending<!acc>
   return %d : !acc
 }
 
 // CHECK-LABEL: func.func @roles
 func.func @roles() {
-  // CHECK: tile.start_turns of 3
-  tile.start_turns of 3
+  // CHECK: tile.ping_pong_init of 3
+  tile.ping_pong_init of 3
   // CHECK: tile.specialize <"compute", warps = 4, registers = 240> {
-  // CHECK-NEXT: tile.take_turn of 3
-  // CHECK-NEXT: tile.give_turn of 3
+  // CHECK-NEXT: tile.ping_pong_wait of 3
+  // CHECK-NEXT: tile.ping_pong_arrive of 3
   // CHECK-NEXT: }, <"load", warps = 4, registers = 24, threads = one> {
   // CHECK: } {note}
   tile.specialize <"compute", warps = 4, registers = 240> {
-    tile.take_turn of 3
-    tile.give_turn of 3
+    tile.ping_pong_wait of 3
+    tile.ping_pong_arrive of 3
   }, <"load", warps = 4, registers = 24, threads = one> {
     %i = arith.constant 0 : index
   } {note}
-  // CHECK: %[[DEALER:.+]] = tile.dealer : !tile.dealer
-  // CHECK: tile.deal %[[DEALER]][%{{.+}}], %{{.+}} after %{{.+}} of %{{.+}} : !tile.dealer, memref<1xi32>
-  // CHECK: tile.dealt %[[DEALER]][%{{.+}}] after %{{.+}} : !tile.dealer
+  // CHECK: %[[SCHEDULER:.+]] = tile.scheduler : !tile.scheduler
+  // CHECK: tile.fetch_work %[[SCHEDULER]][%{{.+}}], %{{.+}} after %{{.+}} of %{{.+}} : !tile.scheduler, memref<1xi32>
+  // CHECK: tile.get_work %[[SCHEDULER]][%{{.+}}] after %{{.+}} : !tile.scheduler
   %c7 = arith.constant 7 : index
   %counter = memref.alloc() : memref<1xi32>
-  %dealer = tile.dealer : !tile.dealer
-  %next = tile.deal %dealer[%c7], %counter after %c7 of %c7 : !tile.dealer, memref<1xi32>
-  %same = tile.dealt %dealer[%c7] after %c7 : !tile.dealer
+  %scheduler = tile.scheduler : !tile.scheduler
+  %next = tile.fetch_work %scheduler[%c7], %counter after %c7 of %c7 : !tile.scheduler, memref<1xi32>
+  %same = tile.get_work %scheduler[%c7] after %c7 : !tile.scheduler
   // Any number of roles, some of which have nothing to do.
   // CHECK: tile.specialize <"load_k", warps = 1, threads = one> {
   // CHECK-NEXT: }, <"compute", warps = 4> {
@@ -238,19 +238,19 @@ func.func @places(%m: memref<?x64xf16>, %i: index, %map: !nvgpu.tensormap.descri
   %without = tile.channel at 0 : !channel
   // CHECK: %[[B:.+]] = tile.buffer at 2048 : <32x64xf16, shared,
   %b = tile.buffer at 2048 : !shared
-  // CHECK: tile.dealer at 64 : !tile.dealer
-  %d = tile.dealer at 64 : !tile.dealer
+  // CHECK: tile.scheduler at 64 : !tile.scheduler
+  %d = tile.scheduler at 64 : !tile.scheduler
   // CHECK: tile.fence_barriers
   tile.fence_barriers
   // CHECK: tile.put %{{.+}}[%{{.+}}], %{{.+}}[%{{.+}}, %{{.+}}] role "load_k" map %{{.+}} : !nvgpu.tensormap.descriptor<{{.*}}>, : <32x64xf16, stages = 2>, memref<?x64xf16>
   tile.put %c[%i], %m[%i, %i] role "load_k" map %map : !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>, : !channel, memref<?x64xf16>
   // CHECK: %[[STORED:.+]] = tile.store_async %[[B]], %{{.+}}[%{{.+}}, %{{.+}}] map %{{.+}} : !nvgpu.tensormap.descriptor<{{.*}}>, : <32x64xf16, shared,
   %stored = tile.store_async %b, %m[%i, %i] map %map : !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>, : !shared, memref<?x64xf16>
-  // CHECK-NEXT: tile.await_reads %[[STORED]] : !tile.token
+  // CHECK-NEXT: tile.wait_reads %[[STORED]] : !tile.token
   // CHECK-NEXT: tile.sync_warp
   // CHECK-NEXT: tile.arrive_cluster
   // CHECK-NEXT: tile.wait_cluster
-  tile.await_reads %stored : !tile.token
+  tile.wait_reads %stored : !tile.token
   tile.sync_warp
   tile.arrive_cluster
   tile.wait_cluster

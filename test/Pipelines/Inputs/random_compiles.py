@@ -21,7 +21,7 @@ def run(command, text=""):
 def schedule(rng):
     knobs = {"block-m": [16, 32, 64, 128], "block-n": [16, 32, 48, 64, 96], "num-warps": [1, 2, 4, 8],
              "k-stages": [1, 2, 3, 4], "v-stages": [1, 2, 3, 4], "q-in-registers": [0, 1], "split-masked": [0, 1],
-             "tile-order": ["ascending", "descending"], "min-blocks-per-core": [1, 1, 2, 3]}
+             "tile-order": ["ascending", "descending"], "workgroups-per-sm": [1, 1, 2, 3]}
     if rng.random() < 0.4:
         groups = rng.choice([1, 2, 3])
         knobs.update({"block-m": [64 * groups], "block-n": [16, 48, 80, 96, 128, 176, 256], "num-warps": [4 * groups],

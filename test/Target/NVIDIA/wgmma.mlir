@@ -20,9 +20,9 @@
 !narrow = !llvm.struct<(f32, f32, f32, f32)>
 !wide = !llvm.struct<(f32, f32, f32, f32, f32, f32, f32, f32)>
 
-module attributes {tile.target = #tile.target<chip = "sm_90a", family = "Ampere", lanes = 32, cores = 132,
-    shared = 232448, shared_per_core = 233472, registers = 255, registers_per_core = 65536, max_threads = 1024,
-    max_threads_per_core = 2048, copy_sync = none, copy_widths = [], mma = []>} {
+module attributes {tile.target = #tile.target<chip = "sm_90a", family = "Ampere", lanes = 32, sms = 132,
+    shared = 232448, shared_per_sm = 233472, registers = 255, registers_per_sm = 65536, max_threads = 1024,
+    max_threads_per_sm = 2048, copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     llvm.func @products(%b: i64, %out: !llvm.ptr<1>, %wide: !wide) attributes {gpu.kernel, nvvm.kernel, nvvm.reqntid = array<i32: 128, 1, 1>} {
       %lane = nvvm.read.ptx.sreg.tid.x : i32

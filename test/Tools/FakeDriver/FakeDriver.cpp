@@ -49,7 +49,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int) {
   case 13: // clock in kHz
     return give("clock", value, 1000000);
   case 16: // multiprocessors
-    return give("cores", value, 2);
+    return give("sms", value, 2);
   case 38: // cache
     return give("cache", value, 1024);
   case 75: // capability, major

@@ -36,8 +36,8 @@
 // TAKEN: attune-bisect: error: expects to remove '{{.*}}after.mlir', but got: Directory not empty
 //
 // A pass that fails is named as well.
-// RUN: not attune-bisect %s --function=small --chip=sm_80 --pass-pipeline="builtin.module(attune-attach-target{chip=sm_80},attn-to-tile)" 2>&1 | FileCheck %s --check-prefix=FAILS
-// FAILS: attune-bisect: error: 'attn-to-tile' fails; the results are right before it
+// RUN: not attune-bisect %s --function=small --chip=sm_80 --pass-pipeline="builtin.module(attune-attach-target{chip=sm_80},convert-attn-to-tile)" 2>&1 | FileCheck %s --check-prefix=FAILS
+// FAILS: attune-bisect: error: 'convert-attn-to-tile' fails; the results are right before it
 
 func.func @small(%q: tensor<1x1x8x64xf16>, %k: tensor<1x1x8x64xf16>, %v: tensor<1x1x8x64xf16>) -> tensor<1x1x8x64xf16> {
   %o = attn.attention %q, %k, %v : tensor<1x1x8x64xf16>, tensor<1x1x8x64xf16>, tensor<1x1x8x64xf16>

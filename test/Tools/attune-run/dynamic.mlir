@@ -3,7 +3,7 @@
 // A driver whose kernels do nothing: all of the tool runs, and what was not
 // computed is not right.
 // RUN: env LD_LIBRARY_PATH=%fake_driver not attune-run %s --seq-q=100 --seq-k=130 --batch=2 | FileCheck %s
-// CHECK:      device    Fake GPU (sm_90, 2 cores)
+// CHECK:      device    Fake GPU (sm_90, 2 SMs)
 // CHECK-NEXT: kernel    attention_kernel, sm_90
 // CHECK-NEXT: WRONG     result 0: {{.*}}: expects {{.*}} at element 0, but got nan
 // CHECK-NEXT: WRONG     result 1 (lse): {{.*}}but got nan

@@ -13,12 +13,12 @@
 // RUN: attune-opt %s --attune-compile="chip=sm_80 format=isa" -o %t.isa.mlir
 // RUN: not attune-run %t.isa.mlir --function=both --seq-q=1 --device=host 2>&1 | FileCheck %s --check-prefix=HOSTISA
 // HOSTISA: error: gpu.binary 'both_kernel' expects a kernel in LLVM dialect to be executed on the host, but got machine code; compile with format=llvm
-// RUN: not attune-run %s --function=both --seq-q=9999 --device=host --chip=sm_80 --max-lanes=1000 2>&1 \
+// RUN: not attune-run %s --function=both --seq-q=9999 --device=host --chip=sm_80 --max-threads=1000 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=HOSTLANES
-// HOSTLANES: error: kernel 'both_kernel' expects at most 1000 threads to be executed on the host, but {{[0-9]+}} blocks have {{[0-9]+}}; --max-lanes sets the limit
+// HOSTLANES: error: kernel 'both_kernel' expects at most 1000 threads to be executed on the host, but {{[0-9]+}} blocks have {{[0-9]+}}; --max-threads sets the limit
 // A kernel as tiles has one thread a block, which does the work of all.
 // RUN: attune-opt %s --attune-compile="chip=sm_80 format=tile" -o %t.tile.mlir
-// RUN: not attune-run %t.tile.mlir --function=both --seq-q=9999 --device=host --max-lanes=1000 2>&1 \
+// RUN: not attune-run %t.tile.mlir --function=both --seq-q=9999 --device=host --max-threads=1000 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=HOSTLANES
 // RUN: not attune-run %s --device=host --print 2>&1 | FileCheck %s --check-prefix=PRINT
 // PRINT: attune-run: error: --print expects one function, but there are 2; --function=<name> chooses

@@ -29,14 +29,14 @@
 // TIMED: best: block-m=
 // TUNED: // attention: {{[0-9.]+}} us on Fake GPU (sm_90, driver 13000)
 // TUNED: attn.attention {{.*}}schedule(<
-// REPORT: "device": "Fake GPU (sm_90, driver 13000), 2 cores, 232448 bytes of shared memory, 1000 MHz, 700 W"
+// REPORT: "device": "Fake GPU (sm_90, driver 13000), 2 SMs, 232448 bytes of shared memory, 1000 MHz, 700 W"
 // REPORT: "clock_mhz": 1755
 // REPORT: "median_ns":
 // REPORT: "power_w": 321
 // REPORT: "stage": "proof"
 // REPORT: "temperature_c": 54
 // REPORT: "timed": true
-// STATUS: session 1: attention on sm_90a, device Fake GPU (sm_90, driver 13000), 2 cores
+// STATUS: session 1: attention on sm_90a, device Fake GPU (sm_90, driver 13000), 2 SMs
 // STATUS: 2 results for {{[0-9]+}} legal schedules: wrong-result 2
 // STATUS: session 2:
 //

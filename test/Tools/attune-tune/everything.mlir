@@ -5,7 +5,7 @@
 //
 // REQUIRES: attune-tune
 // DEFINE: %{tune} = attune-tune %s --chip=sm_80 --only=block-m=16,block-n=16,num-warps=1,mma-warps=1,producer-warps=0,k-stages=1,v-stages=1 \
-// DEFINE:   --only=rescale=0,split-masked=1,tile-order=descending,q-in-registers=1,q-stages=1,min-blocks-per-core=1,cluster=1,exp-on-fma=0 \
+// DEFINE:   --only=rescale=0,split-masked=1,tile-order=descending,q-in-registers=1,q-stages=1,workgroups-per-sm=1,cluster=1,exp-on-fma=0 \
 // DEFINE:   --only=overlap=none,overlap=softmax,unroll=1,unroll=2
 // RUN: %{tune} --device=none --dry-run | FileCheck %s --check-prefix=WORTH
 // RUN: %{tune} --device=none --dry-run --everything | FileCheck %s --check-prefix=ALL
@@ -17,7 +17,7 @@
 // WORTH: not worth trying, no-gain-of-one-warp: 11, for example {{.*}}: expects {{.*}} to have its default where mma-warps is 1, for nothing was gained by another
 // ALL: attention on sm_80: 8 of 12 schedules are legal{{$}}
 // ALL-NOT: not worth trying
-// ALL: refused, one-warp-multiply: 4, for example
+// ALL: refused, one-warp-mma: 4, for example
 // RIGHT: executed on the CPU: {{.*}} which are those of 9 schedules; 9 of these are right and have no fault
 // JSON: "refused": {}
 // JSON: "skipped": {

@@ -25,7 +25,7 @@
 // REPORT: "message": "cannot run the kernel: {{.*}}reads
 // REPORT: "run-error": 3
 
-// The command at the head of a file shows the failure again, with the same order of lanes.
+// The command at the head of a file shows the failure again, with the same order of threads.
 // RUN: cd %t/repro && sed -n 's/.*Reproduce with: //p' behind-*.mlir | head -1 > again && sed 's|attune.opt|attune-opt|; s|attune.run|attune-run|' again > run && not sh run 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=AGAIN
 // RUN: cd %t/repro && sed -n 's/.*Reproduce with: //p' wide-*.mlir | head -1 > again && sed 's|attune.opt|attune-opt|; s|attune.run|attune-run|' again > run && not sh run 2>&1 \
@@ -33,7 +33,7 @@
 // RUN: FileCheck %s --check-prefix=COMMAND < %t/repro/again
 // AGAIN: error: {{.*}}reads {{.*}}outside
 // WRONG: WRONG
-// COMMAND: attune-opt wide-wrong-result-{{.*}}.mlir --attune-compile="chip=gfx942 cores=1 format=llvm" | attune-run --device=host --host-seed={{[0-9]+}}
+// COMMAND: attune-opt wide-wrong-result-{{.*}}.mlir --attune-compile="chip=gfx942 sms=1 format=llvm" | attune-run --device=host --host-seed={{[0-9]+}}
 
 !q = tensor<1x1x40x320xf16>
 !k = tensor<1x1x70x320xf16>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What may be relied on: what spills comes last, and multiplies by groups of
-// warps come first.
+// What may be relied on: what spills comes last, and MMAs by warpgroups come
+// first.
 
 #include "attune/Tuning/ModelRanker.h"
 #include "attune/Schedule/Attention/Legality.h"

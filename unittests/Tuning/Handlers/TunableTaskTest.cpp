@@ -110,7 +110,7 @@ TEST_F(TunableTaskTest, EnoughOfTheSpaceIsLegal) {
     sum += refused.count;
   EXPECT_EQ(sum, space.size());
   // These limits bind on this chip.
-  for (const char *id : {"rows-per-warp", "shared-overflow", "shared-per-core",
+  for (const char *id : {"rows-per-warp", "shared-overflow", "shared-per-sm",
                          "register-overflow"})
     EXPECT_EQ(legal.refused.count(id), 1u) << id;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Predicts how long a schedule of an attention op takes, from what a step of
-// its main loop asks of each part of a core and from how tiles are dealt to
-// cores.
+// its main loop asks of each part of an SM and from how tiles are assigned to
+// SMs.
 
 #ifndef ATTUNE_SCHEDULE_ATTENTION_ATTENTIONMODEL_H
 #define ATTUNE_SCHEDULE_ATTENTION_ATTENTIONMODEL_H
@@ -64,7 +64,7 @@ private:
     double all = 0, cut = 0, longest = 0;
     int64_t tiles = 0;
   };
-  /// Of all workgroups, the time that one takes of its core, in clocks: a
+  /// Of all workgroups, the time that one takes of its SM, in clocks: a
   /// constant and a part for each step.
   struct TileTime {
     double fixed, step;
@@ -75,14 +75,14 @@ private:
   int64_t getTiledHeads(const AttentionKnobs &schedule) const {
     return work.heads / work.packing.count(schedule);
   }
-  /// Workgroups that a core holds.
+  /// Workgroups that an SM holds.
   int64_t getResident(const AttentionKnobs &schedule, const Usage &used) const;
   const Steps &getSteps(int64_t blockM, int64_t blockN) const;
   TileTime getTileTime(const AttentionKnobs &schedule, const Usage &used,
                        const Steps &steps, int64_t resident) const;
   /// Tiles of a head that are computed: of a cluster all or none.
   int64_t getTiles(const AttentionKnobs &schedule) const;
-  /// How much longer the busiest core works than the mean. A tile takes time
+  /// How much longer the busiest SM works than the mean. A tile takes time
   /// by the keys it sees and `fixedKeys` more.
   double getImbalance(const AttentionKnobs &schedule, int64_t resident,
                       double fixedKeys) const;

@@ -60,23 +60,23 @@ std::optional<RoleRegisters> getRoleRegisters(const AttentionKnobs &schedule,
 int64_t getSharedBytes(const AttentionProblem &problem,
                        const AttentionKnobs &schedule, tile::TargetAttr target);
 
-/// Registers of each lane when the kernel starts, before roles exchange them,
+/// Registers of each thread when the kernel starts, before roles exchange them,
 /// in words of 32 bits.
 int64_t getRegistersAtEntry(const AttentionKnobs &schedule,
                             tile::TargetAttr target);
 
-/// Most registers that a lane that computes can have with the wanted number of
-/// workgroups on a core, in words of 32 bits.
+/// Most registers that a thread that computes can have with the wanted number
+/// of workgroups on an SM, in words of 32 bits.
 int64_t getRegisterLimit(const AttentionKnobs &schedule,
                          tile::TargetAttr target);
 
-/// The registers of a lane that the accumulators alone take, in words of 32
+/// The registers of a thread that the accumulators alone take, in words of 32
 /// bits.
 int64_t getAccumulatorRegisters(const AttentionProblem &problem,
                                 const AttentionKnobs &schedule,
                                 tile::TargetAttr target);
 
-/// An estimate of the registers of a lane, in words of 32 bits: more than the
+/// An estimate of the registers of a thread, in words of 32 bits: more than the
 /// chip has where the kernel will spill.
 int64_t estimateRegisters(const AttentionProblem &problem,
                           const AttentionKnobs &schedule,

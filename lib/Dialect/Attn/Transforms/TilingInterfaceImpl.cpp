@@ -167,7 +167,7 @@ static HeadRange getKeyHeads(OpBuilder &builder, AttentionOp op,
   AffineExpr head = builder.getAffineDimExpr(0);
   OpFoldResult offset = tile.offsets[Head], size = builder.getIndexAttr(1);
   if (!group) {
-    // One head: h * heads_kv / heads, written as attn-to-loops has it.
+    // One head: h * heads_kv / heads, written as convert-attn-to-loops has it.
     OpFoldResult heads = tensor::getMixedSize(builder, loc, op.getQuery(), h);
     auto toValue = [&](OpFoldResult value) {
       return getValueOrCreateConstantIndexOp(builder, loc, value);

@@ -313,27 +313,30 @@ SwizzleAttr SwizzleAttr::getForRow(MLIRContext *context, int64_t columns,
          chunks % (int64_t(2) << bits) == 0)
     ++bits;
   int64_t shift = llvm::Log2_64(kChunksPerBankRow) - bits;
-  return get(context, vector, bits, shift, /*panel=*/0);
+  return get(context, vector, bits, shift, /*swizzleAtom=*/0);
 }
 
-SwizzleAttr SwizzleAttr::getForPanel(MLIRContext *context, int64_t panel,
-                                     int64_t elementBytes) {
-  SwizzleAttr row = getForRow(context, panel, elementBytes);
-  return get(context, row.getVector(), row.getBits(), row.getShift(), panel);
+SwizzleAttr SwizzleAttr::getForSwizzleAtom(MLIRContext *context,
+                                           int64_t atomColumns,
+                                           int64_t elementBytes) {
+  SwizzleAttr row = getForRow(context, atomColumns, elementBytes);
+  return get(context, row.getVector(), row.getBits(), row.getShift(),
+             atomColumns);
 }
 
 LogicalResult SwizzleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t vector, int64_t bits, int64_t shift,
-                                  int64_t panel) {
+                                  int64_t atomColumns) {
   if (vector < 1 || bits < 0 || bits > 8 || shift < 0 || shift > 8)
     return emitError()
            << "expects a positive vector and bits and shift in [0, 8], but got "
            << vector << ", " << bits << " and " << shift;
-  if (panel < 0 || (panel > 0 && panel % (vector << bits) != 0))
-    return emitError() << "expects panels of a multiple of the "
+  if (atomColumns < 0 ||
+      (atomColumns > 0 && atomColumns % (vector << bits) != 0))
+    return emitError() << "expects swizzle atoms of a multiple of the "
                        << (vector << bits)
                        << " elements that the swizzle permutes, but got "
-                       << panel;
+                       << atomColumns;
   return success();
 }
 
@@ -420,21 +423,21 @@ RatesAttr RatesAttr::getDefault(MLIRContext *context) {
 
 LogicalResult TargetAttr::verify(
     function_ref<InFlightDiagnostic()> emitError, StringRef chip,
-    StringRef family, int64_t lanes, int64_t cores, int64_t shared,
-    int64_t sharedPerCore, int64_t registers, int64_t registersPerCore,
-    int64_t maxThreads, int64_t maxThreadsPerCore, CopySync copySync,
-    ArrayRef<int64_t> copyWidths, int64_t boxBytes, int64_t boxAlignment,
+    StringRef family, int64_t lanes, int64_t sms, int64_t shared,
+    int64_t sharedPerSm, int64_t registers, int64_t registersPerSm,
+    int64_t maxThreads, int64_t maxThreadsPerSm, CopySync copySync,
+    ArrayRef<int64_t> copyWidths, int64_t tmaBoxBytes, int64_t tmaBoxAlignment,
     int64_t schedulers, int64_t registerStep, WarpgroupsAttr warpgroups,
     int64_t cache, RatesAttr rates, ArrayRef<MmaAtomAttr> mma) {
   for (auto [name, value] : {std::pair<StringRef, int64_t>{"lanes", lanes},
-                             {"cores", cores},
+                             {"sms", sms},
                              {"shared", shared},
-                             {"shared_per_core", sharedPerCore},
+                             {"shared_per_sm", sharedPerSm},
                              {"registers", registers},
-                             {"registers_per_core", registersPerCore},
+                             {"registers_per_sm", registersPerSm},
                              {"max_threads", maxThreads},
-                             {"max_threads_per_core", maxThreadsPerCore},
-                             {"box_alignment", boxAlignment},
+                             {"max_threads_per_sm", maxThreadsPerSm},
+                             {"tma_box_alignment", tmaBoxAlignment},
                              {"schedulers", schedulers},
                              {"register_step", registerStep}})
     if (value < 1)
@@ -459,11 +462,11 @@ TargetAttr TargetAttr::lookup(Operation *op) {
   return {};
 }
 
-TargetAttr TargetAttr::withCores(int64_t cores) const {
-  return get(getContext(), getChip(), getFamily(), getLanes(), cores,
-             getShared(), getSharedPerCore(), getRegisters(),
-             getRegistersPerCore(), getMaxThreads(), getMaxThreadsPerCore(),
-             getCopySync(), getCopyWidths(), getBoxBytes(), getBoxAlignment(),
+TargetAttr TargetAttr::withSms(int64_t sms) const {
+  return get(getContext(), getChip(), getFamily(), getLanes(), sms, getShared(),
+             getSharedPerSm(), getRegisters(), getRegistersPerSm(),
+             getMaxThreads(), getMaxThreadsPerSm(), getCopySync(),
+             getCopyWidths(), getTmaBoxBytes(), getTmaBoxAlignment(),
              getSchedulers(), getRegisterStep(), getWarpgroups(), getCache(),
              getRates(), getMma());
 }
@@ -484,9 +487,9 @@ int64_t TargetAttr::getWarpgroupWarps() const {
   return warps;
 }
 
-int64_t TargetAttr::getPanel(int64_t columns, Type elementType) const {
-  if (!getBoxBytes())
+int64_t TargetAttr::getSwizzleAtom(int64_t columns, Type elementType) const {
+  if (!getTmaBoxBytes())
     return 0;
   int64_t elementBytes = elementType.getIntOrFloatBitWidth() / 8;
-  return std::gcd(columns, getBoxBytes() / elementBytes);
+  return std::gcd(columns, getTmaBoxBytes() / elementBytes);
 }

@@ -99,7 +99,7 @@ LogicalResult TileDialect::verifyRegionArgAttribute(Operation *op,
                                                     unsigned number,
                                                     NamedAttribute attr) {
   bool isDivisor = attr.getName() == kDivisorAttrName;
-  if (!isDivisor && attr.getName() != kCounterAttrName)
+  if (!isDivisor && attr.getName() != kWorkCounterAttrName)
     return success();
   StringRef name = attr.getName().getValue();
   auto kernel = dyn_cast<gpu::GPUFuncOp>(op);

@@ -110,7 +110,7 @@ LogicalResult WriteOp::verify() {
 
 LogicalResult StoreAsyncOp::verify() {
   if (getToken().use_empty())
-    return emitOpError() << "expects a 'tile.await_reads' of its token, but "
+    return emitOpError() << "expects a 'tile.wait_reads' of its token, but "
                             "nothing uses it";
   return verifySameElementType(
       *this, "source", getSource().getType().getElementType(), "destination",

@@ -67,10 +67,10 @@ static LogicalResult verifyShared(function_ref<InFlightDiagnostic()> emitError,
     return emitError()
            << "expects a #tile.swizzle on a tile in shared memory, but got "
            << layout;
-  if (swizzle.getPanel() && shape[1] % swizzle.getPanel() != 0)
-    return emitError() << "expects rows that are a multiple of the panel's "
-                       << swizzle.getPanel() << " columns, but got "
-                       << shape[1];
+  if (swizzle.getSwizzleAtom() && shape[1] % swizzle.getSwizzleAtom() != 0)
+    return emitError()
+           << "expects rows that are a multiple of the swizzle atom's "
+           << swizzle.getSwizzleAtom() << " columns, but got " << shape[1];
   if (shape[1] % (swizzle.getVector() << swizzle.getBits()) != 0)
     return emitError() << "expects rows that are a multiple of the "
                        << (swizzle.getVector() << swizzle.getBits())
@@ -108,8 +108,9 @@ int64_t TileType::getSizeInBytes() const {
 TileType ChannelType::getTileType() const {
   int64_t elementBytes = getElementType().getIntOrFloatBitWidth() / 8;
   SwizzleAttr swizzle =
-      getPanel()
-          ? SwizzleAttr::getForPanel(getContext(), getPanel(), elementBytes)
+      getSwizzleAtom()
+          ? SwizzleAttr::getForSwizzleAtom(getContext(), getSwizzleAtom(),
+                                           elementBytes)
           : SwizzleAttr::getForRow(getContext(), getShape()[1], elementBytes);
   return TileType::get(getContext(), getShape(), getElementType(),
                        MemorySpace::Shared, swizzle);
@@ -122,7 +123,7 @@ int64_t ChannelType::getSizeInBytes() const {
 
 LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
                                   ArrayRef<int64_t> shape, Type elementType,
-                                  int64_t stages, int64_t panel,
+                                  int64_t stages, int64_t atomColumns,
                                   int64_t cluster) {
   if (shape.size() != 2)
     return emitError()
@@ -137,17 +138,17 @@ LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
                        << elementType;
   if (stages < 1)
     return emitError() << "expects at least one stage, but got " << stages;
-  if (panel < 0 || (panel > 0 && shape[1] % panel != 0))
-    return emitError() << "expects panels that divide the rows of " << shape[1]
-                       << " elements, but got " << panel;
+  if (atomColumns < 0 || (atomColumns > 0 && shape[1] % atomColumns != 0))
+    return emitError() << "expects swizzle atoms that divide the rows of "
+                       << shape[1] << " elements, but got " << atomColumns;
   if (cluster < 1)
     return emitError()
            << "expects a cluster of at least one workgroup, but got "
            << cluster;
-  if (cluster > 1 && !panel)
-    return emitError() << "expects panels in a channel of a cluster of "
+  if (cluster > 1 && !atomColumns)
+    return emitError() << "expects swizzle atoms in a channel of a cluster of "
                        << cluster << " workgroups, but got whole rows";
-  // Panels are permuted in groups of eight rows.
+  // Swizzle atoms are permuted in groups of eight rows.
   constexpr int64_t kRows = 8;
   if (cluster > 1 && shape[0] % (kRows * cluster) != 0)
     return emitError() << "expects a multiple of " << kRows * cluster

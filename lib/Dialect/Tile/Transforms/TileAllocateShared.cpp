@@ -26,7 +26,7 @@ struct TileAllocateShared
 } // namespace
 
 /// Gives every channel and buffer its place, and the barriers of those with
-/// panels theirs behind all of them; returns the bytes used.
+/// swizzle atoms theirs behind all of them; returns the bytes used.
 static int64_t assignPlaces(gpu::GPUFuncOp kernel) {
   SharedMemoryLayout layout;
   kernel.walk([&](ChannelOp channel) {
@@ -39,27 +39,27 @@ static int64_t assignPlaces(gpu::GPUFuncOp kernel) {
   });
   kernel.walk([&](ChannelOp channel) {
     ChannelType type = channel.getResult().getType();
-    if (int64_t count = SharedMemoryLayout::countBarriers(type.getStages(),
-                                                          type.getPanel()))
+    if (int64_t count = SharedMemoryLayout::countBarriers(
+            type.getStages(), type.getSwizzleAtom()))
       channel.setBarriers(layout.addWords(count));
   });
-  kernel.walk([&](DealerOp dealer) {
-    dealer.setOffset(layout.addWords(DealerType::kWords));
+  kernel.walk([&](SchedulerOp scheduler) {
+    scheduler.setOffset(layout.addWords(SchedulerType::kWords));
   });
   return layout.getBytes();
 }
 
 /// What has barriers is made, and is ready for all warps, at the start.
 static void fenceBarriers(gpu::GPUFuncOp kernel) {
-  SmallVector<Operation *> dealers, owners;
+  SmallVector<Operation *> schedulers, owners;
   kernel.walk([&](Operation *op) {
     if (auto channel = dyn_cast<ChannelOp>(op);
         channel && channel.getBarriers())
       owners.push_back(op);
-    else if (isa<DealerOp>(op))
-      dealers.push_back(op);
+    else if (isa<SchedulerOp>(op))
+      schedulers.push_back(op);
   });
-  owners.insert(owners.begin(), dealers.begin(), dealers.end());
+  owners.insert(owners.begin(), schedulers.begin(), schedulers.end());
   if (owners.empty())
     return;
   Block &entry = kernel.getBody().front();
@@ -112,7 +112,7 @@ static bool hasMetSinceGet(ReleaseOp release) {
   if (role && role.getThreads() == RoleThreads::One)
     return true;
   for (Operation *op = release->getPrevNode(); op; op = op->getPrevNode()) {
-    if (isa<MmaOp, AwaitOp>(op))
+    if (isa<MmaOp, WaitOp>(op))
       return true;
     auto get = dyn_cast<GetOp>(op);
     if (get && get.getChannel() == release.getChannel())
@@ -162,7 +162,7 @@ static bool needsBarrier(PutOp put) {
 static void synchronize(gpu::GPUFuncOp kernel) {
   SmallVector<PutOp> puts;
   kernel.walk([&](PutOp put) {
-    if (!put.getChannel().getType().getPanel() && needsBarrier(put))
+    if (!put.getChannel().getType().getSwizzleAtom() && needsBarrier(put))
       puts.push_back(put);
   });
   for (PutOp put : puts) {
@@ -172,7 +172,8 @@ static void synchronize(gpu::GPUFuncOp kernel) {
   // A lane that waits for the slot to be full must not find it full again, and
   // wait for ever.
   kernel.walk([&](ReleaseOp release) {
-    if (!release.getChannel().getType().getPanel() || hasMetSinceGet(release))
+    if (!release.getChannel().getType().getSwizzleAtom() ||
+        hasMetSinceGet(release))
       return;
     OpBuilder b(release);
     SyncWarpOp::create(b, release.getLoc());

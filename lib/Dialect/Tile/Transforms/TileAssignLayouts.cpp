@@ -2,7 +2,7 @@
 //
 // Layouts start at the MMAs, whose atoms say how lanes hold their operands, and
 // spread from there through all that works element by element or row by row.
-// What no MMA reaches is dealt to the threads in blocks. Where two layouts
+// What no MMA reaches is assigned to the threads in blocks. Where two layouts
 // meet, a conversion is put in between.
 
 #include "attune/Dialect/Tile/IR/Warps.h"
@@ -42,8 +42,8 @@ static LayoutAttr getReduced(ReduceOp op, LayoutAttr input) {
 
 namespace {
 
-/// How an MMA is dealt to the scopes (warps or warpgroups) that issue it.
-struct Dealing {
+/// How an MMA is assigned to the scopes (warps or warpgroups) that issue it.
+struct Distribution {
   MmaAtomAttr atom;
   /// Scopes along the rows and along the columns of the result.
   int64_t alongM, alongN;
@@ -85,7 +85,8 @@ struct TileAssignLayouts
   void runOnOperation() override;
 
   /// Finds the atom of an MMA, and who issues it.
-  template <typename MmaLikeOp> FailureOr<Dealing> deal(MmaLikeOp mma);
+  template <typename MmaLikeOp>
+  FailureOr<Distribution> distribute(MmaLikeOp mma);
   /// Gives the result of an MMA the layout of its atom, before any other can
   /// reach it.
   template <typename MmaLikeOp> LogicalResult pin(MmaLikeOp mma);
@@ -110,13 +111,13 @@ struct TileAssignLayouts
 
   DenseMap<Value, LayoutAttr> layouts;
   SmallVector<Value> worklist;
-  DenseMap<Operation *, Dealing> dealings;
+  DenseMap<Operation *, Distribution> distributions;
 };
 
 } // namespace
 
 template <typename MmaLikeOp>
-FailureOr<Dealing> TileAssignLayouts::deal(MmaLikeOp mma) {
+FailureOr<Distribution> TileAssignLayouts::distribute(MmaLikeOp mma) {
   auto target = TargetAttr::lookup(mma);
   TileType accTile = getRegisterTile(mma.getAcc());
   Type lhs = mma.getLhs().getType().getElementType(),
@@ -134,11 +135,12 @@ FailureOr<Dealing> TileAssignLayouts::deal(MmaLikeOp mma) {
     return mma.emitOpError()
            << "expects a multiple of " << atom.getWarps() * alongN
            << " warps for '" << atom.getName() << "', but got " << warps;
-  Dealing dealing{atom, warps / (atom.getWarps() * alongN), alongN};
+  Distribution distribution{atom, warps / (atom.getWarps() * alongN), alongN};
   ArrayRef<int64_t> shape = accTile.getShape();
   int64_t depth =
               mma.getLhs().getType().getShape()[mma.getTransposeLhs() ? 0 : 1],
-          rows = dealing.alongM * atom.getM(), columns = alongN * atom.getN();
+          rows = distribution.alongM * atom.getM(),
+          columns = alongN * atom.getN();
   if (shape[0] % rows != 0 || shape[1] % columns != 0 ||
       depth % atom.getK() != 0)
     return mma.emitOpError()
@@ -146,39 +148,41 @@ FailureOr<Dealing> TileAssignLayouts::deal(MmaLikeOp mma) {
            << " and a depth of a multiple of " << atom.getK() << " (" << warps
            << " warps of '" << atom.getName() << "'), but got " << shape[0]
            << "x" << shape[1] << " and " << depth;
-  return dealing;
+  return distribution;
 }
 
 template <typename MmaLikeOp>
 LogicalResult TileAssignLayouts::pin(MmaLikeOp mma) {
-  FailureOr<Dealing> dealing = deal(mma);
-  if (failed(dealing))
+  FailureOr<Distribution> distribution = distribute(mma);
+  if (failed(distribution))
     return failure();
-  dealings.insert({mma, *dealing});
-  mma.setAtomAttr(dealing->atom);
-  LayoutAttr acc = dealing->getAcc(getRegisterTile(mma.getAcc()).getShape());
+  distributions.insert({mma, *distribution});
+  mma.setAtomAttr(distribution->atom);
+  LayoutAttr acc =
+      distribution->getAcc(getRegisterTile(mma.getAcc()).getShape());
   TileType type = getRegisterTile(mma.getResult());
   if (type.getLayout() && type.getLayout() != acc)
     return mma.emitOpError()
            << "expects a result in the layout " << acc << " of '"
-           << dealing->atom.getName() << "', but got " << type.getLayout();
+           << distribution->atom.getName() << "', but got " << type.getLayout();
   if (!type.getLayout())
     layouts.insert({mma.getResult(), acc});
   // What is pending cannot be converted.
   for (Operation *user : mma->getUsers())
-    if (auto await = dyn_cast<AwaitOp>(user))
-      if (!getRegisterTile(await.getResult()).getLayout())
-        layouts.insert({await.getResult(), acc});
+    if (auto wait = dyn_cast<WaitOp>(user))
+      if (!getRegisterTile(wait.getResult()).getLayout())
+        layouts.insert({wait.getResult(), acc});
   return success();
 }
 
 template <typename MmaLikeOp> void TileAssignLayouts::anchor(MmaLikeOp mma) {
-  const Dealing *dealing = &dealings.find(mma)->second;
-  LayoutAttr acc = dealing->getAcc(getRegisterTile(mma.getAcc()).getShape());
+  const Distribution *distribution = &distributions.find(mma)->second;
+  LayoutAttr acc =
+      distribution->getAcc(getRegisterTile(mma.getAcc()).getShape());
   assign(mma.getAcc(), acc);
   spreadToUsers(mma.getResult(), acc);
   for (Operation *user : mma->getUsers())
-    if (isa<AwaitOp>(user))
+    if (isa<WaitOp>(user))
       spreadToUsers(user->getResult(0), acc);
   // What is only read to be multiplied is read as the MMA wants it.
   auto isLhs = [](OpOperand &use) {
@@ -188,7 +192,7 @@ template <typename MmaLikeOp> void TileAssignLayouts::anchor(MmaLikeOp mma) {
   Value lhs = mma.getLhs();
   if (isa_and_nonnull<ReadOp, LoadOp>(lhs.getDefiningOp()) &&
       !mma.getTransposeLhs() && llvm::all_of(lhs.getUses(), isLhs))
-    assign(lhs, dealing->getLhs(mma.getLhs().getType().getShape()));
+    assign(lhs, distribution->getLhs(mma.getLhs().getType().getShape()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -239,14 +243,14 @@ void TileAssignLayouts::spreadToDefinition(Value value, LayoutAttr layout) {
       assign(input, layout);
   else if (auto broadcast = dyn_cast<BroadcastOp>(op))
     assign(broadcast.getInput(), layout.dropDim(1 - broadcast.getDim()));
-  else if (auto await = dyn_cast<AwaitOp>(op))
-    assign(await.getPending(), layout);
+  else if (auto wait = dyn_cast<WaitOp>(op))
+    assign(wait.getPending(), layout);
 }
 
 void TileAssignLayouts::spreadToUsers(Value value, LayoutAttr layout) {
   for (OpOperand &use : value.getUses()) {
     Operation *op = use.getOwner();
-    if (isa<MapOp, AwaitOp>(op))
+    if (isa<MapOp, WaitOp>(op))
       assign(op->getResult(0), layout);
     else if (auto reduce = dyn_cast<ReduceOp>(op))
       assign(reduce.getResult(), getReduced(reduce, layout));
@@ -272,7 +276,7 @@ void TileAssignLayouts::assignBlocked(Value value) {
       llvm::divideCeil(type.getElementType().getIntOrFloatBitWidth(), 8u);
   int64_t run =
       std::gcd(columns, std::max<int64_t>(kWidestAccessBytes / bytes, 1));
-  // What is left over when all rows and columns are dealt is the same again.
+  // What is left over when all rows and columns are assigned is the same again.
   int64_t lanesOfRow = std::gcd(columns / run, lanes),
           lanesOfRows = std::gcd(rows, lanes / lanesOfRow),
           idleLanes = lanes / lanesOfRow / lanesOfRows,
@@ -316,8 +320,8 @@ void TileAssignLayouts::convertOperand(OpOperand &operand, LayoutAttr layout) {
 
 template <typename MmaLikeOp>
 LogicalResult TileAssignLayouts::finish(MmaLikeOp mma) {
-  const Dealing &dealing = dealings.find(mma)->second;
-  bool byWarps = dealing.atom.getScope() == MmaScope::Warp;
+  const Distribution &distribution = distributions.find(mma)->second;
+  bool byWarps = distribution.atom.getScope() == MmaScope::Warp;
   // What instructions do not read from registers so.
   auto check = [&](TileType type, bool transposed, StringRef name,
                    bool alwaysShared) -> LogicalResult {
@@ -336,9 +340,9 @@ LogicalResult TileAssignLayouts::finish(MmaLikeOp mma) {
   convertOperand(mma.getAccMutable(),
                  getRegisterTile(mma.getResult()).getRegisterLayout());
   if (TileType lhs = getRegisterTile(mma.getLhs()))
-    convertOperand(mma.getLhsMutable(), dealing.getLhs(lhs.getShape()));
+    convertOperand(mma.getLhsMutable(), distribution.getLhs(lhs.getShape()));
   if (TileType rhs = getRegisterTile(mma.getRhs()))
-    convertOperand(mma.getRhsMutable(), dealing.getRhs(rhs.getShape()));
+    convertOperand(mma.getRhsMutable(), distribution.getRhs(rhs.getShape()));
   return success();
 }
 
@@ -411,7 +415,7 @@ static LogicalResult checkKernel(gpu::GPUFuncOp kernel) {
 void TileAssignLayouts::runOnOperation() {
   gpu::GPUFuncOp kernel = getOperation();
   layouts.clear();
-  dealings.clear();
+  distributions.clear();
   SmallVector<Value> tiles, given;
   auto collect = [&](ValueRange values) {
     for (Value value : values)

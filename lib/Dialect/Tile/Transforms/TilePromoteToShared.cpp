@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Puts a channel between a load from global memory and the matrix multiplies
+// Puts a channel between a load from global memory and the MMAs
 // that use it, and a buffer in shared memory between what is computed and the
 // multiply or the store that takes it.
 
@@ -27,8 +27,9 @@ struct TilePromoteToShared
   void runOnOperation() override;
   /// Lets a tile that asks for stages go through a channel.
   void promote(LoadOp load);
-  /// Channels and buffers of tiles that the copy engine moves have panels.
-  int64_t getPanel(TileType type);
+  /// Channels and buffers of tiles that the copy engine moves have swizzle
+  /// atoms.
+  int64_t getSwizzleAtom(TileType type);
   /// Room in shared memory for a tile that is computed.
   Value createBuffer(TileType type);
   /// Multiplies the left operand from shared memory.
@@ -148,9 +149,9 @@ static void splitSides(LoadOp load) {
   load.getResult().replaceUsesWithIf(other.getResult(), isRhs);
 }
 
-int64_t TilePromoteToShared::getPanel(TileType type) {
+int64_t TilePromoteToShared::getSwizzleAtom(TileType type) {
   return TargetAttr::lookup(getOperation())
-      .getPanel(type.getShape()[1], type.getElementType());
+      .getSwizzleAtom(type.getShape()[1], type.getElementType());
 }
 
 void TilePromoteToShared::promote(LoadOp load) {
@@ -180,10 +181,11 @@ void TilePromoteToShared::promote(LoadOp load) {
   OpBuilder b(outermost);
   Location loc = load.getLoc();
   // MMAs of warpgroups read what the copy engine writes.
-  int64_t panel = byWarpgroups ? getPanel(type) : 0;
-  auto channelType = ChannelType::get(&getContext(), type.getShape(),
-                                      type.getElementType(), stages, panel,
-                                      /*cluster=*/1);
+  int64_t atomColumns = byWarpgroups ? getSwizzleAtom(type) : 0;
+  auto channelType =
+      ChannelType::get(&getContext(), type.getShape(), type.getElementType(),
+                       stages, atomColumns,
+                       /*cluster=*/1);
   Value channel =
       ChannelOp::create(b, loc, channelType, /*offset=*/IntegerAttr(),
                         /*barriers=*/IntegerAttr());
@@ -219,7 +221,7 @@ Value TilePromoteToShared::createBuffer(TileType type) {
   // Stored as a slot is.
   auto slot =
       ChannelType::get(&getContext(), type.getShape(), type.getElementType(),
-                       /*stages=*/1, getPanel(type), /*cluster=*/1);
+                       /*stages=*/1, getSwizzleAtom(type), /*cluster=*/1);
   return BufferOp::create(b, getOperation().getLoc(), slot.getTileType(),
                           /*offset=*/IntegerAttr());
 }
@@ -261,7 +263,7 @@ static bool reachesEnds(Value view) {
   return isa<BlockArgument>(subview.getSource());
 }
 
-/// A left operand of multiplies, of the shape of `type`, that `block` gets.
+/// A left operand of MMAs, of the shape of `type`, that `block` gets.
 static GetOp findOperand(Block *block, TileType type) {
   for (auto get : block->getOps<GetOp>()) {
     TileType tile = get.getResult().getType();
@@ -294,7 +296,7 @@ LogicalResult TilePromoteToShared::writeOutput(StoreOp store) {
         release = candidate;
     if (!release)
       return store.emitOpError()
-             << "expects a left-hand operand of a multiply of the type of the "
+             << "expects a left-hand operand of an MMA of the type of the "
                 "tile in the same block, whose slot it can take";
     place = get.getResult();
   } else {
@@ -311,7 +313,7 @@ LogicalResult TilePromoteToShared::writeOutput(StoreOp store) {
   if (release || !loop) {
     Operation *last = block->getTerminator();
     b.setInsertionPoint(last);
-    AwaitReadsOp::create(b, loc, stored);
+    WaitReadsOp::create(b, loc, stored);
     if (release)
       release->moveBefore(last);
     return success();
@@ -321,9 +323,9 @@ LogicalResult TilePromoteToShared::writeOutput(StoreOp store) {
   Value before =
       addCarried(loop, none, [&](OpBuilder &, Value) { return stored; });
   b.setInsertionPoint(write);
-  AwaitReadsOp::create(b, loc, before);
+  WaitReadsOp::create(b, loc, before);
   b.setInsertionPoint(loop->getBlock()->getTerminator());
-  AwaitReadsOp::create(b, loc, loop.getResults().back());
+  WaitReadsOp::create(b, loc, loop.getResults().back());
   return success();
 }
 

@@ -13,8 +13,8 @@ using namespace attune::wgmma;
 #define GET_OP_CLASSES
 #include "attune/Dialect/WGMMA/IR/WGMMAOps.cpp.inc"
 
-/// Registers of one lane: the 64 x 16 elements of the left operand, two in
-/// each, over 128 lanes.
+/// Registers of one thread: the 64 x 16 elements of the left operand, two in
+/// each, over 128 threads.
 static constexpr size_t kLeftRegisters = 4;
 static constexpr int kLargestGroup = 7;
 

@@ -8,10 +8,10 @@
 #acc = #tile.layout<registers = [[4, 1, 1], [4, 1, 8]], lanes = [[32, 0, 1], [2, 1, 4]], warps = []>
 
 module attributes {tile.target = #tile.target<
-  chip = "gfx90a", family = "CDNA", lanes = 64, cores = 104,
-  shared = 65536, shared_per_core = 65536,
-  registers = 512, registers_per_core = 131072,
-  max_threads = 1024, max_threads_per_core = 2048,
+  chip = "gfx90a", family = "CDNA", lanes = 64, sms = 104,
+  shared = 65536, shared_per_sm = 65536,
+  registers = 512, registers_per_sm = 131072,
+  max_threads = 1024, max_threads_per_sm = 2048,
   copy_sync = none, copy_widths = [],
   rates = #tile.rates<clock = 1700, mma = 1024, group_mma = 0, exp = 16,
                        issue = 64, shared = 128, cache = 64, memory = 964>,

@@ -41,10 +41,10 @@ LogicalResult amd::AMDTarget::populateGPUToLLVM(
 
 void amd::AMDTarget::configureKernel(LLVM::LLVMFuncOp kernel,
                                      tile::TargetAttr target, int64_t threads,
-                                     int64_t minBlocksPerCore) const {
+                                     int64_t workgroupsPerSm) const {
   constexpr int64_t kSIMDs = 4;
   int64_t wavesPerSIMD =
-      llvm::divideCeil(minBlocksPerCore * threads, target.getLanes() * kSIMDs);
+      llvm::divideCeil(workgroupsPerSm * threads, target.getLanes() * kSIMDs);
   Builder builder(kernel.getContext());
   kernel->setAttr("rocdl.flat_work_group_size",
                   builder.getStringAttr(Twine(threads) + "," + Twine(threads)));

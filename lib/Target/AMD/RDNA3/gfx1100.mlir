@@ -7,12 +7,12 @@
 #rhs = #tile.layout<registers = [[16, 0, 1]], lanes = [[16, 1, 1], [2, 0, 0]], warps = []>
 #acc = #tile.layout<registers = [[8, 1, 2]], lanes = [[16, 0, 1], [2, 1, 1]], warps = []>
 
-// A core is a workgroup processor: two compute units that share 128 KiB.
+// An SM is a workgroup processor here: two compute units that share 128 KiB.
 module attributes {tile.target = #tile.target<
-  chip = "gfx1100", family = "RDNA3", lanes = 32, cores = 48,
-  shared = 65536, shared_per_core = 131072,
-  registers = 256, registers_per_core = 196608,
-  max_threads = 1024, max_threads_per_core = 2048,
+  chip = "gfx1100", family = "RDNA3", lanes = 32, sms = 48,
+  shared = 65536, shared_per_sm = 131072,
+  registers = 256, registers_per_sm = 196608,
+  max_threads = 1024, max_threads_per_sm = 2048,
   copy_sync = none, copy_widths = [],
   rates = #tile.rates<clock = 2500, mma = 1024, group_mma = 0, exp = 32,
                        issue = 128, shared = 128, cache = 64, memory = 384>,

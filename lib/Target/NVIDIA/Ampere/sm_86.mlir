@@ -7,10 +7,10 @@
 #acc = #tile.layout<registers = [[2, 1, 1], [2, 0, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
 
 module attributes {tile.target = #tile.target<
-  chip = "sm_86", family = "Ampere", lanes = 32, cores = 84,
-  shared = 101376, shared_per_core = 102400,
-  registers = 255, registers_per_core = 65536,
-  max_threads = 1024, max_threads_per_core = 1536,
+  chip = "sm_86", family = "Ampere", lanes = 32, sms = 84,
+  shared = 101376, shared_per_sm = 102400,
+  registers = 255, registers_per_sm = 65536,
+  max_threads = 1024, max_threads_per_sm = 1536,
   copy_sync = commit_group, copy_widths = [4, 8, 16],
   rates = #tile.rates<clock = 1800, mma = 1024, group_mma = 0, exp = 16,
                        issue = 128, shared = 128, cache = 32, memory = 427>,

@@ -29,8 +29,8 @@ bool BaselineTarget::narrowsIndices() const { return true; }
 
 void BaselineTarget::configureKernel(LLVM::LLVMFuncOp kernel, tile::TargetAttr,
                                      int64_t threads,
-                                     int64_t minBlocksPerCore) const {
-  nvidia::configureKernel(kernel, threads, minBlocksPerCore);
+                                     int64_t workgroupsPerSm) const {
+  nvidia::configureKernel(kernel, threads, workgroupsPerSm);
 }
 
 void BaselineTarget::configureParameter(LLVM::LLVMFuncOp kernel,

@@ -37,8 +37,7 @@ public:
       mlir::ConversionTarget &conversionTarget, tile::TargetAttr target,
       llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const override;
   void configureKernel(mlir::LLVM::LLVMFuncOp kernel, tile::TargetAttr target,
-                       int64_t threads,
-                       int64_t minBlocksPerCore) const override;
+                       int64_t threads, int64_t workgroupsPerSm) const override;
   void configureParameter(mlir::LLVM::LLVMFuncOp kernel, unsigned parameter,
                           mlir::Type argument) const override;
   mlir::FailureOr<Binary>

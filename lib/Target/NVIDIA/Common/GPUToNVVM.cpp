@@ -40,15 +40,15 @@ void attune::nvidia::populateGPUToNVVM(LLVMTypeConverter &converter,
 }
 
 void attune::nvidia::configureKernel(LLVM::LLVMFuncOp kernel, int64_t threads,
-                                     int64_t minBlocksPerCore) {
+                                     int64_t workgroupsPerSm) {
   Builder builder(kernel.getContext());
   kernel->setAttr(
       NVVM::NVVMDialect::getReqntidAttrName(),
       builder.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
   kernel->removeAttr(NVVM::NVVMDialect::getMaxntidAttrName());
-  if (minBlocksPerCore > 0)
+  if (workgroupsPerSm > 0)
     kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                    builder.getI32IntegerAttr(minBlocksPerCore));
+                    builder.getI32IntegerAttr(workgroupsPerSm));
 }
 
 void attune::nvidia::configureParameter(LLVM::LLVMFuncOp kernel,

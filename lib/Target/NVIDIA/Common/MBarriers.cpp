@@ -38,7 +38,7 @@ void MBarriers::arriveAt(OpBuilder &b, Location loc,
       b, loc, LLVM::LLVMPointerType::get(b.getContext(), kSharedClusterSpace),
       pointerTo(b, loc, barrier), toI32(b, loc, rank));
   // With the scope of a cluster the arrival would wait for all earlier accesses
-  // to global memory. All that it orders are reads of multiplies that were
+  // to global memory. All that it orders are reads of MMAs that were
   // waited for.
   NVVM::MBarrierArriveOp::create(b, loc, Type(), there, Value(),
                                  NVVM::MemScopeKind::CTA, /*relaxed=*/false);

@@ -31,7 +31,7 @@ void populateWGMMAToLLVM(mlir::RewritePatternSet &patterns);
 
 /// Sets the launch bounds of a kernel.
 void configureKernel(mlir::LLVM::LLVMFuncOp kernel, int64_t threads,
-                     int64_t minBlocksPerCore);
+                     int64_t workgroupsPerSm);
 
 /// Has a kernel take a tensor map by value, where it cannot be copied: copies
 /// of 128 bytes in local memory are none that the copy engine reads.

@@ -15,7 +15,8 @@ using namespace attune::nvidia;
 
 Type TensorCopyEngine::getMapType(MemRefType box,
                                   tile::SwizzleAttr swizzle) const {
-  int64_t rowBytes = swizzle.getPanel() * box.getElementTypeBitWidth() / 8;
+  int64_t rowBytes =
+      swizzle.getSwizzleAtom() * box.getElementTypeBitWidth() / 8;
   auto kind = rowBytes == 128  ? nvgpu::TensorMapSwizzleKind::SWIZZLE_128B
               : rowBytes == 64 ? nvgpu::TensorMapSwizzleKind::SWIZZLE_64B
                                : nvgpu::TensorMapSwizzleKind::SWIZZLE_32B;
@@ -38,7 +39,7 @@ Value TensorCopyEngine::createMap(OpBuilder &b, Location loc, Type type,
   return nvgpu::TmaCreateDescriptorOp::create(b, loc, type, tensor, box);
 }
 
-static Value pointerToMap(OpBuilder &b, Location loc, const Box &box) {
+static Value pointerToMap(OpBuilder &b, Location loc, const TMABox &box) {
   auto generic = LLVM::LLVMPointerType::get(b.getContext());
   return UnrealizedConversionCastOp::create(b, loc, generic, box.map)
       .getResult(0);
@@ -46,7 +47,7 @@ static Value pointerToMap(OpBuilder &b, Location loc, const Box &box) {
 
 /// Coordinates as the instructions take them, innermost dimension first.
 static SmallVector<Value> coordinatesOf(OpBuilder &b, Location loc,
-                                        const Box &box) {
+                                        const TMABox &box) {
   SmallVector<Value> coordinates;
   for (Value coordinate : llvm::reverse(box.coordinates))
     coordinates.push_back(toI32(b, loc, coordinate));
@@ -54,7 +55,7 @@ static SmallVector<Value> coordinatesOf(OpBuilder &b, Location loc,
 }
 
 void TensorCopyEngine::load(OpBuilder &b, Location loc,
-                            const BoxCopy &copy) const {
+                            const TMABoxCopy &copy) const {
   Value map = pointerToMap(b, loc, copy);
   SmallVector<Value> coordinates = coordinatesOf(b, loc, copy);
   Value destination = LLVM::AddrSpaceCastOp::create(
@@ -71,7 +72,8 @@ void TensorCopyEngine::load(OpBuilder &b, Location loc,
       NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
 }
 
-void TensorCopyEngine::store(OpBuilder &b, Location loc, const Box &box) const {
+void TensorCopyEngine::store(OpBuilder &b, Location loc,
+                             const TMABox &box) const {
   NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
       b, loc, pointerToMap(b, loc, box),
       sharedPointer(b, loc, box.buffer, box.offset), coordinatesOf(b, loc, box),

@@ -16,9 +16,9 @@ public:
   mlir::Value createMap(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Type type, mlir::Value buffer) const override;
   void load(mlir::OpBuilder &builder, mlir::Location loc,
-            const BoxCopy &copy) const override;
+            const TMABoxCopy &copy) const override;
   void store(mlir::OpBuilder &builder, mlir::Location loc,
-             const Box &box) const override;
+             const TMABox &box) const override;
   void waitStores(mlir::OpBuilder &builder, mlir::Location loc) const override;
   void writeMatrices(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Value buffer, mlir::Value offset,

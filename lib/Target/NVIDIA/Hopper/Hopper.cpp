@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Chips with warpgroup multiplies and a tensor memory accelerator, beside all
+// Chips with warpgroup MMAs and a tensor memory accelerator, beside all
 // that other chips of the vendor have.
 
 #include "../Common/Baseline.h"

@@ -23,22 +23,23 @@ static Value constantI64(OpBuilder &b, Location loc, int64_t value) {
 namespace {
 
 /// An operand in shared memory, as the instruction's descriptor says it.
-/// Matrices are stored in panels, whose rows of 32, 64 or 128 bytes are
+/// Matrices are stored in swizzle atoms, whose rows of 32, 64 or 128 bytes are
 /// permuted in groups of eight.
 class SharedOperand {
 public:
   /// `first` is the row, or of a transposed one the column, at which the part
-  /// of this warpgroup starts; null for 0. Panels do not straddle the parts.
+  /// of this warpgroup starts; null for 0. Swizzle atoms do not straddle the
+  /// parts.
   SharedOperand(OpBuilder &b, Location loc, Value buffer, tile::TileType tile,
                 bool transposed, Value first)
       : b(b), loc(loc) {
     auto swizzle = cast<tile::SwizzleAttr>(tile.getLayout());
     int64_t elementBytes = tile.getElementType().getIntOrFloatBitWidth() / 8;
-    panel = swizzle.getPanel();
-    rowBytes = panel * elementBytes;
-    panelBytes = tile.getShape()[0] * rowBytes;
-    // Panels follow each other, each with all rows.
-    int64_t distance = transposed ? tile.getShape()[0] : panel;
+    atomColumns = swizzle.getSwizzleAtom();
+    rowBytes = atomColumns * elementBytes;
+    atomBytes = tile.getShape()[0] * rowBytes;
+    // Swizzle atoms follow each other, each with all rows.
+    int64_t distance = transposed ? tile.getShape()[0] : atomColumns;
     Value offset = first ? b.createOrFold<arith::MulIOp>(
                                loc, first,
                                arith::ConstantIndexOp::create(b, loc, distance))
@@ -48,21 +49,21 @@ public:
     Value low =
         arith::AndIOp::create(b, loc, address, constantI32(b, loc, 0x3FFFF));
     Value units = arith::ShRUIOp::create(b, loc, low, constantI32(b, loc, 4));
-    // Distance of groups of eight rows, and of panels along the columns of a
-    // transposed operand; the other form ignores the latter.
-    int64_t rowGroups = 8 * rowBytes, panels = transposed ? panelBytes : 16;
+    // Distance of groups of eight rows, and of swizzle atoms along the columns
+    // of a transposed operand; the other form ignores the latter.
+    int64_t rowGroups = 8 * rowBytes, atoms = transposed ? atomBytes : 16;
     int64_t mode = rowBytes == 128 ? 1 : rowBytes == 64 ? 2 : 3;
-    uint64_t fields = (panels >> 4) << 16 | (rowGroups >> 4) << 32 |
+    uint64_t fields = (atoms >> 4) << 16 | (rowGroups >> 4) << 32 |
                       static_cast<uint64_t>(mode) << 62;
     base = arith::OrIOp::create(
         b, loc, arith::ExtUIOp::create(b, loc, b.getI64Type(), units),
         constantI64(b, loc, static_cast<int64_t>(fields)));
   }
 
-  /// The descriptor of the box that starts at the given row and column.
+  /// The descriptor of the TMA box that starts at the given row and column.
   Value at(int64_t row, int64_t column) const {
-    int64_t bytes = column / panel * panelBytes + row * rowBytes +
-                    column % panel * (rowBytes / panel);
+    int64_t bytes = column / atomColumns * atomBytes + row * rowBytes +
+                    column % atomColumns * (rowBytes / atomColumns);
     return b.createOrFold<arith::AddIOp>(loc, base,
                                          constantI64(b, loc, bytes >> 4));
   }
@@ -70,7 +71,7 @@ public:
 private:
   OpBuilder &b;
   Location loc;
-  int64_t panel, rowBytes, panelBytes;
+  int64_t atomColumns, rowBytes, atomBytes;
   Value base;
 };
 

@@ -7,7 +7,7 @@
 #acc = #tile.layout<registers = [[2, 1, 1], [2, 0, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
 
 // wgmma.mma_async.m64nNk16, PTX ISA "Register Fragments for wgmma.mma_async.m64nNk16", in units of 16 columns, as many
-// as the panels of shared memory have at least. The right operand is in shared memory.
+// as the swizzle atoms of shared memory have at least. The right operand is in shared memory.
 #group_lhs = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]],
                           warps = [[4, 0, 16]]>
 #group_rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>
@@ -15,12 +15,12 @@
                           warps = [[4, 0, 16]]>
 
 module attributes {tile.target = #tile.target<
-  chip = "sm_90a", family = "Hopper", lanes = 32, cores = 132,
-  shared = 232448, shared_per_core = 233472,
-  registers = 255, registers_per_core = 65536,
-  max_threads = 1024, max_threads_per_core = 2048,
-  copy_sync = commit_group, copy_widths = [4, 8, 16], box_bytes = 128,
-  // PTX ISA, setmaxnreg; producers with less were seen to spill. Limits of a multiply as in what ptxas refuses (C7602)
+  chip = "sm_90a", family = "Hopper", lanes = 32, sms = 132,
+  shared = 232448, shared_per_sm = 233472,
+  registers = 255, registers_per_sm = 65536,
+  max_threads = 1024, max_threads_per_sm = 2048,
+  copy_sync = commit_group, copy_widths = [4, 8, 16], tma_box_bytes = 128,
+  // PTX ISA, setmaxnreg; producers with less were seen to spill. Limits of an MMA as in what ptxas refuses (C7602)
   // and where it gives up (C7600).
   warpgroups = #tile.warpgroups<most_registers = 256, producer_registers = 24, persistent_producer_registers = 32,
                                 most_columns = 256, beside_multiply = 32, fewest_registers = 80>,

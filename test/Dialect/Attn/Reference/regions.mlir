@@ -6,7 +6,7 @@
 // from the formula in the op's description, evaluated in double precision by
 // a program that shares nothing with this project.
 //
-// RUN: attune-opt %s --attn-to-loops | mlir-opt %cpu_pipeline | mlir-runner %cpu_runner | FileCheck %s
+// RUN: attune-opt %s --convert-attn-to-loops | mlir-opt %cpu_pipeline | mlir-runner %cpu_runner | FileCheck %s
 
 func.func private @printMemrefF32(tensor<*xf32>)
 

@@ -13,7 +13,7 @@ def Attn_Dialect : Dialect {
     The dialect says *what* is computed: queries, keys, values, how a score is
     changed, which scores count, and how heads are grouped. It names no chip,
     no thread, no layout in registers and no shared memory; those begin in the
-    `tile` dialect, which `attn-to-tile` leads to. *How* to compute is one
+    `tile` dialect, which `convert-attn-to-tile` leads to. *How* to compute is one
     attribute, `#schedule.attention`, that the search sets and the lowering reads.
   }];
   let useDefaultAttributePrinterParser = 1;

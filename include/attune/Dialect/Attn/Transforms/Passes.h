@@ -15,7 +15,7 @@
 
 namespace attune::attn {
 
-/// The type that attn-to-loops computes or returns.
+/// The type that convert-attn-to-loops computes or returns.
 enum class ReferencePrecision { F32, Operand };
 
 #define GEN_PASS_DECL

@@ -19,7 +19,7 @@ def AttnExpandShortFormsPass : Pass<"attn-expand-short-forms"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def AttnToLoopsPass : Pass<"attn-to-loops", "::mlir::ModuleOp"> {
+def ConvertAttnToLoopsPass : Pass<"convert-attn-to-loops", "::mlir::ModuleOp"> {
   let summary = "Lowers attention to plain loops: the reference";
   let description = [{
     One `scf.parallel` over batch, head and query; in it three sequential sweeps

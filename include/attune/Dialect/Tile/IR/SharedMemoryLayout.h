@@ -31,10 +31,10 @@ public:
     return take(count * kBarrierBytes);
   }
   /// Barriers of a channel of `stages` slots: of each one that says full and
-  /// one that says empty, where slots have panels, and else none, for its two
-  /// ends then wait for each other at barriers of the workgroup.
-  static int64_t countBarriers(int64_t stages, int64_t panel) {
-    return panel ? 2 * stages : 0;
+  /// one that says empty, where slots have swizzle atoms, and else none, for
+  /// its two ends then wait for each other at barriers of the workgroup.
+  static int64_t countBarriers(int64_t stages, int64_t atomColumns) {
+    return atomColumns ? 2 * stages : 0;
   }
 
   int64_t getBytes() const { return used; }

@@ -118,7 +118,7 @@ def Tile_LayoutAttr : Tile_Attr<"Layout", "layout"> {
     int64_t getNumWarps() const;
     /// Coordinate offsets contributed by one register (static part).
     ::llvm::SmallVector<int64_t, 2> getRegisterCoordinates(int64_t reg, int64_t rank) const;
-    /// Extents of the smallest box that holds every element, for `rank` dimensions.
+    /// Extents of the smallest rectangle that holds every element, for `rank` dimensions.
     ::llvm::SmallVector<int64_t, 2> getShape(int64_t rank) const;
     /// The layout of a tile with dimension `dim` removed: its modes are dropped
     /// from the registers and replicate in lanes and warps.
@@ -146,20 +146,19 @@ def Tile_SwizzleAttr : Tile_Attr<"Swizzle", "swizzle"> {
     stored as they are. `bits` and `shift` are chosen so that eight rows of one
     chunk column touch every bank once (`getForRow`).
 
-    With a `panel`, the tile is stored as panels of that many columns, one after
-    the other, and the above holds for the rows of a panel: what engines that
-    copy boxes write, and matrix instructions that read shared memory expect.
+    With a `swizzle_atom`, the tile is stored as columns of swizzle atoms, each that wide
+    and as high as the tile, one after the other, and the above holds for their rows: what TMA writes, and matrix instructions that read shared memory expect.
   }];
   let parameters = (ins "int64_t":$vector, "int64_t":$bits, "int64_t":$shift,
-                        DefaultValuedParameter<"int64_t", "0", "columns of a panel; 0 for whole rows">:$panel);
+                        DefaultValuedParameter<"int64_t", "0", "columns of a swizzle atom; 0 for whole rows">:$swizzle_atom);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// The swizzle for rows of `columns` elements of `elementBytes` bytes, with
     /// 16-byte chunks where the row is a multiple of that.
     static SwizzleAttr getForRow(::mlir::MLIRContext *context, int64_t columns, int64_t elementBytes);
-    /// The same for rows that are cut into panels of `panel` columns.
-    static SwizzleAttr getForPanel(::mlir::MLIRContext *context, int64_t panel, int64_t elementBytes);
+    /// The same for rows that are cut into swizzle atoms of `swizzle_atom` columns.
+    static SwizzleAttr getForSwizzleAtom(::mlir::MLIRContext *context, int64_t swizzleAtom, int64_t elementBytes);
   }];
 }
 
@@ -228,12 +227,12 @@ def Tile_RatesAttr : Tile_Attr<"Rates", "rates"> {
   let description = [{
     What the search's model predicts times from, and nothing else reads: a
     wrong rate costs time in the search and never a result. All but `clock` and
-    `memory` are for one clock of one core. `mma` and `group_mma` are
+    `memory` are for one clock of one SM. `mma` and `group_mma` are
     floating-point operations on 16-bit inputs by instructions of one warp and of
-    several, `exp` counts exponentials, `issue` lanes that start a vector
+    several, `exp` counts exponentials, `issue` threads that issue a vector
     instruction, `shared` bytes of shared memory and `cache` bytes from the
     device's cache. `memory` is bytes from the device's memory in one clock, for
-    all cores together.
+    all SMs together.
   }];
   let parameters = (ins
     AttrParameter<"int64_t", "in MHz">:$clock,
@@ -259,7 +258,7 @@ def Tile_WarpgroupsAttr : Tile_Attr<"Warpgroups", "warpgroups"> {
     a warpgroup can ask for while a kernel runs; `producer_registers` is what
     threads need that only issue copies, and `persistent_producer_registers`
     what they need where they go from tile to tile. The
-    assembler wants each multiply to fit the registers that a thread starts with:
+    assembler wants each MMA to fit the registers that a thread starts with:
     the accumulators of `most_columns` columns, the widest instruction, and
     `beside_multiply` for its operands and what lives across it; with fewer
     than `fewest_registers` it gives up.
@@ -277,13 +276,13 @@ def Tile_WarpgroupsAttr : Tile_Attr<"Warpgroups", "warpgroups"> {
 def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
   let summary = "The facts about a chip that decide what is legal";
   let description = [{
-    Sizes are in bytes. `shared` is what one workgroup may use, `shared_per_core`
-    what a core has for all its workgroups together; `registers` is the most
-    32-bit registers that one lane can address, `registers_per_core` all that a core has.
+    Sizes are in bytes. `shared` is what one workgroup may use, `shared_per_sm`
+    what an SM (a streaming multiprocessor, or an AMD compute unit) has for all its workgroups together; `registers` is the most
+    32-bit registers that one thread can address, `registers_per_sm` all that an SM has.
     `copy_widths` lists the widths, in bytes, of an asynchronous copy from global
-    to shared memory; empty where the chip has none. `box_bytes` is the longest row
-    of a box that the chip's copy engine permutes, 0 where it has no such engine; rows of the tensor that it
-    copies start at multiples of `box_alignment`. A core has `schedulers`, to which its warps and registers are
+    to shared memory; empty where the chip has none. `tma_box_bytes` is the longest row
+    of a TMA box that the chip's copy engine permutes, 0 where it has no such engine; rows of the tensor that it
+    copies start at multiples of `tma_box_alignment`. An SM has `schedulers`, to which its warps and registers are
     divided, and a thread gets registers in steps of `register_step`. `warpgroups` is there where warps
     multiply together. `cache` is how much
     of the device's cache may be counted on to hold what workgroups share.
@@ -293,17 +292,17 @@ def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
     StringRefParameter<"name, as the vendor's tools spell it">:$chip,
     StringRefParameter<"the folder of lib/Target that knows how to lower to it">:$family,
     "int64_t":$lanes,
-    "int64_t":$cores,
+    "int64_t":$sms,
     "int64_t":$shared,
-    "int64_t":$shared_per_core,
+    "int64_t":$shared_per_sm,
     "int64_t":$registers,
-    "int64_t":$registers_per_core,
+    "int64_t":$registers_per_sm,
     "int64_t":$max_threads,
-    "int64_t":$max_threads_per_core,
+    "int64_t":$max_threads_per_sm,
     EnumParameter<Tile_CopySync>:$copy_sync,
     ArrayRefParameter<"int64_t">:$copy_widths,
-    DefaultValuedParameter<"int64_t", "0">:$box_bytes,
-    DefaultValuedParameter<"int64_t", "16">:$box_alignment,
+    DefaultValuedParameter<"int64_t", "0">:$tma_box_bytes,
+    DefaultValuedParameter<"int64_t", "16">:$tma_box_alignment,
     DefaultValuedParameter<"int64_t", "4">:$schedulers,
     DefaultValuedParameter<"int64_t", "8">:$register_step,
     OptionalParameter<"::attune::tile::WarpgroupsAttr">:$warpgroups,
@@ -311,8 +310,8 @@ def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
     DefaultValuedParameter<"::attune::tile::RatesAttr", "RatesAttr::getDefault($_ctxt)">:$rates,
     ArrayRefParameter<"::attune::tile::MmaAtomAttr">:$mma);
   let assemblyFormat = [{
-    `<` struct($chip, $family, $lanes, $cores, $shared, $shared_per_core, $registers, $registers_per_core,
-               $max_threads, $max_threads_per_core, $copy_sync, custom<IntegerList>($copy_widths), $box_bytes, $box_alignment,
+    `<` struct($chip, $family, $lanes, $sms, $shared, $shared_per_sm, $registers, $registers_per_sm,
+               $max_threads, $max_threads_per_sm, $copy_sync, custom<IntegerList>($copy_widths), $tma_box_bytes, $tma_box_alignment,
                $schedulers, $register_step, $warpgroups, $cache, $rates,
                custom<AtomList>($mma)) `>`
   }];
@@ -325,11 +324,11 @@ def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
     MmaAtomAttr findAtom(::mlir::Type lhs, ::mlir::Type rhs, ::mlir::Type acc, MmaScope scope) const;
     /// Warps of a warpgroup: of the largest atom, 1 where all are of one warp.
     int64_t getWarpgroupWarps() const;
-    /// Columns of the panels in which a tile with rows of `columns` elements is
-    /// copied and multiplied; 0 where the chip has no engine that copies boxes.
-    int64_t getPanel(int64_t columns, ::mlir::Type elementType) const;
-    /// The same chip with another number of cores.
-    TargetAttr withCores(int64_t cores) const;
+    /// Columns of the swizzle atoms in which a tile with rows of `columns` elements is
+    /// copied and multiplied; 0 where the chip has no TMA.
+    int64_t getSwizzleAtom(int64_t columns, ::mlir::Type elementType) const;
+    /// The same chip with another number of SMs.
+    TargetAttr withSms(int64_t sms) const;
   }];
 }
 

@@ -11,7 +11,7 @@ def Tile_Dialect : Dialect {
   let summary = "Tiles of data inside one workgroup";
   let description = [{
     A value of this dialect is a whole tile that a workgroup holds together: in
-    `registers`, spread over its lanes as a `#tile.layout` says, or in `shared`
+    `registers`, spread over its threads as a `#tile.layout` says, or in `shared`
     memory, with its rows permuted as a `#tile.swizzle` says.
 
     - Moving data between layouts is always an op (`tile.convert_layout`), so
@@ -44,13 +44,13 @@ def Tile_Dialect : Dialect {
     /// On a kernel, an i64: bytes of shared memory that tile-allocate-shared
     /// has laid out.
     static constexpr ::llvm::StringLiteral kSharedBytesAttrName = "tile.shared_bytes";
-    /// On an scf.for with two MMAs, an #tile.overlap: tile-overlap-multiplies
+    /// On an scf.for with two MMAs, an #tile.overlap: tile-overlap-mmas
     /// runs the arithmetic between them under them.
     static constexpr ::llvm::StringLiteral kOverlapAttrName = "tile.overlap";
     /// On an scf.for, a unit: its MMAs add to what that of the iteration before
     /// is still computing.
     static constexpr ::llvm::StringLiteral kChainAttrName = "tile.chain";
-    /// On an scf.for, a unit: warpgroups issue its MMAs in turns.
+    /// On an scf.for, a unit: warpgroups issue its MMAs in ping-pong.
     static constexpr ::llvm::StringLiteral kPingPongAttrName = "tile.ping_pong";
     /// On an scf.for, a unit: tile-split-loops decides its range test.
     static constexpr ::llvm::StringLiteral kSplitAttrName = "tile.split";
@@ -67,7 +67,7 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kFmaShareAttrName = "tile.fma_share";
     /// On an argument of a kernel, a buffer of one i32: counts the tiles that
     /// workgroups have taken. 0 before each launch and after it.
-    static constexpr ::llvm::StringLiteral kCounterAttrName = "tile.counter";
+    static constexpr ::llvm::StringLiteral kWorkCounterAttrName = "tile.work_counter";
   }];
 }
 

@@ -19,7 +19,7 @@ def Tile_PagedOp : Tile_Op<"paged", [Pure,
     is none. Of a 1-D buffer, elements are rows.
 
     Tiles of it are loaded, stored, added to and put into channels as those of any other buffer, and by no other op. The
-    copy engine fetches a box for each page, so that pages and its tiles are multiples of each other.
+    copy engine fetches a TMA box for each page, so that pages and its tiles are multiples of each other.
 
     **Example**
     ```mlir
@@ -27,7 +27,7 @@ def Tile_PagedOp : Tile_Op<"paged", [Pure,
     %k = tile.load %keys[%row, %c0] stages 2 : memref<?x128xbf16> -> !tile.tile<64x128xbf16, registers>
     ```
 
-    **Errors**: an op of another kind that uses it. By `convert-tile-to-gpu`: a box that would lie in several pages.
+    **Errors**: an op of another kind that uses it. By `convert-tile-to-gpu`: a TMA box that would lie in several pages.
   }];
   let arguments = (ins MemRefRankOf<[AnyFloat], [1, 2]>:$source, MemRefRankOf<[I32, I64], [1]>:$table,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$page);

@@ -83,7 +83,7 @@ def Tile_BufferOp : Tile_Op<"buffer", [MemoryEffects<[MemAlloc]>]> {
 
     **Example**
     ```mlir
-    %o = tile.buffer : !tile.tile<128x64xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, panel = 64>>
+    %o = tile.buffer : !tile.tile<128x64xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, swizzle_atom = 64>>
     ```
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$offset);
@@ -94,14 +94,14 @@ def Tile_BufferOp : Tile_Op<"buffer", [MemoryEffects<[MemAlloc]>]> {
 def Tile_WriteOp : Tile_Op<"write", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Writes a tile in registers to a tile in shared memory";
   let description = [{
-    `destination[i, j] = value[i, j]`. When it has run, each group of warps may multiply the rows that it holds, and store them by
+    `destination[i, j] = value[i, j]`. When it has run, each warpgroup may multiply the rows that it holds, and store them by
     `tile.store_async`. What reads these rows as they were must be done by then: MMAs of the group
-    are awaited, and so are the reads of its stores.
+    are waited for, and so are the reads of its stores.
 
     The destination is that of a `tile.buffer`, or of a `tile.get` until its release.
 
     **Errors**: element types or shapes differ. By `convert-tile-to-gpu`: a destination in whole rows; a layout that is not the
-    accumulator's of a multiply by groups of warps.
+    accumulator's of a warpgroup MMA.
   }];
   let arguments = (ins Tile_RegisterTile:$value, Tile_SharedTile:$destination);
   let assemblyFormat = "$value `,` $destination attr-dict `:` type($value) `,` type($destination)";
@@ -109,20 +109,20 @@ def Tile_WriteOp : Tile_Op<"write", [MemoryEffects<[MemRead, MemWrite]>]> {
 }
 
 def Tile_StoreAsyncOp : Tile_Op<"store_async", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Starts the copy of a tile in shared memory to a global buffer";
+  let summary = "Issues the copy of a tile in shared memory to a global buffer";
   let description = [{
-    As `tile.store`, by the chip's copy engine. Each group of warps copies the rows that it wrote; they
-    must stay as they are until a `tile.await_reads` of the token. `map` is the tensor map, an argument of the kernel that
+    As `tile.store`, by the chip's copy engine. Each warpgroup copies the rows that it wrote; they
+    must stay as they are until a `tile.wait_reads` of the token. `map` is the tensor map, an argument of the kernel that
     `tile-allocate-shared` adds.
 
     **Example**
     ```mlir
     tile.write %o, %shared : !tile.tile<128x64xbf16, registers>, !tile.tile<128x64xbf16, shared, #s>
     %stored = tile.store_async %shared, %output[%row, %c0] : !tile.tile<128x64xbf16, shared, #s>, memref<?x64xbf16>
-    tile.await_reads %stored : !tile.token
+    tile.wait_reads %stored : !tile.token
     ```
 
-    **Errors**: element types differ; a token that nothing awaits, for shared memory must not end before the copy has read it.
+    **Errors**: element types differ; a token that nothing waits for, for shared memory must not end before the copy has read it.
   }];
   let arguments = (ins Tile_SharedTile:$source, MemRefRankOf<[AnyFloat], [2]>:$destination, Index:$row, Index:$column,
                        Optional<AnyType>:$map);
@@ -143,12 +143,12 @@ def Tile_DoneOp : Tile_Op<"done", [Pure]> {
     ```mlir
     %none = tile.done
     %last = scf.for %i = %c0 to %n step %c1 iter_args(%before = %none) -> (!tile.token) {
-      tile.await_reads %before : !tile.token
+      tile.wait_reads %before : !tile.token
       tile.write %o, %shared : !tile.tile<128x64xbf16, registers>, !tile.tile<128x64xbf16, shared, #s>
       %stored = tile.store_async %shared, %output[%i, %c0] : !tile.tile<128x64xbf16, shared, #s>, memref<?x64xbf16>
       scf.yield %stored : !tile.token
     }
-    tile.await_reads %last : !tile.token
+    tile.wait_reads %last : !tile.token
     ```
   }];
   let results = (outs Tile_TokenType:$token);
@@ -172,7 +172,7 @@ def Tile_ChannelOp : Tile_Op<"channel", [MemoryEffects<[MemAlloc]>]> {
 }
 
 def Tile_PutOp : Tile_Op<"put", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
-  let summary = "Starts the copy of a tile of a global buffer into a slot";
+  let summary = "Issues the copy of a tile of a global buffer into a slot";
   let description = [{
     Fills the slot of `element` with `source[row + i, column + j]`, 0 outside the
     buffer (`in_bounds` promises that there is no outside). The copy may still be under way when the op has run: only `tile.get`
@@ -298,16 +298,16 @@ def Tile_MmaOp : Tile_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc",
 
 def Tile_MmaAsyncOp : Tile_Op<"mma_async", [MemoryEffects<[MemRead, MemWrite]>,
     TypesMatchWith<"the result is the accumulator when it is there", "acc", "result", "PendingType::getOf($_self)">]> {
-  let summary = "Starts a matrix multiply";
+  let summary = "Issues an MMA";
   let description = [{
-    As `tile.mma`, but the result is there only after its `tile.await`. Until
+    As `tile.mma`, but the result is there only after its `tile.wait`. Until
     then the operands must stay as they are. One may add to what another one of the same shape is still computing.
 
     **Example**
     ```mlir
     %pending = tile.mma_async %q, %k, %zero transpose_rhs
        : !tile.tile<64x128xbf16, shared, #s>, !tile.tile<32x128xbf16, shared, #s>, !tile.tile<64x32xf32, registers>
-    %s = tile.await %pending : !tile.pending<!tile.tile<64x32xf32, registers>>
+    %s = tile.wait %pending : !tile.pending<!tile.tile<64x32xf32, registers>>
     ```
 
     **Errors**: those of `tile.mma`.
@@ -324,8 +324,8 @@ def Tile_MmaAsyncOp : Tile_Op<"mma_async", [MemoryEffects<[MemRead, MemWrite]>,
   let hasVerifier = 1;
 }
 
-def Tile_AwaitOp : Tile_Op<"await", [MemoryEffects<[MemRead, MemWrite]>,
-    TypesMatchWith<"the result is what is awaited", "pending", "result",
+def Tile_WaitOp : Tile_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>,
+    TypesMatchWith<"the result is what is waited for", "pending", "result",
                    "::llvm::cast<PendingType>($_self).getTile()">]> {
   let summary = "Waits for an MMA";
   let description = [{
@@ -337,7 +337,7 @@ def Tile_AwaitOp : Tile_Op<"await", [MemoryEffects<[MemRead, MemWrite]>,
   let assemblyFormat = "$pending attr-dict `:` type($pending)";
 }
 
-def Tile_AwaitReadsOp : Tile_Op<"await_reads", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_WaitReadsOp : Tile_Op<"wait_reads", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Waits until an MMA or a store has read its operands";
   let description = [{
     Behind it, the operands of the MMA, or the tile that is stored, may be overwritten. The result of the MMA may still be
@@ -347,7 +347,7 @@ def Tile_AwaitReadsOp : Tile_Op<"await_reads", [MemoryEffects<[MemRead, MemWrite
     ```mlir
     %first = tile.mma_async %a0, %b0, %zero : ...
     %second = tile.mma_async %a1, %b1, %first : ...
-    tile.await_reads %first : !tile.pending<!tile.tile<128x256xf32, registers>>
+    tile.wait_reads %first : !tile.pending<!tile.tile<128x256xf32, registers>>
     ```
   }];
   let arguments = (ins AnyTypeOf<[Tile_PendingType, Tile_TokenType]>:$pending);
@@ -397,7 +397,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
     that goes. The order is unspecified. A maximum
     ignores NaN where any other element is a number.
 
-    With a 2-D result of p columns the columns of the input are dealt into p groups, which
+    With a 2-D result of p columns the columns of the input are divided into p groups, which
     ones is unspecified, and `result[i, g]` combines those of group g. One group per lane
     needs no exchange between lanes; a second reduction completes it.
 
@@ -495,62 +495,62 @@ def Tile_SpecializeOp : Tile_Op<"specialize", [NoTerminator, SingleBlock, Recurs
   }];
 }
 
-def Tile_DealerOp : Tile_Op<"dealer", [MemoryEffects<[MemAlloc]>]> {
-  let summary = "Makes the place where a workgroup learns of its next tiles";
+def Tile_SchedulerOp : Tile_Op<"scheduler", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "Makes a tile scheduler: where a workgroup learns of its next tiles";
   let description = "`offset` is its place in workgroup memory, in bytes, which `tile-allocate-shared` gives it.";
   let arguments = (ins OptionalAttr<I64Attr>:$offset);
-  let results = (outs Tile_DealerType:$result);
+  let results = (outs Tile_SchedulerType:$result);
   let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($result)";
 }
 
-def Tile_DealOp : Tile_Op<"deal", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_FetchWorkOp : Tile_Op<"fetch_work", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Takes the next tile that no workgroup has taken, and leaves its number to the consumers";
   let description = [{
-    `counter` counts the tiles that were taken after the first one of each workgroup, which has that of its
+    The work counter has the number of the tiles that were taken after the first one of each workgroup, which has that of its
     own number: it is 0 before a launch. The result is the number of a tile, or no less than `total` where none is left; the
     workgroup that learns so last sets the counter back to 0. Waits until the slot of `element` is free. `after` is the tile
-    before: where workgroups run one after the other, tiles may as well be dealt in advance.
+    before: where workgroups run one after the other, tiles may as well be assigned in advance.
 
     **Example**
     ```mlir
-    %next = tile.deal %dealer[%n], %counter after %tile of %total : !tile.dealer, memref<1xi32>
+    %next = tile.fetch_work %scheduler[%n], %counter after %tile of %total : !tile.scheduler, memref<1xi32>
     ```
   }];
-  let arguments = (ins Tile_DealerType:$dealer, Index:$element, MemRefRankOf<[I32], [1]>:$counter, Index:$after, Index:$total);
+  let arguments = (ins Tile_SchedulerType:$scheduler, Index:$element, MemRefRankOf<[I32], [1]>:$counter, Index:$after, Index:$total);
   let results = (outs Index:$result);
   let assemblyFormat = [{
-    $dealer `[` $element `]` `,` $counter `after` $after `of` $total attr-dict `:` type($dealer) `,` type($counter)
+    $scheduler `[` $element `]` `,` $counter `after` $after `of` $total attr-dict `:` type($scheduler) `,` type($counter)
   }];
 }
 
-def Tile_DealtOp : Tile_Op<"dealt", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_GetWorkOp : Tile_Op<"get_work", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Waits for the number that the producers leave, and frees its slot";
-  let arguments = (ins Tile_DealerType:$dealer, Index:$element, Index:$after);
+  let arguments = (ins Tile_SchedulerType:$scheduler, Index:$element, Index:$after);
   let results = (outs Index:$result);
-  let assemblyFormat = "$dealer `[` $element `]` `after` $after attr-dict `:` type($dealer)";
+  let assemblyFormat = "$scheduler `[` $element `]` `after` $after attr-dict `:` type($scheduler)";
 }
 
-def Tile_StartTurnsOp : Tile_Op<"start_turns", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Gives the first group of warps the first turn";
-  let description = "Stands once, before any `tile.take_turn`, which see.";
+def Tile_PingPongInitOp : Tile_Op<"ping_pong_init", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Lets the first warpgroup go first";
+  let description = "Stands once, before any `tile.ping_pong_wait`, which see.";
   let arguments = (ins ConfinedAttr<I64Attr, [IntMinValue<2>]>:$groups);
   let assemblyFormat = "`of` $groups attr-dict";
 }
 
-def Tile_TakeTurnOp : Tile_Op<"take_turn", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Waits until it is this group of warps' turn";
+def Tile_PingPongWaitOp : Tile_Op<"ping_pong_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until the warpgroup before has gone on";
   let description = [{
-    The warps are dealt to `groups` groups, which take turns in order, the first
-    one first. `tile.give_turn` lets the next group go on. So the multiplies of one group run while another computes on
+    The warps are assigned to `groups` groups, which go in order, the first one
+    first. `tile.ping_pong_arrive` lets the next group go on. So the MMAs of one group run while another computes on
     what it multiplied (Shah et al., FlashAttention-3, 2024, section 3.1).
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntMinValue<2>]>:$groups);
   let assemblyFormat = "`of` $groups attr-dict";
 }
 
-def Tile_GiveTurnOp : Tile_Op<"give_turn", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Lets the next group of warps go on";
-  let description = "See `tile.take_turn`.";
+def Tile_PingPongArriveOp : Tile_Op<"ping_pong_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Lets the next warpgroup go on";
+  let description = "See `tile.ping_pong_wait`.";
   let arguments = (ins ConfinedAttr<I64Attr, [IntMinValue<2>]>:$groups);
   let assemblyFormat = "`of` $groups attr-dict";
 }

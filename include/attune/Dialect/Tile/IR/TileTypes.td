@@ -62,12 +62,12 @@ def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
 
     ```mlir
     !tile.channel<64x128xbf16, stages = 2>
-    !tile.channel<64x128xbf16, stages = 2, panel = 64>
-    !tile.channel<64x128xbf16, stages = 2, panel = 64, cluster = 2>
+    !tile.channel<64x128xbf16, stages = 2, swizzle_atom = 64>
+    !tile.channel<64x128xbf16, stages = 2, swizzle_atom = 64, cluster = 2>
     ```
 
-    With a `panel`, slots are stored in panels of that many columns (`#tile.swizzle`) and filled by the
-    chip's copy engine, a box of rows x panel at a time. Its two ends then wait for each other at
+    With a `swizzle_atom`, slots are stored in columns of swizzle atoms of that width (`#tile.swizzle`) and filled by the
+    chip's copy engine, a TMA box of all rows of such a column at a time. Its two ends then wait for each other at
     barriers in shared memory, one pair for each slot, and not for the workgroup as a whole.
 
     Channels of a `cluster` of more than one workgroup are one: an element is the same tile in all of
@@ -78,10 +78,10 @@ def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
     ArrayRefParameter<"int64_t">:$shape,
     "::mlir::Type":$elementType,
     "int64_t":$stages,
-    DefaultValuedParameter<"int64_t", "0">:$panel,
+    DefaultValuedParameter<"int64_t", "0">:$swizzle_atom,
     DefaultValuedParameter<"int64_t", "1">:$cluster);
   let assemblyFormat = [{
-    `<` custom<ShapedElement>($shape, $elementType) `,` `stages` `=` $stages (`,` `panel` `=` $panel^)?
+    `<` custom<ShapedElement>($shape, $elementType) `,` `stages` `=` $stages (`,` `swizzle_atom` `=` $swizzle_atom^)?
         (`,` `cluster` `=` $cluster^)? `>`
   }];
   let genVerifyDecl = 1;
@@ -94,7 +94,7 @@ def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
     int64_t getCopiedRows() const { return getShape()[0] / getCluster(); }
     /// The same channel of a cluster; null, with an error, if its tiles cannot be shared.
     ChannelType withCluster(::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError, int64_t cluster) const {
-      return getChecked(emitError, getContext(), getShape(), getElementType(), getStages(), getPanel(), cluster);
+      return getChecked(emitError, getContext(), getShape(), getElementType(), getStages(), getSwizzleAtom(), cluster);
     }
   }];
 }
@@ -102,7 +102,7 @@ def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
 def Tile_PendingType : Tile_Type<"Pending", "pending"> {
   let summary = "A tile in registers that is still being computed";
   let description = [{
-    What a `tile.mma_async` gives; a `tile.await` makes the tile of it. It completes as this value, wherever that
+    What a `tile.mma_async` gives; a `tile.wait` makes the tile of it. It completes as this value, wherever that
     goes: loops may carry it, and other MMAs may be issued in between.
 
     ```mlir
@@ -123,15 +123,15 @@ def Tile_PendingType : Tile_Type<"Pending", "pending"> {
 def Tile_TokenType : Tile_Type<"Token", "token"> {
   let summary = "Stands for a copy out of shared memory that may be under way";
   let description = [{
-    What a `tile.store_async` gives. Behind a `tile.await_reads` of it, the copy has read its tile.
+    What a `tile.store_async` gives. Behind a `tile.wait_reads` of it, the copy has read its tile.
   }];
 }
 
-def Tile_DealerType : Tile_Type<"Dealer", "dealer"> {
+def Tile_SchedulerType : Tile_Type<"Scheduler", "scheduler"> {
   let summary = "Where the producers of a workgroup leave the numbers of its next query tiles";
   let description = [{
-    Two slots in shared memory, with a pair of barriers each, between a `tile.deal`
-    and a `tile.dealt`. Elements are numbered from 0, as those of a channel are.
+    Two slots in shared memory, with a pair of barriers each, between a `tile.fetch_work`
+    and a `tile.get_work`. Elements are numbered from 0, as those of a channel are.
   }];
   let extraClassDeclaration = [{
     static constexpr int64_t kSlots = 2;

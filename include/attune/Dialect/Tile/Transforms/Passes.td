@@ -6,13 +6,13 @@
 include "mlir/Pass/PassBase.td"
 
 def TilePromoteToSharedPass : Pass<"tile-promote-to-shared", "::mlir::gpu::GPUFuncOp"> {
-  let summary = "Brings the operands of matrix multiplies into shared memory";
+  let summary = "Brings the operands of MMAs into shared memory";
   let description = [{
     A `tile.load` with `stages` becomes a channel of as many slots with a `tile.put`, a
     `tile.get` and, after the last use, a `tile.release`. What no `tile.mma` multiplies is read into registers
     from there. Right-hand operands are multiplied from shared memory. A left-hand operand with `read_once` is read into registers,
     and any other is multiplied from shared memory. What is loaded outside of a loop gets one slot. Where
-    a warpgroup multiplies it, slots have panels. Not its job: issuing a put ahead of time
+    a warpgroup multiplies it, slots have swizzle atoms. Not its job: issuing a put ahead of time
     (`tile-pipeline-loops`).
 
     A left-hand operand that was computed, of an MMA with `lhs_through_shared`, goes through shared memory: a `tile.write`
@@ -20,7 +20,7 @@ def TilePromoteToSharedPass : Pass<"tile-promote-to-shared", "::mlir::gpu::GPUFu
 
     So does a `tile.store` with a `path`: the tile is written to a buffer of its own (`buffer`) or to the slot
     of a left-hand operand (`operand_slot`), which is then released later, and `tile.store_async` takes it from there.
-    `tile.await_reads` stands in front of what overwrites it; a loop carries the token there from the iteration before. A store to a view that ends before its tensor does
+    `tile.wait_reads` stands in front of what overwrites it; a loop carries the token there from the iteration before. A store to a view that ends before its tensor does
     stays as it is: the copy engine would go on to the tensor's end.
 
     **Errors**: `operand_slot` without a left-hand operand of the same type as the stored tile in the same block;
@@ -28,14 +28,14 @@ def TilePromoteToSharedPass : Pass<"tile-promote-to-shared", "::mlir::gpu::GPUFu
   }];
 }
 
-def TileOverlapMultipliesPass : Pass<"tile-overlap-multiplies", "::mlir::gpu::GPUFuncOp"> {
-  let summary = "Runs the arithmetic between two multiplies of a loop under them";
+def TileOverlapMmasPass : Pass<"tile-overlap-mmas", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Runs the arithmetic between two MMAs of a loop under them";
   let description = [{
-    A loop with `tile.overlap` and two multiplies, the second of
+    A loop with `tile.overlap` and two MMAs, the second of
     which takes what was computed from the result of the first and accumulates
-    over the iterations, is rotated: the first multiply of the next
-    iteration and the second one of this start together, and the arithmetic on the former's result runs while
-    the latter does. What the second multiply reads is overwritten only when it is done, and so is its accumulator.
+    over the iterations, is rotated: the first MMA of the next
+    iteration and the second one of this are issued together, and the arithmetic on the former's result runs while
+    the latter does. What the second MMA reads is overwritten only when it is done, and so is its accumulator.
 
     ```
     before                          after
@@ -46,15 +46,15 @@ def TileOverlapMultipliesPass : Pass<"tile-overlap-multiplies", "::mlir::gpu::GP
                                     acc += p v[last]
     ```
 
-    The arithmetic on the accumulator, its rescaling, runs when the second multiply is done (`early`) or (`late`) in
-    the next iteration: behind the start of its first multiply, right in front of the second one.
+    The arithmetic on the accumulator, its rescaling, runs when the second MMA is done (`early`) or (`late`) in
+    the next iteration: behind the start of its first MMA, right in front of the second one.
 
     Other loops stay as they are. Source: Shah et al., FlashAttention-3 (2024), section 3.2.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
-def TileChainMultipliesPass : Pass<"tile-chain-multiplies", "::mlir::gpu::GPUFuncOp"> {
+def TileChainMmasPass : Pass<"tile-chain-mmas", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Keeps the matrix unit busy from one iteration of a loop to the next";
   let description = [{
     In a kernel with roles, a loop with `tile.chain` whose MMAs, of warpgroups, do nothing but add to what it carries: each MMA is
@@ -66,10 +66,10 @@ def TileChainMultipliesPass : Pass<"tile-chain-multiplies", "::mlir::gpu::GPUFun
     for k:                       p = mma_async(a[0], b[0], acc)
       acc = mma(a[k], b[k], acc) for k from 1:
       release a[k], b[k]           q = mma_async(a[k], b[k], p)
-                                   await_reads p
+                                   wait_reads p
                                    release a[k - 1], b[k - 1]
                                    p = q
-                                 acc = await p
+                                 acc = wait p
                                  release a[last], b[last]
     ```
 
@@ -79,12 +79,12 @@ def TileChainMultipliesPass : Pass<"tile-chain-multiplies", "::mlir::gpu::GPUFun
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
-def TileTakeTurnsPass : Pass<"tile-take-turns", "::mlir::gpu::GPUFuncOp"> {
-  let summary = "Lets the groups of warps of a workgroup multiply in turns";
+def TilePingPongPass : Pass<"tile-ping-pong", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Lets the warpgroups of a workgroup multiply in ping-pong";
   let description = [{
-    Each loop with `tile.ping_pong` and asynchronous multiplies takes the
-    turn before it starts them and gives it to the next group when it has, so that the arithmetic of one
-    group runs under the multiplies of another. Source: FlashAttention-3, section 3.1.
+    Each loop with `tile.ping_pong` and asynchronous MMAs waits until
+    the warpgroup before has issued its own and lets the next one go on when it has, so that the arithmetic of one
+    warpgroup runs under the MMAs of another. Source: FlashAttention-3, section 3.1.
   }];
 }
 
@@ -93,7 +93,7 @@ def TilePipelineLoopsPass : Pass<"tile-pipeline-loops", "::mlir::gpu::GPUFuncOp"
   let description = [{
     A channel with S slots runs S elements ahead: the put of element e + S moves to the
     first get, of any channel, after the release of element e, because a get
-    makes all lanes meet and so costs no extra barrier. The first elements are put before the
+    makes all threads meet and so costs no extra barrier. The first elements are put before the
     loop. Each get then states how many later puts may still be under way.
 
     A loop with one channel of one slot is left as it is: there is nothing to overlap with.
@@ -123,12 +123,12 @@ def TileSpecializeWarpsPass : Pass<"tile-specialize-warps", "::mlir::gpu::GPUFun
   }];
 }
 
-def TileDealTilesPass : Pass<"tile-deal-tiles", "::mlir::gpu::GPUFuncOp"> {
+def TileUseWorkCounterPass : Pass<"tile-use-work-counter", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Lets a persistent workgroup take its next tile when it is done with one";
   let description = [{
-    In a kernel with roles, their loops over tiles with `tile.dynamic`, which are dealt in advance, become
-    loops over the tiles that the first role of one thread takes from a counter, and all others learn of: the argument of the
-    kernel with the attribute `tile.counter`. A workgroup with short tiles then computes more of them.
+    In a kernel with roles, their loops over tiles with `tile.dynamic`, which are assigned in advance, become
+    loops over the tiles that the first role of one thread takes from a work counter, and all others learn of: the argument of the
+    kernel with the attribute `tile.work_counter`. A workgroup with short tiles then computes more of them.
 
     **Errors**: such a loop without roles, in one of them alone, in none of one thread, or without a counter.
   }];
@@ -145,7 +145,7 @@ def TileMulticastPass : Pass<"tile-multicast", "::mlir::gpu::GPUFuncOp"> {
 
     ```
     before                                             after
-    %k = tile.channel : <..., panel = 64>              %k = tile.channel : <..., panel = 64, cluster = 2>
+    %k = tile.channel : <..., swizzle_atom = 64>              %k = tile.channel : <..., swizzle_atom = 64, cluster = 2>
     ```
 
     Without this pass each workgroup copies all of its tiles itself, and computes the same.
@@ -158,7 +158,7 @@ def TileUnrollLoopsPass : Pass<"tile-unroll-loops", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Repeats the body of the loops over key blocks";
   let description = [{
     Each loop with `tile.unroll` that puts or gets has its body that many times, and a second loop behind it takes the blocks that are left. Both roles
-    of warps have such loops: they meet in channels alone, so that each may take its own turns.
+    of warps have such loops: they meet in channels alone, so that each may have iterations of its own.
 
     Where the first block is known, and the factor is a multiple of a ring's slots, each copy of a put or a get uses
     one slot alone. Done by upstream's `loopUnrollByFactor`.
@@ -170,9 +170,9 @@ def TileAssignLayoutsPass : Pass<"tile-assign-layouts", "::mlir::gpu::GPUFuncOp"
   let summary = "Gives every tile in registers a layout";
   let description = [{
     Layouts start at the MMAs: the target's matrix instruction for the types of the operands and the scope, repeated over
-    the shape, with rows (and, by `warps_n`, columns) dealt to the warps or warpgroups of the role. They spread through
+    the shape, with rows (and, by `warps_n`, columns) assigned to the warps or warpgroups of the role. They spread through
     elementwise code, reductions, broadcasts and what loops and branches carry, so that these need no data movement. A tile that
-    is read only to be the left-hand side of an MMA gets that operand's layout at once. Tiles that no MMA reaches are dealt to
+    is read only to be the left-hand side of an MMA gets that operand's layout at once. Tiles that no MMA reaches are assigned to
     the threads in blocks, each with up to 16 bytes of neighbours. Where layouts meet that differ, a `tile.convert_layout` is put in
     between, and so is one in front of a `tile.store` where lanes can exchange elements such that each holds, and writes, up to 16
     neighbouring bytes.
@@ -194,7 +194,7 @@ def TileAllocateSharedPass : Pass<"tile-allocate-shared", "::mlir::gpu::GPUFuncO
   let summary = "Lays out shared memory, and makes waits for it explicit";
   let description = [{
     Gives each channel and buffer its place in the workgroup's memory, and behind these their barriers and the
-    slots of dealers; `tile.shared_bytes` on the kernel says how much that is. Legality counts bytes by the same code
+    slots of tile schedulers; `tile.shared_bytes` on the kernel says how much that is. Legality counts bytes by the same code
     (`SharedMemoryLayout`).
 
     What has barriers moves to the start of the kernel, where one `tile.fence_barriers` makes all of them usable. A

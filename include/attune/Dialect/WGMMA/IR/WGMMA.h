@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The wgmma dialect: what NVVM lacks of the asynchronous products of a
+// The wgmma dialect: what NVVM lacks of the asynchronous MMAs of a
 // warpgroup.
 
 #ifndef ATTUNE_DIALECT_WGMMA_IR_WGMMA_H

@@ -9,7 +9,7 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 def WGMMA_Dialect : Dialect {
   let name = "wgmma";
   let cppNamespace = "::attune::wgmma";
-  let summary = "What NVVM lacks of the asynchronous products of a warpgroup";
+  let summary = "What NVVM lacks of the asynchronous MMAs of a warpgroup";
   let description = [{
     `nvvm.wgmma.mma_async` takes both operands from shared memory, and its wait
     names no value. The ops here have the left operand in registers, and a wait
@@ -22,10 +22,10 @@ def WGMMA_Dialect : Dialect {
 class WGMMA_Op<string mnemonic, list<Trait> traits = []> : Op<WGMMA_Dialect, mnemonic, traits>;
 
 def WGMMA_MmaAsyncOp : WGMMA_Op<"mma_async", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
-  let summary = "Starts a product whose left operand is in registers";
+  let summary = "Issues an MMA whose left operand is in registers";
   let description = [{
     `result = a * b + inouts`, or `a * b` where `scaleD` is `zero`; `inouts` is
-    not read then. All 128 lanes of a warpgroup execute it together. `a` is 64 x
+    not read then. All 128 threads of a warpgroup execute it together. `a` is 64 x
     16, `b` is 16 x n, and the result 64 x n in f32.
 
     - `a`: lane l of warp w holds, as the pairs of 16-bit elements of its four
@@ -38,8 +38,8 @@ def WGMMA_MmaAsyncOp : WGMMA_Op<"mma_async", [DeclareOpInterfaceMethods<InferTyp
       `16 w + l / 4 + 8 (i % 4 / 2)`, column `8 (i / 4) + 2 (l % 4) + i % 2`.
 
     The result may be read after a `wgmma.wait_group` that the op's group has
-    come through, or be accumulated into by a product of the same shape. Before
-    the first product whose registers other instructions wrote stands
+    come through, or be accumulated into by an MMA of the same shape. Before
+    the first MMA whose registers other instructions wrote stands
     `nvvm.wgmma.fence.aligned`.
 
     **Example**
@@ -64,11 +64,11 @@ def WGMMA_MmaAsyncOp : WGMMA_Op<"mma_async", [DeclareOpInterfaceMethods<InferTyp
 }
 
 def WGMMA_WaitGroupOp : WGMMA_Op<"wait_group", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
-  let summary = "Waits for products";
+  let summary = "Waits for MMAs";
   let description = [{
-    Waits until at most `group` of the most recent committed groups of products
+    Waits until at most `group` of the most recent committed groups of MMAs
     are under way. The operands are returned, and only the results may be read:
-    so nothing that reads them moves above the wait. Operands of products that
+    so nothing that reads them moves above the wait. Operands of MMAs that
     are still under way may be among them; these are not to be read yet.
 
     **Example**

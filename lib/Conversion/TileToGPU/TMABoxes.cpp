@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Channels with panels. Each slot has two barriers in shared memory: `full`,
-// whose phase ends when the element's bytes have arrived, and `empty`, whose
-// phase ends when all warps that compute have released it. Element e uses slot
-// e mod stages in phase e / stages of its barriers; a put waits for the phase
-// before, which counts as ended for the first elements.
+// Channels with swizzle atoms. Each slot has two barriers in shared memory:
+// `full`, whose phase ends when the element's bytes have arrived, and `empty`,
+// whose phase ends when all warps that compute have released it. Element e uses
+// slot e mod stages in phase e / stages of its barriers; a put waits for the
+// phase before, which counts as ended for the first elements.
 //
 // In a channel of a cluster each workgroup copies its share of the rows to all,
 // so that a `full` barrier hears of all shares, and `empty` waits for the warps
 // of all workgroups: each warp that computes arrives at the barrier of each.
 
-#include "LaneContext.h"
+#include "KernelContext.h"
 #include "PagedRows.h"
 #include "SharedMemory.h"
 #include "TensorMaps.h"
@@ -23,17 +23,18 @@ using namespace attune;
 
 namespace {
 
-/// What tells patterns of channels with panels from those of others: a higher
-/// benefit, and a look at the channel.
-template <typename OpTy> struct BoxPattern : KernelPattern<OpTy> {
-  BoxPattern(TypeConverter &converter, MLIRContext *mlirContext,
-             const KernelContext &context)
+/// What tells patterns of channels with swizzle atoms from those of others: a
+/// higher benefit, and a look at the channel.
+template <typename OpTy> struct TMABoxPattern : KernelPattern<OpTy> {
+  TMABoxPattern(TypeConverter &converter, MLIRContext *mlirContext,
+                const KernelContext &context)
       : KernelPattern<OpTy>(converter, mlirContext, context, /*benefit=*/2) {}
 
-  LogicalResult checkPanel(OpTy op, Value channel,
-                           ConversionPatternRewriter &rewriter) const {
-    if (!cast<tile::ChannelType>(channel.getType()).getPanel())
-      return rewriter.notifyMatchFailure(op, "the channel has no panels");
+  LogicalResult checkSwizzleAtom(OpTy op, Value channel,
+                                 ConversionPatternRewriter &rewriter) const {
+    if (!cast<tile::ChannelType>(channel.getType()).getSwizzleAtom())
+      return rewriter.notifyMatchFailure(op,
+                                         "the channel has no swizzle atoms");
     return success();
   }
   const Barriers &barriers() const {
@@ -41,8 +42,8 @@ template <typename OpTy> struct BoxPattern : KernelPattern<OpTy> {
   }
 };
 
-struct BoxChannelPattern : BoxPattern<tile::ChannelOp> {
-  using BoxPattern::BoxPattern;
+struct TMAChannelPattern : TMABoxPattern<tile::ChannelOp> {
+  using TMABoxPattern::TMABoxPattern;
   LogicalResult
   matchAndRewrite(tile::ChannelOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override;
@@ -89,8 +90,8 @@ struct WaitClusterPattern : KernelPattern<tile::WaitClusterOp> {
   }
 };
 
-struct BoxPutPattern : BoxPattern<tile::PutOp> {
-  using BoxPattern::BoxPattern;
+struct TMAPutPattern : TMABoxPattern<tile::PutOp> {
+  using TMABoxPattern::TMABoxPattern;
   LogicalResult
   matchAndRewrite(tile::PutOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
@@ -105,15 +106,15 @@ struct StoreAsyncPattern : KernelPattern<tile::StoreAsyncOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
-struct BoxGetPattern : BoxPattern<tile::GetOp> {
-  using BoxPattern::BoxPattern;
+struct TMAGetPattern : TMABoxPattern<tile::GetOp> {
+  using TMABoxPattern::TMABoxPattern;
   LogicalResult
   matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
 };
 
-struct BoxReleasePattern : BoxPattern<tile::ReleaseOp> {
-  using BoxPattern::BoxPattern;
+struct TMAReleasePattern : TMABoxPattern<tile::ReleaseOp> {
+  using TMABoxPattern::TMABoxPattern;
   LogicalResult
   matchAndRewrite(tile::ReleaseOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
@@ -174,9 +175,9 @@ FenceBarriersPattern::matchAndRewrite(tile::FenceBarriersOp op, OpAdaptor,
 }
 
 LogicalResult
-BoxChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
+TMAChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
                                    ConversionPatternRewriter &b) const {
-  if (failed(checkPanel(op, op.getResult(), b)))
+  if (failed(checkSwizzleAtom(op, op.getResult(), b)))
     return failure();
   Location loc = op.getLoc();
   Value words = barriersOf(b, loc, op.getResult());
@@ -199,17 +200,17 @@ BoxChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
   return success();
 }
 
-/// The first box of a copy between `view` and a buffer in workgroup memory,
+/// The first TMA box of a copy between `view` and a buffer in workgroup memory,
 /// before the copy's own row and column are added.
-static Box startBox(OpBuilder &b, Operation *op, const TensorView &view,
-                    Value map, Value buffer) {
-  Box box{map, {}, buffer, Value()};
+static TMABox firstTMABox(OpBuilder &b, Operation *op, const TensorView &view,
+                          Value map, Value buffer) {
+  TMABox box{map, {}, buffer, Value()};
   for (Value start : view.origin)
     box.coordinates.push_back(start ? start : constant(b, op->getLoc(), 0));
   return box;
 }
 
-LogicalResult BoxPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
+LogicalResult TMAPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
                                   OpAdaptor adaptor) const {
   Location loc = op.getLoc();
   tile::ChannelType type = op.getChannel().getType();
@@ -218,7 +219,7 @@ LogicalResult BoxPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
       b.createOrFold<arith::XOrIOp>(loc, slot.parity, constant(b, loc, 1));
   barriers().wait(b, loc, slot.empty, before);
   int64_t rows = type.getShape()[0], columns = type.getShape()[1],
-          panel = type.getPanel();
+          atomColumns = type.getSwizzleAtom();
   barriers().arriveExpecting(b, loc, slot.full,
                              type.getSizeInBytes() / type.getStages());
 
@@ -228,8 +229,9 @@ LogicalResult BoxPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
   auto plus = [&](Value origin, Value offset) {
     return b.createOrFold<arith::AddIOp>(loc, origin, offset);
   };
-  BoxCopy request{startBox(b, op, *view, op.getMap(), adaptor.getChannel()),
-                  slot.full, type.getCluster()};
+  TMABoxCopy request{
+      firstTMABox(b, op, *view, op.getMap(), adaptor.getChannel()), slot.full,
+      type.getCluster()};
   Value &row = request.coordinates[view->dims[0]],
         &column = request.coordinates[view->dims[1]];
   Value origin = row, firstRow = op.getRow();
@@ -243,8 +245,8 @@ LogicalResult BoxPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
                                         constant(b, loc, type.getCopiedRows()));
     row = plus(row, share);
     firstRow = plus(firstRow, share);
-    start = plus(start,
-                 arith::MulIOp::create(b, loc, share, constant(b, loc, panel)));
+    start = plus(start, arith::MulIOp::create(b, loc, share,
+                                              constant(b, loc, atomColumns)));
   }
   PagedRows places(op.getSource());
   for (int64_t copied = 0, box = getRowsOfBox(op);
@@ -255,10 +257,10 @@ LogicalResult BoxPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
       Value outside = constant(b, loc, std::numeric_limits<int32_t>::max() / 2);
       row = plus(origin, places.locate(b, loc, boxRow, outside));
     }
-    for (int64_t first = 0; first < columns; first += panel) {
+    for (int64_t first = 0; first < columns; first += atomColumns) {
       column = plus(firstColumn, constant(b, loc, first));
       request.offset =
-          plus(start, constant(b, loc, first * rows + copied * panel));
+          plus(start, constant(b, loc, first * rows + copied * atomColumns));
       context.model->getCopyEngine()->load(b, loc, request);
     }
   }
@@ -266,9 +268,9 @@ LogicalResult BoxPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
 }
 
 LogicalResult
-BoxPutPattern::matchAndRewrite(tile::PutOp op, OpAdaptor adaptor,
+TMAPutPattern::matchAndRewrite(tile::PutOp op, OpAdaptor adaptor,
                                ConversionPatternRewriter &b) const {
-  if (failed(checkPanel(op, op.getChannel(), b)))
+  if (failed(checkSwizzleAtom(op, op.getChannel(), b)))
     return failure();
   Location loc = op.getLoc();
   OpBuilder::InsertionGuard restore(b);
@@ -289,9 +291,9 @@ BoxPutPattern::matchAndRewrite(tile::PutOp op, OpAdaptor adaptor,
 }
 
 LogicalResult
-BoxGetPattern::matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
+TMAGetPattern::matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
                                ConversionPatternRewriter &b) const {
-  if (failed(checkPanel(op, op.getChannel(), b)))
+  if (failed(checkSwizzleAtom(op, op.getChannel(), b)))
     return failure();
   RingSlot slot = slotOf(b, op.getLoc(), op.getChannel(), adaptor.getElement());
   barriers().wait(b, op.getLoc(), slot.full, slot.parity);
@@ -301,9 +303,9 @@ BoxGetPattern::matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
 }
 
 LogicalResult
-BoxReleasePattern::matchAndRewrite(tile::ReleaseOp op, OpAdaptor adaptor,
+TMAReleasePattern::matchAndRewrite(tile::ReleaseOp op, OpAdaptor adaptor,
                                    ConversionPatternRewriter &b) const {
-  if (failed(checkPanel(op, op.getChannel(), b)))
+  if (failed(checkSwizzleAtom(op, op.getChannel(), b)))
     return failure();
   Location loc = op.getLoc();
   RingSlot slot = slotOf(b, loc, op.getChannel(), adaptor.getElement());
@@ -342,7 +344,8 @@ StoreAsyncPattern::matchAndRewrite(tile::StoreAsyncOp op, OpAdaptor adaptor,
     return b.notifyMatchFailure(op, "the destination is no view of a tensor");
   tile::TileType type = op.getSource().getType();
   int64_t rows = type.getShape()[0], columns = type.getShape()[1],
-          panel = cast<tile::SwizzleAttr>(type.getLayout()).getPanel();
+          atomColumns =
+              cast<tile::SwizzleAttr>(type.getLayout()).getSwizzleAtom();
   OpBuilder::InsertionGuard restore(b);
   Value first;
   if (isOfOneThread(op)) {
@@ -360,14 +363,14 @@ StoreAsyncPattern::matchAndRewrite(tile::StoreAsyncOp op, OpAdaptor adaptor,
   auto plus = [&](Value origin, Value offset) {
     return b.createOrFold<arith::AddIOp>(loc, origin, offset);
   };
-  Box box = startBox(b, op, *view, op.getMap(), adaptor.getSource());
+  TMABox box = firstTMABox(b, op, *view, op.getMap(), adaptor.getSource());
   Value &row = box.coordinates[view->dims[0]],
         &column = box.coordinates[view->dims[1]];
   row = plus(plus(row, op.getRow()), first);
   Value firstColumn = plus(column, op.getColumn()),
-        start =
-            b.createOrFold<arith::MulIOp>(loc, first, constant(b, loc, panel));
-  for (int64_t at = 0; at < columns; at += panel) {
+        start = b.createOrFold<arith::MulIOp>(loc, first,
+                                              constant(b, loc, atomColumns));
+  for (int64_t at = 0; at < columns; at += atomColumns) {
     column = plus(firstColumn, constant(b, loc, at));
     box.offset = plus(start, constant(b, loc, at * rows));
     context.model->getCopyEngine()->store(b, loc, box);
@@ -377,11 +380,11 @@ StoreAsyncPattern::matchAndRewrite(tile::StoreAsyncOp op, OpAdaptor adaptor,
   return success();
 }
 
-void attune::populateBoxPatterns(TypeConverter &converter,
-                                 RewritePatternSet &patterns,
-                                 const KernelContext &context) {
-  patterns.add<BoxChannelPattern, BoxPutPattern, BoxGetPattern,
-               BoxReleasePattern, StoreAsyncPattern, FenceBarriersPattern,
+void attune::populateTMABoxPatterns(TypeConverter &converter,
+                                    RewritePatternSet &patterns,
+                                    const KernelContext &context) {
+  patterns.add<TMAChannelPattern, TMAPutPattern, TMAGetPattern,
+               TMAReleasePattern, StoreAsyncPattern, FenceBarriersPattern,
                SyncWarpPattern, ArriveClusterPattern, WaitClusterPattern>(
       converter, patterns.getContext(), context);
 }

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a kernel and the runtime that executes it on the CPU share: the context
-// of a lane, and how the one calls the other.
+// of a thread, and how the one calls the other.
 
-#ifndef ATTUNE_SIMULATOR_HOSTLANE_H
-#define ATTUNE_SIMULATOR_HOSTLANE_H
+#ifndef ATTUNE_SIMULATOR_HOSTTHREAD_H
+#define ATTUNE_SIMULATOR_HOSTTHREAD_H
 
 #include <cstdint>
 
 namespace attune {
 
-/// The context of a lane, the only argument of a kernel that
-/// convert-kernel-to-host has converted. The kernel reads what the lane is from
-/// it by plain loads.
+/// The context of a thread, the only argument of a kernel that
+/// convert-kernel-to-host has converted. The kernel reads what the thread is
+/// from it by plain loads.
 ///
-/// An op of the chip is a call of `void attuneHost<Name>(HostLane *, uint32_t
+/// An op of the chip is a call of `void attuneHost<Name>(HostThread *, uint32_t
 /// site, uint32_t immediate...)`. Before it the kernel stores the op's operands
 /// one after another to `operands`, each padded to a multiple of 4 bytes; after
 /// it, the results stand in `results` in the same way. A call may return much
-/// later: where the op is of several lanes, it waits for them.
+/// later: where the op is of several threads, it waits for them.
 ///
 /// A *site* is the number of the op in its gpu.module before the conversion,
 /// counted from 0 in the order in which ops are printed.
-struct HostLane {
+struct HostThread {
   uint32_t threadId[3];
   uint32_t blockId[3];
   uint32_t blockSize[3];
@@ -51,7 +51,7 @@ enum HostAccessFlags : uint32_t {
   kHostAccessAtomic = 4,
 };
 
-/// How values move between lanes in attuneHostShuffle.
+/// How values move between threads in attuneHostShuffle.
 enum HostShuffleKind : uint32_t {
   kHostShuffleXor,
   kHostShuffleUp,
@@ -83,16 +83,16 @@ enum HostElementType : uint32_t { kHostF16, kHostBF16 };
 /// and B are K-major unless they are transposed. The operands are D and the
 /// descriptors of A and B, or, with A in registers, these, the descriptor of B,
 /// and D.
-enum HostProductFlags : uint32_t {
+enum HostMmaFlags : uint32_t {
   /// D is read; else it counts as 0.
-  kHostProductAccumulate = 1,
-  kHostProductNegateA = 2,
-  kHostProductNegateB = 4,
-  kHostProductTransposeA = 8,
-  kHostProductTransposeB = 16,
-  kHostProductLeftInRegisters = 32,
+  kHostMmaAccumulate = 1,
+  kHostMmaNegateA = 2,
+  kHostMmaNegateB = 4,
+  kHostMmaTransposeA = 8,
+  kHostMmaTransposeB = 16,
+  kHostMmaLeftInRegisters = 32,
   /// Other instructions write its registers behind the last fence.
-  kHostProductLate = 64,
+  kHostMmaLate = 64,
 };
 
 /// A function that converted kernels call.
@@ -103,4 +103,4 @@ struct HostFunction {
 
 } // namespace attune
 
-#endif // ATTUNE_SIMULATOR_HOSTLANE_H
+#endif // ATTUNE_SIMULATOR_HOSTTHREAD_H

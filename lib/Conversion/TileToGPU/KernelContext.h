@@ -3,8 +3,8 @@
 // What the patterns of convert-tile-to-gpu share: the target, and the
 // arithmetic from a lane's number to the coordinates it holds.
 
-#ifndef ATTUNE_LIB_CONVERSION_TILETOGPU_LANECONTEXT_H
-#define ATTUNE_LIB_CONVERSION_TILETOGPU_LANECONTEXT_H
+#ifndef ATTUNE_LIB_CONVERSION_TILETOGPU_KERNELCONTEXT_H
+#define ATTUNE_LIB_CONVERSION_TILETOGPU_KERNELCONTEXT_H
 
 #include "attune/Dialect/Tile/IR/Warps.h"
 #include "attune/Target/TargetModel.h"
@@ -70,10 +70,10 @@ mlir::Value warpNumber(mlir::OpBuilder &builder, mlir::Location loc,
                        const KernelContext &context);
 
 /// Number of the group of this thread, of `groups` that the warps of its role
-/// are dealt to, the same for the back end in all lanes of a warp.
+/// are assigned to, the same for the back end in all lanes of a warp.
 mlir::Value groupNumber(mlir::OpBuilder &builder, mlir::Location loc,
                         const KernelContext &context, int64_t groups);
-/// True in the first thread of each group of warps that multiply together. Not
+/// True in the first thread of each warpgroup. Not
 /// for roles of one thread.
 mlir::Value isFirstOfGroup(mlir::OpBuilder &builder, mlir::Location loc,
                            const KernelContext &context);
@@ -92,11 +92,11 @@ mlir::Value laneCoordinate(mlir::OpBuilder &builder, mlir::Location loc,
 int64_t findRegister(tile::LayoutAttr layout,
                      llvm::ArrayRef<int64_t> coordinates);
 
-/// The vector that one lane holds of a tile in registers.
+/// The vector that one thread holds of a tile in registers.
 mlir::VectorType laneVectorType(tile::TileType type);
 
-/// Reads a box of shared memory with the target's instruction or, failing that,
-/// with plain loads.
+/// Reads a rectangle of shared memory with the target's instruction or, failing
+/// that, with plain loads.
 mlir::Value readShared(mlir::OpBuilder &builder, mlir::Location loc,
                        const KernelContext &context, const SharedRead &read);
 
@@ -114,12 +114,12 @@ bool fitsInto(int64_t extent, int64_t size, mlir::Value first);
 /// Makes branches of the roles of a kernel whose programs were converted.
 void lowerRoles(mlir::gpu::GPUFuncOp kernel, const KernelContext &context);
 
-void populateBoxPatterns(mlir::TypeConverter &converter,
-                         mlir::RewritePatternSet &patterns,
-                         const KernelContext &context);
-void populateDealerPatterns(mlir::TypeConverter &converter,
+void populateTMABoxPatterns(mlir::TypeConverter &converter,
                             mlir::RewritePatternSet &patterns,
                             const KernelContext &context);
+void populateSchedulerPatterns(mlir::TypeConverter &converter,
+                               mlir::RewritePatternSet &patterns,
+                               const KernelContext &context);
 void populateElementwisePatterns(mlir::TypeConverter &converter,
                                  mlir::RewritePatternSet &patterns,
                                  const KernelContext &context);
@@ -163,4 +163,4 @@ protected:
 
 } // namespace attune
 
-#endif // ATTUNE_LIB_CONVERSION_TILETOGPU_LANECONTEXT_H
+#endif // ATTUNE_LIB_CONVERSION_TILETOGPU_KERNELCONTEXT_H

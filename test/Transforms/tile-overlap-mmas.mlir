@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loops of two multiplies, rotated by one, and those that are left alone.
+// Loops of two MMAs, rotated by one, and those that are left alone.
 //
-// RUN: attune-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-overlap-multiplies)))" | FileCheck %s
+// RUN: attune-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-overlap-mmas)))" | FileCheck %s
 
-#swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>
-!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
+#swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>
+!channel = !tile.channel<16x32xf16, stages = 2, swizzle_atom = 32>
 !shared = !tile.tile<16x32xf16, shared, #swizzle>
 !q = !tile.tile<64x32xf16, registers>
 !s = !tile.tile<64x16xf32, registers>
@@ -14,7 +14,7 @@
 
 gpu.module @kernels {
   // The weights of a block are carried to the iteration of the next; the value
-  // is fetched there, and released when its multiply is done.
+  // is fetched there, and released when its MMA is done.
   // CHECK-LABEL: gpu.func @rotated
   // CHECK-SAME:    %[[Q:[^ ]+]]: !tile.tile<64x32xf16, registers>, %[[M:[^ ]+]]: memref<?x32xf16>, %{{.+}}, %{{.+}}, %[[FIRST:[^ ]+]]: !tile.tile<64x32xf32, registers>
   // CHECK-DAG: %[[C0:.+]] = arith.constant 0 : index
@@ -39,13 +39,13 @@ gpu.module @kernels {
   // CHECK:   tile.put %[[V]][%[[LAST]]], %[[M]][%[[LAST]], %[[C0]]]
   // CHECK:   %[[VALUE:.+]] = tile.get %[[V]][%[[LAST]]]
   // CHECK:   %[[SUM:.+]] = tile.mma_async %[[W]], %[[VALUE]], %[[ACC]] scope warpgroup :
-  // Scores are there while the other multiply runs.
-  // CHECK:   tile.await %[[S]] :
+  // Scores are there while the other MMA runs.
+  // CHECK:   tile.wait %[[S]] :
   // CHECK:   tile.release %[[K]][%[[J]]]
   // CHECK:   %[[NEXT:.+]] = tile.reduce max
-  // CHECK:   %[[DONE:.+]] = tile.await %[[SUM]] :
+  // CHECK:   %[[DONE:.+]] = tile.wait %[[SUM]] :
   // CHECK:   tile.release %[[V]][%[[LAST]]]
-  // What the multiply read is overwritten behind it.
+  // What the MMA read is overwritten behind it.
   // CHECK:   %[[WEIGHTS:.+]] = tile.map(
   // CHECK:   arith.truncf
   // CHECK:   %[[SCALED:.+]] = tile.map(%[[DONE]])
@@ -131,8 +131,8 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // The output is rescaled under the first multiply of the next block: what an iteration carries is the sum as the second
-  // multiply left it, the weights, and the rows' factors; copies of these are made where they are wanted.
+  // The output is rescaled under the first MMA of the next block: what an iteration carries is the sum as the second
+  // MMA left it, the weights, and the rows' factors; copies of these are made where they are wanted.
   // CHECK-LABEL: gpu.func @rescaled_late
   // CHECK-SAME:    %[[Q:[^ ]+]]: !tile.tile<64x32xf16, registers>, %[[FIRST:[^ ]+]]: !tile.tile<64x32xf32, registers>
   // CHECK: tile.mma %[[Q]]
@@ -145,9 +145,9 @@ gpu.module @kernels {
   // CHECK:   %[[SCALED:.+]] = tile.map(%[[ACC]], %[[COPIES]])
   // CHECK:   tile.get
   // CHECK:   %[[SUM:.+]] = tile.mma_async %[[W]], %{{.+}}, %[[SCALED]] scope warpgroup :
-  // CHECK:   tile.await %[[S]] :
+  // CHECK:   tile.wait %[[S]] :
   // CHECK:   %[[FACTOR:.+]] = tile.reduce max
-  // CHECK:   %[[DONE:.+]] = tile.await %[[SUM]] :
+  // CHECK:   %[[DONE:.+]] = tile.wait %[[SUM]] :
   // CHECK:   %[[WEIGHTS:.+]] = tile.map(
   // CHECK-NOT: tile.map(
   // CHECK:   scf.yield %[[DONE]], %[[WEIGHTS]], %[[FACTOR]]
@@ -214,23 +214,23 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Weights in shared memory are not carried: they are written when the multiply that reads them is done, and rounded before.
+  // Weights in shared memory are not carried: they are written when the MMA that reads them is done, and rounded before.
   // CHECK-LABEL: gpu.func @weights_in_shared
   // CHECK: %[[PLACE:.+]] = tile.buffer
   // CHECK: tile.write %{{.+}}, %[[PLACE]]
   // CHECK: scf.for {{.+}} -> (!tile.tile<64x32xf32, registers>) {
   // CHECK:   %[[S:.+]] = tile.mma_async
   // CHECK:   %[[SUM:.+]] = tile.mma_async %[[PLACE]]
-  // CHECK:   tile.await %[[S]] :
+  // CHECK:   tile.wait %[[S]] :
   // CHECK:   %[[WEIGHTS:.+]] = tile.map(
-  // CHECK:   tile.await %[[SUM]] :
+  // CHECK:   tile.wait %[[SUM]] :
   // CHECK:   tile.write %[[WEIGHTS]], %[[PLACE]]
   // CHECK:   scf.yield
   // CHECK: tile.mma %[[PLACE]]
   gpu.func @weights_in_shared(%q: !q, %acc: !o, %n: index, %k: !shared, %zero: !s) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    %place = tile.buffer : !tile.tile<64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+    %place = tile.buffer : !tile.tile<64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>
     %vc = tile.channel : !channel
     %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %acc) -> !o {
       %s = tile.mma %q, %k, %zero transpose_rhs scope warpgroup lhs_through_shared : !q, !shared, !s
@@ -239,9 +239,9 @@ gpu.module @kernels {
         %t = arith.truncf %e : f32 to f16
         tile.yield %t : f16
       } : (!s) -> !p
-      tile.write %p, %place : !p, !tile.tile<64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
+      tile.write %p, %place : !p, !tile.tile<64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>
       %v = tile.get %vc[%j] : !channel -> !shared
-      %o = tile.mma %place, %v, %a scope warpgroup lhs_through_shared : !tile.tile<64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>, !shared, !o
+      %o = tile.mma %place, %v, %a scope warpgroup lhs_through_shared : !tile.tile<64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>, !shared, !o
       tile.release %vc[%j] : !channel
       scf.yield %o : !o
     } {tile.overlap = #tile<overlap early>}
@@ -270,24 +270,24 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Keys that are values: the first multiply needs what the second one fetches.
+  // Keys that are values: the first MMA needs what the second one fetches.
   // CHECK-LABEL: gpu.func @one_channel
   // CHECK-NOT: tile.mma_async
   // CHECK: gpu.return
   gpu.func @one_channel(%acc: !tile.tile<64x16xf32, registers>, %n: index, %q: !tile.tile<64x16xf16, registers>, %zero: !s) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    %c = tile.channel : !tile.channel<16x16xf16, stages = 2, panel = 16>
+    %c = tile.channel : !tile.channel<16x16xf16, stages = 2, swizzle_atom = 16>
     %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %acc) -> !s {
-      %k = tile.get %c[%j] : !tile.channel<16x16xf16, stages = 2, panel = 16> -> !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>
-      %s = tile.mma %q, %k, %zero transpose_rhs scope warpgroup : !tile.tile<64x16xf16, registers>, !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>, !s
+      %k = tile.get %c[%j] : !tile.channel<16x16xf16, stages = 2, swizzle_atom = 16> -> !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>
+      %s = tile.mma %q, %k, %zero transpose_rhs scope warpgroup : !tile.tile<64x16xf16, registers>, !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>, !s
       %p = tile.map(%s) {
       ^bb0(%e: f32, %row: index, %column: index):
         %t = arith.truncf %e : f32 to f16
         tile.yield %t : f16
       } : (!s) -> !p
-      %o = tile.mma %p, %k, %a scope warpgroup : !p, !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, panel = 16>>, !s
-      tile.release %c[%j] : !tile.channel<16x16xf16, stages = 2, panel = 16>
+      %o = tile.mma %p, %k, %a scope warpgroup : !p, !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>, !s
+      tile.release %c[%j] : !tile.channel<16x16xf16, stages = 2, swizzle_atom = 16>
       scf.yield %o : !s
     } {tile.overlap = #tile<overlap early>}
     gpu.return
@@ -322,7 +322,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // The first multiply reads what the second one gave.
+  // The first MMA reads what the second one gave.
   // CHECK-LABEL: gpu.func @dependent
   // CHECK-NOT: tile.mma_async
   // CHECK: gpu.return
@@ -345,7 +345,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // What is yielded beside the accumulator needs the second multiply's result.
+  // What is yielded beside the accumulator needs the second MMA's result.
   // CHECK-LABEL: gpu.func @late_state
   // CHECK-NOT: tile.mma_async
   // CHECK: gpu.return
@@ -369,7 +369,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // The second multiply's right operand is in no channel.
+  // The second MMA's right operand is in no channel.
   // CHECK-LABEL: gpu.func @no_channel
   // CHECK-NOT: tile.mma_async
   // CHECK: gpu.return

@@ -4,7 +4,7 @@
 // key-ranges.mlir tests which blocks are visited.
 //
 // RUN: attune-opt %s --attune-attach-target="chip=sm_80" --attune-set-schedule="block-m=64 block-n=32 num-warps=2" \
-// RUN:   --attn-expand-short-forms --attn-to-tile --canonicalize --cse | FileCheck %s
+// RUN:   --attn-expand-short-forms --convert-attn-to-tile --canonicalize --cse | FileCheck %s
 
 !q = tensor<2x8x128x64xf16>
 !k = tensor<2x2x96x64xf16>

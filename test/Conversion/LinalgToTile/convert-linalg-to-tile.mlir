@@ -2,7 +2,7 @@
 //
 // What a matmul becomes under a schedule; matmul.mlir in test/Integration has what it computes.
 //
-// RUN: attune-opt %s --attune-attach-target=chip=sm_90a --linalg-to-tile --canonicalize --cse | FileCheck %s
+// RUN: attune-opt %s --attune-attach-target=chip=sm_90a --convert-linalg-to-tile --canonicalize --cse | FileCheck %s
 
 #all = affine_map<(i, j) -> (i, j)>
 #persistent = #schedule.matmul<blockM = 128, blockN = 64, blockK = 32, numWarps = 8, mmaWarps = 4, producerWarps = 4, stages = 3,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The pass: emits loops, removes the tiles, and makes launches of one lane.
+// The pass: emits loops, removes the tiles, and makes launches of one thread.
 
 #include "LoopEmitter.h"
 #include "attune/Conversion/Passes.h"
@@ -12,18 +12,19 @@
 #include "llvm/Support/MathExtras.h"
 
 namespace attune {
-#define GEN_PASS_DEF_TILETOLOOPSPASS
+#define GEN_PASS_DEF_CONVERTTILETOLOOPSPASS
 #include "attune/Conversion/Passes.h.inc"
 } // namespace attune
 
 using namespace mlir;
 using namespace attune;
 
-/// Buffers are on the stack of the one lane.
+/// Buffers are on the stack of the one thread.
 static constexpr int64_t kMaxBytes = int64_t(32) << 20;
 
 namespace {
-struct TileToLoops : attune::impl::TileToLoopsPassBase<TileToLoops> {
+struct ConvertTileToLoops
+    : attune::impl::ConvertTileToLoopsPassBase<ConvertTileToLoops> {
   void runOnOperation() override;
 };
 } // namespace
@@ -38,15 +39,15 @@ static bool usesTiles(gpu::GPUFuncOp kernel) {
       .wasInterrupted();
 }
 
-/// One lane cannot stand for all where they are told apart.
-static LogicalResult refuseLanes(gpu::GPUFuncOp kernel) {
+/// One thread cannot stand for all where they are told apart.
+static LogicalResult refuseThreads(gpu::GPUFuncOp kernel) {
   WalkResult result = kernel.walk([](Operation *op) {
     if (!isa<gpu::GPUDialect>(op->getDialect()) ||
         isa<gpu::GPUFuncOp, gpu::ReturnOp, gpu::BlockIdOp, gpu::GridDimOp,
             gpu::ClusterIdOp, gpu::ClusterDimOp, gpu::ClusterBlockIdOp,
             gpu::BarrierOp>(op))
       return WalkResult::advance();
-    op->emitError() << "expects a kernel whose lanes are not told apart, but "
+    op->emitError() << "expects a kernel whose threads are not told apart, but "
                        "got '"
                     << op->getName() << "'";
     return WalkResult::interrupt();
@@ -186,9 +187,9 @@ static void replaceTokens(gpu::GPUFuncOp kernel) {
         value.setType(b.getI1Type());
   };
   kernel.walk([&](Operation *op) {
-    auto await = dyn_cast<tile::AwaitReadsOp>(op);
-    if (await && !isa<tile::PendingType>(await.getPending().getType())) {
-      await.erase();
+    auto wait = dyn_cast<tile::WaitReadsOp>(op);
+    if (wait && !isa<tile::PendingType>(wait.getPending().getType())) {
+      wait.erase();
     } else if (isa<tile::StoreAsyncOp, tile::DoneOp>(op)) {
       op->getResult(0).replaceAllUsesWith(bit);
     } else {
@@ -203,7 +204,7 @@ static void replaceTokens(gpu::GPUFuncOp kernel) {
 static LogicalResult convert(gpu::GPUFuncOp kernel) {
   if (!kernel.getBody().hasOneBlock())
     return kernel.emitOpError() << "expects a kernel of one block";
-  if (failed(refuseLanes(kernel)) || failed(refuseLargeTiles(kernel)))
+  if (failed(refuseThreads(kernel)) || failed(refuseLargeTiles(kernel)))
     return failure();
   kernel.walk([](tile::OrderedOp op) { writeOutOrder(op); });
   replaceTokens(kernel);
@@ -235,7 +236,7 @@ static LogicalResult convert(gpu::GPUFuncOp kernel) {
   return success();
 }
 
-static void launchOneLane(gpu::LaunchFuncOp launch) {
+static void launchOneThread(gpu::LaunchFuncOp launch) {
   OpBuilder builder(launch);
   Value one = arith::ConstantIndexOp::create(builder, launch.getLoc(), 1);
   launch.getBlockSizeXMutable().assign(one);
@@ -244,7 +245,7 @@ static void launchOneLane(gpu::LaunchFuncOp launch) {
   launch.getDynamicSharedMemorySizeMutable().clear();
 }
 
-void TileToLoops::runOnOperation() {
+void ConvertTileToLoops::runOnOperation() {
   SmallVector<gpu::GPUFuncOp> kernels;
   getOperation().walk([&](gpu::GPUFuncOp kernel) {
     if (usesTiles(kernel))
@@ -263,6 +264,6 @@ void TileToLoops::runOnOperation() {
   }
   getOperation().walk([&](gpu::LaunchFuncOp launch) {
     if (names.contains(launch.getKernel()))
-      launchOneLane(launch);
+      launchOneThread(launch);
   });
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// (Q K^T) V by two groups of four warps: the heart of attention, with the
-// descriptors and fragments that were found right on a chip. Tiles are panels
-// of 64 columns, 128 bytes, whose 16-byte pieces are swizzled by the row. The
-// first product takes Q and K, both K-major, from workgroup memory; the packed
+// (Q K^T) V by two warpgroups: the heart of attention, with the
+// descriptors and fragments that were found right on a chip. Tiles are swizzle
+// atoms of 64 columns, 128 bytes, whose 16-byte pieces are swizzled by the row.
+// The first MMA takes Q and K, both K-major, from workgroup memory; the packed
 // accumulators, in order, are the left operand of the second one, and V is
-// transposed. Meanwhile each lane adds up what it has of the first product.
+// transposed. Meanwhile each thread adds up what it has of the first MMA.
 
 #include "KernelTest.h"
 #include "attune/Runtime/DataType.h"
@@ -13,7 +13,7 @@
 using namespace attune;
 
 static constexpr int kRows = 128, kThreads = 256;
-static constexpr int kPanelColumns = 64, kPanelRowBytes = 128;
+static constexpr int kAtomColumns = 64, kAtomRowBytes = 128;
 static constexpr int kStep = 16;
 
 static int query(int row, int k) { return (row * 5 + k * 3) % 3 - 1; }
@@ -24,12 +24,12 @@ static int value(int row, int column) {
 
 /// Byte offset of an element of a tile of `rows` rows.
 static int place(int rows, int row, int column) {
-  int panel = column / kPanelColumns, bytes = column % kPanelColumns * 2;
-  return (panel * rows + row) * kPanelRowBytes + (bytes ^ (row % 8 * 16));
+  int atom = column / kAtomColumns, bytes = column % kAtomColumns * 2;
+  return (atom * rows + row) * kAtomRowBytes + (bytes ^ (row % 8 * 16));
 }
 
 namespace {
-class ChainedProductsTest
+class ChainedMmasTest
     : public KernelTest,
       public testing::WithParamInterface<std::tuple<int, int, bool, int>> {
 protected:
@@ -44,8 +44,8 @@ static std::string makeStruct(int count) {
   return text + ")>";
 }
 
-std::string ChainedProductsTest::makeKernel(int depth, int keys,
-                                            llvm::StringRef type) {
+std::string ChainedMmasTest::makeKernel(int depth, int keys,
+                                        llvm::StringRef type) {
   std::string text;
   llvm::raw_string_ostream os(text);
   int keyStart = kRows * depth * 2, valueStart = keyStart + keys * depth * 2;
@@ -97,12 +97,12 @@ std::string ChainedProductsTest::makeKernel(int depth, int keys,
   os << "nvvm.wgmma.fence.aligned\n%s = llvm.mlir.poison : " << scores << "\n";
   std::string last = "s";
   for (int k = 0; k < depth; k += kStep) {
-    // 32 bytes further within a panel, or on to the next one.
-    int panel = k / kPanelColumns, within = k % kPanelColumns * 2;
+    // 32 bytes further within a swizzle atom, or on to the next one.
+    int atom = k / kAtomColumns, within = k % kAtomColumns * 2;
     std::string at = std::to_string(k);
-    describe("q" + at, "q_start", panel * kRows * kPanelRowBytes + within, 16);
-    describe("k" + at, "start",
-             keyStart + panel * keys * kPanelRowBytes + within, 16);
+    describe("q" + at, "q_start", atom * kRows * kAtomRowBytes + within, 16);
+    describe("k" + at, "start", keyStart + atom * keys * kAtomRowBytes + within,
+             16);
     os << "%s" << at << " = nvvm.wgmma.mma_async %q" << at << ", %k" << at
        << ", %" << last << ", <m = 64, n = " << keys << ", k = 16>, D [<f32>, <"
        << (k == 0 ? "zero" : "one") << ">], A [<" << type
@@ -130,8 +130,8 @@ std::string ChainedProductsTest::makeKernel(int depth, int keys,
   for (int k = 0; k < keys; k += kStep) {
     std::string at = std::to_string(k);
     int first = k / kStep * 4;
-    describe("r" + at, "start", valueStart + k * kPanelRowBytes,
-             keys * kPanelRowBytes);
+    describe("r" + at, "start", valueStart + k * kAtomRowBytes,
+             keys * kAtomRowBytes);
     os << "%o" << at << " = wgmma.mma_async [%p" << first << ", %p" << first + 1
        << ", %p" << first + 2 << ", %p" << first + 3 << "], %r" << at << ", %"
        << last << ", <m = 64, n = " << depth << ", k = 16>, <" << type
@@ -163,7 +163,7 @@ std::string ChainedProductsTest::makeKernel(int depth, int keys,
   return text;
 }
 
-TEST_P(ChainedProductsTest, MultipliesTwice) {
+TEST_P(ChainedMmasTest, MultipliesTwice) {
   int depth, keys, seed;
   bool isBrain;
   std::tie(depth, keys, isBrain, seed) = GetParam();
@@ -190,7 +190,7 @@ TEST_P(ChainedProductsTest, MultipliesTwice) {
     for (int at = 0; at < keys; ++at)
       for (int k = 0; k < depth; ++k)
         scores[row * keys + at] += query(row, k) * key(at, k);
-  // Element i of a lane's part of a product.
+  // Element i of a lane's part of an MMA.
   auto getPlace = [](int thread, int i) {
     return std::make_pair(thread / 32 * 16 + thread % 32 / 4 + i % 4 / 2 * 8,
                           i / 4 * 8 + thread % 4 * 2 + i % 2);
@@ -213,7 +213,7 @@ TEST_P(ChainedProductsTest, MultipliesTwice) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, ChainedProductsTest,
+INSTANTIATE_TEST_SUITE_P(Sizes, ChainedMmasTest,
                          testing::Combine(testing::Values(64, 128),
                                           testing::Values(64, 80, 176),
                                           testing::Bool(),

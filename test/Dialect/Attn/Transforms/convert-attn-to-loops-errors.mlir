@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// RUN: attune-opt %s --attn-to-loops=output=f32 --split-input-file --verify-diagnostics
+// RUN: attune-opt %s --convert-attn-to-loops=output=f32 --split-input-file --verify-diagnostics
 
 !t = tensor<1x2x8x16xf16>
 func.func @used_elsewhere(%q: !t) -> !t {

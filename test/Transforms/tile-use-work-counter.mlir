@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Loops over every n-th tile become loops over the tiles that the producer
-// takes from a counter.
+// takes from a work counter.
 //
-// RUN: attune-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-deal-tiles)))" | FileCheck %s
+// RUN: attune-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-use-work-counter)))" | FileCheck %s
 
-!channel = !tile.channel<16x32xf16, stages = 2, panel = 32>
-!shared = !tile.tile<16x32xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>>
+!channel = !tile.channel<16x32xf16, stages = 2, swizzle_atom = 32>
+!shared = !tile.tile<16x32xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>>
 
 gpu.module @kernels {
-  // What the loops carry beside the tile's number goes on; elements of the dealer are
+  // What the loops carry beside the tile's number goes on; elements of the tile scheduler are
   // counted from 0.
-  // CHECK-LABEL: gpu.func @deal
+  // CHECK-LABEL: gpu.func @fetch_work
   // CHECK-SAME:    %[[M:[^ ]+]]: memref<?x32xf16>, %[[TILES:[^ ]+]]: index, %[[COUNTER:[^ ]+]]: memref<1xi32>
-  // CHECK: %[[DEALER:.+]] = tile.dealer
+  // CHECK: %[[SCHEDULER:.+]] = tile.scheduler
   // CHECK: %[[OWN:.+]] = gpu.block_id
   // CHECK: tile.specialize <"compute", warps = 4> {
   // CHECK:   scf.while
   // CHECK:   ^bb0(%[[T:.+]]: index, %[[E:.+]]: index, %[[N:.+]]: index):
   // CHECK:        tile.get %{{.+}}[%[[N]]]
-  // CHECK:        %[[NEXT:.+]] = tile.dealt %[[DEALER]][%[[E]]] after %[[T]]
+  // CHECK:        %[[NEXT:.+]] = tile.get_work %[[SCHEDULER]][%[[E]]] after %[[T]]
   // CHECK:        scf.yield %[[NEXT]]
   // CHECK: }, <"load", warps = 1, threads = one> {
   // CHECK:   scf.while (%[[T:.+]] = %[[OWN]], %[[E:.+]] = %c0{{[^ ,]*}}, %[[N:.+]] = %c0{{[^ ,]*}}) : (index, index, index)
@@ -29,12 +29,12 @@ gpu.module @kernels {
   // CHECK-NEXT: ^bb0(%[[T:.+]]: index, %[[E:.+]]: index, %[[N:.+]]: index):
   // CHECK-NEXT:   tile.put %{{.+}}[%[[N]]], %[[M]][%[[T]], %{{.+}}]
   // CHECK-NEXT:   %[[N2:.+]] = arith.addi %[[N]], %c1
-  // CHECK-NEXT:   %[[NEXT:.+]] = tile.deal %[[DEALER]][%[[E]]], %[[COUNTER]] after %[[T]] of %[[TILES]]
+  // CHECK-NEXT:   %[[NEXT:.+]] = tile.fetch_work %[[SCHEDULER]][%[[E]]], %[[COUNTER]] after %[[T]] of %[[TILES]]
   // CHECK:        %[[E2:.+]] = arith.addi %[[E]], %{{.+}}
   // CHECK-NEXT:   scf.yield %[[NEXT]], %[[E2]], %[[N2]]
   // CHECK-NOT: tile.dynamic
   // CHECK: gpu.return
-  gpu.func @deal(%m: memref<?x32xf16>, %tiles: index, %counter: memref<1xi32> {tile.counter}) kernel {
+  gpu.func @fetch_work(%m: memref<?x32xf16>, %tiles: index, %counter: memref<1xi32> {tile.work_counter}) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c = tile.channel : !channel
@@ -62,11 +62,11 @@ gpu.module @kernels {
   // CHECK: %[[NONE:.+]] = tile.done
   // CHECK: %[[R:.+]]:3 = scf.while (%{{.+}} = %{{.+}}, %{{.+}} = %{{.+}}, %{{.+}} = %[[NONE]]) : (index, index, !tile.token) -> (index, index, !tile.token)
   // CHECK: ^bb0(%{{.+}}: index, %{{.+}}: index, %[[BEFORE:.+]]: !tile.token):
-  // CHECK:   tile.await_reads %[[BEFORE]]
+  // CHECK:   tile.wait_reads %[[BEFORE]]
   // CHECK:   %[[STORED:.+]] = tile.store_async
   // CHECK:   scf.yield %{{.+}}, %{{.+}}, %[[STORED]] : index, index, !tile.token
-  // CHECK: tile.await_reads %[[R]]#2
-  gpu.func @tokens(%m: memref<?x32xf16>, %tiles: index, %counter: memref<1xi32> {tile.counter}) kernel {
+  // CHECK: tile.wait_reads %[[R]]#2
+  gpu.func @tokens(%m: memref<?x32xf16>, %tiles: index, %counter: memref<1xi32> {tile.work_counter}) kernel {
     %c0 = arith.constant 0 : index
     %b = tile.buffer : !shared
     %own = gpu.block_id x
@@ -74,11 +74,11 @@ gpu.module @kernels {
     tile.specialize <"compute", warps = 4> {
       %none = tile.done
       %last = scf.for %t = %own to %tiles step %grid iter_args(%before = %none) -> !tile.token {
-        tile.await_reads %before : !tile.token
+        tile.wait_reads %before : !tile.token
         %stored = tile.store_async %b, %m[%t, %c0] : !shared, memref<?x32xf16>
         scf.yield %stored : !tile.token
       } {tile.dynamic}
-      tile.await_reads %last : !tile.token
+      tile.wait_reads %last : !tile.token
     }, <"load", warps = 1, threads = one> {
       scf.for %t = %own to %tiles step %grid {
       } {tile.dynamic}
@@ -89,14 +89,14 @@ gpu.module @kernels {
   // Of several roles of one thread the first one takes tiles, and all others learn of it. A role without such a loop stays.
   // CHECK-LABEL: gpu.func @roles
   // CHECK: tile.specialize <"compute", warps = 4> {
-  // CHECK:   tile.dealt
+  // CHECK:   tile.get_work
   // CHECK: }, <"load_k", warps = 1, threads = one> {
-  // CHECK:   tile.deal %
+  // CHECK:   tile.fetch_work %
   // CHECK: }, <"load_v", warps = 1, threads = one> {
-  // CHECK:   tile.dealt
+  // CHECK:   tile.get_work
   // CHECK: }, <"idle", warps = 2> {
   // CHECK-NEXT: }
-  gpu.func @roles(%tiles: index, %counter: memref<1xi32> {tile.counter}) kernel {
+  gpu.func @roles(%tiles: index, %counter: memref<1xi32> {tile.work_counter}) kernel {
     %own = gpu.block_id x
     %grid = gpu.grid_dim x
     tile.specialize <"compute", warps = 4> {
@@ -113,9 +113,9 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Tiles that are dealt in advance stay so.
+  // Tiles that are assigned in advance stay so.
   // CHECK-LABEL: gpu.func @in_advance
-  // CHECK-NOT: tile.dealer
+  // CHECK-NOT: tile.scheduler
   // CHECK-COUNT-2: scf.for
   gpu.func @in_advance(%m: memref<?x32xf16>, %tiles: index) kernel {
     %c0 = arith.constant 0 : index

@@ -2,7 +2,7 @@
 //
 // Arithmetic from lanes to coordinates.
 
-#include "LaneContext.h"
+#include "KernelContext.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -3,8 +3,8 @@
 // Shape of the reference: what is read, what is allocated, what is returned.
 // Its numbers are checked in ../Reference.
 //
-// RUN: attune-opt %s --attn-to-loops | FileCheck %s
-// RUN: attune-opt %s --attn-to-loops="output=f32 precision=operand" | FileCheck %s --check-prefix=F32
+// RUN: attune-opt %s --convert-attn-to-loops | FileCheck %s
+// RUN: attune-opt %s --convert-attn-to-loops="output=f32 precision=operand" | FileCheck %s --check-prefix=F32
 
 // CHECK-LABEL: func.func @attention
 // CHECK-SAME:    -> (tensor<2x?x8x64xbf16>, tensor<2x8x?xf32>)

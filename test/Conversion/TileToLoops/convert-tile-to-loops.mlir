@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What each tile op means, in numbers: the kernels are run on the host, which
-// lowers what speaks tile by tile-to-loops. Then, what becomes of the kernel
+// lowers what speaks tile by convert-tile-to-loops. Then, what becomes of the kernel
 // and of its launch.
 //
 // RUN: attune-opt %s --attune-attach-target="chip=sm_80" -o %t.mlir
@@ -15,7 +15,7 @@
 // Layouts mean nothing, and the family of the chip neither.
 // RUN: attune-opt %s --attune-attach-target="chip=gfx942" | attune-run --device=host --print --function=product \
 // RUN:   | FileCheck %s --check-prefix=PRODUCT
-// RUN: attune-opt %s --tile-to-loops | FileCheck %s --implicit-check-not=!tile --implicit-check-not=tile.
+// RUN: attune-opt %s --convert-tile-to-loops | FileCheck %s --implicit-check-not=!tile --implicit-check-not=tile.
 
 #some = #tile.layout<registers = [[2, 1, 1], [2, 0, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
 #other = #tile.layout<registers = [[2, 0, 8], [2, 1, 1]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>

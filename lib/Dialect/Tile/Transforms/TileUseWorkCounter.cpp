@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tiles of persistent workgroups, dealt while they run. Producers take the
+// Tiles of persistent workgroups, assigned while they run. Producers take the
 // number of the next tile when they have started the last copy of one, so that
 // they are never far ahead of their consumers.
 
@@ -11,7 +11,7 @@
 #include "mlir/IR/Builders.h"
 
 namespace attune::tile {
-#define GEN_PASS_DEF_TILEDEALTILESPASS
+#define GEN_PASS_DEF_TILEUSEWORKCOUNTERPASS
 #include "attune/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace attune::tile
 
@@ -20,7 +20,8 @@ using namespace attune;
 using namespace attune::tile;
 
 namespace {
-struct TileDealTiles : tile::impl::TileDealTilesPassBase<TileDealTiles> {
+struct TileUseWorkCounter
+    : tile::impl::TileUseWorkCounterPassBase<TileUseWorkCounter> {
   void runOnOperation() override;
 };
 } // namespace
@@ -42,15 +43,15 @@ static bool isTileLoop(scf::ForOp loop) {
          });
 }
 
-static BlockArgument findCounter(gpu::GPUFuncOp kernel) {
+static BlockArgument findWorkCounter(gpu::GPUFuncOp kernel) {
   for (BlockArgument argument : kernel.getArguments())
     if (kernel.getArgAttr(argument.getArgNumber(),
-                          TileDialect::kCounterAttrName))
+                          TileDialect::kWorkCounterAttrName))
       return argument;
   return {};
 }
 
-/// Gives the number of the tile after one, of an element of the dealer.
+/// Gives the number of the tile after one, of an element of the tile scheduler.
 using NextTile = function_ref<Value(OpBuilder &, Value element, Value tile)>;
 
 /// Makes a loop over tiles, which carries no tiles, one that asks for the
@@ -61,7 +62,7 @@ static void replaceLoop(scf::ForOp loop, NextTile getNext) {
   SmallVector<Value> initial{loop.getLowerBound(),
                              arith::ConstantIndexOp::create(b, loc, 0)};
   llvm::append_range(initial, loop.getInitArgs());
-  auto dealt = scf::WhileOp::create(
+  auto get = scf::WhileOp::create(
       b, loc, ValueRange(initial).getTypes(), initial,
       [&](OpBuilder &inner, Location at, ValueRange values) {
         Value more = arith::CmpIOp::create(inner, at, arith::CmpIPredicate::slt,
@@ -69,7 +70,7 @@ static void replaceLoop(scf::ForOp loop, NextTile getNext) {
         scf::ConditionOp::create(inner, at, more, values);
       },
       /*afterBuilder=*/nullptr);
-  Block *body = dealt.getAfterBody();
+  Block *body = get.getAfterBody();
   // The tile, the number of the element, and what the loop carries.
   Value tile = body->getArgument(0), element = body->getArgument(1);
   loop.getInductionVar().replaceAllUsesWith(tile);
@@ -85,11 +86,11 @@ static void replaceLoop(scf::ForOp loop, NextTile getNext) {
   llvm::append_range(yielded, yield->getOperands());
   scf::YieldOp::create(b, loc, yielded);
   yield->erase();
-  loop.replaceAllUsesWith(dealt.getResults().drop_front(2));
+  loop.replaceAllUsesWith(get.getResults().drop_front(2));
   loop.erase();
 }
 
-void TileDealTiles::runOnOperation() {
+void TileUseWorkCounter::runOnOperation() {
   gpu::GPUFuncOp kernel = getOperation();
   bool isDynamic = false;
   kernel.walk([&](scf::ForOp loop) {
@@ -123,24 +124,24 @@ void TileDealTiles::runOnOperation() {
   if (!producer || others.empty())
     return refuse(
         "a role of one thread, and another one, with loops over tiles");
-  BlockArgument counter = findCounter(kernel);
+  BlockArgument counter = findWorkCounter(kernel);
   if (!counter)
     return refuse("an argument with the attribute '" +
-                  TileDialect::kCounterAttrName.str() + "'");
+                  TileDialect::kWorkCounterAttrName.str() + "'");
 
   Block &entry = kernel.getBody().front();
   OpBuilder b(&entry, entry.begin());
-  Value dealer =
-      DealerOp::create(b, kernel.getLoc(), DealerType::get(&getContext()),
-                       /*offset=*/IntegerAttr());
+  Value scheduler =
+      SchedulerOp::create(b, kernel.getLoc(), SchedulerType::get(&getContext()),
+                          /*offset=*/IntegerAttr());
   Value total = producer.getUpperBound();
   replaceLoop(producer, [&](OpBuilder &inner, Value element, Value tile) {
-    return DealOp::create(inner, kernel.getLoc(), inner.getIndexType(), dealer,
-                          element, counter, tile, total);
+    return FetchWorkOp::create(inner, kernel.getLoc(), inner.getIndexType(),
+                               scheduler, element, counter, tile, total);
   });
   for (scf::ForOp consumer : others)
     replaceLoop(consumer, [&](OpBuilder &inner, Value element, Value tile) {
-      return DealtOp::create(inner, kernel.getLoc(), inner.getIndexType(),
-                             dealer, element, tile);
+      return GetWorkOp::create(inner, kernel.getLoc(), inner.getIndexType(),
+                               scheduler, element, tile);
     });
 }

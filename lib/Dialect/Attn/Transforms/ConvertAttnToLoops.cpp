@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attn-to-loops: the reference. For each query, three sweeps over its keys in
-// f32: largest score, sum of exponentials, weighted sum of values. The query
-// and the weighted sum are vectors, which a GPU keeps in registers: in memory
-// they would cost hundreds of times what is computed. Short forms are expanded
-// first, so that regions are all it has to know.
+// convert-attn-to-loops: the reference. For each query, three sweeps over its
+// keys in f32: largest score, sum of exponentials, weighted sum of values. The
+// query and the weighted sum are vectors, which a GPU keeps in registers: in
+// memory they would cost hundreds of times what is computed. Short forms are
+// expanded first, so that regions are all it has to know.
 
 #include "attune/Dialect/Attn/Transforms/Passes.h"
 #include "attune/Dialect/Attn/Transforms/Transforms.h"
@@ -21,7 +21,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace attune::attn {
-#define GEN_PASS_DEF_ATTNTOLOOPSPASS
+#define GEN_PASS_DEF_CONVERTATTNTOLOOPSPASS
 #include "attune/Dialect/Attn/Transforms/Passes.h.inc"
 } // namespace attune::attn
 
@@ -365,8 +365,9 @@ static LogicalResult checkF32Output(AttentionOp op) {
 }
 
 namespace {
-struct AttnToLoops : attune::attn::impl::AttnToLoopsPassBase<AttnToLoops> {
-  using AttnToLoopsPassBase::AttnToLoopsPassBase;
+struct ConvertAttnToLoops
+    : attune::attn::impl::ConvertAttnToLoopsPassBase<ConvertAttnToLoops> {
+  using ConvertAttnToLoopsPassBase::ConvertAttnToLoopsPassBase;
 
   void runOnOperation() override {
     SmallVector<AttentionOp> ops;

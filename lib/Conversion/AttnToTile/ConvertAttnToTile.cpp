@@ -14,7 +14,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 
 namespace attune {
-#define GEN_PASS_DEF_ATTNTOTILEPASS
+#define GEN_PASS_DEF_CONVERTATTNTOTILEPASS
 #include "attune/Conversion/Passes.h.inc"
 } // namespace attune
 
@@ -22,7 +22,8 @@ using namespace mlir;
 using namespace attune;
 
 namespace {
-struct AttnToTile : attune::impl::AttnToTilePassBase<AttnToTile> {
+struct ConvertAttnToTile
+    : attune::impl::ConvertAttnToTilePassBase<ConvertAttnToTile> {
   void runOnOperation() override;
 };
 } // namespace
@@ -71,7 +72,7 @@ static void addCounter(KernelOutliner &outliner, OutlinedKernel &kernel) {
                                           /*restored=*/true});
   auto argument = cast<BlockArgument>(kernel.addArgument(counter));
   kernel.getFunction().setArgAttr(argument.getArgNumber(),
-                                  tile::TileDialect::kCounterAttrName,
+                                  tile::TileDialect::kWorkCounterAttrName,
                                   b.getUnitAttr());
 }
 
@@ -114,7 +115,7 @@ static void setLaunch(attn::AttentionOp op, tile::TargetAttr target,
   kernel.setBlock(getThreads(schedule, target));
   // Persistent workgroups all run at once, in whole clusters.
   if (schedule.getPersistent() != schedule::Persistent::None) {
-    int64_t resident = target.getCores() * schedule.getMinBlocksPerCore();
+    int64_t resident = target.getSms() * schedule.getWorkgroupsPerSm();
     kernel.setGridLimit(std::max<int64_t>(1, resident / cluster) * cluster);
   }
 }
@@ -144,7 +145,7 @@ static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
   return success();
 }
 
-void AttnToTile::runOnOperation() {
+void ConvertAttnToTile::runOnOperation() {
   ModuleOp module = getOperation();
   SymbolTable symbols(module);
   LogicalResult result = forEachWithTarget<attn::AttentionOp>(

@@ -11,7 +11,7 @@
 #include "mlir/IR/IRMapping.h"
 
 namespace attune::tile {
-#define GEN_PASS_DEF_TILECHAINMULTIPLIESPASS
+#define GEN_PASS_DEF_TILECHAINMMASPASS
 #include "attune/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace attune::tile
 
@@ -43,14 +43,13 @@ private:
   SmallVector<ReleaseOp> releases;
 };
 
-struct TileChainMultiplies
-    : tile::impl::TileChainMultipliesPassBase<TileChainMultiplies> {
+struct TileChainMmas : tile::impl::TileChainMmasPassBase<TileChainMmas> {
   void runOnOperation() override;
 };
 
 } // namespace
 
-/// Whether a multiply reads shared memory alone: slots of more than one in a
+/// Whether an MMA reads shared memory alone: slots of more than one in a
 /// ring, or what is written outside of the loop.
 static bool readsRings(MmaOp mma, scf::ForOp loop) {
   return llvm::all_of(ValueRange{mma.getLhs(), mma.getRhs()}, [&](Value tile) {
@@ -136,7 +135,7 @@ SmallVector<Value> LoopChainer::emitAll(OpBuilder &b) {
     SmallVector<Value> pending(chained.getRegionIterArgs());
     emitIteration(b, chained.getInductionVar(), pending);
     // All that were issued in this iteration may run.
-    AwaitReadsOp::create(b, loc, chained.getRegionIterArgs().back());
+    WaitReadsOp::create(b, loc, chained.getRegionIterArgs().back());
     Value last = arith::SubIOp::create(b, loc, chained.getInductionVar(),
                                        loop.getStep());
     emitReleases(b, last);
@@ -145,7 +144,7 @@ SmallVector<Value> LoopChainer::emitAll(OpBuilder &b) {
   SmallVector<Value> results;
   for (auto [type, pending] :
        llvm::zip_equal(loop.getResultTypes(), chained.getResults()))
-    results.push_back(AwaitOp::create(b, loc, type, pending));
+    results.push_back(WaitOp::create(b, loc, type, pending));
   emitReleases(b, getLastIteration(b, loop));
   return results;
 }
@@ -157,7 +156,7 @@ LogicalResult LoopChainer::run() {
   return success();
 }
 
-void TileChainMultiplies::runOnOperation() {
+void TileChainMmas::runOnOperation() {
   gpu::GPUFuncOp kernel = getOperation();
   SmallVector<scf::ForOp> loops;
   kernel.walk([&](scf::ForOp loop) {

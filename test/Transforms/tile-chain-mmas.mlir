@@ -2,14 +2,14 @@
 //
 // Loops whose MMAs are issued before those of the iteration before have ended, and those that are left alone.
 //
-// RUN: attune-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-chain-multiplies)))" | FileCheck %s --implicit-check-not=tile.chain
+// RUN: attune-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(tile-chain-mmas)))" | FileCheck %s --implicit-check-not=tile.chain
 
 #roles = [#tile.role<"compute", warps = 4>, #tile.role<"load", warps = 1, threads = one>]
-!a = !tile.channel<64x32xf16, stages = 2, panel = 32>
-!b = !tile.channel<16x32xf16, stages = 3, panel = 32>
-!single = !tile.channel<16x32xf16, stages = 1, panel = 32>
-!as = !tile.tile<64x32xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>>
-!bs = !tile.tile<16x32xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>>
+!a = !tile.channel<64x32xf16, stages = 2, swizzle_atom = 32>
+!b = !tile.channel<16x32xf16, stages = 3, swizzle_atom = 32>
+!single = !tile.channel<16x32xf16, stages = 1, swizzle_atom = 32>
+!as = !tile.tile<64x32xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>>
+!bs = !tile.tile<16x32xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>>
 !acc = !tile.tile<64x16xf32, registers>
 !regs = !tile.tile<64x32xf16, registers>
 
@@ -31,12 +31,12 @@ gpu.module @kernels {
   // CHECK:   %[[AT:.+]] = tile.get %[[A]][%[[I]]]
   // CHECK:   %[[BT:.+]] = tile.get %[[B]][%[[I]]]
   // CHECK:   %[[Q:.+]] = tile.mma_async %[[AT]], %[[BT]], %[[P]] transpose_rhs scope warpgroup :
-  // CHECK-NEXT: tile.await_reads %[[P]] :
+  // CHECK-NEXT: tile.wait_reads %[[P]] :
   // CHECK-NEXT: %[[BEFORE:.+]] = arith.subi %[[I]], %[[C1]]
   // CHECK-NEXT: tile.release %[[A]][%[[BEFORE]]]
   // CHECK-NEXT: tile.release %[[B]][%[[BEFORE]]]
   // CHECK-NEXT: scf.yield %[[Q]]
-  // CHECK: %[[SUM:.+]] = tile.await %[[LAST]] :
+  // CHECK: %[[SUM:.+]] = tile.wait %[[LAST]] :
   // CHECK: %[[END:.+]] = arith.subi %c4
   // CHECK: tile.release %[[A]][%[[END]]]
   // CHECK: tile.release %[[B]][%[[END]]]
@@ -59,7 +59,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Of two MMAs in an iteration the later one is awaited: then both have read. A loop that may not run has a branch for it.
+  // Of two MMAs in an iteration the later one is waited for: then both have read. A loop that may not run has a branch for it.
   // CHECK-LABEL: gpu.func @two
   // CHECK-SAME:    %[[ACC:[^ ]+]]: !tile.tile<64x16xf32, registers>, %[[OTHER:[^ ]+]]: !tile.tile<64x16xf32, registers>
   // CHECK: %[[R:.+]]:2 = scf.if
@@ -68,10 +68,10 @@ gpu.module @kernels {
   // CHECK:   scf.for %{{.+}} iter_args(%[[P:.+]] = %[[F]], %[[Q:.+]] = %[[G]])
   // CHECK:     tile.mma_async %{{.+}}, %{{.+}}, %[[P]]
   // CHECK:     tile.mma_async %{{.+}}, %{{.+}}, %[[Q]]
-  // CHECK-NEXT: tile.await_reads %[[Q]] :
-  // CHECK-NOT: tile.await_reads
-  // CHECK:   tile.await %
-  // CHECK:   tile.await %
+  // CHECK-NEXT: tile.wait_reads %[[Q]] :
+  // CHECK-NOT: tile.wait_reads
+  // CHECK:   tile.wait %
+  // CHECK:   tile.wait %
   // CHECK: } else {
   // CHECK-NEXT: scf.yield %[[ACC]], %[[OTHER]]
   gpu.func @two(%acc: !acc, %other: !acc, %n: index, %out: memref<64x16xf32>) kernel attributes {tile.roles = #roles} {

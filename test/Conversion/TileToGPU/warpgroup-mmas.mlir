@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Multiplies by groups of warps.
+// MMAs by warpgroups.
 //
 // RUN: attune-opt %s \
 // RUN:   --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-assign-layouts,tile-allocate-shared)),convert-tile-to-gpu,cse)" \
 // RUN:   | FileCheck %s
 
-!channel = !tile.channel<128x64xf16, stages = 1, panel = 64>
-!shared = !tile.tile<128x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, panel = 64>>
-!wide_channel = !tile.channel<16x96xf16, stages = 1, panel = 32>
-!wide = !tile.tile<16x96xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>>
+!channel = !tile.channel<128x64xf16, stages = 1, swizzle_atom = 64>
+!shared = !tile.tile<128x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, swizzle_atom = 64>>
+!wide_channel = !tile.channel<16x96xf16, stages = 1, swizzle_atom = 32>
+!wide = !tile.tile<16x96xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>>
 !s = !tile.tile<128x128xf32, registers>
 !p = !tile.tile<128x16xf16, registers>
 !o = !tile.tile<128x96xf32, registers>
 
 gpu.module @kernels {
-  // Both operands in shared memory: rows of a panel of 128 bytes (mode 1, groups of eight rows 1024 bytes apart), and a
+  // Both operands in shared memory: rows of a swizzle atom of 128 bytes (mode 1, groups of eight rows 1024 bytes apart), and a
   // step of 16 columns, 32 bytes, for each product. A group starts at its own 64 rows of the left operand.
   // CHECK-LABEL: gpu.func @shared_by_shared
   // CHECK:     %[[WARP:.+]] = arith.divui %thread_id_x, %c32
@@ -38,7 +38,7 @@ gpu.module @kernels {
   // CHECK:     nvvm.wgmma.mma_async
   // CHECK-NOT: nvvm.wgmma.mma_async
   // CHECK:     nvvm.wgmma.commit.group.sync.aligned
-  // A multiply that is not asynchronous is awaited at once.
+  // An MMA that is not asynchronous is waited for at once.
   // CHECK:     wgmma.wait_group 0,
   // Warps that have multiplied have passed all gets before: the first lane releases at once.
   // CHECK-NOT: nvvm.bar.warp.sync
@@ -60,7 +60,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // The left operand in registers, and the right one as it lies: panels of 64 bytes (mode 2) are 1024 bytes apart, groups of
+  // The left operand in registers, and the right one as it lies: swizzle atoms of 64 bytes (mode 2) are 1024 bytes apart, groups of
   // eight rows 512. A sum that is there already is read.
   // CHECK-LABEL: gpu.func @registers_by_shared
   // CHECK:     arith.constant -9223371899411628032 : i64
@@ -83,7 +83,7 @@ gpu.module @kernels {
     %pending = tile.mma_async %p, %v, %acc scope warpgroup : !p, !wide, !o
     %z = arith.addf %y, %y : f32
     memref.store %z, %out[%c0, %c0] : memref<128x96xf32>
-    %d = tile.await %pending : !tile.pending<!o>
+    %d = tile.wait %pending : !tile.pending<!o>
     tile.store %d, %out[%c0, %c0] : !o, memref<128x96xf32>
     gpu.return
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lets groups of warps multiply in turns.
+// Lets warpgroups multiply in ping-pong.
 
 #include "attune/Dialect/Tile/IR/Warps.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
@@ -8,7 +8,7 @@
 #include "mlir/IR/Builders.h"
 
 namespace attune::tile {
-#define GEN_PASS_DEF_TILETAKETURNSPASS
+#define GEN_PASS_DEF_TILEPINGPONGPASS
 #include "attune/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace attune::tile
 
@@ -17,12 +17,12 @@ using namespace attune;
 using namespace attune::tile;
 
 namespace {
-struct TileTakeTurns : tile::impl::TileTakeTurnsPassBase<TileTakeTurns> {
+struct TilePingPong : tile::impl::TilePingPongPassBase<TilePingPong> {
   void runOnOperation() override;
 };
 } // namespace
 
-void TileTakeTurns::runOnOperation() {
+void TilePingPong::runOnOperation() {
   gpu::GPUFuncOp kernel = getOperation();
   SmallVector<scf::ForOp> loops;
   kernel.walk([&](scf::ForOp loop) {
@@ -53,17 +53,17 @@ void TileTakeTurns::runOnOperation() {
     if (multiplies.empty())
       continue;
     OpBuilder b(multiplies.front());
-    TakeTurnOp::create(b, loop.getLoc(), groups);
+    PingPongWaitOp::create(b, loop.getLoc(), groups);
     b.setInsertionPointAfter(multiplies.back());
-    GiveTurnOp::create(b, loop.getLoc(), groups);
+    PingPongArriveOp::create(b, loop.getLoc(), groups);
     if (!start)
       start = loop;
   }
   if (!start)
     return;
-  // In the body of the kernel, before all loops that take turns.
+  // In the body of the kernel, before all loops with ping-pong.
   while (start->getParentOp() != kernel)
     start = start->getParentOp();
   OpBuilder b(start);
-  StartTurnsOp::create(b, start->getLoc(), groups);
+  PingPongInitOp::create(b, start->getLoc(), groups);
 }

@@ -18,7 +18,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace attune {
-#define GEN_PASS_DEF_LINALGTOTILEPASS
+#define GEN_PASS_DEF_CONVERTLINALGTOTILEPASS
 #include "attune/Conversion/Passes.h.inc"
 } // namespace attune
 
@@ -58,7 +58,8 @@ private:
   std::pair<Value, int64_t> sizeM, sizeN, sizeBatch;
 };
 
-struct LinalgToTile : attune::impl::LinalgToTilePassBase<LinalgToTile> {
+struct ConvertLinalgToTile
+    : attune::impl::ConvertLinalgToTilePassBase<ConvertLinalgToTile> {
   void runOnOperation() override;
 };
 
@@ -152,7 +153,7 @@ void MatmulOutliner::setLaunch() {
                    target.getLanes());
   if (schedule.getPersistent() == schedule::Persistent::None)
     return;
-  int64_t resident = target.getCores() * schedule.getMinBlocksPerCore();
+  int64_t resident = target.getSms() * schedule.getWorkgroupsPerSm();
   kernel->setGridLimit(std::max<int64_t>(1, resident / cluster) * cluster);
 }
 
@@ -190,7 +191,7 @@ void MatmulOutliner::run() {
                                             /*restored=*/true});
     auto argument = cast<BlockArgument>(kernel->addArgument(counter));
     kernel->getFunction().setArgAttr(argument.getArgNumber(),
-                                     tile::TileDialect::kCounterAttrName,
+                                     tile::TileDialect::kWorkCounterAttrName,
                                      b.getUnitAttr());
   }
   buildMatmulBody(kernel->getBody(), root->getLoc(), group, operands, schedule,
@@ -241,7 +242,7 @@ static LogicalResult convert(Operation *op, tile::TargetAttr target,
   llvm_unreachable("an op that can be tuned is the first of a group");
 }
 
-void LinalgToTile::runOnOperation() {
+void ConvertLinalgToTile::runOnOperation() {
   ModuleOp module = getOperation();
   SmallVector<Operation *> ops;
   // Of the module itself: sources that are kept beside it stay as they are.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rotates an attention loop by one multiply, so that the arithmetic between its
-// two multiplies runs under them.
+// Rotates an attention loop by one MMA, so that the arithmetic between its
+// two MMAs runs under them.
 
 #include "LoopUtils.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
@@ -13,7 +13,7 @@
 #include "llvm/ADT/SetVector.h"
 
 namespace attune::tile {
-#define GEN_PASS_DEF_TILEOVERLAPMULTIPLIESPASS
+#define GEN_PASS_DEF_TILEOVERLAPMMASPASS
 #include "attune/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace attune::tile
 
@@ -23,8 +23,8 @@ using namespace attune::tile;
 
 namespace {
 
-/// A loop `(state, acc) -> (state', first multiply, arithmetic, second multiply
-/// into acc)`, taken apart. The second half is the second multiply with what
+/// A loop `(state, acc) -> (state', first MMA, arithmetic, second MMA
+/// into acc)`, taken apart. The second half is the second MMA with what
 /// its right operand needs; all else is the first half.
 class LoopRotator {
 public:
@@ -36,7 +36,7 @@ private:
   bool matchLoop();
   /// Takes the arithmetic on the accumulator out of `after`.
   void splitRescaling();
-  /// The accumulator, as it is or as the second multiply wants it.
+  /// The accumulator, as it is or as the second MMA wants it.
   Value getCarriedAcc() {
     return rescalesLate ? Value(loop.getRegionIterArg(accNumber))
                         : Value(second.getAcc());
@@ -59,23 +59,22 @@ private:
   scf::ForOp loop;
   bool rescalesLate;
   MmaOp first, second;
-  /// Which of the loop's values the second multiply accumulates into.
+  /// Which of the loop's values the second MMA accumulates into.
   unsigned accNumber = 0;
-  /// The first half: up to its multiply; what runs under both multiplies; and
+  /// The first half: up to its MMA; what runs under both MMAs; and
   /// what needs the second one's result, or overwrites what it reads.
   SmallVector<Operation *> before, under, after;
-  /// What of that is only done in front of the second multiply.
+  /// What of that is only done in front of the second MMA.
   SmallVector<Operation *> rescale;
   /// What the second half reads of the first, beside the accumulator.
   SmallVector<Value> extra;
-  /// The second half, but for the multiply: in front of it, and behind it.
+  /// The second half, but for the MMA: in front of it, and behind it.
   SmallVector<Operation *> fetch, release;
   /// Releases behind the loop of what it read.
   SmallVector<ReleaseOp> released;
 };
 
-struct TileOverlapMultiplies
-    : tile::impl::TileOverlapMultipliesPassBase<TileOverlapMultiplies> {
+struct TileOverlapMmas : tile::impl::TileOverlapMmasPassBase<TileOverlapMmas> {
   void runOnOperation() override;
 };
 
@@ -113,7 +112,7 @@ bool LoopRotator::matchLoop() {
   accNumber = yielded - yield.getOperands().begin();
 
   // What depends on the accumulator of the iteration before comes late, and so
-  // does what the second multiply reads: its registers are in use until then.
+  // does what the second MMA reads: its registers are in use until then.
   llvm::SetVector<Value> late;
   late.insert(loop.getRegionIterArg(accNumber));
   Operation *weights = second.getLhs().getDefiningOp();
@@ -153,7 +152,7 @@ bool LoopRotator::matchLoop() {
       return false;
   if (rescalesLate)
     splitRescaling();
-  // The first multiply, and what is yielded beside the accumulator, must not
+  // The first MMA, and what is yielded beside the accumulator, must not
   // wait for it.
   return !beforeFirst && weights &&
          llvm::none_of(llvm::enumerate(yield.getOperands()), [&](auto it) {
@@ -264,7 +263,7 @@ scf::ForOp LoopRotator::emitLoop(OpBuilder &b, IRMapping &prologue) {
   previous.map(loop.getInductionVar(), last);
   mapCarried(previous, state);
 
-  auto startMultiply = [&](MmaOp mma, IRMapping &mapping) {
+  auto issueMma = [&](MmaOp mma, IRMapping &mapping) {
     return MmaAsyncOp::create(
         b, mma.getLoc(),
         PendingType::get(b.getContext(), mma.getAcc().getType()),
@@ -275,15 +274,15 @@ scf::ForOp LoopRotator::emitLoop(OpBuilder &b, IRMapping &prologue) {
         mma.getAtomAttr());
   };
   cloneAll(b, ArrayRef(before).drop_back(), current);
-  Value scores = startMultiply(first, current);
+  Value scores = issueMma(first, current);
   cloneAll(b, rescale, previous);
   cloneFetch(b, previous);
-  Value sum = startMultiply(second, previous);
+  Value sum = issueMma(second, previous);
   current.map(first.getResult(),
-              AwaitOp::create(b, loc, first.getAcc().getType(), scores));
+              WaitOp::create(b, loc, first.getAcc().getType(), scores));
   cloneAll(b, under, current);
   current.map(loop.getRegionIterArg(accNumber),
-              AwaitOp::create(b, loc, second.getAcc().getType(), sum));
+              WaitOp::create(b, loc, second.getAcc().getType(), sum));
   cloneAll(b, release, previous);
   cloneAll(b, after, current);
   scf::YieldOp::create(b, loc, carried(current));
@@ -306,7 +305,7 @@ SmallVector<Value> LoopRotator::emitAll(OpBuilder &b) {
   emitPrologue(b, prologue);
   scf::ForOp rotated = emitLoop(b, prologue);
   SmallVector<Value> results(rotated.getResults().drop_back(extra.size()));
-  // What the loop alone read is free before the last multiply.
+  // What the loop alone read is free before the last MMA.
   for (ReleaseOp op : released)
     b.clone(*op);
   results[accNumber] = emitEpilogue(b, rotated);
@@ -330,7 +329,7 @@ LogicalResult LoopRotator::run() {
   return success();
 }
 
-void TileOverlapMultiplies::runOnOperation() {
+void TileOverlapMmas::runOnOperation() {
   SmallVector<scf::ForOp> loops;
   getOperation().walk([&](scf::ForOp loop) {
     if (loop->hasAttr(TileDialect::kOverlapAttrName))

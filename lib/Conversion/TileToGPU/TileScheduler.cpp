@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Dealers: the numbers of the next tiles on their way from the lane that
-// produces to the warps that compute. Workgroup memory holds, for each of two
-// slots, a barrier that says full, one that says empty, and the number.
+// Tile schedulers: the numbers of the next tiles on their way from the thread
+// that produces to the warps that compute. Workgroup memory holds, for each of
+// two slots, a barrier that says full, one that says empty, and the number.
 
-#include "LaneContext.h"
+#include "KernelContext.h"
 #include "SharedMemory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -16,30 +16,30 @@ using namespace attune;
 
 namespace {
 
-struct DealerPattern : KernelPattern<tile::DealerOp> {
+struct SchedulerPattern : KernelPattern<tile::SchedulerOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
-  matchAndRewrite(tile::DealerOp op, OpAdaptor,
+  matchAndRewrite(tile::SchedulerOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override;
 };
 
-struct DealPattern : KernelPattern<tile::DealOp> {
+struct FetchWorkPattern : KernelPattern<tile::FetchWorkOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
-  matchAndRewrite(tile::DealOp op, OpAdaptor adaptor,
+  matchAndRewrite(tile::FetchWorkOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
 };
 
-struct DealtPattern : KernelPattern<tile::DealtOp> {
+struct GetWorkPattern : KernelPattern<tile::GetWorkOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
-  matchAndRewrite(tile::DealtOp op, OpAdaptor adaptor,
+  matchAndRewrite(tile::GetWorkOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
 };
 
 } // namespace
 
-static constexpr int64_t kSlots = tile::DealerType::kSlots;
+static constexpr int64_t kSlots = tile::SchedulerType::kSlots;
 
 /// Where the number is that stands in a slot, behind all barriers.
 static Value placeOf(OpBuilder &b, Location loc, const RingSlot &slot) {
@@ -48,30 +48,31 @@ static Value placeOf(OpBuilder &b, Location loc, const RingSlot &slot) {
 }
 
 LogicalResult
-DealerPattern::matchAndRewrite(tile::DealerOp op, OpAdaptor,
-                               ConversionPatternRewriter &b) const {
+SchedulerPattern::matchAndRewrite(tile::SchedulerOp op, OpAdaptor,
+                                  ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
   const Barriers &barriers = *context.model->getBarriers();
   auto type = cast<MemRefType>(
       getTypeConverter()->convertType(op.getResult().getType()));
   Value words = createSharedView(b, loc, type, *op.getOffset());
-  SmallVector<Operation *> dealt;
-  llvm::copy_if(op->getUsers(), std::back_inserter(dealt),
-                llvm::IsaPred<tile::DealtOp>);
+  SmallVector<Operation *> get;
+  llvm::copy_if(op->getUsers(), std::back_inserter(get),
+                llvm::IsaPred<tile::GetWorkOp>);
   auto guard = scf::IfOp::create(b, loc, isThread(b, loc, 0),
                                  /*withElseRegion=*/false);
   OpBuilder inner = guard.getThenBodyBuilder();
   for (int64_t slot = 0; slot < kSlots; ++slot) {
     barriers.init(inner, loc, {words, constant(inner, loc, slot)}, 1);
     barriers.init(inner, loc, {words, constant(inner, loc, slot + kSlots)},
-                  context.countArrivals(dealt));
+                  context.countArrivals(get));
   }
   b.replaceOp(op, words);
   return success();
 }
 
-LogicalResult DealPattern::matchAndRewrite(tile::DealOp op, OpAdaptor adaptor,
-                                           ConversionPatternRewriter &b) const {
+LogicalResult
+FetchWorkPattern::matchAndRewrite(tile::FetchWorkOp op, OpAdaptor adaptor,
+                                  ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
   const Barriers &barriers = *context.model->getBarriers();
   Value zero = constant(b, loc, 0);
@@ -94,12 +95,13 @@ LogicalResult DealPattern::matchAndRewrite(tile::DealOp op, OpAdaptor adaptor,
   Value taken = arith::IndexCastOp::create(b, loc, b.getIndexType(), before);
   Value grid = gpu::GridDimOp::create(b, loc, gpu::Dimension::x);
   Value next = arith::AddIOp::create(b, loc, taken, grid);
-  RingSlot slot = slotOf(b, loc, adaptor.getDealer(), kSlots, op.getElement());
+  RingSlot slot =
+      slotOf(b, loc, adaptor.getScheduler(), kSlots, op.getElement());
   Value free =
       b.createOrFold<arith::XOrIOp>(loc, slot.parity, constant(b, loc, 1));
   barriers.wait(b, loc, slot.empty, free);
   Value word = arith::IndexCastOp::create(b, loc, b.getI64Type(), next);
-  memref::StoreOp::create(b, loc, word, adaptor.getDealer(),
+  memref::StoreOp::create(b, loc, word, adaptor.getScheduler(),
                           placeOf(b, loc, slot));
   barriers.arrive(b, loc, slot.full);
   b.replaceOp(op, next);
@@ -107,14 +109,15 @@ LogicalResult DealPattern::matchAndRewrite(tile::DealOp op, OpAdaptor adaptor,
 }
 
 LogicalResult
-DealtPattern::matchAndRewrite(tile::DealtOp op, OpAdaptor adaptor,
-                              ConversionPatternRewriter &b) const {
+GetWorkPattern::matchAndRewrite(tile::GetWorkOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
   const Barriers &barriers = *context.model->getBarriers();
-  RingSlot slot = slotOf(b, loc, adaptor.getDealer(), kSlots, op.getElement());
+  RingSlot slot =
+      slotOf(b, loc, adaptor.getScheduler(), kSlots, op.getElement());
   barriers.wait(b, loc, slot.full, slot.parity);
   if (isOfOneThread(op)) {
-    Value word = memref::LoadOp::create(b, loc, adaptor.getDealer(),
+    Value word = memref::LoadOp::create(b, loc, adaptor.getScheduler(),
                                         placeOf(b, loc, slot));
     barriers.arrive(b, loc, slot.empty);
     b.replaceOpWithNewOp<arith::IndexCastOp>(op, b.getIndexType(), word);
@@ -126,7 +129,7 @@ DealtPattern::matchAndRewrite(tile::DealtOp op, OpAdaptor adaptor,
   auto read = scf::IfOp::create(
       b, loc, isFirst,
       [&](OpBuilder &inner, Location at) {
-        Value word = memref::LoadOp::create(inner, at, adaptor.getDealer(),
+        Value word = memref::LoadOp::create(inner, at, adaptor.getScheduler(),
                                             placeOf(inner, at, slot));
         scf::YieldOp::create(
             inner, at,
@@ -148,9 +151,9 @@ DealtPattern::matchAndRewrite(tile::DealtOp op, OpAdaptor adaptor,
   return success();
 }
 
-void attune::populateDealerPatterns(TypeConverter &converter,
-                                    RewritePatternSet &patterns,
-                                    const KernelContext &context) {
-  patterns.add<DealerPattern, DealPattern, DealtPattern>(
+void attune::populateSchedulerPatterns(TypeConverter &converter,
+                                       RewritePatternSet &patterns,
+                                       const KernelContext &context) {
+  patterns.add<SchedulerPattern, FetchWorkPattern, GetWorkPattern>(
       converter, patterns.getContext(), context);
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Channels with panels: barriers, tensor maps, copies of boxes.
+// Channels with swizzle atoms: barriers, tensor maps, copies of boxes.
 //
 // RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu,cse)" | FileCheck %s
 
-#swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1, panel = 32>
-!channel = !tile.channel<16x64xf16, stages = 2, panel = 32>
+#swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>
+!channel = !tile.channel<16x64xf16, stages = 2, swizzle_atom = 32>
 !shared = !tile.tile<16x64xf16, shared, #swizzle>
 !view = memref<?x64xf16, strided<[64, 1], offset: ?>>
 
 module attributes {gpu.container_module} {
 gpu.module @kernels {
-  // The map is a view's whole tensor, with a box of a panel in the dimensions of its rows and columns. It goes to the
+  // The map is a view's whole tensor, with a TMA box of a swizzle atom in the dimensions of its rows and columns. It goes to the
   // end of the arguments, of the launch and of the manifest. Two slots of 2048 bytes for each of two channels, and
   // four barriers of 8 bytes for each behind them.
   // CHECK-LABEL: gpu.func @boxes
@@ -37,7 +37,7 @@ gpu.module @kernels {
   // CHECK-NEXT:  gpu.barrier
   // CHECK:       %[[B:.+]] = gpu.block_id
   //
-  // A put waits for the phase before at the barrier that says empty. One box for each panel.
+  // A put waits for the phase before at the barrier that says empty. One TMA box for each swizzle atom.
   // CHECK:       scf.if %[[FIRST]]
   // CHECK-NEXT:    scf.if %[[MORE]]
   // CHECK:           %[[SLOT:.+]] = arith.remui %[[E]], %[[C2:c2.*]] : index
@@ -95,8 +95,8 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Two channels of one tensor whose boxes are alike have one map; another panel or another tensor needs its own. A
-  // transposed view and one that starts elsewhere are boxes of the tensor behind them.
+  // Two channels of one tensor whose TMA boxes are alike have one map; another swizzle atom or another tensor needs its own. A
+  // transposed view and one that starts elsewhere are TMA boxes of the tensor behind them.
   // CHECK-LABEL: gpu.func @maps
   // CHECK-SAME:    %[[ROW:[^ ]+]]: index,
   // CHECK-SAME:    %[[NARROW:[^ ]+]]: !nvgpu.tensormap.descriptor<tensor = memref<16x1x32xf16, #gpu.address_space<workgroup>>, swizzle = swizzle_64b
@@ -124,11 +124,11 @@ gpu.module @kernels {
     %plain = memref.subview %n[0, 0, 0] [1, 100, 64] [1, 1, 1] : memref<2x100x64xf16> to memref<100x64xf16, strided<[64, 1]>>
     %c = tile.channel : !channel
     %d = tile.channel : !channel
-    %e = tile.channel : !tile.channel<16x64xf16, stages = 1, panel = 64>
+    %e = tile.channel : !tile.channel<16x64xf16, stages = 1, swizzle_atom = 64>
     %f = tile.channel : !channel
     tile.put %c[%c0], %head[%row, %c0] : !channel, memref<50x64xf16, strided<[128, 1], offset: 960>>
     tile.put %d[%c0], %head[%row, %c0] : !channel, memref<50x64xf16, strided<[128, 1], offset: 960>>
-    tile.put %e[%c0], %head[%row, %c0] : !tile.channel<16x64xf16, stages = 1, panel = 64>, memref<50x64xf16, strided<[128, 1], offset: 960>>
+    tile.put %e[%c0], %head[%row, %c0] : !tile.channel<16x64xf16, stages = 1, swizzle_atom = 64>, memref<50x64xf16, strided<[128, 1], offset: 960>>
     tile.put %f[%c0], %plain[%row, %c0] : !channel, memref<100x64xf16, strided<[64, 1]>>
     gpu.return
   }
