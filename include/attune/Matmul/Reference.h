@@ -29,12 +29,12 @@ enum class ReferenceOutput {
 /// because the additions inside of a matrix instruction truncate. The bound is
 /// how far the epilogue moves where each sum moves by d, up and down; 4 units
 /// in the last place of f32 where the epilogue computes functions or quotients,
-/// which chips approximate, and all of a quotient by more than 2^126; and half a unit in the last place of the result's
-/// type.
+/// which chips approximate, and all of a quotient by more than 2^126; and half
+/// a unit in the last place of the result's type.
 ///
 /// Of integers whose sums f32 has, additions in any order give the same: d is 0
-/// for them, and where the epilogue is exact and reads integers the values are rounded to
-/// the result's type and their bound is 0.
+/// for them, and where the epilogue is exact and reads integers the values are
+/// rounded to the result's type and their bound is 0.
 ///
 /// One scf.parallel over m, batch and n: attune/Execution runs it on the CPU or
 /// as a kernel, one thread an element.
