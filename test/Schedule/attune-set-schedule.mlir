@@ -11,7 +11,7 @@
 // DOMAIN: attune-set-schedule.mlir:[[#@LINE+12]]:8: error: expects knob 'block-m' to be one of 16, {{.+}}, but got 65
 // UNKNOWN: no such option block-q
 // NAME: attune-set-schedule.mlir:{{.*}}: error: expects knob 'overlap' to be one of none, softmax, ping-pong, but got 2
-// PIPELINE: attune-set-schedule{block-m=64{{.*}}overlap=softmax
+// PIPELINE: attune-set-schedule{{.*}} block-m=64{{.*}}overlap=softmax
 
 // CHECK-LABEL: func.func @none_yet
 // CHECK: schedule(<blockM = 64, numWarps = 8>)
