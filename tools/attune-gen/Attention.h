@@ -32,7 +32,7 @@ struct AttentionOptions {
   llvm::cl::opt<Mask> mask;
   llvm::cl::opt<std::string> window, softcap, scale;
   llvm::cl::opt<bool> alibi, sinks, lse;
-  llvm::cl::opt<std::string> order, schedule;
+  llvm::cl::opt<std::string> order;
 
   AttentionOptions();
   llvm::Expected<AttentionProblem>
@@ -44,7 +44,6 @@ private:
   llvm::Error readSizes(AttentionProblem &problem,
                         const CommonOptions &common) const;
   llvm::Error readWindow(AttentionProblem &problem) const;
-  llvm::Error readSchedule(AttentionProblem &problem) const;
 };
 
 /// A module with the problem; null after a diagnostic.

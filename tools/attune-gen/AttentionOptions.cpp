@@ -44,10 +44,7 @@ AttentionOptions::AttentionOptions()
           cl::cat(category)),
       order("order",
             cl::desc("Order of dimensions: batch, head, sequence, size"),
-            cl::init("bhsd"), cl::value_desc("letters"), cl::cat(category)),
-      schedule("schedule",
-               cl::desc("Schedule, as the options of attune-set-schedule"),
-               cl::value_desc("knob=value ..."), cl::cat(category)) {}
+            cl::init("bhsd"), cl::value_desc("letters"), cl::cat(category)) {}
 
 Expected<std::optional<float>>
 AttentionOptions::getNumber(const cl::opt<std::string> &option) const {
@@ -112,37 +109,6 @@ Error AttentionOptions::readWindow(AttentionProblem &problem) const {
   return Error::success();
 }
 
-Error AttentionOptions::readSchedule(AttentionProblem &problem) const {
-  if (!schedule.getNumOccurrences())
-    return Error::success();
-  const KnobSet &set = schedule::AttentionAttr::getSet();
-  problem.schedule = set.getDefaults();
-  SmallVector<StringRef> pairs;
-  SplitString(schedule, pairs);
-  for (StringRef pair : pairs) {
-    auto [name, text] = pair.split('=');
-    std::optional<size_t> place = set.findKnob(name);
-    if (!place) {
-      auto names = map_range(set.knobs,
-                             [](const KnobInfo &known) { return known.name; });
-      return makeError("expects a knob of --schedule to be one of {0}, but got "
-                       "'{1}'",
-                       join(names, ", "), name);
-    }
-    const KnobInfo &knob = set.knobs[*place];
-    std::optional<int64_t> value = knob.parse(text);
-    if (!value) {
-      auto values =
-          map_range(knob.domain, [&](int64_t one) { return knob.spell(one); });
-      return makeError("expects --schedule to give '{0}' one of {1}, but got "
-                       "'{2}'",
-                       name, join(values, ", "), text);
-    }
-    problem.schedule[*place] = *value;
-  }
-  return Error::success();
-}
-
 Expected<AttentionProblem>
 AttentionOptions::getProblem(const CommonOptions &common) const {
   AttentionProblem problem{};
@@ -150,7 +116,8 @@ AttentionOptions::getProblem(const CommonOptions &common) const {
     return error;
   if (Error error = readWindow(problem))
     return error;
-  if (Error error = readSchedule(problem))
+  if (Error error = common.readSchedule(problem.schedule,
+                                        schedule::AttentionAttr::getSet()))
     return error;
   Expected<std::optional<float>> bound = getNumber(softcap);
   if (!bound)

@@ -4,6 +4,7 @@
 // product, and an elementwise one for each thing that happens to it.
 
 #include "Matmul.h"
+#include "attune/Schedule/Matmul/Legality.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -300,6 +301,11 @@ OwningOpRef<ModuleOp> MatmulWriter::write() {
   if (problem.gate)
     gate = addMatrix(problem.k, problem.n, problem.transposeB);
   Value value = multiply(lhs, rhs);
+  // The first contraction of a group has the schedule of its kernel.
+  if (!problem.schedule.empty())
+    value.getDefiningOp()->setAttr(
+        attune::kMatmulScheduleName,
+        attune::schedule::MatmulAttr::get(b.getContext(), problem.schedule));
   if (problem.gate)
     gate = multiply(lhs, gate);
   if (problem.scaleRows)
@@ -336,8 +342,9 @@ OwningOpRef<ModuleOp> MatmulWriter::write() {
 
 OwningOpRef<ModuleOp> attune::gen::buildModule(const MatmulProblem &problem,
                                                MLIRContext *context) {
-  context->loadDialect<arith::ArithDialect, attn::AttnDialect,
-                       func::FuncDialect, linalg::LinalgDialect,
-                       math::MathDialect, tensor::TensorDialect>();
+  context
+      ->loadDialect<arith::ArithDialect, attn::AttnDialect, func::FuncDialect,
+                    linalg::LinalgDialect, math::MathDialect,
+                    attune::schedule::ScheduleDialect, tensor::TensorDialect>();
   return MatmulWriter(problem, context).write();
 }

@@ -25,6 +25,8 @@ struct MatmulProblem {
   bool scaleRows, scaleColumns, bias, gate, residual;
   Activation activation;
   Rotation rotation;
+  /// One value per knob; empty for no schedule.
+  llvm::SmallVector<int64_t> schedule;
 };
 
 struct MatmulOptions {

@@ -111,5 +111,8 @@ MatmulOptions::getProblem(const CommonOptions &common) const {
   problem.residual = residual;
   if (Error error = checkRotation(problem, common))
     return error;
+  if (Error error = common.readSchedule(problem.schedule,
+                                        attune::schedule::MatmulAttr::getSet()))
+    return error;
   return problem;
 }

@@ -44,6 +44,9 @@ CommonOptions::CommonOptions()
               cl::desc("Strides of the operands known at run time only, but "
                        "for the innermost"),
               cl::cat(category)),
+      schedule("schedule",
+               cl::desc("Schedule, as the options of attune-set-schedule"),
+               cl::value_desc("knob=value ..."), cl::cat(category)),
       output("o", cl::desc("Output file"), cl::init("-"),
              cl::value_desc("path"), cl::cat(category)) {}
 
@@ -75,6 +78,37 @@ Error CommonOptions::checkDynamic(ArrayRef<Size> known) const {
       return makeError("expects --dynamic of {0} to name {1}, but got '{2}'",
                        op.getValue(), join(map_range(known, getName), ", "),
                        getName(size));
+  return Error::success();
+}
+
+Error CommonOptions::readSchedule(SmallVectorImpl<int64_t> &values,
+                                  const KnobSet &set) const {
+  if (!schedule.getNumOccurrences())
+    return Error::success();
+  values = set.getDefaults();
+  SmallVector<StringRef> pairs;
+  SplitString(schedule, pairs);
+  for (StringRef pair : pairs) {
+    auto [name, text] = pair.split('=');
+    std::optional<size_t> place = set.findKnob(name);
+    if (!place) {
+      auto names = map_range(set.knobs,
+                             [](const KnobInfo &known) { return known.name; });
+      return makeError("expects a knob of --schedule to be one of {0}, but got "
+                       "'{1}'",
+                       join(names, ", "), name);
+    }
+    const KnobInfo &knob = set.knobs[*place];
+    std::optional<int64_t> value = knob.parse(text);
+    if (!value) {
+      auto allowed =
+          map_range(knob.domain, [&](int64_t one) { return knob.spell(one); });
+      return makeError("expects --schedule to give '{0}' one of {1}, but got "
+                       "'{2}'",
+                       name, join(allowed, ", "), text);
+    }
+    values[*place] = *value;
+  }
   return Error::success();
 }
 

@@ -38,6 +38,7 @@ struct CommonOptions {
   llvm::cl::opt<Element> dtype;
   llvm::cl::list<Size> dynamic;
   llvm::cl::opt<bool> strided;
+  llvm::cl::opt<std::string> schedule;
   llvm::cl::opt<std::string> output;
 
   CommonOptions();
@@ -45,6 +46,9 @@ struct CommonOptions {
   llvm::Expected<int64_t> getSize(const llvm::cl::opt<long long> &option,
                                   std::optional<int64_t> fallback,
                                   std::optional<Size> name) const;
+  /// One value for each knob of the set; leaves `values` without a schedule.
+  llvm::Error readSchedule(llvm::SmallVectorImpl<int64_t> &values,
+                           const KnobSet &set) const;
   /// Fails where --dynamic names a size that the op does not have.
   llvm::Error checkDynamic(llvm::ArrayRef<Size> known) const;
 };

@@ -3,6 +3,7 @@
 // Every rule of legality on both sides of its limit.
 
 #include "attune/Schedule/Attention/Legality.h"
+#include "ToyTarget.h"
 #include "attune/Target/TargetRegistry.h"
 #include "mlir/IR/Diagnostics.h"
 #include "gtest/gtest.h"
@@ -10,32 +11,9 @@
 using namespace mlir;
 using namespace attune;
 using schedule::AttentionAttr;
-using tile::LayoutAttr;
-using tile::MmaAtomAttr;
 using tile::TargetAttr;
 
 namespace {
-/// A chip that does not exist: 4 lanes, 2x2x2 instructions, small limits.
-struct Limits {
-  int64_t shared = 1 << 20;
-  int64_t sharedPerSm = 1 << 20;
-  int64_t registers = 1 << 16;
-  int64_t registersPerSm = 1 << 20;
-  int64_t maxThreads = 1024;
-  int64_t maxThreadsPerSm = 1024;
-  int64_t rows = 2, columns = 2, depth = 2;
-  /// Whether four warps too can multiply, 64x2x2 in rows of 128 bytes.
-  bool groups = false;
-  /// Whether the chip says what these may take.
-  bool groupLimits = true;
-};
-
-Limits withGroups() {
-  Limits limits;
-  limits.groups = true;
-  return limits;
-}
-
 class LegalityTest : public testing::Test {
 protected:
   LegalityTest() {
@@ -44,47 +22,7 @@ protected:
   }
 
   TargetAttr toy(const Limits &limits) {
-    auto layout = [&](int64_t rows, int64_t columns) {
-      return LayoutAttr::getNormal(&context,
-                                   {{rows / 2, 0, 2}, {columns / 2, 1, 2}},
-                                   {{2, 0, 1}, {2, 1, 1}}, {});
-    };
-    auto atom = MmaAtomAttr::get(
-        &context, "toy", limits.rows, limits.columns, limits.depth,
-        Float16Type::get(&context), Float16Type::get(&context),
-        Float32Type::get(&context), layout(limits.rows, limits.depth),
-        layout(limits.depth, limits.columns),
-        layout(limits.rows, limits.columns));
-    SmallVector<MmaAtomAttr> atoms{atom};
-    if (limits.groups)
-      atoms.push_back(getGroupAtom());
-    return TargetAttr::get(
-        &context, "toy", "Toy", /*lanes=*/4, /*sms=*/1, limits.shared,
-        limits.sharedPerSm, limits.registers, limits.registersPerSm,
-        limits.maxThreads, limits.maxThreadsPerSm, tile::CopySync::None, {},
-        /*tmaBoxBytes=*/limits.groups ? 128 : 0, /*tmaBoxAlignment=*/16,
-        /*schedulers=*/4, /*registerStep=*/8,
-        limits.groups && limits.groupLimits ? getWarpgroups()
-                                            : tile::WarpgroupsAttr(),
-        /*cache=*/0, tile::RatesAttr::getDefault(&context), atoms);
-  }
-
-  tile::WarpgroupsAttr getWarpgroups() {
-    return tile::WarpgroupsAttr::get(
-        &context, /*mostRegisters=*/256, /*producerRegisters=*/24,
-        /*persistentProducerRegisters=*/32, /*mostColumns=*/256,
-        /*besideMultiply=*/32, /*fewestRegisters=*/80);
-  }
-
-  MmaAtomAttr getGroupAtom() {
-    auto rows = LayoutAttr::getNormal(&context, {{8, 0, 2}},
-                                      {{2, 0, 1}, {2, 1, 1}}, {{4, 0, 16}});
-    auto all = LayoutAttr::getNormal(&context, {}, {{2, 0, 1}, {2, 1, 1}},
-                                     {{4, 0, 0}});
-    return MmaAtomAttr::get(&context, "group", 64, 2, 2,
-                            Float16Type::get(&context),
-                            Float16Type::get(&context),
-                            Float32Type::get(&context), rows, all, rows);
+    return makeToyTarget(&context, limits);
   }
 
   /// Four warps that multiply together, and what else is set.

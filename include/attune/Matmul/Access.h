@@ -6,6 +6,7 @@
 #ifndef ATTUNE_MATMUL_ACCESS_H
 #define ATTUNE_MATMUL_ACCESS_H
 
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Builders.h"

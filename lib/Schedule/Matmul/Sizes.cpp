@@ -6,6 +6,7 @@
 #include "MatmulTunable.h"
 #include "attune/Matmul/Problem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -50,6 +51,16 @@ static std::string print(ModuleOp module) {
   return text;
 }
 
+/// What sizes were computed with that are known now says nothing.
+static void eraseDeadOps(ModuleOp module) {
+  SmallVector<Operation *> ops;
+  module.walk([&](Operation *op) { ops.push_back(op); });
+  // Users before what they use.
+  for (Operation *op : llvm::reverse(ops))
+    if (isOpTriviallyDead(op))
+      op->erase();
+}
+
 /// The text of the group with other sizes, which say no more than how rows are
 /// aligned: what else a kernel depends on is dynamic to it.
 std::string attune::describeMatmulKind(const ContractionGroup &group) {
@@ -75,7 +86,10 @@ std::string attune::describeMatmulKind(const ContractionGroup &group) {
   std::string why;
   FailureOr<OwningOpRef<ModuleOp>> kind = matmul::resize(group, sizes, why);
   // Sizes that cannot be changed are what a schedule is chosen for.
-  return print(failed(kind) ? *matmul::isolate(group) : **kind);
+  if (failed(kind))
+    return print(*matmul::isolate(group));
+  eraseDeadOps(**kind);
+  return print(**kind);
 }
 
 /// `blocks` blocks, and what the length leaves over.

@@ -313,7 +313,7 @@ SwizzleAttr SwizzleAttr::getForRow(MLIRContext *context, int64_t columns,
          chunks % (int64_t(2) << bits) == 0)
     ++bits;
   int64_t shift = llvm::Log2_64(kChunksPerBankRow) - bits;
-  return get(context, vector, bits, shift, /*swizzleAtom=*/0);
+  return get(context, vector, bits, shift, /*swizzle_atom=*/0);
 }
 
 SwizzleAttr SwizzleAttr::getForSwizzleAtom(MLIRContext *context,

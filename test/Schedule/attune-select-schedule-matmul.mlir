@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a matmul gets is legal on the chip, and goes by its sizes and rows.
+//
+// RUN: attune-opt %s --attune-attach-target=chip=sm_80 --attune-select-schedule --attune-check-schedule | FileCheck %s --check-prefix=SM80
+// RUN: attune-opt %s --attune-attach-target=chip=sm_90a --attune-select-schedule --attune-check-schedule | FileCheck %s --check-prefix=SM90
+// RUN: attune-opt %s --attune-attach-target=chip=gfx942 --attune-select-schedule --attune-check-schedule | FileCheck %s --check-prefix=GFX942
+// RUN: attune-opt %s --attune-attach-target=chip=gfx1100 --attune-select-schedule --attune-check-schedule | FileCheck %s --check-prefix=GFX1100
+
+// SM80-LABEL: func.func @square(
+// SM80: #schedule.matmul<warpsN = 2, stages = 4>
+// SM90-LABEL: func.func @square(
+// SM90: #schedule.matmul<blockN = 256, blockK = 64, numWarps = 8, mmaWarps = 4, producerWarps = 4, stages = 4, {{.*}}persistent = static>
+// GFX942-LABEL: func.func @square(
+// GFX942: #schedule.matmul<warpsN = 2, stages = 4>
+// GFX1100-LABEL: func.func @square(
+// GFX1100: #schedule.matmul<blockM = 64, warpsN = 2, stages = 4>
+func.func @square(%a: tensor<4096x4096xbf16>, %b: tensor<4096x4096xbf16>, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %x = linalg.matmul ins(%a, %b : tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %x : tensor<4096x4096xf32>
+}
+
+// Few tiles of a whole workgroup fill the chip better than fewer large ones.
+// SM80-LABEL: func.func @few_rows(
+// SM80: #schedule.matmul<blockM = 64, {{.*}}>
+// SM90-LABEL: func.func @few_rows(
+// SM90: #schedule.matmul<blockM = 64, blockK = 64, mmaWarps = 4, producerWarps = 4, stages = 6, {{.*}}>
+// GFX942-LABEL: func.func @few_rows(
+// GFX942: #schedule.matmul<blockM = 32, blockN = 32, {{.*}}>
+// GFX1100-LABEL: func.func @few_rows(
+// GFX1100: #schedule.matmul<blockM = 64, {{.*}}>
+func.func @few_rows(%a: tensor<16x4096xf16>, %b: tensor<4096x4096xf16>, %c: tensor<16x4096xf32>) -> tensor<16x4096xf32> {
+  %x = linalg.matmul ins(%a, %b : tensor<16x4096xf16>, tensor<4096x4096xf16>) outs(%c : tensor<16x4096xf32>) -> tensor<16x4096xf32>
+  return %x : tensor<16x4096xf32>
+}
+
+// Rows that no copy of boxes reads are left to warps of their own.
+// SM80-LABEL: func.func @odd_rows(
+// SM80: #schedule.matmul<{{.*}}stages = 4>
+// SM90-LABEL: func.func @odd_rows(
+// SM90: #schedule.matmul<blockM = 32, blockK = 64, numWarps = 2, warpsN = 2, stages = 4>
+// GFX942-LABEL: func.func @odd_rows(
+// GFX942: #schedule.matmul<{{.*}}stages = 4>
+// GFX1100-LABEL: func.func @odd_rows(
+// GFX1100: #schedule.matmul<{{.*}}stages = 4>
+func.func @odd_rows(%a: tensor<512x511xf16>, %b: tensor<511x512xf16>, %c: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %x = linalg.matmul ins(%a, %b : tensor<512x511xf16>, tensor<511x512xf16>) outs(%c : tensor<512x512xf32>) -> tensor<512x512xf32>
+  return %x : tensor<512x512xf32>
+}
+
+// What is not known is taken as large.
+// SM80-LABEL: func.func @dynamic(
+// SM80: #schedule.matmul<warpsN = 2, stages = 4>
+// SM90-LABEL: func.func @dynamic(
+// SM90: #schedule.matmul<blockN = 256, blockK = 64, numWarps = 8, mmaWarps = 4, producerWarps = 4, stages = 4, {{.*}}persistent = static>
+// GFX942-LABEL: func.func @dynamic(
+// GFX942: #schedule.matmul<warpsN = 2, stages = 4>
+// GFX1100-LABEL: func.func @dynamic(
+// GFX1100: #schedule.matmul<blockM = 64, warpsN = 2, stages = 4>
+func.func @dynamic(%a: tensor<?x4096xf16>, %b: tensor<4096x4096xf16>, %c: tensor<?x4096xf32>) -> tensor<?x4096xf32> {
+  %x = linalg.matmul ins(%a, %b : tensor<?x4096xf16>, tensor<4096x4096xf16>) outs(%c : tensor<?x4096xf32>) -> tensor<?x4096xf32>
+  return %x : tensor<?x4096xf32>
+}
+
+// What is given stays.
+// SM80-LABEL: func.func @given(
+// SM80: #schedule.matmul<blockM = 64, numWarps = 2>
+// SM90-LABEL: func.func @given(
+// SM90: #schedule.matmul<blockM = 64, numWarps = 2>
+// GFX942-LABEL: func.func @given(
+// GFX942: #schedule.matmul<blockM = 64, numWarps = 2>
+// GFX1100-LABEL: func.func @given(
+// GFX1100: #schedule.matmul<blockM = 64, numWarps = 2>
+func.func @given(%a: tensor<256x256xf16>, %b: tensor<256x256xf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %x = linalg.matmul {attune.schedule = #schedule.matmul<blockM = 64, numWarps = 2>} ins(%a, %b : tensor<256x256xf16>, tensor<256x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %x : tensor<256x256xf32>
+}
