@@ -33,6 +33,30 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // The parts of sums stay where the sums are. What comes in other blocks is converted first.
+  // CHECK-LABEL: gpu.func @parts
+  // CHECK: %[[SUM:.+]] = tile.mma {{.*}} {atom = #tile.mma_atom<name = "brain"
+  // CHECK: %[[PARTS:.+]]:2 = tile.deinterleave %[[SUM]] blocks of 4 dim 1 : <2x8xf32, registers, #tile.layout<registers = {{\[\[}}4, 1, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = []>> -> !tile.tile<2x4xf32, registers, #tile.layout<registers = {{\[\[}}2, 1, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = []>>
+  // CHECK: tile.map(%[[PARTS]]#0, %[[PARTS]]#1)
+  // CHECK: %[[LOADED:.+]] = tile.load
+  // CHECK: %[[WHOLE:.+]] = tile.convert_layout %[[LOADED]]
+  // CHECK: tile.deinterleave %[[WHOLE]]
+  gpu.func @parts(%x: bf16, %zero: f32, %m: memref<4x16xf32>, %i: index) kernel attributes {known_block_size = array<i32: 4, 1, 1>} {
+    %a = tile.fill %x : bf16 -> !tile.tile<2x2xbf16, registers>
+    %b = tile.fill %x : bf16 -> !tile.tile<2x8xbf16, registers>
+    %c = tile.fill %zero : f32 -> !tile.tile<2x8xf32, registers>
+    %sum = tile.mma %a, %b, %c : !tile.tile<2x2xbf16, registers>, !tile.tile<2x8xbf16, registers>, !tile.tile<2x8xf32, registers>
+    %p:2 = tile.deinterleave %sum blocks of 4 dim 1 : !tile.tile<2x8xf32, registers> -> !tile.tile<2x4xf32, registers>, !tile.tile<2x4xf32, registers>
+    %product = tile.map(%p#0, %p#1) {
+    ^bb0(%left: f32, %right: f32, %row: index, %column: index):
+      %times = arith.mulf %left, %right : f32
+      tile.yield %times : f32
+    } : (!tile.tile<2x4xf32, registers>, !tile.tile<2x4xf32, registers>) -> !tile.tile<2x4xf32, registers>
+    %loaded = tile.load %m[%i, %i] : memref<4x16xf32> -> !tile.tile<4x16xf32, registers>
+    %q:2 = tile.deinterleave %loaded blocks of 4 dim 1 : !tile.tile<4x16xf32, registers> -> !tile.tile<4x8xf32, registers>, !tile.tile<4x8xf32, registers>
+    gpu.return
+  }
+
   // What one of them adds to, the other has computed: its accumulator is
   // converted, and what follows the first keeps the first's layout.
   // CHECK-LABEL: gpu.func @meet

@@ -161,6 +161,55 @@ static int64_t storedChunk(SwizzleAttr swizzle, int64_t row, int64_t chunk) {
   return chunk ^ ((row >> swizzle.getShift()) & mask);
 }
 
+/// The accumulator of 16 rows and 64 columns a warp, with so many warps along
+/// the columns.
+static LayoutAttr widen(LayoutAttr accumulator, int64_t warps) {
+  return accumulator.withRegisterModes({{8, 1, 8}})
+      .withWarpModes({{2, 0, 16}, {warps, 1, 64}});
+}
+
+TEST_F(LayoutTest, PartsAreWhereTheirBlocksAre) {
+  for (auto [block, parts, warps] :
+       {std::array<int64_t, 3>{32, 2, 1}, {16, 2, 1}, {8, 4, 1}, {32, 2, 2}}) {
+    LayoutAttr whole = widen(accumulator(), warps);
+    auto found = whole.deinterleave(1, block, parts);
+    ASSERT_TRUE(found) << block;
+    auto [part, apart] = *found;
+    ASSERT_EQ(part.getNumRegisters() * parts, whole.getNumRegisters());
+    for (int64_t warp = 0; warp < whole.getNumWarps(); ++warp)
+      for (int64_t lane = 0; lane < whole.getNumLanes(); ++lane)
+        for (int64_t reg = 0; reg < part.getNumRegisters(); ++reg)
+          for (int64_t s = 0; s < parts; ++s) {
+            auto [row, column] = locate(part, reg, lane, warp);
+            EXPECT_EQ(locate(whole,
+                             (reg / apart * parts + s) * apart + reg % apart,
+                             lane, warp),
+                      std::pair(row, (column / block * parts + s) * block +
+                                         column % block));
+          }
+    std::optional<LayoutAttr> again = part.interleave(1, block, parts);
+    ASSERT_TRUE(again);
+    auto back = again->deinterleave(1, block, parts);
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back->first, part);
+  }
+}
+
+TEST_F(LayoutTest, PartsOfRowsToo) {
+  auto found = accumulator().deinterleave(0, 8, 2);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->first, make({{2, 1, 1}}, {{4, 1, 2}, {8, 0, 1}}));
+  EXPECT_EQ(found->second, 2);
+}
+
+TEST_F(LayoutTest, PartsOfOtherThreadsAreNone) {
+  // Of other lanes, of other warps, and in the middle of what a lane has.
+  EXPECT_FALSE(accumulator().deinterleave(1, 2, 4));
+  EXPECT_FALSE(widen(accumulator(), 2).deinterleave(1, 64, 2));
+  EXPECT_FALSE(widen(accumulator(), 1).deinterleave(1, 12, 2));
+  EXPECT_FALSE(accumulator().interleave(1, 3, 2));
+}
+
 TEST_F(LayoutTest, SwizzleSpreadsEightRowsOverTheBanks) {
   constexpr int64_t kBankRowBytes = 128, kChunkBytes = 16;
   for (int64_t elementBytes : {2, 4})

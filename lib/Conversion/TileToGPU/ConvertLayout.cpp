@@ -2,7 +2,7 @@
 //
 // tile.convert_layout: the cheapest of three ways. Registers are renamed where
 // lanes hold the same elements before and after, or exchanged for lanes, or
-// fetched from other lanes one by one.
+// fetched from other lanes one by one. And tile.deinterleave, which renames.
 
 #include "KernelContext.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -42,6 +42,13 @@ struct ShuffleLayoutPattern : KernelPattern<tile::ConvertLayoutOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
+struct DeinterleavePattern : KernelPattern<tile::DeinterleaveOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::DeinterleaveOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
 } // namespace
 
 /// Puts registers into the order of another layout with the same lanes and
@@ -74,6 +81,30 @@ LogicalResult ConvertLayoutPattern::matchAndRewrite(
   if (!renamed)
     return rewriter.notifyMatchFailure(op, "a lane lacks an element");
   rewriter.replaceOp(op, renamed);
+  return success();
+}
+
+LogicalResult DeinterleavePattern::matchAndRewrite(
+    tile::DeinterleaveOp op, OpAdaptor adaptor,
+    ConversionPatternRewriter &rewriter) const {
+  auto parts = static_cast<int64_t>(op.getParts().size());
+  auto found = op.getInput().getType().getRegisterLayout().deinterleave(
+      op.getDim(), op.getBlock(), parts);
+  if (!found)
+    return rewriter.notifyMatchFailure(op, "threads hold parts of parts");
+  int64_t apart = found->second;
+  SmallVector<Value> results;
+  for (auto [i, part] : llvm::enumerate(op.getParts())) {
+    VectorType type = laneVectorType(cast<tile::TileType>(part.getType()));
+    SmallVector<int64_t> order;
+    for (int64_t reg = 0; reg < type.getNumElements(); ++reg)
+      order.push_back((reg / apart * parts + static_cast<int64_t>(i)) * apart +
+                      reg % apart);
+    results.push_back(vector::ShuffleOp::create(rewriter, op.getLoc(), type,
+                                                adaptor.getInput(),
+                                                adaptor.getInput(), order));
+  }
+  rewriter.replaceOp(op, results);
   return success();
 }
 
@@ -321,7 +352,8 @@ void attune::populateLayoutPatterns(TypeConverter &converter,
                                     RewritePatternSet &patterns,
                                     const KernelContext &context) {
   MLIRContext *mlirContext = patterns.getContext();
-  patterns.add<ShuffleLayoutPattern>(converter, mlirContext, context);
+  patterns.add<ShuffleLayoutPattern, DeinterleavePattern>(converter,
+                                                          mlirContext, context);
   patterns.add<ExchangeLayoutPattern>(converter, mlirContext, context,
                                       /*benefit=*/2);
   patterns.add<ConvertLayoutPattern>(converter, mlirContext, context,

@@ -242,6 +242,29 @@ static LogicalResult checkOrdered(tile::OrderedOp op) {
          << "expects to stand in a role of which all threads run the program";
 }
 
+static LogicalResult checkLoad(tile::LoadOp op) {
+  if (!op.getSource().getDefiningOp<tile::InterleavedOp>())
+    return success();
+  return op.emitOpError() << "expects a tile of interleaved buffers to go "
+                             "through a channel; run tile-promote-to-shared "
+                             "on a load with 'stages' first";
+}
+
+/// That taking a tile apart is a renaming of registers.
+static LogicalResult checkParts(tile::DeinterleaveOp op) {
+  auto found = op.getInput().getType().getRegisterLayout().deinterleave(
+      op.getDim(), op.getBlock(), op.getParts().size());
+  for (Value part : op.getParts())
+    if (auto type = cast<tile::TileType>(part.getType());
+        !found || type.getLayout() != found->first)
+      return op.emitOpError()
+             << "expects a layout in which a thread holds the same elements "
+                "of all parts, but got "
+             << op.getInput().getType().getLayout() << " and "
+             << type.getLayout();
+  return success();
+}
+
 /// Warps may differ in what they run by the result.
 static LogicalResult checkAny(tile::AnyOp op) {
   for (Operation *user : op.getResult().getUsers()) {
@@ -308,6 +331,8 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
             .Case<tile::FenceBarriersOp, tile::SyncWarpOp,
                   tile::ArriveClusterOp, tile::WaitClusterOp>(
                 [&](auto wait) { return checkBarriers(wait, context); })
+            .Case([](tile::LoadOp load) { return checkLoad(load); })
+            .Case([](tile::DeinterleaveOp op) { return checkParts(op); })
             .Case([](tile::AnyOp any) { return checkAny(any); })
             .Case([](tile::OrderedOp ordered) { return checkOrdered(ordered); })
             .Case([&](tile::SpecializeOp roles) {

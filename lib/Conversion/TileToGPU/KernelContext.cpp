@@ -160,7 +160,12 @@ int64_t attune::knownRowDivisor(Value buffer) {
       buffer = collapse.getSrc();
     else if (auto paged = dyn_cast<tile::PagedOp>(op))
       buffer = paged.getSource();
-    else
+    else if (auto interleaved = dyn_cast<tile::InterleavedOp>(op)) {
+      int64_t divisor = 0;
+      for (Value source : interleaved.getSources())
+        divisor = std::gcd(divisor, knownRowDivisor(source));
+      return divisor;
+    } else
       break;
   }
   auto type = cast<MemRefType>(buffer.getType());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // tile.load, tile.store and tile.read: between memory and registers; and
-// tile.paged, which says where they find rows.
+// tile.paged and tile.interleaved, which say where rows are found.
 
 #include "KernelContext.h"
-#include "PagedRows.h"
+#include "Views.h"
 #include "attune/Target/SharedAddress.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -40,6 +40,18 @@ struct PagedPattern : KernelPattern<tile::PagedOp> {
                   ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOpWithNewOp<memref::CastOp>(op, op.getResult().getType(),
                                                 op.getSource());
+    return success();
+  }
+};
+
+/// So does whoever uses this.
+struct InterleavedPattern : KernelPattern<tile::InterleavedOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::InterleavedOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<memref::CastOp>(op, op.getResult().getType(),
+                                                op.getSources().front());
     return success();
   }
 };
@@ -375,6 +387,6 @@ LogicalResult ReadPattern::matchAndRewrite(tile::ReadOp op, OpAdaptor adaptor,
 void attune::populateMemoryPatterns(TypeConverter &converter,
                                     RewritePatternSet &patterns,
                                     const KernelContext &context) {
-  patterns.add<LoadPattern, PagedPattern, StorePattern, ReadPattern>(
-      converter, patterns.getContext(), context);
+  patterns.add<LoadPattern, PagedPattern, InterleavedPattern, StorePattern,
+               ReadPattern>(converter, patterns.getContext(), context);
 }

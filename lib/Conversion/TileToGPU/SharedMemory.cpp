@@ -9,7 +9,7 @@
 
 #include "SharedMemory.h"
 #include "KernelContext.h"
-#include "PagedRows.h"
+#include "Views.h"
 #include "attune/Target/SharedAddress.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -70,6 +70,9 @@ public:
 
 private:
   void copyPiece(SplitIndex row, SplitIndex column);
+  /// Of interleaved buffers, takes the one that has the row or column `along`,
+  /// which becomes that of the buffer.
+  void chooseBuffer(tile::InterleavedOp view, Value &along);
   void copyElements(Value sourceRow, Value sourceColumn, Value destination,
                     Value valid);
   Value constant(int64_t value) {
@@ -208,6 +211,24 @@ void TileCopier::copyElements(Value sourceRow, Value sourceColumn,
                           /*nontemporal=*/false, alignment);
 }
 
+void TileCopier::chooseBuffer(tile::InterleavedOp view, Value &along) {
+  Value block = constant(view.getBlock()),
+        count = constant(static_cast<int64_t>(view.getSources().size()));
+  Value number = b.createOrFold<arith::DivUIOp>(loc, along, block);
+  Value part = b.createOrFold<arith::RemUIOp>(loc, number, count);
+  Value first = b.createOrFold<arith::MulIOp>(
+      loc, b.createOrFold<arith::DivUIOp>(loc, number, count), block);
+  along = b.createOrFold<arith::AddIOp>(
+      loc, first, b.createOrFold<arith::RemUIOp>(loc, along, block));
+  source = view.getSources().front();
+  for (auto [i, other] : llvm::drop_begin(llvm::enumerate(view.getSources()))) {
+    Value isOther =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, part,
+                              constant(static_cast<int64_t>(i)));
+    source = arith::SelectOp::create(b, loc, isOther, other, source);
+  }
+}
+
 void TileCopier::copyPiece(SplitIndex row, SplitIndex column) {
   Value tileRow = row.materialize(b, loc),
         tileColumn = column.materialize(b, loc);
@@ -215,6 +236,8 @@ void TileCopier::copyPiece(SplitIndex row, SplitIndex column) {
   sourceRow = sourceRows.locate(b, loc, sourceRow, op.getInBounds());
   Value sourceColumn =
       b.createOrFold<arith::AddIOp>(loc, op.getColumn(), tileColumn);
+  if (auto view = op.getSource().getDefiningOp<tile::InterleavedOp>())
+    chooseBuffer(view, view.getDim() == 0 ? sourceRow : sourceColumn);
   Value valid;
   if (!op.getInBounds()) {
     Value rows = b.createOrFold<memref::DimOp>(loc, source, 0);
@@ -243,7 +266,7 @@ void TileCopier::copyPiece(SplitIndex row, SplitIndex column) {
 
 void TileCopier::copy() {
   int64_t rows = type.getShape()[0], columns = type.getShape()[1];
-  auto sourceType = op.getSource().getType();
+  auto sourceType = cast<MemRefType>(getBuffers(op).front().getType());
   int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
   SmallVector<int64_t> strides;
   int64_t offset;
@@ -256,6 +279,10 @@ void TileCopier::copy() {
     width =
         std::gcd(std::gcd(swizzle.getVector(), knownRowDivisor(op.getSource())),
                  std::gcd(rowLength, knownDivisor(op.getColumn())));
+  // Nor the end of a block.
+  if (auto view = op.getSource().getDefiningOp<tile::InterleavedOp>();
+      view && view.getDim() == 1)
+    width = std::gcd(width, static_cast<int64_t>(view.getBlock()));
   async =
       llvm::is_contained(context.target.getCopyWidths(), width * elementBytes);
 

@@ -11,9 +11,9 @@
 // of all workgroups: each warp that computes arrives at the barrier of each.
 
 #include "KernelContext.h"
-#include "PagedRows.h"
 #include "SharedMemory.h"
 #include "TensorMaps.h"
+#include "Views.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -97,6 +97,9 @@ struct TMAPutPattern : TMABoxPattern<tile::PutOp> {
                   ConversionPatternRewriter &rewriter) const override;
   LogicalResult copy(ConversionPatternRewriter &rewriter, tile::PutOp op,
                      OpAdaptor adaptor) const;
+  LogicalResult copyPiece(ConversionPatternRewriter &rewriter, tile::PutOp op,
+                          OpAdaptor adaptor, const RingSlot &slot,
+                          const SourcePiece &piece) const;
 };
 
 struct StoreAsyncPattern : KernelPattern<tile::StoreAsyncOp> {
@@ -218,49 +221,63 @@ LogicalResult TMAPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
   Value before =
       b.createOrFold<arith::XOrIOp>(loc, slot.parity, constant(b, loc, 1));
   barriers().wait(b, loc, slot.empty, before);
-  int64_t rows = type.getShape()[0], columns = type.getShape()[1],
-          atomColumns = type.getSwizzleAtom();
   barriers().arriveExpecting(b, loc, slot.full,
                              type.getSizeInBytes() / type.getStages());
+  for (const SourcePiece &piece : getPieces(b, op))
+    if (failed(copyPiece(b, op, adaptor, slot, piece)))
+      return failure();
+  return success();
+}
 
-  FailureOr<TensorView> view = traceView(b, op.getSource());
+LogicalResult TMAPutPattern::copyPiece(ConversionPatternRewriter &b,
+                                       tile::PutOp op, OpAdaptor adaptor,
+                                       const RingSlot &slot,
+                                       const SourcePiece &piece) const {
+  Location loc = op.getLoc();
+  tile::ChannelType type = op.getChannel().getType();
+  int64_t rows = type.getShape()[0], columns = type.getShape()[1],
+          atomColumns = type.getSwizzleAtom(), cluster = type.getCluster();
+  FailureOr<TensorView> view = traceView(b, piece.buffer);
   if (failed(view))
     return failure();
   auto plus = [&](Value origin, Value offset) {
     return b.createOrFold<arith::AddIOp>(loc, origin, offset);
   };
-  TMABoxCopy request{
-      firstTMABox(b, op, *view, op.getMap(), adaptor.getChannel()), slot.full,
-      type.getCluster()};
+  TMABoxCopy request{firstTMABox(b, op, *view, op.getMaps()[piece.number],
+                                 adaptor.getChannel()),
+                     slot.full, cluster};
   Value &row = request.coordinates[view->dims[0]],
         &column = request.coordinates[view->dims[1]];
-  Value origin = row, firstRow = op.getRow();
+  Value origin = row, firstRow = piece.sourceRow;
   row = plus(row, firstRow);
-  Value firstColumn = plus(column, op.getColumn());
+  Value firstColumn = plus(column, piece.sourceColumn);
   Value start = b.createOrFold<arith::MulIOp>(loc, slot.number,
                                               constant(b, loc, rows * columns));
-  if (type.getCluster() > 1) {
+  int64_t copiedRows = piece.rows / cluster;
+  if (cluster > 1) {
     Value rank = gpu::ClusterBlockIdOp::create(b, loc, gpu::Dimension::x);
-    Value share = arith::MulIOp::create(b, loc, rank,
-                                        constant(b, loc, type.getCopiedRows()));
+    Value share =
+        arith::MulIOp::create(b, loc, rank, constant(b, loc, copiedRows));
     row = plus(row, share);
     firstRow = plus(firstRow, share);
     start = plus(start, arith::MulIOp::create(b, loc, share,
                                               constant(b, loc, atomColumns)));
   }
-  PagedRows places(op.getSource());
-  for (int64_t copied = 0, box = getRowsOfBox(op);
-       copied < type.getCopiedRows(); copied += box) {
+  PagedRows places(piece.buffer);
+  for (int64_t copied = 0, box = getRowsOfBox(op); copied < copiedRows;
+       copied += box) {
     if (places.getPage()) {
       Value boxRow = plus(firstRow, constant(b, loc, copied));
       // No tensor has so many rows.
       Value outside = constant(b, loc, std::numeric_limits<int32_t>::max() / 2);
       row = plus(origin, places.locate(b, loc, boxRow, outside));
     }
-    for (int64_t first = 0; first < columns; first += atomColumns) {
+    for (int64_t first = 0; first < piece.columns; first += atomColumns) {
       column = plus(firstColumn, constant(b, loc, first));
       request.offset =
-          plus(start, constant(b, loc, first * rows + copied * atomColumns));
+          plus(start, constant(b, loc,
+                               (piece.column + first) * rows +
+                                   (piece.row + copied) * atomColumns));
       context.model->getCopyEngine()->load(b, loc, request);
     }
   }

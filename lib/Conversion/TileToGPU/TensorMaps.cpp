@@ -4,7 +4,7 @@
 // host right before the launch.
 
 #include "TensorMaps.h"
-#include "PagedRows.h"
+#include "Views.h"
 #include "attune/Dialect/Launch/IR/Launch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -112,19 +112,24 @@ struct Copied {
 };
 } // namespace
 
-static std::optional<Copied> getCopied(Operation *op,
-                                       const KernelContext &context) {
+static SmallVector<Copied> getCopied(Operation *op,
+                                     const KernelContext &context) {
+  SmallVector<Copied> copied;
   if (auto put = dyn_cast<tile::PutOp>(op)) {
     tile::ChannelType channel = put.getChannel().getType();
     if (channel.getSwizzleAtom())
-      return Copied{put.getSource(), channel.getTileType(), getRowsOfBox(put)};
+      for (Value buffer : getBuffers(put))
+        copied.push_back({buffer, channel.getTileType(), getRowsOfBox(put)});
   } else if (auto store = dyn_cast<tile::StoreAsyncOp>(op)) {
     tile::TileType type = store.getSource().getType();
-    return Copied{store.getDestination(), type,
-                  type.getShape()[0] / context.countStores(op)};
+    copied.push_back({store.getDestination(), type,
+                      type.getShape()[0] / context.countStores(op)});
   }
-  return std::nullopt;
+  return copied;
 }
+
+/// The swizzle repeats after so many rows.
+static constexpr int64_t kAtomRows = 8;
 
 /// That TMA boxes end where pages do: then each has one place in the buffer.
 static LogicalResult checkPages(Operation *op) {
@@ -132,8 +137,6 @@ static LogicalResult checkPages(Operation *op) {
   int64_t page = put ? PagedRows(put.getSource()).getPage() : 0;
   if (!page)
     return success();
-  // The swizzle repeats so.
-  constexpr int64_t kAtomRows = 8;
   int64_t copied = put.getChannel().getType().getCopiedRows(),
           rows = getRowsOfBox(put);
   if (copied % rows != 0 || page % rows != 0 || rows % kAtomRows != 0)
@@ -149,61 +152,122 @@ static LogicalResult checkPages(Operation *op) {
   return success();
 }
 
-LogicalResult attune::addTensorMaps(gpu::GPUFuncOp kernel,
-                                    const KernelContext &context) {
-  const CopyEngine &engine = *context.model->getCopyEngine();
+/// That TMA boxes lie in a block of one buffer each.
+static LogicalResult checkBlocks(Operation *op) {
+  auto put = dyn_cast<tile::PutOp>(op);
+  auto view = put ? put.getSource().getDefiningOp<tile::InterleavedOp>()
+                  : tile::InterleavedOp();
+  if (!view)
+    return success();
+  tile::ChannelType type = put.getChannel().getType();
+  auto block = static_cast<int64_t>(view.getBlock());
+  bool ofRows = view.getDim() == 0;
+  int64_t unit = ofRows ? kAtomRows * type.getCluster() : type.getSwizzleAtom();
+  if (block % unit != 0)
+    return op->emitOpError() << "expects blocks of a multiple of " << unit
+                             << (ofRows ? " rows" : " columns")
+                             << " of interleaved buffers, but got " << block;
+  int64_t all = block * static_cast<int64_t>(view.getSources().size());
+  if (int64_t extent = type.getShape()[view.getDim()]; extent % all != 0)
+    return op->emitOpError()
+           << "expects a tile of a multiple of the " << all
+           << (ofRows ? " rows" : " columns")
+           << " of a block of each interleaved buffer, but got " << extent;
+  if (int64_t divisor = knownDivisor(ofRows ? put.getRow() : put.getColumn());
+      divisor % all != 0)
+    return op->emitOpError()
+           << "expects a start that is known to be a multiple of the " << all
+           << (ofRows ? " rows" : " columns")
+           << " of a block of each interleaved buffer, but got one of "
+           << divisor;
+  return success();
+}
+
+namespace {
+/// Gives kernels their tensor maps.
+class MapAdder {
+public:
+  MapAdder(gpu::GPUFuncOp kernel, const KernelContext &context)
+      : kernel(kernel), context(context),
+        engine(*context.model->getCopyEngine()) {}
+  LogicalResult add(Operation *op);
+
+private:
+  /// The argument that is the map of what is copied; null where there is none.
+  Value getMap(Operation *op, const Copied &copied);
+
+  gpu::GPUFuncOp kernel;
+  const KernelContext &context;
+  const CopyEngine &engine;
+  SmallVector<Map> maps;
+};
+} // namespace
+
+Value MapAdder::getMap(Operation *op, const Copied &copied) {
+  OpBuilder b(op);
+  FailureOr<TensorView> view = traceView(b, copied.view);
+  auto argument =
+      succeeded(view) ? dyn_cast<BlockArgument>(view->tensor) : BlockArgument();
+  int64_t rank = argument ? cast<MemRefType>(argument.getType()).getRank() : 0;
+  if (!argument || argument.getOwner() != &kernel.getBody().front() ||
+      view->dims[1] != rank - 1) {
+    op->emitOpError() << "expects a view, with rows of neighbours, of an "
+                         "argument of the kernel to copy TMA boxes of, but got "
+                      << copied.view.getType();
+    return Value();
+  }
   auto space = gpu::AddressSpaceAttr::get(kernel.getContext(),
                                           gpu::AddressSpace::Workgroup);
-  SmallVector<Map> maps;
-  WalkResult result =
-      kernel.walk([&](Operation *op) {
-        std::optional<Copied> copied = getCopied(op, context);
-        if (!copied)
-          return WalkResult::advance();
-        if (failed(checkPages(op)))
-          return WalkResult::interrupt();
-        OpBuilder b(op);
-        FailureOr<TensorView> view = traceView(b, copied->view);
-        auto argument = succeeded(view) ? dyn_cast<BlockArgument>(view->tensor)
-                                        : BlockArgument();
-        int64_t rank =
-            argument ? cast<MemRefType>(argument.getType()).getRank() : 0;
-        if (!argument || argument.getOwner() != &kernel.getBody().front() ||
-            view->dims[1] != rank - 1) {
-          op->emitOpError()
-              << "expects a view, with rows of neighbours, of an "
-                 "argument of the kernel to copy TMA boxes of, but got "
-              << copied->view.getType();
-          return WalkResult::interrupt();
-        }
-        auto swizzle = cast<tile::SwizzleAttr>(copied->tile.getLayout());
-        SmallVector<int64_t> box(rank, 1);
-        box[view->dims[0]] = copied->rowsOfBox;
-        box[view->dims[1]] = swizzle.getSwizzleAtom();
-        Map map{argument.getArgNumber(),
-                MemRefType::get(box, copied->tile.getElementType(),
-                                MemRefLayoutAttrInterface(), space),
-                swizzle, 0};
-        auto *known = llvm::find_if(maps, [&](const Map &other) {
-          return other.tensor == map.tensor && other.box == map.box &&
-                 other.swizzle == map.swizzle;
-        });
-        if (known == maps.end()) {
-          Type type = engine.getMapType(map.box, map.swizzle);
-          map.argument = kernel.getNumArguments();
-          (void)kernel.insertArgument(map.argument, type, DictionaryAttr(),
-                                      kernel.getLoc());
-          addToManifest(kernel, map);
-          addToLaunches(kernel, map, type, engine);
-          maps.push_back(map);
-          known = &maps.back();
-        }
-        Value own = kernel.getArgument(known->argument);
-        if (auto put = dyn_cast<tile::PutOp>(op))
-          put.getMapMutable().assign(own);
-        else
-          cast<tile::StoreAsyncOp>(op).getMapMutable().assign(own);
-        return WalkResult::advance();
-      });
+  auto swizzle = cast<tile::SwizzleAttr>(copied.tile.getLayout());
+  SmallVector<int64_t> box(rank, 1);
+  box[view->dims[0]] = copied.rowsOfBox;
+  box[view->dims[1]] = swizzle.getSwizzleAtom();
+  Map map{argument.getArgNumber(),
+          MemRefType::get(box, copied.tile.getElementType(),
+                          MemRefLayoutAttrInterface(), space),
+          swizzle, 0};
+  auto *known = llvm::find_if(maps, [&](const Map &other) {
+    return other.tensor == map.tensor && other.box == map.box &&
+           other.swizzle == map.swizzle;
+  });
+  if (known == maps.end()) {
+    Type type = engine.getMapType(map.box, map.swizzle);
+    map.argument = kernel.getNumArguments();
+    (void)kernel.insertArgument(map.argument, type, DictionaryAttr(),
+                                kernel.getLoc());
+    addToManifest(kernel, map);
+    addToLaunches(kernel, map, type, engine);
+    maps.push_back(map);
+    known = &maps.back();
+  }
+  return kernel.getArgument(known->argument);
+}
+
+LogicalResult MapAdder::add(Operation *op) {
+  SmallVector<Copied> copied = getCopied(op, context);
+  if (copied.empty())
+    return success();
+  if (failed(checkPages(op)) || failed(checkBlocks(op)))
+    return failure();
+  SmallVector<Value> own;
+  for (const Copied &part : copied) {
+    own.push_back(getMap(op, part));
+    if (!own.back())
+      return failure();
+  }
+  if (auto put = dyn_cast<tile::PutOp>(op))
+    put.getMapsMutable().assign(own);
+  else
+    cast<tile::StoreAsyncOp>(op).getMapMutable().assign(own.front());
+  return success();
+}
+
+LogicalResult attune::addTensorMaps(gpu::GPUFuncOp kernel,
+                                    const KernelContext &context) {
+  MapAdder adder(kernel, context);
+  WalkResult result = kernel.walk([&](Operation *op) {
+    return failed(adder.add(op)) ? WalkResult::interrupt()
+                                 : WalkResult::advance();
+  });
   return failure(result.wasInterrupted());
 }

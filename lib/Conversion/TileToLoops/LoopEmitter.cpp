@@ -106,6 +106,25 @@ void LoopEmitter::copy(Value source, Value target) {
 std::pair<Value, SmallVector<Value>>
 LoopEmitter::locate(Value view, ArrayRef<Value> position) {
   SmallVector<Value> place(position);
+  if (auto interleaved = view.getDefiningOp<tile::InterleavedOp>()) {
+    Value &along = place[interleaved.getDim()],
+          block = index(interleaved.getBlock()),
+          count = index(interleaved.getSources().size());
+    Value number = arith::DivUIOp::create(builder, along, block);
+    Value part = arith::RemUIOp::create(builder, number, count);
+    Value first = arith::MulIOp::create(
+        builder, arith::DivUIOp::create(builder, number, count), block);
+    along = arith::AddIOp::create(
+        builder, first, arith::RemUIOp::create(builder, along, block));
+    Value source = interleaved.getSources().front();
+    for (auto [i, other] :
+         llvm::drop_begin(llvm::enumerate(interleaved.getSources()))) {
+      Value isOther = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                            part, index(i));
+      source = arith::SelectOp::create(builder, isOther, other, source);
+    }
+    return {source, place};
+  }
   auto paged = view.getDefiningOp<tile::PagedOp>();
   if (!paged)
     return {view, place};
@@ -269,6 +288,30 @@ void LoopEmitter::fillSlot(tile::PutOp op) {
     store(loadOrZero(source, position, op.getInBounds()), parts.slots,
           {slot, indices[0], indices[1]});
   });
+}
+
+void LoopEmitter::emitDeinterleave(tile::DeinterleaveOp op) {
+  Value input = read(op.getInput());
+  auto block = static_cast<int64_t>(op.getBlock());
+  for (auto [i, part] : llvm::enumerate(op.getParts())) {
+    Value result = define(part);
+    forEach(
+        cast<tile::TileType>(part.getType()).getShape(),
+        [&, i = static_cast<int64_t>(i)](ValueRange indices) {
+          SmallVector<Value> place(indices);
+          Value &along = place[op.getDim()];
+          Value number = arith::DivUIOp::create(builder, along, index(block));
+          // Blocks of the parts before it, up to here, and its own of those
+          // behind.
+          Value others = arith::MulIOp::create(
+              builder, number,
+              index(block * (static_cast<int64_t>(op.getParts().size()) - 1)));
+          along = arith::AddIOp::create(
+              builder, arith::AddIOp::create(builder, along, others),
+              index(i * block));
+          store(load(input, place), result, indices);
+        });
+  }
 }
 
 void LoopEmitter::emitGet(tile::GetOp op) {
@@ -455,7 +498,8 @@ void LoopEmitter::emitWithoutRules(Operation *op) {
       .Case<tile::SchedulerOp, tile::DoneOp, tile::PingPongInitOp,
             tile::PingPongWaitOp, tile::PingPongArriveOp, tile::FenceBarriersOp,
             tile::SyncWarpOp, tile::ArriveClusterOp, tile::WaitClusterOp,
-            tile::PagedOp>([](auto) {})
+            tile::PagedOp, tile::InterleavedOp>([](auto) {})
+      .Case([&](tile::DeinterleaveOp op) { emitDeinterleave(op); })
       .Case([&](tile::MapOp op) { emitMap(op); })
       .Case([&](tile::AnyOp op) { emitAny(op); })
       .Case([&](tile::BroadcastOp op) {

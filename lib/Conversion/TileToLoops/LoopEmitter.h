@@ -66,6 +66,7 @@ private:
                  bool accumulate);
   void emitChannel(tile::ChannelOp op);
   void emitPut(tile::PutOp op);
+  void emitDeinterleave(tile::DeinterleaveOp op);
   void emitGet(tile::GetOp op);
   void emitRelease(tile::ReleaseOp op);
   void emitMap(tile::MapOp op);

@@ -39,6 +39,26 @@ func.func @paged(%m: memref<128x64xf16>, %rows: memref<?xf32>, %a: memref<?xi32>
   return
 }
 
+// CHECK-LABEL: func.func @interleaved
+// CHECK-SAME:    %[[M:[^ ]+]]: memref<128x64xf16>, %[[N:[^ ]+]]: memref<128x64xf16>
+func.func @interleaved(%m: memref<128x64xf16>, %n: memref<128x64xf16>, %i: index, %t: !tile.tile<96x32xf32, registers>) {
+  // CHECK: %[[ROWS:.+]] = tile.interleaved %[[M]], %[[N]] blocks of 16 : memref<128x64xf16>, memref<128x64xf16>
+  %rows = tile.interleaved %m, %n blocks of 16 : memref<128x64xf16>, memref<128x64xf16>
+  // CHECK: tile.load %[[ROWS]][%{{.+}}] stages 2 : memref<?x64xf16>
+  %x = tile.load %rows[%i, %i] stages 2 : memref<?x64xf16> -> !regs
+  // CHECK: %[[COLUMNS:.+]] = tile.interleaved %[[M]], %[[N]], %[[M]] blocks of 8 dim 1 : memref<128x64xf16>, memref<128x64xf16>, memref<128x64xf16>
+  %columns = tile.interleaved %m, %n, %m blocks of 8 dim 1 : memref<128x64xf16>, memref<128x64xf16>, memref<128x64xf16>
+  // CHECK: tile.load %[[COLUMNS]][%{{.+}}] stages 2 : memref<128x?xf16>
+  %y = tile.load %columns[%i, %i] stages 2 : memref<128x?xf16> -> !regs
+  // CHECK: tile.deinterleave %{{.+}} blocks of 8 : <96x32xf32, registers> -> !tile.tile<32x32xf32, registers>, !tile.tile<32x32xf32, registers>, !tile.tile<32x32xf32, registers>
+  %p:3 = tile.deinterleave %t blocks of 8 : !tile.tile<96x32xf32, registers>
+    -> !tile.tile<32x32xf32, registers>, !tile.tile<32x32xf32, registers>, !tile.tile<32x32xf32, registers>
+  // CHECK: tile.deinterleave %{{.+}} blocks of 16 dim 1 : <96x32xf32, registers> -> !tile.tile<96x16xf32, registers>, !tile.tile<96x16xf32, registers>
+  %q:2 = tile.deinterleave %t blocks of 16 dim 1 : !tile.tile<96x32xf32, registers>
+    -> !tile.tile<96x16xf32, registers>, !tile.tile<96x16xf32, registers>
+  return
+}
+
 // CHECK-LABEL: func.func @ordered
 // CHECK-SAME:    %[[M:[^ ]+]]: memref<?x64xf32>, %[[C:[^ ]+]]: memref<?xi32>, %[[I:[^ ]+]]: index, %[[T:[^ ]+]]: index
 func.func @ordered(%m: memref<?x64xf32>, %counters: memref<?xi32>, %i: index, %t: index) {
@@ -242,8 +262,8 @@ func.func @places(%m: memref<?x64xf16>, %i: index, %map: !nvgpu.tensormap.descri
   %d = tile.scheduler at 64 : !tile.scheduler
   // CHECK: tile.fence_barriers
   tile.fence_barriers
-  // CHECK: tile.put %{{.+}}[%{{.+}}], %{{.+}}[%{{.+}}, %{{.+}}] role "load_k" map %{{.+}} : !nvgpu.tensormap.descriptor<{{.*}}>, : <32x64xf16, stages = 2>, memref<?x64xf16>
-  tile.put %c[%i], %m[%i, %i] role "load_k" map %map : !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>, : !channel, memref<?x64xf16>
+  // CHECK: tile.put %{{.+}}[%{{.+}}], %{{.+}}[%{{.+}}, %{{.+}}] role "load_k" map(%[[MAP:.+]] : !nvgpu.tensormap.descriptor<{{.*}}>) : <32x64xf16, stages = 2>, memref<?x64xf16>
+  tile.put %c[%i], %m[%i, %i] role "load_k" map(%map : !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>) : !channel, memref<?x64xf16>
   // CHECK: %[[STORED:.+]] = tile.store_async %[[B]], %{{.+}}[%{{.+}}, %{{.+}}] map %{{.+}} : !nvgpu.tensormap.descriptor<{{.*}}>, : <32x64xf16, shared,
   %stored = tile.store_async %b, %m[%i, %i] map %map : !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>, : !shared, memref<?x64xf16>
   // CHECK-NEXT: tile.wait_reads %[[STORED]] : !tile.token

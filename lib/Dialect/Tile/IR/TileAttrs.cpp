@@ -212,6 +212,85 @@ LayoutAttr LayoutAttr::transpose() const {
                    swap(getWarps()));
 }
 
+std::optional<std::pair<LayoutAttr, int64_t>>
+LayoutAttr::deinterleave(int64_t dim, int64_t block, int64_t parts) const {
+  int64_t apart = 0;
+  // Cuts each mode into what counts within a block, what counts parts, and what
+  // counts blocks of one part.
+  auto cut = [&](ArrayRef<Mode> modes,
+                 bool isRegister) -> std::optional<SmallVector<Mode>> {
+    SmallVector<Mode> result;
+    int64_t below = 1;
+    for (const Mode &mode : modes) {
+      int64_t extent = mode.extent, stride = mode.stride;
+      if (mode.dim != dim || stride == 0) {
+        result.push_back(mode);
+        below *= extent;
+        continue;
+      }
+      auto take = [&](int64_t count, int64_t resultStride) {
+        if (resultStride)
+          result.push_back({count, dim, resultStride});
+        extent /= count;
+        stride *= count;
+        below *= count;
+      };
+      if (stride < block) {
+        int64_t count = std::min(extent, block / stride);
+        if (block % stride != 0 || extent % count != 0)
+          return std::nullopt;
+        take(count, stride);
+      }
+      if (extent > 1 && stride < block * parts) {
+        if (!isRegister || stride != block || extent % parts != 0)
+          return std::nullopt;
+        apart = below;
+        take(parts, 0);
+      }
+      if (extent == 1)
+        continue;
+      if (stride % (block * parts) != 0)
+        return std::nullopt;
+      take(extent, stride / parts);
+    }
+    return result;
+  };
+  std::optional<SmallVector<Mode>> registers = cut(getRegisters(), true),
+                                   lanes = cut(getLanes(), false),
+                                   warps = cut(getWarps(), false);
+  if (!registers || !lanes || !warps || !apart)
+    return std::nullopt;
+  return std::pair(getNormal(getContext(), *registers, *lanes, *warps), apart);
+}
+
+std::optional<LayoutAttr> LayoutAttr::interleave(int64_t dim, int64_t block,
+                                                 int64_t parts) const {
+  bool isCut = true;
+  // What counts blocks counts those of all parts.
+  auto spread = [&](ArrayRef<Mode> modes) {
+    SmallVector<Mode> result;
+    for (auto [extent, of, stride] : modes) {
+      int64_t within = extent;
+      if (of == dim && stride != 0) {
+        within = std::clamp<int64_t>(block / stride, 1, extent);
+        if (stride >= block)
+          within = 1;
+        isCut &= extent % within == 0 &&
+                 (stride < block ? block % stride : stride % block) == 0;
+      }
+      result.push_back({within, of, stride});
+      result.push_back({extent / within, of, stride * within * parts});
+    }
+    return result;
+  };
+  SmallVector<Mode> registers = spread(getRegisters()),
+                    lanes = spread(getLanes()), warps = spread(getWarps());
+  registers.push_back({parts, dim, block});
+  if (!isCut)
+    return std::nullopt;
+  return getNormal(getContext(), registers, lanes, warps);
+}
+
 LayoutAttr LayoutAttr::withRegisterModes(ArrayRef<Mode> modes) const {
   SmallVector<Mode> registers(getRegisters());
   registers.append(modes.begin(), modes.end());

@@ -85,17 +85,70 @@ MemRefType PagedOp::getViewOf(Type source) {
                          type.getMemorySpace());
 }
 
-// What does not know of the table would read other rows.
-LogicalResult PagedOp::verify() {
-  for (Operation *user : getResult().getUsers())
-    if (!isa<LoadOp, StoreOp, PutOp>(user)) {
+/// What does not know of how a view finds its rows would read others.
+template <typename... Known>
+static LogicalResult verifyUsers(Operation *view, StringRef names) {
+  for (Operation *user : view->getUsers())
+    if (!isa<Known...>(user)) {
       InFlightDiagnostic diagnostic =
-          emitOpError("expects to be used by tile.load, tile.store and "
-                      "tile.put alone, but got '")
-          << user->getName() << "'";
+          view->emitOpError("expects to be used by ")
+          << names << " alone, but got '" << user->getName() << "'";
       diagnostic.attachNote(user->getLoc()) << "used here";
       return diagnostic;
     }
+  return success();
+}
+
+LogicalResult PagedOp::verify() {
+  return verifyUsers<LoadOp, StoreOp, PutOp>(
+      *this, "tile.load, tile.store and tile.put");
+}
+
+LogicalResult InterleavedOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location>, ValueRange operands, DictionaryAttr,
+    OpaqueProperties properties, RegionRange, SmallVectorImpl<Type> &inferred) {
+  if (operands.empty())
+    return failure();
+  // A parser has not set the default yet.
+  IntegerAttr dim = properties.as<Properties *>()->dim;
+  auto type = cast<MemRefType>(operands.front().getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim ? dim.getInt() : 0] = ShapedType::kDynamic;
+  inferred.push_back(MemRefType::get(shape, type.getElementType(),
+                                     type.getLayout(), type.getMemorySpace()));
+  return success();
+}
+
+LogicalResult InterleavedOp::verify() {
+  if (getSources().size() < 2)
+    return emitOpError("expects at least two sources, but got ")
+           << getSources().size();
+  return verifyUsers<LoadOp, PutOp>(*this, "tile.load and tile.put");
+}
+
+LogicalResult DeinterleaveOp::verify() {
+  auto count = static_cast<int64_t>(getParts().size());
+  TileType input = getInput().getType();
+  if (count < 2 || input.getRank() != 2)
+    return emitOpError("expects at least two parts of a tile of two "
+                       "dimensions, but got ")
+           << count << " of " << input;
+  int64_t dim = getDim(), extent = input.getShape()[dim];
+  if (extent % (count * static_cast<int64_t>(getBlock())) != 0)
+    return emitOpError("expects ")
+           << count << " parts in blocks of " << getBlock()
+           << " to divide the input along dimension " << dim << ", but got "
+           << input;
+  SmallVector<int64_t> shape(input.getShape());
+  shape[dim] = extent / count;
+  for (Value part : getParts()) {
+    auto type = cast<TileType>(part.getType());
+    if (type.getShape() != ArrayRef(shape) ||
+        type.getElementType() != input.getElementType())
+      return emitOpError("expects parts of ")
+             << shape[0] << "x" << shape[1] << "x" << input.getElementType()
+             << ", but got " << type;
+  }
   return success();
 }
 

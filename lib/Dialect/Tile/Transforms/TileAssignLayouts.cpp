@@ -40,6 +40,19 @@ static LayoutAttr getReduced(ReduceOp op, LayoutAttr input) {
                                                  : input.getPartialColumns();
 }
 
+/// The layout of the parts of an input of that layout; null where a thread does
+/// not hold the same of all of them.
+static LayoutAttr getPart(DeinterleaveOp op, LayoutAttr input) {
+  auto found =
+      input.deinterleave(op.getDim(), op.getBlock(), op.getParts().size());
+  return found ? found->first : LayoutAttr();
+}
+
+/// A layout of the input that gives parts of that layout.
+static std::optional<LayoutAttr> getWhole(DeinterleaveOp op, LayoutAttr part) {
+  return part.interleave(op.getDim(), op.getBlock(), op.getParts().size());
+}
+
 namespace {
 
 /// How an MMA is assigned to the scopes (warps or warpgroups) that issue it.
@@ -245,6 +258,12 @@ void TileAssignLayouts::spreadToDefinition(Value value, LayoutAttr layout) {
     assign(broadcast.getInput(), layout.dropDim(1 - broadcast.getDim()));
   else if (auto wait = dyn_cast<WaitOp>(op))
     assign(wait.getPending(), layout);
+  else if (auto deinterleave = dyn_cast<DeinterleaveOp>(op)) {
+    if (std::optional<LayoutAttr> whole = getWhole(deinterleave, layout))
+      assign(deinterleave.getInput(), *whole);
+    for (Value part : deinterleave.getParts())
+      assign(part, layout);
+  }
 }
 
 void TileAssignLayouts::spreadToUsers(Value value, LayoutAttr layout) {
@@ -254,7 +273,11 @@ void TileAssignLayouts::spreadToUsers(Value value, LayoutAttr layout) {
       assign(op->getResult(0), layout);
     else if (auto reduce = dyn_cast<ReduceOp>(op))
       assign(reduce.getResult(), getReduced(reduce, layout));
-    else if (auto loop = dyn_cast<scf::ForOp>(op))
+    else if (auto deinterleave = dyn_cast<DeinterleaveOp>(op)) {
+      if (LayoutAttr ofPart = getPart(deinterleave, layout))
+        for (Value part : deinterleave.getParts())
+          assign(part, ofPart);
+    } else if (auto loop = dyn_cast<scf::ForOp>(op))
       assignCarried(loop, use.getOperandNumber() - loop.getNumControlOperands(),
                     layout);
     else if (isa<scf::YieldOp>(op) &&
@@ -372,6 +395,12 @@ void TileAssignLayouts::reconcile(Operation *op) {
     convertOperand(
         broadcast.getInputMutable(),
         layoutOf(broadcast.getResult()).dropDim(1 - broadcast.getDim()));
+  } else if (auto deinterleave = dyn_cast<DeinterleaveOp>(op)) {
+    LayoutAttr part = layoutOf(deinterleave.getParts().front());
+    std::optional<LayoutAttr> whole = getWhole(deinterleave, part);
+    if (whole &&
+        getPart(deinterleave, layoutOf(deinterleave.getInput())) != part)
+      convertOperand(deinterleave.getInputMutable(), *whole);
   } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
     LayoutAttr input = layoutOf(reduce.getInput()),
                wanted = layoutOf(reduce.getResult());

@@ -196,8 +196,8 @@ void TilePromoteToShared::promote(LoadOp load) {
   b.setInsertionPoint(load);
   PutOp::create(b, loc, channel, element, load.getSource(),
                 load.getIndices()[0], load.getIndices()[1],
-                /*predicate=*/Value(), /*map=*/Value(), load.getInBoundsAttr(),
-                load.getRoleAttr());
+                /*predicate=*/Value(), /*maps=*/ValueRange(),
+                load.getInBoundsAttr(), load.getRoleAttr());
   Value shared = GetOp::create(b, loc, channelType.getTileType(), channel,
                                element, /*pending=*/0);
   if (readsAll || !llvm::all_of(load->getUses(), isOperand)) {

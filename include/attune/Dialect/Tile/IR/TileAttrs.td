@@ -132,6 +132,13 @@ def Tile_LayoutAttr : Tile_Attr<"Layout", "layout"> {
     LayoutAttr getWithRuns(int64_t run) const;
     /// The layout with dimensions 0 and 1 exchanged.
     LayoutAttr transpose() const;
+    /// The layout of one of `parts` tiles whose blocks of `block` alternate along dimension `dim` of a tile of this one,
+    /// and in how many neighbouring registers this one has what is of one of them: register r of part s is register
+    /// `(r / apart * parts + s) * apart + r % apart`. Nothing where a thread does not hold the same of all parts.
+    std::optional<std::pair<LayoutAttr, int64_t>> deinterleave(int64_t dim, int64_t block, int64_t parts) const;
+    /// The reverse: a layout of the tile in which they alternate, of which a thread holds the same of all parts. Nothing
+    /// where blocks end within a digit.
+    std::optional<LayoutAttr> interleave(int64_t dim, int64_t block, int64_t parts) const;
     /// The layout repeated: the modes are appended to the registers, or to the warps.
     LayoutAttr withRegisterModes(::llvm::ArrayRef<::attune::tile::Mode> modes) const;
     LayoutAttr withWarpModes(::llvm::ArrayRef<::attune::tile::Mode> modes) const;

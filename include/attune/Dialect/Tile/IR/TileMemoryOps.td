@@ -7,6 +7,7 @@
 #define ATTUNE_DIALECT_TILE_MEMORYOPS_TD
 
 include "attune/Dialect/Tile/IR/TileTypes.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Tile_PagedOp : Tile_Op<"paged", [Pure,
@@ -39,6 +40,33 @@ def Tile_PagedOp : Tile_Op<"paged", [Pure,
   let extraClassDeclaration = [{
     static ::mlir::MemRefType getViewOf(::mlir::Type source);
   }];
+}
+
+def Tile_InterleavedOp : Tile_Op<"interleaved", [Pure, SameTypeOperands,
+    DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "Buffers of one size whose blocks of rows, or of columns, alternate";
+  let description = [{
+    Of p sources and blocks of b rows, `result[(q * p + s) * b + i, j] = source_s[q * b + i, j]`; with `dim 1` the same of
+    columns. So one tile holds the block of the same place of every source: an MMA multiplies by all of them at once,
+    and reads its other operand once.
+
+    Tiles of it go through channels. The copy engine fetches a TMA box of each block, so that tiles start at
+    multiples of p * b and have multiples of it.
+
+    **Example**
+    ```mlir
+    %both = tile.interleaved %gate, %up blocks of 128 : memref<4096x512xbf16>
+    tile.put %channel[%e], %both[%row, %k] : !tile.channel<256x64xbf16, stages = 4>, memref<?x512xbf16>
+    ```
+
+    **Errors**: fewer than two sources; an op of another kind that uses it. By `convert-tile-to-gpu`: a tile that does
+    not go through a channel; a TMA box that would lie in several blocks.
+  }];
+  let arguments = (ins Variadic<MemRefRankOf<[AnyFloat], [2]>>:$sources, ConfinedAttr<I64Attr, [IntPositive]>:$block,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<1>]>, "0">:$dim);
+  let results = (outs MemRefRankOf<[AnyFloat], [2]>:$result);
+  let assemblyFormat = "$sources `blocks` `of` $block (`dim` $dim^)? attr-dict `:` type($sources)";
+  let hasVerifier = 1;
 }
 
 def Tile_OrderedOp : Tile_Op<"ordered", [SingleBlock, NoTerminator, MemoryEffects<[MemRead, MemWrite]>]> {

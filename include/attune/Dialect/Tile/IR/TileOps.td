@@ -181,8 +181,8 @@ def Tile_PutOp : Tile_Op<"put", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOp
     counts as one for the `pending` of a later `tile.get`.
 
     `role` names the role of warps that `tile-specialize-warps` gives the put to; without it, that is the first one of
-    which one thread runs the program. `map` is the tensor map by which the chip's copy engine finds the tile, an argument of
-    the kernel that `tile-allocate-shared` adds.
+    which one thread runs the program. `map` are the tensor maps by which the chip's copy engine finds the tile, one for each buffer
+    that the source is made of: arguments of the kernel that `convert-tile-to-gpu` adds.
 
     **Example**
     ```mlir
@@ -190,11 +190,11 @@ def Tile_PutOp : Tile_Op<"put", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOp
     ```
   }];
   let arguments = (ins Tile_ChannelType:$channel, Index:$element, MemRefRankOf<[AnyFloat], [2]>:$source,
-                       Index:$row, Index:$column, Optional<I1>:$predicate, Optional<AnyType>:$map, UnitAttr:$in_bounds,
+                       Index:$row, Index:$column, Optional<I1>:$predicate, Variadic<AnyType>:$maps, UnitAttr:$in_bounds,
                        OptionalAttr<StrAttr>:$role);
   let assemblyFormat = [{
     $channel `[` $element `]` `,` $source `[` $row `,` $column `]` (`if` $predicate^)? (`in_bounds` $in_bounds^)?
-    (`role` $role^)? (`map` $map^ `:` type($map) `,`)? attr-dict `:` type($channel) `,` type($source)
+    (`role` $role^)? (`map` `(` $maps^ `:` type($maps) `)`)? attr-dict `:` type($channel) `,` type($source)
   }];
   let hasVerifier = 1;
 }
@@ -458,6 +458,26 @@ def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
+}
+
+def Tile_DeinterleaveOp : Tile_Op<"deinterleave", [Pure]> {
+  let summary = "The tiles whose blocks of rows, or of columns, alternate in a tile";
+  let description = [{
+    Of p results and blocks of b rows, `result_s[q * b + i, j] = input[(q * p + s) * b + i, j]`; with `dim 1` the same of
+    columns. Takes apart what an operand of `tile.interleaved` gave, and costs nothing: a thread has all of them.
+
+    **Example**
+    ```mlir
+    %gate, %up = tile.deinterleave %sums blocks of 128 dim 1 : !tile.tile<64x256xf32, registers> -> !tile.tile<64x128xf32, registers>, !tile.tile<64x128xf32, registers>
+    ```
+
+    **Errors**: results that are no equal parts of the input; an input that the blocks do not divide.
+  }];
+  let arguments = (ins Tile_RegisterTile:$input, ConfinedAttr<I64Attr, [IntPositive]>:$block,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<1>]>, "0">:$dim);
+  let results = (outs Variadic<Tile_RegisterTile>:$parts);
+  let assemblyFormat = "$input `blocks` `of` $block (`dim` $dim^)? attr-dict `:` type($input) `->` type($parts)";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

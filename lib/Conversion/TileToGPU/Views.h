@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows that a table finds: what tile.paged means to those who load, store and
-// copy.
+// Rows that a table finds, and blocks that alternate: what tile.paged and
+// tile.interleaved mean to those who load, store and copy.
 
-#ifndef ATTUNE_LIB_CONVERSION_TILETOGPU_PAGEDROWS_H
-#define ATTUNE_LIB_CONVERSION_TILETOGPU_PAGEDROWS_H
+#ifndef ATTUNE_LIB_CONVERSION_TILETOGPU_VIEWS_H
+#define ATTUNE_LIB_CONVERSION_TILETOGPU_VIEWS_H
 
 #include "attune/Dialect/Tile/IR/Tile.h"
 
@@ -37,10 +37,30 @@ private:
   tile::PagedOp paged;
 };
 
+/// A rectangle of a tile that one buffer has as it stands there.
+struct SourcePiece {
+  mlir::Value buffer;
+  /// The number of the buffer among those of the source.
+  int64_t number;
+  /// Where it starts in the tile, and how large it is.
+  int64_t row, column, rows, columns;
+  /// Where it starts in the buffer.
+  mlir::Value sourceRow, sourceColumn;
+};
+
+/// The buffers that the source of a put is made of: those of a
+/// tile.interleaved, or one.
+mlir::ValueRange getBuffers(tile::PutOp put);
+
+/// The pieces of the tile that `put` puts, in the order of the tile. The tile
+/// starts and ends where blocks of all buffers do.
+llvm::SmallVector<SourcePiece> getPieces(mlir::OpBuilder &builder,
+                                         tile::PutOp put);
+
 /// Rows of a TMA box by which the copy engine copies what `put` puts: it ends
-/// with the page.
+/// with the page, or with the block.
 int64_t getRowsOfBox(tile::PutOp put);
 
 } // namespace attune
 
-#endif // ATTUNE_LIB_CONVERSION_TILETOGPU_PAGEDROWS_H
+#endif // ATTUNE_LIB_CONVERSION_TILETOGPU_VIEWS_H
