@@ -194,8 +194,10 @@ void MatmulOutliner::run() {
                                      tile::TileDialect::kWorkCounterAttrName,
                                      b.getUnitAttr());
   }
-  buildMatmulBody(kernel->getBody(), root->getLoc(), group, operands, schedule,
-                  getWarpBudget(schedule).getRoleRegisters(target));
+  MatmulPlan plan{
+      schedule, getWarpBudget(schedule).getRoleRegisters(target),
+      getInterleavedColumns(MatmulProblem::get(group), schedule, target)};
+  buildMatmulBody(kernel->getBody(), root->getLoc(), group, operands, plan);
   setLaunch();
   SmallVector<Operation *> others(group.ops.getArrayRef().drop_back());
   outliner.finish();

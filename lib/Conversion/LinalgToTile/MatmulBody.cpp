@@ -25,10 +25,11 @@ class MatmulBuilder {
 public:
   MatmulBuilder(OpBuilder &builder, Location loc,
                 const matmul::ContractionGroup &group,
-                const MatmulOperands &operands, schedule::MatmulAttr schedule,
-                std::optional<RoleRegisters> registers)
-      : b(loc, builder), group(group), operands(operands), schedule(schedule),
-        registers(registers.value_or(RoleRegisters{0, 0})),
+                const MatmulOperands &operands, const MatmulPlan &plan)
+      : b(loc, builder), group(group), operands(operands),
+        schedule(plan.schedule),
+        registers(plan.registers.value_or(RoleRegisters{0, 0})),
+        interleaved(plan.interleavedColumns),
         accType(TileType::get({schedule.getBlockM(), schedule.getBlockN()},
                               b.getF32Type())) {}
 
@@ -68,8 +69,9 @@ private:
     return schedule.getMmaWarps() > 1 ? tile::MmaScope::Warpgroup
                                       : tile::MmaScope::Warp;
   }
-  /// A block of k of an operand, through the ring. `outer` is m or n.
-  Value loadBlock(const MatmulOperand &operand, Dim outer, Value k);
+  /// A block of k of operands of one kind, through the ring. `outer` is m or n,
+  /// along which those of several operands alternate.
+  Value loadBlock(ArrayRef<MatmulOperand> of, Dim outer, Value k);
   bool isTransposed(const MatmulOperand &operand, Dim outer) {
     return *operand.find(Dim::K) < *operand.find(outer);
   }
@@ -80,6 +82,7 @@ private:
   schedule::MatmulAttr schedule;
   /// 0 for those of the start.
   RoleRegisters registers;
+  int64_t interleaved;
   TileType accType;
   /// Tiles of a matrix, and of all; those of a cluster count as one.
   Value tilesM, tilesN, total;
@@ -172,16 +175,25 @@ void MatmulBuilder::locate(Value number) {
       arith::MulIOp::create(b, place.column, constant(schedule.getBlockN()));
 }
 
-Value MatmulBuilder::loadBlock(const MatmulOperand &operand, Dim outer,
-                               Value k) {
+Value MatmulBuilder::loadBlock(ArrayRef<MatmulOperand> of, Dim outer, Value k) {
   auto [start, extent] = getPlace(outer);
-  SmallVector<int64_t> shape{extent, schedule.getBlockK()};
+  auto count = static_cast<int64_t>(of.size());
+  Value view = atBatch(of.front());
+  bool transpose = isTransposed(of.front(), outer);
+  if (count > 1) {
+    SmallVector<Value> views{view};
+    for (const MatmulOperand &other : of.drop_front())
+      views.push_back(atBatch(other));
+    view = tile::InterleavedOp::create(b, views, interleaved,
+                                       /*dim=*/transpose ? 1 : 0);
+    start = arith::MulIOp::create(b, start, constant(count));
+  }
+  SmallVector<int64_t> shape{count * extent, schedule.getBlockK()};
   SmallVector<Value> indices{start, k};
-  if (isTransposed(operand, outer)) {
+  if (transpose) {
     std::swap(shape[0], shape[1]);
     std::swap(indices[0], indices[1]);
   }
-  Value view = atBatch(operand);
   auto type = cast<MemRefType>(view.getType());
   // Blocks of sizes that they divide have no outside.
   bool inBounds = llvm::all_of(llvm::enumerate(shape), [&](auto it) {
@@ -198,9 +210,19 @@ Value MatmulBuilder::loadBlock(const MatmulOperand &operand, Dim outer,
 }
 
 SmallVector<Value> MatmulBuilder::multiply() {
+  // Right operands that alternate are one.
+  SmallVector<ArrayRef<MatmulOperand>> right{operands.rhs};
+  if (!interleaved) {
+    right.clear();
+    for (const MatmulOperand &rhs : operands.rhs)
+      right.push_back(rhs);
+  }
+  auto joined = static_cast<int64_t>(right.front().size());
+  auto sumType = TileType::get(
+      {schedule.getBlockM(), joined * schedule.getBlockN()}, b.getF32Type());
   Value zero = tile::FillOp::create(
-      b, accType, arith::ConstantOp::create(b, b.getF32FloatAttr(0)));
-  SmallVector<Value> sums(group.contractions.size(), zero);
+      b, sumType, arith::ConstantOp::create(b, b.getF32FloatAttr(0)));
+  SmallVector<Value> sums(right.size(), zero);
   Value blocks = b.createOrFold<arith::CeilDivUIOp>(
       size(operands.lhs, Dim::K), constant(schedule.getBlockK()));
   auto loop = scf::ForOp::create(b, constant(0), blocks, constant(1), sums);
@@ -212,16 +234,21 @@ SmallVector<Value> MatmulBuilder::multiply() {
   Value lhs = loadBlock(operands.lhs, Dim::M, k);
   bool transposeLhs = isTransposed(operands.lhs, Dim::M);
   SmallVector<Value> next;
-  for (auto [rhs, acc] :
-       llvm::zip_equal(operands.rhs, loop.getRegionIterArgs())) {
-    bool transposeRhs = !isTransposed(rhs, Dim::N);
+  for (auto [rhs, acc] : llvm::zip_equal(right, loop.getRegionIterArgs())) {
+    bool transposeRhs = !isTransposed(rhs.front(), Dim::N);
     next.push_back(tile::MmaOp::create(
-        b, accType, lhs, loadBlock(rhs, Dim::N, k), acc, transposeLhs,
+        b, sumType, lhs, loadBlock(rhs, Dim::N, k), acc, transposeLhs,
         transposeRhs, getScope(), static_cast<uint64_t>(schedule.getWarpsN()),
         /*lhs_through_shared=*/false, tile::MmaAtomAttr()));
   }
   scf::YieldOp::create(b, next);
-  return SmallVector<Value>(loop.getResults());
+  if (joined == 1)
+    return SmallVector<Value>(loop.getResults());
+  b.setInsertionPointAfter(loop);
+  auto parts = tile::DeinterleaveOp::create(
+      b, SmallVector<Type>(joined, accType), loop.getResult(0), interleaved,
+      /*dim=*/1);
+  return SmallVector<Value>(parts.getParts());
 }
 
 Value MatmulBuilder::loadTile(const MatmulOperand &operand) {
@@ -356,7 +383,6 @@ void MatmulBuilder::build() {
 void attune::buildMatmulBody(OpBuilder &builder, Location loc,
                              const matmul::ContractionGroup &group,
                              const MatmulOperands &operands,
-                             schedule::MatmulAttr schedule,
-                             std::optional<RoleRegisters> registers) {
-  MatmulBuilder(builder, loc, group, operands, schedule, registers).build();
+                             const MatmulPlan &plan) {
+  MatmulBuilder(builder, loc, group, operands, plan).build();
 }

@@ -37,14 +37,22 @@ struct MatmulOperands {
   llvm::SmallVector<MatmulOperand, 4> epilogue, results;
 };
 
+/// What follows from the schedule of a problem on a chip.
+struct MatmulPlan {
+  schedule::MatmulAttr schedule;
+  /// Those of a thread of each role; nothing where roles keep those of the
+  /// start.
+  std::optional<RoleRegisters> registers;
+  /// Columns of each right operand that alternate with those of the others; 0
+  /// where each is multiplied on its own.
+  int64_t interleavedColumns = 0;
+};
+
 /// Emits, at the builder's insertion point inside a gpu.func, the tiles of a
-/// workgroup. `registers` are those of a thread of each role; nothing where
-/// roles keep those of the start.
+/// workgroup.
 void buildMatmulBody(mlir::OpBuilder &builder, mlir::Location loc,
                      const matmul::ContractionGroup &group,
-                     const MatmulOperands &operands,
-                     schedule::MatmulAttr schedule,
-                     std::optional<RoleRegisters> registers);
+                     const MatmulOperands &operands, const MatmulPlan &plan);
 
 } // namespace attune
 

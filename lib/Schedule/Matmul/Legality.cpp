@@ -178,7 +178,7 @@ static std::optional<Refusal> checkBlock(const MatmulProblem &problem,
                   "expects block-k to be a multiple of {0} (depth of '{1}'), "
                   "but got {2}",
                   atom.getK(), atom.getName(), schedule.getBlockK());
-  if (atom.getWarps() == 1)
+  if (atom.getWarps() == 1 || getInterleavedColumns(problem, schedule, target))
     return std::nullopt;
   // A warpgroup's columns begin where a swizzle atom of them does.
   for (const MatmulProblem::Matrix &rhs : problem.rhs) {
@@ -224,8 +224,10 @@ static std::optional<Refusal> checkRegisters(const MatmulProblem &problem,
                   warpgroups.getFewestRegisters(), atom.getWarps(),
                   target.getChip(), limit);
   int64_t atEntry = budget.getRegistersAtEntry(target);
-  int64_t widest = std::min(warpgroups.getMostColumns(),
-                            schedule.getBlockN() / schedule.getWarpsN());
+  int64_t columns = schedule.getBlockN() / schedule.getWarpsN();
+  if (getInterleavedColumns(problem, schedule, target))
+    columns *= problem.countContractions();
+  int64_t widest = std::min(warpgroups.getMostColumns(), columns);
   int64_t needed =
       atom.getM() * widest / (atom.getWarps() * target.getLanes()) +
       warpgroups.getBesideMultiply();

@@ -68,22 +68,30 @@ static double getStepClocks(const MatmulProblem &problem,
           ? blockM / static_cast<double>(atom.getM())
           : static_cast<double>(schedule.getNumWarps() / schedule.getWarpsN());
   auto columnsOfInstructions = static_cast<double>(schedule.getWarpsN());
+  double wide =
+      getInterleavedColumns(problem, schedule, target) ? contractions : 1;
   if (byWarpgroups)
-    columnsOfInstructions = std::max(columnsOfInstructions, blockN / 256);
-  double shared =
-      bytes * blockK * contractions *
-      (blockN * rowsOfInstructions + blockM * columnsOfInstructions) /
-      static_cast<double>(rates.getShared());
-  double sharers = static_cast<double>(schedule.getCluster());
+    columnsOfInstructions =
+        std::max(columnsOfInstructions, wide * blockN / 256);
+  // And the copy engine writes them.
+  double rows = blockM + contractions * blockN;
+  double shared = bytes * blockK *
+                  (contractions * blockN * rowsOfInstructions +
+                   contractions / wide * blockM * columnsOfInstructions +
+                   (byWarpgroups ? rows : 0)) /
+                  static_cast<double>(rates.getShared());
+  auto sharers = static_cast<double>(schedule.getCluster());
   bool isAlongM = schedule.getClusterAlong() == schedule::ClusterAlong::M;
   double fetched = blockM / (isAlongM ? 1 : sharers) +
                    contractions * blockN / (isAlongM ? sharers : 1);
   double fetch =
       bytes * blockK * fetched / static_cast<double>(rates.getCache());
   double busiest = std::max({multiply, shared, fetch});
-  // What the ring holds ahead hides the way of a block.
+  // A slot is filled again while the others are multiplied. Without another
+  // one, multiplies wait for it.
   auto ahead = static_cast<double>(schedule.getStages() - 1);
-  return std::max(busiest, (kLoadClocks + busiest) / (ahead + 1));
+  double filled = kLoadClocks + fetch;
+  return ahead ? std::max(busiest, filled / ahead) : busiest + filled;
 }
 
 double attune::predictTime(const MatmulProblem &problem,

@@ -82,6 +82,16 @@ MatmulProblem MatmulProblem::get(const ContractionGroup &group) {
     problem.rhs.push_back(getMatrix(contraction.rhs, Dim::K));
     check(contraction.rhs, /*isOperand=*/true);
   }
+  const TensorAccess &first = group.contractions.front().rhs;
+  problem.areRhsAlike =
+      llvm::all_of(group.contractions, [&](const matmul::Contraction &other) {
+        return other.rhs.tensor.getType() == first.tensor.getType() &&
+               llvm::equal(
+                   other.rhs.runs, first.runs,
+                   [](const matmul::Run &left, const matmul::Run &right) {
+                     return left.getDim() == right.getDim();
+                   });
+      });
   for (const matmul::EpilogueOperand &operand : group.operands) {
     if (operand.access.reads(Dim::M) && operand.access.reads(Dim::N))
       problem.epilogueBits +=
@@ -102,6 +112,24 @@ MmaAtomAttr attune::findAtom(const MatmulProblem &problem,
                          Float32Type::get(target.getContext()),
                          schedule.getMmaWarps() > 1 ? tile::MmaScope::Warpgroup
                                                     : tile::MmaScope::Warp);
+}
+
+int64_t attune::getInterleavedColumns(const MatmulProblem &problem,
+                                      const MatmulKnobs &schedule,
+                                      TargetAttr target) {
+  int64_t count = problem.countContractions();
+  if (count == 1 || !problem.areRhsAlike || schedule.getMmaWarps() == 1)
+    return 0;
+  int64_t columns = schedule.getBlockN() / schedule.getWarpsN();
+  // What the copy engine writes at a time is whole swizzle atoms, of which
+  // workgroups that share the operand copy as many each.
+  constexpr int64_t kAtomRows = 8;
+  const MatmulProblem::Matrix &rhs = problem.rhs.front();
+  int64_t unit = rhs.isInnerLast
+                     ? kAtomRows * schedule.getCluster()
+                     : target.getSwizzleAtom(count * schedule.getBlockN(),
+                                             rhs.elementType);
+  return columns % unit == 0 ? columns : 0;
 }
 
 WarpBudget attune::getWarpBudget(const MatmulKnobs &schedule) {
@@ -133,8 +161,12 @@ int64_t attune::getSharedBytes(const MatmulProblem &problem,
                                                         atomColumns);
   };
   addRing(problem.lhs, schedule.getBlockM());
-  for (const MatmulProblem::Matrix &rhs : problem.rhs)
-    addRing(rhs, schedule.getBlockN());
+  if (getInterleavedColumns(problem, schedule, target))
+    addRing(problem.rhs.front(),
+            problem.countContractions() * schedule.getBlockN());
+  else
+    for (const MatmulProblem::Matrix &rhs : problem.rhs)
+      addRing(rhs, schedule.getBlockN());
   layout.addWords(barriers);
   if (schedule.getPersistent() == Persistent::Dynamic)
     layout.addWords(tile::SchedulerType::kWords);

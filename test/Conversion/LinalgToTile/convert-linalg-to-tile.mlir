@@ -9,7 +9,7 @@
                                resultPath = shared, persistent = static>
 #plain = #schedule.matmul<blockM = 64, blockN = 32, blockK = 32, warpsN = 2>
 
-// Two contractions of one left operand are one kernel, which loads that once a step. A workgroup takes one tile after the
+// Two contractions of one left operand are one kernel, which loads that once a step, and by warpgroups one MMA. A workgroup takes one tile after the
 // other, in columns of groups of rows, and computes on whole warpgroups.
 // CHECK-LABEL: gpu.func @gated_kernel
 // CHECK-SAME:    %[[A:.+]]: memref<?x96xbf16>, %[[B:.+]]: memref<96x200xbf16>, %[[G:.+]]: memref<96x200xbf16>, %[[R:.+]]: memref<?x200xbf16>)
@@ -21,14 +21,15 @@
 // CHECK:         %[[BLOCKS:.+]] = arith.ceildivui %[[ROWS]], %c128
 // CHECK:         %[[TILES:.+]] = arith.muli %[[BLOCKS]], %c4
 // CHECK:         scf.for %{{.+}} = %block_id_x to %[[TILES]] step %grid_dim_x {
-// CHECK:           %[[SUMS:.+]]:2 = scf.for
-// CHECK:             %[[LHS:.+]] = tile.load %[[A]][%{{.+}}, %{{.+}}] stages 3 : memref<?x96xbf16> -> <128x32xbf16, registers>
-// CHECK-NEXT:        %[[RHS:.+]] = tile.load %[[B]][%{{.+}}, %{{.+}}] stages 3 : memref<96x200xbf16> -> <32x64xbf16, registers>
+// CHECK:           %[[SUM:.+]] = scf.for
+// CHECK:             %[[LHS:.+]] = tile.load %[[A]][%{{.+}}, %[[K:.+]]] stages 3 : memref<?x96xbf16> -> <128x32xbf16, registers>
+// CHECK-NEXT:        %[[BOTH:.+]] = tile.interleaved %[[B]], %[[G]] blocks of 64 dim 1 : memref<96x200xbf16>, memref<96x200xbf16>
+// CHECK-NEXT:        %[[COLUMN:.+]] = arith.muli %{{.+}}, %c128
+// CHECK-NEXT:        %[[RHS:.+]] = tile.load %[[BOTH]][%[[K]], %[[COLUMN]]] stages 3 : memref<96x?xbf16> -> <32x128xbf16, registers>
 // CHECK-NEXT:        tile.mma %[[LHS]], %[[RHS]], %{{.+}} scope warpgroup
-// CHECK-NEXT:        %[[GATE:.+]] = tile.load %[[G]]
-// CHECK-NEXT:        tile.mma %[[LHS]], %[[GATE]], %{{.+}} scope warpgroup
 // CHECK-NEXT:        scf.yield
 // CHECK-NEXT:      } {tile.chain}
+// CHECK-NEXT:      %[[SUMS:.+]]:2 = tile.deinterleave %[[SUM]] blocks of 64 dim 1
 // CHECK:           %[[RESULT:.+]] = tile.map(%[[SUMS]]#0, %[[SUMS]]#1)
 // CHECK:             arith.mulf
 // CHECK:             arith.truncf

@@ -40,6 +40,8 @@ struct MatmulProblem {
   Matrix lhs;
   /// One for each contraction.
   llvm::SmallVector<Matrix, 2> rhs;
+  /// Whether these are of one type, and read alike.
+  bool areRhsAlike = false;
   llvm::SmallVector<Matrix, 1> results;
   /// Bits that the epilogue reads of matrices, for each element of a result.
   int64_t epilogueBits = 0;
@@ -57,6 +59,13 @@ struct MatmulProblem {
 tile::MmaAtomAttr findAtom(const MatmulProblem &problem,
                            const MatmulKnobs &schedule,
                            tile::TargetAttr target);
+
+/// The columns of each right operand that alternate with those of the others in
+/// the one right operand of an MMA, which then reads the left one once; 0 where
+/// each is multiplied on its own.
+int64_t getInterleavedColumns(const MatmulProblem &problem,
+                              const MatmulKnobs &schedule,
+                              tile::TargetAttr target);
 
 WarpBudget getWarpBudget(const MatmulKnobs &schedule);
 
