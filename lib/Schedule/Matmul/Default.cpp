@@ -25,6 +25,8 @@ public:
 
   /// With as many stages as fit, of those that are wanted at most.
   void offer(MatmulSchedule wanted, ArrayRef<int64_t> stages) {
+    if (!fitPartners(wanted))
+      return;
     for (int64_t count : stages) {
       wanted.stages = count;
       MatmulAttr schedule = wanted.getAttr(target.getContext());
@@ -41,6 +43,23 @@ public:
   MatmulAttr getBest() const { return best; }
 
 private:
+  /// Gives each warp whole pairs of columns that are rotated together, if there
+  /// is a block that wide.
+  bool fitPartners(MatmulSchedule &wanted) const {
+    if (!problem.partnerStride)
+      return true;
+    const KnobSet &set = MatmulAttr::getSet();
+    ArrayRef<int64_t> widths = set.knobs[*set.findKnob("block-n")].domain;
+    const int64_t *width = llvm::find_if(widths, [&](int64_t columns) {
+      return columns >= wanted.blockN &&
+             columns % (wanted.warpsN * 2 * *problem.partnerStride) == 0;
+    });
+    if (width == widths.end())
+      return false;
+    wanted.blockN = *width;
+    return true;
+  }
+
   const MatmulProblem &problem;
   TargetAttr target;
   MatmulAttr best;

@@ -41,8 +41,11 @@ struct MatmulProblem {
   /// One for each contraction.
   llvm::SmallVector<Matrix, 2> rhs;
   llvm::SmallVector<Matrix, 1> results;
-  /// Bits that the epilogue reads of matrices, for each element of a result.
-  int64_t epilogueBits = 0;
+  /// Bits that the epilogue reads of whole matrices, for each element of a
+  /// result, and elements of tensors that it reads one by one.
+  int64_t epilogueBits = 0, epilogueLoads = 0;
+  /// How far apart columns are that are rotated together.
+  std::optional<int64_t> partnerStride;
   /// Of all batches together; dynamic where not known.
   matmul::Sizes sizes;
   /// Why no kernel can be made, "expects ..."; empty if one can.
