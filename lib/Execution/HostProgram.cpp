@@ -15,6 +15,7 @@
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -133,6 +134,9 @@ private:
   LogicalResult execute(Operation *op);
   LogicalResult allocate(Operation *op, ShapedType type, ValueRange sizes);
   LogicalResult alias(Operation *op, Value source);
+  LogicalResult collapse(tensor::CollapseShapeOp op);
+  LogicalResult expand(tensor::ExpandShapeOp op);
+  LogicalResult reshape(Operation *op, Value source, ArrayRef<int64_t> sizes);
   LogicalResult dimension(Operation *op, Value source, Value index);
   FailureOr<std::shared_ptr<DeviceTensor>>
   materialize(Operation *op, DenseElementsAttr elements);
@@ -190,6 +194,48 @@ LogicalResult HostInterpreter::alias(Operation *op, Value source) {
   Datum datum = values.lookup(source);
   values[op->getResult(0)] = std::move(datum);
   return success();
+}
+
+LogicalResult HostInterpreter::reshape(Operation *op, Value source,
+                                       ArrayRef<int64_t> sizes) {
+  const std::shared_ptr<DeviceTensor> &tensor = values[source].tensor;
+  const TensorShape &shape = tensor->getShape();
+  if (!shape.isContiguous())
+    return op->emitOpError()
+           << "expects a tensor without gaps to run, but got " << shape.str();
+  int64_t elements =
+      TensorShape::contiguous(shape.type, sizes).getNumElements();
+  if (elements != shape.getNumElements())
+    return op->emitOpError() << "expects " << shape.getNumElements()
+                             << " elements, but got " << elements;
+  bind(op->getResult(0), DeviceTensor::reshape(tensor, sizes));
+  return success();
+}
+
+LogicalResult HostInterpreter::collapse(tensor::CollapseShapeOp op) {
+  const TensorShape &shape = values[op.getSrc()].tensor->getShape();
+  SmallVector<int64_t> sizes;
+  for (const ReassociationIndices &dims : op.getReassociationIndices()) {
+    int64_t &size = sizes.emplace_back(1);
+    for (int64_t dim : dims)
+      size *= shape.sizes[dim];
+  }
+  return reshape(op, op.getSrc(), sizes);
+}
+
+LogicalResult HostInterpreter::expand(tensor::ExpandShapeOp op) {
+  SmallVector<int64_t> sizes;
+  for (OpFoldResult size : op.getMixedOutputShape()) {
+    std::optional<int64_t> known = getConstantIntValue(size);
+    if (auto value = dyn_cast<Value>(size); value && !known) {
+      FailureOr<int64_t> extent = integer(op, value);
+      if (failed(extent))
+        return failure();
+      known = *extent;
+    }
+    sizes.push_back(*known);
+  }
+  return reshape(op, op.getSrc(), sizes);
 }
 
 LogicalResult HostInterpreter::dimension(Operation *op, Value source,
@@ -458,6 +504,8 @@ LogicalResult HostInterpreter::execute(Operation *op) {
         return dimension(op, op.getSource(), op.getIndex());
       })
       .Case([&](tensor::ExtractOp op) { return extract(op); })
+      .Case([&](tensor::CollapseShapeOp op) { return collapse(op); })
+      .Case([&](tensor::ExpandShapeOp op) { return expand(op); })
       .Case([&](scf::IfOp op) { return branch(op); })
       .Case([&](nvgpu::TmaCreateDescriptorOp op) { return makeMap(op); })
       .Case([&](gpu::MemsetOp op) { return fill(op); })

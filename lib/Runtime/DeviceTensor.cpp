@@ -36,7 +36,23 @@ DeviceTensor::create(Device &device, const Tensor &source) {
   return tensor;
 }
 
-DeviceTensor::~DeviceTensor() { llvm::consumeError(device.release(base)); }
+std::shared_ptr<DeviceTensor>
+DeviceTensor::reshape(std::shared_ptr<DeviceTensor> tensor,
+                      llvm::ArrayRef<int64_t> sizes) {
+  auto shape = TensorShape::contiguous(tensor->shape.type, sizes);
+  assert(tensor->shape.isContiguous() &&
+         shape.getNumElements() == tensor->shape.getNumElements() &&
+         "expects as many elements without gaps");
+  std::shared_ptr<DeviceTensor> view(
+      new DeviceTensor(tensor->device, std::move(shape), tensor->base));
+  view->owner = std::move(tensor);
+  return view;
+}
+
+DeviceTensor::~DeviceTensor() {
+  if (!owner)
+    llvm::consumeError(device.release(base));
+}
 
 Error DeviceTensor::fill(uint8_t byte) {
   // Drivers refuse to fill nothing.

@@ -8,20 +8,27 @@
 // RUN: attune-opt %t/gfx942.mlir --verify-diagnostics --pass-pipeline="builtin.module(attune-attach-target{chip=gfx942},attune-check-schedule)"
 
 //--- sm_90a.mlir
-// A number for each head, which is a part of the columns.
-func.func @no_kernel(%a: tensor<64x64xf16>, %b: tensor<64x64xf16>, %c: tensor<64x64xf32>, %scales: tensor<4xf32>) -> tensor<64x4x16xf32> {
-  // expected-error @below {{no-kernel: expects tensors that are read by dimensions of the contraction as a whole, of which a kernel can be made}}
-  %x = linalg.matmul {attune.schedule = #schedule.matmul<blockM = 64>} ins(%a, %b : tensor<64x64xf16>, tensor<64x64xf16>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
-  %split = tensor.expand_shape %x [[0], [1, 2]] output_shape [64, 4, 16] : tensor<64x64xf32> into tensor<64x4x16xf32>
-  %out = tensor.empty() : tensor<64x4x16xf32>
-  %y = linalg.generic {indexing_maps = [affine_map<(i, h, j) -> (i, h, j)>, affine_map<(i, h, j) -> (h)>, affine_map<(i, h, j) -> (i, h, j)>],
-                       iterator_types = ["parallel", "parallel", "parallel"]}
-    ins(%split, %scales : tensor<64x4x16xf32>, tensor<4xf32>) outs(%out : tensor<64x4x16xf32>) {
-  ^bb0(%s: f32, %scale: f32, %o: f32):
-    %z = arith.mulf %s, %scale : f32
+// Strides are those of two dimensions, which the contraction has as one.
+func.func @no_kernel(%a: tensor<2x32x64xf16, #attn.strided<[4096, 64, 1]>>, %b: tensor<64x64xf16>, %c: tensor<2x32x64xf32>) -> tensor<2x32x64xf32> {
+  // expected-error @below {{no-kernel: expects a tensor with strides to have a dimension for each of the contraction, of which a kernel can be made}}
+  %x = linalg.contract indexing_maps = [affine_map<(p, q, n, k) -> (p, q, k)>, affine_map<(p, q, n, k) -> (k, n)>, affine_map<(p, q, n, k) -> (p, q, n)>]
+    {attune.schedule = #schedule.matmul<blockM = 64>}
+    ins(%a, %b : tensor<2x32x64xf16, #attn.strided<[4096, 64, 1]>>, tensor<64x64xf16>) outs(%c : tensor<2x32x64xf32>) -> tensor<2x32x64xf32>
+  return %x : tensor<2x32x64xf32>
+}
+func.func @partner_columns(%a: tensor<256x256xf16>, %b: tensor<256x256xf16>, %c: tensor<256x256xf32>) -> tensor<256x2x2x64xf32> {
+  // expected-error @below {{partner-columns: expects the columns of a warpgroup to be a multiple of 128, for it rotates columns with those 64 apart, but got 64}}
+  %x = linalg.matmul {attune.schedule = #schedule.matmul<mmaWarps = 4, blockM = 64, blockN = 64>} ins(%a, %b : tensor<256x256xf16>, tensor<256x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %split = tensor.expand_shape %x [[0], [1, 2, 3]] output_shape [256, 2, 2, 64] : tensor<256x256xf32> into tensor<256x2x2x64xf32>
+  %out = tensor.empty() : tensor<256x2x2x64xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, h, d, j) -> (i, h, d, j)>, affine_map<(i, h, d, j) -> (i, h, 1 - d, j)>, affine_map<(i, h, d, j) -> (i, h, d, j)>],
+                       iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+    ins(%split, %split : tensor<256x2x2x64xf32>, tensor<256x2x2x64xf32>) outs(%out : tensor<256x2x2x64xf32>) {
+  ^bb0(%s: f32, %partner: f32, %o: f32):
+    %z = arith.addf %s, %partner : f32
     linalg.yield %z : f32
-  } -> tensor<64x4x16xf32>
-  return %y : tensor<64x4x16xf32>
+  } -> tensor<256x2x2x64xf32>
+  return %y : tensor<256x2x2x64xf32>
 }
 func.func @warps_per_multiply(%a: tensor<256x256xf16>, %b: tensor<256x256xf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
   // expected-error @below {{warps-per-mma: expects num-warps to be a multiple of 4, the warps of an MMA, but got 2}}

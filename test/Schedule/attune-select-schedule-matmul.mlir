@@ -34,6 +34,29 @@ func.func @few_rows(%a: tensor<16x4096xf16>, %b: tensor<4096x4096xf16>, %c: tens
   return %x : tensor<16x4096xf32>
 }
 
+// Each warp has whole heads of 128 columns, whose halves are rotated together.
+// SM80-LABEL: func.func @rotated(
+// SM80: #schedule.matmul<blockM = 64, blockN = 128, stages = 4>
+// SM90-LABEL: func.func @rotated(
+// SM90: #schedule.matmul<blockN = 256, blockK = 64, numWarps = 8, mmaWarps = 4, producerWarps = 4, stages = 4, {{.*}}persistent = static>
+// GFX942-LABEL: func.func @rotated(
+// GFX942: #schedule.matmul<blockM = 64, blockN = 128, numWarps = 1, stages = 4>
+// GFX1100-LABEL: func.func @rotated(
+// GFX1100: #schedule.matmul<blockM = 64, blockN = 128, blockK = 64>
+func.func @rotated(%a: tensor<4096x4096xf16>, %b: tensor<4096x4096xf16>, %c: tensor<4096x4096xf32>) -> tensor<4096x32x2x64xf32> {
+  %x = linalg.matmul ins(%a, %b : tensor<4096x4096xf16>, tensor<4096x4096xf16>) outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  %heads = tensor.expand_shape %x [[0], [1, 2, 3]] output_shape [4096, 32, 2, 64] : tensor<4096x4096xf32> into tensor<4096x32x2x64xf32>
+  %out = tensor.empty() : tensor<4096x32x2x64xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, h, d, j) -> (i, h, d, j)>, affine_map<(i, h, d, j) -> (i, h, 1 - d, j)>, affine_map<(i, h, d, j) -> (i, h, d, j)>],
+                       iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+    ins(%heads, %heads : tensor<4096x32x2x64xf32>, tensor<4096x32x2x64xf32>) outs(%out : tensor<4096x32x2x64xf32>) {
+  ^bb0(%s: f32, %partner: f32, %o: f32):
+    %z = arith.addf %s, %partner : f32
+    linalg.yield %z : f32
+  } -> tensor<4096x32x2x64xf32>
+  return %y : tensor<4096x32x2x64xf32>
+}
+
 // Rows that no copy of boxes reads are left to warps of their own.
 // SM80-LABEL: func.func @odd_rows(
 // SM80: #schedule.matmul<{{.*}}stages = 4>

@@ -39,6 +39,9 @@ gpu.module @kernels {
     // CHECK: %[[RHS:.+]] = tile.convert_layout %{{.+}} -> <8x4xf16, registers, #tile.layout<registers = {{\[\[}}2, 1, 2], [4, 0, 2]], lanes = {{\[\[}}2, 1, 1], [2, 0, 1]], warps = {{\[\[}}2, 0, 0]]>>
     // CHECK: %[[C:.+]] = tile.mma %[[A]], %[[RHS]], %[[ACC]] {atom = #tile.mma_atom<name = "toy"
     %c = tile.mma %a, %b, %acc : !a, !b, !c
+    // The same lanes: what they exchange is not the layout's.
+    // CHECK: tile.swap_columns %[[C]] stride 2 : <8x4xf32, registers, #tile.layout<registers = {{\[\[}}2, 0, 2], [2, 1, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}2, 0, 4]]>>
+    %swapped = tile.swap_columns %c stride 2 : !c
     // Rows alone, repeated in the lanes along a row.
     // CHECK: tile.reduce max {{.*}} -> <8xf32, registers, #tile.layout<registers = {{\[\[}}2, 0, 2]], lanes = {{\[\[}}2, 0, 1], [2, 0, 0]], warps = {{\[\[}}2, 0, 4]]>>
     %max = tile.reduce max %c : !c -> !rows

@@ -182,6 +182,37 @@ TEST_F(HostProgramTest, ConstantsBecomeTensors) {
   EXPECT_EQ(getResult(), (std::vector<float>{1, -2, 0.25}));
 }
 
+TEST_F(HostProgramTest, ReshapesTensors) {
+  constexpr StringLiteral kReshape = R"(
+    func.func @main(%t: tensor<?xf32>) -> tensor<?xf32> {
+      %two = arith.constant 2 : index
+      %columns = arith.addi %two, %two : index
+      %split = tensor.expand_shape %t [[0, 1, 2]] output_shape [3, %columns, 2]
+        : tensor<?xf32> into tensor<3x?x2xf32>
+      %joined = tensor.collapse_shape %split [[0], [1, 2]]
+        : tensor<3x?x2xf32> into tensor<3x?xf32>
+      %all = tensor.collapse_shape %joined [[0, 1]]
+        : tensor<3x?xf32> into tensor<?xf32>
+      return RESULT
+    }
+  )";
+  auto runWith = [&](StringRef result, StringRef type, size_t count) {
+    std::string text = kReshape.str();
+    text.replace(text.find("RESULT"), 6, (result + " : " + type).str());
+    text.replace(text.find("-> tensor<?xf32>"), 16, ("-> " + type).str());
+    return run(text, std::vector<double>(count, 1));
+  };
+  auto getSizes = [&] { return last.getResults()[0].tensor->getShape().sizes; };
+  EXPECT_EQ(runWith("%split", "tensor<3x?x2xf32>", 24), "");
+  EXPECT_EQ(getSizes(), (SmallVector<int64_t, 4>{3, 4, 2}));
+  EXPECT_EQ(runWith("%joined", "tensor<3x?xf32>", 24), "");
+  EXPECT_EQ(getSizes(), (SmallVector<int64_t, 4>{3, 8}));
+  EXPECT_EQ(runWith("%all", "tensor<?xf32>", 24), "");
+  EXPECT_EQ(getResult(), std::vector<float>(24, 1));
+  EXPECT_EQ(runWith("%all", "tensor<?xf32>", 23),
+            "'tensor.expand_shape' op expects 23 elements, but got 24");
+}
+
 TEST_F(HostProgramTest, NamesTheOpThatItCannotExecute) {
   EXPECT_EQ(run(R"(
     func.func @main(%t: tensor<1xf32>) -> tensor<1xf32> {

@@ -79,6 +79,25 @@ TEST(DeviceTensor, RefusesWhatNoMachineCanHold) {
   EXPECT_TRUE(device.allocations.empty());
 }
 
+TEST(DeviceTensor, ReshapesWithoutACopy) {
+  FakeDevice device;
+  Tensor source(TensorShape::contiguous(DataType::F32, {2, 3}));
+  for (int64_t i = 0; i < 6; ++i)
+    source.store(i, static_cast<double>(i));
+  std::shared_ptr<DeviceTensor> tensor =
+      llvm::cantFail(DeviceTensor::create(device, source));
+  std::shared_ptr<DeviceTensor> view = DeviceTensor::reshape(tensor, {3, 1, 2});
+  EXPECT_EQ(view->getAddress(), tensor->getAddress());
+  // The memory is there as long as one of them.
+  tensor.reset();
+  EXPECT_EQ(device.allocations.size(), 1u);
+  Tensor read = llvm::cantFail(view->read());
+  EXPECT_EQ(read.shape.sizes, (llvm::SmallVector<int64_t, 4>{3, 1, 2}));
+  EXPECT_EQ(read.bytes, source.bytes);
+  view.reset();
+  EXPECT_TRUE(device.allocations.empty());
+}
+
 TEST(DeviceTensor, FreesItsMemory) {
   FakeDevice device;
   makeTensor(device, TensorShape::contiguous(DataType::F32, {}));

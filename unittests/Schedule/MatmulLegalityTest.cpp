@@ -315,6 +315,68 @@ TEST_F(MatmulLegalityTest, ColumnsPerPanel) {
   }
 }
 
+TEST_F(MatmulLegalityTest, ColumnsOfPartners) {
+  MatmulSchedule wanted = warps(64, 64);
+  problem.partnerStride = 32;
+  EXPECT_EQ(refusal(wanted, toy()), "legal");
+  problem.partnerStride = 16;
+  EXPECT_EQ(refusal(wanted, toy()), "legal");
+  // Each warp has partners of its own.
+  wanted.warpsN = 2;
+  EXPECT_EQ(refusal(wanted, toy()), "legal");
+  problem.partnerStride = 32;
+  EXPECT_EQ(message(wanted, toy()),
+            "expects the columns of a warp to be a multiple of 64, for it "
+            "rotates columns with those 32 apart, but got 32");
+  problem.partnerStride = 64;
+  EXPECT_EQ(refusal(wanted, toy()), "partner-columns");
+  // Of heads of 96 columns.
+  problem.partnerStride = 48;
+  for (auto [blockN, warpsN] : {std::pair(96, 1), {192, 1}, {192, 2}}) {
+    wanted.blockN = blockN;
+    wanted.warpsN = warpsN;
+    EXPECT_EQ(refusal(wanted, toy()), "legal") << blockN;
+    wanted.blockN = 128;
+    EXPECT_EQ(refusal(wanted, toy()), "partner-columns");
+  }
+  // A warpgroup's are shared by none of its warps.
+  MatmulSchedule together = groups(64, 96);
+  EXPECT_EQ(refusal(together, toy(withGroups())), "legal");
+  together.blockN = 64;
+  EXPECT_EQ(refusal(together, toy(withGroups())), "partner-columns");
+}
+
+TEST_F(MatmulLegalityTest, PartnersThatAShuffleReaches) {
+  // Even and odd columns are in different lanes, all others in registers.
+  MatmulSchedule wanted = warps(64, 96);
+  for (int64_t stride : {1, 2, 4, 6, 12}) {
+    problem.partnerStride = stride;
+    EXPECT_EQ(refusal(wanted, toy()), "legal") << stride;
+  }
+  problem.partnerStride = 3;
+  EXPECT_EQ(refusal(wanted, toy()), "partner-lanes");
+  EXPECT_EQ(message(wanted, toy()),
+            "expects columns that are rotated together to be where a shuffle "
+            "of 'toy' reaches, but got some 3 apart in the lanes and registers "
+            "of 'toy'");
+  // What is not rotated is where it likes.
+  problem.partnerStride.reset();
+  EXPECT_EQ(refusal(wanted, toy()), "legal");
+}
+
+TEST_F(MatmulLegalityTest, RotatedColumnsHaveAScheduleOnEveryChip) {
+  for (StringRef name : {"sm_80", "sm_90a", "gfx942", "gfx1100"})
+    for (int64_t stride : {1, 16, 32, 40, 48, 64, 80, 96, 128})
+      for (int64_t rowDivisor : {64, 1}) {
+        problem.partnerStride = stride;
+        // Rows of which no box can be copied are left to single warps.
+        problem.lhs.rowDivisor = rowDivisor;
+        EXPECT_TRUE(selectSchedule(problem, chip(name)))
+            << name.str() << ", columns " << stride << " apart, rows of "
+            << rowDivisor;
+      }
+}
+
 TEST_F(MatmulLegalityTest, BlockKMultiple) {
   Limits limits;
   limits.depth = 64;

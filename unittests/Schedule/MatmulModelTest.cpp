@@ -340,3 +340,80 @@ TEST_F(MatmulModelTest, AnyLegalScheduleHasATime) {
     EXPECT_EQ(found, 50) << name.str();
   }
 }
+
+TEST_F(MatmulModelTest, WhatTheEpilogueReadsTakesTime) {
+  MatmulText text;
+  text.m = text.n = "8192";
+  text.k = "64";
+  OwningOpRef<ModuleOp> module = parse(text.print());
+  auto groups = matmul::findContractionGroups(module->getOperation());
+  MatmulProblem problem = MatmulProblem::get(groups.front());
+  tile::TargetAttr target = chip("sm_90a");
+  MatmulAttr schedule = makeSchedule().getAttr(&context);
+  auto predict = [&] {
+    return predictTime(problem, schedule, target, nullptr);
+  };
+  double time = predict();
+  // By itself, or as tiles of a matrix that the memory has to deliver.
+  problem.epilogueLoads = 2;
+  EXPECT_GT(predict(), time);
+  problem.epilogueLoads = 0;
+  problem.epilogueBits = 512;
+  EXPECT_GT(predict(), time);
+}
+
+/// Heads whose halves are rotated together, by angles of rows and columns, and
+/// which have a factor each.
+static std::string printRotated(int64_t heads, int64_t half) {
+  std::string h = std::to_string(heads), d = std::to_string(half),
+              n = std::to_string(heads * 2 * half),
+              flat = "tensor<256x" + n + "xf32>",
+              split = "tensor<256x" + h + "x2x" + d + "xf32>",
+              angles = "tensor<256x" + d + "xf32>",
+              factors = "tensor<" + h + "xf32>";
+  return "#id = affine_map<(m, h, s, d) -> (m, h, s, d)>\n"
+         "#flip = affine_map<(m, h, s, d) -> (m, h, 1 - s, d)>\n"
+         "func.func @f(%a: tensor<256x256xf16>, %b: tensor<256x" +
+         n + "xf16>, %angles: " + angles + ", %factors: " + factors + ") -> " +
+         split +
+         " {\n%zero = arith.constant 0.0 : f32\n%empty = tensor.empty() : " +
+         flat + "\n%init = linalg.fill ins(%zero : f32) outs(%empty : " + flat +
+         ") -> " + flat +
+         "\n%x = linalg.matmul ins(%a, %b : tensor<256x256xf16>, tensor<256x" +
+         n + "xf16>) outs(%init : " + flat + ") -> " + flat +
+         "\n%s = tensor.expand_shape %x [[0], [1, 2, 3]] output_shape [256, " +
+         h + ", 2, " + d + "] : " + flat + " into " + split +
+         "\n%out = tensor.empty() : " + split +
+         "\n%y = linalg.generic {indexing_maps = [#id, #flip, "
+         "affine_map<(m, h, s, d) -> (m, d)>, affine_map<(m, h, s, d) -> (h)>, "
+         "#id], iterator_types = [\"parallel\", \"parallel\", \"parallel\", "
+         "\"parallel\"]} ins(%s, %s, %angles, %factors : " +
+         split + ", " + split + ", " + angles + ", " + factors +
+         ") outs(%out : " + split +
+         ") {\n^bb0(%p: f32, %q: f32, %w: f32, %v: f32, %o: f32):\n"
+         "%r = arith.mulf %q, %w : f32\n%t = arith.addf %p, %r : f32\n"
+         "%u = arith.mulf %t, %v : f32\nlinalg.yield %u : f32\n} -> " +
+         split + "\nreturn %y : " + split + "\n}";
+}
+
+TEST_F(MatmulModelTest, RotatedHeadsAreOneKind) {
+  auto describeRotated = [&](int64_t heads, int64_t half) {
+    OwningOpRef<ModuleOp> module = parse(printRotated(heads, half));
+    return findOp(*module).describeKind();
+  };
+  std::string kind = describeRotated(8, 32);
+  EXPECT_EQ(describeRotated(7, 32), kind);
+  EXPECT_EQ(describeRotated(32, 32), kind);
+  EXPECT_NE(describeRotated(8, 64), kind);
+}
+
+TEST_F(MatmulModelTest, ShrinkingKeepsWholeHeads) {
+  MatmulSchedule schedule = makeSchedule();
+  schedule.blockN = 64;
+  // Of 64 columns, of which two blocks are enough.
+  SmallVector<int64_t> sizes = shrink(printRotated(64, 32), schedule);
+  EXPECT_EQ(sizes[2], 128);
+  // Of 128, which a block has as a whole.
+  schedule.blockN = 128;
+  EXPECT_EQ(shrink(printRotated(63, 64), schedule)[2], 256);
+}

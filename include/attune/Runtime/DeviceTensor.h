@@ -20,6 +20,9 @@ public:
   /// A copy of `tensor`.
   static llvm::Expected<std::unique_ptr<DeviceTensor>>
   create(Device &device, const Tensor &tensor);
+  /// The same elements in another shape without gaps, of as many of them.
+  static std::shared_ptr<DeviceTensor>
+  reshape(std::shared_ptr<DeviceTensor> tensor, llvm::ArrayRef<int64_t> sizes);
   ~DeviceTensor();
 
   const TensorShape &getShape() const { return shape; }
@@ -52,6 +55,8 @@ private:
   Device &device;
   TensorShape shape;
   DeviceAddress base;
+  /// Whose memory it is, if that is another one's.
+  std::shared_ptr<DeviceTensor> owner;
 };
 
 } // namespace attune

@@ -41,7 +41,8 @@ public:
   void run();
 
 private:
-  /// The tensor with one dimension for each of the access's, as an input.
+  /// The tensor as an input, with one dimension for each of the access's if
+  /// these are whole.
   MatmulOperand addInput(const TensorAccess &access, StringRef name);
   MatmulOperand addOutput(const TensorAccess &access, OpResult result,
                           StringRef name);
@@ -95,6 +96,10 @@ MatmulOperand MatmulOutliner::addInput(const TensorAccess &access,
     kernel->capture(access.tensor);
     return {kernel->getMapping().lookup(access.tensor), {}};
   }
+  if (!access.isPlain())
+    return {kernel->addArgument(outliner.getInput(access.tensor, name)),
+            {},
+            &access};
   Value tensor = access.tensor;
   if (static_cast<int64_t>(access.runs.size()) != type.getRank())
     tensor = tensor::CollapseShapeOp::create(

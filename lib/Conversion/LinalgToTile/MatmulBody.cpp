@@ -9,6 +9,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace attune;
@@ -20,6 +21,11 @@ using schedule::ResultPath;
 using tile::TileType;
 
 namespace {
+
+/// Gives what the epilogue's region takes for one of its arguments, from the
+/// elements of the inputs of the tile.map and from batch, m and n.
+using Argument = std::function<Value(OpBuilder &, Location, ValueRange elements,
+                                     ValueRange indices)>;
 
 class MatmulBuilder {
 public:
@@ -46,6 +52,15 @@ private:
   SmallVector<Value> multiply();
   /// Applies the epilogue to the sums, and stores its results.
   void finish(ValueRange sums);
+  /// An operand of the epilogue; tiles become inputs of its tile.map.
+  Argument takeOperand(size_t number, SmallVectorImpl<Value> &inputs);
+  /// One that is read element by element.
+  Argument takeParts(const MatmulOperand &operand, bool ofPartner);
+  /// The last row, or column; null where no tile has what lies behind it.
+  Value getLast(Dim dim);
+  Value swapColumns(Value tile) {
+    return tile::SwapColumnsOp::create(b, tile, *group.partnerStride);
+  }
   /// A tile of an operand, by (m, n), m, or n.
   Value loadTile(const MatmulOperand &operand);
   /// The same, repeated to the shape of the sums where it is a vector.
@@ -304,43 +319,96 @@ static void relaxArithmetic(Operation *map) {
   });
 }
 
+Value MatmulBuilder::getLast(Dim dim) {
+  const MatmulOperand &operand =
+      dim == Dim::M ? operands.lhs : operands.rhs.front();
+  Value count = size(operand, dim);
+  std::optional<int64_t> known = getConstantIntValue(count);
+  // Workgroups of a cluster may lie beyond.
+  if (known && *known % getPlace(dim).second == 0 && schedule.getCluster() == 1)
+    return {};
+  return b.createOrFold<arith::SubIOp>(count, constant(1));
+}
+
+Argument MatmulBuilder::takeParts(const MatmulOperand &operand,
+                                  bool ofPartner) {
+  const matmul::TensorAccess &access = *operand.byParts;
+  SmallVector<Value> sizes;
+  for (int64_t dim = 0;
+       dim < cast<MemRefType>(operand.buffer.getType()).getRank(); ++dim)
+    sizes.push_back(b.createOrFold<memref::DimOp>(operand.buffer, dim));
+  auto load = [sizes, buffer = operand.buffer,
+               &access](OpBuilder &builder, Location loc,
+                        ValueRange indices) -> Value {
+    SmallVector<Value> position = access.getIndices(
+        builder, loc, indices, [&](unsigned dim) { return sizes[dim]; });
+    return memref::LoadOp::create(builder, loc, buffer, position);
+  };
+  if (!access.reads(Dim::M) && !access.reads(Dim::N)) {
+    Value element = load(b, b.getLoc(), {batch, row, column});
+    return
+        [=](OpBuilder &, Location, ValueRange, ValueRange) { return element; };
+  }
+  // Elements outside of the matrix are not stored, but must not be read either.
+  Value lastRow = getLast(Dim::M), lastColumn = getLast(Dim::N);
+  return [=, stride = group.partnerStride](OpBuilder &inner, Location loc,
+                                           ValueRange,
+                                           ValueRange indices) -> Value {
+    Value m = indices[1], n = indices[2];
+    if (lastRow)
+      m = arith::MinUIOp::create(inner, loc, m, lastRow);
+    if (lastColumn)
+      n = arith::MinUIOp::create(inner, loc, n, lastColumn);
+    if (ofPartner)
+      n = matmul::emitPartner(inner, loc, n, *stride);
+    return load(inner, loc, {indices[0], m, n});
+  };
+}
+
+Argument MatmulBuilder::takeOperand(size_t number,
+                                    SmallVectorImpl<Value> &inputs) {
+  const MatmulOperand &operand = operands.epilogue[number];
+  bool ofPartner = group.operands[number].ofPartner;
+  if (operand.byParts)
+    return takeParts(operand, ofPartner);
+  if (!operand.find(Dim::M) && !operand.find(Dim::N))
+    return [scalar = atBatch(operand)](OpBuilder &inner, Location loc,
+                                       ValueRange, ValueRange) {
+      return getScalar(inner, loc, scalar);
+    };
+  Value tile = loadMatrix(operand);
+  inputs.push_back(ofPartner ? swapColumns(tile) : tile);
+  return [place = inputs.size() - 1](OpBuilder &, Location, ValueRange elements,
+                                     ValueRange) { return elements[place]; };
+}
+
 void MatmulBuilder::finish(ValueRange sums) {
-  // Tiles become inputs of the map, and scalars are read in its region.
-  SmallVector<Value> inputs(sums), scalars;
-  struct Place {
-    bool isInput;
-    size_t number;
-  };
-  auto take = [&](const MatmulOperand &operand) -> Place {
-    if (!operand.find(Dim::M) && !operand.find(Dim::N)) {
-      scalars.push_back(atBatch(operand));
-      return {false, scalars.size() - 1};
-    }
-    inputs.push_back(loadMatrix(operand));
-    return {true, inputs.size() - 1};
-  };
-  SmallVector<Place> others;
-  for (const MatmulOperand &operand : operands.epilogue)
-    others.push_back(take(operand));
+  SmallVector<Value> inputs(sums);
+  SmallVector<size_t> places;
+  for (const matmul::Accumulator &accumulator : group.accumulators) {
+    places.push_back(accumulator.ofPartner ? inputs.size()
+                                           : accumulator.contraction);
+    if (accumulator.ofPartner)
+      inputs.push_back(swapColumns(sums[accumulator.contraction]));
+  }
+  SmallVector<Argument> others;
+  for (size_t number = 0; number < operands.epilogue.size(); ++number)
+    others.push_back(takeOperand(number, inputs));
 
   for (auto [i, result] : llvm::enumerate(operands.results)) {
     Type element = cast<MemRefType>(result.buffer.getType()).getElementType();
     Value tile = tile::MapOp::create(
         b, accType.withElementType(element), inputs,
         [&, i = i](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-          auto get = [&](Place place) {
-            return place.isInput ? args[place.number]
-                                 : getScalar(inner, loc, scalars[place.number]);
-          };
-          SmallVector<Value> accumulators, elements;
-          for (const matmul::Accumulator &acc : group.accumulators)
-            accumulators.push_back(args[acc.contraction]);
-          for (Place place : others)
-            elements.push_back(get(place));
           size_t count = inputs.size();
           Value m = arith::AddIOp::create(inner, loc, row, args[count]),
                 n = arith::AddIOp::create(inner, loc, column, args[count + 1]);
-          return group.inlineEpilogue(inner, {batch, m, n}, accumulators,
+          SmallVector<Value> indices{batch, m, n}, accumulators, elements;
+          for (size_t place : places)
+            accumulators.push_back(args[place]);
+          for (const Argument &other : others)
+            elements.push_back(other(inner, loc, args, indices));
+          return group.inlineEpilogue(inner, indices, accumulators,
                                       elements)[i];
         });
     relaxArithmetic(tile.getDefiningOp());

@@ -18,6 +18,9 @@ namespace attune {
 struct MatmulOperand {
   mlir::Value buffer;
   llvm::SmallVector<matmul::Dim, 3> dims;
+  /// How it is read where that is by parts of dimensions: the buffer then has
+  /// the dimensions of the tensor.
+  const matmul::TensorAccess *byParts = nullptr;
 
   /// The place of a dimension in the buffer.
   std::optional<int64_t> find(matmul::Dim dim) const {

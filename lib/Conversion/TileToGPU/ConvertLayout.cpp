@@ -330,18 +330,8 @@ ShuffleLayoutPattern::matchAndRewrite(tile::ConvertLayoutOp op,
         b, loc, kept, arith::ConstantIntOp::create(b, loc, shuffle.set, 32));
     Value element =
         vector::ExtractOp::create(b, loc, adaptor.getInput(), shuffle.reg);
-    // Shuffles move whole registers.
-    Type word = b.getIntegerType(bits);
-    element = arith::BitcastOp::create(b, loc, word, element);
-    if (bits == 16)
-      element = arith::ExtUIOp::create(b, loc, b.getI32Type(), element);
-    element = gpu::ShuffleOp::create(b, loc, element, origin, width,
-                                     gpu::ShuffleMode::IDX)
-                  .getShuffleResult();
-    if (bits == 16)
-      element = arith::TruncIOp::create(b, loc, word, element);
     elements.push_back(
-        arith::BitcastOp::create(b, loc, to.getElementType(), element));
+        shuffleElement(b, loc, element, origin, width, gpu::ShuffleMode::IDX));
   }
   b.replaceOpWithNewOp<vector::FromElementsOp>(op, laneVectorType(to),
                                                elements);

@@ -82,6 +82,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   populateRolePatterns(converter, patterns, context);
   populateRowPatterns(converter, patterns, context);
   populateSharedTilePatterns(converter, patterns, context);
+  populateSwapColumnsPatterns(converter, patterns, context);
   populateSharedMemoryPatterns(converter, patterns, context);
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                        target);

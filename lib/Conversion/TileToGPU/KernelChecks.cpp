@@ -3,6 +3,7 @@
 // The patterns then need not fail.
 
 #include "KernelChecks.h"
+#include "attune/Dialect/Tile/IR/ColumnSwap.h"
 #include "attune/Target/WarpRoles.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -278,6 +279,29 @@ static LogicalResult checkAny(tile::AnyOp op) {
   return success();
 }
 
+/// Partners are in one thread, or where a shuffle reaches.
+static LogicalResult checkSwap(tile::SwapColumnsOp op) {
+  tile::TileType type = op.getInput().getType();
+  std::optional<SmallVector<tile::ColumnSource>> sources =
+      tile::findSwappedColumns(type.getRegisterLayout(),
+                               static_cast<int64_t>(op.getStride()));
+  if (!sources)
+    return op.emitOpError()
+           << "expects columns " << op.getStride()
+           << " apart in one thread, or in one register of two lanes whose "
+              "numbers differ in one binary digit, but got layout "
+           << type.getLayout();
+  unsigned bits = type.getElementType().getIntOrFloatBitWidth();
+  auto isOfLanes = [](tile::ColumnSource source) {
+    return source.laneMask != 0;
+  };
+  if (bits == 16 || bits == 32 || llvm::none_of(*sources, isOfLanes))
+    return success();
+  return op.emitOpError() << "expects elements of 16 or 32 bits where lanes "
+                             "exchange them, but got "
+                          << type.getElementType();
+}
+
 LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
                                   const KernelContext &context) {
   if (kernel->hasAttr(tile::TileDialect::kRolesAttrName))
@@ -334,6 +358,7 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
             .Case([](tile::LoadOp load) { return checkLoad(load); })
             .Case([](tile::DeinterleaveOp op) { return checkParts(op); })
             .Case([](tile::AnyOp any) { return checkAny(any); })
+            .Case([](tile::SwapColumnsOp swap) { return checkSwap(swap); })
             .Case([](tile::OrderedOp ordered) { return checkOrdered(ordered); })
             .Case([&](tile::SpecializeOp roles) {
               return checkRoles(roles, context);

@@ -148,6 +148,22 @@ VectorType attune::laneVectorType(tile::TileType type) {
                          type.getElementType());
 }
 
+Value attune::shuffleElement(OpBuilder &b, Location loc, Value element,
+                             Value number, Value width, gpu::ShuffleMode mode) {
+  Type type = element.getType();
+  unsigned bits = type.getIntOrFloatBitWidth();
+  // Shuffles move whole registers.
+  Type word = b.getIntegerType(bits);
+  element = arith::BitcastOp::create(b, loc, word, element);
+  if (bits == 16)
+    element = arith::ExtUIOp::create(b, loc, b.getI32Type(), element);
+  element = gpu::ShuffleOp::create(b, loc, element, number, width, mode)
+                .getShuffleResult();
+  if (bits == 16)
+    element = arith::TruncIOp::create(b, loc, word, element);
+  return arith::BitcastOp::create(b, loc, type, element);
+}
+
 int64_t attune::knownRowDivisor(Value buffer) {
   // Views of a head keep the strides of the tensor; the argument's type knows
   // more of them than the view's.

@@ -8,6 +8,7 @@
 
 #include "attune/Dialect/Tile/IR/Warps.h"
 #include "attune/Target/TargetModel.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Transforms/DialectConversion.h"
 
@@ -95,6 +96,12 @@ int64_t findRegister(tile::LayoutAttr layout,
 /// The vector that one thread holds of a tile in registers.
 mlir::VectorType laneVectorType(tile::TileType type);
 
+/// The element, of 16 or 32 bits, that another lane of the warp gives for
+/// `element`: which one, `mode` makes of `number`.
+mlir::Value shuffleElement(mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::Value element, mlir::Value number,
+                           mlir::Value width, mlir::gpu::ShuffleMode mode);
+
 /// Reads a rectangle of shared memory with the target's instruction or, failing
 /// that, with plain loads.
 mlir::Value readShared(mlir::OpBuilder &builder, mlir::Location loc,
@@ -144,6 +151,9 @@ void populateRowPatterns(mlir::TypeConverter &converter,
 void populateSharedTilePatterns(mlir::TypeConverter &converter,
                                 mlir::RewritePatternSet &patterns,
                                 const KernelContext &context);
+void populateSwapColumnsPatterns(mlir::TypeConverter &converter,
+                                 mlir::RewritePatternSet &patterns,
+                                 const KernelContext &context);
 void populateSharedMemoryPatterns(mlir::TypeConverter &converter,
                                   mlir::RewritePatternSet &patterns,
                                   const KernelContext &context);

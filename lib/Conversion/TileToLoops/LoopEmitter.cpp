@@ -508,6 +508,7 @@ void LoopEmitter::emitWithoutRules(Operation *op) {
           store(load(input, indices[op.getDim()]), result, indices);
         });
       })
+      .Case([&](tile::SwapColumnsOp op) { emitSwapColumns(op); })
       // The values stay, wherever they are held.
       .Case([&](tile::ConvertLayoutOp op) {
         buffers[op.getResult()] = buffers.lookup(op.getInput());

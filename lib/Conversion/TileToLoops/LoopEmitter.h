@@ -70,6 +70,7 @@ private:
   void emitGet(tile::GetOp op);
   void emitRelease(tile::ReleaseOp op);
   void emitMap(tile::MapOp op);
+  void emitSwapColumns(tile::SwapColumnsOp op);
   void emitAny(tile::AnyOp op);
   /// Copies the element of a put into its slot, which is held from then on.
   void fillSlot(tile::PutOp op);

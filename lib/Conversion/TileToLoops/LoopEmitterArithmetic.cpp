@@ -73,6 +73,22 @@ void LoopEmitter::emitMap(tile::MapOp op) {
   });
 }
 
+void LoopEmitter::emitSwapColumns(tile::SwapColumnsOp op) {
+  Value input = read(op.getInput()), result = define(op.getResult());
+  Value stride = index(static_cast<int64_t>(op.getStride()));
+  forEach(op.getResult().getType().getShape(), [&](ValueRange indices) {
+    Value column = indices[1];
+    Value parity = arith::RemUIOp::create(
+        builder, arith::DivUIOp::create(builder, column, stride), index(2));
+    Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                          parity, index(0));
+    Value partner = arith::SelectOp::create(
+        builder, isFirst, arith::AddIOp::create(builder, column, stride),
+        arith::SubIOp::create(builder, column, stride));
+    store(load(input, {indices[0], partner}), result, indices);
+  });
+}
+
 void LoopEmitter::emitAny(tile::AnyOp op) {
   Value input = read(op.getInput()),
         any = allocate(MemRefType::get({}, builder.getI1Type()));

@@ -24,7 +24,20 @@ public:
       : problem(problem), target(target) {}
 
   /// With as many stages as fit, of those that are wanted at most.
-  void offer(MatmulSchedule wanted, ArrayRef<int64_t> stages) {
+  void offer(const MatmulSchedule &wanted, ArrayRef<int64_t> stages) {
+    if (!problem.partnerStride)
+      return offerStages(wanted, stages);
+    offerPairs(wanted, stages);
+    // Warps that share no columns have pairs in narrower blocks.
+    MatmulSchedule rows = wanted;
+    rows.warpsN = 1;
+    if (wanted.warpsN != 1)
+      offerPairs(rows, stages);
+  }
+  MatmulAttr getBest() const { return best; }
+
+private:
+  void offerStages(MatmulSchedule wanted, ArrayRef<int64_t> stages) {
     for (int64_t count : stages) {
       wanted.stages = count;
       MatmulAttr schedule = wanted.getAttr(target.getContext());
@@ -38,9 +51,21 @@ public:
       return;
     }
   }
-  MatmulAttr getBest() const { return best; }
+  /// In a block so wide that each warp has whole pairs of columns that are
+  /// rotated together, if there is one.
+  void offerPairs(MatmulSchedule wanted, ArrayRef<int64_t> stages) {
+    const KnobSet &set = MatmulAttr::getSet();
+    ArrayRef<int64_t> widths = set.knobs[*set.findKnob("block-n")].domain;
+    const int64_t *width = llvm::find_if(widths, [&](int64_t columns) {
+      return columns >= wanted.blockN &&
+             columns % (wanted.warpsN * 2 * *problem.partnerStride) == 0;
+    });
+    if (width == widths.end())
+      return;
+    wanted.blockN = *width;
+    offerStages(wanted, stages);
+  }
 
-private:
   const MatmulProblem &problem;
   TargetAttr target;
   MatmulAttr best;

@@ -3,6 +3,7 @@
 // The rules of legality. A new rule needs a test on both sides of its limit.
 
 #include "attune/Schedule/Matmul/Legality.h"
+#include "attune/Dialect/Tile/IR/ColumnSwap.h"
 #include "attune/Target/TargetRegistry.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -193,6 +194,33 @@ static std::optional<Refusal> checkBlock(const MatmulProblem &problem,
   return std::nullopt;
 }
 
+/// The rules of columns that are rotated together: tile.swap_columns exchanges
+/// those of a warp, or warpgroup, in its accumulators.
+static std::optional<Refusal> checkPartners(const MatmulProblem &problem,
+                                            const MatmulKnobs &schedule,
+                                            TargetAttr target,
+                                            MmaAtomAttr atom) {
+  if (!problem.partnerStride)
+    return std::nullopt;
+  int64_t stride = *problem.partnerStride,
+          columns = schedule.getBlockN() / schedule.getWarpsN();
+  if (columns % (2 * stride) != 0)
+    return refuse("partner-columns",
+                  "expects the columns of a {0} to be a multiple of {1}, for "
+                  "it rotates columns with those {2} apart, but got {3}",
+                  atom.getWarps() == 1 ? "warp" : "warpgroup", 2 * stride,
+                  stride, columns);
+  tile::LayoutAttr acc = atom.getAcc().withRegisterModes(
+      {{columns / atom.getN(), 1, atom.getN()}});
+  if (!tile::findSwappedColumns(acc, stride))
+    return refuse("partner-lanes",
+                  "expects columns that are rotated together to be where a "
+                  "shuffle of '{0}' reaches, but got some {1} apart in the "
+                  "lanes and registers of '{2}'",
+                  target.getChip(), stride, atom.getName());
+  return std::nullopt;
+}
+
 /// The rules of registers. Roles exchange them while a kernel runs, but the
 /// assembler wants each MMA to fit those that all threads start with: its
 /// accumulators, which are those of the widest instruction, and some more for
@@ -292,6 +320,9 @@ std::optional<Refusal> attune::checkLegal(const MatmulProblem &problem,
     return refusal;
   if (std::optional<Refusal> refusal =
           checkBlock(problem, schedule, target, atom))
+    return refusal;
+  if (std::optional<Refusal> refusal =
+          checkPartners(problem, schedule, target, atom))
     return refusal;
   if (std::optional<Refusal> refusal = checkSharing(problem, schedule, target))
     return refusal;

@@ -28,6 +28,8 @@ static constexpr double kOneWarpShare = 0.75, kOneGroupShare = 0.9;
 /// Clocks of an element of the result in the epilogue, for one thread of the
 /// 128 that an SM issues for at a time.
 static constexpr double kEpilogueClocks = 4, kStoreSharedClocks = 2;
+/// The same of one that the epilogue reads by itself, by an index of its own.
+static constexpr double kLoadElementClocks = 4;
 /// The share of the memory's rate that a kernel reaches.
 static constexpr double kMemoryShare = 0.9;
 /// How much longer a step takes for each spilled register of a thread.
@@ -131,10 +133,12 @@ double attune::predictTime(const MatmulProblem &problem,
                           problem.countContractions()) /
       128;
   bool isPersistent = schedule.getPersistent() != Persistent::None;
-  double fixed = (isPersistent ? kPersistentTileClocks : kTileClocks) +
-                 elements * (schedule.getResultPath() == ResultPath::Shared
-                                 ? kStoreSharedClocks
-                                 : kEpilogueClocks);
+  double fixed =
+      (isPersistent ? kPersistentTileClocks : kTileClocks) +
+      elements *
+          ((schedule.getResultPath() == ResultPath::Shared ? kStoreSharedClocks
+                                                           : kEpilogueClocks) +
+           static_cast<double>(problem.epilogueLoads) * kLoadElementClocks);
   // Workgroups beside each other hide what one of them waits for.
   int64_t sms = target.getSms();
   int64_t besides = std::min<int64_t>(resident, llvm::divideCeil(tiles, sms));
@@ -147,11 +151,13 @@ double attune::predictTime(const MatmulProblem &problem,
                          getSize(problem, Dim::N)) *
                  static_cast<double>(getSize(problem, Dim::Batch)) *
                  problem.lhs.elementType.getIntOrFloatBitWidth() / 8.0;
+  auto bits = static_cast<double>(problem.epilogueBits);
   for (const MatmulProblem::Matrix &result : problem.results)
-    moved += static_cast<double>(getSize(problem, Dim::M) *
-                                 getSize(problem, Dim::N) *
-                                 getSize(problem, Dim::Batch)) *
-             result.elementType.getIntOrFloatBitWidth() / 8.0;
+    bits += result.elementType.getIntOrFloatBitWidth();
+  moved +=
+      static_cast<double>(getSize(problem, Dim::M) * getSize(problem, Dim::N) *
+                          getSize(problem, Dim::Batch)) *
+      bits / 8.0;
   clocks = std::max(
       clocks, moved / (kMemoryShare *
                        static_cast<double>(target.getRates().getMemory())));

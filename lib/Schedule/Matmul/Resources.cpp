@@ -45,12 +45,10 @@ static int64_t getRowDivisor(const TensorAccess &access) {
   return divisor;
 }
 
-/// Why tiles cannot be read from a tensor; empty if they can.
+/// Why tiles cannot be read from a tensor, or written to it; empty if they can.
 static std::string findObstacle(const TensorAccess &access, bool isOperand) {
   auto type = dyn_cast<RankedTensorType>(access.tensor.getType());
-  if (!access.isPlain())
-    return "expects tensors that are read by dimensions of the contraction as "
-           "a whole";
+  assert(access.isPlain() && "expects a contraction that was matched");
   if (isOperand && !access.reads(Dim::K))
     return "expects tensors that are read by a dimension that is summed over";
   if (type && type.getEncoding() &&
@@ -74,9 +72,7 @@ MatmulProblem MatmulProblem::get(const ContractionGroup &group) {
     if (problem.obstacle.empty())
       problem.obstacle = findObstacle(access, isOperand);
   };
-  if (group.partnerStride)
-    problem.obstacle =
-        "expects an epilogue that reads the sums of its own column";
+  problem.partnerStride = group.partnerStride;
   check(group.contractions.front().lhs, /*isOperand=*/true);
   for (const matmul::Contraction &contraction : group.contractions) {
     problem.rhs.push_back(getMatrix(contraction.rhs, Dim::K));
@@ -93,6 +89,12 @@ MatmulProblem MatmulProblem::get(const ContractionGroup &group) {
                    });
       });
   for (const matmul::EpilogueOperand &operand : group.operands) {
+    // Parts of dimensions are read element by element, not as tiles.
+    if (!operand.access.isPlain()) {
+      problem.epilogueLoads +=
+          operand.access.reads(Dim::M) || operand.access.reads(Dim::N);
+      continue;
+    }
     if (operand.access.reads(Dim::M) && operand.access.reads(Dim::N))
       problem.epilogueBits +=
           operand.access.getElementType().getIntOrFloatBitWidth();

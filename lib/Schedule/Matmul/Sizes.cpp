@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace attune;
@@ -17,8 +18,18 @@ using matmul::TensorAccess;
 
 static constexpr Dim allDims[] = {Dim::Batch, Dim::M, Dim::N, Dim::K};
 
-/// The sizes of the loops inside of the outermost one, by which that of a
-/// dimension is divisible; nothing where one is not known.
+/// What an index floordiv and mod constants divides a dimension by.
+static int64_t getDivisor(AffineExpr index) {
+  auto binary = dyn_cast<AffineBinaryOpExpr>(index);
+  if (!binary)
+    return 1;
+  return getDivisor(binary.getLHS()) *
+         cast<AffineConstantExpr>(binary.getRHS()).getValue();
+}
+
+/// By what the size of a dimension is divisible: the sizes of the loops inside
+/// of the outermost one, and the parts in which the epilogue reads it. Nothing
+/// where one is not known.
 static std::optional<int64_t> getInnerSize(const ContractionGroup &group,
                                            Dim dim) {
   ArrayRef<int64_t> loops = group.contractions[0].space[dim];
@@ -28,6 +39,12 @@ static std::optional<int64_t> getInnerSize(const ContractionGroup &group,
       return std::nullopt;
     inner *= size;
   }
+  for (const matmul::EpilogueOperand &operand : group.operands)
+    for (const matmul::Run &run : operand.access.runs)
+      if (run.index.isFunctionOfDim(static_cast<unsigned>(dim)))
+        inner = std::lcm(inner, getDivisor(run.index));
+  if (group.partnerStride && dim == Dim::N)
+    inner = std::lcm(inner, 2 * *group.partnerStride);
   return inner;
 }
 
@@ -75,7 +92,7 @@ std::string attune::describeMatmulKind(const ContractionGroup &group) {
       continue;
     }
     int64_t divisor = kAligned;
-    if (isRowLength(group, dim))
+    if (isRowLength(group, dim) && *inner % kAligned != 0)
       divisor =
           ShapedType::isDynamic(sizes[dim])
               ? 1

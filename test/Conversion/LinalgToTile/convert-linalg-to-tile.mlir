@@ -78,6 +78,80 @@ func.func @plain(%a: tensor<128x96xf16>, %b: tensor<96x64xf16>) -> tensor<128x64
   return %sums : tensor<128x64xf32>
 }
 
+// Rotary embedding of heads' halves: the partners' sums and elements are those of swapped columns. The angles' table has no row
+// for each row and no column for each column: its elements are read one by one, and those outside of the matrix as the last
+// ones. So is the number of each head.
+// CHECK-LABEL: gpu.func @rotated_kernel
+// CHECK-SAME:    memref<?x96xf16>, %{{[^ ]+}}: memref<96x256xf16>, %[[BIAS:[^ ]+]]: memref<256xf32>, %[[ANGLES:[^ ]+]]: memref<?x64xf32>, %[[FACTORS:[^ ]+]]: memref<2xf32>,
+// CHECK:         %[[ROWS:.+]] = memref.dim %arg0, %c0
+// CHECK:         %[[SUMS:.+]] = scf.for
+// CHECK:         %[[OTHERS:.+]] = tile.swap_columns %[[SUMS]] stride 64 : <64x128xf32, registers>
+// CHECK:         %[[LOADED:.+]] = tile.load %[[BIAS]]
+// CHECK-NEXT:    %[[WIDE:.+]] = tile.broadcast %[[LOADED]] dim 1
+// CHECK-NEXT:    %[[SWAPPED:.+]] = tile.swap_columns %[[WIDE]] stride 64
+// CHECK:         %[[LAST:.+]] = arith.subi %[[ROWS]], %c1
+// CHECK:         tile.map(%[[SUMS]], %[[OTHERS]], %[[WIDE]], %[[SWAPPED]]) {
+// CHECK:           %[[M:.+]] = arith.addi %{{.+}}, %{{.+}} : index
+// CHECK-NEXT:      %[[N:.+]] = arith.addi %{{.+}}, %{{.+}} : index
+// CHECK-NEXT:      %[[ROW:.+]] = arith.minui %[[M]], %[[LAST]]
+// CHECK-NEXT:      %[[PLACE:.+]] = arith.remui %[[N]], %c64
+// CHECK-NEXT:      memref.load %[[ANGLES]][%[[ROW]], %[[PLACE]]]
+// CHECK-NEXT:      %[[HEAD:.+]] = arith.divui %[[N]], %c128
+// CHECK-NEXT:      memref.load %[[FACTORS]][%[[HEAD]]]
+#split = affine_map<(m, h, s, d) -> (m, h, s, d)>
+#flipped = affine_map<(m, h, s, d) -> (m, h, 1 - s, d)>
+#angles = affine_map<(m, h, s, d) -> (m, d)>
+#head = affine_map<(m, h, s, d) -> (h)>
+func.func @rotated(%a: tensor<?x96xf16>, %b: tensor<96x256xf16>, %bias: tensor<256xf32>, %angles: tensor<?x64xf32>, %factors: tensor<2xf32>) -> tensor<?x2x2x64xf32> {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %m = tensor.dim %a, %c0 : tensor<?x96xf16>
+  %empty = tensor.empty(%m) : tensor<?x256xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<?x256xf32>) -> tensor<?x256xf32>
+  %sums = linalg.matmul {attune.schedule = #schedule.matmul<blockM = 64, blockN = 128, blockK = 32>}
+    ins(%a, %b : tensor<?x96xf16>, tensor<96x256xf16>) outs(%init : tensor<?x256xf32>) -> tensor<?x256xf32>
+  %biased = linalg.generic {indexing_maps = [#all, affine_map<(i, j) -> (j)>, #all], iterator_types = ["parallel", "parallel"]}
+    ins(%sums, %bias : tensor<?x256xf32>, tensor<256xf32>) outs(%empty : tensor<?x256xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %s = arith.addf %x, %y : f32
+    linalg.yield %s : f32
+  } -> tensor<?x256xf32>
+  %heads = tensor.expand_shape %biased [[0], [1, 2, 3]] output_shape [%m, 2, 2, 64] : tensor<?x256xf32> into tensor<?x2x2x64xf32>
+  %out = tensor.empty(%m) : tensor<?x2x2x64xf32>
+  %result = linalg.generic {indexing_maps = [#split, #flipped, #angles, #head, #split], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+    ins(%heads, %heads, %angles, %factors : tensor<?x2x2x64xf32>, tensor<?x2x2x64xf32>, tensor<?x64xf32>, tensor<2xf32>) outs(%out : tensor<?x2x2x64xf32>) {
+  ^bb0(%x: f32, %y: f32, %angle: f32, %factor: f32, %o: f32):
+    %turned = arith.mulf %y, %angle : f32
+    %both = arith.addf %x, %turned : f32
+    %scaled = arith.mulf %both, %factor : f32
+    linalg.yield %scaled : f32
+  } -> tensor<?x2x2x64xf32>
+  return %result : tensor<?x2x2x64xf32>
+}
+
+// What depends on the batch alone is read before.
+// CHECK-LABEL: gpu.func @groups_kernel
+// CHECK-SAME:    %[[SCALES:[^ ]+]]: memref<2xf32>,
+// CHECK:         %[[GROUP:.+]] = arith.divui %{{.+}}, %c3
+// CHECK:         %[[SCALE:.+]] = memref.load %[[SCALES]][%[[GROUP]]]
+// CHECK:         tile.map
+// CHECK:           arith.mulf %{{.+}}, %[[SCALE]]
+func.func @groups(%a: tensor<2x3x64x64xf16>, %b: tensor<2x3x64x64xf16>, %scales: tensor<2xf32>) -> tensor<2x3x64x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<2x3x64x64xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<2x3x64x64xf32>) -> tensor<2x3x64x64xf32>
+  %sums = linalg.contract indexing_maps = [affine_map<(g, h, m, n, k) -> (g, h, m, k)>, affine_map<(g, h, m, n, k) -> (g, h, k, n)>, affine_map<(g, h, m, n, k) -> (g, h, m, n)>]
+    {attune.schedule = #plain} ins(%a, %b : tensor<2x3x64x64xf16>, tensor<2x3x64x64xf16>) outs(%init : tensor<2x3x64x64xf32>) -> tensor<2x3x64x64xf32>
+  %out = tensor.empty() : tensor<2x3x64x64xf32>
+  %result = linalg.generic {indexing_maps = [#split, affine_map<(g, h, m, n) -> (g)>, #split], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+    ins(%sums, %scales : tensor<2x3x64x64xf32>, tensor<2xf32>) outs(%out : tensor<2x3x64x64xf32>) {
+  ^bb0(%x: f32, %scale: f32, %o: f32):
+    %y = arith.mulf %x, %scale : f32
+    linalg.yield %y : f32
+  } -> tensor<2x3x64x64xf32>
+  return %result : tensor<2x3x64x64xf32>
+}
+
 // What has no schedule stays.
 // CHECK-LABEL: func.func @unscheduled
 // CHECK:         linalg.matmul

@@ -4,51 +4,37 @@
 // RUN: not attune-opt %s --split-input-file --convert-linalg-to-tile -o /dev/null 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: errors.mlir:{{.*}} error: expects a 'tile.target' attribute on the module; run attune-attach-target first
 
-#pairs = affine_map<(i, j, l) -> (i, j, l)>
-#partner = affine_map<(i, j, l) -> (i, j, 1 - l)>
-
-func.func @partner(%a: tensor<64x64xf16>, %b: tensor<64x64xf16>) -> tensor<64x64xf32> {
-  %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : tensor<64x64xf32>
-  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<64x64xf32>) -> tensor<64x64xf32>
-  // expected-error @below {{'linalg.matmul' op no-kernel: expects an epilogue that reads the sums of its own column, of which a kernel can be made}}
-  %sums = linalg.matmul {attune.schedule = #schedule.matmul<>}
-    ins(%a, %b : tensor<64x64xf16>, tensor<64x64xf16>) outs(%init : tensor<64x64xf32>) -> tensor<64x64xf32>
-  %split = tensor.expand_shape %sums [[0], [1, 2]] output_shape [64, 32, 2] : tensor<64x64xf32> into tensor<64x32x2xf32>
-  %out = tensor.empty() : tensor<64x32x2xf32>
-  %both = linalg.generic {indexing_maps = [#pairs, #partner, #pairs], iterator_types = ["parallel", "parallel", "parallel"]}
-    ins(%split, %split : tensor<64x32x2xf32>, tensor<64x32x2xf32>) outs(%out : tensor<64x32x2xf32>) {
-  ^bb0(%x: f32, %y: f32, %o: f32):
-    %sum = arith.addf %x, %y : f32
-    linalg.yield %sum : f32
-  } -> tensor<64x32x2xf32>
-  %result = tensor.collapse_shape %both [[0], [1, 2]] : tensor<64x32x2xf32> into tensor<64x64xf32>
-  return %result : tensor<64x64xf32>
+// Strides are those of two dimensions, which the contraction has as one.
+func.func @strided(%a: tensor<2x32x64xf16, #attn.strided<[4096, 64, 1]>>, %b: tensor<64x64xf16>, %c: tensor<2x32x64xf32>) -> tensor<2x32x64xf32> {
+  // expected-error @below {{'linalg.contract' op no-kernel: expects a tensor with strides to have a dimension for each of the contraction, of which a kernel can be made}}
+  %x = linalg.contract indexing_maps = [affine_map<(p, q, n, k) -> (p, q, k)>, affine_map<(p, q, n, k) -> (k, n)>, affine_map<(p, q, n, k) -> (p, q, n)>]
+    {attune.schedule = #schedule.matmul<blockM = 64>}
+    ins(%a, %b : tensor<2x32x64xf16, #attn.strided<[4096, 64, 1]>>, tensor<64x64xf16>) outs(%c : tensor<2x32x64xf32>) -> tensor<2x32x64xf32>
+  return %x : tensor<2x32x64xf32>
 }
 
 // -----
 
-#all = affine_map<(i, h, j) -> (i, h, j)>
-#head = affine_map<(i, h, j) -> (h)>
+#halves = affine_map<(i, h, d, j) -> (i, h, d, j)>
+#partner = affine_map<(i, h, d, j) -> (i, h, 1 - d, j)>
 
-// A number for each head, which is a part of the columns.
-func.func @parts(%a: tensor<64x64xf16>, %b: tensor<64x64xf16>, %scales: tensor<4xf32>) -> tensor<64x64xf32> {
+// Halves of 12 columns: a lane's partners are in two registers of another lane.
+func.func @rotated(%a: tensor<64x64xf16>, %b: tensor<64x96xf16>) -> tensor<64x8x2x6xf32> {
   %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : tensor<64x64xf32>
-  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<64x64xf32>) -> tensor<64x64xf32>
-  // expected-error @below {{'linalg.matmul' op no-kernel: expects tensors that are read by dimensions of the contraction as a whole, of which a kernel can be made}}
-  %sums = linalg.matmul {attune.schedule = #schedule.matmul<>}
-    ins(%a, %b : tensor<64x64xf16>, tensor<64x64xf16>) outs(%init : tensor<64x64xf32>) -> tensor<64x64xf32>
-  %split = tensor.expand_shape %sums [[0], [1, 2]] output_shape [64, 4, 16] : tensor<64x64xf32> into tensor<64x4x16xf32>
-  %out = tensor.empty() : tensor<64x4x16xf32>
-  %scaled = linalg.generic {indexing_maps = [#all, #head, #all], iterator_types = ["parallel", "parallel", "parallel"]}
-    ins(%split, %scales : tensor<64x4x16xf32>, tensor<4xf32>) outs(%out : tensor<64x4x16xf32>) {
-  ^bb0(%x: f32, %scale: f32, %o: f32):
-    %product = arith.mulf %x, %scale : f32
-    linalg.yield %product : f32
-  } -> tensor<64x4x16xf32>
-  %result = tensor.collapse_shape %scaled [[0], [1, 2]] : tensor<64x4x16xf32> into tensor<64x64xf32>
-  return %result : tensor<64x64xf32>
+  %empty = tensor.empty() : tensor<64x96xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<64x96xf32>) -> tensor<64x96xf32>
+  // expected-error @below {{'linalg.matmul' op partner-lanes: expects columns that are rotated together to be where a shuffle of 'sm_80' reaches, but got some 6 apart in the lanes and registers of 'mma.sync.m16n8k16'}}
+  %sums = linalg.matmul {attune.schedule = #schedule.matmul<blockM = 64, blockN = 96>}
+    ins(%a, %b : tensor<64x64xf16>, tensor<64x96xf16>) outs(%init : tensor<64x96xf32>) -> tensor<64x96xf32>
+  %split = tensor.expand_shape %sums [[0], [1, 2, 3]] output_shape [64, 8, 2, 6] : tensor<64x96xf32> into tensor<64x8x2x6xf32>
+  %out = tensor.empty() : tensor<64x8x2x6xf32>
+  %both = linalg.generic {indexing_maps = [#halves, #partner, #halves], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+    ins(%split, %split : tensor<64x8x2x6xf32>, tensor<64x8x2x6xf32>) outs(%out : tensor<64x8x2x6xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %sum = arith.addf %x, %y : f32
+    linalg.yield %sum : f32
+  } -> tensor<64x8x2x6xf32>
+  return %both : tensor<64x8x2x6xf32>
 }
 
 // -----

@@ -8,6 +8,7 @@
 // RUN: attune-run %t.mlir --device=host --print --function=memory | FileCheck %s --check-prefix=MEMORY
 // RUN: attune-run %t.mlir --device=host --print --function=product | FileCheck %s --check-prefix=PRODUCT
 // RUN: attune-run %t.mlir --device=host --print --function=rows | FileCheck %s --check-prefix=ROWS
+// RUN: attune-run %t.mlir --device=host --print --function=swapped | FileCheck %s --check-prefix=SWAPPED
 // RUN: attune-run %t.mlir --device=host --print --function=any | FileCheck %s --check-prefix=ANY
 // RUN: attune-run %t.mlir --device=host --print --function=carried | FileCheck %s --check-prefix=CARRIED
 // RUN: attune-run %t.mlir --device=host --print --function=ring | FileCheck %s --check-prefix=RING
@@ -192,6 +193,44 @@ func.func @rows() -> tensor<5x2xf32> {
     args(%out : memref<5x2xf32>)
   %tensor = bufferization.to_tensor %out restrict : memref<5x2xf32> to tensor<5x2xf32>
   return %tensor : tensor<5x2xf32>
+}
+
+gpu.module @swapped_module {
+  // Columns of pairs and of halves of six: 10 * row + column.
+  gpu.func @swapped(%pairs: memref<2x6xf32>, %halves: memref<2x6xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %t = tile.map() {
+    ^bb0(%i: index, %j: index):
+      %c10 = arith.constant 10 : index
+      %first = arith.muli %i, %c10 : index
+      %number = arith.addi %first, %j : index
+      %n = arith.index_cast %number : index to i32
+      %x = arith.sitofp %n : i32 to f32
+      tile.yield %x : f32
+    } : () -> !tile.tile<2x6xf32, registers>
+    %a = tile.swap_columns %t stride 1 : !tile.tile<2x6xf32, registers>
+    %b = tile.swap_columns %t stride 3 : !tile.tile<2x6xf32, registers>
+    tile.store %a, %pairs[%c0, %c0] : !tile.tile<2x6xf32, registers>, memref<2x6xf32>
+    tile.store %b, %halves[%c0, %c0] : !tile.tile<2x6xf32, registers>, memref<2x6xf32>
+    gpu.return
+  }
+}
+// SWAPPED: result 0: 2x6xf32
+// SWAPPED-NEXT: {{^}}1 0 3 2 5 4{{$}}
+// SWAPPED-NEXT: {{^}}11 10 13 12 15 14{{$}}
+// SWAPPED: result 1: 2x6xf32
+// SWAPPED-NEXT: {{^}}3 4 5 0 1 2{{$}}
+// SWAPPED-NEXT: {{^}}13 14 15 10 11 12{{$}}
+func.func @swapped() -> (tensor<2x6xf32>, tensor<2x6xf32>) {
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %a = memref.alloc() : memref<2x6xf32>
+  %b = memref.alloc() : memref<2x6xf32>
+  gpu.launch_func @swapped_module::@swapped blocks in (%c1, %c1, %c1) threads in (%c64, %c1, %c1)
+    args(%a : memref<2x6xf32>, %b : memref<2x6xf32>)
+  %pairs = bufferization.to_tensor %a restrict : memref<2x6xf32> to tensor<2x6xf32>
+  %halves = bufferization.to_tensor %b restrict : memref<2x6xf32> to tensor<2x6xf32>
+  return %pairs, %halves : tensor<2x6xf32>, tensor<2x6xf32>
 }
 
 gpu.module @any_module {

@@ -129,6 +129,8 @@ func.func @arithmetic(%q: !regs, %k: !shared, %v: !tile.tile<64x32xf16, register
   %any = tile.any %positive : !tile.tile<32xi1, registers>
   // CHECK: %[[WIDE:.+]] = tile.broadcast %[[MAX]] : <32xf32, registers> -> <32x32xf32, registers>
   %wide = tile.broadcast %max : !tile.tile<32xf32, registers> -> !tile.tile<32x32xf32, registers>
+  // CHECK: tile.swap_columns %[[S]] stride 16 : <32x32xf32, registers>
+  %swapped = tile.swap_columns %s stride 16 : !tile.tile<32x32xf32, registers>
   // CHECK: tile.map(%[[S]], %[[WIDE]]) {
   // CHECK-NEXT: ^bb0(%[[X:.+]]: f32, %[[Y:.+]]: f32, %{{.+}}: index, %[[J:.+]]: index):
   // CHECK-NEXT:   arith.subf %[[X]], %[[Y]] : f32

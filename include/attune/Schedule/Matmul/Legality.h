@@ -43,8 +43,11 @@ struct MatmulProblem {
   /// Whether these are of one type, and read alike.
   bool areRhsAlike = false;
   llvm::SmallVector<Matrix, 1> results;
-  /// Bits that the epilogue reads of matrices, for each element of a result.
-  int64_t epilogueBits = 0;
+  /// Bits that the epilogue reads of whole matrices, for each element of a
+  /// result, and elements of tensors that it reads one by one.
+  int64_t epilogueBits = 0, epilogueLoads = 0;
+  /// How far apart columns are that are rotated together.
+  std::optional<int64_t> partnerStride;
   /// Of all batches together; dynamic where not known.
   matmul::Sizes sizes;
   /// Why no kernel can be made, "expects ..."; empty if one can.

@@ -440,6 +440,18 @@ LogicalResult BroadcastOp::verify() {
                       static_cast<int64_t>(getDim()));
 }
 
+LogicalResult SwapColumnsOp::verify() {
+  TileType type = getInput().getType();
+  if (type.getRank() != 2)
+    return emitOpError() << "expects a 2-D tile, but got " << type;
+  auto stride = static_cast<int64_t>(getStride());
+  int64_t columns = type.getShape()[1];
+  if (stride > columns || columns % (2 * stride) != 0)
+    return emitOpError() << "expects columns in pairs of " << stride
+                         << " and as many, but got " << columns;
+  return success();
+}
+
 LogicalResult ConvertLayoutOp::verify() {
   if (failed(verifySameShape(*this, "input", getInput().getType(), "result",
                              getResult().getType())))

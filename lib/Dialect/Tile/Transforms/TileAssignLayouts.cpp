@@ -256,6 +256,8 @@ void TileAssignLayouts::spreadToDefinition(Value value, LayoutAttr layout) {
       assign(input, layout);
   else if (auto broadcast = dyn_cast<BroadcastOp>(op))
     assign(broadcast.getInput(), layout.dropDim(1 - broadcast.getDim()));
+  else if (auto swap = dyn_cast<SwapColumnsOp>(op))
+    assign(swap.getInput(), layout);
   else if (auto wait = dyn_cast<WaitOp>(op))
     assign(wait.getPending(), layout);
   else if (auto deinterleave = dyn_cast<DeinterleaveOp>(op)) {
@@ -269,7 +271,7 @@ void TileAssignLayouts::spreadToDefinition(Value value, LayoutAttr layout) {
 void TileAssignLayouts::spreadToUsers(Value value, LayoutAttr layout) {
   for (OpOperand &use : value.getUses()) {
     Operation *op = use.getOwner();
-    if (isa<MapOp, WaitOp>(op))
+    if (isa<MapOp, SwapColumnsOp, WaitOp>(op))
       assign(op->getResult(0), layout);
     else if (auto reduce = dyn_cast<ReduceOp>(op))
       assign(reduce.getResult(), getReduced(reduce, layout));
@@ -401,6 +403,8 @@ void TileAssignLayouts::reconcile(Operation *op) {
     if (whole &&
         getPart(deinterleave, layoutOf(deinterleave.getInput())) != part)
       convertOperand(deinterleave.getInputMutable(), *whole);
+  } else if (auto swap = dyn_cast<SwapColumnsOp>(op)) {
+    convertOperand(swap.getInputMutable(), layoutOf(swap.getResult()));
   } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
     LayoutAttr input = layoutOf(reduce.getInput()),
                wanted = layoutOf(reduce.getResult());

@@ -445,6 +445,31 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_SwapColumnsOp : Tile_Op<"swap_columns", [Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "Exchanges each column with its partner";
+  let description = [{
+    `result[i, j] = input[i, j + stride]` where `j floordiv stride` is even, and `input[i, j - stride]` where it is odd: with a
+    stride of 1 neighbours change places, with one of 64 the halves of every 128 columns, as rotary embedding rotates them
+    together.
+
+    Free where a thread holds both columns (registers are renamed), and one shuffle for each register where another lane
+    holds the partner. `convert-tile-to-gpu` refuses all else.
+
+    **Example**
+    ```mlir
+    %partners = tile.swap_columns %s stride 64 : <64x256xf32, registers>
+    ```
+
+    **Errors**: a 1-D tile; columns that are not a multiple of twice the stride. By `convert-tile-to-gpu`: partners in two
+    warps, or in lanes whose numbers differ in more than one binary digit, or, for two lanes, in two registers; other elements
+    than those of 16 and 32 bits that lanes would exchange.
+  }];
+  let arguments = (ins Tile_RegisterTile:$input, ConfinedAttr<I64Attr, [IntPositive]>:$stride);
+  let results = (outs Tile_RegisterTile:$result);
+  let assemblyFormat = "$input `stride` $stride attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
 def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
   let summary = "The same tile, held by other lanes and registers";
   let description = [{
