@@ -23,13 +23,25 @@ public:
   Chooser(const MatmulProblem &problem, TargetAttr target)
       : problem(problem), target(target) {}
 
-  /// With as many stages as fit, of those that are wanted at most.
+  /// With as many stages as fit, of those that are wanted at most, and with the
+  /// sums split where that is worth it.
   void offer(MatmulSchedule wanted, ArrayRef<int64_t> stages) {
+    for (int64_t splits : {1, 2, 4, 8, 16}) {
+      wanted.splitK = splits;
+      offerSplit(wanted, stages);
+    }
+  }
+  MatmulAttr getBest() const { return best; }
+
+private:
+  void offerSplit(MatmulSchedule wanted, ArrayRef<int64_t> stages) {
     for (int64_t count : stages) {
       wanted.stages = count;
       MatmulAttr schedule = wanted.getAttr(target.getContext());
       if (checkLegal(problem, schedule, target))
         continue;
+      if (wanted.splitK != 1 && checkWorthTrying(problem, schedule, target))
+        return;
       double time = predictTime(problem, schedule, target, nullptr);
       if (!best || time < bestTime) {
         best = schedule;
@@ -38,9 +50,7 @@ public:
       return;
     }
   }
-  MatmulAttr getBest() const { return best; }
 
-private:
   const MatmulProblem &problem;
   TargetAttr target;
   MatmulAttr best;

@@ -32,6 +32,9 @@ static constexpr double kEpilogueClocks = 4, kStoreSharedClocks = 2;
 static constexpr double kMemoryShare = 0.9;
 /// How much longer a step takes for each spilled register of a thread.
 static constexpr double kSpillShare = 0.02;
+/// Clocks from the last store of a workgroup until another one that waits for
+/// it goes on: fences, counts in memory, and barriers.
+static constexpr double kTurnClocks = 3000;
 /// Clocks of an empty kernel.
 static constexpr double kLaunchClocks = 4000;
 /// What a size is taken to be that is not known.
@@ -86,6 +89,21 @@ static double getStepClocks(const MatmulProblem &problem,
   return std::max(busiest, (kLoadClocks + busiest) / (ahead + 1));
 }
 
+/// Clocks that the last split of a tile adds for the sums of the others: these
+/// are stored, and read one after the other.
+static double getSplitClocks(const MatmulProblem &problem,
+                             const MatmulKnobs &schedule, TargetAttr target) {
+  auto others = static_cast<double>(schedule.getSplitK() - 1);
+  if (others == 0)
+    return 0;
+  constexpr int64_t kSumBytes = 4;
+  double pass =
+      static_cast<double>(kSumBytes * schedule.getBlockM() *
+                          schedule.getBlockN() * problem.countContractions()) /
+      static_cast<double>(target.getRates().getCache());
+  return kTurnClocks + pass + others * (kLoadClocks + pass);
+}
+
 double attune::predictTime(const MatmulProblem &problem,
                            const MatmulKnobs &schedule, TargetAttr target,
                            const ReportedUsage *reported) {
@@ -98,8 +116,11 @@ double attune::predictTime(const MatmulProblem &problem,
                         : blocksN;
   shared = llvm::alignTo(shared, schedule.getCluster());
   int64_t tiles = blocksM * blocksN * getSize(problem, Dim::Batch);
-  auto steps = static_cast<double>(
-      llvm::divideCeil(getSize(problem, Dim::K), schedule.getBlockK()));
+  // Each split of a tile is a tile with fewer steps.
+  int64_t splits = schedule.getSplitK(), parts = tiles * splits;
+  auto steps = static_cast<double>(llvm::divideCeil(
+      llvm::divideCeil(getSize(problem, Dim::K), schedule.getBlockK()),
+      splits));
 
   WarpBudget budget = getWarpBudget(schedule);
   int64_t bytes =
@@ -129,10 +150,12 @@ double attune::predictTime(const MatmulProblem &problem,
                                  : kEpilogueClocks);
   // Workgroups beside each other hide what one of them waits for.
   int64_t sms = target.getSms();
-  int64_t besides = std::min<int64_t>(resident, llvm::divideCeil(tiles, sms));
+  int64_t besides = std::min<int64_t>(resident, llvm::divideCeil(parts, sms));
   double perTile = steps * step + fixed / static_cast<double>(besides);
-  auto turns = static_cast<double>(llvm::divideCeil(tiles, sms));
-  double clocks = turns * perTile;
+  auto turns = static_cast<double>(llvm::divideCeil(parts, sms));
+  double clocks =
+      turns * perTile + static_cast<double>(llvm::divideCeil(tiles, sms)) *
+                            getSplitClocks(problem, schedule, target);
   double moved = static_cast<double>(
                      getSize(problem, Dim::M) * getSize(problem, Dim::K) +
                      problem.countContractions() * getSize(problem, Dim::K) *
