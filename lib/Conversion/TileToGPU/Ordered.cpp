@@ -70,16 +70,15 @@ OrderedPattern::matchAndRewrite(tile::OrderedOp op, OpAdaptor,
         b.createOrFold<arith::MulIOp>(loc, turn, constant(b, loc, groups));
     return arith::IndexCastOp::create(b, loc, b.getI32Type(), count);
   };
+  Value before = countBefore(op.getTurn()), all = countBefore(op.getTurns());
   // The first ones wait for nobody.
   if (getConstantIntValue(op.getTurn()) != 0) {
-    Value before = countBefore(op.getTurn());
     auto waits = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
     OpBuilder inner = waits.getThenBodyBuilder();
     spin(inner, loc, op.getCounter(), op.getIndex(), before);
     LLVM::FenceOp::create(inner, loc, LLVM::AtomicOrdering::acq_rel, scope);
     meet();
   }
-  Value all = countBefore(op.getTurns());
   b.inlineBlockBefore(&op.getBody().front(), op);
   meet();
   auto leaves = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);

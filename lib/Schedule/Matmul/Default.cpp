@@ -27,6 +27,9 @@ public:
   /// sums split where that is worth it.
   void offer(MatmulSchedule wanted, ArrayRef<int64_t> stages) {
     for (int64_t splits : {1, 2, 4, 8, 16}) {
+      // Splits are for few tiles, of which no workgroup has several.
+      if (splits > 1 && wanted.persistent != Persistent::None)
+        return;
       wanted.splitK = splits;
       offerSplit(wanted, stages);
     }
@@ -43,6 +46,8 @@ private:
       if (wanted.splitK != 1 && checkWorthTrying(problem, schedule, target))
         return;
       double time = predictTime(problem, schedule, target, nullptr);
+      if (wanted.splitK != 1)
+        time *= kSplitMargin;
       if (!best || time < bestTime) {
         best = schedule;
         bestTime = time;
@@ -50,6 +55,10 @@ private:
       return;
     }
   }
+
+  /// By how much a split must be predicted to be faster, lest the model's error
+  /// decide.
+  static constexpr double kSplitMargin = 1.1;
 
   const MatmulProblem &problem;
   TargetAttr target;

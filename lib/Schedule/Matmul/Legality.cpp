@@ -48,13 +48,6 @@ static std::optional<Refusal> checkPersistent(const MatmulKnobs &schedule,
                   "expects persistent to be none on '{0}', where a kernel "
                   "cannot ask how many workgroups there are, but got {1}",
                   target.getChip(), stringifyPersistent(persistent));
-  // Each workgroup would have to start before any of them ends.
-  if (persistent == Persistent::Static && schedule.getSplitK() > 1)
-    return refuse("split-of-static-tiles",
-                  "expects persistent to be none or dynamic where split-k is "
-                  "{0}, for the last split of a tile is then taken behind the "
-                  "others, but got static",
-                  schedule.getSplitK());
   if (persistent == Persistent::Dynamic && !schedule.getProducerWarps())
     return refuse("dynamic-without-producer",
                   "expects producer-warps where persistent is dynamic, but got "

@@ -30,6 +30,10 @@ static constexpr double kOneWarpShare = 0.75, kOneGroupShare = 0.9;
 static constexpr double kEpilogueClocks = 4, kStoreSharedClocks = 2;
 /// The share of the memory's rate that a kernel reaches.
 static constexpr double kMemoryShare = 0.9;
+/// The share of the shorter one of computing and moving that the longer one
+/// does not hide: of schedules that all wait for memory, it prefers those that
+/// do little else.
+static constexpr double kBesideShare = 0.05;
 /// How much longer a step takes for each spilled register of a thread.
 static constexpr double kSpillShare = 0.02;
 /// Clocks from the last store of a workgroup until another one that waits for
@@ -167,9 +171,9 @@ double attune::predictTime(const MatmulProblem &problem,
                                  getSize(problem, Dim::N) *
                                  getSize(problem, Dim::Batch)) *
              result.elementType.getIntOrFloatBitWidth() / 8.0;
-  clocks = std::max(
-      clocks, moved / (kMemoryShare *
-                       static_cast<double>(target.getRates().getMemory())));
+  double memory = moved / (kMemoryShare *
+                           static_cast<double>(target.getRates().getMemory()));
+  clocks = std::max(clocks, memory) + kBesideShare * std::min(clocks, memory);
   constexpr double kNanosecondsPerMicrosecond = 1000;
   return (kLaunchClocks + clocks) /
          static_cast<double>(target.getRates().getClock()) *
