@@ -241,23 +241,6 @@ void MatmulOutliner::run() {
   }
 }
 
-/// A schedule that no kernel would have is a mistake.
-static LogicalResult checkPlace(Operation *op) {
-  Attribute schedule = op->getAttr(kMatmulScheduleName);
-  matmul::Mismatch why;
-  if (failed(matmul::matchContraction(op, &why)))
-    return op->emitOpError()
-           << "has '" << kMatmulScheduleName << "' and " << why.reason;
-  if (!isa<TunableOpInterface>(op))
-    return op->emitOpError() << "expects '" << kMatmulScheduleName
-                             << "' on the first contraction of a kernel alone";
-  if (!isa<schedule::MatmulAttr>(schedule))
-    return op->emitOpError()
-           << "expects '" << kMatmulScheduleName
-           << "' to be a '#schedule.matmul', but got " << schedule;
-  return success();
-}
-
 static LogicalResult convert(Operation *op, tile::TargetAttr target,
                              SymbolTable &symbols) {
   // Found anew: the ops of others may be gone.
@@ -292,7 +275,7 @@ void ConvertLinalgToTile::runOnOperation() {
     return;
   tile::TargetAttr target = requireTarget(module);
   if (!target || !llvm::all_of(ops, [](Operation *op) {
-        return succeeded(checkPlace(op));
+        return succeeded(checkMatmulSchedule(op));
       }))
     return signalPassFailure();
   SymbolTable symbols(module);
