@@ -31,6 +31,13 @@ double attune::compareSizes(int64_t left, int64_t right) {
                   std::log2(static_cast<double>(right)));
 }
 
+LogicalResult attune::verifySchedule(Operation *op) {
+  // Not by a cast, which asks isTunable().
+  if (auto *model = op->getName().getInterface<TunableOpInterface>())
+    return model->verifySchedule(model, op);
+  return success();
+}
+
 bool attune::hasTunableOp(Operation *op) {
   return op->walk([](TunableOpInterface) { return WalkResult::interrupt(); })
       .wasInterrupted();

@@ -167,6 +167,30 @@ func.func @legal(%a: tensor<256x256xf16>, %b: tensor<256x256xf16>, %c: tensor<25
   return %y : tensor<256x256xf16>
 }
 
+// Where no kernel would have it.
+func.func @no_contraction(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // expected-error @below {{'linalg.generic' op has 'attune.schedule' and expects}}
+  %x = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+    ins(%a : tensor<64x64xf32>) outs(%b : tensor<64x64xf32>) attrs = {attune.schedule = #schedule.matmul<>} {
+  ^bb0(%s: f32, %o: f32):
+    %z = arith.negf %s : f32
+    linalg.yield %z : f32
+  } -> tensor<64x64xf32>
+  return %x : tensor<64x64xf32>
+}
+func.func @second_of_a_gate(%a: tensor<64x64xf16>, %b: tensor<64x64xf16>, %g: tensor<64x64xf16>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %x = linalg.matmul ins(%a, %b : tensor<64x64xf16>, tensor<64x64xf16>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
+  // expected-error @below {{'linalg.matmul' op expects 'attune.schedule' on the first contraction of a kernel alone}}
+  %y = linalg.matmul {attune.schedule = #schedule.matmul<>} ins(%a, %g : tensor<64x64xf16>, tensor<64x64xf16>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %z = linalg.mul ins(%x, %y : tensor<64x64xf32>, tensor<64x64xf32>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %z : tensor<64x64xf32>
+}
+func.func @no_schedule(%a: tensor<64x64xf16>, %b: tensor<64x64xf16>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // expected-error @below {{'linalg.matmul' op expects 'attune.schedule' to be a '#schedule.matmul', but got {block_m = 64 : i64}}}
+  %x = linalg.matmul {attune.schedule = {block_m = 64 : i64}} ins(%a, %b : tensor<64x64xf16>, tensor<64x64xf16>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %x : tensor<64x64xf32>
+}
+
 //--- gfx942.mlir
 func.func @no_matrix_instruction(%a: tensor<256x256xf16>, %b: tensor<256x256xf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
   // expected-error @below {{no-matrix-instruction: expects an element type that 'gfx942' has a matrix instruction of 4 warps for, but got f16}}

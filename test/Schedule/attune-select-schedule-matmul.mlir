@@ -20,15 +20,15 @@ func.func @square(%a: tensor<4096x4096xbf16>, %b: tensor<4096x4096xbf16>, %c: te
   return %x : tensor<4096x4096xf32>
 }
 
-// Few tiles of a whole workgroup fill the chip better than fewer large ones.
+// Few tiles of a whole workgroup fill the chip better than fewer large ones, and rows that are none cost time.
 // SM80-LABEL: func.func @few_rows(
-// SM80: #schedule.matmul<blockM = 64, {{.*}}>
+// SM80: #schedule.matmul<blockM = 16, {{.*}}>
 // SM90-LABEL: func.func @few_rows(
 // SM90: #schedule.matmul<blockM = 64, blockK = 64, mmaWarps = 4, producerWarps = 4, stages = 6, {{.*}}>
 // GFX942-LABEL: func.func @few_rows(
-// GFX942: #schedule.matmul<blockM = 32, blockN = 32, {{.*}}>
+// GFX942: #schedule.matmul<blockM = 32, {{.*}}>
 // GFX1100-LABEL: func.func @few_rows(
-// GFX1100: #schedule.matmul<blockM = 64, {{.*}}>
+// GFX1100: #schedule.matmul<blockM = 16, {{.*}}>
 func.func @few_rows(%a: tensor<16x4096xf16>, %b: tensor<4096x4096xf16>, %c: tensor<16x4096xf32>) -> tensor<16x4096xf32> {
   %x = linalg.matmul ins(%a, %b : tensor<16x4096xf16>, tensor<4096x4096xf16>) outs(%c : tensor<16x4096xf32>) -> tensor<16x4096xf32>
   return %x : tensor<16x4096xf32>
@@ -55,6 +55,20 @@ func.func @rotated(%a: tensor<4096x4096xf16>, %b: tensor<4096x4096xf16>, %c: ten
     linalg.yield %z : f32
   } -> tensor<4096x32x2x64xf32>
   return %y : tensor<4096x32x2x64xf32>
+}
+
+// Long sums of few tiles are split.
+// SM80-LABEL: func.func @long_sums(
+// SM80: #schedule.matmul<{{.*}}splitK = 8>
+// SM90-LABEL: func.func @long_sums(
+// SM90: #schedule.matmul<{{.*}}splitK = 8>
+// GFX942-LABEL: func.func @long_sums(
+// GFX942: #schedule.matmul<{{.*}}splitK = 8>
+// GFX1100-LABEL: func.func @long_sums(
+// GFX1100: #schedule.matmul<{{.*}}splitK = 4>
+func.func @long_sums(%a: tensor<64x16384xf16>, %b: tensor<16384x256xf16>, %c: tensor<64x256xf32>) -> tensor<64x256xf32> {
+  %x = linalg.matmul ins(%a, %b : tensor<64x16384xf16>, tensor<16384x256xf16>) outs(%c : tensor<64x256xf32>) -> tensor<64x256xf32>
+  return %x : tensor<64x256xf32>
 }
 
 // Rows that no copy of boxes reads are left to warps of their own.

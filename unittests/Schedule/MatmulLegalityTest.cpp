@@ -240,6 +240,22 @@ TEST_F(MatmulLegalityTest, PersistenceNeedsTheSizeOfTheGrid) {
   EXPECT_EQ(refusal(wanted, chip("gfx942")), "legal");
 }
 
+TEST_F(MatmulLegalityTest, SplitsGoWithAnyOrderOfTiles) {
+  TargetAttr target = toy(withGroups());
+  MatmulSchedule wanted = producer();
+  for (int64_t splits : {2, 16}) {
+    wanted.splitK = splits;
+    wanted.cluster = 1;
+    wanted.persistent = Persistent::Dynamic;
+    EXPECT_EQ(refusal(wanted, target), "legal");
+    wanted.cluster = 2;
+    wanted.persistent = Persistent::None;
+    EXPECT_EQ(refusal(wanted, target), "legal");
+    wanted.persistent = Persistent::Static;
+    EXPECT_EQ(refusal(wanted, target), "legal");
+  }
+}
+
 TEST_F(MatmulLegalityTest, DynamicPersistenceNeedsAProducer) {
   TargetAttr target = toy(withGroups());
   MatmulSchedule wanted = producer(1);
@@ -506,6 +522,43 @@ TEST_F(MatmulLegalityTest, BlocksBeyondSizes) {
   problem.sizes = {{1, 1, 1, 1}};
   MatmulSchedule small = warps(64, 64);
   EXPECT_EQ(skip(small, toy()), "worth trying");
+}
+
+TEST_F(MatmulLegalityTest, SplitsOfFewBlocks) {
+  TargetAttr target = chip("sm_90a");
+  MatmulSchedule wanted = warps();
+  wanted.splitK = 4;
+  // Four blocks for each, the last one of which may be small.
+  problem.sizes[Dim::K] = 15 * wanted.blockK + 1;
+  EXPECT_EQ(skip(wanted, target), "worth trying");
+  problem.sizes[Dim::K] -= 1;
+  EXPECT_EQ(skip(wanted, target), "split-of-few-blocks");
+  EXPECT_EQ(refusal(wanted, target), "legal");
+  wanted.splitK = 1;
+  EXPECT_EQ(skip(wanted, target), "worth trying");
+  wanted.splitK = 16;
+  problem.sizes[Dim::K] = ShapedType::kDynamic;
+  EXPECT_EQ(skip(wanted, target), "worth trying");
+}
+
+TEST_F(MatmulLegalityTest, SplitsOfManyTiles) {
+  TargetAttr target = chip("sm_90a");
+  MatmulSchedule wanted = warps();
+  wanted.splitK = 4;
+  problem.sizes[Dim::K] = 4096;
+  problem.sizes[Dim::N] = wanted.blockN;
+  for (Dim dim : {Dim::Batch, Dim::M}) {
+    int64_t block = dim == Dim::M ? wanted.blockM : 1;
+    problem.sizes[Dim::Batch] = 1;
+    problem.sizes[Dim::M] = wanted.blockM;
+    problem.sizes[dim] = target.getSms() * block;
+    EXPECT_EQ(skip(wanted, target), "worth trying");
+    problem.sizes[dim] += 1;
+    EXPECT_EQ(skip(wanted, target), "split-of-many-tiles");
+    EXPECT_EQ(refusal(wanted, target), "legal");
+    problem.sizes[dim] = ShapedType::kDynamic;
+    EXPECT_EQ(skip(wanted, target), "worth trying");
+  }
 }
 
 TEST_F(MatmulLegalityTest, DirectionOfNoCluster) {

@@ -245,6 +245,11 @@ TEST_F(MatmulModelTest, SmallProblemsHaveTheSameRemainders) {
   small[1] = 2 * 64 + 1000 % 64;
   small[2] = 4 * 32 + 1000 % 32;
   EXPECT_EQ(shrink(text.print(), schedule), small);
+  // Each split uses its slots, and one of them again.
+  schedule.splitK = 4;
+  small[3] = 4 * 4 * 32 + 1000 % 32;
+  EXPECT_EQ(shrink(text.print(), schedule), small);
+  schedule.splitK = 1;
   // What is small stays.
   text.m = "70";
   text.n = "40";
@@ -297,6 +302,24 @@ TEST_F(MatmulModelTest, ResultsAreCheckedBehindReshapes) {
   EXPECT_FALSE(op.getCheckRule(op->getOperand(0)));
   EXPECT_TRUE(op.getCheckRule(returned.getOperand(1)));
   EXPECT_TRUE(op.getCheckRule(op->getResult(0)));
+}
+
+TEST_F(MatmulModelTest, SplitsPayWhereTilesAreFewAndSumsLong) {
+  tile::TargetAttr target = chip("sm_90a");
+  MatmulProblem problem;
+  Type half = Float16Type::get(&context);
+  problem.lhs = {half, true, 64};
+  problem.rhs = {{half, true, 64}};
+  problem.results = {{half, true, 64}};
+  auto predict = [&](int64_t n, int64_t k, int64_t splits) {
+    problem.sizes = {{1, 64, n, k}};
+    MatmulSchedule schedule = makeSchedule();
+    schedule.splitK = splits;
+    return predictTime(problem, schedule.getAttr(&context), target, nullptr);
+  };
+  EXPECT_LT(predict(1024, 8192, 4), predict(1024, 8192, 1));
+  EXPECT_GT(predict(1024, 256, 4), predict(1024, 256, 1));
+  EXPECT_GT(predict(8192, 8192, 4), predict(8192, 8192, 1));
 }
 
 TEST_F(MatmulModelTest, AnyLegalScheduleHasATime) {

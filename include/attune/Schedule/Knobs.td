@@ -163,14 +163,16 @@ def Knob_MatmulCluster : Knob<"cluster", "cluster", 1, [1, 2],
 def Knob_ClusterAlong : EnumKnob<"clusterAlong", "cluster-along", "ClusterAlong",
   [I32EnumCase<"M", 0, "m">, I32EnumCase<"N", 1, "n">],
   "Along which dimension the blocks of a cluster are neighbours: along m they share the right operand, along n the left one.">;
+def Knob_SplitK : Knob<"splitK", "split-k", 1, [1, 2, 4, 8, 16],
+  "Workgroups that share the terms of a block's sums: each multiplies its part of them, and the last one adds what the others have.">;
 def Knob_ResultPath : EnumKnob<"resultPath", "result-path", "ResultPath",
   [I32EnumCase<"Registers", 0, "registers">, I32EnumCase<"Shared", 1, "shared">],
   "How the result leaves: threads store it from registers, or the copy engine stores it from a buffer in shared memory.">;
 
 def Knobs_Matmul : KnobSet<"matmul", "Matmul", [
   Knob_TileM, Knob_TileN, Knob_TileK, Knob_NumWarps, Knob_WarpsN, Knob_MmaWarps, Knob_ProducerWarps, Knob_Stages,
-  Knob_Raster, Knob_RasterGroup, Knob_MatmulCluster, Knob_ClusterAlong, Knob_ResultPath, Knob_Persistent,
-  Knob_WorkgroupsPerSm
+  Knob_Raster, Knob_RasterGroup, Knob_MatmulCluster, Knob_ClusterAlong, Knob_SplitK, Knob_ResultPath,
+  Knob_Persistent, Knob_WorkgroupsPerSm
 ], [
   ProblemSize<"batch", "Batch size">,
   ProblemSize<"m", "Rows of the result">,

@@ -161,6 +161,10 @@ mlir::OwningOpRef<mlir::ModuleOp> isolateOp(mlir::Operation *op);
 /// is not known.
 double compareSizes(int64_t left, int64_t right);
 
+/// Refuses, with a diagnostic, a schedule on an op that cannot have it, where a
+/// model is attached to its class.
+mlir::LogicalResult verifySchedule(mlir::Operation *op);
+
 /// Whether an op that can be tuned is inside.
 bool hasTunableOp(mlir::Operation *op);
 

@@ -30,6 +30,10 @@ def TunableOpInterface : OpInterface<"TunableOpInterface"> {
     InterfaceMethod<"Sets the schedule, which is one of getKnobSet(); null removes it.",
       "void", "setSchedule", (ins "::attune::ScheduleAttrInterface":$schedule)>,
     InterfaceMethod<[{
+        Refuses, with a diagnostic, a schedule on an op that cannot have it. Asked
+        where isTunable() is false, too (attune::verifySchedule).
+      }], "::llvm::LogicalResult", "verifySchedule", (ins), "", "return ::mlir::success();">,
+    InterfaceMethod<[{
         Which schedules the op can have on a chip, and which of these are worth
         trying. To be asked often: what depends on the op alone is computed here.
       }], "::attune::ScheduleRules", "getRules", (ins "::attune::tile::TargetAttr":$target)>,

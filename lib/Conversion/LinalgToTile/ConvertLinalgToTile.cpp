@@ -47,6 +47,10 @@ private:
   MatmulOperand addOutput(const TensorAccess &access, OpResult result,
                           StringRef name);
   void addOperands();
+  /// What workgroups leave that share the terms of sums, and how many have.
+  void addPartials();
+  /// Blocks of the result, times `constant`.
+  HostProduct countBlocks(int64_t constant) const;
   void setLaunch();
 
   ContractionGroup &group;
@@ -142,17 +146,46 @@ void MatmulOutliner::addOperands() {
                   number("result", i, group.results.size())));
 }
 
-void MatmulOutliner::setLaunch() {
+HostProduct MatmulOutliner::countBlocks(int64_t constant) const {
   int64_t cluster = schedule.getCluster();
   bool isAlongN = schedule.getClusterAlong() == schedule::ClusterAlong::N;
-  HostProduct grid;
-  grid.factors.push_back({sizeM.first, sizeM.second,
-                          schedule.getBlockM() * (isAlongN ? 1 : cluster)});
-  grid.factors.push_back({sizeN.first, sizeN.second,
-                          schedule.getBlockN() * (isAlongN ? cluster : 1)});
+  HostProduct product{constant};
+  product.factors.push_back({sizeM.first, sizeM.second,
+                             schedule.getBlockM() * (isAlongN ? 1 : cluster)});
+  product.factors.push_back({sizeN.first, sizeN.second,
+                             schedule.getBlockN() * (isAlongN ? cluster : 1)});
   if (sizeBatch.first)
-    grid.factors.push_back({sizeBatch.first, sizeBatch.second});
-  kernel->setGrid(std::move(grid));
+    product.factors.push_back({sizeBatch.first, sizeBatch.second});
+  return product;
+}
+
+void MatmulOutliner::addPartials() {
+  int64_t splits = schedule.getSplitK(), cluster = schedule.getCluster();
+  if (splits == 1)
+    return;
+  Builder b(group.getRoot()->getContext());
+  auto sums = static_cast<int64_t>(group.contractions.size());
+  // Of tiles as they are, whatever of them is outside of the result.
+  HostProduct rows =
+      countBlocks((splits - 1) * sums * cluster * schedule.getBlockM());
+  constexpr int64_t kLine = 128;
+  operands.partials = kernel->addArgument(
+      outliner.makeWorkspace({"partials",
+                              b.getF32Type(),
+                              {rows, HostProduct{schedule.getBlockN()}},
+                              /*alignment=*/kLine}));
+  operands.counters =
+      kernel->addArgument(outliner.makeWorkspace({"turns",
+                                                  b.getI32Type(),
+                                                  {countBlocks(cluster)},
+                                                  /*alignment=*/4,
+                                                  launch::Contents::Zero,
+                                                  /*restored=*/true}));
+}
+
+void MatmulOutliner::setLaunch() {
+  int64_t cluster = schedule.getCluster();
+  kernel->setGrid(countBlocks(schedule.getSplitK()));
   kernel->setCluster(cluster);
   kernel->setBlock((schedule.getNumWarps() + schedule.getProducerWarps()) *
                    target.getLanes());
@@ -186,6 +219,7 @@ void MatmulOutliner::run() {
   StringRef function = root->getParentOfType<func::FuncOp>().getName();
   kernel = &outliner.addKernel((function + "_kernel").str());
   addOperands();
+  addPartials();
   if (schedule.getPersistent() == schedule::Persistent::Dynamic) {
     Builder b(root->getContext());
     Value counter = outliner.makeWorkspace({"counter",
@@ -212,23 +246,6 @@ void MatmulOutliner::run() {
     if (isOpTriviallyDead(op))
       op->erase();
   }
-}
-
-/// A schedule that no kernel would have is a mistake.
-static LogicalResult checkPlace(Operation *op) {
-  Attribute schedule = op->getAttr(kMatmulScheduleName);
-  matmul::Mismatch why;
-  if (failed(matmul::matchContraction(op, &why)))
-    return op->emitOpError()
-           << "has '" << kMatmulScheduleName << "' and " << why.reason;
-  if (!isa<TunableOpInterface>(op))
-    return op->emitOpError() << "expects '" << kMatmulScheduleName
-                             << "' on the first contraction of a kernel alone";
-  if (!isa<schedule::MatmulAttr>(schedule))
-    return op->emitOpError()
-           << "expects '" << kMatmulScheduleName
-           << "' to be a '#schedule.matmul', but got " << schedule;
-  return success();
 }
 
 static LogicalResult convert(Operation *op, tile::TargetAttr target,
@@ -265,7 +282,7 @@ void ConvertLinalgToTile::runOnOperation() {
     return;
   tile::TargetAttr target = requireTarget(module);
   if (!target || !llvm::all_of(ops, [](Operation *op) {
-        return succeeded(checkPlace(op));
+        return succeeded(checkMatmulSchedule(op));
       }))
     return signalPassFailure();
   SymbolTable symbols(module);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The loop over tiles of the result, the loop over blocks of k in each of them,
-// and the epilogue on its sums.
+// and the epilogue on its sums. Where k is split, each split of a tile counts
+// as a tile, and the last one of them has the epilogue.
 
 #include "MatmulBody.h"
 #include "Raster.h"
@@ -48,6 +49,13 @@ private:
   /// Finds the tile of this number, and of a cluster's the workgroup's own.
   void locate(Value number);
   void buildTile();
+  /// Leaves the sums to the last split or, in that, adds those of all others
+  /// and finishes.
+  void combine(ValueRange sums);
+  /// The sums with those that all splits but the last one have left.
+  SmallVector<Value> addPartials(ValueRange sums);
+  /// The row of the partial sums at which those of a contraction start.
+  Value getPartialRow(Value ofSplit, size_t contraction);
   /// The sums of all contractions over the blocks of k.
   SmallVector<Value> multiply();
   /// Applies the epilogue to the sums, and stores its results.
@@ -84,6 +92,8 @@ private:
     return schedule.getMmaWarps() > 1 ? tile::MmaScope::Warpgroup
                                       : tile::MmaScope::Warp;
   }
+  /// Of so many blocks of k those of the split.
+  std::pair<Value, Value> getShare(Value blocks);
   /// A block of k of operands of one kind, through the ring. `outer` is m or n,
   /// along which those of several operands alternate.
   Value loadBlock(ArrayRef<MatmulOperand> of, Dim outer, Value k);
@@ -103,6 +113,8 @@ private:
   Value tilesM, tilesN, total;
   /// First row and column of the tile, and its batch.
   Value row, column, batch;
+  /// Where k is split: which part, and the number of the tile among all.
+  Value split, tileNumber;
 };
 
 } // namespace
@@ -173,6 +185,13 @@ void MatmulBuilder::countTiles() {
 }
 
 void MatmulBuilder::locate(Value number) {
+  if (schedule.getSplitK() > 1) {
+    // All tiles of one split before those of the next one: the last split,
+    // which waits for the others, is also the last to start.
+    split = b.createOrFold<arith::DivUIOp>(number, total);
+    number = b.createOrFold<arith::RemUIOp>(number, total);
+  }
+  tileNumber = number;
   MatrixTile place =
       orderTiles(b, number, tilesM, tilesN, schedule.getRasterGroup(),
                  schedule.getRaster() == Raster::AlongN);
@@ -184,6 +203,9 @@ void MatmulBuilder::locate(Value number) {
         arith::MulIOp::create(b, shared, constant(schedule.getCluster()));
     Value rank = gpu::ClusterBlockIdOp::create(b, gpu::Dimension::x);
     shared = arith::AddIOp::create(b, first, rank);
+    tileNumber = b.createOrFold<arith::AddIOp>(
+        b.createOrFold<arith::MulIOp>(number, constant(schedule.getCluster())),
+        rank);
   }
   row = arith::MulIOp::create(b, place.row, constant(schedule.getBlockM()));
   column =
@@ -224,6 +246,20 @@ Value MatmulBuilder::loadBlock(ArrayRef<MatmulOperand> of, Dim outer, Value k) {
       /*role=*/StringAttr());
 }
 
+std::pair<Value, Value> MatmulBuilder::getShare(Value blocks) {
+  if (schedule.getSplitK() == 1)
+    return {constant(0), blocks};
+  // Shares differ by one block at most, and are empty where there are fewer
+  // blocks than splits.
+  auto startOf = [&](Value number) {
+    return b.createOrFold<arith::DivUIOp>(
+        b.createOrFold<arith::MulIOp>(number, blocks),
+        constant(schedule.getSplitK()));
+  };
+  Value next = b.createOrFold<arith::AddIOp>(split, constant(1));
+  return {startOf(split), startOf(next)};
+}
+
 SmallVector<Value> MatmulBuilder::multiply() {
   // Right operands that alternate are one.
   SmallVector<ArrayRef<MatmulOperand>> right{operands.rhs};
@@ -240,7 +276,8 @@ SmallVector<Value> MatmulBuilder::multiply() {
   SmallVector<Value> sums(right.size(), zero);
   Value blocks = b.createOrFold<arith::CeilDivUIOp>(
       size(operands.lhs, Dim::K), constant(schedule.getBlockK()));
-  auto loop = scf::ForOp::create(b, constant(0), blocks, constant(1), sums);
+  auto [first, last] = getShare(blocks);
+  auto loop = scf::ForOp::create(b, first, last, constant(1), sums);
   loop->setAttr(tile::TileDialect::kChainAttrName, b.getUnitAttr());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
@@ -423,7 +460,76 @@ void MatmulBuilder::finish(ValueRange sums) {
   }
 }
 
-void MatmulBuilder::buildTile() { finish(multiply()); }
+Value MatmulBuilder::getPartialRow(Value ofSplit, size_t contraction) {
+  auto add = [&](Value factor, int64_t by, Value term) {
+    Value product = b.createOrFold<arith::MulIOp>(factor, constant(by));
+    return b.createOrFold<arith::AddIOp>(product, term);
+  };
+  auto count = static_cast<int64_t>(group.contractions.size());
+  Value number =
+      add(ofSplit, count, constant(static_cast<int64_t>(contraction)));
+  Value tiles =
+      b.createOrFold<arith::MulIOp>(total, constant(schedule.getCluster()));
+  number = b.createOrFold<arith::AddIOp>(
+      b.createOrFold<arith::MulIOp>(number, tiles), tileNumber);
+  return b.createOrFold<arith::MulIOp>(number, constant(schedule.getBlockM()));
+}
+
+SmallVector<Value> MatmulBuilder::addPartials(ValueRange sums) {
+  auto loop = scf::ForOp::create(
+      b, constant(0), constant(schedule.getSplitK() - 1), constant(1), sums);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> next;
+  for (auto [i, sum] : llvm::enumerate(loop.getRegionIterArgs())) {
+    Value partial = tile::LoadOp::create(
+        b, accType, operands.partials,
+        ValueRange{getPartialRow(loop.getInductionVar(), i), constant(0)},
+        b.getUnitAttr(), IntegerAttr(), UnitAttr(), StringAttr());
+    next.push_back(tile::MapOp::create(
+        b, accType, ValueRange{sum, partial},
+        [](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+          return arith::AddFOp::create(inner, loc, args[0], args[1]);
+        }));
+  }
+  scf::YieldOp::create(b, next);
+  return SmallVector<Value>(loop.getResults());
+}
+
+void MatmulBuilder::combine(ValueRange sums) {
+  Value splits = constant(schedule.getSplitK()),
+        others = constant(schedule.getSplitK() - 1);
+  Value isLast =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, split, others);
+  auto branch = scf::IfOp::create(b, isLast, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  auto takeTurn = [&](Value turn) {
+    auto ordered =
+        tile::OrderedOp::create(b, operands.counters, tileNumber, turn, splits);
+    return b.createBlock(&ordered.getBody());
+  };
+  b.setInsertionPointToStart(branch.elseBlock());
+  takeTurn(constant(0));
+  for (auto [i, sum] : llvm::enumerate(sums))
+    tile::StoreOp::create(b, sum, operands.partials,
+                          ValueRange{getPartialRow(split, i), constant(0)},
+                          /*accumulate=*/false, tile::StorePath::Direct);
+  b.setInsertionPointToStart(branch.thenBlock());
+  // What the others left is there behind this.
+  {
+    OpBuilder::InsertionGuard empty(b);
+    takeTurn(others);
+  }
+  finish(addPartials(sums));
+}
+
+void MatmulBuilder::buildTile() {
+  SmallVector<Value> sums = multiply();
+  if (schedule.getSplitK() > 1)
+    combine(sums);
+  else
+    finish(sums);
+}
 
 void MatmulBuilder::build() {
   planWarps();
@@ -439,7 +545,9 @@ void MatmulBuilder::build() {
   Value grid = byCluster
                    ? gpu::ClusterDimOp::create(b, gpu::Dimension::x).getResult()
                    : gpu::GridDimOp::create(b, gpu::Dimension::x).getResult();
-  auto loop = scf::ForOp::create(b, own, total, grid);
+  Value all =
+      b.createOrFold<arith::MulIOp>(total, constant(schedule.getSplitK()));
+  auto loop = scf::ForOp::create(b, own, all, grid);
   if (schedule.getPersistent() == Persistent::Dynamic)
     loop->setAttr(tile::TileDialect::kDynamicAttrName, b.getUnitAttr());
   b.setInsertionPointToStart(loop.getBody());

@@ -38,6 +38,9 @@ struct MatmulOperands {
   llvm::SmallVector<MatmulOperand, 2> rhs;
   /// One for each operand of the epilogue, and for each result.
   llvm::SmallVector<MatmulOperand, 4> epilogue, results;
+  /// Where the sums are split: those of all splits but the last one, block
+  /// beneath block, and a counter for each block of the result. Else null.
+  mlir::Value partials, counters;
 };
 
 /// What follows from the schedule of a problem on a chip.

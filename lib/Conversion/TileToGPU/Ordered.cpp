@@ -13,6 +13,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace attune;
@@ -70,15 +71,18 @@ OrderedPattern::matchAndRewrite(tile::OrderedOp op, OpAdaptor,
     return arith::IndexCastOp::create(b, loc, b.getI32Type(), count);
   };
   Value before = countBefore(op.getTurn()), all = countBefore(op.getTurns());
-  auto waits = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
-  OpBuilder inner = waits.getThenBodyBuilder();
-  spin(inner, loc, op.getCounter(), op.getIndex(), before);
-  LLVM::FenceOp::create(inner, loc, LLVM::AtomicOrdering::acq_rel, scope);
-  meet();
+  // The first ones wait for nobody.
+  if (getConstantIntValue(op.getTurn()) != 0) {
+    auto waits = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
+    OpBuilder inner = waits.getThenBodyBuilder();
+    spin(inner, loc, op.getCounter(), op.getIndex(), before);
+    LLVM::FenceOp::create(inner, loc, LLVM::AtomicOrdering::acq_rel, scope);
+    meet();
+  }
   b.inlineBlockBefore(&op.getBody().front(), op);
   meet();
   auto leaves = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
-  inner = leaves.getThenBodyBuilder();
+  OpBuilder inner = leaves.getThenBodyBuilder();
   LLVM::FenceOp::create(inner, loc, LLVM::AtomicOrdering::acq_rel, scope);
   Value one = arith::ConstantIntOp::create(inner, loc, 1, 32);
   Value left =

@@ -23,16 +23,19 @@ public:
   Chooser(const MatmulProblem &problem, TargetAttr target)
       : problem(problem), target(target) {}
 
-  /// With as many stages as fit, of those that are wanted at most.
-  void offer(const MatmulSchedule &wanted, ArrayRef<int64_t> stages) {
-    if (!problem.partnerStride)
-      return offerStages(wanted, stages);
-    offerPairs(wanted, stages);
-    // Warps that share no columns have pairs in narrower blocks.
-    MatmulSchedule rows = wanted;
-    rows.warpsN = 1;
-    if (wanted.warpsN != 1)
-      offerPairs(rows, stages);
+  /// With as many stages as fit, of those that are wanted at most, and with the
+  /// sums split where that is worth it.
+  void offer(MatmulSchedule wanted, ArrayRef<int64_t> stages) {
+    for (int64_t splits : {1, 2, 4, 8, 16}) {
+      // Splits are for few tiles, of which no workgroup has several.
+      if (splits > 1 && wanted.persistent != Persistent::None)
+        return;
+      wanted.splitK = splits;
+      if (problem.partnerStride)
+        offerPairs(wanted, stages);
+      else
+        offerStages(wanted, stages);
+    }
   }
   MatmulAttr getBest() const { return best; }
 
@@ -43,7 +46,11 @@ private:
       MatmulAttr schedule = wanted.getAttr(target.getContext());
       if (checkLegal(problem, schedule, target))
         continue;
+      if (wanted.splitK != 1 && checkWorthTrying(problem, schedule, target))
+        return;
       double time = predictTime(problem, schedule, target, nullptr);
+      if (wanted.splitK != 1)
+        time *= kSplitMargin;
       if (!best || time < bestTime) {
         best = schedule;
         bestTime = time;
@@ -51,9 +58,17 @@ private:
       return;
     }
   }
-  /// In a block so wide that each warp has whole pairs of columns that are
-  /// rotated together, if there is one.
+  /// In blocks so wide that each warp has whole pairs of columns that are
+  /// rotated together.
   void offerPairs(MatmulSchedule wanted, ArrayRef<int64_t> stages) {
+    offerWidePairs(wanted, stages);
+    if (wanted.warpsN == 1)
+      return;
+    // Warps that share no columns have pairs in narrower blocks.
+    wanted.warpsN = 1;
+    offerWidePairs(wanted, stages);
+  }
+  void offerWidePairs(MatmulSchedule wanted, ArrayRef<int64_t> stages) {
     const KnobSet &set = MatmulAttr::getSet();
     ArrayRef<int64_t> widths = set.knobs[*set.findKnob("block-n")].domain;
     const int64_t *width = llvm::find_if(widths, [&](int64_t columns) {
@@ -65,6 +80,10 @@ private:
     wanted.blockN = *width;
     offerStages(wanted, stages);
   }
+
+  /// By how much a split must be predicted to be faster, lest the model's error
+  /// decide.
+  static constexpr double kSplitMargin = 1.1;
 
   const MatmulProblem &problem;
   TargetAttr target;

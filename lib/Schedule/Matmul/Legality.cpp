@@ -329,6 +329,38 @@ std::optional<Refusal> attune::checkLegal(const MatmulProblem &problem,
   return checkRegisters(problem, schedule, target, atom);
 }
 
+/// The rules of workgroups that share the terms of sums: that they fill the
+/// chip, and that each has some of them to add. What is not known may be small.
+static std::optional<Refusal> checkSplit(const MatmulProblem &problem,
+                                         const MatmulKnobs &schedule,
+                                         TargetAttr target) {
+  int64_t splits = schedule.getSplitK();
+  if (splits == 1)
+    return std::nullopt;
+  auto count = [&](Dim dim, int64_t block) {
+    int64_t size = problem.sizes[dim];
+    return ShapedType::isStatic(size) ? llvm::divideCeil(size, block) : 1;
+  };
+  constexpr int64_t kFewestBlocks = 4, kMostRounds = 4;
+  int64_t blocks = count(Dim::K, schedule.getBlockK());
+  if (ShapedType::isStatic(problem.sizes[Dim::K]) &&
+      blocks < kFewestBlocks * splits)
+    return refuse("split-of-few-blocks",
+                  "expects at least {0} blocks of k for each of {1} splits, "
+                  "but got {2} of all",
+                  kFewestBlocks, splits, blocks);
+  int64_t workgroups = count(Dim::Batch, 1) *
+                       count(Dim::M, schedule.getBlockM()) *
+                       count(Dim::N, schedule.getBlockN()) * splits;
+  if (workgroups > kMostRounds * target.getSms())
+    return refuse("split-of-many-tiles",
+                  "expects at most {0} workgroups, {1} for each SM, where "
+                  "split-k is {2}, but got {3}",
+                  kMostRounds * target.getSms(), kMostRounds, splits,
+                  workgroups);
+  return std::nullopt;
+}
+
 /// Nothing here is wrong: the kernel is that of other schedules, or much of its
 /// work is for nothing.
 std::optional<Refusal> attune::checkWorthTrying(const MatmulProblem &problem,
@@ -356,6 +388,8 @@ std::optional<Refusal> attune::checkWorthTrying(const MatmulProblem &problem,
                   "expects producer-warps where persistent is static, for "
                   "nothing is loaded ahead without, but got {0}",
                   schedule.getProducerWarps());
+  if (std::optional<Refusal> refusal = checkSplit(problem, schedule, target))
+    return refusal;
   if (!problem.obstacle.empty() || !findAtom(problem, schedule, target))
     return std::nullopt;
   int64_t registers = estimateRegisters(problem, schedule, target),

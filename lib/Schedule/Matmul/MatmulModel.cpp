@@ -32,8 +32,15 @@ static constexpr double kEpilogueClocks = 4, kStoreSharedClocks = 2;
 static constexpr double kLoadElementClocks = 4;
 /// The share of the memory's rate that a kernel reaches.
 static constexpr double kMemoryShare = 0.9;
+/// The share of the shorter one of computing and moving that the longer one
+/// does not hide: of schedules that all wait for memory, it prefers those that
+/// do little else.
+static constexpr double kBesideShare = 0.05;
 /// How much longer a step takes for each spilled register of a thread.
 static constexpr double kSpillShare = 0.02;
+/// Clocks from the last store of a workgroup until another one that waits for
+/// it goes on: fences, counts in memory, and barriers.
+static constexpr double kTurnClocks = 3000;
 /// Clocks of an empty kernel.
 static constexpr double kLaunchClocks = 4000;
 /// What a size is taken to be that is not known.
@@ -96,6 +103,21 @@ static double getStepClocks(const MatmulProblem &problem,
   return ahead ? std::max(busiest, filled / ahead) : busiest + filled;
 }
 
+/// Clocks that the last split of a tile adds for the sums of the others: these
+/// are stored, and read one after the other.
+static double getSplitClocks(const MatmulProblem &problem,
+                             const MatmulKnobs &schedule, TargetAttr target) {
+  auto others = static_cast<double>(schedule.getSplitK() - 1);
+  if (others == 0)
+    return 0;
+  constexpr int64_t kSumBytes = 4;
+  double pass =
+      static_cast<double>(kSumBytes * schedule.getBlockM() *
+                          schedule.getBlockN() * problem.countContractions()) /
+      static_cast<double>(target.getRates().getCache());
+  return kTurnClocks + pass + others * (kLoadClocks + pass);
+}
+
 double attune::predictTime(const MatmulProblem &problem,
                            const MatmulKnobs &schedule, TargetAttr target,
                            const ReportedUsage *reported) {
@@ -108,8 +130,11 @@ double attune::predictTime(const MatmulProblem &problem,
                         : blocksN;
   shared = llvm::alignTo(shared, schedule.getCluster());
   int64_t tiles = blocksM * blocksN * getSize(problem, Dim::Batch);
-  auto steps = static_cast<double>(
-      llvm::divideCeil(getSize(problem, Dim::K), schedule.getBlockK()));
+  // Each split of a tile is a tile with fewer steps.
+  int64_t splits = schedule.getSplitK(), parts = tiles * splits;
+  auto steps = static_cast<double>(llvm::divideCeil(
+      llvm::divideCeil(getSize(problem, Dim::K), schedule.getBlockK()),
+      splits));
 
   WarpBudget budget = getWarpBudget(schedule);
   int64_t bytes =
@@ -141,10 +166,12 @@ double attune::predictTime(const MatmulProblem &problem,
            static_cast<double>(problem.epilogueLoads) * kLoadElementClocks);
   // Workgroups beside each other hide what one of them waits for.
   int64_t sms = target.getSms();
-  int64_t besides = std::min<int64_t>(resident, llvm::divideCeil(tiles, sms));
+  int64_t besides = std::min<int64_t>(resident, llvm::divideCeil(parts, sms));
   double perTile = steps * step + fixed / static_cast<double>(besides);
-  auto turns = static_cast<double>(llvm::divideCeil(tiles, sms));
-  double clocks = turns * perTile;
+  auto turns = static_cast<double>(llvm::divideCeil(parts, sms));
+  double clocks =
+      turns * perTile + static_cast<double>(llvm::divideCeil(tiles, sms)) *
+                            getSplitClocks(problem, schedule, target);
   double moved = static_cast<double>(
                      getSize(problem, Dim::M) * getSize(problem, Dim::K) +
                      problem.countContractions() * getSize(problem, Dim::K) *
@@ -158,9 +185,9 @@ double attune::predictTime(const MatmulProblem &problem,
       static_cast<double>(getSize(problem, Dim::M) * getSize(problem, Dim::N) *
                           getSize(problem, Dim::Batch)) *
       bits / 8.0;
-  clocks = std::max(
-      clocks, moved / (kMemoryShare *
-                       static_cast<double>(target.getRates().getMemory())));
+  double memory = moved / (kMemoryShare *
+                           static_cast<double>(target.getRates().getMemory()));
+  clocks = std::max(clocks, memory) + kBesideShare * std::min(clocks, memory);
   constexpr double kNanosecondsPerMicrosecond = 1000;
   return (kLaunchClocks + clocks) /
          static_cast<double>(target.getRates().getClock()) *

@@ -39,6 +39,24 @@ static MatmulProblem getProblem(Operation *op) {
   return MatmulProblem::get(getMatmul(op));
 }
 
+LogicalResult attune::checkMatmulSchedule(Operation *op) {
+  Attribute schedule = op->getAttr(kMatmulScheduleName);
+  if (!schedule)
+    return success();
+  matmul::Mismatch why;
+  if (failed(matmul::matchContraction(op, &why)))
+    return op->emitOpError()
+           << "has '" << kMatmulScheduleName << "' and " << why.reason;
+  if (!findMatmul(op))
+    return op->emitOpError() << "expects '" << kMatmulScheduleName
+                             << "' on the first contraction of a kernel alone";
+  if (!isa<MatmulAttr>(schedule))
+    return op->emitOpError()
+           << "expects '" << kMatmulScheduleName
+           << "' to be a '#schedule.matmul', but got " << schedule;
+  return success();
+}
+
 void attune::describeMatmulInputs(const ContractionGroup &group,
                                   InputNotes &notes) {
   auto note = [&](const matmul::TensorAccess &access) {
@@ -78,6 +96,9 @@ template <typename OpT>
 struct MatmulTunable
     : TunableOpInterface::ExternalModel<MatmulTunable<OpT>, OpT> {
   bool isTunable(Operation *op) const { return findMatmul(op).has_value(); }
+  LogicalResult verifySchedule(Operation *op) const {
+    return checkMatmulSchedule(op);
+  }
   const KnobSet &getKnobSet(Operation *) const { return MatmulAttr::getSet(); }
   ScheduleAttrInterface getSchedule(Operation *op) const {
     return op->getAttrOfType<MatmulAttr>(kMatmulScheduleName);

@@ -120,15 +120,17 @@ ProblemSizes attune::shrinkMatmul(const ContractionGroup &group,
   const KnobSet &set = schedule::MatmulAttr::getSet();
   matmul::Sizes full = matmul::getSizes(group), small;
   ProblemSizes reduced = sizes;
-  int64_t cluster = schedule.getCluster();
+  int64_t cluster = schedule.getCluster(), splits = schedule.getSplitK();
   bool isAlongM = schedule.getClusterAlong() == schedule::ClusterAlong::M;
   // Two tiles, or clusters of them, each way; so many blocks of k that every
-  // slot of a ring is used twice.
+  // slot of a ring is used twice, or once and again by each split.
   std::pair<int64_t, int64_t> blocks[] = {
       {1, 2},
       {schedule.getBlockM(), 2 * (isAlongM ? cluster : 1)},
       {schedule.getBlockN(), 2 * (isAlongM ? 1 : cluster)},
-      {schedule.getBlockK(), 2 * schedule.getStages()}};
+      {schedule.getBlockK(), splits == 1
+                                 ? 2 * schedule.getStages()
+                                 : splits * (schedule.getStages() + 1)}};
   for (auto [place, dim] : llvm::enumerate(allDims)) {
     small[dim] = ShapedType::kDynamic;
     std::string name = set.sizes[place].name.str();

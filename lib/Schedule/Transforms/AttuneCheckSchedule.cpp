@@ -27,7 +27,11 @@ namespace {
 struct AttuneCheckSchedule
     : attune::impl::AttuneCheckSchedulePassBase<AttuneCheckSchedule> {
   void runOnOperation() override {
-    if (failed(forEachTunable(getOperation(), check)))
+    bool isRefused = false;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      function.walk(
+          [&](Operation *op) { isRefused |= failed(verifySchedule(op)); });
+    if (failed(forEachTunable(getOperation(), check)) || isRefused)
       signalPassFailure();
   }
 };

@@ -48,6 +48,28 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Those of the first turn do not wait, but count.
+  // CHECK-LABEL: gpu.func @first
+  // CHECK-NOT:     scf.while
+  // CHECK-NOT:     gpu.barrier
+  // CHECK:         vector.store
+  // CHECK:         gpu.barrier
+  // CHECK-NEXT:    scf.if
+  // CHECK-NEXT:      llvm.fence syncscope("device") acq_rel
+  // CHECK-NOT:     scf.while
+  // CHECK:           memref.atomic_rmw addi
+  // CHECK:         gpu.return
+  gpu.func @first(%out: !out, %counters: memref<?xi32>, %i: index, %turns: index) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %tile = tile.fill %zero : f32 -> !tile
+    tile.ordered %counters[%i] turn %c0 of %turns {
+      tile.store %tile, %out[%c0, %c0] : !tile, !out
+    } : memref<?xi32>
+    gpu.return
+  }
+
   // Warpgroups of a role wait and count each for itself, and meet with nobody else: a turn is two counts.
   // CHECK-LABEL: gpu.func @role
   // CHECK-SAME:    %[[COUNTERS:[^ ]+]]: memref<?xi32>, %[[I:[^ ]+]]: index, %[[TURN:[^ ]+]]: index, %[[TURNS:[^ ]+]]: index

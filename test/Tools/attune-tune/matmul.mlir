@@ -4,7 +4,7 @@
 // a kernel that is right and has no fault.
 //
 // REQUIRES: attune-tune
-// DEFINE: %{blocks} = --only=block-k=32,stages=2,stages=3,raster-group=1,workgroups-per-sm=1
+// DEFINE: %{blocks} = --only=block-k=32,stages=2,stages=3,raster-group=1,workgroups-per-sm=1,split-k=1,split-k=4
 // DEFINE: %{tune} = attune-tune %s --device=host --quiet --everything %{blocks}
 // RUN: %{tune} --chip=sm_80 --only=block-m=32,block-n=32,num-warps=1,num-warps=2 | FileCheck %s
 // RUN: %{tune} --chip=sm_90a --only=block-m=64,block-n=32,mma-warps=4,producer-warps=4 | FileCheck %s

@@ -21,6 +21,10 @@ using MatmulKnobs = schedule::MatmulAttr::View;
 /// schedule.
 inline constexpr llvm::StringLiteral kMatmulScheduleName = "attune.schedule";
 
+/// Refuses, with a diagnostic, the attribute on an op that has no kernel of its
+/// own, and what is no schedule of a matmul.
+mlir::LogicalResult checkMatmulSchedule(mlir::Operation *op);
+
 /// The part of a matmul, with what is fused into it, that decides what is legal
 /// and what a kernel takes.
 struct MatmulProblem {

@@ -62,7 +62,7 @@ def AttuneCheckSchedulePass : Pass<"attune-check-schedule", "::mlir::ModuleOp"> 
   let summary = "Refuses schedules that are illegal on the target";
   let description = [{
     Every op with a schedule is held against the rules of the chip
-    in `tile.target`. A refusal names the rule and both numbers.
+    in `tile.target`. A schedule on an op that is not one to tune is an error. A refusal names the rule and both numbers.
     What is legal may be slow: the search knows what is not worth trying.
   }];
 }

@@ -74,10 +74,14 @@ def Tile_OrderedOp : Tile_Op<"ordered", [SingleBlock, NoTerminator, MemoryEffect
   let description = [{
     The workgroup waits until those of all turns before `turn` have come to the end of the body, and lets the next one
     start at the end of its own. So what the body accumulates is added in the order of turns: the sum has the same bits
-    in every run.
+    in every run. What it has stored before its own end is there for those that have waited for it: for their bodies, and for
+    what follows these.
 
-    `counter[index]` says how far the turns are. It is 0 before the first one, and again when all `turns`, 0 to `turns - 1`
-    and each once, have been: a workspace that is restored.
+    `turn` is the number of workgroups whose turn is a lower one: 0 to `turns - 1` where each has one of its own. Those of equal
+    turns do not wait for each other. With turn 0 for all but one, that one waits for all others.
+
+    `counter[index]` says how far the turns are. It is 0 before the first one, and again when all `turns` workgroups have been: a
+    workspace that is restored.
 
     Stores of one body go to elements of their own. All threads of the workgroup, or of the role, come to it. That of an earlier turn must have started or be sure to
     start: turns grow with the number of the workgroup (x first), which is the order in which chips start them, or with
