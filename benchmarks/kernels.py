@@ -10,6 +10,12 @@ import json
 
 import torch
 
+DTYPES = {
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+    "f32": torch.float32,
+    "i32": torch.int32,
+}
 MAP_TYPES = {torch.float16: 6, torch.bfloat16: 9, torch.float32: 7}
 SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
 MAP_BYTES, MAP_ALIGNMENT = 128, 64
@@ -29,6 +35,18 @@ def call(name, *arguments):
 def reverse(kind, values):
     values = list(values)[::-1]
     return (kind * max(len(values), 1))(*values)
+
+
+def multiply(product, bound):
+    """A number, or the product of numbers and of parts of tensors' sizes."""
+    result = 1
+    for factor in product if isinstance(product, list) else [product]:
+        if isinstance(factor, int):
+            result *= factor
+        else:
+            size = bound[factor["argument"]].shape[factor["index"]]
+            result *= -(-size // factor.get("per", 1))
+    return result
 
 
 def encode_map(tensor, argument):
@@ -75,14 +93,18 @@ class Kernel:
     def bind(self, tensors):
         """What launches the kernel with these, in the manifest's order."""
         given = iter(tensors)
-        bound = []
-        for argument in self.manifest["arguments"]:
-            if argument["type"] == "tensor_map":
-                bound.append(None)
-            elif argument.get("access") == "workspace":
-                bound.append(torch.zeros(1, dtype=torch.int32, device="cuda"))
-            else:
-                bound.append(next(given))
+        arguments = self.manifest["arguments"]
+        own = ("workspace", None)  # Ours, and those of tensor maps.
+        bound = [
+            None if argument.get("access") in own else next(given)
+            for argument in arguments
+        ]
+        for number, argument in enumerate(arguments):
+            if argument.get("access") == "workspace":
+                sizes = [multiply(size, bound) for size in argument["sizes"]]
+                bound[number] = torch.zeros(
+                    sizes, dtype=DTYPES[argument["type"]], device="cuda"
+                )
         words, pointers, kept = [], [], [bound]
         for argument, tensor in zip(self.manifest["arguments"], bound):
             if argument["type"] == "tensor_map":
@@ -117,7 +139,5 @@ class Kernel:
 
     def count_workgroups(self, bound):
         count = self.manifest.get("cluster", 1)
-        for factor in self.manifest["grid"]:
-            size = bound[factor["argument"]].shape[factor["index"]]
-            count *= -(-size // factor.get("per", 1))
+        count *= multiply(self.manifest["grid"], bound)
         return min(count, self.manifest.get("grid_limit") or count)
