@@ -72,6 +72,11 @@ CASES = [
     Case(512, 8192, 8192),
     Case(64, 8192, 8192),
     Case(1024, 1024, 128, batch=64),
+    # Long sums of few tiles.
+    Case(64, 1024, 8192),
+    Case(128, 4096, 8192),
+    Case(512, 512, 16384),
+    Case(1024, 1024, 8192),
     Case(16384, 8192, 2048, fused="gelu"),
     Case(8192, 14336, 4096, fused="gelu"),
     Case(16384, 8192, 2048, fused="gate"),

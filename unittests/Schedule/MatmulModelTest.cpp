@@ -383,6 +383,38 @@ TEST_F(MatmulModelTest, WhatTheEpilogueReadsTakesTime) {
   problem.epilogueLoads = 0;
   problem.epilogueBits = 512;
   EXPECT_GT(predict(), time);
+  problem.epilogueBits = 0;
+  problem.epilogueFunctions += 2;
+  EXPECT_GT(predict(), time);
+}
+
+/// Warpgroups multiply by both right operands of a gate at once where the copy
+/// engine can write them so: whole swizzle atoms, of 64 columns or of 8 rows.
+TEST_F(MatmulModelTest, RightOperandsThatAlternate) {
+  auto getColumns = [&](bool isGate, bool isTransposed,
+                        const MatmulSchedule &schedule) {
+    MatmulText text;
+    text.gate = isGate;
+    text.transposeB = isTransposed;
+    OwningOpRef<ModuleOp> module = parse(text.print());
+    auto groups = matmul::findContractionGroups(module->getOperation());
+    return getInterleavedColumns(MatmulProblem::get(groups.front()),
+                                 schedule.getAttr(&context), chip("sm_90a"));
+  };
+  MatmulSchedule schedule;
+  schedule.blockN = 128;
+  EXPECT_EQ(getColumns(true, true, schedule), 0) << "by single warps";
+  schedule.mmaWarps = 4;
+  EXPECT_EQ(getColumns(false, true, schedule), 0) << "of one operand";
+  EXPECT_EQ(getColumns(true, true, schedule), 128);
+  EXPECT_EQ(getColumns(true, false, schedule), 128);
+  schedule.blockN = 96;
+  EXPECT_EQ(getColumns(true, true, schedule), 96);
+  EXPECT_EQ(getColumns(true, false, schedule), 0);
+  schedule.warpsN = schedule.cluster = 2;
+  EXPECT_EQ(getColumns(true, true, schedule), 48);
+  schedule.blockN = 48;
+  EXPECT_EQ(getColumns(true, true, schedule), 0) << "for two workgroups";
 }
 
 /// Heads whose halves are rotated together, by angles of rows and columns, and

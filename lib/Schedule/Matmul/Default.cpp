@@ -99,19 +99,21 @@ static void offerWarpgroups(Chooser &chooser) {
       {64, 256, 1, 1},  {64, 128, 1, 1},  {64, 64, 1, 1}};
   for (Persistent persistent : {Persistent::Static, Persistent::None})
     for (ResultPath path : {ResultPath::Shared, ResultPath::Registers})
-      for (const Shape &shape : shapes) {
-        MatmulSchedule wanted;
-        wanted.blockM = shape.blockM;
-        wanted.blockN = shape.blockN;
-        wanted.blockK = 64;
-        wanted.numWarps = kWarpgroup * shape.groupsM * shape.groupsN;
-        wanted.warpsN = shape.groupsN;
-        wanted.mmaWarps = wanted.producerWarps = kWarpgroup;
-        wanted.persistent = persistent;
-        wanted.resultPath = path;
-        wanted.rasterGroup = 16;
-        chooser.offer(wanted, {6, 5, 4, 3, 2});
-      }
+      for (int64_t producers : {kWarpgroup, int64_t(1)})
+        for (const Shape &shape : shapes) {
+          MatmulSchedule wanted;
+          wanted.blockM = shape.blockM;
+          wanted.blockN = shape.blockN;
+          wanted.blockK = 64;
+          wanted.numWarps = kWarpgroup * shape.groupsM * shape.groupsN;
+          wanted.warpsN = shape.groupsN;
+          wanted.mmaWarps = kWarpgroup;
+          wanted.producerWarps = producers;
+          wanted.persistent = persistent;
+          wanted.resultPath = path;
+          wanted.rasterGroup = 16;
+          chooser.offer(wanted, {6, 5, 4, 3, 2});
+        }
 }
 
 static void offerWarps(Chooser &chooser) {

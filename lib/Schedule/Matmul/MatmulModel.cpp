@@ -30,6 +30,10 @@ static constexpr double kOneWarpShare = 0.75, kOneGroupShare = 0.9;
 static constexpr double kEpilogueClocks = 4, kStoreSharedClocks = 2;
 /// The same of one that the epilogue reads by itself, by an index of its own.
 static constexpr double kLoadElementClocks = 4;
+/// Clocks of a function or quotient in the epilogue, and how much longer these
+/// take where more than one warp produces. That is as measured; registers are
+/// not why.
+static constexpr double kFunctionClocks = 12, kProducersShare = 1.25;
 /// The share of the memory's rate that a kernel reaches.
 static constexpr double kMemoryShare = 0.9;
 /// The share of the shorter one of computing and moving that the longer one
@@ -118,6 +122,27 @@ static double getSplitClocks(const MatmulProblem &problem,
   return kTurnClocks + pass + others * (kLoadClocks + pass);
 }
 
+/// Clocks of a tile beside its steps.
+static double getFixedClocks(const MatmulProblem &problem,
+                             const MatmulKnobs &schedule) {
+  constexpr double kThreads = 128;
+  double elements =
+      static_cast<double>(schedule.getBlockM() * schedule.getBlockN()) /
+      kThreads;
+  double ofSum = schedule.getResultPath() == ResultPath::Shared
+                     ? kStoreSharedClocks
+                     : kEpilogueClocks;
+  ofSum += static_cast<double>(problem.epilogueLoads) * kLoadElementClocks;
+  double ofResult =
+      static_cast<double>(problem.epilogueFunctions) * kFunctionClocks;
+  if (schedule.getProducerWarps() > 1)
+    ofResult *= kProducersShare;
+  bool isPersistent = schedule.getPersistent() != Persistent::None;
+  return (isPersistent ? kPersistentTileClocks : kTileClocks) +
+         elements * (static_cast<double>(problem.countContractions()) * ofSum +
+                     ofResult);
+}
+
 double attune::predictTime(const MatmulProblem &problem,
                            const MatmulKnobs &schedule, TargetAttr target,
                            const ReportedUsage *reported) {
@@ -153,17 +178,7 @@ double attune::predictTime(const MatmulProblem &problem,
                              0, estimateRegisters(problem, schedule, target) -
                                     budget.getRegisterLimit(target)));
   step *= 1 + kSpillShare * missing;
-  double elements =
-      static_cast<double>(schedule.getBlockM() * schedule.getBlockN() *
-                          problem.countContractions()) /
-      128;
-  bool isPersistent = schedule.getPersistent() != Persistent::None;
-  double fixed =
-      (isPersistent ? kPersistentTileClocks : kTileClocks) +
-      elements *
-          ((schedule.getResultPath() == ResultPath::Shared ? kStoreSharedClocks
-                                                           : kEpilogueClocks) +
-           static_cast<double>(problem.epilogueLoads) * kLoadElementClocks);
+  double fixed = getFixedClocks(problem, schedule);
   // Workgroups beside each other hide what one of them waits for.
   int64_t sms = target.getSms();
   int64_t besides = std::min<int64_t>(resident, llvm::divideCeil(parts, sms));

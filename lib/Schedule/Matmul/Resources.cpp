@@ -6,6 +6,8 @@
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Dialect/Tile/IR/SharedMemoryLayout.h"
 #include "attune/Schedule/Matmul/Legality.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
 #include <numeric>
 
@@ -100,6 +102,9 @@ MatmulProblem MatmulProblem::get(const ContractionGroup &group) {
           operand.access.getElementType().getIntOrFloatBitWidth();
     check(operand.access, /*isOperand=*/false);
   }
+  for (Operation &op : group.getEpilogue())
+    problem.epilogueFunctions +=
+        isa<arith::DivFOp>(op) || isa<math::MathDialect>(op.getDialect());
   for (const TensorAccess &result : group.results) {
     problem.results.push_back(getMatrix(result, Dim::N));
     check(result, /*isOperand=*/false);

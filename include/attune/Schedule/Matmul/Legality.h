@@ -50,6 +50,8 @@ struct MatmulProblem {
   /// Bits that the epilogue reads of whole matrices, for each element of a
   /// result, and elements of tensors that it reads one by one.
   int64_t epilogueBits = 0, epilogueLoads = 0;
+  /// Functions and quotients that it computes for each element.
+  int64_t epilogueFunctions = 0;
   /// How far apart columns are that are rotated together.
   std::optional<int64_t> partnerStride;
   /// Of all batches together; dynamic where not known.
