@@ -77,8 +77,10 @@ CASES = [
     Case(128, 4096, 8192),
     Case(512, 512, 16384),
     Case(1024, 1024, 8192),
+    Case(16384, 4096, 1024, fused="gelu"),
     Case(16384, 8192, 2048, fused="gelu"),
     Case(8192, 14336, 4096, fused="gelu"),
+    Case(16384, 4096, 1024, fused="gate"),
     Case(16384, 8192, 2048, fused="gate"),
     Case(8192, 14336, 4096, fused="gate"),
 ]
