@@ -9,11 +9,33 @@ include_guard()
 add_library(AttunePCH OBJECT "${PROJECT_SOURCE_DIR}/cmake/PCH.cpp")
 target_precompile_headers(AttunePCH PRIVATE "${PROJECT_SOURCE_DIR}/cmake/PCH.h")
 
+# libAttune.so: all libraries of ours in one, with all their symbols, so that each
+# op, type and interface has one identity in a process, whoever asks. The tools
+# and plugins of this build link it, and so do other people's. Other archives
+# (lld, SQLite, Boost) are in it as well, but their symbols stay its own.
+add_library(Attune SHARED)
+target_include_directories(Attune INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+  $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(Attune PUBLIC AttuneMLIR)
+target_link_options(Attune PRIVATE LINKER:--exclude-libs,ALL LINKER:-Bsymbolic-functions LINKER:--gc-sections)
+if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize") # the executable brings the sanitizer's runtime
+  target_link_options(Attune PRIVATE LINKER:-z,defs)
+endif()
+set_target_properties(Attune PROPERTIES LINKER_LANGUAGE CXX
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+  LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+install(TARGETS Attune EXPORT AttuneTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+
+# The same libraries as archives, for programs that take what they need of them.
+# Not for plugins: each copy of an archive has types of its own.
+add_library(AttuneAll INTERFACE)
+
 # attune_add_library(<name> <sources>... [DEPENDS <tablegen targets>...] [LINK <libraries>...] [NO_PCH])
 #
-# A static library of ours. Every library is exported with the package, and is a
-# part of AttuneAll, for those who register all dialects and passes.
-add_library(AttuneAll INTERFACE)
+# A library of ours: an archive that is exported with the package, and a part of
+# libAttune.so and of AttuneAll.
 function(attune_add_library name)
   cmake_parse_arguments(ARG "NO_PCH" "" "DEPENDS;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
@@ -28,6 +50,9 @@ function(attune_add_library name)
   if(NOT ARG_NO_PCH)
     target_precompile_headers(${name} REUSE_FROM AttunePCH)
   endif()
+  # Its objects go in whole. The archive only names what else they need.
+  target_sources(Attune PRIVATE $<TARGET_OBJECTS:${name}>)
+  target_link_libraries(Attune PRIVATE ${name})
   target_link_libraries(AttuneAll INTERFACE ${name})
   set_property(GLOBAL APPEND PROPERTY ATTUNE_TEST_DEPENDS ${name}) # a test installs all of them
   install(TARGETS ${name} EXPORT AttuneTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -40,7 +65,8 @@ endfunction()
 #
 #     int attune<X>Main(int argc, char **argv)      // attune-lsp-server: attuneLspServerMain
 #
-# `main` is added here. Two rules follow from sharing one executable:
+# `main` is added here, and links libAttune.so; LINK names what the portable
+# executable takes from the archives. Two rules follow from sharing one executable:
 # - No `cl::opt` at namespace scope: two tools may both have a `--chip`. Put the
 #   options into a struct and make one inside attune<X>Main.
 # - Names with external linkage other than attune<X>Main go into an anonymous
@@ -64,9 +90,10 @@ function(attune_add_tool name)
   set_property(GLOBAL APPEND PROPERTY ATTUNE_TOOLS ${name})
   add_executable(${name} "${PROJECT_SOURCE_DIR}/cmake/ToolMain.cpp")
   target_compile_definitions(${name} PRIVATE ATTUNE_TOOL_MAIN=${entry})
-  target_link_libraries(${name} PRIVATE ${name}-main)
+  target_sources(${name} PRIVATE $<TARGET_OBJECTS:${name}-main>)
+  target_link_libraries(${name} PRIVATE Attune)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
-  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS ${name} EXPORT AttuneTargets RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
 # attune-lsp-server -> attuneLspServerMain

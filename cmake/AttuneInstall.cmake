@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # What `cmake --install` lays down: the package that find_package(Attune) finds
-# (headers, generated headers, .td files, archives), the tools, the plugin and
-# the search space. CPack packs something else, the component `portable`: tools
-# for machines that have no LLVM.
+# (headers, generated headers, .td files, libAttune.so, archives), the tools, the
+# plugin and the search space. CPack packs something else, the component
+# `portable`: tools for machines that have no LLVM.
 
 include(CMakePackageConfigHelpers)
 

@@ -5,6 +5,10 @@
 // REQUIRES: plugin
 // RUN: mlir-opt %s --load-dialect-plugin=%plugin --load-pass-plugin=%plugin \
 // RUN:   --pass-pipeline='builtin.module(attune-set-schedule{block-m=64},canonicalize)' | FileCheck %s
+//
+// attune-opt has the same library loaded, so that each of them is known once.
+// RUN: attune-opt %s --load-dialect-plugin=%plugin --load-pass-plugin=%plugin \
+// RUN:   --pass-pipeline='builtin.module(attune-set-schedule{block-m=64},canonicalize)' | FileCheck %s
 
 // CHECK-LABEL: func.func @plugin
 // CHECK: attn.attention
