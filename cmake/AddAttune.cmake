@@ -11,15 +11,17 @@ target_precompile_headers(AttunePCH PRIVATE "${PROJECT_SOURCE_DIR}/cmake/PCH.h")
 
 # libAttune.so: all libraries of ours in one, with all their symbols, so that each
 # op, type and interface has one identity in a process, whoever asks. The tools
-# and plugins of this build link it, and so do other people's. Other archives
-# (lld, SQLite, Boost) are in it as well, but their symbols stay its own.
+# and plugins of this build link it, and so do other people's. Upstream's C API of
+# IR is in it as well (lib/CAPI), and so are lld, SQLite and Boost, whose symbols
+# stay its own.
 add_library(Attune SHARED)
 target_include_directories(Attune INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
   $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(Attune PUBLIC AttuneMLIR)
-target_link_options(Attune PRIVATE LINKER:--exclude-libs,ALL LINKER:-Bsymbolic-functions LINKER:--gc-sections)
+target_link_options(Attune PRIVATE LINKER:-Bsymbolic-functions LINKER:--gc-sections
+  LINKER:--exclude-libs,liblldELF.a:liblldCommon.a:libsqlite3.a:libboost_context.a)
 if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize") # the executable brings the sanitizer's runtime
   target_link_options(Attune PRIVATE LINKER:-z,defs)
 endif()

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// attuneCompile: the pipeline on a clone of the module, whose binaries and
+// manifests are then copied out of the IR.
+
+#include "attune-c/Compile.h"
+#include "attune/Dialect/Launch/IR/Launch.h"
+#include "attune/InitAllDialects.h"
+#include "attune/Pipelines/Pipelines.h"
+#include "attune/Runtime/Manifest.h"
+#include "mlir/CAPI/IR.h"
+#include "mlir/CAPI/Support.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+using namespace attune;
+
+namespace {
+struct CompiledKernel {
+  std::string name, image, manifest;
+  bool isAssembly;
+};
+
+struct CompileResult {
+  bool isSuccess = false;
+  std::string diagnostics;
+  std::vector<CompiledKernel> kernels;
+  std::vector<std::string> sequences;
+};
+} // namespace
+
+static CompileResult *unwrap(AttuneCompileResult result) {
+  return static_cast<CompileResult *>(result.ptr);
+}
+
+/// `file:line:column: error: text`, as tools print it, and the notes.
+static void append(std::string &text, Diagnostic &diagnostic) {
+  llvm::raw_string_ostream stream(text);
+  if (auto place = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
+    stream << place.getFilename().getValue() << ":" << place.getLine() << ":"
+           << place.getColumn() << ": ";
+  static constexpr StringLiteral kinds[] = {"note", "warning", "error",
+                                            "remark"};
+  stream << kinds[static_cast<size_t>(diagnostic.getSeverity())] << ": "
+         << diagnostic << "\n";
+  for (Diagnostic &note : diagnostic.getNotes())
+    append(text, note);
+}
+
+static LogicalResult readOptions(const AttuneCompileOptions &given,
+                                 MLIRContext *context,
+                                 CompileOptions &options) {
+  options.chip = unwrap(given.chip).str();
+  options.assembler = unwrap(given.assembler).str();
+  options.sms = given.sms;
+  for (intptr_t i = 0; i < given.numTuningSpecs; ++i)
+    options.tuningSpecs.push_back(unwrap(given.tuningSpecs[i]).str());
+  StringRef format = unwrap(given.format);
+  if (!format.empty() && format != "bin" && format != "isa")
+    return emitError(UnknownLoc::get(context))
+           << "expects the format bin or isa, but got '" << format << "'";
+  if (!format.empty())
+    options.format = format.str();
+  return success();
+}
+
+static void collect(ModuleOp module, CompileResult &result) {
+  for (auto binary : module.getOps<gpu::BinaryOp>()) {
+    auto object = cast<gpu::ObjectAttr>(binary.getObjects()[0]);
+    Manifest manifest = launch::getManifest(binary).toManifest();
+    result.kernels.push_back(
+        {manifest.kernel, object.getObject().getValue().str(),
+         llvm::formatv("{0:2}", launch::getManifest(binary).toJSON()).str(),
+         object.getFormat() == gpu::CompilationTarget::Assembly});
+  }
+  for (auto function : module.getOps<FunctionOpInterface>())
+    for (launch::SequenceAttr sequence : launch::getSequences(function))
+      result.sequences.push_back(
+          llvm::formatv("{0:2}", sequence.toSequence().toJSON()).str());
+}
+
+AttuneCompileResult attuneCompile(MlirModule module,
+                                  const AttuneCompileOptions *options) {
+  auto result = std::make_unique<CompileResult>();
+  MLIRContext *context = unwrap(module).getContext();
+  ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+    append(result->diagnostics, diagnostic);
+  });
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  context->appendDialectRegistry(registry);
+
+  CompileOptions pipeline;
+  OwningOpRef<ModuleOp> clone = unwrap(module).clone();
+  PassManager passes(context);
+  if (succeeded(readOptions(*options, context, pipeline))) {
+    buildCompilePipeline(passes, pipeline);
+    result->isSuccess = succeeded(passes.run(*clone));
+  }
+  if (result->isSuccess)
+    collect(*clone, *result);
+  return {result.release()};
+}
+
+void attuneCompileResultDestroy(AttuneCompileResult result) {
+  delete unwrap(result);
+}
+
+bool attuneCompileResultIsSuccess(AttuneCompileResult result) {
+  return unwrap(result)->isSuccess;
+}
+
+MlirStringRef attuneCompileResultGetDiagnostics(AttuneCompileResult result) {
+  return wrap(StringRef(unwrap(result)->diagnostics));
+}
+
+intptr_t attuneCompileResultGetNumKernels(AttuneCompileResult result) {
+  return unwrap(result)->kernels.size();
+}
+
+MlirStringRef attuneCompileResultGetKernelName(AttuneCompileResult result,
+                                               intptr_t pos) {
+  return wrap(StringRef(unwrap(result)->kernels[pos].name));
+}
+
+MlirStringRef attuneCompileResultGetKernelImage(AttuneCompileResult result,
+                                                intptr_t pos) {
+  return wrap(StringRef(unwrap(result)->kernels[pos].image));
+}
+
+bool attuneCompileResultIsKernelAssembly(AttuneCompileResult result,
+                                         intptr_t pos) {
+  return unwrap(result)->kernels[pos].isAssembly;
+}
+
+MlirStringRef attuneCompileResultGetKernelManifest(AttuneCompileResult result,
+                                                   intptr_t pos) {
+  return wrap(StringRef(unwrap(result)->kernels[pos].manifest));
+}
+
+intptr_t attuneCompileResultGetNumSequences(AttuneCompileResult result) {
+  return unwrap(result)->sequences.size();
+}
+
+MlirStringRef attuneCompileResultGetSequence(AttuneCompileResult result,
+                                             intptr_t pos) {
+  return wrap(StringRef(unwrap(result)->sequences[pos]));
+}
