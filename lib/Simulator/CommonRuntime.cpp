@@ -28,6 +28,11 @@ static void trap(HostThread *context, uint32_t site) {
   thread.group->trap(thread, site);
 }
 
+static void fenceDevice(HostThread *context, uint32_t) {
+  Thread &thread = asThread(context);
+  thread.group->fenceDevice(thread);
+}
+
 static void countExp(HostThread *context, uint32_t, uint32_t count) {
   asThread(context).group->getCounters().exponentials(count);
 }
@@ -69,6 +74,7 @@ llvm::ArrayRef<HostFunction> attune::getCommonHostFunctions() {
       hostFunction("attuneHostAccess", access),
       hostFunction("attuneHostStep", step),
       hostFunction("attuneHostTrap", trap),
+      hostFunction("attuneHostFenceDevice", fenceDevice),
       hostFunction("attuneHostCountExp", countExp),
       hostFunction("attuneHostBarrier", barrier),
       hostFunction("__truncsfbf2", truncateToBF16),

@@ -126,7 +126,9 @@ findRegions(const HostKernel &kernel, llvm::ArrayRef<void *> words,
     uintptr_t begin = address + offset * getBytes(argument.type);
     regions.push_back({begin, begin + shape.getSpanBytes(),
                        argument.access != ManifestArgument::Access::Read,
-                       "'" + argument.name + "'"});
+                       "'" + argument.name + "'",
+                       argument.isWorkspace() && argument.workspace.zero &&
+                           argument.workspace.restored});
   }
   return regions;
 }
@@ -153,6 +155,27 @@ static Error checkShape(const HostKernel &kernel, const LaunchShape &shape,
         Twine(kernel.clusterSize) +
         " blocks, the size of a cluster, along x, but got " +
         Twine(shape.grid[0]));
+  return Error::success();
+}
+
+/// Whether workspaces that the next launch finds as this one leaves them are
+/// zero.
+static Error checkLeftZero(const HostKernel &kernel,
+                           llvm::ArrayRef<GlobalRegion> regions) {
+  for (const GlobalRegion &region : regions) {
+    if (!region.leftZero)
+      continue;
+    llvm::ArrayRef<uint8_t> bytes(
+        static_cast<const uint8_t *>(toPointer(region.begin)),
+        region.end - region.begin);
+    const uint8_t *found = llvm::find_if(bytes, [](uint8_t b) { return b; });
+    if (found != bytes.end())
+      return llvm::createStringError(
+          "kernel '" + kernel.name + "' expects to leave workspace " +
+          region.name + " zero, as its manifest says, but got " +
+          Twine(static_cast<unsigned>(*found)) + " in byte " +
+          Twine(found - bytes.begin()));
+  }
   return Error::success();
 }
 
@@ -224,6 +247,11 @@ Error HostDevice::launch(Kernel &loaded, const LaunchShape &shape,
     return error;
   if (auto error = runWorkgroups(kernel, shape, group))
     return error;
+  if (reports.getNumErrors() == 0)
+    if (auto error = checkLeftZero(kernel, launch.regions)) {
+      ++faults;
+      return error;
+    }
   counts = std::move(counters.counts);
   nameSites(kernel.sites, counts);
   faults += reports.getNumErrors();

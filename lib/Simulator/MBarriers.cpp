@@ -195,8 +195,7 @@ void MBarriers::copy(Thread &thread, uint32_t site, char *target,
                 "writes " + Twine(bytes) + " bytes outside of the " +
                     Twine(group.sharedBytes) + " bytes of workgroup memory");
   SmallVector<BoxPiece> pieces;
-  if (offset && group.isGlobal(thread, site, const_cast<char *>(source), bytes,
-                               /*isWrite=*/false))
+  if (offset && group.accessGlobal(thread, site, source, bytes, /*flags=*/0))
     pieces.push_back({*offset, bytes, reinterpret_cast<uintptr_t>(source)});
   group.counters.copy(site, pieces);
   start(thread, site, barrier, bytes, std::move(pieces));

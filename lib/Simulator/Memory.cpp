@@ -52,19 +52,20 @@ static std::string describeGlobal(ArrayRef<GlobalRegion> regions,
          " bytes into " + nearest->name;
 }
 
-bool Workgroup::isGlobal(Thread &thread, uint32_t site, char *address,
-                         uint32_t bytes, bool isWrite) {
-  if (!reports.isOn(HostCheck::Bounds))
-    return true;
+bool Workgroup::accessGlobal(Thread &thread, uint32_t site, const char *address,
+                             uint32_t bytes, uint32_t flags) {
   auto begin = reinterpret_cast<uintptr_t>(address);
-  bool readOnly = false;
+  bool isWrite = flags & kHostAccessWrite, readOnly = false;
   for (const GlobalRegion &region : launch.regions)
     if (begin >= region.begin && begin + bytes <= region.end) {
+      if (region.writable && reports.isOn(HostCheck::Races))
+        global.access(thread.number, site, region, begin, bytes, flags);
       if (!isWrite || region.writable)
         return true;
       readOnly = true;
     }
-  if (stacks.contains(thread.number, address))
+  if (!reports.isOn(HostCheck::Bounds) ||
+      stacks.contains(thread.number, address))
     return true;
   reports.add(HostCheck::Bounds, site, thread,
               (isWrite ? "writes " : "reads ") + Twine(bytes) +
@@ -107,7 +108,7 @@ char *Workgroup::access(Thread &thread, uint32_t site, char *address,
                       llvm::utohexstr(distance < 0 ? -distance : distance));
     }
   } else {
-    allowed = isGlobal(thread, site, address, bytes, isWrite);
+    allowed = accessGlobal(thread, site, address, bytes, flags);
   }
   if (!allowed) {
     scratch.assign(bytes, static_cast<char>(DeviceTensor::kPoison));
@@ -147,8 +148,7 @@ void Workgroup::copyAsync(Thread &thread, PendingCopy copy) {
   }
   bool readable =
       copy.valid == 0 ||
-      isGlobal(thread, copy.site, const_cast<char *>(copy.source), copy.valid,
-               /*isWrite=*/false);
+      accessGlobal(thread, copy.site, copy.source, copy.valid, /*flags=*/0);
   if (!readable)
     copy.valid = 0;
   if (counters.isEnabled() && copy.valid > 0)

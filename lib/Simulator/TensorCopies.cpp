@@ -63,8 +63,8 @@ SmallVector<BoxPiece> Workgroup::placeBox(Thread &thread, uint32_t site,
   SmallVector<BoxPiece> pieces = cutBox(map, coordinates, *offset);
   for (BoxPiece &piece : pieces)
     if (piece.global &&
-        !isGlobal(thread, site, reinterpret_cast<char *>(piece.global),
-                  piece.bytes, /*isWrite=*/isStore))
+        !accessGlobal(thread, site, reinterpret_cast<char *>(piece.global),
+                      piece.bytes, isStore ? kHostAccessWrite : 0))
       piece.global = 0;
   counters.copy(site, pieces);
   return pieces;

@@ -43,8 +43,9 @@ Workgroup::Workgroup(const Launch &launch, Reports &reports, Counters &counters)
       sharedBytes(launch.staticSharedBytes + launch.shape.sharedBytes),
       sharedStride(
           llvm::alignTo(sharedBytes + 2 * kSharedMargin, kSharedAlignment)),
-      threads(new Thread[numThreads]), shadow(reports), mbarriers(*this),
-      warpgroups(*this), random(launch.options->seed) {
+      threads(new Thread[numThreads]), shadow(reports),
+      global(reports, shadow.clocks), mbarriers(*this), warpgroups(*this),
+      random(launch.options->seed) {
   for (uint32_t index = 0; index < numThreads; ++index)
     threadPointers.push_back(&threads[index]);
 }
@@ -152,6 +153,7 @@ bool Workgroup::run(uint32_t x, uint32_t y, uint32_t z) {
     thread.blockId[2] = z;
     startThread(number);
   }
+  global.begin(threadPointers);
   numDone = 0;
   do {
     while (Thread *thread = takeReady()) {

@@ -10,6 +10,7 @@
 
 #include "Counters.h"
 #include "Fiber.h"
+#include "GlobalShadow.h"
 #include "HostTensorMap.h"
 #include "MBarriers.h"
 #include "Reports.h"
@@ -24,13 +25,6 @@
 namespace attune {
 
 class Workgroup;
-
-/// Bytes of memory outside of the workgroup that a kernel may access.
-struct GlobalRegion {
-  uintptr_t begin = 0, end = 0;
-  bool writable = true;
-  std::string name;
-};
 
 /// What a buffer resource of AMD's chips describes: memory without a stride.
 struct RawBuffer {
@@ -181,6 +175,8 @@ public:
   void waitStores(Thread &thread, uint32_t site, uint32_t pending);
   /// Lets the asynchronous proxy see what the thread knows of.
   void fenceProxy(Thread &thread);
+  /// Orders what the thread does for those of other workgroups.
+  void fenceDevice(Thread &thread) { global.fence(thread.number); }
 
   Reports &getReports() { return reports; }
   Counters &getCounters() { return counters; }
@@ -257,8 +253,10 @@ private:
   }
   /// All threads of a workgroup are together.
   void converge(uint32_t rank);
-  bool isGlobal(Thread &thread, uint32_t site, char *address, uint32_t bytes,
-                bool isWrite);
+  /// Checks an access to global memory: false if it is out of bounds. `flags`
+  /// are HostAccessFlags.
+  bool accessGlobal(Thread &thread, uint32_t site, const char *address,
+                    uint32_t bytes, uint32_t flags);
   Thread *getWarp(const Thread &thread) const;
   /// The map at that address. Ends the launch where there is none of that many
   /// dimensions.
@@ -287,6 +285,7 @@ private:
   std::vector<const HostThread *> threadPointers;
   FiberStacks stacks;
   SharedShadow shadow;
+  GlobalShadow global;
   std::deque<Thread *> ready;
   /// By warp.
   std::vector<llvm::SmallVector<Collective, 1>> collectives;

@@ -80,12 +80,26 @@ module attributes {gpu.container_module} {
       %gx = nvvm.read.ptx.sreg.nctaid.x : i32
       %gy = nvvm.read.ptx.sreg.nctaid.y : i32
       %gz = nvvm.read.ptx.sreg.nctaid.z : i32
-      memref.store %bx, %out[%c0] : memref<6xi32>
-      memref.store %by, %out[%c1] : memref<6xi32>
-      memref.store %bz, %out[%c2] : memref<6xi32>
-      memref.store %gx, %out[%c3] : memref<6xi32>
-      memref.store %gy, %out[%c4] : memref<6xi32>
-      memref.store %gz, %out[%c5] : memref<6xi32>
+      %tx = gpu.thread_id x
+      %ty = gpu.thread_id y
+      %tz = gpu.thread_id z
+      %ix = gpu.block_id x
+      %iy = gpu.block_id y
+      %iz = gpu.block_id z
+      %any0 = arith.ori %tx, %ty : index
+      %any1 = arith.ori %any0, %tz : index
+      %any2 = arith.ori %any1, %ix : index
+      %any3 = arith.ori %any2, %iy : index
+      %any4 = arith.ori %any3, %iz : index
+      %first = arith.cmpi eq, %any4, %c0 : index
+      scf.if %first {
+        memref.store %bx, %out[%c0] : memref<6xi32>
+        memref.store %by, %out[%c1] : memref<6xi32>
+        memref.store %bz, %out[%c2] : memref<6xi32>
+        memref.store %gx, %out[%c3] : memref<6xi32>
+        memref.store %gy, %out[%c4] : memref<6xi32>
+        memref.store %gz, %out[%c5] : memref<6xi32>
+      }
       gpu.return
     }
   }

@@ -84,7 +84,11 @@ gpu.module @fill_module {
   gpu.func @fill(%m: !m, %counter: memref<1xi32>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : index
     %none = arith.constant 0 : i32
-    memref.store %none, %counter[%c0] : memref<1xi32>
+    %tid = gpu.thread_id x
+    %first = arith.cmpi eq, %tid, %c0 : index
+    scf.if %first {
+      memref.store %none, %counter[%c0] : memref<1xi32>
+    }
     %rows = tile.map() {
     ^bb0(%i: index, %j: index):
       %number = arith.index_cast %i : index to i32

@@ -49,6 +49,9 @@ enum HostAccessFlags : uint32_t {
   /// Through a pointer to workgroup memory; else the address tells.
   kHostAccessShared = 2,
   kHostAccessAtomic = 4,
+  /// Of an atomic: its order among the threads of the device.
+  kHostAccessAcquire = 8,
+  kHostAccessRelease = 16,
 };
 
 /// How values move between threads in attuneHostShuffle.

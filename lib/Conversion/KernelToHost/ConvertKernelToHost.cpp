@@ -207,6 +207,35 @@ static bool isExponential(Operation *op) {
                    call.getIntrin() == "llvm.amdgcn.exp2"));
 }
 
+/// Whether threads of other workgroups see what is ordered in that scope: of
+/// the system, unless it says less.
+static bool isOfDevice(std::optional<StringRef> scope) {
+  return !scope || !llvm::is_contained(
+                       {"workgroup", "block", "cluster", "wavefront", "warp",
+                        "singlethread"},
+                       scope->take_until([](char c) { return c == '-'; }));
+}
+
+/// What an access is by its order.
+static uint32_t getFlags(LLVM::AtomicOrdering ordering,
+                         std::optional<StringRef> scope) {
+  if (ordering == LLVM::AtomicOrdering::not_atomic)
+    return 0;
+  if (!isOfDevice(scope))
+    return kHostAccessAtomic;
+  switch (ordering) {
+  case LLVM::AtomicOrdering::acquire:
+    return kHostAccessAtomic | kHostAccessAcquire;
+  case LLVM::AtomicOrdering::release:
+    return kHostAccessAtomic | kHostAccessRelease;
+  case LLVM::AtomicOrdering::acq_rel:
+  case LLVM::AtomicOrdering::seq_cst:
+    return kHostAccessAtomic | kHostAccessAcquire | kHostAccessRelease;
+  default:
+    return kHostAccessAtomic;
+  }
+}
+
 LogicalResult ConvertKernelToHost::convert(Operation *op, const HostOps &ops,
                                            HostRewriter &rewriter) {
   if (op->hasTrait<OpTrait::IsTerminator>())
@@ -229,13 +258,17 @@ LogicalResult ConvertKernelToHost::convert(Operation *op, const HostOps &ops,
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](LLVM::LoadOp load) {
         checkAccess(op, load.getAddrMutable(), load.getType(),
-                    load.getAlignment().value_or(0), 0, rewriter);
+                    load.getAlignment().value_or(0),
+                    getFlags(load.getOrdering(), load.getSyncscope()),
+                    rewriter);
         load.setAlignment(1);
         return success();
       })
       .Case([&](LLVM::StoreOp store) {
         checkAccess(op, store.getAddrMutable(), store.getValue().getType(),
-                    store.getAlignment().value_or(0), kHostAccessWrite,
+                    store.getAlignment().value_or(0),
+                    kHostAccessWrite |
+                        getFlags(store.getOrdering(), store.getSyncscope()),
                     rewriter);
         store.setAlignment(1);
         return success();
@@ -243,7 +276,14 @@ LogicalResult ConvertKernelToHost::convert(Operation *op, const HostOps &ops,
       .Case([&](LLVM::AtomicRMWOp atomic) {
         checkAccess(op, atomic.getPtrMutable(), atomic.getType(),
                     atomic.getAlignment().value_or(0),
-                    kHostAccessWrite | kHostAccessAtomic, rewriter);
+                    kHostAccessWrite |
+                        getFlags(atomic.getOrdering(), atomic.getSyncscope()),
+                    rewriter);
+        return success();
+      })
+      .Case([&](LLVM::FenceOp fence) {
+        if (isOfDevice(fence.getSyncscope()))
+          rewriter.call(op, "attuneHostFenceDevice", {});
         return success();
       })
       .Case([&](LLVM::AddressOfOp address) {

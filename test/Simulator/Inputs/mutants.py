@@ -43,7 +43,7 @@ def execute(tools, kernel, name):
     if run.returncode == 0:
         return ""
     assert run.returncode == 1, f"{name} crashed:\n{text}"
-    match = re.search(r"error: ('.*)", text) or re.search(r"(WRONG.*)", text)
+    match = re.search(r"error: ((kernel )?'.*)", text) or re.search(r"(WRONG.*)", text)
     return match[1][:110]
 
 
