@@ -33,6 +33,18 @@ KernelOutliner::BufferInfo KernelOutliner::getInfo(Value tensor) {
   return info;
 }
 
+/// Hides sizes of 0 from the kernel: as a static size, it is one of which no
+/// offset is legal, so that upstream refuses every view.
+static Value hideEmptyDims(OpBuilder &b, Location loc, Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  llvm::replace(shape, int64_t(0), ShapedType::kDynamic);
+  if (shape == type.getShape())
+    return buffer;
+  MemRefType hidden = MemRefType::Builder(type).setShape(shape);
+  return memref::CastOp::create(b, loc, hidden, buffer);
+}
+
 size_t KernelOutliner::add(HostValue value) {
   values.push_back(std::move(value));
   return values.size() - 1;
@@ -53,6 +65,7 @@ Value KernelOutliner::getInput(Value tensor, StringRef name) {
   BufferInfo info = getInfo(tensor);
   Value buffer = bufferization::ToBufferOp::create(host, info.type, tensor,
                                                    /*read_only=*/true);
+  buffer = hideEmptyDims(host, host.getLoc(), buffer);
   add({buffer, name.str(), tensor, launch::Access::Read,
        info.argumentAttributes, std::nullopt});
   return buffer;
@@ -70,12 +83,13 @@ Value KernelOutliner::makeOutput(OpResult result, StringRef name) {
       if (auto value = dyn_cast<Value>(extent))
         dynamicSizes.push_back(value);
   }
-  Value buffer = memref::AllocOp::create(host, info.type, dynamicSizes);
+  Value allocated = memref::AllocOp::create(host, info.type, dynamicSizes);
+  Value buffer = hideEmptyDims(host, host.getLoc(), allocated);
   // An output is no source: who reads the op's result reads it after the
   // launches.
   add({buffer, name.str(), Value(), launch::Access::Write,
        info.argumentAttributes, std::nullopt});
-  outputs.push_back({result, buffer});
+  outputs.push_back({result, allocated});
   return buffer;
 }
 
