@@ -60,9 +60,9 @@ OwningOpRef<ModuleOp> attune::gen::buildModule(const AttentionProblem &problem,
   if (problem.causal)
     op.setCausalAttr(CausalAttr::get(context, *problem.causal));
   if (problem.window)
-    op.setWindowAttr(WindowAttr::get(context, problem.window->first,
-                                     problem.window->second,
-                                     Alignment::BottomRight));
+    op.setWindowAttr(
+        WindowAttr::get(context, problem.window->first, problem.window->second,
+                        problem.causal.value_or(Alignment::BottomRight)));
   if (problem.softcap)
     op.setSoftcapAttr(builder.getF32FloatAttr(*problem.softcap));
   if (problem.scale)

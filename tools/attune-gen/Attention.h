@@ -16,7 +16,8 @@ struct AttentionProblem {
   Element element;
   std::string order;
   std::optional<attn::Alignment> causal;
-  /// Left and right, -1 where unbounded.
+  /// Left and right of the diagonal of `causal`, or else of the bottom-right
+  /// one; -1 where unbounded.
   std::optional<std::pair<int64_t, int64_t>> window;
   std::optional<float> softcap, scale;
   bool alibi, sinks, lse, strided;
@@ -25,7 +26,7 @@ struct AttentionProblem {
 };
 
 struct AttentionOptions {
-  enum class Mask { None, Causal, CausalBottomRight };
+  enum class Mask { None, Causal, CausalTopLeft };
 
   llvm::cl::OptionCategory category{"Options of --op=attention"};
   llvm::cl::opt<long long> heads, kvHeads, seqQ, seqK, headDimV;

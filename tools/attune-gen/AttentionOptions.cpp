@@ -24,19 +24,24 @@ AttentionOptions::AttentionOptions()
            cl::values(
                clEnumValN(Mask::None, "none", "every query sees every key"),
                clEnumValN(Mask::Causal, "causal",
-                          "the first query sees one key"),
-               clEnumValN(Mask::CausalBottomRight, "causal-bottom-right",
-                          "the last query sees all keys")),
+                          "the last query sees all keys, and each one before "
+                          "it one less (bottom-right, as in FlashAttention)"),
+               clEnumValN(Mask::CausalTopLeft, "causal-top-left",
+                          "the first query sees one key, and each one after it "
+                          "one more; the same where lengths are equal")),
            cl::cat(category)),
       window("window",
-             cl::desc("Keys seen before and after the bottom-right diagonal; "
-                      "`?` is unbounded"),
+             cl::desc("Keys seen before and after the diagonal, which is the "
+                      "mask's, or without one the bottom-right; `?` is "
+                      "unbounded"),
              cl::value_desc("left,right"), cl::cat(category)),
       softcap("softcap", cl::desc("Bound of scores, through tanh"),
               cl::value_desc("number"), cl::cat(category)),
       scale("scale", cl::desc("Factor of scores (1/sqrt(head size))"),
             cl::value_desc("number"), cl::cat(category)),
-      alibi("alibi", cl::desc("Take ALiBi slopes, one per head"),
+      alibi("alibi",
+            cl::desc("Take ALiBi slopes, one per head; distances are from the "
+                     "bottom-right diagonal, whatever the mask"),
             cl::cat(category)),
       sinks("sinks", cl::desc("Take attention sinks, one per head"),
             cl::cat(category)),
@@ -133,8 +138,8 @@ AttentionOptions::getProblem(const CommonOptions &common) const {
                      order.getValue());
   problem.order = order;
   if (mask != Mask::None)
-    problem.causal = mask == Mask::Causal ? attn::Alignment::TopLeft
-                                          : attn::Alignment::BottomRight;
+    problem.causal = mask == Mask::Causal ? attn::Alignment::BottomRight
+                                          : attn::Alignment::TopLeft;
   problem.element = common.dtype;
   problem.alibi = alibi;
   problem.sinks = sinks;

@@ -28,7 +28,8 @@ static Type forgetSizes(Type type, StringRef dims) {
 
 /// A copy of the op alone, without a schedule and without those sizes, and with
 /// operands that are all different: whether keys are values as well is not a
-/// matter of schedules. It is only compared, and never verified.
+/// matter of schedules, nor is where the one diagonal of equal lengths is said
+/// to end. It is only compared, and never verified.
 static OwningOpRef<ModuleOp> isolateKind(AttentionOp op) {
   Location loc = op.getLoc();
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
@@ -46,6 +47,15 @@ static OwningOpRef<ModuleOp> isolateKind(AttentionOp op) {
     mapping.map(value, block->addArgument(value.getType(), loc));
   auto copy = cast<AttentionOp>(b.clone(*op, mapping));
   copy.removeScheduleAttr();
+  bool hasOneDiagonal =
+      ShapedType::isStatic(op.getSeqQ()) && op.getSeqQ() == op.getSeqK();
+  if (attn::CausalAttr causal = op.getCausalAttr(); causal && hasOneDiagonal)
+    copy.setCausalAttr(
+        attn::CausalAttr::get(op.getContext(), attn::Alignment::TopLeft));
+  if (attn::WindowAttr window = op.getWindowAttr(); window && hasOneDiagonal)
+    copy.setWindowAttr(attn::WindowAttr::get(op.getContext(), window.getLeft(),
+                                             window.getRight(),
+                                             attn::Alignment::TopLeft));
   for (OpOperand &operand : op->getOpOperands()) {
     bool isSequence = llvm::is_contained(
         {op.getQuery(), op.getKey(), op.getValue()}, operand.get());

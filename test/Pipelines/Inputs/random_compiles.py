@@ -35,7 +35,7 @@ def problem(rng):
     length = lambda: rng.choice([1, 7, 16, 64, 100, 256])
     options = [f"--batch={rng.choice([1, 2])}", f"--heads={kv_heads * rng.choice([1, 2, 4])}", f"--kv-heads={kv_heads}",
                f"--seq-q={length()}", f"--seq-k={length()}", f"--head-dim={rng.choice([8, 16, 40, 64, 80, 128])}",
-               f"--dtype={rng.choice(['f16', 'bf16'])}", f"--mask={rng.choice(['none', 'causal', 'causal-bottom-right'])}",
+               f"--dtype={rng.choice(['f16', 'bf16'])}", f"--mask={rng.choice(['none', 'causal-top-left', 'causal'])}",
                f"--order={''.join(rng.sample('bhsd', 4))}", f"--schedule={schedule(rng)}"]
     extras = ["--head-dim-v=24", "--softcap=20", "--alibi", "--sinks", "--lse", "--window=16,?", "--window=5,3",
               "--scale=-0.5", "--strided", "--dynamic=batch", "--dynamic=heads,seq-q,seq-k"]

@@ -2,6 +2,7 @@
 //
 // What a tuning spec has for a problem of the same kind and chip is tried after
 // the default, the closest length first; the rest of the space comes later.
+// Where lengths are equal, both alignments are one mask.
 //
 // REQUIRES: attune-tune
 // RUN: split-file %s %t
@@ -34,7 +35,7 @@
 
 //--- problem.mlir
 func.func @f(%q: tensor<2x4x256x64xf16>, %k: tensor<2x4x256x64xf16>, %v: tensor<2x4x256x64xf16>) -> tensor<2x4x256x64xf16> {
-  %o = attn.attention %q, %k, %v causal(top_left) : tensor<2x4x256x64xf16>, tensor<2x4x256x64xf16>, tensor<2x4x256x64xf16>
+  %o = attn.attention %q, %k, %v causal(bottom_right) : tensor<2x4x256x64xf16>, tensor<2x4x256x64xf16>, tensor<2x4x256x64xf16>
   return %o : tensor<2x4x256x64xf16>
 }
 //--- far.mlir

@@ -26,6 +26,8 @@ def Attn_CausalAttr : Attn_Attr<"Causal", "causal"> {
   let description = [{
     The offset is 0 for `top_left` and `seq_k - seq_q` for `bottom_right`, where
     the last query sees the last key (what a decoder with a cache means).
+    `bottom_right` is what FlashAttention calls causal since version 2.1, and so
+    does attune-gen; `top_left` is `is_causal` of PyTorch.
 
     **Preconditions**
     - None: a query may be left with no key, and then has the result 0.
