@@ -6,6 +6,8 @@
 #include "attune/Runtime/ArtifactWriter.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include <filesystem>
+#include <unistd.h>
 
 using namespace attune;
 using llvm::Error;
@@ -38,6 +40,28 @@ static Error write(llvm::raw_fd_ostream &stream, StringRef path,
   return describe("write '" + path + "'", llvm::errorCodeToError(code));
 }
 
+llvm::Expected<std::string> attune::findWritableFile(StringRef path) {
+  // More links than the kernel follows.
+  constexpr int kMostLinks = 40;
+  std::filesystem::path file = path.str();
+  std::error_code code;
+  for (int links = 0; std::filesystem::is_symlink(file, code); ++links) {
+    if (links == kMostLinks)
+      code = std::make_error_code(std::errc::too_many_symbolic_link_levels);
+    else if (auto target = std::filesystem::read_symlink(file, code); !code)
+      file = file.parent_path() / target;
+    if (code)
+      return describe("write '" + path + "'", llvm::errorCodeToError(code));
+  }
+  auto permissions = llvm::sys::fs::getPermissions(file.string());
+  bool isReadOnly = permissions && !(*permissions & llvm::sys::fs::all_write);
+  if (isReadOnly || (permissions && access(file.c_str(), W_OK) < 0))
+    return describe("write '" + path + "'",
+                    llvm::errorCodeToError(
+                        std::make_error_code(std::errc::permission_denied)));
+  return file.string();
+}
+
 /// A file beside `path` with the content that it is going to have.
 static llvm::Expected<llvm::sys::fs::TempFile>
 writeTemporary(StringRef path, StringRef content) {
@@ -64,10 +88,13 @@ Error attune::writeFile(StringRef path, StringRef content) {
       return describe("write '" + path + "'", llvm::errorCodeToError(code));
     return write(stream, path, content);
   }
-  auto temporary = writeTemporary(path, content);
+  auto file = findWritableFile(path);
+  if (!file)
+    return file.takeError();
+  auto temporary = writeTemporary(*file, content);
   if (!temporary)
     return temporary.takeError();
-  if (Error error = temporary->keep(path))
+  if (Error error = temporary->keep(*file))
     return describe("write '" + path + "'", std::move(error));
   return Error::success();
 }
@@ -78,10 +105,13 @@ Error ArtifactWriter::add(StringRef name, StringRef content) {
                     llvm::errorCodeToError(code));
   llvm::SmallString<128> path(folder);
   llvm::sys::path::append(path, name);
-  auto temporary = writeTemporary(path, content);
+  auto file = findWritableFile(path);
+  if (!file)
+    return file.takeError();
+  auto temporary = writeTemporary(*file, content);
   if (!temporary)
     return temporary.takeError();
-  files.push_back({std::move(*temporary), path.str().str()});
+  files.push_back({std::move(*temporary), std::move(*file)});
   return Error::success();
 }
 

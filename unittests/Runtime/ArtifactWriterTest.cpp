@@ -75,6 +75,38 @@ TEST_F(WriteFile, WhatCannotBeWrittenLeavesTheOldFile) {
   EXPECT_EQ(count(), 1);
 }
 
+TEST_F(WriteFile, WritesWhatALinkStandsFor) {
+  EXPECT_FALSE(writeFile(path, "first"));
+  llvm::SmallString<128> link(folder), second(folder);
+  llvm::sys::path::append(link, "link");
+  llvm::sys::path::append(second, "link of link");
+  ASSERT_FALSE(llvm::sys::fs::create_link("file", link));
+  ASSERT_FALSE(llvm::sys::fs::create_link(link, second));
+  EXPECT_FALSE(writeFile(second, "second"));
+  EXPECT_TRUE(llvm::sys::fs::is_symlink_file(second));
+  EXPECT_TRUE(llvm::sys::fs::is_symlink_file(link));
+  EXPECT_EQ(read(), "second");
+  // Where there is no file behind it yet, one is made.
+  ASSERT_FALSE(llvm::sys::fs::remove(path));
+  EXPECT_FALSE(writeFile(second, "third"));
+  EXPECT_EQ(read(), "third");
+  // A circle has no end.
+  ASSERT_FALSE(llvm::sys::fs::remove(path));
+  ASSERT_FALSE(llvm::sys::fs::create_link(second, path));
+  EXPECT_NE(llvm::toString(writeFile(second, "fourth")), "");
+}
+
+TEST_F(WriteFile, LeavesWhatIsReadOnly) {
+  EXPECT_FALSE(writeFile(path, "first"));
+  ASSERT_FALSE(llvm::sys::fs::setPermissions(path, llvm::sys::fs::all_read));
+  std::string message = llvm::toString(writeFile(path, "second"));
+  EXPECT_NE(message.find("Permission denied"), std::string::npos) << message;
+  EXPECT_EQ(read(), "first");
+  ArtifactWriter writer(folder);
+  EXPECT_NE(llvm::toString(writer.add("file", "third")), "");
+  EXPECT_EQ(count(), 1);
+}
+
 TEST_F(WriteFile, DoesNotMakeFolders) {
   llvm::sys::path::append(path, "below");
   EXPECT_NE(llvm::toString(writeFile(path, "text")), "");

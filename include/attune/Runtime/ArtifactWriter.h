@@ -11,6 +11,11 @@
 
 namespace attune {
 
+/// The file that is written where `path` is to be: the one behind it where that
+/// is a symbolic link. Fails for a file that is read-only, which renaming
+/// another into its place would not notice.
+llvm::Expected<std::string> findWritableFile(llvm::StringRef path);
+
 /// Writes one file: until all of `content` is on disk, what was at `path`
 /// before stays. "-" is standard output.
 llvm::Error writeFile(llvm::StringRef path, llvm::StringRef content);
