@@ -18,6 +18,9 @@ struct KernelResources {
   std::optional<int64_t> registers;
   /// Registers beyond the vector registers: scalar registers on AMD.
   std::optional<int64_t> scalarRegisters;
+  /// Of these, how many are spilled: into lanes of vector registers, where they
+  /// cost instructions and no memory.
+  std::optional<int64_t> scalarSpills;
   std::optional<int64_t> spillStoreBytes;
   std::optional<int64_t> spillLoadBytes;
   std::optional<int64_t> stackBytes;

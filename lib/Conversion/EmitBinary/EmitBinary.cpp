@@ -52,6 +52,7 @@ static DictionaryAttr toAttribute(MLIRContext *context,
   };
   add("registers", resources.registers);
   add("scalar_registers", resources.scalarRegisters);
+  add("scalar_spills", resources.scalarSpills);
   add("spill_store_bytes", resources.spillStoreBytes);
   add("spill_load_bytes", resources.spillLoadBytes);
   add("stack_bytes", resources.stackBytes);

@@ -20,8 +20,9 @@ using namespace attune;
 
 static constexpr StringLiteral kTriple = "amdgcn-amd-amdhsa";
 
-/// Spilled registers are counted, not measured, in the notes; a register has
-/// four bytes in each lane.
+/// Spilled vector registers are counted, not measured, in the notes; one has
+/// four bytes in each lane. Scalar ones are spilled into lanes of vector
+/// registers, and only what these cannot hold reaches memory.
 static constexpr int64_t kRegisterBytes = 4;
 
 /// Reads the notes of all kernels; of several kernels, the largest numbers.
@@ -41,6 +42,7 @@ static LogicalResult readResources(gpu::GPUModuleOp module, StringRef object,
     };
     keep(resources.registers, "vgpr_count");
     keep(resources.scalarRegisters, "sgpr_count");
+    keep(resources.scalarSpills, "sgpr_spill_count");
     keep(resources.stackBytes, "private_segment_fixed_size");
     keep(resources.staticSharedBytes, "group_segment_fixed_size");
     // What is spilled is also loaded again.
