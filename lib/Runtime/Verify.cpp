@@ -101,6 +101,12 @@ static void explain(Comparison &comparison, llvm::ArrayRef<float> result,
                         comparison.maxError)
     ++worst;
   comparison.worst = static_cast<int64_t>(worst);
+  if (std::isnan(reference[worst])) {
+    comparison.reason = llvm::formatv("expects a reference to compare with at "
+                                      "element {0}, but that is nan",
+                                      worst);
+    return;
+  }
   comparison.reason =
       llvm::formatv("expects {0} at element {1}", reference[worst], worst);
   if (!mismatch)

@@ -57,9 +57,11 @@ Reference makeLogSumExpReference(std::vector<float> values);
 Reference makeBoundedReference(std::vector<float> values,
                                std::vector<float> bounds);
 
-/// Compares each element, in row-major order. NaN never passes; infinities must
-/// agree. With bounds, NaN is right where the reference is NaN as well, and an
-/// infinity where what is allowed rounds to it in the result's type.
+/// Compares each element, in row-major order. Without bounds
+/// NaN never passes, not even where the reference is NaN, for that leaves
+/// nothing to compare with, and infinities must agree. With bounds, NaN is
+/// right where the reference is NaN as well, and an infinity where what is
+/// allowed rounds to it in the result's type.
 Comparison compare(const Tensor &result, const Reference &reference);
 
 } // namespace attune

@@ -5,8 +5,8 @@
 // RUN: env LD_LIBRARY_PATH=%fake_driver not attune-run %s --seq-q=100 --seq-k=130 --batch=2 | FileCheck %s
 // CHECK:      device    Fake GPU (sm_90, 2 SMs)
 // CHECK-NEXT: kernel    attention_kernel, sm_90
-// CHECK-NEXT: WRONG     result 0: {{.*}}: expects {{.*}} at element 0, but got nan
-// CHECK-NEXT: WRONG     result 1 (lse): {{.*}}but got nan
+// CHECK-NEXT: WRONG     result 0: {{.*}}: expects a reference to compare with at element 0, but that is nan
+// CHECK-NEXT: WRONG     result 1 (lse): {{.*}}but that is nan
 // CHECK-NOT:  time
 //
 // RUN: env LD_LIBRARY_PATH=%fake_driver attune-run - --seq-q=100 --seq-k=130 --batch=2 --bench --json < %s \
