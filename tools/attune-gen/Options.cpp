@@ -4,6 +4,7 @@
 
 #include "Options.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include <numeric>
 
 using namespace llvm;
@@ -87,6 +88,7 @@ Error CommonOptions::readSchedule(SmallVectorImpl<int64_t> &values,
     return Error::success();
   values = set.getDefaults();
   SmallVector<StringRef> pairs;
+  StringSet<> given;
   SplitString(schedule, pairs);
   for (StringRef pair : pairs) {
     auto [name, text] = pair.split('=');
@@ -98,6 +100,10 @@ Error CommonOptions::readSchedule(SmallVectorImpl<int64_t> &values,
                        "'{1}'",
                        join(names, ", "), name);
     }
+    if (!given.insert(name).second)
+      return makeError("expects one value of '{0}' in --schedule, but got "
+                       "several",
+                       name);
     const KnobInfo &knob = set.knobs[*place];
     std::optional<int64_t> value = knob.parse(text);
     if (!value) {

@@ -22,6 +22,10 @@ struct AttuneSetSchedule
   /// Options belong to a pass; their values are copied by whoever clones it.
   AttuneSetSchedule(const AttuneSetSchedule &) : AttuneSetSchedule() {}
 
+  /// Refuses a tunable that is named twice.
+  LogicalResult initializeOptions(
+      StringRef text,
+      function_ref<LogicalResult(const Twine &)> errorHandler) override;
   void runOnOperation() override;
 
 private:
@@ -43,6 +47,18 @@ AttuneSetSchedule::AttuneSetSchedule() {
       if (known.insert(knob.name).second)
         options.push_back(std::make_unique<Option<std::string>>(
             *this, knob.name, llvm::cl::desc(knob.doc)));
+}
+
+LogicalResult AttuneSetSchedule::initializeOptions(
+    StringRef text, function_ref<LogicalResult(const Twine &)> errorHandler) {
+  if (failed(AttuneSetSchedulePassBase::initializeOptions(text, errorHandler)))
+    return failure();
+  for (const auto &option : options)
+    if (option->getNumOccurrences() > 1)
+      return errorHandler("expects one value of '" + option->ArgStr +
+                          "', but got " + Twine(option->getNumOccurrences()) +
+                          "\n");
+  return success();
 }
 
 SmallVector<std::pair<StringRef, StringRef>> AttuneSetSchedule::getGiven() {
