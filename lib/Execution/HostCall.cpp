@@ -98,15 +98,17 @@ HostCall::~HostCall() { release(); }
 void HostCall::setInputs(llvm::ArrayRef<Tensor> inputs, bool poison) {
   size_t buffer = 0;
   for (auto [i, value] : llvm::enumerate(signature.arguments)) {
-    const std::vector<char> &bytes = inputs[i].bytes;
-    void *target = value.kind == HostValue::Kind::Scalar
-                       ? static_cast<void *>(values[i].data())
+    auto *target = value.kind == HostValue::Kind::Scalar
+                       ? reinterpret_cast<unsigned char *>(values[i].data())
                        : buffers[buffer++]->data();
-    std::memcpy(target, bytes.data(), bytes.size());
+    llvm::copy(inputs[i].bytes, target);
   }
   for (; buffer != buffers.size(); ++buffer)
     std::memset(buffers[buffer]->data(), kPoisonByte, buffers[buffer]->bytes);
-  std::memset(returned.data(), kPoisonByte, returned.size() * sizeof(uint64_t));
+  // Of a function without results there is no memory to fill.
+  if (!returned.empty())
+    std::memset(returned.data(), kPoisonByte,
+                returned.size() * sizeof(uint64_t));
   setHostHeapPoison(poison);
 }
 

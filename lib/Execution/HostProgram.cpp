@@ -532,8 +532,12 @@ LogicalResult HostInterpreter::execute(func::FuncOp function,
            << "expects " << function.getNumArguments()
            << " arguments to run, but got " << arguments.size();
   for (auto [argument, datum] :
-       llvm::zip_equal(function.getArguments(), arguments))
+       llvm::zip_equal(function.getArguments(), arguments)) {
     values[argument] = datum;
+    // The kernels of a relaunch read them again.
+    if (datum.tensor)
+      run.buffers.push_back(datum.tensor);
+  }
   FailureOr<std::vector<Datum>> results = execute(function.front());
   if (failed(results))
     return failure();

@@ -121,6 +121,14 @@ TEST_F(HostProgramTest, RelaunchesWithoutAllocating) {
   EXPECT_EQ(device.allocations.size(), allocations);
 }
 
+TEST_F(HostProgramTest, RelaunchesReadTheArguments) {
+  // The caller's are gone by now.
+  EXPECT_EQ(run(kMain, {3}), "");
+  ASSERT_FALSE(last.relaunch());
+  EXPECT_EQ(getResult(), (std::vector<float>{6.5}));
+  EXPECT_EQ(device.allocations.size(), 2u);
+}
+
 TEST_F(HostProgramTest, TakesTheBranchThatTheConditionSays) {
   EXPECT_EQ(run(kMain, {}), "");
   EXPECT_TRUE(shapes.empty());

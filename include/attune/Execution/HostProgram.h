@@ -22,7 +22,8 @@ struct Datum {
   std::optional<TensorMap> map;
 };
 
-/// What one run of a function did. Keeps the buffers of the run.
+/// What one run of a function did. Keeps the buffers of the run, those of its
+/// arguments included.
 class HostRun {
 public:
   /// The results of the function.
