@@ -122,6 +122,9 @@ attune::runReferenceOnHost(func::FuncOp source, ArrayRef<Tensor> inputs,
     return source.emitError()
            << "expects a function whose reference can be compiled for the CPU";
   ExecutionEngineOptions options;
+  // They write a file for each run, into folders that users share.
+  options.enableGDBNotificationListener = false;
+  options.enablePerfNotificationListener = false;
   auto optimize = makeOptimizingTransformer(/*optLevel=*/2, /*sizeLevel=*/0,
                                             /*targetMachine=*/nullptr);
   options.transformer = optimize;
