@@ -4,10 +4,10 @@
 // these. OnlineSoftmax.cpp writes what becomes of the scores.
 
 #include "KernelBody.h"
-#include "MaskRanges.h"
 #include "OnlineSoftmax.h"
 #include "TileOrder.h"
 #include "attune/Conversion/RegionClone.h"
+#include "attune/Dialect/Attn/Analysis/MaskRanges.h"
 #include "attune/Schedule/Attention/Legality.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -73,6 +73,10 @@ private:
   void locate(Value number);
   void buildTile();
   void computeRanges();
+  /// Numbers the blocks that are visited without those in these keys.
+  void leaveOut(Value firstKey, Value afterKey);
+  /// Of a block that is visited, by its number.
+  Value getFirstKey(Value number);
   Value queryTile();
   SoftmaxState step(Value block, Value query, SoftmaxState state);
   Value applyScore(Value scores, Value firstKey);
@@ -109,6 +113,9 @@ private:
   /// Blocks [begin, end) are visited; those in [fullBegin, fullEnd) need no
   /// masking. A null fullBegin says that none is known to be full.
   Value begin, end, fullBegin, fullEnd;
+  /// Where there are blocks between that are not visited, the numbers above go
+  /// on behind them: the first of them, and how many they are. Null for none.
+  Value hole, holeSize;
   bool allFull = false;
   /// The length of the keys is a known multiple of the block.
   bool wholeBlocks = false;
@@ -212,7 +219,7 @@ void BodyBuilder::computeRanges() {
     ranges =
         analyzeMaskRanges(b, b.getLoc(), op.getMask(),
                           {MaskDim::Query, firstRow, lastRow, op.getSeqQ()},
-                          op.getSeqK(), mapping);
+                          op.getSeqK(), mapping, cloneOntoBuffers);
   }
   auto clampBegin = [&](Value v) {
     return v ? b.createOrFold<arith::MaxSIOp>(v, zero) : zero;
@@ -232,16 +239,51 @@ void BodyBuilder::computeRanges() {
   wholeBlocks = matchPattern(seqK, m_ConstantInt(&length)) &&
                 length.getSExtValue() % sizes.blockN == 0;
   allFull = op.getMask().empty() && wholeBlocks;
-  if (allFull || !ranges.full)
+  if (!allFull && ranges.full) {
+    Value firstFull = clampBegin(ranges.full->begin),
+          afterFull = clampEnd(ranges.full->end);
+    fullBegin = ranges.full->begin
+                    ? b.createOrFold<arith::CeilDivSIOp>(firstFull, blockN)
+                    : begin;
+    fullEnd = ranges.full->end
+                  ? b.createOrFold<arith::FloorDivSIOp>(afterFull, blockN)
+                  : b.createOrFold<arith::DivUIOp>(seqK, blockN);
+  }
+  if (ranges.hole)
+    leaveOut(clampBegin(ranges.hole->begin), clampEnd(ranges.hole->end));
+}
+
+void BodyBuilder::leaveOut(Value firstKey, Value afterKey) {
+  Value blockN = constant(sizes.blockN);
+  auto within = [&](Value block, Value first) -> Value {
+    return b.createOrFold<arith::MinSIOp>(
+        b.createOrFold<arith::MaxSIOp>(block, first), end);
+  };
+  hole = within(b.createOrFold<arith::CeilDivSIOp>(firstKey, blockN), begin);
+  Value afterHole =
+      within(b.createOrFold<arith::FloorDivSIOp>(afterKey, blockN), hole);
+  holeSize = b.createOrFold<arith::SubIOp>(afterHole, hole);
+  auto renumber = [&](Value block) -> Value {
+    Value before = b.createOrFold<arith::MinSIOp>(block, hole);
+    Value behind = b.createOrFold<arith::SubIOp>(block, holeSize);
+    return b.createOrFold<arith::MaxSIOp>(before, behind);
+  };
+  end = b.createOrFold<arith::SubIOp>(end, holeSize);
+  if (!fullBegin)
     return;
-  Value firstFull = clampBegin(ranges.full->begin),
-        afterFull = clampEnd(ranges.full->end);
-  fullBegin = ranges.full->begin
-                  ? b.createOrFold<arith::CeilDivSIOp>(firstFull, blockN)
-                  : begin;
-  fullEnd = ranges.full->end
-                ? b.createOrFold<arith::FloorDivSIOp>(afterFull, blockN)
-                : b.createOrFold<arith::DivUIOp>(seqK, blockN);
+  fullBegin = renumber(fullBegin);
+  fullEnd = renumber(fullEnd);
+}
+
+Value BodyBuilder::getFirstKey(Value number) {
+  Value block = number;
+  if (hole) {
+    Value isBefore =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number, hole);
+    Value offset = arith::SelectOp::create(b, isBefore, constant(0), holeSize);
+    block = arith::AddIOp::create(b, number, offset);
+  }
+  return arith::MulIOp::create(b, block, constant(sizes.blockN));
 }
 
 Value BodyBuilder::queryTile() {
@@ -351,7 +393,7 @@ Value BodyBuilder::applyMask(Value scores, Value firstKey) {
 SoftmaxState BodyBuilder::step(Value block, Value query, SoftmaxState state) {
   Type inputType = op.getQuery().getType().getElementType();
   auto scoreType = TileType::get({sizes.blockM, sizes.blockN}, b.getF32Type());
-  Value firstKey = arith::MulIOp::create(b, block, constant(sizes.blockN));
+  Value firstKey = getFirstKey(block);
 
   auto keyType = TileType::get({sizes.blockN, sizes.headDimQK}, inputType);
   Value key = load(keyType, keys, firstKey, schedule.getKStages(),

@@ -28,15 +28,38 @@ def divide(a, b):
 
 ARITH = {
     "addi": lambda a, b: a + b, "subi": lambda a, b: a - b, "muli": lambda a, b: a * b,
-    "minsi": min, "maxsi": max, "remui": lambda a, b: a % b, "divui": lambda a, b: a // b,
-    "remsi": lambda a, b: a - b * divide(a, b), "divsi": divide,
-    "ceildivui": lambda a, b: -(-a // b), "ceildivsi": lambda a, b: -(-a // b), "floordivsi": lambda a, b: a // b,
+    "minsi": min, "maxsi": max, "minui": min, "maxui": max,
+    "remsi": lambda a, b: a - b * divide(a, b), "remui": lambda a, b: a % b,
+    "divsi": divide, "divui": lambda a, b: a // b, "floordivsi": lambda a, b: a // b,
+    "ceildivsi": lambda a, b: -(-a // b), "ceildivui": lambda a, b: -(-a // b),
+    "shli": lambda a, b: a << b, "shrsi": lambda a, b: a >> b, "shrui": lambda a, b: a >> b,
     "andi": lambda a, b: a & b, "ori": lambda a, b: a | b, "xori": lambda a, b: a ^ b,
 }
 PREDICATES = {
     "slt": lambda a, b: a < b, "sle": lambda a, b: a <= b, "sgt": lambda a, b: a > b, "sge": lambda a, b: a >= b,
     "eq": lambda a, b: a == b, "ne": lambda a, b: a != b,
 }
+UNSIGNED = {"ult": "slt", "ule": "sle", "ugt": "sgt", "uge": "sge"}
+
+
+def runs(blocks):
+    """Ascending numbers as half-open intervals."""
+    starts = [block for block in blocks if block - 1 not in blocks]
+    ends = [block + 1 for block in blocks if block + 1 not in blocks]
+    return " and ".join(f"[{start}, {end})" for start, end in zip(starts, ends)) or "none"
+
+
+def compute(op, a, b, bits):
+    """What an op of arith makes of two numbers of so many bits."""
+    if op.endswith("ui"):
+        a, b = a & ((1 << bits) - 1), b & ((1 << bits) - 1)
+    return wrapped(ARITH[op](a, b), bits)
+
+
+def compare(predicate, a, b, bits):
+    if predicate in UNSIGNED:
+        a, b = a & ((1 << bits) - 1), b & ((1 << bits) - 1)
+    return PREDICATES[UNSIGNED.get(predicate, predicate)](a, b)
 
 
 class Kernel:
@@ -47,7 +70,8 @@ class Kernel:
         self.loop = next(i for i, line in enumerate(lines) if "scf.for" in line)
 
     def evaluate(self, block):
-        """(begin, end, full) of the query tile; full is a pair, None or "all"."""
+        """(visited, unmasked): the key blocks of the query tile that are visited, and those that need no mask
+        (None if there is no test, and all are masked)."""
         values = {"true": 1, "false": 0}
 
         def read(text):
@@ -63,42 +87,54 @@ class Kernel:
                 values[match[1]] = block
             elif match := re.match(r"(%\S+) = arith\.(\w+) (%\S+), (%\S+)(?: overflow<\w+>)? : (\w+)$", line):
                 assert match[2] in ARITH, f"cannot run: {line}"
-                values[match[1]] = wrapped(ARITH[match[2]](read(match[3]), read(match[4])), bits_of(match[5]))
+                values[match[1]] = compute(match[2], read(match[3]), read(match[4]), bits_of(match[5]))
+            elif match := re.match(r"(%\S+) = math\.absi (%\S+) : (\w+)$", line):
+                values[match[1]] = wrapped(abs(read(match[2])), bits_of(match[3]))
             elif match := re.match(r"(%\S+) = arith\.(index_cast|extsi|trunci) (%\S+) : (\w+) to (\w+)$", line):
                 values[match[1]] = wrapped(read(match[3]), bits_of(match[5]))
             elif match := re.match(r"(%\S+) = arith\.(index_castui|extui) (%\S+) : (\w+) to (\w+)$", line):
                 values[match[1]] = wrapped(read(match[3]) & ((1 << bits_of(match[4])) - 1), bits_of(match[5]))
-            elif match := re.match(r"(%\S+) = arith\.cmpi (\w+), (%\S+), (%\S+) : \w+$", line):
-                values[match[1]] = PREDICATES[match[2]](read(match[3]), read(match[4]))
+            elif match := re.match(r"(%\S+) = arith\.cmpi (\w+), (%\S+), (%\S+) : (\w+)$", line):
+                values[match[1]] = compare(match[2], read(match[3]), read(match[4]), bits_of(match[5]))
             elif match := re.match(r"(%\S+) = arith\.select (%\S+), (%\S+), (%\S+) : \w+$", line):
                 values[match[1]] = read(match[3]) if read(match[2]) else read(match[4])
             elif match := re.match(r"(%\S+) = memref\.load ", line):
                 values[match[1]] = self.scalar
             else:
-                assert not re.search(r"= arith\..*: (index|i\d+)$", line), f"cannot run: {line}"
+                assert not re.search(r"= (arith|math)\..*: (index|i\d+)$", line), f"cannot run: {line}"
         match = re.search(r"scf\.for (%\S+) = (%\S+) to (%\S+) step", self.lines[self.loop])
         variable, begin, end = match[1], read(match[2]), read(match[3])
         body = self.lines[self.loop:]
-        bounds = [[m[1] for line in body if (m := re.search(rf"arith\.cmpi {test}, {variable}, (%\S+) : index", line))]
-                  for test in ("sge", "slt")]
-        if bounds[0]:
-            # Bounds that are constants may stand anywhere.
-            return begin, end, (read(bounds[0][0]), read(bounds[1][0]))
+        # Constants may stand anywhere.
+        for line in body:
+            if match := re.match(r"(%\S+) = arith\.constant (-?\d+) : index$", line):
+                values[match[1]] = int(match[2])
+        tests = {match[1]: (match[2], read(match[3])) for line in body
+                 if (match := re.match(rf"(%\S+) = arith\.cmpi (sge|slt), {variable}, (%\S+) : index$", line))}
+        # Numbers from `hole` on stand for blocks that many further on.
+        hole, size = end, 0
+        for line in body:
+            if (match := re.match(r"%\S+ = arith\.select (%\S+), (%\S+), (%\S+) : index$", line)) and match[1] in tests:
+                hole, size = tests.pop(match[1])[1], read(match[3])
+        blocks = {number: number if number < hole else number + size for number in range(begin, end)}
+        visited = list(blocks.values())
+        if tests:
+            bounds = {kind: bound for kind, bound in tests.values()}
+            return visited, [block for number, block in blocks.items() if bounds["sge"] <= number < bounds["slt"]]
         # Masking selects between a score and -inf.
         masks = any(re.search(r"arith\.select %\w+, %arg\d+, %\w+ : f32", line) for line in body)
-        return begin, end, None if masks else "all"
+        return visited, None if masks else visited
 
     def describe(self, block):
-        begin, end, full = self.evaluate(block)
-        if begin >= end:
+        visited, unmasked = self.evaluate(block)
+        if not visited:
             return "visits none"
-        visited = f"visits [{begin}, {end})"
-        if full is None:
-            return f"{visited} masks all"
-        if full == "all":
-            return f"{visited} masks none"
-        first, after = max(full[0], begin), min(full[1], end)
-        return visited + (f" full [{first}, {after})" if first < after else " full none")
+        text = f"visits {runs(visited)}"
+        if unmasked is None:
+            return f"{text} masks all"
+        if unmasked is visited:
+            return f"{text} masks none"
+        return f"{text} full {runs(unmasked)}"
 
 
 def parse(text, scalar=DEFAULT_SCALAR):

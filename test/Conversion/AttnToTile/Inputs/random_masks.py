@@ -13,7 +13,6 @@ import key_ranges
 
 BLOCK_M, BLOCK_N, SEQ_Q, SEQ_K = 16, 16, 48, 72
 EXTREMES = [-(1 << 63), -(1 << 62), -(1 << 31), (1 << 31) - 1, 1 << 31, (1 << 62) + 1, (1 << 63) - 16, (1 << 63) - 1]
-PREDICATES = key_ranges.PREDICATES
 
 
 class Mask:
@@ -34,7 +33,7 @@ class Mask:
     def number(self, depth, kind):
         """An integer of type `kind`: (name, function)."""
         wrap = lambda f: lambda m, n: key_ranges.wrapped(f(m, n), key_ranges.bits_of(kind))
-        choice = self.rng.randrange(8 if depth else 3)
+        choice = self.rng.randrange(13 if depth else 3)
         if choice == 0:
             fitting = [value for value in EXTREMES if key_ranges.wrapped(value, key_ranges.bits_of(kind)) == value]
             value = self.rng.choice([-40, -16, -1, 0, 1, 15, 16, 33, 64] + fitting)
@@ -50,9 +49,36 @@ class Mask:
             return scaled, wrap(lambda m, n: truth(m, n) * factor)
         if choice == 4 and kind != "index":
             return self.resized(depth, kind, wrap)
+        if choice in (8, 9):
+            return self.divided(depth, kind)
+        if choice == 10:
+            name, truth = self.number(depth - 1, kind)
+            return self.emit(f"math.absi {name} : {kind}"), wrap(lambda m, n: abs(truth(m, n)))
+        if choice == 11:
+            (a, left), (b, right) = self.number(depth - 1, kind), self.number(depth - 1, kind)
+            op = self.rng.choice(["maxsi", "minsi", "maxui", "minui"])
+            return (self.emit(f"arith.{op} {a}, {b} : {kind}"),
+                    lambda m, n: key_ranges.compute(op, left(m, n), right(m, n), key_ranges.bits_of(kind)))
+        if choice == 12:
+            c, test = self.condition(depth - 1)
+            (a, left), (b, right) = self.number(depth - 1, kind), self.number(depth - 1, kind)
+            return (self.emit(f"arith.select {c}, {a}, {b} : {kind}"),
+                    lambda m, n: left(m, n) if test(m, n) else right(m, n))
         (a, left), (b, right) = self.number(depth - 1, kind), self.number(depth - 1, kind)
         op, combine = self.rng.choice([("addi", lambda x, y: x + y), ("subi", lambda x, y: x - y)])
         return self.emit(f"arith.{op} {a}, {b} : {kind}"), wrap(lambda m, n: combine(left(m, n), right(m, n)))
+
+    def divided(self, depth, kind):
+        """A quotient or remainder by a constant."""
+        bits = key_ranges.bits_of(kind)
+        name, truth = self.number(depth - 1, kind)
+        by = self.rng.choice([1, 3, 8, 16, 24, 32])
+        shift = by.bit_length() - 1
+        op = self.rng.choice(["divsi", "divui", "floordivsi", "ceildivsi", "ceildivui", "remui", "remsi",
+                              "shrsi", "shrui", "shli", "andi"])
+        amount = shift if op.startswith("sh") else (1 << shift) - 1 if op == "andi" else by
+        return (self.emit(f"arith.{op} {name}, {self.constant(amount, kind)} : {kind}"),
+                lambda m, n: key_ranges.compute(op, truth(m, n), amount, bits))
 
     def resized(self, depth, kind, wrap):
         """A number that comes from a narrower or a wider type."""
@@ -72,9 +98,9 @@ class Mask:
         if choice < 5:
             kind = self.rng.choice(["index", "index", "i32", "i64", "i8"])
             (a, left), (b, right) = self.number(2, kind), self.number(2, kind)
-            predicate = self.rng.choice(list(PREDICATES))
-            test = PREDICATES[predicate]
-            return self.emit(f"arith.cmpi {predicate}, {a}, {b} : {kind}"), lambda m, n: test(left(m, n), right(m, n))
+            predicate = self.rng.choice([*key_ranges.PREDICATES, *key_ranges.UNSIGNED])
+            return (self.emit(f"arith.cmpi {predicate}, {a}, {b} : {kind}"),
+                    lambda m, n: key_ranges.compare(predicate, left(m, n), right(m, n), key_ranges.bits_of(kind)))
         if choice == 5:
             value = self.rng.random() < 0.5
             return self.emit(f"arith.constant {str(value).lower()}"), lambda m, n: value
@@ -98,23 +124,25 @@ class Mask:
 
 def mistakes(mask, kernel, counts):
     for tile in range(-(-SEQ_Q // BLOCK_M)):
-        begin, end, full = kernel.evaluate(tile)
+        visited_blocks, full = kernel.evaluate(tile)
         rows = range(tile * BLOCK_M, min((tile + 1) * BLOCK_M, SEQ_Q))
         for block in range(-(-SEQ_K // BLOCK_N)):
             keys = range(block * BLOCK_N, min((block + 1) * BLOCK_N, SEQ_K))
             seen = [mask.truth(m, n) for m in rows for n in keys]
-            visited = begin <= block < end
+            visited = block in visited_blocks
             counts["skipped"] += not visited
             counts["empty"] += not any(seen)
             if any(seen) and not visited:
                 yield f"tile {tile} skips block {block}, which has visible keys"
-            unmasked = full == "all" or full is not None and full[0] <= block < full[1]
+            unmasked = full is not None and block in full
             counts["unmasked"] += visited and unmasked
             counts["full"] += all(seen) and len(keys) == BLOCK_N
             if visited and unmasked and not (all(seen) and len(keys) == BLOCK_N):
                 yield f"tile {tile} does not mask block {block}, which has hidden keys"
-        if begin < end and (begin < 0 or end > -(-SEQ_K // BLOCK_N)):
-            yield f"tile {tile} visits [{begin}, {end}), outside of the keys"
+        if any(not 0 <= block < -(-SEQ_K // BLOCK_N) for block in visited_blocks):
+            yield f"tile {tile} visits {key_ranges.runs(visited_blocks)}, outside of the keys"
+        if len(set(visited_blocks)) < len(visited_blocks):
+            yield f"tile {tile} visits a block twice"
 
 
 def check(masks, kernels):

@@ -3,16 +3,19 @@
 // The analysis of masks along keys and along queries, held against a look at
 // every element: it never says too much, and of common masks all there is.
 
-#include "MaskRanges.h"
+#include "attune/Dialect/Attn/Analysis/MaskRanges.h"
+#include "attune/Dialect/Attn/Analysis/VisibleKeys.h"
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 #include "gtest/gtest.h"
 #include <random>
 
@@ -38,9 +41,9 @@ struct Counts {
 class MaskRangesTest : public testing::Test {
 protected:
   MaskRangesTest() {
-    context
-        .loadDialect<attn::AttnDialect, arith::ArithDialect, func::FuncDialect,
-                     memref::MemRefDialect, tensor::TensorDialect>();
+    context.loadDialect<attn::AttnDialect, arith::ArithDialect,
+                        func::FuncDialect, math::MathDialect,
+                        memref::MemRefDialect, tensor::TensorDialect>();
   }
 
   /// Fails where the ranges of any block along the other dimension hide what is
@@ -74,13 +77,26 @@ static Attribute evaluate(Value value) {
 }
 
 /// The bounds of an interval among `length` positions.
-static std::pair<int64_t, int64_t> evaluate(const MaskInterval &interval,
-                                            int64_t length) {
+static KeyRange evaluate(const MaskInterval &interval, int64_t length) {
   auto get = [](Value value, int64_t otherwise) {
     return value ? cast<IntegerAttr>(evaluate(value)).getInt() : otherwise;
   };
   return {std::max<int64_t>(get(interval.begin, 0), 0),
           std::min(get(interval.end, length), length)};
+}
+
+/// Without what is captured, the bounds in numbers are the same; with it they
+/// say no more.
+static void compareNumbers(attn::AttentionOp op, int64_t first, int64_t last,
+                           const SeenKeys &known) {
+  SeenKeys keys = VisibleKeys(op, seqQ, seqK).get(first, last);
+  int64_t count = keys.countKeys(), exact = known.countKeys();
+  EXPECT_GE(count, exact);
+  EXPECT_LE(keys.countBlocks(1).unmasked, count);
+  if (op.getCaptures().empty()) {
+    EXPECT_EQ(count, exact);
+    EXPECT_EQ(keys.countBlocks(1).unmasked, known.countBlocks(1).unmasked);
+  }
 }
 
 Counts MaskRangesTest::check(const Mask &mask, MaskDim dim, int64_t blockSize) {
@@ -108,19 +124,27 @@ Counts MaskRangesTest::check(const Mask &mask, MaskDim dim, int64_t blockSize) {
                 constant(captured));
     MaskRanges ranges = analyzeMaskRanges(
         builder, op.getLoc(), op.getMask(),
-        {dim, constant(first), constant(last), length}, other, mapping);
+        {dim, constant(first), constant(last), length}, other, mapping,
+        [](OpBuilder &to, Operation &from, IRMapping &map) {
+          to.clone(from, map);
+        });
 
-    auto [visibleBegin, visibleEnd] = evaluate(ranges.visible, other);
-    std::pair<int64_t, int64_t> full{0, 0};
+    KeyRange visible = evaluate(ranges.visible, other), full{0, 0}, hole{0, 0};
     if (ranges.full)
       full = evaluate(*ranges.full, other);
+    if (ranges.hole)
+      hole = evaluate(*ranges.hole, other);
+    if (isOfQueries)
+      compareNumbers(op, first, last, {visible, full, hole});
     for (int64_t position = 0; position < other; ++position) {
       int64_t seen = 0;
       for (int64_t own = first; own <= last; ++own)
         seen +=
             isOfQueries ? mask.sees(own, position) : mask.sees(position, own);
-      bool isVisible = position >= visibleBegin && position < visibleEnd;
-      bool isFull = position >= full.first && position < full.second;
+      auto isIn = [&](KeyRange range) {
+        return position >= range.begin && position < range.end;
+      };
+      bool isVisible = isIn(visible) && !isIn(hole), isFull = isIn(full);
       EXPECT_TRUE(isVisible || seen == 0)
           << "hides " << position << " of block " << first << ":\n"
           << mask.body;
@@ -159,6 +183,78 @@ static Mask window(int64_t left, int64_t right) {
       [=](int64_t m, int64_t n) { return n >= m - left && n <= m + right; }};
 }
 
+/// Keys at a distance of at most `reach`.
+static Mask distance(int64_t reach) {
+  return {llvm::formatv(R"(%w = arith.constant {0} : index
+                           %d = arith.subi %m, %n : index
+                           %far = math.absi %d : index
+                           %r = arith.cmpi sle, %far, %w : index
+                           attn.yield %r : i1)",
+                        reach),
+          [=](int64_t m, int64_t n) { return std::abs(m - n) <= reach; }};
+}
+
+/// The last `width` keys, in one comparison.
+static Mask unsignedWindow(int64_t width) {
+  return {llvm::formatv(R"(%w = arith.constant {0} : index
+                           %d = arith.subi %m, %n : index
+                           %r = arith.cmpi ult, %d, %w : index
+                           attn.yield %r : i1)",
+                        width),
+          [=](int64_t m, int64_t n) { return n <= m && m - n < width; }};
+}
+
+/// Keys of the query's own chunk.
+static Mask chunks(int64_t size) {
+  return {llvm::formatv(R"(%s = arith.constant {0} : index
+                           %x = arith.divui %m, %s : index
+                           %y = arith.floordivsi %n, %s : index
+                           %r = arith.cmpi eq, %x, %y : index
+                           attn.yield %r : i1)",
+                        size),
+          [=](int64_t m, int64_t n) { return m / size == n / size; }};
+}
+
+/// Three keys for each query, or three queries for each key.
+static Mask thirds() {
+  return {R"(%s = arith.constant 3 : index
+             %x = arith.muli %m, %s : index
+             %r = arith.cmpi sle, %n, %x : index
+             attn.yield %r : i1)",
+          [](int64_t m, int64_t n) { return n <= 3 * m; }};
+}
+
+/// The first keys and those nearby.
+static Mask globalAndNear() {
+  return {R"(%g = arith.constant 2 : index
+             %w = arith.constant 3 : index
+             %d = arith.subi %m, %n : index
+             %far = math.absi %d : index
+             %x = arith.cmpi slt, %n, %g : index
+             %y = arith.cmpi sle, %far, %w : index
+             %r = arith.ori %x, %y : i1
+             attn.yield %r : i1)",
+          [](int64_t m, int64_t n) { return n < 2 || std::abs(m - n) <= 3; }};
+}
+
+/// Rows of four, three of which are seen, moved inward at the ends.
+static Mask neighbourhood() {
+  return {R"(%width = arith.constant 4 : index
+             %one = arith.constant 1 : index
+             %last = arith.constant 2 : index
+             %x = arith.divui %m, %width : index
+             %y = arith.divui %n, %width : index
+             %low = arith.maxsi %x, %one : index
+             %centre = arith.minsi %low, %last : index
+             %d = arith.subi %centre, %y : index
+             %far = math.absi %d : index
+             %r = arith.cmpi sle, %far, %one : index
+             attn.yield %r : i1)",
+          [](int64_t m, int64_t n) {
+            return std::abs(std::clamp<int64_t>(m / 4, 1, 2) - n / 4) <= 1;
+          }};
+}
+
 /// Every query sees the first keys, as many as a captured value says.
 static Mask prefix() {
   return {R"(%x = arith.cmpi slt, %n, %captured : index
@@ -185,14 +281,23 @@ static constexpr MaskDim dims[] = {MaskDim::Query, MaskDim::Key};
 static constexpr int64_t blockSizes[] = {1, 4, 16};
 
 TEST_F(MaskRangesTest, BandsAreExactAlongBothDimensions) {
-  for (const Mask &mask : {causal(0), causal(seqK - seqQ), causal(-3),
-                           window(3, 0), window(2, 2), window(0, 5), prefix()})
+  for (const Mask &mask :
+       {causal(0), causal(seqK - seqQ), causal(-3), window(3, 0), window(2, 2),
+        window(0, 5), prefix(), distance(3), unsignedWindow(4), chunks(5),
+        thirds(), neighbourhood()})
     for (MaskDim dim : dims)
       for (int64_t blockSize : blockSizes) {
         Counts counts = check(mask, dim, blockSize);
         EXPECT_EQ(counts.skipped, counts.empty) << mask.body;
         EXPECT_EQ(counts.unmasked, counts.full) << mask.body;
       }
+}
+
+TEST_F(MaskRangesTest, WhatLiesBetweenIsLeftOut) {
+  for (int64_t blockSize : blockSizes) {
+    Counts counts = check(globalAndNear(), MaskDim::Query, blockSize);
+    EXPECT_EQ(counts.skipped, counts.empty);
+  }
 }
 
 TEST_F(MaskRangesTest, WhatATensorSaysLeavesTheRest) {
@@ -251,13 +356,47 @@ private:
             [=](int64_t i, int64_t j) { return m * i + n * j + c; }};
   }
 
+  /// Of sums, what else is understood.
+  std::pair<std::string, Sum> number(int depth) {
+    int64_t which = depth ? choose(0, 7) : 0;
+    if (which <= 3)
+      return sum();
+    auto [a, x] = number(depth - 1);
+    if (which == 4)
+      return {emit(llvm::formatv("math.absi {0} : index", a)),
+              [=, x = x](int64_t m, int64_t n) { return std::abs(x(m, n)); }};
+    if (which == 5) {
+      auto [b, y] = number(depth - 1);
+      bool isLargest = choose(0, 1) == 0;
+      return {emit(llvm::formatv("arith.{0} {1}, {2} : index",
+                                 isLargest ? "maxsi" : "minsi", a, b)),
+              [=, x = x, y = y](int64_t m, int64_t n) {
+                return isLargest ? std::max(x(m, n), y(m, n))
+                                 : std::min(x(m, n), y(m, n));
+              }};
+    }
+    int64_t divisor = choose(1, 7);
+    std::string by = emit(llvm::formatv("arith.constant {0} : index", divisor));
+    bool isTruncated = which == 6;
+    return {emit(llvm::formatv("arith.{0} {1}, {2} : index",
+                               isTruncated ? "divsi" : "floordivsi", a, by)),
+            [=, x = x](int64_t m, int64_t n) {
+              int64_t value = x(m, n);
+              return isTruncated ? value / divisor
+                                 : llvm::divideFloorSigned(value, divisor);
+            }};
+  }
+
   std::pair<std::string, Truth> comparison() {
-    auto [left, x] = sum();
-    auto [right, y] = sum();
-    StringRef names[] = {"slt", "sle", "sgt", "sge", "eq", "ne"};
-    int64_t which = choose(0, 5);
+    auto [left, x] = number(2);
+    auto [right, y] = number(2);
+    StringRef names[] = {"slt", "sle", "sgt", "sge", "eq",
+                         "ne",  "ult", "ule", "ugt", "uge"};
+    int64_t which = choose(0, 9);
     auto holds = [=](int64_t a, int64_t b) {
-      bool results[] = {a<b, a <= b, a> b, a >= b, a == b, a != b};
+      uint64_t c = a, d = b;
+      bool results[] = {a<b, a <= b, a> b, a >= b, a == b, a != b,
+                        c<d, c <= d, c> d, c >= d};
       return results[which];
     };
     return {emit(llvm::formatv("arith.cmpi {0}, {1}, {2} : index", names[which],
