@@ -6,12 +6,15 @@
 #include "KernelBody.h"
 #include "attune/Conversion/KernelOutliner.h"
 #include "attune/Conversion/Passes.h"
+#include "attune/Dialect/Attn/Analysis/VisibleKeys.h"
 #include "attune/Schedule/Attention/HeadPacking.h"
 #include "attune/Schedule/Attention/Legality.h"
 #include "attune/Schedule/ForEachTunable.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace attune {
 #define GEN_PASS_DEF_CONVERTATTNTOTILEPASS
@@ -120,11 +123,51 @@ static void setLaunch(attn::AttentionOp op, tile::TargetAttr target,
   }
 }
 
+/// Says which key blocks of a head are skipped, and why not more.
+static void remarkOnMask(attn::AttentionOp op, const KernelSizes &sizes) {
+  if (op.getMask().empty() || !op.getContext()->getRemarkEngine())
+    return;
+  StringRef function = op->getParentOfType<func::FuncOp>().getName();
+  auto options = remark::RemarkOpts::name("key-blocks")
+                     .category("mask")
+                     .function(function);
+  int64_t seqQ = op.getSeqQ(), seqK = op.getSeqK();
+  VisibleKeys keys(op, seqQ, seqK);
+  if (ShapedType::isStatic(seqQ) && ShapedType::isStatic(seqK)) {
+    int64_t tiles = llvm::divideCeilSigned(seqQ, sizes.blockM);
+    int64_t all = tiles * llvm::divideCeilSigned(seqK, sizes.blockN);
+    int64_t visited = 0, unmasked = 0;
+    bool isExact = true;
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+      int64_t first = tile * sizes.blockM;
+      SeenKeys seen = keys.get(first, std::min(first + sizes.blockM, seqQ) - 1);
+      SeenKeys::Blocks blocks = seen.countBlocks(sizes.blockN);
+      isExact &= seen.isExact;
+      visited += blocks.visited;
+      unmasked += blocks.unmasked;
+    }
+    std::string text = llvm::formatv(
+        "{0}{1} of {2} key blocks of a head are skipped, and {0}{3} need no "
+        "mask",
+        isExact ? "" : "at least ", all - visited, all, unmasked);
+    if (visited < all)
+      remark::passed(op.getLoc(), options) << text;
+    else
+      remark::missed(op.getLoc(), options) << text;
+  }
+  for (const MaskObstacle &obstacle : keys.getObstacles())
+    remark::missed(obstacle.op->getLoc(), options)
+        << llvm::formatv("'{0}' {1}: no key block is skipped for it",
+                         obstacle.op->getName(), obstacle.reason)
+               .str();
+}
+
 static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
                              SymbolTable &symbols) {
   FailureOr<KernelSizes> sizes = getSizes(op, target);
   if (failed(sizes))
     return failure();
+  remarkOnMask(op, *sizes);
   KernelOutliner outliner(op, symbols);
   StringRef function = op->getParentOfType<func::FuncOp>().getName();
   OutlinedKernel &kernel = outliner.addKernel((function + "_kernel").str());

@@ -99,8 +99,10 @@ AttentionWork AttentionWork::get(attn::AttentionOp op, const SizeMap &sizes) {
                      choose(op.getSeqK(), "seq-k", 4096),
                      std::nullopt,
                      std::nullopt,
-                     op.hasMask(),
+                     std::nullopt,
                      HeadPacking::get(op)};
+  if (!op.getMask().empty())
+    work.region.emplace(op, work.seqQ, work.seqK);
   auto getOffset = [&](attn::Alignment alignment) {
     return alignment == attn::Alignment::BottomRight ? work.seqK - work.seqQ
                                                      : 0;
@@ -126,17 +128,43 @@ int64_t AttentionWork::countTiles(int64_t blockM) const {
   return std::max<int64_t>(1, llvm::divideCeil(seqQ, blockM));
 }
 
-AttentionWork::Keys AttentionWork::getSeen(int64_t begin, int64_t end) const {
-  return {first ? std::max<int64_t>(0, begin + *first) : 0,
-          last ? std::min(seqK, end + *last) : seqK};
+SeenKeys AttentionWork::getSeen(int64_t begin, int64_t end) const {
+  SeenKeys seen{{0, seqK}, {0, seqK}, {0, 0}};
+  if (region)
+    seen = region->get(begin, end - 1);
+  if (first) {
+    seen.visible.begin = std::max(seen.visible.begin, begin + *first);
+    seen.full.begin = std::max(seen.full.begin, end - 1 + *first);
+  }
+  if (last) {
+    seen.visible.end = std::min(seen.visible.end, end + *last);
+    seen.full.end = std::min(seen.full.end, begin + 1 + *last);
+  }
+  return seen;
 }
 
-AttentionWork::Keys AttentionWork::getSeenByAll(int64_t begin,
-                                                int64_t end) const {
-  if (masked)
-    return {0, 0};
-  return {first ? std::max<int64_t>(0, end - 1 + *first) : 0,
-          last ? std::min(seqK, begin + 1 + *last) : seqK};
+double AttentionWork::getSeenShare() const {
+  if (!isMasked() || seqQ <= 0 || seqK <= 0)
+    return 1;
+  // So many queries speak for the others.
+  constexpr int64_t kSamples = 1024;
+  int64_t samples = std::min(seqQ, kSamples);
+  double seen = 0;
+  for (int64_t i = 0; i < samples; ++i) {
+    int64_t query = (2 * i + 1) * seqQ / (2 * samples);
+    seen += static_cast<double>(getSeen(query, query + 1).countKeys());
+  }
+  return seen / static_cast<double>(samples) / static_cast<double>(seqK);
+}
+
+const std::vector<SeenKeys> &
+AttentionModel::getTilesSeen(int64_t blockM) const {
+  auto [it, isNew] = seenOf.try_emplace(blockM);
+  if (isNew)
+    for (int64_t tile = 0; tile < work.countTiles(blockM); ++tile)
+      it->second.push_back(work.getSeen(
+          tile * blockM, std::min(work.seqQ, (tile + 1) * blockM)));
+  return it->second;
 }
 
 const AttentionModel::Steps &AttentionModel::getSteps(int64_t blockM,
@@ -146,17 +174,11 @@ const AttentionModel::Steps &AttentionModel::getSteps(int64_t blockM,
   if (!isNew)
     return steps;
   steps.tiles = work.countTiles(blockM);
-  for (int64_t tile = 0; tile < steps.tiles; ++tile) {
-    int64_t begin = tile * blockM, end = std::min(work.seqQ, begin + blockM);
-    auto [seen, seenEnd] = work.getSeen(begin, end);
-    if (seenEnd <= seen)
-      continue;
-    auto [whole, wholeEnd] = work.getSeenByAll(begin, end);
-    int64_t all = llvm::divideCeil(seenEnd, blockN) - seen / blockN;
-    int64_t uncut = wholeEnd / blockN - llvm::divideCeil(whole, blockN);
-    steps.all += all;
-    steps.longest = std::max<double>(steps.longest, all);
-    steps.cut += all - std::clamp<int64_t>(uncut, 0, all);
+  for (const SeenKeys &seen : getTilesSeen(blockM)) {
+    auto [visited, unmasked] = seen.countBlocks(blockN);
+    steps.all += visited;
+    steps.longest = std::max<double>(steps.longest, visited);
+    steps.cut += visited - unmasked;
   }
   return steps;
 }
@@ -229,7 +251,7 @@ AttentionModel::getTileTime(const AttentionKnobs &schedule, const Usage &used,
   tile::MmaAtomAttr atom = findAtom(work.problem, schedule, target);
   auto [dQK, dV] = getPaddedHeadDims(work.problem, atom);
   double bytes = work.problem.elementType.getIntOrFloatBitWidth() / 8.0;
-  bool isMasked = work.first || work.last || work.masked;
+  bool isMasked = work.isMasked();
   double groups = static_cast<double>(schedule.getNumWarps()) /
                   static_cast<double>(schedule.getMmaWarps());
   double rows = static_cast<double>(schedule.getBlockM()) / groups;
@@ -313,12 +335,8 @@ double AttentionModel::assign(int64_t heads, int64_t blockM, TileOrder order,
   int64_t tiles = work.countTiles(blockM);
   int64_t total = tiles * heads;
   std::vector<double> times;
-  for (int64_t tile = 0; tile < tiles; ++tile) {
-    auto [begin, end] =
-        work.getSeen(tile * blockM, std::min(work.seqQ, (tile + 1) * blockM));
-    times.push_back(static_cast<double>(std::max<int64_t>(0, end - begin)) +
-                    fixedKeys);
-  }
+  for (const SeenKeys &seen : getTilesSeen(blockM))
+    times.push_back(static_cast<double>(seen.countKeys()) + fixedKeys);
   double mean =
       std::accumulate(times.begin(), times.end(), 0.0) / tiles * total / sms;
   // As convert-attn-to-tile orders them.
@@ -373,7 +391,7 @@ double AttentionModel::getImbalance(const AttentionKnobs &schedule,
   constexpr int64_t kManyTiles = 64;
   if (total <= 0 || total > kManyTiles * sms)
     return 1;
-  if (!work.first && !work.last)
+  if (!work.isMasked())
     return static_cast<double>(llvm::divideCeil(total, sms) * sms) /
            static_cast<double>(total);
   // Fixed parts are told apart by factors of two.

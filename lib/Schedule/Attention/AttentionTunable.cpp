@@ -92,7 +92,8 @@ struct AttentionTunable
   }
 
   /// FLOP by FlashAttention's convention: 2 for each multiply-add, over all
-  /// keys, halved under a causal mask.
+  /// keys, halved under a causal mask. Other masks count with the keys that are
+  /// not known to be hidden.
   Work getWork(Operation *op, ArrayRef<int64_t> sizes) const {
     auto attention = cast<AttentionOp>(op);
     auto batch = static_cast<double>(sizes[kBatch]);
@@ -101,9 +102,17 @@ struct AttentionTunable
     auto keys = static_cast<double>(sizes[kSeqK]);
     auto rows =
         static_cast<double>(attention.getHeadDimQK() + attention.getHeadDimV());
+    bool isCausalAlone = attention.getCausal() && !attention.getWindow() &&
+                         attention.getMask().empty();
+    SizeMap known;
+    for (auto [size, value] :
+         llvm::zip_equal(AttentionAttr::getSet().sizes, sizes))
+      known[size.name.str()] = value;
+    double share = isCausalAlone
+                       ? 0.5
+                       : AttentionWork::get(attention, known).getSeenShare();
     Work work;
-    work.flops = 2 * rows * batch * heads * queries * keys /
-                 (attention.getCausal() ? 2 : 1);
+    work.flops = 2 * rows * batch * heads * queries * keys * share;
     work.bytes =
         attention.getElementType().getWidth() / 8.0 * rows * batch *
         (heads * queries + static_cast<double>(sizes[kKVHeads]) * keys);

@@ -7,6 +7,7 @@
 #ifndef ATTUNE_SCHEDULE_ATTENTION_ATTENTIONMODEL_H
 #define ATTUNE_SCHEDULE_ATTENTION_ATTENTIONMODEL_H
 
+#include "attune/Dialect/Attn/Analysis/VisibleKeys.h"
 #include "attune/Schedule/Attention/HeadPacking.h"
 #include "attune/Schedule/Attention/Legality.h"
 #include <map>
@@ -22,8 +23,8 @@ struct AttentionWork {
   int64_t seqQ, seqK;
   /// Query m sees keys from m + first to m + last; nothing: unbounded.
   std::optional<int64_t> first, last;
-  /// Whether each score is masked on its own.
-  bool masked;
+  /// Of these, the ones that the op's mask region lets through; nothing: all.
+  std::optional<VisibleKeys> region;
   HeadPacking packing;
 
   /// Lengths and numbers of heads that neither the op nor `sizes` knows are
@@ -33,13 +34,14 @@ struct AttentionWork {
   /// Query tiles of a head, whose rows are `blockM`.
   int64_t countTiles(int64_t blockM) const;
 
-  /// Keys that at least one, and that all, of the queries from `begin` to
-  /// `end` see: [begin, end), empty where end <= begin.
-  struct Keys {
-    int64_t begin, end;
-  };
-  Keys getSeen(int64_t begin, int64_t end) const;
-  Keys getSeenByAll(int64_t begin, int64_t end) const;
+  /// Whether scores are masked at all.
+  bool isMasked() const { return first || last || region; }
+
+  /// What the queries from `begin` to `end`, not included, see.
+  SeenKeys getSeen(int64_t begin, int64_t end) const;
+  /// The share of all pairs of a query and a key that are not known to be
+  /// hidden.
+  double getSeenShare() const;
 };
 
 /// Answers in a microsecond, for it keeps what depends on few knobs. For one
@@ -78,6 +80,8 @@ private:
   /// Workgroups that an SM holds.
   int64_t getResident(const AttentionKnobs &schedule, const Usage &used) const;
   const Steps &getSteps(int64_t blockM, int64_t blockN) const;
+  /// What each query tile of a head sees.
+  const std::vector<SeenKeys> &getTilesSeen(int64_t blockM) const;
   TileTime getTileTime(const AttentionKnobs &schedule, const Usage &used,
                        const Steps &steps, int64_t resident) const;
   /// Tiles of a head that are computed: of a cluster all or none.
@@ -92,6 +96,7 @@ private:
 
   AttentionWork work;
   tile::TargetAttr target;
+  mutable std::map<int64_t, std::vector<SeenKeys>> seenOf;
   mutable std::map<std::pair<int64_t, int64_t>, Steps> stepsOf;
   mutable std::map<
       std::tuple<int64_t, int64_t, schedule::TileOrder, int64_t, int>, double>

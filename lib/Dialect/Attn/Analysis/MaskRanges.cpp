@@ -52,7 +52,7 @@ private:
   MaskRanges solveLinear(const Sum &sum);
   MaskRanges intersect(const MaskRanges &a, const MaskRanges &b);
   MaskRanges unite(const MaskRanges &a, const MaskRanges &b);
-  /// The union of two intervals where they touch, else one that is not empty.
+  /// The union of two intervals where they touch, else the larger one.
   MaskInterval uniteFull(MaskInterval a, MaskInterval b);
   /// What lies between two intervals.
   std::optional<MaskInterval> findHole(const MaskInterval &a,
@@ -232,27 +232,27 @@ MaskRanges Analyzer::intersect(const MaskRanges &a, const MaskRanges &b) {
 }
 
 MaskInterval Analyzer::uniteFull(MaskInterval a, MaskInterval b) {
-  if (!a.begin || !a.end)
-    std::swap(a, b);
-  // Two that are open to opposite sides.
-  if (!a.begin || !a.end)
-    return b;
+  for (MaskInterval *interval : {&a, &b}) {
+    interval->begin = interval->begin ? interval->begin : constant(0);
+    interval->end = interval->end ? interval->end : constant(kMaxPosition);
+  }
   auto test = [&](arith::CmpIPredicate predicate, Value left, Value right) {
     return builder.createOrFold<arith::CmpIOp>(loc, predicate, left, right);
   };
-  Value lastBegin = b.begin ? largest(a.begin, b.begin) : a.begin;
-  Value firstEnd = b.end ? smallest(a.end, b.end) : a.end;
-  Value touch = test(arith::CmpIPredicate::sle, lastBegin, firstEnd);
-  Value isFirst = test(arith::CmpIPredicate::slt, a.begin, a.end);
+  Value touch = test(arith::CmpIPredicate::sle, largest(a.begin, b.begin),
+                     smallest(a.end, b.end));
+  auto getSize = [&](const MaskInterval &interval) {
+    return builder.createOrFold<arith::SubIOp>(loc, interval.end,
+                                               interval.begin);
+  };
+  Value isLarger = test(arith::CmpIPredicate::sge, getSize(a), getSize(b));
   auto choose = [&](Value hull, Value first, Value second) {
     Value one =
-        builder.createOrFold<arith::SelectOp>(loc, isFirst, first, second);
+        builder.createOrFold<arith::SelectOp>(loc, isLarger, first, second);
     return builder.createOrFold<arith::SelectOp>(loc, touch, hull, one);
   };
-  Value begin = b.begin ? b.begin : constant(0);
-  Value end = b.end ? b.end : constant(kMaxPosition);
-  return {choose(smallest(a.begin, begin), a.begin, begin),
-          choose(largest(a.end, end), a.end, end)};
+  return {choose(smallest(a.begin, b.begin), a.begin, b.begin),
+          choose(largest(a.end, b.end), a.end, b.end)};
 }
 
 std::optional<MaskInterval> Analyzer::findHole(const MaskInterval &a,

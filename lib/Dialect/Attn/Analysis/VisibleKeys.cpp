@@ -122,12 +122,14 @@ SeenKeys VisibleKeys::get(int64_t first, int64_t last) const {
   }
   // An end that is not known: of what is seen it is the last one there is, of
   // what is seen by all or by none the first.
+  bool isExact = true;
   auto getRange = [&](const MaskInterval &interval, int64_t otherBegin,
                       int64_t otherEnd) -> KeyRange {
     auto choose = [&](Value bound, int64_t open, int64_t otherwise) {
       if (!bound)
         return open;
       auto it = numbers.find(bound);
+      isExact &= it != numbers.end();
       return std::clamp<int64_t>(it == numbers.end() ? otherwise : it->second,
                                  0, seqK);
     };
@@ -139,5 +141,6 @@ SeenKeys VisibleKeys::get(int64_t first, int64_t last) const {
     keys.full = getRange(*ranges.full, seqK, 0);
   if (ranges.hole)
     keys.hole = getRange(*ranges.hole, seqK, 0);
+  keys.isExact = isExact;
   return keys;
 }

@@ -21,6 +21,8 @@ struct KeyRange {
 struct SeenKeys {
   /// Seen by some query, but for those in the hole; and by all queries.
   KeyRange visible, full, hole;
+  /// Whether that is all, and does not depend on what is not known.
+  bool isExact = true;
 
   /// Key blocks that are visited, and those of them that need no mask, where
   /// blocks of `size` keys are visited or not as a whole.
