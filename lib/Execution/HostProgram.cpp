@@ -9,6 +9,7 @@
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -143,6 +144,7 @@ private:
   LogicalResult constant(arith::ConstantOp op);
   LogicalResult extract(tensor::ExtractOp op);
   LogicalResult branch(scf::IfOp op);
+  LogicalResult check(cf::AssertOp op);
   LogicalResult makeMap(nvgpu::TmaCreateDescriptorOp op);
   LogicalResult fill(gpu::MemsetOp op);
   LogicalResult execute(gpu::LaunchFuncOp op);
@@ -330,6 +332,30 @@ LogicalResult HostInterpreter::branch(scf::IfOp op) {
   return success();
 }
 
+/// Adds the numbers that the condition compares to the message; where a
+/// remainder is compared, those that were divided.
+LogicalResult HostInterpreter::check(cf::AssertOp op) {
+  FailureOr<int64_t> holds = integer(op, op.getArg());
+  if (failed(holds))
+    return failure();
+  if (*holds)
+    return success();
+  InFlightDiagnostic diagnostic = op.emitError() << op.getMsg();
+  Operation *numbers = op.getArg().getDefiningOp<arith::CmpIOp>();
+  if (!numbers)
+    return diagnostic;
+  if (Operation *rest = numbers->getOperand(0).getDefiningOp();
+      isa_and_nonnull<arith::RemUIOp, arith::RemSIOp>(rest))
+    numbers = rest;
+  auto left = dyn_cast_or_null<IntegerAttr>(
+           values.lookup(numbers->getOperand(0)).scalar),
+       right = dyn_cast_or_null<IntegerAttr>(
+           values.lookup(numbers->getOperand(1)).scalar);
+  if (left && right)
+    diagnostic << ", but got " << left.getInt() << " and " << right.getInt();
+  return diagnostic;
+}
+
 static int64_t getSwizzleBytes(nvgpu::TensorMapSwizzleKind swizzle) {
   switch (swizzle) {
   case nvgpu::TensorMapSwizzleKind::SWIZZLE_NONE:
@@ -507,6 +533,7 @@ LogicalResult HostInterpreter::execute(Operation *op) {
       .Case([&](tensor::CollapseShapeOp op) { return collapse(op); })
       .Case([&](tensor::ExpandShapeOp op) { return expand(op); })
       .Case([&](scf::IfOp op) { return branch(op); })
+      .Case([&](cf::AssertOp op) { return check(op); })
       .Case([&](nvgpu::TmaCreateDescriptorOp op) { return makeMap(op); })
       .Case([&](gpu::MemsetOp op) { return fill(op); })
       .Case([&](gpu::LaunchFuncOp op) { return execute(op); })

@@ -39,8 +39,8 @@ struct Layer {
 static std::map<StringRef, Layer> listLayers() {
   // The host side is the same from tiles to binaries: it computes sizes,
   // allocates, makes tensor maps and launches. The target stands on the module.
-  Side host = {{"arith", "bufferization", "func", "gpu", "memref", "nvgpu",
-                "scf", "tensor"},
+  Side host = {{"arith", "bufferization", "cf", "func", "gpu", "memref",
+                "nvgpu", "scf", "tensor"},
                {"launch", "tile"}};
   Side linkedHost = host;
   llvm::append_range(linkedHost.marks, Dialects{"llvm", "nvvm", "rocdl"});
@@ -50,7 +50,8 @@ static std::map<StringRef, Layer> listLayers() {
       {"tensors",
        {"attn",
         {},
-        {{"arith", "attn", "func", "math", "scf", "tensor"}, {"schedule"}}}},
+        {{"arith", "attn", "cf", "func", "math", "scf", "tensor"},
+         {"schedule"}}}},
       {"tile",
        {"tile",
         {{"arith", "gpu", "math", "memref", "scf", "tile"}, {"launch"}},

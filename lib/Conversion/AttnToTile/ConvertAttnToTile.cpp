@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -168,6 +169,10 @@ static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
   if (failed(sizes))
     return failure();
   remarkOnMask(op, *sizes);
+  OpBuilder host(op);
+  cast<RuntimeVerifiableOpInterface>(*op).generateRuntimeVerification(
+      host, op.getLoc(),
+      [](Operation *, StringRef message) { return message.str(); });
   KernelOutliner outliner(op, symbols);
   StringRef function = op->getParentOfType<func::FuncOp>().getName();
   OutlinedKernel &kernel = outliner.addKernel((function + "_kernel").str());

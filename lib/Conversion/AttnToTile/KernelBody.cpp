@@ -15,7 +15,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace attune;
@@ -235,9 +234,7 @@ void BodyBuilder::computeRanges() {
             : b.createOrFold<arith::CeilDivUIOp>(seqK, blockN);
   if (ranges.visible.begin || ranges.visible.end)
     end = b.createOrFold<arith::MaxSIOp>(end, begin);
-  APInt length;
-  wholeBlocks = matchPattern(seqK, m_ConstantInt(&length)) &&
-                length.getSExtValue() % sizes.blockN == 0;
+  wholeBlocks = op.getSeqK() == 0 || op.getSeqKDivisor() % sizes.blockN == 0;
   allFull = op.getMask().empty() && wholeBlocks;
   if (!allFull && ranges.full) {
     Value firstFull = clampBegin(ranges.full->begin),

@@ -136,8 +136,31 @@ static LogicalResult verifyRegion(AttentionOp attention, Region &region,
   return success();
 }
 
+/// A region reads tables where there is something to read.
+static LogicalResult verifyTables(AttentionOp op) {
+  for (const TableSize &size : getTableSizes(op)) {
+    int64_t elements =
+        cast<RankedTensorType>(size.table.getType()).getDimSize(size.dim);
+    int64_t needed = size.position == 'b'   ? op.getBatch()
+                     : size.position == 'h' ? op.getHeadsQ()
+                     : size.position == 'm' ? op.getSeqQ()
+                                            : op.getSeqK();
+    if (ShapedType::isStatic(elements) && ShapedType::isStatic(needed) &&
+        elements < needed) // attention_c20
+      return op.emitOpError("expects dimension ")
+             << size.dim
+             << " of a tensor that a region reads to have at least as many "
+                "elements as there are "
+             << getPositionsName(size.position) << ", but got " << elements
+             << " and " << needed;
+  }
+  return success();
+}
+
 LogicalResult AttentionOp::verifyRegions() {
   if (failed(verifyRegion(*this, getScore(), /*isScore=*/true)))
     return failure();
-  return verifyRegion(*this, getMask(), /*isScore=*/false);
+  if (failed(verifyRegion(*this, getMask(), /*isScore=*/false)))
+    return failure();
+  return verifyTables(*this);
 }

@@ -4,6 +4,7 @@
 
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FoldInterfaces.h"
@@ -32,4 +33,5 @@ void AttnDialect::initialize() {
 #include "attune/Dialect/Attn/IR/AttnOps.cpp.inc"
       >();
   addInterfaces<AttnFoldInterface>();
+  attachRuntimeVerification();
 }

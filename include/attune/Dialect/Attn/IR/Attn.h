@@ -41,6 +41,22 @@ mlir::Value inlineRegion(mlir::OpBuilder &builder, mlir::Region &region,
 /// Whether a region may capture a value of this type, or compute one.
 bool isRegionScalar(mlir::Type type);
 
+/// A size of a tensor that a region reads at a position of the op, such as the
+/// keys of a table of documents.
+struct TableSize {
+  mlir::Value table;
+  int64_t dim;
+  /// 'b', 'h', 'm' or 'n', as the region's arguments are called.
+  char position;
+};
+
+/// The sizes that the regions of an op need: a table has an element for each
+/// position that it is read at.
+llvm::SmallVector<TableSize> getTableSizes(AttentionOp op);
+
+/// What positions of this name are called in messages.
+llvm::StringRef getPositionsName(char position);
+
 } // namespace attune::attn
 
 #endif // ATTUNE_DIALECT_ATTN_IR_ATTN_H

@@ -17,9 +17,13 @@ def Attn_Dialect : Dialect {
     attribute, `#schedule.attention`, that the search sets and the lowering reads.
   }];
   let useDefaultAttributePrinterParser = 1;
-  let extraClassDeclaration = "void registerAttributes();";
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect",
-                           "::attune::schedule::ScheduleDialect"];
+  let extraClassDeclaration = [{
+    void registerAttributes();
+    /// Attached, as upstream's declaration cannot stand in other namespaces.
+    void attachRuntimeVerification();
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+                           "::mlir::tensor::TensorDialect", "::attune::schedule::ScheduleDialect"];
 }
 
 #endif // ATTUNE_DIALECT_ATTN_DIALECT_TD

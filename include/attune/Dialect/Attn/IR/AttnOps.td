@@ -56,7 +56,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     - The element types of query, key and value are equal (attention_c2).
     - Batch sizes are equal (attention_c3), key and value have one number of
       heads (attention_c4) and one length (attention_c5), query and key one
-      head size (attention_c6). Dynamic sizes that differ are undefined behaviour.
+      head size (attention_c6).
     - The number of query heads is a multiple of that of key heads (attention_c7).
     - Head sizes are static and at least 1 (attention_c8); other sizes may be 0.
     - No static size exceeds 2147483647, and no tensor has more bytes than 63
@@ -71,6 +71,22 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     - A value captured by a region is a scalar or a ranked tensor of scalars (attention_c17).
     - Encodings of operands and results are absent or `#attn.strided` (attention_c18).
     - Strides of results are known, and no two elements share a place (attention_c19).
+    - A tensor that a region reads at the batch, head, query or key itself has an
+      element for each of them (attention_c20).
+
+    What these say of dynamic sizes is checked when the op runs
+    (`RuntimeVerifiableOpInterface`; `convert-attn-to-tile` emits the checks in
+    front of the launch).
+
+    A divisor of the number of keys, of which loops without a remainder can be
+    made, is stated by an assertion in front of the op, and so is checked too:
+
+    ```mlir
+    %keys = tensor.dim %k, %c2 : tensor<2x4x?x64xbf16>
+    %rest = arith.remui %keys, %c64 : index
+    %whole = arith.cmpi eq, %rest, %c0 : index
+    cf.assert %whole, "expects a number of keys that is a multiple of 64"
+    ```
 
     **Postconditions**
     - Scores, softmax and sums are f32; the order of the sums is unspecified.
@@ -127,6 +143,10 @@ def Attn_AttentionOp : Attn_Op<"attention", [
   let extraClassDeclaration = [{
     /// Whether `order` is a permutation of the letters b, h, s and d.
     static bool isValidOrder(::llvm::StringRef order);
+
+    /// The largest number that is known to divide the number of keys: of a
+    /// length that is known or of what is asserted in front of the op.
+    int64_t getSeqKDivisor();
 
     /// Positions of the four dimensions in query, key, value and result.
     int64_t getBatchPos() { return getOrder().find('b'); }

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sizes that are known when the op runs: what is asserted of them in front of
+// it, and checks of those that have to agree. Checks say what the verifier says
+// of static sizes, under the same ids.
+
+#include "attune/Dialect/Attn/IR/Attn.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace attune::attn;
+
+//===----------------------------------------------------------------------===//
+// What is asserted
+//===----------------------------------------------------------------------===//
+
+static bool isAsserted(Value condition, Operation *before) {
+  return llvm::any_of(condition.getUsers(), [&](Operation *user) {
+    if (!isa<cf::AssertOp>(user))
+      return false;
+    Operation *place = user->getBlock()->findAncestorOpInBlock(*before);
+    return place && user->isBeforeInBlock(place);
+  });
+}
+
+/// The least common multiple of the constants that `size` is asserted to be a
+/// multiple of.
+static int64_t findAssertedDivisor(Value size, Operation *before) {
+  int64_t divisor = 1;
+  for (Operation *rest : size.getUsers()) {
+    APInt by;
+    if (!isa<arith::RemUIOp, arith::RemSIOp>(rest) ||
+        rest->getOperand(0) != size ||
+        !matchPattern(rest->getOperand(1), m_ConstantInt(&by)) ||
+        !by.isStrictlyPositive() || by.getActiveBits() > 31)
+      continue;
+    for (Operation *user : rest->getResult(0).getUsers()) {
+      auto compare = dyn_cast<arith::CmpIOp>(user);
+      if (compare && compare.getPredicate() == arith::CmpIPredicate::eq &&
+          matchPattern(compare.getRhs(), m_Zero()) &&
+          isAsserted(compare.getResult(), before))
+        divisor = std::lcm(divisor, by.getSExtValue());
+    }
+  }
+  return divisor;
+}
+
+int64_t AttentionOp::getSeqKDivisor() {
+  if (int64_t length = getSeqK(); ShapedType::isStatic(length))
+    return std::max<int64_t>(1, length);
+  int64_t divisor = 1;
+  for (Value tensor : {getKey(), getValue()})
+    for (Operation *user : tensor.getUsers())
+      if (auto dim = dyn_cast<tensor::DimOp>(user);
+          dim && dim.getConstantIndex() == getSeqPos())
+        divisor = std::lcm(divisor, findAssertedDivisor(dim, *this));
+  return divisor;
+}
+
+//===----------------------------------------------------------------------===//
+// What is checked
+//===----------------------------------------------------------------------===//
+
+StringRef attune::attn::getPositionsName(char position) {
+  switch (position) {
+  case 'b':
+    return "batches";
+  case 'h':
+    return "heads of query";
+  case 'm':
+    return "queries";
+  default:
+    return "keys";
+  }
+}
+
+SmallVector<TableSize> attune::attn::getTableSizes(AttentionOp op) {
+  SmallVector<TableSize> sizes;
+  for (Region *region : {&op.getScore(), &op.getMask()}) {
+    constexpr StringRef names = "bhmn";
+    // The score comes first where there is one.
+    unsigned first = region == &op.getScore() ? 1 : 0;
+    region->walk([&](tensor::ExtractOp extract) {
+      for (auto [dim, index] : llvm::enumerate(extract.getIndices())) {
+        auto argument = dyn_cast<BlockArgument>(index);
+        if (argument && argument.getParentRegion() == region &&
+            argument.getArgNumber() >= first)
+          sizes.push_back({extract.getTensor(), static_cast<int64_t>(dim),
+                           names[argument.getArgNumber() - first]});
+      }
+    });
+  }
+  return sizes;
+}
+
+namespace {
+/// A size of a tensor, and how a message calls the tensor.
+struct NamedSize {
+  StringRef name;
+  Value tensor;
+  int64_t dim;
+
+  bool isDynamic() const {
+    return cast<RankedTensorType>(tensor.getType()).isDynamicDim(dim);
+  }
+};
+
+class CheckEmitter {
+public:
+  using Describe = function_ref<std::string(Operation *, StringRef)>;
+  CheckEmitter(OpBuilder &builder, Location loc, AttentionOp op,
+               Describe describe)
+      : b(loc, builder), op(op), describe(describe) {}
+
+  void emit();
+
+private:
+  Value emitSize(NamedSize size) {
+    return b.createOrFold<tensor::DimOp>(size.tensor, size.dim);
+  }
+  void expect(arith::CmpIPredicate predicate, Value left, Value right,
+              const Twine &message) {
+    Value holds = arith::CmpIOp::create(b, predicate, left, right);
+    cf::AssertOp::create(b, holds, describe(op, message.str()));
+  }
+  void expectEqual(NamedSize left, NamedSize right, StringRef what);
+  void expectMultiple(NamedSize left, NamedSize right);
+  void expectElements(const TableSize &size);
+
+  ImplicitLocOpBuilder b;
+  AttentionOp op;
+  Describe describe;
+};
+} // namespace
+
+// Who reports a failed assertion can name the numbers that its condition
+// compares, in that order. Canonicalization puts constants last, so messages
+// name what is dynamic first.
+
+void CheckEmitter::expectEqual(NamedSize left, NamedSize right,
+                               StringRef what) {
+  if (!left.isDynamic())
+    std::swap(left, right);
+  if (!left.isDynamic() || left.tensor == right.tensor)
+    return;
+  expect(arith::CmpIPredicate::eq, emitSize(left), emitSize(right),
+         "expects " + left.name + " and " + right.name + " to have one " +
+             what);
+}
+
+void CheckEmitter::expectMultiple(NamedSize left, NamedSize right) {
+  if ((!left.isDynamic() && !right.isDynamic()) || left.tensor == right.tensor)
+    return;
+  Value one = arith::ConstantIndexOp::create(b, 1),
+        zero = arith::ConstantIndexOp::create(b, 0);
+  Value heads = emitSize(left), groups = emitSize(right);
+  if (right.isDynamic())
+    expect(arith::CmpIPredicate::uge, groups,
+           arith::MinUIOp::create(b, heads, one),
+           "expects " + right.name + " to have a head where " + left.name +
+               " has heads");
+  Value rest =
+      arith::RemUIOp::create(b, heads, arith::MaxUIOp::create(b, groups, one));
+  expect(arith::CmpIPredicate::eq, rest, zero,
+         "expects the heads of " + left.name +
+             " to be a multiple of those of " + right.name);
+}
+
+void CheckEmitter::expectElements(const TableSize &size) {
+  NamedSize table{"", size.table, size.dim}, needed;
+  switch (size.position) {
+  case 'b':
+    needed = {"", op.getQuery(), op.getBatchPos()};
+    break;
+  case 'h':
+    needed = {"", op.getQuery(), op.getHeadPos()};
+    break;
+  case 'm':
+    needed = {"", op.getQuery(), op.getSeqPos()};
+    break;
+  default:
+    needed = {"", op.getKey(), op.getSeqPos()};
+  }
+  std::string name = "dimension " + std::to_string(size.dim) +
+                     " of a tensor that a region reads";
+  StringRef positions = getPositionsName(size.position);
+  if (table.isDynamic())
+    expect(arith::CmpIPredicate::uge, emitSize(table), emitSize(needed),
+           "expects " + name +
+               " to have at least as many elements as there "
+               "are " +
+               positions);
+  else if (needed.isDynamic())
+    expect(arith::CmpIPredicate::ule, emitSize(needed), emitSize(table),
+           "expects no more " + positions + " than elements of " + name);
+}
+
+void CheckEmitter::emit() {
+  auto sizesAt = [&](int64_t dim) {
+    return std::array<NamedSize, 3>{NamedSize{"query", op.getQuery(), dim},
+                                    NamedSize{"key", op.getKey(), dim},
+                                    NamedSize{"value", op.getValue(), dim}};
+  };
+  auto batch = sizesAt(op.getBatchPos()), heads = sizesAt(op.getHeadPos()),
+       length = sizesAt(op.getSeqPos());
+  expectEqual(batch[0], batch[1], "batch size"); // attention_c3
+  expectEqual(batch[0], batch[2], "batch size");
+  expectEqual(heads[1], heads[2], "number of heads"); // attention_c4
+  expectEqual(length[1], length[2], "length");        // attention_c5
+  expectMultiple(heads[0], heads[1]);                 // attention_c7
+  if (op.getAlibiSlopes())                            // attention_c10
+    expectEqual(heads[0], {"alibi slopes", op.getAlibiSlopes(), 0},
+                "number of heads");
+  if (op.getSinks()) // attention_c11
+    expectEqual(heads[0], {"sinks", op.getSinks(), 0}, "number of heads");
+  for (const TableSize &size : getTableSizes(op)) // attention_c20
+    expectElements(size);
+}
+
+namespace {
+struct RuntimeVerification
+    : RuntimeVerifiableOpInterface::ExternalModel<RuntimeVerification,
+                                                  AttentionOp> {
+  void generateRuntimeVerification(
+      Operation *op, OpBuilder &builder, Location loc,
+      function_ref<std::string(Operation *, StringRef)> describe) const {
+    CheckEmitter(builder, loc, cast<AttentionOp>(op), describe).emit();
+  }
+};
+} // namespace
+
+void AttnDialect::attachRuntimeVerification() {
+  AttentionOp::attachInterface<RuntimeVerification>(*getContext());
+}
