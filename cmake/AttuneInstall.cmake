@@ -33,8 +33,10 @@ endforeach()
 # works before anything is installed.
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Attune")
 set(build_package_dir "${PROJECT_BINARY_DIR}/lib/cmake/Attune")
-install(EXPORT AttuneTargets DESTINATION "${package_dir}")
-export(EXPORT AttuneTargets FILE "${build_package_dir}/AttuneTargets.cmake")
+foreach(targets IN ITEMS AttuneTargets AttuneRuntimeTargets)
+  install(EXPORT ${targets} DESTINATION "${package_dir}")
+  export(EXPORT ${targets} FILE "${build_package_dir}/${targets}.cmake")
+endforeach()
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/AttuneConfig.cmake.in"
   "${build_package_dir}/AttuneConfig.cmake" INSTALL_DESTINATION "${package_dir}"
   NO_SET_AND_CHECK_MACRO)

@@ -23,6 +23,7 @@ static constexpr int kFunctionMaxDynamicShared = 8;
 static constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;
 /// Unasked, a kernel may use this much shared memory.
 static constexpr int64_t kGrantedSharedBytes = 48 * 1024;
+static constexpr const char *kEncodeTiledName = "cuTensorMapEncodeTiled";
 /// CUtensorMapL2promotion: reads of a map fetch as much at once.
 static constexpr int kPromote256Bytes = 3;
 /// NVML's numbers for the clock of the multiprocessors, and for the sensor that
@@ -124,6 +125,9 @@ Error CUDADevice::open(int ordinal) {
   };
   if (auto error = resolve(symbols))
     return error;
+  // Drivers of CUDA 11 have everything else.
+  const Symbol symbol{kEncodeTiledName, &encodeTiled};
+  llvm::consumeError(resolve(symbol));
   if (int status = driver.init(0))
     return llvm::createStringError("no CUDA device: " + describe(status));
   int count = 0;
@@ -252,11 +256,8 @@ static std::optional<int> getMapType(DataType type) {
 
 Expected<TensorMap>
 CUDADevice::encodeTensorMap(const TensorMapRequest &request) {
-  // Drivers of CUDA 11 have everything else.
-  const Symbol symbol{"cuTensorMapEncodeTiled", &encodeTiled};
   if (!encodeTiled)
-    if (auto error = resolve(symbol))
-      return std::move(error);
+    return makeMissingError(kEncodeTiledName);
   if (auto error = request.check())
     return std::move(error);
   std::optional<int> type = getMapType(request.type);

@@ -61,13 +61,16 @@ Error DriverDevice::openLibrary(llvm::StringRef what,
   return llvm::createStringError("no " + what + " device: " + firstReason);
 }
 
+Error DriverDevice::makeMissingError(const char *name) {
+  return llvm::createStringError(Twine("expects a driver with the function '") +
+                                 name + "', but it has none: it is too old");
+}
+
 Error DriverDevice::resolve(llvm::ArrayRef<Symbol> symbols) {
   for (const Symbol &symbol : symbols) {
     void *address = library.getAddressOfSymbol(symbol.name);
     if (!address)
-      return llvm::createStringError(
-          Twine("expects a driver with the function '") + symbol.name +
-          "', but it has none: it is too old");
+      return makeMissingError(symbol.name);
     *static_cast<void **>(symbol.slot) = address;
   }
   return Error::success();
@@ -163,8 +166,8 @@ Error DriverDevice::launch(Kernel &kernel, const LaunchShape &shape,
   auto *parameters = const_cast<void **>(arguments.data());
   return check(driver.launch(loaded.function, shape.grid[0], shape.grid[1],
                              shape.grid[2], shape.block[0], shape.block[1],
-                             shape.block[2], shape.sharedBytes,
-                             /*stream=*/nullptr, parameters, /*extra=*/nullptr),
+                             shape.block[2], shape.sharedBytes, shape.stream,
+                             parameters, /*extra=*/nullptr),
                "launch kernel '" + loaded.name + "'");
 }
 

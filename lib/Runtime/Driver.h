@@ -75,6 +75,7 @@ protected:
   llvm::Error openLibrary(llvm::StringRef what,
                           llvm::ArrayRef<const char *> names);
   llvm::Error resolve(llvm::ArrayRef<Symbol> symbols);
+  static llvm::Error makeMissingError(const char *name);
 
   /// Success, or an error with `attempt` and the driver's own text.
   llvm::Error check(int status, const llvm::Twine &attempt);

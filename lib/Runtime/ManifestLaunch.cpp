@@ -36,8 +36,8 @@ static std::string describe(const KernelArgument &value) {
   llvm_unreachable("a kind of arguments that has no name");
 }
 
-static Error check(StringRef owner, const ManifestArgument &argument,
-                   const KernelArgument &value) {
+Error attune::checkValue(StringRef owner, const ManifestArgument &argument,
+                         const KernelArgument &value) {
   if (value.kind == argument.kind && value.shape.type == argument.type &&
       static_cast<int64_t>(value.shape.sizes.size()) == argument.rank)
     return Error::success();
@@ -49,9 +49,9 @@ static Error check(StringRef owner, const ManifestArgument &argument,
       " of " + getName(argument.type) + ", but got " + describe(value));
 }
 
-static Expected<AllocatedWorkspace>
-allocate(Device &device, StringRef owner, const ManifestArgument &argument,
-         llvm::ArrayRef<KernelArgument> bound) {
+Expected<TensorShape>
+attune::getWorkspaceShape(StringRef owner, const ManifestArgument &argument,
+                          llvm::ArrayRef<KernelArgument> bound) {
   llvm::SmallVector<int64_t> sizes;
   for (const ManifestProduct &size : argument.workspace.sizes) {
     std::optional<int64_t> extent = size.evaluate(bound);
@@ -61,15 +61,33 @@ allocate(Device &device, StringRef owner, const ManifestArgument &argument,
                                      "' has 2^63 elements or more");
     sizes.push_back(*extent);
   }
-  auto tensor = DeviceTensor::create(
-      device, TensorShape::contiguous(argument.type, sizes));
+  TensorShape shape = TensorShape::contiguous(argument.type, sizes);
+  if (auto error = shape.check())
+    return std::move(error);
+  return shape;
+}
+
+Error attune::checkAlignment(StringRef owner, const ManifestArgument &argument,
+                             DeviceAddress address) {
+  if (address % argument.workspace.alignment == 0)
+    return Error::success();
+  return llvm::createStringError(owner + " expects '" + argument.name +
+                                 "' at a multiple of " +
+                                 Twine(argument.workspace.alignment) +
+                                 " bytes, but got an address that is none");
+}
+
+static Expected<AllocatedWorkspace>
+allocate(Device &device, StringRef owner, const ManifestArgument &argument,
+         llvm::ArrayRef<KernelArgument> bound) {
+  auto shape = getWorkspaceShape(owner, argument, bound);
+  if (!shape)
+    return shape.takeError();
+  auto tensor = DeviceTensor::create(device, std::move(*shape));
   if (!tensor)
     return tensor.takeError();
-  if ((*tensor)->getAddress() % argument.workspace.alignment != 0)
-    return llvm::createStringError(owner + " expects '" + argument.name +
-                                   "' at a multiple of " +
-                                   Twine(argument.workspace.alignment) +
-                                   " bytes, but got an address that is none");
+  if (auto error = checkAlignment(owner, argument, (*tensor)->getAddress()))
+    return std::move(error);
   if (argument.workspace.zero)
     if (auto error = (*tensor)->fill(0))
       return std::move(error);
@@ -100,7 +118,7 @@ bindPassed(StringRef owner, llvm::ArrayRef<ManifestArgument> arguments,
   for (auto [argument, slot] : llvm::zip_equal(arguments, bound)) {
     if (!isPassed(argument))
       continue;
-    if (auto error = check(owner, argument, values.front()))
+    if (auto error = checkValue(owner, argument, values.front()))
       return std::move(error);
     slot = values.front();
     values = values.drop_front();

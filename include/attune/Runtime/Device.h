@@ -66,6 +66,8 @@ struct LaunchShape {
   std::array<int64_t, 3> block{1, 1, 1};
   /// Dynamic shared memory.
   int64_t sharedBytes = 0;
+  /// The driver's handle of the stream to queue it on; null for the default.
+  void *stream = nullptr;
 };
 
 /// Which boxes of a tensor a kernel's copy engine moves at once, and how they

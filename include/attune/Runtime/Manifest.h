@@ -88,6 +88,20 @@ struct ManifestArgument {
 /// whole; empty where nothing is.
 std::string findContradiction(llvm::ArrayRef<ManifestArgument> arguments);
 
+/// Whether a value is what `argument` says: its kind, type and rank. `owner`,
+/// here and below, is who errors speak of.
+llvm::Error checkValue(llvm::StringRef owner, const ManifestArgument &argument,
+                       const KernelArgument &value);
+
+/// The workspace that goes with `bound`, which are all arguments; its sizes
+/// depend on buffers alone.
+llvm::Expected<TensorShape>
+getWorkspaceShape(llvm::StringRef owner, const ManifestArgument &argument,
+                  llvm::ArrayRef<KernelArgument> bound);
+llvm::Error checkAlignment(llvm::StringRef owner,
+                           const ManifestArgument &argument,
+                           DeviceAddress address);
+
 /// A workspace on the device, filled as its kernel wants it.
 struct AllocatedWorkspace {
   std::shared_ptr<DeviceTensor> tensor;
@@ -97,7 +111,7 @@ struct AllocatedWorkspace {
 
 /// All of `arguments` but the tensor maps, whose places stay empty: `values` in
 /// the order of the arguments, checked, and between them new workspaces, which
-/// are added to `workspaces`. `owner` is who errors speak of.
+/// are added to `workspaces`.
 llvm::Expected<std::vector<KernelArgument>>
 bindValues(Device &device, llvm::StringRef owner,
            llvm::ArrayRef<ManifestArgument> arguments,

@@ -4,7 +4,8 @@
 // launch checks its parameters and computes nothing. So outputs stay poisoned,
 // and whoever calls them right does not verify. A tensor map is the text of
 // what was asked for. FAKE_DRIVER_FAULT names an entry point that fails;
-// FAKE_DRIVER_DEVICES and FAKE_DRIVER_VERSION are what they say.
+// FAKE_DRIVER_DEVICES and FAKE_DRIVER_VERSION are what they say. With
+// FAKE_DRIVER_TRACE, what works on memory or streams is told on standard error.
 
 #include <cstdint>
 #include <cstdio>
@@ -19,6 +20,13 @@ static char something;
 static int answer(const char *entry) {
   const char *fault = std::getenv("FAKE_DRIVER_FAULT");
   return fault && std::string(fault) == entry ? 719 : 0;
+}
+
+/// Tells that an entry point was called, and answers.
+static int work(const char *entry, const std::string &details = "") {
+  if (std::getenv("FAKE_DRIVER_TRACE"))
+    std::fprintf(stderr, "driver: %s%s\n", entry, details.c_str());
+  return answer(entry);
 }
 
 static int getNumber(const char *variable, int fallback) {
@@ -77,10 +85,10 @@ int cuDevicePrimaryCtxRetain(Handle *context, int) {
 }
 int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
 int cuCtxSetCurrent(Handle) { return 0; }
-int cuCtxSynchronize() { return answer("cuCtxSynchronize"); }
+int cuCtxSynchronize() { return work("cuCtxSynchronize"); }
 int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
   *address = reinterpret_cast<uint64_t>(std::malloc(bytes));
-  return answer("cuMemAlloc");
+  return work("cuMemAlloc");
 }
 int cuMemFree_v2(uint64_t address) {
   std::free(reinterpret_cast<void *>(address));
@@ -88,15 +96,15 @@ int cuMemFree_v2(uint64_t address) {
 }
 int cuMemcpyHtoD_v2(uint64_t target, const void *source, size_t bytes) {
   std::memcpy(reinterpret_cast<void *>(target), source, bytes);
-  return 0;
+  return work("cuMemcpyHtoD");
 }
 int cuMemcpyDtoH_v2(void *target, uint64_t source, size_t bytes) {
   std::memcpy(target, reinterpret_cast<void *>(source), bytes);
-  return 0;
+  return work("cuMemcpyDtoH");
 }
 int cuMemsetD8Async(uint64_t target, unsigned char byte, size_t bytes, Handle) {
   std::memset(reinterpret_cast<void *>(target), byte, bytes);
-  return 0;
+  return work("cuMemsetD8Async");
 }
 int cuModuleLoadData(Handle *module, const void *) {
   return give<Handle>("cuModuleLoadData", module, &something);
@@ -119,9 +127,18 @@ int cuModuleGetFunction(Handle *function, Handle, const char *) {
 int cuFuncSetAttribute(Handle, int, int) {
   return answer("cuFuncSetAttribute");
 }
-int cuLaunchKernel(Handle, unsigned, unsigned, unsigned, unsigned, unsigned,
-                   unsigned, unsigned, Handle, void **parameters, void **) {
-  return parameters && *parameters ? answer("cuLaunchKernel") : 1;
+int cuLaunchKernel(Handle, unsigned gridX, unsigned gridY, unsigned gridZ,
+                   unsigned blockX, unsigned blockY, unsigned blockZ,
+                   unsigned sharedBytes, Handle stream, void **parameters,
+                   void **) {
+  if (!parameters || !*parameters)
+    return 1;
+  std::ostringstream text;
+  text << " grid " << gridX << "," << gridY << "," << gridZ << " block "
+       << blockX << "," << blockY << "," << blockZ << " shared " << sharedBytes
+       << " stream " << reinterpret_cast<uintptr_t>(stream) << " first "
+       << *static_cast<uint64_t *>(*parameters);
+  return work("cuLaunchKernel", text.str());
 }
 int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *,
                            const uint64_t *sizes, const uint64_t *strideBytes,
@@ -144,7 +161,7 @@ int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *,
   int numbers[] = {type, interleave, swizzle, promotion, fill};
   list("enums", numbers, 5);
   std::snprintf(static_cast<char *>(map), 128, "%s", text.str().c_str());
-  return answer("cuTensorMapEncodeTiled");
+  return work("cuTensorMapEncodeTiled");
 }
 int cuEventCreate(Handle *event, unsigned) {
   return give<Handle>("cuEventCreate", event, &something);
