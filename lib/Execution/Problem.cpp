@@ -41,6 +41,9 @@ private:
     transforms[tensor][inputClass.str()] = transform;
   }
   LogicalResult resolveSizes(unsigned index, ShapedType type);
+  /// That each shape is one of a tensor.
+  LogicalResult checkShapes() const;
+  std::vector<std::string> findUnusedSizes() const;
   /// The size of a dimension, bound or static; 1 for a dynamic one of a tensor
   /// that is computed in the function.
   int64_t getSize(Value tensor, int64_t position);
@@ -110,6 +113,27 @@ LogicalResult Analysis::resolveSizes(unsigned index, ShapedType type) {
   return success();
 }
 
+LogicalResult Analysis::checkShapes() const {
+  func::FuncOp source = function;
+  for (const auto &[index, shape] : sizes.shapes)
+    if (index >= source.getNumArguments() ||
+        !isa<RankedTensorType>(source.getArgumentTypes()[index]))
+      return source.emitError() << "expects a shape of an argument that is a "
+                                   "tensor, but got one of argument "
+                                << index;
+  return success();
+}
+
+std::vector<std::string> Analysis::findUnusedSizes() const {
+  std::vector<std::string> unused;
+  for (const auto &[name, size] : sizes.named)
+    if (llvm::none_of(meaning, [&, &name = name](ArrayRef<StringRef> dims) {
+          return llvm::is_contained(dims, name);
+        }))
+      unused.push_back(name);
+  return unused;
+}
+
 int64_t Analysis::getSize(Value tensor, int64_t position) {
   auto type = cast<RankedTensorType>(tensor.getType());
   if (!type.isDynamicDim(position))
@@ -144,7 +168,10 @@ FailureOr<Problem> Analysis::run() {
              << "expects tensors and scalars as arguments to run, but got "
              << type;
     }
+  if (failed(checkShapes()))
+    return failure();
   Problem problem;
+  problem.unusedSizes = findUnusedSizes();
   for (OpNotes &notes : ops) {
     Work work = notes.op.getWork(getSizes(notes));
     problem.work.flops += work.flops;

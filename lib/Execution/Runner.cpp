@@ -16,6 +16,7 @@
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Parallel.h"
 #include <cstring>
+#include <unistd.h>
 
 using namespace mlir;
 using namespace attune;
@@ -91,6 +92,19 @@ FailureOr<std::vector<Tensor>> Runner::makeArguments() {
   return tensors;
 }
 
+LogicalResult Runner::checkMemory() {
+  int64_t needed = 0;
+  for (const ProblemArgument &argument : problem.arguments)
+    needed += argument.shape.getSpanBytes();
+  int64_t memory = int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  if (needed <= memory)
+    return success();
+  return source.emitError()
+         << "expects arguments that fit into the " << (memory >> 20)
+         << " MiB of this machine's memory, but they have " << (needed >> 20)
+         << " MiB";
+}
+
 LogicalResult Runner::makeInputs() {
   for (const auto &[index, path] : files)
     if (index >= problem.arguments.size())
@@ -112,6 +126,8 @@ LogicalResult Runner::makeInputs() {
     if (auto error = argument.shape.check())
       return source.emitError() << llvm::toString(std::move(error));
   }
+  if (failed(checkMemory()))
+    return failure();
   auto tensors = makeArguments();
   if (failed(tensors))
     return failure();

@@ -79,17 +79,18 @@ void attune::buildTileToLLVMPipeline(OpPassManager &pm) {
 void attune::buildCompilePipeline(OpPassManager &pm,
                                   const CompileOptions &options) {
   buildTensorsToTilePipeline(pm, options);
-  if (options.format == "tile")
+  if (options.format == CompileFormat::Tile)
     return;
   buildTileToGPUPipeline(pm);
-  if (options.format == "gpu")
+  if (options.format == CompileFormat::GPU)
     return;
   buildGPUToLLVMPipeline(pm);
-  if (options.format == "llvm")
+  if (options.format == CompileFormat::LLVM)
     return;
   AttuneEmitBinaryPassOptions binary;
-  binary.format = options.format == "isa" ? BinaryOptions::Format::Assembly
-                                          : BinaryOptions::Format::Object;
+  binary.format = options.format == CompileFormat::Assembly
+                      ? BinaryOptions::Format::Assembly
+                      : BinaryOptions::Format::Object;
   binary.ptxas = options.assembler;
   binary.outputDir = options.outputDir;
   pm.addPass(createAttuneEmitBinaryPass(binary));

@@ -245,8 +245,10 @@ Error HostDevice::launch(Kernel &loaded, const LaunchShape &shape,
   Workgroup group(launch, reports, counters);
   if (auto error = group.prepare())
     return error;
-  if (auto error = runWorkgroups(kernel, shape, group))
+  if (auto error = runWorkgroups(kernel, shape, group)) {
+    ++faults;
     return error;
+  }
   if (reports.getNumErrors() == 0)
     if (auto error = checkLeftZero(kernel, launch.regions)) {
       ++faults;

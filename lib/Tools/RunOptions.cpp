@@ -96,6 +96,25 @@ HostOptions RunOptions::getHostOptions() const {
   return host;
 }
 
+llvm::Error RunOptions::checkUnused(const Problem &problem) {
+  if (problem.unusedSizes.empty())
+    return llvm::Error::success();
+  return llvm::createStringError("expects sizes that an argument has, but got "
+                                 "--" +
+                                 llvm::join(problem.unusedSizes, ", --"));
+}
+
+llvm::Error RunOptions::checkNoHostOptions() const {
+  auto check = [](const llvm::cl::Option &option) -> llvm::Error {
+    if (option.getNumOccurrences())
+      return llvm::createStringError("expects --device=host with --" +
+                                     option.ArgStr);
+    return llvm::Error::success();
+  };
+  return llvm::joinErrors(llvm::joinErrors(check(checks), check(hostSeed)),
+                          llvm::joinErrors(check(maxThreads), check(maxSteps)));
+}
+
 llvm::Expected<func::FuncOp> RunOptions::chooseFunction(ModuleOp module) const {
   SmallVector<func::FuncOp> functions = getSourceFunctions(module);
   std::string names;

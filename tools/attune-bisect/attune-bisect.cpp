@@ -9,6 +9,7 @@
 #include "attune/InitAllPasses.h"
 #include "attune/Runtime/ArtifactWriter.h"
 #include "attune/Tools/RunOptions.h"
+#include "attune/Tools/ToolMain.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -72,6 +73,8 @@ public:
       : options(options), context(context) {}
 
   LogicalResult run();
+  /// Of a run that failed.
+  int getExitCode() const { return isWrong ? kExitWrongKernel : kExitFailure; }
 
 private:
   LogicalResult fail(const Twine &message) {
@@ -104,6 +107,8 @@ private:
   /// Passes since then whose modules cannot be run.
   SmallVector<StringRef> skipped;
   unsigned numRun = 0, numSkipped = 0;
+  /// Whether a module was found whose results are wrong.
+  bool isWrong = false;
 };
 
 } // namespace
@@ -117,7 +122,7 @@ LogicalResult Tool::addPasses(PassManager &pm, ModuleOp module) {
       return fail(std::move(error));
     CompileOptions compile;
     compile.chip = options.chip.getValue();
-    compile.format = "llvm";
+    compile.format = CompileFormat::LLVM;
     buildCompilePipeline(pm, compile);
     return success();
   }
@@ -242,6 +247,7 @@ bool Tool::check(StringRef pass, ModuleOp module) {
 }
 
 LogicalResult Tool::report(StringRef pass, ModuleOp module) {
+  isWrong = true;
   for (Diagnostic &diagnostic : last.diagnostics)
     context.getDiagEngine().emit(std::move(diagnostic));
   if (failed(write(kAfter, module)) || (right && failed(write(kBefore, right))))
@@ -315,6 +321,8 @@ LogicalResult Tool::run() {
   if (failed(created))
     return failure();
   runner = created->get();
+  if (auto error = RunOptions::checkUnused(runner->getProblem()))
+    return fail(std::move(error));
   if (options.tolerance >= 0)
     runner->setTolerance(options.tolerance);
   OwningOpRef<ModuleOp> module = input->clone();
@@ -326,10 +334,12 @@ int attuneBisectMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   Options options;
   llvm::cl::HideUnrelatedOptions(options.category);
+  setToolVersion("attune-bisect");
+  reportFatalErrors("attune-bisect");
   llvm::cl::ParseCommandLineOptions(
       argc, argv,
       "Names the pass of a pipeline after which a kernel is wrong\n\n"
-      "  The module is executed on the CPU after each pass. Exit code 1 if a "
+      "  The module is executed on the CPU after each pass. Exit code 2 if a "
       "pass is\n  named.\n");
   DialectRegistry registry;
   registerAllDialects(registry);
@@ -338,5 +348,6 @@ int attuneBisectMain(int argc, char **argv) {
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
-  return succeeded(Tool(options, context).run()) ? 0 : 1;
+  Tool tool(options, context);
+  return succeeded(tool.run()) ? kExitSuccess : tool.getExitCode();
 }

@@ -7,6 +7,7 @@
 #include "Attention.h"
 #include "Matmul.h"
 #include "attune/Runtime/ArtifactWriter.h"
+#include "attune/Tools/ToolMain.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
@@ -14,7 +15,7 @@
 using namespace mlir;
 using namespace attune::gen;
 
-static constexpr StringRef toolName = "attune-gen";
+static constexpr const char *toolName = "attune-gen";
 
 /// Fails where an option was given that only another op has.
 static llvm::Error checkForeign(const CommonOptions &common,
@@ -55,6 +56,8 @@ int attuneGenMain(int argc, char **argv) {
   MatmulOptions matmul;
   llvm::cl::HideUnrelatedOptions(
       {&common.category, &attention.category, &matmul.category});
+  attune::setToolVersion(toolName);
+  attune::reportFatalErrors(toolName);
   llvm::cl::ParseCommandLineOptions(
       argc, argv,
       "Writes one problem as MLIR: func.func @attention or @matmul\n");

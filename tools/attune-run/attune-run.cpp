@@ -15,6 +15,7 @@
 #include "attune/Runtime/Npy.h"
 #include "attune/Simulator/HostDevice.h"
 #include "attune/Target/TargetRegistry.h"
+#include "attune/Tools/ToolMain.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -35,6 +36,11 @@ public:
       : options(options), context(context) {}
 
   LogicalResult run();
+  /// Of a run that failed.
+  int getExitCode() const {
+    return isWrong || (host && host->getNumFaults() > 0) ? kExitWrongKernel
+                                                         : kExitFailure;
+  }
 
 private:
   LogicalResult fail(const Twine &message) {
@@ -46,7 +52,7 @@ private:
   }
 
   LogicalResult checkOptions();
-  FailureOr<std::unique_ptr<Device>> open(ModuleOp module);
+  LogicalResult open(ModuleOp module);
   LogicalResult compile(ModuleOp module, StringRef chip);
   /// Runs a function as it is.
   LogicalResult print(ModuleOp module);
@@ -56,8 +62,11 @@ private:
 
   const Options &options;
   MLIRContext &context;
+  std::unique_ptr<Device> device;
   /// The device, where it is the host executor.
   HostDevice *host = nullptr;
+  /// Whether results are not what they should be.
+  bool isWrong = false;
 };
 
 } // namespace
@@ -65,26 +74,41 @@ private:
 LogicalResult Tool::checkOptions() {
   if (options.device == "host" && options.bench)
     return fail("--bench expects a GPU: with --device=host nothing is timed");
+  if (options.device == "host" && options.ordinal.getNumOccurrences())
+    return fail("--device-number expects a GPU, but got --device=host");
+  if (options.device != "host") {
+    if (options.counts)
+      return fail("expects --device=host with --counts");
+    if (auto error = options.checkNoHostOptions())
+      return fail(std::move(error));
+  }
   if (options.repeats < 1)
     return fail("--repeats expects at least 1, but got 0");
   return success();
 }
 
-FailureOr<std::unique_ptr<Device>> Tool::open(ModuleOp module) {
+LogicalResult Tool::open(ModuleOp module) {
   if (options.device != "host") {
-    auto device = openDevice(options.device, options.ordinal);
-    if (!device)
-      return fail(device.takeError());
-    return std::move(*device);
+    auto opened = openDevice(options.device, options.ordinal);
+    if (!opened) {
+      (void)fail(opened.takeError());
+      llvm::WithColor::note(llvm::errs(), "attune-run")
+          << "--device=host executes a kernel on the CPU: tensors with "
+             "--chip=<name>, or what attune-compile makes with format=llvm\n";
+      return failure();
+    }
+    device = std::move(*opened);
+    return success();
   }
   FailureOr<tile::TargetAttr> target = options.findHostTarget(module);
   if (failed(target))
     return failure();
   HostOptions hostOptions = options.getHostOptions();
   hostOptions.counts = options.counts;
-  auto device = std::make_unique<HostDevice>(context, *target, hostOptions);
-  host = device.get();
-  return std::unique_ptr<Device>(std::move(device));
+  auto made = std::make_unique<HostDevice>(context, *target, hostOptions);
+  host = made.get();
+  device = std::move(made);
+  return success();
 }
 
 LogicalResult Tool::compile(ModuleOp module, StringRef chip) {
@@ -95,7 +119,7 @@ LogicalResult Tool::compile(ModuleOp module, StringRef chip) {
   compileOptions.chip = chip.str();
   compileOptions.assembler = options.ptxas.getValue();
   if (options.device == "host")
-    compileOptions.format = "llvm";
+    compileOptions.format = CompileFormat::LLVM;
   buildCompilePipeline(pm, compileOptions);
   return pm.run(module);
 }
@@ -112,8 +136,7 @@ LogicalResult Tool::print(ModuleOp module) {
   if (function.getNumArguments() > 0)
     return function.emitError()
            << "expects a function without arguments to print its results";
-  FailureOr<std::unique_ptr<Device>> device = open(module);
-  if (failed(device))
+  if (failed(open(module)))
     return failure();
   OwningOpRef<ModuleOp> lowered;
   if (host) {
@@ -124,7 +147,7 @@ LogicalResult Tool::print(ModuleOp module) {
     module = *lowered;
     function = module.lookupSymbol<func::FuncOp>(function.getName());
   }
-  auto program = HostProgram::load(module, **device);
+  auto program = HostProgram::load(module, *device);
   if (failed(program))
     return failure();
   FailureOr<HostRun> run = (*program)->run(function, {});
@@ -219,10 +242,9 @@ LogicalResult Tool::run() {
   // Kept as it is: compilation changes the module.
   OwningOpRef<func::FuncOp> source = chosen->clone();
 
-  FailureOr<std::unique_ptr<Device>> device = open(*module);
-  if (failed(device))
+  if (failed(open(*module)))
     return failure();
-  const DeviceInfo &info = (*device)->getInfo();
+  const DeviceInfo &info = device->getInfo();
   StringRef chip = options.chip;
   if (chip.empty())
     chip =
@@ -230,12 +252,14 @@ LogicalResult Tool::run() {
   if (!isCompiled(*module) && failed(compile(*module, chip)))
     return failure();
 
-  auto runner = Runner::create(*source, **device, *sizes, options.seed,
+  auto runner = Runner::create(*source, *device, *sizes, options.seed,
                                options.device == "host" ? ReferencePlace::Host
                                                         : options.reference,
                                std::move(*files), options.inputClass);
   if (failed(runner))
     return failure();
+  if (auto error = RunOptions::checkUnused((*runner)->getProblem()))
+    return fail(std::move(error));
   Report report;
   report.device = info;
   report.function = source->getName().str();
@@ -253,16 +277,22 @@ LogicalResult Tool::run() {
     llvm::outs() << llvm::formatv("{0:2}\n", report.toJSON());
   else
     report.printTable(llvm::outs());
-  return success(report.passed());
+  isWrong = !report.passed();
+  return success(!isWrong);
 }
 
 int attuneRunMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   Options options;
   llvm::cl::HideUnrelatedOptions(options.category);
+  setToolVersion("attune-run");
+  reportFatalErrors("attune-run");
   llvm::cl::ParseCommandLineOptions(
       argc, argv,
-      "Runs kernels on a GPU or on the CPU, verifies and times them\n");
+      "Runs kernels on a GPU or on the CPU, verifies and times them\n\n"
+      "  Exit code 1 if something cannot be run as asked, 2 if a kernel is "
+      "wrong:\n  results, launches that are not equal, or faults that "
+      "--device=host finds.\n");
   DialectRegistry registry;
   registerAllDialects(registry);
   registerAttunePasses();
@@ -270,5 +300,6 @@ int attuneRunMain(int argc, char **argv) {
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
-  return succeeded(Tool(options, context).run()) ? 0 : 1;
+  Tool tool(options, context);
+  return succeeded(tool.run()) ? kExitSuccess : tool.getExitCode();
 }

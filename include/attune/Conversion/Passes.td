@@ -168,7 +168,7 @@ def AttuneEmitBinaryPass : Pass<"attune-emit-binary", "::mlir::ModuleOp"> {
   let description = [{
     Each `gpu.module`, with one kernel in LLVM dialect, becomes a `gpu.binary` of
     the same name with one object: a cubin or HSACO (`bin`), or PTX or AMDGPU
-    assembly (`assembly`). The manifest of the kernel (`launch.manifest`) moves to the `gpu.binary`, together
+    assembly (`isa`). The manifest of the kernel (`launch.manifest`) moves to the `gpu.binary`, together
     with the chip and the registers, spills and warnings that the assembler
     reported.
 

@@ -33,11 +33,13 @@ struct Problem {
   std::vector<ProblemArgument> arguments;
   /// Of all ops.
   Work work;
+  /// Sizes that were given by a name which no dimension of an argument has.
+  std::vector<std::string> unusedSizes;
 };
 
 /// Derives sizes and uses from the tunable ops in `function`, which must be as
-/// the user wrote it. A dimension that stays unknown and a size that
-/// contradicts a type are errors.
+/// the user wrote it. A dimension that stays unknown, a size that
+/// contradicts a type and a shape of no tensor are errors.
 mlir::FailureOr<Problem> analyzeProblem(mlir::func::FuncOp function,
                                         const ProblemSizes &sizes);
 

@@ -93,6 +93,9 @@ private:
         compiledReferences(std::move(compiled)) {}
 
   mlir::LogicalResult makeInputs();
+  /// Fails where the arguments are larger than this machine's memory, before
+  /// any is made.
+  mlir::LogicalResult checkMemory();
   mlir::FailureOr<std::vector<std::vector<float>>>
   runReference(ReferenceRun run);
   mlir::FailureOr<std::vector<Tensor>> runAndRead(mlir::ModuleOp compiled);

@@ -10,6 +10,9 @@
 
 namespace attune {
 
+/// How far attune-compile goes.
+enum class CompileFormat { Tile, GPU, LLVM, Assembly, Object };
+
 struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
   Option<std::string> chip{
       *this, "chip", llvm::cl::desc("Name of the chip; there is no default.")};
@@ -18,11 +21,17 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
       llvm::cl::desc("SMs to launch persistent workgroups on; 0 for those of "
                      "the chip."),
       llvm::cl::init(0)};
-  Option<std::string> format{
+  Option<CompileFormat> format{
       *this, "format",
       llvm::cl::desc(
           "How far to go: tile, gpu, llvm, isa (assembly) or bin (object)."),
-      llvm::cl::init("bin")};
+      llvm::cl::init(CompileFormat::Object),
+      llvm::cl::values(
+          clEnumValN(CompileFormat::Tile, "tile", "kernels that speak tile"),
+          clEnumValN(CompileFormat::GPU, "gpu", "upstream's dialects"),
+          clEnumValN(CompileFormat::LLVM, "llvm", "LLVM dialect"),
+          clEnumValN(CompileFormat::Assembly, "isa", "PTX or AMDGPU assembly"),
+          clEnumValN(CompileFormat::Object, "bin", "cubin or HSACO"))};
   ListOption<std::string> tuningSpecs{
       *this, "tuning-specs",
       llvm::cl::desc("Files with schedules that a search found, for ops "

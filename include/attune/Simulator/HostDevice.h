@@ -128,7 +128,7 @@ public:
   /// Of later launches; see HostOptions.
   void setSeed(uint64_t seed) { options.seed = seed; }
 
-  /// What the checks found in all launches.
+  /// What the checks found in all launches, and kernels that crashed.
   int64_t getNumFaults() const { return faults; }
   /// Of the last launch.
   const HostCounts &getCounts() const { return counts; }

@@ -112,6 +112,11 @@ struct RunOptions {
   llvm::Expected<InputFiles> getInputs() const;
   /// The sizes above as numbers.
   llvm::Expected<ProblemSizes> getSizes() const;
+  /// Fails where a size was given that no argument has.
+  static llvm::Error checkUnused(const Problem &problem);
+  /// Fails where an option of the host executor was given, which another device
+  /// would ignore.
+  llvm::Error checkNoHostOptions() const;
   /// The function that --function names, or the only one with ops
   /// that can be tuned.
   llvm::Expected<mlir::func::FuncOp>

@@ -33,7 +33,7 @@ static json::Value check(const DialectRegistry &registry,
   PassManager manager(module.getContext());
   CompileOptions options;
   options.chip = candidate.getChip().str();
-  options.format = "llvm";
+  options.format = CompileFormat::LLVM;
   buildCompilePipeline(manager, options);
   if (failed(manager.run(module)))
     return candidate.makeFailure(Status::CompileError,

@@ -42,7 +42,7 @@ def execute(tools, kernel, name):
     text = (run.stdout + run.stderr).decode(errors="replace")
     if run.returncode == 0:
         return ""
-    assert run.returncode == 1, f"{name} crashed:\n{text}"
+    assert run.returncode == 2, f"{name} is not wrong, but cannot be run:\n{text}"
     match = re.search(r"error: ((kernel )?'.*)", text) or re.search(r"(WRONG.*)", text)
     return match[1][:110]
 

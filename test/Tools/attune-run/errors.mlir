@@ -2,6 +2,7 @@
 //
 // RUN: env LD_LIBRARY_PATH=%t.none not attune-run %s --function=both --device=cuda 2>&1 | FileCheck %s --check-prefix=NOGPU
 // NOGPU: attune-run: error: no CUDA device: libcuda.so.1: cannot open shared object file
+// NOGPU: attune-run: note: --device=host executes a kernel on the CPU: tensors with --chip=<name>, or what attune-compile makes with format=llvm
 // RUN: not attune-run %s --device=host 2>&1 | FileCheck %s --check-prefix=HOST
 // HOST: attune-run: error: expects --function=<name> where there are several
 // RUN: not attune-run %s --function=both --seq-q=1 --device=host 2>&1 | FileCheck %s --check-prefix=HOSTCHIP
@@ -37,7 +38,22 @@
 // RUN: not attune-run %s --batch=-1 2>&1 | FileCheck %s --check-prefix=SIZE
 // SIZE: error: --batch expects a size of 0 to 2147483647, but got '-1'
 // RUN: not attune-run %s --shape=3:7 2>&1 | FileCheck %s --check-prefix=SHAPE
+// RUN: not attune-run %s --function=both --seq-q=1 --device=host --chip=sm_80 --shape=9=7 2>&1 | FileCheck %s --check-prefix=ARGUMENT
+// ARGUMENT: errors.mlir:[[#]]:1: error: expects a shape of an argument that is a tensor, but got one of argument 9
+// RUN: not attune-run %s --function=both --seq-q=1 --device=host --chip=sm_80 -m 7 2>&1 | FileCheck %s --check-prefix=UNUSED
+// UNUSED: attune-run: error: expects sizes that an argument has, but got --m
+// RUN: not attune-run %s --function=both --seq-q=1 --device=host --chip=sm_80 --device-number=7 2>&1 | FileCheck %s --check-prefix=HOSTNUMBER
+// HOSTNUMBER: attune-run: error: --device-number expects a GPU, but got --device=host
+// RUN: env LD_LIBRARY_PATH=%fake_driver not attune-run %s --function=both --seq-q=1 --checks=bounds --max-steps=9 2>&1 | FileCheck %s --check-prefix=HOSTONLY
+// HOSTONLY: attune-run: error: expects --device=host with --checks
+// HOSTONLY: expects --device=host with --max-steps
+// RUN: env LD_LIBRARY_PATH=%fake_driver not attune-run %s --function=both --seq-q=1 --counts 2>&1 | FileCheck %s --check-prefix=COUNTS
+// COUNTS: attune-run: error: expects --device=host with --counts
 // SHAPE: error: --shape expects <argument>=<size>x<size>..., but got '3:7'
+//
+// What no memory holds is refused before it is made.
+// RUN: not attune-run %s --function=both --seq-q=2147483647 --device=host --chip=sm_80 2>&1 | FileCheck %s --check-prefix=HUGE
+// HUGE: errors.mlir:[[#]]:1: error: expects arguments that fit into the {{[0-9]+}} MiB of this machine's memory, but they have {{[0-9]+}} MiB
 //
 // RUN: env LD_LIBRARY_PATH=%fake_driver not attune-run %s --function=both --batch=1 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=UNBOUND

@@ -13,6 +13,7 @@ from typing import NoReturn
 
 import export
 from report import InputError, Problem, read_reports
+from version import VERSION
 
 
 class Parser(argparse.ArgumentParser):
@@ -24,6 +25,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = Parser(prog="attune-report", allow_abbrev=False,
                     description="Draws reports of attune-tune: convergence, sensitivity to knobs, failures, and "
                     "the model against measurement; of all of them a table of the best schedules.")
+    parser.add_argument("--version", action="version", version=f"attune-report {VERSION}")
     parser.add_argument("reports", nargs="*", metavar="<report.json>", help="what attune-tune --json wrote")
     parser.add_argument("--format", default="html", metavar="<format>",
                         help="html: one page (default); svg, png: a file for each plot; tree, header, json: which "
