@@ -15,8 +15,8 @@ using namespace attune::tuning;
 /// Names become bytes from here on. No database is as long.
 static constexpr off_t kFirstByte = off_t(1) << 62;
 
-std::unique_ptr<Claims> Claims::open(llvm::StringRef path) {
-  int fd = ::open(path.str().c_str(), O_RDWR | O_CLOEXEC);
+std::unique_ptr<Claims> Claims::open(llvm::StringRef path, bool toLook) {
+  int fd = ::open(path.str().c_str(), (toLook ? O_RDONLY : O_RDWR) | O_CLOEXEC);
   return fd < 0 ? nullptr : std::unique_ptr<Claims>(new Claims(fd));
 }
 
@@ -46,6 +46,11 @@ bool Claims::take(llvm::StringRef name) {
 void Claims::release(llvm::StringRef name) {
   struct flock lock = makeLock(F_UNLCK, getByte(name), 1);
   (void)fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+bool Claims::isTaken(llvm::StringRef name) const {
+  struct flock lock = makeLock(F_WRLCK, getByte(name), 1);
+  return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 void Claims::releaseAll() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The progress line: elapsed, done of total, failures by class, best so far,
-// time left.
+// The progress line: elapsed, done of total, the best so far, time left,
+// results by class, and what the schedule of the best is.
 
 #include "attune/Tuning/Progress.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -44,17 +44,19 @@ std::string attune::tuning::format(const ProgressState &state) {
   llvm::raw_string_ostream os(line);
   os << "[" << formatDuration(state.seconds) << "] " << state.done << "/"
      << state.total;
+  if (!state.best.empty())
+    os << " best " << state.best;
+  os << formatTimeLeft(state);
   if (state.reused)
-    os << " (" << state.reused << " stored)";
+    os << " stored " << state.reused;
   for (const auto &[status, count] : state.counts)
     os << " " << toString(status) << " " << count;
   if (state.elsewhere)
     os << " elsewhere " << state.elsewhere;
   if (state.waits)
     os << " waiting for a device that another tuner uses";
-  if (!state.best.empty())
-    os << " best " << state.best;
-  os << formatTimeLeft(state);
+  if (!state.schedule.empty())
+    os << " with " << state.schedule;
   return line;
 }
 

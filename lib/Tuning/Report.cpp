@@ -44,6 +44,8 @@ static llvm::SmallVector<Comparison> getComparisons(const Task &task,
 static void printTable(llvm::raw_ostream &os, const Task &task,
                        const Space &space, const Outcome &outcome,
                        llvm::ArrayRef<size_t> order) {
+  constexpr llvm::StringLiteral kSchedule =
+      "schedule, where it is not the default";
   llvm::SmallVector<Comparison> comparisons = getComparisons(task, outcome);
   if (outcome.timed) {
     os << llvm::formatv("{0,4} {1,10} {2,10} {3,21}", "rank", "TFLOP/s", "us",
@@ -51,18 +53,18 @@ static void printTable(llvm::raw_ostream &os, const Task &task,
     for (const Comparison &comparison : comparisons)
       os << " " << comparison.head;
     os << llvm::formatv(" {0,5} {1,6} {2,8}  {3}\n", "regs", "spills", "shared",
-                        "schedule");
+                        kSchedule);
   } else
-    os << llvm::formatv("{0,4} {1,8} {2,7} {3,5} {4,6} {5,8}  {6}\n", "rank",
-                        "score", "numbers", "regs", "spills", "shared",
-                        "schedule");
+    os << llvm::formatv("{0,4} {1,12} {2,7} {3,5} {4,6} {5,8}  {6}\n", "rank",
+                        "predicted us", "numbers", "regs", "spills", "shared",
+                        kSchedule);
   for (auto [rank, i] : llvm::enumerate(order.take_front(kTableRows))) {
     const Result &result = outcome.results[i];
     const Resources &used = result.resources;
     std::string regs = formatOptional(used.registers),
                 spills = formatOptional(used.spillBytes),
                 shared = formatOptional(used.sharedBytes),
-                schedule = space.toString(result.point);
+                schedule = space.toString(result.point, outcome.base);
     if (outcome.timed) {
       Summary time = result.getSummary();
       std::string speed =
@@ -81,10 +83,11 @@ static void printTable(llvm::raw_ostream &os, const Task &task,
       os << llvm::formatv(" {0,5} {1,6} {2,8}  {3}\n", regs, spills, shared,
                           schedule);
     } else {
-      std::string score =
-          result.score ? llvm::formatv("{0:F3}", *result.score).str() : "-";
-      os << llvm::formatv("{0,4} {1,8} {2,7} {3,5} {4,6} {5,8}  {6}\n",
-                          rank + 1, score,
+      std::string predicted =
+          result.score ? llvm::formatv("{0:F1}", *result.score / 1000).str()
+                       : "-";
+      os << llvm::formatv("{0,4} {1,12} {2,7} {3,5} {4,6} {5,8}  {6}\n",
+                          rank + 1, predicted,
                           result.stage == Stage::Final ? "right" : "-", regs,
                           spills, shared, schedule);
     }
@@ -139,14 +142,45 @@ static void printFailures(llvm::raw_ostream &os, const Space &space,
   for (const auto &[status, results] : failures) {
     llvm::StringRef message = results.front()->message;
     os << llvm::formatv("{0}: {1}, for example {2}: {3}\n", toString(status),
-                        results.size(), space.toString(results.front()->point),
+                        results.size(),
+                        space.toString(results.front()->point, outcome.base),
                         message.split('\n').first);
   }
 }
 
+/// One line for all rules.
+static void summarizeRefusals(llvm::raw_ostream &os, const LegalSpace &legal) {
+  auto print = [&](llvm::StringRef what, const LegalSpace::Refusals &refusals) {
+    uint64_t count = 0;
+    for (const auto &[id, refused] : refusals)
+      count += refused.count;
+    os << llvm::formatv("{0} {1} by {2} rules", count, what, refusals.size());
+  };
+  if (legal.refused.empty() && legal.skipped.empty())
+    return;
+  os << "other schedules: ";
+  print("refused", legal.refused);
+  if (!legal.skipped.empty()) {
+    os << ", ";
+    print("not worth trying", legal.skipped);
+  }
+  os << " (--verbose names them)\n";
+}
+
+/// The winner as attune-set-schedule takes it, for here it is complete.
+static void printWinner(llvm::raw_ostream &os, const Space &space,
+                        const Outcome &outcome) {
+  if (!outcome.winner)
+    return;
+  os << (outcome.timed    ? "best: "
+         : outcome.ranked ? "best by model: "
+                          : "first that is valid, for nothing ranks them: ")
+     << space.toString(outcome.results[*outcome.winner].point) << "\n";
+}
+
 void attune::tuning::printReport(llvm::raw_ostream &os, const Task &task,
                                  const Space &space, const LegalSpace &legal,
-                                 const Outcome &outcome) {
+                                 const Outcome &outcome, bool verbose) {
   os << llvm::formatv("{0} on {1}: {2} of {3} legal schedules tried in {4}",
                       task.name, task.chip, outcome.results.size(),
                       legal.points.size(), formatDuration(outcome.seconds));
@@ -176,11 +210,14 @@ void attune::tuning::printReport(llvm::raw_ostream &os, const Task &task,
   if (!outcome.ties.empty())
     os << "within the noise of the best: " << outcome.ties.size()
        << " (their intervals overlap)\n";
-  printRefusals(os, space, legal);
+  if (verbose && !outcome.base.empty())
+    os << "the default schedule is " << space.toString(outcome.base) << "\n";
+  if (verbose)
+    printRefusals(os, space, legal);
+  else
+    summarizeRefusals(os, legal);
   printFailures(os, space, outcome);
-  if (outcome.winner)
-    os << (outcome.timed ? "best: " : "best by model: ")
-       << space.toString(outcome.results[*outcome.winner].point) << "\n";
+  printWinner(os, space, outcome);
 }
 
 /// Parents are indices of results.
@@ -329,7 +366,10 @@ llvm::Error attune::tuning::printStatus(llvm::raw_ostream &os, Store &store) {
     os << llvm::formatv(
         "session {0}: {1} on {2}, device {3}, strategy {4}, started {5}, {6}\n",
         session.id, session.problemName, session.key.chip, session.key.device,
-        session.strategy, session.started, session.state);
+        session.strategy, session.started,
+        session.state == SessionInfo().state && !store.isRunning(session)
+            ? "killed"
+            : session.state);
     std::map<Status, uint64_t> counts;
     const std::pair<std::string, Result> *best = nullptr;
     auto getMedian = [](auto &entry) {

@@ -122,6 +122,15 @@ std::string Space::toString(llvm::ArrayRef<int64_t> point) const {
   return text;
 }
 
+std::string Space::toString(llvm::ArrayRef<int64_t> point,
+                            llvm::ArrayRef<int64_t> base) const {
+  std::string text;
+  for (auto [knob, value, other] : llvm::zip_equal(knobs, point, base))
+    if (value != other)
+      text += (text.empty() ? "" : " ") + knob.name + "=" + knob.spell(value);
+  return text.empty() ? "default" : text;
+}
+
 // The answers are the leaves of a tree: a node is the knob that is looked at
 // next, its branches are the values of the knob. `digits` are the places of the
 // values in their domains, 0 for knobs that are not on the path to a leaf.

@@ -127,20 +127,36 @@ llvm::Error Store::writeSession(const SessionInfo &session, bool insert) {
               insert ? database->getLastRow() : session.id, kSessionColumns);
 }
 
+/// What the tuner of a session claims as long as it lives.
+static std::string makeSessionClaim(const SessionInfo &session) {
+  return "session " + std::to_string(session.id);
+}
+
 llvm::Error Store::beginSession(SessionInfo &session) {
   session.started = getTimeStamp();
   return database->transact([&]() -> llvm::Error {
     if (llvm::Error error = writeSession(session, /*insert=*/true))
       return error;
     session.id = database->getLastRow();
+    // Before anybody else can see it.
+    if (sessions)
+      sessions->take(makeSessionClaim(session));
     return llvm::Error::success();
   });
 }
 
 llvm::Error Store::endSession(SessionInfo &session, llvm::StringRef state) {
   session.state = state.str();
-  return database->transact(
+  llvm::Error error = database->transact(
       [&] { return writeSession(session, /*insert=*/false); });
+  if (sessions)
+    sessions->release(makeSessionClaim(session));
+  return error;
+}
+
+bool Store::isRunning(const SessionInfo &session) const {
+  return session.state == SessionInfo().state && sessions &&
+         sessions->isTaken(makeSessionClaim(session));
 }
 
 /// Parents by their schedules, which are rows of this or an earlier session.

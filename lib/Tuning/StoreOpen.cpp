@@ -190,7 +190,7 @@ llvm::Expected<std::unique_ptr<Store>> Store::open(llvm::StringRef path) {
     return error;
   }
   return std::unique_ptr<Store>(
-      new Store(std::move(*database), Claims::open(path)));
+      new Store(std::move(*database), Claims::open(path), Claims::open(path)));
 }
 
 llvm::Expected<std::unique_ptr<Store>> Store::openInMemory() {
@@ -220,5 +220,7 @@ Store::openReadOnly(llvm::StringRef path) {
     return ours.takeError();
   if (!*ours)
     return refuse(path, "it has no tables");
-  return std::unique_ptr<Store>(new Store(std::move(*database)));
+  return std::unique_ptr<Store>(new Store(std::move(*database),
+                                          /*claims=*/nullptr,
+                                          Claims::open(path, /*toLook=*/true)));
 }

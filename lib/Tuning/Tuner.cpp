@@ -58,16 +58,23 @@ double Tuner::estimate(size_t measurements) const {
 /// and launches more often. Seen on an H200, 16384 tokens.
 static constexpr unsigned kProofMeasurements = 8;
 
-bool Tuner::isOutOfTime() const {
-  if (!options.budgetSeconds)
-    return false;
-  // A final of more than half the budget has fewer rounds instead.
+double Tuner::getReserve() const {
+  // What would take more than half of the budget is cut short instead.
+  double most = *options.budgetSeconds / 2;
+  if (!devices && checkers)
+    return std::min(options.finalists * kCheckSeconds, most);
   size_t rounds =
       options.finalRounds ? options.finalRounds - 1 + kFirstRound : 0;
-  double reserve =
-      std::min(estimate(rounds * options.finalists + kProofMeasurements),
-               *options.budgetSeconds / 2);
-  return secondsLeft() <= reserve;
+  return std::min(estimate(rounds * options.finalists + kProofMeasurements),
+                  most);
+}
+
+bool Tuner::isOutOfTime() const {
+  return options.budgetSeconds && secondsLeft() <= getReserve();
+}
+
+bool Tuner::onlyLooksUp() const {
+  return options.budgetSeconds == 0 || options.budgetCandidates == 0;
 }
 
 bool Tuner::isStopping() const {
@@ -81,16 +88,16 @@ llvm::Expected<Outcome> Tuner::run(Strategy &theStrategy) {
   started = Clock::now();
   outcome.timed = devices && !options.execute;
   outcome.executed = options.execute;
+  outcome.ranked = ranker;
+  outcome.base = task.baseline.empty() ? space.getDefault() : task.baseline;
   state.total = legal.points.size();
   if (options.budgetCandidates)
-    state.total = std::min<uint64_t>(
-        state.total, std::max<uint64_t>(1, *options.budgetCandidates));
+    state.total = std::min<uint64_t>(state.total, *options.budgetCandidates);
   state.budgetSeconds = options.budgetSeconds;
 
-  // The baseline comes first and is measured whatever the budget: it
+  // The baseline comes first and is measured however short the budget: it
   // is what every other result is compared with.
-  baselineIndex =
-      findIndex(task.baseline.empty() ? space.getDefault() : task.baseline);
+  baselineIndex = findIndex(outcome.base);
   if (baselineIndex) {
     ++asked;
     if (llvm::Error error = startCandidate(*baselineIndex))
@@ -124,13 +131,14 @@ llvm::Expected<Outcome> Tuner::run(Strategy &theStrategy) {
 
   store.releaseClaims();
   outcome.budgetSpent = !interrupted && tried.size() < legal.points.size();
-  if (outcome.timed && !interrupted)
+  bool goesOn = !interrupted && !onlyLooksUp();
+  if (outcome.timed && goesOn)
     if (llvm::Error error = runFinals())
       return error;
-  if (outcome.timed && !interrupted)
+  if (outcome.timed && goesOn && !interrupted)
     if (llvm::Error error = runProofs())
       return error;
-  if (!devices && checkers && !interrupted)
+  if (!devices && checkers && goesOn)
     if (llvm::Error error = runChecks())
       return error;
   outcome.interrupted = interrupted;
@@ -265,29 +273,41 @@ llvm::Error Tuner::startCandidate(size_t index) {
   candidate.result.point = legal.points[index];
   candidate.result.origin = strategy->getOrigin(index);
   if (!options.retune) {
-    if (!store.claim(session.key, space, candidate.result.point)) {
+    if (!onlyLooksUp() &&
+        !store.claim(session.key, space, candidate.result.point)) {
       elsewhere.push_back(index);
       return llvm::Error::success();
     }
-    llvm::Expected<std::optional<Result>> stored =
-        store.find(session.key, space, candidate.result.point);
-    if (!stored)
-      return stored.takeError();
-    // What was compiled and then given up is yet to be measured, and so is what
-    // another limit refused.
-    bool isOpen = *stored && devices && (*stored)->stage == Stage::Compile &&
-                  ((*stored)->status == Status::Ok ||
-                   ((*stored)->resources.spillBytes.value_or(0) > 0 &&
-                    findFault((*stored)->resources).empty()));
-    if (*stored && !isOpen) {
-      candidate.result = std::move(**stored);
-      candidate.result.origin = strategy->getOrigin(index);
-      refuseFaulty(candidate);
-      return finish(std::move(candidate));
-    }
+    llvm::Expected<bool> isFinished = finishStored(candidate);
+    if (!isFinished || *isFinished)
+      return isFinished.takeError();
   }
-  submitCompile(std::move(candidate));
+  if (!onlyLooksUp())
+    submitCompile(std::move(candidate));
   return llvm::Error::success();
+}
+
+llvm::Expected<bool> Tuner::finishStored(Candidate &candidate) {
+  llvm::Expected<std::optional<Result>> stored =
+      store.find(session.key, space, candidate.result.point);
+  if (!stored)
+    return stored.takeError();
+  if (!*stored)
+    return false;
+  // What was compiled and then given up is yet to be measured, and so is what
+  // another limit refused.
+  bool isOpen = devices && (*stored)->stage == Stage::Compile &&
+                ((*stored)->status == Status::Ok ||
+                 ((*stored)->resources.spillBytes.value_or(0) > 0 &&
+                  findFault((*stored)->resources).empty()));
+  if (isOpen)
+    return false;
+  candidate.result = std::move(**stored);
+  candidate.result.origin = strategy->getOrigin(candidate.index);
+  refuseFaulty(candidate);
+  if (llvm::Error error = finish(std::move(candidate)))
+    return error;
+  return true;
 }
 
 std::string Tuner::findFault(const Resources &resources) const {
@@ -529,12 +549,13 @@ void Tuner::count(const Result &result) {
   if (bestCost && *bestCost <= cost)
     return;
   bestCost = cost;
-  state.best.clear();
+  state.schedule = space.toString(result.point, outcome.base);
+  if (!outcome.timed && !outcome.ranked)
+    return;
+  state.best = llvm::formatv("{0:F1} us{1}", cost / 1000,
+                             outcome.timed ? "" : " (predicted)");
   if (result.isTimed() && task.flops)
-    state.best = llvm::formatv("{0:F1} TFLOP/s ", task.flops / cost / 1000);
-  else if (result.isTimed())
-    state.best = llvm::formatv("{0:F1} us ", cost / 1000);
-  state.best += space.toString(result.point);
+    state.best += llvm::formatv(", {0:F1} TFLOP/s", task.flops / cost / 1000);
 }
 
 void Tuner::report() {

@@ -77,9 +77,9 @@ Tuner::Candidate Tuner::makeFinalist(size_t resultIndex) {
 }
 
 llvm::Expected<bool> Tuner::await(WorkerPool &pool, uint64_t request,
-                                  Result &result) {
+                                  Result &result, bool withinBudget) {
   bool done = false;
-  while (!done && !interrupted) {
+  while (!done && !interrupted && !(withinBudget && secondsLeft() <= 0)) {
     llvm::Expected<std::vector<Completion>> completions =
         WorkerPool::wait({&pool}, std::chrono::milliseconds(200));
     if (!completions)
@@ -239,7 +239,8 @@ llvm::Error Tuner::runChecks() {
   // candidate after the other need not look at all of them.
   constexpr unsigned checksPerFinalist = 4;
   unsigned right = 0, left = checksPerFinalist * options.finalists;
-  while (right < options.finalists && left > 0 && !interrupted) {
+  while (right < options.finalists && left > 0 && !interrupted &&
+         secondsLeft() > 0) {
     std::vector<size_t> order = outcome.rank();
     right = llvm::count_if(
         order, [&](size_t i) { return outcome.results[i].wasInFinal(); });
@@ -251,11 +252,14 @@ llvm::Error Tuner::runChecks() {
     Candidate candidate = makeFinalist(*next);
     uint64_t request = nextRequest++;
     checkers->submit(request, makeCandidateRequest(candidate));
-    llvm::Expected<bool> done = await(*checkers, request, candidate.result);
+    llvm::Expected<bool> done = await(*checkers, request, candidate.result,
+                                      /*withinBudget=*/true);
     if (!done)
       return done.takeError();
-    if (!*done)
+    if (!*done) {
+      checkers->stop();
       break;
+    }
     if (candidate.result.status == Status::Refused) {
       progress.note(
           "warning: no numbers are checked: " +

@@ -6,6 +6,7 @@
 // (--worker).
 
 #include "attune/Target/TargetRegistry.h"
+#include "attune/Tools/ToolMain.h"
 #include "attune/Tuning/CompileHandler.h"
 #include "attune/Tuning/DeviceHandler.h"
 #include "attune/Tuning/HostCheckHandler.h"
@@ -105,7 +106,7 @@ struct Options {
       "budget",
       cl::desc("Time (90s, 10m, 1h), number of candidates, or both (90s,200), "
                "of which the first that is spent ends the search; all if not "
-               "given"),
+               "given. With 0, only stored results are looked up"),
       cl::value_desc("limit"), cl::cat(category)};
   cl::opt<unsigned long long> seed{"seed", cl::desc("Seed of the search"),
                                    cl::init(1), cl::cat(category)};
@@ -150,6 +151,11 @@ struct Options {
                                    cl::desc("Write remarks to a file, as YAML"),
                                    cl::value_desc("path"), cl::cat(category)};
   cl::opt<bool> quiet{"quiet", cl::desc("No progress"), cl::cat(category)};
+  cl::opt<bool> verbose{
+      "verbose",
+      cl::desc("Report the default schedule, and each rule that refuses others "
+               "with an example"),
+      cl::cat(category)};
   cl::opt<bool> everything{
       "everything",
       cl::desc("Search legal schedules as well that experience says are not "
@@ -219,6 +225,7 @@ struct Options {
   cl::opt<std::string> problem{"problem", cl::ReallyHidden, cl::cat(category)};
 
   Error read(TuneFileOptions &options) const;
+  Error checkCounts() const;
   Error readBudget(TunerOptions &search) const;
   Error readSizes(TuneFileOptions &options) const;
   Error readOnly(TuneFileOptions &options) const;
@@ -235,6 +242,18 @@ static void handleInterrupt(int) {
   if (interrupted)
     _exit(130);
   interrupted = 1;
+}
+
+/// More than these are mistakes, and would not fit into memory.
+Error Options::checkCounts() const {
+  constexpr unsigned most = 1024;
+  if (jobs.getNumOccurrences() && (jobs < 1 || jobs > most))
+    return createStringError("expects --jobs to be from 1 to " + Twine(most) +
+                             ", but got " + Twine(jobs));
+  if (finalists > most)
+    return createStringError("expects --finalists to be at most " +
+                             Twine(most) + ", but got " + Twine(finalists));
+  return Error::success();
 }
 
 Error Options::readBudget(TunerOptions &search) const {
@@ -348,6 +367,8 @@ Error Options::read(TuneFileOptions &options) const {
                              "and with no other");
   if (compileSeconds <= 0 || runSeconds <= 0)
     return createStringError("expects time limits above 0");
+  if (Error error = checkCounts())
+    return error;
   if (output == "-" && report == "-")
     return createStringError("expects one of -o and --json on the standard "
                              "output, but got both");
@@ -368,6 +389,7 @@ Error Options::read(TuneFileOptions &options) const {
   options.fallbackChip = fallbackChip;
   options.device = device;
   options.launchers.assign(launchers.begin(), launchers.end());
+  options.namesDevices = !ordinals.empty() || !launchers.empty();
   options.database = database;
   options.strategy = strategy;
   options.replay = replay;
@@ -386,6 +408,7 @@ Error Options::read(TuneFileOptions &options) const {
   options.rank = rank;
   options.everything = everything;
   options.quiet = quiet;
+  options.verbose = verbose;
   options.dryRun = dryRun;
   options.report = report;
   options.remarksFilter = remarksFilter;
@@ -429,6 +452,7 @@ int attuneTuneMain(int argc, char **argv) {
   InitLLVM init(argc, argv);
   Options options;
   cl::HideUnrelatedOptions(options.category);
+  attune::setToolVersion("attune-tune");
   cl::ParseCommandLineOptions(
       argc, argv,
       "Searches the fastest schedule of each op, or the knobs of a "
@@ -462,6 +486,7 @@ int attuneTuneMain(int argc, char **argv) {
     return printDatabaseStatus(options.database);
   }
 
+  attune::reportFatalErrors("attune-tune");
   TuneFileOptions tune;
   if (Error error = options.read(tune))
     return fail(toString(std::move(error)));

@@ -63,6 +63,17 @@ TEST_F(ClaimsTest, EndWithTheirHolder) {
   close(ready[1]);
 }
 
+TEST_F(ClaimsTest, CanBeLookedAt) {
+  auto ours = Claims::open(path), looking = Claims::open(path, true);
+  EXPECT_FALSE(looking->isTaken("a"));
+  EXPECT_TRUE(ours->take("a"));
+  EXPECT_TRUE(looking->isTaken("a"));
+  EXPECT_FALSE(looking->isTaken("b"));
+  EXPECT_FALSE(ours->isTaken("a"));
+  ours->release("a");
+  EXPECT_FALSE(looking->isTaken("a"));
+}
+
 TEST_F(ClaimsTest, NeedAFile) { EXPECT_EQ(Claims::open(path + "/x"), nullptr); }
 
 TEST_F(ClaimsTest, LeaveTheFileAsItIs) {

@@ -28,14 +28,15 @@ struct ReportTest : testing::Test {
     outcome.results[3].samples.clear();
     outcome.results[3].message = "worker ended by signal 11\nand more";
     outcome.baseline = 0;
+    outcome.base = {0};
     outcome.timed = true;
   }
 
-  std::string print() {
+  std::string print(bool verbose = false) {
     std::string text;
     llvm::raw_string_ostream os(text);
     outcome.pickWinner();
-    printReport(os, task, space, legal, outcome);
+    printReport(os, task, space, legal, outcome, verbose);
     return text;
   }
 
@@ -56,11 +57,29 @@ TEST_F(ReportTest, SaysWhatAPersonAsks) {
   expectContains(text, "16 of 16 legal schedules");
   expectContains(text, "default schedule: rank");
   expectContains(text, "the best is 1.50x as fast");
-  expectContains(text, "refused, too-large: 4, for example x=16: x is 16");
+  expectContains(text, "other schedules: 4 refused by 1 rules (--verbose");
+  EXPECT_EQ(text.find("too-large"), std::string::npos);
   expectContains(text,
                  "crash: 1, for example x=3: worker ended by signal 11\n");
-  expectContains(text, "best: x=5");
+  expectContains(text, "shared  schedule, where it is not the default\n");
+  expectContains(text, "  x=5\n");
+  // The winner comes last, and is told completely.
+  EXPECT_TRUE(llvm::StringRef(text).ends_with("\nbest: x=5\n")) << text;
   expectContains(text, "1.0        1.0"); // TFLOP/s and us of the winner
+}
+
+TEST_F(ReportTest, TellsSchedulesByWhatIsNotTheDefault) {
+  Space three(
+      std::vector<Knob>{{"x", 0, {0, 1}}, {"y", 1, {0, 1}}, {"z", 1, {0, 1}}});
+  EXPECT_EQ(three.toString(Point{0, 1, 1}, Point{0, 1, 1}), "default");
+  EXPECT_EQ(three.toString(Point{1, 1, 0}, Point{0, 1, 1}), "x=1 z=0");
+}
+
+TEST_F(ReportTest, SaysMoreWhereThatIsAskedFor) {
+  std::string text = print(/*verbose=*/true);
+  expectContains(text, "refused, too-large: 4, for example x=16: x is 16");
+  expectContains(text, "the default schedule is x=0\n");
+  EXPECT_TRUE(llvm::StringRef(text).ends_with("\nbest: x=5\n")) << text;
 }
 
 TEST_F(ReportTest, ComparesWithDefaultAndVendor) {
@@ -81,10 +100,24 @@ TEST_F(ReportTest, NeverPrintsATimeThatWasNotMeasured) {
   outcome.timed = false;
   for (Result &result : outcome.results)
     result.samples.clear();
+  outcome.ranked = true;
   std::string text = print();
+  expectContains(text, "rank predicted us numbers");
+  expectContains(text, "   2          0.0       -"); // a score of 1 ns
   expectContains(text, "best by model: x=0");
   EXPECT_EQ(text.find("TFLOP/s"), std::string::npos);
   EXPECT_EQ(text.find("vendor"), std::string::npos);
+}
+
+TEST_F(ReportTest, SaysWhereNothingRanks) {
+  outcome.timed = false;
+  for (Result &result : outcome.results) {
+    result.samples.clear();
+    result.score.reset();
+  }
+  std::string text = print();
+  expectContains(text, "first that is valid, for nothing ranks them: x=0");
+  EXPECT_EQ(text.find("model"), std::string::npos);
 }
 
 TEST_F(ReportTest, ARefusedDefaultIsExplained) {
@@ -134,15 +167,16 @@ TEST(Progress, OneLineSaysAll) {
   state.done = 34;
   state.total = 450;
   state.counts = {{Status::Ok, 30}, {Status::Crash, 4}};
-  state.best = "312.4 TFLOP/s x=5";
-  EXPECT_EQ(format(state),
-            "[1m15s] 34/450 ok 30 crash 4 best 312.4 TFLOP/s x=5 eta 15m17s");
+  state.best = "12.3 us, 312.4 TFLOP/s";
+  state.schedule = "x=5";
+  EXPECT_EQ(format(state), "[1m15s] 34/450 best 12.3 us, 312.4 TFLOP/s eta "
+                           "15m17s ok 30 crash 4 with x=5");
   state.budgetSeconds = 90;
   EXPECT_NE(format(state).find("eta 15s"), std::string::npos);
   state.elsewhere = 3;
   state.waits = true;
   EXPECT_NE(format(state).find(" crash 4 elsewhere 3 waiting for a device that "
-                               "another tuner uses best "),
+                               "another tuner uses with "),
             std::string::npos);
 }
 

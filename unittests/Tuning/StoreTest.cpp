@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "StoreFixture.h"
+#include "attune/Tuning/Report.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 #include <sys/wait.h>
@@ -116,6 +117,30 @@ TEST_F(StoreTest, SessionsCountTheirResults) {
   EXPECT_EQ((*sessions)[0].state, "finished");
   EXPECT_EQ(store->getResults(session.id)->size(), 5u);
   EXPECT_FALSE(bool(store->verify()));
+}
+
+TEST_F(StoreTest, ASessionRunsAsLongAsItsTuner) {
+  auto printed = [&] {
+    auto reader = Store::openReadOnly(path);
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    if (!reader)
+      ADD_FAILURE() << llvm::toString(reader.takeError());
+    else
+      EXPECT_FALSE(bool(printStatus(os, **reader)));
+    return text;
+  };
+  {
+    std::unique_ptr<Store> store = open();
+    store->releaseClaims();
+    EXPECT_NE(printed().find(", running\n"), std::string::npos) << printed();
+  }
+  // What a kill leaves: the row, but no lock.
+  EXPECT_NE(printed().find(", killed\n"), std::string::npos) << printed();
+  session.id = 0;
+  std::unique_ptr<Store> store = open();
+  ASSERT_FALSE(bool(store->endSession(session, "finished")));
+  EXPECT_NE(printed().find(", finished\n"), std::string::npos) << printed();
 }
 
 TEST_F(StoreTest, TheBestViewShowsTheFastestLatestResult) {

@@ -206,17 +206,41 @@ TEST(Tuner, ABudgetOfCandidatesIsKept) {
   EXPECT_TRUE(outcome.winner.has_value());
 }
 
-TEST(Tuner, WithoutABudgetTheDefaultIsStillMeasured) {
+TEST(Tuner, WithoutABudgetNothingIsTried) {
+  for (bool hasDevice : {true, false}) {
+    fake::Settings settings = fake::makeSettings();
+    settings.device = hasDevice;
+    settings.check = !hasDevice;
+    settings.options.budgetCandidates = 0;
+    EXPECT_TRUE(mustSearch({}, settings).results.empty());
+    settings.options.budgetCandidates.reset();
+    settings.options.budgetSeconds = 0;
+    EXPECT_TRUE(mustSearch({}, settings).results.empty());
+  }
+}
+
+TEST(Tuner, AShortBudgetHasTheDefault) {
   fake::Settings settings = fake::makeSettings();
-  settings.options.budgetCandidates = 0;
+  settings.options.budgetSeconds = 1e-3;
   Outcome outcome = mustSearch({}, settings);
   ASSERT_EQ(outcome.results.size(), 1u);
   EXPECT_EQ(getWinner(outcome), 0);
-  settings = fake::makeSettings();
-  settings.options.budgetSeconds = 0;
-  outcome = mustSearch({}, settings);
-  ASSERT_EQ(outcome.results.size(), 1u);
-  EXPECT_EQ(getWinner(outcome), 0);
+}
+
+TEST(Tuner, ABudgetOfTimeHoldsForChecks) {
+  fake::Problem problem;
+  problem.candidates = 1000;
+  problem.sleepMs = 20;
+  problem.faults = {{"check:0", "hang"}};
+  fake::Settings settings = fake::makeSettings();
+  settings.device = false;
+  settings.check = true;
+  settings.limits.requestSeconds = 60;
+  settings.options.budgetSeconds = 2;
+  Outcome outcome = mustSearch(problem, settings);
+  EXPECT_LT(outcome.seconds, 2 + 1);
+  ASSERT_TRUE(outcome.winner.has_value());
+  EXPECT_EQ(outcome.results[*outcome.winner].stage, Stage::Compile);
 }
 
 TEST(Tuner, SeedsComeBeforeTheStrategy) {
@@ -342,7 +366,7 @@ TEST(Tuner, AStoredWinnerNeedsNoDevice) {
   // Not where all is to be measured again.
   settings.options.budgetCandidates = 0;
   settings.options.retune = true;
-  EXPECT_EQ(getWinner(mustSearch(problem, settings)), 0);
+  EXPECT_TRUE(mustSearch(problem, settings).results.empty());
 }
 
 TEST(Tuner, ALaterSearchMayFindABetterWinner) {

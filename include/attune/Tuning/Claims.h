@@ -16,8 +16,10 @@ namespace attune::tuning {
 /// ends, however it does: nothing is left behind to expire or to clean up.
 class Claims {
 public:
-  /// For a file that exists. Null where it cannot be opened for writing.
-  static std::unique_ptr<Claims> open(llvm::StringRef path);
+  /// For a file that exists. Null where it cannot be opened for writing, or,
+  /// `toLook` at what others have taken, for reading.
+  static std::unique_ptr<Claims> open(llvm::StringRef path,
+                                      bool toLook = false);
   ~Claims();
   Claims(const Claims &) = delete;
   Claims &operator=(const Claims &) = delete;
@@ -26,6 +28,9 @@ public:
   /// such locks: work is then done twice, and nothing is lost.
   bool take(llvm::StringRef name);
   void release(llvm::StringRef name);
+  /// Whether a holder other than this one has a name. False as well where the
+  /// file system has no such locks.
+  bool isTaken(llvm::StringRef name) const;
   void releaseAll();
 
 private:

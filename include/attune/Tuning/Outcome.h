@@ -13,6 +13,10 @@ struct Outcome {
   std::vector<Result> results;
   /// Whether there was a device. Without one results are ranked by score.
   bool timed = false;
+  /// Whether there are scores: nanoseconds that a model predicts.
+  bool ranked = false;
+  /// The schedule that everything is compared with.
+  Point base;
   /// Whether the device was the host executor: there is no winner.
   bool executed = false;
   /// Index of the default schedule's result; absent where it is not legal.

@@ -24,8 +24,9 @@ struct ProgressState {
   /// Whether a device is another tuner's at the moment.
   bool waits = false;
   std::map<Status, uint64_t> counts;
-  /// The best so far, ready to print; empty before the first.
-  std::string best;
+  /// What the best so far takes, and its schedule where that is not the
+  /// default; ready to print, and empty before the first.
+  std::string best, schedule;
 };
 
 class Progress {
@@ -46,7 +47,8 @@ std::unique_ptr<Progress> createTerminalProgress(llvm::raw_ostream &os,
 std::unique_ptr<Progress> createPlainProgress(llvm::raw_ostream &os);
 std::unique_ptr<Progress> createQuietProgress();
 
-/// The line that both print.
+/// The line that both print. A terminal cuts it, so what matters most comes
+/// first.
 std::string format(const ProgressState &state);
 /// `12s`, `3m04s`, `1h02m`.
 std::string formatDuration(double seconds);

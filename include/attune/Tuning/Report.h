@@ -9,10 +9,12 @@
 
 namespace attune::tuning {
 
-/// The table at the end: the best ten, the default's rank, refusals and
-/// failures by reason.
+/// The table at the end: the best ten, the default's rank, failures by reason
+/// and, last of all, the winner. Schedules are told by what is not the default;
+/// `verbose` adds that one and a line for each rule that refuses others.
 void printReport(llvm::raw_ostream &os, const Task &task, const Space &space,
-                 const LegalSpace &legal, const Outcome &outcome);
+                 const LegalSpace &legal, const Outcome &outcome,
+                 bool verbose = false);
 
 /// The same, complete, as JSON.
 llvm::json::Object makeReport(const Task &task, const Space &space,

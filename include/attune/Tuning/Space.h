@@ -69,6 +69,10 @@ public:
   std::optional<Point> fromJSON(const llvm::json::Object &object) const;
   /// `block-m=128 block-n=64 ...`, as attune-set-schedule takes it.
   std::string toString(llvm::ArrayRef<int64_t> point) const;
+  /// The same for people: the knobs alone that differ from `base`, or `default`
+  /// where none does.
+  std::string toString(llvm::ArrayRef<int64_t> point,
+                       llvm::ArrayRef<int64_t> base) const;
 
 private:
   std::vector<Knob> knobs;

@@ -92,6 +92,8 @@ public:
   void release(const StoreKey &key, const Space &space,
                llvm::ArrayRef<int64_t> point);
   void releaseClaims();
+  /// Whether the tuner of a session that has not ended still runs.
+  bool isRunning(const SessionInfo &session) const;
 
   /// All sessions, oldest first.
   llvm::Expected<std::vector<SessionInfo>> getSessions();
@@ -103,8 +105,10 @@ public:
 
 private:
   explicit Store(std::unique_ptr<Database> database,
-                 std::unique_ptr<Claims> claims = nullptr)
-      : claims(std::move(claims)), database(std::move(database)) {}
+                 std::unique_ptr<Claims> claims = nullptr,
+                 std::unique_ptr<Claims> sessions = nullptr)
+      : claims(std::move(claims)), sessions(std::move(sessions)),
+        database(std::move(database)) {}
   llvm::Error makeDamageError(llvm::StringRef table, int64_t row) const;
   llvm::Expected<Result> readMeasurement(const Statement &statement) const;
   llvm::Expected<std::optional<Result>> findOne(Statement &statement);
@@ -113,6 +117,8 @@ private:
   /// Ends after the database: to close a file ends all locks that SQLite has on
   /// it in this process. Null where nothing can be shared.
   std::unique_ptr<Claims> claims;
+  /// Sessions under way, which are held as long as candidates come and go.
+  std::unique_ptr<Claims> sessions;
   std::unique_ptr<Database> database;
 };
 

@@ -33,6 +33,8 @@ struct TuneFileOptions {
   /// "auto", "none", or the kind of device that has to be there.
   std::string device = "auto";
   std::vector<int> ordinals = {0};
+  /// Whether the command line names devices to use: then there must be some.
+  bool namesDevices = false;
   /// Beside those, all devices like the first of them.
   bool allDevices = false;
   /// Commands that start a worker on another machine, as makeRemoteCommand()
@@ -49,6 +51,8 @@ struct TuneFileOptions {
   /// Also what is legal and not worth trying.
   bool everything = false;
   bool quiet = false;
+  /// Report each rule that refuses schedules.
+  bool verbose = false;
   /// Only count the space.
   bool dryRun = false;
   /// Where the JSON report goes; empty for nowhere.

@@ -61,7 +61,8 @@ struct TunerOptions {
   /// Devices execute candidates with all checks on and time none: what is
   /// sought is the ones that fail, and there is no best.
   bool execute = false;
-  /// For all of it, the final included.
+  /// For all of it, the final or the checks of the best included. With 0 of
+  /// either only stored results are looked up.
   std::optional<double> budgetSeconds;
   std::optional<uint64_t> budgetCandidates;
   /// Measure again what the database already knows.
@@ -120,6 +121,9 @@ private:
   /// In the first round of the final so many times the finalists take part: a
   /// clock that stepped during the search has put some of them too far down.
   static constexpr unsigned kFirstRound = 2;
+  /// How long the check of a finalist on the CPU is taken to take, with the
+  /// start of its worker. Small problems take 1 to 3.
+  static constexpr double kCheckSeconds = 3;
   /// How long so many measurements are going to take, in seconds.
   double estimate(size_t measurements) const;
   bool isStopping() const;
@@ -151,9 +155,10 @@ private:
   /// A candidate whose result is measured, or checked, once more.
   Candidate makeFinalist(size_t resultIndex);
   /// Waits for one request and writes what came back into `result`. False if
-  /// the search was interrupted before.
-  llvm::Expected<bool> await(WorkerPool &pool, uint64_t request,
-                             Result &result);
+  /// the search was interrupted before, or, where that ends the wait, the
+  /// budget spent.
+  llvm::Expected<bool> await(WorkerPool &pool, uint64_t request, Result &result,
+                             bool withinBudget = false);
   /// Stores what the final found and puts it in the place of the old result.
   llvm::Error settle(Candidate finalist);
   llvm::Error runFinals();
@@ -162,8 +167,15 @@ private:
   /// Verifies the winner once more, for all inputs and many launches, until one
   /// stands, or so many failed that there is none.
   llvm::Error runProofs();
+  /// Whether there is no budget to compile or measure anything with.
+  bool onlyLooksUp() const;
+  /// What is kept of the budget for the end.
+  double getReserve() const;
   /// Takes in the winner that the database has.
   llvm::Error startStoredBest();
+  /// Takes in a result that the database has. False where it has none, or one
+  /// that a search with this device would complete.
+  llvm::Expected<bool> finishStored(Candidate &candidate);
   llvm::Error runChecks();
   llvm::Error ensureBinaries(llvm::MutableArrayRef<Candidate> finalists);
   llvm::json::Value makeCandidateRequest(const Candidate &candidate) const;

@@ -47,7 +47,10 @@ static std::string describeWinner(const Task &task, const Space &space,
   const Result &winner = outcome.results[*outcome.winner];
   std::string text = space.toString(winner.point);
   if (!outcome.timed)
-    return text + " is best by model; nothing was timed";
+    return text +
+           (outcome.ranked ? " is best by model"
+                           : " is the first that is valid") +
+           "; nothing was timed";
   double nanoseconds = winner.getSummary().median;
   text += llvm::formatv(" takes {0:F1} us", nanoseconds / 1000);
   auto compare = [&](double other, llvm::StringRef what) {

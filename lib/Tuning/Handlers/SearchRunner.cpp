@@ -37,6 +37,8 @@ llvm::Error SearchRunner::checkOptions() const {
       return llvm::createStringError("cannot write '" + file +
                                      "': expects a file in a folder that "
                                      "exists and can be written");
+    if (auto found = findWritableFile(file); !found)
+      return found.takeError();
   }
   return llvm::Error::success();
 }
@@ -92,9 +94,15 @@ SearchRunner::run(const SearchSetup &setup, const LegalSpace &legal,
   std::unique_ptr<Strategy> strategy =
       createStrategy(options.strategy, {setup.space, legal.points, options.seed,
                                         scores, recorded});
+  TunerOptions search = options.search;
+  // What is left of it; with 0 the search would only look up.
+  if (search.budgetSeconds.value_or(0) > 0) {
+    std::chrono::duration<double> spent = Clock::now() - budgetStart;
+    search.budgetSeconds =
+        std::max(*search.budgetSeconds - spent.count(), 1e-3);
+  }
   Tuner tuner(setup.task, setup.space, legal, *store, session, compilers,
-              *devices, setup.checkers, ranker, *progress, options.search,
-              interrupted);
+              *devices, setup.checkers, ranker, *progress, search, interrupted);
   llvm::Expected<Outcome> outcome = tuner.run(*strategy);
   if (!outcome)
     return outcome.takeError();
@@ -172,7 +180,8 @@ SearchRunner::search(const SearchSetup &setup) {
       run(setup, legal, ranker.get(), scores, recording.points, session);
   if (!outcome)
     return outcome.takeError();
-  printReport(os, task, space, legal, *outcome);
+  setup.explain(*outcome);
+  printReport(os, task, space, legal, *outcome, options.verbose);
   // An interrupted search writes no output that a command could name.
   if (outcome->winner && !outcome->interrupted)
     if (std::string command =
@@ -181,6 +190,7 @@ SearchRunner::search(const SearchSetup &setup) {
       os << (outcome->timed ? "run it: " : "run it on " + task.chip + ": ")
          << command << "\n";
   os.flush();
+  budgetStart = Clock::now();
   reports.push_back(makeReport(task, space, legal, session, *outcome));
   return std::optional<Outcome>(std::move(*outcome));
 }
@@ -197,6 +207,12 @@ llvm::Expected<const Result *> tuning::getWinner(const Task &task,
                                                  const Outcome &outcome) {
   if (outcome.winner)
     return &outcome.results[*outcome.winner];
+  if (outcome.results.empty())
+    return llvm::createStringError(
+        llvm::formatv("expects a stored result of '{0}' on {1}, for a budget "
+                      "of 0 compiles nothing, but there is none",
+                      task.name, task.chip)
+            .str());
   if (outcome.unproven)
     return llvm::createStringError(
         llvm::formatv("no schedule of '{0}' is proven to be right on {1}: the "

@@ -29,6 +29,8 @@ struct SearchSetup {
   std::function<std::unique_ptr<Ranker>()> makeRanker;
   /// The command that runs a winner; empty where there is none to name.
   std::function<std::string(llvm::ArrayRef<int64_t>)> getCommand;
+  /// Says what to think of the outcome, before the report.
+  std::function<void(const Outcome &)> explain = [](const Outcome &) {};
 };
 
 class SearchRunner {
@@ -60,6 +62,9 @@ private:
   const TuneFileOptions &options;
   const volatile sig_atomic_t &interrupted;
   std::unique_ptr<Store> store;
+  /// When the time of the budget of the next search began: with the process, or
+  /// with the end of the search before.
+  Clock::time_point budgetStart = Clock::now();
   llvm::json::Array reports;
 };
 

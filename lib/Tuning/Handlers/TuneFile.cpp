@@ -11,6 +11,7 @@
 #include "attune/Execution/Problem.h"
 #include "attune/InitAllDialects.h"
 #include "attune/Runtime/ArtifactWriter.h"
+#include "attune/Runtime/ExitCode.h"
 #include "attune/Schedule/TuningSpec.h"
 #include "attune/Target/TargetRegistry.h"
 #include "attune/Tuning/DeviceWorkers.h"
@@ -47,7 +48,8 @@ public:
   }
 
   llvm::Error run();
-  bool wasInterrupted() const { return interrupted; }
+  /// Whether schedules failed that were executed on the CPU.
+  bool foundFailures() const { return !failures.empty(); }
 
 private:
   static DialectRegistry makeRegistry() {
@@ -61,6 +63,9 @@ private:
   llvm::Error readScript(size_t count);
   llvm::Error findDevice();
   llvm::Error chooseChip();
+  /// Finds options that would do nothing: of devices where there is none, and
+  /// sizes that no op leaves open.
+  llvm::Error checkUse(llvm::ArrayRef<TunableOpInterface> ops) const;
   /// One for each op. Finds what is wrong with --vendor.
   llvm::Expected<std::vector<Task>>
   makeTasks(llvm::ArrayRef<TunableOpInterface> ops) const;
@@ -214,6 +219,33 @@ llvm::Error FileTuner::chooseChip() {
   return llvm::Error::success();
 }
 
+llvm::Error FileTuner::checkUse(llvm::ArrayRef<TunableOpInterface> ops) const {
+  if (options.namesDevices && (!device || isExecuted()))
+    return llvm::createStringError(
+        "expects a device with --gpus and --launcher, but there is none (" +
+        noDevice + ")");
+  for (const auto &[name, size] : options.sizes) {
+    bool isUsed = llvm::any_of(ops, [&, &name = name,
+                                     &size = size](TunableOpInterface op) {
+      return llvm::any_of(llvm::zip_equal(op.getKnobSet().sizes, op.getSizes()),
+                          [&](auto known) {
+                            auto [info, value] = known;
+                            return info.name == name &&
+                                   (ShapedType::isDynamic(value) ||
+                                    value == size);
+                          });
+    });
+    if (!isUsed)
+      return llvm::createStringError(
+          llvm::formatv(
+              "expects --size to name a size that is dynamic in '{0}', "
+              "but got {1}={2}",
+              options.input, name, size)
+              .str());
+  }
+  return llvm::Error::success();
+}
+
 std::string FileTuner::describeCompiler() const {
   std::string compiler = runner.describeCompiler();
   BinaryOptions binary;
@@ -263,8 +295,10 @@ void FileTuner::explainUntimed(const Outcome &outcome) {
       outcome.winner && outcome.results[*outcome.winner].stage == Stage::Final;
   llvm::WithColor::warning(llvm::errs(), "attune-tune")
       << "nothing was timed (" << noDevice << ")\n"
-      << "note: every candidate was compiled and ranked by a model of "
-         "its time\n"
+      << (outcome.ranked
+              ? "note: every candidate was compiled and ranked by a "
+                "model of its time\n"
+              : "note: every candidate was compiled; none is ranked\n")
       << (checked ? "note: the kernels of the best were executed on the CPU, "
                     "for a smaller problem, and compared to the reference; "
                   : "note: no numbers were checked; ")
@@ -376,6 +410,10 @@ llvm::Error FileTuner::tune(TunableOpInterface op, Task task) {
   setup.getCommand = [&](llvm::ArrayRef<int64_t> point) {
     return getCommand(op, setup.space, point);
   };
+  setup.explain = [&](const Outcome &outcome) {
+    if (!device)
+      explainUntimed(outcome);
+  };
   llvm::Expected<std::optional<Outcome>> searched = runner.search(setup);
   devices.reset();
   if (!searched)
@@ -383,8 +421,6 @@ llvm::Error FileTuner::tune(TunableOpInterface op, Task task) {
   if (!*searched)
     return llvm::Error::success();
   const Outcome &outcome = **searched;
-  if (!device)
-    explainUntimed(outcome);
   if (interrupted)
     return llvm::Error::success();
   if (isExecuted()) {
@@ -415,8 +451,9 @@ llvm::Error FileTuner::keepWinner(TunableOpInterface op, const Task &task,
           ? llvm::formatv("{0}: {1:F1} us on {2}", task.name,
                           winner.getSummary().median / 1000, device->describe())
                 .str()
-          : llvm::formatv("{0}: chosen for {1} by a model; nothing was timed",
-                          task.name, task.chip)
+          : llvm::formatv("{0}: {1} for {2}{3}; nothing was timed", task.name,
+                          outcome.ranked ? "chosen" : "the first that is valid",
+                          task.chip, outcome.ranked ? " by a model" : "")
                 .str());
   return llvm::Error::success();
 }
@@ -460,6 +497,8 @@ llvm::Error FileTuner::run() {
     return error;
   if (llvm::Error error = chooseChip())
     return error;
+  if (llvm::Error error = checkUse(ops))
+    return error;
   if (llvm::Error error = runner.openStore())
     return error;
   llvm::Expected<std::vector<Task>> tasks = makeTasks(ops);
@@ -482,12 +521,19 @@ llvm::Error FileTuner::run() {
 
 int tuning::tuneFile(const TuneFileOptions &options,
                      const volatile sig_atomic_t &interrupted) {
-  llvm::Error failed = options.pipeline.empty()
-                           ? FileTuner(options, interrupted).run()
-                           : tuneProgram(options, interrupted);
-  if (llvm::Error error = std::move(failed)) {
+  int exitCode = kExitFailure;
+  auto run = [&]() -> llvm::Error {
+    if (!options.pipeline.empty())
+      return tuneProgram(options, interrupted);
+    FileTuner tuner(options, interrupted);
+    llvm::Error error = tuner.run();
+    if (tuner.foundFailures())
+      exitCode = kExitWrongKernel;
+    return error;
+  };
+  if (llvm::Error error = run()) {
     printError(llvm::toString(std::move(error)));
-    return interrupted ? 130 : 1;
+    return interrupted ? 130 : exitCode;
   }
   if (!interrupted)
     return 0;

@@ -33,10 +33,10 @@ static llvm::Error checkOptions(const TuneFileOptions &options) {
     return llvm::createStringError(
         "expects no --chip and no --size with --pipeline, for its programs are "
         "compiled for this CPU and for the sizes of their types");
-  if (!options.launchers.empty())
-    return llvm::createStringError(
-        "expects no --launcher with --pipeline, for processors of two machines "
-        "are seldom alike");
+  if (options.namesDevices)
+    return llvm::createStringError("expects no --gpus and no --launcher with "
+                                   "--pipeline, for processors of two machines "
+                                   "are seldom alike");
   for (const std::string &library : options.libraries)
     if (llvm::StringRef(library).contains(','))
       return llvm::createStringError(

@@ -7,8 +7,8 @@
 //
 // REQUIRES: attune-tune
 // RUN: rm -rf %t && mkdir %t
-// RUN: not attune-tune %s --chip=gfx942 --device=host --strategy=grid --budget=3 --quiet --repro-dir=%t/repro --json=%t/report.json \
-// RUN:   > %t/table 2> %t/log
+// RUN: bash -c 'attune-tune %s --chip=gfx942 --device=host --strategy=grid --budget=3 --quiet --repro-dir=%t/repro --json=%t/report.json \
+// RUN:   > %t/table 2> %t/log; test $? = 2'
 // RUN: FileCheck %s --check-prefix=TABLE < %t/table
 // RUN: FileCheck %s --check-prefix=LOG < %t/log
 // RUN: FileCheck %s --check-prefix=REPORT < %t/report.json

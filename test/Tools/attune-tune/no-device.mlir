@@ -16,20 +16,26 @@
 // RUN: attune-opt %t/tuned.mlir --attune-compile=chip=sm_90 -o /dev/null
 // RUN: attune-tune %s --chip=sm_90 --device=none --budget=3 --db=%t/tuning.db 2> /dev/null \
 // RUN:   | FileCheck %s --check-prefix=AGAIN
+// RUN: attune-tune %s --chip=sm_90 --device=none --budget=3 --db=%t/tuning.db --verbose 2> /dev/null \
+// RUN:   | FileCheck %s --check-prefix=VERBOSE
+// RUN: attune-tune %s --chip=sm_90 --device=none --budget=0 --db=%t/tuning.db 2> /dev/null \
+// RUN:   | FileCheck %s --check-prefix=LOOKUP
+// RUN: not attune-tune %s --chip=sm_90 --device=none --budget=0 2>&1 | FileCheck %s --check-prefix=NOTHING
 // RUN: attune-tune --status --db=%t/tuning.db | FileCheck %s --check-prefix=STATUS
 // RUN: attune-tune %s --chip=sm_90 --device=none --budget=3 --jobs=1 --db=%t/tuning.db -o - 2> /dev/null \
 // RUN:   | FileCheck %s --check-prefix=TUNED
 
 // TABLE: first on sm_90: 3 of {{[0-9]+}} legal schedules tried
-// TABLE-NEXT: rank    score numbers
-// TABLE-NEXT: 1 {{.*}} right {{.*}} block-m=
+// TABLE-NEXT: rank predicted us numbers {{.*}} schedule, where it is not the default
+// TABLE-NEXT: 1 {{.*}} right
 // TABLE: default schedule: rank {{[0-9]}} of 3
-// TABLE: refused, shared-overflow: {{[0-9]+}}, for example {{.*}}: expects at most {{[0-9]+}} bytes of shared memory
-// TABLE: best by model: block-m=
+// TABLE-NEXT: other schedules: {{[0-9]+}} refused by {{[0-9]+}} rules, {{[0-9]+}} not worth trying by {{[0-9]+}} rules (--verbose names them)
+// TABLE-NEXT: best by model: block-m={{.*}} block-n=
+// TABLE-NEXT: run it on sm_90: attune-run
 // TABLE: second on sm_90: 3 of {{[0-9]+}} legal schedules tried
 // TABLE-NOT: TFLOP
 
-// LOG: [{{[0-9]+}}s] 3/3 ok 3 best block-m=
+// LOG: [{{[0-9]+}}s] 3/3 best {{[0-9.]+}} us (predicted) ok 3 with
 // LOG: attune-tune: warning: nothing was timed (--device=none was given)
 // LOG: the kernels of the best were executed on the CPU
 
@@ -42,6 +48,14 @@
 // REPORT-NOT: median_ns
 
 // AGAIN: 3 of {{[0-9]+}} legal schedules tried in 0s, 3 of them from the database
+
+// VERBOSE: the default schedule is block-m={{.*}} block-n=
+// VERBOSE: refused, shared-overflow: {{[0-9]+}}, for example {{.*}}: expects at most {{[0-9]+}} bytes of shared memory
+// VERBOSE: not worth trying,
+// VERBOSE: best by model: block-m=
+
+// LOOKUP: first on sm_90: 1 of {{[0-9]+}} legal schedules tried in {{.*}}, 1 of them from the database
+// NOTHING: attune-tune: error: expects a stored result of 'first' on sm_90, for a budget of 0 compiles nothing, but there is none
 
 // STATUS: session 1: first on sm_90, device none, strategy guided, started {{.*}}, finished
 // STATUS-NEXT: 6 results for {{[0-9]+}} legal schedules: ok 6
