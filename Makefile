@@ -8,7 +8,7 @@ EXAMPLE  ?= examples/mha_causal.mlir
 OUT      ?= $(BUILD)/tune
 # How long to search, and what to compile for where there is no GPU.
 BUDGET   ?= 3m
-CHIP_WITHOUT_GPU ?= sm_90
+CHIP_WITHOUT_GPU ?= sm_90a
 # Further arguments for attune-tune.
 TUNE_ARGS ?=
 
