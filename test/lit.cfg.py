@@ -57,6 +57,12 @@ if any(os.access(os.path.join(folder, "ptxas"), os.X_OK) for folder in
     config.available_features.add("ptxas")
 if "-fsanitize" not in config.cxx_flags:
     config.available_features.update(["plugin", "portable"])
+else:
+    # LLVM's own allocators tell the sanitizer what is free, but Debian's libraries
+    # use the memory without asking it. What is left to the end of a process is not
+    # looked for.
+    config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0:detect_leaks=0"
+    config.environment["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1"
 # What a test that configures a project of its own passes on to CMake.
 config.environment["CC"] = config.c_compiler
 config.environment["CXX"] = config.cxx_compiler

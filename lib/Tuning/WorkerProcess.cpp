@@ -48,6 +48,14 @@ struct Pipe {
 };
 } // namespace
 
+/// Whether this build reserves terabytes that it does not use, which
+/// RLIMIT_DATA would refuse: then only the memory in use is watched.
+#if __has_feature(address_sanitizer)
+static constexpr bool kHasShadowMemory = true;
+#else
+static constexpr bool kHasShadowMemory = false;
+#endif
+
 static llvm::Error makeErrnoError(const llvm::Twine &what) {
   return llvm::createStringError(what + ": " + llvm::sys::StrError());
 }
@@ -79,7 +87,7 @@ static llvm::Error makeErrnoError(const llvm::Twine &what) {
 
   struct rlimit noCore = {0, 0};
   setrlimit(RLIMIT_CORE, &noCore);
-  if (memoryBytes) {
+  if (memoryBytes && !kHasShadowMemory) {
     // RLIMIT_DATA counts private writable memory. RLIMIT_AS would also count
     // the mapped libraries, whose size says nothing about the candidate.
     struct rlimit limit = {memoryBytes, memoryBytes};
