@@ -65,8 +65,9 @@ TEST(Verify, NaNNeverPasses) {
   EXPECT_FALSE(compareToReference(nan, one, one, DataType::BF16).passed);
   Comparison both = compareToReference(nan, nan, nan, DataType::BF16);
   EXPECT_FALSE(both.passed);
-  EXPECT_EQ(both.reason,
-            "expects a reference to compare with at element 0, but that is nan");
+  EXPECT_EQ(
+      both.reason,
+      "expects a reference to compare with at element 0, but that is nan");
   EXPECT_FALSE(compareToReference(one, nan, one, DataType::BF16).passed);
   Comparison last =
       compareToReference(Values{1, 3, kNaN}, {1, 1, 1}, {}, DataType::BF16);
