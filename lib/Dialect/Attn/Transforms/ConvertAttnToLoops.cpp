@@ -342,12 +342,21 @@ void ReferenceEmitter::emit() {
 }
 
 /// Whether the results of `op` can have a type that is not the operands'.
-static LogicalResult checkF32Output(AttentionOp op) {
+/// `reshapes` gets the reshapes between it and the function's return.
+static LogicalResult checkF32Output(AttentionOp op,
+                                    SmallVectorImpl<Operation *> &reshapes) {
   auto func = op->getParentOfType<func::FuncOp>();
   if (!func || op->getParentOp() != func || !func.getBody().hasOneBlock())
     return op.emitOpError(
         "expects to be in a function of one block for output=f32");
-  for (Operation *user : op.getResult().getUsers())
+  SmallVector<Operation *> users(op.getResult().getUsers());
+  while (!users.empty()) {
+    Operation *user = users.pop_back_val();
+    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user)) {
+      reshapes.push_back(user);
+      llvm::append_range(users, user->getUsers());
+      continue;
+    }
     if (!isa<func::ReturnOp>(user)) {
       InFlightDiagnostic diagnostic = op.emitOpError(
           "expects its result to be returned by the function for output=f32");
@@ -355,6 +364,7 @@ static LogicalResult checkF32Output(AttentionOp op) {
           << "used here by '" << user->getName() << "'";
       return diagnostic;
     }
+  }
   std::optional<SymbolTable::UseRange> uses =
       SymbolTable::getSymbolUses(func, func->getParentOp());
   if (!uses || !uses->empty())
@@ -381,7 +391,8 @@ private:
   LogicalResult lower(AttentionOp op) {
     bool changesType =
         output == ReferencePrecision::F32 && !op.getElementType().isF32();
-    if (changesType && failed(checkF32Output(op)))
+    SmallVector<Operation *> reshapes;
+    if (changesType && failed(checkF32Output(op, reshapes)))
       return failure();
     for (Value result : op.getResults())
       if (cast<RankedTensorType>(result.getType()).getEncoding() &&
@@ -393,6 +404,11 @@ private:
     expandShortForms(rewriter, op);
     ReferenceEmitter(rewriter, op, output, precision).emit();
     if (changesType) {
+      for (Operation *reshape : reshapes) {
+        Value reshaped = reshape->getResult(0);
+        reshaped.setType(cast<RankedTensorType>(reshaped.getType())
+                             .clone(rewriter.getF32Type()));
+      }
       Operation *terminator = func.getBody().back().getTerminator();
       func.setType(FunctionType::get(&getContext(), func.getArgumentTypes(),
                                      terminator->getOperandTypes()));

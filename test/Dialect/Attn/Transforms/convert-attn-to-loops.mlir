@@ -45,3 +45,14 @@ func.func @attention(%q: tensor<2x?x8x64xbf16, #attn.strided<[?, ?, 64, 1]>>, %k
 func.func @nothing_to_do() {
   return
 }
+
+// Reshapes of the result follow its type.
+// F32-LABEL: func.func @reshaped
+// F32-SAME:    -> tensor<8x1024xf32>
+// F32: %[[ROWS:.+]] = tensor.collapse_shape %{{.+}} {{.+}} : tensor<1x8x16x64xf32> into tensor<8x1024xf32>
+// F32: return %[[ROWS]]
+func.func @reshaped(%q: tensor<1x8x16x64xf16>) -> tensor<8x1024xf16> {
+  %o = attn.attention %q, %q, %q : tensor<1x8x16x64xf16>, tensor<1x8x16x64xf16>, tensor<1x8x16x64xf16>
+  %rows = tensor.collapse_shape %o [[0, 1], [2, 3]] : tensor<1x8x16x64xf16> into tensor<8x1024xf16>
+  return %rows : tensor<8x1024xf16>
+}

@@ -34,8 +34,8 @@ def ConvertAttnToLoopsPass : Pass<"convert-attn-to-loops", "::mlir::ModuleOp"> {
     error that a kernel may be expected to have.
 
     With `output=f32`, results that are not f32 become f32 before any rounding,
-    and so do the results of the function, which must return them directly and
-    must have no callers.
+    and so do the results of the function, which must return them or their
+    reshapes and must have no callers.
   }];
   let options = [
     Option<"output", "output", "::attune::attn::ReferencePrecision",
