@@ -29,6 +29,29 @@ def ConvertAttnToTilePass : Pass<"convert-attn-to-tile", "::mlir::ModuleOp"> {
     "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
+def ConvertLinalgToAttnPass : Pass<"convert-linalg-to-attn"> {
+  let summary = "Raises attention that is spelled out in linalg to attn.attention";
+  let description = [{
+    Finds contraction, softmax and contraction, with whatever elementwise function of the scores between them, and replaces them by one `attn.attention`
+    (docs/Raising.md says which spellings are known). The second contraction is followed backwards: each element of its weights is an expression of
+    scalars, whatever ops compute it, and softmax is recognized by its algebra,
+    `exp(s - c) / sum_n exp(s - c)` with any `c` that is the same for all keys. What happens to scores becomes `scale`, `softcap`, `causal`, `window`, the mask
+    region and the score region. Tensors are read before transpositions, casts that widen, and repetition of heads.
+
+    Differences between what was and what is:
+    - Scores, weights and sums are f32: roundings between the contractions are left out, and so is that of a scaled operand.
+    - A score of -inf hides its key; so does one that is selected or added as a constant of at most -1e9, or of -65504. A query that sees
+      no key has the result 0, where the softmax of infinities is NaN, and that of equal large numbers a mean.
+
+    What looks like attention and is none stays as it is, with a remark at the op that says why.
+
+    **Input**: `linalg` on tensors with `tensor`, `arith` and `math`. **Output**: what was there, `attn.attention`, and reshapes and transpositions of
+    its operands where its four dimensions need them.
+  }];
+  let dependentDialects = ["::attune::attn::AttnDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def ConvertLinalgToTilePass : Pass<"convert-linalg-to-tile", "::mlir::ModuleOp"> {
   let summary = "Outlines each matmul, with what is fused into it, as a kernel that computes on tiles";
   let description = [{

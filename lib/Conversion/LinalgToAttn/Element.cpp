@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How the element of a tensor is followed through the ops that compute it.
+
+#include "Element.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace attune::raising;
+
+static Type normalizeType(Type type) {
+  auto floating = dyn_cast<FloatType>(type);
+  if (floating && floating.getWidth() <= 32)
+    return Float32Type::get(type.getContext());
+  return type;
+}
+
+unsigned ElementBuilder::getVariable(Operation *op, unsigned loop) {
+  return variables.try_emplace({op, loop}, variables.size()).first->second;
+}
+
+const Element *ElementBuilder::get(Value tensor, ArrayRef<IndexSum> indices) {
+  const Element *load = makeLoad(tensor, indices);
+  if (const Element *found = expanded.lookup(load))
+    return found;
+  const Element *element = expand(tensor, indices);
+  if (!element)
+    element = load;
+  expanded[load] = element;
+  return element;
+}
+
+const Element *ElementBuilder::getOneLevel(Value tensor,
+                                           ArrayRef<IndexSum> indices) {
+  isOneLevel = true;
+  const Element *element = expand(tensor, indices);
+  isOneLevel = false;
+  return element ? element : makeLoad(tensor, indices);
+}
+
+const Element *ElementBuilder::read(Value value, ArrayRef<IndexSum> indices) {
+  if (!isa<RankedTensorType>(value.getType())) {
+    auto none = [](BlockArgument) -> const Element * { return nullptr; };
+    return getScalar(value, /*body=*/nullptr, {}, none);
+  }
+  return isOneLevel ? makeLoad(value, indices) : get(value, indices);
+}
+
+const Element *ElementBuilder::readOperand(linalg::LinalgOp op,
+                                           OpOperand &operand,
+                                           ArrayRef<IndexSum> loops) {
+  SmallVector<IndexSum> indices;
+  for (AffineExpr expression : op.getMatchingIndexingMap(&operand).getResults())
+    if (std::optional<IndexSum> index = evaluate(expression, loops))
+      indices.push_back(*index);
+    else
+      return nullptr;
+  return read(operand.get(), indices);
+}
+
+const Element *ElementBuilder::getScalarOp(Operation *op,
+                                           ArrayRef<const Element *> operands) {
+  auto isNarrow = [](Type type) {
+    return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
+  };
+  bool usesBits =
+      isa<arith::BitcastOp>(op) && (isNarrow(op->getResult(0).getType()) ||
+                                    isNarrow(op->getOperand(0).getType()));
+  if (op->getNumResults() != 1 || op->getNumRegions() != 0 || usesBits ||
+      !isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
+      !isMemoryEffectFree(op) || llvm::is_contained(operands, nullptr))
+    return nullptr;
+  Type type = getElementTypeOrSelf(op->getResult(0).getType());
+  if (!type.isIntOrIndexOrFloat())
+    return nullptr;
+  return makeOp(op->getName(), op->getAttrDictionary(), normalizeType(type),
+                operands);
+}
+
+const Element *ElementBuilder::getScalar(
+    Value value, Block *body, ArrayRef<IndexSum> loops,
+    function_ref<const Element *(BlockArgument)> getArgument) {
+  Attribute constant;
+  if (!value.getType().isIntOrIndexOrFloat())
+    return nullptr;
+  if (matchPattern(value, m_Constant(&constant)))
+    return makeConstant(constant, value.getType());
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (argument && argument.getOwner() == body)
+    return getArgument(argument);
+  Operation *op = value.getDefiningOp();
+  if (op && op->getBlock() == body) {
+    if (auto index = dyn_cast<linalg::IndexOp>(op))
+      return makeIndex(loops[index.getDim()], index.getType());
+    SmallVector<const Element *> operands;
+    auto extract = dyn_cast<tensor::ExtractOp>(op);
+    ValueRange inputs = extract ? extract.getIndices() : op->getOperands();
+    for (Value input : inputs)
+      if (const Element *element = getScalar(input, body, loops, getArgument))
+        operands.push_back(element);
+      else
+        return nullptr;
+    if (!extract)
+      return getScalarOp(op, operands);
+    Element load{{}, Element::Kind::Load, normalizeType(value.getType())};
+    load.value = extract.getTensor();
+    load.operands.assign(operands.begin(), operands.end());
+    std::optional<SmallVector<IndexSum>> indices = load.getIndices();
+    return indices ? read(extract.getTensor(), *indices)
+                   : unique(std::move(load));
+  }
+  // A scalar of outside, unless it is a constant that nobody has folded.
+  if (op && op->getNumOperands() != 0 &&
+      llvm::all_of(op->getOperandTypes(),
+                   [](Type type) { return type.isIntOrIndexOrFloat(); })) {
+    SmallVector<const Element *> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(getScalar(operand, body, loops, getArgument));
+    const Element *folded = getScalarOp(op, operands);
+    if (folded &&
+        (folded->kind == Element::Kind::Constant ||
+         (folded->kind == Element::Kind::Index && folded->index.isConstant())))
+      return folded;
+  }
+  Element scalar{{}, Element::Kind::Scalar, normalizeType(value.getType())};
+  scalar.value = value;
+  return unique(std::move(scalar));
+}
+
+const Element *ElementBuilder::expandLinalg(linalg::LinalgOp op,
+                                            OpResult result,
+                                            ArrayRef<IndexSum> indices) {
+  AffineMap map = op.getIndexingMapMatchingResult(result);
+  if (!op.hasPureTensorSemantics() ||
+      op.getNumParallelLoops() != op.getNumLoops() || !map.isPermutation())
+    return nullptr;
+  SmallVector<IndexSum> loops(op.getNumLoops());
+  for (auto [dim, index] : llvm::enumerate(indices))
+    loops[map.getDimPosition(dim)] = index;
+  Block *body = op.getBlock();
+  Value yielded = body->getTerminator()->getOperand(result.getResultNumber());
+  return getScalar(yielded, body, loops, [&](BlockArgument argument) {
+    return readOperand(op, *op.getMatchingOpOperand(argument), loops);
+  });
+}
+
+/// Of arith and math on tensors.
+const Element *ElementBuilder::expandElementwise(Operation *op,
+                                                 ArrayRef<IndexSum> indices) {
+  SmallVector<const Element *> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(read(operand, indices));
+  return getScalarOp(op, operands);
+}
+
+static std::optional<SmallVector<IndexSum>>
+sliceIndices(tensor::ExtractSliceOp op, ArrayRef<IndexSum> indices) {
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  SmallVector<IndexSum> source;
+  const IndexSum *next = indices.begin();
+  for (auto [dim, offset, stride] :
+       llvm::enumerate(op.getStaticOffsets(), op.getStaticStrides())) {
+    if (ShapedType::isDynamic(offset) || ShapedType::isDynamic(stride))
+      return std::nullopt;
+    IndexSum index(offset);
+    if (!dropped.test(dim))
+      index = index.plus(*next++, stride);
+    source.push_back(index);
+  }
+  return source;
+}
+
+const Element *ElementBuilder::expand(Value tensor,
+                                      ArrayRef<IndexSum> indices) {
+  Operation *op = tensor.getDefiningOp();
+  if (!op)
+    return nullptr;
+  DenseElementsAttr dense;
+  if (matchPattern(tensor, m_Constant(&dense)))
+    return dense.isSplat() ? makeConstant(dense.getSplatValue<Attribute>(),
+                                          dense.getElementType())
+                           : nullptr;
+  std::optional<SmallVector<IndexSum>> moved;
+  Value source;
+  if (auto reshape = dyn_cast<tensor::ExpandShapeOp>(op)) {
+    source = reshape.getSrc();
+    moved = collapseIndices(indices, reshape.getResultType().getShape(),
+                            reshape.getReassociationIndices());
+  } else if (auto reshape = dyn_cast<tensor::CollapseShapeOp>(op)) {
+    source = reshape.getSrc();
+    moved = expandIndices(indices, reshape.getSrcType().getShape(),
+                          reshape.getReassociationIndices());
+  } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
+    source = slice.getSource();
+    moved = sliceIndices(slice, indices);
+  } else if (auto retyped = dyn_cast<tensor::CastOp>(op)) {
+    source = retyped.getSource();
+    moved = SmallVector<IndexSum>(indices);
+  } else if (auto splat = dyn_cast<tensor::SplatOp>(op)) {
+    return read(splat.getInput(), {});
+  } else if (auto generate = dyn_cast<tensor::GenerateOp>(op)) {
+    Block *body = &generate.getBody().front();
+    return getScalar(body->getTerminator()->getOperand(0), body, {},
+                     [&](BlockArgument argument) {
+                       return makeIndex(indices[argument.getArgNumber()],
+                                        argument.getType());
+                     });
+  } else if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
+    return expandLinalg(structured, cast<OpResult>(tensor), indices);
+  } else if (OpTrait::hasElementwiseMappableTraits(op)) {
+    return expandElementwise(op, indices);
+  }
+  if (!moved || !isa<RankedTensorType>(source.getType()))
+    return nullptr;
+  return read(source, *moved);
+}
+
+std::optional<SumOfElements> ElementBuilder::getSum(const Element *load,
+                                                    bool inlined) {
+  std::optional<SmallVector<IndexSum>> indices =
+      load->isLoad() ? load->getIndices() : std::nullopt;
+  auto op = load->isLoad() ? load->value.getDefiningOp<linalg::LinalgOp>()
+                           : linalg::LinalgOp();
+  if (!op || !indices || !op.hasPureTensorSemantics() ||
+      op.getNumReductionLoops() == 0)
+    return std::nullopt;
+  auto result = cast<OpResult>(load->value);
+  // A dimension that is kept with size 1 is indexed by 0.
+  AffineMap map = op.getIndexingMapMatchingResult(result);
+  if (!map.isProjectedPermutation(/*allowZeroInResults=*/true) ||
+      llvm::count_if(map.getResults(), llvm::IsaPred<AffineDimExpr>) +
+              op.getNumReductionLoops() !=
+          op.getNumLoops())
+    return std::nullopt;
+  SumOfElements sum{op, {}, nullptr, nullptr};
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  if (llvm::is_contained(ranges, 0))
+    return std::nullopt;
+  SmallVector<IndexSum> loops(op.getNumLoops());
+  for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
+    if (kind != utils::IteratorType::reduction || ranges[loop] == 1)
+      continue;
+    unsigned variable = getVariable(op, loop);
+    sum.variables.push_back(variable);
+    loops[loop] = IndexSum::get(variable, ranges[loop]);
+  }
+  for (auto [index, expression] : llvm::zip_equal(*indices, map.getResults()))
+    if (auto dim = dyn_cast<AffineDimExpr>(expression))
+      loops[dim.getPosition()] = index;
+  Block *body = op.getBlock();
+  OpOperand *init = op.getDpsInitOperand(result.getResultNumber());
+  BlockArgument accumulator = op.getMatchingBlockArgument(init);
+  auto add = body->getTerminator()
+                 ->getOperand(result.getResultNumber())
+                 .getDefiningOp<arith::AddFOp>();
+  if (!add || (add.getLhs() != accumulator && add.getRhs() != accumulator))
+    return std::nullopt;
+  Value term = add.getLhs() == accumulator ? add.getRhs() : add.getLhs();
+  isOneLevel = !inlined;
+  sum.term = getScalar(
+      term, body, loops, [&](BlockArgument argument) -> const Element * {
+        OpOperand *operand = op.getMatchingOpOperand(argument);
+        return op.isDpsInit(operand) ? nullptr
+                                     : readOperand(op, *operand, loops);
+      });
+  isOneLevel = false;
+  sum.init = get(init->get(), *indices);
+  if (!sum.term)
+    return std::nullopt;
+  return sum;
+}
+
+const Element *
+ElementBuilder::rebuild(const Element *root,
+                        function_ref<const Element *(const Element *)> leaf) {
+  DenseMap<const Element *, const Element *> done;
+  std::function<const Element *(const Element *)> visit =
+      [&](const Element *old) -> const Element * {
+    if (auto found = done.find(old); found != done.end())
+      return found->second;
+    const Element *made = leaf(old);
+    if (made == old && !old->operands.empty()) {
+      Element copy = *old;
+      copy.operands.clear();
+      for (const Element *operand : old->operands)
+        if (const Element *visited = visit(operand))
+          copy.operands.push_back(visited);
+        else
+          return done[old] = nullptr;
+      made = copy.kind == Element::Kind::Op
+                 ? makeOp(*copy.name, copy.attributes, copy.type, copy.operands)
+                 : unique(std::move(copy));
+    }
+    return done[old] = made;
+  };
+  return visit(root);
+}
+
+const Element *
+ElementBuilder::substitute(const Element *element,
+                           function_ref<const IndexSum *(unsigned)> get) {
+  return rebuild(element, [&](const Element *old) -> const Element * {
+    if (old->kind != Element::Kind::Index)
+      return old;
+    std::optional<IndexSum> index = old->index.substitute(get);
+    return index ? makeIndex(*index, old->type) : nullptr;
+  });
+}
+
+const Element *ElementBuilder::replace(const Element *element,
+                                       const Element *old,
+                                       const Element *made) {
+  return rebuild(element, [&](const Element *other) {
+    return other == old ? made : other;
+  });
+}
