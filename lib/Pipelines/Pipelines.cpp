@@ -15,8 +15,24 @@
 using namespace mlir;
 using namespace attune;
 
+static void addRaising(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createConvertLinalgToAttnPass());
+}
+
+LogicalResult attune::raiseAttention(ModuleOp module) {
+  // The pipeline says the same.
+  ScopedDiagnosticHandler quiet(
+      module.getContext(), [](Diagnostic &diagnostic) {
+        return success(diagnostic.getSeverity() == DiagnosticSeverity::Remark);
+      });
+  PassManager pm(module.getContext());
+  addRaising(pm);
+  return pm.run(module);
+}
+
 void attune::buildTensorsToTilePipeline(OpPassManager &pm,
                                         const CompileOptions &options) {
+  addRaising(pm);
   pm.addPass(createAttuneKeepSourcePass());
   {
     AttuneAttachTargetPassOptions target;

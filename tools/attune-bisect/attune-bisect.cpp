@@ -299,7 +299,7 @@ LogicalResult Tool::run() {
   if (!files)
     return fail(files.takeError());
   auto input = parseSourceFile<ModuleOp>(options.input, &context);
-  if (!input)
+  if (!input || failed(raiseAttention(*input)))
     return failure();
   auto chosen = options.chooseFunction(*input);
   if (!chosen)

@@ -236,6 +236,8 @@ LogicalResult Tool::run() {
     return failure();
   if (options.print)
     return print(*module);
+  if (failed(raiseAttention(*module)))
+    return failure();
   auto chosen = options.chooseFunction(*module);
   if (!chosen)
     return fail(chosen.takeError());

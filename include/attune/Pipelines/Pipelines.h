@@ -5,6 +5,7 @@
 #ifndef ATTUNE_PIPELINES_PIPELINES_H
 #define ATTUNE_PIPELINES_PIPELINES_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 
@@ -46,9 +47,14 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
                      "with a JSON manifest.")};
 };
 
-/// Attention and matmuls on tensors to kernels that speak `tile`: attaches the
-/// target, picks a schedule where there is none, checks it, expands short
-/// forms, outlines.
+/// Makes one op of each attention that is spelled out in linalg, as the
+/// pipelines do first: for whoever asks what can be tuned before it runs them.
+/// What cannot be raised is left to the pipeline to remark on.
+mlir::LogicalResult raiseAttention(mlir::ModuleOp module);
+
+/// Attention and matmuls on tensors to kernels that speak `tile`: raises
+/// attention that is spelled out in linalg, attaches the target, picks a
+/// schedule where there is none, checks it, expands short forms, outlines.
 void buildTensorsToTilePipeline(mlir::OpPassManager &pm,
                                 const CompileOptions &options);
 

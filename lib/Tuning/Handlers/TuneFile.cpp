@@ -10,6 +10,7 @@
 #include "WinnerCommand.h"
 #include "attune/Execution/Problem.h"
 #include "attune/InitAllDialects.h"
+#include "attune/Pipelines/Pipelines.h"
 #include "attune/Runtime/ArtifactWriter.h"
 #include "attune/Runtime/ExitCode.h"
 #include "attune/Schedule/TuningSpec.h"
@@ -120,7 +121,7 @@ private:
 llvm::Error FileTuner::readInput() {
   module =
       parseSourceFile<ModuleOp>(options.input, sources, ParserConfig(&context));
-  if (!module)
+  if (!module || failed(raiseAttention(*module)))
     return llvm::createStringError("cannot read '" + options.input + "'");
   for (const std::string &path : options.tuningSpecs)
     if (failed(specs.read(path, UnknownLoc::get(&context))))
