@@ -102,6 +102,30 @@ TEST_F(AttentionModelTest, MasksSaveWhatTheyHide) {
       full);
 }
 
+TEST_F(AttentionModelTest, RegionsSaveWhatIsKnownToBeHidden) {
+  // A clause and the region that says the same are one problem.
+  llvm::StringRef shape = "4x16x4096x128";
+  AttentionWork clause = read(shape, "window(1023, 0, top_left)");
+  AttentionWork region = read(shape, "mask (%b, %h, %m, %n) {\n"
+                                     "  %w = arith.constant 1024 : index\n"
+                                     "  %d = arith.subi %m, %n : index\n"
+                                     "  %0 = arith.cmpi ult, %d, %w : index\n"
+                                     "  attn.yield %0 : i1\n}");
+  EXPECT_EQ(predict(region), predict(clause));
+  EXPECT_NEAR(region.getSeenShare(), 0.25 * (1 - 0.125), 0.001);
+  EXPECT_EQ(region.getSeenShare(), clause.getSeenShare());
+  // One eighth of the keys, in blocks that need no mask.
+  AttentionWork chunks = read(shape, "mask (%b, %h, %m, %n) {\n"
+                                     "  %c = arith.constant 512 : index\n"
+                                     "  %x = arith.divui %m, %c : index\n"
+                                     "  %y = arith.divui %n, %c : index\n"
+                                     "  %0 = arith.cmpi eq, %x, %y : index\n"
+                                     "  attn.yield %0 : i1\n}");
+  EXPECT_EQ(chunks.getSeenShare(), 0.125);
+  EXPECT_LT(predict(chunks), predict(region));
+  EXPECT_EQ(read(shape).getSeenShare(), 1);
+}
+
 TEST_F(AttentionModelTest, SizesMayBeDynamic) {
   AttentionWork known = read("4x16x2048x64");
   AttentionWork sized = read("?x?x?x64", "",

@@ -17,8 +17,15 @@ def ConvertAttnToTilePass : Pass<"convert-attn-to-tile", "::mlir::ModuleOp"> {
     new buffers (`memref.alloc`, `bufferization.to_tensor`).
 
     Which key blocks are empty, partial or full is derived from the mask region
-    by interval analysis: empty blocks are outside of the loop's bounds, and
-    masking code stands in an `scf.if` that full blocks do not enter.
+    by interval analysis (`Dialect/Attn/Analysis/MaskRanges.h` says what it
+    understands): empty blocks are outside of the loop's bounds or left out
+    between, and masking code stands in an `scf.if` that full blocks do not
+    enter. Remarks of the category `mask` (`--remarks-filter=mask`) say how many
+    blocks are skipped where lengths are known, and which ops of the region are
+    not understood.
+
+    Dynamic sizes that have to agree are checked in front of the launch
+    (`cf.assert`).
 
     **Input**: short forms expanded (`attn-expand-short-forms`), a schedule on
     each op, `tile.target` on the module. **Output**: `gpu`, `tile`, `scf`,
@@ -26,7 +33,8 @@ def ConvertAttnToTilePass : Pass<"convert-attn-to-tile", "::mlir::ModuleOp"> {
     read from global memory where they are used.
   }];
   let dependentDialects = ["::attune::launch::LaunchDialect", "::attune::tile::TileDialect", "::mlir::bufferization::BufferizationDialect",
-    "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+    "::mlir::cf::ControlFlowDialect", "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect"];
 }
 
 def ConvertLinalgToAttnPass : Pass<"convert-linalg-to-attn"> {

@@ -399,6 +399,24 @@ func.func @remainder_of_query(%q: !t) -> !t {
   return %o : !t
 }
 
+// Flags of a batch and of all: the script reads what is not 0. Batches that are
+// not causal see everything.
+// CHECK-LABEL: flags:
+// CHECK-NEXT:    tile 0 visits [0, 2) full none
+// CHECK-NEXT:    tile 1 visits [0, 4) full [0, 2)
+func.func @flags(%q: !t, %is_causal: tensor<1xi1>, %on: i1) -> !t {
+  %o = attn.attention %q, %q, %q mask (%b, %h, %m, %n) {
+    %true = arith.constant true
+    %causal = tensor.extract %is_causal[%b] : tensor<1xi1>
+    %free = arith.xori %causal, %true : i1
+    %behind = arith.cmpi sle, %n, %m : index
+    %either = arith.ori %free, %behind : i1
+    %see = arith.andi %either, %on : i1
+    attn.yield %see : i1
+  } : !t, !t, !t
+  return %o : !t
+}
+
 // Which extreme holds is decided by more comparisons than are followed: the
 // answer is not wrong, and does not take for ever.
 // CHECK-LABEL: deep:

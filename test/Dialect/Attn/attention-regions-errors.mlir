@@ -131,3 +131,16 @@ func.func @attention_c17_unranked(%q: tensor<1x2x8x16xf16>, %table: tensor<*xf32
   } : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
   return
 }
+
+// -----
+
+func.func @attention_c20(%q: tensor<1x2x64x16xf16>, %k: tensor<1x2x96x16xf16>, %doc: tensor<95xi32>) {
+  // expected-error @+1 {{expects dimension 0 of a tensor that a region reads to have at least as many elements as there are keys, but got 95 and 96}}
+  %o = attn.attention %q, %k, %k mask (%b, %h, %m, %n) {
+    %i = tensor.extract %doc[%m] : tensor<95xi32>
+    %j = tensor.extract %doc[%n] : tensor<95xi32>
+    %same = arith.cmpi eq, %i, %j : i32
+    attn.yield %same : i1
+  } : tensor<1x2x64x16xf16>, tensor<1x2x96x16xf16>, tensor<1x2x96x16xf16>
+  return
+}

@@ -50,6 +50,8 @@ private:
   MaskRanges solveFor(const Sum::Term &term, const Sum &sum);
   /// The same where x alone depends on x.
   MaskRanges solveLinear(const Sum &sum);
+  /// What is the same for every x: whether it is visible, and whether full.
+  MaskRanges extend(Value visible, Value full);
   MaskRanges intersect(const MaskRanges &a, const MaskRanges &b);
   MaskRanges unite(const MaskRanges &a, const MaskRanges &b);
   /// The union of two intervals where they touch, else the larger one.
@@ -186,19 +188,12 @@ MaskRanges Analyzer::solveLinear(const Sum &sum) {
   if (!sums.fits(rest, kBoundBits) || !sums.fits(-rest, kBoundBits))
     return unknown();
   if (factor == 0) {
-    // The same of every x.
-    auto extend = [&](bool largest) -> MaskInterval {
-      Value holds = builder.createOrFold<arith::CmpIOp>(
-          loc, arith::CmpIPredicate::sge, sums.emit(rest, largest),
-          constant(0));
-      auto select = [&](int64_t then, int64_t otherwise) {
-        return builder.createOrFold<arith::SelectOp>(loc, holds, constant(then),
-                                                     constant(otherwise));
-      };
-      return {select(0, kMaxPosition), select(kMaxPosition, 0)};
+    auto mayHold = [&](bool largest) {
+      return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sge,
+                                                 sums.emit(rest, largest),
+                                                 constant(0));
     };
-    MaskInterval visible = extend(/*largest=*/true);
-    return {visible, extend(/*largest=*/false), {}};
+    return extend(mayHold(/*largest=*/true), mayHold(/*largest=*/false));
   }
   // x <= floor(rest / -factor), or x >= ceil(-rest / factor): what follows the
   // last one is the first that fits no more.
@@ -214,6 +209,17 @@ MaskRanges Analyzer::solveLinear(const Sum &sum) {
   return {{boundAt(/*largest=*/true), Value()},
           MaskInterval{boundAt(/*largest=*/false), Value()},
           {}};
+}
+
+MaskRanges Analyzer::extend(Value visible, Value full) {
+  auto choose = [&](Value holds) -> MaskInterval {
+    auto select = [&](int64_t then, int64_t otherwise) {
+      return builder.createOrFold<arith::SelectOp>(loc, holds, constant(then),
+                                                   constant(otherwise));
+    };
+    return {select(0, kMaxPosition), select(kMaxPosition, 0)};
+  };
+  return {choose(visible), choose(full), {}};
 }
 
 MaskRanges Analyzer::intersect(const MaskRanges &a, const MaskRanges &b) {
@@ -304,10 +310,18 @@ MaskRanges Analyzer::analyze(Value condition, bool negate) {
   APInt literal;
   if (matchPattern(condition, m_ConstantInt(&literal)))
     return literal.isZero() == negate ? everything() : nothing();
-  Operation *op = condition.getDefiningOp();
-  if (!op || op->getBlock() != &block || ++conditions > kMaxConditions)
+  if (++conditions > kMaxConditions)
     return unknown();
-  if (auto comparison = dyn_cast<arith::CmpIOp>(op)) {
+  Operation *op = condition.getDefiningOp();
+  auto comparison = dyn_cast_if_present<arith::CmpIOp>(op);
+  bool isComparison = comparison && op->getBlock() == &block;
+  if (!isComparison && !sums.dependsOnPosition(condition)) {
+    Value holds = builder.createOrFold<arith::CmpIOp>(
+        loc, negate ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ne,
+        sums.hoist(condition), constant(0));
+    return extend(holds, holds);
+  }
+  if (isComparison) {
     size_t before = sums.countObstacles();
     MaskRanges ranges = compare(comparison, negate);
     if (!ranges.visible.begin && !ranges.visible.end && !ranges.full &&

@@ -124,6 +124,9 @@ public:
   mlir::Value emit(const Sum &sum, bool largest);
 
   bool dependsOnPosition(mlir::Value value);
+  /// A copy outside the region of a value that depends on neither m nor n, as
+  /// an index.
+  mlir::Value hoist(mlir::Value value);
   void blame(mlir::Operation *op, llvm::StringRef reason);
   size_t countObstacles() const { return obstacles ? obstacles->size() : 0; }
 
@@ -147,9 +150,6 @@ private:
   bool isFixed(const Sum &sum) const;
   /// What is known of a value that depends on neither m nor n.
   mlir::ConstantIntRanges inferRange(mlir::Value value);
-  /// A copy outside the region of a value that depends on neither m nor n, as
-  /// an index.
-  mlir::Value hoist(mlir::Value value);
   mlir::Value emit(const Atom &atom, bool largest);
   mlir::Value emitQuotient(mlir::Value dividend, const Atom &atom);
 

@@ -5,7 +5,7 @@
 #
 #   key_ranges.py <count> [<scalar>] < kernels.mlir    a line for each of the first query tiles of each kernel
 #
-# Scalars that a kernel takes, and what it reads from captured tensors, are all the same.
+# Scalars that a kernel takes, and what it reads from captured tensors, are all the same; flags say whether it is not 0.
 
 import re
 import sys
@@ -99,7 +99,7 @@ class Kernel:
             elif match := re.match(r"(%\S+) = arith\.select (%\S+), (%\S+), (%\S+) : \w+$", line):
                 values[match[1]] = read(match[3]) if read(match[2]) else read(match[4])
             elif match := re.match(r"(%\S+) = memref\.load ", line):
-                values[match[1]] = self.scalar
+                values[match[1]] = int(self.scalar != 0) if line.endswith("xi1>") else self.scalar
             else:
                 assert not re.search(r"= (arith|math)\..*: (index|i\d+)$", line), f"cannot run: {line}"
         match = re.search(r"scf\.for (%\S+) = (%\S+) to (%\S+) step", self.lines[self.loop])

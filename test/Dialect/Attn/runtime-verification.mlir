@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the verifier says of static sizes is checked of dynamic ones when the
+// op runs, by upstream's interface.
+//
+// RUN: attune-opt %s --generate-runtime-verification=verbose-level=0 | FileCheck %s
+
+!q = tensor<?x?x?x64xf16>
+
+// CHECK-LABEL: func.func @dynamic
+// CHECK: %[[EQUAL:.+]] = arith.cmpi eq, %{{.+}}, %{{.+}} : index
+// CHECK-NEXT: cf.assert %[[EQUAL]], "{{.*}}expects query and key to have one batch size
+// CHECK: cf.assert {{.*}}expects query and value to have one batch size
+// CHECK: cf.assert {{.*}}expects key and value to have one number of heads
+// CHECK: cf.assert {{.*}}expects key and value to have one length
+// CHECK: %[[SOME:.+]] = arith.cmpi uge, %[[KV_HEADS:.+]], %{{.+}} : index
+// CHECK: cf.assert %[[SOME]], {{.*}}expects key to have a head where query has heads
+// CHECK: %[[DIVISOR:.+]] = arith.maxui %[[KV_HEADS]], %{{.+}} : index
+// CHECK: %[[REST:.+]] = arith.remui %{{.+}}, %[[DIVISOR]] : index
+// CHECK: %[[MULTIPLE:.+]] = arith.cmpi eq, %[[REST]], %{{.+}} : index
+// CHECK: cf.assert %[[MULTIPLE]], {{.*}}expects the heads of query to be a multiple of those of key
+// CHECK: cf.assert {{.*}}expects query and alibi slopes to have one number of heads
+// CHECK: cf.assert {{.*}}expects query and sinks to have one number of heads
+// CHECK-NOT: cf.assert
+// CHECK: attn.attention
+func.func @dynamic(%q: !q, %k: !q, %v: !q, %slopes: tensor<?xf32>, %sinks: tensor<?xf32>) -> !q {
+  %o = attn.attention %q, %k, %v alibi(%slopes : tensor<?xf32>) sinks(%sinks : tensor<?xf32>) : !q, !q, !q
+  return %o : !q
+}
+
+// One tensor agrees with itself.
+// CHECK-LABEL: func.func @one_tensor
+// CHECK-NOT: cf.assert
+func.func @one_tensor(%q: !q) -> !q {
+  %o = attn.attention %q, %q, %q : !q, !q, !q
+  return %o : !q
+}
+
+// The verifier knows.
+// CHECK-LABEL: func.func @static
+// CHECK-NOT: cf.assert
+func.func @static(%q: tensor<2x4x8x64xf16>, %k: tensor<2x2x16x64xf16>) -> tensor<2x4x8x64xf16> {
+  %o = attn.attention %q, %k, %k : tensor<2x4x8x64xf16>, tensor<2x2x16x64xf16>, tensor<2x2x16x64xf16>
+  return %o : tensor<2x4x8x64xf16>
+}
+
+// Numbers that are known come last, and are named last.
+// CHECK-LABEL: func.func @partly
+// CHECK: cf.assert {{.*}}expects key and query to have one batch size
+// CHECK-NOT: query and value
+// CHECK: cf.assert {{.*}}expects value and key to have one number of heads
+// CHECK-NOT: cf.assert
+func.func @partly(%q: tensor<2x4x8x64xf16>, %k: tensor<?x2x16x64xf16>, %v: tensor<2x?x16x64xf16>) -> tensor<2x4x8x64xf16> {
+  %o = attn.attention %q, %k, %v : tensor<2x4x8x64xf16>, tensor<?x2x16x64xf16>, tensor<2x?x16x64xf16>
+  return %o : tensor<2x4x8x64xf16>
+}
