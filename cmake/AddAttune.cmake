@@ -31,7 +31,7 @@ set_target_properties(Attune PROPERTIES LINKER_LANGUAGE CXX
 install(TARGETS Attune EXPORT AttuneTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
 # The same libraries as archives, for programs that take what they need of them.
-# Not for plugins: each copy of an archive has types of its own.
+# Not for plugins, which would bring a second copy of each dialect along.
 add_library(AttuneAll INTERFACE)
 
 # attune_add_library(<name> <sources>... [DEPENDS <tablegen targets>...] [LINK <libraries>...] [NO_PCH])
