@@ -62,8 +62,8 @@ static LogicalResult readOptions(const AttuneCompileOptions &given,
   if (!format.empty() && format != "bin" && format != "isa")
     return emitError(UnknownLoc::get(context))
            << "expects the format bin or isa, but got '" << format << "'";
-  if (!format.empty())
-    options.format = format.str();
+  if (format == "isa")
+    options.format = CompileFormat::Assembly;
   return success();
 }
 
