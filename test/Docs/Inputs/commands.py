@@ -53,7 +53,11 @@ PAGES = {
          Rule("/usr/lib/llvm-22/bin/lit ", "runs tests, as this one is"),
          Rule("build/bin/attune-bisect wrong.mlir", "the kernel is wrong", 2, "is the pass after which the results are wrong"),
          Rule("build/bin/attune-run found/after.mlir", "the kernel is wrong", 2, "WRONG")]),
+    "docs/Embedding.md": Page(
+        {}, [Rule(begin, "test/Package does") for begin in ("cmake --install", "attune-opt file.mlir", "mlir-opt-22 file.mlir")]),
     "docs/Matmul.md": Page(),
+    "docs/Raising.md": Page(
+        {"model.mlir": "test/Docs/Inputs/spelled-out.mlir"}, [Rule("remark:", "is what a tool prints")]),
     "docs/Tuning.md": Page(
         {"mha.mlir": "examples/mha_causal.mlir", "lengths.mlir": "examples/mha_causal.mlir", "model.mlir": "examples/mha_causal.mlir",
          "mine.mlir": "tuning/sm_90a.mlir", "mha.json": "test/Tools/attune-report/Inputs/timed.json",
