@@ -362,6 +362,8 @@ Error Options::read(TuneFileOptions &options) const {
     return createStringError("expects no -o with --device=host, which chooses "
                              "no schedule, but got '" +
                              output + "'");
+  if (device == "host" && !ordinals.empty())
+    return createStringError("expects no --gpus with --device=host");
   if ((strategy == "replay") == replay.empty())
     return createStringError("expects --replay=<path> with --strategy=replay, "
                              "and with no other");

@@ -221,7 +221,7 @@ llvm::Error FileTuner::chooseChip() {
 }
 
 llvm::Error FileTuner::checkUse(llvm::ArrayRef<TunableOpInterface> ops) const {
-  if (options.namesDevices && (!device || isExecuted()))
+  if (options.namesDevices && !device)
     return llvm::createStringError(
         "expects a device with --gpus and --launcher, but there is none (" +
         noDevice + ")");
