@@ -199,12 +199,12 @@ attune::raising::expandIndices(ArrayRef<IndexSum> indices,
   SmallVector<IndexSum> expanded(sizes.size());
   for (auto [index, group] : llvm::zip_equal(indices, groups)) {
     // The outermost one that counts takes what is left.
-    auto outermost =
+    const auto *outermost =
         llvm::find_if(group, [&](int64_t dim) { return sizes[dim] != 1; });
     if (outermost == group.end())
       continue;
     IndexSum rest = index;
-    for (auto dim = group.end() - 1; dim != outermost; --dim) {
+    for (const auto *dim = group.end() - 1; dim != outermost; --dim) {
       if (ShapedType::isDynamic(sizes[*dim]))
         return std::nullopt;
       auto divided = rest.divide(sizes[*dim]);

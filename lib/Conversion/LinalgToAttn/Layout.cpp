@@ -185,7 +185,7 @@ bool Layout::classify(const AttentionMatch &match, Mismatch &why) {
     });
   };
   if (shared.size() > 1 || (shared.size() == 1 && isHeadAlone(shared[0]))) {
-    auto heads = llvm::find_if(shared, isAboveGroup);
+    auto *heads = llvm::find_if(shared, isAboveGroup);
     if (heads == shared.end())
       --heads;
     keyHeads.push_back(*heads);

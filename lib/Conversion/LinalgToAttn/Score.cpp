@@ -187,13 +187,14 @@ const Element *Score::getDiagonal(const Element *load, bool isMask) const {
   if (!indices || !matchPattern(load->value, m_Constant(&dense)))
     return nullptr;
   int64_t m = -1, n = -1;
+  int64_t queries = layout->getSize(Position::Query),
+          keys = layout->getSize(Position::Key);
   ArrayRef<int64_t> shape = dense.getType().getShape();
   for (size_t dim = 0; dim < indices->size(); ++dim) {
-    const IndexSum &index = (*indices)[dim];
+    // It may be a part of a larger mask.
     auto is = [&](Position position) {
-      return index == IndexSum::get(layout->getVariable(position),
-                                    layout->getSize(position)) &&
-             shape[dim] == layout->getSize(position);
+      return (*indices)[dim] == IndexSum::get(layout->getVariable(position),
+                                              layout->getSize(position));
     };
     if (is(Position::Query) && m < 0)
       m = dim;
@@ -202,7 +203,8 @@ const Element *Score::getDiagonal(const Element *load, bool isMask) const {
     else if (shape[dim] != 1)
       return nullptr;
   }
-  if (m < 0 || n < 0)
+  if (m < 0 || n < 0 || ShapedType::isDynamic(queries) ||
+      ShapedType::isDynamic(keys))
     return nullptr;
   auto visible = llvm::to_vector_of<bool, 0>(llvm::map_range(
       dense.getValues<Attribute>(), [&](Attribute value) -> bool {
@@ -221,12 +223,12 @@ const Element *Score::getDiagonal(const Element *load, bool isMask) const {
     return visible[m < n ? query * shape[n] + key : key * shape[m] + query];
   };
   std::optional<int64_t> offset;
-  for (int64_t query = 0; query < shape[m] && !offset; ++query)
-    for (int64_t key = 1; key < shape[n] && !offset; ++key)
+  for (int64_t query = 0; query < queries && !offset; ++query)
+    for (int64_t key = 1; key < keys && !offset; ++key)
       if (isVisible(query, key - 1) && !isVisible(query, key))
         offset = key - 1 - query;
-  for (int64_t query = 0; query < shape[m] && offset; ++query)
-    for (int64_t key = 0; key < shape[n] && offset; ++key)
+  for (int64_t query = 0; query < queries && offset; ++query)
+    for (int64_t key = 0; key < keys && offset; ++key)
       if (isVisible(query, key) != (key <= query + *offset))
         offset.reset();
   return offset ? makeBand(*offset, /*isUpper=*/true) : nullptr;

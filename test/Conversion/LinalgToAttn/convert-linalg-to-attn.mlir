@@ -161,3 +161,32 @@ func.func @twice(%q: tensor<3x6x8xf32>, %k: tensor<3x6x8xf32>, %v: tensor<3x6x8x
   %o2 = linalg.batch_matmul ins(%p2, %v : tensor<3x6x6xf32>, tensor<3x6x8xf32>) outs(%of : tensor<3x6x8xf32>) -> tensor<3x6x8xf32>
   return %o2 : tensor<3x6x8xf32>
 }
+
+// -----
+
+// The mask is cut out of a constant that is larger, as a model keeps it for its
+// longest sequence.
+// CHECK-LABEL: func.func @cut_mask
+// CHECK: attn.attention {{.*}} causal(top_left) scale(1.000000e+00) :
+func.func @cut_mask(%q: tensor<2x3x8xf32>, %k: tensor<2x3x8xf32>) -> tensor<2x3x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %whole = arith.constant dense<[[[true, false, false, false], [true, true, false, false], [true, true, true, false], [true, true, true, true]]]> : tensor<1x4x4xi1>
+  %mask = tensor.extract_slice %whole[0, 0, 0] [1, 3, 3] [1, 1, 1] : tensor<1x4x4xi1> to tensor<3x3xi1>
+  %se = tensor.empty() : tensor<2x3x3xf32>
+  %sf = linalg.fill ins(%zero : f32) outs(%se : tensor<2x3x3xf32>) -> tensor<2x3x3xf32>
+  %s = linalg.batch_matmul indexing_maps = [affine_map<(b, m, n, d) -> (b, m, d)>, affine_map<(b, m, n, d) -> (b, n, d)>, affine_map<(b, m, n, d) -> (b, m, n)>]
+    ins(%q, %k : tensor<2x3x8xf32>, tensor<2x3x8xf32>) outs(%sf : tensor<2x3x3xf32>) -> tensor<2x3x3xf32>
+  %masked = linalg.generic {indexing_maps = [affine_map<(b, m, n) -> (b, m, n)>, affine_map<(b, m, n) -> (m, n)>, affine_map<(b, m, n) -> (b, m, n)>],
+                            iterator_types = ["parallel", "parallel", "parallel"]}
+    ins(%s, %mask : tensor<2x3x3xf32>, tensor<3x3xi1>) outs(%se : tensor<2x3x3xf32>) {
+  ^bb0(%x: f32, %is: i1, %acc: f32):
+    %y = arith.select %is, %x, %low : f32
+    linalg.yield %y : f32
+  } -> tensor<2x3x3xf32>
+  %p = linalg.softmax dimension(2) ins(%masked : tensor<2x3x3xf32>) outs(%se : tensor<2x3x3xf32>) -> tensor<2x3x3xf32>
+  %oe = tensor.empty() : tensor<2x3x8xf32>
+  %of = linalg.fill ins(%zero : f32) outs(%oe : tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
+  %o = linalg.batch_matmul ins(%p, %k : tensor<2x3x3xf32>, tensor<2x3x8xf32>) outs(%of : tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
+  return %o : tensor<2x3x8xf32>
+}
