@@ -33,6 +33,6 @@ func.func @wrong(%q: !q, %k: !k, %v: !k, %sinks: tensor<1xf32>) -> !q {
        %zero = arith.constant 0 : index
        %visible = arith.cmpi sge, %z, %zero : index
        attn.yield %visible : i1
-     } schedule(<blockM = 64>) : !q, !k, !k
+     } schedule(<blockN = 32>) : !q, !k, !k
   return %o : !q
 }

@@ -38,10 +38,12 @@
 !q = tensor<1x1x40x320xf16>
 !k = tensor<1x1x70x320xf16>
 
-func.func @behind(%q: !q, %k: !k, %bias: tensor<60xf32>) -> !q {
+func.func @behind(%q: !q, %k: !k, %bias: tensor<70xf32>) -> !q {
+  %one = arith.constant 1 : index
   %o = attn.attention %q, %k, %k
      score (%s, %b, %h, %m, %n) {
-       %x = tensor.extract %bias[%n] : tensor<60xf32>
+       %next = arith.addi %n, %one : index
+       %x = tensor.extract %bias[%next] : tensor<70xf32>
        %y = arith.addf %s, %x : f32
        attn.yield %y : f32
      } : !q, !k, !k
