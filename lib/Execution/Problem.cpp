@@ -57,7 +57,7 @@ private:
   OpNotes *current = nullptr;
   /// Per argument: sizes, and the names of those that its dimensions mean.
   std::vector<SmallVector<int64_t>> known;
-  std::vector<SmallVector<StringRef, 4>> meaning;
+  std::vector<SmallVector<SmallVector<StringRef, 1>, 4>> meaning;
   DenseMap<Value, std::pair<OpNotes *, IntegerUse>> integers;
   DenseMap<Value, std::map<std::string, InputTransform>> transforms;
 };
@@ -69,10 +69,11 @@ void Analysis::noteSize(Value tensor, int64_t position, size_t size) {
   auto argument = dyn_cast<BlockArgument>(tensor);
   if (!argument || argument.getOwner()->getParentOp() != function)
     return;
-  SmallVector<StringRef, 4> &dims = meaning[argument.getArgNumber()];
+  auto &dims = meaning[argument.getArgNumber()];
   dims.resize(cast<ShapedType>(tensor.getType()).getRank());
-  if (dims[position].empty())
-    dims[position] = current->op.getKnobSet().sizes[size].name;
+  StringRef name = current->op.getKnobSet().sizes[size].name;
+  if (!llvm::is_contained(dims[position], name))
+    dims[position].push_back(name);
 }
 
 LogicalResult Analysis::resolveSizes(unsigned index, ShapedType type) {
@@ -85,9 +86,14 @@ LogicalResult Analysis::resolveSizes(unsigned index, ShapedType type) {
            << ", but got " << given->second.size();
   for (auto [position, size] : llvm::enumerate(type.getShape())) {
     std::optional<int64_t> requested;
-    StringRef name = meaning[index][position];
+    ArrayRef<StringRef> names = meaning[index][position];
+    StringRef name = names.empty() ? StringRef() : names.front();
     if (!name.empty())
       requested = sizes.get(name);
+    // What is indexed by several positions has an element for each of any.
+    if (requested && ShapedType::isDynamic(size))
+      for (StringRef other : names.drop_front())
+        requested = std::max(requested, sizes.get(other));
     if (given != sizes.shapes.end())
       requested = given->second[position];
     if (ShapedType::isDynamic(size) && !requested) {
@@ -127,8 +133,10 @@ LogicalResult Analysis::checkShapes() const {
 std::vector<std::string> Analysis::findUnusedSizes() const {
   std::vector<std::string> unused;
   for (const auto &[name, size] : sizes.named)
-    if (llvm::none_of(meaning, [&, &name = name](ArrayRef<StringRef> dims) {
-          return llvm::is_contained(dims, name);
+    if (llvm::none_of(meaning, [&, &name = name](const auto &dims) {
+          return llvm::any_of(dims, [&](ArrayRef<StringRef> names) {
+            return llvm::is_contained(names, name);
+          });
         }))
       unused.push_back(name);
   return unused;

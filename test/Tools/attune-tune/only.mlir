@@ -21,8 +21,9 @@
 // Two sizes of blocks, queries in registers or not, one to four workgroups.
 // COUNT: attention on sm_90: 16 of {{[0-9]+}} schedules are legal
 // TABLE: attention on sm_90: 3 of 3 legal schedules tried
-// TABLE-DAG: block-m=64 block-n=32 num-warps=4 {{.*}} k-stages=1 v-stages=1 q-in-registers=0
-// TABLE-DAG: block-m=64 block-n=32 num-warps=4 {{.*}} k-stages=1 v-stages=1 q-in-registers=1
+// TABLE-DAG: {{ }}default{{$}}
+// TABLE-DAG: {{ }}block-n=32 k-stages=1 v-stages=1 q-in-registers=0{{$}}
+// TABLE-DAG: {{ }}block-n=32 k-stages=1 v-stages=1{{$}}
 // TABLE: default schedule: rank
 func.func @attention(%q: tensor<1x1x64x64xf16>, %k: tensor<1x1x64x64xf16>, %v: tensor<1x1x64x64xf16>) -> tensor<1x1x64x64xf16> {
   %o = attn.attention %q, %k, %v : tensor<1x1x64x64xf16>, tensor<1x1x64x64xf16>, tensor<1x1x64x64xf16>

@@ -16,7 +16,7 @@
 // RUN: attune-opt %t/repro/*.mlir --verify-roundtrip -o /dev/null
 
 // TABLE: default schedule: compile-error: expects '{{.*}}ptxas' to assemble the kernel, but it exited with code 255
-// TABLE: compile-error: 1, for example block-m=
+// TABLE: compile-error: 1, for example default:
 // LOG: attune-tune: error: no schedule of 'attention' that was tried is valid on sm_90
 
 // REPRO: // compile-error at stage compile:
