@@ -34,6 +34,8 @@ private:
                             HostRewriter &rewriter);
   LogicalResult convert(Operation *op, const HostOps &ops,
                         HostRewriter &rewriter);
+  /// Whether the op reads or writes memory, or orders who does.
+  bool convertAccess(Operation *op, HostRewriter &rewriter);
   void checkAccess(Operation *op, OpOperand &address, Type type,
                    uint64_t alignment, uint32_t flags, HostRewriter &rewriter);
   void countStep(Operation *terminator, HostRewriter &rewriter);
@@ -236,6 +238,42 @@ static uint32_t getFlags(LLVM::AtomicOrdering ordering,
   }
 }
 
+bool ConvertKernelToHost::convertAccess(Operation *op, HostRewriter &rewriter) {
+  // They are aligned to 1 so that the CPU allows those that were reported.
+  return TypeSwitch<Operation *, bool>(op)
+      .Case([&](LLVM::LoadOp load) {
+        checkAccess(op, load.getAddrMutable(), load.getType(),
+                    load.getAlignment().value_or(0),
+                    getFlags(load.getOrdering(), load.getSyncscope()),
+                    rewriter);
+        load.setAlignment(1);
+        return true;
+      })
+      .Case([&](LLVM::StoreOp store) {
+        checkAccess(op, store.getAddrMutable(), store.getValue().getType(),
+                    store.getAlignment().value_or(0),
+                    kHostAccessWrite |
+                        getFlags(store.getOrdering(), store.getSyncscope()),
+                    rewriter);
+        store.setAlignment(1);
+        return true;
+      })
+      .Case([&](LLVM::AtomicRMWOp atomic) {
+        checkAccess(op, atomic.getPtrMutable(), atomic.getType(),
+                    atomic.getAlignment().value_or(0),
+                    kHostAccessWrite |
+                        getFlags(atomic.getOrdering(), atomic.getSyncscope()),
+                    rewriter);
+        return true;
+      })
+      .Case([&](LLVM::FenceOp fence) {
+        if (isOfDevice(fence.getSyncscope()))
+          rewriter.call(op, "attuneHostFenceDevice", {});
+        return true;
+      })
+      .Default([](Operation *) { return false; });
+}
+
 LogicalResult ConvertKernelToHost::convert(Operation *op, const HostOps &ops,
                                            HostRewriter &rewriter) {
   if (op->hasTrait<OpTrait::IsTerminator>())
@@ -254,38 +292,9 @@ LogicalResult ConvertKernelToHost::convert(Operation *op, const HostOps &ops,
   };
   if (!isa<LLVM::LLVMDialect>(op->getDialect()))
     return refuse(op->getName().getStringRef());
-  // Accesses are aligned to 1 so that the CPU allows those that were reported.
+  if (convertAccess(op, rewriter))
+    return success();
   return TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](LLVM::LoadOp load) {
-        checkAccess(op, load.getAddrMutable(), load.getType(),
-                    load.getAlignment().value_or(0),
-                    getFlags(load.getOrdering(), load.getSyncscope()),
-                    rewriter);
-        load.setAlignment(1);
-        return success();
-      })
-      .Case([&](LLVM::StoreOp store) {
-        checkAccess(op, store.getAddrMutable(), store.getValue().getType(),
-                    store.getAlignment().value_or(0),
-                    kHostAccessWrite |
-                        getFlags(store.getOrdering(), store.getSyncscope()),
-                    rewriter);
-        store.setAlignment(1);
-        return success();
-      })
-      .Case([&](LLVM::AtomicRMWOp atomic) {
-        checkAccess(op, atomic.getPtrMutable(), atomic.getType(),
-                    atomic.getAlignment().value_or(0),
-                    kHostAccessWrite |
-                        getFlags(atomic.getOrdering(), atomic.getSyncscope()),
-                    rewriter);
-        return success();
-      })
-      .Case([&](LLVM::FenceOp fence) {
-        if (isOfDevice(fence.getSyncscope()))
-          rewriter.call(op, "attuneHostFenceDevice", {});
-        return success();
-      })
       .Case([&](LLVM::AddressOfOp address) {
         auto it = sharedOffsets.find(address.getGlobalName());
         if (it == sharedOffsets.end())

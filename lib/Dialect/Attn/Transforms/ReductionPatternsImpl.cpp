@@ -24,7 +24,7 @@ struct LeaveOutPattern : OpRewritePattern<attn::AttentionOp> {
     for (Region *region : {&op.getMask(), &op.getScore()})
       if (succeeded(leaveOut(op, *region, b)))
         return success();
-    for (MutableOperandRange operand :
+    for (const MutableOperandRange &operand :
          {op.getAlibiSlopesMutable(), op.getSinksMutable()})
       if (succeeded(leaveOut(op, operand, b)))
         return success();
