@@ -18,7 +18,7 @@ void GlobalShadow::begin(ArrayRef<const HostThread *> newThreads) {
 }
 
 GlobalShadow::Word &GlobalShadow::getWord(uintptr_t address) {
-  uintptr_t number = address / kWordBytes, page = number / kPageWords;
+  uintptr_t number = address / kShadowWordBytes, page = number / kPageWords;
   if (!lastPage || page != lastPageNumber) {
     std::unique_ptr<Word[]> &words = pages[page];
     if (!words)
@@ -84,10 +84,7 @@ void GlobalShadow::access(uint32_t thread, uint32_t site,
   if (isAtomic)
     acquire(thread, address, flags);
   uint32_t cluster = clusters.size() - 1, time = clocks.now(thread);
-  for (uintptr_t at = address, end = address + bytes; at < end;) {
-    uintptr_t first = at % kWordBytes;
-    uintptr_t count = std::min(kWordBytes - first, end - at);
-    auto mask = static_cast<uint8_t>(((1u << count) - 1) << first);
+  forEachShadowWord(address, bytes, [&](uintptr_t at, uint8_t mask) {
     Access now{cluster, thread, time, site, mask, isAtomic};
     Word &word = getWord(at);
     checkOrder(word.writes, now, region, at,
@@ -103,8 +100,7 @@ void GlobalShadow::access(uint32_t thread, uint32_t site,
       remember(word.writes, now);
     else
       remember(word.reads, now);
-    at += count;
-  }
+  });
   // What is released includes the access itself.
   if (isAtomic && isWrite)
     release(thread, address, flags);

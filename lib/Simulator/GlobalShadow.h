@@ -53,7 +53,7 @@ private:
     llvm::SmallVector<Access, 1> writes;
     llvm::SmallVector<Access, 0> reads;
   };
-  static constexpr uintptr_t kWordBytes = 4, kPageWords = 1024;
+  static constexpr uintptr_t kPageWords = 1024;
 
   /// Of clusters, what their threads have done: the times of each.
   using Knowledge = std::map<uint32_t, std::shared_ptr<const Clocks::Snapshot>>;

@@ -73,7 +73,7 @@ void SharedShadow::reset(uint32_t bytes,
                          uint32_t numActors) {
   threads = newThreads;
   words.clear();
-  words.resize(llvm::divideCeil(bytes, kWordBytes));
+  words.resize(llvm::divideCeil(bytes, kShadowWordBytes));
   if (reports.isOn(HostCheck::Races))
     clocks.reset(threads.size(), numActors);
 }
@@ -81,13 +81,9 @@ void SharedShadow::reset(uint32_t bytes,
 template <typename Function>
 void SharedShadow::forEachWord(uint32_t offset, uint32_t bytes,
                                Function function) {
-  for (uint32_t end = offset + bytes; offset < end;) {
-    uint32_t first = offset % kWordBytes;
-    uint32_t count = std::min(kWordBytes - first, end - offset);
-    auto mask = static_cast<uint8_t>(((1u << count) - 1) << first);
-    function(words[offset / kWordBytes], mask, offset);
-    offset += count;
-  }
+  forEachShadowWord(offset, bytes, [&](uint32_t at, uint8_t mask) {
+    function(words[at / kShadowWordBytes], mask, at);
+  });
 }
 
 std::string SharedShadow::describe(uint32_t thread) const {

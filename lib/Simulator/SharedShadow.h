@@ -22,6 +22,7 @@
 
 #include "Reports.h"
 #include "llvm/ADT/SmallVector.h"
+#include <algorithm>
 
 namespace attune {
 
@@ -70,6 +71,21 @@ private:
   std::vector<uint32_t> actorTimes;
 };
 
+/// Accesses are remembered by words of so many bytes.
+inline constexpr uint32_t kShadowWordBytes = 4;
+
+/// Calls `function` with the part of [address, address + bytes) in each word:
+/// where it begins, and the mask of its bytes in the word.
+template <typename Address, typename Function>
+void forEachShadowWord(Address address, uint32_t bytes, Function function) {
+  for (Address end = address + bytes; address < end;) {
+    auto first = static_cast<uint32_t>(address % kShadowWordBytes);
+    uint32_t count = std::min<Address>(kShadowWordBytes - first, end - address);
+    function(address, static_cast<uint8_t>(((1u << count) - 1) << first));
+    address += count;
+  }
+}
+
 class SharedShadow {
 public:
   explicit SharedShadow(Reports &reports) : reports(reports) {}
@@ -116,8 +132,6 @@ private:
     /// Asynchronous reads that have not ended, and the last of them.
     uint32_t reading = 0, readingSite = 0;
   };
-  static constexpr uint32_t kWordBytes = 4;
-
   template <typename Function>
   void forEachWord(uint32_t offset, uint32_t bytes, Function function);
   /// Reports the first of `accesses` that is not ordered before.
