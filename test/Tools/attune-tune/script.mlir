@@ -11,7 +11,7 @@
 // RUN: attune-tune %s %{pipeline} --dry-run | FileCheck %s --check-prefix=DRY
 // DRY: scale on {{.*}}: 8 of 16 schedules are legal
 // DRY-NEXT: refused, not-used: 6, for example kind=1 width=5 label=full zero=0: expects width=4, the default, where no alternative that is selected uses it, but got 5
-// DRY-NEXT: refused, widths-are-even: 2, for example kind=0 width=5 label=full zero=0: expects what is asserted at {{.*}}script.mlir:[[@LINE+61]]:9, but got kind=0 width=5
+// DRY-NEXT: refused, widths-are-even: 2, for example kind=0 width=5 label=full zero=0: expects what is asserted at {{.*}}script.mlir:[[@LINE+63]]:9, but got kind=0 width=5
 //
 // RUN: attune-tune %s %{pipeline} --quiet --strategy=grid --db=%t/tuning.db --json=%t/report.json -o %t/winner.mlir | FileCheck %s --check-prefix=TABLE
 // TABLE: scale on {{.*}}: 8 of 8 legal schedules tried
@@ -48,7 +48,9 @@
 // ONE: best: kind=0 width=4 label=full zero=0
 // RUN: attune-tune %s %{pipeline} --quiet --only=label=part,kind=1 | FileCheck %s --check-prefix=BESIDE
 // BESIDE: 2 of 2 legal schedules tried
-// BESIDE: kind=1 width=4 label=part zero=0
+// The table names what differs from the default, in the order that was timed.
+// BESIDE-DAG: {{[12] .* default$}}
+// BESIDE-DAG: {{[12] .* kind=1 label=part$}}
 
 module attributes {transform.with_named_sequence} {
   func.func @scale(%x: memref<64x32xf32>, %y: memref<64x32xf32>, %factor: f32) {
