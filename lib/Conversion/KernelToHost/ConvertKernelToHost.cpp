@@ -5,6 +5,7 @@
 
 #include "HostOps.h"
 #include "attune/Conversion/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cstddef>

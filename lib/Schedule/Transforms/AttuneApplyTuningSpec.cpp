@@ -9,6 +9,7 @@
 namespace attune {
 #define GEN_PASS_DEF_ATTUNEAPPLYTUNINGSPECPASS
 #include "attune/Schedule/Transforms/Passes.h.inc"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 } // namespace attune
 
 using namespace mlir;

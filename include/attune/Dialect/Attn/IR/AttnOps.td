@@ -51,6 +51,31 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     whose states (result and lse) are merged
     (`Dialect/Attn/Transforms/TilingInterfaceImpl.h`).
 
+    **Syntax**
+    ```
+    attention ::= `attn.attention` ssa `,` ssa `,` ssa clause* (`attributes` attr-dict)?
+                  `:` type `,` type `,` type (`->` type | `->` `(` type `,` type `)`)?
+    clause    ::= `lse`
+                | `causal` `(` alignment `)`
+                | `window` `(` side `,` side `,` alignment `)`
+                | `softcap` `(` float `)`
+                | `alibi` `(` ssa `:` type `)`
+                | `sinks` `(` ssa `:` type `)`
+                | `scale` `(` float `)`
+                | `order` `(` letters `)`
+                | `schedule` `(` schedule-attr `)`
+                | `score` `(` ssa `,` ssa `,` ssa `,` ssa `,` ssa `)` region
+                | `mask` `(` ssa `,` ssa `,` ssa `,` ssa `)` region
+    alignment ::= `top_left` | `bottom_right`
+    side      ::= integer | `?`
+    letters   ::= the letters b, h, s and d, each once
+    ```
+    The operands are query, key and value, and the types theirs. Clauses stand in
+    any order, each at most once; they are printed in the order above. A region
+    names its arguments without types: the score and then batch, head, query and
+    key for `score`, the last four for `mask`. Result types are written only
+    where they have an encoding.
+
     **Preconditions**
     - `order` is a permutation of the letters b, h, s and d (attention_c1).
     - The element types of query, key and value are equal (attention_c2).

@@ -243,13 +243,13 @@ def Tile_RatesAttr : Tile_Attr<"Rates", "rates"> {
   }];
   let parameters = (ins
     AttrParameter<"int64_t", "in MHz">:$clock,
-    "int64_t":$mma,
-    "int64_t":$group_mma,
-    "int64_t":$exp,
-    "int64_t":$issue,
-    "int64_t":$shared,
-    "int64_t":$cache,
-    "int64_t":$memory);
+    AttrParameter<"int64_t", "floating-point operations a clock and SM, by MMAs of one warp, on 16-bit inputs">:$mma,
+    AttrParameter<"int64_t", "the same by MMAs of a warpgroup; as `mma` where there are none">:$group_mma,
+    AttrParameter<"int64_t", "exponentials a clock and SM">:$exp,
+    AttrParameter<"int64_t", "threads a clock and SM whose vector instruction is issued">:$issue,
+    AttrParameter<"int64_t", "bytes of shared memory a clock and SM">:$shared,
+    AttrParameter<"int64_t", "bytes from the device's cache a clock and SM">:$cache,
+    AttrParameter<"int64_t", "bytes from the device's memory a clock, for all SMs together">:$memory);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -271,12 +271,12 @@ def Tile_WarpgroupsAttr : Tile_Attr<"Warpgroups", "warpgroups"> {
     than `fewest_registers` it gives up.
   }];
   let parameters = (ins
-    "int64_t":$most_registers,
-    "int64_t":$producer_registers,
-    "int64_t":$persistent_producer_registers,
-    "int64_t":$most_columns,
-    "int64_t":$beside_multiply,
-    "int64_t":$fewest_registers);
+    AttrParameter<"int64_t", "32-bit registers of a thread">:$most_registers,
+    AttrParameter<"int64_t", "32-bit registers of a thread">:$producer_registers,
+    AttrParameter<"int64_t", "32-bit registers of a thread">:$persistent_producer_registers,
+    AttrParameter<"int64_t", "columns of an accumulator, in elements">:$most_columns,
+    AttrParameter<"int64_t", "32-bit registers of a thread">:$beside_multiply,
+    AttrParameter<"int64_t", "32-bit registers of a thread">:$fewest_registers);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
@@ -298,22 +298,22 @@ def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
   let parameters = (ins
     StringRefParameter<"name, as the vendor's tools spell it">:$chip,
     StringRefParameter<"the folder of lib/Target that knows how to lower to it">:$family,
-    "int64_t":$lanes,
-    "int64_t":$sms,
-    "int64_t":$shared,
-    "int64_t":$shared_per_sm,
-    "int64_t":$registers,
-    "int64_t":$registers_per_sm,
-    "int64_t":$max_threads,
-    "int64_t":$max_threads_per_sm,
+    AttrParameter<"int64_t", "threads of a warp (wave)">:$lanes,
+    AttrParameter<"int64_t", "SMs (CUs) of the device">:$sms,
+    AttrParameter<"int64_t", "bytes of shared memory, of one workgroup">:$shared,
+    AttrParameter<"int64_t", "bytes of shared memory, of all workgroups of an SM">:$shared_per_sm,
+    AttrParameter<"int64_t", "32-bit registers of a thread">:$registers,
+    AttrParameter<"int64_t", "32-bit registers of an SM">:$registers_per_sm,
+    AttrParameter<"int64_t", "threads of a workgroup">:$max_threads,
+    AttrParameter<"int64_t", "threads of an SM">:$max_threads_per_sm,
     EnumParameter<Tile_CopySync>:$copy_sync,
-    ArrayRefParameter<"int64_t">:$copy_widths,
-    DefaultValuedParameter<"int64_t", "0">:$tma_box_bytes,
-    DefaultValuedParameter<"int64_t", "16">:$tma_box_alignment,
-    DefaultValuedParameter<"int64_t", "4">:$schedulers,
-    DefaultValuedParameter<"int64_t", "8">:$register_step,
+    ArrayRefParameter<"int64_t", "bytes of an asynchronous copy of a thread">:$copy_widths,
+    DefaultValuedParameter<"int64_t", "0", "bytes of a row; 0 without TMA">:$tma_box_bytes,
+    DefaultValuedParameter<"int64_t", "16", "bytes">:$tma_box_alignment,
+    DefaultValuedParameter<"int64_t", "4", "warp schedulers of an SM">:$schedulers,
+    DefaultValuedParameter<"int64_t", "8", "32-bit registers of a thread">:$register_step,
     OptionalParameter<"::attune::tile::WarpgroupsAttr">:$warpgroups,
-    DefaultValuedParameter<"int64_t", "33554432">:$cache,
+    DefaultValuedParameter<"int64_t", "33554432", "bytes of the device's cache">:$cache,
     DefaultValuedParameter<"::attune::tile::RatesAttr", "RatesAttr::getDefault($_ctxt)">:$rates,
     ArrayRefParameter<"::attune::tile::MmaAtomAttr">:$mma);
   let assemblyFormat = [{
