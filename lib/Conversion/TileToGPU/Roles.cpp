@@ -114,10 +114,28 @@ void attune::lowerRoles(gpu::GPUFuncOp kernel, const KernelContext &context) {
 
 Value attune::groupNumber(OpBuilder &b, Location loc,
                           const KernelContext &context, int64_t groups) {
-  Value warps = constant(b, loc, context.getWarps(b).count / groups);
-  Value group =
-      b.createOrFold<arith::DivUIOp>(loc, warpNumber(b, loc, context), warps);
-  return context.model->emitFirstLane(b, loc, context.target, group);
+  tile::WarpRange warps = context.getWarps(b);
+  // Asked for where the kernel starts: what follows from it, as the address of
+  // a warpgroup's rows does, can then be moved out of loops.
+  Value warp;
+  {
+    OpBuilder::InsertionGuard restore(b);
+    Operation *parent = b.getInsertionBlock()->getParentOp();
+    auto kernel = dyn_cast<gpu::GPUFuncOp>(parent);
+    if (!kernel)
+      kernel = parent->getParentOfType<gpu::GPUFuncOp>();
+    b.setInsertionPointToStart(&kernel.getBody().front());
+    Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
+    warp = context.model->emitFirstLane(
+        b, loc, context.target,
+        b.createOrFold<arith::DivUIOp>(
+            loc, thread, constant(b, loc, context.target.getLanes())));
+  }
+  if (warps.first)
+    warp =
+        b.createOrFold<arith::SubIOp>(loc, warp, constant(b, loc, warps.first));
+  return b.createOrFold<arith::DivUIOp>(loc, warp,
+                                        constant(b, loc, warps.count / groups));
 }
 
 Value attune::isFirstOfGroup(OpBuilder &b, Location loc,

@@ -138,11 +138,22 @@ static Value barriersOf(OpBuilder &b, Location loc, Value channel) {
 
 RingSlot attune::slotOf(OpBuilder &b, Location loc, Value barriers,
                         int64_t slots, Value element) {
-  Value count = constant(b, loc, slots);
+  // Not a division of 64 bits, which takes dozens of instructions where the
+  // slots are no power of two: a kernel that loads 2^32 tiles runs for hours.
+  auto constantI32 = [&](int64_t value) {
+    return arith::ConstantIntOp::create(b, loc, value, 32).getResult();
+  };
+  Value count = constant(b, loc, slots), slots32 = constantI32(slots);
+  Value number =
+      b.createOrFold<arith::IndexCastOp>(loc, b.getI32Type(), element);
+  auto toIndex = [&](Value value) {
+    return b.createOrFold<arith::IndexCastUIOp>(loc, b.getIndexType(), value);
+  };
   RingSlot slot;
-  slot.number = b.createOrFold<arith::RemUIOp>(loc, element, count);
-  Value phase = b.createOrFold<arith::DivUIOp>(loc, element, count);
-  slot.parity = b.createOrFold<arith::AndIOp>(loc, phase, constant(b, loc, 1));
+  slot.number = toIndex(b.createOrFold<arith::RemUIOp>(loc, number, slots32));
+  Value phase = b.createOrFold<arith::DivUIOp>(loc, number, slots32);
+  slot.parity =
+      toIndex(b.createOrFold<arith::AndIOp>(loc, phase, constantI32(1)));
   slot.full = {barriers, slot.number};
   slot.empty = {barriers,
                 b.createOrFold<arith::AddIOp>(loc, slot.number, count)};

@@ -71,16 +71,15 @@ gpu.module @kernels {
   // before it: 256 threads. The last group lets the first one start.
   // CHECK-LABEL: gpu.func @ping_pong
   // CHECK:     %[[WARP:.+]] = arith.divui %thread_id_x, %c32
-  // CHECK:     arith.divui %[[WARP]], %c4
-  // CHECK:     %[[GROUP:.+]] = arith.index_cast %{{.+}} : i32 to index
+  // CHECK:     %[[GROUP:.+]] = arith.divui %{{.+}}, %c4
   // CHECK:     %[[LAST:.+]] = arith.cmpi eq, %[[GROUP]], %c2
   // CHECK-NEXT: scf.if %[[LAST]]
   // CHECK:       nvvm.barrier.arrive id = %c1_i32 number_of_threads = %c256_i32
-  // CHECK:     %[[GROUP:.+]] = arith.index_cast %{{.+}} : i32 to index
+  // CHECK:     %[[GROUP:.+]] = arith.divui %{{.+}}, %c4
   // CHECK:     %[[OWN:.+]] = arith.addi %[[GROUP]], %c1
   // CHECK:     %[[OWN32:.+]] = arith.index_cast %[[OWN]]
   // CHECK:     nvvm.barrier id = %[[OWN32]] number_of_threads = %c256_i32
-  // CHECK:     %[[GROUP:.+]] = arith.index_cast %{{.+}} : i32 to index
+  // CHECK:     %[[GROUP:.+]] = arith.divui %{{.+}}, %c4
   // CHECK:     %[[LAST:.+]] = arith.cmpi eq, %[[GROUP]], %c2
   // CHECK:     %[[NEXT:.+]] = arith.addi %[[GROUP]], %c2
   // CHECK:     %[[NUMBER:.+]] = arith.select %[[LAST]], %c1, %[[NEXT]]

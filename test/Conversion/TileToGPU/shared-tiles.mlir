@@ -27,8 +27,7 @@ gpu.module @kernels {
   // CHECK-NEXT:    nvvm.cp.async.bulk.commit.group
   // CHECK-NEXT:    nvvm.cp.async.bulk.wait_group 0 {read}
   // CHECK-NEXT:  }
-  // CHECK:       arith.divui %{{.+}}, %c4 :
-  // CHECK:       %[[GROUP:.+]] = arith.index_cast %{{.+}} : i32 to index
+  // CHECK:       %[[GROUP:.+]] = arith.divui %{{.+}}, %c4 :
   // Barriers 1 and 2 are those of ping-pong.
   // CHECK:       %[[BARRIER:.+]] = arith.addi %[[GROUP]], %c3
   // CHECK:       nvvm.barrier id = %{{.+}} number_of_threads = %c128_i32

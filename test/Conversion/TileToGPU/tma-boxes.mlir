@@ -40,9 +40,13 @@ gpu.module @kernels {
   // A put waits for the phase before at the barrier that says empty. One TMA box for each swizzle atom.
   // CHECK:       scf.if %[[FIRST]]
   // CHECK-NEXT:    scf.if %[[MORE]]
-  // CHECK:           %[[SLOT:.+]] = arith.remui %[[E]], %[[C2:c2.*]] : index
-  // CHECK:           %[[PHASE:.+]] = arith.divui %[[E]], %[[C2]]
-  // CHECK:           %[[PARITY:.+]] = arith.andi %[[PHASE]], %c1
+  // CHECK:           %[[C2:c2.*]] = arith.constant 2 : index
+  // CHECK:           %[[E32:.+]] = arith.index_cast %[[E]] : index to i32
+  // CHECK:           %[[SLOT32:.+]] = arith.remui %[[E32]], %c2_i32
+  // CHECK:           %[[SLOT:.+]] = arith.index_castui %[[SLOT32]]
+  // CHECK:           %[[PHASE:.+]] = arith.divui %[[E32]], %c2_i32
+  // CHECK:           %[[PARITY32:.+]] = arith.andi %[[PHASE]], %c1_i32
+  // CHECK:           %[[PARITY:.+]] = arith.index_castui %[[PARITY32]]
   // CHECK:           %[[EMPTY:.+]] = arith.addi %[[SLOT]], %[[C2]]
   // CHECK:           %[[BEFORE:.+]] = arith.xori %[[PARITY]], %c1
   // CHECK:           arith.muli %[[EMPTY]], %c8
@@ -63,8 +67,10 @@ gpu.module @kernels {
   // CHECK:       }
   //
   // A get waits for this phase at the barrier that says full, and no lane for another.
-  // CHECK:       %[[SLOT:.+]] = arith.remui %[[E]], %[[C2:c2.*]] : index
-  // CHECK:       %[[PARITY:.+]] = arith.andi
+  // CHECK:       %[[C2:c2.*]] = arith.constant 2 : index
+  // CHECK:       %[[SLOT:.+]] = arith.index_castui
+  // CHECK:       arith.andi
+  // CHECK:       %[[PARITY:.+]] = arith.index_castui
   // CHECK:       arith.muli %[[SLOT]], %c8
   // CHECK:       %[[PARITY32:.+]] = arith.index_cast %[[PARITY]]
   // CHECK:       nvvm.mbarrier.try_wait.parity %{{.+}}, %[[PARITY32]]

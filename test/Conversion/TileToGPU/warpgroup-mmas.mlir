@@ -19,22 +19,28 @@ gpu.module @kernels {
   // step of 16 columns, 32 bytes, for each product. A group starts at its own 64 rows of the left operand.
   // CHECK-LABEL: gpu.func @shared_by_shared
   // CHECK:     %[[WARP:.+]] = arith.divui %thread_id_x, %c32
-  // CHECK:     %[[GROUP:.+]] = arith.divui %[[WARP]], %c4
   // CHECK:     nvvm.shfl.sync idx
+  // CHECK:     %[[FIRST:.+]] = arith.index_cast
+  // CHECK:     %[[GROUP:.+]] = arith.divui %[[FIRST]], %c4
   // CHECK:     %[[ROWS:.+]] = arith.muli %{{.+}}, %c64
   // CHECK:     arith.muli %[[ROWS]], %c64
-  // CHECK:     %[[FIELDS:.+]] = arith.constant 4611686293305360384 : i64
-  // CHECK:     %[[LHS:.+]] = arith.ori %{{.+}}, %[[FIELDS]]
-  // CHECK:     %[[RHS:.+]] = arith.ori %{{.+}}, %[[FIELDS]]
+  // CHECK:     %[[LHS:.+]] = arith.shrui
+  // CHECK:     %[[RHS:.+]] = arith.shrui
   // CHECK:     nvvm.wgmma.fence.aligned
   // CHECK:     %[[NONE:.+]] = llvm.mlir.poison : !llvm.struct
-  // CHECK:     %[[FIRST:.+]] = nvvm.wgmma.mma_async %[[LHS]], %[[RHS]], %[[NONE]], <m = 64, n = 128, k = 16>, D[<f32>, <zero>], A[<f16>, <one>, <row>], B[<f16>, <one>, <col>]
-  // CHECK:     %[[R2:.+]] = arith.addi %[[RHS]], %c2_i64
-  // CHECK:     %[[L2:.+]] = arith.addi %[[LHS]], %c2_i64
-  // CHECK:     %[[SECOND:.+]] = nvvm.wgmma.mma_async %[[L2]], %[[R2]], %[[FIRST]], {{.*}}D[<f32>, <one>
-  // CHECK:     arith.addi %[[LHS]], %c4_i64
+  // CHECK:     %[[RLOW:.+]] = arith.addi %[[RHS]], %c65536_i32
+  // CHECK:     %[[R64:.+]] = arith.extui %[[RLOW]] : i32 to i64
+  // CHECK:     %[[R:.+]] = arith.ori %[[R64]], %c4611686293305294848_i64
+  // CHECK:     %[[LLOW:.+]] = arith.addi %[[LHS]], %c65536_i32
+  // CHECK:     %[[L64:.+]] = arith.extui %[[LLOW]] : i32 to i64
+  // CHECK:     %[[L:.+]] = arith.ori %[[L64]], %c4611686293305294848_i64
+  // CHECK:     %[[FIRST:.+]] = nvvm.wgmma.mma_async %[[L]], %[[R]], %[[NONE]], <m = 64, n = 128, k = 16>, D[<f32>, <zero>], A[<f16>, <one>, <row>], B[<f16>, <one>, <col>]
+  // CHECK:     arith.addi %[[RHS]], %c65538_i32
+  // CHECK:     arith.addi %[[LHS]], %c65538_i32
+  // CHECK:     %[[SECOND:.+]] = nvvm.wgmma.mma_async %{{.+}}, %{{.+}}, %[[FIRST]], {{.*}}D[<f32>, <one>
+  // CHECK:     arith.addi %[[LHS]], %c65540_i32
   // CHECK:     nvvm.wgmma.mma_async %{{.+}}, %{{.+}}, %[[SECOND]]
-  // CHECK:     arith.addi %[[LHS]], %c6_i64
+  // CHECK:     arith.addi %[[LHS]], %c65542_i32
   // CHECK:     nvvm.wgmma.mma_async
   // CHECK-NOT: nvvm.wgmma.mma_async
   // CHECK:     nvvm.wgmma.commit.group.sync.aligned
@@ -63,9 +69,10 @@ gpu.module @kernels {
   // The left operand in registers, and the right one as it lies: swizzle atoms of 64 bytes (mode 2) are 1024 bytes apart, groups of
   // eight rows 512. A sum that is there already is read.
   // CHECK-LABEL: gpu.func @registers_by_shared
-  // CHECK:     arith.constant -9223371899411628032 : i64
   // CHECK:     nvvm.wgmma.fence.aligned
   // CHECK:     llvm.insertvalue
+  // CHECK:     arith.addi %{{.+}}, %c4194304_i32
+  // CHECK:     arith.ori %{{.+}}, %c-9223371899415822336_i64
   // CHECK:     wgmma.mma_async[%{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}], %{{.+}}, %{{.+}}, <m = 64, n = 96, k = 16>, <f16>, D[<one>], B[<row>]
   // CHECK-NOT: wgmma.mma_async
   // CHECK:     nvvm.wgmma.commit.group.sync.aligned

@@ -48,31 +48,37 @@ public:
     // Addresses in descriptors have 18 bits, in units of 16 bytes.
     Value low =
         arith::AndIOp::create(b, loc, address, constantI32(b, loc, 0x3FFFF));
-    Value units = arith::ShRUIOp::create(b, loc, low, constantI32(b, loc, 4));
+    units = arith::ShRUIOp::create(b, loc, low, constantI32(b, loc, 4));
     // Distance of groups of eight rows, and of swizzle atoms along the columns
     // of a transposed operand; the other form ignores the latter.
     int64_t rowGroups = 8 * rowBytes, atoms = transposed ? atomBytes : 16;
     int64_t mode = rowBytes == 128 ? 1 : rowBytes == 64 ? 2 : 3;
-    uint64_t fields = (atoms >> 4) << 16 | (rowGroups >> 4) << 32 |
-                      static_cast<uint64_t>(mode) << 62;
-    base = arith::OrIOp::create(
-        b, loc, arith::ExtUIOp::create(b, loc, b.getI64Type(), units),
-        constantI64(b, loc, static_cast<int64_t>(fields)));
+    lowFields = atoms >> 4 << 16;
+    highFields = static_cast<int64_t>(
+        static_cast<uint64_t>(rowGroups >> 4 | mode << 30) << 32);
   }
 
-  /// The descriptor of the TMA box that starts at the given row and column.
+  /// The descriptor of the TMA box that starts at the given row and column. Its
+  /// upper half is constant, and sums stay in the lower one: an instruction
+  /// less than adding 64 bits, for each MMA.
   Value at(int64_t row, int64_t column) const {
     int64_t bytes = column / atomColumns * atomBytes + row * rowBytes +
                     column % atomColumns * (rowBytes / atomColumns);
-    return b.createOrFold<arith::AddIOp>(loc, base,
-                                         constantI64(b, loc, bytes >> 4));
+    Value low = arith::AddIOp::create(
+        b, loc, units, constantI32(b, loc, lowFields + (bytes >> 4)));
+    return arith::OrIOp::create(
+        b, loc, arith::ExtUIOp::create(b, loc, b.getI64Type(), low),
+        constantI64(b, loc, highFields));
   }
 
 private:
   OpBuilder &b;
   Location loc;
   int64_t atomColumns, rowBytes, atomBytes;
-  Value base;
+  /// Where the operand starts, in units of 16 bytes.
+  Value units;
+  /// Fields of the descriptor beside the address.
+  int64_t lowFields, highFields;
 };
 
 } // namespace
