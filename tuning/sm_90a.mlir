@@ -3,156 +3,159 @@
 // Schedules for one H200: bf16, 16384 tokens, hidden 2048. Each was found by
 //   attune-tune <problem> --chip=sm_90a --budget=15s --max-spill-bytes=0
 // from the op alone (40 to 45 seconds for six of the longer ones, 22 for head
-// size 256), and verified; docs/Measurements.md has the figures beside those of
-// other kernels. Lengths that are not listed get the closest one's.
+// size 256), and verified; those of half of the lengths were then replaced by
+// one that was faster on a hot chip, of up to five that were timed in turns with
+// each other and with other kernels. The figures are those of a hot chip where
+// the lengths are 512, 1024, ..., 16384 (docs/Measurements.md). Lengths that are
+// not listed get the closest one's.
 
 module attributes {attune.tuned_for = "sm_90a"} {
-  // 442 TFLOP/s.
+  // 424 TFLOP/s.
   func.func @head_64_full_512(%arg0: tensor<32x32x512x64xbf16>, %arg1: tensor<32x32x512x64xbf16>, %arg2: tensor<32x32x512x64xbf16>) -> tensor<32x32x512x64xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 256, numWarps = 16, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 4, vStages = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8, splitMasked = 0, persistent = static, cluster = 2>) : tensor<32x32x512x64xbf16>, tensor<32x32x512x64xbf16>, tensor<32x32x512x64xbf16>
     return %o : tensor<32x32x512x64xbf16>
   }
-  // 500 TFLOP/s.
+  // 462 TFLOP/s.
   func.func @head_64_full_1024(%arg0: tensor<16x32x1024x64xbf16>, %arg1: tensor<16x32x1024x64xbf16>, %arg2: tensor<16x32x1024x64xbf16>) -> tensor<16x32x1024x64xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 256, blockN = 96, numWarps = 16, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 4, qInRegisters = 0, rescale = 8, persistent = dynamic>) : tensor<16x32x1024x64xbf16>, tensor<16x32x1024x64xbf16>, tensor<16x32x1024x64xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 256, blockN = 96, numWarps = 16, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, rescale = 8, tileOrder = ascending, persistent = dynamic>) : tensor<16x32x1024x64xbf16>, tensor<16x32x1024x64xbf16>, tensor<16x32x1024x64xbf16>
     return %o : tensor<16x32x1024x64xbf16>
   }
-  // 503 TFLOP/s.
+  // 467 TFLOP/s.
   func.func @head_64_full_2048(%arg0: tensor<8x32x2048x64xbf16>, %arg1: tensor<8x32x2048x64xbf16>, %arg2: tensor<8x32x2048x64xbf16>) -> tensor<8x32x2048x64xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = "ping-pong", rescale = 8, splitMasked = 0, tileOrder = ascending, persistent = static>) : tensor<8x32x2048x64xbf16>, tensor<8x32x2048x64xbf16>, tensor<8x32x2048x64xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>) : tensor<8x32x2048x64xbf16>, tensor<8x32x2048x64xbf16>, tensor<8x32x2048x64xbf16>
     return %o : tensor<8x32x2048x64xbf16>
   }
-  // 547 TFLOP/s.
+  // 506 TFLOP/s.
   func.func @head_64_full_4096(%arg0: tensor<4x32x4096x64xbf16>, %arg1: tensor<4x32x4096x64xbf16>, %arg2: tensor<4x32x4096x64xbf16>) -> tensor<4x32x4096x64xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 256, blockN = 96, numWarps = 16, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 4, qInRegisters = 0, rescale = 8, persistent = dynamic>) : tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 256, blockN = 96, numWarps = 16, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, rescale = 8, tileOrder = ascending, persistent = dynamic>) : tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>
     return %o : tensor<4x32x4096x64xbf16>
   }
-  // 565 TFLOP/s.
+  // 497 TFLOP/s.
   func.func @head_64_full_8192(%arg0: tensor<2x32x8192x64xbf16>, %arg1: tensor<2x32x8192x64xbf16>, %arg2: tensor<2x32x8192x64xbf16>) -> tensor<2x32x8192x64xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8, splitMasked = 0>) : tensor<2x32x8192x64xbf16>, tensor<2x32x8192x64xbf16>, tensor<2x32x8192x64xbf16>
     return %o : tensor<2x32x8192x64xbf16>
   }
-  // 532 TFLOP/s.
+  // 519 TFLOP/s.
   func.func @head_64_full_16384(%arg0: tensor<1x32x16384x64xbf16>, %arg1: tensor<1x32x16384x64xbf16>, %arg2: tensor<1x32x16384x64xbf16>) -> tensor<1x32x16384x64xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8, tileOrder = ascending>) : tensor<1x32x16384x64xbf16>, tensor<1x32x16384x64xbf16>, tensor<1x32x16384x64xbf16>
     return %o : tensor<1x32x16384x64xbf16>
   }
-  // 319 TFLOP/s.
+  // 296 TFLOP/s.
   func.func @head_64_causal_512(%arg0: tensor<32x32x512x64xbf16>, %arg1: tensor<32x32x512x64xbf16>, %arg2: tensor<32x32x512x64xbf16>) -> tensor<32x32x512x64xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 64, mmaWarps = 4, producerWarps = 1, qStages = 2, qInRegisters = 0, splitMasked = 0, persistent = dynamic, workgroupsPerSm = 4>) : tensor<32x32x512x64xbf16>, tensor<32x32x512x64xbf16>, tensor<32x32x512x64xbf16>
     return %o : tensor<32x32x512x64xbf16>
   }
-  // 394 TFLOP/s.
+  // 342 TFLOP/s.
   func.func @head_64_causal_1024(%arg0: tensor<16x32x1024x64xbf16>, %arg1: tensor<16x32x1024x64xbf16>, %arg2: tensor<16x32x1024x64xbf16>) -> tensor<16x32x1024x64xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 64, mmaWarps = 4, producerWarps = 1, qStages = 2, qInRegisters = 0, rescale = 8, splitMasked = 0, tileOrder = "across-heads", persistent = dynamic, workgroupsPerSm = 4>) : tensor<16x32x1024x64xbf16>, tensor<16x32x1024x64xbf16>, tensor<16x32x1024x64xbf16>
     return %o : tensor<16x32x1024x64xbf16>
   }
-  // 449 TFLOP/s.
+  // 388 TFLOP/s.
   func.func @head_64_causal_2048(%arg0: tensor<8x32x2048x64xbf16>, %arg1: tensor<8x32x2048x64xbf16>, %arg2: tensor<8x32x2048x64xbf16>) -> tensor<8x32x2048x64xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 64, mmaWarps = 4, producerWarps = 1, qStages = 2, qInRegisters = 0, rescale = 8, tileOrder = "across-heads", persistent = dynamic, workgroupsPerSm = 4>) : tensor<8x32x2048x64xbf16>, tensor<8x32x2048x64xbf16>, tensor<8x32x2048x64xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", rescale = 8, tileOrder = "across-heads", persistent = dynamic>) : tensor<8x32x2048x64xbf16>, tensor<8x32x2048x64xbf16>, tensor<8x32x2048x64xbf16>
     return %o : tensor<8x32x2048x64xbf16>
   }
-  // 479 TFLOP/s.
+  // 432 TFLOP/s.
   func.func @head_64_causal_4096(%arg0: tensor<4x32x4096x64xbf16>, %arg1: tensor<4x32x4096x64xbf16>, %arg2: tensor<4x32x4096x64xbf16>) -> tensor<4x32x4096x64xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 64, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, rescale = 8, tileOrder = "across-heads", persistent = dynamic, workgroupsPerSm = 4>) : tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 256, blockN = 96, numWarps = 16, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, rescale = 8, tileOrder = "across-heads", persistent = dynamic>) : tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>
     return %o : tensor<4x32x4096x64xbf16>
   }
-  // 525 TFLOP/s.
+  // 474 TFLOP/s.
   func.func @head_64_causal_8192(%arg0: tensor<2x32x8192x64xbf16>, %arg1: tensor<2x32x8192x64xbf16>, %arg2: tensor<2x32x8192x64xbf16>) -> tensor<2x32x8192x64xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic>) : tensor<2x32x8192x64xbf16>, tensor<2x32x8192x64xbf16>, tensor<2x32x8192x64xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic>) : tensor<2x32x8192x64xbf16>, tensor<2x32x8192x64xbf16>, tensor<2x32x8192x64xbf16>
     return %o : tensor<2x32x8192x64xbf16>
   }
-  // 536 TFLOP/s.
+  // 499 TFLOP/s.
   func.func @head_64_causal_16384(%arg0: tensor<1x32x16384x64xbf16>, %arg1: tensor<1x32x16384x64xbf16>, %arg2: tensor<1x32x16384x64xbf16>) -> tensor<1x32x16384x64xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, kStages = 3, qInRegisters = 0, overlap = "ping-pong", tileOrder = "across-heads">) : tensor<1x32x16384x64xbf16>, tensor<1x32x16384x64xbf16>, tensor<1x32x16384x64xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", rescale = 8, tileOrder = "across-heads", persistent = dynamic>) : tensor<1x32x16384x64xbf16>, tensor<1x32x16384x64xbf16>, tensor<1x32x16384x64xbf16>
     return %o : tensor<1x32x16384x64xbf16>
   }
-  // 554 TFLOP/s.
+  // 512 TFLOP/s.
   func.func @head_128_full_512(%arg0: tensor<32x16x512x128xbf16>, %arg1: tensor<32x16x512x128xbf16>, %arg2: tensor<32x16x512x128xbf16>) -> tensor<32x16x512x128xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = "ping-pong", rescale = 8, splitMasked = 0, tileOrder = ascending, persistent = dynamic>) : tensor<32x16x512x128xbf16>, tensor<32x16x512x128xbf16>, tensor<32x16x512x128xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>) : tensor<32x16x512x128xbf16>, tensor<32x16x512x128xbf16>, tensor<32x16x512x128xbf16>
     return %o : tensor<32x16x512x128xbf16>
   }
-  // 642 TFLOP/s.
+  // 568 TFLOP/s.
   func.func @head_128_full_1024(%arg0: tensor<16x16x1024x128xbf16>, %arg1: tensor<16x16x1024x128xbf16>, %arg2: tensor<16x16x1024x128xbf16>) -> tensor<16x16x1024x128xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = "ping-pong", tileOrder = ascending, persistent = static, cluster = 2>) : tensor<16x16x1024x128xbf16>, tensor<16x16x1024x128xbf16>, tensor<16x16x1024x128xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>) : tensor<16x16x1024x128xbf16>, tensor<16x16x1024x128xbf16>, tensor<16x16x1024x128xbf16>
     return %o : tensor<16x16x1024x128xbf16>
   }
-  // 691 TFLOP/s.
+  // 606 TFLOP/s.
   func.func @head_128_full_2048(%arg0: tensor<8x16x2048x128xbf16>, %arg1: tensor<8x16x2048x128xbf16>, %arg2: tensor<8x16x2048x128xbf16>) -> tensor<8x16x2048x128xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, rescale = 8, splitMasked = 0, persistent = dynamic>) : tensor<8x16x2048x128xbf16>, tensor<8x16x2048x128xbf16>, tensor<8x16x2048x128xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>) : tensor<8x16x2048x128xbf16>, tensor<8x16x2048x128xbf16>, tensor<8x16x2048x128xbf16>
     return %o : tensor<8x16x2048x128xbf16>
   }
-  // 715 TFLOP/s.
+  // 620 TFLOP/s.
   func.func @head_128_full_4096(%arg0: tensor<4x16x4096x128xbf16>, %arg1: tensor<4x16x4096x128xbf16>, %arg2: tensor<4x16x4096x128xbf16>) -> tensor<4x16x4096x128xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, rescale = 8, persistent = dynamic>) : tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>) : tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>
     return %o : tensor<4x16x4096x128xbf16>
   }
-  // 739 TFLOP/s.
+  // 655 TFLOP/s.
   func.func @head_128_full_8192(%arg0: tensor<2x16x8192x128xbf16>, %arg1: tensor<2x16x8192x128xbf16>, %arg2: tensor<2x16x8192x128xbf16>) -> tensor<2x16x8192x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, vStages = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8, tileOrder = ascending, persistent = dynamic>) : tensor<2x16x8192x128xbf16>, tensor<2x16x8192x128xbf16>, tensor<2x16x8192x128xbf16>
     return %o : tensor<2x16x8192x128xbf16>
   }
-  // 685 TFLOP/s.
+  // 669 TFLOP/s.
   func.func @head_128_full_16384(%arg0: tensor<1x16x16384x128xbf16>, %arg1: tensor<1x16x16384x128xbf16>, %arg2: tensor<1x16x16384x128xbf16>) -> tensor<1x16x16384x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8, persistent = dynamic>) : tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>
     return %o : tensor<1x16x16384x128xbf16>
   }
-  // 359 TFLOP/s.
+  // 326 TFLOP/s.
   func.func @head_128_causal_512(%arg0: tensor<32x16x512x128xbf16>, %arg1: tensor<32x16x512x128xbf16>, %arg2: tensor<32x16x512x128xbf16>) -> tensor<32x16x512x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>) : tensor<32x16x512x128xbf16>, tensor<32x16x512x128xbf16>, tensor<32x16x512x128xbf16>
     return %o : tensor<32x16x512x128xbf16>
   }
-  // 482 TFLOP/s.
+  // 443 TFLOP/s.
   func.func @head_128_causal_1024(%arg0: tensor<16x16x1024x128xbf16>, %arg1: tensor<16x16x1024x128xbf16>, %arg2: tensor<16x16x1024x128xbf16>) -> tensor<16x16x1024x128xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic>) : tensor<16x16x1024x128xbf16>, tensor<16x16x1024x128xbf16>, tensor<16x16x1024x128xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic>) : tensor<16x16x1024x128xbf16>, tensor<16x16x1024x128xbf16>, tensor<16x16x1024x128xbf16>
     return %o : tensor<16x16x1024x128xbf16>
   }
-  // 585 TFLOP/s.
+  // 521 TFLOP/s.
   func.func @head_128_causal_2048(%arg0: tensor<8x16x2048x128xbf16>, %arg1: tensor<8x16x2048x128xbf16>, %arg2: tensor<8x16x2048x128xbf16>) -> tensor<8x16x2048x128xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = softmax, tileOrder = "across-heads", persistent = dynamic>) : tensor<8x16x2048x128xbf16>, tensor<8x16x2048x128xbf16>, tensor<8x16x2048x128xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic>) : tensor<8x16x2048x128xbf16>, tensor<8x16x2048x128xbf16>, tensor<8x16x2048x128xbf16>
     return %o : tensor<8x16x2048x128xbf16>
   }
-  // 652 TFLOP/s.
+  // 574 TFLOP/s.
   func.func @head_128_causal_4096(%arg0: tensor<4x16x4096x128xbf16>, %arg1: tensor<4x16x4096x128xbf16>, %arg2: tensor<4x16x4096x128xbf16>) -> tensor<4x16x4096x128xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = softmax, tileOrder = "across-heads", persistent = dynamic>) : tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic>) : tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>
     return %o : tensor<4x16x4096x128xbf16>
   }
-  // 716 TFLOP/s.
+  // 613 TFLOP/s.
   func.func @head_128_causal_8192(%arg0: tensor<2x16x8192x128xbf16>, %arg1: tensor<2x16x8192x128xbf16>, %arg2: tensor<2x16x8192x128xbf16>) -> tensor<2x16x8192x128xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = "across-heads">) : tensor<2x16x8192x128xbf16>, tensor<2x16x8192x128xbf16>, tensor<2x16x8192x128xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic>) : tensor<2x16x8192x128xbf16>, tensor<2x16x8192x128xbf16>, tensor<2x16x8192x128xbf16>
     return %o : tensor<2x16x8192x128xbf16>
   }
-  // 748 TFLOP/s.
+  // 629 TFLOP/s.
   func.func @head_128_causal_16384(%arg0: tensor<1x16x16384x128xbf16>, %arg1: tensor<1x16x16384x128xbf16>, %arg2: tensor<1x16x16384x128xbf16>) -> tensor<1x16x16384x128xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, vStages = 4, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = "across-heads">) : tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>
     return %o : tensor<1x16x16384x128xbf16>
   }
-  // 561 TFLOP/s.
+  // 526 TFLOP/s.
   func.func @head_256_full_512(%arg0: tensor<32x8x512x256xbf16>, %arg1: tensor<32x8x512x256xbf16>, %arg2: tensor<32x8x512x256xbf16>) -> tensor<32x8x512x256xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8, splitMasked = 0, tileOrder = ascending, persistent = static>) : tensor<32x8x512x256xbf16>, tensor<32x8x512x256xbf16>, tensor<32x8x512x256xbf16>
     return %o : tensor<32x8x512x256xbf16>
   }
-  // 802 TFLOP/s.
+  // 696 TFLOP/s.
   func.func @head_256_full_4096(%arg0: tensor<4x8x4096x256xbf16>, %arg1: tensor<4x8x4096x256xbf16>, %arg2: tensor<4x8x4096x256xbf16>) -> tensor<4x8x4096x256xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8, splitMasked = 0, tileOrder = ascending>) : tensor<4x8x4096x256xbf16>, tensor<4x8x4096x256xbf16>, tensor<4x8x4096x256xbf16>
     return %o : tensor<4x8x4096x256xbf16>
   }
-  // 831 TFLOP/s.
+  // 726 TFLOP/s.
   func.func @head_256_full_16384(%arg0: tensor<1x8x16384x256xbf16>, %arg1: tensor<1x8x16384x256xbf16>, %arg2: tensor<1x8x16384x256xbf16>) -> tensor<1x8x16384x256xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8, splitMasked = 0>) : tensor<1x8x16384x256xbf16>, tensor<1x8x16384x256xbf16>, tensor<1x8x16384x256xbf16>
     return %o : tensor<1x8x16384x256xbf16>
   }
-  // 348 TFLOP/s.
+  // 336 TFLOP/s.
   func.func @head_256_causal_512(%arg0: tensor<32x8x512x256xbf16>, %arg1: tensor<32x8x512x256xbf16>, %arg2: tensor<32x8x512x256xbf16>) -> tensor<32x8x512x256xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8, persistent = dynamic>) : tensor<32x8x512x256xbf16>, tensor<32x8x512x256xbf16>, tensor<32x8x512x256xbf16>
     return %o : tensor<32x8x512x256xbf16>
   }
-  // 735 TFLOP/s.
+  // 623 TFLOP/s.
   func.func @head_256_causal_4096(%arg0: tensor<4x8x4096x256xbf16>, %arg1: tensor<4x8x4096x256xbf16>, %arg2: tensor<4x8x4096x256xbf16>) -> tensor<4x8x4096x256xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = "across-heads">) : tensor<4x8x4096x256xbf16>, tensor<4x8x4096x256xbf16>, tensor<4x8x4096x256xbf16>
     return %o : tensor<4x8x4096x256xbf16>
   }
-  // 815 TFLOP/s.
+  // 701 TFLOP/s.
   func.func @head_256_causal_16384(%arg0: tensor<1x8x16384x256xbf16>, %arg1: tensor<1x8x16384x256xbf16>, %arg2: tensor<1x8x16384x256xbf16>) -> tensor<1x8x16384x256xbf16> {
     %o = attn.attention %arg0, %arg1, %arg2 causal(top_left) schedule(<blockN = 80, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, rescale = 8>) : tensor<1x8x16384x256xbf16>, tensor<1x8x16384x256xbf16>, tensor<1x8x16384x256xbf16>
     return %o : tensor<1x8x16384x256xbf16>

@@ -388,4 +388,102 @@ gpu.module @kernels {
     } {tile.overlap = #tile<overlap early>}
     gpu.return
   }
+
+  // Where warpgroups multiply in ping-pong and seldom rescale, the slot of the keys is free once the sums of rows are known.
+  // CHECK-LABEL: gpu.func @released_late
+  // CHECK: scf.for
+  // CHECK:   %[[FIRST:.+]] = tile.mma_async
+  // CHECK:   tile.mma_async
+  // CHECK:   tile.wait %[[FIRST]]
+  // CHECK-NOT: tile.release
+  // CHECK:   tile.reduce max
+  // CHECK:   %[[SUM:.+]] = tile.reduce add
+  // CHECK:   tile.release %{{.+}}[%{{.+}}] after(%[[SUM]] : !tile.tile<64xf32, registers>) :
+  // CHECK:   tile.wait
+  // CHECK:   scf.if
+  gpu.func @released_late(%q: !q, %m: memref<?x32xf16>, %max: !tile.tile<64xf32, registers>, %zero: !s, %acc: !o, %seldom: i1) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %kc = tile.channel : !channel
+    %vc = tile.channel : !channel
+    %r:3 = scf.for %j = %c0 to %c4 step %c1 iter_args(%x = %max, %l = %max, %a = %acc) -> (!tile.tile<64xf32, registers>, !tile.tile<64xf32, registers>, !o) {
+      %k = tile.get %kc[%j] : !channel -> !shared
+      %s = tile.mma %q, %k, %zero transpose_rhs scope warpgroup : !q, !shared, !s
+      tile.release %kc[%j] : !channel
+      %n = tile.reduce max %s : !s -> !tile.tile<64xf32, registers>
+      %d = tile.broadcast %n : !tile.tile<64xf32, registers> -> !s
+      %e = tile.map(%s, %d) {
+      ^bb0(%t: f32, %g: f32, %row: index, %column: index):
+        %u = arith.subf %t, %g : f32
+        tile.yield %u : f32
+      } : (!s, !s) -> !s
+      %sum = tile.reduce add %e : !s -> !tile.tile<64xf32, registers>
+      %p = tile.map(%e) {
+      ^bb0(%t: f32, %row: index, %column: index):
+        %u = arith.truncf %t : f32 to f16
+        tile.yield %u : f16
+      } : (!s) -> !p
+      %b = scf.if %seldom -> !o {
+        %c = tile.map(%a) {
+        ^bb0(%t: f32, %row: index, %column: index):
+          %u = arith.negf %t : f32
+          tile.yield %u : f32
+        } : (!o) -> !o
+        scf.yield %c : !o
+      } else {
+        scf.yield %a : !o
+      }
+      %v = tile.get %vc[%j] : !channel -> !shared
+      %o = tile.mma %p, %v, %b scope warpgroup : !p, !shared, !o
+      tile.release %vc[%j] : !channel
+      scf.yield %n, %sum, %o : !tile.tile<64xf32, registers>, !tile.tile<64xf32, registers>, !o
+    } {tile.overlap = #tile<overlap early>, tile.ping_pong}
+    gpu.return
+  }
+
+  // Elsewhere it is as soon as they are multiplied.
+  // CHECK-LABEL: gpu.func @released_early
+  // CHECK-NOT: after(
+  // CHECK: gpu.return
+  gpu.func @released_early(%q: !q, %m: memref<?x32xf16>, %max: !tile.tile<64xf32, registers>, %zero: !s, %acc: !o, %seldom: i1) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %kc = tile.channel : !channel
+    %vc = tile.channel : !channel
+    %r:3 = scf.for %j = %c0 to %c4 step %c1 iter_args(%x = %max, %l = %max, %a = %acc) -> (!tile.tile<64xf32, registers>, !tile.tile<64xf32, registers>, !o) {
+      %k = tile.get %kc[%j] : !channel -> !shared
+      %s = tile.mma %q, %k, %zero transpose_rhs scope warpgroup : !q, !shared, !s
+      tile.release %kc[%j] : !channel
+      %n = tile.reduce max %s : !s -> !tile.tile<64xf32, registers>
+      %d = tile.broadcast %n : !tile.tile<64xf32, registers> -> !s
+      %e = tile.map(%s, %d) {
+      ^bb0(%t: f32, %g: f32, %row: index, %column: index):
+        %u = arith.subf %t, %g : f32
+        tile.yield %u : f32
+      } : (!s, !s) -> !s
+      %sum = tile.reduce add %e : !s -> !tile.tile<64xf32, registers>
+      %p = tile.map(%e) {
+      ^bb0(%t: f32, %row: index, %column: index):
+        %u = arith.truncf %t : f32 to f16
+        tile.yield %u : f16
+      } : (!s) -> !p
+      %b = scf.if %seldom -> !o {
+        %c = tile.map(%a) {
+        ^bb0(%t: f32, %row: index, %column: index):
+          %u = arith.negf %t : f32
+          tile.yield %u : f32
+        } : (!o) -> !o
+        scf.yield %c : !o
+      } else {
+        scf.yield %a : !o
+      }
+      %v = tile.get %vc[%j] : !channel -> !shared
+      %o = tile.mma %p, %v, %b scope warpgroup : !p, !shared, !o
+      tile.release %vc[%j] : !channel
+      scf.yield %n, %sum, %o : !tile.tile<64xf32, registers>, !tile.tile<64xf32, registers>, !o
+    } {tile.overlap = #tile<overlap early>}
+    gpu.return
+  }
 }

@@ -335,7 +335,8 @@ static bool dropScale(Operation *op, bool apply) {
 /// workgroup does first is free: they may change places.
 static bool isLoopIndex(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (!isa<LLVM::AddOp, LLVM::SubOp, LLVM::SDivOp, LLVM::UDivOp>(op))
+    if (!isa<LLVM::AddOp, LLVM::SubOp, LLVM::SDivOp, LLVM::UDivOp,
+             LLVM::TruncOp>(op))
       return false;
     value = op->getOperand(0);
   }
@@ -351,8 +352,9 @@ static bool wrongStage(Operation *op, bool apply) {
     return false;
   if (apply) {
     OpBuilder b(op);
-    Value one = LLVM::ConstantOp::create(b, op->getLoc(), remainder.getType(),
-                                         b.getIndexAttr(1));
+    Value one =
+        LLVM::ConstantOp::create(b, op->getLoc(), remainder.getType(),
+                                 b.getIntegerAttr(remainder.getType(), 1));
     remainder.getLhsMutable().assign(
         LLVM::AddOp::create(b, op->getLoc(), remainder.getLhs(), one));
   }

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace attune;
@@ -330,6 +331,25 @@ TMAGetPattern::matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
   return success();
 }
 
+/// True once the elements of `value`, a vector of f32, have been worked out: a
+/// NaN with this payload is none that arithmetic gives (PTX ISA: canonical NaNs
+/// are 0x7fffffff), but no assembler takes that into account, and so it keeps
+/// in front of a branch on this what works the elements out.
+static Value isComputed(OpBuilder &b, Location loc, Value value) {
+  constexpr int64_t kPayload = 0x7FC0DEAD;
+  auto type = cast<VectorType>(value.getType());
+  Value words = vector::BitCastOp::create(
+      b, loc, VectorType::get(type.getShape(), b.getI32Type()), value);
+  Value never = arith::ConstantIntOp::create(b, loc, kPayload, 32), all;
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    Value word = vector::ExtractOp::create(b, loc, words, i);
+    Value is =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, word, never);
+    all = all ? arith::AndIOp::create(b, loc, all, is) : is;
+  }
+  return all;
+}
+
 LogicalResult
 TMAReleasePattern::matchAndRewrite(tile::ReleaseOp op, OpAdaptor adaptor,
                                    ConversionPatternRewriter &b) const {
@@ -353,6 +373,10 @@ TMAReleasePattern::matchAndRewrite(tile::ReleaseOp op, OpAdaptor adaptor,
                                               lane, constant(b, loc, cluster))
                       : arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                               lane, constant(b, loc, 0));
+  for (Value value : adaptor.getAfter())
+    if (getElementTypeOrSelf(value).isF32())
+      arrives =
+          arith::AndIOp::create(b, loc, arrives, isComputed(b, loc, value));
   auto guard = scf::IfOp::create(b, loc, arrives, /*withElseRegion=*/false);
   OpBuilder inner = guard.getThenBodyBuilder();
   if (cluster > 1)

@@ -94,4 +94,30 @@ gpu.module @kernels {
     tile.store %d, %out[%c0, %c0] : !o, memref<128x96xf32>
     gpu.return
   }
+
+  // A slot that is freed after a tile has been worked out: the first lane looks at each of its elements for a NaN that
+  // no arithmetic gives.
+  // CHECK-LABEL: gpu.func @released_after
+  // CHECK:     %[[WORDS:.+]] = vector.bitcast %{{.+}} : vector<2xf32> to vector<2xi32>
+  // CHECK:     %[[W0:.+]] = vector.extract %[[WORDS]][0]
+  // CHECK:     %[[IS0:.+]] = arith.cmpi ne, %[[W0]], %c2143346349_i32
+  // CHECK:     %[[W1:.+]] = vector.extract %[[WORDS]][1]
+  // CHECK:     %[[IS1:.+]] = arith.cmpi ne, %[[W1]], %c2143346349_i32
+  // CHECK:     %[[BOTH:.+]] = arith.andi %[[IS0]], %[[IS1]]
+  // CHECK:     %[[ARRIVES:.+]] = arith.andi %{{.+}}, %[[BOTH]]
+  // CHECK:     scf.if %[[ARRIVES]]
+  // CHECK:       nvvm.mbarrier.arrive
+  gpu.func @released_after(%x: f32, %out: memref<128xf32>) kernel
+      attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %c = tile.channel : !channel
+    %a = tile.get %c[%c0] : !channel -> !shared
+    %acc = tile.fill %zero : f32 -> !s
+    %d = tile.mma %a, %a, %acc transpose_rhs scope warpgroup : !shared, !shared, !s
+    %sum = tile.reduce add %d : !s -> !tile.tile<128xf32, registers>
+    tile.release %c[%c0] after(%sum : !tile.tile<128xf32, registers>) : !channel
+    tile.store %sum, %out[%c0] : !tile.tile<128xf32, registers>, memref<128xf32>
+    gpu.return
+  }
 }

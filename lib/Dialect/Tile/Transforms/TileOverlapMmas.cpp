@@ -46,6 +46,8 @@ private:
   /// Maps what an iteration carried to what the next one has of it.
   void mapCarried(IRMapping &mapping, ValueRange values);
   void cloneAll(OpBuilder &b, ArrayRef<Operation *> ops, IRMapping &mapping);
+  /// Moves the releases of what runs under both MMAs behind the arithmetic.
+  void releaseLate();
   /// Clones `fetch`, with the arithmetic of the first half that it reads.
   void cloneFetch(OpBuilder &b, IRMapping &mapping);
   /// The first half for the first iteration.
@@ -158,6 +160,31 @@ bool LoopRotator::matchLoop() {
          llvm::none_of(llvm::enumerate(yield.getOperands()), [&](auto it) {
            return it.index() != accNumber && late.contains(it.value());
          });
+}
+
+void LoopRotator::releaseLate() {
+  // Where the accumulator is rescaled in each iteration, much of the arithmetic
+  // is behind the wait anyway; and where warpgroups do not take turns, keys
+  // that are freed late come late. Neither was seen to be faster.
+  if (!loop->hasAttr(TileDialect::kPingPongAttrName) ||
+      llvm::none_of(after, llvm::IsaPred<scf::IfOp>))
+    return;
+  // What is carried to the next iteration and nothing else here reads comes
+  // last: sums of rows, which read all exponentials.
+  SmallVector<Value> last;
+  for (Value value : loop.getBody()->getTerminator()->getOperands())
+    if (llvm::is_contained(under, value.getDefiningOp()) &&
+        isa<TileType>(value.getType()) && value.hasOneUse())
+      last.push_back(value);
+  auto isRelease = [](Operation *op) { return isa<ReleaseOp>(op); };
+  if (last.empty() || llvm::none_of(under, isRelease))
+    return;
+  SmallVector<Operation *> releases;
+  llvm::copy_if(under, std::back_inserter(releases), isRelease);
+  llvm::erase_if(under, isRelease);
+  for (Operation *release : releases)
+    cast<ReleaseOp>(release).getAfterMutable().assign(last);
+  llvm::append_range(under, releases);
 }
 
 void LoopRotator::splitRescaling() {
@@ -315,6 +342,7 @@ SmallVector<Value> LoopRotator::emitAll(OpBuilder &b) {
 LogicalResult LoopRotator::run() {
   if (!matchLoop())
     return failure();
+  releaseLate();
   for (Operation *op = loop->getNextNode(); isa_and_nonnull<ReleaseOp>(op);
        op = op->getNextNode())
     released.push_back(cast<ReleaseOp>(op));

@@ -216,8 +216,24 @@ def Tile_GetOp : Tile_Op<"get", [MemoryEffects<[MemRead, MemWrite]>]> {
 
 def Tile_ReleaseOp : Tile_Op<"release", [MemoryEffects<[MemWrite]>]> {
   let summary = "Frees the slot of an element";
-  let arguments = (ins Tile_ChannelType:$channel, Index:$element);
-  let assemblyFormat = "$channel `[` $element `]` attr-dict `:` type($channel)";
+  let description = [{
+    With `after`, the slot is freed only once these tiles have been worked out, and so is what comes behind the release:
+    the arithmetic stays under the MMAs that are waited for behind it, also where the chip's assembler would rather
+    wait first.
+
+    ```mlir
+    tile.release %keys[%i] after(%sums : !tile.tile<128x4xf32, registers>) : !tile.channel<...>
+    ```
+  }];
+  let arguments = (ins Tile_ChannelType:$channel, Index:$element, Variadic<Tile_RegisterTile>:$after);
+  let assemblyFormat = [{
+    $channel `[` $element `]` (`after` `(` $after^ `:` type($after) `)`)? attr-dict `:` type($channel)
+  }];
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$channel, "::mlir::Value":$element), [{
+      build($_builder, $_state, channel, element, /*after=*/::mlir::ValueRange());
+    }]>
+  ];
 }
 
 //===----------------------------------------------------------------------===//
