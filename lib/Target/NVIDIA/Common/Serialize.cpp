@@ -4,6 +4,7 @@
 // ptxas. Upstream's own way to a cubin drops the report of a successful
 // assembler run, so ptxas is called here.
 
+#include "MachineCode.h"
 #include "NVIDIA.h"
 #include "Ptxas.h"
 #include "attune/Dialect/WGMMA/IR/WGMMA.h"
@@ -118,6 +119,11 @@ static LogicalResult assemble(gpu::GPUModuleOp module, StringRef ptxas,
   FailureOr<std::string> cubin = object->read(module);
   if (failed(cubin))
     return failure();
+  if (auto found = nvidia::findMisalignedSpillInCubin(*cubin))
+    return module.emitError()
+           << "expects '" << ptxas
+           << "' to write instructions that the chip has, but got " << *found
+           << ", which ends a launch; a schedule that spills less avoids it";
   binary.object = std::move(*cubin);
   binary.resources = nvidia::parsePtxasReport(*text);
   return success();
