@@ -19,7 +19,7 @@ config.test_exec_root = os.path.join(config.attune_binary_dir, config.attune_tes
 own_tools = os.path.join(config.attune_binary_dir, "bin")
 tools = {name: own_tools for name in ["attune-bisect", "attune-opt", "attune-gen", "attune-lsp-server", "attune-reduce", "attune-report", "attune-run", "attune-tune"]}
 tools.update({name: config.llvm_tools_dir for name in [
-    "FileCheck", "count", "llvm-objdump", "llvm-readelf", "llvm-readobj", "mlir-opt", "mlir-runner", "mlir-translate", "not",
+    "FileCheck", "clang", "count", "llvm-objdump", "llvm-readelf", "llvm-readobj", "mlir-opt", "mlir-runner", "mlir-translate", "not",
     "split-file"]})
 for name, folder in sorted(tools.items()):
     path = os.path.join(folder, name)

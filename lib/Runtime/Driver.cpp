@@ -115,10 +115,11 @@ Error DriverDevice::copyToHost(void *target, DeviceAddress source,
                "copy " + Twine(bytes) + " bytes from the device");
 }
 
-Error DriverDevice::fill(DeviceAddress target, uint8_t byte, int64_t bytes) {
+Error DriverDevice::fill(DeviceAddress target, uint8_t byte, int64_t bytes,
+                         void *stream) {
   if (bytes == 0)
     return Error::success();
-  return check(driver.fill(target, byte, bytes, /*stream=*/nullptr),
+  return check(driver.fill(target, byte, bytes, stream),
                "fill " + Twine(bytes) + " bytes on the device");
 }
 
@@ -168,7 +169,7 @@ Error DriverDevice::launch(Kernel &kernel, const LaunchShape &shape,
                              shape.grid[2], shape.block[0], shape.block[1],
                              shape.block[2], shape.sharedBytes, shape.stream,
                              parameters, /*extra=*/nullptr),
-               "launch kernel '" + loaded.name + "'");
+               "launch kernel '" + Twine(loaded.name) + "'");
 }
 
 Error DriverDevice::synchronize() {

@@ -52,7 +52,8 @@ public:
                            int64_t bytes) override;
   llvm::Error copyToHost(void *target, DeviceAddress source,
                          int64_t bytes) override;
-  llvm::Error fill(DeviceAddress target, uint8_t byte, int64_t bytes) override;
+  llvm::Error fill(DeviceAddress target, uint8_t byte, int64_t bytes,
+                   void *stream) override;
   llvm::Expected<std::unique_ptr<Kernel>>
   loadKernel(llvm::StringRef image, llvm::StringRef name,
              int64_t sharedBytes) override;

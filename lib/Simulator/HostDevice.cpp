@@ -66,7 +66,8 @@ Error HostDevice::copyToHost(void *target, DeviceAddress source,
   return Error::success();
 }
 
-Error HostDevice::fill(DeviceAddress target, uint8_t byte, int64_t bytes) {
+Error HostDevice::fill(DeviceAddress target, uint8_t byte, int64_t bytes,
+                       void *) {
   if (bytes > 0)
     std::memset(toPointer(target), byte, bytes);
   return Error::success();

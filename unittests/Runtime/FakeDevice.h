@@ -72,7 +72,8 @@ public:
     std::memcpy(target, reinterpret_cast<void *>(source), bytes);
     return llvm::Error::success();
   }
-  llvm::Error fill(DeviceAddress target, uint8_t byte, int64_t bytes) override {
+  llvm::Error fill(DeviceAddress target, uint8_t byte, int64_t bytes,
+                   void *) override {
     queued.push_back("fill");
     std::memset(reinterpret_cast<void *>(target), byte, bytes);
     return llvm::Error::success();

@@ -115,8 +115,9 @@ public:
   /// Waits for all queued work first.
   virtual llvm::Error copyToHost(void *target, DeviceAddress source,
                                  int64_t bytes) = 0;
-  virtual llvm::Error fill(DeviceAddress target, uint8_t byte,
-                           int64_t bytes) = 0;
+  /// On a stream as LaunchShape has it.
+  virtual llvm::Error fill(DeviceAddress target, uint8_t byte, int64_t bytes,
+                           void *stream = nullptr) = 0;
 
   /// Loads an image of getKernelFormat() and finds a kernel in it. The kernel
   /// will be launched with at most `sharedBytes` of dynamic shared memory.

@@ -40,6 +40,14 @@ template <typename T> static int give(const char *entry, T *slot, T value) {
   return answer(entry);
 }
 
+/// CUDA_KERNEL_NODE_PARAMS, as CUDA 11 has it.
+struct NodeParams {
+  Handle function;
+  unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes;
+  void **parameters, **extra;
+};
+static NodeParams captured;
+
 extern "C" {
 int cuInit(unsigned) { return answer("cuInit"); }
 int cuDeviceGetCount(int *count) {
@@ -127,12 +135,14 @@ int cuModuleGetFunction(Handle *function, Handle, const char *) {
 int cuFuncSetAttribute(Handle, int, int) {
   return answer("cuFuncSetAttribute");
 }
-int cuLaunchKernel(Handle, unsigned gridX, unsigned gridY, unsigned gridZ,
-                   unsigned blockX, unsigned blockY, unsigned blockZ,
-                   unsigned sharedBytes, Handle stream, void **parameters,
-                   void **) {
+int cuLaunchKernel(Handle function, unsigned gridX, unsigned gridY,
+                   unsigned gridZ, unsigned blockX, unsigned blockY,
+                   unsigned blockZ, unsigned sharedBytes, Handle stream,
+                   void **parameters, void **) {
   if (!parameters || !*parameters)
     return 1;
+  captured = {function, gridX,  gridY,       gridZ,      blockX,
+              blockY,   blockZ, sharedBytes, parameters, nullptr};
   std::ostringstream text;
   text << " grid " << gridX << "," << gridY << "," << gridZ << " block "
        << blockX << "," << blockY << "," << blockZ << " shared " << sharedBytes
@@ -140,6 +150,29 @@ int cuLaunchKernel(Handle, unsigned gridX, unsigned gridY, unsigned gridZ,
        << *static_cast<uint64_t *>(*parameters);
   return work("cuLaunchKernel", text.str());
 }
+// A graph is the last launch, whose parameters are not copied.
+int cuStreamCreate(Handle *stream, unsigned) {
+  return give<Handle>("cuStreamCreate", stream, &something);
+}
+int cuStreamSynchronize(Handle) { return 0; }
+int cuStreamBeginCapture_v2(Handle, int) {
+  return answer("cuStreamBeginCapture");
+}
+int cuStreamEndCapture(Handle, Handle *graph) {
+  return give<Handle>("cuStreamEndCapture", graph, &something);
+}
+int cuGraphGetNodes(Handle, Handle *nodes, size_t *count) {
+  *count = 1;
+  return give<Handle>("cuGraphGetNodes", nodes, &something);
+}
+int cuGraphKernelNodeGetParams(Handle, NodeParams *params) {
+  return give("cuGraphKernelNodeGetParams", params, captured);
+}
+int cuGraphInstantiateWithFlags(Handle *executable, Handle,
+                                unsigned long long) {
+  return give<Handle>("cuGraphInstantiate", executable, &something);
+}
+int cuGraphLaunch(Handle, Handle) { return answer("cuGraphLaunch"); }
 int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *,
                            const uint64_t *sizes, const uint64_t *strideBytes,
                            const uint32_t *box, const uint32_t *elementStrides,
@@ -161,7 +194,7 @@ int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *,
   int numbers[] = {type, interleave, swizzle, promotion, fill};
   list("enums", numbers, 5);
   std::snprintf(static_cast<char *>(map), 128, "%s", text.str().c_str());
-  return work("cuTensorMapEncodeTiled");
+  return work("cuTensorMapEncodeTiled", " " + text.str());
 }
 int cuEventCreate(Handle *event, unsigned) {
   return give<Handle>("cuEventCreate", event, &something);
