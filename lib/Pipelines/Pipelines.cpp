@@ -92,8 +92,13 @@ void attune::buildTileToLLVMPipeline(OpPassManager &pm) {
   buildGPUToLLVMPipeline(pm);
 }
 
-void attune::buildCompilePipeline(OpPassManager &pm,
-                                  const CompileOptions &options) {
+void attune::buildHostToLLVMPipeline(OpPassManager &pm) {
+  pm.addPass(createAttuneBufferizeHostPass());
+  pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+  pm.addPass(createConvertHostToLLVMPass());
+}
+
+static void addKernels(OpPassManager &pm, const CompileOptions &options) {
   buildTensorsToTilePipeline(pm, options);
   if (options.format == CompileFormat::Tile)
     return;
@@ -112,6 +117,14 @@ void attune::buildCompilePipeline(OpPassManager &pm,
   pm.addPass(createAttuneEmitBinaryPass(binary));
 }
 
+void attune::buildCompilePipeline(OpPassManager &pm,
+                                  const CompileOptions &options) {
+  addKernels(pm, options);
+  // Where kernels are not compiled to the end, it says so.
+  if (options.host == HostFormat::LLVM)
+    buildHostToLLVMPipeline(pm);
+}
+
 void attune::registerPipelines() {
   PassPipelineRegistration<CompileOptions>(
       "tensors-to-tile-pipeline",
@@ -128,6 +141,10 @@ void attune::registerPipelines() {
   PassPipelineRegistration<>("gpu-to-llvm-pipeline",
                              "Kernels in upstream's dialects to LLVM dialect.",
                              buildGPUToLLVMPipeline);
+  PassPipelineRegistration<>(
+      "host-to-llvm-pipeline",
+      "The host side of a compiled module to LLVM dialect.",
+      buildHostToLLVMPipeline);
   PassPipelineRegistration<CompileOptions>(
       "attune-compile",
       "Attention and matmuls on tensors to binaries for one chip.",

@@ -2,17 +2,13 @@
 //
 // The C functions that load and launch kernels.
 
-#include "attune-c/Runtime.h"
+#include "CAPI.h"
 #include "attune/Runtime/Manifest.h"
 #include <cstdio>
 
 using namespace attune;
 using llvm::Error;
 using llvm::Expected;
-
-struct AttuneDevice {
-  std::unique_ptr<Device> device;
-};
 
 struct AttuneKernel {
   Device &device;
@@ -49,8 +45,7 @@ static_assert(isSameNumber<AttuneDataTypeF16, DataType::F16> &&
                   isSameNumber<AttuneDataTypeI64, DataType::I64>,
               "types have the same numbers in C");
 
-/// Says why something failed, where somebody wants to know.
-static void report(Error error, AttuneError *target) {
+void attune::report(Error error, AttuneError *target) {
   std::string text = llvm::toString(std::move(error));
   if (target)
     std::snprintf(target->text, sizeof(target->text), "%s", text.c_str());

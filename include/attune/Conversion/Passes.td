@@ -137,6 +137,8 @@ def AttuneAttachTargetPass : Pass<"attune-attach-target", "::mlir::ModuleOp"> {
     default: a missing or unknown name is an error that lists the known ones.
     A part of a device has fewer `sms` than the chip, and persistent workgroups
     are launched by their number.
+
+    **Errors**: kernels in the module that were compiled, or made of tiles, for another chip.
   }];
   let options = [
     Option<"chip", "chip", "std::string", "", "Name of the chip, as its vendor's tools spell it.">,
@@ -199,7 +201,7 @@ def AttuneEmitBinaryPass : Pass<"attune-emit-binary", "::mlir::ModuleOp"> {
   let description = [{
     Each `gpu.module`, with one kernel in LLVM dialect, becomes a `gpu.binary` of
     the same name with one object: a cubin or HSACO (`bin`), or PTX or AMDGPU
-    assembly (`isa`). The manifest of the kernel (`launch.manifest`) moves to the `gpu.binary`, together
+    assembly (`isa`). `tile.target` is removed. The manifest of the kernel (`launch.manifest`) moves to the `gpu.binary`, together
     with the chip and the registers, spills and warnings that the assembler
     reported.
 
@@ -226,6 +228,50 @@ def AttuneEmitBinaryPass : Pass<"attune-emit-binary", "::mlir::ModuleOp"> {
     Option<"outputDir", "output-dir", "std::string", "", "Folder for files of binaries and manifests.">];
   let dependentDialects = ["::attune::launch::LaunchDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::NVVM::NVVMDialect", "::mlir::ROCDL::ROCDLDialect"];
+}
+
+def AttuneBufferizeHostPass : Pass<"attune-bufferize-host", "::mlir::ModuleOp"> {
+  let summary = "Gives host functions buffers in place of tensors";
+  let description = [{
+    Upstream's one-shot bufferization, with what host code that others call needs: an argument becomes a memref with the
+    strides of its `#attn.strided`, or a row-major one, and a result becomes one more argument behind the others, in which the
+    caller finds it. All of them are memory of the device.
+
+    Erases the module `attune.source`: it says what the kernels compute, to `attune-run --verify`, and is no part of the program.
+
+    **Input**: kernels in `gpu.binary`, or on any level at which their arguments are buffers. **Output**: `memref` in place of `tensor` and `bufferization`.
+    **Errors**: those of one-shot bufferization; a result that is neither allocated in the function nor a scalar.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def ConvertHostToLLVMPass : Pass<"convert-host-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Takes the host side of a compiled module to LLVM dialect";
+  let description = [{
+    What is left is LLVM dialect, for `mlir-translate --mlir-to-llvmir`, a compiler of LLVM IR, and a linker with
+    `libAttuneRuntime.so`; no kernel, manifest or chip stands on it. Arithmetic, branches, calls and memrefs go by upstream's patterns. The rest become calls of the functions
+    in `attune-c/Host.h`:
+
+    | op | call |
+    |---|---|
+    | `gpu.launch_func` | `attuneHostLaunch`, with the image of its `gpu.binary`, which becomes a constant |
+    | `nvgpu.tma.create.descriptor` | `attuneHostEncodeTensorMap`, into the function's stack |
+    | `gpu.memset` | `attuneHostFill` |
+    | `memref.alloc`, `memref.dealloc` | `attuneHostAllocate`, `attuneHostRelease` |
+    | `cf.assert` | a branch to `attuneHostFail` and to the function's end |
+
+    Each function with a body takes the `AttuneContext` of its caller first, and so do calls of it. The context has the stream, gives memory, and
+    keeps the first error, after which nothing more is queued. A public function also has its C interface, which takes pointers to descriptors
+    (`_mlir_ciface_<name>`).
+
+    Memrefs are memory of the device: no op of the host reads or writes them. What an `memref.alloc` made lives until the caller's `attuneRuntimeEnd`.
+
+    **Input**: kernels in `gpu.binary` (`attune-emit-binary`), no tensors (`attune-bufferize-host`). **Output**: LLVM dialect.
+    **Errors**: a `gpu.module`; tensors; a function that returns a memref, or is used as a value; ops that read or write memrefs on the host, and memrefs that are memory of the host; a launch
+    with async tokens or cluster sizes, or with a size of shared memory that neither a constant nor the manifest gives; a fill with other values than zero; a tensor map that is not filled with zeros; any other op.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect", "::mlir::affine::AffineDialect",
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 
 #endif // ATTUNE_CONVERSION_PASSES_TD

@@ -14,6 +14,9 @@ namespace attune {
 /// How far attune-compile goes.
 enum class CompileFormat { Tile, GPU, LLVM, Assembly, Object };
 
+/// What attune-compile makes of the functions that launch kernels.
+enum class HostFormat { GPU, LLVM };
+
 struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
   Option<std::string> chip{
       *this, "chip", llvm::cl::desc("Name of the chip; there is no default.")};
@@ -33,6 +36,15 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
           clEnumValN(CompileFormat::LLVM, "llvm", "LLVM dialect"),
           clEnumValN(CompileFormat::Assembly, "isa", "PTX or AMDGPU assembly"),
           clEnumValN(CompileFormat::Object, "bin", "cubin or HSACO"))};
+  Option<HostFormat> host{
+      *this, "host",
+      llvm::cl::desc("What becomes of the functions that launch kernels: gpu "
+                     "(upstream's dialects), or llvm (calls of "
+                     "libAttuneRuntime.so)."),
+      llvm::cl::init(HostFormat::GPU),
+      llvm::cl::values(
+          clEnumValN(HostFormat::GPU, "gpu", "upstream's dialects"),
+          clEnumValN(HostFormat::LLVM, "llvm", "LLVM dialect"))};
   ListOption<std::string> tuningSpecs{
       *this, "tuning-specs",
       llvm::cl::desc("Files with schedules that a search found, for ops "
@@ -72,12 +84,16 @@ void buildTileToGPUPipeline(mlir::OpPassManager &pm);
 /// Kernels in upstream's dialects to LLVM dialect.
 void buildGPUToLLVMPipeline(mlir::OpPassManager &pm);
 
-/// All of it, to the stage that `format` names.
+/// The host side of a module whose kernels are compiled to LLVM dialect that
+/// calls libAttuneRuntime.so.
+void buildHostToLLVMPipeline(mlir::OpPassManager &pm);
+
+/// All of it, to the stages that `format` and `host` name.
 void buildCompilePipeline(mlir::OpPassManager &pm,
                           const CompileOptions &options);
 
 /// Registers tensors-to-tile-pipeline, tile-pipeline, tile-to-gpu-pipeline,
-/// gpu-to-llvm-pipeline and attune-compile.
+/// gpu-to-llvm-pipeline, host-to-llvm-pipeline and attune-compile.
 void registerPipelines();
 
 } // namespace attune

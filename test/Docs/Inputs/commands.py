@@ -54,7 +54,8 @@ PAGES = {
          Rule("build/bin/attune-bisect wrong.mlir", "the kernel is wrong", 2, "is the pass after which the results are wrong"),
          Rule("build/bin/attune-run found/after.mlir", "the kernel is wrong", 2, "WRONG")]),
     "docs/Embedding.md": Page(
-        {}, [Rule(begin, "test/Package does") for begin in ("cmake --install", "attune-opt file.mlir", "mlir-opt-22 file.mlir")]),
+        {}, [Rule(begin, "test/Package does") for begin in ("cmake --install", "attune-opt file.mlir", "mlir-opt-22 file.mlir")]
+        + [Rule(begin, "test/Integration does") for begin in ("attune-opt examples/mha_causal.mlir", "clang-22 ")]),
     "docs/Matmul.md": Page(),
     "docs/Raising.md": Page(
         {"model.mlir": "test/Docs/Inputs/spelled-out.mlir"}, [Rule("remark:", "is what a tool prints")]),
