@@ -3,6 +3,7 @@
 // What stands on the command line as text.
 
 #include "attune/Tools/RunOptions.h"
+#include "attune/Dialect/Launch/IR/Launch.h"
 #include "attune/Schedule/Transforms/Passes.h"
 #include "attune/Target/TargetRegistry.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -34,6 +35,12 @@ FailureOr<tile::TargetAttr> RunOptions::findHostTarget(ModuleOp module) const {
   if (isCompiled(module) && target)
     return target;
   auto emitError = [&] { return module.emitError(); };
+  // Binaries say their chips themselves.
+  for (auto binary : module.getOps<gpu::BinaryOp>())
+    if (launch::ManifestAttr manifest = launch::getManifest(binary);
+        manifest && manifest.getChip())
+      return getTarget(module.getContext(), manifest.getChip().getValue(),
+                       emitError);
   if (chip.empty())
     return emitError() << "expects --chip=<name>, or a kernel that is compiled "
                           "for a chip, to be executed on the host";

@@ -3,7 +3,9 @@
 // Puts the description of a chip on the module.
 
 #include "attune/Conversion/Passes.h"
+#include "attune/Dialect/Launch/IR/Launch.h"
 #include "attune/Target/TargetRegistry.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace attune {
@@ -12,6 +14,30 @@ namespace attune {
 } // namespace attune
 
 using namespace mlir;
+using namespace attune;
+
+/// What was made for one chip does not become what is made for another.
+static LogicalResult checkKernels(ModuleOp module, StringRef chip) {
+  // Named without its place, which is one line with all of the code.
+  for (auto binary : module.getOps<gpu::BinaryOp>()) {
+    launch::ManifestAttr manifest = launch::getManifest(binary);
+    if (manifest && manifest.getChip() && manifest.getChip() != chip)
+      return emitError(UnknownLoc::get(module.getContext()))
+             << "gpu.binary '" << binary.getName()
+             << "' expects to be used on chip '"
+             << manifest.getChip().getValue()
+             << "', for which it was compiled, but got '" << chip
+             << "'; compile the module that it was made from";
+  }
+  auto target = module->getAttrOfType<tile::TargetAttr>(
+      tile::TileDialect::kTargetAttrName);
+  for (auto kernels : module.getOps<gpu::GPUModuleOp>())
+    if (target && target.getChip() != chip)
+      return kernels.emitOpError()
+             << "expects the chip '" << target.getChip()
+             << "', for which its kernels were made, but got '" << chip << "'";
+  return success();
+}
 
 namespace {
 
@@ -23,7 +49,7 @@ struct AttuneAttachTarget
     ModuleOp module = getOperation();
     FailureOr<attune::tile::TargetAttr> target = attune::getTarget(
         &getContext(), chip, [&] { return emitError(module.getLoc()); });
-    if (failed(target))
+    if (failed(target) || failed(checkKernels(module, chip)))
       return signalPassFailure();
     if (sms)
       target = target->withSms(sms);

@@ -210,4 +210,6 @@ void AttuneEmitBinary::runOnOperation() {
     launch::setManifest(binary, kernel.manifest);
     module.erase();
   }
+  // Each binary says its chip; nobody reads the description after it.
+  getOperation()->removeAttr(tile::TileDialect::kTargetAttrName);
 }
