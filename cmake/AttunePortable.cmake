@@ -72,7 +72,12 @@ foreach(tool IN LISTS tools)
     COMMAND "${CMAKE_COMMAND}" -E create_symlink attune "${folder}/${tool}" VERBATIM)
   install(FILES "${folder}/${tool}" DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT portable EXCLUDE_FROM_ALL)
 endforeach()
-# Needs no LLVM as it is.
-add_dependencies(attune attune-report)
+# These need no LLVM as they are.
+add_dependencies(attune attune-report AttuneRuntimeShared)
 install(PROGRAMS "${PROJECT_BINARY_DIR}/bin/attune-report" DESTINATION "${CMAKE_INSTALL_BINDIR}"
         COMPONENT portable EXCLUDE_FROM_ALL)
+install(TARGETS AttuneRuntimeShared LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT portable EXCLUDE_FROM_ALL)
+foreach(header Host Runtime RuntimeCXX)
+  install(FILES "${PROJECT_SOURCE_DIR}/include/attune-c/${header}.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/attune-c"
+          COMPONENT portable EXCLUDE_FROM_ALL)
+endforeach()
