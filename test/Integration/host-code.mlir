@@ -32,11 +32,11 @@
 // RUN: %{compile}
 // RUN: %{run} 128x256 256x128 128x64 128x64 2>&1 | FileCheck %s --check-prefix=MLP
 //
-// What the host checks.
+// What the host checks, and memory that it gives back itself.
 // REDEFINE: %{function} = same
 // RUN: %{compile}
 // RUN: %{run} 8 8 8 8 2>&1 | FileCheck %s --check-prefix=SAME
-// RUN: not %{run} 8 9 8 8 2>&1 | FileCheck %s --check-prefix=OTHER
+// RUN: not %{run} 8 9 8 8 2>&1 | FileCheck %s --check-prefix=OTHER --implicit-check-not="allocate "
 //
 // A size that is known at run time: the grid follows from it, and is empty for 0.
 // REDEFINE: %{module} = %examples/matmul_bias_gelu.mlir
@@ -83,7 +83,14 @@
 // MLP-COUNT-5: release on stream 1
 // MLP-NEXT: done
 
-// SAME: done
+// SAME: allocate 32 bytes, aligned to 256, on stream 1
+// SAME-NEXT: driver: cuMemsetD8Async
+// SAME-NEXT: release on stream 1
+// SAME-NEXT: allocate 32 bytes, aligned to 256, on stream 1
+// SAME-NEXT: driver: cuMemsetD8Async
+// SAME-NEXT: release on stream 1
+// SAME-NEXT: done
+// SAME: 0 allocations are left
 // OTHER: expects a and b of one size
 
 // GELU: driver: cuLaunchKernel grid {{[1-9][0-9]*}},1,1 block {{.*}} stream 1 first 65536
@@ -116,5 +123,11 @@ func.func @same(%a: memref<?xf32>, %b: memref<?xf32>, %c: memref<?xf32>, %d: mem
   %n = memref.dim %b, %c0 : memref<?xf32>
   %equal = arith.cmpi eq, %m, %n : index
   cf.assert %equal, "expects a and b of one size"
+  %zero = arith.constant 0.0 : f32
+  %e = memref.alloc(%m) : memref<?xf32>
+  gpu.memset %e, %zero : memref<?xf32>, f32
+  memref.dealloc %e : memref<?xf32>
+  %f = memref.alloc(%m) : memref<?xf32>
+  gpu.memset %f, %zero : memref<?xf32>, f32
   return
 }
