@@ -6,6 +6,7 @@
 
 #include "attune-c/Attn.h"
 #include "attune-c/Dialects.h"
+#include "attune-c/Launch.h"
 #include "attune-c/Schedule.h"
 #include "attune-c/Tile.h"
 #include "mlir-c/BuiltinTypes.h"
@@ -212,6 +213,48 @@ static void testPasses(MlirContext context) {
   mlirModuleDestroy(module);
 }
 
+static void testLaunch(MlirContext context) {
+  // CHECK-LABEL: launch
+  printf("launch\n");
+  // CHECK-NEXT: 1 0: kernel 'add' for sm_80, 1 arguments, block 32 1, shared 64
+  MlirAttribute manifest = mlirAttributeParseGet(
+      context,
+      toRef("#launch.manifest<arguments = [#launch.buffer<name = \"in\", type "
+            "= f32, rank = 1, access = read>], block = [32, 1, 1], "
+            "shared_bytes = 64, kernel = \"add\", chip = \"sm_80\">"));
+  MlirStringRef kernel = attuneManifestAttrGetKernel(manifest);
+  MlirStringRef chip = attuneManifestAttrGetChip(manifest);
+  printf("%d %d: kernel '%.*s' for %.*s, %d arguments, block %d %d, shared "
+         "%d\n",
+         attuneAttributeIsAManifest(manifest),
+         attuneAttributeIsASequence(manifest), (int)kernel.length, kernel.data,
+         (int)chip.length, chip.data,
+         (int)attuneManifestAttrGetNumArguments(manifest),
+         (int)attuneManifestAttrGetBlock(manifest, 0),
+         (int)attuneManifestAttrGetBlock(manifest, 1),
+         (int)attuneManifestAttrGetSharedBytes(manifest));
+  // CHECK-NEXT: argument: #launch.buffer<name = "in"
+  printAttribute("argument", attuneManifestAttrGetArgument(manifest, 0));
+  // CHECK: "kernel": "add"
+  attuneLaunchAttrPrintJSON(manifest, print, NULL);
+  // CHECK: unknown: -1, ''
+  MlirAttribute unknown =
+      mlirAttributeParseGet(context, toRef("#launch.manifest<>"));
+  printf("\nunknown: %d, '%.*s'\n",
+         (int)attuneManifestAttrGetNumArguments(unknown),
+         (int)attuneManifestAttrGetKernel(unknown).length,
+         attuneManifestAttrGetKernel(unknown).data);
+  // CHECK-NEXT: 0 1
+  MlirAttribute sequence = mlirAttributeParseGet(
+      context, toRef("#launch.sequence<name = \"f\", values = [], launches = "
+                     "[]>"));
+  printf("%d %d\n", attuneAttributeIsAManifest(sequence),
+         attuneAttributeIsASequence(sequence));
+  // CHECK: "sequence": "f"
+  attuneLaunchAttrPrintJSON(sequence, print, NULL);
+  printf("\n");
+}
+
 int main(void) {
   MlirContext context = mlirContextCreate();
   mlirContextAttachDiagnosticHandler(context, printDiagnostic, NULL, NULL);
@@ -229,6 +272,7 @@ int main(void) {
   mlirContextAppendDialectRegistry(context, registry);
   attuneRegisterPasses();
   testPasses(context);
+  testLaunch(context);
   mlirDialectRegistryDestroy(registry);
   mlirContextDestroy(context);
   return 0;
