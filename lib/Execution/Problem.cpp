@@ -6,6 +6,7 @@
 #include "attune/Execution/Problem.h"
 #include "attune/Execution/HostProgram.h"
 #include "attune/Runtime/Random.h"
+#include "llvm/Support/MathExtras.h"
 #include <cmath>
 #include <deque>
 
@@ -47,6 +48,9 @@ private:
   /// The size of a dimension, bound or static; 1 for a dynamic one of a tensor
   /// that is computed in the function.
   int64_t getSize(Value tensor, int64_t position);
+  /// What a list may name of the blocks of a dimension of this length.
+  void describeBlocks(int64_t length, const IntegerUse &use,
+                      ProblemArgument &argument);
   /// The sizes of an op, in the order of its set.
   SmallVector<int64_t> getSizes(const OpNotes &notes);
 
@@ -161,6 +165,18 @@ SmallVector<int64_t> Analysis::getSizes(const OpNotes &notes) {
   return resolved;
 }
 
+void Analysis::describeBlocks(int64_t length, const IntegerUse &use,
+                              ProblemArgument &argument) {
+  int64_t blocks = llvm::divideCeilSigned(length, use.blockSize);
+  argument.first = use.firstBlock;
+  argument.step = use.blockStep;
+  argument.limit = std::max<int64_t>(
+      0, llvm::divideCeilSigned(blocks - use.firstBlock, use.blockStep));
+  if (use.kind == Use::BlockCount)
+    argument.limit =
+        std::min(argument.limit, getSize(use.tensor, use.tensorDim));
+}
+
 FailureOr<Problem> Analysis::run() {
   function.walk([&](TunableOpInterface op) { ops.emplace_back(op); });
   for (OpNotes &notes : ops) {
@@ -210,6 +226,8 @@ FailureOr<Problem> Analysis::run() {
         argument.limit = 4;
       else if (use.kind == Use::Index)
         argument.limit = getSize(use.tensor, use.tensorDim);
+      else if (use.kind == Use::BlockCount || use.kind == Use::BlockIndex)
+        describeBlocks(getSizes(*notes)[use.size], use, argument);
     }
     if (element.isInteger(1))
       argument.use = Use::Flag;
@@ -264,6 +282,7 @@ Tensor attune::makeInput(const ProblemArgument &argument, unsigned index,
   }
   switch (argument.use) {
   case Use::Position:
+  case Use::BlockCount:
     fillUniform(tensor, ownSeed, 0, argument.limit + 1);
     break;
   case Use::Index:
@@ -275,6 +294,10 @@ Tensor attune::makeInput(const ProblemArgument &argument, unsigned index,
     break;
   case Use::Flag:
     fillUniform(tensor, ownSeed, 0, 2);
+    break;
+  case Use::BlockIndex:
+    fillPermutations(tensor, ownSeed, argument.limit, argument.first,
+                     argument.step);
     break;
   }
   return tensor;

@@ -4,6 +4,8 @@
 // mathematical library of another machine may round differently.
 
 #include "attune/Runtime/Random.h"
+#include <numeric>
+#include <vector>
 
 using namespace attune;
 
@@ -72,5 +74,25 @@ void attune::fillSegments(Tensor &tensor, uint64_t seed, int64_t segments) {
       ++segment;
     ++column;
     tensor.store(offset, static_cast<double>(segment));
+  });
+}
+
+void attune::fillPermutations(Tensor &tensor, uint64_t seed, int64_t count,
+                              int64_t first, int64_t step) {
+  Generator generator(seed);
+  int64_t length = tensor.shape.sizes.empty() ? 1 : tensor.shape.sizes.back();
+  std::vector<int64_t> order(std::max<int64_t>(count, 0));
+  std::iota(order.begin(), order.end(), 0);
+  int64_t column = 0;
+  tensor.shape.forEachOffset([&](int64_t offset) {
+    if (column == length)
+      column = 0;
+    if (order.empty())
+      return tensor.store(offset, 0.0);
+    // Fisher and Yates, one place at a time.
+    size_t place = column++ % order.size();
+    std::swap(order[place],
+              order[place + generator.next() % (order.size() - place)]);
+    tensor.store(offset, static_cast<double>(first + step * order[place]));
   });
 }

@@ -41,3 +41,25 @@ func.func @weights_that_do_not_fit(%q: !wide) -> !wide {
   %o = attn.attention %q, %q, %q schedule(<blockM = 128, blockN = 256, mmaWarps = 4, numWarps = 8, qInRegisters = 0, kStages = 1, vStages = 1, pInRegisters = 0, oInShared = buffer>) : !wide, !wide, !wide
   return %o : !wide
 }
+
+// Lists of blocks.
+func.func @listed_keys(%q: !t, %c: tensor<1x1x2xi32>, %i: tensor<1x1x2x2xi32>) -> !t {
+  // expected-error @below {{listed-keys: expects block-n to divide the 32 keys of a listed block, but got 64}}
+  %o = attn.attention %q, %q, %q blocks(%c, %i, [32, 32] : tensor<1x1x2xi32>, tensor<1x1x2x2xi32>) schedule(<blockM = 32, blockN = 64, numWarps = 2>) : !t, !t, !t
+  return %o : !t
+}
+func.func @listed_queries(%q: !t, %c: tensor<1x1x2xi32>, %i: tensor<1x1x2x2xi32>) -> !t {
+  // expected-error @below {{listed-queries: expects block-m to divide the 32 queries of a listed block, but got 64}}
+  %o = attn.attention %q, %q, %q blocks(%c, %i, [32, 32] : tensor<1x1x2xi32>, tensor<1x1x2x2xi32>) schedule(<blockM = 64, blockN = 32>) : !t, !t, !t
+  return %o : !t
+}
+// One block of queries has one list, whatever the tile.
+func.func @one_query_block(%q: !t, %c: tensor<1x1x1xi32>, %i: tensor<1x1x1x2xi32>) -> !t {
+  %o = attn.attention %q, %q, %q blocks(%c, %i, [96, 32] : tensor<1x1x1xi32>, tensor<1x1x1x2xi32>) schedule(<blockM = 64, blockN = 32>) : !t, !t, !t
+  return %o : !t
+}
+func.func @cluster_of_lists(%q: !t, %c: tensor<1x1x1xi32>, %i: tensor<1x1x1x1xi32>) -> !t {
+  // expected-error @below {{cluster-of-masked: expects cluster to be 1 where a mask may show query tiles different keys, but got 2}}
+  %o = attn.attention %q, %q, %q blocks(%c, %i, [64, 64] : tensor<1x1x1xi32>, tensor<1x1x1x1xi32>) schedule(<blockM = 64, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, cluster = 2>) : !t, !t, !t
+  return %o : !t
+}

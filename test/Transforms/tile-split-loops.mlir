@@ -195,4 +195,42 @@ gpu.module @kernels {
     } {tile.split}
     gpu.return
   }
+
+  // Whoever asks for one side of the range gets the answer, where it is known.
+  // CHECK-LABEL: gpu.func @asked_elsewhere
+  // CHECK:       scf.for
+  // CHECK:         %[[NO:.+]] = arith.constant false
+  // CHECK:         %[[BELOW:.+]] = arith.cmpi slt
+  // CHECK:         arith.select %[[NO]],
+  // CHECK:         arith.select %[[BELOW]],
+  // CHECK:       scf.for
+  // CHECK:         %[[ATLEAST:.+]] = arith.constant true
+  // CHECK:         %[[BELOW:.+]] = arith.constant true
+  // CHECK:         arith.select %[[ATLEAST]],
+  // CHECK:         arith.select %[[BELOW]],
+  // CHECK:       scf.for
+  // CHECK:         %[[ATLEAST:.+]] = arith.constant true
+  // CHECK:         %[[BELOW:.+]] = arith.constant false
+  // CHECK:         arith.select %[[ATLEAST]],
+  // CHECK:         arith.select %[[BELOW]],
+  gpu.func @asked_elsewhere(%lo: index, %a: index, %b: index, %hi: index, %x: f32, %out: memref<f32>) kernel {
+    %c1 = arith.constant 1 : index
+    %r = scf.for %i = %lo to %hi step %c1 iter_args(%s = %x) -> f32 {
+      %sge = arith.cmpi sge, %i, %a : index
+      %slt = arith.cmpi slt, %i, %b : index
+      %u = arith.select %sge, %s, %x : f32
+      %v = arith.select %slt, %u, %x : f32
+      %inside = arith.andi %sge, %slt : i1
+      %y = scf.if %inside -> f32 {
+        %e = math.exp2 %v : f32
+        scf.yield %e : f32
+      } else {
+        %n = arith.negf %v : f32
+        scf.yield %n : f32
+      }
+      scf.yield %y : f32
+    } {tile.split}
+    memref.store %r, %out[] : memref<f32>
+    gpu.return
+  }
 }

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace attune::attn;
@@ -30,6 +31,23 @@ static RankedTensorType getOperandType(const AttentionProblem &problem,
                                encoding);
 }
 
+/// Counts and indices of a list of blocks that all heads share.
+static std::array<Type, 2> getListTypes(const AttentionProblem &problem,
+                                        Builder &builder) {
+  auto countBlocks = [](int64_t length, int64_t size) {
+    return ShapedType::isDynamic(length)
+               ? length
+               : static_cast<int64_t>(llvm::divideCeil(length, size));
+  };
+  int64_t queries = countBlocks(problem.seqQ, problem.blockLists->first);
+  int64_t keys = countBlocks(problem.seqK, problem.blockLists->second);
+  if (keys == 0)
+    keys = 1;
+  Type number = builder.getI32Type();
+  return {RankedTensorType::get({problem.batch, 1, queries}, number),
+          RankedTensorType::get({problem.batch, 1, queries, keys}, number)};
+}
+
 OwningOpRef<ModuleOp> attune::gen::buildModule(const AttentionProblem &problem,
                                                MLIRContext *context) {
   context->loadDialect<AttnDialect, func::FuncDialect>();
@@ -43,6 +61,9 @@ OwningOpRef<ModuleOp> attune::gen::buildModule(const AttentionProblem &problem,
                                              problem.seqK, problem.headDimV)};
   auto perHead = RankedTensorType::get({problem.headsQ}, builder.getF32Type());
   inputs.append(problem.alibi + problem.sinks, perHead);
+  if (problem.blockLists)
+    for (int list = 0; list < 2; ++list)
+      llvm::append_range(inputs, getListTypes(problem, builder));
 
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());
@@ -53,10 +74,22 @@ OwningOpRef<ModuleOp> attune::gen::buildModule(const AttentionProblem &problem,
   auto op = AttentionOp::create(builder, loc, body->getArgument(0),
                                 body->getArgument(1), body->getArgument(2),
                                 problem.order, problem.lse);
+  ValueRange rest = body->getArguments().drop_front(3);
+  auto assign = [&](MutableOperandRange operand) {
+    operand.assign(rest.front());
+    rest = rest.drop_front();
+  };
   if (problem.alibi)
-    op.getAlibiSlopesMutable().assign(body->getArgument(3));
+    assign(op.getAlibiSlopesMutable());
   if (problem.sinks)
-    op.getSinksMutable().assign(body->getArguments().back());
+    assign(op.getSinksMutable());
+  if (problem.blockLists) {
+    assign(op.getBlockCountsMutable());
+    assign(op.getBlockIndicesMutable());
+    assign(op.getFullBlockCountsMutable());
+    assign(op.getFullBlockIndicesMutable());
+    op.setBlockSizes({{problem.blockLists->first, problem.blockLists->second}});
+  }
   if (problem.causal)
     op.setCausalAttr(CausalAttr::get(context, *problem.causal));
   if (problem.window)

@@ -19,6 +19,8 @@ struct AttentionProblem {
   /// Left and right of the diagonal of `causal`, or else of the bottom-right
   /// one; -1 where unbounded.
   std::optional<std::pair<int64_t, int64_t>> window;
+  /// Queries and keys of a block, of which lists are taken.
+  std::optional<std::pair<int64_t, int64_t>> blockLists;
   std::optional<float> softcap, scale;
   bool alibi, sinks, lse, strided;
   /// One value per knob; empty for no schedule.
@@ -31,7 +33,7 @@ struct AttentionOptions {
   llvm::cl::OptionCategory category{"Options of --op=attention"};
   llvm::cl::opt<long long> heads, kvHeads, seqQ, seqK, headDimV;
   llvm::cl::opt<Mask> mask;
-  llvm::cl::opt<std::string> window, softcap, scale;
+  llvm::cl::opt<std::string> window, blockLists, softcap, scale;
   llvm::cl::opt<bool> alibi, sinks, lse;
   llvm::cl::opt<std::string> order;
 
@@ -45,6 +47,7 @@ private:
   llvm::Error readSizes(AttentionProblem &problem,
                         const CommonOptions &common) const;
   llvm::Error readWindow(AttentionProblem &problem) const;
+  llvm::Error readBlockLists(AttentionProblem &problem) const;
 };
 
 /// A module with the problem; null after a diagnostic.

@@ -35,6 +35,13 @@ AttentionOptions::AttentionOptions()
                       "mask's, or without one the bottom-right; `?` is "
                       "unbounded"),
              cl::value_desc("left,right"), cl::cat(category)),
+      blockLists("block-lists",
+                 cl::desc("Take lists of the key blocks that each query block "
+                          "attends to, in blocks of so many queries and keys: "
+                          "one of blocks in which the mask decides, and one of "
+                          "blocks that are seen as a whole; all heads share "
+                          "them"),
+                 cl::value_desc("queries,keys"), cl::cat(category)),
       softcap("softcap", cl::desc("Bound of scores, through tanh"),
               cl::value_desc("number"), cl::cat(category)),
       scale("scale", cl::desc("Factor of scores (1/sqrt(head size))"),
@@ -114,12 +121,30 @@ Error AttentionOptions::readWindow(AttentionProblem &problem) const {
   return Error::success();
 }
 
+Error AttentionOptions::readBlockLists(AttentionProblem &problem) const {
+  if (!blockLists.getNumOccurrences())
+    return Error::success();
+  auto [queries, keys] = StringRef(blockLists).split(',');
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  std::pair<int64_t, int64_t> parsed;
+  if (!to_integer(queries, parsed.first, 10) ||
+      !to_integer(keys, parsed.second, 10) || parsed.first < 1 ||
+      parsed.second < 1 || parsed.first > kMost || parsed.second > kMost)
+    return makeError("expects --block-lists to be the queries and keys of a "
+                     "block, as in 128,128, but got '{0}'",
+                     blockLists.getValue());
+  problem.blockLists = parsed;
+  return Error::success();
+}
+
 Expected<AttentionProblem>
 AttentionOptions::getProblem(const CommonOptions &common) const {
   AttentionProblem problem{};
   if (Error error = readSizes(problem, common))
     return error;
   if (Error error = readWindow(problem))
+    return error;
+  if (Error error = readBlockLists(problem))
     return error;
   if (Error error = common.readSchedule(problem.schedule,
                                         schedule::AttentionAttr::getSet()))

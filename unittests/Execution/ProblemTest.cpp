@@ -182,3 +182,35 @@ TEST_F(ProblemTest, ClassesOfInputsDifferInQueriesAndKeys) {
        getInputClasses(*module->getOps<func::FuncOp>().begin()))
     EXPECT_EQ(makeInput(value, 0, 0, inputClass).toFloats(), normal);
 }
+
+TEST_F(ProblemTest, ListsNameDifferentBlocks) {
+  FailureOr<Problem> problem = analyze(R"(
+    !t = tensor<2x4x64x32xf16>
+    !c = tensor<?x1x4xi32>
+    !i = tensor<2x1x4x3xi32>
+    func.func @f(%q: !t, %c: !c, %i: !i, %fc: !c, %fi: !i) -> !t {
+      %o = attn.attention %q, %q, %q blocks(%c, %i, [16, 12] : !c, !i)
+        full_blocks(%fc, %fi : !c, !i) : !t, !t, !t
+      return %o : !t
+    })");
+  // The batch of a list has the name of the op's.
+  EXPECT_TRUE(failed(problem));
+  sizes.named["batch"] = 2;
+  problem = analyzeProblem(*module->getOps<func::FuncOp>().begin(), sizes);
+  ASSERT_TRUE(succeeded(problem)) << message;
+  // Of six blocks of keys, the even ones and the odd ones.
+  for (auto [index, first] : {std::pair(1, 0), {3, 1}}) {
+    const ProblemArgument &counts = problem->arguments[index],
+                          &indices = problem->arguments[index + 1];
+    EXPECT_EQ(counts.use, Use::BlockCount);
+    EXPECT_EQ(counts.limit, 3);
+    EXPECT_EQ(indices.use, Use::BlockIndex);
+    EXPECT_EQ(indices.limit, 3);
+    EXPECT_EQ(indices.first, first);
+    EXPECT_EQ(indices.step, 2);
+    for (float count : makeInput(counts, index, 0).toFloats())
+      EXPECT_TRUE(count >= 0 && count <= 3);
+    for (float block : makeInput(indices, index + 1, 0).toFloats())
+      EXPECT_TRUE(block == first || block == first + 2 || block == first + 4);
+  }
+}

@@ -2,7 +2,9 @@
 
 #include "attune/Runtime/Random.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 using namespace attune;
 
@@ -83,4 +85,31 @@ TEST(Random, SegmentsAscendFromZeroInEachRow) {
     last = std::max(last, values[(row + 1) * columns - 1]);
   }
   EXPECT_GE(last, 1);
+}
+
+TEST(Random, PermutationsHaveEachNumberOnce) {
+  constexpr int rows = 8, columns = 5;
+  Tensor tensor(TensorShape::contiguous(DataType::I32, {rows, columns}));
+  fillPermutations(tensor, 9, columns, 1, 2);
+  std::vector<float> values = tensor.toFloats();
+  std::set<std::vector<float>> orders;
+  for (int row = 0; row < rows; ++row) {
+    std::vector<float> order(values.begin() + row * columns,
+                             values.begin() + (row + 1) * columns);
+    orders.insert(order);
+    std::sort(order.begin(), order.end());
+    EXPECT_EQ(order, (std::vector<float>{1, 3, 5, 7, 9}));
+  }
+  EXPECT_GT(orders.size(), 1u);
+}
+
+TEST(Random, PermutationsMayBeLongerOrShorterThanTheRow) {
+  Tensor tensor(TensorShape::contiguous(DataType::I32, {1, 4}));
+  fillPermutations(tensor, 9, 2, 0, 1);
+  std::vector<float> values = tensor.toFloats();
+  for (float value : values)
+    EXPECT_TRUE(value == 0 || value == 1);
+  EXPECT_NE(values[0], values[1]);
+  fillPermutations(tensor, 9, 0, 1, 2);
+  EXPECT_EQ(tensor.toFloats(), (std::vector<float>{0, 0, 0, 0}));
 }

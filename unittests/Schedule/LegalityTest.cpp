@@ -450,6 +450,29 @@ TEST_F(LegalityTest, ClustersShareWhatAllOfThemSee) {
   EXPECT_EQ(refusal(groups({{"producer-warps", 4}}), target), "legal");
 }
 
+TEST_F(LegalityTest, TilesDivideListedBlocks) {
+  AttentionAttr base =
+      schedule({{"block-m", 32}, {"block-n", 32}, {"num-warps", 1}});
+  EXPECT_EQ(refusal(base, toy({})), "legal");
+  problem.listedKeys = 64;
+  problem.listedQueries = 96;
+  EXPECT_EQ(refusal(base, toy({})), "legal");
+  problem.listedKeys = 48;
+  EXPECT_EQ(refusal(base, toy({})), "listed-keys");
+  EXPECT_EQ(checkLegal(problem, base, toy({}))->getMessage(),
+            "expects block-n to divide the 48 keys of a listed block, but got "
+            "32");
+  problem.listedKeys = 32;
+  problem.listedQueries = 80;
+  EXPECT_EQ(refusal(base, toy({})), "listed-queries");
+  EXPECT_EQ(checkLegal(problem, base, toy({}))->getMessage(),
+            "expects block-m to divide the 80 queries of a listed block, but "
+            "got 32");
+  // One block of queries has one list.
+  problem.listedQueries = 0;
+  EXPECT_EQ(refusal(base, toy({})), "legal");
+}
+
 TEST_F(LegalityTest, MultipliesFitTheRegistersAtEntry) {
   Limits limits = withGroups();
   limits.registers = 255;

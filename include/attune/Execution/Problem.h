@@ -23,8 +23,11 @@ struct ProblemArgument {
   /// What integers mean.
   using Use = IntegerUse::Kind;
   Use use = Use::Number;
-  /// The largest position, or the number of indices, segments or numbers.
+  /// The largest position or count, or the number of indices, segments or
+  /// numbers.
   int64_t limit = 8;
+  /// Of a BlockIndex, the first number, and the distance to the next.
+  int64_t first = 0, step = 1;
   /// How normal numbers are changed for other classes of inputs.
   std::map<std::string, InputTransform> transforms;
 };

@@ -21,6 +21,12 @@ void fillUniform(Tensor &tensor, uint64_t seed, int64_t low, int64_t high);
 /// there are about `segments` in a row.
 void fillSegments(Tensor &tensor, uint64_t seed, int64_t segments);
 
+/// Fills each row (the last dimension) with the numbers `first`, `first` +
+/// `step`, ..., `count` of them, in random order, and again where the row is
+/// longer. Without numbers, with zeros.
+void fillPermutations(Tensor &tensor, uint64_t seed, int64_t count,
+                      int64_t first, int64_t step);
+
 } // namespace attune
 
 #endif // ATTUNE_RUNTIME_RANDOM_H

@@ -91,12 +91,22 @@ struct IntegerUse {
     Number,
     /// A truth value.
     Flag,
+    /// How many blocks of a list there are: from 0 to all that it may name.
+    BlockCount,
+    /// The numbers of blocks in a list, each row of which has none twice.
+    BlockIndex,
   } kind = Kind::Number;
   /// The size in which a Position lies, by its place in the set.
   size_t size = 0;
   /// For an Index, the tensor and the dimension that it selects from.
   mlir::Value tensor;
   unsigned tensorDim = 0;
+  /// For a BlockCount or BlockIndex, the blocks that the list may name: those
+  /// that the size has, from `firstBlock` on and in steps of `blockStep`. A
+  /// BlockCount is not more than `tensor` has of dimension `tensorDim`.
+  int64_t blockSize = 1;
+  int64_t firstBlock = 0;
+  int64_t blockStep = 1;
 };
 
 /// A kind of inputs. A kernel may be right for one and wrong for another.

@@ -97,6 +97,18 @@ static KernelOperands addInputs(attn::AttentionOp op, KernelOutliner &outliner,
   operands.value = add(op.getValue(), "value");
   if (op.getSinks())
     operands.sinks = add(op.getSinks(), "sinks");
+  if (op.hasBlockLists()) {
+    operands.listedQueries = op.getListedQueries();
+    operands.listedKeys = op.getListedKeys();
+    operands.blockCounts = add(op.getBlockCounts(), "block_counts");
+    operands.blockIndices = add(op.getBlockIndices(), "block_indices");
+  }
+  if (op.getFullBlockCounts()) {
+    operands.fullBlockCounts =
+        add(op.getFullBlockCounts(), "full_block_counts");
+    operands.fullBlockIndices =
+        add(op.getFullBlockIndices(), "full_block_indices");
+  }
   SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegions(), captured);
   for (Value value : captured)
@@ -131,12 +143,24 @@ static void setLaunch(attn::AttentionOp op, tile::TargetAttr target,
 
 /// Says which key blocks of a head are skipped, and why not more.
 static void remarkOnMask(attn::AttentionOp op, const KernelSizes &sizes) {
-  if (op.getMask().empty() || !op.getContext()->getRemarkEngine())
+  if ((op.getMask().empty() && !op.hasBlockLists()) ||
+      !op.getContext()->getRemarkEngine())
     return;
   StringRef function = op->getParentOfType<func::FuncOp>().getName();
   auto options = remark::RemarkOpts::name("key-blocks")
                      .category("mask")
                      .function(function);
+  if (op.hasBlockLists()) {
+    remark::passed(op.getLoc(), options)
+        << llvm::formatv(
+               "key blocks are those that lists name, of {0} keys for {1} "
+               "queries; all others are skipped, and {2}",
+               op.getListedKeys(), op.getListedQueries(),
+               op.getFullBlockCounts() ? "those listed as full need no mask"
+                                       : "none is listed as full")
+               .str();
+    return;
+  }
   int64_t seqQ = op.getSeqQ(), seqK = op.getSeqK();
   VisibleKeys keys(op, seqQ, seqK);
   if (ShapedType::isStatic(seqQ) && ShapedType::isStatic(seqK)) {

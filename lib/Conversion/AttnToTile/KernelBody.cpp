@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which tiles there are, what of the keys each of them sees, and the loop over
-// these. OnlineSoftmax.cpp writes what becomes of the scores.
+// Which tiles there are, and the loop over the keys of each. KeyBlocks.cpp says
+// which of these it visits, OnlineSoftmax.cpp writes what becomes of the
+// scores.
 
 #include "KernelBody.h"
+#include "KeyBlocks.h"
 #include "OnlineSoftmax.h"
 #include "TileOrder.h"
 #include "attune/Conversion/RegionClone.h"
-#include "attune/Dialect/Attn/Analysis/MaskRanges.h"
 #include "attune/Schedule/Attention/Legality.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -71,15 +72,12 @@ private:
   /// Finds the tile of this number, and of that the workgroup's own.
   void locate(Value number);
   void buildTile();
-  void computeRanges();
-  /// Numbers the blocks that are visited without those in these keys.
-  void leaveOut(Value firstKey, Value afterKey);
-  /// Of a block that is visited, by its number.
-  Value getFirstKey(Value number);
   Value queryTile();
   SoftmaxState step(Value block, Value query, SoftmaxState state);
   Value applyScore(Value scores, Value firstKey);
-  Value applyMask(Value scores, Value firstKey);
+  /// Hides keys beyond the last one and, if `asksRegion`, those that the mask
+  /// hides.
+  Value applyMask(Value scores, Value firstKey, bool asksRegion);
   void finish(SoftmaxState state);
 
   Value constant(int64_t value) {
@@ -98,7 +96,7 @@ private:
   }
   bool regionReadsTensor(Region &region);
   UnitAttr inBounds(int64_t size, int64_t padded) {
-    return wholeBlocks && size == padded ? b.getUnitAttr() : UnitAttr();
+    return blocks->wholeBlocks && size == padded ? b.getUnitAttr() : UnitAttr();
   }
 
   TileBuilder b;
@@ -109,15 +107,7 @@ private:
   OnlineSoftmax softmax;
   TileCounts counts;
   Value batch, headQ, headKV, firstRow, seqQ, seqK, lastRow;
-  /// Blocks [begin, end) are visited; those in [fullBegin, fullEnd) need no
-  /// masking. A null fullBegin says that none is known to be full.
-  Value begin, end, fullBegin, fullEnd;
-  /// Where there are blocks between that are not visited, the numbers above go
-  /// on behind them: the first of them, and how many they are. Null for none.
-  Value hole, holeSize;
-  bool allFull = false;
-  /// The length of the keys is a known multiple of the block.
-  bool wholeBlocks = false;
+  std::unique_ptr<KeyBlocks> blocks;
   Value keys, values;
 };
 
@@ -208,81 +198,6 @@ void BodyBuilder::locate(Value number) {
   lastRow = arith::SubIOp::create(b, afterRow, constant(1));
 }
 
-void BodyBuilder::computeRanges() {
-  Value zero = constant(0), blockN = constant(sizes.blockN);
-  MaskRanges ranges{{Value(), Value()}, MaskInterval{Value(), Value()}};
-  if (!op.getMask().empty()) {
-    IRMapping mapping = operands.captures;
-    mapping.map(op.getMask().getArgument(0), batch);
-    mapping.map(op.getMask().getArgument(1), headQ);
-    ranges =
-        analyzeMaskRanges(b, b.getLoc(), op.getMask(),
-                          {MaskDim::Query, firstRow, lastRow, op.getSeqQ()},
-                          op.getSeqK(), mapping, cloneOntoBuffers);
-  }
-  auto clampBegin = [&](Value v) {
-    return v ? b.createOrFold<arith::MaxSIOp>(v, zero) : zero;
-  };
-  auto clampEnd = [&](Value v) {
-    return v ? b.createOrFold<arith::MinSIOp>(v, seqK) : seqK;
-  };
-  Value firstKey = clampBegin(ranges.visible.begin),
-        afterKey = clampEnd(ranges.visible.end);
-  begin = b.createOrFold<arith::DivUIOp>(firstKey, blockN);
-  end = ranges.visible.end
-            ? b.createOrFold<arith::CeilDivSIOp>(afterKey, blockN)
-            : b.createOrFold<arith::CeilDivUIOp>(seqK, blockN);
-  if (ranges.visible.begin || ranges.visible.end)
-    end = b.createOrFold<arith::MaxSIOp>(end, begin);
-  wholeBlocks = op.getSeqK() == 0 || op.getSeqKDivisor() % sizes.blockN == 0;
-  allFull = op.getMask().empty() && wholeBlocks;
-  if (!allFull && ranges.full) {
-    Value firstFull = clampBegin(ranges.full->begin),
-          afterFull = clampEnd(ranges.full->end);
-    fullBegin = ranges.full->begin
-                    ? b.createOrFold<arith::CeilDivSIOp>(firstFull, blockN)
-                    : begin;
-    fullEnd = ranges.full->end
-                  ? b.createOrFold<arith::FloorDivSIOp>(afterFull, blockN)
-                  : b.createOrFold<arith::DivUIOp>(seqK, blockN);
-  }
-  if (ranges.hole)
-    leaveOut(clampBegin(ranges.hole->begin), clampEnd(ranges.hole->end));
-}
-
-void BodyBuilder::leaveOut(Value firstKey, Value afterKey) {
-  Value blockN = constant(sizes.blockN);
-  auto within = [&](Value block, Value first) -> Value {
-    return b.createOrFold<arith::MinSIOp>(
-        b.createOrFold<arith::MaxSIOp>(block, first), end);
-  };
-  hole = within(b.createOrFold<arith::CeilDivSIOp>(firstKey, blockN), begin);
-  Value afterHole =
-      within(b.createOrFold<arith::FloorDivSIOp>(afterKey, blockN), hole);
-  holeSize = b.createOrFold<arith::SubIOp>(afterHole, hole);
-  auto renumber = [&](Value block) -> Value {
-    Value before = b.createOrFold<arith::MinSIOp>(block, hole);
-    Value behind = b.createOrFold<arith::SubIOp>(block, holeSize);
-    return b.createOrFold<arith::MaxSIOp>(before, behind);
-  };
-  end = b.createOrFold<arith::SubIOp>(end, holeSize);
-  if (!fullBegin)
-    return;
-  fullBegin = renumber(fullBegin);
-  fullEnd = renumber(fullEnd);
-}
-
-Value BodyBuilder::getFirstKey(Value number) {
-  Value block = number;
-  if (hole) {
-    Value isBefore =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number, hole);
-    Value offset = arith::SelectOp::create(b, isBefore, constant(0), holeSize);
-    block = arith::AddIOp::create(b, number, offset);
-  }
-  return arith::MulIOp::create(b, block, constant(sizes.blockN));
-}
-
 Value BodyBuilder::queryTile() {
   auto type = TileType::get({sizes.blockM, sizes.headDimQK},
                             op.getQuery().getType().getElementType());
@@ -352,17 +267,17 @@ Value BodyBuilder::applyScore(Value scores, Value firstKey) {
                });
 }
 
-Value BodyBuilder::applyMask(Value scores, Value firstKey) {
+Value BodyBuilder::applyMask(Value scores, Value firstKey, bool asksRegion) {
   auto type = cast<TileType>(scores.getType());
-  bool hasRegion = !op.getMask().empty();
-  if (wholeBlocks && !hasRegion)
+  bool hasRegion = asksRegion && op.hasMask();
+  if (blocks->wholeBlocks && !hasRegion)
     return scores;
   return b.map(
       type, scores,
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
         Value column = arith::AddIOp::create(inner, loc, firstKey, args[2]);
         Value keep;
-        if (!wholeBlocks)
+        if (!blocks->wholeBlocks)
           keep = arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::slt,
                                        column, seqK);
         if (hasRegion) {
@@ -390,7 +305,7 @@ Value BodyBuilder::applyMask(Value scores, Value firstKey) {
 SoftmaxState BodyBuilder::step(Value block, Value query, SoftmaxState state) {
   Type inputType = op.getQuery().getType().getElementType();
   auto scoreType = TileType::get({sizes.blockM, sizes.blockN}, b.getF32Type());
-  Value firstKey = getFirstKey(block);
+  Value firstKey = blocks->getFirstKey(b, block);
 
   auto keyType = TileType::get({sizes.blockN, sizes.headDimQK}, inputType);
   Value key = load(keyType, keys, firstKey, schedule.getKStages(),
@@ -398,22 +313,26 @@ SoftmaxState BodyBuilder::step(Value block, Value query, SoftmaxState state) {
   Value scores =
       multiply(query, key, b.fill(scoreType, 0), /*transposeRhs=*/true);
   scores = applyScore(scores, firstKey);
-  if (!allFull && !fullBegin) {
-    scores = applyMask(scores, firstKey);
-  } else if (!allFull) {
-    Value atLeast =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::sge, block, fullBegin);
-    Value below =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, block, fullEnd);
+  if (!blocks->allFull && !blocks->fullBegin) {
+    scores = applyMask(scores, firstKey, /*asksRegion=*/true);
+  } else if (!blocks->allFull) {
+    Value atLeast = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, block,
+                                          blocks->fullBegin);
+    Value below = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, block,
+                                        blocks->fullEnd);
     Value full = arith::AndIOp::create(b, atLeast, below);
     auto branch =
         scf::IfOp::create(b, scoreType, full, /*withElseRegion=*/true);
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(branch.thenBlock());
-      scf::YieldOp::create(b, scores);
+      scf::YieldOp::create(b, blocks->fullReachBeyond
+                                  ? applyMask(scores, firstKey,
+                                              /*asksRegion=*/false)
+                                  : scores);
       b.setInsertionPointToStart(branch.elseBlock());
-      scf::YieldOp::create(b, applyMask(scores, firstKey));
+      scf::YieldOp::create(b, applyMask(scores, firstKey,
+                                        /*asksRegion=*/true));
     }
     scores = branch.getResult(0);
   }
@@ -533,13 +452,14 @@ void BodyBuilder::build() {
 }
 
 void BodyBuilder::buildTile() {
-  computeRanges();
+  blocks = makeKeyBlocks(b, op, operands, sizes,
+                         {batch, headQ, firstRow, lastRow, seqK});
   keys = head(operands.key, headKV);
   values = head(operands.value, headKV);
   Value query = queryTile();
   SoftmaxState initial = softmax.start();
   auto loop =
-      scf::ForOp::create(b, begin, end, constant(1),
+      scf::ForOp::create(b, blocks->begin, blocks->end, constant(1),
                          ValueRange{initial.max, initial.sum, initial.acc});
   planLoop(loop);
   {

@@ -17,6 +17,9 @@ struct KernelOperands {
   mlir::Value query, key, value, output;
   /// Null where the op has none.
   mlir::Value lse, sinks;
+  /// Lists of blocks, of so many queries and keys; null where there are none.
+  mlir::Value blockCounts, blockIndices, fullBlockCounts, fullBlockIndices;
+  int64_t listedQueries = 0, listedKeys = 0;
   /// Maps what the regions capture: tensors to buffers, scalars to scalars.
   mlir::IRMapping captures;
 };

@@ -27,6 +27,9 @@ HeadPacking HeadPacking::get(attn::AttentionOp op) {
   Region &mask = op.getMask();
   if (!mask.empty() && !mask.getArgument(1).use_empty())
     return packing;
+  for (const attn::BlockList &list : attn::getBlockLists(op))
+    if (cast<RankedTensorType>(list.tensor.getType()).getDimSize(1) != 1)
+      return packing;
   packing.length = length;
   if (length == 1 || areHeadsAdjacent(op))
     packing.group = headsQ / headsKV;

@@ -23,6 +23,34 @@ static void noteOperands(attn::AttentionOp op, InputNotes &notes) {
       notes.noteSize(perHead, 0, kHeads);
 }
 
+/// Lists of blocks name different ones: where there are lists of full blocks,
+/// the even ones, and those the odd ones.
+static void noteBlockLists(attn::AttentionOp op, InputNotes &notes) {
+  for (const attn::BlockList &list : attn::getBlockLists(op)) {
+    auto type = cast<RankedTensorType>(list.tensor.getType());
+    for (auto [dim, size] : {std::pair(0, kBatch), {1, kHeads}})
+      if (type.getDimSize(dim) != 1)
+        notes.noteSize(list.tensor, dim, size);
+  }
+  auto note = [&](Value counts, Value indices, int64_t first) {
+    IntegerUse use;
+    use.size = kSeqK;
+    use.tensor = indices;
+    use.tensorDim = 3;
+    use.blockSize = op.getListedKeys();
+    use.firstBlock = first;
+    use.blockStep = op.getFullBlockCounts() ? 2 : 1;
+    use.kind = IntegerUse::Kind::BlockCount;
+    notes.noteIntegers(counts, use);
+    use.kind = IntegerUse::Kind::BlockIndex;
+    notes.noteIntegers(indices, use);
+  };
+  if (op.hasBlockLists())
+    note(op.getBlockCounts(), op.getBlockIndices(), 0);
+  if (op.getFullBlockCounts())
+    note(op.getFullBlockCounts(), op.getFullBlockIndices(), 1);
+}
+
 static void noteIntegers(attn::AttentionOp op, Value argument, Value value,
                          InputNotes &notes) {
   if (getElementTypeOrSelf(value.getType()).isIntOrIndex())
@@ -47,6 +75,7 @@ static void noteCaptures(attn::AttentionOp op, InputNotes &notes) {
 
 void attune::describeAttentionInputs(attn::AttentionOp op, InputNotes &notes) {
   noteOperands(op, notes);
+  noteBlockLists(op, notes);
   noteCaptures(op, notes);
   // With heads of 16 elements or more, scores lie around -160 or below, or have
   // a deviation of 64. The largest element, 6 * 64, is finite in every type.

@@ -59,8 +59,15 @@ static OwningOpRef<ModuleOp> isolateKind(AttentionOp op) {
   for (OpOperand &operand : op->getOpOperands()) {
     bool isSequence = llvm::is_contained(
         {op.getQuery(), op.getKey(), op.getValue()}, operand.get());
-    Type type = forgetSizes(operand.get().getType(),
-                            isSequence ? op.getOrder() : StringRef("h"));
+    std::string dims = isSequence ? op.getOrder().str() : "h";
+    // Lists that heads or batches share are shared in the kind, too.
+    auto tensor = cast<RankedTensorType>(operand.get().getType());
+    if (!isSequence && tensor.getRank() > 1) {
+      dims.clear();
+      for (int64_t size : tensor.getShape())
+        dims += size == 1 ? 'd' : 's';
+    }
+    Type type = forgetSizes(tensor, dims);
     copy->setOperand(operand.getOperandNumber(), block->addArgument(type, loc));
   }
   copy.getResult().setType(cast<RankedTensorType>(

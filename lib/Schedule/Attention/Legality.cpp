@@ -49,12 +49,19 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op) {
   }
   bool isMasked = op.getCausal() || op.getWindow() || op.hasMask();
   auto output = cast<RankedTensorType>(op.getResult().getType());
-  return {op.getQuery().getType().getElementType(),
-          op.getHeadDimQK(),
-          op.getHeadDimV(),
-          divisor,
-          isMasked,
-          getRowDivisor(output, headDim)};
+  AttentionProblem problem{op.getQuery().getType().getElementType(),
+                           op.getHeadDimQK(),
+                           op.getHeadDimV(),
+                           divisor,
+                           isMasked || op.hasBlockLists(),
+                           getRowDivisor(output, headDim)};
+  if (op.hasBlockLists()) {
+    problem.listedKeys = op.getListedKeys();
+    bool isOne = ShapedType::isStatic(op.getSeqQ()) &&
+                 op.getSeqQ() <= op.getListedQueries();
+    problem.listedQueries = isOne ? 0 : op.getListedQueries();
+  }
+  return problem;
 }
 
 template <typename... Parts>
@@ -82,6 +89,24 @@ static std::optional<Refusal> checkCluster(const AttentionProblem &problem,
                   "expects persistent to be none or static where cluster is "
                   "{0}, but got dynamic",
                   cluster);
+  return std::nullopt;
+}
+
+/// The rules of blocks that are listed: a tile of queries has one list, and a
+/// step of its loop visits keys of one block.
+static std::optional<Refusal> checkLists(const AttentionProblem &problem,
+                                         const AttentionKnobs &schedule) {
+  if (problem.listedKeys && problem.listedKeys % schedule.getBlockN() != 0)
+    return refuse("listed-keys",
+                  "expects block-n to divide the {0} keys of a listed block, "
+                  "but got {1}",
+                  problem.listedKeys, schedule.getBlockN());
+  if (problem.listedQueries &&
+      problem.listedQueries % schedule.getBlockM() != 0)
+    return refuse("listed-queries",
+                  "expects block-m to divide the {0} queries of a listed "
+                  "block, but got {1}",
+                  problem.listedQueries, schedule.getBlockM());
   return std::nullopt;
 }
 
@@ -261,6 +286,8 @@ std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
                   "of {1} warps for, but got {2}",
                   target.getChip(), schedule.getMmaWarps(),
                   problem.elementType);
+  if (std::optional<Refusal> refusal = checkLists(problem, schedule))
+    return refusal;
   if (std::optional<Refusal> refusal = checkRoles(problem, schedule, target))
     return refusal;
   if (std::optional<Refusal> refusal = checkPersistent(schedule, target))

@@ -5,6 +5,7 @@
 
 #include "AttentionTunable.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace attune;
@@ -57,6 +58,20 @@ static RankedTensorType resize(RankedTensorType type, StringRef dims,
                                type.getEncoding());
 }
 
+/// The type of a list of blocks; what all heads or batches share stays so.
+static RankedTensorType resizeList(AttentionOp op, Value list,
+                                   const Extents &extents) {
+  auto type = cast<RankedTensorType>(list.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  int64_t blocks = llvm::divideCeilSigned(extents.seqQ, op.getListedQueries());
+  for (auto [size, small] :
+       llvm::zip(shape, ArrayRef{extents.batch, extents.headsQ, blocks}))
+    if (ShapedType::isStatic(size))
+      size = std::min(size, small);
+  return RankedTensorType::get(shape, type.getElementType(),
+                               type.getEncoding());
+}
+
 static std::string getSizeName(AttentionSize place) {
   return schedule::AttentionAttr::getSet().sizes[place].name.str();
 }
@@ -90,6 +105,8 @@ ProblemSizes attune::shrinkAttention(AttentionOp op,
   set(op.getValue(), op.getOrder(), false);
   set(op.getAlibiSlopes(), "h", true);
   set(op.getSinks(), "h", true);
+  for (attn::BlockList list : attn::getBlockLists(op))
+    list.tensor.setType(resizeList(op, list.tensor, small));
   set(op.getResult(), op.getOrder(), true);
   set(op.getLse(), "bhs", true);
   function.setFunctionType(FunctionType::get(

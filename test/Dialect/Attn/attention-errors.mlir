@@ -15,7 +15,7 @@ func.func @attention_c1_order(%q: tensor<1x2x8x16xf16>) {
 // Nothing infers types here, so the verifier has to know the rule as well.
 func.func @attention_c1_order_in_generic_form(%q: tensor<1x2x8x16xf16>) {
   // expected-error @below {{expects order to be a permutation of the letters b, h, s and d, but got 'causal'}}
-  %o = "attn.attention"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, order = "causal"}> ({}, {})
+  %o = "attn.attention"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>, order = "causal"}> ({}, {})
     : (tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>) -> tensor<1x2x8x16xf16>
   return
 }
@@ -224,5 +224,86 @@ func.func @result_type(%q: tensor<1x2x8x16xf16>) {
   // expected-error @below {{inferred type(s) 'tensor<1x2x8x16xf16>' are incompatible with return type(s) of operation 'tensor<1x2x8x17xf16>'}}
   %o = attn.attention %q, %q, %q : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
     -> tensor<1x2x8x17xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c21_one_size(%q: tensor<2x4x64x16xf16>, %c: tensor<2x1x4xi32>, %i: tensor<2x1x4x3xi32>) {
+  // expected-error @below {{expects two sizes of blocks, of queries and of keys, but got 1}}
+  %o = attn.attention %q, %q, %q blocks(%c, %i, [16] : tensor<2x1x4xi32>, tensor<2x1x4x3xi32>)
+    : tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c21_size(%q: tensor<2x4x64x16xf16>, %c: tensor<2x1x4xi32>, %i: tensor<2x1x4x3xi32>) {
+  // expected-error @below {{expects sizes of blocks from 1 to 2147483647, but got 0}}
+  %o = attn.attention %q, %q, %q blocks(%c, %i, [16, 0] : tensor<2x1x4xi32>, tensor<2x1x4x3xi32>)
+    : tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c21_full_alone(%q: tensor<2x4x64x16xf16>, %c: tensor<2x1x4xi32>, %i: tensor<2x1x4x3xi32>) {
+  // expected-error @below {{expects counts and indices of full blocks together, beside those of other blocks}}
+  %o = attn.attention %q, %q, %q full_blocks(%c, %i : tensor<2x1x4xi32>, tensor<2x1x4x3xi32>)
+    : tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c21_without_sizes(%q: tensor<2x4x64x16xf16>, %c: tensor<2x1x4xi32>, %i: tensor<2x1x4x3xi32>) {
+  // expected-error @below {{expects counts, indices and sizes of blocks together, but got only some of them}}
+  %o = "attn.attention"(%q, %q, %q, %c, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 1, 0, 0>, order = "bhsd"}> ({}, {})
+    : (tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x1x4xi32>, tensor<2x1x4x3xi32>) -> tensor<2x4x64x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c22_batch(%q: tensor<2x4x64x16xf16>, %c: tensor<3x1x4xi32>, %i: tensor<2x1x4x3xi32>) {
+  // expected-error @below {{expects counts of blocks to have 1 or 2 batches, but got 3}}
+  %o = attn.attention %q, %q, %q blocks(%c, %i, [16, 32] : tensor<3x1x4xi32>, tensor<2x1x4x3xi32>)
+    : tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c22_heads(%q: tensor<2x4x64x16xf16>, %c: tensor<2x4x4xi32>, %i: tensor<2x2x4x3xi32>) {
+  // expected-error @below {{expects indices of blocks to have 1 or 4 heads, but got 2}}
+  %o = attn.attention %q, %q, %q blocks(%c, %i, [16, 32] : tensor<2x4x4xi32>, tensor<2x2x4x3xi32>)
+    : tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c22_queries(%q: tensor<2x4x64x16xf16>, %c: tensor<2x1x4xi32>, %i: tensor<2x1x4x3xi32>) {
+  // expected-error @below {{expects counts of blocks to have 2 blocks of 32 queries, but got 4}}
+  %o = attn.attention %q, %q, %q blocks(%c, %i, [32, 32] : tensor<2x1x4xi32>, tensor<2x1x4x3xi32>)
+    : tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c22_full_queries(%q: tensor<2x4x64x16xf16>, %c: tensor<2x1x4xi32>, %i: tensor<2x1x4x3xi32>, %fc: tensor<2x1x4xi32>, %fi: tensor<2x1x5x3xi32>) {
+  // expected-error @below {{expects indices of full blocks to have 4 blocks of 16 queries, but got 5}}
+  %o = attn.attention %q, %q, %q blocks(%c, %i, [16, 32] : tensor<2x1x4xi32>, tensor<2x1x4x3xi32>) full_blocks(%fc, %fi : tensor<2x1x4xi32>, tensor<2x1x5x3xi32>)
+    : tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c22_room(%q: tensor<2x4x64x16xf16>, %c: tensor<2x1x4xi32>, %i: tensor<2x1x4x0xi32>) {
+  // expected-error @below {{expects indices of blocks to have room for at least 1 block, but got 0}}
+  %o = attn.attention %q, %q, %q blocks(%c, %i, [16, 32] : tensor<2x1x4xi32>, tensor<2x1x4x0xi32>)
+    : tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>
   return
 }

@@ -95,3 +95,12 @@ func.func private @strided_zero(tensor<4x4xf16, #attn.strided<[0, 1]>>)
 
 // expected-error @below {{expects a positive divisor, but got 0}}
 func.func private @strided_divisor(tensor<4x4xf16, #attn.strided<[?, 1], divisor = 0>>)
+
+// -----
+
+func.func @blocks_without_sizes(%q: tensor<1x2x8x16xf16>, %c: tensor<1x1x1xi32>, %i: tensor<1x1x1x1xi32>) {
+  // expected-error @below {{expected ','}}
+  %o = attn.attention %q, %q, %q blocks(%c, %i : tensor<1x1x1xi32>, tensor<1x1x1x1xi32>)
+    : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+  return
+}

@@ -65,3 +65,19 @@ func.func @strided(%q: tensor<1x2x8x16xf16, #attn.strided<[?, ?, 32, 1], divisor
     -> tensor<1x2x8x16xf16, #attn.strided<[512, 16, 64, 1]>>
   return %o : tensor<1x2x8x16xf16, #attn.strided<[512, 16, 64, 1]>>
 }
+
+// CHECK-LABEL: func.func @blocks
+// CHECK-SAME:  (%[[Q:.+]]: tensor<2x4x64x16xf16>, %[[C:[^ ]+]]: tensor<2x1x4xi32>, %[[I:[^ ]+]]: tensor<2x1x4x3xi32>, %[[FC:[^ ]+]]: tensor<1x4x4xi32>, %[[FI:[^ ]+]]: tensor<1x4x4x?xi32>)
+func.func @blocks(%q: tensor<2x4x64x16xf16>, %c: tensor<2x1x4xi32>, %i: tensor<2x1x4x3xi32>,
+                  %fc: tensor<1x4x4xi32>, %fi: tensor<1x4x4x?xi32>) -> (tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>) {
+  // CHECK: attn.attention %[[Q]], %[[Q]], %[[Q]] blocks(%[[C]], %[[I]], [16, 32] : tensor<2x1x4xi32>, tensor<2x1x4x3xi32>) :
+  %o = attn.attention %q, %q, %q blocks(%c, %i, [16, 32] : tensor<2x1x4xi32>, tensor<2x1x4x3xi32>)
+    : tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>
+  // CHECK: attn.attention %[[Q]], %[[Q]], %[[Q]] causal(top_left)
+  // CHECK-SAME: blocks(%[[C]], %[[I]], [16, 32] : tensor<2x1x4xi32>, tensor<2x1x4x3xi32>)
+  // CHECK-SAME: full_blocks(%[[FC]], %[[FI]] : tensor<1x4x4xi32>, tensor<1x4x4x?xi32>) scale(
+  %o2 = attn.attention %q, %q, %q full_blocks(%fc, %fi : tensor<1x4x4xi32>, tensor<1x4x4x?xi32>) causal(top_left)
+    scale(1.0) blocks(%c, %i, [16, 32] : tensor<2x1x4xi32>, tensor<2x1x4x3xi32>)
+    : tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>
+  return %o, %o2 : tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>
+}

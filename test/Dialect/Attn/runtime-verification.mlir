@@ -54,3 +54,19 @@ func.func @partly(%q: tensor<2x4x8x64xf16>, %k: tensor<?x2x16x64xf16>, %v: tenso
   %o = attn.attention %q, %k, %v : tensor<2x4x8x64xf16>, tensor<?x2x16x64xf16>, tensor<2x?x16x64xf16>
   return %o : tensor<2x4x8x64xf16>
 }
+
+// Lists of blocks; dimensions that are 1 are shared.
+// CHECK-LABEL: func.func @lists
+// CHECK: cf.assert {{.*}}expects counts of blocks and query to have one batch size
+// CHECK: %[[NEEDED:.+]] = arith.ceildivui %{{.+}}, %{{.+}} : index
+// CHECK: cf.assert {{.*}}expects counts of blocks to have a place for each block of 16 queries
+// CHECK: cf.assert {{.*}}expects query and indices of blocks to have one batch size
+// CHECK: cf.assert {{.*}}expects indices of blocks to have a place for each block of 16 queries
+// CHECK: cf.assert {{.*}}expects indices of blocks to have room for at least 1 block
+// CHECK-NOT: cf.assert
+// CHECK: attn.attention
+func.func @lists(%q: tensor<?x2x?x64xf16>, %c: tensor<?x1x?xi32>, %i: tensor<3x1x9x?xi32>) -> tensor<?x2x?x64xf16> {
+  %o = attn.attention %q, %q, %q blocks(%c, %i, [16, 16] : tensor<?x1x?xi32>, tensor<3x1x9x?xi32>)
+    : tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>
+  return %o : tensor<?x2x?x64xf16>
+}

@@ -18,8 +18,10 @@ func.func @other(%q: !t) -> !t {
   %o = attn.attention %q, %q, %q : !t, !t, !t
   return %o : !t
 }
-func.func @wanted(%q: !t, %k: !t, %v: !t, %slopes: tensor<2xf32>, %sinks: tensor<2xf32>) -> !t {
+func.func @wanted(%q: !t, %k: !t, %v: !t, %slopes: tensor<2xf32>, %sinks: tensor<2xf32>,
+                  %counts: tensor<1x1x2xi32>, %indices: tensor<1x1x2x2xi32>) -> !t {
   %o = attn.attention %q, %k, %v causal(top_left) window(3, 0, top_left) softcap(2.000000e+01) alibi(%slopes : tensor<2xf32>) sinks(%sinks : tensor<2xf32>)
+    blocks(%counts, %indices, [32, 32] : tensor<1x1x2xi32>, tensor<1x1x2x2xi32>) full_blocks(%counts, %indices : tensor<1x1x2xi32>, tensor<1x1x2x2xi32>)
     score (%s, %b, %h, %m, %n) {
       %x = arith.addf %s, %s : f32
       attn.yield %x : f32

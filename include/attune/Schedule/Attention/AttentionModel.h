@@ -34,8 +34,11 @@ struct AttentionWork {
   /// Query tiles of a head, whose rows are `blockM`.
   int64_t countTiles(int64_t blockM) const;
 
-  /// Whether scores are masked at all.
-  bool isMasked() const { return first || last || region; }
+  /// Whether scores are masked at all, or key blocks listed: lists are taken to
+  /// have all of them.
+  bool isMasked() const {
+    return first || last || region || problem.listedKeys;
+  }
 
   /// What the queries from `begin` to `end`, not included, see.
   SeenKeys getSeen(int64_t begin, int64_t end) const;

@@ -30,6 +30,9 @@ struct AttentionProblem {
   bool isMasked = false;
   /// As rowDivisor, of the output.
   int64_t outputDivisor = 0;
+  /// Queries and keys of a block where lists say which blocks there are; 0
+  /// without, and for queries also where there is but one block.
+  int64_t listedQueries = 0, listedKeys = 0;
 
   static AttentionProblem get(attn::AttentionOp op);
 };

@@ -99,6 +99,16 @@ SmallVector<TableSize> attune::attn::getTableSizes(AttentionOp op) {
   return sizes;
 }
 
+SmallVector<BlockList, 4> attune::attn::getBlockLists(AttentionOp op) {
+  SmallVector<BlockList, 4> lists{
+      {"counts of blocks", op.getBlockCounts()},
+      {"indices of blocks", op.getBlockIndices()},
+      {"counts of full blocks", op.getFullBlockCounts()},
+      {"indices of full blocks", op.getFullBlockIndices()}};
+  llvm::erase_if(lists, [](const BlockList &list) { return !list.tensor; });
+  return lists;
+}
+
 namespace {
 /// A size of a tensor, and how a message calls the tensor.
 struct NamedSize {
@@ -132,6 +142,7 @@ private:
   void expectEqual(NamedSize left, NamedSize right, StringRef what);
   void expectMultiple(NamedSize left, NamedSize right);
   void expectElements(const TableSize &size);
+  void expectBlocks(const BlockList &list);
 
   ImplicitLocOpBuilder b;
   AttentionOp op;
@@ -201,6 +212,33 @@ void CheckEmitter::expectElements(const TableSize &size) {
            "expects no more " + positions + " than elements of " + name);
 }
 
+void CheckEmitter::expectBlocks(const BlockList &list) {
+  auto type = cast<RankedTensorType>(list.tensor.getType());
+  auto expectShared = [&](int64_t dim, NamedSize all, StringRef what) {
+    if (type.getDimSize(dim) != 1)
+      expectEqual({list.name, list.tensor, dim}, all, what);
+  };
+  expectShared(0, {"query", op.getQuery(), op.getBatchPos()}, "batch size");
+  expectShared(1, {"query", op.getQuery(), op.getHeadPos()}, "number of heads");
+  NamedSize blocks{list.name, list.tensor, 2},
+      length{"query", op.getQuery(), op.getSeqPos()};
+  if (blocks.isDynamic() || length.isDynamic()) {
+    Value size = arith::ConstantIndexOp::create(b, op.getListedQueries());
+    Value needed = b.createOrFold<arith::CeilDivUIOp>(emitSize(length), size);
+    Value there = emitSize(blocks);
+    std::string text = "expects " + list.name.str() + " to have a place for " +
+                       "each block of " +
+                       std::to_string(op.getListedQueries()) + " queries";
+    if (!blocks.isDynamic())
+      std::swap(there, needed);
+    expect(arith::CmpIPredicate::eq, there, needed, text);
+  }
+  if (type.getRank() == 4 && type.isDynamicDim(3))
+    expect(arith::CmpIPredicate::uge, emitSize({list.name, list.tensor, 3}),
+           arith::ConstantIndexOp::create(b, 1),
+           "expects " + list.name + " to have room for at least 1 block");
+}
+
 void CheckEmitter::emit() {
   auto sizesAt = [&](int64_t dim) {
     return std::array<NamedSize, 3>{NamedSize{"query", op.getQuery(), dim},
@@ -221,6 +259,8 @@ void CheckEmitter::emit() {
     expectEqual(heads[0], {"sinks", op.getSinks(), 0}, "number of heads");
   for (const TableSize &size : getTableSizes(op)) // attention_c20
     expectElements(size);
+  for (const BlockList &list : getBlockLists(op)) // attention_c22
+    expectBlocks(list);
 }
 
 namespace {

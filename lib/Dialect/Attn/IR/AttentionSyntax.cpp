@@ -26,26 +26,32 @@ public:
   ParseResult resolveInto(SmallVectorImpl<Value> &operands);
 
 private:
+  /// An operand of a clause; without a type, there is none.
+  struct Optional {
+    OpAsmParser::UnresolvedOperand operand;
+    Type type;
+  };
+
   ParseResult parseClause(StringRef keyword, SMLoc loc);
   ParseResult parseCausal();
   ParseResult parseWindow(SMLoc loc);
   ParseResult parseAlignment(Alignment &alignment);
   ParseResult parseFloat(FloatAttr &attribute);
   ParseResult parseOrder();
-  ParseResult parseVector(OpAsmParser::UnresolvedOperand &operand, Type &type);
+  ParseResult parseVector(Optional &vector);
   ParseResult parseRegion(Region &region, bool isScore);
+  ParseResult parseBlocks(bool full);
 
   OpAsmParser &parser;
   Properties &properties;
   Region &score, &mask;
-  OpAsmParser::UnresolvedOperand slopes, sinks;
-  Type slopesType, sinksType;
+  Optional slopes, sinks, counts, indices, fullCounts, fullIndices;
 };
 } // namespace
 
 static constexpr StringRef clauses[] = {
-    "lse",   "causal", "window",   "softcap", "alibi", "sinks",
-    "scale", "order",  "schedule", "score",   "mask"};
+    "lse",   "causal",   "window", "softcap", "alibi",  "sinks",      "scale",
+    "order", "schedule", "score",  "mask",    "blocks", "full_blocks"};
 
 ParseResult ClauseParser::parseAll() {
   llvm::StringSet<> seen;
@@ -79,9 +85,11 @@ ParseResult ClauseParser::parseClause(StringRef keyword, SMLoc loc) {
   else if (keyword == "softcap")
     parsed = parseFloat(properties.softcap);
   else if (keyword == "alibi")
-    parsed = parseVector(slopes, slopesType);
+    parsed = parseVector(slopes);
   else if (keyword == "sinks")
-    parsed = parseVector(sinks, sinksType);
+    parsed = parseVector(sinks);
+  else if (keyword == "blocks" || keyword == "full_blocks")
+    parsed = parseBlocks(keyword == "full_blocks");
   else if (keyword == "scale")
     parsed = parseFloat(properties.scale);
   else if (keyword == "order")
@@ -143,9 +151,27 @@ ParseResult ClauseParser::parseOrder() {
   return success();
 }
 
-ParseResult ClauseParser::parseVector(OpAsmParser::UnresolvedOperand &operand,
-                                      Type &type) {
-  return failure(parser.parseOperand(operand) || parser.parseColonType(type));
+ParseResult ClauseParser::parseVector(Optional &vector) {
+  return failure(parser.parseOperand(vector.operand) ||
+                 parser.parseColonType(vector.type));
+}
+
+ParseResult ClauseParser::parseBlocks(bool full) {
+  Optional &first = full ? fullCounts : counts,
+           &second = full ? fullIndices : indices;
+  if (parser.parseOperand(first.operand) || parser.parseComma() ||
+      parser.parseOperand(second.operand))
+    return failure();
+  if (!full) {
+    SmallVector<int64_t> sizes;
+    auto parseSize = [&] { return parser.parseInteger(sizes.emplace_back()); };
+    if (parser.parseComma() || parser.parseCommaSeparatedList(
+                                   OpAsmParser::Delimiter::Square, parseSize))
+      return failure();
+    properties.blockSizes = parser.getBuilder().getDenseI64ArrayAttr(sizes);
+  }
+  return failure(parser.parseColonType(first.type) || parser.parseComma() ||
+                 parser.parseType(second.type));
 }
 
 ParseResult ClauseParser::parseRegion(Region &region, bool isScore) {
@@ -167,12 +193,17 @@ ParseResult ClauseParser::parseRegion(Region &region, bool isScore) {
 }
 
 ParseResult ClauseParser::resolveInto(SmallVectorImpl<Value> &operands) {
-  properties.operandSegmentSizes = {1, 1, 1, slopesType ? 1 : 0,
-                                    sinksType ? 1 : 0};
-  if (slopesType && parser.resolveOperand(slopes, slopesType, operands))
-    return failure();
-  if (sinksType && parser.resolveOperand(sinks, sinksType, operands))
-    return failure();
+  constexpr size_t kRequired = 3;
+  auto &segments = properties.operandSegmentSizes;
+  std::fill_n(segments.begin(), kRequired, 1);
+  Optional *optionals[] = {&slopes,  &sinks,      &counts,
+                           &indices, &fullCounts, &fullIndices};
+  for (auto [number, optional] : llvm::enumerate(optionals)) {
+    segments[kRequired + number] = optional->type ? 1 : 0;
+    if (optional->type &&
+        parser.resolveOperand(optional->operand, optional->type, operands))
+      return failure();
+  }
   return success();
 }
 
@@ -252,6 +283,18 @@ void AttentionOp::print(OpAsmPrinter &printer) {
     printer << " alibi(" << slopes << " : " << slopes.getType() << ")";
   if (Value sinks = getSinks())
     printer << " sinks(" << sinks << " : " << sinks.getType() << ")";
+  auto printBlocks = [&](StringRef keyword, Value counts, Value indices,
+                         bool hasSizes) {
+    if (!counts)
+      return;
+    printer << ' ' << keyword << "(" << counts << ", " << indices;
+    if (hasSizes)
+      printer << ", [" << *getBlockSizes() << "]";
+    printer << " : " << counts.getType() << ", " << indices.getType() << ")";
+  };
+  printBlocks("blocks", getBlockCounts(), getBlockIndices(), true);
+  printBlocks("full_blocks", getFullBlockCounts(), getFullBlockIndices(),
+              false);
   printFloat("scale", getScaleAttr());
   if (getOrder() != "bhsd")
     printer << " order(" << getOrder() << ")";

@@ -78,6 +78,68 @@ static LogicalResult verifyPerHead(AttentionOp op, StringRef name,
          << " for " << heads << " heads";
 }
 
+/// What is there of the lists of blocks belongs together.
+static LogicalResult verifyListOperands(AttentionOp op) {
+  std::optional<ArrayRef<int64_t>> sizes = op.getBlockSizes();
+  bool hasCounts = op.getBlockCounts() != nullptr,
+       hasIndices = op.getBlockIndices() != nullptr,
+       hasFullCounts = op.getFullBlockCounts() != nullptr,
+       hasFullIndices = op.getFullBlockIndices() != nullptr;
+  if (hasCounts != hasIndices || hasCounts != sizes.has_value())
+    return op.emitOpError(
+        "expects counts, indices and sizes of blocks together, but got only "
+        "some of them");
+  if (hasFullCounts != hasFullIndices || (hasFullCounts && !hasCounts))
+    return op.emitOpError("expects counts and indices of full blocks together, "
+                          "beside those of other blocks");
+  if (!sizes)
+    return success();
+  if (sizes->size() != 2)
+    return op.emitOpError("expects two sizes of blocks, of queries and of "
+                          "keys, but got ")
+           << sizes->size();
+  for (int64_t size : *sizes)
+    if (size < 1 || size > std::numeric_limits<int32_t>::max())
+      return op.emitOpError("expects sizes of blocks from 1 to ")
+             << std::numeric_limits<int32_t>::max() << ", but got " << size;
+  return success();
+}
+
+/// Lists of blocks have a place for each block of queries.
+static LogicalResult verifyBlockLists(AttentionOp op) {
+  if (failed(verifyListOperands(op))) // attention_c21
+    return failure();
+  int64_t length = op.getSeqQ();
+  for (const BlockList &list : getBlockLists(op)) {
+    auto type = cast<RankedTensorType>(list.tensor.getType());
+    auto verifyShared = [&](int64_t dim, StringRef what, int64_t all) {
+      int64_t size = type.getDimSize(dim);
+      if (size == 1 || ShapedType::isDynamic(size) ||
+          ShapedType::isDynamic(all) || size == all)
+        return success();
+      return LogicalResult(op.emitOpError("expects ")
+                           << list.name << " to have 1 or " << all << " "
+                           << what << ", but got " << size);
+    };
+    if (failed(verifyShared(0, "batches", op.getBatch())) || // attention_c22
+        failed(verifyShared(1, "heads", op.getHeadsQ())))
+      return failure();
+    int64_t blocks = type.getDimSize(2);
+    if (ShapedType::isStatic(blocks) && ShapedType::isStatic(length)) {
+      auto needed =
+          static_cast<int64_t>(llvm::divideCeil(length, op.getListedQueries()));
+      if (blocks != needed)
+        return op.emitOpError("expects ")
+               << list.name << " to have " << needed << " blocks of "
+               << op.getListedQueries() << " queries, but got " << blocks;
+    }
+    if (type.getRank() == 4 && type.getDimSize(3) == 0)
+      return op.emitOpError("expects ")
+             << list.name << " to have room for at least 1 block, but got 0";
+  }
+  return success();
+}
+
 static LogicalResult verifyScalars(AttentionOp op) {
   if (std::optional<APFloat> scale = op.getScale();
       scale && !scale->isFinite()) // attention_c12
@@ -176,5 +238,7 @@ LogicalResult AttentionOp::verify() {
   for (Value result : getResults())
     if (failed(verifyPlaces(*this, cast<RankedTensorType>(result.getType()))))
       return failure();
+  if (failed(verifyBlockLists(*this)))
+    return failure();
   return verifyScalars(*this);
 }

@@ -46,6 +46,10 @@ private:
     /// In f32, as all vectors are.
     Value query;
   };
+  /// Buffers of a list of blocks; null where there is none.
+  struct List {
+    Value counts, indices;
+  };
   using KeyBody = function_ref<Value(Value n, Value carried)>;
 
   Value createF32(float value) {
@@ -67,6 +71,13 @@ private:
   void emitRow(ValueRange rowIndices);
   Value emitScore(const Row &row, Value n);
   Value forEachVisibleKey(const Row &row, Value initial, KeyBody body);
+  /// carried = body(n, carried) for each n from `begin` to `end`, not included,
+  /// that the mask lets through, if it is asked.
+  Value forEachKey(const Row &row, Value begin, Value end, bool isMasked,
+                   Value initial, KeyBody body);
+  /// The same for the keys of the listed blocks.
+  Value forEachListedKey(const Row &row, const List &list, bool isMasked,
+                         Value initial, KeyBody body);
   void readCapturesFromBuffers(scf::ParallelOp loop);
 
   RewriterBase &rewriter;
@@ -74,6 +85,7 @@ private:
   ImplicitLocOpBuilder builder;
   ReferencePrecision output, precision;
   Value query, key, value, sinks, result, lse;
+  List blocks, fullBlocks;
   Value zero, one, seqK, headsQ, headsKV;
   llvm::MapVector<Value, Value> captures;
 };
@@ -197,11 +209,50 @@ Value ReferenceEmitter::emitScore(const Row &row, Value n) {
 /// carried = body(n, carried) for each n that the mask lets through.
 Value ReferenceEmitter::forEachVisibleKey(const Row &row, Value initial,
                                           KeyBody body) {
-  auto loop = scf::ForOp::create(builder, zero, seqK, one, initial);
+  if (!op.hasBlockLists())
+    return forEachKey(row, zero, seqK, op.hasMask(), initial, body);
+  Value carried = initial;
+  if (fullBlocks.counts)
+    carried =
+        forEachListedKey(row, fullBlocks, /*isMasked=*/false, carried, body);
+  return forEachListedKey(row, blocks, op.hasMask(), carried, body);
+}
+
+Value ReferenceEmitter::forEachListedKey(const Row &row, const List &list,
+                                         bool isMasked, Value initial,
+                                         KeyBody body) {
+  // Where there is one batch or head, all share it.
+  auto load = [&](Value list, SmallVector<Value> place) -> Value {
+    for (int64_t dim : {0, 1})
+      if (cast<MemRefType>(list.getType()).getDimSize(dim) == 1)
+        place[dim] = zero;
+    Value number = memref::LoadOp::create(builder, list, place);
+    return arith::IndexCastOp::create(builder, builder.getIndexType(), number);
+  };
+  Value queries = arith::DivUIOp::create(builder, row.m,
+                                         createIndex(op.getListedQueries()));
+  Value count = load(list.counts, {row.b, row.h, queries});
+  auto loop = scf::ForOp::create(builder, zero, count, one, initial);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value number =
+      load(list.indices, {row.b, row.h, queries, loop.getInductionVar()});
+  Value size = createIndex(op.getListedKeys());
+  Value begin = arith::MulIOp::create(builder, number, size);
+  Value end = arith::MinSIOp::create(
+      builder, arith::AddIOp::create(builder, begin, size), seqK);
+  scf::YieldOp::create(builder, forEachKey(row, begin, end, isMasked,
+                                           loop.getRegionIterArg(0), body));
+  return loop.getResult(0);
+}
+
+Value ReferenceEmitter::forEachKey(const Row &row, Value begin, Value end,
+                                   bool isMasked, Value initial, KeyBody body) {
+  auto loop = scf::ForOp::create(builder, begin, end, one, initial);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   Value n = loop.getInductionVar(), carried = loop.getRegionIterArg(0);
-  if (!op.hasMask()) {
+  if (!isMasked) {
     scf::YieldOp::create(builder, body(n, carried));
     return loop.getResult(0);
   }
@@ -303,6 +354,11 @@ void ReferenceEmitter::emit() {
   value = toBuffer(op.getValue());
   if (op.getSinks())
     sinks = toBuffer(op.getSinks());
+  if (op.hasBlockLists())
+    blocks = {toBuffer(op.getBlockCounts()), toBuffer(op.getBlockIndices())};
+  if (op.getFullBlockCounts())
+    fullBlocks = {toBuffer(op.getFullBlockCounts()),
+                  toBuffer(op.getFullBlockIndices())};
   for (Value capture : op.getCaptures())
     if (isa<RankedTensorType>(capture.getType()))
       captures[capture] = toBuffer(capture);

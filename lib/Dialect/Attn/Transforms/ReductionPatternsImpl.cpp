@@ -28,6 +28,9 @@ struct LeaveOutPattern : OpRewritePattern<attn::AttentionOp> {
          {op.getAlibiSlopesMutable(), op.getSinksMutable()})
       if (succeeded(leaveOut(op, operand, b)))
         return success();
+    for (bool full : {true, false})
+      if (succeeded(leaveOutLists(op, full, b)))
+        return success();
     for (StringAttr name : {op.getCausalAttrName(), op.getWindowAttrName(),
                             op.getSoftcapAttrName(), op.getScaleAttrName(),
                             op.getScheduleAttrName()})
@@ -71,6 +74,29 @@ private:
     Value kept = operand[0].get();
     operand.clear();
     return keepIfInteresting(op, b, [&] { operand.assign(kept); });
+  }
+
+  /// Leaves out the lists of full blocks, or those of others.
+  LogicalResult leaveOutLists(attn::AttentionOp op, bool full,
+                              PatternRewriter &b) const {
+    if (!(full ? op.getFullBlockCounts() : op.getBlockCounts()) ||
+        (!full && op.getFullBlockCounts()))
+      return failure();
+    b.startOpModification(op);
+    SmallVector<Value> operands(op->getOperands());
+    attn::AttentionOp::Properties properties = op.getProperties();
+    if (full) {
+      op.getFullBlockCountsMutable().clear();
+      op.getFullBlockIndicesMutable().clear();
+    } else {
+      op.getBlockCountsMutable().clear();
+      op.getBlockIndicesMutable().clear();
+      op.removeBlockSizesAttr();
+    }
+    return keepIfInteresting(op, b, [&] {
+      op->setOperands(operands);
+      op.getProperties() = properties;
+    });
   }
 
   LogicalResult leaveOut(attn::AttentionOp op, StringAttr name,

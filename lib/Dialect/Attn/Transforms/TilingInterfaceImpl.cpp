@@ -327,7 +327,11 @@ static void getPosition(OpBuilder &builder, AttentionOp op,
   }
 }
 
-static LogicalResult checkResults(AttentionOp op) {
+/// Whether tiles can be cut at all.
+static LogicalResult checkTileable(AttentionOp op) {
+  if (op.hasBlockLists())
+    return op.emitOpError("expects no lists of blocks to be tiled, for these "
+                          "count queries and keys from the first ones");
   for (Type type : op.getResultTypes())
     if (cast<RankedTensorType>(type).getEncoding())
       return op.emitOpError("expects results without an encoding to be tiled, "
@@ -377,7 +381,7 @@ struct AttentionTiling
                          ArrayRef<OpFoldResult> sizes) const {
     auto op = cast<AttentionOp>(operation);
     Tile tile{offsets, sizes};
-    if (failed(checkResults(op)) || failed(checkHeads(op, tile)))
+    if (failed(checkTileable(op)) || failed(checkHeads(op, tile)))
       return failure();
     if (!isWhole(op, Key, tile))
       return op.emitOpError("expects keys to be tiled as a partial reduction "
@@ -436,7 +440,7 @@ struct AttentionTiling
     if (failed(getIterationDomainTileFromResultTile(
             op, builder, resultNumber, offsets, sizes, domainOffsets,
             domainSizes)) ||
-        !fitsGroups(op, {domainOffsets, domainSizes}))
+        op.hasBlockLists() || !fitsGroups(op, {domainOffsets, domainSizes}))
       return failure();
     FailureOr<TilingResult> tiled =
         getTiledImplementation(op, builder, domainOffsets, domainSizes);
@@ -456,7 +460,7 @@ struct AttentionPartialReduction
       ArrayRef<OpFoldResult> tileSizes,
       const SetVector<unsigned> &reductionDims) const {
     auto op = cast<AttentionOp>(operation);
-    if (failed(checkResults(op)))
+    if (failed(checkTileable(op)))
       return failure();
     if (reductionDims.size() != 1 || reductionDims[0] != Key)
       return op.emitOpError("expects the reduction over keys, dimension 3, to "
@@ -489,7 +493,7 @@ struct AttentionPartialReduction
     if (strategy != ReductionTilingStrategy::PartialReductionOuterParallel)
       return op.emitOpError("expects keys to be tiled into independent parts, "
                             "but got a sequence of them");
-    if (failed(checkHeads(op, tile)))
+    if (failed(checkTileable(op)) || failed(checkHeads(op, tile)))
       return failure();
     TileCutter cutter(builder, op, tile);
     AttentionOp tiled = cutter.cut(/*isPart=*/true);

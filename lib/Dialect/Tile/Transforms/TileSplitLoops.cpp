@@ -24,8 +24,13 @@ namespace {
 /// `first <= iv < after` guards the then branch of `branch`.
 struct RangeTest {
   scf::IfOp branch;
+  /// `first <= iv` and `iv < after`.
+  arith::CmpIOp atLeast, below;
   Value first, after;
 };
+
+/// Where a part of the loop lies.
+enum class Part { Before, Inside, Behind };
 
 struct TileSplitLoops : tile::impl::TileSplitLoopsPassBase<TileSplitLoops> {
   void runOnOperation() override;
@@ -33,16 +38,16 @@ struct TileSplitLoops : tile::impl::TileSplitLoopsPassBase<TileSplitLoops> {
 
 } // namespace
 
-/// The other side of `iv <predicate> other` where other is defined outside the
+/// The comparison `iv <predicate> other` where other is defined outside the
 /// loop.
-static Value matchBound(scf::ForOp loop, Value condition,
-                        arith::CmpIPredicate predicate) {
+static arith::CmpIOp matchBound(scf::ForOp loop, Value condition,
+                                arith::CmpIPredicate predicate) {
   auto compare = condition.getDefiningOp<arith::CmpIOp>();
   if (!compare || compare.getPredicate() != predicate ||
       compare.getLhs() != loop.getInductionVar() ||
       !loop.isDefinedOutsideOfLoop(compare.getRhs()))
     return {};
-  return compare.getRhs();
+  return compare;
 }
 
 static std::optional<RangeTest> findRangeTest(scf::ForOp loop) {
@@ -50,17 +55,21 @@ static std::optional<RangeTest> findRangeTest(scf::ForOp loop) {
     auto both = branch.getCondition().getDefiningOp<arith::AndIOp>();
     if (!both)
       continue;
-    Value first = matchBound(loop, both.getLhs(), arith::CmpIPredicate::sge);
-    Value after = matchBound(loop, both.getRhs(), arith::CmpIPredicate::slt);
-    if (first && after)
-      return RangeTest{branch, first, after};
+    arith::CmpIOp atLeast =
+        matchBound(loop, both.getLhs(), arith::CmpIPredicate::sge);
+    arith::CmpIOp below =
+        matchBound(loop, both.getRhs(), arith::CmpIPredicate::slt);
+    if (atLeast && below)
+      return RangeTest{branch, atLeast, below, atLeast.getRhs(),
+                       below.getRhs()};
   }
   return std::nullopt;
 }
 
-/// Clones the loop over [begin, end) with the test decided.
+/// Clones the loop over [begin, end), one part of it, with the test decided for
+/// whoever asks.
 static scf::ForOp cloneDecided(OpBuilder &builder, scf::ForOp loop,
-                               const RangeTest &test, bool inside, Value begin,
+                               const RangeTest &test, Part part, Value begin,
                                Value end, ValueRange initial) {
   IRMapping mapping;
   auto copy = cast<scf::ForOp>(builder.clone(*loop, mapping));
@@ -69,7 +78,7 @@ static scf::ForOp cloneDecided(OpBuilder &builder, scf::ForOp loop,
   copy.getInitArgsMutable().assign(initial);
   auto branch =
       cast<scf::IfOp>(mapping.lookup(scf::IfOp(test.branch).getOperation()));
-  Block *taken = inside ? branch.thenBlock() : branch.elseBlock();
+  Block *taken = part == Part::Inside ? branch.thenBlock() : branch.elseBlock();
   if (taken) {
     Operation *yield = taken->getTerminator();
     branch.replaceAllUsesWith(SmallVector<Value>(yield->getOperands()));
@@ -78,6 +87,17 @@ static scf::ForOp cloneDecided(OpBuilder &builder, scf::ForOp loop,
                                                taken->getOperations());
   }
   branch.erase();
+  auto decide = [&](arith::CmpIOp compare, bool holds) {
+    if (compare->hasOneUse())
+      return;
+    Value answer = mapping.lookup(compare.getResult());
+    OpBuilder inner(answer.getDefiningOp());
+    answer.replaceAllUsesWith(
+        arith::ConstantIntOp::create(inner, loop.getLoc(), holds, 1));
+  };
+  decide(test.atLeast, part != Part::Before);
+  if (part != Part::Before)
+    decide(test.below, part == Part::Inside);
   return copy;
 }
 
@@ -106,15 +126,15 @@ static void split(scf::ForOp loop, const RangeTest &test) {
   Value first = hasHead ? clamp(test.first, lower) : lower;
   Value after = hasTail ? clamp(test.after, first) : upper;
   SmallVector<Value> state(loop.getInitArgs());
-  auto append = [&](bool inside, Value begin, Value end) {
-    scf::ForOp copy = cloneDecided(b, loop, test, inside, begin, end, state);
+  auto append = [&](Part part, Value begin, Value end) {
+    scf::ForOp copy = cloneDecided(b, loop, test, part, begin, end, state);
     state.assign(copy.getResults().begin(), copy.getResults().end());
   };
   if (hasHead)
-    append(/*inside=*/false, lower, first);
-  append(/*inside=*/true, first, after);
+    append(Part::Before, lower, first);
+  append(Part::Inside, first, after);
   if (hasTail)
-    append(/*inside=*/false, after, upper);
+    append(Part::Behind, after, upper);
   loop.replaceAllUsesWith(state);
   loop.erase();
 }

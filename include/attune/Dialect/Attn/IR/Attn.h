@@ -54,6 +54,17 @@ struct TableSize {
 /// position that it is read at.
 llvm::SmallVector<TableSize> getTableSizes(AttentionOp op);
 
+/// One operand of the lists of blocks: counts, of three dimensions, or indices,
+/// of four. A dimension of batches or heads that is known to be 1 is shared.
+struct BlockList {
+  /// How a message calls it.
+  llvm::StringRef name;
+  mlir::Value tensor;
+};
+
+/// The operands of all lists; none if there are none.
+llvm::SmallVector<BlockList, 4> getBlockLists(AttentionOp op);
+
 /// What positions of this name are called in messages.
 llvm::StringRef getPositionsName(char position);
 

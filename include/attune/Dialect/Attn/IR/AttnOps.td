@@ -30,6 +30,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     S(n)   = S(n) - slopes[h] * |m + seq_k - seq_q - n|               if alibi
     S(n)   = score(S(n), b, h, m, n)                                  if score
     S(n)   = S(n) if causal(m, n) and window(m, n) and mask(b, h, m, n), else -inf
+                                                                      (not in full_blocks)
+    S(n)   = S(n) if n is in one of blocks or full_blocks, else -inf  if blocks
     Z      = sum_n exp(S(n)) + exp(sinks[h])                          (the last term if sinks)
     result[b,h,m,e] = sum_n exp(S(n)) / Z * value[b,g,n,e]
     lse[b,h,m]      = log(Z)                                          natural logarithm
@@ -46,10 +48,22 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     read scalars and ranked tensors of integers, indices or floats defined
     outside, tensors through `tensor.extract` and `tensor.dim`.
 
+    Lists of blocks say which keys there are to look at, as FlexAttention's
+    `BlockMask` does. Of `blocks(%counts, %indices, [M, N] : ...)`, block `i` of
+    queries (`i * M` to `i * M + M - 1`) attends to block `j` of keys (`j * N` to
+    `j * N + N - 1`) if `j` is one of the first `counts[b,h,i]` elements of
+    `indices[b,h,i,:]`. `full_blocks(%counts, %indices : ...)` lists further
+    blocks, of which every key is visible: causal, window and mask are not asked
+    there. Keys beyond the last one do not exist in either. Indices are in any
+    order. A list has a size of 1 for the batch or the heads where all of them
+    share it. Kernels visit what is listed and nothing else; without lists, they
+    derive from the mask what they can skip.
+
     The op implements `TilingInterface` over (b, h, m, n), and
     `PartialReductionOpInterface` over n: keys are cut into independent parts
     whose states (result and lse) are merged
-    (`Dialect/Attn/Transforms/TilingInterfaceImpl.h`).
+    (`Dialect/Attn/Transforms/TilingInterfaceImpl.h`). It is not tiled where it
+    has lists of blocks, whose queries and keys are counted from the first ones.
 
     **Syntax**
     ```
@@ -98,6 +112,15 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     - Strides of results are known, and no two elements share a place (attention_c19).
     - A tensor that a region reads at the batch, head, query or key itself has an
       element for each of them (attention_c20).
+    - Lists of blocks come with sizes of blocks of at least 1, and full ones
+      beside others (attention_c21). Counts are batch x heads x query blocks, and
+      indices have a further dimension, of at least 1; batch and heads are those
+      of query or 1, and the query blocks are as many as its length needs
+      (attention_c22).
+    - Counts are from 0 to the last dimension of indices; those indices are blocks
+      that have keys, and none is listed twice for a block of queries. This is
+      not checked: who breaks it gets numbers without meaning, or reads out of
+      bounds.
 
     What these say of dynamic sizes is checked when the op runs
     (`RuntimeVerifiableOpInterface`; `convert-attn-to-tile` emits the checks in
@@ -136,11 +159,19 @@ def Attn_AttentionOp : Attn_Op<"attention", [
          %same = arith.cmpi eq, %dm, %dn : i32
          attn.yield %same : i1
        } : tensor<2x16x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>
+
+    // Lists of blocks for the same mask, and of those that it shows as a whole.
+    %o3 = attn.attention %q, %k, %v
+       blocks(%counts, %indices, [128, 128] : tensor<2x1x32xi32>, tensor<2x1x32x32xi32>)
+       full_blocks(%full_counts, %full_indices : tensor<2x1x32xi32>, tensor<2x1x32x32xi32>)
+       mask (%b, %h, %m, %n) { ... }
+       : tensor<2x16x4096x64xbf16>, tensor<2x4x4096x64xbf16>, tensor<2x4x4096x64xbf16>
     ```
 
     **Errors**
     - `expects query and key to have one head size, but got 64 and 32`.
     - `expects an op of arith or math on scalars, tensor.extract or tensor.dim, but got 'func.call'`.
+    - `expects counts of blocks to have 32 blocks of 128 queries, but got 16`.
   }];
   let arguments = (ins
     Attn_Operand:$query,
@@ -148,6 +179,11 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     Attn_Operand:$value,
     Optional<1DTensorOf<[F32]>>:$alibiSlopes,
     Optional<1DTensorOf<[F32]>>:$sinks,
+    Optional<3DTensorOf<[I32]>>:$blockCounts,
+    Optional<4DTensorOf<[I32]>>:$blockIndices,
+    Optional<3DTensorOf<[I32]>>:$fullBlockCounts,
+    Optional<4DTensorOf<[I32]>>:$fullBlockIndices,
+    OptionalAttr<DenseI64ArrayAttr>:$blockSizes,
     OptionalAttr<F32Attr>:$scale,
     DefaultValuedStrAttr<StrAttr, "bhsd">:$order,
     OptionalAttr<Attn_CausalAttr>:$causal,
@@ -196,6 +232,11 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     float getEffectiveScale();
     bool hasScore() { return !getScore().empty(); }
     bool hasMask() { return !getMask().empty(); }
+    /// Whether lists say which blocks of keys are looked at.
+    bool hasBlockLists() { return getBlockSizes().has_value(); }
+    /// Queries and keys of a block of such a list.
+    int64_t getListedQueries() { return (*getBlockSizes())[0]; }
+    int64_t getListedKeys() { return (*getBlockSizes())[1]; }
 
     /// Values that the score and mask regions use and that are defined above
     /// the op, in the order of their first use. Scalar constants are left out:

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Two sources of blocks: ranges that the mask is known to be true in, and lists
+// that are given.
+
+#include "KeyBlocks.h"
+#include "attune/Conversion/RegionClone.h"
+#include "attune/Dialect/Attn/Analysis/MaskRanges.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace attune;
+
+static Value constant(ImplicitLocOpBuilder &b, int64_t value) {
+  return arith::ConstantIndexOp::create(b, value);
+}
+
+//===----------------------------------------------------------------------===//
+// Ranges of a mask
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What is seen lies in one range, with at most one hole. Where there is one,
+/// the numbers of steps go on behind it.
+class MaskedBlocks : public KeyBlocks {
+public:
+  MaskedBlocks(ImplicitLocOpBuilder &b, attn::AttentionOp op,
+               const KernelOperands &operands, const KernelSizes &sizes,
+               const QueryRows &rows);
+
+  Value getFirstKey(ImplicitLocOpBuilder &b, Value step) override;
+
+private:
+  /// Numbers the blocks that are visited without those in these keys.
+  void leaveOut(ImplicitLocOpBuilder &b, Value firstKey, Value afterKey);
+
+  int64_t blockSize;
+  /// The first block that is not visited, and how many these are. Null for
+  /// none.
+  Value hole, holeSize;
+};
+} // namespace
+
+MaskedBlocks::MaskedBlocks(ImplicitLocOpBuilder &b, attn::AttentionOp op,
+                           const KernelOperands &operands,
+                           const KernelSizes &sizes, const QueryRows &rows)
+    : blockSize(sizes.blockN) {
+  Value zero = constant(b, 0), blockN = constant(b, blockSize),
+        seqK = rows.seqK;
+  MaskRanges ranges{{Value(), Value()}, MaskInterval{Value(), Value()}};
+  if (op.hasMask()) {
+    IRMapping mapping = operands.captures;
+    mapping.map(op.getMask().getArgument(0), rows.batch);
+    mapping.map(op.getMask().getArgument(1), rows.head);
+    ranges =
+        analyzeMaskRanges(b, b.getLoc(), op.getMask(),
+                          {MaskDim::Query, rows.first, rows.last, op.getSeqQ()},
+                          op.getSeqK(), mapping, cloneOntoBuffers);
+  }
+  auto clampBegin = [&](Value v) {
+    return v ? b.createOrFold<arith::MaxSIOp>(v, zero) : zero;
+  };
+  auto clampEnd = [&](Value v) {
+    return v ? b.createOrFold<arith::MinSIOp>(v, seqK) : seqK;
+  };
+  Value firstKey = clampBegin(ranges.visible.begin),
+        afterKey = clampEnd(ranges.visible.end);
+  begin = b.createOrFold<arith::DivUIOp>(firstKey, blockN);
+  end = ranges.visible.end
+            ? b.createOrFold<arith::CeilDivSIOp>(afterKey, blockN)
+            : b.createOrFold<arith::CeilDivUIOp>(seqK, blockN);
+  if (ranges.visible.begin || ranges.visible.end)
+    end = b.createOrFold<arith::MaxSIOp>(end, begin);
+  wholeBlocks = op.getSeqK() == 0 || op.getSeqKDivisor() % blockSize == 0;
+  allFull = !op.hasMask() && wholeBlocks;
+  if (!allFull && ranges.full) {
+    Value firstFull = clampBegin(ranges.full->begin),
+          afterFull = clampEnd(ranges.full->end);
+    fullBegin = ranges.full->begin
+                    ? b.createOrFold<arith::CeilDivSIOp>(firstFull, blockN)
+                    : begin;
+    fullEnd = ranges.full->end
+                  ? b.createOrFold<arith::FloorDivSIOp>(afterFull, blockN)
+                  : b.createOrFold<arith::DivUIOp>(seqK, blockN);
+  }
+  if (ranges.hole)
+    leaveOut(b, clampBegin(ranges.hole->begin), clampEnd(ranges.hole->end));
+}
+
+void MaskedBlocks::leaveOut(ImplicitLocOpBuilder &b, Value firstKey,
+                            Value afterKey) {
+  Value blockN = constant(b, blockSize);
+  auto within = [&](Value block, Value first) -> Value {
+    return b.createOrFold<arith::MinSIOp>(
+        b.createOrFold<arith::MaxSIOp>(block, first), end);
+  };
+  hole = within(b.createOrFold<arith::CeilDivSIOp>(firstKey, blockN), begin);
+  Value afterHole =
+      within(b.createOrFold<arith::FloorDivSIOp>(afterKey, blockN), hole);
+  holeSize = b.createOrFold<arith::SubIOp>(afterHole, hole);
+  auto renumber = [&](Value block) -> Value {
+    Value before = b.createOrFold<arith::MinSIOp>(block, hole);
+    Value behind = b.createOrFold<arith::SubIOp>(block, holeSize);
+    return b.createOrFold<arith::MaxSIOp>(before, behind);
+  };
+  end = b.createOrFold<arith::SubIOp>(end, holeSize);
+  if (!fullBegin)
+    return;
+  fullBegin = renumber(fullBegin);
+  fullEnd = renumber(fullEnd);
+}
+
+Value MaskedBlocks::getFirstKey(ImplicitLocOpBuilder &b, Value step) {
+  Value block = step;
+  if (hole) {
+    Value isBefore =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, step, hole);
+    Value offset =
+        arith::SelectOp::create(b, isBefore, constant(b, 0), holeSize);
+    block = arith::AddIOp::create(b, step, offset);
+  }
+  return arith::MulIOp::create(b, block, constant(b, blockSize));
+}
+
+//===----------------------------------------------------------------------===//
+// Lists
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The blocks of the list of full ones, then those of the other list; each of
+/// them in as many steps as it has room for.
+class ListedBlocks : public KeyBlocks {
+public:
+  ListedBlocks(ImplicitLocOpBuilder &b, attn::AttentionOp op,
+               const KernelOperands &operands, const KernelSizes &sizes,
+               const QueryRows &rows);
+
+  Value getFirstKey(ImplicitLocOpBuilder &b, Value step) override;
+
+private:
+  /// An element of a list that the tile has.
+  Value load(ImplicitLocOpBuilder &b, Value list, Value number = {});
+
+  int64_t blockSize, stepSize;
+  Value batch, head, queries;
+  Value indices, fullIndices;
+  /// Of the list of full blocks; null where there is none.
+  Value fullCount, fullSteps;
+};
+} // namespace
+
+ListedBlocks::ListedBlocks(ImplicitLocOpBuilder &b, attn::AttentionOp op,
+                           const KernelOperands &operands,
+                           const KernelSizes &sizes, const QueryRows &rows)
+    : blockSize(operands.listedKeys), stepSize(sizes.blockN), batch(rows.batch),
+      head(rows.head), indices(operands.blockIndices),
+      fullIndices(operands.fullBlockIndices) {
+  queries = b.createOrFold<arith::DivUIOp>(rows.first,
+                                           constant(b, operands.listedQueries));
+  Value steps = constant(b, blockSize / stepSize);
+  auto countSteps = [&](Value count) {
+    return b.createOrFold<arith::MulIOp>(count, steps);
+  };
+  begin = constant(b, 0);
+  Value count = load(b, operands.blockCounts);
+  if (fullIndices) {
+    fullCount = load(b, operands.fullBlockCounts);
+    fullSteps = countSteps(fullCount);
+    count = b.createOrFold<arith::AddIOp>(count, fullCount);
+  }
+  end = countSteps(count);
+  wholeBlocks = op.getSeqK() == 0 || op.getSeqKDivisor() % blockSize == 0;
+  allFull = !op.hasMask() && wholeBlocks;
+  if (fullIndices && op.hasMask()) {
+    fullBegin = begin;
+    fullEnd = fullSteps;
+    fullReachBeyond = !wholeBlocks;
+  }
+}
+
+Value ListedBlocks::load(ImplicitLocOpBuilder &b, Value list, Value number) {
+  SmallVector<Value> place{batch, head, queries};
+  auto type = cast<MemRefType>(list.getType());
+  for (int64_t dim : {0, 1})
+    if (type.getDimSize(dim) == 1)
+      place[dim] = constant(b, 0);
+  if (number) {
+    // Loads that run ahead ask for blocks behind the last one.
+    int64_t dim = type.getRank() - 1;
+    Value last = b.createOrFold<arith::SubIOp>(
+        b.createOrFold<memref::DimOp>(list, dim), constant(b, 1));
+    place.push_back(b.createOrFold<arith::MinUIOp>(number, last));
+  }
+  Value element = memref::LoadOp::create(b, list, place);
+  return arith::IndexCastOp::create(b, b.getIndexType(), element);
+}
+
+Value ListedBlocks::getFirstKey(ImplicitLocOpBuilder &b, Value step) {
+  Value steps = constant(b, blockSize / stepSize);
+  Value number = b.createOrFold<arith::DivUIOp>(step, steps);
+  Value part = b.createOrFold<arith::RemUIOp>(step, steps);
+  Value block;
+  if (fullIndices) {
+    // As the kernel asks, so that loops which are split know the answer.
+    Value isFull =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, step, fullSteps);
+    // A difference below 0 is a large number, which load() limits.
+    Value others = arith::SubIOp::create(b, number, fullCount);
+    block = arith::SelectOp::create(b, isFull, load(b, fullIndices, number),
+                                    load(b, indices, others));
+  } else {
+    block = load(b, indices, number);
+  }
+  Value first = arith::MulIOp::create(b, block, constant(b, blockSize));
+  Value offset = b.createOrFold<arith::MulIOp>(part, constant(b, stepSize));
+  return b.createOrFold<arith::AddIOp>(first, offset);
+}
+
+std::unique_ptr<KeyBlocks> attune::makeKeyBlocks(ImplicitLocOpBuilder &b,
+                                                 attn::AttentionOp op,
+                                                 const KernelOperands &operands,
+                                                 const KernelSizes &sizes,
+                                                 const QueryRows &rows) {
+  if (operands.blockCounts)
+    return std::make_unique<ListedBlocks>(b, op, operands, sizes, rows);
+  return std::make_unique<MaskedBlocks>(b, op, operands, sizes, rows);
+}
