@@ -2,7 +2,7 @@
 //
 // Packed documents with lists of blocks, as FlexAttention's BlockMask has them: for each 128 queries, the blocks of
 // 128 keys in which the mask decides, and those that are of the same document as a whole. All others are skipped.
-// Heads share the lists.
+// Heads share the lists. `list-blocks=1` in the schedule makes such lists of any mask on the device.
 
 !t = tensor<2x16x4096x128xbf16>
 !counts = tensor<2x1x32xi32>

@@ -28,6 +28,50 @@
 // RUN: attune-run %t.dynamic.mlir --device=host --chip=sm_90a --batch=2 --seq-q=130 --seq-k=190 --shape=3=2x1x3 --shape=4=2x1x3x3 --shape=5=2x1x3 --shape=6=2x1x3x2 | FileCheck %s --check-prefixes=CHECK,LSE
 // RUN: not attune-run %t.dynamic.mlir --device=host --chip=sm_80 --batch=2 --seq-q=130 --seq-k=190 --shape=3=2x1x2 --shape=4=2x1x3x3 --shape=5=2x1x3 --shape=6=2x1x3x2 2>&1 | FileCheck %s --check-prefix=SHAPE
 //
+// Lists that kernels make of a mask that only data decides.
+// RUN: attune-run %s --function=documents --device=host --chip=sm_80 --schedule="block-m=32 block-n=16 num-warps=2 list-blocks=1" | FileCheck %s
+// RUN: attune-run %s --function=documents --device=host --chip=sm_90a --schedule="block-m=64 block-n=32 num-warps=4 %{groups} producer-warps=4 overlap=softmax persistent=static list-blocks=1" --seed=2 | FileCheck %s
+// RUN: attune-run %s --function=documents --device=host --chip=gfx942 --schedule="block-m=64 block-n=32 num-warps=2 list-blocks=1" --seed=3 | FileCheck %s
+// RUN: attune-run %s --function=documents --device=host --chip=gfx1100 --schedule="block-m=32 block-n=16 num-warps=2 list-blocks=1" --seed=4 | FileCheck %s
+// RUN: attune-run %s --function=by_head --device=host --chip=sm_80 --schedule="block-m=32 block-n=16 num-warps=2 list-blocks=1 split-masked=0" | FileCheck %s
+// RUN: attune-run %s --function=decoding --device=host --chip=sm_80 --schedule="block-m=16 block-n=16 num-warps=1 list-blocks=1" | FileCheck %s
+// RUN: %{gen} --batch=1 --heads=1 --seq-q=100 --seq-k=77 --mask=causal | attune-run --device=host --chip=sm_80 --schedule="block-m=32 block-n=32 num-warps=2 list-blocks=1" | FileCheck %s --check-prefixes=CHECK,LSE
+//
 // CHECK: right     result 0
 // LSE:   right     result 1 (lse)
 // SHAPE: expects counts of blocks to have a place for each block of 64 queries
+
+!t = tensor<2x2x147x64xf16>
+!k = tensor<2x2x171x64xf16>
+
+func.func @documents(%q: !t, %k: !k, %v: !k, %of_queries: tensor<2x147xi32>, %of_keys: tensor<2x171xi32>) -> !t {
+  %o = attn.attention %q, %k, %v mask (%b, %h, %m, %n) {
+    %dm = tensor.extract %of_queries[%b, %m] : tensor<2x147xi32>
+    %dn = tensor.extract %of_keys[%b, %n] : tensor<2x171xi32>
+    %same = arith.cmpi eq, %dm, %dn : i32
+    attn.yield %same : i1
+  } : !t, !k, !k
+  return %o : !t
+}
+
+// Heads with keys of their own, the same ones in all batches.
+func.func @by_head(%q: !t, %k: !k, %v: !k, %first: tensor<2xi32>) -> !t {
+  %o = attn.attention %q, %k, %v causal(bottom_right) mask (%b, %h, %m, %n) {
+    %from = tensor.extract %first[%h] : tensor<2xi32>
+    %begin = arith.index_cast %from : i32 to index
+    %see = arith.cmpi sge, %n, %begin : index
+    attn.yield %see : i1
+  } : !t, !k, !k
+  return %o : !t
+}
+
+// One query of each head, several heads in a tile.
+func.func @decoding(%q: tensor<3x8x1x64xf16>, %k: tensor<3x2x90x64xf16>, %length: tensor<3xi32>) -> tensor<3x8x1x64xf16> {
+  %o = attn.attention %q, %k, %k mask (%b, %h, %m, %n) {
+    %keys = tensor.extract %length[%b] : tensor<3xi32>
+    %end = arith.index_cast %keys : i32 to index
+    %see = arith.cmpi slt, %n, %end : index
+    attn.yield %see : i1
+  } : tensor<3x8x1x64xf16>, tensor<3x2x90x64xf16>, tensor<3x2x90x64xf16>
+  return %o : tensor<3x8x1x64xf16>
+}

@@ -473,6 +473,14 @@ TEST_F(LegalityTest, TilesDivideListedBlocks) {
   EXPECT_EQ(refusal(base, toy({})), "legal");
 }
 
+TEST_F(LegalityTest, OnlyMasksAreListed) {
+  AttentionAttr base =
+      schedule({{"block-m", 32}, {"num-warps", 1}, {"list-blocks", 1}});
+  EXPECT_EQ(refusal(base, toy({})), "nothing-to-list");
+  problem.isListable = true;
+  EXPECT_EQ(refusal(base, toy({})), "legal");
+}
+
 TEST_F(LegalityTest, MultipliesFitTheRegistersAtEntry) {
   Limits limits = withGroups();
   limits.registers = 255;

@@ -122,6 +122,8 @@ def Knob_ExpOnFma : Knob<"expOnFma", "exp-on-fma", 0, [0, 2, 4],
   "Sixteenths of the softmax's exponentials that are polynomials, computed by multiplies and adds beside those of the special function unit.">;
 def Knob_SplitMasked : Knob<"splitMasked", "split-masked", 1, [0, 1],
   "1 gives fully visible key blocks a loop of their own without masking code, 0 tests each block in one loop.">;
+def Knob_ListBlocks : Knob<"listBlocks", "list-blocks", 0, [0],
+  "1 evaluates the mask in kernels of its own, which list the key blocks that each query block attends to, and visits those alone; 0 visits what follows from the mask's comparisons of positions.", [1]>;
 def Knob_TileOrder : EnumKnob<"tileOrder", "tile-order", "TileOrder",
   [I32EnumCase<"Ascending", 0, "ascending">, I32EnumCase<"Descending", 1, "descending">, I32EnumCase<"AcrossHeads", 2, "across-heads">],
   "Order in which query blocks start: first to last in each head, last to first (longest first under a causal mask), or the last ones of all heads first, in sections of heads whose keys and values fit the cache.", [], "descending">;
@@ -129,7 +131,7 @@ def Knob_TileOrder : EnumKnob<"tileOrder", "tile-order", "TileOrder",
 def Knobs_Attention : KnobSet<"attention", "Attention", [
   Knob_BlockM, Knob_BlockN, Knob_NumWarps, Knob_MmaWarps, Knob_ProducerWarps, Knob_QStages, Knob_KStages,
   Knob_VStages, Knob_QInRegisters, Knob_PInRegisters, Knob_OInShared, Knob_Overlap, Knob_Rescale,
-  Knob_RescaleLate, Knob_ExpOnFma, Knob_SplitMasked, Knob_Unroll, Knob_TileOrder, Knob_Persistent,
+  Knob_RescaleLate, Knob_ExpOnFma, Knob_SplitMasked, Knob_ListBlocks, Knob_Unroll, Knob_TileOrder, Knob_Persistent,
   Knob_WorkgroupsPerSm, Knob_Cluster
 ], [
   ProblemSize<"batch", "Batch size">,

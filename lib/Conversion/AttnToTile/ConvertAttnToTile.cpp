@@ -3,6 +3,7 @@
 // Outlines attention ops: what the kernel is given and how it is launched.
 // KernelBody.cpp writes what it computes.
 
+#include "BlockLists.h"
 #include "KernelBody.h"
 #include "attune/Conversion/KernelOutliner.h"
 #include "attune/Conversion/Passes.h"
@@ -117,6 +118,26 @@ static KernelOperands addInputs(attn::AttentionOp op, KernelOutliner &outliner,
   return operands;
 }
 
+/// Whether kernels of their own list the blocks that the mask shows.
+static bool makesLists(attn::AttentionOp op) {
+  return op.getScheduleAttr().getListBlocks() && op.hasMask() &&
+         !op.hasBlockLists();
+}
+
+/// Passes lists to the kernel that other kernels have made.
+static void addLists(const BlockLists &lists, const KernelSizes &sizes,
+                     OutlinedKernel &kernel, KernelOperands &operands) {
+  auto add = [&](Value list) {
+    return kernel.addArgument(list, launch::Access::Read);
+  };
+  operands.listedQueries = sizes.blockM;
+  operands.listedKeys = sizes.blockN;
+  operands.blockCounts = add(lists.counts);
+  operands.blockIndices = add(lists.indices);
+  operands.fullBlockCounts = add(lists.fullCounts);
+  operands.fullBlockIndices = add(lists.fullIndices);
+}
+
 /// How many workgroups of how many threads there are.
 static void setLaunch(attn::AttentionOp op, tile::TargetAttr target,
                       const KernelSizes &sizes, Value query,
@@ -158,6 +179,15 @@ static void remarkOnMask(attn::AttentionOp op, const KernelSizes &sizes) {
                op.getListedKeys(), op.getListedQueries(),
                op.getFullBlockCounts() ? "those listed as full need no mask"
                                        : "none is listed as full")
+               .str();
+    return;
+  }
+  if (makesLists(op)) {
+    remark::passed(op.getLoc(), options)
+        << llvm::formatv("the mask is evaluated first: blocks of {0} keys that "
+                         "it hides from {1} queries are skipped, and those "
+                         "that it shows as a whole need no mask",
+                         sizes.blockN, sizes.blockM)
                .str();
     return;
   }
@@ -204,8 +234,13 @@ static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
       [](Operation *, StringRef message) { return message.str(); });
   KernelOutliner outliner(op, symbols);
   StringRef function = op->getParentOfType<func::FuncOp>().getName();
+  std::optional<BlockLists> lists;
+  if (makesLists(op))
+    lists = addBlockListKernels(op, outliner, *sizes, target.getLanes());
   OutlinedKernel &kernel = outliner.addKernel((function + "_kernel").str());
   KernelOperands operands = addInputs(op, outliner, kernel);
+  if (lists)
+    addLists(*lists, *sizes, kernel, operands);
   auto addOutput = [&](Value result, StringRef name) {
     return kernel.addArgument(
         outliner.makeOutput(cast<OpResult>(result), name));

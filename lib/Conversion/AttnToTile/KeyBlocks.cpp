@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Two sources of blocks: ranges that the mask is known to be true in, and lists
-// that are given.
+// that are given or that another kernel has made.
 
 #include "KeyBlocks.h"
 #include "attune/Conversion/RegionClone.h"

@@ -251,6 +251,8 @@ void ConvertTileToLoops::runOnOperation() {
   getOperation().walk([&](gpu::GPUFuncOp kernel) {
     if (usesTiles(kernel))
       kernels.push_back(kernel);
+    else
+      kernel->removeAttr(tile::TileDialect::kSharedBytesAttrName);
   });
   llvm::DenseSet<Attribute> names;
   for (gpu::GPUFuncOp kernel : kernels) {

@@ -55,6 +55,8 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op) {
                            divisor,
                            isMasked || op.hasBlockLists(),
                            getRowDivisor(output, headDim)};
+  problem.isListable = isMasked && !op.hasBlockLists() &&
+                       ShapedType::isStatic(op.getSeqK()) && op.getSeqK() > 0;
   if (op.hasBlockLists()) {
     problem.listedKeys = op.getListedKeys();
     bool isOne = ShapedType::isStatic(op.getSeqQ()) &&
@@ -96,6 +98,12 @@ static std::optional<Refusal> checkCluster(const AttentionProblem &problem,
 /// step of its loop visits keys of one block.
 static std::optional<Refusal> checkLists(const AttentionProblem &problem,
                                          const AttentionKnobs &schedule) {
+  if (!problem.isListable && schedule.getListBlocks())
+    return refuse("nothing-to-list",
+                  "expects list-blocks to be 0 but for a mask without lists of "
+                  "blocks, of a known number of keys that is not 0, but got "
+                  "{0}",
+                  schedule.getListBlocks());
   if (problem.listedKeys && problem.listedKeys % schedule.getBlockN() != 0)
     return refuse("listed-keys",
                   "expects block-n to divide the {0} keys of a listed block, "

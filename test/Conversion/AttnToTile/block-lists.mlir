@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels that take their key blocks from lists.
+// Kernels that take their key blocks from lists: given ones, and those of two kernels in front.
 //
 // RUN: attune-opt %s --split-input-file --pass-pipeline="builtin.module(attune-attach-target{chip=sm_80},func.func(attn-expand-short-forms),convert-attn-to-tile,gpu.module(canonicalize,cse))" | FileCheck %s
 // RUN: attune-opt %s --split-input-file --pass-pipeline="builtin.module(attune-attach-target{chip=sm_80},func.func(attn-expand-short-forms),convert-attn-to-tile)" --remarks-filter=mask -o %t.mlir 2>&1 | FileCheck %s --check-prefix=REMARK
@@ -66,5 +66,46 @@ func.func @given(%q: !t, %c: tensor<2x1x2xi32>, %i: tensor<2x1x2x4xi32>, %fc: te
 func.func @no_mask(%q: !t, %c: tensor<2x1x2xi32>, %i: tensor<2x1x2x4xi32>) -> !t {
   %o = attn.attention %q, %q, %q blocks(%c, %i, [128, 64] : tensor<2x1x2xi32>, tensor<2x1x2x4xi32>)
     schedule(<blockM = 64, blockN = 32>) : !t, !t, !t
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<2x4x250x64xf16>
+
+// Lists that all heads share are made once for them. First what is seen of each pair, then the lists, then the kernel that reads them.
+// CHECK-LABEL: gpu.func @made_pairs
+// CHECK-SAME:    (%{{[^ ]+}}: memref<2x4x250x64xf16>, %[[DOC:[^ ]+]]: memref<2x250xi32>, %[[PAIRS:[^ ]+]]: memref<2x1x4x8xi32>)
+// CHECK-SAME:    known_block_size = array<i32: 32, 1, 1>
+// CHECK:         scf.for
+// CHECK:           memref.load %[[DOC]]
+// CHECK:           memref.load %[[DOC]]
+// CHECK:           arith.cmpi eq
+// CHECK-COUNT-5: gpu.shuffle xor
+// CHECK:         scf.if
+// CHECK:           memref.store %{{.+}}, %[[PAIRS]]
+// CHECK-LABEL: gpu.func @made_lists
+// CHECK-SAME:    memref<2x1x4x8xi32>, %[[COUNTS:[^ ]+]]: memref<2x1x4xi32>, %[[INDICES:[^ ]+]]: memref<2x1x4x8xi32>, %[[FULL_COUNTS:[^ ]+]]: memref<2x1x4xi32>, %[[FULL_INDICES:[^ ]+]]: memref<2x1x4x8xi32>
+// CHECK:         scf.for
+// CHECK:           memref.store %{{.+}}, %[[INDICES]]
+// CHECK:           memref.store %{{.+}}, %[[FULL_INDICES]]
+// CHECK:         memref.store %{{.+}}, %[[COUNTS]]
+// CHECK:         memref.store %{{.+}}, %[[FULL_COUNTS]]
+// CHECK-LABEL: gpu.func @made_kernel
+// CHECK:         memref.load %{{.+}} : memref<2x1x4xi32>
+// CHECK:         scf.for
+// CHECK:           memref.load %{{.+}} : memref<2x1x4x8xi32>
+// CHECK-LABEL: func.func @made
+// CHECK:         gpu.launch_func @made_pairs::@made_pairs
+// CHECK:         gpu.launch_func @made_lists::@made_lists
+// CHECK:         gpu.launch_func @made_kernel::@made_kernel
+// REMARK: Function=made | Remark="the mask is evaluated first: blocks of 32 keys that it hides from 64 queries are skipped, and those that it shows as a whole need no mask"
+func.func @made(%q: !t, %doc: tensor<2x250xi32>) -> !t {
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 32, listBlocks = 1>) mask (%b, %h, %m, %n) {
+    %dm = tensor.extract %doc[%b, %m] : tensor<2x250xi32>
+    %dn = tensor.extract %doc[%b, %n] : tensor<2x250xi32>
+    %same = arith.cmpi eq, %dm, %dn : i32
+    attn.yield %same : i1
+  } : !t, !t, !t
   return %o : !t
 }

@@ -33,6 +33,9 @@ struct AttentionProblem {
   /// Queries and keys of a block where lists say which blocks there are; 0
   /// without, and for queries also where there is but one block.
   int64_t listedQueries = 0, listedKeys = 0;
+  /// Whether a kernel can list blocks: there is a mask, there are no lists, and
+  /// the number of keys is known and not 0.
+  bool isListable = false;
 
   static AttentionProblem get(attn::AttentionOp op);
 };
