@@ -9,6 +9,16 @@ func.func private @tile_size(!tile.tile<0x8xf32, registers>)
 
 // -----
 
+// expected-error @below {{expects at most 2147483647 elements, but got more in 1 of 65536, 65536}}
+func.func private @tile_elements(!tile.tile<65536x65536xf32, registers>)
+
+// -----
+
+// expected-error @below {{expects at most 2147483647 elements, but got more in 1 of 4294967296, 4294967296}}
+func.func private @tile_elements_overflow(!tile.tile<4294967296x4294967296xf32, registers>)
+
+// -----
+
 // expected-error @below {{expects a tile of one or two dimensions, but got 3}}
 func.func private @tile_rank(!tile.tile<2x2x8xf32, registers>)
 
@@ -64,6 +74,11 @@ func.func private @channel_size(!tile.channel<8x0xf32, stages = 1>)
 
 // -----
 
+// expected-error @below {{expects at most 2147483647 elements, but got more in 1073741824 of 8, 8}}
+func.func private @channel_elements(!tile.channel<8x8xf32, stages = 1073741824>)
+
+// -----
+
 // expected-error @below {{expects elements of whole bytes, but got 'i1'}}
 func.func private @channel_element(!tile.channel<8x8xi1, stages = 1>)
 
@@ -104,27 +119,37 @@ func.func private @layout_extent() attributes {l = #tile.layout<registers = [[0,
 
 // -----
 
+// expected-error @below {{expects at most 65536 registers, lanes and warps each in a layout, but got extents up to 512}}
+func.func private @layout_count() attributes {l = #tile.layout<registers = [[256, 1, 1], [512, 0, 1]], lanes = [], warps = []>}
+
+// -----
+
+// expected-error @below {{expects strides of 0 to 2147483647 in a layout, but got 2147483648}}
+func.func private @layout_stride_overflow() attributes {l = #tile.layout<registers = [[2, 1, 2147483648]], lanes = [], warps = []>}
+
+// -----
+
 // expected-error @below {{expects dimension 0 or 1 in a layout, but got 2}}
 func.func private @layout_dim() attributes {l = #tile.layout<registers = [], lanes = [[2, 2, 1]], warps = []>}
 
 // -----
 
-// expected-error @below {{expects strides of at least 0 in a layout, but got -1}}
+// expected-error @below {{expects strides of 0 to 2147483647 in a layout, but got -1}}
 func.func private @layout_stride() attributes {l = #tile.layout<registers = [], lanes = [], warps = [[2, 0, -1]]>}
 
 // -----
 
-// expected-error @below {{expects a positive vector and bits and shift in [0, 8], but got 0, 3 and 0}}
+// expected-error @below {{expects a vector of 1 to 65536 elements, and bits and shift in [0, 8], but got 0, 3 and 0}}
 func.func private @swizzle_vector() attributes {s = #tile.swizzle<vector = 0, bits = 3, shift = 0>}
 
 // -----
 
-// expected-error @below {{expects a positive vector and bits and shift in [0, 8], but got 8, 9 and 0}}
+// expected-error @below {{expects a vector of 1 to 65536 elements, and bits and shift in [0, 8], but got 8, 9 and 0}}
 func.func private @swizzle_bits() attributes {s = #tile.swizzle<vector = 8, bits = 9, shift = 0>}
 
 // -----
 
-// expected-error @below {{expects a positive vector and bits and shift in [0, 8], but got 8, 3 and -1}}
+// expected-error @below {{expects a vector of 1 to 65536 elements, and bits and shift in [0, 8], but got 8, 3 and -1}}
 func.func private @swizzle_shift() attributes {s = #tile.swizzle<vector = 8, bits = 3, shift = -1>}
 
 // -----

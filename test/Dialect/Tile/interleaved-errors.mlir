@@ -22,6 +22,38 @@ func.func @interleaved_one(%m: memref<?x64xf16>) {
 
 // -----
 
+func.func @interleaved_none() {
+  // expected-error @below {{expects at least two sources, but got 0}}
+  %p = "tile.interleaved"() <{block = 16 : i64}> : () -> memref<?x64xf16>
+  return
+}
+
+// -----
+
+func.func @interleaved_rank(%m: memref<?xf16>) {
+  // expected-error @below {{expects sources that are memrefs of two dimensions, but got 'memref<?xf16>'}}
+  %p = tile.interleaved %m, %m blocks of 16 : memref<?xf16>, memref<?xf16>
+  return
+}
+
+// -----
+
+func.func @interleaved_tensor(%m: tensor<?x64xf16>) {
+  // expected-error @below {{expects sources that are memrefs of two dimensions, but got 'tensor<?x64xf16>'}}
+  %p = tile.interleaved %m, %m blocks of 16 : tensor<?x64xf16>, tensor<?x64xf16>
+  return
+}
+
+// -----
+
+func.func @interleaved_dim(%m: memref<?x64xf16>) {
+  // expected-error @below {{expects dimension 0 or 1, but got 4}}
+  %p = tile.interleaved %m, %m blocks of 16 dim 4 : memref<?x64xf16>, memref<?x64xf16>
+  return
+}
+
+// -----
+
 func.func @interleaved_types(%m: memref<?x64xf16>, %n: memref<8x64xf16>) {
   // expected-error @below {{requires all operands to have the same type}}
   %p = tile.interleaved %m, %n blocks of 16 : memref<?x64xf16>, memref<8x64xf16>

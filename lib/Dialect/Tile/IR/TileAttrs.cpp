@@ -306,19 +306,28 @@ LayoutAttr LayoutAttr::withWarpModes(ArrayRef<Mode> modes) const {
 LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<Mode> registers, ArrayRef<Mode> lanes,
                                  ArrayRef<Mode> warps) {
-  for (ArrayRef<Mode> modes : {registers, lanes, warps})
+  // No chip comes near; what is unrolled or counted over them stays small.
+  constexpr int64_t kMaxCount = 65536;
+  constexpr int64_t kMaxStride = std::numeric_limits<int32_t>::max();
+  for (ArrayRef<Mode> modes : {registers, lanes, warps}) {
+    int64_t count = 1;
     for (const Mode &mode : modes) {
       if (mode.extent < 1)
         return emitError() << "expects positive extents in a layout, but got "
                            << mode.extent;
+      if (llvm::MulOverflow(count, mode.extent, count) || count > kMaxCount)
+        return emitError() << "expects at most " << kMaxCount
+                           << " registers, lanes and warps each in a layout, "
+                              "but got extents up to "
+                           << mode.extent;
       if (mode.dim < 0 || mode.dim > 1)
         return emitError() << "expects dimension 0 or 1 in a layout, but got "
                            << mode.dim;
-      if (mode.stride < 0)
-        return emitError()
-               << "expects strides of at least 0 in a layout, but got "
-               << mode.stride;
+      if (mode.stride < 0 || mode.stride > kMaxStride)
+        return emitError() << "expects strides of 0 to " << kMaxStride
+                           << " in a layout, but got " << mode.stride;
     }
+  }
   return success();
 }
 
@@ -406,10 +415,12 @@ SwizzleAttr SwizzleAttr::getForSwizzleAtom(MLIRContext *context,
 LogicalResult SwizzleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t vector, int64_t bits, int64_t shift,
                                   int64_t atomColumns) {
-  if (vector < 1 || bits < 0 || bits > 8 || shift < 0 || shift > 8)
-    return emitError()
-           << "expects a positive vector and bits and shift in [0, 8], but got "
-           << vector << ", " << bits << " and " << shift;
+  constexpr int64_t kMaxVector = 65536;
+  if (vector < 1 || vector > kMaxVector || bits < 0 || bits > 8 || shift < 0 ||
+      shift > 8)
+    return emitError() << "expects a vector of 1 to " << kMaxVector
+                       << " elements, and bits and shift in [0, 8], but got "
+                       << vector << ", " << bits << " and " << shift;
   if (atomColumns < 0 ||
       (atomColumns > 0 && atomColumns % (vector << bits) != 0))
     return emitError() << "expects swizzle atoms of a multiple of the "

@@ -104,16 +104,29 @@ LogicalResult PagedOp::verify() {
       *this, "tile.load, tile.store and tile.put");
 }
 
-LogicalResult InterleavedOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location>, ValueRange operands, DictionaryAttr,
-    OpaqueProperties properties, RegionRange, SmallVectorImpl<Type> &inferred) {
+// Called by parsers, for which nothing is verified yet.
+LogicalResult
+InterleavedOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                ValueRange operands, DictionaryAttr,
+                                OpaqueProperties properties, RegionRange,
+                                SmallVectorImpl<Type> &inferred) {
   if (operands.empty())
-    return failure();
-  // A parser has not set the default yet.
-  IntegerAttr dim = properties.as<Properties *>()->dim;
-  auto type = cast<MemRefType>(operands.front().getType());
+    return emitOptionalError(location,
+                             "expects at least two sources, but got 0");
+  auto type = dyn_cast<MemRefType>(operands.front().getType());
+  if (!type || type.getRank() != 2)
+    return emitOptionalError(
+        location,
+        "expects sources that are memrefs of two dimensions, but got ",
+        operands.front().getType());
+  IntegerAttr attribute = properties.as<Properties *>()->dim;
+  int64_t dim =
+      attribute ? attribute.getInt() : 0; // the default is not set yet
+  if (dim < 0 || dim > 1)
+    return emitOptionalError(location, "expects dimension 0 or 1, but got ",
+                             dim);
   SmallVector<int64_t> shape(type.getShape());
-  shape[dim ? dim.getInt() : 0] = ShapedType::kDynamic;
+  shape[dim] = ShapedType::kDynamic;
   inferred.push_back(MemRefType::get(shape, type.getElementType(),
                                      type.getLayout(), type.getMemorySpace()));
   return success();

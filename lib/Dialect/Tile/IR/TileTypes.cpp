@@ -6,6 +6,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace attune::tile;
@@ -36,6 +37,23 @@ void TileDialect::registerTypes() {
 
 int64_t TileType::getNumElements() const {
   return ShapedType::getNumElements(getShape());
+}
+
+/// That sizes are positive, and that counts of elements and bytes do not
+/// overflow.
+static LogicalResult verifySizes(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<int64_t> shape, int64_t stages = 1) {
+  constexpr int64_t kMaxElements = std::numeric_limits<int32_t>::max();
+  int64_t elements = stages;
+  for (int64_t size : shape) {
+    if (size < 1)
+      return emitError() << "expects positive tile sizes, but got " << size;
+    if (llvm::MulOverflow(elements, size, elements) || elements > kMaxElements)
+      return emitError() << "expects at most " << kMaxElements
+                         << " elements, but got more in " << stages << " of "
+                         << shape;
+  }
+  return success();
 }
 
 /// That the layout is one of a tile in registers, which may have none yet.
@@ -85,9 +103,8 @@ LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (shape.empty() || shape.size() > 2)
     return emitError() << "expects a tile of one or two dimensions, but got "
                        << shape.size();
-  for (int64_t size : shape)
-    if (size < 1)
-      return emitError() << "expects positive tile sizes, but got " << size;
+  if (failed(verifySizes(emitError, shape)))
+    return failure();
   if (!elementType.isIntOrIndexOrFloat())
     return emitError()
            << "expects an integer, index or float element type, but got "
@@ -129,15 +146,14 @@ LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError()
            << "expects a channel of tiles of two dimensions, but got "
            << shape.size();
-  for (int64_t size : shape)
-    if (size < 1)
-      return emitError() << "expects positive tile sizes, but got " << size;
+  if (stages < 1)
+    return emitError() << "expects at least one stage, but got " << stages;
+  if (failed(verifySizes(emitError, shape, stages)))
+    return failure();
   if (!elementType.isIntOrFloat() ||
       elementType.getIntOrFloatBitWidth() % 8 != 0)
     return emitError() << "expects elements of whole bytes, but got "
                        << elementType;
-  if (stages < 1)
-    return emitError() << "expects at least one stage, but got " << stages;
   if (atomColumns < 0 || (atomColumns > 0 && shape[1] % atomColumns != 0))
     return emitError() << "expects swizzle atoms that divide the rows of "
                        << shape[1] << " elements, but got " << atomColumns;
