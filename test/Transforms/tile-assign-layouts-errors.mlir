@@ -271,3 +271,27 @@ gpu.module @kernels {
   }
 }
 }
+
+// -----
+
+// A kernel that was made for a chip with more lanes along the columns of an MMA.
+#lhs = #tile.layout<registers = [[2, 0, 2]], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
+#rhs = #tile.layout<registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = []>
+#acc = #tile.layout<registers = [[2, 0, 2]], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
+module attributes {tile.target = #tile.target<
+  chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 1, registers = 1,
+  registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1, copy_sync = none, copy_widths = [],
+  mma = [#tile.mma_atom<name = "toy", m = 4, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
+         lhs = #lhs, rhs = #rhs, acc = #acc>]>} {
+gpu.module @kernels {
+  gpu.func @partial_columns(%x: f16, %y: f32) kernel attributes {known_block_size = array<i32: 4, 1, 1>} {
+    %a = tile.fill %x : f16 -> !tile.tile<4x8xf16, registers>
+    %b = tile.fill %x : f16 -> !tile.tile<8x8xf16, registers>
+    %c = tile.fill %y : f32 -> !tile.tile<4x8xf32, registers>
+    %d = tile.mma %a, %b, %c : !tile.tile<4x8xf16, registers>, !tile.tile<8x8xf16, registers>, !tile.tile<4x8xf32, registers>
+    // expected-error @below {{expects a result of 4, 2, as the layout of its input leaves on this chip, but got 4, 4}}
+    %sum = tile.reduce add %d : !tile.tile<4x8xf32, registers> -> !tile.tile<4x4xf32, registers>
+    gpu.return
+  }
+}
+}

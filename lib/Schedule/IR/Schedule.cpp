@@ -45,8 +45,12 @@ template <typename AttrT> static Attribute parse(AsmParser &parser) {
     value = *parsed;
     return success();
   };
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
-                                     parseOne))
+  // Not a list with delimiters: without the first one upstream's parser says
+  // so, and succeeds.
+  if (parser.parseLess())
+    return {};
+  if (failed(parser.parseOptionalGreater()) &&
+      (parser.parseCommaSeparatedList(parseOne) || parser.parseGreater()))
     return {};
   return AttrT::getChecked([&] { return parser.emitError(start); },
                            parser.getContext(), values);

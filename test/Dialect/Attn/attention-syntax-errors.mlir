@@ -47,6 +47,15 @@ func.func @types(%q: tensor<1x2x8x16xf16>) {
 
 // -----
 
+func.func @schedule_without_brackets(%q: tensor<1x2x8x16xf16>) {
+  // expected-error @below {{expected '<'}}
+  %o = attn.attention %q, %q, %q schedule()
+    : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+  return
+}
+
+// -----
+
 func.func @schedule_knob(%q: tensor<1x2x8x16xf16>) {
   // expected-error @below {{expects knob 'block-m' to be one of 16, 32, 64, 96, 128, 192, 256, but got 17}}
   %o = attn.attention %q, %q, %q schedule(<blockM = 17>)

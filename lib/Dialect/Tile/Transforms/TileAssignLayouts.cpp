@@ -114,6 +114,9 @@ struct TileAssignLayouts
   /// Blocks of neighbouring columns a thread, threads along the rows first.
   void assignBlocked(Value value);
   void setTypes();
+  /// That a reduction to partial columns has as many as the layout of its input
+  /// leaves; a kernel that was made for another chip may have others.
+  LogicalResult checkPartialColumns(ReduceOp reduce);
   /// Puts a conversion in front of an operand that has another layout.
   void convertOperand(OpOperand &operand, LayoutAttr layout);
   template <typename MmaLikeOp> LogicalResult finish(MmaLikeOp mma);
@@ -330,6 +333,21 @@ void TileAssignLayouts::setTypes() {
   }
 }
 
+LogicalResult TileAssignLayouts::checkPartialColumns(ReduceOp reduce) {
+  TileType type = reduce.getResult().getType();
+  LayoutAttr input = layouts.lookup(reduce.getInput());
+  if (!input)
+    input = getRegisterTile(reduce.getInput()).getRegisterLayout();
+  SmallVector<int64_t, 2> left =
+      getReduced(reduce, input).getShape(type.getRank());
+  if (ArrayRef<int64_t>(left) == type.getShape())
+    return success();
+  return reduce.emitOpError("expects a result of ")
+         << ArrayRef<int64_t>(left)
+         << ", as the layout of its input leaves on this chip, but got "
+         << type.getShape();
+}
+
 //===----------------------------------------------------------------------===//
 // Conversions
 //===----------------------------------------------------------------------===//
@@ -486,6 +504,12 @@ void TileAssignLayouts::runOnOperation() {
   for (Value tile : tiles)
     if (!layouts.contains(tile))
       assignBlocked(tile);
+  result = kernel.walk([&](ReduceOp reduce) {
+    return failed(checkPartialColumns(reduce)) ? WalkResult::interrupt()
+                                               : WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return signalPassFailure();
   setTypes();
   result = kernel.walk([&](Operation *op) {
     reconcile(op);
