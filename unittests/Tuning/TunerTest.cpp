@@ -10,6 +10,10 @@
 
 using namespace attune::tuning;
 
+/// Seconds that a search may take beyond its budget on a busy machine. Without
+/// the budget it would take at least twice as long.
+constexpr double kSlack = 3;
+
 static Outcome mustSearch(const fake::Problem &problem,
                           const fake::Settings &settings) {
   llvm::Expected<Outcome> outcome = fake::search(problem, settings);
@@ -238,7 +242,7 @@ TEST(Tuner, ABudgetOfTimeHoldsForChecks) {
   settings.limits.requestSeconds = 60;
   settings.options.budgetSeconds = 2;
   Outcome outcome = mustSearch(problem, settings);
-  EXPECT_LT(outcome.seconds, 2 + 1);
+  EXPECT_LT(outcome.seconds, 2 + kSlack);
   ASSERT_TRUE(outcome.winner.has_value());
   EXPECT_EQ(outcome.results[*outcome.winner].stage, Stage::Compile);
 }
@@ -264,7 +268,7 @@ TEST(Tuner, ABudgetOfTimeIsKept) {
   settings.options.budgetSeconds = 1;
   settings.options.finalists = 0;
   Outcome outcome = mustSearch(problem, settings);
-  EXPECT_LT(outcome.seconds, 3);
+  EXPECT_LT(outcome.seconds, 2 + kSlack);
   EXPECT_GT(outcome.results.size(), 5u);
   EXPECT_TRUE(outcome.budgetSpent);
   EXPECT_TRUE(outcome.winner.has_value());
@@ -279,7 +283,7 @@ TEST(Tuner, TheFinalIsPartOfTheBudget) {
   settings.options.finalists = 4;
   settings.options.finalRounds = 8;
   Outcome outcome = mustSearch(problem, settings);
-  EXPECT_LT(outcome.seconds, 3);
+  EXPECT_LT(outcome.seconds, 2 + kSlack);
   EXPECT_TRUE(outcome.budgetSpent);
   ASSERT_TRUE(outcome.winner.has_value());
   EXPECT_EQ(outcome.results[*outcome.winner].stage, Stage::Proof);
@@ -297,7 +301,7 @@ TEST(Tuner, WithoutTimeForARoundTheSearchDecides) {
   settings.options.budgetSeconds = 1;
   settings.options.finalists = 1000;
   Outcome outcome = mustSearch(problem, settings);
-  EXPECT_LT(outcome.seconds, 3);
+  EXPECT_LT(outcome.seconds, 2 + kSlack);
   ASSERT_TRUE(outcome.winner.has_value());
   EXPECT_EQ(outcome.results[*outcome.winner].stage, Stage::Proof);
   EXPECT_EQ(outcome.results[*outcome.winner].samples.size(), 9u);
@@ -395,7 +399,7 @@ TEST(Tuner, ABudgetThatEndsInAMeasurementEndsAfterIt) {
   Outcome outcome = mustSearch(problem, settings);
   EXPECT_TRUE(outcome.budgetSpent);
   EXPECT_TRUE(outcome.winner.has_value());
-  EXPECT_LT(outcome.seconds, 0.9 + 0.6 + 1);
+  EXPECT_LT(outcome.seconds, 0.9 + 0.6 + kSlack);
 }
 
 TEST(Tuner, TheDriverTakesLittleOfARun) {
@@ -543,7 +547,7 @@ TEST(Tuner, AnInterruptKeepsWhatIsDone) {
   ualarm(900000, 0);
   Outcome outcome = mustSearch(problem, settings);
   EXPECT_TRUE(outcome.interrupted);
-  EXPECT_LT(outcome.seconds, 3);
+  EXPECT_LT(outcome.seconds, 2 + kSlack);
   ASSERT_GT(outcome.results.size(), 1u);
   llvm::Expected<std::unique_ptr<Store>> store =
       Store::openReadOnly(settings.database);

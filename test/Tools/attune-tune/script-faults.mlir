@@ -7,7 +7,7 @@
 // REQUIRES: attune-tune
 // DEFINE: %{pipeline} = --pipeline="builtin.module(inline,convert-linalg-to-loops,lower-affine,convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-to-llvm,reconcile-unrealized-casts)"
 // RUN: rm -rf %t && mkdir %t
-// RUN: attune-tune %s %{pipeline} --quiet --strategy=grid --run-timeout=2 --db=%t/tuning.db --repro-dir=%t/repro --json=%t/report.json | FileCheck %s --check-prefix=TABLE
+// RUN: attune-tune %s %{pipeline} --quiet --strategy=grid --run-timeout=10 --db=%t/tuning.db --repro-dir=%t/repro --json=%t/report.json | FileCheck %s --check-prefix=TABLE
 // TABLE: run on {{.*}}: 8 of 8 legal schedules tried
 // TABLE: default schedule: rank 1 of 1
 // TABLE-DAG: compile-error: 1, for example what=@"no-such-op": 'func.call' op 'no-such-op' does not reference a valid function
