@@ -203,6 +203,7 @@ def TileAllocateSharedPass : Pass<"tile-allocate-shared", "::mlir::gpu::GPUFuncO
 
     The last pass on tiles: `convert-tile-to-gpu` expects it.
   }];
+  let dependentDialects = ["::attune::tile::TileDialect"];
 }
 
 #endif // ATTUNE_DIALECT_TILE_TRANSFORMS_PASSES_TD
