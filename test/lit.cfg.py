@@ -17,7 +17,7 @@ config.test_source_root = os.path.join(config.attune_source_dir, config.attune_t
 config.test_exec_root = os.path.join(config.attune_binary_dir, config.attune_test_folder)
 
 own_tools = os.path.join(config.attune_binary_dir, "bin")
-tools = {name: own_tools for name in ["attune-bisect", "attune-opt", "attune-gen", "attune-lsp-server", "attune-reduce", "attune-report", "attune-run", "attune-tune"]}
+tools = {name: own_tools for name in ["attune-bisect", "attune-fuzz", "attune-opt", "attune-gen", "attune-lsp-server", "attune-reduce", "attune-report", "attune-run", "attune-tune"]}
 tools.update({name: config.llvm_tools_dir for name in [
     "FileCheck", "clang", "count", "llvm-objdump", "llvm-readelf", "llvm-readobj", "mlir-opt", "mlir-runner", "mlir-translate", "not",
     "split-file"]})
@@ -61,7 +61,8 @@ else:
     # LLVM's own allocators tell the sanitizer what is free, but Debian's libraries
     # use the memory without asking it. What is left to the end of a process is not
     # looked for.
-    config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0:detect_leaks=0"
+    config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0:leak_check_at_exit=0"
+    config.environment["ASAN_SYMBOLIZER_PATH"] = os.path.join(config.llvm_tools_dir, "llvm-symbolizer")
     config.environment["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1"
 # What a test that configures a project of its own passes on to CMake.
 config.environment["CC"] = config.c_compiler
