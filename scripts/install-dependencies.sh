@@ -10,6 +10,8 @@ set -euo pipefail
 packages=(
   # build
   cmake ninja-build ccache clang-22 lld-22 clang-format-22 clang-tidy-22
+  # the sanitizers
+  libclang-rt-22-dev
   # LLVM, MLIR and lld as libraries, and what their CMake packages look for
   llvm-22-dev libmlir-22-dev liblld-22-dev zlib1g-dev libzstd-dev
   # mlir-tblgen, mlir-opt, FileCheck, lit

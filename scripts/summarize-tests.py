@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Counts the tests of a lit result file and ends with the line
+# Counts the tests of lit result files and ends with the line
 # "N passed, N failed[, N skipped]". Fails if a test failed or none ran.
 
 import collections
@@ -11,13 +11,15 @@ PASSED = {"PASS", "FLAKYPASS", "XFAIL"}
 SKIPPED = {"UNSUPPORTED", "SKIPPED", "EXCLUDED"}
 
 
-def main(path):
-    try:
-        with open(path, encoding="utf-8") as file:
-            tests = json.load(file)["tests"]
-    except (OSError, ValueError, KeyError) as error:
-        print(f"summarize-tests: error: expects the results of lit in '{path}', but got: {error}", file=sys.stderr)
-        return 1
+def main(paths):
+    tests = []
+    for path in paths:
+        try:
+            with open(path, encoding="utf-8") as file:
+                tests += json.load(file)["tests"]
+        except (OSError, ValueError, KeyError) as error:
+            print(f"summarize-tests: error: expects the results of lit in '{path}', but got: {error}", file=sys.stderr)
+            return 1
 
     counts = collections.Counter()
     for test in tests:
@@ -31,4 +33,4 @@ def main(path):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1:]))

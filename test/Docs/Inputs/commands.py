@@ -49,7 +49,7 @@ PAGES = {
     "CONTRIBUTING.md": Page(
         {"wrong.mlir": "test/Docs/Inputs/wrong.mlir"},
         [Rule("scripts/install-dependencies.sh", "installs"), Rule("cmake ", "configures"), Rule("ninja ", "builds"),
-         Rule("ASAN_OPTIONS=", "needs another build"),
+         Rule("build-asan/", "needs another build"),
          Rule("/usr/lib/llvm-22/bin/lit ", "runs tests, as this one is"),
          Rule("build/bin/attune-bisect wrong.mlir", "the kernel is wrong", 2, "is the pass after which the results are wrong"),
          Rule("build/bin/attune-run found/after.mlir", "the kernel is wrong", 2, "WRONG")]),
