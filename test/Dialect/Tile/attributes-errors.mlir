@@ -109,6 +109,11 @@ func.func private @channel_of_rows(!tile.channel<16x8xf32, stages = 1, swizzle_a
 
 // -----
 
+// expected-error @below {{expects a cluster of at most 1024 workgroups, but got 4611686018427387904}}
+func.func private @channel_cluster_overflow(!tile.channel<16x8xf32, stages = 1, swizzle_atom = 8, cluster = 4611686018427387904>)
+
+// -----
+
 // expected-error @below {{expects a multiple of 16 rows, 8 for each of 2 workgroups, but got 24}}
 func.func private @channel_shares(!tile.channel<24x8xf32, stages = 1, swizzle_atom = 8, cluster = 2>)
 

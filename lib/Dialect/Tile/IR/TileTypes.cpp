@@ -161,6 +161,10 @@ LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError()
            << "expects a cluster of at least one workgroup, but got "
            << cluster;
+  constexpr int64_t kMaxCluster = 1024; // more than any chip has
+  if (cluster > kMaxCluster)
+    return emitError() << "expects a cluster of at most " << kMaxCluster
+                       << " workgroups, but got " << cluster;
   if (cluster > 1 && !atomColumns)
     return emitError() << "expects swizzle atoms in a channel of a cluster of "
                        << cluster << " workgroups, but got whole rows";
