@@ -58,6 +58,7 @@ if any(os.access(os.path.join(folder, "ptxas"), os.X_OK) for folder in
 if "-fsanitize" not in config.cxx_flags:
     config.available_features.update(["plugin", "portable"])
 else:
+    config.available_features.add("sanitizers")
     # LLVM's own allocators tell the sanitizer what is free, but Debian's libraries
     # use the memory without asking it. What is left to the end of a process is not
     # looked for.
