@@ -80,6 +80,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
                 | `schedule` `(` schedule-attr `)`
                 | `score` `(` ssa `,` ssa `,` ssa `,` ssa `,` ssa `)` region
                 | `mask` `(` ssa `,` ssa `,` ssa `,` ssa `)` region
+                | `blocks` `(` ssa `,` ssa `,` `[` integer `,` integer `]` `:` type `,` type `)`
+                | `full_blocks` `(` ssa `,` ssa `:` type `,` type `)`
     alignment ::= `top_left` | `bottom_right`
     side      ::= integer | `?`
     letters   ::= the letters b, h, s and d, each once
