@@ -24,7 +24,6 @@ import sys
 import time
 
 FINDING = re.compile(r"^(/\S+):(\d+):(\d+): (warning|error): ")
-PRECOMPILED = re.compile(r" -Winvalid-pch| -Xclang -include(-pch)? -Xclang \S+")
 
 
 class Inputs:
@@ -67,15 +66,9 @@ class Inputs:
 
 
 def read_entries(source, build, parts):
-    """The compile commands of the sources to look at, each source once.
-
-    Without the precompiled header: some checks walk all that was parsed, and
-    would load all of it for each source, which takes longer than parsing what
-    the source itself includes.
-    """
+    """The compile commands of the sources to look at, each source once."""
     entries = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        entry["command"] = PRECOMPILED.sub("", entry["command"])
         path = pathlib.Path(entry["file"])
         name = str(path.relative_to(source)) if path.is_relative_to(source) else ""
         if name.startswith(("lib/", "tools/")) and (not parts or any(part in name for part in parts)):
@@ -83,9 +76,9 @@ def read_entries(source, build, parts):
     return sorted(entries.items())
 
 
-def check(clang_tidy, commands, entry):
+def check(clang_tidy, build, entry):
     start = time.monotonic()
-    run = subprocess.run([clang_tidy, "--quiet", "-p", commands, entry["file"]],
+    run = subprocess.run([clang_tidy, "--quiet", "-p", build, entry["file"]],
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     return run, time.monotonic() - start
 
@@ -122,13 +115,12 @@ def main():
     inputs = Inputs(source, build, options.clang_tidy)
     clean = build / "clang-tidy"
     clean.mkdir(exist_ok=True)
-    (clean / "compile_commands.json").write_text(json.dumps([entry for _, entry in entries]))
     stamps = {name: inputs.hash(entry) for name, entry in entries}
     open_entries = [(name, entry) for name, entry in entries if not (stamps[name] and (clean / stamps[name]).exists())]
 
     failed, seen = 0, set()
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        runs = {pool.submit(check, options.clang_tidy, clean, entry): name for name, entry in open_entries}
+        runs = {pool.submit(check, options.clang_tidy, build, entry): name for name, entry in open_entries}
         for number, future in enumerate(concurrent.futures.as_completed(runs), 1):
             run, seconds = future.result()
             name = runs[future]
