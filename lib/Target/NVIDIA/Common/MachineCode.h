@@ -14,9 +14,10 @@
 
 namespace attune::nvidia {
 
-/// The first access to local memory in `code`, instructions as all chips since Volta have them
-/// (16 bytes each), of two or four registers that do not start at a multiple of
-/// so many: "STL.64 of R7 at 0x1590". Nothing if there is none.
+/// The first access to local memory in `code`, instructions as all chips since
+/// Volta have them (16 bytes each), of two or four registers that do not start
+/// at a multiple of so many: "STL.64 of R7 at 0x1590". Nothing if there is
+/// none.
 std::optional<std::string> findMisalignedSpill(llvm::ArrayRef<uint8_t> code);
 
 /// The same in all kernels of a cubin, behind the name of the section; nothing
