@@ -5,6 +5,7 @@
 // here.
 
 #include "attune/Execution/HostProgram.h"
+#include "attune/Conversion/SwizzleBytes.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -354,20 +355,6 @@ LogicalResult HostInterpreter::check(cf::AssertOp op) {
   if (left && right)
     diagnostic << ", but got " << left.getInt() << " and " << right.getInt();
   return diagnostic;
-}
-
-static int64_t getSwizzleBytes(nvgpu::TensorMapSwizzleKind swizzle) {
-  switch (swizzle) {
-  case nvgpu::TensorMapSwizzleKind::SWIZZLE_NONE:
-    return 0;
-  case nvgpu::TensorMapSwizzleKind::SWIZZLE_32B:
-    return 32;
-  case nvgpu::TensorMapSwizzleKind::SWIZZLE_64B:
-    return 64;
-  case nvgpu::TensorMapSwizzleKind::SWIZZLE_128B:
-    return 128;
-  }
-  llvm_unreachable("a swizzle of no known width");
 }
 
 LogicalResult HostInterpreter::makeMap(nvgpu::TmaCreateDescriptorOp op) {

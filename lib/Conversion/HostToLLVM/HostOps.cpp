@@ -4,6 +4,7 @@
 // first argument.
 
 #include "HostOps.h"
+#include "attune/Conversion/SwizzleBytes.h"
 #include "attune/Dialect/Launch/IR/Launch.h"
 #include "attune/Runtime/DataType.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
@@ -53,6 +54,10 @@ static LLVM::GlobalOp addString(OpBuilder &builder, SymbolTable &symbols,
   return addBytes(builder, symbols, loc, name, (text + Twine('\0')).str());
 }
 
+static Value makeNumber(OpBuilder &builder, Location loc, int64_t value) {
+  return LLVM::ConstantOp::create(builder, loc, builder.getI64Type(), value);
+}
+
 /// The most dynamic shared memory that a launch asks for.
 static FailureOr<int64_t> getSharedBytes(gpu::LaunchFuncOp launch,
                                          launch::ManifestAttr manifest) {
@@ -99,12 +104,12 @@ static FailureOr<LLVM::GlobalOp> makeImage(gpu::LaunchFuncOp launch,
   auto addressOf = [&](LLVM::GlobalOp part) -> Value {
     return LLVM::AddressOfOp::create(b, loc, part);
   };
-  auto number = [&](int64_t value) -> Value {
-    return LLVM::ConstantOp::create(b, loc, b.getI64Type(), value);
-  };
   Value fields[] = {
-      addressOf(parts[0]), number(object.getObject().getValue().size()),
-      addressOf(parts[1]), addressOf(parts[2]), number(*sharedBytes)};
+      addressOf(parts[0]),
+      makeNumber(b, loc,
+                 static_cast<int64_t>(object.getObject().getValue().size())),
+      addressOf(parts[1]), addressOf(parts[2]),
+      makeNumber(b, loc, *sharedBytes)};
   Value description = LLVM::PoisonOp::create(b, loc, type);
   for (auto [i, field] : llvm::enumerate(fields))
     description = LLVM::InsertValueOp::create(b, loc, description, field, i);
@@ -167,7 +172,7 @@ static Value allocateOnStack(OpBuilder &builder, Location loc, Type type,
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(
       &getFunction(builder).getFunctionBody().front());
-  Value one = LLVM::ConstantOp::create(builder, loc, builder.getI64Type(), 1);
+  Value one = makeNumber(builder, loc, 1);
   return LLVM::AllocaOp::create(
       builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), type, one,
       alignment);
@@ -186,10 +191,6 @@ static Value makeArray(OpBuilder &builder, Location loc, ValueRange values,
     LLVM::StoreOp::create(builder, loc, value, slot);
   }
   return array;
-}
-
-static Value makeNumber(OpBuilder &builder, Location loc, int64_t value) {
-  return LLVM::ConstantOp::create(builder, loc, builder.getI64Type(), value);
 }
 
 /// Extents and sizes are not negative.
@@ -271,20 +272,6 @@ private:
 struct MapPattern : ConvertOpToLLVMPattern<nvgpu::TmaCreateDescriptorOp> {
   explicit MapPattern(const LLVMTypeConverter &converter)
       : ConvertOpToLLVMPattern(converter, kBenefit) {}
-
-  static int64_t getSwizzleBytes(nvgpu::TensorMapSwizzleKind swizzle) {
-    switch (swizzle) {
-    case nvgpu::TensorMapSwizzleKind::SWIZZLE_NONE:
-      return 0;
-    case nvgpu::TensorMapSwizzleKind::SWIZZLE_32B:
-      return 32;
-    case nvgpu::TensorMapSwizzleKind::SWIZZLE_64B:
-      return 64;
-    case nvgpu::TensorMapSwizzleKind::SWIZZLE_128B:
-      return 128;
-    }
-    llvm_unreachable("a swizzle of no known width");
-  }
 
   LogicalResult
   matchAndRewrite(nvgpu::TmaCreateDescriptorOp op, OpAdaptor adaptor,

@@ -84,16 +84,22 @@ static void emitProgram(OpBuilder &b, tile::SpecializeOp op, unsigned i,
     context.model->getBarriers()->arriveAtCluster(b, loc, /*isFirst=*/false);
 }
 
+/// The number of the warp in the workgroup, known to be the same in all lanes.
+static Value uniformWarpNumber(OpBuilder &b, Location loc,
+                               const KernelContext &context) {
+  Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
+  Value number = b.createOrFold<arith::DivUIOp>(
+      loc, thread, constant(b, loc, context.target.getLanes()));
+  return context.model->emitFirstLane(b, loc, context.target, number);
+}
+
 void attune::lowerRoles(gpu::GPUFuncOp kernel, const KernelContext &context) {
   SmallVector<tile::SpecializeOp> ops(
       kernel.getBody().getOps<tile::SpecializeOp>());
   for (tile::SpecializeOp op : ops) {
     OpBuilder b(op);
     Location loc = op.getLoc();
-    Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
-    Value number = b.createOrFold<arith::DivUIOp>(
-        loc, thread, constant(b, loc, context.target.getLanes()));
-    Value warp = context.model->emitFirstLane(b, loc, context.target, number);
+    Value warp = uniformWarpNumber(b, loc, context);
     // The last role first, for its warps are those from a number on.
     for (unsigned i = op.getRoles().size() - 1; i > 0; --i) {
       Value isOwn =
@@ -125,11 +131,7 @@ Value attune::groupNumber(OpBuilder &b, Location loc,
     if (!kernel)
       kernel = parent->getParentOfType<gpu::GPUFuncOp>();
     b.setInsertionPointToStart(&kernel.getBody().front());
-    Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
-    warp = context.model->emitFirstLane(
-        b, loc, context.target,
-        b.createOrFold<arith::DivUIOp>(
-            loc, thread, constant(b, loc, context.target.getLanes())));
+    warp = uniformWarpNumber(b, loc, context);
   }
   if (warps.first)
     warp =
