@@ -17,6 +17,8 @@ Value TargetModel::emitSharedRead(OpBuilder &, Location,
 
 bool TargetModel::narrowsIndices() const { return false; }
 
+bool TargetModel::hasTanh() const { return false; }
+
 bool TargetModel::knowsGridSize() const { return true; }
 
 void TargetModel::emitAsyncCopy(OpBuilder &, Location,

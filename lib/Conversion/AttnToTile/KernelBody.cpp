@@ -244,6 +244,30 @@ std::pair<Value, Value> BodyBuilder::locateRow(OpBuilder &inner, Location loc,
           arith::RemUIOp::create(inner, loc, row, length)};
 }
 
+/// Folds `scaled`, a product with a constant, into one other that is made of
+/// it. A region sees scores in f32, so that one rounding less is no other
+/// result.
+static void foldIntoNextFactor(OpBuilder &builder, arith::MulFOp scaled) {
+  APFloat first(0.0f);
+  if (!scaled->hasOneUse() ||
+      !matchPattern(scaled.getRhs(), m_ConstantFloat(&first)))
+    return;
+  OpOperand &use = *scaled->use_begin();
+  auto next = dyn_cast<arith::MulFOp>(use.getOwner());
+  APFloat second(0.0f);
+  unsigned other = 1 - use.getOperandNumber();
+  if (!next || !matchPattern(next->getOperand(other), m_ConstantFloat(&second)))
+    return;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(next);
+  Value both =
+      TileBuilder::constant(builder, next.getLoc(),
+                            first.convertToDouble() * second.convertToDouble());
+  next->setOperand(other, both);
+  use.set(scaled.getLhs());
+  scaled.erase();
+}
+
 Value BodyBuilder::applyScore(Value scores, Value firstKey) {
   auto type = cast<TileType>(scores.getType());
   if (OnlineSoftmax::takesUnscaled(op))
@@ -251,7 +275,7 @@ Value BodyBuilder::applyScore(Value scores, Value firstKey) {
   bool hasRegion = !op.getScore().empty();
   return b.map(type, scores,
                [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                 Value scaled = arith::MulFOp::create(
+                 auto scaled = arith::MulFOp::create(
                      inner, loc, args[0],
                      TileBuilder::constant(inner, loc, op.getEffectiveScale()));
                  if (!hasRegion)
@@ -263,7 +287,13 @@ Value BodyBuilder::applyScore(Value scores, Value firstKey) {
                                                 seqK, clamp);
                  mapping.map(op.getScore().getArguments(),
                              ValueRange{scaled, batch, head, row, column});
-                 return inlineOntoBuffers(inner, op.getScore(), mapping);
+                 Value whole = inlineOntoBuffers(inner, op.getScore(), mapping);
+                 Value score = OnlineSoftmax::splitFactor(whole).first;
+                 if (score != whole && whole.use_empty())
+                   whole.getDefiningOp()->erase();
+                 if (score != scaled)
+                   foldIntoNextFactor(inner, scaled);
+                 return score;
                });
 }
 

@@ -7,7 +7,9 @@
 //
 //   p = exp2(s * unit - max * unit),  unit = scale * log2(e)
 //
-// With a score region, scores are scaled first and unit = log2(e).
+// With a score region, scores are scaled first, and unit = factor * log2(e) for
+// a region that ends in a product with a factor, as a soft cap does, which is
+// not made.
 //
 // Whatever `max` is, the result is right as long as nothing overflows. So it
 // may lag behind the largest score by `rescale` powers of two, and what was
@@ -17,6 +19,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace attune;
@@ -47,13 +50,38 @@ bool OnlineSoftmax::takesUnscaled(attn::AttentionOp op) {
   return op.getScore().empty() && op.getEffectiveScale() > 0;
 }
 
+std::pair<Value, double> OnlineSoftmax::splitFactor(Value score) {
+  auto product = score.getDefiningOp<arith::MulFOp>();
+  if (!product)
+    return {score, 1};
+  for (unsigned number : {0u, 1u}) {
+    Value factor = product->getOperand(number);
+    APFloat value(0.0f);
+    if (matchPattern(factor, m_ConstantFloat(&value)) &&
+        value.isFiniteNonZero() && !value.isNegative())
+      return {product->getOperand(1 - number), value.convertToDouble()};
+  }
+  return {score, 1};
+}
+
+/// What the scores that takeBlock() gets are multiplied by to be an exponent of
+/// 2.
+static double getUnit(attn::AttentionOp op) {
+  if (OnlineSoftmax::takesUnscaled(op))
+    return op.getEffectiveScale() * kLog2E;
+  if (!op.hasScore())
+    return kLog2E;
+  Value score = op.getScore().front().getTerminator()->getOperand(0);
+  return OnlineSoftmax::splitFactor(score).second * kLog2E;
+}
+
 OnlineSoftmax::OnlineSoftmax(TileBuilder &builder, attn::AttentionOp op,
                              const KernelSizes &sizes)
     : b(builder), op(op), schedule(op.getScheduleAttr()),
       rowType(TileType::get({sizes.blockM}, b.getF32Type())),
       sumType(TileType::get({sizes.blockM, sizes.partialSums}, b.getF32Type())),
       accType(TileType::get({sizes.blockM, sizes.headDimV}, b.getF32Type())),
-      unit(takesUnscaled(op) ? op.getEffectiveScale() * kLog2E : kLog2E) {}
+      unit(getUnit(op)) {}
 
 SoftmaxState OnlineSoftmax::start() {
   return {b.fill(rowType, kLowest), b.fill(sumType, 0), b.fill(accType, 0)};

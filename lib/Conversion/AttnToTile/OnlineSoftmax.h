@@ -48,6 +48,10 @@ public:
   /// scale is part of the exponent.
   static bool takesUnscaled(attn::AttentionOp op);
 
+  /// A score as a product of another value and a positive constant, which is
+  /// part of the exponent as well. The factor is 1 where it is not one.
+  static std::pair<mlir::Value, double> splitFactor(mlir::Value score);
+
   SoftmaxState start();
   /// Returns the weights of a block of scores in the type of the op's inputs,
   /// and makes `state`, but for their products with the values, that after the

@@ -113,7 +113,7 @@ struct ConvertKernelToLLVM
     : attune::impl::ConvertKernelToLLVMPassBase<ConvertKernelToLLVM> {
   void runOnOperation() override;
   LogicalResult narrowIndices();
-  LogicalResult simplify();
+  LogicalResult simplify(const TargetModel &model);
   LogicalResult convert(const TargetModel &model, tile::TargetAttr target);
   FailureOr<SmallVector<Parameter>>
   findParameters(gpu::GPUFuncOp kernel, const LLVMTypeConverter &converter,
@@ -131,12 +131,12 @@ LogicalResult ConvertKernelToLLVM::narrowIndices() {
   return runPipeline(pm, getOperation());
 }
 
-LogicalResult ConvertKernelToLLVM::simplify() {
+LogicalResult ConvertKernelToLLVM::simplify(const TargetModel &model) {
   RewritePatternSet patterns(&getContext());
   memref::populateExpandStridedMetadataPatterns(patterns);
   memref::populateResolveExtractStridedMetadataPatterns(patterns);
   populateAffineToStdConversionPatterns(patterns);
-  populateExpandMathPatterns(patterns);
+  populateExpandMathPatterns(patterns, model.hasTanh());
   populateExp2OnFmaPatterns(patterns);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
@@ -244,7 +244,7 @@ void ConvertKernelToLLVM::runOnOperation() {
                                   residency ? residency.getInt() : 0};
   }
   if ((model->narrowsIndices() && failed(narrowIndices())) ||
-      failed(simplify()) || failed(convert(*model, target)))
+      failed(simplify(*model)) || failed(convert(*model, target)))
     return signalPassFailure();
   for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
     // Without it every exp2 is surrounded by code for denormal results, which a

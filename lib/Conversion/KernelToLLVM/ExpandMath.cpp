@@ -27,6 +27,10 @@ static Value log2(OpBuilder &b, Location loc, Value x) {
   return math::Log2Op::create(b, loc, x, arith::FastMathFlags::afn);
 }
 
+static bool isApproximate(arith::FastMathFlags flags) {
+  return bitEnumContainsAll(flags, arith::FastMathFlags::afn);
+}
+
 static constexpr double kLog2E = 1.4426950408889634074;
 static constexpr double kLog2Of10 = 3.3219280948873623479;
 
@@ -62,9 +66,12 @@ template <typename LogOp> struct LogPattern : OpRewritePattern<LogOp> {
 // Pattern: tanh(x) -> 1 - 2 / (exp2(2 x log2 e) + 1), which saturates at both
 // ends
 struct TanhPattern : OpRewritePattern<math::TanhOp> {
-  using OpRewritePattern::OpRewritePattern;
+  TanhPattern(MLIRContext *context, bool hasTanh)
+      : OpRewritePattern(context), hasTanh(hasTanh) {}
   LogicalResult matchAndRewrite(math::TanhOp op,
                                 PatternRewriter &b) const override {
+    if (hasTanh && isApproximate(op.getFastmath()))
+      return b.notifyMatchFailure(op, "is an instruction");
     Location loc = op.getLoc();
     Type type = op.getType();
     Value scaled = arith::MulFOp::create(b, loc, op.getOperand(),
@@ -77,6 +84,7 @@ struct TanhPattern : OpRewritePattern<math::TanhOp> {
     b.replaceOpWithNewOp<arith::SubFOp>(op, splat(b, loc, type, 1), quotient);
     return success();
   }
+  bool hasTanh;
 };
 
 /// exp2 and log2 become instructions only where an approximation is allowed.
@@ -84,7 +92,7 @@ template <typename MathOp>
 struct AllowApproximationPattern : OpRewritePattern<MathOp> {
   using OpRewritePattern<MathOp>::OpRewritePattern;
   LogicalResult matchAndRewrite(MathOp op, PatternRewriter &b) const override {
-    if (bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn))
+    if (isApproximate(op.getFastmath()))
       return b.notifyMatchFailure(op, "is approximate already");
     b.modifyOpInPlace(op, [&] {
       op.setFastmath(op.getFastmath() | arith::FastMathFlags::afn);
@@ -95,9 +103,11 @@ struct AllowApproximationPattern : OpRewritePattern<MathOp> {
 
 } // namespace
 
-void attune::populateExpandMathPatterns(RewritePatternSet &patterns) {
+void attune::populateExpandMathPatterns(RewritePatternSet &patterns,
+                                        bool hasTanh) {
   MLIRContext *context = patterns.getContext();
-  patterns.add<ExpPattern, TanhPattern>(context);
+  patterns.add<ExpPattern>(context);
+  patterns.add<TanhPattern>(context, hasTanh);
   patterns.add<LogPattern<math::LogOp>>(context, kLog2E);
   patterns.add<LogPattern<math::Log10Op>>(context, kLog2Of10);
   patterns.add<AllowApproximationPattern<math::Exp2Op>,

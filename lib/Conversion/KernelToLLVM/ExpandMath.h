@@ -11,7 +11,9 @@ namespace attune {
 
 /// Adds patterns that express exp, log, pow, tanh and their kin by exp2 and
 /// log2, and mark exp2 and log2 as approximate, which makes them instructions.
-void populateExpandMathPatterns(mlir::RewritePatternSet &patterns);
+/// With `hasTanh` a tanh that may be approximate (`afn`) is one, too.
+void populateExpandMathPatterns(mlir::RewritePatternSet &patterns,
+                                bool hasTanh);
 
 /// Adds a pattern that computes, in a vector exp2 of f32 that has
 /// `tile.fma_share`, so many of 16 elements by a polynomial.

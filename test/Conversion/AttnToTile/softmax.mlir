@@ -4,9 +4,9 @@
 // which exponentials may be polynomials.
 //
 // RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attune-set-schedule="num-warps=8 mma-warps=4 q-in-registers=0" --convert-attn-to-tile --canonicalize --cse \
-// RUN:   | FileCheck %s --check-prefix=ALWAYS
+// RUN:   --split-input-file | FileCheck %s --check-prefixes=ALWAYS,CAP
 // RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attune-set-schedule="num-warps=8 mma-warps=4 q-in-registers=0 rescale=8 exp-on-fma=4" --convert-attn-to-tile --canonicalize --cse \
-// RUN:   | FileCheck %s
+// RUN:   --split-input-file | FileCheck %s
 
 // ALWAYS-NOT: tile.any
 // ALWAYS-NOT: scf.if
@@ -41,5 +41,97 @@
 // CHECK:   tile.mma %{{.+}}, %{{.+}}, %[[RESCALED]]
 func.func @f(%q: tensor<1x1x256x64xbf16>) -> tensor<1x1x256x64xbf16> {
   %o = attn.attention %q, %q, %q : tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>
+  return %o : tensor<1x1x256x64xbf16>
+}
+
+// -----
+
+// A soft cap costs one product beside its tanh: the scale is part of the factor
+// before it, and the factor behind it part of the exponent, 30 log2(e).
+// CAP-LABEL: gpu.func @softcap_kernel
+// CAP-DAG: %[[BEFORE:.+]] = arith.constant 0.00416666
+// CAP-DAG: %[[UNIT:.+]] = arith.constant 43.2808{{[0-9]+}} : f32
+// CAP: tile.mma
+// CAP: tile.map
+// CAP-NEXT: ^bb0(%[[SCORE:.+]]: f32, %{{.+}}: index, %{{.+}}: index):
+// CAP-NEXT:   %[[PART:.+]] = arith.mulf %[[SCORE]], %[[BEFORE]] : f32
+// CAP-NEXT:   %[[TANH:.+]] = math.tanh %[[PART]] fastmath<afn> : f32
+// CAP-NEXT:   tile.yield %[[TANH]]
+// CAP: math.fma %{{.+}}, %[[UNIT]], %{{.+}} : f32
+func.func @softcap(%q: tensor<1x1x256x64xbf16>) -> tensor<1x1x256x64xbf16> {
+  %inverse = arith.constant 0.0333333333 : f32
+  %cap = arith.constant 30.0 : f32
+  %o = attn.attention %q, %q, %q score (%s, %b, %h, %m, %n) {
+    %t = arith.mulf %s, %inverse : f32
+    %tanh = math.tanh %t fastmath<afn> : f32
+    %r = arith.mulf %tanh, %cap : f32
+    attn.yield %r : f32
+  } : tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>
+  return %o : tensor<1x1x256x64xbf16>
+}
+
+// -----
+
+// A negative factor is none of the exponent.
+// CAP-LABEL: gpu.func @negative_kernel
+// CAP-DAG: %[[FACTOR:.+]] = arith.constant -2.500000e-01 : f32
+// CAP: tile.mma
+// CAP: tile.map
+// CAP-NEXT: ^bb0(%[[SCORE:.+]]: f32,
+// CAP-NEXT:   %[[R:.+]] = arith.mulf %[[SCORE]], %[[FACTOR]] : f32
+// CAP-NEXT:   tile.yield %[[R]]
+func.func @negative(%q: tensor<1x1x256x64xbf16>) -> tensor<1x1x256x64xbf16> {
+  %two = arith.constant 2.0 : f32
+  %minus = arith.constant -2.0 : f32
+  %o = attn.attention %q, %q, %q score (%s, %b, %h, %m, %n) {
+    %r = arith.mulf %s, %minus : f32
+    attn.yield %r : f32
+  } : tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>
+  return %o : tensor<1x1x256x64xbf16>
+}
+
+// -----
+
+// A region that is a product and nothing else leaves the scale.
+// CAP-LABEL: gpu.func @product_kernel
+// CAP-DAG: %[[SCALE:.+]] = arith.constant 1.250000e-01 : f32
+// CAP-DAG: %[[UNIT:.+]] = arith.constant 2.88539{{.*}} : f32
+// CAP: tile.mma
+// CAP: tile.map
+// CAP-NEXT: ^bb0(%[[SCORE:.+]]: f32,
+// CAP-NEXT:   %[[R:.+]] = arith.mulf %[[SCORE]], %[[SCALE]] : f32
+// CAP-NEXT:   tile.yield %[[R]]
+// CAP: math.fma %{{.+}}, %[[UNIT]], %{{.+}} : f32
+func.func @product(%q: tensor<1x1x256x64xbf16>) -> tensor<1x1x256x64xbf16> {
+  %two = arith.constant 2.0 : f32
+  %minus = arith.constant -2.0 : f32
+  %o = attn.attention %q, %q, %q score (%s, %b, %h, %m, %n) {
+    %r = arith.mulf %two, %s : f32
+    attn.yield %r : f32
+  } : tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>
+  return %o : tensor<1x1x256x64xbf16>
+}
+
+// -----
+
+// What is behind a factor keeps it, and a score that is read twice its scale.
+// CAP-LABEL: gpu.func @sum_kernel
+// CAP-DAG: %[[SCALE:.+]] = arith.constant 1.250000e-01 : f32
+// CAP-DAG: %[[TWO:.+]] = arith.constant 2.000000e+00 : f32
+// CAP: tile.mma
+// CAP: tile.map
+// CAP-NEXT: ^bb0(%[[SCORE:.+]]: f32,
+// CAP-NEXT:   %[[S:.+]] = arith.mulf %[[SCORE]], %[[SCALE]] : f32
+// CAP-NEXT:   %[[T:.+]] = arith.mulf %[[S]], %[[TWO]] : f32
+// CAP-NEXT:   %[[R:.+]] = arith.addf %[[T]], %[[S]] : f32
+// CAP-NEXT:   tile.yield %[[R]]
+func.func @sum(%q: tensor<1x1x256x64xbf16>) -> tensor<1x1x256x64xbf16> {
+  %two = arith.constant 2.0 : f32
+  %minus = arith.constant -2.0 : f32
+  %o = attn.attention %q, %q, %q score (%s, %b, %h, %m, %n) {
+    %t = arith.mulf %s, %two : f32
+    %r = arith.addf %t, %s : f32
+    attn.yield %r : f32
+  } : tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>
   return %o : tensor<1x1x256x64xbf16>
 }

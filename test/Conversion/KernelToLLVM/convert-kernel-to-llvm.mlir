@@ -63,6 +63,27 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // A tanh that may be approximate is an instruction where the chip has it, and
+  // one that may not is not.
+  // CHECK-LABEL: llvm.func @approximate
+  // NVIDIA: llvm.intr.tanh(%{{.+}}) {fastmathFlags = #llvm.fastmath<afn>} : (vector<4xf32>) -> vector<4xf32>
+  // AMD-NOT: tanh
+  // CHECK-LABEL: llvm.func @precise
+  // CHECK-NOT: tanh
+  // CHECK: llvm.return
+  gpu.func @approximate(%x: vector<4xf32>, %out: memref<8xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %tanh = math.tanh %x fastmath<afn> : vector<4xf32>
+    vector.store %tanh, %out[%c0] : memref<8xf32>, vector<4xf32>
+    gpu.return
+  }
+  gpu.func @precise(%x: vector<4xf32>, %out: memref<8xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %tanh = math.tanh %x fastmath<contract> : vector<4xf32>
+    vector.store %tanh, %out[%c0] : memref<8xf32>, vector<4xf32>
+    gpu.return
+  }
+
   // A vector is computed element by element, f16 included.
   // CHECK-LABEL: llvm.func @vectors
   // CHECK-NOT: llvm.call @

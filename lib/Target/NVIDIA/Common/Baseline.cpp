@@ -27,6 +27,9 @@ LogicalResult BaselineTarget::populateGPUToLLVM(
 
 bool BaselineTarget::narrowsIndices() const { return true; }
 
+// tanh.approx.f32, from sm_75 on (PTX ISA, "tanh").
+bool BaselineTarget::hasTanh() const { return true; }
+
 void BaselineTarget::configureKernel(LLVM::LLVMFuncOp kernel, tile::TargetAttr,
                                      int64_t threads,
                                      int64_t workgroupsPerSm) const {

@@ -31,6 +31,7 @@ public:
   void emitAsyncWait(mlir::OpBuilder &builder, mlir::Location loc,
                      int64_t pending) const override;
   bool narrowsIndices() const override;
+  bool hasTanh() const override;
   llvm::StringRef getDeviceScope() const override { return "device"; }
   mlir::LogicalResult populateGPUToLLVM(
       mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns,

@@ -43,7 +43,7 @@ func.func @window_dynamic(%q: !d, %k: !d) -> !d {
 func.func @order_of_scores(%q: !q, %k: !k, %slopes: tensor<2xf32>) -> !q {
   // CHECK: attn.attention {{.*}} score (%[[S:.+]], %{{.+}}, %[[H:.+]], %[[M:.+]], %[[N:.+]]) {
   // CHECK: %[[IN:.+]] = arith.mulf %[[S]], %{{.+}} : f32
-  // CHECK: %[[TANH:.+]] = math.tanh %[[IN]] : f32
+  // CHECK: %[[TANH:.+]] = math.tanh %[[IN]] fastmath<afn> : f32
   // CHECK: %[[CAPPED:.+]] = arith.mulf %[[TANH]], %{{.+}} : f32
   // CHECK: %[[DIAGONAL:.+]] = arith.addi %[[M]], %{{.+}} : index
   // CHECK: %[[DISTANCE:.+]] = arith.subi %[[DIAGONAL]], %[[N]] : index
