@@ -12,6 +12,15 @@ func.func @head_64(%q: tensor<1x1x256x64xf16>) -> tensor<1x1x256x64xf16> {
   return %o : tensor<1x1x256x64xf16>
 }
 
+// Of narrow swizzle atoms, each has an address of its own: three warpgroups with
+// fewer registers would spill.
+// CHECK-LABEL: func.func @head_80
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong">)
+func.func @head_80(%q: tensor<1x1x256x80xbf16>) -> tensor<1x1x256x80xbf16> {
+  %o = attn.attention %q, %q, %q : tensor<1x1x256x80xbf16>, tensor<1x1x256x80xbf16>, tensor<1x1x256x80xbf16>
+  return %o : tensor<1x1x256x80xbf16>
+}
+
 // CHECK-LABEL: func.func @head_96
 // CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong">)
 func.func @head_96(%q: tensor<1x1x256x96xbf16>) -> tensor<1x1x256x96xbf16> {

@@ -113,6 +113,9 @@ static constexpr int64_t kOtherRegisters = 60, kOddRowRegisters = 48,
 /// The same for multiplies by several warps, which read shared memory
 /// themselves.
 static constexpr int64_t kOtherGroupRegisters = 24;
+/// Where swizzle atoms are a quarter of the widest one, a row is many of them,
+/// each with an address of its own. Seen at a head size of 80.
+static constexpr int64_t kNarrowAtomRegisters = 16;
 
 /// Counts the tiles that live at the time when scores have become weights.
 int64_t attune::estimateRegisters(const AttentionProblem &problem,
@@ -127,7 +130,11 @@ int64_t attune::estimateRegisters(const AttentionProblem &problem,
     // where a block's softmax overlaps with the next block's multiply.
     int64_t weights = schedule.getBlockM() * blockN * bits / kWordBits /
                       getComputingThreads(schedule, target);
+    auto [dQK, dV] = getPaddedHeadDims(problem, atom);
+    bool isNarrow = target.getSwizzleAtom(dQK, problem.elementType) * bits / 8 <
+                    target.getTmaBoxBytes() / 2;
     return getAccumulatorRegisters(problem, schedule, target) +
+           (isNarrow ? kNarrowAtomRegisters : 0) +
            (schedule.getOverlap() != Overlap::None && schedule.getPInRegisters()
                 ? weights
                 : 0) +
