@@ -36,11 +36,11 @@ gpu.module @kernels {
       // CHECK: tile.release %[[KC]][%[[I]]]
       %k = tile.load %km[%i, %c0] in_bounds stages 2 : memref<?x32xf16> -> !k
       %s = tile.mma %q, %k, %zero transpose_rhs : !q, !k, !s
-      // CHECK: tile.put %[[VC]][%[[I]]], %[[VM]][%[[I]], %[[C0]]] :
+      // CHECK: tile.put %[[VC]][%[[I]]], %[[VM]][%[[I]], %[[C0]]] eviction last :
       // CHECK: %[[V:.+]] = tile.get %[[VC]][%[[I]]]
       // CHECK: tile.mma %{{.+}}, %[[V]], %{{[^ ]+}} :
       // CHECK: tile.release %[[VC]][%[[I]]]
-      %v = tile.load %vm[%i, %c0] stages 3 : memref<?x32xf16> -> !v
+      %v = tile.load %vm[%i, %c0] stages 3 eviction last : memref<?x32xf16> -> !v
       %b = tile.mma %p, %v, %a : !p, !v, !o
       scf.yield %b : !o
     }

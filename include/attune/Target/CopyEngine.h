@@ -31,6 +31,7 @@ struct TMABoxCopy : TMABox {
   /// Workgroups of the cluster, each of which gets the TMA box at the same
   /// place and whose barrier is told; 1 for the own one alone.
   int64_t cluster = 1;
+  tile::Eviction eviction = tile::Eviction::Normal;
 };
 
 /// A chip with such an engine has Barriers too, which its loads arrive at.

@@ -60,11 +60,19 @@ private:
   }
   /// A tile of a buffer, which goes through a ring of `stages` slots.
   tile::LoadOp load(TileType type, Value buffer, Value row, int64_t stages,
-                    UnitAttr inBounds = {}) {
-    return tile::LoadOp::create(b, type, buffer, ValueRange{row, constant(0)},
-                                inBounds, b.getI64IntegerAttr(stages),
-                                /*read_once=*/UnitAttr(),
-                                /*role=*/StringAttr());
+                    tile::Eviction eviction, UnitAttr inBounds = {}) {
+    return tile::LoadOp::create(
+        b, type, buffer, ValueRange{row, constant(0)}, inBounds,
+        b.getI64IntegerAttr(stages),
+        /*read_once=*/UnitAttr(),
+        /*role=*/StringAttr(),
+        tile::EvictionAttr::get(b.getContext(), eviction));
+  }
+  /// Of keys and values: the other query tiles of a head read them as well.
+  tile::Eviction getKeyEviction() {
+    return op.getSeqQ() > sizes.blockM || ShapedType::isDynamic(op.getSeqQ())
+               ? tile::Eviction::Last
+               : tile::Eviction::Normal;
   }
   /// Sets the extents; returns the number of all query tiles, of which those
   /// of a cluster count as one.
@@ -207,7 +215,8 @@ Value BodyBuilder::queryTile() {
   if (sizes.heads > 1 && op.getSeqQ() == 1)
     heads = std::nullopt;
   Value buffer = head(operands.query, headQ, heads);
-  tile::LoadOp query = load(type, buffer, firstRow, schedule.getQStages());
+  tile::LoadOp query = load(type, buffer, firstRow, schedule.getQStages(),
+                            tile::Eviction::First);
   query.setReadOnce(schedule.getQInRegisters());
   return query;
 }
@@ -338,8 +347,9 @@ SoftmaxState BodyBuilder::step(Value block, Value query, SoftmaxState state) {
   Value firstKey = blocks->getFirstKey(b, block);
 
   auto keyType = TileType::get({sizes.blockN, sizes.headDimQK}, inputType);
-  Value key = load(keyType, keys, firstKey, schedule.getKStages(),
-                   inBounds(op.getHeadDimQK(), sizes.headDimQK));
+  Value key =
+      load(keyType, keys, firstKey, schedule.getKStages(), getKeyEviction(),
+           inBounds(op.getHeadDimQK(), sizes.headDimQK));
   Value scores =
       multiply(query, key, b.fill(scoreType, 0), /*transposeRhs=*/true);
   scores = applyScore(scores, firstKey);
@@ -369,8 +379,9 @@ SoftmaxState BodyBuilder::step(Value block, Value query, SoftmaxState state) {
 
   Value weights = softmax.takeBlock(scores, state);
   auto valueType = TileType::get({sizes.blockN, sizes.headDimV}, inputType);
-  Value value = load(valueType, values, firstKey, schedule.getVStages(),
-                     inBounds(op.getHeadDimV(), sizes.headDimV));
+  Value value =
+      load(valueType, values, firstKey, schedule.getVStages(), getKeyEviction(),
+           inBounds(op.getHeadDimV(), sizes.headDimV));
   tile::MmaOp sum = multiply(weights, value, state.acc, /*transposeRhs=*/false);
   sum.setLhsThroughShared(!schedule.getPInRegisters());
   state.acc = sum;

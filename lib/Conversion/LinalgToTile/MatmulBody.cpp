@@ -21,6 +21,11 @@ using schedule::Raster;
 using schedule::ResultPath;
 using tile::TileType;
 
+/// Tiles of both operands are read by as many workgroups.
+static tile::EvictionAttr cacheDecides(Builder &b) {
+  return tile::EvictionAttr::get(b.getContext(), tile::Eviction::Normal);
+}
+
 namespace {
 
 /// Gives what the epilogue's region takes for one of its arguments, from the
@@ -243,7 +248,7 @@ Value MatmulBuilder::loadBlock(ArrayRef<MatmulOperand> of, Dim outer, Value k) {
       b, TileType::get(shape, type.getElementType()), view, indices,
       inBounds ? b.getUnitAttr() : UnitAttr(),
       b.getI64IntegerAttr(schedule.getStages()), /*read_once=*/UnitAttr(),
-      /*role=*/StringAttr());
+      /*role=*/StringAttr(), cacheDecides(b));
 }
 
 std::pair<Value, Value> MatmulBuilder::getShare(Value blocks) {
@@ -319,7 +324,7 @@ Value MatmulBuilder::loadTile(const MatmulOperand &operand) {
   Type element = cast<MemRefType>(view.getType()).getElementType();
   return tile::LoadOp::create(b, TileType::get(shape, element), view, indices,
                               UnitAttr(), IntegerAttr(), UnitAttr(),
-                              StringAttr());
+                              StringAttr(), cacheDecides(b));
 }
 
 Value MatmulBuilder::loadMatrix(const MatmulOperand &operand) {
@@ -485,7 +490,8 @@ SmallVector<Value> MatmulBuilder::addPartials(ValueRange sums) {
     Value partial = tile::LoadOp::create(
         b, accType, operands.partials,
         ValueRange{getPartialRow(loop.getInductionVar(), i), constant(0)},
-        b.getUnitAttr(), IntegerAttr(), UnitAttr(), StringAttr());
+        b.getUnitAttr(), IntegerAttr(), UnitAttr(), StringAttr(),
+        cacheDecides(b));
     next.push_back(tile::MapOp::create(
         b, accType, ValueRange{sum, partial},
         [](OpBuilder &inner, Location loc, ValueRange args) -> Value {

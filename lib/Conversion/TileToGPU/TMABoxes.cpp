@@ -257,7 +257,7 @@ LogicalResult TMAPutPattern::copyPiece(ConversionPatternRewriter &b,
   };
   TMABoxCopy request{firstTMABox(b, op, *view, op.getMaps()[piece.number],
                                  adaptor.getChannel()),
-                     slot.full, cluster};
+                     slot.full, cluster, op.getEviction()};
   Value &row = request.coordinates[view->dims[0]],
         &column = request.coordinates[view->dims[1]];
   Value origin = row, firstRow = piece.sourceRow;

@@ -26,8 +26,10 @@
 // CHECK-DAG: memref.subview %[[K]][%[[BATCH]], %[[KV]], 0, 0] [1, 1, 96, 64]
 // CHECK-DAG: memref.subview %[[V]][%[[BATCH]], %[[KV]], 0, 0] [1, 1, 96, 64]
 // CHECK-DAG: memref.subview %[[Q]][%[[BATCH]], %[[HEAD]], 0, 0] [1, 1, 128, 64]
+// One workgroup reads a query, and all of a head read its keys.
+// CHECK: tile.load {{.*}} eviction first :
 // CHECK: scf.for
-// CHECK:   tile.load {{.*}} in_bounds
+// CHECK:   tile.load {{.*}} in_bounds {{.*}}eviction last :
 // CHECK:   tile.mma {{.*}} transpose_rhs
 // CHECK-NOT: scf.if
 // CHECK:   tile.reduce {{ *}}max
@@ -152,8 +154,9 @@ func.func @captured_tensor(%q: !q, %k: !k, %bias: tensor<128x96xf32>) -> !q {
 
 // Heads are padded to the instruction: loads are then never known to be inside.
 // CHECK-LABEL: gpu.func @padded_head_kernel
+// A single tile of queries reads the keys once.
 // CHECK: tile.load {{.*}} -> <64x48xf16, registers>
-// CHECK: tile.load {{.*}} : memref<64x40xf16{{.*}} -> <32x48xf16, registers>
+// CHECK: tile.load %{{[^]]+}}] stages {{[0-9]+}} : memref<64x40xf16{{.*}} -> <32x48xf16, registers>
 // CHECK: tile.load {{.*}} : memref<64x20xf16{{.*}} -> <32x24xf16, registers>
 func.func @padded_head(%q: tensor<1x1x64x40xf16>, %v: tensor<1x1x64x20xf16>) -> tensor<1x1x64x20xf16> {
   %o = attn.attention %q, %q, %v : tensor<1x1x64x40xf16>, tensor<1x1x64x40xf16>, tensor<1x1x64x20xf16>

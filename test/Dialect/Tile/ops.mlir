@@ -264,8 +264,8 @@ func.func @places(%m: memref<?x64xf16>, %i: index, %map: !nvgpu.tensormap.descri
   %d = tile.scheduler at 64 : !tile.scheduler
   // CHECK: tile.fence_barriers
   tile.fence_barriers
-  // CHECK: tile.put %{{.+}}[%{{.+}}], %{{.+}}[%{{.+}}, %{{.+}}] role "load_k" map(%[[MAP:.+]] : !nvgpu.tensormap.descriptor<{{.*}}>) : <32x64xf16, stages = 2>, memref<?x64xf16>
-  tile.put %c[%i], %m[%i, %i] role "load_k" map(%map : !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>) : !channel, memref<?x64xf16>
+  // CHECK: tile.put %{{.+}}[%{{.+}}], %{{.+}}[%{{.+}}, %{{.+}}] role "load_k" eviction last map(%[[MAP:.+]] : !nvgpu.tensormap.descriptor<{{.*}}>) : <32x64xf16, stages = 2>, memref<?x64xf16>
+  tile.put %c[%i], %m[%i, %i] role "load_k" eviction last map(%map : !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>) : !channel, memref<?x64xf16>
   // CHECK: %[[STORED:.+]] = tile.store_async %[[B]], %{{.+}}[%{{.+}}, %{{.+}}] map %{{.+}} : !nvgpu.tensormap.descriptor<{{.*}}>, : <32x64xf16, shared,
   %stored = tile.store_async %b, %m[%i, %i] map %map : !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>, : !shared, memref<?x64xf16>
   // CHECK-NEXT: tile.wait_reads %[[STORED]] : !tile.token
@@ -282,8 +282,8 @@ func.func @places(%m: memref<?x64xf16>, %i: index, %map: !nvgpu.tensormap.descri
 // What passes obey.
 // CHECK-LABEL: func.func @clauses
 func.func @clauses(%m: memref<?x64xf16>, %rows: memref<?xf16>, %i: index, %k: !shared, %acc: !acc) {
-  // CHECK: %[[A:.+]] = tile.load %{{.+}}[%{{.+}}, %{{.+}}] in_bounds stages 3 read_once role "load_q" {note} : memref<?x64xf16>
-  %a = tile.load %m[%i, %i] in_bounds stages 3 read_once role "load_q" {note} : memref<?x64xf16> -> !regs
+  // CHECK: %[[A:.+]] = tile.load %{{.+}}[%{{.+}}, %{{.+}}] in_bounds stages 3 read_once role "load_q" eviction first {note} : memref<?x64xf16>
+  %a = tile.load %m[%i, %i] in_bounds stages 3 read_once role "load_q" eviction first {note} : memref<?x64xf16> -> !regs
   // CHECK: tile.load %{{.+}}[%{{.+}}, %{{.+}}] stages 1 : memref<?x64xf16>
   %b = tile.load %m[%i, %i] stages 1 : memref<?x64xf16> -> !regs
   // CHECK: tile.load %{{.+}}[%{{.+}}, %{{.+}}] role "load_q" : memref<?x64xf16>

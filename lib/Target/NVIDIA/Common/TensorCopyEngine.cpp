@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA 8.0 and later, "cp.async.bulk.tensor", "stmatrix", "fence.proxy".
+// PTX ISA 8.0 and later, "cp.async.bulk.tensor", "createpolicy", "stmatrix",
+// "fence.proxy".
 
 #include "TensorCopyEngine.h"
 #include "SharedPointer.h"
@@ -54,6 +55,20 @@ static SmallVector<Value> coordinatesOf(OpBuilder &b, Location loc,
   return coordinates;
 }
 
+/// What `createpolicy.fractional.L2::evict_*` gives for all of what is read
+/// (PTX ISA); null for the cache's own choice.
+static Value createPolicy(OpBuilder &b, Location loc, tile::Eviction eviction) {
+  switch (eviction) {
+  case tile::Eviction::Normal:
+    return {};
+  case tile::Eviction::First:
+    return arith::ConstantIntOp::create(b, loc, 0x12F0000000000000, 64);
+  case tile::Eviction::Last:
+    return arith::ConstantIntOp::create(b, loc, 0x14F0000000000000, 64);
+  }
+  llvm_unreachable("a switch over all evictions");
+}
+
 void TensorCopyEngine::load(OpBuilder &b, Location loc,
                             const TMABoxCopy &copy) const {
   Value map = pointerToMap(b, loc, copy);
@@ -67,9 +82,9 @@ void TensorCopyEngine::load(OpBuilder &b, Location loc,
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
       b, loc, destination, map, coordinates,
       sharedPointer(b, loc, copy.barrier.barriers, copy.barrier.number),
-      /*im2colOffsets=*/ValueRange(), mask,
-      /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
-      NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
+      /*im2colOffsets=*/ValueRange(), mask, createPolicy(b, loc, copy.eviction),
+      NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, NVVM::CTAGroupKindAttr(),
+      /*predicate=*/Value());
 }
 
 void TensorCopyEngine::store(OpBuilder &b, Location loc,

@@ -44,6 +44,15 @@ def Tile_StorePath : I32EnumAttr<"StorePath", "how a tile in registers reaches a
 }
 def Tile_StorePathAttr : EnumAttr<Tile_Dialect, Tile_StorePath, "path">;
 
+def Tile_Eviction : I32EnumAttr<"Eviction", "when the device's cache gives up what is read", [
+    I32EnumAttrCase<"Normal", 0, "normal">,
+    I32EnumAttrCase<"First", 1, "first">,
+    I32EnumAttrCase<"Last", 2, "last">]> {
+  let cppNamespace = "::attune::tile";
+  let genSpecializedAttr = 0;
+}
+def Tile_EvictionAttr : EnumAttr<Tile_Dialect, Tile_Eviction, "eviction">;
+
 def Tile_Overlap : I32EnumAttr<"Overlap", "when an overlapped loop updates its accumulator before the next MMA adds to it", [
     I32EnumAttrCase<"Early", 0, "early">,
     I32EnumAttrCase<"Late", 1, "late">]> {

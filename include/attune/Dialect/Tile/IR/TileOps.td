@@ -26,16 +26,17 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
 
     `in_bounds` promises that no element lies outside of the buffer. With `stages`, `tile-promote-to-shared`
     lets the tile go through a ring of so many slots in shared memory; with `read_once` it is read into
-    registers from there as soon as it has come, and its slot is free. `role` is that of the `tile.put` it becomes.
+    registers from there as soon as it has come, and its slot is free. `role` and `eviction` are those of the `tile.put` it becomes.
 
     **Errors**: element types or ranks differ; `read_once` without `stages`; `stages` of a 1-D tile.
   }];
   let arguments = (ins MemRefRankOf<[AnyFloat], [1, 2]>:$source, Variadic<Index>:$indices, UnitAttr:$in_bounds,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$stages, UnitAttr:$read_once,
-                       OptionalAttr<StrAttr>:$role);
+                       OptionalAttr<StrAttr>:$role, DefaultValuedAttr<Tile_EvictionAttr, "Eviction::Normal">:$eviction);
   let results = (outs Tile_RegisterTile:$result);
   let assemblyFormat = [{
-    $source `[` $indices `]` (`in_bounds` $in_bounds^)? (`stages` $stages^)? (`read_once` $read_once^)? (`role` $role^)? attr-dict
+    $source `[` $indices `]` (`in_bounds` $in_bounds^)? (`stages` $stages^)? (`read_once` $read_once^)? (`role` $role^)?
+    (`eviction` $eviction^)? attr-dict
     `:` type($source) `->` type($result)
   }];
   let hasVerifier = 1;
@@ -185,6 +186,9 @@ def Tile_PutOp : Tile_Op<"put", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOp
     which one thread runs the program. `map` are the tensor maps by which the chip's copy engine finds the tile, one for each buffer
     that the source is made of: arguments of the kernel that `convert-tile-to-gpu` adds.
 
+    `eviction` is a hint to the device's cache, which copy engines take: what no other workgroup reads goes `first`, and
+    what all of a head's read `last`.
+
     **Example**
     ```mlir
     tile.put %channel[%e], %keys[%row, %c0] if %more : !tile.channel<64x128xbf16, stages = 2>, memref<?x128xbf16>
@@ -192,10 +196,10 @@ def Tile_PutOp : Tile_Op<"put", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOp
   }];
   let arguments = (ins Tile_ChannelType:$channel, Index:$element, MemRefRankOf<[AnyFloat], [2]>:$source,
                        Index:$row, Index:$column, Optional<I1>:$predicate, Variadic<AnyType>:$maps, UnitAttr:$in_bounds,
-                       OptionalAttr<StrAttr>:$role);
+                       OptionalAttr<StrAttr>:$role, DefaultValuedAttr<Tile_EvictionAttr, "Eviction::Normal">:$eviction);
   let assemblyFormat = [{
     $channel `[` $element `]` `,` $source `[` $row `,` $column `]` (`if` $predicate^)? (`in_bounds` $in_bounds^)?
-    (`role` $role^)? (`map` `(` $maps^ `:` type($maps) `)`)? attr-dict `:` type($channel) `,` type($source)
+    (`role` $role^)? (`eviction` $eviction^)? (`map` `(` $maps^ `:` type($maps) `)`)? attr-dict `:` type($channel) `,` type($source)
   }];
   let hasVerifier = 1;
 }
