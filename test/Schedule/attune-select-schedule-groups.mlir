@@ -15,50 +15,91 @@ func.func @head_64(%q: tensor<1x1x256x64xf16>) -> tensor<1x1x256x64xf16> {
 // Of narrow swizzle atoms, each has an address of its own: three warpgroups with
 // fewer registers would spill.
 // CHECK-LABEL: func.func @head_80
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong">)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>)
 func.func @head_80(%q: tensor<1x1x256x80xbf16>) -> tensor<1x1x256x80xbf16> {
   %o = attn.attention %q, %q, %q : tensor<1x1x256x80xbf16>, tensor<1x1x256x80xbf16>, tensor<1x1x256x80xbf16>
   return %o : tensor<1x1x256x80xbf16>
 }
 
 // CHECK-LABEL: func.func @head_96
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong">)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>)
 func.func @head_96(%q: tensor<1x1x256x96xbf16>) -> tensor<1x1x256x96xbf16> {
   %o = attn.attention %q, %q, %q : tensor<1x1x256x96xbf16>, tensor<1x1x256x96xbf16>, tensor<1x1x256x96xbf16>
   return %o : tensor<1x1x256x96xbf16>
 }
 
 // CHECK-LABEL: func.func @head_128
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong">)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>)
 func.func @head_128(%q: tensor<1x1x256x128xbf16>) -> tensor<1x1x256x128xbf16> {
   %o = attn.attention %q, %q, %q : tensor<1x1x256x128xbf16>, tensor<1x1x256x128xbf16>, tensor<1x1x256x128xbf16>
   return %o : tensor<1x1x256x128xbf16>
 }
 
-// Under a mask tiles differ in length. They are assigned where two queries fit.
+// Under a mask tiles differ in length. They are handed out where two queries fit,
+// and stored from shared memory where the output fits as well.
 // CHECK-LABEL: func.func @masked_128
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic>)
 func.func @masked_128(%q: tensor<1x1x256x128xbf16>) -> tensor<1x1x256x128xbf16> {
   %o = attn.attention %q, %q, %q window(100, 0, top_left) : tensor<1x1x256x128xbf16>, tensor<1x1x256x128xbf16>, tensor<1x1x256x128xbf16>
   return %o : tensor<1x1x256x128xbf16>
 }
 
 // CHECK-LABEL: func.func @masked_256
-// CHECK: schedule(<blockN = 80, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong">)
+// CHECK: schedule(<blockN = 80, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, rescale = 8>)
 func.func @masked_256(%q: tensor<1x1x256x256xbf16>) -> tensor<1x1x256x256xbf16> {
   %o = attn.attention %q, %q, %q causal(top_left) : tensor<1x1x256x256xbf16>, tensor<1x1x256x256xbf16>, tensor<1x1x256x256xbf16>
   return %o : tensor<1x1x256x256xbf16>
 }
 
+// Of short rows a larger tile would lie half beyond the mask: small ones, four on an
+// SM.
+// CHECK-LABEL: func.func @short_64
+// CHECK: schedule(<blockM = 64, mmaWarps = 4, producerWarps = 1, qStages = 2, qInRegisters = 0, splitMasked = 0, tileOrder = "across-heads", persistent = dynamic, workgroupsPerSm = 4>)
+func.func @short_64(%q: tensor<1x1x1024x64xbf16>) -> tensor<1x1x1024x64xbf16> {
+  %o = attn.attention %q, %q, %q causal(top_left) : tensor<1x1x1024x64xbf16>, tensor<1x1x1024x64xbf16>, tensor<1x1x1024x64xbf16>
+  return %o : tensor<1x1x1024x64xbf16>
+}
+
+// And so for windows.
+// CHECK-LABEL: func.func @window_64
+// CHECK: schedule(<blockM = 64, mmaWarps = 4, producerWarps = 1, qStages = 2, qInRegisters = 0, splitMasked = 0, tileOrder = "across-heads", persistent = dynamic, workgroupsPerSm = 4>)
+func.func @window_64(%q: tensor<1x1x8192x64xbf16>) -> tensor<1x1x8192x64xbf16> {
+  %o = attn.attention %q, %q, %q causal(bottom_right) window(255, ?, bottom_right) : tensor<1x1x8192x64xbf16>, tensor<1x1x8192x64xbf16>, tensor<1x1x8192x64xbf16>
+  return %o : tensor<1x1x8192x64xbf16>
+}
+
+// CHECK-LABEL: func.func @longer_64
+// CHECK: schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic>)
+func.func @longer_64(%q: tensor<1x1x2048x64xbf16>) -> tensor<1x1x2048x64xbf16> {
+  %o = attn.attention %q, %q, %q causal(top_left) : tensor<1x1x2048x64xbf16>, tensor<1x1x2048x64xbf16>, tensor<1x1x2048x64xbf16>
+  return %o : tensor<1x1x2048x64xbf16>
+}
+
+// Long rows pay for taller tiles with smaller blocks.
+// CHECK-LABEL: func.func @long_128
+// CHECK: schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", rescale = 8, tileOrder = ascending, persistent = dynamic>)
+func.func @long_128(%q: tensor<1x1x8192x128xbf16>) -> tensor<1x1x8192x128xbf16> {
+  %o = attn.attention %q, %q, %q : tensor<1x1x8192x128xbf16>, tensor<1x1x8192x128xbf16>, tensor<1x1x8192x128xbf16>
+  return %o : tensor<1x1x8192x128xbf16>
+}
+
+// But not where their length is not known.
+// CHECK-LABEL: func.func @any_128
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>)
+func.func @any_128(%q: tensor<1x1x?x128xbf16>) -> tensor<1x1x?x128xbf16> {
+  %o = attn.attention %q, %q, %q : tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16>
+  return %o : tensor<1x1x?x128xbf16>
+}
+
 // CHECK-LABEL: func.func @head_192
-// CHECK: schedule(<blockN = 112, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong">)
+// CHECK: schedule(<blockN = 112, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8>)
 func.func @head_192(%q: tensor<1x1x256x192xbf16>) -> tensor<1x1x256x192xbf16> {
   %o = attn.attention %q, %q, %q : tensor<1x1x256x192xbf16>, tensor<1x1x256x192xbf16>, tensor<1x1x256x192xbf16>
   return %o : tensor<1x1x256x192xbf16>
 }
 
 // CHECK-LABEL: func.func @head_256
-// CHECK: schedule(<blockN = 80, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong">)
+// CHECK: schedule(<blockN = 80, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8>)
 func.func @head_256(%q: tensor<1x1x256x256xf16>) -> tensor<1x1x256x256xf16> {
   %o = attn.attention %q, %q, %q : tensor<1x1x256x256xf16>, tensor<1x1x256x256xf16>, tensor<1x1x256x256xf16>
   return %o : tensor<1x1x256x256xf16>

@@ -10,49 +10,110 @@ using schedule::AttentionAttr;
 using schedule::Overlap;
 using tile::TargetAttr;
 
-/// A schedule with a producer, for chips that multiply by warpgroups. Tiles
-/// that differ in length are handed out by a work counter, the longest ones
-/// first, where a second query tile fits.
+/// Warps of a group.
+static constexpr int64_t kWarpgroup = 4;
+/// Where queries see so many keys, their tiles are worth more rows.
+static constexpr int64_t kLongKeys = 8192;
+/// And where they see so few, less of a small tile lies beyond the mask.
+static constexpr int64_t kShortKeys = 512;
+/// Heads of which tiles are short of work, not of shared memory.
+static constexpr int64_t kSmallHeadDim = 64;
+
+static bool fits(const AttentionProblem &problem, AttentionAttr schedule,
+                 TargetAttr target) {
+  return !checkLegal(problem, schedule, target) &&
+         estimateRegisters(problem, schedule, target) <=
+             getRegisterLimit(schedule, target);
+}
+
+/// A producer beside so many warpgroups, with one query tile for each
+/// workgroup.
+static AttentionSchedule makeGroups(const AttentionProblem &problem,
+                                    int64_t groups, int64_t blockN) {
+  AttentionSchedule wanted;
+  wanted.blockM = 64 * groups;
+  wanted.blockN = blockN;
+  wanted.numWarps = kWarpgroup * groups;
+  wanted.mmaWarps = wanted.producerWarps = kWarpgroup;
+  wanted.qInRegisters = 0;
+  // An output that is wider than a block of scores costs more to rescale than
+  // these do to be weighed.
+  wanted.rescale = problem.headDimV > blockN ? 8 : 0;
+  return wanted;
+}
+
+/// The same with tiles that a work counter hands out, the longest ones first.
+static void handOut(const AttentionProblem &problem,
+                    AttentionSchedule &wanted) {
+  wanted.qStages = 2;
+  wanted.tileOrder = problem.isMasked ? schedule::TileOrder::AcrossHeads
+                                      : schedule::TileOrder::Ascending;
+  wanted.persistent = schedule::Persistent::Dynamic;
+}
+
+/// Several small workgroups on an SM, for masks of which larger tiles would
+/// lie outside.
+static AttentionAttr selectSmallTiles(const AttentionProblem &problem,
+                                      TargetAttr target) {
+  if (!problem.isMasked || problem.meanKeys == 0 ||
+      problem.meanKeys > kShortKeys ||
+      std::max(problem.headDimQK, problem.headDimV) > kSmallHeadDim)
+    return {};
+  AttentionSchedule wanted = makeGroups(problem, /*groups=*/1, /*blockN=*/64);
+  handOut(problem, wanted);
+  wanted.producerWarps = 1;
+  wanted.splitMasked = 0;
+  wanted.workgroupsPerSm = 4;
+  AttentionAttr schedule = wanted.getAttr(target.getContext());
+  return fits(problem, schedule, target) ? schedule : AttentionAttr();
+}
+
+/// Hands the tiles out where a second query tile fits, and stores from shared
+/// memory where the output fits beside it. All by what an H200 was fastest
+/// with when hot (docs/Measurements.md).
+static AttentionAttr handOutTiles(const AttentionProblem &problem,
+                                  AttentionSchedule wanted, TargetAttr target) {
+  AttentionAttr inOneGrid = wanted.getAttr(target.getContext());
+  // Small tiles of one length gain nothing.
+  if (!problem.isMasked && problem.headDimV <= kSmallHeadDim)
+    return inOneGrid;
+  handOut(problem, wanted);
+  wanted.oInShared = schedule::OutputPath::Buffer;
+  AttentionAttr buffered = wanted.getAttr(target.getContext());
+  if (fits(problem, buffered, target))
+    return buffered;
+  wanted.oInShared = schedule::OutputPath::Registers;
+  AttentionAttr direct = wanted.getAttr(target.getContext());
+  // Nor do large ones by the counter alone, unless they are long.
+  if ((problem.isMasked || problem.meanKeys >= kLongKeys) &&
+      fits(problem, direct, target))
+    return direct;
+  return inOneGrid;
+}
+
+/// A schedule with a producer, for chips that multiply by warpgroups.
 static AttentionAttr selectWarpgroupSchedule(const AttentionProblem &problem,
                                              TargetAttr target) {
-  constexpr int64_t kWarpgroup = 4;
-  auto select = [&](bool isDynamic) -> AttentionAttr {
-    for (Overlap overlap : {Overlap::PingPong, Overlap::Softmax, Overlap::None})
-      for (int64_t groups : {3, 2, 1})
-        for (int64_t blockN : {128, 112, 96, 80, 64, 48, 32, 16}) {
-          AttentionSchedule wanted;
-          wanted.blockM = 64 * groups;
-          wanted.blockN = blockN;
-          wanted.numWarps = kWarpgroup * groups;
-          wanted.mmaWarps = wanted.producerWarps = kWarpgroup;
-          wanted.qInRegisters = 0;
-          wanted.overlap = overlap;
-          if (isDynamic) {
-            wanted.qStages = 2;
-            wanted.tileOrder = schedule::TileOrder::AcrossHeads;
-            wanted.persistent = schedule::Persistent::Dynamic;
-          }
-          AttentionAttr schedule = wanted.getAttr(target.getContext());
-          // Three groups have few registers each and pay where blocks are
-          // large.
-          if (groups == 3 && blockN < 128)
-            break;
-          if (!checkLegal(problem, schedule, target) &&
-              estimateRegisters(problem, schedule, target) <=
-                  getRegisterLimit(schedule, target))
-            return schedule;
-        }
-    return {};
-  };
-  AttentionAttr inOneGrid = select(/*isDynamic=*/false);
-  if (!problem.isMasked || !inOneGrid)
-    return inOneGrid;
-  // Smaller blocks would cost more than the counter gains.
-  AttentionAttr dynamic = select(/*isDynamic=*/true);
-  return dynamic && dynamic.getBlockM() == inOneGrid.getBlockM() &&
-                 dynamic.getBlockN() == inOneGrid.getBlockN()
-             ? dynamic
-             : inOneGrid;
+  if (AttentionAttr small = selectSmallTiles(problem, target))
+    return small;
+  // Three groups have few registers each and pay where blocks are large, or
+  // where there are many.
+  int64_t fewestOfThree = problem.meanKeys >= kLongKeys ? 80 : 128;
+  for (Overlap overlap : {Overlap::PingPong, Overlap::Softmax, Overlap::None})
+    for (int64_t groups : {3, 2, 1})
+      for (int64_t blockN : {128, 112, 96, 80, 64, 48, 32, 16}) {
+        if (groups == 3 && blockN < fewestOfThree)
+          break;
+        AttentionSchedule wanted = makeGroups(problem, groups, blockN);
+        wanted.overlap = overlap;
+        // Taking turns over blocks of different cost, rescaled seldom, takes
+        // registers that wide outputs do not leave.
+        if (problem.isMasked && wanted.rescale && overlap == Overlap::PingPong)
+          continue;
+        if (fits(problem, wanted.getAttr(target.getContext()), target))
+          return handOutTiles(problem, wanted, target);
+      }
+  return {};
 }
 
 AttentionAttr attune::selectSchedule(const AttentionProblem &problem,

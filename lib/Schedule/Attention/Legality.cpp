@@ -35,6 +35,28 @@ static int64_t getRowDivisor(RankedTensorType type, int64_t headDim) {
   return divisor;
 }
 
+/// See AttentionProblem::meanKeys.
+static int64_t getMeanKeys(attn::AttentionOp op) {
+  int64_t seqQ = op.getSeqQ(), seqK = op.getSeqK();
+  if (op.hasMask() || op.hasBlockLists() || ShapedType::isDynamic(seqQ) ||
+      ShapedType::isDynamic(seqK))
+    return 0;
+  int64_t keys = seqK;
+  if (attn::CausalAttr causal = op.getCausalAttr()) {
+    bool isTopLeft = causal.getAlignment() == attn::Alignment::TopLeft;
+    int64_t last = isTopLeft ? std::min(seqQ, seqK) : seqK;
+    keys = last - std::min(seqQ, last) / 2;
+  }
+  attn::WindowAttr window = op.getWindowAttr();
+  if (!window || window.getLeft() < 0)
+    return keys;
+  if (op.getCausal())
+    return std::min(keys, window.getLeft() + 1);
+  return window.getRight() < 0
+             ? keys
+             : std::min(keys, window.getLeft() + window.getRight() + 1);
+}
+
 AttentionProblem AttentionProblem::get(attn::AttentionOp op) {
   int64_t headDim = op.getOrder().find('d'), divisor = 0;
   for (Value input :
@@ -55,6 +77,7 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op) {
                            divisor,
                            isMasked || op.hasBlockLists(),
                            getRowDivisor(output, headDim)};
+  problem.meanKeys = getMeanKeys(op);
   problem.isListable = isMasked && !op.hasBlockLists() &&
                        ShapedType::isStatic(op.getSeqK()) && op.getSeqK() > 0;
   if (op.hasBlockLists()) {

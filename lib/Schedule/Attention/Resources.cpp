@@ -116,6 +116,8 @@ static constexpr int64_t kOtherGroupRegisters = 24;
 /// Where swizzle atoms are a quarter of the widest one, a row is many of them,
 /// each with an address of its own. Seen at a head size of 80.
 static constexpr int64_t kNarrowAtomRegisters = 16;
+/// What seldom rescaling keeps.
+static constexpr int64_t kRescaleRegisters = 4;
 
 /// Counts the tiles that live at the time when scores have become weights.
 int64_t attune::estimateRegisters(const AttentionProblem &problem,
@@ -135,6 +137,7 @@ int64_t attune::estimateRegisters(const AttentionProblem &problem,
                     target.getTmaBoxBytes() / 2;
     return getAccumulatorRegisters(problem, schedule, target) +
            (isNarrow ? kNarrowAtomRegisters : 0) +
+           (schedule.getRescale() ? kRescaleRegisters : 0) +
            (schedule.getOverlap() != Overlap::None && schedule.getPInRegisters()
                 ? weights
                 : 0) +

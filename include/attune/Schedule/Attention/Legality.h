@@ -17,8 +17,9 @@ namespace attune {
 using AttentionSchedule = schedule::AttentionAttr::Builder;
 using AttentionKnobs = schedule::AttentionAttr::View;
 
-/// The part of an attention op that decides what is legal. Lengths, batch and
-/// heads do not: every kernel takes any of them.
+/// The part of an attention op that decides what is legal, and what is chosen
+/// without a search. Lengths, batch and heads are no part of what is legal:
+/// every kernel takes any of them.
 struct AttentionProblem {
   mlir::Type elementType;
   /// ShapedType::kDynamic where not known.
@@ -36,6 +37,9 @@ struct AttentionProblem {
   /// Whether a kernel can list blocks: there is a mask, there are no lists, and
   /// the number of keys is known and not 0.
   bool isListable = false;
+  /// Keys that a query sees in the mean, as far as lengths, causal and window
+  /// tell; 0 where they do not. Decides what is chosen, not what is legal.
+  int64_t meanKeys = 0;
 
   static AttentionProblem get(attn::AttentionOp op);
 };
