@@ -121,8 +121,8 @@ public:
   /// in registers of its own gain nothing, and spilled more.
   virtual bool narrowsIndices() const;
 
-  /// Whether an approximate tanh of f32 (error at most 2^-10.9 of the result) is
-  /// one instruction, which LLVM's tanh with `afn` becomes.
+  /// Whether an approximate tanh of f32 (error at most 2^-10.9 of the result)
+  /// is one instruction, which LLVM's tanh with `afn` becomes.
   virtual bool hasTanh() const;
 
   /// Whether a kernel can ask how many workgroups were launched, as those that

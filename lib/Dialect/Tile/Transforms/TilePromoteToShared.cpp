@@ -197,7 +197,8 @@ void TilePromoteToShared::promote(LoadOp load) {
   PutOp::create(b, loc, channel, element, load.getSource(),
                 load.getIndices()[0], load.getIndices()[1],
                 /*predicate=*/Value(), /*maps=*/ValueRange(),
-                load.getInBoundsAttr(), load.getRoleAttr(), load.getEvictionAttr());
+                load.getInBoundsAttr(), load.getRoleAttr(),
+                load.getEvictionAttr());
   Value shared = GetOp::create(b, loc, channelType.getTileType(), channel,
                                element, /*pending=*/0);
   if (readsAll || !llvm::all_of(load->getUses(), isOperand)) {

@@ -27,7 +27,7 @@ LogicalResult BaselineTarget::populateGPUToLLVM(
 
 bool BaselineTarget::narrowsIndices() const { return true; }
 
-// tanh.approx.f32, from sm_75 on (PTX ISA, "tanh").
+// tanh.approx.f32 (PTX ISA, "tanh").
 bool BaselineTarget::hasTanh() const { return true; }
 
 void BaselineTarget::configureKernel(LLVM::LLVMFuncOp kernel, tile::TargetAttr,
