@@ -16,13 +16,25 @@ namespace attune {
 using namespace mlir;
 using namespace attune;
 
+/// Where a binary is launched, or else the module: the binary itself is one line
+/// with all of its code.
+static Location findLaunch(ModuleOp module, gpu::BinaryOp binary) {
+  Location loc = module.getLoc();
+  module.walk([&](gpu::LaunchFuncOp launch) {
+    if (launch.getKernelModuleName() != binary.getNameAttr())
+      return WalkResult::advance();
+    loc = launch.getLoc();
+    return WalkResult::interrupt();
+  });
+  return loc;
+}
+
 /// What was made for one chip does not become what is made for another.
 static LogicalResult checkKernels(ModuleOp module, StringRef chip) {
-  // Named without its place, which is one line with all of the code.
   for (auto binary : module.getOps<gpu::BinaryOp>()) {
     launch::ManifestAttr manifest = launch::getManifest(binary);
     if (manifest && manifest.getChip() && manifest.getChip() != chip)
-      return emitError(UnknownLoc::get(module.getContext()))
+      return emitError(findLaunch(module, binary))
              << "gpu.binary '" << binary.getName()
              << "' expects to be used on chip '"
              << manifest.getChip().getValue()

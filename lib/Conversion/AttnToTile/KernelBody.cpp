@@ -296,10 +296,8 @@ Value BodyBuilder::applyScore(Value scores, Value firstKey) {
                                                 seqK, clamp);
                  mapping.map(op.getScore().getArguments(),
                              ValueRange{scaled, batch, head, row, column});
-                 Value whole = inlineOntoBuffers(inner, op.getScore(), mapping);
-                 Value score = OnlineSoftmax::splitFactor(whole).first;
-                 if (score != whole && whole.use_empty())
-                   whole.getDefiningOp()->erase();
+                 Value score = OnlineSoftmax::dropFactor(
+                     op, inlineOntoBuffers(inner, op.getScore(), mapping));
                  if (score != scaled)
                    foldIntoNextFactor(inner, scaled);
                  return score;

@@ -50,18 +50,40 @@ bool OnlineSoftmax::takesUnscaled(attn::AttentionOp op) {
   return op.getScore().empty() && op.getEffectiveScale() > 0;
 }
 
-std::pair<Value, double> OnlineSoftmax::splitFactor(Value score) {
+/// The operand of a product that is a positive constant, and its value.
+static std::optional<std::pair<unsigned, double>> findFactor(Value score) {
   auto product = score.getDefiningOp<arith::MulFOp>();
   if (!product)
-    return {score, 1};
+    return std::nullopt;
   for (unsigned number : {0u, 1u}) {
-    Value factor = product->getOperand(number);
     APFloat value(0.0f);
-    if (matchPattern(factor, m_ConstantFloat(&value)) &&
+    if (matchPattern(product->getOperand(number), m_ConstantFloat(&value)) &&
         value.isFiniteNonZero() && !value.isNegative())
-      return {product->getOperand(1 - number), value.convertToDouble()};
+      return std::pair(number, value.convertToDouble());
   }
-  return {score, 1};
+  return std::nullopt;
+}
+
+/// The factor that the score region ends with; none for a product from around
+/// the region, which a kernel has as an argument.
+static std::optional<double> getLastFactor(attn::AttentionOp op) {
+  if (!op.hasScore())
+    return std::nullopt;
+  Value score = op.getScore().front().getTerminator()->getOperand(0);
+  auto factor = findFactor(score);
+  if (!factor || score.getParentRegion() != &op.getScore())
+    return std::nullopt;
+  return factor->second;
+}
+
+Value OnlineSoftmax::dropFactor(attn::AttentionOp op, Value score) {
+  if (!getLastFactor(op))
+    return score;
+  Operation *product = score.getDefiningOp();
+  Value rest = product->getOperand(1 - findFactor(score)->first);
+  if (product->use_empty())
+    product->erase();
+  return rest;
 }
 
 /// What the scores that takeBlock() gets are multiplied by to be an exponent of
@@ -69,10 +91,7 @@ std::pair<Value, double> OnlineSoftmax::splitFactor(Value score) {
 static double getUnit(attn::AttentionOp op) {
   if (OnlineSoftmax::takesUnscaled(op))
     return op.getEffectiveScale() * kLog2E;
-  if (!op.hasScore())
-    return kLog2E;
-  Value score = op.getScore().front().getTerminator()->getOperand(0);
-  return OnlineSoftmax::splitFactor(score).second * kLog2E;
+  return getLastFactor(op).value_or(1) * kLog2E;
 }
 
 OnlineSoftmax::OnlineSoftmax(TileBuilder &builder, attn::AttentionOp op,

@@ -48,9 +48,10 @@ public:
   /// scale is part of the exponent.
   static bool takesUnscaled(attn::AttentionOp op);
 
-  /// A score as a product of another value and a positive constant, which is
-  /// part of the exponent as well. The factor is 1 where it is not one.
-  static std::pair<mlir::Value, double> splitFactor(mlir::Value score);
+  /// What a score region gives, as its ops stand in a kernel, without the
+  /// positive constant that it is multiplied by at last, which is part of the
+  /// exponent as well.
+  static mlir::Value dropFactor(attn::AttentionOp op, mlir::Value score);
 
   SoftmaxState start();
   /// Returns the weights of a block of scores in the type of the op's inputs,

@@ -135,3 +135,38 @@ func.func @sum(%q: tensor<1x1x256x64xbf16>) -> tensor<1x1x256x64xbf16> {
   } : tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>
   return %o : tensor<1x1x256x64xbf16>
 }
+
+// -----
+
+// The scale is no factor of a region that gives the score as it is, and neither is
+// one of a value that is worked out outside.
+// CAP-LABEL: gpu.func @identity_kernel
+// CAP-DAG: %[[SCALE:.+]] = arith.constant 1.250000e-01 : f32
+// CAP-DAG: %[[UNIT:.+]] = arith.constant 1.442695{{.*}} : f32
+// CAP: tile.mma
+// CAP: tile.map
+// CAP-NEXT: ^bb0(%[[SCORE:.+]]: f32,
+// CAP-NEXT:   %[[R:.+]] = arith.mulf %[[SCORE]], %[[SCALE]] : f32
+// CAP-NEXT:   tile.yield %[[R]]
+// CAP: math.fma %{{.+}}, %[[UNIT]], %{{.+}} : f32
+func.func @identity(%q: tensor<1x1x256x64xbf16>) -> tensor<1x1x256x64xbf16> {
+  %o = attn.attention %q, %q, %q score (%s, %b, %h, %m, %n) {
+    attn.yield %s : f32
+  } : tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>
+  return %o : tensor<1x1x256x64xbf16>
+}
+
+// -----
+
+// CAP-LABEL: gpu.func @outside_kernel
+// CAP-DAG: %[[UNIT:.+]] = arith.constant 1.442695{{.*}} : f32
+// CAP: tile.mma
+// CAP: math.fma %{{.+}}, %[[UNIT]], %{{.+}} : f32
+func.func @outside(%q: tensor<1x1x256x64xbf16>, %x: f32) -> tensor<1x1x256x64xbf16> {
+  %two = arith.constant 2.0 : f32
+  %p = arith.mulf %x, %two : f32
+  %o = attn.attention %q, %q, %q score (%s, %b, %h, %m, %n) {
+    attn.yield %p : f32
+  } : tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>
+  return %o : tensor<1x1x256x64xbf16>
+}
