@@ -17,8 +17,8 @@ TUNE_ARGS ?=
 
 help:
 	@echo 'make tune     tune $(EXAMPLE): on the GPU, or without one compile, rank and check'
-	@echo 'make test     build everything, run clang-tidy and every test'
-	@echo 'make sanitize build with sanitizers, run a fuzzer and tests of execution'
+	@echo 'make test     build everything, run clang-tidy, every test, and some again with sanitizers'
+	@echo 'make sanitize build with sanitizers, run a fuzzer and tests of execution (part of test)'
 	@echo 'make build    build everything'
 	@echo 'make docs     write docs/generated from the .td files'
 	@echo 'make format   format the C++ sources with clang-format-22'
@@ -45,12 +45,14 @@ tune: dependencies $(BUILD)/build.ninja
 
 # Everything runs, whatever fails; the last line counts all tests.
 test: build
-	@rm -f $(BUILD)/test-results.json
+	@rm -f $(BUILD)/test-results.json build-asan/test-results.json
 	@cmake --build $(BUILD) --target check-tidy; tidy=$$?; \
 	  cmake --build $(BUILD) --target check-attune; tests=$$?; \
-	  python3 scripts/summarize-tests.py $(BUILD)/test-results.json && [ $$tidy = 0 -a $$tests = 0 ]
+	  $(MAKE) --no-print-directory sanitize; sanitized=$$?; \
+	  python3 scripts/summarize-tests.py $(BUILD)/test-results.json build-asan/test-results.json && \
+	  [ $$tidy = 0 -a $$tests = 0 -a $$sanitized = 0 ]
 
-# Apart from `test`, for it is a second build.
+# A second build, of what is worth it.
 sanitize: dependencies
 	cmake --preset asan
 	cmake --build build-asan --target check-sanitized

@@ -64,12 +64,14 @@ public:
   }
   llvm::Error copyToDevice(DeviceAddress target, const void *source,
                            int64_t bytes) override {
-    std::memcpy(reinterpret_cast<void *>(target), source, bytes);
+    if (bytes > 0) // the source of nothing may be null
+      std::memcpy(reinterpret_cast<void *>(target), source, bytes);
     return llvm::Error::success();
   }
   llvm::Error copyToHost(void *target, DeviceAddress source,
                          int64_t bytes) override {
-    std::memcpy(target, reinterpret_cast<void *>(source), bytes);
+    if (bytes > 0)
+      std::memcpy(target, reinterpret_cast<void *>(source), bytes);
     return llvm::Error::success();
   }
   llvm::Error fill(DeviceAddress target, uint8_t byte, int64_t bytes,
