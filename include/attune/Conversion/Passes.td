@@ -43,7 +43,8 @@ def ConvertLinalgToAttnPass : Pass<"convert-linalg-to-attn"> {
     Finds contraction, softmax and contraction, with whatever elementwise function of the scores between them, and replaces them by one `attn.attention`
     (docs/Raising.md says which spellings are known). The second contraction is followed backwards: each element of its weights is an expression of
     scalars, whatever ops compute it, and softmax is recognized by its algebra,
-    `exp(s - c) / sum_n exp(s - c)` with any `c` that is the same for all keys. What happens to scores becomes `scale`, `softcap`, `causal`, `window`, the mask
+    `exp(s - c) / sum_n exp(s - c)` with any `c` that is the same for all keys, before or behind the division by the sum. A further term of the sum becomes
+    `sinks`; its logarithm, if it is used, becomes the second result. What happens to scores becomes `scale`, `softcap`, `causal`, `window`, the mask
     region and the score region. Tensors are read before transpositions, casts that widen, and repetition of heads.
 
     Differences between what was and what is:

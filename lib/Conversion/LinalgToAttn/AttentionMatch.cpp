@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Softmax and the two contractions around it, found in expressions.
+// The two contractions around softmax, and what becomes of the second one.
 
 #include "AttentionMatch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -27,14 +27,14 @@ private:
     return failure();
   }
   LogicalResult matchSecond();
-  LogicalResult matchSoftmax(const Element *weights);
-  LogicalResult matchQuotient(const Element *weights);
-  LogicalResult matchSum(const Element *sum, const Element *exponential);
   LogicalResult matchScore();
   LogicalResult matchFirst(const Element *load);
   LogicalResult followOperand(const Element *load, bool takesScales,
                               TensorRead &operand);
+  std::optional<TensorRead> follow(Operation *user, const TensorRead &read);
+  bool isDivision(const TensorRead &quotient, const TensorRead &dividend);
   LogicalResult followResult();
+  LogicalResult followSum();
   LogicalResult checkUses();
   LogicalResult checkTypes();
 
@@ -42,140 +42,25 @@ private:
   Mismatch &why;
   AttentionMatch found;
   const Element *values = nullptr;
+  /// What divides the second contraction by the sum of exponentials.
+  Operation *division = nullptr;
 };
 } // namespace
 
-/// The quotient of an exponential and a sum of exponentials, or softmax, that
-/// `root` is or is computed from.
-static const Element *findSoftmax(ElementBuilder &elements,
-                                  const Element *root) {
-  return root->find([&](const Element *element) {
-    if (element->isLoad())
-      return element->value.getDefiningOp<linalg::SoftmaxOp>() != nullptr;
-    if (!element->isOp("arith.divf") && !element->isOp("arith.mulf"))
-      return false;
-    for (unsigned place : {0, 1}) {
-      const Element *factor = element->operands[place];
-      if (!element->operands[1 - place]->isOp("math.exp"))
-        continue;
-      if (factor->isOp("arith.divf"))
-        factor = factor->operands[1];
-      std::optional<SumOfElements> sum =
-          elements.getSum(factor, /*inlined=*/true);
-      if (sum && sum->term->isOp("math.exp"))
-        return true;
-    }
-    return false;
-  });
-}
-
-/// Whether `factor` is 1 / x, and x.
-static const Element *getReciprocal(const Element *factor) {
-  return factor->isOp("arith.divf") && factor->operands[0]->getFloat() == 1.0
-             ? factor->operands[1]
-             : nullptr;
-}
-
-/// The dimension of its operand that a reduction or softmax runs over.
-static std::string nameDimension(Operation *op) {
-  if (auto softmax = dyn_cast<linalg::SoftmaxOp>(op))
-    return "dimension " + std::to_string(softmax.getDimension());
-  auto structured = cast<linalg::LinalgOp>(op);
-  AffineMap map =
-      structured.getMatchingIndexingMap(structured.getDpsInputOperand(0));
-  for (auto [position, expression] : llvm::enumerate(map.getResults())) {
-    auto dim = dyn_cast<AffineDimExpr>(expression);
-    if (dim && structured.getIteratorTypesArray()[dim.getPosition()] ==
-                   utils::IteratorType::reduction)
-      return "dimension " + std::to_string(position);
-  }
-  return "another dimension";
-}
-
-LogicalResult Matcher::matchSum(const Element *sum,
-                                const Element *exponential) {
-  std::optional<SumOfElements> terms = elements.getSum(sum, /*inlined=*/true);
-  if (!terms)
-    return failure();
-  Operation *op = terms->op;
-  if (sum->dependsOn(found.keys) || terms->variables.size() != 1)
-    return fail(op, "expects the softmax over keys, but got over " +
-                        nameDimension(op));
-  if (terms->init->getFloat() != 0.0)
-    return fail(op, "expects the sum of exponentials to begin with 0");
-  auto isKeys = [&](const IndexSum::Term &term) {
-    return term.digit.variable == found.keys;
-  };
-  // The keys as the second contraction counts them.
-  const IndexSum *keys = nullptr;
-  for (const IndexSum &index : found.weights.indices)
-    if (index.getTerms().size() == 1 && isKeys(index.getTerms()[0]))
-      keys = &index;
-  const Element *term = elements.substitute(
-      terms->term, [&](unsigned variable) -> const IndexSum * {
-        return variable == terms->variables[0] ? keys : nullptr;
-      });
-  if (!keys || term != exponential)
-    return fail(op, "expects exponentials to be divided by their own sum, but "
-                    "got the sum of another function");
-  return success();
-}
-
-/// exp(x) / sum exp(x), or exp(x) * (1 / sum exp(x)). What is subtracted from x
-/// cancels out, if it is the same for all keys.
-LogicalResult Matcher::matchQuotient(const Element *weights) {
-  const Element *exponential = nullptr, *sum = nullptr;
-  if (weights->isOp("arith.divf")) {
-    exponential = weights->operands[0];
-    sum = weights->operands[1];
-  } else if (weights->isOp("arith.mulf")) {
-    for (unsigned place : {0, 1})
-      if (const Element *divisor = getReciprocal(weights->operands[place])) {
-        exponential = weights->operands[1 - place];
-        sum = divisor;
-      }
-  }
-  if (!sum || !exponential->isOp("math.exp"))
-    return failure();
-  if (failed(matchSum(sum, exponential)))
-    return failure();
-  found.score = exponential->operands[0];
-  if (found.score->isOp("arith.subf") &&
-      !found.score->operands[1]->dependsOn(found.keys))
-    found.score = found.score->operands[0];
-  return success();
-}
-
-LogicalResult Matcher::matchSoftmax(const Element *weights) {
-  const Element *softmax = findSoftmax(elements, weights);
-  if (!softmax)
-    return failure();
-  Operation *op = found.second;
-  if (softmax != weights)
-    return fail(op, "expects softmax to be an operand of the contraction with "
-                    "values, but got '" +
-                        (weights->name ? weights->name->getStringRef()
-                                       : StringRef("a load")) +
-                        "' between");
-  if (!softmax->isLoad()) {
-    if (succeeded(matchQuotient(softmax)))
-      return success();
-    if (why.reason.empty())
-      return fail(op, "expects exponentials to be divided by their sum");
-    return failure();
-  }
-  auto named = softmax->value.getDefiningOp<linalg::SoftmaxOp>();
-  std::optional<SmallVector<IndexSum>> indices = softmax->getIndices();
-  if (!indices || !named.hasPureTensorSemantics())
-    return failure();
-  std::optional<SmallVector<Digit>> digits =
-      (*indices)[named.getDimension()].getDigits();
-  if (!digits || digits->size() != 1 || digits->front().stride != 1 ||
-      digits->front().variable != found.keys)
-    return fail(named, "expects the softmax over keys, but got over " +
-                           nameDimension(named));
-  found.score = elements.get(named.getInput(), *indices);
-  return success();
+bool TensorRead::coversTensor() const {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  return !type.getEncoding() &&
+         llvm::all_of(llvm::zip_equal(indices, type.getShape()), [](auto pair) {
+           auto [index, size] = pair;
+           std::optional<SmallVector<Digit>> digits = index.getDigits();
+           if (!digits)
+             return false;
+           int64_t covered = 1;
+           for (const Digit &digit : *digits)
+             covered = multiplySizes(covered, digit.size);
+           return covered == size || ShapedType::isDynamic(covered) ||
+                  ShapedType::isDynamic(size);
+         });
 }
 
 static void getFactors(const Element *element,
@@ -208,7 +93,6 @@ LogicalResult Matcher::matchSecond() {
       /*inlined=*/false);
   if (!sum || sum->variables.size() != 1)
     return failure();
-  found.keys = sum->variables[0];
   SmallVector<const Element *> factors;
   getFactors(sum->term, factors);
   if (factors.size() != 2 || !factors[0]->isLoad() || !factors[1]->isLoad())
@@ -219,7 +103,10 @@ LogicalResult Matcher::matchSecond() {
     if (!indices)
       return failure();
     found.weights = {weights->value, *indices};
-    if (succeeded(matchSoftmax(elements.get(weights->value, *indices)))) {
+    if (std::optional<Softmax> softmax =
+            matchSoftmax(elements, elements.get(weights->value, *indices), op,
+                         sum->variables[0], sum->sizes[0], why)) {
+      found.softmax = *softmax;
       values = factors[1 - place];
       if (sum->init->getFloat() != 0.0)
         return fail(op, "expects the sum over values to begin with 0");
@@ -246,24 +133,11 @@ LogicalResult Matcher::followOperand(const Element *load, bool takesScales,
     std::optional<SmallVector<IndexSum>> indices = load->getIndices();
     if (!indices)
       break;
-    auto type = cast<RankedTensorType>(load->value.getType());
-    bool isClean =
-        !type.getEncoding() &&
-        llvm::all_of(llvm::zip_equal(*indices, type.getShape()), [](auto pair) {
-          auto [index, size] = pair;
-          std::optional<SmallVector<Digit>> digits = index.getDigits();
-          if (!digits)
-            return false;
-          int64_t covered = 1;
-          for (const Digit &digit : *digits)
-            covered = multiplySizes(covered, digit.size);
-          return covered == size || ShapedType::isDynamic(covered) ||
-                 ShapedType::isDynamic(size);
-        });
     // A wider tensor would leave out a rounding.
-    if (isClean && getWidth(load->value) <= width) {
+    TensorRead read{load->value, *indices};
+    if (read.coversTensor() && getWidth(load->value) <= width) {
       width = getWidth(load->value);
-      operand = {load->value, *indices};
+      operand = read;
       llvm::append_range(found.scales, scales);
       scales.clear();
       isFound = true;
@@ -300,15 +174,16 @@ LogicalResult Matcher::followOperand(const Element *load, bool takesScales,
 
 LogicalResult Matcher::matchFirst(const Element *load) {
   std::optional<SumOfElements> sum = elements.getSum(load, /*inlined=*/false);
-  if (!sum || !load->dependsOn(found.keys))
+  if (!sum || !load->dependsOn(found.softmax.keys))
     return failure();
   SmallVector<const Element *> factors;
   getFactors(sum->term, factors);
   if (factors.size() != 2 || !factors[0]->isLoad() || !factors[1]->isLoad())
     return failure();
-  if (factors[0]->dependsOn(found.keys))
+  if (factors[0]->dependsOn(found.softmax.keys))
     std::swap(factors[0], factors[1]);
-  if (factors[0]->dependsOn(found.keys) || !factors[1]->dependsOn(found.keys))
+  if (factors[0]->dependsOn(found.softmax.keys) ||
+      !factors[1]->dependsOn(found.softmax.keys))
     return failure();
   found.first = sum->op;
   found.dot = load;
@@ -318,7 +193,7 @@ LogicalResult Matcher::matchFirst(const Element *load) {
   if (sum->init->getFloat() != 0.0) {
     const Element *both =
         elements.makeOp("arith.addf", load->type, {load, sum->init});
-    found.score = elements.replace(found.score, load, both);
+    found.softmax.score = elements.replace(found.softmax.score, load, both);
   }
   if (failed(followOperand(factors[0], /*takesScales=*/true, found.query)) ||
       failed(followOperand(factors[1], /*takesScales=*/true, found.key)) ||
@@ -329,7 +204,7 @@ LogicalResult Matcher::matchFirst(const Element *load) {
 }
 
 LogicalResult Matcher::matchScore() {
-  found.score->find([&](const Element *element) {
+  found.softmax.score->find([&](const Element *element) {
     return (element->isLoad() && succeeded(matchFirst(element))) ||
            !why.reason.empty();
   });
@@ -337,6 +212,9 @@ LogicalResult Matcher::matchScore() {
     return failure();
   if (found.dot)
     return success();
+  // Exponentials alone are anybody's.
+  if (!found.softmax.isDivided)
+    return failure();
   return fail(found.second, "expects the softmax of a function of dot products "
                             "of queries and keys, but got no contraction");
 }
@@ -350,7 +228,9 @@ LogicalResult Matcher::checkUses() {
   llvm::SmallPtrSet<Operation *, 16> seen;
   while (!next.empty()) {
     Operation *op = next.pop_back_val();
-    if (op == found.second || isa<tensor::DimOp>(op) || isOpTriviallyDead(op) ||
+    bool isReplaced = op == found.second || op == division ||
+                      (found.lse && op == found.lse->tensor.getDefiningOp());
+    if (isReplaced || isa<tensor::DimOp>(op) || isOpTriviallyDead(op) ||
         !seen.insert(op).second)
       continue;
     if (op->getBlock() != found.second->getBlock() ||
@@ -360,10 +240,13 @@ LogicalResult Matcher::checkUses() {
                           op->getName().getStringRef() + "'");
     llvm::append_range(next, op->getUsers());
   }
-  const Element *other = found.score->find([&](const Element *element) {
+  auto readsOther = [&](const Element *element) {
     return element != found.dot && element->isLoad() &&
            seen.contains(element->value.getDefiningOp());
-  });
+  };
+  const Element *other = found.softmax.score->find(readsOther);
+  if (!other && found.softmax.sink)
+    other = found.softmax.sink->find(readsOther);
   if (other)
     return fail(other->value.getDefiningOp(),
                 "expects each score to be a function of its own dot product, "
@@ -377,71 +260,170 @@ static std::string print(Type type) {
   return text;
 }
 
-/// Goes on to the last tensor that is the result in another order, shape or
-/// element type: the one that has the type of the operands.
+/// The result of `user`, where its elements are those of the tensor that is
+/// read, or each computed from one of them.
+std::optional<TensorRead> Matcher::follow(Operation *user,
+                                          const TensorRead &read) {
+  if (user->getNumResults() != 1 ||
+      user->getBlock() != found.second->getBlock() ||
+      !isa<RankedTensorType>(user->getResult(0).getType()))
+    return std::nullopt;
+  std::optional<SmallVector<IndexSum>> moved;
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(user)) {
+    moved = expandIndices(read.indices, expand.getResultType().getShape(),
+                          expand.getReassociationIndices());
+  } else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(user)) {
+    moved = collapseIndices(read.indices, collapse.getSrcType().getShape(),
+                            collapse.getReassociationIndices());
+  } else if (OpTrait::hasElementwiseMappableTraits(user)) {
+    moved = read.indices;
+  } else if (auto op = dyn_cast<linalg::LinalgOp>(user);
+             op && op.hasPureTensorSemantics() &&
+             op.getNumParallelLoops() == op.getNumLoops()) {
+    OpOperand *input = llvm::find_if(user->getOpOperands(), [&](auto &operand) {
+      return operand.get() == read.tensor;
+    });
+    AffineMap in = op.getMatchingIndexingMap(input),
+              out = op.getIndexingMapMatchingResult(user->getResult(0));
+    bool isInput = op.isDpsInput(input);
+    // A dimension of size 1 may be indexed by 0.
+    if (!isInput || !in.isProjectedPermutation(/*allowZeroInResults=*/true) ||
+        !out.isPermutation())
+      return std::nullopt;
+    SmallVector<IndexSum> loops(op.getNumLoops());
+    SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+    llvm::SmallBitVector isKnown(op.getNumLoops());
+    for (auto [index, expression] :
+         llvm::zip_equal(read.indices, in.getResults()))
+      if (auto dim = dyn_cast<AffineDimExpr>(expression)) {
+        loops[dim.getPosition()] = index;
+        isKnown.set(dim.getPosition());
+      }
+    for (auto [loop, range] : llvm::enumerate(ranges))
+      if (!isKnown.test(loop) && range != 1)
+        return std::nullopt;
+    moved.emplace();
+    for (unsigned dim = 0; dim < out.getNumResults(); ++dim)
+      moved->push_back(loops[out.getDimPosition(dim)]);
+  }
+  if (!moved)
+    return std::nullopt;
+  return TensorRead{user->getResult(0), *moved};
+}
+
+/// Whether one tensor is the other one divided by the sum of exponentials.
+bool Matcher::isDivision(const TensorRead &quotient,
+                         const TensorRead &dividend) {
+  auto isDividend = [&](const Element *element) {
+    return element->isLoad() && element->value == dividend.tensor;
+  };
+  auto expand = [&](const Element *element) {
+    auto indices = element->isLoad() ? element->getIndices() : std::nullopt;
+    return indices ? elements.get(element->value, *indices) : element;
+  };
+  const Element *element =
+      elements.getOneLevel(quotient.tensor, quotient.indices);
+  const Element *divisor = nullptr;
+  if (element->isOp("arith.divf") && isDividend(element->operands[0]))
+    divisor = expand(element->operands[1]);
+  if (element->isOp("arith.mulf"))
+    for (unsigned place : {0, 1})
+      if (isDividend(element->operands[place]))
+        divisor = getReciprocal(expand(element->operands[1 - place]));
+  return divisor &&
+         succeeded(matchDivisor(elements, found.softmax, divisor, why));
+}
+
+/// Goes on to the last tensor that is the result, divided by the sum if the
+/// weights were not, in another order, shape or element type: the one that has
+/// the type of the operands.
 LogicalResult Matcher::followResult() {
   TensorRead current = found.result;
   Type type = found.query.getElementType();
   bool isFound = false;
-  auto finish = [&]() -> LogicalResult {
-    if (isFound)
-      return success();
-    return fail(found.second, "expects the result to be rounded to the type "
-                              "of the operands, " +
-                                  print(type) + ", but got " +
-                                  print(found.result.getElementType()));
-  };
   while (true) {
     bool isClean = llvm::all_of(current.indices, [](const IndexSum &index) {
       return index.getDigits().has_value();
     });
-    if (isClean && current.getElementType() == type) {
+    if (isClean && found.softmax.isDivided &&
+        current.getElementType() == type) {
       found.result = current;
       isFound = true;
     }
     Operation *user = nullptr;
+    bool isOnlyUser = true;
     for (Operation *other : current.tensor.getUsers())
       if (!isa<tensor::DimOp>(other)) {
-        if (user && user != other)
-          return finish();
+        isOnlyUser &= !user || user == other;
         user = other;
       }
-    if (!user || user->getNumResults() != 1 ||
-        user->getBlock() != found.second->getBlock())
+    if (!user || !isOnlyUser)
       break;
-    std::optional<SmallVector<IndexSum>> moved;
-    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(user)) {
-      moved = expandIndices(current.indices, expand.getResultType().getShape(),
-                            expand.getReassociationIndices());
-    } else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(user)) {
-      moved = collapseIndices(current.indices, collapse.getSrcType().getShape(),
-                              collapse.getReassociationIndices());
-    } else if (isa<arith::ExtFOp, arith::TruncFOp>(user)) {
-      moved = current.indices;
-    } else if (auto op = dyn_cast<linalg::LinalgOp>(user);
-               op && op.hasPureTensorSemantics() && op.getNumDpsInputs() == 1 &&
-               op.getDpsInputOperand(0)->get() == current.tensor) {
-      OpOperand *input = op.getDpsInputOperand(0);
-      AffineMap in = op.getMatchingIndexingMap(input),
-                out = op.getIndexingMapMatchingResult(user->getResult(0));
-      if (!in.isPermutation() || !out.isPermutation())
-        break;
-      SmallVector<IndexSum> loops(op.getNumLoops());
-      for (auto [dim, index] : llvm::enumerate(current.indices))
-        loops[in.getDimPosition(dim)] = index;
-      moved.emplace();
-      for (unsigned dim = 0; dim < out.getNumResults(); ++dim)
-        moved->push_back(loops[out.getDimPosition(dim)]);
-      // It must do nothing else.
-      const Element *element = elements.getOneLevel(user->getResult(0), *moved);
-      if (!element->isLoad() || element->value != current.tensor)
-        break;
+    std::optional<TensorRead> next = follow(user, current);
+    if (!next)
+      break;
+    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user)) {
+      const Element *element =
+          elements.getOneLevel(next->tensor, next->indices);
+      if (!element->isLoad() || element->value != current.tensor) {
+        if (found.softmax.isDivided || !isDivision(*next, current))
+          break;
+        division = user;
+      }
     }
-    if (!moved)
-      break;
-    current = {user->getResult(0), *moved};
+    current = *next;
   }
-  return finish();
+  if (isFound)
+    return success();
+  if (!why.reason.empty())
+    return failure();
+  if (!found.softmax.isDivided)
+    return fail(found.second,
+                "expects exponentials to be divided by their sum, before or "
+                "behind the contraction with values");
+  return fail(found.second, "expects the result to be rounded to the type "
+                            "of the operands, " +
+                                print(type) + ", but got " +
+                                print(found.result.getElementType()));
+}
+
+/// Finds the last tensor that is the logarithm of the sum of exponentials.
+LogicalResult Matcher::followSum() {
+  const Element *sum = found.softmax.sum;
+  if (!sum)
+    return success();
+  auto getFactor = [&](const TensorRead &read) {
+    return matchLogSumExp(found.softmax,
+                          elements.get(read.tensor, read.indices));
+  };
+  auto isLse = [&](const TensorRead &read) {
+    return read.getElementType().isF32() && getFactor(read) == 1;
+  };
+  SmallVector<TensorRead> next{{sum->value, *sum->getIndices()}};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!next.empty() && !found.lse) {
+    TensorRead read = next.pop_back_val();
+    std::optional<double> factor = getFactor(read);
+    if (factor && *factor != 1)
+      return fail(read.tensor.getDefiningOp(),
+                  "expects the natural logarithm of the sum of exponentials, "
+                  "but got " +
+                      Twine(std::to_string(*factor)) + " times that");
+    if (isLse(read))
+      found.lse = read;
+    for (Operation *user : read.tensor.getUsers())
+      if (seen.insert(user).second)
+        if (std::optional<TensorRead> result = follow(user, read))
+          next.push_back(*result);
+  }
+  while (found.lse && found.lse->tensor.hasOneUse()) {
+    std::optional<TensorRead> moved =
+        follow(*found.lse->tensor.user_begin(), *found.lse);
+    if (!moved || !isLse(*moved))
+      break;
+    found.lse = moved;
+  }
+  return success();
 }
 
 LogicalResult Matcher::checkTypes() {
@@ -460,8 +442,8 @@ LogicalResult Matcher::checkTypes() {
 }
 
 std::optional<AttentionMatch> Matcher::match() {
-  if (failed(matchSecond()) || failed(matchScore()) || failed(checkUses()) ||
-      failed(checkTypes()) || failed(followResult()))
+  if (failed(matchSecond()) || failed(matchScore()) || failed(checkTypes()) ||
+      failed(followResult()) || failed(followSum()) || failed(checkUses()))
     return std::nullopt;
   return found;
 }

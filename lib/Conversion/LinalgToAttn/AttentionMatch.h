@@ -6,7 +6,7 @@
 #ifndef ATTUNE_LIB_CONVERSION_LINALGTOATTN_ATTENTIONMATCH_H
 #define ATTUNE_LIB_CONVERSION_LINALGTOATTN_ATTENTIONMATCH_H
 
-#include "Element.h"
+#include "Softmax.h"
 
 namespace attune::raising {
 
@@ -19,6 +19,9 @@ struct TensorRead {
     return llvm::cast<mlir::RankedTensorType>(tensor.getType())
         .getElementType();
   }
+  /// Whether the loops count through all of the tensor, each element once for
+  /// each iteration of those that its indices are made of.
+  bool coversTensor() const;
 };
 
 /// result = sum_n softmax_n(score(sum_d query * key)) * value, over variables
@@ -28,22 +31,17 @@ struct AttentionMatch {
   TensorRead query, key, value;
   /// The weights of the second contraction, as it reads them.
   TensorRead weights;
-  /// What is scaled, masked and so on, in terms of `dot`, the load of the first
-  /// contraction's result.
-  const Element *score = nullptr, *dot = nullptr;
+  /// Its score is what is scaled, masked and so on, in terms of `dot`, the load
+  /// of the first contraction's result.
+  Softmax softmax;
+  const Element *dot = nullptr;
   /// Factors of query and key.
   llvm::SmallVector<const Element *> scales;
-  unsigned keys = 0;
   llvm::SmallVector<unsigned, 1> headDims;
   /// What attention replaces, and where it is.
   TensorRead result;
-};
-
-/// Why what looks like attention is none.
-struct Mismatch {
-  mlir::Operation *op = nullptr;
-  /// "expects ..., but got ..."; empty where nothing looks like attention.
-  std::string reason;
+  /// The logarithm of the sum of exponentials, if somebody computes it.
+  std::optional<TensorRead> lse;
 };
 
 /// The attention of which `op` is the second contraction.

@@ -56,16 +56,38 @@ static bool raise(RewriterBase &rewriter, linalg::LinalgOp op, Mismatch &why) {
     return false;
   }
   Operation *replaced = match->result.tensor.getDefiningOp();
+  // All that attention reads stands before what it replaces.
+  Value lse = match->lse ? match->lse->tensor : Value();
+  auto isTooEarly = [&](Operation *user) {
+    return user->getBlock() == replaced->getBlock() &&
+           user->isBeforeInBlock(replaced);
+  };
+  if (lse && llvm::any_of(lse.getUsers(), isTooEarly)) {
+    why = {lse.getDefiningOp(),
+           "expects the logarithm of the sum to be used behind the "
+           "contraction with values"};
+    return false;
+  }
   Location loc = op.getLoc();
-  rewriter.setInsertionPoint(op);
+  rewriter.setInsertionPoint(replaced);
   Value query = layout->makeQuery(rewriter, loc),
         key = layout->makeKey(rewriter, loc),
-        value = layout->makeValue(rewriter, loc);
+        value = layout->makeValue(rewriter, loc),
+        sinks = layout->makeSinks(rewriter, loc);
   auto attention = attn::AttentionOp::create(rewriter, loc, query, key, value,
-                                             layout->getOrder());
+                                             layout->getOrder(),
+                                             /*returnLse=*/lse != nullptr);
+  if (sinks)
+    attention.getSinksMutable().assign(sinks);
   score->apply(rewriter, attention);
   rewriter.setInsertionPointAfter(attention);
   Value result = layout->restoreResult(rewriter, loc, attention.getResult());
+  if (lse) {
+    Operation *logarithm = lse.getDefiningOp();
+    rewriter.replaceAllUsesWith(
+        lse, layout->restoreLse(rewriter, loc, attention.getLse()));
+    eraseDead(rewriter, logarithm);
+  }
   rewriter.replaceAllUsesWith(match->result.tensor, result);
   eraseDead(rewriter, replaced);
   return true;

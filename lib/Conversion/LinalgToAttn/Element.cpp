@@ -176,6 +176,47 @@ sliceIndices(tensor::ExtractSliceOp op, ArrayRef<IndexSum> indices) {
   return source;
 }
 
+/// An element of what is put together of parts, if it is of one part wherever
+/// the indices count.
+const Element *ElementBuilder::expandParts(Operation *op,
+                                           ArrayRef<IndexSum> indices) {
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
+    llvm::SmallBitVector dropped = insert.getDroppedDims();
+    SmallVector<IndexSum> source;
+    bool isInside = true;
+    for (auto [dim, offset, size, stride] :
+         llvm::enumerate(insert.getStaticOffsets(), insert.getStaticSizes(),
+                         insert.getStaticStrides())) {
+      if (ShapedType::isDynamic(offset) || ShapedType::isDynamic(size) ||
+          stride != 1)
+        return nullptr;
+      std::optional<bool> isBefore = isBelow(indices[dim], offset),
+                          isNotBehind = isBelow(indices[dim], offset + size);
+      if (isBefore == true || isNotBehind == false)
+        return read(insert.getDest(), indices);
+      isInside &= isBefore == false && isNotBehind == true;
+      if (!dropped.test(dim))
+        source.push_back(indices[dim].plus(IndexSum(-offset)));
+    }
+    return isInside ? read(insert.getSource(), source) : nullptr;
+  }
+  auto concat = cast<tensor::ConcatOp>(op);
+  SmallVector<IndexSum> place(indices);
+  IndexSum &index = place[concat.getDim()];
+  for (Value input : concat.getInputs()) {
+    int64_t size =
+        cast<RankedTensorType>(input.getType()).getDimSize(concat.getDim());
+    std::optional<bool> isHere =
+        ShapedType::isDynamic(size) ? std::nullopt : isBelow(index, size);
+    if (!isHere)
+      return nullptr;
+    if (*isHere)
+      return read(input, place);
+    index = index.plus(IndexSum(-size));
+  }
+  return nullptr;
+}
+
 const Element *ElementBuilder::expand(Value tensor,
                                       ArrayRef<IndexSum> indices) {
   Operation *op = tensor.getDefiningOp();
@@ -199,6 +240,8 @@ const Element *ElementBuilder::expand(Value tensor,
   } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
     source = slice.getSource();
     moved = sliceIndices(slice, indices);
+  } else if (isa<tensor::InsertSliceOp, tensor::ConcatOp>(op)) {
+    return expandParts(op, indices);
   } else if (auto retyped = dyn_cast<tensor::CastOp>(op)) {
     source = retyped.getSource();
     moved = SmallVector<IndexSum>(indices);
@@ -238,7 +281,7 @@ std::optional<SumOfElements> ElementBuilder::getSum(const Element *load,
               op.getNumReductionLoops() !=
           op.getNumLoops())
     return std::nullopt;
-  SumOfElements sum{op, {}, nullptr, nullptr};
+  SumOfElements sum{op, {}, {}, nullptr, nullptr};
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   if (llvm::is_contained(ranges, 0))
     return std::nullopt;
@@ -248,6 +291,7 @@ std::optional<SumOfElements> ElementBuilder::getSum(const Element *load,
       continue;
     unsigned variable = getVariable(op, loop);
     sum.variables.push_back(variable);
+    sum.sizes.push_back(ranges[loop]);
     loops[loop] = IndexSum::get(variable, ranges[loop]);
   }
   for (auto [index, expression] : llvm::zip_equal(*indices, map.getResults()))
@@ -296,6 +340,10 @@ ElementBuilder::rebuild(const Element *root,
       made = copy.kind == Element::Kind::Op
                  ? makeOp(*copy.name, copy.attributes, copy.type, copy.operands)
                  : unique(std::move(copy));
+      std::optional<SmallVector<IndexSum>> indices =
+          made->isLoad() && made != old ? made->getIndices() : std::nullopt;
+      if (indices)
+        made = get(made->value, *indices);
     }
     return done[old] = made;
   };

@@ -67,6 +67,8 @@ struct SumOfElements {
   mlir::linalg::LinalgOp op;
   /// The loops that are summed over, of more than one iteration.
   llvm::SmallVector<unsigned, 1> variables;
+  /// Their iterations.
+  llvm::SmallVector<int64_t, 1> sizes;
   const Element *term;
   /// What the sum begins with.
   const Element *init;
@@ -88,6 +90,7 @@ public:
   /// with `inlined` what these are computed from.
   std::optional<SumOfElements> getSum(const Element *load, bool inlined);
   /// With other indices in place of variables; null if that is not possible.
+  /// What is loaded there is computed from tensors as get() does.
   const Element *substitute(const Element *element,
                             llvm::function_ref<const IndexSum *(unsigned)> get);
 
@@ -128,6 +131,12 @@ private:
                              llvm::ArrayRef<IndexSum> loops);
   const Element *expandLinalg(mlir::linalg::LinalgOp op, mlir::OpResult result,
                               llvm::ArrayRef<IndexSum> indices);
+  const Element *expandParts(mlir::Operation *op,
+                             llvm::ArrayRef<IndexSum> indices);
+  /// Whether `index` lies below `bound` for all that its variables count;
+  /// nothing where that differs.
+  std::optional<bool> isBelow(const IndexSum &index, int64_t bound);
+  const Element *makeProduct(const Element *element, double factor);
   const Element *expandElementwise(mlir::Operation *op,
                                    llvm::ArrayRef<IndexSum> indices);
   /// A scalar in the body of an op whose arguments `getArgument` gives.

@@ -6,6 +6,7 @@
 #include "Element.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace attune::raising;
@@ -292,6 +293,22 @@ static std::optional<bool> compareIndices(arith::CmpIPredicate predicate,
   }
 }
 
+std::optional<bool> ElementBuilder::isBelow(const IndexSum &index,
+                                            int64_t bound) {
+  return compareIndices(arith::CmpIPredicate::slt, index, IndexSum(bound));
+}
+
+/// The product with a constant; that of a difference as a difference, so that
+/// what softmax subtracts stays to be seen.
+const Element *ElementBuilder::makeProduct(const Element *element,
+                                           double factor) {
+  if (element->isOp("arith.subf"))
+    return makeOp("arith.subf", element->type,
+                  {makeProduct(element->operands[0], factor),
+                   makeProduct(element->operands[1], factor)});
+  return makeOp("arith.mulf", element->type, {element, makeFloat(factor)});
+}
+
 static bool mayBeNegative(const IndexSum &index) {
   return index.getConstant() < 0 ||
          llvm::any_of(
@@ -360,6 +377,11 @@ const Element *ElementBuilder::fold(StringRef name, DictionaryAttr attributes,
   if (isCounting(type))
     if (std::optional<IndexSum> index = computeIndex(name, operands))
       return makeIndex(*index, type);
+  // Powers and logarithms of base 2 as natural ones, which attention has.
+  if (name == "math.exp2" && isa<Float32Type>(type))
+    return makeOp("math.exp", type, {makeProduct(a, llvm::numbers::ln2)});
+  if (name == "math.log2" && isa<Float32Type>(type))
+    return makeProduct(makeOp("math.log", type, {a}), llvm::numbers::log2e);
   if (name == "arith.cmpi" && a->kind == Element::Kind::Index &&
       b->kind == Element::Kind::Index) {
     // What is not negative has one order.

@@ -4,6 +4,7 @@
 
 #include "Layout.h"
 #include "Reshape.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -122,14 +123,14 @@ bool Layout::classify(const AttentionMatch &match, Mismatch &why) {
     if (llvm::is_contained(match.headDims, digit.variable))
       keyHeadDims.push_back(digit);
     else
-      (digit.variable == match.keys ? keys : inKey).push_back(digit);
+      (digit.variable == match.softmax.keys ? keys : inKey).push_back(digit);
   std::optional<TensorDigits> weights = refine(match.weights);
   if (!weights)
     return fail("expects dimensions that are split alike in all tensors");
   for (const Digit &digit : flatten(tensors[2]))
     if (llvm::is_contained(inKey, digit))
       inValue.push_back(digit);
-    else if (digit.variable != match.keys)
+    else if (digit.variable != match.softmax.keys)
       valueDims.push_back(digit);
   if (!llvm::all_of(keyHeadDims, isIn(headDims)) ||
       keyHeadDims.size() != headDims.size())
@@ -153,7 +154,7 @@ bool Layout::classify(const AttentionMatch &match, Mismatch &why) {
   for (const DimDigits &dim : llvm::reverse(*weights)) {
     if (llvm::any_of(dim, isIn(inKey)) ||
         llvm::any_of(dim, [&](const Digit &digit) {
-          return digit.variable == match.keys;
+          return digit.variable == match.softmax.keys;
         }))
       continue;
     queries = dim;
@@ -167,12 +168,14 @@ bool Layout::classify(const AttentionMatch &match, Mismatch &why) {
   // Of several loops that keys have, their heads are the one that the group is
   // a part of, or else the innermost one of the query.
   // A single one is that of heads in a dimension with the group, or behind a
-  // batch of 1.
+  // batch of 1, or with a sink of its own.
+  const Element *sink = match.softmax.sink;
   auto isHeadAlone = [&](const Digit &digit) {
     bool isBehindOne = false;
     for (const DimDigits &dim : tensors[0]) {
       if (llvm::is_contained(dim, digit))
-        return isBehindOne || llvm::any_of(group, isIn(dim));
+        return isBehindOne || llvm::any_of(group, isIn(dim)) ||
+               (sink && sink->dependsOn(digit.variable));
       isBehindOne |= dim.empty();
     }
     return false;
@@ -204,6 +207,42 @@ bool Layout::classify(const AttentionMatch &match, Mismatch &why) {
        {ArrayRef<Digit>(headDims), ArrayRef<Digit>(valueDims)})
     if (ShapedType::isDynamic(getSizeOf(digits)))
       return fail("expects head sizes that are known, but got `?`");
+  return true;
+}
+
+/// What belongs to rows of scores: the logarithm of the sum, and sinks.
+bool Layout::classifyRows(const AttentionMatch &match, Mismatch &why) {
+  auto fail = [&](const Twine &reason) {
+    why = {match.second, reason.str()};
+    return false;
+  };
+  if (match.lse) {
+    lse = *match.lse;
+    std::optional<TensorDigits> digits = refine(lse);
+    DimDigits rows = flatten(arrange(Tensor::Query, "bhs"));
+    if (!digits || flatten(*digits).size() != rows.size() ||
+        !llvm::all_of(flatten(*digits), [&](const Digit &digit) {
+          return llvm::is_contained(rows, digit);
+        }))
+      return fail("expects one logarithm of the sum for each query");
+    lseDigits = *digits;
+  }
+  const Element *sink = match.softmax.sink;
+  if (!sink)
+    return true;
+  if ((constantSink = sink->getFloat()))
+    return ShapedType::isStatic(getSize(Position::Head)) ||
+           fail("expects a known number of heads with a constant sink");
+  std::optional<SmallVector<IndexSum>> indices =
+      sink->isLoad() ? sink->getIndices() : std::nullopt;
+  if (!indices)
+    return fail("expects a sink that is an element of a tensor");
+  sinks = {sink->value, *indices};
+  std::optional<TensorDigits> digits =
+      sinks.coversTensor() ? refine(sinks) : std::nullopt;
+  if (!digits || flatten(*digits) != flatten(arrange(Tensor::Query, "h")))
+    return fail("expects a tensor with one sink for each head");
+  sinkDigits = *digits;
   return true;
 }
 
@@ -276,11 +315,13 @@ std::optional<Layout> Layout::get(const AttentionMatch &match,
   for (const TensorRead &read : layout.reads)
     layout.addCuts(read);
   layout.addCuts(match.weights);
+  if (match.lse)
+    layout.addCuts(*match.lse);
   for (auto &[variable, places] : layout.cuts) {
     llvm::sort(places);
     places.erase(llvm::unique(places), places.end());
   }
-  if (!layout.classify(match, why))
+  if (!layout.classify(match, why) || !layout.classifyRows(match, why))
     return std::nullopt;
   layout.chooseOrder();
   layout.numberLoops(elements, match.second);
@@ -303,12 +344,40 @@ Value Layout::makeValue(OpBuilder &builder, Location loc) const {
   return make(builder, loc, Tensor::Value);
 }
 
+static Value castTo(OpBuilder &builder, Location loc, Value tensor, Type type) {
+  if (tensor.getType() == type)
+    return tensor;
+  return tensor::CastOp::create(builder, loc, type, tensor);
+}
+
 Value Layout::restoreResult(OpBuilder &builder, Location loc,
                             Value result) const {
   Value restored = rearrange(builder, loc, result,
                              arrange(Tensor::Result, order), tensors[3]);
-  Type type = reads[3].tensor.getType();
-  if (restored.getType() == type)
-    return restored;
-  return tensor::CastOp::create(builder, loc, type, restored);
+  return castTo(builder, loc, restored, reads[3].tensor.getType());
+}
+
+Value Layout::restoreLse(OpBuilder &builder, Location loc, Value result) const {
+  Value restored =
+      rearrange(builder, loc, result, arrange(Tensor::Query, "bhs"), lseDigits);
+  return castTo(builder, loc, restored, lse.tensor.getType());
+}
+
+Value Layout::makeSinks(OpBuilder &builder, Location loc) const {
+  if (constantSink) {
+    auto type =
+        RankedTensorType::get({getSize(Position::Head)}, builder.getF32Type());
+    return arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(type, static_cast<float>(*constantSink)));
+  }
+  if (!sinks.tensor)
+    return {};
+  Value tensor = rearrange(builder, loc, sinks.tensor, sinkDigits,
+                           arrange(Tensor::Query, "h"));
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (type.getElementType().isF32())
+    return tensor;
+  return arith::ExtFOp::create(builder, loc, type.clone(builder.getF32Type()),
+                               tensor);
 }

@@ -37,6 +37,11 @@ public:
   /// The result of attn.attention as the tensor that it replaces.
   mlir::Value restoreResult(mlir::OpBuilder &builder, mlir::Location loc,
                             mlir::Value result) const;
+  /// The logarithm of the sum, which is batch x heads x queries, likewise.
+  mlir::Value restoreLse(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Value lse) const;
+  /// The sinks, one for each query head; null if there are none.
+  mlir::Value makeSinks(mlir::OpBuilder &builder, mlir::Location loc) const;
   /// The variable for an index of the regions, and its size.
   unsigned getVariable(Position position) const {
     return variables[static_cast<unsigned>(position)];
@@ -56,6 +61,7 @@ private:
   std::optional<DimDigits> refine(const Digit &digit) const;
   void addCuts(const TensorRead &read);
   bool classify(const AttentionMatch &match, Mismatch &why);
+  bool classifyRows(const AttentionMatch &match, Mismatch &why);
   void chooseOrder();
   void numberLoops(ElementBuilder &elements, mlir::linalg::LinalgOp op);
 
@@ -66,6 +72,11 @@ private:
   std::map<unsigned, llvm::SmallVector<int64_t>> cuts;
   std::array<TensorRead, 4> reads;
   std::array<TensorDigits, 4> tensors;
+  /// The logarithm of the sum and the tensor of sinks, where there are any; or
+  /// the sink of all heads.
+  TensorRead lse, sinks;
+  TensorDigits lseDigits, sinkDigits;
+  std::optional<double> constantSink;
   DimDigits batch, keyHeads, group, queries, keys, headDims, valueDims;
   std::string order;
   std::array<unsigned, kNumPositions> variables{};

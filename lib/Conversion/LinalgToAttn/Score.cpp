@@ -31,7 +31,7 @@ std::optional<Score> Score::get(const AttentionMatch &match,
         element, [&](unsigned loop) { return layout.getIndex(loop); });
   };
   result.dot = translate(match.dot);
-  result.score = translate(match.score);
+  result.score = translate(match.softmax.score);
   if (!result.dot || !result.score)
     return std::nullopt;
   for (const Element *factor : match.scales)
@@ -326,7 +326,9 @@ void Score::chooseBands() {
 
 void Score::apply(RewriterBase &rewriter, attn::AttentionOp op) const {
   OpBuilder::InsertionGuard guard(rewriter);
-  if (static_cast<float>(scale) != op.getEffectiveScale())
+  // Rounding of constants alone, as of log2(e), makes no other scale.
+  double usual = op.getEffectiveScale();
+  if (std::abs(scale - usual) > 1e-6 * usual)
     op.setScaleAttr(rewriter.getF32FloatAttr(static_cast<float>(scale)));
   if (softcap)
     op.setSoftcapAttr(rewriter.getF32FloatAttr(static_cast<float>(*softcap)));

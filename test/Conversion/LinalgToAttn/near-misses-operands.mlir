@@ -290,7 +290,7 @@ func.func @in_a_loop(%q: tensor<2x5x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x
 
 // -----
 
-// Nothing looks like softmax: no remark.
+// Nothing divides the exponentials.
 #rows = affine_map<(b, m, n) -> (b, m)>
 #all = affine_map<(b, m, n) -> (b, m, n)>
 func.func @no_softmax(%q: tensor<2x5x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x6x8xf32>) -> tensor<2x5x8xf32> {
@@ -303,6 +303,7 @@ func.func @no_softmax(%q: tensor<2x5x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2
   %p = linalg.exp ins(%s : tensor<2x5x6xf32>) outs(%se : tensor<2x5x6xf32>) -> tensor<2x5x6xf32>
   %oe = tensor.empty() : tensor<2x5x8xf32>
   %of = linalg.fill ins(%zero : f32) outs(%oe : tensor<2x5x8xf32>) -> tensor<2x5x8xf32>
+  // expected-remark @below {{is no attention that can be raised: expects exponentials to be divided by their sum, before or behind the contraction with values}}
   %o = linalg.batch_matmul ins(%p, %v : tensor<2x5x6xf32>, tensor<2x6x8xf32>) outs(%of : tensor<2x5x8xf32>) -> tensor<2x5x8xf32>
   return %o : tensor<2x5x8xf32>
 }

@@ -343,7 +343,7 @@ func.func @other_sum(%q: tensor<2x5x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x
 
 // -----
 
-// The sum begins with 1: a sink of its own.
+// The sum begins with 1, from which no maximum is subtracted.
 #rows = affine_map<(b, m, n) -> (b, m)>
 #all = affine_map<(b, m, n) -> (b, m, n)>
 func.func @sum_from_one(%q: tensor<2x5x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x6x8xf32>) -> tensor<2x5x8xf32> {
@@ -371,7 +371,7 @@ func.func @sum_from_one(%q: tensor<2x5x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor
   } -> tensor<2x5x6xf32>
   %ze = tensor.empty() : tensor<2x5xf32>
   %zf = linalg.fill ins(%one : f32) outs(%ze : tensor<2x5xf32>) -> tensor<2x5xf32>
-  // expected-remark @below {{is no attention that can be raised: expects the sum of exponentials to begin with 0}}
+  // expected-remark @below {{is no attention that can be raised: expects the same to be subtracted from scores and sink}}
   %sum = linalg.generic {indexing_maps = [#all, affine_map<(b, m, n) -> (b, m)>], iterator_types = ["parallel", "parallel", "reduction"]}
     ins(%e : tensor<2x5x6xf32>) outs(%zf : tensor<2x5xf32>) {
   ^bb0(%x: f32, %acc: f32):

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Compares functions before and after a pass by numbers.
-#   driver.py main <file>            the module with a main that runs each function and prints its result;
+#   driver.py main <file>            the module with a main that runs each function and prints its results;
 #                                    the sizes of `?` are in the comments of the file: // sizes: 2 3 ...
 #   driver.py compare <a> <b> <tol>  what two such programs have printed
 import re
 import sys
 
-SIGNATURE = re.compile(r"func\.func @(\w+)\((.*?)\)\s*->\s*(tensor<[^>]*>)", re.S)
+SIGNATURE = re.compile(r"func\.func @(\w+)\((.*?)\)\s*->\s*\(?((?:tensor<[^>]*>(?:,\s*)?)+)", re.S)
+RESULT = re.compile(r"tensor<[^>]*>")
 ARGUMENT = re.compile(r"%\w+\s*:\s*([^,%]*(?:<[^>]*>)?)")
 
 
@@ -67,16 +68,16 @@ def fill(number, tensor, unknown):
     return "\n".join(lines), f"%a{number}"
 
 
-def print_result(result):
+def print_result(number, result):
     sizes, element = parse(result)
     wide = result
     lines = []
     if element != "f32":
         wide = "tensor<" + "".join(f"{size}x" for size in sizes) + "f32>"
-        lines.append(f"    %w = arith.extf %r : {result} to {wide}")
-    value = "%r" if element == "f32" else "%w"
-    lines.append(f"    %u = tensor.cast {value} : {wide} to tensor<*xf32>")
-    lines.append("    call @printMemrefF32(%u) : (tensor<*xf32>) -> ()")
+        lines.append(f"    %w{number} = arith.extf %r#{number} : {result} to {wide}")
+    value = f"%r#{number}" if element == "f32" else f"%w{number}"
+    lines.append(f"    %u{number} = tensor.cast {value} : {wide} to tensor<*xf32>")
+    lines.append(f"    call @printMemrefF32(%u{number}) : (tensor<*xf32>) -> ()")
     return "\n".join(lines)
 
 
@@ -100,8 +101,10 @@ def write_main(path):
                 value = f"%a{number}"
                 print(f"    {value} = arith.constant 0.3125 : {kind}")
             names.append(value)
-        print(f"    %r = call @{name}({', '.join(names)}) : ({', '.join(types)}) -> {result}")
-        print(print_result(result))
+        results = RESULT.findall(result)
+        print(f"    %r:{len(results)} = call @{name}({', '.join(names)}) : ({', '.join(types)}) -> ({', '.join(results)})")
+        for number, kind in enumerate(results):
+            print(print_result(number, kind))
         print("    return\n}")
         calls.append(name)
     print("func.func @main() {")
