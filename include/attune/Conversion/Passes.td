@@ -67,7 +67,8 @@ def ConvertLinalgToTilePass : Pass<"convert-linalg-to-tile", "::mlir::ModuleOp">
     Contractions of linalg with a `#schedule.matmul` as their attribute `attune.schedule`, and the elementwise ops around them
     (docs/Matmul.md), become a `gpu.launch_func` of a kernel, in a `gpu.module` of its own. A workgroup computes one tile of the result, or one after the other: a loop over
     blocks of k multiplies into accumulators in f32, and the epilogue is a `tile.map` over these and over tiles of what else it
-    reads.
+    reads. Dynamic sizes that have to agree (`k` of both operands, `m`, `n` and batch of what is read and written beside
+    them) are checked in front of the launch (`cf.assert`).
 
     **Input**: `tile.target` on the module. **Output**: `gpu`, `tile`, `scf`, `arith`, `math` and `memref` in the kernel.
     **Errors**: a contraction of types that no MMA takes; a schedule that is not legal, or is on an op that is not the
@@ -75,8 +76,8 @@ def ConvertLinalgToTilePass : Pass<"convert-linalg-to-tile", "::mlir::ModuleOp">
     those of the contraction.
   }];
   let dependentDialects = ["::attune::tile::TileDialect", "::mlir::bufferization::BufferizationDialect",
-    "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-    "::mlir::tensor::TensorDialect", "::attune::launch::LaunchDialect"];
+    "::mlir::cf::ControlFlowDialect", "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::attune::launch::LaunchDialect"];
 }
 
 def ConvertTileToGPUPass : Pass<"convert-tile-to-gpu", "::mlir::ModuleOp"> {

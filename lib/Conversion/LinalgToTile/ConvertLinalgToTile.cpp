@@ -6,10 +6,12 @@
 #include "MatmulBody.h"
 #include "attune/Conversion/KernelOutliner.h"
 #include "attune/Conversion/Passes.h"
+#include "attune/Matmul/SizeChecks.h"
 #include "attune/Schedule/ForEachTunable.h"
 #include "attune/Schedule/Matmul/Legality.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -260,6 +262,8 @@ static LogicalResult convert(Operation *op, tile::TargetAttr target,
     if (std::optional<Refusal> refusal =
             checkLegal(MatmulProblem::get(group), schedule, target))
       return op->emitOpError() << refusal->id << ": " << refusal->getMessage();
+    OpBuilder host(group.getRoot());
+    matmul::emitSizeChecks(host, group);
     MatmulOutliner(group, target, schedule, symbols).run();
     return success();
   }
