@@ -58,6 +58,26 @@ func.func @one_query_block(%q: !t, %c: tensor<1x1x1xi32>, %i: tensor<1x1x1x2xi32
   %o = attn.attention %q, %q, %q blocks(%c, %i, [96, 32] : tensor<1x1x1xi32>, tensor<1x1x1x2xi32>) schedule(<blockM = 64, blockN = 32>) : !t, !t, !t
   return %o : !t
 }
+// The same where a length is at most that of a block, but not where it may be more.
+func.func @one_query_block_at_most(%q: tensor<1x1x?x64xf16>, %k: !t, %c: tensor<1x1x1xi32>, %i: tensor<1x1x1x2xi32>) -> tensor<1x1x?x64xf16> {
+  %c2 = arith.constant 2 : index
+  %c96 = arith.constant 96 : index
+  %queries = tensor.dim %q, %c2 : tensor<1x1x?x64xf16>
+  %few = arith.cmpi ule, %queries, %c96 : index
+  cf.assert %few, "expects at most 96 queries"
+  %o = attn.attention %q, %k, %k blocks(%c, %i, [96, 32] : tensor<1x1x1xi32>, tensor<1x1x1x2xi32>) schedule(<blockM = 64, blockN = 32>) : tensor<1x1x?x64xf16>, !t, !t
+  return %o : tensor<1x1x?x64xf16>
+}
+func.func @query_blocks(%q: tensor<1x1x?x64xf16>, %k: !t, %c: tensor<1x1x1xi32>, %i: tensor<1x1x1x2xi32>) -> tensor<1x1x?x64xf16> {
+  %c2 = arith.constant 2 : index
+  %c97 = arith.constant 97 : index
+  %queries = tensor.dim %q, %c2 : tensor<1x1x?x64xf16>
+  %few = arith.cmpi ule, %queries, %c97 : index
+  cf.assert %few, "expects at most 97 queries"
+  // expected-error @below {{listed-queries: expects block-m to divide the 96 queries of a listed block, but got 64}}
+  %o = attn.attention %q, %k, %k blocks(%c, %i, [96, 32] : tensor<1x1x1xi32>, tensor<1x1x1x2xi32>) schedule(<blockM = 64, blockN = 32>) : tensor<1x1x?x64xf16>, !t, !t
+  return %o : tensor<1x1x?x64xf16>
+}
 func.func @cluster_of_lists(%q: !t, %c: tensor<1x1x1xi32>, %i: tensor<1x1x1x1xi32>) -> !t {
   // expected-error @below {{cluster-of-masked: expects cluster to be 1 where a mask may show query tiles different keys, but got 2}}
   %o = attn.attention %q, %q, %q blocks(%c, %i, [64, 64] : tensor<1x1x1xi32>, tensor<1x1x1x1xi32>) schedule(<blockM = 64, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, cluster = 2>) : !t, !t, !t

@@ -9,6 +9,7 @@
 #include "OnlineSoftmax.h"
 #include "TileOrder.h"
 #include "attune/Conversion/RegionClone.h"
+#include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "attune/Schedule/Attention/Legality.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -102,6 +103,7 @@ private:
   Value size(Value buffer, char dim) {
     return b.createOrFold<memref::DimOp>(buffer, position(dim));
   }
+  Value bound(Value size, const attn::SizeFacts &facts);
   bool regionReadsTensor(Region &region);
   UnitAttr inBounds(int64_t size, int64_t padded) {
     return blocks->wholeBlocks && size == padded ? b.getUnitAttr() : UnitAttr();
@@ -166,9 +168,21 @@ Value BodyBuilder::head(Value buffer, Value headIndex,
   return memref::TransposeOp::create(b, view, AffineMapAttr::get(swap));
 }
 
+/// A size within what is known of it, so that what is computed of it is known
+/// to fit into 32 bits.
+Value BodyBuilder::bound(Value size, const attn::SizeFacts &facts) {
+  if (getConstantIntValue(size))
+    return size;
+  if (facts.min > attn::SizeFacts().min)
+    size = b.createOrFold<arith::MaxUIOp>(size, constant(facts.min));
+  if (facts.max < attn::SizeFacts().max)
+    size = b.createOrFold<arith::MinUIOp>(size, constant(facts.max));
+  return size;
+}
+
 Value BodyBuilder::countTiles() {
-  seqQ = size(operands.query, 's');
-  seqK = size(operands.key, 's');
+  seqQ = bound(size(operands.query, 's'), attn::getQueryFacts(op));
+  seqK = bound(size(operands.key, 's'), attn::getKeyFacts(op));
   // Tiles are counted, ordered and assigned by clusters; the last one of a head
   // may lie beyond it in part.
   int64_t rows = sizes.blockM * schedule.getCluster();

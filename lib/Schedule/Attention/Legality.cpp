@@ -3,6 +3,7 @@
 // The rules of legality. A new rule needs a test on both sides of its limit.
 
 #include "attune/Schedule/Attention/Legality.h"
+#include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "attune/Target/TargetRegistry.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <numeric>
@@ -82,8 +83,7 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op) {
                        ShapedType::isStatic(op.getSeqK()) && op.getSeqK() > 0;
   if (op.hasBlockLists()) {
     problem.listedKeys = op.getListedKeys();
-    bool isOne = ShapedType::isStatic(op.getSeqQ()) &&
-                 op.getSeqQ() <= op.getListedQueries();
+    bool isOne = attn::getQueryFacts(op).max <= op.getListedQueries();
     problem.listedQueries = isOne ? 0 : op.getListedQueries();
   }
   return problem;

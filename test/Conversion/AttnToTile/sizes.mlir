@@ -73,6 +73,55 @@ func.func @nothing_known(%q: !t, %k: !t, %v: !t) -> !t {
   return %o : !t
 }
 
+// Lengths stay within what is asserted of them, whichever way the comparison is
+// written; 100 is said twice.
+// CHECK-LABEL: gpu.func @bounded_kernel
+// CHECK: %[[QUERIES:.+]] = memref.dim %arg0
+// CHECK: arith.minui %[[QUERIES]], %c4095
+// CHECK: %[[KEYS:.+]] = memref.dim %arg1
+// CHECK: %[[LEAST:.+]] = arith.maxui %[[KEYS]], %c64
+// CHECK: arith.minui %[[LEAST]], %c100
+// CHECK-LABEL: func.func @bounded
+func.func @bounded(%q: !t, %k: !t, %v: !t) -> !t {
+  %c2 = arith.constant 2 : index
+  %c64 = arith.constant 64 : index
+  %c100 = arith.constant 100 : index
+  %c4096 = arith.constant 4096 : index
+  %queries = tensor.dim %q, %c2 : !t
+  %few = arith.cmpi slt, %queries, %c4096 : index
+  cf.assert %few, "expects fewer than 4096 queries"
+  %keys = tensor.dim %k, %c2 : !t
+  %some = arith.cmpi uge, %keys, %c64 : index
+  cf.assert %some, "expects at least 64 keys"
+  %values = tensor.dim %v, %c2 : !t
+  %most = arith.cmpi sge, %c100, %values : index
+  cf.assert %most, "expects at most 100 keys"
+  %again = arith.cmpi ule, %keys, %c100 : index
+  cf.assert %again, "expects at most 100 keys"
+  %o = attn.attention %q, %k, %v : !t, !t, !t
+  return %o : !t
+}
+
+// Neither is a bound: one is of a size that is another one's, one is asserted
+// behind the op, one is not asserted.
+// CHECK-LABEL: gpu.func @unbounded_kernel
+// CHECK-NOT: arith.minui
+// CHECK-NOT: arith.maxui
+// CHECK: gpu.return
+func.func @unbounded(%q: !t, %k: !t, %v: !t) -> !t {
+  %c2 = arith.constant 2 : index
+  %c100 = arith.constant 100 : index
+  %keys = tensor.dim %k, %c2 : !t
+  %more = arith.addi %keys, %c2 : index
+  %fewer = arith.cmpi ule, %more, %c100 : index
+  cf.assert %fewer, "expects at most 98 keys"
+  %most = arith.cmpi ule, %keys, %c100 : index
+  %o = attn.attention %q, %k, %v : !t, !t, !t
+  %late = arith.cmpi ult, %keys, %c100 : index
+  cf.assert %late, "expects fewer than 100 keys"
+  return %o : !t
+}
+
 // Tables have an element for each position that they are read at; elsewhere
 // the region answers for what it reads.
 // CHECK-LABEL: func.func @tables

@@ -63,3 +63,22 @@ func.func @whole(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %v: tensor<
   %o = attn.attention %q, %k, %v : tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>
   return %o : tensor<1x2x?x64xf16>
 }
+
+// So are the least and the most that it may be.
+// RUN: attune-run %s --device=host --chip=sm_80 --function=bounded --seq-q=20 --seq-k=100 | FileCheck %s --check-prefix=RIGHT
+// RUN: not attune-run %s --device=host --chip=sm_80 --function=bounded --seq-q=20 --seq-k=129 2>&1 | FileCheck %s --check-prefix=MOST
+// MOST: error: expects at most 128 keys, but got 129 and 128
+// RUN: not attune-run %s --device=host --chip=sm_80 --function=bounded --seq-q=20 --seq-k=63 2>&1 | FileCheck %s --check-prefix=LEAST
+// LEAST: error: expects at least 64 keys, but got 63 and 64
+func.func @bounded(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x?x64xf16>, %v: tensor<1x2x?x64xf16>) -> tensor<1x2x?x64xf16> {
+  %c2 = arith.constant 2 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %keys = tensor.dim %k, %c2 : tensor<1x2x?x64xf16>
+  %most = arith.cmpi ule, %keys, %c128 : index
+  cf.assert %most, "expects at most 128 keys"
+  %least = arith.cmpi uge, %keys, %c64 : index
+  cf.assert %least, "expects at least 64 keys"
+  %o = attn.attention %q, %k, %v : tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>
+  return %o : tensor<1x2x?x64xf16>
+}

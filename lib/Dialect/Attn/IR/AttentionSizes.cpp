@@ -4,7 +4,7 @@
 // it, and checks of those that have to agree. Checks say what the verifier says
 // of static sizes, under the same ids.
 
-#include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -29,39 +29,104 @@ static bool isAsserted(Value condition, Operation *before) {
   });
 }
 
-/// The least common multiple of the constants that `size` is asserted to be a
-/// multiple of.
-static int64_t findAssertedDivisor(Value size, Operation *before) {
-  int64_t divisor = 1;
-  for (Operation *rest : size.getUsers()) {
-    APInt by;
-    if (!isa<arith::RemUIOp, arith::RemSIOp>(rest) ||
-        rest->getOperand(0) != size ||
-        !matchPattern(rest->getOperand(1), m_ConstantInt(&by)) ||
-        !by.isStrictlyPositive() || by.getActiveBits() > 31)
-      continue;
-    for (Operation *user : rest->getResult(0).getUsers()) {
-      auto compare = dyn_cast<arith::CmpIOp>(user);
-      if (compare && compare.getPredicate() == arith::CmpIPredicate::eq &&
-          matchPattern(compare.getRhs(), m_Zero()) &&
-          isAsserted(compare.getResult(), before))
-        divisor = std::lcm(divisor, by.getSExtValue());
-    }
-  }
-  return divisor;
+/// A constant that a size may be compared with or divided by.
+static std::optional<int64_t> getNumber(Value value) {
+  APInt number;
+  if (!matchPattern(value, m_ConstantInt(&number)) || number.isNegative() ||
+      number.getActiveBits() > 31)
+    return std::nullopt;
+  return number.getSExtValue();
 }
 
-int64_t AttentionOp::getSeqKDivisor() {
-  if (int64_t length = getSeqK(); ShapedType::isStatic(length))
-    return std::max<int64_t>(1, length);
-  int64_t divisor = 1;
-  for (Value tensor : {getKey(), getValue()})
+/// The predicate of the same comparison with its operands swapped.
+static arith::CmpIPredicate swapOperands(arith::CmpIPredicate predicate) {
+  using P = arith::CmpIPredicate;
+  switch (predicate) {
+  case P::ult:
+  case P::slt:
+    return P::ugt;
+  case P::ule:
+  case P::sle:
+    return P::uge;
+  case P::ugt:
+  case P::sgt:
+    return P::ult;
+  case P::uge:
+  case P::sge:
+    return P::ule;
+  default:
+    return predicate;
+  }
+}
+
+/// Adds what an asserted comparison of the size says. A size is not negative,
+/// so signed and unsigned comparisons say the same.
+static void addComparison(SizeFacts &facts, arith::CmpIOp compare, Value size) {
+  using P = arith::CmpIPredicate;
+  P predicate = compare.getPredicate();
+  std::optional<int64_t> bound = getNumber(compare.getRhs());
+  if (compare.getLhs() != size) {
+    predicate = swapOperands(predicate);
+    bound = getNumber(compare.getLhs());
+  }
+  if (!bound)
+    return;
+  if (llvm::is_contained({P::eq, P::ule, P::sle}, predicate))
+    facts.max = std::min(facts.max, *bound);
+  if (llvm::is_contained({P::ult, P::slt}, predicate))
+    facts.max = std::min(facts.max, *bound - 1);
+  if (llvm::is_contained({P::eq, P::uge, P::sge}, predicate))
+    facts.min = std::max(facts.min, *bound);
+  if (llvm::is_contained({P::ugt, P::sgt}, predicate))
+    facts.min = std::max(facts.min, *bound + 1);
+}
+
+/// Adds what is asserted of `size`: comparisons with constants, and that the
+/// remainder of a division by a constant is 0.
+static void addAssertions(SizeFacts &facts, Value size, Operation *before) {
+  for (Operation *user : size.getUsers()) {
+    if (auto compare = dyn_cast<arith::CmpIOp>(user)) {
+      if (isAsserted(compare, before))
+        addComparison(facts, compare, size);
+      continue;
+    }
+    if (!isa<arith::RemUIOp, arith::RemSIOp>(user) ||
+        user->getOperand(0) != size)
+      continue;
+    std::optional<int64_t> by = getNumber(user->getOperand(1));
+    for (Operation *other : user->getResult(0).getUsers()) {
+      auto compare = dyn_cast<arith::CmpIOp>(other);
+      if (by.value_or(0) != 0 && compare &&
+          compare.getPredicate() == arith::CmpIPredicate::eq &&
+          matchPattern(compare.getRhs(), m_Zero()) &&
+          isAsserted(compare, before))
+        facts.divisor = std::lcm(facts.divisor, *by);
+    }
+  }
+}
+
+static SizeFacts getFacts(AttentionOp op, int64_t size,
+                          ArrayRef<Value> tensors) {
+  if (ShapedType::isStatic(size))
+    return {std::max<int64_t>(1, size), size, size};
+  SizeFacts facts;
+  for (Value tensor : tensors)
     for (Operation *user : tensor.getUsers())
       if (auto dim = dyn_cast<tensor::DimOp>(user);
-          dim && dim.getConstantIndex() == getSeqPos())
-        divisor = std::lcm(divisor, findAssertedDivisor(dim, *this));
-  return divisor;
+          dim && dim.getConstantIndex() == op.getSeqPos())
+        addAssertions(facts, dim, op);
+  return facts;
 }
+
+SizeFacts attune::attn::getQueryFacts(AttentionOp op) {
+  return getFacts(op, op.getSeqQ(), {op.getQuery()});
+}
+
+SizeFacts attune::attn::getKeyFacts(AttentionOp op) {
+  return getFacts(op, op.getSeqK(), {op.getKey(), op.getValue()});
+}
+
+int64_t AttentionOp::getSeqKDivisor() { return getKeyFacts(*this).divisor; }
 
 //===----------------------------------------------------------------------===//
 // What is checked

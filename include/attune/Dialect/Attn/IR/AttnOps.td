@@ -128,14 +128,18 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     (`RuntimeVerifiableOpInterface`; `convert-attn-to-tile` emits the checks in
     front of the launch).
 
-    A divisor of the number of keys, of which loops without a remainder can be
-    made, is stated by an assertion in front of the op, and so is checked too:
+    What else is known of the number of queries or keys is stated by assertions
+    in front of the op, and so is checked too: a divisor of the keys, of which
+    loops without a remainder can be made, and comparisons with constants, within
+    which kernels compute indices in 32 bits.
 
     ```mlir
     %keys = tensor.dim %k, %c2 : tensor<2x4x?x64xbf16>
     %rest = arith.remui %keys, %c64 : index
     %whole = arith.cmpi eq, %rest, %c0 : index
     cf.assert %whole, "expects a number of keys that is a multiple of 64"
+    %most = arith.cmpi ule, %keys, %c8192 : index
+    cf.assert %most, "expects at most 8192 keys"
     ```
 
     **Postconditions**
