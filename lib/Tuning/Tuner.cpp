@@ -106,6 +106,12 @@ llvm::Expected<Outcome> Tuner::run(Strategy &theStrategy) {
   if (llvm::Error error = startStoredBest())
     return error;
 
+  // Where nothing is timed, what is compiled when the budget is spent is not
+  // waited for: it would add one more prediction.
+  auto isOver = [&] {
+    bool hasBaseline = !baselineIndex || resultOf.count(*baselineIndex);
+    return !devices && hasBaseline && !onlyLooksUp() && secondsLeft() <= 0;
+  };
   std::vector<Completion> completed;
   while (true) {
     if (interrupted) {
@@ -118,6 +124,11 @@ llvm::Expected<Outcome> Tuner::run(Strategy &theStrategy) {
     report();
     if (isNothingUnderWay() && (exhausted || isStopping()))
       break;
+    if (isOver()) {
+      if (llvm::Error error = abandon())
+        return error;
+      break;
+    }
 
     std::vector<WorkerPool *> pools = {&compilers};
     if (devices)

@@ -172,6 +172,23 @@ TEST(TunerFaults, AProofThatAllFailEndsTheSearch) {
   EXPECT_LT(outcome->unproven, 8u);
 }
 
+TEST(TunerFaults, ABudgetOfTimeHoldsForCompilation) {
+  fake::Problem problem;
+  for (int64_t x = 1; x < kCandidates; ++x)
+    problem.faults["compile:" + std::to_string(x)] = "hang";
+  fake::Settings settings = fake::makeSettings();
+  settings.device = false;
+  settings.limits.requestSeconds = 60;
+  settings.options.budgetSeconds = 2;
+  llvm::Expected<Outcome> outcome = fake::search(problem, settings);
+  ASSERT_TRUE(bool(outcome)) << llvm::toString(outcome.takeError());
+  // Three times as long on a slow machine, and the default is there.
+  EXPECT_LT(outcome->seconds, 6);
+  ASSERT_EQ(outcome->results.size(), 1u);
+  EXPECT_EQ(getWinner(*outcome), 0);
+  EXPECT_TRUE(outcome->budgetSpent);
+}
+
 TEST(TunerFaults, AProofMayTakeLonger) {
   for (double extra : {0.0, 10.0}) {
     fake::Problem problem;
