@@ -20,7 +20,7 @@ target_include_directories(Attune INTERFACE
   $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(Attune PUBLIC AttuneMLIR)
-target_link_options(Attune PRIVATE LINKER:-Bsymbolic-functions LINKER:--gc-sections
+target_link_options(Attune PRIVATE LINKER:-Bsymbolic-functions LINKER:--gc-sections LINKER:--build-id=sha1
   LINKER:--exclude-libs,liblldELF.a:liblldCommon.a:libsqlite3.a:libboost_context.a)
 if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize") # the executable brings the sanitizer's runtime
   target_link_options(Attune PRIVATE LINKER:-z,defs)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attributes of the attn dialect (docs/generated/AttnDialect.md). A function
-// that makes one returns null where the values contradict the dialect, and
-// emits a diagnostic that says why.
+// Attributes of the attn dialect (docs/generated/AttnDialect.md), and problems
+// as modules. A function that makes one returns null where the values
+// contradict the dialect, and emits a diagnostic that says why.
 
 #ifndef ATTUNE_C_ATTN_H
 #define ATTUNE_C_ATTN_H
 
+#include "attune-c/Runtime.h"
 #include "mlir-c/IR.h"
 
 #ifdef __cplusplus
@@ -49,6 +50,41 @@ MLIR_CAPI_EXPORTED intptr_t attuneStridedAttrGetNumStrides(MlirAttribute attr);
 MLIR_CAPI_EXPORTED int64_t attuneStridedAttrGetStride(MlirAttribute attr,
                                                       intptr_t pos);
 MLIR_CAPI_EXPORTED int64_t attuneStridedAttrGetDivisor(MlirAttribute attr);
+
+/// One attention by its sizes and options, as attune-gen takes them.
+typedef struct AttuneAttentionProblem {
+  /// At least 1, or mlirShapedTypeGetDynamicSize() where known at run time
+  /// only. Sizes of heads are static.
+  int64_t batch, headsQ, headsKV, seqQ, seqK, headDimQK, headDimV;
+  /// AttuneDataTypeF16 or AttuneDataTypeBF16.
+  AttuneDataType element;
+  /// Of dimensions, outermost first: a permutation of the letters b (batch), h
+  /// (head), s (sequence) and d (head dimension).
+  MlirStringRef order;
+  bool isCausal;
+  /// Keys attended to before and after the diagonal; -1 is unbounded.
+  bool hasWindow;
+  int64_t windowLeft, windowRight;
+  /// Of the diagonal of both.
+  AttuneAlignment alignment;
+  bool hasSoftcap, hasScale;
+  float softcap, scale;
+  /// Takes ALiBi slopes, then attention sinks: f32, one per head of query.
+  bool hasAlibi, hasSinks;
+  /// Returns the natural log of the sum of exponentials, too: f32, batch by
+  /// head by query.
+  bool hasLse;
+  /// Strides of the tensors are known at run time only, but for the innermost,
+  /// which is 1; the others are multiples of what divides 8 and the innermost
+  /// size. Otherwise tensors are in row-major order without gaps.
+  bool isStrided;
+} AttuneAttentionProblem;
+
+/// A module with the function @attention on tensors: query, key, value, and
+/// slopes and sinks if there are any, to the output, and the LSE if asked for.
+/// Loads the dialects that it needs into the context.
+MLIR_CAPI_EXPORTED MlirModule attuneAttentionCreateModule(
+    MlirContext context, const AttuneAttentionProblem *problem);
 
 #ifdef __cplusplus
 }

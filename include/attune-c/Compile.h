@@ -6,6 +6,7 @@
 #ifndef ATTUNE_C_COMPILE_H
 #define ATTUNE_C_COMPILE_H
 
+#include "mlir-c/Diagnostics.h"
 #include "mlir-c/IR.h"
 
 #ifdef __cplusplus
@@ -18,6 +19,8 @@ typedef struct AttuneCompileOptions {
   MlirStringRef chip;
   /// "bin" (the default) for objects, or "isa" for assembly. Without an
   /// assembler a kernel for NVIDIA's chips stays PTX, which the driver takes.
+  /// "llvm" for what the host executor runs (attune-c/Executor.h): the kernel
+  /// in LLVM dialect, as bytecode.
   MlirStringRef format;
   /// Path of the vendor's assembler. By default it is searched.
   MlirStringRef assembler;
@@ -32,6 +35,12 @@ typedef struct AttuneCompileOptions {
 typedef struct AttuneCompileResult {
   void *ptr;
 } AttuneCompileResult;
+
+/// A module of text or bytecode, which is called `name` in diagnostics. Other
+/// operations at the top get a module around them. Null after a diagnostic.
+MLIR_CAPI_EXPORTED MlirModule attuneModuleParse(MlirContext context,
+                                                MlirStringRef source,
+                                                MlirStringRef name);
 
 /// Compiles all attention and all matmuls of a module, which stays as it is.
 /// Adds dialects to its context's registry where they are missing. Contexts may
@@ -67,6 +76,11 @@ MLIR_CAPI_EXPORTED intptr_t
 attuneCompileResultGetNumSequences(AttuneCompileResult result);
 MLIR_CAPI_EXPORTED MlirStringRef
 attuneCompileResultGetSequence(AttuneCompileResult result, intptr_t pos);
+
+/// A diagnostic of a handler, as the results have it, with its notes.
+MLIR_CAPI_EXPORTED void attuneDiagnosticPrint(MlirDiagnostic diagnostic,
+                                              MlirStringCallback callback,
+                                              void *userData);
 
 #ifdef __cplusplus
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attributes of attn from C.
+// Attributes of attn, and problems, from C.
 
 #include "attune-c/Attn.h"
-#include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Dialect/Attn/IR/AttentionProblem.h"
 #include "mlir/CAPI/IR.h"
+#include "mlir/CAPI/Support.h"
 
 using namespace mlir;
 using namespace attune::attn;
@@ -82,4 +83,66 @@ int64_t attuneStridedAttrGetStride(MlirAttribute attr, intptr_t pos) {
 
 int64_t attuneStridedAttrGetDivisor(MlirAttribute attr) {
   return cast<StridedAttr>(unwrap(attr)).getDivisor();
+}
+
+/// What ODS cannot be asked before there are types.
+static LogicalResult check(const AttuneAttentionProblem &given,
+                           function_ref<InFlightDiagnostic()> emitError) {
+  std::pair<StringRef, int64_t> sizes[] = {
+      {"the batch", given.batch},
+      {"heads of query", given.headsQ},
+      {"heads of key", given.headsKV},
+      {"the length of query", given.seqQ},
+      {"the length of key", given.seqK},
+      {"the head dimension", given.headDimQK},
+      {"the head dimension of value", given.headDimV}};
+  for (auto [name, size] : sizes)
+    if (size < 1 && !ShapedType::isDynamic(size))
+      return emitError() << "expects " << name
+                         << " to be at least 1 or dynamic, but got " << size;
+  if (ShapedType::isDynamic(given.headDimQK) ||
+      ShapedType::isDynamic(given.headDimV))
+    return emitError() << "expects static head dimensions, but got a dynamic "
+                          "one";
+  if (!AttentionOp::isValidOrder(unwrap(given.order)))
+    return emitError() << "expects the order to be a permutation of the "
+                          "letters b, h, s and d, but got '"
+                       << unwrap(given.order) << "'";
+  if (given.element != AttuneDataTypeF16 && given.element != AttuneDataTypeBF16)
+    return emitError() << "expects elements of f16 or bf16, but got the data "
+                          "type "
+                       << static_cast<int>(given.element);
+  return success();
+}
+
+MlirModule attuneAttentionCreateModule(MlirContext context,
+                                       const AttuneAttentionProblem *problem) {
+  const AttuneAttentionProblem &given = *problem;
+  MLIRContext *ctx = unwrap(context);
+  if (failed(check(given, [&] { return emitError(UnknownLoc::get(ctx)); })))
+    return {nullptr};
+  AttentionProblem made{};
+  made.batch = given.batch;
+  made.headsQ = given.headsQ;
+  made.headsKV = given.headsKV;
+  made.seqQ = given.seqQ;
+  made.seqK = given.seqK;
+  made.headDimQK = given.headDimQK;
+  made.headDimV = given.headDimV;
+  made.element =
+      given.element == AttuneDataTypeF16 ? Element::F16 : Element::BF16;
+  made.order = unwrap(given.order).str();
+  if (given.isCausal)
+    made.causal = static_cast<Alignment>(given.alignment);
+  if (given.hasWindow)
+    made.window = {given.windowLeft, given.windowRight};
+  if (given.hasSoftcap)
+    made.softcap = given.softcap;
+  if (given.hasScale)
+    made.scale = given.scale;
+  made.alibi = given.hasAlibi;
+  made.sinks = given.hasSinks;
+  made.lse = given.hasLse;
+  made.strided = given.isStrided;
+  return wrap(buildModule(made, ctx).release());
 }

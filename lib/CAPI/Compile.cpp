@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attuneCompile: the pipeline on a clone of the module, whose binaries and
-// manifests are then copied out of the IR.
+// Modules from text, and attuneCompile: the pipeline on a clone of the module,
+// whose binaries and manifests are then copied out of the IR.
 
 #include "attune-c/Compile.h"
 #include "attune/Dialect/Launch/IR/Launch.h"
+#include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/InitAllDialects.h"
 #include "attune/Pipelines/Pipelines.h"
 #include "attune/Runtime/Manifest.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/CAPI/Diagnostics.h"
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace attune;
@@ -59,15 +65,47 @@ static LogicalResult readOptions(const AttuneCompileOptions &given,
   for (intptr_t i = 0; i < given.numTuningSpecs; ++i)
     options.tuningSpecs.push_back(unwrap(given.tuningSpecs[i]).str());
   StringRef format = unwrap(given.format);
-  if (!format.empty() && format != "bin" && format != "isa")
+  auto parsed = llvm::StringSwitch<std::optional<CompileFormat>>(format)
+                    .Cases({"", "bin"}, CompileFormat::Object)
+                    .Case("isa", CompileFormat::Assembly)
+                    .Case("llvm", CompileFormat::LLVM)
+                    .Default(std::nullopt);
+  if (!parsed)
     return emitError(UnknownLoc::get(context))
-           << "expects the format bin or isa, but got '" << format << "'";
-  if (format == "isa")
-    options.format = CompileFormat::Assembly;
+           << "expects the format bin, isa or llvm, but got '" << format << "'";
+  options.format = *parsed;
   return success();
 }
 
-static void collect(ModuleOp module, CompileResult &result) {
+/// Kernels in LLVM dialect: each module of them stands alone, with its target.
+static LogicalResult collectIR(ModuleOp module, CompileResult &result) {
+  for (auto holder : module.getOps<gpu::GPUModuleOp>()) {
+    auto target = tile::TargetAttr::lookup(holder);
+    OwningOpRef<gpu::GPUModuleOp> copy = holder.clone();
+    (*copy)->setAttr(tile::TileDialect::kTargetAttrName, target);
+    std::string image;
+    llvm::raw_string_ostream stream(image);
+    if (failed(writeBytecodeToFile(*copy, stream)))
+      return holder.emitOpError() << "expects ops that have bytecode";
+    for (auto function : holder.getOps<LLVM::LLVMFuncOp>()) {
+      launch::ManifestAttr manifest = launch::getManifest(function);
+      if (!manifest)
+        continue;
+      // As an object's, which says what it is of.
+      manifest = manifest.withBinary(
+          function.getNameAttr(),
+          StringAttr::get(module.getContext(), target.getChip()), {});
+      result.kernels.push_back({function.getName().str(), image,
+                                llvm::formatv("{0:2}", manifest.toJSON()).str(),
+                                /*isAssembly=*/false});
+    }
+  }
+  return success();
+}
+
+static LogicalResult collect(ModuleOp module, CompileResult &result) {
+  if (failed(collectIR(module, result)))
+    return failure();
   for (auto binary : module.getOps<gpu::BinaryOp>()) {
     auto object = cast<gpu::ObjectAttr>(binary.getObjects()[0]);
     Manifest manifest = launch::getManifest(binary).toManifest();
@@ -80,6 +118,14 @@ static void collect(ModuleOp module, CompileResult &result) {
     for (launch::SequenceAttr sequence : launch::getSequences(function))
       result.sequences.push_back(
           llvm::formatv("{0:2}", sequence.toSequence().toJSON()).str());
+  return success();
+}
+
+MlirModule attuneModuleParse(MlirContext context, MlirStringRef source,
+                             MlirStringRef name) {
+  return wrap(parseSourceString<ModuleOp>(
+                  unwrap(source), ParserConfig(unwrap(context)), unwrap(name))
+                  .release());
 }
 
 AttuneCompileResult attuneCompile(MlirModule module,
@@ -98,10 +144,9 @@ AttuneCompileResult attuneCompile(MlirModule module,
   PassManager passes(context);
   if (succeeded(readOptions(*options, context, pipeline))) {
     buildCompilePipeline(passes, pipeline);
-    result->isSuccess = succeeded(passes.run(*clone));
+    result->isSuccess =
+        succeeded(passes.run(*clone)) && succeeded(collect(*clone, *result));
   }
-  if (result->isSuccess)
-    collect(*clone, *result);
   return {result.release()};
 }
 
@@ -148,4 +193,11 @@ intptr_t attuneCompileResultGetNumSequences(AttuneCompileResult result) {
 MlirStringRef attuneCompileResultGetSequence(AttuneCompileResult result,
                                              intptr_t pos) {
   return wrap(StringRef(unwrap(result)->sequences[pos]));
+}
+
+void attuneDiagnosticPrint(MlirDiagnostic diagnostic,
+                           MlirStringCallback callback, void *userData) {
+  std::string text;
+  append(text, unwrap(diagnostic));
+  callback(wrap(StringRef(text)), userData);
 }

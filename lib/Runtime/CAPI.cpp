@@ -2,7 +2,7 @@
 //
 // The C functions that load and launch kernels.
 
-#include "CAPI.h"
+#include "attune/Runtime/CAPI.h"
 #include "attune/Runtime/Manifest.h"
 #include <cstdio>
 

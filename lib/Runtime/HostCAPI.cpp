@@ -4,8 +4,8 @@
 // Once its kernels are loaded, nothing here allocates memory of the host but
 // for maps of tensors of more than four dimensions.
 
-#include "CAPI.h"
 #include "attune-c/Host.h"
+#include "attune/Runtime/CAPI.h"
 #include "attune/Runtime/Launch.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"

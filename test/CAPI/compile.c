@@ -22,11 +22,22 @@ static MlirStringRef toRef(const char *text) {
   return mlirStringRefCreateFromCString(text);
 }
 
+static void print(MlirStringRef text, void *userData) {
+  (void)userData;
+  printf("%.*s", (int)text.length, text.data);
+}
+
+static MlirLogicalResult printDiagnostic(MlirDiagnostic diagnostic,
+                                         void *userData) {
+  attuneDiagnosticPrint(diagnostic, print, userData);
+  return mlirLogicalResultSuccess();
+}
+
 static void compile(MlirContext context, const char *title, const char *text,
                     AttuneCompileOptions options) {
-  MlirOperation parsed =
-      mlirOperationCreateParse(context, toRef(text), toRef("input.mlir"));
-  MlirModule module = mlirModuleFromOperation(parsed);
+  MlirModule module =
+      attuneModuleParse(context, toRef(text), toRef("input.mlir"));
+  MlirOperation parsed = mlirModuleGetOperation(module);
   AttuneCompileResult result = attuneCompile(module, &options);
   MlirStringRef diagnostics = attuneCompileResultGetDiagnostics(result);
   printf("%s: %s, %d kernels, %d sequences\n%.*s", title,
@@ -87,8 +98,17 @@ int main(void) {
   hsaco.chip = toRef("gfx942");
   compile(context, "hsaco", attention, hsaco);
 
+  // What the host executor takes.
+  // CHECK-LABEL: llvm: compiled, 1 kernels, 0 sequences
+  // CHECK-NEXT: attention_kernel: object{{$}}
+  // CHECK: "kernel": "attention_kernel"
+  // CHECK: llvm: module kept
+  AttuneCompileOptions llvm = isa;
+  llvm.format = toRef("llvm");
+  compile(context, "llvm", attention, llvm);
+
   // CHECK-LABEL: nothing to do: compiled, 0 kernels, 0 sequences
-  compile(context, "nothing to do", "module { func.func private @f() }", isa);
+  compile(context, "nothing to do", "func.func private @f()", isa);
 
   // CHECK-LABEL: no chip: failed, 0 kernels, 0 sequences
   // CHECK-NEXT: error: expects a known chip ({{.*}}sm_80{{.*}}), but got ''
@@ -97,7 +117,7 @@ int main(void) {
   compile(context, "no chip", attention, none);
 
   // CHECK-LABEL: format: failed, 0 kernels, 0 sequences
-  // CHECK-NEXT: error: expects the format bin or isa, but got 'elf'
+  // CHECK-NEXT: error: expects the format bin, isa or llvm, but got 'elf'
   AttuneCompileOptions format = isa;
   format.format = toRef("elf");
   compile(context, "format", attention, format);
@@ -118,6 +138,14 @@ int main(void) {
   snprintf(illegal, sizeof(illegal), "%.*sschedule(<blockM = 16>)%s",
            (int)(place - attention), attention, strchr(place, ')') + 1);
   compile(context, "schedule", illegal, isa);
+
+  // What other functions say can be had in the same form.
+  // CHECK: bad.mlir:2:1: error: custom op 'nonsense' is unknown
+  // CHECK-NEXT: parsed: 0
+  mlirContextAttachDiagnosticHandler(context, printDiagnostic, NULL, NULL);
+  MlirModule bad =
+      attuneModuleParse(context, toRef("\nnonsense"), toRef("bad.mlir"));
+  printf("parsed: %d\n", !mlirModuleIsNull(bad));
 
   mlirContextDestroy(context);
   mlirDialectRegistryDestroy(registry);

@@ -69,7 +69,7 @@ AttentionOptions::getNumber(const cl::opt<std::string> &option) const {
   return static_cast<float>(number);
 }
 
-Error AttentionOptions::readSizes(AttentionProblem &problem,
+Error AttentionOptions::readSizes(attn::AttentionProblem &problem,
                                   const CommonOptions &common) const {
   if (Error error = common.checkDynamic(
           {Size::Batch, Size::Heads, Size::SeqQ, Size::SeqK}))
@@ -99,7 +99,7 @@ Error AttentionOptions::readSizes(AttentionProblem &problem,
               common.getSize(headDimV, problem.headDimQK, {}));
 }
 
-Error AttentionOptions::readWindow(AttentionProblem &problem) const {
+Error AttentionOptions::readWindow(attn::AttentionProblem &problem) const {
   if (!window.getNumOccurrences())
     return Error::success();
   SmallVector<StringRef> sides;
@@ -121,7 +121,7 @@ Error AttentionOptions::readWindow(AttentionProblem &problem) const {
   return Error::success();
 }
 
-Error AttentionOptions::readBlockLists(AttentionProblem &problem) const {
+Error AttentionOptions::readBlockLists(attn::AttentionProblem &problem) const {
   if (!blockLists.getNumOccurrences())
     return Error::success();
   auto [queries, keys] = StringRef(blockLists).split(',');
@@ -137,9 +137,9 @@ Error AttentionOptions::readBlockLists(AttentionProblem &problem) const {
   return Error::success();
 }
 
-Expected<AttentionProblem>
+Expected<attn::AttentionProblem>
 AttentionOptions::getProblem(const CommonOptions &common) const {
-  AttentionProblem problem{};
+  attn::AttentionProblem problem{};
   if (Error error = readSizes(problem, common))
     return error;
   if (Error error = readWindow(problem))

@@ -117,29 +117,3 @@ Error CommonOptions::readSchedule(SmallVectorImpl<int64_t> &values,
   }
   return Error::success();
 }
-
-mlir::Type attune::gen::getType(mlir::Builder &builder, Element element) {
-  switch (element) {
-  case Element::F16:
-    return builder.getF16Type();
-  case Element::BF16:
-    return builder.getBF16Type();
-  case Element::F32:
-    return builder.getF32Type();
-  }
-  llvm_unreachable("all elements have a type");
-}
-
-mlir::Attribute attune::gen::getEncoding(mlir::MLIRContext *context,
-                                         bool strided, size_t rank,
-                                         int64_t rowSize) {
-  if (!strided)
-    return {};
-  SmallVector<int64_t> strides(rank, ShapedType::kDynamic);
-  strides.back() = 1;
-  // Rows of a known length start where reads of 16 bytes may, if it allows.
-  constexpr int64_t widestRead = 8;
-  int64_t divisor =
-      ShapedType::isDynamic(rowSize) ? 1 : std::gcd(rowSize, widestRead);
-  return attn::StridedAttr::get(context, strides, divisor);
-}

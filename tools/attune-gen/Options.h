@@ -7,14 +7,10 @@
 #ifndef ATTUNE_TOOLS_ATTUNE_GEN_OPTIONS_H
 #define ATTUNE_TOOLS_ATTUNE_GEN_OPTIONS_H
 
-#include "attune/Dialect/Attn/IR/Attn.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/OwningOpRef.h"
+#include "attune/Dialect/Attn/IR/AttentionProblem.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <optional>
-#include <string>
 
 namespace attune::gen {
 
@@ -24,8 +20,9 @@ llvm::Error makeError(const char *format, Ts &&...values) {
       llvm::formatv(format, std::forward<Ts>(values)...).str());
 }
 
-enum class Element { F16, BF16, F32 };
-mlir::Type getType(mlir::Builder &builder, Element element);
+using attn::Element;
+using attn::getEncoding;
+using attn::getType;
 
 /// Sizes that may be dynamic.
 enum class Size { Batch, Heads, SeqQ, SeqK, M, N, K };
@@ -60,11 +57,6 @@ inline llvm::Error read(int64_t &size, llvm::Expected<int64_t> got) {
   size = *got;
   return llvm::Error::success();
 }
-
-/// The encoding of a tensor of which only the innermost stride is known to be
-/// 1, or none. `rowSize` is the length of what lies there.
-mlir::Attribute getEncoding(mlir::MLIRContext *context, bool strided,
-                            size_t rank, int64_t rowSize);
 
 } // namespace attune::gen
 

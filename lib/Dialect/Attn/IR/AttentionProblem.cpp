@@ -1,16 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Builds an attention problem.
+// Attention problems as modules.
 
-#include "Attention.h"
+#include "attune/Dialect/Attn/IR/AttentionProblem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace attune::attn;
-using namespace attune::gen;
+
+Type attune::attn::getType(Builder &builder, Element element) {
+  switch (element) {
+  case Element::F16:
+    return builder.getF16Type();
+  case Element::BF16:
+    return builder.getBF16Type();
+  case Element::F32:
+    return builder.getF32Type();
+  }
+  llvm_unreachable("all elements have a type");
+}
+
+Attribute attune::attn::getEncoding(MLIRContext *context, bool strided,
+                                    size_t rank, int64_t rowSize) {
+  if (!strided)
+    return {};
+  SmallVector<int64_t> strides(rank, ShapedType::kDynamic);
+  strides.back() = 1;
+  // Rows of a known length start where reads of 16 bytes may, if it allows.
+  constexpr int64_t widestRead = 8;
+  int64_t divisor =
+      ShapedType::isDynamic(rowSize) ? 1 : std::gcd(rowSize, widestRead);
+  return StridedAttr::get(context, strides, divisor);
+}
 
 /// The tensor of a batch of heads: sizes in the order that the problem asks
 /// for, and an encoding if its strides are not known.
@@ -48,8 +73,8 @@ static std::array<Type, 2> getListTypes(const AttentionProblem &problem,
           RankedTensorType::get({problem.batch, 1, queries, keys}, number)};
 }
 
-OwningOpRef<ModuleOp> attune::gen::buildModule(const AttentionProblem &problem,
-                                               MLIRContext *context) {
+OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
+                                                MLIRContext *context) {
   context->loadDialect<AttnDialect, func::FuncDialect>();
   OpBuilder builder(context);
   Location loc = builder.getUnknownLoc();

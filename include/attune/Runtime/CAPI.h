@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the files of the C functions share.
+// What the C functions of this and other libraries share.
 
-#ifndef ATTUNE_LIB_RUNTIME_CAPI_H
-#define ATTUNE_LIB_RUNTIME_CAPI_H
+#ifndef ATTUNE_RUNTIME_CAPI_H
+#define ATTUNE_RUNTIME_CAPI_H
 
 #include "attune-c/Runtime.h"
 #include "attune/Runtime/Device.h"
@@ -19,4 +19,4 @@ void report(llvm::Error error, AttuneError *target);
 
 } // namespace attune
 
-#endif // ATTUNE_LIB_RUNTIME_CAPI_H
+#endif // ATTUNE_RUNTIME_CAPI_H

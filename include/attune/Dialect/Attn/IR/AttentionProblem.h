@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention problems by their sizes and options, and the modules that state
+// them: for tools and for programs that do not write MLIR.
+
+#ifndef ATTUNE_DIALECT_ATTN_IR_ATTENTIONPROBLEM_H
+#define ATTUNE_DIALECT_ATTN_IR_ATTENTIONPROBLEM_H
+
+#include "attune/Dialect/Attn/IR/Attn.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <optional>
+#include <string>
+
+namespace attune::attn {
+
+enum class Element { F16, BF16, F32 };
+mlir::Type getType(mlir::Builder &builder, Element element);
+
+/// The encoding of a tensor of which only the innermost stride is known to be
+/// 1, or none. `rowSize` is the length of what lies there.
+mlir::Attribute getEncoding(mlir::MLIRContext *context, bool strided,
+                            size_t rank, int64_t rowSize);
+
+struct AttentionProblem {
+  /// Sizes; ShapedType::kDynamic where they are known at run time only.
+  int64_t batch, headsQ, headsKV, seqQ, seqK;
+  int64_t headDimQK, headDimV;
+  Element element;
+  /// Of dimensions: a permutation of the letters b, h, s and d.
+  std::string order;
+  std::optional<Alignment> causal;
+  /// Left and right of the diagonal of `causal`, or else of the bottom-right
+  /// one; -1 where unbounded.
+  std::optional<std::pair<int64_t, int64_t>> window;
+  /// Queries and keys of a block, of which lists are taken.
+  std::optional<std::pair<int64_t, int64_t>> blockLists;
+  std::optional<float> softcap, scale;
+  /// Further operands, one number per head; further results; operands of which
+  /// only the innermost stride is known.
+  bool alibi, sinks, lse, strided;
+  /// One value per knob; empty for no schedule.
+  llvm::SmallVector<int64_t> schedule;
+};
+
+/// A module with the function @attention, of the problem's tensors: query, key,
+/// value, then slopes, sinks and lists of blocks as far as there are any. Null
+/// after a diagnostic.
+mlir::OwningOpRef<mlir::ModuleOp> buildModule(const AttentionProblem &problem,
+                                              mlir::MLIRContext *context);
+
+} // namespace attune::attn
+
+#endif // ATTUNE_DIALECT_ATTN_IR_ATTENTIONPROBLEM_H
