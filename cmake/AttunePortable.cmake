@@ -81,3 +81,18 @@ foreach(header Host Runtime RuntimeCXX)
   install(FILES "${PROJECT_SOURCE_DIR}/include/attune-c/${header}.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/attune-c"
           COMPONENT portable EXCLUDE_FROM_ALL)
 endforeach()
+
+# libattune.so: the C API of compiler and runtime, and upstream's of IR, with all
+# that they need inside and nothing else visible: for processes that have an LLVM
+# of their own, as those of Python packages (python/CMakeLists.txt).
+add_library(AttunePortableLibrary SHARED EXCLUDE_FROM_ALL $<TARGET_OBJECTS:AttuneCAPI> $<TARGET_OBJECTS:AttuneRuntime>
+  "${PROJECT_BINARY_DIR}/AbsentBackends.cpp")
+target_link_libraries(AttunePortableLibrary PRIVATE AttuneCAPI
+  "$<LINK_LIBRARY:WHOLE_ARCHIVE,${LLVM_LIBRARY_DIR}/libMLIRCAPIIR.a>"
+  "${PROJECT_BINARY_DIR}/archives.lds" m dl pthread)
+set(exports "${PROJECT_SOURCE_DIR}/lib/CAPI/exports.txt")
+target_link_options(AttunePortableLibrary PRIVATE -static-libstdc++ -static-libgcc
+  LINKER:--as-needed LINKER:--gc-sections LINKER:--icf=all LINKER:--strip-all LINKER:-Bsymbolic
+  LINKER:--build-id=sha1 "LINKER:--version-script=${exports}")
+set_target_properties(AttunePortableLibrary PROPERTIES ATTUNE_STATIC_LLVM ON OUTPUT_NAME attune
+  LINK_DEPENDS "${exports}" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/portable/lib")
