@@ -12,7 +12,7 @@ CHIP_WITHOUT_GPU ?= sm_90a
 # Further arguments for attune-tune.
 TUNE_ARGS ?=
 
-.PHONY: help tune test sanitize build docs format package clean dependencies
+.PHONY: help tune test sanitize build docs format package wheel clean dependencies
 .DEFAULT_GOAL := help
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo 'make docs     write docs/generated from the .td files'
 	@echo 'make format   format the C++ sources with clang-format-22'
 	@echo 'make package  pack tools that run without LLVM: build/package/*.tar.xz'
+	@echo 'make wheel    pack the Python package: build/wheel/*.whl'
 	@echo 'make clean    remove the build folders'
 	@echo
 	@echo 'make tune EXAMPLE=<file.mlir> BUDGET=$(BUDGET) CHIP_WITHOUT_GPU=$(CHIP_WITHOUT_GPU) TUNE_ARGS=<arguments of attune-tune>'
@@ -45,12 +46,13 @@ tune: dependencies $(BUILD)/build.ninja
 
 # Everything runs, whatever fails; the last line counts all tests.
 test: build
-	@rm -f $(BUILD)/test-results.json build-asan/test-results.json
+	@rm -f $(BUILD)/test-results.json $(BUILD)/test-results-python.xml build-asan/test-results.json
 	@cmake --build $(BUILD) --target check-tidy; tidy=$$?; \
 	  cmake --build $(BUILD) --target check-attune; tests=$$?; \
+	  cmake --build $(BUILD) --target check-python; python=$$?; \
 	  $(MAKE) --no-print-directory sanitize; sanitized=$$?; \
-	  python3 scripts/summarize-tests.py $(BUILD)/test-results.json build-asan/test-results.json && \
-	  [ $$tidy = 0 -a $$tests = 0 -a $$sanitized = 0 ]
+	  python3 scripts/summarize-tests.py $(BUILD)/test-results.json $(BUILD)/test-results-python.xml build-asan/test-results.json && \
+	  [ $$tidy = 0 -a $$tests = 0 -a $$python = 0 -a $$sanitized = 0 ]
 
 # A second build, of what is worth it.
 sanitize: dependencies
@@ -61,11 +63,14 @@ docs: dependencies $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target attune-doc
 
 format: dependencies
-	find cmake include lib test tools unittests -name '*.h' -o -name '*.cpp' | xargs clang-format-22 -i
+	find cmake include lib python test tools unittests -name '*.h' -o -name '*.cpp' | xargs clang-format-22 -i
 
 package: dependencies $(BUILD)/build.ninja
 	cmake --build --preset portable
 	cpack --preset portable
+
+wheel: dependencies $(BUILD)/build.ninja
+	cmake --build $(BUILD) --target attune-wheel
 
 clean:
 	rm -rf build build-asan

@@ -20,6 +20,8 @@ packages=(
   libboost-context-dev
   # the tuning database and the unit tests
   libsqlite3-dev libgtest-dev
+  # the Python package, with what it is tested with in an environment of its own
+  python3-dev python3-venv
   # the plots of attune-report
   python3-matplotlib
 )

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attune: attention and matmul kernels, compiled, cached and launched.
+
+    import attune_mlir as attune
+
+    out = attune.attention(q, k, v, causal=True)            # NumPy, PyTorch, CuPy: what speaks DLPack
+    compiled = attune.compile(source, chip=..., format="isa")
+
+Nothing is loaded before it is used: the compiler comes with the first call.
+"""
+
+import importlib
+import typing
+
+if typing.TYPE_CHECKING:
+    from . import cache
+    from ._attention import attention
+    from ._compiler import (
+        Chip,
+        Compiled,
+        CompileError,
+        Diagnostic,
+        Kernel,
+        Module,
+        chips,
+        compile,
+        parse,
+        run_pipeline,
+        version,
+    )
+
+__all__ = [
+    "Chip",
+    "CompileError",
+    "Compiled",
+    "Diagnostic",
+    "Kernel",
+    "Module",
+    "attention",
+    "cache",
+    "chips",
+    "compile",
+    "parse",
+    "run_pipeline",
+    "version",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Loads what a name stands for when it is first asked for."""
+    if name not in __all__:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    if name == "cache":
+        return importlib.import_module(".cache", __name__)
+    module = "._attention" if name == "attention" else "._compiler"
+    value = getattr(importlib.import_module(module, __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

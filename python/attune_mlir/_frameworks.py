@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Arrays of other people: which memory they are, and how their framework allocates more.
+
+No framework is imported: an array's own module is there already.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Protocol
+
+from . import _native
+
+DTYPE_NAMES = {_native.DataType.F16: "float16", _native.DataType.BF16: "bfloat16", _native.DataType.F32: "float32"}
+
+#: Device types of DLPack, and what the runtime calls them.
+_DEVICE_KINDS = {1: "cpu", 2: "cuda", 3: "cpu", 10: "hip", 11: "cpu", 13: "cuda"}
+_DLPACK_CODES = {0: "int", 1: "uint", 2: "float", 3: "handle", 4: "bfloat", 5: "complex", 6: "bool"}
+
+
+class Framework(Protocol):
+    """Where results and workspaces of a call come from."""
+
+    def empty(self, like: Any, shape: tuple[int, ...], dtype: str) -> Any:
+        """An array on the device of `like`, in row-major order; `dtype` is as NumPy calls it."""
+
+    def zeros(self, like: Any, num_bytes: int) -> Any:
+        """Bytes on the device of `like` that are 0 for what is queued later."""
+
+    def get_stream(self, like: Any) -> int:
+        """The handle of the stream that this thread queues on, of the device of `like`."""
+
+
+class NumPy:
+    """Arrays of NumPy; bfloat16 is that of ml_dtypes."""
+
+    def empty(self, like: Any, shape: tuple[int, ...], dtype: str) -> Any:
+        return sys.modules["numpy"].empty(shape, dtype=like.dtype if dtype == like.dtype.name else dtype)
+
+    def zeros(self, like: Any, num_bytes: int) -> Any:
+        return sys.modules["numpy"].zeros(num_bytes, dtype="uint8")
+
+    def get_stream(self, like: Any) -> int:
+        return 0
+
+
+class Torch:
+    """Tensors of PyTorch."""
+
+    def empty(self, like: Any, shape: tuple[int, ...], dtype: str) -> Any:
+        torch = sys.modules["torch"]
+        return torch.empty(shape, dtype=getattr(torch, dtype), device=like.device)
+
+    def zeros(self, like: Any, num_bytes: int) -> Any:
+        torch = sys.modules["torch"]
+        return torch.zeros(num_bytes, dtype=torch.uint8, device=like.device)
+
+    def get_stream(self, like: Any) -> int:
+        if like.device.type == "cpu":
+            return 0
+        return int(sys.modules["torch"].cuda.current_stream(like.device).cuda_stream)
+
+
+class CuPy:
+    """Arrays of CuPy."""
+
+    def empty(self, like: Any, shape: tuple[int, ...], dtype: str) -> Any:
+        with like.device:
+            return sys.modules["cupy"].empty(shape, dtype=dtype)
+
+    def zeros(self, like: Any, num_bytes: int) -> Any:
+        with like.device:
+            return sys.modules["cupy"].zeros(num_bytes, dtype="uint8")
+
+    def get_stream(self, like: Any) -> int:
+        return int(sys.modules["cupy"].cuda.get_current_stream().ptr)
+
+
+#: By the first part of the name of an array's module.
+FRAMEWORKS: dict[str, Framework] = {"numpy": NumPy(), "torch": Torch(), "cupy": CuPy()}
+
+
+def find_framework(array: object) -> Framework:
+    """Who allocates for a call that is given `array`."""
+    name = type(array).__module__.partition(".")[0]
+    if framework := FRAMEWORKS.get(name):
+        return framework
+    raise TypeError(f"expects arrays of {', '.join(FRAMEWORKS)}, whose allocators are known, but got {describe_type(array)}")
+
+
+def describe_type(array: object) -> str:
+    """An array's type, as users write it."""
+    return f"{type(array).__module__}.{type(array).__qualname__}".removeprefix("builtins.")
+
+
+def make_tensor(array: Any, name: str, *, writable: bool = False) -> _native.Tensor:
+    """The memory of an array, called `name` in errors. TypeError for what is no array, or cannot be written."""
+    view, dtype = array, None
+    # NumPy cannot hand out types that are not its own.
+    if type(array).__module__.partition(".")[0] == "numpy" and getattr(array.dtype, "name", "") == "bfloat16":
+        view, dtype = array.view("uint16"), _native.DataType.BF16
+    tensor = _native.Tensor.from_array(view, writable, dtype)
+    if tensor is not None:
+        return tensor
+    if not hasattr(array, "__dlpack__"):
+        raise TypeError(f"expects {name} to be an array with __dlpack__, but got {describe_type(array)}")
+    kind = "a writable array" if writable else "an array"
+    raise TypeError(f"expects {name} to be {kind} in strided memory, but its __dlpack__ fails: detach or copy it")
+
+
+def get_dtype_name(tensor: _native.Tensor) -> str:
+    """As NumPy calls it."""
+    if tensor.dtype in DTYPE_NAMES:
+        return DTYPE_NAMES[tensor.dtype]
+    return f"{_DLPACK_CODES.get(tensor.code, 'type ')}{tensor.bits}"
+
+
+def get_device(tensor: _native.Tensor, name: str) -> tuple[str, int]:
+    """Kind and number of the device that an array is on."""
+    if kind := _DEVICE_KINDS.get(tensor.device_type):
+        return kind, tensor.device_number if kind != "cpu" else 0
+    raise ValueError(f"expects {name} in memory of the CPU, CUDA or ROCm, but got DLPack's device type {tensor.device_type}")

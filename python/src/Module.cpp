@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Modules of MLIR. Each has a context of its own, so that modules in different
+// threads know nothing of each other. Nothing here raises what a user did
+// wrong: it is returned as text, one `file:line:column: error: text` a line.
+
+#include "Bindings.h"
+#include "attune-c/Attn.h"
+#include "attune-c/Compile.h"
+#include "attune-c/Dialects.h"
+#include "mlir-c/BuiltinTypes.h"
+#include "mlir-c/Pass.h"
+#include <memory>
+#include <mutex>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+namespace nb = nanobind;
+using namespace attune::python;
+
+namespace {
+/// All dialects, and what is said while it is there.
+class Context {
+public:
+  Context() {
+    MlirDialectRegistry registry = mlirDialectRegistryCreate();
+    attuneRegisterAllDialects(registry);
+    context = mlirContextCreateWithRegistry(registry, /*threading=*/false);
+    mlirDialectRegistryDestroy(registry);
+    mlirContextAttachDiagnosticHandler(context, handle, this, nullptr);
+  }
+  ~Context() { mlirContextDestroy(context); }
+  Context(const Context &) = delete;
+  Context &operator=(const Context &) = delete;
+
+  MlirContext get() const { return context; }
+  std::string takeDiagnostics() { return std::exchange(said, {}); }
+
+private:
+  static MlirLogicalResult handle(MlirDiagnostic diagnostic, void *userData) {
+    attuneDiagnosticPrint(diagnostic, append,
+                          &static_cast<Context *>(userData)->said);
+    return mlirLogicalResultSuccess();
+  }
+
+  MlirContext context;
+  std::string said;
+};
+
+/// Name of the entry, image, whether that is assembly, manifest.
+using CompiledKernel = std::tuple<std::string, nb::bytes, bool, std::string>;
+
+class Module {
+public:
+  Module(std::unique_ptr<Context> context, MlirModule module)
+      : context(std::move(context)), module(module) {}
+  ~Module() { mlirModuleDestroy(module); }
+  Module(const Module &) = delete;
+  Module &operator=(const Module &) = delete;
+
+  std::string print(bool generic, bool locations) const;
+  nb::bytes getBytecode() const;
+  std::tuple<bool, std::string> run(const std::string &pipeline);
+  std::tuple<bool, std::string, std::vector<CompiledKernel>,
+             std::vector<std::string>>
+  compile(const std::string &chip, const std::string &format,
+          const std::string &assembler, unsigned sms,
+          const std::vector<std::string> &tuningSpecs);
+
+private:
+  std::unique_ptr<Context> context;
+  MlirModule module;
+  /// A context is for one thread at a time.
+  mutable std::mutex mutex;
+};
+
+using MadeModule = std::pair<std::unique_ptr<Module>, std::string>;
+} // namespace
+
+/// The module, if there is one, and what was said about it.
+static MadeModule finish(std::unique_ptr<Context> context, MlirModule module) {
+  std::string said = context->takeDiagnostics();
+  if (mlirModuleIsNull(module))
+    return {nullptr, said};
+  return {std::make_unique<Module>(std::move(context), module), said};
+}
+
+static MadeModule parse(const std::string &source, const std::string &name) {
+  nb::gil_scoped_release released;
+  auto context = std::make_unique<Context>();
+  MlirModule module =
+      attuneModuleParse(context->get(), toRef(source), toRef(name));
+  return finish(std::move(context), module);
+}
+
+static MadeModule makeAttention(
+    std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t>
+        sizes,
+    bool isBF16, const std::string &order, bool causal, bool topLeft,
+    std::optional<std::pair<int64_t, int64_t>> window,
+    std::optional<float> softcap, std::optional<float> scale, bool alibi,
+    bool sinks, bool lse, bool strided) {
+  nb::gil_scoped_release released;
+  auto context = std::make_unique<Context>();
+  auto sizeOrDynamic = [](int64_t size) {
+    return size < 0 ? mlirShapedTypeGetDynamicSize() : size;
+  };
+  AttuneAttentionProblem problem = {};
+  problem.batch = sizeOrDynamic(std::get<0>(sizes));
+  problem.headsQ = sizeOrDynamic(std::get<1>(sizes));
+  problem.headsKV = sizeOrDynamic(std::get<2>(sizes));
+  problem.seqQ = sizeOrDynamic(std::get<3>(sizes));
+  problem.seqK = sizeOrDynamic(std::get<4>(sizes));
+  problem.headDimQK = std::get<5>(sizes);
+  problem.headDimV = std::get<6>(sizes);
+  problem.element = isBF16 ? AttuneDataTypeBF16 : AttuneDataTypeF16;
+  problem.order = toRef(order);
+  problem.isCausal = causal;
+  problem.alignment =
+      topLeft ? AttuneAlignmentTopLeft : AttuneAlignmentBottomRight;
+  problem.hasWindow = window.has_value();
+  if (window)
+    std::tie(problem.windowLeft, problem.windowRight) = *window;
+  problem.hasSoftcap = softcap.has_value();
+  problem.softcap = softcap.value_or(0);
+  problem.hasScale = scale.has_value();
+  problem.scale = scale.value_or(0);
+  problem.hasAlibi = alibi;
+  problem.hasSinks = sinks;
+  problem.hasLse = lse;
+  problem.isStrided = strided;
+  MlirModule module = attuneAttentionCreateModule(context->get(), &problem);
+  return finish(std::move(context), module);
+}
+
+std::string Module::print(bool generic, bool locations) const {
+  nb::gil_scoped_release released;
+  std::lock_guard<std::mutex> lock(mutex);
+  MlirOpPrintingFlags flags = mlirOpPrintingFlagsCreate();
+  if (generic)
+    mlirOpPrintingFlagsPrintGenericOpForm(flags);
+  if (locations)
+    mlirOpPrintingFlagsEnableDebugInfo(flags, /*enable=*/true,
+                                       /*prettyForm=*/false);
+  std::string text;
+  mlirOperationPrintWithFlags(mlirModuleGetOperation(module), flags, append,
+                              &text);
+  mlirOpPrintingFlagsDestroy(flags);
+  return text + "\n";
+}
+
+nb::bytes Module::getBytecode() const {
+  std::string bytes;
+  {
+    nb::gil_scoped_release released;
+    std::lock_guard<std::mutex> lock(mutex);
+    mlirOperationWriteBytecode(mlirModuleGetOperation(module), append, &bytes);
+  }
+  return toBytes(bytes);
+}
+
+std::tuple<bool, std::string> Module::run(const std::string &pipeline) {
+  nb::gil_scoped_release released;
+  static std::once_flag registered;
+  std::call_once(registered, attuneRegisterAllPasses);
+  std::lock_guard<std::mutex> lock(mutex);
+  std::string errors;
+  MlirPassManager manager = mlirPassManagerCreate(context->get());
+  bool ok = mlirLogicalResultIsSuccess(
+      mlirParsePassPipeline(mlirPassManagerGetAsOpPassManager(manager),
+                            toRef(pipeline), append, &errors));
+  if (!ok)
+    errors = "error: " + errors + "\n";
+  else
+    ok = mlirLogicalResultIsSuccess(
+        mlirPassManagerRunOnOp(manager, mlirModuleGetOperation(module)));
+  mlirPassManagerDestroy(manager);
+  return {ok, errors + context->takeDiagnostics()};
+}
+
+std::tuple<bool, std::string, std::vector<CompiledKernel>,
+           std::vector<std::string>>
+Module::compile(const std::string &chip, const std::string &format,
+                const std::string &assembler, unsigned sms,
+                const std::vector<std::string> &tuningSpecs) {
+  std::vector<MlirStringRef> specs;
+  for (const std::string &spec : tuningSpecs)
+    specs.push_back(toRef(spec));
+  AttuneCompileOptions options = {};
+  options.chip = toRef(chip);
+  options.format = toRef(format);
+  options.assembler = toRef(assembler);
+  options.sms = sms;
+  options.numTuningSpecs = static_cast<intptr_t>(specs.size());
+  options.tuningSpecs = specs.data();
+  AttuneCompileResult result;
+  {
+    nb::gil_scoped_release released;
+    std::lock_guard<std::mutex> lock(mutex);
+    result = attuneCompile(module, &options);
+  }
+  std::vector<CompiledKernel> kernels;
+  for (intptr_t i = 0; i < attuneCompileResultGetNumKernels(result); ++i) {
+    MlirStringRef image = attuneCompileResultGetKernelImage(result, i);
+    kernels.emplace_back(
+        toString(attuneCompileResultGetKernelName(result, i)),
+        toBytes({image.data, image.length}),
+        attuneCompileResultIsKernelAssembly(result, i),
+        toString(attuneCompileResultGetKernelManifest(result, i)));
+  }
+  std::vector<std::string> sequences;
+  for (intptr_t i = 0; i < attuneCompileResultGetNumSequences(result); ++i)
+    sequences.push_back(toString(attuneCompileResultGetSequence(result, i)));
+  bool ok = attuneCompileResultIsSuccess(result);
+  std::string said = toString(attuneCompileResultGetDiagnostics(result));
+  attuneCompileResultDestroy(result);
+  return {ok, said, std::move(kernels), std::move(sequences)};
+}
+
+void attune::python::bindModules(nb::module_ &scope) {
+  nb::class_<Module>(scope, "Module")
+      .def("print", &Module::print, nb::arg("generic"), nb::arg("locations"))
+      .def("bytecode", &Module::getBytecode)
+      .def("run", &Module::run, nb::arg("pipeline"))
+      .def("compile", &Module::compile, nb::arg("chip"), nb::arg("format"),
+           nb::arg("assembler"), nb::arg("sms"), nb::arg("tuning_specs"));
+  scope.def(
+      "parse",
+      [](nb::bytes source, const std::string &name) {
+        return parse(std::string(source.c_str(), source.size()), name);
+      },
+      nb::arg("source"), nb::arg("name"));
+  scope.def("attention_module", makeAttention, nb::arg("sizes"),
+            nb::arg("is_bf16"), nb::arg("order"), nb::arg("causal"),
+            nb::arg("top_left"), nb::arg("window").none(),
+            nb::arg("softcap").none(), nb::arg("scale").none(),
+            nb::arg("alibi"), nb::arg("sinks"), nb::arg("lse"),
+            nb::arg("strided"),
+            "Sizes: batch, heads of query, heads of key, length of query, of "
+            "key, head dimension of key, of value; -1 is dynamic.");
+}

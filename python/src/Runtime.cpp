@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Devices and kernels of attune-c/Runtime.h, the host executor among them, and
+// tensors of any framework as DLPack describes them. Raises RuntimeError where
+// the runtime fails.
+
+#include "Bindings.h"
+#include "attune-c/Executor.h"
+#include "attune-c/RuntimeCXX.h"
+#include <memory>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <optional>
+#include <vector>
+
+namespace nb = nanobind;
+using namespace attune;
+using namespace attune::python;
+
+namespace {
+struct Device {
+  runtime::Device handle;
+};
+
+/// Memory of a framework, which stays alive with it.
+class Tensor {
+public:
+  /// `dtype` is what the elements are where a framework's DLPack cannot say.
+  static std::optional<Tensor> from(nb::handle array, bool writable,
+                                    std::optional<AttuneDataType> dtype);
+
+  /// As kernels take it. `argument` is used before the tensor goes.
+  AttuneArgument getArgument(bool isWorkspace) const;
+
+  uint64_t address = 0;
+  std::vector<int64_t> sizes, strides;
+  int deviceType = 0, deviceNumber = 0;
+  int code = 0, bits = 0;
+  std::optional<AttuneDataType> type;
+
+private:
+  nb::object owner;
+};
+
+class Kernel {
+public:
+  Kernel(std::shared_ptr<Device> device, nb::bytes image,
+         const std::string &manifest);
+
+  size_t getNumArguments() const {
+    return attuneRuntimeGetNumArguments(handle.get());
+  }
+  AttuneArgumentInfo getArgument(size_t pos) const;
+  /// Of the workspace at `pos`; the tensors of workspaces are not read.
+  int64_t getWorkspaceBytes(const std::vector<Tensor> &tensors,
+                            size_t pos) const;
+  void launch(const std::vector<Tensor> &tensors, uintptr_t stream) const;
+
+private:
+  std::vector<AttuneArgument>
+  getArguments(const std::vector<Tensor> &tensors) const;
+
+  std::shared_ptr<Device> device;
+  runtime::Kernel handle;
+};
+} // namespace
+
+static void raise(const AttuneError &error) {
+  throw std::runtime_error(error.text);
+}
+
+static std::optional<AttuneDataType> findType(int code, int bits) {
+  using nb::dlpack::dtype_code;
+  switch (static_cast<dtype_code>(code)) {
+  case dtype_code::Bfloat:
+    return AttuneDataTypeBF16;
+  case dtype_code::Float:
+    if (bits == 16)
+      return AttuneDataTypeF16;
+    if (bits == 32)
+      return AttuneDataTypeF32;
+    if (bits == 64)
+      return AttuneDataTypeF64;
+    return std::nullopt;
+  case dtype_code::Int:
+  case dtype_code::UInt:
+    if (bits == 8)
+      return AttuneDataTypeI8;
+    if (bits == 16)
+      return AttuneDataTypeI16;
+    if (bits == 32)
+      return AttuneDataTypeI32;
+    if (bits == 64)
+      return AttuneDataTypeI64;
+    return std::nullopt;
+  default:
+    return std::nullopt;
+  }
+}
+
+template <typename Array>
+static void describe(Tensor &tensor, const Array &array) {
+  tensor.address = reinterpret_cast<uint64_t>(array.data());
+  for (size_t dim = 0; dim < array.ndim(); ++dim) {
+    tensor.sizes.push_back(static_cast<int64_t>(array.shape(dim)));
+    tensor.strides.push_back(array.stride(dim));
+  }
+  tensor.deviceType = array.device_type();
+  tensor.deviceNumber = array.device_id();
+  tensor.code = array.dtype().code;
+  tensor.bits = array.dtype().bits;
+  tensor.type = findType(tensor.code, tensor.bits);
+}
+
+std::optional<Tensor> Tensor::from(nb::handle array, bool writable,
+                                   std::optional<AttuneDataType> dtype) {
+  Tensor tensor;
+  if (writable) {
+    nb::ndarray<> view;
+    if (!nb::try_cast(array, view))
+      return std::nullopt;
+    describe(tensor, view);
+  } else {
+    nb::ndarray<nb::ro> view;
+    if (!nb::try_cast(array, view))
+      return std::nullopt;
+    describe(tensor, view);
+  }
+  if (dtype)
+    tensor.type = dtype;
+  tensor.owner = nb::borrow(array);
+  return tensor;
+}
+
+AttuneArgument Tensor::getArgument(bool isWorkspace) const {
+  AttuneArgument argument = {};
+  argument.address = address;
+  if (type)
+    argument.type = *type;
+  if (isWorkspace)
+    return argument;
+  argument.rank = sizes.size();
+  argument.sizes = sizes.data();
+  argument.strides = strides.data();
+  return argument;
+}
+
+Kernel::Kernel(std::shared_ptr<Device> given, nb::bytes image,
+               const std::string &manifest)
+    : device(std::move(given)) {
+  AttuneError error = {};
+  std::string_view bytes(image.c_str(), image.size());
+  {
+    nb::gil_scoped_release released;
+    handle = runtime::loadKernel(device->handle, bytes, manifest, error);
+  }
+  if (!handle)
+    raise(error);
+}
+
+AttuneArgumentInfo Kernel::getArgument(size_t pos) const {
+  if (pos >= getNumArguments())
+    throw nb::index_error("expects the number of an argument");
+  return attuneRuntimeGetArgument(handle.get(), pos);
+}
+
+std::vector<AttuneArgument>
+Kernel::getArguments(const std::vector<Tensor> &tensors) const {
+  std::vector<AttuneArgument> arguments;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    arguments.push_back(tensors[i].getArgument(
+        i < getNumArguments() &&
+        attuneRuntimeGetArgument(handle.get(), i).access ==
+            AttuneAccessWorkspace));
+  return arguments;
+}
+
+int64_t Kernel::getWorkspaceBytes(const std::vector<Tensor> &tensors,
+                                  size_t pos) const {
+  if (getArgument(pos).access != AttuneAccessWorkspace)
+    throw nb::value_error("expects the number of a workspace");
+  AttuneError error = {};
+  std::vector<AttuneArgument> arguments = getArguments(tensors);
+  int64_t bytes = attuneRuntimeGetWorkspaceBytes(handle.get(), arguments.data(),
+                                                 arguments.size(), pos, &error);
+  if (bytes < 0)
+    raise(error);
+  return bytes;
+}
+
+void Kernel::launch(const std::vector<Tensor> &tensors,
+                    uintptr_t stream) const {
+  AttuneError error = {};
+  std::vector<AttuneArgument> arguments = getArguments(tensors);
+  bool launched;
+  {
+    nb::gil_scoped_release released;
+    runtime::Launch prepared = runtime::prepare(handle, arguments, error);
+    launched =
+        prepared &&
+        runtime::launch(prepared, reinterpret_cast<void *>(stream), error);
+  }
+  if (!launched)
+    raise(error);
+}
+
+static std::shared_ptr<Device> own(AttuneDevice *opened,
+                                   const AttuneError &error) {
+  if (!opened)
+    raise(error);
+  return std::make_shared<Device>(Device{runtime::Device(opened)});
+}
+
+void attune::python::bindRuntime(nb::module_ &scope) {
+  nb::enum_<AttuneDataType>(scope, "DataType")
+      .value("F16", AttuneDataTypeF16)
+      .value("BF16", AttuneDataTypeBF16)
+      .value("F32", AttuneDataTypeF32)
+      .value("F64", AttuneDataTypeF64)
+      .value("I1", AttuneDataTypeI1)
+      .value("I8", AttuneDataTypeI8)
+      .value("I16", AttuneDataTypeI16)
+      .value("I32", AttuneDataTypeI32)
+      .value("I64", AttuneDataTypeI64);
+  nb::class_<Tensor>(scope, "Tensor")
+      .def_static("from_array", &Tensor::from, nb::arg("array").none(),
+                  nb::arg("writable"), nb::arg("dtype").none(),
+                  "None for what DLPack does not describe, or for a read-only "
+                  "array that has to be writable.")
+      .def_ro("address", &Tensor::address)
+      .def_ro("shape", &Tensor::sizes)
+      .def_rw("strides", &Tensor::strides)
+      .def_ro("device_type", &Tensor::deviceType)
+      .def_ro("device_number", &Tensor::deviceNumber)
+      .def_ro("code", &Tensor::code)
+      .def_ro("bits", &Tensor::bits)
+      .def_ro("dtype", &Tensor::type);
+  nb::class_<AttuneArgumentInfo>(scope, "Argument")
+      .def_prop_ro(
+          "name",
+          [](const AttuneArgumentInfo &info) { return std::string(info.name); })
+      .def_ro("dtype", &AttuneArgumentInfo::type)
+      .def_ro("rank", &AttuneArgumentInfo::rank)
+      .def_ro("alignment", &AttuneArgumentInfo::alignment)
+      .def_prop_ro("is_workspace", [](const AttuneArgumentInfo &info) {
+        return info.access == AttuneAccessWorkspace;
+      });
+  nb::class_<Device>(scope, "Device")
+      .def_prop_ro("chip", [](const Device &device) {
+        return std::string(attuneRuntimeGetChip(device.handle.get()));
+      });
+  scope.def(
+      "open_device",
+      [](const std::string &kind, int ordinal) {
+        AttuneError error = {};
+        return own(attuneRuntimeOpenDevice(kind.c_str(), ordinal, &error),
+                   error);
+      },
+      nb::arg("kind"), nb::arg("ordinal"));
+  scope.def(
+      "open_executor",
+      [](const std::string &chip, int64_t maxThreads) {
+        AttuneError error = {};
+        return own(attuneExecutorOpen(toRef(chip), maxThreads, &error), error);
+      },
+      nb::arg("chip"), nb::arg("max_threads"));
+  nb::class_<Kernel>(scope, "Kernel")
+      .def(nb::init<std::shared_ptr<Device>, nb::bytes, const std::string &>(),
+           nb::arg("device"), nb::arg("image"), nb::arg("manifest"))
+      .def_prop_ro("num_arguments", &Kernel::getNumArguments)
+      .def("argument", &Kernel::getArgument, nb::arg("pos"),
+           nb::keep_alive<0, 1>())
+      .def("workspace_bytes", &Kernel::getWorkspaceBytes, nb::arg("tensors"),
+           nb::arg("pos"))
+      .def("launch", &Kernel::launch, nb::arg("tensors"), nb::arg("stream"));
+}
