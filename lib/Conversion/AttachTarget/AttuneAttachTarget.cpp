@@ -16,8 +16,8 @@ namespace attune {
 using namespace mlir;
 using namespace attune;
 
-/// Where a binary is launched, or else the module: the binary itself is one line
-/// with all of its code.
+/// Where a binary is launched, or else the module: the binary itself is one
+/// line with all of its code.
 static Location findLaunch(ModuleOp module, gpu::BinaryOp binary) {
   Location loc = module.getLoc();
   module.walk([&](gpu::LaunchFuncOp launch) {
