@@ -53,13 +53,14 @@
 
 // MHA: allocate 4 bytes, aligned to 4, on stream 1
 // MHA-NEXT: driver: cuMemsetD8Async
+// MHA-NEXT: driver: cuTensorMapEncodeTiled sizes 128,4096,16,4; bytes 256,1048576,16777216; box 64,64,1,1;
 // MHA-NEXT: driver: cuTensorMapEncodeTiled sizes 128,4096,16,4; bytes 256,1048576,16777216; box 64,128,1,1;
 // MHA-NEXT: driver: cuTensorMapEncodeTiled
 // MHA-NEXT: driver: cuTensorMapEncodeTiled
-// MHA-NEXT: driver: cuLaunchKernel grid 132,1,1 block 384,1,1 shared 196752 stream 1 first 65536
+// MHA-NEXT: driver: cuLaunchKernel grid 132,1,1 block 384,1,1 shared 229520 stream 1 first 65536
 // MHA-NEXT: release on stream 1
 // MHA-NEXT: done
-// MHA: driver: cuLaunchKernel grid 132,1,1 block 384,1,1 shared 196752 stream 2 first 65536
+// MHA: driver: cuLaunchKernel grid 132,1,1 block 384,1,1 shared 229520 stream 2 first 65536
 // MHA: 0 allocations are left
 
 // MEMORY: expects a context with memory, to allocate 4 bytes, but got one without

@@ -175,8 +175,10 @@ Value BodyBuilder::bound(Value size, const attn::SizeFacts &facts) {
     return size;
   if (facts.min > attn::SizeFacts().min)
     size = b.createOrFold<arith::MaxUIOp>(size, constant(facts.min));
+  // Not to 0, which would leave no loop: its MMAs decide how all else lies.
   if (facts.max < attn::SizeFacts().max)
-    size = b.createOrFold<arith::MinUIOp>(size, constant(facts.max));
+    size = b.createOrFold<arith::MinUIOp>(
+        size, constant(std::max<int64_t>(facts.max, 1)));
   return size;
 }
 
