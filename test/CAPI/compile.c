@@ -5,8 +5,8 @@
 // RUN: %capi-compile-test 2>&1 | FileCheck %s
 
 #include "attune-c/Compile.h"
+#include "Print.h"
 #include "attune-c/Dialects.h"
-#include <stdio.h>
 #include <string.h>
 
 static const char attention[] =
@@ -17,21 +17,6 @@ static const char attention[] =
     "tensor<1x2x64x64xf16>, tensor<1x2x64x64xf16>, tensor<1x2x64x64xf16>\n"
     "  return %o : tensor<1x2x64x64xf16>\n"
     "} }\n";
-
-static MlirStringRef toRef(const char *text) {
-  return mlirStringRefCreateFromCString(text);
-}
-
-static void print(MlirStringRef text, void *userData) {
-  (void)userData;
-  printf("%.*s", (int)text.length, text.data);
-}
-
-static MlirLogicalResult printDiagnostic(MlirDiagnostic diagnostic,
-                                         void *userData) {
-  attuneDiagnosticPrint(diagnostic, print, userData);
-  return mlirLogicalResultSuccess();
-}
 
 static void compile(MlirContext context, const char *title, const char *text,
                     AttuneCompileOptions options) {

@@ -6,30 +6,15 @@
 // RUN: %capi-executor-test 2>&1 | FileCheck %s
 
 #include "attune-c/Executor.h"
+#include "Print.h"
 #include "attune-c/Attn.h"
 #include "attune-c/Compile.h"
 #include "attune-c/Dialects.h"
 #include "mlir-c/BuiltinTypes.h"
 #include "mlir-c/Diagnostics.h"
-#include <stdio.h>
 #include <string.h>
 
 static AttuneError error;
-
-static MlirStringRef toRef(const char *text) {
-  return mlirStringRefCreateFromCString(text);
-}
-
-static void print(MlirStringRef text, void *userData) {
-  (void)userData;
-  printf("%.*s", (int)text.length, text.data);
-}
-
-static MlirLogicalResult printDiagnostic(MlirDiagnostic diagnostic,
-                                         void *userData) {
-  attuneDiagnosticPrint(diagnostic, print, userData);
-  return mlirLogicalResultSuccess();
-}
 
 static void testProblems(MlirContext context, AttuneAttentionProblem good) {
   AttuneAttentionProblem problem = good;

@@ -5,6 +5,7 @@
 // RUN: %capi-ir-test 2>&1 | FileCheck %s
 
 #include "attune-c/Attn.h"
+#include "Print.h"
 #include "attune-c/Dialects.h"
 #include "attune-c/Launch.h"
 #include "attune-c/Schedule.h"
@@ -12,19 +13,8 @@
 #include "mlir-c/BuiltinTypes.h"
 #include "mlir-c/Diagnostics.h"
 #include "mlir-c/Pass.h"
-#include <stdio.h>
 
-static MlirStringRef toRef(const char *text) {
-  return mlirStringRefCreateFromCString(text);
-}
-
-static void print(MlirStringRef text, void *userData) {
-  (void)userData;
-  printf("%.*s", (int)text.length, text.data);
-}
-
-static MlirLogicalResult printDiagnostic(MlirDiagnostic diagnostic,
-                                         void *userData) {
+static MlirLogicalResult printText(MlirDiagnostic diagnostic, void *userData) {
   (void)userData;
   printf("diagnostic: ");
   mlirDiagnosticPrint(diagnostic, print, NULL);
@@ -257,7 +247,7 @@ static void testLaunch(MlirContext context) {
 
 int main(void) {
   MlirContext context = mlirContextCreate();
-  mlirContextAttachDiagnosticHandler(context, printDiagnostic, NULL, NULL);
+  mlirContextAttachDiagnosticHandler(context, printText, NULL, NULL);
   mlirDialectHandleRegisterDialect(mlirGetDialectHandle__wgmma__(), context);
   mlirDialectHandleLoadDialect(mlirGetDialectHandle__attn__(), context);
   mlirDialectHandleLoadDialect(mlirGetDialectHandle__launch__(), context);

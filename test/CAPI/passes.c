@@ -6,18 +6,9 @@
 // RUN: %capi-passes-test 2>&1 | FileCheck %s
 
 #include "attune-c/Passes.h"
+#include "Print.h"
 #include "attune-c/Dialects.h"
 #include "attune-c/Tile.h"
-#include <stdio.h>
-
-static MlirStringRef toRef(const char *text) {
-  return mlirStringRefCreateFromCString(text);
-}
-
-static void print(MlirStringRef text, void *userData) {
-  (void)userData;
-  printf("%.*s", (int)text.length, text.data);
-}
 
 static const char *const kAttention =
     "module {\n"

@@ -6,18 +6,9 @@
 // RUN: env PATH=%t %capi-target-test 2>&1 | FileCheck %s
 
 #include "attune-c/Target.h"
+#include "Print.h"
 #include "attune-c/Dialects.h"
 #include "attune-c/Tile.h"
-#include <stdio.h>
-
-static MlirStringRef toRef(const char *text) {
-  return mlirStringRefCreateFromCString(text);
-}
-
-static void print(MlirStringRef text, void *userData) {
-  (void)userData;
-  printf("%.*s", (int)text.length, text.data);
-}
 
 static void printToolchain(const char *chip, const char *assembler) {
   printf("tools of %s: ", chip);
