@@ -108,8 +108,8 @@ class Checker:
         self.program, self.source, self.folder = program, source, folder
 
     def run(self, path, entry):
-        command = [self.program, "--quiet", f"--config-file={self.source / '.clang-tidy'}",
-                   r"--header-filter=/(include/attune|lib|tools)/.*\.(h|cpp)$", path, "--", *read_arguments(entry)]
+        command = [self.program, "--quiet", f"--config-file={self.source / '.clang-tidy'}", path, "--",
+                   *read_arguments(entry)]
         return subprocess.run(command, cwd=entry["directory"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True)
 
