@@ -125,8 +125,10 @@ FailureOr<KernelImages> attune::makeKernelImages(ModuleOp module) {
     if (image)
       return WalkResult::advance();
     auto binary = symbols.lookup<gpu::BinaryOp>(launch.getKernelModuleName());
-    assert(binary && "a launch names a gpu.binary or a gpu.module, and these "
-                     "were refused");
+    // The verifier looks in the launch's own module.
+    if (!binary)
+      return launch.emitOpError("expects its binary in the module that is "
+                                "converted, but got one in a module inside");
     FailureOr<LLVM::GlobalOp> made = makeImage(launch, binary, symbols);
     if (failed(made))
       return failure();

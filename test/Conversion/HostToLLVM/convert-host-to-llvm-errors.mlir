@@ -139,3 +139,15 @@ func.func @unknown(%x: f32) -> f32 {
   %y = math.exp %x : f32
   return %y : f32
 }
+
+// -----
+
+func.func private @outside()
+module attributes {gpu.container_module} {
+  gpu.binary @kernels [#gpu.object<#nvvm.target, "PTX">]
+  func.func @inside(%n: index) {
+    // expected-error @below {{expects its binary in the module that is converted, but got one in a module inside}}
+    gpu.launch_func @kernels::@scale blocks in (%n, %n, %n) threads in (%n, %n, %n)
+    return
+  }
+}
