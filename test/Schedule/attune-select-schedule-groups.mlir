@@ -15,21 +15,21 @@ func.func @head_64(%q: tensor<1x1x256x64xf16>) -> tensor<1x1x256x64xf16> {
 // Of narrow swizzle atoms, each has an address of its own: three warpgroups with
 // fewer registers would spill.
 // CHECK-LABEL: func.func @head_80
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = static, cluster = 2>)
 func.func @head_80(%q: tensor<1x1x256x80xbf16>) -> tensor<1x1x256x80xbf16> {
   %o = attn.attention %q, %q, %q : tensor<1x1x256x80xbf16>, tensor<1x1x256x80xbf16>, tensor<1x1x256x80xbf16>
   return %o : tensor<1x1x256x80xbf16>
 }
 
 // CHECK-LABEL: func.func @head_96
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = static, cluster = 2>)
 func.func @head_96(%q: tensor<1x1x256x96xbf16>) -> tensor<1x1x256x96xbf16> {
   %o = attn.attention %q, %q, %q : tensor<1x1x256x96xbf16>, tensor<1x1x256x96xbf16>, tensor<1x1x256x96xbf16>
   return %o : tensor<1x1x256x96xbf16>
 }
 
 // CHECK-LABEL: func.func @head_128
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = static, cluster = 2>)
 func.func @head_128(%q: tensor<1x1x256x128xbf16>) -> tensor<1x1x256x128xbf16> {
   %o = attn.attention %q, %q, %q : tensor<1x1x256x128xbf16>, tensor<1x1x256x128xbf16>, tensor<1x1x256x128xbf16>
   return %o : tensor<1x1x256x128xbf16>
@@ -45,7 +45,7 @@ func.func @masked_128(%q: tensor<1x1x256x128xbf16>) -> tensor<1x1x256x128xbf16> 
 }
 
 // CHECK-LABEL: func.func @masked_256
-// CHECK: schedule(<blockN = 80, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, rescale = 8>)
+// CHECK: schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, rescale = 8>)
 func.func @masked_256(%q: tensor<1x1x256x256xbf16>) -> tensor<1x1x256x256xbf16> {
   %o = attn.attention %q, %q, %q causal(top_left) : tensor<1x1x256x256xbf16>, tensor<1x1x256x256xbf16>, tensor<1x1x256x256xbf16>
   return %o : tensor<1x1x256x256xbf16>
@@ -69,15 +69,54 @@ func.func @window_64(%q: tensor<1x1x8192x64xbf16>) -> tensor<1x1x8192x64xbf16> {
 }
 
 // CHECK-LABEL: func.func @longer_64
-// CHECK: schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic>)
+// CHECK: schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", rescale = 8, tileOrder = "across-heads", persistent = dynamic>)
 func.func @longer_64(%q: tensor<1x1x2048x64xbf16>) -> tensor<1x1x2048x64xbf16> {
   %o = attn.attention %q, %q, %q causal(top_left) : tensor<1x1x2048x64xbf16>, tensor<1x1x2048x64xbf16>, tensor<1x1x2048x64xbf16>
   return %o : tensor<1x1x2048x64xbf16>
 }
 
+// Of tall tiles, no query lies beyond the last one; of three warpgroups' it would.
+// CHECK-LABEL: func.func @tall_64
+// CHECK: schedule(<blockM = 256, numWarps = 16, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 4, vStages = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8, splitMasked = 0, tileOrder = ascending, persistent = static, cluster = 2>)
+func.func @tall_64(%q: tensor<16x32x1024x64xbf16>) -> tensor<16x32x1024x64xbf16> {
+  %o = attn.attention %q, %q, %q : tensor<16x32x1024x64xbf16>, tensor<16x32x1024x64xbf16>, tensor<16x32x1024x64xbf16>
+  return %o : tensor<16x32x1024x64xbf16>
+}
+
+// Without a mask, two workgroups share what they read of keys that fill their
+// blocks.
+// CHECK-LABEL: func.func @cluster_128
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = static, cluster = 2>)
+func.func @cluster_128(%q: tensor<4x16x4096x128xbf16>) -> tensor<4x16x4096x128xbf16> {
+  %o = attn.attention %q, %q, %q : tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>
+  return %o : tensor<4x16x4096x128xbf16>
+}
+
+// CHECK-LABEL: func.func @part_128
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>)
+func.func @part_128(%q: tensor<4x16x3000x128xbf16>) -> tensor<4x16x3000x128xbf16> {
+  %o = attn.attention %q, %q, %q : tensor<4x16x3000x128xbf16>, tensor<4x16x3000x128xbf16>, tensor<4x16x3000x128xbf16>
+  return %o : tensor<4x16x3000x128xbf16>
+}
+
+// Of 80 keys a block, much lies beyond a short row: 64.
+// CHECK-LABEL: func.func @short_256
+// CHECK: schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8>)
+func.func @short_256(%q: tensor<32x8x512x256xbf16>) -> tensor<32x8x512x256xbf16> {
+  %o = attn.attention %q, %q, %q : tensor<32x8x512x256xbf16>, tensor<32x8x512x256xbf16>, tensor<32x8x512x256xbf16>
+  return %o : tensor<32x8x512x256xbf16>
+}
+
+// CHECK-LABEL: func.func @long_masked_128
+// CHECK: schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, vStages = 4, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = "across-heads">)
+func.func @long_masked_128(%q: tensor<1x16x8192x128xbf16>) -> tensor<1x16x8192x128xbf16> {
+  %o = attn.attention %q, %q, %q causal(top_left) : tensor<1x16x8192x128xbf16>, tensor<1x16x8192x128xbf16>, tensor<1x16x8192x128xbf16>
+  return %o : tensor<1x16x8192x128xbf16>
+}
+
 // Long rows pay for taller tiles with smaller blocks.
 // CHECK-LABEL: func.func @long_128
-// CHECK: schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", rescale = 8, tileOrder = ascending, persistent = dynamic>)
+// CHECK: schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, vStages = 4, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, persistent = dynamic>)
 func.func @long_128(%q: tensor<1x1x8192x128xbf16>) -> tensor<1x1x8192x128xbf16> {
   %o = attn.attention %q, %q, %q : tensor<1x1x8192x128xbf16>, tensor<1x1x8192x128xbf16>, tensor<1x1x8192x128xbf16>
   return %o : tensor<1x1x8192x128xbf16>
@@ -92,14 +131,14 @@ func.func @any_128(%q: tensor<1x1x?x128xbf16>) -> tensor<1x1x?x128xbf16> {
 }
 
 // CHECK-LABEL: func.func @head_192
-// CHECK: schedule(<blockN = 112, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8>)
+// CHECK: schedule(<blockN = 96, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8>)
 func.func @head_192(%q: tensor<1x1x256x192xbf16>) -> tensor<1x1x256x192xbf16> {
   %o = attn.attention %q, %q, %q : tensor<1x1x256x192xbf16>, tensor<1x1x256x192xbf16>, tensor<1x1x256x192xbf16>
   return %o : tensor<1x1x256x192xbf16>
 }
 
 // CHECK-LABEL: func.func @head_256
-// CHECK: schedule(<blockN = 80, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8>)
+// CHECK: schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8>)
 func.func @head_256(%q: tensor<1x1x256x256xf16>) -> tensor<1x1x256x256xf16> {
   %o = attn.attention %q, %q, %q : tensor<1x1x256x256xf16>, tensor<1x1x256x256xf16>, tensor<1x1x256x256xf16>
   return %o : tensor<1x1x256x256xf16>

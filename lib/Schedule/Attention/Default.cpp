@@ -12,12 +12,15 @@ using tile::TargetAttr;
 
 /// Warps of a group.
 static constexpr int64_t kWarpgroup = 4;
-/// Where queries see so many keys, their tiles are worth more rows.
+/// Rows of so many keys are worth taller tiles; under a mask they are seen in
+/// part.
 static constexpr int64_t kLongKeys = 8192;
 /// And where they see so few, less of a small tile lies beyond the mask.
 static constexpr int64_t kShortKeys = 512;
 /// Heads of which tiles are short of work, not of shared memory.
 static constexpr int64_t kSmallHeadDim = 64;
+/// What a smaller block costs: it has to save more of the keys, in percent.
+static constexpr double kSmallerBlockPercent = 1.7;
 
 static bool fits(const AttentionProblem &problem, AttentionAttr schedule,
                  TargetAttr target) {
@@ -51,6 +54,69 @@ static void handOut(const AttentionProblem &problem,
   wanted.persistent = schedule::Persistent::Dynamic;
 }
 
+/// Queries that an SM works on one after the other where each holds one tile,
+/// with those of the last tile of a head that do not exist; 0 if unknown.
+static int64_t getQueriesInTurn(const AttentionProblem &problem, int64_t blockM,
+                                TargetAttr target) {
+  int64_t tiles = problem.heads * llvm::divideCeil(problem.seqQ, blockM);
+  return llvm::divideCeil(tiles, target.getSms()) * blockM;
+}
+
+/// Keys of the blocks that a tile visits in the mean; 0 if unknown.
+static int64_t getVisitedKeys(const AttentionProblem &problem, int64_t blockM,
+                              int64_t blockN) {
+  if (problem.meanKeys == 0)
+    return 0;
+  if (!problem.isMasked)
+    return llvm::alignTo(problem.seqK, blockN);
+  // Half a tile beyond what its queries see, and half a block where tiles do
+  // not end with one.
+  return problem.meanKeys + blockM / 2 +
+         (blockM % blockN == 0 ? 0 : blockN / 2);
+}
+
+/// A smaller block where much of `blockN` lies beyond the keys.
+static int64_t trimBlock(const AttentionProblem &problem, int64_t blockM,
+                         int64_t blockN) {
+  for (int64_t smaller = blockN - 16; smaller >= 64; smaller -= 16) {
+    double wide = getVisitedKeys(problem, blockM, blockN),
+           narrow = getVisitedKeys(problem, blockM, smaller);
+    if (narrow * (1 + kSmallerBlockPercent / 100) >= wide)
+      break;
+    blockN = smaller;
+  }
+  return blockN;
+}
+
+/// Has two workgroups read each key once. Tiles of one length need no counter.
+static AttentionSchedule makeCluster(AttentionSchedule wanted) {
+  wanted.persistent = schedule::Persistent::Static;
+  wanted.cluster = 2;
+  return wanted;
+}
+
+/// Four warpgroups for short rows of small heads, where fewer of so many
+/// queries are beyond the last one, or in a round that leaves SMs idle.
+static AttentionAttr selectTallTiles(const AttentionProblem &problem,
+                                     TargetAttr target) {
+  constexpr int64_t blockN = 64;
+  int64_t tall = getQueriesInTurn(problem, 256, target);
+  // A last block that is masked in part takes registers.
+  if (problem.isMasked || problem.headDimV > kSmallHeadDim || tall == 0 ||
+      problem.seqK % blockN != 0 || problem.seqK > 4 * kShortKeys ||
+      tall * (1 + kSmallerBlockPercent / 100) >=
+          getQueriesInTurn(problem, 192, target))
+    return {};
+  AttentionSchedule wanted = makeGroups(problem, /*groups=*/4, blockN);
+  handOut(problem, wanted);
+  wanted.overlap = Overlap::PingPong;
+  wanted.rescale = 8;
+  wanted.kStages = wanted.vStages = 4;
+  wanted.splitMasked = 0;
+  AttentionAttr schedule = makeCluster(wanted).getAttr(target.getContext());
+  return fits(problem, schedule, target) ? schedule : AttentionAttr();
+}
+
 /// Several small workgroups on an SM, for masks of which larger tiles would
 /// lie outside.
 static AttentionAttr selectSmallTiles(const AttentionProblem &problem,
@@ -68,6 +134,26 @@ static AttentionAttr selectSmallTiles(const AttentionProblem &problem,
   return fits(problem, schedule, target) ? schedule : AttentionAttr();
 }
 
+/// Three warpgroups with small blocks for long rows of heads that leave few
+/// registers.
+static AttentionAttr selectLongTiles(const AttentionProblem &problem,
+                                     TargetAttr target) {
+  int64_t keys = problem.isMasked ? 2 * problem.meanKeys : problem.meanKeys;
+  if (keys < kLongKeys || problem.headDimV <= kSmallHeadDim)
+    return {};
+  AttentionSchedule wanted = makeGroups(problem, /*groups=*/3, /*blockN=*/80);
+  handOut(problem, wanted);
+  wanted.overlap = Overlap::Softmax;
+  wanted.vStages = 4;
+  // The longest ones first are enough.
+  if (problem.isMasked) {
+    wanted.qStages = 1;
+    wanted.persistent = schedule::Persistent::None;
+  }
+  AttentionAttr schedule = wanted.getAttr(target.getContext());
+  return fits(problem, schedule, target) ? schedule : AttentionAttr();
+}
+
 /// Hands the tiles out where a second query tile fits, and stores from shared
 /// memory where the output fits beside it. All by what an H200 was fastest
 /// with when hot (docs/Measurements.md).
@@ -79,6 +165,12 @@ static AttentionAttr handOutTiles(const AttentionProblem &problem,
     return inOneGrid;
   handOut(problem, wanted);
   wanted.oInShared = schedule::OutputPath::Buffer;
+  if (!problem.isMasked && wanted.numWarps == 2 * kWarpgroup &&
+      problem.seqQ > wanted.blockM && problem.seqK % wanted.blockN == 0) {
+    AttentionAttr clustered = makeCluster(wanted).getAttr(target.getContext());
+    if (fits(problem, clustered, target))
+      return clustered;
+  }
   AttentionAttr buffered = wanted.getAttr(target.getContext());
   if (fits(problem, buffered, target))
     return buffered;
@@ -96,19 +188,27 @@ static AttentionAttr selectWarpgroupSchedule(const AttentionProblem &problem,
                                              TargetAttr target) {
   if (AttentionAttr small = selectSmallTiles(problem, target))
     return small;
-  // Three groups have few registers each and pay where blocks are large, or
-  // where there are many.
-  int64_t fewestOfThree = problem.meanKeys >= kLongKeys ? 80 : 128;
+  if (AttentionAttr tall = selectTallTiles(problem, target))
+    return tall;
+  if (AttentionAttr longer = selectLongTiles(problem, target))
+    return longer;
   for (Overlap overlap : {Overlap::PingPong, Overlap::Softmax, Overlap::None})
     for (int64_t groups : {3, 2, 1})
       for (int64_t blockN : {128, 112, 96, 80, 64, 48, 32, 16}) {
-        if (groups == 3 && blockN < fewestOfThree)
+        // Three groups have few registers each and pay where blocks are large.
+        if (groups == 3 && blockN < 128)
           break;
-        AttentionSchedule wanted = makeGroups(problem, groups, blockN);
+        AttentionSchedule wanted = makeGroups(
+            problem, groups, trimBlock(problem, 64 * groups, blockN));
         wanted.overlap = overlap;
+        // Seldom pays where few registers hold the output, too.
+        if (problem.isMasked && problem.headDimV <= kSmallHeadDim &&
+            groups == 3)
+          wanted.rescale = 8;
         // Taking turns over blocks of different cost, rescaled seldom, takes
         // registers that wide outputs do not leave.
-        if (problem.isMasked && wanted.rescale && overlap == Overlap::PingPong)
+        if (problem.isMasked && problem.headDimV > wanted.blockN &&
+            overlap == Overlap::PingPong)
           continue;
         if (fits(problem, wanted.getAttr(target.getContext()), target))
           return handOutTiles(problem, wanted, target);

@@ -79,6 +79,12 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op) {
                            isMasked || op.hasBlockLists(),
                            getRowDivisor(output, headDim)};
   problem.meanKeys = getMeanKeys(op);
+  auto known = [](int64_t size) {
+    return ShapedType::isDynamic(size) ? 0 : size;
+  };
+  problem.seqQ = known(op.getSeqQ());
+  problem.seqK = known(op.getSeqK());
+  problem.heads = known(op.getBatch()) * known(op.getHeadsQ());
   problem.isListable = isMasked && !op.hasBlockLists() &&
                        ShapedType::isStatic(op.getSeqK()) && op.getSeqK() > 0;
   if (op.hasBlockLists()) {

@@ -40,6 +40,9 @@ struct AttentionProblem {
   /// Keys that a query sees in the mean, as far as lengths, causal and window
   /// tell; 0 where they do not. Decides what is chosen, not what is legal.
   int64_t meanKeys = 0;
+  /// Lengths, and heads of all batches; 0 where they are not known. For what is
+  /// chosen as well.
+  int64_t seqQ = 0, seqK = 0, heads = 0;
 
   static AttentionProblem get(attn::AttentionOp op);
 };
