@@ -22,7 +22,7 @@ module attributes {attune.tuned_for = "sm_90a"} {
   }
   // That of 8192: others spill here.
   func.func @head_64_full_2048(%arg0: tensor<8x32x2048x64xbf16>, %arg1: tensor<8x32x2048x64xbf16>, %arg2: tensor<8x32x2048x64xbf16>) -> tensor<8x32x2048x64xbf16> {
-    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8, splitMasked = 0>) : tensor<8x32x2048x64xbf16>, tensor<8x32x2048x64xbf16>, tensor<8x32x2048x64xbf16>
+    %o = attn.attention %arg0, %arg1, %arg2 schedule(<blockM = 256, numWarps = 16, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 4, vStages = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8, splitMasked = 0, tileOrder = ascending, persistent = static, cluster = 2>) : tensor<8x32x2048x64xbf16>, tensor<8x32x2048x64xbf16>, tensor<8x32x2048x64xbf16>
     return %o : tensor<8x32x2048x64xbf16>
   }
   // 506 TFLOP/s.

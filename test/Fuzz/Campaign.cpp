@@ -215,6 +215,7 @@ std::string Campaign::runApart(size_t begin, size_t end,
                                size_t &at) {
   shared->reason[0] = 0;
   shared->at = begin;
+  auto verdicts = shared->verdicts;
   pid_t child = fork();
   if (child == 0) {
     if (chdir(scratch.c_str()) != 0)
@@ -229,10 +230,12 @@ std::string Campaign::runApart(size_t begin, size_t end,
     rlimit limit{kMemory, kMemory};
     setrlimit(RLIMIT_AS, &limit);
 #endif
+    bool mayLeak = false;
     for (size_t i = begin; i < end; ++i) {
       shared->at = i;
       (void)!ftruncate(2, 0);
       Verdict verdict = runner.run(get(i));
+      mayLeak |= verdict.leavesMemory;
       ++shared->verdicts[static_cast<size_t>(verdict.kind)];
       if (verdict.kind == Verdict::Kind::Failed) {
         snprintf(shared->reason.data(), shared->reason.size(), "%s",
@@ -242,7 +245,9 @@ std::string Campaign::runApart(size_t begin, size_t end,
     }
     bool leaks =
         __lsan_do_recoverable_leak_check && __lsan_do_recoverable_leak_check();
-    _exit(leaks ? kExitLeak : 0);
+    // Whose it is of several is found below.
+    mayLeak &= end - begin == 1;
+    _exit(leaks && !mayLeak ? kExitLeak : 0);
   }
   int status = 0;
   waitpid(child, &status, 0);
@@ -256,6 +261,7 @@ std::string Campaign::runApart(size_t begin, size_t end,
   // Which input of several leaks is found by halves.
   if (WIFEXITED(status) && WEXITSTATUS(status) == kExitLeak &&
       end - begin > 1) {
+    shared->verdicts = verdicts; // the halves count theirs
     size_t middle = begin + (end - begin) / 2;
     std::string reason = runApart(begin, middle, get, at);
     return reason.empty() ? runApart(middle, end, get, at) : reason;

@@ -50,8 +50,12 @@ public:
       return {Verdict::Kind::Failed,
               "succeeds with an error: " +
                   (located.empty() ? unlocated : located).front()};
-    if (!located.empty())
-      return {Verdict::Kind::Refused, ""};
+    if (!located.empty()) {
+      bool gaveUp = llvm::any_of(located, [](StringRef text) {
+        return text.contains("LLVM's back end can compile, but got");
+      });
+      return {Verdict::Kind::Refused, "", gaveUp};
+    }
     return {Verdict::Kind::Failed,
             unlocated.empty() ? "fails without an error"
                               : "an error has no place: " + unlocated.front()};

@@ -25,6 +25,8 @@ struct Verdict {
   Kind kind;
   /// Of what failed.
   std::string reason;
+  /// LLVM's back end gave up half-way, where it frees nothing.
+  bool leavesMemory = false;
 };
 
 /// The reason of a command that crashes, of which `stderr` says more.

@@ -45,7 +45,7 @@ func.func @masked_128(%q: tensor<1x1x256x128xbf16>) -> tensor<1x1x256x128xbf16> 
 }
 
 // CHECK-LABEL: func.func @masked_256
-// CHECK: schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, rescale = 8>)
+// CHECK: schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = "across-heads">)
 func.func @masked_256(%q: tensor<1x1x256x256xbf16>) -> tensor<1x1x256x256xbf16> {
   %o = attn.attention %q, %q, %q causal(top_left) : tensor<1x1x256x256xbf16>, tensor<1x1x256x256xbf16>, tensor<1x1x256x256xbf16>
   return %o : tensor<1x1x256x256xbf16>

@@ -30,7 +30,7 @@ static bool fits(const AttentionProblem &problem, AttentionAttr schedule,
 }
 
 /// A producer beside so many warpgroups, with one query tile for each
-/// workgroup.
+/// workgroup, the longest ones first.
 static AttentionSchedule makeGroups(const AttentionProblem &problem,
                                     int64_t groups, int64_t blockN) {
   AttentionSchedule wanted;
@@ -42,15 +42,17 @@ static AttentionSchedule makeGroups(const AttentionProblem &problem,
   // An output that is wider than a block of scores costs more to rescale than
   // these do to be weighed.
   wanted.rescale = problem.headDimV > blockN ? 8 : 0;
+  if (problem.isMasked)
+    wanted.tileOrder = schedule::TileOrder::AcrossHeads;
   return wanted;
 }
 
-/// The same with tiles that a work counter hands out, the longest ones first.
+/// The same with tiles that a work counter hands out.
 static void handOut(const AttentionProblem &problem,
                     AttentionSchedule &wanted) {
   wanted.qStages = 2;
-  wanted.tileOrder = problem.isMasked ? schedule::TileOrder::AcrossHeads
-                                      : schedule::TileOrder::Ascending;
+  if (!problem.isMasked)
+    wanted.tileOrder = schedule::TileOrder::Ascending;
   wanted.persistent = schedule::Persistent::Dynamic;
 }
 
@@ -145,7 +147,6 @@ static AttentionAttr selectLongTiles(const AttentionProblem &problem,
   handOut(problem, wanted);
   wanted.overlap = Overlap::Softmax;
   wanted.vStages = 4;
-  // The longest ones first are enough.
   if (problem.isMasked) {
     wanted.qStages = 1;
     wanted.persistent = schedule::Persistent::None;
