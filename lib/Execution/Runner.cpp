@@ -361,16 +361,27 @@ llvm::Error Runner::checkInputs() {
   return llvm::Error::success();
 }
 
-FailureOr<Timing> Runner::time(ModuleOp compiled,
-                               const BenchmarkOptions &options) {
-  FailureOr<Started> started = start(compiled);
+FailureOr<Timing> Runner::time(ModuleOp compiled, BenchmarkOptions options,
+                               ModuleOp baseline) {
+  FailureOr<Started> started = start(compiled), other = Started();
   if (failed(started))
     return failure();
+  auto launchBaseline = [&] { return other->run.relaunch(); };
+  if (baseline && options.heater) {
+    other = start(baseline);
+    if (failed(other))
+      return failure();
+    options.baseline = launchBaseline;
+  }
   auto timing =
       benchmark(device, [&] { return started->run.relaunch(); }, options);
   if (!timing) {
     compiled.emitError() << llvm::toString(timing.takeError());
     return failure();
   }
+  Conditions &conditions = timing->conditions;
+  if (conditions.energyJoules && problem.work.flops > 0)
+    conditions.picojoulesPerFlop =
+        *conditions.energyJoules * 1e12 / problem.work.flops;
   return std::move(*timing);
 }

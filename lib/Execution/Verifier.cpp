@@ -70,9 +70,10 @@ FailureOr<std::string> Verifier::prove(ModuleOp compiled, unsigned launches) {
 }
 
 FailureOr<Timing> Verifier::time(ModuleOp compiled,
-                                 const BenchmarkOptions &options) {
+                                 const BenchmarkOptions &options,
+                                 ModuleOp baseline) {
   Runner *runner = getRunner(kNormalInputs);
   if (!runner)
     return failure();
-  return runner->time(compiled, options);
+  return runner->time(compiled, options, baseline);
 }

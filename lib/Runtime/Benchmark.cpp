@@ -57,59 +57,153 @@ static Expected<EventPair> timeOnce(Device &device,
   return pair;
 }
 
-static Expected<Timing> takeSamples(Device &device,
-                                    llvm::function_ref<Error()> launch,
-                                    int64_t repeats, DeviceAddress flush,
-                                    int64_t flushBytes) {
-  DeviceState before = device.readState();
+namespace {
+/// What is emptied out of the cache before each sample.
+struct Flush {
+  DeviceAddress buffer = 0;
+  int64_t bytes = 0;
+};
+
+/// Times in milliseconds, and the device when the first was queued and after
+/// the last.
+struct Samples {
+  std::vector<double> times;
+  DeviceState before, after;
+};
+} // namespace
+
+static Expected<Samples> takeSamples(Device &device,
+                                     llvm::function_ref<Error()> launch,
+                                     int64_t repeats, const Flush &flush) {
+  Samples samples;
+  samples.before = device.readState();
   std::vector<EventPair> pairs;
   for (int64_t i = 0; i < repeats; ++i) {
-    if (flushBytes > 0)
-      if (auto error = device.fill(flush, static_cast<uint8_t>(i), flushBytes))
+    if (flush.bytes > 0)
+      if (auto error =
+              device.fill(flush.buffer, static_cast<uint8_t>(i), flush.bytes))
         return std::move(error);
     auto pair = timeOnce(device, launch);
     if (!pair)
       return pair.takeError();
     pairs.push_back(std::move(*pair));
   }
-  std::vector<double> samples;
   for (const EventPair &pair : pairs) {
     auto elapsed = device.getElapsed(*pair.start, *pair.stop);
     if (!elapsed)
       return elapsed.takeError();
-    samples.push_back(*elapsed);
+    samples.times.push_back(*elapsed);
   }
-  Timing timing = summarize(std::move(samples));
-  timing.before = before;
-  timing.after = device.readState();
-  return timing;
+  samples.after = device.readState();
+  return samples;
 }
 
 /// Whether something else than the work had a part in its times.
-static bool wasDisturbed(const Timing &timing,
+static bool wasDisturbed(const Samples &samples,
                          const BenchmarkOptions &options) {
-  std::optional<int> before = timing.before.clockMHz;
-  std::optional<int> after = timing.after.clockMHz;
+  std::optional<int> before = samples.before.clockMHz;
+  std::optional<int> after = samples.after.clockMHz;
   bool clockFell =
       before && after && *after < (1 - options.maxClockDrop) * *before;
+  Timing timing = summarize(samples.times);
   return clockFell || timing.median > (1 + options.maxSpread) * timing.min;
+}
+
+/// Once more where they were disturbed.
+static Expected<Samples> takeQuietSamples(Device &device,
+                                          llvm::function_ref<Error()> launch,
+                                          int64_t repeats, const Flush &flush,
+                                          const BenchmarkOptions &options) {
+  auto samples = takeSamples(device, launch, repeats, flush);
+  if (samples && wasDisturbed(*samples, options))
+    samples = takeSamples(device, launch, repeats, flush);
+  return samples;
+}
+
+/// How often the baseline and the work take turns, and how long each runs
+/// without being timed before it is: the clock follows what draws the power.
+static constexpr int64_t kTurns = 2;
+static constexpr double kTurnSeconds = 0.05;
+
+static Expected<Timing> benchmarkSustained(Device &device,
+                                           llvm::function_ref<Error()> launch,
+                                           int64_t repeats, const Flush &flush,
+                                           const BenchmarkOptions &options) {
+  Conditions conditions;
+  conditions.state = ChipState::Sustained;
+  auto settled = options.heater->heat(launch);
+  if (!settled)
+    return settled.takeError();
+  conditions.settled = *settled;
+  if (options.energySeconds > 0)
+    if (auto error = options.heater->countEnergy(launch, options.energySeconds,
+                                                 conditions))
+      return std::move(error);
+
+  std::vector<double> times, baselines;
+  for (int64_t turn = 0; turn < kTurns; ++turn) {
+    int64_t count = (repeats + kTurns - 1 - turn) / kTurns;
+    if (count == 0)
+      continue;
+    if (options.baseline) {
+      if (auto error = options.heater->run(options.baseline, kTurnSeconds))
+        return std::move(error);
+      auto samples =
+          takeQuietSamples(device, options.baseline, count, flush, options);
+      if (!samples)
+        return samples.takeError();
+      llvm::append_range(baselines, samples->times);
+    }
+    // Without a baseline it has not stopped.
+    if (options.baseline || turn > 0)
+      if (auto error = options.heater->run(launch, kTurnSeconds))
+        return std::move(error);
+    auto samples = takeQuietSamples(device, launch, count, flush, options);
+    if (!samples)
+      return samples.takeError();
+    llvm::append_range(times, samples->times);
+    conditions.see(samples->before);
+    conditions.see(samples->after);
+  }
+  options.heater->noteWork();
+  Timing timing = summarize(std::move(times));
+  timing.conditions = conditions;
+  constexpr double nsPerMs = 1e6;
+  if (!baselines.empty())
+    timing.conditions.baselineNs =
+        summarize(std::move(baselines)).median * nsPerMs;
+  return timing;
+}
+
+static Expected<Timing> benchmarkCool(Device &device,
+                                      llvm::function_ref<Error()> launch,
+                                      int64_t repeats, const Flush &flush,
+                                      const BenchmarkOptions &options) {
+  auto samples = takeQuietSamples(device, launch, repeats, flush, options);
+  if (!samples)
+    return samples.takeError();
+  Timing timing = summarize(std::move(samples->times));
+  timing.conditions.state = ChipState::Cool;
+  timing.conditions.see(samples->before);
+  timing.conditions.see(samples->after);
+  return timing;
 }
 
 Expected<Timing> attune::benchmark(Device &device,
                                    llvm::function_ref<Error()> launch,
                                    const BenchmarkOptions &options) {
   // Twice the cache, so that no replacement policy keeps a part of it.
-  int64_t flushBytes = options.flushCache ? 2 * device.getInfo().cacheBytes : 0;
-  DeviceAddress flush = 0;
-  if (flushBytes > 0) {
-    Expected<DeviceAddress> buffer = device.allocate(flushBytes);
+  Flush flush;
+  flush.bytes = options.flushCache ? 2 * device.getInfo().cacheBytes : 0;
+  if (flush.bytes > 0) {
+    Expected<DeviceAddress> buffer = device.allocate(flush.bytes);
     if (!buffer)
       return buffer.takeError();
-    flush = *buffer;
+    flush.buffer = *buffer;
   }
   llvm::scope_exit release([&] {
-    if (flushBytes > 0)
-      llvm::consumeError(device.release(flush));
+    if (flush.bytes > 0)
+      llvm::consumeError(device.release(flush.buffer));
   });
 
   double probe = std::numeric_limits<double>::infinity();
@@ -133,8 +227,10 @@ Expected<Timing> attune::benchmark(Device &device,
         static_cast<int64_t>(options.maxSeconds * 1e3 / probe),
         std::min(fewest, repeats), repeats);
 
-  auto timing = takeSamples(device, launch, repeats, flush, flushBytes);
-  if (timing && wasDisturbed(*timing, options))
-    timing = takeSamples(device, launch, repeats, flush, flushBytes);
+  Expected<Timing> timing =
+      (options.heater ? benchmarkSustained
+                      : benchmarkCool)(device, launch, repeats, flush, options);
+  if (timing)
+    timing->conditions.otherProcesses = device.readUse().otherProcesses;
   return timing;
 }

@@ -3,6 +3,7 @@
 // NVIDIA's driver API. Names carry the suffixes that cuda.h adds by macros.
 
 #include "Driver.h"
+#include "NVML.h"
 #include "attune/Runtime/Tensor.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
@@ -26,17 +27,14 @@ static constexpr int64_t kGrantedSharedBytes = 48 * 1024;
 static constexpr const char *kEncodeTiledName = "cuTensorMapEncodeTiled";
 /// CUtensorMapL2promotion: reads of a map fetch as much at once.
 static constexpr int kPromote256Bytes = 3;
-/// NVML's numbers for the clock of the multiprocessors, and for the sensor that
-/// all devices have.
-static constexpr int kNVMLClockSM = 1, kNVMLTemperatureGPU = 0;
-static constexpr unsigned kMilliwatts = 1000;
 
 namespace {
 class CUDADevice : public DriverDevice {
 public:
   ~CUDADevice() override;
   Error open(int ordinal);
-  DeviceState readState() override;
+  DeviceState readState() override { return nvml.readState(); }
+  DeviceUse readUse() override { return nvml.readUse(); }
   Expected<TensorMap> encodeTensorMap(const TensorMapRequest &request) override;
 
 private:
@@ -44,7 +42,6 @@ private:
   Error allowSharedBytes(Handle function, int64_t bytes) override;
   int loadImage(Handle *module, const void *image, std::string &log) override;
   Error readInfo(int device);
-  void openNVML(int device);
 
   int (*getErrorName)(int status, const char **text) = nullptr;
   int (*getErrorString)(int status, const char **text) = nullptr;
@@ -62,12 +59,7 @@ private:
                      const uint32_t *box, const uint32_t *elementStrides,
                      int interleave, int swizzle, int promotion,
                      int fill) = nullptr;
-  /// Of NVML; null where it is missing.
-  int (*getClock)(Handle device, int kind, unsigned *mhz) = nullptr;
-  int (*getPower)(Handle device, unsigned *milliwatts) = nullptr;
-  int (*getPowerLimit)(Handle device, unsigned *milliwatts) = nullptr;
-  int (*getTemperature)(Handle device, int sensor, unsigned *celsius) = nullptr;
-  Handle nvmlDevice = nullptr;
+  NVML nvml;
   std::optional<int> retained;
 };
 } // namespace
@@ -148,7 +140,10 @@ Error CUDADevice::open(int ordinal) {
   retained = device;
   if (auto error = check(setContext(context), "use the context"))
     return error;
-  openNVML(device);
+  char busId[32] = "";
+  if (getBusId(busId, sizeof(busId), device) == 0)
+    nvml.open(busId);
+  info.powerLimitWatts = nvml.readPowerLimitWatts();
   return readInfo(device);
 }
 
@@ -180,46 +175,6 @@ Error CUDADevice::readInfo(int device) {
   info.cacheBytes = cache;
   info.sharedBytes = shared;
   return Error::success();
-}
-
-/// NVML tells the state and decides nothing: whatever is missing is ignored.
-void CUDADevice::openNVML(int device) {
-  auto nvml =
-      llvm::sys::DynamicLibrary::getPermanentLibrary("libnvidia-ml.so.1");
-  char busId[32] = "";
-  if (!nvml.isValid() || getBusId(busId, sizeof(busId), device) != 0)
-    return;
-  auto find = [&](auto &entry, const char *name) {
-    entry = reinterpret_cast<std::decay_t<decltype(entry)>>(
-        nvml.getAddressOfSymbol(name));
-    return entry != nullptr;
-  };
-  int (*init)() = nullptr;
-  int (*getHandle)(const char *, Handle *) = nullptr;
-  if (!find(init, "nvmlInit_v2") ||
-      !find(getHandle, "nvmlDeviceGetHandleByPciBusId_v2") || init() != 0 ||
-      getHandle(busId, &nvmlDevice) != 0)
-    return;
-  find(getClock, "nvmlDeviceGetClockInfo");
-  find(getPower, "nvmlDeviceGetPowerUsage");
-  find(getPowerLimit, "nvmlDeviceGetEnforcedPowerLimit");
-  find(getTemperature, "nvmlDeviceGetTemperature");
-  unsigned limit = 0;
-  if (getPowerLimit && getPowerLimit(nvmlDevice, &limit) == 0)
-    info.powerLimitWatts = static_cast<int>(limit / kMilliwatts);
-}
-
-DeviceState CUDADevice::readState() {
-  DeviceState state;
-  unsigned value = 0;
-  if (getClock && getClock(nvmlDevice, kNVMLClockSM, &value) == 0)
-    state.clockMHz = static_cast<int>(value);
-  if (getPower && getPower(nvmlDevice, &value) == 0)
-    state.powerWatts = static_cast<int>(value / kMilliwatts);
-  if (getTemperature &&
-      getTemperature(nvmlDevice, kNVMLTemperatureGPU, &value) == 0)
-    state.temperatureCelsius = static_cast<int>(value);
-  return state;
 }
 
 Error CUDADevice::allowSharedBytes(Handle function, int64_t bytes) {

@@ -15,6 +15,7 @@ Event::~Event() = default;
 Device::~Device() = default;
 
 DeviceState Device::readState() { return {}; }
+DeviceUse Device::readUse() { return {}; }
 llvm::Expected<TensorMap> Device::encodeTensorMap(const TensorMapRequest &) {
   return llvm::createStringError("expects a device with tensor maps, but '" +
                                  getInfo().name + "' has none");

@@ -31,8 +31,11 @@ static llvm::Expected<DeviceIdentity> readHello(const json::Value &value) {
           std::pair(&DeviceIdentity::sms, "sms"),
           std::pair(&DeviceIdentity::sharedBytes, "shared_bytes"),
           std::pair(&DeviceIdentity::clockMHz, "clock_mhz"),
-          std::pair(&DeviceIdentity::powerLimitWatts, "power_limit_w")})
+          std::pair(&DeviceIdentity::powerLimitWatts, "power_limit_w"),
+          std::pair(&DeviceIdentity::busyPercent, "busy_percent")})
       device.*member = hello->getInteger(field).value_or(0);
+    device.hasEnergyCounter =
+        hello->getBoolean("energy_counter").value_or(false);
   }
   if (device.kind.empty() || device.chip.empty())
     return llvm::createStringError("a device does not say what it is");

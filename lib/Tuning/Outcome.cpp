@@ -18,7 +18,7 @@ uint64_t Outcome::countBinaries() const {
 }
 
 double Outcome::getCost(const Result &result) const {
-  return timed ? result.getSummary().median : result.score.value_or(0);
+  return timed ? result.getCost(objective)->median : result.score.value_or(0);
 }
 
 std::vector<size_t> Outcome::rank() const { return sort(/*finalFirst=*/true); }
@@ -51,6 +51,6 @@ void Outcome::pickWinner() {
   const Result &best = results[*winner];
   for (size_t i : llvm::drop_begin(order))
     if (results[i].wasInFinal() == best.wasInFinal() &&
-        results[i].getSummary().overlaps(best.getSummary()))
+        results[i].getCost(objective)->overlaps(*best.getCost(objective)))
       ties.push_back(i);
 }

@@ -5,8 +5,10 @@
 
 #include "attune/Tuning/Report.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
+using namespace attune;
 using namespace attune::tuning;
 namespace json = llvm::json;
 
@@ -18,6 +20,16 @@ static double getTflops(const Task &task, double nanoseconds) {
 
 static std::string formatOptional(std::optional<int64_t> value) {
   return value ? std::to_string(*value) : "-";
+}
+
+static std::string formatOptional(std::optional<double> value,
+                                  unsigned digits) {
+  if (!value)
+    return "-";
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << llvm::format("%.*f", static_cast<int>(digits), *value);
+  return text;
 }
 
 namespace {
@@ -47,11 +59,16 @@ static void printTable(llvm::raw_ostream &os, const Task &task,
   constexpr llvm::StringLiteral kSchedule =
       "schedule, where it is not the default";
   llvm::SmallVector<Comparison> comparisons = getComparisons(task, outcome);
+  bool hasEnergy = llvm::any_of(order.take_front(kTableRows), [&](size_t i) {
+    return outcome.results[i].conditions.energyJoules.has_value();
+  });
   if (outcome.timed) {
     os << llvm::formatv("{0,4} {1,10} {2,10} {3,21}", "rank", "TFLOP/s", "us",
                         "us, 95 % interval");
     for (const Comparison &comparison : comparisons)
       os << " " << comparison.head;
+    if (hasEnergy)
+      os << llvm::formatv(" {0,5} {1,8}", "W", "pJ/FLOP");
     os << llvm::formatv(" {0,5} {1,6} {2,8}  {3}\n", "regs", "spills", "shared",
                         kSchedule);
   } else
@@ -80,6 +97,10 @@ static void printTable(llvm::raw_ostream &os, const Task &task,
             llvm::formatv("{0:F2}x", comparison.nanoseconds / time.median);
         os << " " << llvm::right_justify(ratio, comparison.head.size());
       }
+      if (hasEnergy)
+        os << llvm::formatv(
+            " {0,5} {1,8}", formatOptional(result.conditions.meanPowerWatts, 0),
+            formatOptional(result.conditions.picojoulesPerFlop, 3));
       os << llvm::formatv(" {0,5} {1,6} {2,8}  {3}\n", regs, spills, shared,
                           schedule);
     } else {
@@ -131,6 +152,27 @@ static void printVendor(llvm::raw_ostream &os, const Task &task,
   os << llvm::formatv("; the best is {0:F2}x as fast\n",
                       task.vendorTime /
                           outcome.results[*outcome.winner].getSummary().median);
+}
+
+/// What the chip was like when the winner was measured, as far as it is known.
+static void printConditions(llvm::raw_ostream &os, const Outcome &outcome) {
+  if (!outcome.timed || !outcome.winner)
+    return;
+  const Conditions &seen = outcome.results[*outcome.winner].conditions;
+  if (!seen.state)
+    return;
+  os << "the best was measured " << toString(*seen.state);
+  if (seen.settled == false)
+    os << ", not settled";
+  if (seen.clockMHz)
+    os << llvm::formatv(", at {0} MHz", *seen.clockMHz);
+  if (seen.throttleReasons.value_or(0))
+    os << ", limited by " << describeThrottling(*seen.throttleReasons);
+  if (seen.meanPowerWatts)
+    os << llvm::formatv(", {0:F0} W", *seen.meanPowerWatts);
+  if (seen.picojoulesPerFlop)
+    os << llvm::formatv(", {0:F3} pJ/FLOP", *seen.picojoulesPerFlop);
+  os << "\n";
 }
 
 static void printFailures(llvm::raw_ostream &os, const Space &space,
@@ -206,6 +248,7 @@ void attune::tuning::printReport(llvm::raw_ostream &os, const Task &task,
       printTable(os, task, space, outcome, order);
     printBaseline(os, outcome, order);
     printVendor(os, task, outcome);
+    printConditions(os, outcome);
   }
   if (!outcome.ties.empty())
     os << "within the noise of the best: " << outcome.ties.size()
@@ -261,12 +304,7 @@ static json::Object describe(const Task &task, const Space &space,
     object["median_ns"] = time.median;
     object["interval_ns"] = json::Array{time.low, time.high};
     object["samples_ns"] = json::Array(result.samples);
-    if (result.clockMHz)
-      object["clock_mhz"] = *result.clockMHz;
-    if (result.powerWatts)
-      object["power_w"] = *result.powerWatts;
-    if (result.temperatureCelsius)
-      object["temperature_c"] = *result.temperatureCelsius;
+    addTo(object, result.conditions);
     if (task.flops)
       object["tflops"] = getTflops(task, time.median);
   }
@@ -321,6 +359,7 @@ json::Object attune::tuning::makeReport(const Task &task, const Space &space,
                       {"flops", task.flops},
                       {"bytes", task.bytes},
                       {"timed", outcome.timed},
+                      {"objective", toString(outcome.objective)},
                       {"executed", outcome.executed},
                       {"tried", int64_t(outcome.results.size())},
                       {"binaries", int64_t(outcome.countBinaries())},
@@ -332,6 +371,8 @@ json::Object attune::tuning::makeReport(const Task &task, const Space &space,
                       {"refused", makeRefusals(legal.refused)},
                       {"skipped", makeRefusals(legal.skipped)},
                       {"results", std::move(results)}};
+  if (!session.key.chipState.empty())
+    report["chip_state"] = session.key.chipState;
   if (!task.kind.empty())
     report["kind"] = task.kind;
   json::Object sizes;
@@ -364,8 +405,10 @@ llvm::Error attune::tuning::printStatus(llvm::raw_ostream &os, Store &store) {
     if (!results)
       return results.takeError();
     os << llvm::formatv(
-        "session {0}: {1} on {2}, device {3}, strategy {4}, started {5}, {6}\n",
+        "session {0}: {1} on {2}, device {3}{4}, strategy {5}, started {6}, "
+        "{7}\n",
         session.id, session.problemName, session.key.chip, session.key.device,
+        session.key.chipState.empty() ? "" : ", " + session.key.chipState,
         session.strategy, session.started,
         session.state == SessionInfo().state && !store.isRunning(session)
             ? "killed"

@@ -48,6 +48,24 @@ std::optional<Status> attune::tuning::parseStatus(llvm::StringRef text) {
   return std::nullopt;
 }
 
+llvm::ArrayRef<Objective> attune::tuning::getObjectives() {
+  static constexpr Objective all[] = {Objective::Time, Objective::Energy,
+                                      Objective::EnergyDelay};
+  return all;
+}
+
+llvm::StringRef attune::tuning::toString(Objective objective) {
+  switch (objective) {
+  case Objective::Time:
+    return "time";
+  case Objective::Energy:
+    return "energy";
+  case Objective::EnergyDelay:
+    return "energy-delay";
+  }
+  llvm_unreachable("all objectives are covered");
+}
+
 llvm::StringRef attune::tuning::toString(Stage stage) {
   switch (stage) {
   case Stage::Compile:
@@ -88,6 +106,24 @@ void Resources::add(const Resources &next) {
   merge(threads, next.threads, larger);
   merge(spillBytes, next.spillBytes, std::plus<int64_t>());
   merge(serializedMultiplies, next.serializedMultiplies, std::plus<int64_t>());
+}
+
+std::optional<Summary> Result::getCost(Objective objective) const {
+  if (!isTimed())
+    return std::nullopt;
+  Summary time = getSummary();
+  if (objective == Objective::Time)
+    return time;
+  if (!conditions.energyJoules)
+    return std::nullopt;
+  // A span of a second between steps of a counter leaves so much open.
+  constexpr double energyError = 0.02, nanojoules = 1e9, seconds = 1e-9;
+  double energy = *conditions.energyJoules * nanojoules;
+  double low = energy * (1 - energyError), high = energy * (1 + energyError);
+  if (objective == Objective::Energy)
+    return Summary{energy, low, high};
+  return Summary{energy * time.median * seconds, low * time.low * seconds,
+                 high * time.high * seconds};
 }
 
 std::string Resources::findFault(int64_t mostSpilledBytes) const {
@@ -153,9 +189,8 @@ std::string attune::tuning::readAnswer(const json::Value &answer,
   result.status = *status;
   result.message = object->getString("message").value_or("").str();
   result.samples = std::move(samples);
-  result.clockMHz = object->getInteger("clock_mhz");
-  result.powerWatts = object->getInteger("power_w");
-  result.temperatureCelsius = object->getInteger("temperature_c");
+  if (std::string wrong = readFrom(*object, result.conditions); !wrong.empty())
+    return wrong;
   if (const json::Value *resources = object->get("resources");
       resources && !fromJSON(*resources, result.resources))
     return "expects an object as resources in the answer, but got something "

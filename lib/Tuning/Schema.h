@@ -10,7 +10,7 @@ namespace attune::tuning {
 
 /// "ATTU": tells our files from other SQLite databases.
 constexpr int kApplicationId = 0x41545455;
-constexpr int kSchemaVersion = 6;
+constexpr int kSchemaVersion = 7;
 
 constexpr char kSchema[] = R"sql(
 CREATE TABLE problem(
@@ -25,6 +25,7 @@ CREATE TABLE session(
   chip TEXT NOT NULL,
   device TEXT NOT NULL,
   compiler TEXT NOT NULL,
+  chip_state TEXT NOT NULL,
   name TEXT NOT NULL,
   command TEXT NOT NULL,
   strategy TEXT NOT NULL,
@@ -44,6 +45,7 @@ CREATE TABLE measurement(
   chip TEXT NOT NULL,
   device TEXT NOT NULL,
   compiler TEXT NOT NULL,
+  chip_state TEXT NOT NULL,
   schedule TEXT NOT NULL,
   stage TEXT NOT NULL,
   status TEXT NOT NULL,
@@ -63,24 +65,33 @@ CREATE TABLE measurement(
   clock_mhz INTEGER,
   power_w INTEGER,
   temperature_c INTEGER,
+  throttle_reasons TEXT,
+  settled INTEGER,
+  other_processes INTEGER,
+  energy_j REAL,
+  mean_power_w REAL,
+  energy_span_s REAL,
+  pj_per_flop REAL,
+  baseline_ns REAL,
   origin TEXT,
   created TEXT NOT NULL,
   checksum INTEGER NOT NULL,
   UNIQUE(session, ordinal));
 
-CREATE INDEX measurement_by_schedule ON measurement(problem, chip, device, compiler, schedule);
-CREATE INDEX measurement_by_binary ON measurement(problem, chip, device, binary);
-CREATE INDEX measurement_by_proof ON measurement(problem, chip, device, compiler, median_ns)
+CREATE INDEX measurement_by_schedule ON measurement(problem, chip, device, compiler, chip_state, schedule);
+CREATE INDEX measurement_by_binary ON measurement(problem, chip, device, chip_state, binary);
+CREATE INDEX measurement_by_proof ON measurement(problem, chip, device, compiler, chip_state, median_ns)
   WHERE stage = 'proof' AND status = 'ok';
 
 CREATE VIEW latest AS
   SELECT * FROM measurement WHERE id IN
-    (SELECT max(id) FROM measurement GROUP BY problem, chip, device, compiler, schedule);
+    (SELECT max(id) FROM measurement GROUP BY problem, chip, device, compiler, chip_state, schedule);
 
 CREATE VIEW best AS
-  SELECT problem, chip, device, compiler, schedule, min(median_ns) AS median_ns, low_ns, high_ns, binary, created
+  SELECT problem, chip, device, compiler, chip_state, schedule, min(median_ns) AS median_ns, low_ns, high_ns,
+    clock_mhz, mean_power_w, pj_per_flop, throttle_reasons, binary, created
   FROM latest WHERE status = 'ok' AND median_ns IS NOT NULL
-  GROUP BY problem, chip, device, compiler;
+  GROUP BY problem, chip, device, compiler, chip_state;
 )sql";
 
 } // namespace attune::tuning

@@ -37,7 +37,8 @@ std::vector<KnobEffect> attune::tuning::getSensitivity(const Space &space,
     for (const auto &[value, of] : tried) {
       double ratio = outcome.getCost(*of.best) / winnerCost;
       bool isNoise =
-          outcome.timed && of.best->getSummary().overlaps(winner.getSummary());
+          outcome.timed && of.best->getCost(outcome.objective)
+                               ->overlaps(*winner.getCost(outcome.objective));
       effect.values.push_back(
           {value, of.candidates, ratio, ratio > 1 && !isNoise});
     }

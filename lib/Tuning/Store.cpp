@@ -10,6 +10,7 @@
 #include "llvm/Support/xxhash.h"
 #include <ctime>
 
+using namespace attune;
 using namespace attune::tuning;
 namespace json = llvm::json;
 
@@ -58,15 +59,59 @@ static llvm::Error seal(Database &database, llvm::StringRef table, int64_t row,
 }
 
 /// Columns before the checksum, in the order of Schema.h.
-static constexpr int kProblemColumns = 3, kSessionColumns = 14,
-                     kMeasurementColumns = 28;
+static constexpr int kProblemColumns = 3, kSessionColumns = 15,
+                     kMeasurementColumns = 37;
 
 /// All fields of a key, in the order in which tables have them.
 static Statement &bind(Statement &statement, const StoreKey &key) {
   return statement.bind(key.problem)
       .bind(key.chip)
       .bind(key.device)
-      .bind(key.compiler);
+      .bind(key.compiler)
+      .bind(key.chipState);
+}
+
+static Statement &bind(Statement &statement, const Conditions &conditions) {
+  std::optional<std::string> throttling;
+  if (conditions.throttleReasons)
+    throttling = describeThrottling(*conditions.throttleReasons);
+  std::optional<int64_t> settled = conditions.settled;
+  return statement.bind(conditions.clockMHz)
+      .bind(conditions.powerWatts)
+      .bind(conditions.temperatureCelsius)
+      .bind(throttling)
+      .bind(settled)
+      .bind(conditions.otherProcesses)
+      .bind(conditions.energyJoules)
+      .bind(conditions.meanPowerWatts)
+      .bind(conditions.energySpanSeconds)
+      .bind(conditions.picojoulesPerFlop)
+      .bind(conditions.baselineNs);
+}
+
+/// Reads what bind() wrote from the columns that begin with `first`. Nothing
+/// for names of reasons that are none.
+static std::optional<Conditions> readConditions(const Statement &statement,
+                                                int first) {
+  Conditions conditions;
+  conditions.state = parseChipState(statement.getText(7));
+  conditions.clockMHz = statement.getOptionalInteger(first);
+  conditions.powerWatts = statement.getOptionalInteger(first + 1);
+  conditions.temperatureCelsius = statement.getOptionalInteger(first + 2);
+  if (!statement.isNull(first + 3)) {
+    conditions.throttleReasons = parseThrottling(statement.getText(first + 3));
+    if (!conditions.throttleReasons)
+      return std::nullopt;
+  }
+  if (std::optional<int64_t> settled = statement.getOptionalInteger(first + 4))
+    conditions.settled = *settled != 0;
+  conditions.otherProcesses = statement.getOptionalInteger(first + 5);
+  conditions.energyJoules = statement.getOptionalReal(first + 6);
+  conditions.meanPowerWatts = statement.getOptionalReal(first + 7);
+  conditions.energySpanSeconds = statement.getOptionalReal(first + 8);
+  conditions.picojoulesPerFlop = statement.getOptionalReal(first + 9);
+  conditions.baselineNs = statement.getOptionalReal(first + 10);
+  return conditions;
 }
 
 llvm::Error Store::makeDamageError(llvm::StringRef table, int64_t row) const {
@@ -104,7 +149,7 @@ llvm::Error Store::addProblem(llvm::StringRef key, llvm::StringRef name,
 llvm::Error Store::writeSession(const SessionInfo &session, bool insert) {
   llvm::Expected<Statement> write = database->prepare(
       insert ? "INSERT INTO session VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-               "?, ?, 0)"
+               "?, ?, ?, 0)"
              : "UPDATE session SET state = ?, results = ? WHERE id = ?");
   if (!write)
     return write.takeError();
@@ -184,7 +229,8 @@ llvm::Expected<int64_t> Store::add(SessionInfo &session, const Space &space,
   llvm::Error error = database->transact([&]() -> llvm::Error {
     llvm::Expected<Statement> insert = database->prepare(
         "INSERT INTO measurement VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, "
-        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)");
+        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+        "?, ?, ?, ?, ?, 0)");
     if (!insert)
       return insert.takeError();
     bind(insert->bind(session.id).bind(session.results), session.key)
@@ -204,11 +250,8 @@ llvm::Expected<int64_t> Store::add(SessionInfo &session, const Space &space,
         .bind(used.threads)
         .bind(used.serializedMultiplies)
         .bind(result.score);
-    insert->bind(result.binaryHash)
-        .bind(result.copiedFrom)
-        .bind(result.clockMHz)
-        .bind(result.powerWatts)
-        .bind(result.temperatureCelsius);
+    insert->bind(result.binaryHash).bind(result.copiedFrom);
+    bind(*insert, result.conditions);
     if (result.origin.lineage.empty())
       insert->bind(std::nullopt);
     else
@@ -236,27 +279,27 @@ Store::readMeasurement(const Statement &statement) const {
       statement.getInteger(kMeasurementColumns))
     return makeDamageError("measurement", row);
   Result result;
-  std::optional<Stage> stage = parseStage(statement.getText(8));
-  std::optional<Status> status = parseStatus(statement.getText(9));
-  llvm::Expected<json::Value> samples = json::parse(statement.getText(11));
+  std::optional<Stage> stage = parseStage(statement.getText(9));
+  std::optional<Status> status = parseStatus(statement.getText(10));
+  std::optional<Conditions> conditions = readConditions(statement, 24);
+  llvm::Expected<json::Value> samples = json::parse(statement.getText(12));
   if (!samples)
     return samples.takeError();
   json::Path::Root root;
-  if (!stage || !status || !json::fromJSON(*samples, result.samples, root))
+  if (!stage || !status || !conditions ||
+      !json::fromJSON(*samples, result.samples, root))
     return makeDamageError("measurement", row);
   result.stage = *stage;
   result.status = *status;
-  result.message = statement.getText(10).str();
+  result.message = statement.getText(11).str();
   result.resources = {
-      statement.getOptionalInteger(15), statement.getOptionalInteger(16),
-      statement.getOptionalInteger(17), statement.getOptionalInteger(18),
-      statement.getOptionalInteger(19)};
-  result.score = statement.getOptionalReal(20);
-  result.binaryHash = statement.getText(21).str();
-  result.copiedFrom = statement.getInteger(22);
-  result.clockMHz = statement.getOptionalInteger(23);
-  result.powerWatts = statement.getOptionalInteger(24);
-  result.temperatureCelsius = statement.getOptionalInteger(25);
+      statement.getOptionalInteger(16), statement.getOptionalInteger(17),
+      statement.getOptionalInteger(18), statement.getOptionalInteger(19),
+      statement.getOptionalInteger(20)};
+  result.score = statement.getOptionalReal(21);
+  result.binaryHash = statement.getText(22).str();
+  result.copiedFrom = statement.getInteger(23);
+  result.conditions = *conditions;
   result.reused = true;
   return result;
 }
@@ -278,10 +321,10 @@ llvm::Expected<std::optional<Result>> Store::find(const StoreKey &key,
                                                   llvm::ArrayRef<int64_t> point,
                                                   int64_t *row) {
   std::string schedule = llvm::formatv("{0}", json::Value(space.toJSON(point)));
-  llvm::Expected<Statement> statement =
-      database->prepare("SELECT * FROM measurement WHERE problem = ? AND chip "
-                        "= ? AND device = ? AND compiler = ? AND "
-                        "schedule = ? ORDER BY id DESC LIMIT 1");
+  llvm::Expected<Statement> statement = database->prepare(
+      "SELECT * FROM measurement WHERE problem = ? AND chip "
+      "= ? AND device = ? AND compiler = ? AND chip_state = ? "
+      "AND schedule = ? ORDER BY id DESC LIMIT 1");
   if (!statement)
     return statement.takeError();
   bind(*statement, key).bind(schedule);
@@ -297,23 +340,43 @@ llvm::Expected<std::optional<Result>>
 Store::findByBinary(const StoreKey &key, llvm::StringRef binaryHash) {
   llvm::Expected<Statement> statement = database->prepare(
       "SELECT * FROM measurement WHERE problem = ? AND chip = ? AND device = ? "
-      "AND binary = ? AND "
+      "AND chip_state = ? AND binary = ? AND "
       "stage <> 'compile' AND copied_from = 0 ORDER BY id DESC LIMIT 1");
   if (!statement)
     return statement.takeError();
-  statement->bind(key.problem).bind(key.chip).bind(key.device).bind(binaryHash);
+  statement->bind(key.problem)
+      .bind(key.chip)
+      .bind(key.device)
+      .bind(key.chipState)
+      .bind(binaryHash);
   llvm::Expected<std::optional<Result>> result = findOne(*statement);
   if (result && *result)
     (*result)->copiedFrom = statement->getInteger(0);
   return result;
 }
 
-llvm::Expected<std::optional<Result>> Store::findBest(const StoreKey &key,
-                                                      const Space &space) {
+/// An objective in terms of columns.
+static llvm::StringRef getCostColumns(Objective objective) {
+  switch (objective) {
+  case Objective::Time:
+    return "median_ns";
+  case Objective::Energy:
+    return "energy_j";
+  case Objective::EnergyDelay:
+    return "energy_j * median_ns";
+  }
+  llvm_unreachable("all objectives are covered");
+}
+
+llvm::Expected<std::optional<Result>>
+Store::findBest(const StoreKey &key, const Space &space, Objective objective) {
   llvm::Expected<Statement> statement = database->prepare(
-      "SELECT * FROM measurement WHERE problem = ? AND chip = ? AND device = ? "
-      "AND compiler = ? AND stage = 'proof' AND status = 'ok' "
-      "ORDER BY median_ns, id");
+      llvm::formatv("SELECT * FROM measurement WHERE problem = ? AND chip = ? "
+                    "AND device = ? AND compiler = ? AND chip_state = ? AND "
+                    "stage = 'proof' AND status = 'ok' AND {0} IS NOT NULL "
+                    "ORDER BY {0}, id",
+                    getCostColumns(objective))
+          .str());
   if (!statement)
     return statement.takeError();
   bind(*statement, key);
@@ -321,7 +384,7 @@ llvm::Expected<std::optional<Result>> Store::findBest(const StoreKey &key,
     llvm::Expected<std::optional<Result>> proven = findOne(*statement);
     if (!proven || !*proven)
       return proven;
-    llvm::Expected<json::Value> schedule = json::parse(statement->getText(7));
+    llvm::Expected<json::Value> schedule = json::parse(statement->getText(8));
     if (!schedule)
       return schedule.takeError();
     // Not where it was measured again since, or the space has other knobs now.
@@ -341,8 +404,8 @@ llvm::Expected<std::optional<Result>> Store::findBest(const StoreKey &key,
 
 static std::string makeClaim(const StoreKey &key, const Space &space,
                              llvm::ArrayRef<int64_t> point) {
-  return llvm::formatv("{0}\n{1}\n{2}\n{3}\n{4}", key.problem, key.chip,
-                       key.device, key.compiler,
+  return llvm::formatv("{0}\n{1}\n{2}\n{3}\n{4}\n{5}", key.problem, key.chip,
+                       key.device, key.compiler, key.chipState,
                        json::Value(space.toJSON(point)));
 }
 
@@ -380,16 +443,17 @@ llvm::Expected<std::vector<SessionInfo>> Store::getSessions() {
     SessionInfo &session = sessions.emplace_back();
     session.id = statement->getInteger(0);
     session.key = {statement->getText(1).str(), statement->getText(2).str(),
-                   statement->getText(3).str(), statement->getText(4).str()};
-    session.problemName = statement->getText(5).str();
-    session.command = statement->getText(6).str();
-    session.strategy = statement->getText(7).str();
-    session.seed = uint64_t(statement->getInteger(8));
-    session.legal = uint64_t(statement->getInteger(9));
-    session.refused = statement->getText(10).str();
-    session.started = statement->getText(11).str();
-    session.state = statement->getText(12).str();
-    session.results = statement->getInteger(13);
+                   statement->getText(3).str(), statement->getText(4).str(),
+                   statement->getText(5).str()};
+    session.problemName = statement->getText(6).str();
+    session.command = statement->getText(7).str();
+    session.strategy = statement->getText(8).str();
+    session.seed = uint64_t(statement->getInteger(9));
+    session.legal = uint64_t(statement->getInteger(10));
+    session.refused = statement->getText(11).str();
+    session.started = statement->getText(12).str();
+    session.state = statement->getText(13).str();
+    session.results = statement->getInteger(14);
   }
 }
 
@@ -410,7 +474,7 @@ Store::getResults(int64_t session) {
     llvm::Expected<Result> result = readMeasurement(*statement);
     if (!result)
       return result.takeError();
-    results.emplace_back(statement->getText(7).str(), std::move(*result));
+    results.emplace_back(statement->getText(8).str(), std::move(*result));
   }
 }
 

@@ -5,6 +5,7 @@
 // the results, and what it takes is on disk before anybody hears of it.
 
 #include "attune/Tuning/Tuner.h"
+#include "attune/Runtime/Benchmark.h"
 #include "attune/Tuning/Reproducer.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -65,8 +66,9 @@ double Tuner::getReserve() const {
     return std::min(options.finalists * kCheckSeconds, most);
   size_t rounds =
       options.finalRounds ? options.finalRounds - 1 + kFirstRound : 0;
-  return std::min(estimate(rounds * options.finalists + kProofMeasurements),
-                  most);
+  double energy = isSustained() ? options.finalists * kEnergySeconds : 0;
+  return std::min(
+      estimate(rounds * options.finalists + kProofMeasurements) + energy, most);
 }
 
 bool Tuner::isOutOfTime() const {
@@ -88,6 +90,7 @@ llvm::Expected<Outcome> Tuner::run(Strategy &theStrategy) {
   started = Clock::now();
   outcome.timed = devices && !options.execute;
   outcome.executed = options.execute;
+  outcome.objective = options.objective;
   outcome.ranked = ranker;
   outcome.base = task.baseline.empty() ? space.getDefault() : task.baseline;
   state.total = legal.points.size();
@@ -164,7 +167,7 @@ llvm::Error Tuner::startStoredBest() {
   if (!outcome.timed || options.retune)
     return llvm::Error::success();
   llvm::Expected<std::optional<Result>> best =
-      store.findBest(session.key, space);
+      store.findBest(session.key, space, options.objective);
   if (!best)
     return best.takeError();
   if (!*best)
@@ -247,6 +250,7 @@ llvm::Error Tuner::askForCandidates() {
       if (onlyOthers) {
         compilers.stop();
         compiling.clear();
+        baselineRequest.reset();
       }
     }
     return llvm::Error::success();
@@ -311,6 +315,7 @@ llvm::Expected<bool> Tuner::finishStored(Candidate &candidate) {
                 ((*stored)->status == Status::Ok ||
                  ((*stored)->resources.spillBytes.value_or(0) > 0 &&
                   findFault((*stored)->resources).empty()));
+  isOpen |= !onlyLooksUp() && !hasCost(**stored);
   if (isOpen)
     return false;
   candidate.result = std::move(**stored);
@@ -319,6 +324,11 @@ llvm::Expected<bool> Tuner::finishStored(Candidate &candidate) {
   if (llvm::Error error = finish(std::move(candidate)))
     return error;
   return true;
+}
+
+bool Tuner::hasCost(const Result &result) const {
+  return !outcome.timed || !result.isTimed() ||
+         result.getCost(options.objective);
 }
 
 std::string Tuner::findFault(const Resources &resources) const {
@@ -347,110 +357,11 @@ void Tuner::submitCompile(Candidate candidate) {
   compiling.emplace(nextRequest++, std::move(candidate));
 }
 
-json::Object Tuner::makeDeviceRequest(const Candidate &candidate) const {
-  return json::Object{{"problem", task.text},
-                      {"chip", task.chip},
-                      {"schedule", space.toJSON(candidate.result.point)},
-                      {"hash", candidate.result.binaryHash},
-                      {"binary", candidate.binary}};
-}
-
-json::Value Tuner::makeMeasureRequest(const Candidate &candidate) const {
-  json::Object request = makeDeviceRequest(candidate);
-  if (bestCost && candidate.index != baselineIndex &&
-      !candidate.result.wasInFinal())
-    request["stop_above_ns"] = *bestCost * options.stopFactor;
-  return request;
-}
-
-std::deque<Tuner::Candidate>::iterator Tuner::findNext() {
-  auto next = ready.end();
-  double least = 0;
-  for (auto it = ready.begin(); it != ready.end(); ++it) {
-    // It may be spared.
-    if (awaited.contains(it->result.binaryHash))
-      continue;
-    if (it->index == baselineIndex)
-      return it;
-    double priority = strategy->getPriority(it->index, it->result);
-    if (next != ready.end() && priority >= least)
-      continue;
-    next = it;
-    least = priority;
-  }
-  return next;
-}
-
-llvm::Error Tuner::feedDevices() {
-  while (devices && devices->getIdle()) {
-    auto next = findNext();
-    if (next == ready.end())
-      break;
-    Candidate candidate = std::move(*next);
-    ready.erase(next);
-
-    refuseFaulty(candidate);
-    if (candidate.result.status != Status::Ok) {
-      if (llvm::Error error = finish(std::move(candidate)))
-        return error;
-      continue;
-    }
-    candidate.result.stage = Stage::Measure;
-    if (!options.retune && !candidate.result.binaryHash.empty()) {
-      llvm::Expected<std::optional<Result>> equal =
-          store.findByBinary(session.key, candidate.result.binaryHash);
-      if (!equal)
-        return equal.takeError();
-      if (*equal) {
-        candidate.result.status = (*equal)->status;
-        candidate.result.message = (*equal)->message;
-        candidate.result.samples = (*equal)->samples;
-        candidate.result.clockMHz = (*equal)->clockMHz;
-        candidate.result.powerWatts = (*equal)->powerWatts;
-        candidate.result.temperatureCelsius = (*equal)->temperatureCelsius;
-        candidate.result.copiedFrom = (*equal)->copiedFrom;
-        if (llvm::Error error = finish(std::move(candidate)))
-          return error;
-        continue;
-      }
-    }
-    submitMeasure(std::move(candidate));
-  }
-  return llvm::Error::success();
-}
-
-void Tuner::submitMeasure(Candidate candidate) {
-  candidate.sent = Clock::now();
-  if (!candidate.result.binaryHash.empty())
-    awaited.insert(candidate.result.binaryHash);
-  devices->submit(nextRequest, makeMeasureRequest(candidate));
-  measuring.emplace(nextRequest++, std::move(candidate));
-}
-
-void Tuner::readCompletion(Completion &completion, Result &result) {
-  switch (completion.kind) {
-  case Completion::Kind::Answer: {
-    std::string wrong = readAnswer(completion.answer, result);
-    if (wrong.empty())
-      return;
-    result.status = Status::Crash;
-    result.message = std::move(wrong);
-    return;
-  }
-  case Completion::Kind::Timeout:
-    result.status = Status::Timeout;
-    break;
-  case Completion::Kind::Crash:
-    result.status = Status::Crash;
-    break;
-  case Completion::Kind::OutOfMemory:
-    result.status = Status::OutOfMemory;
-    break;
-  }
-  result.message = std::move(completion.message);
-}
-
 llvm::Error Tuner::complete(Completion completion) {
+  if (completion.id == baselineRequest) {
+    takeBaseline(completion);
+    return llvm::Error::success();
+  }
   if (auto it = compiling.find(completion.id); it != compiling.end()) {
     Candidate candidate = std::move(it->second);
     compiling.erase(it);
@@ -471,6 +382,8 @@ llvm::Error Tuner::complete(Completion completion) {
   double seconds = secondsSince(candidate.sent);
   measureSeconds.insert(llvm::upper_bound(measureSeconds, seconds), seconds);
   readCompletion(completion, candidate.result);
+  adopt(candidate.result,
+        wantsEnergy(candidate) && candidate.result.conditions.state);
   if (outcome.timed && candidate.result.status == Status::Ok &&
       candidate.result.samples.empty()) {
     candidate.result.status = Status::Crash;
@@ -507,13 +420,29 @@ llvm::Error Tuner::finish(Candidate candidate) {
   outcome.reused += result.reused;
   outcome.copied += result.copiedFrom != 0 && !result.reused;
   count(result);
-  strategy->tell(candidate.index, result);
+  tellStrategy(candidate.index, result);
   resultOf[candidate.index] = outcome.results.size();
-  if (candidate.index == baselineIndex)
+  if (candidate.index == baselineIndex) {
     outcome.baseline = outcome.results.size();
+    if (result.isTimed())
+      baselineTime = result.getSummary().median;
+    if (baselineTime)
+      baselineBinary = candidate.binary;
+  }
   outcome.results.push_back(std::move(result));
   keepBinary(candidate);
   return llvm::Error::success();
+}
+
+void Tuner::tellStrategy(size_t index, const Result &result) {
+  if (!outcome.timed || options.objective == Objective::Time)
+    return strategy->tell(index, result);
+  // Strategies know one cost, which they call time.
+  Result told = result;
+  told.samples.clear();
+  if (std::optional<Summary> cost = result.getCost(options.objective))
+    told.samples = {cost->median};
+  strategy->tell(index, told);
 }
 
 void Tuner::reproduce(const Result &result) {
@@ -552,6 +481,10 @@ void Tuner::count(const Result &result) {
   ++state.counts[result.status];
   ++state.done;
   state.reused = outcome.reused;
+  if (outcome.timed && result.isTimed()) {
+    double time = result.getSummary().median;
+    bestTime = std::min(bestTime.value_or(time), time);
+  }
   if (outcome.executed || !outcome.isValid(result))
     return;
   if (result.isTimed() && findFault(result.resources).empty())
@@ -563,10 +496,14 @@ void Tuner::count(const Result &result) {
   state.schedule = space.toString(result.point, outcome.base);
   if (!outcome.timed && !outcome.ranked)
     return;
-  state.best = llvm::formatv("{0:F1} us{1}", cost / 1000,
+  double time = result.isTimed() ? result.getSummary().median : cost;
+  state.best = llvm::formatv("{0:F1} us{1}", time / 1000,
                              outcome.timed ? "" : " (predicted)");
   if (result.isTimed() && task.flops)
-    state.best += llvm::formatv(", {0:F1} TFLOP/s", task.flops / cost / 1000);
+    state.best += llvm::formatv(", {0:F1} TFLOP/s", task.flops / time / 1000);
+  if (result.conditions.picojoulesPerFlop)
+    state.best +=
+        llvm::formatv(", {0:F3} pJ/FLOP", *result.conditions.picojoulesPerFlop);
 }
 
 void Tuner::report() {

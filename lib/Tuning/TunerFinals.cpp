@@ -8,6 +8,7 @@
 #include "attune/Tuning/Tuner.h"
 #include "llvm/ADT/STLExtras.h"
 
+using namespace attune;
 using namespace attune::tuning;
 namespace json = llvm::json;
 
@@ -24,8 +25,12 @@ void Tuner::keepBinary(const Candidate &candidate) {
   auto slowest = llvm::max_element(binaries, [&](auto &a, auto &b) {
     const Result &left = outcome.results[resultOf[a.first]],
                  &right = outcome.results[resultOf[b.first]];
-    return std::pair(left.getSummary().median, left.point) <
-           std::pair(right.getSummary().median, right.point);
+    auto getKey = [&](const Result &result) {
+      return std::tuple(!outcome.isValid(result),
+                        outcome.isValid(result) ? outcome.getCost(result) : 0,
+                        result.point);
+    };
+    return getKey(left) < getKey(right);
   });
   binaries.erase(slowest);
 }
@@ -35,6 +40,9 @@ llvm::Error Tuner::ensureBinaries(llvm::MutableArrayRef<Candidate> finalists) {
   for (Candidate &finalist : finalists) {
     if (auto it = binaries.find(finalist.index); it != binaries.end())
       finalist.binary = it->second;
+    else if (finalist.index == baselineIndex &&
+             baselineBinary.kind() != json::Value::Null)
+      finalist.binary = baselineBinary;
     else
       missing.push_back(&finalist);
   }
@@ -70,6 +78,7 @@ Tuner::Candidate Tuner::makeFinalist(size_t resultIndex) {
       resultOf, [&](auto &pair) { return pair.second == resultIndex; });
   Candidate finalist{entry->first, outcome.results[resultIndex]};
   finalist.result.samples.clear();
+  finalist.result.conditions = {};
   finalist.result.stage = Stage::Final;
   finalist.result.reused = false;
   finalist.result.copiedFrom = 0;
@@ -101,16 +110,19 @@ llvm::Error Tuner::settle(Candidate finalist) {
     return row.takeError();
   if (finalist.result.status != Status::Ok)
     reproduce(finalist.result);
-  strategy->tell(finalist.index, finalist.result);
+  tellStrategy(finalist.index, finalist.result);
   outcome.results[resultOf[finalist.index]] = std::move(finalist.result);
   return llvm::Error::success();
 }
 
 void Tuner::keepFastest(std::vector<Candidate> &finalists) const {
   // Those that failed are kept as well: that is to be known.
-  auto getKey = [](const Candidate &candidate) {
+  auto getKey = [&](const Candidate &candidate) {
     const Result &result = candidate.result;
-    return result.isTimed() ? result.getSummary().median : 0;
+    if (!result.isTimed())
+      return 0.0;
+    return outcome.isValid(result) ? outcome.getCost(result)
+                                   : std::numeric_limits<double>::infinity();
   };
   llvm::sort(finalists, [&](const Candidate &a, const Candidate &b) {
     return std::pair(getKey(a), a.index) < std::pair(getKey(b), b.index);
@@ -141,6 +153,13 @@ llvm::Error Tuner::runFinals() {
     finalists.push_back(makeFinalist(i));
   if (llvm::Error error = ensureBinaries(finalists))
     return error;
+  if (isSustained() && baselineTime && !baselineFails &&
+      baselineBinary.kind() == json::Value::Null) {
+    Candidate baseline = makeFinalist(*outcome.baseline);
+    if (llvm::Error error = ensureBinaries(baseline))
+      return error;
+    baselineBinary = std::move(baseline.binary);
+  }
   llvm::erase_if(finalists, [](const Candidate &candidate) {
     return candidate.binary.kind() == json::Value::Null;
   });
@@ -149,6 +168,8 @@ llvm::Error Tuner::runFinals() {
        ++round) {
     if (round == 1)
       keepFastest(finalists);
+    // Not of those that leave after the first round, if there is another.
+    countsEnergy = round > 0 || options.finalRounds == 1;
     // Rather a short final than none.
     if (round == 0 && secondsLeft() < estimate(finalists.size()) &&
         finalists.size() > options.finalists)
@@ -165,6 +186,8 @@ llvm::Error Tuner::runFinals() {
       if (finalist.result.status != Status::Ok)
         continue;
       std::vector<double> samples = std::move(finalist.result.samples);
+      Conditions conditions = finalist.result.conditions;
+      bool askedEnergy = wantsEnergy(finalist);
       uint64_t request = nextRequest;
       submitMeasure(finalist);
       llvm::Expected<bool> done = await(*devices, request, finalist.result);
@@ -173,6 +196,9 @@ llvm::Error Tuner::runFinals() {
       measuring.erase(request);
       if (!*done)
         return llvm::Error::success();
+      adopt(finalist.result, askedEnergy);
+      conditions.merge(finalist.result.conditions);
+      finalist.result.conditions = conditions;
       finalist.result.samples.insert(finalist.result.samples.begin(),
                                      samples.begin(), samples.end());
     }
@@ -205,7 +231,7 @@ llvm::Error Tuner::runProofs() {
       return error;
     json::Object request = makeDeviceRequest(candidate);
     // A slow kernel must not be taken for one that hangs.
-    double launches = options.proofSeconds * 1e9 / outcome.getCost(best);
+    double launches = options.proofSeconds * 1e9 / best.getSummary().median;
     request["prove"] = int64_t(std::clamp<double>(
         launches, std::min(2u, options.proofLaunches), options.proofLaunches));
     if (candidate.binary.kind() == json::Value::Null) {
@@ -226,8 +252,10 @@ llvm::Error Tuner::runProofs() {
       candidate.result.message = std::move(proof.message);
     }
     // What is not right has no time.
-    if (candidate.result.status == Status::Ok)
+    if (candidate.result.status == Status::Ok) {
       candidate.result.samples = best.samples;
+      candidate.result.conditions = best.conditions;
+    }
     if (llvm::Error error = settle(std::move(candidate)))
       return error;
   }

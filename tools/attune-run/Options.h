@@ -5,6 +5,7 @@
 #ifndef ATTUNE_TOOLS_ATTUNE_RUN_OPTIONS_H
 #define ATTUNE_TOOLS_ATTUNE_RUN_OPTIONS_H
 
+#include "attune/Runtime/Conditions.h"
 #include "attune/Tools/RunOptions.h"
 
 namespace attune::run {
@@ -37,6 +38,15 @@ struct Options : RunOptions {
           clEnumValN(ReferencePlace::Host, "cpu",
                      "on the CPU: independent of the GPU, and slow")),
       llvm::cl::init(ReferencePlace::Device), llvm::cl::cat(category)};
+  Opt<ChipState> state{
+      "state", llvm::cl::desc("State of the chip in which --bench times"),
+      llvm::cl::values(
+          clEnumValN(ChipState::Sustained, "sustained",
+                     "steady clocks: the kernels run without pause until clock "
+                     "and power have settled, and go on; counts energy"),
+          clEnumValN(ChipState::Cool, "cool",
+                     "as it is: a short burst of launches")),
+      llvm::cl::init(ChipState::Sustained), llvm::cl::cat(category)};
   Opt<unsigned> repeats{"repeats", llvm::cl::desc("Timed launches"),
                         llvm::cl::init(30), llvm::cl::cat(category)};
   Opt<unsigned> launches{

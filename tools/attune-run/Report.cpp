@@ -79,9 +79,23 @@ void Report::printTable(llvm::raw_ostream &stream) const {
          << " launches\n"
          << "speed     " << format("%.1f", getTeraflops(flops, timing->median))
          << " TFLOP/s";
-  if (timing->before.clockMHz && timing->after.clockMHz)
-    stream << " at " << *timing->before.clockMHz << " to "
-           << *timing->after.clockMHz << " MHz";
+  const Conditions &conditions = timing->conditions;
+  if (conditions.clockMHz)
+    stream << " at " << *conditions.clockMHz << " MHz";
+  if (conditions.state)
+    stream << ", " << toString(*conditions.state);
+  if (conditions.settled == false)
+    stream << ", not settled";
+  if (conditions.throttleReasons.value_or(0))
+    stream << ", limited by "
+           << describeThrottling(*conditions.throttleReasons);
+  if (conditions.energyJoules && conditions.meanPowerWatts)
+    stream << "\nenergy    " << format("%.3g", *conditions.energyJoules)
+           << " J per launch, " << format("%.0f", *conditions.meanPowerWatts)
+           << " W";
+  if (conditions.picojoulesPerFlop)
+    stream << ", " << format("%.3f", *conditions.picojoulesPerFlop)
+           << " pJ/FLOP";
   stream << '\n';
 }
 
@@ -125,14 +139,7 @@ llvm::json::Value Report::toJSON() const {
                 {"high_ms", timing->high},
                 {"tflops", getTeraflops(flops, timing->median)},
                 {"samples_ms", Array(timing->samples)}};
-    auto put = [&](llvm::StringRef name,
-                   std::optional<int> DeviceState::*member) {
-      if (timing->before.*member && timing->after.*member)
-        time[name] = Array{*(timing->before.*member), *(timing->after.*member)};
-    };
-    put("clock_mhz", &DeviceState::clockMHz);
-    put("power_w", &DeviceState::powerWatts);
-    put("temperature_c", &DeviceState::temperatureCelsius);
+    addTo(time, timing->conditions);
     report["time"] = std::move(time);
   }
   return report;

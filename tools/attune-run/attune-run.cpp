@@ -51,6 +51,10 @@ private:
     return fail(llvm::toString(std::move(error)));
   }
 
+  void warn(const Twine &message) {
+    llvm::WithColor::warning(llvm::errs(), "attune-run") << message << '\n';
+  }
+
   LogicalResult checkOptions();
   LogicalResult open(ModuleOp module);
   LogicalResult compile(ModuleOp module, StringRef chip);
@@ -82,6 +86,9 @@ LogicalResult Tool::checkOptions() {
     if (auto error = options.checkNoHostOptions())
       return fail(std::move(error));
   }
+  if (options.state.getNumOccurrences() && !options.bench)
+    return fail("--state expects --bench: it is the state of a chip that is "
+                "timed");
   if (options.repeats < 1)
     return fail("--repeats expects at least 1, but got 0");
   return success();
@@ -98,6 +105,11 @@ LogicalResult Tool::open(ModuleOp module) {
       return failure();
     }
     device = std::move(*opened);
+    if (int busy = device->readUse().busyPercent.value_or(0);
+        options.bench && busy > 0)
+      warn("the device was busy for " + Twine(busy) +
+           " percent of the last moments: other work is in what is timed, if "
+           "it goes on");
     return success();
   }
   FailureOr<tile::TargetAttr> target = options.findHostTarget(module);
@@ -212,11 +224,20 @@ LogicalResult Tool::measure(Runner &runner, ModuleOp module, Report &report) {
     return failure();
   // A wrong kernel has no speed.
   if (options.bench && report.passed()) {
+    Heater heater(*device);
     BenchmarkOptions benchmarkOptions;
     benchmarkOptions.repeats = options.repeats;
+    bool isSustained = options.state == ChipState::Sustained;
+    if (isSustained) {
+      benchmarkOptions.heater = &heater;
+      benchmarkOptions.energySeconds = kEnergySeconds;
+    }
     auto timing = runner.time(module, benchmarkOptions);
     if (failed(timing))
       return failure();
+    for (const ConditionsWarning &warning :
+         getWarnings(timing->conditions, /*wantsEnergy=*/isSustained))
+      warn(warning.text);
     report.timing = std::move(*timing);
   }
   return success();

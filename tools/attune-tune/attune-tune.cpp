@@ -63,6 +63,23 @@ struct Options {
           "the CPU with all checks on, and times none; cpu for programs of "
           "--pipeline"),
       cl::init("auto"), cl::value_desc("kind"), cl::cat(category)};
+  cl::opt<attune::ChipState> state{
+      "state", cl::desc("State of the chip in which candidates are timed"),
+      cl::values(clEnumValN(attune::ChipState::Sustained, "sustained",
+                            "steady clocks, in turn with the default schedule; "
+                            "counts the energy of the best"),
+                 clEnumValN(attune::ChipState::Cool, "cool",
+                            "short bursts of launches with pauses")),
+      cl::init(attune::ChipState::Sustained), cl::cat(category)};
+  cl::opt<Objective> objective{
+      "objective", cl::desc("What the winner has least of"),
+      cl::values(
+          clEnumValN(Objective::Time, "time", "time of a launch"),
+          clEnumValN(Objective::Energy, "energy",
+                     "energy of a launch, which takes a second more to "
+                     "measure"),
+          clEnumValN(Objective::EnergyDelay, "energy-delay", "their product")),
+      cl::init(Objective::Time), cl::cat(category)};
   cl::list<std::string> ordinals{
       "gpus",
       cl::desc("Numbers of the devices to use (0), or all: those that are like "
@@ -362,6 +379,10 @@ Error Options::read(TuneFileOptions &options) const {
     return createStringError("expects no -o with --device=host, which chooses "
                              "no schedule, but got '" +
                              output + "'");
+  if (state == attune::ChipState::Cool && objective != Objective::Time)
+    return createStringError(
+        "expects --state=sustained with --objective=" + toString(objective) +
+        ", for energy is counted over work without pause, but got cool");
   if (device == "host" && !ordinals.empty())
     return createStringError("expects no --gpus with --device=host");
   if ((strategy == "replay") == replay.empty())
@@ -390,6 +411,10 @@ Error Options::read(TuneFileOptions &options) const {
   options.chip = chip;
   options.fallbackChip = fallbackChip;
   options.device = device;
+  options.state = state;
+  options.search.objective = objective;
+  options.namesState =
+      state.getNumOccurrences() > 0 || objective != Objective::Time;
   options.launchers.assign(launchers.begin(), launchers.end());
   options.namesDevices = !ordinals.empty() || !launchers.empty();
   options.database = database;

@@ -83,10 +83,33 @@ TEST(CUDA, TellsItsState) {
   EXPECT_EQ(state.clockMHz, 1755);
   EXPECT_EQ(state.powerWatts, 321);
   EXPECT_EQ(state.temperatureCelsius, 54);
+  EXPECT_EQ(state.throttleReasons,
+            static_cast<uint32_t>(ThrottleReason::PowerCap) |
+                static_cast<uint32_t>(ThrottleReason::Thermal));
+  EXPECT_GT(state.energyMillijoules.value_or(0), 0);
   // What the driver cannot tell is not 0.
   setenv("FAKE_DRIVER_FAULT", "nvmlDeviceGetPowerUsage", /*replace=*/1);
   state = device->readState();
   unsetenv("FAKE_DRIVER_FAULT");
   EXPECT_EQ(state.clockMHz, 1755);
   EXPECT_EQ(state.powerWatts, std::nullopt);
+}
+
+TEST(CUDA, TellsWhoUsesIt) {
+  EXPECT_EQ(cuInit(0) + nvmlInit_v2(), 0);
+  auto device = llvm::cantFail(openCUDADevice(0));
+  EXPECT_EQ(device->readUse().otherProcesses, 0);
+  EXPECT_EQ(device->readUse().busyPercent, 0);
+  setenv("FAKE_DRIVER_PROCESSES", "3", /*replace=*/1);
+  setenv("FAKE_DRIVER_BUSY", "37", /*replace=*/1);
+  DeviceUse use = device->readUse();
+  unsetenv("FAKE_DRIVER_PROCESSES");
+  unsetenv("FAKE_DRIVER_BUSY");
+  EXPECT_EQ(use.otherProcesses, 2);
+  EXPECT_EQ(use.busyPercent, 37);
+  setenv("FAKE_DRIVER_FAULT", "nvmlDeviceGetComputeRunningProcesses_v3",
+         /*replace=*/1);
+  use = device->readUse();
+  unsetenv("FAKE_DRIVER_FAULT");
+  EXPECT_EQ(use.otherProcesses, std::nullopt);
 }

@@ -31,6 +31,10 @@ public:
   /// Clocks that it tells when it is asked next; the last one repeats, and
   /// without one it cannot tell.
   std::vector<int> clocks;
+  /// Or else what it says at a time of its own, in milliseconds; null for
+  /// nothing.
+  std::function<DeviceState(double)> tell;
+  DeviceUse use;
   /// Every call that queues work, by name.
   std::vector<std::string> queued;
   std::set<DeviceAddress> allocations;
@@ -44,6 +48,8 @@ public:
   }
   const DeviceInfo &getInfo() const override { return info; }
   DeviceState readState() override {
+    if (tell)
+      return tell(now);
     DeviceState state;
     if (!clocks.empty())
       state.clockMHz = clocks.front();
@@ -51,6 +57,11 @@ public:
       clocks.erase(clocks.begin());
     return state;
   }
+  DeviceUse readUse() override { return use; }
+  /// Milliseconds of its time so far.
+  double getTime() const { return now; }
+  /// Time in which it has nothing to do.
+  void idle(double milliseconds) { now += milliseconds; }
   llvm::Expected<DeviceAddress> allocate(int64_t bytes) override {
     auto address = reinterpret_cast<DeviceAddress>(std::malloc(bytes));
     allocations.insert(address);

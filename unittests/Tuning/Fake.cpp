@@ -31,7 +31,10 @@ Task fake::makeTask(const Problem &problem) {
                     {"serialized", problem.serialized},
                     {"sleep_ms", problem.sleepMs},
                     {"measure_ms", problem.measureMs},
-                    {"leaked", problem.leakedBytes}};
+                    {"leaked", problem.leakedBytes},
+                    {"drift", problem.drift},
+                    {"settles", problem.settles},
+                    {"counts_energy", problem.countsEnergy}};
   Task task;
   task.name = "fake";
   task.text = llvm::formatv("{0}", json::Value(std::move(text)));
@@ -45,6 +48,10 @@ Task fake::makeTask(const Problem &problem) {
 }
 
 double fake::getTime(int64_t x) { return 1000 + 100 * std::abs(double(x - 5)); }
+
+double fake::getEnergy(int64_t x) {
+  return 0.1 + 0.005 * double((x - 2) * (x - 2));
+}
 
 std::vector<std::string> fake::getWorkerCommand(llvm::StringRef role) {
   static int anchor;
@@ -82,8 +89,10 @@ llvm::Expected<Outcome> fake::search(const Problem &problem,
   if (!store)
     return store.takeError();
   SessionInfo session;
-  session.key = {task.key, task.chip, settings.device ? "fake-device" : "none",
-                 "fake-compiler"};
+  session.key = {
+      task.key, task.chip, settings.device ? "fake-device" : "none",
+      "fake-compiler",
+      settings.options.state ? toString(*settings.options.state).str() : ""};
   if (llvm::Error error = (*store)->addProblem(task.key, task.name, task.text))
     return error;
   if (llvm::Error error = (*store)->beginSession(session))

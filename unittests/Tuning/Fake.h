@@ -28,6 +28,11 @@ struct Problem {
   int64_t spilledBytes = 64, serialized = 0;
   /// How long a request takes, and how long one to measure takes beyond that.
   int64_t sleepMs = 0, measureMs = 0;
+  /// By which share of the first one's time each measurement of a worker is
+  /// slower than the one before: a chip that grows hot.
+  double drift = 0;
+  /// Whether its clocks settle, and whether it counts energy.
+  bool settles = true, countsEnergy = true;
   /// What a worker never gives back of each request.
   int64_t leakedBytes = 0;
   /// Problems of different names are different ones to the database.
@@ -39,6 +44,9 @@ Task makeTask(const Problem &problem);
 
 /// The time that the fake device reports for a candidate; smallest at x = 5.
 double getTime(int64_t x);
+
+/// Joules that it reports; smallest at x = 2.
+double getEnergy(int64_t x);
 
 /// The command that starts this program as a worker, which compiles or measures
 /// according to the request, or only checks.

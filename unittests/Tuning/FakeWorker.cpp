@@ -170,14 +170,30 @@ static json::Value handle(const json::Value &request, bool checks) {
                       {"serialized_multiplies", serialized}}},
         {"binary", json::Object{{"x", x}}}};
   usleep(*problem.getInteger("measure_ms") * 1000);
+  static int measurements = 0;
+  double slowness = 1 + *problem.getNumber("drift") * measurements++;
   json::Array samples;
   for (int i = 0; i < 9; ++i)
-    samples.push_back(getTime(x) + i % 3);
-  return json::Object{{"status", "ok"},
+    samples.push_back((getTime(x) + i % 3) * slowness);
+  json::Object answer{{"status", "ok"},
                       {"samples", std::move(samples)},
                       {"clock_mhz", 1000 + x},
                       {"power_w", 300 + x},
                       {"temperature_c", 40 + x}};
+  if (std::optional<llvm::StringRef> state = object.getString("chip_state"))
+    answer["chip_state"] = *state;
+  if (object.getString("chip_state") == "sustained")
+    answer["settled"] = *problem.getBoolean("settles");
+  if (const json::Object *baseline = object.getObject("baseline"))
+    answer["baseline_ns"] =
+        (getTime(*baseline->getInteger("x")) + 1) * slowness;
+  if (object.get("energy_s") && *problem.getBoolean("counts_energy")) {
+    answer["energy_j"] = getEnergy(x);
+    answer["mean_power_w"] = 500 + x;
+    answer["energy_span_s"] = *object.getNumber("energy_s");
+    answer["pj_per_flop"] = getEnergy(x) * 10;
+  }
+  return answer;
 }
 
 int fake::serve(bool checks) {

@@ -71,10 +71,12 @@ void StoreLoad::addFiller(int64_t rows) {
       llvm::formatv(
           "WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n "
           "WHERE i < {0}) INSERT INTO measurement SELECT NULL, 1, 1000000 + i, "
-          "'filler ' || i / 1000, 'chip', 'device', 'compiler', '{{\"x\":' || "
+          "'filler ' || i / 1000, 'chip', 'device', 'compiler', '', '{{\"x\":' "
+          "|| "
           "i % 1000 || '}', iif(i % 100, 'measure', 'proof'), 'ok', '', "
           "'[1000.0]', 1000 + i % 1000, 1000, 1000, 255, 0, 0, 256, 0, 1.0, "
-          "'hash ' || i, 0, 1980, 700, 60, NULL, '2026-01-01T00:00:00Z', 0 "
+          "'hash ' || i, 0, 1980, 700, 60, '', 1, 0, 0.5, 690, 1, 1.2, 1000, "
+          "NULL, '2026-01-01T00:00:00Z', 0 "
           "FROM n",
           rows)
           .str()

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <sys/wait.h>
 
+using namespace attune;
 using namespace attune::tuning;
 
 TEST_F(StoreTest, FindsWhatWasAdded) {
@@ -61,7 +62,7 @@ TEST_F(StoreTest, EveryFieldOfTheKeyCounts) {
   add(*store, makeResult(3));
   for (std::string StoreKey::*field :
        {&StoreKey::problem, &StoreKey::chip, &StoreKey::device,
-        &StoreKey::compiler}) {
+        &StoreKey::compiler, &StoreKey::chipState}) {
     StoreKey other = session.key;
     other.*field += "x";
     llvm::Expected<std::optional<Result>> found =
@@ -103,6 +104,55 @@ TEST_F(StoreTest, FindsEqualBinariesAcrossCompilersButNotDevices) {
   found = store->findByBinary(other, "hash-3");
   ASSERT_TRUE(bool(found));
   EXPECT_FALSE(*found);
+}
+
+TEST_F(StoreTest, AnEqualBinaryInAnotherStateIsAnotherMeasurement) {
+  std::unique_ptr<Store> store = open();
+  add(*store, makeResult(3));
+  StoreKey other = session.key;
+  other.chipState = "cool";
+  llvm::Expected<std::optional<Result>> found =
+      store->findByBinary(other, "hash-3");
+  ASSERT_TRUE(bool(found));
+  EXPECT_FALSE(*found);
+}
+
+TEST_F(StoreTest, ConditionsAreKept) {
+  std::unique_ptr<Store> store = open();
+  Result result = makeResult(3);
+  Conditions &given = result.conditions;
+  given.clockMHz = 1545;
+  given.powerWatts = 699;
+  given.temperatureCelsius = 61;
+  given.throttleReasons = static_cast<int64_t>(ThrottleReason::PowerCap);
+  given.settled = false;
+  given.otherProcesses = 2;
+  given.energyJoules = 0.25;
+  given.meanPowerWatts = 671.5;
+  given.energySpanSeconds = 1.0625;
+  given.picojoulesPerFlop = 1.175;
+  given.baselineNs = 1234.5;
+  add(*store, result);
+  add(*store, makeResult(4));
+  auto found = store->find(session.key, space, {3});
+  ASSERT_TRUE(found && *found);
+  const Conditions &kept = (*found)->conditions;
+  EXPECT_EQ(kept.clockMHz, 1545);
+  EXPECT_EQ(kept.powerWatts, 699);
+  EXPECT_EQ(kept.temperatureCelsius, 61);
+  EXPECT_EQ(kept.throttleReasons, given.throttleReasons);
+  EXPECT_EQ(kept.settled, false);
+  EXPECT_EQ(kept.otherProcesses, 2);
+  EXPECT_EQ(kept.energyJoules, 0.25);
+  EXPECT_EQ(kept.meanPowerWatts, 671.5);
+  EXPECT_EQ(kept.energySpanSeconds, 1.0625);
+  EXPECT_EQ(kept.picojoulesPerFlop, 1.175);
+  EXPECT_EQ(kept.baselineNs, 1234.5);
+  found = store->find(session.key, space, {4});
+  ASSERT_TRUE(found && *found);
+  EXPECT_EQ((*found)->conditions.settled, std::nullopt);
+  EXPECT_EQ((*found)->conditions.throttleReasons, std::nullopt);
+  EXPECT_EQ((*found)->conditions.energyJoules, std::nullopt);
 }
 
 TEST_F(StoreTest, SessionsCountTheirResults) {
@@ -185,7 +235,7 @@ TEST_F(StoreTest, TheWinnerIsTheFastestProof) {
   // ... and so does every field of the key, and each knob.
   for (std::string StoreKey::*field :
        {&StoreKey::problem, &StoreKey::chip, &StoreKey::device,
-        &StoreKey::compiler}) {
+        &StoreKey::compiler, &StoreKey::chipState}) {
     StoreKey other = session.key;
     other.*field += "x";
     EXPECT_EQ(findBest(other, space), -1);

@@ -425,8 +425,9 @@ TEST(Tuner, TheStateOfTheDeviceIsStored) {
   settings.database = folder / "tuning.db";
   for (int run = 0; run < 2; ++run)
     for (const Result &result : mustSearch({}, settings).results)
-      EXPECT_EQ(std::tuple(*result.clockMHz, *result.powerWatts,
-                           *result.temperatureCelsius),
+      EXPECT_EQ(std::tuple(*result.conditions.clockMHz,
+                           *result.conditions.powerWatts,
+                           *result.conditions.temperatureCelsius),
                 std::tuple(1000 + fake::getX(result), 300 + fake::getX(result),
                            40 + fake::getX(result)));
 }

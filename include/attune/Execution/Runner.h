@@ -80,9 +80,11 @@ public:
   mlir::FailureOr<std::vector<Tensor>> makeArguments();
   llvm::ArrayRef<Tensor> getResults() const { return results; }
 
-  /// Times the kernels of the function of the same name in `compiled`.
+  /// Times the kernels of the function of the same name in `compiled`, in turn
+  /// with those in `baseline` if there is one and the device is heated.
   mlir::FailureOr<Timing> time(mlir::ModuleOp compiled,
-                               const BenchmarkOptions &options);
+                               BenchmarkOptions options,
+                               mlir::ModuleOp baseline = {});
 
 private:
   Runner(mlir::func::FuncOp source, Device &device, uint64_t seed,

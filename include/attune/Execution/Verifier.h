@@ -34,9 +34,10 @@ public:
   mlir::FailureOr<std::string> prove(mlir::ModuleOp compiled,
                                      unsigned launches);
 
-  /// Times the kernels on normal inputs.
+  /// Times the kernels on normal inputs, as Runner::time().
   mlir::FailureOr<Timing> time(mlir::ModuleOp compiled,
-                               const BenchmarkOptions &options);
+                               const BenchmarkOptions &options,
+                               mlir::ModuleOp baseline = {});
 
 private:
   /// The runner of a class; null after an error.

@@ -5,7 +5,7 @@
 #ifndef ATTUNE_RUNTIME_BENCHMARK_H
 #define ATTUNE_RUNTIME_BENCHMARK_H
 
-#include "attune/Runtime/Device.h"
+#include "attune/Runtime/Heater.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <limits>
 #include <vector>
@@ -29,7 +29,18 @@ struct BenchmarkOptions {
   /// The same where their median is above the least by more than this share of
   /// it: work takes the same time each time unless others are in its way.
   double maxSpread = 0.1;
+  /// Brings the device to a sustained state first, and keeps it there while
+  /// samples are taken. Null: the device is measured cool.
+  Heater *heater = nullptr;
+  /// With a heater: queues other work, whose launches take turns with those
+  /// that are timed. Null for none.
+  llvm::function_ref<llvm::Error()> baseline = nullptr;
+  /// With a heater: counts energy over so many seconds, or not at all with 0.
+  double energySeconds = 0;
 };
+
+/// Long enough for counters of energy, which move about ten times a second.
+inline constexpr double kEnergySeconds = 1;
 
 struct Timing {
   /// Milliseconds of each repeat, in the order in which they were taken.
@@ -39,8 +50,9 @@ struct Timing {
   /// 95 % confidence interval of the median.
   double low = 0;
   double high = 0;
-  /// The device when the first repeat was queued, and after the last one.
-  DeviceState before, after;
+  /// What the device was like when the first repeat was queued, and after the
+  /// last one.
+  Conditions conditions;
 };
 
 /// Median, smallest value and confidence interval, which comes from order
@@ -48,7 +60,8 @@ struct Timing {
 Timing summarize(std::vector<double> samples);
 
 /// Times `launch`, which queues the work to be timed. Only what it queues is
-/// between the events; emptying the cache is not.
+/// between the events; emptying the cache is not. Of work that is dropped
+/// because it is slow (`stopAboveMs`) the conditions are not known.
 llvm::Expected<Timing> benchmark(Device &device,
                                  llvm::function_ref<llvm::Error()> launch,
                                  const BenchmarkOptions &options);

@@ -40,6 +40,18 @@ struct DeviceInfo {
   int powerLimitWatts = 0;
 };
 
+/// Why the clock is below the highest one, as bits.
+enum class ThrottleReason : uint32_t {
+  PowerCap = 1,
+  Thermal = 2,
+  /// By the hardware, for heat or power that software did not keep down.
+  Slowdown = 4,
+  /// By the power supply.
+  PowerBrake = 8,
+  /// Somebody asked for this clock.
+  Setting = 16
+};
+
 /// What decides how fast the same kernel is. Empty is what the driver cannot
 /// tell.
 struct DeviceState {
@@ -47,6 +59,19 @@ struct DeviceState {
   std::optional<int> clockMHz;
   std::optional<int> powerWatts;
   std::optional<int> temperatureCelsius;
+  /// Bits of ThrottleReason.
+  std::optional<uint32_t> throttleReasons;
+  /// Counted since the driver was loaded. The counter moves about ten times a
+  /// second.
+  std::optional<int64_t> energyMillijoules;
+};
+
+/// Who else uses the device. Empty is what the driver cannot tell.
+struct DeviceUse {
+  /// Processes besides this one that have it open.
+  std::optional<int> otherProcesses;
+  /// Percent of the last moments, up to a second, in which a kernel ran.
+  std::optional<int> busyPercent;
 };
 
 /// A function on the device. Holds the module it is in.
@@ -106,6 +131,8 @@ public:
   virtual const DeviceInfo &getInfo() const = 0;
   /// The state at this moment.
   virtual DeviceState readState();
+  /// Who used it until this moment. Slower than readState().
+  virtual DeviceUse readUse();
   virtual KernelFormat getKernelFormat() const { return KernelFormat::Binary; }
 
   virtual llvm::Expected<DeviceAddress> allocate(int64_t bytes) = 0;

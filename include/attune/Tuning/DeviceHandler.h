@@ -5,8 +5,11 @@
 // binary with two classes of inputs and times it, or proves one: verifies it
 // with all classes, and expects the same bits of many launches.
 //
-//   request  {"binary": <as a compile worker gave it>, "stop_above_ns": <time>}
-//   answer   {"status": "ok", "samples": [<ns>, ...]}
+//   request  {"binary": <as a compile worker gave it>, "stop_above_ns": <time>,
+//             "chip_state": "sustained" | "cool", "baseline": <another binary>,
+//             "energy_s": <how long energy is counted>}
+//   answer   {"status": "ok", "samples": [<ns>, ...],
+//             <members of attune/Runtime/Conditions.h>}
 //
 //   request  {"binary": <the same>, "prove": <number of launches>}
 //   answer   {"status": "ok"}

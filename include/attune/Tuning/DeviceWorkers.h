@@ -22,11 +22,16 @@ struct DeviceIdentity {
   int64_t sharedBytes = 0;
   /// Where the driver tells them: devices of one name may be held to others.
   int64_t clockMHz = 0, powerLimitWatts = 0;
+  /// Percent of the moments before it was asked in which others used it. As the
+  /// next no part of the identity.
+  int64_t busyPercent = 0;
+  /// Whether it counts the energy that it takes.
+  bool hasEnergyCounter = false;
 
   /// For people.
   std::string describe() const;
   /// What results are stored under: a device that differs in anything above is
-  /// another one.
+  /// another one, but for what others do there.
   std::string getKey() const;
 };
 

@@ -13,6 +13,8 @@ struct Outcome {
   std::vector<Result> results;
   /// Whether there was a device. Without one results are ranked by score.
   bool timed = false;
+  /// By what they are ranked where there was one.
+  Objective objective = Objective::Time;
   /// Whether there are scores: nanoseconds that a model predicts.
   bool ranked = false;
   /// The schedule that everything is compared with.
@@ -41,9 +43,11 @@ struct Outcome {
   uint64_t countBinaries() const;
 
   bool isValid(const Result &result) const {
-    return timed ? result.isTimed() : result.status == Status::Ok;
+    return timed ? result.getCost(objective).has_value()
+                 : result.status == Status::Ok;
   }
-  /// Median time, or the score where nothing was timed.
+  /// The cost by the objective, or the score where nothing was timed. Expects a
+  /// valid result.
   double getCost(const Result &result) const;
   /// Indices of the valid results, best first. Times of the final come before
   /// all others, with which they cannot be compared. Equal costs are ordered by

@@ -6,6 +6,7 @@
 #ifndef ATTUNE_TUNING_RESULT_H
 #define ATTUNE_TUNING_RESULT_H
 
+#include "attune/Runtime/Conditions.h"
 #include "attune/Tuning/Space.h"
 #include "attune/Tuning/Statistics.h"
 #include "llvm/ADT/StringRef.h"
@@ -15,6 +16,19 @@
 #include <vector>
 
 namespace attune::tuning {
+
+/// What a winner has least of. Energy and time are kept of each result that has
+/// both.
+enum class Objective {
+  Time,
+  /// Of a launch.
+  Energy,
+  /// Their product.
+  EnergyDelay
+};
+llvm::ArrayRef<Objective> getObjectives();
+/// `time`, `energy` or `energy-delay`.
+llvm::StringRef toString(Objective objective);
 
 enum class Status {
   Ok,
@@ -91,12 +105,10 @@ struct Result {
   std::optional<double> score;
   /// Nanoseconds of each timed launch; empty where nothing was timed.
   std::vector<double> samples;
-  /// Clock of the SMs, in MHz, while these were taken: the slowest that was
-  /// seen. Absent where the driver cannot tell.
-  std::optional<int64_t> clockMHz;
-  /// The most power, in watts, and the highest temperature, in degrees Celsius,
-  /// that were seen then.
-  std::optional<int64_t> powerWatts, temperatureCelsius;
+  /// What the device was like while these were taken. With a baseline's time
+  /// the samples are relative to it: they are what it would have been if the
+  /// baseline had taken the time of its own result.
+  Conditions conditions;
   /// When a worker compiled it, and when a device had it before the final.
   /// Absent where none did in this search.
   std::optional<Interval> compiled, measured;
@@ -109,11 +121,14 @@ struct Result {
   bool wasInFinal() const { return stage >= Stage::Final; }
   bool isTimed() const { return status == Status::Ok && !samples.empty(); }
   Summary getSummary() const { return summarize(samples); }
+  /// What it costs by an objective: nanoseconds, nanojoules, or their product
+  /// in a unit of its own. Nothing where that was not measured.
+  std::optional<Summary> getCost(Objective objective) const;
 };
 
-/// Reads `{"status": ..., "message": ..., "samples": [...], "clock_mhz": ...,
-/// "power_w": ..., "temperature_c": ..., "resources": {...}, "hash": ...}`, the
-/// answer of a worker, into `result`.
+/// Reads `{"status": ..., "message": ..., "samples": [...], "resources": {...},
+/// "hash": ...}` with the members of Conditions, the answer of a worker, into
+/// `result`.
 /// Returns what is wrong with an answer that cannot be right; empty otherwise.
 std::string readAnswer(const llvm::json::Value &answer, Result &result);
 

@@ -22,6 +22,8 @@ struct StoreKey {
   std::string device;
   /// Hash of everything that turns a problem into code.
   std::string compiler;
+  /// The ChipState in which a device measures; empty where there is only one.
+  std::string chipState;
 };
 
 struct SessionInfo {
@@ -76,10 +78,11 @@ public:
                                              const Space &space,
                                              llvm::ArrayRef<int64_t> point,
                                              int64_t *row = nullptr);
-  /// The fastest result that was proven and of which nothing else is known
-  /// since: the stored winner. Only for exactly this key.
-  llvm::Expected<std::optional<Result>> findBest(const StoreKey &key,
-                                                 const Space &space);
+  /// The best result, by an objective, that was proven and of which nothing
+  /// else is known since: the stored winner. Only for exactly this key.
+  llvm::Expected<std::optional<Result>>
+  findBest(const StoreKey &key, const Space &space,
+           Objective objective = Objective::Time);
   /// The newest result measured with an equal binary, with its row in
   /// `copiedFrom`.
   llvm::Expected<std::optional<Result>>

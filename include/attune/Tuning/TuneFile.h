@@ -32,6 +32,11 @@ struct TuneFileOptions {
   std::string fallbackChip;
   /// "auto", "none", or the kind of device that has to be there.
   std::string device = "auto";
+  /// How a device is measured, if there is one.
+  ChipState state = ChipState::Sustained;
+  /// Whether the command line names it, or an objective other than time: then
+  /// there must be a device with states.
+  bool namesState = false;
   std::vector<int> ordinals = {0};
   /// Whether the command line names devices to use: then there must be some.
   bool namesDevices = false;

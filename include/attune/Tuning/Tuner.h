@@ -61,6 +61,10 @@ struct TunerOptions {
   /// Devices execute candidates with all checks on and time none: what is
   /// sought is the ones that fail, and there is no best.
   bool execute = false;
+  /// The state in which devices measure, which is in the key of the session, or
+  /// none where a device has no such states.
+  std::optional<ChipState> state;
+  Objective objective = Objective::Time;
   /// For all of it, the final or the checks of the best included. With 0 of
   /// either only stored results are looked up.
   std::optional<double> budgetSeconds;
@@ -152,6 +156,21 @@ private:
   llvm::Error abandon();
   llvm::Error keepCompiled(std::deque<Candidate> candidates);
   void submitMeasure(Candidate candidate);
+  bool isSustained() const;
+  /// Whether energy is counted when a candidate is measured next. That takes a
+  /// second, so it is those of the final where time is the objective.
+  bool wantsEnergy(const Candidate &candidate) const;
+  /// Whether a result of an earlier search is all that this one would measure.
+  bool hasCost(const Result &result) const;
+  /// Whether candidates have to wait for the baseline: until it is measured or,
+  /// where its result is of an earlier search, compiled, which this sees to.
+  bool awaitsBaseline();
+  void takeBaseline(const Completion &completion);
+  /// Makes the times of a new result relative to the baseline, and says what is
+  /// to be known of its conditions, once.
+  void adopt(Result &result, bool askedEnergy);
+  /// Tells the strategy a result, with the cost by the objective.
+  void tellStrategy(size_t index, const Result &result);
   /// A candidate whose result is measured, or checked, once more.
   Candidate makeFinalist(size_t resultIndex);
   /// Waits for one request and writes what came back into `result`. False if
@@ -222,8 +241,20 @@ private:
   /// Binaries of the best results so far, by candidate.
   std::map<size_t, llvm::json::Value> binaries;
   std::map<size_t, size_t> resultOf;
-  /// Median time of the best so far, or its score where nothing is timed.
+  /// Cost of the best so far, or its score where nothing is timed.
   std::optional<double> bestCost;
+  /// Median time of the fastest so far.
+  std::optional<double> bestTime;
+  /// What candidates take turns with in a sustained state, and its median time
+  /// when its result was measured: that of all times.
+  llvm::json::Value baselineBinary = nullptr;
+  std::optional<double> baselineTime;
+  std::optional<uint64_t> baselineRequest;
+  bool baselineFails = false;
+  /// Whether this is the round of the final in which energy is counted.
+  bool countsEnergy = false;
+  /// What was said of conditions.
+  llvm::StringSet<> warned;
   /// Whether a kernel without a fault of its resources has been timed: then
   /// others with one are not.
   bool hasFaultless = false;

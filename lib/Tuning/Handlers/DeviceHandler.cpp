@@ -41,13 +41,14 @@ private:
   llvm::Error prepare();
   /// The kernel that a request describes. Null where `answer` says why there is
   /// none.
-  OwningOpRef<ModuleOp> load(const json::Object &request, json::Value &answer);
+  OwningOpRef<ModuleOp> load(std::optional<llvm::StringRef> binary,
+                             json::Value &answer);
   OwningOpRef<ModuleOp> lower(const json::Object &request, json::Value &answer);
   /// What a verifier said, as an answer. Null where the results are right.
   json::Value judge(FailureOr<std::string> wrong) const;
   json::Value verify(ModuleOp compiled, ArrayRef<StringRef> classes);
   /// Verifies what it did not stop early.
-  json::Value measure(ModuleOp compiled, std::optional<double> stopAboveNs);
+  json::Value measure(ModuleOp compiled, const json::Object &request);
   json::Value prove(ModuleOp compiled, unsigned launches);
   /// A failure after which the device may not be trusted any more.
   json::Value fail(llvm::StringRef what) const;
@@ -64,6 +65,12 @@ private:
   HostDevice *host = nullptr;
   OwningOpRef<ModuleOp> problem;
   std::unique_ptr<Verifier> verifier;
+  /// Of the device, where it is a chip.
+  std::optional<Heater> heater;
+  /// What candidates take turns with, and the text that it was read from: it is
+  /// that of the request before, but for the first.
+  OwningOpRef<ModuleOp> baseline;
+  std::string baselineText;
   /// What a candidate is verified with first.
   SmallVector<StringRef> classes;
 };
@@ -94,6 +101,7 @@ llvm::Error DeviceWorker::open() {
   if (!opened)
     return opened.takeError();
   device = std::move(*opened);
+  heater.emplace(*device);
   return llvm::Error::success();
 }
 
@@ -105,18 +113,23 @@ llvm::Expected<json::Value> DeviceWorker::start() {
   errors.emplace(context.get());
   if (llvm::Error error = open())
     return error;
+  // Before there is any work of this worker.
+  DeviceUse use = device->readUse();
   if (!problemPath.empty())
     if (llvm::Error error = prepare())
       return error;
   const DeviceInfo &info = device->getInfo();
-  return json::Object{{"kind", kind},
-                      {"name", info.name},
-                      {"chip", info.chip},
-                      {"driver", info.driverVersion},
-                      {"sms", info.sms},
-                      {"shared_bytes", info.sharedBytes},
-                      {"clock_mhz", info.clockMHz},
-                      {"power_limit_w", info.powerLimitWatts}};
+  return json::Object{
+      {"kind", kind},
+      {"name", info.name},
+      {"chip", info.chip},
+      {"driver", info.driverVersion},
+      {"sms", info.sms},
+      {"shared_bytes", info.sharedBytes},
+      {"clock_mhz", info.clockMHz},
+      {"power_limit_w", info.powerLimitWatts},
+      {"busy_percent", use.busyPercent.value_or(0)},
+      {"energy_counter", device->readState().energyMillijoules.has_value()}};
 }
 
 llvm::Error DeviceWorker::prepare() {
@@ -169,23 +182,15 @@ json::Value DeviceWorker::prove(ModuleOp compiled, unsigned launches) {
 }
 
 json::Value DeviceWorker::measure(ModuleOp compiled,
-                                  std::optional<double> stopAboveNs) {
+                                  const json::Object &request) {
   constexpr double nsPerMs = 1e6;
+  std::optional<double> stopAboveNs = request.getNumber("stop_above_ns");
   auto answer = [&](const Timing &timing) {
     json::Array samples;
     for (double sample : timing.samples)
       samples.push_back(sample * nsPerMs);
     json::Object answered{{"status", "ok"}, {"samples", std::move(samples)}};
-    auto put = [&](llvm::StringRef name, auto member, auto choose) {
-      if (timing.before.*member && timing.after.*member)
-        answered[name] =
-            choose(*(timing.before.*member), *(timing.after.*member));
-    };
-    auto least = [](int a, int b) { return std::min(a, b); };
-    auto most = [](int a, int b) { return std::max(a, b); };
-    put("clock_mhz", &DeviceState::clockMHz, least);
-    put("power_w", &DeviceState::powerWatts, most);
-    put("temperature_c", &DeviceState::temperatureCelsius, most);
+    addTo(answered, timing.conditions);
     return answered;
   };
   // A look first: most candidates are not worth more.
@@ -200,7 +205,20 @@ json::Value DeviceWorker::measure(ModuleOp compiled,
   if (stopAboveNs && timing->median * nsPerMs > *stopAboveNs)
     return answer(*timing);
   options.repeats = 20;
-  timing = verifier->time(compiled, options);
+  bool isSustained =
+      request.getString("chip_state") == toString(ChipState::Sustained);
+  if (isSustained)
+    options.heater = &*heater;
+  options.energySeconds = request.getNumber("energy_s").value_or(0);
+  std::optional<llvm::StringRef> text = request.getString("baseline");
+  if (isSustained && text && *text != baselineText) {
+    json::Value answer = nullptr;
+    baseline = load(text, answer);
+    if (!baseline)
+      return answer;
+    baselineText = text->str();
+  }
+  timing = verifier->time(compiled, options, text ? *baseline : ModuleOp());
   if (failed(timing))
     return fail("cannot time the kernel");
   // What is right once may be wrong after many launches in a row.
@@ -209,9 +227,8 @@ json::Value DeviceWorker::measure(ModuleOp compiled,
   return answer(*timing);
 }
 
-OwningOpRef<ModuleOp> DeviceWorker::load(const json::Object &request,
+OwningOpRef<ModuleOp> DeviceWorker::load(std::optional<llvm::StringRef> binary,
                                          json::Value &answer) {
-  std::optional<llvm::StringRef> binary = request.getString("binary");
   std::vector<char> bytes;
   if (!binary) {
     answer = json::Object{{"status", "run-error"},
@@ -260,7 +277,7 @@ json::Value DeviceWorker::handle(const json::Value &request) {
                         {"message", "expects a request for a problem"}};
   json::Value answer = nullptr;
   OwningOpRef<ModuleOp> compiled =
-      host ? lower(*object, answer) : load(*object, answer);
+      host ? lower(*object, answer) : load(object->getString("binary"), answer);
   if (!compiled)
     return answer;
   if (std::optional<int64_t> launches = object->getInteger("prove"))
@@ -269,7 +286,7 @@ json::Value DeviceWorker::handle(const json::Value &request) {
     return wrong;
   if (host)
     return json::Object{{"status", toString(Status::Ok)}};
-  return measure(*compiled, object->getNumber("stop_above_ns"));
+  return measure(*compiled, *object);
 }
 
 WorkerHandlers tuning::makeDeviceHandlers(std::string kind, int ordinal,

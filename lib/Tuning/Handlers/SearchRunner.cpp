@@ -95,6 +95,7 @@ SearchRunner::run(const SearchSetup &setup, const LegalSpace &legal,
       createStrategy(options.strategy, {setup.space, legal.points, options.seed,
                                         scores, recorded});
   TunerOptions search = options.search;
+  search.state = parseChipState(setup.key.chipState);
   // What is left of it; with 0 the search would only look up.
   if (search.budgetSeconds.value_or(0) > 0) {
     std::chrono::duration<double> spent = Clock::now() - budgetStart;
@@ -211,6 +212,16 @@ llvm::Expected<const Result *> tuning::getWinner(const Task &task,
     return llvm::createStringError(
         llvm::formatv("expects a stored result of '{0}' on {1}, for a budget "
                       "of 0 compiles nothing, but there is none",
+                      task.name, task.chip)
+            .str());
+  bool lacksEnergy = outcome.timed && outcome.objective != Objective::Time &&
+                     llvm::any_of(outcome.results, [](const Result &result) {
+                       return result.isTimed();
+                     });
+  if (lacksEnergy)
+    return llvm::createStringError(
+        llvm::formatv("no energy was counted for '{0}' on {1}: "
+                      "--objective=time needs none",
                       task.name, task.chip)
             .str());
   if (outcome.unproven)

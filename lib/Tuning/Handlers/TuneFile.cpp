@@ -150,6 +150,10 @@ llvm::Error FileTuner::readScript(size_t count) {
   return llvm::Error::success();
 }
 
+static void printWarning(const std::string &message) {
+  llvm::WithColor::warning(llvm::errs(), "attune-tune") << message << "\n";
+}
+
 llvm::Error FileTuner::findDevice() {
   if (options.device == "none") {
     noDevice = "--device=none was given";
@@ -163,6 +167,11 @@ llvm::Error FileTuner::findDevice() {
       probeDevice(options.executable, options.device, options.ordinals.front());
   if (found) {
     device = std::move(*found);
+    if (device->busyPercent > 0)
+      printWarning(llvm::formatv(
+          "the device was busy for {0} percent of the last moments: other work "
+          "is in what is timed, if it goes on",
+          device->busyPercent));
     ordinals = options.ordinals;
     while (options.allDevices) {
       llvm::Expected<DeviceIdentity> next =
@@ -225,6 +234,15 @@ llvm::Error FileTuner::checkUse(llvm::ArrayRef<TunableOpInterface> ops) const {
     return llvm::createStringError(
         "expects a device with --gpus and --launcher, but there is none (" +
         noDevice + ")");
+  if (options.namesState && (!device || isExecuted()))
+    return llvm::createStringError(
+        "expects a device with --state and --objective, but there is none (" +
+        noDevice + ")");
+  if (options.search.objective != Objective::Time && !device->hasEnergyCounter)
+    return llvm::createStringError(
+        "expects a device that counts energy with --objective=" +
+        toString(options.search.objective) + ", but " + device->describe() +
+        " does not");
   for (const auto &[name, size] : options.sizes) {
     bool isUsed = llvm::any_of(ops, [&, &name = name,
                                      &size = size](TunableOpInterface op) {
@@ -263,7 +281,8 @@ StoreKey FileTuner::makeKey(const Task &task) const {
   // kernels.
   if (isExecuted())
     name = "host executor, " + compiler;
-  return {task.key, task.chip, std::move(name), std::move(compiler)};
+  return {task.key, task.chip, std::move(name), std::move(compiler),
+          device && !isExecuted() ? toString(options.state).str() : ""};
 }
 
 llvm::Error FileTuner::openDevices(llvm::StringRef problem) {

@@ -33,6 +33,10 @@ static llvm::Error checkOptions(const TuneFileOptions &options) {
     return llvm::createStringError(
         "expects no --chip and no --size with --pipeline, for its programs are "
         "compiled for this CPU and for the sizes of their types");
+  if (options.namesState)
+    return llvm::createStringError(
+        "expects no --state and no --objective with --pipeline, for its "
+        "programs are timed on the CPU");
   if (options.namesDevices)
     return llvm::createStringError("expects no --gpus and no --launcher with "
                                    "--pipeline, for processors of two machines "

@@ -13,6 +13,13 @@ std::string attune::tuning::makeOption(llvm::StringRef name,
   return value.empty() ? "" : " --" + name.str() + "=" + quoteForShell(value);
 }
 
+/// The state of the chip, if it is not the default.
+static std::string makeState(const TuneFileOptions &options) {
+  return options.state == TuneFileOptions().state
+             ? ""
+             : makeOption("state", attune::toString(options.state));
+}
+
 std::string attune::tuning::makeRunCommand(const TuneFileOptions &options,
                                            llvm::StringRef file,
                                            llvm::StringRef chip) {
@@ -26,7 +33,7 @@ std::string attune::tuning::makeRunCommand(const TuneFileOptions &options,
   command += makeOption("chip", chip) + makeOption("ptxas", options.assembler);
   for (const auto &[name, size] : options.sizes)
     command += makeOption(name, std::to_string(size));
-  return command + " --verify --bench";
+  return command + " --verify --bench" + makeState(options);
 }
 
 std::string attune::tuning::makeSearchCommand(const TuneFileOptions &options,
@@ -40,7 +47,7 @@ std::string attune::tuning::makeSearchCommand(const TuneFileOptions &options,
       makeOption("chip", chip) + makeOption("assembler", options.assembler);
   for (const auto &[name, size] : options.sizes)
     command += makeOption("size", name + "=" + std::to_string(size));
-  return command;
+  return command + makeState(options);
 }
 
 std::string attune::tuning::makeOnly(const Space &space,

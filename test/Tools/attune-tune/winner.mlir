@@ -8,7 +8,7 @@
 // RUN: rm -rf %t && mkdir %t
 // DEFINE: %{fake} = env LD_LIBRARY_PATH=%fake_driver TMPDIR=%t
 // DEFINE: %{paste} = env LD_LIBRARY_PATH=%fake_driver TMPDIR=%t PATH=%attune_build/bin:/usr/bin:/bin bash
-// DEFINE: %{tune} = attune-tune %s --budget=2 --size=batch=1,seq-q=0,seq-k=64 --quiet
+// DEFINE: %{tune} = attune-tune %s --budget=2 --size=batch=1,seq-q=0,seq-k=64 --state=cool --quiet
 //
 // RUN: %{fake} %{tune} -o "%t/my winner.mlir" --json=%t/report.json --vendor=winner=0.4ms > %t/table
 // RUN: FileCheck %s --check-prefix=TABLE < %t/table
@@ -20,7 +20,7 @@
 // TABLE-NEXT: 1 {{.*}} {{[0-9.]+}}x {{ *}}0.20x
 // TABLE: vendor: 400.0 us; the best is 0.20x as fast
 // TABLE: best: block-m=
-// TABLE-NEXT: {{^}}run it: attune-run '{{.*}}/my winner.mlir' --chip=sm_90a --batch=1 --seq-k=64 --seq-q=0 --verify --bench{{$}}
+// TABLE-NEXT: {{^}}run it: attune-run '{{.*}}/my winner.mlir' --chip=sm_90a --batch=1 --seq-k=64 --seq-q=0 --verify --bench --state=cool{{$}}
 // JSON: "vendor_ns": 400000
 // PAGE: <th scope="col">over vendor</th>
 // PASTED: right {{.*}} ratio 0.00
@@ -37,7 +37,7 @@
 // Of several problems one is named. What cannot be timed here is to be run elsewhere.
 // RUN: sed '/^!operand/d; s/func.func @attention/func.func @other/' %s > %t/other.mlir
 // RUN: cat %s %t/other.mlir > %t/two.mlir
-// RUN: %{fake} attune-tune %t/two.mlir --budget=1 --size=batch=1,seq-q=0,seq-k=64 --quiet -o %t/both.mlir --vendor=other=1ms > %t/table
+// RUN: %{fake} attune-tune %t/two.mlir --budget=1 --size=batch=1,seq-q=0,seq-k=64 --state=cool --quiet -o %t/both.mlir --vendor=other=1ms > %t/table
 // RUN: FileCheck %s --check-prefix=TWO < %t/table
 // RUN: sed -n 's/^run it: //p' %t/table > %t/command
 // RUN: %{paste} %t/command | FileCheck %s --check-prefix=PASTED
@@ -47,7 +47,7 @@
 // TWO: other on
 // TWO: vendor: 1000.0 us
 // TWO: run it: attune-run {{.*}}both.mlir {{.*}} --function=other
-// RUN: %{fake} attune-tune %t/two.mlir --budget=1 --size=batch=1,seq-q=0,seq-k=64 --quiet | FileCheck %s --check-prefix=NONAME
+// RUN: %{fake} attune-tune %t/two.mlir --budget=1 --size=batch=1,seq-q=0,seq-k=64 --state=cool --quiet | FileCheck %s --check-prefix=NONAME
 // NONAME-NOT: run it
 // RUN: attune-tune %s --chip=gfx942 --device=none --budget=1 --size=batch=1,seq-q=64,seq-k=64 --quiet 2> /dev/null | FileCheck %s --check-prefix=ELSEWHERE
 // ELSEWHERE: best by model: block-m=
