@@ -93,6 +93,19 @@ def get_lineages(problem: Problem) -> list[Lineage]:
     return sorted(lineages.values(), key=lambda lineage: (lineage.best is None, lineage.best or 0, lineage.numbers[0]))
 
 
+def get_front(problem: Problem) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
+    """Time in us and energy in J of the results that have both, and of these the
+    Pareto front: those to which no other is better in one and as good in the
+    other, by rising time."""
+    points = sorted((result.median_ns / 1000, result.energy_j) for result in problem.results
+                    if result.status == "ok" and result.median_ns and result.energy_j)
+    front: list[tuple[float, float]] = []
+    for time, energy in points:
+        if not front or energy < front[-1][1]:
+            front.append((time, energy))
+    return points, front
+
+
 def get_predictions(problem: Problem) -> list[tuple[float, float]]:
     """Measured and predicted times in us."""
     return [(result.median_ns / 1000, result.score / 1000) for result in problem.results
@@ -131,7 +144,7 @@ def get_transfers(problems: list[Problem]) -> list[tuple[Problem, Problem, Optio
     for problem, other in itertools.permutations(problems, 2):
         if not problem.kind or (problem.kind, problem.sizes) != (other.kind, other.sizes):
             continue
-        if problem.chip == other.chip or not (problem.best and other.best and other.best.median_ns):
+        if problem.chip == other.chip or problem.state != other.state or not (problem.best and other.best and other.best.median_ns):
             continue
         times = [result.median_ns for result in other.results
                  if result.status == "ok" and result.median_ns and result.schedule == problem.best.schedule]

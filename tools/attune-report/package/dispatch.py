@@ -63,7 +63,7 @@ Tree = Union[Leaf, Split]
 
 @dataclasses.dataclass
 class Group:
-    """Problems of one kind on one device, the schedules by text, and the tree."""
+    """Problems of one kind on one device in one state, the schedules by text, and the tree."""
     name: str
     kind: str
     chip: str
@@ -156,7 +156,7 @@ def make_groups(problems: list[Problem], slack: float) -> list[Group]:
             raise InputError(f"{problem.path}: expects the kind and sizes of '{problem.label}', but got none of "
                              f"{', '.join(missing) or 'its kind'}; tune it again, with --size where it is dynamic")
         if problem.timed and any(result.median_ns for result in problem.results):
-            found.setdefault((problem.kind, problem.chip, problem.device), []).append(problem)
+            found.setdefault((problem.kind, problem.chip, problem.place), []).append(problem)
     if not found:
         raise InputError("expects a problem with times, but got none: without times there is nothing to choose from")
     groups: list[Group] = []

@@ -6,7 +6,7 @@
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Optional
 
 from dispatch import Group, Leaf, Split, Tree, make_groups, schedule_text
 from report import Problem
@@ -133,10 +133,15 @@ def make_header(problems: list[Problem]) -> str:
     return "\n".join(lines + ["#endif", ""])
 
 
+def amount(value: Optional[float]) -> str:
+    return "" if value is None else f"{value:.6g}"
+
+
 def make_tsv(problems: list[Problem]) -> str:
     """A line for each candidate; what was not measured is empty."""
     head = ["problem", "chip", "device", "number", "status", "median_us", "tflops", "predicted_us", "registers",
-            "spill_bytes", "schedule", "message"]
+            "spill_bytes", "schedule", "message", "state", "clock_mhz", "mean_power_w", "pj_per_flop", "energy_j",
+            "throttle_reasons"]
     rows = [head]
     for problem in problems:
         for number, result in enumerate(problem.results, 1):
@@ -147,7 +152,9 @@ def make_tsv(problems: list[Problem]) -> str:
                      f"{result.score / 1000:.3f}" if result.score else "",
                      "" if result.registers is None else result.registers,
                      "" if result.spill_bytes is None else result.spill_bytes,
-                     schedule_text(result.schedule), result.message]
+                     schedule_text(result.schedule), result.message, problem.state,
+                     "" if result.clock_mhz is None else result.clock_mhz, amount(result.mean_power_w),
+                     amount(result.pj_per_flop), amount(result.energy_j), ",".join(result.throttle_reasons or [])]
             rows.append([re.sub(r"\s+", " ", str(cell)) for cell in cells])
     return "".join("\t".join(row) + "\n" for row in rows)
 

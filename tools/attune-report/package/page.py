@@ -27,6 +27,9 @@ td.long { min-width: 24rem; }
 summary { font-size: 1.2rem; font-weight: 600; margin: 1rem 0; cursor: pointer; }
 """
 
+# Columns on what the chip was like.
+CONDITIONS = ["state", "MHz", "limited by", "W", "pJ/FLOP"]
+
 # Letters of a cell that a narrow column would break into many lines.
 LONG_TEXT = 30
 
@@ -59,6 +62,31 @@ def schedule_text(result: Result, default: Optional[Result]) -> str:
                     if known.get(name) != value) or "the default"
 
 
+def throttle_text(result: Result) -> Optional[str]:
+    """What kept the clock down, or that nothing did."""
+    return None if result.throttle_reasons is None else ", ".join(result.throttle_reasons) or "nothing"
+
+
+def condition_cells(problem: Problem) -> list[Optional[str]]:
+    best = problem.best
+    if not problem.state or not best:
+        return [None] * 5
+    state = problem.state + (", not settled" if best.settled is False else "")
+    return [state, number(best.clock_mhz, 0), throttle_text(best), number(best.mean_power_w, 0),
+            number(best.pj_per_flop, 3)]
+
+
+def front_table(problem: Problem) -> str:
+    _, front = analysis.get_front(problem)
+    shown = {(result.median_ns / 1000, result.energy_j): result for result in problem.results
+             if result.status == "ok" and result.median_ns and result.energy_j}
+    rows = [[schedule_text(result, problem.default), number(time, 1), number(energy, 4),
+             number(result.mean_power_w, 0), number(result.pj_per_flop, 3), number(result.clock_mhz, 0),
+             throttle_text(result)] for time, energy in front for result in [shown[time, energy]]]
+    head = ["schedule, where it is not the default's", "us", "J", "W", "pJ/FLOP", "MHz", "limited by"]
+    return table("The Pareto front of time and energy", head, rows, {head[0], head[-1]})
+
+
 def winner_row(problem: Problem) -> list[Optional[str]]:
     best = problem.best
     nanoseconds = best.median_ns if best else None
@@ -69,18 +97,20 @@ def winner_row(problem: Problem) -> list[Optional[str]]:
             number(problem.tflops(nanoseconds) if nanoseconds else None, 1),
             number(analysis.get_speedup(problem), 2, "x"),
             number(problem.vendor_ns / 1000 if problem.vendor_ns else None, 1), number(over_vendor, 2, "x"),
-            number(best.registers if best else None, 0), number(best.spill_bytes if best else None, 0),
+            *condition_cells(problem), number(best.registers if best else None, 0), number(best.spill_bytes if best else None, 0),
             str(problem.tried), str(len(analysis.get_times(problem))), str(refused),
             str(problem.tried - refused - problem.statuses.get("ok", 0))]
 
 
 def winners(problems: list[Problem]) -> str:
     head = ["problem", "chip", "best schedule, where it is not the default's", "us", "TFLOP/s", "over default",
-            "vendor us", "over vendor", "registers", "spill bytes", "tried", "timed", "refused", "failed"]
+            "vendor us", "over vendor", *CONDITIONS, "registers", "spill bytes", "tried", "timed", "refused", "failed"]
     rows = [winner_row(problem) for problem in problems]
-    # Without --vendor nobody asks for its columns.
-    keep = [i for i, name in enumerate(head) if "vendor" not in name or any(row[i] for row in rows)]
-    return table("Best schedules", [head[i] for i in keep], [[row[i] for i in keep] for row in rows], set(head[:3]))
+    # Without --vendor nobody asks for its columns, and without a state there are none of it.
+    keep = [i for i, name in enumerate(head)
+            if ("vendor" not in name and name not in CONDITIONS) or any(row[i] for row in rows)]
+    return table("Best schedules", [head[i] for i in keep], [[row[i] for i in keep] for row in rows],
+                 {*head[:3], "state", "limited by"})
 
 
 def sensitivity_table(problem: Problem) -> str:
@@ -124,12 +154,13 @@ def failure_table(problem: Problem) -> str:
 def section(problem: Problem, index: int, is_open: bool) -> str:
     lines = [f"<details{' open' if is_open else ''}><summary>{escape(problem.label)}</summary>",
              f"<p>{escape(problem.name)} on {escape(problem.chip)}, device {escape(problem.device or 'none')}, "
-             f"from {escape(problem.path)}: {problem.tried} schedules tried.</p>"]
+             f"from {escape(problem.path)}: {problem.tried} schedules tried"
+             f"{f', measured {escape(problem.state)}' if problem.state else ''}.</p>"]
     lines += [f"<p>{escape(gap)}</p>" for gap in analysis.get_gaps(problem)]
     if problem.best:
         kind = "Best" if problem.timed else "Best by model"
         lines.append(f"<p>{kind}: <code>{escape(schedule_text(problem.best, None))}</code></p>")
-    tables = {"lineages": lineage_table, "sensitivity": sensitivity_table, "failures": failure_table}
+    tables = {"lineages": lineage_table, "front": front_table, "sensitivity": sensitivity_table, "failures": failure_table}
     for plot in plots.draw(problem):
         lines.append(f"<figure>{plot.render_inline(f'{plot.name}-{index}')}</figure>")
         if plot.name in tables:

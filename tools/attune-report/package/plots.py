@@ -182,6 +182,27 @@ def draw_model(problem: Problem) -> list[Plot]:
     return [Plot("model", title, figure)]
 
 
+def draw_front(problem: Problem) -> list[Plot]:
+    points, front = analysis.get_front(problem)
+    if not points:
+        return []
+    title = f"Time and energy: {len(front)} of {len(points)} candidates are on the Pareto front"
+    figure, axes = start(title, 4)
+    axes.plot(*zip(*points), ".", color=CANDIDATE, label="candidate")
+    axes.plot(*zip(*front), "o-", color=BEST, markersize=4, linewidth=1, drawstyle="steps-post", label="Pareto front")
+    for name, result, marker in [("default schedule", problem.default, "s"), ("best", problem.best, "*")]:
+        if result and result.status == "ok" and result.median_ns and result.energy_j:
+            axes.plot(result.median_ns / 1000, result.energy_j, marker, markersize=9, markerfacecolor="none",
+                      color=FOREGROUND, linestyle="none", label=name if name != "best" else f"best by {problem.objective}")
+    set_log(axes, axes.xaxis, [time for time, _ in points])
+    set_log(axes, axes.yaxis, [energy for _, energy in points])
+    axes.set_xlabel("median time, us")
+    axes.set_ylabel("energy of a launch, J")
+    axes.legend(frameon=False)
+    return [Plot("front", title, figure)]
+
+
 def draw(problem: Problem) -> list[Plot]:
-    return [plot for function in (draw_convergence, draw_lineages, draw_sensitivity, draw_failures, draw_model)
+    return [plot for function in (draw_convergence, draw_lineages, draw_front, draw_sensitivity, draw_failures,
+                                              draw_model)
             for plot in function(problem)]

@@ -41,6 +41,13 @@ class Result:
     registers: Optional[int]
     spill_bytes: Optional[int]
     origin: Optional[Origin]
+    # What the chip was like meanwhile; joules are those of a launch.
+    energy_j: Optional[float] = None
+    mean_power_w: Optional[float] = None
+    pj_per_flop: Optional[float] = None
+    clock_mhz: Optional[int] = None
+    throttle_reasons: Optional[list[str]] = None
+    settled: Optional[bool] = None
 
 
 @dataclasses.dataclass
@@ -67,6 +74,15 @@ class Problem:
     kind: str = ""
     sizes: dict[str, int] = dataclasses.field(default_factory=dict)
     vendor_ns: Optional[float] = None
+    # Of the chip while it was measured: what is measured in two does not compare.
+    state: str = ""
+    # What the winner has least of.
+    objective: str = "time"
+
+    @property
+    def place(self) -> str:
+        """What times compare on: the device in its state."""
+        return f"{self.device}, {self.state}" if self.state else self.device
 
     def cost(self, result: Result) -> Optional[float]:
         """The measured time or, where nothing was timed, the predicted one."""
@@ -128,6 +144,9 @@ class Node:
     def time(self) -> float:
         return self.number(lowest=0.001)
 
+    def amount(self) -> float:
+        return self.number(lowest=1e-12)
+
     def optional(self, read: Any) -> Any:
         return None if self.value is None else read(self)
 
@@ -152,7 +171,13 @@ def read_result(node: Node) -> Result:
         score=node["score"].optional(Node.time),
         registers=resources["registers"].optional(Node.count),
         spill_bytes=resources["spill_bytes"].optional(Node.count),
-        origin=node["origin"].optional(read_origin))
+        origin=node["origin"].optional(read_origin),
+        energy_j=node["energy_j"].optional(Node.amount),
+        mean_power_w=node["mean_power_w"].optional(Node.amount),
+        pj_per_flop=node["pj_per_flop"].optional(Node.amount),
+        clock_mhz=node["clock_mhz"].optional(Node.count),
+        throttle_reasons=node["throttle_reasons"].optional(lambda names: [name.text() for name in names.items()]),
+        settled=node["settled"].optional(lambda settled: settled.of(bool, "true or false")))
 
 
 def read_rules(rules: dict[str, Node]) -> dict[str, tuple[int, str]]:
@@ -186,6 +211,8 @@ def read_problem(node: Node) -> Problem:
         best=None if executed else node["best"].optional(pick),
         kind=node["kind"].optional(Node.text) or "",
         vendor_ns=node["vendor_ns"].optional(Node.time),
+        state=node["chip_state"].optional(Node.text) or "",
+        objective=node["objective"].optional(Node.text) or "time",
         sizes={name: size.count() for name, size in (node["sizes"].optional(Node.fields) or {}).items()})
 
 
