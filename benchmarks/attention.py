@@ -1,22 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times attention beside cuDNN and FlashAttention-2, in one run on one GPU.
+"""Times attention beside cuDNN and FlashAttention, in one process on one hot GPU.
 
-  search   tunes each case from the op alone, and writes what was found
+  search   tunes each case from the op alone, then times the winner, and writes
+           what was found
   winners  times the schedules of tuning specs
   check    looks for errors of these: 100 launches that have to agree bit by
            bit, and NVIDIA's memcheck and synccheck, on a small problem
   sample   times random schedules, for `attune-tune --judge`
 
-Every case is measured beside PyTorch's cuDNN and FlashAttention-2, before and
-after, and held against the faster measurement of each. FlashAttention-3 is no
-part of PyTorch: the package fa3-fwd is measured if it is there, and otherwise
-the figure is cuDNN's times their ratio on one H200.
+A case is measured in rounds, after a second of heat, in an order that rotates
+from round to round; the median of the rounds' medians counts. All contenders
+read the same tensors, and none is timed that is far from the reference. The
+peers are PyTorch's cuDNN and FlashAttention-2, and FlashAttention-3 where the
+package fa3-fwd is there.
 
 Expects the tools in --bin, and PyTorch in the Python that runs this.
 """
 
 import argparse
+import glob
 import json
 import math
 import os
@@ -27,15 +30,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-# Times of cuDNN over those of FlashAttention-3, built from its sources and
-# timed in one run on an H200 (bf16, 16384 tokens, hidden size 2048), by head
-# size and mask, for lengths from 512 to 16384.
-FLASH_ATTENTION_3 = {
-    (64, "none"): (0.85, 0.86, 1.00, 1.02, 1.11, 1.14),
-    (64, "causal"): (0.86, 0.88, 1.03, 1.06, 1.10, 1.17),
-    (128, "none"): (0.98, 1.02, 1.05, 1.00, 1.09, 1.08),
-    (128, "causal"): (0.98, 1.10, 1.17, 1.18, 1.24, 1.19),
-}
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
 
 
@@ -71,18 +65,6 @@ class Case:
         products = self.batch * self.heads * self.seq_q * self.seq_k
         flops = 2 * products * (self.size + self.size_v)
         return flops / 2 if self.mask == "causal" else flops
-
-    @property
-    def flash_attention_3(self):
-        ratios = FLASH_ATTENTION_3.get((self.size, self.mask))
-        simple = (
-            self.seq_q == self.seq_k
-            and self.heads == self.kv_heads
-            and self.size == self.size_v
-        )
-        if not ratios or not simple or self.seq_k not in LENGTHS:
-            return None
-        return ratios[LENGTHS.index(self.seq_k)]
 
     def options(self):
         return [
@@ -135,36 +117,57 @@ def make_cases():
     return groups
 
 
-class Peers:
-    """Other kernels for a case, by name, in milliseconds."""
+# Of a result in bf16, relative to that of the reference.
+MOST_ERROR = 0.02
+# The reference is computed for so many heads.
+REFERENCE_HEADS = 4
 
-    def __init__(self, names):
+
+class Bench:
+    """Contenders by name: what launches one, and what its result is."""
+
+    def __init__(self, peers, rounds):
         import torch
-        from triton.testing import do_bench
+        from rounds import Rounds
 
-        self.torch, self.bench = torch, do_bench
+        self.torch, self.rounds = torch, Rounds(rounds)
         torch.manual_seed(0)
-        self.functions = {}
-        for name in names:
+        self.peers = {}
+        for name in peers:
             try:
-                self.functions[name] = getattr(self, "make_" + name)()
+                self.peers[name] = getattr(self, "make_" + name)()
             except ImportError as error:
                 print(f"no {name}: {error}")
+
+    def make(self, *shape):
+        return self.torch.randn(
+            shape, device="cuda", dtype=self.torch.bfloat16
+        )
+
+    def make_inputs(self, case):
+        return (
+            self.make(case.batch, case.heads, case.seq_q, case.size),
+            self.make(case.batch, case.kv_heads, case.seq_k, case.size),
+            self.make(case.batch, case.kv_heads, case.seq_k, case.size_v),
+        )
 
     def make_torch(self, backend):
         from torch.nn.attention import sdpa_kernel
 
-        def run(case, query, key, value):
-            with sdpa_kernel([backend]):
-                return self.torch.nn.functional.scaled_dot_product_attention(
-                    query,
-                    key,
-                    value,
-                    is_causal=case.mask == "causal",
-                    enable_gqa=case.heads != case.kv_heads,
-                )
+        def enter(case, query, key, value):
+            def run():
+                with sdpa_kernel([backend]):
+                    return self.torch.nn.functional.scaled_dot_product_attention(
+                        query,
+                        key,
+                        value,
+                        is_causal=case.mask == "causal",
+                        enable_gqa=case.heads != case.kv_heads,
+                    )
 
-        return "bhsd", run
+            return run, run
+
+        return enter
 
     def make_cudnn(self):
         from torch.nn.attention import SDPBackend
@@ -179,40 +182,82 @@ class Peers:
     def make_fa3(self):
         from fa3_fwd_interface import flash_attn_func
 
-        def run(case, query, key, value):
-            return flash_attn_func(
-                query, key, value, causal=case.mask == "causal"
-            )
+        def enter(case, *inputs):
+            # In the order of dimensions that it wants, made before it is timed.
+            turned = [x.transpose(1, 2).contiguous() for x in inputs]
 
-        return "bshd", run
+            def run():
+                return flash_attn_func(*turned, causal=case.mask == "causal")
 
-    def time(self, case):
-        def make(order, heads, length, size):
-            shape = {"b": case.batch, "h": heads, "s": length, "d": size}
-            return self.torch.randn(
-                [shape[letter] for letter in order],
-                device="cuda",
-                dtype=self.torch.bfloat16,
-            )
+            def read():
+                result = run()
+                if isinstance(result, tuple):
+                    result = result[0]
+                return result.transpose(1, 2)
 
-        times = {}
-        for name, (order, run) in self.functions.items():
-            operands = (
-                make(order, case.heads, case.seq_q, case.size),
-                make(order, case.kv_heads, case.seq_k, case.size),
-                make(order, case.kv_heads, case.seq_k, case.size_v),
-            )
+            return run, read
+
+        return enter
+
+    def make_ours(self, path):
+        from kernels import Kernel
+
+        def enter(case, *inputs):
+            result = self.make(
+                case.batch, case.heads, case.seq_q, case.size_v
+            ).fill_(math.nan)
+            launch = Kernel(path).bind([*inputs, result])
+
+            def read():
+                launch()
+                return result
+
+            return launch, read
+
+        return enter
+
+    def refer(self, case, query, key, value):
+        """In f32, of the first heads of the first sequence."""
+        results = []
+        for head in range(min(case.heads, REFERENCE_HEADS)):
+            group = head // (case.heads // case.kv_heads)
+            scores = query[0, head].float() @ key[0, group].float().T
+            scores /= math.sqrt(case.size)
+            if case.mask == "causal":
+                above = self.torch.ones_like(scores, dtype=self.torch.bool)
+                scores.masked_fill_(above.triu(1), -math.inf)
+            weights = self.torch.softmax(scores, -1)
+            results.append(weights @ value[0, group].float())
+        return self.torch.stack(results)
+
+    def enter(self, case, contenders):
+        """What is timed: those whose results are right."""
+        inputs = self.make_inputs(case)
+        expected = self.refer(case, *inputs)
+        functions = {}
+        for name, make in contenders.items():
             try:
-                times[name] = self.bench(
-                    lambda: run(case, *operands),
-                    warmup=20,
-                    rep=80,
-                    return_mode="median",
-                )
+                run, read = make(case, *inputs)
+                result = read()[0, : len(expected)].float()
             except RuntimeError as error:
                 print(f"{case.name}: no {name}: {str(error)[:80]}")
-            del operands
-            self.torch.cuda.empty_cache()
+                continue
+            error = (result - expected).norm() / expected.norm()
+            if error < MOST_ERROR:
+                functions[name] = run
+            else:
+                print(f"{case.name}: {name} is wrong by {error.item():.2g}")
+        return functions
+
+    def time(self, case, path):
+        """Milliseconds by name, with "ours" for the kernel at a path."""
+        contenders = dict(self.peers)
+        if path:
+            contenders["ours"] = self.make_ours(path)
+        functions = self.enter(case, contenders)
+        times = self.rounds.time(functions, heat=1, warmup=15, rep=60)
+        functions.clear()
+        self.torch.cuda.empty_cache()
         return times
 
 
@@ -265,21 +310,20 @@ class Tools:
         best = report["results"][report["best"]]
         timed = [r for r in report["results"] if "median_ns" in r]
         return {
-            "ms": best["median_ns"] / 1e6,
+            "path": self.assemble(case, self.path(case, ".tuned.mlir")),
             "spills": best["resources"].get("spill_bytes"),
-            "clock": best.get("clock_mhz"),
             "timed": len(timed),
             "schedule": shorten(best["schedule"], report),
         }
 
-    def compile(self, case):
-        """The case with the schedule of the specs, or None."""
+    def compile(self, case, source, *options):
+        """A source for the chip, as a module; None where that fails."""
         compiled = self.path(case, ".compiled.mlir")
-        specs = ",".join(self.args.specs)
+        options = " ".join([f"chip={self.args.chip}", *options])
         done = self.call(
             "attune-opt",
-            self.generate(case),
-            f"--attune-compile=chip={self.args.chip} tuning-specs={specs}",
+            source,
+            f"--attune-compile={options}",
             "-o",
             compiled,
         )
@@ -288,21 +332,34 @@ class Tools:
             return None
         return compiled
 
-    def time_winner(self, case):
-        compiled = self.compile(case)
-        if not compiled:
+    def compile_winner(self, case, *options):
+        """The case with the schedule of the specs, or None."""
+        specs = "tuning-specs=" + ",".join(self.args.specs)
+        return self.compile(case, self.generate(case), specs, *options)
+
+    def assemble(self, case, source=None):
+        """The kernel of a source, or of the specs, as a path without its
+        suffix."""
+        folder = self.path(case, ".kernel")
+        for old in glob.glob(os.path.join(folder, "*")):
+            os.remove(old)
+        target = f"output-dir={folder}"
+        if source:
+            self.compile(case, source, target)
+        else:
+            self.compile_winner(case, target)
+        made = glob.glob(os.path.join(folder, "*.cubin"))
+        return made[0].removesuffix(".cubin") if len(made) == 1 else None
+
+    def find_winner(self, case):
+        path = self.assemble(case)
+        if not path:
             return None
-        done = self.call(
-            "attune-run", compiled, "--verify", "--bench", "--json"
-        )
-        if done.returncode:
-            print(f"{case.name}: {done.stderr.strip()[-300:]}")
-            return None
-        report = json.loads(done.stdout)
+        with open(path + ".json") as file:
+            resources = json.load(file).get("resources", {})
         return {
-            "ms": report["time"]["median_ms"],
-            "spills": report["kernels"][0]["resources"]["spill_store_bytes"],
-            "clock": report["time"].get("clock_mhz"),
+            "path": path,
+            "spills": resources.get("spill_store_bytes"),
             "timed": 1,
             "schedule": "",
         }
@@ -320,21 +377,19 @@ def shorten(schedule, report):
     )
 
 
-def judge_case(case, found, before, after):
+def judge_case(case, found, times):
     """A row: speeds in TFLOP/s, and the ratio to the best peer."""
-    peers = {
-        name: min(times[name] for times in (before, after) if name in times)
-        for name in set(before) | set(after)
-    }
-    if "fa3" not in peers and "cudnn" in peers and case.flash_attention_3:
-        peers["fa3, estimated"] = peers["cudnn"] / case.flash_attention_3
+    ours = times.get("ours")
+    peers = {name: ms for name, ms in times.items() if name != "ours"}
     row = {"case": case.name, "peers": {}, **(found or {})}
+    row.pop("path", None)
     for name, ms in peers.items():
         row["peers"][name] = case.flops / ms / 1e9
-    if found:
-        row["tflops"] = case.flops / found["ms"] / 1e9
+    if ours:
+        row["ms"] = ours
+        row["tflops"] = case.flops / ours / 1e9
         if peers:
-            row["ratio"] = min(peers.values()) / found["ms"]
+            row["ratio"] = min(peers.values()) / ours
     return row
 
 
@@ -347,7 +402,7 @@ def print_row(row):
         f"{row['case']}: {row['tflops']:.0f} TFLOP/s, "
         f"ratio {row.get('ratio', math.nan):.3f} ({peers}), "
         f"{row['timed']} timed, {row['spills']} bytes spilled, "
-        f"{row['clock']} MHz; {row['schedule']}",
+        f"{row['schedule']}",
         flush=True,
     )
 
@@ -367,13 +422,13 @@ def write_spec(args, tools, rows):
 
 
 def compare(args, tools, measure):
-    peers = Peers(args.peers)
+    bench = Bench(args.peers, args.rounds)
     rows = []
     start = time.time()
     for case in args.cases:
-        before = peers.time(case)
         found = measure(case)
-        rows.append(judge_case(case, found, before, peers.time(case)))
+        times = bench.time(case, found and found["path"])
+        rows.append(judge_case(case, found, times))
         print_row(rows[-1])
         if args.limit and time.time() - start > args.limit:
             print(f"stopped after {args.limit} s")
@@ -434,7 +489,7 @@ def check(args, tools):
 
     def run(job):
         case, schedule = job
-        wide = tools.compile(case)
+        wide = tools.compile_winner(case)
         return case, ["does not compile"] if not wide else check_case(
             tools, case, schedule, wide
         )
@@ -496,6 +551,7 @@ def parse():
     )
     parser.add_argument("--budget", default="15s", help="of each search")
     parser.add_argument("--peers", default="cudnn,fa3", help="of cudnn,fa2,fa3")
+    parser.add_argument("--rounds", type=int, default=5, help="of each case")
     parser.add_argument("--specs", default="tuning/sm_90a.mlir")
     parser.add_argument("--jobs", type=int, default=8, help="of check")
     parser.add_argument("--limit", type=float, help="stop after so many s")
@@ -524,7 +580,7 @@ def main():
         return sample(args, tools)
     if args.command == "check":
         return check(args, tools)
-    measure = tools.search if args.command == "search" else tools.time_winner
+    measure = tools.search if args.command == "search" else tools.find_winner
     return compare(args, tools, measure)
 
 

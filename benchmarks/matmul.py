@@ -18,7 +18,6 @@ import glob
 import json
 import math
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -149,12 +148,11 @@ class Bench:
 
     def __init__(self, rounds):
         import torch
-        from triton.testing import do_bench
+        from rounds import Rounds
 
-        self.torch, self.do_bench, self.rounds = torch, do_bench, rounds
+        self.torch, self.rounds = torch, Rounds(rounds)
         torch.manual_seed(0)
         torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
-        self.hot = self.make(8192, 8192)
         functional = torch.nn.functional
         self.gelu = torch.compile(
             lambda x: functional.gelu(x, approximate="tanh"), dynamic=False
@@ -167,12 +165,6 @@ class Bench:
         return self.torch.randn(
             shape, device="cuda", dtype=self.torch.bfloat16
         )
-
-    def heat(self, seconds):
-        start = time.time()
-        while time.time() - start < seconds:
-            self.torch.matmul(self.hot, self.hot)
-            self.torch.cuda.synchronize()
 
     def make_inputs(self, case):
         batch = [case.batch] if case.batch else []
@@ -211,24 +203,6 @@ class Bench:
             raise RuntimeError(f"{case.name}: off by {distance.item():.2g}")
         return launch
 
-    def time(self, functions):
-        """The median of rounds, in milliseconds."""
-        self.heat(2)
-        times = {name: [] for name in functions}
-        names = list(functions)
-        for number in range(self.rounds):
-            first = number % len(names)
-            for name in names[first:] + names[:first]:
-                times[name].append(
-                    self.do_bench(
-                        functions[name],
-                        warmup=5,
-                        rep=40,
-                        return_mode="median",
-                    )
-                )
-        return {n: statistics.median(t) for n, t in times.items()}
-
 
 def get_state():
     """Clock and power, while the chip is still hot."""
@@ -256,7 +230,9 @@ def measure(case, tools, bench):
     inputs = bench.make_inputs(case)
     peer = bench.make_peer(case, inputs)
     ours = bench.make_ours(case, path, inputs, peer)
-    times = bench.time({"cublas": peer, "ours": ours})
+    times = bench.rounds.time(
+        {"cublas": peer, "ours": ours}, heat=2, warmup=5, rep=40
+    )
     return {
         "case": case.name,
         "tflops": case.flops / times["ours"] / 1e9,

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Times functions of one process in turn on a hot chip, where none of them has
+an advantage: a chip that has just been idle is faster than one at work."""
+
+import statistics
+import time
+
+import torch
+from triton.testing import do_bench
+
+
+class Rounds:
+    def __init__(self, rounds):
+        self.rounds = rounds
+        self.hot = torch.randn(
+            (8192, 8192), device="cuda", dtype=torch.bfloat16
+        )
+
+    def heat(self, seconds):
+        start = time.time()
+        while time.time() - start < seconds:
+            torch.matmul(self.hot, self.hot)
+            torch.cuda.synchronize()
+
+    def time(self, functions, heat, warmup, rep):
+        """Medians of the rounds' medians, in milliseconds by name, after so
+        many seconds of heat. The order rotates from round to round; `warmup`
+        and `rep` are those of do_bench, in milliseconds."""
+        self.heat(heat)
+        times = {name: [] for name in functions}
+        names = list(functions)
+        for number in range(self.rounds if names else 0):
+            first = number % len(names)
+            for name in names[first:] + names[:first]:
+                times[name].append(
+                    do_bench(
+                        functions[name],
+                        warmup=warmup,
+                        rep=rep,
+                        return_mode="median",
+                    )
+                )
+        return {n: statistics.median(t) for n, t in times.items()}
