@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <deque>
+#include <thread>
 
 using namespace attune;
 using llvm::Error;
@@ -25,6 +26,16 @@ static double readHostClock() {
   return std::chrono::duration<double>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+int attune::readBusyPercent(Device &device) {
+  // Utilization is that of up to a second.
+  constexpr std::chrono::milliseconds pause(1200);
+  int busy = device.readUse().busyPercent.value_or(0);
+  if (busy == 0)
+    return 0;
+  std::this_thread::sleep_for(pause);
+  return device.readUse().busyPercent.value_or(0);
 }
 
 Heater::Heater(Device &device, HeaterOptions given)

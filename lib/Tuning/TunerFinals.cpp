@@ -181,7 +181,8 @@ llvm::Error Tuner::runFinals() {
     }
     // Each is also verified in each round: while the host compares, the device
     // cools down. Without, clocks fell as rounds went on (H200, large
-    // products), and times scattered more.
+    // products), and times of a cool device scattered more. A sustained one is
+    // heated again.
     for (Candidate &finalist : finalists) {
       if (finalist.result.status != Status::Ok)
         continue;

@@ -105,11 +105,9 @@ LogicalResult Tool::open(ModuleOp module) {
       return failure();
     }
     device = std::move(*opened);
-    if (int busy = device->readUse().busyPercent.value_or(0);
-        options.bench && busy > 0)
-      warn("the device was busy for " + Twine(busy) +
-           " percent of the last moments: other work is in what is timed, if "
-           "it goes on");
+    if (int busy = options.bench ? readBusyPercent(*device) : 0)
+      warn("the device is busy for " + Twine(busy) +
+           " percent of the time: other work is in what is timed");
     return success();
   }
   FailureOr<tile::TargetAttr> target = options.findHostTarget(module);

@@ -34,7 +34,10 @@ public:
   /// Or else what it says at a time of its own, in milliseconds; null for
   /// nothing.
   std::function<DeviceState(double)> tell;
+  /// Who uses it, and who does after it was asked for the first time if that is
+  /// another answer.
   DeviceUse use;
+  std::optional<DeviceUse> laterUse;
   /// Every call that queues work, by name.
   std::vector<std::string> queued;
   std::set<DeviceAddress> allocations;
@@ -57,7 +60,9 @@ public:
       clocks.erase(clocks.begin());
     return state;
   }
-  DeviceUse readUse() override { return use; }
+  DeviceUse readUse() override {
+    return std::exchange(use, laterUse.value_or(use));
+  }
   /// Milliseconds of its time so far.
   double getTime() const { return now; }
   /// Time in which it has nothing to do.

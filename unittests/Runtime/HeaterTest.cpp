@@ -188,6 +188,17 @@ TEST_F(HeaterTest, WorkTakesTurnsWithTheBaseline) {
   EXPECT_EQ(changes, 4u);
 }
 
+TEST_F(HeaterTest, WorkThatHasJustEndedIsNoWorkOfOthers) {
+  device.use.busyPercent = 80;
+  EXPECT_EQ(readBusyPercent(device), 80);
+  device.laterUse = DeviceUse();
+  device.laterUse->busyPercent = 0;
+  EXPECT_EQ(readBusyPercent(device), 0);
+  device.laterUse.reset();
+  device.use = {};
+  EXPECT_EQ(readBusyPercent(device), 0);
+}
+
 TEST_F(HeaterTest, ACoolChipIsNotHeated) {
   device.tell = [](double) { return makeState(1755, 690); };
   device.use.otherProcesses = 2;

@@ -29,6 +29,12 @@ struct HeaterOptions {
   std::function<double()> now;
 };
 
+/// Percent of the last moments in which a device was busy, to be asked before
+/// it is given any work: 0 where the driver does not tell. Work that has just
+/// ended is no work of others, so where there was some the answer comes after a
+/// second look, more than a second later.
+int readBusyPercent(Device &device);
+
 /// Lives as long as the device is measured: it knows how long that idled.
 class Heater {
 public:

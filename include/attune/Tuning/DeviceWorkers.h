@@ -22,8 +22,8 @@ struct DeviceIdentity {
   int64_t sharedBytes = 0;
   /// Where the driver tells them: devices of one name may be held to others.
   int64_t clockMHz = 0, powerLimitWatts = 0;
-  /// Percent of the moments before it was asked in which others used it. As the
-  /// next no part of the identity.
+  /// Percent of the time in which others use it. As the next no part of the
+  /// identity.
   int64_t busyPercent = 0;
   /// Whether it counts the energy that it takes.
   bool hasEnergyCounter = false;

@@ -113,8 +113,8 @@ llvm::Expected<json::Value> DeviceWorker::start() {
   errors.emplace(context.get());
   if (llvm::Error error = open())
     return error;
-  // Before there is any work of this worker.
-  DeviceUse use = device->readUse();
+  // Before there is any work of this search.
+  int busyPercent = problemPath.empty() ? readBusyPercent(*device) : 0;
   if (!problemPath.empty())
     if (llvm::Error error = prepare())
       return error;
@@ -128,7 +128,7 @@ llvm::Expected<json::Value> DeviceWorker::start() {
       {"shared_bytes", info.sharedBytes},
       {"clock_mhz", info.clockMHz},
       {"power_limit_w", info.powerLimitWatts},
-      {"busy_percent", use.busyPercent.value_or(0)},
+      {"busy_percent", busyPercent},
       {"energy_counter", device->readState().energyMillijoules.has_value()}};
 }
 

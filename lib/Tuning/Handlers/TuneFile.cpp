@@ -169,8 +169,8 @@ llvm::Error FileTuner::findDevice() {
     device = std::move(*found);
     if (device->busyPercent > 0)
       printWarning(llvm::formatv(
-          "the device was busy for {0} percent of the last moments: other work "
-          "is in what is timed, if it goes on",
+          "the device is busy for {0} percent of the time: other work is in "
+          "what is timed",
           device->busyPercent));
     ordinals = options.ordinals;
     while (options.allDevices) {
