@@ -46,12 +46,12 @@ tune: dependencies $(BUILD)/build.ninja
 
 # Everything runs, whatever fails; the last line counts all tests.
 test: build
-	@rm -f $(BUILD)/test-results.json $(BUILD)/test-results-python.xml build-asan/test-results.json
+	@rm -f $(BUILD)/test-results.json $(BUILD)/test-results-python.xml $(BUILD)/test-results-python-torch.xml build-asan/test-results.json
 	@cmake --build $(BUILD) --target check-tidy; tidy=$$?; \
 	  cmake --build $(BUILD) --target check-attune; tests=$$?; \
 	  cmake --build $(BUILD) --target check-python; python=$$?; \
 	  $(MAKE) --no-print-directory sanitize; sanitized=$$?; \
-	  python3 scripts/summarize-tests.py $(BUILD)/test-results.json $(BUILD)/test-results-python.xml build-asan/test-results.json && \
+	  python3 scripts/summarize-tests.py $(BUILD)/test-results.json $(BUILD)/test-results-python.xml $(BUILD)/test-results-python-torch.xml build-asan/test-results.json && \
 	  [ $$tidy = 0 -a $$tests = 0 -a $$python = 0 -a $$sanitized = 0 ]
 
 # A second build, of what is worth it.

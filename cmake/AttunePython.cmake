@@ -5,7 +5,9 @@
 # of python/requirements-dev.txt, when it is first asked for.
 #
 #   attune-python   build/python/attune_mlir: the package beside libAttune.so
-#   check-python    its tests, types and style, with results for `make test`
+#   check-python    its tests, types and style, with results for `make test`: first
+#                   without PyTorch, then those that need it, in an environment with
+#                   python/requirements-torch.txt on top of the first one
 #   attune-wheel    build/wheel/*.whl, with the portable libattune.so inside
 #   check-wheel     the wheel in an environment that has nothing else but NumPy; not
 #                   a part of `make test`, for the portable build is large
@@ -20,6 +22,17 @@ add_custom_command(OUTPUT "${python_env}/installed"
   COMMAND "${python_env}/bin/python" -m pip install --quiet --no-compile --disable-pip-version-check -r "${requirements}"
   COMMAND "${CMAKE_COMMAND}" -E touch "${python_env}/installed"
   DEPENDS "${requirements}" COMMENT "Installing what the Python package is built and tested with" VERBATIM)
+set(torch_env "${python_build}/torch-env")
+set(torch_requirements "${python_source}/requirements-torch.txt")
+set(python_packages "lib/python${Python3_VERSION_MAJOR}.${Python3_VERSION_MINOR}/site-packages")
+file(CONFIGURE OUTPUT "${python_build}/env.pth" CONTENT "${python_env}/${python_packages}\n")
+add_custom_command(OUTPUT "${torch_env}/installed"
+  COMMAND Python3::Interpreter -m venv --clear --without-pip "${torch_env}"
+  COMMAND "${CMAKE_COMMAND}" -E copy "${python_build}/env.pth" "${torch_env}/${python_packages}/env.pth"
+  COMMAND "${python_env}/bin/python" -m pip --python "${torch_env}" install --quiet --no-deps --no-compile --disable-pip-version-check
+          -r "${torch_requirements}"
+  COMMAND "${CMAKE_COMMAND}" -E touch "${torch_env}/installed"
+  DEPENDS "${torch_requirements}" "${python_env}/installed" COMMENT "Installing PyTorch, which the Python package is tested with" VERBATIM)
 set(include_dirs "${PROJECT_SOURCE_DIR}/include;${LLVM_INCLUDE_DIRS}")
 
 # Sources stay where they are, so that what is edited is what runs.
@@ -39,12 +52,16 @@ add_custom_target(attune-python
   COMMENT "Building the Python extension" VERBATIM)
 
 if(ATTUNE_BUILD_TESTS AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+  set(pytest_environment "PYTHONPATH=${python_build}" "ATTUNE_FAKE_DRIVER=${PROJECT_BINARY_DIR}/test/fake-driver"
+      "COVERAGE_FILE=${python_build}/coverage" "PYTHONDONTWRITEBYTECODE=1")
+  set(pytest_options -c "${python_source}/pyproject.toml" -q -p no:cacheprovider --cov=attune_mlir)
   add_custom_target(check-python
-    COMMAND "${CMAKE_COMMAND}" -E env "PYTHONPATH=${python_build}" "ATTUNE_FAKE_DRIVER=${PROJECT_BINARY_DIR}/test/fake-driver"
-            "COVERAGE_FILE=${python_build}/coverage" "PYTHONDONTWRITEBYTECODE=1"
-            "${python_env}/bin/pytest" -c "${python_source}/pyproject.toml" -q -p no:cacheprovider "${python_source}/tests"
-            --cov=attune_mlir --cov-report=term-missing:skip-covered --cov-fail-under=90 "--junitxml=${PROJECT_BINARY_DIR}/test-results-python.xml"
-    DEPENDS attune-python attune-test-depends
+    COMMAND "${CMAKE_COMMAND}" -E env ${pytest_environment} "${python_env}/bin/python" -m pytest ${pytest_options} "${python_source}/tests"
+            "--ignore=${python_source}/tests/pytorch" --cov-report= "--junitxml=${PROJECT_BINARY_DIR}/test-results-python.xml"
+    COMMAND "${CMAKE_COMMAND}" -E env ${pytest_environment} "${torch_env}/bin/python" -m pytest ${pytest_options} "${python_source}/tests/pytorch"
+            --cov-append --cov-report=term-missing:skip-covered --cov-fail-under=90
+            "--junitxml=${PROJECT_BINARY_DIR}/test-results-python-torch.xml"
+    DEPENDS attune-python attune-test-depends "${torch_env}/installed"
     COMMENT "Running the tests of the Python package" USES_TERMINAL VERBATIM)
 endif()
 

@@ -81,11 +81,19 @@ FRAMEWORKS: dict[str, Framework] = {"numpy": NumPy(), "torch": Torch(), "cupy": 
 
 
 def find_framework(array: object) -> Framework:
-    """Who allocates for a call that is given `array`."""
-    name = type(array).__module__.partition(".")[0]
-    if framework := FRAMEWORKS.get(name):
-        return framework
+    """Who allocates for a call that is given `array`, of a class of a framework or one derived of that."""
+    for kind in type(array).__mro__:
+        if framework := FRAMEWORKS.get(kind.__module__.partition(".")[0]):
+            return framework
     raise TypeError(f"expects arrays of {', '.join(FRAMEWORKS)}, whose allocators are known, but got {describe_type(array)}")
+
+
+def is_torch(array: object) -> bool:
+    """Whether this is a tensor of PyTorch, or what stands for one while a program is traced."""
+    if type(array).__module__.partition(".")[0] == "torch":
+        return True
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(array, torch.Tensor)
 
 
 def describe_type(array: object) -> str:

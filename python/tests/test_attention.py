@@ -81,7 +81,7 @@ def test_random_problems():
 
 def test_one_kernel_for_all_lengths(cache_folder):
     """A new length or batch size compiles nothing."""
-    from attune_mlir import _attention, _store
+    from attune_mlir import _devices, _store
 
     inputs = make_inputs(seq_q=5, seq_k=9)
     check(*inputs, softcap=3.5)
@@ -89,7 +89,7 @@ def test_one_kernel_for_all_lengths(cache_folder):
     check(*make_inputs(batch=3, seq_q=70, seq_k=1), softcap=3.5)
     assert _store.counts.misses == before
     # In a new process, the disk has it.
-    _attention._devices.clear()
+    _devices._devices.clear()
     check(*inputs, softcap=3.5)
     assert _store.counts.misses == before and attune.cache.info().entries == 1
 

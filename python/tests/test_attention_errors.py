@@ -7,7 +7,7 @@ import pytest
 from conftest import make_inputs
 
 import attune_mlir as attune
-from attune_mlir import _attention
+from attune_mlir import _devices
 
 
 @pytest.fixture
@@ -85,12 +85,12 @@ def test_options(inputs):
 
 
 def test_host_chip(inputs, monkeypatch, amd):
-    monkeypatch.setattr(_attention, "_devices", {})
+    monkeypatch.setattr(_devices, "_devices", {})
     monkeypatch.setenv("ATTUNE_HOST_CHIP", "moon")
     refuse(ValueError, "expects ATTUNE_HOST_CHIP to be one of .*, but got 'moon'", *inputs)
     monkeypatch.setenv("ATTUNE_HOST_CHIP", amd)
     attune.attention(*inputs)
-    assert [device.chip for device in _attention._devices.values()] == [amd]
+    assert [device.chip for device in _devices._devices.values()] == [amd]
 
 
 def test_per_head(inputs):

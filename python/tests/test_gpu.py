@@ -13,7 +13,7 @@ import pytest
 from conftest import make_inputs
 
 import attune_mlir as attune
-from attune_mlir import _attention, _frameworks
+from attune_mlir import _attention, _devices, _frameworks
 
 
 class _Device(ctypes.Structure):
@@ -78,7 +78,7 @@ def inputs(monkeypatch):
     assert folder, "expects the folder of the tests' driver in ATTUNE_FAKE_DRIVER"
     ctypes.CDLL(os.path.join(folder, "libcuda.so.1"))  # found by its name from now on
     monkeypatch.setitem(_frameworks.FRAMEWORKS, __name__.partition(".")[0], FakeFramework())
-    monkeypatch.setattr(_attention, "_devices", {})
+    monkeypatch.setattr(_devices, "_devices", {})
     os.environ["FAKE_DRIVER_TRACE"] = "1"
     yield [FakeArray(array) for array in make_inputs(batch=2, seq_q=128)]
     del os.environ["FAKE_DRIVER_TRACE"]
@@ -159,7 +159,7 @@ def test_workspace(inputs, monkeypatch, capfd):
 
     monkeypatch.setattr(_attention.Problem, "make_module", make_scheduled)
     attune.attention(*inputs)
-    kernel = next(iter(next(iter(_attention._devices.values()))._kernels.values()))
+    kernel = next(iter(next(iter(_devices._devices.values()))._kernels.values()))
     assert kernel.argument(kernel.num_arguments - 1).is_workspace
     assert len(find_launches(capfd.readouterr().err)) == 1
     with pytest.raises(ValueError, match="expects the number of a workspace"):

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Devices that kernels run on, the kernels that are loaded there, and their launch."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Hashable
+from typing import Any, Protocol
+
+from . import _compiler, _frameworks, _native
+
+
+class Problem(Hashable, Protocol):
+    """What one kernel is compiled for."""
+
+    def make_module(self) -> _compiler.Module:
+        """The problem in the attn dialect. CompileError where the dialect has no such problem."""
+
+
+class Device:
+    """Where kernels run, and those that are loaded there."""
+
+    def __init__(self, kind: str, number: int, chip: str | None) -> None:
+        self.is_host = kind == "cpu"
+        if self.is_host:
+            self.chip = chip or choose_host_chip()
+            self._native = _native.open_executor(self.chip, 0)
+        else:
+            self._native = _native.open_device(kind, number)
+            self.chip = chip or _native.chip_of_device(self._native.chip)
+        #: For loading, and for the executor, which does one thing at a time.
+        self.lock = threading.RLock()
+        self._kernels: dict[Hashable, _native.Kernel] = {}
+
+    def get_kernel(self, problem: Problem) -> _native.Kernel:
+        """The loaded kernel of a problem, compiled if it is nowhere."""
+        if kernel := self._kernels.get(problem):
+            return kernel
+        with self.lock:
+            if kernel := self._kernels.get(problem):
+                return kernel
+            compiled = _compiler.compile(problem.make_module(), chip=self.chip, format="llvm" if self.is_host else "bin")
+            if len(compiled.kernels) != 1:
+                raise NotImplementedError(f"expects attention to become one kernel, but {self.chip} has {len(compiled.kernels)}")
+            made = compiled.kernels[0]
+            kernel = _native.Kernel(self._native, made.image, made.manifest_json)
+            self._kernels[problem] = kernel
+            return kernel
+
+    def launch(self, kernel: _native.Kernel, tensors: list[_native.Tensor], stream: int) -> None:
+        """Queues a kernel; on the CPU it has ended afterwards."""
+        if not self.is_host:
+            kernel.launch(tensors, stream)
+            return
+        with self.lock:
+            kernel.launch(tensors, stream)
+
+
+_devices: dict[tuple[str, int, str | None], Device] = {}
+_devices_lock = threading.Lock()
+
+
+def choose_host_chip() -> str:
+    """The chip whose kernels run on the CPU: $ATTUNE_HOST_CHIP, or the one with most shared memory, which takes the most problems."""
+    if chip := os.environ.get("ATTUNE_HOST_CHIP"):
+        return check_chip(chip, "ATTUNE_HOST_CHIP")
+    return max(_compiler.chips(), key=lambda chip: chip.shared_bytes).name
+
+
+def check_chip(chip: str, name: str) -> str:
+    """The chip, if it is known."""
+    if chip not in _native.chips():
+        raise ValueError(f"expects {name} to be one of {', '.join(_native.chips())}, but got '{chip}'")
+    return chip
+
+
+def get_device(kind: str, number: int, chip: str | None) -> Device:
+    """The device, which is opened once. ValueError for a chip that is not known, RuntimeError where there is no such device."""
+    key = (kind, number, chip)
+    if device := _devices.get(key):
+        return device
+    if chip is not None:
+        check_chip(chip, "chip")
+    with _devices_lock:
+        if key not in _devices:
+            _devices[key] = Device(*key)
+        return _devices[key]
+
+
+def _add_workspaces(kernel: _native.Kernel, tensors: list[_native.Tensor], framework: _frameworks.Framework, like: Any) -> list[Any]:
+    """Puts memory that the kernel needs itself among its tensors, at their places. Gives who owns it."""
+    workspaces = [pos for pos in range(kernel.num_arguments) if kernel.argument(pos).is_workspace]
+    # What is there now stands for them, which is not read.
+    for pos in workspaces:
+        tensors.insert(pos, tensors[0])
+    owners = []
+    for pos in workspaces:
+        argument = kernel.argument(pos)
+        num_bytes = kernel.workspace_bytes(tensors, pos)
+        owner = framework.zeros(like, num_bytes + argument.alignment)
+        begin = -_frameworks.make_tensor(owner, argument.name, writable=True).address % argument.alignment
+        tensors[pos] = _frameworks.make_tensor(owner[begin : begin + max(num_bytes, 1)], argument.name, writable=True)
+        owners.append(owner)
+    return owners
+
+
+def run(device: Device, problem: Problem, tensors: list[_native.Tensor], like: Any, stream: int | None) -> None:
+    """Launches the kernel of a problem, with the memory that it needs itself from the framework of the array `like`.
+
+    `stream` is a handle; by default it is the framework's current stream.
+    """
+    framework = _frameworks.find_framework(like)
+    kernel = device.get_kernel(problem)
+    arguments = list(tensors)
+    owners = _add_workspaces(kernel, arguments, framework, like)
+    device.launch(kernel, arguments, framework.get_stream(like) if stream is None else stream)
+    del owners  # queued: frameworks reuse memory in the order of the stream

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What kernels take of arrays: types, sizes, strides, places.
+
+TypeError for types and ValueError for the rest, by the names of the arguments.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+from . import _frameworks, _native
+
+#: Orders of batch, heads, sequence and head dimension.
+LAYOUTS = ("bshd", "bhsd")
+#: What kernels read at once: addresses and strides are multiples of this.
+_READ_BYTES = 16
+_ELEMENT_BYTES = 2
+
+
+def normalize_strides(tensor: _native.Tensor, name: str) -> bool:
+    """Gives dimensions of one element the stride that they would have, and says whether there are no gaps."""
+    row_major = get_row_major(tensor.shape)
+    strides = [dense if size <= 1 else given for size, given, dense in zip(tensor.shape, tensor.strides, row_major, strict=True)]
+    if 0 in tensor.shape:
+        strides = row_major
+    tensor.strides = strides
+    if strides == row_major:
+        return True
+    if strides[-1] != 1:
+        raise ValueError(f"expects {name} to have stride 1 along the head dimension, but got strides of {strides} elements; copy it")
+    step = math.gcd(_READ_BYTES // _ELEMENT_BYTES, tensor.shape[-1])
+    if any(stride % step or stride < 0 for stride in strides[:-1]):
+        raise ValueError(f"expects strides of {name} to be multiples of {step} elements, but got {strides}; copy it")
+    return False
+
+
+def get_row_major(shape: list[int]) -> list[int]:
+    """Strides without gaps, in elements."""
+    strides, size = [], 1
+    for extent in reversed(shape):
+        strides.append(size)
+        size *= max(extent, 1)
+    return strides[::-1]
+
+
+def check_operands(tensors: dict[str, _native.Tensor]) -> tuple[str, tuple[str, int]]:
+    """Query, key and value one by one, and type and device of all."""
+    dtypes, devices = {}, {}
+    for name, tensor in tensors.items():
+        dtypes[name] = _frameworks.get_dtype_name(tensor)
+        devices[name] = _frameworks.get_device(tensor, name)
+        if dtypes[name] not in ("float16", "bfloat16"):
+            raise TypeError(f"expects {name} of float16 or bfloat16, but got {dtypes[name]}")
+        if len(tensor.shape) != 4:
+            raise ValueError(f"expects {name} to have 4 dimensions, but got shape {tuple(tensor.shape)}")
+        if tensor.address % _READ_BYTES and 0 not in tensor.shape:
+            raise ValueError(f"expects {name} to start at a multiple of {_READ_BYTES} bytes, but got address {tensor.address:#x}; copy it")
+        for what, found in (("dtype", dtypes), ("device", devices)):
+            if found[name] != found["q"]:
+                raise (TypeError if what == "dtype" else ValueError)(
+                    f"expects q, k and v to have one {what}, but got {found['q']} and, of {name}, {found[name]}"
+                )
+    return dtypes["q"], devices["q"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Sizes:
+    batch: int
+    heads: int
+    seq_q: int
+    head_dim: int
+    kv_heads: int
+    seq_k: int
+    head_dim_v: int
+
+
+def read_sizes(tensors: dict[str, _native.Tensor], layout: str) -> Sizes:
+    """Sizes by name, and what they have to do with each other."""
+    q, k, v = (dict(zip(layout, tensors[name].shape, strict=True)) for name in "qkv")
+    shapes = ", ".join(f"{name} of shape {tuple(tensor.shape)}" for name, tensor in tensors.items())
+    if not q["b"] == k["b"] == v["b"]:
+        raise ValueError(f"expects q, k and v to have one batch size, but got {shapes}")
+    if (k["h"], k["s"]) != (v["h"], v["s"]):
+        raise ValueError(f"expects k and v to have one number of heads and one length, but got {shapes}")
+    if q["d"] != k["d"]:
+        raise ValueError(f"expects q and k to have one head dimension, but got {q['d']} and {k['d']}")
+    if 0 in (q["h"], k["h"], q["d"], v["d"]):
+        raise ValueError(f"expects at least one head and one element in each, but got {shapes}")
+    if q["h"] % k["h"]:
+        raise ValueError(f"expects the heads of q to be a multiple of those of k and v, but got {q['h']} and {k['h']}")
+    return Sizes(q["b"], q["h"], q["s"], q["d"], k["h"], k["s"], v["d"])
+
+
+def make_per_head(array: Any, name: str, heads: int, device: tuple[str, int]) -> _native.Tensor:
+    """The tensor of one f32 per head."""
+    tensor = _frameworks.make_tensor(array, name)
+    if (dtype := _frameworks.get_dtype_name(tensor)) != "float32":
+        raise TypeError(f"expects {name} of float32, but got {dtype}")
+    if tuple(tensor.shape) != (heads,) or (heads > 1 and tensor.strides != [1]):
+        raise ValueError(f"expects {name} to have one element per head of q, {heads} without gaps, but got shape {tuple(tensor.shape)}")
+    if (found := _frameworks.get_device(tensor, name)) != device:
+        raise ValueError(f"expects {name} on the device of q, {device}, but got {found}")
+    tensor.strides = [1]
+    return tensor
+
+
+def make_output(array: Any, name: str, shape: tuple[int, ...], dtype: str, device: tuple[str, int]) -> _native.Tensor:
+    tensor = _frameworks.make_tensor(array, name, writable=True)
+    found = _frameworks.get_dtype_name(tensor), _frameworks.get_device(tensor, name)
+    if tuple(tensor.shape) != shape or found != (dtype, device):
+        raise ValueError(
+            f"expects {name} of shape {shape}, {dtype} on {device}, but got shape {tuple(tensor.shape)}, {found[0]} on {found[1]}"
+        )
+    if not normalize_strides(tensor, name):
+        raise ValueError(f"expects {name} in row-major order without gaps, but got strides of {tensor.strides} elements")
+    return tensor
