@@ -28,6 +28,7 @@ if typing.TYPE_CHECKING:
         run_pipeline,
         version,
     )
+    from ._pytorch import flex_attention
 
 __all__ = [
     "Chip",
@@ -40,6 +41,7 @@ __all__ = [
     "cache",
     "chips",
     "compile",
+    "flex_attention",
     "parse",
     "run_pipeline",
     "version",
@@ -52,7 +54,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     if name == "cache":
         return importlib.import_module(".cache", __name__)
-    module = "._attention" if name == "attention" else "._compiler"
+    module = {"attention": "._attention", "flex_attention": "._pytorch"}.get(name, "._compiler")
     value = getattr(importlib.import_module(module, __name__), name)
     globals()[name] = value
     return value

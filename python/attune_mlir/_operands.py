@@ -46,7 +46,9 @@ def get_row_major(shape: list[int]) -> list[int]:
 
 
 def check_operands(tensors: dict[str, _native.Tensor]) -> tuple[str, tuple[str, int]]:
-    """Query, key and value one by one, and type and device of all."""
+    """Query, key and value, by what they are called, and type and device of all."""
+    first = next(iter(tensors))
+    names = "{}, {} and {}".format(*tensors)
     dtypes, devices = {}, {}
     for name, tensor in tensors.items():
         dtypes[name] = _frameworks.get_dtype_name(tensor)
@@ -58,11 +60,11 @@ def check_operands(tensors: dict[str, _native.Tensor]) -> tuple[str, tuple[str, 
         if tensor.address % _READ_BYTES and 0 not in tensor.shape:
             raise ValueError(f"expects {name} to start at a multiple of {_READ_BYTES} bytes, but got address {tensor.address:#x}; copy it")
         for what, found in (("dtype", dtypes), ("device", devices)):
-            if found[name] != found["q"]:
+            if found[name] != found[first]:
                 raise (TypeError if what == "dtype" else ValueError)(
-                    f"expects q, k and v to have one {what}, but got {found['q']} and, of {name}, {found[name]}"
+                    f"expects {names} to have one {what}, but got {found[first]} and, of {name}, {found[name]}"
                 )
-    return dtypes["q"], devices["q"]
+    return dtypes[first], devices[first]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,18 +80,19 @@ class Sizes:
 
 def read_sizes(tensors: dict[str, _native.Tensor], layout: str) -> Sizes:
     """Sizes by name, and what they have to do with each other."""
-    q, k, v = (dict(zip(layout, tensors[name].shape, strict=True)) for name in "qkv")
+    q, k, v = (dict(zip(layout, tensor.shape, strict=True)) for tensor in tensors.values())
+    query, key, value = tensors
     shapes = ", ".join(f"{name} of shape {tuple(tensor.shape)}" for name, tensor in tensors.items())
     if not q["b"] == k["b"] == v["b"]:
-        raise ValueError(f"expects q, k and v to have one batch size, but got {shapes}")
+        raise ValueError(f"expects {query}, {key} and {value} to have one batch size, but got {shapes}")
     if (k["h"], k["s"]) != (v["h"], v["s"]):
-        raise ValueError(f"expects k and v to have one number of heads and one length, but got {shapes}")
+        raise ValueError(f"expects {key} and {value} to have one number of heads and one length, but got {shapes}")
     if q["d"] != k["d"]:
-        raise ValueError(f"expects q and k to have one head dimension, but got {q['d']} and {k['d']}")
+        raise ValueError(f"expects {query} and {key} to have one head dimension, but got {q['d']} and {k['d']}")
     if 0 in (q["h"], k["h"], q["d"], v["d"]):
         raise ValueError(f"expects at least one head and one element in each, but got {shapes}")
     if q["h"] % k["h"]:
-        raise ValueError(f"expects the heads of q to be a multiple of those of k and v, but got {q['h']} and {k['h']}")
+        raise ValueError(f"expects the heads of {query} to be a multiple of those of {key} and {value}, but got {q['h']} and {k['h']}")
     return Sizes(q["b"], q["h"], q["s"], q["d"], k["h"], k["s"], v["d"])
 
 

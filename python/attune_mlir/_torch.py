@@ -31,7 +31,8 @@ _library.define(
 _operator = torch.ops.attune.attention
 
 
-def _detach(tensor: Any) -> Any:
+def detach(tensor: Any) -> Any:
+    """A tensor without gradients, for DLPack does not hand out others."""
     return tensor.detach() if getattr(tensor, "requires_grad", False) else tensor
 
 
@@ -53,7 +54,7 @@ def _compute(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The kernel of the operator, on any device."""
     out, lse = _attention.compute(
-        *(_detach(tensor) for tensor in (q, k, v, alibi_slopes, sinks)),
+        *(detach(tensor) for tensor in (q, k, v, alibi_slopes, sinks)),
         causal=causal,
         window=window,
         softcap=softcap,

@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import re
 import tempfile
 
 import numpy as np
@@ -94,3 +95,17 @@ def make_inputs(
     if layout == "bhsd":
         shapes = [(b, h, s, d) for b, s, h, d in shapes]
     return [random.standard_normal(shape, dtype=np.float32).astype(dtype) for shape in shapes]
+
+
+def find_programs(page: str) -> list[tuple[str, bool]]:
+    """The programs that a page of the repository prints, and whether they are marked as needing PyTorch."""
+    text = (pathlib.Path(__file__).parents[2] / page).read_text(encoding="utf-8")
+    found = re.findall(r"^(<!-- torch -->\n)?```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    return [(program, bool(mark)) for mark, program in found]
+
+
+def run_programs(programs: list[str], page: str) -> None:
+    """Runs programs one after the other, with what the ones before have defined."""
+    scope: dict[str, object] = {}
+    for program in programs:
+        exec(compile(program, page, "exec"), scope)

@@ -3,11 +3,11 @@
 
 import ast
 import pathlib
-import re
 import subprocess
 import sys
 
 import pytest
+from conftest import find_programs, run_programs
 
 import attune_mlir as attune
 from attune_mlir import _native
@@ -62,13 +62,11 @@ def test_stub_is_complete():
 
 @pytest.mark.parametrize("page", ["README.md", "docs/Python.md", "python/README.md"])
 def test_page(page, tmp_path, monkeypatch):
-    """The programs of a page run as they are printed, one after the other."""
+    """The programs of a page run as they are printed, one after the other; those with PyTorch in a test of their own."""
     monkeypatch.chdir(tmp_path)
-    programs = re.findall(r"^```python\n(.*?)^```", (SOURCE.parent / page).read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    programs = [program for program, needs_torch in find_programs(page) if not needs_torch]
     assert programs
-    scope = {}
-    for program in programs:
-        exec(compile(program, page, "exec"), scope)
+    run_programs(programs, page)
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,10 @@ void OutlinedKernel::capture(Value value) {
     return;
   std::string name = "capture" + std::to_string(outliner.values.size());
   if (isa<RankedTensorType>(value.getType())) {
+    // Only this says which tensor of several is which, for captures are in the
+    // order in which what became of the regions uses them.
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      name = "argument" + std::to_string(argument.getArgNumber());
     addArgument(outliner.getInput(value, name));
     return;
   }

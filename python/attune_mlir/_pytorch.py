@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What there is for PyTorch alone, which is imported when it is called and not before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def flex_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    score_mod: Callable[..., Any] | None = None,
+    block_mask: Any = None,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    return_lse: bool = False,
+    kernel_options: Any = None,
+    *,
+    return_aux: Any = None,
+    chip: str | None = None,
+) -> Any:
+    """torch.nn.attention.flex_attention.flex_attention, with its arguments and results.
+
+    query       [batch, heads, seq_q, head_dim], float16 or bfloat16
+    key, value  [batch, kv_heads, seq_k, head_dim]; fewer heads than query's need enable_gqa
+    score_mod   (score, b, h, q_idx, kv_idx) -> score, of numbers in float32
+    block_mask  a BlockMask: its tables decide which blocks are attended to, its mask_mod within partial ones
+    scale       1/sqrt(head_dim) if not given
+    return_lse  returns the natural logarithm of the sum of exponentials, too: [batch, heads, seq_q], float32
+    return_aux  AuxRequest(lse=True) for the same as AuxOutput
+    chip        to compile for, as in `attention`
+
+    Functions are traced once for the tensors and numbers that they reach; tensors become operands, so that their
+    contents may change, and numbers constants of the kernel. Integers of a function may be computed in 32 bits,
+    floating-point numbers are float32. `kernel_options` is of FlexAttention's own kernels and not read.
+
+    NotImplementedError names the operation and line that cannot be traced. TypeError, ValueError, CompileError and
+    RuntimeError are those of `attention`.
+    """
+    from . import _flex
+
+    return _flex.flex_attention(
+        query, key, value, score_mod, block_mask, scale, enable_gqa, return_lse, kernel_options, return_aux=return_aux, chip=chip
+    )
