@@ -28,7 +28,7 @@ if typing.TYPE_CHECKING:
         run_pipeline,
         version,
     )
-    from ._pytorch import flex_attention
+    from ._pytorch import flex_attention, register_transformers
 
 __all__ = [
     "Chip",
@@ -43,6 +43,7 @@ __all__ = [
     "compile",
     "flex_attention",
     "parse",
+    "register_transformers",
     "run_pipeline",
     "version",
 ]
@@ -54,7 +55,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     if name == "cache":
         return importlib.import_module(".cache", __name__)
-    module = {"attention": "._attention", "flex_attention": "._pytorch"}.get(name, "._compiler")
+    module = {"attention": "._attention", "flex_attention": "._pytorch", "register_transformers": "._pytorch"}.get(name, "._compiler")
     value = getattr(importlib.import_module(module, __name__), name)
     globals()[name] = value
     return value

@@ -29,44 +29,64 @@ class FlexProblem:
         return _compiler.parse(self.text)
 
 
-def _describe_operand(sizes: str, dtype: str, head_dim: int, is_dense: bool) -> str:
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """What an attention is, besides its operands."""
+
+    score_mod: Callable[..., Any] | None = None
+    mask_mod: Callable[..., Any] | None = None
+    #: A BlockMask with tables.
+    blocks: Any = None
+    scale: float | None = None
+    #: A causal mask that ends at the last query and key.
+    causal: bool = False
+    softcap: float | None = None
+    layout: str = "bhsd"
+
+
+def _describe_operand(form: Form, heads: int, head_dim: int, dtype: str, is_dense: bool) -> str:
+    extents = {"b": "?", "h": str(heads), "s": "?", "d": str(head_dim)}
     strided = "" if is_dense else f", #attn.strided<[?, ?, ?, 1], divisor = {math.gcd(8, head_dim)}>"
-    return f"tensor<{sizes}x{head_dim}x{dtype}{strided}>"
+    return f"tensor<{'x'.join(extents[letter] for letter in form.layout)}x{dtype}{strided}>"
+
+
+def _describe_table(table: torch.Tensor, sizes: _operands.Sizes) -> str:
+    batch, heads = "1" if table.shape[0] == 1 else "?", "1" if table.shape[1] == 1 else str(sizes.heads)
+    return f"tensor<{batch}x{heads}x{'?x' * (table.dim() - 2)}i32>"
+
+
+def _make_clauses(form: Form, sizes: _operands.Sizes, has_sinks: bool, lse: bool, kinds: list[str]) -> str:
+    scale = sizes.head_dim**-0.5 if form.scale is None else float(form.scale)
+    clauses = [f"scale({scale:.9e})"] + ["lse"] * lse + ["causal(bottom_right)"] * form.causal
+    if form.layout != "bhsd":
+        clauses.append(f"order({form.layout})")
+    if form.softcap is not None:
+        clauses.append(f"softcap({form.softcap:.9e})")
+    if has_sinks:
+        clauses.append(f"sinks(%sinks : tensor<{sizes.heads}xf32>)")
+    if kinds:
+        clauses.append(f"blocks(%table0, %table1, {list(form.blocks.BLOCK_SIZE)} : {kinds[0]}, {kinds[1]})")
+    if len(kinds) == len(_TABLES):
+        clauses.append(f"full_blocks(%table2, %table3 : {kinds[2]}, {kinds[3]})")
+    return "".join(f"    {clause}\n" for clause in clauses)
 
 
 def _make_text(
-    sizes: _operands.Sizes,
-    dtype: str,
-    dense: list[bool],
-    scale: float,
-    tables: list[torch.Tensor],
-    block: Any,
-    traced: _trace.Traced,
-    lse: bool,
+    form: Form, sizes: _operands.Sizes, dtype: str, dense: list[bool], has_sinks: bool, kinds: list[str], traced: _trace.Traced, lse: bool
 ) -> str:
-    """The module. Its arguments are query, key, value, the tables and the captured tensors."""
-    q = _describe_operand(f"?x{sizes.heads}x?", dtype, sizes.head_dim, dense[0])
-    k = _describe_operand(f"?x{sizes.kv_heads}x?", dtype, sizes.head_dim, dense[1])
-    v = _describe_operand(f"?x{sizes.kv_heads}x?", dtype, sizes.head_dim_v, dense[2])
-    arguments = [f"%q: {q}", f"%k: {k}", f"%v: {v}"]
-    kinds = []
-    for number, table in enumerate(tables):
-        heads = "1" if table.shape[1] == 1 else str(sizes.heads)
-        batch = "1" if table.shape[0] == 1 else "?"
-        kinds.append(f"tensor<{batch}x{heads}x?{'x?' * (table.dim() - 3)}xi32>")
-        arguments.append(f"%table{number}: {kinds[-1]}")
+    """The module. Its arguments are query, key, value, sinks, the tables and the captured tensors."""
+    q = _describe_operand(form, sizes.heads, sizes.head_dim, dtype, dense[0])
+    k = _describe_operand(form, sizes.kv_heads, sizes.head_dim, dtype, dense[1])
+    v = _describe_operand(form, sizes.kv_heads, sizes.head_dim_v, dtype, dense[2])
+    arguments = [f"%q: {q}", f"%k: {k}", f"%v: {v}"] + [f"%sinks: tensor<{sizes.heads}xf32>"] * has_sinks
+    arguments += [f"%table{number}: {kind}" for number, kind in enumerate(kinds)]
     arguments += [f"{capture.name}: {_regions.get_type(capture)}" for capture in traced.captures]
-    results = [f"tensor<?x{sizes.heads}x?x{sizes.head_dim_v}x{dtype}>"] + [f"tensor<?x{sizes.heads}x?xf32>"] * lse
-    clauses = "    lse\n" if lse else ""
-    if tables:
-        clauses += f"    blocks(%table0, %table1, [{block[0]}, {block[1]}] : {kinds[0]}, {kinds[1]})\n"
-    if len(tables) == 4:
-        clauses += f"    full_blocks(%table2, %table3 : {kinds[2]}, {kinds[3]})\n"
+    results = [_describe_operand(form, sizes.heads, sizes.head_dim_v, dtype, True)] + [f"tensor<?x{sizes.heads}x?xf32>"] * lse
     names = ", ".join(["%out", "%lse"][: len(results)])
+    clauses = _make_clauses(form, sizes, has_sinks, lse, kinds) + traced.clauses
     return (
         f"func.func @attention({', '.join(arguments)}) -> ({', '.join(results)}) {{\n"
-        f"  {names} = attn.attention %q, %k, %v\n{clauses}    scale({scale:.9e})\n{traced.clauses}"
-        f"    : {q}, {k}, {v}\n  return {names} : {', '.join(results)}\n}}\n"
+        f"  {names} = attn.attention %q, %k, %v\n{clauses}    : {q}, {k}, {v}\n  return {names} : {', '.join(results)}\n}}\n"
     )
 
 
@@ -133,50 +153,62 @@ def _check_calls(score_mod: Any, block_mask: Any, scale: Any, return_aux: Any) -
         raise NotImplementedError("expects return_aux to ask for lse alone, but got max_scores, which no kernel returns")
 
 
-@functools.partial(torch.compiler.disable, reason="attune_mlir.flex_attention traces its functions itself")
+@functools.partial(torch.compiler.disable, reason="attune_mlir traces the functions of scores and masks itself")
+def compute(
+    arrays: dict[str, torch.Tensor], form: Form, *, sinks: torch.Tensor | None = None, return_lse: bool = False, chip: str | None = None
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Checks, compiles and launches. `arrays` are query, key and value, by the names that errors call them."""
+    query, key, value = arrays.values()
+    if isinstance(query, torch.Tensor) and torch.is_autocast_enabled(query.device.type):
+        query, key, value = _torch.cast_for_autocast(query.device.type, query, key, value)
+    _torch.check_gradients(query, key, value, sinks)
+    tensors = {name: _frameworks.make_tensor(_torch.detach(array), name) for name, array in zip(arrays, (query, key, value), strict=True)}
+    dtype, place = _operands.check_operands(tensors)
+    sizes = _operands.read_sizes(tensors, form.layout)
+    dense = [_operands.normalize_strides(tensor, name) for name, tensor in tensors.items()]
+    fixed = list(tensors.values())
+    if sinks is not None:
+        fixed.append(_operands.make_per_head(_torch.detach(sinks), "sinks", sizes.heads, place))
+    extents = {"b": sizes.batch, "h": sizes.heads, "s": sizes.seq_q, "d": sizes.head_dim_v}
+    out = query.new_empty([extents[letter] for letter in form.layout])
+    lse = query.new_empty((sizes.batch, sizes.heads, sizes.seq_q), dtype=torch.float32) if return_lse else None
+    if not out.numel():
+        return out, lse
+    tables = [] if form.blocks is None else _get_tables(form.blocks, sizes)
+    traced = _trace.trace(form.score_mod, form.mask_mod, query.device)
+    _torch.check_gradients(*(capture.tensor for capture in traced.captures))
+    captures = [_prepare_capture(capture, query, sizes) for capture in traced.captures]
+    kinds = [_describe_table(table, sizes) for table in tables]
+    problem = FlexProblem(_make_text(form, sizes, _DTYPES[dtype], dense, sinks is not None, kinds, traced, return_lse))
+    device = _devices.get_device(*place, chip)
+    fixed += [_frameworks.make_tensor(table, "block_mask") for table in tables]
+    read = [_frameworks.make_tensor(tensor, "a tensor that functions read") for tensor in captures]
+    read = _order(device.get_kernel(problem), len(fixed), read)
+    written = [_frameworks.make_tensor(tensor, "out", writable=True) for tensor in (out, lse) if tensor is not None]
+    _devices.run(device, problem, [*fixed, *read, *written], query, None)
+    return out, lse
+
+
 def flex_attention(
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,
-    score_mod: Callable[..., Any] | None = None,
-    block_mask: Any = None,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-    return_lse: bool = False,
-    kernel_options: Any = None,
-    *,
-    return_aux: Any = None,
-    chip: str | None = None,
+    score_mod: Callable[..., Any] | None,
+    block_mask: Any,
+    scale: float | None,
+    enable_gqa: bool,
+    return_lse: bool,
+    return_aux: Any,
+    chip: str | None,
 ) -> Any:
     """`attune_mlir.flex_attention`."""
     _check_calls(score_mod, block_mask, scale, return_aux)
-    if isinstance(query, torch.Tensor) and torch.is_autocast_enabled(query.device.type):
-        query, key, value = _torch.cast_for_autocast(query.device.type, query, key, value)
-    _torch.check_gradients(query, key, value)
-    arrays = {"query": query, "key": key, "value": value}
-    tensors = {name: _frameworks.make_tensor(_torch.detach(array), name) for name, array in arrays.items()}
-    dtype, place = _operands.check_operands(tensors)
-    sizes = _operands.read_sizes(tensors, "bhsd")
-    if sizes.heads != sizes.kv_heads and not enable_gqa:
-        raise ValueError(f"expects enable_gqa for {sizes.heads} heads of query and {sizes.kv_heads} of key, but got enable_gqa=False")
-    dense = [_operands.normalize_strides(tensor, name) for name, tensor in tensors.items()]
+    shapes = [tuple(getattr(x, "shape", ())) for x in (query, key)]
+    if len(shapes[0]) == len(shapes[1]) == 4 and shapes[0][1] != shapes[1][1] and not enable_gqa:
+        raise ValueError(f"expects enable_gqa for {shapes[0][1]} heads of query and {shapes[1][1]} of key, but got enable_gqa=False")
+    form = Form(score_mod, None if block_mask is None else block_mask.mask_mod, block_mask, scale)
     want_lse = return_lse or getattr(return_aux, "lse", False)
-    out = query.new_empty((sizes.batch, sizes.heads, sizes.seq_q, sizes.head_dim_v))
-    lse = query.new_empty((sizes.batch, sizes.heads, sizes.seq_q), dtype=torch.float32) if want_lse else None
-    if out.numel():
-        tables = [] if block_mask is None else _get_tables(block_mask, sizes)
-        traced = _trace.trace(score_mod, None if block_mask is None else block_mask.mask_mod, query.device)
-        _torch.check_gradients(*(capture.tensor for capture in traced.captures))
-        captures = [_prepare_capture(capture, query, sizes) for capture in traced.captures]
-        factor = sizes.head_dim**-0.5 if scale is None else float(scale)
-        block = None if block_mask is None else block_mask.BLOCK_SIZE
-        problem = FlexProblem(_make_text(sizes, _DTYPES[dtype], dense, factor, tables, block, traced, want_lse))
-        device = _devices.get_device(*place, chip)
-        fixed = [*tensors.values(), *(_frameworks.make_tensor(table, "block_mask") for table in tables)]
-        read = [_frameworks.make_tensor(tensor, "a tensor that functions read") for tensor in captures]
-        read = _order(device.get_kernel(problem), len(fixed), read)
-        written = [_frameworks.make_tensor(tensor, "out", writable=True) for tensor in (out, lse) if tensor is not None]
-        _devices.run(device, problem, [*fixed, *read, *written], query, None)
+    out, lse = compute({"query": query, "key": key, "value": value}, form, return_lse=want_lse, chip=chip)
     if return_aux is not None:
         from torch.nn.attention.flex_attention import AuxOutput
 

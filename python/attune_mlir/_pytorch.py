@@ -41,6 +41,16 @@ def flex_attention(
     """
     from . import _flex
 
-    return _flex.flex_attention(
-        query, key, value, score_mod, block_mask, scale, enable_gqa, return_lse, kernel_options, return_aux=return_aux, chip=chip
-    )
+    return _flex.flex_attention(query, key, value, score_mod, block_mask, scale, enable_gqa, return_lse, return_aux, chip)
+
+
+def register_transformers(name: str = "attune") -> None:
+    """Makes models of Hugging Face's transformers run on kernels of ours that ask for `attn_implementation="attune"`.
+
+    Models with causal and sliding masks, padding, grouped heads, softcap, sinks and biases do so, as far as they go
+    through transformers' AttentionInterface. Queries that attend to nothing, as padding does, have the result 0, where
+    other implementations have an average of all values. Dropout and gradients raise NotImplementedError.
+    """
+    from . import _transformers
+
+    _transformers.register(name)
