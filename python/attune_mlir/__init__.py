@@ -28,7 +28,7 @@ if typing.TYPE_CHECKING:
         run_pipeline,
         version,
     )
-    from ._pytorch import flex_attention, register_transformers
+    from ._pytorch import flex_attention, register_transformers, sdpa
 
 __all__ = [
     "Chip",
@@ -45,6 +45,7 @@ __all__ = [
     "parse",
     "register_transformers",
     "run_pipeline",
+    "sdpa",
     "version",
 ]
 
@@ -55,7 +56,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     if name == "cache":
         return importlib.import_module(".cache", __name__)
-    module = {"attention": "._attention", "flex_attention": "._pytorch", "register_transformers": "._pytorch"}.get(name, "._compiler")
+    pytorch = ("flex_attention", "register_transformers", "sdpa")
+    module = "._attention" if name == "attention" else "._pytorch" if name in pytorch else "._compiler"
     value = getattr(importlib.import_module(module, __name__), name)
     globals()[name] = value
     return value

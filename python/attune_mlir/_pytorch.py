@@ -54,3 +54,18 @@ def register_transformers(name: str = "attune") -> None:
     from . import _transformers
 
     _transformers.register(name)
+
+
+def sdpa() -> Any:
+    """A context in which torch.nn.functional.scaled_dot_product_attention runs on kernels of ours.
+
+        with attune_mlir.sdpa() as used:
+            model(inputs)
+        print(used.calls, used.reasons)
+
+    What there is no kernel for (gradients, dropout, float32, strides that cannot be read) goes to PyTorch, as before;
+    `reasons` counts why. It is for this thread, and for what is called in it, compiled or not.
+    """
+    from . import _sdpa
+
+    return _sdpa.Sdpa()

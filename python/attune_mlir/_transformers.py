@@ -15,15 +15,13 @@ from torch.nn.attention.flex_attention import BlockMask, and_masks
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import causal_mask_function, padding_mask_function, prepare_padding_mask
 
-from . import _attention, _flex
-
-MaskFunction = Callable[..., torch.Tensor]
+from . import _attention, _flex, _masks
 
 
 class FunctionMask(BlockMask):  # type: ignore[misc]
     """A mask without tables. transformers passes on what is a BlockMask as it is."""
 
-    def __init__(self, sizes: tuple[int, int, int, int], *, causal: bool, mask_mod: MaskFunction | None) -> None:
+    def __init__(self, sizes: tuple[int, int, int, int], *, causal: bool, mask_mod: _masks.MaskFunction | None) -> None:
         #: Batch, 1, queries and keys.
         self.sizes = sizes
         #: Whether it is causal, ending at the last query and key, besides what `mask_mod` says.
@@ -43,7 +41,7 @@ class FunctionMask(BlockMask):  # type: ignore[misc]
         return self
 
 
-def _shift(function: MaskFunction, q_offset: int | torch.Tensor, kv_offset: int | torch.Tensor, device: Any) -> MaskFunction:
+def _shift(function: _masks.MaskFunction, q_offset: int | torch.Tensor, kv_offset: int | torch.Tensor, device: Any) -> _masks.MaskFunction:
     """The function of positions in the tensors, from one of positions in the sequence."""
 
     def lift(offset: int | torch.Tensor) -> torch.Tensor | None:
@@ -65,7 +63,7 @@ def make_mask(
     kv_length: int,
     q_offset: int | torch.Tensor = 0,
     kv_offset: int | torch.Tensor = 0,
-    mask_function: MaskFunction = causal_mask_function,
+    mask_function: _masks.MaskFunction = causal_mask_function,
     attention_mask: torch.Tensor | None = None,
     device: Any = "cpu",
     **_: Any,
@@ -79,28 +77,6 @@ def make_mask(
     functions = ([] if causal else [mask_function]) + ([] if padding is None else [padding])
     function = _shift(functions[0] if len(functions) == 1 else and_masks(*functions), q_offset, kv_offset, device) if functions else None
     return FunctionMask((batch_size, 1, q_length, kv_length), causal=causal, mask_mod=function)
-
-
-def _read_mask(mask: torch.Tensor, keys: int) -> tuple[Callable[..., Any] | None, MaskFunction | None]:
-    """Functions for scores and for masks of a tensor [batch or 1, heads or 1, queries, keys or more]: bool, or what is added."""
-    tensor = mask[..., :keys]
-    by_batch, by_head = tensor.shape[0] > 1, tensor.shape[1] > 1
-
-    def read(b: torch.Tensor, h: torch.Tensor, q_idx: torch.Tensor, kv_idx: torch.Tensor) -> torch.Tensor:
-        zero = torch.zeros_like(b)
-        return tensor[b if by_batch else zero, h if by_head else zero, q_idx, kv_idx]
-
-    if tensor.dtype == torch.bool:
-        return None, read
-    return (lambda score, b, h, q_idx, kv_idx: score + read(b, h, q_idx, kv_idx)), None
-
-
-def _add_bias(score_mod: Callable[..., Any] | None, bias: torch.Tensor, keys: int) -> Callable[..., Any]:
-    add, _ = _read_mask(bias, keys)
-    assert add is not None, "expects a bias of numbers"
-    if score_mod is None:
-        return add
-    return lambda score, b, h, q_idx, kv_idx: add(score_mod(score, b, h, q_idx, kv_idx), b, h, q_idx, kv_idx)
 
 
 def forward(
@@ -123,17 +99,17 @@ def forward(
     if options.get("cache") is not None:
         raise NotImplementedError("expects keys and values of one tensor, but got a paged cache")
     score_mod: Callable[..., Any] | None = None
-    mask_mod: MaskFunction | None = None
+    mask_mod: _masks.MaskFunction | None = None
     if isinstance(attention_mask, FunctionMask):
         causal, mask_mod = attention_mask.causal, attention_mask.mask_mod
     elif attention_mask is not None:
         causal = False
-        score_mod, mask_mod = _read_mask(attention_mask, key.shape[2])
+        score_mod, mask_mod = _masks.read_mask(attention_mask, key.shape[2])
     else:
         wanted = getattr(module, "is_causal", True) if is_causal is None else is_causal
         causal = bool(wanted) and query.shape[2] > 1
     if position_bias is not None:
-        score_mod = _add_bias(score_mod, position_bias, key.shape[2])
+        score_mod = _masks.add_bias(score_mod, position_bias, key.shape[2])
     sinks = None if s_aux is None else s_aux.float()
     q, k, v = (x.transpose(1, 2) for x in (query, key, value))
     if score_mod is None and mask_mod is None:
