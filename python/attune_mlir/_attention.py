@@ -117,19 +117,26 @@ def attention(
     TypeError for types and ValueError for sizes, strides, devices and options that cannot be; CompileError where there
     is no kernel for the problem; RuntimeError where there is no driver, or a kernel fails.
     """
-    options: dict[str, Any] = {
-        "causal": causal,
-        "window": window,
-        "softcap": softcap,
-        "scale": scale,
-        "return_lse": return_lse,
-        "layout": layout,
-    }
     if _frameworks.is_torch(q):
         from . import _torch
 
-        return _torch.attention(q, k, v, alibi_slopes, sinks, out=out, stream=stream, chip=chip, **options)
-    found, lse = compute(q, k, v, alibi_slopes, sinks, out=out, stream=stream, chip=chip, **options)
+        return _torch.attention(q, k, v, alibi_slopes, sinks, causal, window, softcap, scale, return_lse, layout, out, stream, chip)
+    found, lse = compute(
+        q,
+        k,
+        v,
+        alibi_slopes,
+        sinks,
+        causal=causal,
+        window=window,
+        softcap=softcap,
+        scale=scale,
+        return_lse=return_lse,
+        layout=layout,
+        out=out,
+        stream=stream,
+        chip=chip,
+    )
     return (found, lse) if return_lse else found
 
 
@@ -149,8 +156,12 @@ def compute(
     out: Any = None,
     stream: int | None = None,
     chip: str | None = None,
+    known: _native.KnownCalls | None = None,
 ) -> tuple[Any, Any]:
-    """Checks, compiles and launches what `attention` is given. The second result is None without `return_lse`."""
+    """Checks, compiles and launches what `attention` is given. The second result is None without `return_lse`.
+
+    `known` learns the call, if it is one for a GPU.
+    """
     window, softcap, scale = _check_options(window, softcap, scale, layout)
     tensors = {name: _frameworks.make_tensor(array, name) for name, array in zip("qkv", (q, k, v), strict=True)}
     dtype, place = _operands.check_operands(tensors)
@@ -188,5 +199,8 @@ def compute(
         lse = framework.empty(q, (sizes.batch, sizes.heads, sizes.seq_q), "float32")
         outputs.append(_operands.make_output(lse, "lse", (sizes.batch, sizes.heads, sizes.seq_q), "float32", place))
     if sizes.batch and sizes.seq_q:
-        _devices.run(_devices.get_device(*place, chip), problem, [*inputs, *outputs], q, stream)
+        device = _devices.get_device(*place, chip)
+        kernel, arguments, queue = _devices.run(device, problem, [*inputs, *outputs], q, stream)
+        if known is not None and not device.is_host:
+            known.add(q, k, v, arguments, kernel, queue)
     return out, lse

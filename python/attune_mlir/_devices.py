@@ -105,14 +105,18 @@ def _add_workspaces(kernel: _native.Kernel, tensors: list[_native.Tensor], frame
     return owners
 
 
-def run(device: Device, problem: Problem, tensors: list[_native.Tensor], like: Any, stream: int | None) -> None:
+def run(
+    device: Device, problem: Problem, tensors: list[_native.Tensor], like: Any, stream: int | None
+) -> tuple[_native.Kernel, list[_native.Tensor], int]:
     """Launches the kernel of a problem, with the memory that it needs itself from the framework of the array `like`.
 
-    `stream` is a handle; by default it is the framework's current stream.
+    `stream` is a handle; by default it is the framework's current stream. Gives what was launched, where.
     """
     framework = _frameworks.find_framework(like)
     kernel = device.get_kernel(problem)
     arguments = list(tensors)
     owners = _add_workspaces(kernel, arguments, framework, like)
-    device.launch(kernel, arguments, framework.get_stream(like) if stream is None else stream)
+    queue = framework.get_stream(like) if stream is None else stream
+    device.launch(kernel, arguments, queue)
     del owners  # queued: frameworks reuse memory in the order of the stream
+    return kernel, arguments, queue

@@ -37,6 +37,8 @@ void bindModules(nanobind::module_ &scope);
 void bindTargets(nanobind::module_ &scope);
 /// Devices, kernels, tensors.
 void bindRuntime(nanobind::module_ &scope);
+/// Calls that were made before.
+void bindKnownCalls(nanobind::module_ &scope);
 
 } // namespace attune::python
 

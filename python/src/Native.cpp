@@ -75,4 +75,5 @@ NB_MODULE(_native, scope) {
   bindTargets(scope);
   bindModules(scope);
   bindRuntime(scope);
+  bindKnownCalls(scope);
 }

@@ -4,69 +4,19 @@
 // tensors of any framework as DLPack describes them. Raises RuntimeError where
 // the runtime fails.
 
+#include "Runtime.h"
 #include "Bindings.h"
 #include "attune-c/Executor.h"
-#include "attune-c/RuntimeCXX.h"
-#include <memory>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <optional>
-#include <vector>
 
 namespace nb = nanobind;
 using namespace attune;
 using namespace attune::python;
-
-namespace {
-struct Device {
-  runtime::Device handle;
-};
-
-/// Memory of a framework, which stays alive with it.
-class Tensor {
-public:
-  /// `dtype` is what the elements are where a framework's DLPack cannot say.
-  static std::optional<Tensor> from(nb::handle array, bool writable,
-                                    std::optional<AttuneDataType> dtype);
-
-  /// As kernels take it. `argument` is used before the tensor goes.
-  AttuneArgument getArgument(bool isWorkspace) const;
-
-  uint64_t address = 0;
-  std::vector<int64_t> sizes, strides;
-  int deviceType = 0, deviceNumber = 0;
-  int code = 0, bits = 0;
-  std::optional<AttuneDataType> type;
-
-private:
-  nb::object owner;
-};
-
-class Kernel {
-public:
-  Kernel(std::shared_ptr<Device> device, nb::bytes image,
-         const std::string &manifest);
-
-  size_t getNumArguments() const {
-    return attuneRuntimeGetNumArguments(handle.get());
-  }
-  AttuneArgumentInfo getArgument(size_t pos) const;
-  /// Of the workspace at `pos`; the tensors of workspaces are not read.
-  int64_t getWorkspaceBytes(const std::vector<Tensor> &tensors,
-                            size_t pos) const;
-  void launch(const std::vector<Tensor> &tensors, uintptr_t stream) const;
-
-private:
-  std::vector<AttuneArgument>
-  getArguments(const std::vector<Tensor> &tensors) const;
-
-  std::shared_ptr<Device> device;
-  runtime::Kernel handle;
-};
-} // namespace
 
 static void raise(const AttuneError &error) {
   throw std::runtime_error(error.text);
