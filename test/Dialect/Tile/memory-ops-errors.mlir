@@ -41,3 +41,11 @@ func.func @ordered_effects(%m: memref<?x64xf32>, %counters: memref<?xi32>, %i: i
   } : memref<?xi32>
   return
 }
+
+// -----
+
+func.func @load_many_stages(%a: memref<16x128xf16>, %i: index) -> !tile.tile<16x32xf16, registers> {
+  // expected-error @below {{'tile.load' op expects at most 2147483647 elements, but got more in 4294967296 of 16, 32}}
+  %x = tile.load %a[%i, %i] stages 4294967296 : memref<16x128xf16> -> !tile.tile<16x32xf16, registers>
+  return %x : !tile.tile<16x32xf16, registers>
+}

@@ -47,6 +47,14 @@ LogicalResult LoadOp::verify() {
                          << getResult().getType();
   if (getReadOnce() && !getStages())
     return emitOpError() << "expects 'stages' with 'read_once'";
+  // What becomes of it.
+  if (getStages() &&
+      failed(ChannelType::verify([&] { return emitOpError(); },
+                                 getResult().getType().getShape(),
+                                 getResult().getType().getElementType(),
+                                 *getStages(), /*atomColumns=*/0,
+                                 /*cluster=*/1)))
+    return failure();
   return verifySameElementType(*this, "source",
                                getSource().getType().getElementType(), "result",
                                getResult().getType().getElementType());
