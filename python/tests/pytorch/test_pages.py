@@ -5,7 +5,7 @@ import pytest
 from conftest import find_programs, run_programs
 
 
-@pytest.mark.parametrize("page", ["docs/Python.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/Python.md"])
 def test_page(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     programs = find_programs(page)
