@@ -39,6 +39,18 @@ def detach(tensor: Any) -> Any:
     return tensor.detach() if getattr(tensor, "requires_grad", False) else tensor
 
 
+def _launch_known(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, options: tuple[Any, ...]) -> tuple[_native.KnownCalls | None, Any]:
+    """The results of a call that was made before, or else nothing, and where this one is to be kept, if it may be."""
+    known = _known.get(options)
+    if known is None:
+        known = _known.setdefault(options, _native.KnownCalls())
+    elif (found := _native.launch_known(known, q, k, v)) is not None:
+        return known, found
+    if q.is_cuda and torch.cuda.is_current_stream_capturing():
+        return None, None  # its memory is the graph's
+    return known, None
+
+
 def _compute(
     q: torch.Tensor,
     k: torch.Tensor,
@@ -56,6 +68,12 @@ def _compute(
     **places: Any,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The kernel of the operator, on any device."""
+    if not places and alibi_slopes is sinks is None:
+        window = None if window is None else tuple(window)
+        known, found = _launch_known(q, k, v, (causal, window, softcap, scale, return_lse, layout, chip))
+        if found is not None:
+            return found if return_lse else (found, q.new_empty(0, dtype=torch.float32))
+        places["known"] = known
     out, lse = _attention.compute(
         *(detach(tensor) for tensor in (q, k, v, alibi_slopes, sinks)),
         causal=causal,
@@ -203,14 +221,9 @@ def attention(
         and alibi_slopes is sinks is out is stream is None
         and not isinstance(window, list)
     ):
-        key = (causal, window, softcap, scale, return_lse, layout, chip)
-        known = _known.get(key)
-        if known is None:
-            known = _known.setdefault(key, _native.KnownCalls())
-        elif (found := _native.launch_known(known, q, k, v)) is not None:
+        known, found = _launch_known(q, k, v, (causal, window, softcap, scale, return_lse, layout, chip))
+        if found is not None:
             return found
-        if q.is_cuda and torch.cuda.is_current_stream_capturing():
-            known = None  # its memory is the graph's
     tensors = (q, k, v, alibi_slopes, sinks)
     options: dict[str, Any] = {
         "causal": causal,

@@ -72,6 +72,11 @@ void attune::python::bindTargets(nb::module_ &scope) {
 }
 
 NB_MODULE(_native, scope) {
+#ifdef NDEBUG
+  // Kernels are kept to the end of the process, and longer than the interpreter
+  // looks after its objects.
+  nb::set_leak_warnings(false);
+#endif
   bindTargets(scope);
   bindModules(scope);
   bindRuntime(scope);

@@ -127,15 +127,14 @@ def test_compile_errors(module_text, nvidia):
         attune.compile(module_text, chip=nvidia, tuning_specs=[pathlib.Path("no-such-file.mlir")])
 
 
-def test_compile_tuning_spec(module_text):
+def test_compile_tuning_spec(module_text, nvidia, tmp_path):
     """A file with another schedule makes another kernel."""
-    source = pathlib.Path(__file__).parents[2] / "tuning"
-    specs = sorted(source.glob("*.mlir"))
-    assert specs, f"expects tuning specs in {source}"
-    chip = specs[0].stem
-    text = module_text.replace("1x2x64x64xf16", "32x32x512x64xbf16").replace("causal(top_left) ", "")
-    plain = attune.compile(text, chip=chip, format="isa").kernels[0]
-    tuned = attune.compile(text, chip=chip, format="isa", tuning_specs=specs[:1]).kernels[0]
+    plain = attune.compile(module_text, chip=nvidia, format="isa").kernels[0]
+    spec = tmp_path / "spec.mlir"
+    given = module_text.replace(" : ", " schedule(<blockM = 32, blockN = 32, numWarps = 2>) : ", 1)
+    assert given != module_text
+    spec.write_text(f'module attributes {{attune.tuned_for = "{nvidia}"}} {{\n{given}\n}}')
+    tuned = attune.compile(module_text, chip=nvidia, format="isa", tuning_specs=[spec]).kernels[0]
     assert tuned.image != plain.image
 
 
