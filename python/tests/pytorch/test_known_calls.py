@@ -141,4 +141,3 @@ def test_lengths_are_bounded(device):
     for length in range(1, 12):
         for _ in range(2):
             assert attune.attention(*make_inputs(length)).shape[1] == length
-
