@@ -10,10 +10,11 @@
 // compute with what the launch computed, bit for bit. Exit code 1 says that
 // something failed, 2 that a launch allocates or a replay differs.
 //
-//   attune-opt examples/mha_causal.mlir --attune-compile="chip=sm_90a
-//   output-dir=out" -o /dev/null clang -O2 -Iinclude benchmarks/launch.c
-//   -Lbuild/lib -lAttuneRuntime -Wl,-rpath,'$ORIGIN' -o out/launch cp -L
-//   build/lib/libAttuneRuntime.so.* out
+// clang-format off
+//   attune-opt examples/mha_causal.mlir --attune-compile="chip=sm_90a output-dir=out" -o /dev/null
+//   clang -O2 -Iinclude benchmarks/launch.c -Lbuild/lib -lAttuneRuntime -Wl,-rpath,'$ORIGIN' -o out/launch
+//   cp -L build/lib/libAttuneRuntime.so.* out
+// clang-format on
 
 #define _GNU_SOURCE
 #include "attune-c/Runtime.h"
