@@ -130,6 +130,29 @@ func.func @any_128(%q: tensor<1x1x?x128xbf16>) -> tensor<1x1x?x128xbf16> {
   return %o : tensor<1x1x?x128xbf16>
 }
 
+// Lengths that are known at run time only take registers, which taking turns
+// under a mask would spill.
+// CHECK-LABEL: func.func @any_masked_128
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = softmax, tileOrder = "across-heads", persistent = dynamic>)
+func.func @any_masked_128(%q: tensor<1x1x?x128xbf16>) -> tensor<1x1x?x128xbf16> {
+  %o = attn.attention %q, %q, %q causal(bottom_right) : tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16>
+  return %o : tensor<1x1x?x128xbf16>
+}
+
+// CHECK-LABEL: func.func @any_masked_256
+// CHECK: schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = "across-heads">)
+func.func @any_masked_256(%q: tensor<1x1x?x256xbf16>) -> tensor<1x1x?x256xbf16> {
+  %o = attn.attention %q, %q, %q causal(bottom_right) : tensor<1x1x?x256xbf16>, tensor<1x1x?x256xbf16>, tensor<1x1x?x256xbf16>
+  return %o : tensor<1x1x?x256xbf16>
+}
+
+// CHECK-LABEL: func.func @any_masked_64
+// CHECK: schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic>)
+func.func @any_masked_64(%q: tensor<1x1x?x64xbf16>) -> tensor<1x1x?x64xbf16> {
+  %o = attn.attention %q, %q, %q causal(bottom_right) : tensor<1x1x?x64xbf16>, tensor<1x1x?x64xbf16>, tensor<1x1x?x64xbf16>
+  return %o : tensor<1x1x?x64xbf16>
+}
+
 // CHECK-LABEL: func.func @head_192
 // CHECK: schedule(<blockN = 96, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8>)
 func.func @head_192(%q: tensor<1x1x256x192xbf16>) -> tensor<1x1x256x192xbf16> {

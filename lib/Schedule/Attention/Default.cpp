@@ -17,6 +17,8 @@ static constexpr int64_t kWarpgroup = 4;
 static constexpr int64_t kLongKeys = 8192;
 /// And where they see so few, less of a small tile lies beyond the mask.
 static constexpr int64_t kShortKeys = 512;
+/// What a query is taken to see where that is not known.
+static constexpr int64_t kLikelyKeys = 2048;
 /// Heads of which tiles are short of work, not of shared memory.
 static constexpr int64_t kSmallHeadDim = 64;
 /// What a smaller block costs: it has to save more of the keys, in percent.
@@ -64,17 +66,16 @@ static int64_t getQueriesInTurn(const AttentionProblem &problem, int64_t blockM,
   return llvm::divideCeil(tiles, target.getSms()) * blockM;
 }
 
-/// Keys of the blocks that a tile visits in the mean; 0 if unknown.
+/// Keys of the blocks that a tile visits in the mean; 0 without a mask where
+/// lengths are not known.
 static int64_t getVisitedKeys(const AttentionProblem &problem, int64_t blockM,
                               int64_t blockN) {
-  if (problem.meanKeys == 0)
-    return 0;
   if (!problem.isMasked)
     return llvm::alignTo(problem.seqK, blockN);
   // Half a tile beyond what its queries see, and half a block where tiles do
   // not end with one.
-  return problem.meanKeys + blockM / 2 +
-         (blockM % blockN == 0 ? 0 : blockN / 2);
+  int64_t seen = problem.meanKeys ? problem.meanKeys : kLikelyKeys;
+  return seen + blockM / 2 + (blockM % blockN == 0 ? 0 : blockN / 2);
 }
 
 /// A smaller block where much of `blockN` lies beyond the keys.
@@ -202,14 +203,17 @@ static AttentionAttr selectWarpgroupSchedule(const AttentionProblem &problem,
         AttentionSchedule wanted = makeGroups(
             problem, groups, trimBlock(problem, 64 * groups, blockN));
         wanted.overlap = overlap;
-        // Seldom pays where few registers hold the output, too.
+        // Seldom pays where few registers hold the output, too, and none the
+        // ends of the sequences.
         if (problem.isMasked && problem.headDimV <= kSmallHeadDim &&
-            groups == 3)
+            groups == 3 && problem.seqK != 0)
           wanted.rescale = 8;
-        // Taking turns over blocks of different cost, rescaled seldom, takes
-        // registers that wide outputs do not leave.
-        if (problem.isMasked && problem.headDimV > wanted.blockN &&
-            overlap == Overlap::PingPong)
+        // Taking turns over blocks of different cost, rescaled seldom or
+        // between ends that are computed, takes registers that wide outputs do
+        // not leave.
+        bool takesMore = problem.headDimV > wanted.blockN ||
+                         (problem.seqK == 0 && groups < 3);
+        if (problem.isMasked && takesMore && overlap == Overlap::PingPong)
           continue;
         if (fits(problem, wanted.getAttr(target.getContext()), target))
           return handOutTiles(problem, wanted, target);
