@@ -41,13 +41,13 @@ def detach(tensor: Any) -> Any:
 
 def _launch_known(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, options: tuple[Any, ...]) -> tuple[_native.KnownCalls | None, Any]:
     """The results of a call that was made before, or else nothing, and where this one is to be kept, if it may be."""
+    if q.is_cuda and torch.cuda.is_current_stream_capturing():
+        return None, None  # what the kernel works in is the graph's
     known = _known.get(options)
     if known is None:
         known = _known.setdefault(options, _native.KnownCalls())
     elif (found := _native.launch_known(known, q, k, v)) is not None:
         return known, found
-    if q.is_cuda and torch.cuda.is_current_stream_capturing():
-        return None, None  # its memory is the graph's
     return known, None
 
 
