@@ -243,6 +243,7 @@ struct Options {
 
   Error read(TuneFileOptions &options) const;
   Error checkCounts() const;
+  Error checkTogether() const;
   Error readBudget(TunerOptions &search) const;
   Error readSizes(TuneFileOptions &options) const;
   Error readOnly(TuneFileOptions &options) const;
@@ -364,7 +365,8 @@ static unsigned countProcessors() {
   return std::max<long>(1, sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-Error Options::read(TuneFileOptions &options) const {
+/// What options have to do with each other.
+Error Options::checkTogether() const {
   if (retune && resume)
     return createStringError("expects --resume or --retune, but got both");
   if (!is_contained({"auto", "cuda", "hip", "none", "host", "cpu"},
@@ -390,11 +392,17 @@ Error Options::read(TuneFileOptions &options) const {
                              "and with no other");
   if (compileSeconds <= 0 || runSeconds <= 0)
     return createStringError("expects time limits above 0");
-  if (Error error = checkCounts())
-    return error;
   if (output == "-" && report == "-")
     return createStringError("expects one of -o and --json on the standard "
                              "output, but got both");
+  return Error::success();
+}
+
+Error Options::read(TuneFileOptions &options) const {
+  if (Error error = checkTogether())
+    return error;
+  if (Error error = checkCounts())
+    return error;
   if (Error error = readBudget(options.search))
     return error;
   if (Error error = readSizes(options))

@@ -52,7 +52,7 @@ LogicalResult LoadOp::verify() {
       failed(ChannelType::verify([&] { return emitOpError(); },
                                  getResult().getType().getShape(),
                                  getResult().getType().getElementType(),
-                                 *getStages(), /*atomColumns=*/0,
+                                 *getStages(), /*swizzle_atom=*/0,
                                  /*cluster=*/1)))
     return failure();
   return verifySameElementType(*this, "source",
