@@ -112,7 +112,7 @@ struct TileAssignLayouts
   void assignCarried(Operation *loopOrBranch, unsigned number,
                      LayoutAttr layout);
   /// Blocks of neighbouring columns a thread, threads along the rows first.
-  void assignBlocked(Value value);
+  LogicalResult assignBlocked(Value value);
   void setTypes();
   /// That a reduction to partial columns has as many as the layout of its input
   /// leaves; a kernel that was made for another chip may have others.
@@ -291,7 +291,7 @@ void TileAssignLayouts::spreadToUsers(Value value, LayoutAttr layout) {
   }
 }
 
-void TileAssignLayouts::assignBlocked(Value value) {
+LogicalResult TileAssignLayouts::assignBlocked(Value value) {
   TileType type = getRegisterTile(value);
   auto target = TargetAttr::lookup(getOperation());
   Operation *place = value.getDefiningOp();
@@ -317,11 +317,16 @@ void TileAssignLayouts::assignBlocked(Value value) {
       {lanesOfRow, 1, run}, {lanesOfRows, 0, 1}, {idleLanes, 0, 0}};
   SmallVector<Mode> warpModes{{warpsOfRows, 0, lanesOfRows},
                               {warps / warpsOfRows, 0, 0}};
+  // Of a size that no thread comes near.
+  if (failed(LayoutAttr::verify([&] { return place->emitOpError(); }, registers,
+                                laneModes, warpModes)))
+    return failure();
   auto layout =
       LayoutAttr::getNormal(&getContext(), registers, laneModes, warpModes);
   if (type.getRank() == 1)
     layout = layout.dropDim(1);
   assign(value, layout);
+  return success();
 }
 
 void TileAssignLayouts::setTypes() {
@@ -502,8 +507,8 @@ void TileAssignLayouts::runOnOperation() {
         [&](auto mma) { anchor(mma); });
   });
   for (Value tile : tiles)
-    if (!layouts.contains(tile))
-      assignBlocked(tile);
+    if (!layouts.contains(tile) && failed(assignBlocked(tile)))
+      return signalPassFailure();
   result = kernel.walk([&](ReduceOp reduce) {
     return failed(checkPartialColumns(reduce)) ? WalkResult::interrupt()
                                                : WalkResult::advance();
