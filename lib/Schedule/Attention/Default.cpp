@@ -31,6 +31,14 @@ static bool fits(const AttentionProblem &problem, AttentionAttr schedule,
              getRegisterLimit(schedule, target);
 }
 
+/// The schedule, or null where it does not fit.
+static AttentionAttr getIfFits(const AttentionProblem &problem,
+                               const AttentionSchedule &wanted,
+                               TargetAttr target) {
+  AttentionAttr schedule = wanted.getAttr(target.getContext());
+  return fits(problem, schedule, target) ? schedule : AttentionAttr();
+}
+
 /// A producer beside so many warpgroups, with one query tile for each
 /// workgroup, the longest ones first.
 static AttentionSchedule makeGroups(const AttentionProblem &problem,
@@ -116,8 +124,7 @@ static AttentionAttr selectTallTiles(const AttentionProblem &problem,
   wanted.rescale = 8;
   wanted.kStages = wanted.vStages = 4;
   wanted.splitMasked = 0;
-  AttentionAttr schedule = makeCluster(wanted).getAttr(target.getContext());
-  return fits(problem, schedule, target) ? schedule : AttentionAttr();
+  return getIfFits(problem, makeCluster(wanted), target);
 }
 
 /// Several small workgroups on an SM, for masks of which larger tiles would
@@ -133,8 +140,7 @@ static AttentionAttr selectSmallTiles(const AttentionProblem &problem,
   wanted.producerWarps = 1;
   wanted.splitMasked = 0;
   wanted.workgroupsPerSm = 4;
-  AttentionAttr schedule = wanted.getAttr(target.getContext());
-  return fits(problem, schedule, target) ? schedule : AttentionAttr();
+  return getIfFits(problem, wanted, target);
 }
 
 /// Three warpgroups with small blocks for long rows of heads that leave few
@@ -152,8 +158,7 @@ static AttentionAttr selectLongTiles(const AttentionProblem &problem,
     wanted.qStages = 1;
     wanted.persistent = schedule::Persistent::None;
   }
-  AttentionAttr schedule = wanted.getAttr(target.getContext());
-  return fits(problem, schedule, target) ? schedule : AttentionAttr();
+  return getIfFits(problem, wanted, target);
 }
 
 /// Hands the tiles out where a second query tile fits, and stores from shared
@@ -169,12 +174,11 @@ static AttentionAttr handOutTiles(const AttentionProblem &problem,
   wanted.oInShared = schedule::OutputPath::Buffer;
   if (!problem.isMasked && wanted.numWarps == 2 * kWarpgroup &&
       problem.seqQ > wanted.blockM && problem.seqK % wanted.blockN == 0) {
-    AttentionAttr clustered = makeCluster(wanted).getAttr(target.getContext());
-    if (fits(problem, clustered, target))
+    if (AttentionAttr clustered =
+            getIfFits(problem, makeCluster(wanted), target))
       return clustered;
   }
-  AttentionAttr buffered = wanted.getAttr(target.getContext());
-  if (fits(problem, buffered, target))
+  if (AttentionAttr buffered = getIfFits(problem, wanted, target))
     return buffered;
   wanted.oInShared = schedule::OutputPath::Registers;
   AttentionAttr direct = wanted.getAttr(target.getContext());
