@@ -6,6 +6,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/xxhash.h"
+#include "gtest/gtest.h"
 #include <cmath>
 #include <fstream>
 
@@ -122,6 +123,18 @@ llvm::Expected<Outcome> fake::search(const Problem &problem,
             session, outcome->interrupted ? "interrupted" : "finished"))
       return error;
   return outcome;
+}
+
+Outcome fake::mustSearch(const Problem &problem, const Settings &settings) {
+  llvm::Expected<Outcome> outcome = search(problem, settings);
+  if (outcome)
+    return std::move(*outcome);
+  ADD_FAILURE() << llvm::toString(outcome.takeError());
+  return {};
+}
+
+int64_t fake::getWinner(const Outcome &outcome) {
+  return outcome.winner ? getX(outcome.results[*outcome.winner]) : -1;
 }
 
 bool fake::isFull() {

@@ -78,9 +78,13 @@ struct Settings {
 Settings makeSettings();
 llvm::Expected<Outcome> search(const Problem &problem,
                                const Settings &settings);
+/// The same. An error is a failure of the test, and gives an empty outcome.
+Outcome mustSearch(const Problem &problem, const Settings &settings);
 
 /// `x` of a result.
 inline int64_t getX(const Result &result) { return result.point[0]; }
+/// getX() of the winner, or -1 where there is none.
+int64_t getWinner(const Outcome &outcome);
 
 /// Whether tests try as often as a release needs (ATTUNE_FULL_TESTS=1), and the
 /// number of times where that differs.

@@ -16,15 +16,6 @@ static fake::Settings makeExecuting() {
   return settings;
 }
 
-static Outcome mustSearch(const fake::Problem &problem,
-                          const fake::Settings &settings) {
-  llvm::Expected<Outcome> outcome = fake::search(problem, settings);
-  if (outcome)
-    return std::move(*outcome);
-  ADD_FAILURE() << llvm::toString(outcome.takeError());
-  return {};
-}
-
 static size_t countExecuted(const std::string &log) {
   return llvm::count_if(fake::readLines(log), [](const std::string &line) {
     return llvm::StringRef(line).starts_with("measure");
@@ -44,7 +35,7 @@ TEST(TunerExecute, EqualBinariesAreExecutedOnceAtTheSameTimeToo) {
   problem.sameBinary = 8;
   problem.sleepMs = 20;
   problem.log = folder / "log";
-  Outcome outcome = mustSearch(problem, makeExecuting());
+  Outcome outcome = fake::mustSearch(problem, makeExecuting());
   EXPECT_EQ(count(outcome, Status::Ok), 24u);
   EXPECT_EQ(outcome.countBinaries(), 3u);
   EXPECT_EQ(outcome.copied, 21u);
@@ -54,7 +45,7 @@ TEST(TunerExecute, EqualBinariesAreExecutedOnceAtTheSameTimeToo) {
 TEST(TunerExecute, NothingIsTimedAndNothingIsBest) {
   fake::Problem problem;
   problem.faults = {{"measure:3", "no-samples"}};
-  Outcome outcome = mustSearch(problem, makeExecuting());
+  Outcome outcome = fake::mustSearch(problem, makeExecuting());
   EXPECT_EQ(count(outcome, Status::Ok), 8u);
   EXPECT_TRUE(outcome.executed);
   EXPECT_FALSE(outcome.timed);
@@ -67,7 +58,7 @@ TEST(TunerExecute, AFaultIsThatOfAllEqualBinaries) {
   problem.faults = {{"measure:4", "wrong"}, {"compile:6", "error"}};
   fake::Settings settings = makeExecuting();
   settings.jobs = 1; // or another one could be the first
-  Outcome outcome = mustSearch(problem, settings);
+  Outcome outcome = fake::mustSearch(problem, settings);
   EXPECT_EQ(count(outcome, Status::Ok), 4u);
   EXPECT_EQ(count(outcome, Status::WrongResult), 3u);
   EXPECT_EQ(outcome.results.size(), 8u);
@@ -82,11 +73,11 @@ TEST(TunerExecute, OnlyWhatWasExecutedIsStored) {
   fake::Settings settings = makeExecuting();
   settings.database = folder / "tuning.db";
   settings.options.budgetSeconds = 0.3;
-  Outcome first = mustSearch(problem, settings);
+  Outcome first = fake::mustSearch(problem, settings);
   EXPECT_EQ(first.results.size(), count(first, Status::Ok));
   EXPECT_TRUE(first.budgetSpent);
   settings.options.budgetSeconds = std::nullopt;
-  Outcome second = mustSearch(problem, settings);
+  Outcome second = fake::mustSearch(problem, settings);
   EXPECT_EQ(second.reused, first.results.size());
   EXPECT_EQ(count(second, Status::Ok), 40u);
   EXPECT_EQ(countExecuted(problem.log), 40u);

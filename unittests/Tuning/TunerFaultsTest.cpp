@@ -111,10 +111,6 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-static int64_t getWinner(const Outcome &outcome) {
-  return outcome.winner ? fake::getX(outcome.results[*outcome.winner]) : -1;
-}
-
 TEST(TunerFaults, AWinnerThatCannotBeProvenIsNone) {
   for (auto [fault, status] :
        {std::pair("wrong", Status::WrongResult),
@@ -128,7 +124,8 @@ TEST(TunerFaults, AWinnerThatCannotBeProvenIsNone) {
     settings.database = folder / "tuning.db";
     llvm::Expected<Outcome> outcome = fake::search(problem, settings);
     ASSERT_TRUE(bool(outcome)) << llvm::toString(outcome.takeError());
-    EXPECT_TRUE(getWinner(*outcome) == 4 || getWinner(*outcome) == 6);
+    EXPECT_TRUE(fake::getWinner(*outcome) == 4 ||
+                fake::getWinner(*outcome) == 6);
     EXPECT_EQ(outcome->results[*outcome->winner].stage, Stage::Proof);
     for (const Result &result : outcome->results)
       EXPECT_EQ(result.status, fake::getX(result) == 5 ? status : Status::Ok)
@@ -136,7 +133,7 @@ TEST(TunerFaults, AWinnerThatCannotBeProvenIsNone) {
     // Neither here nor from the database.
     outcome = fake::search(problem, settings);
     ASSERT_TRUE(bool(outcome));
-    EXPECT_NE(getWinner(*outcome), 5);
+    EXPECT_NE(fake::getWinner(*outcome), 5);
   }
 }
 
@@ -185,7 +182,7 @@ TEST(TunerFaults, ABudgetOfTimeHoldsForCompilation) {
   // Nobody waits for what hangs, and the default is there.
   EXPECT_LT(outcome->seconds, 30);
   ASSERT_EQ(outcome->results.size(), 1u);
-  EXPECT_EQ(getWinner(*outcome), 0);
+  EXPECT_EQ(fake::getWinner(*outcome), 0);
   EXPECT_TRUE(outcome->budgetSpent);
 }
 
@@ -197,7 +194,7 @@ TEST(TunerFaults, AProofMayTakeLonger) {
     settings.options.proofExtraSeconds = extra;
     llvm::Expected<Outcome> outcome = fake::search(problem, settings);
     ASSERT_TRUE(bool(outcome));
-    EXPECT_EQ(getWinner(*outcome) == 5, extra > 0);
+    EXPECT_EQ(fake::getWinner(*outcome) == 5, extra > 0);
   }
 }
 
@@ -208,7 +205,7 @@ TEST(TunerFaults, AGigabyteOfMessagesIsRead) {
   settings.limits.requestSeconds = 60;
   llvm::Expected<Outcome> outcome = fake::search(problem, settings);
   ASSERT_TRUE(bool(outcome)) << llvm::toString(outcome.takeError());
-  EXPECT_EQ(getWinner(*outcome), 5);
+  EXPECT_EQ(fake::getWinner(*outcome), 5);
   for (const Result &result : outcome->results)
     if (fake::getX(result) == 3) {
       EXPECT_EQ(result.status, Status::Crash);

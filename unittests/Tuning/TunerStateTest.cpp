@@ -16,19 +16,6 @@ static fake::Settings makeSustained() {
   return settings;
 }
 
-static Outcome mustSearch(const fake::Problem &problem,
-                          const fake::Settings &settings) {
-  llvm::Expected<Outcome> outcome = fake::search(problem, settings);
-  if (outcome)
-    return std::move(*outcome);
-  ADD_FAILURE() << llvm::toString(outcome.takeError());
-  return {};
-}
-
-static int64_t getWinner(const Outcome &outcome) {
-  return outcome.winner ? fake::getX(outcome.results[*outcome.winner]) : -1;
-}
-
 /// How many lines of a text have some words.
 static size_t countLines(llvm::StringRef text, llvm::StringRef words) {
   llvm::SmallVector<llvm::StringRef> lines;
@@ -50,9 +37,9 @@ TEST(TunerState, TimesAreRelativeToTheBaseline) {
   fake::Problem problem;
   // The last of the search takes 1.8 times as long as it would have at first.
   problem.drift = 0.1;
-  Outcome outcome = mustSearch(problem, makeSustained());
+  Outcome outcome = fake::mustSearch(problem, makeSustained());
   EXPECT_EQ(outcome.results.size(), 8u);
-  EXPECT_EQ(getWinner(outcome), 5);
+  EXPECT_EQ(fake::getWinner(outcome), 5);
   expectTimesWithoutDrift(outcome);
   for (const Result &result : outcome.results)
     if (result.stage == Stage::Measure && fake::getX(result) != 0)
@@ -64,7 +51,7 @@ TEST(TunerState, ACoolDeviceIsMeasuredAsItIs) {
   problem.drift = 0.1;
   fake::Settings settings = fake::makeSettings();
   settings.options.state = ChipState::Cool;
-  Outcome outcome = mustSearch(problem, settings);
+  Outcome outcome = fake::mustSearch(problem, settings);
   for (const Result &result : outcome.results)
     EXPECT_EQ(result.conditions.baselineNs, std::nullopt);
   EXPECT_GT(outcome.results[*outcome.winner].getSummary().median,
@@ -75,14 +62,14 @@ TEST(TunerState, StatesAreNotMixed) {
   fake::TemporaryFolder folder;
   fake::Settings settings = makeSustained();
   settings.database = folder / "tuning.db";
-  EXPECT_EQ(mustSearch({}, settings).reused, 0u);
+  EXPECT_EQ(fake::mustSearch({}, settings).reused, 0u);
   settings.options.state = ChipState::Cool;
-  Outcome cool = mustSearch({}, settings);
+  Outcome cool = fake::mustSearch({}, settings);
   EXPECT_EQ(cool.reused + cool.copied, 0u);
   for (const Result &result : cool.results)
     EXPECT_EQ(result.conditions.state, ChipState::Cool);
   settings.options.state = ChipState::Sustained;
-  Outcome again = mustSearch({}, settings);
+  Outcome again = fake::mustSearch({}, settings);
   EXPECT_EQ(again.reused, 8u);
   for (const Result &result : again.results)
     EXPECT_EQ(result.conditions.state, ChipState::Sustained);
@@ -96,27 +83,27 @@ TEST(TunerState, AStoredBaselineIsCompiledForNewCandidates) {
   fake::Settings settings = makeSustained();
   settings.database = folder / "tuning.db";
   settings.options.budgetCandidates = 3;
-  mustSearch(problem, settings);
+  fake::mustSearch(problem, settings);
   size_t before = fake::readLines(problem.log).size();
   settings.options.budgetCandidates.reset();
-  Outcome outcome = mustSearch(problem, settings);
+  Outcome outcome = fake::mustSearch(problem, settings);
   EXPECT_EQ(outcome.reused, 3u);
   std::vector<std::string> lines = fake::readLines(problem.log);
   lines.erase(lines.begin(), lines.begin() + before);
   EXPECT_EQ(llvm::count(lines, "compile:0"), 1);
-  EXPECT_EQ(getWinner(outcome), 5);
+  EXPECT_EQ(fake::getWinner(outcome), 5);
   expectTimesWithoutDrift(outcome);
   // Where nothing is measured, nothing is compiled.
   before += lines.size();
-  mustSearch(problem, settings);
+  fake::mustSearch(problem, settings);
   EXPECT_EQ(fake::readLines(problem.log).size(), before);
 }
 
 TEST(TunerState, WithoutABaselineTimesAreThoseOfTheDevice) {
   fake::Problem problem;
   problem.faults["measure:0"] = "wrong";
-  Outcome outcome = mustSearch(problem, makeSustained());
-  EXPECT_EQ(getWinner(outcome), 5);
+  Outcome outcome = fake::mustSearch(problem, makeSustained());
+  EXPECT_EQ(fake::getWinner(outcome), 5);
   for (const Result &result : outcome.results)
     EXPECT_EQ(result.conditions.baselineNs, std::nullopt);
 }
@@ -126,8 +113,8 @@ TEST(TunerState, FinalistsHaveEnergy) {
   fake::Settings settings = makeSustained();
   settings.database = folder / "tuning.db";
   for (int run = 0; run < 2; ++run) {
-    Outcome outcome = mustSearch({}, settings);
-    EXPECT_EQ(getWinner(outcome), 5);
+    Outcome outcome = fake::mustSearch({}, settings);
+    EXPECT_EQ(fake::getWinner(outcome), 5);
     for (const Result &result : outcome.results) {
       bool wasInFinal = result.wasInFinal();
       EXPECT_EQ(result.conditions.energyJoules.has_value(), wasInFinal);
@@ -146,13 +133,13 @@ TEST(TunerState, TheWinnerIsThatOfTheObjective) {
        {std::pair(Objective::Time, 5), std::pair(Objective::Energy, 2),
         std::pair(Objective::EnergyDelay, 3)}) {
     settings.options.objective = objective;
-    Outcome outcome = mustSearch({}, settings);
-    EXPECT_EQ(getWinner(outcome), winner) << toString(objective).str();
+    Outcome outcome = fake::mustSearch({}, settings);
+    EXPECT_EQ(fake::getWinner(outcome), winner) << toString(objective).str();
     EXPECT_EQ(outcome.results[*outcome.winner].stage, Stage::Proof);
     // The same from what is stored alone.
     fake::Settings stored = settings;
     stored.options.budgetSeconds = 0;
-    EXPECT_EQ(getWinner(mustSearch({}, stored)), winner);
+    EXPECT_EQ(fake::getWinner(fake::mustSearch({}, stored)), winner);
   }
 }
 
@@ -161,14 +148,14 @@ TEST(TunerState, WhatSpoilsTimesIsSaidOnce) {
   problem.settles = false;
   problem.countsEnergy = false;
   testing::internal::CaptureStderr();
-  Outcome outcome = mustSearch(problem, makeSustained());
+  Outcome outcome = fake::mustSearch(problem, makeSustained());
   std::string text = testing::internal::GetCapturedStderr();
   EXPECT_EQ(countLines(text, "warning: clock and power did not settle"), 1u)
       << text;
   EXPECT_EQ(countLines(text, "warning: the device has no counter of energy"),
             1u)
       << text;
-  EXPECT_EQ(getWinner(outcome), 5);
+  EXPECT_EQ(fake::getWinner(outcome), 5);
   EXPECT_EQ(outcome.results[*outcome.winner].conditions.settled, false);
 }
 
@@ -178,7 +165,7 @@ TEST(TunerState, WithoutEnergyNothingWinsByIt) {
   fake::Settings settings = makeSustained();
   settings.options.objective = Objective::Energy;
   testing::internal::CaptureStderr();
-  Outcome outcome = mustSearch(problem, settings);
+  Outcome outcome = fake::mustSearch(problem, settings);
   testing::internal::GetCapturedStderr();
   EXPECT_EQ(outcome.winner, std::nullopt);
   EXPECT_EQ(outcome.results.size(), 8u);

@@ -14,19 +14,6 @@ using namespace attune::tuning;
 /// the budget it would take at least twice as long.
 constexpr double kSlack = 3;
 
-static Outcome mustSearch(const fake::Problem &problem,
-                          const fake::Settings &settings) {
-  llvm::Expected<Outcome> outcome = fake::search(problem, settings);
-  if (outcome)
-    return std::move(*outcome);
-  ADD_FAILURE() << llvm::toString(outcome.takeError());
-  return {};
-}
-
-static int64_t getWinner(const Outcome &outcome) {
-  return outcome.winner ? fake::getX(outcome.results[*outcome.winner]) : -1;
-}
-
 static size_t countSteps(const std::string &log, llvm::StringRef kind) {
   return llvm::count_if(fake::readLines(log), [&](const std::string &line) {
     return llvm::StringRef(line).starts_with(kind);
@@ -37,9 +24,9 @@ TEST(Tuner, FindsTheFastest) {
   for (const char *strategy : {"grid", "random"}) {
     fake::Settings settings = fake::makeSettings();
     settings.strategy = strategy;
-    Outcome outcome = mustSearch({}, settings);
+    Outcome outcome = fake::mustSearch({}, settings);
     EXPECT_EQ(outcome.results.size(), 8u);
-    EXPECT_EQ(getWinner(outcome), 5);
+    EXPECT_EQ(fake::getWinner(outcome), 5);
     ASSERT_TRUE(outcome.baseline.has_value());
     EXPECT_EQ(fake::getX(outcome.results[*outcome.baseline]), 0);
     EXPECT_FALSE(outcome.budgetSpent);
@@ -54,7 +41,7 @@ TEST(Tuner, TheBestAreMeasuredAgainInTurn) {
   fake::Settings settings = fake::makeSettings();
   settings.options.finalists = 3;
   settings.options.finalRounds = 4;
-  Outcome outcome = mustSearch(problem, settings);
+  Outcome outcome = fake::mustSearch(problem, settings);
   std::vector<std::string> lines = fake::readLines(problem.log);
   // The first round is of twice as many, and the winner is proven.
   ASSERT_EQ(lines.size(), 8u + 8u + 6 + 3 * 3 + 1);
@@ -76,9 +63,9 @@ TEST(Tuner, TheBestAreMeasuredAgainInTurn) {
 TEST(Tuner, AFinalistThatFailsCannotWin) {
   fake::Problem problem;
   problem.faults["measure:5"] = "wrong-later";
-  Outcome outcome = mustSearch(problem, fake::makeSettings());
-  EXPECT_TRUE(getWinner(outcome) == 4 || getWinner(outcome) == 6)
-      << getWinner(outcome);
+  Outcome outcome = fake::mustSearch(problem, fake::makeSettings());
+  EXPECT_TRUE(fake::getWinner(outcome) == 4 || fake::getWinner(outcome) == 6)
+      << fake::getWinner(outcome);
 }
 
 /// The status of a candidate after a search of 8 whose resources are as given.
@@ -88,8 +75,8 @@ static Status getStatus(int64_t x, int64_t spilledBytes, int64_t serialized) {
   problem.serialized = serialized;
   fake::Settings settings = fake::makeSettings();
   settings.jobs = 1;
-  Outcome outcome = mustSearch(problem, settings);
-  EXPECT_EQ(getWinner(outcome), 5);
+  Outcome outcome = fake::mustSearch(problem, settings);
+  EXPECT_EQ(fake::getWinner(outcome), 5);
   for (const Result &result : outcome.results)
     if (fake::getX(result) == x)
       return result.status;
@@ -116,7 +103,7 @@ TEST(Tuner, TheLimitOfSpillsIsAnOption) {
        {std::pair(63, Status::Refused), std::pair(64, Status::Ok),
         std::pair(63, Status::Refused)}) {
     settings.options.mostSpilledBytes = limit;
-    for (const Result &result : mustSearch(problem, settings).results)
+    for (const Result &result : fake::mustSearch(problem, settings).results)
       if (fake::getX(result) == 7)
         EXPECT_EQ(result.status, status) << limit;
   }
@@ -131,9 +118,9 @@ TEST(Tuner, WhatTheAssemblerSerializedIsNotCompiledAgain) {
   fake::Settings settings = fake::makeSettings();
   settings.jobs = 1;
   settings.database = folder / "results.db";
-  mustSearch(problem, settings);
+  fake::mustSearch(problem, settings);
   size_t steps = fake::readLines(problem.log).size();
-  Outcome second = mustSearch(problem, settings);
+  Outcome second = fake::mustSearch(problem, settings);
   EXPECT_EQ(fake::readLines(problem.log).size(), steps);
   for (const Result &result : second.results)
     if (fake::getX(result) == 6)
@@ -145,13 +132,14 @@ TEST(Tuner, WhatSpillsIsTimedWhereThereIsNothingElse) {
   problem.spilledBytes = 4000;
   for (int64_t x = 0; x < 7; ++x)
     problem.faults["compile:" + std::to_string(x)] = "error";
-  EXPECT_EQ(getWinner(mustSearch(problem, fake::makeSettings())), 7);
+  EXPECT_EQ(fake::getWinner(fake::mustSearch(problem, fake::makeSettings())),
+            7);
 }
 
 TEST(Tuner, OverlappingIntervalsAreATie) {
   fake::Problem problem;
   problem.candidates = 12;
-  Outcome outcome = mustSearch(problem, fake::makeSettings());
+  Outcome outcome = fake::mustSearch(problem, fake::makeSettings());
   EXPECT_TRUE(outcome.ties.empty());
   outcome.ties.clear();
   for (Result &result : outcome.results)
@@ -168,18 +156,18 @@ TEST(Tuner, StoredResultsAreNotMeasuredAgain) {
   problem.faults = {{"compile:1", "error"}, {"measure:2", "hang"}};
   fake::Settings settings = fake::makeSettings();
   settings.database = folder / "tuning.db";
-  Outcome first = mustSearch(problem, settings);
+  Outcome first = fake::mustSearch(problem, settings);
   size_t steps = fake::readLines(problem.log).size();
-  Outcome second = mustSearch(problem, settings);
+  Outcome second = fake::mustSearch(problem, settings);
   EXPECT_EQ(fake::readLines(problem.log).size(), steps);
   EXPECT_EQ(second.reused, 8u);
-  EXPECT_EQ(getWinner(second), getWinner(first));
+  EXPECT_EQ(fake::getWinner(second), fake::getWinner(first));
   for (const Result &result : second.results)
     EXPECT_EQ(result.status, fake::getX(result) == 1   ? Status::CompileError
                              : fake::getX(result) == 2 ? Status::Timeout
                                                        : Status::Ok);
   settings.options.retune = true;
-  Outcome third = mustSearch(problem, settings);
+  Outcome third = fake::mustSearch(problem, settings);
   EXPECT_EQ(third.reused, 0u);
   EXPECT_GT(fake::readLines(problem.log).size(), steps);
 }
@@ -192,7 +180,7 @@ TEST(Tuner, EqualBinariesAreTimedOnce) {
   problem.log = folder / "log";
   fake::Settings settings = fake::makeSettings();
   settings.options.finalists = 0;
-  Outcome outcome = mustSearch(problem, settings);
+  Outcome outcome = fake::mustSearch(problem, settings);
   EXPECT_EQ(countSteps(problem.log, "compile"), 12u);
   EXPECT_EQ(countSteps(problem.log, "measure"), 4u);
   EXPECT_EQ(outcome.copied, 8u);
@@ -204,7 +192,7 @@ TEST(Tuner, EqualBinariesAreTimedOnce) {
 TEST(Tuner, ABudgetOfCandidatesIsKept) {
   fake::Settings settings = fake::makeSettings();
   settings.options.budgetCandidates = 3;
-  Outcome outcome = mustSearch({}, settings);
+  Outcome outcome = fake::mustSearch({}, settings);
   EXPECT_EQ(outcome.results.size(), 3u);
   EXPECT_TRUE(outcome.budgetSpent);
   EXPECT_TRUE(outcome.winner.has_value());
@@ -216,10 +204,10 @@ TEST(Tuner, WithoutABudgetNothingIsTried) {
     settings.device = hasDevice;
     settings.check = !hasDevice;
     settings.options.budgetCandidates = 0;
-    EXPECT_TRUE(mustSearch({}, settings).results.empty());
+    EXPECT_TRUE(fake::mustSearch({}, settings).results.empty());
     settings.options.budgetCandidates.reset();
     settings.options.budgetSeconds = 0;
-    EXPECT_TRUE(mustSearch({}, settings).results.empty());
+    EXPECT_TRUE(fake::mustSearch({}, settings).results.empty());
   }
 }
 
@@ -227,9 +215,9 @@ TEST(Tuner, AShortBudgetHasTheDefault) {
   fake::Settings settings = fake::makeSettings();
   // It is over before anything else can be asked for.
   settings.options.budgetSeconds = 1e-12;
-  Outcome outcome = mustSearch({}, settings);
+  Outcome outcome = fake::mustSearch({}, settings);
   ASSERT_EQ(outcome.results.size(), 1u);
-  EXPECT_EQ(getWinner(outcome), 0);
+  EXPECT_EQ(fake::getWinner(outcome), 0);
 }
 
 TEST(Tuner, ABudgetOfTimeHoldsForChecks) {
@@ -242,7 +230,7 @@ TEST(Tuner, ABudgetOfTimeHoldsForChecks) {
   settings.check = true;
   settings.limits.requestSeconds = 60;
   settings.options.budgetSeconds = 2;
-  Outcome outcome = mustSearch(problem, settings);
+  Outcome outcome = fake::mustSearch(problem, settings);
   EXPECT_LT(outcome.seconds, 2 + kSlack);
   ASSERT_TRUE(outcome.winner.has_value());
   EXPECT_EQ(outcome.results[*outcome.winner].stage, Stage::Compile);
@@ -253,12 +241,12 @@ TEST(Tuner, SeedsComeBeforeTheStrategy) {
   settings.options.budgetCandidates = 4;
   // One that is not legal, one that is named twice, and the default.
   settings.seeds = {{99}, {6}, {6}, {0}, {4}};
-  Outcome outcome = mustSearch({}, settings);
+  Outcome outcome = fake::mustSearch({}, settings);
   std::set<int64_t> tried;
   for (const Result &result : outcome.results)
     tried.insert(fake::getX(result));
   EXPECT_EQ(tried, (std::set<int64_t>{0, 1, 4, 6}));
-  EXPECT_EQ(getWinner(outcome), 4);
+  EXPECT_EQ(fake::getWinner(outcome), 4);
 }
 
 TEST(Tuner, ABudgetOfTimeIsKept) {
@@ -268,7 +256,7 @@ TEST(Tuner, ABudgetOfTimeIsKept) {
   fake::Settings settings = fake::makeSettings();
   settings.options.budgetSeconds = 1;
   settings.options.finalists = 0;
-  Outcome outcome = mustSearch(problem, settings);
+  Outcome outcome = fake::mustSearch(problem, settings);
   EXPECT_LT(outcome.seconds, 2 + kSlack);
   EXPECT_GT(outcome.results.size(), 5u);
   EXPECT_TRUE(outcome.budgetSpent);
@@ -283,7 +271,7 @@ TEST(Tuner, TheFinalIsPartOfTheBudget) {
   settings.options.budgetSeconds = 2;
   settings.options.finalists = 4;
   settings.options.finalRounds = 8;
-  Outcome outcome = mustSearch(problem, settings);
+  Outcome outcome = fake::mustSearch(problem, settings);
   EXPECT_LT(outcome.seconds, 2 + kSlack);
   EXPECT_TRUE(outcome.budgetSpent);
   ASSERT_TRUE(outcome.winner.has_value());
@@ -301,7 +289,7 @@ TEST(Tuner, WithoutTimeForARoundTheSearchDecides) {
   settings.devices = 2;
   settings.options.budgetSeconds = 1;
   settings.options.finalists = 1000;
-  Outcome outcome = mustSearch(problem, settings);
+  Outcome outcome = fake::mustSearch(problem, settings);
   EXPECT_LT(outcome.seconds, 2 + kSlack);
   ASSERT_TRUE(outcome.winner.has_value());
   EXPECT_EQ(outcome.results[*outcome.winner].stage, Stage::Proof);
@@ -323,7 +311,7 @@ TEST(Tuner, WhatWasCompiledIsKeptAndMeasuredLater) {
   settings.database = folder / "tuning.db";
   settings.options.budgetSeconds = 1;
   settings.options.finalists = 0;
-  Outcome first = mustSearch(problem, settings);
+  Outcome first = fake::mustSearch(problem, settings);
   size_t untimed = countUntimed(first);
   EXPECT_GT(untimed, 0u);
   for (const Result &result : first.results) {
@@ -340,7 +328,7 @@ TEST(Tuner, WhatWasCompiledIsKeptAndMeasuredLater) {
   }
   problem.sleepMs = 0;
   settings.options.budgetSeconds.reset();
-  Outcome second = mustSearch(problem, settings);
+  Outcome second = fake::mustSearch(problem, settings);
   EXPECT_EQ(second.results.size(), 100u);
   EXPECT_EQ(second.reused, first.results.size() - untimed);
   EXPECT_EQ(countUntimed(second), 0u);
@@ -353,7 +341,7 @@ TEST(Tuner, AStoredWinnerNeedsNoDevice) {
   problem.log = folder / "log";
   fake::Settings settings = fake::makeSettings();
   settings.database = folder / "tuning.db";
-  EXPECT_EQ(getWinner(mustSearch(problem, settings)), 5);
+  EXPECT_EQ(fake::getWinner(fake::mustSearch(problem, settings)), 5);
   size_t lines = fake::readLines(problem.log).size();
   // No time, and no worker that could measure.
   for (auto spend :
@@ -362,8 +350,8 @@ TEST(Tuner, AStoredWinnerNeedsNoDevice) {
     fake::Settings lookup = settings;
     lookup.deviceCommand = {"/bin/false", "false"};
     spend(lookup.options);
-    Outcome outcome = mustSearch(problem, lookup);
-    EXPECT_EQ(getWinner(outcome), 5);
+    Outcome outcome = fake::mustSearch(problem, lookup);
+    EXPECT_EQ(fake::getWinner(outcome), 5);
     EXPECT_EQ(outcome.results.size(), 2u); // and the default schedule
     EXPECT_EQ(outcome.reused, 2u);
   }
@@ -371,7 +359,7 @@ TEST(Tuner, AStoredWinnerNeedsNoDevice) {
   // Not where all is to be measured again.
   settings.options.budgetCandidates = 0;
   settings.options.retune = true;
-  EXPECT_TRUE(mustSearch(problem, settings).results.empty());
+  EXPECT_TRUE(fake::mustSearch(problem, settings).results.empty());
 }
 
 TEST(Tuner, ALaterSearchMayFindABetterWinner) {
@@ -381,14 +369,14 @@ TEST(Tuner, ALaterSearchMayFindABetterWinner) {
   fake::Settings settings = fake::makeSettings();
   settings.database = folder / "tuning.db";
   settings.options.budgetCandidates = 4;
-  EXPECT_EQ(getWinner(mustSearch(problem, settings)), 3);
+  EXPECT_EQ(fake::getWinner(fake::mustSearch(problem, settings)), 3);
   settings.options.budgetCandidates.reset();
-  Outcome outcome = mustSearch(problem, settings);
-  EXPECT_EQ(getWinner(outcome), 5);
+  Outcome outcome = fake::mustSearch(problem, settings);
+  EXPECT_EQ(fake::getWinner(outcome), 5);
   EXPECT_EQ(outcome.reused, 4u);
   // A worse one is no reason to forget it.
   settings.options.budgetCandidates = 2;
-  EXPECT_EQ(getWinner(mustSearch(problem, settings)), 5);
+  EXPECT_EQ(fake::getWinner(fake::mustSearch(problem, settings)), 5);
 }
 
 TEST(Tuner, ABudgetThatEndsInAMeasurementEndsAfterIt) {
@@ -397,7 +385,7 @@ TEST(Tuner, ABudgetThatEndsInAMeasurementEndsAfterIt) {
   problem.measureMs = 600;
   fake::Settings settings = fake::makeSettings();
   settings.options.budgetSeconds = 0.9;
-  Outcome outcome = mustSearch(problem, settings);
+  Outcome outcome = fake::mustSearch(problem, settings);
   EXPECT_TRUE(outcome.budgetSpent);
   EXPECT_TRUE(outcome.winner.has_value());
   EXPECT_LT(outcome.seconds, 0.9 + 0.6 + kSlack);
@@ -410,7 +398,7 @@ TEST(Tuner, TheDriverTakesLittleOfARun) {
   problem.measureMs = 100;
   fake::Settings settings = fake::makeSettings();
   settings.options.finalists = 0;
-  Outcome outcome = mustSearch(problem, settings);
+  Outcome outcome = fake::mustSearch(problem, settings);
   double share = outcome.seconds / (problem.candidates * 0.1) - 1;
   fake::tell(llvm::formatv("the driver takes {0:F1} % of a run of candidates "
                            "that take 100 ms",
@@ -424,7 +412,7 @@ TEST(Tuner, TheStateOfTheDeviceIsStored) {
   fake::Settings settings = fake::makeSettings();
   settings.database = folder / "tuning.db";
   for (int run = 0; run < 2; ++run)
-    for (const Result &result : mustSearch({}, settings).results)
+    for (const Result &result : fake::mustSearch({}, settings).results)
       EXPECT_EQ(std::tuple(*result.conditions.clockMHz,
                            *result.conditions.powerWatts,
                            *result.conditions.temperatureCelsius),
@@ -438,7 +426,7 @@ TEST(Tuner, ItIsKnownWhenACandidateWasWhere) {
   problem.sleepMs = 20;
   fake::Settings settings = fake::makeSettings();
   settings.database = folder / "tuning.db";
-  Outcome outcome = mustSearch(problem, settings);
+  Outcome outcome = fake::mustSearch(problem, settings);
   for (const Result &result : outcome.results) {
     ASSERT_TRUE(result.compiled && result.measured);
     EXPECT_GE(result.compiled->begin, 0);
@@ -447,7 +435,7 @@ TEST(Tuner, ItIsKnownWhenACandidateWasWhere) {
     EXPECT_GE(result.measured->end, result.measured->begin + 0.02);
     EXPECT_LE(result.measured->end, outcome.seconds);
   }
-  for (const Result &result : mustSearch(problem, settings).results)
+  for (const Result &result : fake::mustSearch(problem, settings).results)
     EXPECT_FALSE(result.compiled || result.measured);
 }
 
@@ -457,7 +445,7 @@ TEST(Tuner, WithoutADeviceNothingIsTimed) {
   problem.log = folder / "log";
   fake::Settings settings = fake::makeSettings();
   settings.device = false;
-  Outcome outcome = mustSearch(problem, settings);
+  Outcome outcome = fake::mustSearch(problem, settings);
   EXPECT_EQ(countSteps(problem.log, "measure"), 0u);
   EXPECT_EQ(outcome.results.size(), 8u);
   EXPECT_FALSE(outcome.timed);
@@ -479,8 +467,8 @@ TEST(Tuner, WithoutADeviceTheNumbersOfTheBestAreChecked) {
   settings.options.finalists = 2;
   // All but 7 have one score; the point decides.
   problem.faults = {{"check:0", "wrong"}, {"check:1", "segv"}};
-  Outcome outcome = mustSearch(problem, settings);
-  EXPECT_EQ(getWinner(outcome), 2);
+  Outcome outcome = fake::mustSearch(problem, settings);
+  EXPECT_EQ(fake::getWinner(outcome), 2);
   EXPECT_EQ(countSteps(problem.log, "check"), 4u);
   EXPECT_EQ(llvm::count_if(outcome.results,
                            [](const Result &result) {
@@ -489,18 +477,18 @@ TEST(Tuner, WithoutADeviceTheNumbersOfTheBestAreChecked) {
                            }),
             2);
   // What was checked is stored.
-  Outcome again = mustSearch(problem, settings);
-  EXPECT_EQ(getWinner(again), 2);
+  Outcome again = fake::mustSearch(problem, settings);
+  EXPECT_EQ(fake::getWinner(again), 2);
   EXPECT_EQ(countSteps(problem.log, "check"), 4u);
 }
 
 TEST(Tuner, RankingChangesTheOrderAndNothingElse) {
   fake::Settings settings = fake::makeSettings();
-  Outcome with = mustSearch({}, settings);
+  Outcome with = fake::mustSearch({}, settings);
   settings.rank = false;
-  Outcome without = mustSearch({}, settings);
+  Outcome without = fake::mustSearch({}, settings);
   EXPECT_EQ(with.results.size(), without.results.size());
-  EXPECT_EQ(getWinner(with), getWinner(without));
+  EXPECT_EQ(fake::getWinner(with), fake::getWinner(without));
   EXPECT_FALSE(without.results[0].score.has_value());
 }
 
@@ -511,10 +499,10 @@ TEST(Tuner, ADefaultThatIsNotLegalIsNotTried) {
                ? std::optional(Refusal{"small", [] { return "too small"; }})
                : std::nullopt;
   };
-  Outcome outcome = mustSearch({}, settings);
+  Outcome outcome = fake::mustSearch({}, settings);
   EXPECT_EQ(outcome.results.size(), 6u);
   EXPECT_FALSE(outcome.baseline.has_value());
-  EXPECT_EQ(getWinner(outcome), 5);
+  EXPECT_EQ(fake::getWinner(outcome), 5);
 }
 
 TEST(Tuner, ASpaceWithoutLegalPoints) {
@@ -522,7 +510,7 @@ TEST(Tuner, ASpaceWithoutLegalPoints) {
   settings.legality = [](const Probe &) {
     return Refusal{"no", [] { return "never"; }};
   };
-  Outcome outcome = mustSearch({}, settings);
+  Outcome outcome = fake::mustSearch({}, settings);
   EXPECT_TRUE(outcome.results.empty());
   EXPECT_FALSE(outcome.winner.has_value());
 }
@@ -530,7 +518,8 @@ TEST(Tuner, ASpaceWithoutLegalPoints) {
 TEST(Tuner, OneCandidate) {
   fake::Problem problem;
   problem.candidates = 1;
-  EXPECT_EQ(getWinner(mustSearch(problem, fake::makeSettings())), 0);
+  EXPECT_EQ(fake::getWinner(fake::mustSearch(problem, fake::makeSettings())),
+            0);
 }
 
 static volatile sig_atomic_t interruptedFlag = 0;
@@ -547,7 +536,7 @@ TEST(Tuner, AnInterruptKeepsWhatIsDone) {
   interruptedFlag = 0;
   signal(SIGALRM, [](int) { interruptedFlag = 1; });
   ualarm(900000, 0);
-  Outcome outcome = mustSearch(problem, settings);
+  Outcome outcome = fake::mustSearch(problem, settings);
   EXPECT_TRUE(outcome.interrupted);
   EXPECT_LT(outcome.seconds, 2 + kSlack);
   ASSERT_GT(outcome.results.size(), 1u);
