@@ -128,18 +128,59 @@ def Knob_TileOrder : EnumKnob<"tileOrder", "tile-order", "TileOrder",
   [I32EnumCase<"Ascending", 0, "ascending">, I32EnumCase<"Descending", 1, "descending">, I32EnumCase<"AcrossHeads", 2, "across-heads">],
   "Order in which query blocks start: first to last in each head, last to first (longest first under a causal mask), or the last ones of all heads first, in sections of heads whose keys and values fit the cache.", [], "descending">;
 
-def Knobs_Attention : KnobSet<"attention", "Attention", [
-  Knob_BlockM, Knob_BlockN, Knob_NumWarps, Knob_MmaWarps, Knob_ProducerWarps, Knob_QStages, Knob_KStages,
-  Knob_VStages, Knob_QInRegisters, Knob_PInRegisters, Knob_OInShared, Knob_Overlap, Knob_Rescale,
-  Knob_RescaleLate, Knob_ExpOnFma, Knob_SplitMasked, Knob_ListBlocks, Knob_Unroll, Knob_TileOrder, Knob_Persistent,
-  Knob_WorkgroupsPerSm, Knob_Cluster
-], [
+defvar attentionSizes = [
   ProblemSize<"batch", "Batch size">,
   ProblemSize<"heads", "Number of query heads">,
   ProblemSize<"kv-heads", "Number of key and value heads">,
   ProblemSize<"seq-q", "Number of queries">,
   ProblemSize<"seq-k", "Number of keys">
-], "`attn.attention`">;
+];
+
+def Knobs_Attention : KnobSet<"attention", "Attention", [
+  Knob_BlockM, Knob_BlockN, Knob_NumWarps, Knob_MmaWarps, Knob_ProducerWarps, Knob_QStages, Knob_KStages,
+  Knob_VStages, Knob_QInRegisters, Knob_PInRegisters, Knob_OInShared, Knob_Overlap, Knob_Rescale,
+  Knob_RescaleLate, Knob_ExpOnFma, Knob_SplitMasked, Knob_ListBlocks, Knob_Unroll, Knob_TileOrder, Knob_Persistent,
+  Knob_WorkgroupsPerSm, Knob_Cluster
+], attentionSizes, "`attn.attention`">;
+
+//===----------------------------------------------------------------------===//
+// Gradients of attention
+//
+// One kernel sums the gradients of keys and values, each workgroup those of a
+// block of keys over blocks of queries, and another one those of queries, each
+// workgroup those of a block of queries over blocks of keys.
+//===----------------------------------------------------------------------===//
+
+def Knob_KVBlockM : Knob<"kvBlockM", "kv-block-m", 64, [16, 32, 64, 80, 96, 128],
+  "Query rows visited by one step of the kernel of keys and values.">;
+def Knob_KVBlockN : Knob<"kvBlockN", "kv-block-n", 64, [16, 32, 64, 96, 128, 192],
+  "Key rows owned by one workgroup of that kernel.">;
+def Knob_KVWarps : Knob<"kvWarps", "kv-warps", 4, [1, 2, 4, 8, 12],
+  "Warps of one workgroup of that kernel that compute; its key rows are divided among them evenly.">;
+def Knob_KVStages : Knob<"kvStages", "kv-stages", 2, [1, 2, 3],
+  "Slots of the shared-memory rings that hold its blocks of queries and of output gradients.">;
+def Knob_KVInRegisters : Knob<"kvInRegisters", "kv-in-registers", 1, [0, 1],
+  "1 keeps its keys and values in registers for the whole loop, 0 reads them from shared memory at each step.">;
+def Knob_KVWorkgroupsPerSm : Knob<"kvWorkgroupsPerSm", "kv-workgroups-per-sm", 1, [1, 2, 3],
+  "Workgroups of that kernel that must fit on one SM at a time; bounds the registers of a thread.">;
+def Knob_QBlockM : Knob<"qBlockM", "q-block-m", 64, [16, 32, 64, 128, 192],
+  "Query rows owned by one workgroup of the kernel of queries.">;
+def Knob_QBlockN : Knob<"qBlockN", "q-block-n", 64, [16, 32, 64, 80, 96, 128],
+  "Key rows visited by one step of that kernel.">;
+def Knob_QWarps : Knob<"qWarps", "q-warps", 4, [1, 2, 4, 8, 12],
+  "Warps of one workgroup of that kernel that compute; its query rows are divided among them evenly.">;
+def Knob_QKVStages : Knob<"qStages", "q-stages", 2, [1, 2, 3],
+  "Slots of the shared-memory rings that hold its blocks of keys and of values.">;
+def Knob_QRowsInRegisters : Knob<"qInRegisters", "q-in-registers", 1, [0, 1],
+  "1 keeps its queries and output gradients in registers for the whole loop, 0 reads them from shared memory at each step.">;
+def Knob_QWorkgroupsPerSm : Knob<"qWorkgroupsPerSm", "q-workgroups-per-sm", 1, [1, 2, 3],
+  "Workgroups of that kernel that must fit on one SM at a time; bounds the registers of a thread.">;
+
+def Knobs_AttentionGrad : KnobSet<"attention_grad", "AttentionGrad", [
+  Knob_KVBlockM, Knob_KVBlockN, Knob_KVWarps, Knob_KVStages, Knob_KVInRegisters, Knob_KVWorkgroupsPerSm,
+  Knob_QBlockM, Knob_QBlockN, Knob_QWarps, Knob_QKVStages, Knob_QRowsInRegisters, Knob_QWorkgroupsPerSm,
+  Knob_MmaWarps, Knob_ProducerWarps, Knob_SplitMasked
+], attentionSizes, "`attn.attention_grad`">;
 
 //===----------------------------------------------------------------------===//
 // Matmul

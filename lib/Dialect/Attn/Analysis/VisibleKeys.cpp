@@ -34,14 +34,15 @@ SeenKeys::Blocks SeenKeys::countBlocks(int64_t size) const {
   return {seen.size() - skipped.size(), unmasked.size() - both.size()};
 }
 
-VisibleKeys::VisibleKeys(attn::AttentionOp op, int64_t seqQ, int64_t seqK)
+VisibleKeys::VisibleKeys(attn::AttentionOpInterface op, int64_t seqQ,
+                         int64_t seqK)
     : seqK(seqK), ranges{{}, MaskInterval{}, {}} {
   Region &mask = op.getMask();
   if (mask.empty())
     return;
   code = std::make_shared<Region>();
   Block &block = code->emplaceBlock();
-  OpBuilder builder(op.getContext());
+  OpBuilder builder(op->getContext());
   builder.setInsertionPointToEnd(&block);
   Location loc = op.getLoc();
   Type index = builder.getIndexType();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Canonical form of attn.attention: no clause, region or result that changes
+// Canonical form of attention ops: no clause, region or result that changes
 // nothing, one spelling for equal masks, and constants inside the regions that
 // use them.
 
@@ -12,13 +12,13 @@ using namespace mlir;
 using namespace attune::attn;
 
 /// With equal static lengths the two alignments say the same.
-static bool hasOneDiagonal(AttentionOp op) {
+static bool hasOneDiagonal(AttentionOpInterface op) {
   return ShapedType::isStatic(op.getSeqQ()) && op.getSeqQ() == op.getSeqK();
 }
 
 /// A score region that yields its score, and a mask region that yields true.
-static LogicalResult eraseIdleRegions(AttentionOp op,
-                                      PatternRewriter &rewriter) {
+template <typename OpT>
+static LogicalResult eraseIdleRegions(OpT op, PatternRewriter &rewriter) {
   auto getYielded = [](Region &region) {
     return cast<YieldOp>(region.front().getTerminator()).getValue();
   };
@@ -35,7 +35,8 @@ static LogicalResult eraseIdleRegions(AttentionOp op,
   return success();
 }
 
-static LogicalResult simplifyBands(AttentionOp op, PatternRewriter &rewriter) {
+template <typename OpT>
+static LogicalResult simplifyBands(OpT op, PatternRewriter &rewriter) {
   CausalAttr causal = op.getCausalAttr();
   WindowAttr window = op.getWindowAttr();
   if (hasOneDiagonal(op)) {
@@ -71,7 +72,8 @@ static LogicalResult simplifyBands(AttentionOp op, PatternRewriter &rewriter) {
 }
 
 /// Moves scalar constants into the regions, where they are no captures.
-static LogicalResult sinkConstants(AttentionOp op, PatternRewriter &rewriter) {
+template <typename OpT>
+static LogicalResult sinkConstants(OpT op, PatternRewriter &rewriter) {
   bool changed = false;
   for (Region *region : {&op.getScore(), &op.getMask()}) {
     if (region->empty())
@@ -116,8 +118,15 @@ static LogicalResult dropUnusedLse(AttentionOp op, PatternRewriter &rewriter) {
 
 void AttentionOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                               MLIRContext *) {
-  patterns.add(eraseIdleRegions);
-  patterns.add(simplifyBands);
-  patterns.add(sinkConstants);
+  patterns.add(eraseIdleRegions<AttentionOp>);
+  patterns.add(simplifyBands<AttentionOp>);
+  patterns.add(sinkConstants<AttentionOp>);
   patterns.add(dropUnusedLse);
+}
+
+void AttentionGradOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                  MLIRContext *) {
+  patterns.add(eraseIdleRegions<AttentionGradOp>);
+  patterns.add(simplifyBands<AttentionGradOp>);
+  patterns.add(sinkConstants<AttentionGradOp>);
 }

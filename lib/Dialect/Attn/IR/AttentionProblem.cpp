@@ -73,33 +73,12 @@ static std::array<Type, 2> getListTypes(const AttentionProblem &problem,
           RankedTensorType::get({problem.batch, 1, queries, keys}, number)};
 }
 
-OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
-                                                MLIRContext *context) {
-  context->loadDialect<AttnDialect, func::FuncDialect>();
-  OpBuilder builder(context);
-  Location loc = builder.getUnknownLoc();
-  SmallVector<Type> inputs = {getOperandType(problem, builder, problem.headsQ,
-                                             problem.seqQ, problem.headDimQK),
-                              getOperandType(problem, builder, problem.headsKV,
-                                             problem.seqK, problem.headDimQK),
-                              getOperandType(problem, builder, problem.headsKV,
-                                             problem.seqK, problem.headDimV)};
-  auto perHead = RankedTensorType::get({problem.headsQ}, builder.getF32Type());
-  inputs.append(problem.alibi + problem.sinks, perHead);
-  if (problem.blockLists)
-    for (int list = 0; list < 2; ++list)
-      llvm::append_range(inputs, getListTypes(problem, builder));
-
-  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
-  builder.setInsertionPointToEnd(module->getBody());
-  auto func = func::FuncOp::create(builder, loc, "attention",
-                                   builder.getFunctionType(inputs, {}));
-  Block *body = func.addEntryBlock();
-  builder.setInsertionPointToStart(body);
-  auto op = AttentionOp::create(builder, loc, body->getArgument(0),
-                                body->getArgument(1), body->getArgument(2),
-                                problem.order, problem.lse);
-  ValueRange rest = body->getArguments().drop_front(3);
+/// Takes the operands of clauses from the front of `rest`, and sets the
+/// clauses.
+template <typename OpT>
+static void setClauses(OpT op, const AttentionProblem &problem,
+                       ValueRange rest) {
+  Builder builder(op.getContext());
   auto assign = [&](MutableOperandRange operand) {
     operand.assign(rest.front());
     rest = rest.drop_front();
@@ -116,20 +95,83 @@ OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
     op.setBlockSizes({{problem.blockLists->first, problem.blockLists->second}});
   }
   if (problem.causal)
-    op.setCausalAttr(CausalAttr::get(context, *problem.causal));
+    op.setCausalAttr(CausalAttr::get(op.getContext(), *problem.causal));
   if (problem.window)
-    op.setWindowAttr(
-        WindowAttr::get(context, problem.window->first, problem.window->second,
-                        problem.causal.value_or(Alignment::BottomRight)));
+    op.setWindowAttr(WindowAttr::get(
+        op.getContext(), problem.window->first, problem.window->second,
+        problem.causal.value_or(Alignment::BottomRight)));
   if (problem.softcap)
     op.setSoftcapAttr(builder.getF32FloatAttr(*problem.softcap));
   if (problem.scale)
     op.setScaleAttr(builder.getF32FloatAttr(*problem.scale));
   if (!problem.schedule.empty())
     op.setScheduleAttr(
-        attune::schedule::AttentionAttr::get(context, problem.schedule));
-  func::ReturnOp::create(builder, loc, op.getResults());
-  func.setType(builder.getFunctionType(inputs, op.getResultTypes()));
+        decltype(op.getScheduleAttr())::get(op.getContext(), problem.schedule));
+}
+
+static AttentionOp createAttention(OpBuilder &builder, Location loc,
+                                   const AttentionProblem &problem,
+                                   ValueRange arguments) {
+  auto op = AttentionOp::create(builder, loc, arguments[0], arguments[1],
+                                arguments[2], problem.order, problem.lse);
+  setClauses(op, problem, arguments.drop_front(3));
+  return op;
+}
+
+static AttentionGradOp createGradients(OpBuilder &builder, Location loc,
+                                       const AttentionProblem &problem,
+                                       ValueRange arguments) {
+  auto op = AttentionGradOp::create(builder, loc, arguments[0], arguments[1],
+                                    arguments[2], arguments[3], arguments[4],
+                                    arguments[5], problem.order);
+  ValueRange rest = arguments.drop_front(6);
+  if (problem.lse) {
+    op.getLseGradMutable().assign(rest.front());
+    rest = rest.drop_front();
+  }
+  setClauses(op, problem, rest);
+  return op;
+}
+
+OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
+                                                MLIRContext *context) {
+  context->loadDialect<AttnDialect, func::FuncDialect>();
+  OpBuilder builder(context);
+  Location loc = builder.getUnknownLoc();
+  SmallVector<Type> inputs = {getOperandType(problem, builder, problem.headsQ,
+                                             problem.seqQ, problem.headDimQK),
+                              getOperandType(problem, builder, problem.headsKV,
+                                             problem.seqK, problem.headDimQK),
+                              getOperandType(problem, builder, problem.headsKV,
+                                             problem.seqK, problem.headDimV)};
+  if (problem.grad) {
+    Type output = getOperandType(problem, builder, problem.headsQ, problem.seqQ,
+                                 problem.headDimV);
+    auto perQuery = RankedTensorType::get(
+        {problem.batch, problem.headsQ, problem.seqQ}, builder.getF32Type());
+    inputs.append({output, perQuery, output});
+    inputs.append(problem.lse, perQuery);
+  }
+  auto perHead = RankedTensorType::get({problem.headsQ}, builder.getF32Type());
+  inputs.append(problem.alibi + problem.sinks, perHead);
+  if (problem.blockLists)
+    for (int list = 0; list < 2; ++list)
+      llvm::append_range(inputs, getListTypes(problem, builder));
+
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  auto func = func::FuncOp::create(
+      builder, loc, problem.grad ? "attention_grad" : "attention",
+      builder.getFunctionType(inputs, {}));
+  Block *body = func.addEntryBlock();
+  builder.setInsertionPointToStart(body);
+  ValueRange arguments = body->getArguments();
+  Operation *op =
+      problem.grad
+          ? createGradients(builder, loc, problem, arguments).getOperation()
+          : createAttention(builder, loc, problem, arguments).getOperation();
+  func::ReturnOp::create(builder, loc, op->getResults());
+  func.setType(builder.getFunctionType(inputs, op->getResultTypes()));
   if (failed(verify(*module)))
     return nullptr;
   return module;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The score and mask regions of attn.attention: their arguments, what they
+// The score and mask regions of attention ops: their arguments, what they
 // capture, what they may contain, and how a lowering inlines them.
 
 #include "attune/Dialect/Attn/IR/Attn.h"
@@ -21,11 +21,12 @@ static bool isScalarConstant(Value value) {
   return isRegionScalar(value.getType()) && matchPattern(value, m_Constant());
 }
 
-SmallVector<Value> AttentionOp::getCaptures() {
+SmallVector<Value> attune::attn::detail::getCaptures(Operation *op) {
   llvm::SetVector<Value> captures;
-  for (Region *region : {&getScore(), &getMask()})
-    region->walk([&](Operation *op) {
-      for (Value operand : op->getOperands())
+  AttentionOpInterface attention(op);
+  for (Region *region : {&attention.getScore(), &attention.getMask()})
+    region->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
         if (!region->isAncestor(operand.getParentRegion()) &&
             !isScalarConstant(operand))
           captures.insert(operand);
@@ -40,21 +41,16 @@ static SmallVector<Type> getArgumentTypes(Builder builder, bool isScore) {
   return types;
 }
 
-static Block *createBlock(OpBuilder &builder, Region &region, bool isScore,
-                          Location loc) {
+Block *attune::attn::detail::createRegionBlock(Operation *op,
+                                               OpBuilder &builder,
+                                               bool isScore) {
+  AttentionOpInterface attention(op);
+  Region &region = isScore ? attention.getScore() : attention.getMask();
   assert(region.empty() && "expects a region that has no block yet");
   SmallVector<Type> types = getArgumentTypes(builder, isScore);
   OpBuilder::InsertionGuard guard(builder);
   return builder.createBlock(&region, region.end(), types,
-                             SmallVector<Location>(types.size(), loc));
-}
-
-Block *AttentionOp::createScoreBlock(OpBuilder &builder) {
-  return createBlock(builder, getScore(), true, getLoc());
-}
-
-Block *AttentionOp::createMaskBlock(OpBuilder &builder) {
-  return createBlock(builder, getMask(), false, getLoc());
+                             SmallVector<Location>(types.size(), op->getLoc()));
 }
 
 Value attune::attn::inlineRegion(OpBuilder &builder, Region &region,
@@ -105,8 +101,8 @@ static LogicalResult verifyCaptures(Operation &op, Region &region) {
   return success();
 }
 
-static LogicalResult verifyRegion(AttentionOp attention, Region &region,
-                                  bool isScore) {
+static LogicalResult verifyRegion(AttentionOpInterface attention,
+                                  Region &region, bool isScore) {
   if (region.empty())
     return success();
   Block &block = region.front();
@@ -115,12 +111,12 @@ static LogicalResult verifyRegion(AttentionOp attention, Region &region,
   SmallVector<Type> types =
       getArgumentTypes(Builder(attention.getContext()), isScore);
   if (!llvm::equal(block.getArgumentTypes(), types))
-    return attention.emitOpError("expects the ")
+    return attention->emitOpError("expects the ")
            << name << " region to take (" << types << "), but got ("
            << block.getArgumentTypes() << ")";
   auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
   if (!yield)
-    return attention.emitOpError("expects the ")
+    return attention->emitOpError("expects the ")
            << name << " region to end in attn.yield";
   Type yielded = yield.getValue().getType();
   if (isScore ? !yielded.isF32() : !yielded.isInteger(1))
@@ -137,7 +133,7 @@ static LogicalResult verifyRegion(AttentionOp attention, Region &region,
 }
 
 /// A region reads tables where there is something to read.
-static LogicalResult verifyTables(AttentionOp op) {
+static LogicalResult verifyTables(AttentionOpInterface op) {
   for (const TableSize &size : getTableSizes(op)) {
     int64_t elements =
         cast<RankedTensorType>(size.table.getType()).getDimSize(size.dim);
@@ -147,7 +143,7 @@ static LogicalResult verifyTables(AttentionOp op) {
                                             : op.getSeqK();
     if (ShapedType::isStatic(elements) && ShapedType::isStatic(needed) &&
         elements < needed) // attention_c20
-      return op.emitOpError("expects dimension ")
+      return op->emitOpError("expects dimension ")
              << size.dim
              << " of a tensor that a region reads to have at least as many "
                 "elements as there are "
@@ -157,10 +153,14 @@ static LogicalResult verifyTables(AttentionOp op) {
   return success();
 }
 
+LogicalResult attune::attn::detail::verifyRegions(AttentionOpInterface op) {
+  if (failed(verifyRegion(op, op.getScore(), /*isScore=*/true)))
+    return failure();
+  if (failed(verifyRegion(op, op.getMask(), /*isScore=*/false)))
+    return failure();
+  return verifyTables(op);
+}
+
 LogicalResult AttentionOp::verifyRegions() {
-  if (failed(verifyRegion(*this, getScore(), /*isScore=*/true)))
-    return failure();
-  if (failed(verifyRegion(*this, getMask(), /*isScore=*/false)))
-    return failure();
-  return verifyTables(*this);
+  return attune::attn::detail::verifyRegions(*this);
 }

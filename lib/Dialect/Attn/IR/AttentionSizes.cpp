@@ -105,7 +105,7 @@ static void addAssertions(SizeFacts &facts, Value size, Operation *before) {
   }
 }
 
-static SizeFacts getFacts(AttentionOp op, int64_t size,
+static SizeFacts getFacts(AttentionOpInterface op, int64_t size,
                           ArrayRef<Value> tensors) {
   if (ShapedType::isStatic(size))
     return {std::max<int64_t>(1, size), size, size};
@@ -118,15 +118,17 @@ static SizeFacts getFacts(AttentionOp op, int64_t size,
   return facts;
 }
 
-SizeFacts attune::attn::getQueryFacts(AttentionOp op) {
+SizeFacts attune::attn::getQueryFacts(AttentionOpInterface op) {
   return getFacts(op, op.getSeqQ(), {op.getQuery()});
 }
 
-SizeFacts attune::attn::getKeyFacts(AttentionOp op) {
+SizeFacts attune::attn::getKeyFacts(AttentionOpInterface op) {
   return getFacts(op, op.getSeqK(), {op.getKey(), op.getValue()});
 }
 
-int64_t AttentionOp::getSeqKDivisor() { return getKeyFacts(*this).divisor; }
+int64_t attune::attn::detail::getSeqKDivisor(Operation *op) {
+  return getKeyFacts(AttentionOpInterface(op)).divisor;
+}
 
 //===----------------------------------------------------------------------===//
 // What is checked
@@ -145,7 +147,7 @@ StringRef attune::attn::getPositionsName(char position) {
   }
 }
 
-SmallVector<TableSize> attune::attn::getTableSizes(AttentionOp op) {
+SmallVector<TableSize> attune::attn::getTableSizes(AttentionOpInterface op) {
   SmallVector<TableSize> sizes;
   for (Region *region : {&op.getScore(), &op.getMask()}) {
     constexpr StringRef names = "bhmn";
@@ -164,7 +166,7 @@ SmallVector<TableSize> attune::attn::getTableSizes(AttentionOp op) {
   return sizes;
 }
 
-SmallVector<BlockList, 4> attune::attn::getBlockLists(AttentionOp op) {
+SmallVector<BlockList, 4> attune::attn::getBlockLists(AttentionOpInterface op) {
   SmallVector<BlockList, 4> lists{
       {"counts of blocks", op.getBlockCounts()},
       {"indices of blocks", op.getBlockIndices()},
@@ -189,7 +191,7 @@ struct NamedSize {
 class CheckEmitter {
 public:
   using Describe = function_ref<std::string(Operation *, StringRef)>;
-  CheckEmitter(OpBuilder &builder, Location loc, AttentionOp op,
+  CheckEmitter(OpBuilder &builder, Location loc, AttentionOpInterface op,
                Describe describe)
       : b(loc, builder), op(op), describe(describe) {}
 
@@ -210,7 +212,7 @@ private:
   void expectBlocks(const BlockList &list);
 
   ImplicitLocOpBuilder b;
-  AttentionOp op;
+  AttentionOpInterface op;
   Describe describe;
 };
 } // namespace
@@ -329,17 +331,20 @@ void CheckEmitter::emit() {
 }
 
 namespace {
+template <typename OpT>
 struct RuntimeVerification
-    : RuntimeVerifiableOpInterface::ExternalModel<RuntimeVerification,
-                                                  AttentionOp> {
+    : RuntimeVerifiableOpInterface::ExternalModel<RuntimeVerification<OpT>,
+                                                  OpT> {
   void generateRuntimeVerification(
       Operation *op, OpBuilder &builder, Location loc,
       function_ref<std::string(Operation *, StringRef)> describe) const {
-    CheckEmitter(builder, loc, cast<AttentionOp>(op), describe).emit();
+    CheckEmitter(builder, loc, cast<OpT>(op), describe).emit();
   }
 };
 } // namespace
 
 void AttnDialect::attachRuntimeVerification() {
-  AttentionOp::attachInterface<RuntimeVerification>(*getContext());
+  AttentionOp::attachInterface<RuntimeVerification<AttentionOp>>(*getContext());
+  AttentionGradOp::attachInterface<RuntimeVerification<AttentionGradOp>>(
+      *getContext());
 }

@@ -1,78 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Custom syntax of attn.attention: three operands, then clauses in any order,
-// each at most once, then the types of the operands. Result types are inferred
-// and written only where they carry an encoding.
+// Custom syntax of attention ops: operands, then clauses in any order, each at
+// most once, then the types of the operands. Result types are inferred and
+// written only where they carry an encoding.
 
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace attune::attn;
 
 namespace {
-using Properties = AttentionOp::Properties;
+/// An operand of a clause; without a type, there is none.
+struct ClauseOperand {
+  OpAsmParser::UnresolvedOperand operand;
+  Type type;
+};
 
-/// Reads the clauses of one op. Operands of clauses go after query, key and
-/// value in the order of the definition, not in that of the text.
+/// Reads the clauses of one op: those that all attention ops have, and those of
+/// its own. Operands of clauses go after the others in the order of the
+/// definition, not in that of the text.
 class ClauseParser {
 public:
-  ClauseParser(OpAsmParser &parser, Properties &properties, Region &score,
-               Region &mask)
-      : parser(parser), properties(properties), score(score), mask(mask) {}
+  /// Reads a clause of the op's own, behind its keyword.
+  using ParseOwn = llvm::function_ref<ParseResult(StringRef keyword)>;
 
-  ParseResult parseAll();
-  ParseResult resolveInto(SmallVectorImpl<Value> &operands);
+  ClauseParser(OpAsmParser &parser, OperationState &state)
+      : parser(parser), score(*state.addRegion()), mask(*state.addRegion()),
+        order(parser.getBuilder().getStringAttr("bhsd")) {}
+
+  ParseResult parseAll(ArrayRef<StringRef> ownKeywords, ParseOwn parseOwn);
+  ParseResult parseVector(ClauseOperand &vector);
+  /// Adds one operand, or none; `segment` becomes how many.
+  ParseResult resolve(const ClauseOperand &operand, int32_t &segment,
+                      SmallVectorImpl<Value> &operands);
+  /// Adds slopes, sinks and lists, whose segments are the six from `segments`.
+  ParseResult resolveShared(MutableArrayRef<int32_t> segments,
+                            SmallVectorImpl<Value> &operands);
+
+  template <typename PropertiesT>
+  void setShared(PropertiesT &properties) const {
+    properties.order = order;
+    properties.scale = scale;
+    properties.softcap = softcap;
+    properties.causal = causal;
+    properties.window = window;
+    properties.blockSizes = blockSizes;
+  }
 
 private:
-  /// An operand of a clause; without a type, there is none.
-  struct Optional {
-    OpAsmParser::UnresolvedOperand operand;
-    Type type;
-  };
-
   ParseResult parseClause(StringRef keyword, SMLoc loc);
   ParseResult parseCausal();
   ParseResult parseWindow(SMLoc loc);
   ParseResult parseAlignment(Alignment &alignment);
   ParseResult parseFloat(FloatAttr &attribute);
   ParseResult parseOrder();
-  ParseResult parseVector(Optional &vector);
   ParseResult parseRegion(Region &region, bool isScore);
   ParseResult parseBlocks(bool full);
 
   OpAsmParser &parser;
-  Properties &properties;
   Region &score, &mask;
-  Optional slopes, sinks, counts, indices, fullCounts, fullIndices;
+  StringAttr order;
+  FloatAttr scale, softcap;
+  CausalAttr causal;
+  WindowAttr window;
+  DenseI64ArrayAttr blockSizes;
+  ClauseOperand slopes, sinks, counts, indices, fullCounts, fullIndices;
 };
 } // namespace
 
-static constexpr StringRef clauses[] = {
-    "lse",   "causal",   "window", "softcap", "alibi",  "sinks",      "scale",
-    "order", "schedule", "score",  "mask",    "blocks", "full_blocks"};
+static constexpr StringRef sharedClauses[] = {
+    "causal", "window", "softcap", "alibi",  "sinks",      "scale",
+    "order",  "score",  "mask",    "blocks", "full_blocks"};
 
-ParseResult ClauseParser::parseAll() {
+ParseResult ClauseParser::parseAll(ArrayRef<StringRef> ownKeywords,
+                                   ParseOwn parseOwn) {
+  SmallVector<StringRef> keywords = llvm::to_vector(ArrayRef(sharedClauses));
+  llvm::append_range(keywords, ownKeywords);
   llvm::StringSet<> seen;
   while (true) {
     SMLoc loc = parser.getCurrentLocation();
     StringRef keyword;
-    if (failed(parser.parseOptionalKeyword(&keyword, clauses)))
+    if (failed(parser.parseOptionalKeyword(&keyword, keywords)))
       return success();
     if (!seen.insert(keyword).second)
       return parser.emitError(loc, "expects clause '")
              << keyword << "' once, but got it again";
-    if (parseClause(keyword, loc))
+    bool isOwn = llvm::is_contained(ownKeywords, keyword);
+    if (isOwn ? parseOwn(keyword) : parseClause(keyword, loc))
       return failure();
   }
 }
 
 ParseResult ClauseParser::parseClause(StringRef keyword, SMLoc loc) {
-  if (keyword == "lse") {
-    properties.returnLse = parser.getBuilder().getUnitAttr();
-    return success();
-  }
   if (keyword == "score" || keyword == "mask")
     return parseRegion(keyword == "score" ? score : mask, keyword == "score");
   if (parser.parseLParen())
@@ -83,7 +106,7 @@ ParseResult ClauseParser::parseClause(StringRef keyword, SMLoc loc) {
   else if (keyword == "window")
     parsed = parseWindow(loc);
   else if (keyword == "softcap")
-    parsed = parseFloat(properties.softcap);
+    parsed = parseFloat(softcap);
   else if (keyword == "alibi")
     parsed = parseVector(slopes);
   else if (keyword == "sinks")
@@ -91,11 +114,9 @@ ParseResult ClauseParser::parseClause(StringRef keyword, SMLoc loc) {
   else if (keyword == "blocks" || keyword == "full_blocks")
     parsed = parseBlocks(keyword == "full_blocks");
   else if (keyword == "scale")
-    parsed = parseFloat(properties.scale);
-  else if (keyword == "order")
-    parsed = parseOrder();
+    parsed = parseFloat(scale);
   else
-    parsed = parser.parseCustomAttributeWithFallback(properties.schedule);
+    parsed = parseOrder();
   return failure(failed(parsed) || failed(parser.parseRParen()));
 }
 
@@ -117,7 +138,7 @@ ParseResult ClauseParser::parseCausal() {
   Alignment alignment;
   if (parseAlignment(alignment))
     return failure();
-  properties.causal = CausalAttr::get(parser.getContext(), alignment);
+  causal = CausalAttr::get(parser.getContext(), alignment);
   return success();
 }
 
@@ -133,10 +154,9 @@ ParseResult ClauseParser::parseWindow(SMLoc loc) {
   if (parseSide(left) || parser.parseComma() || parseSide(right) ||
       parser.parseComma() || parseAlignment(alignment))
     return failure();
-  properties.window =
-      WindowAttr::getChecked([&] { return parser.emitError(loc); },
-                             parser.getContext(), left, right, alignment);
-  return success(properties.window != nullptr);
+  window = WindowAttr::getChecked([&] { return parser.emitError(loc); },
+                                  parser.getContext(), left, right, alignment);
+  return success(window != nullptr);
 }
 
 ParseResult ClauseParser::parseFloat(FloatAttr &attribute) {
@@ -144,21 +164,21 @@ ParseResult ClauseParser::parseFloat(FloatAttr &attribute) {
 }
 
 ParseResult ClauseParser::parseOrder() {
-  StringRef order;
-  if (parser.parseKeyword(&order))
+  StringRef letters;
+  if (parser.parseKeyword(&letters))
     return failure();
-  properties.order = parser.getBuilder().getStringAttr(order);
+  order = parser.getBuilder().getStringAttr(letters);
   return success();
 }
 
-ParseResult ClauseParser::parseVector(Optional &vector) {
+ParseResult ClauseParser::parseVector(ClauseOperand &vector) {
   return failure(parser.parseOperand(vector.operand) ||
                  parser.parseColonType(vector.type));
 }
 
 ParseResult ClauseParser::parseBlocks(bool full) {
-  Optional &first = full ? fullCounts : counts,
-           &second = full ? fullIndices : indices;
+  ClauseOperand &first = full ? fullCounts : counts,
+                &second = full ? fullIndices : indices;
   if (parser.parseOperand(first.operand) || parser.parseComma() ||
       parser.parseOperand(second.operand))
     return failure();
@@ -168,7 +188,7 @@ ParseResult ClauseParser::parseBlocks(bool full) {
     if (parser.parseComma() || parser.parseCommaSeparatedList(
                                    OpAsmParser::Delimiter::Square, parseSize))
       return failure();
-    properties.blockSizes = parser.getBuilder().getDenseI64ArrayAttr(sizes);
+    blockSizes = parser.getBuilder().getDenseI64ArrayAttr(sizes);
   }
   return failure(parser.parseColonType(first.type) || parser.parseComma() ||
                  parser.parseType(second.type));
@@ -192,31 +212,60 @@ ParseResult ClauseParser::parseRegion(Region &region, bool isScore) {
   return parser.parseRegion(region, arguments);
 }
 
-ParseResult ClauseParser::resolveInto(SmallVectorImpl<Value> &operands) {
-  constexpr size_t kRequired = 3;
-  auto &segments = properties.operandSegmentSizes;
-  std::fill_n(segments.begin(), kRequired, 1);
-  Optional *optionals[] = {&slopes,  &sinks,      &counts,
-                           &indices, &fullCounts, &fullIndices};
-  for (auto [number, optional] : llvm::enumerate(optionals)) {
-    segments[kRequired + number] = optional->type ? 1 : 0;
-    if (optional->type &&
-        parser.resolveOperand(optional->operand, optional->type, operands))
+ParseResult ClauseParser::resolve(const ClauseOperand &operand,
+                                  int32_t &segment,
+                                  SmallVectorImpl<Value> &operands) {
+  segment = operand.type ? 1 : 0;
+  if (!operand.type)
+    return success();
+  return parser.resolveOperand(operand.operand, operand.type, operands);
+}
+
+ParseResult ClauseParser::resolveShared(MutableArrayRef<int32_t> segments,
+                                        SmallVectorImpl<Value> &operands) {
+  const ClauseOperand *shared[] = {&slopes,  &sinks,      &counts,
+                                   &indices, &fullCounts, &fullIndices};
+  for (auto [operand, segment] : llvm::zip_equal(shared, segments))
+    if (resolve(*operand, segment, operands))
       return failure();
-  }
+  return success();
+}
+
+/// Takes the result types that are written, or else those that are inferred.
+template <typename OpT>
+static ParseResult setResultTypes(OpAsmParser &parser, OperationState &state,
+                                  ArrayRef<Type> written) {
+  SmallVector<Type> inferred;
+  // Inference also says what is wrong with operands.
+  if (failed(OpT::inferReturnTypes(
+          parser.getContext(), parser.getEncodedSourceLoc(parser.getNameLoc()),
+          state.operands, state.attributes.getDictionary(parser.getContext()),
+          state.getRawProperties(), state.regions, inferred)))
+    return failure();
+  state.addTypes(written.empty() ? ArrayRef<Type>(inferred) : written);
   return success();
 }
 
 ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   SmallVector<OpAsmParser::UnresolvedOperand, 3> operands;
-  SmallVector<Type> types, written, inferred;
+  SmallVector<Type> types, written;
   auto &properties = state.getOrAddProperties<Properties>();
-  properties.order = parser.getBuilder().getStringAttr("bhsd");
-  Region *score = state.addRegion(), *mask = state.addRegion();
-  ClauseParser clauseParser(parser, properties, *score, *mask);
-  if (parser.parseOperandList(operands, 3) || clauseParser.parseAll() ||
+  ClauseParser clauses(parser, state);
+  auto parseOwn = [&](StringRef keyword) -> ParseResult {
+    if (keyword == "lse") {
+      properties.returnLse = parser.getBuilder().getUnitAttr();
+      return success();
+    }
+    return failure(
+        parser.parseLParen() ||
+        parser.parseCustomAttributeWithFallback(properties.schedule) ||
+        parser.parseRParen());
+  };
+  if (parser.parseOperandList(operands, 3) ||
+      clauses.parseAll({"lse", "schedule"}, parseOwn) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes))
     return failure();
+  clauses.setShared(properties);
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseColonTypeList(types))
     return failure();
@@ -224,21 +273,108 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
     return parser.emitError(
                loc, "expects the types of query, key and value, but got ")
            << types.size() << " types";
+  MutableArrayRef<int32_t> segments(properties.operandSegmentSizes);
+  std::fill_n(segments.begin(), 3, 1);
   if (parser.parseOptionalArrowTypeList(written) ||
       parser.resolveOperands(operands, types, loc, state.operands) ||
-      clauseParser.resolveInto(state.operands))
+      clauses.resolveShared(segments.drop_front(3), state.operands))
     return failure();
-  if (!written.empty()) {
-    state.addTypes(written);
+  return setResultTypes<AttentionOp>(parser, state, written);
+}
+
+namespace {
+/// The gradients that are wanted.
+struct WantedGradients {
+  bool query = true, key = true, value = true;
+  SmallVector<OpAsmParser::UnresolvedOperand> tensors;
+  SmallVector<Type> types;
+  SMLoc loc;
+
+  ParseResult parse(OpAsmParser &parser);
+};
+} // namespace
+
+ParseResult WantedGradients::parse(OpAsmParser &parser) {
+  query = key = value = false;
+  loc = parser.getCurrentLocation();
+  auto parsePart = [&]() -> ParseResult {
+    SMLoc start = parser.getCurrentLocation();
+    OpAsmParser::UnresolvedOperand tensor;
+    OptionalParseResult parsed = parser.parseOptionalOperand(tensor);
+    if (parsed.has_value()) {
+      tensors.push_back(tensor);
+      return *parsed;
+    }
+    StringRef name;
+    if (parser.parseKeyword(&name))
+      return failure();
+    bool *part = llvm::StringSwitch<bool *>(name)
+                     .Case("query", &query)
+                     .Case("key", &key)
+                     .Case("value", &value)
+                     .Default(nullptr);
+    if (!part)
+      return parser.emitError(
+                 start, "expects query, key, value or a tensor, but got '")
+             << name << "'";
+    if (*part)
+      return parser.emitError(start, "expects '")
+             << name << "' once, but got it again";
+    *part = true;
     return success();
-  }
-  if (failed(inferReturnTypes(
-          parser.getContext(), parser.getEncodedSourceLoc(parser.getNameLoc()),
-          state.operands, state.attributes.getDictionary(parser.getContext()),
-          state.getRawProperties(), state.regions, inferred)))
+  };
+  if (parser.parseLParen() || parser.parseCommaSeparatedList(parsePart))
     return failure();
-  state.addTypes(inferred);
-  return success();
+  if (!tensors.empty() && parser.parseColonTypeList(types))
+    return failure();
+  return parser.parseRParen();
+}
+
+ParseResult AttentionGradOp::parse(OpAsmParser &parser, OperationState &state) {
+  constexpr size_t kRequired = 6;
+  SmallVector<OpAsmParser::UnresolvedOperand, kRequired> operands;
+  SmallVector<Type> types, written;
+  ClauseOperand lseGrad;
+  WantedGradients wanted;
+  auto &properties = state.getOrAddProperties<Properties>();
+  ClauseParser clauses(parser, state);
+  auto parseOwn = [&](StringRef keyword) -> ParseResult {
+    if (keyword == "wrt")
+      return wanted.parse(parser);
+    if (parser.parseLParen())
+      return failure();
+    ParseResult parsed =
+        keyword == "lse_grad"
+            ? clauses.parseVector(lseGrad)
+            : parser.parseCustomAttributeWithFallback(properties.schedule);
+    return failure(failed(parsed) || failed(parser.parseRParen()));
+  };
+  if (parser.parseOperandList(operands, kRequired) ||
+      clauses.parseAll({"lse_grad", "wrt", "schedule"}, parseOwn) ||
+      parser.parseOptionalAttrDictWithKeyword(state.attributes))
+    return failure();
+  clauses.setShared(properties);
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseColonTypeList(types))
+    return failure();
+  if (types.size() != kRequired)
+    return parser.emitError(loc, "expects the types of query, key, value, "
+                                 "output, lse and output_grad, but got ")
+           << types.size() << " types";
+  MutableArrayRef<int32_t> segments(properties.operandSegmentSizes);
+  std::fill_n(segments.begin(), kRequired, 1);
+  if (parser.parseOptionalArrowTypeList(written) ||
+      parser.resolveOperands(operands, types, loc, state.operands) ||
+      clauses.resolve(lseGrad, segments[kRequired], state.operands) ||
+      clauses.resolveShared(segments.slice(kRequired + 1, 6), state.operands) ||
+      parser.resolveOperands(wanted.tensors, wanted.types, wanted.loc,
+                             state.operands))
+    return failure();
+  auto tensors = static_cast<int32_t>(wanted.tensors.size());
+  segments.back() = tensors;
+  properties.resultSegmentSizes = {wanted.query, wanted.key, wanted.value,
+                                   tensors};
+  return setResultTypes<AttentionGradOp>(parser, state, written);
 }
 
 static void printSide(OpAsmPrinter &printer, int64_t side) {
@@ -258,13 +394,11 @@ static void printRegionClause(OpAsmPrinter &printer, StringRef keyword,
   printer.printRegion(region, /*printEntryBlockArgs=*/false);
 }
 
-void AttentionOp::print(OpAsmPrinter &printer) {
-  printer << ' ' << getQuery() << ", " << getKey() << ", " << getValue();
-  if (getReturnLse())
-    printer << " lse";
-  if (CausalAttr causal = getCausalAttr())
+/// Prints the clauses that all attention ops have, up to the schedule.
+static void printShared(OpAsmPrinter &printer, AttentionOpInterface op) {
+  if (CausalAttr causal = op.getCausalAttr())
     printer << " causal(" << causal.getAlignment() << ")";
-  if (WindowAttr window = getWindowAttr()) {
+  if (WindowAttr window = op.getWindowAttr()) {
     printer << " window(";
     printSide(printer, window.getLeft());
     printer << ", ";
@@ -278,10 +412,10 @@ void AttentionOp::print(OpAsmPrinter &printer) {
     printer.printAttributeWithoutType(attribute);
     printer << ")";
   };
-  printFloat("softcap", getSoftcapAttr());
-  if (Value slopes = getAlibiSlopes())
+  printFloat("softcap", op.getSoftcapAttr());
+  if (Value slopes = op.getAlibiSlopes())
     printer << " alibi(" << slopes << " : " << slopes.getType() << ")";
-  if (Value sinks = getSinks())
+  if (Value sinks = op.getSinks())
     printer << " sinks(" << sinks << " : " << sinks.getType() << ")";
   auto printBlocks = [&](StringRef keyword, Value counts, Value indices,
                          bool hasSizes) {
@@ -289,44 +423,100 @@ void AttentionOp::print(OpAsmPrinter &printer) {
       return;
     printer << ' ' << keyword << "(" << counts << ", " << indices;
     if (hasSizes)
-      printer << ", [" << *getBlockSizes() << "]";
+      printer << ", [" << *op.getBlockSizes() << "]";
     printer << " : " << counts.getType() << ", " << indices.getType() << ")";
   };
-  printBlocks("blocks", getBlockCounts(), getBlockIndices(), true);
-  printBlocks("full_blocks", getFullBlockCounts(), getFullBlockIndices(),
+  printBlocks("blocks", op.getBlockCounts(), op.getBlockIndices(), true);
+  printBlocks("full_blocks", op.getFullBlockCounts(), op.getFullBlockIndices(),
               false);
-  printFloat("scale", getScaleAttr());
-  if (getOrder() != "bhsd")
-    printer << " order(" << getOrder() << ")";
-  if (attune::schedule::AttentionAttr schedule = getScheduleAttr()) {
+  printFloat("scale", op.getScaleAttr());
+  if (op.getOrder() != "bhsd")
+    printer << " order(" << op.getOrder() << ")";
+}
+
+/// Prints the rest: schedule, regions, attributes and types.
+template <typename OpT>
+static void printEnd(OpAsmPrinter &printer, OpT op, TypeRange operandTypes) {
+  if (auto schedule = op.getScheduleAttr()) {
     printer << " schedule(";
     printer.printStrippedAttrOrType(schedule);
     printer << ")";
   }
-  printRegionClause(printer, "score", getScore());
-  printRegionClause(printer, "mask", getMask());
+  printRegionClause(printer, "score", op.getScore());
+  printRegionClause(printer, "mask", op.getMask());
   printer.printOptionalAttrDictWithKeyword(
-      (*this)->getDiscardableAttrDictionary().getValue());
-  printer << " : " << getQuery().getType() << ", " << getKey().getType() << ", "
-          << getValue().getType();
-  if (llvm::any_of(getResultTypes(), [](Type type) {
+      op->getDiscardableAttrDictionary().getValue());
+  printer << " : " << operandTypes;
+  if (llvm::any_of(op->getResultTypes(), [](Type type) {
         return cast<RankedTensorType>(type).getEncoding();
       }))
-    printer.printOptionalArrowTypeList(getResultTypes());
+    printer.printOptionalArrowTypeList(op->getResultTypes());
+}
+
+void AttentionOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getQuery() << ", " << getKey() << ", " << getValue();
+  if (getReturnLse())
+    printer << " lse";
+  printShared(printer, *this);
+  printEnd(printer, *this, getOperands().take_front(3).getTypes());
+}
+
+void AttentionGradOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getOperands().take_front(6);
+  if (Value lseGrad = getLseGrad())
+    printer << " lse_grad(" << lseGrad << " : " << lseGrad.getType() << ")";
+  bool isDefault = getQueryGrad() && getKeyGrad() && getValueGrad();
+  if (!isDefault || !getWrt().empty()) {
+    printer << " wrt(";
+    llvm::ListSeparator separator;
+    for (auto [name, grad] :
+         {std::pair<StringRef, Value>{"query", getQueryGrad()},
+          {"key", getKeyGrad()},
+          {"value", getValueGrad()}})
+      if (grad)
+        printer << StringRef(separator) << name;
+    for (Value tensor : getWrt())
+      printer << StringRef(separator) << tensor;
+    if (!getWrt().empty())
+      printer << " : " << getWrt().getTypes();
+    printer << ")";
+  }
+  printShared(printer, *this);
+  printEnd(printer, *this, getOperands().take_front(6).getTypes());
+}
+
+static void nameArguments(AttentionOpInterface op, Region &region,
+                          OpAsmSetValueNameFn setName) {
+  StringRef names[] = {"s", "b", "h", "m", "n"};
+  ArrayRef<StringRef> shown = names;
+  if (&region == &op.getMask())
+    shown = shown.drop_front();
+  for (auto [argument, name] : llvm::zip(region.getArguments(), shown))
+    setName(argument, name);
 }
 
 void AttentionOp::getAsmBlockArgumentNames(Region &region,
                                            OpAsmSetValueNameFn setName) {
-  StringRef names[] = {"s", "b", "h", "m", "n"};
-  ArrayRef<StringRef> shown = names;
-  if (&region == &getMask())
-    shown = shown.drop_front();
-  for (auto [argument, name] : llvm::zip(region.getArguments(), shown))
-    setName(argument, name);
+  nameArguments(*this, region, setName);
+}
+
+void AttentionGradOp::getAsmBlockArgumentNames(Region &region,
+                                               OpAsmSetValueNameFn setName) {
+  nameArguments(*this, region, setName);
 }
 
 void AttentionOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "o");
   if (getLse())
     setName(getLse(), "lse");
+}
+
+void AttentionGradOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  for (auto [name, grad] : {std::pair<StringRef, Value>{"dq", getQueryGrad()},
+                            {"dk", getKeyGrad()},
+                            {"dv", getValueGrad()}})
+    if (grad)
+      setName(grad, name);
+  if (!getWrtGrads().empty())
+    setName(getWrtGrads().front(), "dwrt");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verifier of attn.attention: sizes, types and scalars. Each check carries the
+// Verifier of attention ops: sizes, types and scalars. Each check carries the
 // id that the op's documentation and the errors test use.
 
 #include "attune/Dialect/Attn/IR/Attn.h"
@@ -17,17 +17,18 @@ struct NamedSize {
 };
 } // namespace
 
-static LogicalResult verifyEqual(AttentionOp op, StringRef what, NamedSize lhs,
-                                 NamedSize rhs) {
+static LogicalResult verifyEqual(AttentionOpInterface op, StringRef what,
+                                 NamedSize lhs, NamedSize rhs) {
   if (ShapedType::isDynamic(lhs.size) || ShapedType::isDynamic(rhs.size) ||
       lhs.size == rhs.size)
     return success();
-  return op.emitOpError("expects ")
+  return op->emitOpError("expects ")
          << lhs.name << " and " << rhs.name << " to have one " << what
          << ", but got " << lhs.size << " and " << rhs.size;
 }
 
-static LogicalResult verifySharedSizes(AttentionOp op, RankedTensorType query,
+static LogicalResult verifySharedSizes(AttentionOpInterface op,
+                                       RankedTensorType query,
                                        RankedTensorType key,
                                        RankedTensorType value) {
   auto sizesAt = [&](int64_t position) {
@@ -51,20 +52,20 @@ static LogicalResult verifySharedSizes(AttentionOp op, RankedTensorType query,
   int64_t headsQ = op.getHeadsQ(), headsKV = op.getHeadsKV();
   if (ShapedType::isStatic(headsQ) && ShapedType::isStatic(headsKV) &&
       (headsKV == 0 ? headsQ != 0 : headsQ % headsKV != 0)) // attention_c7
-    return op.emitOpError("expects the heads of query to be a multiple of "
-                          "those of key, but got ")
+    return op->emitOpError("expects the heads of query to be a multiple of "
+                           "those of key, but got ")
            << headsQ << " and " << headsKV;
   for (NamedSize size : headSize) // attention_c8
     if (ShapedType::isDynamic(size.size))
-      return op.emitOpError("expects the head size of ")
+      return op->emitOpError("expects the head size of ")
              << size.name << " to be static, but got `?`";
     else if (size.size < 1)
-      return op.emitOpError("expects the head size of ")
+      return op->emitOpError("expects the head size of ")
              << size.name << " to be at least 1, but got " << size.size;
   return success();
 }
 
-static LogicalResult verifyPerHead(AttentionOp op, StringRef name,
+static LogicalResult verifyPerHead(AttentionOpInterface op, StringRef name,
                                    TypedValue<RankedTensorType> tensor) {
   if (!tensor)
     return success();
@@ -73,40 +74,41 @@ static LogicalResult verifyPerHead(AttentionOp op, StringRef name,
   if (ShapedType::isDynamic(size) || ShapedType::isDynamic(heads) ||
       size == heads)
     return success();
-  return op.emitOpError("expects ")
+  return op->emitOpError("expects ")
          << name << " to have one element per head of query, but got " << size
          << " for " << heads << " heads";
 }
 
 /// What is there of the lists of blocks belongs together.
-static LogicalResult verifyListOperands(AttentionOp op) {
+static LogicalResult verifyListOperands(AttentionOpInterface op) {
   std::optional<ArrayRef<int64_t>> sizes = op.getBlockSizes();
   bool hasCounts = op.getBlockCounts() != nullptr,
        hasIndices = op.getBlockIndices() != nullptr,
        hasFullCounts = op.getFullBlockCounts() != nullptr,
        hasFullIndices = op.getFullBlockIndices() != nullptr;
   if (hasCounts != hasIndices || hasCounts != sizes.has_value())
-    return op.emitOpError(
+    return op->emitOpError(
         "expects counts, indices and sizes of blocks together, but got only "
         "some of them");
   if (hasFullCounts != hasFullIndices || (hasFullCounts && !hasCounts))
-    return op.emitOpError("expects counts and indices of full blocks together, "
-                          "beside those of other blocks");
+    return op->emitOpError(
+        "expects counts and indices of full blocks together, "
+        "beside those of other blocks");
   if (!sizes)
     return success();
   if (sizes->size() != 2)
-    return op.emitOpError("expects two sizes of blocks, of queries and of "
-                          "keys, but got ")
+    return op->emitOpError("expects two sizes of blocks, of queries and of "
+                           "keys, but got ")
            << sizes->size();
   for (int64_t size : *sizes)
     if (size < 1 || size > std::numeric_limits<int32_t>::max())
-      return op.emitOpError("expects sizes of blocks from 1 to ")
+      return op->emitOpError("expects sizes of blocks from 1 to ")
              << std::numeric_limits<int32_t>::max() << ", but got " << size;
   return success();
 }
 
 /// Lists of blocks have a place for each block of queries.
-static LogicalResult verifyBlockLists(AttentionOp op) {
+static LogicalResult verifyBlockLists(AttentionOpInterface op) {
   if (failed(verifyListOperands(op))) // attention_c21
     return failure();
   int64_t length = op.getSeqQ();
@@ -117,7 +119,7 @@ static LogicalResult verifyBlockLists(AttentionOp op) {
       if (size == 1 || ShapedType::isDynamic(size) ||
           ShapedType::isDynamic(all) || size == all)
         return success();
-      return LogicalResult(op.emitOpError("expects ")
+      return LogicalResult(op->emitOpError("expects ")
                            << list.name << " to have 1 or " << all << " "
                            << what << ", but got " << size);
     };
@@ -129,26 +131,28 @@ static LogicalResult verifyBlockLists(AttentionOp op) {
       auto needed =
           static_cast<int64_t>(llvm::divideCeil(length, op.getListedQueries()));
       if (blocks != needed)
-        return op.emitOpError("expects ")
+        return op->emitOpError("expects ")
                << list.name << " to have " << needed << " blocks of "
                << op.getListedQueries() << " queries, but got " << blocks;
     }
     if (type.getRank() == 4 && type.getDimSize(3) == 0)
-      return op.emitOpError("expects ")
+      return op->emitOpError("expects ")
              << list.name << " to have room for at least 1 block, but got 0";
   }
   return success();
 }
 
-static LogicalResult verifyScalars(AttentionOp op) {
-  if (std::optional<APFloat> scale = op.getScale();
-      scale && !scale->isFinite()) // attention_c12
-    return op.emitOpError("expects scale to be finite, but got ")
+static LogicalResult verifyScalars(AttentionOpInterface op) {
+  if (FloatAttr scale = op.getScaleAttr();
+      scale && !scale.getValue().isFinite()) // attention_c12
+    return op->emitOpError("expects scale to be finite, but got ")
            << op.getScaleAttr();
-  std::optional<APFloat> softcap = op.getSoftcap();
-  if (softcap && !(softcap->isFinite() && !softcap->isNegative() &&
-                   !softcap->isZero())) // attention_c13
-    return op.emitOpError("expects softcap to be finite and positive, but got ")
+  FloatAttr softcap = op.getSoftcapAttr();
+  if (softcap &&
+      !(softcap.getValue().isFinite() && !softcap.getValue().isNegative() &&
+        !softcap.getValue().isZero())) // attention_c13
+    return op->emitOpError(
+               "expects softcap to be finite and positive, but got ")
            << op.getSoftcapAttr();
   return success();
 }
@@ -163,7 +167,8 @@ static bool fitsAddressSpace(RankedTensorType type) {
 }
 
 /// A kernel allocates its results, so it must know where their elements are.
-static LogicalResult verifyPlaces(AttentionOp op, RankedTensorType type) {
+static LogicalResult verifyPlaces(AttentionOpInterface op,
+                                  RankedTensorType type) {
   auto strided = dyn_cast_or_null<StridedAttr>(type.getEncoding());
   if (!strided)
     return success();
@@ -171,7 +176,7 @@ static LogicalResult verifyPlaces(AttentionOp op, RankedTensorType type) {
   for (auto [stride, size] :
        llvm::zip_equal(strided.getStrides(), type.getShape())) {
     if (ShapedType::isDynamic(stride)) // attention_c19
-      return op.emitOpError("expects results with known strides, but got ")
+      return op->emitOpError("expects results with known strides, but got ")
              << type;
     // What is known at run time only is its user's responsibility.
     if (ShapedType::isDynamic(size) || size == 0)
@@ -182,63 +187,68 @@ static LogicalResult verifyPlaces(AttentionOp op, RankedTensorType type) {
   int64_t span = 1;
   for (auto [stride, size] : dims) {
     if (size > 1 && stride < span) // attention_c19
-      return op.emitOpError("expects results whose elements do not overlap, "
-                            "but got ")
+      return op->emitOpError("expects results whose elements do not overlap, "
+                             "but got ")
              << type;
     int64_t extent;
     if (llvm::MulOverflow(stride, size - 1, extent) ||
         llvm::AddOverflow(span, extent, span))
-      return op.emitOpError("expects strides of results within 63 bits, but "
-                            "got ")
+      return op->emitOpError("expects strides of results within 63 bits, but "
+                             "got ")
              << type;
   }
   return success();
 }
 
-LogicalResult AttentionOp::verify() {
-  if (!isValidOrder(getOrder())) // attention_c1
-    return emitOpError("expects order to be a permutation of the letters b, h, "
-                       "s and d, but got '")
-           << getOrder() << "'";
-  RankedTensorType query = getQuery().getType(), key = getKey().getType(),
-                   value = getValue().getType();
+LogicalResult attune::attn::detail::verify(AttentionOpInterface op) {
+  if (!AttentionOp::isValidOrder(op.getOrder())) // attention_c1
+    return op->emitOpError(
+               "expects order to be a permutation of the letters b, h, "
+               "s and d, but got '")
+           << op.getOrder() << "'";
+  RankedTensorType query = op.getQuery().getType(), key = op.getKey().getType(),
+                   value = op.getValue().getType();
   StringRef names[] = {"query", "key", "value"};
   RankedTensorType operands[] = {query, key, value};
   for (auto [name, type] : llvm::zip_equal(names, operands)) {
     if (type.getElementType() != query.getElementType()) // attention_c2
-      return emitOpError("expects query and ")
+      return op->emitOpError("expects query and ")
              << name << " to have one element type, but got "
              << query.getElementType() << " and " << type.getElementType();
     for (int64_t size : type.getShape()) // attention_c9
       if (ShapedType::isStatic(size) &&
           size > std::numeric_limits<int32_t>::max())
-        return emitOpError("expects sizes of ")
+        return op->emitOpError("expects sizes of ")
                << name << " of at most " << std::numeric_limits<int32_t>::max()
                << ", but got " << size;
   }
-  if (failed(verifySharedSizes(*this, query, key, value)))
+  if (failed(verifySharedSizes(op, query, key, value)))
     return failure();
-  if (failed(verifyPerHead(*this, "alibi slopes",
-                           getAlibiSlopes())) ||         // attention_c10
-      failed(verifyPerHead(*this, "sinks", getSinks()))) // attention_c11
+  if (failed(verifyPerHead(op, "alibi slopes",
+                           op.getAlibiSlopes())) ||      // attention_c10
+      failed(verifyPerHead(op, "sinks", op.getSinks()))) // attention_c11
     return failure();
   for (Type type :
-       llvm::concat<const Type>(getOperandTypes(), getResultTypes())) {
+       llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes())) {
     if (!fitsAddressSpace(cast<RankedTensorType>(type))) // attention_c9
-      return emitOpError("expects tensors of at most ")
+      return op->emitOpError("expects tensors of at most ")
              << std::numeric_limits<int64_t>::max() << " bytes, but got "
              << type;
     // attention_c18
     Attribute encoding = cast<RankedTensorType>(type).getEncoding();
     if (encoding && !isa<StridedAttr>(encoding))
-      return emitOpError("expects tensors without an encoding or with "
-                         "#attn.strided, but got ")
+      return op->emitOpError("expects tensors without an encoding or with "
+                             "#attn.strided, but got ")
              << encoding;
   }
-  for (Value result : getResults())
-    if (failed(verifyPlaces(*this, cast<RankedTensorType>(result.getType()))))
+  for (Value result : op->getResults())
+    if (failed(verifyPlaces(op, cast<RankedTensorType>(result.getType()))))
       return failure();
-  if (failed(verifyBlockLists(*this)))
+  if (failed(verifyBlockLists(op)))
     return failure();
-  return verifyScalars(*this);
+  return verifyScalars(op);
+}
+
+LogicalResult AttentionOp::verify() {
+  return attune::attn::detail::verify(*this);
 }

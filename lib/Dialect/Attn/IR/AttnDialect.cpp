@@ -21,7 +21,7 @@ namespace {
 struct AttnFoldInterface : DialectFoldInterface {
   using DialectFoldInterface::DialectFoldInterface;
   bool shouldMaterializeInto(Region *region) const final {
-    return isa<AttentionOp>(region->getParentOp());
+    return isa<AttentionOpInterface>(region->getParentOp());
   }
 };
 } // namespace

@@ -11,6 +11,8 @@
 using namespace mlir;
 using namespace attune::attn;
 
+#include "attune/Dialect/Attn/IR/AttnInterfaces.cpp.inc"
+
 #define GET_OP_CLASSES
 #include "attune/Dialect/Attn/IR/AttnOps.cpp.inc"
 
@@ -25,47 +27,66 @@ static int64_t getFirstStatic(std::initializer_list<int64_t> sizes) {
   return ShapedType::kDynamic;
 }
 
-int64_t AttentionOp::getBatch() {
-  int64_t b = getBatchPos();
-  return getFirstStatic(
-      {getDim(getQuery(), b), getDim(getKey(), b), getDim(getValue(), b)});
+int64_t attune::attn::detail::getBatch(Operation *op) {
+  AttentionOpInterface attention(op);
+  int64_t b = attention.getBatchPos();
+  return getFirstStatic({getDim(attention.getQuery(), b),
+                         getDim(attention.getKey(), b),
+                         getDim(attention.getValue(), b)});
 }
 
-int64_t AttentionOp::getHeadsQ() {
-  int64_t heads = getDim(getQuery(), getHeadPos());
-  if (ShapedType::isDynamic(heads) && getAlibiSlopes())
-    heads = getDim(getAlibiSlopes(), 0);
-  if (ShapedType::isDynamic(heads) && getSinks())
-    heads = getDim(getSinks(), 0);
+int64_t attune::attn::detail::getHeadsQ(Operation *op) {
+  AttentionOpInterface attention(op);
+  int64_t heads = getDim(attention.getQuery(), attention.getHeadPos());
+  for (Value perHead : {attention.getAlibiSlopes(), attention.getSinks()})
+    if (ShapedType::isDynamic(heads) && perHead)
+      heads = getDim(perHead, 0);
   return heads;
 }
 
-int64_t AttentionOp::getHeadsKV() {
+int64_t attune::attn::detail::getHeadsKV(Operation *op) {
+  AttentionOpInterface attention(op);
+  int64_t h = attention.getHeadPos();
   return getFirstStatic(
-      {getDim(getKey(), getHeadPos()), getDim(getValue(), getHeadPos())});
+      {getDim(attention.getKey(), h), getDim(attention.getValue(), h)});
 }
 
-int64_t AttentionOp::getSeqQ() { return getDim(getQuery(), getSeqPos()); }
+int64_t attune::attn::detail::getSeqQ(Operation *op) {
+  AttentionOpInterface attention(op);
+  return getDim(attention.getQuery(), attention.getSeqPos());
+}
 
-int64_t AttentionOp::getSeqK() {
+int64_t attune::attn::detail::getSeqK(Operation *op) {
+  AttentionOpInterface attention(op);
+  int64_t s = attention.getSeqPos();
   return getFirstStatic(
-      {getDim(getKey(), getSeqPos()), getDim(getValue(), getSeqPos())});
+      {getDim(attention.getKey(), s), getDim(attention.getValue(), s)});
 }
 
-int64_t AttentionOp::getHeadDimQK() {
+int64_t attune::attn::detail::getHeadDimQK(Operation *op) {
+  AttentionOpInterface attention(op);
+  int64_t d = attention.getHeadDimPos();
   return getFirstStatic(
-      {getDim(getQuery(), getHeadDimPos()), getDim(getKey(), getHeadDimPos())});
+      {getDim(attention.getQuery(), d), getDim(attention.getKey(), d)});
 }
 
-int64_t AttentionOp::getHeadDimV() {
-  return getDim(getValue(), getHeadDimPos());
+int64_t attune::attn::detail::getHeadDimV(Operation *op) {
+  AttentionOpInterface attention(op);
+  return getDim(attention.getValue(), attention.getHeadDimPos());
 }
 
-float AttentionOp::getEffectiveScale() {
-  if (std::optional<APFloat> scale = getScale())
-    return scale->convertToFloat();
+float attune::attn::detail::getEffectiveScale(Operation *op) {
+  if (FloatAttr scale = AttentionOpInterface(op).getScaleAttr())
+    return scale.getValue().convertToFloat();
   return static_cast<float>(1.0 /
-                            std::sqrt(static_cast<double>(getHeadDimQK())));
+                            std::sqrt(static_cast<double>(getHeadDimQK(op))));
+}
+
+TensorRoles AttentionOp::getTensorRoles() {
+  TensorRoles roles{{getQuery(), getResult()}, {getKey(), getValue()}, {}};
+  if (getLse())
+    roles.perQuery.push_back(getLse());
+  return roles;
 }
 
 void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query,

@@ -25,7 +25,7 @@ namespace {
 /// Seq_k - seq_q: known now, or a value computed before the op.
 class DiagonalOffset {
 public:
-  explicit DiagonalOffset(AttentionOp op) : op(op) {}
+  explicit DiagonalOffset(AttentionOpInterface op) : op(op) {}
 
   /// The column where the diagonal of `alignment` crosses row `m`.
   Value getDiagonal(ImplicitLocOpBuilder &builder, Value m,
@@ -56,7 +56,7 @@ private:
     return dynamicOffset = arith::SubIOp::create(before, seqK, seqQ);
   }
 
-  AttentionOp op;
+  AttentionOpInterface op;
   Value dynamicOffset;
 };
 } // namespace
@@ -92,7 +92,7 @@ static Value applyAlibi(ImplicitLocOpBuilder &builder, Value score,
                                arith::MulFOp::create(builder, slope, distance));
 }
 
-static void expandScore(RewriterBase &rewriter, AttentionOp op,
+static void expandScore(RewriterBase &rewriter, AttentionOpInterface op,
                         DiagonalOffset &offset) {
   bool isNew = !op.hasScore();
   if (isNew)
@@ -102,8 +102,8 @@ static void expandScore(RewriterBase &rewriter, AttentionOp op,
   Value score = block.getArgument(0);
   SmallVector<OpOperand *> oldUses =
       llvm::to_vector(llvm::make_pointer_range(score.getUses()));
-  if (std::optional<APFloat> softcap = op.getSoftcap())
-    score = applySoftcap(builder, score, softcap->convertToFloat());
+  if (FloatAttr softcap = op.getSoftcapAttr())
+    score = applySoftcap(builder, score, softcap.getValue().convertToFloat());
   if (Value slopes = op.getAlibiSlopes())
     score = applyAlibi(builder, score, slopes,
                        block.getArguments().drop_front(), offset);
@@ -113,7 +113,7 @@ static void expandScore(RewriterBase &rewriter, AttentionOp op,
     YieldOp::create(builder, score);
 }
 
-static void expandMask(RewriterBase &rewriter, AttentionOp op,
+static void expandMask(RewriterBase &rewriter, AttentionOpInterface op,
                        DiagonalOffset &offset) {
   // What the region says already; null where there is none.
   Value visible;
@@ -152,9 +152,10 @@ static void expandMask(RewriterBase &rewriter, AttentionOp op,
   YieldOp::create(builder, visible);
 }
 
-bool attune::attn::expandShortForms(RewriterBase &rewriter, AttentionOp op) {
-  bool changesScore = op.getSoftcap() || op.getAlibiSlopes();
-  bool hidesKeys = op.getCausal() || op.getWindow();
+bool attune::attn::expandShortForms(RewriterBase &rewriter,
+                                    AttentionOpInterface op) {
+  bool changesScore = op.getSoftcapAttr() || op.getAlibiSlopes();
+  bool hidesKeys = op.getCausalAttr() || op.getWindowAttr();
   if (!changesScore && !hidesKeys)
     return false;
   rewriter.modifyOpInPlace(op, [&] {
@@ -163,10 +164,7 @@ bool attune::attn::expandShortForms(RewriterBase &rewriter, AttentionOp op) {
       expandScore(rewriter, op, offset);
     if (hidesKeys)
       expandMask(rewriter, op, offset);
-    op.getAlibiSlopesMutable().clear();
-    op.removeSoftcapAttr();
-    op.removeCausalAttr();
-    op.removeWindowAttr();
+    op.removeShortForms();
   });
   return true;
 }
@@ -179,8 +177,9 @@ struct AttnExpandShortForms
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     bool changed = false;
-    getOperation()->walk(
-        [&](AttentionOp op) { changed |= expandShortForms(rewriter, op); });
+    getOperation()->walk([&](AttentionOpInterface op) {
+      changed |= expandShortForms(rewriter, op);
+    });
     if (!changed)
       markAllAnalysesPreserved();
   }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// convert-attn-to-loops: the reference. For each query, three sweeps over its
-// keys in f32: largest score, sum of exponentials, weighted sum of values. The
-// query and the weighted sum are vectors, which a GPU keeps in registers: in
-// memory they would cost hundreds of times what is computed. Short forms are
-// expanded first, so that regions are all it has to know.
+// convert-attn-to-loops: the reference of attention. For each query, three
+// sweeps over its keys in f32: largest score, sum of exponentials, weighted sum
+// of values. The query and the weighted sum are vectors, which a GPU keeps in
+// registers: in memory they would cost hundreds of times what is computed.
+// Short forms are expanded first, so that regions are all it has to know.
 
-#include "attune/Dialect/Attn/Transforms/Passes.h"
+#include "AttnLoops.h"
 #include "attune/Dialect/Attn/Transforms/Transforms.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -29,251 +29,22 @@ using namespace mlir;
 using namespace attune::attn;
 
 namespace {
-/// Emits the loops of one op. Members that are Values are set on the way.
-class ReferenceEmitter {
+class ReferenceEmitter : public LoopEmitter {
 public:
-  ReferenceEmitter(RewriterBase &rewriter, AttentionOp op,
-                   ReferencePrecision output, ReferencePrecision precision)
-      : rewriter(rewriter), op(op), builder(op.getLoc(), rewriter),
-        output(output), precision(precision) {}
+  using LoopEmitter::LoopEmitter;
 
-  void emit();
+  void emit(AttentionOp attention);
 
 private:
-  struct Row {
-    Value b, h, m;
-    Value kvHead;
-    /// In f32, as all vectors are.
-    Value query;
-  };
-  /// Buffers of a list of blocks; null where there is none.
-  struct List {
-    Value counts, indices;
-  };
-  using KeyBody = function_ref<Value(Value n, Value carried)>;
-
-  Value createF32(float value) {
-    return arith::ConstantOp::create(builder, builder.getF32FloatAttr(value));
-  }
-  Value createIndex(int64_t value) {
-    return arith::ConstantIndexOp::create(builder, value);
-  }
-  Value toBuffer(Value tensor);
-  Value getSize(Value buffer, int64_t position);
-  Value allocate(RankedTensorType type, ArrayRef<Value> sizes);
-  SmallVector<Value, 4> getIndices(Value b, Value h, Value s);
-  bool isHeadDimDense(Value buffer);
-  /// The vector along the head size, and the other way round.
-  Value loadF32(Value buffer, SmallVector<Value, 4> indices, int64_t count);
-  void store(Value vector, Value buffer, SmallVector<Value, 4> indices);
-  Value round(Value value);
-
   void emitRow(ValueRange rowIndices);
-  Value emitScore(const Row &row, Value n);
-  Value forEachVisibleKey(const Row &row, Value initial, KeyBody body);
-  /// carried = body(n, carried) for each n from `begin` to `end`, not included,
-  /// that the mask lets through, if it is asked.
-  Value forEachKey(const Row &row, Value begin, Value end, bool isMasked,
-                   Value initial, KeyBody body);
-  /// The same for the keys of the listed blocks.
-  Value forEachListedKey(const Row &row, const List &list, bool isMasked,
-                         Value initial, KeyBody body);
-  void readCapturesFromBuffers(scf::ParallelOp loop);
 
-  RewriterBase &rewriter;
-  AttentionOp op;
-  ImplicitLocOpBuilder builder;
-  ReferencePrecision output, precision;
-  Value query, key, value, sinks, result, lse;
-  List blocks, fullBlocks;
-  Value zero, one, seqK, headsQ, headsKV;
-  llvm::MapVector<Value, Value> captures;
+  Value result, lse;
 };
 } // namespace
 
-/// The buffer of a tensor: contiguous unless an encoding says otherwise.
-static MemRefType getBufferType(RankedTensorType type) {
-  MemRefLayoutAttrInterface layout;
-  if (auto strided = dyn_cast_or_null<StridedAttr>(type.getEncoding()))
-    layout = StridedLayoutAttr::get(type.getContext(), /*offset=*/0,
-                                    strided.getStrides());
-  return MemRefType::get(type.getShape(), type.getElementType(), layout);
-}
-
-Value ReferenceEmitter::toBuffer(Value tensor) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  return bufferization::ToBufferOp::create(builder, getBufferType(type), tensor,
-                                           /*read_only=*/true);
-}
-
-Value ReferenceEmitter::getSize(Value buffer, int64_t position) {
-  return builder.createOrFold<memref::DimOp>(buffer, position);
-}
-
-Value ReferenceEmitter::allocate(RankedTensorType type, ArrayRef<Value> sizes) {
-  SmallVector<Value> dynamicSizes;
-  for (auto [size, value] : llvm::zip_equal(type.getShape(), sizes))
-    if (ShapedType::isDynamic(size))
-      dynamicSizes.push_back(value);
-  return memref::AllocOp::create(
-      builder, MemRefType::get(type.getShape(), type.getElementType()),
-      dynamicSizes);
-}
-
-/// Of the first element along the head size.
-SmallVector<Value, 4> ReferenceEmitter::getIndices(Value b, Value h, Value s) {
-  SmallVector<Value, 4> indices(4);
-  indices[op.getBatchPos()] = b;
-  indices[op.getHeadPos()] = h;
-  indices[op.getSeqPos()] = s;
-  indices[op.getHeadDimPos()] = zero;
-  return indices;
-}
-
-/// The type of a vector, or of a scalar, with other elements.
-static Type withElement(Value value, Type element) {
-  if (auto vector = dyn_cast<VectorType>(value.getType()))
-    return vector.clone(element);
-  return element;
-}
-
-/// Whether elements along the head size are neighbours, as those of a vector in
-/// memory are.
-bool ReferenceEmitter::isHeadDimDense(Value buffer) {
-  auto type = cast<MemRefType>(buffer.getType());
-  return op.getHeadDimPos() == type.getRank() - 1 && type.isLastDimUnitStride();
-}
-
-Value ReferenceEmitter::loadF32(Value buffer, SmallVector<Value, 4> indices,
-                                int64_t count) {
-  auto type = VectorType::get(
-      count, cast<MemRefType>(buffer.getType()).getElementType());
-  Value loaded;
-  if (isHeadDimDense(buffer)) {
-    loaded = vector::LoadOp::create(builder, type, buffer, indices);
-  } else {
-    SmallVector<Value> elements;
-    for (int64_t d = 0; d < count; ++d) {
-      indices[op.getHeadDimPos()] = createIndex(d);
-      elements.push_back(memref::LoadOp::create(builder, buffer, indices));
-    }
-    loaded = vector::FromElementsOp::create(builder, type, elements);
-  }
-  if (type.getElementType().isF32())
-    return loaded;
-  return arith::ExtFOp::create(
-      builder, withElement(loaded, builder.getF32Type()), loaded);
-}
-
-void ReferenceEmitter::store(Value vector, Value buffer,
-                             SmallVector<Value, 4> indices) {
-  if (isHeadDimDense(buffer)) {
-    vector::StoreOp::create(builder, vector, buffer, indices);
-    return;
-  }
-  for (int64_t d = 0; d < op.getHeadDimV(); ++d) {
-    indices[op.getHeadDimPos()] = createIndex(d);
-    memref::StoreOp::create(builder,
-                            vector::ExtractOp::create(builder, vector, d),
-                            buffer, indices);
-  }
-}
-
-/// What is left of an f32 in the operands' element type, if that is asked for.
-Value ReferenceEmitter::round(Value value) {
-  if (precision == ReferencePrecision::F32 || op.getElementType().isF32())
-    return value;
-  Value rounded = arith::TruncFOp::create(
-      builder, withElement(value, op.getElementType()), value);
-  return arith::ExtFOp::create(
-      builder, withElement(value, builder.getF32Type()), rounded);
-}
-
-/// score(scale * sum_d query * key, b, h, m, n)
-Value ReferenceEmitter::emitScore(const Row &row, Value n) {
-  Value product = arith::MulFOp::create(
-      builder, row.query,
-      loadF32(key, getIndices(row.b, row.kvHead, n), op.getHeadDimQK()));
-  // In ascending order.
-  Value dot = vector::ReductionOp::create(builder, vector::CombiningKind::ADD,
-                                          product, createF32(0.0f));
-  Value score = round(
-      arith::MulFOp::create(builder, dot, createF32(op.getEffectiveScale())));
-  if (!op.hasScore())
-    return score;
-  IRMapping mapping;
-  return round(inlineRegion(builder, op.getScore(),
-                            {score, row.b, row.h, row.m, n}, mapping));
-}
-
-/// carried = body(n, carried) for each n that the mask lets through.
-Value ReferenceEmitter::forEachVisibleKey(const Row &row, Value initial,
-                                          KeyBody body) {
-  if (!op.hasBlockLists())
-    return forEachKey(row, zero, seqK, op.hasMask(), initial, body);
-  Value carried = initial;
-  if (fullBlocks.counts)
-    carried =
-        forEachListedKey(row, fullBlocks, /*isMasked=*/false, carried, body);
-  return forEachListedKey(row, blocks, op.hasMask(), carried, body);
-}
-
-Value ReferenceEmitter::forEachListedKey(const Row &row, const List &list,
-                                         bool isMasked, Value initial,
-                                         KeyBody body) {
-  // Where there is one batch or head, all share it.
-  auto load = [&](Value list, SmallVector<Value> place) -> Value {
-    for (int64_t dim : {0, 1})
-      if (cast<MemRefType>(list.getType()).getDimSize(dim) == 1)
-        place[dim] = zero;
-    Value number = memref::LoadOp::create(builder, list, place);
-    return arith::IndexCastOp::create(builder, builder.getIndexType(), number);
-  };
-  Value queries = arith::DivUIOp::create(builder, row.m,
-                                         createIndex(op.getListedQueries()));
-  Value count = load(list.counts, {row.b, row.h, queries});
-  auto loop = scf::ForOp::create(builder, zero, count, one, initial);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  Value number =
-      load(list.indices, {row.b, row.h, queries, loop.getInductionVar()});
-  Value size = createIndex(op.getListedKeys());
-  Value begin = arith::MulIOp::create(builder, number, size);
-  Value end = arith::MinSIOp::create(
-      builder, arith::AddIOp::create(builder, begin, size), seqK);
-  scf::YieldOp::create(builder, forEachKey(row, begin, end, isMasked,
-                                           loop.getRegionIterArg(0), body));
-  return loop.getResult(0);
-}
-
-Value ReferenceEmitter::forEachKey(const Row &row, Value begin, Value end,
-                                   bool isMasked, Value initial, KeyBody body) {
-  auto loop = scf::ForOp::create(builder, begin, end, one, initial);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  Value n = loop.getInductionVar(), carried = loop.getRegionIterArg(0);
-  if (!isMasked) {
-    scf::YieldOp::create(builder, body(n, carried));
-    return loop.getResult(0);
-  }
-  IRMapping mapping;
-  Value visible =
-      inlineRegion(builder, op.getMask(), {row.b, row.h, row.m, n}, mapping);
-  auto branch = scf::IfOp::create(builder, carried.getType(), visible,
-                                  /*withElseRegion=*/true);
-  scf::YieldOp::create(builder, branch.getResult(0));
-  builder.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(builder, body(n, carried));
-  builder.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(builder, carried);
-  return loop.getResult(0);
-}
-
 void ReferenceEmitter::emitRow(ValueRange rowIndices) {
   Row row{rowIndices[0], rowIndices[1], rowIndices[2], {}, {}};
-  // h / (headsQ / headsKV), written so that nothing is divided by zero.
-  row.kvHead = arith::DivUIOp::create(
-      builder, arith::MulIOp::create(builder, row.h, headsKV), headsQ);
+  row.kvHead = getKVHead(row.h);
   row.query =
       loadF32(query, getIndices(row.b, row.h, row.m), op.getHeadDimQK());
 
@@ -282,7 +53,8 @@ void ReferenceEmitter::emitRow(ValueRange rowIndices) {
       sinks ? Value(memref::LoadOp::create(builder, sinks, row.h)) : Value();
   Value largest = forEachVisibleKey(
       row, sink ? sink : minusInfinity, [&](Value n, Value carried) {
-        return arith::MaxNumFOp::create(builder, carried, emitScore(row, n));
+        return arith::MaxNumFOp::create(builder, carried,
+                                        emitScore(row, n).score);
       });
   // Where no score is finite, exponentials are taken as they are: -inf - -inf
   // is no number.
@@ -295,12 +67,12 @@ void ReferenceEmitter::emitRow(ValueRange rowIndices) {
                                arith::SubFOp::create(builder, score, shift));
   };
 
-  Value total =
-      forEachVisibleKey(row, sink ? exponential(sink) : createF32(0.0f),
-                        [&](Value n, Value carried) {
-                          return arith::AddFOp::create(
-                              builder, carried, exponential(emitScore(row, n)));
-                        });
+  Value total = forEachVisibleKey(
+      row, sink ? exponential(sink) : createF32(0.0f),
+      [&](Value n, Value carried) {
+        return arith::AddFOp::create(builder, carried,
+                                     exponential(emitScore(row, n).score));
+      });
   // Every weight of such a row is 0; only the division must not spoil that.
   Value isZero = arith::CmpFOp::create(builder, arith::CmpFPredicate::OEQ,
                                        total, createF32(0.0f));
@@ -308,25 +80,16 @@ void ReferenceEmitter::emitRow(ValueRange rowIndices) {
       arith::SelectOp::create(builder, isZero, createF32(1.0f), total);
 
   int64_t headSize = op.getHeadDimV();
-  auto vectorType = VectorType::get(headSize, builder.getF32Type());
   Value sum = forEachVisibleKey(
-      row, arith::ConstantOp::create(builder, builder.getZeroAttr(vectorType)),
-      [&](Value n, Value carried) -> Value {
+      row, createZeros(headSize), [&](Value n, Value carried) -> Value {
         Value weight = round(arith::DivFOp::create(
-            builder, exponential(emitScore(row, n)), divisor));
+            builder, exponential(emitScore(row, n).score), divisor));
         Value elements =
             loadF32(value, getIndices(row.b, row.kvHead, n), headSize);
-        Value term = arith::MulFOp::create(
-            builder, vector::BroadcastOp::create(builder, vectorType, weight),
-            elements);
-        return arith::AddFOp::create(builder, carried, term);
+        return addMultiple(carried, weight, elements);
       });
 
-  sum = round(sum);
-  if (!cast<MemRefType>(result.getType()).getElementType().isF32())
-    sum = arith::TruncFOp::create(builder,
-                                  withElement(sum, op.getElementType()), sum);
-  store(sum, result, getIndices(row.b, row.h, row.m));
+  store(round(sum), result, getIndices(row.b, row.h, row.m));
   if (lse) {
     Value logarithm = arith::AddFOp::create(
         builder, shift, math::LogOp::create(builder, total));
@@ -335,47 +98,14 @@ void ReferenceEmitter::emitRow(ValueRange rowIndices) {
   }
 }
 
-void ReferenceEmitter::readCapturesFromBuffers(scf::ParallelOp loop) {
-  loop.walk([&](Operation *inner) {
-    rewriter.setInsertionPoint(inner);
-    if (auto extract = dyn_cast<tensor::ExtractOp>(inner))
-      rewriter.replaceOpWithNewOp<memref::LoadOp>(
-          extract, captures.lookup(extract.getTensor()), extract.getIndices());
-    else if (auto dim = dyn_cast<tensor::DimOp>(inner))
-      rewriter.replaceOpWithNewOp<memref::DimOp>(
-          dim, captures.lookup(dim.getSource()), dim.getIndex());
-  });
-}
-
-void ReferenceEmitter::emit() {
-  builder.setInsertionPoint(op);
-  query = toBuffer(op.getQuery());
-  key = toBuffer(op.getKey());
-  value = toBuffer(op.getValue());
-  if (op.getSinks())
-    sinks = toBuffer(op.getSinks());
-  if (op.hasBlockLists())
-    blocks = {toBuffer(op.getBlockCounts()), toBuffer(op.getBlockIndices())};
-  if (op.getFullBlockCounts())
-    fullBlocks = {toBuffer(op.getFullBlockCounts()),
-                  toBuffer(op.getFullBlockIndices())};
-  for (Value capture : op.getCaptures())
-    if (isa<RankedTensorType>(capture.getType()))
-      captures[capture] = toBuffer(capture);
-  zero = createIndex(0);
-  one = createIndex(1);
-  Value batch = getSize(query, op.getBatchPos()),
-        seqQ = getSize(query, op.getSeqPos());
-  headsQ = getSize(query, op.getHeadPos());
-  headsKV = getSize(key, op.getHeadPos());
-  seqK = getSize(key, op.getSeqPos());
-
-  auto resultType = cast<RankedTensorType>(op.getResult().getType());
+void ReferenceEmitter::emit(AttentionOp attention) {
+  readOperands();
+  auto resultType = cast<RankedTensorType>(attention.getResult().getType());
   if (output == ReferencePrecision::F32)
     resultType = resultType.clone(builder.getF32Type());
   result = allocate(resultType, getIndices(batch, headsQ, seqQ));
-  if (op.getLse())
-    lse = allocate(cast<RankedTensorType>(op.getLse().getType()),
+  if (attention.getLse())
+    lse = allocate(cast<RankedTensorType>(attention.getLse().getType()),
                    {batch, headsQ, seqQ});
 
   auto loop = scf::ParallelOp::create(builder, ValueRange{zero, zero, zero},
@@ -386,26 +116,22 @@ void ReferenceEmitter::emit() {
   readCapturesFromBuffers(loop);
 
   builder.setInsertionPointAfter(loop);
-  auto toTensor = [&](Value buffer) -> Value {
-    return bufferization::ToTensorOp::create(
-        builder, memref::getTensorTypeFromMemRefType(buffer.getType()), buffer,
-        /*restrict=*/true, /*writable=*/true);
-  };
   SmallVector<Value> results{toTensor(result)};
   if (lse)
     results.push_back(toTensor(lse));
   rewriter.replaceOp(op, results);
 }
 
-/// Whether the results of `op` can have a type that is not the operands'.
-/// `reshapes` gets the reshapes between it and the function's return.
-static LogicalResult checkF32Output(AttentionOp op,
+/// Whether `result` can have a type that is not the operands'. `reshapes` gets
+/// the reshapes between it and the function's return.
+static LogicalResult checkF32Output(OpResult result,
                                     SmallVectorImpl<Operation *> &reshapes) {
+  Operation *op = result.getOwner();
   auto func = op->getParentOfType<func::FuncOp>();
   if (!func || op->getParentOp() != func || !func.getBody().hasOneBlock())
-    return op.emitOpError(
+    return op->emitOpError(
         "expects to be in a function of one block for output=f32");
-  SmallVector<Operation *> users(op.getResult().getUsers());
+  SmallVector<Operation *> users(result.getUsers());
   while (!users.empty()) {
     Operation *user = users.pop_back_val();
     if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user)) {
@@ -414,7 +140,7 @@ static LogicalResult checkF32Output(AttentionOp op,
       continue;
     }
     if (!isa<func::ReturnOp>(user)) {
-      InFlightDiagnostic diagnostic = op.emitOpError(
+      InFlightDiagnostic diagnostic = op->emitOpError(
           "expects its result to be returned by the function for output=f32");
       diagnostic.attachNote(user->getLoc())
           << "used here by '" << user->getName() << "'";
@@ -424,7 +150,7 @@ static LogicalResult checkF32Output(AttentionOp op,
   std::optional<SymbolTable::UseRange> uses =
       SymbolTable::getSymbolUses(func, func->getParentOp());
   if (!uses || !uses->empty())
-    return op.emitOpError(
+    return op->emitOpError(
                "expects a function without callers for output=f32, but '@")
            << func.getSymName() << "' is called";
   return success();
@@ -436,29 +162,36 @@ struct ConvertAttnToLoops
   using ConvertAttnToLoopsPassBase::ConvertAttnToLoopsPassBase;
 
   void runOnOperation() override {
-    SmallVector<AttentionOp> ops;
-    getOperation().walk([&](AttentionOp op) { ops.push_back(op); });
-    for (AttentionOp op : ops)
+    SmallVector<AttentionOpInterface> ops;
+    getOperation().walk([&](AttentionOpInterface op) { ops.push_back(op); });
+    for (AttentionOpInterface op : ops)
       if (failed(lower(op)))
         return signalPassFailure();
   }
 
 private:
-  LogicalResult lower(AttentionOp op) {
-    bool changesType =
-        output == ReferencePrecision::F32 && !op.getElementType().isF32();
+  LogicalResult lower(AttentionOpInterface op) {
     SmallVector<Operation *> reshapes;
-    if (changesType && failed(checkF32Output(op, reshapes)))
-      return failure();
-    for (Value result : op.getResults())
-      if (cast<RankedTensorType>(result.getType()).getEncoding() &&
-          !(changesType && result == op.getResult()))
-        return op.emitOpError("expects results without an encoding, but got ")
-               << result.getType();
+    bool changesType = false;
+    for (OpResult result : op->getResults()) {
+      auto type = cast<RankedTensorType>(result.getType());
+      bool becomesF32 =
+          output == ReferencePrecision::F32 && !type.getElementType().isF32();
+      changesType |= becomesF32;
+      if (becomesF32 && failed(checkF32Output(result, reshapes)))
+        return failure();
+      if (type.getEncoding() && !becomesF32)
+        return op->emitOpError("expects results without an encoding, but got ")
+               << type;
+    }
     IRRewriter rewriter(op);
     auto func = op->getParentOfType<func::FuncOp>();
     expandShortForms(rewriter, op);
-    ReferenceEmitter(rewriter, op, output, precision).emit();
+    if (auto grad = dyn_cast<AttentionGradOp>(op.getOperation()))
+      emitGradientLoops(rewriter, grad, output, precision);
+    else
+      ReferenceEmitter(rewriter, op, output, precision)
+          .emit(cast<AttentionOp>(op.getOperation()));
     if (changesType) {
       for (Operation *reshape : reshapes) {
         Value reshaped = reshape->getResult(0);

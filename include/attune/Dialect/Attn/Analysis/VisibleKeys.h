@@ -40,7 +40,7 @@ class VisibleKeys {
 public:
   /// The op may have no mask region. Lengths of the op that are dynamic are
   /// taken to be those given.
-  VisibleKeys(attn::AttentionOp op, int64_t seqQ, int64_t seqK);
+  VisibleKeys(attn::AttentionOpInterface op, int64_t seqQ, int64_t seqK);
 
   /// For the queries `first` to `last`, both included.
   SeenKeys get(int64_t first, int64_t last) const;

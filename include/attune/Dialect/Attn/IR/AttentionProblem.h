@@ -39,13 +39,17 @@ struct AttentionProblem {
   /// Further operands, one number per head; further results; operands of which
   /// only the innermost stride is known.
   bool alibi, sinks, lse, strided;
+  /// The gradients instead: of query, key and value, of a number that depends
+  /// on `lse` as well if that is set.
+  bool grad;
   /// One value per knob; empty for no schedule.
   llvm::SmallVector<int64_t> schedule;
 };
 
 /// A module with the function @attention, of the problem's tensors: query, key,
-/// value, then slopes, sinks and lists of blocks as far as there are any. Null
-/// after a diagnostic.
+/// value, then slopes, sinks and lists of blocks as far as there are any. For
+/// gradients it is @attention_grad, and behind value come output, lse, the
+/// gradient of output, and that of lse. Null after a diagnostic.
 mlir::OwningOpRef<mlir::ModuleOp> buildModule(const AttentionProblem &problem,
                                               mlir::MLIRContext *context);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The attn dialect: attention on tensors, and its attributes.
+// The attn dialect: attention on tensors, its gradients, and its attributes.
 
 #ifndef ATTUNE_DIALECT_ATTN_IR_ATTN_H
 #define ATTUNE_DIALECT_ATTN_IR_ATTN_H
@@ -23,8 +23,39 @@
 #define GET_ATTRDEF_CLASSES
 #include "attune/Dialect/Attn/IR/AttnAttrs.h.inc"
 
+namespace attune::attn {
+/// See AttentionOpInterface::getTensorRoles().
+struct TensorRoles {
+  llvm::SmallVector<mlir::Value> ofQueries, ofKeys, perQuery;
+};
+} // namespace attune::attn
+
+// What AttentionOpInterface answers of its op, which implements it.
+namespace attune::attn::detail {
+int64_t getBatch(mlir::Operation *op);
+int64_t getHeadsQ(mlir::Operation *op);
+int64_t getHeadsKV(mlir::Operation *op);
+int64_t getSeqQ(mlir::Operation *op);
+int64_t getSeqK(mlir::Operation *op);
+int64_t getHeadDimQK(mlir::Operation *op);
+int64_t getHeadDimV(mlir::Operation *op);
+int64_t getSeqKDivisor(mlir::Operation *op);
+float getEffectiveScale(mlir::Operation *op);
+llvm::SmallVector<mlir::Value> getCaptures(mlir::Operation *op);
+mlir::Block *createRegionBlock(mlir::Operation *op, mlir::OpBuilder &builder,
+                               bool isScore);
+} // namespace attune::attn::detail
+
+#include "attune/Dialect/Attn/IR/AttnInterfaces.h.inc"
+
 #define GET_OP_CLASSES
 #include "attune/Dialect/Attn/IR/AttnOps.h.inc"
+
+// The parts of verifiers that attention ops share.
+namespace attune::attn::detail {
+llvm::LogicalResult verify(AttentionOpInterface op);
+llvm::LogicalResult verifyRegions(AttentionOpInterface op);
+} // namespace attune::attn::detail
 
 namespace mlir {
 class IRMapping;
@@ -52,7 +83,7 @@ struct TableSize {
 
 /// The sizes that the regions of an op need: a table has an element for each
 /// position that it is read at.
-llvm::SmallVector<TableSize> getTableSizes(AttentionOp op);
+llvm::SmallVector<TableSize> getTableSizes(AttentionOpInterface op);
 
 /// One operand of the lists of blocks: counts, of three dimensions, or indices,
 /// of four. A dimension of batches or heads that is known to be 1 is shared.
@@ -63,7 +94,7 @@ struct BlockList {
 };
 
 /// The operands of all lists; none if there are none.
-llvm::SmallVector<BlockList, 4> getBlockLists(AttentionOp op);
+llvm::SmallVector<BlockList, 4> getBlockLists(AttentionOpInterface op);
 
 /// What positions of this name are called in messages.
 llvm::StringRef getPositionsName(char position);

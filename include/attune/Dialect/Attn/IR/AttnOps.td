@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The attention op and the terminator of its regions.
+// Attention, its gradients, and the terminator of their regions.
 
 #ifndef ATTUNE_DIALECT_ATTN_OPS_TD
 #define ATTUNE_DIALECT_ATTN_OPS_TD
 
 include "attune/Dialect/Attn/IR/AttnAttrs.td"
+include "attune/Dialect/Attn/IR/AttnInterfaces.td"
 include "attune/Schedule/IR/ScheduleAttrs.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
@@ -17,7 +18,8 @@ class Attn_Op<string mnemonic, list<Trait> traits = []> : Op<Attn_Dialect, mnemo
 defvar Attn_Operand = 4DTensorOf<[F16, BF16, F32]>;
 
 def Attn_AttentionOp : Attn_Op<"attention", [
-    Pure, AttrSizedOperandSegments, SingleBlock, InferTypeOpAdaptorWithIsCompatible,
+    Pure, AttrSizedOperandSegments, SingleBlock, DeclareOpInterfaceMethods<AttentionOpInterface, ["getTensorRoles"]>,
+    InferTypeOpAdaptorWithIsCompatible,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames", "getAsmResultNames"]>,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let summary = "Softmax attention";
@@ -210,55 +212,133 @@ def Attn_AttentionOp : Attn_Op<"attention", [
   let extraClassDeclaration = [{
     /// Whether `order` is a permutation of the letters b, h, s and d.
     static bool isValidOrder(::llvm::StringRef order);
-
-    /// The largest number that is known to divide the number of keys: of a
-    /// length that is known or of what is asserted in front of the op.
-    int64_t getSeqKDivisor();
-
-    /// Positions of the four dimensions in query, key, value and result.
-    int64_t getBatchPos() { return getOrder().find('b'); }
-    int64_t getHeadPos() { return getOrder().find('h'); }
-    int64_t getSeqPos() { return getOrder().find('s'); }
-    int64_t getHeadDimPos() { return getOrder().find('d'); }
-
-    /// Sizes; ShapedType::kDynamic where no operand knows. A size that several
-    /// operands share is taken from any of them that is static.
-    int64_t getBatch();
-    int64_t getHeadsQ();
-    int64_t getHeadsKV();
-    int64_t getSeqQ();
-    int64_t getSeqK();
-    int64_t getHeadDimQK();
-    int64_t getHeadDimV();
-
-    ::mlir::FloatType getElementType() {
-      return ::llvm::cast<::mlir::FloatType>(getQuery().getType().getElementType());
-    }
-    /// The scale, or its default, which the head size gives.
-    float getEffectiveScale();
-    bool hasScore() { return !getScore().empty(); }
-    bool hasMask() { return !getMask().empty(); }
-    /// Whether lists say which blocks of keys are looked at.
-    bool hasBlockLists() { return getBlockSizes().has_value(); }
-    /// Queries and keys of a block of such a list.
-    int64_t getListedQueries() { return (*getBlockSizes())[0]; }
-    int64_t getListedKeys() { return (*getBlockSizes())[1]; }
-
-    /// Values that the score and mask regions use and that are defined above
-    /// the op, in the order of their first use. Scalar constants are left out:
-    /// whoever inlines a region clones them (see inlineRegion).
-    ::llvm::SmallVector<::mlir::Value> getCaptures();
-
-    /// Adds an empty block with the right arguments to a region that has none.
-    ::mlir::Block *createScoreBlock(::mlir::OpBuilder &builder);
-    ::mlir::Block *createMaskBlock(::mlir::OpBuilder &builder);
   }];
 }
 
-def Attn_YieldOp : Attn_Op<"yield", [Pure, ReturnLike, Terminator, HasParent<"AttentionOp">]> {
+def Attn_AttentionGradOp : Attn_Op<"attention_grad", [
+    Pure, AttrSizedOperandSegments, AttrSizedResultSegments, SingleBlock,
+    DeclareOpInterfaceMethods<AttentionOpInterface, ["getTensorRoles"]>,
+    InferTypeOpAdaptorWithIsCompatible,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames", "getAsmResultNames"]>,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
+  let summary = "Gradients of softmax attention";
+  let description = [{
+    What a change of the operands of an `attn.attention` changes of a number, given what a change of its results
+    does: `output` and `lse` are those results, `output_grad` and `lse_grad` the gradients of the number with respect to
+    them. With the scores `S` of that op, before and after its score region, and `P` the weights of softmax, for query `m`
+    and key `n` of batch `b` and query head `h`:
+
+    ```
+    X(m,n)   = scale * sum_d query[b,h,m,d] * key[b,g,n,d]            g = h / (heads / kv_heads)
+    P(m,n)   = exp(S(m,n) - lse[b,h,m])                               0 where the mask hides n
+    D(m)     = sum_e output_grad[b,h,m,e] * output[b,h,m,e] - lse_grad[b,h,m]
+    dS(m,n)  = P(m,n) * (sum_e output_grad[b,h,m,e] * value[b,g,n,e] - D(m))
+    dX(m,n)  = dS(m,n) * (derivative of S(m,n) by X(m,n))
+    value_grad[b,g,n,e] = sum_h,m P(m,n) * output_grad[b,h,m,e]       over the heads h of g
+    key_grad[b,g,n,d]   = scale * sum_h,m dX(m,n) * query[b,h,m,d]    over the heads h of g
+    query_grad[b,h,m,d] = scale * sum_n dX(m,n) * key[b,g,n,d]
+    ```
+
+    (Dao et al., FlashAttention-2, 2023, section 3.2.) `wrt` says which gradients there are: those of query, key and
+    value where it is not there. It also names tensors that the op reads: those that the score region extracts elements
+    of, the slopes of ALiBi and the sinks. The gradient of such a tensor is f32, of its shape; all positions that read
+    an element add to it. The gradient of sink `h` is `-sum_b,m exp(sinks[h] - lse[b,h,m]) * D(m)`. An operand
+    that is named as query and as key has two gradients, one for each part that it has.
+
+    A query that sees no key has `lse` -inf and passes nothing on. Masks have no derivative, and neither have
+    indices and comparisons.
+
+    **Syntax**
+    ```
+    attention_grad ::= `attn.attention_grad` ssa `,` ssa `,` ssa `,` ssa `,` ssa `,` ssa clause*
+                       (`attributes` attr-dict)? `:` type (`,` type){5} (`->` (type | `(` type (`,` type)* `)`))?
+    clause         ::= those of `attn.attention` but `lse`
+                     | `lse_grad` `(` ssa `:` type `)`
+                     | `wrt` `(` part (`,` part)* (`:` type (`,` type)*)? `)`
+    part           ::= `query` | `key` | `value` | ssa
+    ```
+    The operands are query, key, value, output, lse and output_grad, and the types theirs. In `wrt`, tensors stand
+    behind the names, and their types behind them. Result types are written only where they have an encoding.
+
+    **Preconditions**
+    - All that `attn.attention` says of what the two ops share.
+    - `output` and `output_grad` have the shape and element type of the result (attention_grad_c1), `lse` and
+      `lse_grad` are f32, batch x heads x length of query (attention_grad_c2).
+    - At least one gradient is wanted (attention_grad_c3). A tensor that is named has floats as elements
+      (attention_grad_c4) and is named once (attention_grad_c5).
+    - The score region can be differentiated: on the way from the score, or from what is read of a tensor that is
+      named, to the yielded value there are only additions, subtractions, products, quotients, fused
+      multiply-adds, minima and maxima, selections, casts, and those functions of `math` whose derivatives are
+      elementary (attention_grad_c6).
+
+    **Postconditions**
+    - Sums are f32. Gradients of query, key and value have the element type and the order of these.
+    - The gradient of a tensor that no score depends on is 0.
+    - At a kink, the derivative is that of one side: of a maximum that of its first operand, of an absolute value
+      at 0 it is 0.
+
+    **Example**
+    ```mlir
+    %dq, %dk, %dv = attn.attention_grad %q, %k, %v, %o, %lse, %do causal(bottom_right)
+       : tensor<2x16x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>,
+         tensor<2x16x?x64xbf16>, tensor<2x16x?xf32>, tensor<2x16x?x64xbf16>
+
+    // The gradient of a bias, and no other.
+    %db = attn.attention_grad %q, %k, %v, %o, %lse, %do wrt(%bias : tensor<16x128x128xbf16>)
+       score (%s, %b, %h, %m, %n) {
+         %x = tensor.extract %bias[%h, %m, %n] : tensor<16x128x128xbf16>
+         %f = arith.extf %x : bf16 to f32
+         %y = arith.addf %s, %f : f32
+         attn.yield %y : f32
+       } : ...
+    ```
+
+    **Errors**
+    - `expects lse to be 'tensor<2x16x128xf32>', but got 'tensor<2x16x64xf32>'`.
+    - `expects an operation with a known derivative, but got 'math.ctlz'`, at the op in the region.
+    - `expects a tensor of floats to have a gradient, but got 'tensor<2x128xi32>'`.
+  }];
+  let arguments = (ins
+    Attn_Operand:$query,
+    Attn_Operand:$key,
+    Attn_Operand:$value,
+    Attn_Operand:$output,
+    3DTensorOf<[F32]>:$lse,
+    Attn_Operand:$outputGrad,
+    Optional<3DTensorOf<[F32]>>:$lseGrad,
+    Optional<1DTensorOf<[F32]>>:$alibiSlopes,
+    Optional<1DTensorOf<[F32]>>:$sinks,
+    Optional<3DTensorOf<[I32]>>:$blockCounts,
+    Optional<4DTensorOf<[I32]>>:$blockIndices,
+    Optional<3DTensorOf<[I32]>>:$fullBlockCounts,
+    Optional<4DTensorOf<[I32]>>:$fullBlockIndices,
+    Variadic<AnyRankedTensor>:$wrt,
+    OptionalAttr<DenseI64ArrayAttr>:$blockSizes,
+    OptionalAttr<F32Attr>:$scale,
+    DefaultValuedStrAttr<StrAttr, "bhsd">:$order,
+    OptionalAttr<Attn_CausalAttr>:$causal,
+    OptionalAttr<Attn_WindowAttr>:$window,
+    OptionalAttr<F32Attr>:$softcap,
+    OptionalAttr<Schedule_AttentionGradAttr>:$schedule);
+  let results = (outs Optional<Attn_Operand>:$queryGrad, Optional<Attn_Operand>:$keyGrad, Optional<Attn_Operand>:$valueGrad,
+                      Variadic<AnyRankedTensor>:$wrtGrads);
+  let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
+  let hasCustomAssemblyFormat = 1;
+  let hasCanonicalizer = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let builders = [
+    // The gradients of query, key and value.
+    OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key, "::mlir::Value":$value,
+                   "::mlir::Value":$output, "::mlir::Value":$lse, "::mlir::Value":$outputGrad,
+                   CArg<"::llvm::StringRef", "\"bhsd\"">:$order)>
+  ];
+}
+
+def Attn_YieldOp : Attn_Op<"yield", [Pure, ReturnLike, Terminator, ParentOneOf<["AttentionOp", "AttentionGradOp"]>]> {
   let summary = "Value of a score or mask region";
   let description = [{
-    Ends a region of `attn.attention`.
+    Ends a region of `attn.attention` or `attn.attention_grad`.
 
     **Preconditions**
     - The value is f32 in a score region, i1 in a mask region (attention_c14, attention_c15).

@@ -20,8 +20,8 @@ struct SizeFacts {
 };
 
 /// Of the number of queries and of keys.
-SizeFacts getQueryFacts(AttentionOp op);
-SizeFacts getKeyFacts(AttentionOp op);
+SizeFacts getQueryFacts(AttentionOpInterface op);
+SizeFacts getKeyFacts(AttentionOpInterface op);
 
 } // namespace attune::attn
 

@@ -13,7 +13,7 @@ namespace attune::attn {
 
 /// Says in the score and mask regions what causal, window, softcap and alibi
 /// say, and removes those clauses. Gives false where there was none.
-bool expandShortForms(mlir::RewriterBase &rewriter, AttentionOp op);
+bool expandShortForms(mlir::RewriterBase &rewriter, AttentionOpInterface op);
 
 /// What `op` computes, from attention over parts of its keys without its sinks:
 /// `results` and `logarithms` are the results and the `lse` of the parts behind

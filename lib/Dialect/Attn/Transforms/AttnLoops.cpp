@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "AttnLoops.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace attune::attn;
+
+/// The buffer of a tensor: contiguous unless an encoding says otherwise.
+static MemRefType getBufferType(RankedTensorType type) {
+  MemRefLayoutAttrInterface layout;
+  if (auto strided = dyn_cast_or_null<StridedAttr>(type.getEncoding()))
+    layout = StridedLayoutAttr::get(type.getContext(), /*offset=*/0,
+                                    strided.getStrides());
+  return MemRefType::get(type.getShape(), type.getElementType(), layout);
+}
+
+Value LoopEmitter::toBuffer(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  return bufferization::ToBufferOp::create(builder, getBufferType(type), tensor,
+                                           /*read_only=*/true);
+}
+
+Value LoopEmitter::getSize(Value buffer, int64_t position) {
+  return builder.createOrFold<memref::DimOp>(buffer, position);
+}
+
+Value LoopEmitter::allocate(RankedTensorType type, ArrayRef<Value> sizes) {
+  SmallVector<Value> dynamicSizes;
+  for (auto [size, value] : llvm::zip_equal(type.getShape(), sizes))
+    if (ShapedType::isDynamic(size))
+      dynamicSizes.push_back(value);
+  return memref::AllocOp::create(
+      builder, MemRefType::get(type.getShape(), type.getElementType()),
+      dynamicSizes);
+}
+
+/// Of the first element along the head size.
+SmallVector<Value, 4> LoopEmitter::getIndices(Value b, Value h, Value s) {
+  SmallVector<Value, 4> indices(4);
+  indices[op.getBatchPos()] = b;
+  indices[op.getHeadPos()] = h;
+  indices[op.getSeqPos()] = s;
+  indices[op.getHeadDimPos()] = zero;
+  return indices;
+}
+
+Type LoopEmitter::withElement(Value value, Type element) {
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    return vector.clone(element);
+  return element;
+}
+
+/// Whether elements along the head size are neighbours, as those of a vector in
+/// memory are.
+bool LoopEmitter::isHeadDimDense(Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  return op.getHeadDimPos() == type.getRank() - 1 && type.isLastDimUnitStride();
+}
+
+Value LoopEmitter::loadF32(Value buffer, SmallVector<Value, 4> indices,
+                           int64_t count) {
+  auto type = VectorType::get(
+      count, cast<MemRefType>(buffer.getType()).getElementType());
+  Value loaded;
+  if (isHeadDimDense(buffer)) {
+    loaded = vector::LoadOp::create(builder, type, buffer, indices);
+  } else {
+    SmallVector<Value> elements;
+    for (int64_t d = 0; d < count; ++d) {
+      indices[op.getHeadDimPos()] = createIndex(d);
+      elements.push_back(memref::LoadOp::create(builder, buffer, indices));
+    }
+    loaded = vector::FromElementsOp::create(builder, type, elements);
+  }
+  if (type.getElementType().isF32())
+    return loaded;
+  return arith::ExtFOp::create(
+      builder, withElement(loaded, builder.getF32Type()), loaded);
+}
+
+void LoopEmitter::store(Value vector, Value buffer,
+                        SmallVector<Value, 4> indices) {
+  Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  if (!element.isF32())
+    vector =
+        arith::TruncFOp::create(builder, withElement(vector, element), vector);
+  if (isHeadDimDense(buffer)) {
+    vector::StoreOp::create(builder, vector, buffer, indices);
+    return;
+  }
+  int64_t count = cast<VectorType>(vector.getType()).getNumElements();
+  for (int64_t d = 0; d < count; ++d) {
+    indices[op.getHeadDimPos()] = createIndex(d);
+    memref::StoreOp::create(builder,
+                            vector::ExtractOp::create(builder, vector, d),
+                            buffer, indices);
+  }
+}
+
+/// What is left of an f32 in the operands' element type, if that is asked for.
+Value LoopEmitter::round(Value value) {
+  if (precision == ReferencePrecision::F32 || op.getElementType().isF32())
+    return value;
+  Value rounded = arith::TruncFOp::create(
+      builder, withElement(value, op.getElementType()), value);
+  return arith::ExtFOp::create(
+      builder, withElement(value, builder.getF32Type()), rounded);
+}
+
+LoopEmitter::Score LoopEmitter::emitScore(const Row &row, Value n) {
+  Value keyRow =
+      loadF32(key, getIndices(row.b, row.kvHead, n), op.getHeadDimQK());
+  Value scaled = arith::MulFOp::create(builder, dot(row.query, keyRow),
+                                       createF32(op.getEffectiveScale()));
+  Score score;
+  score.product = score.score = round(scaled);
+  if (op.hasScore())
+    score.score = round(inlineRegion(builder, op.getScore(),
+                                     {score.product, row.b, row.h, row.m, n},
+                                     score.region));
+  return score;
+}
+
+/// carried = body(n, carried) for each n that the mask lets through.
+Value LoopEmitter::forEachVisibleKey(const Row &row, Value initial,
+                                     KeyBody body) {
+  if (!op.hasBlockLists())
+    return forEachKey(row, zero, seqK, op.hasMask(), initial, body);
+  Value carried = initial;
+  if (fullBlocks.counts)
+    carried =
+        forEachListedKey(row, fullBlocks, /*isMasked=*/false, carried, body);
+  return forEachListedKey(row, blocks, op.hasMask(), carried, body);
+}
+
+Value LoopEmitter::forEachListedKey(const Row &row, const List &list,
+                                    bool isMasked, Value initial,
+                                    KeyBody body) {
+  // Where there is one batch or head, all share it.
+  auto load = [&](Value list, SmallVector<Value> place) -> Value {
+    for (int64_t dim : {0, 1})
+      if (cast<MemRefType>(list.getType()).getDimSize(dim) == 1)
+        place[dim] = zero;
+    Value number = memref::LoadOp::create(builder, list, place);
+    return arith::IndexCastOp::create(builder, builder.getIndexType(), number);
+  };
+  Value queries = arith::DivUIOp::create(builder, row.m,
+                                         createIndex(op.getListedQueries()));
+  Value count = load(list.counts, {row.b, row.h, queries});
+  auto loop = scf::ForOp::create(builder, zero, count, one, initial);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value number =
+      load(list.indices, {row.b, row.h, queries, loop.getInductionVar()});
+  Value size = createIndex(op.getListedKeys());
+  Value begin = arith::MulIOp::create(builder, number, size);
+  Value end = arith::MinSIOp::create(
+      builder, arith::AddIOp::create(builder, begin, size), seqK);
+  scf::YieldOp::create(builder, forEachKey(row, begin, end, isMasked,
+                                           loop.getRegionIterArg(0), body));
+  return loop.getResult(0);
+}
+
+Value LoopEmitter::forEachKey(const Row &row, Value begin, Value end,
+                              bool isMasked, Value initial, KeyBody body) {
+  auto loop = scf::ForOp::create(builder, begin, end, one, initial);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value n = loop.getInductionVar(), carried = loop.getRegionIterArg(0);
+  if (!isMasked) {
+    scf::YieldOp::create(builder, body(n, carried));
+    return loop.getResult(0);
+  }
+  IRMapping mapping;
+  Value visible =
+      inlineRegion(builder, op.getMask(), {row.b, row.h, row.m, n}, mapping);
+  auto branch = scf::IfOp::create(builder, carried.getType(), visible,
+                                  /*withElseRegion=*/true);
+  scf::YieldOp::create(builder, branch.getResult(0));
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(builder, body(n, carried));
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, carried);
+  return loop.getResult(0);
+}
+
+void LoopEmitter::readCapturesFromBuffers(Operation *loop) {
+  loop->walk([&](Operation *inner) {
+    rewriter.setInsertionPoint(inner);
+    if (auto extract = dyn_cast<tensor::ExtractOp>(inner))
+      rewriter.replaceOpWithNewOp<memref::LoadOp>(
+          extract, captures.lookup(extract.getTensor()), extract.getIndices());
+    else if (auto dim = dyn_cast<tensor::DimOp>(inner))
+      rewriter.replaceOpWithNewOp<memref::DimOp>(
+          dim, captures.lookup(dim.getSource()), dim.getIndex());
+  });
+}
+
+Value LoopEmitter::createZeros(int64_t count) {
+  auto type = VectorType::get(count, builder.getF32Type());
+  return arith::ConstantOp::create(builder, builder.getZeroAttr(type));
+}
+
+Value LoopEmitter::toTensor(Value buffer) {
+  return bufferization::ToTensorOp::create(
+      builder, memref::getTensorTypeFromMemRefType(buffer.getType()), buffer,
+      /*restrict=*/true, /*writable=*/true);
+}
+
+Value LoopEmitter::dot(Value lhs, Value rhs) {
+  Value product = arith::MulFOp::create(builder, lhs, rhs);
+  return vector::ReductionOp::create(builder, vector::CombiningKind::ADD,
+                                     product, createF32(0.0f));
+}
+
+Value LoopEmitter::addMultiple(Value sum, Value factor, Value vector) {
+  Value factors =
+      vector::BroadcastOp::create(builder, vector.getType(), factor);
+  Value term = arith::MulFOp::create(builder, factors, vector);
+  return arith::AddFOp::create(builder, sum, term);
+}
+
+Value LoopEmitter::getKVHead(Value h) {
+  // Written so that nothing is divided by zero.
+  return arith::DivUIOp::create(
+      builder, arith::MulIOp::create(builder, h, headsKV), headsQ);
+}
+
+void LoopEmitter::readOperands() {
+  builder.setInsertionPoint(op);
+  query = toBuffer(op.getQuery());
+  key = toBuffer(op.getKey());
+  value = toBuffer(op.getValue());
+  if (op.getSinks())
+    sinks = toBuffer(op.getSinks());
+  if (op.hasBlockLists())
+    blocks = {toBuffer(op.getBlockCounts()), toBuffer(op.getBlockIndices())};
+  if (op.getFullBlockCounts())
+    fullBlocks = {toBuffer(op.getFullBlockCounts()),
+                  toBuffer(op.getFullBlockIndices())};
+  for (Value capture : op.getCaptures())
+    if (isa<RankedTensorType>(capture.getType()))
+      captures[capture] = toBuffer(capture);
+  zero = createIndex(0);
+  one = createIndex(1);
+  batch = getSize(query, op.getBatchPos());
+  seqQ = getSize(query, op.getSeqPos());
+  headsQ = getSize(query, op.getHeadPos());
+  headsKV = getSize(key, op.getHeadPos());
+  seqK = getSize(key, op.getSeqPos());
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the references of attention and of its gradients share: buffers, vectors
+// along the head size, scores, and which keys a query sees.
+
+#ifndef ATTUNE_LIB_DIALECT_ATTN_TRANSFORMS_ATTNLOOPS_H
+#define ATTUNE_LIB_DIALECT_ATTN_TRANSFORMS_ATTNLOOPS_H
+
+#include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Dialect/Attn/Transforms/Passes.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace attune::attn {
+
+/// Emits the loops of one op whose short forms are expanded, in f32. Members
+/// that are Values are set on the way.
+class LoopEmitter {
+public:
+  LoopEmitter(mlir::RewriterBase &rewriter, AttentionOpInterface op,
+              ReferencePrecision output, ReferencePrecision precision)
+      : rewriter(rewriter), op(op), builder(op.getLoc(), rewriter),
+        output(output), precision(precision) {}
+
+protected:
+  /// One query of one head.
+  struct Row {
+    mlir::Value b, h, m;
+    mlir::Value kvHead;
+    /// In f32, as all vectors are.
+    mlir::Value query;
+  };
+  /// Buffers of a list of blocks; null where there is none.
+  struct List {
+    mlir::Value counts, indices;
+  };
+  /// A score: as the product is, and as the region makes it. `region` maps the
+  /// region's values.
+  struct Score {
+    mlir::Value product, score;
+    mlir::IRMapping region;
+  };
+  using KeyBody =
+      llvm::function_ref<mlir::Value(mlir::Value n, mlir::Value carried)>;
+
+  mlir::Value createF32(float value) {
+    return mlir::arith::ConstantOp::create(builder,
+                                           builder.getF32FloatAttr(value));
+  }
+  mlir::Value createIndex(int64_t value) {
+    return mlir::arith::ConstantIndexOp::create(builder, value);
+  }
+  /// An f32 vector of zeros.
+  mlir::Value createZeros(int64_t count);
+  mlir::Value toBuffer(mlir::Value tensor);
+  mlir::Value toTensor(mlir::Value buffer);
+  mlir::Value getSize(mlir::Value buffer, int64_t position);
+  mlir::Value allocate(mlir::RankedTensorType type,
+                       llvm::ArrayRef<mlir::Value> sizes);
+  llvm::SmallVector<mlir::Value, 4> getIndices(mlir::Value b, mlir::Value h,
+                                               mlir::Value s);
+  bool isHeadDimDense(mlir::Value buffer);
+  /// The type of a vector, or of a scalar, with other elements.
+  static mlir::Type withElement(mlir::Value value, mlir::Type element);
+  /// The vector along the head size in f32, and the other way round.
+  mlir::Value loadF32(mlir::Value buffer,
+                      llvm::SmallVector<mlir::Value, 4> indices, int64_t count);
+  void store(mlir::Value vector, mlir::Value buffer,
+             llvm::SmallVector<mlir::Value, 4> indices);
+  /// The sum of products, in ascending order.
+  mlir::Value dot(mlir::Value lhs, mlir::Value rhs);
+  /// sum + factor * vector
+  mlir::Value addMultiple(mlir::Value sum, mlir::Value factor,
+                          mlir::Value vector);
+  mlir::Value round(mlir::Value value);
+
+  /// Sets the members that all loops read, in front of the op.
+  void readOperands();
+  /// h / (headsQ / headsKV)
+  mlir::Value getKVHead(mlir::Value h);
+  /// score(scale * sum_d query * key, b, h, m, n)
+  Score emitScore(const Row &row, mlir::Value n);
+  mlir::Value forEachVisibleKey(const Row &row, mlir::Value initial,
+                                KeyBody body);
+  /// carried = body(n, carried) for each n from `begin` to `end`, not included,
+  /// that the mask lets through, if it is asked.
+  mlir::Value forEachKey(const Row &row, mlir::Value begin, mlir::Value end,
+                         bool isMasked, mlir::Value initial, KeyBody body);
+  /// The same for the keys of the listed blocks.
+  mlir::Value forEachListedKey(const Row &row, const List &list, bool isMasked,
+                               mlir::Value initial, KeyBody body);
+  void readCapturesFromBuffers(mlir::Operation *loop);
+
+  mlir::RewriterBase &rewriter;
+  AttentionOpInterface op;
+  mlir::ImplicitLocOpBuilder builder;
+  ReferencePrecision output, precision;
+  mlir::Value query, key, value, sinks;
+  List blocks, fullBlocks;
+  mlir::Value zero, one, batch, seqQ, seqK, headsQ, headsKV;
+  llvm::MapVector<mlir::Value, mlir::Value> captures;
+};
+
+/// Replaces the op by the loops that compute its gradients, which are f32 with
+/// `output` F32.
+void emitGradientLoops(mlir::RewriterBase &rewriter, AttentionGradOp op,
+                       ReferencePrecision output, ReferencePrecision precision);
+
+} // namespace attune::attn
+
+#endif // ATTUNE_LIB_DIALECT_ATTN_TRANSFORMS_ATTNLOOPS_H
