@@ -11,6 +11,7 @@
 #include "attune/Dialect/Launch/IR/Launch.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Schedule/Attention/Register.h"
+#include "attune/Schedule/AttentionGrad/Register.h"
 #include "attune/Schedule/Matmul/Register.h"
 #include "attune/Schedule/TransformOps/ScheduleTransformOps.h"
 #include "attune/Target/TargetRegistry.h"
@@ -24,6 +25,7 @@ inline void registerAttuneDialects(mlir::DialectRegistry &registry) {
                   schedule::ScheduleDialect, tile::TileDialect>();
   attn::registerTilingInterfaceExternalModels(registry);
   registerAttentionTunable(registry);
+  registerAttentionGradTunable(registry);
   registerMatmulTunable(registry);
   registerTransformExtension(registry);
   registerTargetDialects(registry);

@@ -52,8 +52,14 @@ AttentionOptions::AttentionOptions()
             cl::cat(category)),
       sinks("sinks", cl::desc("Take attention sinks, one per head"),
             cl::cat(category)),
-      lse("lse", cl::desc("Return the log of the sum of exponentials"),
+      lse("lse",
+          cl::desc("Return the log of the sum of exponentials; with --grad, "
+                   "take its gradient"),
           cl::cat(category)),
+      grad("grad",
+           cl::desc("The gradients of query, key and value instead, from "
+                    "output, lse and the gradient of output"),
+           cl::cat(category)),
       order("order",
             cl::desc("Order of dimensions: batch, head, sequence, size"),
             cl::init("bhsd"), cl::value_desc("letters"), cl::cat(category)) {}
@@ -146,8 +152,9 @@ AttentionOptions::getProblem(const CommonOptions &common) const {
     return error;
   if (Error error = readBlockLists(problem))
     return error;
-  if (Error error = common.readSchedule(problem.schedule,
-                                        schedule::AttentionAttr::getSet()))
+  const KnobSet &set = grad ? schedule::AttentionGradAttr::getSet()
+                            : schedule::AttentionAttr::getSet();
+  if (Error error = common.readSchedule(problem.schedule, set))
     return error;
   Expected<std::optional<float>> bound = getNumber(softcap);
   if (!bound)
@@ -169,6 +176,7 @@ AttentionOptions::getProblem(const CommonOptions &common) const {
   problem.alibi = alibi;
   problem.sinks = sinks;
   problem.lse = lse;
+  problem.grad = grad;
   problem.strided = common.strided;
   return problem;
 }

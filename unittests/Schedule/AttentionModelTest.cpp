@@ -112,8 +112,8 @@ TEST_F(AttentionModelTest, RegionsSaveWhatIsKnownToBeHidden) {
                                      "  %0 = arith.cmpi ult, %d, %w : index\n"
                                      "  attn.yield %0 : i1\n}");
   EXPECT_EQ(predict(region), predict(clause));
-  EXPECT_NEAR(region.getSeenShare(), 0.25 * (1 - 0.125), 0.001);
-  EXPECT_EQ(region.getSeenShare(), clause.getSeenShare());
+  EXPECT_NEAR(region.getShare(), 0.25 * (1 - 0.125), 0.001);
+  EXPECT_EQ(region.getShare(), clause.getShare());
   // One eighth of the keys, in blocks that need no mask.
   AttentionWork chunks = read(shape, "mask (%b, %h, %m, %n) {\n"
                                      "  %c = arith.constant 512 : index\n"
@@ -121,9 +121,9 @@ TEST_F(AttentionModelTest, RegionsSaveWhatIsKnownToBeHidden) {
                                      "  %y = arith.divui %n, %c : index\n"
                                      "  %0 = arith.cmpi eq, %x, %y : index\n"
                                      "  attn.yield %0 : i1\n}");
-  EXPECT_EQ(chunks.getSeenShare(), 0.125);
+  EXPECT_EQ(chunks.getShare(), 0.125);
   EXPECT_LT(predict(chunks), predict(region));
-  EXPECT_EQ(read(shape).getSeenShare(), 1);
+  EXPECT_EQ(read(shape).getShare(), 1);
 }
 
 TEST_F(AttentionModelTest, SizesMayBeDynamic) {

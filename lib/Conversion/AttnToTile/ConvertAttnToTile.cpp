@@ -4,6 +4,7 @@
 // KernelBody.cpp writes what it computes.
 
 #include "BlockLists.h"
+#include "GradientKernels.h"
 #include "KernelBody.h"
 #include "attune/Conversion/KernelOutliner.h"
 #include "attune/Conversion/Passes.h"
@@ -264,6 +265,11 @@ void ConvertAttnToTile::runOnOperation() {
       module, [&](attn::AttentionOp op, tile::TargetAttr target) {
         return outline(op, target, symbols);
       });
+  if (succeeded(result))
+    result = forEachWithTarget<attn::AttentionGradOp>(
+        module, [&](attn::AttentionGradOp op, tile::TargetAttr target) {
+          return outlineAttentionGrad(op, target, symbols);
+        });
   if (failed(result))
     signalPassFailure();
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which tiles there are, and the loop over the keys of each. KeyBlocks.cpp says
-// which of these it visits, OnlineSoftmax.cpp writes what becomes of the
+// Which tiles there are, and the loop over the keys of each. VisitedBlocks.cpp
+// says which of these it visits, OnlineSoftmax.cpp writes what becomes of the
 // scores.
 
 #include "KernelBody.h"
-#include "KeyBlocks.h"
 #include "OnlineSoftmax.h"
 #include "TileOrder.h"
+#include "Views.h"
+#include "VisitedBlocks.h"
 #include "attune/Conversion/RegionClone.h"
 #include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "attune/Schedule/Attention/Legality.h"
@@ -103,8 +104,6 @@ private:
   Value size(Value buffer, char dim) {
     return b.createOrFold<memref::DimOp>(buffer, position(dim));
   }
-  Value bound(Value size, const attn::SizeFacts &facts);
-  bool regionReadsTensor(Region &region);
   UnitAttr inBounds(int64_t size, int64_t padded) {
     return blocks->wholeBlocks && size == padded ? b.getUnitAttr() : UnitAttr();
   }
@@ -117,7 +116,7 @@ private:
   OnlineSoftmax softmax;
   TileCounts counts;
   Value batch, headQ, headKV, firstRow, seqQ, seqK, lastRow;
-  std::unique_ptr<KeyBlocks> blocks;
+  std::unique_ptr<VisitedBlocks> blocks;
   Value keys, values;
 };
 
@@ -125,66 +124,12 @@ private:
 
 Value BodyBuilder::head(Value buffer, Value headIndex,
                         std::optional<int64_t> heads) {
-  auto type = cast<MemRefType>(buffer.getType());
-  OpFoldResult count = b.getIndexAttr(heads.value_or(1));
-  if (!heads)
-    count = getAsOpFoldResult(
-        b.createOrFold<arith::SubIOp>(size(buffer, 'h'), headIndex));
-  SmallVector<OpFoldResult> offsets(4, b.getIndexAttr(0)), extents(4),
-      strides(4, b.getIndexAttr(1));
-  offsets[position('b')] = batch;
-  offsets[position('h')] = headIndex;
-  SmallVector<int64_t> shape;
-  char rows = heads == 1 ? 's' : 'h';
-  for (auto [pos, dim] : llvm::enumerate(op.getOrder())) {
-    if (dim == 'b')
-      extents[pos] = b.getIndexAttr(1);
-    else if (dim == 'h')
-      extents[pos] = count;
-    else if (type.isDynamicDim(pos))
-      extents[pos] = size(buffer, dim);
-    else
-      extents[pos] = b.getIndexAttr(type.getDimSize(pos));
-    bool isOne = dim == 'b' || (dim == 'h' && heads == 1) ||
-                 (dim == 's' && rows == 'h' && type.getDimSize(pos) == 1);
-    if (!isOne)
-      shape.push_back(
-          getConstantIntValue(extents[pos]).value_or(ShapedType::kDynamic));
-  }
-  auto viewType = memref::SubViewOp::inferRankReducedResultType(
-      shape, type, offsets, extents, strides);
-  Value view = memref::SubViewOp::create(b, cast<MemRefType>(viewType), buffer,
-                                         offsets, extents, strides);
-  bool transposed = position('d') < position(rows);
-  if (shape.size() == 3)
-    view = memref::CollapseShapeOp::create(
-        b, view,
-        transposed ? ArrayRef<ReassociationIndices>{{0}, {1, 2}}
-                   : ArrayRef<ReassociationIndices>{{0, 1}, {2}});
-  if (!transposed)
-    return view;
-  AffineMap swap =
-      AffineMap::getPermutationMap(ArrayRef<unsigned>{1, 0}, b.getContext());
-  return memref::TransposeOp::create(b, view, AffineMapAttr::get(swap));
-}
-
-/// A size within what is known of it, so that what is computed of it is known
-/// to fit into 32 bits.
-Value BodyBuilder::bound(Value size, const attn::SizeFacts &facts) {
-  if (getConstantIntValue(size))
-    return size;
-  if (facts.min > attn::SizeFacts().min)
-    size = b.createOrFold<arith::MaxUIOp>(size, constant(facts.min));
-  // Not to 0, which would leave no loop: its MMAs decide how all else lies.
-  if (facts.max < attn::SizeFacts().max)
-    size = b.createOrFold<arith::MinUIOp>(
-        size, constant(std::max<int64_t>(facts.max, 1)));
-  return size;
+  return viewHeads(b, op.getOrder(), buffer, batch, headIndex, heads);
 }
 
 Value BodyBuilder::countTiles() {
-  seqQ = bound(size(operands.query, 's'), attn::getQueryFacts(op));
-  seqK = bound(size(operands.key, 's'), attn::getKeyFacts(op));
+  seqQ = boundSize(b, size(operands.query, 's'), attn::getQueryFacts(op));
+  seqK = boundSize(b, size(operands.key, 's'), attn::getKeyFacts(op));
   // Tiles are counted, ordered and assigned by clusters; the last one of a head
   // may lie beyond it in part.
   int64_t rows = sizes.blockM * schedule.getCluster();
@@ -237,24 +182,6 @@ Value BodyBuilder::queryTile() {
   return query;
 }
 
-bool BodyBuilder::regionReadsTensor(Region &region) {
-  return llvm::any_of(region.front(), [](Operation &inner) {
-    return isa<tensor::ExtractOp>(inner);
-  });
-}
-
-/// Emits the position of an element; clamped to the last valid one where the
-/// region reads tensors, because tiles reach beyond the ends of the sequences.
-static Value elementPosition(OpBuilder &builder, Location loc, Value first,
-                             Value offset, Value length, bool clamp) {
-  Value position = arith::AddIOp::create(builder, loc, first, offset);
-  if (!clamp)
-    return position;
-  Value last = arith::SubIOp::create(
-      builder, loc, length, arith::ConstantIndexOp::create(builder, loc, 1));
-  return arith::MinSIOp::create(builder, loc, position, last);
-}
-
 std::pair<Value, Value> BodyBuilder::locateRow(OpBuilder &inner, Location loc,
                                                Value row, bool clamp) {
   if (sizes.heads == 1)
@@ -305,7 +232,7 @@ Value BodyBuilder::applyScore(Value scores, Value firstKey) {
                      TileBuilder::constant(inner, loc, op.getEffectiveScale()));
                  if (!hasRegion)
                    return scaled;
-                 bool clamp = regionReadsTensor(op.getScore());
+                 bool clamp = readsTensor(op.getScore());
                  IRMapping mapping = operands.captures;
                  auto [head, row] = locateRow(inner, loc, args[1], clamp);
                  Value column = elementPosition(inner, loc, firstKey, args[2],
@@ -334,7 +261,7 @@ Value BodyBuilder::applyMask(Value scores, Value firstKey, bool asksRegion) {
           keep = arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::slt,
                                        column, seqK);
         if (hasRegion) {
-          bool clamp = regionReadsTensor(op.getMask());
+          bool clamp = readsTensor(op.getMask());
           IRMapping mapping = operands.captures;
           auto [head, row] = locateRow(inner, loc, args[1], clamp);
           Value key = clamp ? elementPosition(inner, loc, firstKey, args[2],
@@ -358,7 +285,7 @@ Value BodyBuilder::applyMask(Value scores, Value firstKey, bool asksRegion) {
 SoftmaxState BodyBuilder::step(Value block, Value query, SoftmaxState state) {
   Type inputType = op.getQuery().getType().getElementType();
   auto scoreType = TileType::get({sizes.blockM, sizes.blockN}, b.getF32Type());
-  Value firstKey = blocks->getFirstKey(b, block);
+  Value firstKey = blocks->getFirst(b, block);
 
   auto keyType = TileType::get({sizes.blockN, sizes.headDimQK}, inputType);
   Value key =
@@ -507,8 +434,9 @@ void BodyBuilder::build() {
 }
 
 void BodyBuilder::buildTile() {
-  blocks = makeKeyBlocks(b, op, operands, sizes,
-                         {batch, headQ, firstRow, lastRow, seqK});
+  blocks = makeVisitedBlocks(
+      b, op, operands, sizes.blockN,
+      {MaskDim::Query, batch, headQ, firstRow, lastRow, seqK});
   keys = head(operands.key, headKV);
   values = head(operands.value, headKV);
   Value query = queryTile();

@@ -11,17 +11,23 @@
 
 namespace attune {
 
-/// Kernel-side values that stand for the operands and results of an attention
-/// op.
-struct KernelOperands {
-  mlir::Value query, key, value, output;
+/// Kernel-side values that stand for the operands of an attention op.
+struct KernelInputs {
+  mlir::Value query, key, value;
   /// Null where the op has none.
-  mlir::Value lse, sinks;
+  mlir::Value sinks;
   /// Lists of blocks, of so many queries and keys; null where there are none.
   mlir::Value blockCounts, blockIndices, fullBlockCounts, fullBlockIndices;
   int64_t listedQueries = 0, listedKeys = 0;
   /// Maps what the regions capture: tensors to buffers, scalars to scalars.
   mlir::IRMapping captures;
+};
+
+/// And those for its results.
+struct KernelOperands : KernelInputs {
+  mlir::Value output;
+  /// Null where the op has none.
+  mlir::Value lse;
 };
 
 /// Tile sizes after padding to the chip's matrix instruction.

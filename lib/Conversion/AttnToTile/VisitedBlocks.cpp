@@ -3,9 +3,9 @@
 // Two sources of blocks: ranges that the mask is known to be true in, and lists
 // that are given or that another kernel has made.
 
-#include "KeyBlocks.h"
+#include "VisitedBlocks.h"
 #include "attune/Conversion/RegionClone.h"
-#include "attune/Dialect/Attn/Analysis/MaskRanges.h"
+#include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -23,17 +23,17 @@ static Value constant(ImplicitLocOpBuilder &b, int64_t value) {
 namespace {
 /// What is seen lies in one range, with at most one hole. Where there is one,
 /// the numbers of steps go on behind it.
-class MaskedBlocks : public KeyBlocks {
+class MaskedBlocks : public VisitedBlocks {
 public:
-  MaskedBlocks(ImplicitLocOpBuilder &b, attn::AttentionOp op,
-               const KernelOperands &operands, const KernelSizes &sizes,
-               const QueryRows &rows);
+  MaskedBlocks(ImplicitLocOpBuilder &b, attn::AttentionOpInterface op,
+               const KernelInputs &inputs, int64_t blockSize,
+               const OwnedRows &rows);
 
-  Value getFirstKey(ImplicitLocOpBuilder &b, Value step) override;
+  Value getFirst(ImplicitLocOpBuilder &b, Value step) override;
 
 private:
-  /// Numbers the blocks that are visited without those in these keys.
-  void leaveOut(ImplicitLocOpBuilder &b, Value firstKey, Value afterKey);
+  /// Numbers the blocks that are visited without those in these positions.
+  void leaveOut(ImplicitLocOpBuilder &b, Value first, Value after);
 
   int64_t blockSize;
   /// The first block that is not visited, and how many these are. Null for
@@ -42,62 +42,66 @@ private:
 };
 } // namespace
 
-MaskedBlocks::MaskedBlocks(ImplicitLocOpBuilder &b, attn::AttentionOp op,
-                           const KernelOperands &operands,
-                           const KernelSizes &sizes, const QueryRows &rows)
-    : blockSize(sizes.blockN) {
-  Value zero = constant(b, 0), blockN = constant(b, blockSize),
-        seqK = rows.seqK;
+MaskedBlocks::MaskedBlocks(ImplicitLocOpBuilder &b,
+                           attn::AttentionOpInterface op,
+                           const KernelInputs &inputs, int64_t blockSize,
+                           const OwnedRows &rows)
+    : blockSize(blockSize) {
+  Value zero = constant(b, 0), size = constant(b, blockSize),
+        length = rows.visitedLength;
+  bool visitsKeys = rows.dim == MaskDim::Query;
+  int64_t seqQ = op.getSeqQ(), seqK = op.getSeqK();
   MaskRanges ranges{{Value(), Value()}, MaskInterval{Value(), Value()}};
   if (op.hasMask()) {
-    IRMapping mapping = operands.captures;
+    IRMapping mapping = inputs.captures;
     mapping.map(op.getMask().getArgument(0), rows.batch);
     mapping.map(op.getMask().getArgument(1), rows.head);
-    ranges =
-        analyzeMaskRanges(b, b.getLoc(), op.getMask(),
-                          {MaskDim::Query, rows.first, rows.last, op.getSeqQ()},
-                          op.getSeqK(), mapping, cloneOntoBuffers);
+    ranges = analyzeMaskRanges(
+        b, b.getLoc(), op.getMask(),
+        {rows.dim, rows.first, rows.last, visitsKeys ? seqQ : seqK},
+        visitsKeys ? seqK : seqQ, mapping, cloneOntoBuffers);
   }
   auto clampBegin = [&](Value v) {
     return v ? b.createOrFold<arith::MaxSIOp>(v, zero) : zero;
   };
   auto clampEnd = [&](Value v) {
-    return v ? b.createOrFold<arith::MinSIOp>(v, seqK) : seqK;
+    return v ? b.createOrFold<arith::MinSIOp>(v, length) : length;
   };
-  Value firstKey = clampBegin(ranges.visible.begin),
-        afterKey = clampEnd(ranges.visible.end);
-  begin = b.createOrFold<arith::DivUIOp>(firstKey, blockN);
-  end = ranges.visible.end
-            ? b.createOrFold<arith::CeilDivSIOp>(afterKey, blockN)
-            : b.createOrFold<arith::CeilDivUIOp>(seqK, blockN);
+  Value firstSeen = clampBegin(ranges.visible.begin),
+        afterSeen = clampEnd(ranges.visible.end);
+  begin = b.createOrFold<arith::DivUIOp>(firstSeen, size);
+  end = ranges.visible.end ? b.createOrFold<arith::CeilDivSIOp>(afterSeen, size)
+                           : b.createOrFold<arith::CeilDivUIOp>(length, size);
   if (ranges.visible.begin || ranges.visible.end)
     end = b.createOrFold<arith::MaxSIOp>(end, begin);
-  wholeBlocks = op.getSeqK() == 0 || op.getSeqKDivisor() % blockSize == 0;
+  attn::SizeFacts facts =
+      visitsKeys ? attn::getKeyFacts(op) : attn::getQueryFacts(op);
+  wholeBlocks =
+      facts.divisor % blockSize == 0 || (visitsKeys ? seqK : seqQ) == 0;
   allFull = !op.hasMask() && wholeBlocks;
   if (!allFull && ranges.full) {
     Value firstFull = clampBegin(ranges.full->begin),
           afterFull = clampEnd(ranges.full->end);
     fullBegin = ranges.full->begin
-                    ? b.createOrFold<arith::CeilDivSIOp>(firstFull, blockN)
+                    ? b.createOrFold<arith::CeilDivSIOp>(firstFull, size)
                     : begin;
     fullEnd = ranges.full->end
-                  ? b.createOrFold<arith::FloorDivSIOp>(afterFull, blockN)
-                  : b.createOrFold<arith::DivUIOp>(seqK, blockN);
+                  ? b.createOrFold<arith::FloorDivSIOp>(afterFull, size)
+                  : b.createOrFold<arith::DivUIOp>(length, size);
   }
   if (ranges.hole)
     leaveOut(b, clampBegin(ranges.hole->begin), clampEnd(ranges.hole->end));
 }
 
-void MaskedBlocks::leaveOut(ImplicitLocOpBuilder &b, Value firstKey,
-                            Value afterKey) {
-  Value blockN = constant(b, blockSize);
-  auto within = [&](Value block, Value first) -> Value {
+void MaskedBlocks::leaveOut(ImplicitLocOpBuilder &b, Value first, Value after) {
+  Value size = constant(b, blockSize);
+  auto within = [&](Value block, Value least) -> Value {
     return b.createOrFold<arith::MinSIOp>(
-        b.createOrFold<arith::MaxSIOp>(block, first), end);
+        b.createOrFold<arith::MaxSIOp>(block, least), end);
   };
-  hole = within(b.createOrFold<arith::CeilDivSIOp>(firstKey, blockN), begin);
+  hole = within(b.createOrFold<arith::CeilDivSIOp>(first, size), begin);
   Value afterHole =
-      within(b.createOrFold<arith::FloorDivSIOp>(afterKey, blockN), hole);
+      within(b.createOrFold<arith::FloorDivSIOp>(after, size), hole);
   holeSize = b.createOrFold<arith::SubIOp>(afterHole, hole);
   auto renumber = [&](Value block) -> Value {
     Value before = b.createOrFold<arith::MinSIOp>(block, hole);
@@ -111,7 +115,7 @@ void MaskedBlocks::leaveOut(ImplicitLocOpBuilder &b, Value firstKey,
   fullEnd = renumber(fullEnd);
 }
 
-Value MaskedBlocks::getFirstKey(ImplicitLocOpBuilder &b, Value step) {
+Value MaskedBlocks::getFirst(ImplicitLocOpBuilder &b, Value step) {
   Value block = step;
   if (hole) {
     Value isBefore =
@@ -130,13 +134,13 @@ Value MaskedBlocks::getFirstKey(ImplicitLocOpBuilder &b, Value step) {
 namespace {
 /// The blocks of the list of full ones, then those of the other list; each of
 /// them in as many steps as it has room for.
-class ListedBlocks : public KeyBlocks {
+class ListedBlocks : public VisitedBlocks {
 public:
-  ListedBlocks(ImplicitLocOpBuilder &b, attn::AttentionOp op,
-               const KernelOperands &operands, const KernelSizes &sizes,
-               const QueryRows &rows);
+  ListedBlocks(ImplicitLocOpBuilder &b, attn::AttentionOpInterface op,
+               const KernelInputs &inputs, int64_t stepSize,
+               const OwnedRows &rows);
 
-  Value getFirstKey(ImplicitLocOpBuilder &b, Value step) override;
+  Value getFirst(ImplicitLocOpBuilder &b, Value step) override;
 
 private:
   /// An element of a list that the tile has.
@@ -150,22 +154,23 @@ private:
 };
 } // namespace
 
-ListedBlocks::ListedBlocks(ImplicitLocOpBuilder &b, attn::AttentionOp op,
-                           const KernelOperands &operands,
-                           const KernelSizes &sizes, const QueryRows &rows)
-    : blockSize(operands.listedKeys), stepSize(sizes.blockN), batch(rows.batch),
-      head(rows.head), indices(operands.blockIndices),
-      fullIndices(operands.fullBlockIndices) {
+ListedBlocks::ListedBlocks(ImplicitLocOpBuilder &b,
+                           attn::AttentionOpInterface op,
+                           const KernelInputs &inputs, int64_t stepSize,
+                           const OwnedRows &rows)
+    : blockSize(inputs.listedKeys), stepSize(stepSize), batch(rows.batch),
+      head(rows.head), indices(inputs.blockIndices),
+      fullIndices(inputs.fullBlockIndices) {
   queries = b.createOrFold<arith::DivUIOp>(rows.first,
-                                           constant(b, operands.listedQueries));
+                                           constant(b, inputs.listedQueries));
   Value steps = constant(b, blockSize / stepSize);
   auto countSteps = [&](Value count) {
     return b.createOrFold<arith::MulIOp>(count, steps);
   };
   begin = constant(b, 0);
-  Value count = load(b, operands.blockCounts);
+  Value count = load(b, inputs.blockCounts);
   if (fullIndices) {
-    fullCount = load(b, operands.fullBlockCounts);
+    fullCount = load(b, inputs.fullBlockCounts);
     fullSteps = countSteps(fullCount);
     count = b.createOrFold<arith::AddIOp>(count, fullCount);
   }
@@ -196,7 +201,7 @@ Value ListedBlocks::load(ImplicitLocOpBuilder &b, Value list, Value number) {
   return arith::IndexCastOp::create(b, b.getIndexType(), element);
 }
 
-Value ListedBlocks::getFirstKey(ImplicitLocOpBuilder &b, Value step) {
+Value ListedBlocks::getFirst(ImplicitLocOpBuilder &b, Value step) {
   Value steps = constant(b, blockSize / stepSize);
   Value number = b.createOrFold<arith::DivUIOp>(step, steps);
   Value part = b.createOrFold<arith::RemUIOp>(step, steps);
@@ -217,12 +222,10 @@ Value ListedBlocks::getFirstKey(ImplicitLocOpBuilder &b, Value step) {
   return b.createOrFold<arith::AddIOp>(first, offset);
 }
 
-std::unique_ptr<KeyBlocks> attune::makeKeyBlocks(ImplicitLocOpBuilder &b,
-                                                 attn::AttentionOp op,
-                                                 const KernelOperands &operands,
-                                                 const KernelSizes &sizes,
-                                                 const QueryRows &rows) {
-  if (operands.blockCounts)
-    return std::make_unique<ListedBlocks>(b, op, operands, sizes, rows);
-  return std::make_unique<MaskedBlocks>(b, op, operands, sizes, rows);
+std::unique_ptr<VisitedBlocks> attune::makeVisitedBlocks(
+    ImplicitLocOpBuilder &b, attn::AttentionOpInterface op,
+    const KernelInputs &inputs, int64_t blockSize, const OwnedRows &rows) {
+  if (inputs.blockCounts)
+    return std::make_unique<ListedBlocks>(b, op, inputs, blockSize, rows);
+  return std::make_unique<MaskedBlocks>(b, op, inputs, blockSize, rows);
 }

@@ -1,36 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which blocks of keys a tile of queries visits: the source that the loop of a
-// kernel takes them from. The rest of the kernel knows no other.
+// Which blocks of keys a tile of queries visits, or the other way round: the
+// source that the loop of a kernel takes them from. The rest of the kernel
+// knows no other.
 
-#ifndef ATTUNE_LIB_CONVERSION_ATTNTOTILE_KEYBLOCKS_H
-#define ATTUNE_LIB_CONVERSION_ATTNTOTILE_KEYBLOCKS_H
+#ifndef ATTUNE_LIB_CONVERSION_ATTNTOTILE_VISITEDBLOCKS_H
+#define ATTUNE_LIB_CONVERSION_ATTNTOTILE_VISITEDBLOCKS_H
 
 #include "KernelBody.h"
+#include "attune/Dialect/Attn/Analysis/MaskRanges.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include <memory>
 
 namespace attune {
 
-/// A tile of queries of one head, whose numbers are index values.
-struct QueryRows {
+/// A tile of queries, or of keys, of one head, whose numbers are index values.
+struct OwnedRows {
+  MaskDim dim;
   mlir::Value batch, head;
   /// Both included.
   mlir::Value first, last;
-  /// The number of keys.
-  mlir::Value seqK;
+  /// How many keys there are, or queries for a tile of keys.
+  mlir::Value visitedLength;
 };
 
-/// The steps of a tile, each of which visits `blockN` keys, in order of their
-/// numbers.
-class KeyBlocks {
+/// The steps of a tile, each of which visits a block of keys, or of queries for
+/// a tile of keys, in order of their numbers.
+class VisitedBlocks {
 public:
-  virtual ~KeyBlocks() = default;
+  virtual ~VisitedBlocks() = default;
 
-  /// Emits the first key of a step, which may be one beyond the last: what is
-  /// read for it is in bounds all the same.
-  virtual mlir::Value getFirstKey(mlir::ImplicitLocOpBuilder &b,
-                                  mlir::Value step) = 0;
+  /// Emits the first position of a step, which may be one beyond the last: what
+  /// is read for it is in bounds all the same.
+  virtual mlir::Value getFirst(mlir::ImplicitLocOpBuilder &b,
+                               mlir::Value step) = 0;
 
   /// Steps [begin, end) are there.
   mlir::Value begin, end;
@@ -38,20 +41,20 @@ public:
   /// that none is known to be such, unless `allFull`.
   mlir::Value fullBegin, fullEnd;
   bool allFull = false;
-  /// No step has keys beyond the last one.
+  /// No step has positions beyond the last one.
   bool wholeBlocks = false;
-  /// Those that do not ask the mask may have such keys.
+  /// Those that do not ask the mask may have such positions.
   bool fullReachBeyond = false;
 };
 
-/// Emits what is known of all steps: from lists, or without them from the op's
-/// mask.
-std::unique_ptr<KeyBlocks> makeKeyBlocks(mlir::ImplicitLocOpBuilder &b,
-                                         attn::AttentionOp op,
-                                         const KernelOperands &operands,
-                                         const KernelSizes &sizes,
-                                         const QueryRows &rows);
+/// Emits what is known of all steps of `blockSize` positions: from lists, which
+/// tiles of queries may have, or without them from the op's mask.
+std::unique_ptr<VisitedBlocks> makeVisitedBlocks(mlir::ImplicitLocOpBuilder &b,
+                                                 attn::AttentionOpInterface op,
+                                                 const KernelInputs &inputs,
+                                                 int64_t blockSize,
+                                                 const OwnedRows &rows);
 
 } // namespace attune
 
-#endif // ATTUNE_LIB_CONVERSION_ATTNTOTILE_KEYBLOCKS_H
+#endif // ATTUNE_LIB_CONVERSION_ATTNTOTILE_VISITEDBLOCKS_H

@@ -83,6 +83,31 @@ static constexpr int64_t kParts = 4;
 // What is computed
 //===----------------------------------------------------------------------===//
 
+SeenPairs SeenPairs::get(attn::AttentionOpInterface op, int64_t seqQ,
+                         int64_t seqK) {
+  SeenPairs pairs{seqQ, seqK, std::nullopt, std::nullopt, std::nullopt};
+  if (op.hasMask())
+    pairs.region.emplace(op, seqQ, seqK);
+  auto getOffset = [&](attn::Alignment alignment) {
+    return alignment == attn::Alignment::BottomRight ? seqK - seqQ : 0;
+  };
+  auto limit = [](std::optional<int64_t> &bound, int64_t other, auto choose) {
+    bound = bound ? choose(*bound, other) : other;
+  };
+  auto least = [](int64_t a, int64_t b) { return std::min(a, b); };
+  auto most = [](int64_t a, int64_t b) { return std::max(a, b); };
+  if (attn::CausalAttr causal = op.getCausalAttr())
+    limit(pairs.last, getOffset(causal.getAlignment()), least);
+  if (attn::WindowAttr window = op.getWindowAttr()) {
+    int64_t offset = getOffset(window.getAlignment());
+    if (window.getRight() >= 0)
+      limit(pairs.last, offset + window.getRight(), least);
+    if (window.getLeft() >= 0)
+      limit(pairs.first, offset - window.getLeft(), most);
+  }
+  return pairs;
+}
+
 AttentionWork AttentionWork::get(attn::AttentionOp op, const SizeMap &sizes) {
   auto choose = [&](int64_t known, const char *name, int64_t common) {
     if (!ShapedType::isDynamic(known))
@@ -92,43 +117,18 @@ AttentionWork AttentionWork::get(attn::AttentionOp op, const SizeMap &sizes) {
   };
   int64_t batch = choose(op.getBatch(), "batch", 4);
   int64_t headsQ = choose(op.getHeadsQ(), "heads", 16);
-  AttentionWork work{AttentionProblem::get(op),
-                     batch * headsQ,
-                     batch * choose(op.getHeadsKV(), "kv-heads", headsQ),
-                     choose(op.getSeqQ(), "seq-q", 4096),
-                     choose(op.getSeqK(), "seq-k", 4096),
-                     std::nullopt,
-                     std::nullopt,
-                     std::nullopt,
-                     HeadPacking::get(op)};
-  if (!op.getMask().empty())
-    work.region.emplace(op, work.seqQ, work.seqK);
-  auto getOffset = [&](attn::Alignment alignment) {
-    return alignment == attn::Alignment::BottomRight ? work.seqK - work.seqQ
-                                                     : 0;
-  };
-  auto limit = [](std::optional<int64_t> &bound, int64_t other, auto choose) {
-    bound = bound ? choose(*bound, other) : other;
-  };
-  auto least = [](int64_t a, int64_t b) { return std::min(a, b); };
-  auto most = [](int64_t a, int64_t b) { return std::max(a, b); };
-  if (attn::CausalAttr causal = op.getCausalAttr())
-    limit(work.last, getOffset(causal.getAlignment()), least);
-  if (attn::WindowAttr window = op.getWindowAttr()) {
-    int64_t offset = getOffset(window.getAlignment());
-    if (window.getRight() >= 0)
-      limit(work.last, offset + window.getRight(), least);
-    if (window.getLeft() >= 0)
-      limit(work.first, offset - window.getLeft(), most);
-  }
-  return work;
+  return {SeenPairs::get(op, choose(op.getSeqQ(), "seq-q", 4096),
+                         choose(op.getSeqK(), "seq-k", 4096)),
+          AttentionProblem::get(op), batch * headsQ,
+          batch * choose(op.getHeadsKV(), "kv-heads", headsQ),
+          HeadPacking::get(op)};
 }
 
 int64_t AttentionWork::countTiles(int64_t blockM) const {
   return std::max<int64_t>(1, llvm::divideCeil(seqQ, blockM));
 }
 
-SeenKeys AttentionWork::getSeen(int64_t begin, int64_t end) const {
+SeenKeys SeenPairs::getSeen(int64_t begin, int64_t end) const {
   SeenKeys seen{{0, seqK}, {0, seqK}, {0, 0}};
   if (region)
     seen = region->get(begin, end - 1);
@@ -143,8 +143,8 @@ SeenKeys AttentionWork::getSeen(int64_t begin, int64_t end) const {
   return seen;
 }
 
-double AttentionWork::getSeenShare() const {
-  if (!isMasked() || seqQ <= 0 || seqK <= 0)
+double SeenPairs::getShare() const {
+  if (!hasMask() || seqQ <= 0 || seqK <= 0)
     return 1;
   // So many queries speak for the others.
   constexpr int64_t kSamples = 1024;

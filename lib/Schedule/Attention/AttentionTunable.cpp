@@ -14,6 +14,33 @@ using namespace attune;
 using attn::AttentionOp;
 using schedule::AttentionAttr;
 
+SmallVector<int64_t> attune::getAttentionSizes(attn::AttentionOpInterface op) {
+  return {op.getBatch(), op.getHeadsQ(), op.getHeadsKV(), op.getSeqQ(),
+          op.getSeqK()};
+}
+
+SmallVector<double> attune::getAttentionDistance(ArrayRef<int64_t> left,
+                                                 ArrayRef<int64_t> right) {
+  auto heads = [](ArrayRef<int64_t> sizes) {
+    return ShapedType::isDynamic(sizes[kHeads]) ||
+                   ShapedType::isDynamic(sizes[kBatch])
+               ? -1
+               : sizes[kHeads] * sizes[kBatch];
+  };
+  return {compareSizes(left[kSeqQ], right[kSeqQ]) +
+              compareSizes(left[kSeqK], right[kSeqK]),
+          compareSizes(heads(left), heads(right))};
+}
+
+void attune::buildAttentionReference(OpPassManager &pm, ReferenceRun run) {
+  attn::ConvertAttnToLoopsPassOptions loops;
+  loops.output = attn::ReferencePrecision::F32;
+  loops.precision = run == ReferenceRun::Exact
+                        ? attn::ReferencePrecision::F32
+                        : attn::ReferencePrecision::Operand;
+  pm.addPass(attn::createConvertAttnToLoopsPass(loops));
+}
+
 namespace {
 class Model : public CostModel {
 public:
@@ -67,28 +94,23 @@ struct AttentionTunable
   std::string describeKind(Operation *op) const {
     return describeAttentionKind(cast<AttentionOp>(op));
   }
-  /// By the ratios of lengths and, among equals, of the number of heads in all
-  /// batches.
   SmallVector<double> getDistance(Operation *op,
                                   TunableOpInterface other) const {
-    SmallVector<int64_t> left = getSizes(op), right = other.getSizes();
-    auto heads = [](ArrayRef<int64_t> sizes) {
-      return ShapedType::isDynamic(sizes[kHeads]) ||
-                     ShapedType::isDynamic(sizes[kBatch])
-                 ? -1
-                 : sizes[kHeads] * sizes[kBatch];
-    };
-    return {compareSizes(left[kSeqQ], right[kSeqQ]) +
-                compareSizes(left[kSeqK], right[kSeqK]),
-            compareSizes(heads(left), heads(right))};
+    return getAttentionDistance(getSizes(op), other.getSizes());
   }
   SmallVector<int64_t> getSizes(Operation *op) const {
-    auto attention = cast<AttentionOp>(op);
-    return {attention.getBatch(), attention.getHeadsQ(), attention.getHeadsKV(),
-            attention.getSeqQ(), attention.getSeqK()};
+    return getAttentionSizes(cast<AttentionOp>(op));
   }
+  /// Two tiles of queries; so many blocks of keys that every slot of a ring is
+  /// used twice.
   ProblemSizes shrink(Operation *op, const ProblemSizes &sizes) const {
-    return shrinkAttention(cast<AttentionOp>(op), sizes);
+    auto attention = cast<AttentionOp>(op);
+    AttentionAttr schedule = attention.getScheduleAttr();
+    return shrinkAttention(
+        attention,
+        {schedule.getBlockM(), 2, schedule.getBlockN(),
+         2 * std::max(schedule.getKStages(), schedule.getVStages())},
+        sizes);
   }
 
   /// FLOP by FlashAttention's convention: 2 for each multiply-add, over all
@@ -104,13 +126,10 @@ struct AttentionTunable
         static_cast<double>(attention.getHeadDimQK() + attention.getHeadDimV());
     bool isCausalAlone = attention.getCausal() && !attention.getWindow() &&
                          attention.getMask().empty();
-    SizeMap known;
-    for (auto [size, value] :
-         llvm::zip_equal(AttentionAttr::getSet().sizes, sizes))
-      known[size.name.str()] = value;
-    double share = isCausalAlone
-                       ? 0.5
-                       : AttentionWork::get(attention, known).getSeenShare();
+    double share =
+        isCausalAlone
+            ? 0.5
+            : SeenPairs::get(attention, sizes[kSeqQ], sizes[kSeqK]).getShare();
     Work work;
     work.flops = 2 * rows * batch * heads * queries * keys * share;
     work.bytes =
@@ -122,7 +141,18 @@ struct AttentionTunable
   }
 
   void describeInputs(Operation *op, InputNotes &notes) const {
-    describeAttentionInputs(cast<AttentionOp>(op), notes);
+    auto attention = cast<AttentionOp>(op);
+    describeAttentionInputs(attention, notes);
+    // With heads of 16 elements or more, scores lie around -160 or below, or
+    // have a deviation of 64. The largest element, 6 * 64, is finite in every
+    // type.
+    constexpr double kFar = 64;
+    notes.noteClass(attention.getQuery(), "repelled",
+                    {kFar, /*magnitude=*/true});
+    notes.noteClass(attention.getQuery(), "spread", {kFar});
+    // A key that is the query too stays a key.
+    notes.noteClass(attention.getKey(), "repelled", {-1, /*magnitude=*/true});
+    notes.noteClass(attention.getKey(), "spread", {1});
   }
   ArrayRef<InputClass> getInputClasses(Operation *) const {
     static constexpr InputClass classes[] = {
@@ -136,12 +166,7 @@ struct AttentionTunable
     return classes;
   }
   void buildReference(Operation *, OpPassManager &pm, ReferenceRun run) const {
-    attn::ConvertAttnToLoopsPassOptions loops;
-    loops.output = attn::ReferencePrecision::F32;
-    loops.precision = run == ReferenceRun::Exact
-                          ? attn::ReferencePrecision::F32
-                          : attn::ReferencePrecision::Operand;
-    pm.addPass(attn::createConvertAttnToLoopsPass(loops));
+    buildAttentionReference(pm, run);
   }
   std::optional<ResultCheckRule> getCheckRule(Operation *op,
                                               Value value) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What attn.attention answers as an op that can be tuned; parts of the model.
+// What attention ops answer as ops that can be tuned; parts of the models.
 
 #ifndef ATTUNE_LIB_SCHEDULE_ATTENTION_ATTENTIONTUNABLE_H
 #define ATTUNE_LIB_SCHEDULE_ATTENTION_ATTENTIONTUNABLE_H
@@ -14,13 +14,31 @@ namespace attune {
 enum AttentionSize : size_t { kBatch, kHeads, kKVHeads, kSeqQ, kSeqK };
 
 /// TunableOpInterface::describeKind().
-std::string describeAttentionKind(attn::AttentionOp op);
+std::string describeAttentionKind(attn::AttentionOpInterface op);
 
-/// TunableOpInterface::shrink().
-ProblemSizes shrinkAttention(attn::AttentionOp op, const ProblemSizes &sizes);
+/// Rows of queries and of keys that a schedule needs to show all that it does.
+struct ShrunkBlocks {
+  int64_t queries, queryBlocks, keys, keyBlocks;
+};
+
+/// TunableOpInterface::shrink(): so many blocks of so many rows.
+ProblemSizes shrinkAttention(attn::AttentionOpInterface op,
+                             const ShrunkBlocks &blocks,
+                             const ProblemSizes &sizes);
+
+/// TunableOpInterface::getSizes().
+llvm::SmallVector<int64_t> getAttentionSizes(attn::AttentionOpInterface op);
+
+/// TunableOpInterface::getDistance(): by the ratios of lengths and, among
+/// equals, of the number of heads in all batches.
+llvm::SmallVector<double> getAttentionDistance(llvm::ArrayRef<int64_t> left,
+                                               llvm::ArrayRef<int64_t> right);
 
 /// TunableOpInterface::describeInputs().
-void describeAttentionInputs(attn::AttentionOp op, InputNotes &notes);
+void describeAttentionInputs(attn::AttentionOpInterface op, InputNotes &notes);
+
+/// TunableOpInterface::buildReference().
+void buildAttentionReference(mlir::OpPassManager &pm, ReferenceRun run);
 
 } // namespace attune
 

@@ -9,15 +9,20 @@
 using namespace mlir;
 using namespace attune;
 
-static void noteOperands(attn::AttentionOp op, InputNotes &notes) {
-  notes.noteSize(op.getQuery(), op.getBatchPos(), kBatch);
-  notes.noteSize(op.getQuery(), op.getHeadPos(), kHeads);
-  notes.noteSize(op.getQuery(), op.getSeqPos(), kSeqQ);
-  for (Value tensor : {op.getKey(), op.getValue()}) {
+static void noteOperands(attn::AttentionOpInterface op, InputNotes &notes) {
+  attn::TensorRoles roles = op.getTensorRoles();
+  auto note = [&](Value tensor, size_t heads, size_t length) {
     notes.noteSize(tensor, op.getBatchPos(), kBatch);
-    notes.noteSize(tensor, op.getHeadPos(), kKVHeads);
-    notes.noteSize(tensor, op.getSeqPos(), kSeqK);
-  }
+    notes.noteSize(tensor, op.getHeadPos(), heads);
+    notes.noteSize(tensor, op.getSeqPos(), length);
+  };
+  for (Value tensor : roles.ofQueries)
+    note(tensor, kHeads, kSeqQ);
+  for (Value tensor : roles.ofKeys)
+    note(tensor, kKVHeads, kSeqK);
+  for (Value tensor : roles.perQuery)
+    for (auto [dim, size] : {std::pair(0, kBatch), {1, kHeads}, {2, kSeqQ}})
+      notes.noteSize(tensor, dim, size);
   for (Value perHead : {op.getAlibiSlopes(), op.getSinks()})
     if (perHead)
       notes.noteSize(perHead, 0, kHeads);
@@ -25,7 +30,7 @@ static void noteOperands(attn::AttentionOp op, InputNotes &notes) {
 
 /// Lists of blocks name different ones: where there are lists of full blocks,
 /// the even ones, and those the odd ones.
-static void noteBlockLists(attn::AttentionOp op, InputNotes &notes) {
+static void noteBlockLists(attn::AttentionOpInterface op, InputNotes &notes) {
   for (const attn::BlockList &list : attn::getBlockLists(op)) {
     auto type = cast<RankedTensorType>(list.tensor.getType());
     for (auto [dim, size] : {std::pair(0, kBatch), {1, kHeads}})
@@ -51,13 +56,13 @@ static void noteBlockLists(attn::AttentionOp op, InputNotes &notes) {
     note(op.getFullBlockCounts(), op.getFullBlockIndices(), 1);
 }
 
-static void noteIntegers(attn::AttentionOp op, Value argument, Value value,
-                         InputNotes &notes) {
+static void noteIntegers(attn::AttentionOpInterface op, Value argument,
+                         Value value, InputNotes &notes) {
   if (getElementTypeOrSelf(value.getType()).isIntOrIndex())
     notes.noteIntegers(argument, classifyInteger(op, value));
 }
 
-static void noteCaptures(attn::AttentionOp op, InputNotes &notes) {
+static void noteCaptures(attn::AttentionOpInterface op, InputNotes &notes) {
   op->walk([&](tensor::ExtractOp extract) {
     for (auto [position, index] : llvm::enumerate(extract.getIndices()))
       if (std::optional<AttentionSize> size = getRegionIndex(op, index))
@@ -73,16 +78,9 @@ static void noteCaptures(attn::AttentionOp op, InputNotes &notes) {
           noteIntegers(op, argument, argument, notes);
 }
 
-void attune::describeAttentionInputs(attn::AttentionOp op, InputNotes &notes) {
+void attune::describeAttentionInputs(attn::AttentionOpInterface op,
+                                     InputNotes &notes) {
   noteOperands(op, notes);
   noteBlockLists(op, notes);
   noteCaptures(op, notes);
-  // With heads of 16 elements or more, scores lie around -160 or below, or have
-  // a deviation of 64. The largest element, 6 * 64, is finite in every type.
-  constexpr double kFar = 64;
-  notes.noteClass(op.getQuery(), "repelled", {kFar, /*magnitude=*/true});
-  notes.noteClass(op.getQuery(), "spread", {kFar});
-  // A key that is the query too stays a key.
-  notes.noteClass(op.getKey(), "repelled", {-1, /*magnitude=*/true});
-  notes.noteClass(op.getKey(), "spread", {1});
 }

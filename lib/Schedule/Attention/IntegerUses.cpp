@@ -12,8 +12,8 @@ using namespace mlir;
 using namespace attune;
 using Kind = IntegerUse::Kind;
 
-std::optional<AttentionSize> attune::getRegionIndex(attn::AttentionOp op,
-                                                    Value value) {
+std::optional<AttentionSize>
+attune::getRegionIndex(attn::AttentionOpInterface op, Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   if (!argument || argument.getOwner()->getParentOp() != op)
     return std::nullopt;
@@ -28,7 +28,7 @@ std::optional<AttentionSize> attune::getRegionIndex(attn::AttentionOp op,
 
 /// The sequence that `value` is computed from; none if it is computed from
 /// none.
-static std::optional<AttentionSize> findSequence(attn::AttentionOp op,
+static std::optional<AttentionSize> findSequence(attn::AttentionOpInterface op,
                                                  Value value) {
   SetVector<Value> seen;
   seen.insert(value);
@@ -52,7 +52,7 @@ static bool keepsMeaning(Operation *op) {
       op);
 }
 
-IntegerUse attune::classifyInteger(attn::AttentionOp op, Value value) {
+IntegerUse attune::classifyInteger(attn::AttentionOpInterface op, Value value) {
   IntegerUse result;
   SetVector<Value> seen;
   seen.insert(value);

@@ -11,11 +11,11 @@ namespace attune {
 
 /// The dimension that a value of a region is the position in; none if it is
 /// more than the plain index that the region got.
-std::optional<AttentionSize> getRegionIndex(attn::AttentionOp op,
+std::optional<AttentionSize> getRegionIndex(attn::AttentionOpInterface op,
                                             mlir::Value value);
 
 /// What `value`, an integer in or above a region of `op`, is used for.
-IntegerUse classifyInteger(attn::AttentionOp op, mlir::Value value);
+IntegerUse classifyInteger(attn::AttentionOpInterface op, mlir::Value value);
 
 } // namespace attune
 

@@ -10,7 +10,7 @@
 
 using namespace mlir;
 using namespace attune;
-using attn::AttentionOp;
+using attn::AttentionOpInterface;
 
 /// `type` with batch, heads and lengths forgotten: `dims` has a letter for each
 /// dimension, and only head sizes stay.
@@ -26,11 +26,29 @@ static Type forgetSizes(Type type, StringRef dims) {
                                tensor.getEncoding());
 }
 
+/// A letter for each dimension of a tensor that the op takes or gives.
+static std::string getDims(AttentionOpInterface op, Value value) {
+  attn::TensorRoles roles = op.getTensorRoles();
+  if (llvm::is_contained(roles.ofQueries, value) ||
+      llvm::is_contained(roles.ofKeys, value))
+    return op.getOrder().str();
+  if (llvm::is_contained(roles.perQuery, value))
+    return "bhs";
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getRank() == 1)
+    return "h";
+  // Lists that heads or batches share are shared in the kind, too.
+  std::string dims;
+  for (int64_t size : type.getShape())
+    dims += size == 1 ? 'd' : 's';
+  return dims;
+}
+
 /// A copy of the op alone, without a schedule and without those sizes, and with
 /// operands that are all different: whether keys are values as well is not a
 /// matter of schedules, nor is where the one diagonal of equal lengths is said
 /// to end. It is only compared, and never verified.
-static OwningOpRef<ModuleOp> isolateKind(AttentionOp op) {
+static OwningOpRef<ModuleOp> isolateKind(AttentionOpInterface op) {
   Location loc = op.getLoc();
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   OpBuilder b = OpBuilder::atBlockEnd(module->getBody());
@@ -45,39 +63,32 @@ static OwningOpRef<ModuleOp> isolateKind(AttentionOp op) {
   IRMapping mapping;
   for (Value value : captured)
     mapping.map(value, block->addArgument(value.getType(), loc));
-  auto copy = cast<AttentionOp>(b.clone(*op, mapping));
-  copy.removeScheduleAttr();
+  Operation *copy = b.clone(*op, mapping);
+  cast<TunableOpInterface>(copy).setSchedule({});
   bool hasOneDiagonal =
       ShapedType::isStatic(op.getSeqQ()) && op.getSeqQ() == op.getSeqK();
   if (attn::CausalAttr causal = op.getCausalAttr(); causal && hasOneDiagonal)
-    copy.setCausalAttr(
-        attn::CausalAttr::get(op.getContext(), attn::Alignment::TopLeft));
+    copy->setAttr("causal", attn::CausalAttr::get(op->getContext(),
+                                                  attn::Alignment::TopLeft));
   if (attn::WindowAttr window = op.getWindowAttr(); window && hasOneDiagonal)
-    copy.setWindowAttr(attn::WindowAttr::get(op.getContext(), window.getLeft(),
-                                             window.getRight(),
-                                             attn::Alignment::TopLeft));
-  for (OpOperand &operand : op->getOpOperands()) {
-    bool isSequence = llvm::is_contained(
-        {op.getQuery(), op.getKey(), op.getValue()}, operand.get());
-    std::string dims = isSequence ? op.getOrder().str() : "h";
-    // Lists that heads or batches share are shared in the kind, too.
-    auto tensor = cast<RankedTensorType>(operand.get().getType());
-    if (!isSequence && tensor.getRank() > 1) {
-      dims.clear();
-      for (int64_t size : tensor.getShape())
-        dims += size == 1 ? 'd' : 's';
-    }
-    Type type = forgetSizes(tensor, dims);
-    copy->setOperand(operand.getOperandNumber(), block->addArgument(type, loc));
-  }
-  copy.getResult().setType(cast<RankedTensorType>(
-      forgetSizes(op.getResult().getType(), op.getOrder())));
-  if (Value lse = copy.getLse())
-    lse.setType(forgetSizes(lse.getType(), "bhs"));
+    copy->setAttr("window", attn::WindowAttr::get(
+                                op->getContext(), window.getLeft(),
+                                window.getRight(), attn::Alignment::TopLeft));
+  auto forget = [&](Value value) {
+    return forgetSizes(value.getType(), getDims(op, value));
+  };
+  for (OpOperand &operand : op->getOpOperands())
+    // What a region captures is the same there.
+    if (!captured.contains(operand.get()))
+      copy->setOperand(operand.getOperandNumber(),
+                       block->addArgument(forget(operand.get()), loc));
+  for (auto [result, original] :
+       llvm::zip_equal(copy->getResults(), op->getResults()))
+    result.setType(forget(original));
   return module;
 }
 
-std::string attune::describeAttentionKind(AttentionOp op) {
+std::string attune::describeAttentionKind(AttentionOpInterface op) {
   OwningOpRef<ModuleOp> kind = isolateKind(op);
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -17,7 +17,7 @@ using tile::MmaAtomAttr;
 using tile::TargetAttr;
 
 /// What the strides of all dimensions but the innermost are multiples of.
-static int64_t getRowDivisor(RankedTensorType type, int64_t headDim) {
+static int64_t getDivisor(RankedTensorType type, int64_t headDim) {
   auto strided = dyn_cast_or_null<attn::StridedAttr>(type.getEncoding());
   if (!strided) {
     int64_t last = type.getShape().back();
@@ -32,6 +32,18 @@ static int64_t getRowDivisor(RankedTensorType type, int64_t headDim) {
                                                           : stride);
     else if (stride != 1)
       return 0;
+  }
+  return divisor;
+}
+
+int64_t attune::getRowDivisor(ValueRange tensors, int64_t headDim) {
+  int64_t divisor = 0;
+  for (Value tensor : tensors) {
+    int64_t known =
+        getDivisor(cast<RankedTensorType>(tensor.getType()), headDim);
+    if (known == 0)
+      return 0;
+    divisor = std::gcd(divisor, known);
   }
   return divisor;
 }
@@ -59,25 +71,16 @@ static int64_t getMeanKeys(attn::AttentionOp op) {
 }
 
 AttentionProblem AttentionProblem::get(attn::AttentionOp op) {
-  int64_t headDim = op.getOrder().find('d'), divisor = 0;
-  for (Value input :
-       {Value(op.getQuery()), Value(op.getKey()), Value(op.getValue())}) {
-    int64_t known =
-        getRowDivisor(cast<RankedTensorType>(input.getType()), headDim);
-    if (known == 0) {
-      divisor = 0;
-      break;
-    }
-    divisor = std::gcd(divisor, known);
-  }
+  int64_t headDim = op.getHeadDimPos();
+  int64_t divisor =
+      getRowDivisor({op.getQuery(), op.getKey(), op.getValue()}, headDim);
   bool isMasked = op.getCausal() || op.getWindow() || op.hasMask();
-  auto output = cast<RankedTensorType>(op.getResult().getType());
   AttentionProblem problem{op.getQuery().getType().getElementType(),
                            op.getHeadDimQK(),
                            op.getHeadDimV(),
                            divisor,
                            isMasked || op.hasBlockLists(),
-                           getRowDivisor(output, headDim)};
+                           getRowDivisor(op.getResult(), headDim)};
   problem.meanKeys = getMeanKeys(op);
   auto known = [](int64_t size) {
     return ShapedType::isDynamic(size) ? 0 : size;

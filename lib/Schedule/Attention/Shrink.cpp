@@ -9,7 +9,7 @@
 
 using namespace mlir;
 using namespace attune;
-using attn::AttentionOp;
+using attn::AttentionOpInterface;
 
 namespace {
 /// The sizes of a problem, static or asked for.
@@ -23,19 +23,15 @@ static int64_t shorten(int64_t length, int64_t block, int64_t blocks) {
   return std::min(length, blocks * block + length % block);
 }
 
-static Extents reduce(Extents full, schedule::AttentionAttr schedule) {
+static Extents reduce(Extents full, const ShrunkBlocks &blocks) {
   Extents small = full;
   small.batch = std::min<int64_t>(full.batch, 1);
   if (full.headsKV > 0) {
     small.headsKV = 1;
     small.headsQ = full.headsQ / full.headsKV;
   }
-  // Two tiles of queries; so many blocks of keys that every slot of a ring is
-  // used twice.
-  small.seqQ = shorten(full.seqQ, schedule.getBlockM(), 2);
-  small.seqK =
-      shorten(full.seqK, schedule.getBlockN(),
-              2 * std::max(schedule.getKStages(), schedule.getVStages()));
+  small.seqQ = shorten(full.seqQ, blocks.queries, blocks.queryBlocks);
+  small.seqK = shorten(full.seqK, blocks.keys, blocks.keyBlocks);
   return small;
 }
 
@@ -59,7 +55,7 @@ static RankedTensorType resize(RankedTensorType type, StringRef dims,
 }
 
 /// The type of a list of blocks; what all heads or batches share stays so.
-static RankedTensorType resizeList(AttentionOp op, Value list,
+static RankedTensorType resizeList(AttentionOpInterface op, Value list,
                                    const Extents &extents) {
   auto type = cast<RankedTensorType>(list.getType());
   SmallVector<int64_t> shape(type.getShape());
@@ -76,7 +72,8 @@ static std::string getSizeName(AttentionSize place) {
   return schedule::AttentionAttr::getSet().sizes[place].name.str();
 }
 
-ProblemSizes attune::shrinkAttention(AttentionOp op,
+ProblemSizes attune::shrinkAttention(AttentionOpInterface op,
+                                     const ShrunkBlocks &blocks,
                                      const ProblemSizes &sizes) {
   auto function = op->getParentOfType<func::FuncOp>();
   // What nobody knows is taken as large: only the reduced size counts.
@@ -91,7 +88,7 @@ ProblemSizes attune::shrinkAttention(AttentionOp op,
                           known(op.getHeadsQ(), kHeads, headsKV), headsKV,
                           known(op.getSeqQ(), kSeqQ, unknown),
                           known(op.getSeqK(), kSeqK, unknown)},
-                         op.getScheduleAttr());
+                         blocks);
   if (llvm::is_contained({op.getKey(), op.getValue()}, op.getQuery()))
     small.seqQ = small.seqK;
 
@@ -100,15 +97,17 @@ ProblemSizes attune::shrinkAttention(AttentionOp op,
       value.setType(resize(cast<RankedTensorType>(value.getType()), dims, small,
                            isQuery));
   };
-  set(op.getQuery(), op.getOrder(), true);
-  set(op.getKey(), op.getOrder(), false);
-  set(op.getValue(), op.getOrder(), false);
+  attn::TensorRoles roles = op.getTensorRoles();
+  for (Value tensor : roles.ofQueries)
+    set(tensor, op.getOrder(), true);
+  for (Value tensor : roles.ofKeys)
+    set(tensor, op.getOrder(), false);
+  for (Value tensor : roles.perQuery)
+    set(tensor, "bhs", true);
   set(op.getAlibiSlopes(), "h", true);
   set(op.getSinks(), "h", true);
   for (attn::BlockList list : attn::getBlockLists(op))
     list.tensor.setType(resizeList(op, list.tensor, small));
-  set(op.getResult(), op.getOrder(), true);
-  set(op.getLse(), "bhs", true);
   function.setFunctionType(FunctionType::get(
       function.getContext(), function.front().getArgumentTypes(),
       op->getResultTypes()));

@@ -15,16 +15,32 @@
 
 namespace attune {
 
-/// What an op computes, as far as time depends on it.
-struct AttentionWork {
-  AttentionProblem problem;
-  /// Heads of queries and of keys, those of all batches together.
-  int64_t heads, keyHeads;
+/// Which pairs of a query and a key an op's masks let through, but for lists of
+/// blocks.
+struct SeenPairs {
   int64_t seqQ, seqK;
   /// Query m sees keys from m + first to m + last; nothing: unbounded.
   std::optional<int64_t> first, last;
   /// Of these, the ones that the op's mask region lets through; nothing: all.
   std::optional<VisibleKeys> region;
+
+  /// Lengths of the op that are dynamic are taken to be those given.
+  static SeenPairs get(attn::AttentionOpInterface op, int64_t seqQ,
+                       int64_t seqK);
+
+  /// Whether there is a mask.
+  bool hasMask() const { return first || last || region; }
+  /// What the queries from `begin` to `end`, not included, see.
+  SeenKeys getSeen(int64_t begin, int64_t end) const;
+  /// The share of all pairs that are not known to be hidden.
+  double getShare() const;
+};
+
+/// What an op computes, as far as time depends on it.
+struct AttentionWork : SeenPairs {
+  AttentionProblem problem;
+  /// Heads of queries and of keys, those of all batches together.
+  int64_t heads, keyHeads;
   HeadPacking packing;
 
   /// Lengths and numbers of heads that neither the op nor `sizes` knows are
@@ -36,15 +52,7 @@ struct AttentionWork {
 
   /// Whether scores are masked at all, or key blocks listed: lists are taken to
   /// have all of them.
-  bool isMasked() const {
-    return first || last || region || problem.listedKeys;
-  }
-
-  /// What the queries from `begin` to `end`, not included, see.
-  SeenKeys getSeen(int64_t begin, int64_t end) const;
-  /// The share of all pairs of a query and a key that are not known to be
-  /// hidden.
-  double getSeenShare() const;
+  bool isMasked() const { return hasMask() || problem.listedKeys; }
 };
 
 /// Answers in a microsecond, for it keeps what depends on few knobs. For one

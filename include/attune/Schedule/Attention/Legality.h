@@ -47,6 +47,11 @@ struct AttentionProblem {
   static AttentionProblem get(attn::AttentionOp op);
 };
 
+/// The largest known divisor of the distances between the rows of tensors whose
+/// head sizes are dimension `headDim`, in elements; 0 where the elements of a
+/// row are not neighbours.
+int64_t getRowDivisor(mlir::ValueRange tensors, int64_t headDim);
+
 /// Sizes that tiles have along the head dimensions, for whole matrix
 /// instructions.
 struct PaddedHeadDims {

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which schedules the gradients of attention admit on a chip, and what they
+// take from it.
+
+#ifndef ATTUNE_SCHEDULE_ATTENTIONGRAD_LEGALITY_H
+#define ATTUNE_SCHEDULE_ATTENTIONGRAD_LEGALITY_H
+
+#include "attune/Dialect/Attn/Analysis/MaskRanges.h"
+#include "attune/Schedule/Attention/Legality.h"
+
+namespace attune {
+
+using AttentionGradSchedule = schedule::AttentionGradAttr::Builder;
+using AttentionGradKnobs = schedule::AttentionGradAttr::View;
+
+/// The part of an op that decides what is legal.
+struct AttentionGradProblem {
+  mlir::Type elementType;
+  /// ShapedType::kDynamic where not known.
+  int64_t headDimQK, headDimV;
+  /// As AttentionProblem::rowDivisor, of query, key, value and output gradient.
+  int64_t rowDivisor;
+
+  static AttentionGradProblem get(attn::AttentionGradOp op);
+};
+
+/// What the schedule says of one kernel: that which owns tiles of keys, and
+/// sums the gradients of keys and values, or that which owns tiles of queries.
+struct GradientKernel {
+  MaskDim owns;
+  /// Rows of a tile that a workgroup owns, and of those that it visits.
+  int64_t owned, visited;
+  int64_t warps, stages, workgroupsPerSm;
+  bool inRegisters;
+
+  static GradientKernel get(const AttentionGradKnobs &schedule, MaskDim owns);
+};
+
+/// Head sizes of tiles, for whole matrix instructions: each of them is both the
+/// depth of a product and the columns of another.
+PaddedHeadDims getPaddedHeadDims(const AttentionGradProblem &problem,
+                                 tile::MmaAtomAttr atom);
+
+/// The matrix instruction that the schedule asks for; null if the chip has
+/// none.
+tile::MmaAtomAttr findAtom(const AttentionGradProblem &problem,
+                           const AttentionGradKnobs &schedule,
+                           tile::TargetAttr target);
+
+/// The warps of a workgroup of the kernel.
+WarpBudget getBudget(const AttentionGradKnobs &schedule,
+                     const GradientKernel &kernel);
+
+/// Bytes of shared memory that a workgroup uses.
+int64_t getSharedBytes(const AttentionGradProblem &problem,
+                       const AttentionGradKnobs &schedule,
+                       const GradientKernel &kernel, tile::TargetAttr target);
+
+/// The registers of a thread that the accumulators alone take, and an estimate
+/// of all, in words of 32 bits.
+int64_t getAccumulatorRegisters(const AttentionGradProblem &problem,
+                                const AttentionGradKnobs &schedule,
+                                const GradientKernel &kernel,
+                                tile::TargetAttr target);
+int64_t estimateRegisters(const AttentionGradProblem &problem,
+                          const AttentionGradKnobs &schedule,
+                          const GradientKernel &kernel,
+                          tile::TargetAttr target);
+
+/// The first rule that the schedule breaks (ScheduleRules::checkLegal).
+std::optional<Refusal> checkLegal(const AttentionGradProblem &problem,
+                                  const AttentionGradKnobs &schedule,
+                                  tile::TargetAttr target);
+
+/// Why a search need not look at the schedule
+/// (ScheduleRules::checkWorthTrying).
+std::optional<Refusal> checkWorthTrying(const AttentionGradKnobs &schedule);
+
+/// A legal schedule of which each kernel is estimated to fit the registers, or
+/// comes closest to that. Null if no schedule is legal.
+schedule::AttentionGradAttr selectSchedule(const AttentionGradProblem &problem,
+                                           tile::TargetAttr target);
+
+} // namespace attune
+
+#endif // ATTUNE_SCHEDULE_ATTENTIONGRAD_LEGALITY_H

@@ -1,0 +1,573 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Both kernels of gradients are one loop. A workgroup owns a tile of rows, of
+// keys or of queries, and visits blocks of the others:
+//
+//              owns keys                 owns queries
+//   S  =       key * query^T             query * key^T
+//   dP =       value * output_grad^T     output_grad * value^T
+//   P  = exp2(S * unit - lse * log2(e))
+//   dS = P * (dP - deltas)
+//   sums +=    P * output_grad,          dS * key
+//              dS * query
+//
+// So a tile of scores that owns keys is the transpose of one that owns queries,
+// weights and their gradients stay in the registers in which they are computed,
+// and log-sum-exps and deltas run along the columns.
+
+#include "GradientBody.h"
+#include "OnlineSoftmax.h"
+#include "TileOrder.h"
+#include "Views.h"
+#include "VisitedBlocks.h"
+#include "attune/Conversion/RegionClone.h"
+#include "attune/Dialect/Attn/IR/ScoreGradient.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace attune;
+using tile::TileType;
+
+static constexpr double kLog2E = 1.4426950408889634074;
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+static Value constantF32(OpBuilder &builder, Location loc, double value) {
+  return TileBuilder::constant(builder, loc, value);
+}
+
+/// The numbers of the queries of a head, of a buffer [batch, heads, length].
+static Value viewNumbers(ImplicitLocOpBuilder &b, Value buffer, Value batch,
+                         Value head) {
+  auto type = cast<MemRefType>(buffer.getType());
+  OpFoldResult length =
+      type.isDynamicDim(2)
+          ? OpFoldResult(b.createOrFold<memref::DimOp>(buffer, 2))
+          : b.getIndexAttr(type.getDimSize(2));
+  SmallVector<OpFoldResult> offsets{batch, head, b.getIndexAttr(0)},
+      extents{b.getIndexAttr(1), b.getIndexAttr(1), length},
+      strides(3, b.getIndexAttr(1));
+  auto viewType = memref::SubViewOp::inferRankReducedResultType(
+      {type.getDimSize(2)}, type, offsets, extents, strides);
+  return memref::SubViewOp::create(b, cast<MemRefType>(viewType), buffer,
+                                   offsets, extents, strides);
+}
+
+/// A tile of numbers from memory.
+static Value loadNumbers(TileBuilder &b, int64_t rows, Value buffer,
+                         Value first) {
+  return tile::LoadOp::create(
+      b, TileType::get({rows}, b.getF32Type()), buffer, ValueRange{first},
+      /*in_bounds=*/UnitAttr(),
+      /*stages=*/IntegerAttr(), /*read_once=*/UnitAttr(),
+      /*role=*/StringAttr(),
+      tile::EvictionAttr::get(b.getContext(), tile::Eviction::Normal));
+}
+
+//===----------------------------------------------------------------------===//
+// Sums of rows
+//===----------------------------------------------------------------------===//
+
+void attune::buildDeltaBody(OpBuilder &builder, attn::AttentionGradOp op,
+                            Value output, Value lseGrad,
+                            const GradientOperands &operands, int64_t rows,
+                            int64_t headDim) {
+  TileBuilder b(op.getLoc(), builder);
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, value);
+  };
+  auto size = [&](int64_t position) -> Value {
+    return b.createOrFold<memref::DimOp>(operands.outputGrad, position);
+  };
+  Value tiles =
+      b.createOrFold<arith::CeilDivUIOp>(size(op.getSeqPos()), constant(rows));
+  TileCounts counts{tiles, size(op.getHeadPos()), size(op.getHeadPos()),
+                    size(op.getBatchPos())};
+  Value number = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  QueryTile tile = orderByHead(b, number, counts, /*lastFirst=*/false);
+  Value first = arith::MulIOp::create(b, tile.tile, constant(rows));
+  auto type = TileType::get({rows, headDim}, op.getElementType());
+  auto load = [&](Value buffer) -> Value {
+    Value view = viewHeads(b, op.getOrder(), buffer, tile.batch, tile.headQ);
+    return tile::LoadOp::create(
+        b, type, view, ValueRange{first, constant(0)}, /*in_bounds=*/UnitAttr(),
+        /*stages=*/IntegerAttr(), /*read_once=*/UnitAttr(),
+        /*role=*/StringAttr(),
+        tile::EvictionAttr::get(b.getContext(), tile::Eviction::Normal));
+  };
+  Type f32 = b.getF32Type();
+  Value products = b.map(
+      type.withElementType(f32), {load(output), load(operands.outputGrad)},
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        auto extend = [&](Value x) -> Value {
+          if (x.getType() == f32)
+            return x;
+          return arith::ExtFOp::create(inner, loc, f32, x);
+        };
+        return arith::MulFOp::create(inner, loc, extend(args[0]),
+                                     extend(args[1]));
+      });
+  auto rowType = TileType::get({rows}, f32);
+  Value deltas =
+      tile::ReduceOp::create(b, rowType, tile::ReductionKind::Add, products);
+  if (lseGrad)
+    deltas = b.map(
+        rowType,
+        {deltas,
+         loadNumbers(b, rows, viewNumbers(b, lseGrad, tile.batch, tile.headQ),
+                     first)},
+        [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+          return arith::SubFOp::create(inner, loc, args[0], args[1]);
+        });
+  tile::StoreOp::create(b, deltas,
+                        viewNumbers(b, operands.deltas, tile.batch, tile.headQ),
+                        first, /*accumulate=*/false, tile::StorePath::Direct);
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What a workgroup adds up: for keys the gradients of keys and values, for
+/// queries one alone.
+using Sums = SmallVector<Value, 2>;
+
+class GradientBuilder {
+public:
+  GradientBuilder(OpBuilder &builder, attn::AttentionGradOp op,
+                  const GradientOperands &operands,
+                  const GradientKernel &kernel, const PaddedHeadDims &padded,
+                  tile::TargetAttr target)
+      : b(op.getLoc(), builder), op(op), operands(operands), kernel(kernel),
+        padded(padded), target(target), ownsKeys(kernel.owns == MaskDim::Key),
+        scoreType(
+            TileType::get({kernel.owned, kernel.visited}, b.getF32Type())) {}
+
+  void build();
+
+private:
+  void planWarps();
+  void planLoop(scf::ForOp loop);
+  void locate();
+  /// The sums after all blocks of the query head.
+  Sums visitHead(Value head, Sums sums);
+  Sums step(VisitedBlocks &blocks, Value block, Sums sums);
+  /// Scores, those that are hidden as -inf.
+  Value makeScores(Value products, VisitedBlocks &blocks, Value block,
+                   Value first);
+  Value applyScore(Value products, Value first);
+  Value applyMask(Value scores, Value first, bool asksRegion);
+  /// exp2(scores - log-sum-exp)
+  Value makeWeights(Value scores, Value shifts);
+  /// Gradients of the products of query and key but for their scale, in the
+  /// type of operands.
+  Value makeScoreGrads(Value products, Value weights, Value weightGrads,
+                       Value deltas, Value first);
+  /// What scores are lessened by, in powers of two: infinity for queries that
+  /// do not exist, so that their weights are 0.
+  Value loadShifts(int64_t rows, Value first);
+  Value loadDeltas(int64_t rows, Value first);
+  Value toOperand(Value tile);
+  void finish(Value sums, Value gradient, double factor);
+
+  tile::LoadOp load(int64_t rows, int64_t columns, Value buffer, Value row,
+                    int64_t stages) {
+    auto type = TileType::get({rows, columns}, op.getElementType());
+    return tile::LoadOp::create(
+        b, type, buffer, ValueRange{row, constant(0)}, /*in_bounds=*/UnitAttr(),
+        b.getI64IntegerAttr(stages), /*read_once=*/UnitAttr(),
+        /*role=*/StringAttr(),
+        tile::EvictionAttr::get(b.getContext(), tile::Eviction::Normal));
+  }
+  Value loadOwned(int64_t columns, Value buffer) {
+    tile::LoadOp owned =
+        load(kernel.owned, columns, buffer, firstOwned, /*stages=*/1);
+    owned.setReadOnce(kernel.inRegisters);
+    return owned;
+  }
+  Value multiply(Value lhs, Value rhs, Value acc, bool transposeRhs) {
+    tile::MmaScope scope = op.getScheduleAttr().getMmaWarps() > 1
+                               ? tile::MmaScope::Warpgroup
+                               : tile::MmaScope::Warp;
+    return tile::MmaOp::create(b, acc.getType(), lhs, rhs, acc,
+                               /*transpose_lhs=*/false, transposeRhs, scope,
+                               /*warps_n=*/1, /*lhs_through_shared=*/false,
+                               tile::MmaAtomAttr());
+  }
+  /// Numbers of queries as large as a tile of scores.
+  Value broadcast(Value numbers) {
+    return tile::BroadcastOp::create(b, scoreType, numbers,
+                                     /*dim=*/ownsKeys ? 1 : 0);
+  }
+  /// Query and key of an element of a tile of scores.
+  std::pair<Value, Value> locateElement(OpBuilder &inner, Location loc,
+                                        ValueRange place, Value first,
+                                        bool clamp);
+  /// Arguments of the score region for an element.
+  IRMapping mapScore(OpBuilder &inner, Location loc, Value score,
+                     ValueRange place, Value first);
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+  Value size(Value buffer, int64_t position) {
+    return b.createOrFold<memref::DimOp>(buffer, position);
+  }
+  Value view(Value buffer, Value head) {
+    return viewHeads(b, op.getOrder(), buffer, batch, head);
+  }
+
+  TileBuilder b;
+  attn::AttentionGradOp op;
+  const GradientOperands &operands;
+  GradientKernel kernel;
+  PaddedHeadDims padded;
+  tile::TargetAttr target;
+  bool ownsKeys;
+  TileType scoreType;
+  Value seqQ, seqK, batch, firstOwned, lastOwned;
+  /// Of the tile: a key head, or a query head.
+  Value headOwned, headKV;
+  /// The query head that is visited, and what is owned and visited of it: of
+  /// queries or keys, and of output gradients or values.
+  Value headQ;
+  Value ownedRows, ownedValues, visitedRows, visitedValues;
+  /// Of queries that are owned.
+  Value ownedShifts, ownedDeltas;
+};
+} // namespace
+
+void GradientBuilder::planWarps() {
+  auto function =
+      b.getInsertionBlock()->getParent()->getParentOfType<gpu::GPUFuncOp>();
+  function->setAttr(tile::TileDialect::kResidencyAttrName,
+                    b.getI64IntegerAttr(kernel.workgroupsPerSm));
+  WarpBudget budget = getBudget(op.getScheduleAttr(), kernel);
+  if (!budget.producing)
+    return;
+  RoleRegisters registers =
+      budget.getRoleRegisters(target).value_or(RoleRegisters{0, 0});
+  MLIRContext *context = b.getContext();
+  function->setAttr(
+      tile::TileDialect::kRolesAttrName,
+      b.getArrayAttr(
+          {tile::RoleAttr::get(context, "compute", budget.computing,
+                               registers.consumer, tile::RoleThreads::All),
+           tile::RoleAttr::get(context, "load", budget.producing,
+                               registers.producer, tile::RoleThreads::One)}));
+}
+
+void GradientBuilder::planLoop(scf::ForOp loop) {
+  if (op.getScheduleAttr().getSplitMasked())
+    loop->setAttr(tile::TileDialect::kSplitAttrName, b.getUnitAttr());
+}
+
+void GradientBuilder::locate() {
+  seqQ = boundSize(b, size(operands.query, op.getSeqPos()),
+                   attn::getQueryFacts(op));
+  seqK =
+      boundSize(b, size(operands.key, op.getSeqPos()), attn::getKeyFacts(op));
+  Value length = ownsKeys ? seqK : seqQ;
+  Value headsKV = size(operands.key, op.getHeadPos());
+  TileCounts counts{
+      b.createOrFold<arith::CeilDivUIOp>(length, constant(kernel.owned)),
+      ownsKeys ? headsKV : size(operands.query, op.getHeadPos()), headsKV,
+      size(operands.query, op.getBatchPos())};
+  Value number = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  // Under a causal mask the first keys and the last queries have most to do.
+  QueryTile tile = orderByHead(b, number, counts, /*lastFirst=*/!ownsKeys);
+  batch = tile.batch;
+  headOwned = tile.headQ;
+  headKV = tile.headKV;
+  firstOwned = arith::MulIOp::create(b, tile.tile, constant(kernel.owned));
+  Value after = arith::AddIOp::create(b, firstOwned, constant(kernel.owned));
+  lastOwned = arith::SubIOp::create(b, arith::MinSIOp::create(b, after, length),
+                                    constant(1));
+}
+
+std::pair<Value, Value>
+GradientBuilder::locateElement(OpBuilder &inner, Location loc, ValueRange place,
+                               Value first, bool clamp) {
+  Value owned = elementPosition(inner, loc, firstOwned, place[0],
+                                ownsKeys ? seqK : seqQ, clamp);
+  Value visited = elementPosition(inner, loc, first, place[1],
+                                  ownsKeys ? seqQ : seqK, clamp);
+  return ownsKeys ? std::pair(visited, owned) : std::pair(owned, visited);
+}
+
+IRMapping GradientBuilder::mapScore(OpBuilder &inner, Location loc,
+                                    Value product, ValueRange place,
+                                    Value first) {
+  IRMapping mapping = operands.captures;
+  Value scaled = arith::MulFOp::create(
+      inner, loc, product, constantF32(inner, loc, op.getEffectiveScale()));
+  auto [query, key] = locateElement(inner, loc, place, first,
+                                    /*clamp=*/readsTensor(op.getScore()));
+  mapping.map(op.getScore().getArguments(),
+              ValueRange{scaled, batch, headQ, query, key});
+  for (Operation &scalar : op.getScore().front().without_terminator())
+    cloneOntoBuffers(inner, scalar, mapping);
+  return mapping;
+}
+
+Value GradientBuilder::applyScore(Value products, Value first) {
+  if (!op.hasScore())
+    return products;
+  return b.map(scoreType, products,
+               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                 IRMapping mapping =
+                     mapScore(inner, loc, args[0], args.drop_front(), first);
+                 Operation *yield = op.getScore().front().getTerminator();
+                 return mapping.lookupOrDefault(yield->getOperand(0));
+               });
+}
+
+Value GradientBuilder::applyMask(Value scores, Value first, bool asksRegion) {
+  bool asks = asksRegion && op.hasMask();
+  return b.map(
+      scoreType, scores,
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        ValueRange place = args.drop_front();
+        Value keep;
+        // Queries beyond the last one have no weights, and keys that are owned
+        // and do not exist are not stored.
+        if (!ownsKeys)
+          keep = arith::CmpIOp::create(
+              inner, loc, arith::CmpIPredicate::slt,
+              locateElement(inner, loc, place, first, /*clamp=*/false).second,
+              seqK);
+        if (asks) {
+          IRMapping mapping = operands.captures;
+          auto [query, key] = locateElement(
+              inner, loc, place, first, /*clamp=*/readsTensor(op.getMask()));
+          mapping.map(op.getMask().getArguments(),
+                      ValueRange{batch, headQ, query, key});
+          Value visible = inlineOntoBuffers(inner, op.getMask(), mapping);
+          keep =
+              keep ? arith::AndIOp::create(inner, loc, keep, visible) : visible;
+        }
+        return arith::SelectOp::create(inner, loc, keep, args[0],
+                                       constantF32(inner, loc, -kInfinity));
+      });
+}
+
+Value GradientBuilder::makeScores(Value products, VisitedBlocks &blocks,
+                                  Value block, Value first) {
+  Value scores = applyScore(products, first);
+  bool hasEnd = !ownsKeys && !blocks.wholeBlocks;
+  if (!op.hasMask() && !hasEnd)
+    return scores;
+  if (!blocks.fullBegin)
+    return applyMask(scores, first, /*asksRegion=*/true);
+  Value atLeast = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, block,
+                                        blocks.fullBegin);
+  Value below = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, block,
+                                      blocks.fullEnd);
+  Value full = arith::AndIOp::create(b, atLeast, below);
+  auto branch = scf::IfOp::create(b, scoreType, full, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, blocks.fullReachBeyond && !ownsKeys
+                              ? applyMask(scores, first, /*asksRegion=*/false)
+                              : scores);
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, applyMask(scores, first, /*asksRegion=*/true));
+  return branch.getResult(0);
+}
+
+Value GradientBuilder::makeWeights(Value scores, Value shifts) {
+  double unit = op.hasScore() ? kLog2E : op.getEffectiveScale() * kLog2E;
+  return b.map(scoreType, {scores, broadcast(shifts)},
+               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                 Value exponent = math::FmaOp::create(
+                     inner, loc, args[0], constantF32(inner, loc, unit),
+                     args[1]);
+                 return math::Exp2Op::create(inner, loc, exponent,
+                                             arith::FastMathFlags::afn);
+               });
+}
+
+Value GradientBuilder::makeScoreGrads(Value products, Value weights,
+                                      Value weightGrads, Value deltas,
+                                      Value first) {
+  auto type = scoreType.withElementType(op.getElementType());
+  SmallVector<Value> inputs{weights, weightGrads, broadcast(deltas)};
+  if (op.hasScore())
+    inputs.push_back(products);
+  return b.map(
+      type, inputs,
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        Value difference = arith::SubFOp::create(inner, loc, args[1], args[2]);
+        Value gradient = arith::MulFOp::create(inner, loc, args[0], difference);
+        if (op.hasScore()) {
+          IRMapping mapping =
+              mapScore(inner, loc, args[3], args.drop_front(4), first);
+          Value derived = attn::differentiateScore(inner, op.getScore(),
+                                                   mapping, gradient, {})
+                              .score;
+          Value zero = constantF32(inner, loc, 0);
+          // Where a weight is 0, also where a derivative is infinite.
+          Value none = arith::CmpFOp::create(
+              inner, loc, arith::CmpFPredicate::OEQ, args[0], zero);
+          gradient =
+              derived ? arith::SelectOp::create(inner, loc, none, zero, derived)
+                      : zero;
+        }
+        if (type.getElementType() == inner.getF32Type())
+          return gradient;
+        return arith::TruncFOp::create(inner, loc, type.getElementType(),
+                                       gradient);
+      });
+}
+
+Value GradientBuilder::loadShifts(int64_t rows, Value first) {
+  Value numbers =
+      loadNumbers(b, rows, viewNumbers(b, operands.lse, batch, headQ), first);
+  return b.map(
+      cast<TileType>(numbers.getType()), numbers,
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        Value lowest = constantF32(inner, loc, -kInfinity);
+        // A query that sees nothing has scores of -inf alone.
+        Value isEmpty = arith::CmpFOp::create(
+            inner, loc, arith::CmpFPredicate::OEQ, args[0], lowest);
+        Value scaled = arith::MulFOp::create(inner, loc, args[0],
+                                             constantF32(inner, loc, -kLog2E));
+        Value shift = arith::SelectOp::create(
+            inner, loc, isEmpty, constantF32(inner, loc, 0), scaled);
+        Value query = arith::AddIOp::create(inner, loc, first, args[1]);
+        Value exists = arith::CmpIOp::create(
+            inner, loc, arith::CmpIPredicate::slt, query, seqQ);
+        return arith::SelectOp::create(inner, loc, exists, shift, lowest);
+      });
+}
+
+Value GradientBuilder::loadDeltas(int64_t rows, Value first) {
+  return loadNumbers(b, rows, viewNumbers(b, operands.deltas, batch, headQ),
+                     first);
+}
+
+Value GradientBuilder::toOperand(Value tile) {
+  Type element = op.getElementType();
+  if (element.isF32())
+    return tile;
+  return b.map(cast<TileType>(tile.getType()).withElementType(element), tile,
+               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                 return arith::TruncFOp::create(inner, loc, element, args[0]);
+               });
+}
+
+Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {
+  Value first = blocks.getFirst(b, block);
+  Value rows =
+      load(kernel.visited, padded.qk, visitedRows, first, kernel.stages);
+  Value zero = b.fill(scoreType, 0);
+  Value products = multiply(ownedRows, rows, zero, /*transposeRhs=*/true);
+  Value shifts = ownsKeys ? loadShifts(kernel.visited, first) : ownedShifts;
+  Value weights =
+      makeWeights(makeScores(products, blocks, block, first), shifts);
+  Value values =
+      load(kernel.visited, padded.v, visitedValues, first, kernel.stages);
+  Value weightGrads = multiply(ownedValues, values, zero,
+                               /*transposeRhs=*/true);
+  Value deltas = ownsKeys ? loadDeltas(kernel.visited, first) : ownedDeltas;
+  Value grads = makeScoreGrads(products, weights, weightGrads, deltas, first);
+  if (ownsKeys)
+    sums[1] = multiply(toOperand(weights), values, sums[1],
+                       /*transposeRhs=*/false);
+  sums[0] = multiply(grads, rows, sums[0], /*transposeRhs=*/false);
+  return sums;
+}
+
+Sums GradientBuilder::visitHead(Value head, Sums sums) {
+  headQ = head;
+  visitedRows =
+      ownsKeys ? view(operands.query, headQ) : view(operands.key, headKV);
+  visitedValues = ownsKeys ? view(operands.outputGrad, headQ)
+                           : view(operands.value, headKV);
+  std::unique_ptr<VisitedBlocks> blocks =
+      makeVisitedBlocks(b, op, operands, kernel.visited,
+                        {kernel.owns, batch, headQ, firstOwned, lastOwned,
+                         ownsKeys ? seqQ : seqK});
+  auto loop = scf::ForOp::create(b, blocks->begin, blocks->end, constant(1),
+                                 ValueRange(sums));
+  planLoop(loop);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Sums next =
+      step(*blocks, loop.getInductionVar(), Sums(loop.getRegionIterArgs()));
+  scf::YieldOp::create(b, ValueRange(next));
+  return Sums(loop.getResults());
+}
+
+void GradientBuilder::finish(Value sums, Value gradient, double factor) {
+  if (!gradient)
+    return;
+  Type element = op.getElementType();
+  auto type = cast<TileType>(sums.getType()).withElementType(element);
+  Value scaled =
+      b.map(type, sums,
+            [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+              Value product = arith::MulFOp::create(
+                  inner, loc, args[0], constantF32(inner, loc, factor));
+              if (element.isF32())
+                return product;
+              return arith::TruncFOp::create(inner, loc, element, product);
+            });
+  tile::StoreOp::create(b, scaled, view(gradient, headOwned),
+                        ValueRange{firstOwned, constant(0)},
+                        /*accumulate=*/false, tile::StorePath::Direct);
+}
+
+void GradientBuilder::build() {
+  planWarps();
+  locate();
+  auto makeZeros = [&](int64_t columns) {
+    return b.fill(TileType::get({kernel.owned, columns}, b.getF32Type()), 0);
+  };
+  Sums sums{makeZeros(padded.qk)};
+  double scale = op.getEffectiveScale();
+  if (!ownsKeys) {
+    headQ = headOwned;
+    ownedRows = loadOwned(padded.qk, view(operands.query, headQ));
+    ownedValues = loadOwned(padded.v, view(operands.outputGrad, headQ));
+    ownedShifts = loadShifts(kernel.owned, firstOwned);
+    ownedDeltas = loadDeltas(kernel.owned, firstOwned);
+    finish(visitHead(headOwned, sums)[0], operands.queryGrad, scale);
+    return;
+  }
+  sums.push_back(makeZeros(padded.v));
+  ownedRows = loadOwned(padded.qk, view(operands.key, headOwned));
+  ownedValues = loadOwned(padded.v, view(operands.value, headOwned));
+  int64_t headsQ = op.getHeadsQ();
+  if (ShapedType::isStatic(headsQ) && headsQ == op.getHeadsKV()) {
+    sums = visitHead(headOwned, sums);
+  } else {
+    Value group =
+        b.createOrFold<arith::DivUIOp>(size(operands.query, op.getHeadPos()),
+                                       size(operands.key, op.getHeadPos()));
+    Value first = b.createOrFold<arith::MulIOp>(headOwned, group);
+    Value after = b.createOrFold<arith::AddIOp>(first, group);
+    auto loop =
+        scf::ForOp::create(b, first, after, constant(1), ValueRange(sums));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Sums next =
+        visitHead(loop.getInductionVar(), Sums(loop.getRegionIterArgs()));
+    scf::YieldOp::create(b, ValueRange(next));
+    sums = Sums(loop.getResults());
+  }
+  finish(sums[0], operands.keyGrad, scale);
+  finish(sums[1], operands.valueGrad, 1);
+}
+
+void attune::buildGradientBody(OpBuilder &builder, attn::AttentionGradOp op,
+                               const GradientOperands &operands,
+                               const GradientKernel &kernel,
+                               const PaddedHeadDims &padded,
+                               tile::TargetAttr target) {
+  GradientBuilder(builder, op, operands, kernel, padded, target).build();
+}

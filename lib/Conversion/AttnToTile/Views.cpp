@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Views.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace attune;
+
+static Value constant(ImplicitLocOpBuilder &b, int64_t value) {
+  return arith::ConstantIndexOp::create(b, value);
+}
+
+Value attune::viewHeads(ImplicitLocOpBuilder &b, StringRef order, Value buffer,
+                        Value batch, Value headIndex,
+                        std::optional<int64_t> heads) {
+  auto position = [&](char dim) -> int64_t { return order.find(dim); };
+  auto size = [&](char dim) -> Value {
+    return b.createOrFold<memref::DimOp>(buffer, position(dim));
+  };
+  auto type = cast<MemRefType>(buffer.getType());
+  OpFoldResult count = b.getIndexAttr(heads.value_or(1));
+  if (!heads)
+    count =
+        getAsOpFoldResult(b.createOrFold<arith::SubIOp>(size('h'), headIndex));
+  SmallVector<OpFoldResult> offsets(4, b.getIndexAttr(0)), extents(4),
+      strides(4, b.getIndexAttr(1));
+  offsets[position('b')] = batch;
+  offsets[position('h')] = headIndex;
+  SmallVector<int64_t> shape;
+  char rows = heads == 1 ? 's' : 'h';
+  for (auto [pos, dim] : llvm::enumerate(order)) {
+    if (dim == 'b')
+      extents[pos] = b.getIndexAttr(1);
+    else if (dim == 'h')
+      extents[pos] = count;
+    else if (type.isDynamicDim(pos))
+      extents[pos] = size(dim);
+    else
+      extents[pos] = b.getIndexAttr(type.getDimSize(pos));
+    bool isOne = dim == 'b' || (dim == 'h' && heads == 1) ||
+                 (dim == 's' && rows == 'h' && type.getDimSize(pos) == 1);
+    if (!isOne)
+      shape.push_back(
+          getConstantIntValue(extents[pos]).value_or(ShapedType::kDynamic));
+  }
+  auto viewType = memref::SubViewOp::inferRankReducedResultType(
+      shape, type, offsets, extents, strides);
+  Value view = memref::SubViewOp::create(b, cast<MemRefType>(viewType), buffer,
+                                         offsets, extents, strides);
+  bool transposed = position('d') < position(rows);
+  if (shape.size() == 3)
+    view = memref::CollapseShapeOp::create(
+        b, view,
+        transposed ? ArrayRef<ReassociationIndices>{{0}, {1, 2}}
+                   : ArrayRef<ReassociationIndices>{{0, 1}, {2}});
+  if (!transposed)
+    return view;
+  AffineMap swap =
+      AffineMap::getPermutationMap(ArrayRef<unsigned>{1, 0}, b.getContext());
+  return memref::TransposeOp::create(b, view, AffineMapAttr::get(swap));
+}
+
+Value attune::boundSize(ImplicitLocOpBuilder &b, Value size,
+                        const attn::SizeFacts &facts) {
+  if (getConstantIntValue(size))
+    return size;
+  if (facts.min > attn::SizeFacts().min)
+    size = b.createOrFold<arith::MaxUIOp>(size, constant(b, facts.min));
+  // Not to 0, which would leave no loop: its MMAs decide how all else lies.
+  if (facts.max < attn::SizeFacts().max)
+    size = b.createOrFold<arith::MinUIOp>(
+        size, constant(b, std::max<int64_t>(facts.max, 1)));
+  return size;
+}
+
+bool attune::readsTensor(Region &region) {
+  return llvm::any_of(region.front(), [](Operation &inner) {
+    return isa<tensor::ExtractOp>(inner);
+  });
+}
+
+Value attune::elementPosition(OpBuilder &builder, Location loc, Value first,
+                              Value offset, Value length, bool clamp) {
+  Value position = arith::AddIOp::create(builder, loc, first, offset);
+  if (!clamp)
+    return position;
+  Value last = arith::SubIOp::create(
+      builder, loc, length, arith::ConstantIndexOp::create(builder, loc, 1));
+  return arith::MinSIOp::create(builder, loc, position, last);
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the kernels of attention and of its gradients see of buffers, and the
+// positions of the elements of their tiles.
+
+#ifndef ATTUNE_LIB_CONVERSION_ATTNTOTILE_VIEWS_H
+#define ATTUNE_LIB_CONVERSION_ATTNTOTILE_VIEWS_H
+
+#include "attune/Dialect/Attn/IR/SizeFacts.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace attune {
+
+/// The 2-D [rows, head size] view of `heads` heads of a buffer whose dimensions
+/// have these letters, whatever their order. More than one must be adjacent, or
+/// have one row each; all that follow of such if there is no number.
+mlir::Value viewHeads(mlir::ImplicitLocOpBuilder &b, llvm::StringRef order,
+                      mlir::Value buffer, mlir::Value batch, mlir::Value head,
+                      std::optional<int64_t> heads = 1);
+
+/// A size within what is known of it, so that what is computed of it is known
+/// to fit into 32 bits.
+mlir::Value boundSize(mlir::ImplicitLocOpBuilder &b, mlir::Value size,
+                      const attn::SizeFacts &facts);
+
+/// Whether a region reads tensors. Tiles reach beyond the ends of the
+/// sequences, so that its positions have to be clamped.
+bool readsTensor(mlir::Region &region);
+
+/// Emits the position of an element, clamped to the last valid one if asked.
+mlir::Value elementPosition(mlir::OpBuilder &builder, mlir::Location loc,
+                            mlir::Value first, mlir::Value offset,
+                            mlir::Value length, bool clamp);
+
+} // namespace attune
+
+#endif // ATTUNE_LIB_CONVERSION_ATTNTOTILE_VIEWS_H

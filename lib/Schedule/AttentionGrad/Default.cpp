@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The schedule of gradients where none is given. Each kernel is chosen for
+// itself, for no rule looks at both.
+
+#include "attune/Schedule/AttentionGrad/Legality.h"
+
+using namespace mlir;
+using namespace attune;
+using schedule::AttentionGradAttr;
+using tile::TargetAttr;
+
+static void setKernel(AttentionGradSchedule &schedule, MaskDim owns,
+                      int64_t owned, int64_t visited, int64_t warps,
+                      int64_t stages, bool inRegisters) {
+  if (owns == MaskDim::Key) {
+    schedule.kvBlockN = owned;
+    schedule.kvBlockM = visited;
+    schedule.kvWarps = warps;
+    schedule.kvStages = stages;
+    schedule.kvInRegisters = inRegisters;
+    return;
+  }
+  schedule.qBlockM = owned;
+  schedule.qBlockN = visited;
+  schedule.qWarps = warps;
+  schedule.qStages = stages;
+  schedule.qInRegisters = inRegisters;
+}
+
+namespace {
+/// The best schedule of one kernel so far, by the registers that are missing.
+struct Choice {
+  AttentionGradSchedule schedule;
+  int64_t excess = std::numeric_limits<int64_t>::max();
+};
+} // namespace
+
+/// Chooses one kernel beside the other one as it is in `schedule`, which fits
+/// what any kernel does.
+static Choice chooseKernel(const AttentionGradProblem &problem,
+                           AttentionGradSchedule schedule, MaskDim owns,
+                           TargetAttr target) {
+  Choice best;
+  bool byGroups = schedule.mmaWarps > 1;
+  SmallVector<int64_t> warpCounts{4, 8, 2, 1};
+  if (byGroups)
+    warpCounts = {8, 12, 4};
+  for (int64_t owned : {128, 64, 192, 32, 16})
+    for (int64_t visited : {64, 32, 128, 16})
+      for (int64_t warps : warpCounts)
+        for (int64_t stages : {2, 1})
+          for (bool inRegisters : {true, false}) {
+            if (byGroups && (inRegisters || owned != 16 * warps))
+              continue;
+            AttentionGradSchedule wanted = schedule;
+            setKernel(wanted, owns, owned, visited, warps, stages, inRegisters);
+            AttentionGradAttr attr = wanted.getAttr(target.getContext());
+            if (checkLegal(problem, attr, target))
+              continue;
+            GradientKernel kernel = GradientKernel::get(attr, owns);
+            int64_t excess = std::max<int64_t>(
+                0, estimateRegisters(problem, attr, kernel, target) -
+                       getBudget(attr, kernel).getRegisterLimit(target));
+            if (excess >= best.excess)
+              continue;
+            best = {wanted, excess};
+            if (excess == 0)
+              return best;
+          }
+  return best;
+}
+
+/// A legal schedule by single warps, or by warpgroups with a producer.
+static AttentionGradAttr select(const AttentionGradProblem &problem,
+                                bool byGroups, TargetAttr target) {
+  AttentionGradSchedule schedule;
+  if (byGroups)
+    schedule.mmaWarps = schedule.producerWarps = 4;
+  // The least that a kernel can be, which leaves the other one its choice.
+  tile::MmaAtomAttr atom =
+      findAtom(problem, schedule.getAttr(target.getContext()), target);
+  if (!atom)
+    return {};
+  int64_t visited = std::max(atom.getN(), atom.getK());
+  for (MaskDim owns : {MaskDim::Key, MaskDim::Query})
+    setKernel(schedule, owns, atom.getM(), visited, atom.getWarps(),
+              /*stages=*/1, /*inRegisters=*/false);
+  for (MaskDim owns : {MaskDim::Key, MaskDim::Query}) {
+    Choice choice = chooseKernel(problem, schedule, owns, target);
+    // Schedules that spill are those of chips without a better one.
+    if (choice.excess > (byGroups ? 0 : choice.excess))
+      return {};
+    if (choice.excess == std::numeric_limits<int64_t>::max())
+      return {};
+    schedule = choice.schedule;
+  }
+  return schedule.getAttr(target.getContext());
+}
+
+AttentionGradAttr attune::selectSchedule(const AttentionGradProblem &problem,
+                                         TargetAttr target) {
+  if (AttentionGradAttr groups = select(problem, /*byGroups=*/true, target))
+    return groups;
+  return select(problem, /*byGroups=*/false, target);
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the kernels of gradients take from a chip: shared memory, threads,
+// registers.
+
+#include "attune/Dialect/Tile/IR/SharedMemoryLayout.h"
+#include "attune/Schedule/AttentionGrad/Legality.h"
+#include "llvm/Support/MathExtras.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace attune;
+using tile::MmaAtomAttr;
+using tile::TargetAttr;
+
+GradientKernel GradientKernel::get(const AttentionGradKnobs &schedule,
+                                   MaskDim owns) {
+  if (owns == MaskDim::Key)
+    return {owns,
+            schedule.getKvBlockN(),
+            schedule.getKvBlockM(),
+            schedule.getKvWarps(),
+            schedule.getKvStages(),
+            schedule.getKvWorkgroupsPerSm(),
+            schedule.getKvInRegisters() != 0};
+  return {owns,
+          schedule.getQBlockM(),
+          schedule.getQBlockN(),
+          schedule.getQWarps(),
+          schedule.getQStages(),
+          schedule.getQWorkgroupsPerSm(),
+          schedule.getQInRegisters() != 0};
+}
+
+PaddedHeadDims attune::getPaddedHeadDims(const AttentionGradProblem &problem,
+                                         MmaAtomAttr atom) {
+  int64_t multiple = std::lcm(atom.getK(), atom.getN());
+  return {static_cast<int64_t>(llvm::alignTo(problem.headDimQK, multiple)),
+          static_cast<int64_t>(llvm::alignTo(problem.headDimV, multiple))};
+}
+
+MmaAtomAttr attune::findAtom(const AttentionGradProblem &problem,
+                             const AttentionGradKnobs &schedule,
+                             TargetAttr target) {
+  return target.findAtom(problem.elementType, problem.elementType,
+                         Float32Type::get(target.getContext()),
+                         schedule.getMmaWarps() > 1 ? tile::MmaScope::Warpgroup
+                                                    : tile::MmaScope::Warp);
+}
+
+WarpBudget attune::getBudget(const AttentionGradKnobs &schedule,
+                             const GradientKernel &kernel) {
+  return {kernel.warps, schedule.getProducerWarps(), schedule.getMmaWarps(),
+          kernel.workgroupsPerSm};
+}
+
+int64_t attune::getSharedBytes(const AttentionGradProblem &problem,
+                               const AttentionGradKnobs &schedule,
+                               const GradientKernel &kernel,
+                               TargetAttr target) {
+  auto [dQK, dV] =
+      getPaddedHeadDims(problem, findAtom(problem, schedule, target));
+  Type type = problem.elementType;
+  int64_t elementBytes = type.getIntOrFloatBitWidth() / 8, barriers = 0;
+  bool byWarpgroups = schedule.getMmaWarps() > 1;
+  tile::SharedMemoryLayout layout;
+  // As tile-promote-to-shared makes them.
+  auto add = [&](int64_t stages, int64_t rows, int64_t columns) {
+    int64_t atomColumns =
+        byWarpgroups ? target.getSwizzleAtom(columns, type) : 0;
+    layout.addTiles(stages * rows * columns * elementBytes);
+    barriers += tile::SharedMemoryLayout::countBarriers(stages, atomColumns);
+  };
+  for (int64_t columns : {dQK, dV}) {
+    add(1, kernel.owned, columns);
+    add(kernel.stages, kernel.visited, columns);
+  }
+  layout.addWords(barriers);
+  return layout.getBytes();
+}
+
+/// Columns of the sums that a workgroup keeps for its rows.
+static int64_t countSumColumns(const GradientKernel &kernel,
+                               const PaddedHeadDims &padded) {
+  return kernel.owns == MaskDim::Key ? padded.qk + padded.v : padded.qk;
+}
+
+int64_t attune::getAccumulatorRegisters(const AttentionGradProblem &problem,
+                                        const AttentionGradKnobs &schedule,
+                                        const GradientKernel &kernel,
+                                        TargetAttr target) {
+  PaddedHeadDims padded =
+      getPaddedHeadDims(problem, findAtom(problem, schedule, target));
+  // Weights and their gradients live side by side.
+  int64_t columns = countSumColumns(kernel, padded) + 2 * kernel.visited;
+  return llvm::divideCeil(kernel.owned * columns,
+                          kernel.warps * target.getLanes());
+}
+
+/// What a thread needs beside tiles: loop state, addresses. Seen in compiled
+/// kernels.
+static constexpr int64_t kOtherRegisters = 60, kOtherGroupRegisters = 30;
+
+int64_t attune::estimateRegisters(const AttentionGradProblem &problem,
+                                  const AttentionGradKnobs &schedule,
+                                  const GradientKernel &kernel,
+                                  TargetAttr target) {
+  MmaAtomAttr atom = findAtom(problem, schedule, target);
+  auto [dQK, dV] = getPaddedHeadDims(problem, atom);
+  constexpr int64_t kWordBits = 32;
+  int64_t bits = problem.elementType.getIntOrFloatBitWidth();
+  int64_t threads = kernel.warps * target.getLanes();
+  int64_t sums = getAccumulatorRegisters(problem, schedule, kernel, target);
+  // Columns of keys have numbers of their own in each thread that holds them:
+  // two for each pair of columns.
+  int64_t columns = kernel.owns == MaskDim::Key
+                        ? 2 * kernel.visited /
+                              atom.getAcc().getPartialColumns().getShape(2)[1]
+                        : 0;
+  int64_t operands = kernel.owned * kernel.visited * bits / kWordBits / threads;
+  if (atom.getWarps() > 1)
+    return sums + operands + columns + kOtherGroupRegisters;
+  int64_t mSteps = kernel.owned / (kernel.warps * atom.getM());
+  // An operand of several lanes counts in each of them.
+  auto lhsRegisters = [&](int64_t depth) {
+    return mSteps * (depth / atom.getK()) * atom.getLhs().getNumRegisters() *
+           bits / kWordBits;
+  };
+  bool plainLoads = target.getCopyWidths().empty();
+  int64_t rows = kernel.inRegisters || plainLoads ? lhsRegisters(dQK + dV) : 0;
+  int64_t copied =
+      plainLoads ? kernel.visited * (dQK + dV) * bits / kWordBits / threads : 0;
+  return sums + 2 * lhsRegisters(kernel.visited) + rows + copied + columns +
+         kOtherRegisters;
+}
