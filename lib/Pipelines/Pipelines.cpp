@@ -58,6 +58,7 @@ void attune::buildTilePipeline(OpPassManager &pm) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
   kernels.addPass(tile::createTilePromoteToSharedPass());
   kernels.addPass(tile::createTileOverlapMmasPass());
+  kernels.addPass(tile::createTileDeferWaitsPass());
   kernels.addPass(tile::createTileChainMmasPass());
   kernels.addPass(tile::createTilePingPongPass());
   kernels.addPass(tile::createTilePipelineLoopsPass());

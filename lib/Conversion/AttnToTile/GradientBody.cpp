@@ -264,6 +264,7 @@ void GradientBuilder::planWarps() {
 void GradientBuilder::planLoop(scf::ForOp loop) {
   if (op.getScheduleAttr().getSplitMasked())
     loop->setAttr(tile::TileDialect::kSplitAttrName, b.getUnitAttr());
+  loop->setAttr(tile::TileDialect::kDeferWaitsAttrName, b.getUnitAttr());
 }
 
 void GradientBuilder::locate() {
@@ -462,22 +463,24 @@ Value GradientBuilder::toOperand(Value tile) {
 
 Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {
   Value first = blocks.getFirst(b, block);
+  // What comes from memory is asked for before it is needed.
+  Value shifts = ownsKeys ? loadShifts(kernel.visited, first) : ownedShifts;
+  // Both products come first: one runs while weights are made of the other.
   Value rows =
       load(kernel.visited, padded.qk, visitedRows, first, kernel.stages);
   Value zero = b.fill(scoreType, 0);
   Value products = multiply(ownedRows, rows, zero, /*transposeRhs=*/true);
-  Value shifts = ownsKeys ? loadShifts(kernel.visited, first) : ownedShifts;
-  Value weights =
-      makeWeights(makeScores(products, blocks, block, first), shifts);
   Value values =
       load(kernel.visited, padded.v, visitedValues, first, kernel.stages);
-  Value weightGrads = multiply(ownedValues, values, zero,
-                               /*transposeRhs=*/true);
+  Value weightGrads =
+      multiply(ownedValues, values, zero, /*transposeRhs=*/true);
   Value deltas = ownsKeys ? loadDeltas(kernel.visited, first) : ownedDeltas;
-  Value grads = makeScoreGrads(products, weights, weightGrads, deltas, first);
+  Value weights =
+      makeWeights(makeScores(products, blocks, block, first), shifts);
   if (ownsKeys)
     sums[1] = multiply(toOperand(weights), values, sums[1],
                        /*transposeRhs=*/false);
+  Value grads = makeScoreGrads(products, weights, weightGrads, deltas, first);
   sums[0] = multiply(grads, rows, sums[0], /*transposeRhs=*/false);
   return sums;
 }

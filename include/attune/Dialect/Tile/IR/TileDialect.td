@@ -50,6 +50,8 @@ def Tile_Dialect : Dialect {
     /// On an scf.for, a unit: its MMAs add to what that of the iteration before
     /// is still computing.
     static constexpr ::llvm::StringLiteral kChainAttrName = "tile.chain";
+    /// On an scf.for, a unit: its MMAs are waited for where they must have ended.
+    static constexpr ::llvm::StringLiteral kDeferWaitsAttrName = "tile.defer_waits";
     /// On an scf.for, a unit: warpgroups issue its MMAs in ping-pong.
     static constexpr ::llvm::StringLiteral kPingPongAttrName = "tile.ping_pong";
     /// On an scf.for, a unit: tile-split-loops decides its range test.

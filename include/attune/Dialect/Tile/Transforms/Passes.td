@@ -54,6 +54,31 @@ def TileOverlapMmasPass : Pass<"tile-overlap-mmas", "::mlir::gpu::GPUFuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def TileDeferWaitsPass : Pass<"tile-defer-waits", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Runs the MMAs of a loop under what does not need them";
+  let description = [{
+    In a kernel with roles, the MMAs of warpgroups in a loop with `tile.defer_waits` are issued where they stand and
+    waited for where their results are read, or where a slot that they read is released; releases move to the end of
+    the iteration. An MMA so runs under the arithmetic that stands behind it and reads another one's result.
+
+    ```
+    before                after
+    s = mma(k, q, 0)      s' = mma_async(k, q, 0)
+    d = mma(v, o, 0)      d' = mma_async(v, o, 0)
+    p = exp(s)            s = wait s'
+    acc = mma(p, o, acc)  p = exp(s)
+    release o             acc' = mma_async(p, o, acc)
+    x = p * d             d = wait d'
+    yield acc             x = p * d
+                          acc = wait acc'
+                          release o
+                          yield acc
+    ```
+
+    The order of MMAs is that of the loop. Nothing runs from one iteration into the next.
+  }];
+}
+
 def TileChainMmasPass : Pass<"tile-chain-mmas", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Keeps the matrix unit busy from one iteration of a loop to the next";
   let description = [{
