@@ -21,7 +21,7 @@ SET = """
 def Knobs_Toy : KnobSet<"toy", "Toy", [Knob_NumWarps, Knob_Shine], [ProblemSize<"toys", "Number of toys">], "toys">;
 
 """
-BEFORE_SETS = "def Knobs_Attention"
+BEFORE_SETS = "def Knobs_Attention :"
 LIST = "Knob_Cluster\n]"
 BEFORE_ALL = "// All of them, in the order"
 

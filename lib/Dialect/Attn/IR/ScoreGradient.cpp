@@ -88,6 +88,11 @@ static void addArithRules(RuleMap &rules) {
   };
   rules[TypeID::get<arith::MinimumFOp>()] = smaller;
   rules[TypeID::get<arith::MinNumFOp>()] = smaller;
+  rules[TypeID::get<math::ClampFOp>()] = [](RuleContext &c) {
+    auto [below, rest] = c.divide(Predicate::OLT, c.in[0], c.in[1], c.g);
+    auto [above, inside] = c.divide(Predicate::OGT, c.in[0], c.in[2], rest);
+    c.grads = {inside, below, above};
+  };
   rules[TypeID::get<arith::SelectOp>()] = [](RuleContext &c) {
     auto [first, second] = c.select(c.in[0], c.g);
     c.grads = {Value(), first, second};
@@ -164,12 +169,16 @@ static void addExponentialRules(RuleMap &rules) {
   rules[TypeID::get<math::Log1pOp>()] = [](RuleContext &c) {
     c.grads[0] = c.div(c.g, c.add(c.in[0], c.constant(1)));
   };
-  Rule erf = [](RuleContext &c) {
+  rules[TypeID::get<math::ErfOp>()] = [](RuleContext &c) {
     Value exponent = c.neg(c.square(c.in[0]));
     c.setDerivative(c.mul(c.constant(2 * llvm::numbers::inv_sqrtpi),
                           math::ExpOp::create(c.b, exponent)));
   };
-  rules[TypeID::get<math::ErfOp>()] = erf;
+  rules[TypeID::get<math::ErfcOp>()] = [](RuleContext &c) {
+    Value exponent = c.neg(c.square(c.in[0]));
+    c.setDerivative(c.mul(c.constant(-2 * llvm::numbers::inv_sqrtpi),
+                          math::ExpOp::create(c.b, exponent)));
+  };
 }
 
 static void addTrigonometricRules(RuleMap &rules) {
