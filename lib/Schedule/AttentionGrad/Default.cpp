@@ -43,11 +43,16 @@ static Choice chooseKernel(const AttentionGradProblem &problem,
                            TargetAttr target) {
   Choice best;
   bool byGroups = schedule.mmaWarps > 1;
-  SmallVector<int64_t> warpCounts{4, 8, 2, 1};
-  if (byGroups)
+  SmallVector<int64_t> warpCounts{4, 8, 2, 1}, blocks{64, 32, 128, 16};
+  if (byGroups) {
     warpCounts = {8, 12, 4};
+    // Seen on an H200.
+    bool isSmall = std::max(problem.headDimQK, problem.headDimV) <= 64;
+    if (owns == MaskDim::Query && isSmall)
+      blocks = {128, 64, 32, 16};
+  }
   for (int64_t owned : {128, 64, 192, 32, 16})
-    for (int64_t visited : {64, 32, 128, 16})
+    for (int64_t visited : blocks)
       for (int64_t warps : warpCounts)
         for (int64_t stages : {2, 1})
           for (bool inRegisters : {true, false}) {

@@ -99,7 +99,7 @@ int64_t attune::getAccumulatorRegisters(const AttentionGradProblem &problem,
 
 /// What a thread needs beside tiles: loop state, addresses. Seen in compiled
 /// kernels.
-static constexpr int64_t kOtherRegisters = 60, kOtherGroupRegisters = 30;
+static constexpr int64_t kOtherRegisters = 60, kOtherGroupRegisters = 16;
 
 int64_t attune::estimateRegisters(const AttentionGradProblem &problem,
                                   const AttentionGradKnobs &schedule,
@@ -111,12 +111,12 @@ int64_t attune::estimateRegisters(const AttentionGradProblem &problem,
   int64_t bits = problem.elementType.getIntOrFloatBitWidth();
   int64_t threads = kernel.warps * target.getLanes();
   int64_t sums = getAccumulatorRegisters(problem, schedule, kernel, target);
-  // Columns of keys have numbers of their own in each thread that holds them:
-  // two for each pair of columns.
-  int64_t columns = kernel.owns == MaskDim::Key
-                        ? 2 * kernel.visited /
-                              atom.getAcc().getPartialColumns().getShape(2)[1]
-                        : 0;
+  // Where queries are columns, each thread has the numbers of those that it
+  // holds: log-sum-exps, then deltas.
+  int64_t columns =
+      kernel.owns == MaskDim::Key
+          ? kernel.visited / atom.getAcc().getPartialColumns().getShape(2)[1]
+          : 0;
   int64_t operands = kernel.owned * kernel.visited * bits / kWordBits / threads;
   if (atom.getWarps() > 1)
     return sums + operands + columns + kOtherGroupRegisters;

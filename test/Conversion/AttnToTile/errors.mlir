@@ -60,3 +60,88 @@ module attributes {tile.target = #toy} {
     return %o : !t
   }
 }
+
+// -----
+
+#acc = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
+#toy = #tile.target<chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 8192, shared_per_sm = 10240,
+  registers = 64, registers_per_sm = 512, max_threads = 8, max_threads_per_sm = 12, copy_sync = none,
+  copy_widths = [], mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
+  lhs = #acc, rhs = #acc, acc = #acc>]>
+!t = tensor<1x1x64x16xf16>
+!lse = tensor<1x1x64xf32>
+module attributes {tile.target = #toy} {
+  func.func @gradient_short_form(%q: !t, %lse: !lse) {
+    // expected-error @below {{expects short forms to be expanded; run attn-expand-short-forms first}}
+    %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) causal(top_left) schedule(<>) : !t, !t, !t, !t, !lse, !t
+    return
+  }
+}
+
+// -----
+
+#acc = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
+#toy = #tile.target<chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 8192, shared_per_sm = 10240,
+  registers = 64, registers_per_sm = 512, max_threads = 8, max_threads_per_sm = 12, copy_sync = none,
+  copy_widths = [], mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
+  lhs = #acc, rhs = #acc, acc = #acc>]>
+!t = tensor<1x1x64x16xf16>
+!lse = tensor<1x1x64xf32>
+module attributes {tile.target = #toy} {
+  func.func @gradient_without_schedule(%q: !t, %lse: !lse) {
+    // expected-error @below {{expects a schedule; run attune-set-schedule or attune-select-schedule first}}
+    %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) : !t, !t, !t, !t, !lse, !t
+    return
+  }
+}
+
+// -----
+
+#acc = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
+#toy = #tile.target<chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 8192, shared_per_sm = 10240,
+  registers = 64, registers_per_sm = 512, max_threads = 8, max_threads_per_sm = 12, copy_sync = none,
+  copy_widths = [], mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
+  lhs = #acc, rhs = #acc, acc = #acc>]>
+!t = tensor<1x1x64x16xf16>
+!lse = tensor<1x1x64xf32>
+module attributes {tile.target = #toy} {
+  func.func @gradient_of_sinks(%q: !t, %lse: !lse, %s: tensor<1xf32>) {
+    // expected-error @below {{expects gradients of query, key and value alone, for there is no kernel for others, but got one of 'tensor<1xf32>'}}
+    %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(%s : tensor<1xf32>) sinks(%s : tensor<1xf32>) schedule(<>) : !t, !t, !t, !t, !lse, !t
+    return
+  }
+}
+
+// -----
+
+#acc = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
+#toy = #tile.target<chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 8192, shared_per_sm = 10240,
+  registers = 64, registers_per_sm = 512, max_threads = 8, max_threads_per_sm = 12, copy_sync = none,
+  copy_widths = [], mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
+  lhs = #acc, rhs = #acc, acc = #acc>]>
+!t = tensor<1x1x64x16xf16>
+!lse = tensor<1x1x64xf32>
+module attributes {tile.target = #toy} {
+  func.func @gradient_of_lists(%q: !t, %lse: !lse, %c: tensor<1x1x2xi32>, %i: tensor<1x1x2x1xi32>) {
+    // expected-error @below {{expects no lists of blocks, which kernels of gradients do not take}}
+    %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) blocks(%c, %i, [32, 32] : tensor<1x1x2xi32>, tensor<1x1x2x1xi32>) schedule(<>) : !t, !t, !t, !t, !lse, !t
+    return
+  }
+}
+
+// -----
+
+#acc = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
+#toy = #tile.target<chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 8192, shared_per_sm = 10240,
+  registers = 64, registers_per_sm = 512, max_threads = 8, max_threads_per_sm = 12, copy_sync = none,
+  copy_widths = [], mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
+  lhs = #acc, rhs = #acc, acc = #acc>]>
+!t = tensor<1x1x64x16xbf16>
+!lse = tensor<1x1x64xf32>
+module attributes {tile.target = #toy} {
+  func.func @gradient_type(%q: !t, %lse: !lse) {
+    // expected-error @below {{expects an element type that 'toy' has a matrix instruction for, but got 'bf16'}}
+    %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<>) : !t, !t, !t, !t, !lse, !t
+    return
+  }
+}

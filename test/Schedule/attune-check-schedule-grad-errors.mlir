@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Refusals of schedules of gradients: each rule, with both numbers. Each kernel has knobs of its own, and its own limits.
+//
+// RUN: attune-opt %s --verify-diagnostics --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},attune-check-schedule)"
+
+!t = tensor<1x1x64x64xf16>
+!wide = tensor<1x1x64x128xf16>
+!lse = tensor<1x1x64xf32>
+
+func.func @rows_of_warps(%q: !t, %lse: !lse) -> !t {
+  // expected-error @below {{rows-per-warp: expects kv-block-n to be a multiple of 64 rows (4 warps of 16), but got 16}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<kvBlockN = 16>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @visited(%q: !t, %lse: !lse) -> !t {
+  // expected-error @below {{rows-per-warp: expects q-block-m to be a multiple of 128 rows (8 warps of 16), but got 64}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<kvBlockM = 16, qBlockN = 16, qWarps = 8>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @producer_of_one_warp(%q: !t, %lse: !lse) -> !t {
+  // expected-error @below {{one-warp-mma: expects producer-warps to be 0 where mma-warps is 1, but got 4}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @half_a_group(%q: !t, %lse: !lse) -> !t {
+  // expected-error @below {{warps-per-mma: expects kv-warps to be a multiple of 4, the warps of an MMA, but got 2}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<mmaWarps = 4, kvWarps = 2, kvBlockN = 32>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @rows_in_registers(%q: !t, %lse: !lse) -> !t {
+  // expected-error @below {{rows-in-registers: expects q-in-registers to be 0 where mma-warps is 4, but got 1}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<mmaWarps = 4, kvInRegisters = 0>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @accumulators(%q: !wide, %lse: !lse) -> !wide {
+  // expected-error @below {{register-overflow: expects accumulators of at most 255 registers a thread on 'sm_90a', but got 768}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<kvBlockN = 192, kvBlockM = 128, kvInRegisters = 0>) : !wide, !wide, !wide, !wide, !lse, !wide
+  return %g : !wide
+}
+func.func @shared(%q: !wide, %lse: !lse) -> !wide {
+  // expected-error @below {{shared-overflow: expects at most 232448 bytes of shared memory on 'sm_90a', but got 295040}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<kvBlockN = 192, kvBlockM = 128, kvWarps = 12, kvStages = 3, kvInRegisters = 0, qInRegisters = 0, mmaWarps = 4, producerWarps = 4>) : !wide, !wide, !wide, !wide, !lse, !wide
+  return %g : !wide
+}
+func.func @workgroups(%q: !wide, %lse: !lse) -> !wide {
+  // expected-error @below {{shared-per-sm: expects at most 233472 bytes of shared memory on an SM of 'sm_90a', but got 590112 (3 workgroups of 196704)}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<qWorkgroupsPerSm = 3, qBlockM = 128, qBlockN = 128, qWarps = 8, kvInRegisters = 0, qInRegisters = 0, mmaWarps = 4, producerWarps = 4>) : !wide, !wide, !wide, !wide, !lse, !wide
+  return %g : !wide
+}
+func.func @threads_of_an_sm(%q: !t, %lse: !lse) -> !t {
+  // expected-error @below {{register-overflow: expects accumulators of at most 40 registers a thread on 'sm_90a', but got 48}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<qWorkgroupsPerSm = 3, qBlockM = 192, qBlockN = 16, qWarps = 12, qStages = 1, kvWorkgroupsPerSm = 1, kvInRegisters = 0, qInRegisters = 0, mmaWarps = 4, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @wide_mma(%q: tensor<1x1x64x256xf16>, %lse: !lse) -> tensor<1x1x64x256xf16> {
+  // expected-error @below {{register-overflow: expects accumulators of at most 255 registers a thread on 'sm_90a', but got 272}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<qBlockM = 192, qWarps = 12, qBlockN = 16, qStages = 1, kvBlockM = 16, kvBlockN = 64, kvStages = 1, kvInRegisters = 0, qInRegisters = 0, mmaWarps = 4, producerWarps = 4>) : tensor<1x1x64x256xf16>, tensor<1x1x64x256xf16>, tensor<1x1x64x256xf16>, tensor<1x1x64x256xf16>, !lse, tensor<1x1x64x256xf16>
+  return %g : tensor<1x1x64x256xf16>
+}
+func.func @right(%q: !t, %lse: !lse) -> !t {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<kvBlockN = 128, kvWarps = 8, qBlockM = 128, qWarps = 8, kvInRegisters = 0, qInRegisters = 0, mmaWarps = 4, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
