@@ -20,6 +20,24 @@ std::optional<int64_t> ProblemSizes::get(StringRef name) const {
   return it == named.end() ? std::nullopt : std::optional(it->second);
 }
 
+llvm::Expected<SizeMap> attune::parseSizes(ArrayRef<std::string> texts,
+                                           StringRef option) {
+  auto names = llvm::map_range(getProblemSizes(),
+                               [](const SizeInfo &size) { return size.name; });
+  SizeMap sizes;
+  for (StringRef text : texts) {
+    auto [name, value] = text.split('=');
+    int64_t size;
+    if (!llvm::is_contained(names, name) || value.getAsInteger(10, size) ||
+        size < 0 || size > std::numeric_limits<int32_t>::max())
+      return llvm::createStringError(
+          "expects " + option + "=<name>=<number> with a name of " +
+          llvm::join(names, ", ") + ", but got '" + text + "'");
+    sizes[name.str()] = size;
+  }
+  return sizes;
+}
+
 KnobReader attune::readFrom(ArrayRef<int64_t> values) {
   return [values](size_t place) { return values[place]; };
 }

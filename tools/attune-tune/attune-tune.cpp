@@ -302,16 +302,10 @@ Error Options::readBudget(TunerOptions &search) const {
 }
 
 Error Options::readSizes(TuneFileOptions &options) const {
-  for (StringRef text : sizes) {
-    auto [name, value] = text.split('=');
-    int64_t size;
-    if (!is_contained(getSizeNames(), name) || value.getAsInteger(10, size) ||
-        size < 0 || size > std::numeric_limits<int32_t>::max())
-      return createStringError(
-          "expects --size=<name>=<number> with a name of " +
-          join(getSizeNames(), ", ") + ", but got '" + text + "'");
-    options.sizes[name.str()] = size;
-  }
+  Expected<attune::SizeMap> read = attune::parseSizes(sizes, "--size");
+  if (!read)
+    return read.takeError();
+  options.sizes = std::move(*read);
   return Error::success();
 }
 

@@ -35,6 +35,11 @@ struct ProblemSizes {
   std::optional<int64_t> get(llvm::StringRef name) const;
 };
 
+/// Reads sizes as options spell them, `seq-q=4096`. `option` is what errors
+/// call the option.
+llvm::Expected<SizeMap> parseSizes(llvm::ArrayRef<std::string> texts,
+                                   llvm::StringRef option);
+
 /// What one run of an op does.
 struct Work {
   double flops = 0;

@@ -39,7 +39,10 @@ def TunableOpInterface : OpInterface<"TunableOpInterface"> {
       }], "::attune::ScheduleRules", "getRules", (ins "::attune::tile::TargetAttr":$target)>,
     InterfaceMethod<[{
         A legal schedule that is a reasonable start; null if none is legal.
-      }], "::attune::ScheduleAttrInterface", "selectSchedule", (ins "::attune::tile::TargetAttr":$target)>,
+        `sizes` are what dynamic dimensions are likely to have: they decide what
+        is chosen, not what is legal.
+      }], "::attune::ScheduleAttrInterface", "selectSchedule",
+      (ins "::attune::tile::TargetAttr":$target, "const ::attune::SizeMap &":$sizes)>,
     InterfaceMethod<[{
         Predicts times; null if there is no model of the op. `sizes` are those of
         dynamic dimensions.

@@ -80,10 +80,10 @@ struct AttentionTunable
     };
     return rules;
   }
-  ScheduleAttrInterface selectSchedule(Operation *op,
-                                       tile::TargetAttr target) const {
-    return attune::selectSchedule(AttentionProblem::get(cast<AttentionOp>(op)),
-                                  target);
+  ScheduleAttrInterface selectSchedule(Operation *op, tile::TargetAttr target,
+                                       const SizeMap &sizes) const {
+    return attune::selectSchedule(
+        AttentionProblem::get(cast<AttentionOp>(op), sizes), target);
   }
   std::unique_ptr<CostModel> createCostModel(Operation *op,
                                              tile::TargetAttr target,

@@ -19,6 +19,8 @@ static constexpr int64_t kLongKeys = 8192;
 static constexpr int64_t kShortKeys = 512;
 /// What a query is taken to see where that is not known.
 static constexpr int64_t kLikelyKeys = 2048;
+/// Keys of a block beside which there are registers for anything.
+static constexpr int64_t kSmallBlock = 64;
 /// Heads of which tiles are short of work, not of shared memory.
 static constexpr int64_t kSmallHeadDim = 64;
 /// What a smaller block costs: it has to save more of the keys, in percent.
@@ -83,6 +85,9 @@ static int64_t getVisitedKeys(const AttentionProblem &problem, int64_t blockM,
   // Half a tile beyond what its queries see, and half a block where tiles do
   // not end with one.
   int64_t seen = problem.meanKeys ? problem.meanKeys : kLikelyKeys;
+  // Ends that are computed leave no registers for blocks that pay with more.
+  if (problem.hasDynamicLength)
+    seen = std::min(seen, kLikelyKeys);
   return seen + blockM / 2 + (blockM % blockN == 0 ? 0 : blockN / 2);
 }
 
@@ -97,6 +102,11 @@ static int64_t trimBlock(const AttentionProblem &problem, int64_t blockM,
     blockN = smaller;
   }
   return blockN;
+}
+
+/// Whether no row ends within a block.
+static bool hasWholeBlocks(const AttentionProblem &problem, int64_t blockN) {
+  return !problem.hasDynamicLength && problem.seqK % blockN == 0;
 }
 
 /// Has two workgroups read each key once. Tiles of one length need no counter.
@@ -114,7 +124,7 @@ static AttentionAttr selectTallTiles(const AttentionProblem &problem,
   int64_t tall = getQueriesInTurn(problem, 256, target);
   // A last block that is masked in part takes registers.
   if (problem.isMasked || problem.headDimV > kSmallHeadDim || tall == 0 ||
-      problem.seqK % blockN != 0 || problem.seqK > 4 * kShortKeys ||
+      !hasWholeBlocks(problem, blockN) || problem.seqK > 4 * kShortKeys ||
       tall * (1 + kSmallerBlockPercent / 100) >=
           getQueriesInTurn(problem, 192, target))
     return {};
@@ -150,6 +160,10 @@ static AttentionAttr selectLongTiles(const AttentionProblem &problem,
   int64_t keys = problem.isMasked ? 2 * problem.meanKeys : problem.meanKeys;
   if (keys < kLongKeys || problem.headDimV <= kSmallHeadDim)
     return {};
+  // Where ends are computed, of a window or of rows that see all keys, these
+  // registers do not last.
+  if (problem.hasDynamicLength && (!problem.isMasked || problem.hasWindow))
+    return {};
   AttentionSchedule wanted = makeGroups(problem, /*groups=*/3, /*blockN=*/80);
   handOut(problem, wanted);
   wanted.overlap = Overlap::Softmax;
@@ -173,7 +187,7 @@ static AttentionAttr handOutTiles(const AttentionProblem &problem,
   handOut(problem, wanted);
   wanted.oInShared = schedule::OutputPath::Buffer;
   if (!problem.isMasked && wanted.numWarps == 2 * kWarpgroup &&
-      problem.seqQ > wanted.blockM && problem.seqK % wanted.blockN == 0) {
+      problem.seqQ > wanted.blockM && hasWholeBlocks(problem, wanted.blockN)) {
     if (AttentionAttr clustered =
             getIfFits(problem, makeCluster(wanted), target))
       return clustered;
@@ -198,26 +212,35 @@ static AttentionAttr selectWarpgroupSchedule(const AttentionProblem &problem,
     return tall;
   if (AttentionAttr longer = selectLongTiles(problem, target))
     return longer;
+  // Computed ends of what a row sees take registers: both, as in a window, more
+  // than large blocks leave.
+  bool hidesBoth = problem.hasDynamicLength && problem.hasWindow;
+  bool takesMore = hidesBoth || (problem.hasDynamicLength && problem.isMasked &&
+                                 problem.headDimV > kSmallHeadDim);
   for (Overlap overlap : {Overlap::PingPong, Overlap::Softmax, Overlap::None})
     for (int64_t groups : {3, 2, 1})
       for (int64_t blockN : {128, 112, 96, 80, 64, 48, 32, 16}) {
         // Three groups have few registers each and pay where blocks are large.
-        if (groups == 3 && blockN < 128)
+        if (groups == 3 && (blockN < 128 || takesMore))
           break;
+        if (hidesBoth && blockN > kSmallBlock)
+          continue;
         AttentionSchedule wanted = makeGroups(
             problem, groups, trimBlock(problem, 64 * groups, blockN));
         wanted.overlap = overlap;
+        if (hidesBoth && problem.headDimV <= 2 * wanted.blockN)
+          wanted.rescale = 0;
         // Seldom pays where few registers hold the output, too, and none the
         // ends of the sequences.
         if (problem.isMasked && problem.headDimV <= kSmallHeadDim &&
-            groups == 3 && problem.seqK != 0)
+            groups == 3 && !problem.hasDynamicLength)
           wanted.rescale = 8;
         // Taking turns over blocks of different cost, rescaled seldom or
         // between ends that are computed, takes registers that wide outputs do
         // not leave.
-        bool takesMore = problem.headDimV > wanted.blockN ||
-                         (problem.seqK == 0 && groups < 3);
-        if (problem.isMasked && takesMore && overlap == Overlap::PingPong)
+        bool isWide = problem.headDimV > wanted.blockN;
+        if (problem.isMasked && overlap == Overlap::PingPong &&
+            (isWide || takesMore || (problem.hasDynamicLength && groups < 3)))
           continue;
         if (fits(problem, wanted.getAttr(target.getContext()), target))
           return handOutTiles(problem, wanted, target);

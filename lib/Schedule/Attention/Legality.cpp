@@ -49,10 +49,8 @@ int64_t attune::getRowDivisor(ValueRange tensors, int64_t headDim) {
 }
 
 /// See AttentionProblem::meanKeys.
-static int64_t getMeanKeys(attn::AttentionOp op) {
-  int64_t seqQ = op.getSeqQ(), seqK = op.getSeqK();
-  if (op.hasMask() || op.hasBlockLists() || ShapedType::isDynamic(seqQ) ||
-      ShapedType::isDynamic(seqK))
+static int64_t getMeanKeys(attn::AttentionOp op, int64_t seqQ, int64_t seqK) {
+  if (op.hasMask() || op.hasBlockLists() || seqQ == 0 || seqK == 0)
     return 0;
   int64_t keys = seqK;
   if (attn::CausalAttr causal = op.getCausalAttr()) {
@@ -70,7 +68,8 @@ static int64_t getMeanKeys(attn::AttentionOp op) {
              : std::min(keys, window.getLeft() + window.getRight() + 1);
 }
 
-AttentionProblem AttentionProblem::get(attn::AttentionOp op) {
+AttentionProblem AttentionProblem::get(attn::AttentionOp op,
+                                       const SizeMap &sizes) {
   int64_t headDim = op.getHeadDimPos();
   int64_t divisor =
       getRowDivisor({op.getQuery(), op.getKey(), op.getValue()}, headDim);
@@ -81,13 +80,20 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op) {
                            divisor,
                            isMasked || op.hasBlockLists(),
                            getRowDivisor(op.getResult(), headDim)};
-  problem.meanKeys = getMeanKeys(op);
-  auto known = [](int64_t size) {
-    return ShapedType::isDynamic(size) ? 0 : size;
+  auto known = [&](int64_t size, const char *name) {
+    if (ShapedType::isStatic(size))
+      return size;
+    auto likely = sizes.find(name);
+    return likely == sizes.end() ? 0 : likely->second;
   };
-  problem.seqQ = known(op.getSeqQ());
-  problem.seqK = known(op.getSeqK());
-  problem.heads = known(op.getBatch()) * known(op.getHeadsQ());
+  problem.seqQ = known(op.getSeqQ(), "seq-q");
+  problem.seqK = known(op.getSeqK(), "seq-k");
+  problem.heads =
+      known(op.getBatch(), "batch") * known(op.getHeadsQ(), "heads");
+  problem.meanKeys = getMeanKeys(op, problem.seqQ, problem.seqK);
+  problem.hasWindow = op.getWindow() && op.getWindowAttr().getLeft() >= 0;
+  problem.hasDynamicLength = ShapedType::isDynamic(op.getSeqQ()) ||
+                             ShapedType::isDynamic(op.getSeqK());
   problem.isListable = isMasked && !op.hasBlockLists() &&
                        ShapedType::isStatic(op.getSeqK()) && op.getSeqK() > 0;
   if (op.hasBlockLists()) {

@@ -43,8 +43,8 @@ struct AttentionGradTunable
     };
     return rules;
   }
-  ScheduleAttrInterface selectSchedule(Operation *op,
-                                       tile::TargetAttr target) const {
+  ScheduleAttrInterface selectSchedule(Operation *op, tile::TargetAttr target,
+                                       const SizeMap &) const {
     return attune::selectSchedule(
         AttentionGradProblem::get(cast<AttentionGradOp>(op)), target);
   }

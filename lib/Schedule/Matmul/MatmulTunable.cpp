@@ -35,8 +35,15 @@ static ContractionGroup getMatmul(Operation *op) {
   return std::move(*group);
 }
 
-static MatmulProblem getProblem(Operation *op) {
-  return MatmulProblem::get(getMatmul(op));
+/// `sizes` are those of dynamic dimensions.
+static MatmulProblem getProblem(Operation *op, const SizeMap &sizes = {}) {
+  MatmulProblem problem = MatmulProblem::get(getMatmul(op));
+  for (auto [size, info] :
+       llvm::zip_equal(problem.sizes.sizes, MatmulAttr::getSet().sizes))
+    if (auto given = sizes.find(info.name.str());
+        ShapedType::isDynamic(size) && given != sizes.end())
+      size = given->second;
+  return problem;
 }
 
 LogicalResult attune::checkMatmulSchedule(Operation *op) {
@@ -119,20 +126,14 @@ struct MatmulTunable
               return checkWorthTrying(*problem, MatmulKnobs(read), target);
             }};
   }
-  ScheduleAttrInterface selectSchedule(Operation *op,
-                                       tile::TargetAttr target) const {
-    return attune::selectSchedule(getProblem(op), target);
+  ScheduleAttrInterface selectSchedule(Operation *op, tile::TargetAttr target,
+                                       const SizeMap &sizes) const {
+    return attune::selectSchedule(getProblem(op, sizes), target);
   }
   std::unique_ptr<CostModel> createCostModel(Operation *op,
                                              tile::TargetAttr target,
                                              const SizeMap &sizes) const {
-    MatmulProblem problem = getProblem(op);
-    for (auto [size, info] :
-         llvm::zip_equal(problem.sizes.sizes, MatmulAttr::getSet().sizes))
-      if (auto given = sizes.find(info.name.str());
-          ShapedType::isDynamic(size) && given != sizes.end())
-        size = given->second;
-    return std::make_unique<Model>(std::move(problem), target);
+    return std::make_unique<Model>(getProblem(op, sizes), target);
   }
 
   OwningOpRef<ModuleOp> isolate(Operation *op) const {

@@ -14,10 +14,11 @@ using namespace mlir;
 using namespace attune;
 
 static LogicalResult selectSchedule(TunableOpInterface op,
-                                    tile::TargetAttr target) {
+                                    tile::TargetAttr target,
+                                    const SizeMap &sizes) {
   if (op.getSchedule())
     return success();
-  if (ScheduleAttrInterface schedule = op.selectSchedule(target)) {
+  if (ScheduleAttrInterface schedule = op.selectSchedule(target, sizes)) {
     op.setSchedule(schedule);
     return success();
   }
@@ -31,8 +32,18 @@ static LogicalResult selectSchedule(TunableOpInterface op,
 namespace {
 struct AttuneSelectSchedule
     : attune::impl::AttuneSelectSchedulePassBase<AttuneSelectSchedule> {
+  using AttuneSelectSchedulePassBase::AttuneSelectSchedulePassBase;
+
   void runOnOperation() override {
-    if (failed(forEachTunable(getOperation(), selectSchedule)))
+    llvm::Expected<SizeMap> likely = parseSizes(sizes, "sizes");
+    if (!likely) {
+      emitError(getOperation().getLoc()) << llvm::toString(likely.takeError());
+      return signalPassFailure();
+    }
+    if (failed(forEachTunable(getOperation(), [&](TunableOpInterface op,
+                                                  tile::TargetAttr target) {
+          return selectSchedule(op, target, *likely);
+        })))
       signalPassFailure();
   }
 };

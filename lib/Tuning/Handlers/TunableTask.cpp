@@ -69,7 +69,7 @@ Task tuning::makeTask(TunableOpInterface op, tile::TargetAttr target,
   task.flops = work.flops;
   task.bytes = work.bytes;
   task.chip = target.getChip().str();
-  if (ScheduleAttrInterface schedule = op.selectSchedule(target))
+  if (ScheduleAttrInterface schedule = op.selectSchedule(target, sizes))
     task.baseline = schedule.getValues().vec();
   task.print = [op, sizes](ArrayRef<int64_t> point) {
     OwningOpRef<ModuleOp> copy = TunableOpInterface(op).isolate();

@@ -43,8 +43,15 @@ struct AttentionProblem {
   /// Lengths, and heads of all batches; 0 where they are not known. For what is
   /// chosen as well.
   int64_t seqQ = 0, seqK = 0, heads = 0;
+  /// Whether a length is known at run time only, so that it is computed where
+  /// sequences end, and may be another than `seqQ` and `seqK`.
+  bool hasDynamicLength = false;
+  /// Whether a window hides keys before those that a query sees. For what is
+  /// chosen as well.
+  bool hasWindow = false;
 
-  static AttentionProblem get(attn::AttentionOp op);
+  /// `sizes` are likely ones of dynamic dimensions, for what is chosen.
+  static AttentionProblem get(attn::AttentionOp op, const SizeMap &sizes = {});
 };
 
 /// The largest known divisor of the distances between the rows of tensors whose

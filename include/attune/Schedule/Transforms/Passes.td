@@ -53,9 +53,21 @@ def AttuneSelectSchedulePass : Pass<"attune-select-schedule", "::mlir::ModuleOp"
   let summary = "Gives ops without a schedule one that is legal";
   let description = [{
     A start, not a tuned choice: the first of a short list of shapes that fits the registers
-    of the chip in `tile.target`. Ops that have a schedule keep it. An op for
-    which no schedule is legal is an error that says why the default is refused.
+    of the chip in `tile.target`. Ops that have a schedule keep it.
+
+    What is chosen depends on sizes. Those that are dynamic may be given as `sizes`, as they are likely to be; they
+    decide what is chosen and nothing else, for the kernel still takes any:
+
+    ```
+    attune-opt --attune-attach-target=chip=<name> --attune-select-schedule="sizes=seq-q=4096,seq-k=4096"
+    ```
+
+    **Errors**: an op for which no schedule is legal, which says why the default is refused, and a size that no problem has.
   }];
+  let options = [
+    ListOption<"sizes", "sizes", "std::string",
+               "Likely sizes of dynamic dimensions: batch, heads, kv-heads, seq-q, seq-k, m, n or k, as name=n.">
+  ];
 }
 
 def AttuneCheckSchedulePass : Pass<"attune-check-schedule", "::mlir::ModuleOp"> {
