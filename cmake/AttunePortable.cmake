@@ -87,7 +87,7 @@ endforeach()
 # of their own, as those of Python packages (python/CMakeLists.txt).
 add_library(AttunePortableLibrary SHARED EXCLUDE_FROM_ALL $<TARGET_OBJECTS:AttuneCAPI> $<TARGET_OBJECTS:AttuneRuntime>
   "${PROJECT_BINARY_DIR}/AbsentBackends.cpp")
-target_link_libraries(AttunePortableLibrary PRIVATE AttuneCAPI
+target_link_libraries(AttunePortableLibrary PRIVATE AttuneCAPI attune-tune-main
   "$<LINK_LIBRARY:WHOLE_ARCHIVE,${LLVM_LIBRARY_DIR}/libMLIRCAPIIR.a>"
   "${PROJECT_BINARY_DIR}/archives.lds" m dl pthread)
 set(exports "${PROJECT_SOURCE_DIR}/lib/CAPI/exports.txt")

@@ -20,8 +20,19 @@ MLIR_CAPI_EXPORTED intptr_t attuneKnobSetGetNumKnobs(intptr_t set);
 MLIR_CAPI_EXPORTED MlirStringRef attuneKnobSetGetKnob(intptr_t set,
                                                       intptr_t pos);
 
+/// The values of a tunable that a search tries unasked, as options spell them.
+MLIR_CAPI_EXPORTED intptr_t attuneKnobSetGetNumValues(intptr_t set,
+                                                      intptr_t knob);
+MLIR_CAPI_EXPORTED void attuneKnobSetPrintValue(intptr_t set, intptr_t knob,
+                                                intptr_t pos,
+                                                MlirStringCallback callback,
+                                                void *userData);
+
 /// The attribute of any set: `#schedule.attention<...>`.
 MLIR_CAPI_EXPORTED bool attuneAttributeIsASchedule(MlirAttribute attr);
+
+/// The number of a schedule's set.
+MLIR_CAPI_EXPORTED intptr_t attuneScheduleAttrGetKnobSet(MlirAttribute attr);
 
 /// The schedule of a set with every tunable at its default.
 MLIR_CAPI_EXPORTED MlirAttribute
@@ -39,6 +50,48 @@ MLIR_CAPI_EXPORTED MlirAttribute attuneScheduleAttrWith(MlirAttribute schedule,
 MLIR_CAPI_EXPORTED int64_t attuneScheduleAttrGetValue(MlirAttribute schedule,
                                                       MlirStringRef knob,
                                                       bool *found);
+
+/// The same, as options spell it.
+MLIR_CAPI_EXPORTED void
+attuneScheduleAttrPrintValue(MlirAttribute schedule, intptr_t knob,
+                             MlirStringCallback callback, void *userData);
+
+/// A size of a problem that is known at run time only, by the name that
+/// options have for it: `seq-q`.
+typedef struct AttuneSize {
+  MlirStringRef name;
+  int64_t value;
+} AttuneSize;
+
+/// What the compiler knows of the schedules of one op without compiling it.
+/// Owned by the caller; for one thread at a time.
+typedef struct AttuneCostModel {
+  void *ptr;
+} AttuneCostModel;
+
+/// Of the first op of a module that can be tuned, which has to live as long,
+/// on the chip of the module's #tile.target. Common sizes stand for those that
+/// neither the op nor `sizes` knows. Null, and a diagnostic, where there is no
+/// such op or no target.
+MLIR_CAPI_EXPORTED AttuneCostModel attuneCostModelCreate(
+    MlirModule module, intptr_t numSizes, const AttuneSize *sizes);
+MLIR_CAPI_EXPORTED void attuneCostModelDestroy(AttuneCostModel model);
+
+/// The schedule that the op has; null if it has none.
+MLIR_CAPI_EXPORTED MlirAttribute
+attuneCostModelGetSchedule(AttuneCostModel model);
+
+/// Whether the op can have a schedule of its set on the chip.
+MLIR_CAPI_EXPORTED bool attuneCostModelIsLegal(AttuneCostModel model,
+                                               MlirAttribute schedule);
+
+/// The time that is predicted for a legal schedule, in nanoseconds; negative
+/// where there is no model. What an assembler reported makes it better:
+/// registers of a thread and bytes that it spills, or -1 for what is not known.
+MLIR_CAPI_EXPORTED double attuneCostModelPredict(AttuneCostModel model,
+                                                 MlirAttribute schedule,
+                                                 int64_t registers,
+                                                 int64_t spillBytes);
 
 #ifdef __cplusplus
 }
