@@ -46,7 +46,8 @@ add_custom_target(attune-python
   COMMAND "${CMAKE_COMMAND}" -S "${python_source}" -B "${python_build}/native" -G Ninja
           -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}" "-DPython_EXECUTABLE=${python_env}/bin/python"
           "-DATTUNE_LIBRARY=$<TARGET_FILE:Attune>" "-DATTUNE_INCLUDE_DIRS=${include_dirs}"
-          "-DCMAKE_LIBRARY_OUTPUT_DIRECTORY=${python_build}/attune_mlir" > "${python_build}/configure.log"
+          "-DCMAKE_LIBRARY_OUTPUT_DIRECTORY=${python_build}/attune_mlir"
+          "-DCMAKE_RUNTIME_OUTPUT_DIRECTORY=${python_build}/attune_mlir" > "${python_build}/configure.log"
   COMMAND "${CMAKE_COMMAND}" --build "${python_build}/native"
   DEPENDS "${python_env}/installed" Attune
   COMMENT "Building the Python extension" VERBATIM)

@@ -28,26 +28,42 @@ if typing.TYPE_CHECKING:
         run_pipeline,
         version,
     )
+    from ._explain import Alternative, Explanation, Resources, explain
     from ._pytorch import flex_attention, register_transformers, sdpa
+    from ._tune import TuneResult, tune
 
 __all__ = [
+    "Alternative",
     "Chip",
     "CompileError",
     "Compiled",
     "Diagnostic",
+    "Explanation",
     "Kernel",
     "Module",
+    "Resources",
+    "TuneResult",
     "attention",
     "cache",
     "chips",
     "compile",
+    "explain",
     "flex_attention",
     "parse",
     "register_transformers",
     "run_pipeline",
     "sdpa",
+    "tune",
     "version",
 ]
+
+#: Where names are; the rest is in _compiler.
+_MODULES = {
+    "attention": "._attention",
+    **dict.fromkeys(("Alternative", "Explanation", "Resources", "explain"), "._explain"),
+    **dict.fromkeys(("TuneResult", "tune"), "._tune"),
+    **dict.fromkeys(("flex_attention", "register_transformers", "sdpa"), "._pytorch"),
+}
 
 
 def __getattr__(name: str) -> object:
@@ -56,9 +72,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     if name == "cache":
         return importlib.import_module(".cache", __name__)
-    pytorch = ("flex_attention", "register_transformers", "sdpa")
-    module = "._attention" if name == "attention" else "._pytorch" if name in pytorch else "._compiler"
-    value = getattr(importlib.import_module(module, __name__), name)
+    value = getattr(importlib.import_module(_MODULES.get(name, "._compiler"), __name__), name)
     globals()[name] = value
     return value
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Attention on arrays: checks, the class of the problem, its kernel, the launch.
 
-A kernel serves all batch sizes and lengths of its class, so that a new length compiles nothing.
+A kernel serves all batch sizes and lengths of its class, and is compiled anew only where lengths are so different that
+another schedule is faster.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 import numbers
 from typing import Any
 
-from . import _compiler, _devices, _frameworks, _native, _operands
+from . import _compiler, _devices, _frameworks, _native, _operands, _schedules
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,12 +141,33 @@ def attention(
     return (found, lse) if return_lse else found
 
 
-def compute(
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """A call whose arguments were checked."""
+
+    problem: Problem
+    sizes: _operands.Sizes
+    #: In the kernel's order.
+    inputs: list[_native.Tensor]
+    place: tuple[str, int]
+
+    @property
+    def bucket(self) -> _schedules.Bucket:
+        """What the schedule is for."""
+        return _schedules.Bucket.get(self.sizes.seq_q, self.sizes.seq_k)
+
+    @property
+    def named_sizes(self) -> list[tuple[str, int]]:
+        """What is dynamic in the module, as the compiler calls it."""
+        return [("batch", self.sizes.batch), ("seq-q", self.sizes.seq_q), ("seq-k", self.sizes.seq_k)]
+
+
+def read_call(
     q: Any,
     k: Any,
     v: Any,
-    alibi_slopes: Any = None,
-    sinks: Any = None,
+    alibi_slopes: Any,
+    sinks: Any,
     *,
     causal: bool,
     window: tuple[int, int] | None,
@@ -153,15 +175,8 @@ def compute(
     scale: float | None,
     return_lse: bool,
     layout: str,
-    out: Any = None,
-    stream: int | None = None,
-    chip: str | None = None,
-    known: _native.KnownCalls | None = None,
-) -> tuple[Any, Any]:
-    """Checks, compiles and launches what `attention` is given. The second result is None without `return_lse`.
-
-    `known` learns the call, if it is one for a GPU.
-    """
+) -> Call:
+    """Checks what `attention` is given, but for its results."""
     window, softcap, scale = _check_options(window, softcap, scale, layout)
     tensors = {name: _frameworks.make_tensor(array, name) for name, array in zip("qkv", (q, k, v), strict=True)}
     dtype, place = _operands.check_operands(tensors)
@@ -187,7 +202,45 @@ def compute(
         return_lse=bool(return_lse),
         strided=not all(dense),
     )
+    return Call(problem, sizes, inputs, place)
 
+
+def compute(
+    q: Any,
+    k: Any,
+    v: Any,
+    alibi_slopes: Any = None,
+    sinks: Any = None,
+    *,
+    causal: bool,
+    window: tuple[int, int] | None,
+    softcap: float | None,
+    scale: float | None,
+    return_lse: bool,
+    layout: str,
+    out: Any = None,
+    stream: int | None = None,
+    chip: str | None = None,
+    known: _native.KnownCalls | None = None,
+) -> tuple[Any, Any]:
+    """Checks, compiles and launches what `attention` is given. The second result is None without `return_lse`.
+
+    `known` learns the call, if it is one for a GPU.
+    """
+    call = read_call(
+        q,
+        k,
+        v,
+        alibi_slopes,
+        sinks,
+        causal=causal,
+        window=window,
+        softcap=softcap,
+        scale=scale,
+        return_lse=return_lse,
+        layout=layout,
+    )
+    sizes, dtype, place = call.sizes, call.problem.dtype, call.place
     framework = _frameworks.find_framework(q)
     extents = {"b": sizes.batch, "h": sizes.heads, "s": sizes.seq_q, "d": sizes.head_dim_v}
     shape = tuple(extents[letter] for letter in layout)
@@ -200,7 +253,8 @@ def compute(
         outputs.append(_operands.make_output(lse, "lse", (sizes.batch, sizes.heads, sizes.seq_q), "float32", place))
     if sizes.batch and sizes.seq_q:
         device = _devices.get_device(*place, chip)
-        kernel, arguments, queue = _devices.run(device, problem, [*inputs, *outputs], q, stream)
+        kernel = device.get_kernel(call.problem, call.bucket)
+        arguments, queue = _devices.run(device, kernel, [*call.inputs, *outputs], q, stream)
         if known is not None and not device.is_host:
             known.add(q, k, v, arguments, kernel, queue)
     return out, lse

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Hashable
 from typing import Any, Protocol
 
-from . import _compiler, _frameworks, _native
+from . import _compiler, _frameworks, _native, _schedules
 
 
 class Problem(Hashable, Protocol):
@@ -32,21 +33,34 @@ class Device:
         #: For loading, and for the executor, which does one thing at a time.
         self.lock = threading.RLock()
         self._kernels: dict[Hashable, _native.Kernel] = {}
+        #: By modules, for buckets often have one schedule. What is here stays loaded: a graph may have captured it.
+        self._loaded: dict[bytes, _native.Kernel] = {}
 
-    def get_kernel(self, problem: Problem) -> _native.Kernel:
-        """The loaded kernel of a problem, compiled if it is nowhere."""
-        if kernel := self._kernels.get(problem):
+    def get_kernel(self, problem: Problem, bucket: _schedules.Bucket) -> _native.Kernel:
+        """The loaded kernel of a problem for the lengths of a bucket, compiled if it is nowhere."""
+        if kernel := self._kernels.get((problem, bucket)):
             return kernel
         with self.lock:
-            if kernel := self._kernels.get(problem):
+            if kernel := self._kernels.get((problem, bucket)):
                 return kernel
-            compiled = _compiler.compile(problem.make_module(), chip=self.chip, format="llvm" if self.is_host else "bin")
-            if len(compiled.kernels) != 1:
-                raise NotImplementedError(f"expects attention to become one kernel, but {self.chip} has {len(compiled.kernels)}")
-            made = compiled.kernels[0]
-            kernel = _native.Kernel(self._native, made.image, made.manifest_json)
-            self._kernels[problem] = kernel
-            return kernel
+            module = _schedules.schedule(problem.make_module(), bucket, self.chip).module
+            name = module.bytecode()
+            if name not in self._loaded:
+                self._loaded[name] = self._load(module)
+            self._kernels[problem, bucket] = self._loaded[name]
+            return self._loaded[name]
+
+    def _load(self, module: _compiler.Module) -> _native.Kernel:
+        compiled = _compiler.compile(module, chip=self.chip, format="llvm" if self.is_host else "bin")
+        if len(compiled.kernels) != 1:
+            raise NotImplementedError(f"expects attention to become one kernel, but {self.chip} has {len(compiled.kernels)}")
+        made = compiled.kernels[0]
+        return _native.Kernel(self._native, made.image, made.manifest_json)
+
+    def forget(self, problem: Problem, bucket: _schedules.Bucket) -> None:
+        """Looks for the schedule of a problem again when it is called next."""
+        with self.lock:
+            self._kernels.pop((problem, bucket), None)
 
     def launch(self, kernel: _native.Kernel, tensors: list[_native.Tensor], stream: int) -> None:
         """Queues a kernel; on the CPU it has ended afterwards."""
@@ -105,18 +119,26 @@ def _add_workspaces(kernel: _native.Kernel, tensors: list[_native.Tensor], frame
     return owners
 
 
-def run(
-    device: Device, problem: Problem, tensors: list[_native.Tensor], like: Any, stream: int | None
-) -> tuple[_native.Kernel, list[_native.Tensor], int]:
-    """Launches the kernel of a problem, with the memory that it needs itself from the framework of the array `like`.
+def forget(chip: str, problem: Problem, bucket: _schedules.Bucket) -> None:
+    """The same on all devices that kernels for a chip run on."""
+    for device in list(_devices.values()):
+        if device.chip == chip:
+            device.forget(problem, bucket)
+    if operator := sys.modules.get(f"{__package__}._torch"):
+        operator.forget_known()
 
-    `stream` is a handle; by default it is the framework's current stream. Gives what was launched, where.
+
+def run(
+    device: Device, kernel: _native.Kernel, tensors: list[_native.Tensor], like: Any, stream: int | None
+) -> tuple[list[_native.Tensor], int]:
+    """Launches a kernel, with the memory that it needs itself from the framework of the array `like`.
+
+    `stream` is a handle; by default it is the framework's current stream. Gives its arguments, and where it was queued.
     """
     framework = _frameworks.find_framework(like)
-    kernel = device.get_kernel(problem)
     arguments = list(tensors)
     owners = _add_workspaces(kernel, arguments, framework, like)
     queue = framework.get_stream(like) if stream is None else stream
     device.launch(kernel, arguments, queue)
     del owners  # queued: frameworks reuse memory in the order of the stream
-    return kernel, arguments, queue
+    return arguments, queue

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from . import _compiler, _devices, _frameworks, _native, _operands, _regions, _torch, _trace
+from . import _compiler, _devices, _frameworks, _native, _operands, _regions, _schedules, _torch, _trace
 
 _DTYPES = {"float16": "f16", "bfloat16": "bf16"}
 #: Names of a BlockMask's tables in the order of the op.
@@ -183,9 +183,10 @@ def compute(
     device = _devices.get_device(*place, chip)
     fixed += [_frameworks.make_tensor(table, "block_mask") for table in tables]
     read = [_frameworks.make_tensor(tensor, "a tensor that functions read") for tensor in captures]
-    read = _order(device.get_kernel(problem), len(fixed), read)
+    kernel = device.get_kernel(problem, _schedules.Bucket.get(sizes.seq_q, sizes.seq_k))
+    read = _order(kernel, len(fixed), read)
     written = [_frameworks.make_tensor(tensor, "out", writable=True) for tensor in (out, lse) if tensor is not None]
-    _devices.run(device, problem, [*fixed, *read, *written], query, None)
+    _devices.run(device, kernel, [*fixed, *read, *written], query, None)
     return out, lse
 
 

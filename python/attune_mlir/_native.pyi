@@ -22,6 +22,9 @@ class Module:
     def compile(
         self, chip: str, format: str, assembler: str, sms: int, tuning_specs: list[str]
     ) -> tuple[bool, str, list[tuple[str, bytes, bool, str]], list[str]]: ...
+    def schedule_costs(
+        self, sizes: list[tuple[str, int]]
+    ) -> tuple[tuple[list[tuple[str, str]], float, list[tuple[str, str, float]]], str]: ...
 
 class Tensor:
     @staticmethod

@@ -26,6 +26,8 @@ from . import _native
 _MAGIC = "attune-cache 1"
 _SUFFIX = ".attune"
 _TEMPORARY = ".writing-"
+#: Of databases of searches, which SQLite keeps whole, each with files of its own beside it.
+SEARCH_PREFIX = "search-"
 #: How old, in seconds, what a killed process left has to be before it is removed.
 _STALE_SECONDS = 3600
 _DEFAULT_MAX_BYTES = 2 << 30
@@ -88,6 +90,16 @@ def get_or_make(key: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         _write(path, key, result)
         _prune(get_max_bytes())
     return result
+
+
+def get(key: str) -> dict[str, Any] | None:
+    """The stored value of a key, which is counted neither as a hit nor as a miss."""
+    return _read(get_folder() / (key + _SUFFIX), key)
+
+
+def put(key: str, value: dict[str, Any]) -> None:
+    """Stores a value in place of an older one. OSError where the folder cannot be written."""
+    _write(get_folder() / (key + _SUFFIX), key, value)
 
 
 def _encode(value: object) -> object:

@@ -34,6 +34,11 @@ _operator = torch.ops.attune.attention
 _known: dict[Any, _native.KnownCalls] = {}
 
 
+def forget_known() -> None:
+    """Has the next calls look for their kernels again."""
+    _known.clear()
+
+
 def detach(tensor: Any) -> Any:
     """A tensor without gradients, for DLPack does not hand out others."""
     return tensor.detach() if getattr(tensor, "requires_grad", False) else tensor

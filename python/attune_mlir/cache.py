@@ -35,9 +35,12 @@ def path() -> pathlib.Path:
 
 
 def clear() -> None:
-    """Removes all entries. Other processes then compile again; kernels that are loaded stay so."""
+    """Removes all entries, and what searches measured and found. Other processes then compile again; kernels that are
+    loaded stay so."""
     for file, _ in list(_store.list_entries()):
         _store.remove(file.path)
+    for database in path().glob(f"{_store.SEARCH_PREFIX}*"):
+        _store.remove(str(database))
 
 
 def info() -> CacheInfo:

@@ -8,6 +8,7 @@
 #include "attune-c/Attn.h"
 #include "attune-c/Compile.h"
 #include "attune-c/Dialects.h"
+#include "attune-c/Schedule.h"
 #include "mlir-c/BuiltinTypes.h"
 #include "mlir-c/Pass.h"
 #include <memory>
@@ -58,6 +59,12 @@ private:
 /// Name of the entry, image, whether that is assembly, manifest.
 using CompiledKernel = std::tuple<std::string, nb::bytes, bool, std::string>;
 
+/// The tunables of a schedule with their values, the time that is predicted,
+/// and each legal schedule that differs in one tunable: that, its value, time.
+using Costs =
+    std::tuple<std::vector<std::pair<std::string, std::string>>, double,
+               std::vector<std::tuple<std::string, std::string, double>>>;
+
 class Module {
 public:
   Module(std::unique_ptr<Context> context, MlirModule module)
@@ -74,6 +81,9 @@ public:
   compile(const std::string &chip, const std::string &format,
           const std::string &assembler, unsigned sms,
           const std::vector<std::string> &tuningSpecs);
+  /// No tunables, and what was said, where there are no costs.
+  std::pair<Costs, std::string>
+  getScheduleCosts(const std::vector<std::pair<std::string, int64_t>> &sizes);
 
 private:
   std::unique_ptr<Context> context;
@@ -225,13 +235,59 @@ Module::compile(const std::string &chip, const std::string &format,
   return {ok, said, std::move(kernels), std::move(sequences)};
 }
 
+static Costs getCosts(AttuneCostModel model) {
+  MlirAttribute schedule = attuneCostModelGetSchedule(model);
+  if (mlirAttributeIsNull(schedule))
+    return {};
+  Costs costs;
+  auto &[values, predicted, neighbours] = costs;
+  predicted = attuneCostModelPredict(model, schedule, -1, -1);
+  intptr_t set = attuneScheduleAttrGetKnobSet(schedule);
+  for (intptr_t knob = 0; knob < attuneKnobSetGetNumKnobs(set); ++knob) {
+    MlirStringRef name = attuneKnobSetGetKnob(set, knob);
+    std::string value;
+    attuneScheduleAttrPrintValue(schedule, knob, append, &value);
+    values.emplace_back(toString(name), value);
+    for (intptr_t i = 0; i < attuneKnobSetGetNumValues(set, knob); ++i) {
+      std::string other;
+      attuneKnobSetPrintValue(set, knob, i, append, &other);
+      MlirAttribute changed =
+          attuneScheduleAttrWith(schedule, name, toRef(other));
+      if (other != value && attuneCostModelIsLegal(model, changed))
+        neighbours.emplace_back(toString(name), other,
+                                attuneCostModelPredict(model, changed, -1, -1));
+    }
+  }
+  return costs;
+}
+
+std::pair<Costs, std::string> Module::getScheduleCosts(
+    const std::vector<std::pair<std::string, int64_t>> &sizes) {
+  nb::gil_scoped_release released;
+  std::lock_guard<std::mutex> lock(mutex);
+  std::vector<AttuneSize> known;
+  for (const auto &[name, value] : sizes)
+    known.push_back({toRef(name), value});
+  AttuneCostModel model = attuneCostModelCreate(
+      module, static_cast<intptr_t>(known.size()), known.data());
+  if (!model.ptr)
+    return {Costs(), context->takeDiagnostics()};
+  Costs costs = getCosts(model);
+  attuneCostModelDestroy(model);
+  return {costs, "error: expects an op with a schedule\n"};
+}
+
 void attune::python::bindModules(nb::module_ &scope) {
   nb::class_<Module>(scope, "Module")
       .def("print", &Module::print, nb::arg("generic"), nb::arg("locations"))
       .def("bytecode", &Module::getBytecode)
       .def("run", &Module::run, nb::arg("pipeline"))
       .def("compile", &Module::compile, nb::arg("chip"), nb::arg("format"),
-           nb::arg("assembler"), nb::arg("sms"), nb::arg("tuning_specs"));
+           nb::arg("assembler"), nb::arg("sms"), nb::arg("tuning_specs"))
+      .def("schedule_costs", &Module::getScheduleCosts, nb::arg("sizes"),
+           "Tunables with their values, nanoseconds (negative where there is "
+           "no model), legal schedules that differ in one value; and what was "
+           "said where there are none.");
   scope.def(
       "parse",
       [](nb::bytes source, const std::string &name) {

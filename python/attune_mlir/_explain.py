@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which kernel a call runs, and why."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import _attention, _compiler, _devices, _frameworks, _schedules
+
+#: How many alternatives are printed.
+_PRINTED = 5
+
+
+@dataclasses.dataclass(frozen=True)
+class Resources:
+    """What a kernel takes of the chip. None where no assembler said."""
+
+    #: 32-bit registers of a thread, and bytes that it spills to memory.
+    registers: int | None
+    spill_bytes: int | None
+    #: Shared memory of a workgroup in bytes, and its threads.
+    shared_bytes: int
+    threads: int
+    #: Workgroups of this call.
+    workgroups: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Alternative:
+    """Another schedule and what it costs."""
+
+    #: What differs, by the names of the tunables.
+    changes: Mapping[str, str]
+    #: As measured where `Explanation.measured_ns` is, else as predicted.
+    ns: float
+    #: Times as long as the kernel that runs takes.
+    ratio: float
+
+    def __str__(self) -> str:
+        changes = " ".join(f"{name}={value}" for name, value in self.changes.items())
+        return f"{self.ns / 1000:10.1f} us {100 * (self.ratio - 1):+7.1f} %  {changes}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Explanation:
+    """Which kernel a call of `attention` runs, as `explain` found. `str()` is for people."""
+
+    chip: str
+    #: "cpu" where the kernel is executed thread by thread, else the device: "cuda:0".
+    device: str
+    #: Name of the kernel's entry.
+    kernel: str
+    #: Numbers of queries and keys up to which calls share the schedule.
+    seq_q: int
+    seq_k: int
+    #: Values by tunables (docs/generated/Knobs.md).
+    schedule: Mapping[str, str]
+    #: "search" where `tune` found the schedule, "choice" where the compiler chose it.
+    source: str
+    resources: Resources
+    #: Time of a launch by the compiler's model, in nanoseconds; None where it has none.
+    predicted_ns: float | None
+    #: As the search measured it, for the sizes that it was given; None where there was none, or no device.
+    measured_ns: float | None
+    #: The fastest other schedules: those that the search measured, else those that differ in one value, as predicted.
+    alternatives: Sequence[Alternative]
+
+    def __str__(self) -> str:
+        used = self.resources
+        registers = "no assembler, so registers are not known" if used.registers is None else f"{used.registers} registers"
+        spills = f", {used.spill_bytes} bytes spilled" if used.spill_bytes else ", no spills" if used.spill_bytes == 0 else ""
+        why = {"search": "found by a search", "choice": "chosen by the compiler without a search"}[self.source]
+        lines = [
+            f"{self.kernel} for {self.chip} on {'the CPU, executed thread by thread' if self.device == 'cpu' else self.device}",
+            f"  schedule    {why}, for up to {self.seq_q} queries and {self.seq_k} keys",
+            "              " + " ".join(f"{name}={value}" for name, value in self.schedule.items()),
+            f"  resources   {registers}{spills}, {used.shared_bytes} bytes of shared memory, {used.workgroups} x {used.threads} threads",
+        ]
+        if self.measured_ns is not None:
+            lines.append(f"  measured    {self.measured_ns / 1000:.1f} us")
+        if self.predicted_ns is not None:
+            lines.append(f"  predicted   {self.predicted_ns / 1000:.1f} us on {self.chip}")
+        kind = "predicted" if self.measured_ns is None else "measured"
+        lines += [f"  {kind if n == 0 else '':11} {one}" for n, one in enumerate(self.alternatives[:_PRINTED])]
+        return "\n".join(lines)
+
+
+def _find_alternatives(costs: _schedules.Costs, winner: dict[str, Any] | None) -> list[Alternative]:
+    if winner and winner["measured_ns"] is not None:
+        own = winner["measured_ns"]
+        found = [Alternative(changes, ns, ns / own) for changes, ns in winner["alternatives"]]
+    else:
+        own = costs.predicted_ns
+        found = [Alternative({name: value}, ns, ns / own) for name, value, ns in costs.neighbours] if own else []
+    return sorted(found, key=lambda one: one.ns)
+
+
+def _count_workgroups(manifest: Mapping[str, Any], shapes: list[list[int]]) -> int:
+    """By the grid's product. `shapes` are those of the arguments that callers pass."""
+    passed = [number for number, one in enumerate(manifest["arguments"]) if one.get("access") in ("read", "write", "read_write")]
+    extents = dict(zip(passed, shapes, strict=True))
+
+    def measure(factor: Any) -> int:
+        return factor if isinstance(factor, int) else -(-extents[factor["argument"]][factor["index"]] // factor["per"])
+
+    count = math.prod(measure(factor) for factor in manifest["grid"]) * int(manifest.get("cluster", 1))
+    return min(count, int(manifest.get("grid_limit", count)))
+
+
+def _read_resources(manifest: Mapping[str, Any], shapes: list[list[int]]) -> Resources:
+    said = manifest["resources"]
+    registers = said.get("registers")
+    spills = said.get("spill_store_bytes") if registers is None or "spill_store_bytes" in said else 0
+    return Resources(registers, spills, manifest["shared_bytes"], math.prod(manifest["block"]), _count_workgroups(manifest, shapes))
+
+
+def _get_shapes(call: _attention.Call) -> list[list[int]]:
+    """Of the operands and the results."""
+    sizes, problem = call.sizes, call.problem
+    extents = {"b": sizes.batch, "h": sizes.heads, "s": sizes.seq_q, "d": sizes.head_dim_v}
+    results = [[extents[letter] for letter in problem.layout]] + [[sizes.batch, sizes.heads, sizes.seq_q]] * problem.return_lse
+    return [tensor.shape for tensor in call.inputs] + results
+
+
+def get_chip(place: tuple[str, int], chip: str | None) -> str:
+    """What a device is compiled for."""
+    return _devices.get_device(*place, chip).chip
+
+
+def explain_call(call: _attention.Call, chip: str | None) -> Explanation:
+    """`explain`, of a call that was checked."""
+    name = get_chip(call.place, chip)
+    scheduled = _schedules.schedule(call.problem.make_module(), call.bucket, name)
+    # What the host executor runs says nothing of the chip's registers.
+    kernels = _compiler.compile(scheduled.module, chip=name).kernels
+    if len(kernels) != 1:
+        raise NotImplementedError(f"expects attention to become one kernel, but {name} has {len(kernels)}")
+    resources = _read_resources(kernels[0].manifest, _get_shapes(call))
+    costs = _schedules.get_costs(scheduled.module, call.named_sizes)
+    kind, number = call.place
+    return Explanation(
+        chip=name,
+        device=kind if kind == "cpu" else f"{kind}:{number}",
+        kernel=kernels[0].name,
+        seq_q=call.bucket.seq_q,
+        seq_k=call.bucket.seq_k,
+        schedule=costs.schedule,
+        source="choice" if scheduled.winner is None else "search",
+        resources=resources,
+        predicted_ns=costs.predicted_ns,
+        measured_ns=scheduled.winner["measured_ns"] if scheduled.winner else None,
+        alternatives=_find_alternatives(costs, scheduled.winner),
+    )
+
+
+def read_arguments(
+    q: Any,
+    k: Any,
+    v: Any,
+    causal: bool,
+    window: tuple[int, int] | None,
+    softcap: float | None,
+    scale: float | None,
+    alibi_slopes: Any,
+    sinks: Any,
+    return_lse: bool,
+    layout: str,
+) -> _attention.Call:
+    """The call of `attention` with these arguments, which has to have something to compute."""
+    arrays = [x.detach() if x is not None and _frameworks.is_torch(x) else x for x in (q, k, v, alibi_slopes, sinks)]
+    call = _attention.read_call(*arrays, causal=causal, window=window, softcap=softcap, scale=scale, return_lse=return_lse, layout=layout)
+    if 0 in (call.sizes.batch, call.sizes.seq_q, call.sizes.seq_k):
+        raise ValueError(f"expects at least one query and one key, for without them no kernel runs, but got q of shape {tuple(q.shape)}")
+    return call
+
+
+def explain(
+    q: Any,
+    k: Any,
+    v: Any,
+    *,
+    causal: bool = False,
+    window: tuple[int, int] | None = None,
+    softcap: float | None = None,
+    scale: float | None = None,
+    alibi_slopes: Any = None,
+    sinks: Any = None,
+    return_lse: bool = False,
+    layout: str = "bshd",
+    chip: str | None = None,
+) -> Explanation:
+    """Says which kernel `attention` runs with these arguments, which schedule it has and why, and what others cost.
+
+    The kernel is compiled if it is nowhere, and not launched. `str()` of the result is for people; its fields are in
+    bytes and nanoseconds. On the CPU it is about the chip whose kernels are executed there.
+
+    Times are predictions of the compiler's model until `tune` has measured (docs/Tuning.md).
+
+    TypeError, ValueError, CompileError and RuntimeError are those of `attention`; ValueError also where there is
+    nothing to compute.
+    """
+    call = read_arguments(q, k, v, causal, window, softcap, scale, alibi_slopes, sinks, return_lse, layout)
+    return explain_call(call, chip)

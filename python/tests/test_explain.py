@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is said of kernels, and schedules by lengths."""
+
+import numpy as np
+import pytest
+from conftest import find_chip, make_inputs
+
+import attune_mlir as attune
+from attune_mlir import _devices, _schedules, _store
+from attune_mlir._schedules import Bucket
+
+
+def test_fields():
+    chip = find_chip("Ampere")
+    found = attune.explain(*make_inputs(batch=2, seq_q=100, seq_k=300), causal=True, chip=chip)
+    assert (found.chip, found.device, found.kernel, found.source) == (chip, "cpu", "attention_kernel", "choice")
+    assert (found.seq_q, found.seq_k) == (128, 512)
+    assert found.schedule["block-m"].isdecimal() and found.schedule["overlap"] in ("none", "softmax", "ping-pong")
+    used = found.resources
+    assert used.shared_bytes > 0 and used.threads == 32 * int(found.schedule["num-warps"])
+    assert used.workgroups == 2 * 2 * -(-100 // int(found.schedule["block-m"]))
+    # Without an assembler nobody knows.
+    assert (used.registers is None) == (used.spill_bytes is None)
+    assert found.predicted_ns > 0 and found.measured_ns is None
+
+
+def test_alternatives():
+    found = attune.explain(*make_inputs(seq_q=200), chip=find_chip("Hopper"))
+    assert len(found.alternatives) > 5
+    times = [one.ns for one in found.alternatives]
+    assert times == sorted(times)
+    for one in found.alternatives:
+        ((name, value),) = one.changes.items()
+        assert found.schedule[name] != value
+        assert one.ratio == pytest.approx(one.ns / found.predicted_ns)
+
+
+def test_text():
+    found = attune.explain(*make_inputs(seq_q=200), chip=find_chip("CDNA"))
+    lines = str(found).splitlines()
+    assert lines[0] == f"attention_kernel for {found.chip} on the CPU, executed thread by thread"
+    assert lines[1].split(maxsplit=1) == ["schedule", "chosen by the compiler without a search, for up to 256 queries and 256 keys"]
+    assert f"block-m={found.schedule['block-m']} " in lines[2]
+    assert lines[3].split()[0] == "resources" and f"{found.resources.shared_bytes} bytes of shared memory" in lines[3]
+    assert lines[4].split()[:3] == ["predicted", f"{found.predicted_ns / 1000:.1f}", "us"]
+    assert len(lines) == 10 and all(" us " in line and "%" in line for line in lines[5:])
+
+
+def test_every_chip():
+    inputs = make_inputs(seq_q=30)
+    for chip in attune.chips():
+        assert attune.explain(*inputs, chip=chip.name).chip == chip.name
+
+
+def test_options_are_those_of_the_call():
+    inputs = make_inputs()
+    alibi = np.ones(2, np.float32)
+    found = attune.explain(*inputs, alibi_slopes=alibi, sinks=alibi, softcap=2.0, window=(3, 4), scale=0.5, return_lse=True, layout="bshd")
+    assert found.resources.workgroups > 0
+    with pytest.raises(ValueError, match="expects layout to be one of"):
+        attune.explain(*inputs, layout="sbhd")
+    with pytest.raises(ValueError, match="expects chip to be one of .*, but got 'moon'"):
+        attune.explain(*inputs, chip="moon")
+    with pytest.raises(attune.CompileError):
+        attune.explain(*make_inputs(head_dim=4096, seq_q=8))
+    with pytest.raises(ValueError, match=r"expects at least one query and one key.* but got q of shape \(1, 0, 2, 64\)"):
+        attune.explain(*make_inputs(seq_q=0, seq_k=5))
+
+
+@pytest.mark.parametrize(
+    ("lengths", "bucket"), [((0, 1), (64, 64)), ((64, 65), (64, 128)), ((128, 129), (128, 256)), ((16384, 10**6), (16384, 16384))]
+)
+def test_buckets(lengths, bucket):
+    assert Bucket.get(*lengths) == Bucket(*bucket)
+
+
+def test_schedules_depend_on_lengths():
+    """The choice is that for static lengths, as far as it does not need to know the end of rows."""
+    chip = find_chip("Hopper")
+    brief, longer = (attune.explain(*make_inputs(seq_q=n), causal=True, chip=chip).schedule for n in (64, 16000))
+    assert brief["block-m"] != longer["block-m"]
+
+
+def test_kernels_by_bucket(cache_folder, monkeypatch):
+    """At most one compilation for a bucket, and none where its schedule is another's."""
+    chip = find_chip("Hopper")
+    monkeypatch.setattr(_devices, "_devices", {})
+
+    def count(seq_q, seq_k):
+        before = _store.counts.misses
+        attune.attention(*make_inputs(heads=1, seq_q=seq_q, seq_k=seq_k), causal=True, chip=chip)
+        return _store.counts.misses - before
+
+    assert count(3, 5) == 1
+    assert count(60, 64) == 0  # the same bucket
+    assert count(3, 400) == 0  # another one with the same schedule
+    assert count(3, 5000) == 1  # and with another
+    assert count(1, 7000) == 0
+    (device,) = _devices._devices.values()
+    assert len(device._kernels) == 3 and len(device._loaded) == 2
+
+
+def test_model_needs_a_schedule():
+    module = attune.parse("func.func private @f()")
+    with pytest.raises(attune.CompileError, match="expects a 'tile.target' attribute"):
+        _schedules.get_costs(module, [])
