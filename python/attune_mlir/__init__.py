@@ -13,7 +13,7 @@ import importlib
 import typing
 
 if typing.TYPE_CHECKING:
-    from . import cache
+    from . import cache, numpy
     from ._attention import attention
     from ._compiler import (
         Chip,
@@ -49,6 +49,7 @@ __all__ = [
     "compile",
     "explain",
     "flex_attention",
+    "numpy",
     "parse",
     "register_transformers",
     "run_pipeline",
@@ -70,8 +71,8 @@ def __getattr__(name: str) -> object:
     """Loads what a name stands for when it is first asked for."""
     if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    if name == "cache":
-        return importlib.import_module(".cache", __name__)
+    if name in ("cache", "numpy"):
+        return importlib.import_module(f".{name}", __name__)
     value = getattr(importlib.import_module(_MODULES.get(name, "._compiler"), __name__), name)
     globals()[name] = value
     return value

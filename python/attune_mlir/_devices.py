@@ -44,10 +44,15 @@ class Device:
             if kernel := self._kernels.get((problem, bucket)):
                 return kernel
             module = _schedules.schedule(problem.make_module(), bucket, self.chip).module
-            name = module.bytecode()
+            self._kernels[problem, bucket] = kernel = self.get_module_kernel(module)
+            return kernel
+
+    def get_module_kernel(self, module: _compiler.Module) -> _native.Kernel:
+        """The loaded kernel of a module, which becomes one."""
+        name = module.bytecode()
+        with self.lock:
             if name not in self._loaded:
                 self._loaded[name] = self._load(module)
-            self._kernels[problem, bucket] = self._loaded[name]
             return self._loaded[name]
 
     def _load(self, module: _compiler.Module) -> _native.Kernel:

@@ -8,6 +8,7 @@
 #include "attune-c/Attn.h"
 #include "attune-c/Compile.h"
 #include "attune-c/Dialects.h"
+#include "attune-c/HostCode.h"
 #include "attune-c/Schedule.h"
 #include "mlir-c/BuiltinTypes.h"
 #include "mlir-c/Pass.h"
@@ -65,6 +66,25 @@ using Costs =
     std::tuple<std::vector<std::pair<std::string, std::string>>, double,
                std::vector<std::tuple<std::string, std::string, double>>>;
 
+/// Address, sizes, and strides in elements.
+using MemRef =
+    std::tuple<uintptr_t, std::vector<int64_t>, std::vector<int64_t>>;
+
+/// A function as code for the CPU.
+class HostCode {
+public:
+  explicit HostCode(AttuneHostCode code) : code(code) {}
+  ~HostCode() { attuneHostCodeDestroy(code); }
+  HostCode(const HostCode &) = delete;
+  HostCode &operator=(const HostCode &) = delete;
+
+  /// Calls it with memrefs: each is its address, sizes and strides.
+  void call(const std::vector<MemRef> &memrefs) const;
+
+private:
+  AttuneHostCode code;
+};
+
 class Module {
 public:
   Module(std::unique_ptr<Context> context, MlirModule module)
@@ -81,6 +101,10 @@ public:
   compile(const std::string &chip, const std::string &format,
           const std::string &assembler, unsigned sms,
           const std::vector<std::string> &tuningSpecs);
+  /// Null, and what was said, where the module is not in LLVM dialect. It is
+  /// changed.
+  std::pair<std::unique_ptr<HostCode>, std::string>
+  compileForHost(const std::string &function);
   /// No tunables, and what was said, where there are no costs.
   std::pair<Costs, std::string>
   getScheduleCosts(const std::vector<std::pair<std::string, int64_t>> &sizes);
@@ -235,6 +259,35 @@ Module::compile(const std::string &chip, const std::string &format,
   return {ok, said, std::move(kernels), std::move(sequences)};
 }
 
+void HostCode::call(const std::vector<MemRef> &memrefs) const {
+  // A descriptor is the address twice, an offset, sizes, strides.
+  std::vector<std::vector<int64_t>> descriptors;
+  for (const auto &[address, sizes, strides] : memrefs) {
+    auto pointer = static_cast<int64_t>(address);
+    std::vector<int64_t> words = {pointer, pointer, 0};
+    words.insert(words.end(), sizes.begin(), sizes.end());
+    words.insert(words.end(), strides.begin(), strides.end());
+    descriptors.push_back(std::move(words));
+  }
+  std::vector<void *> pointers, arguments;
+  for (std::vector<int64_t> &words : descriptors)
+    pointers.push_back(words.data());
+  for (void *&pointer : pointers)
+    arguments.push_back(&pointer);
+  nb::gil_scoped_release released;
+  attuneHostCodeCall(code, arguments.data());
+}
+
+std::pair<std::unique_ptr<HostCode>, std::string>
+Module::compileForHost(const std::string &function) {
+  nb::gil_scoped_release released;
+  std::lock_guard<std::mutex> lock(mutex);
+  AttuneHostCode code = attuneHostCodeCompile(module, toRef(function));
+  if (!code.ptr)
+    return {nullptr, context->takeDiagnostics()};
+  return {std::make_unique<HostCode>(code), ""};
+}
+
 static Costs getCosts(AttuneCostModel model) {
   MlirAttribute schedule = attuneCostModelGetSchedule(model);
   if (mlirAttributeIsNull(schedule))
@@ -278,7 +331,12 @@ std::pair<Costs, std::string> Module::getScheduleCosts(
 }
 
 void attune::python::bindModules(nb::module_ &scope) {
+  nb::class_<HostCode>(scope, "HostCode")
+      .def("call", &HostCode::call, nb::arg("memrefs"),
+           "Memrefs are addresses, sizes and strides in elements.");
   nb::class_<Module>(scope, "Module")
+      .def("compile_for_host", &Module::compileForHost, nb::arg("function"),
+           "The code, or None and what was said.")
       .def("print", &Module::print, nb::arg("generic"), nb::arg("locations"))
       .def("bytecode", &Module::getBytecode)
       .def("run", &Module::run, nb::arg("pipeline"))

@@ -187,7 +187,7 @@ void attune::python::bindRuntime(nb::module_ &scope) {
       .def_ro("device_number", &Tensor::deviceNumber)
       .def_ro("code", &Tensor::code)
       .def_ro("bits", &Tensor::bits)
-      .def_ro("dtype", &Tensor::type);
+      .def_rw("dtype", &Tensor::type);
   nb::class_<AttuneArgumentInfo>(scope, "Argument")
       .def_prop_ro(
           "name",

@@ -42,6 +42,17 @@ class FakeArray:
     def __getitem__(self, index):
         return FakeArray(self.memory[index], self.device)
 
+    @property
+    def shape(self):
+        return self.memory.shape
+
+    @property
+    def dtype(self):
+        return self.memory.dtype
+
+    def reshape(self, shape):
+        return FakeArray(self.memory.reshape(shape), self.device)
+
     def __dlpack_device__(self):
         return self.device
 
@@ -178,3 +189,20 @@ def test_several_kernels(inputs, monkeypatch):
     monkeypatch.setattr(_attention.Problem, "make_module", make_two)
     with pytest.raises(NotImplementedError, match="expects attention to become one kernel, but .* has 2"):
         attune.attention(*inputs)
+
+
+def test_recorded_attention(inputs, capfd):
+    """Array code of arrays on a device is one launch there."""
+    import attune_mlir.numpy as anp
+
+    q, k, v = (anp.asarray(array) for array in inputs)
+    weights = np.exp(q @ k.swapaxes(-1, -2) / 4)
+    out = anp.evaluate(weights / weights.sum(axis=-1, keepdims=True) @ v)
+    assert isinstance(out, FakeArray) and out.shape == inputs[0].shape
+    (launch,) = find_launches(capfd.readouterr().err)
+    assert "stream 4660" in launch
+
+
+def test_explain_names_the_device(inputs):
+    found = attune.explain(*inputs, causal=True)
+    assert found.device == "cuda:0" and "on cuda:0" in str(found)
