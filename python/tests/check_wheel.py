@@ -38,6 +38,11 @@ scores = np.where(np.tril(np.ones((50, 50), dtype=bool)), scores, -np.inf)
 weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
 expected = np.einsum("bhmn,bnhd->bmhd", weights / weights.sum(axis=-1, keepdims=True), v.astype(np.float64))
 np.testing.assert_allclose(out, expected, atol=3e-3)
+found = attune.tune(q, k, v, causal=True, budget="60s,2", quiet=True)
+assert found.explanation.source == "search", found
+np.testing.assert_allclose(attune.attention(q, k, v, causal=True), expected, atol=3e-3)
+recorded = attune.numpy.asarray(q.astype(np.float32))
+np.testing.assert_allclose(np.exp(recorded) * 2, np.exp(q.astype(np.float32)) * 2, rtol=1e-6)
 for chip in attune.chips():
     text = attune.compile("func.func private @f()", chip=chip.name, cached=False)
     assert text.kernels == ()

@@ -206,3 +206,13 @@ def test_recorded_attention(inputs, capfd):
 def test_explain_names_the_device(inputs):
     found = attune.explain(*inputs, causal=True)
     assert found.device == "cuda:0" and "on cuda:0" in str(found)
+
+
+def test_missing_device(inputs, capfd):
+    """The devices that are there work on."""
+    attune.attention(*inputs)
+    with pytest.raises(RuntimeError, match="no CUDA device: expects a number below 1, the number of devices, but got 7"):
+        attune.attention(*(FakeArray(array.memory, (2, 7)) for array in inputs))
+    capfd.readouterr()
+    attune.attention(*inputs)
+    assert len(find_launches(capfd.readouterr().err)) == 1
