@@ -295,3 +295,18 @@ gpu.module @kernels {
   }
 }
 }
+
+// -----
+
+// More registers of a thread than a layout numbers.
+module attributes {tile.target = #tile.target<
+  chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 1, registers = 1,
+  registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1, copy_sync = none, copy_widths = [], mma = []>} {
+gpu.module @kernels {
+  gpu.func @too_large(%x: f32) kernel attributes {known_block_size = array<i32: 4, 1, 1>} {
+    // expected-error @below {{expects at most 65536 registers, lanes and warps each in a layout, but got extents up to 524288}}
+    %a = tile.fill %x : f32 -> !tile.tile<16x8388608xf32, registers>
+    gpu.return
+  }
+}
+}
