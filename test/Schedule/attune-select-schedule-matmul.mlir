@@ -112,3 +112,17 @@ func.func @given(%a: tensor<256x256xf16>, %b: tensor<256x256xf16>, %c: tensor<25
   %x = linalg.matmul {attune.schedule = #schedule.matmul<blockM = 64, numWarps = 2>} ins(%a, %b : tensor<256x256xf16>, tensor<256x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %x : tensor<256x256xf32>
 }
+
+// Sizes whose product no integer holds.
+// SM80-LABEL: func.func @huge(
+// SM80: #schedule.matmul<
+// SM90-LABEL: func.func @huge(
+// SM90: #schedule.matmul<
+// GFX942-LABEL: func.func @huge(
+// GFX942: #schedule.matmul<
+// GFX1100-LABEL: func.func @huge(
+// GFX1100: #schedule.matmul<
+func.func @huge(%a: tensor<2147483648x4294967296xbf16>, %b: tensor<4294967296x2147483648xbf16>, %c: tensor<2147483648x2147483648xf32>) -> tensor<2147483648x2147483648xf32> {
+  %x = linalg.matmul ins(%a, %b : tensor<2147483648x4294967296xbf16>, tensor<4294967296x2147483648xbf16>) outs(%c : tensor<2147483648x2147483648xf32>) -> tensor<2147483648x2147483648xf32>
+  return %x : tensor<2147483648x2147483648xf32>
+}

@@ -8,6 +8,7 @@
 
 #include "attune/Schedule/Matmul/Legality.h"
 #include "llvm/Support/MathExtras.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace attune;
@@ -154,9 +155,15 @@ double attune::predictTime(const MatmulProblem &problem,
                         ? blocksM
                         : blocksN;
   shared = llvm::alignTo(shared, schedule.getCluster());
-  int64_t tiles = blocksM * blocksN * getSize(problem, Dim::Batch);
+  // Products of sizes may be more than 64 bits count.
+  auto getExtent = [&](Dim dim) {
+    return static_cast<double>(getSize(problem, dim));
+  };
+  double tiles = static_cast<double>(blocksM) * static_cast<double>(blocksN) *
+                 getExtent(Dim::Batch);
   // Each split of a tile is a tile with fewer steps.
-  int64_t splits = schedule.getSplitK(), parts = tiles * splits;
+  int64_t splits = schedule.getSplitK();
+  double parts = tiles * static_cast<double>(splits);
   auto steps = static_cast<double>(llvm::divideCeil(
       llvm::divideCeil(getSize(problem, Dim::K), schedule.getBlockK()),
       splits));
@@ -180,26 +187,23 @@ double attune::predictTime(const MatmulProblem &problem,
   step *= 1 + kSpillShare * missing;
   double fixed = getFixedClocks(problem, schedule);
   // Workgroups beside each other hide what one of them waits for.
-  int64_t sms = target.getSms();
-  int64_t besides = std::min<int64_t>(resident, llvm::divideCeil(parts, sms));
-  double perTile = steps * step + fixed / static_cast<double>(besides);
-  auto turns = static_cast<double>(llvm::divideCeil(parts, sms));
+  auto sms = static_cast<double>(target.getSms());
+  double turns = std::ceil(parts / sms);
+  double besides = std::min(static_cast<double>(resident), turns);
+  double perTile = steps * step + fixed / besides;
   double clocks =
-      turns * perTile + static_cast<double>(llvm::divideCeil(tiles, sms)) *
-                            getSplitClocks(problem, schedule, target);
-  double moved = static_cast<double>(
-                     getSize(problem, Dim::M) * getSize(problem, Dim::K) +
-                     problem.countContractions() * getSize(problem, Dim::K) *
-                         getSize(problem, Dim::N)) *
-                 static_cast<double>(getSize(problem, Dim::Batch)) *
+      turns * perTile +
+      std::ceil(tiles / sms) * getSplitClocks(problem, schedule, target);
+  double moved = (getExtent(Dim::M) * getExtent(Dim::K) +
+                  static_cast<double>(problem.countContractions()) *
+                      getExtent(Dim::K) * getExtent(Dim::N)) *
+                 getExtent(Dim::Batch) *
                  problem.lhs.elementType.getIntOrFloatBitWidth() / 8.0;
   auto bits = static_cast<double>(problem.epilogueBits);
   for (const MatmulProblem::Matrix &result : problem.results)
     bits += result.elementType.getIntOrFloatBitWidth();
-  moved +=
-      static_cast<double>(getSize(problem, Dim::M) * getSize(problem, Dim::N) *
-                          getSize(problem, Dim::Batch)) *
-      bits / 8.0;
+  moved += getExtent(Dim::M) * getExtent(Dim::N) * getExtent(Dim::Batch) *
+           bits / 8.0;
   double memory = moved / (kMemoryShare *
                            static_cast<double>(target.getRates().getMemory()));
   clocks = std::max(clocks, memory) + kBesideShare * std::min(clocks, memory);
