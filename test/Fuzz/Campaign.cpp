@@ -35,6 +35,10 @@ extern "C" __attribute__((weak)) int __lsan_do_recoverable_leak_check();
 extern "C" __attribute__((used)) const char *__asan_default_options() {
   return ATTUNE_SANITIZER_OPTIONS;
 }
+#define ATTUNE_UBSAN_OPTIONS "print_stacktrace=1:exitcode=99"
+extern "C" __attribute__((used)) const char *__ubsan_default_options() {
+  return ATTUNE_UBSAN_OPTIONS;
+}
 
 /// Bytes of address space that an input may take.
 [[maybe_unused]] constexpr rlim_t kMemory = rlim_t(3) << 30;
@@ -155,7 +159,7 @@ Campaign::Campaign(Options options, Seeds seeds)
     for (const std::string &argument : command.arguments)
       commands.learn(argument);
   setenv("ASAN_OPTIONS", ATTUNE_SANITIZER_OPTIONS, /*overwrite=*/1);
-  setenv("UBSAN_OPTIONS", "print_stacktrace=1:exitcode=99", /*overwrite=*/1);
+  setenv("UBSAN_OPTIONS", ATTUNE_UBSAN_OPTIONS, /*overwrite=*/1);
   void *memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
