@@ -88,7 +88,7 @@ LogicalResult Matcher::matchSecond() {
     found.result.indices.push_back(
         IndexSum::get(elements.getVariable(op, loop), ranges[loop]));
   }
-  std::optional<SumOfElements> sum = elements.getSum(
+  std::optional<ReductionOfElements> sum = elements.getSum(
       elements.makeLoad(found.result.tensor, found.result.indices),
       /*inlined=*/false);
   if (!sum || sum->variables.size() != 1)
@@ -173,7 +173,8 @@ LogicalResult Matcher::followOperand(const Element *load, bool takesScales,
 }
 
 LogicalResult Matcher::matchFirst(const Element *load) {
-  std::optional<SumOfElements> sum = elements.getSum(load, /*inlined=*/false);
+  std::optional<ReductionOfElements> sum =
+      elements.getSum(load, /*inlined=*/false);
   if (!sum || !load->dependsOn(found.softmax.keys))
     return failure();
   SmallVector<const Element *> factors;
@@ -443,7 +444,16 @@ LogicalResult Matcher::checkTypes() {
 
 std::optional<AttentionMatch> Matcher::match() {
   if (failed(matchSecond()) || failed(matchScore()) || failed(checkTypes()) ||
-      failed(followResult()) || failed(followSum()) || failed(checkUses()))
+      failed(followResult()) || failed(followSum()))
+    return std::nullopt;
+  // Weights may be what alone reads the logarithm.
+  std::optional<TensorRead> lse;
+  std::swap(lse, found.lse);
+  if (lse && succeeded(checkUses()))
+    return found;
+  found.lse = lse;
+  why = {};
+  if (failed(checkUses()))
     return std::nullopt;
   return found;
 }

@@ -264,8 +264,9 @@ const Element *ElementBuilder::expand(Value tensor,
   return read(source, *moved);
 }
 
-std::optional<SumOfElements> ElementBuilder::getSum(const Element *load,
-                                                    bool inlined) {
+std::optional<ReductionOfElements>
+ElementBuilder::getReduction(const Element *load, StringRef combiner,
+                             bool inlined) {
   std::optional<SmallVector<IndexSum>> indices =
       load->isLoad() ? load->getIndices() : std::nullopt;
   auto op = load->isLoad() ? load->value.getDefiningOp<linalg::LinalgOp>()
@@ -281,7 +282,7 @@ std::optional<SumOfElements> ElementBuilder::getSum(const Element *load,
               op.getNumReductionLoops() !=
           op.getNumLoops())
     return std::nullopt;
-  SumOfElements sum{op, {}, {}, nullptr, nullptr};
+  ReductionOfElements reduction{op, {}, {}, nullptr, nullptr};
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   if (llvm::is_contained(ranges, 0))
     return std::nullopt;
@@ -290,8 +291,8 @@ std::optional<SumOfElements> ElementBuilder::getSum(const Element *load,
     if (kind != utils::IteratorType::reduction || ranges[loop] == 1)
       continue;
     unsigned variable = getVariable(op, loop);
-    sum.variables.push_back(variable);
-    sum.sizes.push_back(ranges[loop]);
+    reduction.variables.push_back(variable);
+    reduction.sizes.push_back(ranges[loop]);
     loops[loop] = IndexSum::get(variable, ranges[loop]);
   }
   for (auto [index, expression] : llvm::zip_equal(*indices, map.getResults()))
@@ -300,24 +301,25 @@ std::optional<SumOfElements> ElementBuilder::getSum(const Element *load,
   Block *body = op.getBlock();
   OpOperand *init = op.getDpsInitOperand(result.getResultNumber());
   BlockArgument accumulator = op.getMatchingBlockArgument(init);
-  auto add = body->getTerminator()
-                 ->getOperand(result.getResultNumber())
-                 .getDefiningOp<arith::AddFOp>();
-  if (!add || (add.getLhs() != accumulator && add.getRhs() != accumulator))
+  Operation *combine = body->getTerminator()
+                           ->getOperand(result.getResultNumber())
+                           .getDefiningOp();
+  if (!combine || combine->getName().getStringRef() != combiner ||
+      !llvm::is_contained(combine->getOperands(), accumulator))
     return std::nullopt;
-  Value term = add.getLhs() == accumulator ? add.getRhs() : add.getLhs();
+  Value term = combine->getOperand(combine->getOperand(0) == accumulator);
   isOneLevel = !inlined;
-  sum.term = getScalar(
+  reduction.term = getScalar(
       term, body, loops, [&](BlockArgument argument) -> const Element * {
         OpOperand *operand = op.getMatchingOpOperand(argument);
         return op.isDpsInit(operand) ? nullptr
                                      : readOperand(op, *operand, loops);
       });
   isOneLevel = false;
-  sum.init = get(init->get(), *indices);
-  if (!sum.term)
+  reduction.init = get(init->get(), *indices);
+  if (!reduction.term)
     return std::nullopt;
-  return sum;
+  return reduction;
 }
 
 const Element *

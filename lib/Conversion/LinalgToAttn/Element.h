@@ -62,15 +62,15 @@ struct Element : llvm::FoldingSetNode {
   bool contains(const Element *other) const;
 };
 
-/// A sum over one loop of an op of linalg, of which one element is asked for.
-struct SumOfElements {
+/// A reduction by an op of linalg, of which one element is asked for.
+struct ReductionOfElements {
   mlir::linalg::LinalgOp op;
-  /// The loops that are summed over, of more than one iteration.
+  /// The loops that are reduced over, of more than one iteration.
   llvm::SmallVector<unsigned, 1> variables;
   /// Their iterations.
   llvm::SmallVector<int64_t, 1> sizes;
   const Element *term;
-  /// What the sum begins with.
+  /// What the reduction begins with.
   const Element *init;
 };
 
@@ -86,9 +86,13 @@ public:
   /// load itself where that op is not elementwise.
   const Element *getOneLevel(mlir::Value tensor,
                              llvm::ArrayRef<IndexSum> indices);
-  /// The sum that a load reads; its terms read loads of the op's operands, or
-  /// with `inlined` what these are computed from.
-  std::optional<SumOfElements> getSum(const Element *load, bool inlined);
+  /// The reduction by the op `combiner` that a load reads; its terms read loads
+  /// of the op's operands, or with `inlined` what these are computed from.
+  std::optional<ReductionOfElements>
+  getReduction(const Element *load, llvm::StringRef combiner, bool inlined);
+  std::optional<ReductionOfElements> getSum(const Element *load, bool inlined) {
+    return getReduction(load, "arith.addf", inlined);
+  }
   /// With other indices in place of variables; null if that is not possible.
   /// What is loaded there is computed from tensors as get() does.
   const Element *substitute(const Element *element,

@@ -380,6 +380,9 @@ const Element *ElementBuilder::fold(StringRef name, DictionaryAttr attributes,
   // Powers and logarithms of base 2 as natural ones, which attention has.
   if (name == "math.exp2" && isa<Float32Type>(type))
     return makeOp("math.exp", type, {makeProduct(a, llvm::numbers::ln2)});
+  if (std::optional<double> base = a->getFloat();
+      name == "math.powf" && isa<Float32Type>(type) && base && *base > 0)
+    return makeOp("math.exp", type, {makeProduct(b, std::log(*base))});
   if (name == "math.log2" && isa<Float32Type>(type))
     return makeProduct(makeOp("math.log", type, {a}), llvm::numbers::log2e);
   if (name == "arith.cmpi" && a->kind == Element::Kind::Index &&
@@ -413,6 +416,19 @@ const Element *ElementBuilder::fold(StringRef name, DictionaryAttr attributes,
       return makeOp("arith.andi", type, {makeNot(a), b});
     if (b->getBool() == false)
       return makeOp("arith.andi", type, {a, whenTrue});
+    // What the same condition has chosen before.
+    if (whenTrue->isOp(name) && whenTrue->operands[0] == a)
+      return makeOp(name, type, {a, whenTrue->operands[1], b});
+    if (b->isOp(name) && b->operands[0] == a)
+      return makeOp(name, type, {a, whenTrue, b->operands[2]});
+    // A term of a sum that is left out is the exponential of -inf.
+    const Element *least = makeFloat(-std::numeric_limits<double>::infinity());
+    if (whenTrue->isOp("math.exp") && b->getFloat() == 0.0)
+      return makeOp("math.exp", type,
+                    {makeOp(name, type, {a, whenTrue->operands[0], least})});
+    if (b->isOp("math.exp") && whenTrue->getFloat() == 0.0)
+      return makeOp("math.exp", type,
+                    {makeOp(name, type, {a, least, b->operands[0]})});
     return nullptr;
   }
   // A truth value as a number chooses between two.

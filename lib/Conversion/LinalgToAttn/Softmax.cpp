@@ -3,6 +3,7 @@
 // Softmax in expressions: exponentials, their sum, and what cancels out.
 
 #include "Softmax.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -29,7 +30,7 @@ static const Element *findSoftmax(ElementBuilder &elements,
       if (factor->isOp("arith.divf"))
         factor = factor->operands[1];
       if (factor->find([&](const Element *part) {
-            std::optional<SumOfElements> sum =
+            std::optional<ReductionOfElements> sum =
                 elements.getSum(part, /*inlined=*/true);
             return sum && sum->term->isOp("math.exp");
           }))
@@ -61,6 +62,34 @@ static std::string nameDimension(Operation *op) {
   return "another dimension";
 }
 
+static bool isPredicate(const Element *comparison,
+                        ArrayRef<arith::CmpFPredicate> predicates) {
+  auto predicate =
+      comparison->attributes.getAs<arith::CmpFPredicateAttr>("predicate");
+  return llvm::is_contained(predicates, predicate.getValue());
+}
+
+/// Whether `condition` is `element` == `least`, a number that no element is
+/// below; or not `element` != `least`.
+static bool isComparedWith(const Element *condition, const Element *element,
+                           double least) {
+  using P = arith::CmpFPredicate;
+  bool isInverse = condition->isOp("arith.xori") &&
+                   condition->operands[1]->getBool() == true;
+  if (isInverse)
+    condition = condition->operands[0];
+  if (!condition->isOp("arith.cmpf") ||
+      condition->operands[1]->getFloat() != least)
+    return false;
+  // f64 is what Python's numbers are.
+  const Element *compared = condition->operands[0];
+  if (compared->isOp("arith.extf"))
+    compared = compared->operands[0];
+  return compared == element &&
+         (isInverse ? isPredicate(condition, {P::UNE, P::ONE, P::UGT, P::OGT})
+                    : isPredicate(condition, {P::OEQ, P::UEQ, P::OLE, P::ULE}));
+}
+
 /// `element` as a constant times something else.
 static std::pair<double, const Element *> splitFactor(const Element *element) {
   double factor = 1;
@@ -85,13 +114,62 @@ static bool isNear(double a, double b) {
   return std::abs(a - b) <= 1e-6 * std::abs(b);
 }
 
-/// Takes from the score what cancels out.
-static void takeShifts(Softmax &softmax) {
-  while (softmax.score->isOp("arith.subf") &&
-         !softmax.score->operands[1]->dependsOn(softmax.keys)) {
-    softmax.shifts.push_back(softmax.score->operands[1]);
-    softmax.score = softmax.score->operands[0];
+/// The terms of `element`.
+static void getAddends(const Element *element,
+                       SmallVectorImpl<const Element *> &addends) {
+  if (element->isOp("arith.addf"))
+    for (const Element *operand : element->operands)
+      getAddends(operand, addends);
+  else
+    addends.push_back(element);
+}
+
+/// `score` without what is subtracted from it and cancels out, also from what
+/// is chosen beside -inf.
+static const Element *takeShifts(ElementBuilder &elements, Softmax &softmax,
+                                 const Element *score) {
+  constexpr double least = -std::numeric_limits<double>::infinity();
+  if (score->isOp("arith.subf") &&
+      !score->operands[1]->dependsOn(softmax.keys)) {
+    softmax.shifts.push_back(score->operands[1]);
+    return takeShifts(elements, softmax, score->operands[0]);
   }
+  if (score->isOp("arith.select"))
+    for (unsigned place : {1, 2})
+      if (score->operands[3 - place]->getFloat() == least) {
+        SmallVector<const Element *, 4> operands(score->operands);
+        operands[place] = takeShifts(elements, softmax, operands[place]);
+        return elements.makeOp("arith.select", score->type, operands);
+      }
+  return score;
+}
+
+/// exp(score - c - log(divisor)) as exp(score - c) and the divisor; null if
+/// there is no such logarithm.
+static std::pair<const Element *, const Element *>
+takeLogarithm(ElementBuilder &elements, const Element *exponent) {
+  if (!exponent->isOp("arith.subf"))
+    return {nullptr, nullptr};
+  const Element *rest = exponent->operands[0], *divisor = nullptr;
+  SmallVector<const Element *> addends;
+  getAddends(exponent->operands[1], addends);
+  auto *logarithm = llvm::find_if(
+      addends, [](const Element *addend) { return addend->isOp("math.log"); });
+  if (logarithm != addends.end()) {
+    divisor = (*logarithm)->operands[0];
+    // Of a sum of exponentials it is nothing.
+    if (divisor->isOp("math.absf"))
+      divisor = divisor->operands[0];
+    addends.erase(logarithm);
+  } else {
+    std::tie(rest, divisor) = takeLogarithm(elements, rest);
+    addends = {exponent->operands[1]};
+  }
+  if (divisor)
+    for (const Element *addend : addends)
+      rest = elements.makeOp(*exponent->name, exponent->attributes, rest->type,
+                             {rest, addend});
+  return {rest, divisor};
 }
 
 /// Takes the same from the sink.
@@ -139,19 +217,10 @@ static FailureOr<bool> hasColumn(const Softmax &softmax, int64_t columns,
                   " keys, but got over " + printCount(columns));
 }
 
-/// The terms of `element`, and what reductions among them begin with.
-static void getAddends(ElementBuilder &elements, const Element *element,
-                       SmallVectorImpl<const Element *> &addends) {
-  if (element->isOp("arith.addf"))
-    for (const Element *operand : element->operands)
-      getAddends(elements, operand, addends);
-  else
-    addends.push_back(element);
-}
-
 /// sum_n exp(...) of `softmax`, which may run over a sink as well.
 static LogicalResult matchSum(ElementBuilder &elements, Softmax &softmax,
-                              const Element *load, const SumOfElements &terms,
+                              const Element *load,
+                              const ReductionOfElements &terms,
                               const Element *&sinkTerm, Mismatch &why) {
   Operation *op = terms.op;
   if (load->dependsOn(softmax.keys) || terms.variables.size() != 1)
@@ -188,12 +257,17 @@ LogicalResult attune::raising::matchDivisor(ElementBuilder &elements,
                                             Softmax &softmax,
                                             const Element *divisor,
                                             Mismatch &why) {
+  // Where the sum is 0, all exponentials are, and any divisor will do.
+  const Element *total = divisor;
+  if (divisor->isOp("arith.select") && divisor->operands[1]->getFloat() > 0.0 &&
+      isComparedWith(divisor->operands[0], divisor->operands[2], 0))
+    total = divisor->operands[2];
   SmallVector<const Element *> addends, others;
-  getAddends(elements, divisor, addends);
-  std::optional<SumOfElements> sum;
+  getAddends(total, addends);
+  std::optional<ReductionOfElements> sum;
   const Element *load = nullptr;
   for (const Element *addend : addends) {
-    std::optional<SumOfElements> found =
+    std::optional<ReductionOfElements> found =
         elements.getSum(addend, /*inlined=*/true);
     if (!found || sum) {
       others.push_back(addend);
@@ -245,8 +319,8 @@ static LogicalResult matchQuotient(ElementBuilder &elements, Softmax &softmax,
   }
   if (!divisor || !softmax.exponential->isOp("math.exp"))
     return failure();
-  softmax.score = softmax.exponential->operands[0];
-  takeShifts(softmax);
+  softmax.score =
+      takeShifts(elements, softmax, softmax.exponential->operands[0]);
   return matchDivisor(elements, softmax, divisor, why);
 }
 
@@ -268,14 +342,109 @@ static LogicalResult matchNamed(ElementBuilder &elements, Softmax &softmax,
       hasColumn(softmax, type.getDimSize(named.getDimension()), named, why);
   if (failed(isWider))
     return failure();
-  softmax.score = elements.get(named.getInput(), *indices);
-  takeShifts(softmax);
+  softmax.score =
+      takeShifts(elements, softmax, elements.get(named.getInput(), *indices));
   softmax.isDivided = true;
   if (!*isWider)
     return success();
   place = IndexSum(first == 0 ? softmax.size : 0);
   softmax.sink = elements.get(named.getInput(), *indices);
   return takeSinkShifts(softmax, named, why);
+}
+
+/// exp(x) as a quotient, if x subtracts the logarithm of the divisor; or no
+/// quotient at all.
+static LogicalResult matchExponential(ElementBuilder &elements,
+                                      Softmax &softmax, const Element *weights,
+                                      Mismatch &why) {
+  auto [exponent, divisor] = takeLogarithm(elements, weights->operands[0]);
+  softmax.exponential =
+      divisor ? elements.makeOp(*weights->name, weights->attributes,
+                                weights->type, {exponent})
+              : weights;
+  softmax.score =
+      takeShifts(elements, softmax, softmax.exponential->operands[0]);
+  return success(!divisor ||
+                 succeeded(matchDivisor(elements, softmax, divisor, why)));
+}
+
+/// Takes from the outside of `weights` what puts zeros in place of some: of
+/// single ones into the exponentials, of whole rows into `isEmpty`.
+static const Element *takeZeros(ElementBuilder &elements,
+                                const Softmax &softmax, const Element *weights,
+                                SmallVectorImpl<const Element *> &isEmpty) {
+  while (weights->isOp("arith.select")) {
+    unsigned place = weights->operands[1]->getFloat() == 0.0 ? 2 : 1;
+    if (weights->operands[3 - place]->getFloat() != 0.0)
+      break;
+    const Element *condition = weights->operands[0];
+    const Element *kept = weights->operands[place];
+    if (place == 1)
+      condition = elements.makeNot(condition);
+    // Only a row of zeros can be no number.
+    bool isNaN =
+        condition->isOp("arith.cmpf") && condition->operands[0] == kept &&
+        condition->operands[1] == kept &&
+        isPredicate(condition,
+                    {arith::CmpFPredicate::UNE, arith::CmpFPredicate::UNO});
+    bool isQuotient = kept->isOp("arith.divf") || kept->isOp("arith.mulf");
+    if (isNaN) {
+      weights = kept;
+    } else if (!condition->dependsOn(softmax.keys)) {
+      isEmpty.push_back(condition);
+      weights = kept;
+    } else if (isQuotient && kept->operands[0]->isOp("math.exp")) {
+      SmallVector<const Element *, 4> choice(weights->operands);
+      choice[place] = kept->operands[0];
+      const Element *powers = elements.makeOp(
+          *weights->name, weights->attributes, weights->type, choice);
+      weights = elements.makeOp(*kept->name, kept->attributes, kept->type,
+                                {powers, kept->operands[1]});
+    } else {
+      break;
+    }
+  }
+  return weights;
+}
+
+/// Whether all scores for which `isEmpty` holds are -inf.
+static bool hidesAll(ElementBuilder &elements, const Softmax &softmax,
+                     const Element *isEmpty) {
+  constexpr double least = -std::numeric_limits<double>::infinity();
+  bool isInverse = isEmpty->isOp("arith.xori");
+  const Element *load = isInverse ? isEmpty->operands[0] : isEmpty;
+  auto getTerm = [&](const Element *reduced, StringRef combiner) {
+    auto terms = elements.getReduction(reduced, combiner, /*inlined=*/true);
+    if (!terms || terms->variables.size() != 1 ||
+        terms->sizes[0] != softmax.size)
+      return static_cast<const Element *>(nullptr);
+    IndexSum key = IndexSum::get(softmax.keys, softmax.size);
+    return elements.substitute(terms->term, [&](unsigned variable) {
+      return variable == terms->variables[0] ? &key : nullptr;
+    });
+  };
+  if (isEmpty->isOp("arith.cmpf")) {
+    const Element *compared = isEmpty->operands[0];
+    bool isSum = compared == softmax.sum && !softmax.sink;
+    return (isSum && isComparedWith(isEmpty, compared, 0)) ||
+           (isComparedWith(isEmpty, compared, least) &&
+            (getTerm(compared, "arith.maximumf") == softmax.score ||
+             getTerm(compared, "arith.maxnumf") == softmax.score));
+  }
+  const Element *hidden = getTerm(load, isInverse ? "arith.ori" : "arith.andi");
+  if (!hidden)
+    return false;
+  if (isInverse)
+    hidden = elements.makeNot(hidden);
+  const Element *score = softmax.score;
+  if (isComparedWith(hidden, score, least))
+    return true;
+  if (!score->isOp("arith.select"))
+    return false;
+  return (hidden == score->operands[0] &&
+          score->operands[1]->getFloat() == least) ||
+         (hidden == elements.makeNot(score->operands[0]) &&
+          score->operands[2]->getFloat() == least);
 }
 
 std::optional<Softmax>
@@ -285,34 +454,41 @@ attune::raising::matchSoftmax(ElementBuilder &elements, const Element *weights,
   Softmax softmax;
   softmax.keys = keys;
   softmax.size = size;
-  if (weights->isOp("math.exp")) {
-    softmax.exponential = weights;
-    softmax.score = weights->operands[0];
-    takeShifts(softmax);
-    return softmax;
-  }
-  const Element *found = findSoftmax(elements, weights);
+  SmallVector<const Element *> isEmpty;
+  weights = takeZeros(elements, softmax, weights, isEmpty);
+  const Element *found = weights;
+  if (!weights->isOp("math.exp"))
+    found = findSoftmax(elements, weights);
   if (!found)
     return std::nullopt;
-  if (found != weights) {
+  LogicalResult matched = failure();
+  if (found != weights)
     (void)fail(why, contraction,
                "expects softmax to be an operand of the contraction with "
                "values, but got '" +
                    (weights->name ? weights->name->getStringRef()
                                   : StringRef("a load")) +
                    "' between");
-    return std::nullopt;
-  }
-  if (found->isLoad())
-    return succeeded(matchNamed(elements, softmax, found, why))
-               ? std::optional(softmax)
-               : std::nullopt;
-  if (succeeded(matchQuotient(elements, softmax, found, why)))
-    return softmax;
-  if (why.reason.empty())
+  else if (found->isOp("math.exp"))
+    matched = matchExponential(elements, softmax, found, why);
+  else if (found->isLoad())
+    matched = matchNamed(elements, softmax, found, why);
+  else
+    matched = matchQuotient(elements, softmax, found, why);
+  bool isSplit = !found->isLoad() && !found->isOp("math.exp");
+  if (failed(matched) && why.reason.empty() && isSplit)
     (void)fail(why, contraction,
                "expects exponentials to be divided by their sum");
-  return std::nullopt;
+  if (failed(matched))
+    return std::nullopt;
+  for (const Element *condition : isEmpty)
+    if (!hidesAll(elements, softmax, condition)) {
+      (void)fail(why, contraction,
+                 "expects weights to be replaced by 0 only where all keys are "
+                 "hidden");
+      return std::nullopt;
+    }
+  return softmax;
 }
 
 std::optional<double> attune::raising::matchLogSumExp(const Softmax &softmax,
