@@ -6,6 +6,7 @@
 #include "Runner.h"
 #include "attune/InitAllDialects.h"
 #include "attune/InitAllPasses.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -117,15 +118,19 @@ static bool addPasses(OpPassManager &passes,
 }
 
 /// Whether all ops are of dialects that print what they parse; others of
-/// upstream's print some ops that no one writes so that they are not parsed.
+/// upstream's print some ops that no one writes so that they are not parsed. So
+/// is a gpu.binary whose handler the generic form leaves out.
 static bool isPrintedRight(ModuleOp module) {
   static constexpr StringRef dialects[] = {
       "arith",  "attn",   "builtin", "func", "gpu",    "launch",
       "linalg", "memref", "scf",     "tile", "vector", "wgmma"};
   return !module
               .walk([](Operation *op) {
-                return llvm::is_contained(dialects,
-                                          op->getName().getDialectNamespace())
+                auto binary = dyn_cast<gpu::BinaryOp>(op);
+                bool isWhole = !binary || binary.getOffloadingHandlerAttr();
+                return isWhole && llvm::is_contained(
+                                      dialects,
+                                      op->getName().getDialectNamespace())
                            ? WalkResult::advance()
                            : WalkResult::interrupt();
               })
