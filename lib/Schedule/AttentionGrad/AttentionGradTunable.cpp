@@ -67,9 +67,9 @@ struct AttentionGradTunable
     return shrinkAttention(
         grad,
         {std::max(schedule.getQBlockM(), schedule.getKvBlockM()),
-         2 * std::max<int64_t>(1, schedule.getKvStages()),
+         2 * schedule.getKvStages(),
          std::max(schedule.getQBlockN(), schedule.getKvBlockN()),
-         2 * std::max<int64_t>(1, schedule.getQStages())},
+         2 * schedule.getQStages()},
         sizes);
   }
 

@@ -28,11 +28,14 @@ static void setKernel(AttentionGradSchedule &schedule, MaskDim owns,
   schedule.qInRegisters = inRegisters;
 }
 
+/// More registers than can be missing: there is no legal schedule.
+static constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+
 namespace {
 /// The best schedule of one kernel so far, by the registers that are missing.
 struct Choice {
   AttentionGradSchedule schedule;
-  int64_t excess = std::numeric_limits<int64_t>::max();
+  int64_t excess = kNone;
 };
 } // namespace
 
@@ -94,9 +97,8 @@ static AttentionGradAttr select(const AttentionGradProblem &problem,
   for (MaskDim owns : {MaskDim::Key, MaskDim::Query}) {
     Choice choice = chooseKernel(problem, schedule, owns, target);
     // Schedules that spill are those of chips without a better one.
-    if (choice.excess > (byGroups ? 0 : choice.excess))
-      return {};
-    if (choice.excess == std::numeric_limits<int64_t>::max())
+    int64_t most = byGroups ? 0 : kNone - 1;
+    if (choice.excess > most)
       return {};
     schedule = choice.schedule;
   }
