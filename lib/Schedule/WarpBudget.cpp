@@ -48,3 +48,23 @@ int64_t WarpBudget::getRegisterLimit(TargetAttr target) const {
     return std::min(target.getRegisters(), roles->consumer);
   return getRegistersAtEntry(target);
 }
+
+void WarpBudget::mark(mlir::Operation *kernel, TargetAttr target) const {
+  using Tile = tile::TileDialect;
+  mlir::Builder b(kernel->getContext());
+  kernel->setAttr(Tile::kResidencyAttrName, b.getI64IntegerAttr(workgroups));
+  if (!producing)
+    return;
+  RoleRegisters registers =
+      getRoleRegisters(target).value_or(RoleRegisters{0, 0});
+  auto makeRole = [&](llvm::StringRef name, int64_t warps, int64_t count,
+                      tile::RoleThreads threads) -> mlir::Attribute {
+    return tile::RoleAttr::get(b.getContext(), name, warps, count, threads);
+  };
+  kernel->setAttr(
+      Tile::kRolesAttrName,
+      b.getArrayAttr({makeRole("compute", computing, registers.consumer,
+                               tile::RoleThreads::All),
+                      makeRole("load", producing, registers.producer,
+                               tile::RoleThreads::One)}));
+}

@@ -35,6 +35,10 @@ struct WarpBudget {
   std::optional<RoleRegisters> getRoleRegisters(tile::TargetAttr target) const;
   /// Most registers that a thread that computes can have.
   int64_t getRegisterLimit(tile::TargetAttr target) const;
+
+  /// Says on a kernel how many workgroups of it an SM holds, and who runs what:
+  /// "compute" and "load", where there are producers.
+  void mark(mlir::Operation *kernel, tile::TargetAttr target) const;
 };
 
 } // namespace attune

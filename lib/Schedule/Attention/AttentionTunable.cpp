@@ -32,6 +32,13 @@ SmallVector<double> attune::getAttentionDistance(ArrayRef<int64_t> left,
           compareSizes(heads(left), heads(right))};
 }
 
+double attune::getCountedShare(attn::AttentionOpInterface op,
+                               ArrayRef<int64_t> sizes) {
+  if (op.getCausalAttr() && !op.getWindowAttr() && !op.hasMask())
+    return 0.5;
+  return SeenPairs::get(op, sizes[kSeqQ], sizes[kSeqK]).getShare();
+}
+
 void attune::buildAttentionReference(OpPassManager &pm, ReferenceRun run) {
   attn::ConvertAttnToLoopsPassOptions loops;
   loops.output = attn::ReferencePrecision::F32;
@@ -113,9 +120,7 @@ struct AttentionTunable
         sizes);
   }
 
-  /// FLOP by FlashAttention's convention: 2 for each multiply-add, over all
-  /// keys, halved under a causal mask. Other masks count with the keys that are
-  /// not known to be hidden.
+  /// FLOP by FlashAttention's convention: 2 for each multiply-add.
   Work getWork(Operation *op, ArrayRef<int64_t> sizes) const {
     auto attention = cast<AttentionOp>(op);
     auto batch = static_cast<double>(sizes[kBatch]);
@@ -124,12 +129,7 @@ struct AttentionTunable
     auto keys = static_cast<double>(sizes[kSeqK]);
     auto rows =
         static_cast<double>(attention.getHeadDimQK() + attention.getHeadDimV());
-    bool isCausalAlone = attention.getCausal() && !attention.getWindow() &&
-                         attention.getMask().empty();
-    double share =
-        isCausalAlone
-            ? 0.5
-            : SeenPairs::get(attention, sizes[kSeqQ], sizes[kSeqK]).getShare();
+    double share = getCountedShare(attention, sizes);
     Work work;
     work.flops = 2 * rows * batch * heads * queries * keys * share;
     work.bytes =

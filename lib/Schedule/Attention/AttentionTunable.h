@@ -37,6 +37,12 @@ llvm::SmallVector<double> getAttentionDistance(llvm::ArrayRef<int64_t> left,
 /// TunableOpInterface::describeInputs().
 void describeAttentionInputs(attn::AttentionOpInterface op, InputNotes &notes);
 
+/// The share of all pairs of a query and a key that FLOP are counted of, for
+/// sizes in the order of the set: half under a causal mask alone, as in
+/// FlashAttention; other masks count with the keys not known to be hidden.
+double getCountedShare(attn::AttentionOpInterface op,
+                       llvm::ArrayRef<int64_t> sizes);
+
 /// TunableOpInterface::buildReference().
 void buildAttentionReference(mlir::OpPassManager &pm, ReferenceRun run);
 

@@ -4,8 +4,8 @@
 
 #include "attune/Schedule/Attention/Legality.h"
 #include "attune/Dialect/Attn/IR/SizeFacts.h"
+#include "attune/Schedule/BudgetRules.h"
 #include "attune/Target/TargetRegistry.h"
-#include "llvm/Support/FormatVariadic.h"
 #include <numeric>
 
 using namespace mlir;
@@ -102,11 +102,6 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
     problem.listedQueries = isOne ? 0 : op.getListedQueries();
   }
   return problem;
-}
-
-template <typename... Parts>
-static Refusal refuse(StringRef id, const char *format, Parts... parts) {
-  return Refusal{id, [=] { return llvm::formatv(format, parts...).str(); }};
 }
 
 /// The rules of workgroups that share keys and values.
@@ -267,52 +262,6 @@ static std::optional<Refusal> checkRoles(const AttentionProblem &problem,
   return checkOutput(problem, schedule, target);
 }
 
-/// The rules of registers. Roles exchange them while a kernel runs, but the
-/// assembler wants each MMA to fit those that all threads start with: its
-/// accumulators, which are those of the widest instruction, and some more for
-/// its operands and what lives across it.
-static std::optional<Refusal> checkRegisters(const AttentionProblem &problem,
-                                             const AttentionKnobs &schedule,
-                                             TargetAttr target,
-                                             MmaAtomAttr atom) {
-  int64_t registers = getAccumulatorRegisters(problem, schedule, target);
-  int64_t limit = getRegisterLimit(schedule, target);
-  if (registers > limit)
-    return refuse("register-overflow",
-                  "expects accumulators of at most {0} registers a thread on "
-                  "'{1}', but got {2}",
-                  limit, target.getChip(), registers);
-  if (atom.getWarps() == 1)
-    return std::nullopt;
-  tile::WarpgroupsAttr warpgroups = target.getWarpgroups();
-  if (!warpgroups)
-    return refuse("no-warpgroup-limits",
-                  "expects '{0}' to say in 'warpgroups' what an MMA by {1} "
-                  "warps may take",
-                  target.getChip(), atom.getWarps());
-  if (limit < warpgroups.getFewestRegisters())
-    return refuse("registers-per-thread",
-                  "expects at least {0} registers a thread for an MMA by {1} "
-                  "warps on '{2}', but got {3}",
-                  warpgroups.getFewestRegisters(), atom.getWarps(),
-                  target.getChip(), limit);
-  int64_t atEntry = getRegistersAtEntry(schedule, target);
-  int64_t widest = std::min(
-      warpgroups.getMostColumns(),
-      std::max(schedule.getBlockN(), getPaddedHeadDims(problem, atom).v));
-  int64_t needed =
-      atom.getM() * widest / (atom.getWarps() * target.getLanes()) +
-      warpgroups.getBesideMultiply();
-  if (needed > atEntry)
-    return refuse("registers-at-entry",
-                  "expects an MMA of at most {0} registers a thread, what "
-                  "{1} threads start with on '{2}', but got {3}",
-                  atEntry,
-                  schedule.getWorkgroupsPerSm() * getThreads(schedule, target),
-                  target.getChip(), needed);
-  return std::nullopt;
-}
-
 std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
                                           const AttentionKnobs &schedule,
                                           TargetAttr target) {
@@ -338,14 +287,10 @@ std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
     return refusal;
   if (std::optional<Refusal> refusal = checkPersistent(schedule, target))
     return refusal;
-  int64_t groups = schedule.getNumWarps() / atom.getWarps();
-  int64_t rows = groups * atom.getM();
-  if (schedule.getBlockM() % rows != 0)
-    return refuse("rows-per-warp",
-                  "expects block-m to be a multiple of {0} rows ({1} {4} of "
-                  "{2}), but got {3}",
-                  rows, groups, atom.getM(), schedule.getBlockM(),
-                  atom.getWarps() == 1 ? "warps" : "warpgroups");
+  if (std::optional<Refusal> refusal =
+          checkRowsPerWarp("block-m", schedule.getBlockM(),
+                           schedule.getNumWarps() / atom.getWarps(), atom))
+    return refusal;
   for (auto [what, multiple] :
        {std::pair<StringRef, int64_t>{"columns", atom.getN()},
         {"depth", atom.getK()}})
@@ -354,32 +299,16 @@ std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
           "block-n-multiple",
           "expects block-n to be a multiple of {0} ({1} of '{2}'), but got {3}",
           multiple, what, atom.getName(), schedule.getBlockN());
-  int64_t threads = getThreads(schedule, target);
-  if (threads > target.getMaxThreads())
-    return refuse(
-        "threads-overflow",
-        "expects at most {0} threads in a workgroup on '{1}', but got {2}",
-        target.getMaxThreads(), target.getChip(), threads);
-  int64_t blocks = schedule.getWorkgroupsPerSm();
-  if (blocks * threads > target.getMaxThreadsPerSm())
-    return refuse("threads-per-sm",
-                  "expects at most {0} threads on an SM of '{1}', but got {2} "
-                  "({3} workgroups of {4})",
-                  target.getMaxThreadsPerSm(), target.getChip(),
-                  blocks * threads, blocks, threads);
-  int64_t shared = getSharedBytes(problem, schedule, target);
-  if (shared > target.getShared())
-    return refuse(
-        "shared-overflow",
-        "expects at most {0} bytes of shared memory on '{1}', but got {2}",
-        target.getShared(), target.getChip(), shared);
-  if (blocks * shared > target.getSharedPerSm())
-    return refuse("shared-per-sm",
-                  "expects at most {0} bytes of shared memory on an SM of "
-                  "'{1}', but got {2} ({3} workgroups of {4})",
-                  target.getSharedPerSm(), target.getChip(), blocks * shared,
-                  blocks, shared);
-  return checkRegisters(problem, schedule, target, atom);
+  WarpBudget budget = getBudget(schedule);
+  auto getShared = [&] { return getSharedBytes(problem, schedule, target); };
+  if (std::optional<Refusal> refusal = checkSharing(budget, getShared, target))
+    return refusal;
+  auto getColumns = [&] {
+    return std::max(schedule.getBlockN(), getPaddedHeadDims(problem, atom).v);
+  };
+  return checkRegisters(budget,
+                        getAccumulatorRegisters(problem, schedule, target),
+                        getColumns, atom, target);
 }
 
 /// Nothing here is wrong: the kernel is that of other schedules, or no problem

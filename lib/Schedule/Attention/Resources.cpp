@@ -42,7 +42,7 @@ int64_t attune::getThreads(const AttentionKnobs &schedule, TargetAttr target) {
          target.getLanes();
 }
 
-static WarpBudget getBudget(const AttentionKnobs &schedule) {
+WarpBudget attune::getBudget(const AttentionKnobs &schedule) {
   return {schedule.getNumWarps(), schedule.getProducerWarps(),
           schedule.getMmaWarps(), schedule.getWorkgroupsPerSm(),
           schedule.getPersistent() != Persistent::None};
@@ -69,15 +69,14 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
   auto [dQK, dV] =
       getPaddedHeadDims(problem, findAtom(problem, schedule, target));
   Type type = problem.elementType;
-  int64_t elementBytes = type.getIntOrFloatBitWidth() / 8, barriers = 0;
+  int64_t elementBytes = type.getIntOrFloatBitWidth() / 8;
   bool byWarpgroups = schedule.getMmaWarps() > 1;
   tile::SharedMemoryLayout layout;
   // As tile-promote-to-shared makes them.
   auto add = [&](int64_t stages, int64_t rows, int64_t columns) {
     int64_t atomColumns =
         byWarpgroups ? target.getSwizzleAtom(columns, type) : 0;
-    layout.addTiles(stages * rows * columns * elementBytes);
-    barriers += tile::SharedMemoryLayout::countBarriers(stages, atomColumns);
+    layout.addRing(stages, rows * columns * elementBytes, atomColumns);
   };
   // A query that no loop loads again has one slot.
   bool isPersistent = schedule.getPersistent() != Persistent::None;
@@ -89,7 +88,7 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
     layout.addTiles(rowBytes * schedule.getBlockN());
   if (schedule.getOInShared() == OutputPath::Buffer)
     layout.addTiles(rowBytes * dV);
-  layout.addWords(barriers);
+  layout.addBarriers();
   if (schedule.getPersistent() == Persistent::Dynamic)
     layout.addWords(tile::SchedulerType::kWords);
   return layout.getBytes();

@@ -4,7 +4,6 @@
 
 #include "../Attention/AttentionTunable.h"
 #include "attune/Dialect/Attn/Transforms/Passes.h"
-#include "attune/Schedule/Attention/AttentionModel.h"
 #include "attune/Schedule/AttentionGrad/Legality.h"
 #include "attune/Schedule/AttentionGrad/Register.h"
 #include "mlir/Pass/PassManager.h"
@@ -74,8 +73,7 @@ struct AttentionGradTunable
   }
 
   /// FLOP by FlashAttention's convention: five products of matrices, of which
-  /// one is computed anew, over all keys, halved under a causal mask. Other
-  /// masks count with the keys that are not known to be hidden.
+  /// one is computed anew.
   Work getWork(Operation *op, ArrayRef<int64_t> sizes) const {
     auto grad = cast<AttentionGradOp>(op);
     auto batch = static_cast<double>(sizes[kBatch]);
@@ -84,12 +82,7 @@ struct AttentionGradTunable
     auto keys = static_cast<double>(sizes[kSeqK]);
     auto sizeQK = static_cast<double>(grad.getHeadDimQK());
     auto sizeV = static_cast<double>(grad.getHeadDimV());
-    bool isCausalAlone =
-        grad.getCausal() && !grad.getWindow() && grad.getMask().empty();
-    double share =
-        isCausalAlone
-            ? 0.5
-            : SeenPairs::get(grad, sizes[kSeqQ], sizes[kSeqK]).getShare();
+    double share = getCountedShare(grad, sizes);
     Work work;
     work.flops =
         2 * (3 * sizeQK + 2 * sizeV) * batch * heads * queries * keys * share;

@@ -3,7 +3,7 @@
 // The rules of legality. A new rule needs a test on both sides of its limit.
 
 #include "attune/Schedule/AttentionGrad/Legality.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "attune/Schedule/BudgetRules.h"
 
 using namespace mlir;
 using namespace attune;
@@ -15,11 +15,6 @@ AttentionGradProblem AttentionGradProblem::get(attn::AttentionGradOp op) {
           getRowDivisor(
               {op.getQuery(), op.getKey(), op.getValue(), op.getOutputGrad()},
               op.getHeadDimPos())};
-}
-
-template <typename... Parts>
-static Refusal refuse(StringRef id, const char *format, Parts... parts) {
-  return Refusal{id, [=] { return llvm::formatv(format, parts...).str(); }};
 }
 
 /// How the knobs of a kernel begin.
@@ -77,14 +72,10 @@ static std::optional<Refusal> checkRoles(const AttentionGradProblem &problem,
 /// The rules of blocks: whole matrix instructions for each warp.
 static std::optional<Refusal> checkBlocks(const GradientKernel &kernel,
                                           MmaAtomAttr atom) {
-  int64_t groups = kernel.warps / atom.getWarps();
-  int64_t rows = groups * atom.getM();
-  if (kernel.owned % rows != 0)
-    return refuse("rows-per-warp",
-                  "expects {0} to be a multiple of {1} rows ({2} {5} of {3}), "
-                  "but got {4}",
-                  getOwnedKnob(kernel), rows, groups, atom.getM(), kernel.owned,
-                  atom.getWarps() == 1 ? "warps" : "warpgroups");
+  if (std::optional<Refusal> refusal =
+          checkRowsPerWarp(getOwnedKnob(kernel), kernel.owned,
+                           kernel.warps / atom.getWarps(), atom))
+    return refusal;
   for (auto [what, multiple] :
        {std::pair<StringRef, int64_t>{"columns", atom.getN()},
         {"depth", atom.getK()}})
@@ -97,81 +88,24 @@ static std::optional<Refusal> checkBlocks(const GradientKernel &kernel,
   return std::nullopt;
 }
 
-/// The rules of what an SM has.
-static std::optional<Refusal> checkMemory(const AttentionGradProblem &problem,
+/// The rules of what a kernel takes from an SM.
+static std::optional<Refusal> checkBudget(const AttentionGradProblem &problem,
                                           const AttentionGradKnobs &schedule,
                                           const GradientKernel &kernel,
-                                          TargetAttr target) {
-  int64_t threads = getBudget(schedule, kernel).getThreads(target);
-  if (threads > target.getMaxThreads())
-    return refuse(
-        "threads-overflow",
-        "expects at most {0} threads in a workgroup on '{1}', but got {2}",
-        target.getMaxThreads(), target.getChip(), threads);
-  int64_t workgroups = kernel.workgroupsPerSm;
-  if (workgroups * threads > target.getMaxThreadsPerSm())
-    return refuse("threads-per-sm",
-                  "expects at most {0} threads on an SM of '{1}', but got {2} "
-                  "({3} workgroups of {4})",
-                  target.getMaxThreadsPerSm(), target.getChip(),
-                  workgroups * threads, workgroups, threads);
-  int64_t shared = getSharedBytes(problem, schedule, kernel, target);
-  if (shared > target.getShared())
-    return refuse(
-        "shared-overflow",
-        "expects at most {0} bytes of shared memory on '{1}', but got {2}",
-        target.getShared(), target.getChip(), shared);
-  if (workgroups * shared > target.getSharedPerSm())
-    return refuse("shared-per-sm",
-                  "expects at most {0} bytes of shared memory on an SM of "
-                  "'{1}', but got {2} ({3} workgroups of {4})",
-                  target.getSharedPerSm(), target.getChip(),
-                  workgroups * shared, workgroups, shared);
-  return std::nullopt;
-}
-
-/// The rules of registers, as those of attention.
-static std::optional<Refusal>
-checkRegisters(const AttentionGradProblem &problem,
-               const AttentionGradKnobs &schedule, const GradientKernel &kernel,
-               TargetAttr target, MmaAtomAttr atom) {
+                                          TargetAttr target, MmaAtomAttr atom) {
   WarpBudget budget = getBudget(schedule, kernel);
-  int64_t limit = budget.getRegisterLimit(target);
-  int64_t registers =
-      getAccumulatorRegisters(problem, schedule, kernel, target);
-  if (registers > limit)
-    return refuse("register-overflow",
-                  "expects accumulators of at most {0} registers a thread on "
-                  "'{1}', but got {2}",
-                  limit, target.getChip(), registers);
-  if (atom.getWarps() == 1)
-    return std::nullopt;
-  tile::WarpgroupsAttr warpgroups = target.getWarpgroups();
-  if (!warpgroups)
-    return refuse("no-warpgroup-limits",
-                  "expects '{0}' to say in 'warpgroups' what an MMA by {1} "
-                  "warps may take",
-                  target.getChip(), atom.getWarps());
-  if (limit < warpgroups.getFewestRegisters())
-    return refuse("registers-per-thread",
-                  "expects at least {0} registers a thread for an MMA by {1} "
-                  "warps on '{2}', but got {3}",
-                  warpgroups.getFewestRegisters(), atom.getWarps(),
-                  target.getChip(), limit);
-  auto [dQK, dV] = getPaddedHeadDims(problem, atom);
-  int64_t atEntry = budget.getRegistersAtEntry(target);
-  int64_t widest = std::min(warpgroups.getMostColumns(),
-                            std::max({kernel.visited, dQK, dV}));
-  int64_t needed =
-      atom.getM() * widest / (atom.getWarps() * target.getLanes()) +
-      warpgroups.getBesideMultiply();
-  if (needed > atEntry)
-    return refuse("registers-at-entry",
-                  "expects an MMA of at most {0} registers a thread, what "
-                  "{1} threads start with on '{2}', but got {3}",
-                  atEntry, kernel.workgroupsPerSm * budget.getThreads(target),
-                  target.getChip(), needed);
-  return std::nullopt;
+  auto getShared = [&] {
+    return getSharedBytes(problem, schedule, kernel, target);
+  };
+  if (std::optional<Refusal> refusal = checkSharing(budget, getShared, target))
+    return refusal;
+  auto getColumns = [&] {
+    auto [dQK, dV] = getPaddedHeadDims(problem, atom);
+    return std::max({kernel.visited, dQK, dV});
+  };
+  return checkRegisters(
+      budget, getAccumulatorRegisters(problem, schedule, kernel, target),
+      getColumns, atom, target);
 }
 
 std::optional<Refusal> attune::checkLegal(const AttentionGradProblem &problem,
@@ -192,10 +126,7 @@ std::optional<Refusal> attune::checkLegal(const AttentionGradProblem &problem,
     if (std::optional<Refusal> refusal = checkBlocks(kernel, atom))
       return refusal;
     if (std::optional<Refusal> refusal =
-            checkMemory(problem, schedule, kernel, target))
-      return refusal;
-    if (std::optional<Refusal> refusal =
-            checkRegisters(problem, schedule, kernel, target, atom))
+            checkBudget(problem, schedule, kernel, target, atom))
       return refusal;
   }
   return std::nullopt;

@@ -61,21 +61,20 @@ int64_t attune::getSharedBytes(const AttentionGradProblem &problem,
   auto [dQK, dV] =
       getPaddedHeadDims(problem, findAtom(problem, schedule, target));
   Type type = problem.elementType;
-  int64_t elementBytes = type.getIntOrFloatBitWidth() / 8, barriers = 0;
+  int64_t elementBytes = type.getIntOrFloatBitWidth() / 8;
   bool byWarpgroups = schedule.getMmaWarps() > 1;
   tile::SharedMemoryLayout layout;
   // As tile-promote-to-shared makes them.
   auto add = [&](int64_t stages, int64_t rows, int64_t columns) {
     int64_t atomColumns =
         byWarpgroups ? target.getSwizzleAtom(columns, type) : 0;
-    layout.addTiles(stages * rows * columns * elementBytes);
-    barriers += tile::SharedMemoryLayout::countBarriers(stages, atomColumns);
+    layout.addRing(stages, rows * columns * elementBytes, atomColumns);
   };
   for (int64_t columns : {dQK, dV}) {
     add(1, kernel.owned, columns);
     add(kernel.stages, kernel.visited, columns);
   }
-  layout.addWords(barriers);
+  layout.addBarriers();
   return layout.getBytes();
 }
 

@@ -4,6 +4,7 @@
 
 #include "attune/Schedule/Matmul/Legality.h"
 #include "attune/Dialect/Tile/IR/ColumnSwap.h"
+#include "attune/Schedule/BudgetRules.h"
 #include "attune/Target/TargetRegistry.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -14,11 +15,6 @@ using schedule::Persistent;
 using schedule::ResultPath;
 using tile::MmaAtomAttr;
 using tile::TargetAttr;
-
-template <typename... Parts>
-static Refusal refuse(StringRef id, const char *format, Parts... parts) {
-  return Refusal{id, [=] { return llvm::formatv(format, parts...).str(); }};
-}
 
 /// The rules of workgroups that share an operand.
 static std::optional<Refusal> checkCluster(const MatmulKnobs &schedule) {
@@ -161,13 +157,9 @@ static std::optional<Refusal> checkBlock(const MatmulProblem &problem,
     return refuse("warps-n",
                   "expects warps-n to divide the {0} {1}, but got {2}", groups,
                   unit, groupsN);
-  int64_t rows = groups / groupsN * atom.getM();
-  if (schedule.getBlockM() % rows != 0)
-    return refuse("rows-per-warp",
-                  "expects block-m to be a multiple of {0} rows ({1} {2} of "
-                  "{3}), but got {4}",
-                  rows, groups / groupsN, unit, atom.getM(),
-                  schedule.getBlockM());
+  if (std::optional<Refusal> refusal = checkRowsPerWarp(
+          "block-m", schedule.getBlockM(), groups / groupsN, atom))
+    return refusal;
   int64_t columns = groupsN * atom.getN();
   if (schedule.getBlockN() % columns != 0)
     return refuse("columns-per-warp",
@@ -221,86 +213,6 @@ static std::optional<Refusal> checkPartners(const MatmulProblem &problem,
   return std::nullopt;
 }
 
-/// The rules of registers. Roles exchange them while a kernel runs, but the
-/// assembler wants each MMA to fit those that all threads start with: its
-/// accumulators, which are those of the widest instruction, and some more for
-/// its operands and what lives across it.
-static std::optional<Refusal> checkRegisters(const MatmulProblem &problem,
-                                             const MatmulKnobs &schedule,
-                                             TargetAttr target,
-                                             MmaAtomAttr atom) {
-  WarpBudget budget = getWarpBudget(schedule);
-  int64_t registers = getAccumulatorRegisters(problem, schedule, target);
-  int64_t limit = budget.getRegisterLimit(target);
-  if (registers > limit)
-    return refuse("register-overflow",
-                  "expects accumulators of at most {0} registers a thread on "
-                  "'{1}', but got {2}",
-                  limit, target.getChip(), registers);
-  if (atom.getWarps() == 1)
-    return std::nullopt;
-  tile::WarpgroupsAttr warpgroups = target.getWarpgroups();
-  if (!warpgroups)
-    return refuse("no-warpgroup-limits",
-                  "expects '{0}' to say in 'warpgroups' what an MMA by {1} "
-                  "warps may take",
-                  target.getChip(), atom.getWarps());
-  if (limit < warpgroups.getFewestRegisters())
-    return refuse("registers-per-thread",
-                  "expects at least {0} registers a thread for an MMA by "
-                  "{1} warps on '{2}', but got {3}",
-                  warpgroups.getFewestRegisters(), atom.getWarps(),
-                  target.getChip(), limit);
-  int64_t atEntry = budget.getRegistersAtEntry(target);
-  int64_t columns = schedule.getBlockN() / schedule.getWarpsN();
-  if (getInterleavedColumns(problem, schedule, target))
-    columns *= problem.countContractions();
-  int64_t widest = std::min(warpgroups.getMostColumns(), columns);
-  int64_t needed =
-      atom.getM() * widest / (atom.getWarps() * target.getLanes()) +
-      warpgroups.getBesideMultiply();
-  if (needed > atEntry)
-    return refuse("registers-at-entry",
-                  "expects an MMA of at most {0} registers a thread, what "
-                  "{1} threads start with on '{2}', but got {3}",
-                  atEntry, budget.workgroups * budget.getThreads(target),
-                  target.getChip(), needed);
-  return std::nullopt;
-}
-
-/// The rules of what workgroups share of an SM.
-static std::optional<Refusal> checkSharing(const MatmulProblem &problem,
-                                           const MatmulKnobs &schedule,
-                                           TargetAttr target) {
-  WarpBudget budget = getWarpBudget(schedule);
-  int64_t threads = budget.getThreads(target);
-  if (threads > target.getMaxThreads())
-    return refuse(
-        "threads-overflow",
-        "expects at most {0} threads in a workgroup on '{1}', but got {2}",
-        target.getMaxThreads(), target.getChip(), threads);
-  int64_t workgroups = budget.workgroups;
-  if (workgroups * threads > target.getMaxThreadsPerSm())
-    return refuse("threads-per-sm",
-                  "expects at most {0} threads on an SM of '{1}', but got {2} "
-                  "({3} workgroups of {4})",
-                  target.getMaxThreadsPerSm(), target.getChip(),
-                  workgroups * threads, workgroups, threads);
-  int64_t shared = getSharedBytes(problem, schedule, target);
-  if (shared > target.getShared())
-    return refuse(
-        "shared-overflow",
-        "expects at most {0} bytes of shared memory on '{1}', but got {2}",
-        target.getShared(), target.getChip(), shared);
-  if (workgroups * shared > target.getSharedPerSm())
-    return refuse("shared-per-sm",
-                  "expects at most {0} bytes of shared memory on an SM of "
-                  "'{1}', but got {2} ({3} workgroups of {4})",
-                  target.getSharedPerSm(), target.getChip(),
-                  workgroups * shared, workgroups, shared);
-  return std::nullopt;
-}
-
 std::optional<Refusal> attune::checkLegal(const MatmulProblem &problem,
                                           const MatmulKnobs &schedule,
                                           TargetAttr target) {
@@ -324,9 +236,19 @@ std::optional<Refusal> attune::checkLegal(const MatmulProblem &problem,
   if (std::optional<Refusal> refusal =
           checkPartners(problem, schedule, target, atom))
     return refusal;
-  if (std::optional<Refusal> refusal = checkSharing(problem, schedule, target))
+  WarpBudget budget = getWarpBudget(schedule);
+  auto getShared = [&] { return getSharedBytes(problem, schedule, target); };
+  if (std::optional<Refusal> refusal = checkSharing(budget, getShared, target))
     return refusal;
-  return checkRegisters(problem, schedule, target, atom);
+  auto getColumns = [&] {
+    int64_t columns = schedule.getBlockN() / schedule.getWarpsN();
+    return getInterleavedColumns(problem, schedule, target)
+               ? columns * problem.countContractions()
+               : columns;
+  };
+  return checkRegisters(budget,
+                        getAccumulatorRegisters(problem, schedule, target),
+                        getColumns, atom, target);
 }
 
 /// The rules of workgroups that share the terms of sums: that they fill the

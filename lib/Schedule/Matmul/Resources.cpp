@@ -157,15 +157,13 @@ int64_t attune::getSharedBytes(const MatmulProblem &problem,
     for (const MatmulProblem::Matrix &result : llvm::reverse(problem.results))
       layout.addTiles(getBytes(result.elementType, schedule.getBlockM(),
                                schedule.getBlockN()));
-  int64_t barriers = 0;
   auto addRing = [&](const MatmulProblem::Matrix &matrix, int64_t block) {
     int64_t columns = matrix.isInnerLast ? schedule.getBlockK() : block;
     int64_t atomColumns =
         byWarpgroups ? target.getSwizzleAtom(columns, matrix.elementType) : 0;
-    layout.addTiles(schedule.getStages() *
-                    getBytes(matrix.elementType, block, schedule.getBlockK()));
-    barriers += tile::SharedMemoryLayout::countBarriers(schedule.getStages(),
-                                                        atomColumns);
+    layout.addRing(schedule.getStages(),
+                   getBytes(matrix.elementType, block, schedule.getBlockK()),
+                   atomColumns);
   };
   addRing(problem.lhs, schedule.getBlockM());
   if (getInterleavedColumns(problem, schedule, target))
@@ -174,7 +172,7 @@ int64_t attune::getSharedBytes(const MatmulProblem &problem,
   else
     for (const MatmulProblem::Matrix &rhs : problem.rhs)
       addRing(rhs, schedule.getBlockN());
-  layout.addWords(barriers);
+  layout.addBarriers();
   if (schedule.getPersistent() == Persistent::Dynamic)
     layout.addWords(tile::SchedulerType::kWords);
   return layout.getBytes();

@@ -73,6 +73,9 @@ tile::MmaAtomAttr findAtom(const AttentionProblem &problem,
                            const AttentionKnobs &schedule,
                            tile::TargetAttr target);
 
+/// The warps of a workgroup.
+WarpBudget getBudget(const AttentionKnobs &schedule);
+
 /// Threads of a workgroup.
 int64_t getThreads(const AttentionKnobs &schedule, tile::TargetAttr target);
 

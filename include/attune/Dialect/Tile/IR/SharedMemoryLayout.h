@@ -37,6 +37,15 @@ public:
     return atomColumns ? 2 * stages : 0;
   }
 
+  /// Room for the `stages` slots of a channel, of `slotBytes` each. Their
+  /// barriers come later, by addBarriers().
+  void addRing(int64_t stages, int64_t slotBytes, int64_t atomColumns) {
+    addTiles(stages * slotBytes);
+    barriers += countBarriers(stages, atomColumns);
+  }
+  /// The barriers of all rings.
+  void addBarriers() { addWords(barriers); }
+
   int64_t getBytes() const { return used; }
 
 private:
@@ -46,7 +55,7 @@ private:
     return start;
   }
 
-  int64_t used = 0;
+  int64_t used = 0, barriers = 0;
 };
 
 } // namespace attune::tile
