@@ -39,16 +39,21 @@ struct ConvertAttnToTile
 };
 } // namespace
 
+/// What passes in front of this one have to have done.
+static LogicalResult checkPrepared(attn::AttentionOpInterface op) {
+  if (op.getCausalAttr() || op.getWindowAttr() || op.getSoftcapAttr() ||
+      op.getAlibiSlopes())
+    return op->emitOpError() << "expects short forms to be expanded; run "
+                                "attn-expand-short-forms first";
+  if (!cast<TunableOpInterface>(*op).getSchedule())
+    return op->emitOpError() << "expects a schedule; run attune-set-schedule "
+                                "or attune-select-schedule first";
+  return success();
+}
+
 /// The sizes of the tiles of an op that can be outlined.
 static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
                                        tile::TargetAttr target) {
-  if (op.getCausal() || op.getWindow() || op.getSoftcap() ||
-      op.getAlibiSlopes())
-    return op.emitOpError() << "expects short forms to be expanded; run "
-                               "attn-expand-short-forms first";
-  if (!op.getScheduleAttr())
-    return op.emitOpError() << "expects a schedule; run attune-set-schedule or "
-                               "attune-select-schedule first";
   if (ShapedType::isDynamic(op.getHeadDimQK()) ||
       ShapedType::isDynamic(op.getHeadDimV()))
     return op.emitOpError()
@@ -251,6 +256,7 @@ static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
     operands.lse = addOutput(op.getLse(), "lse");
   if (op.getScheduleAttr().getPersistent() == schedule::Persistent::Dynamic)
     addCounter(outliner, kernel);
+  getBudget(op.getScheduleAttr()).mark(kernel.getFunction(), target);
   buildKernelBody(kernel.getBody(), op, operands, *sizes);
   setLaunch(op, target, *sizes, outliner.getInput(op.getQuery(), "query"),
             kernel);
@@ -261,15 +267,16 @@ static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
 void ConvertAttnToTile::runOnOperation() {
   ModuleOp module = getOperation();
   SymbolTable symbols(module);
-  LogicalResult result = forEachWithTarget<attn::AttentionOp>(
-      module, [&](attn::AttentionOp op, tile::TargetAttr target) {
-        return outline(op, target, symbols);
+  LogicalResult result = forEachWithTarget<attn::AttentionOpInterface>(
+      module,
+      [&](attn::AttentionOpInterface op,
+          tile::TargetAttr target) -> LogicalResult {
+        if (failed(checkPrepared(op)))
+          return failure();
+        if (auto grad = dyn_cast<attn::AttentionGradOp>(*op))
+          return outlineAttentionGrad(grad, target, symbols);
+        return outline(cast<attn::AttentionOp>(*op), target, symbols);
       });
-  if (succeeded(result))
-    result = forEachWithTarget<attn::AttentionGradOp>(
-        module, [&](attn::AttentionGradOp op, tile::TargetAttr target) {
-          return outlineAttentionGrad(op, target, symbols);
-        });
   if (failed(result))
     signalPassFailure();
 }

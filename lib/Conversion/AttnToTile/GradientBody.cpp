@@ -57,15 +57,20 @@ static Value viewNumbers(ImplicitLocOpBuilder &b, Value buffer, Value batch,
                                    offsets, extents, strides);
 }
 
-/// A tile of numbers from memory.
+/// A tile from memory, through a ring of `stages` slots if there are any.
+static tile::LoadOp createLoad(TileBuilder &b, TileType type, Value buffer,
+                               ValueRange place, int64_t stages = 0) {
+  return tile::LoadOp::create(
+      b, type, buffer, place, /*in_bounds=*/UnitAttr(),
+      stages ? b.getI64IntegerAttr(stages) : IntegerAttr(),
+      /*read_once=*/UnitAttr(), /*role=*/StringAttr(),
+      tile::EvictionAttr::get(b.getContext(), tile::Eviction::Normal));
+}
+
+/// Of a number for each query.
 static Value loadNumbers(TileBuilder &b, int64_t rows, Value buffer,
                          Value first) {
-  return tile::LoadOp::create(
-      b, TileType::get({rows}, b.getF32Type()), buffer, ValueRange{first},
-      /*in_bounds=*/UnitAttr(),
-      /*stages=*/IntegerAttr(), /*read_once=*/UnitAttr(),
-      /*role=*/StringAttr(),
-      tile::EvictionAttr::get(b.getContext(), tile::Eviction::Normal));
+  return createLoad(b, TileType::get({rows}, b.getF32Type()), buffer, first);
 }
 
 //===----------------------------------------------------------------------===//
@@ -93,11 +98,7 @@ void attune::buildDeltaBody(OpBuilder &builder, attn::AttentionGradOp op,
   auto type = TileType::get({rows, headDim}, op.getElementType());
   auto load = [&](Value buffer) -> Value {
     Value view = viewHeads(b, op.getOrder(), buffer, tile.batch, tile.headQ);
-    return tile::LoadOp::create(
-        b, type, view, ValueRange{first, constant(0)}, /*in_bounds=*/UnitAttr(),
-        /*stages=*/IntegerAttr(), /*read_once=*/UnitAttr(),
-        /*role=*/StringAttr(),
-        tile::EvictionAttr::get(b.getContext(), tile::Eviction::Normal));
+    return createLoad(b, type, view, {first, constant(0)});
   };
   Type f32 = b.getF32Type();
   Value products = b.map(
@@ -141,17 +142,15 @@ class GradientBuilder {
 public:
   GradientBuilder(OpBuilder &builder, attn::AttentionGradOp op,
                   const GradientOperands &operands,
-                  const GradientKernel &kernel, const PaddedHeadDims &padded,
-                  tile::TargetAttr target)
+                  const GradientKernel &kernel, const PaddedHeadDims &padded)
       : b(op.getLoc(), builder), op(op), operands(operands), kernel(kernel),
-        padded(padded), target(target), ownsKeys(kernel.owns == MaskDim::Key),
+        padded(padded), ownsKeys(kernel.owns == MaskDim::Key),
         scoreType(
             TileType::get({kernel.owned, kernel.visited}, b.getF32Type())) {}
 
   void build();
 
 private:
-  void planWarps();
   void planLoop(scf::ForOp loop);
   void locate();
   /// The sums after all blocks of the query head.
@@ -178,11 +177,7 @@ private:
   tile::LoadOp load(int64_t rows, int64_t columns, Value buffer, Value row,
                     int64_t stages) {
     auto type = TileType::get({rows, columns}, op.getElementType());
-    return tile::LoadOp::create(
-        b, type, buffer, ValueRange{row, constant(0)}, /*in_bounds=*/UnitAttr(),
-        b.getI64IntegerAttr(stages), /*read_once=*/UnitAttr(),
-        /*role=*/StringAttr(),
-        tile::EvictionAttr::get(b.getContext(), tile::Eviction::Normal));
+    return createLoad(b, type, buffer, {row, constant(0)}, stages);
   }
   Value loadOwned(int64_t columns, Value buffer) {
     tile::LoadOp owned =
@@ -226,7 +221,6 @@ private:
   const GradientOperands &operands;
   GradientKernel kernel;
   PaddedHeadDims padded;
-  tile::TargetAttr target;
   bool ownsKeys;
   TileType scoreType;
   Value seqQ, seqK, batch, firstOwned, lastOwned;
@@ -240,26 +234,6 @@ private:
   Value ownedShifts, ownedDeltas;
 };
 } // namespace
-
-void GradientBuilder::planWarps() {
-  auto function =
-      b.getInsertionBlock()->getParent()->getParentOfType<gpu::GPUFuncOp>();
-  function->setAttr(tile::TileDialect::kResidencyAttrName,
-                    b.getI64IntegerAttr(kernel.workgroupsPerSm));
-  WarpBudget budget = getBudget(op.getScheduleAttr(), kernel);
-  if (!budget.producing)
-    return;
-  RoleRegisters registers =
-      budget.getRoleRegisters(target).value_or(RoleRegisters{0, 0});
-  MLIRContext *context = b.getContext();
-  function->setAttr(
-      tile::TileDialect::kRolesAttrName,
-      b.getArrayAttr(
-          {tile::RoleAttr::get(context, "compute", budget.computing,
-                               registers.consumer, tile::RoleThreads::All),
-           tile::RoleAttr::get(context, "load", budget.producing,
-                               registers.producer, tile::RoleThreads::One)}));
-}
 
 void GradientBuilder::planLoop(scf::ForOp loop) {
   if (op.getScheduleAttr().getSplitMasked())
@@ -334,8 +308,6 @@ Value GradientBuilder::applyMask(Value scores, Value first, bool asksRegion) {
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
         ValueRange place = args.drop_front();
         Value keep;
-        // Queries beyond the last one have no weights, and keys that are owned
-        // and do not exist are not stored.
         if (!ownsKeys)
           keep = arith::CmpIOp::create(
               inner, loc, arith::CmpIPredicate::slt,
@@ -359,25 +331,14 @@ Value GradientBuilder::applyMask(Value scores, Value first, bool asksRegion) {
 Value GradientBuilder::makeScores(Value products, VisitedBlocks &blocks,
                                   Value block, Value first) {
   Value scores = applyScore(products, first);
-  bool hasEnd = !ownsKeys && !blocks.wholeBlocks;
-  if (!op.hasMask() && !hasEnd)
+  // Queries beyond the last one have no weights, and keys that are owned and do
+  // not exist are not stored.
+  if (ownsKeys && !op.hasMask())
     return scores;
-  if (!blocks.fullBegin)
-    return applyMask(scores, first, /*asksRegion=*/true);
-  Value atLeast = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, block,
-                                        blocks.fullBegin);
-  Value below = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, block,
-                                      blocks.fullEnd);
-  Value full = arith::AndIOp::create(b, atLeast, below);
-  auto branch = scf::IfOp::create(b, scoreType, full, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, blocks.fullReachBeyond && !ownsKeys
-                              ? applyMask(scores, first, /*asksRegion=*/false)
-                              : scores);
-  b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, applyMask(scores, first, /*asksRegion=*/true));
-  return branch.getResult(0);
+  return blocks.maskStep(b, block, scores, [&](bool asksRegion) {
+    return ownsKeys && !asksRegion ? scores
+                                   : applyMask(scores, first, asksRegion);
+  });
 }
 
 Value GradientBuilder::makeWeights(Value scores, Value shifts) {
@@ -526,7 +487,6 @@ void GradientBuilder::finish(Value sums, Value gradient, double factor) {
 }
 
 void GradientBuilder::build() {
-  planWarps();
   locate();
   auto makeZeros = [&](int64_t columns) {
     return b.fill(TileType::get({kernel.owned, columns}, b.getF32Type()), 0);
@@ -570,7 +530,6 @@ void GradientBuilder::build() {
 void attune::buildGradientBody(OpBuilder &builder, attn::AttentionGradOp op,
                                const GradientOperands &operands,
                                const GradientKernel &kernel,
-                               const PaddedHeadDims &padded,
-                               tile::TargetAttr target) {
-  GradientBuilder(builder, op, operands, kernel, padded, target).build();
+                               const PaddedHeadDims &padded) {
+  GradientBuilder(builder, op, operands, kernel, padded).build();
 }

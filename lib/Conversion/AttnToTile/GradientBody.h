@@ -33,7 +33,7 @@ void buildDeltaBody(mlir::OpBuilder &builder, attn::AttentionGradOp op,
 void buildGradientBody(mlir::OpBuilder &builder, attn::AttentionGradOp op,
                        const GradientOperands &operands,
                        const GradientKernel &kernel,
-                       const PaddedHeadDims &padded, tile::TargetAttr target);
+                       const PaddedHeadDims &padded);
 
 } // namespace attune
 

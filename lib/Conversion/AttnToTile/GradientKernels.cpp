@@ -19,13 +19,6 @@ using namespace attune;
 static constexpr int64_t kDeltaRows = 64, kDeltaWarps = 4;
 
 static LogicalResult check(attn::AttentionGradOp op) {
-  if (op.getCausal() || op.getWindow() || op.getSoftcap() ||
-      op.getAlibiSlopes())
-    return op.emitOpError() << "expects short forms to be expanded; run "
-                               "attn-expand-short-forms first";
-  if (!op.getScheduleAttr())
-    return op.emitOpError() << "expects a schedule; run attune-set-schedule or "
-                               "attune-select-schedule first";
   if (!op.getWrt().empty())
     return op.emitOpError()
            << "expects gradients of query, key and value alone, for there is "
@@ -130,12 +123,14 @@ void GradientOutliner::addGradients(MaskDim owns) {
     operands.queryGrad = addOutput(kernel, op.getQueryGrad(), "query_grad");
   }
   GradientKernel shape = GradientKernel::get(op.getScheduleAttr(), owns);
-  buildGradientBody(kernel.getBody(), op, operands, shape, padded, target);
+  WarpBudget budget = getBudget(op.getScheduleAttr(), shape);
+  budget.mark(kernel.getFunction(), target);
+  buildGradientBody(kernel.getBody(), op, operands, shape, padded);
   setGrid(kernel,
           ownsKeys ? getInput(op.getKey(), "key")
                    : getInput(op.getQuery(), "query"),
           shape.owned);
-  kernel.setBlock(getBudget(op.getScheduleAttr(), shape).getThreads(target));
+  kernel.setBlock(budget.getThreads(target));
 }
 
 void GradientOutliner::outline(tile::MmaAtomAttr atom) {

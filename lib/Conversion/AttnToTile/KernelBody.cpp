@@ -35,8 +35,6 @@ public:
   void build();
 
 private:
-  /// Says on the kernel who runs what, and how many workgroups an SM holds.
-  void planWarps();
   /// Says on the loop over key blocks what the passes on tiles make of it.
   void planLoop(scf::ForOp loop);
   tile::MmaScope getScope() {
@@ -294,29 +292,9 @@ SoftmaxState BodyBuilder::step(Value block, Value query, SoftmaxState state) {
   Value scores =
       multiply(query, key, b.fill(scoreType, 0), /*transposeRhs=*/true);
   scores = applyScore(scores, firstKey);
-  if (!blocks->allFull && !blocks->fullBegin) {
-    scores = applyMask(scores, firstKey, /*asksRegion=*/true);
-  } else if (!blocks->allFull) {
-    Value atLeast = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, block,
-                                          blocks->fullBegin);
-    Value below = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, block,
-                                        blocks->fullEnd);
-    Value full = arith::AndIOp::create(b, atLeast, below);
-    auto branch =
-        scf::IfOp::create(b, scoreType, full, /*withElseRegion=*/true);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(branch.thenBlock());
-      scf::YieldOp::create(b, blocks->fullReachBeyond
-                                  ? applyMask(scores, firstKey,
-                                              /*asksRegion=*/false)
-                                  : scores);
-      b.setInsertionPointToStart(branch.elseBlock());
-      scf::YieldOp::create(b, applyMask(scores, firstKey,
-                                        /*asksRegion=*/true));
-    }
-    scores = branch.getResult(0);
-  }
+  scores = blocks->maskStep(b, block, scores, [&](bool asksRegion) {
+    return applyMask(scores, firstKey, asksRegion);
+  });
 
   Value weights = softmax.takeBlock(scores, state);
   auto valueType = TileType::get({sizes.blockN, sizes.headDimV}, inputType);
@@ -368,26 +346,6 @@ void BodyBuilder::finish(SoftmaxState state) {
                         tile::StorePath::Direct);
 }
 
-void BodyBuilder::planWarps() {
-  auto kernel =
-      b.getInsertionBlock()->getParent()->getParentOfType<gpu::GPUFuncOp>();
-  kernel->setAttr(tile::TileDialect::kResidencyAttrName,
-                  b.getI64IntegerAttr(schedule.getWorkgroupsPerSm()));
-  if (!schedule.getProducerWarps())
-    return;
-  RoleRegisters registers =
-      getRoleRegisters(schedule, tile::TargetAttr::lookup(op))
-          .value_or(RoleRegisters{0, 0});
-  MLIRContext *context = b.getContext();
-  kernel->setAttr(
-      tile::TileDialect::kRolesAttrName,
-      b.getArrayAttr(
-          {tile::RoleAttr::get(context, "compute", schedule.getNumWarps(),
-                               registers.consumer, tile::RoleThreads::All),
-           tile::RoleAttr::get(context, "load", schedule.getProducerWarps(),
-                               registers.producer, tile::RoleThreads::One)}));
-}
-
 void BodyBuilder::planLoop(scf::ForOp loop) {
   using Tile = tile::TileDialect;
   if (schedule.getOverlap() != schedule::Overlap::None)
@@ -406,7 +364,6 @@ void BodyBuilder::planLoop(scf::ForOp loop) {
 }
 
 void BodyBuilder::build() {
-  planWarps();
   Value total = countTiles();
   bool byCluster = schedule.getCluster() > 1;
   Value own = byCluster

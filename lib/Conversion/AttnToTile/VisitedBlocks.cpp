@@ -8,12 +8,36 @@
 #include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace attune;
 
 static Value constant(ImplicitLocOpBuilder &b, int64_t value) {
   return arith::ConstantIndexOp::create(b, value);
+}
+
+Value VisitedBlocks::maskStep(
+    ImplicitLocOpBuilder &b, Value step, Value scores,
+    llvm::function_ref<Value(bool asksRegion)> mask) const {
+  if (allFull)
+    return scores;
+  if (!fullBegin)
+    return mask(/*asksRegion=*/true);
+  Value atLeast =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sge, step, fullBegin);
+  Value below =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, step, fullEnd);
+  Value full = arith::AndIOp::create(b, atLeast, below);
+  auto branch =
+      scf::IfOp::create(b, scores.getType(), full, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b,
+                       fullReachBeyond ? mask(/*asksRegion=*/false) : scores);
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, mask(/*asksRegion=*/true));
+  return branch.getResult(0);
 }
 
 //===----------------------------------------------------------------------===//

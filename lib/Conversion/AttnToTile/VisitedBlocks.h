@@ -35,6 +35,13 @@ public:
   virtual mlir::Value getFirst(mlir::ImplicitLocOpBuilder &b,
                                mlir::Value step) = 0;
 
+  /// Emits the scores of a step, of which all that do not need it are as they
+  /// are. `mask` emits them without what is hidden: what lies beyond the last
+  /// position, and where it asks the region what that hides.
+  mlir::Value
+  maskStep(mlir::ImplicitLocOpBuilder &b, mlir::Value step, mlir::Value scores,
+           llvm::function_ref<mlir::Value(bool asksRegion)> mask) const;
+
   /// Steps [begin, end) are there.
   mlir::Value begin, end;
   /// Of these, [fullBegin, fullEnd) do not ask the mask. A null fullBegin says

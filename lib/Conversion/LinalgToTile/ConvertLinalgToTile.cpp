@@ -235,9 +235,9 @@ void MatmulOutliner::run() {
                                      tile::TileDialect::kWorkCounterAttrName,
                                      b.getUnitAttr());
   }
-  MatmulPlan plan{
-      schedule, getWarpBudget(schedule).getRoleRegisters(target),
-      getInterleavedColumns(MatmulProblem::get(group), schedule, target)};
+  getWarpBudget(schedule).mark(kernel->getFunction(), target);
+  MatmulPlan plan{schedule, getInterleavedColumns(MatmulProblem::get(group),
+                                                  schedule, target)};
   buildMatmulBody(kernel->getBody(), root->getLoc(), group, operands, plan);
   setLaunch();
   SmallVector<Operation *> others(group.ops.getArrayRef().drop_back());

@@ -39,17 +39,13 @@ public:
                 const matmul::ContractionGroup &group,
                 const MatmulOperands &operands, const MatmulPlan &plan)
       : b(loc, builder), group(group), operands(operands),
-        schedule(plan.schedule),
-        registers(plan.registers.value_or(RoleRegisters{0, 0})),
-        interleaved(plan.interleavedColumns),
+        schedule(plan.schedule), interleaved(plan.interleavedColumns),
         accType(TileType::get({schedule.getBlockM(), schedule.getBlockN()},
                               b.getF32Type())) {}
 
   void build();
 
 private:
-  /// Says on the kernel who runs what, and how many workgroups an SM holds.
-  void planWarps();
   void countTiles();
   /// Finds the tile of this number, and of a cluster's the workgroup's own.
   void locate(Value number);
@@ -111,7 +107,6 @@ private:
   const MatmulOperands &operands;
   schedule::MatmulAttr schedule;
   /// 0 for those of the start.
-  RoleRegisters registers;
   int64_t interleaved;
   TileType accType;
   /// Tiles of a matrix, and of all; those of a cluster count as one.
@@ -149,24 +144,6 @@ Value MatmulBuilder::transposed(Value view) {
   AffineMap swap =
       AffineMap::getPermutationMap(ArrayRef<unsigned>{1, 0}, b.getContext());
   return memref::TransposeOp::create(b, view, AffineMapAttr::get(swap));
-}
-
-void MatmulBuilder::planWarps() {
-  using Tile = tile::TileDialect;
-  auto kernel =
-      b.getInsertionBlock()->getParent()->getParentOfType<gpu::GPUFuncOp>();
-  kernel->setAttr(Tile::kResidencyAttrName,
-                  b.getI64IntegerAttr(schedule.getWorkgroupsPerSm()));
-  if (!schedule.getProducerWarps())
-    return;
-  MLIRContext *context = b.getContext();
-  kernel->setAttr(
-      Tile::kRolesAttrName,
-      b.getArrayAttr(
-          {tile::RoleAttr::get(context, "compute", schedule.getNumWarps(),
-                               registers.consumer, tile::RoleThreads::All),
-           tile::RoleAttr::get(context, "load", schedule.getProducerWarps(),
-                               registers.producer, tile::RoleThreads::One)}));
 }
 
 void MatmulBuilder::countTiles() {
@@ -538,7 +515,6 @@ void MatmulBuilder::buildTile() {
 }
 
 void MatmulBuilder::build() {
-  planWarps();
   countTiles();
   bool byCluster = schedule.getCluster() > 1;
   Value own = byCluster

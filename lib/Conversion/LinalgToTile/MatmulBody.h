@@ -8,7 +8,6 @@
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Matmul/ContractionGroup.h"
 #include "attune/Schedule/IR/Schedule.h"
-#include "attune/Schedule/WarpBudget.h"
 
 namespace attune {
 
@@ -46,9 +45,6 @@ struct MatmulOperands {
 /// What follows from the schedule of a problem on a chip.
 struct MatmulPlan {
   schedule::MatmulAttr schedule;
-  /// Those of a thread of each role; nothing where roles keep those of the
-  /// start.
-  std::optional<RoleRegisters> registers;
   /// Columns of each right operand that alternate with those of the others; 0
   /// where each is multiplied on its own.
   int64_t interleavedColumns = 0;
