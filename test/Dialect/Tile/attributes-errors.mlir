@@ -54,6 +54,11 @@ func.func private @tile_swizzle_atom(!tile.tile<8x96xf16, shared, #tile.swizzle<
 
 // -----
 
+// expected-error @below {{expects elements of whole bytes, but got 'index'}}
+func.func private @tile_shared_element(!tile.tile<8x8xindex, shared, #tile.swizzle<vector = 4, bits = 0, shift = 0>>)
+
+// -----
+
 // expected-error @below {{expects a #tile.layout on a tile in registers, but got #tile.swizzle}}
 func.func private @tile_swizzle_in_registers(!tile.tile<8x8xf32, registers, #tile.swizzle<vector = 4, bits = 0, shift = 0>>)
 

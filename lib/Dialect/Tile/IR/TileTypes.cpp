@@ -74,8 +74,21 @@ verifyRegisters(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+/// What lies in shared memory has an address.
+static LogicalResult verifyBytes(function_ref<InFlightDiagnostic()> emitError,
+                                 Type elementType) {
+  if (elementType.isIntOrFloat() &&
+      elementType.getIntOrFloatBitWidth() % 8 == 0)
+    return success();
+  return emitError() << "expects elements of whole bytes, but got "
+                     << elementType;
+}
+
 static LogicalResult verifyShared(function_ref<InFlightDiagnostic()> emitError,
-                                  ArrayRef<int64_t> shape, Attribute layout) {
+                                  ArrayRef<int64_t> shape, Type elementType,
+                                  Attribute layout) {
+  if (failed(verifyBytes(emitError, elementType)))
+    return failure();
   if (shape.size() != 2)
     return emitError()
            << "expects a tile of two dimensions in shared memory, but got "
@@ -113,7 +126,7 @@ LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
   case MemorySpace::Registers:
     return verifyRegisters(emitError, shape, layout);
   case MemorySpace::Shared:
-    return verifyShared(emitError, shape, layout);
+    return verifyShared(emitError, shape, elementType, layout);
   }
   llvm_unreachable("a switch over all spaces");
 }
@@ -150,10 +163,8 @@ LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expects at least one stage, but got " << stages;
   if (failed(verifySizes(emitError, shape, stages)))
     return failure();
-  if (!elementType.isIntOrFloat() ||
-      elementType.getIntOrFloatBitWidth() % 8 != 0)
-    return emitError() << "expects elements of whole bytes, but got "
-                       << elementType;
+  if (failed(verifyBytes(emitError, elementType)))
+    return failure();
   if (atomColumns < 0 || (atomColumns > 0 && shape[1] % atomColumns != 0))
     return emitError() << "expects swizzle atoms that divide the rows of "
                        << shape[1] << " elements, but got " << atomColumns;

@@ -40,6 +40,7 @@ def Tile_TileType : Tile_Type<"Tile", "tile"> {
     int64_t getNumElements() const;
     bool isRegisters() const { return getSpace() == MemorySpace::Registers; }
     bool isShared() const { return getSpace() == MemorySpace::Shared; }
+    /// Bytes of a tile in shared memory, whose elements are of whole bytes.
     int64_t getSizeInBytes() const;
     /// The layout of a tile in registers; null if it is not assigned, and of tiles in other spaces.
     LayoutAttr getRegisterLayout() const { return ::llvm::dyn_cast_or_null<LayoutAttr>(getLayout()); }
