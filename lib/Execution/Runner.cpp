@@ -5,6 +5,7 @@
 // one at a time.
 
 #include "attune/Execution/Runner.h"
+#include "attune/Execution/DerivedInputs.h"
 #include "attune/Execution/HostReference.h"
 #include "attune/Execution/Stage.h"
 #include "attune/Runtime/Npy.h"
@@ -89,6 +90,8 @@ FailureOr<std::vector<Tensor>> Runner::makeArguments() {
                                 << llvm::toString(tensor.takeError());
     tensors[index] = std::move(*tensor);
   }
+  for (const auto &[index, tensor] : derived)
+    tensors[index] = tensor;
   return tensors;
 }
 
@@ -141,6 +144,32 @@ LogicalResult Runner::makeInputs() {
     if (!tensor)
       return source.emitError() << llvm::toString(tensor.takeError());
     inputs.push_back({std::move(*tensor), {}});
+  }
+  return deriveArguments();
+}
+
+LogicalResult Runner::deriveArguments() {
+  DerivedInputs derivation = deriveInputs(
+      source, [&](unsigned index) { return files.count(index) != 0; });
+  if (!derivation.function)
+    return success();
+  CompiledReferences compiled(*derivation.function, device.getInfo().chip);
+  auto values =
+      runReference(*derivation.function, compiled, ReferenceRun::Exact);
+  if (failed(values))
+    return failure();
+  for (auto [index, elements] :
+       llvm::zip_equal(derivation.arguments, *values)) {
+    Tensor tensor(problem.arguments[index].shape);
+    size_t position = 0;
+    tensor.shape.forEachOffset([&, &elements = elements](int64_t offset) {
+      tensor.store(offset, elements[position++]);
+    });
+    auto input = DeviceTensor::create(device, tensor);
+    if (!input)
+      return source.emitError() << llvm::toString(input.takeError());
+    inputs[index].tensor = std::move(*input);
+    derived.emplace(index, std::move(tensor));
   }
   return success();
 }
@@ -220,9 +249,10 @@ FailureOr<std::vector<Tensor>> Runner::read(const HostRun &run) {
 }
 
 FailureOr<std::vector<std::vector<float>>>
-Runner::runReference(ReferenceRun run) {
+Runner::runReference(func::FuncOp function, CompiledReferences &compiled,
+                     ReferenceRun run) {
   if (place == ReferencePlace::Device) {
-    FailureOr<ModuleOp> module = compiledReferences->get(run);
+    FailureOr<ModuleOp> module = compiled.get(run);
     if (failed(module))
       return failure();
     auto tensors = runAndRead(*module);
@@ -236,7 +266,7 @@ Runner::runReference(ReferenceRun run) {
   auto tensors = makeArguments();
   if (failed(tensors))
     return failure();
-  return runReferenceOnHost(source, *tensors, run);
+  return runReferenceOnHost(function, *tensors, run);
 }
 
 static ResultCheckRule getCheckRule(func::FuncOp source, Value returned) {
@@ -251,10 +281,10 @@ static ResultCheckRule getCheckRule(func::FuncOp source, Value returned) {
 LogicalResult Runner::computeReference() {
   if (!references.empty())
     return success();
-  auto exact = runReference(ReferenceRun::Exact);
+  auto exact = runReference(source, *compiledReferences, ReferenceRun::Exact);
   if (failed(exact))
     return failure();
-  auto bound = runReference(ReferenceRun::Bound);
+  auto bound = runReference(source, *compiledReferences, ReferenceRun::Bound);
   if (failed(bound))
     return failure();
   Operation *terminator = source.front().getTerminator();

@@ -41,9 +41,10 @@ using InputFiles = std::map<unsigned, std::string>;
 class Runner {
 public:
   /// `source` is the function as the user wrote it; it must outlive the runner.
-  /// Arguments without a file get random values. `compiled` are references for
-  /// the device, if other runners have them as well. Errors are diagnostics at
-  /// `source`.
+  /// Arguments without a file get random values, or what
+  /// TunableOpInterface::deriveOperands() makes of the others. `compiled` are
+  /// references for the device, if other runners have them as well. Errors are
+  /// diagnostics at `source`.
   static mlir::FailureOr<std::unique_ptr<Runner>>
   create(mlir::func::FuncOp source, Device &device, const ProblemSizes &sizes,
          uint64_t seed, ReferencePlace place = ReferencePlace::Device,
@@ -95,11 +96,15 @@ private:
         compiledReferences(std::move(compiled)) {}
 
   mlir::LogicalResult makeInputs();
+  /// Replaces arguments that others determine by what these make of them,
+  /// computed where the reference is.
+  mlir::LogicalResult deriveArguments();
   /// Fails where the arguments are larger than this machine's memory, before
   /// any is made.
   mlir::LogicalResult checkMemory();
   mlir::FailureOr<std::vector<std::vector<float>>>
-  runReference(ReferenceRun run);
+  runReference(mlir::func::FuncOp function, CompiledReferences &compiled,
+               ReferenceRun run);
   mlir::FailureOr<std::vector<Tensor>> runAndRead(mlir::ModuleOp compiled);
   mlir::FailureOr<std::vector<Tensor>> runOnTensors(mlir::ModuleOp module);
   mlir::FailureOr<HostRun> runFunction(mlir::ModuleOp compiled,
@@ -124,6 +129,8 @@ private:
   std::optional<double> tolerance;
   Problem problem;
   std::vector<Datum> inputs;
+  /// Arguments that others determine, by number.
+  std::map<unsigned, Tensor> derived;
   std::vector<Tensor> results;
   /// One for each result.
   std::vector<ResultReference> references;

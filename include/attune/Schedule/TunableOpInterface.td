@@ -85,6 +85,13 @@ def TunableOpInterface : OpInterface<"TunableOpInterface"> {
         class are made.
       }], "void", "describeInputs", (ins "::attune::InputNotes &":$notes)>,
     InterfaceMethod<[{
+        Builds what operands are that the others determine, such as the result
+        of a forward op among the operands of its gradients: each such operand
+        with its value. Where it is an argument of the function, its input is
+        made so; random numbers would be inputs of no problem.
+      }], "::llvm::SmallVector<std::pair<::mlir::Value, ::mlir::Value>>", "deriveOperands",
+      (ins "::mlir::OpBuilder &":$builder), "", "return {};">,
+    InterfaceMethod<[{
         Kinds of inputs that the op is checked with, the most telling ones first.
         `normal`, with which times are taken, is the first of all.
       }], "::llvm::ArrayRef<::attune::InputClass>", "getInputClasses">,

@@ -37,6 +37,11 @@ llvm::SmallVector<double> getAttentionDistance(llvm::ArrayRef<int64_t> left,
 /// TunableOpInterface::describeInputs().
 void describeAttentionInputs(attn::AttentionOpInterface op, InputNotes &notes);
 
+/// TunableOpInterface::deriveOperands(): output and lse are the results of the
+/// forward op of the same clauses and regions.
+llvm::SmallVector<std::pair<mlir::Value, mlir::Value>>
+deriveAttentionOperands(attn::AttentionGradOp grad, mlir::OpBuilder &builder);
+
 /// The share of all pairs of a query and a key that FLOP are counted of, for
 /// sizes in the order of the set: half under a causal mask alone, as in
 /// FlashAttention; other masks count with the keys not known to be hidden.

@@ -5,6 +5,7 @@
 #include "IntegerUses.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace attune;
@@ -76,6 +77,23 @@ static void noteCaptures(attn::AttentionOpInterface op, InputNotes &notes) {
       for (Operation *user : argument.getUsers())
         if (op->isProperAncestor(user))
           noteIntegers(op, argument, argument, notes);
+}
+
+SmallVector<std::pair<Value, Value>>
+attune::deriveAttentionOperands(attn::AttentionGradOp grad,
+                                OpBuilder &builder) {
+  auto forward = attn::AttentionOp::create(
+      builder, grad.getLoc(), grad.getQuery(), grad.getKey(), grad.getValue(),
+      grad.getAlibiSlopes(), grad.getSinks(), grad.getBlockCounts(),
+      grad.getBlockIndices(), grad.getFullBlockCounts(),
+      grad.getFullBlockIndices(), grad.getBlockSizesAttr(), grad.getScaleAttr(),
+      grad.getOrderAttr(), grad.getCausalAttr(), grad.getWindowAttr(),
+      grad.getSoftcapAttr(), builder.getUnitAttr(), schedule::AttentionAttr());
+  IRMapping mapping;
+  grad.getScore().cloneInto(&forward.getScore(), mapping);
+  grad.getMask().cloneInto(&forward.getMask(), mapping);
+  return {{grad.getOutput(), forward.getResult()},
+          {grad.getLse(), forward.getLse()}};
 }
 
 void attune::describeAttentionInputs(attn::AttentionOpInterface op,

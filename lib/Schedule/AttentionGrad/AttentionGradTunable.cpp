@@ -104,6 +104,10 @@ struct AttentionGradTunable
     notes.noteClass(grad.getQuery(), "peaked", {kPeaked});
     notes.noteClass(grad.getKey(), "peaked", {1});
   }
+  SmallVector<std::pair<Value, Value>>
+  deriveOperands(Operation *op, OpBuilder &builder) const {
+    return deriveAttentionOperands(cast<AttentionGradOp>(op), builder);
+  }
   ArrayRef<InputClass> getInputClasses(Operation *) const {
     static constexpr InputClass classes[] = {
         {"normal", "numbers of mean 0 and variance 1"},
