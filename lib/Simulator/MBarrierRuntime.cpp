@@ -105,16 +105,17 @@ static void loadBox(HostThread *context, uint32_t site, uint32_t rank,
                           mask);
 }
 
-/// cp.async.bulk.tensor from workgroup memory: map, source, coordinates.
+/// cp.async.bulk.tensor or, if it adds, cp.reduce.async.bulk.tensor from
+/// workgroup memory: map, source, coordinates.
 static void storeBox(HostThread *context, uint32_t site, uint32_t rank,
-                     uint32_t hasHint, uint32_t hasPredicate) {
+                     uint32_t hasHint, uint32_t hasPredicate, uint32_t adds) {
   Thread &thread = asThread(context);
   auto *map = thread.takeOperand<const char *>();
   auto *source = thread.takeOperand<const char *>();
   llvm::SmallVector<int32_t> coordinates = takeCoordinates(thread, rank);
   skipHint(thread, hasHint);
   if (isOn(thread, hasPredicate))
-    thread.group->storeBox(thread, site, map, source, coordinates);
+    thread.group->storeBox(thread, site, map, source, coordinates, adds);
 }
 
 static void commitStores(HostThread *context, uint32_t) {

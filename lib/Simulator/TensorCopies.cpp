@@ -45,12 +45,12 @@ SmallVector<BoxPiece> Workgroup::placeBox(Thread &thread, uint32_t site,
                                           const HostTensorMap &map,
                                           ArrayRef<int32_t> coordinates,
                                           const char *sharedAddress,
-                                          bool isStore) {
+                                          uint32_t flags) {
   std::optional<uint32_t> offset =
       findShared(thread, sharedAddress, map.getSharedBytes());
   if (!offset)
     reports.add(HostCheck::Bounds, site, thread,
-                (isStore ? "reads " : "writes ") + Twine(map.getSharedBytes()) +
+                (flags ? "reads " : "writes ") + Twine(map.getSharedBytes()) +
                     " bytes outside of the " + Twine(sharedBytes) +
                     " bytes of workgroup memory");
   else if (*offset % kSharedAlignment != 0)
@@ -64,7 +64,7 @@ SmallVector<BoxPiece> Workgroup::placeBox(Thread &thread, uint32_t site,
   for (BoxPiece &piece : pieces)
     if (piece.global &&
         !accessGlobal(thread, site, reinterpret_cast<char *>(piece.global),
-                      piece.bytes, isStore ? kHostAccessWrite : 0))
+                      piece.bytes, flags))
       piece.global = 0;
   counters.copy(site, pieces);
   return pieces;
@@ -84,7 +84,7 @@ void Workgroup::loadBox(Thread &thread, uint32_t site, char *target,
     stop(thread);
   }
   SmallVector<BoxPiece> own =
-      placeBox(thread, site, map, coordinates, target, /*isStore=*/false);
+      placeBox(thread, site, map, coordinates, target, /*flags=*/0);
   for (uint32_t rank = 0; rank < launch.clusterSize; ++rank) {
     if (!(ranks >> rank & 1))
       continue;
@@ -98,13 +98,23 @@ void Workgroup::loadBox(Thread &thread, uint32_t site, char *target,
 }
 
 void Workgroup::storeBox(Thread &thread, uint32_t site, const char *mapAddress,
-                         const char *source, ArrayRef<int32_t> coordinates) {
+                         const char *source, ArrayRef<int32_t> coordinates,
+                         bool adds) {
   HostTensorMap map =
       findTensorMap(thread, site, mapAddress, coordinates.size());
+  // The map of a buffer says no more of its numbers.
+  if (adds && map.elementBytes != sizeof(float)) {
+    reports.stop(site, "expects a tensor map of f32 to add to, but got "
+                       "elements of " +
+                           Twine(map.elementBytes) + " bytes, thread " +
+                           formatIndex(thread.threadId));
+    stop(thread);
+  }
   PendingStore store;
   store.site = site;
-  store.pieces =
-      placeBox(thread, site, map, coordinates, source, /*isStore=*/true);
+  store.adds = adds;
+  store.pieces = placeBox(thread, site, map, coordinates, source,
+                          kHostAccessWrite | (adds ? kHostAccessAtomic : 0));
   // What lies outside of the tensor is not asked for.
   llvm::erase_if(store.pieces,
                  [](const BoxPiece &piece) { return piece.global == 0; });
@@ -115,12 +125,26 @@ void Workgroup::storeBox(Thread &thread, uint32_t site, const char *mapAddress,
   thread.openStores.push_back(std::move(store));
 }
 
+/// Other workgroups may add to the same numbers.
+static void addNumbers(float *target, const char *source, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    float number;
+    std::memcpy(&number, source + i * sizeof(float), sizeof(float));
+    __atomic_fetch_add(&target[i], number, __ATOMIC_RELAXED);
+  }
+}
+
 void Workgroup::perform(PendingStore &store) {
-  if (!store.landed)
-    for (const BoxPiece &piece : store.pieces)
-      std::memcpy(reinterpret_cast<char *>(piece.global), shared + piece.shared,
-                  piece.bytes);
-  store.landed = true;
+  if (std::exchange(store.landed, true))
+    return;
+  for (const BoxPiece &piece : store.pieces) {
+    const char *source = shared + piece.shared;
+    if (store.adds)
+      addNumbers(reinterpret_cast<float *>(piece.global), source,
+                 piece.bytes / sizeof(float));
+    else
+      std::memcpy(reinterpret_cast<char *>(piece.global), source, piece.bytes);
+  }
 }
 
 void Workgroup::commitStores(Thread &thread) {

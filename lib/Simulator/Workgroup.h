@@ -48,6 +48,8 @@ struct PendingCopy {
 struct PendingStore {
   uint32_t site = 0;
   llvm::SmallVector<BoxPiece> pieces;
+  /// Adds f32 to what is there, each atomically.
+  bool adds = false;
   /// Whether it has happened, which only a wait may rely on.
   bool landed = false;
 };
@@ -170,7 +172,8 @@ public:
                std::optional<uint16_t> mask);
   /// Starts the copy of a box of a tensor from workgroup memory.
   void storeBox(Thread &thread, uint32_t site, const char *map,
-                const char *source, llvm::ArrayRef<int32_t> coordinates);
+                const char *source, llvm::ArrayRef<int32_t> coordinates,
+                bool adds);
   void commitStores(Thread &thread);
   void waitStores(Thread &thread, uint32_t site, uint32_t pending);
   /// Lets the asynchronous proxy see what the thread knows of.
@@ -267,7 +270,8 @@ private:
   llvm::SmallVector<BoxPiece> placeBox(Thread &thread, uint32_t site,
                                        const HostTensorMap &map,
                                        llvm::ArrayRef<int32_t> coordinates,
-                                       const char *sharedAddress, bool isStore);
+                                       const char *sharedAddress,
+                                       uint32_t flags);
   void perform(PendingStore &store);
   void finishStores(Thread &thread);
 

@@ -29,6 +29,32 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // What all warps read is written between barriers, and what is added to memory leaves from a buffer as an output does.
+  // CHECK-LABEL: gpu.func @transposed
+  // CHECK-DAG: %[[SUMS:.+]] = tile.buffer : <16x32xf32, shared, #tile.swizzle<vector = 4, bits = 3, shift = 0, swizzle_atom = 32>>
+  // CHECK-DAG: %[[PLACE:.+]] = tile.buffer : <64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>
+  // CHECK: scf.for
+  // CHECK: %[[P:.+]] = tile.fill
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.write %[[P]], %[[PLACE]]
+  // CHECK-NEXT: tile.barrier
+  // CHECK: %[[O:.+]] = tile.mma %[[PLACE]], %{{.+}}, %{{.+}} transpose_lhs scope warpgroup :
+  // CHECK-NEXT: tile.wait_reads
+  // CHECK-NEXT: tile.write %[[O]], %[[SUMS]]
+  // CHECK-NEXT: tile.store_async %[[SUMS]], %{{.+}} accumulate :
+  gpu.func @transposed(%vm: memref<64x32xf16>, %x: f16, %acc: !tile.tile<16x32xf32, registers>, %out: memref<16x32xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c9 = arith.constant 9 : index
+    %v = tile.load %vm[%c0, %c0] stages 1 : memref<64x32xf16> -> !q
+    scf.for %i = %c0 to %c9 step %c1 {
+      %p = tile.fill %x : f16 -> !p
+      %o = tile.mma %p, %v, %acc transpose_lhs scope warpgroup lhs_through_shared : !p, !q, !tile.tile<16x32xf32, registers>
+      tile.store %o, %out[%c0, %c0] accumulate path buffer : !tile.tile<16x32xf32, registers>, memref<16x32xf32>
+    }
+    gpu.return
+  }
+
   // The slot of the query is released when the output has left it; what else is stored comes in between.
   // CHECK-LABEL: gpu.func @in_slot
   // CHECK-SAME:    %[[QM:[^ ]+]]: memref<64x32xf16>, %{{.+}}, %[[OM:[^ ]+]]: memref<64x32xf16>, %[[LSE:[^ ]+]]: memref<64xf32>

@@ -49,9 +49,10 @@ public:
   virtual void load(mlir::OpBuilder &builder, mlir::Location loc,
                     const TMABoxCopy &copy) const = 0;
   /// Issues the copy of a TMA box to its tensor, by one thread, which alone can
-  /// wait for it: until all that it stored has been read.
+  /// wait for it: until all that it stored has been read. Or its addition to
+  /// what is there, of each number atomically.
   virtual void store(mlir::OpBuilder &builder, mlir::Location loc,
-                     const TMABox &box) const = 0;
+                     const TMABox &box, bool accumulate) const = 0;
   virtual void waitStores(mlir::OpBuilder &builder,
                           mlir::Location loc) const = 0;
 

@@ -57,7 +57,23 @@ rewriteStoreBox(NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp op,
   rewriter.replaceWithCall(op, "attuneHostStoreBox",
                            {static_cast<int64_t>(op.getCoordinates().size()),
                             op.getL2CacheHint() != nullptr,
-                            op.getPredicate() != nullptr});
+                            op.getPredicate() != nullptr, /*adds=*/0});
+  return success();
+}
+
+static LogicalResult rewriteAddBox(NVVM::CpAsyncBulkTensorReduceOp op,
+                                   HostRewriter &rewriter) {
+  if (op.getMode() != NVVM::TMAStoreMode::TILE ||
+      op.getRedKind() != NVVM::TMAReduxKind::ADD)
+    return op.emitOpError()
+           << "expects the mode 'tile' and the kind 'add' to be executed on "
+              "the host, but got '"
+           << NVVM::stringifyTMAStoreMode(op.getMode()) << "' and '"
+           << NVVM::stringifyTMAReduxKind(op.getRedKind()) << "'";
+  rewriter.replaceWithCall(op, "attuneHostStoreBox",
+                           {static_cast<int64_t>(op.getCoordinates().size()),
+                            op.getL2CacheHint() != nullptr,
+                            /*hasPredicate=*/0, /*adds=*/1});
   return success();
 }
 
@@ -88,6 +104,7 @@ void attune::populateMBarrierHostOps(HostOps &ops) {
   ops.addCall<NVVM::FenceMbarrierInitOp>("attuneHostFenceMBarrierInit");
   ops.add<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(rewriteLoadBox);
   ops.add<NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp>(rewriteStoreBox);
+  ops.add<NVVM::CpAsyncBulkTensorReduceOp>(rewriteAddBox);
   ops.addCall<NVVM::CpAsyncBulkCommitGroupOp>("attuneHostCommitStores");
   ops.add<NVVM::CpAsyncBulkWaitGroupOp>(
       [](NVVM::CpAsyncBulkWaitGroupOp op, HostRewriter &rewriter) {

@@ -82,6 +82,23 @@ int64_t LaterMmas::countAtDefinition(Value pending) {
   return fewest;
 }
 
+/// MMAs that may still run before `op` by the wait in front of it in its block.
+static int64_t countRunning(Operation *op,
+                            const llvm::DenseMap<Operation *, int64_t> &later) {
+  int64_t issued = 0;
+  for (Operation *at = op->getPrevNode(); at; at = at->getPrevNode()) {
+    if (auto wait = later.find(at); wait != later.end())
+      return wait->second + issued;
+    if (isOfWarpgroup(*at))
+      ++issued;
+    else if (at->walk([](tile::MmaAsyncOp) {
+                 return WalkResult::interrupt();
+               }).wasInterrupted())
+      break;
+  }
+  return LaterMmas::kNone;
+}
+
 llvm::DenseMap<Operation *, int64_t>
 attune::countLaterMmas(gpu::GPUFuncOp kernel) {
   LaterMmas counter;
@@ -91,8 +108,10 @@ attune::countLaterMmas(gpu::GPUFuncOp kernel) {
         !isa<tile::PendingType>(op->getOperand(0).getType()))
       return;
     int64_t count = counter.count(op->getOperand(0), op);
+    // No wait says more than is known: an assembler that reads "two may run"
+    // behind "one may" takes it that two do.
     if (count != LaterMmas::kNone)
-      later[op] = count;
+      later[op] = std::min(count, countRunning(op, later));
   });
   return later;
 }

@@ -13,7 +13,8 @@ namespace attune {
 
 /// MMAs of warpgroups complete in the order of their issue. For each
 /// `tile.wait` and `tile.wait_reads` of one, the number of those that have
-/// been issued since, on whatever way it came there: as many may still run.
+/// been issued since, on whatever way it came there: as many may still run, or
+/// fewer where a wait in front of it leaves no more.
 /// Waits for MMAs of a warp, which are done at once, are not in the map.
 llvm::DenseMap<mlir::Operation *, int64_t>
 countLaterMmas(mlir::gpu::GPUFuncOp kernel);

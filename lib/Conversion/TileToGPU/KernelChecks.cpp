@@ -3,6 +3,7 @@
 // The patterns then need not fail.
 
 #include "KernelChecks.h"
+#include "TensorMaps.h"
 #include "attune/Dialect/Tile/IR/ColumnSwap.h"
 #include "attune/Target/WarpRoles.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -103,6 +104,15 @@ static LogicalResult checkMultiply(OpTy op, const KernelContext &context) {
              << (warps > 1 ? "swizzle atoms" : "whole rows") << ", but got "
              << operand.getType();
   }
+  int64_t parts = op.getWarpsN();
+  if (warps > 1 && parts > 1 && !op.getTransposeRhs())
+    if (int64_t atoms = parts * getSwizzleAtom(op.getRhs()),
+        columns = op.getRhs().getType().getShape()[1];
+        columns % atoms != 0)
+      return op.emitOpError()
+             << "expects a right operand of a multiple of " << atoms
+             << " columns, whole swizzle atoms for each of " << parts
+             << " groups of warps, but got " << columns;
   return success();
 }
 
@@ -146,13 +156,20 @@ static LogicalResult checkSharedTile(Operation *op, Value tile,
   // Swizzle atoms are permuted in groups of eight rows.
   constexpr int64_t kRows = 8;
   tile::WarpRange warps = context.getWarps(op);
+  StoredParts parts = StoredParts::get(op, tile, context);
   if (!dividesWarps(op, context, context.warpgroupWarps) ||
-      type.getShape()[0] % (kRows * context.countWarpgroups(warps)) != 0)
+      type.getShape()[0] % (kRows * parts.alongRows) != 0)
     return op->emitOpError()
            << "expects groups of " << context.warpgroupWarps
            << " warps with as many rows each, a multiple of " << kRows
            << ", but got " << warps.count << " warps that compute and "
            << type.getShape()[0] << " rows";
+  if (int64_t atoms = parts.alongColumns * getSwizzleAtom(tile);
+      type.getShape()[1] % atoms != 0)
+    return op->emitOpError()
+           << "expects " << parts.alongColumns
+           << " parts of whole swizzle atoms, a multiple of " << atoms
+           << " columns, but got " << type.getShape()[1];
   return success();
 }
 
@@ -161,22 +178,18 @@ static LogicalResult checkWrite(tile::WriteOp op,
   if (failed(checkSharedTile(op, op.getDestination(), context)))
     return failure();
   tile::TileType type = op.getValue().getType();
-  // Matrices of 8x8 elements, two neighbours in a word of a lane.
+  // Matrices of 8x8 elements, two neighbours in the registers of a lane.
   tile::LayoutAttr layout = type.getRegisterLayout();
   const tile::Mode pairs{2, 1, 1}, lanes[] = {{4, 1, 2}, {8, 0, 1}};
-  if (type.getElementType().getIntOrFloatBitWidth() != 16 ||
-      layout.getLanes() != ArrayRef(lanes) || layout.getRegisters().empty() ||
+  unsigned bits = type.getElementType().getIntOrFloatBitWidth();
+  if ((bits != 16 && bits != 32) || layout.getLanes() != ArrayRef(lanes) ||
+      layout.getRegisters().empty() ||
       !(layout.getRegisters().front() == pairs) ||
       findRegister(layout, {8, 0}) < 0 || findRegister(layout, {0, 8}) < 0)
     return op.emitOpError()
-           << "expects elements of 16 bits in the layout of the accumulator of "
-              "a warpgroup MMA, but got "
+           << "expects elements of 16 or 32 bits in the layout of the "
+              "accumulator of a warpgroup MMA, but got "
            << type;
-  // A warpgroup stores the rows that it wrote.
-  if (llvm::any_of(layout.getWarps(),
-                   [](const tile::Mode &mode) { return mode.dim != 0; }))
-    return op.emitOpError()
-           << "expects warpgroups to have rows of their own, but got " << type;
   return success();
 }
 
@@ -232,6 +245,15 @@ static LogicalResult checkScheduler(OpTy op, const KernelContext &context) {
                                     ? " of which one thread runs the program"
                                     : "");
   return success();
+}
+
+/// Chips without barriers of a part of the warps have no roles.
+static LogicalResult checkBarrier(tile::BarrierOp op,
+                                  const KernelContext &context) {
+  if (isOfOneThread(op))
+    return op.emitOpError() << "expects to stand in a role of which all "
+                               "threads run the program";
+  return tile::getRole(op) ? checkBarriers(op, context) : success();
 }
 
 /// The warps meet in it.
@@ -362,6 +384,9 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
             .Case([](tile::OrderedOp ordered) { return checkOrdered(ordered); })
             .Case([&](tile::SpecializeOp roles) {
               return checkRoles(roles, context);
+            })
+            .Case([&](tile::BarrierOp barrier) {
+              return checkBarrier(barrier, context);
             })
             .Case<tile::FetchWorkOp, tile::GetWorkOp>(
                 [&](auto end) { return checkScheduler(end, context); })

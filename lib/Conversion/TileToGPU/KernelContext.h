@@ -49,10 +49,6 @@ struct KernelContext {
   int64_t countWarpgroups(tile::WarpRange warps) const {
     return std::max<int64_t>(warps.count / warpgroupWarps, 1);
   }
-  /// Parts of a tile that warpgroups store, each its own.
-  int64_t countStores(mlir::Operation *op) const {
-    return isOfOneThread(op) ? 1 : countWarpgroups(getWarps(op));
-  }
   /// Warpgroups of all roles that all their threads run, and of those whose
   /// warps come before.
   int64_t countWarpgroups() const;

@@ -34,6 +34,13 @@ struct PingPongArrivePattern : KernelPattern<tile::PingPongArriveOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
+struct BarrierPattern : KernelPattern<tile::BarrierOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::BarrierOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
 } // namespace
 
 static Value compare(OpBuilder &b, Location loc, arith::CmpIPredicate predicate,
@@ -234,9 +241,29 @@ PingPongArrivePattern::matchAndRewrite(tile::PingPongArriveOp op, OpAdaptor,
   return success();
 }
 
+/// The barriers behind those of warpgroups, of which a role has one.
+LogicalResult
+BarrierPattern::matchAndRewrite(tile::BarrierOp op, OpAdaptor,
+                                ConversionPatternRewriter &b) const {
+  Location loc = op.getLoc();
+  if (tile::getRole(op)) {
+    tile::WarpRange warps = context.getWarps(op);
+    int64_t number = 1 + 2 * context.countWarpgroups() +
+                     context.countWarpgroupsBefore(warps);
+    context.model->getBarriers()->syncThreads(
+        b, loc, constant(b, loc, number),
+        warps.count * context.target.getLanes(), /*wait=*/true);
+  } else {
+    gpu::BarrierOp::create(b, loc);
+  }
+  b.eraseOp(op);
+  return success();
+}
+
 void attune::populateRolePatterns(TypeConverter &converter,
                                   RewritePatternSet &patterns,
                                   const KernelContext &context) {
-  patterns.add<PingPongInitPattern, PingPongWaitPattern, PingPongArrivePattern>(
-      converter, patterns.getContext(), context);
+  patterns.add<BarrierPattern, PingPongInitPattern, PingPongWaitPattern,
+               PingPongArrivePattern>(converter, patterns.getContext(),
+                                      context);
 }

@@ -31,6 +31,14 @@ struct WritePattern : KernelPattern<tile::WriteOp> {
   LogicalResult
   matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
+
+private:
+  /// Elements of 16 bits, four matrices at a time.
+  void writeMatrices(ConversionPatternRewriter &rewriter, tile::WriteOp op,
+                     OpAdaptor adaptor) const;
+  /// Elements of 32 bits, of which a thread holds pairs of neighbours.
+  void writePairs(ConversionPatternRewriter &rewriter, tile::WriteOp op,
+                  OpAdaptor adaptor) const;
 };
 
 /// Tokens are nothing that a thread holds: the one that stores waits by the
@@ -69,11 +77,33 @@ BufferPattern::matchAndRewrite(tile::BufferOp op, OpAdaptor,
   return success();
 }
 
-LogicalResult
-WritePattern::matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
-                              ConversionPatternRewriter &b) const {
+/// Where the part of this thread's warp starts: its first row, and how far its
+/// first column, that of an atom, lies behind that of the tile.
+static std::pair<Value, Value> locateWarp(OpBuilder &b, tile::WriteOp op,
+                                          const KernelContext &context) {
   Location loc = op.getLoc();
-  const CopyEngine &engine = *context.model->getCopyEngine();
+  LayoutAttr ofWarps = LayoutAttr::getNormal(
+      b.getContext(), {}, {},
+      op.getValue().getType().getRegisterLayout().getWarps());
+  Value column = laneCoordinate(b, loc, context, ofWarps, 1);
+  int64_t rows = op.getDestination().getType().getShape()[0];
+  return {laneCoordinate(b, loc, context, ofWarps, 0),
+          column ? b.createOrFold<arith::MulIOp>(loc, column,
+                                                 constant(b, loc, rows))
+                 : column};
+}
+
+/// `first + second`, where null is 0.
+static Value addOptional(OpBuilder &b, Location loc, Value first,
+                         Value second) {
+  if (!first || !second)
+    return first ? first : second;
+  return b.createOrFold<arith::AddIOp>(loc, first, second);
+}
+
+void WritePattern::writeMatrices(ConversionPatternRewriter &b, tile::WriteOp op,
+                                 OpAdaptor adaptor) const {
+  Location loc = op.getLoc();
   tile::TileType type = op.getDestination().getType();
   auto swizzle = cast<tile::SwizzleAttr>(type.getLayout());
   LayoutAttr layout = op.getValue().getType().getRegisterLayout();
@@ -86,12 +116,11 @@ WritePattern::matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
   // of the first eight columns.
   constexpr int64_t kSize = 8, kBoth = 2 * kSize;
   Value lane = laneNumber(b, loc, context);
-  LayoutAttr ofWarps =
-      LayoutAttr::getNormal(b.getContext(), {}, {}, layout.getWarps());
-  Value row =
-      b.createOrFold<arith::RemUIOp>(loc, lane, constant(b, loc, kBoth));
-  if (Value first = laneCoordinate(b, loc, context, ofWarps, 0))
-    row = b.createOrFold<arith::AddIOp>(loc, row, first);
+  auto [firstRow, ofColumns] = locateWarp(b, op, context);
+  Value row = addOptional(
+      b, loc,
+      b.createOrFold<arith::RemUIOp>(loc, lane, constant(b, loc, kBoth)),
+      firstRow);
   Value right = b.createOrFold<arith::MulIOp>(
       loc, b.createOrFold<arith::DivUIOp>(loc, lane, constant(b, loc, kBoth)),
       constant(b, loc, kSize));
@@ -108,12 +137,81 @@ WritePattern::matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
     SplitIndex position = sharedPosition(
         b, loc, swizzle, atomColumns, {row, at[0]},
         {right, at[1] % atomColumns, /*possibleBits=*/uint64_t(kSize)});
+    position.dynamic = addOptional(b, loc, position.dynamic, ofColumns);
     position.constant += at[1] / atomColumns * atomColumns * rows;
-    engine.writeMatrices(b, loc, adaptor.getDestination(),
-                         position.materialize(b, loc), matrices);
+    context.model->getCopyEngine()->writeMatrices(
+        b, loc, adaptor.getDestination(), position.materialize(b, loc),
+        matrices);
   }
-  engine.publishWrites(b, loc);
-  meetInGroup(b, loc, context);
+}
+
+void WritePattern::writePairs(ConversionPatternRewriter &b, tile::WriteOp op,
+                              OpAdaptor adaptor) const {
+  Location loc = op.getLoc();
+  tile::TileType type = op.getDestination().getType();
+  auto swizzle = cast<tile::SwizzleAttr>(type.getLayout());
+  LayoutAttr layout = op.getValue().getType().getRegisterLayout(),
+             ofLanes = LayoutAttr::getNormal(b.getContext(), {},
+                                             layout.getLanes(), {});
+  int64_t rows = type.getShape()[0], atomColumns = swizzle.getSwizzleAtom();
+  auto [firstRow, ofColumns] = locateWarp(b, op, context);
+  Value laneRow = laneCoordinate(b, loc, context, ofLanes, 0),
+        column = laneCoordinate(b, loc, context, ofLanes, 1),
+        row = addOptional(b, loc, laneRow, firstRow);
+  Value buffer = flattenBuffer(b, loc, adaptor.getDestination());
+  constexpr int64_t kPair = 2, kFar = 16;
+  auto extract = [&](int64_t reg) -> Value {
+    return vector::ExtractStridedSliceOp::create(
+        b, loc, adaptor.getValue(), ArrayRef<int64_t>{reg},
+        ArrayRef<int64_t>{kPair}, ArrayRef<int64_t>{1});
+  };
+  auto store = [&, &ofColumns = ofColumns](Value pair, Value ofLane,
+                                           ArrayRef<int64_t> at) {
+    // 2 * (lane mod 4), and what is added to it.
+    constexpr uint64_t kPossibleBits = 6 | kFar;
+    SplitIndex position =
+        sharedPosition(b, loc, swizzle, atomColumns, {row, at[0]},
+                       {ofLane, at[1] % atomColumns, kPossibleBits});
+    position.dynamic = addOptional(b, loc, position.dynamic, ofColumns);
+    position.constant += at[1] / atomColumns * atomColumns * rows;
+    vector::StoreOp::create(b, loc, pair, buffer, position.materialize(b, loc),
+                            /*nontemporal=*/false,
+                            llvm::MaybeAlign(kPair * sizeof(float)));
+  };
+  // Half a warp stores at once, four lanes in each of four rows. The swizzle
+  // lets neighbouring rows meet in the same banks, so that odd rows store the
+  // pair sixteen columns away first.
+  Value isOdd = arith::CmpIOp::create(
+      b, loc, arith::CmpIPredicate::ne,
+      b.createOrFold<arith::AndIOp>(loc, laneRow, constant(b, loc, 1)),
+      constant(b, loc, 0));
+  Value far = arith::AddIOp::create(b, loc, column, constant(b, loc, kFar)),
+        first = arith::SelectOp::create(b, loc, isOdd, far, column),
+        second = arith::SelectOp::create(b, loc, isOdd, column, far);
+  for (int64_t reg = 0; reg < layout.getNumRegisters(); reg += kPair) {
+    SmallVector<int64_t, 2> at = layout.getRegisterCoordinates(reg, 2);
+    if (atomColumns <= kFar) {
+      store(extract(reg), column, at);
+    } else if (at[1] % (2 * kFar) < kFar) {
+      Value left = extract(reg),
+            right = extract(findRegister(layout, {at[0], at[1] + kFar}));
+      store(arith::SelectOp::create(b, loc, isOdd, right, left), first, at);
+      store(arith::SelectOp::create(b, loc, isOdd, left, right), second, at);
+    }
+  }
+}
+
+LogicalResult
+WritePattern::matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
+                              ConversionPatternRewriter &b) const {
+  if (op.getValue().getType().getElementType().getIntOrFloatBitWidth() == 32)
+    writePairs(b, op, adaptor);
+  else
+    writeMatrices(b, op, adaptor);
+  context.model->getCopyEngine()->publishWrites(b, op.getLoc());
+  // All warps meet where the group would.
+  if (!isa<tile::BarrierOp>(op->getNextNode()))
+    meetInGroup(b, op.getLoc(), context);
   b.eraseOp(op);
   return success();
 }

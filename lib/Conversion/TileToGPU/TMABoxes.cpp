@@ -399,15 +399,22 @@ StoreAsyncPattern::matchAndRewrite(tile::StoreAsyncOp op, OpAdaptor adaptor,
           atomColumns =
               cast<tile::SwizzleAttr>(type.getLayout()).getSwizzleAtom();
   OpBuilder::InsertionGuard restore(b);
-  Value first;
-  if (isOfOneThread(op)) {
-    first = constant(b, loc, 0);
-  } else {
-    // Each warpgroup has its rows of the tile. All threads find out which.
-    int64_t groups = context.countStores(op);
-    first =
-        b.createOrFold<arith::MulIOp>(loc, groupNumber(b, loc, context, groups),
-                                      constant(b, loc, rows / groups));
+  StoredParts parts = StoredParts::get(op, op.getSource(), context);
+  int64_t ownColumns = columns / parts.alongColumns;
+  Value first = constant(b, loc, 0), firstOwn = first;
+  if (!isOfOneThread(op)) {
+    // Each warpgroup has its part of the tile. All threads find out which;
+    // groups are assigned to rows first.
+    Value group = groupNumber(b, loc, context,
+                              parts.alongRows * parts.alongColumns),
+          alongRows = constant(b, loc, parts.alongRows);
+    first = b.createOrFold<arith::MulIOp>(
+        loc, b.createOrFold<arith::RemUIOp>(loc, group, alongRows),
+        constant(b, loc, rows / parts.alongRows));
+    if (parts.alongColumns > 1)
+      firstOwn = b.createOrFold<arith::MulIOp>(
+          loc, b.createOrFold<arith::DivUIOp>(loc, group, alongRows),
+          constant(b, loc, ownColumns));
     auto guard = scf::IfOp::create(b, loc, isFirstOfGroup(b, loc, context),
                                    /*withElseRegion=*/false);
     b.setInsertionPointToStart(guard.thenBlock());
@@ -419,13 +426,15 @@ StoreAsyncPattern::matchAndRewrite(tile::StoreAsyncOp op, OpAdaptor adaptor,
   Value &row = box.coordinates[view->dims[0]],
         &column = box.coordinates[view->dims[1]];
   row = plus(plus(row, op.getRow()), first);
-  Value firstColumn = plus(column, op.getColumn()),
-        start = b.createOrFold<arith::MulIOp>(loc, first,
-                                              constant(b, loc, atomColumns));
-  for (int64_t at = 0; at < columns; at += atomColumns) {
+  auto times = [&](Value value, int64_t factor) {
+    return b.createOrFold<arith::MulIOp>(loc, value, constant(b, loc, factor));
+  };
+  Value firstColumn = plus(plus(column, op.getColumn()), firstOwn),
+        start = plus(times(first, atomColumns), times(firstOwn, rows));
+  for (int64_t at = 0; at < ownColumns; at += atomColumns) {
     column = plus(firstColumn, constant(b, loc, at));
     box.offset = plus(start, constant(b, loc, at * rows));
-    context.model->getCopyEngine()->store(b, loc, box);
+    context.model->getCopyEngine()->store(b, loc, box, op.getAccumulate());
   }
   // Its token is nothing that a thread holds.
   b.replaceOpWithMultiple(op, {ValueRange()});

@@ -103,6 +103,17 @@ static void addToLaunches(gpu::GPUFuncOp kernel, const Map &map, Type type,
   });
 }
 
+StoredParts StoredParts::get(Operation *op, Value tile,
+                             const KernelContext &context) {
+  if (isOfOneThread(op))
+    return {1, 1};
+  int64_t groups = context.countWarpgroups(context.getWarps(op)), columns = 1;
+  for (Operation *user : tile.getUsers())
+    if (auto write = dyn_cast<tile::WriteOp>(user))
+      columns = write.countColumnParts();
+  return {groups / columns, columns};
+}
+
 namespace {
 /// What an op copies to or from shared memory, a TMA box at a time.
 struct Copied {
@@ -122,8 +133,10 @@ static SmallVector<Copied> getCopied(Operation *op,
         copied.push_back({buffer, channel.getTileType(), getRowsOfBox(put)});
   } else if (auto store = dyn_cast<tile::StoreAsyncOp>(op)) {
     tile::TileType type = store.getSource().getType();
-    copied.push_back({store.getDestination(), type,
-                      type.getShape()[0] / context.countStores(op)});
+    copied.push_back(
+        {store.getDestination(), type,
+         type.getShape()[0] /
+             StoredParts::get(store, store.getSource(), context).alongRows});
   }
   return copied;
 }

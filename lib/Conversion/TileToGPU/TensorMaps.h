@@ -27,6 +27,15 @@ struct TensorView {
 mlir::FailureOr<TensorView> traceView(mlir::OpBuilder &builder,
                                       mlir::Value view);
 
+/// How many warpgroups share the rows and the columns of a tile in shared
+/// memory that `op` makes or stores, each of which stores the part that it
+/// wrote.
+struct StoredParts {
+  int64_t alongRows, alongColumns;
+  static StoredParts get(mlir::Operation *op, mlir::Value tile,
+                         const KernelContext &context);
+};
+
 /// Adds an argument to the kernel, its manifest and its launches for each
 /// tensor and TMA box that the puts of channels with swizzle atoms and the
 /// stores of tiles in shared memory need, and gives each of these its own.

@@ -467,7 +467,7 @@ void LoopEmitter::emitWithoutRules(Operation *op) {
       // Done at once, so that nobody waits for it.
       .Case([&](tile::StoreAsyncOp op) {
         emitStore(op.getSource(), op.getDestination(),
-                  {op.getRow(), op.getColumn()}, /*accumulate=*/false);
+                  {op.getRow(), op.getColumn()}, op.getAccumulate());
       })
       .Case([&](tile::BufferOp op) { define(op.getResult()); })
       .Case([&](tile::WriteOp op) {
@@ -497,8 +497,9 @@ void LoopEmitter::emitWithoutRules(Operation *op) {
       // assigned in advance.
       .Case<tile::SchedulerOp, tile::DoneOp, tile::PingPongInitOp,
             tile::PingPongWaitOp, tile::PingPongArriveOp, tile::FenceBarriersOp,
-            tile::SyncWarpOp, tile::ArriveClusterOp, tile::WaitClusterOp,
-            tile::PagedOp, tile::InterleavedOp>([](auto) {})
+            tile::SyncWarpOp, tile::BarrierOp, tile::ArriveClusterOp,
+            tile::WaitClusterOp, tile::PagedOp, tile::InterleavedOp>(
+          [](auto) {})
       .Case([&](tile::DeinterleaveOp op) { emitDeinterleave(op); })
       .Case([&](tile::MapOp op) { emitMap(op); })
       .Case([&](tile::AnyOp op) { emitAny(op); })

@@ -132,6 +132,23 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
   shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
+    gpu.func @barrier_of_one_thread(%x: f16) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      tile.specialize <"compute", warps = 4> {
+      }, <"load", warps = 4, threads = one> {
+        // expected-error @below {{'tile.barrier' op expects to stand in a role of which all threads run the program}}
+        tile.barrier
+      }
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
     // expected-error @below {{expects a program for each role, but got 'tile.roles'; run tile-specialize-warps first}}
     gpu.func @roles_without_programs() kernel attributes {known_block_size = array<i32: 256, 1, 1>,
         tile.roles = [#tile.role<"compute", warps = 4>, #tile.role<"load", warps = 4, threads = one>]} {

@@ -27,7 +27,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
     gpu.func @layout_of_a_write(%x: f16) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
       %b = tile.buffer : !tile.tile<64x16xf16, shared, #atoms>
       %t = tile.fill %x : f16 -> !tile.tile<64x16xf16, registers, #lane_rows>
-      // expected-error @below {{'tile.write' op expects elements of 16 bits in the layout of the accumulator of a warpgroup MMA, but got}}
+      // expected-error @below {{'tile.write' op expects elements of 16 or 32 bits in the layout of the accumulator of a warpgroup MMA, but got}}
       tile.write %t, %b : !tile.tile<64x16xf16, registers, #lane_rows>, !tile.tile<64x16xf16, shared, #atoms>
       gpu.return
     }
@@ -36,8 +36,8 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 
 // -----
 
-// Two warpgroups that share rows would store rows that the other one writes.
-#atoms = #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>
+// Warpgroups that share rows store whole swizzle atoms of them.
+#atoms = #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>
 #shared_rows = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]],
                             warps = [[4, 0, 16], [2, 1, 16]]>
 module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
@@ -45,9 +45,9 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
   copy_sync = none, copy_widths = [], tma_box_bytes = 128, mma = []>} {
   gpu.module @kernels {
     gpu.func @columns_of_warpgroups(%x: f16) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      // expected-error @below {{'tile.buffer' op expects 2 parts of whole swizzle atoms, a multiple of 64 columns, but got 32}}
       %b = tile.buffer : !tile.tile<64x32xf16, shared, #atoms>
       %t = tile.fill %x : f16 -> !tile.tile<64x32xf16, registers, #shared_rows>
-      // expected-error @below {{'tile.write' op expects warpgroups to have rows of their own, but got}}
       tile.write %t, %b : !tile.tile<64x32xf16, registers, #shared_rows>, !tile.tile<64x32xf16, shared, #atoms>
       gpu.return
     }

@@ -14,6 +14,10 @@
 !place = !tile.tile<128x96xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>>
 !slot = !tile.tile<64x32xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>>
 
+#halves = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [4, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16], [2, 1, 32]]>
+!halves = !tile.tile<64x64xf32, registers, #halves>
+!sums = !tile.tile<64x64xf32, shared, #tile.swizzle<vector = 4, bits = 3, shift = 0, swizzle_atom = 32>>
+
 module attributes {gpu.container_module} {
 gpu.module @kernels {
   // The map of the output has TMA boxes of one group's 64 rows and a swizzle atom.
@@ -69,6 +73,38 @@ gpu.module @kernels {
     tile.write %o, %place : !o, !place
     %stored = tile.store_async %place, %view[%row, %c0] : !place, memref<?x96xf16, strided<[96, 1], offset: ?>>
     tile.wait_reads %stored : !tile.token
+    gpu.return
+  }
+
+  // Numbers of 32 bits go in pairs, those of odd rows the other way round. Groups that share rows have columns of their own, an
+  // atom each, which is added to memory. All warps of a role meet at the barrier behind those of its groups.
+  // CHECK-LABEL: gpu.func @added
+  // CHECK-SAME:    !nvgpu.tensormap.descriptor<tensor = memref<64x32xf32, #gpu.address_space<workgroup>>, swizzle = swizzle_128b
+  // CHECK:       %[[ODD:.+]] = arith.cmpi ne
+  // CHECK:       arith.select %[[ODD]], %{{.+}}, %{{.+}} : index
+  // CHECK:       arith.select %[[ODD]], %{{.+}}, %{{.+}} : vector<2xf32>
+  // CHECK-COUNT-8: vector.store %{{.+}} {alignment = 8 : i64} : memref<{{.*}}>, vector<2xf32>
+  // CHECK-NOT:   vector.store
+  // CHECK:       nvvm.fence.proxy
+  // CHECK-NOT:   nvvm.barrier id = %{{.+}} number_of_threads = %c128_i32
+  // CHECK:       nvvm.barrier id = %c5_i32 number_of_threads = %c256_i32
+  // CHECK:       %[[COLUMN:.+]] = arith.muli %{{.+}}, %c32
+  // CHECK:       arith.muli %[[COLUMN]], %c64
+  // CHECK:       nvvm.cp.async.bulk.tensor.reduce
+  // CHECK-NOT:   nvvm.cp.async.bulk.tensor
+  // CHECK:       gpu.return
+  gpu.func @added(%out: memref<64x64xf32>, %x: f32) kernel
+      attributes {known_block_size = array<i32: 384, 1, 1>} {
+    %place = tile.buffer : !sums
+    tile.specialize <"compute", warps = 8> {
+      %c0 = arith.constant 0 : index
+      %o = tile.fill %x : f32 -> !halves
+      tile.write %o, %place : !halves, !sums
+      tile.barrier
+      %stored = tile.store_async %place, %out[%c0, %c0] accumulate : !sums, memref<64x64xf32>
+      tile.wait_reads %stored : !tile.token
+    }, <"load", warps = 4, threads = one> {
+    }
     gpu.return
   }
 

@@ -266,14 +266,16 @@ func.func @places(%m: memref<?x64xf16>, %i: index, %map: !nvgpu.tensormap.descri
   tile.fence_barriers
   // CHECK: tile.put %{{.+}}[%{{.+}}], %{{.+}}[%{{.+}}, %{{.+}}] role "load_k" eviction last map(%[[MAP:.+]] : !nvgpu.tensormap.descriptor<{{.*}}>) : <32x64xf16, stages = 2>, memref<?x64xf16>
   tile.put %c[%i], %m[%i, %i] role "load_k" eviction last map(%map : !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>) : !channel, memref<?x64xf16>
-  // CHECK: %[[STORED:.+]] = tile.store_async %[[B]], %{{.+}}[%{{.+}}, %{{.+}}] map %{{.+}} : !nvgpu.tensormap.descriptor<{{.*}}>, : <32x64xf16, shared,
-  %stored = tile.store_async %b, %m[%i, %i] map %map : !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>, : !shared, memref<?x64xf16>
+  // CHECK: %[[STORED:.+]] = tile.store_async %[[B]], %{{.+}}[%{{.+}}, %{{.+}}] accumulate map %{{.+}} : !nvgpu.tensormap.descriptor<{{.*}}>, : <32x64xf16, shared,
+  %stored = tile.store_async %b, %m[%i, %i] accumulate map %map : !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>, : !shared, memref<?x64xf16>
   // CHECK-NEXT: tile.wait_reads %[[STORED]] : !tile.token
   // CHECK-NEXT: tile.sync_warp
+  // CHECK-NEXT: tile.barrier
   // CHECK-NEXT: tile.arrive_cluster
   // CHECK-NEXT: tile.wait_cluster
   tile.wait_reads %stored : !tile.token
   tile.sync_warp
+  tile.barrier
   tile.arrive_cluster
   tile.wait_cluster
   return

@@ -68,9 +68,9 @@ LogicalResult StoreOp::verify() {
                          << " dimensions of the value, but got "
                          << getDestination().getType().getRank() << " and "
                          << getIndices().size();
-  if (getAccumulate() && getPath() != StorePath::Direct)
-    return emitOpError() << "expects no 'path' with 'accumulate', but got '"
-                         << stringifyStorePath(getPath()) << "'";
+  if (getAccumulate() && getPath() == StorePath::OperandSlot)
+    return emitOpError() << "expects no path '" << stringifyStorePath(getPath())
+                         << "' with 'accumulate'";
   return verifySameElementType(
       *this, "value", getValue().getType().getElementType(), "destination",
       getDestination().getType().getElementType());
@@ -180,6 +180,15 @@ LogicalResult WriteOp::verify() {
   return verifySameElementType(
       *this, "value", getValue().getType().getElementType(), "destination",
       getDestination().getType().getElementType());
+}
+
+int64_t WriteOp::countColumnParts() {
+  int64_t parts = 1;
+  if (LayoutAttr layout = getValue().getType().getRegisterLayout())
+    for (const Mode &mode : layout.getWarps())
+      if (mode.dim == 1)
+        parts *= mode.extent;
+  return parts;
 }
 
 LogicalResult StoreAsyncOp::verify() {

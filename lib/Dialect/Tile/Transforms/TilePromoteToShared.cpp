@@ -130,12 +130,14 @@ Value TilePromoteToShared::numberElement(OpBuilder &b, Location loc,
   return b.createOrFold<arith::AddIOp>(loc, counter, iteration);
 }
 
-/// Loads a tile once more where it is multiplied from both sides, as that of
+/// Loads a tile once more where warps multiply it from both sides, as that of
 /// one tensor with itself: what is best for the one is not for the other.
+/// Warpgroups read both from the same swizzle atoms.
 static void splitSides(LoadOp load) {
   auto isLhs = [](OpOperand &use) {
     auto mma = dyn_cast<MmaOp>(use.getOwner());
-    return mma && &use == &mma.getLhsMutable();
+    return mma && mma.getScope() == MmaScope::Warp &&
+           &use == &mma.getLhsMutable();
   };
   auto isRhs = [](OpOperand &use) {
     auto mma = dyn_cast<MmaOp>(use.getOwner());
@@ -237,7 +239,13 @@ void TilePromoteToShared::writeOperand(MmaOp mma) {
   OpBuilder b(mma);
   if (value.getParentBlock() == mma->getBlock())
     b.setInsertionPointAfterValue(value);
+  // Other warps read what these wrote, and wrote what these read.
+  bool isShared = mma.getTransposeLhs() || mma.getWarpsN() > 1;
+  if (isShared && mma->getParentOfType<scf::ForOp>())
+    BarrierOp::create(b, mma.getLoc());
   WriteOp::create(b, mma.getLoc(), value, buffer);
+  if (isShared)
+    BarrierOp::create(b, mma.getLoc());
   mma.getLhsMutable().assign(buffer);
 }
 
@@ -305,9 +313,9 @@ LogicalResult TilePromoteToShared::writeOutput(StoreOp store) {
   }
   OpBuilder b(store);
   auto write = WriteOp::create(b, loc, store.getValue(), place);
-  Value stored = StoreAsyncOp::create(b, loc, place, store.getDestination(),
-                                      store.getIndices()[0],
-                                      store.getIndices()[1], /*map=*/Value());
+  Value stored = StoreAsyncOp::create(
+      b, loc, place, store.getDestination(), store.getIndices()[0],
+      store.getIndices()[1], store.getAccumulateAttr(), /*map=*/Value());
   store.erase();
   // A slot is wanted for the next tile, a buffer not before its next write.
   auto loop = dyn_cast<scf::ForOp>(block->getParentOp());

@@ -87,12 +87,20 @@ void TensorCopyEngine::load(OpBuilder &b, Location loc,
       /*predicate=*/Value());
 }
 
-void TensorCopyEngine::store(OpBuilder &b, Location loc,
-                             const TMABox &box) const {
+void TensorCopyEngine::store(OpBuilder &b, Location loc, const TMABox &box,
+                             bool accumulate) const {
+  Value map = pointerToMap(b, loc, box),
+        source = sharedPointer(b, loc, box.buffer, box.offset);
+  SmallVector<Value> coordinates = coordinatesOf(b, loc, box);
+  if (accumulate) {
+    NVVM::CpAsyncBulkTensorReduceOp::create(
+        b, loc, map, source, NVVM::TMAReduxKind::ADD, NVVM::TMAStoreMode::TILE,
+        coordinates, /*l2CacheHint=*/Value());
+    return;
+  }
   NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
-      b, loc, pointerToMap(b, loc, box),
-      sharedPointer(b, loc, box.buffer, box.offset), coordinatesOf(b, loc, box),
-      /*l2CacheHint=*/Value(), NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
+      b, loc, map, source, coordinates, /*l2CacheHint=*/Value(),
+      NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
 }
 
 void TensorCopyEngine::waitStores(OpBuilder &b, Location loc) const {

@@ -17,8 +17,8 @@ public:
                         mlir::Type type, mlir::Value buffer) const override;
   void load(mlir::OpBuilder &builder, mlir::Location loc,
             const TMABoxCopy &copy) const override;
-  void store(mlir::OpBuilder &builder, mlir::Location loc,
-             const TMABox &box) const override;
+  void store(mlir::OpBuilder &builder, mlir::Location loc, const TMABox &box,
+             bool accumulate) const override;
   void waitStores(mlir::OpBuilder &builder, mlir::Location loc) const override;
   void writeMatrices(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Value buffer, mlir::Value offset,

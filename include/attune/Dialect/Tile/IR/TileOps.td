@@ -59,7 +59,7 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
     tile.store %o, %destination[%row, %c0] : !tile.tile<64x128xbf16, registers>, memref<?x128xbf16>
     ```
 
-    **Errors**: element types or ranks differ; `accumulate` with a `path`.
+    **Errors**: element types or ranks differ; `accumulate` by way of an `operand_slot`.
   }];
   let arguments = (ins Tile_RegisterTile:$value, MemRefRankOf<[AnyFloat], [1, 2]>:$destination, Variadic<Index>:$indices,
                        UnitAttr:$accumulate, DefaultValuedAttr<Tile_StorePathAttr, "StorePath::Direct">:$path);
@@ -96,9 +96,9 @@ def Tile_BufferOp : Tile_Op<"buffer", [MemoryEffects<[MemAlloc]>]> {
 def Tile_WriteOp : Tile_Op<"write", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Writes a tile in registers to a tile in shared memory";
   let description = [{
-    `destination[i, j] = value[i, j]`. When it has run, each warpgroup may multiply the rows that it holds, and store them by
-    `tile.store_async`. What reads these rows as they were must be done by then: MMAs of the group
-    are waited for, and so are the reads of its stores.
+    `destination[i, j] = value[i, j]`. When it has run, each warpgroup may multiply the rows that it holds, and store its
+    part by `tile.store_async`; other warpgroups may read them behind a `tile.barrier`. What reads these elements as they
+    were must be done by then: MMAs of the group are waited for, and so are the reads of its stores.
 
     The destination is that of a `tile.buffer`, or of a `tile.get` until its release.
 
@@ -107,13 +107,17 @@ def Tile_WriteOp : Tile_Op<"write", [MemoryEffects<[MemRead, MemWrite]>]> {
   }];
   let arguments = (ins Tile_RegisterTile:$value, Tile_SharedTile:$destination);
   let assemblyFormat = "$value `,` $destination attr-dict `:` type($value) `,` type($destination)";
+  let extraClassDeclaration = [{
+    /// How many warpgroups share its columns, by the layout of what is written.
+    int64_t countColumnParts();
+  }];
   let hasVerifier = 1;
 }
 
 def Tile_StoreAsyncOp : Tile_Op<"store_async", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Issues the copy of a tile in shared memory to a global buffer";
   let description = [{
-    As `tile.store`, by the chip's copy engine. Each warpgroup copies the rows that it wrote; they
+    As `tile.store`, by the chip's copy engine. Each warpgroup copies the rows and columns that it wrote; they
     must stay as they are until a `tile.wait_reads` of the token. `map` is the tensor map, an argument of the kernel that
     `tile-allocate-shared` adds.
 
@@ -127,10 +131,10 @@ def Tile_StoreAsyncOp : Tile_Op<"store_async", [MemoryEffects<[MemRead, MemWrite
     **Errors**: element types differ; a token that nothing waits for, for shared memory must not end before the copy has read it.
   }];
   let arguments = (ins Tile_SharedTile:$source, MemRefRankOf<[AnyFloat], [2]>:$destination, Index:$row, Index:$column,
-                       Optional<AnyType>:$map);
+                       UnitAttr:$accumulate, Optional<AnyType>:$map);
   let results = (outs Tile_TokenType:$token);
   let assemblyFormat = [{
-    $source `,` $destination `[` $row `,` $column `]` (`map` $map^ `:` type($map) `,`)? attr-dict
+    $source `,` $destination `[` $row `,` $column `]` (`accumulate` $accumulate^)? (`map` $map^ `:` type($map) `,`)? attr-dict
     `:` type($source) `,` type($destination)
   }];
   let hasVerifier = 1;
@@ -255,6 +259,17 @@ def Tile_FenceBarriersOp : Tile_Op<"fence_barriers", [MemoryEffects<[MemRead, Me
 
 def Tile_SyncWarpOp : Tile_Op<"sync_warp", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Waits for all lanes of the warp";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits for all warps of the role";
+  let description = [{
+    Where there are no roles, for all warps of the workgroup. What each of them has written to shared memory before, by
+    `tile.write` too, all of them read behind it.
+
+    **Errors**: by `convert-tile-to-gpu`: in a role of which one thread runs the program.
+  }];
   let assemblyFormat = "attr-dict";
 }
 
