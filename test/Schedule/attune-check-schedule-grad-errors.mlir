@@ -62,3 +62,23 @@ func.func @right(%q: !t, %lse: !lse) -> !t {
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<kvBlockN = 128, kvWarps = 8, qBlockM = 128, qWarps = 8, kvInRegisters = 0, qInRegisters = 0, mmaWarps = 4, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
   return %g : !t
 }
+func.func @fused_by_warps(%q: !t, %lse: !lse) -> !t {
+  // expected-error @below {{fused-without-groups: expects form to be split where mma-warps is 1, but got fused}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<form = fused>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @fused_rows(%q: !t, %lse: !lse) -> !t {
+  // expected-error @below {{fused-rows: expects kv-block-m to be a multiple of 64 (rows of 'wgmma.m64k16') where form is fused, but got 32}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<form = fused, mmaWarps = 4, kvWarps = 4, kvBlockN = 64, kvBlockM = 32, kvInRegisters = 0>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+// Two groups would each multiply half of a swizzle atom of keys; of 128 columns each has one.
+func.func @fused_columns(%q: !t, %lse: !lse) -> !t {
+  // expected-error @below {{fused-columns: expects a padded head size that is a multiple of 128 where 2 groups of warps share the gradients of 64 queries, but got 64}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<form = fused, mmaWarps = 4, kvWarps = 8, kvBlockN = 128, kvBlockM = 64, kvInRegisters = 0>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @whole_atoms(%q: !wide, %lse: !lse) -> !wide {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<form = fused, mmaWarps = 4, kvWarps = 8, kvBlockN = 128, kvBlockM = 64, kvInRegisters = 0>) : !wide, !wide, !wide, !wide, !lse, !wide
+  return %g : !wide
+}

@@ -176,7 +176,12 @@ def Knob_QRowsInRegisters : Knob<"qInRegisters", "q-in-registers", 1, [0, 1],
 def Knob_QWorkgroupsPerSm : Knob<"qWorkgroupsPerSm", "q-workgroups-per-sm", 1, [1, 2, 3],
   "Workgroups of that kernel that must fit on one SM at a time; bounds the registers of a thread.">;
 
+def Knob_GradientForm : EnumKnob<"form", "form", "GradientForm",
+  [I32EnumCase<"Split", 0, "split">, I32EnumCase<"Fused", 1, "fused">],
+  "Whether a kernel of its own sums the gradients of queries, or the one that owns keys adds its part of them to memory, in no order: then nothing is computed twice, but sums may differ in their last bits from run to run.">;
+
 def Knobs_AttentionGrad : KnobSet<"attention_grad", "AttentionGrad", [
+  Knob_GradientForm,
   Knob_KVBlockM, Knob_KVBlockN, Knob_KVWarps, Knob_KVStages, Knob_KVInRegisters, Knob_KVWorkgroupsPerSm,
   Knob_QBlockM, Knob_QBlockN, Knob_QWarps, Knob_QKVStages, Knob_QRowsInRegisters, Knob_QWorkgroupsPerSm,
   Knob_MmaWarps, Knob_ProducerWarps, Knob_SplitMasked

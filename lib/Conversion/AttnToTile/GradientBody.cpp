@@ -16,7 +16,6 @@
 // and log-sum-exps and deltas run along the columns.
 
 #include "GradientBody.h"
-#include "OnlineSoftmax.h"
 #include "TileOrder.h"
 #include "Views.h"
 #include "VisitedBlocks.h"
@@ -40,99 +39,6 @@ static Value constantF32(OpBuilder &builder, Location loc, double value) {
   return TileBuilder::constant(builder, loc, value);
 }
 
-/// The numbers of the queries of a head, of a buffer [batch, heads, length].
-static Value viewNumbers(ImplicitLocOpBuilder &b, Value buffer, Value batch,
-                         Value head) {
-  auto type = cast<MemRefType>(buffer.getType());
-  OpFoldResult length =
-      type.isDynamicDim(2)
-          ? OpFoldResult(b.createOrFold<memref::DimOp>(buffer, 2))
-          : b.getIndexAttr(type.getDimSize(2));
-  SmallVector<OpFoldResult> offsets{batch, head, b.getIndexAttr(0)},
-      extents{b.getIndexAttr(1), b.getIndexAttr(1), length},
-      strides(3, b.getIndexAttr(1));
-  auto viewType = memref::SubViewOp::inferRankReducedResultType(
-      {type.getDimSize(2)}, type, offsets, extents, strides);
-  return memref::SubViewOp::create(b, cast<MemRefType>(viewType), buffer,
-                                   offsets, extents, strides);
-}
-
-/// A tile from memory, through a ring of `stages` slots if there are any.
-static tile::LoadOp createLoad(TileBuilder &b, TileType type, Value buffer,
-                               ValueRange place, int64_t stages = 0) {
-  return tile::LoadOp::create(
-      b, type, buffer, place, /*in_bounds=*/UnitAttr(),
-      stages ? b.getI64IntegerAttr(stages) : IntegerAttr(),
-      /*read_once=*/UnitAttr(), /*role=*/StringAttr(),
-      tile::EvictionAttr::get(b.getContext(), tile::Eviction::Normal));
-}
-
-/// Of a number for each query.
-static Value loadNumbers(TileBuilder &b, int64_t rows, Value buffer,
-                         Value first) {
-  return createLoad(b, TileType::get({rows}, b.getF32Type()), buffer, first);
-}
-
-//===----------------------------------------------------------------------===//
-// Sums of rows
-//===----------------------------------------------------------------------===//
-
-void attune::buildDeltaBody(OpBuilder &builder, attn::AttentionGradOp op,
-                            Value output, Value lseGrad,
-                            const GradientOperands &operands, int64_t rows,
-                            int64_t headDim) {
-  TileBuilder b(op.getLoc(), builder);
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, value);
-  };
-  auto size = [&](int64_t position) -> Value {
-    return b.createOrFold<memref::DimOp>(operands.outputGrad, position);
-  };
-  Value tiles =
-      b.createOrFold<arith::CeilDivUIOp>(size(op.getSeqPos()), constant(rows));
-  TileCounts counts{tiles, size(op.getHeadPos()), size(op.getHeadPos()),
-                    size(op.getBatchPos())};
-  Value number = gpu::BlockIdOp::create(b, gpu::Dimension::x);
-  QueryTile tile = orderByHead(b, number, counts, /*lastFirst=*/false);
-  Value first = arith::MulIOp::create(b, tile.tile, constant(rows));
-  auto type = TileType::get({rows, headDim}, op.getElementType());
-  auto load = [&](Value buffer) -> Value {
-    Value view = viewHeads(b, op.getOrder(), buffer, tile.batch, tile.headQ);
-    return createLoad(b, type, view, {first, constant(0)});
-  };
-  Type f32 = b.getF32Type();
-  Value products = b.map(
-      type.withElementType(f32), {load(output), load(operands.outputGrad)},
-      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        auto extend = [&](Value x) -> Value {
-          if (x.getType() == f32)
-            return x;
-          return arith::ExtFOp::create(inner, loc, f32, x);
-        };
-        return arith::MulFOp::create(inner, loc, extend(args[0]),
-                                     extend(args[1]));
-      });
-  auto rowType = TileType::get({rows}, f32);
-  Value deltas =
-      tile::ReduceOp::create(b, rowType, tile::ReductionKind::Add, products);
-  if (lseGrad)
-    deltas = b.map(
-        rowType,
-        {deltas,
-         loadNumbers(b, rows, viewNumbers(b, lseGrad, tile.batch, tile.headQ),
-                     first)},
-        [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-          return arith::SubFOp::create(inner, loc, args[0], args[1]);
-        });
-  tile::StoreOp::create(b, deltas,
-                        viewNumbers(b, operands.deltas, tile.batch, tile.headQ),
-                        first, /*accumulate=*/false, tile::StorePath::Direct);
-}
-
-//===----------------------------------------------------------------------===//
-// Gradients
-//===----------------------------------------------------------------------===//
-
 namespace {
 /// What a workgroup adds up: for keys the gradients of keys and values, for
 /// queries one alone.
@@ -142,9 +48,11 @@ class GradientBuilder {
 public:
   GradientBuilder(OpBuilder &builder, attn::AttentionGradOp op,
                   const GradientOperands &operands,
-                  const GradientKernel &kernel, const PaddedHeadDims &padded)
+                  const GradientKernel &kernel, tile::MmaAtomAttr atom)
       : b(op.getLoc(), builder), op(op), operands(operands), kernel(kernel),
-        padded(padded), ownsKeys(kernel.owns == MaskDim::Key),
+        atom(atom),
+        padded(getPaddedHeadDims(AttentionGradProblem::get(op), atom)),
+        ownsKeys(kernel.owns == MaskDim::Key),
         scoreType(
             TileType::get({kernel.owned, kernel.visited}, b.getF32Type())) {}
 
@@ -159,6 +67,9 @@ private:
   /// Scores, those that are hidden as -inf.
   Value makeScores(Value products, VisitedBlocks &blocks, Value block,
                    Value first);
+  /// Keys that are owned and do not exist have products of 0, and no part of
+  /// the gradients of queries: their weights, which may be infinite, must be 0.
+  Value hideOwnedBeyond(Value scores);
   Value applyScore(Value products, Value first);
   Value applyMask(Value scores, Value first, bool asksRegion);
   /// exp2(scores - log-sum-exp)
@@ -171,7 +82,8 @@ private:
   /// do not exist, so that their weights are 0.
   Value loadShifts(int64_t rows, Value first);
   Value loadDeltas(int64_t rows, Value first);
-  Value toOperand(Value tile);
+  /// The part of the gradients of the queries visited that the keys have.
+  Value multiplyByKeys(Value grads);
   void finish(Value sums, Value gradient, double factor);
 
   tile::LoadOp load(int64_t rows, int64_t columns, Value buffer, Value row,
@@ -220,6 +132,7 @@ private:
   attn::AttentionGradOp op;
   const GradientOperands &operands;
   GradientKernel kernel;
+  tile::MmaAtomAttr atom;
   PaddedHeadDims padded;
   bool ownsKeys;
   TileType scoreType;
@@ -328,11 +241,38 @@ Value GradientBuilder::applyMask(Value scores, Value first, bool asksRegion) {
       });
 }
 
+Value GradientBuilder::hideOwnedBeyond(Value scores) {
+  std::optional<int64_t> length = getConstantIntValue(seqK);
+  if (length && *length % kernel.owned == 0)
+    return scores;
+  Value after = arith::AddIOp::create(b, firstOwned, constant(kernel.owned));
+  Value exist =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sle, after, seqK);
+  auto branch = scf::IfOp::create(b, scoreType, exist, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, scores);
+  b.setInsertionPointToStart(branch.elseBlock());
+  Value hidden = b.map(
+      scoreType, scores,
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        Value key = arith::AddIOp::create(inner, loc, firstOwned, args[1]);
+        Value exists = arith::CmpIOp::create(
+            inner, loc, arith::CmpIPredicate::slt, key, seqK);
+        return arith::SelectOp::create(inner, loc, exists, args[0],
+                                       constantF32(inner, loc, -kInfinity));
+      });
+  scf::YieldOp::create(b, hidden);
+  return branch.getResult(0);
+}
+
 Value GradientBuilder::makeScores(Value products, VisitedBlocks &blocks,
                                   Value block, Value first) {
   Value scores = applyScore(products, first);
-  // Queries beyond the last one have no weights, and keys that are owned and do
-  // not exist are not stored.
+  if (kernel.addsQueries)
+    scores = hideOwnedBeyond(scores);
+  // Queries beyond the last one have no weights, and gradients of keys that are
+  // owned and do not exist are not stored.
   if (ownsKeys && !op.hasMask())
     return scores;
   return blocks.maskStep(b, block, scores, [&](bool asksRegion) {
@@ -412,14 +352,13 @@ Value GradientBuilder::loadDeltas(int64_t rows, Value first) {
                      first);
 }
 
-Value GradientBuilder::toOperand(Value tile) {
-  Type element = op.getElementType();
-  if (element.isF32())
-    return tile;
-  return b.map(cast<TileType>(tile.getType()).withElementType(element), tile,
-               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                 return arith::TruncFOp::create(inner, loc, element, args[0]);
-               });
+Value GradientBuilder::multiplyByKeys(Value grads) {
+  auto type = TileType::get({kernel.visited, padded.qk}, b.getF32Type());
+  return tile::MmaOp::create(b, type, grads, ownedRows, b.fill(type, 0),
+                             /*transpose_lhs=*/true,
+                             /*transpose_rhs=*/false, tile::MmaScope::Warpgroup,
+                             countGroupsAlongColumns(kernel, atom),
+                             /*lhs_through_shared=*/true, tile::MmaAtomAttr());
 }
 
 Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {
@@ -439,10 +378,18 @@ Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {
   Value weights =
       makeWeights(makeScores(products, blocks, block, first), shifts);
   if (ownsKeys)
-    sums[1] = multiply(toOperand(weights), values, sums[1],
-                       /*transposeRhs=*/false);
+    sums[1] = multiply(scaleToOperand(b, weights, op.getElementType(), 1),
+                       values, sums[1], /*transposeRhs=*/false);
   Value grads = makeScoreGrads(products, weights, weightGrads, deltas, first);
+  // Asked for before what runs while it is added.
+  Value ofQueries = kernel.addsQueries ? multiplyByKeys(grads) : Value();
   sums[0] = multiply(grads, rows, sums[0], /*transposeRhs=*/false);
+  if (ofQueries)
+    tile::StoreOp::create(
+        b, ofQueries,
+        viewHeads(b, kQuerySumsOrder, operands.querySums, batch, headQ),
+        ValueRange{first, constant(0)}, /*accumulate=*/true,
+        tile::StorePath::Buffer);
   return sums;
 }
 
@@ -470,17 +417,7 @@ Sums GradientBuilder::visitHead(Value head, Sums sums) {
 void GradientBuilder::finish(Value sums, Value gradient, double factor) {
   if (!gradient)
     return;
-  Type element = op.getElementType();
-  auto type = cast<TileType>(sums.getType()).withElementType(element);
-  Value scaled =
-      b.map(type, sums,
-            [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-              Value product = arith::MulFOp::create(
-                  inner, loc, args[0], constantF32(inner, loc, factor));
-              if (element.isF32())
-                return product;
-              return arith::TruncFOp::create(inner, loc, element, product);
-            });
+  Value scaled = scaleToOperand(b, sums, op.getElementType(), factor);
   tile::StoreOp::create(b, scaled, view(gradient, headOwned),
                         ValueRange{firstOwned, constant(0)},
                         /*accumulate=*/false, tile::StorePath::Direct);
@@ -530,6 +467,6 @@ void GradientBuilder::build() {
 void attune::buildGradientBody(OpBuilder &builder, attn::AttentionGradOp op,
                                const GradientOperands &operands,
                                const GradientKernel &kernel,
-                               const PaddedHeadDims &padded) {
-  GradientBuilder(builder, op, operands, kernel, padded).build();
+                               tile::MmaAtomAttr atom) {
+  GradientBuilder(builder, op, operands, kernel, atom).build();
 }

@@ -5,35 +5,17 @@
 #ifndef ATTUNE_LIB_CONVERSION_ATTNTOTILE_GRADIENTBODY_H
 #define ATTUNE_LIB_CONVERSION_ATTNTOTILE_GRADIENTBODY_H
 
-#include "KernelBody.h"
+#include "GradientRows.h"
 #include "attune/Schedule/AttentionGrad/Legality.h"
 
 namespace attune {
 
-/// Kernel-side values that stand for the operands and results of an
-/// attn.attention_grad op.
-struct GradientOperands : KernelInputs {
-  mlir::Value outputGrad, lse;
-  /// The sums of rows, of the shape of lse.
-  mlir::Value deltas;
-  /// Null where they are not wanted, or another kernel's.
-  mlir::Value queryGrad, keyGrad, valueGrad;
-};
-
-/// Emits the kernel that sums, for one tile of rows of one query head, the
-/// products of output and output gradient, less the gradient of lse, which may
-/// be null. `rows` are those of a tile, `headDim` its padded columns.
-void buildDeltaBody(mlir::OpBuilder &builder, attn::AttentionGradOp op,
-                    mlir::Value output, mlir::Value lseGrad,
-                    const GradientOperands &operands, int64_t rows,
-                    int64_t headDim);
-
-/// Emits the gradients of one tile of keys, or of queries, of one head. Expects
-/// an op whose short forms were expanded.
+/// Emits the gradients of one tile of keys, or of queries, of one head, by
+/// matrix instructions of this kind. Expects an op whose short forms were
+/// expanded.
 void buildGradientBody(mlir::OpBuilder &builder, attn::AttentionGradOp op,
                        const GradientOperands &operands,
-                       const GradientKernel &kernel,
-                       const PaddedHeadDims &padded);
+                       const GradientKernel &kernel, tile::MmaAtomAttr atom);
 
 } // namespace attune
 

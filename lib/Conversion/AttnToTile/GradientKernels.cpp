@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The split form: gradients of keys and values, and those of queries, are sums
-// over different dimensions, and each kernel adds up its own in registers. So
+// Gradients of keys and values, and those of queries, are sums over different
+// dimensions. In the split form each kernel adds up its own in registers. So
 // there are no additions to memory, and results have equal bits in every run;
-// the scores are computed once more.
+// the scores are computed once more. In the fused form the kernel of keys adds
+// its part of the gradients of queries to memory, and a last one rounds them.
 
 #include "GradientKernels.h"
 #include "GradientBody.h"
@@ -15,8 +16,8 @@
 using namespace mlir;
 using namespace attune;
 
-/// Rows of a tile whose products are summed, and warps that do it.
-static constexpr int64_t kDeltaRows = 64, kDeltaWarps = 4;
+/// Rows of a tile of kernels that multiply nothing, and warps of a workgroup.
+static constexpr int64_t kRows = 64, kRowWarps = 4;
 
 static LogicalResult check(attn::AttentionGradOp op) {
   if (!op.getWrt().empty())
@@ -34,10 +35,11 @@ namespace {
 class GradientOutliner {
 public:
   GradientOutliner(attn::AttentionGradOp op, tile::TargetAttr target,
-                   SymbolTable &symbols)
-      : op(op), target(target), outliner(op, symbols) {}
+                   tile::MmaAtomAttr atom, SymbolTable &symbols)
+      : op(op), target(target), atom(atom), outliner(op, symbols),
+        padded(getPaddedHeadDims(AttentionGradProblem::get(op), atom)) {}
 
-  void outline(tile::MmaAtomAttr atom);
+  void outline();
 
 private:
   OutlinedKernel &addKernel(StringRef suffix) {
@@ -56,13 +58,19 @@ private:
   /// One workgroup for each tile of `rows` of a tensor of the op's order.
   void setGrid(OutlinedKernel &kernel, Value buffer, int64_t rows);
   void addDeltas();
-  void addGradients(MaskDim owns);
+  void addGradients(const GradientKernel &shape);
+  /// Rounds sums of queries.
+  void addQueryGrad();
+  /// A number for each query, or a row of `columns`.
+  Value makeSums(StringRef name, int64_t columns = 0);
 
   attn::AttentionGradOp op;
   tile::TargetAttr target;
+  tile::MmaAtomAttr atom;
   KernelOutliner outliner;
   PaddedHeadDims padded;
-  Value deltas;
+  /// `querySums` is null in the split form, and where none are wanted.
+  Value deltas, querySums;
 };
 } // namespace
 
@@ -76,14 +84,21 @@ void GradientOutliner::setGrid(OutlinedKernel &kernel, Value buffer,
   kernel.setGrid(std::move(grid));
 }
 
+Value GradientOutliner::makeSums(StringRef name, int64_t columns) {
+  Value outputGrad = getInput(op.getOutputGrad(), "output_grad");
+  SmallVector<HostProduct, 3> sizes;
+  for (int64_t position : {op.getBatchPos(), op.getHeadPos(), op.getSeqPos()})
+    sizes.push_back({1, {{outputGrad, position}}});
+  if (columns)
+    sizes.push_back({columns, {}});
+  return outliner.makeWorkspace({name.str(), Float32Type::get(op.getContext()),
+                                 sizes,
+                                 /*alignment=*/16});
+}
+
 void GradientOutliner::addDeltas() {
   Value outputGrad = getInput(op.getOutputGrad(), "output_grad");
-  HostProduct sizes[] = {{1, {{outputGrad, op.getBatchPos()}}},
-                         {1, {{outputGrad, op.getHeadPos()}}},
-                         {1, {{outputGrad, op.getSeqPos()}}}};
-  deltas = outliner.makeWorkspace({"deltas", Float32Type::get(op.getContext()),
-                                   llvm::to_vector<3>(sizes),
-                                   /*alignment=*/16});
+  deltas = makeSums("deltas");
   OutlinedKernel &kernel = addKernel("_deltas");
   GradientOperands operands;
   operands.outputGrad = kernel.addArgument(outputGrad);
@@ -92,14 +107,28 @@ void GradientOutliner::addDeltas() {
   if (op.getLseGrad())
     lseGrad = kernel.addArgument(getInput(op.getLseGrad(), "lse_grad"));
   operands.deltas = kernel.addArgument(deltas, launch::Access::Write);
-  buildDeltaBody(kernel.getBody(), op, output, lseGrad, operands, kDeltaRows,
-                 padded.v);
-  setGrid(kernel, outputGrad, kDeltaRows);
-  kernel.setBlock(kDeltaWarps * target.getLanes());
+  if (querySums)
+    operands.querySums = kernel.addArgument(querySums, launch::Access::Write);
+  buildDeltaBody(kernel.getBody(), op, output, lseGrad, operands, kRows,
+                 padded.v, padded.qk);
+  setGrid(kernel, outputGrad, kRows);
+  kernel.setBlock(kRowWarps * target.getLanes());
 }
 
-void GradientOutliner::addGradients(MaskDim owns) {
-  bool ownsKeys = owns == MaskDim::Key;
+void GradientOutliner::addQueryGrad() {
+  OutlinedKernel &kernel = addKernel("_query_grad");
+  GradientOperands operands;
+  operands.querySums = kernel.addArgument(querySums, launch::Access::Read);
+  Value output =
+      outliner.makeOutput(cast<OpResult>(op.getQueryGrad()), "query_grad");
+  operands.queryGrad = kernel.addArgument(output);
+  buildQueryGradBody(kernel.getBody(), op, operands, kRows, padded.qk);
+  setGrid(kernel, output, kRows);
+  kernel.setBlock(kRowWarps * target.getLanes());
+}
+
+void GradientOutliner::addGradients(const GradientKernel &shape) {
+  bool ownsKeys = shape.owns == MaskDim::Key;
   OutlinedKernel &kernel = addKernel(ownsKeys ? "_key_grad" : "_query_grad");
   GradientOperands operands;
   auto add = [&](Value tensor, StringRef name) {
@@ -119,13 +148,14 @@ void GradientOutliner::addGradients(MaskDim owns) {
   if (ownsKeys) {
     operands.keyGrad = addOutput(kernel, op.getKeyGrad(), "key_grad");
     operands.valueGrad = addOutput(kernel, op.getValueGrad(), "value_grad");
+    if (shape.addsQueries)
+      operands.querySums = kernel.addArgument(querySums);
   } else {
     operands.queryGrad = addOutput(kernel, op.getQueryGrad(), "query_grad");
   }
-  GradientKernel shape = GradientKernel::get(op.getScheduleAttr(), owns);
   WarpBudget budget = getBudget(op.getScheduleAttr(), shape);
   budget.mark(kernel.getFunction(), target);
-  buildGradientBody(kernel.getBody(), op, operands, shape, padded);
+  buildGradientBody(kernel.getBody(), op, operands, shape, atom);
   setGrid(kernel,
           ownsKeys ? getInput(op.getKey(), "key")
                    : getInput(op.getQuery(), "query"),
@@ -133,13 +163,22 @@ void GradientOutliner::addGradients(MaskDim owns) {
   kernel.setBlock(budget.getThreads(target));
 }
 
-void GradientOutliner::outline(tile::MmaAtomAttr atom) {
-  padded = getPaddedHeadDims(AttentionGradProblem::get(op), atom);
+void GradientOutliner::outline() {
+  SmallVector<GradientKernel, 2> shapes =
+      getGradientKernels(op.getScheduleAttr());
+  // Sums of queries that nobody wants need not be made.
+  if (shapes.front().addsQueries && !op.getQueryGrad())
+    shapes.front().addsQueries = false;
+  if (shapes.front().addsQueries)
+    querySums = makeSums("query_sums", padded.qk);
   addDeltas();
-  if (op.getKeyGrad() || op.getValueGrad())
-    addGradients(MaskDim::Key);
-  if (op.getQueryGrad())
-    addGradients(MaskDim::Query);
+  for (const GradientKernel &shape : shapes)
+    if (shape.addsQueries ||
+        (shape.owns == MaskDim::Query ? bool(op.getQueryGrad())
+                                      : op.getKeyGrad() || op.getValueGrad()))
+      addGradients(shape);
+  if (querySums)
+    addQueryGrad();
   outliner.finish();
 }
 
@@ -158,6 +197,6 @@ LogicalResult attune::outlineAttentionGrad(attn::AttentionGradOp op,
   cast<RuntimeVerifiableOpInterface>(*op).generateRuntimeVerification(
       host, op.getLoc(),
       [](Operation *, StringRef message) { return message.str(); });
-  GradientOutliner(op, target, symbols).outline(atom);
+  GradientOutliner(op, target, atom, symbols).outline();
   return success();
 }

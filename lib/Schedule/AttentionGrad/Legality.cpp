@@ -69,6 +69,39 @@ static std::optional<Refusal> checkRoles(const AttentionGradProblem &problem,
   return std::nullopt;
 }
 
+/// The rules of a kernel that adds to memory.
+static std::optional<Refusal> checkFused(const AttentionGradProblem &problem,
+                                         const AttentionGradKnobs &schedule,
+                                         const GradientKernel &kernel,
+                                         TargetAttr target, MmaAtomAttr atom) {
+  if (schedule.getMmaWarps() == 1)
+    return refuse("fused-without-groups",
+                  "expects form to be split where mma-warps is 1, but got "
+                  "fused");
+  int64_t rows = atom.getM();
+  if (kernel.visited % rows != 0)
+    return refuse("fused-rows",
+                  "expects {0} to be a multiple of {1} (rows of '{2}') where "
+                  "form is fused, but got {3}",
+                  getVisitedKnob(kernel), rows, atom.getName(), kernel.visited);
+  // Each group multiplies, and the copy engine adds, whole swizzle atoms.
+  int64_t groups = countGroupsAlongColumns(kernel, atom),
+          columns = getPaddedHeadDims(problem, atom).qk;
+  auto getAtom = [&](Type type) {
+    return std::max<int64_t>(target.getSwizzleAtom(columns, type), 1);
+  };
+  int64_t multiple =
+      groups * std::max(groups > 1 ? getAtom(problem.elementType) : 1,
+                        getAtom(Float32Type::get(target.getContext())));
+  if (columns % multiple != 0)
+    return refuse("fused-columns",
+                  "expects a padded head size that is a multiple of {0} where "
+                  "{1} groups of warps share the gradients of {2} queries, but "
+                  "got {3}",
+                  multiple, groups, kernel.visited, columns);
+  return std::nullopt;
+}
+
 /// The rules of blocks: whole matrix instructions for each warp.
 static std::optional<Refusal> checkBlocks(const GradientKernel &kernel,
                                           MmaAtomAttr atom) {
@@ -118,13 +151,16 @@ std::optional<Refusal> attune::checkLegal(const AttentionGradProblem &problem,
                   "of {1} warps for, but got {2}",
                   target.getChip(), schedule.getMmaWarps(),
                   problem.elementType);
-  for (MaskDim owns : {MaskDim::Key, MaskDim::Query}) {
-    GradientKernel kernel = GradientKernel::get(schedule, owns);
+  for (const GradientKernel &kernel : getGradientKernels(schedule)) {
     if (std::optional<Refusal> refusal =
             checkRoles(problem, schedule, kernel, target))
       return refusal;
     if (std::optional<Refusal> refusal = checkBlocks(kernel, atom))
       return refusal;
+    if (kernel.addsQueries)
+      if (std::optional<Refusal> refusal =
+              checkFused(problem, schedule, kernel, target, atom))
+        return refusal;
     if (std::optional<Refusal> refusal =
             checkBudget(problem, schedule, kernel, target, atom))
       return refusal;
@@ -139,5 +175,17 @@ attune::checkWorthTrying(const AttentionGradKnobs &schedule) {
                   "expects producer-warps where mma-warps is {0}, for nothing "
                   "was gained without",
                   schedule.getMmaWarps());
+  const AttentionGradSchedule init;
+  bool asksQueries =
+      std::tuple(schedule.getQBlockM(), schedule.getQBlockN(),
+                 schedule.getQWarps(), schedule.getQStages(),
+                 schedule.getQInRegisters(), schedule.getQWorkgroupsPerSm()) !=
+      std::tuple(init.qBlockM, init.qBlockN, init.qWarps, init.qStages,
+                 init.qInRegisters, init.qWorkgroupsPerSm);
+  if (schedule.getForm() == schedule::GradientForm::Fused && asksQueries)
+    return refuse("no-query-kernel",
+                  "expects q-block-m and the others of the kernel that owns "
+                  "queries at their defaults where form is fused, which has "
+                  "none");
   return std::nullopt;
 }

@@ -22,14 +22,31 @@ GradientKernel GradientKernel::get(const AttentionGradKnobs &schedule,
             schedule.getKvWarps(),
             schedule.getKvStages(),
             schedule.getKvWorkgroupsPerSm(),
-            schedule.getKvInRegisters() != 0};
+            schedule.getKvInRegisters() != 0,
+            schedule.getForm() == schedule::GradientForm::Fused};
   return {owns,
           schedule.getQBlockM(),
           schedule.getQBlockN(),
           schedule.getQWarps(),
           schedule.getQStages(),
           schedule.getQWorkgroupsPerSm(),
-          schedule.getQInRegisters() != 0};
+          schedule.getQInRegisters() != 0,
+          /*addsQueries=*/false};
+}
+
+SmallVector<GradientKernel, 2>
+attune::getGradientKernels(const AttentionGradKnobs &schedule) {
+  GradientKernel keys = GradientKernel::get(schedule, MaskDim::Key);
+  if (keys.addsQueries)
+    return {keys};
+  return {keys, GradientKernel::get(schedule, MaskDim::Query)};
+}
+
+int64_t attune::countGroupsAlongColumns(const GradientKernel &kernel,
+                                        MmaAtomAttr atom) {
+  int64_t groups = kernel.warps / atom.getWarps(),
+          tiles = kernel.visited / atom.getM();
+  return groups / std::gcd(groups, tiles);
 }
 
 PaddedHeadDims attune::getPaddedHeadDims(const AttentionGradProblem &problem,
@@ -74,6 +91,10 @@ int64_t attune::getSharedBytes(const AttentionGradProblem &problem,
     add(1, kernel.owned, columns);
     add(kernel.stages, kernel.visited, columns);
   }
+  if (kernel.addsQueries) {
+    layout.addTiles(kernel.owned * kernel.visited * elementBytes);
+    layout.addTiles(kernel.visited * dQK * sizeof(float));
+  }
   layout.addBarriers();
   return layout.getBytes();
 }
@@ -90,9 +111,13 @@ int64_t attune::getAccumulatorRegisters(const AttentionGradProblem &problem,
                                         TargetAttr target) {
   PaddedHeadDims padded =
       getPaddedHeadDims(problem, findAtom(problem, schedule, target));
-  // Weights and their gradients live side by side.
-  int64_t columns = countSumColumns(kernel, padded) + 2 * kernel.visited;
-  return llvm::divideCeil(kernel.owned * columns,
+  // Weights and their gradients live side by side, and before the product that
+  // is made of the latter.
+  int64_t others = 2 * kernel.owned * kernel.visited;
+  if (kernel.addsQueries)
+    others = std::max(others, kernel.visited * padded.qk);
+  return llvm::divideCeil(kernel.owned * countSumColumns(kernel, padded) +
+                              others,
                           kernel.warps * target.getLanes());
 }
 

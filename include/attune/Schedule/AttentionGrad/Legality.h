@@ -33,9 +33,20 @@ struct GradientKernel {
   int64_t owned, visited;
   int64_t warps, stages, workgroupsPerSm;
   bool inRegisters;
+  /// Whether it adds its part of the gradients of queries to memory.
+  bool addsQueries;
 
   static GradientKernel get(const AttentionGradKnobs &schedule, MaskDim owns);
 };
+
+/// The kernels that a schedule has, beside those that go through rows alone.
+llvm::SmallVector<GradientKernel, 2>
+getGradientKernels(const AttentionGradKnobs &schedule);
+
+/// How many groups of warps share the columns of the product that such a kernel
+/// adds to memory; all others share its rows.
+int64_t countGroupsAlongColumns(const GradientKernel &kernel,
+                                tile::MmaAtomAttr atom);
 
 /// Head sizes of tiles, for whole matrix instructions: each of them is both the
 /// depth of a product and the columns of another.

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Writes the kernels of attn.attention_grad that go through the rows of queries
+// before and behind those that multiply, and what all of them do with rows.
+
+#ifndef ATTUNE_LIB_CONVERSION_ATTNTOTILE_GRADIENTROWS_H
+#define ATTUNE_LIB_CONVERSION_ATTNTOTILE_GRADIENTROWS_H
+
+#include "KernelBody.h"
+#include "OnlineSoftmax.h"
+
+namespace attune {
+
+/// Kernel-side values that stand for the operands and results of an
+/// attn.attention_grad op.
+struct GradientOperands : KernelInputs {
+  mlir::Value outputGrad, lse;
+  /// The sums of rows, of the shape of lse.
+  mlir::Value deltas;
+  /// What the kernel that owns keys adds the gradients of queries to, in f32
+  /// and without their scale, of padded head size in kQuerySumsOrder; null in
+  /// the split form.
+  mlir::Value querySums;
+  /// Null where they are not wanted, or another kernel's.
+  mlir::Value queryGrad, keyGrad, valueGrad;
+};
+
+constexpr llvm::StringLiteral kQuerySumsOrder = "bhsd";
+
+/// The numbers of the queries of a head, of a buffer [batch, heads, length].
+mlir::Value viewNumbers(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
+                        mlir::Value batch, mlir::Value head);
+/// A tile from memory, through a ring of `stages` slots if there are any.
+tile::LoadOp createLoad(TileBuilder &b, tile::TileType type, mlir::Value buffer,
+                        mlir::ValueRange place, int64_t stages = 0);
+/// Of a number for each query.
+mlir::Value loadNumbers(TileBuilder &b, int64_t rows, mlir::Value buffer,
+                        mlir::Value first);
+/// A tile of f32 times `factor`, as `element`.
+mlir::Value scaleToOperand(TileBuilder &b, mlir::Value tile, mlir::Type element,
+                           double factor);
+
+/// Emits the kernel that sums, for one tile of rows of one query head, the
+/// products of output and output gradient, less the gradient of lse, which may
+/// be null, and clears the sums of queries if there are any. `rows` are those
+/// of a tile, `headDim` and `queryDim` the padded columns of output and query.
+void buildDeltaBody(mlir::OpBuilder &builder, attn::AttentionGradOp op,
+                    mlir::Value output, mlir::Value lseGrad,
+                    const GradientOperands &operands, int64_t rows,
+                    int64_t headDim, int64_t queryDim);
+
+/// Emits the kernel that makes the gradients of one tile of queries of one head
+/// of their sums.
+void buildQueryGradBody(mlir::OpBuilder &builder, attn::AttentionGradOp op,
+                        const GradientOperands &operands, int64_t rows,
+                        int64_t headDim);
+
+} // namespace attune
+
+#endif // ATTUNE_LIB_CONVERSION_ATTNTOTILE_GRADIENTROWS_H
