@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is picked for gradients: for each kernel the largest blocks that fit the registers.
+// What is picked for gradients: the fused form where one kernel fits the registers, and for each kernel the largest blocks that
+// do.
 //
 // RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attune-select-schedule --attune-check-schedule | FileCheck %s --check-prefix=GROUPS
 // RUN: attune-opt %s --attune-attach-target="chip=sm_80" --attune-select-schedule --attune-check-schedule | FileCheck %s --check-prefix=WARPS
 // RUN: attune-opt %s --attune-attach-target="chip=gfx942" --attune-select-schedule --attune-check-schedule | FileCheck %s --check-prefix=WAVES
 
 // GROUPS-LABEL: func.func @head_64
-// GROUPS: schedule(<kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, qBlockM = 128, qBlockN = 128, qWarps = 8, qInRegisters = 0, mmaWarps = 4, producerWarps = 4>)
+// GROUPS: schedule(<form = fused, kvInRegisters = 0, kvWorkgroupsPerSm = 2, mmaWarps = 4, producerWarps = 4>)
 // WARPS-LABEL: func.func @head_64
 // WARPS: schedule(<kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, qBlockM = 128, qWarps = 8>)
 // WAVES-LABEL: func.func @head_64
@@ -18,7 +19,7 @@ func.func @head_64(%q: tensor<1x1x256x64xbf16>, %lse: tensor<1x1x256xf32>) -> te
 }
 
 // GROUPS-LABEL: func.func @head_128
-// GROUPS: schedule(<kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, qBlockM = 128, qWarps = 8, qInRegisters = 0, mmaWarps = 4, producerWarps = 4>)
+// GROUPS: schedule(<form = fused, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4>)
 // WARPS-LABEL: func.func @head_128
 // WARPS: schedule(<kvBlockM = 32, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, qBlockM = 128, qWarps = 8, qInRegisters = 0>)
 // WAVES-LABEL: func.func @head_128
@@ -38,4 +39,11 @@ func.func @head_128(%q: tensor<1x1x256x128xbf16>, %lse: tensor<1x1x256xf32>) -> 
 func.func @odd_rows(%q: tensor<1x1x256x36xbf16>, %lse: tensor<1x1x256xf32>) -> tensor<1x1x256x36xbf16> {
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) : tensor<1x1x256x36xbf16>, tensor<1x1x256x36xbf16>, tensor<1x1x256x36xbf16>, tensor<1x1x256x36xbf16>, tensor<1x1x256xf32>, tensor<1x1x256x36xbf16>
   return %g : tensor<1x1x256x36xbf16>
+}
+
+// GROUPS-LABEL: func.func @head_192
+// GROUPS: schedule(<kvBlockM = 16, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, qBlockM = 128, qWarps = 8, qInRegisters = 0, mmaWarps = 4, producerWarps = 4>)
+func.func @head_192(%q: tensor<1x1x256x192xbf16>, %lse: tensor<1x1x256xf32>) -> tensor<1x1x256x192xbf16> {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) : tensor<1x1x256x192xbf16>, tensor<1x1x256x192xbf16>, tensor<1x1x256x192xbf16>, tensor<1x1x256x192xbf16>, tensor<1x1x256xf32>, tensor<1x1x256x192xbf16>
+  return %g : tensor<1x1x256x192xbf16>
 }
