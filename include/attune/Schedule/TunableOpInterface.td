@@ -92,6 +92,10 @@ def TunableOpInterface : OpInterface<"TunableOpInterface"> {
       }], "::llvm::SmallVector<std::pair<::mlir::Value, ::mlir::Value>>", "deriveOperands",
       (ins "::mlir::OpBuilder &":$builder), "", "return {};">,
     InterfaceMethod<[{
+        Whether each launch with equal inputs gives equal bits: not where the
+        schedule adds to memory in no order.
+      }], "bool", "givesEqualBits", (ins), "", "return true;">,
+    InterfaceMethod<[{
         Kinds of inputs that the op is checked with, the most telling ones first.
         `normal`, with which times are taken, is the first of all.
       }], "::llvm::ArrayRef<::attune::InputClass>", "getInputClasses">,

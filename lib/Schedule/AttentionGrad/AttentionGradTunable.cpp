@@ -108,6 +108,10 @@ struct AttentionGradTunable
   deriveOperands(Operation *op, OpBuilder &builder) const {
     return deriveAttentionOperands(cast<AttentionGradOp>(op), builder);
   }
+  bool givesEqualBits(Operation *op) const {
+    AttentionGradAttr schedule = cast<AttentionGradOp>(op).getScheduleAttr();
+    return !schedule || schedule.getForm() == schedule::GradientForm::Split;
+  }
   ArrayRef<InputClass> getInputClasses(Operation *) const {
     static constexpr InputClass classes[] = {
         {"normal", "numbers of mean 0 and variance 1"},

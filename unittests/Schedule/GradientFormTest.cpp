@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What follows from the form in which gradients are computed.
+
+#include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Schedule/AttentionGrad/Register.h"
+#include "attune/Schedule/TunableOpInterface.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace attune;
+
+/// Whether gradients with these clauses have equal bits in each launch.
+static bool haveEqualBits(llvm::StringRef clauses) {
+  DialectRegistry registry;
+  registry.insert<attn::AttnDialect, func::FuncDialect>();
+  registerAttentionGradTunable(registry);
+  MLIRContext context(registry);
+  std::string t = "tensor<1x1x64x64xf16>", lse = "tensor<1x1x64xf32>",
+              text = "func.func @f(%q: " + t + ", %lse: " + lse + ") -> " + t +
+                     " {\n%g = attn.attention_grad %q, %q, %q, %q, %lse, %q "
+                     "wrt(query) " +
+                     clauses.str() + " : " + t + ", " + t + ", " + t + ", " +
+                     t + ", " + lse + ", " + t + "\nreturn %g : " + t + "\n}";
+  auto module = parseSourceString<ModuleOp>(text, ParserConfig(&context));
+  EXPECT_TRUE(module) << text;
+  bool equal = false;
+  module->walk([&](TunableOpInterface op) { equal = op.givesEqualBits(); });
+  return equal;
+}
+
+TEST(GradientFormTest, TheFusedOneAddsInNoOrder) {
+  EXPECT_TRUE(haveEqualBits(""));
+  EXPECT_TRUE(haveEqualBits("schedule(<form = split>)"));
+  EXPECT_FALSE(haveEqualBits("schedule(<form = fused>)"));
+}
