@@ -5,7 +5,8 @@
 
 #include "attune/Execution/DerivedInputs.h"
 #include "attune/Schedule/TunableOpInterface.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace attune;
@@ -38,10 +39,8 @@ DerivedInputs attune::deriveInputs(func::FuncOp source,
   function->setFunctionType(FunctionType::get(function->getContext(),
                                               function->getArgumentTypes(),
                                               ValueRange(values).getTypes()));
-  for (Operation &op :
-       llvm::make_early_inc_range(llvm::reverse(function->front())))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+  IRRewriter rewriter(function->getContext());
+  (void)runRegionDCE(rewriter, function->getBody());
   derived.function = std::move(function);
   return derived;
 }

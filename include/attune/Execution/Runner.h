@@ -129,7 +129,8 @@ private:
   std::optional<double> tolerance;
   Problem problem;
   std::vector<Datum> inputs;
-  /// Arguments that others determine, by number.
+  /// Arguments that others determine, by number, as they are to stay: what the
+  /// device has may be overwritten.
   std::map<unsigned, Tensor> derived;
   std::vector<Tensor> results;
   /// One for each result.

@@ -143,6 +143,8 @@ private:
   /// queries or keys, and of output gradients or values.
   Value headQ;
   Value ownedRows, ownedValues, visitedRows, visitedValues;
+  /// The sums of the queries that are visited; null where none are added to.
+  Value visitedSums;
   /// Of queries that are owned.
   Value ownedShifts, ownedDeltas;
 };
@@ -385,11 +387,9 @@ Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {
   Value ofQueries = kernel.addsQueries ? multiplyByKeys(grads) : Value();
   sums[0] = multiply(grads, rows, sums[0], /*transposeRhs=*/false);
   if (ofQueries)
-    tile::StoreOp::create(
-        b, ofQueries,
-        viewHeads(b, kQuerySumsOrder, operands.querySums, batch, headQ),
-        ValueRange{first, constant(0)}, /*accumulate=*/true,
-        tile::StorePath::Buffer);
+    tile::StoreOp::create(b, ofQueries, visitedSums,
+                          ValueRange{first, constant(0)},
+                          /*accumulate=*/true, tile::StorePath::Buffer);
   return sums;
 }
 
@@ -399,6 +399,9 @@ Sums GradientBuilder::visitHead(Value head, Sums sums) {
       ownsKeys ? view(operands.query, headQ) : view(operands.key, headKV);
   visitedValues = ownsKeys ? view(operands.outputGrad, headQ)
                            : view(operands.value, headKV);
+  if (kernel.addsQueries)
+    visitedSums =
+        viewHeads(b, kQuerySumsOrder, operands.querySums, batch, headQ);
   std::unique_ptr<VisitedBlocks> blocks =
       makeVisitedBlocks(b, op, operands, kernel.visited,
                         {kernel.owns, batch, headQ, firstOwned, lastOwned,

@@ -164,18 +164,18 @@ void GradientOutliner::addGradients(const GradientKernel &shape) {
 }
 
 void GradientOutliner::outline() {
+  bool wantsQuery = bool(op.getQueryGrad()),
+       wantsKeys = op.getKeyGrad() || op.getValueGrad();
   SmallVector<GradientKernel, 2> shapes =
       getGradientKernels(op.getScheduleAttr());
   // Sums of queries that nobody wants need not be made.
-  if (shapes.front().addsQueries && !op.getQueryGrad())
-    shapes.front().addsQueries = false;
+  shapes.front().addsQueries &= wantsQuery;
   if (shapes.front().addsQueries)
     querySums = makeSums("query_sums", padded.qk);
   addDeltas();
   for (const GradientKernel &shape : shapes)
     if (shape.addsQueries ||
-        (shape.owns == MaskDim::Query ? bool(op.getQueryGrad())
-                                      : op.getKeyGrad() || op.getValueGrad()))
+        (shape.owns == MaskDim::Query ? wantsQuery : wantsKeys))
       addGradients(shape);
   if (querySums)
     addQueryGrad();

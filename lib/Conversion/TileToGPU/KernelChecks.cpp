@@ -105,10 +105,10 @@ static LogicalResult checkMultiply(OpTy op, const KernelContext &context) {
              << operand.getType();
   }
   int64_t parts = op.getWarpsN();
-  if (warps > 1 && parts > 1 && !op.getTransposeRhs())
+  if (parts > 1 && !op.getTransposeRhs())
     if (int64_t atoms = parts * getSwizzleAtom(op.getRhs()),
         columns = op.getRhs().getType().getShape()[1];
-        columns % atoms != 0)
+        atoms && columns % atoms != 0)
       return op.emitOpError()
              << "expects a right operand of a multiple of " << atoms
              << " columns, whole swizzle atoms for each of " << parts
@@ -157,6 +157,11 @@ static LogicalResult checkSharedTile(Operation *op, Value tile,
   constexpr int64_t kRows = 8;
   tile::WarpRange warps = context.getWarps(op);
   StoredParts parts = StoredParts::get(op, tile, context);
+  if (int64_t groups = context.countWarpgroups(warps);
+      groups % parts.alongColumns != 0)
+    return op->emitOpError()
+           << "expects parts along columns that divide the " << groups
+           << " warpgroups that compute, but got " << parts.alongColumns;
   if (!dividesWarps(op, context, context.warpgroupWarps) ||
       type.getShape()[0] % (kRows * parts.alongRows) != 0)
     return op->emitOpError()
@@ -171,6 +176,19 @@ static LogicalResult checkSharedTile(Operation *op, Value tile,
            << " parts of whole swizzle atoms, a multiple of " << atoms
            << " columns, but got " << type.getShape()[1];
   return success();
+}
+
+/// Whether warps are assigned to rows first, whole groups of `groupWarps`, and
+/// then to columns, as the copy engine's threads take it.
+static bool areAlongRowsFirst(ArrayRef<tile::Mode> warps, int64_t groupWarps) {
+  ArrayRef<tile::Mode> rows =
+      warps.take_while([](const tile::Mode &mode) { return mode.dim == 0; });
+  int64_t count = 1;
+  for (const tile::Mode &mode : rows)
+    count *= mode.extent;
+  return count % groupWarps == 0 &&
+         llvm::all_of(warps.drop_front(rows.size()),
+                      [](const tile::Mode &mode) { return mode.dim == 1; });
 }
 
 static LogicalResult checkWrite(tile::WriteOp op,
@@ -189,6 +207,11 @@ static LogicalResult checkWrite(tile::WriteOp op,
     return op.emitOpError()
            << "expects elements of 16 or 32 bits in the layout of the "
               "accumulator of a warpgroup MMA, but got "
+           << type;
+  if (!areAlongRowsFirst(layout.getWarps(), context.warpgroupWarps))
+    return op.emitOpError()
+           << "expects warps along rows first, whole groups of "
+           << context.warpgroupWarps << ", and then along columns, but got "
            << type;
   return success();
 }

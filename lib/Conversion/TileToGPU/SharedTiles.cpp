@@ -77,22 +77,6 @@ BufferPattern::matchAndRewrite(tile::BufferOp op, OpAdaptor,
   return success();
 }
 
-/// Where the part of this thread's warp starts: its first row, and how far its
-/// first column, that of an atom, lies behind that of the tile.
-static std::pair<Value, Value> locateWarp(OpBuilder &b, tile::WriteOp op,
-                                          const KernelContext &context) {
-  Location loc = op.getLoc();
-  LayoutAttr ofWarps = LayoutAttr::getNormal(
-      b.getContext(), {}, {},
-      op.getValue().getType().getRegisterLayout().getWarps());
-  Value column = laneCoordinate(b, loc, context, ofWarps, 1);
-  int64_t rows = op.getDestination().getType().getShape()[0];
-  return {laneCoordinate(b, loc, context, ofWarps, 0),
-          column ? b.createOrFold<arith::MulIOp>(loc, column,
-                                                 constant(b, loc, rows))
-                 : column};
-}
-
 /// `first + second`, where null is 0.
 static Value addOptional(OpBuilder &b, Location loc, Value first,
                          Value second) {
@@ -101,13 +85,48 @@ static Value addOptional(OpBuilder &b, Location loc, Value first,
   return b.createOrFold<arith::AddIOp>(loc, first, second);
 }
 
+namespace {
+/// Places of elements of the tile that is written, for a thread of a warp.
+class WrittenPlaces {
+public:
+  WrittenPlaces(OpBuilder &b, tile::WriteOp op, const KernelContext &context)
+      : b(b), loc(op.getLoc()), type(op.getDestination().getType()) {
+    LayoutAttr ofWarps = LayoutAttr::getNormal(
+        b.getContext(), {}, {},
+        op.getValue().getType().getRegisterLayout().getWarps());
+    firstRow = laneCoordinate(b, loc, context, ofWarps, 0);
+    // Columns of a warp start with an atom.
+    if (Value column = laneCoordinate(b, loc, context, ofWarps, 1))
+      ofColumns = b.createOrFold<arith::MulIOp>(
+          loc, column, constant(b, loc, type.getShape()[0]));
+  }
+
+  /// The element that is `at` from the row and column of a lane, of which these
+  /// bits are known that may be set.
+  Value locate(Value row, Value column, uint64_t columnBits,
+               ArrayRef<int64_t> at) const {
+    int64_t atomColumns = type.getSwizzle().getSwizzleAtom();
+    SplitIndex position =
+        sharedPosition(b, loc, type.getSwizzle(), atomColumns,
+                       {addOptional(b, loc, row, firstRow), at[0]},
+                       {column, at[1] % atomColumns, columnBits});
+    position.dynamic = addOptional(b, loc, position.dynamic, ofColumns);
+    position.constant += at[1] / atomColumns * atomColumns * type.getShape()[0];
+    return position.materialize(b, loc);
+  }
+
+private:
+  OpBuilder &b;
+  Location loc;
+  tile::TileType type;
+  Value firstRow, ofColumns;
+};
+} // namespace
+
 void WritePattern::writeMatrices(ConversionPatternRewriter &b, tile::WriteOp op,
                                  OpAdaptor adaptor) const {
   Location loc = op.getLoc();
-  tile::TileType type = op.getDestination().getType();
-  auto swizzle = cast<tile::SwizzleAttr>(type.getLayout());
   LayoutAttr layout = op.getValue().getType().getRegisterLayout();
-  int64_t rows = type.getShape()[0], atomColumns = swizzle.getSwizzleAtom();
   Value words = vector::BitCastOp::create(
       b, loc, VectorType::get(layout.getNumRegisters() / 2, b.getI32Type()),
       adaptor.getValue());
@@ -116,11 +135,9 @@ void WritePattern::writeMatrices(ConversionPatternRewriter &b, tile::WriteOp op,
   // of the first eight columns.
   constexpr int64_t kSize = 8, kBoth = 2 * kSize;
   Value lane = laneNumber(b, loc, context);
-  auto [firstRow, ofColumns] = locateWarp(b, op, context);
-  Value row = addOptional(
-      b, loc,
-      b.createOrFold<arith::RemUIOp>(loc, lane, constant(b, loc, kBoth)),
-      firstRow);
+  WrittenPlaces places(b, op, context);
+  Value row =
+      b.createOrFold<arith::RemUIOp>(loc, lane, constant(b, loc, kBoth));
   Value right = b.createOrFold<arith::MulIOp>(
       loc, b.createOrFold<arith::DivUIOp>(loc, lane, constant(b, loc, kBoth)),
       constant(b, loc, kSize));
@@ -134,30 +151,23 @@ void WritePattern::writeMatrices(ConversionPatternRewriter &b, tile::WriteOp op,
         matrices.push_back(vector::ExtractOp::create(
             b, loc, words,
             findRegister(layout, {at[0] + down, at[1] + column}) / 2));
-    SplitIndex position = sharedPosition(
-        b, loc, swizzle, atomColumns, {row, at[0]},
-        {right, at[1] % atomColumns, /*possibleBits=*/uint64_t(kSize)});
-    position.dynamic = addOptional(b, loc, position.dynamic, ofColumns);
-    position.constant += at[1] / atomColumns * atomColumns * rows;
     context.model->getCopyEngine()->writeMatrices(
-        b, loc, adaptor.getDestination(), position.materialize(b, loc),
-        matrices);
+        b, loc, adaptor.getDestination(),
+        places.locate(row, right, /*columnBits=*/kSize, at), matrices);
   }
 }
 
 void WritePattern::writePairs(ConversionPatternRewriter &b, tile::WriteOp op,
                               OpAdaptor adaptor) const {
   Location loc = op.getLoc();
-  tile::TileType type = op.getDestination().getType();
-  auto swizzle = cast<tile::SwizzleAttr>(type.getLayout());
   LayoutAttr layout = op.getValue().getType().getRegisterLayout(),
              ofLanes = LayoutAttr::getNormal(b.getContext(), {},
                                              layout.getLanes(), {});
-  int64_t rows = type.getShape()[0], atomColumns = swizzle.getSwizzleAtom();
-  auto [firstRow, ofColumns] = locateWarp(b, op, context);
-  Value laneRow = laneCoordinate(b, loc, context, ofLanes, 0),
-        column = laneCoordinate(b, loc, context, ofLanes, 1),
-        row = addOptional(b, loc, laneRow, firstRow);
+  int64_t atomColumns =
+      op.getDestination().getType().getSwizzle().getSwizzleAtom();
+  WrittenPlaces places(b, op, context);
+  Value row = laneCoordinate(b, loc, context, ofLanes, 0),
+        column = laneCoordinate(b, loc, context, ofLanes, 1);
   Value buffer = flattenBuffer(b, loc, adaptor.getDestination());
   constexpr int64_t kPair = 2, kFar = 16;
   auto extract = [&](int64_t reg) -> Value {
@@ -165,25 +175,19 @@ void WritePattern::writePairs(ConversionPatternRewriter &b, tile::WriteOp op,
         b, loc, adaptor.getValue(), ArrayRef<int64_t>{reg},
         ArrayRef<int64_t>{kPair}, ArrayRef<int64_t>{1});
   };
-  auto store = [&, &ofColumns = ofColumns](Value pair, Value ofLane,
-                                           ArrayRef<int64_t> at) {
+  auto store = [&](Value pair, Value ofLane, ArrayRef<int64_t> at) {
     // 2 * (lane mod 4), and what is added to it.
-    constexpr uint64_t kPossibleBits = 6 | kFar;
-    SplitIndex position =
-        sharedPosition(b, loc, swizzle, atomColumns, {row, at[0]},
-                       {ofLane, at[1] % atomColumns, kPossibleBits});
-    position.dynamic = addOptional(b, loc, position.dynamic, ofColumns);
-    position.constant += at[1] / atomColumns * atomColumns * rows;
-    vector::StoreOp::create(b, loc, pair, buffer, position.materialize(b, loc),
-                            /*nontemporal=*/false,
-                            llvm::MaybeAlign(kPair * sizeof(float)));
+    constexpr uint64_t kColumnBits = 6 | kFar;
+    vector::StoreOp::create(
+        b, loc, pair, buffer, places.locate(row, ofLane, kColumnBits, at),
+        /*nontemporal=*/false, llvm::MaybeAlign(kPair * sizeof(float)));
   };
   // Half a warp stores at once, four lanes in each of four rows. The swizzle
   // lets neighbouring rows meet in the same banks, so that odd rows store the
   // pair sixteen columns away first.
   Value isOdd = arith::CmpIOp::create(
       b, loc, arith::CmpIPredicate::ne,
-      b.createOrFold<arith::AndIOp>(loc, laneRow, constant(b, loc, 1)),
+      b.createOrFold<arith::AndIOp>(loc, row, constant(b, loc, 1)),
       constant(b, loc, 0));
   Value far = arith::AddIOp::create(b, loc, column, constant(b, loc, kFar)),
         first = arith::SelectOp::create(b, loc, isOdd, far, column),

@@ -56,6 +56,50 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 
 // -----
 
+// One warpgroup cannot have the columns of two.
+#atoms = #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>
+#two_groups = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]],
+                           warps = [[4, 0, 16], [2, 1, 16]]>
+#acc = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], tma_box_bytes = 128, mma = [#tile.mma_atom<name = "toy", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32,
+  lhs = #acc, rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>, acc = #acc>]>} {
+  gpu.module @kernels {
+    gpu.func @more_parts_than_groups(%x: f16) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+      // expected-error @below {{'tile.buffer' op expects parts along columns that divide the 1 warpgroups that compute, but got 2}}
+      %b = tile.buffer : !tile.tile<64x32xf16, shared, #atoms>
+      %t = tile.fill %x : f16 -> !tile.tile<64x32xf16, registers, #two_groups>
+      tile.write %t, %b : !tile.tile<64x32xf16, registers, #two_groups>, !tile.tile<64x32xf16, shared, #atoms>
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+// The warps of a warpgroup store together.
+#atoms = #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>
+#columns_first = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]],
+                              warps = [[2, 1, 16], [4, 0, 16]]>
+#acc = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], tma_box_bytes = 128, mma = [#tile.mma_atom<name = "toy", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32,
+  lhs = #acc, rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>, acc = #acc>]>} {
+  gpu.module @kernels {
+    gpu.func @columns_of_warps(%x: f16) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      %b = tile.buffer : !tile.tile<64x32xf16, shared, #atoms>
+      %t = tile.fill %x : f16 -> !tile.tile<64x32xf16, registers, #columns_first>
+      // expected-error @below {{'tile.write' op expects warps along rows first, whole groups of 4, and then along columns, but got}}
+      tile.write %t, %b : !tile.tile<64x32xf16, registers, #columns_first>, !tile.tile<64x32xf16, shared, #atoms>
+      gpu.return
+    }
+  }
+}
+
+// -----
+
 #atoms = #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>
 #acc = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
 module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
