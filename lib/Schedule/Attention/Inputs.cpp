@@ -3,9 +3,9 @@
 // What the operands of attention and the captures of its regions mean.
 
 #include "IntegerUses.h"
+#include "attune/Dialect/Attn/Transforms/Differentiate.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace attune;
@@ -82,16 +82,7 @@ static void noteCaptures(attn::AttentionOpInterface op, InputNotes &notes) {
 SmallVector<std::pair<Value, Value>>
 attune::deriveAttentionOperands(attn::AttentionGradOp grad,
                                 OpBuilder &builder) {
-  auto forward = attn::AttentionOp::create(
-      builder, grad.getLoc(), grad.getQuery(), grad.getKey(), grad.getValue(),
-      grad.getAlibiSlopes(), grad.getSinks(), grad.getBlockCounts(),
-      grad.getBlockIndices(), grad.getFullBlockCounts(),
-      grad.getFullBlockIndices(), grad.getBlockSizesAttr(), grad.getScaleAttr(),
-      grad.getOrderAttr(), grad.getCausalAttr(), grad.getWindowAttr(),
-      grad.getSoftcapAttr(), builder.getUnitAttr(), schedule::AttentionAttr());
-  IRMapping mapping;
-  grad.getScore().cloneInto(&forward.getScore(), mapping);
-  grad.getMask().cloneInto(&forward.getMask(), mapping);
+  attn::AttentionOp forward = attn::buildForward(builder, grad);
   return {{grad.getOutput(), forward.getResult()},
           {grad.getLse(), forward.getLse()}};
 }

@@ -251,8 +251,8 @@ static Rule findRule(Operation *op) {
   return rules.lookup(op->getName().getTypeID());
 }
 
-/// The values of the region whose changes are asked for or passed on: floats
-/// alone, for comparisons and casts to integers have no derivative.
+/// The values of the region whose changes are asked for or passed on. Integers
+/// are steps of floats and pass nothing on, but for the bits of a float.
 static DenseSet<Value> findActive(Region &score, ValueRange wrt) {
   DenseSet<Value> active{score.getArgument(0)};
   for (Operation &op : score.front().without_terminator()) {
@@ -263,7 +263,8 @@ static DenseSet<Value> findActive(Region &score, ValueRange wrt) {
                             return active.contains(operand);
                           });
     for (Value result : op.getResults())
-      if (isActive && isa<FloatType>(result.getType()))
+      if (isActive &&
+          (isa<FloatType>(result.getType()) || isa<arith::BitcastOp>(op)))
         active.insert(result);
   }
   return active;

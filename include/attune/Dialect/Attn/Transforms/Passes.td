@@ -5,6 +5,35 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AttnDifferentiatePass : Pass<"attn-differentiate", "::mlir::ModuleOp"> {
+  let summary = "Makes functions that compute gradients of attention";
+  let description = [{
+    For each function `@f` that holds an `attn.attention` and returns its
+    results, makes `@f_grad` behind it, and lets `@f` return what that needs:
+
+    ```
+    @f(arguments) -> (output, lse)
+    @f_grad(arguments, output, lse, output_grad[, lse_grad]) -> gradients
+    ```
+
+    `lse_grad` is there where `@f` returned `lse` before the pass. The gradients
+    are those of the arguments `wrt`, in the order in which they are named; by
+    default those of the arguments that are query, key or value, in the order of
+    the arguments. An argument that is several of these has the sum. Gradients
+    of other tensors are f32 (see `attn.attention_grad`).
+
+    What `@f` computes for its attention to capture, `@f_grad` computes as well.
+    A schedule of attention is none of its gradients.
+
+    Refused are functions with callers, with several attentions, or with results
+    that are not those of attention, and score regions with operations whose
+    derivatives are not known.
+  }];
+  let options = [
+    ListOption<"wrt", "wrt", "unsigned", "Numbers of the arguments whose gradients are wanted.">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def AttnExpandShortFormsPass : Pass<"attn-expand-short-forms"> {
   let summary = "Writes short spellings into the score and mask regions";
   let description = [{
