@@ -8,7 +8,7 @@
 // RUN: attune-opt %s --attune-attach-target="chip=gfx942" --attune-select-schedule --attune-check-schedule | FileCheck %s --check-prefix=WAVES
 
 // GROUPS-LABEL: func.func @head_64
-// GROUPS: schedule(<form = fused, kvInRegisters = 0, kvWorkgroupsPerSm = 2, mmaWarps = 4, producerWarps = 4>)
+// GROUPS: schedule(<form = fused, kvBlockM = 128, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4>)
 // WARPS-LABEL: func.func @head_64
 // WARPS: schedule(<kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, qBlockM = 128, qWarps = 8>)
 // WAVES-LABEL: func.func @head_64

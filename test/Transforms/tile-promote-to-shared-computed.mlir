@@ -29,13 +29,16 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // What all warps read is written between barriers, and what is added to memory leaves from a buffer as an output does.
+  // What all warps read is written in front of a barrier, by turns to two places. What is added to memory leaves from a buffer as an
+  // output does.
   // CHECK-LABEL: gpu.func @transposed
-  // CHECK-DAG: %[[SUMS:.+]] = tile.buffer : <16x32xf32, shared, #tile.swizzle<vector = 4, bits = 3, shift = 0, swizzle_atom = 32>>
-  // CHECK-DAG: %[[PLACE:.+]] = tile.buffer : <64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>
-  // CHECK: scf.for
+  // CHECK: %[[SUMS:.+]] = tile.buffer : <16x32xf32, shared, #tile.swizzle<vector = 4, bits = 3, shift = 0, swizzle_atom = 32>>
+  // CHECK-DAG: %[[EVEN:.+]] = tile.buffer : <64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>
+  // CHECK-DAG: %[[ODD:.+]] = tile.buffer : <64x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>
+  // CHECK: scf.for %[[I:[^ ]+]] =
   // CHECK: %[[P:.+]] = tile.fill
-  // CHECK-NEXT: tile.barrier
+  // CHECK-NOT: tile.barrier
+  // CHECK: %[[PLACE:.+]] = tile.alternate %[[I]], %{{.+}}, %{{.+}} :
   // CHECK-NEXT: tile.write %[[P]], %[[PLACE]]
   // CHECK-NEXT: tile.barrier
   // CHECK: %[[O:.+]] = tile.mma %[[PLACE]], %{{.+}}, %{{.+}} transpose_lhs scope warpgroup :
@@ -52,6 +55,29 @@ gpu.module @kernels {
       %o = tile.mma %p, %v, %acc transpose_lhs scope warpgroup lhs_through_shared : !p, !q, !tile.tile<16x32xf32, registers>
       tile.store %o, %out[%c0, %c0] accumulate path buffer : !tile.tile<16x32xf32, registers>, memref<16x32xf32>
     }
+    gpu.return
+  }
+
+  // An MMA that may still run in the next turn reads one place, which is written between barriers.
+  // CHECK-LABEL: gpu.func @carried
+  // CHECK-NOT: tile.alternate
+  // CHECK: scf.for
+  // CHECK: %[[P:.+]] = tile.fill
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.write %[[P]], %[[PLACE:.+]] :
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.mma %[[PLACE]]
+  gpu.func @carried(%vm: memref<64x32xf16>, %x: f16, %zero: !tile.tile<16x32xf32, registers>, %out: memref<16x32xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c9 = arith.constant 9 : index
+    %v = tile.load %vm[%c0, %c0] stages 1 : memref<64x32xf16> -> !q
+    %sum = scf.for %i = %c0 to %c9 step %c1 iter_args(%acc = %zero) -> !tile.tile<16x32xf32, registers> {
+      %p = tile.fill %x : f16 -> !p
+      %o = tile.mma %p, %v, %acc transpose_lhs scope warpgroup lhs_through_shared : !p, !q, !tile.tile<16x32xf32, registers>
+      scf.yield %o : !tile.tile<16x32xf32, registers>
+    }
+    tile.store %sum, %out[%c0, %c0] : !tile.tile<16x32xf32, registers>, memref<16x32xf32>
     gpu.return
   }
 

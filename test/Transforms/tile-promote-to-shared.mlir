@@ -224,6 +224,31 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // A row of numbers comes by the copy engine, unpermuted. It is asked for where it stood, read where it is used, and released last.
+  // CHECK-LABEL: gpu.func @numbers
+  // CHECK-SAME:    %[[M:[^ ]+]]: memref<4x?xf32>
+  // CHECK: %[[C:.+]] = tile.channel : <1x64xf32, stages = 2, swizzle_atom = 64>
+  // CHECK: scf.for %[[I:[^ ]+]] =
+  // CHECK-NEXT: tile.put %[[C]][%[[I]]], %[[M]][%{{.+}}, %[[I]]]
+  // CHECK-NEXT: %[[ROW:.+]] = tile.get %[[C]][%[[I]]] : <1x64xf32, stages = 2, swizzle_atom = 64> -> <1x64xf32, shared, #tile.swizzle<vector = 4, bits = 0, shift = 0, swizzle_atom = 64>>
+  // CHECK-NEXT: %[[X:.+]] = tile.fill
+  // CHECK-NEXT: %[[READ:.+]] = tile.read %[[ROW]] : {{.*}} -> <64xf32, registers>
+  // CHECK-NEXT: tile.broadcast %[[READ]]
+  // CHECK-NEXT: tile.fill
+  // CHECK-NEXT: tile.release %[[C]][%[[I]]]
+  // CHECK-NEXT: }
+  gpu.func @numbers(%m: memref<4x?xf32>, %head: index, %n: index, %f: f32) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %n step %c1 {
+      %row = tile.load %m[%head, %i] stages 2 : memref<4x?xf32> -> !tile.tile<64xf32, registers>
+      %x = tile.fill %f : f32 -> !tile.tile<64x64xf32, registers>
+      %y = tile.broadcast %row dim 1 : !tile.tile<64xf32, registers> -> !tile.tile<64x64xf32, registers>
+      %z = tile.fill %f : f32 -> !tile.tile<64x64xf32, registers>
+    }
+    gpu.return
+  }
+
   // A head of 64 columns is one swizzle atom.
   // CHECK-LABEL: gpu.func @one_swizzle_atom
   // CHECK: tile.channel : <16x64xf16, stages = 1, swizzle_atom = 64>

@@ -78,10 +78,10 @@ private:
   /// type of operands.
   Value makeScoreGrads(Value products, Value weights, Value weightGrads,
                        Value deltas, Value first);
-  /// What scores are lessened by, in powers of two: infinity for queries that
-  /// do not exist, so that their weights are 0.
+  /// What makes weights of scores, in powers of two.
   Value loadShifts(int64_t rows, Value first);
   Value loadDeltas(int64_t rows, Value first);
+  Value loadOwnNumbers(int64_t rows, Value buffer, Value first);
   /// The part of the gradients of the queries visited that the keys have.
   Value multiplyByKeys(Value grads);
   void finish(Value sums, Value gradient, double factor);
@@ -329,29 +329,32 @@ Value GradientBuilder::makeScoreGrads(Value products, Value weights,
 }
 
 Value GradientBuilder::loadShifts(int64_t rows, Value first) {
-  Value numbers =
-      loadNumbers(b, rows, viewNumbers(b, operands.lse, batch, headQ), first);
+  Value shifts = loadOwnNumbers(rows, operands.shifts, first);
+  // The products of a query that does not exist are 0, and so is what its
+  // weights add, unless a score region makes them infinite.
+  if (!op.hasScore())
+    return shifts;
   return b.map(
-      cast<TileType>(numbers.getType()), numbers,
+      cast<TileType>(shifts.getType()), shifts,
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        Value lowest = constantF32(inner, loc, -kInfinity);
-        // A query that sees nothing has scores of -inf alone.
-        Value isEmpty = arith::CmpFOp::create(
-            inner, loc, arith::CmpFPredicate::OEQ, args[0], lowest);
-        Value scaled = arith::MulFOp::create(inner, loc, args[0],
-                                             constantF32(inner, loc, -kLog2E));
-        Value shift = arith::SelectOp::create(
-            inner, loc, isEmpty, constantF32(inner, loc, 0), scaled);
         Value query = arith::AddIOp::create(inner, loc, first, args[1]);
         Value exists = arith::CmpIOp::create(
             inner, loc, arith::CmpIPredicate::slt, query, seqQ);
-        return arith::SelectOp::create(inner, loc, exists, shift, lowest);
+        return arith::SelectOp::create(inner, loc, exists, args[0],
+                                       constantF32(inner, loc, -kInfinity));
       });
 }
 
 Value GradientBuilder::loadDeltas(int64_t rows, Value first) {
-  return loadNumbers(b, rows, viewNumbers(b, operands.deltas, batch, headQ),
-                     first);
+  return loadOwnNumbers(rows, operands.deltas, first);
+}
+
+Value GradientBuilder::loadOwnNumbers(int64_t rows, Value buffer, Value first) {
+  if (ownsKeys && stagesNumbers(op.getScheduleAttr(), kernel))
+    return createLoad(b, TileType::get({rows}, b.getF32Type()),
+                      viewNumbers(b, buffer, batch, /*head=*/Value()),
+                      {headQ, first}, kernel.stages);
+  return loadNumbers(b, rows, viewNumbers(b, buffer, batch, headQ), first);
 }
 
 Value GradientBuilder::multiplyByKeys(Value grads) {
@@ -365,8 +368,6 @@ Value GradientBuilder::multiplyByKeys(Value grads) {
 
 Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {
   Value first = blocks.getFirst(b, block);
-  // What comes from memory is asked for before it is needed.
-  Value shifts = ownsKeys ? loadShifts(kernel.visited, first) : ownedShifts;
   // Both products come first: one runs while weights are made of the other.
   Value rows =
       load(kernel.visited, padded.qk, visitedRows, first, kernel.stages);
@@ -376,13 +377,15 @@ Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {
       load(kernel.visited, padded.v, visitedValues, first, kernel.stages);
   Value weightGrads =
       multiply(ownedValues, values, zero, /*transposeRhs=*/true);
+  // Numbers of columns are many, and are read when they are needed.
+  Value shifts = ownsKeys ? loadShifts(kernel.visited, first) : ownedShifts;
   Value deltas = ownsKeys ? loadDeltas(kernel.visited, first) : ownedDeltas;
   Value weights =
       makeWeights(makeScores(products, blocks, block, first), shifts);
+  Value grads = makeScoreGrads(products, weights, weightGrads, deltas, first);
   if (ownsKeys)
     sums[1] = multiply(scaleToOperand(b, weights, op.getElementType(), 1),
                        values, sums[1], /*transposeRhs=*/false);
-  Value grads = makeScoreGrads(products, weights, weightGrads, deltas, first);
   // Asked for before what runs while it is added.
   Value ofQueries = kernel.addsQueries ? multiplyByKeys(grads) : Value();
   sums[0] = multiply(grads, rows, sums[0], /*transposeRhs=*/false);

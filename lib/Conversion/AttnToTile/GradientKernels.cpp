@@ -16,8 +16,8 @@
 using namespace mlir;
 using namespace attune;
 
-/// Rows of a tile of kernels that multiply nothing, and warps of a workgroup.
-static constexpr int64_t kRows = 64, kRowWarps = 4;
+/// Warps of a workgroup of kernels that multiply nothing.
+static constexpr int64_t kRowWarps = 4;
 
 static LogicalResult check(attn::AttentionGradOp op) {
   if (!op.getWrt().empty())
@@ -70,7 +70,7 @@ private:
   KernelOutliner outliner;
   PaddedHeadDims padded;
   /// `querySums` is null in the split form, and where none are wanted.
-  Value deltas, querySums;
+  Value shifts, deltas, querySums;
 };
 } // namespace
 
@@ -91,6 +91,8 @@ Value GradientOutliner::makeSums(StringRef name, int64_t columns) {
     sizes.push_back({1, {{outputGrad, position}}});
   if (columns)
     sizes.push_back({columns, {}});
+  else
+    sizes.back() = {kRowBlock, {{outputGrad, op.getSeqPos(), kRowBlock}}};
   return outliner.makeWorkspace({name.str(), Float32Type::get(op.getContext()),
                                  sizes,
                                  /*alignment=*/16});
@@ -98,20 +100,22 @@ Value GradientOutliner::makeSums(StringRef name, int64_t columns) {
 
 void GradientOutliner::addDeltas() {
   Value outputGrad = getInput(op.getOutputGrad(), "output_grad");
+  shifts = makeSums("shifts");
   deltas = makeSums("deltas");
   OutlinedKernel &kernel = addKernel("_deltas");
   GradientOperands operands;
   operands.outputGrad = kernel.addArgument(outputGrad);
   Value output = kernel.addArgument(getInput(op.getOutput(), "output")),
-        lseGrad;
+        lse = kernel.addArgument(getInput(op.getLse(), "lse")), lseGrad;
   if (op.getLseGrad())
     lseGrad = kernel.addArgument(getInput(op.getLseGrad(), "lse_grad"));
+  operands.shifts = kernel.addArgument(shifts, launch::Access::Write);
   operands.deltas = kernel.addArgument(deltas, launch::Access::Write);
   if (querySums)
     operands.querySums = kernel.addArgument(querySums, launch::Access::Write);
-  buildDeltaBody(kernel.getBody(), op, output, lseGrad, operands, kRows,
-                 padded.v, padded.qk);
-  setGrid(kernel, outputGrad, kRows);
+  buildDeltaBody(kernel.getBody(), op, output, lse, lseGrad, operands,
+                 kRowBlock, padded.v, padded.qk);
+  setGrid(kernel, outputGrad, kRowBlock);
   kernel.setBlock(kRowWarps * target.getLanes());
 }
 
@@ -122,8 +126,8 @@ void GradientOutliner::addQueryGrad() {
   Value output =
       outliner.makeOutput(cast<OpResult>(op.getQueryGrad()), "query_grad");
   operands.queryGrad = kernel.addArgument(output);
-  buildQueryGradBody(kernel.getBody(), op, operands, kRows, padded.qk);
-  setGrid(kernel, output, kRows);
+  buildQueryGradBody(kernel.getBody(), op, operands, kRowBlock, padded.qk);
+  setGrid(kernel, output, kRowBlock);
   kernel.setBlock(kRowWarps * target.getLanes());
 }
 
@@ -138,7 +142,7 @@ void GradientOutliner::addGradients(const GradientKernel &shape) {
   operands.key = add(op.getKey(), "key");
   operands.value = add(op.getValue(), "value");
   operands.outputGrad = add(op.getOutputGrad(), "output_grad");
-  operands.lse = add(op.getLse(), "lse");
+  operands.shifts = kernel.addArgument(shifts, launch::Access::Read);
   operands.deltas = kernel.addArgument(deltas, launch::Access::Read);
   SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegions(), captured);

@@ -20,11 +20,19 @@ Value attune::viewNumbers(ImplicitLocOpBuilder &b, Value buffer, Value batch,
       type.isDynamicDim(2)
           ? OpFoldResult(b.createOrFold<memref::DimOp>(buffer, 2))
           : b.getIndexAttr(type.getDimSize(2));
-  SmallVector<OpFoldResult> offsets{batch, head, b.getIndexAttr(0)},
-      extents{b.getIndexAttr(1), b.getIndexAttr(1), length},
-      strides(3, b.getIndexAttr(1));
+  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), heads = one;
+  SmallVector<int64_t> shape{type.getDimSize(2)};
+  if (!head) {
+    shape.insert(shape.begin(), type.getDimSize(1));
+    heads = type.isDynamicDim(1)
+                ? OpFoldResult(b.createOrFold<memref::DimOp>(buffer, 1))
+                : b.getIndexAttr(type.getDimSize(1));
+  }
+  SmallVector<OpFoldResult> offsets{batch, head ? OpFoldResult(head) : zero,
+                                    zero},
+      extents{one, heads, length}, strides(3, one);
   auto viewType = memref::SubViewOp::inferRankReducedResultType(
-      {type.getDimSize(2)}, type, offsets, extents, strides);
+      shape, type, offsets, extents, strides);
   return memref::SubViewOp::create(b, cast<MemRefType>(viewType), buffer,
                                    offsets, extents, strides);
 }
@@ -86,8 +94,27 @@ struct OwnRows {
 };
 } // namespace
 
+/// What scores are lessened by, in powers of two.
+static Value makeShifts(TileBuilder &b, Value lse) {
+  constexpr double kLog2E = 1.4426950408889634074;
+  return b.map(cast<TileType>(lse.getType()), lse,
+               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                 auto constant = [&](double value) {
+                   return TileBuilder::constant(inner, loc, value);
+                 };
+                 // A query that sees nothing has scores of -inf alone.
+                 Value isEmpty = arith::CmpFOp::create(
+                     inner, loc, arith::CmpFPredicate::OEQ, args[0],
+                     constant(-std::numeric_limits<double>::infinity()));
+                 Value scaled = arith::MulFOp::create(inner, loc, args[0],
+                                                      constant(-kLog2E));
+                 return arith::SelectOp::create(inner, loc, isEmpty,
+                                                constant(0), scaled);
+               });
+}
+
 void attune::buildDeltaBody(OpBuilder &builder, attn::AttentionGradOp op,
-                            Value output, Value lseGrad,
+                            Value output, Value lse, Value lseGrad,
                             const GradientOperands &operands, int64_t rows,
                             int64_t headDim, int64_t queryDim) {
   TileBuilder b(op.getLoc(), builder);
@@ -109,21 +136,26 @@ void attune::buildDeltaBody(OpBuilder &builder, attn::AttentionGradOp op,
         return arith::MulFOp::create(inner, loc, extend(args[0]),
                                      extend(args[1]));
       });
+  auto loadRow = [&](Value buffer) {
+    return loadNumbers(b, rows, viewNumbers(b, buffer, own.batch, own.head),
+                       own.place[0]);
+  };
+  auto storeRow = [&](Value numbers, Value buffer) {
+    tile::StoreOp::create(
+        b, numbers, viewNumbers(b, buffer, own.batch, own.head), own.place[0],
+        /*accumulate=*/false, tile::StorePath::Direct);
+  };
+  storeRow(makeShifts(b, loadRow(lse)), operands.shifts);
   auto rowType = TileType::get({rows}, f32);
   Value deltas =
       tile::ReduceOp::create(b, rowType, tile::ReductionKind::Add, products);
   if (lseGrad)
     deltas =
-        b.map(rowType,
-              {deltas, loadNumbers(b, rows,
-                                   viewNumbers(b, lseGrad, own.batch, own.head),
-                                   own.place[0])},
+        b.map(rowType, {deltas, loadRow(lseGrad)},
               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
                 return arith::SubFOp::create(inner, loc, args[0], args[1]);
               });
-  tile::StoreOp::create(
-      b, deltas, viewNumbers(b, operands.deltas, own.batch, own.head),
-      own.place[0], /*accumulate=*/false, tile::StorePath::Direct);
+  storeRow(deltas, operands.deltas);
   if (!operands.querySums)
     return;
   Value zero = b.fill(TileType::get({rows, queryDim}, f32), 0);

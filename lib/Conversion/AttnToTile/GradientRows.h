@@ -14,9 +14,12 @@ namespace attune {
 /// Kernel-side values that stand for the operands and results of an
 /// attn.attention_grad op.
 struct GradientOperands : KernelInputs {
-  mlir::Value outputGrad, lse;
-  /// The sums of rows, of the shape of lse.
-  mlir::Value deltas;
+  mlir::Value outputGrad;
+  /// For each query, of the shape of lse but for a length that is a multiple of
+  /// kRowBlock, with 0 behind the last query: what makes weights of its scores,
+  /// in powers of two (-lse * log2(e), or 0 where it sees nothing), and the sum
+  /// of its row of output times output gradient.
+  mlir::Value shifts, deltas;
   /// What the kernel that owns keys adds the gradients of queries to, in f32
   /// and without their scale, of padded head size in kQuerySumsOrder; null in
   /// the split form.
@@ -26,8 +29,12 @@ struct GradientOperands : KernelInputs {
 };
 
 constexpr llvm::StringLiteral kQuerySumsOrder = "bhsd";
+/// Rows of a tile of kernels that multiply nothing. Copy engines want rows of
+/// numbers that are multiples of 16 bytes.
+constexpr int64_t kRowBlock = 64;
 
-/// The numbers of the queries of a head, of a buffer [batch, heads, length].
+/// The numbers of the queries of a head, of a buffer [batch, heads, length], or
+/// without one those of all heads as rows.
 mlir::Value viewNumbers(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
                         mlir::Value batch, mlir::Value head);
 /// A tile from memory, through a ring of `stages` slots if there are any.
@@ -42,10 +49,11 @@ mlir::Value scaleToOperand(TileBuilder &b, mlir::Value tile, mlir::Type element,
 
 /// Emits the kernel that sums, for one tile of rows of one query head, the
 /// products of output and output gradient, less the gradient of lse, which may
-/// be null, and clears the sums of queries if there are any. `rows` are those
-/// of a tile, `headDim` and `queryDim` the padded columns of output and query.
+/// be null, makes shifts of lse, and clears the sums of queries if there are
+/// any. `rows` are those of a tile, `headDim` and `queryDim` the padded columns
+/// of output and query.
 void buildDeltaBody(mlir::OpBuilder &builder, attn::AttentionGradOp op,
-                    mlir::Value output, mlir::Value lseGrad,
+                    mlir::Value output, mlir::Value lse, mlir::Value lseGrad,
                     const GradientOperands &operands, int64_t rows,
                     int64_t headDim, int64_t queryDim);
 

@@ -367,6 +367,8 @@ LogicalResult ReadPattern::matchAndRewrite(tile::ReadOp op, OpAdaptor adaptor,
   Location loc = op.getLoc();
   tile::TileType type = op.getResult().getType();
   LayoutAttr layout = type.getRegisterLayout();
+  if (type.getRank() == 1)
+    layout = layout.asRow();
   // The warp's part of the tile is an offset; what is left is the layout of one
   // warp.
   LayoutAttr ofWarps =

@@ -26,6 +26,21 @@ struct BufferPattern : KernelPattern<tile::BufferOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
+struct AlternatePattern : KernelPattern<tile::AlternateOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult matchAndRewrite(tile::AlternateOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    Value bit = arith::TruncIOp::create(
+        b, loc, b.getI1Type(),
+        arith::IndexCastOp::create(b, loc, b.getI32Type(),
+                                   adaptor.getNumber()));
+    b.replaceOpWithNewOp<arith::SelectOp>(op, bit, adaptor.getOdd(),
+                                          adaptor.getEven());
+    return success();
+  }
+};
+
 struct WritePattern : KernelPattern<tile::WriteOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
@@ -259,6 +274,6 @@ WaitStorePattern::matchAndRewrite(tile::WaitReadsOp op, OneToNOpAdaptor,
 void attune::populateSharedTilePatterns(TypeConverter &converter,
                                         RewritePatternSet &patterns,
                                         const KernelContext &context) {
-  patterns.add<BufferPattern, WritePattern, DonePattern, WaitStorePattern>(
-      converter, patterns.getContext(), context);
+  patterns.add<BufferPattern, AlternatePattern, WritePattern, DonePattern,
+               WaitStorePattern>(converter, patterns.getContext(), context);
 }

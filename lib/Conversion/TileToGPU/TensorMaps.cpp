@@ -80,7 +80,9 @@ static void addToManifest(gpu::GPUFuncOp kernel, const Map &map) {
   StringRef name = workspace ? workspace.getName()
                              : cast<launch::BufferAttr>(tensor).getName();
   int64_t rowBytes =
-      map.swizzle.getSwizzleAtom() * map.box.getElementTypeBitWidth() / 8;
+      map.swizzle.getBits()
+          ? map.swizzle.getSwizzleAtom() * map.box.getElementTypeBitWidth() / 8
+          : 0;
   MLIRContext *context = kernel.getContext();
   launch::setManifest(
       kernel,

@@ -96,10 +96,18 @@ void LoopEmitter::store(Value value, Value buffer, ValueRange indices) {
   memref::StoreOp::create(builder, value, buffer, indices);
 }
 
+SmallVector<Value> LoopEmitter::asPlace(ValueRange indices, int64_t rank) {
+  SmallVector<Value> place(indices);
+  while (static_cast<int64_t>(place.size()) < rank)
+    place.insert(place.begin(), index(0));
+  return place;
+}
+
 void LoopEmitter::copy(Value source, Value target) {
+  int64_t rank = cast<MemRefType>(source.getType()).getRank();
   forEach(cast<MemRefType>(target.getType()).getShape(),
           [&](ValueRange indices) {
-            store(load(source, indices), target, indices);
+            store(load(source, asPlace(indices, rank)), target, indices);
           });
 }
 
@@ -202,7 +210,9 @@ void LoopEmitter::emitLoad(tile::LoadOp op) {
   Value result = define(op.getResult());
   forEach(op.getResult().getType().getShape(), [&](ValueRange indices) {
     auto [source, position] =
-        locate(op.getSource(), add(builder, op.getIndices(), indices));
+        locate(op.getSource(),
+               add(builder, op.getIndices(),
+                   asPlace(indices, op.getSource().getType().getRank())));
     store(loadOrZero(source, position, op.getInBounds()), result, indices);
   });
 }
@@ -470,6 +480,14 @@ void LoopEmitter::emitWithoutRules(Operation *op) {
                   {op.getRow(), op.getColumn()}, op.getAccumulate());
       })
       .Case([&](tile::BufferOp op) { define(op.getResult()); })
+      .Case([&](tile::AlternateOp op) {
+        Value bit = arith::TruncIOp::create(
+            builder, builder.getI1Type(),
+            arith::IndexCastOp::create(builder, builder.getI32Type(),
+                                       op.getNumber()));
+        buffers[op.getResult()] = arith::SelectOp::create(
+            builder, bit, read(op.getOdd()), read(op.getEven()));
+      })
       .Case([&](tile::WriteOp op) {
         Value value = read(op.getValue());
         copy(value, read(op.getDestination()));

@@ -93,6 +93,9 @@ private:
   mlir::Value zero(mlir::Type type);
   /// A loop for each dimension.
   void forEach(llvm::ArrayRef<int64_t> shape, Body body);
+  /// Indices of a 1-D tile in its row, where `rank` says that it is one.
+  llvm::SmallVector<mlir::Value> asPlace(mlir::ValueRange indices,
+                                         int64_t rank);
   void copy(mlir::Value source, mlir::Value target);
   mlir::Value load(mlir::Value buffer, mlir::ValueRange indices);
   void store(mlir::Value value, mlir::Value buffer, mlir::ValueRange indices);

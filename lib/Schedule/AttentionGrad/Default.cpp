@@ -62,7 +62,8 @@ static Choice chooseKernel(const AttentionGradProblem &problem,
     warpCounts = {8, 12, 4};
     // Seen on an H200.
     bool isSmall = std::max(problem.headDimQK, problem.headDimV) <= 64;
-    if (owns == MaskDim::Query && isSmall)
+    bool isFused = schedule.form == schedule::GradientForm::Fused;
+    if ((owns == MaskDim::Query || isFused) && isSmall)
       blocks = {128, 64, 32, 16};
   }
   for (int64_t owned : {128, 64, 192, 32, 16})
@@ -137,7 +138,7 @@ static AttentionGradAttr selectFused(const AttentionGradProblem &problem,
 
 AttentionGradAttr attune::selectSchedule(const AttentionGradProblem &problem,
                                          TargetAttr target) {
-  // Faster than the split form on an H200, but for d 128 and 512 tokens.
+  // Faster than the split form on an H200.
   if (AttentionGradAttr fused = selectFused(problem, target))
     return fused;
   if (AttentionGradAttr groups = select(problem, /*byGroups=*/true, target))

@@ -49,6 +49,13 @@ int64_t attune::countGroupsAlongColumns(const GradientKernel &kernel,
   return groups / std::gcd(groups, tiles);
 }
 
+bool attune::stagesNumbers(const AttentionGradKnobs &schedule,
+                           const GradientKernel &kernel) {
+  constexpr int64_t kRun = 32, kMost = 256;
+  return schedule.getMmaWarps() > 1 && kernel.owns == MaskDim::Key &&
+         kernel.visited % kRun == 0 && kernel.visited <= kMost;
+}
+
 PaddedHeadDims attune::getPaddedHeadDims(const AttentionGradProblem &problem,
                                          MmaAtomAttr atom) {
   int64_t multiple = std::lcm(atom.getK(), atom.getN());
@@ -91,8 +98,14 @@ int64_t attune::getSharedBytes(const AttentionGradProblem &problem,
     add(1, kernel.owned, columns);
     add(kernel.stages, kernel.visited, columns);
   }
+  if (stagesNumbers(schedule, kernel))
+    for (int64_t i = 0; i < 2; ++i)
+      layout.addRing(kernel.stages, kernel.visited * sizeof(float),
+                     kernel.visited);
   if (kernel.addsQueries) {
-    layout.addTiles(kernel.owned * kernel.visited * elementBytes);
+    // Two by turns.
+    for (int64_t i = 0; i < 2; ++i)
+      layout.addTiles(kernel.owned * kernel.visited * elementBytes);
     layout.addTiles(kernel.visited * dQK * sizeof(float));
   }
   layout.addBarriers();
@@ -136,9 +149,9 @@ int64_t attune::estimateRegisters(const AttentionGradProblem &problem,
   int64_t threads = kernel.warps * target.getLanes();
   int64_t sums = getAccumulatorRegisters(problem, schedule, kernel, target);
   // Where queries are columns, each thread has the numbers of those that it
-  // holds: log-sum-exps, then deltas.
+  // holds: shifts, then deltas. From shared memory it reads them one by one.
   int64_t columns =
-      kernel.owns == MaskDim::Key
+      kernel.owns == MaskDim::Key && !stagesNumbers(schedule, kernel)
           ? kernel.visited / atom.getAcc().getPartialColumns().getShape(2)[1]
           : 0;
   int64_t operands = kernel.owned * kernel.visited * bits / kWordBits / threads;

@@ -17,15 +17,17 @@
 // CHECK: %[[ZERO:.+]] = tile.fill %cst{{.*}} : f32 -> <64x128xf32, registers>
 // CHECK: tile.store %[[ZERO]]
 
-// Keys that do not exist have infinitely low scores, for their weights could be infinite. The product that is added is asked
-// for before that which runs while it is.
+// Numbers of queries come by the copy engine. Keys that do not exist have infinitely low scores, for their weights could be infinite. The product that is added is asked
+// for before that which runs while it is, and behind one that runs while warps wait for each other.
 // CHECK-LABEL: gpu.func @fused_key_grad
 // CHECK: %[[K:.+]] = tile.load {{.*}} -> <128x128xbf16, registers>
 // CHECK: scf.for
+// CHECK:   tile.load %{{.+}}[%{{.+}}, %{{.+}}] stages 2 : memref<4x256xf32, {{.*}} -> <64xf32, registers>
+// CHECK:   tile.load %{{.+}}[%{{.+}}, %{{.+}}] stages 2 : memref<4x256xf32, {{.*}} -> <64xf32, registers>
 // CHECK:   %[[EXIST:.+]] = arith.cmpi sle
 // CHECK:   scf.if %[[EXIST]]
+// CHECK:   %[[DS:.+]] = tile.map(%{{.+}}, %{{.+}}, %{{.+}})
 // CHECK:   tile.mma {{.*}} : <128x64xbf16, registers>, <64x128xbf16, registers>, <128x128xf32, registers>
-// CHECK:   %[[DS:.+]] = tile.map
 // CHECK:   %[[DQ:.+]] = tile.mma %[[DS]], %[[K]], %{{.+}} transpose_lhs scope warpgroup warps_n 2 lhs_through_shared : <128x64xbf16, registers>, <128x128xbf16, registers>, <64x128xf32, registers>
 // CHECK:   tile.mma %[[DS]], {{.*}} : <128x64xbf16, registers>, <64x128xbf16, registers>, <128x128xf32, registers>
 // CHECK:   tile.store %[[DQ]], {{.*}} accumulate path buffer : <64x128xf32, registers>

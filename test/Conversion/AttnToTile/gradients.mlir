@@ -10,8 +10,12 @@
 !lse = tensor<2x8x128xf32>
 
 // CHECK-LABEL: gpu.func @grouped_deltas
-// CHECK-SAME:    %[[DO:[^ ]+]]: memref<2x8x128x64xf16>, %[[O:[^ ]+]]: memref<2x8x128x64xf16>, %[[DLSE:[^ ]+]]: memref<2x8x128xf32>, %[[D:[^ ]+]]: memref<2x8x128xf32>) kernel
+// CHECK-SAME:    %[[DO:[^ ]+]]: memref<2x8x128x64xf16>, %[[O:[^ ]+]]: memref<2x8x128x64xf16>, %[[LSE:[^ ]+]]: memref<2x8x128xf32>, %[[DLSE:[^ ]+]]: memref<2x8x128xf32>, %[[S:[^ ]+]]: memref<2x8x128xf32>, %[[D:[^ ]+]]: memref<2x8x128xf32>) kernel
 // CHECK-SAME:    grid = <dim(0, 2) ceildiv 64 * dim(0, 1) * dim(0, 0)>
+// CHECK: arith.cmpf oeq, %{{.+}}, %[[LOWEST:.+]] : f32
+// CHECK: arith.mulf %{{.+}}, %cst{{.*}} : f32
+// CHECK: memref.subview %[[S]]
+// CHECK: tile.store %{{.+}} : <64xf32, registers>
 // CHECK: tile.reduce {{ *}}add
 // CHECK: tile.load %{{.+}} : memref<128xf32
 // CHECK: arith.subf
@@ -25,16 +29,17 @@
 // CHECK: %[[V:.+]] = tile.load {{.*}} -> <64x64xf16, registers>
 // CHECK: scf.for %{{.+}} = %{{.+}} to %{{.+}} iter_args
 // CHECK:   scf.for %{{.+}} = %[[FIRST:.+]] to %{{.+}} iter_args(%[[DK:.+]] = %{{.+}}, %[[DV:.+]] = %{{.+}})
-// CHECK:     tile.load {{.*}} -> <32xf32, registers>
 // CHECK:     %[[Q:.+]] = tile.load {{.*}} stages 2 {{.*}} -> <32x64xf16, registers>
 // CHECK:     %[[S:.+]] = tile.mma %[[K]], %[[Q]], %{{.+}} transpose_rhs : {{.*}} <64x32xf32, registers>
 // CHECK:     %[[G:.+]] = tile.load {{.*}} stages 2 {{.*}} -> <32x64xf16, registers>
 // CHECK:     %[[DP:.+]] = tile.mma %[[V]], %[[G]], %{{.+}} transpose_rhs
+// CHECK:     tile.load %{{[^ ]+}}[%{{[^ ]+}}] : {{.*}} -> <32xf32, registers>
+// CHECK:     tile.load %{{[^ ]+}}[%{{[^ ]+}}] : {{.*}} -> <32xf32, registers>
 // CHECK:     scf.if
 // CHECK:     tile.broadcast %{{.+}} dim 1
 // CHECK:     math.exp2 {{.*}}fastmath<afn>
-// CHECK:     tile.mma %{{.+}}, %[[G]], %[[DV]] :
 // CHECK:     tile.map(%{{.+}}, %[[DP]], %{{.+}})
+// CHECK:     tile.mma %{{.+}}, %[[G]], %[[DV]] :
 // CHECK:     tile.mma %{{.+}}, %[[Q]], %[[DK]] :
 // CHECK:   } {tile.defer_waits, tile.split}
 // CHECK: arith.mulf %{{.+}}, %cst
@@ -54,9 +59,9 @@
 // CHECK:   tile.mma %{{.+}}, %[[K]], %[[DQ]] :
 // CHECK: tile.store
 
-// The sums of rows are a workspace of all three.
+// The numbers of rows are workspaces of all three, with whole tiles of rows.
 // CHECK-LABEL: func.func @grouped
-// CHECK-SAME: #launch.workspace<name = "deltas", type = f32, sizes = [#launch.product<dim(0, 0)>, #launch.product<dim(0, 1)>, #launch.product<dim(0, 2)>], alignment = 16, contents = undefined>
+// CHECK-SAME: #launch.workspace<name = "deltas", type = f32, sizes = [#launch.product<dim(0, 0)>, #launch.product<dim(0, 1)>, #launch.product<64 * dim(0, 2) ceildiv 64>], alignment = 16, contents = undefined>
 // CHECK: gpu.launch_func @grouped_deltas::@grouped_deltas
 // CHECK: gpu.launch_func @grouped_key_grad::@grouped_key_grad
 // CHECK: gpu.launch_func @grouped_query_grad::@grouped_query_grad

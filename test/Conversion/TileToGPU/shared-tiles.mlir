@@ -20,6 +20,23 @@
 
 module attributes {gpu.container_module} {
 gpu.module @kernels {
+  // One of two places, by turns.
+  // CHECK-LABEL: gpu.func @by_turns
+  // CHECK-SAME:    %[[I:[^ ]+]]: index
+  // CHECK-DAG:   %[[EVEN:.+]] = memref.subview %{{.+}}[%c0, 0, 0] [1, 64, 32]
+  // CHECK-DAG:   %[[ODD:.+]] = memref.subview %{{.+}}[%c0, 0, 0] [1, 64, 32]
+  // CHECK-DAG:   %[[I32:.+]] = arith.index_cast %[[I]] : index to i32
+  // CHECK:       %[[BIT:.+]] = arith.trunci %[[I32]] : i32 to i1
+  // CHECK:       arith.select %[[BIT]], %{{.+}}, %{{.+}} : memref<64x32xf16
+  gpu.func @by_turns(%i: index, %x: f16) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %even = tile.buffer : !slot
+    %odd = tile.buffer : !slot
+    %place = tile.alternate %i, %even, %odd : !slot
+    %p = tile.fill %x : f16 -> !p
+    tile.write %p, %place : !p, !slot
+    gpu.return
+  }
+
   // The map of the output has TMA boxes of one group's 64 rows and a swizzle atom.
   // CHECK-LABEL: gpu.func @stored
   // CHECK-SAME:    %[[OUT:[^ ]+]]: memref<3x?x96xf16>, %[[HEAD:[^ ]+]]: index, %[[ROW:[^ ]+]]: index, %{{.+}}: f16, %[[MAP:[^ ]+]]: !nvgpu.tensormap.descriptor<tensor = memref<1x64x32xf16, #gpu.address_space<workgroup>>, swizzle = swizzle_64b

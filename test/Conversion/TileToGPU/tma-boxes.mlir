@@ -139,6 +139,32 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // A row of numbers is one TMA box, which is not permuted, and a thread reads the neighbours that it has.
+  // CHECK-LABEL: gpu.func @numbers
+  // CHECK-SAME:    !nvgpu.tensormap.descriptor<tensor = memref<1x64xf32, #gpu.address_space<workgroup>>, swizzle = none
+  // CHECK-SAME:    #launch.tensor_map<name = "m_map", of = 0, box = [1, 64], swizzle = 0>]
+  // CHECK:       nvvm.mbarrier.arrive.expect_tx %{{.+}}, %c256_i32
+  // CHECK:       nvvm.cp.async.bulk.tensor
+  // CHECK-NOT:   nvvm.cp.async.bulk.tensor
+  // CHECK:       %[[LANE:.+]] = arith.remui %thread_id_x, %c32
+  // CHECK:       %[[PAIR:.+]] = arith.muli %{{.+}}, %c2
+  // CHECK-COUNT-8: vector.load %{{.+}}[%{{.+}}] {alignment = 8 : i64} : memref<{{.*}}xf32{{.*}}>, vector<2xf32>
+  // CHECK-NOT:   vector.load
+  // CHECK:       gpu.return
+  gpu.func @numbers(%m: memref<4x64xf32>, %out: memref<64xf32>, %head: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>,
+      launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "m", type = f32, rank = 2, access = read>, #launch.buffer<name = "out", type = f32, rank = 1, access = write>,
+                                                      #launch.scalar<name = "head", type = index>],
+                                         grid = <1>, block = [128, 1, 1]>} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !tile.channel<1x64xf32, stages = 2, swizzle_atom = 64>
+    tile.put %c[%c0], %m[%head, %c0] : !tile.channel<1x64xf32, stages = 2, swizzle_atom = 64>, memref<4x64xf32>
+    %row = tile.get %c[%c0] : !tile.channel<1x64xf32, stages = 2, swizzle_atom = 64> -> !tile.tile<1x64xf32, shared, #tile.swizzle<vector = 4, bits = 0, shift = 0, swizzle_atom = 64>>
+    %x = tile.read %row : !tile.tile<1x64xf32, shared, #tile.swizzle<vector = 4, bits = 0, shift = 0, swizzle_atom = 64>>
+      -> !tile.tile<64xf32, registers, #tile.layout<registers = [[2, 0, 1], [8, 0, 8]], lanes = [[4, 0, 2], [8, 0, 0]], warps = [[4, 0, 0]]>>
+    tile.store %x, %out[%c0] : !tile.tile<64xf32, registers, #tile.layout<registers = [[2, 0, 1], [8, 0, 8]], lanes = [[4, 0, 2], [8, 0, 0]], warps = [[4, 0, 0]]>>, memref<64xf32>
+    gpu.return
+  }
+
   // A channel inside of a loop has its barriers once, at the start.
   // CHECK-LABEL: gpu.func @in_a_loop
   // CHECK:     nvvm.fence.mbarrier.init

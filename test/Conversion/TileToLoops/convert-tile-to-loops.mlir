@@ -12,6 +12,7 @@
 // RUN: attune-run %t.mlir --device=host --print --function=any | FileCheck %s --check-prefix=ANY
 // RUN: attune-run %t.mlir --device=host --print --function=carried | FileCheck %s --check-prefix=CARRIED
 // RUN: attune-run %t.mlir --device=host --print --function=ring | FileCheck %s --check-prefix=RING
+// RUN: attune-run %t.mlir --device=host --print --function=turns | FileCheck %s --check-prefix=TURNS
 //
 // Layouts mean nothing, and the family of the chip neither.
 // RUN: attune-opt %s --attune-attach-target="chip=gfx942" | attune-run --device=host --print --function=product \
@@ -20,6 +21,9 @@
 
 #some = #tile.layout<registers = [[2, 1, 1], [2, 0, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
 #other = #tile.layout<registers = [[2, 0, 8], [2, 1, 1]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
+
+!number = !tile.tile<1x2xf32, shared, #tile.swizzle<vector = 2, bits = 0, shift = 0, swizzle_atom = 2>>
+!place = !tile.tile<2x2xf32, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3>>
 
 module attributes {gpu.container_module} {
 
@@ -391,6 +395,59 @@ func.func @ring() -> tensor<6x2xf32> {
   %c32 = arith.constant 32 : index
   %out = memref.alloc() : memref<6x2xf32>
   gpu.launch_func @ring_module::@ring blocks in (%c1, %c1, %c1) threads in (%c32, %c1, %c1)
+    args(%out : memref<6x2xf32>)
+  %tensor = bufferization.to_tensor %out restrict : memref<6x2xf32> to tensor<6x2xf32>
+  return %tensor : tensor<6x2xf32>
+}
+
+gpu.module @turns_module {
+  // A tile of one dimension is part of a row, also behind the last column; what is written by turns is not what the turn before reads.
+  gpu.func @turns(%out: memref<6x2xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c3 = arith.constant 3 : index
+    %c4 = arith.constant 4 : index
+    %t = tile.map() {
+    ^bb0(%i: index, %j: index):
+      %sum = arith.addi %i, %j : index
+      %n = arith.index_cast %sum : index to i32
+      %x = arith.sitofp %n : i32 to f32
+      tile.yield %x : f32
+    } : () -> !tile.tile<6x2xf32, registers>
+    tile.store %t, %out[%c0, %c0] : !tile.tile<6x2xf32, registers>, memref<6x2xf32>
+    %loaded = tile.load %out[%c3, %c0] stages 2 : memref<6x2xf32> -> !tile.tile<2xf32, registers>
+    %ring = tile.channel : !tile.channel<1x2xf32, stages = 1, swizzle_atom = 2>
+    tile.put %ring[%c0], %out[%c4, %c1] : !tile.channel<1x2xf32, stages = 1, swizzle_atom = 2>, memref<6x2xf32>
+    %row = tile.get %ring[%c0] : !tile.channel<1x2xf32, stages = 1, swizzle_atom = 2> -> !number
+    %read = tile.read %row : !number -> !tile.tile<2xf32, registers>
+    %a = tile.broadcast %loaded dim 1 : !tile.tile<2xf32, registers> -> !tile.tile<2x2xf32, registers>
+    %b = tile.broadcast %read dim 1 : !tile.tile<2xf32, registers> -> !tile.tile<2x2xf32, registers>
+    %even = tile.buffer : !place
+    %odd = tile.buffer : !place
+    %first = tile.alternate %c2, %even, %odd : !place
+    %second = tile.alternate %c3, %even, %odd : !place
+    tile.write %a, %first : !tile.tile<2x2xf32, registers>, !place
+    tile.write %b, %second : !tile.tile<2x2xf32, registers>, !place
+    %x0 = tile.read %even : !place -> !tile.tile<2x2xf32, registers>
+    %x1 = tile.read %second : !place -> !tile.tile<2x2xf32, registers>
+    tile.store %x0, %out[%c0, %c0] : !tile.tile<2x2xf32, registers>, memref<6x2xf32>
+    tile.store %x1, %out[%c2, %c0] : !tile.tile<2x2xf32, registers>, memref<6x2xf32>
+    gpu.return
+  }
+}
+// TURNS: result 0: 6x2xf32
+// TURNS-NEXT: {{^}}3 4{{$}}
+// TURNS-NEXT: {{^}}3 4{{$}}
+// TURNS-NEXT: {{^}}5 0{{$}}
+// TURNS-NEXT: {{^}}5 0{{$}}
+// TURNS-NEXT: {{^}}4 5{{$}}
+// TURNS-NEXT: {{^}}5 6{{$}}
+func.func @turns() -> tensor<6x2xf32> {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %out = memref.alloc() : memref<6x2xf32>
+  gpu.launch_func @turns_module::@turns blocks in (%c1, %c1, %c1) threads in (%c32, %c1, %c1)
     args(%out : memref<6x2xf32>)
   %tensor = bufferization.to_tensor %out restrict : memref<6x2xf32> to tensor<6x2xf32>
   return %tensor : tensor<6x2xf32>

@@ -5,7 +5,7 @@
 // RUN: attune-opt %s --split-input-file --verify-diagnostics
 
 func.func @load_rank(%m: memref<?x64xf16>, %i: index) {
-  // expected-error @below {{expects a source and indices of the 1 dimensions of the result, but got 2 and 2}}
+  // expected-error @below {{expects a source and indices of 1 dimensions for '!tile.tile<64xf16, registers>', but got 2 and 2}}
   %a = tile.load %m[%i, %i] : memref<?x64xf16> -> !tile.tile<64xf16, registers>
   return
 }
@@ -31,6 +31,22 @@ func.func @load_read_once(%m: memref<?x64xf16>, %i: index) {
 func.func @load_stages(%m: memref<?x64xf16>, %i: index) {
   // expected-error @below {{attribute 'stages' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
   %a = tile.load %m[%i, %i] stages 0 : memref<?x64xf16> -> !tile.tile<32x64xf16, registers>
+  return
+}
+
+// -----
+
+func.func @load_stages_of_numbers(%m: memref<?xf32>, %i: index) {
+  // expected-error @below {{expects a source and indices of 2 dimensions for '!tile.tile<64xf32, registers>' with 'stages', but got 1 and 1}}
+  %a = tile.load %m[%i] stages 2 : memref<?xf32> -> !tile.tile<64xf32, registers>
+  return
+}
+
+// -----
+
+func.func @read_rows(%t: !tile.tile<2x64xf32, shared, #tile.swizzle<vector = 4, bits = 3, shift = 0>>) {
+  // expected-error @below {{expects source and result to have one shape, but got '!tile.tile<2x64xf32, shared, #tile.swizzle<vector = 4, bits = 3, shift = 0>>' and '!tile.tile<64xf32, registers>'}}
+  %a = tile.read %t : !tile.tile<2x64xf32, shared, #tile.swizzle<vector = 4, bits = 3, shift = 0>> -> !tile.tile<64xf32, registers>
   return
 }
 

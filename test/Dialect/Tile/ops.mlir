@@ -78,6 +78,8 @@ func.func @ordered(%m: memref<?x64xf32>, %counters: memref<?xi32>, %i: index, %t
 func.func @shared_tiles(%m: memref<?x64xf16>, %a: !regs, %i: index) {
   // CHECK: %[[B:.+]] = tile.buffer : <32x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>
   %b = tile.buffer : !shared
+  // CHECK: tile.alternate %{{.+}}, %[[B]], %[[B]] : <32x64xf16, shared,
+  %turn = tile.alternate %i, %b, %b : !shared
   // CHECK: tile.write %[[A]], %[[B]] : <32x64xf16, registers>, <32x64xf16, shared,
   tile.write %a, %b : !regs, !shared
   // CHECK: %[[STORED:.+]] = tile.store_async %[[B]], %[[M]][%[[I]], %[[I]]] : <32x64xf16, shared, {{.*}}>, memref<?x64xf16>

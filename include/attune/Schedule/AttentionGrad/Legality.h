@@ -48,6 +48,11 @@ getGradientKernels(const AttentionGradKnobs &schedule);
 int64_t countGroupsAlongColumns(const GradientKernel &kernel,
                                 tile::MmaAtomAttr atom);
 
+/// Whether the numbers of the queries that are visited go through shared memory
+/// too, by the copy engine: whole runs of 128 bytes of them.
+bool stagesNumbers(const AttentionGradKnobs &schedule,
+                   const GradientKernel &kernel);
+
 /// Head sizes of tiles, for whole matrix instructions: each of them is both the
 /// depth of a product and the columns of another.
 PaddedHeadDims getPaddedHeadDims(const AttentionGradProblem &problem,

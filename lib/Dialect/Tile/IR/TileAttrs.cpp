@@ -158,6 +158,17 @@ LayoutAttr LayoutAttr::dropDim(int64_t dim) const {
                    replicate(getWarps()));
 }
 
+LayoutAttr LayoutAttr::asRow() const {
+  auto move = [](ArrayRef<Mode> modes) {
+    SmallVector<Mode> moved(modes);
+    for (Mode &mode : moved)
+      mode.dim = mode.stride != 0 ? 1 : 0;
+    return moved;
+  };
+  return getNormal(getContext(), move(getRegisters()), move(getLanes()),
+                   move(getWarps()));
+}
+
 LayoutAttr LayoutAttr::getPartialColumns() const {
   SmallVector<Mode> registers, lanes(getLanes());
   for (const Mode &mode : getRegisters())

@@ -34,26 +34,24 @@ static LogicalResult verifySameShape(Operation *op, StringRef leftName,
 }
 
 LogicalResult LoadOp::verify() {
-  int64_t rank = getResult().getType().getRank();
+  // What goes through shared memory comes from rows.
+  TileType type = getResult().getType();
+  int64_t rank = getStages() ? 2 : type.getRank();
   if (getSource().getType().getRank() != rank ||
       static_cast<int64_t>(getIndices().size()) != rank)
-    return emitOpError() << "expects a source and indices of the " << rank
-                         << " dimensions of the result, but got "
-                         << getSource().getType().getRank() << " and "
-                         << getIndices().size();
-  if (getStages() && rank != 2)
-    return emitOpError() << "expects a tile of two dimensions with 'stages', "
-                            "but got "
-                         << getResult().getType();
+    return emitOpError() << "expects a source and indices of " << rank
+                         << " dimensions for " << type
+                         << (getStages() ? " with 'stages'" : "")
+                         << ", but got " << getSource().getType().getRank()
+                         << " and " << getIndices().size();
   if (getReadOnce() && !getStages())
     return emitOpError() << "expects 'stages' with 'read_once'";
   // What becomes of it.
   if (getStages() &&
       failed(ChannelType::verify([&] { return emitOpError(); },
-                                 getResult().getType().getShape(),
-                                 getResult().getType().getElementType(),
-                                 *getStages(), /*swizzle_atom=*/0,
-                                 /*cluster=*/1)))
+                                 type.getRowsAndColumns(),
+                                 type.getElementType(), *getStages(),
+                                 /*swizzle_atom=*/0, /*cluster=*/1)))
     return failure();
   return verifySameElementType(*this, "source",
                                getSource().getType().getElementType(), "result",
@@ -201,7 +199,9 @@ LogicalResult StoreAsyncOp::verify() {
 }
 
 LogicalResult ReadOp::verify() {
-  if (failed(verifySameShape(*this, "source", getSource().getType(), "result",
+  if (getSource().getType().getRowsAndColumns() !=
+          getResult().getType().getRowsAndColumns() &&
+      failed(verifySameShape(*this, "source", getSource().getType(), "result",
                              getResult().getType())))
     return failure();
   return verifySameElementType(*this, "source",

@@ -131,6 +131,13 @@ LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
   llvm_unreachable("a switch over all spaces");
 }
 
+SmallVector<int64_t, 2> TileType::getRowsAndColumns() const {
+  SmallVector<int64_t, 2> sizes(getShape());
+  if (getRank() == 1)
+    sizes.insert(sizes.begin(), 1);
+  return sizes;
+}
+
 int64_t TileType::getSizeInBytes() const {
   return getNumElements() * getElementType().getIntOrFloatBitWidth() / 8;
 }
@@ -138,10 +145,13 @@ int64_t TileType::getSizeInBytes() const {
 TileType ChannelType::getTileType() const {
   int64_t elementBytes = getElementType().getIntOrFloatBitWidth() / 8;
   SwizzleAttr swizzle =
-      getSwizzleAtom()
-          ? SwizzleAttr::getForSwizzleAtom(getContext(), getSwizzleAtom(),
-                                           elementBytes)
-          : SwizzleAttr::getForRow(getContext(), getShape()[1], elementBytes);
+      SwizzleAttr::getForRow(getContext(), getShape()[1], elementBytes);
+  if (getSwizzleAtom())
+    swizzle = getShape()[0] == 1
+                  ? SwizzleAttr::get(getContext(), swizzle.getVector(),
+                                     /*bits=*/0, /*shift=*/0, getSwizzleAtom())
+                  : SwizzleAttr::getForSwizzleAtom(
+                        getContext(), getSwizzleAtom(), elementBytes);
   return TileType::get(getContext(), getShape(), getElementType(),
                        MemorySpace::Shared, swizzle);
 }

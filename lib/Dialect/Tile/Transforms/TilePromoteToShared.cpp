@@ -61,6 +61,17 @@ static Operation *lastUserInBlock(Operation *anchor, ArrayRef<MmaOp> users) {
   return last;
 }
 
+/// The op in the block of `op` that uses it first.
+static Operation *firstUserInBlock(Operation *op) {
+  Operation *first = op->getBlock()->getTerminator();
+  for (Operation *user : op->getUsers()) {
+    Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
+    if (ancestor && ancestor->isBeforeInBlock(first))
+      first = ancestor;
+  }
+  return first;
+}
+
 Value TilePromoteToShared::addCarried(
     scf::ForOp &loop, Value initial,
     function_ref<Value(OpBuilder &, Value)> getNext) {
@@ -182,12 +193,14 @@ void TilePromoteToShared::promote(LoadOp load) {
     outermost = outermost->getParentOp();
   OpBuilder b(outermost);
   Location loc = load.getLoc();
-  // MMAs of warpgroups read what the copy engine writes.
-  int64_t atomColumns = byWarpgroups ? getSwizzleAtom(type) : 0;
-  auto channelType =
-      ChannelType::get(&getContext(), type.getShape(), type.getElementType(),
-                       stages, atomColumns,
-                       /*cluster=*/1);
+  // MMAs of warpgroups read what the copy engine writes, which alone is told
+  // to fetch a single row.
+  int64_t atomColumns = type.getRank() == 1 ? type.getShape()[0]
+                        : byWarpgroups      ? getSwizzleAtom(type)
+                                            : 0;
+  auto channelType = ChannelType::get(&getContext(), type.getRowsAndColumns(),
+                                      type.getElementType(), stages,
+                                      atomColumns, /*cluster=*/1);
   Value channel =
       ChannelOp::create(b, loc, channelType, /*offset=*/IntegerAttr(),
                         /*barriers=*/IntegerAttr());
@@ -203,11 +216,18 @@ void TilePromoteToShared::promote(LoadOp load) {
                 load.getEvictionAttr());
   Value shared = GetOp::create(b, loc, channelType.getTileType(), channel,
                                element, /*pending=*/0);
+  bool isRow = type.getRank() == 1;
+  if (isRow)
+    b.setInsertionPoint(firstUserInBlock(load));
   if (readsAll || !llvm::all_of(load->getUses(), isOperand)) {
     Value read = ReadOp::create(b, loc, type, shared);
     load.getResult().replaceUsesWithIf(
         read, [&](OpOperand &use) { return readsAll || !isOperand(use); });
   }
+  // A row takes little room, and warps that have met since need not meet for
+  // it.
+  if (isRow)
+    b.setInsertionPoint(load->getBlock()->getTerminator());
   if (readsAll) {
     ReleaseOp::create(b, loc, channel, element);
   } else {
@@ -229,23 +249,44 @@ Value TilePromoteToShared::createBuffer(TileType type) {
                           /*offset=*/IntegerAttr());
 }
 
+/// Whether the MMA is done by the end of its block: something else than an MMA
+/// reads its result there.
+static bool endsInBlock(MmaOp mma) {
+  return llvm::any_of(mma->getUsers(), [&](Operation *user) {
+    return user->getBlock() == mma->getBlock() &&
+           !user->hasTrait<OpTrait::IsTerminator>() && !isa<MmaOp>(user);
+  });
+}
+
 void TilePromoteToShared::writeOperand(MmaOp mma) {
   mma.setLhsThroughShared(false);
   Value value = mma.getLhs();
   auto type = cast<TileType>(value.getType());
   if (type.isShared())
     return;
+  Location loc = mma.getLoc();
   Value buffer = createBuffer(type);
-  OpBuilder b(mma);
-  if (value.getParentBlock() == mma->getBlock())
-    b.setInsertionPointAfterValue(value);
-  // Other warps read what these wrote, and wrote what these read.
+  // Other warps read what these wrote, and wrote what these read. What is
+  // issued in front of the MMA runs while they wait for each other.
   bool isShared = mma.getTransposeLhs() || mma.getWarpsN() > 1;
-  if (isShared && mma->getParentOfType<scf::ForOp>())
-    BarrierOp::create(b, mma.getLoc());
-  WriteOp::create(b, mma.getLoc(), value, buffer);
+  auto loop = mma->getParentOfType<scf::ForOp>();
+  if (isShared && loop && endsInBlock(mma)) {
+    // Who is at the barrier of a turn has read what was written in the one
+    // before.
+    Value other = createBuffer(type);
+    OpBuilder b(mma);
+    Value number = numberElement(b, loc, loop);
+    b.setInsertionPoint(mma);
+    buffer = AlternateOp::create(b, loc, number, buffer, other);
+  }
+  OpBuilder b(mma);
+  if (!isShared && value.getParentBlock() == mma->getBlock())
+    b.setInsertionPointAfterValue(value);
+  if (isShared && loop && !endsInBlock(mma))
+    BarrierOp::create(b, loc);
+  WriteOp::create(b, loc, value, buffer);
   if (isShared)
-    BarrierOp::create(b, mma.getLoc());
+    BarrierOp::create(b, loc);
   mma.getLhsMutable().assign(buffer);
 }
 

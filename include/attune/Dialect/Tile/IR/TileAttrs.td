@@ -132,6 +132,8 @@ def Tile_LayoutAttr : Tile_Attr<"Layout", "layout"> {
     /// The layout of a tile with dimension `dim` removed: its modes are dropped
     /// from the registers and replicate in lanes and warps.
     LayoutAttr dropDim(int64_t dim) const;
+    /// The layout of a 1-D tile as a row of a 2-D one.
+    LayoutAttr asRow() const;
     /// Of a 2-D layout: that of a tile with one column per lane that shares a
     /// row, where a lane leaves what it summed up over its registers.
     LayoutAttr getPartialColumns() const;

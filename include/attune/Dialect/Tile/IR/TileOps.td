@@ -17,7 +17,7 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
   let summary = "Reads a tile of a global buffer into registers";
   let description = [{
     `result[i, j] = source[row + i, column + j]`, and 0 where that lies outside
-    the buffer. A 1-D tile comes from a 1-D buffer.
+    the buffer. A 1-D tile comes from a 1-D buffer, or with `stages` from a row of a 2-D one.
 
     **Example**
     ```mlir
@@ -28,7 +28,7 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
     lets the tile go through a ring of so many slots in shared memory; with `read_once` it is read into
     registers from there as soon as it has come, and its slot is free. `role` and `eviction` are those of the `tile.put` it becomes.
 
-    **Errors**: element types or ranks differ; `read_once` without `stages`; `stages` of a 1-D tile.
+    **Errors**: element types or ranks differ; `read_once` without `stages`; `stages` of a tile of a 1-D buffer.
   }];
   let arguments = (ins MemRefRankOf<[AnyFloat], [1, 2]>:$source, Variadic<Index>:$indices, UnitAttr:$in_bounds,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$stages, UnitAttr:$read_once,
@@ -71,6 +71,11 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
 
 def Tile_ReadOp : Tile_Op<"read", [MemoryEffects<[MemRead]>]> {
   let summary = "Reads a whole tile from shared memory into registers";
+  let description = [{
+    A tile of one row may be read as a 1-D tile.
+
+    **Errors**: element types or shapes differ. By `convert-tile-to-gpu`: several rows in swizzle atoms.
+  }];
   let arguments = (ins Tile_SharedTile:$source);
   let results = (outs Tile_RegisterTile:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
@@ -91,6 +96,22 @@ def Tile_BufferOp : Tile_Op<"buffer", [MemoryEffects<[MemAlloc]>]> {
   let arguments = (ins OptionalAttr<I64Attr>:$offset);
   let results = (outs Tile_SharedTile:$result);
   let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($result)";
+}
+
+def Tile_AlternateOp : Tile_Op<"alternate", [Pure, AllTypesMatch<["even", "odd", "result"]>]> {
+  let summary = "Gives one of two tiles in shared memory by turns";
+  let description = [{
+    The first one for an even `number`, else the second one. What is written by turns may be read in one turn while the next
+    one is written.
+
+    **Example**
+    ```mlir
+    %place = tile.alternate %i, %first, %second : !tile.tile<64x64xbf16, shared, #swizzle>
+    ```
+  }];
+  let arguments = (ins Index:$number, Tile_SharedTile:$even, Tile_SharedTile:$odd);
+  let results = (outs Tile_SharedTile:$result);
+  let assemblyFormat = "$number `,` $even `,` $odd attr-dict `:` type($result)";
 }
 
 def Tile_WriteOp : Tile_Op<"write", [MemoryEffects<[MemRead, MemWrite]>]> {

@@ -40,6 +40,8 @@ def Tile_TileType : Tile_Type<"Tile", "tile"> {
     int64_t getNumElements() const;
     bool isRegisters() const { return getSpace() == MemorySpace::Registers; }
     bool isShared() const { return getSpace() == MemorySpace::Shared; }
+    /// Rows and columns, where a 1-D tile is one row.
+    ::llvm::SmallVector<int64_t, 2> getRowsAndColumns() const;
     /// Bytes of a tile in shared memory, whose elements are of whole bytes.
     int64_t getSizeInBytes() const;
     /// The layout of a tile in registers; null if it is not assigned, and of tiles in other spaces.
@@ -68,7 +70,7 @@ def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
     ```
 
     With a `swizzle_atom`, slots are stored in columns of swizzle atoms of that width (`#tile.swizzle`) and filled by the
-    chip's copy engine, a TMA box of all rows of such a column at a time. Its two ends then wait for each other at
+    chip's copy engine, a TMA box of all rows of such a column at a time; a single row is not permuted. Its two ends then wait for each other at
     barriers in shared memory, one pair for each slot, and not for the workgroup as a whole.
 
     Channels of a `cluster` of more than one workgroup are one: an element is the same tile in all of
