@@ -76,12 +76,16 @@ Expected<TensorMap> attune::encodeTensorMap(Device &device,
   TensorMapRequest request;
   request.address = buffer.address;
   request.type = buffer.shape.type;
-  // There is no map of nothing, but a kernel takes one even where it finds
-  // nothing to do.
   for (int64_t size : buffer.shape.sizes)
     request.sizes.push_back(std::max<int64_t>(size, 1));
   request.strides.assign(buffer.shape.strides.begin(),
                          buffer.shape.strides.end());
+  // There is no map of nothing, but a kernel takes one even where it finds
+  // nothing to do.
+  if (llvm::is_contained(buffer.shape.sizes, 0)) {
+    request.strides.assign(request.sizes.size(), kChunkBytes);
+    request.strides.back() = 1;
+  }
   request.box.assign(box.begin(), box.end());
   request.swizzleBytes = swizzleBytes;
   return device.encodeTensorMap(request);

@@ -13,6 +13,29 @@
 !acc = !tile.tile<16x16xf32, registers>
 
 gpu.module @kernels {
+  // Lanes that read a tile themselves are done when they have met, and not when they have multiplied.
+  // CHECK-LABEL: gpu.func @read_by_lanes
+  // CHECK:      tile.mma
+  // CHECK-NEXT: tile.sync_warp
+  // CHECK-NEXT: tile.release
+  // CHECK:      tile.read
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.release
+  gpu.func @read_by_lanes(%p: !tile.tile<64x32xf16, registers>, %v: !tile.tile<32x64xf16, registers>, %acc: !tile.tile<64x64xf32, registers>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %numbers = tile.channel : !tile.channel<1x64xf32, stages = 2, swizzle_atom = 64>
+    %a = tile.get %numbers[%c0] : !tile.channel<1x64xf32, stages = 2, swizzle_atom = 64> -> !tile.tile<1x64xf32, shared, #tile.swizzle<vector = 4, bits = 0, shift = 0, swizzle_atom = 64>>
+    %x = tile.read %a : !tile.tile<1x64xf32, shared, #tile.swizzle<vector = 4, bits = 0, shift = 0, swizzle_atom = 64>> -> !tile.tile<64xf32, registers>
+    %o = tile.mma %p, %v, %acc : !tile.tile<64x32xf16, registers>, !tile.tile<32x64xf16, registers>, !tile.tile<64x64xf32, registers>
+    tile.release %numbers[%c0] : !tile.channel<1x64xf32, stages = 2, swizzle_atom = 64>
+    %b = tile.get %numbers[%c1] : !tile.channel<1x64xf32, stages = 2, swizzle_atom = 64> -> !tile.tile<1x64xf32, shared, #tile.swizzle<vector = 4, bits = 0, shift = 0, swizzle_atom = 64>>
+    %y = tile.read %b : !tile.tile<1x64xf32, shared, #tile.swizzle<vector = 4, bits = 0, shift = 0, swizzle_atom = 64>> -> !tile.tile<64xf32, registers>
+    tile.barrier
+    tile.release %numbers[%c1] : !tile.channel<1x64xf32, stages = 2, swizzle_atom = 64>
+    gpu.return
+  }
+
   // Channels in order, then buffers, each at a multiple of 1024 bytes: 2 x 1280,
   // 3 x 2048, 512 and 2048 bytes. Behind them, at multiples of 8, two barriers for
   // each slot with swizzle atoms, and what tile schedulers keep.

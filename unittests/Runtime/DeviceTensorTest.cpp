@@ -160,7 +160,7 @@ TEST(EncodeTensorMap, AsksForWhatTheBufferIs) {
   EXPECT_EQ(request.type, DataType::BF16);
   EXPECT_EQ(llvm::ArrayRef(request.sizes), llvm::ArrayRef<int64_t>({2, 1, 64}));
   EXPECT_EQ(llvm::ArrayRef(request.strides),
-            llvm::ArrayRef<int64_t>({128, 64, 1}));
+            llvm::ArrayRef<int64_t>({16, 16, 1}));
   EXPECT_EQ(llvm::ArrayRef(request.box), llvm::ArrayRef<int64_t>({1, 64, 32}));
   EXPECT_EQ(request.swizzleBytes, 64);
 }

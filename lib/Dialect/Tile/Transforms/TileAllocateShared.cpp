@@ -105,14 +105,24 @@ static void endTogether(gpu::GPUFuncOp kernel) {
   });
 }
 
-/// Whether all lanes of a warp have passed the get of what is released: they
-/// have multiplied together since, or there is but one.
+/// Whether lanes read tiles of the channel for themselves.
+static bool isReadByLanes(Value channel) {
+  return llvm::any_of(channel.getUsers(), [](Operation *user) {
+    return isa<GetOp>(user) &&
+           llvm::any_of(user->getUsers(), llvm::IsaPred<ReadOp>);
+  });
+}
+
+/// Whether all lanes of a warp are done with the get of what is released: they
+/// have met since, or multiplied together where they have read nothing
+/// themselves, or there is but one.
 static bool hasMetSinceGet(ReleaseOp release) {
   RoleAttr role = getRole(release);
   if (role && role.getThreads() == RoleThreads::One)
     return true;
+  bool isRead = isReadByLanes(release.getChannel());
   for (Operation *op = release->getPrevNode(); op; op = op->getPrevNode()) {
-    if (isa<MmaOp, WaitOp>(op))
+    if (isa<BarrierOp>(op) || (!isRead && isa<MmaOp, WaitOp>(op)))
       return true;
     auto get = dyn_cast<GetOp>(op);
     if (get && get.getChannel() == release.getChannel())
