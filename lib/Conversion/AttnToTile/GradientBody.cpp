@@ -48,9 +48,10 @@ class GradientBuilder {
 public:
   GradientBuilder(OpBuilder &builder, attn::AttentionGradOp op,
                   const GradientOperands &operands,
-                  const GradientKernel &kernel, tile::MmaAtomAttr atom)
+                  const GradientKernel &kernel, tile::MmaAtomAttr atom,
+                  int64_t cacheBytes)
       : b(op.getLoc(), builder), op(op), operands(operands), kernel(kernel),
-        atom(atom),
+        atom(atom), cacheBytes(cacheBytes),
         padded(getPaddedHeadDims(AttentionGradProblem::get(op), atom)),
         ownsKeys(kernel.owns == MaskDim::Key),
         scoreType(
@@ -61,6 +62,8 @@ public:
 private:
   void planLoop(scf::ForOp loop);
   void locate();
+  /// Of all query heads of a key head, or of keys and values.
+  Value getVisitedBytes(const TileCounts &counts);
   /// The sums after all blocks of the query head.
   Sums visitHead(Value head, Sums sums);
   Sums step(VisitedBlocks &blocks, Value block, Sums sums);
@@ -133,6 +136,7 @@ private:
   const GradientOperands &operands;
   GradientKernel kernel;
   tile::MmaAtomAttr atom;
+  int64_t cacheBytes;
   PaddedHeadDims padded;
   bool ownsKeys;
   TileType scoreType;
@@ -156,6 +160,19 @@ void GradientBuilder::planLoop(scf::ForOp loop) {
   loop->setAttr(tile::TileDialect::kDeferWaitsAttrName, b.getUnitAttr());
 }
 
+Value GradientBuilder::getVisitedBytes(const TileCounts &counts) {
+  int64_t bits = op.getElementType().getIntOrFloatBitWidth();
+  int64_t rowBytes = (padded.qk + padded.v) * bits / 8;
+  if (!ownsKeys)
+    return b.createOrFold<arith::MulIOp>(seqK, constant(rowBytes));
+  if (kernel.addsQueries)
+    rowBytes += padded.qk * sizeof(float);
+  Value ofHead = b.createOrFold<arith::MulIOp>(seqQ, constant(rowBytes));
+  Value heads = size(operands.query, op.getHeadPos());
+  return b.createOrFold<arith::MulIOp>(
+      ofHead, b.createOrFold<arith::DivUIOp>(heads, counts.headsKV));
+}
+
 void GradientBuilder::locate() {
   seqQ = boundSize(b, size(operands.query, op.getSeqPos()),
                    attn::getQueryFacts(op));
@@ -168,8 +185,13 @@ void GradientBuilder::locate() {
       ownsKeys ? headsKV : size(operands.query, op.getHeadPos()), headsKV,
       size(operands.query, op.getBatchPos())};
   Value number = gpu::BlockIdOp::create(b, gpu::Dimension::x);
-  // Under a causal mask the first keys and the last queries have most to do.
-  QueryTile tile = orderByHead(b, number, counts, /*lastFirst=*/!ownsKeys);
+  // Under a causal mask the first keys and the last queries have most to do:
+  // those of many heads come first, as long as what they visit stays in the
+  // device's cache.
+  QueryTile tile =
+      op.hasMask() ? orderBySection(b, number, counts, getVisitedBytes(counts),
+                                    cacheBytes, /*lastFirst=*/!ownsKeys)
+                   : orderByHead(b, number, counts, /*lastFirst=*/!ownsKeys);
   batch = tile.batch;
   headOwned = tile.headQ;
   headKV = tile.headKV;
@@ -473,6 +495,6 @@ void GradientBuilder::build() {
 void attune::buildGradientBody(OpBuilder &builder, attn::AttentionGradOp op,
                                const GradientOperands &operands,
                                const GradientKernel &kernel,
-                               tile::MmaAtomAttr atom) {
-  GradientBuilder(builder, op, operands, kernel, atom).build();
+                               tile::MmaAtomAttr atom, int64_t cacheBytes) {
+  GradientBuilder(builder, op, operands, kernel, atom, cacheBytes).build();
 }

@@ -11,11 +11,13 @@
 namespace attune {
 
 /// Emits the gradients of one tile of keys, or of queries, of one head, by
-/// matrix instructions of this kind. Expects an op whose short forms were
+/// matrix instructions of this kind. What heads visit may take `cacheBytes` of
+/// the device's cache. Expects an op whose short forms were
 /// expanded.
 void buildGradientBody(mlir::OpBuilder &builder, attn::AttentionGradOp op,
                        const GradientOperands &operands,
-                       const GradientKernel &kernel, tile::MmaAtomAttr atom);
+                       const GradientKernel &kernel, tile::MmaAtomAttr atom,
+                       int64_t cacheBytes);
 
 } // namespace attune
 

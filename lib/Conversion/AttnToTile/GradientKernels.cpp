@@ -159,7 +159,8 @@ void GradientOutliner::addGradients(const GradientKernel &shape) {
   }
   WarpBudget budget = getBudget(op.getScheduleAttr(), shape);
   budget.mark(kernel.getFunction(), target);
-  buildGradientBody(kernel.getBody(), op, operands, shape, atom);
+  buildGradientBody(kernel.getBody(), op, operands, shape, atom,
+                    target.getCache());
   setGrid(kernel,
           ownsKeys ? getInput(op.getKey(), "key")
                    : getInput(op.getQuery(), "query"),

@@ -146,7 +146,8 @@ void BodyBuilder::locate(Value number) {
     int64_t rowBytes = (sizes.headDimQK + sizes.headDimV) *
                        op.getQuery().getType().getElementTypeBitWidth() / 8;
     Value headBytes = b.createOrFold<arith::MulIOp>(seqK, constant(rowBytes));
-    tile = orderBySection(b, number, counts, headBytes, sizes.cacheBytes);
+    tile = orderBySection(b, number, counts, headBytes, sizes.cacheBytes,
+                          /*lastFirst=*/true);
   } else {
     tile = orderByHead(b, number, counts,
                        /*lastFirst=*/order == schedule::TileOrder::Descending);

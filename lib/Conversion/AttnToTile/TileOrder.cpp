@@ -40,7 +40,7 @@ QueryTile attune::orderByHead(ImplicitLocOpBuilder &b, Value number,
 
 QueryTile attune::orderBySection(ImplicitLocOpBuilder &b, Value number,
                                  const TileCounts &counts, Value headBytes,
-                                 int64_t cacheBytes) {
+                                 int64_t cacheBytes, bool lastFirst) {
   Value one = constant(b, 1);
   Value heads = b.createOrFold<arith::MulIOp>(counts.headsQ, counts.batches);
   Value group = b.createOrFold<arith::DivUIOp>(counts.headsQ, counts.headsKV);
@@ -67,7 +67,7 @@ QueryTile attune::orderBySection(ImplicitLocOpBuilder &b, Value number,
   Value tile = b.createOrFold<arith::DivUIOp>(inSection, size);
   Value head = b.createOrFold<arith::AddIOp>(
       firstHead, b.createOrFold<arith::RemUIOp>(inSection, size));
-  result.tile = reversed(b, tile, counts.tiles);
+  result.tile = lastFirst ? reversed(b, tile, counts.tiles) : tile;
   result.headQ = b.createOrFold<arith::RemUIOp>(head, counts.headsQ);
   result.batch = b.createOrFold<arith::DivUIOp>(head, counts.headsQ);
   result.headKV = keyHead(b, result.headQ, counts);

@@ -25,13 +25,14 @@ struct QueryTile {
 QueryTile orderByHead(mlir::ImplicitLocOpBuilder &b, mlir::Value number,
                       const TileCounts &counts, bool lastFirst);
 
-/// The last tiles of all heads first, then those before them, in sections of as
-/// many heads as have keys and values of at most `cacheBytes`, so that these
-/// stay in the device's cache while the section is computed. `headBytes`, an
-/// index, is the size of keys and values of one head.
+/// The last tiles of all heads first, then those before them, or the first ones
+/// and then those behind them, in sections of as many heads as have keys and
+/// values, or whatever their tiles visit, of at most `cacheBytes`, so that
+/// these stay in the device's cache while the section is computed. `headBytes`,
+/// an index, is the size of that of one head.
 QueryTile orderBySection(mlir::ImplicitLocOpBuilder &b, mlir::Value number,
                          const TileCounts &counts, mlir::Value headBytes,
-                         int64_t cacheBytes);
+                         int64_t cacheBytes, bool lastFirst);
 
 /// A number that a persistent workgroup takes instead of `number`, its own plus
 /// whole grids: each other round runs backwards, so that in a list by length

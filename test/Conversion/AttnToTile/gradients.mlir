@@ -25,6 +25,10 @@
 // of the group are visited, and of the queries those that may see the keys.
 // CHECK-LABEL: gpu.func @grouped_key_grad
 // CHECK-SAME:    grid = <dim(1, 2) ceildiv 64 * dim(1, 1) * dim(1, 0)>, block = [128, 1, 1]
+// The first keys of all four heads, which most queries see, come before the others.
+// CHECK: %[[SECTION:.+]] = arith.remui %block_id_x, %c8
+// CHECK: %[[TILE:.+]] = arith.divui %[[SECTION]], %c4
+// CHECK: arith.muli %[[TILE]], %c64
 // CHECK: %[[K:.+]] = tile.load {{.*}} -> <64x64xf16, registers>
 // CHECK: %[[V:.+]] = tile.load {{.*}} -> <64x64xf16, registers>
 // CHECK: scf.for %{{.+}} = %{{.+}} to %{{.+}} iter_args
@@ -48,6 +52,11 @@
 
 // CHECK-LABEL: gpu.func @grouped_query_grad
 // CHECK-SAME:    grid = <dim(0, 2) ceildiv 64 * dim(0, 1) * dim(0, 0)>
+// The last queries see most keys.
+// CHECK: %[[SECTION:.+]] = arith.remui %block_id_x, %c32
+// CHECK: %[[NUMBER:.+]] = arith.divui %[[SECTION]], %c16
+// CHECK: %[[TILE:.+]] = arith.subi %c1, %[[NUMBER]]
+// CHECK: arith.muli %[[TILE]], %c64
 // CHECK: %[[Q:.+]] = tile.load {{.*}} -> <64x64xf16, registers>
 // CHECK: %[[G:.+]] = tile.load {{.*}} -> <64x64xf16, registers>
 // CHECK: tile.load {{.*}} -> <64xf32, registers>
