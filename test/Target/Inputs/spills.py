@@ -16,7 +16,9 @@ def spilled_bytes(tool, chip, source, folder):
                    check=True)
     kernels = glob.glob(os.path.join(folder, "*.json"))
     assert kernels, f"expects a manifest in {folder}"
-    resources = [json.load(open(kernel, encoding="utf-8"))["resources"] for kernel in kernels]
+    manifests = [json.load(open(kernel, encoding="utf-8")) for kernel in kernels]
+    # That of a sequence names the others.
+    resources = [manifest["resources"] for manifest in manifests if "kernel" in manifest]
     return sum(each["spill_store_bytes"] + each["spill_load_bytes"] for each in resources)
 
 
