@@ -106,14 +106,17 @@ static float decodeBFloat(uint16_t bits) {
   return llvm::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }
 
-/// Shifted into the fields of an f32, an f16 is too small by a power of two,
-/// which a product makes good for subnormal numbers too.
+/// Without subnormal numbers of f32 in between: threads that execute kernels
+/// take these for 0, as the chips' f32 arithmetic does.
 static float decodeHalf(uint16_t bits) {
   constexpr uint32_t infinity = 0x7c00, infinityOfFloat = 0x7f800000;
+  constexpr uint32_t leastNormal = 0x400, bias = (127 - kHalfMaxExponent) << 23;
   uint32_t magnitude = bits & 0x7fff, sign = (bits & 0x8000u) << 16;
-  float scaled = llvm::bit_cast<float>(magnitude << 13) * 0x1p112f;
-  uint32_t result = llvm::bit_cast<uint32_t>(scaled) |
+  float subnormal = static_cast<float>(magnitude) * 0x1p-24f;
+  uint32_t normal = ((magnitude << 13) + bias) |
                     (magnitude >= infinity ? infinityOfFloat : 0);
+  uint32_t result =
+      magnitude < leastNormal ? llvm::bit_cast<uint32_t>(subnormal) : normal;
   return llvm::bit_cast<float>(result | sign);
 }
 

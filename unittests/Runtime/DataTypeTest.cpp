@@ -9,6 +9,9 @@
 #include <numeric>
 #include <random>
 #include <vector>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
 
 using namespace attune;
 
@@ -109,3 +112,20 @@ TEST(DataType, EveryValueOf16BitsIsReadAsAPFloatReadsIt) {
   EXPECT_EQ(values[0], -3);
   EXPECT_EQ(values[1], 7);
 }
+
+// Threads that execute kernels take subnormal numbers of f32 for 0. Those of
+// f16 are none of these.
+#if defined(__SSE__)
+TEST(DataType, SubnormalHalvesAreReadWhereThoseOfFloatsAreNot) {
+  constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
+  std::vector<uint16_t> bits(0x400);
+  std::iota(bits.begin(), bits.end(), 0);
+  std::vector<float> values(bits.size());
+  unsigned before = _mm_getcsr();
+  _mm_setcsr(before | kFlushToZero | kDenormalsAreZero);
+  loadElements(DataType::F16, bits.data(), bits.size(), values.data());
+  _mm_setcsr(before);
+  for (size_t i = 0; i < bits.size(); ++i)
+    EXPECT_EQ(values[i], std::ldexp(static_cast<float>(i), -24));
+}
+#endif
