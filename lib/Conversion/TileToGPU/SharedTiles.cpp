@@ -30,13 +30,8 @@ struct AlternatePattern : KernelPattern<tile::AlternateOp> {
   using KernelPattern::KernelPattern;
   LogicalResult matchAndRewrite(tile::AlternateOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
-    Location loc = op.getLoc();
-    Value bit = arith::TruncIOp::create(
-        b, loc, b.getI1Type(),
-        arith::IndexCastOp::create(b, loc, b.getI32Type(),
-                                   adaptor.getNumber()));
-    b.replaceOpWithNewOp<arith::SelectOp>(op, bit, adaptor.getOdd(),
-                                          adaptor.getEven());
+    b.replaceOp(op,
+                tile::buildChoice(b, op, adaptor.getEven(), adaptor.getOdd()));
     return success();
   }
 };

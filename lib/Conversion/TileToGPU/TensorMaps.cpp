@@ -79,16 +79,13 @@ static void addToManifest(gpu::GPUFuncOp kernel, const Map &map) {
   auto workspace = dyn_cast<launch::WorkspaceAttr>(tensor);
   StringRef name = workspace ? workspace.getName()
                              : cast<launch::BufferAttr>(tensor).getName();
-  int64_t rowBytes =
-      map.swizzle.getBits()
-          ? map.swizzle.getSwizzleAtom() * map.box.getElementTypeBitWidth() / 8
-          : 0;
   MLIRContext *context = kernel.getContext();
   launch::setManifest(
       kernel,
       manifest.withArgument(launch::TensorMapAttr::get(
           context, (name + "_map").str(), map.tensor,
-          DenseI64ArrayAttr::get(context, map.box.getShape()), rowBytes)));
+          DenseI64ArrayAttr::get(context, map.box.getShape()),
+          map.swizzle.getPermutedBytes(map.box.getElementTypeBitWidth()))));
 }
 
 static void addToLaunches(gpu::GPUFuncOp kernel, const Map &map, Type type,

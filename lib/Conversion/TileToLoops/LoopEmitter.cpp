@@ -481,12 +481,8 @@ void LoopEmitter::emitWithoutRules(Operation *op) {
       })
       .Case([&](tile::BufferOp op) { define(op.getResult()); })
       .Case([&](tile::AlternateOp op) {
-        Value bit = arith::TruncIOp::create(
-            builder, builder.getI1Type(),
-            arith::IndexCastOp::create(builder, builder.getI32Type(),
-                                       op.getNumber()));
-        buffers[op.getResult()] = arith::SelectOp::create(
-            builder, bit, read(op.getOdd()), read(op.getEven()));
+        buffers[op.getResult()] = tile::buildChoice(
+            builder, op, read(op.getEven()), read(op.getOdd()));
       })
       .Case([&](tile::WriteOp op) {
         Value value = read(op.getValue());

@@ -423,6 +423,10 @@ SwizzleAttr SwizzleAttr::getForSwizzleAtom(MLIRContext *context,
              atomColumns);
 }
 
+int64_t SwizzleAttr::getPermutedBytes(unsigned elementBits) const {
+  return getBits() ? getSwizzleAtom() * elementBits / 8 : 0;
+}
+
 LogicalResult SwizzleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t vector, int64_t bits, int64_t shift,
                                   int64_t atomColumns) {

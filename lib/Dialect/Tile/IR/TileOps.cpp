@@ -3,6 +3,7 @@
 // Verifiers and folders of the tile ops.
 
 #include "attune/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringSet.h"
@@ -169,6 +170,16 @@ LogicalResult DeinterleaveOp::verify() {
              << ", but got " << type;
   }
   return success();
+}
+
+Value attune::tile::buildChoice(OpBuilder &builder, AlternateOp op, Value even,
+                                Value odd) {
+  Location loc = op.getLoc();
+  Value number = arith::IndexCastOp::create(builder, loc, builder.getI32Type(),
+                                            op.getNumber());
+  Value isOdd =
+      arith::TruncIOp::create(builder, loc, builder.getI1Type(), number);
+  return arith::SelectOp::create(builder, loc, isOdd, odd, even);
 }
 
 LogicalResult WriteOp::verify() {

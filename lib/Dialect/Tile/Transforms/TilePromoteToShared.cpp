@@ -195,9 +195,10 @@ void TilePromoteToShared::promote(LoadOp load) {
   Location loc = load.getLoc();
   // MMAs of warpgroups read what the copy engine writes, which alone is told
   // to fetch a single row.
-  int64_t atomColumns = type.getRank() == 1 ? type.getShape()[0]
-                        : byWarpgroups      ? getSwizzleAtom(type)
-                                            : 0;
+  bool isRow = type.getRank() == 1;
+  int64_t atomColumns = isRow          ? type.getShape()[0]
+                        : byWarpgroups ? getSwizzleAtom(type)
+                                       : 0;
   auto channelType = ChannelType::get(&getContext(), type.getRowsAndColumns(),
                                       type.getElementType(), stages,
                                       atomColumns, /*cluster=*/1);
@@ -216,7 +217,6 @@ void TilePromoteToShared::promote(LoadOp load) {
                 load.getEvictionAttr());
   Value shared = GetOp::create(b, loc, channelType.getTileType(), channel,
                                element, /*pending=*/0);
-  bool isRow = type.getRank() == 1;
   if (isRow)
     b.setInsertionPoint(firstUserInBlock(load));
   if (readsAll || !llvm::all_of(load->getUses(), isOperand)) {
@@ -270,7 +270,8 @@ void TilePromoteToShared::writeOperand(MmaOp mma) {
   // issued in front of the MMA runs while they wait for each other.
   bool isShared = mma.getTransposeLhs() || mma.getWarpsN() > 1;
   auto loop = mma->getParentOfType<scf::ForOp>();
-  if (isShared && loop && endsInBlock(mma)) {
+  bool takesTurns = isShared && loop && endsInBlock(mma);
+  if (takesTurns) {
     // Who is at the barrier of a turn has read what was written in the one
     // before.
     Value other = createBuffer(type);
@@ -282,7 +283,7 @@ void TilePromoteToShared::writeOperand(MmaOp mma) {
   OpBuilder b(mma);
   if (!isShared && value.getParentBlock() == mma->getBlock())
     b.setInsertionPointAfterValue(value);
-  if (isShared && loop && !endsInBlock(mma))
+  if (isShared && loop && !takesTurns)
     BarrierOp::create(b, loc);
   WriteOp::create(b, loc, value, buffer);
   if (isShared)

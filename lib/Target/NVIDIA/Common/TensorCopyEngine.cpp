@@ -16,12 +16,11 @@ using namespace attune::nvidia;
 
 Type TensorCopyEngine::getMapType(MemRefType box,
                                   tile::SwizzleAttr swizzle) const {
-  int64_t rowBytes =
-      swizzle.getSwizzleAtom() * box.getElementTypeBitWidth() / 8;
-  auto kind = !swizzle.getBits() ? nvgpu::TensorMapSwizzleKind::SWIZZLE_NONE
-              : rowBytes == 128  ? nvgpu::TensorMapSwizzleKind::SWIZZLE_128B
-              : rowBytes == 64   ? nvgpu::TensorMapSwizzleKind::SWIZZLE_64B
-                                 : nvgpu::TensorMapSwizzleKind::SWIZZLE_32B;
+  int64_t permuted = swizzle.getPermutedBytes(box.getElementTypeBitWidth());
+  auto kind = permuted == 0     ? nvgpu::TensorMapSwizzleKind::SWIZZLE_NONE
+              : permuted == 128 ? nvgpu::TensorMapSwizzleKind::SWIZZLE_128B
+              : permuted == 64  ? nvgpu::TensorMapSwizzleKind::SWIZZLE_64B
+                                : nvgpu::TensorMapSwizzleKind::SWIZZLE_32B;
   return nvgpu::TensorMapDescriptorType::get(
       box.getContext(), box, kind, nvgpu::TensorMapL2PromoKind::L2PROMO_256B,
       nvgpu::TensorMapOOBKind::OOB_ZERO,

@@ -28,4 +28,13 @@
 #define GET_OP_CLASSES
 #include "attune/Dialect/Tile/IR/TileOps.h.inc"
 
+namespace attune::tile {
+
+/// Builds what an op chooses of `even` and `odd`, which its tiles were lowered
+/// to, by its number.
+mlir::Value buildChoice(mlir::OpBuilder &builder, AlternateOp op,
+                        mlir::Value even, mlir::Value odd);
+
+} // namespace attune::tile
+
 #endif // ATTUNE_DIALECT_TILE_IR_TILE_H

@@ -177,6 +177,8 @@ def Tile_SwizzleAttr : Tile_Attr<"Swizzle", "swizzle"> {
     static SwizzleAttr getForRow(::mlir::MLIRContext *context, int64_t columns, int64_t elementBytes);
     /// The same for rows that are cut into swizzle atoms of `swizzle_atom` columns.
     static SwizzleAttr getForSwizzleAtom(::mlir::MLIRContext *context, int64_t swizzleAtom, int64_t elementBytes);
+    /// How many bytes of a row of a swizzle atom are permuted, with elements of `elementBits` bits; 0 where rows are stored as they are.
+    int64_t getPermutedBytes(unsigned elementBits) const;
   }];
 }
 
