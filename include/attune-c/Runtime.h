@@ -108,10 +108,19 @@ ATTUNE_RUNTIME_EXPORTED AttuneKernel *
 attuneRuntimeLoadKernel(AttuneDevice *device, const void *image,
                         size_t imageBytes, const char *manifest,
                         size_t manifestBytes, AttuneError *error);
+/// Makes one of kernels that work together: it runs them in the order of a
+/// sequence (docs/Manifest.md), whose values are its arguments, and memory that
+/// they share is its workspace. `kernels` are found by their names, and may be
+/// unloaded before it. Copies what it needs of the text.
+ATTUNE_RUNTIME_EXPORTED AttuneKernel *
+attuneRuntimeLoadSequence(const AttuneKernel *const *kernels, size_t numKernels,
+                          const char *sequence, size_t sequenceBytes,
+                          AttuneError *error);
 /// Its launches have been released, and have ended on the device, before.
 ATTUNE_RUNTIME_EXPORTED void attuneRuntimeUnloadKernel(AttuneKernel *kernel);
 
-/// The arguments that are passed: the manifest's but for tensor maps, in order.
+/// The arguments that are passed: the manifest's but for tensor maps, in order;
+/// of a sequence its values.
 ATTUNE_RUNTIME_EXPORTED size_t
 attuneRuntimeGetNumArguments(const AttuneKernel *kernel);
 ATTUNE_RUNTIME_EXPORTED AttuneArgumentInfo
@@ -135,8 +144,8 @@ ATTUNE_RUNTIME_EXPORTED void attuneRuntimeReleaseLaunch(AttuneLaunch *launch);
 
 /// Queues the kernel on a stream (a CUstream or hipStream_t; null is the
 /// default), any number of times, from any thread. This is one call of the
-/// driver: nothing is allocated, copied, filled or waited for, so that a stream
-/// may be capturing a graph.
+/// driver for each kernel: nothing is allocated, copied, filled or waited for,
+/// so that a stream may be capturing a graph.
 ATTUNE_RUNTIME_EXPORTED bool attuneRuntimeLaunch(const AttuneLaunch *launch,
                                                  void *stream,
                                                  AttuneError *error);

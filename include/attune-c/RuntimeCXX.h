@@ -40,6 +40,13 @@ inline Kernel loadKernel(const Device &device, std::string_view image,
                                         manifest.size(), &error));
 }
 
+inline Kernel loadSequence(const std::vector<const AttuneKernel *> &kernels,
+                           std::string_view sequence, AttuneError &error) {
+  return Kernel(attuneRuntimeLoadSequence(kernels.data(), kernels.size(),
+                                          sequence.data(), sequence.size(),
+                                          &error));
+}
+
 inline Launch prepare(const Kernel &kernel,
                       const std::vector<AttuneArgument> &arguments,
                       AttuneError &error) {

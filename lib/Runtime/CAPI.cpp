@@ -5,30 +5,47 @@
 #include "attune/Runtime/CAPI.h"
 #include "attune/Runtime/Manifest.h"
 #include <cstdio>
+#include <numeric>
 
 using namespace attune;
 using llvm::Error;
 using llvm::Expected;
 
+namespace {
+/// One kernel of a launch.
+struct Step {
+  Manifest manifest;
+  std::shared_ptr<Kernel> kernel;
+  /// Numbers of values, for all of the kernel's arguments but tensor maps.
+  std::vector<size_t> arguments;
+};
+
+struct StepLaunch {
+  Kernel &kernel;
+  LaunchShape shape;
+  PackedArguments arguments;
+  llvm::SmallVector<void *> pointers;
+};
+} // namespace
+
 struct AttuneKernel {
   Device &device;
-  Manifest manifest;
-  std::unique_ptr<Kernel> kernel;
-  /// Numbers in the manifest of the arguments that are passed.
-  std::vector<size_t> passed;
-
   /// Who errors speak of.
-  std::string describe() const { return "kernel '" + manifest.kernel + "'"; }
+  std::string owner;
+  /// Of one kernel its arguments, else what the sequence has.
+  std::vector<ManifestArgument> values;
+  /// Numbers of those that are passed.
+  std::vector<size_t> passed;
+  std::vector<Step> steps;
+
   const ManifestArgument &getArgument(size_t pos) const {
-    return manifest.arguments[passed[pos]];
+    return values[passed[pos]];
   }
 };
 
 struct AttuneLaunch {
-  const AttuneKernel &kernel;
-  LaunchShape shape;
-  PackedArguments arguments;
-  llvm::SmallVector<void *> pointers;
+  Device &device;
+  std::vector<StepLaunch> steps;
 };
 
 template <AttuneDataType c, DataType cpp>
@@ -86,8 +103,60 @@ AttuneKernel *attuneRuntimeLoadKernel(AttuneDevice *device, const void *image,
   for (size_t i = 0; i < parsed->arguments.size(); ++i)
     if (!parsed->arguments[i].isMap())
       passed.push_back(i);
-  return new AttuneKernel{*device->device, std::move(*parsed),
-                          std::move(*kernel), std::move(passed)};
+  return new AttuneKernel{
+      *device->device,
+      "kernel '" + parsed->kernel + "'",
+      parsed->arguments,
+      passed,
+      {Step{std::move(*parsed), std::move(*kernel), passed}}};
+}
+
+static Expected<std::unique_ptr<AttuneKernel>>
+makeSequence(llvm::ArrayRef<const AttuneKernel *> kernels,
+             const LaunchSequence &sequence) {
+  std::string owner = "sequence '" + sequence.name + "'";
+  if (kernels.empty())
+    return llvm::createStringError(owner + " expects kernels, but got none");
+  std::vector<Step> steps;
+  for (const LaunchSequence::Step &step : sequence.launches) {
+    const Step *found = nullptr;
+    for (const AttuneKernel *kernel : kernels) {
+      if (&kernel->device != &kernels.front()->device)
+        return llvm::createStringError(owner +
+                                       " expects all kernels on one device");
+      for (const Step &loaded : kernel->steps)
+        if (loaded.manifest.kernel == step.kernel)
+          found = &loaded;
+    }
+    if (!found)
+      return llvm::createStringError(owner + " expects the kernel '" +
+                                     step.kernel +
+                                     "', but got none of this name");
+    steps.push_back({found->manifest,
+                     found->kernel,
+                     {step.arguments.begin(), step.arguments.end()}});
+  }
+  std::vector<size_t> passed(sequence.values.size());
+  std::iota(passed.begin(), passed.end(), 0);
+  return std::make_unique<AttuneKernel>(
+      AttuneKernel{kernels.front()->device, std::move(owner), sequence.values,
+                   std::move(passed), std::move(steps)});
+}
+
+AttuneKernel *attuneRuntimeLoadSequence(const AttuneKernel *const *kernels,
+                                        size_t numKernels, const char *sequence,
+                                        size_t sequenceBytes,
+                                        AttuneError *error) {
+  auto parsed = LaunchSequence::parse({sequence, sequenceBytes});
+  if (!parsed) {
+    report(parsed.takeError(), error);
+    return nullptr;
+  }
+  auto made = makeSequence({kernels, numKernels}, *parsed);
+  if (made)
+    return made->release();
+  report(made.takeError(), error);
+  return nullptr;
 }
 
 void attuneRuntimeUnloadKernel(AttuneKernel *kernel) { delete kernel; }
@@ -138,17 +207,17 @@ static TensorShape makeShape(const AttuneArgument &given) {
   return shape;
 }
 
-/// All arguments at their places in the manifest; those of tensor maps, and
+/// All values at their places; those of tensor maps, and
 /// the shapes of workspaces, are still empty.
 static Expected<std::vector<KernelArgument>>
 readArguments(const AttuneKernel &kernel,
               llvm::ArrayRef<AttuneArgument> given) {
-  std::string owner = kernel.describe();
+  const std::string &owner = kernel.owner;
   if (given.size() != kernel.passed.size())
     return llvm::createStringError(
         owner + " expects " + llvm::Twine(kernel.passed.size()) +
         " arguments, but got " + llvm::Twine(given.size()));
-  std::vector<KernelArgument> read(kernel.manifest.arguments.size());
+  std::vector<KernelArgument> read(kernel.values.size());
   for (size_t pos = 0; pos < given.size(); ++pos) {
     const ManifestArgument &argument = kernel.getArgument(pos);
     KernelArgument &slot = read[kernel.passed[pos]];
@@ -187,70 +256,80 @@ int64_t attuneRuntimeGetWorkspaceBytes(const AttuneKernel *kernel,
     return -1;
   }
   auto shape =
-      getWorkspaceShape(kernel->describe(), kernel->getArgument(pos), *read);
+      getWorkspaceShape(kernel->owner, kernel->getArgument(pos), *read);
   if (shape)
     return shape->getSpanBytes();
   report(shape.takeError(), error);
   return -1;
 }
 
-/// The values that the manifest prepares a launch with, workspaces included.
-static Expected<llvm::SmallVector<KernelArgument>>
+/// All values, workspaces with their shapes.
+static Expected<std::vector<KernelArgument>>
 makeValues(const AttuneKernel &kernel, llvm::ArrayRef<AttuneArgument> given) {
   auto read = readArguments(kernel, given);
   if (!read)
-    return read.takeError();
-  llvm::SmallVector<KernelArgument> values;
-  for (size_t pos = 0; pos < given.size(); ++pos) {
-    const ManifestArgument &argument = kernel.getArgument(pos);
-    KernelArgument value = (*read)[kernel.passed[pos]];
-    if (argument.isWorkspace()) {
-      auto shape = getWorkspaceShape(kernel.describe(), argument, *read);
-      if (!shape)
-        return shape.takeError();
-      value.shape = std::move(*shape);
-      if (auto error =
-              checkAlignment(kernel.describe(), argument, value.address))
-        return std::move(error);
-    }
-    values.push_back(std::move(value));
+    return read;
+  for (auto [argument, value] : llvm::zip_equal(kernel.values, *read)) {
+    if (!argument.isWorkspace())
+      continue;
+    auto shape = getWorkspaceShape(kernel.owner, argument, *read);
+    if (!shape)
+      return shape.takeError();
+    value.shape = std::move(*shape);
+    if (auto error = checkAlignment(kernel.owner, argument, value.address))
+      return std::move(error);
   }
-  return values;
+  return read;
+}
+
+static Expected<std::unique_ptr<AttuneLaunch>>
+prepare(const AttuneKernel &kernel, llvm::ArrayRef<AttuneArgument> given) {
+  auto values = makeValues(kernel, given);
+  if (!values)
+    return values.takeError();
+  auto launch = std::make_unique<AttuneLaunch>(AttuneLaunch{kernel.device, {}});
+  for (const Step &step : kernel.steps) {
+    llvm::SmallVector<KernelArgument> arguments;
+    for (size_t number : step.arguments)
+      arguments.push_back((*values)[number]);
+    auto prepared =
+        step.manifest.prepareWithWorkspaces(kernel.device, arguments);
+    if (!prepared)
+      return prepared.takeError();
+    launch->steps.push_back(
+        {*step.kernel, prepared->shape, std::move(prepared->arguments), {}});
+  }
+  // Packed arguments move no more.
+  for (StepLaunch &step : launch->steps)
+    step.pointers = step.arguments.getPointers();
+  return launch;
 }
 
 AttuneLaunch *attuneRuntimePrepare(const AttuneKernel *kernel,
                                    const AttuneArgument *arguments,
                                    size_t numArguments, AttuneError *error) {
-  auto values = makeValues(*kernel, {arguments, numArguments});
-  if (!values) {
-    report(values.takeError(), error);
-    return nullptr;
-  }
-  auto prepared =
-      kernel->manifest.prepareWithWorkspaces(kernel->device, *values);
-  if (!prepared) {
-    report(prepared.takeError(), error);
-    return nullptr;
-  }
-  auto *launch = new AttuneLaunch{
-      *kernel, prepared->shape, std::move(prepared->arguments), {}};
-  launch->pointers = launch->arguments.getPointers();
-  return launch;
+  auto prepared = prepare(*kernel, {arguments, numArguments});
+  if (prepared)
+    return prepared->release();
+  report(prepared.takeError(), error);
+  return nullptr;
 }
 
 void attuneRuntimeReleaseLaunch(AttuneLaunch *launch) { delete launch; }
 
 bool attuneRuntimeLaunch(const AttuneLaunch *launch, void *stream,
                          AttuneError *error) {
-  LaunchShape shape = launch->shape;
-  shape.stream = stream;
-  // Drivers refuse an empty grid; nothing is to be done then.
-  if (llvm::is_contained(shape.grid, 0))
-    return true;
-  Error failure = launch->kernel.device.launch(*launch->kernel.kernel, shape,
-                                               launch->pointers);
-  if (!failure)
-    return true;
-  report(std::move(failure), error);
-  return false;
+  for (const StepLaunch &step : launch->steps) {
+    LaunchShape shape = step.shape;
+    shape.stream = stream;
+    // Drivers refuse an empty grid; nothing is to be done then.
+    if (llvm::is_contained(shape.grid, 0))
+      continue;
+    if (Error failure =
+            launch->device.launch(step.kernel, shape, step.pointers)) {
+      report(std::move(failure), error);
+      return false;
+    }
+  }
+  return true;
 }
