@@ -60,6 +60,9 @@ AttentionOptions::AttentionOptions()
            cl::desc("The gradients of query, key and value instead, from "
                     "output, lse and the gradient of output"),
            cl::cat(category)),
+      deterministic("deterministic",
+                    cl::desc("With --grad, equal bits in each launch"),
+                    cl::cat(category)),
       order("order",
             cl::desc("Order of dimensions: batch, head, sequence, size"),
             cl::init("bhsd"), cl::value_desc("letters"), cl::cat(category)) {}
@@ -177,6 +180,7 @@ AttentionOptions::getProblem(const CommonOptions &common) const {
   problem.sinks = sinks;
   problem.lse = lse;
   problem.grad = grad;
+  problem.deterministic = deterministic;
   problem.strided = common.strided;
   return problem;
 }

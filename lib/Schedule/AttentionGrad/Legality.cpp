@@ -14,7 +14,8 @@ AttentionGradProblem AttentionGradProblem::get(attn::AttentionGradOp op) {
   return {op.getElementType(), op.getHeadDimQK(), op.getHeadDimV(),
           getRowDivisor(
               {op.getQuery(), op.getKey(), op.getValue(), op.getOutputGrad()},
-              op.getHeadDimPos())};
+              op.getHeadDimPos()),
+          op.getDeterministic()};
 }
 
 /// How the knobs of a kernel begin.
@@ -74,6 +75,10 @@ static std::optional<Refusal> checkFused(const AttentionGradProblem &problem,
                                          const AttentionGradKnobs &schedule,
                                          const GradientKernel &kernel,
                                          TargetAttr target, MmaAtomAttr atom) {
+  if (problem.isDeterministic)
+    return refuse("fused-deterministic",
+                  "expects form to be split for deterministic gradients, but "
+                  "got fused");
   if (schedule.getMmaWarps() == 1)
     return refuse("fused-without-groups",
                   "expects form to be split where mma-warps is 1, but got "

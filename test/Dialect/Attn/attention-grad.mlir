@@ -24,7 +24,7 @@ func.func @plain(%q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse, %do: !o) -> (!q, !k
 func.func @clauses(%q: tensor<?x?x8x64xbf16>, %k: tensor<?x?x2x64xbf16>, %v: tensor<3x?x2x64xbf16>, %o: tensor<3x?x8x64xbf16>,
                    %lse: tensor<3x8x?xf32>, %slopes: tensor<8xf32>, %s: tensor<8xf32>)
     -> (tensor<?x?x8x64xbf16>, tensor<3x?x2x64xbf16>, tensor<8xf32>, tensor<8xf32>) {
-  // CHECK: %{{.+}}, %{{.+}}, %[[OTHERS:.+]]:2 = attn.attention_grad %{{.+}} lse_grad(%{{.+}} : tensor<3x8x?xf32>)
+  // CHECK: %{{.+}}, %{{.+}}, %[[OTHERS:.+]]:2 = attn.attention_grad %{{.+}} deterministic lse_grad(%{{.+}} : tensor<3x8x?xf32>)
   // CHECK-SAME: wrt(query, value, %[[SLOPES:.+]], %[[SINKS:.+]] : tensor<8xf32>, tensor<8xf32>)
   // CHECK-SAME: causal(bottom_right) window(128, ?, top_left) softcap(3.000000e+01)
   // CHECK-SAME: alibi(%[[SLOPES]] : tensor<8xf32>) sinks(%[[SINKS]] : tensor<8xf32>) scale(1.250000e-01) order(bshd)
@@ -32,7 +32,7 @@ func.func @clauses(%q: tensor<?x?x8x64xbf16>, %k: tensor<?x?x2x64xbf16>, %v: ten
   // CHECK: return %{{.+}}, %{{.+}}, %[[OTHERS]]#0, %[[OTHERS]]#1 :
   %dq, %dv, %ds:2 = attn.attention_grad %q, %k, %v, %o, %lse, %o order(bshd) wrt(value, query, %slopes, %s : tensor<8xf32>, tensor<8xf32>)
     causal(bottom_right) window(128, ?, top_left) sinks(%s : tensor<8xf32>) softcap(3.0e+01) lse_grad(%lse : tensor<3x8x?xf32>)
-    alibi(%slopes : tensor<8xf32>) scale(0.125) schedule(<kvBlockM = 32>) attributes {note = "kept"}
+    alibi(%slopes : tensor<8xf32>) scale(0.125) deterministic schedule(<kvBlockM = 32>) attributes {note = "kept"}
     : tensor<?x?x8x64xbf16>, tensor<?x?x2x64xbf16>, tensor<3x?x2x64xbf16>, tensor<3x?x8x64xbf16>, tensor<3x8x?xf32>, tensor<3x?x8x64xbf16>
   return %dq, %dv, %ds#0, %ds#1 : tensor<?x?x8x64xbf16>, tensor<3x?x2x64xbf16>, tensor<8xf32>, tensor<8xf32>
 }

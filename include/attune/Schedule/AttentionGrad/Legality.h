@@ -21,6 +21,8 @@ struct AttentionGradProblem {
   int64_t headDimQK, headDimV;
   /// As AttentionProblem::rowDivisor, of query, key, value and output gradient.
   int64_t rowDivisor;
+  /// Whether results have equal bits in each launch.
+  bool isDeterministic;
 
   static AttentionGradProblem get(attn::AttentionGradOp op);
 };

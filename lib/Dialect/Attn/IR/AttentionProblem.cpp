@@ -124,6 +124,7 @@ static AttentionGradOp createGradients(OpBuilder &builder, Location loc,
   auto op = AttentionGradOp::create(builder, loc, arguments[0], arguments[1],
                                     arguments[2], arguments[3], arguments[4],
                                     arguments[5], problem.order);
+  op.setDeterministic(problem.deterministic);
   ValueRange rest = arguments.drop_front(6);
   if (problem.lse) {
     op.getLseGradMutable().assign(rest.front());

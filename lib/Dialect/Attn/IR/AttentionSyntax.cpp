@@ -339,6 +339,10 @@ ParseResult AttentionGradOp::parse(OpAsmParser &parser, OperationState &state) {
   auto &properties = state.getOrAddProperties<Properties>();
   ClauseParser clauses(parser, state);
   auto parseOwn = [&](StringRef keyword) -> ParseResult {
+    if (keyword == "deterministic") {
+      properties.deterministic = parser.getBuilder().getUnitAttr();
+      return success();
+    }
     if (keyword == "wrt")
       return wanted.parse(parser);
     if (parser.parseLParen())
@@ -350,7 +354,8 @@ ParseResult AttentionGradOp::parse(OpAsmParser &parser, OperationState &state) {
     return failure(failed(parsed) || failed(parser.parseRParen()));
   };
   if (parser.parseOperandList(operands, kRequired) ||
-      clauses.parseAll({"lse_grad", "wrt", "schedule"}, parseOwn) ||
+      clauses.parseAll({"deterministic", "lse_grad", "wrt", "schedule"},
+                       parseOwn) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes))
     return failure();
   clauses.setShared(properties);
@@ -463,6 +468,8 @@ void AttentionOp::print(OpAsmPrinter &printer) {
 
 void AttentionGradOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getOperands().take_front(6);
+  if (getDeterministic())
+    printer << " deterministic";
   if (Value lseGrad = getLseGrad())
     printer << " lse_grad(" << lseGrad << " : " << lseGrad.getType() << ")";
   bool isDefault = getQueryGrad() && getKeyGrad() && getValueGrad();

@@ -226,10 +226,13 @@ void AttnDifferentiatePass::differentiate(Candidate &candidate,
   for (unsigned number : arguments)
     tensors.push_back(gradient.getArgument(number));
   builder.setInsertionPoint(copy);
-  AttentionGradOp grad =
-      buildGradient(builder, copy, results, findWanted(copy, tensors));
+  WantedGradients wanted = findWanted(copy, tensors);
+  wanted.deterministic = deterministic;
+  AttentionGradOp grad = buildGradient(builder, copy, results, wanted);
   gradient.getBody().front().getTerminator()->setOperands(
       addParts(builder, copy, grad, tensors));
   copy.erase();
   updateType(gradient);
+  if (!keepForward)
+    symbols.erase(func);
 }

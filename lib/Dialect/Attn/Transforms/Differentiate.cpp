@@ -67,7 +67,9 @@ AttentionGradOp attune::attn::buildGradient(OpBuilder &builder,
       forward.getFullBlockCounts(), forward.getFullBlockIndices(), wanted.wrt,
       forward.getBlockSizesAttr(), forward.getScaleAttr(),
       forward.getOrderAttr(), forward.getCausalAttr(), forward.getWindowAttr(),
-      forward.getSoftcapAttr(), schedule::AttentionGradAttr());
+      forward.getSoftcapAttr(),
+      wanted.deterministic ? builder.getUnitAttr() : UnitAttr(),
+      schedule::AttentionGradAttr());
   copyRegions(forward, grad);
   return grad;
 }

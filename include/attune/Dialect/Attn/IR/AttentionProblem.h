@@ -42,6 +42,8 @@ struct AttentionProblem {
   /// The gradients instead: of query, key and value, of a number that depends
   /// on `lse` as well if that is set.
   bool grad;
+  /// Of gradients: the same bits in each launch.
+  bool deterministic;
   /// One value per knob; empty for no schedule.
   llvm::SmallVector<int64_t> schedule;
 };

@@ -245,6 +245,10 @@ def Attn_AttentionGradOp : Attn_Op<"attention_grad", [
     an element add to it. The gradient of sink `h` is `-sum_b,m exp(sinks[h] - lse[b,h,m]) * D(m)`. An operand
     that is named as query and as key has two gradients, one for each part that it has.
 
+    With `deterministic`, a compiled kernel gives equal bits each time it is launched with equal inputs, on any number of
+    cores: no schedule is legal that adds to memory in no order. Without it, gradients of queries may differ in their
+    last bits.
+
     A query that sees no key has `lse` -inf and passes nothing on. Masks have no derivative, and neither have
     indices and comparisons.
 
@@ -253,6 +257,7 @@ def Attn_AttentionGradOp : Attn_Op<"attention_grad", [
     attention_grad ::= `attn.attention_grad` ssa `,` ssa `,` ssa `,` ssa `,` ssa `,` ssa clause*
                        (`attributes` attr-dict)? `:` type (`,` type){5} (`->` (type | `(` type (`,` type)* `)`))?
     clause         ::= those of `attn.attention` but `lse`
+                     | `deterministic`
                      | `lse_grad` `(` ssa `:` type `)`
                      | `wrt` `(` part (`,` part)* (`:` type (`,` type)*)? `)`
     part           ::= `query` | `key` | `value` | ssa
@@ -319,6 +324,7 @@ def Attn_AttentionGradOp : Attn_Op<"attention_grad", [
     OptionalAttr<Attn_CausalAttr>:$causal,
     OptionalAttr<Attn_WindowAttr>:$window,
     OptionalAttr<F32Attr>:$softcap,
+    UnitAttr:$deterministic,
     OptionalAttr<Schedule_AttentionGradAttr>:$schedule);
   let results = (outs Optional<Attn_Operand>:$queryGrad, Optional<Attn_Operand>:$keyGrad, Optional<Attn_Operand>:$valueGrad,
                       Variadic<AnyRankedTensor>:$wrtGrads);

@@ -15,6 +15,8 @@ struct WantedGradients {
   /// Tensors of floats that the op reads beside those, each once: what its
   /// score region extracts elements of, slopes of ALiBi, sinks.
   llvm::SmallVector<mlir::Value> wrt;
+  /// Whether they have to have equal bits each time they are computed.
+  bool deterministic = false;
 };
 
 /// What forward attention has given, and what of a number its results change.

@@ -30,7 +30,10 @@ def AttnDifferentiatePass : Pass<"attn-differentiate", "::mlir::ModuleOp"> {
     derivatives are not known.
   }];
   let options = [
-    ListOption<"wrt", "wrt", "unsigned", "Numbers of the arguments whose gradients are wanted.">];
+    ListOption<"wrt", "wrt", "unsigned", "Numbers of the arguments whose gradients are wanted.">,
+    Option<"deterministic", "deterministic", "bool", "false", "Let gradients have equal bits in each launch.">,
+    Option<"keepForward", "keep-forward", "bool", "true",
+           "Leave `@f` beside `@f_grad`. Without it, only what computes gradients is compiled.">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
