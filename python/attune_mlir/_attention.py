@@ -12,7 +12,7 @@ import math
 import numbers
 from typing import Any
 
-from . import _compiler, _devices, _frameworks, _native, _operands, _schedules
+from . import _compiler, _devices, _frameworks, _gradients, _native, _operands, _schedules
 
 
 @dataclasses.dataclass(frozen=True)
@@ -258,3 +258,22 @@ def compute(
         if known is not None and not device.is_host:
             known.add(q, k, v, arguments, kernel, queue)
     return out, lse
+
+
+def compute_gradients(
+    arrays: tuple[Any, Any, Any, Any, Any],
+    saved: _gradients.Saved,
+    wanted: tuple[bool, bool, bool],
+    *,
+    deterministic: bool,
+    chip: str | None,
+    **options: Any,
+) -> list[Any]:
+    """The gradients of q, k and v that are wanted, and None of others.
+
+    `arrays` are the first arguments of `compute`, `options` those of it that are no places.
+    """
+    call = read_call(*arrays, return_lse=saved.lse_grad is not None, **options)
+    device = _devices.get_device(*call.place, chip)
+    problem = _gradients.Gradients(call.problem, wanted, deterministic)
+    return _gradients.run(device, problem, call.bucket, call.inputs, saved, list(arrays[:3]))

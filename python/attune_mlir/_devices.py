@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import threading
@@ -13,7 +14,7 @@ from . import _compiler, _frameworks, _native, _schedules
 
 
 class Problem(Hashable, Protocol):
-    """What one kernel is compiled for."""
+    """What is compiled."""
 
     def make_module(self) -> _compiler.Module:
         """The problem in the attn dialect. CompileError where the dialect has no such problem."""
@@ -37,7 +38,7 @@ class Device:
         self._loaded: dict[bytes, _native.Kernel] = {}
 
     def get_kernel(self, problem: Problem, bucket: _schedules.Bucket) -> _native.Kernel:
-        """The loaded kernel of a problem for the lengths of a bucket, compiled if it is nowhere."""
+        """The loaded kernel of a problem for the lengths of a bucket, compiled if it is nowhere. It may be several as one."""
         if kernel := self._kernels.get((problem, bucket)):
             return kernel
         with self.lock:
@@ -57,10 +58,12 @@ class Device:
 
     def _load(self, module: _compiler.Module) -> _native.Kernel:
         compiled = _compiler.compile(module, chip=self.chip, format="llvm" if self.is_host else "bin")
-        if len(compiled.kernels) != 1:
-            raise NotImplementedError(f"expects attention to become one kernel, but {self.chip} has {len(compiled.kernels)}")
-        made = compiled.kernels[0]
-        return _native.Kernel(self._native, made.image, made.manifest_json)
+        kernels = [_native.Kernel(self._native, made.image, made.manifest_json) for made in compiled.kernels]
+        if len(kernels) == 1:
+            return kernels[0]
+        if len(compiled.sequences) != 1:
+            raise NotImplementedError(f"expects one sequence of kernels, but {self.chip} has {len(compiled.sequences)} of {len(kernels)}")
+        return _native.Kernel.make_sequence(kernels, json.dumps(compiled.sequences[0]))
 
     def forget(self, problem: Problem, bucket: _schedules.Bucket) -> None:
         """Looks for the schedule of a problem again when it is called next."""
@@ -117,7 +120,7 @@ def _add_workspaces(kernel: _native.Kernel, tensors: list[_native.Tensor], frame
     for pos in workspaces:
         argument = kernel.argument(pos)
         num_bytes = kernel.workspace_bytes(tensors, pos)
-        owner = framework.zeros(like, num_bytes + argument.alignment)
+        owner = framework.allocate(like, num_bytes + argument.alignment, argument.is_zero)
         begin = -_frameworks.make_tensor(owner, argument.name, writable=True).address % argument.alignment
         tensors[pos] = _frameworks.make_tensor(owner[begin : begin + max(num_bytes, 1)], argument.name, writable=True)
         owners.append(owner)

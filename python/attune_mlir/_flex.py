@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from . import _compiler, _devices, _frameworks, _native, _operands, _regions, _schedules, _torch, _trace
+from . import _compiler, _devices, _frameworks, _gradients, _masks, _native, _operands, _regions, _schedules, _torch, _trace
 
 _DTYPES = {"float16": "f16", "bfloat16": "bf16"}
 #: Names of a BlockMask's tables in the order of the op.
@@ -153,6 +153,125 @@ def _check_calls(score_mod: Any, block_mask: Any, scale: Any, return_aux: Any) -
         raise NotImplementedError("expects return_aux to ask for lse alone, but got max_scores, which no kernel returns")
 
 
+@dataclasses.dataclass(frozen=True)
+class _Operands:
+    """Query, key, value and sinks, checked."""
+
+    sizes: _operands.Sizes
+    dtype: str
+    place: tuple[str, int]
+    #: Which of query, key and value have no gaps.
+    dense: list[bool]
+    tensors: list[_native.Tensor]
+
+
+def _read_operands(arrays: dict[str, torch.Tensor], form: Form, sinks: torch.Tensor | None) -> _Operands:
+    tensors = {name: _frameworks.make_tensor(_torch.detach(array), name) for name, array in arrays.items()}
+    dtype, place = _operands.check_operands(tensors)
+    sizes = _operands.read_sizes(tensors, form.layout)
+    dense = [_operands.normalize_strides(tensor, name) for name, tensor in tensors.items()]
+    fixed = list(tensors.values())
+    if sinks is not None:
+        fixed.append(_operands.make_per_head(_torch.detach(sinks), "sinks", sizes.heads, place))
+    return _Operands(sizes, dtype, place, dense, fixed)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Call:
+    """What a kernel is for, and takes."""
+
+    problem: FlexProblem
+    bucket: _schedules.Bucket
+    #: Operands and tables.
+    fixed: list[_native.Tensor]
+    captures: list[_native.Tensor]
+
+
+def _read_call(operands: _Operands, form: Form, query: torch.Tensor, lse: bool) -> _Call:
+    sizes = operands.sizes
+    tables = [] if form.blocks is None else _get_tables(form.blocks, sizes)
+    traced = _trace.trace(form.score_mod, form.mask_mod, query.device)
+    _torch.check_gradients("tensors that functions read", *(capture.tensor for capture in traced.captures))
+    captures = [_prepare_capture(capture, query, sizes) for capture in traced.captures]
+    kinds = [_describe_table(table, sizes) for table in tables]
+    has_sinks = len(operands.tensors) > len(operands.dense)
+    return _Call(
+        FlexProblem(_make_text(form, sizes, _DTYPES[operands.dtype], operands.dense, has_sinks, kinds, traced, lse)),
+        _schedules.Bucket.get(sizes.seq_q, sizes.seq_k),
+        operands.tensors + [_frameworks.make_tensor(table, "block_mask") for table in tables],
+        [_frameworks.make_tensor(tensor, "a tensor that functions read") for tensor in captures],
+    )
+
+
+def _run(
+    arrays: dict[str, torch.Tensor], form: Form, sinks: torch.Tensor | None, return_lse: bool, chip: str | None
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Checks, compiles and launches."""
+    operands = _read_operands(arrays, form, sinks)
+    query, sizes = next(iter(arrays.values())), operands.sizes
+    extents = {"b": sizes.batch, "h": sizes.heads, "s": sizes.seq_q, "d": sizes.head_dim_v}
+    out = query.new_empty([extents[letter] for letter in form.layout])
+    lse = query.new_empty((sizes.batch, sizes.heads, sizes.seq_q), dtype=torch.float32) if return_lse else None
+    if not out.numel():
+        return out, lse
+    call = _read_call(operands, form, query, return_lse)
+    device = _devices.get_device(*operands.place, chip)
+    kernel = device.get_kernel(call.problem, call.bucket)
+    read = _order(kernel, len(call.fixed), call.captures)
+    written = [_frameworks.make_tensor(tensor, "out", writable=True) for tensor in (out, lse) if tensor is not None]
+    _devices.run(device, kernel, [*call.fixed, *read, *written], query, None)
+    return out, lse
+
+
+#: Of what is no tensor, or must not have one.
+_NO_GRADIENTS = (None,) * 4
+
+
+class _Recorded(torch.autograd.Function):  # type: ignore[misc]
+    """A call of which PyTorch wants gradients."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        names: list[str],
+        form: Form,
+        sinks: torch.Tensor | None,
+        chip: str | None,
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        with torch.enable_grad():  # so that tensors which functions read are refused where they require gradients
+            found = _run(dict(zip(names, (query, key, value), strict=True)), form, sinks, True, chip)
+        ctx.save_for_backward(query, key, value, *found)
+        ctx.rest = names, form, sinks, chip
+        ctx.set_materialize_grads(False)
+        return found
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | None) -> Any:
+        query, key, value, out, lse = ctx.saved_tensors
+        names, form, sinks, chip = ctx.rest
+        operands = _read_operands(dict(zip(names, (query, key, value), strict=True)), form, sinks)
+        if out_grad is None:
+            out_grad = torch.zeros_like(out)
+        if form.blocks is not None:
+            tables = _get_tables(form.blocks, operands.sizes)
+            mask = _masks.read_blocks(form.mask_mod, tables, tuple(form.blocks.BLOCK_SIZE), operands.sizes.seq_k)
+            form = dataclasses.replace(form, mask_mod=mask, blocks=None)
+        saved = _gradients.Saved(*(None if x is None else x.contiguous() for x in (out, lse, out_grad, lse_grad)))
+        wanted = ctx.needs_input_grad[:3]
+        parts, wanted = [query, key, value], ctx.needs_input_grad[:3]
+        if not out.numel() or not key.numel():
+            return *(torch.zeros_like(x) if is_wanted else None for x, is_wanted in zip(parts, wanted, strict=True)), *_NO_GRADIENTS
+        call = _read_call(operands, form, query, lse_grad is not None)
+        device = _devices.get_device(*operands.place, chip)
+        problem = _gradients.Gradients(call.problem, wanted, _torch.is_deterministic())
+        found = _gradients.run(device, problem, call.bucket, call.fixed + call.captures, saved, parts)
+        return *found, *_NO_GRADIENTS
+
+
 @functools.partial(torch.compiler.disable, reason="attune_mlir traces the functions of scores and masks itself")
 def compute(
     arrays: dict[str, torch.Tensor], form: Form, *, sinks: torch.Tensor | None = None, return_lse: bool = False, chip: str | None = None
@@ -161,33 +280,11 @@ def compute(
     query, key, value = arrays.values()
     if isinstance(query, torch.Tensor) and torch.is_autocast_enabled(query.device.type):
         query, key, value = _torch.cast_for_autocast(query.device.type, query, key, value)
-    _torch.check_gradients(query, key, value, sinks)
-    tensors = {name: _frameworks.make_tensor(_torch.detach(array), name) for name, array in zip(arrays, (query, key, value), strict=True)}
-    dtype, place = _operands.check_operands(tensors)
-    sizes = _operands.read_sizes(tensors, form.layout)
-    dense = [_operands.normalize_strides(tensor, name) for name, tensor in tensors.items()]
-    fixed = list(tensors.values())
-    if sinks is not None:
-        fixed.append(_operands.make_per_head(_torch.detach(sinks), "sinks", sizes.heads, place))
-    extents = {"b": sizes.batch, "h": sizes.heads, "s": sizes.seq_q, "d": sizes.head_dim_v}
-    out = query.new_empty([extents[letter] for letter in form.layout])
-    lse = query.new_empty((sizes.batch, sizes.heads, sizes.seq_q), dtype=torch.float32) if return_lse else None
-    if not out.numel():
-        return out, lse
-    tables = [] if form.blocks is None else _get_tables(form.blocks, sizes)
-    traced = _trace.trace(form.score_mod, form.mask_mod, query.device)
-    _torch.check_gradients(*(capture.tensor for capture in traced.captures))
-    captures = [_prepare_capture(capture, query, sizes) for capture in traced.captures]
-    kinds = [_describe_table(table, sizes) for table in tables]
-    problem = FlexProblem(_make_text(form, sizes, _DTYPES[dtype], dense, sinks is not None, kinds, traced, return_lse))
-    device = _devices.get_device(*place, chip)
-    fixed += [_frameworks.make_tensor(table, "block_mask") for table in tables]
-    read = [_frameworks.make_tensor(tensor, "a tensor that functions read") for tensor in captures]
-    kernel = device.get_kernel(problem, _schedules.Bucket.get(sizes.seq_q, sizes.seq_k))
-    read = _order(kernel, len(fixed), read)
-    written = [_frameworks.make_tensor(tensor, "out", writable=True) for tensor in (out, lse) if tensor is not None]
-    _devices.run(device, kernel, [*fixed, *read, *written], query, None)
-    return out, lse
+    _torch.check_gradients("sinks", sinks)
+    if _torch.records(query, key, value):
+        out, lse = _Recorded.apply(query, key, value, list(arrays), form, sinks, chip)
+        return out, lse if return_lse else None
+    return _run(dict(zip(arrays, (query, key, value), strict=True)), form, sinks, return_lse, chip)
 
 
 def flex_attention(

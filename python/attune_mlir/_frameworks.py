@@ -24,8 +24,8 @@ class Framework(Protocol):
     def empty(self, like: Any, shape: tuple[int, ...], dtype: str) -> Any:
         """An array on the device of `like`, in row-major order; `dtype` is as NumPy calls it."""
 
-    def zeros(self, like: Any, num_bytes: int) -> Any:
-        """Bytes on the device of `like` that are 0 for what is queued later."""
+    def allocate(self, like: Any, num_bytes: int, zero: bool) -> Any:
+        """Bytes on the device of `like`, with `zero` such that are 0 for what is queued later."""
 
     def get_stream(self, like: Any) -> int:
         """The handle of the stream that this thread queues on, of the device of `like`."""
@@ -37,8 +37,9 @@ class NumPy:
     def empty(self, like: Any, shape: tuple[int, ...], dtype: str) -> Any:
         return sys.modules["numpy"].empty(shape, dtype=like.dtype if dtype == like.dtype.name else dtype)
 
-    def zeros(self, like: Any, num_bytes: int) -> Any:
-        return sys.modules["numpy"].zeros(num_bytes, dtype="uint8")
+    def allocate(self, like: Any, num_bytes: int, zero: bool) -> Any:
+        numpy = sys.modules["numpy"]
+        return (numpy.zeros if zero else numpy.empty)(num_bytes, dtype="uint8")
 
     def get_stream(self, like: Any) -> int:
         return 0
@@ -51,9 +52,9 @@ class Torch:
         torch = sys.modules["torch"]
         return torch.empty(shape, dtype=getattr(torch, dtype), device=like.device)
 
-    def zeros(self, like: Any, num_bytes: int) -> Any:
+    def allocate(self, like: Any, num_bytes: int, zero: bool) -> Any:
         torch = sys.modules["torch"]
-        return torch.zeros(num_bytes, dtype=torch.uint8, device=like.device)
+        return (torch.zeros if zero else torch.empty)(num_bytes, dtype=torch.uint8, device=like.device)
 
     def get_stream(self, like: Any) -> int:
         if like.device.type == "cpu":
@@ -68,9 +69,10 @@ class CuPy:
         with like.device:
             return sys.modules["cupy"].empty(shape, dtype=dtype)
 
-    def zeros(self, like: Any, num_bytes: int) -> Any:
+    def allocate(self, like: Any, num_bytes: int, zero: bool) -> Any:
+        cupy = sys.modules["cupy"]
         with like.device:
-            return sys.modules["cupy"].zeros(num_bytes, dtype="uint8")
+            return (cupy.zeros if zero else cupy.empty)(num_bytes, dtype="uint8")
 
     def get_stream(self, like: Any) -> int:
         return int(sys.modules["cupy"].cuda.get_current_stream().ptr)

@@ -32,3 +32,32 @@ def add_bias(score_mod: Callable[..., Any] | None, bias: torch.Tensor, keys: int
     if score_mod is None:
         return add
     return lambda score, b, h, q_idx, kv_idx: add(score_mod(score, b, h, q_idx, kv_idx), b, h, q_idx, kv_idx)
+
+
+def _to_states(tables: list[torch.Tensor], columns: int) -> torch.Tensor:
+    """For each block of queries and keys: 0 if it is not listed, 1 if it is a partial one, 2 if it is a full one."""
+    states = 0
+    for state, (counts, indices) in enumerate(zip(tables[::2], tables[1::2], strict=True), start=1):
+        is_listed = torch.arange(indices.shape[-1], device=indices.device) < counts[..., None]
+        # What lists do not use goes to a column that is cut off.
+        places = torch.where(is_listed, indices, columns).long()
+        found = torch.zeros((*counts.shape, columns + 1), dtype=torch.int32, device=counts.device)
+        states = states + state * found.scatter_(-1, places, 1)[..., :columns]
+    return states
+
+
+def read_blocks(mask: MaskFunction | None, tables: list[torch.Tensor], block_size: tuple[int, int], keys: int) -> MaskFunction:
+    """A function for masks that says what one says in lists of blocks, for kernels that take no lists.
+
+    `tables` are counts and indices [batch or 1, heads or 1, blocks of queries(, blocks of keys)] of partial blocks, and of full ones.
+    """
+    rows, columns = block_size
+    states = _to_states(tables, -(-keys // columns))
+    by_batch, by_head = states.shape[0] > 1, states.shape[1] > 1
+
+    def read(b: torch.Tensor, h: torch.Tensor, q_idx: torch.Tensor, kv_idx: torch.Tensor) -> torch.Tensor:
+        zero = torch.zeros_like(b)
+        state = states[b if by_batch else zero, h if by_head else zero, q_idx // rows, kv_idx // columns]
+        return state > 0 if mask is None else (state == 2) | ((state == 1) & mask(b, h, q_idx, kv_idx))
+
+    return read

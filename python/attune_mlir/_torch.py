@@ -3,9 +3,12 @@
 
     attune::attention(q, k, v, alibi_slopes, sinks, *, causal, window, softcap, scale, return_lse, layout, chip) -> (out, lse)
 
-Arguments are those of `attune_mlir.attention`; without `return_lse`, `lse` has no elements. The operator is what
-torch.compile, torch.export, vmap, autocast and fake tensors see. A plain call without gradients goes past PyTorch's
-dispatcher, which takes longer than the rest of a call.
+    attune::attention_backward(out_grad, lse_grad, q, k, v, out, lse, alibi_slopes, sinks, *, causal, window, softcap, scale,
+                               layout, chip, wanted) -> (q_grad, k_grad, v_grad)
+
+Arguments are those of `attune_mlir.attention`; without `return_lse`, `lse` has no elements, and neither have gradients
+that are not `wanted`. The operators are what torch.compile, torch.export, autograd, vmap, autocast and fake tensors see. A
+plain call without gradients goes past PyTorch's dispatcher, which takes longer than the rest of a call.
 """
 
 from __future__ import annotations
@@ -14,11 +17,11 @@ from typing import Any
 
 import torch
 
-from . import _attention, _native
+from . import _attention, _gradients, _native
 
 NO_GRADIENTS = (
-    "expects a call without gradients, for which attune_mlir has no kernel yet: "
-    "wrap it in torch.no_grad() or torch.inference_mode(), or detach() what requires gradients"
+    "expects {} without gradients, for which attune_mlir has no kernel: "
+    "call it in torch.no_grad() or torch.inference_mode(), or detach() what requires them"
 )
 
 _library = torch.library.Library("attune", "DEF")
@@ -28,7 +31,14 @@ _library.define(
     " str? chip=None) -> (Tensor, Tensor)",
     tags=(torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag),
 )
+_library.define(
+    "attention_backward(Tensor out_grad, Tensor? lse_grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse,"
+    " Tensor? alibi_slopes, Tensor? sinks, *, bool causal, int[]? window, float? softcap, float? scale, str layout,"
+    " str? chip, bool[] wanted) -> (Tensor, Tensor, Tensor)",
+    tags=(torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag),
+)
 _operator = torch.ops.attune.attention
+_backward_operator = torch.ops.attune.attention_backward
 
 #: What was called before, by options; all attention gives the same ones in the same order.
 _known: dict[Any, _native.KnownCalls] = {}
@@ -120,39 +130,161 @@ def _fake(
 torch.library.register_fake("attune::attention", _fake, lib=_library)
 
 
-def _refuse_gradients(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:
-    raise NotImplementedError(NO_GRADIENTS)
+def _compute_backward(
+    out_grad: torch.Tensor,
+    lse_grad: torch.Tensor | None,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    out: torch.Tensor,
+    lse: torch.Tensor,
+    alibi_slopes: torch.Tensor | None,
+    sinks: torch.Tensor | None,
+    *,
+    wanted: list[bool],
+    **options: Any,
+) -> tuple[torch.Tensor, ...]:
+    """The kernels of the second operator, on any device."""
+    if not (q.numel() and k.numel()):
+        return tuple(x.new_zeros(x.shape if is_wanted else 0) for x, is_wanted in zip((q, k, v), wanted, strict=True))
+    saved = _gradients.Saved(*(None if x is None else x.detach().contiguous() for x in (out, lse, out_grad, lse_grad)))
+    tensors = (detach(q), detach(k), detach(v), detach(alibi_slopes), detach(sinks))
+    of_q, of_k, of_v = wanted
+    found = _attention.compute_gradients(tensors, saved, (of_q, of_k, of_v), deterministic=is_deterministic(), **options)
+    return tuple(q.new_empty(0) if x is None else x for x in found)
 
 
-def _backward(ctx: Any, *gradients: Any) -> Any:
-    raise NotImplementedError(NO_GRADIENTS)
+for _key in ("CPU", "CUDA"):
+    _library.impl("attention_backward", _compute_backward, _key)
 
 
-torch.library.register_autograd("attune::attention", _backward, setup_context=_refuse_gradients, lib=_library)
+def is_deterministic() -> bool:
+    """Whether gradients have equal bits each time they are computed."""
+    found: bool = torch.are_deterministic_algorithms_enabled()
+    return found
+
+
+def _fake_backward(out_grad: Any, lse_grad: Any, q: Any, k: Any, v: Any, *_: Any, wanted: list[bool], **options: Any) -> Any:
+    """Shapes and strides of the gradients."""
+    return tuple(x.new_empty(x.shape if is_wanted else 0) for x, is_wanted in zip((q, k, v), wanted, strict=True))
+
+
+torch.library.register_fake("attune::attention_backward", _fake_backward, lib=_library)
+
+
+def _save(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:
+    if any(ctx.needs_input_grad[3:5]):
+        raise NotImplementedError(NO_GRADIENTS.format("alibi_slopes and sinks"))
+    ctx.save_for_backward(*inputs, *output)
+    ctx.options = {name: value for name, value in keyword_only_inputs.items() if name != "return_lse"}
+    ctx.set_materialize_grads(False)
+
+
+def _backward(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | None) -> Any:
+    q, k, v, alibi_slopes, sinks, out, lse = ctx.saved_tensors
+    if not lse.numel():
+        lse = _operator(q, k, v, alibi_slopes, sinks, return_lse=True, **ctx.options)[1]
+    if lse_grad is not None and not lse_grad.numel():
+        lse_grad = None
+    if out_grad is None:
+        out_grad = torch.zeros_like(out)
+    wanted = list(ctx.needs_input_grad[:3])
+    tensors, options = (out_grad, lse_grad, q, k, v, out, lse, alibi_slopes, sinks), {**ctx.options, "wanted": wanted}
+    found = _RecordedBackward.apply(*tensors, options) if _is_transformed() else _backward_operator(*tensors, **options)
+    return *(x if is_wanted else None for x, is_wanted in zip(found, wanted, strict=True)), None, None
+
+
+torch.library.register_autograd("attune::attention", _backward, setup_context=_save, lib=_library)
+
+
+def _refuse_twice(ctx: Any, *gradients: Any) -> Any:
+    raise NotImplementedError("expects first derivatives of attention alone, but got a second one, for which attune_mlir has no kernel")
+
+
+torch.library.register_autograd("attune::attention_backward", _refuse_twice, lib=_library)
+
+
+def _is_transformed() -> bool:
+    """Whether this is in a transform of torch.func."""
+    return torch._C._functorch.peek_interpreter_stack() is not None
+
+
+class _Recorded(torch.autograd.Function):  # type: ignore[misc]
+    """The operator where no compiler looks on: it takes less time than by itself, and transforms of torch.func take it."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(*arguments: Any) -> Any:
+        return _operator(*arguments[:-1], **arguments[-1])
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        _save(ctx, inputs[:-1], inputs[-1], output)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return *_backward(ctx, *gradients), None
+
+
+class _RecordedBackward(torch.autograd.Function):  # type: ignore[misc]
+    """The same for the other operator."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(*arguments: Any) -> Any:
+        return _backward_operator(*arguments[:-1], **arguments[-1])
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        _refuse_twice(ctx, *gradients)
+
+
+def _fold(x: torch.Tensor, dim: int | None, size: int) -> torch.Tensor:
+    """The mapped dimension as a part of the batch, the first one."""
+    return (x.expand(size, *x.shape) if dim is None else x.movedim(dim, 0)).flatten(0, 1)
+
+
+def _unfold(x: torch.Tensor, size: int) -> torch.Tensor:
+    return x.reshape(size, x.shape[0] // size, *x.shape[1:])
+
+
+def _map_one_by_one(operator: Any, info: Any, in_dims: tuple[int | None, ...], arguments: tuple[Any, ...], options: Any) -> Any:
+    def select(index: int) -> list[Any]:
+        return [x if dim is None else x.select(dim, index) for x, dim in zip(arguments, in_dims, strict=False)]
+
+    results = [operator(*select(index), **options) for index in range(info.batch_size)]
+    return tuple(torch.stack(result) for result in zip(*results, strict=True)), (0,) * len(results[0])
 
 
 def _vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any, **options: Any) -> Any:
     """Folds the mapped dimension of q, k and v into the batch, and goes one by one where slopes or sinks are mapped."""
     size = info.batch_size
     if any(dim is not None for dim in in_dims[3:]):
-
-        def select(index: int) -> list[Any]:
-            return [x if dim is None else x.select(dim, index) for x, dim in zip(arguments, in_dims, strict=False)]
-
-        results = [_operator(*select(index), **options) for index in range(size)]
-        return tuple(torch.stack(result) for result in zip(*results, strict=True)), (0, 0)
-    folded = []
-    for x, dim in zip(arguments[:3], in_dims, strict=False):
-        mapped = x.expand(size, *x.shape) if dim is None else x.movedim(dim, 0)
-        folded.append(mapped.flatten(0, 1))
+        return _map_one_by_one(_operator, info, in_dims, arguments, options)
+    folded = (_fold(x, dim, size) for x, dim in zip(arguments[:3], in_dims, strict=False))
     out, lse = _operator(*folded, *arguments[3:], **options)
-    out = out.unflatten(0, (size, -1)) if out.numel() else out.reshape(size, out.shape[0] // size, *out.shape[1:])
-    if not options.get("return_lse"):
-        return (out, lse.expand(size, 0)), (0, 0)
-    return (out, lse.reshape(size, lse.shape[0] // size, *lse.shape[1:])), (0, 0)
+    return (_unfold(out, size), _unfold(lse, size) if options.get("return_lse") else lse.expand(size, 0)), (0, 0)
+
+
+def _vmap_backward(info: Any, in_dims: tuple[int | None, ...], *arguments: Any, **options: Any) -> Any:
+    """The same for the other operator."""
+    size, numbers = info.batch_size, 7
+    if any(dim is not None for dim in in_dims[numbers:]):
+        return _map_one_by_one(_backward_operator, info, in_dims, arguments, options)
+    tensors = zip(arguments[:numbers], in_dims, strict=False)
+    folded = (None if x is None else _fold(x, dim, size) for x, dim in tensors)
+    found = _backward_operator(*folded, *arguments[numbers:], **options)
+    return tuple(_unfold(x, size) if x.dim() > 1 else x.expand(size, 0) for x in found), (0, 0, 0)
 
 
 torch.library.register_vmap("attune::attention", _vmap, lib=_library)
+torch.library.register_vmap("attune::attention_backward", _vmap_backward, lib=_library)
 
 
 def cast_for_autocast(device: str, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -183,7 +315,7 @@ def _is_undisturbed() -> bool:
         not torch.compiler.is_compiling()
         and not torch._C._len_torch_dispatch_stack()
         and not torch._C._len_torch_function_stack()
-        and torch._C._functorch.peek_interpreter_stack() is None
+        and not _is_transformed()
         and not torch._C._is_any_autocast_enabled()
     )
 
@@ -195,10 +327,15 @@ def is_plain(*arrays: Any) -> bool:
     )
 
 
-def check_gradients(*tensors: torch.Tensor | None) -> None:
-    """NotImplementedError where PyTorch would record the call."""
-    if torch.is_grad_enabled() and any(getattr(tensor, "requires_grad", False) for tensor in tensors):
-        raise NotImplementedError(NO_GRADIENTS)
+def records(*tensors: torch.Tensor | None) -> bool:
+    """Whether PyTorch records a call for gradients."""
+    return torch.is_grad_enabled() and any(isinstance(tensor, torch.Tensor) and tensor.requires_grad for tensor in tensors)
+
+
+def check_gradients(what: str, *tensors: torch.Tensor | None) -> None:
+    """NotImplementedError where PyTorch would record the call for gradients of these."""
+    if records(*tensors):
+        raise NotImplementedError(NO_GRADIENTS.format(what))
 
 
 def attention(
@@ -238,11 +375,16 @@ def attention(
         "layout": layout,
         "chip": chip,
     }
-    if is_plain(*tensors):
-        check_gradients(*tensors)
+    is_recorded = records(*tensors)
+    if not is_recorded and is_plain(*tensors):
         out, lse = _compute(*tensors, window=window, out=out, stream=stream, known=known, **options)
+        return (out, lse) if return_lse else out
+    if out is not None or stream is not None:
+        raise ValueError("expects out and stream in plain calls alone, not where PyTorch traces, maps, casts or records gradients")
+    options["window"] = None if window is None else list(window)
+    options["return_lse"] = return_lse or is_recorded
+    if is_recorded and not torch.compiler.is_compiling() and not torch._C._is_any_autocast_enabled():
+        out, lse = _Recorded.apply(*tensors, options)
     else:
-        if out is not None or stream is not None:
-            raise ValueError("expects out and stream in plain calls alone, not where PyTorch traces, maps or casts")
-        out, lse = torch.ops.attune.attention(*tensors, window=None if window is None else list(window), **options)
+        out, lse = _operator(*tensors, **options)
     return (out, lse) if return_lse else out

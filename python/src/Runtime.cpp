@@ -111,6 +111,20 @@ Kernel::Kernel(std::shared_ptr<Device> given, nb::bytes image,
     raise(error);
 }
 
+Kernel Kernel::makeSequence(const std::vector<const Kernel *> &kernels,
+                            const std::string &sequence) {
+  std::vector<const AttuneKernel *> handles;
+  for (const Kernel *kernel : kernels)
+    handles.push_back(kernel->handle.get());
+  AttuneError error = {};
+  Kernel made;
+  made.handle = runtime::loadSequence(handles, sequence, error);
+  if (!made.handle)
+    raise(error);
+  made.device = kernels.front()->device;
+  return made;
+}
+
 AttuneArgumentInfo Kernel::getArgument(size_t pos) const {
   if (pos >= getNumArguments())
     throw nb::index_error("expects the number of an argument");
@@ -195,8 +209,12 @@ void attune::python::bindRuntime(nb::module_ &scope) {
       .def_ro("dtype", &AttuneArgumentInfo::type)
       .def_ro("rank", &AttuneArgumentInfo::rank)
       .def_ro("alignment", &AttuneArgumentInfo::alignment)
-      .def_prop_ro("is_workspace", [](const AttuneArgumentInfo &info) {
-        return info.access == AttuneAccessWorkspace;
+      .def_prop_ro("is_workspace",
+                   [](const AttuneArgumentInfo &info) {
+                     return info.access == AttuneAccessWorkspace;
+                   })
+      .def_prop_ro("is_zero", [](const AttuneArgumentInfo &info) {
+        return info.zero != AttuneZeroNever;
       });
   nb::class_<Device>(scope, "Device")
       .def_prop_ro("chip", [](const Device &device) {
@@ -220,6 +238,8 @@ void attune::python::bindRuntime(nb::module_ &scope) {
   nb::class_<Kernel>(scope, "Kernel")
       .def(nb::init<std::shared_ptr<Device>, nb::bytes, const std::string &>(),
            nb::arg("device"), nb::arg("image"), nb::arg("manifest"))
+      .def_static("make_sequence", &Kernel::makeSequence, nb::arg("kernels"),
+                  nb::arg("sequence"))
       .def_prop_ro("num_arguments", &Kernel::getNumArguments)
       .def("argument", &Kernel::getArgument, nb::arg("pos"),
            nb::keep_alive<0, 1>())

@@ -46,6 +46,10 @@ public:
   Kernel(std::shared_ptr<Device> device, nanobind::bytes image,
          const std::string &manifest);
 
+  /// Kernels of one device as one, which runs them as a sequence says.
+  static Kernel makeSequence(const std::vector<const Kernel *> &kernels,
+                             const std::string &sequence);
+
   size_t getNumArguments() const {
     return attuneRuntimeGetNumArguments(handle.get());
   }
@@ -58,6 +62,7 @@ public:
   const runtime::Kernel &getHandle() const { return handle; }
 
 private:
+  Kernel() = default;
   std::vector<AttuneArgument>
   getArguments(const std::vector<Tensor> &tensors) const;
 

@@ -30,7 +30,8 @@ def test_torch(torch):
     array = make_array("torch", device=device)
     framework = _frameworks.find_framework(array)
     assert framework.empty(array, (2, 3), "float16") == ("empty", (2, 3), "torch.float16", device)
-    assert framework.zeros(array, 5) == ("zeros", 5, "torch.uint8", device)
+    assert framework.allocate(array, 5, zero=True) == ("zeros", 5, "torch.uint8", device)
+    assert framework.allocate(array, 5, zero=False) == ("empty", 5, "torch.uint8", device)
     assert framework.get_stream(array) == 17
     assert framework.get_stream(make_array("torch", device=types.SimpleNamespace(type="cpu"))) == 0
 
@@ -52,8 +53,9 @@ def test_cupy(monkeypatch):
     array = make_array("cupy.ndarray", device=Device())
     framework = _frameworks.find_framework(array)
     assert framework.empty(array, (2, 3), "float16").shape == (2, 3)
-    assert not framework.zeros(array, 5).any()
-    assert framework.get_stream(array) == 23 and len(entered) == 2
+    assert not framework.allocate(array, 5, zero=True).any()
+    assert framework.allocate(array, 5, zero=False).shape == (5,)
+    assert framework.get_stream(array) == 23 and len(entered) == 3
 
 
 def test_dtype_names():

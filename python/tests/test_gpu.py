@@ -75,8 +75,8 @@ class FakeFramework:
     def empty(self, like, shape, dtype):
         return FakeArray(np.empty(shape, dtype=dtype), like.device)
 
-    def zeros(self, like, num_bytes):
-        return FakeArray(np.zeros(num_bytes, dtype=np.uint8), like.device)
+    def allocate(self, like, num_bytes, zero):
+        return FakeArray(np.full(num_bytes, 0 if zero else 255, dtype=np.uint8), like.device)
 
     def get_stream(self, like):
         return self.stream
@@ -187,7 +187,7 @@ def test_several_kernels(inputs, monkeypatch):
         return attune.parse(function + function.replace("@attention", "@second"))
 
     monkeypatch.setattr(_attention.Problem, "make_module", make_two)
-    with pytest.raises(NotImplementedError, match="expects attention to become one kernel, but .* has 2"):
+    with pytest.raises(NotImplementedError, match="expects one sequence of kernels, but .* has 0 of 2"):
         attune.attention(*inputs)
 
 

@@ -46,7 +46,6 @@ def test_masks(shape):
         ("expects q of float16 or bfloat16, but got float32", torch.Tensor.float, {}),
         ("expects 4 dimensions", lambda x: x[0], {}),
         ("expects no dropout", lambda x: x, {"dropout_p": 1e-6}),
-        ("expects a call without gradients", lambda x: x.clone().requires_grad_(), {}),
         ("expects strides of q to be multiples of 8 elements", lambda x: torch.nn.functional.pad(x, (0, 1))[..., :-1], {}),
     ],
 )

@@ -9,8 +9,6 @@ from conftest import make_inputs, reference
 
 import attune_mlir as attune
 
-NO_GRADIENTS = "expects a call without gradients, for which attune_mlir has no kernel yet"
-
 
 def make_tensors(dtype=torch.float16, **sizes):
     return [torch.from_numpy(array.astype(np.float32)).to(dtype) for array in make_inputs(**sizes)]
@@ -73,21 +71,6 @@ def test_out_and_other_arrays():
         attune.attention(q.float(), k, v)
 
 
-def test_gradients_are_refused():
-    q, k, v = make_tensors()
-    expected = attune.attention(q, k, v)
-    q.requires_grad_()
-    for call in (attune.attention, torch.ops.attune.attention):
-        with pytest.raises(NotImplementedError, match=NO_GRADIENTS):
-            call(q, k, v)
-    with torch.no_grad():
-        torch.testing.assert_close(attune.attention(q, k, v), expected)
-        torch.testing.assert_close(torch.ops.attune.attention(q, k, v)[0], expected)
-        torch.testing.assert_close(attune.attention(torch.nn.Parameter(q), k, v), expected)
-    with torch.inference_mode():
-        torch.testing.assert_close(attune.attention(q, k, v), expected)
-
-
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("options", [{}, {"return_lse": True, "causal": True, "layout": "bhsd", "window": [9, 3]}], ids=str)
 def test_opcheck(dtype, options):
@@ -115,13 +98,6 @@ def test_compile():
         x = torch.randn(2, length, 128).half()
         torch.testing.assert_close(compiled(x, weight), block(x, weight), rtol=2e-3, atol=2e-3)
     assert counter.frame_count <= 2
-
-
-def test_compile_with_gradients_is_refused():
-    torch._dynamo.reset()
-    weight = (torch.randn(128, 384).half() / 8).requires_grad_()
-    with pytest.raises(Exception, match=NO_GRADIENTS):
-        torch.compile(block, fullgraph=True, backend="aot_eager")(torch.randn(1, 8, 128).half(), weight)
 
 
 def test_export():

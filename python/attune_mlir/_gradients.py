@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Gradients of attention: their kernels, from the module of the forward pass, and the launch."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from . import _compiler, _devices, _frameworks, _native, _schedules
+
+#: Whose gradients there are, as kernels call them.
+_PARTS = ("query", "key", "value")
+
+
+@dataclasses.dataclass(frozen=True)
+class Gradients:
+    """What kernels are compiled for."""
+
+    #: Has a gradient of the LSE where it returns that.
+    forward: _devices.Problem
+    #: Which of query, key and value gradients are wanted of.
+    wanted: tuple[bool, bool, bool]
+    #: Whether they have equal bits in each launch.
+    deterministic: bool
+
+    def make_module(self) -> _compiler.Module:
+        """The gradients in the attn dialect. CompileError where an operation has no derivative."""
+        numbers = ",".join(str(number) for number, is_wanted in enumerate(self.wanted) if is_wanted)
+        options = f"wrt={numbers} deterministic={str(self.deterministic).lower()} keep-forward=false"
+        return _compiler.run_pipeline(self.forward.make_module(), f"builtin.module(attn-differentiate{{{options}}})")
+
+
+@dataclasses.dataclass(frozen=True)
+class Saved:
+    """What the forward pass leaves, and gradients of its results. Arrays are row-major without gaps."""
+
+    output: Any
+    lse: Any
+    output_grad: Any
+    lse_grad: Any = None
+
+
+def run(
+    device: _devices.Device, problem: Gradients, bucket: _schedules.Bucket, read: list[_native.Tensor], saved: Saved, parts: list[Any]
+) -> list[Any]:
+    """Compiles and launches. `parts` are query, key and value; gives the gradients of those that are wanted, None of the others.
+
+    `read` are the arguments of the forward pass.
+    """
+    kernel = device.get_kernel(problem, bucket)
+    framework = _frameworks.find_framework(parts[0])
+    # What attention does not take by itself, regions read.
+    named = {f"argument{number}": tensor for number, tensor in enumerate(read)}
+    named.update(zip(_PARTS, read, strict=False))
+    for name, array in vars(saved).items():
+        if array is not None:
+            named[name] = _frameworks.make_tensor(array, name)
+    gradients: list[Any] = [None] * len(_PARTS)
+    for number, (name, part) in enumerate(zip(_PARTS, parts, strict=True)):
+        if problem.wanted[number]:
+            gradients[number] = framework.empty(part, tuple(part.shape), _frameworks.get_dtype_name(named[name]))
+            named[f"{name}_grad"] = _frameworks.make_tensor(gradients[number], f"{name}_grad", writable=True)
+    arguments = (kernel.argument(pos) for pos in range(kernel.num_arguments))
+    tensors = [named[argument.name] for argument in arguments if not argument.is_workspace]
+    _devices.run(device, kernel, tensors, parts[0], None)
+    return gradients
