@@ -7,6 +7,7 @@ so that our kernels and those of others are timed in one process, on one stream.
 
 import ctypes
 import json
+import os
 
 import torch
 
@@ -90,17 +91,18 @@ class Kernel:
             "cuFuncSetAttribute", self.function, MAX_DYNAMIC_SHARED, self.shared
         )
 
-    def bind(self, tensors):
-        """What launches the kernel with these, in the manifest's order."""
+    def bind(self, tensors, own=("workspace", None)):
+        """What launches the kernel with these, in the manifest's order. Of what
+        has an access in `own`, which tensor maps have none of, nothing is
+        given."""
         given = iter(tensors)
         arguments = self.manifest["arguments"]
-        own = ("workspace", None)  # Ours, and those of tensor maps.
         bound = [
             None if argument.get("access") in own else next(given)
             for argument in arguments
         ]
         for number, argument in enumerate(arguments):
-            if argument.get("access") == "workspace":
+            if argument.get("access") == "workspace" and "workspace" in own:
                 sizes = [multiply(size, bound) for size in argument["sizes"]]
                 bound[number] = torch.zeros(
                     sizes, dtype=DTYPES[argument["type"]], device="cuda"
@@ -141,3 +143,38 @@ class Kernel:
         count = self.manifest.get("cluster", 1)
         count *= multiply(self.manifest["grid"], bound)
         return min(count, self.manifest.get("grid_limit") or count)
+
+
+class Sequence:
+    def __init__(self, path):
+        """Of the sequence's JSON, beside which its kernels are."""
+        with open(path) as file:
+            self.manifest = json.load(file)
+        folder = os.path.dirname(path)
+        self.kernels = [
+            Kernel(os.path.join(folder, step["kernel"]))
+            for step in self.manifest["launches"]
+        ]
+
+    def bind(self, named):
+        """What launches the kernels with tensors by the names of values. What
+        they work in is poisoned."""
+        values = self.manifest["values"]
+        bound = [named.get(value["name"]) for value in values]
+        for number, value in enumerate(values):
+            if value["access"] == "workspace":
+                sizes = [multiply(size, bound) for size in value["sizes"]]
+                fill = 0 if value["contents"] == "zero" else float("nan")
+                bound[number] = torch.full(
+                    sizes, fill, dtype=DTYPES[value["type"]], device="cuda"
+                )
+        launches = [
+            kernel.bind([bound[n] for n in step["arguments"]], own=(None,))
+            for kernel, step in zip(self.kernels, self.manifest["launches"])
+        ]
+
+        def launch():
+            for kernel in launches:
+                kernel()
+
+        return launch
