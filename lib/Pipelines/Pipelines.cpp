@@ -59,6 +59,7 @@ void attune::buildTilePipeline(OpPassManager &pm) {
   kernels.addPass(tile::createTilePromoteToSharedPass());
   kernels.addPass(tile::createTileOverlapMmasPass());
   kernels.addPass(tile::createTileDeferWaitsPass());
+  kernels.addPass(tile::createTileIssueAheadPass());
   kernels.addPass(tile::createTileChainMmasPass());
   kernels.addPass(tile::createTilePingPongPass());
   kernels.addPass(tile::createTilePipelineLoopsPass());

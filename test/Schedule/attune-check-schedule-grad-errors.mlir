@@ -82,3 +82,22 @@ func.func @whole_atoms(%q: !wide, %lse: !lse) -> !wide {
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<form = fused, mmaWarps = 4, kvWarps = 8, kvBlockN = 128, kvBlockM = 64, kvInRegisters = 0>) : !wide, !wide, !wide, !wide, !lse, !wide
   return %g : !wide
 }
+func.func @added_in_no_order(%q: !t, %lse: !lse) -> !t {
+  // expected-error @below {{fused-deterministic: expects form to be split for deterministic gradients, but got fused}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q deterministic wrt(key) schedule(<form = fused, kvInRegisters = 0, mmaWarps = 4, kvWarps = 4, kvBlockM = 64, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @ahead_without_producer(%q: !t, %lse: !lse) -> !t {
+  // expected-error @below {{ahead-without-producer: expects producer-warps where scores-ahead is 1, but got 0}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<scoresAhead = 1>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @ahead_of_one_slot(%q: !t, %lse: !lse) -> !t {
+  // expected-error @below {{ahead-of-one-slot: expects q-stages of at least 2 where scores-ahead is 1, but got 1}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<scoresAhead = 1, qStages = 1, kvInRegisters = 0, qInRegisters = 0, mmaWarps = 4, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @ahead(%q: !t, %lse: !lse) -> !t {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<scoresAhead = 1, kvInRegisters = 0, qInRegisters = 0, mmaWarps = 4, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}

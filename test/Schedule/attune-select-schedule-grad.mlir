@@ -8,13 +8,24 @@
 // RUN: attune-opt %s --attune-attach-target="chip=gfx942" --attune-select-schedule --attune-check-schedule | FileCheck %s --check-prefix=WAVES
 
 // GROUPS-LABEL: func.func @head_64
-// GROUPS: schedule(<form = fused, kvBlockM = 128, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4>)
+// GROUPS: schedule(<form = fused, kvBlockM = 128, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4, scoresAhead = 1>)
 // WARPS-LABEL: func.func @head_64
 // WARPS: schedule(<kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, qBlockM = 128, qWarps = 8>)
 // WAVES-LABEL: func.func @head_64
 // WAVES: schedule(<kvBlockN = 128, qBlockM = 128>)
 func.func @head_64(%q: tensor<1x1x256x64xbf16>, %lse: tensor<1x1x256xf32>) -> tensor<1x1x256x64xbf16> {
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) : tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>, tensor<1x1x256xf32>, tensor<1x1x256x64xbf16>
+  return %g : tensor<1x1x256x64xbf16>
+}
+
+// Equal bits in each launch are a sum in an order.
+// GROUPS-LABEL: func.func @deterministic
+// GROUPS: attn.attention_grad {{.*}} deterministic wrt
+// GROUPS-NOT: form = fused
+// WARPS-LABEL: func.func @deterministic
+// WAVES-LABEL: func.func @deterministic
+func.func @deterministic(%q: tensor<1x1x256x64xbf16>, %lse: tensor<1x1x256xf32>) -> tensor<1x1x256x64xbf16> {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q deterministic wrt(key) : tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>, tensor<1x1x256xf32>, tensor<1x1x256x64xbf16>
   return %g : tensor<1x1x256x64xbf16>
 }
 

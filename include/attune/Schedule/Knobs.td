@@ -180,11 +180,14 @@ def Knob_GradientForm : EnumKnob<"form", "form", "GradientForm",
   [I32EnumCase<"Split", 0, "split">, I32EnumCase<"Fused", 1, "fused">],
   "Whether a kernel of its own sums the gradients of queries, or the one that owns keys adds its part of them to memory, in no order: then nothing is computed twice, but sums may differ in their last bits from run to run.">;
 
+def Knob_ScoresAhead : Knob<"scoresAhead", "scores-ahead", 0, [0, 1],
+  "1 starts the product of the next step's scores at the end of a step, so that it runs while sums are stored and warps wait for each other.">;
+
 def Knobs_AttentionGrad : KnobSet<"attention_grad", "AttentionGrad", [
   Knob_GradientForm,
   Knob_KVBlockM, Knob_KVBlockN, Knob_KVWarps, Knob_KVStages, Knob_KVInRegisters, Knob_KVWorkgroupsPerSm,
   Knob_QBlockM, Knob_QBlockN, Knob_QWarps, Knob_QKVStages, Knob_QRowsInRegisters, Knob_QWorkgroupsPerSm,
-  Knob_MmaWarps, Knob_ProducerWarps, Knob_SplitMasked
+  Knob_MmaWarps, Knob_ProducerWarps, Knob_SplitMasked, Knob_ScoresAhead
 ], attentionSizes, "`attn.attention_grad`">;
 
 //===----------------------------------------------------------------------===//

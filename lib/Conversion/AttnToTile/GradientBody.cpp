@@ -158,6 +158,8 @@ void GradientBuilder::planLoop(scf::ForOp loop) {
   if (op.getScheduleAttr().getSplitMasked())
     loop->setAttr(tile::TileDialect::kSplitAttrName, b.getUnitAttr());
   loop->setAttr(tile::TileDialect::kDeferWaitsAttrName, b.getUnitAttr());
+  if (op.getScheduleAttr().getScoresAhead())
+    loop->setAttr(tile::TileDialect::kIssueAheadAttrName, b.getUnitAttr());
 }
 
 Value GradientBuilder::getVisitedBytes(const TileCounts &counts) {
@@ -399,11 +401,20 @@ Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {
       load(kernel.visited, padded.v, visitedValues, first, kernel.stages);
   Value weightGrads =
       multiply(ownedValues, values, zero, /*transposeRhs=*/true);
-  // Numbers of columns are many, and are read when they are needed.
+  // Numbers of columns are many, and are read when they are needed. Where
+  // scores are there at once, the wait for deltas keeps the exponentials in
+  // front of that for the other product, under which they then run: the
+  // assembler moves them behind it as far as the block reaches.
+  auto getDeltas = [&] {
+    return ownsKeys ? loadDeltas(kernel.visited, first) : ownedDeltas;
+  };
+  bool isAhead = op.getScheduleAttr().getScoresAhead();
   Value shifts = ownsKeys ? loadShifts(kernel.visited, first) : ownedShifts;
-  Value deltas = ownsKeys ? loadDeltas(kernel.visited, first) : ownedDeltas;
+  Value deltas = isAhead ? Value() : getDeltas();
   Value weights =
       makeWeights(makeScores(products, blocks, block, first), shifts);
+  if (isAhead)
+    deltas = getDeltas();
   Value grads = makeScoreGrads(products, weights, weightGrads, deltas, first);
   if (ownsKeys)
     sums[1] = multiply(scaleToOperand(b, weights, op.getElementType(), 1),

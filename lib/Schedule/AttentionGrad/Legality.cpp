@@ -126,6 +126,23 @@ static std::optional<Refusal> checkBlocks(const GradientKernel &kernel,
   return std::nullopt;
 }
 
+/// The rules of a product that is issued one step ahead: it needs the next slot
+/// of a ring that a producer fills.
+static std::optional<Refusal> checkAhead(const AttentionGradKnobs &schedule,
+                                         const GradientKernel &kernel) {
+  if (!schedule.getScoresAhead())
+    return std::nullopt;
+  if (!schedule.getProducerWarps())
+    return refuse("ahead-without-producer",
+                  "expects producer-warps where scores-ahead is 1, but got 0");
+  if (kernel.stages < 2)
+    return refuse("ahead-of-one-slot",
+                  "expects {0}-stages of at least 2 where scores-ahead is 1, "
+                  "but got {1}",
+                  getPrefix(kernel), kernel.stages);
+  return std::nullopt;
+}
+
 /// The rules of what a kernel takes from an SM.
 static std::optional<Refusal> checkBudget(const AttentionGradProblem &problem,
                                           const AttentionGradKnobs &schedule,
@@ -161,6 +178,8 @@ std::optional<Refusal> attune::checkLegal(const AttentionGradProblem &problem,
             checkRoles(problem, schedule, kernel, target))
       return refusal;
     if (std::optional<Refusal> refusal = checkBlocks(kernel, atom))
+      return refusal;
+    if (std::optional<Refusal> refusal = checkAhead(schedule, kernel))
       return refusal;
     if (kernel.addsQueries)
       if (std::optional<Refusal> refusal =

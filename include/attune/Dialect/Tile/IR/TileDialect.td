@@ -52,6 +52,8 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kChainAttrName = "tile.chain";
     /// On an scf.for, a unit: its MMAs are waited for where they must have ended.
     static constexpr ::llvm::StringLiteral kDeferWaitsAttrName = "tile.defer_waits";
+    /// On an scf.for, a unit: its first MMA is issued one iteration ahead.
+    static constexpr ::llvm::StringLiteral kIssueAheadAttrName = "tile.issue_ahead";
     /// On an scf.for, a unit: warpgroups issue its MMAs in ping-pong.
     static constexpr ::llvm::StringLiteral kPingPongAttrName = "tile.ping_pong";
     /// On an scf.for, a unit: tile-split-loops decides its range test.

@@ -79,6 +79,32 @@ def TileDeferWaitsPass : Pass<"tile-defer-waits", "::mlir::gpu::GPUFuncOp"> {
   }];
 }
 
+def TileIssueAheadPass : Pass<"tile-issue-ahead", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Issues the first MMA of a loop behind the last one of the iteration before";
+  let description = [{
+    In a loop with `tile.issue_ahead`, the first asynchronous MMA of an iteration, whose operands follow from the induction variable
+    alone, is issued behind the last one of the iteration before, with the put of what it reads. It so runs under what
+    the warps do at the end of an iteration, and its result is there when the next one starts.
+
+    ```
+    before                           after
+    for i:                           s = wait mma_async(k, q[0], 0)
+      s' = mma_async(k, q[i], 0)     for i up to the one before the last:
+      s = wait s'                      ...
+      ...                              acc' = mma_async(x, q[i], acc)
+      acc' = mma_async(x, q[i], acc)   s' = mma_async(k, q[i + 1], 0)
+      acc = wait acc'                  acc = wait acc'
+      release q[i]                     release q[i]
+                                       s = wait s'
+                                     the last one, without issuing another
+    ```
+
+    The slot of an iteration is read until its end: rings need two slots at least. Other loops stay as they are: those whose
+    first MMA reads what an iteration computes, those of one MMA, a ring of one slot.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TileChainMmasPass : Pass<"tile-chain-mmas", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Keeps the matrix unit busy from one iteration of a loop to the next";
   let description = [{
