@@ -92,8 +92,8 @@ typedef struct AttuneArgument {
 
 /// Opens a device: `kind` is "cuda", "hip" or "auto". For CUDA, retains the
 /// device's primary context, which the CUDA runtime and frameworks use as well,
-/// and makes it the calling thread's current one. Whoever calls the functions
-/// below has it current.
+/// and makes it the calling thread's current one. Loading and launching do so
+/// in threads that have none; others have this one current.
 ATTUNE_RUNTIME_EXPORTED AttuneDevice *
 attuneRuntimeOpenDevice(const char *kind, int ordinal, AttuneError *error);
 /// Its kernels have been unloaded before.

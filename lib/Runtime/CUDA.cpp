@@ -39,6 +39,7 @@ public:
 
 private:
   std::string describe(int status) override;
+  Error enterThread() override;
   Error allowSharedBytes(Handle function, int64_t bytes) override;
   int loadImage(Handle *module, const void *image, std::string &log) override;
   Error readInfo(int device);
@@ -48,6 +49,7 @@ private:
   int (*getDevice)(int *device, int ordinal) = nullptr;
   int (*retainContext)(Handle *context, int device) = nullptr;
   int (*releaseContext)(int device) = nullptr;
+  int (*getContext)(Handle *context) = nullptr;
   int (*setContext)(Handle context) = nullptr;
   int (*setFunctionAttribute)(Handle function, int attribute,
                               int value) = nullptr;
@@ -61,6 +63,7 @@ private:
                      int fill) = nullptr;
   NVML nvml;
   std::optional<int> retained;
+  Handle context = nullptr;
 };
 } // namespace
 
@@ -78,6 +81,14 @@ std::string CUDADevice::describe(int status) {
   return (Twine(name ? name : "CUDA error") + " (" + Twine(status) + ")" +
           (text ? ", " : "") + (text ? text : ""))
       .str();
+}
+
+Error CUDADevice::enterThread() {
+  Handle current = nullptr;
+  if (int status = getContext(&current))
+    return check(status, "ask for the thread's context");
+  return current ? Error::success()
+                 : check(setContext(context), "use the context");
 }
 
 Error CUDADevice::open(int ordinal) {
@@ -110,6 +121,7 @@ Error CUDADevice::open(int ordinal) {
       {"cuDeviceGet", &getDevice},
       {"cuDevicePrimaryCtxRetain", &retainContext},
       {"cuDevicePrimaryCtxRelease_v2", &releaseContext},
+      {"cuCtxGetCurrent", &getContext},
       {"cuCtxSetCurrent", &setContext},
       {"cuFuncSetAttribute", &setFunctionAttribute},
       {"cuModuleLoadDataEx", &loadModuleEx},
@@ -130,7 +142,6 @@ Error CUDADevice::open(int ordinal) {
         "no CUDA device: expects a number below " + Twine(count) +
         ", the number of devices, but got " + Twine(ordinal));
   int device = 0;
-  Handle context = nullptr;
   if (auto error = check(getDevice(&device, ordinal),
                          "open CUDA device " + Twine(ordinal)))
     return error;

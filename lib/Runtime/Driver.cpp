@@ -132,6 +132,8 @@ int DriverDevice::loadImage(DriverTable::Handle *module, const void *image,
 Expected<std::unique_ptr<Kernel>>
 DriverDevice::loadKernel(llvm::StringRef image, llvm::StringRef name,
                          int64_t sharedBytes) {
+  if (auto error = enterThread())
+    return std::move(error);
   auto kernel = std::make_unique<DriverKernel>(driver);
   kernel->name = name.str();
   // PTX is text: the driver looks for its terminating zero.
@@ -165,6 +167,8 @@ Error DriverDevice::launch(Kernel &kernel, const LaunchShape &shape,
             "kernel '" + loaded.name +
             "' expects a grid and a block of 1 to 2147483647, but got " +
             Twine(extent));
+  if (auto error = enterThread())
+    return error;
   auto *parameters = const_cast<void **>(arguments.data());
   return check(driver.launch(loaded.function, shape.grid[0], shape.grid[1],
                              shape.grid[2], shape.block[0], shape.block[1],

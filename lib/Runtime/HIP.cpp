@@ -22,6 +22,8 @@ public:
 
 private:
   std::string describe(int status) override;
+  /// Each thread has a device from its start.
+  Error enterThread() override { return Error::success(); }
   Error allowSharedBytes(Handle, int64_t) override;
   Error readInfo(int device);
 

@@ -256,7 +256,8 @@ def compute(
         kernel = device.get_kernel(call.problem, call.bucket)
         arguments, queue = _devices.run(device, kernel, [*call.inputs, *outputs], q, stream)
         if known is not None and not device.is_host:
-            known.add(q, k, v, arguments, kernel, queue)
+            passed = [pos for pos in range(kernel.num_arguments) if not kernel.argument(pos).is_workspace]
+            known.add([q, k, v], passed[:3], passed[3:], arguments, kernel, queue)
     return out, lse
 
 
@@ -267,13 +268,15 @@ def compute_gradients(
     *,
     deterministic: bool,
     chip: str | None,
+    known: _native.KnownCalls | None = None,
     **options: Any,
 ) -> list[Any]:
     """The gradients of q, k and v that are wanted, and None of others.
 
-    `arrays` are the first arguments of `compute`, `options` those of it that are no places.
+    `arrays` are the first arguments of `compute`, `options` those of it that are no places. `known` learns the call, with q, k, v
+    and what is saved as inputs.
     """
     call = read_call(*arrays, return_lse=saved.lse_grad is not None, **options)
     device = _devices.get_device(*call.place, chip)
     problem = _gradients.Gradients(call.problem, wanted, deterministic)
-    return _gradients.run(device, problem, call.bucket, call.inputs, saved, list(arrays[:3]))
+    return _gradients.run(device, problem, call.bucket, call.inputs, saved, list(arrays[:3]), known)

@@ -41,26 +41,35 @@ class Saved:
 
 
 def run(
-    device: _devices.Device, problem: Gradients, bucket: _schedules.Bucket, read: list[_native.Tensor], saved: Saved, parts: list[Any]
+    device: _devices.Device,
+    problem: Gradients,
+    bucket: _schedules.Bucket,
+    read: list[_native.Tensor],
+    saved: Saved,
+    parts: list[Any],
+    known: _native.KnownCalls | None = None,
 ) -> list[Any]:
     """Compiles and launches. `parts` are query, key and value; gives the gradients of those that are wanted, None of the others.
 
-    `read` are the arguments of the forward pass.
+    `read` are the arguments of the forward pass. `known` learns the call, with `parts` and what is saved as inputs, if it is one
+    for a GPU.
     """
     kernel = device.get_kernel(problem, bucket)
     framework = _frameworks.find_framework(parts[0])
     # What attention does not take by itself, regions read.
     named = {f"argument{number}": tensor for number, tensor in enumerate(read)}
     named.update(zip(_PARTS, read, strict=False))
-    for name, array in vars(saved).items():
-        if array is not None:
-            named[name] = _frameworks.make_tensor(array, name)
+    kept = {name: array for name, array in vars(saved).items() if array is not None}
+    named.update((name, _frameworks.make_tensor(array, name)) for name, array in kept.items())
     gradients: list[Any] = [None] * len(_PARTS)
     for number, (name, part) in enumerate(zip(_PARTS, parts, strict=True)):
         if problem.wanted[number]:
             gradients[number] = framework.empty(part, tuple(part.shape), _frameworks.get_dtype_name(named[name]))
             named[f"{name}_grad"] = _frameworks.make_tensor(gradients[number], f"{name}_grad", writable=True)
-    arguments = (kernel.argument(pos) for pos in range(kernel.num_arguments))
-    tensors = [named[argument.name] for argument in arguments if not argument.is_workspace]
-    _devices.run(device, kernel, tensors, parts[0], None)
+    places = {kernel.argument(pos).name: pos for pos in range(kernel.num_arguments) if not kernel.argument(pos).is_workspace}
+    arguments, queue = _devices.run(device, kernel, [named[name] for name in places], parts[0], None)
+    inputs = [*_PARTS, *kept]
+    if known is not None and not device.is_host and all(name in places for name in inputs):
+        results = [places[f"{name}_grad"] for number, name in enumerate(_PARTS) if problem.wanted[number]]
+        known.add([*parts, *kept.values()], [places[name] for name in inputs], results, arguments, kernel, queue)
     return gradients

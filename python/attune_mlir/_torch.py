@@ -54,14 +54,14 @@ def detach(tensor: Any) -> Any:
     return tensor.detach() if getattr(tensor, "requires_grad", False) else tensor
 
 
-def _launch_known(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, options: tuple[Any, ...]) -> tuple[_native.KnownCalls | None, Any]:
+def _launch_known(options: tuple[Any, ...], *inputs: torch.Tensor) -> tuple[_native.KnownCalls | None, Any]:
     """The results of a call that was made before, or else nothing, and where this one is to be kept, if it may be."""
-    if q.is_cuda and torch.cuda.is_current_stream_capturing():
+    if inputs[0].is_cuda and torch.cuda.is_current_stream_capturing():
         return None, None  # what the kernel works in is the graph's
     known = _known.get(options)
     if known is None:
         known = _known.setdefault(options, _native.KnownCalls())
-    elif (found := _native.launch_known(known, q, k, v)) is not None:
+    elif (found := _native.launch_known(known, *inputs)) is not None:
         return known, found
     return known, None
 
@@ -85,7 +85,7 @@ def _compute(
     """The kernel of the operator, on any device."""
     if not places and alibi_slopes is sinks is None:
         window = None if window is None else tuple(window)
-        known, found = _launch_known(q, k, v, (causal, window, softcap, scale, return_lse, layout, chip))
+        known, found = _launch_known((causal, window, softcap, scale, return_lse, layout, chip), q, k, v)
         if found is not None:
             return found if return_lse else (found, q.new_empty(0, dtype=torch.float32))
         places["known"] = known
@@ -147,11 +147,25 @@ def _compute_backward(
     """The kernels of the second operator, on any device."""
     if not (q.numel() and k.numel()):
         return tuple(x.new_zeros(x.shape if is_wanted else 0) for x, is_wanted in zip((q, k, v), wanted, strict=True))
-    saved = _gradients.Saved(*(None if x is None else x.detach().contiguous() for x in (out, lse, out_grad, lse_grad)))
-    tensors = (detach(q), detach(k), detach(v), detach(alibi_slopes), detach(sinks))
+    tensors, known, found = [x if type(x) is torch.Tensor else detach(x) for x in (q, k, v)], None, None
+    kept = [x.contiguous() for x in (out, lse, out_grad, lse_grad) if x is not None]
     of_q, of_k, of_v = wanted
-    found = _attention.compute_gradients(tensors, saved, (of_q, of_k, of_v), deterministic=is_deterministic(), **options)
-    return tuple(q.new_empty(0) if x is None else x for x in found)
+    deterministic = is_deterministic()
+    if alibi_slopes is sinks is None and all(type(x) is torch.Tensor for x in kept):
+        names = (of_q, of_k, of_v, deterministic, *(tuple(x) if isinstance(x, list) else x for x in options.values()))
+        known, found = _launch_known(names, *tensors, *kept)
+    if found is not None:
+        gradients = iter((found,) if isinstance(found, torch.Tensor) else found)
+        return tuple(next(gradients) if is_wanted else q.new_empty(0) for is_wanted in wanted)
+    made = _attention.compute_gradients(
+        (*map(detach, tensors), detach(alibi_slopes), detach(sinks)),
+        _gradients.Saved(*map(detach, kept)),
+        (of_q, of_k, of_v),
+        deterministic=deterministic,
+        known=known,
+        **options,
+    )
+    return tuple(q.new_empty(0) if x is None else x for x in made)
 
 
 for _key in ("CPU", "CUDA"):
@@ -190,7 +204,10 @@ def _backward(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | 
         out_grad = torch.zeros_like(out)
     wanted = list(ctx.needs_input_grad[:3])
     tensors, options = (out_grad, lse_grad, q, k, v, out, lse, alibi_slopes, sinks), {**ctx.options, "wanted": wanted}
-    found = _RecordedBackward.apply(*tensors, options) if _is_transformed() else _backward_operator(*tensors, **options)
+    if not torch.is_grad_enabled() and is_plain(*tensors):
+        found = _compute_backward(*tensors, **options)
+    else:
+        found = _RecordedBackward.apply(*tensors, options) if _is_transformed() else _backward_operator(*tensors, **options)
     return *(x if is_wanted else None for x, is_wanted in zip(found, wanted, strict=True)), None, None
 
 
@@ -216,7 +233,8 @@ class _Recorded(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def forward(*arguments: Any) -> Any:
-        return _operator(*arguments[:-1], **arguments[-1])
+        tensors, options = arguments[:-1], arguments[-1]
+        return (_compute if is_plain(*tensors) else _operator)(*tensors, **options)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -363,7 +381,7 @@ def attention(
         and alibi_slopes is sinks is out is stream is None
         and not isinstance(window, list)
     ):
-        known, found = _launch_known(q, k, v, (causal, window, softcap, scale, return_lse, layout, chip))
+        known, found = _launch_known((causal, window, softcap, scale, return_lse, layout, chip), q, k, v)
         if found is not None:
             return found
     tensors = (q, k, v, alibi_slopes, sinks)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The fast way of a call of attention: tensors that differ in nothing but
-// their contents and addresses from those of an earlier call need no checks,
-// and no search for a kernel. Tensors are read, results made and the stream
-// found through the table that a framework has for it in C, DLPack's exchange
-// API, so that nothing of Python runs in between.
+// The fast way of a call of attention, or of its gradients: tensors that differ
+// in nothing but their contents and addresses from those of an earlier call
+// need no checks, and no search for a kernel. Tensors are read, results made
+// and the stream found through the table that a framework has for it in C,
+// DLPack's exchange API, so that nothing of Python runs in between.
 
 #include "Bindings.h"
 #include "Runtime.h"
@@ -44,17 +44,29 @@ struct Exchange {
   int (*getStream)(int32_t deviceType, int32_t deviceNumber, void **stream);
 };
 
-constexpr size_t kNumInputs = 3, kRank = 4;
+constexpr size_t kMaxInputs = 7, kMaxRank = 4;
 constexpr int kDeviceCPU = 1;
-/// Of each input: type, device, alignment, sizes and strides. Then the stream.
-constexpr size_t kWordsPerInput = 2 + 2 * kRank;
-using Key = std::array<int64_t, kNumInputs * kWordsPerInput + 1>;
+/// kDLUInt of DLPack.
+constexpr uint8_t kUInt = 1;
+/// Of each input: type, device, rank, alignment, sizes and strides. Before them
+/// their number, behind them the stream.
+constexpr size_t kWordsPerInput = 2 + 2 * kMaxRank;
+
+struct Key {
+  size_t size = 0;
+  std::array<int64_t, kMaxInputs * kWordsPerInput + 1> words;
+
+  bool operator==(const Key &other) const {
+    return size == other.size &&
+           std::equal(words.begin(), words.begin() + size, other.words.begin());
+  }
+};
 
 struct HashKey {
   size_t operator()(const Key &key) const {
     uint64_t hash = 14695981039346656037u;
-    for (int64_t word : key)
-      hash = (hash ^ static_cast<uint64_t>(word)) * 1099511628211u;
+    for (size_t i = 0; i < key.size; ++i)
+      hash = (hash ^ static_cast<uint64_t>(key.words[i])) * 1099511628211u;
     return hash ^ (hash >> 32);
   }
 };
@@ -63,15 +75,23 @@ struct HashKey {
 struct Call {
   nb::object kernelOwner;
   const runtime::Kernel *kernel;
-  /// Of all arguments, in the kernel's order; those of workspaces are theirs.
+  /// Of all arguments, in the kernel's order; those that a kernel leaves as it
+  /// found them are theirs.
   std::vector<Tensor> tensors;
   std::vector<AttuneArgument> arguments;
-  /// Places of query, key and value, and of the results.
+  /// Places of the inputs and of the results, in their order.
   std::vector<size_t> inputs, outputs;
+  /// Memory that each launch has anew, as tensors of bytes, and what its
+  /// address is a multiple of.
+  struct Workspace {
+    size_t place;
+    int64_t bytes, alignment;
+  };
+  std::vector<Workspace> workspaces;
   /// Launches of the last addresses, which come back in loops. Preparing one
   /// makes tensor maps.
   struct Prepared {
-    std::array<uint64_t, kNumInputs + 2> addresses;
+    std::vector<uint64_t> addresses;
     runtime::Launch launch;
   };
   std::array<Prepared, 4> prepared;
@@ -88,17 +108,25 @@ public:
   KnownCalls(const KnownCalls &) = delete;
   KnownCalls &operator=(const KnownCalls &) = delete;
 
-  bool add(nb::handle query, nb::handle key, nb::handle value,
+  /// `places` are those of the inputs among the kernel's `tensors`, `results`
+  /// those of what is returned.
+  bool add(const std::vector<nb::object> &inputs,
+           const std::vector<size_t> &places,
+           const std::vector<size_t> &results,
            const std::vector<Tensor> &tensors, nb::handle kernel,
            uintptr_t stream);
-  /// The results, None for a call that is not known, or null and an exception.
-  PyObject *launch(PyObject *const *inputs);
+  /// The results, one or a tuple; None for a call that is not known, or null
+  /// and an exception.
+  PyObject *launch(PyObject *const *inputs, size_t count);
 
 private:
   /// Whether all are of one class, and fit into a key.
-  bool describe(PyObject *const *inputs, Key &key, View *views) const;
-  nb::object makeOutput(const Tensor &like, const View &query,
-                        AttuneArgument &argument) const;
+  bool describe(PyObject *const *inputs, size_t count, Key &key,
+                View *views) const;
+  /// A new tensor on the device of `like`; null, and an exception, without.
+  nb::object allocate(const View &like, uint8_t code, uint8_t bits,
+                      const std::vector<int64_t> &sizes,
+                      uint64_t &address) const;
 
   /// More are forgotten together: lengths that never come back stay few.
   static constexpr size_t kMaxCalls = 4096;
@@ -120,10 +148,10 @@ static const Exchange *findExchange(nb::handle kind) {
   return found->major == 1 && found->viewPython ? found : nullptr;
 }
 
-bool KnownCalls::describe(PyObject *const *inputs, Key &key,
+bool KnownCalls::describe(PyObject *const *inputs, size_t count, Key &key,
                           View *views) const {
-  int64_t *word = key.data();
-  for (size_t i = 0; i < kNumInputs; ++i) {
+  int64_t *word = key.words.data();
+  for (size_t i = 0; i < count; ++i) {
     if (reinterpret_cast<PyObject *>(Py_TYPE(inputs[i])) != kind.ptr())
       return false;
     View &view = views[i];
@@ -131,14 +159,14 @@ bool KnownCalls::describe(PyObject *const *inputs, Key &key,
       PyErr_Clear(); // what is wrong is said where calls are checked
       return false;
     }
-    if (view.rank != static_cast<int32_t>(kRank) || view.lanes != 1)
+    if (view.rank > static_cast<int32_t>(kMaxRank) || view.lanes != 1)
       return false;
     uint64_t address = reinterpret_cast<uint64_t>(view.data) + view.offset;
     *word++ = int64_t(view.code) << 56 | int64_t(view.bits) << 48 |
               int64_t(view.deviceType) << 32 | uint32_t(view.deviceNumber);
-    *word++ = static_cast<int64_t>(address % 16);
-    word = std::copy_n(view.sizes, kRank, word);
-    word = std::copy_n(view.strides, kRank, word);
+    *word++ = static_cast<int64_t>(address % 16) << 8 | view.rank;
+    word = std::copy_n(view.sizes, view.rank, word);
+    word = std::copy_n(view.strides, view.rank, word);
   }
   void *stream = nullptr;
   if (views[0].deviceType != kDeviceCPU &&
@@ -147,44 +175,57 @@ bool KnownCalls::describe(PyObject *const *inputs, Key &key,
     PyErr_Clear();
     return false;
   }
-  *word = reinterpret_cast<intptr_t>(stream);
+  *word++ = reinterpret_cast<intptr_t>(stream);
+  key.size = static_cast<size_t>(word - key.words.data());
   return true;
 }
 
-bool KnownCalls::add(nb::handle query, nb::handle key, nb::handle value,
+bool KnownCalls::add(const std::vector<nb::object> &inputs,
+                     const std::vector<size_t> &places,
+                     const std::vector<size_t> &results,
                      const std::vector<Tensor> &tensors, nb::handle kernel,
                      uintptr_t stream) {
-  nb::object found = nb::borrow(query.type());
+  if (inputs.empty() || inputs.size() > kMaxInputs)
+    return false;
+  nb::object found = nb::borrow(inputs.front().type());
   if (!kind.is_valid() || !kind.is(found)) {
     calls.clear();
     kind = found;
     exchange = findExchange(kind);
   }
-  PyObject *inputs[] = {query.ptr(), key.ptr(), value.ptr()};
-  View views[kNumInputs];
+  std::vector<PyObject *> objects;
+  for (const nb::object &input : inputs)
+    objects.push_back(input.ptr());
+  View views[kMaxInputs];
   Key described;
-  if (!exchange || !describe(inputs, described, views) ||
-      described.back() != static_cast<int64_t>(stream))
+  if (!exchange ||
+      !describe(objects.data(), objects.size(), described, views) ||
+      described.words[described.size - 1] != static_cast<int64_t>(stream))
     return false;
 
-  const runtime::Kernel &handle = nb::cast<const Kernel &>(kernel).getHandle();
+  const Kernel &known = nb::cast<const Kernel &>(kernel);
+  const runtime::Kernel &handle = known.getHandle();
   Call call;
   call.kernelOwner = nb::borrow(kernel);
   call.kernel = &handle;
   call.tensors = tensors;
+  call.inputs = places;
+  call.outputs = results;
+  std::vector<bool> isGiven(tensors.size());
+  for (const std::vector<size_t> *numbers : {&places, &results})
+    for (size_t place : *numbers)
+      isGiven.at(place) = true;
   for (size_t i = 0; i < tensors.size(); ++i) {
+    if (isGiven[i])
+      continue;
     AttuneArgumentInfo info = attuneRuntimeGetArgument(handle.get(), i);
-    if (info.access == AttuneAccessRead)
-      call.inputs.push_back(i);
-    else if (info.access == AttuneAccessWrite)
-      call.outputs.push_back(i);
-    else if (info.access != AttuneAccessWorkspace ||
-             info.zero == AttuneZeroEachLaunch)
+    if (info.access != AttuneAccessWorkspace ||
+        info.zero == AttuneZeroEachLaunch)
       return false;
+    if (info.zero == AttuneZeroNever)
+      call.workspaces.push_back(
+          {i, known.getWorkspaceBytes(tensors, i), info.alignment});
   }
-  if (call.inputs.size() != kNumInputs || call.outputs.empty() ||
-      call.outputs.size() > 2)
-    return false;
   if (calls.size() >= kMaxCalls)
     calls.clear();
   auto [place, isNew] = calls.insert_or_assign(described, std::move(call));
@@ -194,23 +235,31 @@ bool KnownCalls::add(nb::handle query, nb::handle key, nb::handle value,
         attuneRuntimeGetArgument(handle.get(), i).access ==
         AttuneAccessWorkspace));
   // Of these, sizes and strides are what is needed later.
-  for (std::vector<size_t> *places : {&kept.inputs, &kept.outputs})
-    for (size_t at : *places)
-      kept.tensors[at].release();
+  for (size_t i = 0; i < kept.tensors.size(); ++i)
+    if (isGiven[i])
+      kept.tensors[i].release();
+  for (const Call::Workspace &workspace : kept.workspaces)
+    kept.tensors[workspace.place].release();
   return true;
 }
 
 const runtime::Launch &Call::prepare(AttuneError &error) {
-  std::array<uint64_t, kNumInputs + 2> addresses = {};
-  size_t count = 0;
-  for (const std::vector<size_t> *places : {&inputs, &outputs})
-    for (size_t at : *places)
-      addresses[count++] = arguments[at].address;
+  auto isSame = [&](const Prepared &known) {
+    if (!known.launch)
+      return false;
+    for (size_t i = 0; i < arguments.size(); ++i)
+      if (known.addresses[i] != arguments[i].address)
+        return false;
+    return true;
+  };
   for (const Prepared &known : prepared)
-    if (known.launch && known.addresses == addresses)
+    if (isSame(known))
       return known.launch;
   Prepared &made = prepared[next++ % prepared.size()];
-  made = {addresses, runtime::prepare(*kernel, arguments, error)};
+  made.addresses.clear();
+  for (const AttuneArgument &argument : arguments)
+    made.addresses.push_back(argument.address);
+  made.launch = runtime::prepare(*kernel, arguments, error);
   return made.launch;
 }
 
@@ -219,16 +268,17 @@ static void setError(void *, const char *, const char *message) {
     PyErr_SetString(PyExc_RuntimeError, message);
 }
 
-nb::object KnownCalls::makeOutput(const Tensor &like, const View &query,
-                                  AttuneArgument &argument) const {
+nb::object KnownCalls::allocate(const View &like, uint8_t code, uint8_t bits,
+                                const std::vector<int64_t> &sizes,
+                                uint64_t &address) const {
   View prototype = {};
-  prototype.deviceType = query.deviceType;
-  prototype.deviceNumber = query.deviceNumber;
-  prototype.rank = static_cast<int32_t>(like.sizes.size());
-  prototype.code = static_cast<uint8_t>(like.code);
-  prototype.bits = static_cast<uint8_t>(like.bits);
+  prototype.deviceType = like.deviceType;
+  prototype.deviceNumber = like.deviceNumber;
+  prototype.rank = static_cast<int32_t>(sizes.size());
+  prototype.code = code;
+  prototype.bits = bits;
   prototype.lanes = 1;
-  prototype.sizes = const_cast<int64_t *>(like.sizes.data());
+  prototype.sizes = const_cast<int64_t *>(sizes.data());
   void *tensor = nullptr, *made = nullptr;
   if (exchange->allocate(&prototype, &tensor, nullptr, setError) != 0 ||
       exchange->toPython(tensor, &made) != 0)
@@ -237,67 +287,83 @@ nb::object KnownCalls::makeOutput(const Tensor &like, const View &query,
   View view;
   if (exchange->viewPython(made, &view) != 0)
     return {};
-  argument.address = reinterpret_cast<uint64_t>(view.data) + view.offset;
+  address = reinterpret_cast<uint64_t>(view.data) + view.offset;
   return object;
 }
 
-PyObject *KnownCalls::launch(PyObject *const *inputs) {
+PyObject *KnownCalls::launch(PyObject *const *inputs, size_t count) {
   Key key;
-  View views[kNumInputs];
-  if (!exchange || !describe(inputs, key, views))
+  View views[kMaxInputs];
+  if (!exchange || !describe(inputs, count, key, views))
     return nb::none().release().ptr();
   auto found = calls.find(key);
   if (found == calls.end())
     return nb::none().release().ptr();
   Call &call = found->second;
-  for (size_t i = 0; i < kNumInputs; ++i)
+  for (size_t i = 0; i < count; ++i)
     call.arguments[call.inputs[i]].address =
         reinterpret_cast<uint64_t>(views[i].data) + views[i].offset;
-  nb::object outputs[2];
-  for (size_t i = 0; i < call.outputs.size(); ++i) {
-    size_t at = call.outputs[i];
-    outputs[i] = makeOutput(call.tensors[at], views[0], call.arguments[at]);
-    if (!outputs[i].is_valid())
+  std::vector<nb::object> outputs, lent;
+  for (size_t place : call.outputs) {
+    const Tensor &like = call.tensors[place];
+    outputs.push_back(allocate(views[0], static_cast<uint8_t>(like.code),
+                               static_cast<uint8_t>(like.bits), like.sizes,
+                               call.arguments[place].address));
+    if (!outputs.back().is_valid())
       return nullptr;
+  }
+  for (const Call::Workspace &workspace : call.workspaces) {
+    uint64_t &address = call.arguments[workspace.place].address;
+    lent.push_back(allocate(views[0], kUInt, 8,
+                            {workspace.bytes + workspace.alignment}, address));
+    if (!lent.back().is_valid())
+      return nullptr;
+    auto alignment = static_cast<uint64_t>(workspace.alignment);
+    address = (address + alignment - 1) / alignment * alignment;
   }
   AttuneError error = {};
   const runtime::Launch &prepared = call.prepare(error);
+  auto stream = key.words[key.size - 1];
   if (!prepared ||
-      !runtime::launch(prepared, reinterpret_cast<void *>(key.back()), error)) {
+      !runtime::launch(prepared, reinterpret_cast<void *>(stream), error)) {
     PyErr_SetString(PyExc_RuntimeError, error.text);
     return nullptr;
   }
-  if (call.outputs.size() == 1)
-    return outputs[0].release().ptr();
-  return PyTuple_Pack(2, outputs[0].ptr(), outputs[1].ptr());
+  if (outputs.size() == 1)
+    return outputs.front().release().ptr();
+  PyObject *results = PyTuple_New(static_cast<Py_ssize_t>(outputs.size()));
+  for (size_t i = 0; results && i < outputs.size(); ++i)
+    PyTuple_SetItem(results, static_cast<Py_ssize_t>(i),
+                    outputs[i].release().ptr());
+  return results;
 }
 
-/// launch_known(calls, query, key, value), without what nanobind does for
+/// launch_known(calls, inputs...), without what nanobind does for
 /// functions of any kind.
 static PyObject *launchKnown(PyObject *, PyObject *const *arguments,
                              Py_ssize_t count) {
-  if (count != 1 + kNumInputs ||
+  auto numInputs = static_cast<size_t>(std::max<Py_ssize_t>(count - 1, 0));
+  if (numInputs == 0 || numInputs > kMaxInputs ||
       !nb::isinstance<KnownCalls>(nb::handle(arguments[0]))) {
-    PyErr_SetString(PyExc_TypeError,
-                    "expects KnownCalls, query, key and value");
+    PyErr_SetString(PyExc_TypeError, "expects KnownCalls and arrays");
     return nullptr;
   }
   return nb::inst_ptr<KnownCalls>(nb::handle(arguments[0]))
-      ->launch(arguments + 1);
+      ->launch(arguments + 1, numInputs);
 }
 
 void attune::python::bindKnownCalls(nb::module_ &scope) {
   nb::class_<KnownCalls>(scope, "KnownCalls")
       .def(nb::init<>())
-      .def("add", &KnownCalls::add, nb::arg("query"), nb::arg("key"),
-           nb::arg("value"), nb::arg("tensors"), nb::arg("kernel"),
+      .def("add", &KnownCalls::add, nb::arg("inputs"), nb::arg("places"),
+           nb::arg("results"), nb::arg("tensors"), nb::arg("kernel"),
            nb::arg("stream"),
            "Whether the call can be made by launch_known from now on.");
   static PyMethodDef definition = {
       "launch_known",
       reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(launchKnown)),
       METH_FASTCALL,
-      "launch_known(calls, query, key, value): the results of a call like one "
+      "launch_known(calls, inputs...): the results of a call like one "
       "that was added, or None."};
   nb::object function =
       nb::steal(PyCFunction_NewEx(&definition, nullptr, nullptr));

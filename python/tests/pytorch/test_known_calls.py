@@ -5,6 +5,7 @@ import ctypes
 import gc
 import os
 import re
+import threading
 import weakref
 
 import pytest
@@ -114,7 +115,7 @@ def test_errors(device):
     assert attune.attention(q.clone().requires_grad_(), k, v).requires_grad
     with pytest.raises(ValueError, match="expects v to start at a multiple of 16 bytes"):
         attune.attention(q, k, torch.zeros(v.numel() + 1).half()[1:].view(v.shape))
-    with pytest.raises(TypeError, match="expects KnownCalls, query, key and value"):
+    with pytest.raises(TypeError, match="expects KnownCalls and arrays"):
         _native.launch_known(q, q, k, v)
     assert _native.launch_known(_native.KnownCalls(), q, k, v) is None
     os.environ["FAKE_DRIVER_FAULT"] = "cuLaunchKernel"
@@ -140,3 +141,45 @@ def test_lengths_are_bounded(device):
     for length in range(1, 12):
         for _ in range(2):
             assert attune.attention(*make_inputs(length)).shape[1] == length
+
+
+def test_threads(device, capfd, monkeypatch):
+    """PyTorch's thread of the backward pass need not have used the GPU before."""
+    monkeypatch.setenv("FAKE_DRIVER_TRACE", "1")
+    inputs, found = make_inputs(), []
+    for call in (lambda: attune.attention(*inputs), lambda: attune.attention(*inputs, causal=True)):
+        thread = threading.Thread(target=lambda call=call: found.append(call()))
+        thread.start()
+        thread.join()
+    assert len(found) == 2 and len(find_launches(capfd.readouterr().err)) == 2
+
+
+@pytest.fixture
+def differentiated(monkeypatch):
+    """Gradients that went the long way."""
+    calls, compute = [], _attention.compute_gradients
+
+    def count(*arguments, **options):
+        calls.append(arguments)
+        return compute(*arguments, **options)
+
+    monkeypatch.setattr(_attention, "compute_gradients", count)
+    return calls
+
+
+def test_gradients(device, computed, differentiated, capfd, monkeypatch):
+    """Steps of training look for nothing, with other contents and lengths of the same call; what kernels share is new in each."""
+    monkeypatch.setenv("FAKE_DRIVER_TRACE", "1")
+    for length in (40, 40, 40, 33, 40):
+        inputs = [x.requires_grad_() for x in make_inputs(length)]
+        attune.attention(*inputs, causal=True).sum().backward()
+        assert all(x.grad.shape == x.shape for x in inputs)
+    assert len(computed) == len(differentiated) == 2
+    assert len(find_launches(capfd.readouterr().err)) == 5 * 4  # one kernel, and then three that share memory
+    q, k, v = make_inputs()
+    attune.attention(q, k.requires_grad_(), v, causal=True).sum().backward()
+    out, lse = attune.attention(q, k, v, causal=True, return_lse=True)
+    (out.sum() + lse.sum()).backward()
+    assert k.grad.shape == k.shape and len(differentiated) == 4
+    attune.attention(*inputs, causal=True, alibi_slopes=torch.ones(2)).sum().backward()
+    assert len(differentiated) == 5

@@ -16,6 +16,9 @@
 
 using Handle = void *;
 static char something;
+/// The context of each thread, without which nothing is loaded or launched.
+static thread_local Handle current;
+static constexpr int kInvalidContext = 201;
 
 static int answer(const char *entry) {
   const char *fault = std::getenv("FAKE_DRIVER_FAULT");
@@ -92,7 +95,14 @@ int cuDevicePrimaryCtxRetain(Handle *context, int) {
   return give<Handle>("cuDevicePrimaryCtxRetain", context, &something);
 }
 int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
-int cuCtxSetCurrent(Handle) { return 0; }
+int cuCtxGetCurrent(Handle *context) {
+  *context = current;
+  return 0;
+}
+int cuCtxSetCurrent(Handle context) {
+  current = context;
+  return 0;
+}
 int cuCtxSynchronize() { return work("cuCtxSynchronize"); }
 int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
   *address = reinterpret_cast<uint64_t>(std::malloc(bytes));
@@ -115,10 +125,14 @@ int cuMemsetD8Async(uint64_t target, unsigned char byte, size_t bytes, Handle) {
   return work("cuMemsetD8Async");
 }
 int cuModuleLoadData(Handle *module, const void *) {
+  if (!current)
+    return kInvalidContext;
   return give<Handle>("cuModuleLoadData", module, &something);
 }
 int cuModuleLoadDataEx(Handle *module, const void *image, unsigned, int *,
                        void **) {
+  if (!current)
+    return kInvalidContext;
   // A cubin or PTX.
   bool known = !std::memcmp(image,
                             "\x7f"
@@ -139,6 +153,8 @@ int cuLaunchKernel(Handle function, unsigned gridX, unsigned gridY,
                    unsigned gridZ, unsigned blockX, unsigned blockY,
                    unsigned blockZ, unsigned sharedBytes, Handle stream,
                    void **parameters, void **) {
+  if (!current)
+    return kInvalidContext;
   if (!parameters || !*parameters)
     return 1;
   captured = {function, gridX,  gridY,       gridZ,      blockX,
