@@ -257,7 +257,8 @@ def compute(
         arguments, queue = _devices.run(device, kernel, [*call.inputs, *outputs], q, stream)
         if known is not None and not device.is_host:
             passed = [pos for pos in range(kernel.num_arguments) if not kernel.argument(pos).is_workspace]
-            known.add([q, k, v], passed[:3], passed[3:], arguments, kernel, queue)
+            inputs = [x for x in (q, k, v, alibi_slopes, sinks) if x is not None]
+            known.add(inputs, passed[: len(inputs)], passed[len(inputs) :], arguments, kernel, queue)
     return out, lse
 
 

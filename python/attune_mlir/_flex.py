@@ -223,8 +223,8 @@ def _run(
     return out, lse
 
 
-#: Of what is no tensor, or must not have one.
-_NO_GRADIENTS = (None,) * 4
+#: Of what is no tensor.
+_NO_GRADIENTS = (None,) * 3
 
 
 class _Recorded(torch.autograd.Function):  # type: ignore[misc]
@@ -236,23 +236,23 @@ class _Recorded(torch.autograd.Function):  # type: ignore[misc]
         query: torch.Tensor,
         key: torch.Tensor,
         value: torch.Tensor,
+        sinks: torch.Tensor | None,
         names: list[str],
         form: Form,
-        sinks: torch.Tensor | None,
         chip: str | None,
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         with torch.enable_grad():  # so that tensors which functions read are refused where they require gradients
             found = _run(dict(zip(names, (query, key, value), strict=True)), form, sinks, True, chip)
-        ctx.save_for_backward(query, key, value, *found)
-        ctx.rest = names, form, sinks, chip
+        ctx.save_for_backward(query, key, value, sinks, *found)
+        ctx.rest = names, form, chip
         ctx.set_materialize_grads(False)
         return found
 
     @staticmethod
     @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | None) -> Any:
-        query, key, value, out, lse = ctx.saved_tensors
-        names, form, sinks, chip = ctx.rest
+        query, key, value, sinks, out, lse = ctx.saved_tensors
+        names, form, chip = ctx.rest
         operands = _read_operands(dict(zip(names, (query, key, value), strict=True)), form, sinks)
         if out_grad is None:
             out_grad = torch.zeros_like(out)
@@ -263,13 +263,17 @@ class _Recorded(torch.autograd.Function):  # type: ignore[misc]
         saved = _gradients.Saved(*(None if x is None else x.contiguous() for x in (out, lse, out_grad, lse_grad)))
         wanted = ctx.needs_input_grad[:3]
         parts, wanted = [query, key, value], ctx.needs_input_grad[:3]
-        if not out.numel() or not key.numel():
-            return *(torch.zeros_like(x) if is_wanted else None for x, is_wanted in zip(parts, wanted, strict=True)), *_NO_GRADIENTS
+        of_sinks = None
+        if ctx.needs_input_grad[3]:
+            of_sinks = _torch.differentiate_sinks(sinks, out, lse, out_grad, lse_grad, form.layout)
+        if not out.numel() or not key.numel() or not any(wanted):
+            found = [torch.zeros_like(x) if is_wanted else None for x, is_wanted in zip(parts, wanted, strict=True)]
+            return *found, of_sinks, *_NO_GRADIENTS
         call = _read_call(operands, form, query, lse_grad is not None)
         device = _devices.get_device(*operands.place, chip)
         problem = _gradients.Gradients(call.problem, wanted, _torch.is_deterministic())
         found = _gradients.run(device, problem, call.bucket, call.fixed + call.captures, saved, parts)
-        return *found, *_NO_GRADIENTS
+        return *found, of_sinks, *_NO_GRADIENTS
 
 
 @functools.partial(torch.compiler.disable, reason="attune_mlir traces the functions of scores and masks itself")
@@ -280,9 +284,8 @@ def compute(
     query, key, value = arrays.values()
     if isinstance(query, torch.Tensor) and torch.is_autocast_enabled(query.device.type):
         query, key, value = _torch.cast_for_autocast(query.device.type, query, key, value)
-    _torch.check_gradients("sinks", sinks)
-    if _torch.records(query, key, value):
-        out, lse = _Recorded.apply(query, key, value, list(arrays), form, sinks, chip)
+    if _torch.records(query, key, value, sinks):
+        out, lse = _Recorded.apply(query, key, value, sinks, list(arrays), form, chip)
         return out, lse if return_lse else None
     return _run(dict(zip(arrays, (query, key, value), strict=True)), form, sinks, return_lse, chip)
 

@@ -4,7 +4,7 @@
     attune::attention(q, k, v, alibi_slopes, sinks, *, causal, window, softcap, scale, return_lse, layout, chip) -> (out, lse)
 
     attune::attention_backward(out_grad, lse_grad, q, k, v, out, lse, alibi_slopes, sinks, *, causal, window, softcap, scale,
-                               layout, chip, wanted) -> (q_grad, k_grad, v_grad)
+                               layout, chip, wanted) -> (q_grad, k_grad, v_grad, sinks_grad)
 
 Arguments are those of `attune_mlir.attention`; without `return_lse`, `lse` has no elements, and neither have gradients
 that are not `wanted`. The operators are what torch.compile, torch.export, autograd, vmap, autocast and fake tensors see. A
@@ -34,7 +34,7 @@ _library.define(
 _library.define(
     "attention_backward(Tensor out_grad, Tensor? lse_grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse,"
     " Tensor? alibi_slopes, Tensor? sinks, *, bool causal, int[]? window, float? softcap, float? scale, str layout,"
-    " str? chip, bool[] wanted) -> (Tensor, Tensor, Tensor)",
+    " str? chip, bool[] wanted) -> (Tensor, Tensor, Tensor, Tensor)",
     tags=(torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag),
 )
 _operator = torch.ops.attune.attention
@@ -52,6 +52,11 @@ def forget_known() -> None:
 def detach(tensor: Any) -> Any:
     """A tensor without gradients, for DLPack does not hand out others."""
     return tensor.detach() if getattr(tensor, "requires_grad", False) else tensor
+
+
+def as_plain(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor of PyTorch's own class, as a parameter is not."""
+    return tensor if type(tensor) is torch.Tensor else tensor.detach()
 
 
 def _launch_known(options: tuple[Any, ...], *inputs: torch.Tensor) -> tuple[_native.KnownCalls | None, Any]:
@@ -83,9 +88,13 @@ def _compute(
     **places: Any,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The kernel of the operator, on any device."""
-    if not places and alibi_slopes is sinks is None:
+    if not places:
         window = None if window is None else tuple(window)
-        known, found = _launch_known((causal, window, softcap, scale, return_lse, layout, chip), q, k, v)
+        names: tuple[Any, ...] = (causal, window, softcap, scale, return_lse, layout, chip)
+        further = [as_plain(x) for x in (alibi_slopes, sinks) if x is not None]
+        if further:
+            names = (*names, alibi_slopes is not None)
+        known, found = _launch_known(names, as_plain(q), as_plain(k), as_plain(v), *further)
         if found is not None:
             return found if return_lse else (found, q.new_empty(0, dtype=torch.float32))
         places["known"] = known
@@ -130,6 +139,18 @@ def _fake(
 torch.library.register_fake("attune::attention", _fake, lib=_library)
 
 
+def differentiate_sinks(
+    sinks: Any, out: torch.Tensor, lse: torch.Tensor, out_grad: torch.Tensor, lse_grad: torch.Tensor | None, layout: str
+) -> torch.Tensor:
+    """The gradient of the sinks, which follows from the results: -sum exp(sink - lse) * (out_grad · out - lse_grad), by heads."""
+    deltas = (out_grad.float() * out).sum(-1)
+    if layout == "bshd":
+        deltas = deltas.transpose(1, 2)
+    if lse_grad is not None:
+        deltas = deltas - lse_grad
+    return -((sinks[:, None] - lse).exp() * deltas).sum((0, 2))
+
+
 def _compute_backward(
     out_grad: torch.Tensor,
     lse_grad: torch.Tensor | None,
@@ -145,18 +166,23 @@ def _compute_backward(
     **options: Any,
 ) -> tuple[torch.Tensor, ...]:
     """The kernels of the second operator, on any device."""
-    if not (q.numel() and k.numel()):
-        return tuple(x.new_zeros(x.shape if is_wanted else 0) for x, is_wanted in zip((q, k, v), wanted, strict=True))
-    tensors, known, found = [x if type(x) is torch.Tensor else detach(x) for x in (q, k, v)], None, None
+    of_sinks = q.new_empty(0, dtype=torch.float32)
+    if wanted[3]:
+        of_sinks = differentiate_sinks(sinks, out, lse, out_grad, lse_grad, options["layout"])
+    *wanted, _ = wanted
+    if not (q.numel() and k.numel()) or not any(wanted):
+        return *(x.new_zeros(x.shape if is_wanted else 0) for x, is_wanted in zip((q, k, v), wanted, strict=True)), of_sinks
+    tensors, known, found = [as_plain(x) for x in (q, k, v)], None, None
     kept = [x.contiguous() for x in (out, lse, out_grad, lse_grad) if x is not None]
     of_q, of_k, of_v = wanted
     deterministic = is_deterministic()
-    if alibi_slopes is sinks is None and all(type(x) is torch.Tensor for x in kept):
-        names = (of_q, of_k, of_v, deterministic, *(tuple(x) if isinstance(x, list) else x for x in options.values()))
+    if alibi_slopes is None and all(type(x) is torch.Tensor for x in kept):
+        # Sinks are in the log-sum-exps, and no kernel reads them again.
+        names = (of_q, of_k, of_v, sinks is None, deterministic, *(tuple(x) if isinstance(x, list) else x for x in options.values()))
         known, found = _launch_known(names, *tensors, *kept)
     if found is not None:
         gradients = iter((found,) if isinstance(found, torch.Tensor) else found)
-        return tuple(next(gradients) if is_wanted else q.new_empty(0) for is_wanted in wanted)
+        return *(next(gradients) if is_wanted else q.new_empty(0) for is_wanted in wanted), of_sinks
     made = _attention.compute_gradients(
         (*map(detach, tensors), detach(alibi_slopes), detach(sinks)),
         _gradients.Saved(*map(detach, kept)),
@@ -165,7 +191,7 @@ def _compute_backward(
         known=known,
         **options,
     )
-    return tuple(q.new_empty(0) if x is None else x for x in made)
+    return *(q.new_empty(0) if x is None else x for x in made), of_sinks
 
 
 for _key in ("CPU", "CUDA"):
@@ -178,17 +204,25 @@ def is_deterministic() -> bool:
     return found
 
 
-def _fake_backward(out_grad: Any, lse_grad: Any, q: Any, k: Any, v: Any, *_: Any, wanted: list[bool], **options: Any) -> Any:
+def _fake_backward(
+    out_grad: Any, lse_grad: Any, q: Any, k: Any, v: Any, out: Any, lse: Any, alibi_slopes: Any, sinks: Any, *, wanted: list[bool], **_: Any
+) -> Any:
     """Shapes and strides of the gradients."""
-    return tuple(x.new_empty(x.shape if is_wanted else 0) for x, is_wanted in zip((q, k, v), wanted, strict=True))
+    of_sinks = q.new_empty(sinks.shape if wanted[3] else 0, dtype=torch.float32)
+    return *(x.new_empty(x.shape if is_wanted else 0) for x, is_wanted in zip((q, k, v), wanted, strict=False)), of_sinks
 
 
 torch.library.register_fake("attune::attention_backward", _fake_backward, lib=_library)
 
 
+def _find_wanted(ctx: Any) -> tuple[bool, ...]:
+    """Which of the operator's tensors want gradients; those that were left out at the end do not."""
+    return (*ctx.needs_input_grad, False, False)[:5]
+
+
 def _save(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:
-    if any(ctx.needs_input_grad[3:5]):
-        raise NotImplementedError(NO_GRADIENTS.format("alibi_slopes and sinks"))
+    if _find_wanted(ctx)[3]:
+        raise NotImplementedError(NO_GRADIENTS.format("alibi_slopes"))
     ctx.save_for_backward(*inputs, *output)
     ctx.options = {name: value for name, value in keyword_only_inputs.items() if name != "return_lse"}
     ctx.set_materialize_grads(False)
@@ -202,13 +236,15 @@ def _backward(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | 
         lse_grad = None
     if out_grad is None:
         out_grad = torch.zeros_like(out)
-    wanted = list(ctx.needs_input_grad[:3])
+    *wanted, _, of_sinks = _find_wanted(ctx)
+    wanted.append(of_sinks)
     tensors, options = (out_grad, lse_grad, q, k, v, out, lse, alibi_slopes, sinks), {**ctx.options, "wanted": wanted}
     if not torch.is_grad_enabled() and is_plain(*tensors):
         found = _compute_backward(*tensors, **options)
     else:
         found = _RecordedBackward.apply(*tensors, options) if _is_transformed() else _backward_operator(*tensors, **options)
-    return *(x if is_wanted else None for x, is_wanted in zip(found, wanted, strict=True)), None, None
+    of_q, of_k, of_v, sinks_grad = (x if is_wanted else None for x, is_wanted in zip(found, wanted, strict=True))
+    return of_q, of_k, of_v, None, sinks_grad
 
 
 torch.library.register_autograd("attune::attention", _backward, setup_context=_save, lib=_library)
@@ -298,7 +334,7 @@ def _vmap_backward(info: Any, in_dims: tuple[int | None, ...], *arguments: Any, 
     tensors = zip(arguments[:numbers], in_dims, strict=False)
     folded = (None if x is None else _fold(x, dim, size) for x, dim in tensors)
     found = _backward_operator(*folded, *arguments[numbers:], **options)
-    return tuple(_unfold(x, size) if x.dim() > 1 else x.expand(size, 0) for x in found), (0, 0, 0)
+    return tuple(_unfold(x, size) if x.dim() > 1 else x.expand(size, 0) for x in found), (0,) * len(found)
 
 
 torch.library.register_vmap("attune::attention", _vmap, lib=_library)

@@ -146,6 +146,23 @@ def test_views_and_sums():
     torch.testing.assert_close(q.grad, sum(x.grad for x in once), rtol=1e-2, atol=1e-2)
 
 
+@pytest.mark.parametrize("layout", ["bshd", "bhsd"])
+def test_sinks(layout):
+    """They learn, too, alone or with the others."""
+    tensors = make_tensors(layout=layout)
+    sinks = torch.nn.Parameter(torch.tensor([1.0, -2.0]))
+    out, lse = attune.attention(*tensors, sinks=sinks, causal=True, return_lse=True, layout=layout)
+    grads = torch.randn_like(out), torch.randn_like(lse)
+    found = torch.autograd.grad([out, lse], [*tensors, sinks], grads)
+    inputs = [x.detach().double().requires_grad_() for x in (*tensors, sinks)]
+    exact = torch.autograd.grad(attend(*inputs[:3], sinks=inputs[3], causal=True, layout=layout), inputs, [x.double() for x in grads])
+    torch.testing.assert_close(found[3].double(), exact[3], rtol=1e-2, atol=1e-2)
+    compare(found[:3], tensors, *grads, sinks=sinks.detach(), causal=True, layout=layout)
+    plain = [x.detach() for x in tensors]
+    (alone,) = torch.autograd.grad(attune.attention(*plain, sinks=sinks, causal=True, return_lse=True, layout=layout), sinks, grads)
+    torch.testing.assert_close(alone, found[3], rtol=0, atol=0)
+
+
 def test_empty():
     for sizes in ({"batch": 0}, {"seq_q": 0, "seq_k": 5}, {"seq_q": 5, "seq_k": 0}):
         tensors = make_tensors(**sizes)
@@ -190,10 +207,8 @@ def test_deterministic(monkeypatch):
 def test_refused():
     q, k, v = make_tensors()
     slopes = torch.ones(2, requires_grad=True)
-    refused = "expects alibi_slopes and sinks without gradients, for which attune_mlir has no kernel"
-    for name in ("alibi_slopes", "sinks"):
-        with pytest.raises(NotImplementedError, match=refused):
-            attune.attention(q, k, v, **{name: slopes})
+    with pytest.raises(NotImplementedError, match="expects alibi_slopes without gradients, for which attune_mlir has no kernel"):
+        attune.attention(q, k, v, alibi_slopes=slopes)
     with pytest.raises(ValueError, match="expects out and stream in plain calls alone"):
         attune.attention(q, k, v, out=torch.empty_like(q))
     (grad,) = torch.autograd.grad(attune.attention(q, k, v).square().sum(), q, create_graph=True)

@@ -142,7 +142,7 @@ def test_sinks():
     from attune_mlir import _transformers
 
     q, k, v = torch.randn(3, 1, 2, 10, 32).bfloat16().unbind(0)
-    sinks = torch.tensor([1.0, -0.5])
+    sinks = torch.tensor([1.0, -0.5]).requires_grad_()
     mask = _transformers.make_mask(1, 10, 10, attention_mask=torch.arange(10)[None] > 2)
     for kept, given in ((torch.ones(10, 10).tril().bool(), None), ((torch.ones(10, 10).tril() * (torch.arange(10) > 2)).bool(), mask)):
         module = Layer()
@@ -150,7 +150,10 @@ def test_sinks():
         out, _ = _transformers.forward(module, q, k, v, given, scaling=0.2, s_aux=sinks.bfloat16())
         scores = (q.float() @ k.float().mT * 0.2).masked_fill(~kept, -torch.inf)
         weights = torch.cat([scores, sinks.view(1, 2, 1, 1).expand(1, 2, 10, 1)], dim=-1).softmax(-1)[..., :-1]
-        torch.testing.assert_close(out.float(), (weights @ v.float()).transpose(1, 2), atol=2e-2, rtol=2e-2)
+        expected = (weights @ v.float()).transpose(1, 2)
+        torch.testing.assert_close(out.float(), expected, atol=2e-2, rtol=2e-2)
+        found, exact = (torch.autograd.grad(x.float().square().sum(), sinks)[0] for x in (out, expected))
+        torch.testing.assert_close(found, exact, atol=2e-1, rtol=5e-2)
 
 
 def test_what_is_not_there():
