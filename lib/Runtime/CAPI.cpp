@@ -117,17 +117,18 @@ makeSequence(llvm::ArrayRef<const AttuneKernel *> kernels,
   std::string owner = "sequence '" + sequence.name + "'";
   if (kernels.empty())
     return llvm::createStringError(owner + " expects kernels, but got none");
+  Device &device = kernels.front()->device;
+  for (const AttuneKernel *kernel : kernels)
+    if (&kernel->device != &device)
+      return llvm::createStringError(owner +
+                                     " expects all kernels on one device");
   std::vector<Step> steps;
   for (const LaunchSequence::Step &step : sequence.launches) {
     const Step *found = nullptr;
-    for (const AttuneKernel *kernel : kernels) {
-      if (&kernel->device != &kernels.front()->device)
-        return llvm::createStringError(owner +
-                                       " expects all kernels on one device");
+    for (const AttuneKernel *kernel : kernels)
       for (const Step &loaded : kernel->steps)
         if (loaded.manifest.kernel == step.kernel)
           found = &loaded;
-    }
     if (!found)
       return llvm::createStringError(owner + " expects the kernel '" +
                                      step.kernel +
@@ -139,8 +140,8 @@ makeSequence(llvm::ArrayRef<const AttuneKernel *> kernels,
   std::vector<size_t> passed(sequence.values.size());
   std::iota(passed.begin(), passed.end(), 0);
   return std::make_unique<AttuneKernel>(
-      AttuneKernel{kernels.front()->device, std::move(owner), sequence.values,
-                   std::move(passed), std::move(steps)});
+      AttuneKernel{device, std::move(owner), sequence.values, std::move(passed),
+                   std::move(steps)});
 }
 
 AttuneKernel *attuneRuntimeLoadSequence(const AttuneKernel *const *kernels,

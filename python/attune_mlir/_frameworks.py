@@ -25,7 +25,7 @@ class Framework(Protocol):
         """An array on the device of `like`, in row-major order; `dtype` is as NumPy calls it."""
 
     def allocate(self, like: Any, num_bytes: int, zero: bool) -> Any:
-        """Bytes on the device of `like`, with `zero` such that are 0 for what is queued later."""
+        """Bytes on the device of `like`; with `zero` they are 0 for what is queued later."""
 
     def get_stream(self, like: Any) -> int:
         """The handle of the stream that this thread queues on, of the device of `like`."""

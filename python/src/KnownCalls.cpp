@@ -48,8 +48,8 @@ constexpr size_t kMaxInputs = 7, kMaxRank = 4;
 constexpr int kDeviceCPU = 1;
 /// kDLUInt of DLPack.
 constexpr uint8_t kUInt = 1;
-/// Of each input: type, device, rank, alignment, sizes and strides. Before them
-/// their number, behind them the stream.
+/// Of each input: type and device, alignment and rank, sizes and strides.
+/// Behind them the stream.
 constexpr size_t kWordsPerInput = 2 + 2 * kMaxRank;
 
 struct Key {

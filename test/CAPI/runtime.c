@@ -18,6 +18,7 @@
 // RUN: llvm-readelf --dyn-syms %attune_build/lib/libAttuneRuntime.so | FileCheck %s --check-prefix=SYMBOLS --implicit-check-not=llvm
 // SYMBOLS: attuneRuntimeLaunch
 
+#include "ReadFile.h"
 #include "attune-c/Runtime.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,19 +29,6 @@ static AttuneError error;
 static int fail(const char *what) {
   printf("%s: %s\n", what, error.text);
   return 1;
-}
-
-static size_t readFile(const char *path, char **content) {
-  FILE *file = fopen(path, "rb");
-  if (!file || fseek(file, 0, SEEK_END) != 0)
-    exit(2);
-  size_t bytes = (size_t)ftell(file);
-  rewind(file);
-  *content = malloc(bytes);
-  if (fread(*content, 1, bytes, file) != bytes)
-    exit(2);
-  fclose(file);
-  return bytes;
 }
 
 static void refuse(const char *title, const AttuneKernel *kernel,

@@ -12,6 +12,7 @@
 // RUN: env LD_LIBRARY_PATH=%fake_driver not %capi-sequence-test %t/attention_grad.json 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: env LD_LIBRARY_PATH=%fake_driver not %capi-sequence-test %t/attention_grad_deltas.ptx %t/attention_grad_deltas 2>&1 | FileCheck %s --check-prefix=TEXT
 
+#include "ReadFile.h"
 #include "attune-c/Runtime.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,25 +27,17 @@ static int fail(const char *what) {
   return 1;
 }
 
-static size_t readFile(const char *base, const char *suffix, char **content) {
+static size_t readBeside(const char *base, const char *suffix,
+                         char **content) {
   char path[4096];
   snprintf(path, sizeof(path), "%s%s", base, suffix);
-  FILE *file = fopen(path, "rb");
-  if (!file || fseek(file, 0, SEEK_END) != 0)
-    exit(2);
-  size_t bytes = (size_t)ftell(file);
-  rewind(file);
-  *content = malloc(bytes);
-  if (fread(*content, 1, bytes, file) != bytes)
-    exit(2);
-  fclose(file);
-  return bytes;
+  return readFile(path, content);
 }
 
 static AttuneKernel *loadKernel(AttuneDevice *device, const char *base) {
   char *image, *manifest;
-  size_t imageBytes = readFile(base, ".ptx", &image);
-  size_t manifestBytes = readFile(base, ".json", &manifest);
+  size_t imageBytes = readBeside(base, ".ptx", &image);
+  size_t manifestBytes = readBeside(base, ".json", &manifest);
   AttuneKernel *kernel = attuneRuntimeLoadKernel(
       device, image, imageBytes, manifest, manifestBytes, &error);
   free(image);
@@ -91,7 +84,7 @@ int main(int argc, char **argv) {
       return fail("kernel");
   }
   char *text;
-  size_t bytes = readFile(argv[1], "", &text);
+  size_t bytes = readFile(argv[1], &text);
   // MISSING: sequence: sequence 'attention_grad' expects the kernel 'attention_grad_key_grad', but got none of this name
   // NONE: sequence: sequence 'attention_grad' expects kernels, but got none
   // TEXT: sequence: {{.*}}JSON
