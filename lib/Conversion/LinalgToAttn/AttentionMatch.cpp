@@ -239,7 +239,11 @@ LogicalResult Matcher::checkUses() {
       return fail(op, "expects scores and weights to be used by the attention "
                       "alone, but got a use by '" +
                           op->getName().getStringRef() + "'");
-    llvm::append_range(next, op->getUsers());
+    // What reads in the body of another op is a part of that.
+    for (Operation *user : op->getUsers()) {
+      Operation *whole = op->getBlock()->findAncestorOpInBlock(*user);
+      next.push_back(whole ? whole : user);
+    }
   }
   auto readsOther = [&](const Element *element) {
     return element != found.dot && element->isLoad() &&

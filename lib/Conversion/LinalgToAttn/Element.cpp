@@ -5,7 +5,9 @@
 #include "Element.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -95,9 +97,22 @@ const Element *ElementBuilder::getScalar(
   if (argument && argument.getOwner() == body)
     return getArgument(argument);
   Operation *op = value.getDefiningOp();
-  if (op && op->getBlock() == body) {
+  if (op && body && body->findAncestorOpInBlock(*op)) {
     if (auto index = dyn_cast<linalg::IndexOp>(op))
       return makeIndex(loops[index.getDim()], index.getType());
+    // What is concatenated may be written so: an element is of one part.
+    if (auto choice = dyn_cast<scf::IfOp>(op)) {
+      const Element *condition =
+          getScalar(choice.getCondition(), body, loops, getArgument);
+      std::optional<bool> isTrue =
+          condition ? condition->getBool() : std::nullopt;
+      if (!isTrue)
+        return nullptr;
+      Block *taken = *isTrue ? choice.thenBlock() : choice.elseBlock();
+      unsigned number = cast<OpResult>(value).getResultNumber();
+      return getScalar(taken->getTerminator()->getOperand(number), body, loops,
+                       getArgument);
+    }
     SmallVector<const Element *> operands;
     auto extract = dyn_cast<tensor::ExtractOp>(op);
     ValueRange inputs = extract ? extract.getIndices() : op->getOperands();
@@ -217,6 +232,47 @@ const Element *ElementBuilder::expandParts(Operation *op,
   return nullptr;
 }
 
+/// The element at `indices` as a sum of them, where all elements of a constant
+/// are such sums, as those of a folded iota.
+static std::optional<IndexSum> getProgression(DenseIntElementsAttr constant,
+                                              ArrayRef<IndexSum> indices) {
+  if (constant.empty())
+    return std::nullopt;
+  auto elements =
+      llvm::map_range(constant.getValues<APInt>(),
+                      [](const APInt &value) { return value.getSExtValue(); });
+  ArrayRef<int64_t> shape = constant.getType().getShape();
+  SmallVector<int64_t> strides = computeStrides(shape);
+  int64_t first = *elements.begin();
+  IndexSum sum(first);
+  SmallVector<int64_t> steps;
+  for (auto [index, size, stride] : llvm::zip_equal(indices, shape, strides)) {
+    steps.push_back(size > 1 ? *(elements.begin() + stride) - first : 0);
+    sum = sum.plus(index, steps.back());
+  }
+  for (auto [place, element] : llvm::enumerate(elements)) {
+    int64_t expected = first;
+    for (auto [at, step] : llvm::zip_equal(delinearize(place, strides), steps))
+      expected += at * step;
+    if (element != expected || !llvm::isInt<32>(element))
+      return std::nullopt;
+  }
+  return sum;
+}
+
+const Element *ElementBuilder::expandConstant(DenseElementsAttr constant,
+                                              ArrayRef<IndexSum> indices) {
+  Type type = constant.getElementType();
+  if (constant.isSplat())
+    return makeConstant(constant.getSplatValue<Attribute>(), type);
+  if (!isCounting(type) ||
+      (type.isInteger() && type.getIntOrFloatBitWidth() > 64))
+    return nullptr;
+  std::optional<IndexSum> sum =
+      getProgression(cast<DenseIntElementsAttr>(constant), indices);
+  return sum ? makeIndex(*sum, type) : nullptr;
+}
+
 const Element *ElementBuilder::expand(Value tensor,
                                       ArrayRef<IndexSum> indices) {
   Operation *op = tensor.getDefiningOp();
@@ -224,9 +280,7 @@ const Element *ElementBuilder::expand(Value tensor,
     return nullptr;
   DenseElementsAttr dense;
   if (matchPattern(tensor, m_Constant(&dense)))
-    return dense.isSplat() ? makeConstant(dense.getSplatValue<Attribute>(),
-                                          dense.getElementType())
-                           : nullptr;
+    return expandConstant(dense, indices);
   std::optional<SmallVector<IndexSum>> moved;
   Value source;
   if (auto reshape = dyn_cast<tensor::ExpandShapeOp>(op)) {

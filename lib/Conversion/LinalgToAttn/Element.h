@@ -62,6 +62,9 @@ struct Element : llvm::FoldingSetNode {
   bool contains(const Element *other) const;
 };
 
+/// Integers of so many bits count: no index, nor a difference of two, is wider.
+bool isCounting(mlir::Type type);
+
 /// A reduction by an op of linalg, of which one element is asked for.
 struct ReductionOfElements {
   mlir::linalg::LinalgOp op;
@@ -129,6 +132,8 @@ private:
                       mlir::Type type,
                       llvm::ArrayRef<const Element *> operands);
   const Element *expand(mlir::Value tensor, llvm::ArrayRef<IndexSum> indices);
+  const Element *expandConstant(mlir::DenseElementsAttr constant,
+                                llvm::ArrayRef<IndexSum> indices);
   const Element *read(mlir::Value value, llvm::ArrayRef<IndexSum> indices);
   const Element *readOperand(mlir::linalg::LinalgOp op,
                              mlir::OpOperand &operand,

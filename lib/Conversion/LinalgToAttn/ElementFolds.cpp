@@ -101,8 +101,7 @@ const Element *ElementBuilder::unique(Element element) {
   return &elements.back();
 }
 
-/// Integers of so many bits count: no index, nor a difference of two, is wider.
-static bool isCounting(Type type) {
+bool attune::raising::isCounting(Type type) {
   return type.isIndex() ||
          (type.isInteger() && type.getIntOrFloatBitWidth() >= 32);
 }
@@ -367,6 +366,23 @@ computeIndex(StringRef name, ArrayRef<const Element *> operands) {
   return isQuotient ? divided->first : divided->second;
 }
 
+/// The operand that is left where the other one changes nothing, but for the
+/// sign of a zero; null if there is none.
+static const Element *findNeutral(StringRef name, const Element *a,
+                                  const Element *b) {
+  bool isSum = name == "arith.addf", isProduct = name == "arith.mulf";
+  if (isSum || name == "arith.subf") {
+    if (b->getFloat() == 0.0)
+      return a;
+    return isSum && a->getFloat() == 0.0 ? b : nullptr;
+  }
+  if (!isProduct && name != "arith.divf")
+    return nullptr;
+  if (b->getFloat() == 1.0)
+    return a;
+  return isProduct && a->getFloat() == 1.0 ? b : nullptr;
+}
+
 // NOLINTNEXTLINE(readability-function-size): a list of folds, one op each
 const Element *ElementBuilder::fold(StringRef name, DictionaryAttr attributes,
                                     Type type,
@@ -377,6 +393,8 @@ const Element *ElementBuilder::fold(StringRef name, DictionaryAttr attributes,
   if (isCounting(type))
     if (std::optional<IndexSum> index = computeIndex(name, operands))
       return makeIndex(*index, type);
+  if (const Element *kept = findNeutral(name, a, b))
+    return kept;
   // Powers and logarithms of base 2 as natural ones, which attention has.
   if (name == "math.exp2" && isa<Float32Type>(type))
     return makeOp("math.exp", type, {makeProduct(a, llvm::numbers::ln2)});
