@@ -88,7 +88,7 @@ public:
 
 private:
   LogicalResult fail(const Twine &reason) {
-    why = {reason.str(), /*isRefusal=*/false};
+    why = {reason.str()};
     return failure();
   }
   LogicalResult matchDimensions();
@@ -342,6 +342,7 @@ LogicalResult Matcher::matchTypes() {
   else
     why.reason = "expects a contraction to accumulate in f32, but got " +
                  print(accumulator);
+  why.isNarrow = isMultiplied(lhs) && lhs == rhs && accumulator == lhs;
   return failure();
 }
 
@@ -401,14 +402,10 @@ FailureOr<Contraction> attune::matmul::matchContraction(Operation *op,
   return Matcher(op, why ? *why : ignored).match();
 }
 
-LogicalResult attune::matmul::checkContractionTypes(Operation *root) {
-  bool refused = false;
-  root->walk([&](linalg::LinalgOp op) {
+void attune::matmul::warnOfContractionTypes(Operation *root) {
+  root->walk([](linalg::LinalgOp op) {
     Mismatch why;
-    if (succeeded(matchContraction(op, &why)) || !why.isRefusal)
-      return;
-    op.emitOpError(why.reason);
-    refused = true;
+    if (failed(matchContraction(op, &why)) && why.isRefusal)
+      op->emitWarning() << "is left as it is: " << why.reason;
   });
-  return failure(refused);
 }

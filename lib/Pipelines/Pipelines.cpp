@@ -6,6 +6,7 @@
 #include "attune/Conversion/Passes.h"
 #include "attune/Dialect/Attn/Transforms/Passes.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
+#include "attune/Matmul/Passes.h"
 #include "attune/Schedule/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -17,6 +18,8 @@ using namespace attune;
 
 static void addRaising(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToAttnPass());
+  // Of the contractions that are left.
+  pm.addNestedPass<func::FuncOp>(matmul::createLinalgWidenSumsPass());
 }
 
 LogicalResult attune::raiseAttention(ModuleOp module) {

@@ -45,8 +45,7 @@ struct TestPrintContractionGroups
       for (const ContractionGroup &group : findContractionGroups(function))
         printGroup(group);
     }
-    if (failed(checkContractionTypes(getOperation())))
-      signalPassFailure();
+    warnOfContractionTypes(getOperation());
   }
 
 private:

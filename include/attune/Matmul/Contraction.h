@@ -46,18 +46,19 @@ struct Contraction {
 struct Mismatch {
   /// "expects ..., but got ...".
   std::string reason;
-  /// Whether it is a matmul nevertheless, of types that no MMA takes: an
-  /// error at the op, where other mismatches leave an op to others.
+  /// Whether it is a matmul nevertheless, of types that no MMA takes.
   bool isRefusal = false;
+  /// Whether it would be one if it added in f32.
+  bool isNarrow = false;
 };
 
 /// The contraction that `op` is. `why` gets the reason of a failure.
 mlir::FailureOr<Contraction> matchContraction(mlir::Operation *op,
                                               Mismatch *why = nullptr);
 
-/// Fails with an error at each op in `root` that is a matmul of types that no
-/// multiply takes.
-mlir::LogicalResult checkContractionTypes(mlir::Operation *root);
+/// Warns of each op in `root` that is a matmul of types that no MMA takes, and
+/// so is left to others.
+void warnOfContractionTypes(mlir::Operation *root);
 
 /// An op of which nothing is left where its result is read: it moves, repeats
 /// or casts elements of one input, or is a fill.

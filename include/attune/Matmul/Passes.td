@@ -35,4 +35,29 @@ def ConvertMatmulToLoopsPass : Pass<"convert-matmul-to-loops", "::mlir::func::Fu
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
+def LinalgWidenSumsPass : Pass<"linalg-widen-sums", "::mlir::func::FuncOp"> {
+  let summary = "Adds products of 16 bits in f32";
+  let description = [{
+    A matmul of f16 or bf16 that adds in that type, as StableHLO's and TOSA's
+    lowerings write it, becomes a `linalg.contract` that adds in f32, and an
+    elementwise op that rounds the sum: once, where the loop has rounded after
+    every addition. What the sum began with, if not with 0, is added before.
+
+    ```mlir
+    %r = linalg.matmul ins(%a, %b : tensor<32x64xf16>, tensor<64x16xf16>) outs(%zero : tensor<32x16xf16>) -> tensor<32x16xf16>
+
+    %s = linalg.contract indexing_maps = [...] ins(%a, %b : tensor<32x64xf16>, tensor<64x16xf16>) outs(%zeros : tensor<32x16xf32>) -> tensor<32x16xf32>
+    %r = linalg.generic {...} ins(%s : tensor<32x16xf32>) outs(%empty : tensor<32x16xf16>) {
+    ^bb0(%sum: f32, %out: f16):
+      %rounded = arith.truncf %sum : f32 to f16
+      linalg.yield %rounded : f16
+    } -> tensor<32x16xf16>
+    ```
+
+    It makes no errors: all else stays as it is.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 #endif // ATTUNE_MATMUL_PASSES_TD
