@@ -10,9 +10,13 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
+from collections.abc import Callable
 from typing import Any
 
 from . import _compiler, _devices, _frameworks, _gradients, _native, _operands, _schedules
+
+#: Whether a compiler reads the program instead of running it, once PyTorch's operators are there.
+is_traced: Callable[[], bool] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,6 +122,10 @@ def attention(
     TypeError for types and ValueError for sizes, strides, devices and options that cannot be; CompileError where there
     is no kernel for the problem; RuntimeError where there is no driver, or a kernel fails.
     """
+    if is_traced is not None and out is None and stream is None and not is_traced():
+        found = _native.repeat(0, causal, window, softcap, scale, return_lse, layout, chip, q, k, v, alibi_slopes, sinks)
+        if found is not None:
+            return found
     if _frameworks.is_torch(q):
         from . import _torch
 
@@ -221,7 +229,7 @@ def compute(
     out: Any = None,
     stream: int | None = None,
     chip: str | None = None,
-    known: _native.KnownCalls | None = None,
+    known: Callable[..., bool] | None = None,
 ) -> tuple[Any, Any]:
     """Checks, compiles and launches what `attention` is given. The second result is None without `return_lse`.
 
@@ -257,8 +265,8 @@ def compute(
         arguments, queue = _devices.run(device, kernel, [*call.inputs, *outputs], q, stream)
         if known is not None and not device.is_host:
             passed = [pos for pos in range(kernel.num_arguments) if not kernel.argument(pos).is_workspace]
-            inputs = [x for x in (q, k, v, alibi_slopes, sinks) if x is not None]
-            known.add(inputs, passed[: len(inputs)], passed[len(inputs) :], arguments, kernel, queue)
+            count = len(call.inputs)
+            known([q, k, v, alibi_slopes, sinks], passed[:count], passed[count:], arguments, kernel, queue)
     return out, lse
 
 
@@ -269,7 +277,7 @@ def compute_gradients(
     *,
     deterministic: bool,
     chip: str | None,
-    known: _native.KnownCalls | None = None,
+    known: Callable[..., bool] | None = None,
     **options: Any,
 ) -> list[Any]:
     """The gradients of q, k and v that are wanted, and None of others.

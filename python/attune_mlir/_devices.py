@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import threading
 from collections.abc import Hashable
 from typing import Any, Protocol
@@ -132,8 +131,7 @@ def forget(chip: str, problem: Problem, bucket: _schedules.Bucket) -> None:
     for device in list(_devices.values()):
         if device.chip == chip:
             device.forget(problem, bucket)
-    if operator := sys.modules.get(f"{__package__}._torch"):
-        operator.forget_known()
+    _native.forget_known()
 
 
 def run(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from . import _compiler, _devices, _frameworks, _native, _schedules
@@ -47,7 +48,7 @@ def run(
     read: list[_native.Tensor],
     saved: Saved,
     parts: list[Any],
-    known: _native.KnownCalls | None = None,
+    known: Callable[..., bool] | None = None,
 ) -> list[Any]:
     """Compiles and launches. `parts` are query, key and value; gives the gradients of those that are wanted, None of the others.
 
@@ -71,5 +72,5 @@ def run(
     inputs = [*_PARTS, *kept]
     if known is not None and not device.is_host and all(name in places for name in inputs):
         results = [places[f"{name}_grad"] for number, name in enumerate(_PARTS) if problem.wanted[number]]
-        known.add([*parts, *kept.values()], [places[name] for name in inputs], results, arguments, kernel, queue)
+        known([*parts, *kept.values()], [places[name] for name in inputs], results, arguments, kernel, queue)
     return gradients

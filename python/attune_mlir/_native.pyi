@@ -76,11 +76,42 @@ class Kernel:
     def workspace_bytes(self, tensors: list[Tensor], pos: int) -> int: ...
     def launch(self, tensors: list[Tensor], stream: int) -> None: ...
 
-class KnownCalls:
-    def __init__(self) -> None: ...
-    def add(self, inputs: list[Any], places: list[int], results: list[int], tensors: list[Tensor], kernel: Kernel, stream: int) -> bool: ...
-
-def launch_known(known: KnownCalls, /, *inputs: object) -> Any: ...
+def add_known(
+    options: tuple[Any, ...],
+    inputs: list[Any],
+    places: list[int],
+    results: list[int],
+    tensors: list[Tensor],
+    kernel: Kernel,
+    stream: int,
+) -> bool: ...
+def forget_known() -> None: ...
+def launch_known(
+    kind: int,
+    causal: bool,
+    window: Any,
+    softcap: float | None,
+    scale: float | None,
+    return_lse: bool,
+    layout: str,
+    chip: str | None,
+    /,
+    *inputs: object,
+) -> Any: ...
+def repeat(
+    kind: int,
+    causal: bool,
+    window: Any,
+    softcap: float | None,
+    scale: float | None,
+    return_lse: bool,
+    layout: str,
+    chip: str | None,
+    /,
+    *inputs: object,
+) -> Any: ...
+def register_operator(rocm: bool) -> tuple[bool, bool]: ...
+def keep_error(error: BaseException) -> None: ...
 def version() -> str: ...
 def build_id() -> str: ...
 def chips() -> list[str]: ...

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -42,6 +43,14 @@ def flex_attention(
     from . import _flex
 
     return _flex.flex_attention(query, key, value, score_mod, block_mask, scale, enable_gqa, return_lse, return_aux, chip)
+
+
+def register_operators() -> None:
+    """Makes torch.ops.attune.attention known, which the first call of `attention` with a tensor does as well.
+
+    What calls it by its name, such as a program that torch.export has saved, needs this before it is loaded.
+    """
+    importlib.import_module("._torch", __package__)
 
 
 def register_transformers(name: str = "attune") -> None:

@@ -9,10 +9,16 @@
 Arguments are those of `attune_mlir.attention`; without `return_lse`, `lse` has no elements, and neither have gradients
 that are not `wanted`. The operators are what torch.compile, torch.export, autograd, vmap, autocast and fake tensors see. A
 plain call without gradients goes past PyTorch's dispatcher, which takes longer than the rest of a call.
+
+The first operator has kernels in the extension that repeat calls which were made before, and pass others on to two operators
+with the same arguments: attune::attention_compute, for tensors that are memory, and attune::attention_record, which does what
+PyTorch's autograd does. Both are Python's. With a PyTorch that has no stable ABI to do so, they are the operator itself.
 """
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -25,12 +31,13 @@ NO_GRADIENTS = (
 )
 
 _library = torch.library.Library("attune", "DEF")
-_library.define(
-    "attention(Tensor q, Tensor k, Tensor v, Tensor? alibi_slopes=None, Tensor? sinks=None, *, bool causal=False,"
-    " int[]? window=None, float? softcap=None, float? scale=None, bool return_lse=False, str layout='bshd',"
-    " str? chip=None) -> (Tensor, Tensor)",
-    tags=(torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag),
-)
+for _name in ("attention", "attention_compute", "attention_record"):
+    _library.define(
+        f"{_name}(Tensor q, Tensor k, Tensor v, Tensor? alibi_slopes=None, Tensor? sinks=None, *, bool causal=False,"
+        " int[]? window=None, float? softcap=None, float? scale=None, bool return_lse=False, str layout='bshd',"
+        " str? chip=None) -> (Tensor, Tensor)",
+        tags=(torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag),
+    )
 _library.define(
     "attention_backward(Tensor out_grad, Tensor? lse_grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse,"
     " Tensor? alibi_slopes, Tensor? sinks, *, bool causal, int[]? window, float? softcap, float? scale, str layout,"
@@ -40,35 +47,15 @@ _library.define(
 _operator = torch.ops.attune.attention
 _backward_operator = torch.ops.attune.attention_backward
 
-#: What was called before, by options; all attention gives the same ones in the same order.
-_known: dict[Any, _native.KnownCalls] = {}
-
-
-def forget_known() -> None:
-    """Has the next calls look for their kernels again."""
-    _known.clear()
-
 
 def detach(tensor: Any) -> Any:
     """A tensor without gradients, for DLPack does not hand out others."""
     return tensor.detach() if getattr(tensor, "requires_grad", False) else tensor
 
 
-def as_plain(tensor: torch.Tensor) -> torch.Tensor:
-    """A tensor of PyTorch's own class, as a parameter is not."""
-    return tensor if type(tensor) is torch.Tensor else tensor.detach()
-
-
-def _launch_known(options: tuple[Any, ...], *inputs: torch.Tensor) -> tuple[_native.KnownCalls | None, Any]:
-    """The results of a call that was made before, or else nothing, and where this one is to be kept, if it may be."""
-    if inputs[0].is_cuda and torch.cuda.is_current_stream_capturing():
-        return None, None  # what the kernel works in is the graph's
-    known = _known.get(options)
-    if known is None:
-        known = _known.setdefault(options, _native.KnownCalls())
-    elif (found := _native.launch_known(known, *inputs)) is not None:
-        return known, found
-    return known, None
+def as_plain(tensor: Any) -> Any:
+    """A tensor of PyTorch's own class, as a parameter is not. Other arrays stay what they are."""
+    return tensor.detach() if type(tensor) is not torch.Tensor and isinstance(tensor, torch.Tensor) else tensor
 
 
 def _compute(
@@ -88,18 +75,15 @@ def _compute(
     **places: Any,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The kernel of the operator, on any device."""
+    tensors = [as_plain(x) for x in (q, k, v, alibi_slopes, sinks)]
+    known = None
     if not places:
-        window = None if window is None else tuple(window)
-        names: tuple[Any, ...] = (causal, window, softcap, scale, return_lse, layout, chip)
-        further = [as_plain(x) for x in (alibi_slopes, sinks) if x is not None]
-        if further:
-            names = (*names, alibi_slopes is not None)
-        known, found = _launch_known(names, as_plain(q), as_plain(k), as_plain(v), *further)
-        if found is not None:
+        options = (0, causal, window, softcap, scale, return_lse, layout, chip)
+        if (found := _native.launch_known(*options, *tensors)) is not None:
             return found if return_lse else (found, q.new_empty(0, dtype=torch.float32))
-        places["known"] = known
+        known = functools.partial(_native.add_known, options)
     out, lse = _attention.compute(
-        *(detach(tensor) for tensor in (q, k, v, alibi_slopes, sinks)),
+        *map(detach, tensors),
         causal=causal,
         window=window,
         softcap=softcap,
@@ -107,13 +91,10 @@ def _compute(
         return_lse=return_lse,
         layout=layout,
         chip=chip,
+        known=known,
         **places,
     )
     return out, q.new_empty(0, dtype=torch.float32) if lse is None else lse
-
-
-for _key in ("CPU", "CUDA"):
-    _library.impl("attention", _compute, _key)
 
 
 def _fake(
@@ -151,7 +132,7 @@ def differentiate_sinks(
     return -((sinks[:, None] - lse).exp() * deltas).sum((0, 2))
 
 
-def _compute_backward(
+def _find_gradients(
     out_grad: torch.Tensor,
     lse_grad: torch.Tensor | None,
     q: torch.Tensor,
@@ -162,27 +143,28 @@ def _compute_backward(
     alibi_slopes: torch.Tensor | None,
     sinks: torch.Tensor | None,
     *,
-    wanted: list[bool],
+    wanted: Sequence[bool],
     **options: Any,
-) -> tuple[torch.Tensor, ...]:
-    """The kernels of the second operator, on any device."""
-    of_sinks = q.new_empty(0, dtype=torch.float32)
-    if wanted[3]:
-        of_sinks = differentiate_sinks(sinks, out, lse, out_grad, lse_grad, options["layout"])
-    *wanted, _ = wanted
-    if not (q.numel() and k.numel()) or not any(wanted):
-        return *(x.new_zeros(x.shape if is_wanted else 0) for x, is_wanted in zip((q, k, v), wanted, strict=True)), of_sinks
+) -> tuple[torch.Tensor | None, ...]:
+    """The gradients of q, k, v and sinks that are wanted, and None of others."""
+    *of_parts, of_sinks = wanted
+    sinks_grad = differentiate_sinks(sinks, out, lse, out_grad, lse_grad, options["layout"]) if of_sinks else None
+    if not (q.numel() and k.numel()) or not any(of_parts):
+        return *(torch.zeros_like(x) if is_wanted else None for x, is_wanted in zip((q, k, v), of_parts, strict=True)), sinks_grad
     tensors, known, found = [as_plain(x) for x in (q, k, v)], None, None
     kept = [x.contiguous() for x in (out, lse, out_grad, lse_grad) if x is not None]
-    of_q, of_k, of_v = wanted
+    of_q, of_k, of_v = of_parts
     deterministic = is_deterministic()
     if alibi_slopes is None and all(type(x) is torch.Tensor for x in kept):
         # Sinks are in the log-sum-exps, and no kernel reads them again.
-        names = (of_q, of_k, of_v, sinks is None, deterministic, *(tuple(x) if isinstance(x, list) else x for x in options.values()))
-        known, found = _launch_known(names, *tensors, *kept)
+        bits = (True, of_q, of_k, of_v, sinks is None, deterministic)
+        kind = sum(bit << number for number, bit in enumerate(bits))
+        names = (kind, *(options[name] for name in ("causal", "window", "softcap", "scale")), False, options["layout"], options["chip"])
+        if (found := _native.launch_known(*names, *tensors, *kept)) is None:
+            known = functools.partial(_native.add_known, names)
     if found is not None:
         gradients = iter((found,) if isinstance(found, torch.Tensor) else found)
-        return *(next(gradients) if is_wanted else q.new_empty(0) for is_wanted in wanted), of_sinks
+        return *(next(gradients) if is_wanted else None for is_wanted in of_parts), sinks_grad
     made = _attention.compute_gradients(
         (*map(detach, tensors), detach(alibi_slopes), detach(sinks)),
         _gradients.Saved(*map(detach, kept)),
@@ -191,7 +173,14 @@ def _compute_backward(
         known=known,
         **options,
     )
-    return *(q.new_empty(0) if x is None else x for x in made), of_sinks
+    return *made, sinks_grad
+
+
+def _compute_backward(out_grad: torch.Tensor, *arguments: Any, **options: Any) -> tuple[torch.Tensor, ...]:
+    """The kernels of the second operator, on any device."""
+    found = _find_gradients(out_grad, *arguments, **options)
+    dtypes = (out_grad.dtype,) * 3 + (torch.float32,)
+    return tuple(out_grad.new_empty(0, dtype=dtype) if x is None else x for x, dtype in zip(found, dtypes, strict=True))
 
 
 for _key in ("CPU", "CUDA"):
@@ -240,7 +229,7 @@ def _backward(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | 
     wanted.append(of_sinks)
     tensors, options = (out_grad, lse_grad, q, k, v, out, lse, alibi_slopes, sinks), {**ctx.options, "wanted": wanted}
     if not torch.is_grad_enabled() and is_plain(*tensors):
-        found = _compute_backward(*tensors, **options)
+        found = _find_gradients(*tensors, **options)
     else:
         found = _RecordedBackward.apply(*tensors, options) if _is_transformed() else _backward_operator(*tensors, **options)
     of_q, of_k, of_v, sinks_grad = (x if is_wanted else None for x, is_wanted in zip(found, wanted, strict=True))
@@ -248,6 +237,36 @@ def _backward(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | 
 
 
 torch.library.register_autograd("attune::attention", _backward, setup_context=_save, lib=_library)
+
+
+def _keep_errors(kernel: Callable[..., tuple[torch.Tensor, torch.Tensor]]) -> Callable[..., tuple[torch.Tensor, torch.Tensor]]:
+    """A kernel that the extension calls, which raises what it raises."""
+
+    def run(*arguments: Any, **options: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        try:
+            return kernel(*arguments, **options)
+        except BaseException as error:
+            _native.keep_error(error)
+            return torch.empty(0), torch.empty(0)
+
+    return run
+
+
+def _implement() -> None:
+    """Gives the operator its kernels."""
+    recording = {}
+    if hasattr(torch.library, "get_kernel"):
+        recording = {key: torch.library.get_kernel("attune::attention", key) for key in ("AutogradCPU", "AutogradCUDA")}
+    computes, records = _native.register_operator(rocm=torch.version.hip is not None) if recording else (False, False)
+    for key in ("CPU", "CUDA"):
+        _library.impl("attention_compute" if computes else "attention", _keep_errors(_compute) if computes else _compute, key)
+    if records:
+        for key, kernel in recording.items():
+            _library.impl("attention_record", _keep_errors(kernel.call_boxed), key, with_keyset=True)
+        _attention.is_traced = torch.compiler.is_dynamo_compiling
+
+
+_implement()
 
 
 def _refuse_twice(ctx: Any, *gradients: Any) -> Any:
@@ -263,14 +282,28 @@ def _is_transformed() -> bool:
 
 
 class _Recorded(torch.autograd.Function):  # type: ignore[misc]
-    """The operator where no compiler looks on: it takes less time than by itself, and transforms of torch.func take it."""
+    """The operator where nothing looks on: it takes less time than by itself."""
+
+    @staticmethod
+    def forward(ctx: Any, *arguments: Any) -> Any:
+        *tensors, options = arguments
+        found = _compute(*tensors, **options)
+        _save(ctx, tensors, options, found)
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return *_backward(ctx, *gradients), None
+
+
+class _Transformed(torch.autograd.Function):  # type: ignore[misc]
+    """The same where transforms of torch.func look on."""
 
     generate_vmap_rule = True
 
     @staticmethod
     def forward(*arguments: Any) -> Any:
-        tensors, options = arguments[:-1], arguments[-1]
-        return (_compute if is_plain(*tensors) else _operator)(*tensors, **options)
+        return _operator(*arguments[:-1], **arguments[-1])
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -409,36 +442,21 @@ def attention(
     chip: str | None,
 ) -> Any:
     """What `attune_mlir.attention` does with tensors of PyTorch."""
-    known = None
-    if (
-        _is_undisturbed()
-        and type(q) is type(k) is type(v) is torch.Tensor
-        and (not torch.is_grad_enabled() or not (q.requires_grad or k.requires_grad or v.requires_grad))
-        and alibi_slopes is sinks is out is stream is None
-        and not isinstance(window, list)
-    ):
-        known, found = _launch_known((causal, window, softcap, scale, return_lse, layout, chip), q, k, v)
-        if found is not None:
-            return found
     tensors = (q, k, v, alibi_slopes, sinks)
-    options: dict[str, Any] = {
-        "causal": causal,
-        "softcap": softcap,
-        "scale": scale,
-        "return_lse": return_lse,
-        "layout": layout,
-        "chip": chip,
-    }
+    options: dict[str, Any] = {"causal": causal, "window": window, "softcap": softcap, "scale": scale, "layout": layout, "chip": chip}
     is_recorded = records(*tensors)
-    if not is_recorded and is_plain(*tensors):
-        out, lse = _compute(*tensors, window=window, out=out, stream=stream, known=known, **options)
+    is_here = is_plain(*tensors)
+    if is_here and not is_recorded:
+        places: dict[str, Any] = {name: place for name, place in (("out", out), ("stream", stream)) if place is not None}
+        out, lse = _compute(q, k, v, alibi_slopes, sinks, return_lse=return_lse, **options, **places)
         return (out, lse) if return_lse else out
     if out is not None or stream is not None:
         raise ValueError("expects out and stream in plain calls alone, not where PyTorch traces, maps, casts or records gradients")
-    options["window"] = None if window is None else list(window)
     options["return_lse"] = return_lse or is_recorded
-    if is_recorded and not torch.compiler.is_compiling() and not torch._C._is_any_autocast_enabled():
+    if is_here:
         out, lse = _Recorded.apply(*tensors, options)
     else:
-        out, lse = _operator(*tensors, **options)
+        options["window"] = None if window is None else list(window)
+        is_transformed = is_recorded and not torch.compiler.is_compiling() and _is_transformed() and not torch._C._is_any_autocast_enabled()
+        out, lse = _Transformed.apply(*tensors, options) if is_transformed else _operator(*tensors, **options)
     return (out, lse) if return_lse else out

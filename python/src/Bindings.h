@@ -39,6 +39,8 @@ void bindTargets(nanobind::module_ &scope);
 void bindRuntime(nanobind::module_ &scope);
 /// Calls that were made before.
 void bindKnownCalls(nanobind::module_ &scope);
+/// Kernels of an operator of PyTorch.
+void bindOperator(nanobind::module_ &scope);
 
 } // namespace attune::python
 

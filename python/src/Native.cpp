@@ -81,4 +81,5 @@ NB_MODULE(_native, scope) {
   bindModules(scope);
   bindRuntime(scope);
   bindKnownCalls(scope);
+  bindOperator(scope);
 }

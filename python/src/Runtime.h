@@ -28,6 +28,8 @@ public:
   /// As kernels take it. `argument` is used before the tensor goes.
   AttuneArgument getArgument(bool isWorkspace) const;
 
+  /// Who has its memory.
+  const nanobind::object &getOwner() const { return owner; }
   /// Lets its memory go; sizes and strides stay.
   void release() { owner.reset(); }
 

@@ -22,9 +22,8 @@ def device(monkeypatch):
     assert folder, "expects the folder of the tests' driver in ATTUNE_FAKE_DRIVER"
     torch.cuda.is_available()  # PyTorch remembers that there is none, and so leaves the tests' driver alone
     ctypes.CDLL(os.path.join(folder, "libcuda.so.1"))  # found by its name from now on
-    from attune_mlir import _torch
-
-    monkeypatch.setattr(_torch, "_known", {})
+    attune.register_operators()
+    _native.forget_known()
     device = _devices.Device("cuda", 0, None)
     monkeypatch.setattr(_devices, "get_device", lambda *_: device)
     return device
@@ -59,6 +58,82 @@ def test_operator(device, computed):
     assert len(computed) == 1
     out, lse = torch.ops.attune.attention(*make_inputs(), causal=True, window=[8, 0], return_lse=True)
     assert lse.shape == (2, 2, 40) and len(computed) == 2
+
+
+def test_operator_without_python(device, computed, monkeypatch):
+    """Calls that were made before reach no kernel of Python's, with whatever tensors."""
+
+    def call(q, k, v, **options):
+        return torch.ops.attune.attention(q, k, v, causal=True, window=[8, 0], scale=0.5, chip=None, **options)
+
+    long = [*make_inputs(), torch.ones(2), None]
+    for _ in range(2):
+        call(*make_inputs())
+        call(*make_inputs(), softcap=3.0, sinks=torch.ones(2))
+        torch.ops.attune.attention(*long, layout="bshd", return_lse=True)
+    assert len(computed) == 3
+    with torch.inference_mode():
+        call(*make_inputs())
+    with torch.no_grad():
+        call(make_inputs()[0].requires_grad_(), *make_inputs()[1:])
+    call(*(torch.nn.Parameter(x, requires_grad=False) for x in make_inputs()))
+    assert len(computed) == 3
+    assert call(make_inputs()[0].requires_grad_(), *make_inputs()[1:])[0].requires_grad  # recorded with log-sum-exps or without
+    monkeypatch.setenv("FAKE_DRIVER_FAULT", "cuLaunchKernel")
+    with pytest.raises(RuntimeError, match="attention_kernel"):
+        call(*make_inputs())
+
+
+def test_operator_raises(device):
+    """What a kernel in Python raises, with its type and place."""
+    q, k, v = make_inputs()
+    for inputs, window, error, text in [
+        ((q.float(), k, v), None, TypeError, "expects q of float16 or bfloat16, but got float32"),
+        ((q, k[:1], v), None, ValueError, "expects q, k and v to have one batch size"),
+        ((q, k, v), [1, 2, 3], TypeError, "expects window to be two numbers of keys"),
+    ]:
+        with pytest.raises(error, match=text) as found:
+            torch.ops.attune.attention(*inputs, window=window)
+        assert found.traceback[-1].name in ("_check_options", "check_operands", "read_sizes")
+        with torch.inference_mode(), pytest.raises(error, match=text):
+            torch.ops.attune.attention(*(x.clone() for x in inputs), window=window)
+    with pytest.raises(NotImplementedError, match="expects alibi_slopes without gradients"):
+        torch.ops.attune.attention(q.requires_grad_(), k, v, torch.ones(2).requires_grad_())
+
+
+def test_operator_is_seen(device, computed):
+    """Modes, classes of tensors and transforms see a call that was made before."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen = []
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, arguments=(), options=None):
+            seen.append(str(function))
+            return function(*arguments, **(options or {}))
+
+    class Logged(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, function, types, arguments=(), options=None):
+            seen.append(str(function))
+            with torch._C._DisableTorchDispatch():
+                return function(*arguments, **(options or {}))
+
+    q, k, v = make_inputs()
+    operator = torch.ops.attune.attention
+    for _ in range(2):
+        operator(q, k, v)
+    with Mode():
+        operator(q, k, v)
+    assert seen == ["attune.attention.default"]
+    operator(torch.Tensor._make_subclass(Logged, q), k, v)
+    assert seen.count("attune.attention.default") == 2
+    assert torch.vmap(lambda x: operator(x, k, v)[0])(torch.stack([q, q])).shape == (2, *q.shape)
+    gradient = torch.func.grad(lambda x: attune.attention(x, k, v).float().sum())(q)
+    assert gradient.shape == q.shape
+    with torch.autocast("cpu", dtype=torch.float16):
+        assert operator(q.float(), k, v)[0].dtype == torch.float16
+        assert attune.attention(q.float(), k, v).dtype == torch.float16
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -98,13 +173,11 @@ def test_what_differs_goes_the_long_way(device, computed):
         call()
     assert len(computed) == len(variants)
     for call in (
-        lambda: attune.attention(q, k, v, window=[3, 0]),
         lambda: attune.attention(q, k, v, out=torch.empty_like(q)),
         lambda: attune.attention(q, k, v, stream=3),
-        lambda: attune.attention(torch.nn.Parameter(q, requires_grad=False), k, v),
     ):
         call()
-    assert len(computed) == len(variants) + 4
+    assert len(computed) == len(variants) + 2
 
 
 def test_errors(device):
@@ -115,9 +188,14 @@ def test_errors(device):
     assert attune.attention(q.clone().requires_grad_(), k, v).requires_grad
     with pytest.raises(ValueError, match="expects v to start at a multiple of 16 bytes"):
         attune.attention(q, k, torch.zeros(v.numel() + 1).half()[1:].view(v.shape))
-    with pytest.raises(TypeError, match="expects KnownCalls and arrays"):
-        _native.launch_known(q, q, k, v)
-    assert _native.launch_known(_native.KnownCalls(), q, k, v) is None
+    options = (0, False, None, None, None, False, "bshd", None)
+    for function in (_native.launch_known, _native.repeat):
+        with pytest.raises(TypeError, match="expects options and arrays"):
+            function(*options)
+        assert function(*options, q, k, v, None, None) is not None
+        for number, other in ((2, (1, 2, 3)), (2, "no"), (3, True), (4, 1 << 2000), (4, float("nan")), (6, "hbsd"), (6, 3), (7, "no")):
+            assert function(*options[:number], other, *options[number + 1 :], q, k, v, None, None) is None
+        assert function(*options, q, k, None, None, None) is None and function(*options, q, k, object(), None, None) is None
     os.environ["FAKE_DRIVER_FAULT"] = "cuLaunchKernel"
     try:
         with pytest.raises(RuntimeError, match="attention_kernel"):

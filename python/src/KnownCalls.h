@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls of attention, or of its gradients, that were made before: with tensors
+// that differ in nothing but their contents and addresses, they need no checks,
+// and no search for a kernel.
+
+#ifndef ATTUNE_PYTHON_SRC_KNOWNCALLS_H
+#define ATTUNE_PYTHON_SRC_KNOWNCALLS_H
+
+#include "Runtime.h"
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+namespace attune::python {
+
+/// DLTensor, as DLPack 1 lays it out.
+struct View {
+  void *data;
+  int32_t deviceType, deviceNumber;
+  int32_t rank;
+  uint8_t code, bits;
+  uint16_t lanes;
+  int64_t *sizes, *strides;
+  uint64_t offset;
+
+  uint64_t getAddress() const {
+    return reinterpret_cast<uint64_t>(data) + offset;
+  }
+};
+
+constexpr size_t kMaxInputs = 7, kMaxRank = 4;
+/// Device types and a type code of DLPack.
+constexpr int32_t kDeviceCPU = 1, kDeviceCUDA = 2, kDeviceROCm = 10;
+constexpr uint8_t kUInt = 1;
+
+/// What a call is besides its tensors: the arguments of `attention`, and which
+/// kernels it is for.
+struct Options {
+  /// 0 for attention, other numbers are the caller's.
+  uint32_t kind = 0;
+  bool isCausal = false, hasLse = false, hasWindow = false;
+  bool hasSoftcap = false, hasScale = false;
+  int64_t window[2] = {0, 0};
+  double softcap = 0, scale = 0;
+  /// Number of a layout that is known.
+  int32_t layout = 0;
+  /// Number of a chip behind 0, which is the device's own.
+  int32_t chip = 0;
+
+  /// Whether these are names that are known; others are errors, which are said
+  /// where calls are checked.
+  bool setLayout(std::string_view name);
+  bool setChip(std::string_view name);
+};
+
+/// What calls are told apart by: options; for each tensor its type and device,
+/// alignment and rank, sizes and strides; and the stream.
+class Key {
+public:
+  explicit Key(const Options &options);
+
+  void add(int64_t word) { words[size++] = word; }
+  /// A tensor that is left out.
+  void addNone() { add(-1); }
+  /// Whether it can be part of a call that is known.
+  bool addTensor(const View &view);
+
+  bool operator==(const Key &other) const {
+    return size == other.size &&
+           std::equal(words.begin(), words.begin() + size, other.words.begin());
+  }
+  size_t getHash() const {
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; i < size; ++i)
+      hash = (hash ^ static_cast<uint64_t>(words[i])) * 1099511628211u;
+    return hash ^ (hash >> 32);
+  }
+
+private:
+  static constexpr size_t kNumWords = 6 + kMaxInputs * (2 + 2 * kMaxRank);
+  size_t size = 0;
+  std::array<int64_t, kNumWords> words;
+};
+
+/// A call as it was made.
+class Call {
+public:
+  /// Memory that each launch has anew: a result, or what a kernel works in,
+  /// which is bytes and starts at a multiple of `alignment`.
+  struct Memory {
+    size_t place;
+    uint8_t code, bits;
+    std::vector<int64_t> sizes, strides;
+    uint64_t alignment;
+  };
+
+  /// `places` are those of the inputs among the kernel's `tensors`, `results`
+  /// those of what is returned. Null if it cannot be repeated.
+  static std::shared_ptr<Call> make(std::shared_ptr<Kernel> kernel,
+                                    std::vector<Tensor> tensors,
+                                    std::vector<size_t> places,
+                                    const std::vector<size_t> &results);
+  ~Call();
+
+  const std::vector<Memory> &getResults() const { return results; }
+  const std::vector<Memory> &getWorkspaces() const { return workspaces; }
+  /// Whether memory is kept from launch to launch, which is for one stream and
+  /// for no graph.
+  bool keepsMemory() const { return !kept.empty(); }
+
+  /// Queues it. Addresses are those of the inputs, then of `results`, then of
+  /// `workspaces`.
+  bool launch(const std::vector<uint64_t> &addresses, void *stream,
+              AttuneError &error);
+
+private:
+  Call() = default;
+
+  std::shared_ptr<Kernel> kernel;
+  /// Of all arguments, in the kernel's order; they own no memory.
+  std::vector<Tensor> tensors;
+  std::vector<AttuneArgument> arguments;
+  std::vector<size_t> inputs;
+  std::vector<Memory> results, workspaces;
+  /// What owns memory that kernels leave as they found it.
+  std::vector<nanobind::object> kept;
+  /// Launches of the last addresses, which come back in loops. Preparing one
+  /// makes tensor maps.
+  struct Prepared {
+    std::vector<uint64_t> addresses;
+    runtime::Launch launch;
+  };
+  std::array<Prepared, 4> prepared;
+  size_t next = 0;
+  /// Threads repeat a call without the interpreter's lock.
+  std::mutex mutex;
+};
+
+/// All of this process.
+class KnownCalls {
+public:
+  static KnownCalls &get();
+
+  std::shared_ptr<Call> find(const Key &key);
+  void add(const Key &key, std::shared_ptr<Call> call);
+  void clear();
+
+private:
+  struct Hash {
+    size_t operator()(const Key &key) const { return key.getHash(); }
+  };
+  using Calls = std::unordered_map<Key, std::shared_ptr<Call>, Hash>;
+
+  /// More are forgotten together: lengths that never come back stay few.
+  static constexpr size_t kMaxCalls = 4096;
+  std::mutex mutex;
+  Calls calls;
+};
+
+/// Whether what is queued on a stream becomes part of a graph, as far as can be
+/// told: true if the driver does not say.
+bool isCapturing(int32_t deviceType, void *stream);
+
+} // namespace attune::python
+
+#endif // ATTUNE_PYTHON_SRC_KNOWNCALLS_H
