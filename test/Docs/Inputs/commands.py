@@ -3,9 +3,10 @@
 # Runs the commands of a page, as they are printed and in their order, in a
 # folder of their own with no GPU in sight.
 #
-#   commands.py <source> <build> <page> <scratch>    prints a line for each command
-#   commands.py <source> --pages                     checks that each page is known
+#   commands.py <source> <build> <page> <scratch> [<name>=<file>...]    prints a line for each command
+#   commands.py <source> --pages                                        checks that each page is known
 #
+# The files are those that a page takes for granted, under its names.
 # A command is what stands in a fence without a language, up to the end of its
 # quotes, pipes and continued lines. It has to succeed, unless a rule of the page
 # says how it fails without a GPU, or why it cannot be run. Searches are cut
@@ -54,9 +55,12 @@ PAGES = {
          Rule("build/bin/attune-bisect wrong.mlir", "the kernel is wrong", 2, "is the pass after which the results are wrong"),
          Rule("build/bin/attune-run found/after.mlir", "the kernel is wrong", 2, "WRONG")]),
     "docs/Embedding.md": Page(
-        {}, [Rule(begin, "test/Package does") for begin in ("cmake --install", "attune-opt file.mlir", "mlir-opt-22 file.mlir")]
-        + [Rule(begin, "test/Integration does") for begin in ("attune-opt examples/mha_causal.mlir", "clang-22 ")]),
+        {}, [Rule("cmake --install", "writes to /opt"), Rule("// RUN: ", "is a line of a test")]),
     "docs/Matmul.md": Page(),
+    "examples/plugin/README.md": Page(),
+    "examples/runtime/README.md": Page(
+        {}, [Rule("runtime/kernel-info ", "needs a GPU", 1, "no CUDA device")]),
+    "examples/tool/README.md": Page(),
     "docs/Raising.md": Page(
         {"model.mlir": "test/Docs/Inputs/spelled-out.mlir"}, [Rule("remark:", "is what a tool prints")]),
     "docs/Tuning.md": Page(
@@ -106,12 +110,17 @@ def make_scratch(source: pathlib.Path, build: pathlib.Path, page: Page, scratch:
     for name, origin in page.files.items():
         shutil.copy(source / origin, scratch / name)
     hidden = {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": "", "ROCR_VISIBLE_DEVICES": ""}
-    return os.environ | hidden | {"PATH": f"{build}/bin:{os.environ['PATH']}"}
+    # As where the package is installed for the system.
+    found = {"LIBRARY_PATH": f"{build}/lib", "C_INCLUDE_PATH": f"{source}/include"}
+    return os.environ | hidden | found | {"PATH": f"{build}/bin:{os.environ['PATH']}"}
 
 
-def run_page(source: pathlib.Path, build: pathlib.Path, name: str, scratch: pathlib.Path) -> int:
+def run_page(source: pathlib.Path, build: pathlib.Path, name: str, scratch: pathlib.Path, given: list[str]) -> int:
     page = PAGES[name]
     environment = make_scratch(source, build, page, scratch)
+    for file in given:
+        title, _, path = file.partition("=")
+        (scratch / title).symlink_to(path)
     used, failed = set(), 0
     for command in find_commands((source / name).read_text(encoding="utf-8")):
         title = command.splitlines()[0]
@@ -135,7 +144,7 @@ def run_page(source: pathlib.Path, build: pathlib.Path, name: str, scratch: path
 
 
 def check_pages(source: pathlib.Path) -> int:
-    pages = [path.relative_to(source) for path in [*source.glob("*.md"), *source.glob("docs/*.md")]]
+    pages = [path.relative_to(source) for folder in (".", "docs", "examples/*") for path in source.glob(f"{folder}/*.md")]
     unknown = [str(page) for page in pages
                if find_commands((source / page).read_text(encoding="utf-8")) and str(page) not in PAGES]
     print("pages without a test of their commands:", ", ".join(unknown) or "none")
@@ -145,4 +154,4 @@ def check_pages(source: pathlib.Path) -> int:
 if __name__ == "__main__":
     if sys.argv[2] == "--pages":
         sys.exit(check_pages(pathlib.Path(sys.argv[1])))
-    sys.exit(run_page(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3], pathlib.Path(sys.argv[4])))
+    sys.exit(run_page(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3], pathlib.Path(sys.argv[4]), sys.argv[5:]))
