@@ -33,6 +33,16 @@ struct CommandLine {
       "plant", cl::desc("Crash where a program compiles, to test the fuzzer")};
   cl::opt<std::string> output{"o", cl::Required, cl::value_desc("folder"),
                               cl::desc("Folder for the inputs that fail")};
+
+  // An option does not do so itself, and lld walks all that are known.
+  ~CommandLine() {
+    remove(folders, seed, first, count, commands, seconds, plant, output);
+  }
+
+private:
+  template <typename... OptionT> static void remove(OptionT &...options) {
+    (options.removeArgument(), ...);
+  }
 };
 } // namespace
 
