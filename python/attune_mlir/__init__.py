@@ -29,7 +29,7 @@ if typing.TYPE_CHECKING:
         version,
     )
     from ._explain import Alternative, Explanation, Resources, explain
-    from ._pytorch import flex_attention, register_operators, register_transformers, sdpa
+    from ._pytorch import flex_attention, register_flash_attention, register_operators, register_transformers, sdpa
     from ._tune import TuneResult, tune
 
 __all__ = [
@@ -51,6 +51,7 @@ __all__ = [
     "flex_attention",
     "numpy",
     "parse",
+    "register_flash_attention",
     "register_operators",
     "register_transformers",
     "run_pipeline",
@@ -64,7 +65,7 @@ _MODULES = {
     "attention": "._attention",
     **dict.fromkeys(("Alternative", "Explanation", "Resources", "explain"), "._explain"),
     **dict.fromkeys(("TuneResult", "tune"), "._tune"),
-    **dict.fromkeys(("flex_attention", "register_operators", "register_transformers", "sdpa"), "._pytorch"),
+    **dict.fromkeys(("flex_attention", "register_flash_attention", "register_operators", "register_transformers", "sdpa"), "._pytorch"),
 }
 
 

@@ -45,6 +45,21 @@ def flex_attention(
     return _flex.flex_attention(query, key, value, score_mod, block_mask, scale, enable_gqa, return_lse, return_aux, chip)
 
 
+def register_flash_attention(name: str = "attune") -> None:
+    """Makes kernels of ours known to PyTorch as an implementation of flash attention, and does not choose it.
+
+        attune_mlir.register_flash_attention()
+        torch.nn.attention.activate_flash_attention_impl("attune")
+
+    From then on, where scaled_dot_product_attention chooses flash attention on a GPU, forward and backward run on kernels
+    of ours. What these do not compute (dropout, packed sequences) goes to PyTorch's own. PyTorch may prefer cuDNN:
+    torch.nn.attention.sdpa_kernel asks for flash attention alone, and `sdpa` goes before all of that.
+    """
+    from . import _flash
+
+    _flash.register(name)
+
+
 def register_operators() -> None:
     """Makes torch.ops.attune.attention known, which the first call of `attention` with a tensor does as well.
 
