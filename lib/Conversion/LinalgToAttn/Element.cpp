@@ -127,8 +127,12 @@ const Element *ElementBuilder::getScalar(
     load.value = extract.getTensor();
     load.operands.assign(operands.begin(), operands.end());
     std::optional<SmallVector<IndexSum>> indices = load.getIndices();
-    return indices ? read(extract.getTensor(), *indices)
-                   : unique(std::move(load));
+    if (!indices)
+      return unique(std::move(load));
+    // A loop may end before a size that is not known does.
+    return extract.getTensor().getType().hasStaticShape()
+               ? read(extract.getTensor(), *indices)
+               : nullptr;
   }
   // A scalar of outside, unless it is a constant that nobody has folded.
   if (op && op->getNumOperands() != 0 &&
@@ -174,6 +178,18 @@ const Element *ElementBuilder::expandElementwise(Operation *op,
   return getScalarOp(op, operands);
 }
 
+/// Whether it is known how much of a dimension a slice has: all of it, or so
+/// many elements of so many.
+static bool isKnownPart(tensor::ExtractSliceOp op, unsigned dim) {
+  OpFoldResult size = op.getMixedSizes()[dim];
+  if (isa<Attribute>(size))
+    return !op.getSourceType().isDynamicDim(dim);
+  auto whole = cast<Value>(size).getDefiningOp<tensor::DimOp>();
+  return whole && whole.getSource() == op.getSource() &&
+         whole.getConstantIndex() == int64_t(dim) &&
+         op.getStaticOffset(dim) == 0 && op.getStaticStride(dim) == 1;
+}
+
 static std::optional<SmallVector<IndexSum>>
 sliceIndices(tensor::ExtractSliceOp op, ArrayRef<IndexSum> indices) {
   llvm::SmallBitVector dropped = op.getDroppedDims();
@@ -181,7 +197,8 @@ sliceIndices(tensor::ExtractSliceOp op, ArrayRef<IndexSum> indices) {
   const IndexSum *next = indices.begin();
   for (auto [dim, offset, stride] :
        llvm::enumerate(op.getStaticOffsets(), op.getStaticStrides())) {
-    if (ShapedType::isDynamic(offset) || ShapedType::isDynamic(stride))
+    if (ShapedType::isDynamic(offset) || ShapedType::isDynamic(stride) ||
+        !isKnownPart(op, dim))
       return std::nullopt;
     IndexSum index(offset);
     if (!dropped.test(dim))
