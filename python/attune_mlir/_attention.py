@@ -10,13 +10,17 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from . import _compiler, _devices, _frameworks, _gradients, _native, _operands, _schedules
 
-#: Whether a compiler reads the program instead of running it, once PyTorch's operators are there.
-is_traced: Callable[[], bool] | None = None
+
+def _may_repeat() -> bool:
+    """Whether a call is made by PyTorch's program, and not read by its compiler."""
+    torch = sys.modules.get("torch")
+    return torch is not None and not torch.compiler.is_dynamo_compiling()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,7 +126,7 @@ def attention(
     TypeError for types and ValueError for sizes, strides, devices and options that cannot be; CompileError where there
     is no kernel for the problem; RuntimeError where there is no driver, or a kernel fails.
     """
-    if is_traced is not None and out is None and stream is None and not is_traced():
+    if out is None and stream is None and _may_repeat():
         found = _native.repeat(0, causal, window, softcap, scale, return_lse, layout, chip, q, k, v, alibi_slopes, sinks)
         if found is not None:
             return found

@@ -263,7 +263,6 @@ def _implement() -> None:
     if records:
         for key, kernel in recording.items():
             _library.impl("attention_record", _keep_errors(kernel.call_boxed), key, with_keyset=True)
-        _attention.is_traced = torch.compiler.is_dynamo_compiling
 
 
 _implement()

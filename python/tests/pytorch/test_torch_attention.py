@@ -100,6 +100,40 @@ def test_compile():
     assert counter.frame_count <= 2
 
 
+class Block(torch.nn.Module):
+    """A layer of a transformer."""
+
+    def __init__(self, size, heads):
+        super().__init__()
+        self.heads = heads
+        self.norm, self.second_norm = torch.nn.LayerNorm(size), torch.nn.LayerNorm(size)
+        self.packed, self.out = torch.nn.Linear(size, 3 * size), torch.nn.Linear(size, size)
+        self.up, self.down = torch.nn.Linear(size, 4 * size), torch.nn.Linear(4 * size, size)
+
+    def forward(self, x):
+        parts = self.packed(self.norm(x)).unflatten(-1, (3, self.heads, -1)).unbind(2)
+        x = x + self.out(attune.attention(*parts, causal=True).flatten(2))
+        return x + self.down(torch.nn.functional.gelu(self.up(self.second_norm(x))))
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_block(training):
+    """One graph for all lengths, without a break."""
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    block = Block(128, 2).half()
+    compiled = torch.compile(block, backend="aot_eager", fullgraph=True, dynamic=True)
+    for length in range(16, 66, 5):
+        x = torch.randn(1, length, 128).half().requires_grad_(training)
+        with torch.set_grad_enabled(training):
+            found = compiled(x)
+        if training:
+            found.sum().backward()
+            assert x.grad.shape == x.shape
+        torch.testing.assert_close(found, block(x), atol=4e-3, rtol=4e-3)
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
+
+
 def test_export():
     class Model(torch.nn.Module):
         def forward(self, q, k, v):
