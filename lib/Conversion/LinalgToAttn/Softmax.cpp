@@ -4,6 +4,7 @@
 
 #include "Softmax.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -38,6 +39,19 @@ static const Element *findSoftmax(ElementBuilder &elements,
     }
     return false;
   });
+}
+
+/// Whether `weights` is read from a slice of a softmax.
+static bool isPartOfSoftmax(ElementBuilder &elements, const Element *weights) {
+  auto slice = weights->isLoad()
+                   ? weights->value.getDefiningOp<tensor::ExtractSliceOp>()
+                   : tensor::ExtractSliceOp();
+  std::optional<SmallVector<IndexSum>> indices =
+      slice ? weights->getIndices() : std::nullopt;
+  if (!indices || slice.getDroppedDims().any())
+    return false;
+  // Where it begins makes no difference.
+  return findSoftmax(elements, elements.get(slice.getSource(), *indices));
 }
 
 const Element *attune::raising::getReciprocal(const Element *factor) {
@@ -459,6 +473,10 @@ attune::raising::matchSoftmax(ElementBuilder &elements, const Element *weights,
   const Element *found = weights;
   if (!weights->isOp("math.exp"))
     found = findSoftmax(elements, weights);
+  if (!found && isPartOfSoftmax(elements, weights))
+    (void)fail(why, weights->value.getDefiningOp(),
+               "expects the weights of all keys, but got a part of them whose "
+               "size is not known");
   if (!found)
     return std::nullopt;
   LogicalResult matched = failure();

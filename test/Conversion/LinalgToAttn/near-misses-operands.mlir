@@ -352,3 +352,21 @@ func.func @softmax_last(%q: tensor<2x5x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor
   %r = linalg.softmax dimension(2) ins(%o : tensor<2x5x8xf32>) outs(%oe : tensor<2x5x8xf32>) -> tensor<2x5x8xf32>
   return %r : tensor<2x5x8xf32>
 }
+
+// -----
+
+// Weights cut behind softmax, to a number that is not known.
+func.func @cut_weights(%q: tensor<2x5x8xf32>, %k: tensor<2x?x8xf32>, %v: tensor<2x?x8xf32>, %keys: index, %n: index) -> tensor<2x5x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %se = tensor.empty(%keys) : tensor<2x5x?xf32>
+  %sf = linalg.fill ins(%zero : f32) outs(%se : tensor<2x5x?xf32>) -> tensor<2x5x?xf32>
+  %s = linalg.batch_matmul indexing_maps = [affine_map<(b, m, n, d) -> (b, m, d)>, affine_map<(b, m, n, d) -> (b, n, d)>, affine_map<(b, m, n, d) -> (b, m, n)>]
+    ins(%q, %k : tensor<2x5x8xf32>, tensor<2x?x8xf32>) outs(%sf : tensor<2x5x?xf32>) -> tensor<2x5x?xf32>
+  %p = linalg.softmax dimension(2) ins(%s : tensor<2x5x?xf32>) outs(%se : tensor<2x5x?xf32>) -> tensor<2x5x?xf32>
+  // expected-remark @below {{is no attention that can be raised: expects the weights of all keys, but got a part of them whose size is not known}}
+  %cut = tensor.extract_slice %p[0, 0, 0] [2, 5, %n] [1, 1, 1] : tensor<2x5x?xf32> to tensor<2x5x?xf32>
+  %oe = tensor.empty() : tensor<2x5x8xf32>
+  %of = linalg.fill ins(%zero : f32) outs(%oe : tensor<2x5x8xf32>) -> tensor<2x5x8xf32>
+  %o = linalg.batch_matmul ins(%cut, %v : tensor<2x5x?xf32>, tensor<2x?x8xf32>) outs(%of : tensor<2x5x8xf32>) -> tensor<2x5x8xf32>
+  return %o : tensor<2x5x8xf32>
+}
