@@ -311,6 +311,16 @@ static LogicalResult checkParts(tile::DeinterleaveOp op) {
   return success();
 }
 
+/// Lanes of one warp exchange what they hold.
+static LogicalResult checkReduce(tile::ReduceOp op) {
+  tile::LayoutAttr layout = op.getInput().getType().getRegisterLayout();
+  auto dim = static_cast<int64_t>(op.getDim());
+  if (!tile::crossesWarps(layout, dim))
+    return success();
+  return op.emitOpError() << "expects each " << (dim == 1 ? "row" : "column")
+                          << " inside one warp, but got layout " << layout;
+}
+
 /// Warps may differ in what they run by the result.
 static LogicalResult checkAny(tile::AnyOp op) {
   for (Operation *user : op.getResult().getUsers()) {
@@ -403,6 +413,7 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
                 [&](auto wait) { return checkBarriers(wait, context); })
             .Case([](tile::LoadOp load) { return checkLoad(load); })
             .Case([](tile::DeinterleaveOp op) { return checkParts(op); })
+            .Case([](tile::ReduceOp reduce) { return checkReduce(reduce); })
             .Case([](tile::AnyOp any) { return checkAny(any); })
             .Case([](tile::SwapColumnsOp swap) { return checkSwap(swap); })
             .Case([](tile::OrderedOp ordered) { return checkOrdered(ordered); })

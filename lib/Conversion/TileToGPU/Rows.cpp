@@ -72,11 +72,6 @@ ReducePattern::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
   LayoutAttr matrix = op.getInput().getType().getRegisterLayout(),
              rows = op.getResult().getType().getRegisterLayout();
   auto dim = static_cast<int64_t>(op.getDim());
-  for (const tile::Mode &mode : matrix.getWarps())
-    if (mode.dim == dim && mode.stride != 0)
-      return op.emitOpError()
-             << "expects each " << (dim == 1 ? "row" : "column")
-             << " inside one warp, but got layout " << matrix;
   SmallVector<Value> results;
   for (ArrayRef<int64_t> registers : registersAlong(matrix, rows, 1 - dim)) {
     SmallVector<Value> level;

@@ -50,3 +50,9 @@ std::optional<WarpRange> tile::getWarps(Operation *op) {
   }
   return range;
 }
+
+bool tile::crossesWarps(LayoutAttr layout, int64_t dim) {
+  return llvm::any_of(layout.getWarps(), [dim](const Mode &mode) {
+    return mode.dim == dim && mode.stride != 0;
+  });
+}

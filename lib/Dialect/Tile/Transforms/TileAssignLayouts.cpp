@@ -111,8 +111,12 @@ struct TileAssignLayouts
   void spreadToDefinition(Value value, LayoutAttr layout);
   void assignCarried(Operation *loopOrBranch, unsigned number,
                      LayoutAttr layout);
-  /// Blocks of neighbouring columns a thread, threads along the rows first.
+  /// Blocks of neighbouring columns a thread, threads along the rows first, and
+  /// warps along the rows, or along the columns if then no reduction of the
+  /// tile, or of one that gets its layout with it, crosses warps.
   LogicalResult assignBlocked(Value value);
+  /// Whether one does among those that do not stand in `before`.
+  bool reducesAcrossWarps(const DenseMap<Value, LayoutAttr> &before);
   void setTypes();
   /// That a reduction to partial columns has as many as the layout of its input
   /// leaves; a kernel that was made for another chip may have others.
@@ -291,13 +295,11 @@ void TileAssignLayouts::spreadToUsers(Value value, LayoutAttr layout) {
   }
 }
 
-LogicalResult TileAssignLayouts::assignBlocked(Value value) {
-  TileType type = getRegisterTile(value);
-  auto target = TargetAttr::lookup(getOperation());
-  Operation *place = value.getDefiningOp();
-  if (!place)
-    place = value.getParentBlock()->getParentOp();
-  int64_t warps = getWarps(place)->count, lanes = target.getLanes();
+/// The layout of a tile in blocks of neighbouring columns; null, with an error,
+/// if it has a size that no thread comes near.
+static LayoutAttr getBlocked(function_ref<InFlightDiagnostic()> emitError,
+                             TileType type, int64_t lanes, int64_t warps,
+                             bool warpsAlongColumns) {
   ArrayRef<int64_t> shape = type.getShape();
   int64_t rows = shape[0], columns = type.getRank() == 2 ? shape[1] : 1;
   int64_t bytes =
@@ -305,27 +307,62 @@ LogicalResult TileAssignLayouts::assignBlocked(Value value) {
   int64_t run =
       std::gcd(columns, std::max<int64_t>(kWidestAccessBytes / bytes, 1));
   // What is left over when all rows and columns are assigned is the same again.
-  int64_t lanesOfRow = std::gcd(columns / run, lanes),
+  int64_t runs = columns / run,
+          warpsOfRow = warpsAlongColumns ? std::gcd(runs, warps) : 1,
+          lanesOfRow = std::gcd(runs / warpsOfRow, lanes),
           lanesOfRows = std::gcd(rows, lanes / lanesOfRow),
           idleLanes = lanes / lanesOfRow / lanesOfRows,
-          warpsOfRows = std::gcd(rows / lanesOfRows, warps);
+          warpsOfRows =
+              warpsAlongColumns ? 1 : std::gcd(rows / lanesOfRows, warps),
+          ofRow = lanesOfRow * warpsOfRow;
   SmallVector<Mode> registers{
       {run, 1, 1},
-      {columns / run / lanesOfRow, 1, run * lanesOfRow},
+      {runs / ofRow, 1, run * ofRow},
       {rows / lanesOfRows / warpsOfRows, 0, lanesOfRows * warpsOfRows}};
   SmallVector<Mode> laneModes{
       {lanesOfRow, 1, run}, {lanesOfRows, 0, 1}, {idleLanes, 0, 0}};
-  SmallVector<Mode> warpModes{{warpsOfRows, 0, lanesOfRows},
-                              {warps / warpsOfRows, 0, 0}};
-  // Of a size that no thread comes near.
-  if (failed(LayoutAttr::verify([&] { return place->emitOpError(); }, registers,
-                                laneModes, warpModes)))
-    return failure();
+  SmallVector<Mode> warpModes{{warpsOfRow, 1, run * lanesOfRow},
+                              {warpsOfRows, 0, lanesOfRows},
+                              {warps / warpsOfRow / warpsOfRows, 0, 0}};
+  if (failed(LayoutAttr::verify(emitError, registers, laneModes, warpModes)))
+    return {};
   auto layout =
-      LayoutAttr::getNormal(&getContext(), registers, laneModes, warpModes);
-  if (type.getRank() == 1)
-    layout = layout.dropDim(1);
-  assign(value, layout);
+      LayoutAttr::getNormal(type.getContext(), registers, laneModes, warpModes);
+  return type.getRank() == 1 ? layout.dropDim(1) : layout;
+}
+
+bool TileAssignLayouts::reducesAcrossWarps(
+    const DenseMap<Value, LayoutAttr> &before) {
+  return getOperation()
+      .walk([&](ReduceOp reduce) {
+        LayoutAttr layout = layouts.lookup(reduce.getInput());
+        bool isNew = layout && !before.contains(reduce.getInput());
+        return isNew && crossesWarps(layout,
+                                     static_cast<int64_t>(reduce.getDim()))
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+LogicalResult TileAssignLayouts::assignBlocked(Value value) {
+  Operation *place = value.getDefiningOp();
+  if (!place)
+    place = value.getParentBlock()->getParentOp();
+  int64_t lanes = TargetAttr::lookup(getOperation()).getLanes();
+  const DenseMap<Value, LayoutAttr> before = layouts;
+  // Rows stay whole in a warp where neither way will do.
+  for (bool warpsAlongColumns : {false, true, false}) {
+    layouts = before;
+    LayoutAttr layout =
+        getBlocked([&] { return place->emitOpError(); }, getRegisterTile(value),
+                   lanes, getWarps(place)->count, warpsAlongColumns);
+    if (!layout)
+      return failure();
+    assign(value, layout);
+    if (!reducesAcrossWarps(before))
+      break;
+  }
   return success();
 }
 
@@ -506,9 +543,12 @@ void TileAssignLayouts::runOnOperation() {
     TypeSwitch<Operation *>(op).Case<MmaOp, MmaAsyncOp>(
         [&](auto mma) { anchor(mma); });
   });
-  for (Value tile : tiles)
-    if (!layouts.contains(tile) && failed(assignBlocked(tile)))
-      return signalPassFailure();
+  // What is reduced decides about what is known of its rows or columns.
+  for (int64_t rank : {2, 1})
+    for (Value tile : tiles)
+      if (getRegisterTile(tile).getRank() == rank && !layouts.contains(tile) &&
+          failed(assignBlocked(tile)))
+        return signalPassFailure();
   result = kernel.walk([&](ReduceOp reduce) {
     return failed(checkPartialColumns(reduce)) ? WalkResult::interrupt()
                                                : WalkResult::advance();

@@ -33,6 +33,10 @@ std::optional<WarpRange> getWarps(mlir::Operation *op);
 /// The role in whose program `op` stands; null where it stands in none.
 RoleAttr getRole(mlir::Operation *op);
 
+/// Whether a reduction of dimension `dim` of a tile in this layout combines
+/// what several warps hold.
+bool crossesWarps(LayoutAttr layout, int64_t dim);
+
 } // namespace attune::tile
 
 #endif // ATTUNE_DIALECT_TILE_IR_WARPS_H
