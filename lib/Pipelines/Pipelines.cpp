@@ -68,6 +68,7 @@ void attune::buildTilePipeline(OpPassManager &pm) {
   kernels.addPass(tile::createTilePipelineLoopsPass());
   kernels.addPass(tile::createTileSplitLoopsPass());
   kernels.addPass(tile::createTileSpecializeWarpsPass());
+  kernels.addPass(tile::createTileTakeTurnsPass());
   kernels.addPass(tile::createTileUseWorkCounterPass());
   kernels.addPass(tile::createTileMulticastPass());
   kernels.addPass(tile::createTileUnrollLoopsPass());

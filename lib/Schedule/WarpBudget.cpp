@@ -58,13 +58,15 @@ void WarpBudget::mark(mlir::Operation *kernel, TargetAttr target) const {
   RoleRegisters registers =
       getRoleRegisters(target).value_or(RoleRegisters{0, 0});
   auto makeRole = [&](llvm::StringRef name, int64_t warps, int64_t count,
-                      tile::RoleThreads threads) -> mlir::Attribute {
-    return tile::RoleAttr::get(b.getContext(), name, warps, count, threads);
+                      tile::RoleThreads threads,
+                      int64_t ofRole) -> mlir::Attribute {
+    return tile::RoleAttr::get(b.getContext(), name, warps, count, threads,
+                               ofRole);
   };
   kernel->setAttr(
       Tile::kRolesAttrName,
       b.getArrayAttr({makeRole("compute", computing, registers.consumer,
-                               tile::RoleThreads::All),
+                               tile::RoleThreads::All, teams),
                       makeRole("load", producing, registers.producer,
-                               tile::RoleThreads::One)}));
+                               tile::RoleThreads::One, /*ofRole=*/1)}));
 }

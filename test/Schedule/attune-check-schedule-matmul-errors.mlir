@@ -40,6 +40,31 @@ func.func @one_warp_multiply(%a: tensor<256x256xf16>, %b: tensor<256x256xf16>, %
   %x = linalg.matmul {attune.schedule = #schedule.matmul<producerWarps = 4>} ins(%a, %b : tensor<256x256xf16>, tensor<256x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %x : tensor<256x256xf32>
 }
+func.func @ping_pong_without_producer(%a: tensor<256x256xf16>, %b: tensor<256x256xf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  // expected-error @below {{ping-pong-without-producer: expects producer-warps where consumers is ping-pong, but got 0}}
+  %x = linalg.matmul {attune.schedule = #schedule.matmul<mmaWarps = 4, numWarps = 8, blockM = 64, consumers = "ping-pong", persistent = static>} ins(%a, %b : tensor<256x256xf16>, tensor<256x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %x : tensor<256x256xf32>
+}
+func.func @ping_pong_of_one_block(%a: tensor<256x256xf16>, %b: tensor<256x256xf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  // expected-error @below {{ping-pong-of-one-block: expects persistent to be static or dynamic where consumers is ping-pong, but got none}}
+  %x = linalg.matmul {attune.schedule = #schedule.matmul<mmaWarps = 4, numWarps = 8, blockM = 64, consumers = "ping-pong", producerWarps = 4>} ins(%a, %b : tensor<256x256xf16>, tensor<256x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %x : tensor<256x256xf32>
+}
+func.func @ping_pong_of_one_group(%a: tensor<256x256xf16>, %b: tensor<256x256xf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  // expected-error @below {{ping-pong-of-one-group: expects warps of at least 2 warpgroups where consumers is ping-pong, but got 1}}
+  %x = linalg.matmul {attune.schedule = #schedule.matmul<mmaWarps = 4, numWarps = 4, blockM = 64, consumers = "ping-pong", producerWarps = 4, persistent = static>} ins(%a, %b : tensor<256x256xf16>, tensor<256x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %x : tensor<256x256xf32>
+}
+func.func @ping_pong_of_splits(%a: tensor<256x256xf16>, %b: tensor<256x256xf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  // expected-error @below {{ping-pong-of-splits: expects split-k to be 1 where consumers is ping-pong, but got 2}}
+  %x = linalg.matmul {attune.schedule = #schedule.matmul<mmaWarps = 4, numWarps = 8, blockM = 64, consumers = "ping-pong", producerWarps = 4, persistent = static, splitK = 2>} ins(%a, %b : tensor<256x256xf16>, tensor<256x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %x : tensor<256x256xf32>
+}
+func.func @ping_pong_of_one_warp(%a: tensor<256x256xf16>, %b: tensor<256x256xf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  // expected-error @below {{one-warp-mma: expects consumers to have its default where mma-warps is 1}}
+  %x = linalg.matmul {attune.schedule = #schedule.matmul<numWarps = 8, consumers = "ping-pong">} ins(%a, %b : tensor<256x256xf16>, tensor<256x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %x : tensor<256x256xf32>
+}
 func.func @one_stage(%a: tensor<256x256xf16>, %b: tensor<256x256xf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
   // expected-error @below {{one-stage: expects at least 2 stages for an MMA by 4 warps, but got 1}}
   %x = linalg.matmul {attune.schedule = #schedule.matmul<mmaWarps = 4, blockM = 64, stages = 1>} ins(%a, %b : tensor<256x256xf16>, tensor<256x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>

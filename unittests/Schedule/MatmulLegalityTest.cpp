@@ -12,6 +12,7 @@ using namespace mlir;
 using namespace attune;
 using matmul::Dim;
 using schedule::ClusterAlong;
+using schedule::Consumers;
 using schedule::MatmulAttr;
 using schedule::Persistent;
 using schedule::ResultPath;
@@ -121,6 +122,16 @@ TEST_F(MatmulLegalityTest, OneWarpMultiply) {
   wanted.clusterAlong = ClusterAlong::N;
   wanted.stages = 1;
   EXPECT_EQ(refusal(wanted, toy()), "legal");
+}
+
+TEST_F(MatmulLegalityTest, PingPong) {
+  MatmulSchedule wanted = groups(64, 64, 2);
+  wanted.consumers = Consumers::PingPong;
+  wanted.producerWarps = 4;
+  wanted.persistent = Persistent::Static;
+  EXPECT_EQ(refusal(wanted, toy(withGroups())), "legal");
+  wanted.numWarps = 4;
+  EXPECT_EQ(refusal(wanted, toy(withGroups())), "ping-pong-of-one-group");
 }
 
 TEST_F(MatmulLegalityTest, WarpsPerMultiply) {

@@ -195,9 +195,9 @@ def Knobs_AttentionGrad : KnobSet<"attention_grad", "AttentionGrad", [
 //===----------------------------------------------------------------------===//
 
 def Knob_TileM : Knob<"blockM", "block-m", 128, [16, 32, 64, 128, 192, 256],
-  "Rows of the result owned by one workgroup.">;
+  "Rows of a block of the result, which a workgroup, or in ping-pong a warpgroup, computes at a time.">;
 def Knob_TileN : Knob<"blockN", "block-n", 64, [16, 32, 48, 64, 96, 128, 160, 192, 256],
-  "Columns of the result owned by one workgroup, of each contraction.">;
+  "Columns of such a block, of each contraction.">;
 def Knob_TileK : Knob<"blockK", "block-k", 32, [32, 64, 128],
   "Terms of a sum that one step of the main loop multiplies.">;
 def Knob_WarpsN : Knob<"warpsN", "warps-n", 1, [1, 2, 4],
@@ -209,6 +209,9 @@ def Knob_Raster : EnumKnob<"raster", "raster", "Raster",
   "Whether blocks that start one after the other run down the rows, or along the columns, of a group.">;
 def Knob_RasterGroup : Knob<"rasterGroup", "raster-group", 8, [1, 4, 8, 16],
   "Rows of blocks (columns with along-n) of a group, which is computed before the next one: its operands stay in the cache.">;
+def Knob_Consumers : EnumKnob<"consumers", "consumers", "Consumers",
+  [I32EnumCase<"Cooperative", 0, "cooperative">, I32EnumCase<"PingPong", 1, "ping-pong">],
+  "Whether all warpgroups of a workgroup compute a block together, or in ping-pong each one blocks of its own by turns: one then has its epilogue while another one multiplies.">;
 def Knob_MatmulCluster : Knob<"cluster", "cluster", 1, [1, 2],
   "Workgroups of one cluster, which take neighbouring blocks and share what they load of the operand that these have in common.">;
 def Knob_ClusterAlong : EnumKnob<"clusterAlong", "cluster-along", "ClusterAlong",
@@ -221,7 +224,7 @@ def Knob_ResultPath : EnumKnob<"resultPath", "result-path", "ResultPath",
   "How the result leaves: threads store it from registers, or the copy engine stores it from a buffer in shared memory.">;
 
 def Knobs_Matmul : KnobSet<"matmul", "Matmul", [
-  Knob_TileM, Knob_TileN, Knob_TileK, Knob_NumWarps, Knob_WarpsN, Knob_MmaWarps, Knob_ProducerWarps, Knob_Stages,
+  Knob_TileM, Knob_TileN, Knob_TileK, Knob_NumWarps, Knob_WarpsN, Knob_MmaWarps, Knob_ProducerWarps, Knob_Consumers, Knob_Stages,
   Knob_Raster, Knob_RasterGroup, Knob_MatmulCluster, Knob_ClusterAlong, Knob_SplitK, Knob_ResultPath,
   Knob_Persistent, Knob_WorkgroupsPerSm
 ], [

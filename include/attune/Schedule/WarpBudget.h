@@ -23,6 +23,9 @@ struct WarpBudget {
   int64_t workgroups = 1;
   /// Whether producers go from tile to tile.
   bool isPersistent = false;
+  /// Teams that those that compute are divided into, each with tiles of its
+  /// own.
+  int64_t teams = 1;
 
   int64_t getThreads(tile::TargetAttr target) const {
     return (computing + producing) * target.getLanes();

@@ -16,6 +16,7 @@ using namespace mlir;
 using namespace attune;
 using matmul::Dim;
 using schedule::ClusterAlong;
+using schedule::Consumers;
 using schedule::Persistent;
 using schedule::Raster;
 using schedule::ResultPath;
@@ -532,6 +533,8 @@ void MatmulBuilder::build() {
   auto loop = scf::ForOp::create(b, own, all, grid);
   if (schedule.getPersistent() == Persistent::Dynamic)
     loop->setAttr(tile::TileDialect::kDynamicAttrName, b.getUnitAttr());
+  if (schedule.getConsumers() == Consumers::PingPong)
+    loop->setAttr(tile::TileDialect::kTakeTurnsAttrName, b.getUnitAttr());
   b.setInsertionPointToStart(loop.getBody());
   locate(loop.getInductionVar());
   buildTile();

@@ -130,6 +130,24 @@ static LogicalResult checkChannel(Operation *op, Value channel,
   return success();
 }
 
+/// Its barriers hear as often of each element.
+static LogicalResult checkReleases(tile::ChannelOp op) {
+  tile::ReleaseOp first;
+  for (Operation *user : op->getUsers()) {
+    auto release = dyn_cast<tile::ReleaseOp>(user);
+    tile::RoleAttr role = tile::getRole(user);
+    if (!release || !role || role.getTeams() == 1)
+      continue;
+    if (!first)
+      first = release;
+    else if (tile::isOfOneTeam(first) != tile::isOfOneTeam(release))
+      return release.emitOpError()
+             << "expects all elements of a channel to be released by one team, "
+                "or all by every team, but got both";
+  }
+  return success();
+}
+
 /// Workgroups share channels with their cluster, or with nobody.
 static LogicalResult checkCluster(tile::ChannelOp op,
                                   const KernelContext &context) {
@@ -138,6 +156,20 @@ static LogicalResult checkCluster(tile::ChannelOp op,
     return success();
   return op.emitOpError() << "expects a kernel with a known_cluster_size of "
                           << cluster << ", but got " << context.cluster;
+}
+
+/// Each team has its own, of which no other role knows.
+static LogicalResult checkUsers(tile::BufferOp op) {
+  Operation *first = tile::findUseInRole(op);
+  tile::RoleAttr role = first ? tile::getRole(first) : tile::RoleAttr();
+  if (!role || role.getTeams() == 1)
+    return success();
+  for (Operation *user : op->getUsers())
+    if (tile::getRole(user) != role)
+      return user->emitOpError()
+             << "expects to stand in role '" << role.getName()
+             << "', whose teams have a buffer each";
+  return success();
 }
 
 /// Tiles in shared memory that warpgroups write and store.
@@ -238,11 +270,16 @@ template <typename OpTy>
 static LogicalResult checkPingPong(OpTy op, const KernelContext &context) {
   if (failed(checkBarriers(op, context)))
     return failure();
-  if (!dividesWarps(op, context, op.getGroups()))
-    return op.emitOpError()
-           << "expects groups of as many warps each, but got " << op.getGroups()
-           << " of " << context.getWarps(op).count;
-  return success();
+  int64_t warps = context.getWarps(op).getAll();
+  if (warps % static_cast<int64_t>(op.getGroups()) != 0)
+    return op.emitOpError() << "expects groups of as many warps each, but got "
+                            << op.getGroups() << " of " << warps;
+  int64_t teams = context.getWarps(op).teams,
+          groups = static_cast<int64_t>(op.getGroups());
+  if (teams == 1 || teams == groups)
+    return success();
+  return op.emitOpError() << "expects as many groups as the role has teams, "
+                          << teams << ", but got " << groups;
 }
 
 /// That tile-allocate-shared has been there.
@@ -376,6 +413,7 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
             })
             .Case([&](tile::ChannelOp channel) {
               if (failed(checkPlace(channel, channel.getOffset())) ||
+                  failed(checkReleases(channel)) ||
                   failed(checkCluster(channel, context)))
                 return failure();
               return channel.getResult().getType().getSwizzleAtom()
@@ -394,7 +432,8 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
               return checkPlace(scheduler, scheduler.getOffset());
             })
             .Case([&](tile::BufferOp buffer) {
-              if (failed(checkPlace(buffer, buffer.getOffset())))
+              if (failed(checkPlace(buffer, buffer.getOffset())) ||
+                  failed(checkUsers(buffer)))
                 return failure();
               return checkSharedTile(buffer, buffer.getResult(), context);
             })

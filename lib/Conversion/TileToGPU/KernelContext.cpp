@@ -40,7 +40,7 @@ tile::WarpRange KernelContext::getWarps(Operation *op) const {
   int64_t first = 0;
   for (tile::RoleAttr role : roles) {
     if (own ? role == own : role.getThreads() == tile::RoleThreads::All)
-      return {first, role.getWarps()};
+      return tile::WarpRange::get(first, role);
     first += role.getWarps();
   }
   return range;
@@ -55,8 +55,13 @@ int64_t KernelContext::countArrivals(ArrayRef<Operation *> ops) const {
   int64_t count = 0;
   llvm::SmallPtrSet<Attribute, 4> counted;
   for (Operation *op : ops)
-    if (counted.insert(tile::getRole(op)).second)
-      count += isOfOneThread(op) ? 1 : getWarps(op).count;
+    if (counted.insert(tile::getRole(op)).second) {
+      tile::WarpRange warps = getWarps(op);
+      if (isOfOneThread(op))
+        ++count;
+      else
+        count += warps.count * (tile::isOfOneTeam(op) ? 1 : warps.teams);
+    }
   // A barrier that nobody comes to is one all the same.
   return std::max<int64_t>(count, 1);
 }
@@ -73,7 +78,8 @@ int64_t KernelContext::countWarpgroupsBefore(tile::WarpRange warps) const {
     if (first >= warps.first)
       break;
     if (role.getThreads() == tile::RoleThreads::All)
-      count += countWarpgroups({first, role.getWarps()});
+      count +=
+          role.getTeams() * countWarpgroups(tile::WarpRange::get(first, role));
     first += role.getWarps();
   }
   return count;
@@ -95,10 +101,12 @@ Value attune::warpNumber(OpBuilder &b, Location loc,
   Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
   Value warp = b.createOrFold<arith::DivUIOp>(
       loc, thread, constant(b, loc, context.target.getLanes()));
-  int64_t first = context.getWarps(b).first;
-  return first
-             ? b.createOrFold<arith::SubIOp>(loc, warp, constant(b, loc, first))
-             : warp;
+  auto [first, count, teams] = context.getWarps(b);
+  if (first)
+    warp = b.createOrFold<arith::SubIOp>(loc, warp, constant(b, loc, first));
+  return teams > 1 ? b.createOrFold<arith::RemUIOp>(loc, warp,
+                                                    constant(b, loc, count))
+                   : warp;
 }
 
 /// Adds the digits of `number` that move along `dim`, each times its stride.

@@ -43,7 +43,8 @@ struct KernelContext {
     return getWarps(builder.getInsertionBlock()->getParentOp());
   }
   /// How often a barrier hears of these ops, each of which a role runs or
-  /// several do: once from each warp, and from the thread of a role of one.
+  /// several do: once from each warp, of one team or of all, and from the
+  /// thread of a role of one.
   int64_t countArrivals(llvm::ArrayRef<mlir::Operation *> ops) const;
   /// Warpgroups of these warps; 1 where they are fewer than one has.
   int64_t countWarpgroups(tile::WarpRange warps) const {
@@ -59,17 +60,21 @@ struct KernelContext {
 mlir::Value constant(mlir::OpBuilder &builder, mlir::Location loc,
                      int64_t value);
 
-/// Number of the lane in its warp, and of the warp among those of its role, as
-/// index values.
+/// Number of the lane in its warp, and of the warp among those of its role, or
+/// team, as index values.
 mlir::Value laneNumber(mlir::OpBuilder &builder, mlir::Location loc,
                        const KernelContext &context);
 mlir::Value warpNumber(mlir::OpBuilder &builder, mlir::Location loc,
                        const KernelContext &context);
 
-/// Number of the group of this thread, of `groups` that the warps of its role
-/// are assigned to, the same for the back end in all lanes of a warp.
+/// Number of the group of this thread, of `groups` that the warps of its role,
+/// or team, are assigned to, the same for the back end in all lanes of a warp.
 mlir::Value groupNumber(mlir::OpBuilder &builder, mlir::Location loc,
                         const KernelContext &context, int64_t groups);
+/// Number of the team of this thread, of those that warps with these ones are
+/// divided into.
+mlir::Value teamNumber(mlir::OpBuilder &builder, mlir::Location loc,
+                       const KernelContext &context, tile::WarpRange warps);
 /// True in the first thread of each warpgroup. Not
 /// for roles of one thread.
 mlir::Value isFirstOfGroup(mlir::OpBuilder &builder, mlir::Location loc,

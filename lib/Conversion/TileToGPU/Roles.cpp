@@ -13,6 +13,13 @@ using namespace attune;
 
 namespace {
 
+struct IsTurnPattern : KernelPattern<tile::IsTurnOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::IsTurnOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
 struct PingPongInitPattern : KernelPattern<tile::PingPongInitOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
@@ -122,12 +129,13 @@ void attune::lowerRoles(gpu::GPUFuncOp kernel, const KernelContext &context) {
 }
 
 //===----------------------------------------------------------------------===//
-// Warpgroups
+// Teams and warpgroups
 //===----------------------------------------------------------------------===//
 
-Value attune::groupNumber(OpBuilder &b, Location loc,
-                          const KernelContext &context, int64_t groups) {
-  tile::WarpRange warps = context.getWarps(b);
+/// The number of this thread's run of `length` warps, among all of the role.
+static Value numberInRole(OpBuilder &b, Location loc,
+                          const KernelContext &context, tile::WarpRange warps,
+                          int64_t length) {
   // Asked for where the kernel starts: what follows from it, as the address of
   // a warpgroup's rows does, can then be moved out of loops.
   Value warp;
@@ -143,8 +151,37 @@ Value attune::groupNumber(OpBuilder &b, Location loc,
   if (warps.first)
     warp =
         b.createOrFold<arith::SubIOp>(loc, warp, constant(b, loc, warps.first));
-  return b.createOrFold<arith::DivUIOp>(loc, warp,
-                                        constant(b, loc, warps.count / groups));
+  return b.createOrFold<arith::DivUIOp>(loc, warp, constant(b, loc, length));
+}
+
+Value attune::groupNumber(OpBuilder &b, Location loc,
+                          const KernelContext &context, int64_t groups) {
+  tile::WarpRange warps = context.getWarps(b);
+  Value number = numberInRole(b, loc, context, warps, warps.count / groups);
+  return warps.teams > 1 ? b.createOrFold<arith::RemUIOp>(
+                               loc, number, constant(b, loc, groups))
+                         : number;
+}
+
+Value attune::teamNumber(OpBuilder &b, Location loc,
+                         const KernelContext &context, tile::WarpRange warps) {
+  return numberInRole(b, loc, context, warps, warps.count);
+}
+
+LogicalResult
+IsTurnPattern::matchAndRewrite(tile::IsTurnOp op, OpAdaptor adaptor,
+                               ConversionPatternRewriter &b) const {
+  Location loc = op.getLoc();
+  tile::WarpRange warps = context.getWarps(op);
+  if (warps.teams == 1 || isOfOneThread(op)) {
+    b.replaceOpWithNewOp<arith::ConstantOp>(op, b.getBoolAttr(true));
+    return success();
+  }
+  Value number = b.createOrFold<arith::RemUIOp>(loc, adaptor.getNumber(),
+                                                constant(b, loc, warps.teams));
+  b.replaceOpWithNewOp<arith::CmpIOp>(op, arith::CmpIPredicate::eq, number,
+                                      teamNumber(b, loc, context, warps));
+  return success();
 }
 
 Value attune::isFirstOfGroup(OpBuilder &b, Location loc,
@@ -167,7 +204,7 @@ void attune::meetInGroup(OpBuilder &b, Location loc,
   int64_t first =
       1 + context.countWarpgroups() + context.countWarpgroupsBefore(warps);
   Value number = b.createOrFold<arith::AddIOp>(
-      loc, groupNumber(b, loc, context, context.countWarpgroups(warps)),
+      loc, numberInRole(b, loc, context, warps, context.warpgroupWarps),
       constant(b, loc, first));
   barriers.syncThreads(b, loc, number,
                        context.warpgroupWarps * context.target.getLanes(),
@@ -184,13 +221,20 @@ static int64_t firstPingPongBarrier(OpBuilder &b,
   return 1 + context.countWarpgroupsBefore(context.getWarps(b));
 }
 
+/// Which of the groups this thread is in, of those of all teams.
+static Value pingPongNumber(OpBuilder &b, Location loc,
+                            const KernelContext &context, int64_t groups) {
+  tile::WarpRange warps = context.getWarps(b);
+  return numberInRole(b, loc, context, warps, warps.getAll() / groups);
+}
+
 /// Arrives at the barrier of a turn, which waits for the group whose turn it is
 /// and the one before it.
 static void meetForPingPong(OpBuilder &b, Location loc,
                             const KernelContext &context, int64_t groups,
                             Value number, bool wait) {
   int64_t threads =
-      2 * context.getWarps(b).count / groups * context.target.getLanes();
+      2 * context.getWarps(b).getAll() / groups * context.target.getLanes();
   context.model->getBarriers()->syncThreads(b, loc, number, threads, wait);
 }
 
@@ -199,7 +243,7 @@ PingPongInitPattern::matchAndRewrite(tile::PingPongInitOp op, OpAdaptor,
                                      ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
   int64_t groups = op.getGroups();
-  Value group = groupNumber(b, loc, context, groups);
+  Value group = pingPongNumber(b, loc, context, groups);
   auto last = scf::IfOp::create(
       b, loc, compare(b, loc, arith::CmpIPredicate::eq, group, groups - 1),
       /*withElseRegion=*/false);
@@ -217,7 +261,7 @@ PingPongWaitPattern::matchAndRewrite(tile::PingPongWaitOp op, OpAdaptor,
   Location loc = op.getLoc();
   int64_t groups = op.getGroups();
   Value number = b.createOrFold<arith::AddIOp>(
-      loc, groupNumber(b, loc, context, groups),
+      loc, pingPongNumber(b, loc, context, groups),
       constant(b, loc, firstPingPongBarrier(b, context)));
   meetForPingPong(b, loc, context, groups, number, /*wait=*/true);
   b.eraseOp(op);
@@ -229,7 +273,7 @@ PingPongArrivePattern::matchAndRewrite(tile::PingPongArriveOp op, OpAdaptor,
                                        ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
   int64_t groups = op.getGroups();
-  Value group = groupNumber(b, loc, context, groups);
+  Value group = pingPongNumber(b, loc, context, groups);
   Value isLast = compare(b, loc, arith::CmpIPredicate::eq, group, groups - 1);
   int64_t first = firstPingPongBarrier(b, context);
   Value next =
@@ -241,7 +285,7 @@ PingPongArrivePattern::matchAndRewrite(tile::PingPongArriveOp op, OpAdaptor,
   return success();
 }
 
-/// The barriers behind those of warpgroups, of which a role has one.
+/// The barriers behind those of warpgroups, of which a team has one.
 LogicalResult
 BarrierPattern::matchAndRewrite(tile::BarrierOp op, OpAdaptor,
                                 ConversionPatternRewriter &b) const {
@@ -250,9 +294,12 @@ BarrierPattern::matchAndRewrite(tile::BarrierOp op, OpAdaptor,
     tile::WarpRange warps = context.getWarps(op);
     int64_t number = 1 + 2 * context.countWarpgroups() +
                      context.countWarpgroupsBefore(warps);
+    Value own = constant(b, loc, number);
+    if (warps.teams > 1)
+      own = b.createOrFold<arith::AddIOp>(loc, own,
+                                          teamNumber(b, loc, context, warps));
     context.model->getBarriers()->syncThreads(
-        b, loc, constant(b, loc, number),
-        warps.count * context.target.getLanes(), /*wait=*/true);
+        b, loc, own, warps.count * context.target.getLanes(), /*wait=*/true);
   } else {
     gpu::BarrierOp::create(b, loc);
   }
@@ -263,7 +310,7 @@ BarrierPattern::matchAndRewrite(tile::BarrierOp op, OpAdaptor,
 void attune::populateRolePatterns(TypeConverter &converter,
                                   RewritePatternSet &patterns,
                                   const KernelContext &context) {
-  patterns.add<BarrierPattern, PingPongInitPattern, PingPongWaitPattern,
-               PingPongArrivePattern>(converter, patterns.getContext(),
-                                      context);
+  patterns.add<BarrierPattern, IsTurnPattern, PingPongInitPattern,
+               PingPongWaitPattern, PingPongArrivePattern>(
+      converter, patterns.getContext(), context);
 }

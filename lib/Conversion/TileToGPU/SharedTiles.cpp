@@ -79,11 +79,16 @@ BufferPattern::matchAndRewrite(tile::BufferOp op, OpAdaptor,
   tile::TileType type = op.getResult().getType();
   auto space =
       gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
-  auto whole = MemRefType::get({1, type.getShape()[0], type.getShape()[1]},
-                               type.getElementType(),
-                               MemRefLayoutAttrInterface(), space);
+  // Each team has its own.
+  Operation *user = tile::findUseInRole(op);
+  tile::WarpRange warps = context.getWarps(user ? user : op);
+  auto whole = MemRefType::get(
+      {warps.teams, type.getShape()[0], type.getShape()[1]},
+      type.getElementType(), MemRefLayoutAttrInterface(), space);
   Value memory = createSharedView(b, loc, whole, *op.getOffset());
-  b.replaceOp(op, createSlotView(b, loc, type, memory, constant(b, loc, 0)));
+  Value number = warps.teams > 1 ? teamNumber(b, loc, context, warps)
+                                 : constant(b, loc, 0);
+  b.replaceOp(op, createSlotView(b, loc, type, memory, number));
   return success();
 }
 
@@ -224,7 +229,7 @@ WritePattern::matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
     writeMatrices(b, op, adaptor);
   context.model->getCopyEngine()->publishWrites(b, op.getLoc());
   // All warps meet where the group would.
-  if (!isa<tile::BarrierOp>(op->getNextNode()))
+  if (!isa_and_nonnull<tile::BarrierOp>(op->getNextNode()))
     meetInGroup(b, op.getLoc(), context);
   b.eraseOp(op);
   return success();

@@ -514,6 +514,12 @@ void LoopEmitter::emitWithoutRules(Operation *op) {
             tile::SyncWarpOp, tile::BarrierOp, tile::ArriveClusterOp,
             tile::WaitClusterOp, tile::PagedOp, tile::InterleavedOp>(
           [](auto) {})
+      // And is the only team.
+      .Case([&](tile::IsTurnOp op) {
+        Value yes =
+            arith::ConstantOp::create(builder, builder.getBoolAttr(true));
+        op.getResult().replaceAllUsesWith(yes);
+      })
       .Case([&](tile::DeinterleaveOp op) { emitDeinterleave(op); })
       .Case([&](tile::MapOp op) { emitMap(op); })
       .Case([&](tile::AnyOp op) { emitAny(op); })

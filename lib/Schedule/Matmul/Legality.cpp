@@ -11,6 +11,7 @@
 using namespace mlir;
 using namespace attune;
 using matmul::Dim;
+using schedule::Consumers;
 using schedule::Persistent;
 using schedule::ResultPath;
 using tile::MmaAtomAttr;
@@ -53,6 +54,33 @@ static std::optional<Refusal> checkPersistent(const MatmulKnobs &schedule,
   return std::nullopt;
 }
 
+/// The rules of warpgroups that have blocks of their own by turns.
+static std::optional<Refusal> checkPingPong(const MatmulKnobs &schedule) {
+  if (schedule.getConsumers() != Consumers::PingPong)
+    return std::nullopt;
+  if (!schedule.getProducerWarps())
+    return refuse("ping-pong-without-producer",
+                  "expects producer-warps where consumers is ping-pong, but "
+                  "got {0}",
+                  schedule.getProducerWarps());
+  if (schedule.getPersistent() == Persistent::None)
+    return refuse("ping-pong-of-one-block",
+                  "expects persistent to be static or dynamic where consumers "
+                  "is ping-pong, but got none");
+  if (int64_t groups = schedule.getNumWarps() / schedule.getMmaWarps();
+      groups < 2)
+    return refuse("ping-pong-of-one-group",
+                  "expects warps of at least 2 warpgroups where consumers is "
+                  "ping-pong, but got {0}",
+                  groups);
+  if (schedule.getSplitK() != 1)
+    return refuse("ping-pong-of-splits",
+                  "expects split-k to be 1 where consumers is ping-pong, but "
+                  "got {0}",
+                  schedule.getSplitK());
+  return std::nullopt;
+}
+
 /// The rules of MMAs by single warps, whose operands are in registers and
 /// which are done when they return.
 static std::optional<Refusal> checkOneWarp(const MatmulKnobs &schedule) {
@@ -60,6 +88,7 @@ static std::optional<Refusal> checkOneWarp(const MatmulKnobs &schedule) {
        {std::pair<StringRef, bool>{"producer-warps",
                                    schedule.getProducerWarps() != 0},
         {"persistent", schedule.getPersistent() == Persistent::Dynamic},
+        {"consumers", schedule.getConsumers() != Consumers::Cooperative},
         {"result-path", schedule.getResultPath() != ResultPath::Registers},
         {"cluster", schedule.getCluster() != 1}})
     if (isThere)
@@ -143,6 +172,8 @@ static std::optional<Refusal> checkRoles(const MatmulProblem &problem,
                   together, schedule.getStages());
   if (std::optional<Refusal> refusal = checkBoxes(problem, schedule, target))
     return refusal;
+  if (std::optional<Refusal> refusal = checkPingPong(schedule))
+    return refusal;
   return checkCluster(schedule);
 }
 
@@ -150,7 +181,7 @@ static std::optional<Refusal> checkRoles(const MatmulProblem &problem,
 static std::optional<Refusal> checkBlock(const MatmulProblem &problem,
                                          const MatmulKnobs &schedule,
                                          TargetAttr target, MmaAtomAttr atom) {
-  int64_t groups = schedule.getNumWarps() / atom.getWarps();
+  int64_t groups = getBlockWarps(schedule) / atom.getWarps();
   StringRef unit = atom.getWarps() == 1 ? "warps" : "warpgroups";
   int64_t groupsN = schedule.getWarpsN();
   if (groups % groupsN != 0)

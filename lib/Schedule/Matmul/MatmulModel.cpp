@@ -35,6 +35,9 @@ static constexpr double kLoadElementClocks = 4;
 /// take where more than one warp produces. That is as measured; registers are
 /// not why.
 static constexpr double kFunctionClocks = 12, kProducersShare = 1.25;
+/// The share of what a tile takes beside its steps that warpgroups in ping-pong
+/// do not hide under the steps of others.
+static constexpr double kPingPongShare = 0.1;
 /// The share of the memory's rate that a kernel reaches.
 static constexpr double kMemoryShare = 0.9;
 /// The share of the shorter one of computing and moving that the longer one
@@ -191,6 +194,10 @@ double attune::predictTime(const MatmulProblem &problem,
   double turns = std::ceil(parts / sms);
   double besides = std::min(static_cast<double>(resident), turns);
   double perTile = steps * step + fixed / besides;
+  // Each warpgroup has its own tiles, and the matrix unit all of them.
+  if (auto teams = static_cast<double>(getTeams(schedule)); teams > 1)
+    perTile = std::max(steps * step + kPingPongShare * fixed,
+                       (steps * step + fixed) / teams);
   double clocks =
       turns * perTile +
       std::ceil(tiles / sms) * getSplitClocks(problem, schedule, target);

@@ -139,10 +139,24 @@ int64_t attune::getInterleavedColumns(const MatmulProblem &problem,
   return columns % unit == 0 ? columns : 0;
 }
 
+int64_t attune::getTeams(const MatmulKnobs &schedule) {
+  return schedule.getConsumers() == schedule::Consumers::PingPong
+             ? std::max<int64_t>(1, schedule.getNumWarps() /
+                                        schedule.getMmaWarps())
+             : 1;
+}
+
+int64_t attune::getBlockWarps(const MatmulKnobs &schedule) {
+  return schedule.getNumWarps() / getTeams(schedule);
+}
+
 WarpBudget attune::getWarpBudget(const MatmulKnobs &schedule) {
-  return {schedule.getNumWarps(), schedule.getProducerWarps(),
-          schedule.getMmaWarps(), schedule.getWorkgroupsPerSm(),
-          schedule.getPersistent() != Persistent::None};
+  return {schedule.getNumWarps(),
+          schedule.getProducerWarps(),
+          schedule.getMmaWarps(),
+          schedule.getWorkgroupsPerSm(),
+          schedule.getPersistent() != Persistent::None,
+          getTeams(schedule)};
 }
 
 int64_t attune::getSharedBytes(const MatmulProblem &problem,
@@ -155,8 +169,9 @@ int64_t attune::getSharedBytes(const MatmulProblem &problem,
   // As tile-promote-to-shared makes them.
   if (schedule.getResultPath() == ResultPath::Shared)
     for (const MatmulProblem::Matrix &result : llvm::reverse(problem.results))
-      layout.addTiles(getBytes(result.elementType, schedule.getBlockM(),
-                               schedule.getBlockN()));
+      layout.addTiles(getTeams(schedule) * getBytes(result.elementType,
+                                                    schedule.getBlockM(),
+                                                    schedule.getBlockN()));
   auto addRing = [&](const MatmulProblem::Matrix &matrix, int64_t block) {
     int64_t columns = matrix.isInnerLast ? schedule.getBlockK() : block;
     int64_t atomColumns =
@@ -181,7 +196,7 @@ int64_t attune::getSharedBytes(const MatmulProblem &problem,
 /// Elements of a block of the result for each thread that computes.
 static int64_t getElements(const MatmulKnobs &schedule, TargetAttr target) {
   return llvm::divideCeil(schedule.getBlockM() * schedule.getBlockN(),
-                          schedule.getNumWarps() * target.getLanes());
+                          getBlockWarps(schedule) * target.getLanes());
 }
 
 int64_t attune::getAccumulatorRegisters(const MatmulProblem &problem,

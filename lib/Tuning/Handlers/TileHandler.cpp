@@ -32,9 +32,9 @@ static void dropFactsOfChip(ModuleOp module) {
   module.walk([&](tile::SpecializeOp roles) {
     SmallVector<Attribute> without;
     for (auto role : roles.getRoles().getAsRange<tile::RoleAttr>())
-      without.push_back(tile::RoleAttr::get(role.getContext(), role.getName(),
-                                            role.getWarps(), /*registers=*/0,
-                                            role.getThreads()));
+      without.push_back(tile::RoleAttr::get(
+          role.getContext(), role.getName(), role.getWarps(), /*registers=*/0,
+          role.getThreads(), role.getTeams()));
     roles.setRolesAttr(Builder(module.getContext()).getArrayAttr(without));
   });
 }

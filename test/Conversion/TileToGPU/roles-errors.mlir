@@ -157,3 +157,67 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
     }
   }
 }
+
+// -----
+
+!channel = !tile.channel<16x64xf16, stages = 2, swizzle_atom = 32>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @mixed_releases(%n: index) kernel attributes {known_block_size = array<i32: 288, 1, 1>} {
+      %c0 = arith.constant 0 : index
+      %c = tile.channel : !channel
+      tile.specialize <"compute", warps = 8, teams = 2> {
+        // expected-error @below {{'tile.release' op expects all elements of a channel to be released by one team, or all by every team, but got both}}
+        tile.release %c[%c0] : !channel
+        %turn = tile.is_turn %n
+        scf.if %turn {
+          tile.release %c[%n] : !channel
+        }
+      }, <"load", warps = 1, threads = one> {
+      }
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @ping_pong_of_others() kernel attributes {known_block_size = array<i32: 288, 1, 1>} {
+      tile.specialize <"compute", warps = 8, teams = 2> {
+        // expected-error @below {{'tile.ping_pong_init' op expects as many groups as the role has teams, 2, but got 4}}
+        tile.ping_pong_init of 4
+      }, <"load", warps = 1, threads = one> {
+      }
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+!tile = !tile.tile<64x32xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @buffer_of_teams(%m: memref<64x32xf16>) kernel attributes {known_block_size = array<i32: 288, 1, 1>} {
+      %c0 = arith.constant 0 : index
+      %place = tile.buffer : !tile
+      tile.specialize <"compute", warps = 8, teams = 2> {
+        %a = tile.store_async %place, %m[%c0, %c0] : !tile, memref<64x32xf16>
+        tile.wait_reads %a : !tile.token
+      }, <"load", warps = 1, threads = one> {
+        // expected-error @below {{'tile.store_async' op expects to stand in role 'compute', whose teams have a buffer each}}
+        %b = tile.store_async %place, %m[%c0, %c0] : !tile, memref<64x32xf16>
+        tile.wait_reads %b : !tile.token
+      }
+      gpu.return
+    }
+  }
+}

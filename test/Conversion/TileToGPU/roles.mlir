@@ -2,7 +2,7 @@
 //
 // Two programs for the warps of a workgroup, and ping-pong.
 //
-// RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu,cse)" | FileCheck %s
+// RUN: attune-opt %s --allow-unregistered-dialect --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-allocate-shared)),convert-tile-to-gpu,cse)" | FileCheck %s
 
 #swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>
 !channel = !tile.channel<16x64xf16, stages = 2, swizzle_atom = 32>
@@ -45,6 +45,57 @@ gpu.module @kernels {
       tile.release %c[%c0] : !channel
     }, <"load", warps = 4, registers = 24, threads = one> {
       tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<64x64xf16>
+    }
+    gpu.return
+  }
+
+  // Two teams of 4 warps. Each runs the program, of whose elements some are released by both and others by the one whose turn
+  // it is: that is the number of a warp by 4. Team t waits for the other one at barrier 1 + t; its own is 5 + t.
+  // CHECK-LABEL: gpu.func @teams
+  // CHECK-SAME:    %{{.+}}: memref<64x64xf16>, %[[N:[^ ]+]]: index
+  // CHECK-COUNT-2: nvvm.mbarrier.init %{{.+}}, %c1_i32
+  // CHECK-COUNT-2: nvvm.mbarrier.init %{{.+}}, %c4_i32
+  // CHECK-COUNT-2: nvvm.mbarrier.init %{{.+}}, %c1_i32
+  // CHECK-COUNT-2: nvvm.mbarrier.init %{{.+}}, %c8_i32
+  // CHECK:       nvvm.setmaxregister decrease 40
+  // A role of one thread has one team.
+  // CHECK:       "test.use"(%true)
+  // CHECK:       nvvm.setmaxregister increase 232
+  // CHECK:       nvvm.barrier.arrive id = %c1_i32 number_of_threads = %c256_i32
+  // CHECK:       %[[NUMBER:.+]] = arith.remui %[[N]], %c2
+  // CHECK:       %[[TEAM:.+]] = arith.divui %{{.+}}, %c4
+  // CHECK-NEXT:  %[[TURN:.+]] = arith.cmpi eq, %[[NUMBER]], %[[TEAM]]
+  // CHECK-NEXT:  scf.if %[[TURN]] {
+  // CHECK:         arith.addi %{{.+}}, %c1
+  // CHECK:         nvvm.barrier id = %{{.+}} number_of_threads = %c256_i32
+  // CHECK:         nvvm.mbarrier.try_wait.parity
+  // CHECK:         nvvm.barrier.arrive id = %{{.+}} number_of_threads = %c256_i32
+  // CHECK:         nvvm.mbarrier.arrive
+  // CHECK:         %[[GROUP:.+]] = arith.divui %{{.+}}, %c4
+  // CHECK:         %[[OWN:.+]] = arith.addi %[[GROUP]], %c5
+  // CHECK-NEXT:    %[[OWN32:.+]] = arith.index_cast %[[OWN]]
+  // CHECK:         nvvm.barrier id = %[[OWN32]] number_of_threads = %c128_i32
+  gpu.func @teams(%m: memref<64x64xf16>, %n: index) kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !channel
+    %all = tile.channel : !channel
+    tile.specialize <"compute", warps = 8, registers = 232, teams = 2> {
+      tile.ping_pong_init of 2
+      %b = tile.get %all[%c0] : !channel -> !shared
+      tile.release %all[%c0] : !channel
+      %turn = tile.is_turn %n
+      scf.if %turn {
+        tile.ping_pong_wait of 2
+        %s = tile.get %c[%c0] : !channel -> !shared
+        tile.ping_pong_arrive of 2
+        tile.release %c[%c0] : !channel
+        tile.barrier
+      }
+    }, <"load", warps = 4, registers = 40, threads = one> {
+      tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<64x64xf16>
+      tile.put %all[%c0], %m[%c0, %c0] : !channel, memref<64x64xf16>
+      %turn = tile.is_turn %n
+      "test.use"(%turn) : (i1) -> ()
     }
     gpu.return
   }

@@ -37,6 +37,20 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Each of two teams has its own.
+  // CHECK-LABEL: gpu.func @of_teams
+  // CHECK:       %[[TEAM:.+]] = arith.divui %{{.+}}, %c4
+  // CHECK:       memref.subview %{{.+}}[%[[TEAM]], 0, 0] [1, 64, 32] [1, 1, 1] : memref<2x64x32xf16, #gpu.address_space<workgroup>>
+  gpu.func @of_teams(%x: f16) kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
+    %buffer = tile.buffer : !slot
+    tile.specialize <"compute", warps = 8, teams = 2> {
+      %p = tile.fill %x : f16 -> !p
+      tile.write %p, %buffer : !p, !slot
+    }, <"load", warps = 4, threads = one> {
+    }
+    gpu.return
+  }
+
   // The map of the output has TMA boxes of one group's 64 rows and a swizzle atom.
   // CHECK-LABEL: gpu.func @stored
   // CHECK-SAME:    %[[OUT:[^ ]+]]: memref<3x?x96xf16>, %[[HEAD:[^ ]+]]: index, %[[ROW:[^ ]+]]: index, %{{.+}}: f16, %[[MAP:[^ ]+]]: !nvgpu.tensormap.descriptor<tensor = memref<1x64x32xf16, #gpu.address_space<workgroup>>, swizzle = swizzle_64b

@@ -255,54 +255,6 @@ func.func private @target_copy_sync() attributes {
 
 // -----
 
-// expected-error @below {{expects a role with a name}}
-func.func private @role_name() attributes {r = #tile.role<"", warps = 4>}
-
-// -----
-
-// expected-error @below {{expects role 'load' to have at least one warp, but got 0}}
-func.func private @role_warps() attributes {r = #tile.role<"load", warps = 0, threads = one>}
-
-// -----
-
-// expected-error @below {{expects registers of role 'load' in multiples of 8 from 24 to 256, but got 16}}
-func.func private @role_few_registers() attributes {r = #tile.role<"load", warps = 4, registers = 16>}
-
-// -----
-
-// expected-error @below {{expects registers of role 'load' in multiples of 8 from 24 to 256, but got 264}}
-func.func private @role_many_registers() attributes {r = #tile.role<"load", warps = 4, registers = 264>}
-
-// -----
-
-// expected-error @below {{expects registers of role 'load' in multiples of 8 from 24 to 256, but got 100}}
-func.func private @role_step_registers() attributes {r = #tile.role<"load", warps = 4, registers = 100>}
-
-// -----
-
-// expected-error @below {{expects registers of role 'load' in multiples of 8 from 24 to 256, but got -8}}
-func.func private @role_negative_registers() attributes {r = #tile.role<"load", warps = 4, registers = -8>}
-
-// -----
-
-func.func private @role_threads() attributes {
-  // expected-error @below {{expected one of [all, one] for which threads of a role run its program, got: some}}
-  r = #tile.role<"load", warps = 4, threads = some>}
-
-// -----
-
-func.func private @role_order() attributes {
-  // expected-error @below {{expected '>'}}
-  r = #tile.role<"load", warps = 4, threads = one, registers = 24>}
-
-// -----
-
-func.func private @role_detail() attributes {
-  // expected-error @below {{expected 'threads'}}
-  r = #tile.role<"load", warps = 4, warps = 4>}
-
-// -----
-
 // expected-error @below {{expects 'tile.target' to be a #tile.target, but got "sm_90a"}}
 module attributes {tile.target = "sm_90a"} {
 }

@@ -240,6 +240,14 @@ func.func @roles() {
   %scheduler = tile.scheduler : !tile.scheduler
   %next = tile.fetch_work %scheduler[%c7], %counter after %c7 of %c7 : !tile.scheduler, memref<1xi32>
   %same = tile.get_work %scheduler[%c7] after %c7 : !tile.scheduler
+  // Teams of a role, that go by turns.
+  // CHECK: tile.specialize <"compute", warps = 8, registers = 240, teams = 2> {
+  // CHECK-NEXT: tile.is_turn %{{.+}} {note}
+  // CHECK-NEXT: }, <"load", warps = 4, registers = 24, threads = one> {
+  tile.specialize <"compute", warps = 8, registers = 240, teams = 2> {
+    %turn = tile.is_turn %c7 {note}
+  }, <"load", warps = 4, registers = 24, threads = one, teams = 1> {
+  }
   // Any number of roles, some of which have nothing to do.
   // CHECK: tile.specialize <"load_k", warps = 1, threads = one> {
   // CHECK-NEXT: }, <"compute", warps = 4> {

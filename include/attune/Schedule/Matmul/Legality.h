@@ -76,6 +76,11 @@ int64_t getInterleavedColumns(const MatmulProblem &problem,
                               const MatmulKnobs &schedule,
                               tile::TargetAttr target);
 
+/// Teams of warps of a workgroup, each of which has blocks of its own.
+int64_t getTeams(const MatmulKnobs &schedule);
+/// Warps that compute a block together.
+int64_t getBlockWarps(const MatmulKnobs &schedule);
+
 WarpBudget getWarpBudget(const MatmulKnobs &schedule);
 
 /// Bytes of shared memory that a workgroup uses.

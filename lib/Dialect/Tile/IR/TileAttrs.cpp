@@ -43,10 +43,11 @@ static void printAtomList(AsmPrinter &printer, ArrayRef<MmaAtomAttr> atoms) {
 
 #include "attune/Dialect/Tile/IR/TileEnums.cpp.inc"
 
-/// Parses and prints `, registers = 240, threads = one`, each part of which may
-/// be left out.
+/// Parses and prints `, registers = 240, threads = one, teams = 2`, each part
+/// of which may be left out.
 static ParseResult parseRoleDetails(AsmParser &parser, int64_t &registers,
-                                    RoleThreads &threads) {
+                                    RoleThreads &threads, int64_t &teams) {
+  teams = 1;
   if (failed(parser.parseOptionalComma()))
     return success();
   if (succeeded(parser.parseOptionalKeyword("registers"))) {
@@ -55,21 +56,28 @@ static ParseResult parseRoleDetails(AsmParser &parser, int64_t &registers,
     if (failed(parser.parseOptionalComma()))
       return success();
   }
-  if (parser.parseKeyword("threads") || parser.parseEqual())
-    return failure();
-  FailureOr<RoleThreads> parsed = FieldParser<RoleThreads>::parse(parser);
-  if (failed(parsed))
-    return failure();
-  threads = *parsed;
-  return success();
+  if (succeeded(parser.parseOptionalKeyword("threads"))) {
+    if (parser.parseEqual())
+      return failure();
+    FailureOr<RoleThreads> parsed = FieldParser<RoleThreads>::parse(parser);
+    if (failed(parsed))
+      return failure();
+    threads = *parsed;
+    if (failed(parser.parseOptionalComma()))
+      return success();
+  }
+  return failure(parser.parseKeyword("teams") || parser.parseEqual() ||
+                 parser.parseInteger(teams));
 }
 
 static void printRoleDetails(AsmPrinter &printer, int64_t registers,
-                             RoleThreads threads) {
+                             RoleThreads threads, int64_t teams) {
   if (registers)
     printer << ", registers = " << registers;
   if (threads != RoleThreads::All)
     printer << ", threads = " << stringifyRoleThreads(threads);
+  if (teams != 1)
+    printer << ", teams = " << teams;
 }
 
 #define GET_ATTRDEF_CLASSES
@@ -442,27 +450,6 @@ LogicalResult SwizzleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << (vector << bits)
                        << " elements that the swizzle permutes, but got "
                        << atomColumns;
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// RoleAttr
-//===----------------------------------------------------------------------===//
-
-LogicalResult RoleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                               StringRef name, int64_t warps, int64_t registers,
-                               RoleThreads) {
-  constexpr int64_t kStep = 8, kFewest = 24, kMost = 256;
-  if (name.empty())
-    return emitError() << "expects a role with a name";
-  if (warps < 1)
-    return emitError() << "expects role '" << name
-                       << "' to have at least one warp, but got " << warps;
-  if (registers &&
-      (registers % kStep != 0 || registers < kFewest || registers > kMost))
-    return emitError() << "expects registers of role '" << name
-                       << "' in multiples of " << kStep << " from " << kFewest
-                       << " to " << kMost << ", but got " << registers;
   return success();
 }
 

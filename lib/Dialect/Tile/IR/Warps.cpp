@@ -3,10 +3,36 @@
 // Roles are in the order of the warps.
 
 #include "attune/Dialect/Tile/IR/Warps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace attune;
 using namespace attune::tile;
+
+LogicalResult RoleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               StringRef name, int64_t warps, int64_t registers,
+                               RoleThreads threads, int64_t teams) {
+  constexpr int64_t kStep = 8, kFewest = 24, kMost = 256;
+  if (name.empty())
+    return emitError() << "expects a role with a name";
+  if (warps < 1)
+    return emitError() << "expects role '" << name
+                       << "' to have at least one warp, but got " << warps;
+  if (registers &&
+      (registers % kStep != 0 || registers < kFewest || registers > kMost))
+    return emitError() << "expects registers of role '" << name
+                       << "' in multiples of " << kStep << " from " << kFewest
+                       << " to " << kMost << ", but got " << registers;
+  if (teams < 1 || warps % teams != 0)
+    return emitError() << "expects the " << warps << " warps of role '" << name
+                       << "' to be teams of as many each, but got " << teams
+                       << " teams";
+  if (threads == RoleThreads::One && teams != 1)
+    return emitError() << "expects one team in role '" << name
+                       << "', of which one thread runs the program, but got "
+                       << teams;
+  return success();
+}
 
 std::optional<int64_t> tile::getWorkgroupWarps(gpu::GPUFuncOp kernel) {
   auto target = TargetAttr::lookup(kernel);
@@ -43,12 +69,29 @@ std::optional<WarpRange> tile::getWarps(Operation *op) {
   int64_t first = 0;
   for (auto role : getRoles(kernel).getAsRange<RoleAttr>()) {
     if (own ? role == own : role.getThreads() == RoleThreads::All) {
-      range = {first, role.getWarps()};
+      range = WarpRange::get(first, role);
       break;
     }
     first += role.getWarps();
   }
   return range;
+}
+
+bool tile::isOfOneTeam(Operation *op) {
+  for (; op && !isa<SpecializeOp>(op); op = op->getParentOp())
+    if (auto branch = dyn_cast_or_null<scf::IfOp>(op->getParentOp());
+        branch && branch.getCondition().getDefiningOp<IsTurnOp>() &&
+        op->getBlock() == branch.thenBlock())
+      return true;
+  return false;
+}
+
+Operation *tile::findUseInRole(BufferOp buffer) {
+  for (Operation *user : buffer->getUsers())
+    if (RoleAttr role = getRole(user);
+        role && role.getThreads() == RoleThreads::All)
+      return user;
+  return nullptr;
 }
 
 bool tile::crossesWarps(LayoutAttr layout, int64_t dim) {

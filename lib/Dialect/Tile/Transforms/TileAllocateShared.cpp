@@ -34,8 +34,10 @@ static int64_t assignPlaces(gpu::GPUFuncOp kernel) {
         layout.addTiles(channel.getResult().getType().getSizeInBytes()));
   });
   kernel.walk([&](BufferOp buffer) {
+    Operation *user = findUseInRole(buffer);
+    int64_t teams = user ? getRole(user).getTeams() : 1;
     buffer.setOffset(
-        layout.addTiles(buffer.getResult().getType().getSizeInBytes()));
+        layout.addTiles(teams * buffer.getResult().getType().getSizeInBytes()));
   });
   kernel.walk([&](ChannelOp channel) {
     ChannelType type = channel.getResult().getType();

@@ -193,10 +193,12 @@ def Tile_RoleAttr : Tile_Attr<"Role", "role"> {
     consecutive warps. With `registers`, each of their threads gets so many 32-bit
     registers, a multiple of 8 in [24, 256] as `setmaxnreg` takes them (PTX ISA);
     0 leaves what the kernel started with. Where `threads = one`, a single elected thread
-    runs the program, as the one that issues copies does.
+    runs the program, as the one that issues copies does. With `teams`, the warps are divided into so many teams of
+    consecutive ones, each of which runs the program for itself and holds tiles of its own (`tile.is_turn`).
 
     ```mlir
     #tile.role<"compute", warps = 8, registers = 240>
+    #tile.role<"compute", warps = 8, registers = 240, teams = 2>
     #tile.role<"load", warps = 4, registers = 24, threads = one>
     ```
   }];
@@ -204,9 +206,13 @@ def Tile_RoleAttr : Tile_Attr<"Role", "role"> {
     StringRefParameter<"by which ops name it">:$name,
     "int64_t":$warps,
     DefaultValuedParameter<"int64_t", "0">:$registers,
-    DefaultValuedParameter<"::attune::tile::RoleThreads", "RoleThreads::All">:$threads);
-  let assemblyFormat = "`<` $name `,` `warps` `=` $warps `` custom<RoleDetails>($registers, $threads) `` `>`";
+    DefaultValuedParameter<"::attune::tile::RoleThreads", "RoleThreads::All">:$threads,
+    DefaultValuedParameter<"int64_t", "1">:$teams);
+  let assemblyFormat = "`<` $name `,` `warps` `=` $warps `` custom<RoleDetails>($registers, $threads, $teams) `` `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getTeamWarps() const { return getWarps() / getTeams(); }
+  }];
 }
 
 //===----------------------------------------------------------------------===//

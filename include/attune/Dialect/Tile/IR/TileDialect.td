@@ -56,6 +56,9 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kIssueAheadAttrName = "tile.issue_ahead";
     /// On an scf.for, a unit: warpgroups issue its MMAs in ping-pong.
     static constexpr ::llvm::StringLiteral kPingPongAttrName = "tile.ping_pong";
+    /// On an scf.for over the tiles of a workgroup, a unit: where a role has
+    /// teams, these run its iterations by turns.
+    static constexpr ::llvm::StringLiteral kTakeTurnsAttrName = "tile.take_turns";
     /// On an scf.for, a unit: tile-split-loops decides its range test.
     static constexpr ::llvm::StringLiteral kSplitAttrName = "tile.split";
     /// On an scf.for, an i64: how often tile-unroll-loops repeats its body.

@@ -5,6 +5,7 @@
 
 include "attune/Dialect/Tile/IR/TileMemoryOps.td"
 include "attune/Dialect/Tile/IR/TileRegisterOps.td"
+include "attune/Dialect/Tile/IR/TileRoleOps.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -85,8 +86,9 @@ def Tile_ReadOp : Tile_Op<"read", [MemoryEffects<[MemRead]>]> {
 def Tile_BufferOp : Tile_Op<"buffer", [MemoryEffects<[MemAlloc]>]> {
   let summary = "Makes room for one tile in shared memory";
   let description = [{
-    The memory belongs to the workgroup until the kernel ends. It is written by `tile.write`. `offset` is its
-    place in workgroup memory, in bytes, which `tile-allocate-shared` gives it.
+    The memory belongs to the workgroup until the kernel ends. It is written by `tile.write`. Where the role that uses it
+    has teams, each of them has such a tile. `offset` is its place in workgroup memory, in bytes, which
+    `tile-allocate-shared` gives it; tiles of further teams lie behind it.
 
     **Example**
     ```mlir
@@ -500,101 +502,6 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let results = (outs Tile_RegisterTile:$result);
   let assemblyFormat = "$input (`dim` $dim^)? attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
-}
-
-//===----------------------------------------------------------------------===//
-// Roles of warps
-//===----------------------------------------------------------------------===//
-
-def Tile_SpecializeOp : Tile_Op<"specialize", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
-  let summary = "Gives the roles of a workgroup's warps a program each";
-  let description = [{
-    Role `i` has the warps behind those of the roles before it, and runs region `i` (`#tile.role`). Roles
-    meet in channels alone, and at the end of the kernel.
-
-    **Example**
-    ```mlir
-    tile.specialize <"compute", warps = 8, registers = 240> {
-      ...
-    }, <"load", warps = 4, registers = 24, threads = one> {
-      ...
-    }
-    ```
-
-    **Errors**: fewer than two roles, or as many regions as roles; names that are not different; no role of which all
-    threads run the program; registers of some roles and not of others; an op that is not in the body of the kernel.
-  }];
-  let arguments = (ins TypedArrayAttrBase<Tile_RoleAttr, "array of roles">:$roles);
-  let regions = (region VariadicRegion<SizedRegion<1>>:$programs);
-  let hasCustomAssemblyFormat = 1;
-  let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    RoleAttr getRole(unsigned i) { return ::llvm::cast<RoleAttr>(getRoles()[i]); }
-    /// The number of the role's first warp in the workgroup.
-    int64_t getFirstWarp(unsigned i);
-    /// Which of its roles `op` is in; it is in one.
-    unsigned getRoleOf(::mlir::Operation *op);
-  }];
-}
-
-def Tile_SchedulerOp : Tile_Op<"scheduler", [MemoryEffects<[MemAlloc]>]> {
-  let summary = "Makes a tile scheduler: where a workgroup learns of its next tiles";
-  let description = "`offset` is its place in workgroup memory, in bytes, which `tile-allocate-shared` gives it.";
-  let arguments = (ins OptionalAttr<I64Attr>:$offset);
-  let results = (outs Tile_SchedulerType:$result);
-  let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($result)";
-}
-
-def Tile_FetchWorkOp : Tile_Op<"fetch_work", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Takes the next tile that no workgroup has taken, and leaves its number to the consumers";
-  let description = [{
-    The work counter has the number of the tiles that were taken after the first one of each workgroup, which has that of its
-    own number: it is 0 before a launch. The result is the number of a tile, or no less than `total` where none is left; the
-    workgroup that learns so last sets the counter back to 0. Waits until the slot of `element` is free. `after` is the tile
-    before: where workgroups run one after the other, tiles may as well be assigned in advance.
-
-    **Example**
-    ```mlir
-    %next = tile.fetch_work %scheduler[%n], %counter after %tile of %total : !tile.scheduler, memref<1xi32>
-    ```
-  }];
-  let arguments = (ins Tile_SchedulerType:$scheduler, Index:$element, MemRefRankOf<[I32], [1]>:$counter, Index:$after, Index:$total);
-  let results = (outs Index:$result);
-  let assemblyFormat = [{
-    $scheduler `[` $element `]` `,` $counter `after` $after `of` $total attr-dict `:` type($scheduler) `,` type($counter)
-  }];
-}
-
-def Tile_GetWorkOp : Tile_Op<"get_work", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Waits for the number that the producers leave, and frees its slot";
-  let arguments = (ins Tile_SchedulerType:$scheduler, Index:$element, Index:$after);
-  let results = (outs Index:$result);
-  let assemblyFormat = "$scheduler `[` $element `]` `after` $after attr-dict `:` type($scheduler)";
-}
-
-def Tile_PingPongInitOp : Tile_Op<"ping_pong_init", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Lets the first warpgroup go first";
-  let description = "Stands once, before any `tile.ping_pong_wait`, which see.";
-  let arguments = (ins ConfinedAttr<I64Attr, [IntMinValue<2>]>:$groups);
-  let assemblyFormat = "`of` $groups attr-dict";
-}
-
-def Tile_PingPongWaitOp : Tile_Op<"ping_pong_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Waits until the warpgroup before has gone on";
-  let description = [{
-    The warps are assigned to `groups` groups, which go in order, the first one
-    first. `tile.ping_pong_arrive` lets the next group go on. So the MMAs of one group run while another computes on
-    what it multiplied (Shah et al., FlashAttention-3, 2024, section 3.1).
-  }];
-  let arguments = (ins ConfinedAttr<I64Attr, [IntMinValue<2>]>:$groups);
-  let assemblyFormat = "`of` $groups attr-dict";
-}
-
-def Tile_PingPongArriveOp : Tile_Op<"ping_pong_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Lets the next warpgroup go on";
-  let description = "See `tile.ping_pong_wait`.";
-  let arguments = (ins ConfinedAttr<I64Attr, [IntMinValue<2>]>:$groups);
-  let assemblyFormat = "`of` $groups attr-dict";
 }
 
 #endif // ATTUNE_DIALECT_TILE_OPS_TD

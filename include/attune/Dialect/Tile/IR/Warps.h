@@ -11,9 +11,18 @@
 
 namespace attune::tile {
 
-/// Consecutive warps that run a program together.
+/// Consecutive warps that run a program together, and hold its tiles. Of a role
+/// with teams these are its first team, which the others follow.
 struct WarpRange {
-  int64_t first = 0, count = 1;
+  int64_t first = 0, count = 1, teams = 1;
+
+  /// Warps of all teams.
+  int64_t getAll() const { return count * teams; }
+
+  /// Those of a role whose first warp has this number.
+  static WarpRange get(int64_t first, RoleAttr role) {
+    return {first, role.getTeamWarps(), role.getTeams()};
+  }
 };
 
 /// Warps of the workgroup; nothing without `known_block_size` or a target, and
@@ -33,9 +42,16 @@ std::optional<WarpRange> getWarps(mlir::Operation *op);
 /// The role in whose program `op` stands; null where it stands in none.
 RoleAttr getRole(mlir::Operation *op);
 
+/// Whether one team alone runs `op`: it stands where a `tile.is_turn` says so.
+bool isOfOneTeam(mlir::Operation *op);
+
 /// Whether a reduction of dimension `dim` of a tile in this layout combines
 /// what several warps hold.
 bool crossesWarps(LayoutAttr layout, int64_t dim);
+
+/// The first use of a buffer in a role of which all threads run the program;
+/// null where there is none.
+mlir::Operation *findUseInRole(BufferOp buffer);
 
 } // namespace attune::tile
 

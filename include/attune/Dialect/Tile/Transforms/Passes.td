@@ -174,6 +174,34 @@ def TileSpecializeWarpsPass : Pass<"tile-specialize-warps", "::mlir::gpu::GPUFun
   }];
 }
 
+def TileTakeTurnsPass : Pass<"tile-take-turns", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Lets the teams of a role run the iterations of a loop by turns";
+  let description = [{
+    In a role with teams, an iteration of a loop with `tile.take_turns` is run by one team, and the next one by the
+    next team. All of them go through all iterations, so that each knows where those of the others end in a channel:
+    what is carried of counts is computed in any case, and all else in the branch of a `tile.is_turn`. A team gets its first
+    element when the one before has got its last one. So one team has the
+    end of a tile, its epilogue, while another one multiplies (CUTLASS's ping-pong kernels).
+
+    ```
+    before                         after
+    for t, e:                      for t, e, i:
+      x = get k[e]                   if is_turn i:
+      ...                              ping_pong_wait
+      release k[e]                     x = get k[e]
+      yield e + 1                      ping_pong_arrive
+                                       ...
+                                       release k[e]
+                                     yield e + 1, i + 1
+    ```
+
+    Tokens that a loop carries are those of the team's own iteration before.
+
+    **Errors**: a count that such a loop carries that does not follow by arithmetic; a tile that it carries.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TileUseWorkCounterPass : Pass<"tile-use-work-counter", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Lets a persistent workgroup take its next tile when it is done with one";
   let description = [{
