@@ -57,6 +57,26 @@ func.func @rotated(%a: tensor<4096x4096xf16>, %b: tensor<4096x4096xf16>, %c: ten
   return %y : tensor<4096x32x2x64xf32>
 }
 
+// Functions of many tiles run under the multiplies of other warpgroups.
+// SM80-LABEL: func.func @function(
+// SM80: #schedule.matmul<
+// SM90-LABEL: func.func @function(
+// SM90: #schedule.matmul<blockN = 192, blockK = 64, numWarps = 8, mmaWarps = 4, producerWarps = 4, consumers = "ping-pong", stages = 5, {{.*}}persistent = static>
+// GFX942-LABEL: func.func @function(
+// GFX942: #schedule.matmul<
+// GFX1100-LABEL: func.func @function(
+// GFX1100: #schedule.matmul<
+func.func @function(%a: tensor<16384x2048xbf16>, %b: tensor<2048x8192xbf16>, %c: tensor<16384x8192xf32>) -> tensor<16384x8192xbf16> {
+  %x = linalg.matmul ins(%a, %b : tensor<16384x2048xbf16>, tensor<2048x8192xbf16>) outs(%c : tensor<16384x8192xf32>) -> tensor<16384x8192xf32>
+  %e = tensor.empty() : tensor<16384x8192xbf16>
+  %y = linalg.map ins(%x : tensor<16384x8192xf32>) outs(%e : tensor<16384x8192xbf16>) (%s: f32, %o: bf16) {
+    %f = math.tanh %s : f32
+    %z = arith.truncf %f : f32 to bf16
+    linalg.yield %z : bf16
+  }
+  return %y : tensor<16384x8192xbf16>
+}
+
 // Long sums of few tiles are split.
 // SM80-LABEL: func.func @long_sums(
 // SM80: #schedule.matmul<{{.*}}splitK = 8>

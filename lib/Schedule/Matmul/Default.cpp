@@ -6,6 +6,7 @@
 
 using namespace mlir;
 using namespace attune;
+using schedule::Consumers;
 using schedule::MatmulAttr;
 using schedule::Persistent;
 using schedule::ResultPath;
@@ -116,6 +117,23 @@ static void offerWarpgroups(Chooser &chooser) {
         }
 }
 
+/// Warpgroups with blocks of their own, for epilogues that take long. Rings of
+/// five stages pay more than results that leave by the copy engine.
+static void offerPingPong(Chooser &chooser) {
+  constexpr int64_t kWarpgroup = 4, kGroups = 2;
+  MatmulSchedule wanted;
+  wanted.blockM = 128;
+  wanted.blockN = 192;
+  wanted.blockK = 64;
+  wanted.numWarps = kWarpgroup * kGroups;
+  wanted.mmaWarps = kWarpgroup;
+  wanted.producerWarps = kWarpgroup;
+  wanted.consumers = Consumers::PingPong;
+  wanted.persistent = Persistent::Static;
+  wanted.rasterGroup = 16;
+  chooser.offer(wanted, {5, 4});
+}
+
 static void offerWarps(Chooser &chooser) {
   constexpr Shape shapes[] = {
       {128, 256, 2, 4}, {256, 128, 4, 2}, {128, 128, 2, 2}, {128, 128, 4, 2},
@@ -137,6 +155,8 @@ MatmulAttr attune::selectSchedule(const MatmulProblem &problem,
                                   TargetAttr target) {
   Chooser chooser(problem, target);
   offerWarpgroups(chooser);
+  if (problem.epilogueFunctions && problem.countContractions() == 1)
+    offerPingPong(chooser);
   if (!chooser.getBest())
     offerWarps(chooser);
   return chooser.getBest();

@@ -36,8 +36,9 @@ static constexpr double kLoadElementClocks = 4;
 /// not why.
 static constexpr double kFunctionClocks = 12, kProducersShare = 1.25;
 /// The share of what a tile takes beside its steps that warpgroups in ping-pong
-/// do not hide under the steps of others.
-static constexpr double kPingPongShare = 0.1;
+/// do not hide under the steps of others, and how long a step takes for these,
+/// which fill each other's gaps.
+static constexpr double kPingPongShare = 0.1, kPingPongStep = 0.96;
 /// The share of the memory's rate that a kernel reaches.
 static constexpr double kMemoryShare = 0.9;
 /// The share of the shorter one of computing and moving that the longer one
@@ -193,13 +194,16 @@ double attune::predictTime(const MatmulProblem &problem,
   auto sms = static_cast<double>(target.getSms());
   double turns = std::ceil(parts / sms);
   double besides = std::min(static_cast<double>(resident), turns);
-  double perTile = steps * step + fixed / besides;
-  // Each warpgroup has its own tiles, and the matrix unit all of them.
-  if (auto teams = static_cast<double>(getTeams(schedule)); teams > 1)
-    perTile = std::max(steps * step + kPingPongShare * fixed,
-                       (steps * step + fixed) / teams);
+  double perTile = steps * step + fixed / besides, last = 0;
+  // Each warpgroup has its own tiles, and the matrix unit all of them. Nothing
+  // hides the end of the last one.
+  if (auto teams = static_cast<double>(getTeams(schedule)); teams > 1) {
+    double main = steps * step * kPingPongStep;
+    perTile = std::max(main + kPingPongShare * fixed, (main + fixed) / teams);
+    last = main + fixed - perTile;
+  }
   double clocks =
-      turns * perTile +
+      turns * perTile + last +
       std::ceil(tiles / sms) * getSplitClocks(problem, schedule, target);
   double moved = (getExtent(Dim::M) * getExtent(Dim::K) +
                   static_cast<double>(problem.countContractions()) *
