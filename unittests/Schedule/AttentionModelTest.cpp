@@ -270,17 +270,29 @@ TEST_F(AttentionModelTest, AnyLegalScheduleHasATime) {
       TunableOpInterface op;
       module->walk([&](TunableOpInterface found) { op = found; });
       AttentionModel model(work, target);
-      for (const Point &point :
-           findLegal(makeSpace(schedule::AttentionAttr::getSet()),
-                     makeLegality(op.getRules(target).checkLegal))
-               .points) {
+      // All of them would be six times as many points as there is room for.
+      constexpr size_t kSplits = schedule::AttentionAttr::splitK;
+      ScheduleRule isWhole =
+          [legal = op.getRules(target).checkLegal](
+              const KnobReader &read) -> std::optional<attune::Refusal> {
+        if (read(kSplits) != 1)
+          return attune::Refusal{"split", [] { return std::string(); }};
+        return legal(read);
+      };
+      LegalSpace whole = findLegal(makeSpace(schedule::AttentionAttr::getSet()),
+                                   makeLegality(isWhole));
+      auto check = [&](const Point &point) {
         double time = model.predict(
             AttentionKnobs([&](size_t place) { return point[place]; }),
             nullptr);
         ASSERT_TRUE(std::isfinite(time) && time > 0)
             << chip.str() << " " << shape << " "
             << makeSpace(schedule::AttentionAttr::getSet()).toString(point);
-      }
+      };
+      for (const Point &point : whole.points)
+        check(point);
+      whole.points.front()[kSplits] = 4;
+      check(whole.points.front());
     }
   }
 }

@@ -2,7 +2,7 @@
 //
 // How many heads share a tile, and what keeps them from it.
 
-#include "attune/Schedule/Attention/HeadPacking.h"
+#include "attune/Schedule/Attention/Legality.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"

@@ -51,7 +51,8 @@ protected:
   }
 
   std::string skip(AttentionAttr schedule) {
-    std::optional<Refusal> reason = checkWorthTrying(schedule);
+    std::optional<Refusal> reason =
+        checkWorthTrying(problem, schedule, chip("sm_90a"));
     return reason ? reason->id.str() : "worth trying";
   }
 
@@ -412,6 +413,33 @@ TEST_F(LegalityTest, PersistenceNeedsAProducer) {
   auto two =
       groups({{"producer-warps", 4}, {"persistent", 1}, {"q-stages", 2}});
   EXPECT_EQ(getSharedBytes(problem, two, target), one + 64 * 16 * 2 + 16);
+}
+
+TEST_F(LegalityTest, PartsOfTheOutputAreStoredFromRegisters) {
+  TargetAttr target = chip("sm_90a");
+  auto of = [&](int64_t path) {
+    return groups(
+        {{"producer-warps", 4}, {"split-k", 4}, {"o-in-shared", path}});
+  };
+  problem.outputDivisor = 16;
+  EXPECT_EQ(refusal(of(0), target), "legal");
+  EXPECT_EQ(refusal(of(2), target), "output-of-split-keys");
+}
+
+TEST_F(LegalityTest, KeysAreSplitWhereTilesAreFew) {
+  auto split = [&](int64_t parts) { return groups({{"split-k", parts}}); };
+  EXPECT_EQ(skip(split(2)), "split-of-many-tiles");
+  problem.heads = 8;
+  problem.seqQ = 1;
+  problem.seqK = 512;
+  EXPECT_EQ(problem.countTiles(split(1)), 8);
+  EXPECT_EQ(skip(split(4)), "worth trying");
+  // Sixteen blocks of 32 keys.
+  EXPECT_EQ(skip(split(5)), "split-of-few-blocks");
+  problem.seqK = 1 << 20;
+  problem.heads = 131;
+  EXPECT_EQ(skip(split(4)), "worth trying");
+  EXPECT_EQ(skip(split(5)), "split-of-many-tiles");
 }
 
 TEST_F(LegalityTest, PersistenceNeedsTheSizeOfTheGrid) {

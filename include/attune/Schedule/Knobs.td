@@ -128,6 +128,9 @@ def Knob_TileOrder : EnumKnob<"tileOrder", "tile-order", "TileOrder",
   [I32EnumCase<"Ascending", 0, "ascending">, I32EnumCase<"Descending", 1, "descending">, I32EnumCase<"AcrossHeads", 2, "across-heads">],
   "Order in which query blocks start: first to last in each head, last to first (longest first under a causal mask), or the last ones of all heads first, in sections of heads whose keys and values fit the cache.", [], "descending">;
 
+def Knob_SplitKeys : Knob<"splitK", "split-k", 1, [1, 2, 4, 8, 16, 32],
+  "Workgroups that share the keys of a query tile: each visits its part of their blocks, and a kernel behind them merges what they have found.", [3, 5, 6, 10, 12, 24, 64]>;
+
 defvar attentionSizes = [
   ProblemSize<"batch", "Batch size">,
   ProblemSize<"heads", "Number of query heads">,
@@ -140,7 +143,7 @@ def Knobs_Attention : KnobSet<"attention", "Attention", [
   Knob_BlockM, Knob_BlockN, Knob_NumWarps, Knob_MmaWarps, Knob_ProducerWarps, Knob_QStages, Knob_KStages,
   Knob_VStages, Knob_QInRegisters, Knob_PInRegisters, Knob_OInShared, Knob_Overlap, Knob_Rescale,
   Knob_RescaleLate, Knob_ExpOnFma, Knob_SplitMasked, Knob_ListBlocks, Knob_Unroll, Knob_TileOrder, Knob_Persistent,
-  Knob_WorkgroupsPerSm, Knob_Cluster
+  Knob_WorkgroupsPerSm, Knob_Cluster, Knob_SplitKeys
 ], attentionSizes, "`attn.attention`">;
 
 //===----------------------------------------------------------------------===//

@@ -6,6 +6,7 @@
 #include "BlockLists.h"
 #include "GradientKernels.h"
 #include "KernelBody.h"
+#include "MergeKernel.h"
 #include "attune/Conversion/KernelOutliner.h"
 #include "attune/Conversion/Passes.h"
 #include "attune/Dialect/Attn/Analysis/VisibleKeys.h"
@@ -102,7 +103,8 @@ static KernelOperands addInputs(attn::AttentionOp op, KernelOutliner &outliner,
   operands.query = add(op.getQuery(), "query");
   operands.key = add(op.getKey(), "key");
   operands.value = add(op.getValue(), "value");
-  if (op.getSinks())
+  // Of parts, those who merge them take sinks.
+  if (op.getSinks() && op.getScheduleAttr().getSplitK() == 1)
     operands.sinks = add(op.getSinks(), "sinks");
   if (op.hasBlockLists()) {
     operands.listedQueries = op.getListedQueries();
@@ -144,6 +146,25 @@ static void addLists(const BlockLists &lists, const KernelSizes &sizes,
   operands.fullBlockIndices = add(lists.fullIndices);
 }
 
+/// Passes to the kernel what it writes: the results of the op, or their parts
+/// where there are such.
+static void addOutputs(attn::AttentionOp op, const KeyParts &parts,
+                       KernelOutliner &outliner, OutlinedKernel &kernel,
+                       KernelOperands &operands) {
+  if (parts.output) {
+    operands.output = kernel.addArgument(parts.output, launch::Access::Write);
+    operands.lse = kernel.addArgument(parts.lse, launch::Access::Write);
+    return;
+  }
+  auto add = [&](Value result, StringRef name) {
+    return kernel.addArgument(
+        outliner.makeOutput(cast<OpResult>(result), name));
+  };
+  operands.output = add(op.getResult(), "output");
+  if (op.getLse())
+    operands.lse = add(op.getLse(), "lse");
+}
+
 /// How many workgroups of how many threads there are.
 static void setLaunch(attn::AttentionOp op, tile::TargetAttr target,
                       const KernelSizes &sizes, Value query,
@@ -152,7 +173,7 @@ static void setLaunch(attn::AttentionOp op, tile::TargetAttr target,
   int64_t cluster = schedule.getCluster();
   // The order in which a kernel takes its block number apart is that of
   // BodyBuilder::locate: tiles fastest, then heads, then batch.
-  HostProduct grid;
+  HostProduct grid{schedule.getSplitK()};
   for (auto [dim, per] : {std::pair<char, int64_t>('s', sizes.blockM * cluster),
                           {'h', sizes.heads},
                           {'b', 1}})
@@ -247,19 +268,18 @@ static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
   KernelOperands operands = addInputs(op, outliner, kernel);
   if (lists)
     addLists(*lists, *sizes, kernel, operands);
-  auto addOutput = [&](Value result, StringRef name) {
-    return kernel.addArgument(
-        outliner.makeOutput(cast<OpResult>(result), name));
-  };
-  operands.output = addOutput(op.getResult(), "output");
-  if (op.getLse())
-    operands.lse = addOutput(op.getLse(), "lse");
+  KeyParts parts;
+  if (op.getScheduleAttr().getSplitK() > 1)
+    parts = makeKeyParts(op, outliner);
+  addOutputs(op, parts, outliner, kernel, operands);
   if (op.getScheduleAttr().getPersistent() == schedule::Persistent::Dynamic)
     addCounter(outliner, kernel);
   getBudget(op.getScheduleAttr()).mark(kernel.getFunction(), target);
   buildKernelBody(kernel.getBody(), op, operands, *sizes);
   setLaunch(op, target, *sizes, outliner.getInput(op.getQuery(), "query"),
             kernel);
+  if (parts.output)
+    addMergeKernel(op, outliner, parts, sizes->headDimV, target.getLanes());
   outliner.finish();
   return success();
 }

@@ -5,6 +5,7 @@
 // scores.
 
 #include "KernelBody.h"
+#include "MergeKernel.h"
 #include "OnlineSoftmax.h"
 #include "TileOrder.h"
 #include "Views.h"
@@ -87,6 +88,8 @@ private:
   /// hides.
   Value applyMask(Value scores, Value firstKey, bool asksRegion);
   void finish(SoftmaxState state);
+  /// Of the rows of the tile, into a buffer [batch, heads, queries].
+  void storeLogs(Value lse, Value buffer);
 
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
@@ -114,6 +117,8 @@ private:
   OnlineSoftmax softmax;
   TileCounts counts;
   Value batch, headQ, headKV, firstRow, seqQ, seqK, lastRow;
+  /// Which part of the keys, where they are split.
+  Value part;
   std::unique_ptr<VisitedBlocks> blocks;
   Value keys, values;
 };
@@ -136,10 +141,17 @@ Value BodyBuilder::countTiles() {
                                            constant(sizes.heads)),
             size(operands.key, 'h'), size(operands.query, 'b')};
   Value ofHeads = b.createOrFold<arith::MulIOp>(counts.tiles, counts.headsQ);
-  return b.createOrFold<arith::MulIOp>(ofHeads, counts.batches);
+  Value all = b.createOrFold<arith::MulIOp>(ofHeads, counts.batches);
+  return b.createOrFold<arith::MulIOp>(all, constant(schedule.getSplitK()));
 }
 
 void BodyBuilder::locate(Value number) {
+  if (schedule.getSplitK() > 1) {
+    // Parts of one tile start one after the other.
+    Value parts = constant(schedule.getSplitK());
+    part = b.createOrFold<arith::RemUIOp>(number, parts);
+    number = b.createOrFold<arith::DivUIOp>(number, parts);
+  }
   schedule::TileOrder order = schedule.getTileOrder();
   QueryTile tile;
   if (order == schedule::TileOrder::AcrossHeads) {
@@ -317,13 +329,23 @@ void BodyBuilder::finish(SoftmaxState state) {
           return memref::LoadOp::create(inner, loc, operands.sinks, head);
         },
         state);
-  tile::StoreOp::create(
-      b, softmax.normalize(state), head(operands.output, headQ, sizes.heads),
-      ValueRange{firstRow, constant(0)}, /*accumulate=*/false, getOutputPath());
-  if (!operands.lse)
-    return;
-  Value lse = softmax.logSumExp(state);
-  auto type = cast<MemRefType>(operands.lse.getType());
+  Value output = operands.output, logs = operands.lse;
+  bool isPart = part != nullptr;
+  if (isPart) {
+    output = viewPart(b, output, part);
+    logs = viewPart(b, logs, part);
+  }
+  Value result = softmax.normalize(state, getElementTypeOrSelf(output));
+  Value rows = viewHeads(b, isPart ? StringRef(kPartOrder) : op.getOrder(),
+                         output, batch, headQ, sizes.heads);
+  tile::StoreOp::create(b, result, rows, ValueRange{firstRow, constant(0)},
+                        /*accumulate=*/false, getOutputPath());
+  if (logs)
+    storeLogs(softmax.logSumExp(state), logs);
+}
+
+void BodyBuilder::storeLogs(Value lse, Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
   SmallVector<OpFoldResult> offsets{batch, headQ, b.getIndexAttr(0)},
       strides(3, b.getIndexAttr(1));
   OpFoldResult length = type.isDynamicDim(2)
@@ -338,8 +360,8 @@ void BodyBuilder::finish(SoftmaxState state) {
     shape.push_back(type.getDimSize(2));
   auto viewType = memref::SubViewOp::inferRankReducedResultType(
       shape, type, offsets, extents, strides);
-  Value rows = memref::SubViewOp::create(
-      b, cast<MemRefType>(viewType), operands.lse, offsets, extents, strides);
+  Value rows = memref::SubViewOp::create(b, cast<MemRefType>(viewType), buffer,
+                                         offsets, extents, strides);
   if (shape.size() == 2)
     rows = memref::CollapseShapeOp::create(
         b, rows, ArrayRef<ReassociationIndices>{{0, 1}});
@@ -395,6 +417,8 @@ void BodyBuilder::buildTile() {
   blocks = makeVisitedBlocks(
       b, op, operands, sizes.blockN,
       {MaskDim::Query, batch, headQ, firstRow, lastRow, seqK});
+  if (part)
+    blocks->takePart(b, part, schedule.getSplitK());
   keys = head(operands.key, headKV);
   values = head(operands.value, headKV);
   Value query = queryTile();

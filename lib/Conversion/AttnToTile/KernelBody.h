@@ -23,7 +23,9 @@ struct KernelInputs {
   mlir::IRMapping captures;
 };
 
-/// And those for its results.
+/// And those for its results. Where keys are split, both are those of all
+/// parts, [parts, batch, heads, queries], with the head size behind it for the
+/// output, in f32 and without sinks (MergeKernel).
 struct KernelOperands : KernelInputs {
   mlir::Value output;
   /// Null where the op has none.

@@ -248,7 +248,7 @@ void OnlineSoftmax::takeSink(TileBuilder::Body logit, SoftmaxState &state) {
   state.max = max;
 }
 
-Value OnlineSoftmax::normalize(const SoftmaxState &state) {
+Value OnlineSoftmax::normalize(const SoftmaxState &state, Type type) {
   Value inverse =
       b.map(rowType, state.sum,
             [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
@@ -259,13 +259,13 @@ Value OnlineSoftmax::normalize(const SoftmaxState &state) {
                   inner, loc, constantF32(inner, loc, 1), args[0]);
               return arith::SelectOp::create(inner, loc, empty, zero, quotient);
             });
-  Type outputType = op.getResult().getType().getElementType();
   return b.map(
-      accType.withElementType(outputType),
-      {state.acc, b.broadcast(inverse, accType)},
+      accType.withElementType(type), {state.acc, b.broadcast(inverse, accType)},
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
         Value normalized = arith::MulFOp::create(inner, loc, args[0], args[1]);
-        return arith::TruncFOp::create(inner, loc, outputType, normalized);
+        if (type.isF32())
+          return normalized;
+        return arith::TruncFOp::create(inner, loc, type, normalized);
       });
 }
 

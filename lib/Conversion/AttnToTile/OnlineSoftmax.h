@@ -63,8 +63,8 @@ public:
   /// After that: adds to each row a logit that has no value. `logit` gives it,
   /// an f32, for the number of the row, its only argument.
   void takeSink(TileBuilder::Body logit, SoftmaxState &state);
-  /// The output, in the type that the op gives it.
-  mlir::Value normalize(const SoftmaxState &state);
+  /// The output, in this type.
+  mlir::Value normalize(const SoftmaxState &state, mlir::Type type);
   /// The natural logarithm of the sums of the rows; -inf where no key was seen.
   mlir::Value logSumExp(const SoftmaxState &state);
 

@@ -63,6 +63,20 @@ Value attune::viewHeads(ImplicitLocOpBuilder &b, StringRef order, Value buffer,
   return memref::TransposeOp::create(b, view, AffineMapAttr::get(swap));
 }
 
+Value attune::viewPart(ImplicitLocOpBuilder &b, Value buffer,
+                       OpFoldResult part) {
+  auto type = cast<MemRefType>(buffer.getType());
+  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
+      strides(type.getRank(), b.getIndexAttr(1)),
+      extents = memref::getMixedSizes(b, b.getLoc(), buffer);
+  offsets[0] = part;
+  extents[0] = b.getIndexAttr(1);
+  auto view = memref::SubViewOp::inferRankReducedResultType(
+      type.getShape().drop_front(), type, offsets, extents, strides);
+  return memref::SubViewOp::create(b, cast<MemRefType>(view), buffer, offsets,
+                                   extents, strides);
+}
+
 Value attune::boundSize(ImplicitLocOpBuilder &b, Value size,
                         const attn::SizeFacts &facts) {
   if (getConstantIntValue(size))

@@ -18,6 +18,10 @@ mlir::Value viewHeads(mlir::ImplicitLocOpBuilder &b, llvm::StringRef order,
                       mlir::Value buffer, mlir::Value batch, mlir::Value head,
                       std::optional<int64_t> heads = 1);
 
+/// One part of a buffer whose first dimension counts parts.
+mlir::Value viewPart(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
+                     mlir::OpFoldResult part);
+
 /// A size within what is known of it, so that what is computed of it is known
 /// to fit into 32 bits.
 mlir::Value boundSize(mlir::ImplicitLocOpBuilder &b, mlir::Value size,

@@ -40,6 +40,26 @@ Value VisitedBlocks::maskStep(
   return branch.getResult(0);
 }
 
+void VisitedBlocks::takePart(ImplicitLocOpBuilder &b, Value number,
+                             int64_t count) {
+  Value steps = b.createOrFold<arith::SubIOp>(end, begin),
+        parts = constant(b, count);
+  auto startOf = [&](Value part) {
+    Value before = b.createOrFold<arith::DivUIOp>(
+        b.createOrFold<arith::MulIOp>(steps, part), parts);
+    return b.createOrFold<arith::AddIOp>(begin, before);
+  };
+  Value next = b.createOrFold<arith::AddIOp>(number, constant(b, 1));
+  Value first = startOf(number), after = startOf(next);
+  // As before, where a loop that is split need not ask.
+  if (fullBegin == begin)
+    fullBegin = first;
+  if (fullEnd == end)
+    fullEnd = after;
+  begin = first;
+  end = after;
+}
+
 //===----------------------------------------------------------------------===//
 // Ranges of a mask
 //===----------------------------------------------------------------------===//

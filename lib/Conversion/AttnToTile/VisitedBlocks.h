@@ -42,6 +42,11 @@ public:
   maskStep(mlir::ImplicitLocOpBuilder &b, mlir::Value step, mlir::Value scores,
            llvm::function_ref<mlir::Value(bool asksRegion)> mask) const;
 
+  /// Leaves of the steps part `number` of `count`, in order and of one length
+  /// but for one step; none where there are fewer steps than parts.
+  void takePart(mlir::ImplicitLocOpBuilder &b, mlir::Value number,
+                int64_t count);
+
   /// Steps [begin, end) are there.
   mlir::Value begin, end;
   /// Of these, [fullBegin, fullEnd) do not ask the mask. A null fullBegin says

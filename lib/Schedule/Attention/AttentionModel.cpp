@@ -120,8 +120,7 @@ AttentionWork AttentionWork::get(attn::AttentionOp op, const SizeMap &sizes) {
   return {SeenPairs::get(op, choose(op.getSeqQ(), "seq-q", 4096),
                          choose(op.getSeqK(), "seq-k", 4096)),
           AttentionProblem::get(op), batch * headsQ,
-          batch * choose(op.getHeadsKV(), "kv-heads", headsQ),
-          HeadPacking::get(op)};
+          batch * choose(op.getHeadsKV(), "kv-heads", headsQ)};
 }
 
 int64_t AttentionWork::countTiles(int64_t blockM) const {
@@ -219,7 +218,7 @@ int64_t AttentionModel::getResident(const AttentionKnobs &schedule,
            kParts * target.getLanes() / threads,
        target.getSharedPerSm() / shared,
        static_cast<int64_t>(llvm::divideCeil(
-           getTiledHeads(schedule) *
+           getTiledHeads(schedule) * schedule.getSplitK() *
                llvm::divideCeil(work.seqQ, schedule.getBlockM()),
            target.getSms()))});
   return std::max<int64_t>(1, resident);
@@ -386,12 +385,13 @@ double AttentionModel::getImbalance(const AttentionKnobs &schedule,
                                     int64_t resident, double fixedKeys) const {
   int64_t sms = target.getSms();
   int64_t heads = getTiledHeads(schedule);
-  int64_t total = heads * getTiles(schedule);
+  int64_t total = heads * getTiles(schedule) * schedule.getSplitK();
   // So many even out.
   constexpr int64_t kManyTiles = 64;
   if (total <= 0 || total > kManyTiles * sms)
     return 1;
-  if (!work.isMasked())
+  // Parts of the keys of one tile are of one length.
+  if (!work.isMasked() || schedule.getSplitK() > 1)
     return static_cast<double>(llvm::divideCeil(total, sms) * sms) /
            static_cast<double>(total);
   // Fixed parts are told apart by factors of two.
@@ -410,6 +410,19 @@ double AttentionModel::getImbalance(const AttentionKnobs &schedule,
   return it->second;
 }
 
+double AttentionModel::getMergeClocks(const AttentionKnobs &schedule) const {
+  if (schedule.getSplitK() == 1)
+    return 0;
+  // Written and read once, by all SMs.
+  double elements = static_cast<double>(schedule.getSplitK()) *
+                    static_cast<double>(work.heads * work.seqQ) *
+                    static_cast<double>(work.problem.headDimV);
+  double bytes = 2 * sizeof(float) * elements;
+  return kLaunchClocks + bytes /
+                             static_cast<double>(target.getRates().getCache()) /
+                             static_cast<double>(target.getSms());
+}
+
 double AttentionModel::predict(const AttentionKnobs &schedule,
                                const ReportedUsage *reported) const {
   Usage used = estimate(schedule);
@@ -422,7 +435,8 @@ double AttentionModel::predict(const AttentionKnobs &schedule,
   double sms = target.getSms();
   double clocks =
       static_cast<double>(getTiledHeads(schedule)) / sms *
-      (static_cast<double>(steps.tiles) * time.fixed + steps.all * time.step);
+      (static_cast<double>(steps.tiles * schedule.getSplitK()) * time.fixed +
+       steps.all * time.step);
   clocks *= static_cast<double>(getTiles(schedule)) /
             static_cast<double>(steps.tiles);
   clocks *= getImbalance(schedule, resident,
@@ -444,7 +458,8 @@ double AttentionModel::predict(const AttentionKnobs &schedule,
     double moved = keys + queries / static_cast<double>(steps.tiles);
     clocks += std::max(0.0, moved / kBurstRate - first);
   }
-  clocks = kLaunchClocks + std::max(clocks, queries + keys);
+  clocks = kLaunchClocks + std::max(clocks, queries + keys) +
+           getMergeClocks(schedule);
   constexpr double kNanosecondsPerMicrosecond = 1000;
   return clocks / static_cast<double>(target.getRates().getClock()) *
          kNanosecondsPerMicrosecond;

@@ -82,8 +82,10 @@ struct AttentionTunable
                         target](const KnobReader &read) {
       return checkLegal(problem, AttentionKnobs(read), target);
     };
-    rules.checkWorthTrying = [](const KnobReader &read) {
-      return checkWorthTrying(AttentionKnobs(read));
+    rules.checkWorthTrying = [problem =
+                                  AttentionProblem::get(cast<AttentionOp>(op)),
+                              target](const KnobReader &read) {
+      return checkWorthTrying(problem, AttentionKnobs(read), target);
     };
     return rules;
   }

@@ -248,8 +248,74 @@ static AttentionAttr selectWarpgroupSchedule(const AttentionProblem &problem,
   return {};
 }
 
-AttentionAttr attune::selectSchedule(const AttentionProblem &problem,
-                                     TargetAttr target) {
+/// Rows that all queries of a head fit into where there are few of them.
+static constexpr int64_t kFewQueries = 64;
+
+static bool hasFewQueries(const AttentionProblem &problem) {
+  return problem.heads > 0 && problem.seqQ > 0 && problem.seqQ <= kFewQueries &&
+         problem.seqK >= kShortKeys;
+}
+
+/// A tile of as few rows as warpgroups multiply, and blocks of keys under way
+/// that are as many as fit: few queries wait for memory alone.
+static AttentionAttr selectDecoding(const AttentionProblem &problem,
+                                    TargetAttr target) {
+  if (!hasFewQueries(problem))
+    return {};
+  for (int64_t blockN : {64, 32, 16})
+    for (int64_t stages : {4, 3, 2, 1}) {
+      AttentionSchedule wanted = makeGroups(problem, /*groups=*/1, blockN);
+      wanted.producerWarps = 1;
+      wanted.kStages = wanted.vStages = stages;
+      wanted.tileOrder = schedule::TileOrder::Ascending;
+      if (AttentionAttr schedule = getIfFits(problem, wanted, target))
+        return schedule;
+    }
+  return {};
+}
+
+/// Divides the keys of each tile among workgroups where a chip has more of them
+/// than there are tiles of few queries.
+static AttentionAttr splitKeys(const AttentionProblem &problem,
+                               AttentionAttr schedule, TargetAttr target) {
+  if (!schedule || !hasFewQueries(problem))
+    return schedule;
+  int64_t keys = problem.meanKeys ? problem.meanKeys : problem.seqK;
+  auto blocks =
+      static_cast<int64_t>(llvm::divideCeil(keys, schedule.getBlockN()));
+  int64_t tiles = problem.countTiles(schedule);
+  // What starting a tile and merging cost, in the time of a block.
+  constexpr int64_t kStart = 2, kMerge = 3;
+  // By how much parts must be faster, in percent.
+  constexpr int64_t kMargin = 125;
+  auto getTime = [&](int64_t splits) {
+    auto rounds =
+        static_cast<int64_t>(llvm::divideCeil(tiles * splits, target.getSms()));
+    auto steps = static_cast<int64_t>(llvm::divideCeil(blocks, splits));
+    return rounds * (steps + kStart) + (splits > 1 ? kMerge : 0);
+  };
+  SmallVector<int64_t> values(schedule.getValues());
+  AttentionAttr best = schedule;
+  int64_t bestTime = getTime(1) * 100 / kMargin;
+  for (int64_t splits :
+       AttentionAttr::getSet().knobs[AttentionAttr::splitK].domain) {
+    values[AttentionAttr::splitK] = splits;
+    auto split = AttentionAttr::get(target.getContext(), values);
+    if (splits == 1 || getTime(splits) >= bestTime ||
+        checkLegal(problem, split, target) ||
+        checkWorthTrying(problem, split, target))
+      continue;
+    best = split;
+    bestTime = getTime(splits);
+  }
+  return best;
+}
+
+/// See selectSchedule().
+static AttentionAttr selectWhole(const AttentionProblem &problem,
+                                 TargetAttr target) {
+  if (AttentionAttr schedule = selectDecoding(problem, target))
+    return schedule;
   if (AttentionAttr schedule = selectWarpgroupSchedule(problem, target))
     return schedule;
   AttentionAttr best;
@@ -278,4 +344,9 @@ AttentionAttr attune::selectSchedule(const AttentionProblem &problem,
             }
           }
   return best;
+}
+
+AttentionAttr attune::selectSchedule(const AttentionProblem &problem,
+                                     TargetAttr target) {
+  return splitKeys(problem, selectWhole(problem, target), target);
 }

@@ -36,7 +36,8 @@ HeadPacking HeadPacking::get(attn::AttentionOp op) {
   return packing;
 }
 
-int64_t HeadPacking::count(const AttentionKnobs &schedule) const {
+int64_t
+HeadPacking::count(const schedule::AttentionAttr::View &schedule) const {
   // The TMA boxes of a copy engine do not go on from one head to the next.
   if (length > 1 && schedule.getMmaWarps() > 1)
     return 1;

@@ -91,6 +91,7 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
   problem.heads =
       known(op.getBatch(), "batch") * known(op.getHeadsQ(), "heads");
   problem.meanKeys = getMeanKeys(op, problem.seqQ, problem.seqK);
+  problem.packing = HeadPacking::get(op);
   problem.hasWindow = op.getWindow() && op.getWindowAttr().getLeft() >= 0;
   problem.hasDynamicLength = ShapedType::isDynamic(op.getSeqQ()) ||
                              ShapedType::isDynamic(op.getSeqK());
@@ -102,6 +103,11 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
     problem.listedQueries = isOne ? 0 : op.getListedQueries();
   }
   return problem;
+}
+
+int64_t AttentionProblem::countTiles(const AttentionKnobs &schedule) const {
+  return heads / packing.count(schedule) *
+         static_cast<int64_t>(llvm::divideCeil(seqQ, schedule.getBlockM()));
 }
 
 /// The rules of workgroups that share keys and values.
@@ -163,6 +169,11 @@ static std::optional<Refusal> checkOutput(const AttentionProblem &problem,
   if (path == OutputPath::Registers)
     return std::nullopt;
   StringRef place = stringifyOutputPath(path);
+  if (schedule.getSplitK() > 1)
+    return refuse("output-of-split-keys",
+                  "expects o-in-shared to be registers where split-k is {0}, "
+                  "for parts of the output are f32, but got {1}",
+                  schedule.getSplitK(), place);
   int64_t alignment = target.getTmaBoxAlignment();
   if (problem.outputDivisor == 0)
     return refuse("output-row-not-contiguous",
@@ -311,10 +322,40 @@ std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
                         getColumns, atom, target);
 }
 
+/// The rules of workgroups that share the keys of a tile: that there would be
+/// too few of them else, and that each has some to visit.
+static std::optional<Refusal> checkSplit(const AttentionProblem &problem,
+                                         const AttentionKnobs &schedule,
+                                         TargetAttr target) {
+  int64_t splits = schedule.getSplitK();
+  if (splits == 1)
+    return std::nullopt;
+  constexpr int64_t kFewestBlocks = 4, kMostRounds = 4;
+  int64_t tiles = problem.countTiles(schedule), sms = target.getSms();
+  if (tiles == 0 || tiles >= sms || tiles * splits > kMostRounds * sms)
+    return refuse("split-of-many-tiles",
+                  "expects less query tiles than the {0} SMs, and at most {1} "
+                  "workgroups, {2} for each SM, where split-k is {3}, but got "
+                  "{4} tiles",
+                  sms, kMostRounds * sms, kMostRounds, splits,
+                  tiles ? std::to_string(tiles) : "an unknown number of");
+  auto blocks = static_cast<int64_t>(
+      llvm::divideCeil(problem.seqK, schedule.getBlockN()));
+  if (blocks < kFewestBlocks * splits)
+    return refuse("split-of-few-blocks",
+                  "expects at least {0} blocks of keys for each of {1} splits, "
+                  "but got {2} of all",
+                  kFewestBlocks, splits, blocks);
+  return std::nullopt;
+}
+
 /// Nothing here is wrong: the kernel is that of other schedules, or no problem
 /// was seen in which it is among the fastest.
-std::optional<Refusal>
-attune::checkWorthTrying(const AttentionKnobs &schedule) {
+std::optional<Refusal> attune::checkWorthTrying(const AttentionProblem &problem,
+                                                const AttentionKnobs &schedule,
+                                                TargetAttr target) {
+  if (std::optional<Refusal> refusal = checkSplit(problem, schedule, target))
+    return refusal;
   if (schedule.getMmaWarps() == 1) {
     for (auto [knob, isThere] :
          {std::pair<StringRef, bool>{"overlap",

@@ -8,7 +8,6 @@
 #define ATTUNE_SCHEDULE_ATTENTION_ATTENTIONMODEL_H
 
 #include "attune/Dialect/Attn/Analysis/VisibleKeys.h"
-#include "attune/Schedule/Attention/HeadPacking.h"
 #include "attune/Schedule/Attention/Legality.h"
 #include <map>
 #include <tuple>
@@ -41,7 +40,6 @@ struct AttentionWork : SeenPairs {
   AttentionProblem problem;
   /// Heads of queries and of keys, those of all batches together.
   int64_t heads, keyHeads;
-  HeadPacking packing;
 
   /// Lengths and numbers of heads that neither the op nor `sizes` knows are
   /// taken to be common ones.
@@ -86,7 +84,7 @@ private:
   Usage estimate(const AttentionKnobs &schedule) const;
   /// What has query tiles of its own: heads, or as many as share them.
   int64_t getTiledHeads(const AttentionKnobs &schedule) const {
-    return work.heads / work.packing.count(schedule);
+    return work.heads / work.problem.packing.count(schedule);
   }
   /// Workgroups that an SM holds.
   int64_t getResident(const AttentionKnobs &schedule, const Usage &used) const;
@@ -97,6 +95,8 @@ private:
                        const Steps &steps, int64_t resident) const;
   /// Tiles of a head that are computed: of a cluster all or none.
   int64_t getTiles(const AttentionKnobs &schedule) const;
+  /// Clocks of the kernel that merges what was found in parts of the keys.
+  double getMergeClocks(const AttentionKnobs &schedule) const;
   /// How much longer the busiest SM works than the mean. A tile takes time
   /// by the keys it sees and `fixedKeys` more.
   double getImbalance(const AttentionKnobs &schedule, int64_t resident,

@@ -5,7 +5,7 @@
 #ifndef ATTUNE_SCHEDULE_ATTENTION_HEADPACKING_H
 #define ATTUNE_SCHEDULE_ATTENTION_HEADPACKING_H
 
-#include "attune/Schedule/Attention/Legality.h"
+#include "attune/Dialect/Attn/IR/Attn.h"
 
 namespace attune {
 
@@ -19,7 +19,7 @@ public:
   static HeadPacking get(attn::AttentionOp op);
 
   /// Heads of a tile: a divisor of the heads of a group.
-  int64_t count(const AttentionKnobs &schedule) const;
+  int64_t count(const schedule::AttentionAttr::View &schedule) const;
 
 private:
   /// Query heads with the same keys; 1 where heads cannot share a tile.

@@ -8,6 +8,7 @@
 #define ATTUNE_SCHEDULE_ATTENTION_LEGALITY_H
 
 #include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Schedule/Attention/HeadPacking.h"
 #include "attune/Schedule/TunableOpInterface.h"
 #include "attune/Schedule/WarpBudget.h"
 
@@ -49,6 +50,12 @@ struct AttentionProblem {
   /// Whether a window hides keys before those that a query sees. For what is
   /// chosen as well.
   bool hasWindow = false;
+  /// Which heads share tiles.
+  HeadPacking packing = {};
+
+  /// Query tiles of all heads and batches under a schedule; 0 where they are
+  /// not known.
+  int64_t countTiles(const AttentionKnobs &schedule) const;
 
   /// `sizes` are likely ones of dynamic dimensions, for what is chosen.
   static AttentionProblem get(attn::AttentionOp op, const SizeMap &sizes = {});
@@ -117,7 +124,9 @@ std::optional<Refusal> checkLegal(const AttentionProblem &problem,
 
 /// Why a search need not look at the schedule
 /// (ScheduleRules::checkWorthTrying).
-std::optional<Refusal> checkWorthTrying(const AttentionKnobs &schedule);
+std::optional<Refusal> checkWorthTrying(const AttentionProblem &problem,
+                                        const AttentionKnobs &schedule,
+                                        tile::TargetAttr target);
 
 /// A legal schedule that is a reasonable start: the first of a short list of
 /// shapes that is estimated to fit the registers, or the one closest to that.

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The kernel that makes one result of what was found in parts of the keys.
+
+#ifndef ATTUNE_LIB_CONVERSION_ATTNTOTILE_MERGEKERNEL_H
+#define ATTUNE_LIB_CONVERSION_ATTNTOTILE_MERGEKERNEL_H
+
+#include "attune/Conversion/KernelOutliner.h"
+#include "attune/Dialect/Attn/IR/Attn.h"
+
+namespace attune {
+
+/// The dimensions of the output of a part.
+constexpr llvm::StringLiteral kPartOrder = "bhsd";
+
+/// Workspaces of what a kernel finds in each part of the keys: the output, f32
+/// of [parts, batch, heads, queries, head size], and the logarithms of sums,
+/// without the last dimension.
+struct KeyParts {
+  mlir::Value output, lse;
+};
+KeyParts makeKeyParts(attn::AttentionOp op, KernelOutliner &outliner);
+
+/// Adds the kernel that merges them to the results of the op, with its sinks.
+/// Rows of a tile have `columns` elements, the padded head size.
+void addMergeKernel(attn::AttentionOp op, KernelOutliner &outliner,
+                    const KeyParts &parts, int64_t columns, int64_t lanes);
+
+} // namespace attune
+
+#endif // ATTUNE_LIB_CONVERSION_ATTNTOTILE_MERGEKERNEL_H

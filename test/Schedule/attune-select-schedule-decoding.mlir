@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is picked for few queries against many keys: as many workgroups as the chip
+// holds at once, each with parts of the keys that are under way.
+//
+// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attune-select-schedule --attune-check-schedule | FileCheck %s
+// RUN: attune-opt %s --attune-attach-target="chip=sm_80" --attune-select-schedule --attune-check-schedule | FileCheck %s --check-prefix=SM80
+
+// Eight tiles, each of the four heads of a group, for 132 SMs.
+// CHECK-LABEL: func.func @one
+// CHECK: schedule(<blockM = 64, mmaWarps = 4, producerWarps = 1, kStages = 4, vStages = 4, qInRegisters = 0, rescale = 8, tileOrder = ascending, splitK = 16>)
+// SM80-LABEL: func.func @one
+// SM80: schedule(<blockM = 64, {{.*}}splitK = 12>)
+func.func @one(%q: tensor<1x32x1x128xbf16>, %k: tensor<1x8x8192x128xbf16>) -> tensor<1x32x1x128xbf16> {
+  %o = attn.attention %q, %k, %k : tensor<1x32x1x128xbf16>, tensor<1x8x8192x128xbf16>, tensor<1x8x8192x128xbf16>
+  return %o : tensor<1x32x1x128xbf16>
+}
+
+// A tile for each SM is enough, and more than that too.
+// CHECK-LABEL: func.func @many
+// CHECK-NOT: splitK
+// CHECK: return
+func.func @many(%q: tensor<16x32x1x128xbf16>, %k: tensor<16x8x4096x128xbf16>) -> tensor<16x32x1x128xbf16> {
+  %o = attn.attention %q, %k, %k : tensor<16x32x1x128xbf16>, tensor<16x8x4096x128xbf16>, tensor<16x8x4096x128xbf16>
+  return %o : tensor<16x32x1x128xbf16>
+}
+
+// So few keys are not worth a second kernel.
+// CHECK-LABEL: func.func @short
+// CHECK-NOT: splitK
+// CHECK: return
+func.func @short(%q: tensor<1x8x1x128xbf16>, %k: tensor<1x8x256x128xbf16>) -> tensor<1x8x1x128xbf16> {
+  %o = attn.attention %q, %k, %k : tensor<1x8x1x128xbf16>, tensor<1x8x256x128xbf16>, tensor<1x8x256x128xbf16>
+  return %o : tensor<1x8x1x128xbf16>
+}
+
+// Nor are many queries split, of which there are more tiles.
+// CHECK-LABEL: func.func @queries
+// CHECK-NOT: splitK
+// CHECK: return
+func.func @queries(%q: tensor<1x8x128x128xbf16>, %k: tensor<1x8x8192x128xbf16>) -> tensor<1x8x128x128xbf16> {
+  %o = attn.attention %q, %k, %k : tensor<1x8x128x128xbf16>, tensor<1x8x8192x128xbf16>, tensor<1x8x8192x128xbf16>
+  return %o : tensor<1x8x128x128xbf16>
+}
