@@ -16,7 +16,8 @@ struct AttentionOptions {
   llvm::cl::opt<long long> heads, kvHeads, seqQ, seqK, headDimV;
   llvm::cl::opt<Mask> mask;
   llvm::cl::opt<std::string> window, blockLists, softcap, scale;
-  llvm::cl::opt<bool> alibi, sinks, lse, grad, deterministic;
+  llvm::cl::opt<bool> alibi, sinks, queryLengths, keyLengths, lse, grad,
+      deterministic;
   llvm::cl::opt<std::string> order;
 
   AttentionOptions();

@@ -52,6 +52,14 @@ AttentionOptions::AttentionOptions()
             cl::cat(category)),
       sinks("sinks", cl::desc("Take attention sinks, one per head"),
             cl::cat(category)),
+      queryLengths("query-lengths",
+                   cl::desc("Take a number of queries for each batch, of at "
+                            "most --seq-q"),
+                   cl::cat(category)),
+      keyLengths("key-lengths",
+                 cl::desc("Take a number of keys for each batch, of at most "
+                          "--seq-k"),
+                 cl::cat(category)),
       lse("lse",
           cl::desc("Return the log of the sum of exponentials; with --grad, "
                    "take its gradient"),
@@ -179,6 +187,13 @@ AttentionOptions::getProblem(const CommonOptions &common) const {
   problem.alibi = alibi;
   problem.sinks = sinks;
   problem.lse = lse;
+  for (const cl::opt<bool> *lengths : {&queryLengths, &keyLengths})
+    if (grad && *lengths)
+      return makeError("expects no --{0} with --grad, for gradients of batches "
+                       "of different lengths are not there",
+                       lengths->ArgStr);
+  problem.queryLengths = queryLengths;
+  problem.keyLengths = keyLengths;
   problem.grad = grad;
   problem.deterministic = deterministic;
   problem.strided = common.strided;

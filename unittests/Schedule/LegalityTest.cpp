@@ -475,6 +475,10 @@ TEST_F(LegalityTest, ClustersShareWhatAllOfThemSee) {
   EXPECT_EQ(checkLegal(problem, of(4, 0), target)->getMessage(),
             "expects cluster to be 1 where a mask may show query tiles "
             "different keys, but got 2");
+  // Tiles behind the last query of a batch see nothing.
+  problem.isMasked = false;
+  problem.hasQueryLengths = true;
+  EXPECT_EQ(refusal(of(4, 0), target), "cluster-of-masked");
   EXPECT_EQ(refusal(groups({{"producer-warps", 4}}), target), "legal");
 }
 

@@ -21,6 +21,12 @@ void cloneOntoBuffers(mlir::OpBuilder &builder, mlir::Operation &op,
 mlir::Value inlineOntoBuffers(mlir::OpBuilder &builder, mlir::Region &region,
                               mlir::IRMapping mapping);
 
+/// Clones, at the builder, what a region computes of one of its arguments,
+/// which is `value`, and of what is around it. `mapping` gets the results;
+/// inlineOntoBuffers() takes what it has instead of cloning the ops again.
+void cloneOfArgument(mlir::OpBuilder &builder, mlir::BlockArgument argument,
+                     mlir::Value value, mlir::IRMapping &mapping);
+
 } // namespace attune
 
 #endif // ATTUNE_CONVERSION_REGIONCLONE_H

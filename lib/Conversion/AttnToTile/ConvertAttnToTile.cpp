@@ -46,6 +46,9 @@ static LogicalResult checkPrepared(attn::AttentionOpInterface op) {
       op.getAlibiSlopes())
     return op->emitOpError() << "expects short forms to be expanded; run "
                                 "attn-expand-short-forms first";
+  if (op.hasLengths() && op.hasBlockLists())
+    return op->emitOpError() << "expects no lists of blocks beside lengths of "
+                                "batches, which kernels do not take together";
   if (!cast<TunableOpInterface>(*op).getSchedule())
     return op->emitOpError() << "expects a schedule; run attune-set-schedule "
                                 "or attune-select-schedule first";
@@ -106,6 +109,10 @@ static KernelOperands addInputs(attn::AttentionOp op, KernelOutliner &outliner,
   // Of parts, those who merge them take sinks.
   if (op.getSinks() && op.getScheduleAttr().getSplitK() == 1)
     operands.sinks = add(op.getSinks(), "sinks");
+  if (op.getQueryLengths())
+    operands.queryLengths = add(op.getQueryLengths(), "query_lengths");
+  if (op.getKeyLengths())
+    operands.keyLengths = add(op.getKeyLengths(), "key_lengths");
   if (op.hasBlockLists()) {
     operands.listedQueries = op.getListedQueries();
     operands.listedKeys = op.getListedKeys();

@@ -80,7 +80,15 @@ private:
   Value countTiles();
   /// Finds the tile of this number, and of that the workgroup's own.
   void locate(Value number);
+  /// Of the batch and the tile.
+  void findLengths();
   void buildTile();
+  /// The rows of a head of keys or values.
+  Value keyRows(Value buffer);
+  /// The key of a column of a block, inside of a map, clamped to one that there
+  /// is if asked.
+  Value keyPosition(OpBuilder &inner, Location loc, Value firstKey,
+                    Value column, bool clamp);
   Value queryTile();
   SoftmaxState step(Value block, Value query, SoftmaxState state);
   Value applyScore(Value scores, Value firstKey);
@@ -88,6 +96,8 @@ private:
   /// hides.
   Value applyMask(Value scores, Value firstKey, bool asksRegion);
   void finish(SoftmaxState state);
+  /// The tile with this value in rows behind the last query of the batch.
+  Value clearBehind(Value tile, double value);
   /// Of the rows of the tile, into a buffer [batch, heads, queries].
   void storeLogs(Value lse, Value buffer);
 
@@ -117,6 +127,12 @@ private:
   OnlineSoftmax softmax;
   TileCounts counts;
   Value batch, headQ, headKV, firstRow, seqQ, seqK, lastRow;
+  /// Queries of the batch, and the keys that the tile has of it.
+  Value lengthQ, lengthK;
+  /// OwnedRows::origin.
+  Value origin;
+  /// What regions capture, and what they compute of the batch alone.
+  IRMapping captures;
   /// Which part of the keys, where they are split.
   Value part;
   std::unique_ptr<VisitedBlocks> blocks;
@@ -174,8 +190,60 @@ void BodyBuilder::locate(Value number) {
   }
   firstRow = arith::MulIOp::create(b, tile.tile, constant(sizes.blockM));
   Value afterTile = arith::AddIOp::create(b, firstRow, constant(sizes.blockM));
-  Value afterRow = arith::MinSIOp::create(b, afterTile, seqQ);
+  findLengths();
+  Value afterRow = arith::MinSIOp::create(b, afterTile, lengthQ);
   lastRow = arith::SubIOp::create(b, afterRow, constant(1));
+}
+
+void BodyBuilder::findLengths() {
+  auto getLength = [&](Value lengths, Value all) -> Value {
+    if (!lengths)
+      return all;
+    return attn::clampLength(b, memref::LoadOp::create(b, lengths, batch), all);
+  };
+  lengthQ = getLength(operands.queryLengths, seqQ);
+  lengthK = getLength(operands.keyLengths, seqK);
+  captures = operands.captures;
+  if (!op.hasLengths())
+    return;
+  if (operands.queryLengths) {
+    // Rows behind the last query see nothing.
+    Value exists =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, firstRow, lengthQ);
+    lengthK = arith::SelectOp::create(b, exists, lengthK, constant(0));
+  }
+  // The copy engine knows the ends of tensors alone, and reads zeros before
+  // their beginning: so no block reaches behind the last key, where there may
+  // be anything.
+  if (operands.keyLengths && getScope() == tile::MmaScope::Warpgroup) {
+    Value size = constant(sizes.blockN);
+    Value steps = b.createOrFold<arith::CeilDivUIOp>(lengthK, size);
+    origin = arith::SubIOp::create(b, lengthK,
+                                   b.createOrFold<arith::MulIOp>(steps, size));
+  }
+  for (Region *region : {&op.getScore(), &op.getMask()})
+    if (!region->empty())
+      cloneOfArgument(b, attn::getBatchArgument(*region), batch, captures);
+}
+
+Value BodyBuilder::keyRows(Value buffer) {
+  Value rows = head(buffer, headKV);
+  if (!operands.keyLengths || origin)
+    return rows;
+  auto type = cast<MemRefType>(rows.getType());
+  SmallVector<OpFoldResult> offsets(2, b.getIndexAttr(0)),
+      strides(2, b.getIndexAttr(1)),
+      extents{lengthK, b.getIndexAttr(type.getDimSize(1))};
+  return memref::SubViewOp::create(b, rows, offsets, extents, strides);
+}
+
+Value BodyBuilder::keyPosition(OpBuilder &inner, Location loc, Value firstKey,
+                               Value column, bool clamp) {
+  Value key = elementPosition(inner, loc, firstKey, column, seqK, clamp);
+  if (!clamp || !origin)
+    return key;
+  return arith::MaxSIOp::create(inner, loc, key,
+                                arith::ConstantIndexOp::create(inner, loc, 0));
 }
 
 Value BodyBuilder::queryTile() {
@@ -244,10 +312,10 @@ Value BodyBuilder::applyScore(Value scores, Value firstKey) {
                  if (!hasRegion)
                    return scaled;
                  bool clamp = readsTensor(op.getScore());
-                 IRMapping mapping = operands.captures;
+                 IRMapping mapping = captures;
                  auto [head, row] = locateRow(inner, loc, args[1], clamp);
-                 Value column = elementPosition(inner, loc, firstKey, args[2],
-                                                seqK, clamp);
+                 Value column =
+                     keyPosition(inner, loc, firstKey, args[2], clamp);
                  mapping.map(op.getScore().getArguments(),
                              ValueRange{scaled, batch, head, row, column});
                  Value score = OnlineSoftmax::dropFactor(
@@ -268,15 +336,18 @@ Value BodyBuilder::applyMask(Value scores, Value firstKey, bool asksRegion) {
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
         Value column = arith::AddIOp::create(inner, loc, firstKey, args[2]);
         Value keep;
-        if (!blocks->wholeBlocks)
+        if (!blocks->wholeBlocks && origin)
+          keep = arith::CmpIOp::create(
+              inner, loc, arith::CmpIPredicate::sge, column,
+              arith::ConstantIndexOp::create(inner, loc, 0));
+        else if (!blocks->wholeBlocks)
           keep = arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::slt,
-                                       column, seqK);
+                                       column, lengthK);
         if (hasRegion) {
           bool clamp = readsTensor(op.getMask());
-          IRMapping mapping = operands.captures;
+          IRMapping mapping = captures;
           auto [head, row] = locateRow(inner, loc, args[1], clamp);
-          Value key = clamp ? elementPosition(inner, loc, firstKey, args[2],
-                                              seqK, clamp)
+          Value key = clamp ? keyPosition(inner, loc, firstKey, args[2], clamp)
                             : column;
           mapping.map(op.getMask().getArguments(),
                       ValueRange{batch, head, row, key});
@@ -335,13 +406,32 @@ void BodyBuilder::finish(SoftmaxState state) {
     output = viewPart(b, output, part);
     logs = viewPart(b, logs, part);
   }
-  Value result = softmax.normalize(state, getElementTypeOrSelf(output));
+  Value result =
+      clearBehind(softmax.normalize(state, getElementTypeOrSelf(output)), 0);
   Value rows = viewHeads(b, isPart ? StringRef(kPartOrder) : op.getOrder(),
                          output, batch, headQ, sizes.heads);
   tile::StoreOp::create(b, result, rows, ValueRange{firstRow, constant(0)},
                         /*accumulate=*/false, getOutputPath());
   if (logs)
-    storeLogs(softmax.logSumExp(state), logs);
+    storeLogs(clearBehind(softmax.logSumExp(state),
+                          -std::numeric_limits<double>::infinity()),
+              logs);
+}
+
+Value BodyBuilder::clearBehind(Value tile, double value) {
+  if (!operands.queryLengths)
+    return tile;
+  auto type = cast<TileType>(tile.getType());
+  return b.map(
+      type, tile,
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        Value row = locateRow(inner, loc, args[1], /*clamp=*/false).second;
+        Value exists = arith::CmpIOp::create(
+            inner, loc, arith::CmpIPredicate::slt, row, lengthQ);
+        Value other = arith::ConstantOp::create(
+            inner, loc, inner.getFloatAttr(type.getElementType(), value));
+        return arith::SelectOp::create(inner, loc, exists, args[0], other);
+      });
 }
 
 void BodyBuilder::storeLogs(Value lse, Value buffer) {
@@ -416,11 +506,11 @@ void BodyBuilder::build() {
 void BodyBuilder::buildTile() {
   blocks = makeVisitedBlocks(
       b, op, operands, sizes.blockN,
-      {MaskDim::Query, batch, headQ, firstRow, lastRow, seqK});
+      {MaskDim::Query, batch, headQ, firstRow, lastRow, lengthK, origin});
   if (part)
     blocks->takePart(b, part, schedule.getSplitK());
-  keys = head(operands.key, headKV);
-  values = head(operands.value, headKV);
+  keys = keyRows(operands.key);
+  values = keyRows(operands.value);
   Value query = queryTile();
   SoftmaxState initial = softmax.start();
   auto loop =

@@ -34,7 +34,7 @@ struct MergeOperands {
   KeyParts parts;
   int64_t count;
   /// Null where there are none.
-  Value sinks;
+  Value sinks, queryLengths;
   Value output, lse;
 };
 
@@ -135,17 +135,34 @@ Value MergeBuilder::weigh(Value x, Value shift) {
 }
 
 Value MergeBuilder::loadSinks() {
-  return b.map(
-      rowType, ValueRange(),
-      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        Value place = head;
-        if (alongHeads)
-          place = elementPosition(
-              inner, loc, firstRow, args[0],
-              inner.createOrFold<memref::DimOp>(loc, operands.sinks, 0),
-              /*clamp=*/true);
-        return memref::LoadOp::create(inner, loc, operands.sinks, place);
-      });
+  // Queries that are not there have no sink either.
+  Value length;
+  if (operands.queryLengths)
+    length = arith::IndexCastOp::create(
+        b, b.getIndexType(),
+        memref::LoadOp::create(b, operands.queryLengths, batch));
+  return b.map(rowType, ValueRange(),
+               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                 Value place = head;
+                 if (alongHeads)
+                   place = elementPosition(inner, loc, firstRow, args[0],
+                                           inner.createOrFold<memref::DimOp>(
+                                               loc, operands.sinks, 0),
+                                           /*clamp=*/true);
+                 Value sink =
+                     memref::LoadOp::create(inner, loc, operands.sinks, place);
+                 if (!length)
+                   return sink;
+                 // Where rows are of heads, each is the first query of its own.
+                 Value row = arith::ConstantIndexOp::create(inner, loc, 0);
+                 if (!alongHeads)
+                   row = arith::AddIOp::create(inner, loc, firstRow, args[0]);
+                 Value exists = arith::CmpIOp::create(
+                     inner, loc, arith::CmpIPredicate::slt, row, length);
+                 return arith::SelectOp::create(
+                     inner, loc, exists, sink,
+                     TileBuilder::constant(inner, loc, kLowest));
+               });
 }
 
 Value MergeBuilder::addPart(Value sum, Value weight, Value part) {
@@ -267,6 +284,9 @@ void attune::addMergeKernel(attn::AttentionOp op, KernelOutliner &outliner,
   operands.parts = {addRead(parts.output), addRead(parts.lse)};
   if (op.getSinks())
     operands.sinks = addRead(outliner.getInput(op.getSinks(), "sinks"));
+  if (op.getSinks() && op.getQueryLengths())
+    operands.queryLengths =
+        addRead(outliner.getInput(op.getQueryLengths(), "query_lengths"));
   Value output = outliner.makeOutput(cast<OpResult>(op.getResult()), "output");
   operands.output = kernel.addArgument(output);
   if (op.getLse())

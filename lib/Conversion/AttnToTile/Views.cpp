@@ -91,8 +91,12 @@ Value attune::boundSize(ImplicitLocOpBuilder &b, Value size,
 }
 
 bool attune::readsTensor(Region &region) {
-  return llvm::any_of(region.front(), [](Operation &inner) {
-    return isa<tensor::ExtractOp>(inner);
+  // Every tile is of a batch that there is.
+  Value batch = attn::getBatchArgument(region);
+  return llvm::any_of(region.front(), [&](Operation &inner) {
+    auto extract = dyn_cast<tensor::ExtractOp>(inner);
+    return extract && llvm::any_of(extract.getIndices(),
+                                   [&](Value index) { return index != batch; });
   });
 }
 

@@ -27,8 +27,8 @@ mlir::Value viewPart(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
 mlir::Value boundSize(mlir::ImplicitLocOpBuilder &b, mlir::Value size,
                       const attn::SizeFacts &facts);
 
-/// Whether a region reads tensors. Tiles reach beyond the ends of the
-/// sequences, so that its positions have to be clamped.
+/// Whether a region reads tensors, but by the batch alone. Tiles reach beyond
+/// the ends of the sequences, so that its positions have to be clamped.
 bool readsTensor(mlir::Region &region);
 
 /// Emits the position of an element, clamped to the last valid one if asked.

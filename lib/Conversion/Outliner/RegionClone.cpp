@@ -39,6 +39,32 @@ Value attune::inlineOntoBuffers(OpBuilder &builder, Region &region,
                                 IRMapping mapping) {
   Block &block = region.front();
   for (Operation &op : block.without_terminator())
-    cloneOntoBuffers(builder, op, mapping);
+    if (op.getNumResults() == 0 || !mapping.contains(op.getResult(0)))
+      cloneOntoBuffers(builder, op, mapping);
   return mapping.lookupOrDefault(block.getTerminator()->getOperand(0));
+}
+
+void attune::cloneOfArgument(OpBuilder &builder, BlockArgument argument,
+                             Value value, IRMapping &mapping) {
+  mapping.map(argument, value);
+  DenseSet<Value> known{argument};
+  Region *region = argument.getParentRegion();
+  auto isKnown = [&](Value operand) {
+    Operation *op = operand.getDefiningOp();
+    return known.contains(operand) ||
+           !region->isAncestor(operand.getParentRegion()) ||
+           (op && op->hasTrait<OpTrait::ConstantLike>());
+  };
+  for (Operation &op : argument.getOwner()->without_terminator()) {
+    auto isOfArgument = [&](Value operand) { return known.contains(operand); };
+    if (!llvm::any_of(op.getOperands(), isOfArgument) ||
+        !llvm::all_of(op.getOperands(), isKnown))
+      continue;
+    for (Value operand : op.getOperands())
+      if (!known.contains(operand) && !mapping.contains(operand) &&
+          region->isAncestor(operand.getParentRegion()))
+        builder.clone(*operand.getDefiningOp(), mapping);
+    cloneOntoBuffers(builder, op, mapping);
+    known.insert(op.result_begin(), op.result_end());
+  }
 }

@@ -29,6 +29,20 @@ static void noteOperands(attn::AttentionOpInterface op, InputNotes &notes) {
       notes.noteSize(perHead, 0, kHeads);
 }
 
+static void noteLengths(attn::AttentionOpInterface op, InputNotes &notes) {
+  for (auto [lengths, size] :
+       {std::pair<Value, size_t>{op.getQueryLengths(), kSeqQ},
+        {op.getKeyLengths(), kSeqK}}) {
+    if (!lengths)
+      continue;
+    notes.noteSize(lengths, 0, kBatch);
+    IntegerUse use;
+    use.kind = IntegerUse::Kind::Position;
+    use.size = size;
+    notes.noteIntegers(lengths, use);
+  }
+}
+
 /// Lists of blocks name different ones: where there are lists of full blocks,
 /// the even ones, and those the odd ones.
 static void noteBlockLists(attn::AttentionOpInterface op, InputNotes &notes) {
@@ -90,6 +104,7 @@ attune::deriveAttentionOperands(attn::AttentionGradOp grad,
 void attune::describeAttentionInputs(attn::AttentionOpInterface op,
                                      InputNotes &notes) {
   noteOperands(op, notes);
+  noteLengths(op, notes);
   noteBlockLists(op, notes);
   noteCaptures(op, notes);
 }

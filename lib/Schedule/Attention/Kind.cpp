@@ -35,6 +35,8 @@ static std::string getDims(AttentionOpInterface op, Value value) {
   if (llvm::is_contained(roles.perQuery, value))
     return "bhs";
   auto type = cast<RankedTensorType>(value.getType());
+  if (value == op.getQueryLengths() || value == op.getKeyLengths())
+    return "b";
   if (type.getRank() == 1)
     return "h";
   // Lists that heads or batches share are shared in the kind, too.
@@ -65,8 +67,8 @@ static OwningOpRef<ModuleOp> isolateKind(AttentionOpInterface op) {
     mapping.map(value, block->addArgument(value.getType(), loc));
   Operation *copy = b.clone(*op, mapping);
   cast<TunableOpInterface>(copy).setSchedule({});
-  bool hasOneDiagonal =
-      ShapedType::isStatic(op.getSeqQ()) && op.getSeqQ() == op.getSeqK();
+  bool hasOneDiagonal = ShapedType::isStatic(op.getSeqQ()) &&
+                        op.getSeqQ() == op.getSeqK() && !op.hasLengths();
   if (attn::CausalAttr causal = op.getCausalAttr(); causal && hasOneDiagonal)
     copy->setAttr("causal", attn::CausalAttr::get(op->getContext(),
                                                   attn::Alignment::TopLeft));

@@ -94,8 +94,10 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
   problem.packing = HeadPacking::get(op);
   problem.hasWindow = op.getWindow() && op.getWindowAttr().getLeft() >= 0;
   problem.hasDynamicLength = ShapedType::isDynamic(op.getSeqQ()) ||
-                             ShapedType::isDynamic(op.getSeqK());
-  problem.isListable = isMasked && !op.hasBlockLists() &&
+                             ShapedType::isDynamic(op.getSeqK()) ||
+                             op.hasLengths();
+  problem.hasQueryLengths = op.getQueryLengths() != nullptr;
+  problem.isListable = isMasked && !op.hasBlockLists() && !op.hasLengths() &&
                        ShapedType::isStatic(op.getSeqK()) && op.getSeqK() > 0;
   if (op.hasBlockLists()) {
     problem.listedKeys = op.getListedKeys();
@@ -116,11 +118,11 @@ static std::optional<Refusal> checkCluster(const AttentionProblem &problem,
   int64_t cluster = schedule.getCluster();
   if (cluster == 1)
     return std::nullopt;
-  if (problem.isMasked)
+  if (problem.isMasked || problem.hasQueryLengths)
     return refuse("cluster-of-masked",
-                  "expects cluster to be 1 where a mask may show query tiles "
-                  "different keys, but got {0}",
-                  cluster);
+                  "expects cluster to be 1 where {0} may show query tiles "
+                  "different keys, but got {1}",
+                  problem.isMasked ? "a mask" : "numbers of queries", cluster);
   if (!schedule.getProducerWarps())
     return refuse("cluster-without-producer",
                   "expects producer-warps where cluster is {0}, but got {1}",

@@ -106,6 +106,8 @@ ProblemSizes attune::shrinkAttention(AttentionOpInterface op,
     set(tensor, "bhs", true);
   set(op.getAlibiSlopes(), "h", true);
   set(op.getSinks(), "h", true);
+  set(op.getQueryLengths(), "b", true);
+  set(op.getKeyLengths(), "b", true);
   for (attn::BlockList list : attn::getBlockLists(op))
     list.tensor.setType(resizeList(op, list.tensor, small));
   function.setFunctionType(FunctionType::get(

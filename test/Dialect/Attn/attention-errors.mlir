@@ -15,7 +15,7 @@ func.func @attention_c1_order(%q: tensor<1x2x8x16xf16>) {
 // Nothing infers types here, so the verifier has to know the rule as well.
 func.func @attention_c1_order_in_generic_form(%q: tensor<1x2x8x16xf16>) {
   // expected-error @below {{expects order to be a permutation of the letters b, h, s and d, but got 'causal'}}
-  %o = "attn.attention"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>, order = "causal"}> ({}, {})
+  %o = "attn.attention"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0>, order = "causal"}> ({}, {})
     : (tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>) -> tensor<1x2x8x16xf16>
   return
 }
@@ -258,7 +258,7 @@ func.func @attention_c21_full_alone(%q: tensor<2x4x64x16xf16>, %c: tensor<2x1x4x
 
 func.func @attention_c21_without_sizes(%q: tensor<2x4x64x16xf16>, %c: tensor<2x1x4xi32>, %i: tensor<2x1x4x3xi32>) {
   // expected-error @below {{expects counts, indices and sizes of blocks together, but got only some of them}}
-  %o = "attn.attention"(%q, %q, %q, %c, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 1, 0, 0>, order = "bhsd"}> ({}, {})
+  %o = "attn.attention"(%q, %q, %q, %c, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0>, order = "bhsd"}> ({}, {})
     : (tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x1x4xi32>, tensor<2x1x4x3xi32>) -> tensor<2x4x64x16xf16>
   return
 }
@@ -305,5 +305,32 @@ func.func @attention_c22_room(%q: tensor<2x4x64x16xf16>, %c: tensor<2x1x4xi32>, 
   // expected-error @below {{expects indices of blocks to have room for at least 1 block, but got 0}}
   %o = attn.attention %q, %q, %q blocks(%c, %i, [16, 32] : tensor<2x1x4xi32>, tensor<2x1x4x0xi32>)
     : tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c23_query_lengths(%q: tensor<2x2x8x16xf16>, %lengths: tensor<3xi32>) {
+  // expected-error @below {{expects query lengths to have one element per batch, but got 3 for 2 batches}}
+  %o = attn.attention %q, %q, %q query_lengths(%lengths : tensor<3xi32>)
+    : tensor<2x2x8x16xf16>, tensor<2x2x8x16xf16>, tensor<2x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c23_key_lengths(%q: tensor<?x2x8x16xf16>, %k: tensor<4x2x8x16xf16>, %lengths: tensor<1xi32>) {
+  // expected-error @below {{expects key lengths to have one element per batch, but got 1 for 4 batches}}
+  %o = attn.attention %q, %k, %k key_lengths(%lengths : tensor<1xi32>)
+    : tensor<?x2x8x16xf16>, tensor<4x2x8x16xf16>, tensor<4x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @type_of_lengths(%q: tensor<2x2x8x16xf16>, %lengths: tensor<2xi64>) {
+  // expected-error @below {{operand #3 must be 1D tensor of 32-bit signless integer values, but got 'tensor<2xi64>'}}
+  %o = attn.attention %q, %q, %q key_lengths(%lengths : tensor<2xi64>)
+    : tensor<2x2x8x16xf16>, tensor<2x2x8x16xf16>, tensor<2x2x8x16xf16>
   return
 }

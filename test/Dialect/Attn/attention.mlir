@@ -81,3 +81,16 @@ func.func @blocks(%q: tensor<2x4x64x16xf16>, %c: tensor<2x1x4xi32>, %i: tensor<2
     : tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>
   return %o, %o2 : tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>
 }
+
+// CHECK-LABEL: func.func @lengths
+// CHECK-SAME:  (%[[Q:.+]]: tensor<2x4x64x16xf16>, %[[LQ:[^ ]+]]: tensor<2xi32>, %[[LK:[^ ]+]]: tensor<?xi32>)
+func.func @lengths(%q: tensor<2x4x64x16xf16>, %lq: tensor<2xi32>, %lk: tensor<?xi32>)
+    -> (tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>) {
+  // CHECK: attn.attention %[[Q]], %[[Q]], %[[Q]] key_lengths(%[[LK]] : tensor<?xi32>) :
+  %o = attn.attention %q, %q, %q key_lengths(%lk : tensor<?xi32>)
+    : tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>
+  // CHECK: attn.attention %[[Q]], %[[Q]], %[[Q]] lse query_lengths(%[[LQ]] : tensor<2xi32>) key_lengths(%[[LK]] : tensor<?xi32>) causal(top_left)
+  %o2, %lse = attn.attention %q, %q, %q causal(top_left) key_lengths(%lk : tensor<?xi32>) lse query_lengths(%lq : tensor<2xi32>)
+    : tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>
+  return %o, %o2 : tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>
+}

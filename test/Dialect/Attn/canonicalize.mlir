@@ -130,3 +130,15 @@ func.func @used_lse(%q: !t) -> tensor<1x2x8xf32> {
   %o, %lse = attn.attention %q, %q, %q lse : !t, !t, !t
   return %lse : tensor<1x2x8xf32>
 }
+
+// -----
+
+!t = tensor<1x2x8x16xf16>
+
+// Batches of one tensor length may have different ones.
+// CHECK-LABEL: func.func @diagonal_of_lengths
+func.func @diagonal_of_lengths(%q: !t, %lengths: tensor<1xi32>) -> !t {
+  // CHECK: causal(bottom_right)
+  %o = attn.attention %q, %q, %q key_lengths(%lengths : tensor<1xi32>) causal(bottom_right) : !t, !t, !t
+  return %o : !t
+}

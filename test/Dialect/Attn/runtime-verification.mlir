@@ -70,3 +70,14 @@ func.func @lists(%q: tensor<?x2x?x64xf16>, %c: tensor<?x1x?xi32>, %i: tensor<3x1
     : tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>
   return %o : tensor<?x2x?x64xf16>
 }
+
+// CHECK-LABEL: func.func @lengths
+// CHECK: cf.assert {{.*}}expects query lengths and query to have one batch size
+// CHECK: cf.assert {{.*}}expects key lengths and query to have one batch size
+// CHECK-NOT: cf.assert
+// CHECK: attn.attention
+func.func @lengths(%q: tensor<2x2x8x64xf16>, %lq: tensor<?xi32>, %lk: tensor<?xi32>) -> tensor<2x2x8x64xf16> {
+  %o = attn.attention %q, %q, %q query_lengths(%lq : tensor<?xi32>) key_lengths(%lk : tensor<?xi32>)
+    : tensor<2x2x8x64xf16>, tensor<2x2x8x64xf16>, tensor<2x2x8x64xf16>
+  return %o : tensor<2x2x8x64xf16>
+}

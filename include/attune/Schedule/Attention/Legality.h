@@ -50,6 +50,9 @@ struct AttentionProblem {
   /// Whether a window hides keys before those that a query sees. For what is
   /// chosen as well.
   bool hasWindow = false;
+  /// Whether batches have numbers of queries of their own, so that their last
+  /// tiles see nothing.
+  bool hasQueryLengths = false;
   /// Which heads share tiles.
   HeadPacking packing = {};
 

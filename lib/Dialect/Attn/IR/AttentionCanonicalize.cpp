@@ -11,9 +11,11 @@
 using namespace mlir;
 using namespace attune::attn;
 
-/// With equal static lengths the two alignments say the same.
+/// With equal static lengths the two alignments say the same, unless batches
+/// have lengths of their own.
 static bool hasOneDiagonal(AttentionOpInterface op) {
-  return ShapedType::isStatic(op.getSeqQ()) && op.getSeqQ() == op.getSeqK();
+  return ShapedType::isStatic(op.getSeqQ()) && op.getSeqQ() == op.getSeqK() &&
+         !op.hasLengths();
 }
 
 /// A score region that yields its score, and a mask region that yields true.

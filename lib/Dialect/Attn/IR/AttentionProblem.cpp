@@ -73,15 +73,20 @@ static std::array<Type, 2> getListTypes(const AttentionProblem &problem,
           RankedTensorType::get({problem.batch, 1, queries, keys}, number)};
 }
 
+/// The operand becomes the first of `rest`, which loses it.
+static void assignFirst(MutableOperandRange operand, ValueRange &rest) {
+  operand.assign(rest.front());
+  rest = rest.drop_front();
+}
+
 /// Takes the operands of clauses from the front of `rest`, and sets the
 /// clauses.
 template <typename OpT>
 static void setClauses(OpT op, const AttentionProblem &problem,
-                       ValueRange rest) {
+                       ValueRange &rest) {
   Builder builder(op.getContext());
   auto assign = [&](MutableOperandRange operand) {
-    operand.assign(rest.front());
-    rest = rest.drop_front();
+    assignFirst(operand, rest);
   };
   if (problem.alibi)
     assign(op.getAlibiSlopesMutable());
@@ -114,7 +119,12 @@ static AttentionOp createAttention(OpBuilder &builder, Location loc,
                                    ValueRange arguments) {
   auto op = AttentionOp::create(builder, loc, arguments[0], arguments[1],
                                 arguments[2], problem.order, problem.lse);
-  setClauses(op, problem, arguments.drop_front(3));
+  ValueRange rest = arguments.drop_front(3);
+  setClauses(op, problem, rest);
+  if (problem.queryLengths)
+    assignFirst(op.getQueryLengthsMutable(), rest);
+  if (problem.keyLengths)
+    assignFirst(op.getKeyLengthsMutable(), rest);
   return op;
 }
 
@@ -158,6 +168,8 @@ OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
   if (problem.blockLists)
     for (int list = 0; list < 2; ++list)
       llvm::append_range(inputs, getListTypes(problem, builder));
+  inputs.append(problem.queryLengths + problem.keyLengths,
+                RankedTensorType::get({problem.batch}, builder.getI32Type()));
 
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());

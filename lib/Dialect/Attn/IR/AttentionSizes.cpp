@@ -118,16 +118,37 @@ static SizeFacts getFacts(AttentionOpInterface op, int64_t size,
   return facts;
 }
 
+/// What is known of the lengths of batches where that is known of the tensor's.
+static SizeFacts forEachLength(SizeFacts facts, Value lengths) {
+  return lengths ? SizeFacts{1, 0, facts.max} : facts;
+}
+
 SizeFacts attune::attn::getQueryFacts(AttentionOpInterface op) {
-  return getFacts(op, op.getSeqQ(), {op.getQuery()});
+  return forEachLength(getFacts(op, op.getSeqQ(), {op.getQuery()}),
+                       op.getQueryLengths());
 }
 
 SizeFacts attune::attn::getKeyFacts(AttentionOpInterface op) {
-  return getFacts(op, op.getSeqK(), {op.getKey(), op.getValue()});
+  return forEachLength(getFacts(op, op.getSeqK(), {op.getKey(), op.getValue()}),
+                       op.getKeyLengths());
 }
 
 int64_t attune::attn::detail::getSeqKDivisor(Operation *op) {
   return getKeyFacts(AttentionOpInterface(op)).divisor;
+}
+
+BlockArgument attune::attn::getBatchArgument(Region &region) {
+  // Behind the score, which masks do not have.
+  constexpr unsigned kOfScore = 5;
+  return region.getArgument(region.getNumArguments() == kOfScore ? 1 : 0);
+}
+
+Value attune::attn::clampLength(ImplicitLocOpBuilder &b, Value length,
+                                Value size) {
+  Value number = arith::IndexCastOp::create(b, b.getIndexType(), length);
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  return arith::MinSIOp::create(b, arith::MaxSIOp::create(b, number, zero),
+                                size);
 }
 
 //===----------------------------------------------------------------------===//
@@ -324,6 +345,11 @@ void CheckEmitter::emit() {
                 "number of heads");
   if (op.getSinks()) // attention_c11
     expectEqual(heads[0], {"sinks", op.getSinks(), 0}, "number of heads");
+  for (auto [name, lengths] :
+       {std::pair<StringRef, Value>{"query lengths", op.getQueryLengths()},
+        {"key lengths", op.getKeyLengths()}}) // attention_c23
+    if (lengths)
+      expectEqual(batch[0], {name, lengths, 0}, "batch size");
   for (const TableSize &size : getTableSizes(op)) // attention_c20
     expectElements(size);
   for (const BlockList &list : getBlockLists(op)) // attention_c22

@@ -250,19 +250,25 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   SmallVector<OpAsmParser::UnresolvedOperand, 3> operands;
   SmallVector<Type> types, written;
   auto &properties = state.getOrAddProperties<Properties>();
+  ClauseOperand queryLengths, keyLengths;
   ClauseParser clauses(parser, state);
   auto parseOwn = [&](StringRef keyword) -> ParseResult {
     if (keyword == "lse") {
       properties.returnLse = parser.getBuilder().getUnitAttr();
       return success();
     }
-    return failure(
-        parser.parseLParen() ||
-        parser.parseCustomAttributeWithFallback(properties.schedule) ||
-        parser.parseRParen());
+    if (parser.parseLParen())
+      return failure();
+    ParseResult parsed =
+        keyword == "schedule"
+            ? parser.parseCustomAttributeWithFallback(properties.schedule)
+            : clauses.parseVector(keyword == "query_lengths" ? queryLengths
+                                                             : keyLengths);
+    return failure(failed(parsed) || failed(parser.parseRParen()));
   };
   if (parser.parseOperandList(operands, 3) ||
-      clauses.parseAll({"lse", "schedule"}, parseOwn) ||
+      clauses.parseAll({"lse", "query_lengths", "key_lengths", "schedule"},
+                       parseOwn) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes))
     return failure();
   clauses.setShared(properties);
@@ -277,7 +283,9 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   std::fill_n(segments.begin(), 3, 1);
   if (parser.parseOptionalArrowTypeList(written) ||
       parser.resolveOperands(operands, types, loc, state.operands) ||
-      clauses.resolveShared(segments.drop_front(3), state.operands))
+      clauses.resolveShared(segments.slice(3, 6), state.operands) ||
+      clauses.resolve(queryLengths, segments[9], state.operands) ||
+      clauses.resolve(keyLengths, segments[10], state.operands))
     return failure();
   return setResultTypes<AttentionOp>(parser, state, written);
 }
@@ -462,6 +470,12 @@ void AttentionOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getQuery() << ", " << getKey() << ", " << getValue();
   if (getReturnLse())
     printer << " lse";
+  for (auto [keyword, lengths] :
+       {std::pair<StringRef, Value>{"query_lengths", getQueryLengths()},
+        {"key_lengths", getKeyLengths()}})
+    if (lengths)
+      printer << ' ' << keyword << "(" << lengths << " : " << lengths.getType()
+              << ")";
   printShared(printer, *this);
   printEnd(printer, *this, getOperands().take_front(3).getTypes());
 }

@@ -79,6 +79,17 @@ static LogicalResult verifyPerHead(AttentionOpInterface op, StringRef name,
          << " for " << heads << " heads";
 }
 
+static LogicalResult verifyLengths(AttentionOpInterface op, StringRef name,
+                                   TypedValue<RankedTensorType> lengths) {
+  int64_t batch = op.getBatch();
+  if (!lengths || lengths.getType().isDynamicDim(0) ||
+      ShapedType::isDynamic(batch) || lengths.getType().getDimSize(0) == batch)
+    return success();
+  return op->emitOpError("expects ")
+         << name << " to have one element per batch, but got "
+         << lengths.getType().getDimSize(0) << " for " << batch << " batches";
+}
+
 /// What is there of the lists of blocks belongs together.
 static LogicalResult verifyListOperands(AttentionOpInterface op) {
   std::optional<ArrayRef<int64_t>> sizes = op.getBlockSizes();
@@ -227,6 +238,10 @@ LogicalResult attune::attn::detail::verify(AttentionOpInterface op) {
   if (failed(verifyPerHead(op, "alibi slopes",
                            op.getAlibiSlopes())) ||      // attention_c10
       failed(verifyPerHead(op, "sinks", op.getSinks()))) // attention_c11
+    return failure();
+  if (failed(verifyLengths(op, "query lengths",
+                           op.getQueryLengths())) || // attention_c23
+      failed(verifyLengths(op, "key lengths", op.getKeyLengths())))
     return failure();
   for (Type type :
        llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes())) {

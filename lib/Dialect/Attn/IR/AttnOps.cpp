@@ -94,7 +94,7 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query,
                         bool returnLse) {
   state.addOperands({query, key, value});
   auto &properties = state.getOrAddProperties<Properties>();
-  properties.operandSegmentSizes = {1, 1, 1, 0, 0, 0, 0, 0, 0};
+  properties.operandSegmentSizes = {1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
   properties.order = builder.getStringAttr(order);
   if (returnLse)
     properties.returnLse = builder.getUnitAttr();

@@ -75,6 +75,7 @@ GradientEmitter::QueryRow GradientEmitter::readRow(Value b, Value h, Value m) {
   row.h = h;
   row.m = m;
   row.kvHead = getKVHead(h);
+  row.keys = seqK;
   row.query = loadF32(query, getIndices(b, h, m), op.getHeadDimQK());
   row.outputGrad = loadF32(outputGrad, getIndices(b, h, m), op.getHeadDimV());
   row.lse = memref::LoadOp::create(builder, lse, ValueRange{b, h, m});

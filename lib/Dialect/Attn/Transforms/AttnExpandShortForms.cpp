@@ -5,6 +5,7 @@
 // Where lengths are dynamic, the offset of a diagonal is computed before the op
 // and captured.
 
+#include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "attune/Dialect/Attn/Transforms/Passes.h"
 #include "attune/Dialect/Attn/Transforms/Transforms.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,16 +23,19 @@ using namespace mlir;
 using namespace attune::attn;
 
 namespace {
-/// Seq_k - seq_q: known now, or a value computed before the op.
+/// Seq_k - seq_q: known now, or a value computed before the op, or that of each
+/// batch where these have lengths.
 class DiagonalOffset {
 public:
   explicit DiagonalOffset(AttentionOpInterface op) : op(op) {}
 
   /// The column where the diagonal of `alignment` crosses row `m`.
-  Value getDiagonal(ImplicitLocOpBuilder &builder, Value m,
+  Value getDiagonal(ImplicitLocOpBuilder &builder, Value b, Value m,
                     Alignment alignment) {
     if (alignment == Alignment::TopLeft)
       return m;
+    if (op.hasLengths())
+      return arith::AddIOp::create(builder, m, getOffsetOf(builder, b));
     if (ShapedType::isStatic(op.getSeqQ()) &&
         ShapedType::isStatic(op.getSeqK()))
       return addConstant(builder, m, op.getSeqK() - op.getSeqQ());
@@ -56,8 +60,37 @@ private:
     return dynamicOffset = arith::SubIOp::create(before, seqK, seqQ);
   }
 
+  /// How far the diagonal of a batch is from the top-left one.
+  Value getOffsetOf(ImplicitLocOpBuilder &builder, Value b) {
+    auto getLength = [&](Value tensor, int64_t size, Value lengths,
+                         Value &dynamic) -> Value {
+      Value all = getSize(builder, tensor, size, dynamic);
+      if (!lengths)
+        return all;
+      Value own = tensor::ExtractOp::create(builder, lengths, b);
+      return clampLength(builder, own, all);
+    };
+    Value keys =
+        getLength(op.getKey(), op.getSeqK(), op.getKeyLengths(), allKeys);
+    Value queries = getLength(op.getQuery(), op.getSeqQ(), op.getQueryLengths(),
+                              allQueries);
+    return arith::SubIOp::create(builder, keys, queries);
+  }
+
+  /// The length of a tensor, computed before the op where it is not known.
+  Value getSize(ImplicitLocOpBuilder &builder, Value tensor, int64_t size,
+                Value &dynamic) {
+    if (ShapedType::isStatic(size))
+      return arith::ConstantIndexOp::create(builder, size);
+    if (!dynamic) {
+      ImplicitLocOpBuilder before(op.getLoc(), op);
+      dynamic = tensor::DimOp::create(before, tensor, op.getSeqPos());
+    }
+    return dynamic;
+  }
+
   AttentionOpInterface op;
-  Value dynamicOffset;
+  Value dynamicOffset, allKeys, allQueries;
 };
 } // namespace
 
@@ -81,7 +114,8 @@ static Value applyAlibi(ImplicitLocOpBuilder &builder, Value score,
                         Value slopes, ValueRange indices,
                         DiagonalOffset &offset) {
   Value h = indices[1], m = indices[2], n = indices[3];
-  Value diagonal = offset.getDiagonal(builder, m, Alignment::BottomRight);
+  Value diagonal =
+      offset.getDiagonal(builder, indices[0], m, Alignment::BottomRight);
   Value distance = arith::SubIOp::create(builder, diagonal, n);
   distance =
       arith::IndexCastOp::create(builder, builder.getI32Type(), distance);
@@ -126,7 +160,8 @@ static void expandMask(RewriterBase &rewriter, AttentionOpInterface op,
   }
   Block &block = op.getMask().front();
   auto builder = ImplicitLocOpBuilder::atBlockEnd(op.getLoc(), &block);
-  Value m = block.getArgument(2), n = block.getArgument(3);
+  Value b = block.getArgument(0), m = block.getArgument(2),
+        n = block.getArgument(3);
   auto require = [&](arith::CmpIPredicate predicate, Value bound) {
     Value inside = arith::CmpIOp::create(builder, predicate, n, bound);
     visible =
@@ -134,9 +169,9 @@ static void expandMask(RewriterBase &rewriter, AttentionOpInterface op,
   };
   if (CausalAttr causal = op.getCausalAttr())
     require(arith::CmpIPredicate::sle,
-            offset.getDiagonal(builder, m, causal.getAlignment()));
+            offset.getDiagonal(builder, b, m, causal.getAlignment()));
   if (WindowAttr window = op.getWindowAttr()) {
-    Value diagonal = offset.getDiagonal(builder, m, window.getAlignment());
+    Value diagonal = offset.getDiagonal(builder, b, m, window.getAlignment());
     if (window.getLeft() >= 0)
       require(
           arith::CmpIPredicate::sge,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "AttnLoops.h"
+#include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -126,7 +127,7 @@ LoopEmitter::Score LoopEmitter::emitScore(const Row &row, Value n) {
 Value LoopEmitter::forEachVisibleKey(const Row &row, Value initial,
                                      KeyBody body) {
   if (!op.hasBlockLists())
-    return forEachKey(row, zero, seqK, op.hasMask(), initial, body);
+    return forEachKey(row, zero, row.keys, op.hasMask(), initial, body);
   Value carried = initial;
   if (fullBlocks.counts)
     carried =
@@ -156,7 +157,7 @@ Value LoopEmitter::forEachListedKey(const Row &row, const List &list,
   Value size = createIndex(op.getListedKeys());
   Value begin = arith::MulIOp::create(builder, number, size);
   Value end = arith::MinSIOp::create(
-      builder, arith::AddIOp::create(builder, begin, size), seqK);
+      builder, arith::AddIOp::create(builder, begin, size), row.keys);
   scf::YieldOp::create(builder, forEachKey(row, begin, end, isMasked,
                                            loop.getRegionIterArg(0), body));
   return loop.getResult(0);
@@ -221,6 +222,12 @@ Value LoopEmitter::addMultiple(Value sum, Value factor, Value vector) {
   return arith::AddFOp::create(builder, sum, term);
 }
 
+Value LoopEmitter::getLength(Value lengths, Value b, Value all) {
+  if (!lengths)
+    return all;
+  return clampLength(builder, memref::LoadOp::create(builder, lengths, b), all);
+}
+
 Value LoopEmitter::getKVHead(Value h) {
   // Written so that nothing is divided by zero.
   return arith::DivUIOp::create(
@@ -234,6 +241,10 @@ void LoopEmitter::readOperands() {
   value = toBuffer(op.getValue());
   if (op.getSinks())
     sinks = toBuffer(op.getSinks());
+  if (op.getQueryLengths())
+    queryLengths = toBuffer(op.getQueryLengths());
+  if (op.getKeyLengths())
+    keyLengths = toBuffer(op.getKeyLengths());
   if (op.hasBlockLists())
     blocks = {toBuffer(op.getBlockCounts()), toBuffer(op.getBlockIndices())};
   if (op.getFullBlockCounts())

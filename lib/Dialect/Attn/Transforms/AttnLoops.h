@@ -28,6 +28,8 @@ protected:
   struct Row {
     mlir::Value b, h, m;
     mlir::Value kvHead;
+    /// Keys of the batch; none for a query behind the last one.
+    mlir::Value keys;
     /// In f32, as all vectors are.
     mlir::Value query;
   };
@@ -77,6 +79,8 @@ protected:
 
   /// Sets the members that all loops read, in front of the op.
   void readOperands();
+  /// Of the batch, the number of queries or of keys.
+  mlir::Value getLength(mlir::Value lengths, mlir::Value b, mlir::Value all);
   /// h / (headsQ / headsKV)
   mlir::Value getKVHead(mlir::Value h);
   /// score(scale * sum_d query * key, b, h, m, n)
@@ -96,7 +100,7 @@ protected:
   AttentionOpInterface op;
   mlir::ImplicitLocOpBuilder builder;
   ReferencePrecision output, precision;
-  mlir::Value query, key, value, sinks;
+  mlir::Value query, key, value, sinks, queryLengths, keyLengths;
   List blocks, fullBlocks;
   mlir::Value zero, one, batch, seqQ, seqK, headsQ, headsKV;
   llvm::MapVector<mlir::Value, mlir::Value> captures;

@@ -43,14 +43,23 @@ private:
 } // namespace
 
 void ReferenceEmitter::emitRow(ValueRange rowIndices) {
-  Row row{rowIndices[0], rowIndices[1], rowIndices[2], {}, {}};
+  Row row{rowIndices[0], rowIndices[1], rowIndices[2], {}, {}, {}};
   row.kvHead = getKVHead(row.h);
+  row.keys = getLength(keyLengths, row.b, seqK);
+  Value exists;
+  if (queryLengths) {
+    exists = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, row.m,
+                                   getLength(queryLengths, row.b, seqQ));
+    row.keys = arith::SelectOp::create(builder, exists, row.keys, zero);
+  }
   row.query =
       loadF32(query, getIndices(row.b, row.h, row.m), op.getHeadDimQK());
 
   Value minusInfinity = createF32(-std::numeric_limits<float>::infinity());
   Value sink =
       sinks ? Value(memref::LoadOp::create(builder, sinks, row.h)) : Value();
+  if (sink && exists)
+    sink = arith::SelectOp::create(builder, exists, sink, minusInfinity);
   Value largest = forEachVisibleKey(
       row, sink ? sink : minusInfinity, [&](Value n, Value carried) {
         return arith::MaxNumFOp::create(builder, carried,

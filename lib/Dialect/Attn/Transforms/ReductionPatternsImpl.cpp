@@ -25,7 +25,8 @@ struct LeaveOutPattern : OpRewritePattern<attn::AttentionOp> {
       if (succeeded(leaveOut(op, *region, b)))
         return success();
     for (const MutableOperandRange &operand :
-         {op.getAlibiSlopesMutable(), op.getSinksMutable()})
+         {op.getAlibiSlopesMutable(), op.getSinksMutable(),
+          op.getQueryLengthsMutable(), op.getKeyLengthsMutable()})
       if (succeeded(leaveOut(op, operand, b)))
         return success();
     for (bool full : {true, false})

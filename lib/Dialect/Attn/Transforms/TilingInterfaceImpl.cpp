@@ -332,6 +332,10 @@ static LogicalResult checkTileable(AttentionOp op) {
   if (op.hasBlockLists())
     return op.emitOpError("expects no lists of blocks to be tiled, for these "
                           "count queries and keys from the first ones");
+  if (op.hasLengths())
+    return op.emitOpError("expects no query_lengths or key_lengths to be "
+                          "tiled, for these count from the first query and "
+                          "key");
   for (Type type : op.getResultTypes())
     if (cast<RankedTensorType>(type).getEncoding())
       return op.emitOpError("expects results without an encoding to be tiled, "
@@ -440,7 +444,8 @@ struct AttentionTiling
     if (failed(getIterationDomainTileFromResultTile(
             op, builder, resultNumber, offsets, sizes, domainOffsets,
             domainSizes)) ||
-        op.hasBlockLists() || !fitsGroups(op, {domainOffsets, domainSizes}))
+        op.hasBlockLists() || op.hasLengths() ||
+        !fitsGroups(op, {domainOffsets, domainSizes}))
       return failure();
     FailureOr<TilingResult> tiled =
         getTiledImplementation(op, builder, domainOffsets, domainSizes);

@@ -79,3 +79,23 @@ func.func @nothing_to_do(%q: !q, %sinks: tensor<2xf32>) -> !q {
   %o = attn.attention %q, %q, %q scale(1.0) sinks(%sinks : tensor<2xf32>) : !q, !q, !q
   return %o : !q
 }
+
+// The diagonal is that of the batch. Its lengths are within those of the tensors.
+// CHECK-LABEL: func.func @lengths
+// CHECK-SAME: (%[[Q:.+]]: tensor<2x4x8x16xf16>, %[[K:.+]]: tensor<2x4x?x16xf16>, %[[LQ:.+]]: tensor<2xi32>, %[[LK:.+]]: tensor<2xi32>)
+func.func @lengths(%q: tensor<2x4x8x16xf16>, %k: tensor<2x4x?x16xf16>, %lq: tensor<2xi32>, %lk: tensor<2xi32>)
+    -> tensor<2x4x8x16xf16> {
+  // CHECK: %[[ALL:.+]] = tensor.dim %[[K]], %{{.+}}
+  // CHECK: attn.attention
+  // CHECK-SAME: query_lengths(%[[LQ]] : tensor<2xi32>) key_lengths(%[[LK]] : tensor<2xi32>) mask (%[[B:.+]], %{{.+}}, %[[M:.+]], %[[N:.+]]) {
+  // CHECK:   %[[KEYS:.+]] = tensor.extract %[[LK]][%[[B]]]
+  // CHECK:   %[[ATMOST:.+]] = arith.minsi %{{.+}}, %[[ALL]]
+  // CHECK:   %[[QUERIES:.+]] = tensor.extract %[[LQ]][%[[B]]]
+  // CHECK:   %[[EIGHT:.+]] = arith.minsi
+  // CHECK:   %[[OFFSET:.+]] = arith.subi %[[ATMOST]], %[[EIGHT]]
+  // CHECK:   %[[DIAGONAL:.+]] = arith.addi %[[M]], %[[OFFSET]]
+  // CHECK:   arith.cmpi sle, %[[N]], %[[DIAGONAL]]
+  %o = attn.attention %q, %k, %k query_lengths(%lq : tensor<2xi32>) key_lengths(%lk : tensor<2xi32>) causal(bottom_right)
+    : tensor<2x4x8x16xf16>, tensor<2x4x?x16xf16>, tensor<2x4x?x16xf16>
+  return %o : tensor<2x4x8x16xf16>
+}

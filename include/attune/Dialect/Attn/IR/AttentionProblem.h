@@ -39,6 +39,8 @@ struct AttentionProblem {
   /// Further operands, one number per head; further results; operands of which
   /// only the innermost stride is known.
   bool alibi, sinks, lse, strided;
+  /// Further operands, one number per batch. Gradients have none.
+  bool queryLengths, keyLengths;
   /// The gradients instead: of query, key and value, of a number that depends
   /// on `lse` as well if that is set.
   bool grad;
@@ -49,9 +51,10 @@ struct AttentionProblem {
 };
 
 /// A module with the function @attention, of the problem's tensors: query, key,
-/// value, then slopes, sinks and lists of blocks as far as there are any. For
-/// gradients it is @attention_grad, and behind value come output, lse, the
-/// gradient of output, and that of lse. Null after a diagnostic.
+/// value, then slopes, sinks, lists of blocks and lengths of queries and keys
+/// as far as there are any. For gradients it is @attention_grad, and behind
+/// value come output, lse, the gradient of output, and that of lse. Null after
+/// a diagnostic.
 mlir::OwningOpRef<mlir::ModuleOp> buildModule(const AttentionProblem &problem,
                                               mlir::MLIRContext *context);
 

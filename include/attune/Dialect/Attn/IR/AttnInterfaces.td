@@ -9,6 +9,10 @@ include "mlir/IR/OpBase.td"
 class Attn_TensorMethod<string cppName, string text>
     : InterfaceMethod<text, "::mlir::TypedValue<::mlir::RankedTensorType>", cppName>;
 
+// The same of what only some of the ops have.
+class Attn_OptionalTensorMethod<string cppName, string text>
+    : InterfaceMethod<text, "::mlir::TypedValue<::mlir::RankedTensorType>", cppName, (ins), "", "return {};">;
+
 def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
   let cppNamespace = "::attune::attn";
   let description = [{
@@ -26,6 +30,8 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
     Attn_TensorMethod<"getBlockIndices", "Which blocks are listed; null without lists.">,
     Attn_TensorMethod<"getFullBlockCounts", "How many full blocks are listed; null without such lists.">,
     Attn_TensorMethod<"getFullBlockIndices", "Which full blocks are listed; null without such lists.">,
+    Attn_OptionalTensorMethod<"getQueryLengths", "How many queries each batch has; null where all have as many.">,
+    Attn_OptionalTensorMethod<"getKeyLengths", "How many keys each batch has; null where all have as many.">,
     InterfaceMethod<"Queries and keys of a listed block.",
       "::std::optional<::llvm::ArrayRef<int64_t>>", "getBlockSizes">,
     InterfaceMethod<"The dimensions of query, key and value, outermost first.",
@@ -80,6 +86,8 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
     float getEffectiveScale() { return detail::getEffectiveScale($_op.getOperation()); }
     bool hasScore() { return !$_op.getScore().empty(); }
     bool hasMask() { return !$_op.getMask().empty(); }
+    /// Whether batches have lengths of their own.
+    bool hasLengths() { return $_op.getQueryLengths() || $_op.getKeyLengths(); }
     /// Whether lists say which blocks of keys are looked at.
     bool hasBlockLists() { return $_op.getBlockSizes().has_value(); }
     /// Queries and keys of a block of such a list.

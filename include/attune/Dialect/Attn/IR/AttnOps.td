@@ -39,6 +39,14 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     lse[b,h,m]      = log(Z)                                          natural logarithm
     ```
 
+    Batches may have lengths of their own, `key_lengths` and `query_lengths`, of
+    which the tensors have room for the longest one. A batch then is what it would
+    be alone, in tensors of its lengths: `seq_q` and `seq_k` above, and the
+    bottom-right diagonal, are its own. Behind them nothing exists: queries have
+    result 0 and `lse` -inf whatever there is, and keys and values are not
+    looked at, so that these may be NaN. A length below 0 counts as 0, and one
+    beyond the tensor as that of the tensor.
+
     `order` names the dimensions of query, key, value and result, outermost
     first: batch `b`, head `h`, sequence `s`, head size `d`. The slopes of ALiBi
     mean what they mean in FlashAttention: the distance is always measured from
@@ -65,13 +73,16 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     `PartialReductionOpInterface` over n: keys are cut into independent parts
     whose states (result and lse) are merged
     (`Dialect/Attn/Transforms/TilingInterfaceImpl.h`). It is not tiled where it
-    has lists of blocks, whose queries and keys are counted from the first ones.
+    has lists of blocks, whose queries and keys are counted from the first ones,
+    or lengths.
 
     **Syntax**
     ```
     attention ::= `attn.attention` ssa `,` ssa `,` ssa clause* (`attributes` attr-dict)?
                   `:` type `,` type `,` type (`->` type | `->` `(` type `,` type `)`)?
     clause    ::= `lse`
+                | `query_lengths` `(` ssa `:` type `)`
+                | `key_lengths` `(` ssa `:` type `)`
                 | `causal` `(` alignment `)`
                 | `window` `(` side `,` side `,` alignment `)`
                 | `softcap` `(` float `)`
@@ -121,6 +132,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
       indices have a further dimension, of at least 1; batch and heads are those
       of query or 1, and the query blocks are as many as its length needs
       (attention_c22).
+    - `query_lengths` and `key_lengths` have one element per batch (attention_c23).
     - Counts are from 0 to the last dimension of indices; those indices are blocks
       that have keys, and none is listed twice for a block of queries. This is
       not checked: who breaks it gets numbers without meaning, or reads out of
@@ -174,6 +186,10 @@ def Attn_AttentionOp : Attn_Op<"attention", [
        full_blocks(%full_counts, %full_indices : tensor<2x1x32xi32>, tensor<2x1x32x32xi32>)
        mask (%b, %h, %m, %n) { ... }
        : tensor<2x16x4096x64xbf16>, tensor<2x4x4096x64xbf16>, tensor<2x4x4096x64xbf16>
+
+    // A query for each of two requests of different lengths.
+    %o4 = attn.attention %q, %k, %v key_lengths(%lengths : tensor<2xi32>)
+       : tensor<2x16x1x64xbf16>, tensor<2x4x8192x64xbf16>, tensor<2x4x8192x64xbf16>
     ```
 
     **Errors**
@@ -191,6 +207,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     Optional<4DTensorOf<[I32]>>:$blockIndices,
     Optional<3DTensorOf<[I32]>>:$fullBlockCounts,
     Optional<4DTensorOf<[I32]>>:$fullBlockIndices,
+    Optional<1DTensorOf<[I32]>>:$queryLengths,
+    Optional<1DTensorOf<[I32]>>:$keyLengths,
     OptionalAttr<DenseI64ArrayAttr>:$blockSizes,
     OptionalAttr<F32Attr>:$scale,
     DefaultValuedStrAttr<StrAttr, "bhsd">:$order,

@@ -6,6 +6,7 @@
 #define ATTUNE_DIALECT_ATTN_IR_SIZEFACTS_H
 
 #include "attune/Dialect/Attn/IR/Attn.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include <limits>
 
 namespace attune::attn {
@@ -22,6 +23,14 @@ struct SizeFacts {
 /// Of the number of queries and of keys.
 SizeFacts getQueryFacts(AttentionOpInterface op);
 SizeFacts getKeyFacts(AttentionOpInterface op);
+
+/// The argument of a score or mask region that is the batch.
+mlir::BlockArgument getBatchArgument(mlir::Region &region);
+
+/// Emits the length, an index, that an element of the lengths of batches, an
+/// i32, says, of at most `size`.
+mlir::Value clampLength(mlir::ImplicitLocOpBuilder &b, mlir::Value length,
+                        mlir::Value size);
 
 } // namespace attune::attn
 

@@ -84,7 +84,7 @@ class Problem(random_problems.Problem):
                 itertools.product(range(self.batch), range(self.heads), range(self.seq_q))):
             g = h // (self.heads // self.kv_heads)
             scores = {}
-            for n in filter(lambda n: self.visible(m, n), range(self.seq_k)):
+            for n in filter(lambda n: self.visible(b, m, n), range(self.seq_k)):
                 x = scale * sum(map(lambda a, c: a * c, query[b, h, m], key[b, g, n]))
                 if self.softcap:
                     x = self.softcap * math.tanh(x / self.softcap)

@@ -3,8 +3,10 @@
 # Random problems for the reference, and their results by the formula in the
 # description of attn.attention, in double precision.
 #
-#   random_problems.py write <seed> <count>     a module whose @main prints all
-#   random_problems.py check <seed> <count>     compares what it printed (stdin)
+#   random_problems.py write <seed> <count> [lengths]     a module whose @main prints all
+#   random_problems.py check <seed> <count> [lengths]     compares what it printed (stdin)
+#
+# With lengths, some have batches of different lengths.
 
 import itertools
 import math
@@ -22,7 +24,7 @@ def element(indices, seed):
 
 
 class Problem:
-    def __init__(self, rng):
+    def __init__(self, rng, with_lengths=False):
         self.kv_heads = rng.choice([1, 2, 3])
         self.heads = self.kv_heads * rng.choice([1, 2, 3])
         self.batch, self.seq_q, self.seq_k = rng.choice([1, 2]), rng.choice([1, 2, 3, 5]), rng.choice([1, 2, 4, 7])
@@ -37,6 +39,10 @@ class Problem:
         self.scale = maybe(lambda: 0.5)
         self.slopes = maybe(lambda: [rng.choice([0.5, 0.25, 1.0, -0.125]) for _ in range(self.heads)])
         self.sinks = maybe(lambda: [rng.choice([0.5, -1.25, 2.0]) for _ in range(self.heads)])
+        # Lengths of batches, some of them beyond what there is.
+        lengths = lambda most: [rng.randint(-1, most + 1) for _ in range(self.batch)]
+        self.query_lengths = maybe(lambda: lengths(self.seq_q)) if with_lengths else None
+        self.key_lengths = maybe(lambda: lengths(self.seq_k)) if with_lengths else None
 
     def shape(self, heads, length, size):
         sizes = {"b": self.batch, "h": heads, "s": length, "d": size}
@@ -46,15 +52,21 @@ class Problem:
         index = {"b": b, "h": h, "s": s, "d": d}
         return element([index[letter] for letter in self.order], seed)
 
-    def offset(self, alignment):
-        return self.seq_k - self.seq_q if alignment == "bottom_right" else 0
+    def lengths(self, b):
+        """How many queries and keys the batch has."""
+        clamp = lambda lengths, most: most if lengths is None else min(max(lengths[b], 0), most)
+        return clamp(self.query_lengths, self.seq_q), clamp(self.key_lengths, self.seq_k)
 
-    def visible(self, m, n):
-        if self.causal and n > m + self.offset(self.causal):
+    def offset(self, b, alignment):
+        queries, keys = self.lengths(b)
+        return keys - queries if alignment == "bottom_right" else 0
+
+    def visible(self, b, m, n):
+        if self.causal and n > m + self.offset(b, self.causal):
             return False
         if self.window:
             left, right, alignment = self.window
-            diagonal = m + self.offset(alignment)
+            diagonal = m + self.offset(b, alignment)
             return (left < 0 or n >= diagonal - left) and (right < 0 or n <= diagonal + right)
         return True
 
@@ -65,15 +77,17 @@ class Problem:
         if self.softcap:
             score = self.softcap * math.tanh(score / self.softcap)
         if self.slopes:
-            score -= self.slopes[h] * abs(m + self.seq_k - self.seq_q - n)
+            score -= self.slopes[h] * abs(m + self.offset(b, "bottom_right") - n)
         return score
 
     def results(self):
         """The result in the order of its dimensions, then the lse."""
         out, lse = {}, []
         for b, h, m in itertools.product(range(self.batch), range(self.heads), range(self.seq_q)):
-            scores = {n: self.score(b, h, m, n) for n in range(self.seq_k) if self.visible(m, n)}
-            terms = list(scores.values()) + ([self.sinks[h]] if self.sinks else [])
+            queries, keys = self.lengths(b)
+            exists = m < queries
+            scores = {n: self.score(b, h, m, n) for n in range(keys) if exists and self.visible(b, m, n)}
+            terms = list(scores.values()) + ([self.sinks[h]] if self.sinks and exists else [])
             total = sum(math.exp(term) for term in terms)
             lse.append(math.log(total) if total else -math.inf)
             group = h // (self.heads // self.kv_heads)
@@ -103,6 +117,10 @@ class Problem:
             if values:
                 lines.append(f"  %{clause} = arith.constant dense<{values}> : tensor<{self.heads}xf32>")
                 clauses += f" {clause}(%{clause} : tensor<{self.heads}xf32>)"
+        for clause, values in (("query_lengths", self.query_lengths), ("key_lengths", self.key_lengths)):
+            if values:
+                lines.append(f"  %{clause} = arith.constant dense<{values}> : tensor<{self.batch}xi32>")
+                clauses += f" {clause}(%{clause} : tensor<{self.batch}xi32>)"
         if self.causal:
             clauses += f" causal({self.causal})"
         if self.window:
@@ -182,7 +200,7 @@ def check(problems, text):
 
 
 if __name__ == "__main__":
-    mode, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    mode, seed, count, *lengths = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:]
     rng = random.Random(seed)
-    chosen = [Problem(rng) for _ in range(count)]
+    chosen = [Problem(rng, with_lengths=bool(lengths)) for _ in range(count)]
     sys.exit(write(chosen) if mode == "write" else check(chosen, sys.stdin.read()))
