@@ -91,9 +91,9 @@ typedef struct AttuneArgument {
 } AttuneArgument;
 
 /// Opens a device: `kind` is "cuda", "hip" or "auto". For CUDA, retains the
-/// device's primary context, which the CUDA runtime and frameworks use as well,
-/// and makes it the calling thread's current one. Loading and launching do so
-/// in threads that have none; others have this one current.
+/// device's primary context, which the CUDA runtime and frameworks use as well.
+/// Opening, loading and launching make it the current one of a thread that has
+/// none, and leave a thread that has another device's as it was.
 ATTUNE_RUNTIME_EXPORTED AttuneDevice *
 attuneRuntimeOpenDevice(const char *kind, int ordinal, AttuneError *error);
 /// Its kernels have been unloaded before.

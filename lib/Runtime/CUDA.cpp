@@ -39,7 +39,8 @@ public:
 
 private:
   std::string describe(int status) override;
-  Error enterThread() override;
+  Error enterThread(Handle &previous) override;
+  void leaveThread(Handle previous) override;
   Error allowSharedBytes(Handle function, int64_t bytes) override;
   int loadImage(Handle *module, const void *image, std::string &log) override;
   Error readInfo(int device);
@@ -83,12 +84,19 @@ std::string CUDADevice::describe(int status) {
       .str();
 }
 
-Error CUDADevice::enterThread() {
+Error CUDADevice::enterThread(Handle &previous) {
   Handle current = nullptr;
   if (int status = getContext(&current))
     return check(status, "ask for the thread's context");
-  return current ? Error::success()
-                 : check(setContext(context), "use the context");
+  if (current == context)
+    return Error::success();
+  previous = current;
+  return check(setContext(context), "use the context");
+}
+
+void CUDADevice::leaveThread(Handle previous) {
+  if (previous)
+    (void)setContext(previous);
 }
 
 Error CUDADevice::open(int ordinal) {
@@ -149,8 +157,10 @@ Error CUDADevice::open(int ordinal) {
                          "make a context on CUDA device " + Twine(ordinal)))
     return error;
   retained = device;
-  if (auto error = check(setContext(context), "use the context"))
+  Handle previous = nullptr;
+  if (auto error = enterThread(previous))
     return error;
+  leaveThread(previous);
   char busId[32] = "";
   if (getBusId(busId, sizeof(busId), device) == 0)
     nvml.open(busId);

@@ -3,6 +3,7 @@
 // What CUDA and HIP have in common.
 
 #include "Driver.h"
+#include "llvm/ADT/ScopeExit.h"
 #include <string>
 
 using namespace attune;
@@ -132,8 +133,10 @@ int DriverDevice::loadImage(DriverTable::Handle *module, const void *image,
 Expected<std::unique_ptr<Kernel>>
 DriverDevice::loadKernel(llvm::StringRef image, llvm::StringRef name,
                          int64_t sharedBytes) {
-  if (auto error = enterThread())
+  DriverTable::Handle previous = nullptr;
+  if (auto error = enterThread(previous))
     return std::move(error);
+  llvm::scope_exit left([&] { leaveThread(previous); });
   auto kernel = std::make_unique<DriverKernel>(driver);
   kernel->name = name.str();
   // PTX is text: the driver looks for its terminating zero.
@@ -167,8 +170,10 @@ Error DriverDevice::launch(Kernel &kernel, const LaunchShape &shape,
             "kernel '" + loaded.name +
             "' expects a grid and a block of 1 to 2147483647, but got " +
             Twine(extent));
-  if (auto error = enterThread())
+  DriverTable::Handle previous = nullptr;
+  if (auto error = enterThread(previous))
     return error;
+  llvm::scope_exit left([&] { leaveThread(previous); });
   auto *parameters = const_cast<void **>(arguments.data());
   return check(driver.launch(loaded.function, shape.grid[0], shape.grid[1],
                              shape.grid[2], shape.block[0], shape.block[1],

@@ -81,8 +81,10 @@ protected:
   /// Success, or an error with `attempt` and the driver's own text.
   llvm::Error check(int status, const llvm::Twine &attempt);
   virtual std::string describe(int status) = 0;
-  /// Makes the device the calling thread's one where that has none.
-  virtual llvm::Error enterThread() = 0;
+  /// Makes the device the calling thread's one. What was another device's is
+  /// `previous` then, to be given back.
+  virtual llvm::Error enterThread(DriverTable::Handle &previous) = 0;
+  virtual void leaveThread(DriverTable::Handle previous) = 0;
   /// Allows a kernel more shared memory than drivers grant unasked.
   virtual llvm::Error allowSharedBytes(DriverTable::Handle function,
                                        int64_t bytes) = 0;

@@ -22,17 +22,35 @@ public:
 
 private:
   std::string describe(int status) override;
-  /// Each thread has a device from its start.
-  Error enterThread() override { return Error::success(); }
+  Error enterThread(Handle &previous) override;
+  void leaveThread(Handle previous) override;
   Error allowSharedBytes(Handle, int64_t) override;
   Error readInfo(int device);
 
   const char *(*getErrorName)(int status) = nullptr;
   const char *(*getErrorString)(int status) = nullptr;
+  int (*getDevice)(int *device) = nullptr;
   int (*setDevice)(int device) = nullptr;
   int (*getProperties)(void *properties, int device) = nullptr;
+  int number = 0;
 };
 } // namespace
+
+Error HIPDevice::enterThread(Handle &previous) {
+  // Each thread has a device from its start, which may be 0.
+  int current = 0;
+  if (int status = getDevice(&current))
+    return check(status, "ask for the thread's device");
+  if (current == number)
+    return Error::success();
+  previous = reinterpret_cast<Handle>(static_cast<intptr_t>(current) + 1);
+  return check(setDevice(number), "use HIP device " + Twine(number));
+}
+
+void HIPDevice::leaveThread(Handle previous) {
+  if (previous)
+    (void)setDevice(static_cast<int>(reinterpret_cast<intptr_t>(previous) - 1));
+}
 
 std::string HIPDevice::describe(int status) {
   if (!getErrorName || !getErrorString)
@@ -70,6 +88,7 @@ Error HIPDevice::open(int ordinal) {
       {"hipEventDestroy", &driver.destroyEvent},
       {"hipGetErrorName", &getErrorName},
       {"hipGetErrorString", &getErrorString},
+      {"hipGetDevice", &getDevice},
       {"hipSetDevice", &setDevice},
       {"hipGetDevicePropertiesR0600", &getProperties},
   };
@@ -87,6 +106,7 @@ Error HIPDevice::open(int ordinal) {
   if (auto error =
           check(setDevice(ordinal), "open HIP device " + Twine(ordinal)))
     return error;
+  number = ordinal;
   return readInfo(ordinal);
 }
 

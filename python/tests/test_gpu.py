@@ -134,6 +134,20 @@ def test_devices_differ(inputs):
         attune.attention(FakeArray(q.memory, (8, 0)), k, v)
 
 
+def test_two_devices(inputs, monkeypatch, capfd):
+    """A thread's current device is neither asked for nor changed."""
+    monkeypatch.setenv("FAKE_DRIVER_DEVICES", "2")
+    others = [FakeArray(array.memory, (2, 1)) for array in inputs]
+    driver = ctypes.CDLL("libcuda.so.1")
+    for arrays, number in ((inputs, 0), (others, 1), (inputs, 0), (others, 1)):
+        before, after = ctypes.c_void_p(), ctypes.c_void_p()
+        driver.cuCtxGetCurrent(ctypes.byref(before))
+        assert attune.attention(*arrays, causal=True).device == (2, number)
+        driver.cuCtxGetCurrent(ctypes.byref(after))
+        assert before.value is None or before.value == after.value
+    assert len(find_launches(capfd.readouterr().err)) == 4
+
+
 def test_no_device(inputs):
     with pytest.raises(RuntimeError, match="no CUDA device"):
         attune.attention(*(FakeArray(array.memory, (2, 5)) for array in inputs))

@@ -17,8 +17,10 @@
 using Handle = void *;
 static char something;
 /// The context of each thread, without which nothing is loaded or launched.
+/// Of devices. What is loaded is known by the one that it was loaded in.
+static char contexts[16];
 static thread_local Handle current;
-static constexpr int kInvalidContext = 201;
+static constexpr int kInvalidContext = 201, kInvalidHandle = 400;
 
 static int answer(const char *entry) {
   const char *fault = std::getenv("FAKE_DRIVER_FAULT");
@@ -91,8 +93,8 @@ int cuDeviceGetPCIBusId(char *text, int length, int) {
   std::snprintf(text, length, "0000:01:00.0");
   return 0;
 }
-int cuDevicePrimaryCtxRetain(Handle *context, int) {
-  return give<Handle>("cuDevicePrimaryCtxRetain", context, &something);
+int cuDevicePrimaryCtxRetain(Handle *context, int device) {
+  return give<Handle>("cuDevicePrimaryCtxRetain", context, &contexts[device]);
 }
 int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
 int cuCtxGetCurrent(Handle *context) {
@@ -127,7 +129,7 @@ int cuMemsetD8Async(uint64_t target, unsigned char byte, size_t bytes, Handle) {
 int cuModuleLoadData(Handle *module, const void *) {
   if (!current)
     return kInvalidContext;
-  return give<Handle>("cuModuleLoadData", module, &something);
+  return give<Handle>("cuModuleLoadData", module, current);
 }
 int cuModuleLoadDataEx(Handle *module, const void *image, unsigned, int *,
                        void **) {
@@ -139,12 +141,12 @@ int cuModuleLoadDataEx(Handle *module, const void *image, unsigned, int *,
                             "ELF",
                             4) ||
                std::strstr(static_cast<const char *>(image), ".version");
-  *module = &something;
+  *module = current;
   return known ? answer("cuModuleLoadDataEx") : 200;
 }
 int cuModuleUnload(Handle) { return 0; }
-int cuModuleGetFunction(Handle *function, Handle, const char *) {
-  return give<Handle>("cuModuleGetFunction", function, &something);
+int cuModuleGetFunction(Handle *function, Handle module, const char *) {
+  return give<Handle>("cuModuleGetFunction", function, module);
 }
 int cuFuncSetAttribute(Handle, int, int) {
   return answer("cuFuncSetAttribute");
@@ -155,6 +157,8 @@ int cuLaunchKernel(Handle function, unsigned gridX, unsigned gridY,
                    void **parameters, void **) {
   if (!current)
     return kInvalidContext;
+  if (function != current)
+    return kInvalidHandle;
   if (!parameters || !*parameters)
     return 1;
   captured = {function, gridX,  gridY,       gridZ,      blockX,
