@@ -66,7 +66,8 @@ MlirType attuneChannelTypeGet(const int64_t shape[2], MlirType elementType,
   Type element = unwrap(elementType);
   return getChecked<ChannelType>(element.getContext(),
                                  ArrayRef<int64_t>(shape, 2), element, stages,
-                                 swizzleAtom, cluster);
+                                 swizzleAtom, cluster, /*padding=*/int64_t(0),
+                                 /*transposed=*/false);
 }
 
 MlirType attuneChannelTypeGetTile(MlirType channel) {

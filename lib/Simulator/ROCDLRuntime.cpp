@@ -53,6 +53,41 @@ static void permute(HostThread *context, uint32_t site) {
            });
 }
 
+/// v_permlanex16_b32 (RDNA3 ISA, "VOP3 instructions"): operands are what stays
+/// where a source lane is missing, the value, and two scalars with four bits
+/// for each lane of a row of 16: which lane of the other row it reads.
+static void permlaneX16(HostThread *context, uint32_t site) {
+  exchange(context, site, "all lanes of the wave to exchange values",
+           [](const Thread &lane, ArrayRef<Thread *> wave) {
+             constexpr uint32_t kRow = 16, kSelected = 8, kBits = 4;
+             uint32_t at = lane.laneId % kRow;
+             uint32_t selectors = getOperand(&lane, at < kSelected ? 2 : 3);
+             uint32_t from = selectors >> at % kSelected * kBits & (kRow - 1);
+             from += (lane.laneId - at) ^ kRow;
+             return getOperand(wave[from], 1);
+           });
+}
+
+/// v_permlane32_swap_b32 (CDNA4 ISA, "VOP1 instructions"): the upper half of
+/// the first operand changes places with the lower half of the second; both are
+/// results.
+static void swapHalves(HostThread *context, uint32_t site) {
+  constexpr uint32_t kHalf = 32, kLanes = 64;
+  Thread &caller = asThread(context);
+  caller.group->requireWarp(caller, site, kLanes);
+  exchange(context, site, "all lanes of the wave to exchange values",
+           [](const Thread &lane, ArrayRef<Thread *> wave) {
+             bool isLower = lane.laneId < kHalf;
+             uint32_t first = isLower
+                                  ? getOperand(&lane, 0)
+                                  : getOperand(wave[lane.laneId - kHalf], 1);
+             uint32_t second = isLower
+                                   ? getOperand(wave[lane.laneId + kHalf], 0)
+                                   : getOperand(&lane, 1);
+             return first | uint64_t(second) << 32;
+           });
+}
+
 /// v_readlane_b32 and v_readfirstlane_b32: all lanes receive the value of one.
 /// Operands are the value and, for the first, the number of the lane.
 static void readLane(HostThread *context, uint32_t site, uint32_t hasLane) {
@@ -202,22 +237,23 @@ static void multiply(ArrayRef<Thread *> wave, uint32_t rows, uint32_t depth,
   wave.front()->group->getCounters().matrix(2.0 * rows * rows * depth);
 }
 
-/// v_mfma_f32_32x32x8 and 16x16x16 of 16-bit floats (CDNA3 ISA, "Matrix
-/// Arithmetic Instructions", "Dense Matrix Instructions": one block, 64 lanes).
-/// Lane l holds 4 neighbouring elements of A from column 4 * (l / rows).
-/// Register r of the result is row 8 * (r / 4) + 4 * (l / 32) + r % 4 for 32
-/// rows and 4 * (l / 16) + r for 16.
+/// v_mfma_f32_32x32x8 and 16x16x16 of 16-bit floats, and 32x32x16 (CDNA3 and
+/// CDNA4 ISA, "Matrix Arithmetic Instructions", "Dense Matrix Instructions":
+/// one block, 64 lanes). Lane l holds n neighbouring elements of A from column
+/// n * (l / rows), where n is 4, or 8 at twice the depth. Register r of the
+/// result is row 8 * (r / 4) + 4 * (l / 32) + r % 4 for 32 rows and 4 * (l /
+/// 16) + r for 16.
 static void mfma(HostThread *context, uint32_t site, uint32_t rows,
                  uint32_t depth, uint32_t type) {
-  constexpr uint32_t kLanes = 64, kPerLane = 4;
+  constexpr uint32_t kLanes = 64;
+  uint32_t perLane = rows * depth / kLanes;
   Thread &caller = asThread(context);
   caller.group->requireWarp(caller, site, kLanes);
   caller.group->collective(
       caller, site, ~uint64_t(0), "all lanes of the wave to multiply",
       [&](ArrayRef<Thread *> wave) {
-        multiply(wave, rows, depth, static_cast<HostElementType>(type),
-                 kPerLane, /*replicated=*/false,
-                 [&](uint32_t lane, uint32_t r) {
+        multiply(wave, rows, depth, static_cast<HostElementType>(type), perLane,
+                 /*replicated=*/false, [&](uint32_t lane, uint32_t r) {
                    return rows / 4 * (r / 4) + 4 * (lane / rows) + r % 4;
                  });
       });
@@ -225,25 +261,30 @@ static void mfma(HostThread *context, uint32_t site, uint32_t rows,
 
 /// v_wmma_f32_16x16x16 of 16-bit floats in a wave of 32 (RDNA3 ISA, "Wave
 /// Matrix Multiply Accumulate"). Lane l holds row l % 16 of A and column l % 16
-/// of B, and both halves of the wave must hold the same. Register r of the
-/// result is row 2 * r + l / 16.
-static void wmma(HostThread *context, uint32_t site, uint32_t type) {
+/// of B. Where a lane has all 16 elements of these, both halves of the wave
+/// must hold the same, and register r of the result is row 2 * r + l / 16.
+/// Where it has 8 (RDNA4 ISA, the same section), they are those from 8 * (l /
+/// 16) on, and register r is row 8 * (l / 16) + r.
+static void wmma(HostThread *context, uint32_t site, uint32_t type,
+                 uint32_t perLane) {
   constexpr uint32_t kLanes = 32, kSize = 16, kOperandBytes = 2 * kSize * 2;
+  bool isReplicated = perLane == kSize;
   Thread &caller = asThread(context);
   caller.group->requireWarp(caller, site, kLanes);
   caller.group->collective(
       caller, site, 0xffffffff, "all lanes of the wave to multiply",
       [&](ArrayRef<Thread *> wave) {
-        for (uint32_t lane = 0; lane < kSize; ++lane)
+        for (uint32_t lane = 0; isReplicated && lane < kSize; ++lane)
           if (std::memcmp(wave[lane]->operands, wave[lane + kSize]->operands,
                           kOperandBytes) != 0)
             caller.group->getReports().add(
                 HostCheck::Convergence, site, *wave[lane],
                 "expects both halves of a wave to hold the same operands, but "
                 "they differ");
-        multiply(wave, kSize, kSize, static_cast<HostElementType>(type), kSize,
-                 /*replicated=*/true, [](uint32_t lane, uint32_t r) {
-                   return 2 * r + lane / kSize;
+        multiply(wave, kSize, kSize, static_cast<HostElementType>(type),
+                 perLane, isReplicated, [=](uint32_t lane, uint32_t r) {
+                   return isReplicated ? 2 * r + lane / kSize
+                                       : perLane * (lane / kSize) + r;
                  });
       });
 }
@@ -252,6 +293,8 @@ ArrayRef<HostFunction> attune::getROCDLHostFunctions() {
   static const HostFunction functions[] = {
       hostFunction("attuneHostCountBelow", countBelow),
       hostFunction("attuneHostPermute", permute),
+      hostFunction("attuneHostPermlaneX16", permlaneX16),
+      hostFunction("attuneHostSwapHalves", swapHalves),
       hostFunction("attuneHostReadLane", readLane),
       hostFunction("attuneHostBallot", ballot),
       hostFunction("attuneHostMoveDPP", moveDPP),

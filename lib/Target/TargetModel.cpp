@@ -15,6 +15,12 @@ Value TargetModel::emitSharedRead(OpBuilder &, Location,
   return {};
 }
 
+void TargetModel::emitBarrier(OpBuilder &b, Location loc) const {
+  gpu::BarrierOp::create(b, loc);
+}
+
+int64_t TargetModel::getMaximumOperands() const { return 2; }
+
 bool TargetModel::narrowsIndices() const { return false; }
 
 bool TargetModel::hasTanh() const { return false; }

@@ -40,12 +40,12 @@ func.func @threads_per_sm(%q: !t) -> !t {
   return %o : !t
 }
 func.func @shared_overflow(%q: !t) -> !t {
-  // expected-error @below {{shared-overflow: expects at most 8192 bytes of shared memory on 'toy', but got 12288}}
+  // expected-error @below {{shared-overflow: expects at most 8192 bytes of shared memory on 'toy', but got 9344}}
   %o = attn.attention %q, %q, %q schedule(<blockM = 128, blockN = 32, numWarps = 2, kStages = 4, vStages = 4>) : !t, !t, !t
   return %o : !t
 }
 func.func @shared_per_sm(%q: !t) -> !t {
-  // expected-error @below {{shared-per-sm: expects at most 10240 bytes of shared memory on an SM of 'toy', but got 11264 (2 workgroups of 5632)}}
+  // expected-error @below {{shared-per-sm: expects at most 10240 bytes of shared memory on an SM of 'toy', but got 13440 (2 workgroups of 6720)}}
   %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 16, numWarps = 1, kStages = 4, vStages = 3, workgroupsPerSm = 2>) : !t, !t, !t
   return %o : !t
 }

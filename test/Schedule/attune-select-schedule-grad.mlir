@@ -34,7 +34,7 @@ func.func @deterministic(%q: tensor<1x1x256x64xbf16>, %lse: tensor<1x1x256xf32>)
 // WARPS-LABEL: func.func @head_128
 // WARPS: schedule(<kvBlockM = 32, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, qBlockM = 128, qWarps = 8, qInRegisters = 0>)
 // WAVES-LABEL: func.func @head_128
-// WAVES: schedule(<kvWarps = 2, kvStages = 1, qWarps = 2, qStages = 1>)
+// WAVES: schedule(<kvBlockN = 128, kvStages = 1, qBlockM = 128, qStages = 1>)
 func.func @head_128(%q: tensor<1x1x256x128xbf16>, %lse: tensor<1x1x256xf32>) -> tensor<1x1x256x128xbf16> {
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) : tensor<1x1x256x128xbf16>, tensor<1x1x256x128xbf16>, tensor<1x1x256x128xbf16>, tensor<1x1x256x128xbf16>, tensor<1x1x256xf32>, tensor<1x1x256x128xbf16>
   return %g : tensor<1x1x256x128xbf16>

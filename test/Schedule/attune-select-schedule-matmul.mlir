@@ -14,7 +14,7 @@
 // GFX942-LABEL: func.func @square(
 // GFX942: #schedule.matmul<warpsN = 2, stages = 4>
 // GFX1100-LABEL: func.func @square(
-// GFX1100: #schedule.matmul<blockM = 64, warpsN = 2, stages = 4>
+// GFX1100: #schedule.matmul<blockK = 64, warpsN = 2>
 func.func @square(%a: tensor<4096x4096xbf16>, %b: tensor<4096x4096xbf16>, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   %x = linalg.matmul ins(%a, %b : tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
   return %x : tensor<4096x4096xf32>
@@ -113,7 +113,7 @@ func.func @odd_rows(%a: tensor<512x511xf16>, %b: tensor<511x512xf16>, %c: tensor
 // GFX942-LABEL: func.func @dynamic(
 // GFX942: #schedule.matmul<warpsN = 2, stages = 4>
 // GFX1100-LABEL: func.func @dynamic(
-// GFX1100: #schedule.matmul<blockM = 64, warpsN = 2, stages = 4>
+// GFX1100: #schedule.matmul<blockK = 64, warpsN = 2>
 func.func @dynamic(%a: tensor<?x4096xf16>, %b: tensor<4096x4096xf16>, %c: tensor<?x4096xf32>) -> tensor<?x4096xf32> {
   %x = linalg.matmul ins(%a, %b : tensor<?x4096xf16>, tensor<4096x4096xf16>) outs(%c : tensor<?x4096xf32>) -> tensor<?x4096xf32>
   return %x : tensor<?x4096xf32>

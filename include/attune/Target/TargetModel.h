@@ -88,6 +88,13 @@ public:
                                      mlir::Location loc,
                                      const SharedRead &read) const;
 
+  /// All threads of the workgroup wait for each other; behind it they read what
+  /// any of them wrote to shared memory in front of it.
+  virtual void emitBarrier(mlir::OpBuilder &builder, mlir::Location loc) const;
+
+  /// How many numbers one instruction finds the largest of: 2, or 3.
+  virtual int64_t getMaximumOperands() const;
+
   /// An i1: whether `condition`, an i1, holds in any lane of the warp.
   virtual mlir::Value emitAny(mlir::OpBuilder &builder, mlir::Location loc,
                               tile::TargetAttr target,

@@ -202,7 +202,12 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state) {
   Type inputType = op.getQuery().getType().getElementType();
   return b.map(scoreType.withElementType(inputType), weights,
                [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                 return arith::TruncFOp::create(inner, loc, inputType, args[0]);
+                 auto weight =
+                     arith::TruncFOp::create(inner, loc, inputType, args[0]);
+                 // The sum tells of NaN.
+                 weight->setAttr(tile::TileDialect::kLooseRoundingAttrName,
+                                 inner.getUnitAttr());
+                 return weight;
                });
 }
 

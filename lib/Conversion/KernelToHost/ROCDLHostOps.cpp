@@ -29,6 +29,17 @@ static void addMfma(HostOps &ops, int64_t rows, int64_t depth,
   });
 }
 
+/// How many numbers of an operand a lane has tells of which ISA it is.
+template <typename OpTy>
+static void addWmma(HostOps &ops, HostElementType type) {
+  ops.add<OpTy>([=](OpTy op, HostRewriter &rewriter) {
+    auto operand = cast<VectorType>(op->getOperand(0).getType());
+    rewriter.replaceWithCall(op, "attuneHostWmma",
+                             {type, operand.getNumElements()});
+    return success();
+  });
+}
+
 static LogicalResult rewriteReadLane(Operation *op, bool hasLane,
                                      HostRewriter &rewriter) {
   if (!op->getResult(0).getType().isIntOrFloat() ||
@@ -76,9 +87,15 @@ static void populateRegisters(HostOps &ops) {
 void attune::populateROCDLHostOps(HostOps &ops) {
   populateRegisters(ops);
   ops.addCall<ROCDL::BarrierOp>("attuneHostBarrier", {0, 0, 1});
+  ops.addCall<ROCDL::SBarrierOp>("attuneHostBarrier", {0, 0, 1});
+  // Who waits has signaled.
+  ops.ignore<ROCDL::BarrierSignalOp>();
+  ops.addCall<ROCDL::BarrierWaitOp>("attuneHostBarrier", {0, 0, 1});
   ops.addCall<ROCDL::MbcntLoOp>("attuneHostCountBelow", {0});
   ops.addCall<ROCDL::MbcntHiOp>("attuneHostCountBelow", {1});
   ops.addCall<ROCDL::DsBpermuteOp>("attuneHostPermute");
+  ops.addCall<ROCDL::PermlaneX16Op>("attuneHostPermlaneX16");
+  ops.addCall<ROCDL::Permlane32SwapOp>("attuneHostSwapHalves");
   ops.add<ROCDL::ReadlaneOp>([](ROCDL::ReadlaneOp op, HostRewriter &rewriter) {
     return rewriteReadLane(op, /*hasLane=*/true, rewriter);
   });
@@ -98,8 +115,10 @@ void attune::populateROCDLHostOps(HostOps &ops) {
   addMfma<ROCDL::mfma_f32_32x32x8bf16_1k>(ops, 32, 8, kHostBF16);
   addMfma<ROCDL::mfma_f32_16x16x16f16>(ops, 16, 16, kHostF16);
   addMfma<ROCDL::mfma_f32_16x16x16bf16_1k>(ops, 16, 16, kHostBF16);
-  ops.addCall<ROCDL::wmma_f32_16x16x16_f16>("attuneHostWmma", {kHostF16});
-  ops.addCall<ROCDL::wmma_f32_16x16x16_bf16>("attuneHostWmma", {kHostBF16});
+  addMfma<ROCDL::mfma_f32_32x32x16_f16>(ops, 32, 16, kHostF16);
+  addMfma<ROCDL::mfma_f32_32x32x16_bf16>(ops, 32, 16, kHostBF16);
+  addWmma<ROCDL::wmma_f32_16x16x16_f16>(ops, kHostF16);
+  addWmma<ROCDL::wmma_f32_16x16x16_bf16>(ops, kHostBF16);
   ops.addIntrinsic("llvm.amdgcn.exp2", rewriteMath<LLVM::Exp2Op>);
   // The instruction behind it is v_log_f32, a logarithm to base 2.
   ops.addIntrinsic("llvm.amdgcn.log", rewriteMath<LLVM::Log2Op>);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tile.convert_layout: the cheapest of three ways. Registers are renamed where
+// tile.convert_layout: the cheapest of four ways. Registers are renamed where
 // lanes hold the same elements before and after, or exchanged for lanes, or
-// fetched from other lanes one by one. And tile.deinterleave, which renames.
+// gathered from two lanes, or fetched from other lanes one by one. And
+// tile.deinterleave, which renames.
 
 #include "KernelContext.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -27,6 +28,15 @@ struct ConvertLayoutPattern : KernelPattern<tile::ConvertLayoutOp> {
 /// binary digit moves half of the registers to the lane whose number differs
 /// in that digit.
 struct ExchangeLayoutPattern : KernelPattern<tile::ConvertLayoutOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::ConvertLayoutOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+/// Gives two lanes, whose numbers differ in one binary digit, what both of them
+/// hold: each sends all of its registers.
+struct GatherLayoutPattern : KernelPattern<tile::ConvertLayoutOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
   matchAndRewrite(tile::ConvertLayoutOp op, OpAdaptor adaptor,
@@ -245,6 +255,88 @@ ExchangeLayoutPattern::matchAndRewrite(tile::ConvertLayoutOp op,
   return success();
 }
 
+/// The one lane digit in which the layouts differ, by whose lanes the source
+/// divides what the destination repeats; 0 if there is another difference.
+static int64_t findGathered(tile::LayoutAttr source,
+                            tile::LayoutAttr destination) {
+  int64_t found = 0;
+  for (int64_t bit = 1; bit < destination.getNumLanes(); bit *= 2) {
+    SmallVector<int64_t, 2> from = lanePart(source, bit),
+                            to = lanePart(destination, bit);
+    if (from == to)
+      continue;
+    if (found || to[0] || to[1])
+      return 0;
+    found = bit;
+  }
+  return found;
+}
+
+LogicalResult
+GatherLayoutPattern::matchAndRewrite(tile::ConvertLayoutOp op,
+                                     OpAdaptor adaptor,
+                                     ConversionPatternRewriter &b) const {
+  Location loc = op.getLoc();
+  tile::TileType to = op.getResult().getType();
+  tile::LayoutAttr source = op.getInput().getType().getRegisterLayout(),
+                   destination = to.getRegisterLayout();
+  if (source.getWarps() != destination.getWarps() ||
+      source.getNumLanes() != destination.getNumLanes())
+    return b.notifyMatchFailure(op, "warps differ");
+  int64_t laneBit = findGathered(source, destination);
+  if (!laneBit)
+    return b.notifyMatchFailure(
+        op, "lanes differ in more than what two of them gather");
+  constexpr int64_t kWordBits = 32;
+  int64_t count = source.getNumRegisters(),
+          bits = to.getElementType().getIntOrFloatBitWidth();
+  if (bits > kWordBits || count * bits % kWordBits != 0)
+    return b.notifyMatchFailure(op, "elements that are no whole words");
+  // The first `count` elements of both together are those of the lane whose
+  // digit is 0.
+  SmallVector<int64_t, 2> step = lanePart(source, laneBit);
+  SmallVector<int64_t> order;
+  for (int64_t reg = 0; reg < destination.getNumRegisters(); ++reg) {
+    SmallVector<int64_t, 2> at = destination.getRegisterCoordinates(reg, 2);
+    int64_t found = findRegister(source, at);
+    if (found < 0) {
+      found = findRegister(source, {at[0] - step[0], at[1] - step[1]});
+      if (found < 0)
+        return b.notifyMatchFailure(op, "neither lane holds the element");
+      found += count;
+    }
+    order.push_back(found);
+  }
+  auto wordsType = VectorType::get(count * bits / kWordBits, b.getI32Type());
+  Value own = vector::BitCastOp::create(b, loc, wordsType, adaptor.getInput());
+  auto literal = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(b, loc, value, kWordBits);
+  };
+  Value lane = arith::IndexCastOp::create(b, loc, b.getI32Type(),
+                                          laneNumber(b, loc, context));
+  Value digit = arith::AndIOp::create(b, loc, lane, literal(laneBit));
+  Value isUpper = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, digit,
+                                        literal(0));
+  SmallVector<Value> lower, upper;
+  for (int64_t i = 0; i < wordsType.getNumElements(); ++i) {
+    Value sent = vector::ExtractOp::create(b, loc, own, i);
+    Value received = gpu::ShuffleOp::create(b, loc, sent, literal(laneBit),
+                                            literal(context.target.getLanes()),
+                                            gpu::ShuffleMode::XOR)
+                         .getShuffleResult();
+    lower.push_back(arith::SelectOp::create(b, loc, isUpper, received, sent));
+    upper.push_back(arith::SelectOp::create(b, loc, isUpper, sent, received));
+  }
+  auto asElements = [&](ArrayRef<Value> words) -> Value {
+    Value joined = vector::FromElementsOp::create(b, loc, wordsType, words);
+    return vector::BitCastOp::create(b, loc, adaptor.getInput().getType(),
+                                     joined);
+  };
+  b.replaceOpWithNewOp<vector::ShuffleOp>(
+      op, laneVectorType(to), asElements(lower), asElements(upper), order);
+  return success();
+}
+
 namespace {
 /// Where each lane finds the element of one register: always in the same
 /// register of the source, of lane `(own lane & keep) | set`.
@@ -344,8 +436,8 @@ void attune::populateLayoutPatterns(TypeConverter &converter,
   MLIRContext *mlirContext = patterns.getContext();
   patterns.add<ShuffleLayoutPattern, DeinterleavePattern>(converter,
                                                           mlirContext, context);
-  patterns.add<ExchangeLayoutPattern>(converter, mlirContext, context,
-                                      /*benefit=*/2);
+  patterns.add<ExchangeLayoutPattern, GatherLayoutPattern>(
+      converter, mlirContext, context, /*benefit=*/2);
   patterns.add<ConvertLayoutPattern>(converter, mlirContext, context,
                                      /*benefit=*/3);
 }

@@ -408,9 +408,10 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
         TypeSwitch<Operation *, LogicalResult>(op)
             .Case<tile::MmaOp, tile::MmaAsyncOp>(
                 [&](auto mma) { return checkMultiply(mma, context); })
-            .Case<tile::PutOp, tile::GetOp, tile::ReleaseOp>([&](auto end) {
-              return checkChannel(end, end.getChannel(), context);
-            })
+            .Case<tile::PutOp, tile::PutTileOp, tile::GetOp, tile::ReleaseOp>(
+                [&](auto end) {
+                  return checkChannel(end, end.getChannel(), context);
+                })
             .Case([&](tile::ChannelOp channel) {
               if (failed(checkPlace(channel, channel.getOffset())) ||
                   failed(checkReleases(channel)) ||

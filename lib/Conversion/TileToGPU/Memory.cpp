@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tile.load, tile.store and tile.read: between memory and registers; and
-// tile.paged and tile.interleaved, which say where rows are found.
+// tile.load, tile.store, tile.put_tile and tile.read: between memory and
+// registers; and tile.paged and tile.interleaved, which say where rows are
+// found.
 
 #include "KernelContext.h"
 #include "Views.h"
@@ -54,6 +55,13 @@ struct InterleavedPattern : KernelPattern<tile::InterleavedOp> {
                                                 op.getSources().front());
     return success();
   }
+};
+
+struct PutTilePattern : KernelPattern<tile::PutTileOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::PutTileOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
 };
 
 struct ReadPattern : KernelPattern<tile::ReadOp> {
@@ -321,8 +329,91 @@ StorePattern::matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
   return success();
 }
 
+/// How many elements a thread can write at once to a slot whose rows, or
+/// columns where it is stored by these, are dimension `dim`.
+static int64_t getWrittenRun(LayoutAttr layout, int64_t dim,
+                             tile::SwizzleAttr swizzle) {
+  int64_t run = 1;
+  for (const tile::Mode &mode : layout.getRegisters())
+    if (mode.dim == dim && mode.stride == 1)
+      run = std::gcd(swizzle.getVector(), mode.extent);
+  for (ArrayRef<tile::Mode> modes :
+       {layout.getRegisters(), layout.getLanes(), layout.getWarps()})
+    for (const tile::Mode &mode : modes)
+      if (mode.dim == dim && mode.stride > 1)
+        run = std::gcd(run, mode.stride);
+  return run;
+}
+
+LogicalResult
+PutTilePattern::matchAndRewrite(tile::PutTileOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const {
+  Location loc = op.getLoc();
+  tile::ChannelType channel = op.getChannel().getType();
+  tile::TileType slot = channel.getTileType();
+  tile::SwizzleAttr swizzle = slot.getSwizzle();
+  LayoutAttr layout = op.getValue().getType().getRegisterLayout();
+  Type element = slot.getElementType();
+  int64_t rowDim = swizzle.getTransposed() ? 1 : 0, columnDim = 1 - rowDim;
+  SmallVector<int64_t, 2> stored = slot.getStoredShape();
+  int64_t run = getWrittenRun(layout, columnDim, swizzle);
+  if (Value isFirst = isFirstHolder(b, loc, layout, context)) {
+    auto guard = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(guard.thenBlock());
+  }
+  Value flat = flattenBuffer(b, loc, adaptor.getChannel());
+  Value number = b.createOrFold<arith::RemUIOp>(
+      loc, adaptor.getElement(), constant(b, loc, channel.getStages()));
+  Value start = b.createOrFold<arith::MulIOp>(
+      loc, number, constant(b, loc, stored[0] * stored[1]));
+  Value laneRow = laneCoordinate(b, loc, context, layout, rowDim),
+        laneColumn = laneCoordinate(b, loc, context, layout, columnDim);
+  for (int64_t reg = 0; reg < layout.getNumRegisters(); ++reg) {
+    SmallVector<int64_t, 2> at = layout.getRegisterCoordinates(reg, 2);
+    if (at[columnDim] % run != 0)
+      continue;
+    SplitIndex position =
+        sharedPosition(b, loc, swizzle, stored[1], {laneRow, at[rowDim]},
+                       {laneColumn, at[columnDim]});
+    position.dynamic =
+        position.dynamic
+            ? b.createOrFold<arith::AddIOp>(loc, start, position.dynamic)
+            : start;
+    SmallVector<int64_t> registers;
+    for (int64_t i = 0; i < run; ++i) {
+      SmallVector<int64_t, 2> next(at);
+      next[columnDim] += i;
+      registers.push_back(findRegister(layout, next));
+    }
+    Value part = vector::ShuffleOp::create(b, loc, adaptor.getValue(),
+                                           adaptor.getValue(), registers);
+    vector::StoreOp::create(
+        b, loc, part, flat, position.materialize(b, loc),
+        /*nontemporal=*/false,
+        llvm::MaybeAlign(run * element.getIntOrFloatBitWidth() / 8));
+  }
+  b.eraseOp(op);
+  return success();
+}
+
+/// A read of a tile that is stored by columns, as one of their rows.
+static SharedRead transpose(const SharedRead &read) {
+  SharedRead result = read;
+  tile::SwizzleAttr swizzle = read.swizzle;
+  result.swizzle = tile::SwizzleAttr::get(
+      swizzle.getContext(), swizzle.getVector(), swizzle.getBits(),
+      swizzle.getShift(), swizzle.getSwizzleAtom(), swizzle.getPadding(),
+      /*transposed=*/false);
+  result.layout = read.layout.transpose();
+  std::swap(result.row, result.column);
+  std::swap(result.rowOffset, result.columnOffset);
+  return result;
+}
+
 Value attune::readShared(OpBuilder &b, Location loc,
                          const KernelContext &context, const SharedRead &read) {
+  if (read.swizzle.getTransposed())
+    return readShared(b, loc, context, transpose(read));
   if (Value wide = context.model->emitSharedRead(b, loc, read))
     return wide;
   auto type = cast<MemRefType>(read.buffer.getType());
@@ -390,5 +481,6 @@ void attune::populateMemoryPatterns(TypeConverter &converter,
                                     RewritePatternSet &patterns,
                                     const KernelContext &context) {
   patterns.add<LoadPattern, PagedPattern, InterleavedPattern, StorePattern,
-               ReadPattern>(converter, patterns.getContext(), context);
+               PutTilePattern, ReadPattern>(converter, patterns.getContext(),
+                                            context);
 }

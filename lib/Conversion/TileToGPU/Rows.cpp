@@ -73,6 +73,9 @@ ReducePattern::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
              rows = op.getResult().getType().getRegisterLayout();
   auto dim = static_cast<int64_t>(op.getDim());
   SmallVector<Value> results;
+  auto operands = static_cast<size_t>(op.getKind() == tile::ReductionKind::Max
+                                          ? context.model->getMaximumOperands()
+                                          : 2);
   for (ArrayRef<int64_t> registers : registersAlong(matrix, rows, 1 - dim)) {
     SmallVector<Value> level;
     for (int64_t reg : registers)
@@ -81,11 +84,12 @@ ReducePattern::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
     // A tree keeps the chain of dependent operations short.
     while (level.size() > 1) {
       SmallVector<Value> next;
-      for (size_t i = 0; i + 1 < level.size(); i += 2)
-        next.push_back(
-            combine(rewriter, loc, op.getKind(), level[i], level[i + 1]));
-      if (level.size() % 2)
-        next.push_back(level.back());
+      for (size_t i = 0; i < level.size(); i += operands) {
+        Value sum = level[i];
+        for (size_t j = i + 1; j < std::min(i + operands, level.size()); ++j)
+          sum = combine(rewriter, loc, op.getKind(), sum, level[j]);
+        next.push_back(sum);
+      }
       level = next;
     }
     results.push_back(level.front());

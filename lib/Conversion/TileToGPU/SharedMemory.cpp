@@ -100,17 +100,19 @@ private:
 MemRefType attune::channelBufferType(tile::ChannelType type) {
   auto space = gpu::AddressSpaceAttr::get(type.getContext(),
                                           gpu::AddressSpace::Workgroup);
-  return MemRefType::get(
-      {type.getStages(), type.getShape()[0], type.getShape()[1]},
-      type.getElementType(), MemRefLayoutAttrInterface(), space);
+  SmallVector<int64_t, 2> stored = type.getTileType().getStoredShape();
+  return MemRefType::get({type.getStages(), stored[0], stored[1]},
+                         type.getElementType(), MemRefLayoutAttrInterface(),
+                         space);
 }
 
 MemRefType attune::sharedTileType(tile::TileType type) {
   auto space = gpu::AddressSpaceAttr::get(type.getContext(),
                                           gpu::AddressSpace::Workgroup);
+  SmallVector<int64_t, 2> stored = type.getStoredShape();
   auto layout = StridedLayoutAttr::get(type.getContext(), ShapedType::kDynamic,
-                                       {type.getShape()[1], 1});
-  return MemRefType::get(type.getShape(), type.getElementType(), layout, space);
+                                       {stored[1], 1});
+  return MemRefType::get(stored, type.getElementType(), layout, space);
 }
 
 Value attune::createSharedView(OpBuilder &b, Location loc, MemRefType type,
@@ -138,7 +140,7 @@ ChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
 
 Value attune::createSlotView(OpBuilder &b, Location loc, tile::TileType type,
                              Value buffer, Value number) {
-  ArrayRef<int64_t> shape = type.getShape();
+  SmallVector<int64_t, 2> shape = type.getStoredShape();
   SmallVector<OpFoldResult> offsets{number, b.getIndexAttr(0),
                                     b.getIndexAttr(0)};
   SmallVector<OpFoldResult> sizes{b.getIndexAttr(1), b.getIndexAttr(shape[0]),
@@ -161,7 +163,7 @@ GetPattern::matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
   tile::ChannelType type = op.getChannel().getType();
   if (context.target.getCopySync() == tile::CopySync::CommitGroup)
     context.model->emitAsyncWait(rewriter, loc, op.getPending());
-  gpu::BarrierOp::create(rewriter, loc);
+  context.model->emitBarrier(rewriter, loc);
   Value slot = slotOf(rewriter, loc, adaptor.getElement(), type.getStages());
   rewriter.replaceOp(op, createSlotView(rewriter, loc, type.getTileType(),
                                         adaptor.getChannel(), slot));
@@ -253,10 +255,10 @@ void TileCopier::copyPiece(SplitIndex row, SplitIndex column) {
     valid =
         arith::SelectOp::create(b, loc, inside, constant(width), constant(0));
   }
-  int64_t rows = type.getShape()[0], columns = type.getShape()[1];
-  SplitIndex position = sharedPosition(b, loc, swizzle, columns, row, column);
+  SmallVector<int64_t, 2> stored = type.getTileType().getStoredShape();
+  SplitIndex position = sharedPosition(b, loc, swizzle, stored[1], row, column);
   Value start =
-      b.createOrFold<arith::MulIOp>(loc, slot, constant(rows * columns));
+      b.createOrFold<arith::MulIOp>(loc, slot, constant(stored[0] * stored[1]));
   position.dynamic =
       position.dynamic
           ? b.createOrFold<arith::AddIOp>(loc, start, position.dynamic)

@@ -267,8 +267,37 @@ void LoopEmitter::emitChannel(tile::ChannelOp op) {
   channels[op.getResult()] = parts;
 }
 
+void LoopEmitter::expectFree(Value channel, Value element) {
+  Value held =
+      load(channels.find(channel)->second.held, getSlot(channel, element));
+  Value isFree = arith::XOrIOp::create(
+      builder, held,
+      arith::ConstantOp::create(builder, builder.getBoolAttr(true)));
+  expect(isFree, "expects a slot whose earlier element was released");
+}
+
+Value LoopEmitter::takeSlot(Value channel, Value element) {
+  const Channel &parts = channels.find(channel)->second;
+  Value slot = getSlot(channel, element);
+  store(element, parts.element, slot);
+  store(load(puts, {}), parts.sequence, slot);
+  store(arith::ConstantOp::create(builder, builder.getBoolAttr(true)),
+        parts.held, slot);
+  return slot;
+}
+
+void LoopEmitter::emitPutTile(tile::PutTileOp op) {
+  countOne(puts);
+  expectFree(op.getChannel(), op.getElement());
+  Value slot = takeSlot(op.getChannel(), op.getElement());
+  Value value = read(op.getValue());
+  forEach(op.getChannel().getType().getShape(), [&](ValueRange indices) {
+    store(load(value, indices), channels.find(op.getChannel())->second.slots,
+          {slot, indices[0], indices[1]});
+  });
+}
+
 void LoopEmitter::emitPut(tile::PutOp op) {
-  const Channel &parts = channels.find(op.getChannel())->second;
   countOne(puts);
   OpBuilder::InsertionGuard guard(builder);
   if (Value predicate = op.getPredicate()) {
@@ -276,22 +305,13 @@ void LoopEmitter::emitPut(tile::PutOp op) {
         scf::IfOp::create(builder, predicate, /*withElseRegion=*/false);
     builder.setInsertionPointToStart(branch.thenBlock());
   }
-  Value slot = getSlot(op.getChannel(), op.getElement());
-  Value held = load(parts.held, slot);
-  Value isFree = arith::XOrIOp::create(
-      builder, held,
-      arith::ConstantOp::create(builder, builder.getBoolAttr(true)));
-  expect(isFree, "expects a slot whose earlier element was released");
+  expectFree(op.getChannel(), op.getElement());
   fillSlot(op);
 }
 
 void LoopEmitter::fillSlot(tile::PutOp op) {
   const Channel &parts = channels.find(op.getChannel())->second;
-  Value slot = getSlot(op.getChannel(), op.getElement());
-  store(op.getElement(), parts.element, slot);
-  store(load(puts, {}), parts.sequence, slot);
-  store(arith::ConstantOp::create(builder, builder.getBoolAttr(true)),
-        parts.held, slot);
+  Value slot = takeSlot(op.getChannel(), op.getElement());
   forEach(op.getChannel().getType().getShape(), [&](ValueRange indices) {
     auto [source, position] = locate(
         op.getSource(), add(builder, {op.getRow(), op.getColumn()}, indices));
@@ -494,6 +514,7 @@ void LoopEmitter::emitWithoutRules(Operation *op) {
       })
       .Case([&](tile::ChannelOp op) { emitChannel(op); })
       .Case([&](tile::PutOp op) { emitPut(op); })
+      .Case([&](tile::PutTileOp op) { emitPutTile(op); })
       .Case([&](tile::GetOp op) { emitGet(op); })
       .Case([&](tile::ReleaseOp op) { emitRelease(op); })
       .Case([&](tile::FillOp op) {

@@ -66,6 +66,7 @@ private:
                  bool accumulate);
   void emitChannel(tile::ChannelOp op);
   void emitPut(tile::PutOp op);
+  void emitPutTile(tile::PutTileOp op);
   void emitDeinterleave(tile::DeinterleaveOp op);
   void emitGet(tile::GetOp op);
   void emitRelease(tile::ReleaseOp op);
@@ -74,6 +75,9 @@ private:
   void emitAny(tile::AnyOp op);
   /// Copies the element of a put into its slot, which is held from then on.
   void fillSlot(tile::PutOp op);
+  /// Has the slot of `element`, which is returned, hold it.
+  mlir::Value takeSlot(mlir::Value channel, mlir::Value element);
+  void expectFree(mlir::Value channel, mlir::Value element);
 
   mlir::Value allocate(mlir::MemRefType type);
   /// A new buffer for a tile, also one that is pending.

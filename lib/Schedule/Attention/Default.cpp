@@ -274,6 +274,44 @@ static AttentionAttr selectDecoding(const AttentionProblem &problem,
   return {};
 }
 
+/// A wave on each scheduler of an SM in each workgroup, each with the rows of
+/// one MMA, and if they fit two workgroups, so that one computes while the
+/// other multiplies or waits. Copies pass through registers, so that one slot
+/// is enough.
+static AttentionAttr selectWaveSchedule(const AttentionProblem &problem,
+                                        TargetAttr target) {
+  AttentionSchedule wanted;
+  tile::MmaAtomAttr atom =
+      findAtom(problem, wanted.getAttr(target.getContext()), target);
+  if (!target.copiesThroughRegisters() || !atom)
+    return {};
+  int64_t waves = target.getSchedulers();
+  // Rows that no query has cost as much as others; so do SMs without a tile.
+  auto isTooTall = [&](int64_t rows) {
+    return problem.seqQ &&
+           (problem.seqQ <= rows / 2 ||
+            (problem.heads && getQueriesInTurn(problem, rows, target) <= rows &&
+             getQueriesInTurn(problem, rows / 2, target) <= rows / 2));
+  };
+  while (waves > 1 && isTooTall(waves * atom.getM()))
+    waves /= 2;
+  wanted.numWarps = waves;
+  wanted.blockM = waves * atom.getM();
+  wanted.kStages = wanted.vStages = 1;
+  wanted.rescale = 8;
+  // Tiles that run at a time then are those of different heads, and what one
+  // head reads stays in the cache of one die: workgroups go to dies in turn.
+  wanted.tileOrder = schedule::TileOrder::AcrossHeads;
+  for (int64_t workgroups : {2, 1})
+    for (int64_t blockN : {64, 32, 16}) {
+      wanted.blockN = blockN;
+      wanted.workgroupsPerSm = workgroups;
+      if (AttentionAttr schedule = getIfFits(problem, wanted, target))
+        return schedule;
+    }
+  return {};
+}
+
 /// Divides the keys of each tile among workgroups where a chip has more of them
 /// than there are tiles of few queries.
 static AttentionAttr splitKeys(const AttentionProblem &problem,
@@ -317,6 +355,8 @@ static AttentionAttr selectWhole(const AttentionProblem &problem,
   if (AttentionAttr schedule = selectDecoding(problem, target))
     return schedule;
   if (AttentionAttr schedule = selectWarpgroupSchedule(problem, target))
+    return schedule;
+  if (AttentionAttr schedule = selectWaveSchedule(problem, target))
     return schedule;
   AttentionAttr best;
   int64_t bestExcess = std::numeric_limits<int64_t>::max();

@@ -66,13 +66,29 @@ int64_t attune::getRegisterLimit(const AttentionKnobs &schedule,
 int64_t attune::getSharedBytes(const AttentionProblem &problem,
                                const AttentionKnobs &schedule,
                                TargetAttr target) {
-  auto [dQK, dV] =
-      getPaddedHeadDims(problem, findAtom(problem, schedule, target));
+  MmaAtomAttr atom = findAtom(problem, schedule, target);
+  auto [dQK, dV] = getPaddedHeadDims(problem, atom);
   Type type = problem.elementType;
   int64_t elementBytes = type.getIntOrFloatBitWidth() / 8;
   bool byWarpgroups = schedule.getMmaWarps() > 1;
   tile::SharedMemoryLayout layout;
   // As tile-promote-to-shared makes them.
+  if (target.copiesThroughRegisters()) {
+    auto addOperand = [&](int64_t stages, int64_t rows, int64_t columns,
+                          bool isLhs, bool kAlongRows) {
+      layout.addTiles(tile::getOperandChannel({rows, columns}, type, stages,
+                                              {atom, isLhs, kAlongRows})
+                          .getSizeInBytes());
+    };
+    if (!schedule.getQInRegisters())
+      addOperand(1, schedule.getBlockM(), dQK, /*isLhs=*/true,
+                 /*kAlongRows=*/false);
+    addOperand(schedule.getKStages(), schedule.getBlockN(), dQK,
+               /*isLhs=*/false, /*kAlongRows=*/false);
+    addOperand(schedule.getVStages(), schedule.getBlockN(), dV,
+               /*isLhs=*/false, /*kAlongRows=*/true);
+    return layout.getBytes();
+  }
   auto add = [&](int64_t stages, int64_t rows, int64_t columns) {
     int64_t atomColumns =
         byWarpgroups ? target.getSwizzleAtom(columns, type) : 0;
@@ -115,6 +131,11 @@ static constexpr int64_t kOtherGroupRegisters = 24;
 /// Where swizzle atoms are a quarter of the widest one, a row is many of them,
 /// each with an address of its own. Seen at a head size of 80.
 static constexpr int64_t kNarrowAtomRegisters = 16;
+/// The same where copies pass through registers: with keys of a block, and
+/// with a mask. Seen in compiled kernels.
+static int64_t getOtherWaveRegisters(int64_t blockN, bool isMasked) {
+  return isMasked ? 12 + blockN : 8 + blockN * 5 / 8;
+}
 /// What seldom rescaling keeps.
 static constexpr int64_t kRescaleRegisters = 4;
 
@@ -163,6 +184,11 @@ int64_t attune::estimateRegisters(const AttentionProblem &problem,
                                     getThreads(schedule, target)
                               : 0;
   bool oddRows = !llvm::isPowerOf2_64(dQK) || !llvm::isPowerOf2_64(dV);
+  // There all places are a constant apart.
+  if (target.copiesThroughRegisters())
+    return getAccumulatorRegisters(problem, schedule, target) + query +
+           weights + keys + copied +
+           getOtherWaveRegisters(blockN, problem.isMasked);
   bool oneSlot = schedule.getKStages() == 1 || schedule.getVStages() == 1;
   return getAccumulatorRegisters(problem, schedule, target) + query + weights +
          keys + copied + kOtherRegisters + (oddRows ? kOddRowRegisters : 0) +

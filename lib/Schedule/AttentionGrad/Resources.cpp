@@ -82,13 +82,28 @@ int64_t attune::getSharedBytes(const AttentionGradProblem &problem,
                                const AttentionGradKnobs &schedule,
                                const GradientKernel &kernel,
                                TargetAttr target) {
-  auto [dQK, dV] =
-      getPaddedHeadDims(problem, findAtom(problem, schedule, target));
+  MmaAtomAttr atom = findAtom(problem, schedule, target);
+  auto [dQK, dV] = getPaddedHeadDims(problem, atom);
   Type type = problem.elementType;
   int64_t elementBytes = type.getIntOrFloatBitWidth() / 8;
   bool byWarpgroups = schedule.getMmaWarps() > 1;
   tile::SharedMemoryLayout layout;
   // As tile-promote-to-shared makes them.
+  if (target.copiesThroughRegisters()) {
+    auto addOperand = [&](int64_t stages, int64_t rows, int64_t columns,
+                          bool isLhs) {
+      layout.addTiles(
+          tile::getOperandChannel({rows, columns}, type, stages,
+                                  {atom, isLhs, /*kAlongRows=*/false})
+              .getSizeInBytes());
+    };
+    for (int64_t columns : {dQK, dV}) {
+      if (!kernel.inRegisters)
+        addOperand(1, kernel.owned, columns, /*isLhs=*/true);
+      addOperand(kernel.stages, kernel.visited, columns, /*isLhs=*/false);
+    }
+    return layout.getBytes();
+  }
   auto add = [&](int64_t stages, int64_t rows, int64_t columns) {
     int64_t atomColumns =
         byWarpgroups ? target.getSwizzleAtom(columns, type) : 0;

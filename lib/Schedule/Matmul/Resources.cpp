@@ -172,8 +172,18 @@ int64_t attune::getSharedBytes(const MatmulProblem &problem,
       layout.addTiles(getTeams(schedule) * getBytes(result.elementType,
                                                     schedule.getBlockM(),
                                                     schedule.getBlockN()));
+  MmaAtomAttr atom = findAtom(problem, schedule, target);
   auto addRing = [&](const MatmulProblem::Matrix &matrix, int64_t block) {
     int64_t columns = matrix.isInnerLast ? schedule.getBlockK() : block;
+    if (target.copiesThroughRegisters()) {
+      int64_t rows = matrix.isInnerLast ? block : schedule.getBlockK();
+      layout.addTiles(tile::getOperandChannel(
+                          {rows, columns}, matrix.elementType,
+                          schedule.getStages(),
+                          {atom, &matrix == &problem.lhs, !matrix.isInnerLast})
+                          .getSizeInBytes());
+      return;
+    }
     int64_t atomColumns =
         byWarpgroups ? target.getSwizzleAtom(columns, matrix.elementType) : 0;
     layout.addRing(schedule.getStages(),

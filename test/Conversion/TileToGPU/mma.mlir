@@ -27,8 +27,8 @@ gpu.module @kernels {
     // AMPERE: nvgpu.ldmatrix {{.*}}numTiles = 4 : i32, transpose = false{{.*}} -> vector<4x2xf16>
     // AMPERE-NOT: transpose = true
     // AMPERE: nvvm.mma.sync
-    // CDNA: vector.load {{.*}} vector<4xf16>
-    // CDNA: amdgpu.mfma 32x32x8
+    // CDNA: vector.load {{.*}} vector<8xf16>
+    // CDNA-COUNT-2: amdgpu.mfma 32x32x8
     // RDNA: vector.load {{.*}} vector<8xf16>
     // RDNA: amdgpu.wmma 16x16x16
     // CHECK: gpu.return
@@ -71,7 +71,7 @@ gpu.module @kernels {
       attributes {known_block_size = array<i32: 64, 1, 1>} {
     // AMPERE-COUNT-2: nvgpu.ldmatrix {{.*}}numTiles = 4 : i32, transpose = false{{.*}} -> vector<4x2xf16>
     // AMPERE-NOT: nvgpu.ldmatrix
-    // CDNA-COUNT-4: vector.load {{.*}}#gpu.address_space<workgroup>>, vector<4xf16>
+    // CDNA-COUNT-2: vector.load {{.*}}#gpu.address_space<workgroup>>, vector<8xf16>
     // RDNA-COUNT-4: vector.load {{.*}}#gpu.address_space<workgroup>>, vector<8xf16>
     // CHECK: gpu.return
     %c0 = arith.constant 0 : index
@@ -86,16 +86,15 @@ gpu.module @kernels {
   }
 
   // Softmax weights become the left-hand side of the next MMA: in the same
-  // lanes on Ampere and CDNA, by one exchange per register on RDNA.
+  // lanes on Ampere and CDNA, by what two lanes send each other on RDNA.
   // CHECK-LABEL: gpu.func @chained
   gpu.func @chained(%qm: memref<32x32xf16>, %out: memref<32x32xf32>) kernel
       attributes {known_block_size = array<i32: 64, 1, 1>} {
     // CHECK: arith.truncf
     // AMPERE-NOT: gpu.shuffle {{ *}}idx
     // CDNA-NOT: gpu.shuffle
-    // RDNA: arith.extui {{.*}} : i16 to i32
-    // RDNA: gpu.shuffle {{ *}}idx
-    // RDNA: arith.trunci {{.*}} : i32 to i16
+    // RDNA-COUNT-8: gpu.shuffle {{ *}}xor
+    // RDNA-NOT: gpu.shuffle
     // CHECK: gpu.return
     %c0 = arith.constant 0 : index
     %zero = arith.constant 0.0 : f32

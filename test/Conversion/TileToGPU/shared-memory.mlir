@@ -207,7 +207,8 @@ gpu.module @kernels {
   gpu.func @get(%m: memref<64x64xf16>, %e: index, %out: memref<f16>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     // COPY: nvvm.cp.async.wait.group 3
     // SYNC-NOT: wait
-    // CHECK: gpu.barrier
+    // COPY: gpu.barrier
+    // SYNC: amdgpu.lds_barrier
     // CHECK: %[[SLOT:.+]] = arith.remui %[[E]], %c2
     // CHECK: memref.subview %{{.+}}[%[[SLOT]], 0, 0] [1, 32, 64] [1, 1, 1]
     %c = tile.channel : !channel

@@ -98,6 +98,10 @@ func.func @channels(%m: memref<?x64xf16>, %i: index, %more: i1) -> !regs {
   tile.put %c[%i], %m[%i, %i] : !channel, memref<?x64xf16>
   // CHECK: tile.put %[[C]][%[[I]]], %[[M]][%[[I]], %[[I]]] if %[[MORE]] in_bounds :
   tile.put %c[%i], %m[%i, %i] if %more in_bounds : !channel, memref<?x64xf16>
+  // CHECK: %[[T:.+]] = tile.load
+  // CHECK: tile.put_tile %[[C]][%[[I]]], %[[T]] : <32x64xf16, stages = 2>, <32x64xf16, registers>
+  %t = tile.load %m[%i, %i] : memref<?x64xf16> -> !regs
+  tile.put_tile %c[%i], %t : !channel, !regs
   // CHECK: tile.get %[[C]][%[[I]]] : <32x64xf16, stages = 2> -> <32x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>
   %g = tile.get %c[%i] : !channel -> !shared
   // CHECK: %[[H:.+]] = tile.get %[[C]][%[[I]]] pending 3 :

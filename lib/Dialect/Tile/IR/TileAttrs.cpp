@@ -399,61 +399,6 @@ void LayoutAttr::print(AsmPrinter &printer) const {
 }
 
 //===----------------------------------------------------------------------===//
-// SwizzleAttr
-//===----------------------------------------------------------------------===//
-
-/// Width of the widest shared-memory access and bytes that all banks deliver at
-/// once: eight accesses of 16 bytes fill the 128 bytes of 32 banks.
-static constexpr int64_t kChunkBytes = 16;
-static constexpr int64_t kChunksPerBankRow = 8;
-
-SwizzleAttr SwizzleAttr::getForRow(MLIRContext *context, int64_t columns,
-                                   int64_t elementBytes) {
-  int64_t vector = std::max<int64_t>(1, kChunkBytes / elementBytes);
-  while (columns % vector != 0)
-    vector /= 2;
-  // Rows that start 2^t chunks apart (modulo all banks) repeat after 8 / 2^t
-  // rows; those that collide get a different permutation of 2^t neighbours.
-  int64_t chunks = columns / vector;
-  int64_t bits = 0;
-  while (bits < llvm::Log2_64(kChunksPerBankRow) &&
-         chunks % (int64_t(2) << bits) == 0)
-    ++bits;
-  int64_t shift = llvm::Log2_64(kChunksPerBankRow) - bits;
-  return get(context, vector, bits, shift, /*swizzle_atom=*/0);
-}
-
-SwizzleAttr SwizzleAttr::getForSwizzleAtom(MLIRContext *context,
-                                           int64_t atomColumns,
-                                           int64_t elementBytes) {
-  SwizzleAttr row = getForRow(context, atomColumns, elementBytes);
-  return get(context, row.getVector(), row.getBits(), row.getShift(),
-             atomColumns);
-}
-
-int64_t SwizzleAttr::getPermutedBytes(unsigned elementBits) const {
-  return getBits() ? getSwizzleAtom() * elementBits / 8 : 0;
-}
-
-LogicalResult SwizzleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                  int64_t vector, int64_t bits, int64_t shift,
-                                  int64_t atomColumns) {
-  constexpr int64_t kMaxVector = 65536;
-  if (vector < 1 || vector > kMaxVector || bits < 0 || bits > 8 || shift < 0 ||
-      shift > 8)
-    return emitError() << "expects a vector of 1 to " << kMaxVector
-                       << " elements, and bits and shift in [0, 8], but got "
-                       << vector << ", " << bits << " and " << shift;
-  if (atomColumns < 0 ||
-      (atomColumns > 0 && atomColumns % (vector << bits) != 0))
-    return emitError() << "expects swizzle atoms of a multiple of the "
-                       << (vector << bits)
-                       << " elements that the swizzle permutes, but got "
-                       << atomColumns;
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
 // MmaAtomAttr, TargetAttr
 //===----------------------------------------------------------------------===//
 

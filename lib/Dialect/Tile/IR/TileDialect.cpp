@@ -72,6 +72,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
          return isPositive(value) && cast<IntegerAttr>(value).getInt() <= 16;
        },
        "an i64 from 1 to 16"},
+      // Conversions of arith.truncf keep it, too.
+      {kLooseRoundingAttrName, isAny, "an op", isUnit, "a unit"},
       {kOverlapAttrName, isLoop, "'scf.for'",
        [](Attribute value) { return isa<OverlapAttr>(value); },
        "an #tile.overlap"},

@@ -52,7 +52,8 @@ LogicalResult LoadOp::verify() {
       failed(ChannelType::verify([&] { return emitOpError(); },
                                  type.getRowsAndColumns(),
                                  type.getElementType(), *getStages(),
-                                 /*swizzle_atom=*/0, /*cluster=*/1)))
+                                 /*swizzle_atom=*/0, /*cluster=*/1,
+                                 /*padding=*/0, /*transposed=*/false)))
     return failure();
   return verifySameElementType(*this, "source",
                                getSource().getType().getElementType(), "result",
@@ -224,6 +225,19 @@ LogicalResult PutOp::verify() {
   return verifySameElementType(
       *this, "source", getSource().getType().getElementType(), "channel",
       getChannel().getType().getElementType());
+}
+
+LogicalResult PutTileOp::verify() {
+  ChannelType channel = getChannel().getType();
+  if (channel.getSwizzleAtom())
+    return emitOpError() << "expects a channel without swizzle atoms, but got "
+                         << channel;
+  if (failed(verifySameShape(*this, "value", getValue().getType(), "channel",
+                             channel.getTileType())))
+    return failure();
+  return verifySameElementType(*this, "value",
+                               getValue().getType().getElementType(), "channel",
+                               channel.getElementType());
 }
 
 LogicalResult GetOp::verify() {

@@ -5,8 +5,10 @@
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace attune::tile;
@@ -23,6 +25,51 @@ static void printShapedElement(AsmPrinter &printer, ArrayRef<int64_t> shape,
                                Type elementType) {
   printer.printDimensionList(shape);
   printer << 'x' << elementType;
+}
+
+/// What a channel has beside its stages, each after a comma.
+static ParseResult parseChannelDetails(AsmParser &parser, int64_t &swizzleAtom,
+                                       int64_t &cluster, int64_t &padding,
+                                       bool &transposed) {
+  cluster = 1;
+  while (succeeded(parser.parseOptionalComma())) {
+    StringRef name;
+    SMLoc where = parser.getCurrentLocation();
+    if (parser.parseKeyword(&name) || parser.parseEqual())
+      return failure();
+    int64_t *number = llvm::StringSwitch<int64_t *>(name)
+                          .Case("swizzle_atom", &swizzleAtom)
+                          .Case("cluster", &cluster)
+                          .Case("padding", &padding)
+                          .Default(nullptr);
+    if (!number && name != "transposed")
+      return parser.emitError(where) << "expects swizzle_atom, cluster, "
+                                        "padding or transposed, but got '"
+                                     << name << "'";
+    if (number) {
+      if (parser.parseInteger(*number))
+        return failure();
+      continue;
+    }
+    FailureOr<bool> value = FieldParser<bool>::parse(parser);
+    if (failed(value))
+      return failure();
+    transposed = *value;
+  }
+  return success();
+}
+
+static void printChannelDetails(AsmPrinter &printer, int64_t swizzleAtom,
+                                int64_t cluster, int64_t padding,
+                                bool transposed) {
+  if (swizzleAtom)
+    printer << ", swizzle_atom = " << swizzleAtom;
+  if (cluster != 1)
+    printer << ", cluster = " << cluster;
+  if (padding)
+    printer << ", padding = " << padding;
+  if (transposed)
+    printer << ", transposed = true";
 }
 
 #define GET_TYPEDEF_CLASSES
@@ -102,11 +149,12 @@ static LogicalResult verifyShared(function_ref<InFlightDiagnostic()> emitError,
     return emitError()
            << "expects rows that are a multiple of the swizzle atom's "
            << swizzle.getSwizzleAtom() << " columns, but got " << shape[1];
-  if (shape[1] % (swizzle.getVector() << swizzle.getBits()) != 0)
+  int64_t length = shape[swizzle.getTransposed() ? 0 : 1];
+  if (length % (swizzle.getVector() << swizzle.getBits()) != 0)
     return emitError() << "expects rows that are a multiple of the "
                        << (swizzle.getVector() << swizzle.getBits())
                        << " elements that the swizzle permutes, but got "
-                       << shape[1];
+                       << length;
   return success();
 }
 
@@ -138,8 +186,19 @@ SmallVector<int64_t, 2> TileType::getRowsAndColumns() const {
   return sizes;
 }
 
+SmallVector<int64_t, 2> TileType::getStoredShape() const {
+  SmallVector<int64_t, 2> stored = getRowsAndColumns();
+  if (SwizzleAttr swizzle = getSwizzle()) {
+    if (swizzle.getTransposed())
+      std::swap(stored[0], stored[1]);
+    stored[1] += swizzle.getPadding();
+  }
+  return stored;
+}
+
 int64_t TileType::getSizeInBytes() const {
-  return getNumElements() * getElementType().getIntOrFloatBitWidth() / 8;
+  return ShapedType::getNumElements(getStoredShape()) *
+         getElementType().getIntOrFloatBitWidth() / 8;
 }
 
 TileType ChannelType::getTileType() const {
@@ -149,22 +208,86 @@ TileType ChannelType::getTileType() const {
   if (getSwizzleAtom())
     swizzle = getShape()[0] == 1
                   ? SwizzleAttr::get(getContext(), swizzle.getVector(),
-                                     /*bits=*/0, /*shift=*/0, getSwizzleAtom())
+                                     /*bits=*/0, /*shift=*/0, getSwizzleAtom(),
+                                     /*padding=*/0, /*transposed=*/false)
                   : SwizzleAttr::getForSwizzleAtom(
                         getContext(), getSwizzleAtom(), elementBytes);
+  if (getPadding() || getTransposed())
+    swizzle = SwizzleAttr::getPadded(
+        getContext(), getShape()[getTransposed() ? 0 : 1], elementBytes,
+        getPadding(), getTransposed());
   return TileType::get(getContext(), getShape(), getElementType(),
                        MemorySpace::Shared, swizzle);
 }
 
+ChannelType attune::tile::getOperandChannel(ArrayRef<int64_t> shape,
+                                            Type elementType, int64_t stages,
+                                            const OperandUse &use) {
+  constexpr int64_t kWidestBytes = 16;
+  // Rows of the rhs and columns of the lhs are summed over.
+  int64_t kDim = use.isLhs ? 1 : 0;
+  LayoutAttr layout = use.isLhs ? use.atom.getLhs() : use.atom.getRhs();
+  int64_t run = 1;
+  for (const Mode &mode : layout.getRegisters())
+    if (mode.dim == kDim && mode.stride == 1)
+      run = mode.extent;
+  int64_t elementBytes = elementType.getIntOrFloatBitWidth() / 8;
+  run = std::gcd(run, std::max<int64_t>(kWidestBytes / elementBytes, 1));
+  int64_t length = shape[use.kAlongRows ? 0 : 1];
+  // Lines of an odd number of accesses differ in their banks; what is no
+  // multiple of one is accessed in smaller pieces anyway.
+  int64_t padding = length % (2 * run) == 0 ? run : 0;
+  return ChannelType::get(elementType.getContext(), shape, elementType, stages,
+                          /*swizzle_atom=*/0, /*cluster=*/1, padding,
+                          use.kAlongRows);
+}
+
+LayoutAttr attune::tile::getTransposingLayout(TileType type, int64_t lanes,
+                                              int64_t warps) {
+  constexpr int64_t kWrittenBytes = 8, kWidestAccessBytes = 16;
+  int64_t rows = type.getShape()[0], columns = type.getShape()[1];
+  int64_t bytes =
+      llvm::divideCeil(type.getElementType().getIntOrFloatBitWidth(), 8u);
+  int64_t each = std::max<int64_t>(rows * columns / (warps * lanes), 1);
+  int64_t down = std::gcd(std::gcd(rows, each),
+                          std::max<int64_t>(kWrittenBytes / bytes, 1));
+  int64_t run = std::gcd(std::gcd(columns, each / down),
+                         std::max<int64_t>(kWidestAccessBytes / bytes, 1));
+  // Columns start an odd number of 16 bytes apart, those of neighbouring lanes
+  // are `run` of them: so many lanes below each other fill the banks between.
+  int64_t lanesDown = std::gcd(std::gcd(rows / down, lanes), 2 * run),
+          lanesOfRow = std::gcd(columns / run, lanes / lanesDown),
+          below = down * lanesDown, across = run * lanesOfRow,
+          lanesBelow = std::gcd(rows / below, lanes / lanesDown / lanesOfRow),
+          idleLanes = lanes / lanesDown / lanesOfRow / lanesBelow;
+  int64_t lanesRows = below * lanesBelow,
+          warpsOfRows = std::gcd(rows / lanesRows, warps),
+          warpsOfColumns = std::gcd(columns / across, warps / warpsOfRows),
+          idleWarps = warps / warpsOfRows / warpsOfColumns;
+  return LayoutAttr::getNormal(
+      type.getContext(),
+      {{run, 1, 1},
+       {down, 0, 1},
+       {columns / across / warpsOfColumns, 1, across * warpsOfColumns},
+       {rows / lanesRows / warpsOfRows, 0, lanesRows * warpsOfRows}},
+      {{lanesDown, 0, down},
+       {lanesOfRow, 1, run},
+       {lanesBelow, 0, below},
+       {idleLanes, 0, 0}},
+      {{warpsOfRows, 0, lanesRows},
+       {warpsOfColumns, 1, across},
+       {idleWarps, 0, 0}});
+}
+
 int64_t ChannelType::getSizeInBytes() const {
-  return ShapedType::getNumElements(getShape()) * getStages() *
-         getElementType().getIntOrFloatBitWidth() / 8;
+  return getTileType().getSizeInBytes() * getStages();
 }
 
 LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
                                   ArrayRef<int64_t> shape, Type elementType,
                                   int64_t stages, int64_t atomColumns,
-                                  int64_t cluster) {
+                                  int64_t cluster, int64_t padding,
+                                  bool transposed) {
   if (shape.size() != 2)
     return emitError()
            << "expects a channel of tiles of two dimensions, but got "
@@ -178,6 +301,14 @@ LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (atomColumns < 0 || (atomColumns > 0 && shape[1] % atomColumns != 0))
     return emitError() << "expects swizzle atoms that divide the rows of "
                        << shape[1] << " elements, but got " << atomColumns;
+  constexpr int64_t kMaxPadding = 1024; // more than all banks have
+  if (padding < 0 || padding > kMaxPadding)
+    return emitError() << "expects a padding of 0 to " << kMaxPadding
+                       << " elements, but got " << padding;
+  if (atomColumns > 0 && (padding || transposed))
+    return emitError() << "expects neither padding nor 'transposed' of swizzle "
+                          "atoms, but got a padding of "
+                       << padding;
   if (cluster < 1)
     return emitError()
            << "expects a cluster of at least one workgroup, but got "

@@ -136,19 +136,19 @@ static bool hasMetSinceGet(ReleaseOp release) {
 /// Walks backwards from a put to the last release of its channel. If no get
 /// (which is a barrier) lies in between, lanes may still read what the put
 /// overwrites.
-static bool needsBarrier(PutOp put) {
+static bool needsBarrier(Operation *put) {
+  Value channel = put->getOperand(0);
   auto scan = [&](Block *block, Block::iterator from) -> std::optional<bool> {
     for (Operation &op :
          llvm::reverse(llvm::make_range(block->begin(), from))) {
       if (isa<GetOp>(op))
         return false;
       if (auto release = dyn_cast<ReleaseOp>(op);
-          release && release.getChannel() == put.getChannel())
+          release && release.getChannel() == channel)
         return true;
       WalkResult inside = op.walk([&](ReleaseOp release) {
-        return release.getChannel() == put.getChannel()
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
+        return release.getChannel() == channel ? WalkResult::interrupt()
+                                               : WalkResult::advance();
       });
       if (inside.wasInterrupted())
         return true;
@@ -172,14 +172,16 @@ static bool needsBarrier(PutOp put) {
 /// Makes threads meet where a slot could be overwritten too early, or released
 /// too early.
 static void synchronize(gpu::GPUFuncOp kernel) {
-  SmallVector<PutOp> puts;
-  kernel.walk([&](PutOp put) {
-    if (!put.getChannel().getType().getSwizzleAtom() && needsBarrier(put))
-      puts.push_back(put);
+  SmallVector<Operation *> puts;
+  kernel.walk([&](Operation *op) {
+    if (isa<PutOp, PutTileOp>(op) &&
+        !cast<ChannelType>(op->getOperand(0).getType()).getSwizzleAtom() &&
+        needsBarrier(op))
+      puts.push_back(op);
   });
-  for (PutOp put : puts) {
+  for (Operation *put : puts) {
     OpBuilder b(put);
-    gpu::BarrierOp::create(b, put.getLoc());
+    gpu::BarrierOp::create(b, put->getLoc());
   }
   // A lane that waits for the slot to be full must not find it full again, and
   // wait for ever.

@@ -295,6 +295,14 @@ void TileAssignLayouts::spreadToUsers(Value value, LayoutAttr layout) {
   }
 }
 
+/// Whether a tile is put into slots that are stored by columns.
+static bool isPutTransposed(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    auto put = dyn_cast<PutTileOp>(user);
+    return put && put.getChannel().getType().getTransposed();
+  });
+}
+
 /// The layout of a tile in blocks of neighbouring columns; null, with an error,
 /// if it has a size that no thread comes near.
 static LayoutAttr getBlocked(function_ref<InFlightDiagnostic()> emitError,
@@ -350,6 +358,11 @@ LogicalResult TileAssignLayouts::assignBlocked(Value value) {
   if (!place)
     place = value.getParentBlock()->getParentOp();
   int64_t lanes = TargetAttr::lookup(getOperation()).getLanes();
+  if (isPutTransposed(value)) {
+    assign(value, getTransposingLayout(getRegisterTile(value), lanes,
+                                       getWarps(place)->count));
+    return success();
+  }
   const DenseMap<Value, LayoutAttr> before = layouts;
   // Rows stay whole in a warp where neither way will do.
   for (bool warpsAlongColumns : {false, true, false}) {

@@ -84,7 +84,8 @@ struct TileOverlapMmas : tile::impl::TileOverlapMmasPassBase<TileOverlapMmas> {
 
 /// Channel that a put, get or release is of.
 static Value channelOf(Operation *op) {
-  return isa<PutOp, GetOp, ReleaseOp>(op) ? op->getOperand(0) : Value();
+  return isa<PutOp, PutTileOp, GetOp, ReleaseOp>(op) ? op->getOperand(0)
+                                                     : Value();
 }
 
 /// Whether `op` reads one of `values`, inside its regions too.

@@ -23,7 +23,9 @@ namespace {
 
 /// The two ends of one channel in the body of a loop.
 struct Stream {
-  PutOp put;
+  /// tile.put or tile.put_tile.
+  Operation *put;
+  Value channel, element;
   GetOp get;
   ReleaseOp release;
   int64_t stages;
@@ -32,6 +34,12 @@ struct Stream {
   int64_t ahead = 0;
   /// Elements put before the loop.
   int64_t early = 0;
+
+  /// What a tile.put_tile writes; null of a tile.put.
+  LoadOp getLoad() {
+    auto tile = dyn_cast<PutTileOp>(put);
+    return tile ? tile.getValue().getDefiningOp<LoadOp>() : LoadOp();
+  }
 };
 
 class LoopPipeliner {
@@ -47,9 +55,14 @@ private:
   void place(Stream &stream);
   void emitEarlyPuts();
   void movePuts();
+  /// The same for puts of what was loaded: loads stand in front of all else in
+  /// an iteration, puts behind it.
+  void moveLoads();
   void countPending();
-  /// Clones a put, and what it computes from the induction variable, for
-  /// another element.
+  /// Clones `op`, and what it computes from the induction variable, with
+  /// another value of that.
+  Operation *cloneAt(OpBuilder &builder, Operation *op, Value iteration);
+  /// Clones a put for another element, if there is one.
   void clonePut(OpBuilder &builder, Stream &stream, Value element);
 
   scf::ForOp loop;
@@ -84,10 +97,20 @@ bool LoopPipeliner::collect() {
     if (auto get = dyn_cast<GetOp>(op))
       gets.push_back(get);
     auto put = dyn_cast<PutOp>(op);
-    if (!put || !countsIterations(put.getElement()) || put.getPredicate())
+    auto putTile = dyn_cast<PutTileOp>(op);
+    if ((!put && !putTile) || (put && put.getPredicate()))
       continue;
-    Stream stream{put, {}, {}, put.getChannel().getType().getStages(), {}};
-    for (Operation *user : put.getChannel().getUsers()) {
+    Stream stream;
+    stream.put = &op;
+    stream.channel = put ? put.getChannel() : putTile.getChannel();
+    stream.element = put ? put.getElement() : putTile.getElement();
+    stream.stages = cast<ChannelType>(stream.channel.getType()).getStages();
+    LoadOp load = stream.getLoad();
+    if (!countsIterations(stream.element) ||
+        (putTile &&
+         (!load || load->getBlock() != loop.getBody() || !load->hasOneUse())))
+      continue;
+    for (Operation *user : stream.channel.getUsers()) {
       if (user->getBlock() != loop.getBody())
         continue;
       if (auto get = dyn_cast<GetOp>(user))
@@ -116,25 +139,42 @@ void LoopPipeliner::place(Stream &stream) {
   stream.ahead = stream.early = stream.stages - 1;
 }
 
+Operation *LoopPipeliner::cloneAt(OpBuilder &builder, Operation *op,
+                                  Value iteration) {
+  IRMapping mapping;
+  mapping.map(loop.getInductionVar(), iteration);
+  std::function<void(Value)> copy = [&](Value value) {
+    Operation *source = value.getDefiningOp();
+    if (mapping.contains(value) || !source ||
+        source->getBlock() != loop.getBody())
+      return;
+    for (Value operand : source->getOperands())
+      copy(operand);
+    builder.clone(*source, mapping);
+  };
+  for (Value operand : op->getOperands())
+    copy(operand);
+  return builder.clone(*op, mapping);
+}
+
 void LoopPipeliner::clonePut(OpBuilder &builder, Stream &stream,
                              Value element) {
-  IRMapping mapping;
-  mapping.map(loop.getInductionVar(), element);
-  std::function<void(Value)> copy = [&](Value value) {
-    Operation *op = value.getDefiningOp();
-    if (mapping.contains(value) || !op || op->getBlock() != loop.getBody())
-      return;
-    for (Value operand : op->getOperands())
-      copy(operand);
-    builder.clone(*op, mapping);
+  auto isThere = [&] {
+    return arith::CmpIOp::create(builder, loop.getLoc(),
+                                 arith::CmpIPredicate::slt, element,
+                                 loop.getUpperBound());
   };
-  for (Value operand : stream.put->getOperands())
-    copy(operand);
-  Value more =
-      arith::CmpIOp::create(builder, loop.getLoc(), arith::CmpIPredicate::slt,
-                            element, loop.getUpperBound());
-  auto put = cast<PutOp>(builder.clone(*stream.put, mapping));
-  put.getPredicateMutable().assign(more);
+  if (stream.getLoad()) {
+    auto guard = scf::IfOp::create(builder, loop.getLoc(), isThere(),
+                                   /*withElseRegion=*/false);
+    OpBuilder inner = guard.getThenBodyBuilder();
+    cloneAt(inner, stream.put, element);
+    return;
+  }
+  auto put = cast<PutOp>(cloneAt(builder, stream.put, element));
+  builder.setInsertionPoint(put);
+  put.getPredicateMutable().assign(isThere());
+  builder.setInsertionPointAfter(put);
 }
 
 void LoopPipeliner::emitEarlyPuts() {
@@ -143,7 +183,7 @@ void LoopPipeliner::emitEarlyPuts() {
   Operation *point = loop;
   for (Operation &op : llvm::reverse(
            llvm::make_range(loop->getBlock()->begin(), loop->getIterator())))
-    if (isa<PutOp>(op)) {
+    if (isa<PutOp, PutTileOp>(op)) {
       point = op.getNextNode();
       break;
     }
@@ -155,7 +195,9 @@ void LoopPipeliner::emitEarlyPuts() {
   };
   SmallVector<Value> needed{loop.getLowerBound(), loop.getUpperBound()};
   for (Stream &stream : streams)
-    needed.append({stream.put.getChannel(), stream.put.getSource()});
+    needed.append({stream.channel, stream.getLoad()
+                                       ? stream.getLoad().getSource()
+                                       : cast<PutOp>(stream.put).getSource()});
   if (!llvm::all_of(needed, isDefinedBefore))
     point = loop;
 
@@ -171,7 +213,7 @@ void LoopPipeliner::emitEarlyPuts() {
       Value element = builder.createOrFold<arith::AddIOp>(
           loop.getLoc(), loop.getLowerBound(), offset);
       clonePut(builder, stream, element);
-      ++total;
+      total += stream.getLoad() ? 0 : 1;
     }
   for (Operation &op :
        llvm::make_range(point->getIterator(), loop->getIterator()))
@@ -179,9 +221,47 @@ void LoopPipeliner::emitEarlyPuts() {
       get.setPending(get.getPending() + total);
 }
 
+void LoopPipeliner::moveLoads() {
+  OpBuilder first = OpBuilder::atBlockBegin(loop.getBody());
+  Value last;
+  // What is put first is loaded first, and waited for alone.
+  SmallVector<Stream *> order;
+  for (bool isAhead : {false, true})
+    for (Stream &stream : streams)
+      if (stream.getLoad() && (stream.ahead > 0) == isAhead)
+        order.push_back(&stream);
+  for (Stream *each : order) {
+    Stream &stream = *each;
+    LoadOp load = stream.getLoad();
+    auto put = cast<PutTileOp>(stream.put);
+    Location loc = put.getLoc();
+    Value iteration = loop.getInductionVar();
+    if (stream.ahead > 0) {
+      // Behind the last element it is loaded again, and nobody gets it: that
+      // costs less than a branch.
+      if (!last)
+        last = arith::SubIOp::create(
+            first, loc, loop.getUpperBound(),
+            arith::ConstantIndexOp::create(first, loc, 1));
+      Value ahead = arith::ConstantIndexOp::create(first, loc, stream.ahead);
+      Value wanted = arith::AddIOp::create(first, loc, iteration, ahead);
+      iteration = arith::MinSIOp::create(first, loc, wanted, last);
+      OpBuilder end(loop.getBody()->getTerminator());
+      Value element = arith::AddIOp::create(end, loc, stream.element, ahead);
+      put->moveBefore(loop.getBody()->getTerminator());
+      put.getElementMutable().assign(element);
+    } else {
+      put->moveBefore(stream.get);
+    }
+    Operation *loaded = cloneAt(first, load, iteration);
+    put.getValueMutable().assign(loaded->getResult(0));
+    load.erase();
+  }
+}
+
 void LoopPipeliner::movePuts() {
   for (Stream &stream : streams) {
-    if (!stream.anchor)
+    if (!stream.anchor || stream.getLoad())
       continue;
     OpBuilder builder(stream.anchor->getContext());
     builder.setInsertionPointAfter(stream.anchor);
@@ -190,7 +270,7 @@ void LoopPipeliner::movePuts() {
     Value element = builder.createOrFold<arith::AddIOp>(
         loop.getLoc(), loop.getInductionVar(), ahead);
     clonePut(builder, stream, element);
-    stream.put.erase();
+    stream.put->erase();
   }
 }
 
@@ -212,8 +292,8 @@ void LoopPipeliner::countPending() {
                                std::numeric_limits<int64_t>::max());
   for (int64_t iteration = 0; iteration < most + 2; ++iteration)
     for (Operation &op : *loop.getBody()) {
-      if (auto put = dyn_cast<PutOp>(op)) {
-        if (auto it = index.find(put.getChannel()); it != index.end())
+      if (isa<PutOp, PutTileOp>(op)) {
+        if (auto it = index.find(op.getOperand(0)); it != index.end())
           issued[it->second].push_back(sequence);
         ++sequence;
       } else if (auto get = dyn_cast<GetOp>(op)) {
@@ -225,8 +305,9 @@ void LoopPipeliner::countPending() {
             std::min(pending[it->second], sequence - position - 1);
       }
     }
+  // What was loaded has come when it is put.
   for (auto [stream, count] : llvm::zip_equal(streams, pending))
-    stream.get.setPending(count);
+    stream.get.setPending(stream.getLoad() ? 0 : count);
 }
 
 void LoopPipeliner::run() {
@@ -236,5 +317,6 @@ void LoopPipeliner::run() {
     place(stream);
   emitEarlyPuts();
   movePuts();
+  moveLoads();
   countPending();
 }

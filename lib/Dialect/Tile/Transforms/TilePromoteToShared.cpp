@@ -27,6 +27,8 @@ struct TilePromoteToShared
   void runOnOperation() override;
   /// Lets a tile that asks for stages go through a channel.
   void promote(LoadOp load);
+  /// The channel of a tile that `users` multiply.
+  ChannelType getChannel(LoadOp load, ArrayRef<MmaOp> users, int64_t stages);
   /// Channels and buffers of tiles that the copy engine moves have swizzle
   /// atoms.
   int64_t getSwizzleAtom(TileType type);
@@ -167,10 +169,58 @@ int64_t TilePromoteToShared::getSwizzleAtom(TileType type) {
       .getSwizzleAtom(type.getShape()[1], type.getElementType());
 }
 
+/// Whether what is loaded passes through registers on its way to shared memory.
+/// Interleaved buffers are put as a whole.
+static bool copiesThroughRegisters(LoadOp load) {
+  auto target = TargetAttr::lookup(load);
+  return target && target.copiesThroughRegisters() &&
+         !load.getSource().getDefiningOp<InterleavedOp>();
+}
+
+/// How these MMAs use `tile`, where copies pass through registers. None where
+/// the chip has no instruction for them, or they are of warpgroups.
+static std::optional<OperandUse> getUse(Value tile, ArrayRef<MmaOp> users) {
+  std::optional<OperandUse> use;
+  auto target = TargetAttr::lookup(tile.getParentRegion()->getParentOp());
+  for (MmaOp mma : users) {
+    OperandUse own;
+    own.atom = target.findAtom(mma.getLhs().getType().getElementType(),
+                               mma.getRhs().getType().getElementType(),
+                               mma.getAcc().getType().getElementType(),
+                               mma.getScope());
+    if (!own.atom || own.atom.getScope() == MmaScope::Warpgroup)
+      return std::nullopt;
+    own.isLhs = mma.getLhs() == tile;
+    own.kAlongRows = own.isLhs ? mma.getTransposeLhs() : !mma.getTransposeRhs();
+    // Of those that differ, the ones that read rows are served.
+    if (!use || !own.kAlongRows)
+      use = own;
+  }
+  return use;
+}
+
+ChannelType TilePromoteToShared::getChannel(LoadOp load, ArrayRef<MmaOp> users,
+                                            int64_t stages) {
+  TileType type = load.getResult().getType();
+  SmallVector<int64_t, 2> shape = type.getRowsAndColumns();
+  if (copiesThroughRegisters(load))
+    if (std::optional<OperandUse> use = getUse(load.getResult(), users))
+      return getOperandChannel(shape, type.getElementType(), stages, *use);
+  bool byWarpgroups = llvm::any_of(
+      users, [](MmaOp mma) { return mma.getScope() == MmaScope::Warpgroup; });
+  // MMAs of warpgroups read what the copy engine writes, which alone is told
+  // to fetch a single row.
+  int64_t atomColumns = type.getRank() == 1 ? type.getShape()[0]
+                        : byWarpgroups      ? getSwizzleAtom(type)
+                                            : 0;
+  return ChannelType::get(&getContext(), shape, type.getElementType(), stages,
+                          atomColumns);
+}
+
 void TilePromoteToShared::promote(LoadOp load) {
   // MMAs multiply it from shared memory; all else reads it from there first.
   SmallVector<MmaOp> users;
-  bool asLhs = false, byWarpgroups = false;
+  bool asLhs = false;
   auto isOperand = [](OpOperand &use) {
     auto mma = dyn_cast<MmaOp>(use.getOwner());
     return mma && &use != &mma.getAccMutable();
@@ -181,9 +231,16 @@ void TilePromoteToShared::promote(LoadOp load) {
     auto mma = cast<MmaOp>(use.getOwner());
     users.push_back(mma);
     asLhs |= mma.getLhs() == load.getResult();
-    byWarpgroups |= mma.getScope() == MmaScope::Warpgroup;
   }
   bool readsAll = users.empty() || (asLhs && load.getReadOnce());
+  bool throughRegisters = copiesThroughRegisters(load);
+  // Where it would come from registers only to go back to them, each thread
+  // loads its own part.
+  if (readsAll && throughRegisters && load.getReadOnce()) {
+    load.removeStagesAttr();
+    load.setReadOnce(false);
+    return;
+  }
   auto loop = load->getParentOfType<scf::ForOp>();
   auto type = load.getResult().getType();
   // A ring of more slots is of use only where there is a next tile.
@@ -193,15 +250,8 @@ void TilePromoteToShared::promote(LoadOp load) {
     outermost = outermost->getParentOp();
   OpBuilder b(outermost);
   Location loc = load.getLoc();
-  // MMAs of warpgroups read what the copy engine writes, which alone is told
-  // to fetch a single row.
   bool isRow = type.getRank() == 1;
-  int64_t atomColumns = isRow          ? type.getShape()[0]
-                        : byWarpgroups ? getSwizzleAtom(type)
-                                       : 0;
-  auto channelType = ChannelType::get(&getContext(), type.getRowsAndColumns(),
-                                      type.getElementType(), stages,
-                                      atomColumns, /*cluster=*/1);
+  ChannelType channelType = getChannel(load, users, stages);
   Value channel =
       ChannelOp::create(b, loc, channelType, /*offset=*/IntegerAttr(),
                         /*barriers=*/IntegerAttr());
@@ -210,11 +260,18 @@ void TilePromoteToShared::promote(LoadOp load) {
   Value element = numberElement(b, loc, loop);
   // A count makes another loop, whose block is another.
   b.setInsertionPoint(load);
-  PutOp::create(b, loc, channel, element, load.getSource(),
-                load.getIndices()[0], load.getIndices()[1],
-                /*predicate=*/Value(), /*maps=*/ValueRange(),
-                load.getInBoundsAttr(), load.getRoleAttr(),
-                load.getEvictionAttr());
+  if (throughRegisters && !channelType.getSwizzleAtom()) {
+    auto fetched = cast<LoadOp>(b.clone(*load));
+    fetched.removeStagesAttr();
+    fetched.setReadOnce(false);
+    PutTileOp::create(b, loc, channel, element, fetched.getResult());
+  } else {
+    PutOp::create(b, loc, channel, element, load.getSource(),
+                  load.getIndices()[0], load.getIndices()[1],
+                  /*predicate=*/Value(), /*maps=*/ValueRange(),
+                  load.getInBoundsAttr(), load.getRoleAttr(),
+                  load.getEvictionAttr());
+  }
   Value shared = GetOp::create(b, loc, channelType.getTileType(), channel,
                                element, /*pending=*/0);
   if (isRow)
@@ -244,7 +301,7 @@ Value TilePromoteToShared::createBuffer(TileType type) {
   // Stored as a slot is.
   auto slot =
       ChannelType::get(&getContext(), type.getShape(), type.getElementType(),
-                       /*stages=*/1, getSwizzleAtom(type), /*cluster=*/1);
+                       /*stages=*/1, getSwizzleAtom(type));
   return BufferOp::create(b, getOperation().getLoc(), slot.getTileType(),
                           /*offset=*/IntegerAttr());
 }

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What all AMD families share: everything but the matrix instructions.
+// What AMD families share.
 
 #ifndef ATTUNE_LIB_TARGET_AMD_COMMON_AMD_H
 #define ATTUNE_LIB_TARGET_AMD_COMMON_AMD_H
 
 #include "attune/Target/TargetModel.h"
+#include <functional>
 
 namespace attune::amd {
 
-/// The base of all AMD families; they add their matrix instructions.
+/// The base of all AMD families: everything but the matrix instructions.
 class AMDTarget : public TargetModel {
 public:
+  /// Leaves loads from global memory under way.
+  void emitBarrier(mlir::OpBuilder &builder, mlir::Location loc) const override;
+  /// v_max3_f32.
+  int64_t getMaximumOperands() const override { return 3; }
   mlir::Value emitAny(mlir::OpBuilder &builder, mlir::Location loc,
                       tile::TargetAttr target,
                       mlir::Value condition) const override;
@@ -30,7 +35,58 @@ public:
   mlir::FailureOr<Binary>
   serialize(mlir::gpu::GPUModuleOp module, tile::TargetAttr target,
             const BinaryOptions &options) const override;
+
+protected:
+  /// Whether two floats are rounded to bf16 by one instruction.
+  virtual bool roundsToBF16() const { return false; }
+  /// Adds what lanes exchange without shared memory.
+  virtual void populateLanePatterns(mlir::LLVMTypeConverter &converter,
+                                    mlir::RewritePatternSet &patterns) const {}
 };
+
+/// Families with waves of 64 lanes that multiply with MFMA. The atoms compute
+/// the transposed product: the instruction's first operand is the right-hand
+/// side and its second the left-hand one. The lane then holds a row of the
+/// accumulator, as it must hold it as the left-hand operand of the next
+/// multiply, so that softmax weights feed it without moving between lanes.
+class MFMATarget : public AMDTarget {
+public:
+  /// As many instructions as reach the depth of the atom.
+  mlir::Value emitMma(mlir::OpBuilder &builder, mlir::Location loc,
+                      tile::MmaAtomAttr atom, mlir::Value lhs, mlir::Value rhs,
+                      mlir::Value acc) const override;
+
+protected:
+  /// What an instruction of 32x32 sums over, of 16-bit numbers.
+  virtual int64_t getDepth() const = 0;
+};
+
+/// Families with waves of 32 lanes that multiply with WMMA, with the operands
+/// exchanged as well. The halves of a wave exchange values by v_permlanex16.
+class WMMATarget : public AMDTarget {
+public:
+  mlir::Value emitMma(mlir::OpBuilder &builder, mlir::Location loc,
+                      tile::MmaAtomAttr atom, mlir::Value lhs, mlir::Value rhs,
+                      mlir::Value acc) const override;
+
+protected:
+  void populateLanePatterns(mlir::LLVMTypeConverter &converter,
+                            mlir::RewritePatternSet &patterns) const override;
+};
+
+/// Adds the rounding of what is marked `tile.loose_rounding` to bf16: an
+/// addition each and a permutation of bytes for two, halfway away from zero.
+void populateLooseRoundingPatterns(mlir::LLVMTypeConverter &converter,
+                                   mlir::RewritePatternSet &patterns);
+
+/// Adds an exchange with the lane whose number differs in one binary digit,
+/// that of `distance`: `emit` is given a value of 32 bits, and returns that of
+/// the other lane.
+void populateExchangePattern(
+    mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns,
+    int64_t distance,
+    std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value)>
+        emit);
 
 /// Links an AMDGPU object file to a shared object, which is what an HSACO is.
 mlir::FailureOr<std::string> linkHSACO(mlir::Operation *op,

@@ -35,6 +35,9 @@ LogicalResult amd::AMDTarget::populateGPUToLLVM(
       converter, "llvm.amdgcn.exp2", kTargetBenefit);
   patterns.add<ScalarIntrinsicPattern<math::Log2Op>>(
       converter, "llvm.amdgcn.log", kTargetBenefit);
+  if (!roundsToBF16())
+    populateLooseRoundingPatterns(converter, patterns);
+  populateLanePatterns(converter, patterns);
   conversionTarget.addLegalDialect<ROCDL::ROCDLDialect>();
   return success();
 }
@@ -54,4 +57,8 @@ void amd::AMDTarget::configureKernel(LLVM::LLVMFuncOp kernel,
   if (wavesPerSIMD > 0)
     kernel->setAttr("rocdl.waves_per_eu",
                     builder.getI32IntegerAttr(wavesPerSIMD));
+  // Largest numbers are taken of what was just computed, in which there is no
+  // signaling NaN: without this, each is made quiet first.
+  kernel.setPassthroughAttr(builder.getArrayAttr(
+      {builder.getStrArrayAttr({"amdgpu-ieee", "false"})}));
 }

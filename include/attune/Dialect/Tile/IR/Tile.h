@@ -35,6 +35,26 @@ namespace attune::tile {
 mlir::Value buildChoice(mlir::OpBuilder &builder, AlternateOp op,
                         mlir::Value even, mlir::Value odd);
 
+/// How MMAs of single warps use a tile: by which atom, from which side, and
+/// whether what they sum over, k, runs along its rows.
+struct OperandUse {
+  MmaAtomAttr atom;
+  bool isLhs = false;
+  bool kAlongRows = false;
+};
+
+/// The channel of such a tile where copies pass through registers. A lane reads
+/// at once what it multiplies of a row or column, so k is what is contiguous in
+/// shared memory, and lines start so far apart that the lanes of an access,
+/// each of which reads its own, meet no bank twice.
+ChannelType getOperandChannel(::llvm::ArrayRef<int64_t> shape,
+                              ::mlir::Type elementType, int64_t stages,
+                              const OperandUse &use);
+
+/// The layout in which warps load a tile that is put into slots stored by
+/// columns: threads hold blocks of neighbours in both dimensions.
+LayoutAttr getTransposingLayout(TileType type, int64_t lanes, int64_t warps);
+
 } // namespace attune::tile
 
 #endif // ATTUNE_DIALECT_TILE_IR_TILE_H

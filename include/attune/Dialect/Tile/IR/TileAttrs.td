@@ -166,9 +166,14 @@ def Tile_SwizzleAttr : Tile_Attr<"Swizzle", "swizzle"> {
 
     With a `swizzle_atom`, the tile is stored as columns of swizzle atoms, each that wide
     and as high as the tile, one after the other, and the above holds for their rows: what TMA writes, and matrix instructions that read shared memory expect.
+
+    With `padding`, so many elements that nobody uses lie behind each row. Where `transposed`, the tile is stored column by column, and
+    all of the above holds for its columns.
   }];
   let parameters = (ins "int64_t":$vector, "int64_t":$bits, "int64_t":$shift,
-                        DefaultValuedParameter<"int64_t", "0", "columns of a swizzle atom; 0 for whole rows">:$swizzle_atom);
+                        DefaultValuedParameter<"int64_t", "0", "columns of a swizzle atom; 0 for whole rows">:$swizzle_atom,
+                        DefaultValuedParameter<"int64_t", "0", "elements behind each row">:$padding,
+                        DefaultValuedParameter<"bool", "false", "whether columns lie where rows do">:$transposed);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -177,6 +182,8 @@ def Tile_SwizzleAttr : Tile_Attr<"Swizzle", "swizzle"> {
     static SwizzleAttr getForRow(::mlir::MLIRContext *context, int64_t columns, int64_t elementBytes);
     /// The same for rows that are cut into swizzle atoms of `swizzle_atom` columns.
     static SwizzleAttr getForSwizzleAtom(::mlir::MLIRContext *context, int64_t swizzleAtom, int64_t elementBytes);
+    /// None, for rows (columns where `transposed`) of `length` elements that start on other banks by `padding`.
+    static SwizzleAttr getPadded(::mlir::MLIRContext *context, int64_t length, int64_t elementBytes, int64_t padding, bool transposed);
     /// How many bytes of a row of a swizzle atom are permuted, with elements of `elementBits` bits; 0 where rows are stored as they are.
     int64_t getPermutedBytes(unsigned elementBits) const;
   }];
@@ -348,6 +355,9 @@ def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
     /// The atom that multiplies elements of these types and adds to an
     /// accumulator of `acc`, issued by a `scope`; null if the chip has none.
     MmaAtomAttr findAtom(::mlir::Type lhs, ::mlir::Type rhs, ::mlir::Type acc, MmaScope scope) const;
+    /// Whether what threads copy to shared memory passes through their registers: the chip has neither asynchronous copies nor
+    /// a copy engine.
+    bool copiesThroughRegisters() const { return getCopyWidths().empty() && getTmaBoxBytes() == 0; }
     /// Warps of a warpgroup: of the largest atom, 1 where all are of one warp.
     int64_t getWarpgroupWarps() const;
     /// Columns of the swizzle atoms in which a tile with rows of `columns` elements is

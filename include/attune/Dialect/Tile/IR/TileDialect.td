@@ -72,6 +72,9 @@ def Tile_Dialect : Dialect {
     /// Name of the discardable attribute on a math.exp2 of f32, an i64: of 16
     /// elements of a vector, as many are computed by multiplies and adds.
     static constexpr ::llvm::StringLiteral kFmaShareAttrName = "tile.fma_share";
+    /// On an arith.truncf, a unit: halfway cases may go either way, and NaN may
+    /// become any number, for something else tells of it.
+    static constexpr ::llvm::StringLiteral kLooseRoundingAttrName = "tile.loose_rounding";
     /// On an argument of a kernel, a buffer of one i32: counts the tiles that
     /// workgroups have taken. 0 before each launch and after it.
     static constexpr ::llvm::StringLiteral kWorkCounterAttrName = "tile.work_counter";

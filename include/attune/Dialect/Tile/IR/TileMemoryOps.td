@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What loads and stores of global memory go by: tables that find their rows, and
-// an order among workgroups.
+// What loads and stores of global memory go by: tables that find their rows, an
+// order among workgroups, and registers on the way to shared memory.
 
 #ifndef ATTUNE_DIALECT_TILE_MEMORYOPS_TD
 #define ATTUNE_DIALECT_TILE_MEMORYOPS_TD
@@ -103,6 +103,25 @@ def Tile_OrderedOp : Tile_Op<"ordered", [SingleBlock, NoTerminator, MemoryEffect
     $counter `[` $index `]` `turn` $turn `of` $turns $body attr-dict `:` type($counter)
   }];
   let hasRegionVerifier = 1;
+}
+
+def Tile_PutTileOp : Tile_Op<"put_tile", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Writes a tile in registers into a slot";
+  let description = [{
+    A `tile.put` in two steps, where copies pass through registers: a `tile.load` issues the loads, and they may be under way until
+    this op writes what they have brought to the slot of `element`, which is free by then. As behind a put, `tile.get` makes it usable.
+
+    **Example**
+    ```mlir
+    %k = tile.load %keys[%row, %c0] : memref<?x128xbf16> -> !tile.tile<32x128xbf16, registers>
+    tile.put_tile %channel[%e], %k : !tile.channel<32x128xbf16, stages = 1, padding = 4>, !tile.tile<32x128xbf16, registers>
+    ```
+
+    **Errors**: shapes or element types differ; a channel with swizzle atoms, which the copy engine fills.
+  }];
+  let arguments = (ins Tile_ChannelType:$channel, Index:$element, Tile_RegisterTile:$value);
+  let assemblyFormat = "$channel `[` $element `]` `,` $value attr-dict `:` type($channel) `,` type($value)";
+  let hasVerifier = 1;
 }
 
 #endif // ATTUNE_DIALECT_TILE_MEMORYOPS_TD

@@ -42,6 +42,8 @@ def Tile_TileType : Tile_Type<"Tile", "tile"> {
     bool isShared() const { return getSpace() == MemorySpace::Shared; }
     /// Rows and columns, where a 1-D tile is one row.
     ::llvm::SmallVector<int64_t, 2> getRowsAndColumns() const;
+    /// Of a tile in shared memory: how many rows lie behind each other, and from one to the next in elements.
+    ::llvm::SmallVector<int64_t, 2> getStoredShape() const;
     /// Bytes of a tile in shared memory, whose elements are of whole bytes.
     int64_t getSizeInBytes() const;
     /// The layout of a tile in registers; null if it is not assigned, and of tiles in other spaces.
@@ -73,6 +75,9 @@ def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
     chip's copy engine, a TMA box of all rows of such a column at a time; a single row is not permuted. Its two ends then wait for each other at
     barriers in shared memory, one pair for each slot, and not for the workgroup as a whole.
 
+    With `padding`, rows start on other banks by elements that nobody uses, at constant distances. Where `transposed`, a slot is
+    stored column by column.
+
     Channels of a `cluster` of more than one workgroup are one: an element is the same tile in all of
     them. Each workgroup's put copies its share of the rows to the slots of all, and a slot is free when
     all of them have released it. The workgroups start and end together, for each uses the others' memory.
@@ -82,11 +87,18 @@ def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
     "::mlir::Type":$elementType,
     "int64_t":$stages,
     DefaultValuedParameter<"int64_t", "0">:$swizzle_atom,
-    DefaultValuedParameter<"int64_t", "1">:$cluster);
+    DefaultValuedParameter<"int64_t", "1">:$cluster,
+    DefaultValuedParameter<"int64_t", "0">:$padding,
+    DefaultValuedParameter<"bool", "false">:$transposed);
   let assemblyFormat = [{
-    `<` custom<ShapedElement>($shape, $elementType) `,` `stages` `=` $stages (`,` `swizzle_atom` `=` $swizzle_atom^)?
-        (`,` `cluster` `=` $cluster^)? `>`
+    `<` custom<ShapedElement>($shape, $elementType) `,` `stages` `=` $stages ``
+        custom<ChannelDetails>($swizzle_atom, $cluster, $padding, $transposed) `` `>`
   }];
+  let builders = [
+    TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType, "int64_t":$stages,
+                     "int64_t":$swizzle_atom), [{
+      return $_get($_ctxt, shape, elementType, stages, swizzle_atom, /*cluster=*/1, /*padding=*/0, /*transposed=*/false);
+    }]>];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// The type of one slot.
@@ -97,7 +109,8 @@ def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
     int64_t getCopiedRows() const { return getShape()[0] / getCluster(); }
     /// The same channel of a cluster; null, with an error, if its tiles cannot be shared.
     ChannelType withCluster(::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError, int64_t cluster) const {
-      return getChecked(emitError, getContext(), getShape(), getElementType(), getStages(), getSwizzleAtom(), cluster);
+      return getChecked(emitError, getContext(), getShape(), getElementType(), getStages(), getSwizzleAtom(), cluster, getPadding(),
+                        getTransposed());
     }
   }];
 }

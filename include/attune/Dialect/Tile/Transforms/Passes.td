@@ -15,6 +15,9 @@ def TilePromoteToSharedPass : Pass<"tile-promote-to-shared", "::mlir::gpu::GPUFu
     a warpgroup multiplies it, slots have swizzle atoms. Not its job: issuing a put ahead of time
     (`tile-pipeline-loops`).
 
+    On chips without asynchronous copies and without a copy engine, a put is a `tile.load` and a `tile.put_tile`. The slots of what MMAs of warps multiply are
+    padded, and `transposed` where all of these sum over its rows. What is `read_once` needs no slot then: each thread loads its part.
+
     A left-hand operand that was computed, of an MMA with `lhs_through_shared`, goes through shared memory: a `tile.write`
     into a `tile.buffer`.
 
@@ -146,6 +149,9 @@ def TilePipelineLoopsPass : Pass<"tile-pipeline-loops", "::mlir::gpu::GPUFuncOp"
     first get, of any channel, after the release of element e, because a get
     makes all threads meet and so costs no extra barrier. The first elements are put before the
     loop. Each get then states how many later puts may still be under way.
+
+    Where copies pass through registers (`tile.load` and `tile.put_tile`), the loads stand in front of all else in an iteration. What is put for a
+    later element stands at its end, and what is for the own one right in front of the get. Loads of elements behind the last one load that again.
 
     A loop with one channel of one slot is left as it is: there is nothing to overlap with.
     Does nothing in a kernel with roles (`tile.roles`): these run ahead on their own.

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Matrix instructions, with the operands exchanged.
+
+#include "AMD.h"
+#include "mlir/Dialect/AMDGPU/IR/AMDGPUDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace attune;
+
+Value amd::MFMATarget::emitMma(OpBuilder &b, Location loc,
+                               tile::MmaAtomAttr atom, Value lhs, Value rhs,
+                               Value acc) const {
+  int64_t depth = getDepth(), count = atom.getK() / depth;
+  int64_t size = cast<VectorType>(lhs.getType()).getNumElements() / count;
+  auto part = [&](Value operand, int64_t number) -> Value {
+    if (count == 1)
+      return operand;
+    return vector::ExtractStridedSliceOp::create(
+        b, loc, operand, ArrayRef<int64_t>{number * size},
+        ArrayRef<int64_t>{size}, ArrayRef<int64_t>{1});
+  };
+  for (int64_t i = 0; i < count; ++i)
+    acc = amdgpu::MFMAOp::create(
+        b, loc, acc.getType(), static_cast<uint32_t>(atom.getN()),
+        static_cast<uint32_t>(atom.getM()), static_cast<uint32_t>(depth),
+        /*blocks=*/1, /*sourceA=*/part(rhs, i), /*sourceB=*/part(lhs, i), acc);
+  return acc;
+}
+
+Value amd::WMMATarget::emitMma(OpBuilder &b, Location loc,
+                               tile::MmaAtomAttr atom, Value lhs, Value rhs,
+                               Value acc) const {
+  return amdgpu::WMMAOp::create(
+      b, loc, acc.getType(), static_cast<uint32_t>(atom.getN()),
+      static_cast<uint32_t>(atom.getM()), static_cast<uint32_t>(atom.getK()),
+      /*sourceA=*/rhs, /*sourceB=*/lhs, acc);
+}
