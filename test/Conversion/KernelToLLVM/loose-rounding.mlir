@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is rounded loosely to bf16 is an addition and a permutation on AMD chips
+// without an instruction for it, and the instruction on all others.
+//
+// RUN: attune-opt %s --attune-attach-target="chip=gfx942" --gpu-to-llvm-pipeline | FileCheck %s --check-prefixes=CHECK,BITS
+// RUN: attune-opt %s --attune-attach-target="chip=gfx1201" --gpu-to-llvm-pipeline | FileCheck %s --check-prefixes=CHECK,BITS
+// RUN: attune-opt %s --attune-attach-target="chip=gfx950" --gpu-to-llvm-pipeline | FileCheck %s --check-prefixes=CHECK,WHOLE
+// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --gpu-to-llvm-pipeline | FileCheck %s --check-prefixes=CHECK,WHOLE
+
+module attributes {gpu.container_module} {
+gpu.module @kernels {
+  // CHECK-LABEL: llvm.func @round
+  // BITS: %[[X:.+]] = llvm.bitcast %{{.+}} : vector<4xf32> to vector<4xi32>
+  // BITS: %[[HALF:.+]] = llvm.mlir.constant(dense<32768> : vector<4xi32>)
+  // BITS: %[[SUM:.+]] = llvm.add %[[X]], %[[HALF]] : vector<4xi32>
+  // BITS: %[[PARTS:.+]] = llvm.bitcast %[[SUM]] : vector<4xi32> to vector<8xi16>
+  // BITS: %[[UPPER:.+]] = llvm.shufflevector %[[PARTS]], %[[PARTS]] [1, 3, 5, 7] : vector<8xi16>
+  // BITS: llvm.bitcast %[[UPPER]] : vector<4xi16> to vector<4xbf16>
+  // WHOLE: llvm.fptrunc {{.*}} : vector<4xf32> to vector<4xbf16>
+  // What is not marked is rounded to even, and NaN stays NaN.
+  // CHECK: llvm.fptrunc {{.*}} : vector<4xf32> to vector<4xbf16>
+  // So is what is no bf16.
+  // CHECK: llvm.fptrunc {{.*}} : vector<4xf32> to vector<4xf16>
+  gpu.func @round(%in: memref<4xf32>, %out: memref<8xbf16>, %halves: memref<4xf16>) kernel {
+    %c0 = arith.constant 0 : index
+    %c4 = arith.constant 4 : index
+    %x = vector.load %in[%c0] : memref<4xf32>, vector<4xf32>
+    %loose = arith.truncf %x {tile.loose_rounding} : vector<4xf32> to vector<4xbf16>
+    vector.store %loose, %out[%c0] : memref<8xbf16>, vector<4xbf16>
+    %even = arith.truncf %x : vector<4xf32> to vector<4xbf16>
+    vector.store %even, %out[%c4] : memref<8xbf16>, vector<4xbf16>
+    %half = arith.truncf %x {tile.loose_rounding} : vector<4xf32> to vector<4xf16>
+    vector.store %half, %halves[%c0] : memref<4xf16>, vector<4xf16>
+    gpu.return
+  }
+}
+}
