@@ -48,6 +48,11 @@ gpu.module @kernels {
     // A column for each lane along a row: the size of one instruction's columns here.
     // CHECK: tile.reduce add {{.*}} -> <8x2xf32, registers, #tile.layout<registers = {{\[\[}}2, 0, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}2, 0, 4]]>>
     %sum = tile.reduce add %c : !c -> !partial
+    // An initial value is held as the result is.
+    // CHECK: %[[INIT:.+]] = tile.fill {{.*}} -> <8x2xf32, registers, #tile.layout<registers = {{\[\[}}2, 0, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}2, 0, 4]]>>
+    // CHECK: tile.reduce add {{.*}} init %[[INIT]] :
+    %init = tile.fill %zero : f32 -> !partial
+    %more = tile.reduce add %c init %init : !c -> !partial
     // What a loop carries gets layouts too.
     // CHECK: scf.for {{.*}} -> (!tile.tile<8x4xf32, registers, #tile.layout
     %c1 = arith.constant 1 : index

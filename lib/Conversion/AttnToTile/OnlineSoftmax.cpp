@@ -169,6 +169,16 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state) {
         return arith::SelectOp::create(inner, loc, none,
                                        constantF32(inner, loc, 0), scaled);
       });
+  // The maximum before is rounded as its own shift was, so that the factors of
+  // all blocks cancel out in the log-sum-exp.
+  Value rescale = b.map(
+      rowType, {state.max, shift},
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        Value before = arith::MulFOp::create(inner, loc, args[0],
+                                             constantF32(inner, loc, -unit));
+        Value exponent = arith::SubFOp::create(inner, loc, args[1], before);
+        return exp2(inner, loc, exponent);
+      });
   Value weights =
       b.map(scoreType, {scores, b.broadcast(shift, scoreType)},
             [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
@@ -180,23 +190,12 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state) {
                                 inner.getI64IntegerAttr(share));
               return weight;
             });
-  // The maximum before is rounded as its own shift was, so that the factors of
-  // all blocks cancel out in the log-sum-exp.
-  Value rescale = b.map(
-      rowType, {state.max, shift},
-      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        Value before = arith::MulFOp::create(inner, loc, args[0],
-                                             constantF32(inner, loc, -unit));
-        Value exponent = arith::SubFOp::create(inner, loc, args[1], before);
-        return exp2(inner, loc, exponent);
-      });
-  Value blockSum =
-      tile::ReduceOp::create(b, sumType, tile::ReductionKind::Add, weights);
-  state.sum =
-      b.map(sumType, {state.sum, b.broadcast(rescale, sumType), blockSum},
-            [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-              return math::FmaOp::create(inner, loc, args[0], args[1], args[2]);
-            });
+  // The sum begins with what is rescaled: with the longest way ahead of it, the
+  // factor is computed before the weights, and products with it, of which the
+  // output takes one an element, run beside the exponentials.
+  Value before = scale(state.sum, rescale);
+  state.sum = tile::ReduceOp::create(b, sumType, tile::ReductionKind::Add,
+                                     weights, before);
   rescaleOutput(state, rescale, outgrown);
   state.max = max;
   Type inputType = op.getQuery().getType().getElementType();

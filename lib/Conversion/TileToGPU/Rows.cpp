@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace attune;
@@ -65,6 +66,22 @@ registersAlong(LayoutAttr matrix, LayoutAttr vector, int64_t dim) {
   return result;
 }
 
+/// A tree keeps the chain of dependent operations short.
+static Value combineAsTree(OpBuilder &b, Location loc, tile::ReductionKind kind,
+                           SmallVector<Value> level, size_t operands) {
+  while (level.size() > 1) {
+    SmallVector<Value> next;
+    for (size_t i = 0; i < level.size(); i += operands) {
+      Value sum = level[i];
+      for (size_t j = i + 1; j < std::min(i + operands, level.size()); ++j)
+        sum = combine(b, loc, kind, sum, level[j]);
+      next.push_back(sum);
+    }
+    level = next;
+  }
+  return level.front();
+}
+
 LogicalResult
 ReducePattern::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
                                ConversionPatternRewriter &rewriter) const {
@@ -72,29 +89,31 @@ ReducePattern::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
   LayoutAttr matrix = op.getInput().getType().getRegisterLayout(),
              rows = op.getResult().getType().getRegisterLayout();
   auto dim = static_cast<int64_t>(op.getDim());
-  SmallVector<Value> results;
+  bool isPartial = op.getResult().getType().getRank() == 2;
+  Value init = adaptor.getInit();
+  auto getInit = [&](size_t place) -> Value {
+    return vector::ExtractOp::create(rewriter, loc, init,
+                                     static_cast<int64_t>(place));
+  };
+  auto combineTwo = [&](Value left, Value right) {
+    return combine(rewriter, loc, op.getKind(), left, right);
+  };
   auto operands = static_cast<size_t>(op.getKind() == tile::ReductionKind::Max
                                           ? context.model->getMaximumOperands()
                                           : 2);
-  for (ArrayRef<int64_t> registers : registersAlong(matrix, rows, 1 - dim)) {
-    SmallVector<Value> level;
+  SmallVector<Value> results;
+  for (auto [place, registers] :
+       llvm::enumerate(registersAlong(matrix, rows, 1 - dim))) {
+    SmallVector<Value> elements;
     for (int64_t reg : registers)
-      level.push_back(
+      elements.push_back(
           vector::ExtractOp::create(rewriter, loc, adaptor.getInput(), reg));
-    // A tree keeps the chain of dependent operations short.
-    while (level.size() > 1) {
-      SmallVector<Value> next;
-      for (size_t i = 0; i < level.size(); i += operands) {
-        Value sum = level[i];
-        for (size_t j = i + 1; j < std::min(i + operands, level.size()); ++j)
-          sum = combine(rewriter, loc, op.getKind(), sum, level[j]);
-        next.push_back(sum);
-      }
-      level = next;
-    }
-    results.push_back(level.front());
+    results.push_back(
+        init && isPartial
+            ? std::accumulate(elements.begin(), elements.end(), getInit(place),
+                              combineTwo)
+            : combineAsTree(rewriter, loc, op.getKind(), elements, operands));
   }
-  bool isPartial = op.getResult().getType().getRank() == 2;
   int64_t below = 1;
   for (const tile::Mode &mode :
        isPartial ? ArrayRef<tile::Mode>() : matrix.getLanes()) {
@@ -109,12 +128,14 @@ ReducePattern::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
           auto shuffle = gpu::ShuffleOp::create(
               rewriter, loc, value, distance * below, context.target.getLanes(),
               gpu::ShuffleMode::XOR);
-          value = combine(rewriter, loc, op.getKind(), value,
-                          shuffle.getShuffleResult());
+          value = combineTwo(value, shuffle.getShuffleResult());
         }
     }
     below *= mode.extent;
   }
+  if (init && !isPartial)
+    for (auto [place, value] : llvm::enumerate(results))
+      value = combineTwo(getInit(place), value);
   rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
       op, laneVectorType(op.getResult().getType()), results);
   return success();

@@ -119,26 +119,29 @@ LogicalResult LoopEmitter::emitReduce(tile::ReduceOp op) {
     return load(input,
                 dim == 1 ? ValueRange{row, column} : ValueRange{column, row});
   };
+  auto combine = [&](Value left, Value right) -> Value {
+    switch (op.getKind()) {
+    case tile::ReductionKind::Add:
+      return arith::AddFOp::create(builder, left, right);
+    case tile::ReductionKind::Max:
+      return arith::MaxNumFOp::create(builder, left, right);
+    }
+    llvm_unreachable("all kinds are covered");
+  };
+  Value init = op.getInit() ? read(op.getInit()) : Value();
   forEach(shape, [&](ValueRange indices) {
     Value row = indices[0], first = groups > 1 ? indices[1] : index(0);
     Value next = arith::AddIOp::create(builder, first, index(groups));
+    Value start = element(row, first);
+    if (init)
+      start = combine(load(init, indices), start);
     auto loop = scf::ForOp::create(builder, next, index(columns), index(groups),
-                                   ValueRange(element(row, first)));
+                                   ValueRange(start));
     {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(loop.getBody());
-      Value carried = loop.getRegionIterArg(0),
-            next = element(row, loop.getInductionVar());
-      Value combined;
-      switch (op.getKind()) {
-      case tile::ReductionKind::Add:
-        combined = arith::AddFOp::create(builder, carried, next);
-        break;
-      case tile::ReductionKind::Max:
-        combined = arith::MaxNumFOp::create(builder, carried, next);
-        break;
-      }
-      scf::YieldOp::create(builder, combined);
+      Value next = element(row, loop.getInductionVar());
+      scf::YieldOp::create(builder, combine(loop.getRegionIterArg(0), next));
     }
     store(loop.getResult(0), result, indices);
   });

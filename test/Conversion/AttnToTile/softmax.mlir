@@ -29,10 +29,13 @@
 // CHECK-NEXT: ^bb0(%[[A:.+]]: f32, %[[B:.+]]: f32, %{{.+}}: index):
 // CHECK-NEXT:     arith.select %[[ANY]], %[[B]], %[[A]] : f32
 // CHECK:   tile.map(%[[MAX]])
-// CHECK:   math.exp2 %{{.+}} fastmath<afn> {tile.fma_share = 4 : i64} : f32
+// The factor comes first, and the sum begins with what it is multiplied by.
 // CHECK:   %[[FACTOR:.+]] = tile.map(%[[OLD]], %{{.+}}) {
 // CHECK:   math.exp2 %{{.+}} fastmath<afn> : f32
-// CHECK:   tile.map(%[[SUM]],
+// CHECK:   math.exp2 %{{.+}} fastmath<afn> {tile.fma_share = 4 : i64} : f32
+// CHECK:   %[[FACTORS:.+]] = tile.broadcast %[[FACTOR]]
+// CHECK:   %[[BEGIN:.+]] = tile.map(%[[SUM]], %[[FACTORS]])
+// CHECK:   tile.reduce {{ *}}add %{{.+}} init %[[BEGIN]]
 // CHECK:   %[[RESCALED:.+]] = scf.if %[[ANY]]
 // CHECK:     tile.map(%[[ACC]],
 // CHECK:     arith.mulf

@@ -74,6 +74,41 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Each group of columns begins with its initial value, element by element.
+  // CHECK-LABEL: gpu.func @from_initial_value
+  gpu.func @from_initial_value(%m: memref<32x8xf32>, %out: memref<32x4xf32>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    // CHECK: %[[INIT:.+]] = vector.extract %{{.+}}[0] : f32 from vector<1xf32>
+    // CHECK: %[[FIRST:.+]] = arith.addf %[[INIT]], %{{.+}} : f32
+    // CHECK: arith.addf %[[FIRST]], %{{.+}} : f32
+    // CHECK: gpu.return
+    %c0 = arith.constant 0 : index
+    %a = tile.load %m[%c0, %c0] in_bounds : memref<32x8xf32> -> !acc
+    %s = tile.load %out[%c0, %c0] in_bounds : memref<32x4xf32> -> !partial
+    %r = tile.reduce add %a init %s : !acc -> !partial
+    tile.store %r, %out[%c0, %c0] : !partial, memref<32x4xf32>
+    gpu.return
+  }
+
+  // All lanes of a row have its initial value, which counts once.
+  // CHECK-LABEL: gpu.func @rows_from_initial_value
+  gpu.func @rows_from_initial_value(%m: memref<32x8xf32>, %out: memref<32xf32>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    // CHECK: vector.load %{{.+}} : memref<32xf32>, vector<1xf32>
+    // CHECK-NEXT: %[[INIT:.+]] = vector.extract %{{.+}}[0] : f32 from vector<1xf32>
+    // CHECK-COUNT-4: gpu.shuffle
+    // CHECK-NOT: gpu.shuffle
+    // CHECK: %[[TOTAL:.+]] = arith.addf %[[INIT]], %{{.+}} : f32
+    // CHECK: memref.store %[[TOTAL]], %{{.+}} : memref<32xf32>
+    // CHECK: gpu.return
+    %c0 = arith.constant 0 : index
+    %a = tile.load %m[%c0, %c0] in_bounds : memref<32x8xf32> -> !acc
+    %s = tile.load %out[%c0] in_bounds : memref<32xf32> -> !rows
+    %r = tile.reduce add %a init %s : !acc -> !rows
+    tile.store %r, %out[%c0] : !rows, memref<32xf32>
+    gpu.return
+  }
+
   // CHECK-LABEL: gpu.func @broadcast
   gpu.func @broadcast(%m: memref<32x8xf32>) kernel
       attributes {known_block_size = array<i32: 64, 1, 1>} {

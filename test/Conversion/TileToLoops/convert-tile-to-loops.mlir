@@ -141,8 +141,9 @@ func.func @product() -> tensor<4x2xf32> {
 
 gpu.module @rows_module {
   // Of the rows 0, 1 and ... 7 with a NaN at (1, 2): sum, maximum, maximum of
-  // the partial maxima, sum of the partial sums, and the second partial sum.
-  gpu.func @rows(%out: memref<5x2xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+  // the partial maxima, sum of the partial sums, the second partial sum, and the
+  // sum of the row and its maximum.
+  gpu.func @rows(%out: memref<6x2xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
     %nan = arith.constant 0x7FC00000 : f32
     %t = tile.map() {
     ^bb0(%i: index, %j: index):
@@ -168,35 +169,39 @@ gpu.module @rows_module {
       %z = arith.subf %x, %y : f32
       tile.yield %z : f32
     } : (!tile.tile<2x8xf32, registers>, !tile.tile<2x8xf32, registers>) -> !tile.tile<2x8xf32, registers>
+    %more = tile.reduce add %t init %max : !tile.tile<2x8xf32, registers> -> !tile.tile<2xf32, registers>
     %largest = tile.reduce max %difference : !tile.tile<2x8xf32, registers> -> !tile.tile<2xf32, registers>
     %c0 = arith.constant 0 : index
-    %v0 = memref.subview %out[0, 0] [1, 2] [1, 1] : memref<5x2xf32> to memref<2xf32, strided<[1]>>
-    %v1 = memref.subview %out[1, 0] [1, 2] [1, 1] : memref<5x2xf32> to memref<2xf32, strided<[1], offset: 2>>
-    %v2 = memref.subview %out[2, 0] [1, 2] [1, 1] : memref<5x2xf32> to memref<2xf32, strided<[1], offset: 4>>
-    %v3 = memref.subview %out[3, 0] [1, 2] [1, 1] : memref<5x2xf32> to memref<2xf32, strided<[1], offset: 6>>
-    %v4 = memref.subview %out[4, 0] [1, 2] [1, 1] : memref<5x2xf32> to memref<2xf32, strided<[1], offset: 8>>
+    %v0 = memref.subview %out[0, 0] [1, 2] [1, 1] : memref<6x2xf32> to memref<2xf32, strided<[1]>>
+    %v1 = memref.subview %out[1, 0] [1, 2] [1, 1] : memref<6x2xf32> to memref<2xf32, strided<[1], offset: 2>>
+    %v2 = memref.subview %out[2, 0] [1, 2] [1, 1] : memref<6x2xf32> to memref<2xf32, strided<[1], offset: 4>>
+    %v3 = memref.subview %out[3, 0] [1, 2] [1, 1] : memref<6x2xf32> to memref<2xf32, strided<[1], offset: 6>>
+    %v4 = memref.subview %out[4, 0] [1, 2] [1, 1] : memref<6x2xf32> to memref<2xf32, strided<[1], offset: 8>>
+    %v5 = memref.subview %out[5, 0] [1, 2] [1, 1] : memref<6x2xf32> to memref<2xf32, strided<[1], offset: 10>>
     tile.store %sum, %v0[%c0] : !tile.tile<2xf32, registers>, memref<2xf32, strided<[1]>>
     tile.store %max, %v1[%c0] : !tile.tile<2xf32, registers>, memref<2xf32, strided<[1], offset: 2>>
     tile.store %whole, %v2[%c0] : !tile.tile<2xf32, registers>, memref<2xf32, strided<[1], offset: 4>>
     tile.store %total, %v3[%c0] : !tile.tile<2xf32, registers>, memref<2xf32, strided<[1], offset: 6>>
     tile.store %largest, %v4[%c0] : !tile.tile<2xf32, registers>, memref<2xf32, strided<[1], offset: 8>>
+    tile.store %more, %v5[%c0] : !tile.tile<2xf32, registers>, memref<2xf32, strided<[1], offset: 10>>
     gpu.return
   }
 }
-// ROWS: result 0: 5x2xf32
+// ROWS: result 0: 6x2xf32
 // ROWS-NEXT: {{^}}28 nan{{$}}
 // ROWS-NEXT: {{^}}7 7{{$}}
 // ROWS-NEXT: {{^}}7 7{{$}}
 // ROWS-NEXT: {{^}}28 nan{{$}}
 // ROWS-NEXT: {{^}}7 7{{$}}
-func.func @rows() -> tensor<5x2xf32> {
+// ROWS-NEXT: {{^}}35 nan{{$}}
+func.func @rows() -> tensor<6x2xf32> {
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
-  %out = memref.alloc() : memref<5x2xf32>
+  %out = memref.alloc() : memref<6x2xf32>
   gpu.launch_func @rows_module::@rows blocks in (%c1, %c1, %c1) threads in (%c64, %c1, %c1)
-    args(%out : memref<5x2xf32>)
-  %tensor = bufferization.to_tensor %out restrict : memref<5x2xf32> to tensor<5x2xf32>
-  return %tensor : tensor<5x2xf32>
+    args(%out : memref<6x2xf32>)
+  %tensor = bufferization.to_tensor %out restrict : memref<6x2xf32> to tensor<6x2xf32>
+  return %tensor : tensor<6x2xf32>
 }
 
 gpu.module @swapped_module {

@@ -126,6 +126,8 @@ func.func @arithmetic(%q: !regs, %k: !shared, %v: !tile.tile<64x32xf16, register
   %max = tile.reduce max %s : !tile.tile<32x32xf32, registers> -> !tile.tile<32xf32, registers>
   // CHECK: tile.reduce add %[[S]] : <32x32xf32, registers> -> <32x4xf32, registers>
   %sum = tile.reduce add %s : !tile.tile<32x32xf32, registers> -> !tile.tile<32x4xf32, registers>
+  // CHECK: tile.reduce add %[[S]] init %{{.+}} : <32x32xf32, registers> -> <32x4xf32, registers>
+  %more = tile.reduce add %s init %sum : !tile.tile<32x32xf32, registers> -> !tile.tile<32x4xf32, registers>
   %positive = tile.map(%max) {
   ^bb0(%x: f32, %i: index):
     %is = arith.cmpf ogt, %x, %zero : f32

@@ -263,7 +263,10 @@ void TileAssignLayouts::spreadToDefinition(Value value, LayoutAttr layout) {
       assign(input, layout);
   else if (auto broadcast = dyn_cast<BroadcastOp>(op))
     assign(broadcast.getInput(), layout.dropDim(1 - broadcast.getDim()));
-  else if (auto swap = dyn_cast<SwapColumnsOp>(op))
+  else if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    if (reduce.getInit())
+      assign(reduce.getInit(), layout);
+  } else if (auto swap = dyn_cast<SwapColumnsOp>(op))
     assign(swap.getInput(), layout);
   else if (auto wait = dyn_cast<WaitOp>(op))
     assign(wait.getPending(), layout);
@@ -281,7 +284,9 @@ void TileAssignLayouts::spreadToUsers(Value value, LayoutAttr layout) {
     if (isa<MapOp, SwapColumnsOp, WaitOp>(op))
       assign(op->getResult(0), layout);
     else if (auto reduce = dyn_cast<ReduceOp>(op))
-      assign(reduce.getResult(), getReduced(reduce, layout));
+      assign(reduce.getResult(), use.get() == reduce.getInit()
+                                     ? layout
+                                     : getReduced(reduce, layout));
     else if (auto deinterleave = dyn_cast<DeinterleaveOp>(op)) {
       if (LayoutAttr ofPart = getPart(deinterleave, layout))
         for (Value part : deinterleave.getParts())
@@ -483,6 +488,8 @@ void TileAssignLayouts::reconcile(Operation *op) {
                wanted = layoutOf(reduce.getResult());
     TileType type = reduce.getResult().getType();
     LayoutAttr given = getReduced(reduce, input);
+    if (reduce.getInit())
+      convertOperand(*reduce.getInitMutable().begin(), given);
     if (given == wanted)
       return;
     reduce.getResult().setType(type.withLayout(given));

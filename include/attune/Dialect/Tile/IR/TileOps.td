@@ -449,7 +449,8 @@ def Tile_YieldOp : Tile_Op<"yield", [Pure, ReturnLike, Terminator, HasParent<"Ma
   let assemblyFormat = "($value^ `:` type($value))? attr-dict";
 }
 
-def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
+def Tile_ReduceOp : Tile_Op<"reduce", [
+    Pure, OptionalTypesMatchWith<"the initial value has the type of the result", "result", "init", "$_self">]> {
   let summary = "Combines the elements of each row, or of each column";
   let description = [{
     `result[i] = kind over j of input[i, j]` or, with `dim 0`, `result[j] = kind over i of input[i, j]`: `dim` is the dimension
@@ -460,13 +461,25 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
     ones is unspecified, and `result[i, g]` combines those of group g. One group per lane
     needs no exchange between lanes; a second reduction completes it.
 
+    `init`, of the result's type, is combined with the rest. A partial reduction begins with it and goes on element by
+    element, so that all of it comes after what `init` is computed from: back ends then compute that first. Without it, elements are
+    combined in pairs, which is the shortest way to the result.
+
+    **Example**
+    ```mlir
+    %sum = tile.reduce add %weights init %rescaled : !tile.tile<64x128xf32, registers> -> !tile.tile<64x4xf32, registers>
+    ```
+
     **Errors**: shapes that do not fit; a partial reduction of columns. By `convert-tile-to-gpu`: rows, or columns, that
     several warps share.
   }];
-  let arguments = (ins Tile_ReductionKindAttr:$kind, Tile_RegisterTile:$input,
+  let arguments = (ins Tile_ReductionKindAttr:$kind, Tile_RegisterTile:$input, Optional<Tile_RegisterTile>:$init,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<1>]>, "1">:$dim);
   let results = (outs Tile_RegisterTile:$result);
-  let assemblyFormat = "$kind $input (`dim` $dim^)? attr-dict `:` type($input) `->` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "ReductionKind":$kind, "::mlir::Value":$input), [{
+    build($_builder, $_state, result, kind, input, /*init=*/::mlir::Value());
+  }]>];
+  let assemblyFormat = "$kind $input (`init` $init^)? (`dim` $dim^)? attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 
