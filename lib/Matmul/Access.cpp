@@ -227,6 +227,9 @@ std::optional<Coordinates> attune::matmul::expandCoordinates(
   for (auto [coordinate, dims] : llvm::zip_equal(source, reassociation)) {
     int64_t stride = coordinate.stride;
     for (int64_t dim : llvm::reverse(dims)) {
+      // Upstream's verifier does not look at these numbers.
+      if (dim < 0 || dim >= result.getRank())
+        return std::nullopt;
       int64_t size = result.getDimSize(dim);
       if (coordinate.isZero || size == 1)
         continue;
@@ -247,6 +250,8 @@ std::optional<Coordinates> attune::matmul::collapseCoordinates(
   for (const ReassociationIndices &dims : reassociation) {
     Coordinate whole = Coordinate::zero();
     for (int64_t dim : dims) {
+      if (dim < 0 || dim >= int64_t(source.size()))
+        return std::nullopt;
       const Coordinate &next = source[dim];
       if (next.isZero)
         continue;

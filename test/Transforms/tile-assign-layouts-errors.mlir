@@ -308,5 +308,10 @@ gpu.module @kernels {
     %a = tile.fill %x : f32 -> !tile.tile<16x8388608xf32, registers>
     gpu.return
   }
+  gpu.func @indices_too_large(%x: index) kernel attributes {known_block_size = array<i32: 4, 1, 1>} {
+    // expected-error @below {{expects at most 65536 registers, lanes and warps each in a layout, but got extents up to 1048576}}
+    %a = tile.fill %x : index -> !tile.tile<16x8388608xindex, registers>
+    gpu.return
+  }
 }
 }

@@ -308,6 +308,14 @@ static bool isPutTransposed(Value value) {
   });
 }
 
+/// An index is counted as a 64-bit integer.
+static int64_t getElementBytes(TileType type) {
+  Type element = type.getElementType();
+  return element.isIndex()
+             ? 8
+             : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8u);
+}
+
 /// The layout of a tile in blocks of neighbouring columns; null, with an error,
 /// if it has a size that no thread comes near.
 static LayoutAttr getBlocked(function_ref<InFlightDiagnostic()> emitError,
@@ -315,10 +323,9 @@ static LayoutAttr getBlocked(function_ref<InFlightDiagnostic()> emitError,
                              bool warpsAlongColumns) {
   ArrayRef<int64_t> shape = type.getShape();
   int64_t rows = shape[0], columns = type.getRank() == 2 ? shape[1] : 1;
-  int64_t bytes =
-      llvm::divideCeil(type.getElementType().getIntOrFloatBitWidth(), 8u);
-  int64_t run =
-      std::gcd(columns, std::max<int64_t>(kWidestAccessBytes / bytes, 1));
+  int64_t run = std::gcd(
+      columns,
+      std::max<int64_t>(kWidestAccessBytes / getElementBytes(type), 1));
   // What is left over when all rows and columns are assigned is the same again.
   int64_t runs = columns / run,
           warpsOfRow = warpsAlongColumns ? std::gcd(runs, warps) : 1,
@@ -458,10 +465,9 @@ void TileAssignLayouts::finish(StoreOp store) {
       failed(destination.getStridesAndOffset(strides, offset)) ||
       strides.back() != 1)
     return;
-  int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
-  convertOperand(
-      store.getValueMutable(),
-      type.getRegisterLayout().getWithRuns(kWidestAccessBytes / elementBytes));
+  convertOperand(store.getValueMutable(),
+                 type.getRegisterLayout().getWithRuns(kWidestAccessBytes /
+                                                      getElementBytes(type)));
 }
 
 void TileAssignLayouts::reconcile(Operation *op) {
