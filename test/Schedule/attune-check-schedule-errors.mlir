@@ -45,8 +45,8 @@ func.func @shared_overflow(%q: !t) -> !t {
   return %o : !t
 }
 func.func @shared_per_sm(%q: !t) -> !t {
-  // expected-error @below {{shared-per-sm: expects at most 10240 bytes of shared memory on an SM of 'toy', but got 13440 (2 workgroups of 6720)}}
-  %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 16, numWarps = 1, kStages = 4, vStages = 3, workgroupsPerSm = 2>) : !t, !t, !t
+  // expected-error @below {{shared-per-sm: expects at most 10240 bytes of shared memory on an SM of 'toy', but got 15552 (2 workgroups of 7776)}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 16, numWarps = 1, kStages = 4, vStages = 3, qInRegisters = 0, workgroupsPerSm = 2>) : !t, !t, !t
   return %o : !t
 }
 func.func @register_overflow(%q: !t) -> !t {

@@ -246,6 +246,10 @@ void ConvertKernelToLLVM::runOnOperation() {
   if ((model->narrowsIndices() && failed(narrowIndices())) ||
       failed(simplify(*model)) || failed(convert(*model, target)))
     return signalPassFailure();
+  // Chips that round by an instruction have no use for the mark.
+  module.walk([](LLVM::FPTruncOp op) {
+    op->removeAttr(tile::TileDialect::kLooseRoundingAttrName);
+  });
   for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
     // Without it every exp2 is surrounded by code for denormal results, which a
     // softmax weight can do without: they are below the rounding of the row's

@@ -76,9 +76,8 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
   if (target.copiesThroughRegisters()) {
     auto addOperand = [&](int64_t stages, int64_t rows, int64_t columns,
                           bool isLhs, bool kAlongRows) {
-      layout.addTiles(tile::getOperandChannel({rows, columns}, type, stages,
-                                              {atom, isLhs, kAlongRows})
-                          .getSizeInBytes());
+      layout.addTiles(tile::getOperandBytes({rows, columns}, type, stages,
+                                            {atom, isLhs, kAlongRows}));
     };
     if (!schedule.getQInRegisters())
       addOperand(1, schedule.getBlockM(), dQK, /*isLhs=*/true,

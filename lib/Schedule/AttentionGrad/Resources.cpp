@@ -92,10 +92,8 @@ int64_t attune::getSharedBytes(const AttentionGradProblem &problem,
   if (target.copiesThroughRegisters()) {
     auto addOperand = [&](int64_t stages, int64_t rows, int64_t columns,
                           bool isLhs) {
-      layout.addTiles(
-          tile::getOperandChannel({rows, columns}, type, stages,
-                                  {atom, isLhs, /*kAlongRows=*/false})
-              .getSizeInBytes());
+      layout.addTiles(tile::getOperandBytes(
+          {rows, columns}, type, stages, {atom, isLhs, /*kAlongRows=*/false}));
     };
     for (int64_t columns : {dQK, dV}) {
       if (!kernel.inRegisters)

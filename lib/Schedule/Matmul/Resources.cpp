@@ -177,11 +177,9 @@ int64_t attune::getSharedBytes(const MatmulProblem &problem,
     int64_t columns = matrix.isInnerLast ? schedule.getBlockK() : block;
     if (target.copiesThroughRegisters()) {
       int64_t rows = matrix.isInnerLast ? block : schedule.getBlockK();
-      layout.addTiles(tile::getOperandChannel(
-                          {rows, columns}, matrix.elementType,
-                          schedule.getStages(),
-                          {atom, &matrix == &problem.lhs, !matrix.isInnerLast})
-                          .getSizeInBytes());
+      layout.addTiles(tile::getOperandBytes(
+          {rows, columns}, matrix.elementType, schedule.getStages(),
+          {atom, &matrix == &problem.lhs, !matrix.isInnerLast}));
       return;
     }
     int64_t atomColumns =

@@ -8,6 +8,7 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
+#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -240,6 +241,16 @@ ChannelType attune::tile::getOperandChannel(ArrayRef<int64_t> shape,
   return ChannelType::get(elementType.getContext(), shape, elementType, stages,
                           /*swizzle_atom=*/0, /*cluster=*/1, padding,
                           use.kAlongRows);
+}
+
+int64_t attune::tile::getOperandBytes(ArrayRef<int64_t> shape, Type elementType,
+                                      int64_t stages, const OperandUse &use) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  int64_t elements = stages;
+  for (int64_t size : shape)
+    if (llvm::MulOverflow(elements, size, elements) || elements > kMost)
+      return kMost;
+  return getOperandChannel(shape, elementType, stages, use).getSizeInBytes();
 }
 
 LayoutAttr attune::tile::getTransposingLayout(TileType type, int64_t lanes,

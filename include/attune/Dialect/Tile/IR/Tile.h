@@ -51,6 +51,12 @@ ChannelType getOperandChannel(::llvm::ArrayRef<int64_t> shape,
                               ::mlir::Type elementType, int64_t stages,
                               const OperandUse &use);
 
+/// The bytes of its slots; the most that a channel can have where the shape is
+/// too large for one.
+int64_t getOperandBytes(::llvm::ArrayRef<int64_t> shape,
+                        ::mlir::Type elementType, int64_t stages,
+                        const OperandUse &use);
+
 /// The layout in which warps load a tile that is put into slots stored by
 /// columns: threads hold blocks of neighbours in both dimensions.
 LayoutAttr getTransposingLayout(TileType type, int64_t lanes, int64_t warps);
