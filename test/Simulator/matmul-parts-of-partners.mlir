@@ -7,6 +7,11 @@
 // RUN: attune-run %s --device=host --chip=sm_90a -m 70 --schedule="block-m=64 block-n=32 block-k=32 num-warps=4 mma-warps=4 producer-warps=4 cluster=2 cluster-along=n stages=3" | FileCheck %s
 // RUN: attune-run %s --device=host --chip=gfx942 -m 35 --schedule="block-m=32 block-n=32 block-k=32 num-warps=1" | FileCheck %s
 // RUN: attune-run %s --device=host --chip=gfx1100 -m 35 --schedule="block-m=32 block-n=64 block-k=32 num-warps=4 warps-n=2" | FileCheck %s
+// Partners 40 columns apart are of the other half of a wave, in registers that depend on the half.
+// RUN: sed -e 's/5x2x8xf32/1x2x40xf32/g' -e 's/2x8xf32/2x40xf32/g' -e 's/%%m, 5, 2, 8\]/%%m, 1, 2, 40]/' %s > %t.far.mlir
+// RUN: attune-run %t.far.mlir --device=host --chip=sm_80 -m 35 --schedule="block-m=32 block-n=160 block-k=32 num-warps=2" | FileCheck %s
+// RUN: attune-run %t.far.mlir --device=host --chip=gfx942 -m 35 --schedule="block-m=32 block-n=160 block-k=32 num-warps=1" | FileCheck %s
+// RUN: attune-run %t.far.mlir --device=host --chip=gfx1100 -m 35 --schedule="block-m=32 block-n=160 block-k=32 num-warps=2" | FileCheck %s
 //
 // CHECK: device    host executor
 // CHECK-NEXT: right     result 0: error

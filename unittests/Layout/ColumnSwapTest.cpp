@@ -31,6 +31,10 @@ protected:
   LayoutAttr wmma(int64_t columns) {
     return make({{8, 1, 2}, {columns / 16, 1, 16}}, {{16, 0, 1}, {2, 1, 1}});
   }
+  // Whose halves of a wave have eight neighbours each, as AMD's atoms do.
+  LayoutAttr eights(int64_t columns) {
+    return make({{8, 1, 1}, {columns / 16, 1, 16}}, {{32, 0, 1}, {2, 1, 8}});
+  }
 
   /// "registers" where all partners are in the same thread, "lanes" where some
   /// are not, "" where they are not found. Fails where one is not the partner.
@@ -54,8 +58,8 @@ protected:
         auto [row, column] = locate(static_cast<int64_t>(reg), lane);
         int64_t partner =
             column / stride % 2 == 0 ? column + stride : column - stride;
-        EXPECT_EQ(locate(source.reg, lane ^ source.laneMask),
-                  std::pair(row, partner))
+        int64_t from = (lane & source.laneMask) ? source.upperReg : source.reg;
+        EXPECT_EQ(locate(from, lane ^ source.laneMask), std::pair(row, partner))
             << "stride " << stride << ", register " << reg << ", lane " << lane;
       }
     }
@@ -93,10 +97,17 @@ TEST_F(ColumnSwapTest, OtherStrides) {
   EXPECT_EQ(find(mfma(96), 48), "registers");
   EXPECT_EQ(find(mfma(160), 40), "registers");
   EXPECT_EQ(find(wmma(96), 6), "registers");
-  EXPECT_EQ(find(mmaSync(24), 12), "");
   EXPECT_EQ(find(mmaSync(48), 6), "");
-  EXPECT_EQ(find(mfma(96), 12), "");
-  EXPECT_EQ(find(wmma(48), 3), "");
+  EXPECT_EQ(find(mmaSync(24), 3), "");
+}
+
+// Lanes whose digit is set find their partners in other registers.
+TEST_F(ColumnSwapTest, RegistersThatADigitTells) {
+  EXPECT_EQ(find(mmaSync(24), 12), "lanes");
+  EXPECT_EQ(find(mfma(96), 12), "lanes");
+  EXPECT_EQ(find(wmma(48), 3), "lanes");
+  for (int64_t stride : {24, 40, 56, 72})
+    EXPECT_EQ(find(eights(2 * stride), stride), "lanes") << stride;
 }
 
 TEST_F(ColumnSwapTest, PartnersThatNobodyHolds) {

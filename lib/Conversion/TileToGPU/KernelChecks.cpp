@@ -380,8 +380,8 @@ static LogicalResult checkSwap(tile::SwapColumnsOp op) {
   if (!sources)
     return op.emitOpError()
            << "expects columns " << op.getStride()
-           << " apart in one thread, or in one register of two lanes whose "
-              "numbers differ in one binary digit, but got layout "
+           << " apart in one thread, or in lanes whose numbers differ in one "
+              "binary digit, which tells their registers, but got layout "
            << type.getLayout();
   unsigned bits = type.getElementType().getIntOrFloatBitWidth();
   auto isOfLanes = [](tile::ColumnSource source) {

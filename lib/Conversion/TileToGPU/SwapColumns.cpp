@@ -35,10 +35,28 @@ SwapColumnsPattern::matchAndRewrite(tile::SwapColumnsOp op, OpAdaptor adaptor,
   auto literal = [&](int64_t value) -> Value {
     return arith::ConstantIntOp::create(b, loc, value, kWordBits);
   };
+  // Whether the lane has the digit of the mask set.
+  auto isUpper = [&](int64_t mask) -> Value {
+    Value lane = laneNumber(b, loc, context);
+    Value digit = arith::AndIOp::create(b, loc, lane, constant(b, loc, mask));
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, digit,
+                                 constant(b, loc, 0));
+  };
+  llvm::SmallDenseMap<int64_t, Value> uppers;
   SmallVector<Value> elements;
   for (tile::ColumnSource source : *sources) {
-    Value element =
-        vector::ExtractOp::create(b, loc, adaptor.getInput(), source.reg);
+    auto extract = [&](int64_t reg) -> Value {
+      return vector::ExtractOp::create(b, loc, adaptor.getInput(), reg);
+    };
+    Value element = extract(source.reg);
+    // A lane gives what the other one asks for, whose digit is the opposite.
+    if (source.upperReg != source.reg) {
+      Value &upper = uppers[source.laneMask];
+      if (!upper)
+        upper = isUpper(source.laneMask);
+      element = arith::SelectOp::create(b, loc, upper, element,
+                                        extract(source.upperReg));
+    }
     if (source.laneMask)
       element = shuffleElement(b, loc, element, literal(source.laneMask),
                                literal(context.target.getLanes()),

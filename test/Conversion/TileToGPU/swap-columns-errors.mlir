@@ -8,7 +8,7 @@
 gpu.module @kernels {
   gpu.func @of_two_warps(%x: f32) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
     %a = tile.fill %x : f32 -> !warps
-    // expected-error @below {{expects columns 16 apart in one thread, or in one register of two lanes whose numbers differ in one binary digit, but got layout #tile.layout<registers = }}
+    // expected-error @below {{expects columns 16 apart in one thread, or in lanes whose numbers differ in one binary digit, which tells their registers, but got layout #tile.layout<registers = }}
     %b = tile.swap_columns %a stride 16 : !warps
     gpu.return
   }
@@ -31,11 +31,11 @@ gpu.module @kernels {
 
 !acc = !tile.tile<16x24xf32, registers, #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [3, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>>
 gpu.module @kernels {
-  // Column 0 of lane 0 is where 12 is, of lane 2, and 4 of lane 2 where 16 is, of lane 0: another register.
-  gpu.func @of_two_registers(%x: f32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+  // Column 0 is of lane 0, and column 6 of lane 3.
+  gpu.func @of_two_digits(%x: f32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     %a = tile.fill %x : f32 -> !acc
-    // expected-error @below {{expects columns 12 apart}}
-    %b = tile.swap_columns %a stride 12 : !acc
+    // expected-error @below {{expects columns 6 apart}}
+    %b = tile.swap_columns %a stride 6 : !acc
     gpu.return
   }
 }

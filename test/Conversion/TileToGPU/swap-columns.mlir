@@ -7,6 +7,7 @@
 !acc = !tile.tile<16x32xf32, registers, #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [4, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>>
 !half = !tile.tile<16x16xf16, registers, #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>>
 !three = !tile.tile<16x48xf32, registers, #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [6, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>>
+!narrow = !tile.tile<16x24xf32, registers, #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [3, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>>
 !warps = !tile.tile<16x32xf32, registers, #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[2, 1, 16]]>>
 
 gpu.module @kernels {
@@ -69,6 +70,25 @@ gpu.module @kernels {
     %a = tile.load %m[%c0, %c0] in_bounds : memref<16x48xf32> -> !three
     %b = tile.swap_columns %a stride 24 : !three
     tile.store %b, %m[%c0, %c0] : !three, memref<16x48xf32>
+    gpu.return
+  }
+
+  // Column 0 of lane 0 is where 12 is, of lane 2 in register 4, and 4 of lane 2 where 16 is, of lane 0 in register 8: lanes
+  // with the digit set give register 4, the others 8.
+  // CHECK-LABEL: gpu.func @two_registers
+  // CHECK: %[[IN:.+]] = vector.from_elements
+  // CHECK: %[[E4:.+]] = vector.extract %[[IN]][4]
+  // CHECK: %[[DIGIT:.+]] = arith.andi %{{.+}}, %c2{{.*}} : index
+  // CHECK: %[[SET:.+]] = arith.cmpi ne, %[[DIGIT]], %c0
+  // CHECK: %[[E8:.+]] = vector.extract %[[IN]][8]
+  // CHECK: %[[GIVEN:.+]] = arith.select %[[SET]], %[[E4]], %[[E8]] : f32
+  // CHECK: %[[SENT:.+]] = arith.bitcast %[[GIVEN]] : f32 to i32
+  // CHECK: gpu.shuffle xor %[[SENT]], %c2_i32, %c32_i32 : i32
+  gpu.func @two_registers(%m: memref<16x24xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %m[%c0, %c0] in_bounds : memref<16x24xf32> -> !narrow
+    %b = tile.swap_columns %a stride 12 : !narrow
+    tile.store %b, %m[%c0, %c0] : !narrow, memref<16x24xf32>
     gpu.return
   }
 

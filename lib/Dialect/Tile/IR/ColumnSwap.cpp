@@ -27,6 +27,10 @@ private:
   int64_t getPartner(int64_t column) const {
     return column / stride % 2 == 0 ? column + stride : column - stride;
   }
+  /// The register of lane `mask` xor `lane` with the partner of what `reg` of
+  /// `lane` holds.
+  std::optional<int64_t> findRegister(int64_t reg, int64_t lane,
+                                      int64_t mask) const;
   bool isSource(int64_t reg, ColumnSource source) const;
 
   int64_t stride;
@@ -54,16 +58,26 @@ SwapFinder::SwapFinder(LayoutAttr layout, int64_t stride)
     registerOf.try_emplace(place, reg);
 }
 
+std::optional<int64_t> SwapFinder::findRegister(int64_t reg, int64_t lane,
+                                                int64_t mask) const {
+  int64_t other = lane ^ mask;
+  if (other >= static_cast<int64_t>(lanes.size()))
+    return std::nullopt;
+  int64_t row = registers[reg].first + lanes[lane].first,
+          column = getPartner(registers[reg].second + lanes[lane].second);
+  auto known = registerOf.find(
+      Place(row - lanes[other].first, column - lanes[other].second));
+  if (known == registerOf.end())
+    return std::nullopt;
+  return known->second;
+}
+
 /// Whether that is so for every lane.
 bool SwapFinder::isSource(int64_t reg, ColumnSource source) const {
   auto count = static_cast<int64_t>(lanes.size());
   for (int64_t lane = 0; lane < count; ++lane) {
-    int64_t other = lane ^ source.laneMask;
-    if (other >= count ||
-        registers[source.reg].first + lanes[other].first !=
-            registers[reg].first + lanes[lane].first ||
-        registers[source.reg].second + lanes[other].second !=
-            getPartner(registers[reg].second + lanes[lane].second))
+    if (findRegister(reg, lane, source.laneMask) !=
+        ((lane & source.laneMask) ? source.upperReg : source.reg))
       return false;
   }
   return true;
@@ -72,13 +86,13 @@ bool SwapFinder::isSource(int64_t reg, ColumnSource source) const {
 std::optional<ColumnSource> SwapFinder::find(int64_t reg) const {
   auto count = static_cast<int64_t>(lanes.size());
   for (int64_t mask = 0; mask < count; mask = mask ? 2 * mask : 1) {
-    // Lane 0 is at the origin: what it asks for says which register it is.
-    auto [row, column] = registers[reg];
-    auto known = registerOf.find(Place(
-        row - lanes[mask].first, getPartner(column) - lanes[mask].second));
-    if (known == registerOf.end())
+    // What the first lane with and without the digit asks for says which
+    // registers these are.
+    std::optional<int64_t> lower = findRegister(reg, 0, mask),
+                           upper = findRegister(reg, mask, mask);
+    if (!lower || !upper)
       continue;
-    ColumnSource source{known->second, mask};
+    ColumnSource source{*lower, *upper, mask};
     if (isSource(reg, source))
       return source;
   }

@@ -17,7 +17,7 @@ def Tile_SwapColumnsOp : Tile_Op<"swap_columns", [Pure, AllTypesMatch<["input", 
     together.
 
     Free where a thread holds both columns (registers are renamed), and one shuffle for each register where another lane
-    holds the partner. `convert-tile-to-gpu` refuses all else.
+    holds the partner, after a selection where lanes do so in different registers. `convert-tile-to-gpu` refuses all else.
 
     **Example**
     ```mlir
@@ -25,8 +25,8 @@ def Tile_SwapColumnsOp : Tile_Op<"swap_columns", [Pure, AllTypesMatch<["input", 
     ```
 
     **Errors**: a 1-D tile; columns that are not a multiple of twice the stride. By `convert-tile-to-gpu`: partners in two
-    warps, or in lanes whose numbers differ in more than one binary digit, or, for two lanes, in two registers; other elements
-    than those of 16 and 32 bits that lanes would exchange.
+    warps, or in lanes whose numbers differ in more than one binary digit, or, for lanes that agree in this digit, in two
+    registers; other elements than those of 16 and 32 bits that lanes would exchange.
   }];
   let arguments = (ins Tile_RegisterTile:$input, ConfinedAttr<I64Attr, [IntPositive]>:$stride);
   let results = (outs Tile_RegisterTile:$result);
