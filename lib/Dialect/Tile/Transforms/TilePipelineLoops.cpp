@@ -23,8 +23,9 @@ namespace {
 
 /// The two ends of one channel in the body of a loop.
 struct Stream {
-  /// tile.put or tile.put_tile.
+  /// tile.put, until it has moved, or tile.put_tile.
   Operation *put;
+  bool putsTile;
   Value channel, element;
   GetOp get;
   ReleaseOp release;
@@ -37,8 +38,8 @@ struct Stream {
 
   /// What a tile.put_tile writes; null of a tile.put.
   LoadOp getLoad() {
-    auto tile = dyn_cast<PutTileOp>(put);
-    return tile ? tile.getValue().getDefiningOp<LoadOp>() : LoadOp();
+    return putsTile ? cast<PutTileOp>(put).getValue().getDefiningOp<LoadOp>()
+                    : LoadOp();
   }
 };
 
@@ -102,6 +103,7 @@ bool LoopPipeliner::collect() {
       continue;
     Stream stream;
     stream.put = &op;
+    stream.putsTile = isa<PutTileOp>(op);
     stream.channel = put ? put.getChannel() : putTile.getChannel();
     stream.element = put ? put.getElement() : putTile.getElement();
     stream.stages = cast<ChannelType>(stream.channel.getType()).getStages();
@@ -271,6 +273,7 @@ void LoopPipeliner::movePuts() {
         loop.getLoc(), loop.getInductionVar(), ahead);
     clonePut(builder, stream, element);
     stream.put->erase();
+    stream.put = nullptr;
   }
 }
 
