@@ -422,9 +422,9 @@ static bool dropMulticast(Operation *op, bool apply) {
 }
 
 static const std::pair<StringRef, Mutation> kMutations[] = {
-    {"drop-barrier", dropOp<NVVM::Barrier0Op, NVVM::BarrierOp,
-                            NVVM::BarrierArriveOp, ROCDL::BarrierOp,
-                            ROCDL::SBarrierOp>},
+    {"drop-barrier",
+     dropOp<NVVM::Barrier0Op, NVVM::BarrierOp, NVVM::BarrierArriveOp,
+            ROCDL::BarrierOp, ROCDL::SBarrierOp>},
     {"drop-cluster-barrier", dropClusterBarrier},
     {"wrong-workgroup", wrongWorkgroup},
     {"drop-multicast", dropMulticast},

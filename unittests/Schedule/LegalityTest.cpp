@@ -129,8 +129,8 @@ TEST_F(LegalityTest, SharedOverflow) {
   auto wanted = schedule({{"block-m", 64}, {"block-n", 32}});
   Limits limits;
   int64_t bytes = getSharedBytes(problem, wanted, toy(limits));
-  // Query, two slots of keys, two of values.
-  EXPECT_EQ(bytes, (64 + 2 * 32 + 2 * 32) * 16 * 2);
+  // Keys (2 * 32 * 17 * 2, in whole KiB) and values, padded and transposed.
+  EXPECT_EQ(bytes, 3072 + 2 * 16 * (32 + 1) * 2);
   limits.shared = bytes;
   EXPECT_EQ(refusal(wanted, toy(limits)), "legal");
   limits.shared = bytes - 1;

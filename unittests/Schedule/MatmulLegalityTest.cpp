@@ -376,19 +376,21 @@ TEST_F(MatmulLegalityTest, ColumnsOfPartners) {
 TEST_F(MatmulLegalityTest, PartnersThatAShuffleReaches) {
   // Even and odd columns are in different lanes, all others in registers.
   MatmulSchedule wanted = warps(64, 96);
-  for (int64_t stride : {1, 2, 4, 6, 12}) {
+  for (int64_t stride : {1, 2, 3, 4, 6, 12}) {
     problem.partnerStride = stride;
     EXPECT_EQ(refusal(wanted, toy()), "legal") << stride;
   }
-  problem.partnerStride = 3;
-  EXPECT_EQ(refusal(wanted, toy()), "partner-lanes");
-  EXPECT_EQ(message(wanted, toy()),
+  // Here pairs of columns are, so that three lanes lie between.
+  TargetAttr ampere = chip("sm_80");
+  problem.partnerStride = 6;
+  EXPECT_EQ(refusal(wanted, ampere), "partner-lanes");
+  EXPECT_EQ(message(wanted, ampere),
             "expects columns that are rotated together to be where a shuffle "
-            "of 'toy' reaches, but got some 3 apart in the lanes and registers "
-            "of 'toy'");
+            "of 'sm_80' reaches, but got some 6 apart in the lanes and "
+            "registers of 'mma_m16n8k16'");
   // What is not rotated is where it likes.
   problem.partnerStride.reset();
-  EXPECT_EQ(refusal(wanted, toy()), "legal");
+  EXPECT_EQ(refusal(wanted, ampere), "legal");
 }
 
 TEST_F(MatmulLegalityTest, RotatedColumnsHaveAScheduleOnEveryChip) {
@@ -441,8 +443,8 @@ TEST_F(MatmulLegalityTest, SharedMemory) {
   Limits limits;
   int64_t bytes =
       getSharedBytes(problem, wanted.getAttr(&context), toy(limits));
-  // Two slots of both operands.
-  EXPECT_EQ(bytes, 2 * (64 + 32) * 32 * 2);
+  // Two slots of both operands, padded: 2 * 64 * 33 * 2, in whole KiB, and rhs.
+  EXPECT_EQ(bytes, 9216 + 2 * 32 * (32 + 1) * 2);
   limits.shared = bytes;
   EXPECT_EQ(refusal(wanted, toy(limits)), "legal");
   limits.shared = bytes - 1;

@@ -112,14 +112,17 @@ TEST_P(SharedBytesTest, LegalityCountsWhatKernelsHave) {
         tile::createTileAllocateSharedPass());
     int64_t counted = getSharedBytes(problem, schedule, target);
     ASSERT_TRUE(succeeded(manager.run(*module)));
+    // A kernel that merges splits has none.
+    int64_t most = 0;
     module->walk([&](gpu::GPUFuncOp kernel) {
       auto bytes = kernel->getAttrOfType<IntegerAttr>(
           tile::TileDialect::kSharedBytesAttrName);
       ASSERT_TRUE(bytes);
-      std::string text;
-      llvm::raw_string_ostream(text) << schedule;
-      EXPECT_EQ(bytes.getInt(), counted) << GetParam() << ": " << text;
+      most = std::max(most, bytes.getInt());
     });
+    std::string text;
+    llvm::raw_string_ostream(text) << schedule;
+    EXPECT_EQ(most, counted) << GetParam() << ": " << text;
     sizes.insert(counted);
     ++checked;
   }

@@ -22,13 +22,14 @@ gpu.module @kernels {
   // CHECK: llvm.fptrunc {{.*}} : vector<4xf32> to vector<4xbf16>
   // So is what is no bf16.
   // CHECK: llvm.fptrunc {{.*}} : vector<4xf32> to vector<4xf16>
-  gpu.func @round(%in: memref<4xf32>, %out: memref<8xbf16>, %halves: memref<4xf16>) kernel {
+  gpu.func @round(%in: memref<8xf32>, %out: memref<8xbf16>, %halves: memref<4xf16>) kernel {
     %c0 = arith.constant 0 : index
     %c4 = arith.constant 4 : index
-    %x = vector.load %in[%c0] : memref<4xf32>, vector<4xf32>
+    %x = vector.load %in[%c0] : memref<8xf32>, vector<4xf32>
+    %y = vector.load %in[%c4] : memref<8xf32>, vector<4xf32>
     %loose = arith.truncf %x {tile.loose_rounding} : vector<4xf32> to vector<4xbf16>
     vector.store %loose, %out[%c0] : memref<8xbf16>, vector<4xbf16>
-    %even = arith.truncf %x : vector<4xf32> to vector<4xbf16>
+    %even = arith.truncf %y : vector<4xf32> to vector<4xbf16>
     vector.store %even, %out[%c4] : memref<8xbf16>, vector<4xbf16>
     %half = arith.truncf %x {tile.loose_rounding} : vector<4xf32> to vector<4xf16>
     vector.store %half, %halves[%c0] : memref<4xf16>, vector<4xf16>
