@@ -387,7 +387,7 @@ TEST_F(MatmulLegalityTest, PartnersThatAShuffleReaches) {
   EXPECT_EQ(message(wanted, ampere),
             "expects columns that are rotated together to be where a shuffle "
             "of 'sm_80' reaches, but got some 6 apart in the lanes and "
-            "registers of 'mma_m16n8k16'");
+            "registers of 'mma.sync.m16n8k16'");
   // What is not rotated is where it likes.
   problem.partnerStride.reset();
   EXPECT_EQ(refusal(wanted, ampere), "legal");
