@@ -33,7 +33,9 @@ public:
     Value zero = arith::ConstantIndexOp::create(b, loc, 0);
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane, zero);
   }
-  bool exchangesRegisters() const override { return false; }
+  std::optional<RegisterLimits> getRegisterLimits() const override {
+    return std::nullopt;
+  }
   void setRegisters(OpBuilder &, Location, int64_t, bool) const override {
     FAIL() << "has no registers to exchange";
   }

@@ -248,16 +248,42 @@ static LogicalResult checkWrite(tile::WriteOp op,
   return success();
 }
 
+/// That the chip gives its roles what they ask for.
+static LogicalResult checkRegisters(tile::SpecializeOp op,
+                                    std::optional<RegisterLimits> limits,
+                                    const KernelContext &context) {
+  StringRef chip = context.target.getChip();
+  for (auto [i, role] :
+       llvm::enumerate(op.getRoles().getAsRange<tile::RoleAttr>())) {
+    int64_t registers = role.getRegisters();
+    if (!registers)
+      continue;
+    if (!limits)
+      return op.emitOpError() << "expects roles without registers on '" << chip
+                              << "', which exchanges none, but got " << role;
+    if (registers % limits->step != 0 || registers < limits->fewest ||
+        registers > limits->most)
+      return op.emitOpError() << "expects registers of a role on '" << chip
+                              << "' in multiples of " << limits->step
+                              << " from " << limits->fewest << " to "
+                              << limits->most << ", but got " << role;
+    int64_t first = op.getFirstWarp(i);
+    if (role.getWarps() % limits->warps != 0 || first % limits->warps != 0)
+      return op.emitOpError()
+             << "expects roles of which each " << limits->warps
+             << " warps ask for registers together on '" << chip
+             << "', but got " << role << " from warp " << first;
+  }
+  return success();
+}
+
 static LogicalResult checkRoles(tile::SpecializeOp op,
                                 const KernelContext &context) {
   const WarpRoles *model = context.model->getWarpRoles();
   if (failed(checkPart(op, context, model, "roles of warps")))
     return failure();
-  // Of all roles or of none.
-  if (op.getRole(0).getRegisters() && !model->exchangesRegisters())
-    return op.emitOpError()
-           << "expects roles without registers on '" << context.target.getChip()
-           << "', which exchanges none, but got " << op.getRole(0);
+  if (failed(checkRegisters(op, model->getRegisterLimits(), context)))
+    return failure();
   int64_t wanted = op.getFirstWarp(op.getRoles().size()),
           there = context.threads / context.target.getLanes();
   if (wanted != there)

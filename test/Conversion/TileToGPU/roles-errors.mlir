@@ -20,6 +20,86 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
 
 // -----
 
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @too_few_registers() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      // expected-error @below {{expects registers of a role on 'toy' in multiples of 8 from 24 to 256, but got #tile.role<"load", warps = 4, registers = 16, threads = one>}}
+      tile.specialize <"compute", warps = 4, registers = 240> {
+      }, <"load", warps = 4, registers = 16, threads = one> {
+      }
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @too_many_registers() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      // expected-error @below {{expects registers of a role on 'toy' in multiples of 8 from 24 to 256, but got #tile.role<"compute", warps = 4, registers = 264>}}
+      tile.specialize <"compute", warps = 4, registers = 264> {
+      }, <"load", warps = 4, registers = 24, threads = one> {
+      }
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @registers_out_of_step() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      // expected-error @below {{expects registers of a role on 'toy' in multiples of 8 from 24 to 256, but got #tile.role<"compute", warps = 4, registers = 100>}}
+      tile.specialize <"compute", warps = 4, registers = 100> {
+      }, <"load", warps = 4, registers = 24, threads = one> {
+      }
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @registers_of_a_part() kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+      // expected-error @below {{expects roles of which each 4 warps ask for registers together on 'toy', but got #tile.role<"load", warps = 1, registers = 24, threads = one> from warp 4}}
+      tile.specialize <"compute", warps = 4, registers = 240> {
+      }, <"load", warps = 1, registers = 24, threads = one> {
+      }
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @registers_across_warpgroups() kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
+      // expected-error @below {{expects roles of which each 4 warps ask for registers together on 'toy', but got #tile.role<"compute", warps = 6, registers = 240> from warp 0}}
+      tile.specialize <"compute", warps = 6, registers = 240> {
+      }, <"load", warps = 6, registers = 24, threads = one> {
+      }
+      gpu.return
+    }
+  }
+}
+
+// -----
+
 #lhs = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
 #rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>
 #atom = #tile.mma_atom<name = "group", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #lhs, rhs = #rhs, acc = #lhs>

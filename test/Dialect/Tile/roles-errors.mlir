@@ -14,22 +14,7 @@ func.func private @role_warps() attributes {r = #tile.role<"load", warps = 0, th
 
 // -----
 
-// expected-error @below {{expects registers of role 'load' in multiples of 8 from 24 to 256, but got 16}}
-func.func private @role_few_registers() attributes {r = #tile.role<"load", warps = 4, registers = 16>}
-
-// -----
-
-// expected-error @below {{expects registers of role 'load' in multiples of 8 from 24 to 256, but got 264}}
-func.func private @role_many_registers() attributes {r = #tile.role<"load", warps = 4, registers = 264>}
-
-// -----
-
-// expected-error @below {{expects registers of role 'load' in multiples of 8 from 24 to 256, but got 100}}
-func.func private @role_step_registers() attributes {r = #tile.role<"load", warps = 4, registers = 100>}
-
-// -----
-
-// expected-error @below {{expects registers of role 'load' in multiples of 8 from 24 to 256, but got -8}}
+// expected-error @below {{expects registers of role 'load', or 0 for those that it starts with, but got -8}}
 func.func private @role_negative_registers() attributes {r = #tile.role<"load", warps = 4, registers = -8>}
 
 // -----

@@ -12,17 +12,15 @@ using namespace attune::tile;
 LogicalResult RoleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                StringRef name, int64_t warps, int64_t registers,
                                RoleThreads threads, int64_t teams) {
-  constexpr int64_t kStep = 8, kFewest = 24, kMost = 256;
   if (name.empty())
     return emitError() << "expects a role with a name";
   if (warps < 1)
     return emitError() << "expects role '" << name
                        << "' to have at least one warp, but got " << warps;
-  if (registers &&
-      (registers % kStep != 0 || registers < kFewest || registers > kMost))
+  if (registers < 0)
     return emitError() << "expects registers of role '" << name
-                       << "' in multiples of " << kStep << " from " << kFewest
-                       << " to " << kMost << ", but got " << registers;
+                       << "', or 0 for those that it starts with, but got "
+                       << registers;
   if (teams < 1 || warps % teams != 0)
     return emitError() << "expects the " << warps << " warps of role '" << name
                        << "' to be teams of as many each, but got " << teams

@@ -13,6 +13,10 @@ Value RegisterRoles::electThread(OpBuilder &b, Location loc) const {
   return NVVM::ElectSyncOp::create(b, loc, b.getI1Type(), Value());
 }
 
+std::optional<RegisterLimits> RegisterRoles::getRegisterLimits() const {
+  return RegisterLimits{/*fewest=*/24, /*most=*/256, /*step=*/8, /*warps=*/4};
+}
+
 void RegisterRoles::setRegisters(OpBuilder &b, Location loc, int64_t count,
                                  bool more) const {
   NVVM::SetMaxRegisterOp::create(b, loc, static_cast<uint32_t>(count),

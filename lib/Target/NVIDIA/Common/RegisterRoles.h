@@ -13,7 +13,7 @@ class RegisterRoles : public WarpRoles {
 public:
   mlir::Value electThread(mlir::OpBuilder &builder,
                           mlir::Location loc) const override;
-  bool exchangesRegisters() const override { return true; }
+  std::optional<RegisterLimits> getRegisterLimits() const override;
   void setRegisters(mlir::OpBuilder &builder, mlir::Location loc, int64_t count,
                     bool more) const override;
 };

@@ -198,7 +198,7 @@ def Tile_RoleAttr : Tile_Attr<"Role", "role"> {
   let description = [{
     A role has a name, by which `tile.put` says who issues it, and `warps`
     consecutive warps. With `registers`, each of their threads gets so many 32-bit
-    registers, a multiple of 8 in [24, 256] as `setmaxnreg` takes them (PTX ISA);
+    registers, of which the target says how many there may be;
     0 leaves what the kernel started with. Where `threads = one`, a single elected thread
     runs the program, as the one that issues copies does. With `teams`, the warps are divided into so many teams of
     consecutive ones, each of which runs the program for itself and holds tiles of its own (`tile.is_turn`).
