@@ -103,6 +103,7 @@ void MBarriers::update(Barrier &barrier) {
     return;
   ++barrier.phase;
   barrier.pending = barrier.count;
+  barrier.knownEarlier = std::move(barrier.knownBefore);
   barrier.knownBefore = std::move(barrier.known);
   barrier.known.clear();
   for (Thread *thread : barrier.waiting)
@@ -147,6 +148,23 @@ bool MBarriers::isComplete(const Barrier &barrier, uint64_t number,
   return isParity ? barrier.phase % 2 != number % 2 : barrier.phase > number;
 }
 
+/// A parity is that of the last phase or of the next one (PTX ISA,
+/// "mbarrier.test_wait"): had the one before the last not ended yet, the thread
+/// would have gone on too early.
+void MBarriers::hear(Thread &thread, uint32_t site, uint32_t offset,
+                     const Barrier &barrier, bool isParity) {
+  if (!group.reports.isOn(HostCheck::Races))
+    return;
+  Clocks &clocks = group.shadow.clocks;
+  if (isParity && !clocks.knowsAll(thread.number, barrier.knownEarlier))
+    group.reports.add(HostCheck::Races, site, thread,
+                      "waits by parity for phase " + Twine(barrier.phase - 1) +
+                          " of " + name(offset) +
+                          ", but does not know that phase " +
+                          Twine(barrier.phase - 2) + " has ended");
+  clocks.acquire(thread.number, barrier.knownBefore);
+}
+
 bool MBarriers::test(Thread &thread, uint32_t site, char *address,
                      uint64_t number, bool isParity) {
   if (!isComplete(find(thread, site, address), number, isParity)) {
@@ -162,8 +180,8 @@ bool MBarriers::test(Thread &thread, uint32_t site, char *address,
   Barrier &barrier = find(thread, site, address);
   if (!isComplete(barrier, number, isParity))
     return false;
-  if (group.reports.isOn(HostCheck::Races))
-    group.shadow.clocks.acquire(thread.number, barrier.knownBefore);
+  hear(thread, site, *group.findShared(address, kBarrierBytes), barrier,
+       isParity);
   return true;
 }
 
@@ -175,8 +193,8 @@ void MBarriers::wait(Thread &thread, uint32_t site, char *address,
     group.wait(thread, site, name(*group.findShared(address, kBarrierBytes)));
     barrier = &find(thread, site, address);
   }
-  if (group.reports.isOn(HostCheck::Races))
-    group.shadow.clocks.acquire(thread.number, barrier->knownBefore);
+  hear(thread, site, *group.findShared(address, kBarrierBytes), *barrier,
+       /*isParity=*/true);
 }
 
 void MBarriers::copy(Thread &thread, uint32_t site, char *target,

@@ -70,7 +70,8 @@ private:
     /// Bytes that have not come.
     int64_t bytes = 0;
     uint64_t phase = 0;
-    Clocks::Snapshot known, knownBefore;
+    /// By those that arrived in this phase, the last one, and the one before.
+    Clocks::Snapshot known, knownBefore, knownEarlier;
     llvm::SmallVector<Thread *> waiting;
   };
   struct Copy {
@@ -86,6 +87,9 @@ private:
   void update(Barrier &barrier);
   void land(const Copy &copy);
   bool isComplete(const Barrier &barrier, uint64_t number, bool isParity) const;
+  /// The thread learns of the last phase, for which it has waited.
+  void hear(Thread &thread, uint32_t site, uint32_t offset,
+            const Barrier &barrier, bool isParity);
 
   Workgroup &group;
   /// By offset.

@@ -48,6 +48,18 @@ void Clocks::acquire(uint32_t thread, const Snapshot &snapshot) {
   raise(row(fenced, thread), all.drop_front(width));
 }
 
+bool Clocks::knowsAll(uint32_t thread, const Snapshot &snapshot) const {
+  ArrayRef<uint32_t> all(snapshot);
+  ArrayRef<uint32_t> own =
+      ArrayRef<uint32_t>(times).slice(size_t(thread) * width, width);
+  return snapshot.empty() ||
+         llvm::all_of(llvm::zip_equal(own, all.take_front(width)),
+                      [](auto pair) {
+                        auto [known, time] = pair;
+                        return known >= time;
+                      });
+}
+
 void Clocks::fence(uint32_t thread) {
   raise(row(fenced, thread), row(times, thread));
   ++row(times, thread)[thread];

@@ -33,11 +33,16 @@ struct Moment {
 
 class Clocks {
 public:
+  /// What is known at a point where threads meet, and what of it is fenced.
+  using Snapshot = std::vector<uint32_t>;
+
   void reset(uint32_t numThreads, uint32_t numActors);
   uint32_t now(uint32_t thread) const { return at(thread, thread); }
   bool knows(uint32_t thread, Moment moment) const {
     return at(thread, moment.actor) >= moment.time;
   }
+  /// Whether the thread knows all that is known at such a point.
+  bool knowsAll(uint32_t thread, const Snapshot &snapshot) const;
   /// Whether a fence of the proxies stands between that time and the thread.
   bool knowsFenced(uint32_t thread, Moment moment) const {
     return fenced[size_t(thread) * width + moment.actor] >= moment.time;
@@ -46,8 +51,6 @@ public:
   void fence(uint32_t thread);
   /// A new time of actor `index`, counted from 0.
   Moment act(uint32_t index);
-  /// What is known at a point where threads meet, and what of it is fenced.
-  using Snapshot = std::vector<uint32_t>;
   /// Adds to `snapshot` what the thread knows, which goes on to a new time.
   void release(uint32_t thread, Snapshot &snapshot);
   /// The thread learns what `snapshot` knows.
