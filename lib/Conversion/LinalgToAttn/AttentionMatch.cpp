@@ -34,7 +34,8 @@ private:
   std::optional<TensorRead> follow(Operation *user, const TensorRead &read);
   bool isDivision(const TensorRead &quotient, const TensorRead &dividend);
   LogicalResult followResult();
-  LogicalResult followSum();
+  LogicalResult followSum(const Softmax &softmax);
+  LogicalResult followOtherSums();
   LogicalResult checkUses();
   LogicalResult checkTypes();
 
@@ -265,6 +266,38 @@ static std::string print(Type type) {
   return text;
 }
 
+/// The result of `op`, of which each element is computed from one of the tensor
+/// that is read, or from those along the loops that it reduces.
+static std::optional<TensorRead> readThrough(linalg::LinalgOp op,
+                                             const TensorRead &read) {
+  OpOperand *input = llvm::find_if(op->getOpOperands(), [&](auto &operand) {
+    return operand.get() == read.tensor;
+  });
+  AffineMap in = op.getMatchingIndexingMap(input),
+            out = op.getIndexingMapMatchingResult(op->getResult(0));
+  // A dimension of size 1 may be indexed by 0.
+  if (!op.isDpsInput(input) ||
+      !in.isProjectedPermutation(/*allowZeroInResults=*/true) ||
+      !out.isProjectedPermutation() ||
+      out.getNumResults() != op.getNumParallelLoops())
+    return std::nullopt;
+  SmallVector<IndexSum> loops(op.getNumLoops());
+  llvm::SmallBitVector isKnown(op.getNumLoops());
+  for (auto [index, expression] :
+       llvm::zip_equal(read.indices, in.getResults()))
+    if (auto dim = dyn_cast<AffineDimExpr>(expression)) {
+      loops[dim.getPosition()] = index;
+      isKnown.set(dim.getPosition());
+    }
+  for (auto [loop, range] : llvm::enumerate(op.getStaticLoopRanges()))
+    if (!isKnown.test(loop) && range != 1)
+      return std::nullopt;
+  TensorRead result{op->getResult(0), {}};
+  for (unsigned dim = 0; dim < out.getNumResults(); ++dim)
+    result.indices.push_back(loops[out.getDimPosition(dim)]);
+  return result;
+}
+
 /// The result of `user`, where its elements are those of the tensor that is
 /// read, or each computed from one of them.
 std::optional<TensorRead> Matcher::follow(Operation *user,
@@ -273,44 +306,19 @@ std::optional<TensorRead> Matcher::follow(Operation *user,
       user->getBlock() != found.second->getBlock() ||
       !isa<RankedTensorType>(user->getResult(0).getType()))
     return std::nullopt;
+  if (auto op = dyn_cast<linalg::LinalgOp>(user);
+      op && op.hasPureTensorSemantics() &&
+      op.getNumParallelLoops() == op.getNumLoops())
+    return readThrough(op, read);
   std::optional<SmallVector<IndexSum>> moved;
-  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(user)) {
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(user))
     moved = expandIndices(read.indices, expand.getResultType().getShape(),
                           expand.getReassociationIndices());
-  } else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(user)) {
+  else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(user))
     moved = collapseIndices(read.indices, collapse.getSrcType().getShape(),
                             collapse.getReassociationIndices());
-  } else if (OpTrait::hasElementwiseMappableTraits(user)) {
+  else if (OpTrait::hasElementwiseMappableTraits(user))
     moved = read.indices;
-  } else if (auto op = dyn_cast<linalg::LinalgOp>(user);
-             op && op.hasPureTensorSemantics() &&
-             op.getNumParallelLoops() == op.getNumLoops()) {
-    OpOperand *input = llvm::find_if(user->getOpOperands(), [&](auto &operand) {
-      return operand.get() == read.tensor;
-    });
-    AffineMap in = op.getMatchingIndexingMap(input),
-              out = op.getIndexingMapMatchingResult(user->getResult(0));
-    bool isInput = op.isDpsInput(input);
-    // A dimension of size 1 may be indexed by 0.
-    if (!isInput || !in.isProjectedPermutation(/*allowZeroInResults=*/true) ||
-        !out.isPermutation())
-      return std::nullopt;
-    SmallVector<IndexSum> loops(op.getNumLoops());
-    SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-    llvm::SmallBitVector isKnown(op.getNumLoops());
-    for (auto [index, expression] :
-         llvm::zip_equal(read.indices, in.getResults()))
-      if (auto dim = dyn_cast<AffineDimExpr>(expression)) {
-        loops[dim.getPosition()] = index;
-        isKnown.set(dim.getPosition());
-      }
-    for (auto [loop, range] : llvm::enumerate(ranges))
-      if (!isKnown.test(loop) && range != 1)
-        return std::nullopt;
-    moved.emplace();
-    for (unsigned dim = 0; dim < out.getNumResults(); ++dim)
-      moved->push_back(loops[out.getDimPosition(dim)]);
-  }
   if (!moved)
     return std::nullopt;
   return TensorRead{user->getResult(0), *moved};
@@ -393,13 +401,12 @@ LogicalResult Matcher::followResult() {
 }
 
 /// Finds the last tensor that is the logarithm of the sum of exponentials.
-LogicalResult Matcher::followSum() {
-  const Element *sum = found.softmax.sum;
+LogicalResult Matcher::followSum(const Softmax &softmax) {
+  const Element *sum = softmax.sum;
   if (!sum)
     return success();
   auto getFactor = [&](const TensorRead &read) {
-    return matchLogSumExp(found.softmax,
-                          elements.get(read.tensor, read.indices));
+    return matchLogSumExp(softmax, elements.get(read.tensor, read.indices));
   };
   auto isLse = [&](const TensorRead &read) {
     return read.getElementType().isF32() && getFactor(read) == 1;
@@ -431,6 +438,39 @@ LogicalResult Matcher::followSum() {
   return success();
 }
 
+/// The same of sums that the weights are not divided by: whoever wants the
+/// logarithm may add up once more, of scores less another maximum.
+LogicalResult Matcher::followOtherSums() {
+  std::optional<SmallVector<IndexSum>> indices = found.dot->getIndices();
+  if (!indices)
+    return success();
+  SmallVector<TensorRead> next{{found.dot->value, *indices}};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!next.empty() && !found.lse) {
+    TensorRead read = next.pop_back_val();
+    for (Operation *user : read.tensor.getUsers()) {
+      if (!seen.insert(user).second)
+        continue;
+      if (std::optional<TensorRead> result = follow(user, read)) {
+        next.push_back(*result);
+        continue;
+      }
+      auto op = dyn_cast<linalg::LinalgOp>(user);
+      std::optional<TensorRead> sum;
+      if (op && op.hasPureTensorSemantics() && op->getNumResults() == 1)
+        sum = readThrough(op, read);
+      if (!sum)
+        continue;
+      std::optional<Softmax> other =
+          matchOtherSum(elements, found.softmax,
+                        elements.makeLoad(sum->tensor, sum->indices));
+      if (other && failed(followSum(*other)))
+        return failure();
+    }
+  }
+  return success();
+}
+
 LogicalResult Matcher::checkTypes() {
   Type type = found.query.getElementType(), key = found.key.getElementType(),
        value = found.value.getElementType();
@@ -448,7 +488,8 @@ LogicalResult Matcher::checkTypes() {
 
 std::optional<AttentionMatch> Matcher::match() {
   if (failed(matchSecond()) || failed(matchScore()) || failed(checkTypes()) ||
-      failed(followResult()) || failed(followSum()))
+      failed(followResult()) || failed(followSum(found.softmax)) ||
+      failed(followOtherSums()))
     return std::nullopt;
   // Weights may be what alone reads the logarithm.
   std::optional<TensorRead> lse;

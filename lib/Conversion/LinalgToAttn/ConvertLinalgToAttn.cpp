@@ -56,11 +56,13 @@ static bool raise(RewriterBase &rewriter, linalg::LinalgOp op, Mismatch &why) {
     return false;
   }
   Operation *replaced = match->result.tensor.getDefiningOp();
-  // All that attention reads stands before what it replaces.
+  // All that attention reads stands before the contraction; but a sink, which
+  // is part of a sum, may divide the result.
+  Operation *place = match->softmax.sink ? replaced : op;
   Value lse = match->lse ? match->lse->tensor : Value();
   auto isTooEarly = [&](Operation *user) {
-    return user->getBlock() == replaced->getBlock() &&
-           user->isBeforeInBlock(replaced);
+    return user->getBlock() == place->getBlock() &&
+           user->isBeforeInBlock(place);
   };
   if (lse && llvm::any_of(lse.getUsers(), isTooEarly)) {
     why = {lse.getDefiningOp(),
@@ -69,7 +71,7 @@ static bool raise(RewriterBase &rewriter, linalg::LinalgOp op, Mismatch &why) {
     return false;
   }
   Location loc = op.getLoc();
-  rewriter.setInsertionPoint(replaced);
+  rewriter.setInsertionPoint(place);
   Value query = layout->makeQuery(rewriter, loc),
         key = layout->makeKey(rewriter, loc),
         value = layout->makeValue(rewriter, loc),

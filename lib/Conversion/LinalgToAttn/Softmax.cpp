@@ -158,6 +158,11 @@ static const Element *takeShifts(ElementBuilder &elements, Softmax &softmax,
   return score;
 }
 
+/// Of a sum of exponentials, the absolute value is nothing.
+static const Element *skipAbs(const Element *element) {
+  return element->isOp("math.absf") ? element->operands[0] : element;
+}
+
 /// exp(score - c - log(divisor)) as exp(score - c) and the divisor; null if
 /// there is no such logarithm.
 static std::pair<const Element *, const Element *>
@@ -170,10 +175,7 @@ takeLogarithm(ElementBuilder &elements, const Element *exponent) {
   auto *logarithm = llvm::find_if(
       addends, [](const Element *addend) { return addend->isOp("math.log"); });
   if (logarithm != addends.end()) {
-    divisor = (*logarithm)->operands[0];
-    // Of a sum of exponentials it is nothing.
-    if (divisor->isOp("math.absf"))
-      divisor = divisor->operands[0];
+    divisor = skipAbs((*logarithm)->operands[0]);
     addends.erase(logarithm);
   } else {
     std::tie(rest, divisor) = takeLogarithm(elements, rest);
@@ -421,31 +423,37 @@ static const Element *takeZeros(ElementBuilder &elements,
   return weights;
 }
 
+/// What a reduction over all keys by `combiner`, which `load` reads, has of the
+/// key; null for anything else.
+static const Element *getTerm(ElementBuilder &elements, const Softmax &softmax,
+                              const Element *load, StringRef combiner) {
+  auto terms = elements.getReduction(load, combiner, /*inlined=*/true);
+  if (!terms || terms->variables.size() != 1 || terms->sizes[0] != softmax.size)
+    return nullptr;
+  IndexSum key = IndexSum::get(softmax.keys, softmax.size);
+  return elements.substitute(terms->term, [&](unsigned variable) {
+    return variable == terms->variables[0] ? &key : nullptr;
+  });
+}
+
 /// Whether all scores for which `isEmpty` holds are -inf.
 static bool hidesAll(ElementBuilder &elements, const Softmax &softmax,
                      const Element *isEmpty) {
   constexpr double least = -std::numeric_limits<double>::infinity();
   bool isInverse = isEmpty->isOp("arith.xori");
   const Element *load = isInverse ? isEmpty->operands[0] : isEmpty;
-  auto getTerm = [&](const Element *reduced, StringRef combiner) {
-    auto terms = elements.getReduction(reduced, combiner, /*inlined=*/true);
-    if (!terms || terms->variables.size() != 1 ||
-        terms->sizes[0] != softmax.size)
-      return static_cast<const Element *>(nullptr);
-    IndexSum key = IndexSum::get(softmax.keys, softmax.size);
-    return elements.substitute(terms->term, [&](unsigned variable) {
-      return variable == terms->variables[0] ? &key : nullptr;
-    });
-  };
   if (isEmpty->isOp("arith.cmpf")) {
     const Element *compared = isEmpty->operands[0];
     bool isSum = compared == softmax.sum && !softmax.sink;
     return (isSum && isComparedWith(isEmpty, compared, 0)) ||
            (isComparedWith(isEmpty, compared, least) &&
-            (getTerm(compared, "arith.maximumf") == softmax.score ||
-             getTerm(compared, "arith.maxnumf") == softmax.score));
+            (getTerm(elements, softmax, compared, "arith.maximumf") ==
+                 softmax.score ||
+             getTerm(elements, softmax, compared, "arith.maxnumf") ==
+                 softmax.score));
   }
-  const Element *hidden = getTerm(load, isInverse ? "arith.ori" : "arith.andi");
+  const Element *hidden =
+      getTerm(elements, softmax, load, isInverse ? "arith.ori" : "arith.andi");
   if (!hidden)
     return false;
   if (isInverse)
@@ -509,6 +517,26 @@ attune::raising::matchSoftmax(ElementBuilder &elements, const Element *weights,
   return softmax;
 }
 
+std::optional<Softmax> attune::raising::matchOtherSum(ElementBuilder &elements,
+                                                      const Softmax &softmax,
+                                                      const Element *load) {
+  std::optional<ReductionOfElements> sum =
+      elements.getSum(load, /*inlined=*/true);
+  // With a sink, the logarithm is one of both.
+  if (!sum || sum->init->getFloat() != 0.0 || softmax.sink)
+    return std::nullopt;
+  const Element *term = getTerm(elements, softmax, load, "arith.addf");
+  if (!term || !term->isOp("math.exp"))
+    return std::nullopt;
+  Softmax other = softmax;
+  other.shifts.clear();
+  other.exponential = term;
+  other.divisor = other.sum = load;
+  if (takeShifts(elements, other, term->operands[0]) != softmax.score)
+    return std::nullopt;
+  return other;
+}
+
 std::optional<double> attune::raising::matchLogSumExp(const Softmax &softmax,
                                                       const Element *element) {
   // log(divisor) and the shifts, each with a coefficient.
@@ -524,7 +552,7 @@ std::optional<double> attune::raising::matchLogSumExp(const Softmax &softmax,
     double factor = outer * inner;
     auto *shift = llvm::find_if(
         shifts, [base = base](auto other) { return other.second == base; });
-    if (base->isOp("math.log") && base->operands[0] == softmax.divisor)
+    if (base->isOp("math.log") && skipAbs(base->operands[0]) == softmax.divisor)
       logarithm += factor;
     else if (shift != shifts.end())
       coefficients[shift - shifts.begin()] += factor / shift->first;

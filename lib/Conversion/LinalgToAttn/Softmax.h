@@ -50,6 +50,12 @@ std::optional<Softmax> matchSoftmax(ElementBuilder &elements,
 mlir::LogicalResult matchDivisor(ElementBuilder &elements, Softmax &softmax,
                                  const Element *divisor, Mismatch &why);
 
+/// `softmax` with another sum of exponentials of the same scores, which `load`
+/// reads: they may be less another shift. Nothing for any other element.
+std::optional<Softmax> matchOtherSum(ElementBuilder &elements,
+                                     const Softmax &softmax,
+                                     const Element *load);
+
 /// Whether `element` is a multiple of the logarithm of the sum of exponentials
 /// of the scores, and which one: 1 for the natural logarithm.
 std::optional<double> matchLogSumExp(const Softmax &softmax,
