@@ -93,6 +93,9 @@ static std::string describeStack(StringRef text) {
               (name.starts_with("attune") && name.ends_with("Main"));
     if (isWhole)
       break;
+    // It stands on the stack of what it interrupts.
+    if (name.starts_with("printStackAndExit"))
+      continue;
     if (top.empty() && !place.contains("libLLVM") &&
         !place.contains("libc.so") && !place.contains("compiler-rt") &&
         name.contains("::") && !name.starts_with("std::"))
