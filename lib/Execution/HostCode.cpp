@@ -194,8 +194,8 @@ HostCode::load(const HostObject &object, ArrayRef<std::string> libraries) {
     return jit.takeError();
   llvm::orc::JITDylib &dylib = (*jit)->getMainJITDylib();
   llvm::orc::SymbolMap symbols;
-  auto functions = getHostSymbols();
-  llvm::append_range(functions, getHostFloatSymbols());
+  HostSymbols functions = getHostHeapSymbols();
+  llvm::append_range(functions, getHostRuntimeSymbols());
   for (auto [name, address] : functions)
     symbols[(*jit)->mangleAndIntern(name)] = {
         llvm::orc::ExecutorAddr::fromPtr(address),

@@ -20,8 +20,7 @@ static float widen(_Float16 value) {
   return static_cast<float>(loadElement(DataType::F16, &value));
 }
 
-llvm::SmallVector<std::pair<llvm::StringRef, void *>>
-attune::getHostFloatSymbols() {
+HostSymbols attune::getHostFloatSymbols() {
   return {{"__truncsfhf2",
            reinterpret_cast<void *>(&narrow<DataType::F16, _Float16, float>)},
           {"__truncdfhf2",

@@ -92,11 +92,16 @@ static void copyMemRef(int64_t width, UnrankedMemRef *source,
                to.data, to.strides);
 }
 
-llvm::SmallVector<std::pair<llvm::StringRef, void *>> attune::getHostSymbols() {
+HostSymbols attune::getHostHeapSymbols() {
   return {{"malloc", reinterpret_cast<void *>(&allocate)},
           {"aligned_alloc", reinterpret_cast<void *>(&allocateAligned)},
-          {"free", reinterpret_cast<void *>(&deallocate)},
-          {"memrefCopy", reinterpret_cast<void *>(&copyMemRef)}};
+          {"free", reinterpret_cast<void *>(&deallocate)}};
+}
+
+HostSymbols attune::getHostRuntimeSymbols() {
+  HostSymbols symbols = getHostFloatSymbols();
+  symbols.emplace_back("memrefCopy", reinterpret_cast<void *>(&copyMemRef));
+  return symbols;
 }
 
 void attune::setHostHeapPoison(bool poison) { getHeap().poison = poison; }

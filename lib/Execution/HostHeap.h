@@ -16,12 +16,16 @@ namespace attune {
 /// What is written to memory that holds no value yet: NaN in each float type.
 constexpr unsigned char kPoisonByte = 0xff;
 
-/// `malloc`, `free` and `aligned_alloc` that note what they give, and the
-/// functions of MLIR's runtime that its lowering calls.
-llvm::SmallVector<std::pair<llvm::StringRef, void *>> getHostSymbols();
+using HostSymbols = llvm::SmallVector<std::pair<llvm::StringRef, void *>>;
+
+/// `malloc`, `free` and `aligned_alloc` that note what they give.
+HostSymbols getHostHeapSymbols();
 
 /// Conversions of 16-bit floats.
-llvm::SmallVector<std::pair<llvm::StringRef, void *>> getHostFloatSymbols();
+HostSymbols getHostFloatSymbols();
+
+/// These, and the functions of MLIR's runtime that its lowering calls.
+HostSymbols getHostRuntimeSymbols();
 
 /// Whether memory is poisoned before it is given.
 void setHostHeapPoison(bool poison);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The interpreter. Scalar arithmetic is left to the folders of the ops, so only
-// ops that allocate, alias, fill, branch, launch or make tensor maps are named
-// here.
+// The interpreter. Scalar arithmetic is left to the folders of the ops, and
+// other ops on tensors to upstream's compilation for the CPU, so only ops that
+// allocate, alias, fill, branch, launch or make tensor maps are named here.
 
 #include "attune/Execution/HostProgram.h"
+#include "HostComputation.h"
 #include "attune/Conversion/SwizzleBytes.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -24,12 +25,17 @@
 using namespace mlir;
 using namespace attune;
 
-llvm::Error HostRun::relaunch() {
+llvm::Error HostRun::relaunch(bool computes) {
   for (auto &step : steps) {
-    auto *launch = std::get_if<Launch>(&step);
-    if (auto error = launch ? device->launch(*launch->kernel, launch->shape,
-                                             launch->arguments.getPointers())
-                            : std::get<Fill>(step)->fill(0))
+    llvm::Error error = llvm::Error::success();
+    if (auto *launch = std::get_if<Launch>(&step))
+      error = device->launch(*launch->kernel, launch->shape,
+                             launch->arguments.getPointers());
+    else if (auto *fill = std::get_if<Fill>(&step))
+      error = (*fill)->fill(0);
+    else if (computes)
+      error = std::get<Computation>(step)->run();
+    if (error)
       return error;
   }
   return llvm::Error::success();
@@ -149,6 +155,7 @@ private:
   LogicalResult makeMap(nvgpu::TmaCreateDescriptorOp op);
   LogicalResult fill(gpu::MemsetOp op);
   LogicalResult execute(gpu::LaunchFuncOp op);
+  LogicalResult compute(Operation *op);
   LogicalResult fold(Operation *op);
   FailureOr<int64_t> integer(Operation *op, Value value);
   void bind(Value value, std::shared_ptr<DeviceTensor> tensor);
@@ -470,6 +477,23 @@ LogicalResult HostInterpreter::execute(gpu::LaunchFuncOp op) {
   return success();
 }
 
+LogicalResult HostInterpreter::compute(Operation *op) {
+  std::vector<Datum> inputs;
+  for (Value input : TensorFunction::getInputs(op))
+    inputs.push_back(values[input]);
+  auto computation =
+      HostComputation::create(op, std::move(inputs), program.device);
+  if (failed(computation))
+    return failure();
+  if (auto error = (*computation)->run())
+    return report(op, std::move(error));
+  for (auto [result, tensor] :
+       llvm::zip_equal(op->getResults(), (*computation)->getResults()))
+    bind(result, tensor);
+  run.steps.emplace_back(std::move(*computation));
+  return success();
+}
+
 LogicalResult HostInterpreter::fold(Operation *op) {
   SmallVector<Attribute> operands;
   for (Value operand : op->getOperands())
@@ -524,7 +548,9 @@ LogicalResult HostInterpreter::execute(Operation *op) {
       .Case([&](nvgpu::TmaCreateDescriptorOp op) { return makeMap(op); })
       .Case([&](gpu::MemsetOp op) { return fill(op); })
       .Case([&](gpu::LaunchFuncOp op) { return execute(op); })
-      .Default([&](Operation *op) { return fold(op); });
+      .Default([&](Operation *op) {
+        return isComputedOnHost(op) ? compute(op) : fold(op);
+      });
 }
 
 FailureOr<std::vector<Datum>> HostInterpreter::execute(Block &block) {

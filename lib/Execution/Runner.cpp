@@ -5,6 +5,7 @@
 // one at a time.
 
 #include "attune/Execution/Runner.h"
+#include "attune/Dialect/Attn/Transforms/Transforms.h"
 #include "attune/Execution/DerivedInputs.h"
 #include "attune/Execution/HostReference.h"
 #include "attune/Execution/Stage.h"
@@ -269,13 +270,23 @@ Runner::runReference(func::FuncOp function, CompiledReferences &compiled,
   return runReferenceOnHost(function, *tensors, run);
 }
 
+/// That of the op whose result it is, which may have been moved.
 static ResultCheckRule getCheckRule(func::FuncOp source, Value returned) {
   std::optional<ResultCheckRule> rule;
-  source.walk([&](TunableOpInterface op) {
-    rule = op.getCheckRule(returned);
-    return rule ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return rule.value_or(getRoundingRule(returned.getType()));
+  auto find = [&](Value value) {
+    source.walk([&](TunableOpInterface op) {
+      rule = op.getCheckRule(value);
+      return rule ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return rule.has_value();
+  };
+  for (Value value = returned; !find(value);) {
+    Operation *definition = value.getDefiningOp();
+    if (!definition || !attn::movesElements(definition))
+      return getRoundingRule(returned.getType());
+    value = definition->getOperand(0);
+  }
+  return *rule;
 }
 
 LogicalResult Runner::computeReference() {
@@ -346,7 +357,7 @@ FailureOr<unsigned> Runner::countUnequal(ModuleOp compiled, unsigned launches) {
     for (const Datum &result : run.getResults())
       if (auto error = result.tensor->poison())
         return fail(std::move(error));
-    if (auto error = run.relaunch())
+    if (auto error = run.relaunch(/*computes=*/true))
       return fail(std::move(error));
     bool equal = true;
     for (auto [result, expected] : llvm::zip_equal(run.getResults(), results)) {

@@ -222,6 +222,11 @@ LogicalResult Tool::measure(Runner &runner, ModuleOp module, Report &report) {
     return failure();
   // A wrong kernel has no speed.
   if (options.bench && report.passed()) {
+    if (auto function = module.lookupSymbol<func::FuncOp>(report.function))
+      function.walk([](Operation *op) {
+        if (isComputedOnHost(op))
+          op->emitWarning("is computed on the CPU, and not timed");
+      });
     Heater heater(*device);
     BenchmarkOptions benchmarkOptions;
     benchmarkOptions.repeats = options.repeats;

@@ -224,12 +224,44 @@ TEST_F(HostProgramTest, ReshapesTensors) {
 TEST_F(HostProgramTest, NamesTheOpThatItCannotExecute) {
   EXPECT_EQ(run(R"(
     func.func @main(%t: tensor<1xf32>) -> tensor<1xf32> {
-      %r = math.exp %t : tensor<1xf32>
-      return %r : tensor<1xf32>
+      %zero = arith.constant 0 : index
+      %b = bufferization.to_buffer %t : tensor<1xf32> to memref<1xf32>
+      %v = memref.load %b[%zero] : memref<1xf32>
+      return %t : tensor<1xf32>
     })",
                 {1}),
             "expects an op of the host side that can be executed, such as an "
-            "allocation, a launch or index arithmetic, but got 'math.exp'");
+            "allocation, a launch or index arithmetic, but got "
+            "'memref.load'");
+}
+
+/// The square of what a kernel makes of the argument.
+static constexpr StringLiteral kSquare = R"(
+  func.func @main(%t: tensor<?xf32>) -> tensor<?xf32> {
+    %one = arith.constant 1 : index
+    %b = bufferization.to_buffer %t : tensor<?xf32> to memref<?xf32>
+    gpu.launch_func @k::@increment blocks in (%one, %one, %one) threads in (%one, %one, %one) args(%b : memref<?xf32>)
+    %r = arith.mulf %t, %t : tensor<?xf32>
+    return %r : tensor<?xf32>
+  }
+  gpu.binary @k [#gpu.object<#nvvm.target,
+      kernels = <[#gpu.kernel_metadata<"increment", () -> ()>]>, bin = "image">]
+)";
+
+TEST_F(HostProgramTest, ComputesOnTheCPUBetweenKernels) {
+  device.kernels["increment"] = [&](const LaunchShape &,
+                                    ArrayRef<void *> words) {
+    ++**static_cast<float **>(words[1]);
+  };
+  EXPECT_EQ(run(kSquare, {3, 5}), "");
+  EXPECT_EQ(getResult(), (std::vector<float>{16, 25}));
+  // Kernels alone, and then all.
+  ASSERT_FALSE(last.relaunch());
+  EXPECT_EQ(getResult(), (std::vector<float>{16, 25}));
+  size_t allocations = device.allocations.size();
+  ASSERT_FALSE(last.relaunch(/*computes=*/true));
+  EXPECT_EQ(getResult(), (std::vector<float>{36, 25}));
+  EXPECT_EQ(device.allocations.size(), allocations);
 }
 
 TEST_F(HostProgramTest, NamesTheKernelThatIsMissing) {

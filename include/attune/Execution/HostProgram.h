@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs the host side of a compiled module: an interpreter for functions that
-// allocate buffers and launch the kernels of gpu.binary ops on a device.
+// allocate buffers and launch the kernels of gpu.binary ops on a device. Ops on
+// tensors that became no kernel are computed on the CPU.
 
 #ifndef ATTUNE_EXECUTION_HOSTPROGRAM_H
 #define ATTUNE_EXECUTION_HOSTPROGRAM_H
@@ -14,6 +15,8 @@
 #include <variant>
 
 namespace attune {
+
+class HostComputation;
 
 /// A value of the program: a buffer on the device, a constant, or a tensor map.
 struct Datum {
@@ -31,8 +34,9 @@ public:
   /// Queues the kernels of the run once more, on the same buffers. Nothing is
   /// allocated, so that the time of the kernels is all there is to measure, and
   /// of what must be zero again before them: not of workspaces that they leave
-  /// as they found them.
-  llvm::Error relaunch();
+  /// as they found them. With `computes`, the CPU computes again what it
+  /// computed between them, for which it waits.
+  llvm::Error relaunch(bool computes = false);
   int64_t getNumLaunches() const;
 
 private:
@@ -46,9 +50,10 @@ private:
 
   /// A buffer that becomes zero.
   using Fill = std::shared_ptr<DeviceTensor>;
+  using Computation = std::shared_ptr<HostComputation>;
 
   Device *device = nullptr;
-  std::vector<std::variant<Launch, Fill>> steps;
+  std::vector<std::variant<Launch, Fill, Computation>> steps;
   std::vector<Datum> results;
   std::vector<std::shared_ptr<DeviceTensor>> buffers;
 };
@@ -75,6 +80,10 @@ private:
   /// By the name of the gpu.binary or gpu.module and of the kernel in it.
   llvm::StringMap<std::unique_ptr<Kernel>> kernels;
 };
+
+/// Whether the CPU computes an op of a host function: it makes tensors, but no
+/// kernel does.
+bool isComputedOnHost(mlir::Operation *op);
 
 /// The shape of a buffer of a type with static sizes, or with `sizes` for the
 /// dynamic ones. Strides come from the layout or the encoding.

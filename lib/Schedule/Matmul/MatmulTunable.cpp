@@ -189,12 +189,6 @@ struct MatmulTunable
   }
   std::optional<ResultCheckRule> getCheckRule(Operation *op,
                                               Value value) const {
-    // Reshapes behind the last op are none of the group's.
-    while (Operation *reshape = value.getDefiningOp()) {
-      if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(reshape))
-        break;
-      value = reshape->getOperand(0);
-    }
     if (value.getDefiningOp() != getMatmul(op).getRoot())
       return std::nullopt;
     return ResultCheckRule{

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -131,10 +132,35 @@ void ReferenceEmitter::emit(AttentionOp attention) {
   rewriter.replaceOp(op, results);
 }
 
-/// Whether `result` can have a type that is not the operands'. `reshapes` gets
-/// the reshapes between it and the function's return.
+bool attune::attn::movesElements(Operation *op) {
+  return isa<linalg::TransposeOp, tensor::CollapseShapeOp,
+             tensor::ExpandShapeOp>(op);
+}
+
+/// The same move of a tensor with other elements.
+static void changeElementType(RewriterBase &rewriter, Operation *move) {
+  auto type = cast<RankedTensorType>(move->getOperand(0).getType());
+  auto transpose = dyn_cast<linalg::TransposeOp>(move);
+  if (!transpose) {
+    Value moved = move->getResult(0);
+    moved.setType(
+        cast<RankedTensorType>(moved.getType()).clone(type.getElementType()));
+    return;
+  }
+  Location loc = move->getLoc();
+  rewriter.setInsertionPoint(move);
+  Value empty = tensor::EmptyOp::create(
+      rewriter, loc, tensor::getMixedSizes(rewriter, loc, transpose.getInit()),
+      type.getElementType());
+  rewriter.replaceOpWithNewOp<linalg::TransposeOp>(
+      move, transpose.getInput(), empty, transpose.getPermutation());
+}
+
+/// Whether `result` can have a type that is not the operands'. `moves` gets
+/// what moves its elements before the function returns them, the first ones
+/// first.
 static LogicalResult checkF32Output(OpResult result,
-                                    SmallVectorImpl<Operation *> &reshapes) {
+                                    SmallVectorImpl<Operation *> &moves) {
   Operation *op = result.getOwner();
   auto func = op->getParentOfType<func::FuncOp>();
   if (!func || op->getParentOp() != func || !func.getBody().hasOneBlock())
@@ -143,14 +169,15 @@ static LogicalResult checkF32Output(OpResult result,
   SmallVector<Operation *> users(result.getUsers());
   while (!users.empty()) {
     Operation *user = users.pop_back_val();
-    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user)) {
-      reshapes.push_back(user);
+    if (movesElements(user)) {
+      moves.push_back(user);
       llvm::append_range(users, user->getUsers());
       continue;
     }
     if (!isa<func::ReturnOp>(user)) {
       InFlightDiagnostic diagnostic = op->emitOpError(
-          "expects its result to be returned by the function for output=f32");
+          "expects its result to be returned by the function, reshaped or "
+          "transposed at most, for output=f32");
       diagnostic.attachNote(user->getLoc())
           << "used here by '" << user->getName() << "'";
       return diagnostic;
@@ -180,14 +207,14 @@ struct ConvertAttnToLoops
 
 private:
   LogicalResult lower(AttentionOpInterface op) {
-    SmallVector<Operation *> reshapes;
+    SmallVector<Operation *> moves;
     bool changesType = false;
     for (OpResult result : op->getResults()) {
       auto type = cast<RankedTensorType>(result.getType());
       bool becomesF32 =
           output == ReferencePrecision::F32 && !type.getElementType().isF32();
       changesType |= becomesF32;
-      if (becomesF32 && failed(checkF32Output(result, reshapes)))
+      if (becomesF32 && failed(checkF32Output(result, moves)))
         return failure();
       if (type.getEncoding() && !becomesF32)
         return op->emitOpError("expects results without an encoding, but got ")
@@ -202,11 +229,8 @@ private:
       ReferenceEmitter(rewriter, op, output, precision)
           .emit(cast<AttentionOp>(op.getOperation()));
     if (changesType) {
-      for (Operation *reshape : reshapes) {
-        Value reshaped = reshape->getResult(0);
-        reshaped.setType(cast<RankedTensorType>(reshaped.getType())
-                             .clone(rewriter.getF32Type()));
-      }
+      for (Operation *move : moves)
+        changeElementType(rewriter, move);
       Operation *terminator = func.getBody().back().getTerminator();
       func.setType(FunctionType::get(&getContext(), func.getArgumentTypes(),
                                      terminator->getOperandTypes()));

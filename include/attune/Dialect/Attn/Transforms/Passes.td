@@ -66,8 +66,8 @@ def ConvertAttnToLoopsPass : Pass<"convert-attn-to-loops", "::mlir::ModuleOp"> {
     error that a kernel may be expected to have.
 
     With `output=f32`, results that are not f32 become f32 before any rounding,
-    and so do the results of the function, which must return them or their
-    reshapes and must have no callers.
+    and so do the results of the function, which must return them, reshaped or
+    transposed at most, and must have no callers.
   }];
   let options = [
     Option<"output", "output", "::attune::attn::ReferencePrecision",
@@ -83,7 +83,8 @@ def ConvertAttnToLoopsPass : Pass<"convert-attn-to-loops", "::mlir::ModuleOp"> {
                         "scores, weights and results to the element type of the operands"))}]>];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
                            "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
-                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::vector::VectorDialect"];
 }
 
 #endif // ATTUNE_DIALECT_ATTN_TRANSFORMS_PASSES_TD

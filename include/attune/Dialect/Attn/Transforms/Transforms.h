@@ -15,6 +15,10 @@ namespace attune::attn {
 /// say, and removes those clauses. Gives false where there was none.
 bool expandShortForms(mlir::RewriterBase &rewriter, AttentionOpInterface op);
 
+/// Whether `op` makes a tensor of the elements of its first operand alone, as
+/// reshapes and transpositions do.
+bool movesElements(mlir::Operation *op);
+
 /// What `op` computes, from attention over parts of its keys without its sinks:
 /// `results` and `logarithms` are the results and the `lse` of the parts behind
 /// each other along a dimension in front of theirs. Replaces all results of
