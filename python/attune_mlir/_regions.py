@@ -17,6 +17,9 @@ from typing import Any
 
 import torch
 
+#: What may be rounded once with what uses it, as compilers of FlexAttention's functions do.
+_CONTRACTED = {"arith.addf", "arith.mulf", "arith.subf"}
+
 #: Most elements of a row that a region reads, one by one.
 MAX_UNROLLED = 4096
 
@@ -104,7 +107,8 @@ class Writer:
     def op(self, name: str, kind: str, *operands: Scalar, is_natural: bool = False) -> Scalar:
         """An operation whose operands and result have one type."""
         names = ", ".join(self.cast(operand, kind).name for operand in operands)
-        return Scalar(self.emit(f"{name} {names} : {kind}"), kind, is_natural=is_natural)
+        flags = " fastmath<contract>" if name in _CONTRACTED else ""
+        return Scalar(self.emit(f"{name} {names}{flags} : {kind}"), kind, is_natural=is_natural)
 
     def constant(self, value: bool | int | float, kind: str) -> Scalar:
         """A literal as an operand."""

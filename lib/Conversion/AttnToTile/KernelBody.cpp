@@ -311,6 +311,8 @@ Value BodyBuilder::applyScore(Value scores, Value firstKey) {
                      TileBuilder::constant(inner, loc, op.getEffectiveScale()));
                  if (!hasRegion)
                    return scaled;
+                 // With additions of the region that may be, too.
+                 scaled.setFastmath(arith::FastMathFlags::contract);
                  bool clamp = readsTensor(op.getScore());
                  IRMapping mapping = captures;
                  auto [head, row] = locateRow(inner, loc, args[1], clamp);

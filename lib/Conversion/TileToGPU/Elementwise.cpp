@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // tile.map and tile.fill: work on registers alone. The scalar region of a map
-// becomes operations on the whole vector of a thread. Positions are 32-bit
-// integers there; reads of buffers go element by element.
+// becomes operations on the whole vector of a thread; what depends on the row
+// or the column alone is computed, or read, once for each of these, and what is
+// the same everywhere once. Positions are 32-bit integers in vectors.
 
 #include "KernelContext.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include <map>
 
 using namespace mlir;
 using namespace attune;
@@ -33,11 +36,25 @@ struct MapPattern : KernelPattern<tile::MapOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
+/// Which registers of a thread hold different values: bit 0 is set where these
+/// depend on the row, bit 1 on the column, and both where they are a tile's.
+enum Varies : unsigned { Nowhere = 0, Everywhere = 3 };
+
+/// What became of a scalar of the region: itself where it is the same in all
+/// registers, and else a vector, of an element for each different one.
+struct Lanewise {
+  Value value;
+  unsigned varies = Nowhere;
+  /// Of 32-bit integers that are a number of the thread's, null for 0, and one
+  /// for each element besides.
+  Value base;
+  SmallVector<int32_t> offsets;
+};
+
 /// Turns the scalar ops of one region into vector ops.
 class RegionVectorizer {
 public:
-  RegionVectorizer(OpBuilder &builder, Location loc, int64_t count)
-      : b(builder), loc(loc), count(count) {}
+  RegionVectorizer(OpBuilder &builder, tile::TileType type);
 
   LogicalResult run(tile::MapOp op, ValueRange inputs,
                     const KernelContext &context);
@@ -48,147 +65,283 @@ private:
   Type elementType(Type scalar) {
     return scalar.isIndex() ? b.getI32Type() : scalar;
   }
-  VectorType vectorType(Type scalar) {
-    return VectorType::get(count, elementType(scalar));
+  VectorType vectorType(Type scalar, unsigned varies) {
+    return VectorType::get(getNumElements(varies), elementType(scalar));
   }
-  /// The vector for a scalar of the region; scalars from outside are repeated.
-  Value lookup(Value scalar);
+  int64_t getNumElements(unsigned varies) const {
+    return static_cast<int64_t>(registers[varies].size());
+  }
+  /// The scalar as 32-bit integer, if it is an index.
+  Value narrow(Value scalar);
+  unsigned findVaries(ValueRange scalars) const;
+  /// The vector for a scalar of the region or from outside, with the elements
+  /// of what varies so.
+  Value lookup(Value scalar, unsigned varies);
+  void map(Value scalar, Lanewise lanewise) {
+    known[scalar] = std::move(lanewise);
+  }
+  void mapPosition(BlockArgument argument, unsigned dim, Value own);
   LogicalResult convert(Operation &op);
-  Value loadElements(memref::LoadOp load);
+  Value convertCast(Operation &op, unsigned varies);
+  Value convertPosition(arith::SIToFPOp op, const Lanewise &position);
+  Value loadElements(memref::LoadOp load, unsigned varies);
+  /// What is known of the sum or difference of positions.
+  void addPositions(Operation &op, Lanewise &sum);
+  std::optional<Lanewise> findPosition(Value scalar, unsigned varies);
 
   OpBuilder &b;
   Location loc;
-  int64_t count;
-  IRMapping mapping;
+  tile::LayoutAttr layout;
+  int64_t rank;
+  /// For each way to vary the first registers with values of their own, and for
+  /// each register the number of the one with its value.
+  SmallVector<int64_t> registers[4], places[4];
+  llvm::DenseMap<Value, Lanewise> known;
+  llvm::DenseMap<std::pair<Value, unsigned>, Value> expanded;
 };
 
 } // namespace
 
-Value RegionVectorizer::lookup(Value scalar) {
-  if (Value known = mapping.lookupOrNull(scalar))
-    return known;
-  Value value = scalar;
-  if (value.getType().isIndex())
-    value = b.createOrFold<arith::IndexCastOp>(loc, b.getI32Type(), value);
-  Value repeated =
-      vector::BroadcastOp::create(b, loc, vectorType(scalar.getType()), value);
-  mapping.map(scalar, repeated);
-  return repeated;
+RegionVectorizer::RegionVectorizer(OpBuilder &builder, tile::TileType type)
+    : b(builder), loc(builder.getUnknownLoc()),
+      layout(type.getRegisterLayout()), rank(type.getRank()) {
+  int64_t count = laneVectorType(type).getNumElements();
+  for (unsigned varies : {0u, 1u, 2u, 3u}) {
+    std::map<SmallVector<int64_t, 2>, int64_t> seen;
+    for (int64_t reg = 0; reg < count; ++reg) {
+      SmallVector<int64_t, 2> place = layout.getRegisterCoordinates(reg, rank);
+      for (auto [dim, coordinate] : llvm::enumerate(place))
+        if (!(varies >> dim & 1))
+          coordinate = 0;
+      // Two registers of a tile may hold the same place.
+      if (varies == Everywhere)
+        place.push_back(reg);
+      auto [found, isNew] = seen.try_emplace(place, getNumElements(varies));
+      if (isNew)
+        registers[varies].push_back(reg);
+      places[varies].push_back(found->second);
+    }
+  }
 }
 
-Value RegionVectorizer::loadElements(memref::LoadOp load) {
-  SmallVector<Value> indices, elements;
-  for (Value index : load.getIndices())
-    indices.push_back(mapping.contains(index) ? mapping.lookup(index)
-                                              : Value());
-  for (int64_t i = 0; i < count; ++i) {
+Value RegionVectorizer::narrow(Value scalar) {
+  if (!scalar.getType().isIndex())
+    return scalar;
+  return b.createOrFold<arith::IndexCastOp>(loc, b.getI32Type(), scalar);
+}
+
+unsigned RegionVectorizer::findVaries(ValueRange scalars) const {
+  unsigned varies = Nowhere;
+  for (Value scalar : scalars)
+    if (auto found = known.find(scalar); found != known.end())
+      varies |= found->second.varies;
+  return varies;
+}
+
+Value RegionVectorizer::lookup(Value scalar, unsigned varies) {
+  Lanewise lanewise = known.lookup(scalar);
+  if (!lanewise.value)
+    lanewise.value = scalar;
+  if (lanewise.varies == varies)
+    return lanewise.value;
+  Value &vector = expanded[{scalar, varies}];
+  if (vector)
+    return vector;
+  VectorType type = vectorType(scalar.getType(), varies);
+  if (lanewise.varies != Nowhere) {
+    SmallVector<int64_t> sources;
+    for (int64_t reg : registers[varies])
+      sources.push_back(places[lanewise.varies][reg]);
+    vector = vector::ShuffleOp::create(b, loc, lanewise.value, lanewise.value,
+                                       sources);
+  } else if (TypedAttr constant;
+             matchPattern(lanewise.value, m_Constant(&constant)) &&
+             isa<IntegerAttr, FloatAttr>(constant)) {
+    if (scalar.getType().isIndex())
+      constant = b.getI32IntegerAttr(
+          static_cast<int32_t>(cast<IntegerAttr>(constant).getInt()));
+    vector = arith::ConstantOp::create(b, loc,
+                                       DenseElementsAttr::get(type, constant));
+  } else {
+    vector = vector::BroadcastOp::create(b, loc, type, narrow(lanewise.value));
+  }
+  return vector;
+}
+
+Value RegionVectorizer::loadElements(memref::LoadOp load, unsigned varies) {
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < getNumElements(varies); ++i) {
     SmallVector<Value> position;
-    for (auto [scalar, vector] : llvm::zip_equal(load.getIndices(), indices)) {
-      if (!vector) {
-        position.push_back(scalar);
+    for (Value index : load.getIndices()) {
+      if (findVaries(index) == Nowhere) {
+        position.push_back(lookup(index, Nowhere));
         continue;
       }
-      Value element = vector::ExtractOp::create(b, loc, vector, i);
+      Value element =
+          vector::ExtractOp::create(b, loc, lookup(index, varies), i);
       position.push_back(
           arith::IndexCastOp::create(b, loc, b.getIndexType(), element));
     }
     elements.push_back(
-        memref::LoadOp::create(b, loc, load.getMemref(), position));
+        narrow(memref::LoadOp::create(b, loc, load.getMemref(), position)));
   }
-  Type type = vectorType(load.getType());
-  if (load.getType().isIndex())
-    for (Value &element : elements)
-      element = arith::IndexCastOp::create(b, loc, b.getI32Type(), element);
-  return vector::FromElementsOp::create(b, loc, type, elements);
+  return vector::FromElementsOp::create(
+      b, loc, vectorType(load.getType(), varies), elements);
+}
+
+/// Index became i32: what is left is a change of integer width, or nothing.
+Value RegionVectorizer::convertCast(Operation &op, unsigned varies) {
+  Value input = lookup(op.getOperand(0), varies);
+  unsigned from = cast<VectorType>(input.getType()).getElementTypeBitWidth();
+  VectorType type = vectorType(op.getResult(0).getType(), varies);
+  unsigned to = type.getElementTypeBitWidth();
+  if (from < to && isa<arith::IndexCastUIOp>(op))
+    return arith::ExtUIOp::create(b, loc, type, input);
+  if (from < to)
+    return arith::ExtSIOp::create(b, loc, type, input);
+  if (from > to)
+    return arith::TruncIOp::create(b, loc, type, input);
+  return input;
+}
+
+std::optional<Lanewise> RegionVectorizer::findPosition(Value scalar,
+                                                       unsigned varies) {
+  Lanewise found = known.lookup(scalar);
+  if (found.varies == Nowhere) {
+    found.base = narrow(found.value ? found.value : scalar);
+    found.offsets.assign(getNumElements(varies), 0);
+    return found;
+  }
+  if (found.offsets.empty())
+    return std::nullopt;
+  SmallVector<int32_t> offsets;
+  for (int64_t reg : registers[varies])
+    offsets.push_back(found.offsets[places[found.varies][reg]]);
+  found.offsets = std::move(offsets);
+  return found;
+}
+
+void RegionVectorizer::addPositions(Operation &op, Lanewise &sum) {
+  std::optional<Lanewise> lhs = findPosition(op.getOperand(0), sum.varies),
+                          rhs = findPosition(op.getOperand(1), sum.varies);
+  if (!lhs || !rhs)
+    return;
+  bool isDifference = isa<arith::SubIOp>(op);
+  sum.base = lhs->base;
+  if (rhs->base && isDifference) {
+    Value from =
+        lhs->base ? lhs->base : arith::ConstantIntOp::create(b, loc, 0, 32);
+    sum.base = arith::SubIOp::create(b, loc, from, rhs->base);
+  } else if (rhs->base) {
+    sum.base = lhs->base ? arith::AddIOp::create(b, loc, lhs->base, rhs->base)
+                         : rhs->base;
+  }
+  for (auto [left, right] : llvm::zip_equal(lhs->offsets, rhs->offsets))
+    sum.offsets.push_back(isDifference ? left - right : left + right);
+}
+
+/// One conversion for the thread, and an addition for each element, of which
+/// chips have many more. As exact up to 2^24; what is larger is rounded as
+/// conversions round it, or to the number beside that.
+Value RegionVectorizer::convertPosition(arith::SIToFPOp op,
+                                        const Lanewise &position) {
+  VectorType type = vectorType(op.getType(), position.varies);
+  SmallVector<float> offsets(position.offsets.begin(), position.offsets.end());
+  Value constants = arith::ConstantOp::create(
+      b, loc, DenseElementsAttr::get(type, ArrayRef(offsets)));
+  if (!position.base)
+    return constants;
+  Value base = arith::SIToFPOp::create(b, loc, b.getF32Type(), position.base);
+  return arith::AddFOp::create(
+      b, loc, vector::BroadcastOp::create(b, loc, type, base), constants);
 }
 
 LogicalResult RegionVectorizer::convert(Operation &op) {
-  if (auto literal = dyn_cast<arith::ConstantOp>(op)) {
-    auto type = vectorType(literal.getType());
-    Attribute value = literal.getValue();
-    if (literal.getType().isIndex())
-      value = b.getI32IntegerAttr(
-          static_cast<int32_t>(cast<IntegerAttr>(value).getInt()));
-    mapping.map(
-        literal.getResult(),
-        arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, value)));
-    return success();
-  }
-  if (auto load = dyn_cast<memref::LoadOp>(op)) {
-    mapping.map(load.getResult(), loadElements(load));
-    return success();
-  }
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
-    // Index became i32: what is left is a change of integer width, or nothing.
-    Value input = lookup(op.getOperand(0));
-    unsigned from = cast<VectorType>(input.getType()).getElementTypeBitWidth();
-    VectorType type = vectorType(op.getResult(0).getType());
-    unsigned to = type.getElementTypeBitWidth();
-    if (from < to && isa<arith::IndexCastUIOp>(op))
-      input = arith::ExtUIOp::create(b, loc, type, input);
-    else if (from < to)
-      input = arith::ExtSIOp::create(b, loc, type, input);
-    else if (from > to)
-      input = arith::TruncIOp::create(b, loc, type, input);
-    mapping.map(op.getResult(0), input);
-    return success();
-  }
-  if (isa<memref::DimOp>(op) ||
-      (op.getNumOperands() == 0 && op.getNumResults() == 1)) {
-    mapping.map(op.getResult(0), lookup(b.clone(op)->getResult(0)));
-    return success();
-  }
-  if (!OpTrait::hasElementwiseMappableTraits(&op) || op.getNumResults() != 1)
+  unsigned varies = findVaries(op.getOperands());
+  auto load = dyn_cast<memref::LoadOp>(op);
+  if (!load &&
+      !isa<arith::IndexCastOp, arith::IndexCastUIOp, memref::DimOp>(op) &&
+      op.getNumOperands() != 0 && !OpTrait::hasElementwiseMappableTraits(&op))
     return op.emitOpError()
            << "expects an elementwise operation or a load in a tile.map";
-  OperationState state(op.getLoc(), op.getName());
-  for (Value operand : op.getOperands())
-    state.addOperands(lookup(operand));
-  state.addTypes(vectorType(op.getResult(0).getType()));
-  state.addAttributes(op.getDiscardableAttrDictionary().getValue());
-  state.propertiesAttr = op.getPropertiesAsAttribute();
-  mapping.map(op.getResult(0), b.create(state)->getResult(0));
+  if (op.getNumResults() != 1)
+    return op.emitOpError()
+           << "expects an operation with one result in a tile.map";
+  Value scalar = op.getResult(0);
+  if (varies == Nowhere) {
+    IRMapping mapping;
+    for (Value operand : op.getOperands())
+      mapping.map(operand, lookup(operand, Nowhere));
+    map(scalar, {b.clone(op, mapping)->getResult(0)});
+    return success();
+  }
+  Lanewise converted{Value(), varies};
+  if (isa<arith::AddIOp, arith::SubIOp>(op) && scalar.getType().isIndex())
+    addPositions(op, converted);
+  if (load) {
+    converted.value = loadElements(load, varies);
+  } else if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
+    converted = known.lookup(op.getOperand(0));
+    converted.value = convertCast(op, varies);
+    if (!elementType(scalar.getType()).isInteger(32))
+      converted.offsets.clear();
+  } else if (auto cast = dyn_cast<arith::SIToFPOp>(op);
+             cast && scalar.getType().isF32() &&
+             !known.lookup(cast.getIn()).offsets.empty()) {
+    converted.value = convertPosition(cast, known.lookup(cast.getIn()));
+  } else {
+    OperationState state(op.getLoc(), op.getName());
+    for (Value operand : op.getOperands())
+      state.addOperands(lookup(operand, varies));
+    state.addTypes(vectorType(scalar.getType(), varies));
+    state.addAttributes(op.getDiscardableAttrDictionary().getValue());
+    state.propertiesAttr = op.getPropertiesAsAttribute();
+    converted.value = b.create(state)->getResult(0);
+  }
+  map(scalar, std::move(converted));
   return success();
+}
+
+void RegionVectorizer::mapPosition(BlockArgument argument, unsigned dim,
+                                   Value own) {
+  Lanewise position{Value(), 1u << dim};
+  for (int64_t reg : registers[position.varies])
+    position.offsets.push_back(
+        static_cast<int32_t>(layout.getRegisterCoordinates(reg, rank)[dim]));
+  auto type = vectorType(argument.getType(), position.varies);
+  position.value = arith::ConstantOp::create(
+      b, loc, DenseElementsAttr::get(type, ArrayRef(position.offsets)));
+  if (own) {
+    position.base = narrow(own);
+    position.value = arith::AddIOp::create(
+        b, loc, vector::BroadcastOp::create(b, loc, type, position.base),
+        position.value);
+  }
+  map(argument, std::move(position));
 }
 
 LogicalResult RegionVectorizer::run(tile::MapOp op, ValueRange inputs,
                                     const KernelContext &context) {
-  tile::TileType type = op.getResult().getType();
-  tile::LayoutAttr layout = type.getRegisterLayout();
+  loc = op.getLoc();
   Block &block = op.getBody().front();
-  mapping.map(block.getArguments().take_front(inputs.size()), inputs);
+  for (auto [argument, input] : llvm::zip(block.getArguments(), inputs))
+    map(argument, {input, Everywhere});
   for (auto [dim, argument] :
-       llvm::enumerate(block.getArguments().take_back(type.getRank()))) {
-    if (argument.use_empty())
-      continue;
-    SmallVector<int32_t> offsets;
-    for (int64_t reg = 0; reg < count; ++reg)
-      offsets.push_back(
-          layout.getRegisterCoordinates(reg, type.getRank())[dim]);
-    auto positionType = vectorType(argument.getType());
-    Value position = arith::ConstantOp::create(
-        b, loc, DenseElementsAttr::get(positionType, ArrayRef(offsets)));
-    if (Value own = laneCoordinate(b, loc, context, layout, dim)) {
-      Value narrow = arith::IndexCastOp::create(b, loc, b.getI32Type(), own);
-      Value repeated =
-          vector::BroadcastOp::create(b, loc, positionType, narrow);
-      position = arith::AddIOp::create(b, loc, repeated, position);
-    }
-    mapping.map(argument, position);
-  }
+       llvm::enumerate(block.getArguments().take_back(rank)))
+    if (!argument.use_empty())
+      mapPosition(argument, dim, laneCoordinate(b, loc, context, layout, dim));
   for (Operation &inner : block.without_terminator())
     if (failed(convert(inner)))
       return failure();
-  result = lookup(cast<tile::YieldOp>(block.getTerminator()).getValue());
+  result =
+      lookup(cast<tile::YieldOp>(block.getTerminator()).getValue(), Everywhere);
   return success();
 }
 
 LogicalResult
 MapPattern::matchAndRewrite(tile::MapOp op, OpAdaptor adaptor,
                             ConversionPatternRewriter &rewriter) const {
-  RegionVectorizer vectorizer(
-      rewriter, op.getLoc(),
-      laneVectorType(op.getResult().getType()).getNumElements());
+  RegionVectorizer vectorizer(rewriter, op.getResult().getType());
   if (failed(vectorizer.run(op, adaptor.getInputs(), context)))
     return failure();
   rewriter.replaceOp(op, vectorizer.result);

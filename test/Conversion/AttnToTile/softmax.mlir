@@ -102,7 +102,7 @@ func.func @negative(%q: tensor<1x1x256x64xbf16>) -> tensor<1x1x256x64xbf16> {
 // CAP: tile.mma
 // CAP: tile.map
 // CAP-NEXT: ^bb0(%[[SCORE:.+]]: f32,
-// CAP-NEXT:   %[[R:.+]] = arith.mulf %[[SCORE]], %[[SCALE]] : f32
+// CAP-NEXT:   %[[R:.+]] = arith.mulf %[[SCORE]], %[[SCALE]] fastmath<contract> : f32
 // CAP-NEXT:   tile.yield %[[R]]
 // CAP: math.fma %{{.+}}, %[[UNIT]], %{{.+}} : f32
 func.func @product(%q: tensor<1x1x256x64xbf16>) -> tensor<1x1x256x64xbf16> {
@@ -124,7 +124,7 @@ func.func @product(%q: tensor<1x1x256x64xbf16>) -> tensor<1x1x256x64xbf16> {
 // CAP: tile.mma
 // CAP: tile.map
 // CAP-NEXT: ^bb0(%[[SCORE:.+]]: f32,
-// CAP-NEXT:   %[[S:.+]] = arith.mulf %[[SCORE]], %[[SCALE]] : f32
+// CAP-NEXT:   %[[S:.+]] = arith.mulf %[[SCORE]], %[[SCALE]] fastmath<contract> : f32
 // CAP-NEXT:   %[[T:.+]] = arith.mulf %[[S]], %[[TWO]] : f32
 // CAP-NEXT:   %[[R:.+]] = arith.addf %[[T]], %[[S]] : f32
 // CAP-NEXT:   tile.yield %[[R]]
@@ -149,7 +149,7 @@ func.func @sum(%q: tensor<1x1x256x64xbf16>) -> tensor<1x1x256x64xbf16> {
 // CAP: tile.mma
 // CAP: tile.map
 // CAP-NEXT: ^bb0(%[[SCORE:.+]]: f32,
-// CAP-NEXT:   %[[R:.+]] = arith.mulf %[[SCORE]], %[[SCALE]] : f32
+// CAP-NEXT:   %[[R:.+]] = arith.mulf %[[SCORE]], %[[SCALE]] fastmath<contract> : f32
 // CAP-NEXT:   tile.yield %[[R]]
 // CAP: math.fma %{{.+}}, %[[UNIT]], %{{.+}} : f32
 func.func @identity(%q: tensor<1x1x256x64xbf16>) -> tensor<1x1x256x64xbf16> {

@@ -14,19 +14,28 @@
 !renamed = !tile.tile<32x8xf32, registers, #renamed>
 
 gpu.module @kernels {
-  // Positions are 32-bit vectors: the register's part is a constant.
+  // Positions are 32-bit vectors of what differs in a thread, two rows or two columns: the register's part is a constant. A sum
+  // of positions is converted once, and what each register adds to it is a constant.
   // CHECK-LABEL: gpu.func @positions
   // CHECK-SAME:    %{{[^ ]+}}: memref<32x8xf32>, %[[BIAS:.+]]: memref<8xf32>
   gpu.func @positions(%m: memref<32x8xf32>, %bias: memref<8xf32>) kernel
       attributes {known_block_size = array<i32: 64, 1, 1>} {
-    // CHECK-DAG: arith.constant dense<[0, 1, 0, 1]> : vector<4xi32>
-    // CHECK-DAG: arith.constant dense<[0, 0, 8, 8]> : vector<4xi32>
+    // CHECK-DAG: %[[PARTS:.+]] = arith.constant dense<[0.000000e+00, 1.000000e+00, 8.000000e+00, 9.000000e+00]> : vector<4xf32>
+    // CHECK-DAG: %[[COLUMNS:.+]] = arith.constant dense<[0, 1]> : vector<2xi32>
     // CHECK: arith.muli %{{.+}}, %c16
-    // CHECK: %[[SUM:.+]] = arith.addi %{{.+}}, %{{.+}} : vector<4xi32>
-    // CHECK: arith.sitofp %{{.+}} : vector<4xi32> to vector<4xf32>
-    // CHECK-COUNT-4: memref.load %[[BIAS]]
-    // CHECK: vector.from_elements {{.*}} : vector<4xf32>
-    // CHECK: arith.addf {{.*}} : vector<4xf32>
+    // CHECK: %[[ROW:.+]] = arith.index_cast %{{.+}} : index to i32
+    // CHECK: %[[COLUMN:.+]] = arith.index_cast %{{.+}} : index to i32
+    // CHECK: %[[OWN:.+]] = vector.broadcast %[[COLUMN]] : i32 to vector<2xi32>
+    // CHECK: arith.addi %[[OWN]], %[[COLUMNS]] : vector<2xi32>
+    // CHECK: %[[SUM:.+]] = arith.addi %[[ROW]], %[[COLUMN]] : i32
+    // CHECK: %[[BASE:.+]] = arith.sitofp %[[SUM]] : i32 to f32
+    // CHECK: %[[ALL:.+]] = vector.broadcast %[[BASE]] : f32 to vector<4xf32>
+    // CHECK: %[[X:.+]] = arith.addf %[[ALL]], %[[PARTS]] : vector<4xf32>
+    // CHECK-COUNT-2: memref.load %[[BIAS]]
+    // CHECK-NOT: memref.load
+    // CHECK: %[[LOADED:.+]] = vector.from_elements {{.*}} : vector<2xf32>
+    // CHECK: %[[B:.+]] = vector.shuffle %[[LOADED]], %[[LOADED]] [0, 1, 0, 1] : vector<2xf32>, vector<2xf32>
+    // CHECK: arith.addf %[[X]], %[[B]] : vector<4xf32>
     %c0 = arith.constant 0 : index
     %a = tile.map() {
     ^bb0(%i: index, %j: index):
@@ -35,6 +44,42 @@ gpu.module @kernels {
       %x = arith.sitofp %n : i32 to f32
       %b = memref.load %bias[%j] : memref<8xf32>
       %y = arith.addf %x, %b : f32
+      tile.yield %y : f32
+    } : () -> !acc
+    tile.store %a, %m[%c0, %c0] : !acc, memref<32x8xf32>
+    gpu.return
+  }
+
+  // What is the same in all registers stays a scalar, what depends on the row alone is computed for two.
+  // CHECK-LABEL: gpu.func @once
+  // CHECK-SAME:    %{{[^ ]+}}: memref<32x8xf32>, %[[TABLE:[^ ]+]]: memref<32xindex>, %[[SLOPE:[^ ]+]]: memref<f32>, %[[HEAD:[^ ]+]]: index
+  gpu.func @once(%m: memref<32x8xf32>, %table: memref<32xindex>, %slope: memref<f32>, %head: index) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    // CHECK-COUNT-2: memref.load %[[TABLE]]
+    // CHECK-NOT: memref.load %[[TABLE]]
+    // CHECK: %[[ENDS:.+]] = vector.from_elements {{.*}} : vector<2xi32>
+    // CHECK: %[[S:.+]] = memref.load %[[SLOPE]][] : memref<f32>
+    // CHECK: %[[NEXT:.+]] = arith.addi %[[HEAD]], %c1 : index
+    // CHECK: %[[NUMBER:.+]] = arith.index_cast %[[NEXT]] : index to i32
+    // CHECK: %[[F:.+]] = arith.sitofp %[[NUMBER]] : i32 to f32
+    // CHECK: %[[FACTOR:.+]] = arith.mulf %[[F]], %[[S]] : f32
+    // CHECK: %[[ALL:.+]] = vector.shuffle %[[ENDS]], %[[ENDS]] [0, 0, 1, 1] : vector<2xi32>, vector<2xi32>
+    // CHECK: arith.cmpi slt, %{{.+}}, %[[ALL]] : vector<4xi32>
+    // CHECK: %[[FACTORS:.+]] = vector.broadcast %[[FACTOR]] : f32 to vector<4xf32>
+    // CHECK: arith.select %{{.+}}, %[[FACTORS]], %{{.+}} : vector<4xi1>, vector<4xf32>
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a = tile.map() {
+    ^bb0(%i: index, %j: index):
+      %end = memref.load %table[%i] : memref<32xindex>
+      %s = memref.load %slope[] : memref<f32>
+      %next = arith.addi %head, %c1 : index
+      %number = arith.index_cast %next : index to i32
+      %f = arith.sitofp %number : i32 to f32
+      %factor = arith.mulf %f, %s : f32
+      %zero = arith.constant 0.0 : f32
+      %sees = arith.cmpi slt, %j, %end : index
+      %y = arith.select %sees, %factor, %zero : f32
       tile.yield %y : f32
     } : () -> !acc
     tile.store %a, %m[%c0, %c0] : !acc, memref<32x8xf32>
