@@ -54,7 +54,8 @@ def test_graphs():
             for _ in range(2):
                 attune.attention(*inputs, causal=True)
             graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
+            # By default it captures on a stream of the device that was current when it was first used.
+            with torch.cuda.graph(graph, stream=torch.cuda.Stream()):
                 found = attune.attention(*inputs, causal=True)
             for tensor in inputs:
                 tensor.normal_()
