@@ -11,11 +11,10 @@ from typing import Any
 
 import torch
 
-from . import _compiler, _devices, _frameworks, _gradients, _masks, _native, _operands, _regions, _schedules, _torch, _trace
+from . import _compiler, _devices, _frameworks, _gradients, _masks, _native, _operands, _regions, _repeated, _schedules, _torch, _trace
+from ._repeated import TABLES
 
 _DTYPES = {"float16": "f16", "bfloat16": "bf16"}
-#: Names of a BlockMask's tables in the order of the op.
-_TABLES = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +65,7 @@ def _make_clauses(form: Form, sizes: _operands.Sizes, has_sinks: bool, lse: bool
         clauses.append(f"sinks(%sinks : tensor<{sizes.heads}xf32>)")
     if kinds:
         clauses.append(f"blocks(%table0, %table1, {list(form.blocks.BLOCK_SIZE)} : {kinds[0]}, {kinds[1]})")
-    if len(kinds) == len(_TABLES):
+    if len(kinds) == len(TABLES):
         clauses.append(f"full_blocks(%table2, %table3 : {kinds[2]}, {kinds[3]})")
     return "".join(f"    {clause}\n" for clause in clauses)
 
@@ -99,7 +98,7 @@ def _get_tables(block_mask: Any, sizes: _operands.Sizes) -> list[torch.Tensor]:
         )
     rows = -(-sizes.seq_q // block_mask.BLOCK_SIZE[0])
     tables = []
-    for name in _TABLES:
+    for name in TABLES:
         table = getattr(block_mask, name)
         if table is None:
             break
@@ -131,21 +130,17 @@ def _prepare_capture(capture: _regions.Capture, q: torch.Tensor, sizes: _operand
     return tensor.view(torch.uint8) if tensor.dtype == torch.bool else tensor
 
 
-def _order(kernel: _native.Kernel, fixed: int, captures: list[_native.Tensor]) -> list[_native.Tensor]:
-    """The captured tensors that the kernel still reads, in its order: its arguments tell which of the function's they are."""
-    found = []
-    for pos in range(fixed, kernel.num_arguments):
-        name = kernel.argument(pos).name
-        if name.startswith("argument"):
-            found.append(captures[int(name.removeprefix("argument")) - fixed])
-    return found
+def _find_read(kernel: _native.Kernel, fixed: int) -> list[int]:
+    """Numbers of the captured tensors that the kernel still reads, in its order: its arguments tell which of the function's they are."""
+    names = (kernel.argument(pos).name for pos in range(fixed, kernel.num_arguments))
+    return [int(name.removeprefix("argument")) - fixed for name in names if name.startswith("argument")]
 
 
 def _check_calls(score_mod: Any, block_mask: Any, scale: Any, return_aux: Any) -> None:
     for name, function in (("score_mod", score_mod), ("mask_mod of block_mask", getattr(block_mask, "mask_mod", None))):
         if function is not None and not callable(function):
             raise TypeError(f"expects {name} to be a function, but got {_frameworks.describe_type(function)}")
-    if block_mask is not None and not all(hasattr(block_mask, name) for name in (*_TABLES, "BLOCK_SIZE", "seq_lengths", "mask_mod")):
+    if block_mask is not None and not all(hasattr(block_mask, name) for name in (*TABLES, "BLOCK_SIZE", "seq_lengths", "mask_mod")):
         raise TypeError(f"expects block_mask to be a BlockMask, but got {_frameworks.describe_type(block_mask)}")
     if scale is not None and not (isinstance(scale, (int, float)) and math.isfinite(scale)):
         raise ValueError(f"expects scale to be a finite number, but got {scale!r}")
@@ -185,12 +180,15 @@ class _Call:
     #: Operands and tables.
     fixed: list[_native.Tensor]
     captures: list[_native.Tensor]
+    #: What tables are, and captures: as functions have them, and as kernels read them.
+    tables: list[torch.Tensor]
+    captured: list[tuple[torch.Tensor, torch.Tensor]]
 
 
-def _read_call(operands: _Operands, form: Form, query: torch.Tensor, lse: bool) -> _Call:
+def _read_call(operands: _Operands, form: Form, query: torch.Tensor, lse: bool, identity: _trace.Identity | None = None) -> _Call:
     sizes = operands.sizes
     tables = [] if form.blocks is None else _get_tables(form.blocks, sizes)
-    traced = _trace.trace(form.score_mod, form.mask_mod, query.device)
+    traced = _trace.trace(form.score_mod, form.mask_mod, query.device, identity)
     _torch.check_gradients("tensors that functions read", *(capture.tensor for capture in traced.captures))
     captures = [_prepare_capture(capture, query, sizes) for capture in traced.captures]
     kinds = [_describe_table(table, sizes) for table in tables]
@@ -200,6 +198,8 @@ def _read_call(operands: _Operands, form: Form, query: torch.Tensor, lse: bool) 
         _schedules.Bucket.get(sizes.seq_q, sizes.seq_k),
         operands.tensors + [_frameworks.make_tensor(table, "block_mask") for table in tables],
         [_frameworks.make_tensor(tensor, "a tensor that functions read") for tensor in captures],
+        tables,
+        [(capture.tensor, tensor) for capture, tensor in zip(traced.captures, captures, strict=True)],
     )
 
 
@@ -214,12 +214,15 @@ def _run(
     lse = query.new_empty((sizes.batch, sizes.heads, sizes.seq_q), dtype=torch.float32) if return_lse else None
     if not out.numel():
         return out, lse
-    call = _read_call(operands, form, query, return_lse)
+    attempt = _repeated.Attempt(list(arrays.values()), form, sinks, return_lse, chip)
+    call = _read_call(operands, form, query, return_lse, attempt.identity)
     device = _devices.get_device(*operands.place, chip)
     kernel = device.get_kernel(call.problem, call.bucket)
-    read = _order(kernel, len(call.fixed), call.captures)
+    read = _find_read(kernel, len(call.fixed))
     written = [_frameworks.make_tensor(tensor, "out", writable=True) for tensor in (out, lse) if tensor is not None]
-    _devices.run(device, kernel, [*call.fixed, *read, *written], query, None)
+    arguments, queue = _devices.run(device, kernel, [*call.fixed, *(call.captures[n] for n in read), *written], query, None)
+    if not device.is_host:
+        attempt.learn(call.tables, [call.captured[n] for n in read], arguments, kernel, queue)
     return out, lse
 
 
@@ -308,6 +311,10 @@ def flex_attention(
     if len(shapes[0]) == len(shapes[1]) == 4 and shapes[0][1] != shapes[1][1] and not enable_gqa:
         raise ValueError(f"expects enable_gqa for {shapes[0][1]} heads of query and {shapes[1][1]} of key, but got enable_gqa=False")
     form = Form(score_mod, None if block_mask is None else block_mask.mask_mod, block_mask, scale)
+    if type(query) is torch.Tensor and return_aux is None and not torch.compiler.is_dynamo_compiling():
+        found = _repeated.Attempt([query, key, value], form, None, return_lse, chip).launch()
+        if found is not None:
+            return found
     want_lse = return_lse or getattr(return_aux, "lse", False)
     out, lse = compute({"query": query, "key": key, "value": value}, form, return_lse=want_lse, chip=chip)
     if return_aux is not None:

@@ -266,17 +266,33 @@ _kept: dict[Hashable, tuple[Traced, tuple[int, ...]]] = {}
 _kept_lock = threading.Lock()
 
 
-def trace(score_mod: Callable[..., Any] | None, mask_mod: Callable[..., Any] | None, device: torch.device) -> Traced:
+@dataclasses.dataclass(frozen=True)
+class Identity:
+    """What functions are told apart by; `key` is None of those of which is not known whether they change."""
+
+    key: Hashable
+    #: That they can reach.
+    tensors: list[torch.Tensor]
+
+
+def identify(score_mod: Callable[..., Any] | None, mask_mod: Callable[..., Any] | None, device: torch.device) -> Identity:
+    """Functions with equal keys have the same regions, with their own tensors."""
+    tensors: list[torch.Tensor] = []
+    try:
+        return Identity((device, _fingerprint((score_mod, mask_mod), tensors, {})), tensors)
+    except (_UnknownError, ValueError, TypeError):  # ValueError: an empty cell
+        return Identity(None, tensors)
+
+
+def trace(
+    score_mod: Callable[..., Any] | None, mask_mod: Callable[..., Any] | None, device: torch.device, identity: Identity | None = None
+) -> Traced:
     """The regions of functions with FlexAttention's arguments, (score, b, h, q_idx, kv_idx) and (b, h, q_idx, kv_idx).
 
     NotImplementedError for what no region can do, which names the operation and its line.
     """
-    tensors: list[torch.Tensor] = []
-    key: Hashable = None
-    try:
-        key = (device, _fingerprint((score_mod, mask_mod), tensors, {}))
-    except (_UnknownError, ValueError, TypeError):  # ValueError: an empty cell
-        key = None
+    identity = identity or identify(score_mod, mask_mod, device)
+    key, tensors = identity.key, identity.tensors
     if key is not None and (kept := _kept.get(key)):
         traced, numbers = kept
         captures = (dataclasses.replace(c, tensor=tensors[n]) for c, n in zip(traced.captures, numbers, strict=True))

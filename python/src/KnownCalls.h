@@ -31,7 +31,7 @@ struct View {
   }
 };
 
-constexpr size_t kMaxInputs = 7, kMaxRank = 4;
+constexpr size_t kMaxInputs = 12, kMaxRank = 4;
 /// Device types and a type code of DLPack.
 constexpr int32_t kDeviceCPU = 1, kDeviceCUDA = 2, kDeviceROCm = 10;
 constexpr uint8_t kUInt = 1;

@@ -242,11 +242,11 @@ static bool readArguments(PyObject *const *arguments, Py_ssize_t count,
                           Arguments &read, bool &isKnown) {
   auto numInputs = static_cast<size_t>(
       std::max<Py_ssize_t>(count - static_cast<Py_ssize_t>(kNumOptions), 0));
-  if (numInputs == 0 || numInputs > kMaxInputs) {
+  if (numInputs == 0) {
     PyErr_SetString(PyExc_TypeError, "expects options and arrays");
     return false;
   }
-  isKnown = readOptions(arguments, read.options);
+  isKnown = numInputs <= kMaxInputs && readOptions(arguments, read.options);
   read.inputs = arguments + kNumOptions;
   read.numInputs = numInputs;
   return true;

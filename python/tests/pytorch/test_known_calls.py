@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The fast way of calls that were made before: with the tests' driver, which computes nothing, and tensors of the CPU."""
 
-import ctypes
 import gc
 import os
 import re
@@ -12,21 +11,7 @@ import pytest
 import torch
 
 import attune_mlir as attune
-from attune_mlir import _attention, _devices, _native
-
-
-@pytest.fixture
-def device(monkeypatch):
-    """A GPU, as the package sees it. That of the tensors is not asked for."""
-    folder = os.environ.get("ATTUNE_FAKE_DRIVER")
-    assert folder, "expects the folder of the tests' driver in ATTUNE_FAKE_DRIVER"
-    torch.cuda.is_available()  # PyTorch remembers that there is none, and so leaves the tests' driver alone
-    ctypes.CDLL(os.path.join(folder, "libcuda.so.1"))  # found by its name from now on
-    attune.register_operators()
-    _native.forget_known()
-    device = _devices.Device("cuda", 0, None)
-    monkeypatch.setattr(_devices, "get_device", lambda *_: device)
-    return device
+from attune_mlir import _attention, _native
 
 
 @pytest.fixture

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls with functions for scores and masks that were made before, with tensors that differ in nothing but contents and addresses.
+
+They need no checks, no tables or regions as text, and no search for a kernel.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import threading
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from . import _native, _trace
+
+if TYPE_CHECKING:
+    from . import _flex
+
+#: Names of a BlockMask's tables in the order of the op.
+TABLES = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices")
+#: Kinds of calls that are kept; the oldest go first, and their numbers never come back.
+_MAX_KEPT = 256
+
+
+@dataclasses.dataclass(frozen=True)
+class _Kind:
+    """Calls that are the same but for their tensors, and options that the key of each call has."""
+
+    number: int
+    #: Which of the tensors that functions reach the kernel reads, in its order.
+    reads: tuple[int, ...]
+
+
+#: Below are those of attention itself and of its gradients.
+_numbers = itertools.count(1 << 8)
+_kinds: dict[Hashable, _Kind] = {}
+_lock = threading.Lock()
+
+
+def _read_tables(blocks: Any) -> list[torch.Tensor]:
+    tables = (getattr(blocks, name) for name in TABLES)
+    return list(itertools.takewhile(lambda table: table is not None, tables))
+
+
+class Attempt:
+    """A call that may have been made before."""
+
+    def __init__(
+        self, arrays: Sequence[torch.Tensor], form: _flex.Form, sinks: torch.Tensor | None, return_lse: bool, chip: str | None
+    ) -> None:
+        self.identity = _trace.identify(form.score_mod, form.mask_mod, arrays[0].device)
+        self._tables = [] if form.blocks is None else _read_tables(form.blocks)
+        sizes = () if form.blocks is None else (tuple(form.blocks.seq_lengths), tuple(form.blocks.BLOCK_SIZE))
+        self._key = None if self.identity.key is None else (self.identity.key, sizes)
+        self._options = (form.causal, None, form.softcap, form.scale, return_lse, form.layout, chip)
+        self._inputs = [*arrays, sinks, *self._tables]
+
+    def _find_inputs(self, kind: _Kind) -> list[torch.Tensor | None]:
+        captures = (self.identity.tensors[number] for number in kind.reads)
+        return self._inputs + [x.view(torch.uint8) if x.dtype == torch.bool else x for x in captures]
+
+    def launch(self) -> Any:
+        """The results, one or a tuple; None of a call that is not known, or that PyTorch records, casts, traces or transforms."""
+        kind = None if self._key is None else _kinds.get(self._key)
+        if kind is None:
+            return None
+        return _native.repeat(kind.number, *self._options, *self._find_inputs(kind))
+
+    def learn(
+        self,
+        tables: list[torch.Tensor],
+        captures: list[tuple[torch.Tensor, torch.Tensor]],
+        arguments: list[_native.Tensor],
+        kernel: _native.Kernel,
+        queue: int,
+    ) -> None:
+        """Knows the call from now on, if the kernel was given what the caller has, and no copies.
+
+        `tables` and `captures` are those that the kernel reads, captures as functions have them and as they were given; `arguments`
+        are all, in the kernel's order.
+        """
+        if self._key is None or any(given is not table for given, table in zip(tables, self._tables, strict=True)):
+            return
+        own = [id(x) for x in self.identity.tensors]
+        if any(id(tensor) not in own or tensor.data_ptr() != given.data_ptr() for tensor, given in captures):
+            return
+        reads = tuple(own.index(id(tensor)) for tensor, _ in captures)
+        with _lock:
+            kind = _kinds.get(self._key)
+            if kind is None or kind.reads != reads:
+                while len(_kinds) >= _MAX_KEPT:
+                    _kinds.pop(next(iter(_kinds)))
+                kind = _kinds[self._key] = _Kind(next(_numbers), reads)
+        inputs = self._find_inputs(kind)
+        passed = [pos for pos in range(kernel.num_arguments) if not kernel.argument(pos).is_workspace]
+        count = sum(x is not None for x in inputs)
+        _native.add_known((kind.number, *self._options), inputs, passed[:count], passed[count:], arguments, kernel, queue)

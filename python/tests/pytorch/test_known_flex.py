@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The fast way of calls with functions for scores and masks: with the tests' driver, which computes nothing, and tensors of the CPU."""
+
+import re
+
+import pytest
+import torch
+from torch.nn.attention.flex_attention import BlockMask, create_block_mask
+
+import attune_mlir as attune
+from attune_mlir import _flex
+
+LENGTH = 200
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """Calls that went the long way."""
+    calls, read_call = [], _flex._read_call
+
+    def count(*arguments, **options):
+        calls.append(arguments)
+        return read_call(*arguments, **options)
+
+    monkeypatch.setattr(_flex, "_read_call", count)
+    return calls
+
+
+def make_inputs(length=LENGTH, heads=2):
+    return [torch.randn(2, heads, length, 64, dtype=torch.float16) for _ in range(3)]
+
+
+def make_mask(function, length=LENGTH):
+    return create_block_mask(function, None, None, length, length, device="cpu")
+
+
+def make_window(width):
+    return lambda b, h, q_idx, kv_idx: (q_idx >= kv_idx) & (q_idx - kv_idx <= width)
+
+
+def test_masks(device, read):
+    for count in (1, 1):
+        for width in (20, 20, 30):  # functions and lists that were made anew
+            out = attune.flex_attention(*make_inputs(), block_mask=make_mask(make_window(width)))
+            assert out.shape == (2, 2, LENGTH, 64) and out.dtype == torch.float16 and out.is_contiguous()
+        assert len(read) == 2 * count
+
+
+def test_captures(device, read, capfd, monkeypatch):
+    """Other tensors of the same sizes are read where they are."""
+    monkeypatch.setenv("FAKE_DRIVER_TRACE", "1")
+
+    def call(bias, keep):
+        return attune.flex_attention(*make_inputs(), score_mod=lambda s, b, h, q, kv: torch.where(keep[kv], s + bias[h, q], s))
+
+    given = [(torch.randn(2, LENGTH), torch.rand(LENGTH) > 0.5) for _ in range(3)]
+    for tensors in given:
+        call(*tensors)
+    assert len(read) == 1
+    launches = re.findall(r"driver: cuLaunchKernel (.*)", capfd.readouterr().err)
+    assert len(launches) == 3 and len({launch.rpartition(" ")[0] for launch in launches}) == 1
+    # Another size, and what has to be copied first.
+    call(torch.randn(2, LENGTH + 1), given[0][1])
+    assert len(read) == 2
+    for _ in range(2):
+        call(torch.randn(LENGTH, 2).t(), given[0][1])
+    assert len(read) == 4
+
+
+def test_parts_of_one_tensor(device, read):
+    """Captures that begin at one address are told apart."""
+    ends = torch.arange(LENGTH + 1, dtype=torch.int32)
+
+    def call(first, second):
+        return attune.flex_attention(*make_inputs(), score_mod=lambda s, b, h, q, kv: s + first[q] * second[kv])
+
+    for _ in range(2):
+        call(ends, ends[:-1])
+    assert len(read) == 1
+    call(ends[:-1], ends)
+    assert len(read) == 2
+
+
+def test_what_differs_goes_the_long_way(device, read):
+    mask, other = make_mask(make_window(20)), make_mask(make_window(20), LENGTH - 8)
+    q, k, v = make_inputs()
+    short = make_inputs(LENGTH - 8)
+    variants = [
+        lambda: attune.flex_attention(q, k, v),
+        lambda: attune.flex_attention(q, k, v, block_mask=mask),
+        lambda: attune.flex_attention(q, k, v, block_mask=mask, scale=0.5),
+        lambda: attune.flex_attention(q, k, v, block_mask=mask, return_lse=True),
+        lambda: attune.flex_attention(*short, block_mask=other),
+        lambda: attune.flex_attention(q, k[:, :1], v[:, :1], block_mask=mask, enable_gqa=True),
+        lambda: attune.flex_attention(q, k, v, score_mod=lambda s, b, h, q, kv: s * 2),
+    ]
+    for number, call in enumerate(variants):
+        call()
+        assert len(read) == number + 1
+    for call in variants:
+        call()
+    assert len(read) == len(variants)
+    out, lse = variants[3]()
+    assert out.shape == q.shape and lse.shape == (2, 2, LENGTH)
+    with pytest.raises(ValueError, match="expects enable_gqa"):
+        attune.flex_attention(q, k[:, :1], v[:, :1], block_mask=mask)
+    with pytest.raises(ValueError, match="expects block_mask for 192 queries"):
+        attune.flex_attention(*short, block_mask=mask)
+    with pytest.raises(TypeError, match="expects q"):
+        attune.flex_attention(None, k, v, block_mask=mask)
+    assert attune.flex_attention(q.clone().requires_grad_(), k, v, block_mask=mask).requires_grad
+
+
+def test_lists_that_have_to_be_copied(device, read):
+    mask = make_mask(make_window(20))
+    wide = BlockMask.from_kv_blocks(mask.kv_num_blocks.long(), mask.kv_indices.long(), mask_mod=mask.mask_mod, seq_lengths=mask.seq_lengths)
+    for _ in range(2):
+        attune.flex_attention(*make_inputs(), block_mask=wide)
+    assert len(read) == 2
+
+
+def test_functions_that_may_change(device, read):
+    """What cannot be compared is traced each time."""
+
+    class Mask:
+        def __call__(self, b, h, q_idx, kv_idx):
+            return q_idx >= kv_idx
+
+    mask = make_mask(Mask())
+    for _ in range(2):
+        attune.flex_attention(*make_inputs(), block_mask=mask)
+    assert len(read) == 2
+
+
+def test_kinds_are_bounded(device, read, monkeypatch):
+    from attune_mlir import _repeated
+
+    monkeypatch.setattr(_repeated, "_MAX_KEPT", 2)
+    monkeypatch.setattr(_repeated, "_kinds", {})
+    masks = [make_mask(make_window(width)) for width in (1, 2, 3)]
+    for mask in masks:
+        attune.flex_attention(*make_inputs(), block_mask=mask)
+    assert len(read) == 3 and len(_repeated._kinds) == 2
+    attune.flex_attention(*make_inputs(), block_mask=masks[2])
+    assert len(read) == 3
+    attune.flex_attention(*make_inputs(), block_mask=masks[0])
+    assert len(read) == 4
+
+
+def test_many_captures(device, read):
+    """More tensors than calls are told apart by."""
+    tensors = [torch.randn(LENGTH) for _ in range(12)]
+
+    def add(score, b, h, q_idx, kv_idx):
+        for tensor in tensors:
+            score = score + tensor[kv_idx]
+        return score
+
+    for _ in range(2):
+        attune.flex_attention(*make_inputs(), score_mod=add)
+    assert len(read) == 2
