@@ -74,6 +74,7 @@ void attune::buildTilePipeline(OpPassManager &pm) {
   kernels.addPass(tile::createTileUnrollLoopsPass());
   kernels.addPass(tile::createTileAssignLayoutsPass());
   kernels.addPass(tile::createTileRemoveLayoutConversionsPass());
+  kernels.addPass(tile::createTileConvertInSharedPass());
 }
 
 static void addTileConversion(OpPassManager &pm) {

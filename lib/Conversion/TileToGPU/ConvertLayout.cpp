@@ -9,7 +9,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace attune;
@@ -23,10 +22,6 @@ struct ConvertLayoutPattern : KernelPattern<tile::ConvertLayoutOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
-/// Exchanges registers for lanes: where the layouts differ in which digits of a
-/// position are those of lanes and which those of registers, one step for each
-/// binary digit moves half of the registers to the lane whose number differs
-/// in that digit.
 struct ExchangeLayoutPattern : KernelPattern<tile::ConvertLayoutOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
@@ -34,8 +29,7 @@ struct ExchangeLayoutPattern : KernelPattern<tile::ConvertLayoutOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
-/// Gives two lanes, whose numbers differ in one binary digit, what both of them
-/// hold: each sends all of its registers.
+/// Each of two lanes sends all of its registers.
 struct GatherLayoutPattern : KernelPattern<tile::ConvertLayoutOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
@@ -43,8 +37,7 @@ struct GatherLayoutPattern : KernelPattern<tile::ConvertLayoutOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
-/// Exchanges elements between the lanes of a warp, one shuffle for each
-/// register.
+/// One shuffle for each register.
 struct ShuffleLayoutPattern : KernelPattern<tile::ConvertLayoutOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
@@ -61,36 +54,16 @@ struct DeinterleavePattern : KernelPattern<tile::DeinterleaveOp> {
 
 } // namespace
 
-/// Puts registers into the order of another layout with the same lanes and
-/// warps. Null if a lane lacks an element.
-static Value renameRegisters(OpBuilder &b, Location loc, Value input,
-                             tile::LayoutAttr source, tile::TileType to) {
-  tile::LayoutAttr destination = to.getRegisterLayout();
-  SmallVector<int64_t> order;
-  for (int64_t reg = 0; reg < destination.getNumRegisters(); ++reg) {
-    order.push_back(findRegister(
-        source, destination.getRegisterCoordinates(reg, to.getRank())));
-    if (order.back() < 0)
-      return Value();
-  }
-  return vector::ShuffleOp::create(b, loc, laneVectorType(to), input, input,
-                                   order);
-}
-
 LogicalResult ConvertLayoutPattern::matchAndRewrite(
     tile::ConvertLayoutOp op, OpAdaptor adaptor,
     ConversionPatternRewriter &rewriter) const {
   tile::TileType to = op.getResult().getType();
-  tile::LayoutAttr source = op.getInput().getType().getRegisterLayout(),
-                   destination = to.getRegisterLayout();
-  if (source.getLanes() != destination.getLanes() ||
-      source.getWarps() != destination.getWarps())
-    return rewriter.notifyMatchFailure(op, "lanes or warps differ");
-  Value renamed =
-      renameRegisters(rewriter, op.getLoc(), adaptor.getInput(), source, to);
-  if (!renamed)
+  auto order =
+      tile::findRenaming(op.getInput().getType().getRegisterLayout(), to);
+  if (!order)
     return rewriter.notifyMatchFailure(op, "a lane lacks an element");
-  rewriter.replaceOp(op, renamed);
+  rewriter.replaceOpWithNewOp<vector::ShuffleOp>(
+      op, laneVectorType(to), adaptor.getInput(), adaptor.getInput(), *order);
   return success();
 }
 
@@ -118,103 +91,20 @@ LogicalResult DeinterleavePattern::matchAndRewrite(
   return success();
 }
 
-/// The coordinates of a lane's part of a layout.
-static SmallVector<int64_t, 2> lanePart(tile::LayoutAttr layout, int64_t lane) {
-  auto lanes =
-      tile::LayoutAttr::get(layout.getContext(), layout.getLanes(), {}, {});
-  return lanes.getRegisterCoordinates(lane, 2);
-}
-
-namespace {
-/// The registers whose numbers have this binary digit set change places with
-/// the lanes whose numbers have that one set.
-struct Exchange {
-  int64_t laneBit;
-  /// How far apart two registers are that differ in the digit.
-  int64_t registerStride;
-};
-} // namespace
-
-/// Takes the binary digit that adds `step` to a coordinate out of a mode and
-/// gives it another meaning. Returns the distance of registers that differ in
-/// it, or 0 if there is no such digit.
-static int64_t replaceDigit(SmallVectorImpl<tile::Mode> &modes, int64_t dim,
-                            int64_t step, int64_t newDim, int64_t newStep) {
-  int64_t stride = 1;
-  for (auto [i, mode] : llvm::enumerate(modes)) {
-    for (int64_t low = 1; mode.dim == dim && mode.extent % (2 * low) == 0;
-         low *= 2) {
-      if (mode.stride * low != step)
-        continue;
-      tile::Mode whole = mode;
-      modes[i] = {low, whole.dim, whole.stride};
-      modes.insert(modes.begin() + i + 1,
-                   {tile::Mode{2, newDim, newStep},
-                    tile::Mode{whole.extent / (2 * low), whole.dim,
-                               whole.stride * 2 * low}});
-      return stride * low;
-    }
-    stride *= mode.extent;
-  }
-  return 0;
-}
-
-/// The exchanges that bring `source` to a layout with the lanes of
-/// `destination`, which is returned; null if there are none.
-static tile::LayoutAttr findExchanges(tile::LayoutAttr source,
-                                      tile::LayoutAttr destination,
-                                      SmallVectorImpl<Exchange> &exchanges) {
-  SmallVector<tile::Mode> registers(source.getRegisters());
-  for (int64_t bit = 1; bit < destination.getNumLanes(); bit *= 2) {
-    SmallVector<int64_t, 2> from = lanePart(source, bit),
-                            to = lanePart(destination, bit);
-    if (from == to)
-      continue;
-    auto isOneDim = [](ArrayRef<int64_t> step) {
-      return (step[0] == 0) != (step[1] == 0);
-    };
-    if (!isOneDim(from) || !isOneDim(to))
-      return {};
-    int64_t dim = to[0] ? 0 : 1, newDim = from[0] ? 0 : 1;
-    int64_t stride =
-        replaceDigit(registers, dim, to[dim], newDim, from[newDim]);
-    if (!stride)
-      return {};
-    exchanges.push_back({bit, stride});
-  }
-  return tile::LayoutAttr::getNormal(source.getContext(), registers,
-                                     destination.getLanes(),
-                                     destination.getWarps());
-}
+static constexpr int64_t kWordBits = 32;
 
 LogicalResult
 ExchangeLayoutPattern::matchAndRewrite(tile::ConvertLayoutOp op,
                                        OpAdaptor adaptor,
                                        ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
-  tile::TileType to = op.getResult().getType();
-  tile::LayoutAttr source = op.getInput().getType().getRegisterLayout(),
-                   destination = to.getRegisterLayout();
-  if (source.getWarps() != destination.getWarps() ||
-      source.getNumLanes() != destination.getNumLanes() ||
-      !llvm::isPowerOf2_64(source.getNumLanes()))
-    return b.notifyMatchFailure(op, "warps differ");
-  SmallVector<Exchange> exchanges;
-  tile::LayoutAttr exchanged = findExchanges(source, destination, exchanges);
-  if (!exchanged)
+  tile::TileType from = op.getInput().getType(), to = op.getResult().getType();
+  auto exchange = tile::findLaneExchange(from, to);
+  if (!exchange)
     return b.notifyMatchFailure(
         op, "lanes differ in more than an exchange with registers");
-  // Shuffles move whole registers.
-  constexpr int64_t kWordBits = 32;
-  int64_t count = source.getNumRegisters(),
-          bits = to.getElementType().getIntOrFloatBitWidth(),
-          perWord = kWordBits / bits;
-  if (bits > kWordBits || count % perWord != 0 ||
-      llvm::any_of(exchanges, [&](const Exchange &exchange) {
-        return exchange.registerStride % perWord != 0;
-      }))
-    return b.notifyMatchFailure(op, "elements that share a register part");
-
+  int64_t count = from.getRegisterLayout().getNumRegisters(),
+          perWord = kWordBits / to.getElementType().getIntOrFloatBitWidth();
   auto wordsType = VectorType::get(count / perWord, b.getI32Type());
   Value input =
       vector::BitCastOp::create(b, loc, wordsType, adaptor.getInput());
@@ -227,12 +117,12 @@ ExchangeLayoutPattern::matchAndRewrite(tile::ConvertLayoutOp op,
     return arith::ConstantIntOp::create(b, loc, value, kWordBits);
   };
   Value width = literal(context.target.getLanes());
-  for (const Exchange &exchange : exchanges) {
-    Value mask = literal(exchange.laneBit);
+  for (const tile::LaneExchange::Step &step : exchange->steps) {
+    Value mask = literal(step.laneBit);
     Value own = arith::AndIOp::create(b, loc, lane, mask);
     Value isUpper = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, own,
                                           literal(0));
-    auto stride = static_cast<size_t>(exchange.registerStride / perWord);
+    auto stride = static_cast<size_t>(step.registerStride / perWord);
     for (size_t low = 0; low < words.size(); ++low) {
       if (low / stride % 2 != 0)
         continue;
@@ -248,28 +138,9 @@ ExchangeLayoutPattern::matchAndRewrite(tile::ConvertLayoutOp op,
   Value result = vector::FromElementsOp::create(b, loc, wordsType, words);
   result = vector::BitCastOp::create(
       b, loc, cast<VectorType>(adaptor.getInput().getType()), result);
-  result = renameRegisters(b, loc, result, exchanged, to);
-  if (!result)
-    return b.notifyMatchFailure(op, "a lane lacks an element");
-  b.replaceOp(op, result);
+  b.replaceOpWithNewOp<vector::ShuffleOp>(op, laneVectorType(to), result,
+                                          result, exchange->order);
   return success();
-}
-
-/// The one lane digit in which the layouts differ, by whose lanes the source
-/// divides what the destination repeats; 0 if there is another difference.
-static int64_t findGathered(tile::LayoutAttr source,
-                            tile::LayoutAttr destination) {
-  int64_t found = 0;
-  for (int64_t bit = 1; bit < destination.getNumLanes(); bit *= 2) {
-    SmallVector<int64_t, 2> from = lanePart(source, bit),
-                            to = lanePart(destination, bit);
-    if (from == to)
-      continue;
-    if (found || to[0] || to[1])
-      return 0;
-    found = bit;
-  }
-  return found;
 }
 
 LogicalResult
@@ -277,36 +148,13 @@ GatherLayoutPattern::matchAndRewrite(tile::ConvertLayoutOp op,
                                      OpAdaptor adaptor,
                                      ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
-  tile::TileType to = op.getResult().getType();
-  tile::LayoutAttr source = op.getInput().getType().getRegisterLayout(),
-                   destination = to.getRegisterLayout();
-  if (source.getWarps() != destination.getWarps() ||
-      source.getNumLanes() != destination.getNumLanes())
-    return b.notifyMatchFailure(op, "warps differ");
-  int64_t laneBit = findGathered(source, destination);
-  if (!laneBit)
+  tile::TileType from = op.getInput().getType(), to = op.getResult().getType();
+  auto gathering = tile::findLaneGathering(from, to);
+  if (!gathering)
     return b.notifyMatchFailure(
         op, "lanes differ in more than what two of them gather");
-  constexpr int64_t kWordBits = 32;
-  int64_t count = source.getNumRegisters(),
+  int64_t count = from.getRegisterLayout().getNumRegisters(),
           bits = to.getElementType().getIntOrFloatBitWidth();
-  if (bits > kWordBits || count * bits % kWordBits != 0)
-    return b.notifyMatchFailure(op, "elements that are no whole words");
-  // The first `count` elements of both together are those of the lane whose
-  // digit is 0.
-  SmallVector<int64_t, 2> step = lanePart(source, laneBit);
-  SmallVector<int64_t> order;
-  for (int64_t reg = 0; reg < destination.getNumRegisters(); ++reg) {
-    SmallVector<int64_t, 2> at = destination.getRegisterCoordinates(reg, 2);
-    int64_t found = findRegister(source, at);
-    if (found < 0) {
-      found = findRegister(source, {at[0] - step[0], at[1] - step[1]});
-      if (found < 0)
-        return b.notifyMatchFailure(op, "neither lane holds the element");
-      found += count;
-    }
-    order.push_back(found);
-  }
   auto wordsType = VectorType::get(count * bits / kWordBits, b.getI32Type());
   Value own = vector::BitCastOp::create(b, loc, wordsType, adaptor.getInput());
   auto literal = [&](int64_t value) -> Value {
@@ -314,16 +162,18 @@ GatherLayoutPattern::matchAndRewrite(tile::ConvertLayoutOp op,
   };
   Value lane = arith::IndexCastOp::create(b, loc, b.getI32Type(),
                                           laneNumber(b, loc, context));
-  Value digit = arith::AndIOp::create(b, loc, lane, literal(laneBit));
+  Value digit =
+      arith::AndIOp::create(b, loc, lane, literal(gathering->laneBit));
   Value isUpper = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, digit,
                                         literal(0));
   SmallVector<Value> lower, upper;
   for (int64_t i = 0; i < wordsType.getNumElements(); ++i) {
     Value sent = vector::ExtractOp::create(b, loc, own, i);
-    Value received = gpu::ShuffleOp::create(b, loc, sent, literal(laneBit),
-                                            literal(context.target.getLanes()),
-                                            gpu::ShuffleMode::XOR)
-                         .getShuffleResult();
+    Value received =
+        gpu::ShuffleOp::create(b, loc, sent, literal(gathering->laneBit),
+                               literal(context.target.getLanes()),
+                               gpu::ShuffleMode::XOR)
+            .getShuffleResult();
     lower.push_back(arith::SelectOp::create(b, loc, isUpper, received, sent));
     upper.push_back(arith::SelectOp::create(b, loc, isUpper, sent, received));
   }
@@ -332,58 +182,10 @@ GatherLayoutPattern::matchAndRewrite(tile::ConvertLayoutOp op,
     return vector::BitCastOp::create(b, loc, adaptor.getInput().getType(),
                                      joined);
   };
-  b.replaceOpWithNewOp<vector::ShuffleOp>(
-      op, laneVectorType(to), asElements(lower), asElements(upper), order);
+  b.replaceOpWithNewOp<vector::ShuffleOp>(op, laneVectorType(to),
+                                          asElements(lower), asElements(upper),
+                                          gathering->order);
   return success();
-}
-
-namespace {
-/// Where each lane finds the element of one register: always in the same
-/// register of the source, of lane `(own lane & keep) | set`.
-struct ShuffleSource {
-  int64_t reg;
-  int64_t keep;
-  int64_t set;
-};
-} // namespace
-
-static std::optional<ShuffleSource> findShuffle(tile::LayoutAttr source,
-                                                tile::LayoutAttr destination,
-                                                int64_t reg) {
-  int64_t lanes = destination.getNumLanes();
-  SmallVector<int64_t, 2> offset = destination.getRegisterCoordinates(reg, 2);
-  for (int64_t from = 0; from < source.getNumRegisters(); ++from) {
-    SmallVector<int64_t, 2> sourceOffset =
-        source.getRegisterCoordinates(from, 2);
-    SmallVector<int64_t> origin;
-    for (int64_t lane = 0; lane < lanes; ++lane) {
-      SmallVector<int64_t, 2> own = lanePart(destination, lane);
-      auto holds = [&](int64_t candidate) {
-        SmallVector<int64_t, 2> theirs = lanePart(source, candidate);
-        return sourceOffset[0] + theirs[0] == offset[0] + own[0] &&
-               sourceOffset[1] + theirs[1] == offset[1] + own[1];
-      };
-      int64_t found = holds(lane) ? lane : -1;
-      for (int64_t candidate = 0; candidate < lanes && found < 0; ++candidate)
-        if (holds(candidate))
-          found = candidate;
-      if (found < 0)
-        break;
-      origin.push_back(found);
-    }
-    if (static_cast<int64_t>(origin.size()) != lanes)
-      continue;
-    ShuffleSource shuffle{from, 0, origin.front()};
-    for (int64_t bit = 1; bit < lanes; bit *= 2)
-      if ((origin[bit] & bit) && !(origin.front() & bit))
-        shuffle.keep |= bit;
-    bool fits = true;
-    for (int64_t lane = 0; lane < lanes; ++lane)
-      fits &= origin[lane] == ((lane & shuffle.keep) | shuffle.set);
-    if (fits)
-      return shuffle;
-  }
-  return std::nullopt;
 }
 
 LogicalResult
@@ -391,30 +193,17 @@ ShuffleLayoutPattern::matchAndRewrite(tile::ConvertLayoutOp op,
                                       OpAdaptor adaptor,
                                       ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
-  tile::TileType from = op.getInput().getType(), to = op.getResult().getType();
-  tile::LayoutAttr source = from.getRegisterLayout(),
-                   destination = to.getRegisterLayout();
-  if (source.getWarps() != destination.getWarps() ||
-      source.getNumLanes() != destination.getNumLanes())
-    return b.notifyMatchFailure(op, "warps differ");
-  unsigned bits = to.getElementType().getIntOrFloatBitWidth();
-  if (bits != 16 && bits != 32)
-    return b.notifyMatchFailure(op, "elements are neither 16 nor 32 bits wide");
-  SmallVector<ShuffleSource> shuffles;
-  for (int64_t reg = 0; reg < destination.getNumRegisters(); ++reg) {
-    std::optional<ShuffleSource> shuffle =
-        findShuffle(source, destination, reg);
-    if (!shuffle)
-      return b.notifyMatchFailure(
-          op, "no single register of another lane holds the element");
-    shuffles.push_back(*shuffle);
-  }
+  tile::TileType to = op.getResult().getType();
+  auto shuffles = tile::findLaneShuffles(op.getInput().getType(), to);
+  if (!shuffles)
+    return b.notifyMatchFailure(
+        op, "no single register of another lane holds the element");
   Value lane = laneNumber(b, loc, context);
   Value narrowLane = arith::IndexCastOp::create(b, loc, b.getI32Type(), lane);
   Value width =
       arith::ConstantIntOp::create(b, loc, context.target.getLanes(), 32);
   SmallVector<Value> elements;
-  for (const ShuffleSource &shuffle : shuffles) {
+  for (const tile::LaneShuffle &shuffle : *shuffles) {
     Value kept = arith::AndIOp::create(
         b, loc, narrowLane,
         arith::ConstantIntOp::create(b, loc, shuffle.keep, 32));

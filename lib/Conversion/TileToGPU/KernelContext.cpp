@@ -143,14 +143,6 @@ Value attune::laneCoordinate(OpBuilder &b, Location loc,
       dim, sum);
 }
 
-int64_t attune::findRegister(LayoutAttr layout, ArrayRef<int64_t> coordinates) {
-  for (int64_t reg = 0; reg < layout.getNumRegisters(); ++reg)
-    if (ArrayRef<int64_t>(layout.getRegisterCoordinates(
-            reg, coordinates.size())) == coordinates)
-      return reg;
-  return -1;
-}
-
 VectorType attune::laneVectorType(tile::TileType type) {
   return VectorType::get(type.getRegisterLayout().getNumRegisters(),
                          type.getElementType());

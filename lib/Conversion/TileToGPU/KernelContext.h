@@ -6,6 +6,7 @@
 #ifndef ATTUNE_LIB_CONVERSION_TILETOGPU_KERNELCONTEXT_H
 #define ATTUNE_LIB_CONVERSION_TILETOGPU_KERNELCONTEXT_H
 
+#include "attune/Dialect/Tile/IR/LayoutConversion.h"
 #include "attune/Dialect/Tile/IR/Warps.h"
 #include "attune/Target/TargetModel.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -88,11 +89,6 @@ void meetInGroup(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value laneCoordinate(mlir::OpBuilder &builder, mlir::Location loc,
                            const KernelContext &context,
                            tile::LayoutAttr layout, int64_t dim);
-
-/// The number of the register of `layout` that holds the given coordinates for
-/// lane 0; -1 if none does.
-int64_t findRegister(tile::LayoutAttr layout,
-                     llvm::ArrayRef<int64_t> coordinates);
 
 /// The vector that one thread holds of a tile in registers.
 mlir::VectorType laneVectorType(tile::TileType type);

@@ -352,7 +352,10 @@ PutTilePattern::matchAndRewrite(tile::PutTileOp op, OpAdaptor adaptor,
   tile::ChannelType channel = op.getChannel().getType();
   tile::TileType slot = channel.getTileType();
   tile::SwizzleAttr swizzle = slot.getSwizzle();
-  LayoutAttr layout = op.getValue().getType().getRegisterLayout();
+  tile::TileType type = op.getValue().getType();
+  LayoutAttr layout = type.getRegisterLayout();
+  if (type.getRank() == 1)
+    layout = layout.asRow();
   Type element = slot.getElementType();
   int64_t rowDim = swizzle.getTransposed() ? 1 : 0, columnDim = 1 - rowDim;
   SmallVector<int64_t, 2> stored = slot.getStoredShape();

@@ -291,8 +291,10 @@ void LoopEmitter::emitPutTile(tile::PutTileOp op) {
   expectFree(op.getChannel(), op.getElement());
   Value slot = takeSlot(op.getChannel(), op.getElement());
   Value value = read(op.getValue());
+  bool isRow = op.getValue().getType().getRank() == 1;
   forEach(op.getChannel().getType().getShape(), [&](ValueRange indices) {
-    store(load(value, indices), channels.find(op.getChannel())->second.slots,
+    store(load(value, indices.drop_front(isRow)),
+          channels.find(op.getChannel())->second.slots,
           {slot, indices[0], indices[1]});
   });
 }

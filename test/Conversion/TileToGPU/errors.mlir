@@ -465,3 +465,19 @@ gpu.module @kernels attributes {tile.target = #tile.target<chip = "sm_90a", fami
     gpu.return
   }
 }
+
+// -----
+
+!tile = !tile.tile<16x8xf32, registers, #tile.layout<registers = [[4, 1, 1]], lanes = [[16, 0, 1], [2, 0, 0]], warps = [[2, 1, 4]]>>
+!sums = !tile.tile<16xf32, registers, #tile.layout<registers = [], lanes = [[16, 0, 1], [2, 0, 0]], warps = [[2, 0, 0]]>>
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, sms = 1, shared = 1024,
+  shared_per_sm = 1024, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @rows_of_warps(%a: !tile) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+      // expected-error @below {{'tile.reduce' op expects each row inside one warp, but got layout}}
+      %s = tile.reduce add %a dim 1 : !tile -> !sums
+      gpu.return
+    }
+  }
+}

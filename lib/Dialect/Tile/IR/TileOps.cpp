@@ -232,7 +232,9 @@ LogicalResult PutTileOp::verify() {
   if (channel.getSwizzleAtom())
     return emitOpError() << "expects a channel without swizzle atoms, but got "
                          << channel;
-  if (failed(verifySameShape(*this, "value", getValue().getType(), "channel",
+  if (getValue().getType().getRowsAndColumns() !=
+          channel.getTileType().getRowsAndColumns() &&
+      failed(verifySameShape(*this, "value", getValue().getType(), "channel",
                              channel.getTileType())))
     return failure();
   return verifySameElementType(*this, "value",

@@ -471,7 +471,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [
     ```
 
     **Errors**: shapes that do not fit; a partial reduction of columns. By `convert-tile-to-gpu`: rows, or columns, that
-    several warps share.
+    several warps share, as they may where `tile-convert-in-shared` gathers them: outside of roles.
   }];
   let arguments = (ins Tile_ReductionKindAttr:$kind, Tile_RegisterTile:$input, Optional<Tile_RegisterTile>:$init,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<1>]>, "1">:$dim);

@@ -40,7 +40,7 @@ def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
     Free where both layouts agree on lanes and warps (registers are renamed);
     half a shuffle for each register and binary digit where registers change places with lanes, and
     one for each register where elements move between the lanes of a warp otherwise. Elements that
-    would have to move between warps are refused by `convert-tile-to-gpu`.
+    move between warps go through shared memory (`tile-convert-in-shared`).
   }];
   let arguments = (ins Tile_RegisterTile:$input);
   let results = (outs Tile_RegisterTile:$result);

@@ -275,6 +275,18 @@ def TileRemoveLayoutConversionsPass : Pass<"tile-remove-layout-conversions", "::
   }];
 }
 
+def TileConvertInSharedPass : Pass<"tile-convert-in-shared", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Lets tiles pass through shared memory where warps exchange elements";
+  let description = [{
+    A `tile.convert_layout` for which lanes of a warp cannot exchange registers becomes a put of the tile into a channel of one slot, and a
+    read of it in the other layout. Conversions of one shape and element type share a channel. So does a `tile.reduce` across warps get what it reduces:
+    each of these warps reads all of it and has the result.
+
+    **Errors**: such a conversion in a role, of which others would have to wait; elements of less than a byte.
+  }];
+  let dependentDialects = ["::attune::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 def TileAllocateSharedPass : Pass<"tile-allocate-shared", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Lays out shared memory, and makes waits for it explicit";
   let description = [{
