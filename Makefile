@@ -12,6 +12,9 @@ CHIP_WITHOUT_GPU ?= sm_90a
 # Further arguments for attune-tune.
 TUNE_ARGS ?=
 
+# Without this, ccache passes on what uses a precompiled header: nearly all sources.
+export CCACHE_SLOPPINESS ?= pch_defines,time_macros
+
 .PHONY: help tune test sanitize build docs format package wheel clean dependencies
 .DEFAULT_GOAL := help
 
