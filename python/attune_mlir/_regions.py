@@ -17,8 +17,9 @@ from typing import Any
 
 import torch
 
-#: What may be rounded once with what uses it, as compilers of FlexAttention's functions do.
-_CONTRACTED = {"arith.addf", "arith.mulf", "arith.subf"}
+#: What is rounded as by compilers of FlexAttention's functions: products once with what they are added to, and quotients as products
+#: with reciprocals.
+_FLAGS = {"arith.addf": "contract", "arith.mulf": "contract", "arith.subf": "contract", "arith.divf": "arcp"}
 
 #: Most elements of a row that a region reads, one by one.
 MAX_UNROLLED = 4096
@@ -107,7 +108,7 @@ class Writer:
     def op(self, name: str, kind: str, *operands: Scalar, is_natural: bool = False) -> Scalar:
         """An operation whose operands and result have one type."""
         names = ", ".join(self.cast(operand, kind).name for operand in operands)
-        flags = " fastmath<contract>" if name in _CONTRACTED else ""
+        flags = f" fastmath<{_FLAGS[name]}>" if name in _FLAGS else ""
         return Scalar(self.emit(f"{name} {names}{flags} : {kind}"), kind, is_natural=is_natural)
 
     def constant(self, value: bool | int | float, kind: str) -> Scalar:
