@@ -172,6 +172,8 @@ int64_t attune::knownRowDivisor(Value buffer) {
       buffer = view.getSource();
     else if (auto transpose = dyn_cast<memref::TransposeOp>(op))
       buffer = transpose.getIn();
+    else if (auto known = dyn_cast<memref::CastOp>(op))
+      buffer = known.getSource();
     else if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op))
       buffer = collapse.getSrc();
     else if (auto paged = dyn_cast<tile::PagedOp>(op))

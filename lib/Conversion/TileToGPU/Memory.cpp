@@ -39,9 +39,28 @@ struct PagedPattern : KernelPattern<tile::PagedOp> {
   LogicalResult
   matchAndRewrite(tile::PagedOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<memref::CastOp>(op, op.getResult().getType(),
-                                                op.getSource());
+    rewriter.replaceOp(op, viewPages(rewriter, op));
     return success();
+  }
+  /// A buffer of the type of the rows, which nobody reads.
+  static Value viewPages(OpBuilder &b, tile::PagedOp op) {
+    Location loc = op.getLoc();
+    MemRefType type = op.getResult().getType();
+    if (!op.hasPageDim())
+      return memref::CastOp::create(b, loc, type, op.getSource());
+    SmallVector<OpFoldResult> first(3, b.getIndexAttr(0)),
+        ones(3, b.getIndexAttr(1)),
+        sizes = memref::getMixedSizes(b, loc, op.getSource());
+    sizes[0] = b.getIndexAttr(1);
+    auto [strides, offset] = op.getSource().getType().getStridesAndOffset();
+    auto page = MemRefType::get(
+        {op.getPageSize(), type.getDimSize(1)}, type.getElementType(),
+        StridedLayoutAttr::get(b.getContext(), offset,
+                               ArrayRef(strides).drop_front()),
+        type.getMemorySpace());
+    Value view = memref::SubViewOp::create(b, loc, page, op.getSource(), first,
+                                           sizes, ones);
+    return memref::CastOp::create(b, loc, type, view);
   }
 };
 
@@ -149,12 +168,15 @@ static Access getAccess(tile::TileType type, Value buffer, ValueRange first,
 }
 
 /// Whether the element at `indices` is inside; null where it must be. Tests the
-/// last dimension first.
+/// last dimension first. A row of a page is inside if the page is.
 static Value isInside(OpBuilder &b, Location loc, ArrayRef<Value> indices,
                       Value buffer, const Access &access) {
   Value inside;
+  SmallVector<bool, 3> isPadded(access.isPadded.begin(), access.isPadded.end());
+  if (indices.size() > isPadded.size())
+    isPadded.insert(isPadded.begin() + 1, false);
   for (auto [dim, index] : llvm::enumerate(indices)) {
-    if (!access.isPadded[dim])
+    if (!isPadded[dim])
       continue;
     Value size = b.createOrFold<memref::DimOp>(loc, buffer, dim);
     Value here = lessThan(b, loc, index, size);
@@ -178,17 +200,19 @@ LogicalResult LoadPattern::matchAndRewrite(tile::LoadOp op, OpAdaptor adaptor,
   PagedRows rows(op.getSource());
   Value buffer = rows.getBuffer();
   // The table is read once for each row of a thread.
-  DenseMap<int64_t, Value> places;
+  DenseMap<int64_t, SmallVector<Value, 2>> places;
   for (const Run &run : findRuns(layout, rank, access.run)) {
     SmallVector<Value> indices;
     for (int64_t dim = 0; dim < rank; ++dim)
       indices.push_back(position(b, loc, adaptor.getIndices()[dim], lanes[dim],
                                  run.coordinates[dim]));
-    Value &place = places[run.coordinates[0]];
-    if (!place)
-      place = rows.locate(b, loc, indices[0], op.getInBounds());
-    if (rows.getPage())
-      indices[0] = place;
+    if (rows.getPage()) {
+      SmallVector<Value, 2> &place = places[run.coordinates[0]];
+      if (place.empty())
+        place = rows.locate(b, loc, indices[0], op.getInBounds());
+      indices.erase(indices.begin());
+      indices.insert(indices.begin(), place.begin(), place.end());
+    }
     auto vectorType = VectorType::get(run.count, type.getElementType());
     int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
     auto load = [&](OpBuilder &inner) -> Value {
@@ -292,10 +316,11 @@ StorePattern::matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
   PagedRows rows(op.getDestination());
   Value buffer = rows.getBuffer();
   SmallVector<Value> lanes, limits;
-  for (int64_t dim = 0; dim < rank; ++dim) {
+  for (int64_t dim = 0; dim < rank; ++dim)
     lanes.push_back(laneCoordinate(b, loc, context, layout, dim));
+  for (int64_t dim = 0; dim < cast<MemRefType>(buffer.getType()).getRank();
+       ++dim)
     limits.push_back(b.createOrFold<memref::DimOp>(loc, buffer, dim));
-  }
   Value isFirst = isFirstHolder(b, loc, layout, context);
 
   // One guard for all runs of a row.
@@ -304,22 +329,22 @@ StorePattern::matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
     byRow[run.coordinates[0]].push_back(run);
   for (auto &[rowOffset, runs] : byRow) {
     Value row = position(b, loc, adaptor.getIndices()[0], lanes[0], rowOffset);
-    row = rows.locate(b, loc, row, /*inBounds=*/false);
-    Value inside = lessThan(b, loc, row, limits[0]);
+    SmallVector<Value, 2> place = rows.locate(b, loc, row, /*inBounds=*/false);
+    Value inside = lessThan(b, loc, place[0], limits[0]);
     if (isFirst)
       inside = arith::AndIOp::create(b, loc, inside, isFirst);
     auto guard = scf::IfOp::create(b, loc, inside, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard restore(b);
     b.setInsertionPointToStart(guard.thenBlock());
     for (const Run &run : runs) {
-      SmallVector<Value> indices{row};
+      SmallVector<Value> indices(place.begin(), place.end());
       if (rank == 2)
         indices.push_back(position(b, loc, adaptor.getIndices()[1], lanes[1],
                                    run.coordinates[1]));
       OpBuilder::InsertionGuard restoreRun(b);
       if (rank == 2 && access.isPadded[1]) {
         auto columnGuard = scf::IfOp::create(
-            b, loc, lessThan(b, loc, indices[1], limits[1]), false);
+            b, loc, lessThan(b, loc, indices.back(), limits.back()), false);
         b.setInsertionPointToStart(columnGuard.thenBlock());
       }
       storeRun(b, op, adaptor.getValue(), buffer, run, indices);

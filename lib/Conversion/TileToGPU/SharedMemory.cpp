@@ -73,8 +73,8 @@ private:
   /// Of interleaved buffers, takes the one that has the row or column `along`,
   /// which becomes that of the buffer.
   void chooseBuffer(tile::InterleavedOp view, Value &along);
-  void copyElements(Value sourceRow, Value sourceColumn, Value destination,
-                    Value valid);
+  /// `place` is that of the first element in the source.
+  void copyElements(ArrayRef<Value> place, Value destination, Value valid);
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(b, loc, value);
   }
@@ -174,11 +174,12 @@ GetPattern::matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
 // Copies
 //===----------------------------------------------------------------------===//
 
-void TileCopier::copyElements(Value sourceRow, Value sourceColumn,
-                              Value destination, Value valid) {
+void TileCopier::copyElements(ArrayRef<Value> place, Value destination,
+                              Value valid) {
   if (async) {
-    AsyncCopy request{
-        source, {sourceRow, sourceColumn}, buffer, destination, width, valid};
+    AsyncCopy request{source, SmallVector<Value, 2>(place),
+                      buffer, destination,
+                      width,  valid};
     context.model->emitAsyncCopy(b, loc, request);
     return;
   }
@@ -186,8 +187,7 @@ void TileCopier::copyElements(Value sourceRow, Value sourceColumn,
   auto alignment = llvm::MaybeAlign(
       width * type.getElementType().getIntOrFloatBitWidth() / 8);
   auto load = [&](OpBuilder &at) -> Value {
-    return vector::LoadOp::create(at, loc, vectorType, source,
-                                  ValueRange{sourceRow, sourceColumn},
+    return vector::LoadOp::create(at, loc, vectorType, source, place,
                                   /*nontemporal=*/false, alignment);
   };
   Value data;
@@ -235,19 +235,22 @@ void TileCopier::copyPiece(SplitIndex row, SplitIndex column) {
   Value tileRow = row.materialize(b, loc),
         tileColumn = column.materialize(b, loc);
   Value sourceRow = b.createOrFold<arith::AddIOp>(loc, op.getRow(), tileRow);
-  sourceRow = sourceRows.locate(b, loc, sourceRow, op.getInBounds());
+  SmallVector<Value, 3> place(
+      sourceRows.locate(b, loc, sourceRow, op.getInBounds()));
   Value sourceColumn =
       b.createOrFold<arith::AddIOp>(loc, op.getColumn(), tileColumn);
   if (auto view = op.getSource().getDefiningOp<tile::InterleavedOp>())
-    chooseBuffer(view, view.getDim() == 0 ? sourceRow : sourceColumn);
+    chooseBuffer(view, view.getDim() == 0 ? place[0] : sourceColumn);
+  place.push_back(sourceColumn);
   Value valid;
   if (!op.getInBounds()) {
     Value rows = b.createOrFold<memref::DimOp>(loc, source, 0);
     Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
-                                         sourceRow, rows);
+                                         place[0], rows);
     if (!fitsInto(type.getShape()[1], op.getSource().getType().getDimSize(1),
                   op.getColumn())) {
-      Value columns = b.createOrFold<memref::DimOp>(loc, source, 1);
+      Value columns = b.createOrFold<memref::DimOp>(
+          loc, source, static_cast<int64_t>(place.size()) - 1);
       Value insideRow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
                                               sourceColumn, columns);
       inside = arith::AndIOp::create(b, loc, inside, insideRow);
@@ -263,7 +266,7 @@ void TileCopier::copyPiece(SplitIndex row, SplitIndex column) {
       position.dynamic
           ? b.createOrFold<arith::AddIOp>(loc, start, position.dynamic)
           : start;
-  copyElements(sourceRow, sourceColumn, position.materialize(b, loc), valid);
+  copyElements(place, position.materialize(b, loc), valid);
 }
 
 void TileCopier::copy() {

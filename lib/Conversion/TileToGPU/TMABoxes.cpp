@@ -258,9 +258,11 @@ LogicalResult TMAPutPattern::copyPiece(ConversionPatternRewriter &b,
   TMABoxCopy request{firstTMABox(b, op, *view, op.getMaps()[piece.number],
                                  adaptor.getChannel()),
                      slot.full, cluster, op.getEviction()};
+  // Of a page, or of all rows; a buffer of one or the other leads.
   Value &row = request.coordinates[view->dims[0]],
-        &column = request.coordinates[view->dims[1]];
-  Value origin = row, firstRow = piece.sourceRow;
+        &column = request.coordinates[view->dims[1]],
+        &page = request.coordinates[view->pageDim.value_or(view->dims[0])];
+  Value origin = row, firstPage = page, firstRow = piece.sourceRow;
   row = plus(row, firstRow);
   Value firstColumn = plus(column, piece.sourceColumn);
   Value start = b.createOrFold<arith::MulIOp>(loc, slot.number,
@@ -282,7 +284,9 @@ LogicalResult TMAPutPattern::copyPiece(ConversionPatternRewriter &b,
       Value boxRow = plus(firstRow, constant(b, loc, copied));
       // No tensor has so many rows.
       Value outside = constant(b, loc, std::numeric_limits<int32_t>::max() / 2);
-      row = plus(origin, places.locate(b, loc, boxRow, outside));
+      SmallVector<Value, 2> place = places.locateBox(b, loc, boxRow, outside);
+      row = plus(origin, place.back());
+      page = plus(firstPage, place.front());
     }
     for (int64_t first = 0; first < piece.columns; first += atomColumns) {
       column = plus(firstColumn, constant(b, loc, first));

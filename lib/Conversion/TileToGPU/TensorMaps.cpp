@@ -18,7 +18,7 @@ static FailureOr<TensorView> traceSubview(OpBuilder &b,
   FailureOr<TensorView> source = traceView(b, subview.getSource());
   if (failed(source))
     return failure();
-  TensorView view{source->tensor, source->origin, {}};
+  TensorView view{source->tensor, source->origin, {}, source->pageDim};
   llvm::SmallBitVector dropped = subview.getDroppedDims();
   for (auto [i, dim] : llvm::enumerate(source->dims)) {
     if (!isConstantIntValue(subview.getMixedStrides()[i], 1))
@@ -41,6 +41,9 @@ static FailureOr<TensorView> traceSubview(OpBuilder &b,
 FailureOr<TensorView> attune::traceView(OpBuilder &b, Value view) {
   if (auto subview = view.getDefiningOp<memref::SubViewOp>())
     return traceSubview(b, subview);
+  // Where a view turns out to start at a known place.
+  if (auto cast = view.getDefiningOp<memref::CastOp>())
+    return traceView(b, cast.getSource());
   if (auto transpose = view.getDefiningOp<memref::TransposeOp>()) {
     FailureOr<TensorView> source = traceView(b, transpose.getIn());
     if (failed(source))
@@ -49,8 +52,14 @@ FailureOr<TensorView> attune::traceView(OpBuilder &b, Value view) {
         applyPermutationMap<int64_t>(transpose.getPermutation(), source->dims);
     return source;
   }
-  if (auto paged = view.getDefiningOp<tile::PagedOp>())
-    return traceView(b, paged.getSource());
+  if (auto paged = view.getDefiningOp<tile::PagedOp>()) {
+    FailureOr<TensorView> source = traceView(b, paged.getSource());
+    if (succeeded(source) && paged.hasPageDim()) {
+      source->pageDim = source->dims.front();
+      source->dims.erase(source->dims.begin());
+    }
+    return source;
+  }
   if (!isa<BlockArgument>(view))
     return failure();
   int64_t rank = cast<MemRefType>(view.getType()).getRank();
@@ -156,6 +165,10 @@ static LogicalResult checkPages(Operation *op) {
            << "expects pages of a multiple or, in multiples of " << kAtomRows
            << ", a part of the " << copied
            << " rows that the copy engine copies, but got pages of " << page;
+  if (int64_t unit = PagedRows(put.getSource()).getUnit(); unit && unit != rows)
+    return op->emitOpError()
+           << "expects rows that end in units of the " << rows
+           << " rows of a TMA box in a page, but got units of " << unit;
   if (int64_t divisor = knownDivisor(put.getRow()); divisor % rows != 0)
     return op->emitOpError()
            << "expects a first row that is known to be a multiple of the "

@@ -20,6 +20,8 @@ struct TensorView {
   llvm::SmallVector<mlir::Value, 5> origin;
   /// The tensor's dimension behind each dimension of the view.
   llvm::SmallVector<int64_t, 2> dims;
+  /// That of pages, where rows lie in such of their own.
+  std::optional<int64_t> pageDim = std::nullopt;
 };
 
 /// Follows views to the tensor. Index arithmetic is emitted at `builder`, after

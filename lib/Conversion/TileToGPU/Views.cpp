@@ -12,52 +12,103 @@
 using namespace mlir;
 using namespace attune;
 
-Value PagedRows::locate(OpBuilder &b, Location loc, Value row, Value outside) {
-  if (!paged)
-    return row;
-  Value page = constant(b, loc, paged.getPage());
-  Value number = b.createOrFold<arith::DivUIOp>(loc, row, page);
-  Value table = paged.getTable();
+static Value compare(OpBuilder &b, Location loc, arith::CmpIPredicate predicate,
+                     Value left, Value right) {
+  return arith::CmpIOp::create(b, loc, predicate, left, right);
+}
+
+Value PagedRows::readTable(OpBuilder &b, Location loc, Value number,
+                           Value condition) {
   auto read = [&](OpBuilder &at) -> Value {
-    Value entry = memref::LoadOp::create(at, loc, table, number);
+    Value entry = memref::LoadOp::create(at, loc, paged.getTable(), number);
     return arith::IndexCastOp::create(at, loc, at.getIndexType(), entry);
   };
-  auto isBelow = [&](Value left, Value right) -> Value {
-    // Unsigned: an entry below 0 is no page either.
-    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, left,
-                                 right);
-  };
-  Value entry;
-  if (outside) {
-    Value entries = b.createOrFold<memref::DimOp>(loc, table, 0);
-    auto guarded = scf::IfOp::create(
-        b, loc, isBelow(number, entries),
-        [&](OpBuilder &inner, Location innerLoc) {
-          scf::YieldOp::create(inner, innerLoc, read(inner));
-        },
-        [&](OpBuilder &inner, Location innerLoc) {
-          scf::YieldOp::create(inner, innerLoc, constant(inner, innerLoc, -1));
-        });
-    entry = guarded.getResult(0);
-  } else {
-    entry = read(b);
-  }
+  if (!condition)
+    return read(b);
+  auto guarded = scf::IfOp::create(
+      b, loc, condition,
+      [&](OpBuilder &inner, Location innerLoc) {
+        scf::YieldOp::create(inner, innerLoc, read(inner));
+      },
+      [&](OpBuilder &inner, Location innerLoc) {
+        scf::YieldOp::create(inner, innerLoc, constant(inner, innerLoc, -1));
+      });
+  return guarded.getResult(0);
+}
+
+Value PagedRows::locateInBuffer(OpBuilder &b, Location loc, Value row,
+                                Value outside) {
+  Value page = constant(b, loc, getPage());
+  Value number = b.createOrFold<arith::DivUIOp>(loc, row, page);
+  Value isEntry;
+  if (outside)
+    isEntry = compare(b, loc, arith::CmpIPredicate::ult, number,
+                      b.createOrFold<memref::DimOp>(loc, paged.getTable(), 0));
+  Value entry = readTable(b, loc, number, isEntry);
   Value first = b.createOrFold<arith::MulIOp>(loc, entry, page);
   Value inPage = b.createOrFold<arith::RemUIOp>(loc, row, page);
   Value place = b.createOrFold<arith::AddIOp>(loc, first, inPage);
   if (!outside)
     return place;
   Value rows = b.createOrFold<memref::DimOp>(loc, paged.getSource(), 0);
-  return arith::SelectOp::create(b, loc, isBelow(place, rows), place, outside);
+  // Unsigned: an entry below 0 is no page either.
+  Value isRow = compare(b, loc, arith::CmpIPredicate::ult, place, rows);
+  return arith::SelectOp::create(b, loc, isRow, place, outside);
 }
 
-Value PagedRows::locate(OpBuilder &b, Location loc, Value row, bool inBounds) {
+SmallVector<Value, 2> PagedRows::locateInPage(OpBuilder &b, Location loc,
+                                              Value row, Value outside,
+                                              bool isBox) {
+  Value page = constant(b, loc, getPage());
+  Value number = b.createOrFold<arith::DivUIOp>(loc, row, page);
+  Value inPage = b.createOrFold<arith::RemUIOp>(loc, row, page);
+  Value exists;
+  if (Value rows = paged.getRows()) {
+    Value unit = constant(b, loc, getUnit());
+    Value after = b.createOrFold<arith::MulIOp>(
+        loc, b.createOrFold<arith::CeilDivUIOp>(loc, rows, unit), unit);
+    exists = compare(b, loc, arith::CmpIPredicate::slt, row, after);
+    if (getUnit() > 1) {
+      Value last = b.createOrFold<arith::SubIOp>(loc, after, unit),
+            missing = b.createOrFold<arith::SubIOp>(loc, after, rows);
+      Value isLast = compare(b, loc, arith::CmpIPredicate::sge, row, last);
+      Value back =
+          arith::SelectOp::create(b, loc, isLast, missing, constant(b, loc, 0));
+      inPage = arith::SubIOp::create(b, loc, inPage, back);
+    }
+  } else if (outside) {
+    exists = compare(b, loc, arith::CmpIPredicate::ult, number,
+                     b.createOrFold<memref::DimOp>(loc, paged.getTable(), 0));
+  }
+  Value entry = readTable(b, loc, number, outside ? exists : Value());
+  if (!outside)
+    return {entry, inPage};
+  Value pages = b.createOrFold<memref::DimOp>(loc, paged.getSource(), 0);
+  Value isInside = compare(b, loc, arith::CmpIPredicate::ult, entry, pages);
+  if (getUnit() > 1 && !isBox)
+    isInside = arith::AndIOp::create(b, loc, isInside,
+                                     compare(b, loc, arith::CmpIPredicate::sge,
+                                             inPage, constant(b, loc, 0)));
+  return {arith::SelectOp::create(b, loc, isInside, entry, outside), inPage};
+}
+
+SmallVector<Value, 2> PagedRows::locate(OpBuilder &b, Location loc, Value row,
+                                        bool inBounds) {
   if (!paged)
-    return row;
+    return {row};
   Value outside;
   if (!inBounds)
     outside = b.createOrFold<memref::DimOp>(loc, paged.getSource(), 0);
-  return locate(b, loc, row, outside);
+  if (hasPageDim())
+    return locateInPage(b, loc, row, outside, /*isBox=*/false);
+  return {locateInBuffer(b, loc, row, outside)};
+}
+
+SmallVector<Value, 2> PagedRows::locateBox(OpBuilder &b, Location loc,
+                                           Value row, Value outside) {
+  if (hasPageDim())
+    return locateInPage(b, loc, row, outside, /*isBox=*/true);
+  return {locateInBuffer(b, loc, row, outside)};
 }
 
 ValueRange attune::getBuffers(tile::PutOp put) {

@@ -22,17 +22,39 @@ public:
   }
   /// Consecutive rows, from a multiple of it, that are consecutive in the
   /// buffer; 0 for all.
-  int64_t getPage() { return paged ? paged.getPage() : 0; }
+  int64_t getPage() { return paged ? paged.getPageSize() : 0; }
+  /// Whether the buffer has a dimension of pages in front of that of rows.
+  bool hasPageDim() { return paged && paged.hasPageDim(); }
+  /// Rows that move together so that they end with the last one; 0 where none
+  /// is known.
+  int64_t getUnit() {
+    return paged && paged.getRows() ? static_cast<int64_t>(paged.getUnit()) : 0;
+  }
 
-  /// The row of the buffer, `outside` where there is none; without that there
-  /// is one.
-  mlir::Value locate(mlir::OpBuilder &builder, mlir::Location loc,
-                     mlir::Value row, mlir::Value outside);
-  /// The row of the buffer, or one that is not in it.
-  mlir::Value locate(mlir::OpBuilder &builder, mlir::Location loc,
-                     mlir::Value row, bool inBounds);
+  /// The indices of the row in the buffer: that of a page, where there are
+  /// such, and that of a row. The first one is not in the buffer where there is
+  /// no such row.
+  llvm::SmallVector<mlir::Value, 2> locate(mlir::OpBuilder &builder,
+                                           mlir::Location loc, mlir::Value row,
+                                           bool inBounds);
+  /// The same of the first row of a TMA box, which ends with the page, or with
+  /// a unit: it may start before the page. `outside` is what no buffer has.
+  llvm::SmallVector<mlir::Value, 2> locateBox(mlir::OpBuilder &builder,
+                                              mlir::Location loc,
+                                              mlir::Value row,
+                                              mlir::Value outside);
 
 private:
+  mlir::Value locateInBuffer(mlir::OpBuilder &builder, mlir::Location loc,
+                             mlir::Value row, mlir::Value outside);
+  llvm::SmallVector<mlir::Value, 2>
+  locateInPage(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value row,
+               mlir::Value outside, bool isBox);
+  /// The entry of the table, which is not read unless `condition` holds; null
+  /// for one that does.
+  mlir::Value readTable(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value number, mlir::Value condition);
+
   mlir::Value view;
   tile::PagedOp paged;
 };

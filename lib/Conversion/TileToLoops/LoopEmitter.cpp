@@ -111,50 +111,6 @@ void LoopEmitter::copy(Value source, Value target) {
           });
 }
 
-std::pair<Value, SmallVector<Value>>
-LoopEmitter::locate(Value view, ArrayRef<Value> position) {
-  SmallVector<Value> place(position);
-  if (auto interleaved = view.getDefiningOp<tile::InterleavedOp>()) {
-    Value &along = place[interleaved.getDim()],
-          block = index(interleaved.getBlock()),
-          count = index(interleaved.getSources().size());
-    Value number = arith::DivUIOp::create(builder, along, block);
-    Value part = arith::RemUIOp::create(builder, number, count);
-    Value first = arith::MulIOp::create(
-        builder, arith::DivUIOp::create(builder, number, count), block);
-    along = arith::AddIOp::create(
-        builder, first, arith::RemUIOp::create(builder, along, block));
-    Value source = interleaved.getSources().front();
-    for (auto [i, other] :
-         llvm::drop_begin(llvm::enumerate(interleaved.getSources()))) {
-      Value isOther = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
-                                            part, index(i));
-      source = arith::SelectOp::create(builder, isOther, other, source);
-    }
-    return {source, place};
-  }
-  auto paged = view.getDefiningOp<tile::PagedOp>();
-  if (!paged)
-    return {view, place};
-  Value size = index(paged.getPage());
-  Value page = arith::DivUIOp::create(builder, position[0], size);
-  auto branch = scf::IfOp::create(builder, builder.getIndexType(),
-                                  isInside(paged.getTable(), page),
-                                  /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  Value entry = arith::IndexCastOp::create(builder, builder.getIndexType(),
-                                           load(paged.getTable(), page));
-  Value row = arith::AddIOp::create(
-      builder, arith::MulIOp::create(builder, entry, size),
-      arith::RemUIOp::create(builder, position[0], size));
-  scf::YieldOp::create(builder, row);
-  builder.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(builder, index(-1));
-  place[0] = branch.getResult(0);
-  return {paged.getSource(), place};
-}
-
 Value LoopEmitter::isInside(Value buffer, ValueRange position) {
   Value inside;
   for (auto [dim, index] : llvm::enumerate(position)) {

@@ -106,6 +106,9 @@ private:
   /// The buffer behind a view, and the position in it; no row has number -1.
   std::pair<mlir::Value, llvm::SmallVector<mlir::Value>>
   locate(mlir::Value view, llvm::ArrayRef<mlir::Value> position);
+  /// The same for a source with a dimension of pages.
+  llvm::SmallVector<mlir::Value>
+  locateInPages(tile::PagedOp paged, llvm::ArrayRef<mlir::Value> position);
   /// Whether `position` lies in `buffer`.
   mlir::Value isInside(mlir::Value buffer, mlir::ValueRange position);
   /// The element of a buffer, or 0 outside of it.

@@ -46,5 +46,36 @@ gpu.module @kernels {
     tile.put %channel[%c0], %paged[%row, %c0] : !channel, !view
     gpu.return
   }
+
+  // The number of a page is a coordinate. The box of the last row ends with it: it starts earlier, perhaps before the page.
+  // CHECK-LABEL: gpu.func @pages_of_their_own
+  // CHECK-SAME:    %[[POOL:[^ ]+]]: memref<9x16x64xf16>, %[[TABLE:[^ ]+]]: memref<?xi32>, %{{[^ ]+}}: index, %[[ROWS:[^ ]+]]: index
+  // CHECK-SAME:    tensor = memref<1x16x64xf16
+  // CHECK-DAG:     %[[ROW:.+]] = arith.muli %{{.+}}, %c32
+  // CHECK-DAG:     %[[UNITS:.+]] = arith.ceildivui %[[ROWS]], %c16
+  // CHECK-DAG:     %[[AFTER:.+]] = arith.muli %[[UNITS]], %c16
+  // CHECK-DAG:     %[[IN_PAGE:.+]] = arith.remui %[[ROW]], %c16
+  // CHECK-DAG:     %[[EXISTS:.+]] = arith.cmpi slt, %[[ROW]], %[[AFTER]]
+  // CHECK-DAG:     %[[LAST:.+]] = arith.subi %[[AFTER]], %c16
+  // CHECK-DAG:     %[[MISSING:.+]] = arith.subi %[[AFTER]], %[[ROWS]]
+  // CHECK-DAG:     %[[IS_LAST:.+]] = arith.cmpi sge, %[[ROW]], %[[LAST]]
+  // CHECK:         %[[BACK:.+]] = arith.select %[[IS_LAST]], %[[MISSING]], %c0
+  // CHECK:         %[[START:.+]] = arith.subi %[[IN_PAGE]], %[[BACK]]
+  // CHECK:         scf.if %[[EXISTS]]
+  // CHECK:           memref.load %[[TABLE]]
+  // CHECK:         %[[PAGE:.+]] = arith.select %{{.+}}, %{{.+}}, %c1073741823
+  // CHECK-DAG:     %[[START32:.+]] = arith.index_cast %[[START]]
+  // CHECK-DAG:     %[[PAGE32:.+]] = arith.index_cast %[[PAGE]]
+  // CHECK:         nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.+}}, box[%c0_i32, %[[START32]], %[[PAGE32]]]
+  gpu.func @pages_of_their_own(%pool: memref<9x16x64xf16>, %table: memref<?xi32>, %block: index, %rows: index) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %row = arith.muli %block, %c32 : index
+    %paged = tile.paged %pool by %table rows %rows units of 16 : memref<9x16x64xf16>, memref<?xi32>
+    %channel = tile.channel : !channel
+    tile.put %channel[%c0], %paged[%row, %c0] : !channel, memref<?x64xf16>
+    gpu.return
+  }
 }
 }

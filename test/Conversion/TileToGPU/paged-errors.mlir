@@ -84,3 +84,20 @@ gpu.module @kernels {
   }
 }
 }
+
+// -----
+
+!channel = !tile.channel<32x64xf16, stages = 2, swizzle_atom = 64>
+
+module attributes {gpu.container_module} {
+gpu.module @kernels {
+  gpu.func @units_of_no_box(%pool: memref<9x16x64xf16>, %table: memref<?xi32>, %rows: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %paged = tile.paged %pool by %table rows %rows : memref<9x16x64xf16>, memref<?xi32>
+    %channel = tile.channel : !channel
+    // expected-error @+1 {{'tile.put' op expects rows that end in units of the 16 rows of a TMA box in a page, but got units of 1}}
+    tile.put %channel[%c0], %paged[%c0, %c0] : !channel, memref<?x64xf16>
+    gpu.return
+  }
+}
+}

@@ -34,6 +34,54 @@ func.func @paged_pages(%m: memref<?x64xf16>, %table: memref<?xi32>) {
 
 // -----
 
+func.func @paged_two_sizes(%m: memref<9x16x64xf16>, %table: memref<?xi32>) {
+  // expected-error @below {{expects no 'pages of' for a buffer whose second dimension has the rows of a page, but got 16}}
+  %p = tile.paged %m by %table pages of 16 : memref<9x16x64xf16>, memref<?xi32>
+  return
+}
+
+// -----
+
+func.func @paged_unknown_page(%m: memref<9x?x64xf16>, %table: memref<?xi32>) {
+  // expected-error @below {{expects a static number of rows in a page, of at least 1, but got 'memref<9x?x64xf16>'}}
+  %p = tile.paged %m by %table : memref<9x?x64xf16>, memref<?xi32>
+  return
+}
+
+// -----
+
+func.func @paged_layout(%m: memref<9x16x64xf16, affine_map<(a, b, c) -> (a, c, b mod 4)>>, %table: memref<?xi32>) {
+  // expected-error @below {{expects a buffer of pages with strides, but got 'memref<9x16x64xf16, affine_map<(d0, d1, d2) -> (d0, d2, d1 mod 4)>>'}}
+  %p = tile.paged %m by %table : memref<9x16x64xf16, affine_map<(a, b, c) -> (a, c, b mod 4)>>, memref<?xi32>
+  return
+}
+
+// -----
+
+func.func @paged_units(%m: memref<9x16x64xf16>, %table: memref<?xi32>, %n: index) {
+  // expected-error @below {{expects units that divide the 16 rows of a page, but got 12}}
+  %p = tile.paged %m by %table rows %n units of 12 : memref<9x16x64xf16>, memref<?xi32>
+  return
+}
+
+// -----
+
+func.func @paged_units_alone(%m: memref<9x16x64xf16>, %table: memref<?xi32>) {
+  // expected-error @below {{expects no units without 'rows', but got 8}}
+  %p = tile.paged %m by %table units of 8 : memref<9x16x64xf16>, memref<?xi32>
+  return
+}
+
+// -----
+
+func.func @paged_rows_of_no_pages(%m: memref<?x64xf16>, %table: memref<?xi32>, %n: index) {
+  // expected-error @below {{expects a buffer of three dimensions, the first of which counts pages, with 'rows', but got 'memref<?x64xf16>'}}
+  %p = tile.paged %m by %table pages of 16 rows %n : memref<?x64xf16>, memref<?xi32>
+  return
+}
+
+// -----
+
 func.func @ordered_effects(%m: memref<?x64xf32>, %counters: memref<?xi32>, %i: index) {
   tile.ordered %counters[%i] turn %i of %i {
     // expected-error @below {{'tile.load' op expects to have no effects on memory in 'tile.ordered', where 'tile.store' alone may}}

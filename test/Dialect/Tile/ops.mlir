@@ -39,6 +39,17 @@ func.func @paged(%m: memref<128x64xf16>, %rows: memref<?xf32>, %a: memref<?xi32>
   return
 }
 
+// CHECK-LABEL: func.func @pages_of_a_head
+func.func @pages_of_a_head(%m: memref<9x16x64xf16, strided<[4096, 128, 1], offset: ?>>, %table: memref<?xi32>, %n: index) {
+  // CHECK: %[[P:.+]] = tile.paged %{{.+}} by %{{.+}} rows %[[N:.+]] units of 8 : memref<9x16x64xf16, strided<[4096, 128, 1], offset: ?>>, memref<?xi32>
+  %p = tile.paged %m by %table rows %n units of 8 : memref<9x16x64xf16, strided<[4096, 128, 1], offset: ?>>, memref<?xi32>
+  // CHECK: tile.load %[[P]][%{{.+}}] : memref<?x64xf16, strided<[128, 1], offset: ?>>
+  %x = tile.load %p[%n, %n] : memref<?x64xf16, strided<[128, 1], offset: ?>> -> !regs
+  // CHECK: tile.paged %{{.+}} by %{{.+}} rows %[[N]] :
+  %q = tile.paged %m by %table rows %n : memref<9x16x64xf16, strided<[4096, 128, 1], offset: ?>>, memref<?xi32>
+  return
+}
+
 // CHECK-LABEL: func.func @interleaved
 // CHECK-SAME:    %[[M:[^ ]+]]: memref<128x64xf16>, %[[N:[^ ]+]]: memref<128x64xf16>
 func.func @interleaved(%m: memref<128x64xf16>, %n: memref<128x64xf16>, %i: index, %t: !tile.tile<96x32xf32, registers>) {

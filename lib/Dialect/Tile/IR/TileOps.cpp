@@ -88,8 +88,20 @@ LogicalResult OrderedOp::verifyRegions() {
 MemRefType PagedOp::getViewOf(Type source) {
   auto type = cast<MemRefType>(source);
   SmallVector<int64_t> shape(type.getShape());
+  MemRefLayoutAttrInterface layout = type.getLayout();
+  if (type.getRank() == 3) {
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    shape.erase(shape.begin());
+    bool isStrided = succeeded(type.getStridesAndOffset(strides, offset));
+    if (isStrided && !layout.isIdentity())
+      layout = StridedLayoutAttr::get(type.getContext(), offset,
+                                      ArrayRef<int64_t>(strides).drop_front());
+    else
+      layout = {};
+  }
   shape.front() = ShapedType::kDynamic;
-  return MemRefType::get(shape, type.getElementType(), type.getLayout(),
+  return MemRefType::get(shape, type.getElementType(), layout,
                          type.getMemorySpace());
 }
 
@@ -108,6 +120,30 @@ static LogicalResult verifyUsers(Operation *view, StringRef names) {
 }
 
 LogicalResult PagedOp::verify() {
+  if (hasPageDim()) {
+    if (getPage() != 1)
+      return emitOpError("expects no 'pages of' for a buffer whose second "
+                         "dimension has the rows of a page, but got ")
+             << getPage();
+    if (!getSource().getType().isStrided())
+      return emitOpError("expects a buffer of pages with strides, but got ")
+             << getSource().getType();
+    // The number that stands for an unknown one is below 0.
+    if (getPageSize() < 1)
+      return emitOpError("expects a static number of rows in a page, of at "
+                         "least 1, but got ")
+             << getSource().getType();
+    if (getPageSize() % static_cast<int64_t>(getUnit()) != 0)
+      return emitOpError("expects units that divide the ")
+             << getPageSize() << " rows of a page, but got " << getUnit();
+  } else if (getRows()) {
+    return emitOpError("expects a buffer of three dimensions, the first of "
+                       "which counts pages, with 'rows', but got ")
+           << getSource().getType();
+  }
+  if (getUnit() != 1 && !getRows())
+    return emitOpError("expects no units without 'rows', but got ")
+           << getUnit();
   return verifyUsers<LoadOp, StoreOp, PutOp>(
       *this, "tile.load, tile.store and tile.put");
 }

@@ -19,6 +19,16 @@ def Tile_PagedOp : Tile_Op<"paged", [Pure,
     the source. Row r is outside where the table has no entry for its page, or one that is no page of the source, as -1
     is none. Of a 1-D buffer, elements are rows.
 
+    A 3-D source has its pages as its first dimension: `result[r, j] = source[table[r floordiv page], r mod page, j]`, with
+    pages of as many rows as the second one has.
+
+    With `rows n` of such a source, rows from n on are outside, and entries of the table behind that of row n - 1 are not
+    read, so that these may be anything; n is at most what the entries have room for. The last row then ends its unit, which
+    is a part of the page: of the `unit` rows from `last = (n - 1) floordiv unit * unit` on, row r is that which
+    `r - (last + unit - n)` would be, and outside where that one lies before the page. The copy engine, which reads
+    zeros outside of the page alone, so meets nothing behind the last row where each of its TMA boxes is a unit. Units of one row move
+    nothing.
+
     Tiles of it are loaded, stored, added to and put into channels as those of any other buffer, and by no other op. The
     copy engine fetches a TMA box for each page, so that pages and its tiles are multiples of each other.
 
@@ -26,19 +36,32 @@ def Tile_PagedOp : Tile_Op<"paged", [Pure,
     ```mlir
     %keys = tile.paged %pool by %blocks pages of 16 : memref<?x128xbf16>, memref<?xi32>
     %k = tile.load %keys[%row, %c0] stages 2 : memref<?x128xbf16> -> !tile.tile<64x128xbf16, registers>
+
+    // Pages of one head of several, of which so many rows are there.
+    %own = tile.paged %head by %blocks rows %n units of 16
+      : memref<?x16x128xbf16, strided<[8192, 128, 1], offset: ?>>, memref<?xi32>
     ```
 
-    **Errors**: an op of another kind that uses it. By `convert-tile-to-gpu`: a TMA box that would lie in several pages.
+    **Errors**: an op of another kind that uses it; a 3-D source with `pages of`, or with a number of rows in a page that is
+    not known; `rows` of another source; units that do not divide the pages, or without `rows`. By `convert-tile-to-gpu`: a
+    TMA box that would lie in several pages, or that is no unit.
   }];
-  let arguments = (ins MemRefRankOf<[AnyFloat], [1, 2]>:$source, MemRefRankOf<[I32, I64], [1]>:$table,
-                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$page);
+  let arguments = (ins MemRefRankOf<[AnyFloat], [1, 2, 3]>:$source, MemRefRankOf<[I32, I64], [1]>:$table,
+                       Optional<Index>:$rows,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$page,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$unit);
   let results = (outs MemRefRankOf<[AnyFloat], [1, 2]>:$result);
   let assemblyFormat = [{
-    $source `by` $table (`pages` `of` $page^)? attr-dict `:` type($source) `,` type($table)
+    $source `by` $table (`pages` `of` $page^)? (`rows` $rows^)? (`units` `of` $unit^)? attr-dict
+    `:` type($source) `,` type($table)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     static ::mlir::MemRefType getViewOf(::mlir::Type source);
+    /// Whether the first dimension of the source counts pages.
+    bool hasPageDim() { return getSource().getType().getRank() == 3; }
+    /// Rows of a page.
+    int64_t getPageSize() { return hasPageDim() ? getSource().getType().getDimSize(1) : getPage(); }
   }];
 }
 
