@@ -21,7 +21,27 @@ struct OpNotes {
       : op(op), sizes(op.getKnobSet().sizes.size()) {}
 
   TunableOpInterface op;
-  std::vector<std::optional<std::pair<Value, int64_t>>> sizes;
+  struct Place {
+    Value tensor;
+    int64_t position;
+    /// For how much of the size there is an element.
+    int64_t unit;
+  };
+  std::vector<std::optional<Place>> sizes;
+};
+
+/// A size by its name, of which a dimension has an element for each unit.
+struct NamedSize {
+  StringRef name;
+  int64_t unit;
+
+  bool operator==(const NamedSize &other) const {
+    return name == other.name && unit == other.unit;
+  }
+  std::optional<int64_t> getExtent(const ProblemSizes &sizes) const {
+    std::optional<int64_t> size = sizes.get(name);
+    return size ? llvm::divideCeilSigned(*size, unit) : size;
+  }
 };
 
 class Analysis : private InputNotes {
@@ -33,7 +53,8 @@ public:
   FailureOr<Problem> run();
 
 private:
-  void noteSize(Value tensor, int64_t position, size_t size) override;
+  void noteSize(Value tensor, int64_t position, size_t size,
+                int64_t unit) override;
   void noteIntegers(Value argument, const IntegerUse &use) override {
     integers.try_emplace(argument, current, use);
   }
@@ -61,23 +82,24 @@ private:
   OpNotes *current = nullptr;
   /// Per argument: sizes, and the names of those that its dimensions mean.
   std::vector<SmallVector<int64_t>> known;
-  std::vector<SmallVector<SmallVector<StringRef, 1>, 4>> meaning;
+  std::vector<SmallVector<SmallVector<NamedSize, 1>, 4>> meaning;
   DenseMap<Value, std::pair<OpNotes *, IntegerUse>> integers;
   DenseMap<Value, std::map<std::string, InputTransform>> transforms;
 };
 } // namespace
 
-void Analysis::noteSize(Value tensor, int64_t position, size_t size) {
+void Analysis::noteSize(Value tensor, int64_t position, size_t size,
+                        int64_t unit) {
   if (!current->sizes[size])
-    current->sizes[size] = {tensor, position};
+    current->sizes[size] = {tensor, position, unit};
   auto argument = dyn_cast<BlockArgument>(tensor);
   if (!argument || argument.getOwner()->getParentOp() != function)
     return;
   auto &dims = meaning[argument.getArgNumber()];
   dims.resize(cast<ShapedType>(tensor.getType()).getRank());
-  StringRef name = current->op.getKnobSet().sizes[size].name;
-  if (!llvm::is_contained(dims[position], name))
-    dims[position].push_back(name);
+  NamedSize named{current->op.getKnobSet().sizes[size].name, unit};
+  if (!llvm::is_contained(dims[position], named))
+    dims[position].push_back(named);
 }
 
 LogicalResult Analysis::resolveSizes(unsigned index, ShapedType type) {
@@ -90,14 +112,14 @@ LogicalResult Analysis::resolveSizes(unsigned index, ShapedType type) {
            << ", but got " << given->second.size();
   for (auto [position, size] : llvm::enumerate(type.getShape())) {
     std::optional<int64_t> requested;
-    ArrayRef<StringRef> names = meaning[index][position];
-    StringRef name = names.empty() ? StringRef() : names.front();
+    ArrayRef<NamedSize> names = meaning[index][position];
+    StringRef name = names.empty() ? StringRef() : names.front().name;
     if (!name.empty())
-      requested = sizes.get(name);
+      requested = names.front().getExtent(sizes);
     // What is indexed by several positions has an element for each of any.
     if (requested && ShapedType::isDynamic(size))
-      for (StringRef other : names.drop_front())
-        requested = std::max(requested, sizes.get(other));
+      for (const NamedSize &other : names.drop_front())
+        requested = std::max(requested, other.getExtent(sizes));
     if (given != sizes.shapes.end())
       requested = given->second[position];
     if (ShapedType::isDynamic(size) && !requested) {
@@ -138,8 +160,10 @@ std::vector<std::string> Analysis::findUnusedSizes() const {
   std::vector<std::string> unused;
   for (const auto &[name, size] : sizes.named)
     if (llvm::none_of(meaning, [&, &name = name](const auto &dims) {
-          return llvm::any_of(dims, [&](ArrayRef<StringRef> names) {
-            return llvm::is_contained(names, name);
+          return llvm::any_of(dims, [&](ArrayRef<NamedSize> names) {
+            return llvm::any_of(names, [&](const NamedSize &size) {
+              return size.name == name;
+            });
           });
         }))
       unused.push_back(name);
@@ -161,7 +185,7 @@ SmallVector<int64_t> Analysis::getSizes(const OpNotes &notes) {
   SmallVector<int64_t> resolved = op.getSizes();
   for (auto [size, where] : llvm::zip_equal(resolved, notes.sizes))
     if (ShapedType::isDynamic(size))
-      size = where ? getSize(where->first, where->second) : 1;
+      size = where ? getSize(where->tensor, where->position) * where->unit : 1;
   return resolved;
 }
 
@@ -224,7 +248,7 @@ FailureOr<Problem> Analysis::run() {
         argument.limit = getSizes(*notes)[use.size];
       else if (use.kind == Use::Segment)
         argument.limit = 4;
-      else if (use.kind == Use::Index)
+      else if (use.kind == Use::Index || use.kind == Use::DistinctIndex)
         argument.limit = getSize(use.tensor, use.tensorDim);
       else if (use.kind == Use::BlockCount || use.kind == Use::BlockIndex)
         describeBlocks(getSizes(*notes)[use.size], use, argument);
@@ -294,6 +318,9 @@ Tensor attune::makeInput(const ProblemArgument &argument, unsigned index,
     break;
   case Use::Flag:
     fillUniform(tensor, ownSeed, 0, 2);
+    break;
+  case Use::DistinctIndex:
+    fillDistinct(tensor, ownSeed, argument.limit);
     break;
   case Use::BlockIndex:
     fillPermutations(tensor, ownSeed, argument.limit, argument.first,

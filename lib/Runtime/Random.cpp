@@ -4,6 +4,7 @@
 // mathematical library of another machine may round differently.
 
 #include "attune/Runtime/Random.h"
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -77,10 +78,10 @@ void attune::fillSegments(Tensor &tensor, uint64_t seed, int64_t segments) {
   });
 }
 
-void attune::fillPermutations(Tensor &tensor, uint64_t seed, int64_t count,
-                              int64_t first, int64_t step) {
+/// See fillPermutations(): of rows of so many elements.
+static void fillRows(Tensor &tensor, uint64_t seed, int64_t length,
+                     int64_t count, int64_t first, int64_t step) {
   Generator generator(seed);
-  int64_t length = tensor.shape.sizes.empty() ? 1 : tensor.shape.sizes.back();
   std::vector<int64_t> order(std::max<int64_t>(count, 0));
   std::iota(order.begin(), order.end(), 0);
   int64_t column = 0;
@@ -95,4 +96,14 @@ void attune::fillPermutations(Tensor &tensor, uint64_t seed, int64_t count,
               order[place + generator.next() % (order.size() - place)]);
     tensor.store(offset, static_cast<double>(first + step * order[place]));
   });
+}
+
+void attune::fillPermutations(Tensor &tensor, uint64_t seed, int64_t count,
+                              int64_t first, int64_t step) {
+  int64_t length = tensor.shape.sizes.empty() ? 1 : tensor.shape.sizes.back();
+  fillRows(tensor, seed, length, count, first, step);
+}
+
+void attune::fillDistinct(Tensor &tensor, uint64_t seed, int64_t count) {
+  fillRows(tensor, seed, std::numeric_limits<int64_t>::max(), count, 0, 1);
 }

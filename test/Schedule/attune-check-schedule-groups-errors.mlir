@@ -42,6 +42,28 @@ func.func @weights_that_do_not_fit(%q: !wide) -> !wide {
   return %o : !wide
 }
 
+// Keys in pages.
+!pool = tensor<9x1x24x64xf16>
+func.func @pages_in_no_box(%q: !t, %k: !pool, %pages: tensor<1x4xi32>) -> !t {
+  // expected-error @below {{pages-of-boxes: expects pages of a multiple or, in multiples of 8, a part of the 64 keys that a workgroup copies at once for an MMA by 4 warps, but got pages of 24}}
+  %o = attn.attention %q, %k, %k pages(%pages : tensor<1x4xi32>) schedule(<blockM = 64, blockN = 64, mmaWarps = 4, qInRegisters = 0>) : !t, !pool, !pool
+  return %o : !t
+}
+func.func @pages_of_boxes(%q: !t, %k: !pool, %pages: tensor<1x4xi32>) -> !t {
+  %o = attn.attention %q, %k, %k pages(%pages : tensor<1x4xi32>) schedule(<blockM = 64, blockN = 48, mmaWarps = 4, qInRegisters = 0>) : !t, !pool, !pool
+  return %o : !t
+}
+func.func @pages_by_threads(%q: !t, %k: !pool, %pages: tensor<1x4xi32>) -> !t {
+  %o = attn.attention %q, %k, %k pages(%pages : tensor<1x4xi32>) schedule(<blockM = 64, blockN = 64>) : !t, !pool, !pool
+  return %o : !t
+}
+!rows = tensor<9x1x4x64xf16>
+func.func @pages_of_few_keys(%q: !t, %k: !rows, %pages: tensor<1x4xi32>) -> !t {
+  // expected-error @below {{pages-of-boxes: expects pages of a multiple or, in multiples of 8, a part of the 64 keys that a workgroup copies at once for an MMA by 4 warps, but got pages of 4}}
+  %o = attn.attention %q, %k, %k pages(%pages : tensor<1x4xi32>) schedule(<blockM = 64, blockN = 64, mmaWarps = 4, qInRegisters = 0>) : !t, !rows, !rows
+  return %o : !t
+}
+
 // Lists of blocks.
 func.func @listed_keys(%q: !t, %c: tensor<1x1x2xi32>, %i: tensor<1x1x2x2xi32>) -> !t {
   // expected-error @below {{listed-keys: expects block-n to divide the 32 keys of a listed block, but got 64}}

@@ -13,7 +13,7 @@ struct AttentionOptions {
   enum class Mask { None, Causal, CausalTopLeft };
 
   llvm::cl::OptionCategory category{"Options of --op=attention"};
-  llvm::cl::opt<long long> heads, kvHeads, seqQ, seqK, headDimV;
+  llvm::cl::opt<long long> heads, kvHeads, seqQ, seqK, headDimV, pageSize;
   llvm::cl::opt<Mask> mask;
   llvm::cl::opt<std::string> window, blockLists, softcap, scale;
   llvm::cl::opt<bool> alibi, sinks, queryLengths, keyLengths, lse, grad,

@@ -20,6 +20,10 @@ AttentionOptions::AttentionOptions()
            cl::cat(category)),
       headDimV("head-dim-v", cl::desc("Head size of value (as query)"),
                cl::cat(category)),
+      pageSize("page-size",
+               cl::desc("Take keys and values in pages of so many keys, which "
+                        "a table names; 0 for none"),
+               cl::init(0), cl::cat(category)),
       mask("mask", cl::desc("Mask"), cl::init(Mask::None),
            cl::values(
                clEnumValN(Mask::None, "none", "every query sees every key"),
@@ -192,6 +196,13 @@ AttentionOptions::getProblem(const CommonOptions &common) const {
       return makeError("expects no --{0} with --grad, for gradients of batches "
                        "of different lengths are not there",
                        lengths->ArgStr);
+  if (grad && pageSize)
+    return makeError("expects no --page-size with --grad, for gradients of "
+                     "keys in pages are not there");
+  if (pageSize < 0)
+    return makeError("expects --page-size to be at least 0, but got {0}",
+                     pageSize.getValue());
+  problem.pageSize = pageSize;
   problem.queryLengths = queryLengths;
   problem.keyLengths = keyLengths;
   problem.grad = grad;

@@ -214,3 +214,28 @@ TEST_F(ProblemTest, ListsNameDifferentBlocks) {
       EXPECT_TRUE(block == first || block == first + 2 || block == first + 4);
   }
 }
+
+TEST_F(ProblemTest, PagesAreThoseOfThePool) {
+  sizes.named["seq-k"] = 50;
+  sizes.shapes[1] = {11, 2, 8, 32};
+  FailureOr<Problem> problem = analyze(R"(
+    !q = tensor<2x4x1x32xf16>
+    !k = tensor<?x2x8x32xf16>
+    func.func @f(%q: !q, %k: !k, %l: tensor<2xi32>, %p: tensor<2x?xi32>) -> !q {
+      %o = attn.attention %q, %k, %k key_lengths(%l : tensor<2xi32>)
+        pages(%p : tensor<2x?xi32>) : !q, !k, !k
+      return %o : !q
+    })");
+  ASSERT_TRUE(succeeded(problem)) << message;
+  const ProblemArgument &lengths = problem->arguments[2],
+                        &pages = problem->arguments[3];
+  // Seven pages of 8 keys, named by 7 numbers below 11.
+  EXPECT_EQ(lengths.use, Use::Position);
+  EXPECT_EQ(lengths.limit, 56);
+  EXPECT_EQ(pages.use, Use::DistinctIndex);
+  EXPECT_EQ(pages.limit, 11);
+  EXPECT_EQ(pages.shape.sizes.back(), 7);
+  for (float page : makeInput(pages, 3, 0).toFloats())
+    EXPECT_TRUE(page >= 0 && page < 11);
+  EXPECT_TRUE(problem->unusedSizes.empty());
+}

@@ -113,3 +113,16 @@ TEST(Random, PermutationsMayBeLongerOrShorterThanTheRow) {
   fillPermutations(tensor, 9, 0, 1, 2);
   EXPECT_EQ(tensor.toFloats(), (std::vector<float>{0, 0, 0, 0}));
 }
+
+TEST(Random, DistinctNumbersAreThereOnce) {
+  Tensor tensor(TensorShape::contiguous(DataType::I32, {3, 4}));
+  fillDistinct(tensor, 9, 14);
+  std::vector<float> values = tensor.toFloats();
+  EXPECT_EQ(std::set<float>(values.begin(), values.end()).size(), 12u);
+  for (float value : values)
+    EXPECT_TRUE(value >= 0 && value < 14);
+  fillDistinct(tensor, 9, 5);
+  values = tensor.toFloats();
+  EXPECT_EQ(std::set<float>(values.begin(), values.end()),
+            (std::set<float>{0, 1, 2, 3, 4}));
+}

@@ -27,6 +27,10 @@ void fillSegments(Tensor &tensor, uint64_t seed, int64_t segments);
 void fillPermutations(Tensor &tensor, uint64_t seed, int64_t count,
                       int64_t first, int64_t step);
 
+/// Fills a tensor with the numbers from 0 to `count`, not included, in random
+/// order, and again where there are more elements. Without numbers, with zeros.
+void fillDistinct(Tensor &tensor, uint64_t seed, int64_t count);
+
 } // namespace attune
 
 #endif // ATTUNE_RUNTIME_RANDOM_H

@@ -100,10 +100,13 @@ struct IntegerUse {
     BlockCount,
     /// The numbers of blocks in a list, each row of which has none twice.
     BlockIndex,
+    /// An index, of which none is there twice as far as there are enough.
+    DistinctIndex,
   } kind = Kind::Number;
   /// The size in which a Position lies, by its place in the set.
   size_t size = 0;
-  /// For an Index, the tensor and the dimension that it selects from.
+  /// For an Index or DistinctIndex, the tensor and the dimension that it
+  /// selects from.
   mlir::Value tensor;
   unsigned tensorDim = 0;
   /// For a BlockCount or BlockIndex, the blocks that the list may name: those
@@ -136,8 +139,10 @@ struct InputTransform {
 class InputNotes {
 public:
   virtual ~InputNotes();
-  /// A dimension of a tensor is a size of the set, by its place there.
-  virtual void noteSize(mlir::Value tensor, int64_t position, size_t size) = 0;
+  /// A dimension of a tensor is a size of the set, by its place there, or has
+  /// an element for each `unit` of it.
+  virtual void noteSize(mlir::Value tensor, int64_t position, size_t size,
+                        int64_t unit = 1) = 0;
   /// The integers in an argument.
   virtual void noteIntegers(mlir::Value argument, const IntegerUse &use) = 0;
   /// How a tensor is filled for an input class that is not `normal`.

@@ -46,9 +46,10 @@ static LogicalResult checkPrepared(attn::AttentionOpInterface op) {
       op.getAlibiSlopes())
     return op->emitOpError() << "expects short forms to be expanded; run "
                                 "attn-expand-short-forms first";
-  if (op.hasLengths() && op.hasBlockLists())
-    return op->emitOpError() << "expects no lists of blocks beside lengths of "
-                                "batches, which kernels do not take together";
+  if ((op.hasLengths() || op.getPages()) && op.hasBlockLists())
+    return op->emitOpError() << "expects no lists of blocks beside "
+                             << (op.getPages() ? "pages" : "lengths of batches")
+                             << ", which kernels do not take together";
   if (!cast<TunableOpInterface>(*op).getSchedule())
     return op->emitOpError() << "expects a schedule; run attune-set-schedule "
                                 "or attune-select-schedule first";
@@ -113,6 +114,8 @@ static KernelOperands addInputs(attn::AttentionOp op, KernelOutliner &outliner,
     operands.queryLengths = add(op.getQueryLengths(), "query_lengths");
   if (op.getKeyLengths())
     operands.keyLengths = add(op.getKeyLengths(), "key_lengths");
+  if (op.getPages())
+    operands.pages = add(op.getPages(), "pages");
   if (op.hasBlockLists()) {
     operands.listedQueries = op.getListedQueries();
     operands.listedKeys = op.getListedKeys();

@@ -5,6 +5,7 @@
 // scores.
 
 #include "KernelBody.h"
+#include "KeySource.h"
 #include "MergeKernel.h"
 #include "OnlineSoftmax.h"
 #include "TileOrder.h"
@@ -83,18 +84,12 @@ private:
   /// Of the batch and the tile.
   void findLengths();
   void buildTile();
-  /// The rows of a head of keys or values.
-  Value keyRows(Value buffer);
-  /// The key of a column of a block, inside of a map, clamped to one that there
-  /// is if asked.
-  Value keyPosition(OpBuilder &inner, Location loc, Value firstKey,
-                    Value column, bool clamp);
   Value queryTile();
   SoftmaxState step(Value block, Value query, SoftmaxState state);
-  Value applyScore(Value scores, Value firstKey);
+  Value applyScore(Value scores, const KeySource::Block &block);
   /// Hides keys beyond the last one and, if `asksRegion`, those that the mask
   /// hides.
-  Value applyMask(Value scores, Value firstKey, bool asksRegion);
+  Value applyMask(Value scores, const KeySource::Block &block, bool asksRegion);
   void finish(SoftmaxState state);
   /// The tile with this value in rows behind the last query of the batch.
   Value clearBehind(Value tile, double value);
@@ -116,7 +111,9 @@ private:
     return b.createOrFold<memref::DimOp>(buffer, position(dim));
   }
   UnitAttr inBounds(int64_t size, int64_t padded) {
-    return blocks->wholeBlocks && size == padded ? b.getUnitAttr() : UnitAttr();
+    return blocks->wholeBlocks && size == padded && source->isInBounds()
+               ? b.getUnitAttr()
+               : UnitAttr();
   }
 
   TileBuilder b;
@@ -129,14 +126,12 @@ private:
   Value batch, headQ, headKV, firstRow, seqQ, seqK, lastRow;
   /// Queries of the batch, and the keys that the tile has of it.
   Value lengthQ, lengthK;
-  /// OwnedRows::origin.
-  Value origin;
   /// What regions capture, and what they compute of the batch alone.
   IRMapping captures;
   /// Which part of the keys, where they are split.
   Value part;
   std::unique_ptr<VisitedBlocks> blocks;
-  Value keys, values;
+  std::unique_ptr<KeySource> source;
 };
 
 } // namespace
@@ -148,7 +143,11 @@ Value BodyBuilder::head(Value buffer, Value headIndex,
 
 Value BodyBuilder::countTiles() {
   seqQ = boundSize(b, size(operands.query, 's'), attn::getQueryFacts(op));
-  seqK = boundSize(b, size(operands.key, 's'), attn::getKeyFacts(op));
+  Value allKeys = size(operands.key, 's');
+  if (operands.pages)
+    allKeys = b.createOrFold<arith::MulIOp>(
+        b.createOrFold<memref::DimOp>(operands.pages, 1), allKeys);
+  seqK = boundSize(b, allKeys, attn::getKeyFacts(op));
   // Tiles are counted, ordered and assigned by clusters; the last one of a head
   // may lie beyond it in part.
   int64_t rows = sizes.blockM * schedule.getCluster();
@@ -212,38 +211,9 @@ void BodyBuilder::findLengths() {
         arith::CmpIOp::create(b, arith::CmpIPredicate::slt, firstRow, lengthQ);
     lengthK = arith::SelectOp::create(b, exists, lengthK, constant(0));
   }
-  // The copy engine knows the ends of tensors alone, and reads zeros before
-  // their beginning: so no block reaches behind the last key, where there may
-  // be anything.
-  if (operands.keyLengths && getScope() == tile::MmaScope::Warpgroup) {
-    Value size = constant(sizes.blockN);
-    Value steps = b.createOrFold<arith::CeilDivUIOp>(lengthK, size);
-    origin = arith::SubIOp::create(b, lengthK,
-                                   b.createOrFold<arith::MulIOp>(steps, size));
-  }
   for (Region *region : {&op.getScore(), &op.getMask()})
     if (!region->empty())
       cloneOfArgument(b, attn::getBatchArgument(*region), batch, captures);
-}
-
-Value BodyBuilder::keyRows(Value buffer) {
-  Value rows = head(buffer, headKV);
-  if (!operands.keyLengths || origin)
-    return rows;
-  auto type = cast<MemRefType>(rows.getType());
-  SmallVector<OpFoldResult> offsets(2, b.getIndexAttr(0)),
-      strides(2, b.getIndexAttr(1)),
-      extents{lengthK, b.getIndexAttr(type.getDimSize(1))};
-  return memref::SubViewOp::create(b, rows, offsets, extents, strides);
-}
-
-Value BodyBuilder::keyPosition(OpBuilder &inner, Location loc, Value firstKey,
-                               Value column, bool clamp) {
-  Value key = elementPosition(inner, loc, firstKey, column, seqK, clamp);
-  if (!clamp || !origin)
-    return key;
-  return arith::MaxSIOp::create(inner, loc, key,
-                                arith::ConstantIndexOp::create(inner, loc, 0));
 }
 
 Value BodyBuilder::queryTile() {
@@ -299,7 +269,7 @@ static void foldIntoNextFactor(OpBuilder &builder, arith::MulFOp scaled) {
   scaled.erase();
 }
 
-Value BodyBuilder::applyScore(Value scores, Value firstKey) {
+Value BodyBuilder::applyScore(Value scores, const KeySource::Block &block) {
   auto type = cast<TileType>(scores.getType());
   if (OnlineSoftmax::takesUnscaled(op))
     return scores;
@@ -317,7 +287,7 @@ Value BodyBuilder::applyScore(Value scores, Value firstKey) {
                  IRMapping mapping = captures;
                  auto [head, row] = locateRow(inner, loc, args[1], clamp);
                  Value column =
-                     keyPosition(inner, loc, firstKey, args[2], clamp);
+                     source->getKey(inner, loc, block, args[2], clamp);
                  mapping.map(op.getScore().getArguments(),
                              ValueRange{scaled, batch, head, row, column});
                  Value score = OnlineSoftmax::dropFactor(
@@ -328,7 +298,8 @@ Value BodyBuilder::applyScore(Value scores, Value firstKey) {
                });
 }
 
-Value BodyBuilder::applyMask(Value scores, Value firstKey, bool asksRegion) {
+Value BodyBuilder::applyMask(Value scores, const KeySource::Block &block,
+                             bool asksRegion) {
   auto type = cast<TileType>(scores.getType());
   bool hasRegion = asksRegion && op.hasMask();
   if (blocks->wholeBlocks && !hasRegion)
@@ -336,20 +307,16 @@ Value BodyBuilder::applyMask(Value scores, Value firstKey, bool asksRegion) {
   return b.map(
       type, scores,
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        Value column = arith::AddIOp::create(inner, loc, firstKey, args[2]);
+        Value column =
+            source->getKey(inner, loc, block, args[2], /*clamp=*/false);
         Value keep;
-        if (!blocks->wholeBlocks && origin)
-          keep = arith::CmpIOp::create(
-              inner, loc, arith::CmpIPredicate::sge, column,
-              arith::ConstantIndexOp::create(inner, loc, 0));
-        else if (!blocks->wholeBlocks)
-          keep = arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::slt,
-                                       column, lengthK);
+        if (!blocks->wholeBlocks)
+          keep = source->isKey(inner, loc, block, args[2], column);
         if (hasRegion) {
           bool clamp = readsTensor(op.getMask());
           IRMapping mapping = captures;
           auto [head, row] = locateRow(inner, loc, args[1], clamp);
-          Value key = clamp ? keyPosition(inner, loc, firstKey, args[2], clamp)
+          Value key = clamp ? source->getKey(inner, loc, block, args[2], clamp)
                             : column;
           mapping.map(op.getMask().getArguments(),
                       ValueRange{batch, head, row, key});
@@ -369,24 +336,25 @@ Value BodyBuilder::applyMask(Value scores, Value firstKey, bool asksRegion) {
 SoftmaxState BodyBuilder::step(Value block, Value query, SoftmaxState state) {
   Type inputType = op.getQuery().getType().getElementType();
   auto scoreType = TileType::get({sizes.blockM, sizes.blockN}, b.getF32Type());
-  Value firstKey = blocks->getFirst(b, block);
+  KeySource::Block place = source->getBlock(b, blocks->getFirst(b, block));
+  Value row = source->getRow(place);
 
   auto keyType = TileType::get({sizes.blockN, sizes.headDimQK}, inputType);
   Value key =
-      load(keyType, keys, firstKey, schedule.getKStages(), getKeyEviction(),
+      load(keyType, source->keys, row, schedule.getKStages(), getKeyEviction(),
            inBounds(op.getHeadDimQK(), sizes.headDimQK));
   Value scores =
       multiply(query, key, b.fill(scoreType, 0), /*transposeRhs=*/true);
-  scores = applyScore(scores, firstKey);
+  scores = applyScore(scores, place);
   scores = blocks->maskStep(b, block, scores, [&](bool asksRegion) {
-    return applyMask(scores, firstKey, asksRegion);
+    return applyMask(scores, place, asksRegion);
   });
 
   Value weights = softmax.takeBlock(scores, state);
   auto valueType = TileType::get({sizes.blockN, sizes.headDimV}, inputType);
   Value value =
-      load(valueType, values, firstKey, schedule.getVStages(), getKeyEviction(),
-           inBounds(op.getHeadDimV(), sizes.headDimV));
+      load(valueType, source->values, row, schedule.getVStages(),
+           getKeyEviction(), inBounds(op.getHeadDimV(), sizes.headDimV));
   tile::MmaOp sum = multiply(weights, value, state.acc, /*transposeRhs=*/false);
   sum.setLhsThroughShared(!schedule.getPInRegisters());
   state.acc = sum;
@@ -508,11 +476,11 @@ void BodyBuilder::build() {
 void BodyBuilder::buildTile() {
   blocks = makeVisitedBlocks(
       b, op, operands, sizes.blockN,
-      {MaskDim::Query, batch, headQ, firstRow, lastRow, lengthK, origin});
+      {MaskDim::Query, batch, headQ, firstRow, lastRow, lengthK});
   if (part)
     blocks->takePart(b, part, schedule.getSplitK());
-  keys = keyRows(operands.key);
-  values = keyRows(operands.value);
+  source = std::make_unique<KeySource>(b, op, operands, sizes,
+                                       OwnedKeys{batch, headKV, lengthK, seqK});
   Value query = queryTile();
   SoftmaxState initial = softmax.start();
   auto loop =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Views.h"
+#include "attune/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -63,18 +64,51 @@ Value attune::viewHeads(ImplicitLocOpBuilder &b, StringRef order, Value buffer,
   return memref::TransposeOp::create(b, view, AffineMapAttr::get(swap));
 }
 
-Value attune::viewPart(ImplicitLocOpBuilder &b, Value buffer,
-                       OpFoldResult part) {
+/// The part of a buffer at `index` of dimension `dim`, without that dimension.
+static Value selectAt(ImplicitLocOpBuilder &b, Value buffer, int64_t dim,
+                      OpFoldResult index) {
   auto type = cast<MemRefType>(buffer.getType());
   SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
-      strides(type.getRank(), b.getIndexAttr(1)),
+      ones(type.getRank(), b.getIndexAttr(1)),
       extents = memref::getMixedSizes(b, b.getLoc(), buffer);
-  offsets[0] = part;
-  extents[0] = b.getIndexAttr(1);
-  auto view = memref::SubViewOp::inferRankReducedResultType(
-      type.getShape().drop_front(), type, offsets, extents, strides);
-  return memref::SubViewOp::create(b, cast<MemRefType>(view), buffer, offsets,
-                                   extents, strides);
+  offsets[dim] = index;
+  extents[dim] = b.getIndexAttr(1);
+  auto part = cast<MemRefType>(
+      memref::SubViewOp::inferResultType(type, offsets, extents, ones));
+  // Not inferred of the shape, which does not tell one dimension of size 1 from
+  // another.
+  auto [strides, offset] = part.getStridesAndOffset();
+  SmallVector<int64_t> shape(part.getShape());
+  shape.erase(shape.begin() + dim);
+  strides.erase(strides.begin() + dim);
+  auto view =
+      MemRefType::get(shape, type.getElementType(),
+                      StridedLayoutAttr::get(b.getContext(), offset, strides),
+                      type.getMemorySpace());
+  return memref::SubViewOp::create(b, view, buffer, offsets, extents, ones);
+}
+
+Value attune::viewPages(ImplicitLocOpBuilder &b, StringRef order, Value buffer,
+                        Value table, Value batch, Value headIndex, Value rows,
+                        int64_t unit) {
+  auto heads = static_cast<int64_t>(order.find('h'));
+  Value pool = selectAt(b, buffer, heads, headIndex);
+  std::string others = order.str();
+  others.erase(heads, 1);
+  SmallVector<unsigned, 3> permutation;
+  for (char dim : StringRef("bsd"))
+    permutation.push_back(others.find(dim));
+  AffineMap map = AffineMap::getPermutationMap(permutation, b.getContext());
+  if (!map.isIdentity())
+    pool = memref::TransposeOp::create(b, pool, AffineMapAttr::get(map));
+  Value numbers = selectAt(b, table, 0, batch);
+  return tile::PagedOp::create(b, tile::PagedOp::getViewOf(pool.getType()),
+                               pool, numbers, rows, /*page=*/1, unit);
+}
+
+Value attune::viewPart(ImplicitLocOpBuilder &b, Value buffer,
+                       OpFoldResult part) {
+  return selectAt(b, buffer, 0, part);
 }
 
 Value attune::boundSize(ImplicitLocOpBuilder &b, Value size,

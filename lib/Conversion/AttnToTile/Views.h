@@ -18,6 +18,14 @@ mlir::Value viewHeads(mlir::ImplicitLocOpBuilder &b, llvm::StringRef order,
                       mlir::Value buffer, mlir::Value batch, mlir::Value head,
                       std::optional<int64_t> heads = 1);
 
+/// The 2-D [rows, head size] view of the keys, or values, of a head that lie in
+/// pages of a buffer whose dimensions have these letters: `b` counts pages,
+/// which `table`, 2-D, names for each batch. The other arguments are those of
+/// tile.paged; `rows` may be null.
+mlir::Value viewPages(mlir::ImplicitLocOpBuilder &b, llvm::StringRef order,
+                      mlir::Value buffer, mlir::Value table, mlir::Value batch,
+                      mlir::Value head, mlir::Value rows, int64_t unit);
+
 /// One part of a buffer whose first dimension counts parts.
 mlir::Value viewPart(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
                      mlir::OpFoldResult part);

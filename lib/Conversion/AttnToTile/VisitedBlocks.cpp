@@ -79,13 +79,7 @@ private:
   /// Numbers the blocks that are visited without those in these positions.
   void leaveOut(ImplicitLocOpBuilder &b, Value first, Value after);
 
-  /// The number of blocks before a position is that from the origin on.
-  Value fromOrigin(ImplicitLocOpBuilder &b, Value position) {
-    return origin ? b.createOrFold<arith::SubIOp>(position, origin) : position;
-  }
-
   int64_t blockSize;
-  Value origin;
   /// The first block that is not visited, and how many these are. Null for
   /// none.
   Value hole, holeSize;
@@ -96,7 +90,7 @@ MaskedBlocks::MaskedBlocks(ImplicitLocOpBuilder &b,
                            attn::AttentionOpInterface op,
                            const KernelInputs &inputs, int64_t blockSize,
                            const OwnedRows &rows)
-    : blockSize(blockSize), origin(rows.origin) {
+    : blockSize(blockSize) {
   Value zero = constant(b, 0), size = constant(b, blockSize),
         length = rows.visitedLength;
   bool visitsKeys = rows.dim == MaskDim::Query;
@@ -119,14 +113,10 @@ MaskedBlocks::MaskedBlocks(ImplicitLocOpBuilder &b,
   };
   Value firstSeen = clampBegin(ranges.visible.begin),
         afterSeen = clampEnd(ranges.visible.end);
-  // The first block has the first position, wherever the origin is.
-  begin = origin && !ranges.visible.begin
-              ? zero
-              : b.createOrFold<arith::DivUIOp>(fromOrigin(b, firstSeen), size);
-  Value afterBlocks = fromOrigin(b, afterSeen);
+  begin = b.createOrFold<arith::DivUIOp>(firstSeen, size);
   end = ranges.visible.end
-            ? b.createOrFold<arith::CeilDivSIOp>(afterBlocks, size)
-            : b.createOrFold<arith::CeilDivUIOp>(afterBlocks, size);
+            ? b.createOrFold<arith::CeilDivSIOp>(afterSeen, size)
+            : b.createOrFold<arith::CeilDivUIOp>(afterSeen, size);
   if (ranges.visible.begin || ranges.visible.end)
     end = b.createOrFold<arith::MaxSIOp>(end, begin);
   attn::SizeFacts facts =
@@ -135,21 +125,17 @@ MaskedBlocks::MaskedBlocks(ImplicitLocOpBuilder &b,
       facts.divisor % blockSize == 0 || (visitsKeys ? seqK : seqQ) == 0;
   allFull = !op.hasMask() && wholeBlocks;
   if (!allFull && ranges.full) {
-    Value firstFull = fromOrigin(b, clampBegin(ranges.full->begin)),
-          afterFull = fromOrigin(b, clampEnd(ranges.full->end));
-    fullBegin = ranges.full->begin || origin
+    Value firstFull = clampBegin(ranges.full->begin),
+          afterFull = clampEnd(ranges.full->end);
+    fullBegin = ranges.full->begin
                     ? b.createOrFold<arith::CeilDivSIOp>(firstFull, size)
                     : begin;
-    if (ranges.full->end)
-      fullEnd = b.createOrFold<arith::FloorDivSIOp>(afterFull, size);
-    else if (origin && !ranges.visible.end)
-      fullEnd = end;
-    else
-      fullEnd = b.createOrFold<arith::DivUIOp>(afterFull, size);
+    fullEnd = ranges.full->end
+                  ? b.createOrFold<arith::FloorDivSIOp>(afterFull, size)
+                  : b.createOrFold<arith::DivUIOp>(afterFull, size);
   }
   if (ranges.hole)
-    leaveOut(b, fromOrigin(b, clampBegin(ranges.hole->begin)),
-             fromOrigin(b, clampEnd(ranges.hole->end)));
+    leaveOut(b, clampBegin(ranges.hole->begin), clampEnd(ranges.hole->end));
 }
 
 void MaskedBlocks::leaveOut(ImplicitLocOpBuilder &b, Value first, Value after) {
@@ -183,8 +169,7 @@ Value MaskedBlocks::getFirst(ImplicitLocOpBuilder &b, Value step) {
         arith::SelectOp::create(b, isBefore, constant(b, 0), holeSize);
     block = arith::AddIOp::create(b, step, offset);
   }
-  Value first = arith::MulIOp::create(b, block, constant(b, blockSize));
-  return origin ? arith::AddIOp::create(b, first, origin) : first;
+  return arith::MulIOp::create(b, block, constant(b, blockSize));
 }
 
 //===----------------------------------------------------------------------===//

@@ -22,10 +22,6 @@ struct OwnedRows {
   mlir::Value first, last;
   /// How many keys there are, or queries for a tile of keys.
   mlir::Value visitedLength;
-  /// The position that blocks are counted from, 0 where it is null. A number
-  /// below 0 lets the last block end with the last position: what is read for
-  /// the first one then starts before the first position.
-  mlir::Value origin = {};
 };
 
 /// The steps of a tile, each of which visits a block of keys, or of queries for

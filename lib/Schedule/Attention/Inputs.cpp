@@ -20,7 +20,10 @@ static void noteOperands(attn::AttentionOpInterface op, InputNotes &notes) {
   for (Value tensor : roles.ofQueries)
     note(tensor, kHeads, kSeqQ);
   for (Value tensor : roles.ofKeys)
-    note(tensor, kKVHeads, kSeqK);
+    if (op.getPages())
+      notes.noteSize(tensor, op.getHeadPos(), kKVHeads);
+    else
+      note(tensor, kKVHeads, kSeqK);
   for (Value tensor : roles.perQuery)
     for (auto [dim, size] : {std::pair(0, kBatch), {1, kHeads}, {2, kSeqQ}})
       notes.noteSize(tensor, dim, size);
@@ -41,6 +44,20 @@ static void noteLengths(attn::AttentionOpInterface op, InputNotes &notes) {
     use.size = size;
     notes.noteIntegers(lengths, use);
   }
+}
+
+/// No page is named twice, as in a cache that shares none.
+static void notePages(attn::AttentionOpInterface op, InputNotes &notes) {
+  Value pages = op.getPages();
+  if (!pages)
+    return;
+  notes.noteSize(pages, 0, kBatch);
+  notes.noteSize(pages, 1, kSeqK, op.getPageSize());
+  IntegerUse use;
+  use.kind = IntegerUse::Kind::DistinctIndex;
+  use.tensor = op.getKey();
+  use.tensorDim = op.getBatchPos();
+  notes.noteIntegers(pages, use);
 }
 
 /// Lists of blocks name different ones: where there are lists of full blocks,
@@ -105,6 +122,7 @@ void attune::describeAttentionInputs(attn::AttentionOpInterface op,
                                      InputNotes &notes) {
   noteOperands(op, notes);
   noteLengths(op, notes);
+  notePages(op, notes);
   noteBlockLists(op, notes);
   noteCaptures(op, notes);
 }

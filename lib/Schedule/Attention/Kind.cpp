@@ -29,9 +29,17 @@ static Type forgetSizes(Type type, StringRef dims) {
 /// A letter for each dimension of a tensor that the op takes or gives.
 static std::string getDims(AttentionOpInterface op, Value value) {
   attn::TensorRoles roles = op.getTensorRoles();
-  if (llvm::is_contained(roles.ofQueries, value) ||
-      llvm::is_contained(roles.ofKeys, value))
+  if (llvm::is_contained(roles.ofQueries, value))
     return op.getOrder().str();
+  if (llvm::is_contained(roles.ofKeys, value)) {
+    std::string dims = op.getOrder().str();
+    // The keys of a page are known, and stay.
+    if (op.getPages())
+      dims[op.getSeqPos()] = 'd';
+    return dims;
+  }
+  if (value == op.getPages())
+    return "bs";
   if (llvm::is_contained(roles.perQuery, value))
     return "bhs";
   auto type = cast<RankedTensorType>(value.getType());

@@ -97,8 +97,10 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
                              ShapedType::isDynamic(op.getSeqK()) ||
                              op.hasLengths();
   problem.hasQueryLengths = op.getQueryLengths() != nullptr;
+  problem.pageSize = op.getPageSize();
   problem.isListable = isMasked && !op.hasBlockLists() && !op.hasLengths() &&
-                       ShapedType::isStatic(op.getSeqK()) && op.getSeqK() > 0;
+                       !op.getPages() && ShapedType::isStatic(op.getSeqK()) &&
+                       op.getSeqK() > 0;
   if (op.hasBlockLists()) {
     problem.listedKeys = op.getListedKeys();
     bool isOne = attn::getQueryFacts(op).max <= op.getListedQueries();
@@ -133,6 +135,26 @@ static std::optional<Refusal> checkCluster(const AttentionProblem &problem,
                   "{0}, but got dynamic",
                   cluster);
   return std::nullopt;
+}
+
+/// Rows of a TMA box after which the swizzle of shared memory repeats.
+static constexpr int64_t kSwizzleRows = 8;
+
+/// The rules of keys in pages of which TMA boxes are copied, a page or a part
+/// of one at a time.
+static std::optional<Refusal> checkPages(const AttentionProblem &problem,
+                                         const AttentionKnobs &schedule) {
+  if (!problem.pageSize)
+    return std::nullopt;
+  int64_t keys = schedule.getBlockN() / schedule.getCluster(),
+          box = std::min(problem.pageSize, keys);
+  if (keys % box == 0 && problem.pageSize % box == 0 && box % kSwizzleRows == 0)
+    return std::nullopt;
+  return refuse("pages-of-boxes",
+                "expects pages of a multiple or, in multiples of {0}, a part "
+                "of the {1} keys that a workgroup copies at once for an MMA by "
+                "{2} warps, but got pages of {3}",
+                kSwizzleRows, keys, schedule.getMmaWarps(), problem.pageSize);
 }
 
 /// The rules of blocks that are listed: a tile of queries has one list, and a
@@ -266,6 +288,8 @@ static std::optional<Refusal> checkRoles(const AttentionProblem &problem,
                   "got {1}",
                   together, schedule.getQInRegisters());
   if (std::optional<Refusal> refusal = checkCluster(problem, schedule))
+    return refusal;
+  if (std::optional<Refusal> refusal = checkPages(problem, schedule))
     return refusal;
   if (schedule.getOverlap() == Overlap::PingPong && warps / together < 2)
     return refuse("ping-pong-of-one",

@@ -91,23 +91,39 @@ ProblemSizes attune::shrinkAttention(AttentionOpInterface op,
                          blocks);
   if (llvm::is_contained({op.getKey(), op.getValue()}, op.getQuery()))
     small.seqQ = small.seqK;
+  // Pages are as they are: there are fewer of them.
+  Extents ofPages = small;
+  if (int64_t page = op.getPageSize()) {
+    ofPages.seqK = llvm::divideCeilSigned(small.seqK, page);
+    small.seqK = ofPages.seqK * page;
+    ofPages.batch = small.batch * ofPages.seqK;
+  }
 
-  auto set = [&](Value value, StringRef dims, bool isQuery) {
+  auto setTo = [&](Value value, StringRef dims, const Extents &extents,
+                   bool isQuery) {
     if (value)
-      value.setType(resize(cast<RankedTensorType>(value.getType()), dims, small,
-                           isQuery));
+      value.setType(resize(cast<RankedTensorType>(value.getType()), dims,
+                           extents, isQuery));
+  };
+  auto set = [&](Value value, StringRef dims, bool isQuery) {
+    setTo(value, dims, small, isQuery);
   };
   attn::TensorRoles roles = op.getTensorRoles();
   for (Value tensor : roles.ofQueries)
     set(tensor, op.getOrder(), true);
+  std::string ofKeys = op.getOrder().str();
+  if (op.getPages())
+    ofKeys[op.getSeqPos()] = 'd';
   for (Value tensor : roles.ofKeys)
-    set(tensor, op.getOrder(), false);
+    setTo(tensor, ofKeys, op.getPages() ? ofPages : small, false);
   for (Value tensor : roles.perQuery)
     set(tensor, "bhs", true);
   set(op.getAlibiSlopes(), "h", true);
   set(op.getSinks(), "h", true);
   set(op.getQueryLengths(), "b", true);
   set(op.getKeyLengths(), "b", true);
+  set(op.getPages(), "b-", true);
+  setTo(op.getPages(), "-s", ofPages, false);
   for (attn::BlockList list : attn::getBlockLists(op))
     list.tensor.setType(resizeList(op, list.tensor, small));
   function.setFunctionType(FunctionType::get(

@@ -162,3 +162,20 @@ module attributes {tile.target = #toy} {
     return
   }
 }
+
+// -----
+
+#acc = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
+#toy = #tile.target<chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 8192, shared_per_sm = 10240,
+  registers = 64, registers_per_sm = 512, max_threads = 8, max_threads_per_sm = 12, copy_sync = none,
+  copy_widths = [], mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
+  lhs = #acc, rhs = #acc, acc = #acc>]>
+!t = tensor<1x1x64x16xf16>
+module attributes {tile.target = #toy} {
+  func.func @lists_and_pages(%q: !t, %c: tensor<1x1x1xi32>, %i: tensor<1x1x1x1xi32>, %pages: tensor<1x1xi32>) {
+    // expected-error @below {{expects no lists of blocks beside pages, which kernels do not take together}}
+    %o = attn.attention %q, %q, %q pages(%pages : tensor<1x1xi32>)
+      blocks(%c, %i, [64, 64] : tensor<1x1x1xi32>, tensor<1x1x1x1xi32>) schedule(<>) : !t, !t, !t
+    return
+  }
+}

@@ -24,19 +24,22 @@
 // CHECK:   tile.load %[[ROWS]]
 // CHECK:   arith.cmpi slt, %{{.+}}, %[[LENGTH]]
 //
-// A copy engine reads zeros before the first row alone: the last block ends with the last key.
+// A copy engine reads zeros before the first row alone: the last block is read so that it ends with the last key, and what is before it is hidden.
 // BOXES-LABEL: gpu.func @keys_kernel
 // BOXES: %[[LENGTH:.+]] = arith.minsi %{{.+}}, %c96
 // BOXES: %[[BLOCKS:.+]] = arith.ceildivui %[[LENGTH]], %c32
-// BOXES: %[[KEYS:.+]] = arith.muli %[[BLOCKS]], %c32
-// BOXES: %[[ORIGIN:.+]] = arith.subi %[[LENGTH]], %[[KEYS]]
+// BOXES: %[[AFTER:.+]] = arith.muli %[[BLOCKS]], %c32
+// BOXES: %[[LAST:.+]] = arith.subi %[[AFTER]], %c32
+// BOXES: %[[MISSING:.+]] = arith.subi %[[AFTER]], %[[LENGTH]]
 // BOXES: %[[ROWS:.+]] = memref.subview %{{.+}}[%{{.+}}, %{{.+}}, 0, 0] [1, 1, 96, 64]
 // BOXES: scf.for %[[STEP:[^ ]+]] = %c0 to
-// BOXES:   %[[PLACE:.+]] = arith.muli %[[STEP]], %c32
-// BOXES:   %[[FIRST:.+]] = arith.addi %[[PLACE]], %[[ORIGIN]]
-// BOXES:   tile.load %{{.+}}[%[[FIRST]], %c0]
-// BOXES:   %[[COLUMN:.+]] = arith.addi %[[FIRST]], %{{.+}}
-// BOXES:   arith.cmpi sge, %[[COLUMN]], %c0
+// BOXES:   %[[FIRST:.+]] = arith.muli %[[STEP]], %c32
+// BOXES:   %[[IS_LAST:.+]] = arith.cmpi sge, %[[FIRST]], %[[LAST]]
+// BOXES:   %[[BACK:.+]] = arith.select %[[IS_LAST]], %[[MISSING]], %c0
+// BOXES:   %[[READ:.+]] = arith.subi %[[FIRST]], %[[BACK]]
+// BOXES:   tile.load %{{.+}}[%[[READ]], %c0]
+// BOXES:   %[[COLUMN:.+]] = arith.addi %[[READ]], %{{.+}}
+// BOXES:   arith.cmpi sge, %[[COLUMN]], %[[FIRST]]
 func.func @keys(%q: !q, %k: !k, %lengths: tensor<2xi32>) -> !q {
   %o = attn.attention %q, %k, %k key_lengths(%lengths : tensor<2xi32>) : !q, !k, !k
   return %o : !q

@@ -15,7 +15,7 @@ func.func @attention_c1_order(%q: tensor<1x2x8x16xf16>) {
 // Nothing infers types here, so the verifier has to know the rule as well.
 func.func @attention_c1_order_in_generic_form(%q: tensor<1x2x8x16xf16>) {
   // expected-error @below {{expects order to be a permutation of the letters b, h, s and d, but got 'causal'}}
-  %o = "attn.attention"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0>, order = "causal"}> ({}, {})
+  %o = "attn.attention"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0>, order = "causal"}> ({}, {})
     : (tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>) -> tensor<1x2x8x16xf16>
   return
 }
@@ -258,7 +258,7 @@ func.func @attention_c21_full_alone(%q: tensor<2x4x64x16xf16>, %c: tensor<2x1x4x
 
 func.func @attention_c21_without_sizes(%q: tensor<2x4x64x16xf16>, %c: tensor<2x1x4xi32>, %i: tensor<2x1x4x3xi32>) {
   // expected-error @below {{expects counts, indices and sizes of blocks together, but got only some of them}}
-  %o = "attn.attention"(%q, %q, %q, %c, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0>, order = "bhsd"}> ({}, {})
+  %o = "attn.attention"(%q, %q, %q, %c, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0>, order = "bhsd"}> ({}, {})
     : (tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x1x4xi32>, tensor<2x1x4x3xi32>) -> tensor<2x4x64x16xf16>
   return
 }
@@ -323,6 +323,61 @@ func.func @attention_c23_key_lengths(%q: tensor<?x2x8x16xf16>, %k: tensor<4x2x8x
   // expected-error @below {{expects key lengths to have one element per batch, but got 1 for 4 batches}}
   %o = attn.attention %q, %k, %k key_lengths(%lengths : tensor<1xi32>)
     : tensor<?x2x8x16xf16>, tensor<4x2x8x16xf16>, tensor<4x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c24_batch(%q: tensor<4x2x8x16xf16>, %k: tensor<9x2x8x16xf16>, %pages: tensor<3x2xi32>) {
+  // expected-error @below {{expects pages to have one row per batch, but got 3 for 4 batches}}
+  %o = attn.attention %q, %k, %k pages(%pages : tensor<3x2xi32>)
+    : tensor<4x2x8x16xf16>, tensor<9x2x8x16xf16>, tensor<9x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c24_pools(%q: tensor<4x2x8x16xf16>, %k: tensor<9x2x8x16xf16>, %v: tensor<8x2x8x16xf16>,
+                               %pages: tensor<4x2xi32>) {
+  // expected-error @below {{expects key and value to have one number of pages, but got 9 and 8}}
+  %o = attn.attention %q, %k, %v pages(%pages : tensor<4x2xi32>)
+    : tensor<4x2x8x16xf16>, tensor<9x2x8x16xf16>, tensor<8x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c24_dynamic_page(%q: tensor<4x2x8x16xf16>, %k: tensor<9x2x?x16xf16>, %pages: tensor<4x2xi32>) {
+  // expected-error @below {{expects the keys of a page of key to be of a static number, but got `?`}}
+  %o = attn.attention %q, %k, %k pages(%pages : tensor<4x2xi32>)
+    : tensor<4x2x8x16xf16>, tensor<9x2x?x16xf16>, tensor<9x2x?x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c24_empty_page(%q: tensor<4x2x8x16xf16>, %k: tensor<9x2x0x16xf16>, %pages: tensor<4x2xi32>) {
+  // expected-error @below {{expects the pages of key to have at least 1 key, but got 0}}
+  %o = attn.attention %q, %k, %k pages(%pages : tensor<4x2xi32>)
+    : tensor<4x2x8x16xf16>, tensor<9x2x0x16xf16>, tensor<9x2x0x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c24_many_keys(%q: tensor<1x2x8x16xf16>, %k: tensor<9x2x1024x16xf16>, %pages: tensor<1x2097152xi32>) {
+  // expected-error @below {{expects the pages of a batch to have at most 2147483647 keys, but got 2147483648}}
+  %o = attn.attention %q, %k, %k pages(%pages : tensor<1x2097152xi32>)
+    : tensor<1x2x8x16xf16>, tensor<9x2x1024x16xf16>, tensor<9x2x1024x16xf16>
+  return
+}
+
+// -----
+
+func.func @rank_of_pages(%q: tensor<2x2x8x16xf16>, %pages: tensor<2xi32>) {
+  // expected-error @below {{expects pages to be a tensor of rank 2, but got 'tensor<2xi32>'}}
+  %o = attn.attention %q, %q, %q pages(%pages : tensor<2xi32>)
+    : tensor<2x2x8x16xf16>, tensor<2x2x8x16xf16>, tensor<2x2x8x16xf16>
   return
 }
 

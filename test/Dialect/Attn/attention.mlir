@@ -94,3 +94,14 @@ func.func @lengths(%q: tensor<2x4x64x16xf16>, %lq: tensor<2xi32>, %lk: tensor<?x
     : tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>
   return %o, %o2 : tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>
 }
+
+// CHECK-LABEL: func.func @pages
+// CHECK-SAME:  (%[[Q:.+]]: tensor<?x4x1x16xf16>, %[[K:.+]]: tensor<9x2x8x16xf16>, %[[V:.+]]: tensor<?x2x8x32xf16>, %[[L:[^ ]+]]: tensor<2xi32>, %[[P:[^ ]+]]: tensor<2x?xi32>)
+func.func @pages(%q: tensor<?x4x1x16xf16>, %k: tensor<9x2x8x16xf16>, %v: tensor<?x2x8x32xf16>, %l: tensor<2xi32>,
+                 %p: tensor<2x?xi32>) -> (tensor<2x4x1x32xf16>, tensor<2x4x1xf32>) {
+  // The batch is that of the query, or of the pages.
+  // CHECK: attn.attention %[[Q]], %[[K]], %[[V]] lse key_lengths(%[[L]] : tensor<2xi32>) pages(%[[P]] : tensor<2x?xi32>) causal(bottom_right)
+  %o, %lse = attn.attention %q, %k, %v pages(%p : tensor<2x?xi32>) lse causal(bottom_right) key_lengths(%l : tensor<2xi32>)
+    : tensor<?x4x1x16xf16>, tensor<9x2x8x16xf16>, tensor<?x2x8x32xf16>
+  return %o, %lse : tensor<2x4x1x32xf16>, tensor<2x4x1xf32>
+}

@@ -81,3 +81,16 @@ func.func @lengths(%q: tensor<2x2x8x64xf16>, %lq: tensor<?xi32>, %lk: tensor<?xi
     : tensor<2x2x8x64xf16>, tensor<2x2x8x64xf16>, tensor<2x2x8x64xf16>
   return %o : tensor<2x2x8x64xf16>
 }
+
+// Pools have a number of pages, not of batches.
+// CHECK-LABEL: func.func @pages
+// CHECK-DAG: cf.assert %{{.+}}expects pages and query to have one batch size
+// CHECK-DAG: cf.assert %{{.+}}expects key and value to have one number of pages
+// CHECK-NOT: cf.assert
+// CHECK: attn.attention
+func.func @pages(%q: tensor<2x2x8x64xf16>, %k: tensor<?x2x8x64xf16>, %v: tensor<?x2x8x64xf16>, %pages: tensor<?x?xi32>)
+    -> tensor<2x2x8x64xf16> {
+  %o = attn.attention %q, %k, %v pages(%pages : tensor<?x?xi32>)
+    : tensor<2x2x8x64xf16>, tensor<?x2x8x64xf16>, tensor<?x2x8x64xf16>
+  return %o : tensor<2x2x8x64xf16>
+}

@@ -125,6 +125,8 @@ static AttentionOp createAttention(OpBuilder &builder, Location loc,
     assignFirst(op.getQueryLengthsMutable(), rest);
   if (problem.keyLengths)
     assignFirst(op.getKeyLengthsMutable(), rest);
+  if (problem.pageSize)
+    assignFirst(op.getPagesMutable(), rest);
   return op;
 }
 
@@ -149,12 +151,24 @@ OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
   context->loadDialect<AttnDialect, func::FuncDialect>();
   OpBuilder builder(context);
   Location loc = builder.getUnknownLoc();
+  AttentionProblem ofKeys = problem;
+  int64_t mostPages = 0;
+  if (problem.pageSize) {
+    mostPages = ShapedType::isDynamic(problem.seqK)
+                    ? problem.seqK
+                    : llvm::divideCeilSigned(problem.seqK, problem.pageSize);
+    // As many pages as all batches may need.
+    bool isKnown =
+        ShapedType::isStatic(problem.batch) && ShapedType::isStatic(mostPages);
+    ofKeys.batch = isKnown ? problem.batch * mostPages : ShapedType::kDynamic;
+    ofKeys.seqK = problem.pageSize;
+  }
   SmallVector<Type> inputs = {getOperandType(problem, builder, problem.headsQ,
                                              problem.seqQ, problem.headDimQK),
-                              getOperandType(problem, builder, problem.headsKV,
-                                             problem.seqK, problem.headDimQK),
-                              getOperandType(problem, builder, problem.headsKV,
-                                             problem.seqK, problem.headDimV)};
+                              getOperandType(ofKeys, builder, problem.headsKV,
+                                             ofKeys.seqK, problem.headDimQK),
+                              getOperandType(ofKeys, builder, problem.headsKV,
+                                             ofKeys.seqK, problem.headDimV)};
   if (problem.grad) {
     Type output = getOperandType(problem, builder, problem.headsQ, problem.seqQ,
                                  problem.headDimV);
@@ -170,6 +184,9 @@ OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
       llvm::append_range(inputs, getListTypes(problem, builder));
   inputs.append(problem.queryLengths + problem.keyLengths,
                 RankedTensorType::get({problem.batch}, builder.getI32Type()));
+  if (problem.pageSize)
+    inputs.push_back(RankedTensorType::get({problem.batch, mostPages},
+                                           builder.getI32Type()));
 
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());

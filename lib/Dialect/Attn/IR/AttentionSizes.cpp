@@ -6,6 +6,7 @@
 
 #include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -129,8 +130,22 @@ SizeFacts attune::attn::getQueryFacts(AttentionOpInterface op) {
 }
 
 SizeFacts attune::attn::getKeyFacts(AttentionOpInterface op) {
+  if (op.getPages() && ShapedType::isDynamic(op.getSeqK()))
+    return forEachLength(SizeFacts{op.getPageSize()}, op.getKeyLengths());
   return forEachLength(getFacts(op, op.getSeqK(), {op.getKey(), op.getValue()}),
                        op.getKeyLengths());
+}
+
+OpFoldResult attune::attn::getKeyCount(OpBuilder &builder,
+                                       AttentionOpInterface op) {
+  if (ShapedType::isStatic(op.getSeqK()))
+    return builder.getIndexAttr(op.getSeqK());
+  Location loc = op.getLoc();
+  if (!op.getPages())
+    return tensor::getMixedSize(builder, loc, op.getKey(), op.getSeqPos());
+  Value most = tensor::DimOp::create(builder, loc, op.getPages(), 1);
+  Value page = arith::ConstantIndexOp::create(builder, loc, op.getPageSize());
+  return arith::MulIOp::create(builder, loc, most, page).getResult();
 }
 
 int64_t attune::attn::detail::getSeqKDivisor(Operation *op) {
@@ -272,31 +287,36 @@ void CheckEmitter::expectMultiple(NamedSize left, NamedSize right) {
 }
 
 void CheckEmitter::expectElements(const TableSize &size) {
-  NamedSize table{"", size.table, size.dim}, needed;
+  NamedSize table{"", size.table, size.dim};
+  OpFoldResult needed;
+  auto sizeOfQuery = [&](int64_t dim) {
+    return tensor::getMixedSize(b, b.getLoc(), op.getQuery(), dim);
+  };
   switch (size.position) {
   case 'b':
-    needed = {"", op.getQuery(), op.getBatchPos()};
+    needed = sizeOfQuery(op.getBatchPos());
     break;
   case 'h':
-    needed = {"", op.getQuery(), op.getHeadPos()};
+    needed = sizeOfQuery(op.getHeadPos());
     break;
   case 'm':
-    needed = {"", op.getQuery(), op.getSeqPos()};
+    needed = sizeOfQuery(op.getSeqPos());
     break;
   default:
-    needed = {"", op.getKey(), op.getSeqPos()};
+    needed = getKeyCount(b, op);
   }
   std::string name = "dimension " + std::to_string(size.dim) +
                      " of a tensor that a region reads";
   StringRef positions = getPositionsName(size.position);
   if (table.isDynamic())
-    expect(arith::CmpIPredicate::uge, emitSize(table), emitSize(needed),
+    expect(arith::CmpIPredicate::uge, emitSize(table),
+           getValueOrCreateConstantIndexOp(b, b.getLoc(), needed),
            "expects " + name +
                " to have at least as many elements as there "
                "are " +
                positions);
-  else if (needed.isDynamic())
-    expect(arith::CmpIPredicate::ule, emitSize(needed), emitSize(table),
+  else if (auto value = dyn_cast<Value>(needed))
+    expect(arith::CmpIPredicate::ule, value, emitSize(table),
            "expects no more " + positions + " than elements of " + name);
 }
 
@@ -335,8 +355,13 @@ void CheckEmitter::emit() {
   };
   auto batch = sizesAt(op.getBatchPos()), heads = sizesAt(op.getHeadPos()),
        length = sizesAt(op.getSeqPos());
-  expectEqual(batch[0], batch[1], "batch size"); // attention_c3
-  expectEqual(batch[0], batch[2], "batch size");
+  if (op.getPages()) { // attention_c24
+    expectEqual(batch[0], {"pages", op.getPages(), 0}, "batch size");
+    expectEqual(batch[1], batch[2], "number of pages");
+  } else {
+    expectEqual(batch[0], batch[1], "batch size"); // attention_c3
+    expectEqual(batch[0], batch[2], "batch size");
+  }
   expectEqual(heads[1], heads[2], "number of heads"); // attention_c4
   expectEqual(length[1], length[2], "length");        // attention_c5
   expectMultiple(heads[0], heads[1]);                 // attention_c7

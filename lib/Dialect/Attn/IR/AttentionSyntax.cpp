@@ -250,7 +250,7 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   SmallVector<OpAsmParser::UnresolvedOperand, 3> operands;
   SmallVector<Type> types, written;
   auto &properties = state.getOrAddProperties<Properties>();
-  ClauseOperand queryLengths, keyLengths;
+  ClauseOperand queryLengths, keyLengths, pages;
   ClauseParser clauses(parser, state);
   auto parseOwn = [&](StringRef keyword) -> ParseResult {
     if (keyword == "lse") {
@@ -263,12 +263,14 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
         keyword == "schedule"
             ? parser.parseCustomAttributeWithFallback(properties.schedule)
             : clauses.parseVector(keyword == "query_lengths" ? queryLengths
-                                                             : keyLengths);
+                                  : keyword == "key_lengths" ? keyLengths
+                                                             : pages);
     return failure(failed(parsed) || failed(parser.parseRParen()));
   };
   if (parser.parseOperandList(operands, 3) ||
-      clauses.parseAll({"lse", "query_lengths", "key_lengths", "schedule"},
-                       parseOwn) ||
+      clauses.parseAll(
+          {"lse", "query_lengths", "key_lengths", "pages", "schedule"},
+          parseOwn) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes))
     return failure();
   clauses.setShared(properties);
@@ -285,7 +287,8 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
       parser.resolveOperands(operands, types, loc, state.operands) ||
       clauses.resolveShared(segments.slice(3, 6), state.operands) ||
       clauses.resolve(queryLengths, segments[9], state.operands) ||
-      clauses.resolve(keyLengths, segments[10], state.operands))
+      clauses.resolve(keyLengths, segments[10], state.operands) ||
+      clauses.resolve(pages, segments[11], state.operands))
     return failure();
   return setResultTypes<AttentionOp>(parser, state, written);
 }
@@ -470,11 +473,12 @@ void AttentionOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getQuery() << ", " << getKey() << ", " << getValue();
   if (getReturnLse())
     printer << " lse";
-  for (auto [keyword, lengths] :
+  for (auto [keyword, tensor] :
        {std::pair<StringRef, Value>{"query_lengths", getQueryLengths()},
-        {"key_lengths", getKeyLengths()}})
-    if (lengths)
-      printer << ' ' << keyword << "(" << lengths << " : " << lengths.getType()
+        {"key_lengths", getKeyLengths()},
+        {"pages", getPages()}})
+    if (tensor)
+      printer << ' ' << keyword << "(" << tensor << " : " << tensor.getType()
               << ")";
   printShared(printer, *this);
   printEnd(printer, *this, getOperands().take_front(3).getTypes());

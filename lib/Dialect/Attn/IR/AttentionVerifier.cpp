@@ -39,10 +39,13 @@ static LogicalResult verifySharedSizes(AttentionOpInterface op,
   };
   auto batch = sizesAt(op.getBatchPos()), heads = sizesAt(op.getHeadPos()),
        length = sizesAt(op.getSeqPos()), headSize = sizesAt(op.getHeadDimPos());
-  if (failed(
-          verifyEqual(op, "batch size", batch[0], batch[1])) || // attention_c3
-      failed(verifyEqual(op, "batch size", batch[0], batch[2])) ||
-      failed(verifyEqual(op, "batch size", batch[1], batch[2])) ||
+  bool hasPages = op.getPages() != nullptr;
+  if (!hasPages && (failed(verifyEqual(op, "batch size", batch[0],
+                                       batch[1])) || // attention_c3
+                    failed(verifyEqual(op, "batch size", batch[0], batch[2]))))
+    return failure();
+  if (failed(verifyEqual(op, hasPages ? "number of pages" : "batch size",
+                         batch[1], batch[2])) ||
       failed(verifyEqual(op, "number of heads", heads[1],
                          heads[2])) ||                           // attention_c4
       failed(verifyEqual(op, "length", length[1], length[2])) || // attention_c5
@@ -88,6 +91,34 @@ static LogicalResult verifyLengths(AttentionOpInterface op, StringRef name,
   return op->emitOpError("expects ")
          << name << " to have one element per batch, but got "
          << lengths.getType().getDimSize(0) << " for " << batch << " batches";
+}
+
+/// Pages of one batch have a number of keys that is known, and can be counted.
+static LogicalResult verifyPages(AttentionOpInterface op) {
+  auto pages = op.getPages();
+  if (!pages)
+    return success();
+  int64_t rows = pages.getType().getDimSize(0), batch = op.getBatch();
+  if (ShapedType::isStatic(rows) && ShapedType::isStatic(batch) &&
+      rows != batch)
+    return op->emitOpError("expects pages to have one row per batch, but got ")
+           << rows << " for " << batch << " batches";
+  for (auto [name, tensor] :
+       {std::pair<StringRef, TypedValue<RankedTensorType>>{"key", op.getKey()},
+        {"value", op.getValue()}}) {
+    int64_t keys = tensor.getType().getDimSize(op.getSeqPos());
+    if (ShapedType::isDynamic(keys))
+      return op->emitOpError("expects the keys of a page of ")
+             << name << " to be of a static number, but got `?`";
+    if (keys < 1)
+      return op->emitOpError("expects the pages of ")
+             << name << " to have at least 1 key, but got " << keys;
+  }
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  if (ShapedType::isStatic(op.getSeqK()) && op.getSeqK() > most)
+    return op->emitOpError("expects the pages of a batch to have at most ")
+           << most << " keys, but got " << op.getSeqK();
+  return success();
 }
 
 /// What is there of the lists of blocks belongs together.
@@ -242,6 +273,8 @@ LogicalResult attune::attn::detail::verify(AttentionOpInterface op) {
   if (failed(verifyLengths(op, "query lengths",
                            op.getQueryLengths())) || // attention_c23
       failed(verifyLengths(op, "key lengths", op.getKeyLengths())))
+    return failure();
+  if (failed(verifyPages(op))) // attention_c24
     return failure();
   for (Type type :
        llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes())) {

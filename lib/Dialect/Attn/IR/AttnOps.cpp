@@ -30,6 +30,8 @@ static int64_t getFirstStatic(std::initializer_list<int64_t> sizes) {
 int64_t attune::attn::detail::getBatch(Operation *op) {
   AttentionOpInterface attention(op);
   int64_t b = attention.getBatchPos();
+  if (Value pages = attention.getPages())
+    return getFirstStatic({getDim(attention.getQuery(), b), getDim(pages, 0)});
   return getFirstStatic({getDim(attention.getQuery(), b),
                          getDim(attention.getKey(), b),
                          getDim(attention.getValue(), b)});
@@ -59,8 +61,13 @@ int64_t attune::attn::detail::getSeqQ(Operation *op) {
 int64_t attune::attn::detail::getSeqK(Operation *op) {
   AttentionOpInterface attention(op);
   int64_t s = attention.getSeqPos();
-  return getFirstStatic(
+  int64_t keys = getFirstStatic(
       {getDim(attention.getKey(), s), getDim(attention.getValue(), s)});
+  Value pages = attention.getPages();
+  if (!pages || ShapedType::isDynamic(keys))
+    return keys;
+  int64_t most = getDim(pages, 1);
+  return ShapedType::isDynamic(most) ? most : most * keys;
 }
 
 int64_t attune::attn::detail::getHeadDimQK(Operation *op) {
@@ -94,7 +101,7 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query,
                         bool returnLse) {
   state.addOperands({query, key, value});
   auto &properties = state.getOrAddProperties<Properties>();
-  properties.operandSegmentSizes = {1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+  properties.operandSegmentSizes = {1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   properties.order = builder.getStringAttr(order);
   if (returnLse)
     properties.returnLse = builder.getUnitAttr();
@@ -140,8 +147,17 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context,
   int64_t b = order.find('b'), h = order.find('h'), s = order.find('s'),
           d = order.find('d');
   SmallVector<int64_t> shape(query.getShape());
-  shape[b] = getFirstStatic(
-      {query.getDimSize(b), key.getDimSize(b), value.getDimSize(b)});
+  if (Value pages = adaptor.getPages()) {
+    auto type = dyn_cast<RankedTensorType>(pages.getType());
+    if (!type || type.getRank() != 2)
+      return emitOptionalError(
+          location, "expects pages to be a tensor of rank 2, but got ",
+          pages.getType());
+    shape[b] = getFirstStatic({query.getDimSize(b), type.getDimSize(0)});
+  } else {
+    shape[b] = getFirstStatic(
+        {query.getDimSize(b), key.getDimSize(b), value.getDimSize(b)});
+  }
   shape[d] = value.getDimSize(d);
   types.push_back(RankedTensorType::get(shape, query.getElementType()));
   if (adaptor.getReturnLse())

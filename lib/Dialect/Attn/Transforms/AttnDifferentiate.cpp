@@ -136,9 +136,9 @@ FailureOr<Candidate> AttnDifferentiatePass::check(
     return candidate.op.emitError("expects to be in the body of '@")
            << func.getName() << "', but got '"
            << candidate.op->getParentOp()->getName() << "' around it";
-  if (candidate.op.hasLengths())
-    return candidate.op.emitError("expects no query_lengths or key_lengths, "
-                                  "for attn.attention_grad has none");
+  if (candidate.op.hasLengths() || candidate.op.getPages())
+    return candidate.op.emitError("expects no query_lengths, key_lengths or "
+                                  "pages, for attn.attention_grad has none");
   if (!func.getBody().hasOneBlock())
     return func.emitError("expects a function of one block, but got ")
            << func.getBody().getBlocks().size();

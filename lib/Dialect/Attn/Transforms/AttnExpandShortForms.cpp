@@ -9,6 +9,7 @@
 #include "attune/Dialect/Attn/Transforms/Passes.h"
 #include "attune/Dialect/Attn/Transforms/Transforms.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -55,36 +56,44 @@ private:
     if (dynamicOffset)
       return dynamicOffset;
     ImplicitLocOpBuilder before(op.getLoc(), op);
-    Value seqK = tensor::DimOp::create(before, op.getKey(), op.getSeqPos());
+    Value seqK = getValueOrCreateConstantIndexOp(before, op.getLoc(),
+                                                 getKeyCount(before, op));
     Value seqQ = tensor::DimOp::create(before, op.getQuery(), op.getSeqPos());
     return dynamicOffset = arith::SubIOp::create(before, seqK, seqQ);
   }
 
   /// How far the diagonal of a batch is from the top-left one.
   Value getOffsetOf(ImplicitLocOpBuilder &builder, Value b) {
-    auto getLength = [&](Value tensor, int64_t size, Value lengths,
-                         Value &dynamic) -> Value {
-      Value all = getSize(builder, tensor, size, dynamic);
+    auto getLength = [&](int64_t size, Value lengths, Value &dynamic,
+                         auto emitSize) -> Value {
+      Value all = getSize(builder, size, dynamic, emitSize);
       if (!lengths)
         return all;
       Value own = tensor::ExtractOp::create(builder, lengths, b);
       return clampLength(builder, own, all);
     };
-    Value keys =
-        getLength(op.getKey(), op.getSeqK(), op.getKeyLengths(), allKeys);
-    Value queries = getLength(op.getQuery(), op.getSeqQ(), op.getQueryLengths(),
-                              allQueries);
+    Value keys = getLength(
+        op.getSeqK(), op.getKeyLengths(), allKeys,
+        [&](ImplicitLocOpBuilder &before) { return getKeyCount(before, op); });
+    Value queries =
+        getLength(op.getSeqQ(), op.getQueryLengths(), allQueries,
+                  [&](ImplicitLocOpBuilder &before) {
+                    return tensor::getMixedSize(before, before.getLoc(),
+                                                op.getQuery(), op.getSeqPos());
+                  });
     return arith::SubIOp::create(builder, keys, queries);
   }
 
-  /// The length of a tensor, computed before the op where it is not known.
-  Value getSize(ImplicitLocOpBuilder &builder, Value tensor, int64_t size,
-                Value &dynamic) {
+  /// A size, computed before the op where it is not known.
+  Value
+  getSize(ImplicitLocOpBuilder &builder, int64_t size, Value &dynamic,
+          llvm::function_ref<OpFoldResult(ImplicitLocOpBuilder &)> emitSize) {
     if (ShapedType::isStatic(size))
       return arith::ConstantIndexOp::create(builder, size);
     if (!dynamic) {
       ImplicitLocOpBuilder before(op.getLoc(), op);
-      dynamic = tensor::DimOp::create(before, tensor, op.getSeqPos());
+      dynamic = getValueOrCreateConstantIndexOp(before, op.getLoc(),
+                                                emitSize(before));
     }
     return dynamic;
   }

@@ -110,8 +110,7 @@ Value LoopEmitter::round(Value value) {
 }
 
 LoopEmitter::Score LoopEmitter::emitScore(const Row &row, Value n) {
-  Value keyRow =
-      loadF32(key, getIndices(row.b, row.kvHead, n), op.getHeadDimQK());
+  Value keyRow = loadKey(key, row, n, op.getHeadDimQK());
   Value scaled = arith::MulFOp::create(builder, dot(row.query, keyRow),
                                        createF32(op.getEffectiveScale()));
   Score score;
@@ -228,6 +227,32 @@ Value LoopEmitter::getLength(Value lengths, Value b, Value all) {
   return clampLength(builder, memref::LoadOp::create(builder, lengths, b), all);
 }
 
+Value LoopEmitter::loadKey(Value buffer, const Row &row, Value n,
+                           int64_t count) {
+  if (!pages)
+    return loadF32(buffer, getIndices(row.b, row.kvHead, n), count);
+  Value size = createIndex(op.getPageSize());
+  Value entry = memref::LoadOp::create(
+      builder, pages,
+      ValueRange{row.b, arith::DivUIOp::create(builder, n, size)});
+  Value page =
+      arith::IndexCastOp::create(builder, builder.getIndexType(), entry);
+  // Unsigned: a number below 0 is that of no page either.
+  Value exists = arith::CmpIOp::create(builder, arith::CmpIPredicate::ult, page,
+                                       getSize(buffer, op.getBatchPos()));
+  auto branch = scf::IfOp::create(
+      builder, VectorType::get(count, builder.getF32Type()), exists,
+      /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  Value inPage = arith::RemUIOp::create(builder, n, size);
+  scf::YieldOp::create(
+      builder, loadF32(buffer, getIndices(page, row.kvHead, inPage), count));
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, createZeros(count));
+  return branch.getResult(0);
+}
+
 Value LoopEmitter::getKVHead(Value h) {
   // Written so that nothing is divided by zero.
   return arith::DivUIOp::create(
@@ -245,6 +270,8 @@ void LoopEmitter::readOperands() {
     queryLengths = toBuffer(op.getQueryLengths());
   if (op.getKeyLengths())
     keyLengths = toBuffer(op.getKeyLengths());
+  if (op.getPages())
+    pages = toBuffer(op.getPages());
   if (op.hasBlockLists())
     blocks = {toBuffer(op.getBlockCounts()), toBuffer(op.getBlockIndices())};
   if (op.getFullBlockCounts())
@@ -260,4 +287,6 @@ void LoopEmitter::readOperands() {
   headsQ = getSize(query, op.getHeadPos());
   headsKV = getSize(key, op.getHeadPos());
   seqK = getSize(key, op.getSeqPos());
+  if (pages)
+    seqK = arith::MulIOp::create(builder, getSize(pages, 1), seqK);
 }

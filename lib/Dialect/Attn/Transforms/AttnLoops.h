@@ -81,6 +81,9 @@ protected:
   void readOperands();
   /// Of the batch, the number of queries or of keys.
   mlir::Value getLength(mlir::Value lengths, mlir::Value b, mlir::Value all);
+  /// Key `n` that a row of queries sees, or its value.
+  mlir::Value loadKey(mlir::Value buffer, const Row &row, mlir::Value n,
+                      int64_t count);
   /// h / (headsQ / headsKV)
   mlir::Value getKVHead(mlir::Value h);
   /// score(scale * sum_d query * key, b, h, m, n)
@@ -100,7 +103,7 @@ protected:
   AttentionOpInterface op;
   mlir::ImplicitLocOpBuilder builder;
   ReferencePrecision output, precision;
-  mlir::Value query, key, value, sinks, queryLengths, keyLengths;
+  mlir::Value query, key, value, sinks, queryLengths, keyLengths, pages;
   List blocks, fullBlocks;
   mlir::Value zero, one, batch, seqQ, seqK, headsQ, headsKV;
   llvm::MapVector<mlir::Value, mlir::Value> captures;

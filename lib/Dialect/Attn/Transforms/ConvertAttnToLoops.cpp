@@ -94,9 +94,7 @@ void ReferenceEmitter::emitRow(ValueRange rowIndices) {
       row, createZeros(headSize), [&](Value n, Value carried) -> Value {
         Value weight = round(arith::DivFOp::create(
             builder, exponential(emitScore(row, n).score), divisor));
-        Value elements =
-            loadF32(value, getIndices(row.b, row.kvHead, n), headSize);
-        return addMultiple(carried, weight, elements);
+        return addMultiple(carried, weight, loadKey(value, row, n, headSize));
       });
 
   store(round(sum), result, getIndices(row.b, row.h, row.m));

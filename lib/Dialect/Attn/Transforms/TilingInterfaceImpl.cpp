@@ -7,6 +7,7 @@
 
 #include "attune/Dialect/Attn/Transforms/TilingInterfaceImpl.h"
 #include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "attune/Dialect/Attn/Transforms/Transforms.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -48,13 +49,13 @@ static OpFoldResult getSize(OpBuilder &builder, AttentionOp op, int64_t known,
 
 static SmallVector<OpFoldResult> getDomainSizes(OpBuilder &builder,
                                                 AttentionOp op) {
-  Value query = op.getQuery(), key = op.getKey();
+  Value query = op.getQuery();
   int64_t b = op.getBatchPos(), h = op.getHeadPos(), s = op.getSeqPos();
   return {getSize(builder, op, op.getBatch(), query, b),
           // That of the query alone, as the type of the result has it.
           tensor::getMixedSize(builder, op.getLoc(), query, h),
           getSize(builder, op, op.getSeqQ(), query, s),
-          getSize(builder, op, op.getSeqK(), key, s)};
+          getKeyCount(builder, op)};
 }
 
 /// Whether a tile has the whole of a dimension.
@@ -332,9 +333,9 @@ static LogicalResult checkTileable(AttentionOp op) {
   if (op.hasBlockLists())
     return op.emitOpError("expects no lists of blocks to be tiled, for these "
                           "count queries and keys from the first ones");
-  if (op.hasLengths())
-    return op.emitOpError("expects no query_lengths or key_lengths to be "
-                          "tiled, for these count from the first query and "
+  if (op.hasLengths() || op.getPages())
+    return op.emitOpError("expects no query_lengths, key_lengths or pages to "
+                          "be tiled, for these count from the first query and "
                           "key");
   for (Type type : op.getResultTypes())
     if (cast<RankedTensorType>(type).getEncoding())
@@ -444,7 +445,7 @@ struct AttentionTiling
     if (failed(getIterationDomainTileFromResultTile(
             op, builder, resultNumber, offsets, sizes, domainOffsets,
             domainSizes)) ||
-        op.hasBlockLists() || op.hasLengths() ||
+        op.hasBlockLists() || op.hasLengths() || op.getPages() ||
         !fitsGroups(op, {domainOffsets, domainSizes}))
       return failure();
     FailureOr<TilingResult> tiled =

@@ -41,6 +41,10 @@ struct AttentionProblem {
   bool alibi, sinks, lse, strided;
   /// Further operands, one number per batch. Gradients have none.
   bool queryLengths, keyLengths;
+  /// Keys of a page, where keys and values lie in pages, as many as all batches
+  /// may need, which a further operand names; 0 where they do not. Gradients
+  /// have none.
+  int64_t pageSize;
   /// The gradients instead: of query, key and value, of a number that depends
   /// on `lse` as well if that is set.
   bool grad;
@@ -51,10 +55,10 @@ struct AttentionProblem {
 };
 
 /// A module with the function @attention, of the problem's tensors: query, key,
-/// value, then slopes, sinks, lists of blocks and lengths of queries and keys
-/// as far as there are any. For gradients it is @attention_grad, and behind
-/// value come output, lse, the gradient of output, and that of lse. Null after
-/// a diagnostic.
+/// value, then slopes, sinks, lists of blocks, lengths of queries and keys and
+/// numbers of pages as far as there are any. For gradients it is
+/// @attention_grad, and behind value come output, lse, the gradient of output,
+/// and that of lse. Null after a diagnostic.
 mlir::OwningOpRef<mlir::ModuleOp> buildModule(const AttentionProblem &problem,
                                               mlir::MLIRContext *context);
 

@@ -32,6 +32,7 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
     Attn_TensorMethod<"getFullBlockIndices", "Which full blocks are listed; null without such lists.">,
     Attn_OptionalTensorMethod<"getQueryLengths", "How many queries each batch has; null where all have as many.">,
     Attn_OptionalTensorMethod<"getKeyLengths", "How many keys each batch has; null where all have as many.">,
+    Attn_OptionalTensorMethod<"getPages", "Which pages hold the keys and values of each batch; null where they lie in no pages.">,
     InterfaceMethod<"Queries and keys of a listed block.",
       "::std::optional<::llvm::ArrayRef<int64_t>>", "getBlockSizes">,
     InterfaceMethod<"The dimensions of query, key and value, outermost first.",
@@ -66,7 +67,8 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
     int64_t getHeadDimPos() { return $_op.getOrder().find('d'); }
 
     /// Sizes; ShapedType::kDynamic where no operand knows. A size that several
-    /// operands share is taken from any of them that is static.
+    /// operands share is taken from any of them that is static. The keys are
+    /// those that a batch has room for.
     int64_t getBatch() { return detail::getBatch($_op.getOperation()); }
     int64_t getHeadsQ() { return detail::getHeadsQ($_op.getOperation()); }
     int64_t getHeadsKV() { return detail::getHeadsKV($_op.getOperation()); }
@@ -88,6 +90,8 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
     bool hasMask() { return !$_op.getMask().empty(); }
     /// Whether batches have lengths of their own.
     bool hasLengths() { return $_op.getQueryLengths() || $_op.getKeyLengths(); }
+    /// Keys of a page; 0 where they lie in no pages.
+    int64_t getPageSize() { return $_op.getPages() ? $_op.getKey().getType().getDimSize(getSeqPos()) : 0; }
     /// Whether lists say which blocks of keys are looked at.
     bool hasBlockLists() { return $_op.getBlockSizes().has_value(); }
     /// Queries and keys of a block of such a list.

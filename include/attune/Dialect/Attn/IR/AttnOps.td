@@ -47,6 +47,13 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     looked at, so that these may be NaN. A length below 0 counts as 0, and one
     beyond the tensor as that of the tensor.
 
+    Keys and values may lie in pages, which `pages` finds. Then key and value are
+    pools of pages: their dimension `b` counts pages, and `s` the keys of one. Key
+    `n` of batch `b` is key `n mod page` of page `pages[b, n floordiv page]`, and
+    `seq_k` is what the pages of a batch have room for. With `key_lengths`, only
+    what names pages with keys is looked at: numbers behind may be anything. A
+    number that is none of a page names one whose keys and values are 0.
+
     `order` names the dimensions of query, key, value and result, outermost
     first: batch `b`, head `h`, sequence `s`, head size `d`. The slopes of ALiBi
     mean what they mean in FlashAttention: the distance is always measured from
@@ -74,7 +81,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     whose states (result and lse) are merged
     (`Dialect/Attn/Transforms/TilingInterfaceImpl.h`). It is not tiled where it
     has lists of blocks, whose queries and keys are counted from the first ones,
-    or lengths.
+    lengths or pages.
 
     **Syntax**
     ```
@@ -83,6 +90,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     clause    ::= `lse`
                 | `query_lengths` `(` ssa `:` type `)`
                 | `key_lengths` `(` ssa `:` type `)`
+                | `pages` `(` ssa `:` type `)`
                 | `causal` `(` alignment `)`
                 | `window` `(` side `,` side `,` alignment `)`
                 | `softcap` `(` float `)`
@@ -133,6 +141,9 @@ def Attn_AttentionOp : Attn_Op<"attention", [
       of query or 1, and the query blocks are as many as its length needs
       (attention_c22).
     - `query_lengths` and `key_lengths` have one element per batch (attention_c23).
+    - `pages` is batch x pages of the longest batch. Then key and value have one
+      number of pages instead of the batch size, a page has a static number of
+      keys, at least 1, and a batch has at most 2147483647 (attention_c24).
     - Counts are from 0 to the last dimension of indices; those indices are blocks
       that have keys, and none is listed twice for a block of queries. This is
       not checked: who breaks it gets numbers without meaning, or reads out of
@@ -190,6 +201,10 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     // A query for each of two requests of different lengths.
     %o4 = attn.attention %q, %k, %v key_lengths(%lengths : tensor<2xi32>)
        : tensor<2x16x1x64xbf16>, tensor<2x4x8192x64xbf16>, tensor<2x4x8192x64xbf16>
+
+    // The same with keys and values in any of 1000 pages of 64 keys.
+    %o5 = attn.attention %q, %k, %v key_lengths(%lengths : tensor<2xi32>) pages(%pages : tensor<2x128xi32>)
+       : tensor<2x16x1x64xbf16>, tensor<1000x4x64x64xbf16>, tensor<1000x4x64x64xbf16>
     ```
 
     **Errors**
@@ -209,6 +224,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     Optional<4DTensorOf<[I32]>>:$fullBlockIndices,
     Optional<1DTensorOf<[I32]>>:$queryLengths,
     Optional<1DTensorOf<[I32]>>:$keyLengths,
+    Optional<2DTensorOf<[I32]>>:$pages,
     OptionalAttr<DenseI64ArrayAttr>:$blockSizes,
     OptionalAttr<F32Attr>:$scale,
     DefaultValuedStrAttr<StrAttr, "bhsd">:$order,

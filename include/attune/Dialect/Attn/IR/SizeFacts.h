@@ -24,6 +24,10 @@ struct SizeFacts {
 SizeFacts getQueryFacts(AttentionOpInterface op);
 SizeFacts getKeyFacts(AttentionOpInterface op);
 
+/// Emits the number of keys that a batch has room for, an index.
+mlir::OpFoldResult getKeyCount(mlir::OpBuilder &builder,
+                               AttentionOpInterface op);
+
 /// The argument of a score or mask region that is the batch.
 mlir::BlockArgument getBatchArgument(mlir::Region &region);
 

@@ -3,10 +3,10 @@
 # Random problems for the reference, and their results by the formula in the
 # description of attn.attention, in double precision.
 #
-#   random_problems.py write <seed> <count> [lengths]     a module whose @main prints all
-#   random_problems.py check <seed> <count> [lengths]     compares what it printed (stdin)
+#   random_problems.py write <seed> <count> [lengths] [pages]     a module whose @main prints all
+#   random_problems.py check <seed> <count> [lengths] [pages]     compares what it printed (stdin)
 #
-# With lengths, some have batches of different lengths.
+# With lengths, some have batches of different lengths; with pages, some have keys and values in pages.
 
 import itertools
 import math
@@ -24,7 +24,7 @@ def element(indices, seed):
 
 
 class Problem:
-    def __init__(self, rng, with_lengths=False):
+    def __init__(self, rng, with_lengths=False, with_pages=False):
         self.kv_heads = rng.choice([1, 2, 3])
         self.heads = self.kv_heads * rng.choice([1, 2, 3])
         self.batch, self.seq_q, self.seq_k = rng.choice([1, 2]), rng.choice([1, 2, 3, 5]), rng.choice([1, 2, 4, 7])
@@ -43,10 +43,35 @@ class Problem:
         lengths = lambda most: [rng.randint(-1, most + 1) for _ in range(self.batch)]
         self.query_lengths = maybe(lambda: lengths(self.seq_q)) if with_lengths else None
         self.key_lengths = maybe(lambda: lengths(self.seq_k)) if with_lengths else None
+        self.pages = None
+        if with_pages and rng.random() < 0.7:
+            self.take_pages(rng)
+
+    def take_pages(self, rng):
+        """Pages of any order, some of them shared. Where they are not looked at, their numbers are those of none."""
+        self.page = rng.choice([1, 2, 3])
+        most = -(-self.seq_k // self.page)
+        self.seq_k, self.pool = most * self.page, most * self.batch
+        self.pages = [[rng.choice([*range(self.pool), -1]) for _ in range(most)] for _ in range(self.batch)]
+        for b, row in enumerate(self.pages):
+            used = -(-self.lengths(b)[1] // self.page)
+            row[used:] = [rng.choice([-1, 2**31 - 1]) for _ in row[used:]]
 
     def shape(self, heads, length, size):
         sizes = {"b": self.batch, "h": heads, "s": length, "d": size}
         return [sizes[letter] for letter in self.order]
+
+    def key_shape(self, size):
+        if not self.pages:
+            return self.shape(self.kv_heads, self.seq_k, size)
+        sizes = {"b": self.pool, "h": self.kv_heads, "s": self.page, "d": size}
+        return [sizes[letter] for letter in self.order]
+
+    def at_key(self, seed, b, group, n, d):
+        if not self.pages:
+            return self.at(seed, b, group, n, d)
+        page = self.pages[b][n // self.page]
+        return self.at(seed, page, group, n % self.page, d) if page >= 0 else 0
 
     def at(self, seed, b, h, s, d):
         index = {"b": b, "h": h, "s": s, "d": d}
@@ -72,7 +97,7 @@ class Problem:
 
     def score(self, b, h, m, n):
         group = h // (self.heads // self.kv_heads)
-        dot = sum(self.at(1, b, h, m, d) * self.at(2, b, group, n, d) for d in range(self.d_qk))
+        dot = sum(self.at(1, b, h, m, d) * self.at_key(2, b, group, n, d) for d in range(self.d_qk))
         score = dot * (self.scale if self.scale is not None else 1 / math.sqrt(self.d_qk))
         if self.softcap:
             score = self.softcap * math.tanh(score / self.softcap)
@@ -92,26 +117,27 @@ class Problem:
             lse.append(math.log(total) if total else -math.inf)
             group = h // (self.heads // self.kv_heads)
             for e in range(self.d_v):
-                out[b, h, m, e] = sum(math.exp(s) / total * self.at(3, b, group, n, e) for n, s in scores.items())
+                out[b, h, m, e] = sum(math.exp(s) / total * self.at_key(3, b, group, n, e) for n, s in scores.items())
         places = itertools.product(*(range(size) for size in self.shape(self.heads, self.seq_q, self.d_v)))
         named = (dict(zip(self.order, place)) for place in places)
         return [out[i["b"], i["h"], i["s"], i["d"]] for i in named], lse
 
-    def tensor(self, shape):
-        names = ["?" if self.dynamic and letter != "d" else str(size) for letter, size in zip(self.order, shape)]
+    def tensor(self, shape, known="d"):
+        names = ["?" if self.dynamic and letter not in known else str(size) for letter, size in zip(self.order, shape)]
         return "tensor<" + "x".join(names) + "xf32>"
 
     def function(self, name):
-        shapes = [self.shape(self.heads, self.seq_q, self.d_qk), self.shape(self.kv_heads, self.seq_k, self.d_qk),
-                  self.shape(self.kv_heads, self.seq_k, self.d_v)]
-        types = ", ".join(self.tensor(shape) for shape in shapes)
+        shapes = [self.shape(self.heads, self.seq_q, self.d_qk), self.key_shape(self.d_qk), self.key_shape(self.d_v)]
+        # A page has a number of keys that is known.
+        kinds = [self.tensor(shapes[0])] + [self.tensor(shape, "ds" if self.pages else "d") for shape in shapes[1:]]
+        types = ", ".join(kinds)
         lines = [f"func.func @{name}() {{"]
         for seed, shape in enumerate(shapes, 1):
             lines += [f"  %sizes{seed} = arith.constant dense<{shape}> : tensor<4xindex>",
                       f"  %seed{seed} = arith.constant {seed} : index",
                       f"  %f{seed} = call @fill(%sizes{seed}, %seed{seed}) : (tensor<4xindex>, index) "
                       "-> tensor<?x?x?x?xf32>",
-                      f"  %t{seed} = tensor.cast %f{seed} : tensor<?x?x?x?xf32> to {self.tensor(shape)}"]
+                      f"  %t{seed} = tensor.cast %f{seed} : tensor<?x?x?x?xf32> to {kinds[seed - 1]}"]
         clauses = f"lse order({self.order})"
         for clause, values in (("alibi", self.slopes), ("sinks", self.sinks)):
             if values:
@@ -121,6 +147,12 @@ class Problem:
             if values:
                 lines.append(f"  %{clause} = arith.constant dense<{values}> : tensor<{self.batch}xi32>")
                 clauses += f" {clause}(%{clause} : tensor<{self.batch}xi32>)"
+        if self.pages:
+            type = f"tensor<{self.batch}x{len(self.pages[0])}xi32>"
+            lines.append(f"  %table = arith.constant dense<{self.pages}> : {type}")
+            shown = "tensor<?x?xi32>" if self.dynamic else type
+            lines.append(f"  %pages = tensor.cast %table : {type} to {shown}")
+            clauses += f" pages(%pages : {shown})"
         if self.causal:
             clauses += f" causal({self.causal})"
         if self.window:
@@ -200,7 +232,7 @@ def check(problems, text):
 
 
 if __name__ == "__main__":
-    mode, seed, count, *lengths = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:]
+    mode, seed, count, *has = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:]
     rng = random.Random(seed)
-    chosen = [Problem(rng, with_lengths=bool(lengths)) for _ in range(count)]
+    chosen = [Problem(rng, with_lengths="lengths" in has, with_pages="pages" in has) for _ in range(count)]
     sys.exit(write(chosen) if mode == "write" else check(chosen, sys.stdin.read()))

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "KeySource.h"
+#include "Views.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace attune;
+using Predicate = arith::CmpIPredicate;
+
+KeySource::KeySource(ImplicitLocOpBuilder &b, attn::AttentionOp op,
+                     const KernelInputs &inputs, const KernelSizes &sizes,
+                     const OwnedKeys &own)
+    : op(op), inputs(inputs), own(own), blockSize(sizes.blockN), unit(1) {
+  schedule::AttentionAttr schedule = op.getScheduleAttr();
+  bool isByBoxes = schedule.getMmaWarps() > 1;
+  if (isByBoxes)
+    // Pages are read by TMA boxes, each of which is one, or a part of one.
+    unit = inputs.pages
+               ? std::min(op.getPageSize(), blockSize / schedule.getCluster())
+               : blockSize;
+  if (inputs.keyLengths && isByBoxes) {
+    Value size = arith::ConstantIndexOp::create(b, unit);
+    Value units = b.createOrFold<arith::CeilDivUIOp>(own.length, size);
+    Value after = b.createOrFold<arith::MulIOp>(units, size);
+    lastUnit = arith::SubIOp::create(b, after, size);
+    moved = arith::SubIOp::create(b, after, own.length);
+  }
+  keys = viewRows(b, inputs.key);
+  values = viewRows(b, inputs.value);
+}
+
+Value KeySource::viewRows(ImplicitLocOpBuilder &b, Value buffer) {
+  if (inputs.pages)
+    return viewPages(b, op.getOrder(), buffer, inputs.pages, own.batch,
+                     own.head, inputs.keyLengths ? own.length : Value(),
+                     lastUnit ? unit : 1);
+  Value rows = viewHeads(b, op.getOrder(), buffer, own.batch, own.head);
+  if (!inputs.keyLengths || lastUnit)
+    return rows;
+  auto type = cast<MemRefType>(rows.getType());
+  SmallVector<OpFoldResult> offsets(2, b.getIndexAttr(0)),
+      strides(2, b.getIndexAttr(1)),
+      extents{own.length, b.getIndexAttr(type.getDimSize(1))};
+  return memref::SubViewOp::create(b, rows, offsets, extents, strides);
+}
+
+/// `other` for what is in the last unit, else 0.
+static Value selectInLast(OpBuilder &b, Location loc, Value place,
+                          Value lastUnit, Value other) {
+  Value isLast = arith::CmpIOp::create(b, loc, Predicate::sge, place, lastUnit);
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  return arith::SelectOp::create(b, loc, isLast, other, zero);
+}
+
+KeySource::Block KeySource::getBlock(ImplicitLocOpBuilder &b,
+                                     Value first) const {
+  if (!lastUnit || unit != blockSize)
+    return {first, first};
+  Value back = selectInLast(b, b.getLoc(), first, lastUnit, moved);
+  return {first, arith::SubIOp::create(b, first, back)};
+}
+
+Value KeySource::getKey(OpBuilder &inner, Location loc, const Block &block,
+                        Value column, bool clamp) const {
+  if (!lastUnit)
+    return elementPosition(inner, loc, block.read, column, own.capacity, clamp);
+  Value key = arith::AddIOp::create(inner, loc, block.read, column);
+  if (unit != blockSize)
+    key = arith::SubIOp::create(inner, loc, key,
+                                selectInLast(inner, loc, key, lastUnit, moved));
+  if (!clamp)
+    return key;
+  Value zero = arith::ConstantIndexOp::create(inner, loc, 0);
+  key = elementPosition(inner, loc, key, zero, own.capacity, clamp);
+  return arith::MaxSIOp::create(inner, loc, key, zero);
+}
+
+Value KeySource::isKey(OpBuilder &inner, Location loc, const Block &block,
+                       Value column, Value key) const {
+  auto compare = [&](Predicate predicate, Value other) -> Value {
+    return arith::CmpIOp::create(inner, loc, predicate, key, other);
+  };
+  if (lastUnit && unit == blockSize)
+    return compare(Predicate::sge, block.first);
+  Value isBefore = compare(Predicate::slt, own.length);
+  if (!lastUnit)
+    return isBefore;
+  Value place = arith::AddIOp::create(inner, loc, block.first, column);
+  Value first = selectInLast(inner, loc, place, lastUnit, lastUnit);
+  return arith::AndIOp::create(inner, loc, isBefore,
+                               compare(Predicate::sge, first));
+}
