@@ -115,7 +115,8 @@ def _floor_divide(w: Writer, dtype: torch.dtype, a: Scalar, b: Scalar) -> Scalar
     kind = join_for(dtype, (a, b))
     if kind == "f32":
         return w.op("math.floor", kind, w.op("arith.divf", kind, a, b))
-    return w.op("arith.floordivsi", kind, a, _guard(w, kind, b), is_natural=a.is_natural and b.is_natural)
+    is_natural = a.is_natural and b.is_natural
+    return w.op("arith.divui" if is_natural else "arith.floordivsi", kind, a, _guard(w, kind, b), is_natural=is_natural)
 
 
 def _remainder(w: Writer, dtype: torch.dtype, a: Scalar, b: Scalar) -> Scalar:
@@ -125,9 +126,9 @@ def _remainder(w: Writer, dtype: torch.dtype, a: Scalar, b: Scalar) -> Scalar:
         whole = _multiply(w, dtype, _floor_divide(w, dtype, a, b), b)
         return w.op("arith.subf", kind, a, whole)
     divisor = _guard(w, kind, b)
-    rest = w.op("arith.remsi", kind, a, divisor, is_natural=a.is_natural)
     if a.is_natural and b.is_natural:
-        return rest
+        return w.op("arith.remui", kind, a, divisor, is_natural=True)
+    rest = w.op("arith.remsi", kind, a, divisor, is_natural=a.is_natural)
     zero = w.constant(0, kind).name
     other = w.op("arith.xori", kind, rest, divisor)
     differs = w.emit(f"arith.cmpi slt, {other.name}, {zero} : {kind}")
@@ -142,8 +143,9 @@ def _divide(w: Writer, dtype: torch.dtype, a: Scalar, b: Scalar, *, rounding_mod
         return _floor_divide(w, dtype, a, b)
     kind = join_for(dtype, (a, b))
     if kind == "f32":
-        quotient = w.op("arith.divf", kind, a, b)
-        return quotient if rounding_mode is None else w.op("math.trunc", kind, quotient)
+        if rounding_mode is None:  # also by a reciprocal, as PyTorch's compiler has it
+            return w.op("arith.divf", kind, a, b, flags="arcp")
+        return w.op("math.trunc", kind, w.op("arith.divf", kind, a, b))
     return w.op("arith.divsi", kind, a, _guard(w, kind, b), is_natural=a.is_natural and b.is_natural)
 
 

@@ -17,9 +17,8 @@ from typing import Any
 
 import torch
 
-#: What is rounded as by compilers of FlexAttention's functions: products once with what they are added to, and quotients as products
-#: with reciprocals.
-_FLAGS = {"arith.addf": "contract", "arith.mulf": "contract", "arith.subf": "contract", "arith.divf": "arcp"}
+#: What is rounded as by compilers of FlexAttention's functions: products once with what they are added to.
+_FLAGS = {"arith.addf": "contract", "arith.mulf": "contract", "arith.subf": "contract"}
 
 #: Most elements of a row that a region reads, one by one.
 MAX_UNROLLED = 4096
@@ -105,11 +104,11 @@ class Writer:
             self.lines.append(f"{self._known[text]} = {text}")
         return self._known[text]
 
-    def op(self, name: str, kind: str, *operands: Scalar, is_natural: bool = False) -> Scalar:
-        """An operation whose operands and result have one type."""
+    def op(self, name: str, kind: str, *operands: Scalar, is_natural: bool = False, flags: str = "") -> Scalar:
+        """An operation whose operands and result have one type. `flags` are those of fastmath, by default what suits any use."""
         names = ", ".join(self.cast(operand, kind).name for operand in operands)
-        flags = f" fastmath<{_FLAGS[name]}>" if name in _FLAGS else ""
-        return Scalar(self.emit(f"{name} {names}{flags} : {kind}"), kind, is_natural=is_natural)
+        flags = flags or _FLAGS.get(name, "")
+        return Scalar(self.emit(f"{name} {names}{flags and f' fastmath<{flags}>'} : {kind}"), kind, is_natural=is_natural)
 
     def constant(self, value: bool | int | float, kind: str) -> Scalar:
         """A literal as an operand."""

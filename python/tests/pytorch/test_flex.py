@@ -239,6 +239,18 @@ def test_new_lengths_and_contents_compile_nothing(cache_folder):
     assert _store.counts.misses == before
 
 
+def test_divisions():
+    """Of positions without signs; by reciprocals where nothing is cut off, which would make 48 of 49 / 49 * 49."""
+    text = _trace.trace(None, lambda b, h, q, kv: (q // 8 == kv // 8) & (q % 8 <= kv % 3), torch.device("cpu")).clauses
+    assert text.count("arith.divui") == 2 and text.count("arith.remui") == 2
+    text = _trace.trace(None, lambda b, h, q, kv: ((q - kv) // 8 == 0) & ((q - kv) % 8 == 3), torch.device("cpu")).clauses
+    assert text.count("arith.floordivsi") == 1 and text.count("arith.remsi") == 1
+    text = _trace.trace(lambda s, b, h, q, kv: s / 20 + 1, None, torch.device("cpu")).clauses
+    assert "fastmath<arcp>" in text and "arith.addf" in text and "fastmath<contract>" in text
+    check(make_inputs(), lambda s, b, h, q, kv: s + torch.floor_divide(q * 49.0, 49.0) - torch.remainder(kv * 7.0, 7.0) - q)
+    check(make_inputs(), lambda s, b, h, q, kv: s + torch.div(kv * 49.0, 49.0, rounding_mode="trunc") - kv)
+
+
 def test_traces_are_kept():
     def make(tensor, number):
         return lambda s, b, h, q, kv: s + tensor[kv] * number
