@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch._dynamo.variables import higher_order_ops
 
 from . import _compiler, _devices, _frameworks, _gradients, _masks, _native, _operands, _regions, _repeated, _schedules, _torch, _trace
 from ._repeated import TABLES
@@ -41,6 +41,8 @@ class Form:
     causal: bool = False
     softcap: float | None = None
     layout: str = "bhsd"
+    #: In place of the functions, what they became.
+    traced: _trace.Traced | None = None
 
 
 def _describe_operand(form: Form, heads: int, head_dim: int, dtype: str, is_dense: bool) -> str:
@@ -188,7 +190,7 @@ class _Call:
 def _read_call(operands: _Operands, form: Form, query: torch.Tensor, lse: bool, identity: _trace.Identity | None = None) -> _Call:
     sizes = operands.sizes
     tables = [] if form.blocks is None else _get_tables(form.blocks, sizes)
-    traced = _trace.trace(form.score_mod, form.mask_mod, query.device, identity)
+    traced = form.traced or _trace.trace(form.score_mod, form.mask_mod, query.device, identity)
     _torch.check_gradients("tensors that functions read", *(capture.tensor for capture in traced.captures))
     captures = [_prepare_capture(capture, query, sizes) for capture in traced.captures]
     kinds = [_describe_table(table, sizes) for table in tables]
@@ -203,7 +205,7 @@ def _read_call(operands: _Operands, form: Form, query: torch.Tensor, lse: bool, 
     )
 
 
-def _run(
+def run(
     arrays: dict[str, torch.Tensor], form: Form, sinks: torch.Tensor | None, return_lse: bool, chip: str | None
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Checks, compiles and launches."""
@@ -226,6 +228,37 @@ def _run(
     return out, lse
 
 
+def differentiate(
+    arrays: dict[str, torch.Tensor],
+    form: Form,
+    sinks: torch.Tensor | None,
+    results: tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None],
+    wanted: Sequence[bool],
+    chip: str | None,
+) -> tuple[torch.Tensor | None, ...]:
+    """The gradients of query, key, value and sinks that are wanted, and None of others.
+
+    `results` are the result, the logarithm of the sum, and their gradients.
+    """
+    out, lse, out_grad, lse_grad = results
+    parts, (*of_parts, of_sinks) = list(arrays.values()), wanted
+    query, key, _ = parts
+    operands = _read_operands(arrays, form, sinks)
+    if form.blocks is not None:
+        tables = _get_tables(form.blocks, operands.sizes)
+        mask = _masks.read_blocks(form.mask_mod, tables, tuple(form.blocks.BLOCK_SIZE), operands.sizes.seq_k)
+        form = dataclasses.replace(form, mask_mod=mask, blocks=None)
+    saved = _gradients.Saved(*(None if x is None else x.contiguous() for x in results))
+    sinks_grad = _torch.differentiate_sinks(sinks, out, lse, out_grad, lse_grad, form.layout) if of_sinks else None
+    if not out.numel() or not key.numel() or not any(of_parts):
+        return *(torch.zeros_like(x) if is_wanted else None for x, is_wanted in zip(parts, of_parts, strict=True)), sinks_grad
+    call = _read_call(operands, form, query, lse_grad is not None)
+    device = _devices.get_device(*operands.place, chip)
+    of_q, of_k, of_v = of_parts
+    problem = _gradients.Gradients(call.problem, (of_q, of_k, of_v), _torch.is_deterministic())
+    return *_gradients.run(device, problem, call.bucket, call.fixed + call.captures, saved, parts), sinks_grad
+
+
 #: Of what is no tensor.
 _NO_GRADIENTS = (None,) * 3
 
@@ -245,7 +278,7 @@ class _Recorded(torch.autograd.Function):  # type: ignore[misc]
         chip: str | None,
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         with torch.enable_grad():  # so that tensors which functions read are refused where they require gradients
-            found = _run(dict(zip(names, (query, key, value), strict=True)), form, sinks, True, chip)
+            found = run(dict(zip(names, (query, key, value), strict=True)), form, sinks, True, chip)
         ctx.save_for_backward(query, key, value, sinks, *found)
         ctx.rest = names, form, chip
         ctx.set_materialize_grads(False)
@@ -256,30 +289,28 @@ class _Recorded(torch.autograd.Function):  # type: ignore[misc]
     def backward(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | None) -> Any:
         query, key, value, sinks, out, lse = ctx.saved_tensors
         names, form, chip = ctx.rest
-        operands = _read_operands(dict(zip(names, (query, key, value), strict=True)), form, sinks)
+        arrays = dict(zip(names, (query, key, value), strict=True))
         if out_grad is None:
             out_grad = torch.zeros_like(out)
-        if form.blocks is not None:
-            tables = _get_tables(form.blocks, operands.sizes)
-            mask = _masks.read_blocks(form.mask_mod, tables, tuple(form.blocks.BLOCK_SIZE), operands.sizes.seq_k)
-            form = dataclasses.replace(form, mask_mod=mask, blocks=None)
-        saved = _gradients.Saved(*(None if x is None else x.contiguous() for x in (out, lse, out_grad, lse_grad)))
-        wanted = ctx.needs_input_grad[:3]
-        parts, wanted = [query, key, value], ctx.needs_input_grad[:3]
-        of_sinks = None
-        if ctx.needs_input_grad[3]:
-            of_sinks = _torch.differentiate_sinks(sinks, out, lse, out_grad, lse_grad, form.layout)
-        if not out.numel() or not key.numel() or not any(wanted):
-            found = [torch.zeros_like(x) if is_wanted else None for x, is_wanted in zip(parts, wanted, strict=True)]
-            return *found, of_sinks, *_NO_GRADIENTS
-        call = _read_call(operands, form, query, lse_grad is not None)
-        device = _devices.get_device(*operands.place, chip)
-        problem = _gradients.Gradients(call.problem, wanted, _torch.is_deterministic())
-        found = _gradients.run(device, problem, call.bucket, call.fixed + call.captures, saved, parts)
-        return *found, of_sinks, *_NO_GRADIENTS
+        return *differentiate(arrays, form, sinks, (out, lse, out_grad, lse_grad), ctx.needs_input_grad[:4], chip), *_NO_GRADIENTS
 
 
-@functools.partial(torch.compiler.disable, reason="attune_mlir traces the functions of scores and masks itself")
+def _compute(
+    arrays: dict[str, torch.Tensor], form: Form, sinks: torch.Tensor | None, return_lse: bool, chip: str | None
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    query, key, value = arrays.values()
+    if _torch.records(query, key, value, sinks):
+        out, lse = _Recorded.apply(query, key, value, sinks, list(arrays), form, chip)
+        return out, lse
+    return run(arrays, form, sinks, return_lse, chip)
+
+
+#: Where PyTorch's compiler breaks the graph.
+_compute_apart = torch.compiler.disable(_compute, reason="attune_mlir has gradients of lists of blocks in eager mode alone")
+#: Whether it can read the functions of scores and masks.
+_READS_FUNCTIONS = all(hasattr(higher_order_ops, name) for name in ("BaseHOPVariable", "_hop_name_to_variable_class"))
+
+
 def compute(
     arrays: dict[str, torch.Tensor], form: Form, *, sinks: torch.Tensor | None = None, return_lse: bool = False, chip: str | None = None
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
@@ -287,10 +318,16 @@ def compute(
     query, key, value = arrays.values()
     if isinstance(query, torch.Tensor) and torch.is_autocast_enabled(query.device.type):
         query, key, value = _torch.cast_for_autocast(query.device.type, query, key, value)
-    if _torch.records(query, key, value, sinks):
-        out, lse = _Recorded.apply(query, key, value, sinks, list(arrays), form, chip)
-        return out, lse if return_lse else None
-    return _run(dict(zip(arrays, (query, key, value), strict=True)), form, sinks, return_lse, chip)
+        arrays = dict(zip(arrays, (query, key, value), strict=True))
+    if not torch.compiler.is_dynamo_compiling():
+        out, lse = _compute(arrays, form, sinks, return_lse, chip)
+    elif not _READS_FUNCTIONS or (form.blocks is not None and _torch.records(query, key, value, sinks)):
+        out, lse = _compute_apart(arrays, form, sinks, return_lse, chip)
+    else:
+        from . import _graph
+
+        out, lse = _graph.compute(query, key, value, form, sinks, chip)
+    return out, lse if return_lse else None
 
 
 def flex_attention(

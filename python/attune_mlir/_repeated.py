@@ -51,7 +51,8 @@ class Attempt:
     def __init__(
         self, arrays: Sequence[torch.Tensor], form: _flex.Form, sinks: torch.Tensor | None, return_lse: bool, chip: str | None
     ) -> None:
-        self.identity = _trace.identify(form.score_mod, form.mask_mod, arrays[0].device)
+        device = arrays[0].device
+        self.identity = form.traced.identify(device) if form.traced else _trace.identify(form.score_mod, form.mask_mod, device)
         self._tables = [] if form.blocks is None else _read_tables(form.blocks)
         sizes = () if form.blocks is None else (tuple(form.blocks.seq_lengths), tuple(form.blocks.BLOCK_SIZE))
         self._key = None if self.identity.key is None else (self.identity.key, sizes)

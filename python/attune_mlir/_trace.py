@@ -39,6 +39,10 @@ class Traced:
     clauses: str
     captures: tuple[Capture, ...]
 
+    def identify(self, device: torch.device) -> Identity:
+        """What regions are told apart by whose functions are not known."""
+        return Identity((device, self.clauses), [capture.tensor for capture in self.captures])
+
 
 def _is_ours(file: str) -> bool:
     return not file.startswith(_FOLDERS) and not file.startswith("<")
@@ -206,7 +210,8 @@ class _Place:
             raise NotImplementedError(f"{error}, {self.text}") from None
 
 
-def _translate(score_mod: Any, mask_mod: Any, device: torch.device) -> Traced:
+def translate(score_mod: Any, mask_mod: Any, device: torch.device) -> Traced:
+    """The regions of functions, which are traced whether or not equal ones were."""
     captures: list[Capture] = []
     clauses = []
     for what, function in (("score_mod", score_mod), ("mask_mod", mask_mod)):
@@ -297,7 +302,7 @@ def trace(
         traced, numbers = kept
         captures = (dataclasses.replace(c, tensor=tensors[n]) for c, n in zip(traced.captures, numbers, strict=True))
         return Traced(traced.clauses, tuple(captures))
-    traced = _translate(score_mod, mask_mod, device)
+    traced = translate(score_mod, mask_mod, device)
     found = [_find(capture.tensor, tensors) for capture in traced.captures]
     if key is not None and None not in found:
         with _kept_lock:

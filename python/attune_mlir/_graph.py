@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""flex_attention where PyTorch's compiler reads the call: one operator, attune::flex_attention, and no break of the graph.
+
+    attune::flex_attention(q, k, v, sinks, tables, captures, *, clauses, reads, blocks, scale, causal, softcap, layout,
+                           chip) -> (out, lse)
+
+    attune::flex_attention_backward(out_grad, lse_grad, q, k, v, sinks, captures, out, lse, *, clauses, reads, scale,
+                                    causal, softcap, layout, chip, wanted) -> (q_grad, k_grad, v_grad, sinks_grad)
+
+Dynamo itself reads the functions of scores and masks, as the body of a higher-order operator: it guards what they depend
+on, and makes the tensors that they reach inputs of the body. When the graph that it made is run, be it by AOTAutograd or
+as it is, the body becomes the text of the regions, and the operator takes that. So it knows no Python function, and any
+process can run it.
+
+`clauses` is that text; `reads` says for each captured tensor which of its dimensions are read at "b", "h", "q" or "kv",
+as "0:h 1:kv". `blocks` is the size of the blocks of the tables and the lengths that they are for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
+from torch._dynamo.variables.higher_order_ops import BaseHOPVariable, _hop_name_to_variable_class
+from torch._ops import HigherOrderOperator
+from torch.utils._python_dispatch import _disable_current_modes
+
+from . import _flex, _regions, _repeated, _torch, _trace
+
+#: Scores, and the batch, head, query and key.
+_NUM_SCALARS = 5
+
+_OPTIONS = "str clauses, str[] reads, float? scale, bool causal, float? softcap, str layout, str? chip"
+_library = torch.library.Library("attune", "FRAGMENT")
+_library.define(
+    "flex_attention(Tensor q, Tensor k, Tensor v, Tensor? sinks, Tensor[] tables, Tensor[] captures, *, SymInt[] blocks,"
+    f" {_OPTIONS}) -> (Tensor, Tensor)",
+    tags=(torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag),
+)
+_library.define(
+    "flex_attention_backward(Tensor out_grad, Tensor? lse_grad, Tensor q, Tensor k, Tensor v, Tensor? sinks, Tensor[] captures,"
+    f" Tensor out, Tensor lse, *, {_OPTIONS}, bool[] wanted) -> (Tensor, Tensor, Tensor, Tensor)",
+    tags=(torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Lists:
+    """What is read of a BlockMask."""
+
+    BLOCK_SIZE: tuple[int, int]
+    seq_lengths: tuple[int, int]
+    kv_num_blocks: torch.Tensor
+    kv_indices: torch.Tensor
+    full_kv_num_blocks: torch.Tensor | None = None
+    full_kv_indices: torch.Tensor | None = None
+
+
+def _make_form(
+    captures: Sequence[torch.Tensor],
+    blocks: _Lists | None,
+    *,
+    clauses: str,
+    reads: Sequence[str],
+    scale: float | None,
+    causal: bool,
+    softcap: float | None,
+    layout: str,
+) -> _flex.Form:
+    known = []
+    for number, (tensor, of) in enumerate(zip(captures, reads, strict=True)):
+        places = (one.split(":") for one in of.split())
+        known.append(_regions.Capture(tensor, f"%capture{number}", {(int(dim), name) for dim, name in places}))
+    traced = _trace.Traced(clauses, tuple(known))
+    return _flex.Form(blocks=blocks, scale=scale, causal=causal, softcap=softcap, layout=layout, traced=traced)
+
+
+_NAMES = ("query", "key", "value")
+
+
+def _compute(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    sinks: torch.Tensor | None,
+    tables: Sequence[torch.Tensor],
+    captures: Sequence[torch.Tensor],
+    *,
+    blocks: Sequence[int],
+    chip: str | None,
+    **options: Any,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The kernel of the operator, on any device."""
+    lists = _Lists((blocks[0], blocks[1]), (blocks[2], blocks[3]), *tables) if tables else None
+    form = _make_form(captures, lists, **options)
+    out, lse = _flex.run(dict(zip(_NAMES, (q, k, v), strict=True)), form, sinks, True, chip)
+    assert lse is not None, "expects the logarithm that was asked for"
+    return out, lse
+
+
+def _describe(q: torch.Tensor, v: torch.Tensor, layout: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Tensors of the results' shapes."""
+    batch, heads, length = (q.shape[layout.index(letter)] for letter in "bhs")
+    return q.new_empty((*q.shape[:3], v.shape[3])), q.new_empty((batch, heads, length), dtype=torch.float32)
+
+
+def _fake(q: torch.Tensor, _: Any, v: torch.Tensor, *__: Any, layout: str, **___: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    return _describe(q, v, layout)
+
+
+def _compute_backward(
+    out_grad: torch.Tensor,
+    lse_grad: torch.Tensor | None,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    sinks: torch.Tensor | None,
+    captures: Sequence[torch.Tensor],
+    out: torch.Tensor,
+    lse: torch.Tensor,
+    *,
+    chip: str | None,
+    wanted: Sequence[bool],
+    **options: Any,
+) -> tuple[torch.Tensor, ...]:
+    form = _make_form(captures, None, **options)
+    arrays = dict(zip(_NAMES, (q, k, v), strict=True))
+    found = _flex.differentiate(arrays, form, sinks, (out, lse, out_grad, lse_grad), wanted, chip)
+    return tuple(q.new_empty(0) if x is None else x for x in found)
+
+
+def _fake_backward(
+    _: Any, __: Any, q: Any, k: Any, v: Any, sinks: Any, *___: Any, wanted: Sequence[bool], **____: Any
+) -> tuple[torch.Tensor, ...]:
+    parts = zip((q, k, v, sinks), wanted, strict=True)
+    return tuple(torch.empty_like(x, memory_format=torch.contiguous_format) if is_wanted else q.new_empty(0) for x, is_wanted in parts)
+
+
+for _key in ("CPU", "CUDA"):
+    _library.impl("flex_attention", _compute, _key)
+    _library.impl("flex_attention_backward", _compute_backward, _key)
+torch.library.register_fake("attune::flex_attention", _fake, lib=_library)
+torch.library.register_fake("attune::flex_attention_backward", _fake_backward, lib=_library)
+
+
+def _save(ctx: Any, inputs: tuple[Any, ...], keyword_only_inputs: dict[str, Any], output: tuple[torch.Tensor, torch.Tensor]) -> None:
+    q, k, v, sinks, tables, captures = inputs
+    ctx.save_for_backward(q, k, v, sinks, *output, *captures)
+    ctx.options = {name: value for name, value in keyword_only_inputs.items() if name != "blocks"}
+    ctx.has_tables = bool(tables)
+    ctx.set_materialize_grads(False)
+
+
+def _differentiate(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | None) -> tuple[Any, ...]:
+    q, k, v, sinks, out, lse, *captures = ctx.saved_tensors
+    if ctx.has_tables:
+        raise NotImplementedError("expects no gradients of attune::flex_attention with lists of blocks")
+    wanted = [bool(one) for one in ctx.needs_input_grad[:4]]
+    if out_grad is None:
+        out_grad = torch.zeros_like(out)
+    operands = (out_grad, lse_grad, q, k, v, sinks, captures, out, lse)
+    found = torch.ops.attune.flex_attention_backward(*operands, **ctx.options, wanted=wanted)
+    return *(x if is_wanted else None for x, is_wanted in zip(found, wanted, strict=True)), [], [None] * len(captures)
+
+
+torch.library.register_autograd("attune::flex_attention", _differentiate, setup_context=_save, lib=_library)
+
+
+def _prune(body: torch.fx.GraphModule, *results: torch.fx.Node) -> torch.fx.GraphModule:
+    """The body with these results alone. It takes what it took."""
+    graph = torch.fx.Graph()
+    copies: dict[torch.fx.Node, torch.fx.Node] = {}
+    graph.graph_copy(body.graph, copies)
+    graph.output(tuple(copies[node] for node in results))
+    graph.eliminate_dead_code()
+    return torch.fx.GraphModule(body, graph)
+
+
+_NUMBERS: dict[type, Callable[[Any], Any]] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
+
+
+class _Body:
+    """The functions of scores and masks, as Dynamo read them."""
+
+    def __init__(self, body: torch.fx.GraphModule, operands: Sequence[Any], count: int) -> None:
+        """The body's results are those of attention, `count` functions', and one for each of the operands that it was given."""
+        (output,) = body.graph.find_nodes(op="output")
+        results = output.args[0]
+        places = {node: number for number, node in enumerate(body.graph.find_nodes(op="placeholder"))}
+        given = [places[marker.args[0]] for marker in results[2 + count :]]
+        self.scalars, self.fixed = given[:_NUM_SCALARS], [operands[number] for number in given[_NUM_SCALARS:]]
+        self.functions = [_prune(body, result) for result in results[2 : 2 + count]]
+        self.arguments: list[Any] = []
+        #: What the functions reach, and what is traced in their place.
+        self.captures: list[tuple[torch.Tensor, torch.Tensor]] = []
+        inputs = zip(*(function.graph.find_nodes(op="placeholder") for function in self.functions), strict=True)
+        for number, (nodes, operand) in enumerate(zip(inputs, operands, strict=True)):
+            if number in self.scalars or not any(node.users for node in nodes):
+                self.arguments.append(None)
+            elif isinstance(operand, torch.Tensor):
+                # Regions know the shapes of what they read. Of zeros, for one may be an index of another.
+                shape = [int(size) for size in operand.shape]
+                self.arguments.append(torch.zeros(shape, dtype=operand.dtype))
+                self.captures.append((operand, self.arguments[-1]))
+            else:
+                # A number of which Dynamo does not know yet that it matters.
+                self.arguments.append(_NUMBERS.get(type(operand), lambda same: same)(operand))
+
+    def get_function(self, result: int, what: str) -> Callable[..., Any]:
+        """The function whose result it is, as `_trace` takes it."""
+        places = self.scalars if what == "score_mod" else self.scalars[1:]
+
+        def call(*scalars: torch.Tensor) -> Any:
+            arguments = list(self.arguments)
+            for place, scalar in zip(places, scalars, strict=True):
+                arguments[place] = scalar
+            (found,) = self.functions[result](*arguments)
+            return found
+
+        return call
+
+    def trace(self, has_score: bool, has_mask: bool) -> tuple[str, list[torch.Tensor], list[str]]:
+        """The regions, the tensors that they read, and how."""
+        score = self.get_function(0, "score_mod") if has_score else None
+        mask = self.get_function(int(has_score), "mask_mod") if has_mask else None
+        traced = _trace.translate(score, mask, torch.device("cpu"))
+        found = {id(dummy): operand for operand, dummy in self.captures}
+        reads = [" ".join(f"{dim}:{name}" for dim, name in sorted(capture.reads)) for capture in traced.captures]
+        return traced.clauses, [found[id(capture.tensor)] for capture in traced.captures], reads
+
+
+class _Operator(HigherOrderOperator):  # type: ignore[misc]
+    """What Dynamo puts into its graph. It is gone when the graph was run."""
+
+    def __init__(self) -> None:
+        super().__init__("attune_flex_attention")
+
+    def __call__(
+        self, body: Any, *operands: Any, has_score: bool, has_mask: bool, has_sinks: bool, blocks: Sequence[int], **options: Any
+    ) -> tuple[torch.Tensor, ...]:
+        with _disable_current_modes():
+            read = _Body(body, operands, has_score + has_mask)
+            clauses, captures, reads = read.trace(has_score, has_mask)
+        q, k, v, *rest = read.fixed
+        sinks = rest.pop(0) if has_sinks else None
+        _torch.check_gradients("tensors that functions read", *captures)
+        out, lse = torch.ops.attune.flex_attention(
+            q, k, v, sinks, rest, captures, blocks=list(blocks), clauses=clauses, reads=reads, **options
+        )
+        return out, lse, *(q.new_empty(()) for _ in range(has_score + has_mask + _NUM_SCALARS + len(read.fixed)))
+
+
+class _Variable(BaseHOPVariable):  # type: ignore[misc]
+    """How Dynamo reads a call of it."""
+
+    #: Query, key and value are often views of one tensor.
+    supports_aliasing = True
+
+    def _call_function(self, tx: Any, args: Any, kwargs: Any) -> Any:
+        # What is indexed by a scalar would be asked for its value.
+        with TransformGetItemToIndex():
+            return super()._call_function(tx, args, kwargs)
+
+
+_operator = _Operator()
+_hop_name_to_variable_class[_operator.name()] = _Variable
+
+
+def compute(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, form: _flex.Form, sinks: torch.Tensor | None, chip: str | None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """What Dynamo reads in place of `_flex.compute`."""
+    score_mod, mask_mod, layout = form.score_mod, form.mask_mod, form.layout
+    tables: list[torch.Tensor] = []
+    blocks: tuple[int, ...] = ()
+    if form.blocks is not None:
+        tables = [table for table in (getattr(form.blocks, name) for name in _repeated.TABLES) if table is not None]
+        blocks = (*form.blocks.BLOCK_SIZE, *form.blocks.seq_lengths)
+    score = torch.zeros((), device=query.device)
+    places = [torch.zeros((), dtype=torch.int32, device=query.device) for _ in range(_NUM_SCALARS - 1)]
+    operands = [query, key, value] + ([] if sinks is None else [sinks]) + tables
+
+    def body(*inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        score, b, h, q_idx, kv_idx, q, _, v = inputs[: _NUM_SCALARS + 3]
+        found = []
+        if score_mod is not None:
+            found.append(score_mod(score, b, h, q_idx, kv_idx))
+        if mask_mod is not None:
+            found.append(mask_mod(b, h, q_idx, kv_idx))
+        # Inputs come in the order in which they are used. Of these results, each tells which one it is.
+        markers = [one.new_empty(()) for one in inputs]
+        return *_describe(q, v, layout), *found, *markers
+
+    out, lse, *_ = _operator(
+        body,
+        score,
+        *places,
+        *operands,
+        has_score=score_mod is not None,
+        has_mask=mask_mod is not None,
+        has_sinks=sinks is not None,
+        blocks=blocks,
+        scale=form.scale,
+        causal=form.causal,
+        softcap=form.softcap,
+        layout=layout,
+        chip=chip,
+    )
+    return out, lse

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""flex_attention where PyTorch compiles: one graph, and the results of the call as it is."""
+
+import pytest
+import torch
+from test_flex import MASKS, SCORES, make_inputs, make_mask
+from torch._dynamo.backends.debugging import aot_eager
+from torch._dynamo.exc import BackendCompilerFailed, Unsupported
+from torch.nn.attention.flex_attention import create_block_mask
+
+import attune_mlir as attune
+
+#: PyTorch's compiler looks at gradients of tensors that it made.
+IGNORED = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")
+
+
+class Counter:
+    """A backend that counts graphs, and the calls of our operator in each."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __call__(self, graph, inputs):
+        self.calls.append(sum("attune_flex_attention" in str(node.target) for node in graph.graph.nodes if node.op == "call_function"))
+        return aot_eager(graph, inputs)
+
+
+@pytest.fixture(autouse=True)
+def reset():
+    torch._dynamo.reset()
+
+
+def compile(function, **options):
+    counter = Counter()
+    return torch.compile(function, fullgraph=True, backend=counter, **options), counter
+
+
+def close(found, expected):
+    torch.testing.assert_close(found, expected, rtol=2e-3, atol=2e-3)
+
+
+def test_lengths_make_nothing_new():
+    slopes = torch.tensor([0.5, 0.25])
+
+    def block(q, k, v, weight):
+        factors = slopes * 2  # made in the graph, as the function is
+        return attune.flex_attention(q @ weight, k, v, lambda s, b, h, m, n: s - factors[h] * (m - n).abs()) @ weight
+
+    compiled, counter = compile(block)
+    weight = torch.randn(32, 32).half() / 6
+    for length in range(16, 96, 8):
+        inputs = make_inputs(length, seed=length)
+        close(compiled(*inputs, weight), block(*inputs, weight))
+    # One for the first length, and one for all.
+    assert counter.calls == [1, 1]
+
+
+@pytest.mark.parametrize("name", ["document", "natten", "vsa_sizes"])
+def test_masks(name):
+    heads = 2 if name.startswith("vsa") else None
+    mask = make_mask(MASKS[name](), heads=heads, batch=1 if heads else None, block=32)
+    compiled, counter = compile(lambda q, k, v: attune.flex_attention(q, k, v, block_mask=mask, return_lse=True))
+    inputs = make_inputs()
+    close(compiled(*inputs), attune.flex_attention(*inputs, block_mask=mask, return_lse=True))
+    assert counter.calls == [1]
+
+
+@pytest.mark.parametrize("name", ["softcap", "mla_rope", "graphormer_edge"])
+def test_scores(name):
+    score = SCORES[name]()
+    compiled, _ = compile(lambda q, k, v: attune.flex_attention(q, k, v, score))
+    inputs = make_inputs()
+    close(compiled(*inputs), attune.flex_attention(*inputs, score))
+
+
+def test_what_functions_depend_on():
+    def make(number, tensor):
+        return lambda s, b, h, m, n: s * number + tensor[m] - n
+
+    compiled, _ = compile(lambda q, k, v, score: attune.flex_attention(q, k, v, score))
+    inputs = make_inputs()
+    tensor = torch.randn(64)
+    for number in (1.0, 0.25):
+        score = make(number, tensor)
+        close(compiled(*inputs, score), attune.flex_attention(*inputs, score))
+    # Another tensor, and other contents.
+    other = make(0.25, torch.randn(64))
+    close(compiled(*inputs, other), attune.flex_attention(*inputs, other))
+    tensor.mul_(3)
+    close(compiled(*inputs, score), attune.flex_attention(*inputs, score))
+
+
+def test_gradients():
+    slopes = torch.tensor([0.5, 0.25])
+
+    def block(q, k, v):
+        out, lse = attune.flex_attention(q, k, v, lambda s, b, h, m, n: s - slopes[h] * (m - n).abs(), return_lse=True)
+        return out.float().square().sum() + lse.sum()
+
+    compiled, counter = compile(block)
+    inputs = [x.requires_grad_() for x in make_inputs()]
+    close(torch.autograd.grad(compiled(*inputs), inputs), torch.autograd.grad(block(*inputs), inputs))
+    # Of the result alone, and of one input alone.
+    one, rest = inputs[0], [x.detach() for x in inputs[1:]]
+    compiled, _ = compile(
+        lambda q: attune.flex_attention(q, *rest, lambda s, b, h, m, n: s - slopes[h] * (m - n).abs()).float().square().sum()
+    )
+    assert torch.isfinite(torch.autograd.grad(compiled(one), one)[0]).all()
+    assert counter.calls == [1]
+
+
+@IGNORED
+def test_gradients_of_lists_break_the_graph():
+    mask = create_block_mask(lambda b, h, m, n: m >= n, None, None, 64, 64, device="cpu")
+    inputs = [x.requires_grad_() for x in make_inputs()]
+
+    def block(q, k, v):
+        return attune.flex_attention(q * 1, k, v, block_mask=mask).float().square().sum()
+
+    expected = torch.autograd.grad(block(*inputs), inputs)
+    close(torch.autograd.grad(torch.compile(block, backend="aot_eager")(*inputs), inputs), expected)
+    with pytest.raises(Unsupported, match="gradients of lists of blocks"):
+        compile(block)[0](*inputs)
+
+
+def test_autocast():
+    compiled, _ = compile(lambda q, k, v: attune.flex_attention(q, k, v, lambda s, b, h, m, n: s + m - n))
+    inputs = [x.float() for x in make_inputs()]
+    with torch.autocast("cpu", torch.bfloat16):
+        found = compiled(*inputs)
+        assert found.dtype == torch.bfloat16
+        close(found, attune.flex_attention(*inputs, lambda s, b, h, m, n: s + m - n))
+
+
+def test_views_of_one_tensor():
+    compiled, counter = compile(lambda qkv: attune.flex_attention(*qkv.unbind(2), lambda s, b, h, m, n: s + m - n))
+    packed = torch.randn(1, 2, 3, 64, 32).half()
+    close(compiled(packed), attune.flex_attention(*packed.unbind(2), lambda s, b, h, m, n: s + m - n))
+    assert counter.calls == [1]
+
+
+@IGNORED
+def test_operator():
+    compile(lambda q, k, v: attune.flex_attention(q, k, v, lambda s, b, h, m, n: s))[0](*make_inputs())  # so that it is known
+    clauses = "    score (%s_score, %s_b, %s_h, %s_q, %s_kv) {\n      %s0 = tensor.extract %capture0[%s_h] : tensor<?xf32>\n"
+    clauses += "      %s1 = arith.addf %s_score, %s0 : f32\n      attn.yield %s1 : f32\n    }\n"
+    arguments, bias = [x.requires_grad_() for x in make_inputs()], torch.randn(2)
+    options = {"blocks": [], "clauses": clauses, "reads": ["0:h"], "scale": None, "causal": False, "softcap": None}
+    options |= {"layout": "bhsd", "chip": None}
+    torch.library.opcheck(torch.ops.attune.flex_attention.default, (*arguments, None, [], [bias]), options)
+    found, _ = torch.ops.attune.flex_attention(*arguments, None, [], [bias], **options)
+    close(found, attune.flex_attention(*arguments, lambda s, b, h, m, n: s + bias[h]))
+
+
+def test_what_cannot_be_compiled():
+    inputs = make_inputs()
+    bias = torch.randn(64, requires_grad=True)
+    with pytest.raises(BackendCompilerFailed, match="expects tensors that functions read without gradients"):
+        compile(lambda q, k, v: attune.flex_attention(q, k, v, lambda s, b, h, m, n: s + bias[m]))[0](*inputs)
+    with pytest.raises(BackendCompilerFailed, match="expects score_mod to have operations on numbers, but got aten.erfinv"):
+        compile(lambda q, k, v: attune.flex_attention(q, k, v, lambda s, b, h, m, n: s.erfinv()))[0](*inputs)
