@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What tests share: a cache of their own, chips by what they are, and attention in float64."""
 
+import ctypes
 import os
 import pathlib
 import re
@@ -109,3 +110,20 @@ def run_programs(programs: list[str], page: str) -> None:
     scope: dict[str, object] = {}
     for program in programs:
         exec(compile(program, page, "exec"), scope)
+
+
+@pytest.fixture
+def device(monkeypatch):
+    """A GPU, as the package sees it, for tensors of PyTorch. That of the tensors is not asked for."""
+    torch = pytest.importorskip("torch")
+    from attune_mlir import _devices, _native
+
+    folder = os.environ.get("ATTUNE_FAKE_DRIVER")
+    assert folder, "expects the folder of the tests' driver in ATTUNE_FAKE_DRIVER"
+    torch.cuda.is_available()  # PyTorch remembers that there is none, and so leaves the tests' driver alone
+    ctypes.CDLL(os.path.join(folder, "libcuda.so.1"))  # found by its name from now on
+    attune.register_operators()
+    _native.forget_known()
+    device = _devices.Device("cuda", 0, None)
+    monkeypatch.setattr(_devices, "get_device", lambda *_: device)
+    return device
