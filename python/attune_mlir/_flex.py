@@ -100,10 +100,7 @@ def _get_tables(block_mask: Any, sizes: _operands.Sizes) -> list[torch.Tensor]:
         )
     rows = -(-sizes.seq_q // block_mask.BLOCK_SIZE[0])
     tables = []
-    for name in TABLES:
-        table = getattr(block_mask, name)
-        if table is None:
-            break
+    for name, table in zip(TABLES, _repeated.read_tables(block_mask), strict=False):
         expected = [(1, sizes.batch), (1, sizes.heads), (rows,)]
         if table.dim() != 3 + name.endswith("indices") or any(size not in of for size, of in zip(table.shape, expected, strict=False)):
             raise ValueError(
@@ -320,6 +317,10 @@ def compute(
         query, key, value = _torch.cast_for_autocast(query.device.type, query, key, value)
         arrays = dict(zip(arrays, (query, key, value), strict=True))
     if not torch.compiler.is_dynamo_compiling():
+        if type(query) is torch.Tensor:
+            found = _repeated.Attempt([query, key, value], form, sinks, return_lse, chip).launch()
+            if found is not None:
+                return found if return_lse else (found, None)
         out, lse = _compute(arrays, form, sinks, return_lse, chip)
     elif not _READS_FUNCTIONS or (form.blocks is not None and _torch.records(query, key, value, sinks)):
         out, lse = _compute_apart(arrays, form, sinks, return_lse, chip)
@@ -348,10 +349,6 @@ def flex_attention(
     if len(shapes[0]) == len(shapes[1]) == 4 and shapes[0][1] != shapes[1][1] and not enable_gqa:
         raise ValueError(f"expects enable_gqa for {shapes[0][1]} heads of query and {shapes[1][1]} of key, but got enable_gqa=False")
     form = Form(score_mod, None if block_mask is None else block_mask.mask_mod, block_mask, scale)
-    if type(query) is torch.Tensor and return_aux is None and not torch.compiler.is_dynamo_compiling():
-        found = _repeated.Attempt([query, key, value], form, None, return_lse, chip).launch()
-        if found is not None:
-            return found
     want_lse = return_lse or getattr(return_aux, "lse", False)
     out, lse = compute({"query": query, "key": key, "value": value}, form, return_lse=want_lse, chip=chip)
     if return_aux is not None:

@@ -277,7 +277,7 @@ def compute(
     tables: list[torch.Tensor] = []
     blocks: tuple[int, ...] = ()
     if form.blocks is not None:
-        tables = [table for table in (getattr(form.blocks, name) for name in _repeated.TABLES) if table is not None]
+        tables = _repeated.read_tables(form.blocks)
         blocks = (*form.blocks.BLOCK_SIZE, *form.blocks.seq_lengths)
     score = torch.zeros((), device=query.device)
     places = [torch.zeros((), dtype=torch.int32, device=query.device) for _ in range(_NUM_SCALARS - 1)]

@@ -40,9 +40,15 @@ _kinds: dict[Hashable, _Kind] = {}
 _lock = threading.Lock()
 
 
-def _read_tables(blocks: Any) -> list[torch.Tensor]:
-    tables = (getattr(blocks, name) for name in TABLES)
-    return list(itertools.takewhile(lambda table: table is not None, tables))
+def read_tables(blocks: Any) -> list[torch.Tensor]:
+    """The tables that a BlockMask has, in the order of the op."""
+    tables: list[torch.Tensor] = []
+    for name in TABLES:
+        table = getattr(blocks, name)
+        if table is None:
+            break
+        tables.append(table)
+    return tables
 
 
 class Attempt:
@@ -53,7 +59,7 @@ class Attempt:
     ) -> None:
         device = arrays[0].device
         self.identity = form.traced.identify(device) if form.traced else _trace.identify(form.score_mod, form.mask_mod, device)
-        self._tables = [] if form.blocks is None else _read_tables(form.blocks)
+        self._tables = [] if form.blocks is None else read_tables(form.blocks)
         sizes = () if form.blocks is None else (tuple(form.blocks.seq_lengths), tuple(form.blocks.BLOCK_SIZE))
         self._key = None if self.identity.key is None else (self.identity.key, sizes)
         self._options = (form.causal, None, form.softcap, form.scale, return_lse, form.layout, chip)

@@ -159,3 +159,13 @@ def test_many_captures(device, read):
     for _ in range(2):
         attune.flex_attention(*make_inputs(), score_mod=add)
     assert len(read) == 2
+
+
+def test_other_callers(device, read):
+    """What models call, with sinks and in another order of dimensions."""
+    arrays = dict(zip(("query", "key", "value"), (x.transpose(1, 2) for x in make_inputs()), strict=True))
+    for _ in range(2):
+        form = _flex.Form(mask_mod=make_window(20), layout="bshd")
+        out, lse = _flex.compute(arrays, form, sinks=torch.ones(2))
+        assert out.shape == (2, LENGTH, 2, 64) and lse is None
+    assert len(read) == 1
