@@ -21,7 +21,7 @@ MAP_TYPES = {torch.float16: 6, torch.bfloat16: 9, torch.float32: 7}
 SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
 MAP_BYTES, MAP_ALIGNMENT = 128, 64
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-PROMOTE_TO_256_BYTES = 3  # CU_TENSOR_MAP_L2_PROMOTION_L2_256B
+PROMOTE_TO_128_BYTES = 2  # CU_TENSOR_MAP_L2_PROMOTION_L2_128B
 
 driver = None
 
@@ -68,7 +68,7 @@ def encode_map(tensor, argument):
         reverse(ctypes.c_uint32, [1] * tensor.dim()),
         0,
         SWIZZLES[argument["swizzle"]],
-        PROMOTE_TO_256_BYTES,
+        PROMOTE_TO_128_BYTES,
         0,
     )
     return address, memory

@@ -8,7 +8,7 @@
 
 // Eight tiles, each of the four heads of a group, for 132 SMs.
 // CHECK-LABEL: func.func @one
-// CHECK: schedule(<blockM = 64, mmaWarps = 4, producerWarps = 1, kStages = 4, vStages = 4, qInRegisters = 0, rescale = 8, tileOrder = ascending, splitK = 16>)
+// CHECK: schedule(<blockM = 64, blockN = 128, mmaWarps = 4, producerWarps = 1, kStages = 3, vStages = 3, qInRegisters = 0, tileOrder = ascending, splitK = 16>)
 // SM80-LABEL: func.func @one
 // SM80: schedule(<blockM = 64, {{.*}}splitK = 12>)
 func.func @one(%q: tensor<1x32x1x128xbf16>, %k: tensor<1x8x8192x128xbf16>) -> tensor<1x32x1x128xbf16> {
@@ -16,13 +16,21 @@ func.func @one(%q: tensor<1x32x1x128xbf16>, %k: tensor<1x8x8192x128xbf16>) -> te
   return %o : tensor<1x32x1x128xbf16>
 }
 
-// A tile for each SM is enough, and more than that too.
+// A tile for each SM is enough.
 // CHECK-LABEL: func.func @many
-// CHECK-NOT: splitK
+// CHECK: schedule(<blockM = 64, blockN = 128, mmaWarps = 4, producerWarps = 1, kStages = 3, vStages = 3, qInRegisters = 0, tileOrder = ascending>)
 // CHECK: return
 func.func @many(%q: tensor<16x32x1x128xbf16>, %k: tensor<16x8x4096x128xbf16>) -> tensor<16x32x1x128xbf16> {
   %o = attn.attention %q, %k, %k : tensor<16x32x1x128xbf16>, tensor<16x8x4096x128xbf16>, tensor<16x8x4096x128xbf16>
   return %o : tensor<16x32x1x128xbf16>
+}
+
+// Of more of them, workgroups load the next one while they compute the last.
+// CHECK-LABEL: func.func @more
+// CHECK: schedule(<blockM = 64, blockN = 128, mmaWarps = 4, producerWarps = 1, qStages = 2, kStages = 3, vStages = 3, qInRegisters = 0, tileOrder = ascending, persistent = dynamic>)
+func.func @more(%q: tensor<64x32x1x128xbf16>, %k: tensor<64x8x4096x128xbf16>) -> tensor<64x32x1x128xbf16> {
+  %o = attn.attention %q, %k, %k : tensor<64x32x1x128xbf16>, tensor<64x8x4096x128xbf16>, tensor<64x8x4096x128xbf16>
+  return %o : tensor<64x32x1x128xbf16>
 }
 
 // So few keys are not worth a second kernel.

@@ -256,20 +256,28 @@ static bool hasFewQueries(const AttentionProblem &problem) {
          problem.seqK >= kShortKeys;
 }
 
-/// A tile of as few rows as warpgroups multiply, and blocks of keys under way
-/// that are as many as fit: few queries wait for memory alone.
+/// A tile of as few rows as warpgroups multiply, and as many keys under way as
+/// fit, in large blocks of at least two stages: few queries wait for memory
+/// alone. Where there are more tiles than SMs, the loads of the next one do not
+/// wait for the end of the last.
 static AttentionAttr selectDecoding(const AttentionProblem &problem,
                                     TargetAttr target) {
   if (!hasFewQueries(problem))
     return {};
-  for (int64_t blockN : {64, 32, 16})
-    for (int64_t stages : {4, 3, 2, 1}) {
+  for (int64_t blockN : {128, 64, 32, 16})
+    for (int64_t stages : {4, 3, 2}) {
       AttentionSchedule wanted = makeGroups(problem, /*groups=*/1, blockN);
       wanted.producerWarps = 1;
       wanted.kStages = wanted.vStages = stages;
       wanted.tileOrder = schedule::TileOrder::Ascending;
-      if (AttentionAttr schedule = getIfFits(problem, wanted, target))
+      AttentionAttr schedule = getIfFits(problem, wanted, target);
+      if (!schedule)
+        continue;
+      if (problem.countTiles(schedule) <= target.getSms())
         return schedule;
+      handOut(problem, wanted);
+      AttentionAttr handed = getIfFits(problem, wanted, target);
+      return handed ? handed : schedule;
     }
   return {};
 }
