@@ -159,8 +159,8 @@ class Call:
 
     problem: Problem
     sizes: _operands.Sizes
-    #: In the kernel's order.
-    inputs: list[_native.Tensor]
+    #: By what kernels call them.
+    inputs: dict[str, _native.Tensor]
     place: tuple[str, int]
 
     @property
@@ -194,10 +194,11 @@ def read_call(
     dtype, place = _operands.check_operands(tensors)
     sizes = _operands.read_sizes(tensors, layout)
     dense = [_operands.normalize_strides(tensor, name) for name, tensor in tensors.items()]
-    inputs = list(tensors.values())
-    for name, array in (("alibi_slopes", alibi_slopes), ("sinks", sinks)):
+    inputs = dict(zip(_gradients.PARTS, tensors.values(), strict=True))
+    # Slopes become a part of the function of scores, which reads arguments by their number.
+    for called, name, array in ((f"argument{len(inputs)}", "alibi_slopes", alibi_slopes), ("sinks", "sinks", sinks)):
         if array is not None:
-            inputs.append(_operands.make_per_head(array, name, sizes.heads, place))
+            inputs[called] = _operands.make_per_head(array, name, sizes.heads, place)
     problem = Problem(
         dtype=dtype,
         heads=sizes.heads,
@@ -266,11 +267,12 @@ def compute(
     if sizes.batch and sizes.seq_q:
         device = _devices.get_device(*place, chip)
         kernel = device.get_kernel(call.problem, call.bucket)
-        arguments, queue = _devices.run(device, kernel, [*call.inputs, *outputs], q, stream)
+        places = {kernel.argument(pos).name: pos for pos in range(kernel.num_arguments) if not kernel.argument(pos).is_workspace}
+        inputs = [call.inputs[name] for name in places if name in call.inputs]
+        arguments, queue = _devices.run(device, kernel, [*inputs, *outputs], q, stream)
         if known is not None and not device.is_host:
-            passed = [pos for pos in range(kernel.num_arguments) if not kernel.argument(pos).is_workspace]
-            count = len(call.inputs)
-            known([q, k, v, alibi_slopes, sinks], passed[:count], passed[count:], arguments, kernel, queue)
+            results = [pos for name, pos in places.items() if name not in call.inputs]
+            known([q, k, v, alibi_slopes, sinks], [places[name] for name in call.inputs], results, arguments, kernel, queue)
     return out, lse
 
 
@@ -292,4 +294,4 @@ def compute_gradients(
     call = read_call(*arrays, return_lse=saved.lse_grad is not None, **options)
     device = _devices.get_device(*call.place, chip)
     problem = _gradients.Gradients(call.problem, wanted, deterministic)
-    return _gradients.run(device, problem, call.bucket, call.inputs, saved, list(arrays[:3]), known)
+    return _gradients.run(device, problem, call.bucket, list(call.inputs.values()), saved, list(arrays[:3]), known)

@@ -122,7 +122,7 @@ def _get_shapes(call: _attention.Call) -> list[list[int]]:
     sizes, problem = call.sizes, call.problem
     extents = {"b": sizes.batch, "h": sizes.heads, "s": sizes.seq_q, "d": sizes.head_dim_v}
     results = [[extents[letter] for letter in problem.layout]] + [[sizes.batch, sizes.heads, sizes.seq_q]] * problem.return_lse
-    return [tensor.shape for tensor in call.inputs] + results
+    return [tensor.shape for tensor in call.inputs.values()] + results
 
 
 def get_chip(place: tuple[str, int], chip: str | None) -> str:

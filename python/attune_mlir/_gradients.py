@@ -10,7 +10,7 @@ from typing import Any
 from . import _compiler, _devices, _frameworks, _native, _schedules
 
 #: Whose gradients there are, as kernels call them.
-_PARTS = ("query", "key", "value")
+PARTS = ("query", "key", "value")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,18 +59,18 @@ def run(
     framework = _frameworks.find_framework(parts[0])
     # What attention does not take by itself, regions read.
     named = {f"argument{number}": tensor for number, tensor in enumerate(read)}
-    named.update(zip(_PARTS, read, strict=False))
+    named.update(zip(PARTS, read, strict=False))
     kept = {name: array for name, array in vars(saved).items() if array is not None}
     named.update((name, _frameworks.make_tensor(array, name)) for name, array in kept.items())
-    gradients: list[Any] = [None] * len(_PARTS)
-    for number, (name, part) in enumerate(zip(_PARTS, parts, strict=True)):
+    gradients: list[Any] = [None] * len(PARTS)
+    for number, (name, part) in enumerate(zip(PARTS, parts, strict=True)):
         if problem.wanted[number]:
             gradients[number] = framework.empty(part, tuple(part.shape), _frameworks.get_dtype_name(named[name]))
             named[f"{name}_grad"] = _frameworks.make_tensor(gradients[number], f"{name}_grad", writable=True)
     places = {kernel.argument(pos).name: pos for pos in range(kernel.num_arguments) if not kernel.argument(pos).is_workspace}
     arguments, queue = _devices.run(device, kernel, [named[name] for name in places], parts[0], None)
-    inputs = [*_PARTS, *kept]
+    inputs = [*PARTS, *kept]
     if known is not None and not device.is_host and all(name in places for name in inputs):
-        results = [places[f"{name}_grad"] for number, name in enumerate(_PARTS) if problem.wanted[number]]
+        results = [places[f"{name}_grad"] for number, name in enumerate(PARTS) if problem.wanted[number]]
         known([*parts, *kept.values()], [places[name] for name in inputs], results, arguments, kernel, queue)
     return gradients

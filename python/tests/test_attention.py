@@ -39,6 +39,7 @@ def test_basic(dtype, layout, causal):
         {"scale": 0.3},
         {"alibi_slopes": np.array([0.25, 0.5], dtype=np.float32)},
         {"sinks": np.array([1.0, -2.0], dtype=np.float32)},
+        {"alibi_slopes": np.array([0.25, 0.5], dtype=np.float32), "sinks": np.array([1.0, -2.0], dtype=np.float32)},
     ],
     ids=str,
 )

@@ -45,6 +45,23 @@ def test_operator(device, computed):
     assert lse.shape == (2, 2, 40) and len(computed) == 2
 
 
+def test_slopes_and_sinks(device):
+    """Kernels take them in another order than callers."""
+    found = []
+
+    def know(*arguments):
+        found.append(arguments)
+
+    options = {"causal": True, "window": None, "softcap": None, "scale": None, "return_lse": True, "layout": "bshd"}
+    slopes, sinks = torch.ones(2), torch.ones(2)
+    _attention.compute(*make_inputs(), slopes, sinks, **options, known=know)
+    ((inputs, places, results, arguments, kernel, _),) = found
+    assert inputs[3] is slopes and inputs[4] is sinks
+    assert [kernel.argument(pos).name for pos in places] == ["query", "key", "value", "argument3", "sinks"]
+    assert [kernel.argument(pos).name for pos in results] == ["output", "lse"]
+    assert [arguments[pos].address for pos in places[3:]] == [slopes.data_ptr(), sinks.data_ptr()]
+
+
 def test_operator_without_python(device, computed, monkeypatch):
     """Calls that were made before reach no kernel of Python's, with whatever tensors."""
 
