@@ -7,6 +7,7 @@ so that our kernels and those of others are timed in one process, on one stream.
 
 import ctypes
 import json
+import math
 import os
 
 import torch
@@ -40,14 +41,14 @@ def reverse(kind, values):
 
 def multiply(product, bound):
     """A number, or the product of numbers and of parts of tensors' sizes."""
-    result = 1
-    for factor in product if isinstance(product, list) else [product]:
+    def measure(factor):
         if isinstance(factor, int):
-            result *= factor
-        else:
-            size = bound[factor["argument"]].shape[factor["index"]]
-            result *= -(-size // factor.get("per", 1))
-    return result
+            return factor
+        if "sum" in factor:
+            return sum(map(measure, factor["sum"]))
+        return -(-bound[factor["argument"]].shape[factor["index"]] // factor.get("per", 1))
+
+    return math.prod(map(measure, product if isinstance(product, list) else [product]))
 
 
 def encode_map(tensor, argument):

@@ -38,7 +38,11 @@ static bool fromJSON(ObjectMapper &map, ManifestTensorMap &result, Path path) {
   return true;
 }
 
+static bool sumFromJSON(const Value &value, ManifestFactor &factor, Path path);
+
 static bool fromJSON(const Value &value, ManifestFactor &factor, Path path) {
+  if (const Object *object = value.getAsObject(); object && object->get("sum"))
+    return sumFromJSON(*object->get("sum"), factor, path.field("sum"));
   ObjectMapper map(value, path);
   if (!map || !map.map("argument", factor.argument) ||
       !map.map("index", factor.index) || !map.map("per", factor.per))
@@ -47,6 +51,26 @@ static bool fromJSON(const Value &value, ManifestFactor &factor, Path path) {
     return true;
   path.field("per").report("expected at least 1");
   return false;
+}
+
+/// Two factors, of which the second one divides by nothing.
+static bool sumFromJSON(const Value &value, ManifestFactor &factor, Path path) {
+  const Array *terms = value.getAsArray();
+  if (!terms || terms->size() != 2) {
+    path.report("expected a list of two factors");
+    return false;
+  }
+  ManifestFactor more;
+  if (!fromJSON((*terms)[0], factor, path.index(0)) ||
+      !fromJSON((*terms)[1], more, path.index(1)))
+    return false;
+  if (factor.isSum() || more.isSum() || more.per != 1 || more.argument < 0) {
+    path.report("expected sizes, of which only the first one is divided");
+    return false;
+  }
+  factor.moreArgument = more.argument;
+  factor.moreIndex = more.index;
+  return true;
 }
 
 /// A number, or a list of numbers and factors.
@@ -144,10 +168,17 @@ static Array toJSON(const ManifestProduct &product) {
   Array list;
   if (product.constant != 1)
     list.push_back(product.constant);
-  for (const ManifestFactor &factor : product.factors)
-    list.push_back(Object{{"argument", factor.argument},
-                          {"index", factor.index},
-                          {"per", factor.per}});
+  auto describe = [](int64_t argument, int64_t index, int64_t per) {
+    return Object{{"argument", argument}, {"index", index}, {"per", per}};
+  };
+  for (const ManifestFactor &factor : product.factors) {
+    Object size = describe(factor.argument, factor.index, factor.per);
+    if (factor.isSum())
+      size = Object{
+          {"sum", Array{std::move(size),
+                        describe(factor.moreArgument, factor.moreIndex, 1)}}};
+    list.push_back(std::move(size));
+  }
   return list;
 }
 
@@ -198,24 +229,37 @@ template <typename T> static Array listToJSON(llvm::ArrayRef<T> entries) {
 }
 
 static std::string findContradiction(llvm::ArrayRef<ManifestArgument> arguments,
+                                     int64_t number, int64_t index,
+                                     StringRef what) {
+  int64_t count = arguments.size();
+  if (number < 0 || number >= count ||
+      arguments[number].kind != KernelArgument::Kind::Buffer ||
+      arguments[number].isWorkspace())
+    return llvm::formatv("expects the number of a buffer that is passed in "
+                         "{0}, but got {1} of {2} arguments",
+                         what, number, count);
+  const ManifestArgument &argument = arguments[number];
+  if (index < 0 || index >= argument.rank)
+    return llvm::formatv("expects a dimension of '{0}', which has {1}, in "
+                         "{2}, but got {3}",
+                         argument.name, argument.rank, what, index);
+  return "";
+}
+
+static std::string findContradiction(llvm::ArrayRef<ManifestArgument> arguments,
                                      const ManifestProduct &product,
                                      StringRef what) {
   if (product.constant < 1)
     return llvm::formatv("expects a constant of at least 1 in {0}, but got {1}",
                          what, product.constant);
   for (const ManifestFactor &factor : product.factors) {
-    int64_t count = arguments.size();
-    if (factor.argument < 0 || factor.argument >= count ||
-        arguments[factor.argument].kind != KernelArgument::Kind::Buffer ||
-        arguments[factor.argument].isWorkspace())
-      return llvm::formatv("expects the number of a buffer that is passed in "
-                           "{0}, but got {1} of {2} arguments",
-                           what, factor.argument, count);
-    const ManifestArgument &argument = arguments[factor.argument];
-    if (factor.index < 0 || factor.index >= argument.rank)
-      return llvm::formatv("expects a dimension of '{0}', which has {1}, in "
-                           "{2}, but got {3}",
-                           argument.name, argument.rank, what, factor.index);
+    std::string wrong =
+        findContradiction(arguments, factor.argument, factor.index, what);
+    if (wrong.empty() && factor.isSum())
+      wrong = findContradiction(arguments, factor.moreArgument,
+                                factor.moreIndex, what);
+    if (!wrong.empty())
+      return wrong;
     if (factor.per < 1)
       return llvm::formatv("expects a divisor of at least 1 in {0}, but got "
                            "{1}",

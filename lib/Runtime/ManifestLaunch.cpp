@@ -16,9 +16,11 @@ std::optional<int64_t>
 ManifestProduct::evaluate(llvm::ArrayRef<KernelArgument> arguments) const {
   int64_t product = constant;
   for (const ManifestFactor &factor : factors) {
-    int64_t size = arguments[factor.argument].shape.sizes[factor.index];
-    if (llvm::MulOverflow(product, llvm::divideCeilSigned(size, factor.per),
-                          product))
+    int64_t size = llvm::divideCeilSigned(
+        arguments[factor.argument].shape.sizes[factor.index], factor.per);
+    if (factor.isSum())
+      size += arguments[factor.moreArgument].shape.sizes[factor.moreIndex];
+    if (llvm::MulOverflow(product, size, product))
       return std::nullopt;
   }
   return product;

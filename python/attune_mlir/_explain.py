@@ -104,7 +104,11 @@ def _count_workgroups(manifest: Mapping[str, Any], shapes: list[list[int]]) -> i
     extents = dict(zip(passed, shapes, strict=True))
 
     def measure(factor: Any) -> int:
-        return factor if isinstance(factor, int) else -(-extents[factor["argument"]][factor["index"]] // factor["per"])
+        if isinstance(factor, int):
+            return factor
+        if "sum" in factor:
+            return sum(map(measure, factor["sum"]))
+        return -(-extents[factor["argument"]][factor["index"]] // factor["per"])
 
     count = math.prod(measure(factor) for factor in manifest["grid"]) * int(manifest.get("cluster", 1))
     return min(count, int(manifest.get("grid_limit", count)))

@@ -320,3 +320,29 @@ TEST(Manifest, PreparesALaunch) {
             "kernel 'attention' expects for 'offset' a scalar of i64, but got "
             "2x3x129x64xi64");
 }
+
+TEST(Manifest, KnowsSums) {
+  std::string text = kText.str(),
+              size = R"({"argument": 0, "index": 2, "per": 128})";
+  text.replace(text.find(size), size.size(),
+               R"({"sum": [)" + size +
+                   R"(, {"argument": 2, "index": 0, "per": 1}]})");
+  Manifest manifest = llvm::cantFail(Manifest::parse(text));
+  ASSERT_TRUE(manifest.grid.factors[0].isSum());
+  EXPECT_EQ(llvm::cantFail(Manifest::fromJSON(manifest.toJSON())).toJSON(),
+            manifest.toJSON());
+  std::vector<KernelArgument> arguments(4);
+  arguments[0].shape.sizes = {2, 3, 129, 64};
+  arguments[2].shape.sizes = {5, 3, 129, 64};
+  EXPECT_EQ(manifest.grid.evaluate(arguments), (2 + 5) * 3);
+
+  EXPECT_TRUE(mentions(errorOf(size, R"({"sum": [)" + size + "]}"),
+                       "expected a list of two factors"));
+  EXPECT_TRUE(
+      mentions(errorOf(size, R"({"sum": [)" + size + ", " + size + "]}"),
+               "expected sizes, of which only the first one is divided"));
+  EXPECT_TRUE(mentions(
+      errorOf(size, R"({"sum": [)" + size +
+                        R"(, {"argument": 1, "index": 0, "per": 1}]})"),
+      "expects the number of a buffer that is passed in grid"));
+}

@@ -27,11 +27,14 @@
 namespace attune {
 
 /// The size of dimension `dim` of a buffer of the host side, divided by `per`
-/// and rounded up.
+/// and rounded up, and, unless it is null, that of dimension `moreDim` of
+/// `moreBuffer`.
 struct HostFactor {
   mlir::Value buffer;
   int64_t dim;
   int64_t per = 1;
+  mlir::Value moreBuffer = {};
+  int64_t moreDim = 0;
 };
 
 /// A constant times sizes of buffers, none of them a workspace.
@@ -90,6 +93,8 @@ private:
   /// The product in terms of the kernel's arguments; null where a buffer is
   /// none.
   launch::ProductAttr resolve(const HostProduct &product) const;
+  /// The number of a buffer's argument, if it is one.
+  std::optional<int64_t> findArgument(mlir::Value buffer) const;
   launch::ManifestAttr makeManifest() const;
   void emitLaunch(mlir::ImplicitLocOpBuilder &host);
 

@@ -32,11 +32,16 @@ struct ManifestTensorMap {
 };
 
 /// The size of dimension `index` of argument `argument`, divided by `per` and
-/// rounded up.
+/// rounded up, and that of dimension `moreIndex` of argument `moreArgument`,
+/// which is below 0 where nothing is added.
 struct ManifestFactor {
   int64_t argument = 0;
   int64_t index = 0;
   int64_t per = 1;
+  int64_t moreArgument = -1;
+  int64_t moreIndex = 0;
+
+  bool isSum() const { return moreArgument >= 0; }
 };
 
 /// A constant times sizes of arguments.

@@ -111,6 +111,10 @@ Value KernelOutliner::makeSize(const HostProduct &product) {
     if (factor.per != 1)
       extent = host.createOrFold<arith::CeilDivUIOp>(
           extent, arith::ConstantIndexOp::create(host, factor.per));
+    if (factor.moreBuffer)
+      extent = host.createOrFold<arith::AddIOp>(
+          extent,
+          host.createOrFold<memref::DimOp>(factor.moreBuffer, factor.moreDim));
     size = multiply(size, extent);
   }
   if (product.constant != 1 || !size)
@@ -231,7 +235,10 @@ void KernelOutliner::addSequence() {
     SmallVector<launch::Factor> factors;
     for (const HostFactor &factor : product.factors)
       factors.push_back(
-          {static_cast<int64_t>(find(factor.buffer)), factor.dim, factor.per});
+          {static_cast<int64_t>(find(factor.buffer)), factor.dim, factor.per,
+           factor.moreBuffer ? static_cast<int64_t>(find(factor.moreBuffer))
+                             : -1,
+           factor.moreDim});
     return launch::ProductAttr::get(context, product.constant, factors);
   };
   for (const HostValue &value : values)

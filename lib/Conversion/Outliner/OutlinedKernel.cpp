@@ -84,15 +84,25 @@ void OutlinedKernel::setBlock(int64_t count) {
       ArrayRef<int32_t>{static_cast<int32_t>(count), 1, 1});
 }
 
+std::optional<int64_t> OutlinedKernel::findArgument(Value buffer) const {
+  size_t value = outliner.find(buffer);
+  auto *argument = llvm::find_if(
+      arguments, [&](const Argument &a) { return a.value == value; });
+  if (argument == arguments.end())
+    return std::nullopt;
+  return argument - arguments.begin();
+}
+
 launch::ProductAttr OutlinedKernel::resolve(const HostProduct &product) const {
   SmallVector<launch::Factor> factors;
   for (const HostFactor &factor : product.factors) {
-    size_t value = outliner.find(factor.buffer);
-    auto *argument = llvm::find_if(
-        arguments, [&](const Argument &a) { return a.value == value; });
-    if (argument == arguments.end())
+    std::optional<int64_t> argument = findArgument(factor.buffer), more = -1;
+    if (factor.moreBuffer)
+      more = findArgument(factor.moreBuffer);
+    if (!argument || !more)
       return {};
-    factors.push_back({argument - arguments.begin(), factor.dim, factor.per});
+    factors.push_back(
+        {*argument, factor.dim, factor.per, *more, factor.moreDim});
   }
   return launch::ProductAttr::get(outliner.op->getContext(), product.constant,
                                   factors);

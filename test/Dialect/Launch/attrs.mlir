@@ -28,6 +28,15 @@ module attributes {gpu.container_module} {
       gpu.return
     }
 
+    // CHECK-LABEL: gpu.func @sums
+    // CHECK-SAME: grid = <2 * (dim(0, 0) ceildiv 128 + dim(1, 0)) * (dim(0, 1) + dim(1, 0))>, block
+    gpu.func @sums(%in: memref<?x?xbf16>, %starts: memref<?xi32>) kernel attributes {launch.manifest = #launch.manifest<
+        arguments = [#launch.buffer<name = "in", type = bf16, rank = 2, access = read>,
+                     #launch.buffer<name = "starts", type = i32, rank = 1, access = read>],
+        grid = <2 * (dim(0, 0) ceildiv 128 + dim(1, 0)) * (dim(0, 1) + dim(1, 0))>, block = [128, 1, 1]>} {
+      gpu.return
+    }
+
     // Of a kernel that was written by hand nothing need be known.
     // CHECK-LABEL: gpu.func @nothing
     // CHECK-SAME: launch.manifest = #launch.manifest<>

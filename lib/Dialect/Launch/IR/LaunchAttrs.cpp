@@ -29,15 +29,26 @@ void LaunchDialect::registerAttributes() {
 // Products
 //===----------------------------------------------------------------------===//
 
+static ParseResult parseSize(AsmParser &parser, int64_t &argument,
+                             int64_t &dim) {
+  return failure(parser.parseKeyword("dim") || parser.parseLParen() ||
+                 parser.parseInteger(argument) || parser.parseComma() ||
+                 parser.parseInteger(dim) || parser.parseRParen());
+}
+
 static ParseResult parseFactor(AsmParser &parser, Factor &factor) {
-  if (parser.parseLParen() || parser.parseInteger(factor.argument) ||
-      parser.parseComma() || parser.parseInteger(factor.dim) ||
-      parser.parseRParen())
+  bool isSum = succeeded(parser.parseOptionalLParen());
+  if (parseSize(parser, factor.argument, factor.dim))
     return failure();
   factor.per = 1;
-  if (succeeded(parser.parseOptionalKeyword("ceildiv")))
-    return parser.parseInteger(factor.per);
-  return success();
+  if (succeeded(parser.parseOptionalKeyword("ceildiv")) &&
+      parser.parseInteger(factor.per))
+    return failure();
+  if (!isSum)
+    return success();
+  return failure(parser.parsePlus() ||
+                 parseSize(parser, factor.moreArgument, factor.moreDim) ||
+                 parser.parseRParen());
 }
 
 Attribute ProductAttr::parse(AsmParser &parser, Type) {
@@ -52,8 +63,7 @@ Attribute ProductAttr::parse(AsmParser &parser, Type) {
   // Where there is no number, the first factor has no star before it.
   bool more = !number.has_value() || succeeded(parser.parseOptionalStar());
   while (more) {
-    if (parser.parseKeyword("dim") ||
-        parseFactor(parser, factors.emplace_back()))
+    if (parseFactor(parser, factors.emplace_back()))
       return {};
     more = succeeded(parser.parseOptionalStar());
   }
@@ -71,10 +81,13 @@ void ProductAttr::print(AsmPrinter &printer) const {
     separator = " * ";
   }
   for (Factor factor : getFactors()) {
-    printer << separator << "dim(" << factor.argument << ", " << factor.dim
-            << ')';
+    printer << separator << (factor.isSum() ? "(" : "") << "dim("
+            << factor.argument << ", " << factor.dim << ')';
     if (factor.per != 1)
       printer << " ceildiv " << factor.per;
+    if (factor.isSum())
+      printer << " + dim(" << factor.moreArgument << ", " << factor.moreDim
+              << "))";
     separator = " * ";
   }
   printer << '>';
@@ -100,7 +113,8 @@ static ManifestProduct toProduct(ProductAttr product) {
   ManifestProduct result;
   result.constant = product.getConstant();
   for (Factor factor : product.getFactors())
-    result.factors.push_back({factor.argument, factor.dim, factor.per});
+    result.factors.push_back({factor.argument, factor.dim, factor.per,
+                              factor.moreArgument, factor.moreDim});
   return result;
 }
 

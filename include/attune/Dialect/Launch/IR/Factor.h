@@ -11,19 +11,25 @@
 namespace attune::launch {
 
 /// The size of dimension `dim` of argument `argument`, divided by `per` and
-/// rounded up.
+/// rounded up, and that of dimension `moreDim` of argument `moreArgument`,
+/// which is below 0 where nothing is added.
 struct Factor {
   int64_t argument;
   int64_t dim;
   int64_t per = 1;
+  int64_t moreArgument = -1;
+  int64_t moreDim = 0;
 
+  bool isSum() const { return moreArgument >= 0; }
   bool operator==(const Factor &other) const {
-    return argument == other.argument && dim == other.dim && per == other.per;
+    return argument == other.argument && dim == other.dim && per == other.per &&
+           moreArgument == other.moreArgument && moreDim == other.moreDim;
   }
 };
 
 inline llvm::hash_code hash_value(const Factor &factor) {
-  return llvm::hash_combine(factor.argument, factor.dim, factor.per);
+  return llvm::hash_combine(factor.argument, factor.dim, factor.per,
+                            factor.moreArgument, factor.moreDim);
 }
 
 } // namespace attune::launch
