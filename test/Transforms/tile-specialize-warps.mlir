@@ -171,6 +171,35 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Loops that compute numbers are arithmetic as well.
+  // CHECK-LABEL: gpu.func @searches
+  // CHECK-SAME:    %[[M:[^ ]+]]: memref<?x32xf16>, %[[STARTS:[^ ]+]]: memref<?xindex>
+  // CHECK: tile.specialize
+  // CHECK: }, <"load"
+  // CHECK:   scf.for %[[J:.+]] = %c0
+  // CHECK:   %[[FOUND:.+]] = scf.for %{{.+}} = %c0 to %[[J]] step %c1 iter_args(%[[BEFORE:.+]] = %c0) -> (index) {
+  // CHECK:     %[[START:.+]] = memref.load %[[STARTS]][%[[BEFORE]]]
+  // CHECK:     scf.yield %{{.+}} : index
+  // CHECK:   }
+  // CHECK-NEXT: tile.put %{{.+}}[%[[J]]], %[[M]][%[[FOUND]], %c0]
+  gpu.func @searches(%m: memref<?x32xf16>, %starts: memref<?xindex>, %steps: index) kernel
+      attributes {known_block_size = array<i32: 384, 1, 1>, tile.roles = [#tile.role<"compute", warps = 8>, #tile.role<"load", warps = 4, threads = one>]} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %kc = tile.channel : !channel
+    scf.for %j = %c0 to %steps step %c1 {
+      %found = scf.for %i = %c0 to %j step %c1 iter_args(%before = %c0) -> index {
+        %start = memref.load %starts[%before] : memref<?xindex>
+        %next = arith.addi %start, %c1 : index
+        scf.yield %next : index
+      }
+      tile.put %kc[%j], %m[%found, %c0] : !channel, memref<?x32xf16>
+      %k = tile.get %kc[%j] : !channel -> !shared
+      tile.release %kc[%j] : !channel
+    }
+    gpu.return
+  }
+
   // CHECK-LABEL: gpu.func @no_producer
   // CHECK-NOT: tile.specialize
   // CHECK: tile.put

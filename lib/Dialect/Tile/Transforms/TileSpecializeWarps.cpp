@@ -9,6 +9,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 namespace attune::tile {
 #define GEN_PASS_DEF_TILESPECIALIZEWARPSPASS
@@ -60,16 +61,31 @@ static bool holds(Operation &op, function_ref<bool(Operation *)> test) {
       .wasInterrupted();
 }
 
+/// Whether an op computes numbers of others and of memory and does nothing
+/// else, with control flow inside or without.
+static bool isArithmetic(Operation *op) {
+  return !op->walk([](Operation *inner) {
+              return isa<memref::LoadOp>(inner) ||
+                             inner->hasTrait<OpTrait::IsTerminator>() ||
+                             inner->hasTrait<
+                                 OpTrait::HasRecursiveMemoryEffects>() ||
+                             isMemoryEffectFree(inner)
+                         ? WalkResult::advance()
+                         : WalkResult::interrupt();
+            }).wasInterrupted();
+}
+
 LogicalResult ProducerBuilder::require(Value value) {
   Operation *op = value.getDefiningOp();
   if (mapping.contains(value) || !consumer.isAncestor(value.getParentRegion()))
     return success();
-  if (!op || op->getNumRegions() != 0 ||
-      !(isMemoryEffectFree(op) || isa<memref::LoadOp>(op)))
+  if (!op || !isArithmetic(op))
     return emitError(value.getLoc())
            << "expects what a put reads to be computed by arithmetic, but got "
            << value;
-  for (Value operand : op->getOperands())
+  SetVector<Value> operands(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), operands);
+  for (Value operand : operands)
     if (failed(require(operand)))
       return failure();
   b.clone(*op, mapping);
