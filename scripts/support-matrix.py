@@ -40,6 +40,7 @@ ATTENTION = {
     "grouped heads": "--heads=4 --kv-heads=2",
     "`scale`": "--scale=0.5",
     "`key_lengths` and `query_lengths`": "--key-lengths --query-lengths --mask=causal",
+    "`query_starts` and `key_starts`": "--packed-queries --packed-keys --mask=causal",
     "`pages`": "--page-size=16 --key-lengths --mask=causal",
     "sizes known when it runs": "--dynamic=batch --dynamic=heads --dynamic=seq-q --dynamic=seq-k",
     "strides known when it runs": "--strided",

@@ -24,23 +24,24 @@ struct OpNotes {
   struct Place {
     Value tensor;
     int64_t position;
-    /// For how much of the size there is an element.
-    int64_t unit;
+    /// For how much of the size there is an element, and how many others.
+    int64_t unit, more;
   };
   std::vector<std::optional<Place>> sizes;
 };
 
-/// A size by its name, of which a dimension has an element for each unit.
+/// A size by its name, of which a dimension has an element for each unit, and
+/// some more.
 struct NamedSize {
   StringRef name;
-  int64_t unit;
+  int64_t unit, more;
 
   bool operator==(const NamedSize &other) const {
-    return name == other.name && unit == other.unit;
+    return name == other.name && unit == other.unit && more == other.more;
   }
   std::optional<int64_t> getExtent(const ProblemSizes &sizes) const {
     std::optional<int64_t> size = sizes.get(name);
-    return size ? llvm::divideCeilSigned(*size, unit) : size;
+    return size ? llvm::divideCeilSigned(*size, unit) + more : size;
   }
 };
 
@@ -53,8 +54,8 @@ public:
   FailureOr<Problem> run();
 
 private:
-  void noteSize(Value tensor, int64_t position, size_t size,
-                int64_t unit) override;
+  void noteSize(Value tensor, int64_t position, size_t size, int64_t unit,
+                int64_t more) override;
   void noteIntegers(Value argument, const IntegerUse &use) override {
     integers.try_emplace(argument, current, use);
   }
@@ -89,15 +90,15 @@ private:
 } // namespace
 
 void Analysis::noteSize(Value tensor, int64_t position, size_t size,
-                        int64_t unit) {
+                        int64_t unit, int64_t more) {
   if (!current->sizes[size])
-    current->sizes[size] = {tensor, position, unit};
+    current->sizes[size] = {tensor, position, unit, more};
   auto argument = dyn_cast<BlockArgument>(tensor);
   if (!argument || argument.getOwner()->getParentOp() != function)
     return;
   auto &dims = meaning[argument.getArgNumber()];
   dims.resize(cast<ShapedType>(tensor.getType()).getRank());
-  NamedSize named{current->op.getKnobSet().sizes[size].name, unit};
+  NamedSize named{current->op.getKnobSet().sizes[size].name, unit, more};
   if (!llvm::is_contained(dims[position], named))
     dims[position].push_back(named);
 }
@@ -185,7 +186,9 @@ SmallVector<int64_t> Analysis::getSizes(const OpNotes &notes) {
   SmallVector<int64_t> resolved = op.getSizes();
   for (auto [size, where] : llvm::zip_equal(resolved, notes.sizes))
     if (ShapedType::isDynamic(size))
-      size = where ? getSize(where->tensor, where->position) * where->unit : 1;
+      size = where ? (getSize(where->tensor, where->position) - where->more) *
+                         where->unit
+                   : 1;
   return resolved;
 }
 
@@ -244,7 +247,7 @@ FailureOr<Problem> Analysis::run() {
     if (auto it = integers.find(value); it != integers.end()) {
       auto &[notes, use] = it->second;
       argument.use = use.kind;
-      if (use.kind == Use::Position)
+      if (use.kind == Use::Position || use.kind == Use::PartStart)
         argument.limit = getSizes(*notes)[use.size];
       else if (use.kind == Use::Segment)
         argument.limit = 4;
@@ -321,6 +324,9 @@ Tensor attune::makeInput(const ProblemArgument &argument, unsigned index,
     break;
   case Use::DistinctIndex:
     fillDistinct(tensor, ownSeed, argument.limit);
+    break;
+  case Use::PartStart:
+    fillStarts(tensor, ownSeed, argument.limit);
     break;
   case Use::BlockIndex:
     fillPermutations(tensor, ownSeed, argument.limit, argument.first,

@@ -4,6 +4,7 @@
 // mathematical library of another machine may round differently.
 
 #include "attune/Runtime/Random.h"
+#include <algorithm>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -102,6 +103,31 @@ void attune::fillPermutations(Tensor &tensor, uint64_t seed, int64_t count,
                               int64_t first, int64_t step) {
   int64_t length = tensor.shape.sizes.empty() ? 1 : tensor.shape.sizes.back();
   fillRows(tensor, seed, length, count, first, step);
+}
+
+void attune::fillStarts(Tensor &tensor, uint64_t seed, int64_t size) {
+  Generator generator(seed);
+  int64_t length = tensor.shape.sizes.empty() ? 1 : tensor.shape.sizes.back();
+  std::vector<int64_t> starts;
+  size_t column = 0;
+  tensor.shape.forEachOffset([&](int64_t offset) {
+    if (column == starts.size()) {
+      // Cuts at random places, some of them at or right behind another.
+      column = 0;
+      starts.assign(length, 0);
+      for (int64_t i = 1; i + 1 < length; ++i) {
+        uint64_t number = generator.next();
+        starts[i] =
+            number % 4 == 0
+                ? std::min<int64_t>(starts[i - 1] + (number / 4) % 2, size)
+                : static_cast<int64_t>(generator.next() % (size + 1));
+      }
+      if (length > 1)
+        starts.back() = size;
+      std::sort(starts.begin(), starts.end());
+    }
+    tensor.store(offset, static_cast<double>(starts[column++]));
+  });
 }
 
 void attune::fillDistinct(Tensor &tensor, uint64_t seed, int64_t count) {

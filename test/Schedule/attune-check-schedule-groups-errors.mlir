@@ -119,3 +119,24 @@ func.func @list_known(%q: !t) -> !t {
   %o = attn.attention %q, %q, %q causal(top_left) schedule(<blockM = 64, listBlocks = 1>) : !t, !t, !t
   return %o : !t
 }
+
+// Packed queries.
+func.func @output_of_packed_queries(%q: !t, %s: tensor<3xi32>) -> !t {
+  // expected-error @below {{output-of-packed-queries: expects o-in-shared to be registers where queries are packed, for a TMA box does not end with a sequence, but got buffer}}
+  %o = attn.attention %q, %q, %q query_starts(%s : tensor<3xi32>) key_starts(%s : tensor<3xi32>) schedule(<blockM = 64, blockN = 64, mmaWarps = 4, qInRegisters = 0, oInShared = buffer>) : !t, !t, !t
+  return %o : !t
+}
+func.func @cluster_of_packed_queries(%q: !t, %s: tensor<3xi32>) -> !t {
+  // expected-error @below {{cluster-of-masked: expects cluster to be 1 where numbers of queries may show query tiles different keys, but got 2}}
+  %o = attn.attention %q, %q, %q query_starts(%s : tensor<3xi32>) key_starts(%s : tensor<3xi32>) schedule(<blockM = 64, blockN = 64, mmaWarps = 4, qInRegisters = 0, producerWarps = 4, persistent = static, cluster = 2>) : !t, !t, !t
+  return %o : !t
+}
+func.func @split_of_packed_sinks(%q: !t, %s: tensor<3xi32>, %sinks: tensor<1xf32>) -> !t {
+  // expected-error @below {{split-of-packed-sinks: expects split-k to be 1 where packed queries have sinks, for who merges parts does not know where sequences end, but got 2}}
+  %o = attn.attention %q, %q, %q query_starts(%s : tensor<3xi32>) key_starts(%s : tensor<3xi32>) sinks(%sinks : tensor<1xf32>) schedule(<blockM = 64, blockN = 64, splitK = 2>) : !t, !t, !t
+  return %o : !t
+}
+func.func @split_of_packed(%q: !t, %s: tensor<3xi32>) -> !t {
+  %o = attn.attention %q, %q, %q query_starts(%s : tensor<3xi32>) key_starts(%s : tensor<3xi32>) schedule(<blockM = 64, blockN = 64, splitK = 2>) : !t, !t, !t
+  return %o : !t
+}

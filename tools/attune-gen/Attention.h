@@ -16,8 +16,8 @@ struct AttentionOptions {
   llvm::cl::opt<long long> heads, kvHeads, seqQ, seqK, headDimV, pageSize;
   llvm::cl::opt<Mask> mask;
   llvm::cl::opt<std::string> window, blockLists, softcap, scale;
-  llvm::cl::opt<bool> alibi, sinks, queryLengths, keyLengths, lse, grad,
-      deterministic;
+  llvm::cl::opt<bool> alibi, sinks, queryLengths, keyLengths, packedQueries,
+      packedKeys, lse, grad, deterministic;
   llvm::cl::opt<std::string> order;
 
   AttentionOptions();

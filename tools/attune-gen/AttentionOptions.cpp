@@ -64,6 +64,15 @@ AttentionOptions::AttentionOptions()
                  cl::desc("Take a number of keys for each batch, of at most "
                           "--seq-k"),
                  cl::cat(category)),
+      packedQueries("packed-queries",
+                    cl::desc("Take the queries of all batches packed, --seq-q "
+                             "of all together, and where those of each begin"),
+                    cl::cat(category)),
+      packedKeys("packed-keys",
+                 cl::desc("Take the keys and values of all batches packed, "
+                          "--seq-k of all together, and where those of each "
+                          "begin"),
+                 cl::cat(category)),
       lse("lse",
           cl::desc("Return the log of the sum of exponentials; with --grad, "
                    "take its gradient"),
@@ -191,7 +200,8 @@ AttentionOptions::getProblem(const CommonOptions &common) const {
   problem.alibi = alibi;
   problem.sinks = sinks;
   problem.lse = lse;
-  for (const cl::opt<bool> *lengths : {&queryLengths, &keyLengths})
+  for (const cl::opt<bool> *lengths :
+       {&queryLengths, &keyLengths, &packedQueries, &packedKeys})
     if (grad && *lengths)
       return makeError("expects no --{0} with --grad, for gradients of batches "
                        "of different lengths are not there",
@@ -199,10 +209,14 @@ AttentionOptions::getProblem(const CommonOptions &common) const {
   if (grad && pageSize)
     return makeError("expects no --page-size with --grad, for gradients of "
                      "keys in pages are not there");
+  if (packedKeys && pageSize)
+    return makeError("expects --packed-keys or --page-size, but got both");
   if (pageSize < 0)
     return makeError("expects --page-size to be at least 0, but got {0}",
                      pageSize.getValue());
   problem.pageSize = pageSize;
+  problem.packedQueries = packedQueries;
+  problem.packedKeys = packedKeys;
   problem.queryLengths = queryLengths;
   problem.keyLengths = keyLengths;
   problem.grad = grad;

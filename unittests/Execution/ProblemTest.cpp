@@ -239,3 +239,27 @@ TEST_F(ProblemTest, PagesAreThoseOfThePool) {
     EXPECT_TRUE(page >= 0 && page < 11);
   EXPECT_TRUE(problem->unusedSizes.empty());
 }
+
+TEST_F(ProblemTest, StartsAreOneMoreThanBatches) {
+  sizes.named["batch"] = 3;
+  sizes.named["seq-q"] = 40;
+  FailureOr<Problem> problem = analyze(R"(
+    !q = tensor<1x4x?x32xf16>
+    !k = tensor<1x2x50x32xf16>
+    func.func @f(%q: !q, %k: !k, %sq: tensor<?xi32>, %sk: tensor<4xi32>) -> !q {
+      %o = attn.attention %q, %k, %k query_starts(%sq : tensor<?xi32>)
+        key_starts(%sk : tensor<4xi32>) : !q, !k, !k
+      return %o : !q
+    })");
+  ASSERT_TRUE(succeeded(problem)) << message;
+  const ProblemArgument &queries = problem->arguments[2],
+                        &keys = problem->arguments[3];
+  EXPECT_EQ(queries.use, Use::PartStart);
+  EXPECT_EQ(queries.limit, 40);
+  EXPECT_EQ(queries.shape.sizes.back(), 4);
+  EXPECT_EQ(keys.limit, 50);
+  EXPECT_EQ(makeInput(keys, 3, 0).toFloats().back(), 50);
+  EXPECT_TRUE(problem->unusedSizes.empty());
+  // As if all had one length: of 14 queries and 17 keys.
+  EXPECT_EQ(problem->work.flops, 2.0 * 64 * 3 * 4 * 14 * 17);
+}

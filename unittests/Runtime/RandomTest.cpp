@@ -114,6 +114,26 @@ TEST(Random, PermutationsMayBeLongerOrShorterThanTheRow) {
   EXPECT_EQ(tensor.toFloats(), (std::vector<float>{0, 0, 0, 0}));
 }
 
+TEST(Random, StartsRiseToTheEnd) {
+  Tensor tensor(TensorShape::contiguous(DataType::I32, {4, 9}));
+  fillStarts(tensor, 5, 100);
+  std::vector<float> values = tensor.toFloats();
+  std::set<float> lengths;
+  for (size_t row = 0; row < values.size(); row += 9) {
+    EXPECT_EQ(values[row], 0);
+    EXPECT_EQ(values[row + 8], 100);
+    for (size_t i = row; i < row + 8; ++i) {
+      EXPECT_LE(values[i], values[i + 1]);
+      lengths.insert(values[i + 1] - values[i]);
+    }
+  }
+  // Lengths that go wrong are among them.
+  EXPECT_TRUE(lengths.count(0) && lengths.count(1));
+  Tensor one(TensorShape::contiguous(DataType::I32, {2}));
+  fillStarts(one, 5, 7);
+  EXPECT_EQ(one.toFloats(), (std::vector<float>{0, 7}));
+}
+
 TEST(Random, DistinctNumbersAreThereOnce) {
   Tensor tensor(TensorShape::contiguous(DataType::I32, {3, 4}));
   fillDistinct(tensor, 9, 14);

@@ -31,6 +31,11 @@ void fillPermutations(Tensor &tensor, uint64_t seed, int64_t count,
 /// order, and again where there are more elements. Without numbers, with zeros.
 void fillDistinct(Tensor &tensor, uint64_t seed, int64_t count);
 
+/// Fills each row (the last dimension) with numbers that rise from 0 to `size`:
+/// where parts of random lengths begin, about one in four of 0 or 1 element,
+/// and where the last one ends. A row of one element is 0.
+void fillStarts(Tensor &tensor, uint64_t seed, int64_t size);
+
 } // namespace attune
 
 #endif // ATTUNE_RUNTIME_RANDOM_H

@@ -102,8 +102,11 @@ struct IntegerUse {
     BlockIndex,
     /// An index, of which none is there twice as far as there are enough.
     DistinctIndex,
+    /// Where parts of a size begin: rising from 0, and last the size itself.
+    PartStart,
   } kind = Kind::Number;
-  /// The size in which a Position lies, by its place in the set.
+  /// The size in which a Position lies, or that has the parts of a PartStart,
+  /// by its place in the set.
   size_t size = 0;
   /// For an Index or DistinctIndex, the tensor and the dimension that it
   /// selects from.
@@ -140,9 +143,9 @@ class InputNotes {
 public:
   virtual ~InputNotes();
   /// A dimension of a tensor is a size of the set, by its place there, or has
-  /// an element for each `unit` of it.
+  /// an element for each `unit` of it, and `more` beside them.
   virtual void noteSize(mlir::Value tensor, int64_t position, size_t size,
-                        int64_t unit = 1) = 0;
+                        int64_t unit = 1, int64_t more = 0) = 0;
   /// The integers in an argument.
   virtual void noteIntegers(mlir::Value argument, const IntegerUse &use) = 0;
   /// How a tensor is filled for an input class that is not `normal`.

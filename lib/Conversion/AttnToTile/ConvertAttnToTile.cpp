@@ -10,6 +10,7 @@
 #include "attune/Conversion/KernelOutliner.h"
 #include "attune/Conversion/Passes.h"
 #include "attune/Dialect/Attn/Analysis/VisibleKeys.h"
+#include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "attune/Schedule/Attention/HeadPacking.h"
 #include "attune/Schedule/Attention/Legality.h"
 #include "attune/Schedule/ForEachTunable.h"
@@ -114,6 +115,10 @@ static KernelOperands addInputs(attn::AttentionOp op, KernelOutliner &outliner,
     operands.queryLengths = add(op.getQueryLengths(), "query_lengths");
   if (op.getKeyLengths())
     operands.keyLengths = add(op.getKeyLengths(), "key_lengths");
+  if (op.getQueryStarts())
+    operands.queryStarts = add(op.getQueryStarts(), "query_starts");
+  if (op.getKeyStarts())
+    operands.keyStarts = add(op.getKeyStarts(), "key_starts");
   if (op.getPages())
     operands.pages = add(op.getPages(), "pages");
   if (op.hasBlockLists()) {
@@ -177,8 +182,9 @@ static void addOutputs(attn::AttentionOp op, const KeyParts &parts,
 
 /// How many workgroups of how many threads there are.
 static void setLaunch(attn::AttentionOp op, tile::TargetAttr target,
-                      const KernelSizes &sizes, Value query,
+                      const KernelSizes &sizes, KernelOutliner &outliner,
                       OutlinedKernel &kernel) {
+  Value query = outliner.getInput(op.getQuery(), "query");
   auto schedule = op.getScheduleAttr();
   int64_t cluster = schedule.getCluster();
   // The order in which a kernel takes its block number apart is that of
@@ -189,6 +195,10 @@ static void setLaunch(attn::AttentionOp op, tile::TargetAttr target,
                           {'b', 1}})
     grid.factors.push_back(
         {query, static_cast<int64_t>(op.getOrder().find(dim)), per});
+  // Each batch of packed queries may begin within a tile, and end in one.
+  if (op.getQueryStarts())
+    grid.factors.front().moreBuffer =
+        outliner.getInput(op.getQueryStarts(), "query_starts");
   kernel.setGrid(std::move(grid));
   kernel.setCluster(cluster);
   kernel.setBlock(getThreads(schedule, target));
@@ -230,7 +240,8 @@ static void remarkOnMask(attn::AttentionOp op, const KernelSizes &sizes) {
   }
   int64_t seqQ = op.getSeqQ(), seqK = op.getSeqK();
   VisibleKeys keys(op, seqQ, seqK);
-  if (ShapedType::isStatic(seqQ) && ShapedType::isStatic(seqK)) {
+  bool isPacked = op.getQueryStarts() || op.getKeyStarts();
+  if (ShapedType::isStatic(seqQ) && ShapedType::isStatic(seqK) && !isPacked) {
     int64_t tiles = llvm::divideCeilSigned(seqQ, sizes.blockM);
     int64_t all = tiles * llvm::divideCeilSigned(seqK, sizes.blockN);
     int64_t visited = 0, unmasked = 0;
@@ -266,9 +277,7 @@ static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
     return failure();
   remarkOnMask(op, *sizes);
   OpBuilder host(op);
-  cast<RuntimeVerifiableOpInterface>(*op).generateRuntimeVerification(
-      host, op.getLoc(),
-      [](Operation *, StringRef message) { return message.str(); });
+  attn::emitSizeChecks(host, op);
   KernelOutliner outliner(op, symbols);
   StringRef function = op->getParentOfType<func::FuncOp>().getName();
   std::optional<BlockLists> lists;
@@ -286,8 +295,7 @@ static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
     addCounter(outliner, kernel);
   getBudget(op.getScheduleAttr()).mark(kernel.getFunction(), target);
   buildKernelBody(kernel.getBody(), op, operands, *sizes);
-  setLaunch(op, target, *sizes, outliner.getInput(op.getQuery(), "query"),
-            kernel);
+  setLaunch(op, target, *sizes, outliner, kernel);
   if (parts.output)
     addMergeKernel(op, outliner, parts, sizes->headDimV, target.getLanes());
   outliner.finish();

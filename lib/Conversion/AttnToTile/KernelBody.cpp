@@ -103,6 +103,13 @@ private:
   /// order. More than one must be adjacent, or have one row each; all that
   /// follow of such if there is no number.
   Value head(Value buffer, Value headIndex, std::optional<int64_t> heads = 1);
+  /// Where a batch lies in tensors of queries, which packed ones share.
+  Value getQueryBatch() { return packed.first ? constant(0) : batch; }
+  /// The place of the tile's first row along `s` of these tensors.
+  Value getPlace() {
+    return packed.first ? b.createOrFold<arith::AddIOp>(packed.first, firstRow)
+                        : firstRow;
+  }
   /// The head and the position of row `row` of the tile, inside of a map.
   std::pair<Value, Value> locateRow(OpBuilder &inner, Location loc, Value row,
                                     bool clamp);
@@ -126,6 +133,10 @@ private:
   Value batch, headQ, headKV, firstRow, seqQ, seqK, lastRow;
   /// Queries of the batch, and the keys that the tile has of it.
   Value lengthQ, lengthK;
+  /// The place of the first of the keys; null where they are not packed.
+  Value firstKey;
+  /// Null where queries are not packed.
+  PackedRows packed;
   /// What regions capture, and what they compute of the batch alone.
   IRMapping captures;
   /// Which part of the keys, where they are split.
@@ -138,7 +149,7 @@ private:
 
 Value BodyBuilder::head(Value buffer, Value headIndex,
                         std::optional<int64_t> heads) {
-  return viewHeads(b, op.getOrder(), buffer, batch, headIndex, heads);
+  return viewHeads(b, op.getOrder(), buffer, getQueryBatch(), headIndex, heads);
 }
 
 Value BodyBuilder::countTiles() {
@@ -151,7 +162,12 @@ Value BodyBuilder::countTiles() {
   // Tiles are counted, ordered and assigned by clusters; the last one of a head
   // may lie beyond it in part.
   int64_t rows = sizes.blockM * schedule.getCluster();
-  counts = {b.createOrFold<arith::CeilDivUIOp>(seqQ, constant(rows)),
+  Value tiles = b.createOrFold<arith::CeilDivUIOp>(seqQ, constant(rows));
+  if (operands.queryStarts)
+    // As many as findPackedRows() may number.
+    tiles = b.createOrFold<arith::AddIOp>(
+        tiles, b.createOrFold<memref::DimOp>(operands.queryStarts, 0));
+  counts = {tiles,
             b.createOrFold<arith::DivUIOp>(size(operands.query, 'h'),
                                            constant(sizes.heads)),
             size(operands.key, 'h'), size(operands.query, 'b')};
@@ -182,6 +198,12 @@ void BodyBuilder::locate(Value number) {
   headQ = b.createOrFold<arith::MulIOp>(tile.headQ, constant(sizes.heads));
   headKV = tile.headKV;
   batch = tile.batch;
+  if (operands.queryStarts) {
+    packed = findPackedRows(b, operands.queryStarts, seqQ,
+                            sizes.blockM * schedule.getCluster(), tile.tile);
+    batch = packed.batch;
+    tile.tile = packed.tile;
+  }
   if (int64_t size = schedule.getCluster(); size > 1) {
     Value first = arith::MulIOp::create(b, tile.tile, constant(size));
     Value rank = gpu::ClusterBlockIdOp::create(b, gpu::Dimension::x);
@@ -195,17 +217,20 @@ void BodyBuilder::locate(Value number) {
 }
 
 void BodyBuilder::findLengths() {
-  auto getLength = [&](Value lengths, Value all) -> Value {
-    if (!lengths)
-      return all;
-    return attn::clampLength(b, memref::LoadOp::create(b, lengths, batch), all);
+  auto load = [&](Value buffer, Value place) -> Value {
+    return memref::LoadOp::create(b, buffer, place);
   };
-  lengthQ = getLength(operands.queryLengths, seqQ);
-  lengthK = getLength(operands.keyLengths, seqK);
+  lengthQ = attn::getBatchRows(b, /*starts=*/Value(), operands.queryLengths,
+                               batch, packed.room ? packed.room : seqQ, load)
+                .length;
+  attn::BatchRows keys = attn::getBatchRows(
+      b, operands.keyStarts, operands.keyLengths, batch, seqK, load);
+  lengthK = keys.length;
+  firstKey = keys.first;
   captures = operands.captures;
   if (!op.hasLengths())
     return;
-  if (operands.queryLengths) {
+  if (operands.queryLengths || packed.room) {
     // Rows behind the last query see nothing.
     Value exists =
         arith::CmpIOp::create(b, arith::CmpIPredicate::slt, firstRow, lengthQ);
@@ -225,7 +250,7 @@ Value BodyBuilder::queryTile() {
   if (sizes.heads > 1 && op.getSeqQ() == 1)
     heads = std::nullopt;
   Value buffer = head(operands.query, headQ, heads);
-  tile::LoadOp query = load(type, buffer, firstRow, schedule.getQStages(),
+  tile::LoadOp query = load(type, buffer, getPlace(), schedule.getQStages(),
                             tile::Eviction::First);
   query.setReadOnce(schedule.getQInRegisters());
   return query;
@@ -337,7 +362,7 @@ SoftmaxState BodyBuilder::step(Value block, Value query, SoftmaxState state) {
   Type inputType = op.getQuery().getType().getElementType();
   auto scoreType = TileType::get({sizes.blockM, sizes.blockN}, b.getF32Type());
   KeySource::Block place = source->getBlock(b, blocks->getFirst(b, block));
-  Value row = source->getRow(place);
+  Value row = source->getRow(b, place);
 
   auto keyType = TileType::get({sizes.blockN, sizes.headDimQK}, inputType);
   Value key =
@@ -379,8 +404,10 @@ void BodyBuilder::finish(SoftmaxState state) {
   Value result =
       clearBehind(softmax.normalize(state, getElementTypeOrSelf(output)), 0);
   Value rows = viewHeads(b, isPart ? StringRef(kPartOrder) : op.getOrder(),
-                         output, batch, headQ, sizes.heads);
-  tile::StoreOp::create(b, result, rows, ValueRange{firstRow, constant(0)},
+                         output, getQueryBatch(), headQ, sizes.heads);
+  if (packed.after)
+    rows = limitRows(b, rows, packed.after);
+  tile::StoreOp::create(b, result, rows, ValueRange{getPlace(), constant(0)},
                         /*accumulate=*/false, getOutputPath());
   if (logs)
     storeLogs(clearBehind(softmax.logSumExp(state),
@@ -389,7 +416,8 @@ void BodyBuilder::finish(SoftmaxState state) {
 }
 
 Value BodyBuilder::clearBehind(Value tile, double value) {
-  if (!operands.queryLengths)
+  // Behind packed queries no keys are seen, but sinks are.
+  if (!operands.queryLengths && !(packed.after && operands.sinks))
     return tile;
   auto type = cast<TileType>(tile.getType());
   return b.map(
@@ -406,18 +434,19 @@ Value BodyBuilder::clearBehind(Value tile, double value) {
 
 void BodyBuilder::storeLogs(Value lse, Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
-  SmallVector<OpFoldResult> offsets{batch, headQ, b.getIndexAttr(0)},
+  SmallVector<OpFoldResult> offsets{getQueryBatch(), headQ, b.getIndexAttr(0)},
       strides(3, b.getIndexAttr(1));
-  OpFoldResult length = type.isDynamicDim(2)
-                            ? OpFoldResult(seqQ)
-                            : b.getIndexAttr(type.getDimSize(2));
+  int64_t known = packed.after ? ShapedType::kDynamic : type.getDimSize(2);
+  OpFoldResult length = b.getIndexAttr(known);
+  if (ShapedType::isDynamic(known))
+    length = packed.after ? packed.after : seqQ;
   SmallVector<OpFoldResult> extents{b.getIndexAttr(1),
                                     b.getIndexAttr(sizes.heads), length};
   SmallVector<int64_t> shape;
   if (sizes.heads > 1)
     shape.push_back(sizes.heads);
-  if (sizes.heads == 1 || type.getDimSize(2) != 1)
-    shape.push_back(type.getDimSize(2));
+  if (sizes.heads == 1 || known != 1)
+    shape.push_back(known);
   auto viewType = memref::SubViewOp::inferRankReducedResultType(
       shape, type, offsets, extents, strides);
   Value rows = memref::SubViewOp::create(b, cast<MemRefType>(viewType), buffer,
@@ -425,7 +454,7 @@ void BodyBuilder::storeLogs(Value lse, Value buffer) {
   if (shape.size() == 2)
     rows = memref::CollapseShapeOp::create(
         b, rows, ArrayRef<ReassociationIndices>{{0, 1}});
-  tile::StoreOp::create(b, lse, rows, firstRow, /*accumulate=*/false,
+  tile::StoreOp::create(b, lse, rows, getPlace(), /*accumulate=*/false,
                         tile::StorePath::Direct);
 }
 
@@ -479,8 +508,9 @@ void BodyBuilder::buildTile() {
       {MaskDim::Query, batch, headQ, firstRow, lastRow, lengthK});
   if (part)
     blocks->takePart(b, part, schedule.getSplitK());
-  source = std::make_unique<KeySource>(b, op, operands, sizes,
-                                       OwnedKeys{batch, headKV, lengthK, seqK});
+  source = std::make_unique<KeySource>(
+      b, op, operands, sizes,
+      OwnedKeys{batch, headKV, lengthK, seqK, firstKey});
   Value query = queryTile();
   SoftmaxState initial = softmax.start();
   auto loop =

@@ -15,7 +15,7 @@ namespace attune {
 struct KernelInputs {
   mlir::Value query, key, value;
   /// Null where the op has none.
-  mlir::Value sinks, queryLengths, keyLengths, pages;
+  mlir::Value sinks, queryLengths, keyLengths, queryStarts, keyStarts, pages;
   /// Lists of blocks, of so many queries and keys; null where there are none.
   mlir::Value blockCounts, blockIndices, fullBlockCounts, fullBlockIndices;
   int64_t listedQueries = 0, listedKeys = 0;

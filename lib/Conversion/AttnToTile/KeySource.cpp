@@ -20,7 +20,7 @@ KeySource::KeySource(ImplicitLocOpBuilder &b, attn::AttentionOp op,
     unit = inputs.pages
                ? std::min(op.getPageSize(), blockSize / schedule.getCluster())
                : blockSize;
-  if (inputs.keyLengths && isByBoxes) {
+  if (hasEnd() && isByBoxes) {
     Value size = arith::ConstantIndexOp::create(b, unit);
     Value units = b.createOrFold<arith::CeilDivUIOp>(own.length, size);
     Value after = b.createOrFold<arith::MulIOp>(units, size);
@@ -36,14 +36,20 @@ Value KeySource::viewRows(ImplicitLocOpBuilder &b, Value buffer) {
     return viewPages(b, op.getOrder(), buffer, inputs.pages, own.batch,
                      own.head, inputs.keyLengths ? own.length : Value(),
                      lastUnit ? unit : 1);
-  Value rows = viewHeads(b, op.getOrder(), buffer, own.batch, own.head);
-  if (!inputs.keyLengths || lastUnit)
-    return rows;
-  auto type = cast<MemRefType>(rows.getType());
-  SmallVector<OpFoldResult> offsets(2, b.getIndexAttr(0)),
-      strides(2, b.getIndexAttr(1)),
-      extents{own.length, b.getIndexAttr(type.getDimSize(1))};
-  return memref::SubViewOp::create(b, rows, offsets, extents, strides);
+  Value batch = own.batch, end = own.length;
+  if (own.first) {
+    batch = arith::ConstantIndexOp::create(b, 0);
+    end = b.createOrFold<arith::AddIOp>(own.first, own.length);
+  }
+  Value rows = viewHeads(b, op.getOrder(), buffer, batch, own.head);
+  return !hasEnd() || lastUnit ? rows : limitRows(b, rows, end);
+}
+
+Value KeySource::getRow(ImplicitLocOpBuilder &b, const Block &block) const {
+  if (inputs.pages)
+    return block.first;
+  return own.first ? b.createOrFold<arith::AddIOp>(own.first, block.read)
+                   : block.read;
 }
 
 /// `other` for what is in the last unit, else 0.

@@ -16,13 +16,16 @@ struct OwnedKeys {
   mlir::Value batch, head;
   /// How many keys there are in the batch, and how many it has room for.
   mlir::Value length, capacity;
+  /// The place of the first of them; null where keys are not packed.
+  mlir::Value first;
 };
 
-/// Keys and values in one tensor, or in pages. Those of a batch with a length
-/// of its own are not read behind that. The copy engine, which knows the ends
-/// of tensors alone and reads zeros before their beginning, then reads units of
-/// keys of which the last one ends with the last key: it starts with keys of
-/// the one before, or with none, which isKey() tells.
+/// Keys and values in one tensor, batch by batch or packed, or in pages. Those
+/// of a batch with a length of its own are not read behind that. The copy
+/// engine, which knows the ends of tensors alone and reads zeros before their
+/// beginning, then reads units of keys of which the last one ends with the last
+/// key: it starts with keys of the one before, or with none, which isKey()
+/// tells. Before packed keys those of another batch may be read.
 class KeySource {
 public:
   KeySource(mlir::ImplicitLocOpBuilder &b, attn::AttentionOp op,
@@ -41,9 +44,7 @@ public:
   /// The rows of the keys, or of the values, and the one at which a block of
   /// them is loaded.
   mlir::Value keys, values;
-  mlir::Value getRow(const Block &block) const {
-    return inputs.pages ? block.first : block.read;
-  }
+  mlir::Value getRow(mlir::ImplicitLocOpBuilder &b, const Block &block) const;
   /// Whether all rows of blocks within the capacity are sure to be there.
   bool isInBounds() const { return !inputs.pages; }
 
@@ -57,6 +58,8 @@ public:
                     mlir::Value key) const;
 
 private:
+  /// Whether batches have ends of their own.
+  bool hasEnd() const { return inputs.keyLengths || own.first; }
   mlir::Value viewRows(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer);
 
   attn::AttentionOp op;

@@ -4,7 +4,11 @@
 // is that of FlashAttention-3's scheduler (Shah et al., 2024).
 
 #include "TileOrder.h"
+#include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
@@ -71,6 +75,68 @@ QueryTile attune::orderBySection(ImplicitLocOpBuilder &b, Value number,
   result.headQ = b.createOrFold<arith::RemUIOp>(head, counts.headsQ);
   result.batch = b.createOrFold<arith::DivUIOp>(head, counts.headsQ);
   result.headKV = keyHead(b, result.headQ, counts);
+  return result;
+}
+
+// Tiles of batch `i` have the numbers from `starts[i] / rows + i` on, so that
+// bisection finds the batch by starts alone. They are enough: a sequence that
+// begins `r` rows behind a multiple of `rows` and has `n` needs n / rows tiles,
+// rounded up, and has (r + n) / rows + 1 numbers, rounded down. What is behind
+// the last batch counts as one more.
+PackedRows attune::findPackedRows(ImplicitLocOpBuilder &b, Value starts,
+                                  Value size, int64_t rows, Value number) {
+  Value one = constant(b, 1), zero = constant(b, 0),
+        perTile = constant(b, rows);
+  Value count = b.createOrFold<memref::DimOp>(starts, 0);
+  Value batches = b.createOrFold<arith::SubIOp>(count, one);
+  auto getStart = [&](Value place) -> Value {
+    return attn::clampStart(b, memref::LoadOp::create(b, starts, place), size);
+  };
+  auto getFirstTile = [&](Value place, Value start) -> Value {
+    return arith::AddIOp::create(b, place,
+                                 arith::DivUIOp::create(b, start, perTile));
+  };
+  IntegerType word = b.getI32Type();
+  Value zeros = math::CountLeadingZerosOp::create(
+      b, arith::IndexCastOp::create(b, word, batches));
+  Value steps = arith::SubIOp::create(
+      b, constant(b, word.getWidth()),
+      arith::IndexCastOp::create(b, b.getIndexType(), zeros));
+  auto loop =
+      scf::ForOp::create(b, zero, steps, one, ValueRange{zero, batches});
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value low = loop.getRegionIterArg(0), high = loop.getRegionIterArg(1);
+    Value sum = arith::AddIOp::create(b, low, high);
+    Value middle = arith::DivUIOp::create(b, arith::AddIOp::create(b, sum, one),
+                                          constant(b, 2));
+    Value isBehind =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sgt,
+                              getFirstTile(middle, getStart(middle)), number);
+    Value before = arith::SubIOp::create(b, middle, one);
+    Value newLow = arith::SelectOp::create(b, isBehind, low, middle);
+    Value newHigh = arith::SelectOp::create(b, isBehind, before, high);
+    // Not below 0, whatever the first start is.
+    newHigh = arith::MaxSIOp::create(b, newHigh, zero);
+    scf::YieldOp::create(b, ValueRange{newLow, newHigh});
+  }
+  Value found = loop.getResult(0);
+  PackedRows result;
+  result.first = getStart(found);
+  Value next = arith::AddIOp::create(b, found, one);
+  Value end = getStart(arith::MinSIOp::create(b, next, batches));
+  result.room = arith::MaxSIOp::create(
+      b, arith::SubIOp::create(b, end, result.first), zero);
+  Value isBatch =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, found, batches);
+  result.after = arith::SelectOp::create(
+      b, isBatch, arith::AddIOp::create(b, result.first, result.room), size);
+  Value inBatch =
+      arith::SubIOp::create(b, number, getFirstTile(found, result.first));
+  result.tile = arith::MaxSIOp::create(b, inBatch, zero);
+  result.batch =
+      arith::MinSIOp::create(b, found, arith::SubIOp::create(b, batches, one));
   return result;
 }
 

@@ -34,6 +34,23 @@ QueryTile orderBySection(mlir::ImplicitLocOpBuilder &b, mlir::Value number,
                          const TileCounts &counts, mlir::Value headBytes,
                          int64_t cacheBytes, bool lastFirst);
 
+/// Where a tile of packed queries lies; index values.
+struct PackedRows {
+  /// Of the batch, and of the tile among those of the batch.
+  mlir::Value batch, tile;
+  /// The place where the batch begins, and how many queries it has room for.
+  mlir::Value first, room;
+  /// The place behind the rows that are the tile's to write.
+  mlir::Value after;
+};
+
+/// Finds the tile of this number among those of all batches, of `rows` queries
+/// each, by where these begin. There are `size` queries. Numbers go up to
+/// size / rows, rounded up, and the elements of `starts`. Some tiles have no
+/// rows; those behind the last batch are of this one, which ends before them.
+PackedRows findPackedRows(mlir::ImplicitLocOpBuilder &b, mlir::Value starts,
+                          mlir::Value size, int64_t rows, mlir::Value number);
+
 /// A number that a persistent workgroup takes instead of `number`, its own plus
 /// whole grids: each other round runs backwards, so that in a list by length
 /// those who start with a long tile go on with a short one.

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace attune;
@@ -106,6 +107,14 @@ Value attune::viewPages(ImplicitLocOpBuilder &b, StringRef order, Value buffer,
                                pool, numbers, rows, /*page=*/1, unit);
 }
 
+Value attune::limitRows(ImplicitLocOpBuilder &b, Value view, Value rows) {
+  auto type = cast<MemRefType>(view.getType());
+  SmallVector<OpFoldResult> offsets(2, b.getIndexAttr(0)),
+      strides(2, b.getIndexAttr(1)),
+      extents{rows, b.getIndexAttr(type.getDimSize(1))};
+  return memref::SubViewOp::create(b, view, offsets, extents, strides);
+}
+
 Value attune::viewPart(ImplicitLocOpBuilder &b, Value buffer,
                        OpFoldResult part) {
   return selectAt(b, buffer, 0, part);
@@ -124,13 +133,25 @@ Value attune::boundSize(ImplicitLocOpBuilder &b, Value size,
   return size;
 }
 
+/// Whether a value is computed from `source` and constants alone.
+static bool isComputedOf(Value value, Value source) {
+  Operation *op = value.getDefiningOp();
+  return value == source ||
+         (op && (op->hasTrait<OpTrait::ConstantLike>() ||
+                 (isPure(op) && op->getNumRegions() == 0 &&
+                  llvm::all_of(op->getOperands(), [&](Value operand) {
+                    return isComputedOf(operand, source);
+                  }))));
+}
+
 bool attune::readsTensor(Region &region) {
   // Every tile is of a batch that there is.
   Value batch = attn::getBatchArgument(region);
   return llvm::any_of(region.front(), [&](Operation &inner) {
     auto extract = dyn_cast<tensor::ExtractOp>(inner);
-    return extract && llvm::any_of(extract.getIndices(),
-                                   [&](Value index) { return index != batch; });
+    return extract && !llvm::all_of(extract.getIndices(), [&](Value index) {
+             return isComputedOf(index, batch);
+           });
   });
 }
 

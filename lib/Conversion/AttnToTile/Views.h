@@ -26,6 +26,10 @@ mlir::Value viewPages(mlir::ImplicitLocOpBuilder &b, llvm::StringRef order,
                       mlir::Value buffer, mlir::Value table, mlir::Value batch,
                       mlir::Value head, mlir::Value rows, int64_t unit);
 
+/// The first rows of a 2-D view.
+mlir::Value limitRows(mlir::ImplicitLocOpBuilder &b, mlir::Value view,
+                      mlir::Value rows);
+
 /// One part of a buffer whose first dimension counts parts.
 mlir::Value viewPart(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
                      mlir::OpFoldResult part);
@@ -35,8 +39,8 @@ mlir::Value viewPart(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
 mlir::Value boundSize(mlir::ImplicitLocOpBuilder &b, mlir::Value size,
                       const attn::SizeFacts &facts);
 
-/// Whether a region reads tensors, but by the batch alone. Tiles reach beyond
-/// the ends of the sequences, so that its positions have to be clamped.
+/// Whether a region reads tensors, but where the batch alone says. Tiles reach
+/// beyond the ends of the sequences, so that its positions have to be clamped.
 bool readsTensor(mlir::Region &region);
 
 /// Emits the position of an element, clamped to the last valid one if asked.

@@ -11,6 +11,7 @@
 // (arXiv 2506.11209) what is hidden is so by others that have work.
 
 #include "attune/Schedule/Attention/AttentionModel.h"
+#include "AttentionTunable.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 #include <numeric>
@@ -117,10 +118,14 @@ AttentionWork AttentionWork::get(attn::AttentionOp op, const SizeMap &sizes) {
   };
   int64_t batch = choose(op.getBatch(), "batch", 4);
   int64_t headsQ = choose(op.getHeadsQ(), "heads", 16);
-  return {SeenPairs::get(op, choose(op.getSeqQ(), "seq-q", 4096),
-                         choose(op.getSeqK(), "seq-k", 4096)),
-          AttentionProblem::get(op), batch * headsQ,
-          batch * choose(op.getHeadsKV(), "kv-heads", headsQ)};
+  return {
+      SeenPairs::get(op,
+                     getMeanLength(op.getQueryStarts(),
+                                   choose(op.getSeqQ(), "seq-q", 4096), batch),
+                     getMeanLength(op.getKeyStarts(),
+                                   choose(op.getSeqK(), "seq-k", 4096), batch)),
+      AttentionProblem::get(op), batch * headsQ,
+      batch * choose(op.getHeadsKV(), "kv-heads", headsQ)};
 }
 
 int64_t AttentionWork::countTiles(int64_t blockM) const {

@@ -8,6 +8,7 @@
 #include "attune/Schedule/Attention/Legality.h"
 #include "attune/Schedule/Attention/Register.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace attune;
@@ -17,6 +18,10 @@ using schedule::AttentionAttr;
 SmallVector<int64_t> attune::getAttentionSizes(attn::AttentionOpInterface op) {
   return {op.getBatch(), op.getHeadsQ(), op.getHeadsKV(), op.getSeqQ(),
           op.getSeqK()};
+}
+
+int64_t attune::getMeanLength(Value starts, int64_t size, int64_t batches) {
+  return starts && batches > 0 ? llvm::divideCeilSigned(size, batches) : size;
 }
 
 SmallVector<double> attune::getAttentionDistance(ArrayRef<int64_t> left,
@@ -127,11 +132,17 @@ struct AttentionTunable
     auto attention = cast<AttentionOp>(op);
     auto batch = static_cast<double>(sizes[kBatch]);
     auto heads = static_cast<double>(sizes[kHeads]);
-    auto queries = static_cast<double>(sizes[kSeqQ]);
-    auto keys = static_cast<double>(sizes[kSeqK]);
+    // Of packed sequences, whose lengths are not known, as if all had one.
+    SmallVector<int64_t> each(sizes);
+    each[kSeqQ] =
+        getMeanLength(attention.getQueryStarts(), sizes[kSeqQ], sizes[kBatch]);
+    each[kSeqK] =
+        getMeanLength(attention.getKeyStarts(), sizes[kSeqK], sizes[kBatch]);
+    auto queries = static_cast<double>(each[kSeqQ]);
+    auto keys = static_cast<double>(each[kSeqK]);
     auto rows =
         static_cast<double>(attention.getHeadDimQK() + attention.getHeadDimV());
-    double share = getCountedShare(attention, sizes);
+    double share = getCountedShare(attention, each);
     Work work;
     work.flops = 2 * rows * batch * heads * queries * keys * share;
     work.bytes =

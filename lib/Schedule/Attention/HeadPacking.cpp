@@ -21,7 +21,8 @@ HeadPacking HeadPacking::get(attn::AttentionOp op) {
   int64_t headsQ = op.getHeadsQ(), headsKV = op.getHeadsKV(),
           length = op.getSeqQ();
   if (ShapedType::isDynamic(headsQ) || ShapedType::isDynamic(headsKV) ||
-      ShapedType::isDynamic(length) || headsKV == 0 || length == 0)
+      ShapedType::isDynamic(length) || headsKV == 0 || length == 0 ||
+      op.getQueryStarts())
     return packing;
   // What keys a head sees must not differ in a tile, or too many are visited.
   Region &mask = op.getMask();

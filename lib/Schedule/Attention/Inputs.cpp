@@ -12,21 +12,23 @@ using namespace attune;
 
 static void noteOperands(attn::AttentionOpInterface op, InputNotes &notes) {
   attn::TensorRoles roles = op.getTensorRoles();
-  auto note = [&](Value tensor, size_t heads, size_t length) {
-    notes.noteSize(tensor, op.getBatchPos(), kBatch);
+  auto note = [&](Value tensor, size_t heads, size_t length, Value starts) {
+    if (!starts)
+      notes.noteSize(tensor, op.getBatchPos(), kBatch);
     notes.noteSize(tensor, op.getHeadPos(), heads);
     notes.noteSize(tensor, op.getSeqPos(), length);
   };
   for (Value tensor : roles.ofQueries)
-    note(tensor, kHeads, kSeqQ);
+    note(tensor, kHeads, kSeqQ, op.getQueryStarts());
   for (Value tensor : roles.ofKeys)
     if (op.getPages())
       notes.noteSize(tensor, op.getHeadPos(), kKVHeads);
     else
-      note(tensor, kKVHeads, kSeqK);
+      note(tensor, kKVHeads, kSeqK, op.getKeyStarts());
   for (Value tensor : roles.perQuery)
     for (auto [dim, size] : {std::pair(0, kBatch), {1, kHeads}, {2, kSeqQ}})
-      notes.noteSize(tensor, dim, size);
+      if (size != kBatch || !op.getQueryStarts())
+        notes.noteSize(tensor, dim, size);
   for (Value perHead : {op.getAlibiSlopes(), op.getSinks()})
     if (perHead)
       notes.noteSize(perHead, 0, kHeads);
@@ -43,6 +45,20 @@ static void noteLengths(attn::AttentionOpInterface op, InputNotes &notes) {
     use.kind = IntegerUse::Kind::Position;
     use.size = size;
     notes.noteIntegers(lengths, use);
+  }
+}
+
+static void noteStarts(attn::AttentionOpInterface op, InputNotes &notes) {
+  for (auto [starts, size] :
+       {std::pair<Value, size_t>{op.getQueryStarts(), kSeqQ},
+        {op.getKeyStarts(), kSeqK}}) {
+    if (!starts)
+      continue;
+    notes.noteSize(starts, 0, kBatch, /*unit=*/1, /*more=*/1);
+    IntegerUse use;
+    use.kind = IntegerUse::Kind::PartStart;
+    use.size = size;
+    notes.noteIntegers(starts, use);
   }
 }
 
@@ -122,6 +138,7 @@ void attune::describeAttentionInputs(attn::AttentionOpInterface op,
                                      InputNotes &notes) {
   noteOperands(op, notes);
   noteLengths(op, notes);
+  noteStarts(op, notes);
   notePages(op, notes);
   noteBlockLists(op, notes);
   noteCaptures(op, notes);

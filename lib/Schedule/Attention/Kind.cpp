@@ -43,7 +43,8 @@ static std::string getDims(AttentionOpInterface op, Value value) {
   if (llvm::is_contained(roles.perQuery, value))
     return "bhs";
   auto type = cast<RankedTensorType>(value.getType());
-  if (value == op.getQueryLengths() || value == op.getKeyLengths())
+  if (value == op.getQueryLengths() || value == op.getKeyLengths() ||
+      value == op.getQueryStarts() || value == op.getKeyStarts())
     return "b";
   if (type.getRank() == 1)
     return "h";

@@ -3,6 +3,7 @@
 // The rules of legality. A new rule needs a test on both sides of its limit.
 
 #include "attune/Schedule/Attention/Legality.h"
+#include "AttentionTunable.h"
 #include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "attune/Schedule/BudgetRules.h"
 #include "attune/Target/TargetRegistry.h"
@@ -86,17 +87,21 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
     auto likely = sizes.find(name);
     return likely == sizes.end() ? 0 : likely->second;
   };
-  problem.seqQ = known(op.getSeqQ(), "seq-q");
-  problem.seqK = known(op.getSeqK(), "seq-k");
-  problem.heads =
-      known(op.getBatch(), "batch") * known(op.getHeadsQ(), "heads");
+  int64_t batch = known(op.getBatch(), "batch");
+  problem.seqQ =
+      getMeanLength(op.getQueryStarts(), known(op.getSeqQ(), "seq-q"), batch);
+  problem.seqK =
+      getMeanLength(op.getKeyStarts(), known(op.getSeqK(), "seq-k"), batch);
+  problem.heads = batch * known(op.getHeadsQ(), "heads");
   problem.meanKeys = getMeanKeys(op, problem.seqQ, problem.seqK);
   problem.packing = HeadPacking::get(op);
   problem.hasWindow = op.getWindow() && op.getWindowAttr().getLeft() >= 0;
   problem.hasDynamicLength = ShapedType::isDynamic(op.getSeqQ()) ||
                              ShapedType::isDynamic(op.getSeqK()) ||
                              op.hasLengths();
-  problem.hasQueryLengths = op.getQueryLengths() != nullptr;
+  problem.hasPackedQueries = op.getQueryStarts() != nullptr;
+  problem.hasQueryLengths = op.getQueryLengths() || problem.hasPackedQueries;
+  problem.hasSinks = op.getSinks() != nullptr;
   problem.pageSize = op.getPageSize();
   problem.isListable = isMasked && !op.hasBlockLists() && !op.hasLengths() &&
                        !op.getPages() && ShapedType::isStatic(op.getSeqK()) &&
@@ -193,6 +198,12 @@ static std::optional<Refusal> checkOutput(const AttentionProblem &problem,
   if (path == OutputPath::Registers)
     return std::nullopt;
   StringRef place = stringifyOutputPath(path);
+  if (problem.hasPackedQueries)
+    return refuse("output-of-packed-queries",
+                  "expects o-in-shared to be registers where queries are "
+                  "packed, for a TMA box does not end with a sequence, but got "
+                  "{0}",
+                  place);
   if (schedule.getSplitK() > 1)
     return refuse("output-of-split-keys",
                   "expects o-in-shared to be registers where split-k is {0}, "
@@ -320,6 +331,12 @@ std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
                   problem.elementType);
   if (std::optional<Refusal> refusal = checkLists(problem, schedule))
     return refusal;
+  if (problem.hasPackedQueries && problem.hasSinks && schedule.getSplitK() > 1)
+    return refuse("split-of-packed-sinks",
+                  "expects split-k to be 1 where packed queries have sinks, "
+                  "for who merges parts does not know where sequences end, but "
+                  "got {0}",
+                  schedule.getSplitK());
   if (std::optional<Refusal> refusal = checkRoles(problem, schedule, target))
     return refusal;
   if (std::optional<Refusal> refusal = checkPersistent(schedule, target))

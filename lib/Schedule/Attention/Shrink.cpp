@@ -124,6 +124,11 @@ ProblemSizes attune::shrinkAttention(AttentionOpInterface op,
   set(op.getKeyLengths(), "b", true);
   set(op.getPages(), "b-", true);
   setTo(op.getPages(), "-s", ofPages, false);
+  // One more than there are batches, of which packed tensors have one as well.
+  Extents ofStarts = small;
+  ++ofStarts.batch;
+  setTo(op.getQueryStarts(), "b", ofStarts, true);
+  setTo(op.getKeyStarts(), "b", ofStarts, true);
   for (attn::BlockList list : attn::getBlockLists(op))
     list.tensor.setType(resizeList(op, list.tensor, small));
   function.setFunctionType(FunctionType::get(

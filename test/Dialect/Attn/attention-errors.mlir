@@ -15,7 +15,7 @@ func.func @attention_c1_order(%q: tensor<1x2x8x16xf16>) {
 // Nothing infers types here, so the verifier has to know the rule as well.
 func.func @attention_c1_order_in_generic_form(%q: tensor<1x2x8x16xf16>) {
   // expected-error @below {{expects order to be a permutation of the letters b, h, s and d, but got 'causal'}}
-  %o = "attn.attention"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0>, order = "causal"}> ({}, {})
+  %o = "attn.attention"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, order = "causal"}> ({}, {})
     : (tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>) -> tensor<1x2x8x16xf16>
   return
 }
@@ -258,7 +258,7 @@ func.func @attention_c21_full_alone(%q: tensor<2x4x64x16xf16>, %c: tensor<2x1x4x
 
 func.func @attention_c21_without_sizes(%q: tensor<2x4x64x16xf16>, %c: tensor<2x1x4xi32>, %i: tensor<2x1x4x3xi32>) {
   // expected-error @below {{expects counts, indices and sizes of blocks together, but got only some of them}}
-  %o = "attn.attention"(%q, %q, %q, %c, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0>, order = "bhsd"}> ({}, {})
+  %o = "attn.attention"(%q, %q, %q, %c, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0>, order = "bhsd"}> ({}, {})
     : (tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x1x4xi32>, tensor<2x1x4x3xi32>) -> tensor<2x4x64x16xf16>
   return
 }
@@ -387,5 +387,78 @@ func.func @type_of_lengths(%q: tensor<2x2x8x16xf16>, %lengths: tensor<2xi64>) {
   // expected-error @below {{operand #3 must be 1D tensor of 32-bit signless integer values, but got 'tensor<2xi64>'}}
   %o = attn.attention %q, %q, %q key_lengths(%lengths : tensor<2xi64>)
     : tensor<2x2x8x16xf16>, tensor<2x2x8x16xf16>, tensor<2x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c25_elements(%q: tensor<1x2x8x16xf16>, %k: tensor<1x2x8x16xf16>, %starts: tensor<4xi32>, %short: tensor<3xi32>) {
+  // expected-error @below {{expects key starts to have one element more than batches, but got 3 for 3 batches}}
+  %o = attn.attention %q, %k, %k query_starts(%starts : tensor<4xi32>) key_starts(%short : tensor<3xi32>)
+    : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c25_keys(%q: tensor<1x2x8x16xf16>, %k: tensor<4x2x8x16xf16>, %starts: tensor<4xi32>) {
+  // expected-error @below {{expects key and starts to have one batch size, but got 4 and 3}}
+  %o = attn.attention %q, %k, %k query_starts(%starts : tensor<4xi32>)
+    : tensor<1x2x8x16xf16>, tensor<4x2x8x16xf16>, tensor<4x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c25_queries(%q: tensor<2x2x8x16xf16>, %k: tensor<1x2x8x16xf16>, %starts: tensor<4xi32>) {
+  // expected-error @below {{expects key starts to have one element more than batches, but got 4 for 2 batches}}
+  %o = attn.attention %q, %k, %k key_starts(%starts : tensor<4xi32>)
+    : tensor<2x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c25_empty(%q: tensor<1x2x8x16xf16>, %starts: tensor<1xi32>) {
+  // expected-error @below {{expects query starts to have at least 2 elements, but got 1}}
+  %o = attn.attention %q, %q, %q query_starts(%starts : tensor<1xi32>) key_starts(%starts : tensor<1xi32>)
+    : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c25_batches(%q: tensor<3x2x8x16xf16>, %starts: tensor<4xi32>) {
+  // expected-error @below {{expects query to have 1 batch beside query starts, but got 3}}
+  %o = attn.attention %q, %q, %q query_starts(%starts : tensor<4xi32>)
+    : tensor<3x2x8x16xf16>, tensor<3x2x8x16xf16>, tensor<3x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c25_dynamic_batches(%q: tensor<1x2x8x16xf16>, %k: tensor<?x2x8x16xf16>, %starts: tensor<4xi32>) {
+  // expected-error @below {{expects key to have 1 batch beside key starts, but got `?`}}
+  %o = attn.attention %q, %k, %k query_starts(%starts : tensor<4xi32>) key_starts(%starts : tensor<4xi32>)
+    : tensor<1x2x8x16xf16>, tensor<?x2x8x16xf16>, tensor<?x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c25_pages(%q: tensor<3x2x8x16xf16>, %k: tensor<1x2x8x16xf16>, %starts: tensor<4xi32>, %pages: tensor<3x1xi32>) {
+  // expected-error @below {{expects pages or key starts, but got both}}
+  %o = attn.attention %q, %k, %k key_starts(%starts : tensor<4xi32>) pages(%pages : tensor<3x1xi32>)
+    : tensor<3x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c25_lists(%q: tensor<1x2x8x16xf16>, %starts: tensor<4xi32>, %c: tensor<1x1x1xi32>, %i: tensor<1x1x1x1xi32>) {
+  // expected-error @below {{expects query starts or lists of blocks, but got both}}
+  %o = attn.attention %q, %q, %q query_starts(%starts : tensor<4xi32>) key_starts(%starts : tensor<4xi32>)
+    blocks(%c, %i, [8, 8] : tensor<1x1x1xi32>, tensor<1x1x1x1xi32>)
+    : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
   return
 }

@@ -105,3 +105,25 @@ func.func @pages(%q: tensor<?x4x1x16xf16>, %k: tensor<9x2x8x16xf16>, %v: tensor<
     : tensor<?x4x1x16xf16>, tensor<9x2x8x16xf16>, tensor<?x2x8x32xf16>
   return %o, %lse : tensor<2x4x1x32xf16>, tensor<2x4x1xf32>
 }
+
+// CHECK-LABEL: func.func @packed
+// CHECK-SAME:  (%[[Q:.+]]: tensor<1x4x?x16xf16>, %[[K:.+]]: tensor<1x2x90x16xf16>, %[[P:.+]]: tensor<9x2x8x16xf16>, %[[LQ:[^ ]+]]: tensor<?xi32>, %[[SQ:[^ ]+]]: tensor<?xi32>, %[[SK:[^ ]+]]: tensor<4xi32>, %[[T:[^ ]+]]: tensor<3x?xi32>)
+func.func @packed(%q: tensor<1x4x?x16xf16>, %k: tensor<1x2x90x16xf16>, %p: tensor<9x2x8x16xf16>, %lq: tensor<?xi32>,
+                  %sq: tensor<?xi32>, %sk: tensor<4xi32>, %t: tensor<3x?xi32>)
+    -> (tensor<1x4x?x16xf16>, tensor<1x4x?xf32>, tensor<1x4x?x16xf16>) {
+  // CHECK: attn.attention %[[Q]], %[[K]], %[[K]] lse query_lengths(%[[LQ]] : tensor<?xi32>) query_starts(%[[SQ]] : tensor<?xi32>) key_starts(%[[SK]] : tensor<4xi32>) causal(bottom_right)
+  %o, %lse = attn.attention %q, %k, %k key_starts(%sk : tensor<4xi32>) causal(bottom_right) query_starts(%sq : tensor<?xi32>) lse
+    query_lengths(%lq : tensor<?xi32>) : tensor<1x4x?x16xf16>, tensor<1x2x90x16xf16>, tensor<1x2x90x16xf16>
+  // CHECK: attn.attention %[[Q]], %[[P]], %[[P]] query_starts(%[[SQ]] : tensor<?xi32>) pages(%[[T]] : tensor<3x?xi32>)
+  %o2 = attn.attention %q, %p, %p pages(%t : tensor<3x?xi32>) query_starts(%sq : tensor<?xi32>)
+    : tensor<1x4x?x16xf16>, tensor<9x2x8x16xf16>, tensor<9x2x8x16xf16>
+  return %o, %lse, %o2 : tensor<1x4x?x16xf16>, tensor<1x4x?xf32>, tensor<1x4x?x16xf16>
+}
+
+// Batches of queries, whose keys are packed.
+// CHECK-LABEL: func.func @packed_keys
+func.func @packed_keys(%q: tensor<3x4x1x16xf16>, %k: tensor<1x2x90x16xf16>, %sk: tensor<4xi32>) -> tensor<3x4x1x16xf16> {
+  // CHECK: key_starts(%{{.+}} : tensor<4xi32>)
+  %o = attn.attention %q, %k, %k key_starts(%sk : tensor<4xi32>) : tensor<3x4x1x16xf16>, tensor<1x2x90x16xf16>, tensor<1x2x90x16xf16>
+  return %o : tensor<3x4x1x16xf16>
+}

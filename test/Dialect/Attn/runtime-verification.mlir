@@ -94,3 +94,23 @@ func.func @pages(%q: tensor<2x2x8x64xf16>, %k: tensor<?x2x8x64xf16>, %v: tensor<
     : tensor<2x2x8x64xf16>, tensor<?x2x8x64xf16>, tensor<?x2x8x64xf16>
   return %o : tensor<2x2x8x64xf16>
 }
+
+// Starts rise from 0 to what there is, in a loop, and are as many as batches and one more.
+// CHECK-LABEL: func.func @packed
+// CHECK: cf.assert {{.*}}expects query starts to have at least 2 elements
+// CHECK: cf.assert {{.*}}expects query starts and key starts to have one number of batches
+// CHECK: cf.assert {{.*}}expects query starts to have one element more than there are batches of query lengths
+// CHECK: cf.assert {{.*}}expects the first of query starts to be 0
+// CHECK: scf.for
+// CHECK:   %[[RISES:.+]] = arith.cmpi sge
+// CHECK:   cf.assert %[[RISES]], {{.*}}expects no element of query starts below the one before it
+// CHECK: cf.assert {{.*}}expects query starts to end within the tensor
+// CHECK: cf.assert {{.*}}expects the first of key starts to be 0
+// CHECK: cf.assert {{.*}}expects key starts to end within the tensor
+// CHECK-NOT: cf.assert
+// CHECK: attn.attention
+func.func @packed(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x20x64xf16>, %lq: tensor<?xi32>, %sq: tensor<?xi32>, %sk: tensor<4xi32>) -> tensor<1x2x?x64xf16> {
+  %o = attn.attention %q, %k, %k query_lengths(%lq : tensor<?xi32>) query_starts(%sq : tensor<?xi32>) key_starts(%sk : tensor<4xi32>)
+    : tensor<1x2x?x64xf16>, tensor<1x2x20x64xf16>, tensor<1x2x20x64xf16>
+  return %o : tensor<1x2x?x64xf16>
+}

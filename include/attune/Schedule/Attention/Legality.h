@@ -53,6 +53,9 @@ struct AttentionProblem {
   /// Whether batches have numbers of queries of their own, so that their last
   /// tiles see nothing.
   bool hasQueryLengths = false;
+  /// Whether queries are packed, so that a tile ends where others' rows begin.
+  bool hasPackedQueries = false;
+  bool hasSinks = false;
   /// Keys of a page where they lie in pages; 0 where they do not.
   int64_t pageSize = 0;
   /// Which heads share tiles.

@@ -125,6 +125,10 @@ static AttentionOp createAttention(OpBuilder &builder, Location loc,
     assignFirst(op.getQueryLengthsMutable(), rest);
   if (problem.keyLengths)
     assignFirst(op.getKeyLengthsMutable(), rest);
+  if (problem.packedQueries)
+    assignFirst(op.getQueryStartsMutable(), rest);
+  if (problem.packedKeys)
+    assignFirst(op.getKeyStartsMutable(), rest);
   if (problem.pageSize)
     assignFirst(op.getPagesMutable(), rest);
   return op;
@@ -151,7 +155,11 @@ OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
   context->loadDialect<AttnDialect, func::FuncDialect>();
   OpBuilder builder(context);
   Location loc = builder.getUnknownLoc();
-  AttentionProblem ofKeys = problem;
+  AttentionProblem ofQueries = problem, ofKeys = problem;
+  if (problem.packedQueries)
+    ofQueries.batch = 1;
+  if (problem.packedKeys)
+    ofKeys.batch = 1;
   int64_t mostPages = 0;
   if (problem.pageSize) {
     mostPages = ShapedType::isDynamic(problem.seqK)
@@ -163,7 +171,7 @@ OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
     ofKeys.batch = isKnown ? problem.batch * mostPages : ShapedType::kDynamic;
     ofKeys.seqK = problem.pageSize;
   }
-  SmallVector<Type> inputs = {getOperandType(problem, builder, problem.headsQ,
+  SmallVector<Type> inputs = {getOperandType(ofQueries, builder, problem.headsQ,
                                              problem.seqQ, problem.headDimQK),
                               getOperandType(ofKeys, builder, problem.headsKV,
                                              ofKeys.seqK, problem.headDimQK),
@@ -184,6 +192,11 @@ OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
       llvm::append_range(inputs, getListTypes(problem, builder));
   inputs.append(problem.queryLengths + problem.keyLengths,
                 RankedTensorType::get({problem.batch}, builder.getI32Type()));
+  auto perStart = RankedTensorType::get({ShapedType::isDynamic(problem.batch)
+                                             ? problem.batch
+                                             : problem.batch + 1},
+                                        builder.getI32Type());
+  inputs.append(problem.packedQueries + problem.packedKeys, perStart);
   if (problem.pageSize)
     inputs.push_back(RankedTensorType::get({problem.batch, mostPages},
                                            builder.getI32Type()));

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
@@ -120,20 +121,21 @@ static SizeFacts getFacts(AttentionOpInterface op, int64_t size,
 }
 
 /// What is known of the lengths of batches where that is known of the tensor's.
-static SizeFacts forEachLength(SizeFacts facts, Value lengths) {
-  return lengths ? SizeFacts{1, 0, facts.max} : facts;
+static SizeFacts forEachLength(SizeFacts facts, Value lengths, Value starts) {
+  return lengths || starts ? SizeFacts{1, 0, facts.max} : facts;
 }
 
 SizeFacts attune::attn::getQueryFacts(AttentionOpInterface op) {
   return forEachLength(getFacts(op, op.getSeqQ(), {op.getQuery()}),
-                       op.getQueryLengths());
+                       op.getQueryLengths(), op.getQueryStarts());
 }
 
 SizeFacts attune::attn::getKeyFacts(AttentionOpInterface op) {
   if (op.getPages() && ShapedType::isDynamic(op.getSeqK()))
-    return forEachLength(SizeFacts{op.getPageSize()}, op.getKeyLengths());
+    return forEachLength(SizeFacts{op.getPageSize()}, op.getKeyLengths(),
+                         /*starts=*/Value());
   return forEachLength(getFacts(op, op.getSeqK(), {op.getKey(), op.getValue()}),
-                       op.getKeyLengths());
+                       op.getKeyLengths(), op.getKeyStarts());
 }
 
 OpFoldResult attune::attn::getKeyCount(OpBuilder &builder,
@@ -158,12 +160,48 @@ BlockArgument attune::attn::getBatchArgument(Region &region) {
   return region.getArgument(region.getNumArguments() == kOfScore ? 1 : 0);
 }
 
-Value attune::attn::clampLength(ImplicitLocOpBuilder &b, Value length,
-                                Value size) {
-  Value number = arith::IndexCastOp::create(b, b.getIndexType(), length);
+OpFoldResult attune::attn::getBatchCount(OpBuilder &builder,
+                                         AttentionOpInterface op) {
+  if (ShapedType::isStatic(op.getBatch()))
+    return builder.getIndexAttr(op.getBatch());
+  Location loc = op.getLoc();
+  Value starts = op.getQueryStarts();
+  if (!starts)
+    return tensor::getMixedSize(builder, loc, op.getQuery(), op.getBatchPos());
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value count = tensor::DimOp::create(builder, loc, starts, 0);
+  return arith::SubIOp::create(builder, loc, count, one).getResult();
+}
+
+/// An element of lengths or starts within 0 and `size`.
+static Value clamp(ImplicitLocOpBuilder &b, Value element, Value size) {
+  Value number = arith::IndexCastOp::create(b, b.getIndexType(), element);
   Value zero = arith::ConstantIndexOp::create(b, 0);
   return arith::MinSIOp::create(b, arith::MaxSIOp::create(b, number, zero),
                                 size);
+}
+
+Value attune::attn::clampStart(ImplicitLocOpBuilder &b, Value start,
+                               Value size) {
+  return clamp(b, start, size);
+}
+
+BatchRows attune::attn::getBatchRows(ImplicitLocOpBuilder &b, Value starts,
+                                     Value lengths, Value batch, Value size,
+                                     EmitLoad load) {
+  BatchRows rows{{}, size, size};
+  if (starts) {
+    rows.first = clampStart(b, load(starts, batch), size);
+    Value next =
+        arith::AddIOp::create(b, batch, arith::ConstantIndexOp::create(b, 1));
+    Value end = clampStart(b, load(starts, next), size);
+    Value zero = arith::ConstantIndexOp::create(b, 0);
+    rows.length = rows.room = arith::MaxSIOp::create(
+        b, arith::SubIOp::create(b, end, rows.first), zero);
+  }
+  if (lengths)
+    rows.length = clamp(b, load(lengths, batch), rows.room);
+  return rows;
 }
 
 //===----------------------------------------------------------------------===//
@@ -232,6 +270,8 @@ public:
       : b(loc, builder), op(op), describe(describe) {}
 
   void emit();
+  /// That starts rise from 0 to a place that there is.
+  void emitStarts();
 
 private:
   Value emitSize(NamedSize size) {
@@ -244,6 +284,8 @@ private:
   }
   void expectEqual(NamedSize left, NamedSize right, StringRef what);
   void expectMultiple(NamedSize left, NamedSize right);
+  void expectBatches();
+  void expectStarts(StringRef name, Value starts, Value places);
   void expectElements(const TableSize &size);
   void expectBlocks(const BlockList &list);
 
@@ -294,7 +336,7 @@ void CheckEmitter::expectElements(const TableSize &size) {
   };
   switch (size.position) {
   case 'b':
-    needed = sizeOfQuery(op.getBatchPos());
+    needed = getBatchCount(b, op);
     break;
   case 'h':
     needed = sizeOfQuery(op.getHeadPos());
@@ -347,21 +389,93 @@ void CheckEmitter::expectBlocks(const BlockList &list) {
            "expects " + list.name + " to have room for at least 1 block");
 }
 
+/// That all operands are of as many batches.
+void CheckEmitter::expectBatches() {
+  SmallVector<NamedSize> batches, starts;
+  int64_t position = op.getBatchPos();
+  if (!op.getQueryStarts())
+    batches.push_back({"query", op.getQuery(), position});
+  if (!op.getKeyStarts() && !op.getPages()) { // attention_c3
+    batches.push_back({"key", op.getKey(), position});
+    batches.push_back({"value", op.getValue(), position});
+  }
+  if (op.getPages()) { // attention_c24
+    batches.push_back({"pages", op.getPages(), 0});
+    expectEqual({"key", op.getKey(), position},
+                {"value", op.getValue(), position}, "number of pages");
+  }
+  for (auto [name, lengths] :
+       {std::pair<StringRef, Value>{"query lengths", op.getQueryLengths()},
+        {"key lengths", op.getKeyLengths()}}) // attention_c23
+    if (lengths)
+      batches.push_back({name, lengths, 0});
+  for (auto [name, tensor] :
+       {std::pair<StringRef, Value>{"query starts", op.getQueryStarts()},
+        {"key starts", op.getKeyStarts()}}) // attention_c25
+    if (tensor)
+      starts.push_back({name, tensor, 0});
+  for (const NamedSize &other : ArrayRef(batches).drop_front(!batches.empty()))
+    expectEqual(batches.front(), other, "batch size");
+  for (const NamedSize &start : starts) {
+    if (start.isDynamic())
+      expect(arith::CmpIPredicate::uge, emitSize(start),
+             arith::ConstantIndexOp::create(b, 2),
+             "expects " + start.name + " to have at least 2 elements");
+    if (start.tensor != starts.front().tensor)
+      expectEqual(starts.front(), start, "number of batches");
+  }
+  if (starts.empty() || batches.empty() ||
+      (!starts.front().isDynamic() && !batches.front().isDynamic()))
+    return;
+  Value one = arith::ConstantIndexOp::create(b, 1);
+  Value needed = arith::AddIOp::create(b, emitSize(batches.front()), one);
+  expect(arith::CmpIPredicate::eq, emitSize(starts.front()), needed,
+         "expects " + starts.front().name +
+             " to have one element more than there are batches of " +
+             batches.front().name);
+}
+
+void CheckEmitter::expectStarts(StringRef name, Value starts, Value places) {
+  Value zero = arith::ConstantIndexOp::create(b, 0),
+        one = arith::ConstantIndexOp::create(b, 1);
+  auto load = [&](Value place) -> Value {
+    return arith::IndexCastOp::create(
+        b, b.getIndexType(), tensor::ExtractOp::create(b, starts, place));
+  };
+  expect(arith::CmpIPredicate::eq, load(zero), zero,
+         "expects the first of " + name + " to be 0");
+  Value count = b.createOrFold<tensor::DimOp>(starts, 0);
+  auto loop = scf::ForOp::create(b, one, count, one);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value place = loop.getInductionVar();
+    Value before = arith::SubIOp::create(b, place, one);
+    expect(arith::CmpIPredicate::sge, load(place), load(before),
+           "expects no element of " + name + " below the one before it");
+  }
+  Value last = arith::SubIOp::create(b, count, one);
+  expect(arith::CmpIPredicate::sle, load(last), places,
+         "expects " + name + " to end within the tensor");
+}
+
+void CheckEmitter::emitStarts() {
+  if (Value starts = op.getQueryStarts())
+    expectStarts("query starts", starts,
+                 b.createOrFold<tensor::DimOp>(op.getQuery(), op.getSeqPos()));
+  if (Value starts = op.getKeyStarts())
+    expectStarts("key starts", starts,
+                 b.createOrFold<tensor::DimOp>(op.getKey(), op.getSeqPos()));
+}
+
 void CheckEmitter::emit() {
   auto sizesAt = [&](int64_t dim) {
     return std::array<NamedSize, 3>{NamedSize{"query", op.getQuery(), dim},
                                     NamedSize{"key", op.getKey(), dim},
                                     NamedSize{"value", op.getValue(), dim}};
   };
-  auto batch = sizesAt(op.getBatchPos()), heads = sizesAt(op.getHeadPos()),
-       length = sizesAt(op.getSeqPos());
-  if (op.getPages()) { // attention_c24
-    expectEqual(batch[0], {"pages", op.getPages(), 0}, "batch size");
-    expectEqual(batch[1], batch[2], "number of pages");
-  } else {
-    expectEqual(batch[0], batch[1], "batch size"); // attention_c3
-    expectEqual(batch[0], batch[2], "batch size");
-  }
+  auto heads = sizesAt(op.getHeadPos()), length = sizesAt(op.getSeqPos());
+  expectBatches();
   expectEqual(heads[1], heads[2], "number of heads"); // attention_c4
   expectEqual(length[1], length[2], "length");        // attention_c5
   expectMultiple(heads[0], heads[1]);                 // attention_c7
@@ -370,11 +484,6 @@ void CheckEmitter::emit() {
                 "number of heads");
   if (op.getSinks()) // attention_c11
     expectEqual(heads[0], {"sinks", op.getSinks(), 0}, "number of heads");
-  for (auto [name, lengths] :
-       {std::pair<StringRef, Value>{"query lengths", op.getQueryLengths()},
-        {"key lengths", op.getKeyLengths()}}) // attention_c23
-    if (lengths)
-      expectEqual(batch[0], {name, lengths, 0}, "batch size");
   for (const TableSize &size : getTableSizes(op)) // attention_c20
     expectElements(size);
   for (const BlockList &list : getBlockLists(op)) // attention_c22
@@ -389,10 +498,18 @@ struct RuntimeVerification
   void generateRuntimeVerification(
       Operation *op, OpBuilder &builder, Location loc,
       function_ref<std::string(Operation *, StringRef)> describe) const {
-    CheckEmitter(builder, loc, cast<OpT>(op), describe).emit();
+    CheckEmitter checks(builder, loc, cast<OpT>(op), describe);
+    checks.emit();
+    checks.emitStarts();
   }
 };
 } // namespace
+
+void attune::attn::emitSizeChecks(OpBuilder &builder, AttentionOpInterface op) {
+  CheckEmitter(builder, op.getLoc(), op, [](Operation *, StringRef message) {
+    return message.str();
+  }).emit();
+}
 
 void AttnDialect::attachRuntimeVerification() {
   AttentionOp::attachInterface<RuntimeVerification<AttentionOp>>(*getContext());

@@ -250,7 +250,7 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   SmallVector<OpAsmParser::UnresolvedOperand, 3> operands;
   SmallVector<Type> types, written;
   auto &properties = state.getOrAddProperties<Properties>();
-  ClauseOperand queryLengths, keyLengths, pages;
+  ClauseOperand queryLengths, keyLengths, queryStarts, keyStarts, pages;
   ClauseParser clauses(parser, state);
   auto parseOwn = [&](StringRef keyword) -> ParseResult {
     if (keyword == "lse") {
@@ -262,15 +262,17 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
     ParseResult parsed =
         keyword == "schedule"
             ? parser.parseCustomAttributeWithFallback(properties.schedule)
-            : clauses.parseVector(keyword == "query_lengths" ? queryLengths
-                                  : keyword == "key_lengths" ? keyLengths
-                                                             : pages);
+            : clauses.parseVector(keyword == "query_lengths"  ? queryLengths
+                                  : keyword == "key_lengths"  ? keyLengths
+                                  : keyword == "query_starts" ? queryStarts
+                                  : keyword == "key_starts"   ? keyStarts
+                                                              : pages);
     return failure(failed(parsed) || failed(parser.parseRParen()));
   };
   if (parser.parseOperandList(operands, 3) ||
-      clauses.parseAll(
-          {"lse", "query_lengths", "key_lengths", "pages", "schedule"},
-          parseOwn) ||
+      clauses.parseAll({"lse", "query_lengths", "key_lengths", "query_starts",
+                        "key_starts", "pages", "schedule"},
+                       parseOwn) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes))
     return failure();
   clauses.setShared(properties);
@@ -288,7 +290,9 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
       clauses.resolveShared(segments.slice(3, 6), state.operands) ||
       clauses.resolve(queryLengths, segments[9], state.operands) ||
       clauses.resolve(keyLengths, segments[10], state.operands) ||
-      clauses.resolve(pages, segments[11], state.operands))
+      clauses.resolve(queryStarts, segments[11], state.operands) ||
+      clauses.resolve(keyStarts, segments[12], state.operands) ||
+      clauses.resolve(pages, segments[13], state.operands))
     return failure();
   return setResultTypes<AttentionOp>(parser, state, written);
 }
@@ -476,6 +480,8 @@ void AttentionOp::print(OpAsmPrinter &printer) {
   for (auto [keyword, tensor] :
        {std::pair<StringRef, Value>{"query_lengths", getQueryLengths()},
         {"key_lengths", getKeyLengths()},
+        {"query_starts", getQueryStarts()},
+        {"key_starts", getKeyStarts()},
         {"pages", getPages()}})
     if (tensor)
       printer << ' ' << keyword << "(" << tensor << " : " << tensor.getType()

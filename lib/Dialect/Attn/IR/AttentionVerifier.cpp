@@ -40,9 +40,12 @@ static LogicalResult verifySharedSizes(AttentionOpInterface op,
   auto batch = sizesAt(op.getBatchPos()), heads = sizesAt(op.getHeadPos()),
        length = sizesAt(op.getSeqPos()), headSize = sizesAt(op.getHeadDimPos());
   bool hasPages = op.getPages() != nullptr;
-  if (!hasPages && (failed(verifyEqual(op, "batch size", batch[0],
-                                       batch[1])) || // attention_c3
-                    failed(verifyEqual(op, "batch size", batch[0], batch[2]))))
+  bool comparesBatches =
+      !hasPages && !op.getQueryStarts() && !op.getKeyStarts();
+  if (comparesBatches &&
+      (failed(verifyEqual(op, "batch size", batch[0],
+                          batch[1])) || // attention_c3
+       failed(verifyEqual(op, "batch size", batch[0], batch[2]))))
     return failure();
   if (failed(verifyEqual(op, hasPages ? "number of pages" : "batch size",
                          batch[1], batch[2])) ||
@@ -91,6 +94,70 @@ static LogicalResult verifyLengths(AttentionOpInterface op, StringRef name,
   return op->emitOpError("expects ")
          << name << " to have one element per batch, but got "
          << lengths.getType().getDimSize(0) << " for " << batch << " batches";
+}
+
+/// What is packed has no batches of its own, and as many sequences as there are
+/// batches elsewhere.
+static LogicalResult verifyStarts(AttentionOpInterface op) {
+  if (op.getKeyStarts() && op.getPages())
+    return op->emitOpError("expects pages or key starts, but got both");
+  int64_t batch = op.getBatch(), position = op.getBatchPos();
+  auto verifyPacked = [&](StringRef starts, StringRef name,
+                          TypedValue<RankedTensorType> tensor) {
+    int64_t size = tensor.getType().getDimSize(position);
+    if (size == 1)
+      return LogicalResult(success());
+    InFlightDiagnostic diagnostic = op->emitOpError("expects ")
+                                    << name << " to have 1 batch beside "
+                                    << starts << ", but got ";
+    return ShapedType::isDynamic(size) ? LogicalResult(diagnostic << "`?`")
+                                       : LogicalResult(diagnostic << size);
+  };
+  auto verifyBatched = [&](StringRef name,
+                           TypedValue<RankedTensorType> tensor) {
+    return verifyEqual(op, "batch size",
+                       {name, tensor.getType().getDimSize(position)},
+                       {"starts", batch});
+  };
+  for (auto [name, starts] :
+       {std::pair<StringRef, TypedValue<RankedTensorType>>{"query starts",
+                                                           op.getQueryStarts()},
+        {"key starts", op.getKeyStarts()}}) {
+    if (!starts)
+      continue;
+    if (op.hasBlockLists())
+      return op->emitOpError("expects ")
+             << name << " or lists of blocks, but got both";
+    int64_t size = starts.getType().getDimSize(0);
+    if (ShapedType::isDynamic(size))
+      continue;
+    if (size < 2)
+      return op->emitOpError("expects ")
+             << name << " to have at least 2 elements, but got " << size;
+    if (ShapedType::isStatic(batch) && size != batch + 1)
+      return op->emitOpError("expects ")
+             << name << " to have one element more than batches, but got "
+             << size << " for " << batch << " batches";
+  }
+  if (op.getQueryStarts()) {
+    if (failed(verifyPacked("query starts", "query", op.getQuery())))
+      return failure();
+  } else if (op.getKeyStarts() &&
+             failed(verifyBatched("query", op.getQuery()))) {
+    return failure();
+  }
+  for (auto [name, tensor] :
+       {std::pair<StringRef, TypedValue<RankedTensorType>>{"key", op.getKey()},
+        {"value", op.getValue()}}) {
+    if (op.getKeyStarts()) {
+      if (failed(verifyPacked("key starts", name, tensor)))
+        return failure();
+    } else if (op.getQueryStarts() && !op.getPages() &&
+               failed(verifyBatched(name, tensor))) {
+      return failure();
+    }
+  }
+  return success();
 }
 
 /// Pages of one batch have a number of keys that is known, and can be counted.
@@ -274,7 +341,8 @@ LogicalResult attune::attn::detail::verify(AttentionOpInterface op) {
                            op.getQueryLengths())) || // attention_c23
       failed(verifyLengths(op, "key lengths", op.getKeyLengths())))
     return failure();
-  if (failed(verifyPages(op))) // attention_c24
+  if (failed(verifyPages(op)) || // attention_c24
+      failed(verifyStarts(op)))  // attention_c25
     return failure();
   for (Type type :
        llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes())) {

@@ -29,12 +29,20 @@ static int64_t getFirstStatic(std::initializer_list<int64_t> sizes) {
 
 int64_t attune::attn::detail::getBatch(Operation *op) {
   AttentionOpInterface attention(op);
-  int64_t b = attention.getBatchPos();
-  if (Value pages = attention.getPages())
-    return getFirstStatic({getDim(attention.getQuery(), b), getDim(pages, 0)});
-  return getFirstStatic({getDim(attention.getQuery(), b),
-                         getDim(attention.getKey(), b),
-                         getDim(attention.getValue(), b)});
+  int64_t b = attention.getBatchPos(), batch = ShapedType::kDynamic;
+  Value queryStarts = attention.getQueryStarts(),
+        keyStarts = attention.getKeyStarts(), pages = attention.getPages();
+  for (Value starts : {queryStarts, keyStarts})
+    if (starts && getDim(starts, 0) > 0)
+      batch = getFirstStatic({batch, getDim(starts, 0) - 1});
+  if (!queryStarts)
+    batch = getFirstStatic({getDim(attention.getQuery(), b), batch});
+  if (pages)
+    return getFirstStatic({batch, getDim(pages, 0)});
+  if (keyStarts)
+    return batch;
+  return getFirstStatic(
+      {batch, getDim(attention.getKey(), b), getDim(attention.getValue(), b)});
 }
 
 int64_t attune::attn::detail::getHeadsQ(Operation *op) {
@@ -101,7 +109,7 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query,
                         bool returnLse) {
   state.addOperands({query, key, value});
   auto &properties = state.getOrAddProperties<Properties>();
-  properties.operandSegmentSizes = {1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  properties.operandSegmentSizes = {1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   properties.order = builder.getStringAttr(order);
   if (returnLse)
     properties.returnLse = builder.getUnitAttr();
@@ -147,13 +155,17 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context,
   int64_t b = order.find('b'), h = order.find('h'), s = order.find('s'),
           d = order.find('d');
   SmallVector<int64_t> shape(query.getShape());
-  if (Value pages = adaptor.getPages()) {
+  if (adaptor.getQueryStarts()) {
+    // As packed as the queries are.
+  } else if (Value pages = adaptor.getPages()) {
     auto type = dyn_cast<RankedTensorType>(pages.getType());
     if (!type || type.getRank() != 2)
       return emitOptionalError(
           location, "expects pages to be a tensor of rank 2, but got ",
           pages.getType());
     shape[b] = getFirstStatic({query.getDimSize(b), type.getDimSize(0)});
+  } else if (adaptor.getKeyStarts()) {
+    shape[b] = query.getDimSize(b);
   } else {
     shape[b] = getFirstStatic(
         {query.getDimSize(b), key.getDimSize(b), value.getDimSize(b)});
@@ -185,7 +197,8 @@ AttentionOp::reifyResultShapes(OpBuilder &builder,
       return builder.getIndexAttr(size);
     return tensor::getMixedSize(builder, getLoc(), tensor, position);
   };
-  OpFoldResult batch = getSize(getBatch(), getQuery(), getBatchPos());
+  OpFoldResult batch =
+      getSize(getDim(getResult(), getBatchPos()), getQuery(), getBatchPos());
   OpFoldResult heads =
       getSize(getDim(getQuery(), getHeadPos()), getQuery(), getHeadPos());
   OpFoldResult length = getSize(getSeqQ(), getQuery(), getSeqPos());

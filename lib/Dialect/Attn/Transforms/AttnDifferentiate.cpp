@@ -137,8 +137,9 @@ FailureOr<Candidate> AttnDifferentiatePass::check(
            << func.getName() << "', but got '"
            << candidate.op->getParentOp()->getName() << "' around it";
   if (candidate.op.hasLengths() || candidate.op.getPages())
-    return candidate.op.emitError("expects no query_lengths, key_lengths or "
-                                  "pages, for attn.attention_grad has none");
+    return candidate.op.emitError("expects no query_lengths, key_lengths, "
+                                  "query_starts, key_starts or pages, for "
+                                  "attn.attention_grad has none");
   if (!func.getBody().hasOneBlock())
     return func.emitError("expects a function of one block, but got ")
            << func.getBody().getBlocks().size();

@@ -64,20 +64,20 @@ private:
 
   /// How far the diagonal of a batch is from the top-left one.
   Value getOffsetOf(ImplicitLocOpBuilder &builder, Value b) {
-    auto getLength = [&](int64_t size, Value lengths, Value &dynamic,
-                         auto emitSize) -> Value {
+    auto load = [&](Value tensor, Value place) -> Value {
+      return tensor::ExtractOp::create(builder, tensor, place);
+    };
+    auto getLength = [&](int64_t size, Value starts, Value lengths,
+                         Value &dynamic, auto emitSize) -> Value {
       Value all = getSize(builder, size, dynamic, emitSize);
-      if (!lengths)
-        return all;
-      Value own = tensor::ExtractOp::create(builder, lengths, b);
-      return clampLength(builder, own, all);
+      return getBatchRows(builder, starts, lengths, b, all, load).length;
     };
     Value keys = getLength(
-        op.getSeqK(), op.getKeyLengths(), allKeys,
+        op.getSeqK(), op.getKeyStarts(), op.getKeyLengths(), allKeys,
         [&](ImplicitLocOpBuilder &before) { return getKeyCount(before, op); });
     Value queries =
-        getLength(op.getSeqQ(), op.getQueryLengths(), allQueries,
-                  [&](ImplicitLocOpBuilder &before) {
+        getLength(op.getSeqQ(), op.getQueryStarts(), op.getQueryLengths(),
+                  allQueries, [&](ImplicitLocOpBuilder &before) {
                     return tensor::getMixedSize(before, before.getLoc(),
                                                 op.getQuery(), op.getSeqPos());
                   });

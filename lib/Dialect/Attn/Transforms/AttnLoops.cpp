@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "AttnLoops.h"
-#include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -221,14 +220,21 @@ Value LoopEmitter::addMultiple(Value sum, Value factor, Value vector) {
   return arith::AddFOp::create(builder, sum, term);
 }
 
-Value LoopEmitter::getLength(Value lengths, Value b, Value all) {
-  if (!lengths)
-    return all;
-  return clampLength(builder, memref::LoadOp::create(builder, lengths, b), all);
+BatchRows LoopEmitter::getRows(Value starts, Value lengths, Value b,
+                               Value size) {
+  return getBatchRows(builder, starts, lengths, b, size,
+                      [&](Value buffer, Value place) -> Value {
+                        return memref::LoadOp::create(builder, buffer, place);
+                      });
 }
 
 Value LoopEmitter::loadKey(Value buffer, const Row &row, Value n,
                            int64_t count) {
+  if (row.firstKey)
+    return loadF32(buffer,
+                   getIndices(zero, row.kvHead,
+                              arith::AddIOp::create(builder, row.firstKey, n)),
+                   count);
   if (!pages)
     return loadF32(buffer, getIndices(row.b, row.kvHead, n), count);
   Value size = createIndex(op.getPageSize());
@@ -270,6 +276,10 @@ void LoopEmitter::readOperands() {
     queryLengths = toBuffer(op.getQueryLengths());
   if (op.getKeyLengths())
     keyLengths = toBuffer(op.getKeyLengths());
+  if (op.getQueryStarts())
+    queryStarts = toBuffer(op.getQueryStarts());
+  if (op.getKeyStarts())
+    keyStarts = toBuffer(op.getKeyStarts());
   if (op.getPages())
     pages = toBuffer(op.getPages());
   if (op.hasBlockLists())

@@ -7,6 +7,7 @@
 #define ATTUNE_LIB_DIALECT_ATTN_TRANSFORMS_ATTNLOOPS_H
 
 #include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "attune/Dialect/Attn/Transforms/Passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -30,6 +31,8 @@ protected:
     mlir::Value kvHead;
     /// Keys of the batch; none for a query behind the last one.
     mlir::Value keys;
+    /// The place of the first of them, where keys are packed.
+    mlir::Value firstKey;
     /// In f32, as all vectors are.
     mlir::Value query;
   };
@@ -79,8 +82,9 @@ protected:
 
   /// Sets the members that all loops read, in front of the op.
   void readOperands();
-  /// Of the batch, the number of queries or of keys.
-  mlir::Value getLength(mlir::Value lengths, mlir::Value b, mlir::Value all);
+  /// The queries or the keys of a batch.
+  BatchRows getRows(mlir::Value starts, mlir::Value lengths, mlir::Value b,
+                    mlir::Value size);
   /// Key `n` that a row of queries sees, or its value.
   mlir::Value loadKey(mlir::Value buffer, const Row &row, mlir::Value n,
                       int64_t count);
@@ -103,7 +107,8 @@ protected:
   AttentionOpInterface op;
   mlir::ImplicitLocOpBuilder builder;
   ReferencePrecision output, precision;
-  mlir::Value query, key, value, sinks, queryLengths, keyLengths, pages;
+  mlir::Value query, key, value, sinks, queryLengths, keyLengths, queryStarts,
+      keyStarts, pages;
   List blocks, fullBlocks;
   mlir::Value zero, one, batch, seqQ, seqK, headsQ, headsKV;
   llvm::MapVector<mlir::Value, mlir::Value> captures;

@@ -38,23 +38,65 @@ public:
 
 private:
   void emitRow(ValueRange rowIndices);
+  /// Finds the batch of packed query `row->m`, a place in the tensor, and which
+  /// one it is there. Returns whether there is such a batch.
+  Value locate(Row &row);
 
   Value result, lse;
 };
 } // namespace
 
-void ReferenceEmitter::emitRow(ValueRange rowIndices) {
-  Row row{rowIndices[0], rowIndices[1], rowIndices[2], {}, {}, {}};
-  row.kvHead = getKVHead(row.h);
-  row.keys = getLength(keyLengths, row.b, seqK);
-  Value exists;
-  if (queryLengths) {
-    exists = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, row.m,
-                                   getLength(queryLengths, row.b, seqQ));
-    row.keys = arith::SelectOp::create(builder, exists, row.keys, zero);
+Value ReferenceEmitter::locate(Row &row) {
+  // The batches that end before it.
+  Value count = getSize(queryStarts, 0);
+  auto loop = scf::ForOp::create(builder, one, count, one, zero);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value end = clampStart(
+        builder,
+        memref::LoadOp::create(builder, queryStarts, loop.getInductionVar()),
+        seqQ);
+    Value isBefore =
+        arith::CmpIOp::create(builder, arith::CmpIPredicate::sle, end, row.m);
+    Value ended = loop.getRegionIterArg(0);
+    Value more = arith::AddIOp::create(builder, ended, one);
+    scf::YieldOp::create(
+        builder,
+        arith::SelectOp::create(builder, isBefore, more, ended).getResult());
   }
+  Value last = arith::SubIOp::create(builder, count, createIndex(2));
+  row.b = arith::MinSIOp::create(builder, loop.getResult(0), last);
+  return arith::CmpIOp::create(builder, arith::CmpIPredicate::sle,
+                               loop.getResult(0), last);
+}
+
+void ReferenceEmitter::emitRow(ValueRange rowIndices) {
+  Row row;
+  row.b = rowIndices[0];
+  row.h = rowIndices[1];
+  row.m = rowIndices[2];
+  row.kvHead = getKVHead(row.h);
   row.query =
       loadF32(query, getIndices(row.b, row.h, row.m), op.getHeadDimQK());
+  Value exists;
+  if (queryStarts)
+    exists = locate(row);
+  if (queryStarts || queryLengths) {
+    BatchRows queries = getRows(queryStarts, queryLengths, row.b, seqQ);
+    if (queries.first)
+      row.m = arith::SubIOp::create(builder, row.m, queries.first);
+    Value isOfBatch = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt,
+                                            row.m, queries.length);
+    exists = exists
+                 ? arith::AndIOp::create(builder, exists, isOfBatch).getResult()
+                 : isOfBatch;
+  }
+  BatchRows keys = getRows(keyStarts, keyLengths, row.b, seqK);
+  row.keys = keys.length;
+  row.firstKey = keys.first;
+  if (exists)
+    row.keys = arith::SelectOp::create(builder, exists, row.keys, zero);
 
   Value minusInfinity = createF32(-std::numeric_limits<float>::infinity());
   Value sink =
@@ -97,12 +139,12 @@ void ReferenceEmitter::emitRow(ValueRange rowIndices) {
         return addMultiple(carried, weight, loadKey(value, row, n, headSize));
       });
 
-  store(round(sum), result, getIndices(row.b, row.h, row.m));
+  store(round(sum), result,
+        getIndices(rowIndices[0], rowIndices[1], rowIndices[2]));
   if (lse) {
     Value logarithm = arith::AddFOp::create(
         builder, shift, math::LogOp::create(builder, total));
-    memref::StoreOp::create(builder, logarithm, lse,
-                            ValueRange{row.b, row.h, row.m});
+    memref::StoreOp::create(builder, logarithm, lse, rowIndices);
   }
 }
 

@@ -23,10 +23,10 @@ static AttentionOp buildAttention(OpBuilder &builder, Op op,
       builder, op.getLoc(), op.getQuery(), op.getKey(), op.getValue(),
       op.getAlibiSlopes(), op.getSinks(), op.getBlockCounts(),
       op.getBlockIndices(), op.getFullBlockCounts(), op.getFullBlockIndices(),
-      op.getQueryLengths(), op.getKeyLengths(), op.getPages(),
-      op.getBlockSizesAttr(), op.getScaleAttr(), op.getOrderAttr(),
-      op.getCausalAttr(), op.getWindowAttr(), op.getSoftcapAttr(),
-      builder.getUnitAttr(), schedule);
+      op.getQueryLengths(), op.getKeyLengths(), op.getQueryStarts(),
+      op.getKeyStarts(), op.getPages(), op.getBlockSizesAttr(),
+      op.getScaleAttr(), op.getOrderAttr(), op.getCausalAttr(),
+      op.getWindowAttr(), op.getSoftcapAttr(), builder.getUnitAttr(), schedule);
   copyRegions(op, forward);
   return forward;
 }

@@ -26,7 +26,8 @@ struct LeaveOutPattern : OpRewritePattern<attn::AttentionOp> {
         return success();
     for (const MutableOperandRange &operand :
          {op.getAlibiSlopesMutable(), op.getSinksMutable(),
-          op.getQueryLengthsMutable(), op.getKeyLengthsMutable()})
+          op.getQueryLengthsMutable(), op.getKeyLengthsMutable(),
+          op.getQueryStartsMutable(), op.getKeyStartsMutable()})
       if (succeeded(leaveOut(op, operand, b)))
         return success();
     for (bool full : {true, false})

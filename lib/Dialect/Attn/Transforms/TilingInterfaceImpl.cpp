@@ -334,9 +334,9 @@ static LogicalResult checkTileable(AttentionOp op) {
     return op.emitOpError("expects no lists of blocks to be tiled, for these "
                           "count queries and keys from the first ones");
   if (op.hasLengths() || op.getPages())
-    return op.emitOpError("expects no query_lengths, key_lengths or pages to "
-                          "be tiled, for these count from the first query and "
-                          "key");
+    return op.emitOpError("expects no query_lengths, key_lengths, "
+                          "query_starts, key_starts or pages to be tiled, for "
+                          "these count from the first query and key");
   for (Type type : op.getResultTypes())
     if (cast<RankedTensorType>(type).getEncoding())
       return op.emitOpError("expects results without an encoding to be tiled, "

@@ -127,7 +127,7 @@ transform.named_sequence @__transform_main(%root: !op {transform.readonly}) {
 module attributes {transform.with_named_sequence} {
 
 func.func @lengths(%q: !q, %lengths: tensor<1xi32>) -> !q {
-  // expected-error @+3 {{'attn.attention' op expects no query_lengths, key_lengths or pages to be tiled, for these count from the first query and key}}
+  // expected-error @+3 {{'attn.attention' op expects no query_lengths, key_lengths, query_starts, key_starts or pages to be tiled, for these count from the first query and key}}
   // expected-error @+2 {{faild to tile operation}}
   // expected-error @+1 {{failed to generate tiling loops}}
   %o = attn.attention %q, %q, %q key_lengths(%lengths : tensor<1xi32>) : !q, !q, !q

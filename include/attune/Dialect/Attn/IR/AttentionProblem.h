@@ -41,6 +41,9 @@ struct AttentionProblem {
   bool alibi, sinks, lse, strided;
   /// Further operands, one number per batch. Gradients have none.
   bool queryLengths, keyLengths;
+  /// Whether the queries, or the keys and values, of all batches lie packed:
+  /// seqQ and seqK are how many there are of all together. Gradients have none.
+  bool packedQueries, packedKeys;
   /// Keys of a page, where keys and values lie in pages, as many as all batches
   /// may need, which a further operand names; 0 where they do not. Gradients
   /// have none.
@@ -55,8 +58,9 @@ struct AttentionProblem {
 };
 
 /// A module with the function @attention, of the problem's tensors: query, key,
-/// value, then slopes, sinks, lists of blocks, lengths of queries and keys and
-/// numbers of pages as far as there are any. For gradients it is
+/// value, then slopes, sinks, lists of blocks, lengths of queries and keys,
+/// starts of these and numbers of pages as far as there are any. For gradients
+/// it is
 /// @attention_grad, and behind value come output, lse, the gradient of output,
 /// and that of lse. Null after a diagnostic.
 mlir::OwningOpRef<mlir::ModuleOp> buildModule(const AttentionProblem &problem,

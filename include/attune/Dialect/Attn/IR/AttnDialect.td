@@ -23,7 +23,7 @@ def Attn_Dialect : Dialect {
     void attachRuntimeVerification();
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
-                           "::mlir::tensor::TensorDialect", "::attune::schedule::ScheduleDialect"];
+                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::attune::schedule::ScheduleDialect"];
 }
 
 #endif // ATTUNE_DIALECT_ATTN_DIALECT_TD

@@ -32,6 +32,8 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
     Attn_TensorMethod<"getFullBlockIndices", "Which full blocks are listed; null without such lists.">,
     Attn_OptionalTensorMethod<"getQueryLengths", "How many queries each batch has; null where all have as many.">,
     Attn_OptionalTensorMethod<"getKeyLengths", "How many keys each batch has; null where all have as many.">,
+    Attn_OptionalTensorMethod<"getQueryStarts", "Where the packed queries of each batch begin, and the last ones end; null where they are not packed.">,
+    Attn_OptionalTensorMethod<"getKeyStarts", "Where the packed keys of each batch begin, and the last ones end; null where they are not packed.">,
     Attn_OptionalTensorMethod<"getPages", "Which pages hold the keys and values of each batch; null where they lie in no pages.">,
     InterfaceMethod<"Queries and keys of a listed block.",
       "::std::optional<::llvm::ArrayRef<int64_t>>", "getBlockSizes">,
@@ -67,8 +69,8 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
     int64_t getHeadDimPos() { return $_op.getOrder().find('d'); }
 
     /// Sizes; ShapedType::kDynamic where no operand knows. A size that several
-    /// operands share is taken from any of them that is static. The keys are
-    /// those that a batch has room for.
+    /// operands share is taken from any of them that is static. The queries and
+    /// keys are those that a batch has room for: of packed ones, all of them.
     int64_t getBatch() { return detail::getBatch($_op.getOperation()); }
     int64_t getHeadsQ() { return detail::getHeadsQ($_op.getOperation()); }
     int64_t getHeadsKV() { return detail::getHeadsKV($_op.getOperation()); }
@@ -89,7 +91,7 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
     bool hasScore() { return !$_op.getScore().empty(); }
     bool hasMask() { return !$_op.getMask().empty(); }
     /// Whether batches have lengths of their own.
-    bool hasLengths() { return $_op.getQueryLengths() || $_op.getKeyLengths(); }
+    bool hasLengths() { return $_op.getQueryLengths() || $_op.getKeyLengths() || $_op.getQueryStarts() || $_op.getKeyStarts(); }
     /// Keys of a page; 0 where they lie in no pages.
     int64_t getPageSize() { return $_op.getPages() ? $_op.getKey().getType().getDimSize(getSeqPos()) : 0; }
     /// Whether lists say which blocks of keys are looked at.

@@ -54,6 +54,19 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     what names pages with keys is looked at: numbers behind may be anything. A
     number that is none of a page names one whose keys and values are 0.
 
+    Sequences of different lengths may also lie packed, one behind the other,
+    along dimension `s` of tensors whose dimension `b` is 1. The sequence of batch
+    `b` then begins at `query_starts[b]` and ends before `query_starts[b+1]`, and
+    its keys and values from `key_starts[b]` on. There is one start more than there
+    are batches. What counts from the front of a sequence does so here: `m`, `n`
+    and the diagonals are those of the sequence, never positions in the tensor.
+    Queries, or keys and values, or both are packed; keys of packed queries may
+    lie in pages. With lengths beside starts, a sequence has room for what the
+    starts say. Queries behind the last sequence have result 0 and `lse` -inf.
+    The first start is 0, and none is below the one before it or beyond the end
+    of the tensor. Kernels do not check that; where it is broken, nothing outside
+    of the tensors is read or written, but results have no meaning.
+
     `order` names the dimensions of query, key, value and result, outermost
     first: batch `b`, head `h`, sequence `s`, head size `d`. The slopes of ALiBi
     mean what they mean in FlashAttention: the distance is always measured from
@@ -81,7 +94,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     whose states (result and lse) are merged
     (`Dialect/Attn/Transforms/TilingInterfaceImpl.h`). It is not tiled where it
     has lists of blocks, whose queries and keys are counted from the first ones,
-    lengths or pages.
+    lengths, starts or pages.
 
     **Syntax**
     ```
@@ -90,6 +103,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     clause    ::= `lse`
                 | `query_lengths` `(` ssa `:` type `)`
                 | `key_lengths` `(` ssa `:` type `)`
+                | `query_starts` `(` ssa `:` type `)`
+                | `key_starts` `(` ssa `:` type `)`
                 | `pages` `(` ssa `:` type `)`
                 | `causal` `(` alignment `)`
                 | `window` `(` side `,` side `,` alignment `)`
@@ -144,6 +159,10 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     - `pages` is batch x pages of the longest batch. Then key and value have one
       number of pages instead of the batch size, a page has a static number of
       keys, at least 1, and a batch has at most 2147483647 (attention_c24).
+    - `query_starts` and `key_starts` have one element more than there are
+      batches, and at least 2. What is packed has a static 1 instead of the batch
+      size. Packed keys lie in no pages, and beside starts there are no lists of
+      blocks (attention_c25).
     - Counts are from 0 to the last dimension of indices; those indices are blocks
       that have keys, and none is listed twice for a block of queries. This is
       not checked: who breaks it gets numbers without meaning, or reads out of
@@ -171,7 +190,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     - Scores, softmax and sums are f32; the order of the sums is unspecified.
     - A query that sees no key has result 0 and `lse` -inf (with a sink, the sink).
     - `result` has the order and element type of query, and the head size of
-      value; `lse` is batch x heads x length of query in any order.
+      value; `lse` is batch x heads x length of query in any order. Of packed
+      queries, batch is 1 and the length that of the tensor.
     - Result types are inferred. An encoding on a result is written after `->`.
     - Index arithmetic in regions is done in 32 bits at least: a region may not
       depend on intermediate values outside that range. A region may be
@@ -205,6 +225,11 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     // The same with keys and values in any of 1000 pages of 64 keys.
     %o5 = attn.attention %q, %k, %v key_lengths(%lengths : tensor<2xi32>) pages(%pages : tensor<2x128xi32>)
        : tensor<2x16x1x64xbf16>, tensor<1000x4x64x64xbf16>, tensor<1000x4x64x64xbf16>
+
+    // Prompts of three requests, packed: each token sees the earlier ones of its own.
+    %o6 = attn.attention %q, %k, %v causal(bottom_right)
+       query_starts(%starts : tensor<4xi32>) key_starts(%starts : tensor<4xi32>)
+       : tensor<1x16x?x64xbf16>, tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16>
     ```
 
     **Errors**
@@ -224,6 +249,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     Optional<4DTensorOf<[I32]>>:$fullBlockIndices,
     Optional<1DTensorOf<[I32]>>:$queryLengths,
     Optional<1DTensorOf<[I32]>>:$keyLengths,
+    Optional<1DTensorOf<[I32]>>:$queryStarts,
+    Optional<1DTensorOf<[I32]>>:$keyStarts,
     Optional<2DTensorOf<[I32]>>:$pages,
     OptionalAttr<DenseI64ArrayAttr>:$blockSizes,
     OptionalAttr<F32Attr>:$scale,

@@ -31,10 +31,35 @@ mlir::OpFoldResult getKeyCount(mlir::OpBuilder &builder,
 /// The argument of a score or mask region that is the batch.
 mlir::BlockArgument getBatchArgument(mlir::Region &region);
 
-/// Emits the length, an index, that an element of the lengths of batches, an
-/// i32, says, of at most `size`.
-mlir::Value clampLength(mlir::ImplicitLocOpBuilder &b, mlir::Value length,
-                        mlir::Value size);
+/// Of one batch, the queries or the keys, as index values.
+struct BatchRows {
+  /// The first one's place along `s`; null where they are not packed.
+  mlir::Value first;
+  /// How many there are, and how many there is room for.
+  mlir::Value length, room;
+};
+
+/// Emits an element, an i32, of a tensor of a dimension, or of its buffer.
+using EmitLoad = llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)>;
+
+/// Emits what starts and lengths say of batch `batch`; either may be null.
+/// There are `size` places along `s`, which nothing reaches beyond whatever
+/// they say.
+BatchRows getBatchRows(mlir::ImplicitLocOpBuilder &b, mlir::Value starts,
+                       mlir::Value lengths, mlir::Value batch, mlir::Value size,
+                       EmitLoad load);
+
+/// Emits an element of starts as a place along `s`.
+mlir::Value clampStart(mlir::ImplicitLocOpBuilder &b, mlir::Value start,
+                       mlir::Value size);
+
+/// Emits the checks of sizes alone: those that RuntimeVerifiableOpInterface
+/// emits but for those of what starts hold, which may be on a device.
+void emitSizeChecks(mlir::OpBuilder &builder, AttentionOpInterface op);
+
+/// Emits how many batches there are.
+mlir::OpFoldResult getBatchCount(mlir::OpBuilder &builder,
+                                 AttentionOpInterface op);
 
 } // namespace attune::attn
 

@@ -3,10 +3,11 @@
 # Random problems for the reference, and their results by the formula in the
 # description of attn.attention, in double precision.
 #
-#   random_problems.py write <seed> <count> [lengths] [pages]     a module whose @main prints all
-#   random_problems.py check <seed> <count> [lengths] [pages]     compares what it printed (stdin)
+#   random_problems.py write <seed> <count> [lengths] [pages] [packed]     a module whose @main prints all
+#   random_problems.py check <seed> <count> [lengths] [pages] [packed]     compares what it printed (stdin)
 #
-# With lengths, some have batches of different lengths; with pages, some have keys and values in pages.
+# With lengths, some have batches of different lengths; with pages, some have keys and values in pages; with packed, most have packed queries, or
+# keys and values, or both.
 
 import itertools
 import math
@@ -24,7 +25,7 @@ def element(indices, seed):
 
 
 class Problem:
-    def __init__(self, rng, with_lengths=False, with_pages=False):
+    def __init__(self, rng, with_lengths=False, with_pages=False, with_packed=False):
         self.kv_heads = rng.choice([1, 2, 3])
         self.heads = self.kv_heads * rng.choice([1, 2, 3])
         self.batch, self.seq_q, self.seq_k = rng.choice([1, 2]), rng.choice([1, 2, 3, 5]), rng.choice([1, 2, 4, 7])
@@ -43,9 +44,17 @@ class Problem:
         lengths = lambda most: [rng.randint(-1, most + 1) for _ in range(self.batch)]
         self.query_lengths = maybe(lambda: lengths(self.seq_q)) if with_lengths else None
         self.key_lengths = maybe(lambda: lengths(self.seq_k)) if with_lengths else None
-        self.pages = None
+        self.pages = self.query_starts = self.key_starts = None
+        if with_packed and rng.random() < 0.8:
+            self.query_starts = self.pack(rng, self.seq_q)
         if with_pages and rng.random() < 0.7:
             self.take_pages(rng)
+        elif with_packed and rng.random() < 0.8:
+            self.key_starts = self.pack(rng, self.seq_k)
+
+    def pack(self, rng, total):
+        """Where batches begin, some of them empty, and the last one ends, some of them before the tensor does."""
+        return [0] + sorted(rng.randint(0, total) for _ in range(self.batch))
 
     def take_pages(self, rng):
         """Pages of any order, some of them shared. Where they are not looked at, their numbers are those of none."""
@@ -57,17 +66,25 @@ class Problem:
             used = -(-self.lengths(b)[1] // self.page)
             row[used:] = [rng.choice([-1, 2**31 - 1]) for _ in row[used:]]
 
-    def shape(self, heads, length, size):
-        sizes = {"b": self.batch, "h": heads, "s": length, "d": size}
+    def shape(self, heads, length, size, packed=False):
+        sizes = {"b": 1 if packed else self.batch, "h": heads, "s": length, "d": size}
         return [sizes[letter] for letter in self.order]
+
+    def query_shape(self, size):
+        return self.shape(self.heads, self.seq_q, size, self.query_starts)
 
     def key_shape(self, size):
         if not self.pages:
-            return self.shape(self.kv_heads, self.seq_k, size)
+            return self.shape(self.kv_heads, self.seq_k, size, self.key_starts)
         sizes = {"b": self.pool, "h": self.kv_heads, "s": self.page, "d": size}
         return [sizes[letter] for letter in self.order]
 
+    def at_query(self, b, h, m, d):
+        return self.at(1, 0, h, self.query_starts[b] + m, d) if self.query_starts else self.at(1, b, h, m, d)
+
     def at_key(self, seed, b, group, n, d):
+        if self.key_starts:
+            return self.at(seed, 0, group, self.key_starts[b] + n, d)
         if not self.pages:
             return self.at(seed, b, group, n, d)
         page = self.pages[b][n // self.page]
@@ -79,8 +96,17 @@ class Problem:
 
     def lengths(self, b):
         """How many queries and keys the batch has."""
+        room = lambda starts, most: most if starts is None else starts[b + 1] - starts[b]
         clamp = lambda lengths, most: most if lengths is None else min(max(lengths[b], 0), most)
-        return clamp(self.query_lengths, self.seq_q), clamp(self.key_lengths, self.seq_k)
+        return (clamp(self.query_lengths, room(self.query_starts, self.seq_q)),
+                clamp(self.key_lengths, room(self.key_starts, self.seq_k)))
+
+    def locate(self, b, place):
+        """The batch of a query at this place, and which one it is there; it may be none of the batch."""
+        if self.query_starts is None:
+            return b, place
+        found = [b for b in range(self.batch) if self.query_starts[b] <= place < self.query_starts[b + 1]]
+        return (found[0], place - self.query_starts[found[0]]) if found else (0, math.inf)
 
     def offset(self, b, alignment):
         queries, keys = self.lengths(b)
@@ -97,7 +123,7 @@ class Problem:
 
     def score(self, b, h, m, n):
         group = h // (self.heads // self.kv_heads)
-        dot = sum(self.at(1, b, h, m, d) * self.at_key(2, b, group, n, d) for d in range(self.d_qk))
+        dot = sum(self.at_query(b, h, m, d) * self.at_key(2, b, group, n, d) for d in range(self.d_qk))
         score = dot * (self.scale if self.scale is not None else 1 / math.sqrt(self.d_qk))
         if self.softcap:
             score = self.softcap * math.tanh(score / self.softcap)
@@ -108,7 +134,10 @@ class Problem:
     def results(self):
         """The result in the order of its dimensions, then the lse."""
         out, lse = {}, []
-        for b, h, m in itertools.product(range(self.batch), range(self.heads), range(self.seq_q)):
+        batches = 1 if self.query_starts else self.batch
+        for place in itertools.product(range(batches), range(self.heads), range(self.seq_q)):
+            h = place[1]
+            b, m = self.locate(place[0], place[2])
             queries, keys = self.lengths(b)
             exists = m < queries
             scores = {n: self.score(b, h, m, n) for n in range(keys) if exists and self.visible(b, m, n)}
@@ -117,8 +146,8 @@ class Problem:
             lse.append(math.log(total) if total else -math.inf)
             group = h // (self.heads // self.kv_heads)
             for e in range(self.d_v):
-                out[b, h, m, e] = sum(math.exp(s) / total * self.at_key(3, b, group, n, e) for n, s in scores.items())
-        places = itertools.product(*(range(size) for size in self.shape(self.heads, self.seq_q, self.d_v)))
+                out[*place, e] = sum(math.exp(s) / total * self.at_key(3, b, group, n, e) for n, s in scores.items())
+        places = itertools.product(*(range(size) for size in self.query_shape(self.d_v)))
         named = (dict(zip(self.order, place)) for place in places)
         return [out[i["b"], i["h"], i["s"], i["d"]] for i in named], lse
 
@@ -127,9 +156,11 @@ class Problem:
         return "tensor<" + "x".join(names) + "xf32>"
 
     def function(self, name):
-        shapes = [self.shape(self.heads, self.seq_q, self.d_qk), self.key_shape(self.d_qk), self.key_shape(self.d_v)]
-        # A page has a number of keys that is known.
-        kinds = [self.tensor(shapes[0])] + [self.tensor(shape, "ds" if self.pages else "d") for shape in shapes[1:]]
+        shapes = [self.query_shape(self.d_qk), self.key_shape(self.d_qk), self.key_shape(self.d_v)]
+        # A page has a number of keys that is known, and what is packed one batch.
+        of_query = "db" if self.query_starts else "d"
+        of_keys = "ds" if self.pages else "db" if self.key_starts else "d"
+        kinds = [self.tensor(shapes[0], of_query)] + [self.tensor(shape, of_keys) for shape in shapes[1:]]
         types = ", ".join(kinds)
         lines = [f"func.func @{name}() {{"]
         for seed, shape in enumerate(shapes, 1):
@@ -147,6 +178,13 @@ class Problem:
             if values:
                 lines.append(f"  %{clause} = arith.constant dense<{values}> : tensor<{self.batch}xi32>")
                 clauses += f" {clause}(%{clause} : tensor<{self.batch}xi32>)"
+        for clause, values in (("query_starts", self.query_starts), ("key_starts", self.key_starts)):
+            if values:
+                type = f"tensor<{self.batch + 1}xi32>"
+                shown = "tensor<?xi32>" if self.dynamic else type
+                lines += [f"  %{clause}_all = arith.constant dense<{values}> : {type}",
+                          f"  %{clause} = tensor.cast %{clause}_all : {type} to {shown}"]
+                clauses += f" {clause}(%{clause} : {shown})"
         if self.pages:
             type = f"tensor<{self.batch}x{len(self.pages[0])}xi32>"
             lines.append(f"  %table = arith.constant dense<{self.pages}> : {type}")
@@ -160,8 +198,10 @@ class Problem:
             clauses += f" window({sides[0]}, {sides[1]}, {self.window[2]})"
         clauses += f" softcap({self.softcap})" if self.softcap else ""
         clauses += f" scale({self.scale})" if self.scale is not None else ""
-        out = self.tensor(self.shape(self.heads, self.seq_q, self.d_v))
+        out = self.tensor(self.query_shape(self.d_v), of_query)
         sizes = ["?"] * 3 if self.dynamic else [str(s) for s in (self.batch, self.heads, self.seq_q)]
+        if self.query_starts:
+            sizes[0] = "1"
         lse = "tensor<" + "x".join(sizes) + "xf32>"
         return lines + [f"  %o, %lse = attn.attention %t1, %t2, %t3 {clauses} : {types}",
                         f"  %out = tensor.cast %o : {out} to tensor<*xf32>",
@@ -234,5 +274,5 @@ def check(problems, text):
 if __name__ == "__main__":
     mode, seed, count, *has = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:]
     rng = random.Random(seed)
-    chosen = [Problem(rng, with_lengths="lengths" in has, with_pages="pages" in has) for _ in range(count)]
+    chosen = [Problem(rng, with_lengths="lengths" in has, with_pages="pages" in has, with_packed="packed" in has) for _ in range(count)]
     sys.exit(write(chosen) if mode == "write" else check(chosen, sys.stdin.read()))
