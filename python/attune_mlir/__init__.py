@@ -29,7 +29,9 @@ if typing.TYPE_CHECKING:
         version,
     )
     from ._explain import Alternative, Explanation, Resources, explain
+    from ._paged import PagedCache
     from ._pytorch import flex_attention, register_flash_attention, register_operators, register_transformers, sdpa
+    from ._serving import decode, varlen
     from ._tune import TuneResult, tune
 
 __all__ = [
@@ -41,12 +43,14 @@ __all__ = [
     "Explanation",
     "Kernel",
     "Module",
+    "PagedCache",
     "Resources",
     "TuneResult",
     "attention",
     "cache",
     "chips",
     "compile",
+    "decode",
     "explain",
     "flex_attention",
     "numpy",
@@ -57,6 +61,7 @@ __all__ = [
     "run_pipeline",
     "sdpa",
     "tune",
+    "varlen",
     "version",
 ]
 
@@ -64,6 +69,8 @@ __all__ = [
 _MODULES = {
     "attention": "._attention",
     **dict.fromkeys(("Alternative", "Explanation", "Resources", "explain"), "._explain"),
+    "PagedCache": "._paged",
+    **dict.fromkeys(("decode", "varlen"), "._serving"),
     **dict.fromkeys(("TuneResult", "tune"), "._tune"),
     **dict.fromkeys(("flex_attention", "register_flash_attention", "register_operators", "register_transformers", "sdpa"), "._pytorch"),
 }

@@ -108,7 +108,8 @@ def _count_workgroups(manifest: Mapping[str, Any], shapes: list[list[int]]) -> i
             return factor
         if "sum" in factor:
             return sum(map(measure, factor["sum"]))
-        return -(-extents[factor["argument"]][factor["index"]] // factor["per"])
+        size: int = extents[factor["argument"]][factor["index"]]
+        return -(-size // int(factor["per"]))
 
     count = math.prod(measure(factor) for factor in manifest["grid"]) * int(manifest.get("cluster", 1))
     return min(count, int(manifest.get("grid_limit", count)))

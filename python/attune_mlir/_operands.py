@@ -30,10 +30,15 @@ def normalize_strides(tensor: _native.Tensor, name: str) -> bool:
         return True
     if strides[-1] != 1:
         raise ValueError(f"expects {name} to have stride 1 along the head dimension, but got strides of {strides} elements; copy it")
-    step = math.gcd(_READ_BYTES // _ELEMENT_BYTES, tensor.shape[-1])
+    step = get_row_step(tensor.shape[-1])
     if any(stride % step or stride < 0 for stride in strides[:-1]):
         raise ValueError(f"expects strides of {name} to be multiples of {step} elements, but got {strides}; copy it")
     return False
+
+
+def get_row_step(head_dim: int) -> int:
+    """What distances of rows of so many elements have to be multiples of, in elements."""
+    return math.gcd(_READ_BYTES // _ELEMENT_BYTES, head_dim)
 
 
 def get_row_major(shape: list[int]) -> list[int]:
@@ -87,13 +92,21 @@ def read_sizes(tensors: dict[str, _native.Tensor], layout: str) -> Sizes:
         raise ValueError(f"expects {query}, {key} and {value} to have one batch size, but got {shapes}")
     if (k["h"], k["s"]) != (v["h"], v["s"]):
         raise ValueError(f"expects {key} and {value} to have one number of heads and one length, but got {shapes}")
+    check_heads(q, k, v, (query, key, value), shapes)
+    return Sizes(q["b"], q["h"], q["s"], q["d"], k["h"], k["s"], v["d"])
+
+
+def check_heads(q: dict[str, int], k: dict[str, int], v: dict[str, int], names: tuple[str, str, str], shapes: str) -> None:
+    """Numbers and sizes of heads, by the letters of dimensions."""
+    query, key, value = names
+    if k["h"] != v["h"]:
+        raise ValueError(f"expects {key} and {value} to have one number of heads, but got {shapes}")
     if q["d"] != k["d"]:
         raise ValueError(f"expects {query} and {key} to have one head dimension, but got {q['d']} and {k['d']}")
     if 0 in (q["h"], k["h"], q["d"], v["d"]):
         raise ValueError(f"expects at least one head and one element in each, but got {shapes}")
     if q["h"] % k["h"]:
         raise ValueError(f"expects the heads of {query} to be a multiple of those of {key} and {value}, but got {q['h']} and {k['h']}")
-    return Sizes(q["b"], q["h"], q["s"], q["d"], k["h"], k["s"], v["d"])
 
 
 def make_per_head(array: Any, name: str, heads: int, device: tuple[str, int]) -> _native.Tensor:

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Caches of keys and values in pages, for PyTorch."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Sequence
+
+if typing.TYPE_CHECKING:
+    import torch
+
+
+class PagedCache:
+    """Keys and values of sequences that come, grow and go, in pages of two pools.
+
+        cache = attune_mlir.PagedCache(1000, 16, kv_heads=8, head_dim=128, sequences=64, longest=4096, device="cuda")
+        cache.append([0, 3], k, v, [7, 1])                  # 7 keys of sequence 0, then one of sequence 3
+        out = attune_mlir.decode(q, cache.keys, cache.values, cache.lengths, block_table=cache.block_table)
+        cache.release(0)
+
+    keys, values  [pages, page_size, kv_heads, head_dim]
+    block_table   [sequences, pages of the longest], int32: which pages each sequence has
+    lengths       [sequences], int32: how many keys each sequence has
+
+    The tensors stay where they are, so that a graph which reads them may be replayed. Which pages are free is known on
+    the host; nothing waits for a GPU. What is in free pages, and behind the last key of a page, was left there by
+    others, and is not read.
+    """
+
+    def __init__(
+        self,
+        pages: int,
+        page_size: int,
+        *,
+        kv_heads: int,
+        head_dim: int,
+        head_dim_v: int | None = None,
+        sequences: int,
+        longest: int,
+        dtype: torch.dtype | None = None,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        """`sequences` of at most `longest` keys each, which are all empty; `dtype` is bfloat16 if not given."""
+        import torch
+
+        dtype = dtype or torch.bfloat16
+        sizes = {
+            "pages": pages,
+            "page_size": page_size,
+            "kv_heads": kv_heads,
+            "head_dim": head_dim,
+            "sequences": sequences,
+            "longest": longest,
+        }
+        for name, size in sizes.items():
+            if size < 1:
+                raise ValueError(f"expects {name} to be at least 1, but got {size}")
+        self.keys = torch.zeros((pages, page_size, kv_heads, head_dim), dtype=dtype, device=device)
+        self.values = torch.zeros((pages, page_size, kv_heads, head_dim_v or head_dim), dtype=dtype, device=device)
+        self.block_table = torch.zeros((sequences, -(-longest // page_size)), dtype=torch.int32, device=device)
+        self.lengths = torch.zeros(sequences, dtype=torch.int32, device=device)
+        self._free = list(range(pages))[::-1]
+        self._held: list[list[int]] = [[] for _ in range(sequences)]
+        self._counts = [0] * sequences
+
+    @property
+    def page_size(self) -> int:
+        """Keys of a page."""
+        return int(self.keys.shape[1])
+
+    @property
+    def free_pages(self) -> int:
+        """How many pages no sequence has."""
+        return len(self._free)
+
+    def get_length(self, sequence: int) -> int:
+        """How many keys a sequence has, without asking the device."""
+        return self._counts[self._check(sequence)]
+
+    def append(self, sequences: Sequence[int], k: torch.Tensor, v: torch.Tensor, counts: Sequence[int] | None = None) -> None:
+        """Puts new keys and values behind those that sequences have; none, where there are not pages enough.
+
+        k, v    [tokens, kv_heads, head_dim]: those of each sequence, one sequence behind the other
+        counts  how many each sequence gets; one if not given
+
+        ValueError for sequences, shapes and numbers that cannot be; MemoryError where too few pages are free.
+        """
+        counts = [1] * len(sequences) if counts is None else list(counts)
+        self._check_append(sequences, k, v, counts)
+        pages, rows = [], []
+        for sequence, count in zip(sequences, counts, strict=True):
+            first, held = self._counts[sequence], self._held[sequence]
+            taken = [self._free.pop() for _ in range(self._count_pages(first + count) - len(held))]
+            if taken:
+                begin = len(held)
+                held += taken
+                self.block_table[sequence, begin : len(held)] = self._move(taken)
+            places = range(first, first + count)
+            pages += [held[place // self.page_size] for place in places]
+            rows += [place % self.page_size for place in places]
+            self._counts[sequence] += count
+        where = self._move(pages), self._move(rows)
+        self.keys[where] = k.to(self.keys.dtype)
+        self.values[where] = v.to(self.values.dtype)
+        self._tell_lengths(sequences)
+
+    def release(self, sequence: int) -> None:
+        """Gives the pages of a sequence back, which then has no keys."""
+        held = self._held[self._check(sequence)]
+        self._free += held[::-1]
+        held.clear()
+        self._counts[sequence] = 0
+        self._tell_lengths([sequence])
+
+    def _check(self, sequence: int) -> int:
+        if not 0 <= sequence < len(self._counts):
+            raise ValueError(f"expects a sequence from 0 to {len(self._counts) - 1}, but got {sequence}")
+        return sequence
+
+    def _check_append(self, sequences: Sequence[int], k: torch.Tensor, v: torch.Tensor, counts: list[int]) -> None:
+        for sequence in sequences:
+            self._check(sequence)
+        if len(set(sequences)) != len(sequences) or len(counts) != len(sequences) or min(counts, default=0) < 0:
+            raise ValueError(f"expects different sequences and a count of each, but got {list(sequences)} and {counts}")
+        for name, tensor, pool in (("k", k, self.keys), ("v", v, self.values)):
+            if tuple(tensor.shape) != (shape := (sum(counts), *pool.shape[2:])):
+                raise ValueError(f"expects {name} of shape {shape}, but got {tuple(tensor.shape)}")
+            if tensor.device != pool.device:
+                raise ValueError(f"expects {name} on {pool.device}, but got {tensor.device}")
+        wanted, longest = 0, self.block_table.shape[1] * self.page_size
+        for sequence, count in zip(sequences, counts, strict=True):
+            length = self._counts[sequence] + count
+            if length > longest:
+                raise ValueError(f"expects sequences of at most {longest} keys, but got {length} of sequence {sequence}")
+            wanted += self._count_pages(length) - len(self._held[sequence])
+        if wanted > len(self._free):
+            raise MemoryError(f"expects {wanted} free pages, but got {len(self._free)}")
+
+    def _count_pages(self, length: int) -> int:
+        return -(-length // self.page_size)
+
+    def _move(self, numbers: list[int]) -> torch.Tensor:
+        """Numbers where the pools are, without waiting."""
+        import torch
+
+        tensor = torch.tensor(numbers, dtype=torch.int64)
+        if self.keys.is_cuda:
+            tensor = tensor.pin_memory()
+        return tensor.to(self.keys.device, non_blocking=True)
+
+    def _tell_lengths(self, sequences: Sequence[int]) -> None:
+        if len(sequences):
+            self.lengths[self._move(list(sequences))] = self._move([self._counts[s] for s in sequences]).to(self.lengths.dtype)

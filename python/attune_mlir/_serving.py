@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attention as servers ask for it: packed sequences, lengths, keys and values in pages.
+
+One problem for all of them: an attn.attention with the clauses that a call needs. A kernel takes any number of
+sequences, of any lengths.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from . import _attention, _compiler, _devices, _frameworks, _native, _operands, _schedules
+
+_DTYPES = {"float16": "f16", "bfloat16": "bf16"}
+#: Up to so many queries of each sequence, rows of several heads may share a tile.
+_MAX_STATIC_QUERIES = 64
+#: Clauses that have integers as operands, in the order of the op, and how many dimensions these have.
+_INTEGERS = {"query_lengths": 1, "key_lengths": 1, "query_starts": 1, "key_starts": 1, "pages": 2}
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """What a kernel is compiled for, of query, key and value in the order bshd."""
+
+    dtype: str
+    heads: int
+    kv_heads: int
+    head_dim: int
+    head_dim_v: int
+    #: Queries of a sequence where all have one, which heads then share tiles for; None for any number.
+    seq_q: int | None
+    #: Keys of a page; None without pages.
+    page_size: int | None
+    #: The clauses with integers.
+    integers: tuple[str, ...]
+    causal: bool
+    window: tuple[int, int] | None
+    softcap: float | None
+    scale: float | None
+    has_alibi: bool
+    has_sinks: bool
+    return_lse: bool
+    #: Of query, key and value, whether it is other than row-major without gaps.
+    strided: tuple[bool, bool, bool]
+
+    def _describe(self, packed: bool, length: int | None, heads: int, head_dim: int, strided: bool) -> str:
+        layout = f", #attn.strided<[?, ?, ?, 1], divisor = {_operands.get_row_step(head_dim)}>" if strided else ""
+        return f"tensor<{'1' if packed else '?'}x{'?' if length is None else length}x{heads}x{head_dim}x{_DTYPES[self.dtype]}{layout}>"
+
+    def _list_clauses(self) -> list[str]:
+        clauses = ["lse"] * self.return_lse + ["order(bshd)"] + ["causal(bottom_right)"] * self.causal
+        if self.window is not None:
+            left, right = ("?" if side < 0 else side for side in self.window)
+            clauses.append(f"window({left}, {right}, bottom_right)")
+        for name, number in (("softcap", self.softcap), ("scale", self.scale)):
+            if number is not None:
+                clauses.append(f"{name}({number:.9e})")
+        clauses += [f"alibi(%alibi : tensor<{self.heads}xf32>)"] * self.has_alibi
+        clauses += [f"sinks(%sinks : tensor<{self.heads}xf32>)"] * self.has_sinks
+        return clauses + [f"{name}(%{name} : {_describe_integers(name)})" for name in self.integers]
+
+    def make_module(self) -> _compiler.Module:
+        """The problem in the attn dialect."""
+        packs_queries, packs_keys = ("query_starts" in self.integers), ("key_starts" in self.integers)
+        of_q, of_k, of_v = self.strided
+        q = self._describe(packs_queries, self.seq_q, self.heads, self.head_dim, of_q)
+        k = self._describe(packs_keys, self.page_size, self.kv_heads, self.head_dim, of_k)
+        v = self._describe(packs_keys, self.page_size, self.kv_heads, self.head_dim_v, of_v)
+        arguments = [f"%q: {q}", f"%k: {k}", f"%v: {v}"]
+        arguments += [f"%{name}: tensor<{self.heads}xf32>" for name in ["alibi"] * self.has_alibi + ["sinks"] * self.has_sinks]
+        arguments += [f"%{name}: {_describe_integers(name)}" for name in self.integers]
+        results = [self._describe(packs_queries, self.seq_q, self.heads, self.head_dim_v, False)]
+        batch = "1" if packs_queries else "?"
+        results += [f"tensor<{batch}x{self.heads}x{'?' if self.seq_q is None else self.seq_q}xf32>"] * self.return_lse
+        names = ", ".join(["%out", "%lse"][: len(results)])
+        return _compiler.parse(
+            f"func.func @attention({', '.join(arguments)}) -> ({', '.join(results)}) {{\n"
+            f"  {names} = attn.attention %q, %k, %v {' '.join(self._list_clauses())}\n    : {q}, {k}, {v}\n"
+            f"  return {names} : {', '.join(results)}\n}}\n"
+        )
+
+
+def _describe_integers(name: str) -> str:
+    return f"tensor<{'x'.join(['?'] * _INTEGERS[name])}xi32>"
+
+
+def _read_integers(arrays: dict[str, tuple[str, Any]], counts: dict[str, int], place: tuple[str, int]) -> dict[str, _native.Tensor]:
+    """The operands of clauses, which are there as far as they are no None. `arrays` also say what callers call them."""
+    tensors = {}
+    for clause, (name, array) in arrays.items():
+        if array is None:
+            continue
+        tensor = _frameworks.make_tensor(array, name)
+        if (dtype := _frameworks.get_dtype_name(tensor)) != "int32":
+            raise TypeError(f"expects {name} of int32, but got {dtype}")
+        if len(tensor.shape) != _INTEGERS[clause] or tensor.shape[0] != counts[clause]:
+            kind = f"{counts[clause]} elements" if _INTEGERS[clause] == 1 else f"{counts[clause]} rows of numbers of pages"
+            raise ValueError(f"expects {name} to have {kind}, but got shape {tuple(tensor.shape)}")
+        if tensor.strides != (dense := _operands.get_row_major(tensor.shape)) and max(tensor.shape) > 1:
+            raise ValueError(f"expects {name} in row-major order without gaps, but got strides of {tensor.strides} elements")
+        if (found := _frameworks.get_device(tensor, name)) != place:
+            raise ValueError(f"expects {name} on the device of q, {place}, but got {found}")
+        tensor.strides = dense
+        tensors[clause] = tensor
+    return tensors
+
+
+def _check_sizes(tensors: dict[str, _native.Tensor], has_pages: bool) -> None:
+    """What query, key and value have to do with each other, but for sequences."""
+    q, k, v = (dict(zip("bshd", tensor.shape, strict=True)) for tensor in tensors.values())
+    shapes = ", ".join(f"{name} of shape {tuple(tensor.shape)}" for name, tensor in tensors.items())
+    if (k["b"], k["s"]) != (v["b"], v["s"]):
+        what = "number of pages, and of keys in each," if has_pages else "number of keys"
+        raise ValueError(f"expects k and v to have one {what} but got {shapes}")
+    _operands.check_heads(q, k, v, ("q", "k", "v"), shapes)
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What attention is, besides its operands."""
+
+    causal: bool
+    window: tuple[int, int] | None
+    softcap: float | None
+    scale: float | None
+    alibi_slopes: Any
+    sinks: Any
+    return_lse: bool
+
+
+def compute(
+    arrays: dict[str, Any],
+    integers: dict[str, tuple[str, Any]],
+    longest: tuple[int | None, int | None],
+    options: Options,
+    out: Any,
+    stream: int | None,
+    chip: str | None,
+) -> tuple[Any, Any]:
+    """Checks, compiles and launches. Arrays are q, k and v in the order bshd, `integers` the operands of clauses by their names.
+
+    `longest` are numbers of queries and keys that a sequence has at most, as far as they are known; the schedule is for them.
+    """
+    window, softcap, scale = _attention._check_options(options.window, options.softcap, options.scale, "bshd")
+    tensors = {name: _frameworks.make_tensor(array, name) for name, array in arrays.items()}
+    dtype, place = _operands.check_operands(tensors)
+    has_pages = integers["pages"][1] is not None
+    packs_queries = integers["query_starts"][1] is not None
+    _check_sizes(tensors, has_pages)
+    batch = _count_sequences(tensors, integers)
+    counts = {name: batch + name.endswith("starts") for name in _INTEGERS}
+    operands = _read_integers(integers, counts, place)
+    of_q, of_k, of_v = (not _operands.normalize_strides(tensor, name) for name, tensor in tensors.items())
+    heads, head_dim_v, seq_q = tensors["q"].shape[2], tensors["v"].shape[3], tensors["q"].shape[1]
+    given = {"query": tensors["q"], "key": tensors["k"], "value": tensors["v"], **operands}
+    if options.alibi_slopes is not None:
+        # Which is an argument of the function behind query, key and value, and read by a region.
+        given["argument3"] = _operands.make_per_head(options.alibi_slopes, "alibi_slopes", heads, place)
+    if options.sinks is not None:
+        given["sinks"] = _operands.make_per_head(options.sinks, "sinks", heads, place)
+    problem = Problem(
+        dtype=dtype,
+        heads=heads,
+        kv_heads=tensors["k"].shape[2],
+        head_dim=tensors["q"].shape[3],
+        head_dim_v=head_dim_v,
+        seq_q=seq_q if not packs_queries and 0 < seq_q <= _MAX_STATIC_QUERIES else None,
+        page_size=tensors["k"].shape[1] if has_pages else None,
+        integers=tuple(operands),
+        causal=options.causal,
+        window=window,
+        softcap=softcap,
+        scale=scale,
+        has_alibi=options.alibi_slopes is not None,
+        has_sinks=options.sinks is not None,
+        return_lse=options.return_lse,
+        strided=(of_q, of_k, of_v),
+    )
+    framework = _frameworks.find_framework(arrays["q"])
+    shape: tuple[int, ...] = (*tensors["q"].shape[:3], head_dim_v)
+    if out is None:
+        out = framework.empty(arrays["q"], shape, dtype)
+    given["output"] = _operands.make_output(out, "out", shape, dtype, place)
+    lse = None
+    if options.return_lse:
+        shape = (shape[0], shape[2], shape[1])
+        lse = framework.empty(arrays["q"], shape, "float32")
+        given["lse"] = _operands.make_output(lse, "lse", shape, "float32", place)
+    if 0 not in tensors["q"].shape and batch:
+        most_keys = tensors["k"].shape[1] * (operands["pages"].shape[1] if has_pages else 1)
+        bucket = _schedules.Bucket.get(longest[0] or seq_q, longest[1] or most_keys)
+        device = _devices.get_device(*place, chip)
+        kernel = device.get_kernel(problem, bucket)
+        taken = (kernel.argument(pos) for pos in range(kernel.num_arguments))
+        _devices.run(device, kernel, [given[one.name] for one in taken if not one.is_workspace], arrays["q"], stream)
+    return out, lse
+
+
+def _count_sequences(tensors: dict[str, _native.Tensor], integers: dict[str, tuple[str, Any]]) -> int:
+    """By what tells it first."""
+    for clause in ("query_starts", "key_starts"):
+        name, array = integers[clause]
+        if array is not None:
+            shape = _frameworks.make_tensor(array, name).shape
+            if len(shape) != 1 or shape[0] < 2:
+                raise ValueError(
+                    f"expects {name} to have one element more than there are sequences, and 2 at least, but got shape {tuple(shape)}"
+                )
+            count = int(shape[0]) - 1
+            break
+    else:
+        count = int(tensors["q"].shape[0])
+    for name, clauses in (("q", ("query_starts",)), ("k", ("key_starts", "pages"))):
+        batch = tensors[name].shape[0]
+        if all(integers[clause][1] is None for clause in clauses) and batch != count:
+            raise ValueError(f"expects {name} to have {count} sequences, but got shape {tuple(tensors[name].shape)}")
+    return count
+
+
+def varlen(
+    q: Any,
+    k: Any,
+    v: Any,
+    cu_seqlens_q: Any,
+    cu_seqlens_k: Any = None,
+    max_seqlen_q: int | None = None,
+    max_seqlen_k: int | None = None,
+    *,
+    seqused_k: Any = None,
+    block_table: Any = None,
+    causal: bool = False,
+    window: tuple[int, int] | None = None,
+    softcap: float | None = None,
+    scale: float | None = None,
+    alibi_slopes: Any = None,
+    sinks: Any = None,
+    return_lse: bool = False,
+    out: Any = None,
+    stream: int | None = None,
+    chip: str | None = None,
+) -> Any:
+    """`attention` of sequences that lie one behind the other, by FlashAttention's conventions for these.
+
+    q             [total_q, heads, head_dim]
+    k, v          [total_k, kv_heads, head_dim], or with `block_table` [pages, page_size, kv_heads, head_dim]
+    cu_seqlens_q  [sequences + 1], int32: where the queries of each sequence begin, from 0 and rising, and the last ones end
+    cu_seqlens_k  the same of keys; with `block_table`, their differences are numbers of keys if there is no `seqused_k`
+    max_seqlen_q  queries and keys of the longest sequence, which the schedule is chosen for; results do not depend on them, and where
+    max_seqlen_k  they are not given, the schedule is that for one sequence
+    seqused_k     [sequences], int32: how many keys of each are there, where that is less than there is room for
+    block_table   [sequences, pages of the longest], int32: which pages have the keys and values of each sequence
+
+    Other arguments are those of `attention`. The result is [total_q, heads, head_dim], the LSE [heads, total_q].
+    Nothing waits for a GPU: lengths may change from one replay of a graph to the next. Queries behind the last sequence
+    have the result 0. What is in the integers is not checked: no access is outside of the arrays whatever they are.
+
+    Errors are those of `attention`; NotImplementedError where PyTorch asks for gradients.
+    """
+    if cu_seqlens_k is None and (block_table is None or seqused_k is None):
+        raise ValueError("expects cu_seqlens_k for keys that are packed, or block_table with seqused_k or cu_seqlens_k for those in pages")
+    if block_table is not None:
+        if seqused_k is None:
+            seqused_k = cu_seqlens_k[1:] - cu_seqlens_k[:-1]
+        cu_seqlens_k = None
+    _check_rank("q", q, 3, "[total_q, heads, head_dim]")
+    for name, array in (("k", k), ("v", v)):
+        if block_table is None:
+            _check_rank(name, array, 3, "[total_k, kv_heads, head_dim]")
+        else:
+            _check_rank(name, array, 4, "[pages, page_size, kv_heads, head_dim]")
+    _refuse_gradients(q, k, v)
+    if block_table is None:
+        k, v = k[None], v[None]
+    integers = {
+        "query_lengths": ("", None),
+        "key_lengths": ("seqused_k", seqused_k),
+        "query_starts": ("cu_seqlens_q", cu_seqlens_q),
+        "key_starts": ("cu_seqlens_k", cu_seqlens_k),
+        "pages": ("block_table", block_table),
+    }
+    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse))
+    arrays = {"q": q[None], "k": k, "v": v}
+    found, lse = compute(arrays, integers, (max_seqlen_q, max_seqlen_k), options, None if out is None else out[None], stream, chip)
+    result = found[0] if out is None else out
+    return (result, lse[0]) if return_lse else result
+
+
+def decode(
+    q: Any,
+    k_cache: Any,
+    v_cache: Any,
+    cache_seqlens: Any = None,
+    *,
+    block_table: Any = None,
+    causal: bool = False,
+    window: tuple[int, int] | None = None,
+    softcap: float | None = None,
+    scale: float | None = None,
+    alibi_slopes: Any = None,
+    sinks: Any = None,
+    return_lse: bool = False,
+    out: Any = None,
+    stream: int | None = None,
+    chip: str | None = None,
+) -> Any:
+    """`attention` of one or a few queries of each sequence to a cache of keys and values, in pages or not.
+
+    q                 [batch, seq_q, heads, head_dim]
+    k_cache, v_cache  [batch, most keys, kv_heads, head_dim], or with `block_table` [pages, page_size, kv_heads, head_dim]
+    cache_seqlens     [batch], int32: how many keys each sequence has, those of its queries among them; all if not given
+    block_table       [batch, most pages], int32: which pages have the keys and values of each sequence
+
+    Other arguments and the results are those of `attention`, with the layout "bshd". Under a causal mask the last query
+    attends to the last key of its own sequence. What is behind the keys of a sequence is not read: neither keys, nor
+    numbers of pages. A number that is none of a page has keys and values of 0. Nothing waits for a GPU.
+
+    Errors are those of `attention`; NotImplementedError where PyTorch asks for gradients.
+    """
+    _check_rank("q", q, 4, "[batch, seq_q, heads, head_dim]")
+    _refuse_gradients(q, k_cache, v_cache)
+    integers = {
+        "query_lengths": ("", None),
+        "key_lengths": ("cache_seqlens", cache_seqlens),
+        "query_starts": ("", None),
+        "key_starts": ("", None),
+        "pages": ("block_table", block_table),
+    }
+    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse))
+    found, lse = compute({"q": q, "k": k_cache, "v": v_cache}, integers, (None, None), options, out, stream, chip)
+    return (found, lse) if return_lse else found
+
+
+def _check_rank(name: str, array: Any, rank: int, dims: str) -> None:
+    shape = getattr(array, "shape", None)
+    if shape is None:
+        raise TypeError(f"expects {name} to be an array, but got {_frameworks.describe_type(array)}")
+    if len(shape) != rank:
+        raise ValueError(f"expects {name} to be {dims}, but got shape {tuple(shape)}")
+
+
+def _refuse_gradients(*arrays: Any) -> None:
+    if _frameworks.is_torch(arrays[0]):
+        from . import _torch
+
+        _torch.check_gradients("packed sequences and caches", *arrays)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A cache in pages, beside one tensor for each sequence."""
+
+import pytest
+import torch
+
+import attune_mlir as attune
+
+HEADS, KV_HEADS, SIZE = 4, 2, 32
+
+
+def make_cache(pages=12):
+    sizes = {"kv_heads": KV_HEADS, "head_dim": SIZE, "sequences": 3, "longest": 30, "dtype": torch.float16}
+    return attune.PagedCache(pages, 8, **sizes)
+
+
+def make(generator, count, heads=KV_HEADS):
+    return torch.randn((count, heads, SIZE), generator=generator).to(torch.float16)
+
+
+def check(cache, held, generator, chip):
+    """What each sequence attends to."""
+    q = make(generator, 3, HEADS)[:, None]
+    out = attune.decode(q, cache.keys, cache.values, cache.lengths, block_table=cache.block_table, chip=chip)
+    assert cache.lengths.tolist() == [len(k) for k, _ in held] == [cache.get_length(s) for s in range(3)]
+    for own_q, own_out, (k, v) in zip(q, out, held, strict=True):
+        if not len(k):
+            assert not own_out.any()
+            continue
+        parts = (x.float().transpose(0, 1) for x in (own_q, k, v))
+        expected = torch.nn.functional.scaled_dot_product_attention(*parts, enable_gqa=True)
+        torch.testing.assert_close(own_out.float(), expected.transpose(0, 1), atol=4e-3, rtol=4e-3)
+
+
+def test_sequences_come_and_go(nvidia):
+    generator = torch.Generator().manual_seed(0)
+    cache = make_cache()
+    held = [(make(generator, 0), make(generator, 0)) for _ in range(3)]
+    table, keys = cache.block_table.data_ptr(), cache.keys.data_ptr()
+    for sequences, counts in (([0, 2], [7, 20]), ([0, 1, 2], [1, 9, 3]), ([1], None), ([2], [7])):
+        count = len(sequences) if counts is None else sum(counts)
+        k, v = make(generator, count), make(generator, count)
+        cache.append(sequences, k, v, counts)
+        begin = 0
+        for sequence, size in zip(sequences, counts or [1] * len(sequences), strict=True):
+            part = slice(begin, begin + size)
+            held[sequence] = tuple(torch.cat([old, new[part]]) for old, new in zip(held[sequence], (k, v), strict=True))
+            begin += size
+        check(cache, held, generator, nvidia)
+    free = cache.free_pages
+    cache.release(2)
+    assert cache.free_pages == free + 4
+    held[2] = (make(generator, 0), make(generator, 0))
+    check(cache, held, generator, nvidia)
+    k, v = make(generator, 11), make(generator, 11)
+    cache.append([2], k, v, [11])  # in pages of which some were another's
+    held[2] = k, v
+    check(cache, held, generator, nvidia)
+    assert (cache.block_table.data_ptr(), cache.keys.data_ptr()) == (table, keys)
+
+
+def test_errors():
+    generator = torch.Generator().manual_seed(1)
+    cache = make_cache(pages=11)
+    k = make(generator, 30)
+    with pytest.raises(ValueError, match="expects sequences of at most 32 keys, but got 33 of sequence 1"):
+        cache.append([1], make(generator, 33), make(generator, 33), [33])
+    cache.append([0, 1], make(generator, 60), make(generator, 60), [30, 30])
+    with pytest.raises(MemoryError, match="expects 4 free pages, but got 3"):
+        cache.append([0, 2], make(generator, 32), make(generator, 32), [2, 30])
+    for sequences, tensor, counts, text in (
+        ([3], k, [30], "expects a sequence from 0 to 2, but got 3"),
+        ([0, 0], k, [1, 29], "expects different sequences and a count of each"),
+        ([0], k, [29], r"expects k of shape \(29, 2, 32\), but got \(30, 2, 32\)"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            cache.append(sequences, tensor, tensor, counts)
+    assert cache.get_length(2) == 0
+    with pytest.raises(ValueError, match="expects page_size to be at least 1, but got 0"):
+        attune.PagedCache(1, 0, kv_heads=1, head_dim=8, sequences=1, longest=1)

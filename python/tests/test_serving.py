@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Packed sequences, lengths and pages on the CPU, beside each sequence alone in float64."""
+
+import itertools
+
+import numpy as np
+import pytest
+from conftest import reference
+
+import attune_mlir as attune
+
+LENGTHS_Q = [0, 1, 20, 5, 17]
+LENGTHS_K = [3, 30, 20, 0, 40]
+HEADS, KV_HEADS, SIZE, PAGE = 4, 2, 32, 8
+
+
+def make(rng, *shape):
+    return rng.standard_normal(shape).astype(np.float16)
+
+
+def get_starts(lengths):
+    return np.cumsum([0, *lengths]).astype(np.int32)
+
+
+def compute_alone(q, k, v, **options):
+    """Result [queries, heads, size] and LSE [heads, queries] of one sequence."""
+    if len(k) == 0:
+        return np.zeros((len(q), q.shape[1], v.shape[2])), np.full((q.shape[1], len(q)), -np.inf)
+    out, lse = reference(q[None], k[None], v[None], **options)
+    return out[0], lse[0]
+
+
+def split(array, lengths):
+    starts = get_starts(lengths)
+    return [array[begin:end] for begin, end in itertools.pairwise(starts)]
+
+
+def put_in_pages(rng, sequences):
+    """Keys or values of sequences in pages of any order, and the table; what is in none is NaN, and numbers behind are of no page."""
+    counts = [-(-len(x) // PAGE) for x in sequences]
+    order = rng.permutation(sum(counts) + 3)
+    pool = np.full((len(order), PAGE, *sequences[0].shape[1:]), np.nan, dtype=np.float16)
+    table = np.full((len(sequences), max(counts) + 1), 2**31 - 1, dtype=np.int32)
+    pages = iter(order)
+    for row, sequence in zip(table, sequences, strict=True):
+        for number, begin in enumerate(range(0, len(sequence), PAGE)):
+            row[number] = next(pages)
+            part = sequence[begin : begin + PAGE]
+            pool[row[number], : len(part)] = part
+    return pool, table
+
+
+def check(found, expected):
+    np.testing.assert_allclose(found.astype(np.float64), expected, atol=4e-3, rtol=4e-3)
+
+
+@pytest.mark.parametrize("options", [{}, {"causal": True}, {"causal": True, "window": (9, 0), "softcap": 5.0}, {"scale": 0.3}], ids=str)
+def test_packed(options):
+    rng = np.random.default_rng(1)
+    # Rows behind the last sequence, whose contents do not matter.
+    q = make(rng, sum(LENGTHS_Q) + 4, HEADS, SIZE)
+    k, v = (make(rng, sum(LENGTHS_K) + 5, KV_HEADS, SIZE) for _ in range(2))
+    k[-5:] = v[-5:] = np.nan
+    out, lse = attune.varlen(q, k, v, get_starts(LENGTHS_Q), get_starts(LENGTHS_K), return_lse=True, **options)
+    assert out.shape == q.shape and lse.shape == (HEADS, len(q))
+    parts = zip(split(q, LENGTHS_Q), split(k, LENGTHS_K), split(v, LENGTHS_K), split(out, LENGTHS_Q), split(lse.T, LENGTHS_Q), strict=True)
+    for own_q, own_k, own_v, own_out, own_lse in parts:
+        expected, expected_lse = compute_alone(own_q, own_k, own_v, **options)
+        check(own_out, expected)
+        np.testing.assert_allclose(own_lse.T, expected_lse, atol=1e-3, rtol=1e-3)
+    assert not out[-4:].any() and np.isneginf(lse[:, -4:]).all()
+
+
+def test_per_head():
+    rng = np.random.default_rng(2)
+    q, k, v = make(rng, 30, HEADS, SIZE), make(rng, 30, KV_HEADS, SIZE), make(rng, 30, KV_HEADS, SIZE)
+    options = {"sinks": rng.standard_normal(HEADS).astype(np.float32), "alibi_slopes": np.float32([0.5, 0.25, 1, 0]), "causal": True}
+    starts = get_starts([11, 19])
+    out = attune.varlen(q, k, v, starts, starts, 19, 19, **options)
+    for part in (slice(11), slice(11, 30)):
+        check(out[part], compute_alone(q[part], k[part], v[part], **options)[0])
+
+
+@pytest.mark.parametrize("by_starts", [False, True])
+def test_packed_queries_of_pages(by_starts):
+    rng = np.random.default_rng(3)
+    q = make(rng, sum(LENGTHS_Q), HEADS, SIZE)
+    keys, values = ([make(rng, length, KV_HEADS, SIZE) for length in LENGTHS_K] for _ in range(2))
+    (k, table), (v, _) = (put_in_pages(np.random.default_rng(4), x) for x in (keys, values))
+    lengths = {"cu_seqlens_k": get_starts(LENGTHS_K)} if by_starts else {"seqused_k": np.int32(LENGTHS_K)}
+    out = attune.varlen(q, k, v, get_starts(LENGTHS_Q), block_table=table, causal=True, **lengths)
+    for own_q, own_k, own_v, own_out in zip(split(q, LENGTHS_Q), keys, values, split(out, LENGTHS_Q), strict=True):
+        check(own_out, compute_alone(own_q, own_k, own_v, causal=True)[0])
+
+
+@pytest.mark.parametrize("seq_q", [1, 3])
+@pytest.mark.parametrize("has_pages", [False, True])
+def test_decode(seq_q, has_pages):
+    rng = np.random.default_rng(5)
+    lengths = [3, 30, 20, 0, 40]
+    q = make(rng, len(lengths), seq_q, HEADS, SIZE)
+    keys, values = ([make(rng, length, KV_HEADS, SIZE) for length in lengths] for _ in range(2))
+    if has_pages:
+        (k, table), (v, _) = (put_in_pages(np.random.default_rng(6), x) for x in (keys, values))
+        options = {"block_table": table}
+    else:
+        k, v = (np.full((len(lengths), 41, KV_HEADS, SIZE), np.nan, dtype=np.float16) for _ in range(2))
+        for b, length in enumerate(lengths):
+            k[b, :length], v[b, :length] = keys[b], values[b]
+        options = {}
+    out = attune.decode(q, k, v, np.int32(lengths), causal=True, **options)
+    for own_q, own_k, own_v, own_out in zip(q, keys, values, out, strict=True):
+        check(own_out, compute_alone(own_q, own_k, own_v, causal=True)[0])
+
+
+def test_empty():
+    rng = np.random.default_rng(7)
+    q, k = make(rng, 0, HEADS, SIZE), make(rng, 8, KV_HEADS, SIZE)
+    assert attune.varlen(q, k, k, np.int32([0, 0]), np.int32([0, 8])).shape == (0, HEADS, SIZE)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "text"),
+    [
+        ({"cu_seqlens_k": None}, ValueError, "expects cu_seqlens_k for keys that are packed, or block_table"),
+        ({"cu_seqlens_k": np.int32([0, 4, 8])}, ValueError, "expects cu_seqlens_k to have 2 elements, but got shape (3,)"),
+        ({"cu_seqlens_q": np.int64([0, 8])}, TypeError, "expects cu_seqlens_q of int32, but got int64"),
+        ({"cu_seqlens_q": np.int32([8])}, ValueError, "expects cu_seqlens_q to have one element more than there are sequences"),
+        ({"seqused_k": np.int32([8, 8])}, ValueError, "expects seqused_k to have 1 elements, but got shape (2,)"),
+        ({"q": np.zeros((1, 8, 4, 32), np.float16)}, ValueError, "expects q to be [total_q, heads, head_dim], but got shape (1, 8, 4, 32)"),
+        ({"v": np.zeros((7, 2, 32), np.float16)}, ValueError, "expects k and v to have one number of keys but got"),
+        ({"q": np.zeros((8, 3, 32), np.float16)}, ValueError, "expects the heads of q to be a multiple"),
+        ({"softcap": -1.0}, ValueError, "expects softcap to be above 0"),
+    ],
+    ids=str,
+)
+def test_errors(change, error, text):
+    arrays = {"q": np.zeros((8, 4, 32), np.float16), "k": np.zeros((8, 2, 32), np.float16), "v": np.zeros((8, 2, 32), np.float16)}
+    call = arrays | {"cu_seqlens_q": np.int32([0, 8]), "cu_seqlens_k": np.int32([0, 8])} | change
+    with pytest.raises(error) as caught:
+        attune.varlen(**call)
+    assert text in str(caught.value)
