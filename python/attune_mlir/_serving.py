@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from . import _attention, _compiler, _devices, _frameworks, _native, _operands, _schedules
+from . import _attention, _compiler, _contents, _devices, _frameworks, _native, _operands, _schedules
 
 _DTYPES = {"float16": "f16", "bfloat16": "bf16"}
 #: Up to so many queries of each sequence, rows of several heads may share a tile.
@@ -127,6 +127,8 @@ class Options:
     alibi_slopes: Any
     sinks: Any
     return_lse: bool
+    #: Whether what integers hold is checked.
+    check: bool
 
 
 def compute(
@@ -151,6 +153,8 @@ def compute(
     batch = _count_sequences(tensors, integers)
     counts = {name: batch + name.endswith("starts") for name in _INTEGERS}
     operands = _read_integers(integers, counts, place)
+    if options.check:
+        _contents.check(integers, batch, tensors["q"].shape[1], tensors["k"].shape)
     of_q, of_k, of_v = (not _operands.normalize_strides(tensor, name) for name, tensor in tensors.items())
     heads, head_dim_v, seq_q = tensors["q"].shape[2], tensors["v"].shape[3], tensors["q"].shape[1]
     given = {"query": tensors["q"], "key": tensors["k"], "value": tensors["v"], **operands}
@@ -239,6 +243,7 @@ def varlen(
     out: Any = None,
     stream: int | None = None,
     chip: str | None = None,
+    check: bool = False,
 ) -> Any:
     """`attention` of sequences that lie one behind the other, by FlashAttention's conventions for these.
 
@@ -253,7 +258,8 @@ def varlen(
 
     Other arguments are those of `attention`. The result is [total_q, heads, head_dim], the LSE [heads, total_q].
     Nothing waits for a GPU: lengths may change from one replay of a graph to the next. Queries behind the last sequence
-    have the result 0. What is in the integers is not checked: no access is outside of the arrays whatever they are.
+    have the result 0. What the integers hold is not checked, and no access is outside of the arrays whatever it is;
+    with `check` it is, which waits for a GPU, and ValueError names the sequence.
 
     Errors are those of `attention`; NotImplementedError where PyTorch asks for gradients.
     """
@@ -279,7 +285,7 @@ def varlen(
         "key_starts": ("cu_seqlens_k", cu_seqlens_k),
         "pages": ("block_table", block_table),
     }
-    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse))
+    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), bool(check))
     arrays = {"q": q[None], "k": k, "v": v}
     found, lse = compute(arrays, integers, (max_seqlen_q, max_seqlen_k), options, None if out is None else out[None], stream, chip)
     result = found[0] if out is None else out
@@ -303,6 +309,7 @@ def decode(
     out: Any = None,
     stream: int | None = None,
     chip: str | None = None,
+    check: bool = False,
 ) -> Any:
     """`attention` of one or a few queries of each sequence to a cache of keys and values, in pages or not.
 
@@ -313,7 +320,9 @@ def decode(
 
     Other arguments and the results are those of `attention`, with the layout "bshd". Under a causal mask the last query
     attends to the last key of its own sequence. What is behind the keys of a sequence is not read: neither keys, nor
-    numbers of pages. A number that is none of a page has keys and values of 0. Nothing waits for a GPU.
+    numbers of pages. A number that is none of a page has keys and values of 0, and a length beyond the cache counts as
+    that of the cache. Nothing waits for a GPU; but with `check` what the integers hold is checked, and ValueError names
+    the sequence.
 
     Errors are those of `attention`; NotImplementedError where PyTorch asks for gradients.
     """
@@ -326,7 +335,7 @@ def decode(
         "key_starts": ("", None),
         "pages": ("block_table", block_table),
     }
-    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse))
+    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), bool(check))
     found, lse = compute({"q": q, "k": k_cache, "v": v_cache}, integers, (None, None), options, out, stream, chip)
     return (found, lse) if return_lse else found
 

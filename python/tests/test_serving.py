@@ -2,6 +2,7 @@
 """Packed sequences, lengths and pages on the CPU, beside each sequence alone in float64."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -140,3 +141,39 @@ def test_errors(change, error, text):
     with pytest.raises(error) as caught:
         attune.varlen(**call)
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({}, None),
+        ({"cu_seqlens_q": np.int32([1, 3, 8])}, "expects cu_seqlens_q to begin with 0, but got 1"),
+        ({"cu_seqlens_q": np.int32([0, 9, 8])}, "expects cu_seqlens_q of at most 8, but got 9, where sequence 0 ends"),
+        ({"cu_seqlens_q": np.int32([0, 5, 3])}, "expects cu_seqlens_q to rise, but got 3 behind 5, where sequence 1 ends"),
+        ({"seqused_k": np.int32([9, -1])}, "expects seqused_k from 0 to 24 for sequence 1, but got -1"),
+        ({"seqused_k": np.int32([25, 0])}, "expects seqused_k from 0 to 24 for sequence 0, but got 25"),
+        ({"seqused_k": np.int32([9, 17])}, "expects numbers of pages from 0 to 4 in block_table, but got 5 as entry 2 of sequence 1"),
+    ],
+    ids=str,
+)
+def test_checks_of_contents(change, text):
+    rng = np.random.default_rng(8)
+    q, pages = make(rng, 8, HEADS, SIZE), make(rng, 5, PAGE, KV_HEADS, SIZE)
+    integers = {"cu_seqlens_q": np.int32([0, 5, 8]), "seqused_k": np.int32([9, 16]), "block_table": np.int32([[4, 0, -1], [2, 3, 5]])}
+    call = integers | change
+    if text is None:
+        attune.varlen(q, pages, pages, **call, check=True)
+        return
+    with pytest.raises(ValueError, match=re.escape(text)):
+        attune.varlen(q, pages, pages, **call, check=True)
+    if "seqused_k" in change:  # where sequences overlap, the executor finds it
+        assert np.isfinite(attune.varlen(q, pages, pages, **call)).all()
+
+
+def test_checks_of_packed_keys():
+    rng = np.random.default_rng(9)
+    q, k = make(rng, 2, 1, HEADS, SIZE), make(rng, 2, 8, KV_HEADS, SIZE)
+    with pytest.raises(ValueError, match="expects cache_seqlens from 0 to 8 for sequence 1, but got 9"):
+        attune.decode(q, k, k, np.int32([8, 9]), check=True)
+    with pytest.raises(ValueError, match="expects cu_seqlens_k of at most 8, but got 9, where sequence 1 ends"):
+        attune.varlen(q[:, 0], k[0], k[0], np.int32([0, 1, 2]), np.int32([0, 5, 9]), check=True)
