@@ -33,6 +33,14 @@ func.func @more(%q: tensor<64x32x1x128xbf16>, %k: tensor<64x8x4096x128xbf16>) ->
   return %o : tensor<64x32x1x128xbf16>
 }
 
+// Lengths of their own are balanced by parts.
+// CHECK-LABEL: func.func @ragged
+// CHECK: schedule(<{{.*}}persistent = dynamic, splitK = 4>)
+func.func @ragged(%q: tensor<64x32x1x128xbf16>, %k: tensor<64x8x32768x128xbf16>, %n: tensor<64xi32>) -> tensor<64x32x1x128xbf16> {
+  %o = attn.attention %q, %k, %k key_lengths(%n : tensor<64xi32>) : tensor<64x32x1x128xbf16>, tensor<64x8x32768x128xbf16>, tensor<64x8x32768x128xbf16>
+  return %o : tensor<64x32x1x128xbf16>
+}
+
 // So few keys are not worth a second kernel.
 // CHECK-LABEL: func.func @short
 // CHECK-NOT: splitK

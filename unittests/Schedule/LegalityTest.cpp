@@ -426,22 +426,6 @@ TEST_F(LegalityTest, PartsOfTheOutputAreStoredFromRegisters) {
   EXPECT_EQ(refusal(of(2), target), "output-of-split-keys");
 }
 
-TEST_F(LegalityTest, KeysAreSplitWhereTilesAreFew) {
-  auto split = [&](int64_t parts) { return groups({{"split-k", parts}}); };
-  EXPECT_EQ(skip(split(2)), "split-of-many-tiles");
-  problem.heads = 8;
-  problem.seqQ = 1;
-  problem.seqK = 512;
-  EXPECT_EQ(problem.countTiles(split(1)), 8);
-  EXPECT_EQ(skip(split(4)), "worth trying");
-  // Sixteen blocks of 32 keys.
-  EXPECT_EQ(skip(split(5)), "split-of-few-blocks");
-  problem.seqK = 1 << 20;
-  problem.heads = 131;
-  EXPECT_EQ(skip(split(4)), "worth trying");
-  EXPECT_EQ(skip(split(5)), "split-of-many-tiles");
-}
-
 TEST_F(LegalityTest, PersistenceNeedsTheSizeOfTheGrid) {
   auto wanted = schedule({{"block-m", 128}, {"persistent", 1}});
   EXPECT_EQ(refusal(wanted, chip("sm_80")), "legal");

@@ -320,12 +320,29 @@ static AttentionAttr selectWaveSchedule(const AttentionProblem &problem,
   return {};
 }
 
+/// Divides tiles of many keys, so that none is worked on when all others are
+/// done. How many keys a batch has is not known: each part costs the short ones
+/// something.
+static AttentionAttr balanceKeys(const AttentionProblem &problem,
+                                 AttentionAttr schedule, TargetAttr target) {
+  constexpr int64_t kMostParts = 4;
+  auto parts = std::clamp<int64_t>(problem.seqK / kLongKeys, 1, kMostParts);
+  SmallVector<int64_t> values(schedule.getValues());
+  values[AttentionAttr::splitK] =
+      static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(parts)));
+  auto split = AttentionAttr::get(target.getContext(), values);
+  return checkLegal(problem, split, target) ? schedule : split;
+}
+
 /// Divides the keys of each tile among workgroups where a chip has more of them
 /// than there are tiles of few queries.
 static AttentionAttr splitKeys(const AttentionProblem &problem,
                                AttentionAttr schedule, TargetAttr target) {
   if (!schedule || !hasFewQueries(problem))
     return schedule;
+  if (problem.hasKeyLengths &&
+      schedule.getPersistent() == schedule::Persistent::Dynamic)
+    return balanceKeys(problem, schedule, target);
   int64_t keys = problem.meanKeys ? problem.meanKeys : problem.seqK;
   auto blocks =
       static_cast<int64_t>(llvm::divideCeil(keys, schedule.getBlockN()));

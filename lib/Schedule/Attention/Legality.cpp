@@ -102,6 +102,7 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
   problem.hasPackedQueries = op.getQueryStarts() != nullptr;
   problem.hasQueryLengths = op.getQueryLengths() || problem.hasPackedQueries;
   problem.hasSinks = op.getSinks() != nullptr;
+  problem.hasKeyLengths = op.getKeyLengths() || op.getKeyStarts();
   problem.pageSize = op.getPageSize();
   problem.isListable = isMasked && !op.hasBlockLists() && !op.hasLengths() &&
                        !op.getPages() && ShapedType::isStatic(op.getSeqK()) &&
@@ -375,11 +376,16 @@ static std::optional<Refusal> checkSplit(const AttentionProblem &problem,
     return std::nullopt;
   constexpr int64_t kFewestBlocks = 4, kMostRounds = 4;
   int64_t tiles = problem.countTiles(schedule), sms = target.getSms();
-  if (tiles == 0 || tiles >= sms || tiles * splits > kMostRounds * sms)
+  // Lengths of their own balance better in parts that are handed out.
+  bool isBalanced =
+      problem.hasKeyLengths && schedule.getPersistent() == Persistent::Dynamic;
+  if (!isBalanced &&
+      (tiles == 0 || tiles >= sms || tiles * splits > kMostRounds * sms))
     return refuse("split-of-many-tiles",
                   "expects less query tiles than the {0} SMs, and at most {1} "
-                  "workgroups, {2} for each SM, where split-k is {3}, but got "
-                  "{4} tiles",
+                  "workgroups, {2} for each SM, where split-k is {3} and tiles "
+                  "are not handed out by lengths of their own, but got {4} "
+                  "tiles",
                   sms, kMostRounds * sms, kMostRounds, splits,
                   tiles ? std::to_string(tiles) : "an unknown number of");
   auto blocks = static_cast<int64_t>(

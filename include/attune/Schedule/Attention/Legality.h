@@ -56,6 +56,9 @@ struct AttentionProblem {
   /// Whether queries are packed, so that a tile ends where others' rows begin.
   bool hasPackedQueries = false;
   bool hasSinks = false;
+  /// Whether batches have numbers of keys of their own. For what is chosen as
+  /// well.
+  bool hasKeyLengths = false;
   /// Keys of a page where they lie in pages; 0 where they do not.
   int64_t pageSize = 0;
   /// Which heads share tiles.
