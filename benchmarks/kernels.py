@@ -21,6 +21,7 @@ DTYPES = {
 MAP_TYPES = {torch.float16: 6, torch.bfloat16: 9, torch.float32: 7}
 SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
 MAP_BYTES, MAP_ALIGNMENT = 128, 64
+PROGRAMMATIC_SERIALIZATION = 6  # of CUlaunchAttributeID
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 PROMOTE_TO_128_BYTES = 2  # CU_TENSOR_MAP_L2_PROMOTION_L2_128B
 
@@ -32,6 +33,25 @@ def call(name, *arguments):
     driver = driver or ctypes.CDLL("libcuda.so.1")
     if code := getattr(driver, name)(*arguments):
         raise RuntimeError(f"{name} failed with {code}")
+
+
+class LaunchAttribute(ctypes.Structure):
+    _fields_ = [
+        ("id", ctypes.c_int),
+        ("padding", ctypes.c_int),
+        ("value", ctypes.c_int),
+        ("rest", ctypes.c_char * 60),
+    ]
+
+
+class LaunchConfig(ctypes.Structure):
+    _fields_ = [
+        ("extents", ctypes.c_uint * 6),
+        ("shared", ctypes.c_uint),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(LaunchAttribute)),
+        ("count", ctypes.c_uint),
+    ]
 
 
 def reverse(kind, values):
@@ -121,18 +141,21 @@ class Kernel:
                 pointers.append(ctypes.addressof(words[-1]))
         parameters = (ctypes.c_void_p * len(pointers))(*pointers)
         kept += [words, parameters]
-        blocks = self.count_workgroups(bound)
-        threads = self.manifest["block"]
+        early = LaunchAttribute(PROGRAMMATIC_SERIALIZATION, 0, 1)
+        config = LaunchConfig(
+            (self.count_workgroups(bound), 1, 1, *self.manifest["block"]),
+            self.shared,
+            None,
+            ctypes.pointer(early),
+            1 if self.manifest.get("starts_early") else 0,
+        )
 
         def launch():
-            stream = torch.cuda.current_stream().cuda_stream
+            config.stream = torch.cuda.current_stream().cuda_stream
             call(
-                "cuLaunchKernel",
+                "cuLaunchKernelEx",
+                ctypes.byref(config),
                 self.function,
-                *(blocks, 1, 1),
-                *threads,
-                self.shared,
-                ctypes.c_void_p(stream),
                 parameters,
                 None,
             )

@@ -31,6 +31,22 @@ static constexpr const char *kEncodeTiledName = "cuTensorMapEncodeTiled";
 static constexpr int kPromote128Bytes = 2;
 
 namespace {
+/// CUlaunchAttribute, of the attribute that is set here.
+struct LaunchAttribute {
+  int id = 6; // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+  int padding = 0;
+  int isAllowed = 1;
+  char rest[60] = {};
+};
+
+/// CUlaunchConfig
+struct LaunchConfig {
+  unsigned grid[3], block[3], sharedBytes;
+  void *stream;
+  LaunchAttribute *attributes;
+  unsigned numAttributes;
+};
+
 class CUDADevice : public DriverDevice {
 public:
   ~CUDADevice() override;
@@ -45,6 +61,8 @@ private:
   void leaveThread(Handle previous) override;
   Error allowSharedBytes(Handle function, int64_t bytes) override;
   int loadImage(Handle *module, const void *image, std::string &log) override;
+  int queue(Handle function, const LaunchShape &shape,
+            void **parameters) override;
   Error readInfo(int device);
 
   int (*getErrorName)(int status, const char **text) = nullptr;
@@ -64,6 +82,8 @@ private:
                      const uint32_t *box, const uint32_t *elementStrides,
                      int interleave, int swizzle, int promotion,
                      int fill) = nullptr;
+  int (*launchWithAttributes)(const LaunchConfig *config, Handle function,
+                              void **parameters, void **extra) = nullptr;
   NVML nvml;
   std::optional<int> retained;
   Handle context = nullptr;
@@ -140,8 +160,10 @@ Error CUDADevice::open(int ordinal) {
   if (auto error = resolve(symbols))
     return error;
   // Drivers of CUDA 11 have everything else.
-  const Symbol symbol{kEncodeTiledName, &encodeTiled};
-  llvm::consumeError(resolve(symbol));
+  const Symbol later[] = {{kEncodeTiledName, &encodeTiled},
+                          {"cuLaunchKernelEx", &launchWithAttributes}};
+  for (const Symbol &symbol : later)
+    llvm::consumeError(resolve(symbol));
   if (int status = driver.init(0))
     return llvm::createStringError("no CUDA device: " + describe(status));
   int count = 0;
@@ -168,6 +190,21 @@ Error CUDADevice::open(int ordinal) {
     nvml.open(busId);
   info.powerLimitWatts = nvml.readPowerLimitWatts();
   return readInfo(device);
+}
+
+int CUDADevice::queue(Handle function, const LaunchShape &shape,
+                      void **parameters) {
+  if (!shape.startsEarly || !launchWithAttributes)
+    return DriverDevice::queue(function, shape, parameters);
+  LaunchAttribute early;
+  LaunchConfig config{};
+  llvm::copy(shape.grid, config.grid);
+  llvm::copy(shape.block, config.block);
+  config.sharedBytes = shape.sharedBytes;
+  config.stream = shape.stream;
+  config.attributes = &early;
+  config.numAttributes = 1;
+  return launchWithAttributes(&config, function, parameters, /*extra=*/nullptr);
 }
 
 Error CUDADevice::readInfo(int device) {

@@ -175,11 +175,16 @@ Error DriverDevice::launch(Kernel &kernel, const LaunchShape &shape,
     return error;
   llvm::scope_exit left([&] { leaveThread(previous); });
   auto *parameters = const_cast<void **>(arguments.data());
-  return check(driver.launch(loaded.function, shape.grid[0], shape.grid[1],
-                             shape.grid[2], shape.block[0], shape.block[1],
-                             shape.block[2], shape.sharedBytes, shape.stream,
-                             parameters, /*extra=*/nullptr),
+  return check(queue(loaded.function, shape, parameters),
                "launch kernel '" + Twine(loaded.name) + "'");
+}
+
+int DriverDevice::queue(DriverTable::Handle function, const LaunchShape &shape,
+                        void **parameters) {
+  return driver.launch(function, shape.grid[0], shape.grid[1], shape.grid[2],
+                       shape.block[0], shape.block[1], shape.block[2],
+                       shape.sharedBytes, shape.stream, parameters,
+                       /*extra=*/nullptr);
 }
 
 Error DriverDevice::synchronize() {

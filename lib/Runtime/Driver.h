@@ -81,6 +81,9 @@ protected:
   /// Success, or an error with `attempt` and the driver's own text.
   llvm::Error check(int status, const llvm::Twine &attempt);
   virtual std::string describe(int status) = 0;
+  /// Queues a launch; returns the driver's status.
+  virtual int queue(DriverTable::Handle function, const LaunchShape &shape,
+                    void **parameters);
   /// Makes the device the calling thread's one. What was another device's is
   /// `previous` then, to be given back.
   virtual llvm::Error enterThread(DriverTable::Handle &previous) = 0;

@@ -379,7 +379,8 @@ Expected<Manifest> Manifest::fromJSON(const Value &value) {
       !map.map("grid", manifest.grid) || !map.map("block", block) ||
       !map.mapOptional("cluster", manifest.cluster) ||
       !map.mapOptional("grid_limit", manifest.gridLimit) ||
-      !map.mapOptional("shared_bytes", manifest.sharedBytes))
+      !map.mapOptional("shared_bytes", manifest.sharedBytes) ||
+      !map.mapOptional("starts_early", manifest.startsEarly))
     return root.getError();
   if (block.size() != manifest.block.size()) {
     path.field("block").report("expected three extents");
@@ -414,6 +415,8 @@ Value Manifest::toJSON() const {
     result["cluster"] = cluster;
   if (gridLimit)
     result["grid_limit"] = *gridLimit;
+  if (startsEarly)
+    result["starts_early"] = true;
   return result;
 }
 

@@ -186,6 +186,7 @@ Manifest::finish(Device &device, std::vector<KernelArgument> bound,
     shape.grid[0] = std::min(shape.grid[0], *gridLimit);
   shape.block = block;
   shape.sharedBytes = sharedBytes;
+  shape.startsEarly = startsEarly;
   return PreparedLaunch{shape, PackedArguments(bound), std::move(workspaces),
                         false};
 }

@@ -27,6 +27,16 @@ bool TargetModel::hasTanh() const { return false; }
 
 bool TargetModel::knowsGridSize() const { return true; }
 
+bool TargetModel::startsEarly() const { return false; }
+
+void TargetModel::emitWaitForPredecessor(OpBuilder &, Location) const {
+  llvm_unreachable("a target that starts early overrides this");
+}
+
+void TargetModel::emitStartSuccessor(OpBuilder &, Location) const {
+  llvm_unreachable("a target that starts early overrides this");
+}
+
 void TargetModel::emitAsyncCopy(OpBuilder &, Location,
                                 const AsyncCopy &) const {
   llvm_unreachable("a target that lists copy_widths overrides emitAsyncCopy");

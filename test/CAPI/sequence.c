@@ -12,6 +12,17 @@
 // RUN: env LD_LIBRARY_PATH=%fake_driver not %capi-sequence-test %t/attention_grad.json 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: env LD_LIBRARY_PATH=%fake_driver not %capi-sequence-test %t/attention_grad_deltas.ptx %t/attention_grad_deltas 2>&1 | FileCheck %s --check-prefix=TEXT
 
+// A chip that can starts those behind the first one early.
+// RUN: rm -rf %t && attune-opt %t.mlir --attune-set-schedule="form=split" --attune-compile="chip=sm_90a format=isa output-dir=%t" -o /dev/null
+// RUN: env LD_LIBRARY_PATH=%fake_driver FAKE_DRIVER_TRACE=1 %capi-sequence-test %t/attention_grad.json %t/attention_grad_deltas %t/attention_grad_key_grad %t/attention_grad_query_grad 2>&1 | FileCheck %s --check-prefix=EARLY
+// EARLY: launching
+// EARLY-NEXT: driver: cuLaunchKernel grid
+// EARLY-NEXT: driver: cuLaunchKernelEx
+// EARLY-NEXT: driver: cuLaunchKernel grid
+// EARLY-NEXT: driver: cuLaunchKernelEx
+// EARLY-NEXT: driver: cuLaunchKernel grid
+// EARLY-NEXT: done
+
 #include "ReadFile.h"
 #include "attune-c/Runtime.h"
 #include <stdio.h>

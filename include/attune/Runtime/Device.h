@@ -91,6 +91,9 @@ struct LaunchShape {
   std::array<int64_t, 3> block{1, 1, 1};
   /// Dynamic shared memory.
   int64_t sharedBytes = 0;
+  /// Whether it may be started before what the stream has in front of it is
+  /// done, for which the kernel waits itself. Devices that cannot do not.
+  bool startsEarly = false;
   /// The driver's handle of the stream to queue it on; null for the default.
   void *stream = nullptr;
 };

@@ -151,6 +151,8 @@ struct Manifest {
   std::array<int64_t, 3> block{1, 1, 1};
   /// Dynamic shared memory.
   int64_t sharedBytes = 0;
+  /// Whether the kernel itself waits for what its stream has in front of it.
+  bool startsEarly = false;
   /// What the assembler reported, unread.
   llvm::json::Object resources;
 

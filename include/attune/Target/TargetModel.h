@@ -136,6 +136,15 @@ public:
   /// go from tile to tile do.
   virtual bool knowsGridSize() const;
 
+  /// Whether a kernel can be started before the one in front of it on its
+  /// stream is done. Where it can, it waits for that one and all that it wrote,
+  /// and lets the next one start as soon as all its own workgroups run.
+  virtual bool startsEarly() const;
+  virtual void emitWaitForPredecessor(mlir::OpBuilder &builder,
+                                      mlir::Location loc) const;
+  virtual void emitStartSuccessor(mlir::OpBuilder &builder,
+                                  mlir::Location loc) const;
+
   /// What LLVM calls the threads of one chip, as the scope of a fence. Empty,
   /// for all that see the memory, is always right.
   virtual llvm::StringRef getDeviceScope() const { return {}; }

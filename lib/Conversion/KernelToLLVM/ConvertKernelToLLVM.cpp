@@ -5,6 +5,7 @@
 
 #include "ExpandMath.h"
 #include "attune/Conversion/Passes.h"
+#include "attune/Dialect/Launch/IR/Launch.h"
 #include "attune/Target/TargetRegistry.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -122,6 +123,27 @@ struct ConvertKernelToLLVM
 
 } // namespace
 
+/// Starts a kernel of a sequence before the one in front of it is done, on
+/// chips that can. First of all it waits for that one, which is done only when
+/// what it has waited for is: nothing of the sequence is read or written too
+/// early.
+static void chain(gpu::GPUFuncOp kernel, const TargetModel &model) {
+  bool follows =
+      kernel->removeAttr(launch::LaunchDialect::kFollowsAttrName) != nullptr;
+  bool precedes =
+      kernel->removeAttr(launch::LaunchDialect::kPrecedesAttrName) != nullptr;
+  launch::ManifestAttr manifest = launch::getManifest(kernel);
+  if (!model.startsEarly() || !manifest)
+    return;
+  auto builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  if (follows) {
+    model.emitWaitForPredecessor(builder, kernel.getLoc());
+    launch::setManifest(kernel, manifest.withEarlyStart());
+  }
+  if (precedes)
+    model.emitStartSuccessor(builder, kernel.getLoc());
+}
+
 LogicalResult ConvertKernelToLLVM::narrowIndices() {
   OpPassManager pm(gpu::GPUModuleOp::getOperationName());
   arith::ArithIntRangeNarrowingOptions narrowing;
@@ -236,6 +258,7 @@ void ConvertKernelToLLVM::runOnOperation() {
   };
   llvm::StringMap<Shell> shells;
   for (auto kernel : module.getOps<gpu::GPUFuncOp>()) {
+    chain(kernel, *model);
     auto residency = dyn_cast_or_null<IntegerAttr>(
         kernel->removeAttr(tile::TileDialect::kResidencyAttrName));
     std::optional<ArrayRef<int32_t>> block = kernel.getKnownBlockSize();

@@ -272,7 +272,13 @@ void KernelOutliner::addSequence() {
 
 void KernelOutliner::finish() {
   for (OutlinedKernel &kernel : kernels) {
-    launch::setManifest(kernel.getFunction(), kernel.makeManifest());
+    gpu::GPUFuncOp function = kernel.getFunction();
+    launch::setManifest(function, kernel.makeManifest());
+    auto here = host.getUnitAttr();
+    if (&kernel != &kernels.front())
+      function->setAttr(launch::LaunchDialect::kFollowsAttrName, here);
+    if (&kernel != &kernels.back())
+      function->setAttr(launch::LaunchDialect::kPrecedesAttrName, here);
     kernel.emitLaunch(host);
   }
   if (needsSequence())

@@ -123,7 +123,7 @@
 
 // -----
 
-// expected-error @below {{'func.func' op expects 'launch.manifest', 'launch.sequences' or 'launch.restored', but got 'launch.order'}}
+// expected-error @below {{'func.func' op expects 'launch.manifest', 'launch.sequences', 'launch.restored', 'launch.follows' or 'launch.precedes', but got 'launch.order'}}
 func.func private @name() attributes {launch.order = 1}
 
 // -----
@@ -145,6 +145,20 @@ func.func private @sequences() attributes {launch.sequences = [1]}
 
 // expected-error @below {{'func.func' op expects 'launch.restored' to be a unit attribute on a gpu.memset, but got unit}}
 func.func private @restored() attributes {launch.restored}
+
+// -----
+
+// expected-error @below {{'func.func' op expects 'launch.follows' to be a unit attribute on a gpu.func, but got unit}}
+func.func private @follows() attributes {launch.follows}
+
+// -----
+
+gpu.module @precedes {
+  // expected-error @below {{'gpu.func' op expects 'launch.precedes' to be a unit attribute on a gpu.func, but got 1 : i64}}
+  gpu.func @precedes() kernel attributes {launch.precedes = 1} {
+    gpu.return
+  }
+}
 
 // -----
 

@@ -170,6 +170,24 @@ int cuLaunchKernel(Handle function, unsigned gridX, unsigned gridY,
        << *static_cast<uint64_t *>(*parameters);
   return work("cuLaunchKernel", text.str());
 }
+struct LaunchConfig {
+  unsigned grid[3], block[3], sharedBytes;
+  Handle stream;
+  const int *attributes;
+  unsigned numAttributes;
+};
+int cuLaunchKernelEx(const LaunchConfig *config, Handle function,
+                     void **parameters, void **extra) {
+  // Of attributes of 72 bytes: the number, a gap, the value.
+  const int *attribute = config->attributes;
+  if (config->numAttributes != 1 || attribute[0] != 6 || attribute[2] != 1)
+    return 1;
+  work("cuLaunchKernelEx");
+  auto [x, y, z] = config->grid;
+  auto [width, height, depth] = config->block;
+  return cuLaunchKernel(function, x, y, z, width, height, depth,
+                        config->sharedBytes, config->stream, parameters, extra);
+}
 // A graph is the last launch, whose parameters are not copied.
 int cuStreamCreate(Handle *stream, unsigned) {
   return give<Handle>("cuStreamCreate", stream, &something);

@@ -241,8 +241,8 @@ LogicalResult ManifestAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    std::optional<int64_t> gridLimit,
                                    int64_t cluster, DenseI64ArrayAttr block,
                                    int64_t sharedBytes, int64_t threadsInOne,
-                                   StringAttr kernel, StringAttr chip,
-                                   DictionaryAttr resources) {
+                                   bool startsEarly, StringAttr kernel,
+                                   StringAttr chip, DictionaryAttr resources) {
   for (Attribute argument : getElements(arguments))
     if (std::string fault = findFault(argument); !fault.empty())
       return emitError() << fault;
@@ -280,6 +280,7 @@ Manifest ManifestAttr::toManifest() const {
   manifest.cluster = getCluster();
   llvm::copy(getBlock().asArrayRef(), manifest.block.begin());
   manifest.sharedBytes = getSharedBytes();
+  manifest.startsEarly = getStartsEarly();
   if (getResources())
     for (NamedAttribute entry : getResources())
       manifest.resources[entry.getName().getValue()] =
@@ -297,8 +298,8 @@ llvm::json::Value ManifestAttr::toJSON() const {
 
 ManifestAttr ManifestAttr::get(MLIRContext *context, ArrayAttr arguments) {
   return get(context, arguments, ProductAttr::get(context, 1, {}), std::nullopt,
-             1, DenseI64ArrayAttr::get(context, {1, 1, 1}), 0, 1, nullptr,
-             nullptr, nullptr);
+             1, DenseI64ArrayAttr::get(context, {1, 1, 1}), 0, 1, false,
+             nullptr, nullptr, nullptr);
 }
 
 namespace {
@@ -309,13 +310,14 @@ struct Facts {
         grid(manifest.getGrid()), gridLimit(manifest.getGridLimit()),
         cluster(manifest.getCluster()), block(manifest.getBlock()),
         sharedBytes(manifest.getSharedBytes()),
-        threadsInOne(manifest.getThreadsInOne()), kernel(manifest.getKernel()),
+        threadsInOne(manifest.getThreadsInOne()),
+        startsEarly(manifest.getStartsEarly()), kernel(manifest.getKernel()),
         chip(manifest.getChip()), resources(manifest.getResources()) {}
 
   ManifestAttr get() const {
     return ManifestAttr::get(context, arguments, grid, gridLimit, cluster,
-                             block, sharedBytes, threadsInOne, kernel, chip,
-                             resources);
+                             block, sharedBytes, threadsInOne, startsEarly,
+                             kernel, chip, resources);
   }
 
   MLIRContext *context;
@@ -325,6 +327,7 @@ struct Facts {
   int64_t cluster;
   DenseI64ArrayAttr block;
   int64_t sharedBytes, threadsInOne;
+  bool startsEarly;
   StringAttr kernel, chip;
   DictionaryAttr resources;
 };
@@ -367,6 +370,12 @@ ManifestAttr ManifestAttr::withSharedBytes(int64_t bytes) const {
 ManifestAttr ManifestAttr::withThreadsInOne(int64_t threads) const {
   Facts facts(*this);
   facts.threadsInOne = threads;
+  return facts.get();
+}
+
+ManifestAttr ManifestAttr::withEarlyStart() const {
+  Facts facts(*this);
+  facts.startsEarly = true;
   return facts.get();
 }
 

@@ -74,6 +74,14 @@ LogicalResult LaunchDialect::verifyOperationAttribute(Operation *op,
   Attribute value = named.getValue();
   if (named.getName() == kSequencesAttrName)
     return verifySequences(op, value);
+  if (named.getName() == kFollowsAttrName ||
+      named.getName() == kPrecedesAttrName) {
+    if (isa<gpu::GPUFuncOp>(op) && isa<UnitAttr>(value))
+      return success();
+    return op->emitOpError()
+           << "expects '" << named.getName().getValue()
+           << "' to be a unit attribute on a gpu.func, but got " << value;
+  }
   if (named.getName() == kRestoredAttrName) {
     if (isa<gpu::MemsetOp>(op) && isa<UnitAttr>(value))
       return success();
@@ -85,7 +93,8 @@ LogicalResult LaunchDialect::verifyOperationAttribute(Operation *op,
   if (named.getName() != kManifestAttrName)
     return op->emitOpError()
            << "expects '" << kManifestAttrName << "', '" << kSequencesAttrName
-           << "' or '" << kRestoredAttrName << "', but got '"
+           << "', '" << kRestoredAttrName << "', '" << kFollowsAttrName
+           << "' or '" << kPrecedesAttrName << "', but got '"
            << named.getName().getValue() << "'";
   auto manifest = dyn_cast<ManifestAttr>(value);
   if (!manifest || !isa<FunctionOpInterface, gpu::BinaryOp>(op))

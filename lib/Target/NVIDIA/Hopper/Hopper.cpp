@@ -8,6 +8,7 @@
 #include "../Common/RegisterRoles.h"
 #include "../Common/TensorCopyEngine.h"
 #include "WarpgroupMatrixUnit.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace attune;
@@ -19,6 +20,15 @@ public:
   const CopyEngine *getCopyEngine() const override { return &copyEngine; }
   const Barriers *getBarriers() const override { return &barriers; }
   const WarpRoles *getWarpRoles() const override { return &roles; }
+  /// PTX ISA 9.7.13.13, griddepcontrol.
+  bool startsEarly() const override { return true; }
+  void emitWaitForPredecessor(OpBuilder &builder, Location loc) const override {
+    NVVM::GriddepcontrolOp::create(builder, loc, NVVM::GridDepActionKind::wait);
+  }
+  void emitStartSuccessor(OpBuilder &builder, Location loc) const override {
+    NVVM::GriddepcontrolOp::create(builder, loc,
+                                   NVVM::GridDepActionKind::launch_dependents);
+  }
 
 private:
   WarpgroupMatrixUnit matrixUnit;

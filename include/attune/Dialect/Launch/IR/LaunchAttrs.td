@@ -15,7 +15,8 @@ def Launch_Dialect : Dialect {
     Attributes and no ops. `launch.manifest`, on a kernel and later on its `gpu.binary`, says how
     the kernel is called; `launch.sequences`, on a function, says in which order
     kernels that work together are launched, and what they share; `launch.restored`, on a
-    `gpu.memset`, that the kernels leave the buffer as it is then, so that who launches them again need not fill it. The JSON form of the former (docs/Manifest.md)
+    `gpu.memset`, that the kernels leave the buffer as it is then, so that who launches them again need not fill it. `launch.follows` and `launch.precedes`, on a
+    kernel, say that a kernel of its sequence runs in front of it or behind it, for chips that start it before the one in front is done. The JSON form of the former (docs/Manifest.md)
     is for programs that know no MLIR.
 
     Who makes a kernel writes the manifest (`KernelOutliner`), who adds an argument to
@@ -32,6 +33,9 @@ def Launch_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kSequencesAttrName = "launch.sequences";
     /// On a gpu.memset, a unit attribute: kernels leave the buffer as they found it.
     static constexpr ::llvm::StringLiteral kRestoredAttrName = "launch.restored";
+    /// On a kernel, unit attributes: its place in a sequence, until it is compiled.
+    static constexpr ::llvm::StringLiteral kFollowsAttrName = "launch.follows";
+    static constexpr ::llvm::StringLiteral kPrecedesAttrName = "launch.precedes";
   }];
 }
 
@@ -131,7 +135,8 @@ def Launch_ManifestAttr : Launch_Attr<"Manifest", "manifest"> {
     that were written by hand they may be unknown), the number of workgroups along
     the first dimension (`grid`, in clusters where `cluster` is more than 1; there are never more than `grid_limit`), the
     threads of a workgroup, and the bytes of dynamic shared memory. Known after compilation: the kernel's name in the
-    binary, the chip, and what the assembler reported. `threads_in_one` is for the host executor alone: how many threads were
+    binary, the chip, what the assembler reported, and whether the kernel itself waits for what its stream has in front of it, so that it may be
+    started early (`starts_early`). `threads_in_one` is for the host executor alone: how many threads were
     made one.
 
     ```mlir
@@ -151,6 +156,7 @@ def Launch_ManifestAttr : Launch_Attr<"Manifest", "manifest"> {
     DefaultValuedParameter<"::mlir::DenseI64ArrayAttr", "::mlir::DenseI64ArrayAttr::get($_ctxt, {1, 1, 1})">:$block,
     DefaultValuedParameter<"int64_t", "0">:$shared_bytes,
     DefaultValuedParameter<"int64_t", "1">:$threads_in_one,
+    DefaultValuedParameter<"bool", "false">:$starts_early,
     OptionalParameter<"::mlir::StringAttr">:$kernel,
     OptionalParameter<"::mlir::StringAttr">:$chip,
     OptionalParameter<"::mlir::DictionaryAttr">:$resources);
@@ -166,6 +172,7 @@ def Launch_ManifestAttr : Launch_Attr<"Manifest", "manifest"> {
     ManifestAttr withBlock(::llvm::ArrayRef<int64_t> block) const;
     ManifestAttr withSharedBytes(int64_t bytes) const;
     ManifestAttr withThreadsInOne(int64_t threads) const;
+    ManifestAttr withEarlyStart() const;
     ManifestAttr withBinary(::mlir::StringAttr kernel, ::mlir::StringAttr chip, ::mlir::DictionaryAttr resources) const;
 
     /// The same without MLIR, with no arguments where nobody said what they are.
