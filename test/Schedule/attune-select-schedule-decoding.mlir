@@ -33,6 +33,15 @@ func.func @more(%q: tensor<64x32x1x128xbf16>, %k: tensor<64x8x4096x128xbf16>) ->
   return %o : tensor<64x32x1x128xbf16>
 }
 
+// Blocks of pages are smaller.
+// CHECK-LABEL: func.func @paged
+// CHECK: schedule(<blockM = 64, mmaWarps = 4, producerWarps = 1, kStages = 4, vStages = 4, qInRegisters = 0, rescale = 8, tileOrder = ascending>)
+func.func @paged(%q: tensor<16x32x1x128xbf16>, %k: tensor<1024x8x64x128xbf16>, %n: tensor<16xi32>, %t: tensor<16x64xi32>) -> tensor<16x32x1x128xbf16> {
+  %o = attn.attention %q, %k, %k key_lengths(%n : tensor<16xi32>) pages(%t : tensor<16x64xi32>)
+      : tensor<16x32x1x128xbf16>, tensor<1024x8x64x128xbf16>, tensor<1024x8x64x128xbf16>
+  return %o : tensor<16x32x1x128xbf16>
+}
+
 // Lengths of their own are balanced by parts.
 // CHECK-LABEL: func.func @ragged
 // CHECK: schedule(<{{.*}}persistent = dynamic, splitK = 4>)

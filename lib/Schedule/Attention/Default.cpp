@@ -264,7 +264,11 @@ static AttentionAttr selectDecoding(const AttentionProblem &problem,
                                     TargetAttr target) {
   if (!hasFewQueries(problem))
     return {};
-  for (int64_t blockN : {128, 64, 32, 16})
+  for (int64_t blockN : {128, 64, 32, 16}) {
+    // Many small ones of pages are under way sooner than few large ones, each
+    // of which waits for the numbers of its pages.
+    if (problem.pageSize && blockN > kSmallBlock)
+      continue;
     for (int64_t stages : {4, 3, 2}) {
       AttentionSchedule wanted = makeGroups(problem, /*groups=*/1, blockN);
       wanted.producerWarps = 1;
@@ -279,6 +283,7 @@ static AttentionAttr selectDecoding(const AttentionProblem &problem,
       AttentionAttr handed = getIfFits(problem, wanted, target);
       return handed ? handed : schedule;
     }
+  }
   return {};
 }
 
@@ -326,10 +331,10 @@ static AttentionAttr selectWaveSchedule(const AttentionProblem &problem,
 static AttentionAttr balanceKeys(const AttentionProblem &problem,
                                  AttentionAttr schedule, TargetAttr target) {
   constexpr int64_t kMostParts = 4;
-  auto parts = std::clamp<int64_t>(problem.seqK / kLongKeys, 1, kMostParts);
+  auto parts = static_cast<int64_t>(
+      llvm::PowerOf2Ceil(llvm::divideCeil(problem.seqK, kLongKeys)));
   SmallVector<int64_t> values(schedule.getValues());
-  values[AttentionAttr::splitK] =
-      static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(parts)));
+  values[AttentionAttr::splitK] = std::min(parts, kMostParts);
   auto split = AttentionAttr::get(target.getContext(), values);
   return checkLegal(problem, split, target) ? schedule : split;
 }
