@@ -60,8 +60,8 @@ static RankedTensorType resizeList(AttentionOpInterface op, Value list,
   auto type = cast<RankedTensorType>(list.getType());
   SmallVector<int64_t> shape(type.getShape());
   int64_t blocks = llvm::divideCeilSigned(extents.seqQ, op.getListedQueries());
-  for (auto [size, small] :
-       llvm::zip(shape, ArrayRef{extents.batch, extents.headsQ, blocks}))
+  const int64_t most[] = {extents.batch, extents.headsQ, blocks};
+  for (auto [size, small] : llvm::zip(shape, most))
     if (ShapedType::isStatic(size))
       size = std::min(size, small);
   return RankedTensorType::get(shape, type.getElementType(),

@@ -50,6 +50,16 @@ func.func @self(%x: tensor<1x4x513x80xf16>) -> tensor<1x4x513x80xf16> {
   return %o : tensor<1x4x513x80xf16>
 }
 
+// Lists of blocks are for as many blocks of queries as there are.
+// CHECK: listed on gfx{{.*}}: 2 of
+// CHECK: numbers
+// CHECK-NEXT: 1 {{.*}} right
+func.func @listed(%q: tensor<2x4x1000x64xf16>, %counts: tensor<1x1x8xi32>, %indices: tensor<1x1x8x8xi32>) -> tensor<2x4x1000x64xf16> {
+  %o = attn.attention %q, %q, %q blocks(%counts, %indices, [128, 128] : tensor<1x1x8xi32>, tensor<1x1x8x8xi32>)
+     : tensor<2x4x1000x64xf16>, tensor<2x4x1000x64xf16>, tensor<2x4x1000x64xf16>
+  return %o : tensor<2x4x1000x64xf16>
+}
+
 // A problem that cannot be run leaves its candidates as they are.
 // CHECK: unknown on gfx{{.*}}: 2 of
 // CHECK: numbers
