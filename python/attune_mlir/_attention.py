@@ -11,10 +11,13 @@ import dataclasses
 import math
 import numbers
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from . import _compiler, _devices, _frameworks, _gradients, _native, _operands, _schedules
+
+if TYPE_CHECKING:
+    from . import _flex
 
 
 def _may_repeat() -> bool:
@@ -64,7 +67,7 @@ class Problem:
         return _compiler.Module(native)
 
 
-def _check_options(
+def check_options(
     window: tuple[int, int] | None, softcap: float | None, scale: float | None, layout: str
 ) -> tuple[tuple[int, int] | None, float | None, float | None]:
     """Options as the dialect has them."""
@@ -97,6 +100,9 @@ def attention(
     scale: float | None = None,
     alibi_slopes: Any = None,
     sinks: Any = None,
+    score_mod: Callable[..., Any] | None = None,
+    mask_mod: Callable[..., Any] | None = None,
+    block_mask: Any = None,
     return_lse: bool = False,
     layout: str = "bshd",
     out: Any = None,
@@ -113,6 +119,9 @@ def attention(
     scale         1/sqrt(head_dim) if not given
     alibi_slopes  [heads], float32: -slope * distance from the diagonal is added to scores
     sinks         [heads], float32: the logit of a further key, whose value is 0
+    score_mod     (score, b, h, q_idx, kv_idx) -> score: a function of what scores are by all of the above, in float32
+    mask_mod      (b, h, q_idx, kv_idx) -> bool: which keys are attended to, of those that `causal` and `window` leave
+    block_mask    a BlockMask of PyTorch in place of `mask_mod`, `causal` and `window`, of whose full blocks these know nothing
     return_lse    returns the natural logarithm of the sum of exponentials, too: [batch, heads, seq_q], float32
     layout        order of dimensions: "bshd", or "bhsd" for [batch, heads, seq, head_dim]; also of the result
     out           array for the result: row-major without gaps, on the same device
@@ -123,9 +132,23 @@ def attention(
     copied. A query that attends to no key has the result 0 and the LSE -inf. On the CPU the kernel of a chip is
     executed thread by thread and every access is checked: slow, and for small arrays.
 
-    TypeError for types and ValueError for sizes, strides, devices and options that cannot be; CompileError where there
-    is no kernel for the problem; RuntimeError where there is no driver, or a kernel fails.
+    Functions are traced by PyTorch as those of `flex_attention` are, which says what they may do, and are for its tensors
+    alone. Positions count from the first query and key.
+
+    TypeError for types and ValueError for sizes, strides, devices and options that cannot be; NotImplementedError for
+    what cannot be traced or has no gradient; CompileError where there is no kernel for the problem; RuntimeError where
+    there is no driver, or a kernel fails.
     """
+    has_functions = not (score_mod is mask_mod is block_mask is None)
+    if has_functions:
+        functions = (score_mod, mask_mod, block_mask)
+        masks: dict[str, Any] = {"causal": causal, "window": window}
+        form = make_form(q, functions, **masks, softcap=softcap, scale=scale, alibi_slopes=alibi_slopes, layout=layout)
+        from . import _flex
+
+        arrays = {"q": q, "k": k, "v": v}
+        found, lse = _flex.compute(arrays, form, sinks=sinks, return_lse=bool(return_lse), chip=chip, out=out, stream=stream)
+        return (found, lse) if return_lse else found
     if out is None and stream is None and _may_repeat():
         found = _native.repeat(0, causal, window, softcap, scale, return_lse, layout, chip, q, k, v, alibi_slopes, sinks)
         if found is not None:
@@ -153,15 +176,51 @@ def attention(
     return (found, lse) if return_lse else found
 
 
+def make_form(
+    q: Any,
+    functions: tuple[Any, Any, Any],
+    *,
+    causal: bool,
+    window: tuple[int, int] | None,
+    softcap: float | None,
+    scale: float | None,
+    alibi_slopes: Any,
+    layout: str,
+) -> _flex.Form:
+    """What an attention with `score_mod`, `mask_mod` or `block_mask` is besides its operands."""
+    score_mod, mask_mod, block_mask = functions
+    if not _frameworks.is_torch(q):
+        raise TypeError(
+            "expects tensors of PyTorch with score_mod, mask_mod or block_mask, which PyTorch traces, "
+            f"but got q of type {_frameworks.describe_type(q)}"
+        )
+    window, softcap, scale = check_options(window, softcap, scale, layout)
+    from . import _flex
+
+    _flex.check_functions(score_mod, mask_mod, block_mask)
+    if block_mask is not None:
+        for name, is_given in (("mask_mod", mask_mod is not None), ("causal", causal), ("window", window is not None)):
+            if is_given:
+                raise ValueError(
+                    f"expects {name} or block_mask, but got both: the lists of a BlockMask say which keys there are, "
+                    f"so create it from a function that does what {name} does as well"
+                )
+        mask_mod = block_mask.mask_mod
+    return _flex.Form(score_mod, mask_mod, block_mask, scale, bool(causal), window, softcap, alibi_slopes, layout)
+
+
 @dataclasses.dataclass(frozen=True)
 class Call:
     """A call whose arguments were checked."""
 
-    problem: Problem
+    problem: _devices.Problem
     sizes: _operands.Sizes
+    dtype: str
     #: By what kernels call them.
     inputs: dict[str, _native.Tensor]
     place: tuple[str, int]
+    #: Shapes of the results.
+    results: list[tuple[int, ...]]
 
     @property
     def bucket(self) -> _schedules.Bucket:
@@ -172,6 +231,14 @@ class Call:
     def named_sizes(self) -> list[tuple[str, int]]:
         """What is dynamic in the module, as the compiler calls it."""
         return [("batch", self.sizes.batch), ("seq-q", self.sizes.seq_q), ("seq-k", self.sizes.seq_k)]
+
+    def make_searched_module(self) -> _compiler.Module:
+        """The module in which a search for schedules knows all sizes, when it is told those that have names."""
+        return self.problem.make_module()
+
+    def get_shapes(self, names: Sequence[str]) -> list[tuple[int, ...]]:
+        """Of the arguments that callers pass to a kernel, which calls them so."""
+        return [tuple(self.inputs[name].shape) for name in names if name in self.inputs] + self.results
 
 
 def read_call(
@@ -189,7 +256,7 @@ def read_call(
     layout: str,
 ) -> Call:
     """Checks what `attention` is given, but for its results."""
-    window, softcap, scale = _check_options(window, softcap, scale, layout)
+    window, softcap, scale = check_options(window, softcap, scale, layout)
     tensors = {name: _frameworks.make_tensor(array, name) for name, array in zip("qkv", (q, k, v), strict=True)}
     dtype, place = _operands.check_operands(tensors)
     sizes = _operands.read_sizes(tensors, layout)
@@ -215,7 +282,7 @@ def read_call(
         return_lse=bool(return_lse),
         strided=not all(dense),
     )
-    return Call(problem, sizes, inputs, place)
+    return Call(problem, sizes, dtype, inputs, place, _operands.get_results(sizes, layout, problem.return_lse))
 
 
 def compute(
@@ -253,21 +320,20 @@ def compute(
         return_lse=return_lse,
         layout=layout,
     )
-    sizes, dtype, place = call.sizes, call.problem.dtype, call.place
+    sizes, dtype, place = call.sizes, call.dtype, call.place
     framework = _frameworks.find_framework(q)
-    extents = {"b": sizes.batch, "h": sizes.heads, "s": sizes.seq_q, "d": sizes.head_dim_v}
-    shape = tuple(extents[letter] for letter in layout)
+    shape, *rest = call.results
     if out is None:
         out = framework.empty(q, shape, dtype)
     outputs = [_operands.make_output(out, "out", shape, dtype, place)]
     lse = None
-    if return_lse:
-        lse = framework.empty(q, (sizes.batch, sizes.heads, sizes.seq_q), "float32")
-        outputs.append(_operands.make_output(lse, "lse", (sizes.batch, sizes.heads, sizes.seq_q), "float32", place))
+    for of_lse in rest:
+        lse = framework.empty(q, of_lse, "float32")
+        outputs.append(_operands.make_output(lse, "lse", of_lse, "float32", place))
     if sizes.batch and sizes.seq_q:
         device = _devices.get_device(*place, chip)
         kernel = device.get_kernel(call.problem, call.bucket)
-        places = {kernel.argument(pos).name: pos for pos in range(kernel.num_arguments) if not kernel.argument(pos).is_workspace}
+        places = _devices.find_places(kernel)
         inputs = [call.inputs[name] for name in places if name in call.inputs]
         arguments, queue = _devices.run(device, kernel, [*inputs, *outputs], q, stream)
         if known is not None and not device.is_host:
@@ -294,4 +360,4 @@ def compute_gradients(
     call = read_call(*arrays, return_lse=saved.lse_grad is not None, **options)
     device = _devices.get_device(*call.place, chip)
     problem = _gradients.Gradients(call.problem, wanted, deterministic)
-    return _gradients.run(device, problem, call.bucket, list(call.inputs.values()), saved, list(arrays[:3]), known)
+    return _gradients.run(device, problem, call.bucket, call.inputs, saved, list(arrays[:3]), known)

@@ -126,6 +126,11 @@ def _add_workspaces(kernel: _native.Kernel, tensors: list[_native.Tensor], frame
     return owners
 
 
+def find_places(kernel: _native.Kernel) -> dict[str, int]:
+    """Positions of the arguments that callers pass, by name and in order."""
+    return {kernel.argument(pos).name: pos for pos in range(kernel.num_arguments) if not kernel.argument(pos).is_workspace}
+
+
 def forget(chip: str, problem: Problem, bucket: _schedules.Bucket) -> None:
     """The same on all devices that kernels for a chip run on."""
     for device in list(_devices.values()):

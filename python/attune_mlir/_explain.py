@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import _attention, _compiler, _devices, _frameworks, _schedules
@@ -98,10 +98,10 @@ def _find_alternatives(costs: _schedules.Costs, winner: dict[str, Any] | None) -
     return sorted(found, key=lambda one: one.ns)
 
 
-def _count_workgroups(manifest: Mapping[str, Any], shapes: list[list[int]]) -> int:
-    """By the grid's product. `shapes` are those of the arguments that callers pass."""
-    passed = [number for number, one in enumerate(manifest["arguments"]) if one.get("access") in ("read", "write", "read_write")]
-    extents = dict(zip(passed, shapes, strict=True))
+def _count_workgroups(manifest: Mapping[str, Any], call: _attention.Call) -> int:
+    """By the grid's product."""
+    passed = {n: one["name"] for n, one in enumerate(manifest["arguments"]) if one.get("access") in ("read", "write", "read_write")}
+    extents = dict(zip(passed, call.get_shapes(list(passed.values())), strict=True))
 
     def measure(factor: Any) -> int:
         if isinstance(factor, int):
@@ -115,19 +115,11 @@ def _count_workgroups(manifest: Mapping[str, Any], shapes: list[list[int]]) -> i
     return min(count, int(manifest.get("grid_limit", count)))
 
 
-def _read_resources(manifest: Mapping[str, Any], shapes: list[list[int]]) -> Resources:
+def _read_resources(manifest: Mapping[str, Any], call: _attention.Call) -> Resources:
     said = manifest["resources"]
     registers = said.get("registers")
     spills = said.get("spill_store_bytes") if registers is None or "spill_store_bytes" in said else 0
-    return Resources(registers, spills, manifest["shared_bytes"], math.prod(manifest["block"]), _count_workgroups(manifest, shapes))
-
-
-def _get_shapes(call: _attention.Call) -> list[list[int]]:
-    """Of the operands and the results."""
-    sizes, problem = call.sizes, call.problem
-    extents = {"b": sizes.batch, "h": sizes.heads, "s": sizes.seq_q, "d": sizes.head_dim_v}
-    results = [[extents[letter] for letter in problem.layout]] + [[sizes.batch, sizes.heads, sizes.seq_q]] * problem.return_lse
-    return [tensor.shape for tensor in call.inputs.values()] + results
+    return Resources(registers, spills, manifest["shared_bytes"], math.prod(manifest["block"]), _count_workgroups(manifest, call))
 
 
 def get_chip(place: tuple[str, int], chip: str | None) -> str:
@@ -143,7 +135,7 @@ def explain_call(call: _attention.Call, chip: str | None) -> Explanation:
     kernels = _compiler.compile(scheduled.module, chip=name).kernels
     if len(kernels) != 1:
         raise NotImplementedError(f"expects attention to become one kernel, but {name} has {len(kernels)}")
-    resources = _read_resources(kernels[0].manifest, _get_shapes(call))
+    resources = _read_resources(kernels[0].manifest, call)
     costs = _schedules.get_costs(scheduled.module, call.named_sizes)
     kind, number = call.place
     return Explanation(
@@ -162,21 +154,21 @@ def explain_call(call: _attention.Call, chip: str | None) -> Explanation:
 
 
 def read_arguments(
-    q: Any,
-    k: Any,
-    v: Any,
-    causal: bool,
-    window: tuple[int, int] | None,
-    softcap: float | None,
-    scale: float | None,
-    alibi_slopes: Any,
-    sinks: Any,
-    return_lse: bool,
-    layout: str,
+    q: Any, k: Any, v: Any, alibi_slopes: Any, sinks: Any, functions: tuple[Any, Any, Any], **options: Any
 ) -> _attention.Call:
-    """The call of `attention` with these arguments, which has to have something to compute."""
+    """The call of `attention` with these arguments, which has to have something to compute.
+
+    `functions` are score_mod, mask_mod and block_mask.
+    """
     arrays = [x.detach() if x is not None and _frameworks.is_torch(x) else x for x in (q, k, v, alibi_slopes, sinks)]
-    call = _attention.read_call(*arrays, causal=causal, window=window, softcap=softcap, scale=scale, return_lse=return_lse, layout=layout)
+    if functions == (None, None, None):
+        call = _attention.read_call(*arrays, **options)
+    else:
+        return_lse = options.pop("return_lse")
+        form = _attention.make_form(q, functions, alibi_slopes=arrays[3], **options)
+        from . import _flex
+
+        call = _flex.read_call(dict(zip("qkv", arrays, strict=False)), form, arrays[4], return_lse=bool(return_lse))
     if 0 in (call.sizes.batch, call.sizes.seq_q, call.sizes.seq_k):
         raise ValueError(f"expects at least one query and one key, for without them no kernel runs, but got q of shape {tuple(q.shape)}")
     return call
@@ -193,11 +185,16 @@ def explain(
     scale: float | None = None,
     alibi_slopes: Any = None,
     sinks: Any = None,
+    score_mod: Callable[..., Any] | None = None,
+    mask_mod: Callable[..., Any] | None = None,
+    block_mask: Any = None,
     return_lse: bool = False,
     layout: str = "bshd",
     chip: str | None = None,
 ) -> Explanation:
     """Says which kernel `attention` runs with these arguments, which schedule it has and why, and what others cost.
+
+    `flex_attention` runs the same ones, with layout="bhsd".
 
     The kernel is compiled if it is nowhere, and not launched. `str()` of the result is for people; its fields are in
     bytes and nanoseconds. On the CPU it is about the chip whose kernels are executed there.
@@ -207,5 +204,6 @@ def explain(
     TypeError, ValueError, CompileError and RuntimeError are those of `attention`; ValueError also where there is
     nothing to compute.
     """
-    call = read_arguments(q, k, v, causal, window, softcap, scale, alibi_slopes, sinks, return_lse, layout)
-    return explain_call(call, chip)
+    functions = (score_mod, mask_mod, block_mask)
+    options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale, "return_lse": return_lse, "layout": layout}
+    return explain_call(read_arguments(q, k, v, alibi_slopes, sinks, functions, **options), chip)

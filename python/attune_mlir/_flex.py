@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,10 +12,14 @@ from typing import Any
 import torch
 from torch._dynamo.variables import higher_order_ops
 
-from . import _compiler, _devices, _frameworks, _gradients, _masks, _native, _operands, _regions, _repeated, _schedules, _torch, _trace
+from . import _attention, _compiler, _devices, _frameworks, _gradients, _masks, _native, _operands, _regions, _repeated, _torch, _trace
 from ._repeated import TABLES
 
 _DTYPES = {"float16": "f16", "bfloat16": "bf16"}
+
+
+#: Of these, the names of kernels.
+_KERNEL_TABLES = ("block_counts", "block_indices", "full_block_counts", "full_block_indices")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +44,11 @@ class Form:
     scale: float | None = None
     #: A causal mask that ends at the last query and key.
     causal: bool = False
+    #: Around the same diagonal.
+    window: tuple[int, int] | None = None
     softcap: float | None = None
+    #: [heads], of ALiBi.
+    alibi_slopes: torch.Tensor | None = None
     layout: str = "bhsd"
     #: In place of the functions, what they became.
     traced: _trace.Traced | None = None
@@ -51,7 +60,9 @@ def _describe_operand(form: Form, heads: int, head_dim: int, dtype: str, is_dens
     return f"tensor<{'x'.join(extents[letter] for letter in form.layout)}x{dtype}{strided}>"
 
 
-def _describe_table(table: torch.Tensor, sizes: _operands.Sizes) -> str:
+def _describe_table(table: torch.Tensor, sizes: _operands.Sizes, is_searched: bool) -> str:
+    if is_searched:
+        return f"tensor<{'x'.join(map(str, table.shape))}xi32>"
     batch, heads = "1" if table.shape[0] == 1 else "?", "1" if table.shape[1] == 1 else str(sizes.heads)
     return f"tensor<{batch}x{heads}x{'?x' * (table.dim() - 2)}i32>"
 
@@ -61,10 +72,13 @@ def _make_clauses(form: Form, sizes: _operands.Sizes, has_sinks: bool, lse: bool
     clauses = [f"scale({scale:.9e})"] + ["lse"] * lse + ["causal(bottom_right)"] * form.causal
     if form.layout != "bhsd":
         clauses.append(f"order({form.layout})")
+    if form.window is not None:
+        before, after = ("?" if side < 0 else str(side) for side in form.window)
+        clauses.append(f"window({before}, {after}, bottom_right)")
     if form.softcap is not None:
         clauses.append(f"softcap({form.softcap:.9e})")
-    if has_sinks:
-        clauses.append(f"sinks(%sinks : tensor<{sizes.heads}xf32>)")
+    given = {"alibi": form.alibi_slopes is not None, "sinks": has_sinks}
+    clauses += [f"{name}(%{name} : tensor<{sizes.heads}xf32>)" for name, is_there in given.items() if is_there]
     if kinds:
         clauses.append(f"blocks(%table0, %table1, {list(form.blocks.BLOCK_SIZE)} : {kinds[0]}, {kinds[1]})")
     if len(kinds) == len(TABLES):
@@ -72,21 +86,41 @@ def _make_clauses(form: Form, sizes: _operands.Sizes, has_sinks: bool, lse: bool
     return "".join(f"    {clause}\n" for clause in clauses)
 
 
-def _make_text(
-    form: Form, sizes: _operands.Sizes, dtype: str, dense: list[bool], has_sinks: bool, kinds: list[str], traced: _trace.Traced, lse: bool
-) -> str:
-    """The module. Its arguments are query, key, value, sinks, the tables and the captured tensors."""
+def _describe_captures(captures: Sequence[_regions.Capture], is_searched: bool) -> tuple[list[str], str]:
+    """Arguments that are captured tensors, and how they come to what regions read."""
+    kinds = {capture.name: _regions.get_type(capture) for capture in captures}
+    if not is_searched:
+        return [f"{name}: {kind}" for name, kind in kinds.items()], ""
+    arguments, casts = [], []
+    for capture in captures:
+        by_position = {dim for dim, _ in capture.reads}  # whose sizes have names
+        sizes = ("?" if dim in by_position else str(size) for dim, size in enumerate(capture.tensor.shape))
+        kind = kinds[capture.name].replace("?x" * capture.tensor.dim(), "".join(f"{size}x" for size in sizes))
+        arguments.append(f"{capture.name}_given: {kind}")
+        casts.append(f"  {capture.name} = tensor.cast {capture.name}_given : {kind} to {kinds[capture.name]}\n")
+    return arguments, "".join(casts)
+
+
+def _make_text(form: Form, operands: _Operands, tables: list[torch.Tensor], traced: _trace.Traced, lse: bool, is_searched: bool) -> str:
+    """The module. Its arguments are query, key, value, sinks, the tables, slopes and the captured tensors.
+
+    In the one that is searched, sizes that have no names are static.
+    """
+    sizes, dtype, dense = operands.sizes, _DTYPES[operands.dtype], operands.dense
+    kinds = [_describe_table(table, sizes, is_searched) for table in tables]
     q = _describe_operand(form, sizes.heads, sizes.head_dim, dtype, dense[0])
     k = _describe_operand(form, sizes.kv_heads, sizes.head_dim, dtype, dense[1])
     v = _describe_operand(form, sizes.kv_heads, sizes.head_dim_v, dtype, dense[2])
-    arguments = [f"%q: {q}", f"%k: {k}", f"%v: {v}"] + [f"%sinks: tensor<{sizes.heads}xf32>"] * has_sinks
+    per_head, has_sinks = f"tensor<{sizes.heads}xf32>", operands.sinks is not None
+    captures, casts = _describe_captures(traced.captures, is_searched)
+    arguments = [f"%q: {q}", f"%k: {k}", f"%v: {v}"] + [f"%sinks: {per_head}"] * has_sinks
     arguments += [f"%table{number}: {kind}" for number, kind in enumerate(kinds)]
-    arguments += [f"{capture.name}: {_regions.get_type(capture)}" for capture in traced.captures]
+    arguments += [f"%alibi: {per_head}"] * (operands.slopes is not None) + captures
     results = [_describe_operand(form, sizes.heads, sizes.head_dim_v, dtype, True)] + [f"tensor<?x{sizes.heads}x?xf32>"] * lse
     names = ", ".join(["%out", "%lse"][: len(results)])
     clauses = _make_clauses(form, sizes, has_sinks, lse, kinds) + traced.clauses
     return (
-        f"func.func @attention({', '.join(arguments)}) -> ({', '.join(results)}) {{\n"
+        f"func.func @attention({', '.join(arguments)}) -> ({', '.join(results)}) {{\n{casts}"
         f"  {names} = attn.attention %q, %k, %v\n{clauses}    : {q}, {k}, {v}\n  return {names} : {', '.join(results)}\n}}\n"
     )
 
@@ -129,18 +163,18 @@ def _prepare_capture(capture: _regions.Capture, q: torch.Tensor, sizes: _operand
     return tensor.view(torch.uint8) if tensor.dtype == torch.bool else tensor
 
 
-def _find_read(kernel: _native.Kernel, fixed: int) -> list[int]:
-    """Numbers of the captured tensors that the kernel still reads, in its order: its arguments tell which of the function's they are."""
-    names = (kernel.argument(pos).name for pos in range(fixed, kernel.num_arguments))
-    return [int(name.removeprefix("argument")) - fixed for name in names if name.startswith("argument")]
-
-
-def _check_calls(score_mod: Any, block_mask: Any, scale: Any, return_aux: Any) -> None:
-    for name, function in (("score_mod", score_mod), ("mask_mod of block_mask", getattr(block_mask, "mask_mod", None))):
+def check_functions(score_mod: Any, mask_mod: Any, block_mask: Any) -> None:
+    """TypeError for what is neither a function nor a BlockMask."""
+    functions = {"score_mod": score_mod, "mask_mod": mask_mod, "mask_mod of block_mask": getattr(block_mask, "mask_mod", None)}
+    for name, function in functions.items():
         if function is not None and not callable(function):
             raise TypeError(f"expects {name} to be a function, but got {_frameworks.describe_type(function)}")
     if block_mask is not None and not all(hasattr(block_mask, name) for name in (*TABLES, "BLOCK_SIZE", "seq_lengths", "mask_mod")):
         raise TypeError(f"expects block_mask to be a BlockMask, but got {_frameworks.describe_type(block_mask)}")
+
+
+def _check_calls(score_mod: Any, block_mask: Any, scale: Any, return_aux: Any) -> None:
+    check_functions(score_mod, None, block_mask)
     if scale is not None and not (isinstance(scale, (int, float)) and math.isfinite(scale)):
         raise ValueError(f"expects scale to be a finite number, but got {scale!r}")
     if getattr(return_aux, "max_scores", False):
@@ -149,14 +183,16 @@ def _check_calls(score_mod: Any, block_mask: Any, scale: Any, return_aux: Any) -
 
 @dataclasses.dataclass(frozen=True)
 class _Operands:
-    """Query, key, value and sinks, checked."""
+    """What attention takes besides tables and tensors of functions, checked."""
 
     sizes: _operands.Sizes
     dtype: str
     place: tuple[str, int]
     #: Which of query, key and value have no gaps.
     dense: list[bool]
-    tensors: list[_native.Tensor]
+    parts: list[_native.Tensor]
+    slopes: _native.Tensor | None
+    sinks: _native.Tensor | None
 
 
 def _read_operands(arrays: dict[str, torch.Tensor], form: Form, sinks: torch.Tensor | None) -> _Operands:
@@ -164,65 +200,101 @@ def _read_operands(arrays: dict[str, torch.Tensor], form: Form, sinks: torch.Ten
     dtype, place = _operands.check_operands(tensors)
     sizes = _operands.read_sizes(tensors, form.layout)
     dense = [_operands.normalize_strides(tensor, name) for name, tensor in tensors.items()]
-    fixed = list(tensors.values())
-    if sinks is not None:
-        fixed.append(_operands.make_per_head(_torch.detach(sinks), "sinks", sizes.heads, place))
-    return _Operands(sizes, dtype, place, dense, fixed)
+    _torch.check_gradients("alibi_slopes", form.alibi_slopes)
+    slopes, per_head = (
+        None if x is None else _operands.make_per_head(_torch.detach(x), name, sizes.heads, place)
+        for name, x in (("alibi_slopes", form.alibi_slopes), ("sinks", sinks))
+    )
+    return _Operands(sizes, dtype, place, dense, list(tensors.values()), slopes, per_head)
 
 
 @dataclasses.dataclass(frozen=True)
-class _Call:
-    """What a kernel is for, and takes."""
+class Call(_attention.Call):
+    """A call whose arguments were checked, and whose functions were traced."""
 
-    problem: FlexProblem
-    bucket: _schedules.Bucket
-    #: Operands and tables.
-    fixed: list[_native.Tensor]
-    captures: list[_native.Tensor]
-    #: What tables are, and captures: as functions have them, and as kernels read them.
+    #: Makes the text of the module of a search.
+    make_searched_text: Callable[[], str]
     tables: list[torch.Tensor]
-    captured: list[tuple[torch.Tensor, torch.Tensor]]
+    #: Tensors as functions have them and as kernels read them, by what kernels call them.
+    captured: dict[str, tuple[torch.Tensor, torch.Tensor]]
+
+    def make_searched_module(self) -> _compiler.Module:
+        # Regions read the arguments themselves then.
+        return _compiler.run_pipeline(self.make_searched_text(), "builtin.module(func.func(canonicalize))")
 
 
-def _read_call(operands: _Operands, form: Form, query: torch.Tensor, lse: bool, identity: _trace.Identity | None = None) -> _Call:
+def _read_call(operands: _Operands, form: Form, query: torch.Tensor, lse: bool, identity: _trace.Identity | None = None) -> Call:
     sizes = operands.sizes
     tables = [] if form.blocks is None else _get_tables(form.blocks, sizes)
     traced = form.traced or _trace.trace(form.score_mod, form.mask_mod, query.device, identity)
     _torch.check_gradients("tensors that functions read", *(capture.tensor for capture in traced.captures))
-    captures = [_prepare_capture(capture, query, sizes) for capture in traced.captures]
-    kinds = [_describe_table(table, sizes) for table in tables]
-    has_sinks = len(operands.tensors) > len(operands.dense)
-    return _Call(
-        FlexProblem(_make_text(form, sizes, _DTYPES[operands.dtype], operands.dense, has_sinks, kinds, traced, lse)),
-        _schedules.Bucket.get(sizes.seq_q, sizes.seq_k),
-        operands.tensors + [_frameworks.make_tensor(table, "block_mask") for table in tables],
-        [_frameworks.make_tensor(tensor, "a tensor that functions read") for tensor in captures],
-        tables,
-        [(capture.tensor, tensor) for capture, tensor in zip(traced.captures, captures, strict=True)],
-    )
+    # In the order of the function's arguments: kernels call by their numbers what attention does not take itself.
+    inputs = dict(zip(_gradients.PARTS, operands.parts, strict=True))
+    if operands.sinks is not None:
+        inputs["sinks"] = operands.sinks
+    inputs.update(zip(_KERNEL_TABLES, (_frameworks.make_tensor(table, "block_mask") for table in tables), strict=False))
+    if operands.slopes is not None:
+        inputs[f"argument{len(inputs)}"] = operands.slopes
+    captured = {}
+    for capture in traced.captures:
+        given = _prepare_capture(capture, query, sizes)
+        captured[f"argument{len(inputs)}"] = capture.tensor, given
+        inputs[f"argument{len(inputs)}"] = _frameworks.make_tensor(given, "a tensor that functions read")
+    make_text = functools.partial(_make_text, form, operands, tables, traced, lse)
+    results = _operands.get_results(sizes, form.layout, lse)
+    make_searched = functools.partial(make_text, is_searched=True)
+    problem = FlexProblem(make_text(is_searched=False))
+    return Call(problem, sizes, operands.dtype, inputs, operands.place, results, make_searched, tables, captured)
+
+
+def read_call(arrays: dict[str, torch.Tensor], form: Form, sinks: torch.Tensor | None, *, return_lse: bool) -> Call:
+    """Checks what `compute` is given, and traces functions."""
+    return _read_call(_read_operands(arrays, form, sinks), form, next(iter(arrays.values())), return_lse)
 
 
 def run(
-    arrays: dict[str, torch.Tensor], form: Form, sinks: torch.Tensor | None, return_lse: bool, chip: str | None
+    arrays: dict[str, torch.Tensor],
+    form: Form,
+    sinks: torch.Tensor | None,
+    return_lse: bool,
+    chip: str | None,
+    *,
+    out: torch.Tensor | None = None,
+    stream: int | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Checks, compiles and launches."""
     operands = _read_operands(arrays, form, sinks)
-    query, sizes = next(iter(arrays.values())), operands.sizes
-    extents = {"b": sizes.batch, "h": sizes.heads, "s": sizes.seq_q, "d": sizes.head_dim_v}
-    out = query.new_empty([extents[letter] for letter in form.layout])
-    lse = query.new_empty((sizes.batch, sizes.heads, sizes.seq_q), dtype=torch.float32) if return_lse else None
+    query = next(iter(arrays.values()))
+    shape, *rest = _operands.get_results(operands.sizes, form.layout, return_lse)
+    may_know = out is None and stream is None
+    if out is None:
+        out = query.new_empty(shape)
+    lse = query.new_empty(rest[0], dtype=torch.float32) if rest else None
+    written = [_operands.make_output(out, "out", shape, operands.dtype, operands.place)]
+    written += [_frameworks.make_tensor(tensor, "lse", writable=True) for tensor in (lse,) if tensor is not None]
     if not out.numel():
         return out, lse
     attempt = _repeated.Attempt(list(arrays.values()), form, sinks, return_lse, chip)
     call = _read_call(operands, form, query, return_lse, attempt.identity)
     device = _devices.get_device(*operands.place, chip)
     kernel = device.get_kernel(call.problem, call.bucket)
-    read = _find_read(kernel, len(call.fixed))
-    written = [_frameworks.make_tensor(tensor, "out", writable=True) for tensor in (out, lse) if tensor is not None]
-    arguments, queue = _devices.run(device, kernel, [*call.fixed, *(call.captures[n] for n in read), *written], query, None)
-    if not device.is_host:
-        attempt.learn(call.tables, [call.captured[n] for n in read], arguments, kernel, queue)
+    places = _devices.find_places(kernel)
+    # Tensors that functions read, but no kernel, are left out.
+    read = [call.inputs[name] for name in places if name in call.inputs]
+    arguments, queue = _devices.run(device, kernel, [*read, *written], query, stream)
+    if may_know and not device.is_host:
+        attempt.learn(call, places, arguments, kernel, queue)
     return out, lse
+
+
+def _read_blocks(form: Form, sizes: _operands.Sizes) -> Form:
+    """The same with a mask in place of lists of blocks. What was traced reads it as its last tensor."""
+    rows, columns = form.blocks.BLOCK_SIZE
+    states = _masks.to_states(_get_tables(form.blocks, sizes), -(-sizes.seq_k // columns))
+    if form.traced:
+        captures = (*form.traced.captures, _regions.Capture(states, f"%capture{len(form.traced.captures)}"))
+        return dataclasses.replace(form, blocks=None, traced=dataclasses.replace(form.traced, captures=captures))
+    return dataclasses.replace(form, blocks=None, mask_mod=_masks.read_states(form.mask_mod, states, (rows, columns)))
 
 
 def differentiate(
@@ -242,9 +314,7 @@ def differentiate(
     query, key, _ = parts
     operands = _read_operands(arrays, form, sinks)
     if form.blocks is not None:
-        tables = _get_tables(form.blocks, operands.sizes)
-        mask = _masks.read_blocks(form.mask_mod, tables, tuple(form.blocks.BLOCK_SIZE), operands.sizes.seq_k)
-        form = dataclasses.replace(form, mask_mod=mask, blocks=None)
+        form = _read_blocks(form, operands.sizes)
     saved = _gradients.Saved(*(None if x is None else x.contiguous() for x in results))
     sinks_grad = _torch.differentiate_sinks(sinks, out, lse, out_grad, lse_grad, form.layout) if of_sinks else None
     if not out.numel() or not key.numel() or not any(of_parts):
@@ -253,7 +323,7 @@ def differentiate(
     device = _devices.get_device(*operands.place, chip)
     of_q, of_k, of_v = of_parts
     problem = _gradients.Gradients(call.problem, (of_q, of_k, of_v), _torch.is_deterministic())
-    return *_gradients.run(device, problem, call.bucket, call.fixed + call.captures, saved, parts), sinks_grad
+    return *_gradients.run(device, problem, call.bucket, call.inputs, saved, parts), sinks_grad
 
 
 #: Of what is no tensor.
@@ -303,15 +373,26 @@ def _compute(
 
 
 #: Where PyTorch's compiler breaks the graph.
-_compute_apart = torch.compiler.disable(_compute, reason="attune_mlir has gradients of lists of blocks in eager mode alone")
+_compute_apart = torch.compiler.disable(_compute, reason="attune_mlir has no operator for functions with this version of PyTorch")
 #: Whether it can read the functions of scores and masks.
 _READS_FUNCTIONS = all(hasattr(higher_order_ops, name) for name in ("BaseHOPVariable", "_hop_name_to_variable_class"))
 
 
 def compute(
-    arrays: dict[str, torch.Tensor], form: Form, *, sinks: torch.Tensor | None = None, return_lse: bool = False, chip: str | None = None
+    arrays: dict[str, torch.Tensor],
+    form: Form,
+    *,
+    sinks: torch.Tensor | None = None,
+    return_lse: bool = False,
+    chip: str | None = None,
+    out: torch.Tensor | None = None,
+    stream: int | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Checks, compiles and launches. `arrays` are query, key and value, by the names that errors call them."""
+    if out is not None or stream is not None:
+        if _torch.records(*arrays.values(), sinks) or not _torch.is_plain(*arrays.values(), sinks):
+            raise ValueError(_torch.NO_PLACES)
+        return run(arrays, form, sinks, return_lse, chip, out=out, stream=stream)
     query, key, value = arrays.values()
     if isinstance(query, torch.Tensor) and torch.is_autocast_enabled(query.device.type):
         query, key, value = _torch.cast_for_autocast(query.device.type, query, key, value)
@@ -322,7 +403,7 @@ def compute(
             if found is not None:
                 return found if return_lse else (found, None)
         out, lse = _compute(arrays, form, sinks, return_lse, chip)
-    elif not _READS_FUNCTIONS or (form.blocks is not None and _torch.records(query, key, value, sinks)):
+    elif not _READS_FUNCTIONS:
         out, lse = _compute_apart(arrays, form, sinks, return_lse, chip)
     else:
         from . import _graph

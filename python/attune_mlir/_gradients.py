@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import _compiler, _devices, _frameworks, _native, _schedules
@@ -45,21 +45,19 @@ def run(
     device: _devices.Device,
     problem: Gradients,
     bucket: _schedules.Bucket,
-    read: list[_native.Tensor],
+    read: Mapping[str, _native.Tensor],
     saved: Saved,
     parts: list[Any],
     known: Callable[..., bool] | None = None,
 ) -> list[Any]:
     """Compiles and launches. `parts` are query, key and value; gives the gradients of those that are wanted, None of the others.
 
-    `read` are the arguments of the forward pass. `known` learns the call, with `parts` and what is saved as inputs, if it is one
-    for a GPU.
+    `read` are the arguments of the forward pass, by what kernels call them. `known` learns the call, with `parts` and what is
+    saved as inputs, if it is one for a GPU.
     """
     kernel = device.get_kernel(problem, bucket)
     framework = _frameworks.find_framework(parts[0])
-    # What attention does not take by itself, regions read.
-    named = {f"argument{number}": tensor for number, tensor in enumerate(read)}
-    named.update(zip(PARTS, read, strict=False))
+    named = dict(read)
     kept = {name: array for name, array in vars(saved).items() if array is not None}
     named.update((name, _frameworks.make_tensor(array, name)) for name, array in kept.items())
     gradients: list[Any] = [None] * len(PARTS)
@@ -67,7 +65,7 @@ def run(
         if problem.wanted[number]:
             gradients[number] = framework.empty(part, tuple(part.shape), _frameworks.get_dtype_name(named[name]))
             named[f"{name}_grad"] = _frameworks.make_tensor(gradients[number], f"{name}_grad", writable=True)
-    places = {kernel.argument(pos).name: pos for pos in range(kernel.num_arguments) if not kernel.argument(pos).is_workspace}
+    places = _devices.find_places(kernel)
     arguments, queue = _devices.run(device, kernel, [named[name] for name in places], parts[0], None)
     inputs = [*PARTS, *kept]
     if known is not None and not device.is_host and all(name in places for name in inputs):

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """flex_attention where PyTorch's compiler reads the call: one operator, attune::flex_attention, and no break of the graph.
 
-    attune::flex_attention(q, k, v, sinks, tables, captures, *, clauses, reads, blocks, scale, causal, softcap, layout,
-                           chip) -> (out, lse)
+    attune::flex_attention(q, k, v, alibi_slopes, sinks, tables, captures, *, grad_clauses, clauses, reads, blocks, scale,
+                           causal, window, softcap, layout, chip) -> (out, lse)
 
-    attune::flex_attention_backward(out_grad, lse_grad, q, k, v, sinks, captures, out, lse, *, clauses, reads, scale,
-                                    causal, softcap, layout, chip, wanted) -> (q_grad, k_grad, v_grad, sinks_grad)
+    attune::flex_attention_backward(out_grad, lse_grad, q, k, v, alibi_slopes, sinks, tables, captures, out, lse, *, wanted,
+                                    clauses, reads, blocks, scale, causal, window, softcap, layout, chip)
+        -> (q_grad, k_grad, v_grad, sinks_grad)
 
 Dynamo itself reads the functions of scores and masks, as the body of a higher-order operator: it guards what they depend
 on, and makes the tensors that they reach inputs of the body. When the graph that it made is run, be it by AOTAutograd or
@@ -13,7 +14,8 @@ as it is, the body becomes the text of the regions, and the operator takes that.
 process can run it.
 
 `clauses` is that text; `reads` says for each captured tensor which of its dimensions are read at "b", "h", "q" or "kv",
-as "0:h 1:kv". `blocks` is the size of the blocks of the tables and the lengths that they are for.
+as "0:h 1:kv". `blocks` is the size of the blocks of the tables and the lengths that they are for. `grad_clauses` are those
+of gradients where there are tables: their mask reads what these say of a block from one more tensor, the last one.
 """
 
 from __future__ import annotations
@@ -28,21 +30,21 @@ from torch._dynamo.variables.higher_order_ops import BaseHOPVariable, _hop_name_
 from torch._ops import HigherOrderOperator
 from torch.utils._python_dispatch import _disable_current_modes
 
-from . import _flex, _regions, _repeated, _torch, _trace
+from . import _flex, _masks, _regions, _repeated, _torch, _trace
 
 #: Scores, and the batch, head, query and key.
 _NUM_SCALARS = 5
 
-_OPTIONS = "str clauses, str[] reads, float? scale, bool causal, float? softcap, str layout, str? chip"
+_OPTIONS = "SymInt[] blocks, str clauses, str[] reads, float? scale, bool causal, int[]? window, float? softcap, str layout, str? chip"
 _library = torch.library.Library("attune", "FRAGMENT")
 _library.define(
-    "flex_attention(Tensor q, Tensor k, Tensor v, Tensor? sinks, Tensor[] tables, Tensor[] captures, *, SymInt[] blocks,"
-    f" {_OPTIONS}) -> (Tensor, Tensor)",
+    "flex_attention(Tensor q, Tensor k, Tensor v, Tensor? alibi_slopes, Tensor? sinks, Tensor[] tables, Tensor[] captures, *,"
+    f" str grad_clauses, {_OPTIONS}) -> (Tensor, Tensor)",
     tags=(torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag),
 )
 _library.define(
-    "flex_attention_backward(Tensor out_grad, Tensor? lse_grad, Tensor q, Tensor k, Tensor v, Tensor? sinks, Tensor[] captures,"
-    f" Tensor out, Tensor lse, *, {_OPTIONS}, bool[] wanted) -> (Tensor, Tensor, Tensor, Tensor)",
+    "flex_attention_backward(Tensor out_grad, Tensor? lse_grad, Tensor q, Tensor k, Tensor v, Tensor? alibi_slopes, Tensor? sinks,"
+    f" Tensor[] tables, Tensor[] captures, Tensor out, Tensor lse, *, bool[] wanted, {_OPTIONS}) -> (Tensor, Tensor, Tensor, Tensor)",
     tags=(torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag),
 )
 
@@ -60,22 +62,24 @@ class _Lists:
 
 
 def _make_form(
+    alibi_slopes: torch.Tensor | None,
+    tables: Sequence[torch.Tensor],
     captures: Sequence[torch.Tensor],
-    blocks: _Lists | None,
     *,
+    blocks: Sequence[int],
     clauses: str,
     reads: Sequence[str],
-    scale: float | None,
-    causal: bool,
-    softcap: float | None,
-    layout: str,
+    window: Sequence[int] | None,
+    **options: Any,
 ) -> _flex.Form:
+    lists = _Lists((blocks[0], blocks[1]), (blocks[2], blocks[3]), *tables) if tables else None
     known = []
     for number, (tensor, of) in enumerate(zip(captures, reads, strict=True)):
         places = (one.split(":") for one in of.split())
         known.append(_regions.Capture(tensor, f"%capture{number}", {(int(dim), name) for dim, name in places}))
     traced = _trace.Traced(clauses, tuple(known))
-    return _flex.Form(blocks=blocks, scale=scale, causal=causal, softcap=softcap, layout=layout, traced=traced)
+    sides = None if window is None else (window[0], window[1])
+    return _flex.Form(blocks=lists, window=sides, alibi_slopes=alibi_slopes, traced=traced, **options)
 
 
 _NAMES = ("query", "key", "value")
@@ -85,17 +89,17 @@ def _compute(
     q: torch.Tensor,
     k: torch.Tensor,
     v: torch.Tensor,
+    alibi_slopes: torch.Tensor | None,
     sinks: torch.Tensor | None,
     tables: Sequence[torch.Tensor],
     captures: Sequence[torch.Tensor],
     *,
-    blocks: Sequence[int],
+    grad_clauses: str,
     chip: str | None,
     **options: Any,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The kernel of the operator, on any device."""
-    lists = _Lists((blocks[0], blocks[1]), (blocks[2], blocks[3]), *tables) if tables else None
-    form = _make_form(captures, lists, **options)
+    form = _make_form(alibi_slopes, tables, captures, **options)
     out, lse = _flex.run(dict(zip(_NAMES, (q, k, v), strict=True)), form, sinks, True, chip)
     assert lse is not None, "expects the logarithm that was asked for"
     return out, lse
@@ -117,7 +121,9 @@ def _compute_backward(
     q: torch.Tensor,
     k: torch.Tensor,
     v: torch.Tensor,
+    alibi_slopes: torch.Tensor | None,
     sinks: torch.Tensor | None,
+    tables: Sequence[torch.Tensor],
     captures: Sequence[torch.Tensor],
     out: torch.Tensor,
     lse: torch.Tensor,
@@ -126,14 +132,14 @@ def _compute_backward(
     wanted: Sequence[bool],
     **options: Any,
 ) -> tuple[torch.Tensor, ...]:
-    form = _make_form(captures, None, **options)
+    form = _make_form(alibi_slopes, tables, captures, **options)
     arrays = dict(zip(_NAMES, (q, k, v), strict=True))
     found = _flex.differentiate(arrays, form, sinks, (out, lse, out_grad, lse_grad), wanted, chip)
     return tuple(q.new_empty(0) if x is None else x for x in found)
 
 
 def _fake_backward(
-    _: Any, __: Any, q: Any, k: Any, v: Any, sinks: Any, *___: Any, wanted: Sequence[bool], **____: Any
+    _: Any, __: Any, q: Any, k: Any, v: Any, ___: Any, sinks: Any, *____: Any, wanted: Sequence[bool], **_____: Any
 ) -> tuple[torch.Tensor, ...]:
     parts = zip((q, k, v, sinks), wanted, strict=True)
     return tuple(torch.empty_like(x, memory_format=torch.contiguous_format) if is_wanted else q.new_empty(0) for x, is_wanted in parts)
@@ -147,23 +153,30 @@ torch.library.register_fake("attune::flex_attention_backward", _fake_backward, l
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], keyword_only_inputs: dict[str, Any], output: tuple[torch.Tensor, torch.Tensor]) -> None:
-    q, k, v, sinks, tables, captures = inputs
-    ctx.save_for_backward(q, k, v, sinks, *output, *captures)
-    ctx.options = {name: value for name, value in keyword_only_inputs.items() if name != "blocks"}
-    ctx.has_tables = bool(tables)
+    q, k, v, alibi_slopes, sinks, tables, captures = inputs
+    ctx.save_for_backward(q, k, v, alibi_slopes, sinks, *output, *tables, *captures)
+    ctx.options, ctx.num_tables = dict(keyword_only_inputs), len(tables)
     ctx.set_materialize_grads(False)
 
 
 def _differentiate(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | None) -> tuple[Any, ...]:
-    q, k, v, sinks, out, lse, *captures = ctx.saved_tensors
-    if ctx.has_tables:
-        raise NotImplementedError("expects no gradients of attune::flex_attention with lists of blocks")
-    wanted = [bool(one) for one in ctx.needs_input_grad[:4]]
+    q, k, v, alibi_slopes, sinks, out, lse, *rest = ctx.saved_tensors
+    tables, captures = rest[: ctx.num_tables], rest[ctx.num_tables :]
+    options = dict(ctx.options)
+    if grad_clauses := options.pop("grad_clauses"):
+        options["clauses"] = grad_clauses
+    elif tables:
+        raise ValueError("expects grad_clauses for gradients of attune::flex_attention with tables, but got none")
+    *of_parts, of_slopes, of_sinks = (bool(one) for one in ctx.needs_input_grad[:5])
+    if of_slopes:
+        raise NotImplementedError(_torch.NO_GRADIENTS.format("alibi_slopes"))
     if out_grad is None:
         out_grad = torch.zeros_like(out)
-    operands = (out_grad, lse_grad, q, k, v, sinks, captures, out, lse)
-    found = torch.ops.attune.flex_attention_backward(*operands, **ctx.options, wanted=wanted)
-    return *(x if is_wanted else None for x, is_wanted in zip(found, wanted, strict=True)), [], [None] * len(captures)
+    operands = (out_grad, lse_grad, q, k, v, alibi_slopes, sinks, tables, captures, out, lse)
+    wanted = [*of_parts, of_sinks]
+    found = torch.ops.attune.flex_attention_backward(*operands, **options, wanted=wanted)
+    *grads, sinks_grad = (x if is_wanted else None for x, is_wanted in zip(found, wanted, strict=True))
+    return *grads, None, sinks_grad, [None] * len(tables), [None] * len(captures)
 
 
 torch.library.register_autograd("attune::flex_attention", _differentiate, setup_context=_save, lib=_library)
@@ -222,14 +235,27 @@ class _Body:
 
         return call
 
-    def trace(self, has_score: bool, has_mask: bool) -> tuple[str, list[torch.Tensor], list[str]]:
-        """The regions, the tensors that they read, and how."""
+    def trace(self, has_score: bool, has_mask: bool, listed: tuple[torch.Tensor, tuple[int, int]] | None) -> tuple[list[torch.Tensor], Any]:
+        """The tensors that the regions read, and options of the operator.
+
+        `listed` is for gradients with lists of blocks: what is traced in place of what they say of each, and the size of blocks.
+        """
         score = self.get_function(0, "score_mod") if has_score else None
         mask = self.get_function(int(has_score), "mask_mod") if has_mask else None
-        traced = _trace.translate(score, mask, torch.device("cpu"))
+        device = torch.device("cpu")
+        traced, grad_clauses = _trace.translate(score, mask, device), ""
+        if listed is not None:
+            grad_clauses = _trace.translate(score, _masks.read_states(mask, *listed), device, traced.captures).clauses
         found = {id(dummy): operand for operand, dummy in self.captures}
         reads = [" ".join(f"{dim}:{name}" for dim, name in sorted(capture.reads)) for capture in traced.captures]
-        return traced.clauses, [found[id(capture.tensor)] for capture in traced.captures], reads
+        options = {"clauses": traced.clauses, "grad_clauses": grad_clauses, "reads": reads}
+        return [found[id(capture.tensor)] for capture in traced.captures], options
+
+
+def _make_states(tables: Sequence[torch.Tensor]) -> torch.Tensor:
+    """What is traced in place of `_masks.to_states`: regions depend on which sizes are 1."""
+    by_batch, by_head = (2 if any(table.shape[dim] > 1 for table in tables) else 1 for dim in (0, 1))
+    return torch.zeros((by_batch, by_head, 1, 1), dtype=torch.int32)
 
 
 class _Operator(HigherOrderOperator):  # type: ignore[misc]
@@ -239,17 +265,26 @@ class _Operator(HigherOrderOperator):  # type: ignore[misc]
         super().__init__("attune_flex_attention")
 
     def __call__(
-        self, body: Any, *operands: Any, has_score: bool, has_mask: bool, has_sinks: bool, blocks: Sequence[int], **options: Any
+        self,
+        body: Any,
+        *operands: Any,
+        has_score: bool,
+        has_mask: bool,
+        has_slopes: bool,
+        has_sinks: bool,
+        is_recorded: bool,
+        blocks: Sequence[int],
+        **options: Any,
     ) -> tuple[torch.Tensor, ...]:
         with _disable_current_modes():
             read = _Body(body, operands, has_score + has_mask)
-            clauses, captures, reads = read.trace(has_score, has_mask)
-        q, k, v, *rest = read.fixed
-        sinks = rest.pop(0) if has_sinks else None
+            q, k, v, *rest = read.fixed
+            slopes = rest.pop(0) if has_slopes else None
+            sinks = rest.pop(0) if has_sinks else None
+            listed = (_make_states(rest), (int(blocks[0]), int(blocks[1]))) if rest and is_recorded else None
+            captures, regions = read.trace(has_score, has_mask, listed)
         _torch.check_gradients("tensors that functions read", *captures)
-        out, lse = torch.ops.attune.flex_attention(
-            q, k, v, sinks, rest, captures, blocks=list(blocks), clauses=clauses, reads=reads, **options
-        )
+        out, lse = torch.ops.attune.flex_attention(q, k, v, slopes, sinks, rest, captures, blocks=list(blocks), **regions, **options)
         return out, lse, *(q.new_empty(()) for _ in range(has_score + has_mask + _NUM_SCALARS + len(read.fixed)))
 
 
@@ -281,7 +316,7 @@ def compute(
         blocks = (*form.blocks.BLOCK_SIZE, *form.blocks.seq_lengths)
     score = torch.zeros((), device=query.device)
     places = [torch.zeros((), dtype=torch.int32, device=query.device) for _ in range(_NUM_SCALARS - 1)]
-    operands = [query, key, value] + ([] if sinks is None else [sinks]) + tables
+    operands = [query, key, value, *(x for x in (form.alibi_slopes, sinks) if x is not None), *tables]
 
     def body(*inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         score, b, h, q_idx, kv_idx, q, _, v = inputs[: _NUM_SCALARS + 3]
@@ -301,10 +336,13 @@ def compute(
         *operands,
         has_score=score_mod is not None,
         has_mask=mask_mod is not None,
+        has_slopes=form.alibi_slopes is not None,
         has_sinks=sinks is not None,
+        is_recorded=_torch.records(query, key, value, sinks),
         blocks=blocks,
         scale=form.scale,
         causal=form.causal,
+        window=form.window,
         softcap=form.softcap,
         layout=layout,
         chip=chip,

@@ -34,8 +34,11 @@ def add_bias(score_mod: Callable[..., Any] | None, bias: torch.Tensor, keys: int
     return lambda score, b, h, q_idx, kv_idx: add(score_mod(score, b, h, q_idx, kv_idx), b, h, q_idx, kv_idx)
 
 
-def _to_states(tables: list[torch.Tensor], columns: int) -> torch.Tensor:
-    """For each block of queries and keys: 0 if it is not listed, 1 if it is a partial one, 2 if it is a full one."""
+def to_states(tables: list[torch.Tensor], columns: int) -> torch.Tensor:
+    """What lists say of each block of queries and keys: 0 if it is not listed, 1 if it is a partial one, 2 if it is a full one.
+
+    `tables` are counts and indices [batch or 1, heads or 1, blocks of queries(, blocks of keys)] of partial blocks, and of full ones.
+    """
     states = 0
     for state, (counts, indices) in enumerate(zip(tables[::2], tables[1::2], strict=True), start=1):
         is_listed = torch.arange(indices.shape[-1], device=indices.device) < counts[..., None]
@@ -46,13 +49,9 @@ def _to_states(tables: list[torch.Tensor], columns: int) -> torch.Tensor:
     return states
 
 
-def read_blocks(mask: MaskFunction | None, tables: list[torch.Tensor], block_size: tuple[int, int], keys: int) -> MaskFunction:
-    """A function for masks that says what one says in lists of blocks, for kernels that take no lists.
-
-    `tables` are counts and indices [batch or 1, heads or 1, blocks of queries(, blocks of keys)] of partial blocks, and of full ones.
-    """
+def read_states(mask: MaskFunction | None, states: torch.Tensor, block_size: tuple[int, int]) -> MaskFunction:
+    """A function for masks that says what one says in lists of blocks, for kernels that take no lists."""
     rows, columns = block_size
-    states = _to_states(tables, -(-keys // columns))
     by_batch, by_head = states.shape[0] > 1, states.shape[1] > 1
 
     def read(b: torch.Tensor, h: torch.Tensor, q_idx: torch.Tensor, kv_idx: torch.Tensor) -> torch.Tensor:

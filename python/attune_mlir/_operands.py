@@ -109,6 +109,12 @@ def check_heads(q: dict[str, int], k: dict[str, int], v: dict[str, int], names: 
         raise ValueError(f"expects the heads of {query} to be a multiple of those of {key} and {value}, but got {q['h']} and {k['h']}")
 
 
+def get_results(sizes: Sizes, layout: str, lse: bool) -> list[tuple[int, ...]]:
+    """Shapes of the result and, where it is returned, of the logarithm of the sum."""
+    extents = {"b": sizes.batch, "h": sizes.heads, "s": sizes.seq_q, "d": sizes.head_dim_v}
+    return [tuple(extents[letter] for letter in layout)] + [(sizes.batch, sizes.heads, sizes.seq_q)] * lse
+
+
 def make_per_head(array: Any, name: str, heads: int, device: tuple[str, int]) -> _native.Tensor:
     """The tensor of one f32 per head."""
     tensor = _frameworks.make_tensor(array, name)

@@ -62,8 +62,9 @@ class Attempt:
         self._tables = [] if form.blocks is None else read_tables(form.blocks)
         sizes = () if form.blocks is None else (tuple(form.blocks.seq_lengths), tuple(form.blocks.BLOCK_SIZE))
         self._key = None if self.identity.key is None else (self.identity.key, sizes)
-        self._options = (form.causal, None, form.softcap, form.scale, return_lse, form.layout, chip)
-        self._inputs = [*arrays, sinks, *self._tables]
+        self._options = (form.causal, form.window, form.softcap, form.scale, return_lse, form.layout, chip)
+        # In the order of a Call's.
+        self._inputs = [*arrays, sinks, *self._tables, form.alibi_slopes]
 
     def _find_inputs(self, kind: _Kind) -> list[torch.Tensor | None]:
         captures = (self.identity.tensors[number] for number in kind.reads)
@@ -76,21 +77,15 @@ class Attempt:
             return None
         return _native.repeat(kind.number, *self._options, *self._find_inputs(kind))
 
-    def learn(
-        self,
-        tables: list[torch.Tensor],
-        captures: list[tuple[torch.Tensor, torch.Tensor]],
-        arguments: list[_native.Tensor],
-        kernel: _native.Kernel,
-        queue: int,
-    ) -> None:
+    def learn(self, call: _flex.Call, places: dict[str, int], arguments: list[_native.Tensor], kernel: _native.Kernel, queue: int) -> None:
         """Knows the call from now on, if the kernel was given what the caller has, and no copies.
 
-        `tables` and `captures` are those that the kernel reads, captures as functions have them and as they were given; `arguments`
-        are all, in the kernel's order.
+        `arguments` are all, in the kernel's order; those that callers pass are at `places`.
         """
-        if self._key is None or any(given is not table for given, table in zip(tables, self._tables, strict=True)):
+        if self._key is None or any(given is not table for given, table in zip(call.tables, self._tables, strict=True)):
             return
+        names = [name for name in call.captured if name in places]
+        captures = [call.captured[name] for name in names]
         own = [id(x) for x in self.identity.tensors]
         if any(id(tensor) not in own or tensor.data_ptr() != given.data_ptr() for tensor, given in captures):
             return
@@ -102,6 +97,6 @@ class Attempt:
                     _kinds.pop(next(iter(_kinds)))
                 kind = _kinds[self._key] = _Kind(next(_numbers), reads)
         inputs = self._find_inputs(kind)
-        passed = [pos for pos in range(kernel.num_arguments) if not kernel.argument(pos).is_workspace]
-        count = sum(x is not None for x in inputs)
-        _native.add_known((kind.number, *self._options), inputs, passed[:count], passed[count:], arguments, kernel, queue)
+        passed = [places[name] for name in call.inputs if name in places]
+        results = [pos for name, pos in places.items() if name not in call.inputs]
+        _native.add_known((kind.number, *self._options), inputs, passed, results, arguments, kernel, queue)

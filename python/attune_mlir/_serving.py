@@ -144,7 +144,7 @@ def compute(
 
     `longest` are numbers of queries and keys that a sequence has at most, as far as they are known; the schedule is for them.
     """
-    window, softcap, scale = _attention._check_options(options.window, options.softcap, options.scale, "bshd")
+    window, softcap, scale = _attention.check_options(options.window, options.softcap, options.scale, "bshd")
     tensors = {name: _frameworks.make_tensor(array, name) for name, array in arrays.items()}
     dtype, place = _operands.check_operands(tensors)
     has_pages = integers["pages"][1] is not None

@@ -29,6 +29,7 @@ NO_GRADIENTS = (
     "expects {} without gradients, for which attune_mlir has no kernel: "
     "call it in torch.no_grad() or torch.inference_mode(), or detach() what requires them"
 )
+NO_PLACES = "expects out and stream in plain calls alone, not where PyTorch traces, maps, casts or records gradients"
 
 _library = torch.library.Library("attune", "DEF")
 for _name in ("attention", "attention_compute", "attention_record"):
@@ -450,7 +451,7 @@ def attention(
         out, lse = _compute(q, k, v, alibi_slopes, sinks, return_lse=return_lse, **options, **places)
         return (out, lse) if return_lse else out
     if out is not None or stream is not None:
-        raise ValueError("expects out and stream in plain calls alone, not where PyTorch traces, maps, casts or records gradients")
+        raise ValueError(NO_PLACES)
     options["return_lse"] = return_lse or is_recorded
     if is_here:
         out, lse = _Recorded.apply(*tensors, options)

@@ -210,9 +210,9 @@ class _Place:
             raise NotImplementedError(f"{error}, {self.text}") from None
 
 
-def translate(score_mod: Any, mask_mod: Any, device: torch.device) -> Traced:
-    """The regions of functions, which are traced whether or not equal ones were."""
-    captures: list[Capture] = []
+def translate(score_mod: Any, mask_mod: Any, device: torch.device, known: Sequence[Capture] = ()) -> Traced:
+    """The regions of functions, which are traced whether or not equal ones were. `known` are the first tensors that they read."""
+    captures = list(known)
     clauses = []
     for what, function in (("score_mod", score_mod), ("mask_mod", mask_mod)):
         if function is None:

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, overload
 
 from . import _attention, _devices, _explain, _native, _schedules, _store
@@ -173,7 +173,7 @@ def _search(call: _attention.Call, chip: str, budget: str, quiet: bool, jobs: in
     module = call.problem.make_module()
     with tempfile.TemporaryDirectory(prefix="attune-") as folder, _open_database() as database:
         path = pathlib.Path(folder)
-        (path / "problem.mlir").write_text(str(module), encoding="utf-8")
+        (path / "problem.mlir").write_text(str(call.make_searched_module()), encoding="utf-8")
         _run(_make_command(call, chip, path, database, budget, jobs), quiet)
         report = json.loads((path / "report.json").read_text(encoding="utf-8"))["problems"][0]
     winner = _read_winner(report)
@@ -199,6 +199,9 @@ def tune(  # type: ignore[misc]
     scale: float | None = None,
     alibi_slopes: Any = None,
     sinks: Any = None,
+    score_mod: Callable[..., Any] | None = None,
+    mask_mod: Callable[..., Any] | None = None,
+    block_mask: Any = None,
     return_lse: bool = False,
     layout: str = "bshd",
     chip: str | None = None,
@@ -215,14 +218,17 @@ def tune(  # type: ignore[misc]
 
     On a GPU schedules are verified and timed there, beside whatever else it does: let it be idle. For arrays on the CPU
     nothing is timed: schedules for the chip are compiled, ranked by what the assembler and the compiler's model say, and
-    the best are executed on the CPU and checked. Contents of the arrays are not used.
+    the best are executed on the CPU and checked. Contents of the arrays are not used, nor those of a BlockMask: its
+    lists are taken to name all blocks.
 
     The winner is for calls of the same kind, and lengths of the same bucket (`explain`). It is kept in the cache by
     problem, chip and build of the compiler; so are all measurements, from which the next search goes on.
 
     RuntimeError where the search fails, with its reason; the others are those of `attention`.
     """
-    call = _explain.read_arguments(q, k, v, causal, window, softcap, scale, alibi_slopes, sinks, return_lse, layout)
+    functions = (score_mod, mask_mod, block_mask)
+    options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale, "return_lse": return_lse, "layout": layout}
+    call = _explain.read_arguments(q, k, v, alibi_slopes, sinks, functions, **options)
     spent, name = _read_budget(budget), _explain.get_chip(call.place, chip)
     if not background:
         return _search(call, name, spent, quiet, None)

@@ -76,7 +76,9 @@ def test_measured(inputs, chip, cache_folder):
     winner = _tune._read_winner(report)
     from attune_mlir import _explain, _schedules
 
-    call = _explain.read_arguments(*inputs, False, None, None, None, None, None, False, "bshd")
+    call = _explain.read_arguments(
+        *inputs, None, None, (None,) * 3, causal=False, window=None, softcap=None, scale=None, return_lse=False, layout="bshd"
+    )
     _schedules.save_winner(call.problem.make_module(), call.bucket, chip, winner)
     found = attune.explain(*inputs, chip=chip)
     assert found.schedule == other and found.measured_ns == 2000.0

@@ -5,8 +5,7 @@ import pytest
 import torch
 from test_flex import MASKS, SCORES, make_inputs, make_mask
 from torch._dynamo.backends.debugging import aot_eager
-from torch._dynamo.exc import BackendCompilerFailed, Unsupported
-from torch.nn.attention.flex_attention import create_block_mask
+from torch._dynamo.exc import BackendCompilerFailed
 
 import attune_mlir as attune
 
@@ -110,17 +109,32 @@ def test_gradients():
 
 
 @IGNORED
-def test_gradients_of_lists_break_the_graph():
-    mask = create_block_mask(lambda b, h, m, n: m >= n, None, None, 64, 64, device="cpu")
-    inputs = [x.requires_grad_() for x in make_inputs()]
+@pytest.mark.parametrize(("batch", "heads"), [(None, None), (2, 2)])
+def test_gradients_of_lists(batch, heads):
+    """The functions' own tensors, and what lists say of each block."""
+    document, slopes = torch.arange(64) // 24, torch.tensor([0.5, 0.25])
+    mask = make_mask(lambda b, h, m, n: (document[m] == document[n]) & (m >= n), batch=batch, heads=heads, block=16)
+    inputs = [x.requires_grad_() for x in make_inputs(batch=2)]
 
     def block(q, k, v):
-        return attune.flex_attention(q * 1, k, v, block_mask=mask).float().square().sum()
+        return attune.flex_attention(q * 1, k, v, lambda s, b, h, m, n: s * slopes[h], mask).float().square().sum()
 
-    expected = torch.autograd.grad(block(*inputs), inputs)
-    close(torch.autograd.grad(torch.compile(block, backend="aot_eager")(*inputs), inputs), expected)
-    with pytest.raises(Unsupported, match="gradients of lists of blocks"):
-        compile(block)[0](*inputs)
+    compiled, counter = compile(block)
+    close(torch.autograd.grad(compiled(*inputs), inputs), torch.autograd.grad(block(*inputs), inputs))
+    assert counter.calls == [1]
+
+
+def test_operator_wants_clauses_of_gradients():
+    compile(lambda q, k, v: attune.flex_attention(q, k, v, lambda s, b, h, m, n: s))[0](*make_inputs())  # so that it is known
+    mask = make_mask(lambda b, h, m, n: m >= n)
+    tables = [mask.kv_num_blocks, mask.kv_indices]
+    options = {"blocks": [128, 128, 64, 64], "clauses": "", "grad_clauses": "", "reads": [], "scale": None, "causal": True, "window": None}
+    options |= {"softcap": None, "layout": "bhsd", "chip": None}
+    inputs = [x.requires_grad_() for x in make_inputs()]
+    out, _ = torch.ops.attune.flex_attention(*inputs, None, None, tables, [], **options)
+    close(out, attune.attention(*inputs, causal=True, layout="bhsd"))
+    with pytest.raises(ValueError, match="expects grad_clauses for gradients"):
+        out.sum().backward()
 
 
 def test_autocast():
@@ -145,10 +159,10 @@ def test_operator():
     clauses = "    score (%s_score, %s_b, %s_h, %s_q, %s_kv) {\n      %s0 = tensor.extract %capture0[%s_h] : tensor<?xf32>\n"
     clauses += "      %s1 = arith.addf %s_score, %s0 : f32\n      attn.yield %s1 : f32\n    }\n"
     arguments, bias = [x.requires_grad_() for x in make_inputs()], torch.randn(2)
-    options = {"blocks": [], "clauses": clauses, "reads": ["0:h"], "scale": None, "causal": False, "softcap": None}
-    options |= {"layout": "bhsd", "chip": None}
-    torch.library.opcheck(torch.ops.attune.flex_attention.default, (*arguments, None, [], [bias]), options)
-    found, _ = torch.ops.attune.flex_attention(*arguments, None, [], [bias], **options)
+    options = {"blocks": [], "clauses": clauses, "grad_clauses": "", "reads": ["0:h"], "scale": None, "causal": False, "window": None}
+    options |= {"softcap": None, "layout": "bhsd", "chip": None}
+    torch.library.opcheck(torch.ops.attune.flex_attention.default, (*arguments, None, None, [], [bias]), options)
+    found, _ = torch.ops.attune.flex_attention(*arguments, None, None, [], [bias], **options)
     close(found, attune.flex_attention(*arguments, lambda s, b, h, m, n: s + bias[h]))
 
 
