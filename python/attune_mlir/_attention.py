@@ -109,7 +109,7 @@ def attention(
     stream: int | None = None,
     chip: str | None = None,
 ) -> Any:
-    """softmax(mask(scale * q kᵀ)) v, for arrays of NumPy, PyTorch and CuPy, where they are.
+    """softmax(mask(scale * q kᵀ)) v, for arrays of NumPy, PyTorch, CuPy and, on the CPU, JAX, where they are.
 
     q             [batch, seq_q, heads, head_dim], float16 or bfloat16 (of ml_dtypes in NumPy)
     k, v          [batch, seq_k, kv_heads, head_dim]; heads is a multiple of kv_heads; v may have another head_dim
@@ -323,6 +323,7 @@ def compute(
     sizes, dtype, place = call.sizes, call.dtype, call.place
     framework = _frameworks.find_framework(q)
     shape, *rest = call.results
+    is_given = out is not None
     if out is None:
         out = framework.empty(q, shape, dtype)
     outputs = [_operands.make_output(out, "out", shape, dtype, place)]
@@ -339,7 +340,7 @@ def compute(
         if known is not None and not device.is_host:
             results = [pos for name, pos in places.items() if name not in call.inputs]
             known([q, k, v, alibi_slopes, sinks], [places[name] for name in call.inputs], results, arguments, kernel, queue)
-    return out, lse
+    return out if is_given else framework.finish(q, out), None if lse is None else framework.finish(q, lse)
 
 
 def compute_gradients(

@@ -30,8 +30,16 @@ class Framework(Protocol):
     def get_stream(self, like: Any) -> int:
         """The handle of the stream that this thread queues on, of the device of `like`."""
 
+    def finish(self, like: Any, array: Any) -> Any:
+        """What callers are given of an array that `empty` made and a kernel has written, or will have in the order of the stream."""
 
-class NumPy:
+
+class _Same:
+    def finish(self, like: Any, array: Any) -> Any:
+        return array
+
+
+class NumPy(_Same):
     """Arrays of NumPy; bfloat16 is that of ml_dtypes."""
 
     def empty(self, like: Any, shape: tuple[int, ...], dtype: str) -> Any:
@@ -45,7 +53,7 @@ class NumPy:
         return 0
 
 
-class Torch:
+class Torch(_Same):
     """Tensors of PyTorch."""
 
     def empty(self, like: Any, shape: tuple[int, ...], dtype: str) -> Any:
@@ -62,7 +70,7 @@ class Torch:
         return int(sys.modules["torch"].cuda.current_stream(like.device).cuda_stream)
 
 
-class CuPy:
+class CuPy(_Same):
     """Arrays of CuPy."""
 
     def empty(self, like: Any, shape: tuple[int, ...], dtype: str) -> Any:
@@ -78,8 +86,26 @@ class CuPy:
         return int(sys.modules["cupy"].cuda.get_current_stream().ptr)
 
 
+class Jax(NumPy):
+    """Arrays of JAX. Nobody writes these: results are NumPy's until the kernel has ended, which then gives them away."""
+
+    def empty(self, like: Any, shape: tuple[int, ...], dtype: str) -> Any:
+        (device,) = like.devices()
+        if device.platform != "cpu":
+            raise TypeError(
+                f"expects arrays of JAX on the CPU, but got one on {device}: memory that JAX allocates there is not written by others. "
+                "Pass torch.from_dlpack(array), and read the result by jax.dlpack.from_dlpack; neither copies"
+            )
+        return super().empty(like, shape, dtype)
+
+    def finish(self, like: Any, array: Any) -> Any:
+        (device,) = like.devices()
+        return sys.modules["jax"].device_put(array, device)
+
+
+_JAX = Jax()
 #: By the first part of the name of an array's module.
-FRAMEWORKS: dict[str, Framework] = {"numpy": NumPy(), "torch": Torch(), "cupy": CuPy()}
+FRAMEWORKS: dict[str, Framework] = {"numpy": NumPy(), "torch": Torch(), "cupy": CuPy(), "jax": _JAX, "jaxlib": _JAX}
 
 
 def find_framework(array: object) -> Framework:
@@ -87,7 +113,8 @@ def find_framework(array: object) -> Framework:
     for kind in type(array).__mro__:
         if framework := FRAMEWORKS.get(kind.__module__.partition(".")[0]):
             return framework
-    raise TypeError(f"expects arrays of {', '.join(FRAMEWORKS)}, whose allocators are known, but got {describe_type(array)}")
+    known = ", ".join(name for name in FRAMEWORKS if name != "jaxlib")
+    raise TypeError(f"expects arrays of {known}, whose allocators are known, but got {describe_type(array)}")
 
 
 def is_torch(array: object) -> bool:
@@ -103,12 +130,24 @@ def describe_type(array: object) -> str:
     return f"{type(array).__module__}.{type(array).__qualname__}".removeprefix("builtins.")
 
 
+def _check_jax(array: Any, name: str, writable: bool) -> None:
+    """Waits for the contents of an array of JAX."""
+    if isinstance(array, sys.modules["jax"].core.Tracer):
+        raise TypeError(f"expects {name} to be an array, but got what a function of JAX is traced with: call it by jax.pure_callback there")
+    if writable:
+        raise TypeError(f"expects {name} to be a writable array, but arrays of JAX are not: leave it out, and use what is returned")
+    array.block_until_ready()
+
+
 def make_tensor(array: Any, name: str, *, writable: bool = False) -> _native.Tensor:
     """The memory of an array, called `name` in errors. TypeError for what is no array, or cannot be written."""
     view, dtype = array, None
+    framework = type(array).__module__.partition(".")[0]
     # NumPy cannot hand out types that are not its own.
-    if type(array).__module__.partition(".")[0] == "numpy" and getattr(array.dtype, "name", "") == "bfloat16":
+    if framework == "numpy" and getattr(array.dtype, "name", "") == "bfloat16":
         view, dtype = array.view("uint16"), _native.DataType.BF16
+    elif framework in ("jax", "jaxlib"):
+        _check_jax(array, name, writable)
     tensor = _native.Tensor.from_array(view, writable, dtype)
     if tensor is not None:
         return tensor

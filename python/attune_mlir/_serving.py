@@ -183,6 +183,7 @@ def compute(
     )
     framework = _frameworks.find_framework(arrays["q"])
     shape: tuple[int, ...] = (*tensors["q"].shape[:3], head_dim_v)
+    is_given = out is not None
     if out is None:
         out = framework.empty(arrays["q"], shape, dtype)
     given["output"] = _operands.make_output(out, "out", shape, dtype, place)
@@ -198,7 +199,7 @@ def compute(
         kernel = device.get_kernel(problem, bucket)
         taken = (kernel.argument(pos) for pos in range(kernel.num_arguments))
         _devices.run(device, kernel, [given[one.name] for one in taken if not one.is_workspace], arrays["q"], stream)
-    return out, lse
+    return out if is_given else framework.finish(arrays["q"], out), None if lse is None else framework.finish(arrays["q"], lse)
 
 
 def _count_sequences(tensors: dict[str, _native.Tensor], integers: dict[str, tuple[str, Any]]) -> int:
