@@ -3,7 +3,7 @@
 
     import attune_mlir as attune
 
-    out = attune.attention(q, k, v, causal=True)            # NumPy, PyTorch, CuPy: what speaks DLPack
+    out = attune.attention(q, k, v, causal=True)            # NumPy, PyTorch, CuPy, JAX: what speaks DLPack
     compiled = attune.compile(source, chip=..., format="isa")
 
 Nothing is loaded before it is used: the compiler comes with the first call.
@@ -33,19 +33,25 @@ if typing.TYPE_CHECKING:
     from ._pytorch import flex_attention, register_flash_attention, register_operators, register_transformers, sdpa
     from ._serving import decode, varlen
     from ._tune import TuneResult, tune
+    from ._walk import Block, Location, Operation, Region, Value
 
 __all__ = [
     "Alternative",
+    "Block",
     "Chip",
     "CompileError",
     "Compiled",
     "Diagnostic",
     "Explanation",
     "Kernel",
+    "Location",
     "Module",
+    "Operation",
     "PagedCache",
+    "Region",
     "Resources",
     "TuneResult",
+    "Value",
     "attention",
     "cache",
     "chips",
@@ -72,6 +78,7 @@ _MODULES = {
     "PagedCache": "._paged",
     **dict.fromkeys(("decode", "varlen"), "._serving"),
     **dict.fromkeys(("TuneResult", "tune"), "._tune"),
+    **dict.fromkeys(("Block", "Location", "Operation", "Region", "Value"), "._walk"),
     **dict.fromkeys(("flex_attention", "register_flash_attention", "register_operators", "register_transformers", "sdpa"), "._pytorch"),
 }
 

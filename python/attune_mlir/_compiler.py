@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from . import _native, _store
+from . import _native, _store, _walk
 
 FORMATS = ("bin", "isa", "llvm")
 
@@ -83,6 +84,18 @@ class Module:
     def bytecode(self) -> bytes:
         """The module as MLIR bytecode, which `parse` and `compile` take, too."""
         return self._native.bytecode()
+
+    @functools.cached_property
+    def operation(self) -> _walk.Operation:
+        """The module as an operation, with all that is in it: attributes, values with their types and users, regions, locations.
+
+        It is a description: it can be kept when the module is gone, and a change of it changes nothing.
+        """
+        return _walk.read(self._native.describe())
+
+    def walk(self, name: str | None = None) -> Iterator[_walk.Operation]:
+        """All operations, each before what is in it; with `name`, as "attn.attention", those of this name alone."""
+        return self.operation.walk(name)
 
     def __str__(self) -> str:
         return self.print()

@@ -7,6 +7,7 @@
 #ifndef ATTUNE_PYTHON_SRC_BINDINGS_H
 #define ATTUNE_PYTHON_SRC_BINDINGS_H
 
+#include "mlir-c/IR.h"
 #include "mlir-c/Support.h"
 #include <nanobind/nanobind.h>
 #include <string>
@@ -30,6 +31,10 @@ inline void append(MlirStringRef text, void *userData) {
 inline nanobind::bytes toBytes(std::string_view bytes) {
   return nanobind::bytes(bytes.data(), bytes.size());
 }
+
+/// Name, location, attributes, operands, results, regions and successors of an
+/// operation and of all that are in it (attune_mlir/_native.pyi).
+nanobind::object describeOperation(MlirOperation op);
 
 /// Modules: parsing, printing, passes, compilation.
 void bindModules(nanobind::module_ &scope);

@@ -95,6 +95,7 @@ public:
 
   std::string print(bool generic, bool locations) const;
   nb::bytes getBytecode() const;
+  nb::object describe() const;
   std::tuple<bool, std::string> run(const std::string &pipeline);
   std::tuple<bool, std::string, std::vector<CompiledKernel>,
              std::vector<std::string>>
@@ -199,6 +200,16 @@ nb::bytes Module::getBytecode() const {
     mlirOperationWriteBytecode(mlirModuleGetOperation(module), append, &bytes);
   }
   return toBytes(bytes);
+}
+
+nb::object Module::describe() const {
+  // Whoever has the lock does not wait for the interpreter.
+  std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
+  {
+    nb::gil_scoped_release released;
+    lock.lock();
+  }
+  return describeOperation(mlirModuleGetOperation(module));
 }
 
 std::tuple<bool, std::string> Module::run(const std::string &pipeline) {
@@ -339,6 +350,7 @@ void attune::python::bindModules(nb::module_ &scope) {
            "The code, or None and what was said.")
       .def("print", &Module::print, nb::arg("generic"), nb::arg("locations"))
       .def("bytecode", &Module::getBytecode)
+      .def("describe", &Module::describe)
       .def("run", &Module::run, nb::arg("pipeline"))
       .def("compile", &Module::compile, nb::arg("chip"), nb::arg("format"),
            nb::arg("assembler"), nb::arg("sms"), nb::arg("tuning_specs"))
