@@ -13,7 +13,7 @@ import importlib
 import typing
 
 if typing.TYPE_CHECKING:
-    from . import cache, numpy
+    from . import cache, numpy, reports
     from ._attention import attention
     from ._compiler import (
         Chip,
@@ -31,6 +31,7 @@ if typing.TYPE_CHECKING:
     from ._explain import Alternative, Explanation, Resources, explain
     from ._paged import PagedCache
     from ._pytorch import flex_attention, register_flash_attention, register_operators, register_transformers, sdpa
+    from ._search import SearchResult, search
     from ._serving import decode, varlen
     from ._tune import TuneResult, tune
     from ._walk import Block, Location, Operation, Region, Value
@@ -50,6 +51,7 @@ __all__ = [
     "PagedCache",
     "Region",
     "Resources",
+    "SearchResult",
     "TuneResult",
     "Value",
     "attention",
@@ -64,8 +66,10 @@ __all__ = [
     "register_flash_attention",
     "register_operators",
     "register_transformers",
+    "reports",
     "run_pipeline",
     "sdpa",
+    "search",
     "tune",
     "varlen",
     "version",
@@ -77,6 +81,7 @@ _MODULES = {
     **dict.fromkeys(("Alternative", "Explanation", "Resources", "explain"), "._explain"),
     "PagedCache": "._paged",
     **dict.fromkeys(("decode", "varlen"), "._serving"),
+    **dict.fromkeys(("SearchResult", "search"), "._search"),
     **dict.fromkeys(("TuneResult", "tune"), "._tune"),
     **dict.fromkeys(("Block", "Location", "Operation", "Region", "Value"), "._walk"),
     **dict.fromkeys(("flex_attention", "register_flash_attention", "register_operators", "register_transformers", "sdpa"), "._pytorch"),
@@ -87,7 +92,7 @@ def __getattr__(name: str) -> object:
     """Loads what a name stands for when it is first asked for."""
     if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    if name in ("cache", "numpy"):
+    if name in ("cache", "numpy", "reports"):
         return importlib.import_module(f".{name}", __name__)
     value = getattr(importlib.import_module(_MODULES.get(name, "._compiler"), __name__), name)
     globals()[name] = value

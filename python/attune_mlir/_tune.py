@@ -49,14 +49,14 @@ class TuneResult:
         return f"{self.tried} schedules in {self.seconds:.0f} s{gain}\n{self.explanation}"
 
 
-def _find_program() -> str:
+def find_program() -> str:
     program = pathlib.Path(_native.__file__).parent / "attune-tune"
     if not program.is_file():
         raise RuntimeError(f"expects the program of the search beside the extension, but there is no {program}")
     return str(program)
 
 
-def _read_budget(budget: float | str) -> str:
+def read_budget(budget: float | str) -> str:
     if isinstance(budget, str):
         return budget
     if isinstance(budget, bool) or not isinstance(budget, (int, float)):
@@ -67,7 +67,7 @@ def _read_budget(budget: float | str) -> str:
 
 
 @contextlib.contextmanager
-def _open_database() -> Iterator[str]:
+def open_database() -> Iterator[str]:
     """Its path, in the cache or, where that cannot be written, for this search alone. Results are of one compiler."""
     folder = _store.get_folder()
     with contextlib.ExitStack() as stack:
@@ -86,7 +86,7 @@ def _make_command(call: _attention.Call, chip: str, folder: pathlib.Path, databa
     where = ["--device=none"] if kind == "cpu" else [f"--device={kind}", f"--gpus={number}"]
     sizes = ",".join(f"{name}={size}" for name, size in call.named_sizes)
     return [
-        _find_program(),
+        find_program(),
         str(folder / "problem.mlir"),
         f"--chip={chip}",
         *where,
@@ -117,7 +117,7 @@ def _end_all() -> None:
         _end(process)
 
 
-def _run(command: list[str], quiet: bool) -> str:
+def run(command: list[str], quiet: bool) -> str:
     """Runs the search and shows its progress: a line that is rewritten in a terminal, else lines. Gives what it said."""
     live = not quiet and sys.stderr is not None and sys.stderr.isatty()
     reader, writer = pty.openpty() if live else os.pipe()
@@ -171,10 +171,10 @@ def _read_winner(report: dict[str, Any]) -> dict[str, Any]:
 
 def _search(call: _attention.Call, chip: str, budget: str, quiet: bool, jobs: int | None) -> TuneResult:
     module = call.problem.make_module()
-    with tempfile.TemporaryDirectory(prefix="attune-") as folder, _open_database() as database:
+    with tempfile.TemporaryDirectory(prefix="attune-") as folder, open_database() as database:
         path = pathlib.Path(folder)
         (path / "problem.mlir").write_text(str(call.make_searched_module()), encoding="utf-8")
-        _run(_make_command(call, chip, path, database, budget, jobs), quiet)
+        run(_make_command(call, chip, path, database, budget, jobs), quiet)
         report = json.loads((path / "report.json").read_text(encoding="utf-8"))["problems"][0]
     winner = _read_winner(report)
     _schedules.save_winner(module, call.bucket, chip, winner)
@@ -229,7 +229,7 @@ def tune(  # type: ignore[misc]
     functions = (score_mod, mask_mod, block_mask)
     options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale, "return_lse": return_lse, "layout": layout}
     call = _explain.read_arguments(q, k, v, alibi_slopes, sinks, functions, **options)
-    spent, name = _read_budget(budget), _explain.get_chip(call.place, chip)
+    spent, name = read_budget(budget), _explain.get_chip(call.place, chip)
     if not background:
         return _search(call, name, spent, quiet, None)
     future: concurrent.futures.Future[TuneResult] = concurrent.futures.Future()

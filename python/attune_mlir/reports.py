@@ -1,30 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#
-# Reads the reports that `attune-tune --json` writes (lib/Tuning/Report.cpp). All
-# that is drawn is checked here, so that what follows meets no surprise.
+"""What searches wrote: reports, of `attune-tune --json`, and databases, of `--db` (docs/Tuning.md).
+
+All that is used of reports is checked here, so that who draws them, as attune-report does, meets no surprise. This file is a part
+of that program, too, and so imports nothing of the package.
+"""
+
+from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import json
 import pathlib
 import re
-from typing import Any, Optional, Union
+from typing import Any
 
-
+#: Of numbers in a report.
 LARGEST = 1e30
 
 
-class InputError(Exception):
+class InputError(ValueError):
     """What the user has to mend: `<file>: expects ..., but got ...`."""
 
 
 # Of a knob: spaces in transform IR have strings, too.
-Value = Union[int, str]
+Value = int | str
 
 
 @dataclasses.dataclass
 class Origin:
     """Whose idea a candidate was; `parents` are indices of results."""
+
     lineage: str
     step: str
     parents: list[int]
@@ -33,26 +39,28 @@ class Origin:
 @dataclasses.dataclass
 class Result:
     """One candidate. Times are in nanoseconds, `score` is the predicted time."""
+
     schedule: dict[str, Value]
     status: str
     message: str
-    median_ns: Optional[float]
-    score: Optional[float]
-    registers: Optional[int]
-    spill_bytes: Optional[int]
-    origin: Optional[Origin]
+    median_ns: float | None
+    score: float | None
+    registers: int | None
+    spill_bytes: int | None
+    origin: Origin | None
     # What the chip was like meanwhile; joules are those of a launch.
-    energy_j: Optional[float] = None
-    mean_power_w: Optional[float] = None
-    pj_per_flop: Optional[float] = None
-    clock_mhz: Optional[int] = None
-    throttle_reasons: Optional[list[str]] = None
-    settled: Optional[bool] = None
+    energy_j: float | None = None
+    mean_power_w: float | None = None
+    pj_per_flop: float | None = None
+    clock_mhz: int | None = None
+    throttle_reasons: list[str] | None = None
+    settled: bool | None = None
 
 
 @dataclasses.dataclass
 class Problem:
     """One attention op and all that was tried for it, in order of completion."""
+
     path: str
     name: str
     label: str
@@ -67,13 +75,13 @@ class Problem:
     # Legal ones that experience says are not worth trying.
     skipped: dict[str, tuple[int, str]]
     results: list[Result]
-    default: Optional[Result]
-    best: Optional[Result]
+    default: Result | None
+    best: Result | None
     # What problems share whose schedules may be alike, and the sizes in which
     # they differ; both are empty in reports of before there were any.
     kind: str = ""
     sizes: dict[str, int] = dataclasses.field(default_factory=dict)
-    vendor_ns: Optional[float] = None
+    vendor_ns: float | None = None
     # Of the chip while it was measured: what is measured in two does not compare.
     state: str = ""
     # What the winner has least of.
@@ -84,13 +92,13 @@ class Problem:
         """What times compare on: the device in its state."""
         return f"{self.device}, {self.state}" if self.state else self.device
 
-    def cost(self, result: Result) -> Optional[float]:
+    def cost(self, result: Result) -> float | None:
         """The measured time or, where nothing was timed, the predicted one."""
         if result.status != "ok":
             return None
         return result.median_ns if self.timed else result.score
 
-    def tflops(self, nanoseconds: float) -> Optional[float]:
+    def tflops(self, nanoseconds: float) -> float | None:
         return self.flops / nanoseconds / 1000 if self.flops else None
 
 
@@ -106,7 +114,7 @@ class Node:
         place = f" as {self.place}" if self.place else ""
         return InputError(f"{self.path}: expects {expected}{place}, but got {got}")
 
-    def __getitem__(self, key: str) -> "Node":
+    def __getitem__(self, key: str) -> Node:
         place = f"{self.place}.{key}" if self.place else key
         return Node(self.path, place, self.of(dict, "an object").get(key))
 
@@ -116,11 +124,11 @@ class Node:
             raise self.fail(expected)
         return self.value
 
-    def items(self) -> list["Node"]:
+    def items(self) -> list[Node]:
         values = self.of(list, "a list")
         return [Node(self.path, f"{self.place}[{i}]", value) for i, value in enumerate(values)]
 
-    def fields(self) -> dict[str, "Node"]:
+    def fields(self) -> dict[str, Node]:
         return {clean(key): self[key] for key in self.of(dict, "an object")}
 
     def text(self) -> str:
@@ -136,7 +144,7 @@ class Node:
             self.of(int, expected)
         if not lowest <= self.value <= LARGEST:
             raise self.fail(expected)
-        return self.value
+        return float(self.value) if isinstance(self.value, float) else int(self.value)
 
     def knob(self) -> Value:
         return self.text() if isinstance(self.value, str) else self.of(int, "a number or a string")
@@ -157,8 +165,7 @@ def clean(text: str) -> str:
 
 
 def read_origin(node: Node) -> Origin:
-    return Origin(lineage=node["lineage"].text(), step=node["step"].text(),
-                  parents=[parent.count() for parent in node["parents"].items()])
+    return Origin(lineage=node["lineage"].text(), step=node["step"].text(), parents=[parent.count() for parent in node["parents"].items()])
 
 
 def read_result(node: Node) -> Result:
@@ -177,7 +184,8 @@ def read_result(node: Node) -> Result:
         pj_per_flop=node["pj_per_flop"].optional(Node.amount),
         clock_mhz=node["clock_mhz"].optional(Node.count),
         throttle_reasons=node["throttle_reasons"].optional(lambda names: [name.text() for name in names.items()]),
-        settled=node["settled"].optional(lambda settled: settled.of(bool, "true or false")))
+        settled=node["settled"].optional(lambda settled: settled.of(bool, "true or false")),
+    )
 
 
 def read_rules(rules: dict[str, Node]) -> dict[str, tuple[int, str]]:
@@ -191,17 +199,23 @@ def read_problem(node: Node) -> Problem:
     def pick(index: Node) -> Result:
         if index.count() >= len(results):
             raise index.fail(f"the index of one of {len(results)} results")
-        return results[index.value]
+        return results[index.count()]
 
-    for result_node, result in zip(nodes, results):
+    for result_node, result in zip(nodes, results, strict=True):
         if result.origin:
             for parent in result_node["origin"]["parents"].items():
                 pick(parent)
     executed = node["executed"].of(bool, "true or false")
     return Problem(
-        path=clean(node.path), name=node["problem"].text(), label="", chip=node["chip"].text(),
-        device=node["device"].text(), flops=node["flops"].number(),
-        timed=node["timed"].of(bool, "true or false"), executed=executed, tried=node["tried"].count(),
+        path=clean(node.path),
+        name=node["problem"].text(),
+        label="",
+        chip=node["chip"].text(),
+        device=node["device"].text(),
+        flops=node["flops"].number(),
+        timed=node["timed"].of(bool, "true or false"),
+        executed=executed,
+        tried=node["tried"].count(),
         statuses={name: count.count() for name, count in node["statuses"].fields().items()},
         illegal=read_rules(node["refused"].fields()),
         skipped=read_rules(node["skipped"].optional(Node.fields) or {}),
@@ -213,43 +227,97 @@ def read_problem(node: Node) -> Problem:
         vendor_ns=node["vendor_ns"].optional(Node.time),
         state=node["chip_state"].optional(Node.text) or "",
         objective=node["objective"].optional(Node.text) or "time",
-        sizes={name: size.count() for name, size in (node["sizes"].optional(Node.fields) or {}).items()})
+        sizes={name: size.count() for name, size in (node["sizes"].optional(Node.fields) or {}).items()},
+    )
 
 
 def read_report(path: str) -> list[Problem]:
     """The problems of one file. Raises InputError."""
+
     def refuse(constant: str) -> float:
         raise InputError(f"{path}: expects JSON, but got {constant}")
 
     try:
         text = pathlib.Path(path).read_text(encoding="utf-8")
         root = Node(path, "", json.loads(text, parse_constant=refuse))
+    except InputError:
+        raise
     except OSError as error:
         raise InputError(f"{path}: expects a file that can be read, but got: {error.strerror}") from error
     except json.JSONDecodeError as error:
         raise InputError(f"{path}:{error.lineno}:{error.colno}: expects JSON, but got: {error.msg}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: expects text in UTF-8, but got: {error.reason} at byte {error.start}") from error
-    except (ValueError, RecursionError) as error: # numbers or nesting beyond Python's limits
+    except (ValueError, RecursionError) as error:  # numbers or nesting beyond Python's limits
         raise InputError(f"{path}: expects a report of attune-tune, but got: {error}") from error
     if not isinstance(root.value, dict) or "problems" not in root.value:
         raise root.fail("a report of attune-tune, an object with 'problems'")
-    problems = [read_problem(problem) for problem in root["problems"].items()]
-    if not any(problem.tried for problem in problems):
-        raise InputError(f"{path}: expects candidates that were tried, but got none: there is nothing to draw")
-    return problems
+    return [read_problem(problem) for problem in root["problems"].items()]
 
 
 def read_reports(paths: list[str]) -> list[Problem]:
-    """All problems, each with a label of its own: as short as it can be."""
-    problems = [problem for path in paths for problem in read_report(path)]
+    """The problems of files in which something was tried, each with a label of its own: as short as it can be. Raises InputError."""
+    problems = []
+    for path in paths:
+        found = read_report(path)
+        if not any(problem.tried for problem in found):
+            raise InputError(f"{path}: expects candidates that were tried, but got none: there is nothing to draw")
+        problems += found
     stems = [pathlib.Path(problem.path).stem for problem in problems]
-    for label in ([problem.name for problem in problems], stems,
-                  [f"{stem}:{problem.name}" for stem, problem in zip(stems, problems)],
-                  [f"{problem.path}:{problem.name}" for problem in problems],
-                  [f"{i}:{problem.name}" for i, problem in enumerate(problems, 1)]):
+    for label in (
+        [problem.name for problem in problems],
+        stems,
+        [f"{stem}:{problem.name}" for stem, problem in zip(stems, problems, strict=True)],
+        [f"{problem.path}:{problem.name}" for problem in problems],
+        [f"{i}:{problem.name}" for i, problem in enumerate(problems, 1)],
+    ):
         if max(collections.Counter(label).values()) == 1:
             break
-    for problem, text in zip(problems, label):
+    for problem, text in zip(problems, label, strict=True):
         problem.label = clean(text)
     return problems
+
+
+@dataclasses.dataclass(frozen=True)
+class Measurement:
+    """The latest of what a database has about a schedule of a problem, on a device and by a build of the compiler."""
+
+    #: Name of the problem, and its module.
+    problem: str
+    text: str
+    chip: str
+    device: str
+    compiler: str
+    #: Of the chip while it was measured; what is measured in two does not compare.
+    chip_state: str
+    #: Values by tunables.
+    schedule: dict[str, Value]
+    #: "ok", or why there is no time, which `message` tells.
+    status: str
+    message: str
+    #: Times in nanoseconds: as measured, and as predicted.
+    median_ns: float | None
+    score: float | None
+    registers: int | None
+    spill_bytes: int | None
+    #: Date and time, of UTC.
+    created: str
+
+
+def read_database(path: str) -> list[Measurement]:
+    """All measurements that count, in the order in which they were made. Raises InputError.
+
+    The file may be in use; damaged rows are found by attune-tune's `--status`, and not here.
+    """
+    import sqlite3
+    import urllib.parse
+
+    columns = ["problem.name", "problem.text"]
+    columns += [f"latest.{field.name}" for field in dataclasses.fields(Measurement)[len(columns) :]]
+    query = f"SELECT {', '.join(columns)} FROM latest JOIN problem ON problem.key = latest.problem ORDER BY latest.id"
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{urllib.parse.quote(path)}?mode=ro", uri=True)) as database:
+            rows = [Measurement(*row) for row in database.execute(query)]
+            return [dataclasses.replace(row, schedule=json.loads(str(row.schedule))) for row in rows]
+    except (sqlite3.Error, json.JSONDecodeError) as error:
+        raise InputError(f"{path}: expects a database of attune-tune, but got: {error}") from error
