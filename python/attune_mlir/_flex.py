@@ -261,8 +261,9 @@ def run(
     *,
     out: torch.Tensor | None = None,
     stream: int | None = None,
+    attempt: _repeated.Attempt | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Checks, compiles and launches."""
+    """Checks, compiles and launches. `attempt` was at this call, which was not known."""
     operands = _read_operands(arrays, form, sinks)
     query = next(iter(arrays.values()))
     shape, *rest = _operands.get_results(operands.sizes, form.layout, return_lse)
@@ -274,7 +275,7 @@ def run(
     written += [_frameworks.make_tensor(tensor, "lse", writable=True) for tensor in (lse,) if tensor is not None]
     if not out.numel():
         return out, lse
-    attempt = _repeated.Attempt(list(arrays.values()), form, sinks, return_lse, chip)
+    attempt = attempt or _repeated.Attempt(list(arrays.values()), form, sinks, return_lse, chip)
     call = _read_call(operands, form, query, return_lse, attempt.identity)
     device = _devices.get_device(*operands.place, chip)
     kernel = device.get_kernel(call.problem, call.bucket)
@@ -283,14 +284,14 @@ def run(
     read = [call.inputs[name] for name in places if name in call.inputs]
     arguments, queue = _devices.run(device, kernel, [*read, *written], query, stream)
     if may_know and not device.is_host:
-        attempt.learn(call, places, arguments, kernel, queue)
+        attempt.learn(call, [pos for name, pos in places.items() if name not in call.inputs], arguments, kernel, queue)
     return out, lse
 
 
-def _read_blocks(form: Form, sizes: _operands.Sizes) -> Form:
+def _read_blocks(form: Form) -> Form:
     """The same with a mask in place of lists of blocks. What was traced reads it as its last tensor."""
     rows, columns = form.blocks.BLOCK_SIZE
-    states = _masks.to_states(_get_tables(form.blocks, sizes), -(-sizes.seq_k // columns))
+    states = _masks.to_states(_repeated.read_tables(form.blocks), -(-form.blocks.seq_lengths[1] // columns))
     if form.traced:
         captures = (*form.traced.captures, _regions.Capture(states, f"%capture{len(form.traced.captures)}"))
         return dataclasses.replace(form, blocks=None, traced=dataclasses.replace(form.traced, captures=captures))
@@ -312,22 +313,31 @@ def differentiate(
     out, lse, out_grad, lse_grad = results
     parts, (*of_parts, of_sinks) = list(arrays.values()), wanted
     query, key, _ = parts
-    operands = _read_operands(arrays, form, sinks)
-    if form.blocks is not None:
-        form = _read_blocks(form, operands.sizes)
     saved = _gradients.Saved(*(None if x is None else x.contiguous() for x in results))
     sinks_grad = _torch.differentiate_sinks(sinks, out, lse, out_grad, lse_grad, form.layout) if of_sinks else None
     if not out.numel() or not key.numel() or not any(of_parts):
         return *(torch.zeros_like(x) if is_wanted else None for x, is_wanted in zip(parts, of_parts, strict=True)), sinks_grad
-    call = _read_call(operands, form, query, lse_grad is not None)
-    device = _devices.get_device(*operands.place, chip)
+    if form.blocks is not None:
+        form = _read_blocks(form)
     of_q, of_k, of_v = of_parts
-    problem = _gradients.Gradients(call.problem, (of_q, of_k, of_v), _torch.is_deterministic())
-    return *_gradients.run(device, problem, call.bucket, call.inputs, saved, parts), sinks_grad
+    kind = (of_q, of_k, of_v), _torch.is_deterministic()
+    kept = {name: x for name, x in vars(saved).items() if x is not None}
+    attempt = _repeated.Attempt([*parts, *kept.values()], form, None, lse_grad is not None, chip, kind)
+    if (found := attempt.launch_recorded()) is not None:
+        made = iter((found,) if isinstance(found, torch.Tensor) else found)
+        return *(next(made) if is_wanted else None for is_wanted in of_parts), sinks_grad
+    call = _read_call(_read_operands(arrays, form, sinks), form, query, lse_grad is not None, attempt.identity)
+    device = _devices.get_device(*call.place, chip)
+
+    def learn(_: Any, __: Any, written: list[int], arguments: list[_native.Tensor], kernel: _native.Kernel, queue: int) -> bool:
+        attempt.learn(call, written, arguments, kernel, queue, list(kept))
+        return True
+
+    return *_gradients.run(device, _gradients.Gradients(call.problem, *kind), call.bucket, call.inputs, saved, parts, learn), sinks_grad
 
 
 #: Of what is no tensor.
-_NO_GRADIENTS = (None,) * 3
+_NO_GRADIENTS = (None,) * 4
 
 
 class _Recorded(torch.autograd.Function):  # type: ignore[misc]
@@ -343,9 +353,12 @@ class _Recorded(torch.autograd.Function):  # type: ignore[misc]
         names: list[str],
         form: Form,
         chip: str | None,
+        attempt: _repeated.Attempt,
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        with torch.enable_grad():  # so that tensors which functions read are refused where they require gradients
-            found = run(dict(zip(names, (query, key, value), strict=True)), form, sinks, True, chip)
+        found: tuple[torch.Tensor, torch.Tensor | None] | None = attempt.launch_recorded()
+        if found is None:
+            with torch.enable_grad():  # so that tensors which functions read are refused where they require gradients
+                found = run(dict(zip(names, (query, key, value), strict=True)), form, sinks, True, chip, attempt=attempt)
         ctx.save_for_backward(query, key, value, sinks, *found)
         ctx.rest = names, form, chip
         ctx.set_materialize_grads(False)
@@ -367,9 +380,15 @@ def _compute(
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     query, key, value = arrays.values()
     if _torch.records(query, key, value, sinks):
-        out, lse = _Recorded.apply(query, key, value, sinks, list(arrays), form, chip)
+        attempt = _repeated.Attempt([query, key, value], form, sinks, True, chip)
+        out, lse = _Recorded.apply(query, key, value, sinks, list(arrays), form, chip, attempt)
         return out, lse
-    return run(arrays, form, sinks, return_lse, chip)
+    if type(query) is not torch.Tensor:
+        return run(arrays, form, sinks, return_lse, chip)
+    attempt = _repeated.Attempt([query, key, value], form, sinks, return_lse, chip)
+    if (found := attempt.launch()) is not None:
+        return found if return_lse else (found, None)
+    return run(arrays, form, sinks, return_lse, chip, attempt=attempt)
 
 
 #: Where PyTorch's compiler breaks the graph.
@@ -398,10 +417,6 @@ def compute(
         query, key, value = _torch.cast_for_autocast(query.device.type, query, key, value)
         arrays = dict(zip(arrays, (query, key, value), strict=True))
     if not torch.compiler.is_dynamo_compiling():
-        if type(query) is torch.Tensor:
-            found = _repeated.Attempt([query, key, value], form, sinks, return_lse, chip).launch()
-            if found is not None:
-                return found if return_lse else (found, None)
         out, lse = _compute(arrays, form, sinks, return_lse, chip)
     elif not _READS_FUNCTIONS:
         out, lse = _compute_apart(arrays, form, sinks, return_lse, chip)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from . import _native, _trace
+from . import _devices, _gradients, _native, _trace
 
 if TYPE_CHECKING:
     from . import _flex
@@ -51,18 +51,33 @@ def read_tables(blocks: Any) -> list[torch.Tensor]:
     return tables
 
 
+def _as_plain(tensor: torch.Tensor | None) -> torch.Tensor | None:
+    """Neither a parameter nor recorded."""
+    return tensor if tensor is None or (type(tensor) is torch.Tensor and not tensor.requires_grad) else tensor.detach()
+
+
 class Attempt:
-    """A call that may have been made before."""
+    """A call that may have been made before.
+
+    One for gradients says which in `gradients`, and has what the forward pass left behind query, key and value in `arrays`.
+    """
 
     def __init__(
-        self, arrays: Sequence[torch.Tensor], form: _flex.Form, sinks: torch.Tensor | None, return_lse: bool, chip: str | None
+        self,
+        arrays: Sequence[torch.Tensor],
+        form: _flex.Form,
+        sinks: torch.Tensor | None,
+        return_lse: bool,
+        chip: str | None,
+        gradients: Hashable = None,
     ) -> None:
         device = arrays[0].device
         self.identity = form.traced.identify(device) if form.traced else _trace.identify(form.score_mod, form.mask_mod, device)
         self._tables = [] if form.blocks is None else read_tables(form.blocks)
         sizes = () if form.blocks is None else (tuple(form.blocks.seq_lengths), tuple(form.blocks.BLOCK_SIZE))
-        self._key = None if self.identity.key is None else (self.identity.key, sizes)
+        self._key = None if self.identity.key is None else (self.identity.key, sizes, gradients)
         self._options = (form.causal, form.window, form.softcap, form.scale, return_lse, form.layout, chip)
+        self._slopes = form.alibi_slopes
         # In the order of a Call's.
         self._inputs = [*arrays, sinks, *self._tables, form.alibi_slopes]
 
@@ -77,15 +92,33 @@ class Attempt:
             return None
         return _native.repeat(kind.number, *self._options, *self._find_inputs(kind))
 
-    def learn(self, call: _flex.Call, places: dict[str, int], arguments: list[_native.Tensor], kernel: _native.Kernel, queue: int) -> None:
+    def launch_recorded(self) -> Any:
+        """The same where PyTorch records the call, and where it asks for its gradients."""
+        if any(x is not None and x.requires_grad for x in (*self.identity.tensors, self._slopes)):
+            return None  # which is refused where calls are checked
+        kind = None if self._key is None else _kinds.get(self._key)
+        if kind is None:
+            return None
+        return _native.launch_known(kind.number, *self._options, *map(_as_plain, self._find_inputs(kind)))
+
+    def learn(
+        self,
+        call: _flex.Call,
+        results: list[int],
+        arguments: list[_native.Tensor],
+        kernel: _native.Kernel,
+        queue: int,
+        saved: Sequence[str] = (),
+    ) -> None:
         """Knows the call from now on, if the kernel was given what the caller has, and no copies.
 
-        `arguments` are all, in the kernel's order; those that callers pass are at `places`.
+        `arguments` are all, in the kernel's order, and `results` positions of what it writes. `saved` are the names of what comes
+        behind query, key and value.
         """
         if self._key is None or any(given is not table for given, table in zip(call.tables, self._tables, strict=True)):
             return
-        names = [name for name in call.captured if name in places]
-        captures = [call.captured[name] for name in names]
+        places = _devices.find_places(kernel)
+        captures = [captured for name, captured in call.captured.items() if name in places]
         own = [id(x) for x in self.identity.tensors]
         if any(id(tensor) not in own or tensor.data_ptr() != given.data_ptr() for tensor, given in captures):
             return
@@ -96,7 +129,8 @@ class Attempt:
                 while len(_kinds) >= _MAX_KEPT:
                     _kinds.pop(next(iter(_kinds)))
                 kind = _kinds[self._key] = _Kind(next(_numbers), reads)
-        inputs = self._find_inputs(kind)
-        passed = [places[name] for name in call.inputs if name in places]
-        results = [pos for name, pos in places.items() if name not in call.inputs]
-        _native.add_known((kind.number, *self._options), inputs, passed, results, arguments, kernel, queue)
+        inputs = [_as_plain(x) for x in self._find_inputs(kind)]
+        names = [*_gradients.PARTS, *saved, *(name for name in call.inputs if name not in _gradients.PARTS)]
+        passed = [places[name] for name in names if name in places]
+        if len(passed) == sum(x is not None for x in inputs):
+            _native.add_known((kind.number, *self._options), inputs, passed, results, arguments, kernel, queue)

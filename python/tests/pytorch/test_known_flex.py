@@ -111,6 +111,41 @@ def test_what_differs_goes_the_long_way(device, read):
     assert attune.flex_attention(q.clone().requires_grad_(), k, v, block_mask=mask).requires_grad
 
 
+@pytest.mark.parametrize("lists", [False, True])
+def test_gradients(device, read, lists):
+    """Two that are read: the call, and that of its gradients. Later ones have functions, lists and tensors that were made anew."""
+
+    def make_score(bias):
+        return lambda s, b, h, q, kv: s + bias[h, q]
+
+    for _ in range(3):
+        inputs = [x.requires_grad_() for x in make_inputs()]
+        mask = make_mask(make_window(20)) if lists else None
+        out, lse = attune.flex_attention(*inputs, make_score(torch.randn(2, LENGTH)), mask, return_lse=True)
+        found = torch.autograd.grad(out.sum() + lse.sum(), inputs)
+        assert [x.shape for x in found] == [x.shape for x in inputs] and all(x.dtype == torch.float16 for x in found)
+        assert len(read) == 2
+    # Others of the gradients, and without one of the logarithm.
+    for _ in range(2):
+        out = attune.flex_attention(*inputs, make_score(torch.randn(2, LENGTH)), mask)
+        (found,) = torch.autograd.grad(out.sum(), inputs[1:2])
+        assert found.shape == inputs[1].shape
+        assert len(read) == 3
+    with pytest.raises(NotImplementedError, match="expects tensors that functions read without gradients"):
+        attune.flex_attention(*inputs, make_score(torch.randn(2, LENGTH, requires_grad=True)), mask)
+
+
+def test_gradients_of_parameters(device, read):
+    """With sinks and slopes, which have places of their own."""
+    inputs = [torch.nn.Parameter(x) for x in make_inputs()]
+    sinks, slopes = torch.nn.Parameter(torch.ones(2)), torch.ones(2)
+    for _ in range(2):
+        out = attune.attention(*inputs, mask_mod=make_window(20), sinks=sinks, alibi_slopes=slopes, layout="bhsd")
+        found = torch.autograd.grad(out.sum(), [*inputs, sinks])
+        assert [x.shape for x in found] == [x.shape for x in (*inputs, sinks)]
+        assert len(read) == 2
+
+
 def test_lists_that_have_to_be_copied(device, read):
     mask = make_mask(make_window(20))
     wide = BlockMask.from_kv_blocks(mask.kv_num_blocks.long(), mask.kv_indices.long(), mask_mod=mask.mask_mod, seq_lengths=mask.seq_lengths)
