@@ -70,7 +70,7 @@ def test_what_cannot_be(options, tmp_path):
 RESULT = {"schedule": {"block-m": 64}, "status": "ok", "median_ns": 2000.0, "resources": {"registers": 90, "spill_bytes": 0}}
 PROBLEM = {
     "problem": "attention",
-    "chip": "sm_90a",
+    "chip": "some chip",
     "device": "one",
     "flops": 4e9,
     "timed": True,
