@@ -70,11 +70,7 @@ def test_what_cannot_be(options, tmp_path):
 RESULT = {"schedule": {"block-m": 64}, "status": "ok", "median_ns": 2000.0, "resources": {"registers": 90, "spill_bytes": 0}}
 PROBLEM = {
     "problem": "attention",
-<<<<<<< Updated upstream
     "chip": "some chip",
-=======
-    "chip": "moon",
->>>>>>> Stashed changes
     "device": "one",
     "flops": 4e9,
     "timed": True,
