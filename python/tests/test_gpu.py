@@ -81,6 +81,9 @@ class FakeFramework:
     def get_stream(self, like):
         return self.stream
 
+    def finish(self, like, array):
+        return array
+
 
 @pytest.fixture
 def inputs(monkeypatch):
@@ -167,7 +170,7 @@ def test_driver_fails(inputs, monkeypatch):
 
 def test_foreign_framework(inputs, monkeypatch):
     monkeypatch.delitem(_frameworks.FRAMEWORKS, __name__.partition(".")[0])
-    with pytest.raises(TypeError, match="expects arrays of numpy, torch, cupy, whose allocators are known, but got .*FakeArray"):
+    with pytest.raises(TypeError, match="expects arrays of numpy, torch, cupy, jax, whose allocators are known, but got .*FakeArray"):
         attune.attention(*inputs)
 
 
