@@ -262,10 +262,7 @@ def read_call(
     sizes = _operands.read_sizes(tensors, layout)
     dense = [_operands.normalize_strides(tensor, name) for name, tensor in tensors.items()]
     inputs = dict(zip(_gradients.PARTS, tensors.values(), strict=True))
-    # Slopes become a part of the function of scores, which reads arguments by their number.
-    for called, name, array in ((f"argument{len(inputs)}", "alibi_slopes", alibi_slopes), ("sinks", "sinks", sinks)):
-        if array is not None:
-            inputs[called] = _operands.make_per_head(array, name, sizes.heads, place)
+    inputs |= _operands.read_per_head(alibi_slopes, sinks, sizes.heads, place)
     problem = Problem(
         dtype=dtype,
         heads=sizes.heads,

@@ -128,6 +128,16 @@ def make_per_head(array: Any, name: str, heads: int, device: tuple[str, int]) ->
     return tensor
 
 
+def read_per_head(alibi_slopes: Any, sinks: Any, heads: int, device: tuple[str, int]) -> dict[str, _native.Tensor]:
+    """Those that are there, by the names of the kernel's arguments.
+
+    Slopes are an argument of the function behind query, key and value, and become a part of the function of scores, which reads
+    arguments by their number.
+    """
+    given = (("argument3", "alibi_slopes", alibi_slopes), ("sinks", "sinks", sinks))
+    return {argument: make_per_head(array, name, heads, device) for argument, name, array in given if array is not None}
+
+
 def make_output(array: Any, name: str, shape: tuple[int, ...], dtype: str, device: tuple[str, int]) -> _native.Tensor:
     tensor = _frameworks.make_tensor(array, name, writable=True)
     found = _frameworks.get_dtype_name(tensor), _frameworks.get_device(tensor, name)

@@ -158,11 +158,7 @@ def compute(
     of_q, of_k, of_v = (not _operands.normalize_strides(tensor, name) for name, tensor in tensors.items())
     heads, head_dim_v, seq_q = tensors["q"].shape[2], tensors["v"].shape[3], tensors["q"].shape[1]
     given = {"query": tensors["q"], "key": tensors["k"], "value": tensors["v"], **operands}
-    if options.alibi_slopes is not None:
-        # Which is an argument of the function behind query, key and value, and read by a region.
-        given["argument3"] = _operands.make_per_head(options.alibi_slopes, "alibi_slopes", heads, place)
-    if options.sinks is not None:
-        given["sinks"] = _operands.make_per_head(options.sinks, "sinks", heads, place)
+    given |= _operands.read_per_head(options.alibi_slopes, options.sinks, heads, place)
     problem = Problem(
         dtype=dtype,
         heads=heads,
@@ -197,8 +193,7 @@ def compute(
         bucket = _schedules.Bucket.get(longest[0] or seq_q, longest[1] or most_keys)
         device = _devices.get_device(*place, chip)
         kernel = device.get_kernel(problem, bucket)
-        taken = (kernel.argument(pos) for pos in range(kernel.num_arguments))
-        _devices.run(device, kernel, [given[one.name] for one in taken if not one.is_workspace], arrays["q"], stream)
+        _devices.run(device, kernel, [given[name] for name in _devices.find_places(kernel)], arrays["q"], stream)
     return out if is_given else framework.finish(arrays["q"], out), None if lse is None else framework.finish(arrays["q"], lse)
 
 
