@@ -194,6 +194,16 @@ def Knobs_AttentionGrad : KnobSet<"attention_grad", "AttentionGrad", [
 ], attentionSizes, "`attn.attention_grad`">;
 
 //===----------------------------------------------------------------------===//
+// Merges of parts of attention
+//===----------------------------------------------------------------------===//
+
+def Knobs_Merge : KnobSet<"merge", "Merge", [Knob_NumWarps], [
+  ProblemSize<"batch", "Batch size">,
+  ProblemSize<"heads", "Number of query heads">,
+  ProblemSize<"seq-q", "Number of queries">
+], "`attn.merge`">;
+
+//===----------------------------------------------------------------------===//
 // Matmul
 //===----------------------------------------------------------------------===//
 

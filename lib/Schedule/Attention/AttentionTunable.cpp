@@ -199,5 +199,6 @@ struct AttentionTunable
 void attune::registerAttentionTunable(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, attn::AttnDialect *) {
     AttentionOp::attachInterface<AttentionTunable>(*context);
+    attachMergeTunable(context);
   });
 }

@@ -55,6 +55,9 @@ void buildAttentionReference(mlir::OpPassManager &pm, ReferenceRun run);
 /// that they are packed, its share in the mean, rounded up.
 int64_t getMeanLength(mlir::Value starts, int64_t size, int64_t batches);
 
+/// Makes attn.merge an op that can be tuned.
+void attachMergeTunable(mlir::MLIRContext *context);
+
 } // namespace attune
 
 #endif // ATTUNE_LIB_SCHEDULE_ATTENTION_ATTENTIONTUNABLE_H

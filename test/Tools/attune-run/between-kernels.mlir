@@ -37,7 +37,7 @@
 //
 // The reference knows no rule for what is made of attention.
 // RUN: not attune-run %t/behind.mlir --device=host --chip=sm_80 2>&1 | FileCheck %s --check-prefix=BEHIND
-// BEHIND: behind.mlir:2:{{[0-9]+}}: error: 'attn.attention' op expects its result to be returned by the function, reshaped or transposed at most, for output=f32
+// BEHIND: behind.mlir:2:{{[0-9]+}}: error: 'attn.attention' op expects its result to be returned by the function or merged, reshaped or transposed at most, for output=f32
 // BEHIND: behind.mlir:3:{{[0-9]+}}: note: used here by 'arith.negf'
 //
 // Upstream knows no loops for some ops.

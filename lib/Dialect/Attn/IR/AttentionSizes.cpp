@@ -262,36 +262,49 @@ struct NamedSize {
   }
 };
 
-class CheckEmitter {
+/// Emits checks in front of an op.
+class SizeChecks {
 public:
   using Describe = function_ref<std::string(Operation *, StringRef)>;
-  CheckEmitter(OpBuilder &builder, Location loc, AttentionOpInterface op,
-               Describe describe)
-      : b(loc, builder), op(op), describe(describe) {}
+  SizeChecks(OpBuilder &builder, Location loc, Operation *checked,
+             Describe describe)
+      : b(loc, builder), checked(checked), describe(describe) {}
 
-  void emit();
-  /// That starts rise from 0 to a place that there is.
-  void emitStarts();
-
-private:
   Value emitSize(NamedSize size) {
     return b.createOrFold<tensor::DimOp>(size.tensor, size.dim);
   }
   void expect(arith::CmpIPredicate predicate, Value left, Value right,
               const Twine &message) {
     Value holds = arith::CmpIOp::create(b, predicate, left, right);
-    cf::AssertOp::create(b, holds, describe(op, message.str()));
+    cf::AssertOp::create(b, holds, describe(checked, message.str()));
   }
   void expectEqual(NamedSize left, NamedSize right, StringRef what);
+
+  ImplicitLocOpBuilder b;
+
+private:
+  Operation *checked;
+  Describe describe;
+};
+
+class CheckEmitter : private SizeChecks {
+public:
+  CheckEmitter(OpBuilder &builder, Location loc, AttentionOpInterface op,
+               Describe describe)
+      : SizeChecks(builder, loc, op, describe), op(op) {}
+
+  void emit();
+  /// That starts rise from 0 to a place that there is.
+  void emitStarts();
+
+private:
   void expectMultiple(NamedSize left, NamedSize right);
   void expectBatches();
   void expectStarts(StringRef name, Value starts, Value places);
   void expectElements(const TableSize &size);
   void expectBlocks(const BlockList &list);
 
-  ImplicitLocOpBuilder b;
   AttentionOpInterface op;
-  Describe describe;
 };
 } // namespace
 
@@ -299,8 +312,7 @@ private:
 // compares, in that order. Canonicalization puts constants last, so messages
 // name what is dynamic first.
 
-void CheckEmitter::expectEqual(NamedSize left, NamedSize right,
-                               StringRef what) {
+void SizeChecks::expectEqual(NamedSize left, NamedSize right, StringRef what) {
   if (!left.isDynamic())
     std::swap(left, right);
   if (!left.isDynamic() || left.tensor == right.tensor)
@@ -503,6 +515,35 @@ struct RuntimeVerification
     checks.emitStarts();
   }
 };
+
+/// Parts and their logarithms are of as many batches, heads and queries as the
+/// first part is.
+struct MergeVerification
+    : RuntimeVerifiableOpInterface::ExternalModel<MergeVerification, MergeOp> {
+  void generateRuntimeVerification(
+      Operation *op, OpBuilder &builder, Location loc,
+      function_ref<std::string(Operation *, StringRef)> describe) const {
+    auto merge = cast<MergeOp>(op);
+    SizeChecks checks(builder, loc, op, describe);
+    Value first = merge.getParts().front();
+    const std::tuple<int64_t, int64_t, StringRef> dims[] = {
+        {merge.getBatchPos(), 0, "batch size"},
+        {merge.getHeadPos(), 1, "number of heads"},
+        {merge.getSeqPos(), 2, "length"}};
+    for (auto [number, part, lse] :
+         llvm::enumerate(merge.getParts(), merge.getLses())) {
+      std::string name = "part " + std::to_string(number),
+                  ofName = "lse of " + name;
+      for (auto [ofPart, ofLse, what] : dims) {
+        if (part != first)
+          checks.expectEqual({"part 0", first, ofPart}, {name, part, ofPart},
+                             what); // merge_c4
+        checks.expectEqual({"part 0", first, ofPart}, {ofName, lse, ofLse},
+                           what); // merge_c7
+      }
+    }
+  }
+};
 } // namespace
 
 void attune::attn::emitSizeChecks(OpBuilder &builder, AttentionOpInterface op) {
@@ -515,4 +556,5 @@ void AttnDialect::attachRuntimeVerification() {
   AttentionOp::attachInterface<RuntimeVerification<AttentionOp>>(*getContext());
   AttentionGradOp::attachInterface<RuntimeVerification<AttentionGradOp>>(
       *getContext());
+  MergeOp::attachInterface<MergeVerification>(*getContext());
 }

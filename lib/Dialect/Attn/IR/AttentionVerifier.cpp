@@ -276,8 +276,7 @@ static bool fitsAddressSpace(RankedTensorType type) {
 }
 
 /// A kernel allocates its results, so it must know where their elements are.
-static LogicalResult verifyPlaces(AttentionOpInterface op,
-                                  RankedTensorType type) {
+static LogicalResult verifyPlaces(Operation *op, RankedTensorType type) {
   auto strided = dyn_cast_or_null<StridedAttr>(type.getEncoding());
   if (!strided)
     return success();
@@ -306,6 +305,26 @@ static LogicalResult verifyPlaces(AttentionOpInterface op,
                              "got ")
              << type;
   }
+  return success();
+}
+
+LogicalResult attune::attn::detail::verifyTensors(Operation *op) {
+  for (Type type :
+       llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes())) {
+    if (!fitsAddressSpace(cast<RankedTensorType>(type))) // attention_c9
+      return op->emitOpError("expects tensors of at most ")
+             << std::numeric_limits<int64_t>::max() << " bytes, but got "
+             << type;
+    // attention_c18
+    Attribute encoding = cast<RankedTensorType>(type).getEncoding();
+    if (encoding && !isa<StridedAttr>(encoding))
+      return op->emitOpError("expects tensors without an encoding or with "
+                             "#attn.strided, but got ")
+             << encoding;
+  }
+  for (Value result : op->getResults())
+    if (failed(verifyPlaces(op, cast<RankedTensorType>(result.getType()))))
+      return failure();
   return success();
 }
 
@@ -344,22 +363,8 @@ LogicalResult attune::attn::detail::verify(AttentionOpInterface op) {
   if (failed(verifyPages(op)) || // attention_c24
       failed(verifyStarts(op)))  // attention_c25
     return failure();
-  for (Type type :
-       llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes())) {
-    if (!fitsAddressSpace(cast<RankedTensorType>(type))) // attention_c9
-      return op->emitOpError("expects tensors of at most ")
-             << std::numeric_limits<int64_t>::max() << " bytes, but got "
-             << type;
-    // attention_c18
-    Attribute encoding = cast<RankedTensorType>(type).getEncoding();
-    if (encoding && !isa<StridedAttr>(encoding))
-      return op->emitOpError("expects tensors without an encoding or with "
-                             "#attn.strided, but got ")
-             << encoding;
-  }
-  for (Value result : op->getResults())
-    if (failed(verifyPlaces(op, cast<RankedTensorType>(result.getType()))))
-      return failure();
+  if (failed(verifyTensors(op)))
+    return failure();
   if (failed(verifyBlockLists(op)))
     return failure();
   return verifyScalars(op);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sizes, type inference and shape reification of attn.attention. Syntax,
-// verification, regions and canonicalization have files of their own.
+// verification, regions and canonicalization have files of their own, and so
+// have other ops.
 
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -12,6 +13,19 @@ using namespace mlir;
 using namespace attune::attn;
 
 #include "attune/Dialect/Attn/IR/AttnInterfaces.cpp.inc"
+
+/// The letters of an order as a keyword, in the syntax that ODS makes.
+static ParseResult parseOrder(OpAsmParser &parser, StringAttr &order) {
+  StringRef letters;
+  if (parser.parseKeyword(&letters))
+    return failure();
+  order = parser.getBuilder().getStringAttr(letters);
+  return success();
+}
+
+static void printOrder(OpAsmPrinter &printer, Operation *, StringAttr order) {
+  printer << order.getValue();
+}
 
 #define GET_OP_CLASSES
 #include "attune/Dialect/Attn/IR/AttnOps.cpp.inc"

@@ -15,17 +15,17 @@ static MemRefType getBufferType(RankedTensorType type) {
   return MemRefType::get(type.getShape(), type.getElementType(), layout);
 }
 
-Value LoopEmitter::toBuffer(Value tensor) {
+Value RowEmitter::toBuffer(Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
   return bufferization::ToBufferOp::create(builder, getBufferType(type), tensor,
                                            /*read_only=*/true);
 }
 
-Value LoopEmitter::getSize(Value buffer, int64_t position) {
+Value RowEmitter::getSize(Value buffer, int64_t position) {
   return builder.createOrFold<memref::DimOp>(buffer, position);
 }
 
-Value LoopEmitter::allocate(RankedTensorType type, ArrayRef<Value> sizes) {
+Value RowEmitter::allocate(RankedTensorType type, ArrayRef<Value> sizes) {
   SmallVector<Value> dynamicSizes;
   for (auto [size, value] : llvm::zip_equal(type.getShape(), sizes))
     if (ShapedType::isDynamic(size))
@@ -36,16 +36,16 @@ Value LoopEmitter::allocate(RankedTensorType type, ArrayRef<Value> sizes) {
 }
 
 /// Of the first element along the head size.
-SmallVector<Value, 4> LoopEmitter::getIndices(Value b, Value h, Value s) {
+SmallVector<Value, 4> RowEmitter::getIndices(Value b, Value h, Value s) {
   SmallVector<Value, 4> indices(4);
-  indices[op.getBatchPos()] = b;
-  indices[op.getHeadPos()] = h;
-  indices[op.getSeqPos()] = s;
-  indices[op.getHeadDimPos()] = zero;
+  indices[find('b')] = b;
+  indices[find('h')] = h;
+  indices[find('s')] = s;
+  indices[find('d')] = zero;
   return indices;
 }
 
-Type LoopEmitter::withElement(Value value, Type element) {
+Type RowEmitter::withElement(Value value, Type element) {
   if (auto vector = dyn_cast<VectorType>(value.getType()))
     return vector.clone(element);
   return element;
@@ -53,13 +53,13 @@ Type LoopEmitter::withElement(Value value, Type element) {
 
 /// Whether elements along the head size are neighbours, as those of a vector in
 /// memory are.
-bool LoopEmitter::isHeadDimDense(Value buffer) {
+bool RowEmitter::isHeadDimDense(Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
-  return op.getHeadDimPos() == type.getRank() - 1 && type.isLastDimUnitStride();
+  return find('d') == type.getRank() - 1 && type.isLastDimUnitStride();
 }
 
-Value LoopEmitter::loadF32(Value buffer, SmallVector<Value, 4> indices,
-                           int64_t count) {
+Value RowEmitter::loadF32(Value buffer, SmallVector<Value, 4> indices,
+                          int64_t count) {
   auto type = VectorType::get(
       count, cast<MemRefType>(buffer.getType()).getElementType());
   Value loaded;
@@ -68,7 +68,7 @@ Value LoopEmitter::loadF32(Value buffer, SmallVector<Value, 4> indices,
   } else {
     SmallVector<Value> elements;
     for (int64_t d = 0; d < count; ++d) {
-      indices[op.getHeadDimPos()] = createIndex(d);
+      indices[find('d')] = createIndex(d);
       elements.push_back(memref::LoadOp::create(builder, buffer, indices));
     }
     loaded = vector::FromElementsOp::create(builder, type, elements);
@@ -79,19 +79,19 @@ Value LoopEmitter::loadF32(Value buffer, SmallVector<Value, 4> indices,
       builder, withElement(loaded, builder.getF32Type()), loaded);
 }
 
-void LoopEmitter::store(Value vector, Value buffer,
-                        SmallVector<Value, 4> indices) {
-  Type element = cast<MemRefType>(buffer.getType()).getElementType();
-  if (!element.isF32())
+void RowEmitter::store(Value vector, Value buffer,
+                       SmallVector<Value, 4> indices) {
+  Type stored = cast<MemRefType>(buffer.getType()).getElementType();
+  if (!stored.isF32())
     vector =
-        arith::TruncFOp::create(builder, withElement(vector, element), vector);
+        arith::TruncFOp::create(builder, withElement(vector, stored), vector);
   if (isHeadDimDense(buffer)) {
     vector::StoreOp::create(builder, vector, buffer, indices);
     return;
   }
   int64_t count = cast<VectorType>(vector.getType()).getNumElements();
   for (int64_t d = 0; d < count; ++d) {
-    indices[op.getHeadDimPos()] = createIndex(d);
+    indices[find('d')] = createIndex(d);
     memref::StoreOp::create(builder,
                             vector::ExtractOp::create(builder, vector, d),
                             buffer, indices);
@@ -99,11 +99,11 @@ void LoopEmitter::store(Value vector, Value buffer,
 }
 
 /// What is left of an f32 in the operands' element type, if that is asked for.
-Value LoopEmitter::round(Value value) {
-  if (precision == ReferencePrecision::F32 || op.getElementType().isF32())
+Value RowEmitter::round(Value value) {
+  if (precision == ReferencePrecision::F32 || element.isF32())
     return value;
-  Value rounded = arith::TruncFOp::create(
-      builder, withElement(value, op.getElementType()), value);
+  Value rounded =
+      arith::TruncFOp::create(builder, withElement(value, element), value);
   return arith::ExtFOp::create(
       builder, withElement(value, builder.getF32Type()), rounded);
 }
@@ -196,12 +196,12 @@ void LoopEmitter::readCapturesFromBuffers(Operation *loop) {
   });
 }
 
-Value LoopEmitter::createZeros(int64_t count) {
+Value RowEmitter::createZeros(int64_t count) {
   auto type = VectorType::get(count, builder.getF32Type());
   return arith::ConstantOp::create(builder, builder.getZeroAttr(type));
 }
 
-Value LoopEmitter::toTensor(Value buffer) {
+Value RowEmitter::toTensor(Value buffer) {
   return bufferization::ToTensorOp::create(
       builder, memref::getTensorTypeFromMemRefType(buffer.getType()), buffer,
       /*restrict=*/true, /*writable=*/true);
@@ -213,7 +213,7 @@ Value LoopEmitter::dot(Value lhs, Value rhs) {
                                      product, createF32(0.0f));
 }
 
-Value LoopEmitter::addMultiple(Value sum, Value factor, Value vector) {
+Value RowEmitter::addMultiple(Value sum, Value factor, Value vector) {
   Value factors =
       vector::BroadcastOp::create(builder, vector.getType(), factor);
   Value term = arith::MulFOp::create(builder, factors, vector);

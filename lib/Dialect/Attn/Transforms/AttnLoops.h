@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the references of attention and of its gradients share: buffers, vectors
-// along the head size, scores, and which keys a query sees.
+// What the references of ops share: buffers and vectors along the head size,
+// and of attention and its gradients, scores and which keys a query sees.
 
 #ifndef ATTUNE_LIB_DIALECT_ATTN_TRANSFORMS_ATTNLOOPS_H
 #define ATTUNE_LIB_DIALECT_ATTN_TRANSFORMS_ATTNLOOPS_H
@@ -15,14 +15,64 @@
 
 namespace attune::attn {
 
-/// Emits the loops of one op whose short forms are expanded, in f32. Members
-/// that are Values are set on the way.
-class LoopEmitter {
+/// Emits loops in place of an op on tensors of this order, in f32: buffers, and
+/// rows along the head size as vectors. Members that are Values are set on the
+/// way.
+class RowEmitter {
+protected:
+  RowEmitter(mlir::RewriterBase &rewriter, mlir::Operation *op,
+             llvm::StringRef order, mlir::FloatType element,
+             ReferencePrecision output, ReferencePrecision precision)
+      : rewriter(rewriter), builder(op->getLoc(), rewriter), order(order),
+        element(element), output(output), precision(precision) {}
+
+  mlir::Value createF32(float value) {
+    return mlir::arith::ConstantOp::create(builder,
+                                           builder.getF32FloatAttr(value));
+  }
+  mlir::Value createIndex(int64_t value) {
+    return mlir::arith::ConstantIndexOp::create(builder, value);
+  }
+  int64_t find(char dim) const { return static_cast<int64_t>(order.find(dim)); }
+  /// An f32 vector of zeros.
+  mlir::Value createZeros(int64_t count);
+  mlir::Value toBuffer(mlir::Value tensor);
+  mlir::Value toTensor(mlir::Value buffer);
+  mlir::Value getSize(mlir::Value buffer, int64_t position);
+  mlir::Value allocate(mlir::RankedTensorType type,
+                       llvm::ArrayRef<mlir::Value> sizes);
+  llvm::SmallVector<mlir::Value, 4> getIndices(mlir::Value b, mlir::Value h,
+                                               mlir::Value s);
+  bool isHeadDimDense(mlir::Value buffer);
+  /// The type of a vector, or of a scalar, with other elements.
+  static mlir::Type withElement(mlir::Value value, mlir::Type element);
+  /// The vector along the head size in f32, and the other way round.
+  mlir::Value loadF32(mlir::Value buffer,
+                      llvm::SmallVector<mlir::Value, 4> indices, int64_t count);
+  void store(mlir::Value vector, mlir::Value buffer,
+             llvm::SmallVector<mlir::Value, 4> indices);
+  /// sum + factor * vector
+  mlir::Value addMultiple(mlir::Value sum, mlir::Value factor,
+                          mlir::Value vector);
+  mlir::Value round(mlir::Value value);
+
+  mlir::RewriterBase &rewriter;
+  mlir::ImplicitLocOpBuilder builder;
+  llvm::StringRef order;
+  /// What is rounded to, if that is asked for.
+  mlir::FloatType element;
+  ReferencePrecision output, precision;
+  mlir::Value zero, one;
+};
+
+/// Emits the loops of one op whose short forms are expanded.
+class LoopEmitter : public RowEmitter {
 public:
   LoopEmitter(mlir::RewriterBase &rewriter, AttentionOpInterface op,
               ReferencePrecision output, ReferencePrecision precision)
-      : rewriter(rewriter), op(op), builder(op.getLoc(), rewriter),
-        output(output), precision(precision) {}
+      : RowEmitter(rewriter, op, op.getOrder(), op.getElementType(), output,
+                   precision),
+        op(op) {}
 
 protected:
   /// One query of one head.
@@ -49,37 +99,8 @@ protected:
   using KeyBody =
       llvm::function_ref<mlir::Value(mlir::Value n, mlir::Value carried)>;
 
-  mlir::Value createF32(float value) {
-    return mlir::arith::ConstantOp::create(builder,
-                                           builder.getF32FloatAttr(value));
-  }
-  mlir::Value createIndex(int64_t value) {
-    return mlir::arith::ConstantIndexOp::create(builder, value);
-  }
-  /// An f32 vector of zeros.
-  mlir::Value createZeros(int64_t count);
-  mlir::Value toBuffer(mlir::Value tensor);
-  mlir::Value toTensor(mlir::Value buffer);
-  mlir::Value getSize(mlir::Value buffer, int64_t position);
-  mlir::Value allocate(mlir::RankedTensorType type,
-                       llvm::ArrayRef<mlir::Value> sizes);
-  llvm::SmallVector<mlir::Value, 4> getIndices(mlir::Value b, mlir::Value h,
-                                               mlir::Value s);
-  bool isHeadDimDense(mlir::Value buffer);
-  /// The type of a vector, or of a scalar, with other elements.
-  static mlir::Type withElement(mlir::Value value, mlir::Type element);
-  /// The vector along the head size in f32, and the other way round.
-  mlir::Value loadF32(mlir::Value buffer,
-                      llvm::SmallVector<mlir::Value, 4> indices, int64_t count);
-  void store(mlir::Value vector, mlir::Value buffer,
-             llvm::SmallVector<mlir::Value, 4> indices);
   /// The sum of products, in ascending order.
   mlir::Value dot(mlir::Value lhs, mlir::Value rhs);
-  /// sum + factor * vector
-  mlir::Value addMultiple(mlir::Value sum, mlir::Value factor,
-                          mlir::Value vector);
-  mlir::Value round(mlir::Value value);
-
   /// Sets the members that all loops read, in front of the op.
   void readOperands();
   /// The queries or the keys of a batch.
@@ -103,14 +124,11 @@ protected:
                                mlir::Value initial, KeyBody body);
   void readCapturesFromBuffers(mlir::Operation *loop);
 
-  mlir::RewriterBase &rewriter;
   AttentionOpInterface op;
-  mlir::ImplicitLocOpBuilder builder;
-  ReferencePrecision output, precision;
   mlir::Value query, key, value, sinks, queryLengths, keyLengths, queryStarts,
       keyStarts, pages;
   List blocks, fullBlocks;
-  mlir::Value zero, one, batch, seqQ, seqK, headsQ, headsKV;
+  mlir::Value batch, seqQ, seqK, headsQ, headsKV;
   llvm::MapVector<mlir::Value, mlir::Value> captures;
 };
 
@@ -118,6 +136,10 @@ protected:
 /// `output` F32.
 void emitGradientLoops(mlir::RewriterBase &rewriter, AttentionGradOp op,
                        ReferencePrecision output, ReferencePrecision precision);
+
+/// Replaces the op by the loops that compute its results.
+void emitMergeLoops(mlir::RewriterBase &rewriter, MergeOp op,
+                    ReferencePrecision output, ReferencePrecision precision);
 
 } // namespace attune::attn
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// convert-attn-to-loops: the reference of attention. For each query, three
-// sweeps over its keys in f32: largest score, sum of exponentials, weighted sum
-// of values. The query and the weighted sum are vectors, which a GPU keeps in
-// registers: in memory they would cost hundreds of times what is computed.
-// Short forms are expanded first, so that regions are all it has to know.
+// convert-attn-to-loops: the reference of attention; those of its gradients and
+// of merges have files of their own. For each query, three sweeps over its keys
+// in f32: largest score, sum of exponentials, weighted sum of values. The query
+// and the weighted sum are vectors, which a GPU keeps in registers: in memory
+// they would cost hundreds of times what is computed. Short forms are expanded
+// first, so that regions are all it has to know.
 
 #include "AttnLoops.h"
 #include "attune/Dialect/Attn/Transforms/Transforms.h"
@@ -214,10 +215,11 @@ static LogicalResult checkF32Output(OpResult result,
       llvm::append_range(users, user->getUsers());
       continue;
     }
-    if (!isa<func::ReturnOp>(user)) {
+    // A part may have any type, also one that others have not.
+    if (!isa<func::ReturnOp, MergeOp>(user)) {
       InFlightDiagnostic diagnostic = op->emitOpError(
-          "expects its result to be returned by the function, reshaped or "
-          "transposed at most, for output=f32");
+          "expects its result to be returned by the function or merged, "
+          "reshaped or transposed at most, for output=f32");
       diagnostic.attachNote(user->getLoc())
           << "used here by '" << user->getName() << "'";
       return diagnostic;
@@ -238,15 +240,29 @@ struct ConvertAttnToLoops
   using ConvertAttnToLoopsPassBase::ConvertAttnToLoopsPassBase;
 
   void runOnOperation() override {
-    SmallVector<AttentionOpInterface> ops;
-    getOperation().walk([&](AttentionOpInterface op) { ops.push_back(op); });
-    for (AttentionOpInterface op : ops)
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isa<AttentionOpInterface, MergeOp>(op))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops)
       if (failed(lower(op)))
         return signalPassFailure();
   }
 
 private:
-  LogicalResult lower(AttentionOpInterface op) {
+  void emit(IRRewriter &rewriter, Operation *op) {
+    if (auto merge = dyn_cast<MergeOp>(op))
+      return emitMergeLoops(rewriter, merge, output, precision);
+    expandShortForms(rewriter, cast<AttentionOpInterface>(op));
+    if (auto grad = dyn_cast<AttentionGradOp>(op))
+      emitGradientLoops(rewriter, grad, output, precision);
+    else
+      ReferenceEmitter(rewriter, cast<AttentionOp>(op), output, precision)
+          .emit(cast<AttentionOp>(op));
+  }
+
+  LogicalResult lower(Operation *op) {
     SmallVector<Operation *> moves;
     bool changesType = false;
     for (OpResult result : op->getResults()) {
@@ -262,12 +278,7 @@ private:
     }
     IRRewriter rewriter(op);
     auto func = op->getParentOfType<func::FuncOp>();
-    expandShortForms(rewriter, op);
-    if (auto grad = dyn_cast<AttentionGradOp>(op.getOperation()))
-      emitGradientLoops(rewriter, grad, output, precision);
-    else
-      ReferenceEmitter(rewriter, op, output, precision)
-          .emit(cast<AttentionOp>(op.getOperation()));
+    emit(rewriter, op);
     if (changesType) {
       for (Operation *move : moves)
         changeElementType(rewriter, move);

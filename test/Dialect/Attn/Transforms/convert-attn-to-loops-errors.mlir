@@ -4,7 +4,7 @@
 
 !t = tensor<1x2x8x16xf16>
 func.func @used_elsewhere(%q: !t) -> !t {
-  // expected-error @below {{expects its result to be returned by the function, reshaped or transposed at most, for output=f32}}
+  // expected-error @below {{expects its result to be returned by the function or merged, reshaped or transposed at most, for output=f32}}
   %o = attn.attention %q, %q, %q : !t, !t, !t
   // expected-note @below {{used here by 'attn.attention'}}
   %p = attn.attention %o, %q, %q : !t, !t, !t

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The attn dialect: attention on tensors, its gradients, and its attributes.
+// The attn dialect: attention on tensors, its gradients, merges of its parts,
+// and its attributes.
 
 #ifndef ATTUNE_DIALECT_ATTN_IR_ATTN_H
 #define ATTUNE_DIALECT_ATTN_IR_ATTN_H
@@ -51,10 +52,12 @@ mlir::Block *createRegionBlock(mlir::Operation *op, mlir::OpBuilder &builder,
 #define GET_OP_CLASSES
 #include "attune/Dialect/Attn/IR/AttnOps.h.inc"
 
-// The parts of verifiers that attention ops share.
+// The parts of verifiers that ops share.
 namespace attune::attn::detail {
 llvm::LogicalResult verify(AttentionOpInterface op);
 llvm::LogicalResult verifyRegions(AttentionOpInterface op);
+/// Bytes and encodings of all tensors, and places of results.
+llvm::LogicalResult verifyTensors(mlir::Operation *op);
 } // namespace attune::attn::detail
 
 namespace mlir {

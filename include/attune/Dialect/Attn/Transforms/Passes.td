@@ -59,6 +59,8 @@ def ConvertAttnToLoopsPass : Pass<"convert-attn-to-loops", "::mlir::ModuleOp"> {
     of values. Each sweep computes the score anew, all in f32, and skips keys
     that the mask hides. What lies along the head size is a vector. Operands
     become read-only buffers, results are allocated. Slow and obvious: every kernel is checked against it.
+    A merge is one such loop, in it the largest of the logarithms and the sum of
+    weighted parts.
 
     `precision=operand` rounds where an eager framework rounds that computes in
     the element type of the operands: the scaled product, the score, the
@@ -66,8 +68,8 @@ def ConvertAttnToLoopsPass : Pass<"convert-attn-to-loops", "::mlir::ModuleOp"> {
     error that a kernel may be expected to have.
 
     With `output=f32`, results that are not f32 become f32 before any rounding,
-    and so do the results of the function, which must return them, reshaped or
-    transposed at most, and must have no callers.
+    and so do the results of the function, which must return or merge them,
+    reshaped or transposed at most, and must have no callers.
   }];
   let options = [
     Option<"output", "output", "::attune::attn::ReferencePrecision",
