@@ -14,7 +14,8 @@ def ConvertAttnToTilePass : Pass<"convert-attn-to-tile", "::mlir::ModuleOp"> {
     sequences of queries are shorter than a tile, heads that read the same keys
     share one. On the host
     side operands become buffers (`bufferization.to_buffer`) and results are
-    new buffers (`memref.alloc`, `bufferization.to_tensor`).
+    new buffers (`memref.alloc`, `bufferization.to_tensor`). An `attn.merge`
+    becomes one of a kernel whose workgroups merge the parts of some rows.
 
     Which key blocks are empty, partial or full is derived from the mask region
     by interval analysis (`Dialect/Attn/Analysis/MaskRanges.h` says what it

@@ -41,6 +41,13 @@ struct ConvertAttnToTile
 };
 } // namespace
 
+static LogicalResult checkScheduled(TunableOpInterface op) {
+  if (op.getSchedule())
+    return success();
+  return op->emitOpError() << "expects a schedule; run attune-set-schedule "
+                              "or attune-select-schedule first";
+}
+
 /// What passes in front of this one have to have done.
 static LogicalResult checkPrepared(attn::AttentionOpInterface op) {
   if (op.getCausalAttr() || op.getWindowAttr() || op.getSoftcapAttr() ||
@@ -51,10 +58,7 @@ static LogicalResult checkPrepared(attn::AttentionOpInterface op) {
     return op->emitOpError() << "expects no lists of blocks beside "
                              << (op.getPages() ? "pages" : "lengths of batches")
                              << ", which kernels do not take together";
-  if (!cast<TunableOpInterface>(*op).getSchedule())
-    return op->emitOpError() << "expects a schedule; run attune-set-schedule "
-                                "or attune-select-schedule first";
-  return success();
+  return checkScheduled(cast<TunableOpInterface>(*op));
 }
 
 /// The sizes of the tiles of an op that can be outlined.
@@ -315,6 +319,13 @@ void ConvertAttnToTile::runOnOperation() {
           return outlineAttentionGrad(grad, target, symbols);
         return outline(cast<attn::AttentionOp>(*op), target, symbols);
       });
-  if (failed(result))
+  LogicalResult merged = forEachWithTarget<attn::MergeOp>(
+      module, [&](attn::MergeOp op, tile::TargetAttr target) -> LogicalResult {
+        if (failed(checkScheduled(cast<TunableOpInterface>(*op))))
+          return failure();
+        outlineMerge(op, target, symbols);
+        return success();
+      });
+  if (failed(result) || failed(merged))
     signalPassFailure();
 }

@@ -15,6 +15,8 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace attune;
@@ -24,15 +26,16 @@ static constexpr double kLog2E = 1.4426950408889634074;
 static constexpr double kLn2 = 0.69314718055994530942;
 static constexpr double kLowest = -std::numeric_limits<double>::infinity();
 
-/// Rows of a tile, one for each warp: there are few of them, which many warps
-/// read at once.
+/// Of split keys, rows of a tile, one for each warp: there are few of them,
+/// which many warps read at once.
 static constexpr int64_t kMergeRows = 4, kMergeWarps = 4;
 
 namespace {
 /// Kernel-side buffers.
 struct MergeOperands {
-  KeyParts parts;
-  int64_t count;
+  /// One for each part, with the dimensions of `partOrder`.
+  SmallVector<KeyParts> parts;
+  StringRef partOrder;
   /// Null where there are none.
   Value sinks, queryLengths;
   Value output, lse;
@@ -41,10 +44,10 @@ struct MergeOperands {
 class MergeBuilder {
 public:
   MergeBuilder(OpBuilder &builder, Location loc, StringRef order,
-               const MergeOperands &operands, int64_t columns)
-      : b(loc, builder), order(order), operands(operands),
-        rowType(TileType::get({kMergeRows}, b.getF32Type())),
-        tileType(TileType::get({kMergeRows, columns}, b.getF32Type())) {}
+               const MergeOperands &operands, int64_t rows, int64_t columns)
+      : b(loc, builder), order(order), operands(operands), rows(rows),
+        rowType(TileType::get({rows}, b.getF32Type())),
+        tileType(TileType::get({rows, columns}, b.getF32Type())) {}
 
   void build();
 
@@ -55,6 +58,7 @@ private:
   /// elements and of numbers.
   Value viewRows(StringRef dims, Value buffer);
   Value viewRowNumbers(Value buffer);
+  Value loadPart(Value output);
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
   }
@@ -70,6 +74,7 @@ private:
   TileBuilder b;
   StringRef order;
   const MergeOperands &operands;
+  int64_t rows;
   TileType rowType, tileType;
   /// Whether rows are of heads, which have one query each.
   bool alongHeads = false;
@@ -84,15 +89,16 @@ void MergeBuilder::locate() {
     return b.createOrFold<memref::DimOp>(operands.output,
                                          static_cast<int64_t>(order.find(dim)));
   };
-  Value rows = size(alongHeads ? 'h' : 's');
-  Value tiles = b.createOrFold<arith::CeilDivUIOp>(rows, constant(kMergeRows));
+  Value perTile = constant(rows);
+  Value tiles =
+      b.createOrFold<arith::CeilDivUIOp>(size(alongHeads ? 'h' : 's'), perTile);
   Value heads = alongHeads ? constant(1) : size('h');
   QueryTile tile =
       orderByHead(b, gpu::BlockIdOp::create(b, gpu::Dimension::x).getResult(),
                   {tiles, heads, heads, size('b')}, /*lastFirst=*/false);
   batch = tile.batch;
   head = alongHeads ? constant(0) : tile.headQ;
-  firstRow = arith::MulIOp::create(b, tile.tile, constant(kMergeRows));
+  firstRow = arith::MulIOp::create(b, tile.tile, perTile);
 }
 
 Value MergeBuilder::viewRows(StringRef dims, Value buffer) {
@@ -106,6 +112,12 @@ Value MergeBuilder::viewRowNumbers(Value buffer) {
   return memref::CollapseShapeOp::create(
       b, viewNumbers(b, buffer, batch, /*head=*/Value()),
       ArrayRef<ReassociationIndices>{{0, 1}});
+}
+
+Value MergeBuilder::loadPart(Value output) {
+  return createLoad(b, tileType.withElementType(getElementTypeOrSelf(output)),
+                    viewRows(operands.partOrder, output),
+                    ValueRange{firstRow, constant(0)});
 }
 
 static Value isLowest(OpBuilder &inner, Location loc, Value x) {
@@ -172,8 +184,11 @@ Value MergeBuilder::addPart(Value sum, Value weight, Value part) {
         Value zero = TileBuilder::constant(inner, loc, 0);
         Value isEmpty = arith::CmpFOp::create(
             inner, loc, arith::CmpFPredicate::OEQ, args[1], zero);
-        Value element =
-            arith::SelectOp::create(inner, loc, isEmpty, zero, args[2]);
+        Value element = args[2];
+        if (!element.getType().isF32())
+          element =
+              arith::ExtFOp::create(inner, loc, inner.getF32Type(), element);
+        element = arith::SelectOp::create(inner, loc, isEmpty, zero, element);
         return math::FmaOp::create(inner, loc, args[1], element, args[0]);
       });
 }
@@ -214,16 +229,10 @@ void MergeBuilder::store(Value sum, Value total, Value shift) {
 void MergeBuilder::build() {
   locate();
   SmallVector<Value> logs, outputs;
-  for (int64_t part = 0; part < operands.count; ++part) {
-    OpFoldResult number = b.getIndexAttr(part);
+  for (const KeyParts &part : operands.parts) {
     // Rows first: numbers are held by who has their rows.
-    outputs.push_back(createLoad(
-        b, tileType,
-        viewRows(kPartOrder, viewPart(b, operands.parts.output, number)),
-        ValueRange{firstRow, constant(0)}));
-    logs.push_back(loadNumbers(
-        b, kMergeRows, viewRowNumbers(viewPart(b, operands.parts.lse, number)),
-        firstRow));
+    outputs.push_back(loadPart(part.output));
+    logs.push_back(loadNumbers(b, rows, viewRowNumbers(part.lse), firstRow));
   }
   // A sink counts once, like a part whose result is 0.
   if (operands.sinks)
@@ -267,6 +276,23 @@ KeyParts attune::makeKeyParts(attn::AttentionOp op, KernelOutliner &outliner) {
   return parts;
 }
 
+/// One workgroup for each tile of rows.
+static void setLaunch(OutlinedKernel &kernel, Value output, StringRef order,
+                      int64_t rows, int64_t threads) {
+  auto position = [&](char dim) {
+    return static_cast<int64_t>(order.find(dim));
+  };
+  bool alongHeads =
+      cast<MemRefType>(output.getType()).getDimSize(position('s')) == 1;
+  HostProduct grid;
+  grid.factors.push_back({output, position(alongHeads ? 'h' : 's'), rows});
+  if (!alongHeads)
+    grid.factors.push_back({output, position('h')});
+  grid.factors.push_back({output, position('b')});
+  kernel.setGrid(std::move(grid));
+  kernel.setBlock(threads);
+}
+
 void attune::addMergeKernel(attn::AttentionOp op, KernelOutliner &outliner,
                             const KeyParts &parts, int64_t columns,
                             int64_t lanes) {
@@ -275,13 +301,15 @@ void attune::addMergeKernel(attn::AttentionOp op, KernelOutliner &outliner,
   auto addRead = [&](Value value) {
     return kernel.addArgument(value, launch::Access::Read);
   };
-  auto addOutput = [&](Value result, StringRef name) {
-    return kernel.addArgument(
-        outliner.makeOutput(cast<OpResult>(result), name));
-  };
   MergeOperands operands;
-  operands.count = op.getScheduleAttr().getSplitK();
-  operands.parts = {addRead(parts.output), addRead(parts.lse)};
+  operands.partOrder = kPartOrder;
+  Value outputs = addRead(parts.output), logs = addRead(parts.lse);
+  ImplicitLocOpBuilder body(op.getLoc(), kernel.getBody());
+  for (int64_t part = 0; part < op.getScheduleAttr().getSplitK(); ++part) {
+    OpFoldResult number = body.getIndexAttr(part);
+    operands.parts.push_back(
+        {viewPart(body, outputs, number), viewPart(body, logs, number)});
+  }
   if (op.getSinks())
     operands.sinks = addRead(outliner.getInput(op.getSinks(), "sinks"));
   if (op.getSinks() && op.getQueryLengths())
@@ -290,17 +318,49 @@ void attune::addMergeKernel(attn::AttentionOp op, KernelOutliner &outliner,
   Value output = outliner.makeOutput(cast<OpResult>(op.getResult()), "output");
   operands.output = kernel.addArgument(output);
   if (op.getLse())
-    operands.lse = addOutput(op.getLse(), "lse");
-  MergeBuilder(kernel.getBody(), op.getLoc(), op.getOrder(), operands, columns)
+    operands.lse = kernel.addArgument(
+        outliner.makeOutput(cast<OpResult>(op.getLse()), "lse"));
+  MergeBuilder(kernel.getBody(), op.getLoc(), op.getOrder(), operands,
+               kMergeRows, columns)
       .build();
-  bool alongHeads =
-      cast<MemRefType>(output.getType()).getDimSize(op.getSeqPos()) == 1;
-  HostProduct grid;
-  grid.factors.push_back(
-      {output, alongHeads ? op.getHeadPos() : op.getSeqPos(), kMergeRows});
-  if (!alongHeads)
-    grid.factors.push_back({output, op.getHeadPos()});
-  grid.factors.push_back({output, op.getBatchPos()});
-  kernel.setGrid(std::move(grid));
-  kernel.setBlock(kMergeWarps * lanes);
+  setLaunch(kernel, output, op.getOrder(), kMergeRows, kMergeWarps * lanes);
+}
+
+void attune::outlineMerge(attn::MergeOp op, tile::TargetAttr target,
+                          SymbolTable &symbols) {
+  OpBuilder host(op);
+  cast<RuntimeVerifiableOpInterface>(*op).generateRuntimeVerification(
+      host, op.getLoc(),
+      [](Operation *, StringRef message) { return message.str(); });
+  KernelOutliner outliner(op, symbols);
+  StringRef function = op->getParentOfType<func::FuncOp>().getName();
+  OutlinedKernel &kernel = outliner.addKernel((function + "_merge").str());
+  MergeOperands operands;
+  operands.partOrder = op.getOrder();
+  for (auto [number, part, lse] :
+       llvm::enumerate(op.getParts(), op.getLses())) {
+    std::string name = "part" + std::to_string(number);
+    Value output = kernel.addArgument(outliner.getInput(part, name));
+    operands.parts.push_back(
+        {output, kernel.addArgument(outliner.getInput(lse, name + "_lse"))});
+  }
+  Value output = outliner.makeOutput(cast<OpResult>(op.getResult()), "output");
+  operands.output = kernel.addArgument(output);
+  if (op.getLse())
+    operands.lse = kernel.addArgument(
+        outliner.makeOutput(cast<OpResult>(op.getLse()), "lse"));
+  // Lanes read 16 bytes each, so that a warp has as many rows as it can read at
+  // once.
+  constexpr int64_t kReadBytes = 16;
+  int64_t lanes = target.getLanes(),
+          run = kReadBytes * 8 / op.getPartType().getElementTypeBitWidth(),
+          columns = std::max<int64_t>(llvm::PowerOf2Ceil(op.getHeadDim()), run),
+          lanesOfRow = std::min(columns / run, lanes);
+  int64_t warps = op.getScheduleAttr().getNumWarps(),
+          rows = warps * (lanes / lanesOfRow);
+  MergeBuilder(kernel.getBody(), op.getLoc(), op.getOrder(), operands, rows,
+               columns)
+      .build();
+  setLaunch(kernel, output, op.getOrder(), rows, warps * lanes);
+  outliner.finish();
 }

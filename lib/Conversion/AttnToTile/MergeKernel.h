@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kernel that makes one result of what was found in parts of the keys.
+// The kernel that makes one result of what was found in parts of the keys: of
+// those that split keys leave, and of those that a program names.
 
 #ifndef ATTUNE_LIB_CONVERSION_ATTNTOTILE_MERGEKERNEL_H
 #define ATTUNE_LIB_CONVERSION_ATTNTOTILE_MERGEKERNEL_H
 
 #include "attune/Conversion/KernelOutliner.h"
 #include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Dialect/Tile/IR/Tile.h"
 
 namespace attune {
 
@@ -25,6 +27,10 @@ KeyParts makeKeyParts(attn::AttentionOp op, KernelOutliner &outliner);
 /// Rows of a tile have `columns` elements, the padded head size.
 void addMergeKernel(attn::AttentionOp op, KernelOutliner &outliner,
                     const KeyParts &parts, int64_t columns, int64_t lanes);
+
+/// Replaces the op by a kernel.
+void outlineMerge(attn::MergeOp op, tile::TargetAttr target,
+                  mlir::SymbolTable &symbols);
 
 } // namespace attune
 
