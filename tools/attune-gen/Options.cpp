@@ -18,7 +18,7 @@ static constexpr std::pair<Size, StringLiteral> sizeNames[] = {
     {Size::K, "k"}};
 
 CommonOptions::CommonOptions()
-    : op("op", cl::desc("Operation: attention or matmul"), cl::Required,
+    : op("op", cl::desc("Operation: attention, matmul or merge"), cl::Required,
          cl::value_desc("name"), cl::cat(category)),
       batch("batch", cl::desc("Batch size (of a matmul: none)"),
             cl::cat(category)),
@@ -33,8 +33,9 @@ CommonOptions::CommonOptions()
               cl::CommaSeparated,
               cl::values(
                   clEnumValN(Size::Batch, "batch", "batch size"),
-                  clEnumValN(Size::Heads, "heads", "attention: heads"),
-                  clEnumValN(Size::SeqQ, "seq-q", "attention: length of query"),
+                  clEnumValN(Size::Heads, "heads", "attention, merge: heads"),
+                  clEnumValN(Size::SeqQ, "seq-q",
+                             "attention, merge: length of query"),
                   clEnumValN(Size::SeqK, "seq-k",
                              "attention: length of key and value"),
                   clEnumValN(Size::M, "m", "matmul: rows of the result"),

@@ -6,6 +6,7 @@
 
 #include "Attention.h"
 #include "Matmul.h"
+#include "Merge.h"
 #include "attune/Runtime/ArtifactWriter.h"
 #include "attune/Tools/ToolMain.h"
 #include "llvm/Support/InitLLVM.h"
@@ -17,14 +18,18 @@ using namespace attune::gen;
 
 static constexpr const char *toolName = "attune-gen";
 
-/// Fails where an option was given that only another op has.
+/// Fails where an option was given that the op of `own` options does not have.
 static llvm::Error checkForeign(const CommonOptions &common,
-                                llvm::cl::OptionCategory &foreign) {
+                                const llvm::cl::OptionCategory &own,
+                                ArrayRef<llvm::cl::OptionCategory *> all) {
   SmallVector<StringRef> given;
-  for (const auto &[name, option] : llvm::cl::getRegisteredOptions())
-    if (option->getNumOccurrences() &&
-        llvm::is_contained(option->Categories, &foreign))
+  for (const auto &[name, option] : llvm::cl::getRegisteredOptions()) {
+    auto isOf = [&categories = option->Categories](const auto *category) {
+      return llvm::is_contained(categories, category);
+    };
+    if (option->getNumOccurrences() && llvm::any_of(all, isOf) && !isOf(&own))
       given.push_back(name);
+  }
   if (given.empty())
     return llvm::Error::success();
   return makeError("expects no --{0} with --op={1}", *llvm::min_element(given),
@@ -35,8 +40,8 @@ static llvm::Error checkForeign(const CommonOptions &common,
 template <typename Options>
 static llvm::Expected<OwningOpRef<ModuleOp>>
 build(const CommonOptions &common, const Options &options,
-      llvm::cl::OptionCategory &foreign, MLIRContext *context) {
-  if (llvm::Error error = checkForeign(common, foreign))
+      ArrayRef<llvm::cl::OptionCategory *> all, MLIRContext *context) {
+  if (llvm::Error error = checkForeign(common, options.category, all))
     return error;
   auto problem = options.getProblem(common);
   if (!problem)
@@ -54,28 +59,34 @@ int attuneGenMain(int argc, char **argv) {
   CommonOptions common;
   AttentionOptions attention;
   MatmulOptions matmul;
-  llvm::cl::HideUnrelatedOptions(
-      {&common.category, &attention.category, &matmul.category});
+  MergeOptions merge(attention);
+  llvm::cl::OptionCategory *own[] = {&attention.category, &matmul.category,
+                                     &merge.category};
+  llvm::cl::HideUnrelatedOptions({&common.category, &attention.category,
+                                  &matmul.category, &merge.category});
   attune::setToolVersion(toolName);
   attune::reportFatalErrors(toolName);
   llvm::cl::ParseCommandLineOptions(
       argc, argv,
-      "Writes one problem as MLIR: func.func @attention or @matmul\n");
+      "Writes one problem as MLIR: func.func @attention, @matmul or @merge\n");
 
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.getDiagEngine().registerHandler([](Diagnostic &diagnostic) {
     llvm::WithColor::error(llvm::errs(), toolName) << diagnostic << "\n";
   });
   context.printOpOnDiagnostic(false);
-  llvm::Expected<OwningOpRef<ModuleOp>> module =
-      makeError("expects --op to be attention or matmul, but got '{0}'",
-                common.op.getValue());
-  if (common.op == "attention" || common.op == "matmul") {
-    llvm::consumeError(module.takeError());
-    module = common.op == "attention"
-                 ? build(common, attention, matmul.category, &context)
-                 : build(common, matmul, attention.category, &context);
-  }
+  auto buildAny = [&]() -> llvm::Expected<OwningOpRef<ModuleOp>> {
+    if (common.op == "attention")
+      return build(common, attention, own, &context);
+    if (common.op == "matmul")
+      return build(common, matmul, own, &context);
+    if (common.op == "merge")
+      return build(common, merge, own, &context);
+    return makeError("expects --op to be attention, matmul or merge, but got "
+                     "'{0}'",
+                     common.op.getValue());
+  };
+  llvm::Expected<OwningOpRef<ModuleOp>> module = buildAny();
   if (!module)
     return report(module.takeError());
   if (!*module)
