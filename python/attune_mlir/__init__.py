@@ -29,6 +29,7 @@ if typing.TYPE_CHECKING:
         version,
     )
     from ._explain import Alternative, Explanation, Resources, explain
+    from ._merge import merge
     from ._paged import PagedCache
     from ._pytorch import flex_attention, register_flash_attention, register_operators, register_transformers, sdpa
     from ._search import SearchResult, search
@@ -61,6 +62,7 @@ __all__ = [
     "decode",
     "explain",
     "flex_attention",
+    "merge",
     "numpy",
     "parse",
     "register_flash_attention",
@@ -80,6 +82,7 @@ _MODULES = {
     "attention": "._attention",
     **dict.fromkeys(("Alternative", "Explanation", "Resources", "explain"), "._explain"),
     "PagedCache": "._paged",
+    "merge": "._merge",
     **dict.fromkeys(("decode", "varlen"), "._serving"),
     **dict.fromkeys(("SearchResult", "search"), "._search"),
     **dict.fromkeys(("TuneResult", "tune"), "._tune"),

@@ -50,6 +50,11 @@ def get_row_major(shape: list[int]) -> list[int]:
     return strides[::-1]
 
 
+def check_address(tensor: _native.Tensor, name: str) -> None:
+    if tensor.address % _READ_BYTES and 0 not in tensor.shape:
+        raise ValueError(f"expects {name} to start at a multiple of {_READ_BYTES} bytes, but got address {tensor.address:#x}; copy it")
+
+
 def check_operands(tensors: dict[str, _native.Tensor]) -> tuple[str, tuple[str, int]]:
     """Query, key and value, by what they are called, and type and device of all."""
     first = next(iter(tensors))
@@ -62,8 +67,7 @@ def check_operands(tensors: dict[str, _native.Tensor]) -> tuple[str, tuple[str, 
             raise TypeError(f"expects {name} of float16 or bfloat16, but got {dtypes[name]}")
         if len(tensor.shape) != 4:
             raise ValueError(f"expects {name} to have 4 dimensions, but got shape {tuple(tensor.shape)}")
-        if tensor.address % _READ_BYTES and 0 not in tensor.shape:
-            raise ValueError(f"expects {name} to start at a multiple of {_READ_BYTES} bytes, but got address {tensor.address:#x}; copy it")
+        check_address(tensor, name)
         for what, found in (("dtype", dtypes), ("device", devices)):
             if found[name] != found[first]:
                 raise (TypeError if what == "dtype" else ValueError)(
