@@ -301,6 +301,7 @@ def get_row(found):
         ("2-byte reads", str(counts["u16"]), counts["u16"] == 0),
         ("shared each", f"{shared:.2f}", not wide or shared <= 1.5),
         ("permutes", str(counts["permutes"]), counts["permutes"] <= (1 if wide else 0)),
+        ("barriers", str(counts["barriers"]), counts["barriers"] <= 2),
         ("full waits", str(counts["full"]), not wide or counts["full"] <= 2),
         ("registers", f"{found['registers']}", True),
         ("shared bytes", str(found["shared"]), True),
@@ -313,7 +314,7 @@ def get_row(found):
 
 BARS = {
     "vector each": "4.5, waves of 32: 6", "2-byte reads": "0", "shared each": "1.5, waves of 32: -",
-    "permutes": "1, waves of 32: 0", "full waits": "2", "waves": "2", "scratch": "0",
+    "permutes": "1, waves of 32: 0", "barriers": "2", "full waits": "2", "waves": "2", "scratch": "0",
     "spilled lanes": "0", "AGPR copies": "0",
 }
 

@@ -176,6 +176,7 @@ void ConvertTileToGPU::runOnOperation() {
     if (model->getCopyEngine() && failed(addTensorMaps(kernel, context)))
       return WalkResult::interrupt();
     context.laterMmas = countLaterMmas(kernel);
+    context.needlessMeetings = tile::findNeedlessMeetings(kernel);
     if (failed(convertKernel(kernel, context)))
       return WalkResult::interrupt();
     finishKernel(kernel, sharedBytes);

@@ -7,6 +7,7 @@
 #define ATTUNE_LIB_CONVERSION_TILETOGPU_KERNELCONTEXT_H
 
 #include "attune/Dialect/Tile/IR/LayoutConversion.h"
+#include "attune/Dialect/Tile/IR/Meetings.h"
 #include "attune/Dialect/Tile/IR/Warps.h"
 #include "attune/Target/TargetModel.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -33,6 +34,8 @@ struct KernelContext {
   /// For each wait for an MMA that a warpgroup has issued, how many were issued
   /// later and may still run.
   llvm::DenseMap<mlir::Operation *, int64_t> laterMmas{};
+  /// Gets at which threads need not meet.
+  llvm::DenseSet<mlir::Operation *> needlessMeetings{};
 
   /// Facts of a kernel with `known_block_size`.
   static KernelContext get(mlir::gpu::GPUFuncOp kernel, tile::TargetAttr target,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Channels: buffers in workgroup memory, copies into them, and the barriers in
-// between. A get makes all threads meet: each waits for its own copies first,
-// so that behind the barrier everyone's are visible. The same barrier lets a
-// put overwrite what was released before it; only a put with no get between it
-// and the release needs a barrier of its own, which tile-allocate-shared put
-// there.
+// between. A get makes all threads meet, unless they have met since the put:
+// each waits for its own copies first, so that behind the barrier everyone's
+// are visible. The same barrier lets a put overwrite what was released before
+// it; only a put with no get between it and the release needs a barrier of its
+// own, which tile-allocate-shared put there.
 
 #include "SharedMemory.h"
 #include "KernelContext.h"
@@ -163,7 +163,8 @@ GetPattern::matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
   tile::ChannelType type = op.getChannel().getType();
   if (context.target.getCopySync() == tile::CopySync::CommitGroup)
     context.model->emitAsyncWait(rewriter, loc, op.getPending());
-  context.model->emitBarrier(rewriter, loc);
+  if (!context.needlessMeetings.contains(op))
+    context.model->emitBarrier(rewriter, loc);
   Value slot = slotOf(rewriter, loc, adaptor.getElement(), type.getStages());
   rewriter.replaceOp(op, createSlotView(rewriter, loc, type.getTileType(),
                                         adaptor.getChannel(), slot));

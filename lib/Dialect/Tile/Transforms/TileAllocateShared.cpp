@@ -3,10 +3,10 @@
 // Lays out shared memory and its barriers, and makes explicit who waits for
 // whom before it is used again.
 
+#include "attune/Dialect/Tile/IR/Meetings.h"
 #include "attune/Dialect/Tile/IR/SharedMemoryLayout.h"
 #include "attune/Dialect/Tile/IR/Warps.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 
 namespace attune::tile {
@@ -133,50 +133,15 @@ static bool hasMetSinceGet(ReleaseOp release) {
   return false;
 }
 
-/// Walks backwards from a put to the last release of its channel. If no get
-/// (which is a barrier) lies in between, lanes may still read what the put
-/// overwrites.
-static bool needsBarrier(Operation *put) {
-  Value channel = put->getOperand(0);
-  auto scan = [&](Block *block, Block::iterator from) -> std::optional<bool> {
-    for (Operation &op :
-         llvm::reverse(llvm::make_range(block->begin(), from))) {
-      if (isa<GetOp>(op))
-        return false;
-      if (auto release = dyn_cast<ReleaseOp>(op);
-          release && release.getChannel() == channel)
-        return true;
-      WalkResult inside = op.walk([&](ReleaseOp release) {
-        return release.getChannel() == channel ? WalkResult::interrupt()
-                                               : WalkResult::advance();
-      });
-      if (inside.wasInterrupted())
-        return true;
-    }
-    return std::nullopt;
-  };
-  Operation *op = put;
-  while (op && !isa<gpu::GPUFuncOp>(op)) {
-    if (std::optional<bool> answer = scan(op->getBlock(), op->getIterator()))
-      return *answer;
-    Operation *parent = op->getParentOp();
-    if (isa<scf::ForOp>(parent))
-      if (std::optional<bool> answer =
-              scan(op->getBlock(), op->getBlock()->end()))
-        return *answer;
-    op = parent;
-  }
-  return false;
-}
-
 /// Makes threads meet where a slot could be overwritten too early, or released
 /// too early.
 static void synchronize(gpu::GPUFuncOp kernel) {
+  llvm::DenseSet<Operation *> needless = findNeedlessMeetings(kernel);
   SmallVector<Operation *> puts;
   kernel.walk([&](Operation *op) {
     if (isa<PutOp, PutTileOp>(op) &&
         !cast<ChannelType>(op->getOperand(0).getType()).getSwizzleAtom() &&
-        needsBarrier(op))
+        overwritesEarly(op, needless))
       puts.push_back(op);
   });
   for (Operation *put : puts) {

@@ -127,8 +127,11 @@ bool LoopPipeliner::collect() {
 }
 
 void LoopPipeliner::place(Stream &stream) {
+  // What passes through registers is put at the end of the iteration, and needs
+  // no meeting on the way there where it has another slot.
+  bool hasOtherSlot = stream.getLoad() && stream.stages > 1;
   for (GetOp get : gets)
-    if (stream.release->isBeforeInBlock(get)) {
+    if (!hasOtherSlot && stream.release->isBeforeInBlock(get)) {
       stream.anchor = get;
       stream.ahead = stream.early = stream.stages;
       return;

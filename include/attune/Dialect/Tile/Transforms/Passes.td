@@ -152,6 +152,7 @@ def TilePipelineLoopsPass : Pass<"tile-pipeline-loops", "::mlir::gpu::GPUFuncOp"
 
     Where copies pass through registers (`tile.load` and `tile.put_tile`), the loads stand in front of all else in an iteration. What is put for a
     later element stands at its end, and what is for the own one right in front of the get. Loads of elements behind the last one load that again.
+    Rings of S > 1 slots run S - 1 elements ahead there, so that a slot was read when threads met for the first get.
 
     A loop with one channel of one slot is left as it is: there is nothing to overlap with.
     Does nothing in a kernel with roles (`tile.roles`): these run ahead on their own.
