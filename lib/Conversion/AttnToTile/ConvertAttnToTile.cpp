@@ -77,13 +77,19 @@ static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
            << "expects an element type that '" << target.getChip()
            << "' has a matrix instruction for, but got " << inputType;
   PaddedHeadDims padded = getPaddedHeadDims(AttentionProblem::get(op), atom);
+  // Where arithmetic of a block runs under MMAs, all of it is computed: a
+  // branch would wait for them.
+  bool raisesApart = schedule.getRescale() &&
+                     schedule.getOverlap() == schedule::Overlap::None &&
+                     target.copiesThroughRegisters();
   return KernelSizes{schedule.getBlockM(),
                      schedule.getBlockN(),
                      padded.qk,
                      padded.v,
                      atom.getAcc().getPartialColumns().getShape(2)[1],
                      target.getCache(),
-                     HeadPacking::get(op).count(schedule)};
+                     HeadPacking::get(op).count(schedule),
+                     raisesApart};
 }
 
 /// Adds the counter from which workgroups take tiles. The last one sets it back

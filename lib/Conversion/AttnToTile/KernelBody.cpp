@@ -513,19 +513,17 @@ void BodyBuilder::buildTile() {
       OwnedKeys{batch, headKV, lengthK, seqK, firstKey});
   Value query = queryTile();
   SoftmaxState initial = softmax.start();
-  auto loop =
-      scf::ForOp::create(b, blocks->begin, blocks->end, constant(1),
-                         ValueRange{initial.max, initial.sum, initial.acc});
+  auto loop = scf::ForOp::create(b, blocks->begin, blocks->end, constant(1),
+                                 initial.getValues());
   planLoop(loop);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    ValueRange args = loop.getRegionIterArgs();
-    SoftmaxState next =
-        step(loop.getInductionVar(), query, {args[0], args[1], args[2]});
-    scf::YieldOp::create(b, ValueRange{next.max, next.sum, next.acc});
+    SoftmaxState next = step(loop.getInductionVar(), query,
+                             SoftmaxState::get(loop.getRegionIterArgs()));
+    scf::YieldOp::create(b, next.getValues());
   }
-  finish({loop.getResult(0), loop.getResult(1), loop.getResult(2)});
+  finish(SoftmaxState::get(loop.getResults()));
 }
 
 void attune::buildKernelBody(OpBuilder &builder, attn::AttentionOp op,

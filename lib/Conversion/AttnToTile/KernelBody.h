@@ -41,6 +41,9 @@ struct KernelSizes {
   int64_t cacheBytes;
   /// Query heads that the rows of a tile belong to (HeadPacking).
   int64_t heads;
+  /// Whether all that a raised maximum changes is computed in a branch, and
+  /// nothing where none is raised.
+  bool raisesApart;
 };
 
 /// Emits, at the builder's insertion point inside a gpu.func, the computation

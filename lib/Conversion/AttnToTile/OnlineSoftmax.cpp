@@ -100,10 +100,11 @@ OnlineSoftmax::OnlineSoftmax(TileBuilder &builder, attn::AttentionOp op,
       rowType(TileType::get({sizes.blockM}, b.getF32Type())),
       sumType(TileType::get({sizes.blockM, sizes.partialSums}, b.getF32Type())),
       accType(TileType::get({sizes.blockM, sizes.headDimV}, b.getF32Type())),
-      unit(getUnit(op)) {}
+      raisesApart(sizes.raisesApart), unit(getUnit(op)) {}
 
 SoftmaxState OnlineSoftmax::start() {
-  return {b.fill(rowType, kLowest), b.fill(sumType, 0), b.fill(accType, 0)};
+  return {b.fill(rowType, kLowest), b.fill(sumType, 0), b.fill(accType, 0),
+          raisesApart ? b.fill(rowType, 0) : Value()};
 }
 
 Value OnlineSoftmax::scale(Value tile, Value rowFactors) {
@@ -130,55 +131,91 @@ void OnlineSoftmax::rescaleOutput(SoftmaxState &state, Value factors,
   state.acc = branch.getResult(0);
 }
 
+Value OnlineSoftmax::findOutgrown(Value before, Value after) {
+  double lag = static_cast<double>(schedule.getRescale()) / unit;
+  Value grown = b.map(
+      rowType.withElementType(b.getI1Type()), {before, after},
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        Value growth = arith::SubFOp::create(inner, loc, args[1], args[0]);
+        return arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OGT,
+                                     growth, constantF32(inner, loc, lag));
+      });
+  return tile::AnyOp::create(b, b.getI1Type(), grown);
+}
+
+// A row that has seen no key has maximum -inf; subtracting 0 instead keeps
+// exp2(-inf) = 0 where exp2(-inf + inf) would be NaN.
+Value OnlineSoftmax::getShift(Value max) {
+  return b.map(rowType, max,
+               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                 Value none = arith::CmpFOp::create(
+                     inner, loc, arith::CmpFPredicate::OEQ, args[0],
+                     constantF32(inner, loc, kLowest));
+                 Value scaled = arith::MulFOp::create(
+                     inner, loc, args[0], constantF32(inner, loc, -unit));
+                 return arith::SelectOp::create(
+                     inner, loc, none, constantF32(inner, loc, 0), scaled);
+               });
+}
+
+// The maximum before is rounded as its own shift was, so that the factors of
+// all blocks cancel out in the log-sum-exp.
+Value OnlineSoftmax::getFactor(Value maxBefore, Value shift) {
+  return b.map(rowType, {maxBefore, shift},
+               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                 Value before = arith::MulFOp::create(
+                     inner, loc, args[0], constantF32(inner, loc, -unit));
+                 Value exponent =
+                     arith::SubFOp::create(inner, loc, args[1], before);
+                 return exp2(inner, loc, exponent);
+               });
+}
+
+void OnlineSoftmax::raiseApart(Value blockMax, SoftmaxState &state) {
+  Value outgrown = findOutgrown(state.max, blockMax);
+  auto branch = scf::IfOp::create(
+      b, TypeRange{rowType, sumType, accType, rowType}, outgrown,
+      /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, state.getValues());
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value max = b.map(rowType, {state.max, blockMax}, maximum);
+  state.shift = getShift(max);
+  Value factor = getFactor(state.max, state.shift);
+  state.max = max;
+  state.sum = scale(state.sum, factor);
+  state.acc = scale(state.acc, factor);
+  scf::YieldOp::create(b, state.getValues());
+  state = SoftmaxState::get(branch.getResults());
+}
+
 Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state) {
   auto scoreType = cast<TileType>(scores.getType());
   // maximumf would turn one NaN score into a NaN row; NaN still reaches the
   // output through p.
   Value blockMax =
       tile::ReduceOp::create(b, rowType, tile::ReductionKind::Max, scores);
-  Value max = b.map(rowType, {state.max, blockMax}, maximum);
   // Whether a row of this warp has outgrown its maximum.
-  Value outgrown;
-  if (int64_t lag = schedule.getRescale()) {
-    Value grown =
-        b.map(rowType.withElementType(b.getI1Type()), {state.max, max},
-              [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                Value growth =
-                    arith::SubFOp::create(inner, loc, args[1], args[0]);
-                return arith::CmpFOp::create(
-                    inner, loc, arith::CmpFPredicate::OGT, growth,
-                    constantF32(inner, loc, static_cast<double>(lag) / unit));
-              });
-    outgrown = tile::AnyOp::create(b, b.getI1Type(), grown);
-    max = b.map(rowType, {state.max, max},
+  Value max, outgrown, shift, rescale;
+  if (raisesApart) {
+    raiseApart(blockMax, state);
+    max = state.max;
+    shift = state.shift;
+  } else {
+    max = b.map(rowType, {state.max, blockMax}, maximum);
+    if (schedule.getRescale()) {
+      outgrown = findOutgrown(state.max, max);
+      max =
+          b.map(rowType, {state.max, max},
                 [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
                   return arith::SelectOp::create(inner, loc, outgrown, args[1],
                                                  args[0]);
                 });
+    }
+    shift = getShift(max);
+    rescale = getFactor(state.max, shift);
   }
-  // A row that has seen no key has maximum -inf; subtracting 0 instead keeps
-  // exp2(-inf) = 0 where exp2(-inf + inf) would be NaN.
-  Value shift = b.map(
-      rowType, max,
-      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        Value none =
-            arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ,
-                                  args[0], constantF32(inner, loc, kLowest));
-        Value scaled = arith::MulFOp::create(inner, loc, args[0],
-                                             constantF32(inner, loc, -unit));
-        return arith::SelectOp::create(inner, loc, none,
-                                       constantF32(inner, loc, 0), scaled);
-      });
-  // The maximum before is rounded as its own shift was, so that the factors of
-  // all blocks cancel out in the log-sum-exp.
-  Value rescale = b.map(
-      rowType, {state.max, shift},
-      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        Value before = arith::MulFOp::create(inner, loc, args[0],
-                                             constantF32(inner, loc, -unit));
-        Value exponent = arith::SubFOp::create(inner, loc, args[1], before);
-        return exp2(inner, loc, exponent);
-      });
   Value weights =
       b.map(scoreType, {scores, b.broadcast(shift, scoreType)},
             [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
@@ -193,10 +230,11 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state) {
   // The sum begins with what is rescaled: with the longest way ahead of it, the
   // factor is computed before the weights, and products with it, of which the
   // output takes one an element, run beside the exponentials.
-  Value before = scale(state.sum, rescale);
+  Value before = rescale ? scale(state.sum, rescale) : state.sum;
   state.sum = tile::ReduceOp::create(b, sumType, tile::ReductionKind::Add,
                                      weights, before);
-  rescaleOutput(state, rescale, outgrown);
+  if (rescale)
+    rescaleOutput(state, rescale, outgrown);
   state.max = max;
   Type inputType = op.getQuery().getType().getElementType();
   return b.map(scoreType.withElementType(inputType), weights,

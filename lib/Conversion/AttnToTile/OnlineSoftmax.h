@@ -36,6 +36,21 @@ public:
 /// before it is divided by that.
 struct SoftmaxState {
   mlir::Value max, sum, acc;
+  /// What is added to exponents for the maximum; null where it is computed for
+  /// each block.
+  mlir::Value shift{};
+
+  /// What a loop carries, and back.
+  llvm::SmallVector<mlir::Value> getValues() const {
+    llvm::SmallVector<mlir::Value> values{max, sum, acc};
+    if (shift)
+      values.push_back(shift);
+    return values;
+  }
+  static SoftmaxState get(mlir::ValueRange values) {
+    return {values[0], values[1], values[2],
+            values.size() > 3 ? values[3] : mlir::Value()};
+  }
 };
 
 class OnlineSoftmax {
@@ -70,6 +85,15 @@ public:
 
 private:
   mlir::Value scale(mlir::Value tile, mlir::Value rowFactors);
+  /// Whether a row of this warp has grown by more than the schedule allows.
+  mlir::Value findOutgrown(mlir::Value before, mlir::Value after);
+  /// What is added to exponents for this maximum.
+  mlir::Value getShift(mlir::Value max);
+  /// What of the weights is left after the maximum was raised.
+  mlir::Value getFactor(mlir::Value maxBefore, mlir::Value shift);
+  /// Raises the maximum where a row has outgrown it, and does all that follows
+  /// from that there alone.
+  void raiseApart(mlir::Value blockMax, SoftmaxState &state);
   /// Where `outgrown` is given, only if it is true.
   void rescaleOutput(SoftmaxState &state, mlir::Value factors,
                      mlir::Value outgrown);
@@ -78,6 +102,7 @@ private:
   attn::AttentionOp op;
   schedule::AttentionAttr schedule;
   tile::TileType rowType, sumType, accType;
+  bool raisesApart;
   /// What a score is multiplied by to be an exponent of 2.
   double unit;
 };
