@@ -21,6 +21,8 @@ void TargetModel::emitBarrier(OpBuilder &b, Location loc) const {
 
 int64_t TargetModel::getMaximumOperands() const { return 2; }
 
+int64_t TargetModel::getSumsAtOnce() const { return 1; }
+
 bool TargetModel::narrowsIndices() const { return false; }
 
 bool TargetModel::hasTanh() const { return false; }

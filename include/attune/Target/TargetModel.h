@@ -95,6 +95,9 @@ public:
   /// How many numbers one instruction finds the largest of: 2, or 3.
   virtual int64_t getMaximumOperands() const;
 
+  /// How many sums of two floats one instruction works out: 1, or 2.
+  virtual int64_t getSumsAtOnce() const;
+
   /// An i1: whether `condition`, an i1, holds in any lane of the warp.
   virtual mlir::Value emitAny(mlir::OpBuilder &builder, mlir::Location loc,
                               tile::TargetAttr target,

@@ -9,7 +9,6 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace attune;
@@ -71,15 +70,41 @@ static Value combineAsTree(OpBuilder &b, Location loc, tile::ReductionKind kind,
                            SmallVector<Value> level, size_t operands) {
   while (level.size() > 1) {
     SmallVector<Value> next;
-    for (size_t i = 0; i < level.size(); i += operands) {
+    size_t taken = std::min(operands, level.size()), i = 0;
+    for (; i + taken <= level.size(); i += taken) {
       Value sum = level[i];
-      for (size_t j = i + 1; j < std::min(i + operands, level.size()); ++j)
+      for (size_t j = i + 1; j < i + taken; ++j)
         sum = combine(b, loc, kind, sum, level[j]);
       next.push_back(sum);
     }
+    // What is left finds others in the next level.
+    next.append(level.begin() + static_cast<int64_t>(i), level.end());
     level = next;
   }
   return level.front();
+}
+
+/// Adds the elements to what `init` begins with, `together` of them at a time.
+static Value addUp(OpBuilder &b, Location loc, Value init,
+                   ArrayRef<Value> elements, int64_t together) {
+  auto size = static_cast<size_t>(together);
+  Value sum = init;
+  if (size > 1 && elements.size() > size && elements.size() % size == 0) {
+    auto type = VectorType::get(together, b.getF32Type());
+    Value sums;
+    for (size_t i = 0; i < elements.size(); i += size) {
+      Value next =
+          vector::FromElementsOp::create(b, loc, type, elements.slice(i, size));
+      sums = sums ? arith::AddFOp::create(b, loc, sums, next) : next;
+    }
+    for (int64_t i = 0; i < together; ++i)
+      sum = arith::AddFOp::create(b, loc, sum,
+                                  vector::ExtractOp::create(b, loc, sums, i));
+    return sum;
+  }
+  for (Value element : elements)
+    sum = arith::AddFOp::create(b, loc, sum, element);
+  return sum;
 }
 
 LogicalResult
@@ -110,8 +135,8 @@ ReducePattern::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
           vector::ExtractOp::create(rewriter, loc, adaptor.getInput(), reg));
     results.push_back(
         init && isPartial
-            ? std::accumulate(elements.begin(), elements.end(), getInit(place),
-                              combineTwo)
+            ? addUp(rewriter, loc, getInit(place), elements,
+                    context.model->getSumsAtOnce())
             : combineAsTree(rewriter, loc, op.getKind(), elements, operands));
   }
   int64_t below = 1;

@@ -17,6 +17,8 @@ public:
   void emitBarrier(mlir::OpBuilder &builder, mlir::Location loc) const override;
   /// v_max3_f32.
   int64_t getMaximumOperands() const override { return 3; }
+  /// v_pk_add_f32, or a pair that v_dual_add_f32 issues together.
+  int64_t getSumsAtOnce() const override { return 2; }
   mlir::Value emitAny(mlir::OpBuilder &builder, mlir::Location loc,
                       tile::TargetAttr target,
                       mlir::Value condition) const override;
@@ -78,6 +80,10 @@ protected:
 /// addition each and a permutation of bytes for two, halfway away from zero.
 void populateLooseRoundingPatterns(mlir::LLVMTypeConverter &converter,
                                    mlir::RewritePatternSet &patterns);
+
+/// Adds what lanes decide together, as what is seldom so.
+void populateVotePattern(mlir::LLVMTypeConverter &converter,
+                         mlir::RewritePatternSet &patterns);
 
 /// Adds an exchange with the lane whose number differs in one binary digit,
 /// that of `distance`: `emit` is given a value of 32 bits, and returns that of

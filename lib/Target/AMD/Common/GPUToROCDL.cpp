@@ -37,6 +37,7 @@ LogicalResult amd::AMDTarget::populateGPUToLLVM(
       converter, "llvm.amdgcn.log", kTargetBenefit);
   if (!roundsToBF16())
     populateLooseRoundingPatterns(converter, patterns);
+  populateVotePattern(converter, patterns);
   populateLanePatterns(converter, patterns);
   conversionTarget.addLegalDialect<ROCDL::ROCDLDialect>();
   return success();

@@ -27,6 +27,28 @@ void amd::AMDTarget::emitBarrier(OpBuilder &b, Location loc) const {
 
 namespace {
 
+// Pattern: cmpi ne, ballot, 0 -> expect false
+// What lanes are asked for is seldom so. What is done then is placed behind the
+// loop, out of the way of what is done each time.
+struct VotePattern : ConvertOpToLLVMPattern<arith::CmpIOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult matchAndRewrite(arith::CmpIOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    if (op.getPredicate() != arith::CmpIPredicate::ne ||
+        !op.getLhs().getDefiningOp<ROCDL::BallotOp>() ||
+        !matchPattern(op.getRhs(), m_Zero()))
+      return b.notifyMatchFailure(op, "is no vote");
+    Location loc = op.getLoc();
+    Value any = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ne,
+                                     adaptor.getLhs(), adaptor.getRhs());
+    Value no =
+        LLVM::ConstantOp::create(b, loc, b.getI1Type(), b.getBoolAttr(false));
+    b.replaceOpWithNewOp<LLVM::ExpectOp>(op, any, no);
+    return success();
+  }
+};
+
 // Pattern: gpu.shuffle xor x, distance -> an instruction
 struct ExchangePattern : ConvertOpToLLVMPattern<gpu::ShuffleOp> {
   using Emit = std::function<Value(OpBuilder &, Location, Value)>;
@@ -62,6 +84,11 @@ struct ExchangePattern : ConvertOpToLLVMPattern<gpu::ShuffleOp> {
 };
 
 } // namespace
+
+void amd::populateVotePattern(LLVMTypeConverter &converter,
+                              RewritePatternSet &patterns) {
+  patterns.add<VotePattern>(converter, kTargetBenefit);
+}
 
 void amd::populateExchangePattern(
     LLVMTypeConverter &converter, RewritePatternSet &patterns, int64_t distance,
