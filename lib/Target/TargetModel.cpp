@@ -23,6 +23,10 @@ int64_t TargetModel::getMaximumOperands() const { return 2; }
 
 int64_t TargetModel::getSumsAtOnce() const { return 1; }
 
+Value TargetModel::emitLoad(OpBuilder &, Location, const TileLoad &) const {
+  return {};
+}
+
 bool TargetModel::narrowsIndices() const { return false; }
 
 bool TargetModel::hasTanh() const { return false; }

@@ -24,9 +24,12 @@ gpu.module @kernels {
   // CHECK: }
   // CHECK: scf.for %[[I:[^ ]+]] =
   // CHECK:   %[[OWN:.+]] = tile.load %[[M]][%[[I]], %c0]
-  // CHECK:   %[[LAST:.+]] = arith.subi %[[HI]], %c1
-  // CHECK:   %[[WANTED:.+]] = arith.addi %[[I]], %c1
-  // CHECK:   %[[THERE:.+]] = arith.minsi %[[WANTED]], %[[LAST]]
+  // CHECK:   %[[END:.+]] = arith.subi %[[HI]], %c1
+  // CHECK:   %[[LAST:.+]] = arith.index_cast %[[END]] : index to i32
+  // CHECK:   %[[SUM:.+]] = arith.addi %[[I]], %c1
+  // CHECK:   %[[WANTED:.+]] = arith.index_cast %[[SUM]] : index to i32
+  // CHECK:   %[[LEAST:.+]] = arith.minsi %[[WANTED]], %[[LAST]] : i32
+  // CHECK:   %[[THERE:.+]] = arith.index_cast %[[LEAST]] : i32 to index
   // CHECK:   %[[NEXT:.+]] = tile.load %[[M]][%[[THERE]], %c0]
   // CHECK:   tile.get %[[K]][%[[I]]] :
   // CHECK:   tile.release %[[K]][%[[I]]]

@@ -71,6 +71,18 @@ struct AsyncCopy {
   mlir::Value validElements;
 };
 
+/// A request to load neighbouring elements of a tile from global memory.
+struct TileLoad {
+  mlir::VectorType type;
+  mlir::Value buffer;
+  /// Indices at which the tile starts, the same in all lanes, and what a lane
+  /// adds to them.
+  llvm::SmallVector<mlir::Value> first, own;
+  llvm::ArrayRef<int64_t> shape;
+  /// Rows behind the last one of the buffer are read as 0.
+  bool checksRows;
+};
+
 class TargetModel {
 public:
   virtual ~TargetModel();
@@ -97,6 +109,11 @@ public:
 
   /// How many sums of two floats one instruction works out: 1, or 2.
   virtual int64_t getSumsAtOnce() const;
+
+  /// Emits the chip's own load of a part of a tile. Null where it has none; the
+  /// caller then emits a plain one.
+  virtual mlir::Value emitLoad(mlir::OpBuilder &builder, mlir::Location loc,
+                               const TileLoad &load) const;
 
   /// An i1: whether `condition`, an i1, holds in any lane of the warp.
   virtual mlir::Value emitAny(mlir::OpBuilder &builder, mlir::Location loc,

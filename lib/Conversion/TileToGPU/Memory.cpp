@@ -11,6 +11,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include <numeric>
 
 using namespace mlir;
@@ -220,11 +221,19 @@ LogicalResult LoadPattern::matchAndRewrite(tile::LoadOp op, OpAdaptor adaptor,
                                     /*nontemporal=*/false,
                                     llvm::MaybeAlign(run.count * elementBytes));
     };
-    Value inside = isInside(b, loc, indices, buffer, access);
     Value part;
-    if (!inside) {
-      part = load(b);
-    } else {
+    // The chip knows where a buffer ends, not where its rows do.
+    if (!rows.getPage() && (rank == 1 || !access.isPadded.back())) {
+      TileLoad request{
+          vectorType, buffer,          SmallVector<Value>(adaptor.getIndices()),
+          {},         type.getShape(), access.isPadded.front()};
+      for (int64_t dim = 0; dim < rank; ++dim)
+        request.own.push_back(position(b, loc, constant(b, loc, 0), lanes[dim],
+                                       run.coordinates[dim]));
+      part = context.model->emitLoad(b, loc, request);
+    }
+    Value inside = part ? Value() : isInside(b, loc, indices, buffer, access);
+    if (inside) {
       auto guarded = scf::IfOp::create(
           b, loc, inside,
           [&](OpBuilder &inner, Location innerLoc) {
@@ -236,6 +245,8 @@ LogicalResult LoadPattern::matchAndRewrite(tile::LoadOp op, OpAdaptor adaptor,
             scf::YieldOp::create(inner, innerLoc, zero);
           });
       part = guarded.getResult(0);
+    } else if (!part) {
+      part = load(b);
     }
     for (int64_t i = 0; i < run.count; ++i)
       elements[run.firstRegister + i] =

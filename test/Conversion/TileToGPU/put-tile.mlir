@@ -11,8 +11,8 @@
 gpu.module @kernels {
   // CHECK-LABEL: gpu.func @columns
   // CHECK: memref.view {{.*}} to memref<1x32x24xbf16, #gpu.address_space<workgroup>>
-  // CHECK-COUNT-4: vector.load %{{.+}} : memref<?x32xbf16>, vector<2xbf16>
-  // CHECK-NOT: vector.load
+  // CHECK-COUNT-4: amdgpu.raw_buffer_load {boundsCheck = false} %{{.+}} -> vector<2xbf16>
+  // CHECK-NOT: raw_buffer_load
   // CHECK: %[[FIRST:.+]] = vector.shuffle %[[ALL:.+]], %[[ALL]] [0, 2, 4, 6] : vector<8xbf16>, vector<8xbf16>
   // CHECK: vector.store %[[FIRST]], %[[SLOT:.+]][%[[AT:.+]]] {alignment = 8 : i64} : memref<768xbf16, {{.*}}>, vector<4xbf16>
   // CHECK: %[[SECOND:.+]] = vector.shuffle %[[ALL]], %[[ALL]] [1, 3, 5, 7]

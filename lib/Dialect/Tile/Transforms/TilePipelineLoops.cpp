@@ -244,13 +244,20 @@ void LoopPipeliner::moveLoads() {
     if (stream.ahead > 0) {
       // Behind the last element it is loaded again, and nobody gets it: that
       // costs less than a branch.
+      // In 32 bits, which scalar units compare.
+      Type word = first.getI32Type();
       if (!last)
-        last = arith::SubIOp::create(
-            first, loc, loop.getUpperBound(),
-            arith::ConstantIndexOp::create(first, loc, 1));
+        last = arith::IndexCastOp::create(
+            first, loc, word,
+            arith::SubIOp::create(
+                first, loc, loop.getUpperBound(),
+                arith::ConstantIndexOp::create(first, loc, 1)));
       Value ahead = arith::ConstantIndexOp::create(first, loc, stream.ahead);
       Value wanted = arith::AddIOp::create(first, loc, iteration, ahead);
-      iteration = arith::MinSIOp::create(first, loc, wanted, last);
+      wanted = arith::IndexCastOp::create(first, loc, word, wanted);
+      iteration = arith::IndexCastOp::create(
+          first, loc, first.getIndexType(),
+          arith::MinSIOp::create(first, loc, wanted, last));
       OpBuilder end(loop.getBody()->getTerminator());
       Value element = arith::AddIOp::create(end, loc, stream.element, ahead);
       put->moveBefore(loop.getBody()->getTerminator());

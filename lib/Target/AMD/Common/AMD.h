@@ -19,6 +19,9 @@ public:
   int64_t getMaximumOperands() const override { return 3; }
   /// v_pk_add_f32, or a pair that v_dual_add_f32 issues together.
   int64_t getSumsAtOnce() const override { return 2; }
+  /// Through a buffer resource.
+  mlir::Value emitLoad(mlir::OpBuilder &builder, mlir::Location loc,
+                       const TileLoad &load) const override;
   mlir::Value emitAny(mlir::OpBuilder &builder, mlir::Location loc,
                       tile::TargetAttr target,
                       mlir::Value condition) const override;
@@ -84,6 +87,10 @@ void populateLooseRoundingPatterns(mlir::LLVMTypeConverter &converter,
 /// Adds what lanes decide together, as what is seldom so.
 void populateVotePattern(mlir::LLVMTypeConverter &converter,
                          mlir::RewritePatternSet &patterns);
+
+/// Adds loads through buffer resources.
+void populateBufferPatterns(mlir::LLVMTypeConverter &converter,
+                            mlir::RewritePatternSet &patterns, bool isRDNA);
 
 /// Adds an exchange with the lane whose number differs in one binary digit,
 /// that of `distance`: `emit` is given a value of 32 bits, and returns that of

@@ -38,6 +38,9 @@ LogicalResult amd::AMDTarget::populateGPUToLLVM(
   if (!roundsToBF16())
     populateLooseRoundingPatterns(converter, patterns);
   populateVotePattern(converter, patterns);
+  constexpr unsigned kFirstRDNA = 10;
+  populateBufferPatterns(converter, patterns,
+                         chipset->majorVersion >= kFirstRDNA);
   populateLanePatterns(converter, patterns);
   conversionTarget.addLegalDialect<ROCDL::ROCDLDialect>();
   return success();
