@@ -289,8 +289,9 @@ static AttentionAttr selectDecoding(const AttentionProblem &problem,
 
 /// A wave on each scheduler of an SM in each workgroup, each with the rows of
 /// one MMA, and if they fit two workgroups, so that one computes while the
-/// other multiplies or waits. Copies pass through registers, so that one slot
-/// is enough.
+/// other multiplies or waits. Of small heads, which have few MMAs beside what a
+/// copy costs, twice as many waves share it where two workgroups fit then, too.
+/// Copies pass through registers, so that one slot is enough.
 static AttentionAttr selectWaveSchedule(const AttentionProblem &problem,
                                         TargetAttr target) {
   AttentionSchedule wanted;
@@ -306,15 +307,26 @@ static AttentionAttr selectWaveSchedule(const AttentionProblem &problem,
             (problem.heads && getQueriesInTurn(problem, rows, target) <= rows &&
              getQueriesInTurn(problem, rows / 2, target) <= rows / 2));
   };
-  while (waves > 1 && isTooTall(waves * atom.getM()))
-    waves /= 2;
-  wanted.numWarps = waves;
-  wanted.blockM = waves * atom.getM();
+  auto setWaves = [&](int64_t count) {
+    wanted.numWarps = count;
+    wanted.blockM = count * atom.getM();
+  };
   wanted.kStages = wanted.vStages = 1;
   wanted.rescale = 8;
   // Tiles that run at a time then are those of different heads, and what one
   // head reads stays in the cache of one die: workgroups go to dies in turn.
   wanted.tileOrder = schedule::TileOrder::AcrossHeads;
+  if (std::max(problem.headDimQK, problem.headDimV) <= kSmallHeadDim &&
+      !isTooTall(2 * waves * atom.getM())) {
+    setWaves(2 * waves);
+    wanted.blockN = kSmallBlock;
+    wanted.workgroupsPerSm = 2;
+    if (AttentionAttr schedule = getIfFits(problem, wanted, target))
+      return schedule;
+  }
+  while (waves > 1 && isTooTall(waves * atom.getM()))
+    waves /= 2;
+  setWaves(waves);
   for (int64_t workgroups : {2, 1})
     for (int64_t blockN : {64, 32, 16}) {
       wanted.blockN = blockN;
