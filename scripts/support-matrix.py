@@ -42,6 +42,7 @@ ATTENTION = {
     "`key_lengths` and `query_lengths`": "--key-lengths --query-lengths --mask=causal",
     "`query_starts` and `key_starts`": "--packed-queries --packed-keys --mask=causal",
     "`pages`": "--page-size=16 --key-lengths --mask=causal",
+    "`latent`": "--head-dim=96 --head-dim-v=64 --latent",
     "sizes known when it runs": "--dynamic=batch --dynamic=heads --dynamic=seq-q --dynamic=seq-k",
     "strides known when it runs": "--strided",
 }

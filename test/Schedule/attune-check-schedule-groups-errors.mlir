@@ -140,3 +140,55 @@ func.func @split_of_packed(%q: !t, %s: tensor<3xi32>) -> !t {
   %o = attn.attention %q, %q, %q query_starts(%s : tensor<3xi32>) key_starts(%s : tensor<3xi32>) schedule(<blockM = 64, blockN = 64, splitK = 2>) : !t, !t, !t
   return %o : !t
 }
+
+// Columns of the output that warpgroups share, and values that are columns of the keys.
+!long = tensor<1x1x64x512xf16>
+!key = tensor<1x1x64x576xf16>
+func.func @longer_than_registers(%q: !long) -> !long {
+  // expected-error @below {{register-overflow: expects accumulators of at most 255 registers a thread on 'sm_90a', but got 264}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 16, numWarps = 4, mmaWarps = 4, producerWarps = 4, kStages = 1, vStages = 1, qInRegisters = 0>) : !long, !long, !long
+  return %o : !long
+}
+func.func @shared_columns(%q: !long) -> !long {
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 32, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, warpsN = 2>) : !long, !long, !long
+  return %o : !long
+}
+func.func @odd_sharers(%q: !long) -> !long {
+  // expected-error @below {{warps-n: expects warps-n to divide the 3 warpgroups, but got 2}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 32, numWarps = 12, mmaWarps = 4, qInRegisters = 0, kStages = 1, warpsN = 2>) : !long, !long, !long
+  return %o : !long
+}
+func.func @rows_of_sharers(%q: !long) -> !long {
+  // expected-error @below {{rows-per-warp: expects block-m to be a multiple of 64 rows (1 warpgroups of 64), but got 32}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 32, blockN = 32, numWarps = 8, mmaWarps = 4, qInRegisters = 0, kStages = 1, warpsN = 2>) : !long, !long, !long
+  return %o : !long
+}
+func.func @few_columns(%q: !wide) -> !wide {
+  // expected-error @below {{columns-per-warp: expects an output of a multiple of 256 columns, 64 for each of 4 warpgroups, but got 128}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 32, numWarps = 16, mmaWarps = 4, qInRegisters = 0, warpsN = 4>) : !wide, !wide, !wide
+  return %o : !wide
+}
+func.func @shared_weights(%q: !wide) -> !wide {
+  // expected-error @below {{weights-of-shared-columns: expects p-in-registers where warps-n is 2, for each of these has the weights, but got 0}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 32, numWarps = 8, mmaWarps = 4, qInRegisters = 0, pInRegisters = 0, warpsN = 2>) : !wide, !wide, !wide
+  return %o : !wide
+}
+func.func @shared_output(%q: !wide) -> !wide {
+  // expected-error @below {{output-of-shared-columns: expects o-in-shared to be registers where warps-n is 2, for a TMA box has whole rows of a warpgroup, but got buffer}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 32, numWarps = 8, mmaWarps = 4, qInRegisters = 0, oInShared = buffer, warpsN = 2>) : !wide, !wide, !wide
+  return %o : !wide
+}
+func.func @latent(%q: !key) -> !long {
+  %o = attn.attention %q, %q, %q latent(512) schedule(<blockM = 64, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, vStages = 4, warpsN = 2>) : !key, !key, !key
+  return %o : !long
+}
+func.func @latent_within_an_atom(%q: !key) -> tensor<1x1x64x200xf16> {
+  // expected-error @below {{latent-columns: expects values that are a multiple of 16 columns of the keys, but got 200}}
+  %o = attn.attention %q, %q, %q latent(200) schedule(<blockM = 64, blockN = 16, mmaWarps = 4, kStages = 1, qInRegisters = 0>) : !key, !key, !key
+  return %o : tensor<1x1x64x200xf16>
+}
+func.func @latent_within_an_instruction(%q: !key) -> tensor<1x1x64x200xf16> {
+  // expected-error @below {{latent-columns: expects values that are a multiple of 16 columns of the keys, but got 200}}
+  %o = attn.attention %q, %q, %q latent(200) schedule(<blockM = 64, blockN = 16, kStages = 1>) : !key, !key, !key
+  return %o : tensor<1x1x64x200xf16>
+}

@@ -67,3 +67,23 @@ func.func @queries(%q: tensor<1x8x128x128xbf16>, %k: tensor<1x8x8192x128xbf16>) 
   %o = attn.attention %q, %k, %k : tensor<1x8x128x128xbf16>, tensor<1x8x8192x128xbf16>, tensor<1x8x8192x128xbf16>
   return %o : tensor<1x8x128x128xbf16>
 }
+
+// Two warpgroups share the columns of rows of 512; producers hand registers over to them.
+// CHECK-LABEL: func.func @latent
+// CHECK: schedule(<blockM = 64, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, rescale = 8, tileOrder = ascending, warpsN = 2, splitK = 4>)
+// SM80-LABEL: func.func @latent
+// SM80: schedule(<{{.*}}warpsN = 2
+func.func @latent(%q: tensor<16x128x1x576xbf16>, %k: tensor<16x1x4096x576xbf16>) -> tensor<16x128x1x512xbf16> {
+  %o = attn.attention %q, %k, %k latent(512) : tensor<16x128x1x576xbf16>, tensor<16x1x4096x576xbf16>, tensor<16x1x4096x576xbf16>
+  return %o : tensor<16x128x1x512xbf16>
+}
+
+// A tile for nearly each SM; where keys differ in number, many parts even that out.
+// CHECK-LABEL: func.func @latent_of_lengths
+// CHECK: warpsN = 2>)
+// CHECK: warpsN = 2, splitK = 8>)
+func.func @latent_of_lengths(%q: tensor<64x128x1x576xbf16>, %k: tensor<64x1x8192x576xbf16>, %l: tensor<64x1x32768x576xbf16>, %n: tensor<64xi32>) -> (tensor<64x128x1x512xbf16>, tensor<64x128x1x512xbf16>) {
+  %o = attn.attention %q, %k, %k key_lengths(%n : tensor<64xi32>) latent(512) : tensor<64x128x1x576xbf16>, tensor<64x1x8192x576xbf16>, tensor<64x1x8192x576xbf16>
+  %p = attn.attention %q, %l, %l key_lengths(%n : tensor<64xi32>) latent(512) : tensor<64x128x1x576xbf16>, tensor<64x1x32768x576xbf16>, tensor<64x1x32768x576xbf16>
+  return %o, %p : tensor<64x128x1x512xbf16>, tensor<64x128x1x512xbf16>
+}

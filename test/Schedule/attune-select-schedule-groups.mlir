@@ -204,3 +204,12 @@ func.func @columns(%q: tensor<1x1x256x64xf16>, %v: !columns) -> tensor<1x1x256x6
   %o = attn.attention %q, %q, %v : tensor<1x1x256x64xf16>, tensor<1x1x256x64xf16>, !columns -> tensor<1x1x256x64xf16>
   return %o : tensor<1x1x256x64xf16>
 }
+
+// Packed sequences are of all lengths up to the longest.
+// CHECK-LABEL: func.func @packed
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = softmax, rescale = 8, rescaleLate = 1, tileOrder = "across-heads", persistent = dynamic>)
+func.func @packed(%q: tensor<1x16384x16x128xbf16>, %s: tensor<2xi32>) -> tensor<1x16384x16x128xbf16> {
+  %o = attn.attention %q, %q, %q causal(bottom_right) order(bshd) query_starts(%s : tensor<2xi32>) key_starts(%s : tensor<2xi32>)
+      : tensor<1x16384x16x128xbf16>, tensor<1x16384x16x128xbf16>, tensor<1x16384x16x128xbf16>
+  return %o : tensor<1x16384x16x128xbf16>
+}

@@ -375,7 +375,20 @@ template <bool shared> static bool moveStore(Operation *op, bool apply) {
   return true;
 }
 
+/// A load through a buffer resource, whose bounds it still keeps.
+static bool moveBufferLoad(ROCDL::RawPtrBufferLoadOp load, bool apply) {
+  if (apply) {
+    OpBuilder b(load);
+    Value more = LLVM::ConstantOp::create(b, load.getLoc(), b.getI32Type(), 16);
+    load.getOffsetMutable().assign(
+        LLVM::AddOp::create(b, load.getLoc(), load.getOffset(), more));
+  }
+  return true;
+}
+
 template <bool shared> static bool moveLoad(Operation *op, bool apply) {
+  if (auto load = dyn_cast<ROCDL::RawPtrBufferLoadOp>(op); load && !shared)
+    return moveBufferLoad(load, apply);
   auto load = dyn_cast<LLVM::LoadOp>(op);
   if (!load || isShared(load.getAddr()) != shared)
     return false;

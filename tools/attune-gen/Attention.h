@@ -17,7 +17,7 @@ struct AttentionOptions {
   llvm::cl::opt<Mask> mask;
   llvm::cl::opt<std::string> window, blockLists, softcap, scale;
   llvm::cl::opt<bool> alibi, sinks, queryLengths, keyLengths, packedQueries,
-      packedKeys, lse, grad, deterministic;
+      packedKeys, latent, lse, grad, deterministic;
   llvm::cl::opt<std::string> order;
 
   AttentionOptions();

@@ -73,6 +73,10 @@ AttentionOptions::AttentionOptions()
                           "--seq-k of all together, and where those of each "
                           "begin"),
                  cl::cat(category)),
+      latent("latent",
+             cl::desc("Values are no operand, but the first --head-dim-v "
+                      "columns of the keys"),
+             cl::cat(category)),
       lse("lse",
           cl::desc("Return the log of the sum of exponentials; with --grad, "
                    "take its gradient"),
@@ -209,12 +213,20 @@ AttentionOptions::getProblem(const CommonOptions &common) const {
   if (grad && pageSize)
     return makeError("expects no --page-size with --grad, for gradients of "
                      "keys in pages are not there");
+  if (grad && latent)
+    return makeError("expects no --latent with --grad, for gradients of values "
+                     "that are a part of the keys are not there");
+  if (latent && problem.headDimV > problem.headDimQK)
+    return makeError("expects --head-dim-v to be at most the {0} columns of a "
+                     "key with --latent, but got {1}",
+                     problem.headDimQK, problem.headDimV);
   if (packedKeys && pageSize)
     return makeError("expects --packed-keys or --page-size, but got both");
   if (pageSize < 0)
     return makeError("expects --page-size to be at least 0, but got {0}",
                      pageSize.getValue());
   problem.pageSize = pageSize;
+  problem.latent = latent;
   problem.packedQueries = packedQueries;
   problem.packedKeys = packedKeys;
   problem.queryLengths = queryLengths;

@@ -70,13 +70,13 @@ static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
            << "expects static head sizes, but got a dynamic one";
   Type inputType = op.getQuery().getType().getElementType();
   auto schedule = op.getScheduleAttr();
-  tile::MmaAtomAttr atom =
-      findAtom(AttentionProblem::get(op), schedule, target);
+  AttentionProblem problem = AttentionProblem::get(op);
+  tile::MmaAtomAttr atom = findAtom(problem, schedule, target);
   if (!atom)
     return op.emitOpError()
            << "expects an element type that '" << target.getChip()
            << "' has a matrix instruction for, but got " << inputType;
-  PaddedHeadDims padded = getPaddedHeadDims(AttentionProblem::get(op), atom);
+  PaddedHeadDims padded = getPaddedHeadDims(problem, atom);
   // Where arithmetic of a block runs under MMAs, all of it is computed: a
   // branch would wait for them.
   bool raisesApart = schedule.getRescale() &&
@@ -89,6 +89,7 @@ static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
                      atom.getAcc().getPartialColumns().getShape(2)[1],
                      target.getCache(),
                      HeadPacking::get(op).count(schedule),
+                     getColumnParts(problem, atom),
                      raisesApart};
 }
 
@@ -117,7 +118,7 @@ static KernelOperands addInputs(attn::AttentionOp op, KernelOutliner &outliner,
   };
   operands.query = add(op.getQuery(), "query");
   operands.key = add(op.getKey(), "key");
-  operands.value = add(op.getValue(), "value");
+  operands.value = op.getLatent() ? operands.key : add(op.getValue(), "value");
   // Of parts, those who merge them take sinks.
   if (op.getSinks() && op.getScheduleAttr().getSplitK() == 1)
     operands.sinks = add(op.getSinks(), "sinks");

@@ -62,9 +62,10 @@ private:
   }
   /// A tile of a buffer, which goes through a ring of `stages` slots.
   tile::LoadOp load(TileType type, Value buffer, Value row, int64_t stages,
-                    tile::Eviction eviction, UnitAttr inBounds = {}) {
+                    tile::Eviction eviction, UnitAttr inBounds = {},
+                    int64_t column = 0) {
     return tile::LoadOp::create(
-        b, type, buffer, ValueRange{row, constant(0)}, inBounds,
+        b, type, buffer, ValueRange{row, constant(column)}, inBounds,
         b.getI64IntegerAttr(stages),
         /*read_once=*/UnitAttr(),
         /*role=*/StringAttr(),
@@ -84,8 +85,12 @@ private:
   /// Of the batch and the tile.
   void findLengths();
   void buildTile();
-  Value queryTile();
-  SoftmaxState step(Value block, Value query, SoftmaxState state);
+  /// The tiles of the parts of so many rows' columns, each of which `load` is
+  /// given the type and the first column of.
+  SmallVector<Value, 2>
+  loadParts(int64_t rows, function_ref<Value(TileType type, int64_t column)>);
+  SmallVector<Value, 2> queryTiles();
+  SoftmaxState step(Value block, ValueRange queries, SoftmaxState state);
   Value applyScore(Value scores, const KeySource::Block &block);
   /// Hides keys beyond the last one and, if `asksRegion`, those that the mask
   /// hides.
@@ -186,8 +191,9 @@ void BodyBuilder::locate(Value number) {
   schedule::TileOrder order = schedule.getTileOrder();
   QueryTile tile;
   if (order == schedule::TileOrder::AcrossHeads) {
-    int64_t rowBytes = (sizes.headDimQK + sizes.headDimV) *
-                       op.getQuery().getType().getElementTypeBitWidth() / 8;
+    int64_t columns = sizes.headDimQK + (op.getLatent() ? 0 : sizes.headDimV);
+    int64_t rowBytes =
+        columns * op.getQuery().getType().getElementTypeBitWidth() / 8;
     Value headBytes = b.createOrFold<arith::MulIOp>(seqK, constant(rowBytes));
     tile = orderBySection(b, number, counts, headBytes, sizes.cacheBytes,
                           /*lastFirst=*/true);
@@ -241,19 +247,34 @@ void BodyBuilder::findLengths() {
       cloneOfArgument(b, attn::getBatchArgument(*region), batch, captures);
 }
 
-Value BodyBuilder::queryTile() {
-  auto type = TileType::get({sizes.blockM, sizes.headDimQK},
-                            op.getQuery().getType().getElementType());
+SmallVector<Value, 2> BodyBuilder::loadParts(
+    int64_t rows, function_ref<Value(TileType type, int64_t column)> load) {
+  SmallVector<Value, 2> tiles;
+  int64_t column = 0;
+  for (int64_t columns : sizes.columnParts) {
+    tiles.push_back(
+        load(TileType::get({rows, columns},
+                           op.getQuery().getType().getElementType()),
+             column));
+    column += columns;
+  }
+  return tiles;
+}
+
+SmallVector<Value, 2> BodyBuilder::queryTiles() {
   // Heads of one row each are a dimension whose end the copy engine knows; it
   // would not stop at the last head of this tile.
   std::optional<int64_t> heads = sizes.heads;
   if (sizes.heads > 1 && op.getSeqQ() == 1)
     heads = std::nullopt;
   Value buffer = head(operands.query, headQ, heads);
-  tile::LoadOp query = load(type, buffer, getPlace(), schedule.getQStages(),
-                            tile::Eviction::First);
-  query.setReadOnce(schedule.getQInRegisters());
-  return query;
+  Value row = getPlace();
+  return loadParts(sizes.blockM, [&](TileType type, int64_t column) -> Value {
+    tile::LoadOp query = load(type, buffer, row, schedule.getQStages(),
+                              tile::Eviction::First, /*inBounds=*/{}, column);
+    query.setReadOnce(schedule.getQInRegisters());
+    return query;
+  });
 }
 
 std::pair<Value, Value> BodyBuilder::locateRow(OpBuilder &inner, Location loc,
@@ -358,29 +379,40 @@ Value BodyBuilder::applyMask(Value scores, const KeySource::Block &block,
       });
 }
 
-SoftmaxState BodyBuilder::step(Value block, Value query, SoftmaxState state) {
+SoftmaxState BodyBuilder::step(Value block, ValueRange queries,
+                               SoftmaxState state) {
   Type inputType = op.getQuery().getType().getElementType();
   auto scoreType = TileType::get({sizes.blockM, sizes.blockN}, b.getF32Type());
   KeySource::Block place = source->getBlock(b, blocks->getFirst(b, block));
   Value row = source->getRow(b, place);
 
-  auto keyType = TileType::get({sizes.blockN, sizes.headDimQK}, inputType);
-  Value key =
-      load(keyType, source->keys, row, schedule.getKStages(), getKeyEviction(),
-           inBounds(op.getHeadDimQK(), sizes.headDimQK));
-  Value scores =
-      multiply(query, key, b.fill(scoreType, 0), /*transposeRhs=*/true);
+  SmallVector<Value, 2> keys =
+      loadParts(sizes.blockN, [&](TileType type, int64_t column) -> Value {
+        return load(type, source->keys, row, schedule.getKStages(),
+                    getKeyEviction(),
+                    inBounds(op.getHeadDimQK(), sizes.headDimQK), column);
+      });
+  Value scores = b.fill(scoreType, 0);
+  // The shorter part, which is waited for, comes first.
+  for (auto [query, key] :
+       llvm::reverse(llvm::zip_equal(queries, ValueRange(keys)))) {
+    tile::MmaOp product = multiply(query, key, scores, /*transposeRhs=*/true);
+    product.setReplicas(schedule.getWarpsN());
+    scores = product;
+  }
   scores = applyScore(scores, place);
   scores = blocks->maskStep(b, block, scores, [&](bool asksRegion) {
     return applyMask(scores, place, asksRegion);
   });
 
   Value weights = softmax.takeBlock(scores, state);
-  auto valueType = TileType::get({sizes.blockN, sizes.headDimV}, inputType);
-  Value value =
-      load(valueType, source->values, row, schedule.getVStages(),
-           getKeyEviction(), inBounds(op.getHeadDimV(), sizes.headDimV));
+  Value value = keys.front();
+  if (!op.getLatent())
+    value = load(TileType::get({sizes.blockN, sizes.headDimV}, inputType),
+                 source->values, row, schedule.getVStages(), getKeyEviction(),
+                 inBounds(op.getHeadDimV(), sizes.headDimV));
   tile::MmaOp sum = multiply(weights, value, state.acc, /*transposeRhs=*/false);
+  sum.setWarpsN(schedule.getWarpsN());
   sum.setLhsThroughShared(!schedule.getPInRegisters());
   state.acc = sum;
   return state;
@@ -511,7 +543,7 @@ void BodyBuilder::buildTile() {
   source = std::make_unique<KeySource>(
       b, op, operands, sizes,
       OwnedKeys{batch, headKV, lengthK, seqK, firstKey});
-  Value query = queryTile();
+  SmallVector<Value, 2> queries = queryTiles();
   SoftmaxState initial = softmax.start();
   auto loop = scf::ForOp::create(b, blocks->begin, blocks->end, constant(1),
                                  initial.getValues());
@@ -519,7 +551,7 @@ void BodyBuilder::buildTile() {
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    SoftmaxState next = step(loop.getInductionVar(), query,
+    SoftmaxState next = step(loop.getInductionVar(), queries,
                              SoftmaxState::get(loop.getRegionIterArgs()));
     scf::YieldOp::create(b, next.getValues());
   }

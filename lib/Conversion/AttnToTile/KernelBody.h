@@ -41,6 +41,8 @@ struct KernelSizes {
   int64_t cacheBytes;
   /// Query heads that the rows of a tile belong to (HeadPacking).
   int64_t heads;
+  /// getColumnParts().
+  llvm::SmallVector<int64_t, 2> columnParts;
   /// Whether all that a raised maximum changes is computed in a branch, and
   /// nothing where none is raised.
   bool raisesApart;

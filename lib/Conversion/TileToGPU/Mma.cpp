@@ -101,9 +101,10 @@ Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
                  rhsType = op.getRhs().getType(),
                  accType =
                      tile::PendingType::getOf(op.getAcc().getType()).getTile();
-  // Warps are assigned to rows first, then to columns.
-  int64_t alongN = op.getWarpsN(),
-          alongM = accType.getRegisterLayout().getNumWarps() / alongN;
+  // Warps are assigned to rows first, then to columns, then to replicas.
+  int64_t numWarps = accType.getRegisterLayout().getNumWarps(),
+          alongN = op.getWarpsN(),
+          alongM = numWarps / static_cast<int64_t>(alongN * op.getReplicas());
   int64_t rowsPerWarp = accType.getShape()[0] / alongM,
           columnsPerWarp = accType.getShape()[1] / alongN;
   int64_t mSteps = rowsPerWarp / atom.getM(),
@@ -138,12 +139,11 @@ Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
             atom.getRhs().withRegisterModes({{nSteps, 1, atom.getN()}}),
             op.getTransposeRhs());
   if (lhsType.isShared())
-    (op.getTransposeLhs() ? left.column : left.row) = getStart(
-        rewriter, loc, context, 1, alongM, alongM * alongN, rowsPerWarp);
+    (op.getTransposeLhs() ? left.column : left.row) =
+        getStart(rewriter, loc, context, 1, alongM, numWarps, rowsPerWarp);
   if (rhsType.isShared())
-    (op.getTransposeRhs() ? right.row : right.column) =
-        getStart(rewriter, loc, context, alongM, alongN, alongM * alongN,
-                 columnsPerWarp);
+    (op.getTransposeRhs() ? right.row : right.column) = getStart(
+        rewriter, loc, context, alongM, alongN, numWarps, columnsPerWarp);
   for (int64_t k = 0; k < kSteps; ++k) {
     (op.getTransposeLhs() ? left.rowOffset : left.columnOffset) =
         (op.getTransposeRhs() ? right.columnOffset : right.rowOffset) =
@@ -187,13 +187,15 @@ Value MmaPattern<OpTy>::issueByWarpgroups(
   mma.acc = adaptor.getAcc();
   mma.startsAtZero = isZero(op.getAcc());
   mma.groupsN = op.getWarpsN();
-  mma.groupsM =
-      this->context.getWarps(op).count / atom.getWarps() / mma.groupsN;
-  int64_t groups = mma.groupsM * mma.groupsN;
+  int64_t groups = this->context.getWarps(op).count / atom.getWarps();
+  mma.groupsM = groups / mma.groupsN / op.getReplicas();
   bool readsPart =
       (op.getLhs().getType().isShared() && mma.groupsM > 1) || mma.groupsN > 1;
   if (readsPart)
     mma.group = groupNumber(rewriter, op.getLoc(), this->context, groups);
+  if (readsPart && op.getReplicas() > 1)
+    mma.group = rewriter.createOrFold<arith::RemUIOp>(
+        op.getLoc(), mma.group, constant(rewriter, op.getLoc(), mma.groupsM));
   return this->context.model->getMatrixUnit()->issue(rewriter, op.getLoc(),
                                                      mma);
 }

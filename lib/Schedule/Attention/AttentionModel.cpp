@@ -258,8 +258,12 @@ AttentionModel::getTileTime(const AttentionKnobs &schedule, const Usage &used,
   bool isMasked = work.isMasked();
   double groups = static_cast<double>(schedule.getNumWarps()) /
                   static_cast<double>(schedule.getMmaWarps());
-  double rows = static_cast<double>(schedule.getBlockM()) / groups;
+  // Of a group that shares columns with others, rows are more and the output's
+  // are shorter.
+  auto sharers = static_cast<double>(schedule.getWarpsN());
+  double rows = static_cast<double>(schedule.getBlockM()) / groups * sharers;
   double columns = schedule.getBlockN();
+  double ofOutput = static_cast<double>(dV) / sharers;
 
   // Demands of a step of one group, in clocks. An MMA reads its right
   // operand from shared memory for each of its rows of instructions, or once
@@ -270,8 +274,8 @@ AttentionModel::getTileTime(const AttentionKnobs &schedule, const Usage &used,
   double query = schedule.getQInRegisters() ? 0 : rows * dQK * bytes;
   double scores = std::max(2 * rows * columns * dQK / flops,
                            (reads * columns * dQK * bytes + query) / shared);
-  double output = std::max(2 * rows * columns * dV / flops,
-                           reads * columns * dV * bytes / shared);
+  double output = std::max(2 * rows * columns * ofOutput / flops,
+                           reads * columns * ofOutput * bytes / shared);
   double multiply = scores + output;
   double polynomials = static_cast<double>(schedule.getExpOnFma()) / 16;
   double exps = rows * columns * (1 - polynomials) / rates.getExp();
@@ -285,11 +289,12 @@ AttentionModel::getTileTime(const AttentionKnobs &schedule, const Usage &used,
       std::max(0.0, used.spilledBytes - (isPersistent ? kSpilledOutside : 0)) *
       kSpillMoves * schedule.getMmaWarps() * target.getLanes() / shared;
   double vector =
-      rows * (columns * perScore + dV * perOutput) / rates.getIssue() + spills;
+      rows * (columns * perScore + ofOutput * perOutput) / rates.getIssue() +
+      spills;
   // Workgroups of a cluster fetch a block once for all of them.
-  double sharers = static_cast<double>(schedule.getCluster());
-  double fetch =
-      columns * (dQK + dV) * bytes / groups / sharers / rates.getCache();
+  double fetch = columns * (work.problem.isLatent ? dQK : dQK + dV) * bytes /
+                 groups / static_cast<double>(schedule.getCluster()) /
+                 rates.getCache();
 
   // What a group waits for. A warp has but its part of the SM, so that it
   // takes as many times longer over its share as there are other parts.
@@ -451,12 +456,15 @@ double AttentionModel::predict(const AttentionKnobs &schedule,
     clocks *= kAssignedInAdvance;
   // Inputs are read and the output is written at least once. Where tiles of all
   // heads come before the next ones of any, the first of them read all keys.
-  double bytes =
-      static_cast<double>(work.problem.headDimQK + work.problem.headDimV) *
-      work.problem.elementType.getIntOrFloatBitWidth() / 8 /
-      static_cast<double>(target.getRates().getMemory());
-  double queries = static_cast<double>(work.heads * work.seqQ) * bytes;
-  double keys = static_cast<double>(work.keyHeads * work.seqK) * bytes;
+  double bytes = work.problem.elementType.getIntOrFloatBitWidth() / 8.0 /
+                 static_cast<double>(target.getRates().getMemory());
+  auto getClocks = [&](int64_t rows, int64_t columns) {
+    return static_cast<double>(rows) * static_cast<double>(columns) * bytes;
+  };
+  double queries = getClocks(work.heads * work.seqQ,
+                             work.problem.headDimQK + work.problem.headDimV);
+  double keys =
+      getClocks(work.keyHeads * work.seqK, work.problem.getKeyColumns());
   if (schedule.getTileOrder() == TileOrder::AcrossHeads && steps.tiles > 1 &&
       steps.all > 0) {
     double first = clocks * steps.longest / steps.all;

@@ -140,14 +140,17 @@ struct AttentionTunable
         getMeanLength(attention.getKeyStarts(), sizes[kSeqK], sizes[kBatch]);
     auto queries = static_cast<double>(each[kSeqQ]);
     auto keys = static_cast<double>(each[kSeqK]);
-    auto rows =
-        static_cast<double>(attention.getHeadDimQK() + attention.getHeadDimV());
+    int64_t ofScores = attention.getHeadDimQK(),
+            ofResult = attention.getHeadDimV();
+    auto rows = static_cast<double>(ofScores + ofResult);
+    auto ofKeys = static_cast<double>(
+        attention.getLatent() ? ofScores : ofScores + ofResult);
     double share = getCountedShare(attention, each);
     Work work;
     work.flops = 2 * rows * batch * heads * queries * keys * share;
-    work.bytes =
-        attention.getElementType().getWidth() / 8.0 * rows * batch *
-        (heads * queries + static_cast<double>(sizes[kKVHeads]) * keys);
+    work.bytes = attention.getElementType().getWidth() / 8.0 * batch *
+                 (heads * queries * rows +
+                  static_cast<double>(sizes[kKVHeads]) * keys * ofKeys);
     if (attention.getLse())
       work.bytes += sizeof(float) * batch * heads * queries;
     return work;

@@ -41,12 +41,15 @@ static AttentionAttr getIfFits(const AttentionProblem &problem,
   return fits(problem, schedule, target) ? schedule : AttentionAttr();
 }
 
-/// A producer beside so many warpgroups, with one query tile for each
-/// workgroup, the longest ones first.
+/// A producer beside so many warpgroups, of which `sharers` share each column
+/// of the output, with one query tile for each workgroup, the longest ones
+/// first.
 static AttentionSchedule makeGroups(const AttentionProblem &problem,
-                                    int64_t groups, int64_t blockN) {
+                                    int64_t groups, int64_t blockN,
+                                    int64_t sharers = 1) {
   AttentionSchedule wanted;
-  wanted.blockM = 64 * groups;
+  wanted.warpsN = sharers;
+  wanted.blockM = 64 * groups / sharers;
   wanted.blockN = blockN;
   wanted.numWarps = kWarpgroup * groups;
   wanted.mmaWarps = wanted.producerWarps = kWarpgroup;
@@ -164,6 +167,10 @@ static AttentionAttr selectLongTiles(const AttentionProblem &problem,
   // registers do not last.
   if (problem.hasDynamicLength && (!problem.isMasked || problem.hasWindow))
     return {};
+  // The longest of packed sequences says nothing of the others, whose last
+  // tiles are full in part.
+  if (problem.hasPackedQueries)
+    return {};
   AttentionSchedule wanted = makeGroups(problem, /*groups=*/3, /*blockN=*/80);
   handOut(problem, wanted);
   wanted.overlap = Overlap::Softmax;
@@ -230,6 +237,13 @@ static AttentionAttr selectWarpgroupSchedule(const AttentionProblem &problem,
         wanted.overlap = overlap;
         if (hidesBoth && problem.headDimV <= 2 * wanted.blockN)
           wanted.rescale = 0;
+        // Between sequences that end anywhere, rows are rescaled seldom, and
+        // under the next product.
+        if (problem.hasPackedQueries && problem.isMasked &&
+            overlap == Overlap::Softmax) {
+          wanted.rescale = 8;
+          wanted.rescaleLate = 1;
+        }
         // Seldom pays where few registers hold the output, too, and none the
         // ends of the sequences.
         if (problem.isMasked && problem.headDimV <= kSmallHeadDim &&
@@ -245,6 +259,13 @@ static AttentionAttr selectWarpgroupSchedule(const AttentionProblem &problem,
         if (fits(problem, wanted.getAttr(target.getContext()), target))
           return handOutTiles(problem, wanted, target);
       }
+  // Rows of so many columns are those of several warpgroups.
+  for (int64_t sharers : {2, 4})
+    for (int64_t blockN : {128, 64, 48, 32, 16}) {
+      AttentionSchedule wanted = makeGroups(problem, sharers, blockN, sharers);
+      if (AttentionAttr shared = getIfFits(problem, wanted, target))
+        return shared;
+    }
   return {};
 }
 
@@ -256,22 +277,20 @@ static bool hasFewQueries(const AttentionProblem &problem) {
          problem.seqK >= kShortKeys;
 }
 
-/// A tile of as few rows as warpgroups multiply, and as many keys under way as
-/// fit, in large blocks of at least two stages: few queries wait for memory
-/// alone. Where there are more tiles than SMs, the loads of the next one do not
-/// wait for the end of the last.
+/// The same for so many warpgroups, which share the columns of the output, and
+/// producers.
 static AttentionAttr selectDecoding(const AttentionProblem &problem,
+                                    int64_t groups, int64_t producers,
                                     TargetAttr target) {
-  if (!hasFewQueries(problem))
-    return {};
   for (int64_t blockN : {128, 64, 32, 16}) {
     // Many small ones of pages are under way sooner than few large ones, each
     // of which waits for the numbers of its pages.
     if (problem.pageSize && blockN > kSmallBlock)
       continue;
     for (int64_t stages : {4, 3, 2}) {
-      AttentionSchedule wanted = makeGroups(problem, /*groups=*/1, blockN);
-      wanted.producerWarps = 1;
+      AttentionSchedule wanted =
+          makeGroups(problem, groups, blockN, /*sharers=*/groups);
+      wanted.producerWarps = producers;
       wanted.kStages = wanted.vStages = stages;
       wanted.tileOrder = schedule::TileOrder::Ascending;
       AttentionAttr schedule = getIfFits(problem, wanted, target);
@@ -284,6 +303,24 @@ static AttentionAttr selectDecoding(const AttentionProblem &problem,
       return handed ? handed : schedule;
     }
   }
+  return {};
+}
+
+/// A tile of as few rows as warpgroups multiply, and as many keys under way as
+/// fit, in large blocks of at least two stages: few queries wait for memory
+/// alone. Where there are more tiles than SMs, the loads of the next one do not
+/// wait for the end of the last.
+static AttentionAttr selectDecoding(const AttentionProblem &problem,
+                                    TargetAttr target) {
+  if (!hasFewQueries(problem))
+    return {};
+  // Where several warpgroups share columns, producers hand registers over.
+  using Groups = std::pair<int64_t, int64_t>;
+  for (auto [groups, producers] :
+       {Groups{1, 1}, Groups{2, kWarpgroup}, Groups{4, kWarpgroup}})
+    if (AttentionAttr schedule =
+            selectDecoding(problem, groups, producers, target))
+      return schedule;
   return {};
 }
 
@@ -343,10 +380,14 @@ static AttentionAttr selectWaveSchedule(const AttentionProblem &problem,
 static AttentionAttr balanceKeys(const AttentionProblem &problem,
                                  AttentionAttr schedule, TargetAttr target) {
   constexpr int64_t kMostParts = 4;
-  auto parts = static_cast<int64_t>(
-      llvm::PowerOf2Ceil(llvm::divideCeil(problem.seqK, kLongKeys)));
+  auto parts = std::min(static_cast<int64_t>(llvm::PowerOf2Ceil(
+                            llvm::divideCeil(problem.seqK, kLongKeys))),
+                        kMostParts);
+  // Parts that are not handed out even out where there are more of them.
+  if (parts > 1 && schedule.getPersistent() == schedule::Persistent::None)
+    parts *= 2;
   SmallVector<int64_t> values(schedule.getValues());
-  values[AttentionAttr::splitK] = std::min(parts, kMostParts);
+  values[AttentionAttr::splitK] = parts;
   auto split = AttentionAttr::get(target.getContext(), values);
   return checkLegal(problem, split, target) ? schedule : split;
 }
@@ -357,13 +398,15 @@ static AttentionAttr splitKeys(const AttentionProblem &problem,
                                AttentionAttr schedule, TargetAttr target) {
   if (!schedule || !hasFewQueries(problem))
     return schedule;
+  int64_t tiles = problem.countTiles(schedule);
+  // There is no room for the next tile where warpgroups share columns.
   if (problem.hasKeyLengths &&
-      schedule.getPersistent() == schedule::Persistent::Dynamic)
+      (schedule.getPersistent() == schedule::Persistent::Dynamic ||
+       (schedule.getWarpsN() > 1 && 2 * tiles > target.getSms())))
     return balanceKeys(problem, schedule, target);
   int64_t keys = problem.meanKeys ? problem.meanKeys : problem.seqK;
   auto blocks =
       static_cast<int64_t>(llvm::divideCeil(keys, schedule.getBlockN()));
-  int64_t tiles = problem.countTiles(schedule);
   // What starting a tile and merging cost, in the time of a block.
   constexpr int64_t kStart = 2, kMerge = 3;
   // By how much parts must be faster, in percent.
@@ -391,6 +434,44 @@ static AttentionAttr splitKeys(const AttentionProblem &problem,
   return best;
 }
 
+/// MMAs of single warps, in tiles from a short list: the first that fits the
+/// registers, or the one that exceeds them least. Warps share columns only
+/// where rows do not fit without.
+static AttentionAttr selectOneWarp(const AttentionProblem &problem,
+                                   TargetAttr target) {
+  AttentionAttr best;
+  int64_t bestExcess = std::numeric_limits<int64_t>::max();
+  auto consider = [&](const AttentionSchedule &wanted) {
+    AttentionAttr schedule = wanted.getAttr(target.getContext());
+    if (checkLegal(problem, schedule, target))
+      return false;
+    int64_t excess = estimateRegisters(problem, schedule, target) -
+                     getRegisterLimit(schedule, target);
+    if (excess < bestExcess) {
+      bestExcess = excess;
+      best = schedule;
+    }
+    return excess <= 0;
+  };
+  for (int64_t sharers : {1, 2, 4})
+    for (int64_t blockM : {64, 128, 32, 16, 256})
+      for (int64_t blockN : {64, 32, 16})
+        for (int64_t warps : {4, 8, 2, 1})
+          for (int64_t stages : {2, 1})
+            for (int64_t inRegisters : {1, 0}) {
+              AttentionSchedule wanted;
+              wanted.blockM = blockM;
+              wanted.blockN = blockN;
+              wanted.numWarps = warps;
+              wanted.kStages = wanted.vStages = stages;
+              wanted.qInRegisters = inRegisters;
+              wanted.warpsN = sharers;
+              if (consider(wanted))
+                return best;
+            }
+  return best;
+}
+
 /// See selectSchedule().
 static AttentionAttr selectWhole(const AttentionProblem &problem,
                                  TargetAttr target) {
@@ -400,32 +481,7 @@ static AttentionAttr selectWhole(const AttentionProblem &problem,
     return schedule;
   if (AttentionAttr schedule = selectWaveSchedule(problem, target))
     return schedule;
-  AttentionAttr best;
-  int64_t bestExcess = std::numeric_limits<int64_t>::max();
-  for (int64_t blockM : {64, 128, 32, 16, 256})
-    for (int64_t blockN : {64, 32, 16})
-      for (int64_t warps : {4, 8, 2, 1})
-        for (int64_t stages : {2, 1})
-          for (int64_t inRegisters : {1, 0}) {
-            AttentionSchedule wanted;
-            wanted.blockM = blockM;
-            wanted.blockN = blockN;
-            wanted.numWarps = warps;
-            wanted.kStages = wanted.vStages = stages;
-            wanted.qInRegisters = inRegisters;
-            AttentionAttr schedule = wanted.getAttr(target.getContext());
-            if (checkLegal(problem, schedule, target))
-              continue;
-            int64_t excess = estimateRegisters(problem, schedule, target) -
-                             getRegisterLimit(schedule, target);
-            if (excess <= 0)
-              return schedule;
-            if (excess < bestExcess) {
-              bestExcess = excess;
-              best = schedule;
-            }
-          }
-  return best;
+  return selectOneWarp(problem, target);
 }
 
 AttentionAttr attune::selectSchedule(const AttentionProblem &problem,

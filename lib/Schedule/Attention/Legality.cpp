@@ -104,6 +104,7 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
   problem.hasSinks = op.getSinks() != nullptr;
   problem.hasKeyLengths = op.getKeyLengths() || op.getKeyStarts();
   problem.pageSize = op.getPageSize();
+  problem.isLatent = op.getLatent().has_value();
   problem.isListable = isMasked && !op.hasBlockLists() && !op.hasLengths() &&
                        !op.getPages() && ShapedType::isStatic(op.getSeqK()) &&
                        op.getSeqK() > 0;
@@ -222,6 +223,11 @@ static std::optional<Refusal> checkOutput(const AttentionProblem &problem,
                   "expects rows of the output to start at multiples of {0} "
                   "bytes where o-in-shared is {1}, but got {2}",
                   alignment, place, rowBytes);
+  if (schedule.getWarpsN() > 1)
+    return refuse("output-of-shared-columns",
+                  "expects o-in-shared to be registers where warps-n is {0}, "
+                  "for a TMA box has whole rows of a warpgroup, but got {1}",
+                  schedule.getWarpsN(), place);
   auto [dQK, dV] =
       getPaddedHeadDims(problem, findAtom(problem, schedule, target));
   if (path == OutputPath::QuerySlot && dQK != dV)
@@ -311,6 +317,49 @@ static std::optional<Refusal> checkRoles(const AttentionProblem &problem,
   return checkOutput(problem, schedule, target);
 }
 
+/// The rules of warps that share the columns of the output, and of values that
+/// are columns of the keys.
+static std::optional<Refusal> checkColumns(const AttentionProblem &problem,
+                                           const AttentionKnobs &schedule,
+                                           MmaAtomAttr atom,
+                                           TargetAttr target) {
+  auto [dQK, dV] = getPaddedHeadDims(problem, atom);
+  bool byWarpgroups = schedule.getMmaWarps() > 1;
+  if (problem.isLatent) {
+    // What is multiplied as keys ends where an instruction does.
+    int64_t multiple = byWarpgroups
+                           ? target.getSwizzleAtom(dV, problem.elementType)
+                           : std::lcm(atom.getK(), atom.getN());
+    if (problem.headDimV % multiple != 0)
+      return refuse("latent-columns",
+                    "expects values that are a multiple of {0} columns of the "
+                    "keys, but got {1}",
+                    multiple, problem.headDimV);
+  }
+  int64_t sharers = schedule.getWarpsN();
+  if (sharers == 1)
+    return std::nullopt;
+  StringRef scopes = byWarpgroups ? "warpgroups" : "warps";
+  int64_t groups = schedule.getNumWarps() / atom.getWarps();
+  if (groups % sharers != 0)
+    return refuse("warps-n",
+                  "expects warps-n to divide the {0} {1}, but got {2}", groups,
+                  scopes, sharers);
+  int64_t unit = byWarpgroups ? target.getSwizzleAtom(dV, problem.elementType)
+                              : atom.getN();
+  if (dV % (sharers * unit) != 0)
+    return refuse("columns-per-warp",
+                  "expects an output of a multiple of {0} columns, {1} for "
+                  "each of {2} {3}, but got {4}",
+                  sharers * unit, unit, sharers, scopes, dV);
+  if (!schedule.getPInRegisters())
+    return refuse("weights-of-shared-columns",
+                  "expects p-in-registers where warps-n is {0}, for each of "
+                  "these has the weights, but got {1}",
+                  sharers, schedule.getPInRegisters());
+  return std::nullopt;
+}
+
 std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
                                           const AttentionKnobs &schedule,
                                           TargetAttr target) {
@@ -343,8 +392,12 @@ std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
   if (std::optional<Refusal> refusal = checkPersistent(schedule, target))
     return refusal;
   if (std::optional<Refusal> refusal =
-          checkRowsPerWarp("block-m", schedule.getBlockM(),
-                           schedule.getNumWarps() / atom.getWarps(), atom))
+          checkColumns(problem, schedule, atom, target))
+    return refusal;
+  if (std::optional<Refusal> refusal = checkRowsPerWarp(
+          "block-m", schedule.getBlockM(),
+          schedule.getNumWarps() / atom.getWarps() / schedule.getWarpsN(),
+          atom))
     return refusal;
   for (auto [what, multiple] :
        {std::pair<StringRef, int64_t>{"columns", atom.getN()},
@@ -359,7 +412,8 @@ std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
   if (std::optional<Refusal> refusal = checkSharing(budget, getShared, target))
     return refusal;
   auto getColumns = [&] {
-    return std::max(schedule.getBlockN(), getPaddedHeadDims(problem, atom).v);
+    return std::max(schedule.getBlockN(),
+                    getPaddedHeadDims(problem, atom).v / schedule.getWarpsN());
   };
   return checkRegisters(budget,
                         getAccumulatorRegisters(problem, schedule, target),
@@ -398,11 +452,37 @@ static std::optional<Refusal> checkSplit(const AttentionProblem &problem,
   return std::nullopt;
 }
 
+/// That warps share columns where rows are longer than what half as many have
+/// registers for, each with scores to compute.
+static std::optional<Refusal>
+checkSharedColumns(const AttentionProblem &problem,
+                   const AttentionKnobs &schedule, TargetAttr target) {
+  int64_t sharers = schedule.getWarpsN();
+  if (sharers == 1)
+    return std::nullopt;
+  MmaAtomAttr atom = findAtom(problem, schedule, target);
+  if (!atom)
+    return std::nullopt;
+  constexpr int64_t kBesideOutput = 64;
+  int64_t few = sharers / 2, held = atom.getM() *
+                                    getPaddedHeadDims(problem, atom).v /
+                                    (few * atom.getWarps() * target.getLanes());
+  if (held + kBesideOutput > target.getRegisters())
+    return std::nullopt;
+  return refuse("columns-fit",
+                "expects warps-n to be at most {0}, with which an output takes "
+                "{1} registers of a thread, but got {2}",
+                few, held, sharers);
+}
+
 /// Nothing here is wrong: the kernel is that of other schedules, or no problem
 /// was seen in which it is among the fastest.
 std::optional<Refusal> attune::checkWorthTrying(const AttentionProblem &problem,
                                                 const AttentionKnobs &schedule,
                                                 TargetAttr target) {
+  if (std::optional<Refusal> refusal =
+          checkSharedColumns(problem, schedule, target))
+    return refusal;
   if (std::optional<Refusal> refusal = checkSplit(problem, schedule, target))
     return refusal;
   if (schedule.getMmaWarps() == 1) {

@@ -22,6 +22,14 @@ PaddedHeadDims attune::getPaddedHeadDims(const AttentionProblem &problem,
           static_cast<int64_t>(llvm::alignTo(problem.headDimV, atom.getN()))};
 }
 
+SmallVector<int64_t, 2> attune::getColumnParts(const AttentionProblem &problem,
+                                               MmaAtomAttr atom) {
+  auto [dQK, dV] = getPaddedHeadDims(problem, atom);
+  if (!problem.isLatent || dQK == dV)
+    return {dQK};
+  return {dV, dQK - dV};
+}
+
 MmaAtomAttr attune::findAtom(const AttentionProblem &problem,
                              const AttentionKnobs &schedule,
                              TargetAttr target) {
@@ -79,13 +87,16 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
       layout.addTiles(tile::getOperandBytes({rows, columns}, type, stages,
                                             {atom, isLhs, kAlongRows}));
     };
-    if (!schedule.getQInRegisters())
-      addOperand(1, schedule.getBlockM(), dQK, /*isLhs=*/true,
-                 /*kAlongRows=*/false);
-    addOperand(schedule.getKStages(), schedule.getBlockN(), dQK,
-               /*isLhs=*/false, /*kAlongRows=*/false);
-    addOperand(schedule.getVStages(), schedule.getBlockN(), dV,
-               /*isLhs=*/false, /*kAlongRows=*/true);
+    for (int64_t columns : getColumnParts(problem, atom)) {
+      if (!schedule.getQInRegisters())
+        addOperand(1, schedule.getBlockM(), columns, /*isLhs=*/true,
+                   /*kAlongRows=*/false);
+      addOperand(schedule.getKStages(), schedule.getBlockN(), columns,
+                 /*isLhs=*/false, /*kAlongRows=*/false);
+    }
+    if (!problem.isLatent)
+      addOperand(schedule.getVStages(), schedule.getBlockN(), dV,
+                 /*isLhs=*/false, /*kAlongRows=*/true);
     return layout.getBytes();
   }
   auto add = [&](int64_t stages, int64_t rows, int64_t columns) {
@@ -95,9 +106,13 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
   };
   // A query that no loop loads again has one slot.
   bool isPersistent = schedule.getPersistent() != Persistent::None;
-  add(isPersistent ? schedule.getQStages() : 1, schedule.getBlockM(), dQK);
-  add(schedule.getKStages(), schedule.getBlockN(), dQK);
-  add(schedule.getVStages(), schedule.getBlockN(), dV);
+  int64_t qStages = isPersistent ? schedule.getQStages() : 1;
+  for (int64_t columns : getColumnParts(problem, atom)) {
+    add(qStages, schedule.getBlockM(), columns);
+    add(schedule.getKStages(), schedule.getBlockN(), columns);
+  }
+  if (!problem.isLatent)
+    add(schedule.getVStages(), schedule.getBlockN(), dV);
   int64_t rowBytes = elementBytes * schedule.getBlockM();
   if (!schedule.getPInRegisters())
     layout.addTiles(rowBytes * schedule.getBlockN());
@@ -114,8 +129,9 @@ int64_t attune::getAccumulatorRegisters(const AttentionProblem &problem,
                                         TargetAttr target) {
   int64_t dV =
       getPaddedHeadDims(problem, findAtom(problem, schedule, target)).v;
-  return llvm::divideCeil(schedule.getBlockM() * (dV + schedule.getBlockN()),
-                          getComputingThreads(schedule, target));
+  return llvm::divideCeil(
+      schedule.getBlockM() * (dV + schedule.getWarpsN() * schedule.getBlockN()),
+      getComputingThreads(schedule, target));
 }
 
 /// What a thread needs beside tiles: row statistics, loop state, addresses.
@@ -149,8 +165,8 @@ int64_t attune::estimateRegisters(const AttentionProblem &problem,
   if (atom.getWarps() > 1) {
     // Operands stay in shared memory. Weights stand beside the next scores only
     // where a block's softmax overlaps with the next block's multiply.
-    int64_t weights = schedule.getBlockM() * blockN * bits / kWordBits /
-                      getComputingThreads(schedule, target);
+    int64_t weights = schedule.getBlockM() * schedule.getWarpsN() * blockN *
+                      bits / kWordBits / getComputingThreads(schedule, target);
     auto [dQK, dV] = getPaddedHeadDims(problem, atom);
     bool isNarrow = target.getSwizzleAtom(dQK, problem.elementType) * bits / 8 <
                     target.getTmaBoxBytes() / 2;
@@ -163,8 +179,8 @@ int64_t attune::estimateRegisters(const AttentionProblem &problem,
            kOtherGroupRegisters;
   }
   auto [dQK, dV] = getPaddedHeadDims(problem, atom);
-  int64_t mSteps =
-      schedule.getBlockM() / (schedule.getNumWarps() * atom.getM());
+  int64_t mSteps = schedule.getBlockM() * schedule.getWarpsN() /
+                   (schedule.getNumWarps() * atom.getM());
   // An operand of several lanes counts in each of them.
   auto lhsRegisters = [&](int64_t depth) {
     return mSteps * (depth / atom.getK()) * atom.getLhs().getNumRegisters() *

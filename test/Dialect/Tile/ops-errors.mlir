@@ -240,6 +240,14 @@ func.func @mma_atom_acc(%a: !tile.tile<4x4xf16, registers>, %acc: !tile.tile<4x4
 
 // -----
 
+func.func @mma_replicas_of_columns(%a: !tile.tile<4x4xf16, registers>, %acc: !tile.tile<4x4xf32, registers>) {
+  // expected-error @below {{expects columns that are shared or computed by all, but got warps_n 2 and replicas 2}}
+  %c = tile.mma %a, %a, %acc warps_n 2 replicas 2 : !tile.tile<4x4xf16, registers>, !tile.tile<4x4xf16, registers>, !tile.tile<4x4xf32, registers>
+  return
+}
+
+// -----
+
 func.func @mma_warps_n(%a: !tile.tile<4x4xf16, registers>, %acc: !tile.tile<4x4xf32, registers>) {
   // expected-error @below {{attribute 'warps_n' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
   %c = tile.mma %a, %a, %acc warps_n 0 : !tile.tile<4x4xf16, registers>, !tile.tile<4x4xf16, registers>, !tile.tile<4x4xf32, registers>

@@ -328,6 +328,10 @@ func.func @clauses(%m: memref<?x64xf16>, %rows: memref<?xf16>, %i: index, %k: !s
   %s = tile.mma %a, %k, %acc transpose_rhs scope warpgroup warps_n 2 lhs_through_shared {note} : !regs, !shared, !acc
   // CHECK: tile.mma %[[A]], %{{.+}}, %{{.+}} transpose_rhs : <32x64xf16, registers>
   %t = tile.mma %a, %k, %acc transpose_rhs scope warp warps_n 1 : !regs, !shared, !acc
+  // CHECK: tile.mma %[[A]], %{{.+}}, %{{.+}} transpose_rhs scope warpgroup replicas 2 : <32x64xf16, registers>
+  %r = tile.mma %a, %k, %acc transpose_rhs scope warpgroup replicas 2 : !regs, !shared, !acc
+  // CHECK: tile.mma_async %[[A]], %{{.+}}, %{{.+}} transpose_rhs replicas 4 : <32x64xf16, registers>
+  %p = tile.mma_async %a, %k, %acc transpose_rhs replicas 4 : !regs, !shared, !acc
   // CHECK: tile.mma_async %[[A]], %{{.+}}, %{{.+}} transpose_rhs scope warpgroup warps_n 2 : <32x64xf16, registers>
   %u = tile.mma_async %a, %k, %acc transpose_rhs scope warpgroup warps_n 2 : !regs, !shared, !acc
   return

@@ -61,9 +61,15 @@ struct AttentionProblem {
   bool hasKeyLengths = false;
   /// Keys of a page where they lie in pages; 0 where they do not.
   int64_t pageSize = 0;
+  /// Whether values are the first columns of the keys.
+  bool isLatent = false;
   /// Which heads share tiles.
   HeadPacking packing = {};
 
+  /// Columns of what is loaded of a key and its value.
+  int64_t getKeyColumns() const {
+    return headDimQK + (isLatent ? 0 : headDimV);
+  }
   /// Query tiles of all heads and batches under a schedule; 0 where they are
   /// not known.
   int64_t countTiles(const AttentionKnobs &schedule) const;
@@ -84,6 +90,11 @@ struct PaddedHeadDims {
 };
 PaddedHeadDims getPaddedHeadDims(const AttentionProblem &problem,
                                  tile::MmaAtomAttr atom);
+
+/// The columns of queries and keys that are loaded as a tile each: all, or
+/// where values are a part of the keys, these and the others.
+llvm::SmallVector<int64_t, 2> getColumnParts(const AttentionProblem &problem,
+                                             tile::MmaAtomAttr atom);
 
 /// The matrix instruction that the schedule asks for; null if the chip has
 /// none.

@@ -117,9 +117,22 @@ static void setClauses(OpT op, const AttentionProblem &problem,
 static AttentionOp createAttention(OpBuilder &builder, Location loc,
                                    const AttentionProblem &problem,
                                    ValueRange arguments) {
-  auto op = AttentionOp::create(builder, loc, arguments[0], arguments[1],
-                                arguments[2], problem.order, problem.lse);
-  ValueRange rest = arguments.drop_front(3);
+  Value query = arguments[0], key = arguments[1];
+  ValueRange rest = arguments.drop_front(2);
+  Value value = key;
+  if (!problem.latent) {
+    value = rest.front();
+    rest = rest.drop_front();
+  }
+  auto op = AttentionOp::create(builder, loc, query, key, value, problem.order,
+                                problem.lse);
+  if (problem.latent) {
+    op.setLatent(problem.headDimV);
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[op.getHeadDimPos()] = problem.headDimV;
+    op.getResult().setType(type.clone(shape));
+  }
   setClauses(op, problem, rest);
   if (problem.queryLengths)
     assignFirst(op.getQueryLengthsMutable(), rest);
@@ -174,9 +187,10 @@ OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
   SmallVector<Type> inputs = {getOperandType(ofQueries, builder, problem.headsQ,
                                              problem.seqQ, problem.headDimQK),
                               getOperandType(ofKeys, builder, problem.headsKV,
-                                             ofKeys.seqK, problem.headDimQK),
-                              getOperandType(ofKeys, builder, problem.headsKV,
-                                             ofKeys.seqK, problem.headDimV)};
+                                             ofKeys.seqK, problem.headDimQK)};
+  if (!problem.latent)
+    inputs.push_back(getOperandType(ofKeys, builder, problem.headsKV,
+                                    ofKeys.seqK, problem.headDimV));
   if (problem.grad) {
     Type output = getOperandType(problem, builder, problem.headsQ, problem.seqQ,
                                  problem.headDimV);

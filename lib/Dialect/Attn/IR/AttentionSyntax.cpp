@@ -262,6 +262,9 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
     ParseResult parsed =
         keyword == "schedule"
             ? parser.parseCustomAttributeWithFallback(properties.schedule)
+        : keyword == "latent"
+            ? parser.parseAttribute(properties.latent,
+                                    parser.getBuilder().getI64Type())
             : clauses.parseVector(keyword == "query_lengths"  ? queryLengths
                                   : keyword == "key_lengths"  ? keyLengths
                                   : keyword == "query_starts" ? queryStarts
@@ -271,7 +274,7 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   };
   if (parser.parseOperandList(operands, 3) ||
       clauses.parseAll({"lse", "query_lengths", "key_lengths", "query_starts",
-                        "key_starts", "pages", "schedule"},
+                        "key_starts", "pages", "latent", "schedule"},
                        parseOwn) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes))
     return failure();
@@ -486,6 +489,8 @@ void AttentionOp::print(OpAsmPrinter &printer) {
     if (tensor)
       printer << ' ' << keyword << "(" << tensor << " : " << tensor.getType()
               << ")";
+  if (std::optional<int64_t> latent = getLatent())
+    printer << " latent(" << *latent << ")";
   printShared(printer, *this);
   printEnd(printer, *this, getOperands().take_front(3).getTypes());
 }

@@ -371,5 +371,16 @@ LogicalResult attune::attn::detail::verify(AttentionOpInterface op) {
 }
 
 LogicalResult AttentionOp::verify() {
-  return attune::attn::detail::verify(*this);
+  if (failed(attune::attn::detail::verify(*this)))
+    return failure();
+  std::optional<int64_t> latent = getLatent();
+  if (!latent) // attention_c26
+    return success();
+  if (getKey() != getValue())
+    return emitOpError("expects key and value to be one operand where values "
+                       "are a part of the keys, but got two");
+  if (*latent < 1 || *latent > getHeadDimQK())
+    return emitOpError("expects values of 1 to ")
+           << getHeadDimQK() << " columns of the keys, but got " << *latent;
+  return success();
 }

@@ -101,6 +101,9 @@ int64_t attune::attn::detail::getHeadDimQK(Operation *op) {
 
 int64_t attune::attn::detail::getHeadDimV(Operation *op) {
   AttentionOpInterface attention(op);
+  if (auto forward = dyn_cast<AttentionOp>(op))
+    if (std::optional<int64_t> latent = forward.getLatent())
+      return *latent;
   return getDim(attention.getValue(), attention.getHeadDimPos());
 }
 
@@ -184,7 +187,7 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context,
     shape[b] = getFirstStatic(
         {query.getDimSize(b), key.getDimSize(b), value.getDimSize(b)});
   }
-  shape[d] = value.getDimSize(d);
+  shape[d] = adaptor.getLatent().value_or(value.getDimSize(d));
   types.push_back(RankedTensorType::get(shape, query.getElementType()));
   if (adaptor.getReturnLse())
     types.push_back(RankedTensorType::get({shape[b], shape[h], shape[s]},

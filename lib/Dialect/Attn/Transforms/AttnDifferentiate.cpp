@@ -136,10 +136,11 @@ FailureOr<Candidate> AttnDifferentiatePass::check(
     return candidate.op.emitError("expects to be in the body of '@")
            << func.getName() << "', but got '"
            << candidate.op->getParentOp()->getName() << "' around it";
-  if (candidate.op.hasLengths() || candidate.op.getPages())
+  if (candidate.op.hasLengths() || candidate.op.getPages() ||
+      candidate.op.getLatent())
     return candidate.op.emitError("expects no query_lengths, key_lengths, "
-                                  "query_starts, key_starts or pages, for "
-                                  "attn.attention_grad has none");
+                                  "query_starts, key_starts, pages or latent, "
+                                  "for attn.attention_grad has none");
   if (!func.getBody().hasOneBlock())
     return func.emitError("expects a function of one block, but got ")
            << func.getBody().getBlocks().size();

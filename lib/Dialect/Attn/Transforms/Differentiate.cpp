@@ -26,7 +26,8 @@ static AttentionOp buildAttention(OpBuilder &builder, Op op,
       op.getQueryLengths(), op.getKeyLengths(), op.getQueryStarts(),
       op.getKeyStarts(), op.getPages(), op.getBlockSizesAttr(),
       op.getScaleAttr(), op.getOrderAttr(), op.getCausalAttr(),
-      op.getWindowAttr(), op.getSoftcapAttr(), builder.getUnitAttr(), schedule);
+      op.getWindowAttr(), op.getSoftcapAttr(), builder.getUnitAttr(),
+      /*latent=*/IntegerAttr(), schedule);
   copyRegions(op, forward);
   return forward;
 }

@@ -337,6 +337,9 @@ static LogicalResult checkTileable(AttentionOp op) {
     return op.emitOpError("expects no query_lengths, key_lengths, "
                           "query_starts, key_starts or pages to be tiled, for "
                           "these count from the first query and key");
+  if (op.getLatent())
+    return op.emitOpError("expects no latent to be tiled, for tiles of keys "
+                          "and of values would be two operands");
   for (Type type : op.getResultTypes())
     if (cast<RankedTensorType>(type).getEncoding())
       return op.emitOpError("expects results without an encoding to be tiled, "
@@ -446,7 +449,7 @@ struct AttentionTiling
             op, builder, resultNumber, offsets, sizes, domainOffsets,
             domainSizes)) ||
         op.hasBlockLists() || op.hasLengths() || op.getPages() ||
-        !fitsGroups(op, {domainOffsets, domainSizes}))
+        op.getLatent() || !fitsGroups(op, {domainOffsets, domainSizes}))
       return failure();
     FailureOr<TilingResult> tiled =
         getTiledImplementation(op, builder, domainOffsets, domainSizes);

@@ -336,6 +336,11 @@ template <typename OpTy> static LogicalResult verifyMultiply(OpTy op) {
     return op.emitOpError()
            << "expects an accumulator of " << lhsM << "x" << rhsN
            << ", but got " << acc.getShape()[0] << "x" << acc.getShape()[1];
+  if (op.getWarpsN() > 1 && op.getReplicas() > 1)
+    return op.emitOpError()
+           << "expects columns that are shared or computed by "
+              "all, but got warps_n "
+           << op.getWarpsN() << " and replicas " << op.getReplicas();
   return verifyAtom(op, op.getAtomAttr(), op.getScope(), lhs, rhs, acc, rhsK);
 }
 

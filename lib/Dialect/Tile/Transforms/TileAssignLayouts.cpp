@@ -58,8 +58,8 @@ namespace {
 /// How an MMA is assigned to the scopes (warps or warpgroups) that issue it.
 struct Distribution {
   MmaAtomAttr atom;
-  /// Scopes along the rows and along the columns of the result.
-  int64_t alongM, alongN;
+  /// Scopes along the result's rows and columns, and those with the same part.
+  int64_t alongM, alongN, replicas;
 
   /// Operands repeat along their second dimension first, then along the other.
   LayoutAttr getAcc(ArrayRef<int64_t> shape) const {
@@ -82,14 +82,15 @@ private:
                     std::array<int64_t, 2> atomShape,
                     std::array<int64_t, 2> distance) const {
     auto count = [&](unsigned dim) {
-      int64_t extent = distance[dim] ? distance[dim] : shape[dim];
-      return extent / atomShape[dim];
+      return (distance[dim] ? distance[dim] : shape[dim]) / atomShape[dim];
     };
     // A rhs has the steps along k outermost.
     return operand
         .withRegisterModes(
             {{count(1), 1, atomShape[1]}, {count(0), 0, atomShape[0]}})
-        .withWarpModes({{alongM, 0, distance[0]}, {alongN, 1, distance[1]}});
+        .withWarpModes({{alongM, 0, distance[0]},
+                        {alongN, 1, distance[1]},
+                        {replicas, 0, 0}});
   }
 };
 
@@ -150,12 +151,14 @@ FailureOr<Distribution> TileAssignLayouts::distribute(MmaLikeOp mma) {
            << "' has a matrix instruction of a "
            << stringifyMmaScope(mma.getScope()) << " for, but got " << lhs
            << ", " << rhs << " and " << acc;
-  int64_t warps = getWarps(mma)->count, alongN = mma.getWarpsN();
-  if (warps % (atom.getWarps() * alongN) != 0)
+  int64_t warps = getWarps(mma)->count, alongN = mma.getWarpsN(),
+          replicas = mma.getReplicas(),
+          ofRows = atom.getWarps() * alongN * replicas;
+  if (warps % ofRows != 0)
     return mma.emitOpError()
-           << "expects a multiple of " << atom.getWarps() * alongN
-           << " warps for '" << atom.getName() << "', but got " << warps;
-  Distribution distribution{atom, warps / (atom.getWarps() * alongN), alongN};
+           << "expects a multiple of " << ofRows << " warps for '"
+           << atom.getName() << "', but got " << warps;
+  Distribution distribution{atom, warps / ofRows, alongN, replicas};
   ArrayRef<int64_t> shape = accTile.getShape();
   int64_t depth =
               mma.getLhs().getType().getShape()[mma.getTransposeLhs() ? 0 : 1],
@@ -394,9 +397,8 @@ LogicalResult TileAssignLayouts::assignBlocked(Value value) {
 void TileAssignLayouts::setTypes() {
   for (auto [value, layout] : layouts) {
     TileType type = getRegisterTile(value).withLayout(layout);
-    bool isPending = isa<PendingType>(value.getType());
-    value.setType(isPending ? Type(PendingType::get(&getContext(), type))
-                            : Type(type));
+    value.setType(isa<PendingType>(value.getType()) ? PendingType::getOf(type)
+                                                    : Type(type));
   }
 }
 
@@ -575,10 +577,8 @@ void TileAssignLayouts::runOnOperation() {
       if (getRegisterTile(tile).getRank() == rank && !layouts.contains(tile) &&
           failed(assignBlocked(tile)))
         return signalPassFailure();
-  result = kernel.walk([&](ReduceOp reduce) {
-    return failed(checkPartialColumns(reduce)) ? WalkResult::interrupt()
-                                               : WalkResult::advance();
-  });
+  result = kernel.walk(
+      [&](ReduceOp reduce) { return WalkResult(checkPartialColumns(reduce)); });
   if (result.wasInterrupted())
     return signalPassFailure();
   setTypes();

@@ -66,7 +66,7 @@ static void deferWaits(scf::ForOp loop) {
         b, mma.getLoc(), PendingType::getOf(mma.getAcc().getType()),
         mma.getLhs(), mma.getRhs(), mma.getAcc(), mma.getTransposeLhsAttr(),
         mma.getTransposeRhsAttr(), mma.getScopeAttr(), mma.getWarpsNAttr(),
-        mma.getAtomAttr());
+        mma.getAtomAttr(), mma.getReplicasAttr());
     b.setInsertionPoint(deadline);
     auto wait = WaitOp::create(b, mma.getLoc(), mma.getType(), pending);
     mma.replaceAllUsesWith(wait.getResult());

@@ -48,6 +48,9 @@ struct AttentionProblem {
   /// may need, which a further operand names; 0 where they do not. Gradients
   /// have none.
   int64_t pageSize;
+  /// Whether values are no operand, but the first headDimV columns of the keys.
+  /// Gradients have none.
+  bool latent;
   /// The gradients instead: of query, key and value, of a number that depends
   /// on `lse` as well if that is set.
   bool grad;
@@ -58,9 +61,9 @@ struct AttentionProblem {
 };
 
 /// A module with the function @attention, of the problem's tensors: query, key,
-/// value, then slopes, sinks, lists of blocks, lengths of queries and keys,
-/// starts of these and numbers of pages as far as there are any. For gradients
-/// it is
+/// value unless it is a part of key, then slopes, sinks, lists of blocks,
+/// lengths of queries and keys, starts of these and numbers of pages as far as
+/// there are any. For gradients it is
 /// @attention_grad, and behind value come output, lse, the gradient of output,
 /// and that of lse. Null after a diagnostic.
 mlir::OwningOpRef<mlir::ModuleOp> buildModule(const AttentionProblem &problem,

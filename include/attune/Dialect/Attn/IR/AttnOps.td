@@ -67,6 +67,10 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     of the tensor. Kernels do not check that; where it is broken, nothing outside
     of the tensors is read or written, but results have no meaning.
 
+    With `latent(E)`, values are a part of the keys, which are the operands key and
+    value both: `value[b,g,n,e]` is `key[b,g,n,e]` for the first `E` columns (DeepSeek-V2, 2024,
+    section 2.1.4: what is left is the part with positions). Kernels load them once.
+
     `order` names the dimensions of query, key, value and result, outermost
     first: batch `b`, head `h`, sequence `s`, head size `d`. The slopes of ALiBi
     mean what they mean in FlashAttention: the distance is always measured from
@@ -94,7 +98,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     whose states (result and lse) are merged
     (`Dialect/Attn/Transforms/TilingInterfaceImpl.h`). It is not tiled where it
     has lists of blocks, whose queries and keys are counted from the first ones,
-    lengths, starts or pages.
+    lengths, starts or pages, or where values are a part of the keys.
 
     **Syntax**
     ```
@@ -106,6 +110,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
                 | `query_starts` `(` ssa `:` type `)`
                 | `key_starts` `(` ssa `:` type `)`
                 | `pages` `(` ssa `:` type `)`
+                | `latent` `(` integer `)`
                 | `causal` `(` alignment `)`
                 | `window` `(` side `,` side `,` alignment `)`
                 | `softcap` `(` float `)`
@@ -163,6 +168,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
       batches, and at least 2. What is packed has a static 1 instead of the batch
       size. Packed keys lie in no pages, and beside starts there are no lists of
       blocks (attention_c25).
+    - `latent` is from 1 to the head size of key, and key and value are one operand
+      (attention_c26).
     - Counts are from 0 to the last dimension of indices; those indices are blocks
       that have keys, and none is listed twice for a block of queries. This is
       not checked: who breaks it gets numbers without meaning, or reads out of
@@ -190,7 +197,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     - Scores, softmax and sums are f32; the order of the sums is unspecified.
     - A query that sees no key has result 0 and `lse` -inf (with a sink, the sink).
     - `result` has the order and element type of query, and the head size of
-      value; `lse` is batch x heads x length of query in any order. Of packed
+      value or what `latent` says; `lse` is batch x heads x length of query in any order. Of packed
       queries, batch is 1 and the length that of the tensor.
     - Result types are inferred. An encoding on a result is written after `->`.
     - Index arithmetic in regions is done in 32 bits at least: a region may not
@@ -230,6 +237,10 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     %o6 = attn.attention %q, %k, %v causal(bottom_right)
        query_starts(%starts : tensor<4xi32>) key_starts(%starts : tensor<4xi32>)
        : tensor<1x16x?x64xbf16>, tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16>
+
+    // All heads share one key of 576 columns, the first 512 of which are its value.
+    %o7 = attn.attention %q, %k, %k latent(512) scale(1.352460e-01)
+       : tensor<2x128x1x576xbf16>, tensor<2x1x8192x576xbf16>, tensor<2x1x8192x576xbf16>
     ```
 
     **Errors**
@@ -259,6 +270,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     OptionalAttr<Attn_WindowAttr>:$window,
     OptionalAttr<F32Attr>:$softcap,
     UnitAttr:$returnLse,
+    OptionalAttr<I64Attr>:$latent,
     OptionalAttr<Schedule_AttentionAttr>:$schedule);
   let results = (outs Attn_Operand:$result, Optional<3DTensorOf<[F32]>>:$lse);
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);

@@ -329,7 +329,8 @@ def Tile_MmaOp : Tile_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc",
     `transpose_lhs` and `transpose_rhs`: so are operands in shared memory read. Operands live in registers or
     in shared memory; the accumulator lives in registers. `scope` says which
     threads issue it together, and `warps_n` how many such scopes share the columns of the result; all others share
-    its rows. `atom` is the matrix instruction, found by `tile-assign-layouts` from the
+    its rows. Each part is computed by `replicas` scopes, one of which would do: so that what is made of the result is
+    where another MMA, whose columns are shared, reads it. `atom` is the matrix instruction, found by `tile-assign-layouts` from the
     types of the operands and the scope.
 
     With `lhs_through_shared`, `tile-promote-to-shared` writes a left-hand operand that was computed to shared
@@ -341,16 +342,17 @@ def Tile_MmaOp : Tile_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc",
        : !tile.tile<64x128xbf16, registers>, !tile.tile<32x128xbf16, shared, #s>, !tile.tile<64x32xf32, registers>
     ```
 
-    **Errors**: shapes that do not multiply; an atom of other types or of another scope.
+    **Errors**: shapes that do not multiply; an atom of other types or of another scope; `warps_n` and `replicas` both above 1.
   }];
   let arguments = (ins Tile_OperandTile:$lhs, Tile_OperandTile:$rhs, Tile_RegisterTile:$acc,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, DefaultValuedAttr<Tile_MmaScopeAttr, "MmaScope::Warp">:$scope,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$warps_n,
-                       UnitAttr:$lhs_through_shared, OptionalAttr<Tile_MmaAtomAttr>:$atom);
+                       UnitAttr:$lhs_through_shared, OptionalAttr<Tile_MmaAtomAttr>:$atom,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$replicas);
   let results = (outs Tile_RegisterTile:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs `,` $acc (`transpose_lhs` $transpose_lhs^)? (`transpose_rhs` $transpose_rhs^)? (`scope` $scope^)? (`warps_n` $warps_n^)?
-    (`lhs_through_shared` $lhs_through_shared^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)
+    (`replicas` $replicas^)? (`lhs_through_shared` $lhs_through_shared^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)
   }];
   let hasVerifier = 1;
 }
@@ -374,11 +376,11 @@ def Tile_MmaAsyncOp : Tile_Op<"mma_async", [MemoryEffects<[MemRead, MemWrite]>,
   let arguments = (ins Tile_OperandTile:$lhs, Tile_OperandTile:$rhs, AnyTypeOf<[Tile_RegisterTile, Tile_PendingType]>:$acc,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, DefaultValuedAttr<Tile_MmaScopeAttr, "MmaScope::Warp">:$scope,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$warps_n,
-                       OptionalAttr<Tile_MmaAtomAttr>:$atom);
+                       OptionalAttr<Tile_MmaAtomAttr>:$atom, DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$replicas);
   let results = (outs Tile_PendingType:$result);
   let assemblyFormat = [{
-    $lhs `,` $rhs `,` $acc (`transpose_lhs` $transpose_lhs^)? (`transpose_rhs` $transpose_rhs^)? (`scope` $scope^)? (`warps_n` $warps_n^)? attr-dict
-    `:` type($lhs) `,` type($rhs) `,` type($acc)
+    $lhs `,` $rhs `,` $acc (`transpose_lhs` $transpose_lhs^)? (`transpose_rhs` $transpose_rhs^)? (`scope` $scope^)? (`warps_n` $warps_n^)?
+    (`replicas` $replicas^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)
   }];
   let hasVerifier = 1;
 }
