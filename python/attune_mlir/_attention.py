@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Attention on arrays: checks, the class of the problem, its kernel, the launch.
 
-A kernel serves all batch sizes and lengths of its class, and is compiled anew only where lengths are so different that
-another schedule is faster.
+A kernel serves all batch sizes and lengths of its class, and is compiled anew only where these are so different that
+another schedule is faster, and for lengths that are powers of two, which most programs have: tiles then need not know where
+rows end.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import dataclasses
 import math
 import numbers
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import _compiler, _devices, _frameworks, _gradients, _native, _operands, _schedules
@@ -28,7 +29,7 @@ def _may_repeat() -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """What a kernel is compiled for; batch size and lengths are not a part of it."""
+    """What a kernel is compiled for; the batch size is not a part of it."""
 
     dtype: str
     heads: int
@@ -45,11 +46,13 @@ class Problem:
     return_lse: bool
     #: Whether operands are other than row-major without gaps.
     strided: bool
+    #: Numbers of queries and keys; None for any.
+    lengths: tuple[int, int] | None
 
     def make_module(self) -> _compiler.Module:
         """The problem in the attn dialect. CompileError where the dialect has no such problem."""
         native, said = _native.attention_module(
-            sizes=(-1, self.heads, self.kv_heads, -1, -1, self.head_dim, self.head_dim_v),
+            sizes=(-1, self.heads, self.kv_heads, *(self.lengths or (-1, -1)), self.head_dim, self.head_dim_v),
             is_bf16=self.dtype == "bfloat16",
             order=self.layout,
             causal=self.causal,
@@ -221,24 +224,23 @@ class Call:
     place: tuple[str, int]
     #: Shapes of the results.
     results: list[tuple[int, ...]]
+    #: Whether the problem is for these lengths alone.
+    has_lengths: bool
 
     @property
     def bucket(self) -> _schedules.Bucket:
         """What the schedule is for."""
-        return _schedules.Bucket.get(self.sizes.seq_q, self.sizes.seq_k)
+        return _schedules.Bucket.get(self.sizes.seq_q, self.sizes.seq_k, self.sizes.batch)
 
     @property
     def named_sizes(self) -> list[tuple[str, int]]:
         """What is dynamic in the module, as the compiler calls it."""
-        return [("batch", self.sizes.batch), ("seq-q", self.sizes.seq_q), ("seq-k", self.sizes.seq_k)]
+        lengths = [] if self.has_lengths else [("seq-q", self.sizes.seq_q), ("seq-k", self.sizes.seq_k)]
+        return [("batch", self.sizes.batch), *lengths]
 
     def make_searched_module(self) -> _compiler.Module:
         """The module in which a search for schedules knows all sizes, when it is told those that have names."""
         return self.problem.make_module()
-
-    def get_shapes(self, names: Sequence[str]) -> list[tuple[int, ...]]:
-        """Of the arguments that callers pass to a kernel, which calls them so."""
-        return [tuple(self.inputs[name].shape) for name in names if name in self.inputs] + self.results
 
 
 def read_call(
@@ -263,6 +265,7 @@ def read_call(
     dense = [_operands.normalize_strides(tensor, name) for name, tensor in tensors.items()]
     inputs = dict(zip(_gradients.PARTS, tensors.values(), strict=True))
     inputs |= _operands.read_per_head(alibi_slopes, sinks, sizes.heads, place)
+    bucket, lengths = _schedules.Bucket.get(sizes.seq_q, sizes.seq_k, sizes.batch), (sizes.seq_q, sizes.seq_k)
     problem = Problem(
         dtype=dtype,
         heads=sizes.heads,
@@ -278,8 +281,10 @@ def read_call(
         has_sinks=sinks is not None,
         return_lse=bool(return_lse),
         strided=not all(dense),
+        lengths=lengths if lengths == (bucket.seq_q, bucket.seq_k) else None,
     )
-    return Call(problem, sizes, dtype, inputs, place, _operands.get_results(sizes, layout, problem.return_lse))
+    results = _operands.get_results(sizes, layout, problem.return_lse)
+    return Call(problem, sizes, dtype, inputs, place, results, problem.lengths is not None)
 
 
 def compute(

@@ -53,9 +53,12 @@ class Explanation:
     device: str
     #: Name of the kernel's entry.
     kernel: str
-    #: Numbers of queries and keys up to which calls share the schedule.
+    #: Those of kernels that run with it: that list blocks before it, or merge parts of the keys behind it.
+    others: tuple[str, ...]
+    #: Numbers of queries and keys, and of batches, up to which calls share the schedule.
     seq_q: int
     seq_k: int
+    batch: int
     #: Values by tunables (docs/generated/Knobs.md).
     schedule: Mapping[str, str]
     #: "search" where `tune` found the schedule, "choice" where the compiler chose it.
@@ -73,9 +76,10 @@ class Explanation:
         registers = "no assembler, so registers are not known" if used.registers is None else f"{used.registers} registers"
         spills = f", {used.spill_bytes} bytes spilled" if used.spill_bytes else ", no spills" if used.spill_bytes == 0 else ""
         why = {"search": "found by a search", "choice": "chosen by the compiler without a search"}[self.source]
+        named = f"{self.kernel}, with {' and '.join(self.others)}," if self.others else self.kernel
         lines = [
-            f"{self.kernel} for {self.chip} on {'the CPU, executed thread by thread' if self.device == 'cpu' else self.device}",
-            f"  schedule    {why}, for up to {self.seq_q} queries and {self.seq_k} keys",
+            f"{named} for {self.chip} on {'the CPU, executed thread by thread' if self.device == 'cpu' else self.device}",
+            f"  schedule    {why}, for up to {self.seq_q} queries and {self.seq_k} keys in {self.batch} batches",
             "              " + " ".join(f"{name}={value}" for name, value in self.schedule.items()),
             f"  resources   {registers}{spills}, {used.shared_bytes} bytes of shared memory, {used.workgroups} x {used.threads} threads",
         ]
@@ -100,8 +104,8 @@ def _find_alternatives(costs: _schedules.Costs, winner: dict[str, Any] | None) -
 
 def _count_workgroups(manifest: Mapping[str, Any], call: _attention.Call) -> int:
     """By the grid's product."""
-    passed = {n: one["name"] for n, one in enumerate(manifest["arguments"]) if one.get("access") in ("read", "write", "read_write")}
-    extents = dict(zip(passed, call.get_shapes(list(passed.values())), strict=True))
+    names = {n: one.get("name") for n, one in enumerate(manifest["arguments"])}
+    extents = {n: call.inputs[name].shape for n, name in names.items() if name in call.inputs}
 
     def measure(factor: Any) -> int:
         if isinstance(factor, int):
@@ -133,17 +137,18 @@ def explain_call(call: _attention.Call, chip: str | None) -> Explanation:
     scheduled = _schedules.schedule(call.problem.make_module(), call.bucket, name)
     # What the host executor runs says nothing of the chip's registers.
     kernels = _compiler.compile(scheduled.module, chip=name).kernels
-    if len(kernels) != 1:
-        raise NotImplementedError(f"expects attention to become one kernel, but {name} has {len(kernels)}")
-    resources = _read_resources(kernels[0].manifest, call)
+    (main,) = (kernel for kernel in kernels if kernel.name.endswith("_kernel"))
+    resources = _read_resources(main.manifest, call)
     costs = _schedules.get_costs(scheduled.module, call.named_sizes)
     kind, number = call.place
     return Explanation(
         chip=name,
         device=kind if kind == "cpu" else f"{kind}:{number}",
-        kernel=kernels[0].name,
+        kernel=main.name,
+        others=tuple(kernel.name for kernel in kernels if kernel is not main),
         seq_q=call.bucket.seq_q,
         seq_k=call.bucket.seq_k,
+        batch=call.bucket.batch,
         schedule=costs.schedule,
         source="choice" if scheduled.winner is None else "search",
         resources=resources,

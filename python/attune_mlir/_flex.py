@@ -244,7 +244,7 @@ def _read_call(operands: _Operands, form: Form, query: torch.Tensor, lse: bool, 
     results = _operands.get_results(sizes, form.layout, lse)
     make_searched = functools.partial(make_text, is_searched=True)
     problem = FlexProblem(make_text(is_searched=False))
-    return Call(problem, sizes, operands.dtype, inputs, operands.place, results, make_searched, tables, captured)
+    return Call(problem, sizes, operands.dtype, inputs, operands.place, results, False, make_searched, tables, captured)
 
 
 def read_call(arrays: dict[str, torch.Tensor], form: Form, sinks: torch.Tensor | None, *, return_lse: bool) -> Call:

@@ -173,7 +173,7 @@ def _compute(
             strided=tuple((not is_dense, lse_strided) for is_dense, (_, lse_strided) in zip(dense, logs, strict=True)),
         )
         device = _devices.get_device(*place, chip)
-        kernel = device.get_kernel(problem, _schedules.Bucket.get(sizes["s"], 1))
+        kernel = device.get_kernel(problem, _schedules.Bucket.get(sizes["s"], 1, sizes["b"]))
         given = [tensor for part, (log, _) in zip(parts, logs, strict=True) for tensor in (part, log)]
         _devices.run(device, kernel, given + results, outputs[0], stream)
     return out if is_given else framework.finish(outputs[0], out), None if lse is None else framework.finish(outputs[0], lse)

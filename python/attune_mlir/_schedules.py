@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Which schedule a kernel is compiled with.
 
-A kernel takes all lengths, but which schedule is fast depends on them. So lengths are counted in buckets, of which each
-has the schedule that is right for its longest: the one that a search found, if there was one, or the compiler's choice.
+A kernel takes all lengths and batches, but which schedule is fast depends on them. So they are counted in buckets, of
+which each has the schedule that is right for its largest: the one that a search found, if there was one, or the compiler's
+choice.
 """
 
 from __future__ import annotations
@@ -15,24 +16,33 @@ from . import _compiler, _store
 
 #: No choice depends on lengths below or above.
 _SHORTEST, _LONGEST = 64, 16384
+#: Nor on more batches than fill every chip.
+_MOST_BATCHES = 1024
+
+
+def _round_up(size: int) -> int:
+    """To a power of two."""
+    return 1 << max(size - 1, 0).bit_length()
 
 
 @dataclasses.dataclass(frozen=True)
 class Bucket:
-    """Numbers of queries and keys up to which calls share a schedule: powers of two."""
+    """Numbers of queries and keys, and of batches, up to which calls share a schedule: powers of two."""
 
     seq_q: int
     seq_k: int
+    batch: int
 
     @staticmethod
-    def get(seq_q: int, seq_k: int) -> Bucket:
-        """The bucket of two lengths."""
-        return Bucket(*(min(max(_SHORTEST, 1 << max(length - 1, 0).bit_length()), _LONGEST) for length in (seq_q, seq_k)))
+    def get(seq_q: int, seq_k: int, batch: int) -> Bucket:
+        """The bucket of two lengths in so many batches."""
+        queries, keys = (min(max(_SHORTEST, _round_up(length)), _LONGEST) for length in (seq_q, seq_k))
+        return Bucket(queries, keys, min(_round_up(batch), _MOST_BATCHES))
 
     @property
     def sizes(self) -> list[tuple[str, int]]:
         """As the compiler calls them."""
-        return [("seq-q", self.seq_q), ("seq-k", self.seq_k)]
+        return [("batch", self.batch), ("seq-q", self.seq_q), ("seq-k", self.seq_k)]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -41,6 +41,8 @@ class Problem:
     has_alibi: bool
     has_sinks: bool
     return_lse: bool
+    #: Whether values are the first columns of the keys.
+    is_latent: bool
     #: Of query, key and value, whether it is other than row-major without gaps.
     strided: tuple[bool, bool, bool]
 
@@ -58,6 +60,7 @@ class Problem:
                 clauses.append(f"{name}({number:.9e})")
         clauses += [f"alibi(%alibi : tensor<{self.heads}xf32>)"] * self.has_alibi
         clauses += [f"sinks(%sinks : tensor<{self.heads}xf32>)"] * self.has_sinks
+        clauses += [f"latent({self.head_dim_v})"] * self.is_latent
         return clauses + [f"{name}(%{name} : {_describe_integers(name)})" for name in self.integers]
 
     def make_module(self) -> _compiler.Module:
@@ -66,8 +69,8 @@ class Problem:
         of_q, of_k, of_v = self.strided
         q = self._describe(packs_queries, self.seq_q, self.heads, self.head_dim, of_q)
         k = self._describe(packs_keys, self.page_size, self.kv_heads, self.head_dim, of_k)
-        v = self._describe(packs_keys, self.page_size, self.kv_heads, self.head_dim_v, of_v)
-        arguments = [f"%q: {q}", f"%k: {k}", f"%v: {v}"]
+        v = k if self.is_latent else self._describe(packs_keys, self.page_size, self.kv_heads, self.head_dim_v, of_v)
+        arguments = [f"%q: {q}", f"%k: {k}"] + [f"%v: {v}"] * (not self.is_latent)
         arguments += [f"%{name}: tensor<{self.heads}xf32>" for name in ["alibi"] * self.has_alibi + ["sinks"] * self.has_sinks]
         arguments += [f"%{name}: {_describe_integers(name)}" for name in self.integers]
         results = [self._describe(packs_queries, self.seq_q, self.heads, self.head_dim_v, False)]
@@ -76,7 +79,7 @@ class Problem:
         names = ", ".join(["%out", "%lse"][: len(results)])
         return _compiler.parse(
             f"func.func @attention({', '.join(arguments)}) -> ({', '.join(results)}) {{\n"
-            f"  {names} = attn.attention %q, %k, %v {' '.join(self._list_clauses())}\n    : {q}, {k}, {v}\n"
+            f"  {names} = attn.attention %q, %k, {'%k' if self.is_latent else '%v'} {' '.join(self._list_clauses())}\n    : {q}, {k}, {v}\n"
             f"  return {names} : {', '.join(results)}\n}}\n"
         )
 
@@ -127,8 +130,19 @@ class Options:
     alibi_slopes: Any
     sinks: Any
     return_lse: bool
+    #: How many columns of the keys are values; None where these are apart.
+    latent: int | None
     #: Whether what integers hold is checked.
     check: bool
+
+    def check_latent(self, value: Any, name: str, head_dim: int) -> None:
+        """That there are values, once, of keys with so many columns."""
+        if (self.latent is None) == (value is None):
+            raise ValueError(
+                f"expects {name} or latent, the columns of the keys that are values, but got {'neither' if value is None else 'both'}"
+            )
+        if self.latent is not None and (not isinstance(self.latent, int) or not 1 <= self.latent <= head_dim):
+            raise ValueError(f"expects latent to be from 1 to the head dimension {head_dim}, but got {self.latent!r}")
 
 
 def compute(
@@ -141,6 +155,8 @@ def compute(
     chip: str | None,
 ) -> tuple[Any, Any]:
     """Checks, compiles and launches. Arrays are q, k and v in the order bshd, `integers` the operands of clauses by their names.
+
+    Where values are a part of the keys, v is k.
 
     `longest` are numbers of queries and keys that a sequence has at most, as far as they are known; the schedule is for them.
     """
@@ -156,7 +172,7 @@ def compute(
     if options.check:
         _contents.check(integers, batch, tensors["q"].shape[1], tensors["k"].shape)
     of_q, of_k, of_v = (not _operands.normalize_strides(tensor, name) for name, tensor in tensors.items())
-    heads, head_dim_v, seq_q = tensors["q"].shape[2], tensors["v"].shape[3], tensors["q"].shape[1]
+    heads, head_dim_v, seq_q = tensors["q"].shape[2], options.latent or tensors["v"].shape[3], tensors["q"].shape[1]
     given = {"query": tensors["q"], "key": tensors["k"], "value": tensors["v"], **operands}
     given |= _operands.read_per_head(options.alibi_slopes, options.sinks, heads, place)
     problem = Problem(
@@ -175,6 +191,7 @@ def compute(
         has_alibi=options.alibi_slopes is not None,
         has_sinks=options.sinks is not None,
         return_lse=options.return_lse,
+        is_latent=options.latent is not None,
         strided=(of_q, of_k, of_v),
     )
     framework = _frameworks.find_framework(arrays["q"])
@@ -190,7 +207,7 @@ def compute(
         given["lse"] = _operands.make_output(lse, "lse", shape, "float32", place)
     if 0 not in tensors["q"].shape and batch:
         most_keys = tensors["k"].shape[1] * (operands["pages"].shape[1] if has_pages else 1)
-        bucket = _schedules.Bucket.get(longest[0] or seq_q, longest[1] or most_keys)
+        bucket = _schedules.Bucket.get(longest[0] or seq_q, longest[1] or most_keys, batch)
         device = _devices.get_device(*place, chip)
         kernel = device.get_kernel(problem, bucket)
         _devices.run(device, kernel, [given[name] for name in _devices.find_places(kernel)], arrays["q"], stream)
@@ -236,6 +253,7 @@ def varlen(
     alibi_slopes: Any = None,
     sinks: Any = None,
     return_lse: bool = False,
+    latent: int | None = None,
     out: Any = None,
     stream: int | None = None,
     chip: str | None = None,
@@ -251,6 +269,8 @@ def varlen(
     max_seqlen_k  they are not given, the schedule is that for one sequence
     seqused_k     [sequences], int32: how many keys of each are there, where that is less than there is room for
     block_table   [sequences, pages of the longest], int32: which pages have the keys and values of each sequence
+    latent        with None for v: so many columns of k, the first ones, are the values (as in DeepSeek's models, once queries have
+                  been multiplied by what unfolds keys); the result has as many
 
     Other arguments are those of `attention`. The result is [total_q, heads, head_dim], the LSE [heads, total_q].
     Nothing waits for a GPU: lengths may change from one replay of a graph to the next. Queries behind the last sequence
@@ -266,6 +286,9 @@ def varlen(
             seqused_k = cu_seqlens_k[1:] - cu_seqlens_k[:-1]
         cu_seqlens_k = None
     _check_rank("q", q, 3, "[total_q, heads, head_dim]")
+    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), latent, bool(check))
+    options.check_latent(v, "v", q.shape[-1])
+    v = k if latent is not None else v
     for name, array in (("k", k), ("v", v)):
         if block_table is None:
             _check_rank(name, array, 3, "[total_k, kv_heads, head_dim]")
@@ -281,7 +304,6 @@ def varlen(
         "key_starts": ("cu_seqlens_k", cu_seqlens_k),
         "pages": ("block_table", block_table),
     }
-    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), bool(check))
     arrays = {"q": q[None], "k": k, "v": v}
     found, lse = compute(arrays, integers, (max_seqlen_q, max_seqlen_k), options, None if out is None else out[None], stream, chip)
     result = found[0] if out is None else out
@@ -302,6 +324,7 @@ def decode(
     alibi_slopes: Any = None,
     sinks: Any = None,
     return_lse: bool = False,
+    latent: int | None = None,
     out: Any = None,
     stream: int | None = None,
     chip: str | None = None,
@@ -313,6 +336,7 @@ def decode(
     k_cache, v_cache  [batch, most keys, kv_heads, head_dim], or with `block_table` [pages, page_size, kv_heads, head_dim]
     cache_seqlens     [batch], int32: how many keys each sequence has, those of its queries among them; all if not given
     block_table       [batch, most pages], int32: which pages have the keys and values of each sequence
+    latent            with None for v_cache: so many columns of k_cache, the first ones, are the values, as in `varlen`
 
     Other arguments and the results are those of `attention`, with the layout "bshd". Under a causal mask the last query
     attends to the last key of its own sequence. What is behind the keys of a sequence is not read: neither keys, nor
@@ -323,6 +347,9 @@ def decode(
     Errors are those of `attention`; NotImplementedError where PyTorch asks for gradients.
     """
     _check_rank("q", q, 4, "[batch, seq_q, heads, head_dim]")
+    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), latent, bool(check))
+    options.check_latent(v_cache, "v_cache", q.shape[-1])
+    v_cache = k_cache if latent is not None else v_cache
     _refuse_gradients(q, k_cache, v_cache)
     integers = {
         "query_lengths": ("", None),
@@ -331,7 +358,6 @@ def decode(
         "key_starts": ("", None),
         "pages": ("block_table", block_table),
     }
-    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), bool(check))
     found, lse = compute({"q": q, "k": k_cache, "v": v_cache}, integers, (None, None), options, out, stream, chip)
     return (found, lse) if return_lse else found
 

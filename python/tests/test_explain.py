@@ -7,6 +7,7 @@ from conftest import find_chip, make_inputs
 
 import attune_mlir as attune
 from attune_mlir import _devices, _schedules, _store
+from attune_mlir._attention import read_call
 from attune_mlir._schedules import Bucket
 
 
@@ -39,7 +40,10 @@ def test_text():
     found = attune.explain(*make_inputs(seq_q=200), chip=find_chip("CDNA"))
     lines = str(found).splitlines()
     assert lines[0] == f"attention_kernel for {found.chip} on the CPU, executed thread by thread"
-    assert lines[1].split(maxsplit=1) == ["schedule", "chosen by the compiler without a search, for up to 256 queries and 256 keys"]
+    assert lines[1].split(maxsplit=1) == [
+        "schedule",
+        "chosen by the compiler without a search, for up to 256 queries and 256 keys in 1 batches",
+    ]
     assert f"block-m={found.schedule['block-m']} " in lines[2]
     assert lines[3].split()[0] == "resources" and f"{found.resources.shared_bytes} bytes of shared memory" in lines[3]
     assert lines[4].split()[:3] == ["predicted", f"{found.predicted_ns / 1000:.1f}", "us"]
@@ -68,10 +72,34 @@ def test_options_are_those_of_the_call():
 
 
 @pytest.mark.parametrize(
-    ("lengths", "bucket"), [((0, 1), (64, 64)), ((64, 65), (64, 128)), ((128, 129), (128, 256)), ((16384, 10**6), (16384, 16384))]
+    ("sizes", "bucket"),
+    [
+        ((0, 1, 0), (64, 64, 1)),
+        ((64, 65, 1), (64, 128, 1)),
+        ((128, 129, 3), (128, 256, 4)),
+        ((16384, 10**6, 10**6), (16384, 16384, 1024)),
+    ],
 )
-def test_buckets(lengths, bucket):
-    assert Bucket.get(*lengths) == Bucket(*bucket)
+def test_buckets(sizes, bucket):
+    assert Bucket.get(*sizes) == Bucket(*bucket)
+
+
+def test_few_queries_of_many_keys():
+    """The choice knows how many tiles there are, and divides the keys of few; of many it does not."""
+    chip = find_chip("Hopper")
+    one, many = (attune.explain(*make_inputs(batch=n, heads=4, kv_heads=1, seq_q=1, seq_k=3000), chip=chip) for n in (1, 200))
+    assert int(one.schedule["split-k"]) > 1 and one.others == ("attention_merge",)
+    assert many.schedule["split-k"] == "1" and many.others == () and many.batch == 256
+    assert "attention_kernel, with attention_merge, for" in str(one)
+
+
+def test_powers_of_two_have_kernels():
+    """Whose loops do not ask where rows end; other lengths share one."""
+    options = {"causal": True, "window": None, "softcap": None, "scale": None, "return_lse": False, "layout": "bshd"}
+    calls = [read_call(*make_inputs(seq_q=n, seq_k=n), None, None, **options) for n in (256, 255, 200)]
+    assert [call.problem.lengths for call in calls] == [(256, 256), None, None]
+    assert calls[0].bucket == calls[1].bucket and calls[1].problem == calls[2].problem
+    assert "?x256x" in str(calls[0].problem.make_module())
 
 
 def test_schedules_depend_on_lengths():
@@ -93,7 +121,7 @@ def test_kernels_by_bucket(cache_folder, monkeypatch):
 
     assert count(3, 5) == 1
     assert count(60, 64) == 0  # the same bucket
-    assert count(3, 400) == 0  # another one with the same schedule
+    assert count(3, 100) == 0  # another one with the same schedule
     assert count(3, 5000) == 1  # and with another
     assert count(1, 7000) == 0
     (device,) = _devices._devices.values()

@@ -177,3 +177,43 @@ def test_checks_of_packed_keys():
         attune.decode(q, k, k, np.int32([8, 9]), check=True)
     with pytest.raises(ValueError, match="expects cu_seqlens_k of at most 8, but got 9, where sequence 1 ends"):
         attune.varlen(q[:, 0], k[0], k[0], np.int32([0, 1, 2]), np.int32([0, 5, 9]), check=True)
+
+
+@pytest.mark.parametrize("is_paged", [False, True])
+def test_latent(is_paged):
+    """Values are the first columns of the keys, which all heads share."""
+    rng, latent, size = np.random.default_rng(11), 32, 48
+    q = make(rng, len(LENGTHS_K), 1, HEADS, size)
+    sequences = [make(rng, length, 1, size) for length in LENGTHS_K]
+    lengths = np.array(LENGTHS_K, dtype=np.int32)
+    if is_paged:
+        cache, table = put_in_pages(rng, sequences)
+        options = {"block_table": table}
+    else:
+        cache, options = np.full((len(sequences), max(LENGTHS_K), 1, size), np.nan, dtype=np.float16), {}
+        for row, sequence in zip(cache, sequences, strict=True):
+            row[: len(sequence)] = sequence
+    out, lse = attune.decode(q, cache, None, lengths, latent=latent, return_lse=True, scale=0.2, **options)
+    assert out.shape == (len(q), 1, HEADS, latent)
+    for number, keys in enumerate(sequences):
+        expected, expected_lse = compute_alone(q[number], keys, keys[..., :latent], scale=0.2)
+        check(out[number], expected)
+        np.testing.assert_allclose(lse[number], expected_lse, atol=1e-3, rtol=1e-3)
+    # Several queries of a sequence, packed.
+    own = make(rng, sum(LENGTHS_Q), HEADS, size)
+    keys = np.concatenate(sequences)
+    found = attune.varlen(own, keys, None, get_starts(LENGTHS_Q), get_starts(LENGTHS_K), latent=latent, causal=True)
+    for own_q, own_k, own_out in zip(split(own, LENGTHS_Q), sequences, split(found, LENGTHS_Q), strict=True):
+        check(own_out, compute_alone(own_q, own_k, own_k[..., :latent], causal=True)[0])
+
+
+def test_latent_errors():
+    q, k = np.zeros((1, 1, 4, 48), dtype=np.float16), np.zeros((1, 9, 1, 48), dtype=np.float16)
+    with pytest.raises(ValueError, match="expects v_cache or latent, the columns of the keys that are values, but got neither"):
+        attune.decode(q, k, None)
+    with pytest.raises(ValueError, match="expects v_cache or latent, .* but got both"):
+        attune.decode(q, k, k, latent=32)
+    with pytest.raises(ValueError, match="expects latent to be from 1 to the head dimension 48, but got 64"):
+        attune.decode(q, k, None, latent=64)
+    with pytest.raises(ValueError, match="expects v or latent"):
+        attune.varlen(q[0], k[0], None, get_starts([1]), get_starts([9]))
