@@ -246,6 +246,17 @@ static double getCopyWait(const AttentionKnobs &schedule, double behindKeys,
   return wait;
 }
 
+/// What of a step runs under its MMAs. Products that run on keep their
+/// registers, and spilling waits for them.
+static double getHidden(Overlap overlap, double multiply, double softmax,
+                        double spills) {
+  constexpr double kLittleSpilling = 100;
+  if (overlap == Overlap::None)
+    return 0;
+  double share = overlap == Overlap::PingPong ? kPingPongHidden : kHidden;
+  return share * std::min(multiply, softmax) / (1 + spills / kLittleSpilling);
+}
+
 AttentionModel::TileTime
 AttentionModel::getTileTime(const AttentionKnobs &schedule, const Usage &used,
                             const Steps &steps, int64_t resident) const {
@@ -306,13 +317,7 @@ AttentionModel::getTileTime(const AttentionKnobs &schedule, const Usage &used,
   double wait =
       getCopyWait(schedule, slowness * (covered + (overlaps ? 0 : output)),
                   slowness * (covered + scores));
-  // Products that run on keep their registers, and spilling waits for them.
-  constexpr double kLittleSpilling = 100;
-  double share = !overlaps                                    ? 0
-                 : schedule.getOverlap() == Overlap::PingPong ? kPingPongHidden
-                                                              : kHidden;
-  double hidden =
-      share * std::min(multiply, softmax) / (1 + spills / kLittleSpilling);
+  double hidden = getHidden(schedule.getOverlap(), multiply, softmax, spills);
   double busiest = std::max({multiply, exps, vector, fetch});
   double alone =
       std::max(busiest, multiply + softmax - hidden + wait / slowness);
