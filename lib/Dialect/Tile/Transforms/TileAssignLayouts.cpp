@@ -192,14 +192,17 @@ LogicalResult TileAssignLayouts::pin(MmaLikeOp mma) {
     layouts.insert({mma.getResult(), acc});
   // What is pending cannot be converted.
   for (Operation *user : mma->getUsers())
-    if (auto wait = dyn_cast<WaitOp>(user))
-      if (!getRegisterTile(wait.getResult()).getLayout())
-        layouts.insert({wait.getResult(), acc});
+    if (isa<WaitOp>(user) && !getRegisterTile(user->getResult(0)).getLayout())
+      layouts.insert({user->getResult(0), acc});
   return success();
 }
 
 template <typename MmaLikeOp> void TileAssignLayouts::anchor(MmaLikeOp mma) {
   const Distribution *distribution = &distributions.find(mma)->second;
+  // Zeros that all compute are not those of columns that they share.
+  if (auto fill = mma.getAcc().template getDefiningOp<FillOp>();
+      fill && mma.getReplicas() > 1)
+    mma.getAccMutable().assign(OpBuilder(mma).clone(*fill)->getResult(0));
   LayoutAttr acc =
       distribution->getAcc(getRegisterTile(mma.getAcc()).getShape());
   assign(mma.getAcc(), acc);
@@ -269,10 +272,8 @@ void TileAssignLayouts::spreadToDefinition(Value value, LayoutAttr layout) {
   else if (auto reduce = dyn_cast<ReduceOp>(op)) {
     if (reduce.getInit())
       assign(reduce.getInit(), layout);
-  } else if (auto swap = dyn_cast<SwapColumnsOp>(op))
-    assign(swap.getInput(), layout);
-  else if (auto wait = dyn_cast<WaitOp>(op))
-    assign(wait.getPending(), layout);
+  } else if (isa<SwapColumnsOp, WaitOp>(op))
+    assign(op->getOperand(0), layout);
   else if (auto deinterleave = dyn_cast<DeinterleaveOp>(op)) {
     if (std::optional<LayoutAttr> whole = getWhole(deinterleave, layout))
       assign(deinterleave.getInput(), *whole);
