@@ -136,7 +136,7 @@ def main():
             if not error < TOLERANCE:
                 print(f"{name} of {heads} over {kv_heads} is wrong: {error}")
                 functions.pop(name)
-        times = rounds.time(functions, heat=1, warmup=5, rep=30)
+        times = rounds.time(functions, heat=1, warmup=5, rep=15, before=0.06)
         work = 2 * heads * HEAD_DIM * sum(n * n for n in lengths)
         speeds = {name: work / time / 1e9 for name, time in times.items()}
         found[f"{heads} over {kv_heads}"] = speeds

@@ -22,16 +22,19 @@ class Rounds:
             torch.matmul(self.hot, self.hot)
             torch.cuda.synchronize()
 
-    def time(self, functions, heat, warmup, rep):
+    def time(self, functions, heat, warmup, rep, before=0):
         """Medians of the rounds' medians, in milliseconds by name, after so
-        many seconds of heat. The order rotates from round to round; `warmup`
-        and `rep` are those of do_bench, in milliseconds."""
+        many seconds of heat, and so many `before` each: without these, what
+        comes behind a slow function finds a cooler chip. The order rotates
+        from round to round; `warmup` and `rep` are those of do_bench, in
+        milliseconds."""
         self.heat(heat)
         times = {name: [] for name in functions}
         names = list(functions)
         for number in range(self.rounds if names else 0):
             first = number % len(names)
             for name in names[first:] + names[:first]:
+                self.heat(before)
                 times[name].append(
                     do_bench(
                         functions[name],
