@@ -53,6 +53,12 @@ void attune::buildAttentionReference(OpPassManager &pm, ReferenceRun run) {
   pm.addPass(attn::createConvertAttnToLoopsPass(loops));
 }
 
+ResultCheckRule attune::getLogSumExpRule() {
+  return {"lse", [](std::vector<float> exact, ArrayRef<float>) {
+            return makeLogSumExpReference(std::move(exact));
+          }};
+}
+
 namespace {
 class Model : public CostModel {
 public:
@@ -140,11 +146,10 @@ struct AttentionTunable
         getMeanLength(attention.getKeyStarts(), sizes[kSeqK], sizes[kBatch]);
     auto queries = static_cast<double>(each[kSeqQ]);
     auto keys = static_cast<double>(each[kSeqK]);
-    int64_t ofScores = attention.getHeadDimQK(),
-            ofResult = attention.getHeadDimV();
-    auto rows = static_cast<double>(ofScores + ofResult);
-    auto ofKeys = static_cast<double>(
-        attention.getLatent() ? ofScores : ofScores + ofResult);
+    auto rows =
+        static_cast<double>(attention.getHeadDimQK() + attention.getHeadDimV());
+    auto ofKeys =
+        static_cast<double>(AttentionProblem::get(attention).getKeyColumns());
     double share = getCountedShare(attention, each);
     Work work;
     work.flops = 2 * rows * batch * heads * queries * keys * share;
@@ -191,10 +196,7 @@ struct AttentionTunable
       return getRoundingRule(attention.getQuery().getType());
     if (value != attention.getLse())
       return std::nullopt;
-    return ResultCheckRule{"lse",
-                           [](std::vector<float> exact, ArrayRef<float>) {
-                             return makeLogSumExpReference(std::move(exact));
-                           }};
+    return getLogSumExpRule();
   }
 };
 } // namespace

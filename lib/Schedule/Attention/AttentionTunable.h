@@ -51,6 +51,9 @@ double getCountedShare(attn::AttentionOpInterface op,
 /// TunableOpInterface::buildReference().
 void buildAttentionReference(mlir::OpPassManager &pm, ReferenceRun run);
 
+/// TunableOpInterface::getCheckRule() of logarithms of sums.
+ResultCheckRule getLogSumExpRule();
+
 /// What of `size` queries or keys one batch has: all, or where `starts` say
 /// that they are packed, its share in the mean, rounded up.
 int64_t getMeanLength(mlir::Value starts, int64_t size, int64_t batches);

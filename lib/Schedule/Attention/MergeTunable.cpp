@@ -211,10 +211,7 @@ struct MergeTunable : TunableOpInterface::ExternalModel<MergeTunable, MergeOp> {
     }
     if (value != merge.getLse())
       return std::nullopt;
-    return ResultCheckRule{"lse",
-                           [](std::vector<float> exact, ArrayRef<float>) {
-                             return makeLogSumExpReference(std::move(exact));
-                           }};
+    return getLogSumExpRule();
   }
 };
 } // namespace
