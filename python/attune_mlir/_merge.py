@@ -79,12 +79,7 @@ def _read_lse(array: Any, name: str, shape: tuple[int, ...], place: tuple[str, i
         raise ValueError(f"expects {name} of shape {shape} on {place}, but got shape {tuple(tensor.shape)} on {found}")
     if min(tensor.strides) < 0:
         raise ValueError(f"expects {name} with strides of at least 0, but got {tensor.strides} elements; copy it")
-    dense = _operands.get_row_major(tensor.shape)
-    if 0 in tensor.shape:
-        tensor.strides = dense
-    # Dimensions of one element have the stride that they would have.
-    tensor.strides = [own if size <= 1 else given for size, given, own in zip(shape, tensor.strides, dense, strict=True)]
-    return tensor, tensor.strides != dense
+    return tensor, not _operands.fill_strides(tensor)
 
 
 def merge(

@@ -19,15 +19,21 @@ _READ_BYTES = 16
 _ELEMENT_BYTES = 2
 
 
-def normalize_strides(tensor: _native.Tensor, name: str) -> bool:
+def fill_strides(tensor: _native.Tensor) -> bool:
     """Gives dimensions of one element the stride that they would have, and says whether there are no gaps."""
     row_major = get_row_major(tensor.shape)
     strides = [dense if size <= 1 else given for size, given, dense in zip(tensor.shape, tensor.strides, row_major, strict=True)]
     if 0 in tensor.shape:
         strides = row_major
     tensor.strides = strides
-    if strides == row_major:
+    return strides == row_major
+
+
+def normalize_strides(tensor: _native.Tensor, name: str) -> bool:
+    """`fill_strides` of rows that kernels read, which may be apart."""
+    if fill_strides(tensor):
         return True
+    strides = tensor.strides
     if strides[-1] != 1:
         raise ValueError(f"expects {name} to have stride 1 along the head dimension, but got strides of {strides} elements; copy it")
     step = get_row_step(tensor.shape[-1])

@@ -135,14 +135,15 @@ class Options:
     #: Whether what integers hold is checked.
     check: bool
 
-    def check_latent(self, value: Any, name: str, head_dim: int) -> None:
-        """That there are values, once, of keys with so many columns."""
+    def choose_values(self, key: Any, value: Any, name: str, head_dim: int) -> Any:
+        """The array that holds the values, of keys with so many columns, which may be that of the keys."""
         if (self.latent is None) == (value is None):
             raise ValueError(
                 f"expects {name} or latent, the columns of the keys that are values, but got {'neither' if value is None else 'both'}"
             )
         if self.latent is not None and (not isinstance(self.latent, int) or not 1 <= self.latent <= head_dim):
             raise ValueError(f"expects latent to be from 1 to the head dimension {head_dim}, but got {self.latent!r}")
+        return key if self.latent is not None else value
 
 
 def compute(
@@ -287,8 +288,7 @@ def varlen(
         cu_seqlens_k = None
     _check_rank("q", q, 3, "[total_q, heads, head_dim]")
     options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), latent, bool(check))
-    options.check_latent(v, "v", q.shape[-1])
-    v = k if latent is not None else v
+    v = options.choose_values(k, v, "v", q.shape[-1])
     for name, array in (("k", k), ("v", v)):
         if block_table is None:
             _check_rank(name, array, 3, "[total_k, kv_heads, head_dim]")
@@ -348,8 +348,7 @@ def decode(
     """
     _check_rank("q", q, 4, "[batch, seq_q, heads, head_dim]")
     options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), latent, bool(check))
-    options.check_latent(v_cache, "v_cache", q.shape[-1])
-    v_cache = k_cache if latent is not None else v_cache
+    v_cache = options.choose_values(k_cache, v_cache, "v_cache", q.shape[-1])
     _refuse_gradients(q, k_cache, v_cache)
     integers = {
         "query_lengths": ("", None),
