@@ -102,6 +102,16 @@ def make(*shape):
     return torch.randn(shape, device="cuda", dtype=torch.bfloat16)
 
 
+def make_table(counts):
+    """Which pages batches have, so many each, in an order that is random."""
+    places = torch.randperm(sum(counts), device="cuda", dtype=torch.int32)
+    shape = len(counts), max(counts)
+    table = torch.zeros(shape, dtype=torch.int32, device="cuda")
+    for row, part in zip(table, places.split(counts)):
+        row[: len(part)] = part
+    return table
+
+
 def make_contiguous(args, case):
     """Functions by name, and their results as one of them computes it."""
     batch, keys = len(case.lengths), max(case.lengths)
@@ -133,10 +143,7 @@ def make_paged(args, case, page):
     """The same of keys in pages, whose order is random."""
     batch = len(case.lengths)
     counts = [-(-length // page) for length in case.lengths]
-    places = torch.randperm(sum(counts), device="cuda", dtype=torch.int32)
-    table = torch.zeros(batch, max(counts), dtype=torch.int32, device="cuda")
-    for row, part in zip(table, places.split(counts)):
-        row[: len(part)] = part
+    table = make_table(counts)
     pools = [make(sum(counts), page, KV_HEADS, HEAD_DIM) for _ in range(2)]
     query = make(batch, 1, HEADS, HEAD_DIM)
     output = torch.full_like(query, math.nan)

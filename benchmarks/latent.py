@@ -14,7 +14,7 @@ import argparse
 import json
 
 import torch
-from decoding import Case, Clock, make, make_ragged
+from decoding import Case, Clock, make, make_ragged, make_table
 from rounds import Rounds
 
 import attune_mlir as attune
@@ -77,12 +77,7 @@ def make_fa3(query, pool, table, lengths, longest):
 def make_functions(arguments, case, page):
     """Functions by name, with their results, and what the first batch has."""
     counts = [-(-length // page) for length in case.lengths]
-    places = torch.randperm(sum(counts), device="cuda", dtype=torch.int32)
-    table = torch.zeros(
-        len(counts), max(counts), dtype=torch.int32, device="cuda"
-    )
-    for row, part in zip(table, places.split(counts)):
-        row[: len(part)] = part
+    table = make_table(counts)
     lengths = torch.tensor(case.lengths, dtype=torch.int32, device="cuda")
     query = make(len(counts), 1, HEADS, COLUMNS)
     pool = make(sum(counts), page, 1, COLUMNS)

@@ -16,6 +16,7 @@ import math
 import random
 
 import torch
+from decoding import make, make_table
 from rounds import Rounds
 
 import attune_mlir as attune
@@ -35,28 +36,19 @@ def make_lengths(total, low=128, high=8192, seed=3):
     return lengths
 
 
-def make(*shape):
-    return torch.randn(shape, device="cuda", dtype=torch.bfloat16)
-
-
 def make_starts(counts):
     starts = torch.tensor([0, *counts]).cumsum(0)
     return starts.to("cuda", torch.int32)
 
 
-def put_in_pages(keys, lengths, page):
-    """Pages of keys in an order that is random, and the table of them."""
+def put_in_pages(rows, lengths, table, page):
+    """Pages of such rows, each where the table says."""
     counts = [-(-length // page) for length in lengths]
-    places = torch.randperm(sum(counts))
-    table = torch.zeros(len(lengths), max(counts), dtype=torch.int32)
-    pool = make(sum(counts), page, *keys.shape[1:])
-    for row, part, rows in zip(
-        table, places.split(counts), keys.split(lengths)
-    ):
-        row[: len(part)] = part
-        for place, of_page in zip(part.tolist(), rows.split(page)):
+    pool = make(sum(counts), page, *rows.shape[1:])
+    for places, count, own in zip(table, counts, rows.split(lengths)):
+        for place, of_page in zip(places[:count].tolist(), own.split(page)):
             pool[place, : len(of_page)] = of_page
-    return pool, table.cuda()
+    return pool
 
 
 def make_functions(arguments, lengths, heads, kv_heads):
@@ -69,10 +61,10 @@ def make_functions(arguments, lengths, heads, kv_heads):
         )
     }
     for page in arguments.pages:
-        torch.manual_seed(page)
-        key_pages, table = put_in_pages(k, lengths, page)
-        torch.manual_seed(page)
-        value_pages, _ = put_in_pages(v, lengths, page)
+        table = make_table([-(-length // page) for length in lengths])
+        key_pages, value_pages = (
+            put_in_pages(rows, lengths, table, page) for rows in (k, v)
+        )
         functions[f"pages of {page}"] = (
             lambda key=key_pages, value=value_pages, table=table: attune.varlen(
                 q,
