@@ -4,9 +4,9 @@
 // do not depend on what the constants are fitted to.
 
 #include "attune/Schedule/Attention/AttentionModel.h"
+#include "../Tuning/SmallSpace.h"
 #include "attune/Schedule/Attention/Register.h"
 #include "attune/Target/TargetRegistry.h"
-#include "attune/Tuning/TunableTask.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -264,35 +264,26 @@ TEST_F(AttentionModelTest, SpillsCost) {
 TEST_F(AttentionModelTest, AnyLegalScheduleHasATime) {
   for (const char *shape : {"1x1x1x64", "1x1x77x128", "2x3x0x64"}) {
     AttentionWork work = read(shape, "causal(bottom_right)");
+    size_t number = 0;
     for (StringRef chip : getChipNames()) {
       target = *getTarget(&context, chip,
                           [&] { return emitError(UnknownLoc::get(&context)); });
       TunableOpInterface op;
       module->walk([&](TunableOpInterface found) { op = found; });
       AttentionModel model(work, target);
-      // All of them would be six times as many points as there is room for.
-      constexpr size_t kSplits = schedule::AttentionAttr::splitK;
-      ScheduleRule isWhole =
-          [legal = op.getRules(target).checkLegal](
-              const KnobReader &read) -> std::optional<attune::Refusal> {
-        if (read(kSplits) != 1)
-          return attune::Refusal{"split", [] { return std::string(); }};
-        return legal(read);
-      };
-      LegalSpace whole = findLegal(makeSpace(schedule::AttentionAttr::getSet()),
-                                   makeLegality(isWhole));
+      Space space = makeSmallSpace(schedule::AttentionAttr::getSet(), number++);
+      LegalSpace legal =
+          findLegal(space, makeLegality(op.getRules(target).checkLegal));
       auto check = [&](const Point &point) {
         double time = model.predict(
             AttentionKnobs([&](size_t place) { return point[place]; }),
             nullptr);
         ASSERT_TRUE(std::isfinite(time) && time > 0)
-            << chip.str() << " " << shape << " "
-            << makeSpace(schedule::AttentionAttr::getSet()).toString(point);
+            << chip.str() << " " << shape << " " << space.toString(point);
       };
-      for (const Point &point : whole.points)
+      ASSERT_FALSE(legal.points.empty()) << chip.str();
+      for (const Point &point : legal.points)
         check(point);
-      whole.points.front()[kSplits] = 4;
-      check(whole.points.front());
     }
   }
 }

@@ -4,10 +4,10 @@
 // first.
 
 #include "attune/Tuning/ModelRanker.h"
+#include "../SmallSpace.h"
 #include "attune/Schedule/Attention/Legality.h"
 #include "attune/Schedule/Attention/Register.h"
 #include "attune/Target/TargetRegistry.h"
-#include "attune/Tuning/TunableTask.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -44,13 +44,13 @@ struct ModelRankerTest : testing::Test {
 } // namespace
 
 TEST_F(ModelRankerTest, SpillsCostWhatTheyMove) {
-  for (StringRef chip : getChipNames()) {
+  for (auto [number, chip] : llvm::enumerate(getChipNames())) {
     FailureOr<tile::TargetAttr> target =
         getTarget(&context, chip, [&] { return emitError(module->getLoc()); });
     ASSERT_TRUE(succeeded(target));
     std::unique_ptr<Ranker> ranker =
         createModelRanker(op.createCostModel(*target, {}));
-    LegalSpace legal = findLegal(makeSpace(op.getKnobSet()),
+    LegalSpace legal = findLegal(makeSmallSpace(op.getKnobSet(), number),
                                  makeLegality(op.getRules(*target).checkLegal));
     ASSERT_FALSE(legal.points.empty()) << chip.str();
     for (const Point &point : legal.points) {
@@ -78,18 +78,22 @@ TEST_F(ModelRankerTest, GroupsComeFirst) {
     FailureOr<tile::TargetAttr> target =
         getTarget(&context, chip, [&] { return emitError(module->getLoc()); });
     ASSERT_TRUE(succeeded(target));
+    Space space = makeSpace(op.getKnobSet());
+    ScheduleRules rules = op.getRules(*target);
+    Legality legality = makeLegality(rules.checkLegal);
+    llvm::Expected<Space> groups = space.limit({{"mma-warps", {"4"}}});
+    ASSERT_TRUE(static_cast<bool>(groups));
+    // As many as a search would look at.
+    Legality worthTrying = makeLegality(rules.checkWorthTrying);
     std::vector<Point> points =
-        findLegal(makeSpace(op.getKnobSet()),
-                  makeLegality(op.getRules(*target).checkLegal))
-            .points;
+        findLegal(*groups, legality, worthTrying).points;
+    if (points.empty())
+      continue;
+    ++chips;
+    points = findLegal(space, legality, worthTrying).points;
     auto getSchedule = [](const Point &point) {
       return AttentionKnobs([&](size_t place) { return point[place]; });
     };
-    if (llvm::none_of(points, [&](const Point &point) {
-          return getSchedule(point).getMmaWarps() == 4;
-        }))
-      continue;
-    ++chips;
     sortByScore(points, *createModelRanker(op.createCostModel(*target, {})));
     for (const Point &point : llvm::ArrayRef(points).take_front(100)) {
       AttentionKnobs schedule = getSchedule(point);

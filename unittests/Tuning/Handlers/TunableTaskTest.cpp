@@ -3,7 +3,7 @@
 // The search space of an op: no schedule is lost where many are judged at once,
 // and enough of them are legal on real chips.
 
-#include "attune/Tuning/TunableTask.h"
+#include "../SmallSpace.h"
 #include "attune/Schedule/Attention/Legality.h"
 #include "attune/Schedule/Attention/Register.h"
 #include "attune/Target/TargetRegistry.h"
@@ -48,26 +48,11 @@ protected:
   TunableOpInterface op;
 };
 
-/// The space with fewer values: in each domain every third, with the first and
-/// the last.
-Space makeSmallSpace() {
-  std::vector<Knob> knobs =
-      makeSpace(schedule::AttentionAttr::getSet()).getKnobs();
-  for (Knob &knob : knobs) {
-    std::vector<int64_t> fewer;
-    for (size_t i = 0; i < knob.domain.size(); i += 3)
-      fewer.push_back(knob.domain[i]);
-    if (fewer.back() != knob.domain.back())
-      fewer.push_back(knob.domain.back());
-    knob.domain = std::move(fewer);
-  }
-  return Space(std::move(knobs));
-}
 } // namespace
 
 TEST_F(TunableTaskTest, CountsAreThoseOfAskingForEachSchedule) {
-  Space space = makeSmallSpace();
-  for (StringRef name : getChipNames()) {
+  for (auto [number, name] : llvm::enumerate(getChipNames())) {
+    Space space = makeSmallSpace(schedule::AttentionAttr::getSet(), number);
     tile::TargetAttr target = chip(name);
     std::vector<Point> points;
     std::map<std::string, uint64_t> refused;
@@ -88,8 +73,8 @@ TEST_F(TunableTaskTest, CountsAreThoseOfAskingForEachSchedule) {
 }
 
 TEST_F(TunableTaskTest, AnExampleBreaksItsRule) {
-  Space space = makeSpace(schedule::AttentionAttr::getSet());
-  for (StringRef name : getChipNames()) {
+  for (auto [number, name] : llvm::enumerate(getChipNames())) {
+    Space space = makeSmallSpace(schedule::AttentionAttr::getSet(), number);
     Legality legality = makeLegality(op.getRules(chip(name)).checkLegal);
     for (const auto &[id, refused] : findLegal(space, legality).refused) {
       std::optional<tuning::Refusal> refusal = legality(Probe(refused.example));
@@ -116,8 +101,8 @@ TEST_F(TunableTaskTest, EnoughOfTheSpaceIsLegal) {
 }
 
 TEST_F(TunableTaskTest, WhatIsNotWorthTryingIsLegalAndCountedApart) {
-  Space space = makeSpace(schedule::AttentionAttr::getSet());
-  for (StringRef name : getChipNames()) {
+  for (auto [number, name] : llvm::enumerate(getChipNames())) {
+    Space space = makeSmallSpace(schedule::AttentionAttr::getSet(), number);
     ScheduleRules rules = op.getRules(chip(name));
     Legality legality = makeLegality(rules.checkLegal);
     LegalSpace all = findLegal(space, legality);
