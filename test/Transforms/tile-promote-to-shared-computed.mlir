@@ -130,6 +130,26 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // What rounds the tile stands beside the write: no wait comes in between.
+  // CHECK-LABEL: gpu.func @rounded
+  // CHECK: scf.for {{.*}}iter_args(%[[BEFORE:.+]] = %{{.+}}) -> (!tile.token)
+  // CHECK: tile.wait_reads %[[BEFORE]] : !tile.token
+  // CHECK-NEXT: %[[O:.+]] = tile.map
+  // CHECK: tile.write %[[O]]
+  gpu.func @rounded(%om: memref<64x32xf16>, %acc: !tile.tile<64x32xf32, registers>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %t = %c0 to %n step %c1 {
+      %o = tile.map(%acc) {
+      ^bb0(%x: f32, %row: index, %column: index):
+        %y = arith.truncf %x : f32 to f16
+        tile.yield %y : f16
+      } : (!tile.tile<64x32xf32, registers>) -> !o
+      tile.store %o, %om[%c0, %c0] path buffer : !o, memref<64x32xf16>
+    }
+    gpu.return
+  }
+
   // The copy engine would write on to the end of the tensor.
   // CHECK-LABEL: gpu.func @part_of_a_tensor
   // CHECK-NOT: tile.store_async

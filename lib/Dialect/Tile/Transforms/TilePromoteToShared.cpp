@@ -430,7 +430,11 @@ LogicalResult TilePromoteToShared::writeOutput(StoreOp store) {
   Value none = DoneOp::create(b, loc);
   Value before =
       addCarried(loop, none, [&](OpBuilder &, Value) { return stored; });
-  b.setInsertionPoint(write);
+  // Not between what rounds the tile and its write: a back end packs pairs of
+  // what is rounded only where both are in one block.
+  auto map = write.getValue().getDefiningOp<MapOp>();
+  bool isOwn = map && map->hasOneUse() && map->getBlock() == write->getBlock();
+  b.setInsertionPoint(isOwn ? map.getOperation() : write);
   WaitReadsOp::create(b, loc, before);
   b.setInsertionPoint(loop->getBlock()->getTerminator());
   WaitReadsOp::create(b, loc, loop.getResults().back());
