@@ -243,7 +243,14 @@ SmallVector<Value> ReferenceEmitter::evaluate(ArrayRef<Value> indices,
     }
     bool isUp = pattern == 1 || ((number >> (pattern - 2)) & 1);
     ++number;
+    b.setInsertionPoint(clone);
     Value factor = f32(isUp ? 1 + 0x1p-22 : 1 - 0x1p-22);
+    // Chips take powers of 2, of an argument that they multiply first: that is
+    // rounded as well.
+    if (isa<math::ExpOp>(clone))
+      clone->setOperand(0,
+                        arith::MulFOp::create(b, clone->getOperand(0), factor));
+    b.setInsertionPointAfter(clone);
     mapping.map(
         op.getResult(0),
         arith::MulFOp::create(b, clone->getResult(0), factor).getResult());
