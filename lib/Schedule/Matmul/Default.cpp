@@ -117,19 +117,21 @@ static void offerWarpgroups(Chooser &chooser) {
         }
 }
 
-/// Warpgroups with blocks of their own, for epilogues that take long. Rings of
-/// five stages pay more than results that leave by the copy engine.
-static void offerPingPong(Chooser &chooser) {
+/// Warpgroups with blocks of their own, for epilogues that take long. A ring of
+/// five stages pays more than results that leave by the copy engine, but where
+/// these are as small as those of a gate there is room for four and for both.
+static void offerPingPong(Chooser &chooser, bool isGate) {
   constexpr int64_t kWarpgroup = 4, kGroups = 2;
   MatmulSchedule wanted;
   wanted.blockM = 128;
-  wanted.blockN = 192;
+  wanted.blockN = isGate ? 96 : 192;
   wanted.blockK = 64;
   wanted.numWarps = kWarpgroup * kGroups;
   wanted.mmaWarps = kWarpgroup;
   wanted.producerWarps = kWarpgroup;
   wanted.consumers = Consumers::PingPong;
   wanted.persistent = Persistent::Static;
+  wanted.resultPath = isGate ? ResultPath::Shared : ResultPath::Registers;
   wanted.rasterGroup = 16;
   chooser.offer(wanted, {5, 4});
 }
@@ -155,8 +157,8 @@ MatmulAttr attune::selectSchedule(const MatmulProblem &problem,
                                   TargetAttr target) {
   Chooser chooser(problem, target);
   offerWarpgroups(chooser);
-  if (problem.epilogueFunctions && problem.countContractions() == 1)
-    offerPingPong(chooser);
+  if (problem.epilogueFunctions)
+    offerPingPong(chooser, /*isGate=*/problem.countContractions() > 1);
   if (!chooser.getBest())
     offerWarps(chooser);
   return chooser.getBest();

@@ -38,7 +38,7 @@ static constexpr double kFunctionClocks = 12, kProducersShare = 1.25;
 /// The share of what a tile takes beside its steps that warpgroups in ping-pong
 /// do not hide under the steps of others, and how long a step takes for these,
 /// which fill each other's gaps.
-static constexpr double kPingPongShare = 0.1, kPingPongStep = 0.96;
+static constexpr double kPingPongShare = 0.1, kPingPongStep = 0.94;
 /// The share of the memory's rate that a kernel reaches.
 static constexpr double kMemoryShare = 0.9;
 /// The share of the shorter one of computing and moving that the longer one
