@@ -55,7 +55,8 @@ add_custom_target(attune-python
 if(ATTUNE_BUILD_TESTS AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   set(pytest_environment "PYTHONPATH=${python_build}" "ATTUNE_FAKE_DRIVER=${PROJECT_BINARY_DIR}/test/fake-driver"
       "COVERAGE_FILE=${python_build}/coverage" "PYTHONDONTWRITEBYTECODE=1")
-  set(pytest_options -c "${python_source}/pyproject.toml" -q -p no:cacheprovider --cov=attune_mlir)
+  # More processes than that take memory for PyTorch, but no less time.
+  set(pytest_options -c "${python_source}/pyproject.toml" -q -p no:cacheprovider --cov=attune_mlir -n auto --maxprocesses=4)
   add_custom_target(check-python
     COMMAND "${CMAKE_COMMAND}" -E env ${pytest_environment} "${python_env}/bin/python" -m pytest ${pytest_options} "${python_source}/tests"
             "--ignore=${python_source}/tests/pytorch" --cov-report= "--junitxml=${PROJECT_BINARY_DIR}/test-results-python.xml"
