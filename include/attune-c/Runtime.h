@@ -39,7 +39,11 @@ typedef enum AttuneDataType {
   AttuneDataTypeI8 = 5,
   AttuneDataTypeI16 = 6,
   AttuneDataTypeI32 = 7,
-  AttuneDataTypeI64 = 8
+  AttuneDataTypeI64 = 8,
+  AttuneDataTypeF8E4M3FN = 9,
+  AttuneDataTypeF8E5M2 = 10,
+  AttuneDataTypeF8E4M3FNUZ = 11,
+  AttuneDataTypeF8E5M2FNUZ = 12
 } AttuneDataType;
 
 /// What a kernel does with an argument.

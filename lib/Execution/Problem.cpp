@@ -295,6 +295,21 @@ static void apply(Tensor &tensor, const InputTransform &transform) {
       });
 }
 
+/// Makes one number of a thousand ten times as large, as what is quantized
+/// has some.
+static void addOutliers(Tensor &tensor) {
+  constexpr int64_t kPeriod = 1009;
+  constexpr double kFactor = 10;
+  tensor.shape.forEachPiece(
+      [&](const TensorShape &piece, int64_t start, int64_t before) {
+        int64_t number = before;
+        piece.forEachOffset([&](int64_t offset) {
+          if (number++ % kPeriod == kPeriod / 2)
+            tensor.store(start + offset, kFactor * tensor.load(start + offset));
+        });
+      });
+}
+
 Tensor attune::makeInput(const ProblemArgument &argument, unsigned index,
                          uint64_t seed, StringRef inputClass) {
   Tensor tensor(argument.shape);
@@ -302,6 +317,8 @@ Tensor attune::makeInput(const ProblemArgument &argument, unsigned index,
   uint64_t ownSeed = seed * 1000003 + index;
   if (isFloat(argument.shape.type)) {
     fillNormal(tensor, ownSeed);
+    if (getBytes(argument.shape.type) == 1)
+      addOutliers(tensor);
     auto transform = argument.transforms.find(inputClass.str());
     if (transform != argument.transforms.end())
       apply(tensor, transform->second);

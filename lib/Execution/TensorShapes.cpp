@@ -40,8 +40,9 @@ FailureOr<TensorShape> attune::getTensorShape(Operation *op, ShapedType type,
   std::optional<DataType> dataType = parseDataType(element);
   if (!dataType || !type.hasRank())
     return op->emitError()
-           << "expects tensors of known rank and of f16, bf16, f32, f64, i1, "
-              "i8, i16, i32, i64 or index to run, but got "
+           << "expects tensors of known rank and of f8E4M3FN, f8E5M2, "
+              "f8E4M3FNUZ, f8E5M2FNUZ, f16, bf16, f32, f64, i1, i8, i16, i32, "
+              "i64 or index to run, but got "
            << type;
   SmallVector<int64_t> sizes(type.getShape());
   for (int64_t &size : sizes)

@@ -51,16 +51,21 @@ struct AttuneLaunch {
 template <AttuneDataType c, DataType cpp>
 static constexpr bool isSameNumber =
     static_cast<int>(c) == static_cast<int>(cpp);
-static_assert(isSameNumber<AttuneDataTypeF16, DataType::F16> &&
-                  isSameNumber<AttuneDataTypeBF16, DataType::BF16> &&
-                  isSameNumber<AttuneDataTypeF32, DataType::F32> &&
-                  isSameNumber<AttuneDataTypeF64, DataType::F64> &&
-                  isSameNumber<AttuneDataTypeI1, DataType::I1> &&
-                  isSameNumber<AttuneDataTypeI8, DataType::I8> &&
-                  isSameNumber<AttuneDataTypeI16, DataType::I16> &&
-                  isSameNumber<AttuneDataTypeI32, DataType::I32> &&
-                  isSameNumber<AttuneDataTypeI64, DataType::I64>,
-              "types have the same numbers in C");
+static_assert(
+    isSameNumber<AttuneDataTypeF16, DataType::F16> &&
+        isSameNumber<AttuneDataTypeBF16, DataType::BF16> &&
+        isSameNumber<AttuneDataTypeF32, DataType::F32> &&
+        isSameNumber<AttuneDataTypeF64, DataType::F64> &&
+        isSameNumber<AttuneDataTypeI1, DataType::I1> &&
+        isSameNumber<AttuneDataTypeI8, DataType::I8> &&
+        isSameNumber<AttuneDataTypeI16, DataType::I16> &&
+        isSameNumber<AttuneDataTypeI32, DataType::I32> &&
+        isSameNumber<AttuneDataTypeI64, DataType::I64> &&
+        isSameNumber<AttuneDataTypeF8E4M3FN, DataType::F8E4M3FN> &&
+        isSameNumber<AttuneDataTypeF8E5M2, DataType::F8E5M2> &&
+        isSameNumber<AttuneDataTypeF8E4M3FNUZ, DataType::F8E4M3FNUZ> &&
+        isSameNumber<AttuneDataTypeF8E5M2FNUZ, DataType::F8E5M2FNUZ>,
+    "types have the same numbers in C");
 
 void attune::report(Error error, AttuneError *target) {
   std::string text = llvm::toString(std::move(error));

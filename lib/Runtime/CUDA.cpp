@@ -258,6 +258,12 @@ int CUDADevice::loadImage(Handle *module, const void *image, std::string &log) {
 /// CUtensorMapDataType.
 static std::optional<int> getMapType(DataType type) {
   switch (type) {
+  // Bytes are copied, whatever they mean.
+  case DataType::F8E4M3FN:
+  case DataType::F8E5M2:
+  case DataType::F8E4M3FNUZ:
+  case DataType::F8E5M2FNUZ:
+    return 0;
   case DataType::F16:
     return 6;
   case DataType::F32:

@@ -7,8 +7,10 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/ErrorHandling.h"
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 using namespace attune;
 
@@ -23,6 +25,10 @@ std::optional<DataType> attune::parseDataType(llvm::StringRef name) {
       .Case("i16", DataType::I16)
       .Case("i32", DataType::I32)
       .Cases({"i64", "index"}, DataType::I64)
+      .Case("f8E4M3FN", DataType::F8E4M3FN)
+      .Case("f8E5M2", DataType::F8E5M2)
+      .Case("f8E4M3FNUZ", DataType::F8E4M3FNUZ)
+      .Case("f8E5M2FNUZ", DataType::F8E5M2FNUZ)
       .Default(std::nullopt);
 }
 
@@ -46,6 +52,14 @@ llvm::StringRef attune::getName(DataType type) {
     return "i32";
   case DataType::I64:
     return "i64";
+  case DataType::F8E4M3FN:
+    return "f8E4M3FN";
+  case DataType::F8E5M2:
+    return "f8E5M2";
+  case DataType::F8E4M3FNUZ:
+    return "f8E4M3FNUZ";
+  case DataType::F8E5M2FNUZ:
+    return "f8E5M2FNUZ";
   }
   llvm_unreachable("all types are covered");
 }
@@ -54,6 +68,10 @@ int64_t attune::getBytes(DataType type) {
   switch (type) {
   case DataType::I1:
   case DataType::I8:
+  case DataType::F8E4M3FN:
+  case DataType::F8E5M2:
+  case DataType::F8E4M3FNUZ:
+  case DataType::F8E5M2FNUZ:
     return 1;
   case DataType::F16:
   case DataType::BF16:
@@ -69,9 +87,40 @@ int64_t attune::getBytes(DataType type) {
   llvm_unreachable("all types are covered");
 }
 
+namespace {
+/// A float of 8 bits: of sign, exponent and mantissa. Those whose name ends in
+/// UZ have one NaN in place of -0; those with FN no infinities.
+struct Float8 {
+  int mantissa, bias;
+  bool hasInfinity, hasNegativeZero;
+
+  /// The largest finite number's bits: infinity and NaNs are behind it.
+  uint8_t getLargest() const {
+    if (!hasNegativeZero)
+      return 0x7f;
+    return hasInfinity ? (0x1f << mantissa) - 1 : 0x7e;
+  }
+};
+} // namespace
+
+static std::optional<Float8> getFloat8(DataType type) {
+  switch (type) {
+  case DataType::F8E4M3FN:
+    return Float8{3, 7, false, true};
+  case DataType::F8E5M2:
+    return Float8{2, 15, true, true};
+  case DataType::F8E4M3FNUZ:
+    return Float8{3, 8, false, false};
+  case DataType::F8E5M2FNUZ:
+    return Float8{2, 16, false, false};
+  default:
+    return std::nullopt;
+  }
+}
+
 bool attune::isFloat(DataType type) {
   return type == DataType::F16 || type == DataType::BF16 ||
-         type == DataType::F32 || type == DataType::F64;
+         type == DataType::F32 || type == DataType::F64 || getFloat8(type);
 }
 
 /// Rounds to a format of 16 bits: one of sign, then the exponent, then
@@ -120,6 +169,61 @@ static float decodeHalf(uint16_t bits) {
   return llvm::bit_cast<float>(result | sign);
 }
 
+static float decodeFloat8(const Float8 &format, uint8_t bits) {
+  float sign = bits & 0x80 ? -1.0f : 1.0f;
+  int magnitude = bits & 0x7f, largest = format.getLargest();
+  if (!format.hasNegativeZero && bits == 0x80)
+    return std::numeric_limits<float>::quiet_NaN();
+  if (magnitude > largest)
+    return format.hasInfinity && magnitude == largest + 1
+               ? sign * std::numeric_limits<float>::infinity()
+               : std::copysign(std::numeric_limits<float>::quiet_NaN(), sign);
+  int field = magnitude >> format.mantissa,
+      fraction = magnitude & ((1 << format.mantissa) - 1);
+  if (field)
+    fraction += 1 << format.mantissa;
+  return sign * std::ldexp(static_cast<float>(fraction),
+                           std::max(field, 1) - format.bias - format.mantissa);
+}
+
+/// Rounds to nearest, ties to even, and to the largest number what is larger.
+static uint8_t encodeFloat8(const Float8 &format, double value) {
+  uint8_t sign = std::signbit(value) ? 0x80 : 0;
+  if (std::isnan(value))
+    return format.hasNegativeZero ? sign | 0x7f : 0x80;
+  int minExponent = 1 - format.bias;
+  double magnitude = std::fabs(value);
+  int64_t bits = 0;
+  if (std::isinf(magnitude)) {
+    bits = format.getLargest();
+  } else if (magnitude != 0) {
+    int exponent = std::clamp(std::ilogb(magnitude), minExponent, 63);
+    // See encode16.
+    bits = (static_cast<int64_t>(exponent - minExponent) << format.mantissa) +
+           static_cast<int64_t>(std::nearbyint(std::ldexp(
+               std::fmin(magnitude, 0x1p60), format.mantissa - exponent)));
+  }
+  bits = std::min<int64_t>(bits, format.getLargest());
+  return bits == 0 && !format.hasNegativeZero
+             ? 0
+             : sign | static_cast<uint8_t>(bits);
+}
+
+double attune::getLargest(DataType type) {
+  if (std::optional<Float8> format = getFloat8(type))
+    return decodeFloat8(*format, format->getLargest());
+  switch (type) {
+  case DataType::F16:
+    return decodeHalf(0x7bff);
+  case DataType::BF16:
+    return decodeBFloat(0x7f7f);
+  case DataType::F32:
+    return std::numeric_limits<float>::max();
+  default:
+    return std::numeric_limits<double>::max();
+  }
+}
+
 template <typename T> static T read(const void *element) {
   T value;
   std::memcpy(&value, element, sizeof(T));
@@ -150,6 +254,11 @@ double attune::loadElement(DataType type, const void *element) {
     return read<int32_t>(element);
   case DataType::I64:
     return static_cast<double>(read<int64_t>(element));
+  case DataType::F8E4M3FN:
+  case DataType::F8E5M2:
+  case DataType::F8E4M3FNUZ:
+  case DataType::F8E5M2FNUZ:
+    return decodeFloat8(*getFloat8(type), read<uint8_t>(element));
   }
   llvm_unreachable("all types are covered");
 }
@@ -219,6 +328,11 @@ void attune::storeElement(DataType type, void *element, double value) {
     return write(element, static_cast<int32_t>(value));
   case DataType::I64:
     return write(element, static_cast<int64_t>(value));
+  case DataType::F8E4M3FN:
+  case DataType::F8E5M2:
+  case DataType::F8E4M3FNUZ:
+  case DataType::F8E5M2FNUZ:
+    return write(element, encodeFloat8(*getFloat8(type), value));
   }
   llvm_unreachable("all types are covered");
 }

@@ -44,6 +44,11 @@ static llvm::SmallVector<StringRef, 2> getDescriptions(DataType type) {
     return {"|b1"};
   case DataType::I8:
     return {"|i1"};
+  case DataType::F8E4M3FN:
+  case DataType::F8E5M2:
+  case DataType::F8E4M3FNUZ:
+  case DataType::F8E5M2FNUZ:
+    return {"|u1", "|V1"};
   case DataType::I16:
     return {"<i2"};
   case DataType::I32:

@@ -55,13 +55,64 @@ TEST(DataType, EveryValueOf16BitsSurvives) {
     }
 }
 
+static constexpr std::pair<DataType, llvm::APFloat::Semantics> floats8[] = {
+    {DataType::F8E4M3FN, llvm::APFloat::S_Float8E4M3FN},
+    {DataType::F8E5M2, llvm::APFloat::S_Float8E5M2},
+    {DataType::F8E4M3FNUZ, llvm::APFloat::S_Float8E4M3FNUZ},
+    {DataType::F8E5M2FNUZ, llvm::APFloat::S_Float8E5M2FNUZ}};
+
+TEST(DataType, EveryValueOf8BitsIsThatOfAPFloat) {
+  for (auto [type, number] : floats8) {
+    const auto &semantics = llvm::APFloat::EnumToSemantics(number);
+    for (uint32_t bits = 0; bits < 0x100; ++bits) {
+      uint8_t element = bits, again = 0;
+      double value = loadElement(type, &element);
+      llvm::APFloat expected(semantics, llvm::APInt(8, bits));
+      if (expected.isNaN()) {
+        EXPECT_TRUE(std::isnan(value)) << getName(type).str() << bits;
+        continue;
+      }
+      EXPECT_EQ(value, expected.convertToDouble())
+          << getName(type).str() << bits;
+      storeElement(type, &again, value);
+      // Infinities become the largest number.
+      EXPECT_EQ(again, std::isinf(value) ? element - 1 : element)
+          << getName(type).str();
+    }
+    EXPECT_EQ(getLargest(type),
+              llvm::APFloat::getLargest(semantics).convertToDouble());
+  }
+}
+
+TEST(DataType, NumbersOf8BitsAreRoundedAsAPFloatDoes) {
+  std::mt19937 random(1);
+  std::normal_distribution<double> exponents(0, 8);
+  for (auto [type, number] : floats8) {
+    const auto &semantics = llvm::APFloat::EnumToSemantics(number);
+    double largest = getLargest(type);
+    for (int i = 0; i < 100000; ++i) {
+      double value = std::exp2(exponents(random)) * (i % 2 ? 1 : -1),
+             rounded = roundTo(type, value);
+      if (std::fabs(value) >= largest)
+        EXPECT_EQ(std::fabs(rounded), largest);
+      else
+        EXPECT_EQ(rounded, roundWithAPFloat(semantics, value)) << value;
+    }
+    EXPECT_TRUE(std::isnan(roundTo(type, NAN)));
+    EXPECT_EQ(roundTo(type, -INFINITY), -largest);
+    EXPECT_EQ(roundTo(type, 0), 0);
+  }
+}
+
 TEST(DataType, Names) {
-  for (DataType type : {DataType::F16, DataType::BF16, DataType::F32,
-                        DataType::F64, DataType::I1, DataType::I8,
-                        DataType::I16, DataType::I32, DataType::I64})
+  for (DataType type :
+       {DataType::F16, DataType::BF16, DataType::F32, DataType::F64,
+        DataType::I1, DataType::I8, DataType::I16, DataType::I32, DataType::I64,
+        DataType::F8E4M3FN, DataType::F8E5M2, DataType::F8E4M3FNUZ,
+        DataType::F8E5M2FNUZ})
     EXPECT_EQ(parseDataType(getName(type)), type);
   EXPECT_EQ(parseDataType("index"), DataType::I64);
-  EXPECT_FALSE(parseDataType("f8E4M3FN"));
+  EXPECT_FALSE(parseDataType("f8E4M3"));
 }
 
 TEST(DataType, RoundsRandomValuesAsAPFloatDoes) {

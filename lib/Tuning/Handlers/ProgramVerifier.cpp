@@ -89,6 +89,12 @@ static int getPrecision(DataType type) {
     return 11;
   case DataType::BF16:
     return 8;
+  case DataType::F8E4M3FN:
+  case DataType::F8E4M3FNUZ:
+    return 4;
+  case DataType::F8E5M2:
+  case DataType::F8E5M2FNUZ:
+    return 3;
   case DataType::F32:
     return 24;
   default:

@@ -12,8 +12,8 @@
 
 // -----
 
-#f8 = #launch.scalar<name = "x", type = f8E4M3FN>
-// expected-error @below {{expects an element type such as bf16 or i32, but got f8E4M3FN}}
+#f8 = #launch.scalar<name = "x", type = f8E8M0FNU>
+// expected-error @below {{expects an element type such as bf16 or i32, but got f8E8M0FNU}}
 #type = #launch.manifest<arguments = [#f8]>
 
 // -----
