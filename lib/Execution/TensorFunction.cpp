@@ -6,6 +6,7 @@
 
 #include "attune/Execution/TensorFunction.h"
 #include "HostHeap.h"
+#include "attune/Conversion/Passes.h"
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Execution/HostProgram.h"
 #include "attune/Runtime/Launch.h"
@@ -66,6 +67,7 @@ static void addToLLVM(PassManager &pm) {
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
+  pm.addPass(createAttuneExpandFloat8Pass());
   pm.addNestedPass<func::FuncOp>(math::createMathExtendToSupportedTypes());
   arith::ArithEmulateUnsupportedFloatsOptions emulate;
   emulate.sourceTypeStrs = {"bf16", "f16"};

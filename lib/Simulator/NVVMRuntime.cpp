@@ -5,6 +5,7 @@
 // order is not documented.
 
 #include "Runtime.h"
+#include "attune/Runtime/DataType.h"
 
 using namespace attune;
 using llvm::ArrayRef;
@@ -267,6 +268,17 @@ static void waitForCluster(HostThread *context, uint32_t site) {
 }
 
 /// mapa: operands are the address and the number of the workgroup.
+/// cvt.rn.f16x2.e4m3x2 and e5m2x2, which are exact.
+static void widenFloat8(HostThread *context, uint32_t, uint32_t isE5M2) {
+  Thread &lane = asThread(context);
+  DataType type = isE5M2 ? DataType::F8E5M2 : DataType::F8E4M3FN;
+  const char *pair = lane.takeBytes(2);
+  uint16_t halves[2];
+  for (int i : {0, 1})
+    storeElement(DataType::F16, &halves[i], loadElement(type, pair + i));
+  lane.setResult(halves);
+}
+
 static void mapShared(HostThread *context, uint32_t site) {
   Thread &lane = asThread(context);
   char *address = lane.takeOperand<char *>();
@@ -289,6 +301,7 @@ ArrayRef<HostFunction> attune::getNVVMHostFunctions() {
       hostFunction("attuneHostArriveAtCluster", arriveAtCluster),
       hostFunction("attuneHostWaitForCluster", waitForCluster),
       hostFunction("attuneHostMapShared", mapShared),
+      hostFunction("attuneHostWidenFloat8", widenFloat8),
   };
   return functions;
 }

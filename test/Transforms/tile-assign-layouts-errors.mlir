@@ -143,6 +143,23 @@ gpu.module @kernels {
 
 // -----
 
+#layout = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
+module attributes {tile.target = #tile.target<
+  chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 1, registers = 1,
+  registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1, copy_sync = none, copy_widths = [],
+  mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32, lhs = #layout, rhs = #layout, acc = #layout>]>} {
+gpu.module @kernels {
+  gpu.func @no_widening_of_four(%a: !tile.tile<8x4xf16, registers>, %b: !tile.tile<4x4xf8E5M2, registers>, %c: !tile.tile<8x4xf32, registers>) kernel
+      attributes {known_block_size = array<i32: 16, 1, 1>} {
+    // expected-error @below {{expects element types that 'toy' has a matrix instruction of a warpgroup for, but got 'f16', 'f8E5M2' and 'f32'}}
+    %d = tile.mma_async %a, %b, %c scope warpgroup : !tile.tile<8x4xf16, registers>, !tile.tile<4x4xf8E5M2, registers>, !tile.tile<8x4xf32, registers>
+    gpu.return
+  }
+}
+}
+
+// -----
+
 #four = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = [[4, 0, 2]]>
 #both = #tile.layout<registers = [], lanes = [[2, 1, 1], [2, 0, 1]], warps = [[4, 0, 0]]>
 module attributes {tile.target = #tile.target<

@@ -235,6 +235,18 @@ def AttuneEmitBinaryPass : Pass<"attune-emit-binary", "::mlir::ModuleOp"> {
     "::mlir::NVVM::NVVMDialect", "::mlir::ROCDL::ROCDLDialect"];
 }
 
+def AttuneExpandFloat8Pass : Pass<"attune-expand-float8"> {
+  let summary = "Widens floats of 8 bits by arithmetic on their bits";
+  let description = [{
+    `arith.extf` of f8E4M3FN, f8E5M2, f8E4M3FNUZ or f8E5M2FNUZ, scalars and vectors, becomes integer arithmetic, and at most one
+    subtraction of f32. It is exact, of subnormal numbers too, and NaN stays NaN. `convert-kernel-to-llvm` does the same.
+
+    **Input**: any ops. **Output**: no such `arith.extf`.
+    **Errors**: none.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def AttuneBufferizeHostPass : Pass<"attune-bufferize-host", "::mlir::ModuleOp"> {
   let summary = "Gives host functions buffers in place of tensors";
   let description = [{

@@ -75,6 +75,15 @@ static LogicalResult rewriteMma(NVVM::MmaOp op, HostRewriter &rewriter) {
   return success();
 }
 
+static LogicalResult rewriteFloat8(NVVM::ConvertF8x2ToF16x2Op op,
+                                   HostRewriter &rewriter) {
+  bool isE5M2 = isa<Float8E5M2Type>(op.getSrcType());
+  if (op.getRelu() || (!isE5M2 && !isa<Float8E4M3FNType>(op.getSrcType())))
+    return refuse(op, "a conversion of f8E4M3FN or f8E5M2 without relu");
+  rewriter.replaceWithCall(op, "attuneHostWidenFloat8", {isE5M2});
+  return success();
+}
+
 static LogicalResult rewriteBarrier(NVVM::BarrierOp op,
                                     HostRewriter &rewriter) {
   if (op.getReductionOp())
@@ -177,6 +186,7 @@ void attune::populateNVVMHostOps(HostOps &ops) {
         rewriter.replaceWithCall(op, "attuneHostWaitCopies", {op.getN()});
         return success();
       });
+  ops.add<NVVM::ConvertF8x2ToF16x2Op>(rewriteFloat8);
   ops.add<NVVM::RcpApproxFtzF32Op>(rewriteReciprocal);
   for (StringRef name : {"llvm.nvvm.ex2.approx.f", "llvm.nvvm.ex2.approx.ftz.f",
                          "llvm.nvvm.ex2.approx", "llvm.nvvm.ex2.approx.ftz"})

@@ -219,6 +219,7 @@ LogicalResult ConvertKernelToLLVM::convert(const TargetModel &model,
   }
   patterns.add<DynamicSharedMemoryPattern>(converter, kTargetBenefit);
   patterns.add<CastPattern>(converter, context);
+  populateExpandFloat8Patterns(patterns, kGeneralBenefit);
   arith::populateArithToLLVMConversionPatterns(converter, patterns);
   populateMathToLLVMConversionPatterns(
       converter, patterns, /*approximateLog1p=*/true, kGeneralBenefit);

@@ -15,6 +15,11 @@ namespace attune {
 void populateExpandMathPatterns(mlir::RewritePatternSet &patterns,
                                 bool hasTanh);
 
+/// Adds a pattern that extends floats of 8 bits, for which chips without an
+/// instruction have integer arithmetic.
+void populateExpandFloat8Patterns(mlir::RewritePatternSet &patterns,
+                                  mlir::PatternBenefit benefit = 1);
+
 /// Adds a pattern that computes, in a vector exp2 of f32 that has
 /// `tile.fma_share`, so many of 16 elements by a polynomial.
 void populateExp2OnFmaPatterns(mlir::RewritePatternSet &patterns);

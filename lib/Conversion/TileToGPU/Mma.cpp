@@ -54,18 +54,23 @@ static Value slice(OpBuilder &b, Location loc, Value vector, int64_t first,
 }
 
 /// The `count` tiles of single instructions that are one k-step of an operand,
-/// the first at place `first` of its registers and the others each `apart` from
-/// the one before, or as `read` finds them in shared memory.
+/// in the elements that these multiply: the first at place `first` of its
+/// registers and the others each `apart` from the one before, or as `read`
+/// finds them in shared memory.
 static SmallVector<Value> readStep(OpBuilder &b, Location loc,
                                    const KernelContext &context,
-                                   const SharedRead &read, int64_t count,
-                                   int64_t first, int64_t apart) {
+                                   const SharedRead &read, Type element,
+                                   int64_t count, int64_t first,
+                                   int64_t apart) {
   Value held = read.buffer;
   if (isa<MemRefType>(held.getType())) {
     held = readShared(b, loc, context, read);
     first = 0;
     apart = 1;
   }
+  auto type = cast<VectorType>(held.getType());
+  if (type.getElementType() != element)
+    held = arith::ExtFOp::create(b, loc, type.clone(element), held);
   int64_t size = read.layout.getNumRegisters() / count;
   SmallVector<Value> tiles;
   for (int64_t i = 0; i < count; ++i)
@@ -148,10 +153,10 @@ Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
     (op.getTransposeLhs() ? left.rowOffset : left.columnOffset) =
         (op.getTransposeRhs() ? right.columnOffset : right.rowOffset) =
             k * atom.getK();
-    SmallVector<Value> lhs =
-        readStep(rewriter, loc, context, left, mSteps, k, kSteps);
-    SmallVector<Value> rhs =
-        readStep(rewriter, loc, context, right, nSteps, k * nSteps, 1);
+    SmallVector<Value> lhs = readStep(rewriter, loc, context, left,
+                                      atom.getLhsType(), mSteps, k, kSteps);
+    SmallVector<Value> rhs = readStep(rewriter, loc, context, right,
+                                      atom.getRhsType(), nSteps, k * nSteps, 1);
     for (int64_t m = 0; m < mSteps; ++m)
       for (int64_t n = 0; n < nSteps; ++n) {
         Value &sum = acc[m * nSteps + n];

@@ -11,18 +11,20 @@ using namespace mlir;
 using namespace attune;
 
 template <typename OpTy> LogicalResult LoopEmitter::emitMultiply(OpTy op) {
-  Type from = op.getLhs().getType().getElementType(),
-       type = tile::PendingType::getOf(op.getAcc().getType())
+  Type type = tile::PendingType::getOf(op.getAcc().getType())
                   .getTile()
                   .getElementType();
-  if (!isa<FloatType>(from) || !isa<FloatType>(type) ||
-      (from != type &&
-       from.getIntOrFloatBitWidth() >= type.getIntOrFloatBitWidth()))
-    return op.emitOpError() << "expects floats, and those of the accumulator "
-                               "to be as the operands or wider, but got "
-                            << from << " and " << type;
+  for (Value operand : {op.getLhs(), op.getRhs()}) {
+    Type from = cast<tile::TileType>(operand.getType()).getElementType();
+    if (!isa<FloatType>(from) || !isa<FloatType>(type) ||
+        (from != type &&
+         from.getIntOrFloatBitWidth() >= type.getIntOrFloatBitWidth()))
+      return op.emitOpError() << "expects floats, and those of the accumulator "
+                                 "to be as the operands or wider, but got "
+                              << from << " and " << type;
+  }
   auto extend = [&](Value element) -> Value {
-    if (from == type)
+    if (element.getType() == type)
       return element;
     return arith::ExtFOp::create(builder, type, element);
   };

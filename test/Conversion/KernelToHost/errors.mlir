@@ -27,6 +27,16 @@ gpu.module @several {
 
 // -----
 
+gpu.module @float8 {
+  llvm.func @kernel(%a: vector<2xi8>) attributes {gpu.kernel, nvvm.kernel} {
+    // expected-error @below {{'nvvm.convert.f8x2.to.f16x2' op expects a conversion of f8E4M3FN or f8E5M2 without relu to be executed on the host}}
+    %0 = nvvm.convert.f8x2.to.f16x2 %a {relu = true} : vector<2xi8>(f8E5M2) -> vector<2xf16>
+    llvm.return
+  }
+}
+
+// -----
+
 gpu.module @mma {
   llvm.func @kernel(%a: vector<2xf16>) attributes {gpu.kernel, nvvm.kernel} {
     // expected-error @below {{'nvvm.mma.sync' op expects m16n8k16 or m16n8k8 of f16 or bf16 with f32 results to be executed on the host}}

@@ -13,6 +13,7 @@
 // RUN:   | FileCheck %s --check-prefixes=CHECK,RDNA
 
 #swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1>
+#wide = #tile.swizzle<vector = 16, bits = 1, shift = 2>
 !channel = !tile.channel<32x32xf16, stages = 1>
 !shared = !tile.tile<32x32xf16, shared, #swizzle>
 !f16 = !tile.tile<32x32xf16, registers>
@@ -61,6 +62,44 @@ gpu.module @kernels {
     %q = tile.load %qm[%c0, %c0] in_bounds : memref<32x32xf16> -> !f16
     %acc = tile.fill %zero : f32 -> !f32
     %d = tile.mma %q, %s, %acc : !f16, !shared, !f32
+    tile.store %d, %out[%c0, %c0] : !f32, memref<32x32xf32>
+    gpu.return
+  }
+
+  // Floats of fewer bits are widened once they are read, a step at a time.
+  // CHECK-LABEL: gpu.func @widened
+  gpu.func @widened(%qm: memref<32x32xf16>, %out: memref<32x32xf32>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    // CHECK: vector.load {{.*}}#gpu.address_space<workgroup>>, vector<{{[0-9]+}}xf8E4M3FN>
+    // CHECK: arith.extf %{{.+}} : vector<[[COUNT:[0-9]+]]xf8E4M3FN> to vector<[[COUNT]]xf16>
+    // AMPERE: nvvm.mma.sync
+    // CDNA: amdgpu.mfma 32x32x8
+    // RDNA: amdgpu.wmma 16x16x16
+    // CHECK: arith.extf %{{.+}} : vector<[[COUNT]]xf8E4M3FN> to vector<[[COUNT]]xf16>
+    // CHECK: gpu.return
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %c = tile.channel : !tile.channel<32x32xf8E4M3FN, stages = 1>
+    %s = tile.get %c[%c0] : !tile.channel<32x32xf8E4M3FN, stages = 1> -> !tile.tile<32x32xf8E4M3FN, shared, #wide>
+    %q = tile.load %qm[%c0, %c0] in_bounds : memref<32x32xf16> -> !f16
+    %acc = tile.fill %zero : f32 -> !f32
+    %d = tile.mma %q, %s, %acc transpose_rhs : !f16, !tile.tile<32x32xf8E4M3FN, shared, #wide>, !f32
+    tile.store %d, %out[%c0, %c0] : !f32, memref<32x32xf32>
+    gpu.return
+  }
+
+  // So are those that are in registers.
+  // CHECK-LABEL: gpu.func @widened_registers
+  gpu.func @widened_registers(%qm: memref<32x32xf8E5M2>, %km: memref<32x32xf16>, %out: memref<32x32xf32>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    // CHECK: arith.extf %{{.+}} : vector<{{[0-9]+}}xf8E5M2> to vector<{{[0-9]+}}xf16>
+    // CHECK: gpu.return
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %q = tile.load %qm[%c0, %c0] in_bounds : memref<32x32xf8E5M2> -> !tile.tile<32x32xf8E5M2, registers>
+    %k = tile.load %km[%c0, %c0] in_bounds : memref<32x32xf16> -> !f16
+    %acc = tile.fill %zero : f32 -> !f32
+    %d = tile.mma %q, %k, %acc : !tile.tile<32x32xf8E5M2, registers>, !f16, !f32
     tile.store %d, %out[%c0, %c0] : !f32, memref<32x32xf32>
     gpu.return
   }

@@ -514,7 +514,13 @@ MmaAtomAttr TargetAttr::findAtom(Type lhs, Type rhs, Type acc,
     if (atom.getLhsType() == lhs && atom.getRhsType() == rhs &&
         atom.getAccType() == acc && atom.getScope() == scope)
       return atom;
-  return {};
+  // Operands of a warp pass through its registers, where they can be widened.
+  if (scope != MmaScope::Warp || !isa<FloatType>(lhs) || !isa<FloatType>(rhs) ||
+      lhs.getIntOrFloatBitWidth() == rhs.getIntOrFloatBitWidth())
+    return {};
+  Type wide =
+      lhs.getIntOrFloatBitWidth() < rhs.getIntOrFloatBitWidth() ? rhs : lhs;
+  return findAtom(wide, wide, acc, scope);
 }
 
 int64_t TargetAttr::getWarpgroupWarps() const {

@@ -291,6 +291,15 @@ LogicalResult FillOp::verify() {
                                getResult().getType().getElementType());
 }
 
+/// Whether an atom multiplies the elements of a tile, widened if need be.
+static bool takesOperand(Type multiplied, TileType tile, MmaScope scope) {
+  Type stored = tile.getElementType();
+  return stored == multiplied ||
+         (scope == MmaScope::Warp && isa<FloatType>(stored) &&
+          isa<FloatType>(multiplied) &&
+          stored.getIntOrFloatBitWidth() < multiplied.getIntOrFloatBitWidth());
+}
+
 /// That `atom`, if there is one, computes what the op says.
 static LogicalResult verifyAtom(Operation *op, MmaAtomAttr atom, MmaScope scope,
                                 TileType lhs, TileType rhs, TileType acc,
@@ -301,8 +310,8 @@ static LogicalResult verifyAtom(Operation *op, MmaAtomAttr atom, MmaScope scope,
     return op->emitOpError()
            << "expects an atom of a " << stringifyMmaScope(scope)
            << ", but got one of a " << stringifyMmaScope(atom.getScope());
-  if (atom.getLhsType() != lhs.getElementType() ||
-      atom.getRhsType() != rhs.getElementType() ||
+  if (!takesOperand(atom.getLhsType(), lhs, scope) ||
+      !takesOperand(atom.getRhsType(), rhs, scope) ||
       atom.getAccType() != acc.getElementType())
     return op->emitOpError()
            << "expects an atom of " << lhs.getElementType() << ", "

@@ -19,9 +19,10 @@ using nvidia::BaselineTarget;
 
 LogicalResult BaselineTarget::populateGPUToLLVM(
     LLVMTypeConverter &converter, RewritePatternSet &patterns,
-    ConversionTarget &conversionTarget, tile::TargetAttr,
+    ConversionTarget &conversionTarget, tile::TargetAttr target,
     function_ref<InFlightDiagnostic()>) const {
   populateGPUToNVVM(converter, patterns, conversionTarget);
+  populateFloat8Conversions(converter, patterns, target.getChip());
   return success();
 }
 

@@ -26,6 +26,12 @@ void populateGPUToNVVM(mlir::LLVMTypeConverter &converter,
                        mlir::RewritePatternSet &patterns,
                        mlir::ConversionTarget &target);
 
+/// Adds the pattern that widens floats of 8 bits, where the chip has an
+/// instruction for it.
+void populateFloat8Conversions(mlir::LLVMTypeConverter &converter,
+                               mlir::RewritePatternSet &patterns,
+                               llvm::StringRef chip);
+
 /// Adds the patterns that make inline assembly of the wgmma dialect.
 void populateWGMMAToLLVM(mlir::RewritePatternSet &patterns);
 

@@ -331,7 +331,8 @@ def Tile_MmaOp : Tile_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc",
     threads issue it together, and `warps_n` how many such scopes share the columns of the result; all others share
     its rows. Each part is computed by `replicas` scopes, one of which would do: so that what is made of the result is
     where another MMA, whose columns are shared, reads it. `atom` is the matrix instruction, found by `tile-assign-layouts` from the
-    types of the operands and the scope.
+    types of the operands and the scope. Where a chip has none for operands of different widths that a warp multiplies, the floats of
+    fewer bits are widened to the type of the others, next to the instruction that multiplies them.
 
     With `lhs_through_shared`, `tile-promote-to-shared` writes a left-hand operand that was computed to shared
     memory, to be multiplied from there.

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// attune-expand-float8: floats of 8 bits become wider ones by arithmetic on
+// their bits, without subnormal numbers of f32, which GPUs may take for 0.
+
+#include "ExpandMath.h"
+#include "attune/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace attune {
+#define GEN_PASS_DEF_ATTUNEEXPANDFLOAT8PASS
+#include "attune/Conversion/Passes.h.inc"
+} // namespace attune
+
+using namespace mlir;
+
+namespace {
+/// Makes ops on values of one shape.
+class BitBuilder : public ImplicitLocOpBuilder {
+public:
+  BitBuilder(Location loc, OpBuilder &builder, Type shape)
+      : ImplicitLocOpBuilder(loc, builder), shape(shape) {}
+
+  Type with(Type element) {
+    if (auto vector = dyn_cast<VectorType>(shape))
+      return vector.clone(element);
+    return element;
+  }
+  Value constant(TypedAttr element) {
+    if (auto vector = dyn_cast<VectorType>(with(element.getType())))
+      return arith::ConstantOp::create(
+          *this, DenseElementsAttr::get(vector, Attribute(element)));
+    return arith::ConstantOp::create(*this, element);
+  }
+  Value word(int64_t value) { return constant(getI32IntegerAttr(value)); }
+  Value cast(Type element, Value value) {
+    return arith::BitcastOp::create(*this, with(element), value);
+  }
+  Value compare(arith::CmpIPredicate predicate, Value left, int64_t right) {
+    return arith::CmpIOp::create(*this, predicate, left, word(right));
+  }
+  Value select(Value condition, Value yes, Value no) {
+    return arith::SelectOp::create(*this, condition, yes, no);
+  }
+
+private:
+  Type shape;
+};
+} // namespace
+
+/// f8E5M2 is the upper half of an f16.
+static Value toHalf(BitBuilder &b, Value bits) {
+  Value wide = arith::ExtUIOp::create(b, b.with(b.getI16Type()), bits);
+  Value half =
+      arith::ShLIOp::create(b, wide, b.constant(b.getI16IntegerAttr(8)));
+  return b.cast(b.getF16Type(), half);
+}
+
+/// The others, whose numbers are finite.
+static Value toSingle(BitBuilder &b, Value bits, FloatType type) {
+  const llvm::fltSemantics &format = type.getFloatSemantics();
+  constexpr int64_t kBias = 127, kMantissa = 23;
+  int64_t mantissa = APFloat::semanticsPrecision(format) - 1,
+          minExponent = APFloat::semanticsMinExponent(format),
+          bias = 1 - minExponent;
+  Value word = arith::ExtUIOp::create(b, b.with(b.getI32Type()), bits);
+  Value magnitude = arith::AndIOp::create(b, word, b.word(0x7f));
+  Value sign = arith::ShLIOp::create(
+      b, arith::AndIOp::create(b, word, b.word(0x80)), b.word(24));
+  // A subnormal number gets an implicit one like that of the least normal
+  // ones, which is subtracted.
+  Value isSubnormal =
+      b.compare(arith::CmpIPredicate::ult, magnitude, int64_t(1) << mantissa);
+  Value exponent =
+      b.select(isSubnormal, b.word((kBias - bias + 1) << kMantissa),
+               b.word((kBias - bias) << kMantissa));
+  Value number = arith::AddIOp::create(
+      b, arith::ShLIOp::create(b, magnitude, b.word(kMantissa - mantissa)),
+      exponent);
+  Value one = b.select(isSubnormal,
+                       b.constant(b.getF32FloatAttr(
+                           std::ldexp(1.0f, static_cast<int>(minExponent)))),
+                       b.constant(b.getF32FloatAttr(0)));
+  Value positive =
+      arith::SubFOp::create(b, b.cast(b.getF32Type(), number), one);
+  Value result =
+      arith::OrIOp::create(b, b.cast(b.getI32Type(), positive), sign);
+  bool isUnsignedZero = isa<Float8E4M3FNUZType, Float8E5M2FNUZType>(type);
+  Value isNaN = isUnsignedZero
+                    ? b.compare(arith::CmpIPredicate::eq, word, 0x80)
+                    : b.compare(arith::CmpIPredicate::eq, magnitude, 0x7f);
+  constexpr int64_t kNaN = 0x7fc00000;
+  return b.cast(b.getF32Type(), b.select(isNaN, b.word(kNaN), result));
+}
+
+namespace {
+// Pattern: arith.extf of a float of 8 bits -> its bits, moved
+struct ExtendPattern : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::ExtFOp op,
+                                PatternRewriter &rewriter) const override {
+    auto from = cast<FloatType>(getElementTypeOrSelf(op.getIn().getType())),
+         to = cast<FloatType>(getElementTypeOrSelf(op.getType()));
+    if (!isa<Float8E4M3FNType, Float8E5M2Type, Float8E4M3FNUZType,
+             Float8E5M2FNUZType>(from))
+      return rewriter.notifyMatchFailure(op, "other floats");
+    BitBuilder b(op.getLoc(), rewriter, op.getType());
+    Value bits = b.cast(b.getI8Type(), op.getIn());
+    Value wide =
+        isa<Float8E5M2Type>(from) ? toHalf(b, bits) : toSingle(b, bits, from);
+    if (isa<Float8E5M2Type>(from) && !to.isF16())
+      wide = arith::ExtFOp::create(b, b.with(b.getF32Type()), wide);
+    if (to.isBF16()) {
+      // All that is not 0 is in the upper half.
+      Value half =
+          arith::ShRUIOp::create(b, b.cast(b.getI32Type(), wide), b.word(16));
+      wide = b.cast(b.getBF16Type(),
+                    arith::TruncIOp::create(b, b.with(b.getI16Type()), half));
+    } else if (to.isF16() && !isa<Float8E5M2Type>(from)) {
+      wide = arith::TruncFOp::create(b, op.getType(), wide);
+    } else if (to.isF64()) {
+      wide = arith::ExtFOp::create(b, op.getType(), wide);
+    }
+    rewriter.replaceOp(op, wide);
+    return success();
+  }
+};
+
+struct AttuneExpandFloat8
+    : attune::impl::AttuneExpandFloat8PassBase<AttuneExpandFloat8> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    attune::populateExpandFloat8Patterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace
+
+void attune::populateExpandFloat8Patterns(RewritePatternSet &patterns,
+                                          PatternBenefit benefit) {
+  patterns.add<ExtendPattern>(patterns.getContext(), benefit);
+}
