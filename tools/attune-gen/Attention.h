@@ -14,8 +14,10 @@ struct AttentionOptions {
 
   llvm::cl::OptionCategory category{"Options of --op=attention"};
   llvm::cl::opt<long long> heads, kvHeads, seqQ, seqK, headDimV, pageSize;
+  llvm::cl::opt<Element> kvDtype, resultDtype;
   llvm::cl::opt<Mask> mask;
-  llvm::cl::opt<std::string> window, blockLists, softcap, scale;
+  llvm::cl::opt<std::string> window, blockLists, softcap, scale, queryScales,
+      keyScales, valueScales;
   llvm::cl::opt<bool> alibi, sinks, queryLengths, keyLengths, packedQueries,
       packedKeys, latent, lse, grad, deterministic;
   llvm::cl::opt<std::string> order;
@@ -31,6 +33,8 @@ private:
                         const CommonOptions &common) const;
   llvm::Error readWindow(attn::AttentionProblem &problem) const;
   llvm::Error readBlockLists(attn::AttentionProblem &problem) const;
+  llvm::Error readTypes(attn::AttentionProblem &problem,
+                        const CommonOptions &common) const;
 };
 
 } // namespace attune::gen

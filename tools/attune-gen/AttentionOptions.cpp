@@ -4,12 +4,18 @@
 
 #include "Attention.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include <cmath>
 
 using namespace llvm;
 using namespace attune;
 using namespace attune::gen;
 using mlir::ShapedType;
+
+static constexpr const char *scalesText =
+    "Take scales of query: a letter for each dimension along which they "
+    "differ, and behind it how many neighbours share one, as in bhs128; 1 "
+    "where all elements share one";
 
 AttentionOptions::AttentionOptions()
     : heads("heads", cl::desc("Heads of query"), cl::cat(category)),
@@ -24,6 +30,16 @@ AttentionOptions::AttentionOptions()
                cl::desc("Take keys and values in pages of so many keys, which "
                         "a table names; 0 for none"),
                cl::init(0), cl::cat(category)),
+      kvDtype("kv-dtype",
+              cl::desc("Element type of key and value (as --dtype)"),
+              getInputTypes(), cl::cat(category)),
+      resultDtype("result-dtype",
+                  cl::desc("Element type of the result (as --dtype, or bf16 "
+                           "where that has 8 bits)"),
+                  cl::values(clEnumValN(Element::F16, "f16", "IEEE half"),
+                             clEnumValN(Element::BF16, "bf16", "bfloat16"),
+                             clEnumValN(Element::F32, "f32", "IEEE single")),
+                  cl::cat(category)),
       mask("mask", cl::desc("Mask"), cl::init(Mask::None),
            cl::values(
                clEnumValN(Mask::None, "none", "every query sees every key"),
@@ -50,6 +66,12 @@ AttentionOptions::AttentionOptions()
               cl::value_desc("number"), cl::cat(category)),
       scale("scale", cl::desc("Factor of scores (1/sqrt(head size))"),
             cl::value_desc("number"), cl::cat(category)),
+      queryScales("query-scales", cl::desc(scalesText),
+                  cl::value_desc("letters"), cl::cat(category)),
+      keyScales("key-scales", cl::desc("As --query-scales, of key"),
+                cl::value_desc("letters"), cl::cat(category)),
+      valueScales("value-scales", cl::desc("As --query-scales, of value"),
+                  cl::value_desc("letters"), cl::cat(category)),
       alibi("alibi",
             cl::desc("Take ALiBi slopes, one per head; distances are from the "
                      "bottom-right diagonal, whatever the mask"),
@@ -171,6 +193,73 @@ Error AttentionOptions::readBlockLists(attn::AttentionProblem &problem) const {
   return Error::success();
 }
 
+static Expected<std::optional<attn::ScaleBlocks>>
+parseScales(const cl::opt<std::string> &option) {
+  if (!option.getNumOccurrences())
+    return std::nullopt;
+  attn::ScaleBlocks blocks;
+  StringRef rest = option.getValue();
+  auto refuse = [&] {
+    return makeError("expects --{0} to be 1 or letters of b, h, s and d, each "
+                     "once and with the size of a block behind it or none, but "
+                     "got '{1}'",
+                     option.ArgStr, option.getValue());
+  };
+  if (rest == "1")
+    return blocks;
+  if (rest.empty())
+    return refuse();
+  while (!rest.empty()) {
+    int64_t *size = StringSwitch<int64_t *>(rest.take_front())
+                        .Case("b", &blocks.batch)
+                        .Case("h", &blocks.head)
+                        .Case("s", &blocks.sequence)
+                        .Case("d", &blocks.headDim)
+                        .Default(nullptr);
+    rest = rest.drop_front();
+    StringRef digits =
+        rest.take_while([](char digit) { return isDigit(digit); });
+    rest = rest.drop_front(digits.size());
+    if (!size || *size != 0)
+      return refuse();
+    *size = 1;
+    if (!digits.empty() && (!to_integer(digits, *size, 10) || *size < 1))
+      return refuse();
+  }
+  return blocks;
+}
+
+Error AttentionOptions::readTypes(attn::AttentionProblem &problem,
+                                  const CommonOptions &common) const {
+  problem.element = common.dtype;
+  if (kvDtype.getNumOccurrences())
+    problem.elementKV = kvDtype;
+  if (resultDtype.getNumOccurrences())
+    problem.elementResult = resultDtype;
+  for (auto [option, blocks] : {std::pair(&queryScales, &problem.queryScales),
+                                {&keyScales, &problem.keyScales},
+                                {&valueScales, &problem.valueScales}}) {
+    Expected<std::optional<attn::ScaleBlocks>> parsed = parseScales(*option);
+    if (!parsed)
+      return parsed.takeError();
+    *blocks = *parsed;
+    if (grad && *blocks)
+      return makeError("expects no --{0} with --grad, for gradients of scaled "
+                       "operands are not there",
+                       option->ArgStr);
+  }
+  if (grad)
+    if (Error error = common.checkWide())
+      return error;
+  if (grad && (problem.elementKV || problem.elementResult))
+    return makeError("expects no --kv-dtype or --result-dtype with --grad, for "
+                     "gradients have one element type");
+  if (latent && problem.valueScales)
+    return makeError("expects no --value-scales with --latent, for values have "
+                     "the scales of the keys");
+  return Error::success();
+}
+
 Expected<attn::AttentionProblem>
 AttentionOptions::getProblem(const CommonOptions &common) const {
   attn::AttentionProblem problem{};
@@ -200,7 +289,8 @@ AttentionOptions::getProblem(const CommonOptions &common) const {
   if (mask != Mask::None)
     problem.causal = mask == Mask::Causal ? attn::Alignment::BottomRight
                                           : attn::Alignment::TopLeft;
-  problem.element = common.dtype;
+  if (Error error = readTypes(problem, common))
+    return error;
   problem.alibi = alibi;
   problem.sinks = sinks;
   problem.lse = lse;

@@ -77,6 +77,8 @@ Error MatmulOptions::checkRotation(const MatmulProblem &problem,
 Expected<MatmulProblem>
 MatmulOptions::getProblem(const CommonOptions &common) const {
   MatmulProblem problem{};
+  if (Error error = common.checkWide())
+    return error;
   if (Error error =
           common.checkDynamic({Size::Batch, Size::M, Size::N, Size::K}))
     return error;

@@ -29,6 +29,8 @@ MergeOptions::MergeOptions(AttentionOptions &attention)
 llvm::Expected<MergeProblem>
 MergeOptions::getProblem(const CommonOptions &common) const {
   MergeProblem problem{};
+  if (Error error = common.checkWide())
+    return error;
   if (Error error = common.checkDynamic({Size::Batch, Size::Heads, Size::SeqQ}))
     return error;
   // A merge of more is none that anyone can mean.

@@ -17,6 +17,18 @@ static constexpr std::pair<Size, StringLiteral> sizeNames[] = {
     {Size::SeqK, "seq-k"},  {Size::M, "m"},         {Size::N, "n"},
     {Size::K, "k"}};
 
+cl::ValuesClass attune::gen::getInputTypes() {
+  return cl::values(
+      clEnumValN(Element::F16, "f16", "IEEE half"),
+      clEnumValN(Element::BF16, "bf16", "bfloat16"),
+      clEnumValN(Element::F8E4M3FN, "f8E4M3FN", "attention: 8 bits, up to 448"),
+      clEnumValN(Element::F8E5M2, "f8E5M2", "attention: 8 bits, up to 57344"),
+      clEnumValN(Element::F8E4M3FNUZ, "f8E4M3FNUZ",
+                 "attention: 8 bits, up to 240"),
+      clEnumValN(Element::F8E5M2FNUZ, "f8E5M2FNUZ",
+                 "attention: 8 bits, up to 57344, without infinities"));
+}
+
 CommonOptions::CommonOptions()
     : op("op", cl::desc("Operation: attention, matmul or merge"), cl::Required,
          cl::value_desc("name"), cl::cat(category)),
@@ -26,9 +38,7 @@ CommonOptions::CommonOptions()
               cl::desc("Head size of query and key, or of --rope=halves"),
               cl::cat(category)),
       dtype("dtype", cl::desc("Element type of the operands"), cl::Required,
-            cl::values(clEnumValN(Element::F16, "f16", "IEEE half"),
-                       clEnumValN(Element::BF16, "bf16", "bfloat16")),
-            cl::cat(category)),
+            getInputTypes(), cl::cat(category)),
       dynamic("dynamic", cl::desc("Sizes known at run time only"),
               cl::CommaSeparated,
               cl::values(
@@ -67,6 +77,13 @@ Expected<int64_t> CommonOptions::getSize(const cl::opt<long long> &option,
     return makeError("expects --{0} to be from 1 to {1}, but got {2}",
                      option.ArgStr, limit, option.getValue());
   return option.getValue();
+}
+
+Error CommonOptions::checkWide() const {
+  if (dtype == Element::F16 || dtype == Element::BF16)
+    return Error::success();
+  return makeError("expects --dtype to be f16 or bf16 for all but attention "
+                   "without --grad, but got 8 bits");
 }
 
 Error CommonOptions::checkDynamic(ArrayRef<Size> known) const {

@@ -24,6 +24,9 @@ using attn::Element;
 using attn::getEncoding;
 using attn::getType;
 
+/// The element types that attention takes.
+llvm::cl::ValuesClass getInputTypes();
+
 /// Sizes that may be dynamic.
 enum class Size { Batch, Heads, SeqQ, SeqK, M, N, K };
 
@@ -46,6 +49,8 @@ struct CommonOptions {
   /// One value for each knob of the set; leaves `values` without a schedule.
   llvm::Error readSchedule(llvm::SmallVectorImpl<int64_t> &values,
                            const KnobSet &set) const;
+  /// Fails where --dtype has 8 bits, which attention alone takes.
+  llvm::Error checkWide() const;
   /// Fails where --dynamic names a size that the op does not have.
   llvm::Error checkDynamic(llvm::ArrayRef<Size> known) const;
 };

@@ -7,6 +7,7 @@
 #include "GradientKernels.h"
 #include "KernelBody.h"
 #include "MergeKernel.h"
+#include "OperandFactors.h"
 #include "attune/Conversion/KernelOutliner.h"
 #include "attune/Conversion/Passes.h"
 #include "attune/Dialect/Attn/Analysis/VisibleKeys.h"
@@ -58,6 +59,9 @@ static LogicalResult checkPrepared(attn::AttentionOpInterface op) {
     return op->emitOpError() << "expects no lists of blocks beside "
                              << (op.getPages() ? "pages" : "lengths of batches")
                              << ", which kernels do not take together";
+  if (auto forward = dyn_cast<attn::AttentionOp>(*op);
+      forward && failed(checkScales(forward)))
+    return failure();
   return checkScheduled(cast<TunableOpInterface>(*op));
 }
 
@@ -132,6 +136,13 @@ static KernelOperands addInputs(attn::AttentionOp op, KernelOutliner &outliner,
     operands.keyStarts = add(op.getKeyStarts(), "key_starts");
   if (op.getPages())
     operands.pages = add(op.getPages(), "pages");
+  if (op.getQueryScales())
+    operands.queryScales = add(op.getQueryScales(), "query_scales");
+  if (op.getKeyScales())
+    operands.keyScales = add(op.getKeyScales(), "key_scales");
+  operands.valueScales = op.getLatent() ? operands.keyScales : Value();
+  if (op.getValueScales())
+    operands.valueScales = add(op.getValueScales(), "value_scales");
   if (op.hasBlockLists()) {
     operands.listedQueries = op.getListedQueries();
     operands.listedKeys = op.getListedKeys();

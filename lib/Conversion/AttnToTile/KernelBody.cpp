@@ -8,6 +8,7 @@
 #include "KeySource.h"
 #include "MergeKernel.h"
 #include "OnlineSoftmax.h"
+#include "OperandFactors.h"
 #include "TileOrder.h"
 #include "Views.h"
 #include "VisitedBlocks.h"
@@ -32,7 +33,8 @@ public:
   BodyBuilder(OpBuilder &builder, attn::AttentionOp op,
               const KernelOperands &operands, const KernelSizes &sizes)
       : b(op.getLoc(), builder), op(op), schedule(op.getScheduleAttr()),
-        operands(operands), sizes(sizes), softmax(b, op, sizes) {}
+        operands(operands), sizes(sizes), softmax(b, op, sizes),
+        factors(op, operands, sizes.heads) {}
 
   void build();
 
@@ -88,7 +90,8 @@ private:
   /// The tiles of the parts of so many rows' columns, each of which `load` is
   /// given the type and the first column of.
   SmallVector<Value, 2>
-  loadParts(int64_t rows, function_ref<Value(TileType type, int64_t column)>);
+  loadParts(int64_t rows, Type element,
+            function_ref<Value(TileType type, int64_t column)>);
   SmallVector<Value, 2> queryTiles();
   SoftmaxState step(Value block, ValueRange queries, SoftmaxState state);
   Value applyScore(Value scores, const KeySource::Block &block);
@@ -144,6 +147,7 @@ private:
   PackedRows packed;
   /// What regions capture, and what they compute of the batch alone.
   IRMapping captures;
+  OperandFactors factors;
   /// Which part of the keys, where they are split.
   Value part;
   std::unique_ptr<VisitedBlocks> blocks;
@@ -193,7 +197,7 @@ void BodyBuilder::locate(Value number) {
   if (order == schedule::TileOrder::AcrossHeads) {
     int64_t columns = sizes.headDimQK + (op.getLatent() ? 0 : sizes.headDimV);
     int64_t rowBytes =
-        columns * op.getQuery().getType().getElementTypeBitWidth() / 8;
+        columns * op.getKey().getType().getElementTypeBitWidth() / 8;
     Value headBytes = b.createOrFold<arith::MulIOp>(seqK, constant(rowBytes));
     tile = orderBySection(b, number, counts, headBytes, sizes.cacheBytes,
                           /*lastFirst=*/true);
@@ -248,14 +252,12 @@ void BodyBuilder::findLengths() {
 }
 
 SmallVector<Value, 2> BodyBuilder::loadParts(
-    int64_t rows, function_ref<Value(TileType type, int64_t column)> load) {
+    int64_t rows, Type element,
+    function_ref<Value(TileType type, int64_t column)> load) {
   SmallVector<Value, 2> tiles;
   int64_t column = 0;
   for (int64_t columns : sizes.columnParts) {
-    tiles.push_back(
-        load(TileType::get({rows, columns},
-                           op.getQuery().getType().getElementType()),
-             column));
+    tiles.push_back(load(TileType::get({rows, columns}, element), column));
     column += columns;
   }
   return tiles;
@@ -269,12 +271,15 @@ SmallVector<Value, 2> BodyBuilder::queryTiles() {
     heads = std::nullopt;
   Value buffer = head(operands.query, headQ, heads);
   Value row = getPlace();
-  return loadParts(sizes.blockM, [&](TileType type, int64_t column) -> Value {
-    tile::LoadOp query = load(type, buffer, row, schedule.getQStages(),
+  Type element = op.getQuery().getType().getElementType();
+  return loadParts(sizes.blockM, element,
+                   [&](TileType type, int64_t column) -> Value {
+                     tile::LoadOp query =
+                         load(type, buffer, row, schedule.getQStages(),
                               tile::Eviction::First, /*inBounds=*/{}, column);
-    query.setReadOnce(schedule.getQInRegisters());
-    return query;
-  });
+                     query.setReadOnce(schedule.getQInRegisters());
+                     return query;
+                   });
 }
 
 std::pair<Value, Value> BodyBuilder::locateRow(OpBuilder &inner, Location loc,
@@ -317,13 +322,25 @@ static void foldIntoNextFactor(OpBuilder &builder, arith::MulFOp scaled) {
 
 Value BodyBuilder::applyScore(Value scores, const KeySource::Block &block) {
   auto type = cast<TileType>(scores.getType());
-  if (OnlineSoftmax::takesUnscaled(op))
+  bool takesUnscaled = OnlineSoftmax::takesUnscaled(op);
+  if (takesUnscaled && !factors.ofScores())
     return scores;
   bool hasRegion = !op.getScore().empty();
   return b.map(type, scores,
                [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                 Value score = args[0];
+                 if (factors.ofScores()) {
+                   auto locate = [&] {
+                     return locateRow(inner, loc, args[1], /*clamp=*/true);
+                   };
+                   score = arith::MulFOp::create(
+                       inner, loc, score,
+                       factors.getOfScore(inner, loc, block, locate, args[2]));
+                 }
+                 if (takesUnscaled)
+                   return score;
                  auto scaled = arith::MulFOp::create(
-                     inner, loc, args[0],
+                     inner, loc, score,
                      TileBuilder::constant(inner, loc, op.getEffectiveScale()));
                  if (!hasRegion)
                    return scaled;
@@ -336,7 +353,7 @@ Value BodyBuilder::applyScore(Value scores, const KeySource::Block &block) {
                      source->getKey(inner, loc, block, args[2], clamp);
                  mapping.map(op.getScore().getArguments(),
                              ValueRange{scaled, batch, head, row, column});
-                 Value score = OnlineSoftmax::dropFactor(
+                 score = OnlineSoftmax::dropFactor(
                      op, inlineOntoBuffers(inner, op.getScore(), mapping));
                  if (score != scaled)
                    foldIntoNextFactor(inner, scaled);
@@ -381,13 +398,14 @@ Value BodyBuilder::applyMask(Value scores, const KeySource::Block &block,
 
 SoftmaxState BodyBuilder::step(Value block, ValueRange queries,
                                SoftmaxState state) {
-  Type inputType = op.getQuery().getType().getElementType();
+  Type keyType = op.getKey().getType().getElementType(),
+       valueType = op.getValue().getType().getElementType();
   auto scoreType = TileType::get({sizes.blockM, sizes.blockN}, b.getF32Type());
   KeySource::Block place = source->getBlock(b, blocks->getFirst(b, block));
   Value row = source->getRow(b, place);
 
-  SmallVector<Value, 2> keys =
-      loadParts(sizes.blockN, [&](TileType type, int64_t column) -> Value {
+  SmallVector<Value, 2> keys = loadParts(
+      sizes.blockN, keyType, [&](TileType type, int64_t column) -> Value {
         return load(type, source->keys, row, schedule.getKStages(),
                     getKeyEviction(),
                     inBounds(op.getHeadDimQK(), sizes.headDimQK), column);
@@ -405,10 +423,15 @@ SoftmaxState BodyBuilder::step(Value block, ValueRange queries,
     return applyMask(scores, place, asksRegion);
   });
 
-  Value weights = softmax.takeBlock(scores, state);
+  auto getFactor = [&](OpBuilder &inner, Location loc, ValueRange args) {
+    return factors.getOfWeight(inner, loc, place, args[1]);
+  };
+  Value weights = softmax.takeBlock(
+      scores, state,
+      factors.ofWeights() ? TileBuilder::Body(getFactor) : nullptr);
   Value value = keys.front();
   if (!op.getLatent())
-    value = load(TileType::get({sizes.blockN, sizes.headDimV}, inputType),
+    value = load(TileType::get({sizes.blockN, sizes.headDimV}, valueType),
                  source->values, row, schedule.getVStages(), getKeyEviction(),
                  inBounds(op.getHeadDimV(), sizes.headDimV));
   tile::MmaOp sum = multiply(weights, value, state.acc, /*transposeRhs=*/false);
@@ -433,8 +456,14 @@ void BodyBuilder::finish(SoftmaxState state) {
     output = viewPart(b, output, part);
     logs = viewPart(b, logs, part);
   }
-  Value result =
-      clearBehind(softmax.normalize(state, getElementTypeOrSelf(output)), 0);
+  auto getFactor = [&](OpBuilder &inner, Location loc, ValueRange args) {
+    return factors.getOfResult(inner, loc, args[1]);
+  };
+  Value result = clearBehind(
+      softmax.normalize(state, getElementTypeOrSelf(output),
+                        factors.ofResults() ? TileBuilder::Body(getFactor)
+                                            : nullptr),
+      0);
   Value rows = viewHeads(b, isPart ? StringRef(kPartOrder) : op.getOrder(),
                          output, getQueryBatch(), headQ, sizes.heads);
   if (packed.after)
@@ -543,6 +572,8 @@ void BodyBuilder::buildTile() {
   source = std::make_unique<KeySource>(
       b, op, operands, sizes,
       OwnedKeys{batch, headKV, lengthK, seqK, firstKey});
+  factors.enterTile(
+      b, {getQueryBatch(), headQ, packed.first, seqQ, batch, headKV}, *source);
   SmallVector<Value, 2> queries = queryTiles();
   SoftmaxState initial = softmax.start();
   auto loop = scf::ForOp::create(b, blocks->begin, blocks->end, constant(1),

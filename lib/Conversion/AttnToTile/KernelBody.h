@@ -15,7 +15,8 @@ namespace attune {
 struct KernelInputs {
   mlir::Value query, key, value;
   /// Null where the op has none.
-  mlir::Value sinks, queryLengths, keyLengths, queryStarts, keyStarts, pages;
+  mlir::Value sinks, queryLengths, keyLengths, queryStarts, keyStarts, pages,
+      queryScales, keyScales, valueScales;
   /// Lists of blocks, of so many queries and keys; null where there are none.
   mlir::Value blockCounts, blockIndices, fullBlockCounts, fullBlockIndices;
   int64_t listedQueries = 0, listedKeys = 0;

@@ -83,6 +83,31 @@ Value KeySource::getKey(OpBuilder &inner, Location loc, const Block &block,
   return arith::MaxSIOp::create(inner, loc, key, zero);
 }
 
+std::pair<Value, Value> KeySource::locate(OpBuilder &inner, Location loc,
+                                          Value key) const {
+  Value zero = arith::ConstantIndexOp::create(inner, loc, 0);
+  auto clampTo = [&](Value place, int64_t dim) -> Value {
+    Value size = memref::DimOp::create(inner, loc, inputs.key, dim);
+    return arith::MinUIOp::create(
+        inner, loc, place,
+        arith::SubIOp::create(inner, loc, size,
+                              arith::ConstantIndexOp::create(inner, loc, 1)));
+  };
+  if (own.first)
+    return {zero, clampTo(arith::AddIOp::create(inner, loc, own.first, key),
+                          op.getSeqPos())};
+  if (!inputs.pages)
+    return {own.batch, key};
+  Value page = arith::ConstantIndexOp::create(inner, loc, op.getPageSize());
+  Value entry = memref::LoadOp::create(
+      inner, loc, inputs.pages,
+      ValueRange{own.batch, arith::DivUIOp::create(inner, loc, key, page)});
+  Value number =
+      arith::IndexCastOp::create(inner, loc, inner.getIndexType(), entry);
+  return {clampTo(number, op.getBatchPos()),
+          arith::RemUIOp::create(inner, loc, key, page)};
+}
+
 Value KeySource::isKey(OpBuilder &inner, Location loc, const Block &block,
                        Value column, Value key) const {
   auto compare = [&](Predicate predicate, Value other) -> Value {

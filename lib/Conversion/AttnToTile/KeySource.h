@@ -52,6 +52,10 @@ public:
   /// is if asked.
   mlir::Value getKey(mlir::OpBuilder &inner, mlir::Location loc,
                      const Block &block, mlir::Value column, bool clamp) const;
+  /// The batch and the row of a key that is clamped, in the tensors of keys and
+  /// values.
+  std::pair<mlir::Value, mlir::Value>
+  locate(mlir::OpBuilder &inner, mlir::Location loc, mlir::Value key) const;
   /// Whether that key is one that there is, and is read for no other column.
   mlir::Value isKey(mlir::OpBuilder &inner, mlir::Location loc,
                     const Block &block, mlir::Value column,
@@ -62,7 +66,7 @@ private:
   bool hasEnd() const { return inputs.keyLengths || own.first; }
   mlir::Value viewRows(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer);
 
-  attn::AttentionOp op;
+  mutable attn::AttentionOp op;
   const KernelInputs &inputs;
   OwnedKeys own;
   int64_t blockSize, unit;

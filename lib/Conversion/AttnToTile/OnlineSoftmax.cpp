@@ -190,7 +190,8 @@ void OnlineSoftmax::raiseApart(Value blockMax, SoftmaxState &state) {
   state = SoftmaxState::get(branch.getResults());
 }
 
-Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state) {
+Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state,
+                               TileBuilder::Body factor) {
   auto scoreType = cast<TileType>(scores.getType());
   // maximumf would turn one NaN score into a NaN row; NaN still reaches the
   // output through p.
@@ -237,15 +238,27 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state) {
     rescaleOutput(state, rescale, outgrown);
   state.max = max;
   Type inputType = op.getQuery().getType().getElementType();
-  return b.map(scoreType.withElementType(inputType), weights,
-               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                 auto weight =
-                     arith::TruncFOp::create(inner, loc, inputType, args[0]);
-                 // The sum tells of NaN.
-                 weight->setAttr(tile::TileDialect::kLooseRoundingAttrName,
-                                 inner.getUnitAttr());
-                 return weight;
-               });
+  return b.map(
+      scoreType.withElementType(inputType), weights,
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        Value exact = args[0];
+        if (factor) {
+          // Of keys that are not seen, it may be anything.
+          Value zero = constantF32(inner, loc, 0);
+          Value isSeen = arith::CmpFOp::create(
+              inner, loc, arith::CmpFPredicate::UNE, exact, zero);
+          exact = arith::SelectOp::create(
+              inner, loc, isSeen,
+              arith::MulFOp::create(inner, loc, exact,
+                                    factor(inner, loc, args.drop_front())),
+              zero);
+        }
+        auto weight = arith::TruncFOp::create(inner, loc, inputType, exact);
+        // The sum tells of NaN.
+        weight->setAttr(tile::TileDialect::kLooseRoundingAttrName,
+                        inner.getUnitAttr());
+        return weight;
+      });
 }
 
 void OnlineSoftmax::complete(SoftmaxState &state) {
@@ -290,7 +303,8 @@ void OnlineSoftmax::takeSink(TileBuilder::Body logit, SoftmaxState &state) {
   state.max = max;
 }
 
-Value OnlineSoftmax::normalize(const SoftmaxState &state, Type type) {
+Value OnlineSoftmax::normalize(const SoftmaxState &state, Type type,
+                               TileBuilder::Body factor) {
   Value inverse =
       b.map(rowType, state.sum,
             [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
@@ -305,6 +319,9 @@ Value OnlineSoftmax::normalize(const SoftmaxState &state, Type type) {
       accType.withElementType(type), {state.acc, b.broadcast(inverse, accType)},
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
         Value normalized = arith::MulFOp::create(inner, loc, args[0], args[1]);
+        if (factor)
+          normalized = arith::MulFOp::create(
+              inner, loc, normalized, factor(inner, loc, args.drop_front(2)));
         if (type.isF32())
           return normalized;
         return arith::TruncFOp::create(inner, loc, type, normalized);

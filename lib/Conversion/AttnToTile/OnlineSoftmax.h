@@ -72,14 +72,19 @@ public:
   /// Returns the weights of a block of scores in the type of the op's inputs,
   /// and makes `state`, but for their products with the values, that after the
   /// block.
-  mlir::Value takeBlock(mlir::Value scores, SoftmaxState &state);
+  /// `factor`, if there is one, gives what a weight of the result is
+  /// multiplied by, an f32, for the numbers of row and column.
+  mlir::Value takeBlock(mlir::Value scores, SoftmaxState &state,
+                        TileBuilder::Body factor = nullptr);
   /// After the last block: completes the sums of the rows.
   void complete(SoftmaxState &state);
   /// After that: adds to each row a logit that has no value. `logit` gives it,
   /// an f32, for the number of the row, its only argument.
   void takeSink(TileBuilder::Body logit, SoftmaxState &state);
-  /// The output, in this type.
-  mlir::Value normalize(const SoftmaxState &state, mlir::Type type);
+  /// The output, in this type, multiplied by what `factor` gives, if it is
+  /// there, for the numbers of row and column.
+  mlir::Value normalize(const SoftmaxState &state, mlir::Type type,
+                        TileBuilder::Body factor = nullptr);
   /// The natural logarithm of the sums of the rows; -inf where no key was seen.
   mlir::Value logSumExp(const SoftmaxState &state);
 

@@ -356,7 +356,7 @@ double AttentionModel::assign(int64_t heads, int64_t blockM, TileOrder order,
   // As convert-attn-to-tile orders them.
   int64_t headBytes = work.seqK *
                       (work.problem.headDimQK + work.problem.headDimV) *
-                      work.problem.elementType.getIntOrFloatBitWidth() / 8;
+                      work.problem.getKeyType().getIntOrFloatBitWidth() / 8;
   int64_t section = std::min<int64_t>(
       heads, std::max<int64_t>(1, target.getCache() /
                                       std::max<int64_t>(1, headBytes)) *
@@ -461,15 +461,15 @@ double AttentionModel::predict(const AttentionKnobs &schedule,
     clocks *= kAssignedInAdvance;
   // Inputs are read and the output is written at least once. Where tiles of all
   // heads come before the next ones of any, the first of them read all keys.
-  double bytes = work.problem.elementType.getIntOrFloatBitWidth() / 8.0 /
-                 static_cast<double>(target.getRates().getMemory());
-  auto getClocks = [&](int64_t rows, int64_t columns) {
-    return static_cast<double>(rows) * static_cast<double>(columns) * bytes;
+  auto getClocks = [&](Type type, int64_t rows, int64_t columns) {
+    return static_cast<double>(rows) * static_cast<double>(columns) *
+           type.getIntOrFloatBitWidth() / 8.0 /
+           static_cast<double>(target.getRates().getMemory());
   };
-  double queries = getClocks(work.heads * work.seqQ,
+  double queries = getClocks(work.problem.elementType, work.heads * work.seqQ,
                              work.problem.headDimQK + work.problem.headDimV);
-  double keys =
-      getClocks(work.keyHeads * work.seqK, work.problem.getKeyColumns());
+  double keys = getClocks(work.problem.getKeyType(), work.keyHeads * work.seqK,
+                          work.problem.getKeyColumns());
   if (schedule.getTileOrder() == TileOrder::AcrossHeads && steps.tiles > 1 &&
       steps.all > 0) {
     double first = clocks * steps.longest / steps.all;

@@ -148,14 +148,24 @@ struct AttentionTunable
     auto keys = static_cast<double>(each[kSeqK]);
     auto rows =
         static_cast<double>(attention.getHeadDimQK() + attention.getHeadDimV());
-    auto ofKeys =
-        static_cast<double>(AttentionProblem::get(attention).getKeyColumns());
     double share = getCountedShare(attention, each);
     Work work;
     work.flops = 2 * rows * batch * heads * queries * keys * share;
-    work.bytes = attention.getElementType().getWidth() / 8.0 * batch *
-                 (heads * queries * rows +
-                  static_cast<double>(sizes[kKVHeads]) * keys * ofKeys);
+    auto getBytes = [](Value tensor) {
+      return getElementTypeOrSelf(tensor.getType()).getIntOrFloatBitWidth() /
+             8.0;
+    };
+    auto columns = static_cast<double>(attention.getHeadDimQK()),
+         columnsV = static_cast<double>(attention.getHeadDimV());
+    double ofKey = getBytes(attention.getKey()) * columns,
+           ofValue = attention.getLatent()
+                         ? 0
+                         : getBytes(attention.getValue()) * columnsV;
+    work.bytes = batch * (heads * queries *
+                              (getBytes(attention.getQuery()) * columns +
+                               getBytes(attention.getResult()) * columnsV) +
+                          static_cast<double>(sizes[kKVHeads]) * keys *
+                              (ofKey + ofValue));
     if (attention.getLse())
       work.bytes += sizeof(float) * batch * heads * queries;
     return work;

@@ -34,6 +34,26 @@ static void noteOperands(attn::AttentionOpInterface op, InputNotes &notes) {
       notes.noteSize(perHead, 0, kHeads);
 }
 
+/// Scales are positive, and as many as their operand has blocks.
+static void noteScales(attn::AttentionOp op, InputNotes &notes) {
+  for (const attn::Scales &scales : attn::getScales(op)) {
+    bool isOfQuery = scales.operand == op.getQuery();
+    Value starts = isOfQuery ? op.getQueryStarts() : op.getKeyStarts();
+    bool isInPages = !isOfQuery && op.getPages();
+    auto note = [&](int64_t dim, size_t size) {
+      if (!scales.isShared(dim))
+        notes.noteSize(scales.scales, dim, size, scales.getBlock(dim));
+    };
+    if (!starts && !isInPages)
+      note(op.getBatchPos(), kBatch);
+    note(op.getHeadPos(), isOfQuery ? kHeads : kKVHeads);
+    if (!isInPages)
+      note(op.getSeqPos(), isOfQuery ? kSeqQ : kSeqK);
+    for (StringRef inputClass : {"normal", "repelled", "spread"})
+      notes.noteClass(scales.scales, inputClass, {1, /*magnitude=*/true});
+  }
+}
+
 static void noteLengths(attn::AttentionOpInterface op, InputNotes &notes) {
   for (auto [lengths, size] :
        {std::pair<Value, size_t>{op.getQueryLengths(), kSeqQ},
@@ -142,4 +162,6 @@ void attune::describeAttentionInputs(attn::AttentionOpInterface op,
   notePages(op, notes);
   noteBlockLists(op, notes);
   noteCaptures(op, notes);
+  if (auto forward = dyn_cast<attn::AttentionOp>(*op))
+    noteScales(forward, notes);
 }

@@ -105,6 +105,8 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
   problem.hasKeyLengths = op.getKeyLengths() || op.getKeyStarts();
   problem.pageSize = op.getPageSize();
   problem.isLatent = op.getLatent().has_value();
+  problem.storedKeyType = op.getKey().getType().getElementType();
+  problem.storedValueType = op.getValue().getType().getElementType();
   problem.isListable = isMasked && !op.hasBlockLists() && !op.hasLengths() &&
                        !op.getPages() && ShapedType::isStatic(op.getSeqK()) &&
                        op.getSeqK() > 0;
@@ -367,6 +369,22 @@ std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
       ShapedType::isDynamic(problem.headDimV))
     return refuse("dynamic-head-size",
                   "expects static head sizes, but got a dynamic one");
+  for (Type stored : {problem.getKeyType(), problem.getValueType()}) {
+    if (stored == problem.elementType)
+      continue;
+    if (stored.getIntOrFloatBitWidth() >=
+        problem.elementType.getIntOrFloatBitWidth())
+      return refuse("no-widening",
+                    "expects keys and values of the query's element type or of "
+                    "fewer bits, but got {0} beside {1}",
+                    stored, problem.elementType);
+    if (schedule.getMmaWarps() > 1)
+      return refuse("widening-for-warpgroups",
+                    "expects mma-warps to be 1 where keys and values of {0} "
+                    "are widened to {1}, which warps do in their registers, "
+                    "but got {2}",
+                    stored, problem.elementType, schedule.getMmaWarps());
+  }
   MmaAtomAttr atom = findAtom(problem, schedule, target);
   if (!atom && schedule.getMmaWarps() == 1)
     return refuse("no-matrix-instruction",

@@ -76,44 +76,45 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
                                TargetAttr target) {
   MmaAtomAttr atom = findAtom(problem, schedule, target);
   auto [dQK, dV] = getPaddedHeadDims(problem, atom);
-  Type type = problem.elementType;
-  int64_t elementBytes = type.getIntOrFloatBitWidth() / 8;
+  Type type = problem.elementType, keyType = problem.getKeyType(),
+       valueType = problem.getValueType();
   bool byWarpgroups = schedule.getMmaWarps() > 1;
   tile::SharedMemoryLayout layout;
   // As tile-promote-to-shared makes them.
   if (target.copiesThroughRegisters()) {
-    auto addOperand = [&](int64_t stages, int64_t rows, int64_t columns,
-                          bool isLhs, bool kAlongRows) {
-      layout.addTiles(tile::getOperandBytes({rows, columns}, type, stages,
+    auto addOperand = [&](Type element, int64_t stages, int64_t rows,
+                          int64_t columns, bool isLhs, bool kAlongRows) {
+      layout.addTiles(tile::getOperandBytes({rows, columns}, element, stages,
                                             {atom, isLhs, kAlongRows}));
     };
     for (int64_t columns : getColumnParts(problem, atom)) {
       if (!schedule.getQInRegisters())
-        addOperand(1, schedule.getBlockM(), columns, /*isLhs=*/true,
+        addOperand(type, 1, schedule.getBlockM(), columns, /*isLhs=*/true,
                    /*kAlongRows=*/false);
-      addOperand(schedule.getKStages(), schedule.getBlockN(), columns,
+      addOperand(keyType, schedule.getKStages(), schedule.getBlockN(), columns,
                  /*isLhs=*/false, /*kAlongRows=*/false);
     }
     if (!problem.isLatent)
-      addOperand(schedule.getVStages(), schedule.getBlockN(), dV,
+      addOperand(valueType, schedule.getVStages(), schedule.getBlockN(), dV,
                  /*isLhs=*/false, /*kAlongRows=*/true);
     return layout.getBytes();
   }
-  auto add = [&](int64_t stages, int64_t rows, int64_t columns) {
+  auto add = [&](Type element, int64_t stages, int64_t rows, int64_t columns) {
     int64_t atomColumns =
-        byWarpgroups ? target.getSwizzleAtom(columns, type) : 0;
-    layout.addRing(stages, rows * columns * elementBytes, atomColumns);
+        byWarpgroups ? target.getSwizzleAtom(columns, element) : 0;
+    layout.addRing(stages, rows * columns * element.getIntOrFloatBitWidth() / 8,
+                   atomColumns);
   };
   // A query that no loop loads again has one slot.
   bool isPersistent = schedule.getPersistent() != Persistent::None;
   int64_t qStages = isPersistent ? schedule.getQStages() : 1;
   for (int64_t columns : getColumnParts(problem, atom)) {
-    add(qStages, schedule.getBlockM(), columns);
-    add(schedule.getKStages(), schedule.getBlockN(), columns);
+    add(type, qStages, schedule.getBlockM(), columns);
+    add(keyType, schedule.getKStages(), schedule.getBlockN(), columns);
   }
   if (!problem.isLatent)
-    add(schedule.getVStages(), schedule.getBlockN(), dV);
-  int64_t rowBytes = elementBytes * schedule.getBlockM();
+    add(valueType, schedule.getVStages(), schedule.getBlockN(), dV);
+  int64_t rowBytes = type.getIntOrFloatBitWidth() / 8 * schedule.getBlockM();
   if (!schedule.getPInRegisters())
     layout.addTiles(rowBytes * schedule.getBlockN());
   if (schedule.getOInShared() == OutputPath::Buffer)

@@ -68,6 +68,22 @@ static RankedTensorType resizeList(AttentionOpInterface op, Value list,
                                type.getEncoding());
 }
 
+/// The type of scales, as many as the resized operand has blocks.
+static RankedTensorType resizeScales(const attn::Scales &scales) {
+  auto type = cast<RankedTensorType>(scales.scales.getType()),
+       operand = cast<RankedTensorType>(scales.operand.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    auto number = static_cast<int64_t>(dim);
+    if (ShapedType::isStatic(size) && !scales.isShared(number) &&
+        !operand.isDynamicDim(dim))
+      size = llvm::divideCeilSigned(operand.getDimSize(dim),
+                                    scales.getBlock(number));
+  }
+  return RankedTensorType::get(shape, type.getElementType(),
+                               type.getEncoding());
+}
+
 static std::string getSizeName(AttentionSize place) {
   return schedule::AttentionAttr::getSet().sizes[place].name.str();
 }
@@ -131,6 +147,9 @@ ProblemSizes attune::shrinkAttention(AttentionOpInterface op,
   setTo(op.getKeyStarts(), "b", ofStarts, true);
   for (attn::BlockList list : attn::getBlockLists(op))
     list.tensor.setType(resizeList(op, list.tensor, small));
+  if (auto forward = dyn_cast<attn::AttentionOp>(*op))
+    for (attn::Scales scales : attn::getScales(forward))
+      scales.scales.setType(resizeScales(scales));
   function.setFunctionType(FunctionType::get(
       function.getContext(), function.front().getArgumentTypes(),
       op->getResultTypes()));

@@ -114,3 +114,16 @@ func.func @packed(%q: tensor<1x2x?x64xf16>, %k: tensor<1x2x20x64xf16>, %lq: tens
     : tensor<1x2x?x64xf16>, tensor<1x2x20x64xf16>, tensor<1x2x20x64xf16>
   return %o : tensor<1x2x?x64xf16>
 }
+
+// Scales are as many as blocks of what they multiply, but where there is one.
+// CHECK-LABEL: func.func @scales
+// CHECK: arith.ceildivui
+// CHECK: cf.assert {{.*}}expects scales of query to have an element for each 8 along dimension 2
+// CHECK: cf.assert {{.*}}expects scales of key to have an element for each 1 along dimension 1
+// CHECK-NOT: cf.assert
+// CHECK: attn.attention
+func.func @scales(%q: tensor<2x2x?x64xf16>, %k: tensor<2x2x8x64xf16>, %qs: tensor<2x1x?x1xf32>, %ks: tensor<1x?x1x1xf32>) -> tensor<2x2x?x64xf16> {
+  %o = attn.attention %q, %k, %k query_scales(%qs, [1, 1, 8, 1] : tensor<2x1x?x1xf32>) key_scales(%ks : tensor<1x?x1x1xf32>)
+    : tensor<2x2x?x64xf16>, tensor<2x2x8x64xf16>, tensor<2x2x8x64xf16>
+  return %o : tensor<2x2x?x64xf16>
+}

@@ -63,12 +63,21 @@ struct AttentionProblem {
   int64_t pageSize = 0;
   /// Whether values are the first columns of the keys.
   bool isLatent = false;
+  /// As which keys and values are stored, and widened to `elementType` where
+  /// they are multiplied; null where they need not be.
+  mlir::Type storedKeyType = {}, storedValueType = {};
   /// Which heads share tiles.
   HeadPacking packing = {};
 
   /// Columns of what is loaded of a key and its value.
   int64_t getKeyColumns() const {
     return headDimQK + (isLatent ? 0 : headDimV);
+  }
+  mlir::Type getKeyType() const {
+    return storedKeyType ? storedKeyType : elementType;
+  }
+  mlir::Type getValueType() const {
+    return storedValueType ? storedValueType : elementType;
   }
   /// Query tiles of all heads and batches under a schedule; 0 where they are
   /// not known.

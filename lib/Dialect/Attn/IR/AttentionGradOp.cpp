@@ -98,6 +98,13 @@ static LogicalResult verifyShape(AttentionGradOp op, StringRef name,
 }
 
 LogicalResult AttentionGradOp::verify() {
+  for (auto [name, operand] :
+       {std::pair("key", getKey()), {"value", getValue()}})
+    if (Type element = operand.getType().getElementType();
+        element != getElementType()) // attention_grad_c7
+      return emitOpError("expects query and ")
+             << name << " to have one element type, but got "
+             << getElementType() << " and " << element;
   if (failed(attune::attn::detail::verify(*this)))
     return failure();
   SmallVector<int64_t> shape(getQuery().getType().getShape());

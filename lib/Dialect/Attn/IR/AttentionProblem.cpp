@@ -20,6 +20,14 @@ Type attune::attn::getType(Builder &builder, Element element) {
     return builder.getBF16Type();
   case Element::F32:
     return builder.getF32Type();
+  case Element::F8E4M3FN:
+    return builder.getType<Float8E4M3FNType>();
+  case Element::F8E5M2:
+    return builder.getType<Float8E5M2Type>();
+  case Element::F8E4M3FNUZ:
+    return builder.getType<Float8E4M3FNUZType>();
+  case Element::F8E5M2FNUZ:
+    return builder.getType<Float8E5M2FNUZType>();
   }
   llvm_unreachable("all elements have a type");
 }
@@ -56,14 +64,51 @@ static RankedTensorType getOperandType(const AttentionProblem &problem,
                                encoding);
 }
 
+static int64_t countBlocks(int64_t length, int64_t size) {
+  return ShapedType::isDynamic(length)
+             ? length
+             : static_cast<int64_t>(llvm::divideCeil(length, size));
+}
+
+/// How many neighbours share a scale, in the order of the problem; all of them
+/// are one block where that is 0.
+static SmallVector<int64_t, 4> getScaleBlocks(const AttentionProblem &problem,
+                                              const ScaleBlocks &blocks) {
+  SmallVector<int64_t, 4> sizes;
+  for (char letter : problem.order)
+    sizes.push_back(letter == 'b'   ? blocks.batch
+                    : letter == 'h' ? blocks.head
+                    : letter == 's' ? blocks.sequence
+                                    : blocks.headDim);
+  return sizes;
+}
+
+static RankedTensorType getScaleType(const AttentionProblem &problem,
+                                     Builder &builder, Type operand,
+                                     const ScaleBlocks &blocks) {
+  SmallVector<int64_t> shape;
+  for (auto [size, block] :
+       llvm::zip_equal(cast<RankedTensorType>(operand).getShape(),
+                       getScaleBlocks(problem, blocks)))
+    shape.push_back(block == 0 ? 1 : countBlocks(size, block));
+  return RankedTensorType::get(shape, builder.getF32Type());
+}
+
+/// Blocks, unless each element that is not shared by all has a scale.
+static DenseI64ArrayAttr getScaleBlocksAttr(const AttentionProblem &problem,
+                                            Builder &builder,
+                                            const ScaleBlocks &blocks) {
+  SmallVector<int64_t, 4> sizes = getScaleBlocks(problem, blocks);
+  for (int64_t &size : sizes)
+    size = std::max<int64_t>(size, 1);
+  if (llvm::all_equal(ArrayRef(sizes)) && sizes.front() == 1)
+    return {};
+  return builder.getDenseI64ArrayAttr(sizes);
+}
+
 /// Counts and indices of a list of blocks that all heads share.
 static std::array<Type, 2> getListTypes(const AttentionProblem &problem,
                                         Builder &builder) {
-  auto countBlocks = [](int64_t length, int64_t size) {
-    return ShapedType::isDynamic(length)
-               ? length
-               : static_cast<int64_t>(llvm::divideCeil(length, size));
-  };
   int64_t queries = countBlocks(problem.seqQ, problem.blockLists->first);
   int64_t keys = countBlocks(problem.seqK, problem.blockLists->second);
   if (keys == 0)
@@ -133,6 +178,9 @@ static AttentionOp createAttention(OpBuilder &builder, Location loc,
     shape[op.getHeadDimPos()] = problem.headDimV;
     op.getResult().setType(type.clone(shape));
   }
+  if (problem.elementResult)
+    op.getResult().setType(op.getResult().getType().clone(
+        getType(builder, *problem.elementResult)));
   setClauses(op, problem, rest);
   if (problem.queryLengths)
     assignFirst(op.getQueryLengthsMutable(), rest);
@@ -144,6 +192,21 @@ static AttentionOp createAttention(OpBuilder &builder, Location loc,
     assignFirst(op.getKeyStartsMutable(), rest);
   if (problem.pageSize)
     assignFirst(op.getPagesMutable(), rest);
+  if (problem.queryScales) {
+    assignFirst(op.getQueryScalesMutable(), rest);
+    op.setQueryScaleBlocksAttr(
+        getScaleBlocksAttr(problem, builder, *problem.queryScales));
+  }
+  if (problem.keyScales) {
+    assignFirst(op.getKeyScalesMutable(), rest);
+    op.setKeyScaleBlocksAttr(
+        getScaleBlocksAttr(problem, builder, *problem.keyScales));
+  }
+  if (problem.valueScales) {
+    assignFirst(op.getValueScalesMutable(), rest);
+    op.setValueScaleBlocksAttr(
+        getScaleBlocksAttr(problem, builder, *problem.valueScales));
+  }
   return op;
 }
 
@@ -173,6 +236,7 @@ OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
     ofQueries.batch = 1;
   if (problem.packedKeys)
     ofKeys.batch = 1;
+  ofKeys.element = problem.elementKV.value_or(problem.element);
   int64_t mostPages = 0;
   if (problem.pageSize) {
     mostPages = ShapedType::isDynamic(problem.seqK)
@@ -214,6 +278,12 @@ OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
   if (problem.pageSize)
     inputs.push_back(RankedTensorType::get({problem.batch, mostPages},
                                            builder.getI32Type()));
+  for (auto [operand, scales] :
+       {std::pair(inputs[0], problem.queryScales),
+        {inputs[1], problem.keyScales},
+        {problem.latent ? inputs[1] : inputs[2], problem.valueScales}})
+    if (scales)
+      inputs.push_back(getScaleType(problem, builder, operand, *scales));
 
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());

@@ -303,6 +303,7 @@ private:
   void expectStarts(StringRef name, Value starts, Value places);
   void expectElements(const TableSize &size);
   void expectBlocks(const BlockList &list);
+  void expectScales(const Scales &scales);
 
   AttentionOpInterface op;
 };
@@ -399,6 +400,25 @@ void CheckEmitter::expectBlocks(const BlockList &list) {
     expect(arith::CmpIPredicate::uge, emitSize({list.name, list.tensor, 3}),
            arith::ConstantIndexOp::create(b, 1),
            "expects " + list.name + " to have room for at least 1 block");
+}
+
+void CheckEmitter::expectScales(const Scales &scales) {
+  std::string name = "scales of " + scales.name.str();
+  for (int64_t dim = 0; dim < 4; ++dim) {
+    NamedSize all{scales.name, scales.operand, dim},
+        size{name, scales.scales, dim};
+    if (scales.isShared(dim) || (!all.isDynamic() && !size.isDynamic()))
+      continue;
+    Value block = arith::ConstantIndexOp::create(b, scales.getBlock(dim));
+    Value needed = b.createOrFold<arith::CeilDivUIOp>(emitSize(all), block);
+    Value there = emitSize(size);
+    if (!size.isDynamic())
+      std::swap(there, needed);
+    expect(arith::CmpIPredicate::eq, there, needed,
+           "expects " + name + " to have an element for each " +
+               std::to_string(scales.getBlock(dim)) + " along dimension " +
+               std::to_string(dim));
+  }
 }
 
 /// That all operands are of as many batches.
@@ -500,6 +520,9 @@ void CheckEmitter::emit() {
     expectElements(size);
   for (const BlockList &list : getBlockLists(op)) // attention_c22
     expectBlocks(list);
+  if (auto forward = dyn_cast<AttentionOp>(*op)) // attention_c27
+    for (const Scales &scales : getScales(forward))
+      expectScales(scales);
 }
 
 namespace {

@@ -2,7 +2,7 @@
 //
 // Custom syntax of attention ops: operands, then clauses in any order, each at
 // most once, then the types of the operands. Result types are inferred and
-// written only where they carry an encoding.
+// written only where they are others.
 
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "mlir/IR/Builders.h"
@@ -34,6 +34,7 @@ public:
 
   ParseResult parseAll(ArrayRef<StringRef> ownKeywords, ParseOwn parseOwn);
   ParseResult parseVector(ClauseOperand &vector);
+  ParseResult parseScales(ClauseOperand &scales, DenseI64ArrayAttr &blocks);
   /// Adds one operand, or none; `segment` becomes how many.
   ParseResult resolve(const ClauseOperand &operand, int32_t &segment,
                       SmallVectorImpl<Value> &operands);
@@ -60,6 +61,7 @@ private:
   ParseResult parseOrder();
   ParseResult parseRegion(Region &region, bool isScore);
   ParseResult parseBlocks(bool full);
+  ParseResult parseSizes(DenseI64ArrayAttr &sizes);
 
   OpAsmParser &parser;
   Region &score, &mask;
@@ -176,20 +178,32 @@ ParseResult ClauseParser::parseVector(ClauseOperand &vector) {
                  parser.parseColonType(vector.type));
 }
 
+ParseResult ClauseParser::parseSizes(DenseI64ArrayAttr &attribute) {
+  SmallVector<int64_t> sizes;
+  auto parseSize = [&] { return parser.parseInteger(sizes.emplace_back()); };
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, parseSize))
+    return failure();
+  attribute = parser.getBuilder().getDenseI64ArrayAttr(sizes);
+  return success();
+}
+
+ParseResult ClauseParser::parseScales(ClauseOperand &scales,
+                                      DenseI64ArrayAttr &blocks) {
+  if (parser.parseOperand(scales.operand))
+    return failure();
+  if (succeeded(parser.parseOptionalComma()) && parseSizes(blocks))
+    return failure();
+  return parser.parseColonType(scales.type);
+}
+
 ParseResult ClauseParser::parseBlocks(bool full) {
   ClauseOperand &first = full ? fullCounts : counts,
                 &second = full ? fullIndices : indices;
   if (parser.parseOperand(first.operand) || parser.parseComma() ||
       parser.parseOperand(second.operand))
     return failure();
-  if (!full) {
-    SmallVector<int64_t> sizes;
-    auto parseSize = [&] { return parser.parseInteger(sizes.emplace_back()); };
-    if (parser.parseComma() || parser.parseCommaSeparatedList(
-                                   OpAsmParser::Delimiter::Square, parseSize))
-      return failure();
-    blockSizes = parser.getBuilder().getDenseI64ArrayAttr(sizes);
-  }
+  if (!full && (parser.parseComma() || parseSizes(blockSizes)))
+    return failure();
   return failure(parser.parseColonType(first.type) || parser.parseComma() ||
                  parser.parseType(second.type));
 }
@@ -250,7 +264,8 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   SmallVector<OpAsmParser::UnresolvedOperand, 3> operands;
   SmallVector<Type> types, written;
   auto &properties = state.getOrAddProperties<Properties>();
-  ClauseOperand queryLengths, keyLengths, queryStarts, keyStarts, pages;
+  ClauseOperand queryLengths, keyLengths, queryStarts, keyStarts, pages,
+      queryScales, keyScales, valueScales;
   ClauseParser clauses(parser, state);
   auto parseOwn = [&](StringRef keyword) -> ParseResult {
     if (keyword == "lse") {
@@ -265,6 +280,12 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
         : keyword == "latent"
             ? parser.parseAttribute(properties.latent,
                                     parser.getBuilder().getI64Type())
+        : keyword == "query_scales"
+            ? clauses.parseScales(queryScales, properties.queryScaleBlocks)
+        : keyword == "key_scales"
+            ? clauses.parseScales(keyScales, properties.keyScaleBlocks)
+        : keyword == "value_scales"
+            ? clauses.parseScales(valueScales, properties.valueScaleBlocks)
             : clauses.parseVector(keyword == "query_lengths"  ? queryLengths
                                   : keyword == "key_lengths"  ? keyLengths
                                   : keyword == "query_starts" ? queryStarts
@@ -274,7 +295,8 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   };
   if (parser.parseOperandList(operands, 3) ||
       clauses.parseAll({"lse", "query_lengths", "key_lengths", "query_starts",
-                        "key_starts", "pages", "latent", "schedule"},
+                        "key_starts", "pages", "latent", "query_scales",
+                        "key_scales", "value_scales", "schedule"},
                        parseOwn) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes))
     return failure();
@@ -295,7 +317,10 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
       clauses.resolve(keyLengths, segments[10], state.operands) ||
       clauses.resolve(queryStarts, segments[11], state.operands) ||
       clauses.resolve(keyStarts, segments[12], state.operands) ||
-      clauses.resolve(pages, segments[13], state.operands))
+      clauses.resolve(pages, segments[13], state.operands) ||
+      clauses.resolve(queryScales, segments[14], state.operands) ||
+      clauses.resolve(keyScales, segments[15], state.operands) ||
+      clauses.resolve(valueScales, segments[16], state.operands))
     return failure();
   return setResultTypes<AttentionOp>(parser, state, written);
 }
@@ -459,7 +484,8 @@ static void printShared(OpAsmPrinter &printer, AttentionOpInterface op) {
 
 /// Prints the rest: schedule, regions, attributes and types.
 template <typename OpT>
-static void printEnd(OpAsmPrinter &printer, OpT op, TypeRange operandTypes) {
+static void printEnd(OpAsmPrinter &printer, OpT op, TypeRange operandTypes,
+                     bool writesTypes = false) {
   if (auto schedule = op.getScheduleAttr()) {
     printer << " schedule(";
     printer.printStrippedAttrOrType(schedule);
@@ -470,7 +496,7 @@ static void printEnd(OpAsmPrinter &printer, OpT op, TypeRange operandTypes) {
   printer.printOptionalAttrDictWithKeyword(
       op->getDiscardableAttrDictionary().getValue());
   printer << " : " << operandTypes;
-  if (llvm::any_of(op->getResultTypes(), [](Type type) {
+  if (writesTypes || llvm::any_of(op->getResultTypes(), [](Type type) {
         return cast<RankedTensorType>(type).getEncoding();
       }))
     printer.printOptionalArrowTypeList(op->getResultTypes());
@@ -491,8 +517,17 @@ void AttentionOp::print(OpAsmPrinter &printer) {
               << ")";
   if (std::optional<int64_t> latent = getLatent())
     printer << " latent(" << *latent << ")";
+  for (const Scales &scales : getScales(*this)) {
+    printer << ' ' << scales.name << "_scales(" << scales.scales;
+    if (!scales.blocks.empty())
+      printer << ", [" << scales.blocks << "]";
+    printer << " : " << scales.scales.getType() << ")";
+  }
   printShared(printer, *this);
-  printEnd(printer, *this, getOperands().take_front(3).getTypes());
+  bool isDefault = getResult().getType().getElementType() ==
+                   getDefaultResultElement(getElementType());
+  printEnd(printer, *this, getOperands().take_front(3).getTypes(),
+           /*writesTypes=*/!isDefault);
 }
 
 void AttentionGradOp::print(OpAsmPrinter &printer) {

@@ -339,10 +339,6 @@ LogicalResult attune::attn::detail::verify(AttentionOpInterface op) {
   StringRef names[] = {"query", "key", "value"};
   RankedTensorType operands[] = {query, key, value};
   for (auto [name, type] : llvm::zip_equal(names, operands)) {
-    if (type.getElementType() != query.getElementType()) // attention_c2
-      return op->emitOpError("expects query and ")
-             << name << " to have one element type, but got "
-             << query.getElementType() << " and " << type.getElementType();
     for (int64_t size : type.getShape()) // attention_c9
       if (ShapedType::isStatic(size) &&
           size > std::numeric_limits<int32_t>::max())
@@ -375,12 +371,12 @@ LogicalResult AttentionOp::verify() {
     return failure();
   std::optional<int64_t> latent = getLatent();
   if (!latent) // attention_c26
-    return success();
+    return detail::verifyScales(*this);
   if (getKey() != getValue())
     return emitOpError("expects key and value to be one operand where values "
                        "are a part of the keys, but got two");
   if (*latent < 1 || *latent > getHeadDimQK())
     return emitOpError("expects values of 1 to ")
            << getHeadDimQK() << " columns of the keys, but got " << *latent;
-  return success();
+  return detail::verifyScales(*this);
 }

@@ -126,7 +126,7 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query,
                         bool returnLse) {
   state.addOperands({query, key, value});
   auto &properties = state.getOrAddProperties<Properties>();
-  properties.operandSegmentSizes = {1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  properties.operandSegmentSizes = {1, 1, 1};
   properties.order = builder.getStringAttr(order);
   if (returnLse)
     properties.returnLse = builder.getUnitAttr();
@@ -188,7 +188,8 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context,
         {query.getDimSize(b), key.getDimSize(b), value.getDimSize(b)});
   }
   shape[d] = adaptor.getLatent().value_or(value.getDimSize(d));
-  types.push_back(RankedTensorType::get(shape, query.getElementType()));
+  types.push_back(RankedTensorType::get(
+      shape, getDefaultResultElement(query.getElementType())));
   if (adaptor.getReturnLse())
     types.push_back(RankedTensorType::get({shape[b], shape[h], shape[s]},
                                           Float32Type::get(context)));
@@ -199,9 +200,10 @@ bool AttentionOp::isCompatibleReturnTypes(TypeRange inferred,
                                           TypeRange actual) {
   return inferred.size() == actual.size() &&
          llvm::all_of(llvm::zip(inferred, actual), [](auto pair) {
+           // Of which elements results may be, their constraints say.
            auto want = dyn_cast<RankedTensorType>(std::get<0>(pair));
            auto have = dyn_cast<RankedTensorType>(std::get<1>(pair));
-           return want && have && want == have.dropEncoding();
+           return want && have && want.getShape() == have.getShape();
          });
 }
 

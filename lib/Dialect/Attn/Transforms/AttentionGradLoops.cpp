@@ -76,7 +76,7 @@ GradientEmitter::QueryRow GradientEmitter::readRow(Value b, Value h, Value m) {
   row.m = m;
   row.kvHead = getKVHead(h);
   row.keys = seqK;
-  row.query = loadF32(query, getIndices(b, h, m), op.getHeadDimQK());
+  row.query = loadF32(query.buffer, getIndices(b, h, m), op.getHeadDimQK());
   row.outputGrad = loadF32(outputGrad, getIndices(b, h, m), op.getHeadDimV());
   row.lse = memref::LoadOp::create(builder, lse, ValueRange{b, h, m});
   row.delta = memref::LoadOp::create(builder, deltas, ValueRange{b, h, m});
@@ -112,7 +112,7 @@ GradientEmitter::Pair GradientEmitter::emitPair(const QueryRow &row, Value n) {
   pair.weight =
       round(arith::SelectOp::create(builder, isEmpty, createF32(0.0f), power));
   Value valueRow =
-      loadF32(value, getIndices(row.b, row.kvHead, n), op.getHeadDimV());
+      loadF32(value.buffer, getIndices(row.b, row.kvHead, n), op.getHeadDimV());
   Value weightGrad = round(dot(row.outputGrad, valueRow));
   Value scoreGrad = round(arith::MulFOp::create(
       builder, pair.weight,
@@ -168,8 +168,8 @@ void GradientEmitter::emitQueryGrads() {
     QueryRow row = readRow(place[0], place[1], place[2]);
     Value sum = forEachVisibleKey(
         row, createZeros(op.getHeadDimQK()), [&](Value n, Value carried) {
-          Value keyRow =
-              loadF32(key, getIndices(row.b, row.kvHead, n), op.getHeadDimQK());
+          Value keyRow = loadF32(key.buffer, getIndices(row.b, row.kvHead, n),
+                                 op.getHeadDimQK());
           return addMultiple(carried, emitPair(row, n).product, keyRow);
         });
     Value scale = createF32(op.getEffectiveScale());

@@ -141,6 +141,18 @@ FailureOr<Candidate> AttnDifferentiatePass::check(
     return candidate.op.emitError("expects no query_lengths, key_lengths, "
                                   "query_starts, key_starts, pages or latent, "
                                   "for attn.attention_grad has none");
+  if (!getScales(candidate.op).empty())
+    return candidate.op.emitError("expects no query_scales, key_scales or "
+                                  "value_scales, for attn.attention_grad has "
+                                  "none");
+  for (Value part : {candidate.op.getKey(), candidate.op.getValue(),
+                     candidate.op.getResult()})
+    if (Type element = getElementTypeOrSelf(part.getType());
+        element != candidate.op.getElementType())
+      return candidate.op.emitError("expects operands and result of one "
+                                    "element type to be differentiated, but "
+                                    "got ")
+             << candidate.op.getElementType() << " and " << element;
   if (!func.getBody().hasOneBlock())
     return func.emitError("expects a function of one block, but got ")
            << func.getBody().getBlocks().size();

@@ -228,15 +228,47 @@ BatchRows LoopEmitter::getRows(Value starts, Value lengths, Value b,
                       });
 }
 
-Value LoopEmitter::loadKey(Value buffer, const Row &row, Value n,
+LoopEmitter::Operand LoopEmitter::getOperand(Value tensor,
+                                             std::optional<Scales> scales) {
+  return {toBuffer(tensor), scales,
+          scales ? toBuffer(scales->scales) : Value()};
+}
+
+Value LoopEmitter::load(const Operand &operand, Value b, Value h, Value s,
+                        int64_t count) {
+  SmallVector<Value, 4> indices = getIndices(b, h, s);
+  Value vector = loadF32(operand.buffer, indices, count);
+  if (!operand.scales)
+    return vector;
+  int64_t headDim = find('d');
+  for (auto [dim, index] : llvm::enumerate(indices))
+    index = operand.scales->getPlace(builder, builder.getLoc(),
+                                     static_cast<int64_t>(dim), index);
+  SmallVector<Value> factors;
+  for (int64_t d = 0; d < count; ++d) {
+    // Of each group of columns the first loads it.
+    if (d == 0 || (!operand.scales->isShared(headDim) &&
+                   d % operand.scales->getBlock(headDim) == 0)) {
+      indices[headDim] = createIndex(d / operand.scales->getBlock(headDim));
+      factors.push_back(
+          memref::LoadOp::create(builder, operand.factors, indices));
+    } else {
+      factors.push_back(factors.back());
+    }
+  }
+  return arith::MulFOp::create(
+      builder, vector,
+      vector::FromElementsOp::create(
+          builder, cast<VectorType>(vector.getType()), factors));
+}
+
+Value LoopEmitter::loadKey(const Operand &operand, const Row &row, Value n,
                            int64_t count) {
   if (row.firstKey)
-    return loadF32(buffer,
-                   getIndices(zero, row.kvHead,
-                              arith::AddIOp::create(builder, row.firstKey, n)),
-                   count);
+    return load(operand, zero, row.kvHead,
+                arith::AddIOp::create(builder, row.firstKey, n), count);
   if (!pages)
-    return loadF32(buffer, getIndices(row.b, row.kvHead, n), count);
+    return load(operand, row.b, row.kvHead, n, count);
   Value size = createIndex(op.getPageSize());
   Value entry = memref::LoadOp::create(
       builder, pages,
@@ -244,16 +276,16 @@ Value LoopEmitter::loadKey(Value buffer, const Row &row, Value n,
   Value page =
       arith::IndexCastOp::create(builder, builder.getIndexType(), entry);
   // Unsigned: a number below 0 is that of no page either.
-  Value exists = arith::CmpIOp::create(builder, arith::CmpIPredicate::ult, page,
-                                       getSize(buffer, op.getBatchPos()));
+  Value exists =
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::ult, page,
+                            getSize(operand.buffer, op.getBatchPos()));
   auto branch = scf::IfOp::create(
       builder, VectorType::get(count, builder.getF32Type()), exists,
       /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
   Value inPage = arith::RemUIOp::create(builder, n, size);
-  scf::YieldOp::create(
-      builder, loadF32(buffer, getIndices(page, row.kvHead, inPage), count));
+  scf::YieldOp::create(builder, load(operand, page, row.kvHead, inPage, count));
   builder.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(builder, createZeros(count));
   return branch.getResult(0);
@@ -267,9 +299,13 @@ Value LoopEmitter::getKVHead(Value h) {
 
 void LoopEmitter::readOperands() {
   builder.setInsertionPoint(op);
-  query = toBuffer(op.getQuery());
-  key = toBuffer(op.getKey());
-  value = toBuffer(op.getValue());
+  auto forward = dyn_cast<AttentionOp>(*op);
+  auto getOf = [&](auto getScales) {
+    return forward ? getScales(forward) : std::nullopt;
+  };
+  query = getOperand(op.getQuery(), getOf(getQueryScales));
+  key = getOperand(op.getKey(), getOf(getKeyScales));
+  value = getOperand(op.getValue(), getOf(getValueScales));
   if (op.getSinks())
     sinks = toBuffer(op.getSinks());
   if (op.getQueryLengths())
@@ -292,11 +328,11 @@ void LoopEmitter::readOperands() {
       captures[capture] = toBuffer(capture);
   zero = createIndex(0);
   one = createIndex(1);
-  batch = getSize(query, op.getBatchPos());
-  seqQ = getSize(query, op.getSeqPos());
-  headsQ = getSize(query, op.getHeadPos());
-  headsKV = getSize(key, op.getHeadPos());
-  seqK = getSize(key, op.getSeqPos());
+  batch = getSize(query.buffer, op.getBatchPos());
+  seqQ = getSize(query.buffer, op.getSeqPos());
+  headsQ = getSize(query.buffer, op.getHeadPos());
+  headsKV = getSize(key.buffer, op.getHeadPos());
+  seqK = getSize(key.buffer, op.getSeqPos());
   if (pages)
     seqK = arith::MulIOp::create(builder, getSize(pages, 1), seqK);
 }

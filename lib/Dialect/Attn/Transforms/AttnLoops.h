@@ -70,11 +70,16 @@ class LoopEmitter : public RowEmitter {
 public:
   LoopEmitter(mlir::RewriterBase &rewriter, AttentionOpInterface op,
               ReferencePrecision output, ReferencePrecision precision)
-      : RowEmitter(rewriter, op, op.getOrder(), op.getElementType(), output,
+      : RowEmitter(rewriter, op, op.getOrder(), getRounded(op), output,
                    precision),
         op(op) {}
 
 protected:
+  /// What weights are rounded to: queries of 8 bits say too little of it.
+  static mlir::FloatType getRounded(AttentionOpInterface op) {
+    return llvm::cast<mlir::FloatType>(
+        getDefaultResultElement(op.getElementType()));
+  }
   /// One query of one head.
   struct Row {
     mlir::Value b, h, m;
@@ -106,8 +111,18 @@ protected:
   /// The queries or the keys of a batch.
   BatchRows getRows(mlir::Value starts, mlir::Value lengths, mlir::Value b,
                     mlir::Value size);
+  /// An operand, and what its elements are multiplied by, if they are.
+  struct Operand {
+    mlir::Value buffer;
+    std::optional<Scales> scales;
+    mlir::Value factors;
+  };
+  Operand getOperand(mlir::Value tensor, std::optional<Scales> scales);
+  /// The vector along the head size in f32, multiplied.
+  mlir::Value load(const Operand &operand, mlir::Value b, mlir::Value h,
+                   mlir::Value s, int64_t count);
   /// Key `n` that a row of queries sees, or its value.
-  mlir::Value loadKey(mlir::Value buffer, const Row &row, mlir::Value n,
+  mlir::Value loadKey(const Operand &operand, const Row &row, mlir::Value n,
                       int64_t count);
   /// h / (headsQ / headsKV)
   mlir::Value getKVHead(mlir::Value h);
@@ -125,8 +140,8 @@ protected:
   void readCapturesFromBuffers(mlir::Operation *loop);
 
   AttentionOpInterface op;
-  mlir::Value query, key, value, sinks, queryLengths, keyLengths, queryStarts,
-      keyStarts, pages;
+  Operand query, key, value;
+  mlir::Value sinks, queryLengths, keyLengths, queryStarts, keyStarts, pages;
   List blocks, fullBlocks;
   mlir::Value batch, seqQ, seqK, headsQ, headsKV;
   llvm::MapVector<mlir::Value, mlir::Value> captures;

@@ -78,8 +78,7 @@ void ReferenceEmitter::emitRow(ValueRange rowIndices) {
   row.h = rowIndices[1];
   row.m = rowIndices[2];
   row.kvHead = getKVHead(row.h);
-  row.query =
-      loadF32(query, getIndices(row.b, row.h, row.m), op.getHeadDimQK());
+  row.query = load(query, row.b, row.h, row.m, op.getHeadDimQK());
   Value exists;
   if (queryStarts)
     exists = locate(row);

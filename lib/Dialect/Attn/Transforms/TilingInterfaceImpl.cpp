@@ -340,6 +340,10 @@ static LogicalResult checkTileable(AttentionOp op) {
   if (op.getLatent())
     return op.emitOpError("expects no latent to be tiled, for tiles of keys "
                           "and of values would be two operands");
+  if (!getScales(op).empty())
+    return op.emitOpError("expects no query_scales, key_scales or "
+                          "value_scales to be tiled, for these count blocks "
+                          "from the first element");
   for (Type type : op.getResultTypes())
     if (cast<RankedTensorType>(type).getEncoding())
       return op.emitOpError("expects results without an encoding to be tiled, "
@@ -449,7 +453,8 @@ struct AttentionTiling
             op, builder, resultNumber, offsets, sizes, domainOffsets,
             domainSizes)) ||
         op.hasBlockLists() || op.hasLengths() || op.getPages() ||
-        op.getLatent() || !fitsGroups(op, {domainOffsets, domainSizes}))
+        op.getLatent() || !getScales(op).empty() ||
+        !fitsGroups(op, {domainOffsets, domainSizes}))
       return failure();
     FailureOr<TilingResult> tiled =
         getTiledImplementation(op, builder, domainOffsets, domainSizes);
@@ -487,7 +492,8 @@ struct AttentionPartialReduction
     };
     // What attention over no keys is.
     return SmallVector<Value>{
-        createFilled(0, op.getElementType(), 0.0),
+        createFilled(
+            0, cast<FloatType>(op.getResult().getType().getElementType()), 0.0),
         createFilled(1, builder.getF32Type(),
                      -std::numeric_limits<double>::infinity())};
   }

@@ -88,3 +88,30 @@ func.func @lengths(%q: !t, %lengths: tensor<1xi32>) -> !t {
   %o = attn.attention %q, %q, %q key_lengths(%lengths : tensor<1xi32>) : !t, !t, !t
   return %o : !t
 }
+
+// -----
+
+!t = tensor<1x2x8x16xf16>
+func.func @scales(%q: !t, %s: tensor<1x1x1x1xf32>) -> !t {
+  // expected-error @below {{expects no query_scales, key_scales or value_scales, for attn.attention_grad has none}}
+  %o = attn.attention %q, %q, %q key_scales(%s : tensor<1x1x1x1xf32>) : !t, !t, !t
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<1x2x8x16xf16>
+func.func @types(%q: !t, %v: tensor<1x2x8x16xf8E5M2>) -> !t {
+  // expected-error @below {{expects operands and result of one element type to be differentiated, but got 'f16' and 'f8E5M2'}}
+  %o = attn.attention %q, %q, %v : !t, !t, tensor<1x2x8x16xf8E5M2>
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<1x2x8x16xf16>
+func.func @result(%q: !t) -> tensor<1x2x8x16xf32> {
+  // expected-error @below {{expects operands and result of one element type to be differentiated, but got 'f16' and 'f32'}}
+  %o = attn.attention %q, %q, %q : !t, !t, !t -> tensor<1x2x8x16xf32>
+  return %o : tensor<1x2x8x16xf32>
+}

@@ -14,7 +14,7 @@
 
 namespace attune::attn {
 
-enum class Element { F16, BF16, F32 };
+enum class Element { F16, BF16, F32, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ };
 mlir::Type getType(mlir::Builder &builder, Element element);
 
 /// The encoding of a tensor of which only the innermost stride is known to be
@@ -22,11 +22,21 @@ mlir::Type getType(mlir::Builder &builder, Element element);
 mlir::Attribute getEncoding(mlir::MLIRContext *context, bool strided,
                             size_t rank, int64_t rowSize);
 
+/// For each letter of an order how many neighbours share a scale; 0 for all.
+struct ScaleBlocks {
+  int64_t batch = 0, head = 0, sequence = 0, headDim = 0;
+};
+
 struct AttentionProblem {
   /// Sizes; ShapedType::kDynamic where they are known at run time only.
   int64_t batch, headsQ, headsKV, seqQ, seqK;
   int64_t headDimQK, headDimV;
+  /// That of query, and that of keys and values unless these have another.
   Element element;
+  /// Those of keys and values, and of the result. Gradients have none.
+  std::optional<Element> elementKV, elementResult;
+  /// Of query, key and value, which are f32 operands. Gradients have none.
+  std::optional<ScaleBlocks> queryScales, keyScales, valueScales;
   /// Of dimensions: a permutation of the letters b, h, s and d.
   std::string order;
   std::optional<Alignment> causal;
@@ -62,8 +72,8 @@ struct AttentionProblem {
 
 /// A module with the function @attention, of the problem's tensors: query, key,
 /// value unless it is a part of key, then slopes, sinks, lists of blocks,
-/// lengths of queries and keys, starts of these and numbers of pages as far as
-/// there are any. For gradients it is
+/// lengths of queries and keys, starts of these, numbers of pages and scales as
+/// far as there are any. For gradients it is
 /// @attention_grad, and behind value come output, lse, the gradient of output,
 /// and that of lse. Null after a diagnostic.
 mlir::OwningOpRef<mlir::ModuleOp> buildModule(const AttentionProblem &problem,

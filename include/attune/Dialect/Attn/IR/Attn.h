@@ -56,6 +56,7 @@ mlir::Block *createRegionBlock(mlir::Operation *op, mlir::OpBuilder &builder,
 namespace attune::attn::detail {
 llvm::LogicalResult verify(AttentionOpInterface op);
 llvm::LogicalResult verifyRegions(AttentionOpInterface op);
+llvm::LogicalResult verifyScales(AttentionOp op);
 /// Bytes and encodings of all tensors, and places of results.
 llvm::LogicalResult verifyTensors(mlir::Operation *op);
 } // namespace attune::attn::detail
@@ -99,6 +100,38 @@ struct BlockList {
 /// The operands of all lists; none if there are none.
 llvm::SmallVector<BlockList, 4> getBlockLists(AttentionOpInterface op);
 
+/// What the elements of an operand are to be multiplied by.
+struct Scales {
+  /// How a message calls the operand.
+  llvm::StringRef name;
+  mlir::Value operand, scales;
+  /// How many neighbours share a scale; empty where no blocks are written.
+  llvm::ArrayRef<int64_t> blocks;
+
+  bool isShared(int64_t dim) const {
+    return llvm::cast<mlir::RankedTensorType>(scales.getType())
+               .getDimSize(dim) == 1;
+  }
+  int64_t getBlock(int64_t dim) const {
+    return blocks.empty() ? 1 : blocks[dim];
+  }
+  /// The place among the scales of what is at `place` along a dimension of the
+  /// operand.
+  mlir::Value getPlace(mlir::OpBuilder &builder, mlir::Location loc,
+                       int64_t dim, mlir::Value place) const;
+};
+
+/// Those of query, key and value, if there are any.
+std::optional<Scales> getQueryScales(AttentionOp op);
+std::optional<Scales> getKeyScales(AttentionOp op);
+/// Those of the keys where values are a part of these.
+std::optional<Scales> getValueScales(AttentionOp op);
+/// All that are operands of the op.
+llvm::SmallVector<Scales, 3> getScales(AttentionOp op);
+
+/// The element type of the result of queries of this one, where no other is
+/// written.
+mlir::Type getDefaultResultElement(mlir::Type query);
 /// What positions of this name are called in messages.
 llvm::StringRef getPositionsName(char position);
 

@@ -83,6 +83,7 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
     /// length that is known or of what is asserted in front of the op.
     int64_t getSeqKDivisor() { return detail::getSeqKDivisor($_op.getOperation()); }
 
+    /// That of query.
     ::mlir::FloatType getElementType() {
       return ::llvm::cast<::mlir::FloatType>($_op.getQuery().getType().getElementType());
     }

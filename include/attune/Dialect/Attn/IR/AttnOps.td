@@ -16,6 +16,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class Attn_Op<string mnemonic, list<Trait> traits = []> : Op<Attn_Dialect, mnemonic, traits>;
 
 defvar Attn_Operand = 4DTensorOf<[F16, BF16, F32]>;
+// What attention reads, of 8 bits too.
+defvar Attn_Input = 4DTensorOf<[F16, BF16, F32, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ]>;
 
 def Attn_AttentionOp : Attn_Op<"attention", [
     Pure, AttrSizedOperandSegments, SingleBlock, DeclareOpInterfaceMethods<AttentionOpInterface, ["getTensorRoles"]>,
@@ -71,6 +73,20 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     value both: `value[b,g,n,e]` is `key[b,g,n,e]` for the first `E` columns (DeepSeek-V2, 2024,
     section 2.1.4: what is left is the part with positions). Kernels load them once.
 
+    Query, key and value each have an element type of their own. `query_scales`,
+    `key_scales` and `value_scales` say what their elements are to be multiplied
+    by, wherever `query`, `key` or `value` stands above:
+
+    ```
+    query[i,j,k,l] = query_scales[i/I, j/J, k/K, l/L] * query[i,j,k,l]    for blocks [I, J, K, L]
+    ```
+
+    Scales have the dimensions of their tensor, in its order. So many neighbours
+    along a dimension share a scale, 1 where no blocks are written, and all of a
+    dimension for which scales have a static size of 1. Places are those in the
+    tensor, also of pages and packed sequences, so that scales lie as elements
+    do. Values that are a part of the keys have the scales of these.
+
     `order` names the dimensions of query, key, value and result, outermost
     first: batch `b`, head `h`, sequence `s`, head size `d`. The slopes of ALiBi
     mean what they mean in FlashAttention: the distance is always measured from
@@ -98,7 +114,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     whose states (result and lse) are merged
     (`Dialect/Attn/Transforms/TilingInterfaceImpl.h`). It is not tiled where it
     has lists of blocks, whose queries and keys are counted from the first ones,
-    lengths, starts or pages, or where values are a part of the keys.
+    lengths, starts or pages, where values are a part of the keys, or where
+    there are scales.
 
     **Syntax**
     ```
@@ -111,6 +128,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
                 | `key_starts` `(` ssa `:` type `)`
                 | `pages` `(` ssa `:` type `)`
                 | `latent` `(` integer `)`
+                | (`query_scales` | `key_scales` | `value_scales`)
+                  `(` ssa (`,` `[` integer (`,` integer){3} `]`)? `:` type `)`
                 | `causal` `(` alignment `)`
                 | `window` `(` side `,` side `,` alignment `)`
                 | `softcap` `(` float `)`
@@ -131,11 +150,12 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     any order, each at most once; they are printed in the order above. A region
     names its arguments without types: the score and then batch, head, query and
     key for `score`, the last four for `mask`. Result types are written only
-    where they have an encoding.
+    where they have an encoding, or where `result` has another element type than
+    the default: that of query, or bf16 where that has 8 bits.
 
     **Preconditions**
     - `order` is a permutation of the letters b, h, s and d (attention_c1).
-    - The element types of query, key and value are equal (attention_c2).
+    - `result` is f16, bf16 or f32 (attention_c2).
     - Batch sizes are equal (attention_c3), key and value have one number of
       heads (attention_c4) and one length (attention_c5), query and key one
       head size (attention_c6).
@@ -170,6 +190,10 @@ def Attn_AttentionOp : Attn_Op<"attention", [
       blocks (attention_c25).
     - `latent` is from 1 to the head size of key, and key and value are one operand
       (attention_c26).
+    - Scales are as many along each dimension as blocks of their tensor, or 1.
+      Blocks are four, of at least 1, and beside scales alone (attention_c27).
+      Values that are a part of the keys have no scales of their own
+      (attention_c28). That scales are finite is not checked.
     - Counts are from 0 to the last dimension of indices; those indices are blocks
       that have keys, and none is listed twice for a block of queries. This is
       not checked: who breaks it gets numbers without meaning, or reads out of
@@ -196,8 +220,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     **Postconditions**
     - Scores, softmax and sums are f32; the order of the sums is unspecified.
     - A query that sees no key has result 0 and `lse` -inf (with a sink, the sink).
-    - `result` has the order and element type of query, and the head size of
-      value or what `latent` says; `lse` is batch x heads x length of query in any order. Of packed
+    - `result` has the order of query, and the head size of value or what `latent` says; `lse` is batch x heads x length of query in any order. Of packed
       queries, batch is 1 and the length that of the tensor.
     - Result types are inferred. An encoding on a result is written after `->`.
     - Index arithmetic in regions is done in 32 bits at least: a region may not
@@ -241,17 +264,23 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     // All heads share one key of 576 columns, the first 512 of which are its value.
     %o7 = attn.attention %q, %k, %k latent(512) scale(1.352460e-01)
        : tensor<2x128x1x576xbf16>, tensor<2x1x8192x576xbf16>, tensor<2x1x8192x576xbf16>
+
+    // A cache of 8 bits: a scale for 64 keys of a head, and one for all values.
+    %o8 = attn.attention %q, %k, %v key_scales(%ks, [1, 1, 64, 1] : tensor<2x4x128x1xf32>)
+       value_scales(%vs : tensor<1x1x1x1xf32>)
+       : tensor<2x16x1x64xbf16>, tensor<2x4x8192x64xf8E4M3FN>, tensor<2x4x8192x64xf8E4M3FN>
     ```
 
     **Errors**
     - `expects query and key to have one head size, but got 64 and 32`.
     - `expects an op of arith or math on scalars, tensor.extract or tensor.dim, but got 'func.call'`.
     - `expects counts of blocks to have 32 blocks of 128 queries, but got 16`.
+    - `expects scales of key to have 1 or 128 elements along dimension 2, but got 64`.
   }];
   let arguments = (ins
-    Attn_Operand:$query,
-    Attn_Operand:$key,
-    Attn_Operand:$value,
+    Attn_Input:$query,
+    Attn_Input:$key,
+    Attn_Input:$value,
     Optional<1DTensorOf<[F32]>>:$alibiSlopes,
     Optional<1DTensorOf<[F32]>>:$sinks,
     Optional<3DTensorOf<[I32]>>:$blockCounts,
@@ -263,6 +292,12 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     Optional<1DTensorOf<[I32]>>:$queryStarts,
     Optional<1DTensorOf<[I32]>>:$keyStarts,
     Optional<2DTensorOf<[I32]>>:$pages,
+    Optional<4DTensorOf<[F32]>>:$queryScales,
+    Optional<4DTensorOf<[F32]>>:$keyScales,
+    Optional<4DTensorOf<[F32]>>:$valueScales,
+    OptionalAttr<DenseI64ArrayAttr>:$queryScaleBlocks,
+    OptionalAttr<DenseI64ArrayAttr>:$keyScaleBlocks,
+    OptionalAttr<DenseI64ArrayAttr>:$valueScaleBlocks,
     OptionalAttr<DenseI64ArrayAttr>:$blockSizes,
     OptionalAttr<F32Attr>:$scale,
     DefaultValuedStrAttr<StrAttr, "bhsd">:$order,
@@ -339,7 +374,8 @@ def Attn_AttentionGradOp : Attn_Op<"attention_grad", [
     behind the names, and their types behind them. Result types are written only where they have an encoding.
 
     **Preconditions**
-    - All that `attn.attention` says of what the two ops share.
+    - All that `attn.attention` says of what the two ops share. The element types
+      of query, key and value are equal (attention_grad_c7).
     - `output` and `output_grad` have the shape and element type of the result (attention_grad_c1), `lse` and
       `lse_grad` are f32, batch x heads x length of query (attention_grad_c2).
     - At least one gradient is wanted (attention_grad_c3). A tensor that is named has floats as elements

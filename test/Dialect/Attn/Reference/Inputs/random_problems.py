@@ -3,11 +3,11 @@
 # Random problems for the reference, and their results by the formula in the
 # description of attn.attention, in double precision.
 #
-#   random_problems.py write <seed> <count> [lengths] [pages] [packed]     a module whose @main prints all
-#   random_problems.py check <seed> <count> [lengths] [pages] [packed]     compares what it printed (stdin)
+#   random_problems.py write <seed> <count> [lengths] [pages] [packed] [scales]     a module whose @main prints all
+#   random_problems.py check <seed> <count> [lengths] [pages] [packed] [scales]     compares what it printed (stdin)
 #
 # With lengths, some have batches of different lengths; with pages, some have keys and values in pages; with packed, most have packed queries, or
-# keys and values, or both.
+# keys and values, or both; with scales, most have scales of some operands.
 
 import itertools
 import math
@@ -25,7 +25,7 @@ def element(indices, seed):
 
 
 class Problem:
-    def __init__(self, rng, with_lengths=False, with_pages=False, with_packed=False):
+    def __init__(self, rng, with_lengths=False, with_pages=False, with_packed=False, with_scales=False):
         self.kv_heads = rng.choice([1, 2, 3])
         self.heads = self.kv_heads * rng.choice([1, 2, 3])
         self.batch, self.seq_q, self.seq_k = rng.choice([1, 2]), rng.choice([1, 2, 3, 5]), rng.choice([1, 2, 4, 7])
@@ -51,6 +51,15 @@ class Problem:
             self.take_pages(rng)
         elif with_packed and rng.random() < 0.8:
             self.key_starts = self.pack(rng, self.seq_k)
+        shapes = [self.query_shape(self.d_qk), self.key_shape(self.d_qk), self.key_shape(self.d_v)]
+        self.scales = {seed: self.take_scales(rng, shape) for seed, shape in enumerate(shapes, 1) if with_scales and rng.random() < 0.6}
+
+    @staticmethod
+    def take_scales(rng, shape):
+        """For each dimension how many neighbours share a scale, 0 for all, and the scales by their places."""
+        blocks = [rng.choice([0, 1, 1, 2, 3]) for _ in shape]
+        counts = [-(-size // block) if block else 1 for size, block in zip(shape, blocks)]
+        return blocks, counts, {place: rng.choice([0.5, 1.5, 2.0, -0.75]) for place in itertools.product(*map(range, counts))}
 
     def pack(self, rng, total):
         """Where batches begin, some of them empty, and the last one ends, some of them before the tensor does."""
@@ -91,8 +100,12 @@ class Problem:
         return self.at(seed, page, group, n % self.page, d) if page >= 0 else 0
 
     def at(self, seed, b, h, s, d):
-        index = {"b": b, "h": h, "s": s, "d": d}
-        return element([index[letter] for letter in self.order], seed)
+        named = {"b": b, "h": h, "s": s, "d": d}
+        index = [named[letter] for letter in self.order]
+        if seed not in self.scales:
+            return element(index, seed)
+        blocks, _, values = self.scales[seed]
+        return element(index, seed) * values[tuple(i // block if block else 0 for i, block in zip(index, blocks))]
 
     def lengths(self, b):
         """How many queries and keys the batch has."""
@@ -191,6 +204,15 @@ class Problem:
             shown = "tensor<?x?xi32>" if self.dynamic else type
             lines.append(f"  %pages = tensor.cast %table : {type} to {shown}")
             clauses += f" pages(%pages : {shown})"
+        for seed, (blocks, counts, values) in self.scales.items():
+            clause = f"{('query', 'key', 'value')[seed - 1]}_scales"
+            nested = lambda place: values[place] if len(place) == 4 else [nested((*place, i)) for i in range(counts[len(place)])]
+            type = "tensor<" + "x".join(map(str, counts)) + "xf32>"
+            shown = "tensor<" + "x".join("?" if self.dynamic and block else str(count) for count, block in zip(counts, blocks)) + "xf32>"
+            lines += [f"  %{clause}_all = arith.constant dense<{nested(())}> : {type}",
+                      f"  %{clause} = tensor.cast %{clause}_all : {type} to {shown}"]
+            shared = f", {[max(block, 1) for block in blocks]}" if max(blocks) > 1 else ""
+            clauses += f" {clause}(%{clause}{shared} : {shown})"
         if self.causal:
             clauses += f" causal({self.causal})"
         if self.window:
@@ -274,5 +296,5 @@ def check(problems, text):
 if __name__ == "__main__":
     mode, seed, count, *has = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:]
     rng = random.Random(seed)
-    chosen = [Problem(rng, with_lengths="lengths" in has, with_pages="pages" in has, with_packed="packed" in has) for _ in range(count)]
+    chosen = [Problem(rng, with_lengths="lengths" in has, with_pages="pages" in has, with_packed="packed" in has, with_scales="scales" in has) for _ in range(count)]
     sys.exit(write(chosen) if mode == "write" else check(chosen, sys.stdin.read()))

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "OperandFactors.h"
+#include "Views.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace attune;
+
+static bool variesAlong(attn::AttentionOp op,
+                        const std::optional<attn::Scales> &scales, char dim) {
+  return scales &&
+         !scales->isShared(static_cast<int64_t>(op.getOrder().find(dim)));
+}
+
+LogicalResult attune::checkScales(attn::AttentionOp op) {
+  // Products are summed up before they can be multiplied.
+  for (auto [name, scales] : {std::pair<StringRef, std::optional<attn::Scales>>{
+                                  "query", attn::getQueryScales(op)},
+                              {"key", attn::getKeyScales(op)}})
+    if (variesAlong(op, scales, 'd'))
+      return op->emitOpError("expects scales of ")
+             << name
+             << " that the columns of a row share, for kernels multiply scores "
+                "by them, but got some along dimension "
+             << op.getHeadDimPos();
+  std::optional<attn::Scales> value = attn::getValueScales(op);
+  bool variesByKey = variesAlong(op, value, 's') ||
+                     (op.getPages() && variesAlong(op, value, 'b'));
+  if (variesAlong(op, value, 'd') && variesByKey)
+    return op->emitOpError("expects scales of value that either its rows or "
+                           "its columns share, for kernels multiply results "
+                           "or weights by them, but got some for both");
+  return success();
+}
+
+OperandFactors::OperandFactors(attn::AttentionOp op, const KernelInputs &inputs,
+                               int64_t heads)
+    : op(op), query{attn::getQueryScales(op), inputs.queryScales},
+      key{attn::getKeyScales(op), inputs.keyScales},
+      value{attn::getValueScales(op), inputs.valueScales}, heads(heads) {}
+
+bool OperandFactors::varies(const Operand &operand, char dim) const {
+  return variesAlong(op, operand.scales, dim);
+}
+
+/// The product of factors, of which the first may be null.
+static Value multiply(OpBuilder &b, Location loc, Value first, Value second) {
+  return first ? arith::MulFOp::create(b, loc, first, second).getResult()
+               : second;
+}
+
+Value OperandFactors::load(OpBuilder &builder, Location loc,
+                           const Operand &operand, Value batch, Value head,
+                           Value row, Value column) const {
+  SmallVector<Value, 4> indices;
+  for (auto [dim, letter] : llvm::enumerate(op.getOrder())) {
+    Value at = letter == 'b'   ? batch
+               : letter == 'h' ? head
+               : letter == 's' ? row
+                               : column;
+    indices.push_back(
+        operand.scales->getPlace(builder, loc, static_cast<int64_t>(dim), at));
+  }
+  return memref::LoadOp::create(builder, loc, operand.buffer, indices);
+}
+
+void OperandFactors::enterTile(ImplicitLocOpBuilder &b, const Place &tile,
+                               const KeySource &keys) {
+  place = tile;
+  source = &keys;
+  sharedOfScores = sharedOfResults = {};
+  Location loc = b.getLoc();
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  if (query.scales && !variesByRow())
+    sharedOfScores = load(b, loc, query, place.batchQ, place.headQ, zero);
+  if (key.scales && !variesByKey(key))
+    sharedOfScores =
+        multiply(b, loc, sharedOfScores,
+                 load(b, loc, key, place.batchK, place.headK, zero));
+  if (ofResults() && !varies(value, 'd'))
+    sharedOfResults = load(b, loc, value, place.batchK, place.headK, zero);
+}
+
+Value OperandFactors::loadOfKey(OpBuilder &inner, Location loc,
+                                const Operand &operand,
+                                const KeySource::Block &block,
+                                Value column) const {
+  Value number = source->getKey(inner, loc, block, column, /*clamp=*/true);
+  auto [batch, row] = source->locate(inner, loc, number);
+  return load(inner, loc, operand, batch, place.headK, row);
+}
+
+Value OperandFactors::getOfScore(OpBuilder &inner, Location loc,
+                                 const KeySource::Block &block,
+                                 LocateRow locateRow, Value column) const {
+  Value factor = sharedOfScores;
+  if (query.scales && variesByRow()) {
+    auto [head, row] = locateRow();
+    if (place.rows)
+      row = elementPosition(inner, loc, place.rows, row, place.capacity,
+                            /*clamp=*/true);
+    factor = multiply(inner, loc, factor,
+                      load(inner, loc, query, place.batchQ, head, row));
+  }
+  if (key.scales && variesByKey(key))
+    factor =
+        multiply(inner, loc, factor, loadOfKey(inner, loc, key, block, column));
+  return factor;
+}
+
+Value OperandFactors::getOfWeight(OpBuilder &inner, Location loc,
+                                  const KeySource::Block &block,
+                                  Value column) const {
+  return loadOfKey(inner, loc, value, block, column);
+}
+
+Value OperandFactors::getOfResult(OpBuilder &inner, Location loc,
+                                  Value column) const {
+  if (sharedOfResults)
+    return sharedOfResults;
+  Value zero = arith::ConstantIndexOp::create(inner, loc, 0),
+        columns = arith::ConstantIndexOp::create(inner, loc, op.getHeadDimV());
+  // Tiles are as wide as instructions are.
+  column = elementPosition(inner, loc, column, zero, columns, /*clamp=*/true);
+  return load(inner, loc, value, place.batchK, place.headK, zero, column);
+}

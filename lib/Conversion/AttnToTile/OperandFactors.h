@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a kernel multiplies scores, weights and results by for the scales of
+// query, key and value.
+
+#ifndef ATTUNE_LIB_CONVERSION_ATTNTOTILE_OPERANDFACTORS_H
+#define ATTUNE_LIB_CONVERSION_ATTNTOTILE_OPERANDFACTORS_H
+
+#include "KeySource.h"
+
+namespace attune {
+
+/// Says which scales kernels cannot multiply by.
+llvm::LogicalResult checkScales(attn::AttentionOp op);
+
+/// The factors of a tile of queries. Those that all of its elements share are
+/// loaded once, in front of its loop.
+class OperandFactors {
+public:
+  /// Where a tile is: `rows` is the place of its sequence where queries are
+  /// packed, of `capacity`, and else null.
+  struct Place {
+    mlir::Value batchQ, headQ, rows, capacity, batchK, headK;
+  };
+  /// The head and the position of a row of the tile.
+  using LocateRow = llvm::function_ref<std::pair<mlir::Value, mlir::Value>()>;
+
+  OperandFactors(attn::AttentionOp op, const KernelInputs &inputs,
+                 int64_t heads);
+
+  /// Emits what all elements of the tile share.
+  void enterTile(mlir::ImplicitLocOpBuilder &b, const Place &place,
+                 const KeySource &source);
+
+  /// What is multiplied: scores, the weights of values, or results.
+  bool ofScores() const { return query.scales || key.scales; }
+  bool ofWeights() const { return value.scales && variesByKey(value); }
+  bool ofResults() const { return value.scales && !variesByKey(value); }
+
+  /// The factor of a score of a row and a column of a block.
+  mlir::Value getOfScore(mlir::OpBuilder &inner, mlir::Location loc,
+                         const KeySource::Block &block, LocateRow locateRow,
+                         mlir::Value column) const;
+  /// That of the weight of a column of a block.
+  mlir::Value getOfWeight(mlir::OpBuilder &inner, mlir::Location loc,
+                          const KeySource::Block &block,
+                          mlir::Value column) const;
+  /// That of a column of the result.
+  mlir::Value getOfResult(mlir::OpBuilder &inner, mlir::Location loc,
+                          mlir::Value column) const;
+
+private:
+  struct Operand {
+    std::optional<attn::Scales> scales;
+    mlir::Value buffer;
+  };
+  bool varies(const Operand &operand, char dim) const;
+  /// Whether keys of a tile have factors of their own.
+  bool variesByKey(const Operand &operand) const {
+    return varies(operand, 's') || (op.getPages() && varies(operand, 'b'));
+  }
+  bool variesByRow() const {
+    return varies(query, 's') || (heads > 1 && varies(query, 'h'));
+  }
+  /// `column` may be null where columns share scales.
+  mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc,
+                   const Operand &operand, mlir::Value batch, mlir::Value head,
+                   mlir::Value row, mlir::Value column = {}) const;
+  mlir::Value loadOfKey(mlir::OpBuilder &inner, mlir::Location loc,
+                        const Operand &operand, const KeySource::Block &block,
+                        mlir::Value column) const;
+
+  mutable attn::AttentionOp op;
+  Operand query, key, value;
+  int64_t heads;
+  Place place;
+  const KeySource *source = nullptr;
+  /// Null where none are shared.
+  mlir::Value sharedOfScores, sharedOfResults;
+};
+
+} // namespace attune
+
+#endif // ATTUNE_LIB_CONVERSION_ATTNTOTILE_OPERANDFACTORS_H

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What operands of few bits are multiplied by, and which results they have.
+
+#include "attune/Dialect/Attn/IR/Attn.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace attune::attn;
+
+Value Scales::getPlace(OpBuilder &builder, Location loc, int64_t dim,
+                       Value place) const {
+  if (isShared(dim))
+    return arith::ConstantIndexOp::create(builder, loc, 0);
+  if (getBlock(dim) == 1)
+    return place;
+  Value block = arith::ConstantIndexOp::create(builder, loc, getBlock(dim));
+  return arith::DivUIOp::create(builder, loc, place, block);
+}
+
+static std::optional<Scales>
+makeScales(StringRef name, Value operand, Value scales,
+           std::optional<ArrayRef<int64_t>> blocks) {
+  if (!scales)
+    return std::nullopt;
+  return Scales{name, operand, scales, blocks.value_or(ArrayRef<int64_t>())};
+}
+
+std::optional<Scales> attune::attn::getQueryScales(AttentionOp op) {
+  return makeScales("query", op.getQuery(), op.getQueryScales(),
+                    op.getQueryScaleBlocks());
+}
+
+std::optional<Scales> attune::attn::getKeyScales(AttentionOp op) {
+  return makeScales("key", op.getKey(), op.getKeyScales(),
+                    op.getKeyScaleBlocks());
+}
+
+std::optional<Scales> attune::attn::getValueScales(AttentionOp op) {
+  if (op.getLatent())
+    return getKeyScales(op);
+  return makeScales("value", op.getValue(), op.getValueScales(),
+                    op.getValueScaleBlocks());
+}
+
+SmallVector<Scales, 3> attune::attn::getScales(AttentionOp op) {
+  SmallVector<Scales, 3> all;
+  for (const std::optional<Scales> &scales :
+       {getQueryScales(op), getKeyScales(op),
+        op.getLatent() ? std::nullopt : getValueScales(op)})
+    if (scales)
+      all.push_back(*scales);
+  return all;
+}
+
+Type attune::attn::getDefaultResultElement(Type query) {
+  constexpr unsigned kLeastBits = 16;
+  return query.getIntOrFloatBitWidth() < kLeastBits
+             ? BFloat16Type::get(query.getContext())
+             : query;
+}
+
+static LogicalResult verifySizes(AttentionOp op, const Scales &scales) {
+  if (!scales.blocks.empty()) {
+    if (scales.blocks.size() != 4)
+      return op.emitOpError("expects 4 sizes of blocks of ")
+             << scales.name << " that share a scale, but got "
+             << scales.blocks.size();
+    for (int64_t size : scales.blocks)
+      if (size < 1)
+        return op.emitOpError("expects sizes of blocks of ")
+               << scales.name << " that share a scale of at least 1, but got "
+               << size;
+  }
+  auto type = cast<RankedTensorType>(scales.scales.getType()),
+       operand = cast<RankedTensorType>(scales.operand.getType());
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    int64_t size = type.getDimSize(dim), all = operand.getDimSize(dim);
+    if (size == 1 || ShapedType::isDynamic(size) || ShapedType::isDynamic(all))
+      continue;
+    int64_t blocks = llvm::divideCeilSigned(all, scales.getBlock(dim));
+    if (size != blocks)
+      return op.emitOpError("expects scales of ")
+             << scales.name << " to have 1 or " << blocks
+             << " elements along dimension " << dim << ", but got " << size;
+  }
+  return success();
+}
+
+LogicalResult attune::attn::detail::verifyScales(AttentionOp op) {
+  for (auto [name, scales, blocks] :
+       {std::tuple("query", op.getQueryScales(), op.getQueryScaleBlocks()),
+        {"key", op.getKeyScales(), op.getKeyScaleBlocks()},
+        {"value", op.getValueScales(), op.getValueScaleBlocks()}})
+    if (blocks && !scales) // attention_c27
+      return op.emitOpError("expects scales of ")
+             << name << " beside blocks that share one, but got none";
+  if (op.getLatent() && op.getValueScales()) // attention_c28
+    return op.emitOpError("expects no scales of values that are a part of the "
+                          "keys, but got ")
+           << op.getValueScales().getType();
+  for (const Scales &scales : getScales(op)) // attention_c27
+    if (failed(verifySizes(op, scales)))
+      return failure();
+  return success();
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operands of other types, and what scales multiply: those that a tile shares
+// are loaded in front of its loop.
+//
+// RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_80},convert-attn-to-tile)" | FileCheck %s
+
+// Keys of 8 bits are multiplied as they are loaded.
+// CHECK-LABEL: gpu.func @shared_kernel
+// CHECK-SAME: (%{{.+}}: memref<1x2x64x64xbf16>, %{{.+}}: memref<1x2x256x64xf8E4M3FN>, %{{.+}}: memref<1x2x256x64xf8E5M2>, %[[QS:.+]]: memref<1x1x1x1xf32>, %[[KS:.+]]: memref<1x2x1x1xf32>, %[[VS:.+]]: memref<1x2x1x1xf32>, %{{.+}}: memref<1x2x64x64xbf16>)
+// CHECK: %[[OFQ:.+]] = memref.load %[[QS]]
+// CHECK: %[[OFK:.+]] = memref.load %[[KS]]
+// CHECK: %[[OFQK:.+]] = arith.mulf %[[OFQ]], %[[OFK]] : f32
+// CHECK: %[[OFV:.+]] = memref.load %[[VS]]
+// CHECK: scf.for
+// CHECK-NOT: memref.load
+// CHECK: %[[K:.+]] = tile.load {{.+}} -> <32x64xf8E4M3FN, registers>
+// CHECK: tile.mma %{{.+}}, %[[K]], %{{.+}} transpose_rhs : <64x64xbf16, registers>, <32x64xf8E4M3FN, registers>, <64x32xf32, registers>
+// CHECK-NEXT: tile.map
+// CHECK: arith.mulf %{{.+}}, %[[OFQK]] : f32
+// CHECK: tile.mma %{{.+}} : <64x32xbf16, registers>, <32x64xf8E5M2, registers>, <64x64xf32, registers>
+// CHECK: scf.yield
+// CHECK: tile.map
+// CHECK: arith.mulf %{{.+}}, %[[OFV]] : f32
+// CHECK-NEXT: arith.truncf
+func.func @shared(%q: tensor<1x2x64x64xbf16>, %k: tensor<1x2x256x64xf8E4M3FN>, %v: tensor<1x2x256x64xf8E5M2>,
+                  %qs: tensor<1x1x1x1xf32>, %ks: tensor<1x2x1x1xf32>, %vs: tensor<1x2x1x1xf32>) -> tensor<1x2x64x64xbf16> {
+  %o = attn.attention %q, %k, %v query_scales(%qs : tensor<1x1x1x1xf32>) key_scales(%ks : tensor<1x2x1x1xf32>)
+    value_scales(%vs : tensor<1x2x1x1xf32>) schedule(<blockM = 64, blockN = 32, numWarps = 4>)
+    : tensor<1x2x64x64xbf16>, tensor<1x2x256x64xf8E4M3FN>, tensor<1x2x256x64xf8E5M2>
+  return %o : tensor<1x2x64x64xbf16>
+}
+
+// Those of keys multiply scores and weights, in blocks of 16.
+// CHECK-LABEL: gpu.func @rows_kernel
+// CHECK-SAME: %[[KS:[^ ]+]]: memref<1x2x16x1xf32>, %[[VS:[^ ]+]]: memref<1x1x256x1xf32>
+// CHECK: scf.for
+// CHECK: tile.mma
+// CHECK-NEXT: tile.map
+// CHECK: %[[BLOCK:.+]] = arith.divui %{{.+}}, %c16
+// CHECK: %[[OFK:.+]] = memref.load %[[KS]][%c0{{.*}}, %{{.+}}, %[[BLOCK]], %c0{{.*}}]
+// CHECK: arith.mulf %{{.+}}, %[[OFK]] : f32
+// CHECK: math.exp2
+// CHECK: %[[OFV:.+]] = memref.load %[[VS]][%c0{{.*}}, %c0{{.*}}, %{{.+}}, %c0{{.*}}]
+// CHECK-NEXT: %[[SCALED:.+]] = arith.mulf %[[WEIGHT:.+]], %[[OFV]] : f32
+// A key that is not seen may have a scale that is NaN.
+// CHECK: arith.select %{{.+}}, %[[SCALED]], %{{.+}} : f32
+// CHECK: tile.mma
+func.func @rows(%q: tensor<1x2x64x64xbf16>, %ks: tensor<1x2x16x1xf32>, %vs: tensor<1x1x256x1xf32>, %k: tensor<1x2x256x64xbf16>)
+    -> tensor<1x2x64x64xbf16> {
+  %o = attn.attention %q, %k, %k key_scales(%ks, [1, 1, 16, 1] : tensor<1x2x16x1xf32>) value_scales(%vs : tensor<1x1x256x1xf32>)
+    schedule(<blockM = 64, blockN = 32, numWarps = 4>)
+    : tensor<1x2x64x64xbf16>, tensor<1x2x256x64xbf16>, tensor<1x2x256x64xbf16>
+  return %o : tensor<1x2x64x64xbf16>
+}
