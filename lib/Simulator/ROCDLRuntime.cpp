@@ -5,6 +5,7 @@
 // once: the hardware's order is not documented.
 
 #include "Runtime.h"
+#include "llvm/ADT/APFloat.h"
 
 using namespace attune;
 using llvm::ArrayRef;
@@ -18,6 +19,21 @@ static void countBelow(HostThread *context, uint32_t, uint32_t isHigh) {
   uint64_t below = llvm::maskTrailingOnes<uint64_t>(lane.laneId);
   auto half = static_cast<uint32_t>(isHigh ? below >> 32 : below);
   lane.setResult<uint32_t>(addend + llvm::popcount(mask & half));
+}
+
+/// v_cvt_pkrtz_f16_f32: two floats, cut off to f16.
+static void cutToF16(HostThread *context, uint32_t) {
+  Thread &lane = asThread(context);
+  uint32_t word = 0;
+  for (uint32_t shift : {0, 16}) {
+    llvm::APFloat number(lane.takeOperand<float>());
+    bool losesInfo = false;
+    number.convert(llvm::APFloat::IEEEhalf(), llvm::APFloat::rmTowardZero,
+                   &losesInfo);
+    word |= static_cast<uint32_t>(number.bitcastToAPInt().getZExtValue())
+            << shift;
+  }
+  lane.setResult(word);
 }
 
 /// Gives each lane of a wave what `compute` makes of it and the wave; lanes
@@ -292,6 +308,7 @@ static void wmma(HostThread *context, uint32_t site, uint32_t type,
 ArrayRef<HostFunction> attune::getROCDLHostFunctions() {
   static const HostFunction functions[] = {
       hostFunction("attuneHostCountBelow", countBelow),
+      hostFunction("attuneHostCutToF16", cutToF16),
       hostFunction("attuneHostPermute", permute),
       hostFunction("attuneHostPermlaneX16", permlaneX16),
       hostFunction("attuneHostSwapHalves", swapHalves),

@@ -4,6 +4,7 @@
 //
 // RUN: attune-opt %s --attune-attach-target="chip=gfx942" --gpu-to-llvm-pipeline -o %t.mlir
 // RUN: attune-run %t.mlir --device=host --print --function=lanes | FileCheck %s --check-prefix=LANES
+// RUN: attune-run %t.mlir --device=host --print --function=cut | FileCheck %s --check-prefix=CUT
 // RUN: attune-run %t.mlir --device=host --print --function=mfma32 | FileCheck %s --check-prefix=MFMA32
 // RUN: attune-run %t.mlir --device=host --print --function=mfma16 | FileCheck %s --check-prefix=MFMA16
 
@@ -44,6 +45,31 @@ gpu.module @cdna {
     memref.store %row, %out[%c6, %tid] : memref<7x64xi32>
     memref.store %count, %out[%c0, %tid] : memref<7x64xi32>
     memref.store %value, %out[%c1, %tid] : memref<7x64xi32>
+    gpu.return
+  }
+
+  // Numbers of f16 and almost one unit more stay these, subnormal ones and the largest among them. A larger one is cut off to that.
+  gpu.func @cut(%out: memref<8xf16>) kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c2 = arith.constant 2 : index
+    %c4 = arith.constant 4 : index
+    %c6 = arith.constant 6 : index
+    %a = arith.constant 0x3F801FFF : f32
+    %b = arith.constant 0xC0001FFF : f32
+    %first = rocdl.cvt.pkrtz %a, %b : vector<2xf16>
+    vector.store %first, %out[%c0] : memref<8xf16>, vector<2xf16>
+    %c = arith.constant 0x33FFFFFF : f32
+    %d = arith.constant 0x337FFFFF : f32
+    %second = rocdl.cvt.pkrtz %c, %d : vector<2xf16>
+    vector.store %second, %out[%c2] : memref<8xf16>, vector<2xf16>
+    %e = arith.constant 65519.0 : f32
+    %f = arith.constant 1.0e10 : f32
+    %third = rocdl.cvt.pkrtz %e, %f : vector<2xf16>
+    vector.store %third, %out[%c4] : memref<8xf16>, vector<2xf16>
+    %g = arith.constant 0.5 : f32
+    %h = arith.constant 0.0 : f32
+    %fourth = rocdl.cvt.pkrtz %g, %h : vector<2xf16>
+    vector.store %fourth, %out[%c6] : memref<8xf16>, vector<2xf16>
     gpu.return
   }
 
@@ -128,6 +154,16 @@ func.func @lanes() -> tensor<7x64xi32> {
   gpu.launch_func @cdna::@lanes blocks in (%c1, %c1, %c1) threads in (%c64, %c1, %c1) args(%out : memref<7x64xi32>)
   %result = bufferization.to_tensor %out restrict : memref<7x64xi32> to tensor<7x64xi32>
   return %result : tensor<7x64xi32>
+}
+
+// CUT: result 0: 8xf16
+// CUT-NEXT: {{^}}1 -2 5.96{{[0-9]*}}e-08 0 65504 65504 0.5 0{{$}}
+func.func @cut() -> tensor<8xf16> {
+  %c1 = arith.constant 1 : index
+  %out = memref.alloc() : memref<8xf16>
+  gpu.launch_func @cdna::@cut blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%out : memref<8xf16>)
+  %result = bufferization.to_tensor %out restrict : memref<8xf16> to tensor<8xf16>
+  return %result : tensor<8xf16>
 }
 
 // MFMA32: result 0: 32x32xf32

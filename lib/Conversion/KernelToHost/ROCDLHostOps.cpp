@@ -93,6 +93,7 @@ void attune::populateROCDLHostOps(HostOps &ops) {
   ops.addCall<ROCDL::BarrierWaitOp>("attuneHostBarrier", {0, 0, 1});
   ops.addCall<ROCDL::MbcntLoOp>("attuneHostCountBelow", {0});
   ops.addCall<ROCDL::MbcntHiOp>("attuneHostCountBelow", {1});
+  ops.addCall<ROCDL::CvtPkRtz>("attuneHostCutToF16");
   ops.addCall<ROCDL::DsBpermuteOp>("attuneHostPermute");
   ops.addCall<ROCDL::PermlaneX16Op>("attuneHostPermlaneX16");
   ops.addCall<ROCDL::Permlane32SwapOp>("attuneHostSwapHalves");

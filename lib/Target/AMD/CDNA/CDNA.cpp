@@ -11,6 +11,10 @@ namespace {
 class CDNATarget : public amd::MFMATarget {
 protected:
   int64_t getDepth() const override { return 8; }
+  /// v_lshl_add_u64, a full-rate instruction by LLVM's SISchedule.td.
+  bool addsPairs(tile::TargetAttr target) const override {
+    return target.getChip() == "gfx942";
+  }
 };
 } // namespace
 

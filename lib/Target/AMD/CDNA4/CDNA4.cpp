@@ -12,8 +12,8 @@ namespace {
 class CDNA4Target : public amd::MFMATarget {
 protected:
   int64_t getDepth() const override { return 16; }
-  /// v_cvt_pk_bf16_f32.
-  bool roundsToBF16() const override { return true; }
+  /// v_cvt_pk_bf16_f32 and v_cvt_pk_f16_f32.
+  bool roundsPairs() const override { return true; }
   void populateLanePatterns(LLVMTypeConverter &converter,
                             RewritePatternSet &patterns) const override;
 };

@@ -42,8 +42,10 @@ public:
             const BinaryOptions &options) const override;
 
 protected:
-  /// Whether two floats are rounded to bf16 by one instruction.
-  virtual bool roundsToBF16() const { return false; }
+  /// Whether two floats are rounded to 16 bits by one instruction.
+  virtual bool roundsPairs() const { return false; }
+  /// Whether 64 bits are added as fast as 32.
+  virtual bool addsPairs(tile::TargetAttr target) const { return false; }
   /// Adds what lanes exchange without shared memory.
   virtual void populateLanePatterns(mlir::LLVMTypeConverter &converter,
                                     mlir::RewritePatternSet &patterns) const {}
@@ -79,10 +81,12 @@ protected:
                             mlir::RewritePatternSet &patterns) const override;
 };
 
-/// Adds the rounding of what is marked `tile.loose_rounding` to bf16: an
-/// addition each and a permutation of bytes for two, halfway away from zero.
+/// Adds the rounding of what is marked `tile.loose_rounding`: an addition each
+/// and one instruction for two that cuts them off, halfway away from zero. With
+/// `addsPairs`, one addition of 64 bits for two as well.
 void populateLooseRoundingPatterns(mlir::LLVMTypeConverter &converter,
-                                   mlir::RewritePatternSet &patterns);
+                                   mlir::RewritePatternSet &patterns,
+                                   bool addsPairs);
 
 /// Adds what lanes decide together, as what is seldom so.
 void populateVotePattern(mlir::LLVMTypeConverter &converter,

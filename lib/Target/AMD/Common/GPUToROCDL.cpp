@@ -35,8 +35,8 @@ LogicalResult amd::AMDTarget::populateGPUToLLVM(
       converter, "llvm.amdgcn.exp2", kTargetBenefit);
   patterns.add<ScalarIntrinsicPattern<math::Log2Op>>(
       converter, "llvm.amdgcn.log", kTargetBenefit);
-  if (!roundsToBF16())
-    populateLooseRoundingPatterns(converter, patterns);
+  if (!roundsPairs())
+    populateLooseRoundingPatterns(converter, patterns, addsPairs(target));
   populateVotePattern(converter, patterns);
   constexpr unsigned kFirstRDNA = 10;
   populateBufferPatterns(converter, patterns,
