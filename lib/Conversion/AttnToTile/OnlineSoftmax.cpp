@@ -133,8 +133,11 @@ void OnlineSoftmax::rescaleOutput(SoftmaxState &state, Value factors,
 
 Value OnlineSoftmax::findOutgrown(Value before, Value after) {
   double lag = static_cast<double>(schedule.getRescale()) / unit;
+  auto type = cast<TileType>(after.getType());
+  if (type != rowType)
+    before = b.broadcast(before, type);
   Value grown = b.map(
-      rowType.withElementType(b.getI1Type()), {before, after},
+      type.withElementType(b.getI1Type()), {before, after},
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
         Value growth = arith::SubFOp::create(inner, loc, args[1], args[0]);
         return arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OGT,
@@ -171,8 +174,12 @@ Value OnlineSoftmax::getFactor(Value maxBefore, Value shift) {
                });
 }
 
-void OnlineSoftmax::raiseApart(Value blockMax, SoftmaxState &state) {
-  Value outgrown = findOutgrown(state.max, blockMax);
+void OnlineSoftmax::raiseApart(Value scores, SoftmaxState &state) {
+  // A row outgrows its maximum where a lane's part of it does: lanes that share
+  // a row meet in the branch alone.
+  Value laneMax =
+      tile::ReduceOp::create(b, sumType, tile::ReductionKind::Max, scores);
+  Value outgrown = findOutgrown(state.max, laneMax);
   auto branch = scf::IfOp::create(
       b, TypeRange{rowType, sumType, accType, rowType}, outgrown,
       /*withElseRegion=*/true);
@@ -180,6 +187,8 @@ void OnlineSoftmax::raiseApart(Value blockMax, SoftmaxState &state) {
   b.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(b, state.getValues());
   b.setInsertionPointToStart(branch.thenBlock());
+  Value blockMax =
+      tile::ReduceOp::create(b, rowType, tile::ReductionKind::Max, laneMax);
   Value max = b.map(rowType, {state.max, blockMax}, maximum);
   state.shift = getShift(max);
   Value factor = getFactor(state.max, state.shift);
@@ -193,19 +202,18 @@ void OnlineSoftmax::raiseApart(Value blockMax, SoftmaxState &state) {
 Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state,
                                TileBuilder::Body factor) {
   auto scoreType = cast<TileType>(scores.getType());
-  // maximumf would turn one NaN score into a NaN row; NaN still reaches the
-  // output through p.
-  Value blockMax =
-      tile::ReduceOp::create(b, rowType, tile::ReductionKind::Max, scores);
-  // Whether a row of this warp has outgrown its maximum.
+  // Maxima ignore NaN, which reaches the output through the weights.
   Value max, outgrown, shift, rescale;
   if (raisesApart) {
-    raiseApart(blockMax, state);
+    raiseApart(scores, state);
     max = state.max;
     shift = state.shift;
   } else {
+    Value blockMax =
+        tile::ReduceOp::create(b, rowType, tile::ReductionKind::Max, scores);
     max = b.map(rowType, {state.max, blockMax}, maximum);
     if (schedule.getRescale()) {
+      // Whether a row of this warp has outgrown its maximum.
       outgrown = findOutgrown(state.max, max);
       max =
           b.map(rowType, {state.max, max},

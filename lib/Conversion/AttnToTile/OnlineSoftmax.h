@@ -90,7 +90,8 @@ public:
 
 private:
   mlir::Value scale(mlir::Value tile, mlir::Value rowFactors);
-  /// Whether a row of this warp has grown by more than the schedule allows.
+  /// Whether a row of this warp, or a lane's part of it, has grown by more than
+  /// the schedule allows.
   mlir::Value findOutgrown(mlir::Value before, mlir::Value after);
   /// What is added to exponents for this maximum.
   mlir::Value getShift(mlir::Value max);
@@ -98,7 +99,7 @@ private:
   mlir::Value getFactor(mlir::Value maxBefore, mlir::Value shift);
   /// Raises the maximum where a row has outgrown it, and does all that follows
   /// from that there alone.
-  void raiseApart(mlir::Value blockMax, SoftmaxState &state);
+  void raiseApart(mlir::Value scores, SoftmaxState &state);
   /// Where `outgrown` is given, only if it is true.
   void rescaleOutput(SoftmaxState &state, mlir::Value factors,
                      mlir::Value outgrown);

@@ -2,7 +2,8 @@
 //
 // Where copies pass through registers and nothing runs under MMAs, all that a
 // raised maximum changes is computed in a branch: the maximum, what is added to
-// exponents for it, sum and output. Else it is computed each time.
+// exponents for it, sum and output. Lanes that share a row compare their parts of
+// it with the maximum before, and meet in the branch alone. Else it is computed each time.
 //
 // RUN: attune-opt %s --attune-attach-target="chip=gfx942" --attune-set-schedule="num-warps=4 block-m=128 rescale=8" --convert-attn-to-tile --canonicalize --cse | FileCheck %s
 // RUN: attune-opt %s --attune-attach-target="chip=gfx942" --attune-set-schedule="num-warps=4 block-m=128 rescale=0" --convert-attn-to-tile --canonicalize --cse | FileCheck %s --check-prefix=ALWAYS
@@ -19,10 +20,12 @@
 // EACH: scf.yield
 
 // CHECK: scf.for {{.*}} iter_args(%[[MAX:.+]] = %{{.+}}, %[[SUM:.+]] = %{{.+}}, %[[ACC:.+]] = %{{.+}}, %[[SHIFT:.+]] = %{{.+}})
-// CHECK:   %[[BLOCK:.+]] = tile.reduce max
-// CHECK:   %[[GROWN:.+]] = tile.map(%[[MAX]], %[[BLOCK]]) {
+// CHECK:   %[[PARTS:.+]] = tile.reduce {{ *}}max %{{.+}} -> <128x2xf32, registers>
+// CHECK:   %[[BEFORE:.+]] = tile.broadcast %[[MAX]] : {{.+}} -> <128x2xf32, registers>
+// CHECK:   %[[GROWN:.+]] = tile.map(%[[BEFORE]], %[[PARTS]]) {
 // CHECK:   %[[ANY:.+]] = tile.any %[[GROWN]]
 // CHECK:   %[[STATE:.+]]:4 = scf.if %[[ANY]]
+// CHECK:     %[[BLOCK:.+]] = tile.reduce {{ *}}max %[[PARTS]]
 // CHECK:     %[[RAISED:.+]] = tile.map(%[[MAX]], %[[BLOCK]]) {
 // CHECK:       arith.maxnumf
 // CHECK:     %[[ADDED:.+]] = tile.map(%[[RAISED]]) {
