@@ -37,6 +37,7 @@ config.substitutions.append(("%plugin", os.path.join(config.attune_binary_dir, "
 config.substitutions.append(("%test_passes", os.path.join(config.attune_binary_dir, "test", "lib", "AttuneTestPasses.so")))
 config.substitutions.append(("%test_outliner", os.path.join(config.attune_binary_dir, "test", "lib", "AttuneTestOutliner.so")))
 config.substitutions.append(("%fake_driver", os.path.join(config.attune_binary_dir, "test", "fake-driver")))
+config.substitutions.append(("%fake_hip", os.path.join(config.attune_binary_dir, "test", "fake-hip")))
 config.substitutions.append(("%examples", os.path.join(config.attune_source_dir, "examples")))
 
 # How numeric tests run upstream IR (tensors, buffers, loops) on the CPU.

@@ -7,12 +7,10 @@
 // FAKE_DRIVER_DEVICES and FAKE_DRIVER_VERSION are what they say. With
 // FAKE_DRIVER_TRACE, what works on memory or streams is told on standard error.
 
+#include "FakeDriver.h"
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <sstream>
-#include <string>
 
 using Handle = void *;
 static char something;
@@ -21,29 +19,6 @@ static char something;
 static char contexts[16];
 static thread_local Handle current;
 static constexpr int kInvalidContext = 201, kInvalidHandle = 400;
-
-static int answer(const char *entry) {
-  const char *fault = std::getenv("FAKE_DRIVER_FAULT");
-  return fault && std::string(fault) == entry ? 719 : 0;
-}
-
-/// Tells that an entry point was called, and answers.
-static int work(const char *entry, const std::string &details = "") {
-  if (std::getenv("FAKE_DRIVER_TRACE"))
-    std::fprintf(stderr, "driver: %s%s\n", entry, details.c_str());
-  return answer(entry);
-}
-
-static int getNumber(const char *variable, int fallback) {
-  const char *text = std::getenv(variable);
-  return text ? std::atoi(text) : fallback;
-}
-
-/// Writes `value` where the caller wants it.
-template <typename T> static int give(const char *entry, T *slot, T value) {
-  *slot = value;
-  return answer(entry);
-}
 
 /// CUDA_KERNEL_NODE_PARAMS, as CUDA 11 has it.
 struct NodeParams {
