@@ -62,6 +62,32 @@ static llvm::Error makeMissingError(llvm::StringRef path, llvm::StringRef key) {
       "', but there is none");
 }
 
+static bool isDatabase(llvm::StringRef text) {
+  return text.starts_with("SQLite format 3");
+}
+
+llvm::Expected<std::optional<std::string>>
+attune::tuning::readProblem(llvm::StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  // Who reads the input says what is wrong with it.
+  if (!buffer || !isDatabase((*buffer)->getBuffer()))
+    return std::nullopt;
+  llvm::Expected<std::unique_ptr<Store>> store = Store::openReadOnly(path);
+  if (!store)
+    return store.takeError();
+  llvm::Expected<std::vector<SessionInfo>> sessions = (*store)->getSessions();
+  if (!sessions)
+    return sessions.takeError();
+  if (sessions->empty())
+    return llvm::createStringError("expects a search in '" + path +
+                                   "', but there is none");
+  llvm::Expected<std::string> text =
+      (*store)->getText(sessions->back().key.problem);
+  if (!text)
+    return text.takeError();
+  return std::move(*text);
+}
+
 static llvm::Error readDatabase(llvm::StringRef path, llvm::StringRef key,
                                 Recorder &recorder) {
   llvm::Expected<std::unique_ptr<Store>> store = Store::openReadOnly(path);
@@ -133,7 +159,7 @@ attune::tuning::readRecording(llvm::StringRef path, const Space &space,
                                    "': " + buffer.getError().message());
   llvm::StringRef text = (*buffer)->getBuffer();
   Recorder recorder(space, legality);
-  if (llvm::Error error = text.starts_with("SQLite format 3")
+  if (llvm::Error error = isDatabase(text)
                               ? readDatabase(path, key, recorder)
                               : readReport(path, text, key, recorder))
     return error;

@@ -457,6 +457,25 @@ llvm::Expected<std::vector<SessionInfo>> Store::getSessions() {
   }
 }
 
+llvm::Expected<std::string> Store::getText(llvm::StringRef problem) {
+  llvm::Expected<Statement> statement =
+      database->prepare("SELECT *, rowid FROM problem WHERE key = ?");
+  if (!statement)
+    return statement.takeError();
+  llvm::Expected<bool> row = statement->bind(problem).step();
+  if (!row)
+    return row.takeError();
+  if (!*row)
+    return llvm::createStringError("expects a problem with the key " + problem +
+                                   " in '" + database->getPath() +
+                                   "', but there is none");
+  if (computeChecksum(*statement, kProblemColumns) !=
+      statement->getInteger(kProblemColumns))
+    return makeDamageError("problem",
+                           statement->getInteger(kProblemColumns + 1));
+  return statement->getText(2).str();
+}
+
 llvm::Expected<std::vector<std::pair<std::string, Result>>>
 Store::getResults(int64_t session) {
   llvm::Expected<Statement> statement = database->prepare(

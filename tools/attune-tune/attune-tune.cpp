@@ -43,6 +43,7 @@ static std::vector<std::string> getSizeNames() {
 namespace {
 struct Options {
   cl::OptionCategory category{"attune-tune options"};
+  // A file of MLIR, or a database whose last search is gone on with.
   cl::opt<std::string> input{cl::Positional, cl::desc("<input file>"),
                              cl::init("-"), cl::cat(category)};
   cl::opt<std::string> output{"o",

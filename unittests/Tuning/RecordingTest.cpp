@@ -76,6 +76,19 @@ TEST_F(RecordingTest, ADatabaseHasTheLastSearch) {
                 "', but there is none");
 }
 
+TEST_F(RecordingTest, ADatabaseHasTheProblem) {
+  std::unique_ptr<Store> store = open();
+  llvm::Expected<std::optional<std::string>> text = readProblem(path);
+  ASSERT_TRUE(bool(text)) << llvm::toString(text.takeError());
+  EXPECT_EQ(*text, "text of the problem");
+  EXPECT_EQ(llvm::cantFail(readProblem(write("{}"))), std::nullopt);
+  EXPECT_EQ(llvm::cantFail(readProblem(folder / "none")), std::nullopt);
+  std::string empty = folder / "empty.db";
+  ASSERT_TRUE(bool(Store::open(empty)));
+  EXPECT_EQ(llvm::toString(readProblem(empty).takeError()),
+            "expects a search in '" + empty + "', but there is none");
+}
+
 TEST_F(RecordingTest, WhatIsNoRecordIsAnError) {
   auto expect = [&](const std::string &text, llvm::StringRef part) {
     std::string error = getError(write(text));

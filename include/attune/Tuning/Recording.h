@@ -6,6 +6,8 @@
 #define ATTUNE_TUNING_RECORDING_H
 
 #include "attune/Tuning/Space.h"
+#include <optional>
+#include <string>
 
 namespace attune::tuning {
 
@@ -23,6 +25,10 @@ llvm::Expected<Recording> readRecording(llvm::StringRef path,
                                         const Space &space,
                                         const Legality &legality,
                                         llvm::StringRef key);
+
+/// What the last search of a database was for, as text; nothing for a file that
+/// is no database.
+llvm::Expected<std::optional<std::string>> readProblem(llvm::StringRef path);
 
 } // namespace attune::tuning
 

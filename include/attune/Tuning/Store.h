@@ -100,6 +100,8 @@ public:
 
   /// All sessions, oldest first.
   llvm::Expected<std::vector<SessionInfo>> getSessions();
+  /// The text of a problem.
+  llvm::Expected<std::string> getText(llvm::StringRef problem);
   /// All results of a session, in order, with the point's JSON text.
   llvm::Expected<std::vector<std::pair<std::string, Result>>>
   getResults(int64_t session);

@@ -17,6 +17,7 @@
 #include "attune/Target/TargetRegistry.h"
 #include "attune/Tuning/DeviceWorkers.h"
 #include "attune/Tuning/ModelRanker.h"
+#include "attune/Tuning/Recording.h"
 #include "attune/Tuning/Report.h"
 #include "attune/Tuning/TunableTask.h"
 #include "mlir/IR/Diagnostics.h"
@@ -119,8 +120,12 @@ private:
 } // namespace
 
 llvm::Error FileTuner::readInput() {
-  module =
-      parseSourceFile<ModuleOp>(options.input, sources, ParserConfig(&context));
+  llvm::Expected<std::optional<std::string>> text = readProblem(options.input);
+  if (!text)
+    return text.takeError();
+  ParserConfig config(&context);
+  module = *text ? parseSourceString<ModuleOp>(**text, config)
+                 : parseSourceFile<ModuleOp>(options.input, sources, config);
   if (!module || failed(raiseAttention(*module)))
     return llvm::createStringError("cannot read '" + options.input + "'");
   for (const std::string &path : options.tuningSpecs)

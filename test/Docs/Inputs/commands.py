@@ -72,6 +72,10 @@ PAGES = {
          Rule("attune-tune mha.mlir --db=tuning.db --launcher", "needs a cluster", 1, NO_CHIP),
          Rule("attune-tune mha.mlir --db", NO_GPU, 1, NO_CHIP),
          Rule("attune-tune lengths.mlir", NO_GPU, 1, NO_CHIP),
+         Rule("attune-run amd.mlir --device=hip", "needs an AMD GPU", 1, "no HIP device"),
+         Rule("attune-tune amd.mlir --device=hip", "needs an AMD GPU", 1, "no HIP device"),
+         Rule("attune-tune --status --db=sent.db", "is for what was sent", 1, "sent.db"),
+         Rule("attune-tune sent.db", "is for what was sent", 1, "sent.db"),
          Rule("sqlite3 ", "its shell is no dependency")]),
 }
 

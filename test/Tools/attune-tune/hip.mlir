@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A search over HIP, with a driver that computes attention with one key. The
-// database is what another machine replays: without a device, and with the
-// input that the database holds.
+// A search over HIP, with a driver that computes attention with one key. Its
+// database is all that another machine needs to replay it: as input it is the
+// problem.
 //
 // REQUIRES: attune-tune
 // DEFINE: %{hip} = env LD_LIBRARY_PATH=%fake_hip TMPDIR=%t
@@ -19,9 +19,12 @@
 // STATUS: session 1: attention on gfx942, device Fake Instinct (gfx942, driver 60342131), 304 SMs, 65536 bytes of shared memory
 // STATUS: results for {{[0-9]+}} legal schedules: ok
 //
-// RUN: attune-tune %s --device=none --chip=gfx942 --strategy=replay --replay=%t/sent.db --quiet 2>&1 | FileCheck %s --check-prefix=REPLAY
+// RUN: attune-tune %t/sent.db --device=none --chip=gfx942 --strategy=replay --replay=%t/sent.db --quiet 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=REPLAY
 // REPLAY: attention on gfx942: 3 of {{[0-9]+}} legal schedules tried
 // REPLAY: best by model:
+// RUN: %{hip} attune-tune %t/sent.db --budget=0 --db=%t/sent.db --quiet | FileCheck %s --check-prefix=STORED
+// STORED: {{([1-3]) of [0-9]+ legal schedules tried in .*, [1-3]}} of them from the database
 //
 // A chip that this device does not run.
 // RUN: env LD_LIBRARY_PATH=%fake_hip not attune-tune %s --chip=gfx90a --device=hip 2>&1 | FileCheck %s --check-prefix=MISMATCH
