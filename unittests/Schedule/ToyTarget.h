@@ -76,7 +76,7 @@ inline tile::TargetAttr makeToyTarget(mlir::MLIRContext *context,
       /*schedulers=*/4, /*registerStep=*/8,
       limits.groups && limits.groupLimits ? makeToyWarpgroups(context)
                                           : tile::WarpgroupsAttr(),
-      /*cache=*/0, tile::RatesAttr::getDefault(context), atoms);
+      /*cache=*/0, /*caches=*/1, tile::RatesAttr::getDefault(context), atoms);
 }
 
 } // namespace attune

@@ -91,7 +91,7 @@ static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
                      padded.qk,
                      padded.v,
                      atom.getAcc().getPartialColumns().getShape(2)[1],
-                     target.getCache(),
+                     DeviceCache{target.getCache(), target.getCaches()},
                      HeadPacking::get(op).count(schedule),
                      getColumnParts(problem, atom),
                      raisesApart};

@@ -16,7 +16,6 @@
 // and log-sum-exps and deltas run along the columns.
 
 #include "GradientBody.h"
-#include "TileOrder.h"
 #include "Views.h"
 #include "VisitedBlocks.h"
 #include "attune/Conversion/RegionClone.h"
@@ -49,9 +48,9 @@ public:
   GradientBuilder(OpBuilder &builder, attn::AttentionGradOp op,
                   const GradientOperands &operands,
                   const GradientKernel &kernel, tile::MmaAtomAttr atom,
-                  int64_t cacheBytes)
+                  const DeviceCache &cache)
       : b(op.getLoc(), builder), op(op), operands(operands), kernel(kernel),
-        atom(atom), cacheBytes(cacheBytes),
+        atom(atom), cache(cache),
         padded(getPaddedHeadDims(AttentionGradProblem::get(op), atom)),
         ownsKeys(kernel.owns == MaskDim::Key),
         scoreType(
@@ -136,7 +135,7 @@ private:
   const GradientOperands &operands;
   GradientKernel kernel;
   tile::MmaAtomAttr atom;
-  int64_t cacheBytes;
+  DeviceCache cache;
   PaddedHeadDims padded;
   bool ownsKeys;
   TileType scoreType;
@@ -187,12 +186,18 @@ void GradientBuilder::locate() {
       ownsKeys ? headsKV : size(operands.query, op.getHeadPos()), headsKV,
       size(operands.query, op.getBatchPos())};
   Value number = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  if (!op.hasMask()) {
+    Value ofHeads = b.createOrFold<arith::MulIOp>(counts.tiles, counts.headsQ);
+    number = dealToParts(b, number,
+                         b.createOrFold<arith::MulIOp>(ofHeads, counts.batches),
+                         cache);
+  }
   // Under a causal mask the first keys and the last queries have most to do:
   // those of many heads come first, as long as what they visit stays in the
   // device's cache.
   QueryTile tile =
       op.hasMask() ? orderBySection(b, number, counts, getVisitedBytes(counts),
-                                    cacheBytes, /*lastFirst=*/!ownsKeys)
+                                    cache, /*lastFirst=*/!ownsKeys)
                    : orderByHead(b, number, counts, /*lastFirst=*/!ownsKeys);
   batch = tile.batch;
   headOwned = tile.headQ;
@@ -506,6 +511,7 @@ void GradientBuilder::build() {
 void attune::buildGradientBody(OpBuilder &builder, attn::AttentionGradOp op,
                                const GradientOperands &operands,
                                const GradientKernel &kernel,
-                               tile::MmaAtomAttr atom, int64_t cacheBytes) {
-  GradientBuilder(builder, op, operands, kernel, atom, cacheBytes).build();
+                               tile::MmaAtomAttr atom,
+                               const DeviceCache &cache) {
+  GradientBuilder(builder, op, operands, kernel, atom, cache).build();
 }

@@ -6,18 +6,18 @@
 #define ATTUNE_LIB_CONVERSION_ATTNTOTILE_GRADIENTBODY_H
 
 #include "GradientRows.h"
+#include "TileOrder.h"
 #include "attune/Schedule/AttentionGrad/Legality.h"
 
 namespace attune {
 
 /// Emits the gradients of one tile of keys, or of queries, of one head, by
-/// matrix instructions of this kind. What heads visit may take `cacheBytes` of
-/// the device's cache. Expects an op whose short forms were
-/// expanded.
+/// matrix instructions of this kind. What heads visit may take all of the
+/// device's cache. Expects an op whose short forms were expanded.
 void buildGradientBody(mlir::OpBuilder &builder, attn::AttentionGradOp op,
                        const GradientOperands &operands,
                        const GradientKernel &kernel, tile::MmaAtomAttr atom,
-                       int64_t cacheBytes);
+                       const DeviceCache &cache);
 
 } // namespace attune
 

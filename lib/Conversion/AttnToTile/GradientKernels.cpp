@@ -160,7 +160,7 @@ void GradientOutliner::addGradients(const GradientKernel &shape) {
   WarpBudget budget = getBudget(op.getScheduleAttr(), shape);
   budget.mark(kernel.getFunction(), target);
   buildGradientBody(kernel.getBody(), op, operands, shape, atom,
-                    target.getCache());
+                    DeviceCache{target.getCache(), target.getCaches()});
   setGrid(kernel,
           ownsKeys ? getInput(op.getKey(), "key")
                    : getInput(op.getQuery(), "query"),

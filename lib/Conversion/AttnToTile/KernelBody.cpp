@@ -9,7 +9,6 @@
 #include "MergeKernel.h"
 #include "OnlineSoftmax.h"
 #include "OperandFactors.h"
-#include "TileOrder.h"
 #include "Views.h"
 #include "VisitedBlocks.h"
 #include "attune/Conversion/RegionClone.h"
@@ -138,6 +137,8 @@ private:
   KernelSizes sizes;
   OnlineSoftmax softmax;
   TileCounts counts;
+  /// Tiles, each as often as parts of its keys are apart.
+  Value total;
   Value batch, headQ, headKV, firstRow, seqQ, seqK, lastRow;
   /// Queries of the batch, and the keys that the tile has of it.
   Value lengthQ, lengthK;
@@ -186,20 +187,22 @@ Value BodyBuilder::countTiles() {
 }
 
 void BodyBuilder::locate(Value number) {
+  schedule::TileOrder order = schedule.getTileOrder();
+  if (order != schedule::TileOrder::AcrossHeads)
+    number = dealToParts(b, number, total, sizes.cache);
   if (schedule.getSplitK() > 1) {
     // Parts of one tile start one after the other.
     Value parts = constant(schedule.getSplitK());
     part = b.createOrFold<arith::RemUIOp>(number, parts);
     number = b.createOrFold<arith::DivUIOp>(number, parts);
   }
-  schedule::TileOrder order = schedule.getTileOrder();
   QueryTile tile;
   if (order == schedule::TileOrder::AcrossHeads) {
     int64_t columns = sizes.headDimQK + (op.getLatent() ? 0 : sizes.headDimV);
     int64_t rowBytes =
         columns * op.getKey().getType().getElementTypeBitWidth() / 8;
     Value headBytes = b.createOrFold<arith::MulIOp>(seqK, constant(rowBytes));
-    tile = orderBySection(b, number, counts, headBytes, sizes.cacheBytes,
+    tile = orderBySection(b, number, counts, headBytes, sizes.cache,
                           /*lastFirst=*/true);
   } else {
     tile = orderByHead(b, number, counts,
@@ -537,7 +540,7 @@ void BodyBuilder::planLoop(scf::ForOp loop) {
 }
 
 void BodyBuilder::build() {
-  Value total = countTiles();
+  total = countTiles();
   bool byCluster = schedule.getCluster() > 1;
   Value own = byCluster
                   ? gpu::ClusterIdOp::create(b, gpu::Dimension::x).getResult()

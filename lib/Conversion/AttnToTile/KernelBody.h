@@ -5,6 +5,7 @@
 #ifndef ATTUNE_LIB_CONVERSION_ATTNTOTILE_KERNELBODY_H
 #define ATTUNE_LIB_CONVERSION_ATTNTOTILE_KERNELBODY_H
 
+#include "TileOrder.h"
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "mlir/IR/IRMapping.h"
@@ -38,8 +39,8 @@ struct KernelSizes {
   int64_t blockM, blockN, headDimQK, headDimV;
   /// Lanes that share a row of the accumulator, each with a sum of its own.
   int64_t partialSums;
-  /// What of the device's cache keys and values may take.
-  int64_t cacheBytes;
+  /// What keys and values may take.
+  DeviceCache cache;
   /// Query heads that the rows of a tile belong to (HeadPacking).
   int64_t heads;
   /// getColumnParts().

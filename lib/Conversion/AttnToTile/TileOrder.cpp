@@ -29,6 +29,23 @@ static Value keyHead(ImplicitLocOpBuilder &b, Value headQ,
   return b.createOrFold<arith::DivUIOp>(headQ, group);
 }
 
+// The last ones, of which not every part has one, stay where they are.
+Value attune::dealToParts(ImplicitLocOpBuilder &b, Value number, Value total,
+                          const DeviceCache &cache) {
+  if (cache.parts == 1)
+    return number;
+  Value parts = constant(b, cache.parts);
+  Value each = b.createOrFold<arith::DivUIOp>(total, parts);
+  Value part = b.createOrFold<arith::RemUIOp>(number, parts);
+  Value dealt = b.createOrFold<arith::AddIOp>(
+      b.createOrFold<arith::MulIOp>(part, each),
+      b.createOrFold<arith::DivUIOp>(number, parts));
+  Value isDealt =
+      b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ult, number,
+                                    b.createOrFold<arith::MulIOp>(each, parts));
+  return b.createOrFold<arith::SelectOp>(isDealt, dealt, number);
+}
+
 QueryTile attune::orderByHead(ImplicitLocOpBuilder &b, Value number,
                               const TileCounts &counts, bool lastFirst) {
   QueryTile result;
@@ -44,15 +61,18 @@ QueryTile attune::orderByHead(ImplicitLocOpBuilder &b, Value number,
 
 QueryTile attune::orderBySection(ImplicitLocOpBuilder &b, Value number,
                                  const TileCounts &counts, Value headBytes,
-                                 int64_t cacheBytes, bool lastFirst) {
+                                 const DeviceCache &cache, bool lastFirst) {
   Value one = constant(b, 1);
   Value heads = b.createOrFold<arith::MulIOp>(counts.headsQ, counts.batches);
   Value group = b.createOrFold<arith::DivUIOp>(counts.headsQ, counts.headsKV);
   // There may be no keys.
   Value atLeastOne = b.createOrFold<arith::MaxUIOp>(headBytes, one);
-  Value fitting =
-      b.createOrFold<arith::DivUIOp>(constant(b, cacheBytes), atLeastOne);
+  Value fitting = b.createOrFold<arith::DivUIOp>(
+      constant(b, cache.bytes / cache.parts), atLeastOne);
   Value keyHeads = b.createOrFold<arith::MaxUIOp>(fitting, one);
+  if (cache.parts > 1)
+    keyHeads =
+        b.createOrFold<arith::MulIOp>(keyHeads, constant(b, cache.parts));
   Value size = b.createOrFold<arith::MinUIOp>(
       b.createOrFold<arith::MulIOp>(keyHeads, group), heads);
 
@@ -69,8 +89,16 @@ QueryTile attune::orderBySection(ImplicitLocOpBuilder &b, Value number,
   }
   QueryTile result;
   Value tile = b.createOrFold<arith::DivUIOp>(inSection, size);
-  Value head = b.createOrFold<arith::AddIOp>(
-      firstHead, b.createOrFold<arith::RemUIOp>(inSection, size));
+  Value inRound = b.createOrFold<arith::RemUIOp>(inSection, size);
+  if (cache.parts > 1) {
+    // Heads of one key head use one part, too.
+    Value ofSection = b.createOrFold<arith::DivUIOp>(size, group);
+    Value keyHeadOf = b.createOrFold<arith::RemUIOp>(inRound, ofSection);
+    inRound = b.createOrFold<arith::AddIOp>(
+        b.createOrFold<arith::MulIOp>(keyHeadOf, group),
+        b.createOrFold<arith::DivUIOp>(inRound, ofSection));
+  }
+  Value head = b.createOrFold<arith::AddIOp>(firstHead, inRound);
   result.tile = lastFirst ? reversed(b, tile, counts.tiles) : tile;
   result.headQ = b.createOrFold<arith::RemUIOp>(head, counts.headsQ);
   result.batch = b.createOrFold<arith::DivUIOp>(head, counts.headsQ);

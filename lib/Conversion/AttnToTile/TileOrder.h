@@ -20,6 +20,17 @@ struct QueryTile {
   mlir::Value tile, headQ, headKV, batch;
 };
 
+/// The device's cache: the bytes of all of its parts. Workgroup i uses the part
+/// i mod `parts`.
+struct DeviceCache {
+  int64_t bytes, parts;
+};
+
+/// A number below `total` instead of that of a workgroup: those that use one
+/// part of the cache have numbers in a row.
+mlir::Value dealToParts(mlir::ImplicitLocOpBuilder &b, mlir::Value number,
+                        mlir::Value total, const DeviceCache &cache);
+
 /// Tiles of one head after the other, in one of two directions: `number` counts
 /// tiles fastest, then heads, then batches.
 QueryTile orderByHead(mlir::ImplicitLocOpBuilder &b, mlir::Value number,
@@ -27,12 +38,13 @@ QueryTile orderByHead(mlir::ImplicitLocOpBuilder &b, mlir::Value number,
 
 /// The last tiles of all heads first, then those before them, or the first ones
 /// and then those behind them, in sections of as many heads as have keys and
-/// values, or whatever their tiles visit, of at most `cacheBytes`, so that
-/// these stay in the device's cache while the section is computed. `headBytes`,
-/// an index, is the size of that of one head.
+/// values, or whatever their tiles visit, as fit the device's cache, so that
+/// these stay there while the section is computed. `headBytes`, an index, is
+/// the size of that of one head. Where the cache has parts, a section has as
+/// many heads for each, and a head's tiles meet in one.
 QueryTile orderBySection(mlir::ImplicitLocOpBuilder &b, mlir::Value number,
                          const TileCounts &counts, mlir::Value headBytes,
-                         int64_t cacheBytes, bool lastFirst);
+                         const DeviceCache &cache, bool lastFirst);
 
 /// Where a tile of packed queries lies; index values.
 struct PackedRows {

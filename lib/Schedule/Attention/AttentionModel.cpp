@@ -357,10 +357,11 @@ double AttentionModel::assign(int64_t heads, int64_t blockM, TileOrder order,
   int64_t headBytes = work.seqK *
                       (work.problem.headDimQK + work.problem.headDimV) *
                       work.problem.getKeyType().getIntOrFloatBitWidth() / 8;
-  int64_t section = std::min<int64_t>(
-      heads, std::max<int64_t>(1, target.getCache() /
-                                      std::max<int64_t>(1, headBytes)) *
-                 std::max<int64_t>(1, heads / work.keyHeads));
+  int64_t ofPart = std::max<int64_t>(1, target.getCache() / target.getCaches() /
+                                            std::max<int64_t>(1, headBytes));
+  int64_t section =
+      std::min<int64_t>(heads, ofPart * target.getCaches() *
+                                   std::max<int64_t>(1, heads / work.keyHeads));
   auto getTime = [&](int64_t number) {
     if (order != TileOrder::AcrossHeads)
       return times[order == TileOrder::Descending ? tiles - 1 - number % tiles

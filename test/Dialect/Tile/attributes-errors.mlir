@@ -206,6 +206,14 @@ func.func private @target_positive() attributes {
 
 // -----
 
+func.func private @target_caches() attributes {
+  // expected-error @below {{expects a positive 'caches', but got 0}}
+  t = #tile.target<chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 1,
+    registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+    copy_sync = none, copy_widths = [], caches = 0, mma = []>}
+
+// -----
+
 func.func private @rates_positive() attributes {
   // expected-error @below {{expects a positive 'exp', but got 0}}
   t = #tile.rates<clock = 1, mma = 1, group_mma = 0, exp = 0, issue = 1, shared = 1, cache = 1, memory = 1>}

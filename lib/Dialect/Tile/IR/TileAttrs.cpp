@@ -465,7 +465,7 @@ LogicalResult TargetAttr::verify(
     int64_t maxThreads, int64_t maxThreadsPerSm, CopySync copySync,
     ArrayRef<int64_t> copyWidths, int64_t tmaBoxBytes, int64_t tmaBoxAlignment,
     int64_t schedulers, int64_t registerStep, WarpgroupsAttr warpgroups,
-    int64_t cache, RatesAttr rates, ArrayRef<MmaAtomAttr> mma) {
+    int64_t cache, int64_t caches, RatesAttr rates, ArrayRef<MmaAtomAttr> mma) {
   for (auto [name, value] : {std::pair<StringRef, int64_t>{"lanes", lanes},
                              {"sms", sms},
                              {"shared", shared},
@@ -476,7 +476,8 @@ LogicalResult TargetAttr::verify(
                              {"max_threads_per_sm", maxThreadsPerSm},
                              {"tma_box_alignment", tmaBoxAlignment},
                              {"schedulers", schedulers},
-                             {"register_step", registerStep}})
+                             {"register_step", registerStep},
+                             {"caches", caches}})
     if (value < 1)
       return emitError() << "expects a positive '" << name << "', but got "
                          << value;
@@ -505,7 +506,7 @@ TargetAttr TargetAttr::withSms(int64_t sms) const {
              getMaxThreads(), getMaxThreadsPerSm(), getCopySync(),
              getCopyWidths(), getTmaBoxBytes(), getTmaBoxAlignment(),
              getSchedulers(), getRegisterStep(), getWarpgroups(), getCache(),
-             getRates(), getMma());
+             getCaches(), getRates(), getMma());
 }
 
 MmaAtomAttr TargetAttr::findAtom(Type lhs, Type rhs, Type acc,

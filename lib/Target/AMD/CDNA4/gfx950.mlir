@@ -14,7 +14,7 @@ module attributes {tile.target = #tile.target<
   shared = 163840, shared_per_sm = 163840,
   registers = 512, registers_per_sm = 131072,
   max_threads = 1024, max_threads_per_sm = 2048,
-  copy_sync = none, copy_widths = [], cache = 33554432,
+  copy_sync = none, copy_widths = [], cache = 33554432, caches = 8,
   rates = #tile.rates<clock = 2400, mma = 4096, group_mma = 0, exp = 32,
                        issue = 64, shared = 256, cache = 64, memory = 3333>,
   mma = [

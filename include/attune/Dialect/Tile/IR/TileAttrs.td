@@ -318,7 +318,8 @@ def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
     copies start at multiples of `tma_box_alignment`. An SM has `schedulers`, to which its warps and registers are
     divided, and a thread gets registers in steps of `register_step`. `warpgroups` is there where warps
     multiply together. `cache` is how much
-    of the device's cache may be counted on to hold what workgroups share.
+    of the device's cache may be counted on to hold what workgroups share. It may be several, `caches`, that share nothing (an L2 of each
+    XCD of AMD's): workgroup i of a launch uses that of number i mod `caches`.
     `rates` say how fast all that is.
   }];
   let parameters = (ins
@@ -340,12 +341,13 @@ def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
     DefaultValuedParameter<"int64_t", "8", "32-bit registers of a thread">:$register_step,
     OptionalParameter<"::attune::tile::WarpgroupsAttr">:$warpgroups,
     DefaultValuedParameter<"int64_t", "33554432", "bytes of the device's cache">:$cache,
+    DefaultValuedParameter<"int64_t", "1", "parts of the device's cache">:$caches,
     DefaultValuedParameter<"::attune::tile::RatesAttr", "RatesAttr::getDefault($_ctxt)">:$rates,
     ArrayRefParameter<"::attune::tile::MmaAtomAttr">:$mma);
   let assemblyFormat = [{
     `<` struct($chip, $family, $lanes, $sms, $shared, $shared_per_sm, $registers, $registers_per_sm,
                $max_threads, $max_threads_per_sm, $copy_sync, custom<IntegerList>($copy_widths), $tma_box_bytes, $tma_box_alignment,
-               $schedulers, $register_step, $warpgroups, $cache, $rates,
+               $schedulers, $register_step, $warpgroups, $cache, $caches, $rates,
                custom<AtomList>($mma)) `>`
   }];
   let genVerifyDecl = 1;
