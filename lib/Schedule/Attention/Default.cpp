@@ -306,6 +306,26 @@ static AttentionAttr selectDecoding(const AttentionProblem &problem,
   return {};
 }
 
+/// Two workgroups an SM for several queries, whose heads share no tile: one
+/// multiplies while the other one has its softmax or waits for memory.
+static AttentionAttr selectSeveralQueries(const AttentionProblem &problem,
+                                          TargetAttr target) {
+  // Parts of unknown lengths are balanced by tiles that are handed out.
+  if (problem.seqQ <= 1 || problem.hasKeyLengths)
+    return {};
+  for (int64_t blockN : {80, 64, 48, 32}) {
+    AttentionSchedule wanted = makeGroups(problem, /*groups=*/1, blockN);
+    wanted.producerWarps = 1;
+    wanted.overlap = Overlap::Softmax;
+    wanted.rescale = 8;
+    wanted.workgroupsPerSm = 2;
+    wanted.tileOrder = schedule::TileOrder::Ascending;
+    if (AttentionAttr schedule = getIfFits(problem, wanted, target))
+      return schedule;
+  }
+  return {};
+}
+
 /// A tile of as few rows as warpgroups multiply, and as many keys under way as
 /// fit, in large blocks of at least two stages: few queries wait for memory
 /// alone. Where there are more tiles than SMs, the loads of the next one do not
@@ -314,6 +334,8 @@ static AttentionAttr selectDecoding(const AttentionProblem &problem,
                                     TargetAttr target) {
   if (!hasFewQueries(problem))
     return {};
+  if (AttentionAttr schedule = selectSeveralQueries(problem, target))
+    return schedule;
   // Where several warpgroups share columns, producers hand registers over.
   using Groups = std::pair<int64_t, int64_t>;
   for (auto [groups, producers] :
@@ -411,9 +433,9 @@ static AttentionAttr splitKeys(const AttentionProblem &problem,
   constexpr int64_t kStart = 2, kMerge = 3;
   // By how much parts must be faster, in percent.
   constexpr int64_t kMargin = 125;
+  int64_t slots = target.getSms() * schedule.getWorkgroupsPerSm();
   auto getTime = [&](int64_t splits) {
-    auto rounds =
-        static_cast<int64_t>(llvm::divideCeil(tiles * splits, target.getSms()));
+    auto rounds = static_cast<int64_t>(llvm::divideCeil(tiles * splits, slots));
     auto steps = static_cast<int64_t>(llvm::divideCeil(blocks, splits));
     return rounds * (steps + kStart) + (splits > 1 ? kMerge : 0);
   };
