@@ -310,10 +310,11 @@ static AttentionAttr selectDecoding(const AttentionProblem &problem,
 /// multiplies while the other one has its softmax or waits for memory.
 static AttentionAttr selectSeveralQueries(const AttentionProblem &problem,
                                           TargetAttr target) {
-  // Parts of unknown lengths are balanced by tiles that are handed out.
-  if (problem.seqQ <= 1 || problem.hasKeyLengths)
+  if (problem.seqQ <= 1)
     return {};
   for (int64_t blockN : {80, 64, 48, 32}) {
+    if (problem.pageSize && blockN > kSmallBlock)
+      continue;
     AttentionSchedule wanted = makeGroups(problem, /*groups=*/1, blockN);
     wanted.producerWarps = 1;
     wanted.overlap = Overlap::Softmax;
@@ -405,8 +406,10 @@ static AttentionAttr balanceKeys(const AttentionProblem &problem,
   auto parts = std::min(static_cast<int64_t>(llvm::PowerOf2Ceil(
                             llvm::divideCeil(problem.seqK, kLongKeys))),
                         kMostParts);
-  // Parts that are not handed out even out where there are more of them.
-  if (parts > 1 && schedule.getPersistent() == schedule::Persistent::None)
+  // Where they are not handed out, parts even out if there are more of them, or
+  // if a second workgroup of the SM fills what one leaves.
+  if (parts > 1 && schedule.getPersistent() == schedule::Persistent::None &&
+      schedule.getWorkgroupsPerSm() == 1)
     parts *= 2;
   SmallVector<int64_t> values(schedule.getValues());
   values[AttentionAttr::splitK] = parts;
@@ -421,10 +424,13 @@ static AttentionAttr splitKeys(const AttentionProblem &problem,
   if (!schedule || !hasFewQueries(problem))
     return schedule;
   int64_t tiles = problem.countTiles(schedule);
-  // There is no room for the next tile where warpgroups share columns.
+  int64_t slots = target.getSms() * schedule.getWorkgroupsPerSm();
+  // There is no room for the next tile where warpgroups share columns, or
+  // workgroups an SM.
+  bool isFull = schedule.getWarpsN() > 1 || schedule.getWorkgroupsPerSm() > 1;
   if (problem.hasKeyLengths &&
       (schedule.getPersistent() == schedule::Persistent::Dynamic ||
-       (schedule.getWarpsN() > 1 && 2 * tiles > target.getSms())))
+       (isFull && 2 * tiles > slots)))
     return balanceKeys(problem, schedule, target);
   int64_t keys = problem.meanKeys ? problem.meanKeys : problem.seqK;
   auto blocks =
@@ -433,7 +439,6 @@ static AttentionAttr splitKeys(const AttentionProblem &problem,
   constexpr int64_t kStart = 2, kMerge = 3;
   // By how much parts must be faster, in percent.
   constexpr int64_t kMargin = 125;
-  int64_t slots = target.getSms() * schedule.getWorkgroupsPerSm();
   auto getTime = [&](int64_t splits) {
     auto rounds = static_cast<int64_t>(llvm::divideCeil(tiles * splits, slots));
     auto steps = static_cast<int64_t>(llvm::divideCeil(blocks, splits));
