@@ -364,10 +364,10 @@ StorePattern::matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
   return success();
 }
 
-/// How many elements a thread can write at once to a slot whose rows, or
-/// columns where it is stored by these, are dimension `dim`.
-static int64_t getWrittenRun(LayoutAttr layout, int64_t dim,
-                             tile::SwizzleAttr swizzle) {
+/// How many elements a thread can read or write at once of a slot whose rows,
+/// or columns where it is stored by these, are dimension `dim`.
+static int64_t getRun(LayoutAttr layout, int64_t dim,
+                      tile::SwizzleAttr swizzle) {
   int64_t run = 1;
   for (const tile::Mode &mode : layout.getRegisters())
     if (mode.dim == dim && mode.stride == 1)
@@ -394,7 +394,7 @@ PutTilePattern::matchAndRewrite(tile::PutTileOp op, OpAdaptor adaptor,
   Type element = slot.getElementType();
   int64_t rowDim = swizzle.getTransposed() ? 1 : 0, columnDim = 1 - rowDim;
   SmallVector<int64_t, 2> stored = slot.getStoredShape();
-  int64_t run = getWrittenRun(layout, columnDim, swizzle);
+  int64_t run = getRun(layout, columnDim, swizzle);
   if (Value isFirst = isFirstHolder(b, loc, layout, context)) {
     auto guard = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
     b.setInsertionPointToStart(guard.thenBlock());
@@ -469,24 +469,34 @@ Value attune::readShared(OpBuilder &b, Location loc,
   Value flat = flattenBuffer(b, loc, read.buffer);
   // A run stays inside one chunk, where the swizzle keeps neighbours together;
   // with a constant column start the lanes must not shift it across a chunk.
+  int64_t count = getRun(read.layout, /*dim=*/1, read.swizzle);
   SmallVector<Value> elements(read.layout.getNumRegisters());
-  for (const Run &run : findRuns(read.layout, 2, read.swizzle.getVector())) {
-    SplitIndex row{laneRow, read.rowOffset + run.coordinates[0]};
-    SplitIndex column{laneColumn, read.columnOffset + run.coordinates[1]};
+  for (int64_t reg = 0; reg < read.layout.getNumRegisters(); ++reg) {
+    SmallVector<int64_t, 2> at = read.layout.getRegisterCoordinates(reg, 2);
+    if (at[1] % count != 0)
+      continue;
+    SplitIndex row{laneRow, read.rowOffset + at[0]};
+    SplitIndex column{laneColumn, read.columnOffset + at[1]};
     Value index =
         sharedPosition(b, loc, read.swizzle, type.getDimSize(1), row, column)
             .materialize(b, loc);
-    if (run.count == 1) {
-      elements[run.firstRegister] = memref::LoadOp::create(b, loc, flat, index);
+    if (count == 1) {
+      elements[reg] = memref::LoadOp::create(b, loc, flat, index);
       continue;
     }
     Value part = vector::LoadOp::create(
-        b, loc, VectorType::get(run.count, element), flat, index,
-        /*nontemporal=*/false, llvm::MaybeAlign(run.count * elementBytes));
-    for (int64_t i = 0; i < run.count; ++i)
-      elements[run.firstRegister + i] =
+        b, loc, VectorType::get(count, element), flat, index,
+        /*nontemporal=*/false, llvm::MaybeAlign(count * elementBytes));
+    for (int64_t i = 0; i < count; ++i)
+      elements[findRegister(read.layout, {at[0], at[1] + i})] =
           vector::ExtractOp::create(b, loc, part, i);
   }
+  // Two registers may hold the same place.
+  for (auto [reg, value] : llvm::enumerate(elements))
+    if (!value)
+      value = elements[findRegister(
+          read.layout, read.layout.getRegisterCoordinates(
+                           static_cast<int64_t>(reg), /*rank=*/2))];
   return vector::FromElementsOp::create(
       b, loc, VectorType::get(elements.size(), element), elements);
 }

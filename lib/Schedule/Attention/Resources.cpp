@@ -33,10 +33,19 @@ SmallVector<int64_t, 2> attune::getColumnParts(const AttentionProblem &problem,
 MmaAtomAttr attune::findAtom(const AttentionProblem &problem,
                              const AttentionKnobs &schedule,
                              TargetAttr target) {
-  return target.findAtom(problem.elementType, problem.elementType,
-                         Float32Type::get(target.getContext()),
-                         schedule.getMmaWarps() > 1 ? tile::MmaScope::Warpgroup
-                                                    : tile::MmaScope::Warp);
+  auto find = [&](Type stored) {
+    return target.findAtom(
+        problem.elementType, stored, Float32Type::get(target.getContext()),
+        schedule.getMmaWarps() > 1 ? tile::MmaScope::Warpgroup
+                                   : tile::MmaScope::Warp);
+  };
+  // Atoms of an operand that is widened have as many rows or columns as the
+  // others, or more.
+  MmaAtomAttr ofKeys = find(problem.getKeyType()),
+              ofValues = find(problem.getValueType());
+  if (!ofKeys || !ofValues)
+    return {};
+  return ofKeys.getN() > ofValues.getN() ? ofKeys : ofValues;
 }
 
 /// Threads that compute.

@@ -5,6 +5,12 @@
 #lhs = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
 #rhs = #tile.layout<registers = [[2, 0, 1], [2, 0, 8]], lanes = [[4, 0, 2], [8, 1, 1]], warps = []>
 #acc = #tile.layout<registers = [[2, 1, 1], [2, 0, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
+// Two of them side by side, of a right operand that is stored in 8 bits. Neighbours along the sum and along a row are in one
+// lane, so that it reads 4 or 2 bytes at once: of the depth of an instruction, of which the order does not matter, lane t of
+// four has 4 t to 4 t + 3, and the even columns are those of the first.
+#wide_lhs = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 2]], lanes = [[4, 1, 4], [8, 0, 1]], warps = []>
+#wide_rhs = #tile.layout<registers = [[4, 0, 1], [2, 1, 1]], lanes = [[4, 0, 4], [8, 1, 2]], warps = []>
+#wide_acc = #tile.layout<registers = [[4, 1, 1], [2, 0, 8]], lanes = [[4, 1, 4], [8, 0, 1]], warps = []>
 
 module attributes {tile.target = #tile.target<
   chip = "sm_120", family = "Ampere", lanes = 32, sms = 170,
@@ -18,4 +24,12 @@ module attributes {tile.target = #tile.target<
     #tile.mma_atom<name = "mma.sync.m16n8k16", m = 16, n = 8, k = 16, lhsType = f16, rhsType = f16, accType = f32,
       lhs = #lhs, rhs = #rhs, acc = #acc>,
     #tile.mma_atom<name = "mma.sync.m16n8k16", m = 16, n = 8, k = 16, lhsType = bf16, rhsType = bf16, accType = f32,
-      lhs = #lhs, rhs = #rhs, acc = #acc>]>} {}
+      lhs = #lhs, rhs = #rhs, acc = #acc>,
+    #tile.mma_atom<name = "mma.sync.m16n8k16.x2", m = 16, n = 16, k = 16, lhsType = f16, rhsType = f8E4M3FN, accType = f32,
+      lhs = #wide_lhs, rhs = #wide_rhs, acc = #wide_acc>,
+    #tile.mma_atom<name = "mma.sync.m16n8k16.x2", m = 16, n = 16, k = 16, lhsType = f16, rhsType = f8E5M2, accType = f32,
+      lhs = #wide_lhs, rhs = #wide_rhs, acc = #wide_acc>,
+    #tile.mma_atom<name = "mma.sync.m16n8k16.x2", m = 16, n = 16, k = 16, lhsType = bf16, rhsType = f8E4M3FN, accType = f32,
+      lhs = #wide_lhs, rhs = #wide_rhs, acc = #wide_acc>,
+    #tile.mma_atom<name = "mma.sync.m16n8k16.x2", m = 16, n = 16, k = 16, lhsType = bf16, rhsType = f8E5M2, accType = f32,
+      lhs = #wide_lhs, rhs = #wide_rhs, acc = #wide_acc>]>} {}

@@ -74,16 +74,16 @@ static SmallVector<Value> packedRegisters(OpBuilder &b, Location loc,
   return registers;
 }
 
-Value BaselineTarget::emitMma(OpBuilder &b, Location loc,
-                              tile::MmaAtomAttr atom, Value lhs, Value rhs,
-                              Value acc) const {
+/// mma.sync.m16n8k16 of vectors of one type.
+static Value emitMmaSync(OpBuilder &b, Location loc, Value lhs, Value rhs,
+                         Value acc) {
   auto accType = cast<VectorType>(acc.getType());
   SmallVector<Value> accRegisters;
   for (int64_t i = 0; i < accType.getNumElements(); ++i)
     accRegisters.push_back(vector::ExtractOp::create(b, loc, acc, i));
   SmallVector<Type> resultTypes(accType.getNumElements(), b.getF32Type());
   std::optional<std::array<NVVM::MMATypes, 2>> inputTypes;
-  if (atom.getLhsType().isBF16())
+  if (getElementTypeOrSelf(lhs).isBF16())
     inputTypes = std::array<NVVM::MMATypes, 2>{NVVM::MMATypes::bf16,
                                                NVVM::MMATypes::bf16};
   std::array<NVVM::MMALayout, 2> layouts{NVVM::MMALayout::row,
@@ -91,12 +91,36 @@ Value BaselineTarget::emitMma(OpBuilder &b, Location loc,
   Value result = NVVM::MmaOp::create(
       b, loc, LLVM::LLVMStructType::getLiteral(b.getContext(), resultTypes),
       packedRegisters(b, loc, lhs), packedRegisters(b, loc, rhs), accRegisters,
-      ArrayRef<int64_t>{atom.getM(), atom.getN(), atom.getK()},
+      ArrayRef<int64_t>{16, 8, 16},
       /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt, inputTypes, layouts);
   SmallVector<Value> elements;
   for (int64_t i = 0; i < accType.getNumElements(); ++i)
     elements.push_back(LLVM::ExtractValueOp::create(b, loc, result, i));
   return vector::FromElementsOp::create(b, loc, accType, elements);
+}
+
+/// Two instructions, of the even and of the odd columns.
+static Value emitWideMma(OpBuilder &b, Location loc, Type element, Value lhs,
+                         Value rhs, Value acc) {
+  auto slice = [&](Value vector, ArrayRef<int64_t> elements) -> Value {
+    return vector::ShuffleOp::create(b, loc, vector, vector, elements);
+  };
+  auto type = cast<VectorType>(rhs.getType());
+  rhs = arith::ExtFOp::create(b, loc, type.clone(element), rhs);
+  Value even = emitMmaSync(b, loc, lhs, slice(rhs, {0, 1, 2, 3}),
+                           slice(acc, {0, 2, 4, 6}));
+  Value odd = emitMmaSync(b, loc, lhs, slice(rhs, {4, 5, 6, 7}),
+                          slice(acc, {1, 3, 5, 7}));
+  return vector::ShuffleOp::create(b, loc, even, odd,
+                                   ArrayRef<int64_t>{0, 4, 1, 5, 2, 6, 3, 7});
+}
+
+Value BaselineTarget::emitMma(OpBuilder &b, Location loc,
+                              tile::MmaAtomAttr atom, Value lhs, Value rhs,
+                              Value acc) const {
+  if (atom.getLhsType() != atom.getRhsType())
+    return emitWideMma(b, loc, atom.getLhsType(), lhs, rhs, acc);
+  return emitMmaSync(b, loc, lhs, rhs, acc);
 }
 
 /// Rows and columns of one 8x8 matrix of ldmatrix, and matrices of one

@@ -132,6 +132,7 @@ llvm::SmallVector<Scales, 3> getScales(AttentionOp op);
 /// The element type of the result of queries of this one, where no other is
 /// written.
 mlir::Type getDefaultResultElement(mlir::Type query);
+
 /// What positions of this name are called in messages.
 llvm::StringRef getPositionsName(char position);
 
