@@ -21,13 +21,13 @@
 
 // TABLE: attention on gfx942: 84 of 84 legal schedules tried
 // TABLE-NOT: rank
-// TABLE: executed on the CPU: 44 different kernels, which are those of 84 schedules; 84 of these are right and have no fault
+// TABLE: executed on the CPU: 60 different kernels, which are those of 84 schedules; 84 of these are right and have no fault
 // TABLE-NOT: best
 
 // LOG: 84/84 ok 84
 // LOG-NOT: warning
 
-// REPORT: "binaries": 44
+// REPORT: "binaries": 60
 // REPORT: "device": "host executor, {{.*}}"
 // REPORT: "executed": true
 // REPORT: "results": []
@@ -37,7 +37,7 @@
 // REPORT: "tried": 84
 
 // AGAIN: 84 of 84 legal schedules tried in 0s, 84 of them from the database
-// AGAIN: executed on the CPU: 44 different kernels
+// AGAIN: executed on the CPU: 60 different kernels
 
 // STATUS: session 1: attention on gfx942, device host executor, {{.*}}, finished
 // STATUS-NEXT: 84 results for 84 legal schedules: ok 84
