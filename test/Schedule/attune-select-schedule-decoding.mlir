@@ -87,3 +87,28 @@ func.func @latent_of_lengths(%q: tensor<64x128x1x576xbf16>, %k: tensor<64x1x8192
   %p = attn.attention %q, %l, %l key_lengths(%n : tensor<64xi32>) latent(512) : tensor<64x128x1x576xbf16>, tensor<64x1x32768x576xbf16>, tensor<64x1x32768x576xbf16>
   return %o, %p : tensor<64x128x1x512xbf16>, tensor<64x128x1x512xbf16>
 }
+
+// Several queries multiply enough to wait for their softmax: two workgroups an SM, and parts for all of them.
+// CHECK-LABEL: func.func @several
+// CHECK: schedule(<blockM = 64, blockN = 80, mmaWarps = 4, producerWarps = 1, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, workgroupsPerSm = 2, splitK = 8>)
+func.func @several(%q: tensor<1x32x20x128xbf16>, %k: tensor<1x8x32768x128xbf16>) -> tensor<1x32x20x128xbf16> {
+  %o = attn.attention %q, %k, %k : tensor<1x32x20x128xbf16>, tensor<1x8x32768x128xbf16>, tensor<1x8x32768x128xbf16>
+  return %o : tensor<1x32x20x128xbf16>
+}
+
+// Blocks of pages are those of smaller tiles here, too; parts of long sequences balance what is left.
+// CHECK-LABEL: func.func @several_of_lengths
+// CHECK: schedule(<blockM = 64, mmaWarps = 4, {{.*}}workgroupsPerSm = 2, splitK = 4>)
+func.func @several_of_lengths(%q: tensor<64x32x4x128xbf16>, %k: tensor<8192x8x64x128xbf16>, %n: tensor<64xi32>, %t: tensor<64x512xi32>) -> tensor<64x32x4x128xbf16> {
+  %o = attn.attention %q, %k, %k key_lengths(%n : tensor<64xi32>) pages(%t : tensor<64x512xi32>) causal(bottom_right)
+      : tensor<64x32x4x128xbf16>, tensor<8192x8x64x128xbf16>, tensor<8192x8x64x128xbf16>
+  return %o : tensor<64x32x4x128xbf16>
+}
+
+// Each warp widens keys of 8 bits for itself: one, with the rows of one instruction.
+// CHECK-LABEL: func.func @narrow
+// CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1, kStages = 4, vStages = 4, rescale = 8, tileOrder = ascending, workgroupsPerSm = 4, splitK = 4>)
+func.func @narrow(%q: tensor<16x32x1x128xbf16>, %k: tensor<16x8x4096x128xf8E4M3FN>) -> tensor<16x32x1x128xbf16> {
+  %o = attn.attention %q, %k, %k : tensor<16x32x1x128xbf16>, tensor<16x8x4096x128xf8E4M3FN>, tensor<16x8x4096x128xf8E4M3FN>
+  return %o : tensor<16x32x1x128xbf16>
+}

@@ -327,6 +327,30 @@ static AttentionAttr selectSeveralQueries(const AttentionProblem &problem,
   return {};
 }
 
+/// One warp with the rows of one instruction where keys are narrower than
+/// queries, for each warp widens all keys that it multiplies. Several
+/// workgroups an SM have many small blocks under way.
+static AttentionAttr selectNarrowKeys(const AttentionProblem &problem,
+                                      TargetAttr target) {
+  constexpr int64_t kRows = 16;
+  if (problem.getKeyType() == problem.elementType || problem.seqQ > kRows ||
+      target.copiesThroughRegisters())
+    return {};
+  for (int64_t stages : {4, 3, 2}) {
+    AttentionSchedule wanted;
+    wanted.blockM = kRows;
+    wanted.blockN = 32;
+    wanted.numWarps = 1;
+    wanted.kStages = wanted.vStages = stages;
+    wanted.rescale = 8;
+    wanted.workgroupsPerSm = 4;
+    wanted.tileOrder = schedule::TileOrder::Ascending;
+    if (AttentionAttr schedule = getIfFits(problem, wanted, target))
+      return schedule;
+  }
+  return {};
+}
+
 /// A tile of as few rows as warpgroups multiply, and as many keys under way as
 /// fit, in large blocks of at least two stages: few queries wait for memory
 /// alone. Where there are more tiles than SMs, the loads of the next one do not
@@ -335,6 +359,8 @@ static AttentionAttr selectDecoding(const AttentionProblem &problem,
                                     TargetAttr target) {
   if (!hasFewQueries(problem))
     return {};
+  if (AttentionAttr schedule = selectNarrowKeys(problem, target))
+    return schedule;
   if (AttentionAttr schedule = selectSeveralQueries(problem, target))
     return schedule;
   // Where several warpgroups share columns, producers hand registers over.
