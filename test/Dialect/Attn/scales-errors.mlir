@@ -115,3 +115,11 @@ func.func @attention_grad_c7(%q: tensor<1x2x8x16xf16>, %k: tensor<1x2x8x16xbf16>
   %dq, %dk, %dv = attn.attention_grad %q, %k, %q, %q, %lse, %q : tensor<1x2x8x16xf16>, tensor<1x2x8x16xbf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8xf32>, tensor<1x2x8x16xf16>
   return
 }
+
+// -----
+
+func.func @no_float(%q: tensor<1x2x8x16xindex>) {
+  // expected-error @below {{operand #0 must be 4D tensor of}}
+  %o = attn.attention %q, %q, %q : tensor<1x2x8x16xindex>, tensor<1x2x8x16xindex>, tensor<1x2x8x16xindex>
+  return
+}

@@ -56,7 +56,9 @@ SmallVector<Scales, 3> attune::attn::getScales(AttentionOp op) {
 
 Type attune::attn::getDefaultResultElement(Type query) {
   constexpr unsigned kLeastBits = 16;
-  return query.getIntOrFloatBitWidth() < kLeastBits
+  // Types are inferred before they are checked.
+  auto type = dyn_cast<FloatType>(query);
+  return type && type.getWidth() < kLeastBits
              ? BFloat16Type::get(query.getContext())
              : query;
 }

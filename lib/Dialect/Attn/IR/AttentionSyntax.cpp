@@ -524,8 +524,9 @@ void AttentionOp::print(OpAsmPrinter &printer) {
     printer << " : " << scales.scales.getType() << ")";
   }
   printShared(printer, *this);
-  bool isDefault = getResult().getType().getElementType() ==
-                   getDefaultResultElement(getElementType());
+  bool isDefault =
+      getResult().getType().getElementType() ==
+      getDefaultResultElement(getQuery().getType().getElementType());
   printEnd(printer, *this, getOperands().take_front(3).getTypes(),
            /*writesTypes=*/!isDefault);
 }
