@@ -330,5 +330,13 @@ gpu.module @kernels {
     %a = tile.fill %x : index -> !tile.tile<16x8388608xindex, registers>
     gpu.return
   }
+  gpu.func @columns_too_large(%m: memref<?x32xf16>) kernel attributes {known_block_size = array<i32: 4, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : <1048592x32xf16, stages = 1, transposed = true>
+    // expected-error @below {{expects at most 65536 registers, lanes and warps each in a layout, but got extents up to 1048592}}
+    %a = tile.load %m[%c0, %c0] : memref<?x32xf16> -> !tile.tile<1048592x32xf16, registers>
+    tile.put_tile %c[%c0], %a : <1048592x32xf16, stages = 1, transposed = true>, !tile.tile<1048592x32xf16, registers>
+    gpu.return
+  }
 }
 }

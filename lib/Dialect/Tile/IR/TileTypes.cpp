@@ -274,20 +274,25 @@ LayoutAttr attune::tile::getTransposingLayout(TileType type, int64_t lanes,
   int64_t lanesRows = below * lanesBelow,
           warpsOfRows = std::gcd(rows / lanesRows, warps),
           warpsOfColumns = std::gcd(columns / across, warps / warpsOfRows),
-          idleWarps = warps / warpsOfRows / warpsOfColumns;
-  return LayoutAttr::getNormal(
-      type.getContext(),
-      {{run, 1, 1},
-       {down, 0, 1},
-       {columns / across / warpsOfColumns, 1, across * warpsOfColumns},
-       {rows / lanesRows / warpsOfRows, 0, lanesRows * warpsOfRows}},
-      {{lanesDown, 0, down},
-       {lanesOfRow, 1, run},
-       {lanesBelow, 0, below},
-       {idleLanes, 0, 0}},
-      {{warpsOfRows, 0, lanesRows},
-       {warpsOfColumns, 1, across},
-       {idleWarps, 0, 0}});
+          idleWarps = warps / warpsOfRows / warpsOfColumns,
+          timesAcross = columns / across / warpsOfColumns,
+          timesDown = rows / lanesRows / warpsOfRows;
+  // Null for a tile that no threads hold.
+  constexpr int64_t kMostRegisters = 65536;
+  if (timesDown > kMostRegisters / (run * down) / timesAcross)
+    return {};
+  return LayoutAttr::getNormal(type.getContext(),
+                               {{run, 1, 1},
+                                {down, 0, 1},
+                                {timesAcross, 1, across * warpsOfColumns},
+                                {timesDown, 0, lanesRows * warpsOfRows}},
+                               {{lanesDown, 0, down},
+                                {lanesOfRow, 1, run},
+                                {lanesBelow, 0, below},
+                                {idleLanes, 0, 0}},
+                               {{warpsOfRows, 0, lanesRows},
+                                {warpsOfColumns, 1, across},
+                                {idleWarps, 0, 0}});
 }
 
 int64_t ChannelType::getSizeInBytes() const {

@@ -54,7 +54,6 @@ static std::optional<LayoutAttr> getWhole(DeinterleaveOp op, LayoutAttr part) {
 }
 
 namespace {
-
 /// How an MMA is assigned to the scopes (warps or warpgroups) that issue it.
 struct Distribution {
   MmaAtomAttr atom;
@@ -373,19 +372,20 @@ LogicalResult TileAssignLayouts::assignBlocked(Value value) {
   Operation *place = value.getDefiningOp();
   if (!place)
     place = value.getParentBlock()->getParentOp();
-  int64_t lanes = TargetAttr::lookup(getOperation()).getLanes();
-  if (isPutTransposed(value)) {
-    assign(value, getTransposingLayout(getRegisterTile(value), lanes,
-                                       getWarps(place)->count));
-    return success();
-  }
+  int64_t lanes = TargetAttr::lookup(getOperation()).getLanes(),
+          warps = getWarps(place)->count;
+  TileType type = getRegisterTile(value);
+  if (isPutTransposed(value))
+    if (LayoutAttr layout = getTransposingLayout(type, lanes, warps)) {
+      assign(value, layout);
+      return success();
+    }
   const DenseMap<Value, LayoutAttr> before = layouts;
   // Rows stay whole in a warp where neither way will do.
   for (bool warpsAlongColumns : {false, true, false}) {
     layouts = before;
-    LayoutAttr layout =
-        getBlocked([&] { return place->emitOpError(); }, getRegisterTile(value),
-                   lanes, getWarps(place)->count, warpsAlongColumns);
+    LayoutAttr layout = getBlocked([&] { return place->emitOpError(); }, type,
+                                   lanes, warps, warpsAlongColumns);
     if (!layout)
       return failure();
     assign(value, layout);
