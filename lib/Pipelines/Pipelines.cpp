@@ -132,27 +132,56 @@ void attune::buildCompilePipeline(OpPassManager &pm,
     buildHostToLLVMPipeline(pm);
 }
 
+/// Registers a pipeline of modules. Upstream's registration would end the
+/// process where it is nested in another op.
+template <typename Options, typename Build>
+static void registerPipeline(StringRef name, StringRef description,
+                             Build build) {
+  registerPassPipeline(
+      name, description,
+      [name, build](OpPassManager &pm, StringRef text,
+                    function_ref<LogicalResult(const Twine &)> emitError)
+          -> LogicalResult {
+        StringRef anchor = pm.getOpAnchorName(),
+                  module = ModuleOp::getOperationName();
+        if (anchor != module && anchor != OpPassManager::getAnyOpAnchorName())
+          return emitError("expects '" + name + "' to run on '" + module +
+                           "', but got '" + anchor + "'");
+        Options options;
+        if (failed(options.parseFromString(text)))
+          return failure();
+        build(pm, options);
+        return success();
+      },
+      [](function_ref<void(const detail::PassOptions &)> handle) {
+        handle(Options());
+      });
+}
+
 void attune::registerPipelines() {
-  PassPipelineRegistration<CompileOptions>(
+  auto withoutOptions = [](void (*build)(OpPassManager &)) {
+    return
+        [build](OpPassManager &pm, const EmptyPipelineOptions &) { build(pm); };
+  };
+  registerPipeline<CompileOptions>(
       "tensors-to-tile-pipeline",
       "Attention and matmuls on tensors to kernels that speak tile.",
       buildTensorsToTilePipeline);
-  PassPipelineRegistration<>(
+  registerPipeline<EmptyPipelineOptions>(
       "tile-pipeline",
-      "The passes on tiles, which tile-to-gpu-pipeline begins "
-      "with.",
-      buildTilePipeline);
-  PassPipelineRegistration<>("tile-to-gpu-pipeline",
-                             "Kernels that speak tile to upstream's dialects.",
-                             buildTileToGPUPipeline);
-  PassPipelineRegistration<>("gpu-to-llvm-pipeline",
-                             "Kernels in upstream's dialects to LLVM dialect.",
-                             buildGPUToLLVMPipeline);
-  PassPipelineRegistration<>(
+      "The passes on tiles, which tile-to-gpu-pipeline begins with.",
+      withoutOptions(buildTilePipeline));
+  registerPipeline<EmptyPipelineOptions>(
+      "tile-to-gpu-pipeline", "Kernels that speak tile to upstream's dialects.",
+      withoutOptions(buildTileToGPUPipeline));
+  registerPipeline<EmptyPipelineOptions>(
+      "gpu-to-llvm-pipeline", "Kernels in upstream's dialects to LLVM dialect.",
+      withoutOptions(buildGPUToLLVMPipeline));
+  registerPipeline<EmptyPipelineOptions>(
       "host-to-llvm-pipeline",
       "The host side of a compiled module to LLVM dialect.",
-      buildHostToLLVMPipeline);
-  PassPipelineRegistration<CompileOptions>(
+      withoutOptions(buildHostToLLVMPipeline));
+  registerPipeline<CompileOptions>(
       "attune-compile",
       "Attention and matmuls on tensors to binaries for one chip.",
       buildCompilePipeline);
