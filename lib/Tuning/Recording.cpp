@@ -66,23 +66,34 @@ static bool isDatabase(llvm::StringRef text) {
   return text.starts_with("SQLite format 3");
 }
 
-llvm::Expected<std::optional<std::string>>
-attune::tuning::readProblem(llvm::StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  // Who reads the input says what is wrong with it.
-  if (!buffer || !isDatabase((*buffer)->getBuffer()))
-    return std::nullopt;
+/// What is in a database: itself, and its searches in their order.
+static llvm::Expected<
+    std::pair<std::unique_ptr<Store>, std::vector<SessionInfo>>>
+openSearches(llvm::StringRef path) {
   llvm::Expected<std::unique_ptr<Store>> store = Store::openReadOnly(path);
   if (!store)
     return store.takeError();
   llvm::Expected<std::vector<SessionInfo>> sessions = (*store)->getSessions();
   if (!sessions)
     return sessions.takeError();
-  if (sessions->empty())
+  return std::pair(std::move(*store), std::move(*sessions));
+}
+
+llvm::Expected<std::optional<std::string>>
+attune::tuning::readProblem(llvm::StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  // Who reads the input says what is wrong with it.
+  if (!buffer || !isDatabase((*buffer)->getBuffer()))
+    return std::nullopt;
+  auto searches = openSearches(path);
+  if (!searches)
+    return searches.takeError();
+  auto &[store, sessions] = *searches;
+  if (sessions.empty())
     return llvm::createStringError("expects a search in '" + path +
                                    "', but there is none");
   llvm::Expected<std::string> text =
-      (*store)->getText(sessions->back().key.problem);
+      store->getText(sessions.back().key.problem);
   if (!text)
     return text.takeError();
   return std::move(*text);
@@ -90,17 +101,15 @@ attune::tuning::readProblem(llvm::StringRef path) {
 
 static llvm::Error readDatabase(llvm::StringRef path, llvm::StringRef key,
                                 Recorder &recorder) {
-  llvm::Expected<std::unique_ptr<Store>> store = Store::openReadOnly(path);
-  if (!store)
-    return store.takeError();
-  llvm::Expected<std::vector<SessionInfo>> sessions = (*store)->getSessions();
-  if (!sessions)
-    return sessions.takeError();
-  for (const SessionInfo &session : llvm::reverse(*sessions)) {
+  auto searches = openSearches(path);
+  if (!searches)
+    return searches.takeError();
+  auto &[store, sessions] = *searches;
+  for (const SessionInfo &session : llvm::reverse(sessions)) {
     // One that found everything stored has no results of its own.
     if (session.key.problem != key || session.results == 0)
       continue;
-    auto results = (*store)->getResults(session.id);
+    auto results = store->getResults(session.id);
     if (!results)
       return results.takeError();
     for (const auto &entry : *results) {
