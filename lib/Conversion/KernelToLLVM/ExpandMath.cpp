@@ -8,6 +8,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/IR/Matchers.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -17,6 +19,38 @@ static Value splat(OpBuilder &b, Location loc, Type type, double value) {
     return arith::ConstantOp::create(b, loc,
                                      DenseElementsAttr::get(vector, scalar));
   return arith::ConstantOp::create(b, loc, scalar);
+}
+
+/// The value of a constant, of each element.
+static std::optional<double> getConstant(Value value) {
+  Attribute constant;
+  if (!matchPattern(value, m_Constant(&constant)))
+    return std::nullopt;
+  if (auto splat = dyn_cast<SplatElementsAttr>(constant))
+    constant = splat.getSplatValue<Attribute>();
+  auto scalar = dyn_cast<FloatAttr>(constant);
+  return scalar ? std::optional(scalar.getValueAsDouble()) : std::nullopt;
+}
+
+/// A product as a constant and what it is multiplied by; null if it is none.
+static std::pair<double, Value> splitFactor(Value product) {
+  if (auto op = product.getDefiningOp<arith::MulFOp>()) {
+    if (std::optional<double> factor = getConstant(op.getRhs()))
+      return {*factor, op.getLhs()};
+    if (std::optional<double> factor = getConstant(op.getLhs()))
+      return {*factor, op.getRhs()};
+  }
+  return {1, nullptr};
+}
+
+/// `x` times the factor of an expansion, in one product with a constant that
+/// `x` has: that rounds once less.
+static Value scale(OpBuilder &b, Location loc, Value x, double factor) {
+  if (auto [own, rest] = splitFactor(x); rest) {
+    factor *= own;
+    x = rest;
+  }
+  return arith::MulFOp::create(b, loc, x, splat(b, loc, x.getType(), factor));
 }
 
 static Value exp2(OpBuilder &b, Location loc, Value x) {
@@ -42,9 +76,7 @@ struct ExpPattern : OpRewritePattern<math::ExpOp> {
   LogicalResult matchAndRewrite(math::ExpOp op,
                                 PatternRewriter &b) const override {
     Location loc = op.getLoc();
-    Value scaled = arith::MulFOp::create(b, loc, op.getOperand(),
-                                         splat(b, loc, op.getType(), kLog2E));
-    b.replaceOp(op, exp2(b, loc, scaled));
+    b.replaceOp(op, exp2(b, loc, scale(b, loc, op.getOperand(), kLog2E)));
     return success();
   }
 };
@@ -64,7 +96,8 @@ template <typename LogOp> struct LogPattern : OpRewritePattern<LogOp> {
 };
 
 // Pattern: tanh(x) -> 1 - 2 / (exp2(2 x log2 e) + 1), which saturates at both
-// ends
+// ends; 1 + tanh(x) -> 2 / (exp2(-2 x log2 e) + 1), as in GELU, which is exact
+// where tanh is near -1
 struct TanhPattern : OpRewritePattern<math::TanhOp> {
   TanhPattern(MLIRContext *context, bool hasTanh)
       : OpRewritePattern(context), hasTanh(hasTanh) {}
@@ -74,17 +107,60 @@ struct TanhPattern : OpRewritePattern<math::TanhOp> {
       return b.notifyMatchFailure(op, "is an instruction");
     Location loc = op.getLoc();
     Type type = op.getType();
-    Value scaled = arith::MulFOp::create(b, loc, op.getOperand(),
-                                         splat(b, loc, type, 2 * kLog2E));
-    Value denominator = arith::AddFOp::create(b, loc, exp2(b, loc, scaled),
-                                              splat(b, loc, type, 1));
-    Value quotient = arith::DivFOp::create(
-        b, loc, splat(b, loc, type, 2), denominator,
-        arith::FastMathFlags::arcp | arith::FastMathFlags::afn);
-    b.replaceOpWithNewOp<arith::SubFOp>(op, splat(b, loc, type, 1), quotient);
+    auto divide = [&](double factor) -> Value {
+      Value power =
+          exp2(b, loc, scale(b, loc, op.getOperand(), factor * kLog2E));
+      return arith::DivFOp::create(
+          b, loc, splat(b, loc, type, 2),
+          arith::AddFOp::create(b, loc, power, splat(b, loc, type, 1)),
+          arith::FastMathFlags::arcp | arith::FastMathFlags::afn);
+    };
+    auto sum = op->hasOneUse() ? dyn_cast<arith::AddFOp>(*op->user_begin())
+                               : arith::AddFOp();
+    if (sum &&
+        (getConstant(sum.getLhs()) == 1 || getConstant(sum.getRhs()) == 1)) {
+      b.replaceOp(sum, divide(-2));
+      b.eraseOp(op);
+      return success();
+    }
+    b.replaceOpWithNewOp<arith::SubFOp>(op, splat(b, loc, type, 1), divide(2));
     return success();
   }
   bool hasTanh;
+};
+
+// Pattern: (x * c) * (d / y) -> x * ((c d) / y), which is as exact for powers
+// of two: those of a GELU cancel
+struct ScaledQuotientPattern : OpRewritePattern<arith::MulFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::MulFOp op,
+                                PatternRewriter &b) const override {
+    for (auto [scaled, divided] :
+         {std::pair(op.getLhs(), op.getRhs()), {op.getRhs(), op.getLhs()}}) {
+      auto quotient = divided.getDefiningOp<arith::DivFOp>();
+      auto [factor, x] = splitFactor(scaled);
+      if (!x || !quotient || !quotient->hasOneUse())
+        continue;
+      std::optional<double> dividend = getConstant(quotient.getLhs());
+      if (!dividend || !isSmallPowerOf2(factor) || !isSmallPowerOf2(*dividend))
+        continue;
+      Location loc = op.getLoc();
+      Value rest = arith::DivFOp::create(
+          b, loc, splat(b, loc, op.getType(), factor * *dividend),
+          quotient.getRhs(), quotient.getFastmath());
+      b.replaceOpWithNewOp<arith::MulFOp>(op, x, rest, op.getFastmath());
+      return success();
+    }
+    return b.notifyMatchFailure(op, "is no product of x * c and d / y");
+  }
+
+private:
+  /// Of which a product overflows or is denormal only where its factors are
+  /// far from 1 as well.
+  static bool isSmallPowerOf2(double factor) {
+    int exponent;
+    return std::frexp(factor, &exponent) == 0.5 && std::abs(exponent) <= 8;
+  }
 };
 
 /// exp2 and log2 become instructions only where an approximation is allowed.
@@ -106,7 +182,7 @@ struct AllowApproximationPattern : OpRewritePattern<MathOp> {
 void attune::populateExpandMathPatterns(RewritePatternSet &patterns,
                                         bool hasTanh) {
   MLIRContext *context = patterns.getContext();
-  patterns.add<ExpPattern>(context);
+  patterns.add<ExpPattern, ScaledQuotientPattern>(context);
   patterns.add<TanhPattern>(context, hasTanh);
   patterns.add<LogPattern<math::LogOp>>(context, kLog2E);
   patterns.add<LogPattern<math::Log10Op>>(context, kLog2Of10);

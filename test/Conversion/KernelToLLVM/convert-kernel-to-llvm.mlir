@@ -84,6 +84,57 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // GELU: one exponential and one quotient, with constants that are multiplied
+  // together and a half and a two that cancel.
+  // CHECK-LABEL: llvm.func @gelu
+  // CHECK-DAG: %[[ONE:.+]] = llvm.mlir.constant(1.000000e+00 : f32)
+  // CHECK-DAG: %[[FACTOR:.+]] = llvm.mlir.constant(-2.30220819 : f32)
+  // CHECK: %[[SCALED:.+]] = llvm.fmul %[[Y:.+]], %[[FACTOR]]
+  // CHECK: %[[POWER:.+]] = llvm.{{.*}}exp2{{.*}}(%[[SCALED]])
+  // CHECK: %[[SUM:.+]] = llvm.fadd %[[POWER]], %[[ONE]]
+  // CHECK: %[[SHARE:.+]] = llvm.fdiv %[[ONE]], %[[SUM]]
+  // CHECK: llvm.fmul %[[X:.+]], %[[SHARE]]
+  // CHECK-NOT: llvm.fmul
+  // CHECK-NOT: llvm.fsub
+  // CHECK: llvm.return
+  gpu.func @gelu(%x: f32, %y: f32, %out: memref<8xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %scale = arith.constant 0.797884583 : f32
+    %half = arith.constant 0.5 : f32
+    %one = arith.constant 1.0 : f32
+    %scaled = arith.mulf %y, %scale : f32
+    %tanh = math.tanh %scaled : f32
+    %part = arith.mulf %half, %x : f32
+    %sum = arith.addf %one, %tanh : f32
+    %gelu = arith.mulf %part, %sum : f32
+    memref.store %gelu, %out[%c0] : memref<8xf32>
+    gpu.return
+  }
+
+  // A tanh that others read as well, that 2 is added to, or that is multiplied by
+  // what is no power of two.
+  // CHECK-LABEL: llvm.func @no_gelu
+  // CHECK: %[[FIRST:.+]] = llvm.fsub
+  // CHECK: llvm.fadd %[[FIRST]]
+  // CHECK: %[[SECOND:.+]] = llvm.fsub
+  // CHECK: llvm.fadd %[[SECOND]]
+  // CHECK: llvm.return
+  gpu.func @no_gelu(%x: f32, %y: f32, %out: memref<8xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %one = arith.constant 1.0 : f32
+    %two = arith.constant 2.0 : f32
+    %tanh = math.tanh %x : f32
+    %sum = arith.addf %tanh, %one : f32
+    memref.store %tanh, %out[%c0] : memref<8xf32>
+    memref.store %sum, %out[%c1] : memref<8xf32>
+    %other = math.tanh %y : f32
+    %more = arith.addf %other, %two : f32
+    memref.store %more, %out[%c2] : memref<8xf32>
+    gpu.return
+  }
+
   // A vector is computed element by element, f16 included.
   // CHECK-LABEL: llvm.func @vectors
   // CHECK-NOT: llvm.call @
