@@ -24,7 +24,7 @@ func.func @square(%a: tensor<4096x4096xbf16>, %b: tensor<4096x4096xbf16>, %c: te
 // SM80-LABEL: func.func @few_rows(
 // SM80: #schedule.matmul<blockM = 16, {{.*}}>
 // SM90-LABEL: func.func @few_rows(
-// SM90: #schedule.matmul<blockM = 64, blockK = 64, mmaWarps = 4, producerWarps = 4, stages = 6, {{.*}}>
+// SM90: #schedule.matmul<blockM = 64, blockN = 32, blockK = 64, mmaWarps = 4, producerWarps = 4, stages = 8, rasterGroup = 16>
 // GFX942-LABEL: func.func @few_rows(
 // GFX942: #schedule.matmul<blockM = 32, {{.*}}>
 // GFX1100-LABEL: func.func @few_rows(
@@ -32,6 +32,20 @@ func.func @square(%a: tensor<4096x4096xbf16>, %b: tensor<4096x4096xbf16>, %c: te
 func.func @few_rows(%a: tensor<16x4096xf16>, %b: tensor<4096x4096xf16>, %c: tensor<16x4096xf32>) -> tensor<16x4096xf32> {
   %x = linalg.matmul ins(%a, %b : tensor<16x4096xf16>, tensor<4096x4096xf16>) outs(%c : tensor<16x4096xf32>) -> tensor<16x4096xf32>
   return %x : tensor<16x4096xf32>
+}
+
+// The only tile of a workgroup has nothing to hide its result behind, and gains by the stages that fit without a buffer for it.
+// SM80-LABEL: func.func @one_round(
+// SM80: #schedule.matmul<
+// SM90-LABEL: func.func @one_round(
+// SM90: #schedule.matmul<blockN = 256, blockK = 64, numWarps = 8, mmaWarps = 4, producerWarps = 4, stages = 4, rasterGroup = 16>
+// GFX942-LABEL: func.func @one_round(
+// GFX942: #schedule.matmul<
+// GFX1100-LABEL: func.func @one_round(
+// GFX1100: #schedule.matmul<
+func.func @one_round(%a: tensor<512x8192xbf16>, %b: tensor<8192x8192xbf16>, %c: tensor<512x8192xf32>) -> tensor<512x8192xf32> {
+  %x = linalg.matmul ins(%a, %b : tensor<512x8192xbf16>, tensor<8192x8192xbf16>) outs(%c : tensor<512x8192xf32>) -> tensor<512x8192xf32>
+  return %x : tensor<512x8192xf32>
 }
 
 // Each warp has whole heads of 128 columns, whose halves are rotated together.
@@ -79,11 +93,11 @@ func.func @function(%a: tensor<16384x2048xbf16>, %b: tensor<2048x8192xbf16>, %c:
 
 // Long sums of few tiles are split.
 // SM80-LABEL: func.func @long_sums(
-// SM80: #schedule.matmul<{{.*}}splitK = 8>
+// SM80: #schedule.matmul<{{.*}}splitK = 4>
 // SM90-LABEL: func.func @long_sums(
 // SM90: #schedule.matmul<{{.*}}splitK = 8>
 // GFX942-LABEL: func.func @long_sums(
-// GFX942: #schedule.matmul<{{.*}}splitK = 8>
+// GFX942: #schedule.matmul<{{.*}}splitK = 4>
 // GFX1100-LABEL: func.func @long_sums(
 // GFX1100: #schedule.matmul<{{.*}}splitK = 4>
 func.func @long_sums(%a: tensor<64x16384xf16>, %b: tensor<16384x256xf16>, %c: tensor<64x256xf32>) -> tensor<64x256xf32> {

@@ -93,15 +93,36 @@ private:
 };
 } // namespace
 
-static void offerWarpgroups(Chooser &chooser) {
+/// Whether no SM has a second tile, behind whose multiplies it could store the
+/// first one.
+static bool isOneRound(const MatmulProblem &problem, const Shape &shape,
+                       TargetAttr target) {
+  double tiles = 1;
+  for (auto [dim, block] : {std::pair(matmul::Dim::Batch, int64_t(1)),
+                            {matmul::Dim::M, shape.blockM},
+                            {matmul::Dim::N, shape.blockN}}) {
+    if (ShapedType::isDynamic(problem.sizes[dim]))
+      return false;
+    tiles *= static_cast<double>(llvm::divideCeil(problem.sizes[dim], block));
+  }
+  return tiles <= static_cast<double>(target.getSms());
+}
+
+static void offerWarpgroups(Chooser &chooser, const MatmulProblem &problem,
+                            TargetAttr target) {
   constexpr int64_t kWarpgroup = 4;
   constexpr Shape shapes[] = {
-      {128, 256, 2, 1}, {256, 128, 2, 1}, {128, 192, 2, 1}, {128, 128, 2, 1},
-      {64, 256, 1, 1},  {64, 128, 1, 1},  {64, 64, 1, 1}};
+      {128, 256, 2, 1}, {256, 128, 2, 1}, {128, 192, 2, 1},
+      {128, 128, 2, 1}, {128, 64, 2, 1},  {64, 256, 1, 1},
+      {64, 128, 1, 1},  {64, 64, 1, 1},   {64, 32, 1, 1}};
   for (Persistent persistent : {Persistent::Static, Persistent::None})
     for (ResultPath path : {ResultPath::Shared, ResultPath::Registers})
       for (int64_t producers : {kWarpgroup, int64_t(1)})
         for (const Shape &shape : shapes) {
+          // The only tile of a workgroup gains by more stages alone.
+          if (isOneRound(problem, shape, target) &&
+              (persistent != Persistent::None || path != ResultPath::Registers))
+            continue;
           MatmulSchedule wanted;
           wanted.blockM = shape.blockM;
           wanted.blockN = shape.blockN;
@@ -113,7 +134,7 @@ static void offerWarpgroups(Chooser &chooser) {
           wanted.persistent = persistent;
           wanted.resultPath = path;
           wanted.rasterGroup = 16;
-          chooser.offer(wanted, {6, 5, 4, 3, 2});
+          chooser.offer(wanted, {8, 6, 5, 4, 3, 2});
         }
 }
 
@@ -156,7 +177,7 @@ static void offerWarps(Chooser &chooser) {
 MatmulAttr attune::selectSchedule(const MatmulProblem &problem,
                                   TargetAttr target) {
   Chooser chooser(problem, target);
-  offerWarpgroups(chooser);
+  offerWarpgroups(chooser, problem, target);
   if (problem.epilogueFunctions)
     offerPingPong(chooser, /*isGate=*/problem.countContractions() > 1);
   if (!chooser.getBest())

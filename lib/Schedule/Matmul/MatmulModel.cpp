@@ -20,8 +20,10 @@ using tile::TargetAttr;
 /// Clocks of a tile beside its steps: start, the first loads, and the stores of
 /// its result, which a producer hides in part where workgroups stay.
 static constexpr double kTileClocks = 2500, kPersistentTileClocks = 1000;
-/// Clocks from the request of a block to its arrival.
-static constexpr double kLoadClocks = 800;
+/// Clocks from the request of a block to its arrival, where workgroups before
+/// have left much of what is read in the cache, and where all start at once,
+/// with producers, and nothing is there, or another SM has just written it.
+static constexpr double kLoadClocks = 800, kFirstLoadClocks = 2500;
 /// The share of the matrix unit's rate that single warps reach, which load
 /// their operands into registers in between, and that of one warpgroup alone
 /// on an SM, for which nobody fills the gaps.
@@ -49,7 +51,7 @@ static constexpr double kBesideShare = 0.05;
 static constexpr double kSpillShare = 0.02;
 /// Clocks from the last store of a workgroup until another one that waits for
 /// it goes on: fences, counts in memory, and barriers.
-static constexpr double kTurnClocks = 3000;
+static constexpr double kTurnClocks = 7000;
 /// Clocks of an empty kernel.
 static constexpr double kLaunchClocks = 4000;
 /// What a size is taken to be that is not known.
@@ -60,9 +62,11 @@ static int64_t getSize(const MatmulProblem &problem, Dim dim) {
   return ShapedType::isDynamic(size) ? kLarge : std::max<int64_t>(size, 1);
 }
 
-/// Clocks of a step of one workgroup that has the SM for itself.
+/// Clocks of a step of one workgroup that has the SM for itself, where a load
+/// takes so many.
 static double getStepClocks(const MatmulProblem &problem,
-                            const MatmulKnobs &schedule, TargetAttr target) {
+                            const MatmulKnobs &schedule, TargetAttr target,
+                            double loadClocks) {
   tile::RatesAttr rates = target.getRates();
   bool byWarpgroups = schedule.getMmaWarps() > 1;
   auto blockM = static_cast<double>(schedule.getBlockM()),
@@ -108,7 +112,7 @@ static double getStepClocks(const MatmulProblem &problem,
   // A slot is filled again while the others are multiplied. Without another
   // one, multiplies wait for it.
   auto ahead = static_cast<double>(schedule.getStages() - 1);
-  double filled = kLoadClocks + fetch;
+  double filled = loadClocks + fetch;
   return ahead ? std::max(busiest, filled / ahead) : busiest + filled;
 }
 
@@ -124,12 +128,12 @@ static double getSplitClocks(const MatmulProblem &problem,
       static_cast<double>(kSumBytes * schedule.getBlockM() *
                           schedule.getBlockN() * problem.countContractions()) /
       static_cast<double>(target.getRates().getCache());
-  return kTurnClocks + pass + others * (kLoadClocks + pass);
+  return kTurnClocks + pass + others * (kFirstLoadClocks + pass);
 }
 
-/// Clocks of a tile beside its steps.
+/// Clocks of a tile beside its steps, where an SM has so many tiles.
 static double getFixedClocks(const MatmulProblem &problem,
-                             const MatmulKnobs &schedule) {
+                             const MatmulKnobs &schedule, double turns) {
   constexpr double kThreads = 128;
   double elements =
       static_cast<double>(schedule.getBlockM() * schedule.getBlockN()) /
@@ -142,8 +146,8 @@ static double getFixedClocks(const MatmulProblem &problem,
       static_cast<double>(problem.epilogueFunctions) * kFunctionClocks;
   if (schedule.getProducerWarps() > 1)
     ofResult *= kProducersShare;
-  bool isPersistent = schedule.getPersistent() != Persistent::None;
-  return (isPersistent ? kPersistentTileClocks : kTileClocks) +
+  bool goesOn = schedule.getPersistent() != Persistent::None && turns > 1;
+  return (goesOn ? kPersistentTileClocks : kTileClocks) +
          elements * (static_cast<double>(problem.countContractions()) * ofSum +
                      ofResult);
 }
@@ -182,17 +186,20 @@ double attune::predictTime(const MatmulProblem &problem,
                             target.getRegistersPerSm() /
                                 (budget.getRegistersAtEntry(target) *
                                  budget.getThreads(target)))}));
-  double step = getStepClocks(problem, schedule, target);
+  auto sms = static_cast<double>(target.getSms());
+  double turns = std::ceil(parts / sms);
+  // As measured of producers; warps that load for themselves are not that fast.
+  bool startsCold = turns <= 1 && schedule.getProducerWarps() > 0;
+  double step = getStepClocks(problem, schedule, target,
+                              startsCold ? kFirstLoadClocks : kLoadClocks);
   double missing = reported && reported->spillBytes
                        ? static_cast<double>(*reported->spillBytes) / 4
                        : static_cast<double>(std::max<int64_t>(
                              0, estimateRegisters(problem, schedule, target) -
                                     budget.getRegisterLimit(target)));
   step *= 1 + kSpillShare * missing;
-  double fixed = getFixedClocks(problem, schedule);
+  double fixed = getFixedClocks(problem, schedule, turns);
   // Workgroups beside each other hide what one of them waits for.
-  auto sms = static_cast<double>(target.getSms());
-  double turns = std::ceil(parts / sms);
   double besides = std::min(static_cast<double>(resident), turns);
   double perTile = steps * step + fixed / besides, last = 0;
   // Each warpgroup has its own tiles, and the matrix unit all of them. Nothing
@@ -202,9 +209,7 @@ double attune::predictTime(const MatmulProblem &problem,
     perTile = std::max(main + kPingPongShare * fixed, (main + fixed) / teams);
     last = main + fixed - perTile;
   }
-  double clocks =
-      turns * perTile + last +
-      std::ceil(tiles / sms) * getSplitClocks(problem, schedule, target);
+  double clocks = turns * perTile + last;
   double moved = (getExtent(Dim::M) * getExtent(Dim::K) +
                   static_cast<double>(problem.countContractions()) *
                       getExtent(Dim::K) * getExtent(Dim::N)) *
@@ -218,6 +223,8 @@ double attune::predictTime(const MatmulProblem &problem,
   double memory = moved / (kMemoryShare *
                            static_cast<double>(target.getRates().getMemory()));
   clocks = std::max(clocks, memory) + kBesideShare * std::min(clocks, memory);
+  // Sums are added when all is read.
+  clocks += std::ceil(tiles / sms) * getSplitClocks(problem, schedule, target);
   constexpr double kNanosecondsPerMicrosecond = 1000;
   return (kLaunchClocks + clocks) /
          static_cast<double>(target.getRates().getClock()) *
