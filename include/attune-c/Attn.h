@@ -56,7 +56,8 @@ typedef struct AttuneAttentionProblem {
   /// At least 1, or mlirShapedTypeGetDynamicSize() where known at run time
   /// only. Sizes of heads are static.
   int64_t batch, headsQ, headsKV, seqQ, seqK, headDimQK, headDimV;
-  /// AttuneDataTypeF16 or AttuneDataTypeBF16.
+  /// AttuneDataTypeF16 or AttuneDataTypeBF16. Operands of several types, and
+  /// their scales, are written as a module, as are lengths and pages.
   AttuneDataType element;
   /// Of dimensions, outermost first: a permutation of the letters b (batch), h
   /// (head), s (sequence) and d (head dimension).

@@ -227,7 +227,7 @@ readArguments(const AttuneKernel &kernel,
   for (size_t pos = 0; pos < given.size(); ++pos) {
     const ManifestArgument &argument = kernel.getArgument(pos);
     KernelArgument &slot = read[kernel.passed[pos]];
-    if (given[pos].type > AttuneDataTypeI64)
+    if (given[pos].type > AttuneDataTypeF8E5M2FNUZ)
       return llvm::createStringError(owner + " expects for '" + argument.name +
                                      "' a data type, but got the number " +
                                      llvm::Twine(given[pos].type));

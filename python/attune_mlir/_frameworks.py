@@ -11,7 +11,17 @@ from typing import Any, Protocol
 
 from . import _native
 
-DTYPE_NAMES = {_native.DataType.F16: "float16", _native.DataType.BF16: "bfloat16", _native.DataType.F32: "float32"}
+#: Floats of 8 bits, as NumPy's extension and PyTorch call them.
+FLOAT8_NAMES = {
+    _native.DataType.F8E4M3FN: "float8_e4m3fn",
+    _native.DataType.F8E5M2: "float8_e5m2",
+    _native.DataType.F8E4M3FNUZ: "float8_e4m3fnuz",
+    _native.DataType.F8E5M2FNUZ: "float8_e5m2fnuz",
+}
+DTYPE_NAMES = {_native.DataType.F16: "float16", _native.DataType.BF16: "bfloat16", _native.DataType.F32: "float32", **FLOAT8_NAMES}
+_FLOAT8_SET = frozenset(FLOAT8_NAMES.values())
+#: What NumPy cannot hand out, as PyTorch cannot before it spoke DLPack 1.1: what to view it as.
+_VIEWS = {"bfloat16": ("uint16", _native.DataType.BF16), **{name: ("uint8", dtype) for dtype, name in FLOAT8_NAMES.items()}}
 
 #: Device types of DLPack, and what the runtime calls them.
 _DEVICE_KINDS = {1: "cpu", 2: "cuda", 3: "cpu", 10: "hip", 11: "cpu", 13: "cuda"}
@@ -143,9 +153,10 @@ def make_tensor(array: Any, name: str, *, writable: bool = False) -> _native.Ten
     """The memory of an array, called `name` in errors. TypeError for what is no array, or cannot be written."""
     view, dtype = array, None
     framework = type(array).__module__.partition(".")[0]
-    # NumPy cannot hand out types that are not its own.
-    if framework == "numpy" and getattr(array.dtype, "name", "") == "bfloat16":
-        view, dtype = array.view("uint16"), _native.DataType.BF16
+    if framework == "numpy" and (found := _VIEWS.get(getattr(array.dtype, "name", ""))):
+        view, dtype = array.view(found[0]), found[1]
+    elif framework == "torch" and array.dtype.itemsize == 1 and (found := _VIEWS.get(str(array.dtype).removeprefix("torch."))):
+        view, dtype = array.view(sys.modules["torch"].uint8), found[1]
     elif framework in ("jax", "jaxlib"):
         _check_jax(array, name, writable)
     tensor = _native.Tensor.from_array(view, writable, dtype)
@@ -155,6 +166,11 @@ def make_tensor(array: Any, name: str, *, writable: bool = False) -> _native.Ten
         raise TypeError(f"expects {name} to be an array with __dlpack__, but got {describe_type(array)}")
     kind = "a writable array" if writable else "an array"
     raise TypeError(f"expects {name} to be {kind} in strided memory, but its __dlpack__ fails: detach or copy it")
+
+
+def is_float8(array: object) -> bool:
+    """Whether an array's elements are floats of 8 bits."""
+    return str(getattr(array, "dtype", "")).removeprefix("torch.") in _FLOAT8_SET
 
 
 def get_dtype_name(tensor: _native.Tensor) -> str:

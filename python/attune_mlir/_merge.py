@@ -34,7 +34,7 @@ class Problem:
 
     def make_module(self) -> _compiler.Module:
         """The problem in the attn dialect."""
-        of_rows = f"[?, ?, ?, 1], divisor = {_operands.get_row_step(self.head_dim)}"
+        of_rows = f"[?, ?, ?, 1], divisor = {_operands.get_row_step(self.head_dim, self.dtype)}"
         parts = [self._describe(self.layout, self.dtype, of_rows * strided) for strided, _ in self.strided]
         lses = [self._describe("bhs", "float32", "[?, ?, ?]" * strided) for _, strided in self.strided]
         arguments = [f"%part{i}: {part}, %lse{i}: {lse}" for i, (part, lse) in enumerate(zip(parts, lses, strict=True))]

@@ -14,6 +14,10 @@ class DataType(enum.Enum):
     I16 = 6
     I32 = 7
     I64 = 8
+    F8E4M3FN = 9
+    F8E5M2 = 10
+    F8E4M3FNUZ = 11
+    F8E5M2FNUZ = 12
 
 class HostCode:
     def call(self, memrefs: list[tuple[int, list[int], list[int]]]) -> None: ...
@@ -36,8 +40,7 @@ class Tensor:
     def from_array(array: object, writable: bool, dtype: DataType | None) -> Tensor | None: ...
     @property
     def address(self) -> int: ...
-    @property
-    def shape(self) -> list[int]: ...
+    shape: list[int]
     strides: list[int]
     @property
     def device_type(self) -> int: ...

@@ -16,7 +16,6 @@ from . import _frameworks, _native
 LAYOUTS = ("bshd", "bhsd")
 #: What kernels read at once: addresses and strides are multiples of this.
 _READ_BYTES = 16
-_ELEMENT_BYTES = 2
 
 
 def fill_strides(tensor: _native.Tensor) -> bool:
@@ -36,15 +35,20 @@ def normalize_strides(tensor: _native.Tensor, name: str) -> bool:
     strides = tensor.strides
     if strides[-1] != 1:
         raise ValueError(f"expects {name} to have stride 1 along the head dimension, but got strides of {strides} elements; copy it")
-    step = get_row_step(tensor.shape[-1])
+    step = get_row_step(tensor.shape[-1], _frameworks.get_dtype_name(tensor))
     if any(stride % step or stride < 0 for stride in strides[:-1]):
         raise ValueError(f"expects strides of {name} to be multiples of {step} elements, but got {strides}; copy it")
     return False
 
 
-def get_row_step(head_dim: int) -> int:
+def get_row_step(head_dim: int, dtype: str) -> int:
     """What distances of rows of so many elements have to be multiples of, in elements."""
-    return math.gcd(_READ_BYTES // _ELEMENT_BYTES, head_dim)
+    return math.gcd(_READ_BYTES // (1 if is_float8(dtype) else 2), head_dim)
+
+
+def is_float8(dtype: str) -> bool:
+    """Whether elements have 8 bits."""
+    return dtype.startswith("float8")
 
 
 def get_row_major(shape: list[int]) -> list[int]:
@@ -61,14 +65,16 @@ def check_address(tensor: _native.Tensor, name: str) -> None:
         raise ValueError(f"expects {name} to start at a multiple of {_READ_BYTES} bytes, but got address {tensor.address:#x}; copy it")
 
 
-def check_operands(tensors: dict[str, _native.Tensor]) -> tuple[str, tuple[str, int]]:
-    """Query, key and value, by what they are called, and type and device of all."""
+def check_operands(tensors: dict[str, _native.Tensor], *, takes_float8: bool = False) -> tuple[str, tuple[str, int]]:
+    """Query, key and value, by what they are called, and type and device of all; with `takes_float8` keys and values may have 8 bits."""
     first = next(iter(tensors))
     names = "{}, {} and {}".format(*tensors)
     dtypes, devices = {}, {}
     for name, tensor in tensors.items():
         dtypes[name] = _frameworks.get_dtype_name(tensor)
         devices[name] = _frameworks.get_device(tensor, name)
+        if takes_float8 and name != first and is_float8(dtypes[name]):
+            dtypes[name] = dtypes[first]
         if dtypes[name] not in ("float16", "bfloat16"):
             raise TypeError(f"expects {name} of float16 or bfloat16, but got {dtypes[name]}")
         if len(tensor.shape) != 4:

@@ -19,6 +19,9 @@ class PagedCache:
         cache.release(0)
 
     keys, values  [pages, page_size, kv_heads, head_dim]
+    k_descale     of a cache of 8 bits, float32: what keys and values are to be multiplied by, as `decode` takes them; otherwise None.
+    v_descale     [pages, page_size, kv_heads], which `append` chooses so that the largest element of each row is the largest there is;
+                  or what the cache was given
     block_table   [sequences, pages of the longest], int32: which pages each sequence has
     lengths       [sequences], int32: how many keys each sequence has
 
@@ -39,8 +42,13 @@ class PagedCache:
         longest: int,
         dtype: torch.dtype | None = None,
         device: torch.device | str = "cpu",
+        k_descale: torch.Tensor | None = None,
+        v_descale: torch.Tensor | None = None,
     ) -> None:
-        """`sequences` of at most `longest` keys each, which are all empty; `dtype` is bfloat16 if not given."""
+        """`sequences` of at most `longest` keys each, which are all empty; `dtype` is bfloat16 if not given.
+
+        Of a `dtype` of 8 bits, `k_descale` and `v_descale` are scales that are known before: float32, of one element, or [1, kv_heads].
+        """
         import torch
 
         dtype = dtype or torch.bfloat16
@@ -59,6 +67,9 @@ class PagedCache:
         self.values = torch.zeros((pages, page_size, kv_heads, head_dim_v or head_dim), dtype=dtype, device=device)
         self.block_table = torch.zeros((sequences, -(-longest // page_size)), dtype=torch.int32, device=device)
         self.lengths = torch.zeros(sequences, dtype=torch.int32, device=device)
+        self.k_descale = self._make_scales("k_descale", k_descale)
+        self.v_descale = self._make_scales("v_descale", v_descale)
+        self._is_calibrated = k_descale is not None, v_descale is not None
         self._free = list(range(pages))[::-1]
         self._held: list[list[int]] = [[] for _ in range(sequences)]
         self._counts = [0] * sequences
@@ -100,8 +111,8 @@ class PagedCache:
             rows += [place % self.page_size for place in places]
             self._counts[sequence] += count
         where = self._move(pages), self._move(rows)
-        self.keys[where] = k.to(self.keys.dtype)
-        self.values[where] = v.to(self.values.dtype)
+        self._put(where, k, self.keys, self.k_descale, self._is_calibrated[0])
+        self._put(where, v, self.values, self.v_descale, self._is_calibrated[1])
         self._tell_lengths(sequences)
 
     def release(self, sequence: int) -> None:
@@ -111,6 +122,43 @@ class PagedCache:
         held.clear()
         self._counts[sequence] = 0
         self._tell_lengths([sequence])
+
+    def _make_scales(self, name: str, given: torch.Tensor | None) -> torch.Tensor | None:
+        import torch
+
+        pages, page_size, kv_heads, _ = self.keys.shape
+        if self.keys.dtype.itemsize > 1:
+            if given is not None:
+                raise ValueError(f"expects {name} for a cache of 8 bits alone, but got one for {self.keys.dtype}")
+            return None
+        if given is None:
+            return torch.ones((pages, page_size, kv_heads), dtype=torch.float32, device=self.keys.device)
+        if given.dtype != torch.float32:
+            raise TypeError(f"expects {name} of torch.float32, but got {given.dtype}")
+        if given.device != self.keys.device:
+            raise ValueError(f"expects {name} on {self.keys.device}, but got {given.device}")
+        if given.numel() != 1 and tuple(given.shape) != (1, kv_heads):
+            raise ValueError(f"expects {name} to have one element, or shape (1, {kv_heads}), but got {tuple(given.shape)}")
+        return given
+
+    def _put(
+        self, where: tuple[torch.Tensor, torch.Tensor], rows: torch.Tensor, pool: torch.Tensor, scales: torch.Tensor | None, is_given: bool
+    ) -> None:
+        import torch
+
+        if scales is None:
+            pool[where] = rows.to(pool.dtype)
+            return
+        largest = torch.finfo(pool.dtype).max
+        rows = rows.float()
+        if not is_given:
+            own = rows.abs().amax(dim=-1) / largest
+            scales[where] = scales = torch.where(own > 0, own, 1.0)
+        elif scales.numel() == 1:
+            scales = scales.reshape(1, 1)
+        # PyTorch makes NaN of what is too large, and has no such assignment for 8 bits.
+        small = (rows / scales[..., None]).clamp(-largest, largest).to(pool.dtype)
+        pool.view(torch.uint8)[where] = small.view(torch.uint8)
 
     def _check(self, sequence: int) -> int:
         if not 0 <= sequence < len(self._counts):

@@ -10,9 +10,16 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from . import _attention, _compiler, _contents, _devices, _frameworks, _native, _operands, _schedules
+from . import _attention, _compiler, _contents, _devices, _frameworks, _native, _operands, _scales, _schedules
 
-_DTYPES = {"float16": "f16", "bfloat16": "bf16"}
+_DTYPES = {
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "float8_e4m3fn": "f8E4M3FN",
+    "float8_e5m2": "f8E5M2",
+    "float8_e4m3fnuz": "f8E4M3FNUZ",
+    "float8_e5m2fnuz": "f8E5M2FNUZ",
+}
 #: Up to so many queries of each sequence, rows of several heads may share a tile.
 _MAX_STATIC_QUERIES = 64
 #: Clauses that have integers as operands, in the order of the op, and how many dimensions these have.
@@ -23,7 +30,8 @@ _INTEGERS = {"query_lengths": 1, "key_lengths": 1, "query_starts": 1, "key_start
 class Problem:
     """What a kernel is compiled for, of query, key and value in the order bshd."""
 
-    dtype: str
+    #: Of query, key and value; the result has the first.
+    dtypes: tuple[str, str, str]
     heads: int
     kv_heads: int
     head_dim: int
@@ -45,10 +53,16 @@ class Problem:
     is_latent: bool
     #: Of query, key and value, whether it is other than row-major without gaps.
     strided: tuple[bool, bool, bool]
+    #: The clauses with scales, and along which dimensions of their tensor these differ.
+    scales: tuple[tuple[str, str], ...]
 
-    def _describe(self, packed: bool, length: int | None, heads: int, head_dim: int, strided: bool) -> str:
-        layout = f", #attn.strided<[?, ?, ?, 1], divisor = {_operands.get_row_step(head_dim)}>" if strided else ""
-        return f"tensor<{'1' if packed else '?'}x{'?' if length is None else length}x{heads}x{head_dim}x{_DTYPES[self.dtype]}{layout}>"
+    def _describe(self, dtype: str, packed: bool, length: int | None, heads: int, head_dim: int, strided: bool) -> str:
+        layout = f", #attn.strided<[?, ?, ?, 1], divisor = {_operands.get_row_step(head_dim, dtype)}>" if strided else ""
+        return f"tensor<{'1' if packed else '?'}x{'?' if length is None else length}x{heads}x{head_dim}x{_DTYPES[dtype]}{layout}>"
+
+    def _describe_scales(self, letters: str) -> str:
+        rows = "?" if self.page_size is None else self.page_size
+        return f"tensor<{'?' if 'b' in letters else 1}x{rows if 's' in letters else 1}x{self.kv_heads if 'h' in letters else 1}x1xf32>"
 
     def _list_clauses(self) -> list[str]:
         clauses = ["lse"] * self.return_lse + ["order(bshd)"] + ["causal(bottom_right)"] * self.causal
@@ -61,19 +75,22 @@ class Problem:
         clauses += [f"alibi(%alibi : tensor<{self.heads}xf32>)"] * self.has_alibi
         clauses += [f"sinks(%sinks : tensor<{self.heads}xf32>)"] * self.has_sinks
         clauses += [f"latent({self.head_dim_v})"] * self.is_latent
+        clauses += [f"{name}(%{name} : {self._describe_scales(letters)})" for name, letters in self.scales]
         return clauses + [f"{name}(%{name} : {_describe_integers(name)})" for name in self.integers]
 
     def make_module(self) -> _compiler.Module:
         """The problem in the attn dialect."""
         packs_queries, packs_keys = ("query_starts" in self.integers), ("key_starts" in self.integers)
         of_q, of_k, of_v = self.strided
-        q = self._describe(packs_queries, self.seq_q, self.heads, self.head_dim, of_q)
-        k = self._describe(packs_keys, self.page_size, self.kv_heads, self.head_dim, of_k)
-        v = k if self.is_latent else self._describe(packs_keys, self.page_size, self.kv_heads, self.head_dim_v, of_v)
+        of_query, of_key, of_value = self.dtypes
+        q = self._describe(of_query, packs_queries, self.seq_q, self.heads, self.head_dim, of_q)
+        k = self._describe(of_key, packs_keys, self.page_size, self.kv_heads, self.head_dim, of_k)
+        v = k if self.is_latent else self._describe(of_value, packs_keys, self.page_size, self.kv_heads, self.head_dim_v, of_v)
         arguments = [f"%q: {q}", f"%k: {k}"] + [f"%v: {v}"] * (not self.is_latent)
         arguments += [f"%{name}: tensor<{self.heads}xf32>" for name in ["alibi"] * self.has_alibi + ["sinks"] * self.has_sinks]
         arguments += [f"%{name}: {_describe_integers(name)}" for name in self.integers]
-        results = [self._describe(packs_queries, self.seq_q, self.heads, self.head_dim_v, False)]
+        arguments += [f"%{name}: {self._describe_scales(letters)}" for name, letters in self.scales]
+        results = [self._describe(of_query, packs_queries, self.seq_q, self.heads, self.head_dim_v, False)]
         batch = "1" if packs_queries else "?"
         results += [f"tensor<{batch}x{self.heads}x{'?' if self.seq_q is None else self.seq_q}xf32>"] * self.return_lse
         names = ", ".join(["%out", "%lse"][: len(results)])
@@ -134,6 +151,18 @@ class Options:
     latent: int | None
     #: Whether what integers hold is checked.
     check: bool
+    #: What elements of keys and values are multiplied by.
+    k_descale: Any
+    v_descale: Any
+
+    def read_scales(
+        self, tensors: dict[str, _native.Tensor], is_packed: bool, place: tuple[str, int]
+    ) -> dict[str, tuple[_native.Tensor, str]]:
+        """The operands of the clauses with scales that are given, and along which dimensions they differ."""
+        if self.latent is not None and self.v_descale is not None:
+            raise ValueError("expects no v_descale with latent, for values that are columns of the keys have their scales, but got one")
+        given = (("key_scales", "k_descale", self.k_descale, "k"), ("value_scales", "v_descale", self.v_descale, "v"))
+        return {clause: _scales.read(array, name, tensors[of], is_packed, place) for clause, name, array, of in given if array is not None}
 
     def choose_values(self, key: Any, value: Any, name: str, head_dim: int) -> Any:
         """The array that holds the values, of keys with so many columns, which may be that of the keys."""
@@ -163,21 +192,23 @@ def compute(
     """
     window, softcap, scale = _attention.check_options(options.window, options.softcap, options.scale, "bshd")
     tensors = {name: _frameworks.make_tensor(array, name) for name, array in arrays.items()}
-    dtype, place = _operands.check_operands(tensors)
+    dtype, place = _operands.check_operands(tensors, takes_float8=True)
     has_pages = integers["pages"][1] is not None
     packs_queries = integers["query_starts"][1] is not None
     _check_sizes(tensors, has_pages)
     batch = _count_sequences(tensors, integers)
     counts = {name: batch + name.endswith("starts") for name in _INTEGERS}
     operands = _read_integers(integers, counts, place)
+    scales = options.read_scales(tensors, integers["key_starts"][1] is not None, place)
     if options.check:
         _contents.check(integers, batch, tensors["q"].shape[1], tensors["k"].shape)
     of_q, of_k, of_v = (not _operands.normalize_strides(tensor, name) for name, tensor in tensors.items())
     heads, head_dim_v, seq_q = tensors["q"].shape[2], options.latent or tensors["v"].shape[3], tensors["q"].shape[1]
     given = {"query": tensors["q"], "key": tensors["k"], "value": tensors["v"], **operands}
+    given |= {clause: tensor for clause, (tensor, _) in scales.items()}
     given |= _operands.read_per_head(options.alibi_slopes, options.sinks, heads, place)
     problem = Problem(
-        dtype=dtype,
+        dtypes=(dtype, _frameworks.get_dtype_name(tensors["k"]), _frameworks.get_dtype_name(tensors["v"])),
         heads=heads,
         kv_heads=tensors["k"].shape[2],
         head_dim=tensors["q"].shape[3],
@@ -194,6 +225,7 @@ def compute(
         return_lse=options.return_lse,
         is_latent=options.latent is not None,
         strided=(of_q, of_k, of_v),
+        scales=tuple((clause, letters) for clause, (_, letters) in scales.items()),
     )
     framework = _frameworks.find_framework(arrays["q"])
     shape: tuple[int, ...] = (*tensors["q"].shape[:3], head_dim_v)
@@ -255,6 +287,8 @@ def varlen(
     sinks: Any = None,
     return_lse: bool = False,
     latent: int | None = None,
+    k_descale: Any = None,
+    v_descale: Any = None,
     out: Any = None,
     stream: int | None = None,
     chip: str | None = None,
@@ -272,6 +306,9 @@ def varlen(
     block_table   [sequences, pages of the longest], int32: which pages have the keys and values of each sequence
     latent        with None for v: so many columns of k, the first ones, are the values (as in DeepSeek's models, once queries have
                   been multiplied by what unfolds keys); the result has as many
+    k_descale     float32: what elements of k and v are to be multiplied by, for these may have 8 bits (float8_e4m3fn and the like) beside
+    v_descale     queries of 16: one element, or [total_k, kv_heads], or [pages, kv_heads], [pages, page_size, kv_heads] with `block_table`;
+                  1 for a dimension that shares them; with `latent` k_descale alone
 
     Other arguments are those of `attention`. The result is [total_q, heads, head_dim], the LSE [heads, total_q].
     Nothing waits for a GPU: lengths may change from one replay of a graph to the next. Queries behind the last sequence
@@ -287,7 +324,9 @@ def varlen(
             seqused_k = cu_seqlens_k[1:] - cu_seqlens_k[:-1]
         cu_seqlens_k = None
     _check_rank("q", q, 3, "[total_q, heads, head_dim]")
-    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), latent, bool(check))
+    options = Options(
+        bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), latent, bool(check), k_descale, v_descale
+    )
     v = options.choose_values(k, v, "v", q.shape[-1])
     for name, array in (("k", k), ("v", v)):
         if block_table is None:
@@ -325,6 +364,8 @@ def decode(
     sinks: Any = None,
     return_lse: bool = False,
     latent: int | None = None,
+    k_descale: Any = None,
+    v_descale: Any = None,
     out: Any = None,
     stream: int | None = None,
     chip: str | None = None,
@@ -337,6 +378,9 @@ def decode(
     cache_seqlens     [batch], int32: how many keys each sequence has, those of its queries among them; all if not given
     block_table       [batch, most pages], int32: which pages have the keys and values of each sequence
     latent            with None for v_cache: so many columns of k_cache, the first ones, are the values, as in `varlen`
+    k_descale         float32: what elements of k_cache and v_cache are to be multiplied by, for these may have 8 bits (float8_e4m3fn
+    v_descale         and the like) beside queries of 16: one element, [batch, kv_heads] or [batch, most keys, kv_heads], and with
+                      `block_table` [pages, kv_heads] or [pages, page_size, kv_heads]; 1 for a dimension that shares them
 
     Other arguments and the results are those of `attention`, with the layout "bshd". Under a causal mask the last query
     attends to the last key of its own sequence. What is behind the keys of a sequence is not read: neither keys, nor
@@ -347,7 +391,9 @@ def decode(
     Errors are those of `attention`; NotImplementedError where PyTorch asks for gradients.
     """
     _check_rank("q", q, 4, "[batch, seq_q, heads, head_dim]")
-    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), latent, bool(check))
+    options = Options(
+        bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), latent, bool(check), k_descale, v_descale
+    )
     v_cache = options.choose_values(k_cache, v_cache, "v_cache", q.shape[-1])
     _refuse_gradients(q, k_cache, v_cache)
     integers = {

@@ -46,6 +46,14 @@ static std::optional<AttuneDataType> findType(int code, int bits) {
     if (bits == 64)
       return AttuneDataTypeI64;
     return std::nullopt;
+  case dtype_code::Float8_E4M3FN:
+    return AttuneDataTypeF8E4M3FN;
+  case dtype_code::Float8_E5M2:
+    return AttuneDataTypeF8E5M2;
+  case dtype_code::Float8_E4M3FNUZ:
+    return AttuneDataTypeF8E4M3FNUZ;
+  case dtype_code::Float8_E5M2FNUZ:
+    return AttuneDataTypeF8E5M2FNUZ;
   default:
     return std::nullopt;
   }
@@ -188,14 +196,18 @@ void attune::python::bindRuntime(nb::module_ &scope) {
       .value("I8", AttuneDataTypeI8)
       .value("I16", AttuneDataTypeI16)
       .value("I32", AttuneDataTypeI32)
-      .value("I64", AttuneDataTypeI64);
+      .value("I64", AttuneDataTypeI64)
+      .value("F8E4M3FN", AttuneDataTypeF8E4M3FN)
+      .value("F8E5M2", AttuneDataTypeF8E5M2)
+      .value("F8E4M3FNUZ", AttuneDataTypeF8E4M3FNUZ)
+      .value("F8E5M2FNUZ", AttuneDataTypeF8E5M2FNUZ);
   nb::class_<Tensor>(scope, "Tensor")
       .def_static("from_array", &Tensor::from, nb::arg("array").none(),
                   nb::arg("writable"), nb::arg("dtype").none(),
                   "None for what DLPack does not describe, or for a read-only "
                   "array that has to be writable.")
       .def_ro("address", &Tensor::address)
-      .def_ro("shape", &Tensor::sizes)
+      .def_rw("shape", &Tensor::sizes)
       .def_rw("strides", &Tensor::strides)
       .def_ro("device_type", &Tensor::deviceType)
       .def_ro("device_number", &Tensor::deviceNumber)

@@ -126,6 +126,9 @@ static void testErrors(const AttuneKernel *kernel, const AttuneArgument *good,
   memcpy(bad, good, sizeof(bad));
   bad[0].type = AttuneDataTypeF32;
   refuse("type", kernel, bad, count);
+  // CHECK-NEXT: type of 8 bits: kernel 'attention_kernel' expects for 'query' a tensor of rank 4 of f16, but got 2x3x128x64xf8E5M2FNUZ
+  bad[0].type = AttuneDataTypeF8E5M2FNUZ;
+  refuse("type of 8 bits", kernel, bad, count);
   // CHECK-NEXT: unknown type: kernel 'attention_kernel' expects for 'query' a data type, but got the number 77
   bad[0].type = (AttuneDataType)77;
   refuse("unknown type", kernel, bad, count);

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Keys and values of 8 bits, with scales, beside PyTorch's attention in float32 of what they stand for."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+
+import attune_mlir as attune
+
+HEADS, KV_HEADS, SIZE, KEYS = 4, 2, 32, 24
+TOLERANCES = {torch.float16: 4e-3, torch.bfloat16: 2e-2}
+
+
+def make(seed, *shape, dtype=torch.float8_e4m3fn):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
+
+
+def make_scales(seed, *shape):
+    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) + 0.5
+
+
+def widen(x, scales):
+    """Elements [..., rows, heads, size] times scales [..., rows, heads], each 1 where they share one."""
+    return x.float() * scales[..., None]
+
+
+def check(out, q, k, v, **options):
+    """One sequence: [rows, heads, size]."""
+    parts = (x.float().transpose(0, 1) for x in (q, k, v))
+    expected = torch.nn.functional.scaled_dot_product_attention(*parts, enable_gqa=True, **options).transpose(0, 1)
+    tolerance = TOLERANCES[out.dtype] * max(1.0, float(v.float().abs().max()))
+    torch.testing.assert_close(out.float(), expected, atol=tolerance, rtol=TOLERANCES[out.dtype])
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2], ids=str)
+@pytest.mark.parametrize("of_query", [torch.float16, torch.bfloat16], ids=str)
+def test_attention(dtype, of_query, nvidia):
+    q, k, v = make(0, 2, 3, HEADS, SIZE, dtype=of_query), *(make(s, 2, KEYS, KV_HEADS, SIZE, dtype=dtype) for s in (1, 2))
+    k_scales, v_scales = make_scales(3, 2, KV_HEADS), make_scales(4, 2, KV_HEADS)
+    out, lse = attune.attention(q, k, v, k_descale=k_scales, v_descale=v_scales, return_lse=True, chip=nvidia)
+    assert out.dtype == of_query and lse.dtype == torch.float32
+    for b in range(2):
+        check(out[b], q[b], widen(k[b], k_scales[b]), widen(v[b], v_scales[b]))
+
+
+@pytest.mark.parametrize(
+    ("shape", "of_rows"),
+    [((), ()), ((1,), ()), ((2, KV_HEADS), (2, 1, KV_HEADS)), ((1, KV_HEADS), (KV_HEADS,)), ((2, KEYS, KV_HEADS), (2, KEYS, KV_HEADS))],
+    ids=str,
+)
+def test_shapes_of_scales(shape, of_rows, amd):
+    """Of a cache; what each has stands for what it has when broadcast to [2, KEYS, KV_HEADS]."""
+    q, k, v = make(0, 2, 1, HEADS, SIZE, dtype=torch.float16), make(1, 2, KEYS, KV_HEADS, SIZE), make(2, 2, KEYS, KV_HEADS, SIZE)
+    k_scales, v_scales = make_scales(5, *shape), make_scales(6, *shape)
+    lengths = torch.tensor([5, KEYS], dtype=torch.int32)
+    out = attune.decode(q, k, v, lengths, k_descale=k_scales, v_descale=v_scales, chip=amd)
+    whole_k, whole_v = (x.reshape(of_rows).expand(2, KEYS, KV_HEADS) for x in (k_scales, v_scales))
+    for b, length in enumerate(lengths.tolist()):
+        check(out[b], q[b], widen(k[b], whole_k[b])[:length], widen(v[b], whole_v[b])[:length])
+    if len(shape) == 2 and shape[0] == 1:  # as servers expand one to all sequences
+        expanded = [x.expand(2, KV_HEADS) for x in (k_scales, v_scales)]
+        assert torch.equal(out, attune.decode(q, k, v, lengths, k_descale=expanded[0], v_descale=expanded[1], chip=amd))
+
+
+def test_keys_alone(nvidia):
+    """Values of the type of queries beside keys of 8 bits, which may be apart in memory."""
+    q, v = (make(s, 1, count, heads, SIZE, dtype=torch.float16) for s, count, heads in ((0, 2, HEADS), (2, KEYS, KV_HEADS)))
+    k = make(1, 1, KEYS, KV_HEADS, 2 * SIZE)[..., :SIZE]
+    out = attune.attention(q, k, v, causal=True, chip=nvidia)
+    mask = torch.ones(2, KEYS, dtype=torch.bool).tril(KEYS - 2)
+    check(out[0], q[0], k[0], v[0], attn_mask=mask)
+
+
+def test_packed(nvidia):
+    starts_q, starts_k = torch.tensor([0, 3, 4], dtype=torch.int32), torch.tensor([0, 9, KEYS], dtype=torch.int32)
+    q, k, v = make(0, 4, HEADS, SIZE, dtype=torch.bfloat16), make(1, KEYS, KV_HEADS, SIZE), make(2, KEYS, KV_HEADS, SIZE)
+    k_scales, v_scales = make_scales(3, KEYS, KV_HEADS), make_scales(4)
+    out = attune.varlen(q, k, v, starts_q, starts_k, k_descale=k_scales, v_descale=v_scales, chip=nvidia)
+    for b in range(2):
+        rows, keys = slice(starts_q[b], starts_q[b + 1]), slice(starts_k[b], starts_k[b + 1])
+        check(out[rows], q[rows], widen(k[keys], k_scales[keys]), v[keys].float() * v_scales)
+
+
+@pytest.mark.parametrize("given", [None, 0.25, [0.25, 0.5]], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2], ids=str)
+def test_cache(dtype, given, nvidia):
+    """A cache holds rows to within what 8 bits and its scales can say, and attention of it is that of what it holds."""
+    scales = None if given is None else torch.tensor(given).reshape(1, -1)
+    sizes = {"kv_heads": KV_HEADS, "head_dim": SIZE, "sequences": 2, "longest": 30}
+    cache = attune.PagedCache(8, 8, **sizes, dtype=dtype, k_descale=scales, v_descale=scales)
+    k, v = (make(s, KEYS, KV_HEADS, SIZE, dtype=torch.bfloat16) * 10 for s in (1, 2))
+    k[3] = 0
+    cache.append([0, 1], k[:-1], v[:-1], [9, KEYS - 10])
+    cache.append([1], k[-1:], v[-1:])
+    q = make(0, 2, 1, HEADS, SIZE, dtype=torch.bfloat16) / 10
+    table = {"block_table": cache.block_table, "k_descale": cache.k_descale, "v_descale": cache.v_descale}
+    out = attune.decode(q, cache.keys, cache.values, cache.lengths, **table, chip=nvidia)
+    pages = [
+        (widen(x, s if given is None else s.reshape(1, -1)), x) for x, s in ((cache.keys, cache.k_descale), (cache.values, cache.v_descale))
+    ]
+    for b, rows in enumerate((slice(9), slice(9, KEYS))):
+        held = [whole[cache.block_table[b]].flatten(0, 1)[: cache.get_length(b)] for whole, _ in pages]
+        step = torch.finfo(dtype).eps / 2
+        for found, expected in zip(held, (k[rows], v[rows]), strict=True):
+            torch.testing.assert_close(found, expected.float(), rtol=step, atol=0.02 if dtype == torch.float8_e5m2 else 0.01)
+        check(out[b], q[b], *held)
+
+
+def test_cache_saturates():
+    cache = attune.PagedCache(
+        1,
+        8,
+        kv_heads=1,
+        head_dim=8,
+        sequences=1,
+        longest=8,
+        dtype=torch.float8_e4m3fn,
+        k_descale=torch.tensor(0.5),
+        v_descale=torch.tensor(2.0),
+    )
+    cache.append([0], torch.full((1, 1, 8), -1000.0), torch.full((1, 1, 8), 1000.0))
+    assert cache.keys[0, 0].float().unique().tolist() == [-448.0]
+    assert cache.values[0, 0].float().unique().tolist() == [448.0]
+
+
+def test_other_arrays():
+    """The same numbers of NumPy, by its extension, and of JAX."""
+    ml_dtypes, jax = pytest.importorskip("ml_dtypes"), pytest.importorskip("jax")
+    q, k = make(0, 1, 2, HEADS, SIZE, dtype=torch.float16), make(1, 1, KEYS, KV_HEADS, SIZE)
+    scales = make_scales(2, 1, KV_HEADS)
+    expected = attune.attention(q, k, k, k_descale=scales, v_descale=scales)
+    arrays = q.numpy(), k.view(torch.uint8).numpy().view(ml_dtypes.float8_e4m3fn), scales.numpy()
+    for convert in (lambda x: x, jax.numpy.asarray):
+        own_q, own_k, own_scales = map(convert, arrays)
+        found = attune.attention(own_q, own_k, own_k, k_descale=own_scales, v_descale=own_scales)
+        np.testing.assert_array_equal(np.asarray(found), expected.numpy())
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "text"),
+    [
+        ({"q": torch.zeros(2, 1, 4, 32).to(torch.float8_e4m3fn)}, TypeError, "expects q of float16 or bfloat16, but got float8_e4m3fn"),
+        ({"k_cache": torch.zeros(2, 24, 2, 32)}, TypeError, "expects k of float16 or bfloat16, but got float32"),
+        (
+            {"v_cache": torch.zeros(2, 24, 2, 32).bfloat16()},
+            TypeError,
+            "expects q, k and v to have one dtype, but got float16 and, of v, bfloat16",
+        ),
+        ({"k_descale": torch.ones(2, 2).half()}, TypeError, "expects k_descale of float32, but got float16"),
+        ({"k_descale": 0.5}, TypeError, "expects k_descale to be an array with __dlpack__, but got float"),
+        (
+            {"v_descale": torch.ones(2, 4)},
+            ValueError,
+            "expects v_descale to have one element, or shape (2, 2) or (2, 24, 2) with 1 where a dimension shares them, but got (2, 4)",
+        ),
+        ({"k_descale": torch.ones(3, 2)}, ValueError, "expects k_descale to have one element, or shape (2, 2) or"),
+        (
+            {"k_descale": torch.ones(2, 4)[:, ::2]},
+            ValueError,
+            "expects k_descale in row-major order without gaps, but got strides of [4, 2]",
+        ),
+        ({"v_cache": None, "latent": 16}, ValueError, "expects no v_descale with latent"),
+    ],
+    ids=str,
+)
+def test_errors(change, error, text):
+    cache = torch.zeros(2, 24, 2, 32).to(torch.float8_e4m3fn)
+    call = {
+        "q": torch.zeros(2, 1, 4, 32).half(),
+        "k_cache": cache,
+        "v_cache": cache,
+        "k_descale": torch.ones(2, 2),
+        "v_descale": torch.ones(2, 2),
+    }
+    with pytest.raises(error, match=re.escape(text)):
+        attune.decode(**(call | change))
+
+
+def test_errors_of_other_calls():
+    q, k = torch.zeros(1, 8, 4, 32).half(), torch.zeros(1, 8, 2, 32).to(torch.float8_e4m3fn)
+    starts = torch.tensor([0, 8], dtype=torch.int32)
+    with pytest.raises(ValueError, match=re.escape("expects k_descale to have one element, or shape (8, 2) with 1 where")):
+        attune.varlen(q[0], k[0], k[0], starts, starts, k_descale=torch.ones(4, 2))
+    with pytest.raises(ValueError, match="expects layout bshd for k and v of 8 bits or with scales, but got 'bhsd'"):
+        attune.attention(q, k, k, layout="bhsd")
+    with pytest.raises(NotImplementedError, match="expects no score_mod, mask_mod or block_mask beside k and v of 8 bits"):
+        attune.attention(q, k, k, score_mod=lambda score, b, h, m, n: score)
+    with pytest.raises(NotImplementedError, match="gradient"):
+        attune.attention(q.requires_grad_(), k, k)
+    sizes = {"kv_heads": 2, "head_dim": 8, "sequences": 1, "longest": 8}
+    for options, error, text in (
+        ({"k_descale": torch.ones(1)}, ValueError, "expects k_descale for a cache of 8 bits alone, but got one for torch.bfloat16"),
+        (
+            {"dtype": torch.float8_e5m2, "v_descale": torch.ones(1).half()},
+            TypeError,
+            "expects v_descale of torch.float32, but got torch.float16",
+        ),
+        (
+            {"dtype": torch.float8_e5m2, "k_descale": torch.ones(3)},
+            ValueError,
+            r"expects k_descale to have one element, or shape \(1, 2\), but got \(3,\)",
+        ),
+    ):
+        with pytest.raises(error, match=text):
+            attune.PagedCache(1, 8, **sizes, **options)
