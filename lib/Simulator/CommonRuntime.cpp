@@ -8,8 +8,30 @@
 
 using namespace attune;
 
-double attune::loadHalf(HostElementType type, const char *bits) {
-  return loadElement(type == kHostBF16 ? DataType::BF16 : DataType::F16, bits);
+static DataType getDataType(HostElementType type) {
+  switch (type) {
+  case kHostF16:
+    return DataType::F16;
+  case kHostBF16:
+    return DataType::BF16;
+  case kHostF8E4M3FN:
+    return DataType::F8E4M3FN;
+  case kHostF8E5M2:
+    return DataType::F8E5M2;
+  case kHostF8E4M3FNUZ:
+    return DataType::F8E4M3FNUZ;
+  case kHostF8E5M2FNUZ:
+    return DataType::F8E5M2FNUZ;
+  }
+  llvm_unreachable("all elements have a type");
+}
+
+double attune::loadOperand(HostElementType type, const char *bits) {
+  return loadElement(getDataType(type), bits);
+}
+
+uint32_t attune::getOperandBytes(HostElementType type) {
+  return static_cast<uint32_t>(getBytes(getDataType(type)));
 }
 
 static char *access(HostThread *context, uint32_t site, char *address,

@@ -183,37 +183,41 @@ static void storeMatrix(HostThread *context, uint32_t site, uint32_t count,
       });
 }
 
-/// mma.sync m16n8k16 and m16n8k8 (PTX ISA, "Matrix Fragments for mma.m16n8k16
-/// with floating point type" and "for mma.m16n8k8"). With g = lane / 4 and
-/// t = lane % 4, element i of a lane is: of A, row g + 8 * (i / 2 % 2), column
-/// 2t + i % 2 + 8 * (i / 4); of B, row 2t + i % 2 + 8 * (i / 2), column g; of
-/// C, row g + 8 * (i / 2), column 2t + i % 2.
+/// mma.sync m16n8k16 and m16n8k8 of floats of 16 bits, and m16n8k32 of 8 (PTX
+/// ISA, "Matrix Fragments for mma.m16n8k16 with floating point type" and the
+/// sections for the others). With n elements a register, g = lane / 4 and
+/// t = lane % 4, element i of a lane is: of A, row g + 8 * (i / n % 2), column
+/// n * t + i % n + 4 * n * (i / (2 * n)); of B, row n * t + i % n + 4 * n *
+/// (i / n), column g; of C, row g + 8 * (i / 2), column 2t + i % 2.
 static void mmaSync(HostThread *context, uint32_t site, uint32_t depth,
-                    uint32_t type) {
-  constexpr uint32_t kRows = 16, kColumns = 8, kMostDepth = 16;
+                    uint32_t typeOfA, uint32_t typeOfB) {
+  constexpr uint32_t kRows = 16, kColumns = 8, kMostDepth = 32;
   Thread &caller = asThread(context);
   caller.group->requireWarp(caller, site, kLanes);
   caller.group->collective(
       caller, site, kAllLanes, "all lanes of the warp to multiply",
       [&](ArrayRef<Thread *> warp) {
         double a[kRows][kMostDepth], b[kMostDepth][kColumns];
-        auto format = static_cast<HostElementType>(type);
-        uint32_t aCount = kRows * depth / 32, bCount = depth * kColumns / 32;
+        auto ofA = static_cast<HostElementType>(typeOfA),
+             ofB = static_cast<HostElementType>(typeOfB);
+        uint32_t aCount = kRows * depth / 32, bCount = depth * kColumns / 32,
+                 bytes = getOperandBytes(ofA), n = 4 / bytes;
         for (const Thread *lane : warp) {
           uint32_t g = lane->laneId / 4, t = lane->laneId % 4;
           for (uint32_t i = 0; i < aCount; ++i)
-            a[g + 8 * (i / 2 % 2)][2 * t + i % 2 + 8 * (i / 4)] =
-                loadHalf(format, lane->operands + 2 * i);
+            a[g + 8 * (i / n % 2)][n * t + i % n + 4 * n * (i / (2 * n))] =
+                loadOperand(ofA, lane->operands + bytes * i);
           for (uint32_t i = 0; i < bCount; ++i)
-            b[2 * t + i % 2 + 8 * (i / 2)][g] =
-                loadHalf(format, lane->operands + 2 * (aCount + i));
+            b[n * t + i % n + 4 * n * (i / n)][g] =
+                loadOperand(ofB, lane->operands + bytes * (aCount + i));
         }
         for (Thread *lane : warp)
           for (uint32_t i = 0; i < 4; ++i) {
             uint32_t row = lane->laneId / 4 + 8 * (i / 2),
                      column = 2 * (lane->laneId % 4) + i % 2;
             float c;
-            std::memcpy(&c, lane->operands + 2 * (aCount + bCount) + 4 * i, 4);
+            std::memcpy(&c, lane->operands + bytes * (aCount + bCount) + 4 * i,
+                        4);
             double sum = c;
             for (uint32_t k = 0; k < depth; ++k)
               sum += a[row][k] * b[k][column];

@@ -226,16 +226,18 @@ static void storeBuffer(HostThread *context, uint32_t site, uint32_t bytes) {
 /// r)`.
 template <typename GetRow>
 static void multiply(ArrayRef<Thread *> wave, uint32_t rows, uint32_t depth,
-                     HostElementType type, uint32_t perLane, bool replicated,
-                     GetRow getRow) {
+                     std::pair<HostElementType, HostElementType> types,
+                     uint32_t perLane, bool replicated, GetRow getRow) {
   constexpr uint32_t kMost = 32;
   double a[kMost][kMost], b[kMost][kMost];
+  uint32_t bytes = getOperandBytes(types.first);
   for (const Thread *lane : wave) {
     uint32_t line = lane->laneId % rows;
     uint32_t first = replicated ? 0 : lane->laneId / rows * perLane;
     for (uint32_t i = 0; i < perLane; ++i) {
-      a[line][first + i] = loadHalf(type, lane->operands + 2 * i);
-      b[line][first + i] = loadHalf(type, lane->operands + 2 * (perLane + i));
+      a[line][first + i] = loadOperand(types.first, lane->operands + bytes * i);
+      b[line][first + i] =
+          loadOperand(types.second, lane->operands + bytes * (perLane + i));
     }
   }
   auto registers = static_cast<uint32_t>(rows * rows / wave.size());
@@ -243,7 +245,7 @@ static void multiply(ArrayRef<Thread *> wave, uint32_t rows, uint32_t depth,
     for (uint32_t r = 0; r < registers; ++r) {
       uint32_t row = getRow(lane->laneId, r), column = lane->laneId % rows;
       float c;
-      std::memcpy(&c, lane->operands + 4 * perLane + 4 * r, 4);
+      std::memcpy(&c, lane->operands + 2 * bytes * perLane + 4 * r, 4);
       double sum = c;
       for (uint32_t k = 0; k < depth; ++k)
         sum += a[row][k] * b[column][k];
@@ -253,14 +255,19 @@ static void multiply(ArrayRef<Thread *> wave, uint32_t rows, uint32_t depth,
   wave.front()->group->getCounters().matrix(2.0 * rows * rows * depth);
 }
 
-/// v_mfma_f32_32x32x8 and 16x16x16 of 16-bit floats, and 32x32x16 (CDNA3 and
-/// CDNA4 ISA, "Matrix Arithmetic Instructions", "Dense Matrix Instructions":
-/// one block, 64 lanes). Lane l holds n neighbouring elements of A from column
-/// n * (l / rows), where n is 4, or 8 at twice the depth. Register r of the
-/// result is row 8 * (r / 4) + 4 * (l / 32) + r % 4 for 32 rows and 4 * (l /
-/// 16) + r for 16.
+static std::pair<HostElementType, HostElementType> getTypes(uint32_t ofA,
+                                                            uint32_t ofB) {
+  return {static_cast<HostElementType>(ofA), static_cast<HostElementType>(ofB)};
+}
+
+/// v_mfma_f32_32x32x8 and 16x16x16 of 16-bit floats, and 32x32x16 of these or
+/// of 8 bits (CDNA3 and CDNA4 ISA, "Matrix Arithmetic Instructions", "Dense
+/// Matrix Instructions": one block, 64 lanes). Lane l holds n neighbouring
+/// elements of A from column n * (l / rows), where n is 4, or 8 at twice the
+/// depth. Register r of the result is row 8 * (r / 4) + 4 * (l / 32) + r % 4
+/// for 32 rows and 4 * (l / 16) + r for 16.
 static void mfma(HostThread *context, uint32_t site, uint32_t rows,
-                 uint32_t depth, uint32_t type) {
+                 uint32_t depth, uint32_t typeOfA, uint32_t typeOfB) {
   constexpr uint32_t kLanes = 64;
   uint32_t perLane = rows * depth / kLanes;
   Thread &caller = asThread(context);
@@ -268,21 +275,21 @@ static void mfma(HostThread *context, uint32_t site, uint32_t rows,
   caller.group->collective(
       caller, site, ~uint64_t(0), "all lanes of the wave to multiply",
       [&](ArrayRef<Thread *> wave) {
-        multiply(wave, rows, depth, static_cast<HostElementType>(type), perLane,
+        multiply(wave, rows, depth, getTypes(typeOfA, typeOfB), perLane,
                  /*replicated=*/false, [&](uint32_t lane, uint32_t r) {
                    return rows / 4 * (r / 4) + 4 * (lane / rows) + r % 4;
                  });
       });
 }
 
-/// v_wmma_f32_16x16x16 of 16-bit floats in a wave of 32 (RDNA3 ISA, "Wave
-/// Matrix Multiply Accumulate"). Lane l holds row l % 16 of A and column l % 16
-/// of B. Where a lane has all 16 elements of these, both halves of the wave
-/// must hold the same, and register r of the result is row 2 * r + l / 16.
+/// v_wmma_f32_16x16x16 of floats of 16 or 8 bits in a wave of 32 (RDNA3 ISA,
+/// "Wave Matrix Multiply Accumulate"). Lane l holds row l % 16 of A and column
+/// l % 16 of B. Where a lane has all 16 elements of these, both halves of the
+/// wave must hold the same, and register r of the result is row 2 * r + l / 16.
 /// Where it has 8 (RDNA4 ISA, the same section), they are those from 8 * (l /
 /// 16) on, and register r is row 8 * (l / 16) + r.
-static void wmma(HostThread *context, uint32_t site, uint32_t type,
-                 uint32_t perLane) {
+static void wmma(HostThread *context, uint32_t site, uint32_t typeOfA,
+                 uint32_t typeOfB, uint32_t perLane) {
   constexpr uint32_t kLanes = 32, kSize = 16, kOperandBytes = 2 * kSize * 2;
   bool isReplicated = perLane == kSize;
   Thread &caller = asThread(context);
@@ -297,8 +304,8 @@ static void wmma(HostThread *context, uint32_t site, uint32_t type,
                 HostCheck::Convergence, site, *wave[lane],
                 "expects both halves of a wave to hold the same operands, but "
                 "they differ");
-        multiply(wave, kSize, kSize, static_cast<HostElementType>(type),
-                 perLane, isReplicated, [=](uint32_t lane, uint32_t r) {
+        multiply(wave, kSize, kSize, getTypes(typeOfA, typeOfB), perLane,
+                 isReplicated, [=](uint32_t lane, uint32_t r) {
                    return isReplicated ? 2 * r + lane / kSize
                                        : perLane * (lane / kSize) + r;
                  });

@@ -29,8 +29,9 @@ HostFunction hostFunction(const char *name, Function *function) {
   return {name, reinterpret_cast<void *>(function)};
 }
 
-/// The value of a 16-bit float.
-double loadHalf(HostElementType type, const char *bits);
+/// The value of an operand's element, and how many bytes it has.
+double loadOperand(HostElementType type, const char *bits);
+uint32_t getOperandBytes(HostElementType type);
 
 } // namespace attune
 

@@ -301,7 +301,7 @@ static std::vector<double> unpackLeft(ArrayRef<uint32_t> registers,
       uint32_t number = at / kLeftRegisters, index = at % kLeftRegisters;
       uint32_t row = 16 * (number / 32) + number % 32 / 4 + 8 * (index % 2);
       uint32_t k = 8 * (index / 2) + 2 * (number % 4) + half;
-      values[row * kDepth + k] = loadHalf(
+      values[row * kDepth + k] = loadOperand(
           type, reinterpret_cast<const char *>(&registers[at]) + 2 * half);
     }
   return values;
@@ -319,7 +319,7 @@ void Warpgroups::compute(Group &group, Mma &mma) {
     std::vector<double> values(size_t(extent) * kDepth);
     for (uint32_t index = 0; index < extent; ++index)
       for (uint32_t k = 0; k < kDepth; ++k) {
-        double value = loadHalf(
+        double value = loadOperand(
             mma.type, mma.memory + matrix.getAddress(index, k, isTransposed));
         values[index * kDepth + k] = negated ? -value : value;
       }

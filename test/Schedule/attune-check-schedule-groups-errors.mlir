@@ -193,7 +193,7 @@ func.func @latent_within_an_instruction(%q: !key) -> tensor<1x1x64x200xf16> {
   return %o : tensor<1x1x64x200xf16>
 }
 func.func @widening_for_warpgroups(%q: !t, %k: tensor<1x1x64x64xf8E4M3FN>) -> !t {
-  // expected-error @below {{widening-for-warpgroups: expects mma-warps to be 1 where keys and values of f8E4M3FN are widened to f16, which warps do in their registers, but got 4}}
+  // expected-error @below {{widening-for-warpgroups: expects mma-warps to be 1 where keys of f8E4M3FN are widened to f16, which warps do in their registers, but got 4}}
   %o = attn.attention %q, %k, %k schedule(<blockM = 64, mmaWarps = 4, qInRegisters = 0>) : !t, tensor<1x1x64x64xf8E4M3FN>, tensor<1x1x64x64xf8E4M3FN>
   return %o : !t
 }
@@ -202,12 +202,33 @@ func.func @widening_by_warps(%q: !t, %k: tensor<1x1x64x64xf8E4M3FN>) -> !t {
   return %o : !t
 }
 func.func @no_widening(%q: !t, %v: tensor<1x1x64x64xbf16>) -> !t {
-  // expected-error @below {{no-widening: expects keys and values of the query's element type or of fewer bits, but got bf16 beside f16}}
+  // expected-error @below {{no-widening: expects values of the element type that they are multiplied with or of fewer bits, but got bf16 beside f16}}
   %o = attn.attention %q, %q, %v schedule(<blockM = 64>) : !t, !t, tensor<1x1x64x64xbf16>
   return %o : !t
 }
-func.func @narrow_query(%q: tensor<1x1x64x64xf8E4M3FN>) -> tensor<1x1x64x64xbf16> {
-  // expected-error @below {{no-matrix-instruction: expects an element type that 'sm_90a' has a matrix instruction for, but got f8E4M3FN}}
-  %o = attn.attention %q, %q, %q schedule(<blockM = 64>) : tensor<1x1x64x64xf8E4M3FN>, tensor<1x1x64x64xf8E4M3FN>, tensor<1x1x64x64xf8E4M3FN>
+!narrow = tensor<1x1x64x64xf8E4M3FN>
+func.func @narrow_query(%q: !narrow) -> tensor<1x1x64x64xbf16> {
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64>) : !narrow, !narrow, !narrow
+  return %o : tensor<1x1x64x64xbf16>
+}
+func.func @narrow_query_alone(%q: !narrow, %k: tensor<1x1x64x64xbf16>) -> tensor<1x1x64x64xbf16> {
+  // expected-error @below {{no-widening: expects keys of the element type that they are multiplied with or of fewer bits, but got bf16 beside f8E4M3FN}}
+  %o = attn.attention %q, %k, %k schedule(<blockM = 64>) : !narrow, tensor<1x1x64x64xbf16>, tensor<1x1x64x64xbf16>
+  return %o : tensor<1x1x64x64xbf16>
+}
+func.func @narrow_query_for_warpgroups(%q: !narrow, %v: tensor<1x1x64x64xbf16>) -> tensor<1x1x64x64xbf16> {
+  // expected-error @below {{no-matrix-instruction: expects an element type that 'sm_90a' has a matrix instruction of 4 warps for, but got f8E4M3FN}}
+  %o = attn.attention %q, %q, %v schedule(<blockM = 64, mmaWarps = 4, qInRegisters = 0>) : !narrow, !narrow, tensor<1x1x64x64xbf16>
+  return %o : tensor<1x1x64x64xbf16>
+}
+func.func @depth_of_narrow_query(%q: !narrow) -> tensor<1x1x64x64xbf16> {
+  // expected-error @below {{block-n-multiple: expects block-n to be a multiple of 32 (depth of 'mma.sync.m16n8k32.x2'), but got 16}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 16>) : !narrow, !narrow, !narrow
+  return %o : tensor<1x1x64x64xbf16>
+}
+!other = tensor<1x1x64x64xf8E4M3FNUZ>
+func.func @query_of_other_chips(%q: !other) -> tensor<1x1x64x64xbf16> {
+  // expected-error @below {{no-matrix-instruction: expects an element type that 'sm_90a' has a matrix instruction for, but got f8E4M3FNUZ}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64>) : !other, !other, !other
   return %o : tensor<1x1x64x64xbf16>
 }

@@ -80,7 +80,14 @@ inline bool isHostDPP(uint32_t control) {
 }
 
 /// Element types of matrix operands.
-enum HostElementType : uint32_t { kHostF16, kHostBF16 };
+enum HostElementType : uint32_t {
+  kHostF16,
+  kHostBF16,
+  kHostF8E4M3FN,
+  kHostF8E5M2,
+  kHostF8E4M3FNUZ,
+  kHostF8E5M2FNUZ
+};
 
 /// What attuneHostMultiplyAsync does with its operands: D = A B + D, where A
 /// and B are K-major unless they are transposed. The operands are D and the

@@ -16,6 +16,7 @@
 // summed up is only then multiplied by exp2 of its growth (FlashAttention-4).
 
 #include "OnlineSoftmax.h"
+#include "attune/Schedule/Attention/Legality.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -245,9 +246,9 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state,
   if (rescale)
     rescaleOutput(state, rescale, outgrown);
   state.max = max;
-  Type inputType = op.getQuery().getType().getElementType();
+  Type weightType = getWeightType(op);
   return b.map(
-      scoreType.withElementType(inputType), weights,
+      scoreType.withElementType(weightType), weights,
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
         Value exact = args[0];
         if (factor) {
@@ -261,7 +262,7 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state,
                                     factor(inner, loc, args.drop_front())),
               zero);
         }
-        auto weight = arith::TruncFOp::create(inner, loc, inputType, exact);
+        auto weight = arith::TruncFOp::create(inner, loc, weightType, exact);
         // The sum tells of NaN.
         weight->setAttr(tile::TileDialect::kLooseRoundingAttrName,
                         inner.getUnitAttr());

@@ -69,11 +69,11 @@ public:
   static mlir::Value dropFactor(attn::AttentionOp op, mlir::Value score);
 
   SoftmaxState start();
-  /// Returns the weights of a block of scores in the type of the op's inputs,
-  /// and makes `state`, but for their products with the values, that after the
-  /// block.
-  /// `factor`, if there is one, gives what a weight of the result is
-  /// multiplied by, an f32, for the numbers of row and column.
+  /// Returns the weights of a block of scores in the type that values are
+  /// multiplied with, and makes `state`, but for their products with the
+  /// values, that after the block. `factor`, if there is one, gives what a
+  /// weight of the result is multiplied by, an f32, for the numbers of row and
+  /// column.
   mlir::Value takeBlock(mlir::Value scores, SoftmaxState &state,
                         TileBuilder::Body factor = nullptr);
   /// After the last block: completes the sums of the rows.

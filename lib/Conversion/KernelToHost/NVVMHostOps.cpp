@@ -70,9 +70,26 @@ static LogicalResult rewriteMma(NVVM::MmaOp op, HostRewriter &rewriter) {
       !results[0].isF32() || op.getLayoutA() != NVVM::MMALayout::row ||
       op.getLayoutB() != NVVM::MMALayout::col)
     return refuse(op, "m16n8k16 or m16n8k8 of f16 or bf16 with f32 results");
-  rewriter.replaceWithCall(op, "attuneHostMmaSync",
-                           {shape.getK(), isBrain ? kHostBF16 : kHostF16});
+  HostElementType type = isBrain ? kHostBF16 : kHostF16;
+  rewriter.replaceWithCall(op, "attuneHostMmaSync", {shape.getK(), type, type});
   return success();
+}
+
+/// mma.sync.m16n8k32 of floats of 8 bits, which are intrinsics.
+static void addFloat8Mmas(HostOps &ops) {
+  std::pair<StringRef, HostElementType> types[] = {{"e4m3", kHostF8E4M3FN},
+                                                   {"e5m2", kHostF8E5M2}};
+  for (auto [nameOfA, typeOfA] : types)
+    for (auto [nameOfB, typeOfB] : types)
+      ops.addIntrinsic(
+          ("llvm.nvvm.mma.m16n8k32.row.col.f32." + nameOfA + "." + nameOfB +
+           ".f32")
+              .str(),
+          [a = typeOfA, b = typeOfB](Operation *op, HostRewriter &rewriter) {
+            constexpr int64_t kDepth = 32;
+            rewriter.replaceWithCall(op, "attuneHostMmaSync", {kDepth, a, b});
+            return success();
+          });
 }
 
 static LogicalResult rewriteFloat8(NVVM::ConvertF8x2ToF16x2Op op,
@@ -173,6 +190,7 @@ void attune::populateNVVMHostOps(HostOps &ops) {
   ops.addCall<NVVM::SyncWarpOp>("attuneHostSyncWarp");
   ops.add<NVVM::ShflOp>(rewriteShuffle);
   ops.add<NVVM::MmaOp>(rewriteMma);
+  addFloat8Mmas(ops);
   ops.add<NVVM::LdMatrixOp>(rewriteLoadMatrix);
   ops.add<NVVM::StMatrixOp>(rewriteStoreMatrix);
   ops.add<NVVM::CpAsyncOp>([](NVVM::CpAsyncOp op, HostRewriter &rewriter) {

@@ -3,17 +3,31 @@
 // The ops of ROCDL that can be executed on the host.
 
 #include "HostOps.h"
+#include "attune/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include <cstddef>
 
 using namespace mlir;
 using namespace attune;
 
+/// Floats of 8 bits are those of OCP, but for chips that have the others.
+static HostElementType getType(Operation *op, HostElementType type) {
+  auto target = tile::TargetAttr::lookup(op);
+  if (!target || llvm::none_of(target.getMma(), [](tile::MmaAtomAttr atom) {
+        return isa<Float8E4M3FNUZType>(atom.getLhsType());
+      }))
+    return type;
+  return type == kHostF8E4M3FN ? kHostF8E4M3FNUZ
+         : type == kHostF8E5M2 ? kHostF8E5M2FNUZ
+                               : type;
+}
+
 /// Matrix instructions of one block whose modifiers are all 0: rows and columns
-/// of the result, depth and element type.
+/// of the result, depth and element types.
 template <typename OpTy>
 static void addMfma(HostOps &ops, int64_t rows, int64_t depth,
-                    HostElementType type) {
+                    HostElementType typeOfA,
+                    std::optional<HostElementType> typeOfB = std::nullopt) {
   ops.add<OpTy>([=](OpTy op, HostRewriter &rewriter) -> LogicalResult {
     constexpr unsigned kModifiers = 3;
     for (Value modifier : op->getOperands().take_back(kModifiers)) {
@@ -24,20 +38,38 @@ static void addMfma(HostOps &ops, int64_t rows, int64_t depth,
         return op->emitOpError()
                << "expects modifiers of 0 to be executed on the host";
     }
-    rewriter.replaceWithCall(op, "attuneHostMfma", {rows, depth, type});
+    rewriter.replaceWithCall(op, "attuneHostMfma",
+                             {rows, depth, getType(op, typeOfA),
+                              getType(op, typeOfB.value_or(typeOfA))});
     return success();
   });
 }
 
 /// How many numbers of an operand a lane has tells of which ISA it is.
 template <typename OpTy>
-static void addWmma(HostOps &ops, HostElementType type) {
+static void addWmma(HostOps &ops, HostElementType typeOfA,
+                    std::optional<HostElementType> typeOfB = std::nullopt) {
   ops.add<OpTy>([=](OpTy op, HostRewriter &rewriter) {
     auto operand = cast<VectorType>(op->getOperand(0).getType());
+    // Those of 8 bits come in words.
+    int64_t perElement = typeOfB ? operand.getElementTypeBitWidth() / 8 : 1;
     rewriter.replaceWithCall(op, "attuneHostWmma",
-                             {type, operand.getNumElements()});
+                             {typeOfA, typeOfB.value_or(typeOfA),
+                              operand.getNumElements() * perElement});
     return success();
   });
+}
+
+static void addFloat8Mmas(HostOps &ops) {
+  constexpr HostElementType kFP8 = kHostF8E4M3FN, kBF8 = kHostF8E5M2;
+  addMfma<ROCDL::mfma_f32_32x32x16_fp8_fp8>(ops, 32, 16, kFP8, kFP8);
+  addMfma<ROCDL::mfma_f32_32x32x16_fp8_bf8>(ops, 32, 16, kFP8, kBF8);
+  addMfma<ROCDL::mfma_f32_32x32x16_bf8_fp8>(ops, 32, 16, kBF8, kFP8);
+  addMfma<ROCDL::mfma_f32_32x32x16_bf8_bf8>(ops, 32, 16, kBF8, kBF8);
+  addWmma<ROCDL::wmma_f32_16x16x16_fp8_fp8>(ops, kFP8, kFP8);
+  addWmma<ROCDL::wmma_f32_16x16x16_fp8_bf8>(ops, kFP8, kBF8);
+  addWmma<ROCDL::wmma_f32_16x16x16_bf8_fp8>(ops, kBF8, kFP8);
+  addWmma<ROCDL::wmma_f32_16x16x16_bf8_bf8>(ops, kBF8, kBF8);
 }
 
 static LogicalResult rewriteReadLane(Operation *op, bool hasLane,
@@ -120,6 +152,7 @@ void attune::populateROCDLHostOps(HostOps &ops) {
   addMfma<ROCDL::mfma_f32_32x32x16_bf16>(ops, 32, 16, kHostBF16);
   addWmma<ROCDL::wmma_f32_16x16x16_f16>(ops, kHostF16);
   addWmma<ROCDL::wmma_f32_16x16x16_bf16>(ops, kHostBF16);
+  addFloat8Mmas(ops);
   ops.addIntrinsic("llvm.amdgcn.exp2", rewriteMath<LLVM::Exp2Op>);
   // The instruction behind it is v_log_f32, a logarithm to base 2.
   ops.addIntrinsic("llvm.amdgcn.log", rewriteMath<LLVM::Log2Op>);

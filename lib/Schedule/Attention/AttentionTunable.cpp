@@ -203,7 +203,7 @@ struct AttentionTunable
                                               Value value) const {
     auto attention = cast<AttentionOp>(op);
     if (value == attention.getResult())
-      return getRoundingRule(attention.getQuery().getType());
+      return getRoundingRule(getWeightType(attention));
     if (value != attention.getLse())
       return std::nullopt;
     return getLogSumExpRule();

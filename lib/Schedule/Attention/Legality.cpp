@@ -69,6 +69,17 @@ static int64_t getMeanKeys(attn::AttentionOp op, int64_t seqQ, int64_t seqK) {
              : std::min(keys, window.getLeft() + window.getRight() + 1);
 }
 
+Type attune::getWeightType(attn::AttentionOp op) {
+  constexpr unsigned kLeastBits = 16;
+  Type query = op.getQuery().getType().getElementType(),
+       result = op.getResult().getType().getElementType();
+  if (query.getIntOrFloatBitWidth() >= kLeastBits)
+    return query;
+  if (result.getIntOrFloatBitWidth() == kLeastBits)
+    return result;
+  return BFloat16Type::get(op.getContext());
+}
+
 AttentionProblem AttentionProblem::get(attn::AttentionOp op,
                                        const SizeMap &sizes) {
   int64_t headDim = op.getHeadDimPos();
@@ -107,6 +118,7 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
   problem.isLatent = op.getLatent().has_value();
   problem.storedKeyType = op.getKey().getType().getElementType();
   problem.storedValueType = op.getValue().getType().getElementType();
+  problem.typeOfWeights = attune::getWeightType(op);
   problem.isListable = isMasked && !op.hasBlockLists() && !op.hasLengths() &&
                        !op.getPages() && ShapedType::isStatic(op.getSeqK()) &&
                        op.getSeqK() > 0;
@@ -362,6 +374,32 @@ static std::optional<Refusal> checkColumns(const AttentionProblem &problem,
   return std::nullopt;
 }
 
+/// What is stored in other types than it is multiplied with.
+static std::optional<Refusal> checkTypes(const AttentionProblem &problem,
+                                         const AttentionKnobs &schedule) {
+  for (auto [stored, other, what] :
+       {std::tuple<Type, Type, StringRef>{problem.getKeyType(),
+                                          problem.elementType, "keys"},
+        {problem.getValueType(), problem.getWeightType(), "values"}}) {
+    unsigned bits = stored.getIntOrFloatBitWidth(),
+             otherBits = other.getIntOrFloatBitWidth();
+    constexpr unsigned kMixedBits = 8;
+    if (stored == other || (bits == kMixedBits && otherBits == kMixedBits))
+      continue;
+    if (bits >= otherBits)
+      return refuse("no-widening",
+                    "expects {0} of the element type that they are multiplied "
+                    "with or of fewer bits, but got {1} beside {2}",
+                    what, stored, other);
+    if (schedule.getMmaWarps() > 1)
+      return refuse("widening-for-warpgroups",
+                    "expects mma-warps to be 1 where {0} of {1} are widened to "
+                    "{2}, which warps do in their registers, but got {3}",
+                    what, stored, other, schedule.getMmaWarps());
+  }
+  return std::nullopt;
+}
+
 std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
                                           const AttentionKnobs &schedule,
                                           TargetAttr target) {
@@ -369,22 +407,8 @@ std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
       ShapedType::isDynamic(problem.headDimV))
     return refuse("dynamic-head-size",
                   "expects static head sizes, but got a dynamic one");
-  for (Type stored : {problem.getKeyType(), problem.getValueType()}) {
-    if (stored == problem.elementType)
-      continue;
-    if (stored.getIntOrFloatBitWidth() >=
-        problem.elementType.getIntOrFloatBitWidth())
-      return refuse("no-widening",
-                    "expects keys and values of the query's element type or of "
-                    "fewer bits, but got {0} beside {1}",
-                    stored, problem.elementType);
-    if (schedule.getMmaWarps() > 1)
-      return refuse("widening-for-warpgroups",
-                    "expects mma-warps to be 1 where keys and values of {0} "
-                    "are widened to {1}, which warps do in their registers, "
-                    "but got {2}",
-                    stored, problem.elementType, schedule.getMmaWarps());
-  }
+  if (std::optional<Refusal> refusal = checkTypes(problem, schedule))
+    return refusal;
   MmaAtomAttr atom = findAtom(problem, schedule, target);
   if (!atom && schedule.getMmaWarps() == 1)
     return refuse("no-matrix-instruction",

@@ -33,19 +33,22 @@ SmallVector<int64_t, 2> attune::getColumnParts(const AttentionProblem &problem,
 MmaAtomAttr attune::findAtom(const AttentionProblem &problem,
                              const AttentionKnobs &schedule,
                              TargetAttr target) {
-  auto find = [&](Type stored) {
+  auto find = [&](Type multiplied, Type stored) {
     return target.findAtom(
-        problem.elementType, stored, Float32Type::get(target.getContext()),
+        multiplied, stored, Float32Type::get(target.getContext()),
         schedule.getMmaWarps() > 1 ? tile::MmaScope::Warpgroup
                                    : tile::MmaScope::Warp);
   };
   // Atoms of an operand that is widened have as many rows or columns as the
-  // others, or more.
-  MmaAtomAttr ofKeys = find(problem.getKeyType()),
-              ofValues = find(problem.getValueType());
+  // others, or more, and those of 8 bits as much depth, or more.
+  MmaAtomAttr ofKeys = find(problem.elementType, problem.getKeyType()),
+              ofValues = find(problem.getWeightType(), problem.getValueType());
   if (!ofKeys || !ofValues)
     return {};
-  return ofKeys.getN() > ofValues.getN() ? ofKeys : ofValues;
+  auto getExtents = [](MmaAtomAttr atom) {
+    return std::pair(atom.getN(), atom.getK());
+  };
+  return getExtents(ofKeys) > getExtents(ofValues) ? ofKeys : ofValues;
 }
 
 /// Threads that compute.
@@ -123,7 +126,8 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
   }
   if (!problem.isLatent)
     add(valueType, schedule.getVStages(), schedule.getBlockN(), dV);
-  int64_t rowBytes = type.getIntOrFloatBitWidth() / 8 * schedule.getBlockM();
+  int64_t rowBytes = problem.getWeightType().getIntOrFloatBitWidth() / 8 *
+                     schedule.getBlockM();
   if (!schedule.getPInRegisters())
     layout.addTiles(rowBytes * schedule.getBlockN());
   if (schedule.getOInShared() == OutputPath::Buffer)
@@ -170,13 +174,15 @@ int64_t attune::estimateRegisters(const AttentionProblem &problem,
                                   TargetAttr target) {
   MmaAtomAttr atom = findAtom(problem, schedule, target);
   constexpr int64_t kWordBits = 32;
-  int64_t bits = problem.elementType.getIntOrFloatBitWidth();
+  int64_t bits = problem.elementType.getIntOrFloatBitWidth(),
+          weightBits = problem.getWeightType().getIntOrFloatBitWidth();
   int64_t blockN = schedule.getBlockN();
   if (atom.getWarps() > 1) {
     // Operands stay in shared memory. Weights stand beside the next scores only
     // where a block's softmax overlaps with the next block's multiply.
     int64_t weights = schedule.getBlockM() * schedule.getWarpsN() * blockN *
-                      bits / kWordBits / getComputingThreads(schedule, target);
+                      weightBits / kWordBits /
+                      getComputingThreads(schedule, target);
     auto [dQK, dV] = getPaddedHeadDims(problem, atom);
     bool isNarrow = target.getSwizzleAtom(dQK, problem.elementType) * bits / 8 <
                     target.getTmaBoxBytes() / 2;
@@ -192,17 +198,17 @@ int64_t attune::estimateRegisters(const AttentionProblem &problem,
   int64_t mSteps = schedule.getBlockM() * schedule.getWarpsN() /
                    (schedule.getNumWarps() * atom.getM());
   // An operand of several lanes counts in each of them.
-  auto lhsRegisters = [&](int64_t depth) {
+  auto lhsRegisters = [&](int64_t depth, int64_t ofBits) {
     return mSteps * (depth / atom.getK()) * atom.getLhs().getNumRegisters() *
-           bits / kWordBits;
+           ofBits / kWordBits;
   };
   // Without asynchronous copies the next blocks pass through registers, and
   // compilers gather plain loads, so that a query read at each step takes as
   // many registers as one that stays.
   bool plainLoads = target.getCopyWidths().empty();
   int64_t query =
-      schedule.getQInRegisters() || plainLoads ? lhsRegisters(dQK) : 0;
-  int64_t weights = lhsRegisters(blockN);
+      schedule.getQInRegisters() || plainLoads ? lhsRegisters(dQK, bits) : 0;
+  int64_t weights = lhsRegisters(blockN, weightBits);
   int64_t keys =
       blockN / atom.getN() * atom.getRhs().getNumRegisters() * bits / kWordBits;
   int64_t copied = plainLoads ? blockN * (dQK + dV) * bits / kWordBits /

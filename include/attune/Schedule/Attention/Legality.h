@@ -63,9 +63,11 @@ struct AttentionProblem {
   int64_t pageSize = 0;
   /// Whether values are the first columns of the keys.
   bool isLatent = false;
-  /// As which keys and values are stored, and widened to `elementType` where
-  /// they are multiplied; null where they need not be.
+  /// As which keys and values are stored, and widened to `elementType` and to
+  /// that of weights where they are multiplied; null where they need not be.
   mlir::Type storedKeyType = {}, storedValueType = {};
+  /// As which weights are multiplied by values; null where it is `elementType`.
+  mlir::Type typeOfWeights = {};
   /// Which heads share tiles.
   HeadPacking packing = {};
 
@@ -75,6 +77,9 @@ struct AttentionProblem {
   }
   mlir::Type getKeyType() const {
     return storedKeyType ? storedKeyType : elementType;
+  }
+  mlir::Type getWeightType() const {
+    return typeOfWeights ? typeOfWeights : elementType;
   }
   mlir::Type getValueType() const {
     return storedValueType ? storedValueType : elementType;
@@ -86,6 +91,10 @@ struct AttentionProblem {
   /// `sizes` are likely ones of dynamic dimensions, for what is chosen.
   static AttentionProblem get(attn::AttentionOp op, const SizeMap &sizes = {});
 };
+
+/// As which kernels multiply weights by values: the type of query, or where
+/// that has 8 bits that of the result, or bf16 where this has more than 16.
+mlir::Type getWeightType(attn::AttentionOp op);
 
 /// The largest known divisor of the distances between the rows of tensors whose
 /// head sizes are dimension `headDim`, in elements; 0 where the elements of a

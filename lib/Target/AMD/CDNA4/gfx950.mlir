@@ -5,6 +5,7 @@
 // "Matrix Arithmetic Instructions"): a lane holds one row of the left-hand side and one column of the right, and of either eight neighbours of
 // what is summed over. Row 8 j + 4 h + i of the instruction's result, of half h, is a column of the accumulator such that this is
 // the next multiply's left-hand side: lanes of the right-hand side hold columns in that order.
+// Of floats of 8 bits, v_mfma_f32_32x32x16_fp8_fp8, _fp8_bf8 and so on, whose lanes hold as much.
 #lhs = #tile.layout<registers = [[8, 1, 1]], lanes = [[32, 0, 1], [2, 1, 8]], warps = []>
 #rhs = #tile.layout<registers = [[8, 0, 1]], lanes = [[4, 1, 1], [2, 1, 8], [2, 1, 4], [2, 1, 16], [2, 0, 8]], warps = []>
 #acc = #tile.layout<registers = [[8, 1, 1], [2, 1, 16]], lanes = [[32, 0, 1], [2, 1, 8]], warps = []>
@@ -21,4 +22,12 @@ module attributes {tile.target = #tile.target<
     #tile.mma_atom<name = "mfma_32x32x16", m = 32, n = 32, k = 16, lhsType = f16, rhsType = f16, accType = f32,
       lhs = #lhs, rhs = #rhs, acc = #acc>,
     #tile.mma_atom<name = "mfma_32x32x16", m = 32, n = 32, k = 16, lhsType = bf16, rhsType = bf16, accType = f32,
+      lhs = #lhs, rhs = #rhs, acc = #acc>,
+    #tile.mma_atom<name = "mfma_32x32x16", m = 32, n = 32, k = 16, lhsType = f8E4M3FN, rhsType = f8E4M3FN, accType = f32,
+      lhs = #lhs, rhs = #rhs, acc = #acc>,
+    #tile.mma_atom<name = "mfma_32x32x16", m = 32, n = 32, k = 16, lhsType = f8E4M3FN, rhsType = f8E5M2, accType = f32,
+      lhs = #lhs, rhs = #rhs, acc = #acc>,
+    #tile.mma_atom<name = "mfma_32x32x16", m = 32, n = 32, k = 16, lhsType = f8E5M2, rhsType = f8E4M3FN, accType = f32,
+      lhs = #lhs, rhs = #rhs, acc = #acc>,
+    #tile.mma_atom<name = "mfma_32x32x16", m = 32, n = 32, k = 16, lhsType = f8E5M2, rhsType = f8E5M2, accType = f32,
       lhs = #lhs, rhs = #rhs, acc = #acc>]>} {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: attune-opt %s
 
-// v_wmma_f32_16x16x16_f16 and _bf16 with the operands exchanged (RDNA4 ISA,
+// v_wmma_f32_16x16x16_f16, _bf16, _fp8_fp8 and so on with the operands exchanged (RDNA4 ISA,
 // "Wave Matrix Multiply Accumulate"): each half of a wave holds eight neighbours of what is summed over, and of the columns of the result.
 #lhs = #tile.layout<registers = [[8, 1, 1]], lanes = [[16, 0, 1], [2, 1, 8]], warps = []>
 #rhs = #tile.layout<registers = [[8, 0, 1]], lanes = [[16, 1, 1], [2, 0, 8]], warps = []>
@@ -20,4 +20,12 @@ module attributes {tile.target = #tile.target<
     #tile.mma_atom<name = "wmma_16x16x16", m = 16, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32,
       lhs = #lhs, rhs = #rhs, acc = #acc>,
     #tile.mma_atom<name = "wmma_16x16x16", m = 16, n = 16, k = 16, lhsType = bf16, rhsType = bf16, accType = f32,
+      lhs = #lhs, rhs = #rhs, acc = #acc>,
+    #tile.mma_atom<name = "wmma_16x16x16", m = 16, n = 16, k = 16, lhsType = f8E4M3FN, rhsType = f8E4M3FN, accType = f32,
+      lhs = #lhs, rhs = #rhs, acc = #acc>,
+    #tile.mma_atom<name = "wmma_16x16x16", m = 16, n = 16, k = 16, lhsType = f8E4M3FN, rhsType = f8E5M2, accType = f32,
+      lhs = #lhs, rhs = #rhs, acc = #acc>,
+    #tile.mma_atom<name = "wmma_16x16x16", m = 16, n = 16, k = 16, lhsType = f8E5M2, rhsType = f8E4M3FN, accType = f32,
+      lhs = #lhs, rhs = #rhs, acc = #acc>,
+    #tile.mma_atom<name = "wmma_16x16x16", m = 16, n = 16, k = 16, lhsType = f8E5M2, rhsType = f8E5M2, accType = f32,
       lhs = #lhs, rhs = #rhs, acc = #acc>]>} {}

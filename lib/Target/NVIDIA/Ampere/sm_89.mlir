@@ -11,6 +11,9 @@
 #wide_lhs = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 2]], lanes = [[4, 1, 4], [8, 0, 1]], warps = []>
 #wide_rhs = #tile.layout<registers = [[4, 0, 1], [2, 1, 1]], lanes = [[4, 0, 4], [8, 1, 2]], warps = []>
 #wide_acc = #tile.layout<registers = [[4, 1, 1], [2, 0, 8]], lanes = [[4, 1, 4], [8, 0, 1]], warps = []>
+// The same of m16n8k32, "Matrix Fragments for mma.m16n8k32": of its depth, lane t of four has 8 t to 8 t + 7.
+#float8_lhs = #tile.layout<registers = [[4, 1, 1], [2, 0, 8], [2, 1, 4]], lanes = [[4, 1, 8], [8, 0, 1]], warps = []>
+#float8_rhs = #tile.layout<registers = [[8, 0, 1], [2, 1, 1]], lanes = [[4, 0, 8], [8, 1, 2]], warps = []>
 
 module attributes {tile.target = #tile.target<
   chip = "sm_89", family = "Ampere", lanes = 32, sms = 128,
@@ -32,4 +35,12 @@ module attributes {tile.target = #tile.target<
     #tile.mma_atom<name = "mma.sync.m16n8k16.x2", m = 16, n = 16, k = 16, lhsType = bf16, rhsType = f8E4M3FN, accType = f32,
       lhs = #wide_lhs, rhs = #wide_rhs, acc = #wide_acc>,
     #tile.mma_atom<name = "mma.sync.m16n8k16.x2", m = 16, n = 16, k = 16, lhsType = bf16, rhsType = f8E5M2, accType = f32,
-      lhs = #wide_lhs, rhs = #wide_rhs, acc = #wide_acc>]>} {}
+      lhs = #wide_lhs, rhs = #wide_rhs, acc = #wide_acc>,
+    #tile.mma_atom<name = "mma.sync.m16n8k32.x2", m = 16, n = 16, k = 32, lhsType = f8E4M3FN, rhsType = f8E4M3FN, accType = f32,
+      lhs = #float8_lhs, rhs = #float8_rhs, acc = #wide_acc>,
+    #tile.mma_atom<name = "mma.sync.m16n8k32.x2", m = 16, n = 16, k = 32, lhsType = f8E4M3FN, rhsType = f8E5M2, accType = f32,
+      lhs = #float8_lhs, rhs = #float8_rhs, acc = #wide_acc>,
+    #tile.mma_atom<name = "mma.sync.m16n8k32.x2", m = 16, n = 16, k = 32, lhsType = f8E5M2, rhsType = f8E4M3FN, accType = f32,
+      lhs = #float8_lhs, rhs = #float8_rhs, acc = #wide_acc>,
+    #tile.mma_atom<name = "mma.sync.m16n8k32.x2", m = 16, n = 16, k = 32, lhsType = f8E5M2, rhsType = f8E5M2, accType = f32,
+      lhs = #float8_lhs, rhs = #float8_rhs, acc = #wide_acc>]>} {}

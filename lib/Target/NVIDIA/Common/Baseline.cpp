@@ -74,7 +74,34 @@ static SmallVector<Value> packedRegisters(OpBuilder &b, Location loc,
   return registers;
 }
 
-/// mma.sync.m16n8k16 of vectors of one type.
+static bool hasFloats8(Value vector) {
+  return getElementTypeOrSelf(vector).getIntOrFloatBitWidth() == 8;
+}
+
+/// mma.sync.m16n8k32, which NVVM has no op for.
+static Value emitFloat8Mma(OpBuilder &b, Location loc, Type resultType,
+                           Value lhs, Value rhs, ValueRange acc) {
+  auto getName = [](Value operand) -> StringRef {
+    return isa<Float8E5M2Type>(getElementTypeOrSelf(operand)) ? "e5m2" : "e4m3";
+  };
+  SmallVector<Value> operands;
+  for (Value operand : {lhs, rhs}) {
+    int64_t words = cast<VectorType>(operand.getType()).getNumElements() / 4;
+    Value cast = vector::BitCastOp::create(
+        b, loc, VectorType::get(words, b.getI32Type()), operand);
+    for (int64_t i = 0; i < words; ++i)
+      operands.push_back(vector::ExtractOp::create(b, loc, cast, i));
+  }
+  llvm::append_range(operands, acc);
+  std::string name = ("llvm.nvvm.mma.m16n8k32.row.col.f32." + getName(lhs) +
+                      "." + getName(rhs) + ".f32")
+                         .str();
+  return LLVM::CallIntrinsicOp::create(b, loc, resultType,
+                                       b.getStringAttr(name), operands)
+      .getResult(0);
+}
+
+/// mma.sync.m16n8k16 of vectors of one type, or m16n8k32 of 8-bit floats.
 static Value emitMmaSync(OpBuilder &b, Location loc, Value lhs, Value rhs,
                          Value acc) {
   auto accType = cast<VectorType>(acc.getType());
@@ -82,17 +109,24 @@ static Value emitMmaSync(OpBuilder &b, Location loc, Value lhs, Value rhs,
   for (int64_t i = 0; i < accType.getNumElements(); ++i)
     accRegisters.push_back(vector::ExtractOp::create(b, loc, acc, i));
   SmallVector<Type> resultTypes(accType.getNumElements(), b.getF32Type());
+  Type resultType =
+      LLVM::LLVMStructType::getLiteral(b.getContext(), resultTypes);
   std::optional<std::array<NVVM::MMATypes, 2>> inputTypes;
   if (getElementTypeOrSelf(lhs).isBF16())
     inputTypes = std::array<NVVM::MMATypes, 2>{NVVM::MMATypes::bf16,
                                                NVVM::MMATypes::bf16};
   std::array<NVVM::MMALayout, 2> layouts{NVVM::MMALayout::row,
                                          NVVM::MMALayout::col};
-  Value result = NVVM::MmaOp::create(
-      b, loc, LLVM::LLVMStructType::getLiteral(b.getContext(), resultTypes),
-      packedRegisters(b, loc, lhs), packedRegisters(b, loc, rhs), accRegisters,
-      ArrayRef<int64_t>{16, 8, 16},
-      /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt, inputTypes, layouts);
+  Value result;
+  if (hasFloats8(lhs))
+    result = emitFloat8Mma(b, loc, resultType, lhs, rhs, accRegisters);
+  else
+    result =
+        NVVM::MmaOp::create(b, loc, resultType, packedRegisters(b, loc, lhs),
+                            packedRegisters(b, loc, rhs), accRegisters,
+                            ArrayRef<int64_t>{16, 8, 16},
+                            /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt,
+                            inputTypes, layouts);
   SmallVector<Value> elements;
   for (int64_t i = 0; i < accType.getNumElements(); ++i)
     elements.push_back(LLVM::ExtractValueOp::create(b, loc, result, i));
@@ -100,17 +134,23 @@ static Value emitMmaSync(OpBuilder &b, Location loc, Value lhs, Value rhs,
 }
 
 /// Two instructions, of the even and of the odd columns.
-static Value emitWideMma(OpBuilder &b, Location loc, Type element, Value lhs,
-                         Value rhs, Value acc) {
+static Value emitWideMma(OpBuilder &b, Location loc, Value lhs, Value rhs,
+                         Value acc) {
   auto slice = [&](Value vector, ArrayRef<int64_t> elements) -> Value {
     return vector::ShuffleOp::create(b, loc, vector, vector, elements);
   };
   auto type = cast<VectorType>(rhs.getType());
-  rhs = arith::ExtFOp::create(b, loc, type.clone(element), rhs);
-  Value even = emitMmaSync(b, loc, lhs, slice(rhs, {0, 1, 2, 3}),
-                           slice(acc, {0, 2, 4, 6}));
-  Value odd = emitMmaSync(b, loc, lhs, slice(rhs, {4, 5, 6, 7}),
-                          slice(acc, {1, 3, 5, 7}));
+  if (!hasFloats8(lhs))
+    rhs = arith::ExtFOp::create(b, loc, type.clone(getElementTypeOrSelf(lhs)),
+                                rhs);
+  auto places = llvm::to_vector(llvm::seq(type.getNumElements()));
+  ArrayRef<int64_t> all = places;
+  Value even =
+      emitMmaSync(b, loc, lhs, slice(rhs, all.take_front(all.size() / 2)),
+                  slice(acc, {0, 2, 4, 6}));
+  Value odd =
+      emitMmaSync(b, loc, lhs, slice(rhs, all.drop_front(all.size() / 2)),
+                  slice(acc, {1, 3, 5, 7}));
   return vector::ShuffleOp::create(b, loc, even, odd,
                                    ArrayRef<int64_t>{0, 4, 1, 5, 2, 6, 3, 7});
 }
@@ -118,8 +158,8 @@ static Value emitWideMma(OpBuilder &b, Location loc, Type element, Value lhs,
 Value BaselineTarget::emitMma(OpBuilder &b, Location loc,
                               tile::MmaAtomAttr atom, Value lhs, Value rhs,
                               Value acc) const {
-  if (atom.getLhsType() != atom.getRhsType())
-    return emitWideMma(b, loc, atom.getLhsType(), lhs, rhs, acc);
+  if (hasFloats8(rhs))
+    return emitWideMma(b, loc, lhs, rhs, acc);
   return emitMmaSync(b, loc, lhs, rhs, acc);
 }
 

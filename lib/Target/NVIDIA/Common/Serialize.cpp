@@ -71,12 +71,34 @@ static PTXEmitter createEmitter(gpu::GPUModuleOp module,
   return PTXEmitter(*module, target);
 }
 
-/// An empty list of features makes LLVM choose the oldest PTX version that
-/// knows the chip, which every driver that knows the chip accepts.
+/// The oldest PTX version that has all instructions. An empty list of features
+/// makes LLVM choose the oldest one that knows the chip, which every driver
+/// that knows the chip accepts; it has the conversions and multiplies of 8-bit
+/// floats where it came later than these did (PTX ISA, "cvt", "mma").
+static StringRef getFeatures(gpu::GPUModuleOp module, StringRef chip) {
+  constexpr unsigned kHopper = 90, kBlackwell = 100;
+  unsigned capability;
+  chip.consume_front("sm_");
+  if (chip.consumeInteger(10, capability) || capability >= kBlackwell)
+    return "";
+  StringRef features = "";
+  module.walk([&](Operation *op) {
+    if (isa<NVVM::ConvertF8x2ToF16x2Op>(op) && capability < kHopper)
+      features = "+ptx81";
+    auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
+    if (!call || !call.getIntrin().starts_with("llvm.nvvm.mma.m16n8k32."))
+      return WalkResult::advance();
+    features = "+ptx84";
+    return WalkResult::interrupt();
+  });
+  return features;
+}
+
 static FailureOr<std::string> translateToPTX(gpu::GPUModuleOp module,
                                              StringRef chip) {
-  auto target = NVVM::NVVMTargetAttr::get(module.getContext(), /*optLevel=*/3,
-                                          kTriple, chip, /*features=*/"");
+  auto target =
+      NVVM::NVVMTargetAttr::get(module.getContext(), /*optLevel=*/3, kTriple,
+                                chip, getFeatures(module, chip));
   module.setTargetsAttr(ArrayAttr::get(module.getContext(), {target}));
   if (failed(convertToIntrinsics(module)) ||
       failed(target.verifyTarget(module)))
