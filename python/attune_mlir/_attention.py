@@ -106,6 +106,7 @@ def attention(
     score_mod: Callable[..., Any] | None = None,
     mask_mod: Callable[..., Any] | None = None,
     block_mask: Any = None,
+    q_descale: Any = None,
     k_descale: Any = None,
     v_descale: Any = None,
     return_lse: bool = False,
@@ -128,7 +129,8 @@ def attention(
     mask_mod      (b, h, q_idx, kv_idx) -> bool: which keys are attended to, of those that `causal` and `window` leave
     block_mask    a BlockMask of PyTorch in place of `mask_mod`, `causal` and `window`, of whose full blocks these know nothing
     k_descale     float32: what elements of k and v are to be multiplied by, for these may have 8 bits (float8_e4m3fn and the like)
-    v_descale     beside q of 16, as in `decode`: one element, [batch, kv_heads] or [batch, seq_k, kv_heads]; for the layout "bshd"
+    v_descale     as in `decode`: one element, [batch, kv_heads] or [batch, seq_k, kv_heads]; for the layout "bshd"
+    q_descale     the same of q, which may have 8 bits if k has, as in `decode`; the result is bfloat16 then, or as `out`
     return_lse    returns the natural logarithm of the sum of exponentials, too: [batch, heads, seq_q], float32
     layout        order of dimensions: "bshd", or "bhsd" for [batch, heads, seq, head_dim]; also of the result
     out           array for the result: row-major without gaps, on the same device
@@ -147,14 +149,14 @@ def attention(
     there is no driver, or a kernel fails.
     """
     has_functions = not (score_mod is mask_mod is block_mask is None)
-    if k_descale is not None or v_descale is not None or _frameworks.is_float8(k) or _frameworks.is_float8(v):
+    if not (q_descale is k_descale is v_descale is None) or any(map(_frameworks.is_float8, (q, k, v))):
         if has_functions:
-            raise NotImplementedError("expects no score_mod, mask_mod or block_mask beside k and v of 8 bits or with scales, but got some")
+            raise NotImplementedError("expects no score_mod, mask_mod or block_mask beside operands of 8 bits or with scales, but got some")
         if layout != "bshd":
-            raise ValueError(f"expects layout bshd for k and v of 8 bits or with scales, but got {layout!r}")
+            raise ValueError(f"expects layout bshd for operands of 8 bits or with scales, but got {layout!r}")
         from . import _serving
 
-        scales = {"k_descale": k_descale, "v_descale": v_descale, "alibi_slopes": alibi_slopes, "sinks": sinks}
+        scales = {"q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale, "alibi_slopes": alibi_slopes, "sinks": sinks}
         options: dict[str, Any] = {**scales, "causal": causal, "window": window, "softcap": softcap, "scale": scale}
         return _serving.decode(q, k, v, **options, return_lse=return_lse, out=out, stream=stream, chip=chip)
     if has_functions:

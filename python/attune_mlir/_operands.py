@@ -66,16 +66,17 @@ def check_address(tensor: _native.Tensor, name: str) -> None:
 
 
 def check_operands(tensors: dict[str, _native.Tensor], *, takes_float8: bool = False) -> tuple[str, tuple[str, int]]:
-    """Query, key and value, by what they are called, and type and device of all; with `takes_float8` keys and values may have 8 bits."""
+    """Query, key and value, by what they are called, and type and device of all; with `takes_float8` they may have 8 bits."""
     first = next(iter(tensors))
     names = "{}, {} and {}".format(*tensors)
     dtypes, devices = {}, {}
     for name, tensor in tensors.items():
         dtypes[name] = _frameworks.get_dtype_name(tensor)
         devices[name] = _frameworks.get_device(tensor, name)
-        if takes_float8 and name != first and is_float8(dtypes[name]):
+        if takes_float8 and is_float8(dtypes[name]):
+            # Widened to the type of the first one, or multiplied by what has 8 bits as well.
             dtypes[name] = dtypes[first]
-        if dtypes[name] not in ("float16", "bfloat16"):
+        elif dtypes[name] not in ("float16", "bfloat16"):
             raise TypeError(f"expects {name} of float16 or bfloat16, but got {dtypes[name]}")
         if len(tensor.shape) != 4:
             raise ValueError(f"expects {name} to have 4 dimensions, but got shape {tuple(tensor.shape)}")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What elements of keys and values are to be multiplied by, as operands of a kernel.
+"""What elements of query, key and value are to be multiplied by, as operands of a kernel.
 
-Scales lie as elements do: along each dimension of keys in the order bshd they are as many as these, or one for all.
+Scales lie as elements do: along each dimension of their tensor in the order bshd they are as many as its elements, or one for all.
+Those of queries may also be as many as heads of keys, letter g.
 """
 
 from __future__ import annotations
@@ -12,8 +13,20 @@ from typing import Any
 from . import _frameworks, _native, _operands
 
 
-def read(array: Any, name: str, tensor: _native.Tensor, is_packed: bool, place: tuple[str, int]) -> tuple[_native.Tensor, str]:
-    """The operand, and along which of the dimensions bsh of `tensor` it differs.
+def describe(letters: str, rows: int | None, heads: int) -> str:
+    """The type of scales that differ along these dimensions, of a tensor with so many rows of so many heads."""
+    sizes = [
+        "?" if "b" in letters else 1,
+        ("?" if rows is None else rows) if "s" in letters else 1,
+        heads if letters[-1:] in ("h", "g") else 1,
+    ]
+    return f"tensor<{'x'.join(map(str, sizes))}x1xf32>"
+
+
+def read(
+    array: Any, name: str, tensor: _native.Tensor, is_packed: bool, place: tuple[str, int], kv_heads: int | None = None
+) -> tuple[_native.Tensor, str]:
+    """The operand, and along which dimensions of `tensor` it differs; `kv_heads` where it is a query.
 
     What was broadcast counts as one element: servers expand one scale to all sequences.
     """
@@ -22,33 +35,30 @@ def read(array: Any, name: str, tensor: _native.Tensor, is_packed: bool, place: 
         raise TypeError(f"expects {name} of float32, but got {dtype}")
     if (found := _frameworks.get_device(scales, name)) != place:
         raise ValueError(f"expects {name} on the device of q, {place}, but got {found}")
-    letters = _name_dimensions(scales, name, tensor, is_packed)
-    sizes = dict.fromkeys("bshd", 1)
-    kept, strides = [], []
-    for letter, size, stride in zip(letters, scales.shape, scales.strides, strict=True):
-        if size != 1 and stride != 0:
-            sizes[letter] = size
-            kept.append(size)
-            strides.append(stride)
-    if 0 not in kept and strides != _operands.get_row_major(kept):
+    shape = [size if stride else 1 for size, stride in zip(scales.shape, scales.strides, strict=True)]
+    letters = _name_dimensions(shape, name, tensor, is_packed, kv_heads)
+    dims = [dim for dim, size in enumerate(shape) if size != 1]
+    sizes = [shape[dim] for dim in dims]
+    if 0 not in sizes and [scales.strides[dim] for dim in dims] != _operands.get_row_major(sizes):
         raise ValueError(f"expects {name} in row-major order without gaps, but got strides of {scales.strides} elements")
-    scales.shape = list(sizes.values())
+    kept = "".join(letters[dim] for dim in dims)
+    of_dims = dict(zip(kept.replace("g", "h"), sizes, strict=True))
+    scales.shape = [of_dims.get(letter, 1) for letter in "bshd"]
     scales.strides = _operands.get_row_major(scales.shape)
-    return scales, "".join(letter for letter, size in sizes.items() if size != 1)
+    return scales, kept
 
 
-def _name_dimensions(scales: _native.Tensor, name: str, tensor: _native.Tensor, is_packed: bool) -> str:
-    """A letter for each dimension of scales, whose sizes are those of `tensor` or 1."""
-    if math.prod(scales.shape) == 1:
-        return "bshd"[: len(scales.shape)] if len(scales.shape) <= 4 else "b" * len(scales.shape)
+def _name_dimensions(shape: list[int], name: str, tensor: _native.Tensor, is_packed: bool, kv_heads: int | None) -> str:
+    """A letter for each dimension of scales of this shape, whose sizes are those of `tensor` or 1."""
+    if math.prod(shape) == 1:
+        return "b" * len(shape)
     sizes = dict(zip("bshd", tensor.shape, strict=True))
-    forms = ("sh",) if is_packed else ("bh", "bsh")
+    forms = ["sh"] if is_packed else ["bh", "bsh"]
+    if kv_heads is not None:
+        sizes["g"] = kv_heads
+        forms += [form.replace("h", "g") for form in forms if kv_heads != sizes["h"]]
     for letters in forms:
-        if len(letters) == len(scales.shape) and all(
-            size in (1, sizes[letter]) for size, letter in zip(scales.shape, letters, strict=True)
-        ):
+        if len(letters) == len(shape) and all(size in (1, sizes[letter]) for letter, size in zip(letters, shape, strict=True)):
             return letters
     shapes = " or ".join(str(tuple(sizes[letter] for letter in letters)) for letters in forms)
-    raise ValueError(
-        f"expects {name} to have one element, or shape {shapes} with 1 where a dimension shares them, but got {tuple(scales.shape)}"
-    )
+    raise ValueError(f"expects {name} to have one element, or shape {shapes} with 1 where a dimension shares them, but got {tuple(shape)}")

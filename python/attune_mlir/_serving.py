@@ -30,8 +30,8 @@ _INTEGERS = {"query_lengths": 1, "key_lengths": 1, "query_starts": 1, "key_start
 class Problem:
     """What a kernel is compiled for, of query, key and value in the order bshd."""
 
-    #: Of query, key and value; the result has the first.
-    dtypes: tuple[str, str, str]
+    #: Of query, key, value and result.
+    dtypes: tuple[str, str, str, str]
     heads: int
     kv_heads: int
     head_dim: int
@@ -60,9 +60,10 @@ class Problem:
         layout = f", #attn.strided<[?, ?, ?, 1], divisor = {_operands.get_row_step(head_dim, dtype)}>" if strided else ""
         return f"tensor<{'1' if packed else '?'}x{'?' if length is None else length}x{heads}x{head_dim}x{_DTYPES[dtype]}{layout}>"
 
-    def _describe_scales(self, letters: str) -> str:
-        rows = "?" if self.page_size is None else self.page_size
-        return f"tensor<{'?' if 'b' in letters else 1}x{rows if 's' in letters else 1}x{self.kv_heads if 'h' in letters else 1}x1xf32>"
+    def _describe_scales(self, clause: str, letters: str) -> str:
+        if clause != "query_scales":
+            return _scales.describe(letters, self.page_size, self.kv_heads)
+        return _scales.describe(letters, self.seq_q, self.kv_heads if "g" in letters else self.heads)
 
     def _list_clauses(self) -> list[str]:
         clauses = ["lse"] * self.return_lse + ["order(bshd)"] + ["causal(bottom_right)"] * self.causal
@@ -75,28 +76,31 @@ class Problem:
         clauses += [f"alibi(%alibi : tensor<{self.heads}xf32>)"] * self.has_alibi
         clauses += [f"sinks(%sinks : tensor<{self.heads}xf32>)"] * self.has_sinks
         clauses += [f"latent({self.head_dim_v})"] * self.is_latent
-        clauses += [f"{name}(%{name} : {self._describe_scales(letters)})" for name, letters in self.scales]
+        for name, letters in self.scales:
+            blocks = f", [1, 1, {self.heads // self.kv_heads}, 1]" if "g" in letters else ""
+            clauses.append(f"{name}(%{name}{blocks} : {self._describe_scales(name, letters)})")
         return clauses + [f"{name}(%{name} : {_describe_integers(name)})" for name in self.integers]
 
     def make_module(self) -> _compiler.Module:
         """The problem in the attn dialect."""
         packs_queries, packs_keys = ("query_starts" in self.integers), ("key_starts" in self.integers)
         of_q, of_k, of_v = self.strided
-        of_query, of_key, of_value = self.dtypes
+        of_query, of_key, of_value, of_result = self.dtypes
         q = self._describe(of_query, packs_queries, self.seq_q, self.heads, self.head_dim, of_q)
         k = self._describe(of_key, packs_keys, self.page_size, self.kv_heads, self.head_dim, of_k)
         v = k if self.is_latent else self._describe(of_value, packs_keys, self.page_size, self.kv_heads, self.head_dim_v, of_v)
         arguments = [f"%q: {q}", f"%k: {k}"] + [f"%v: {v}"] * (not self.is_latent)
         arguments += [f"%{name}: tensor<{self.heads}xf32>" for name in ["alibi"] * self.has_alibi + ["sinks"] * self.has_sinks]
         arguments += [f"%{name}: {_describe_integers(name)}" for name in self.integers]
-        arguments += [f"%{name}: {self._describe_scales(letters)}" for name, letters in self.scales]
-        results = [self._describe(of_query, packs_queries, self.seq_q, self.heads, self.head_dim_v, False)]
+        arguments += [f"%{name}: {self._describe_scales(name, letters)}" for name, letters in self.scales]
+        results = [self._describe(of_result, packs_queries, self.seq_q, self.heads, self.head_dim_v, False)]
         batch = "1" if packs_queries else "?"
         results += [f"tensor<{batch}x{self.heads}x{'?' if self.seq_q is None else self.seq_q}xf32>"] * self.return_lse
         names = ", ".join(["%out", "%lse"][: len(results)])
+        value = "%k" if self.is_latent else "%v"
         return _compiler.parse(
             f"func.func @attention({', '.join(arguments)}) -> ({', '.join(results)}) {{\n"
-            f"  {names} = attn.attention %q, %k, {'%k' if self.is_latent else '%v'} {' '.join(self._list_clauses())}\n    : {q}, {k}, {v}\n"
+            f"  {names} = attn.attention %q, %k, {value} {' '.join(self._list_clauses())}\n    : {q}, {k}, {v} -> ({', '.join(results)})\n"
             f"  return {names} : {', '.join(results)}\n}}\n"
         )
 
@@ -151,18 +155,26 @@ class Options:
     latent: int | None
     #: Whether what integers hold is checked.
     check: bool
-    #: What elements of keys and values are multiplied by.
-    k_descale: Any
-    v_descale: Any
+    #: What elements of queries, keys and values are multiplied by.
+    descales: tuple[Any, Any, Any]
 
     def read_scales(
-        self, tensors: dict[str, _native.Tensor], is_packed: bool, place: tuple[str, int]
+        self, tensors: dict[str, _native.Tensor], packs_queries: bool, packs_keys: bool, place: tuple[str, int]
     ) -> dict[str, tuple[_native.Tensor, str]]:
         """The operands of the clauses with scales that are given, and along which dimensions they differ."""
-        if self.latent is not None and self.v_descale is not None:
+        if self.latent is not None and self.descales[2] is not None:
             raise ValueError("expects no v_descale with latent, for values that are columns of the keys have their scales, but got one")
-        given = (("key_scales", "k_descale", self.k_descale, "k"), ("value_scales", "v_descale", self.v_descale, "v"))
-        return {clause: _scales.read(array, name, tensors[of], is_packed, place) for clause, name, array, of in given if array is not None}
+        kv_heads = tensors["k"].shape[2]
+        parts = (
+            ("query_scales", "q", packs_queries, kv_heads),
+            ("key_scales", "k", packs_keys, None),
+            ("value_scales", "v", packs_keys, None),
+        )
+        return {
+            clause: _scales.read(array, f"{name}_descale", tensors[name], is_packed, place, heads)
+            for (clause, name, is_packed, heads), array in zip(parts, self.descales, strict=True)
+            if array is not None
+        }
 
     def choose_values(self, key: Any, value: Any, name: str, head_dim: int) -> Any:
         """The array that holds the values, of keys with so many columns, which may be that of the keys."""
@@ -193,13 +205,15 @@ def compute(
     window, softcap, scale = _attention.check_options(options.window, options.softcap, options.scale, "bshd")
     tensors = {name: _frameworks.make_tensor(array, name) for name, array in arrays.items()}
     dtype, place = _operands.check_operands(tensors, takes_float8=True)
+    if _operands.is_float8(dtype):
+        dtype = _read_result_dtype(out)
     has_pages = integers["pages"][1] is not None
     packs_queries = integers["query_starts"][1] is not None
     _check_sizes(tensors, has_pages)
     batch = _count_sequences(tensors, integers)
     counts = {name: batch + name.endswith("starts") for name in _INTEGERS}
     operands = _read_integers(integers, counts, place)
-    scales = options.read_scales(tensors, integers["key_starts"][1] is not None, place)
+    scales = options.read_scales(tensors, packs_queries, integers["key_starts"][1] is not None, place)
     if options.check:
         _contents.check(integers, batch, tensors["q"].shape[1], tensors["k"].shape)
     of_q, of_k, of_v = (not _operands.normalize_strides(tensor, name) for name, tensor in tensors.items())
@@ -208,7 +222,12 @@ def compute(
     given |= {clause: tensor for clause, (tensor, _) in scales.items()}
     given |= _operands.read_per_head(options.alibi_slopes, options.sinks, heads, place)
     problem = Problem(
-        dtypes=(dtype, _frameworks.get_dtype_name(tensors["k"]), _frameworks.get_dtype_name(tensors["v"])),
+        dtypes=(
+            _frameworks.get_dtype_name(tensors["q"]),
+            _frameworks.get_dtype_name(tensors["k"]),
+            _frameworks.get_dtype_name(tensors["v"]),
+            dtype,
+        ),
         heads=heads,
         kv_heads=tensors["k"].shape[2],
         head_dim=tensors["q"].shape[3],
@@ -245,6 +264,14 @@ def compute(
         kernel = device.get_kernel(problem, bucket)
         _devices.run(device, kernel, [given[name] for name in _devices.find_places(kernel)], arrays["q"], stream)
     return out if is_given else framework.finish(arrays["q"], out), None if lse is None else framework.finish(arrays["q"], lse)
+
+
+def _read_result_dtype(out: Any) -> str:
+    """Of queries of 8 bits."""
+    dtype = "bfloat16" if out is None else _frameworks.get_dtype_name(_frameworks.make_tensor(out, "out"))
+    if dtype not in ("float16", "bfloat16"):
+        raise TypeError(f"expects out of float16 or bfloat16, but got {dtype}")
+    return dtype
 
 
 def _count_sequences(tensors: dict[str, _native.Tensor], integers: dict[str, tuple[str, Any]]) -> int:
@@ -287,6 +314,7 @@ def varlen(
     sinks: Any = None,
     return_lse: bool = False,
     latent: int | None = None,
+    q_descale: Any = None,
     k_descale: Any = None,
     v_descale: Any = None,
     out: Any = None,
@@ -306,9 +334,10 @@ def varlen(
     block_table   [sequences, pages of the longest], int32: which pages have the keys and values of each sequence
     latent        with None for v: so many columns of k, the first ones, are the values (as in DeepSeek's models, once queries have
                   been multiplied by what unfolds keys); the result has as many
-    k_descale     float32: what elements of k and v are to be multiplied by, for these may have 8 bits (float8_e4m3fn and the like) beside
-    v_descale     queries of 16: one element, or [total_k, kv_heads], or [pages, kv_heads], [pages, page_size, kv_heads] with `block_table`;
-                  1 for a dimension that shares them; with `latent` k_descale alone
+    k_descale     float32: what elements of k and v are to be multiplied by, for these may have 8 bits (float8_e4m3fn and the like): one
+    v_descale     element, or [total_k, kv_heads], or [pages, kv_heads], [pages, page_size, kv_heads] with `block_table`; 1 for a
+                  dimension that shares them; with `latent` k_descale alone
+    q_descale     the same of q, which may have 8 bits if k has: one element, or [total_q, heads], or [total_q, kv_heads]
 
     Other arguments are those of `attention`. The result is [total_q, heads, head_dim], the LSE [heads, total_q].
     Nothing waits for a GPU: lengths may change from one replay of a graph to the next. Queries behind the last sequence
@@ -325,7 +354,7 @@ def varlen(
         cu_seqlens_k = None
     _check_rank("q", q, 3, "[total_q, heads, head_dim]")
     options = Options(
-        bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), latent, bool(check), k_descale, v_descale
+        bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), latent, bool(check), (q_descale, k_descale, v_descale)
     )
     v = options.choose_values(k, v, "v", q.shape[-1])
     for name, array in (("k", k), ("v", v)):
@@ -364,6 +393,7 @@ def decode(
     sinks: Any = None,
     return_lse: bool = False,
     latent: int | None = None,
+    q_descale: Any = None,
     k_descale: Any = None,
     v_descale: Any = None,
     out: Any = None,
@@ -379,8 +409,10 @@ def decode(
     block_table       [batch, most pages], int32: which pages have the keys and values of each sequence
     latent            with None for v_cache: so many columns of k_cache, the first ones, are the values, as in `varlen`
     k_descale         float32: what elements of k_cache and v_cache are to be multiplied by, for these may have 8 bits (float8_e4m3fn
-    v_descale         and the like) beside queries of 16: one element, [batch, kv_heads] or [batch, most keys, kv_heads], and with
-                      `block_table` [pages, kv_heads] or [pages, page_size, kv_heads]; 1 for a dimension that shares them
+    v_descale         and the like): one element, [batch, kv_heads] or [batch, most keys, kv_heads], and with `block_table`
+                      [pages, kv_heads] or [pages, page_size, kv_heads]; 1 for a dimension that shares them
+    q_descale         the same of q, which may have 8 bits if k_cache has, and where the chip multiplies both: one element, [batch, heads]
+                      or [batch, seq_q, heads], or as many as heads of keys; the result is bfloat16 then, or as `out`
 
     Other arguments and the results are those of `attention`, with the layout "bshd". Under a causal mask the last query
     attends to the last key of its own sequence. What is behind the keys of a sequence is not read: neither keys, nor
@@ -392,7 +424,7 @@ def decode(
     """
     _check_rank("q", q, 4, "[batch, seq_q, heads, head_dim]")
     options = Options(
-        bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), latent, bool(check), k_descale, v_descale
+        bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), latent, bool(check), (q_descale, k_descale, v_descale)
     )
     v_cache = options.choose_values(k_cache, v_cache, "v_cache", q.shape[-1])
     _refuse_gradients(q, k_cache, v_cache)

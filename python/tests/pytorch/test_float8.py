@@ -83,6 +83,34 @@ def test_packed(nvidia):
         check(out[rows], q[rows], widen(k[keys], k_scales[keys]), v[keys].float() * v_scales)
 
 
+@pytest.mark.parametrize("result", [None, torch.float16], ids=str)
+@pytest.mark.parametrize("shape", [(), (2, KV_HEADS), (2, HEADS), (1, 3, HEADS)], ids=str)
+def test_queries(shape, result):
+    """Products of queries and keys of 8 bits, by a chip that has them."""
+    q, k, v = make(0, 2, 3, HEADS, SIZE, dtype=torch.float8_e5m2), make(1, 2, KEYS, KV_HEADS, SIZE), make(2, 2, KEYS, KV_HEADS, SIZE)
+    q_scales, k_scales = make_scales(3, *shape), make_scales(4, 2, KV_HEADS)
+    out = None if result is None else torch.empty((2, 3, HEADS, SIZE), dtype=result)
+    scales = {"q_descale": q_scales, "k_descale": k_scales}
+    found = attune.attention(q, k, v, causal=True, window=(9, 0), **scales, out=out)
+    assert found.dtype == (result or torch.bfloat16)
+    per_row = q_scales.reshape(1, 1, 1) if not shape else q_scales if len(shape) == 3 else q_scales[:, None]
+    if shape == (2, KV_HEADS):
+        per_row = per_row.repeat_interleave(HEADS // KV_HEADS, dim=2)
+    distance = torch.arange(3)[:, None] + KEYS - 3 - torch.arange(KEYS)
+    mask = (distance >= 0) & (distance <= 9)
+    for b in range(2):
+        check(found[b], widen(q, per_row.expand(2, 3, HEADS))[b], widen(k[b], k_scales[b]), v[b], attn_mask=mask)
+
+
+def test_packed_queries():
+    starts = torch.tensor([0, 3, 8], dtype=torch.int32)
+    q, k = make(0, 8, HEADS, SIZE), make(1, 8, KV_HEADS, SIZE)
+    q_scales = make_scales(2, 8, KV_HEADS)
+    out = attune.varlen(q, k, k, starts, starts, q_descale=q_scales)
+    for part in (slice(3), slice(3, 8)):
+        check(out[part], widen(q, q_scales.repeat_interleave(HEADS // KV_HEADS, dim=1))[part], k[part], k[part])
+
+
 @pytest.mark.parametrize("given", [None, 0.25, [0.25, 0.5]], ids=str)
 @pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2], ids=str)
 def test_cache(dtype, given, nvidia):
@@ -106,6 +134,18 @@ def test_cache(dtype, given, nvidia):
         for found, expected in zip(held, (k[rows], v[rows]), strict=True):
             torch.testing.assert_close(found, expected.float(), rtol=step, atol=0.02 if dtype == torch.float8_e5m2 else 0.01)
         check(out[b], q[b], *held)
+
+
+def test_expanded_scales_of_pages(nvidia):
+    """One for all is one for all, whatever it was expanded to: servers pass what has the shape of batches."""
+    q, pages = make(0, 3, 1, HEADS, SIZE, dtype=torch.float16), make(1, 5, 8, KV_HEADS, SIZE)
+    options = {"cache_seqlens": torch.tensor([3, 8, 5], dtype=torch.int32), "block_table": torch.tensor([[4], [0], [2]], dtype=torch.int32)}
+    one = torch.tensor(0.75)
+    expected = attune.decode(q, pages, pages, **options, k_descale=one, v_descale=one, chip=nvidia)
+    found = attune.decode(q, pages, pages, **options, k_descale=one.expand(3, KV_HEADS), v_descale=one.expand(3, KV_HEADS), chip=nvidia)
+    assert torch.equal(found, expected)
+    with pytest.raises(ValueError, match=re.escape("expects k_descale to have one element, or shape (5, 2) or (5, 8, 2)")):
+        attune.decode(q, pages, pages, **options, k_descale=torch.ones(3, KV_HEADS))
 
 
 def test_cache_saturates():
@@ -141,7 +181,18 @@ def test_other_arrays():
 @pytest.mark.parametrize(
     ("change", "error", "text"),
     [
-        ({"q": torch.zeros(2, 1, 4, 32).to(torch.float8_e4m3fn)}, TypeError, "expects q of float16 or bfloat16, but got float8_e4m3fn"),
+        ({"q": torch.zeros(2, 1, 4, 32)}, TypeError, "expects q of float16 or bfloat16, but got float32"),
+        (
+            {"q": torch.zeros(2, 1, 4, 32).to(torch.float8_e4m3fn), "k_cache": torch.zeros(2, 24, 2, 32).half()},
+            TypeError,
+            "expects q, k and v to have one dtype, but got float8_e4m3fn and, of k, float16",
+        ),
+        (
+            {"q": torch.zeros(2, 1, 4, 32).to(torch.float8_e4m3fn), "out": torch.zeros(2, 1, 4, 32)},
+            TypeError,
+            "expects out of float16 or bfloat16, but got float32",
+        ),
+        ({"q_descale": torch.ones(2, 3)}, ValueError, "expects q_descale to have one element, or shape (2, 4) or (2, 1, 4) or (2, 2) or"),
         ({"k_cache": torch.zeros(2, 24, 2, 32)}, TypeError, "expects k of float16 or bfloat16, but got float32"),
         (
             {"v_cache": torch.zeros(2, 24, 2, 32).bfloat16()},
@@ -183,9 +234,9 @@ def test_errors_of_other_calls():
     starts = torch.tensor([0, 8], dtype=torch.int32)
     with pytest.raises(ValueError, match=re.escape("expects k_descale to have one element, or shape (8, 2) with 1 where")):
         attune.varlen(q[0], k[0], k[0], starts, starts, k_descale=torch.ones(4, 2))
-    with pytest.raises(ValueError, match="expects layout bshd for k and v of 8 bits or with scales, but got 'bhsd'"):
+    with pytest.raises(ValueError, match="expects layout bshd for operands of 8 bits or with scales, but got 'bhsd'"):
         attune.attention(q, k, k, layout="bhsd")
-    with pytest.raises(NotImplementedError, match="expects no score_mod, mask_mod or block_mask beside k and v of 8 bits"):
+    with pytest.raises(NotImplementedError, match="expects no score_mod, mask_mod or block_mask beside operands of 8 bits"):
         attune.attention(q, k, k, score_mod=lambda score, b, h, m, n: score)
     with pytest.raises(NotImplementedError, match="gradient"):
         attune.attention(q.requires_grad_(), k, k)
