@@ -84,22 +84,20 @@ static void permlaneX16(HostThread *context, uint32_t site) {
            });
 }
 
-/// v_permlane32_swap_b32 (CDNA4 ISA, "VOP1 instructions"): the upper half of
-/// the first operand changes places with the lower half of the second; both are
-/// results.
-static void swapHalves(HostThread *context, uint32_t site) {
-  constexpr uint32_t kHalf = 32, kLanes = 64;
+/// v_permlane16_swap_b32 and v_permlane32_swap_b32 (CDNA4 ISA, "VOP1
+/// instructions"): odd rows of `row` lanes of the first operand change places
+/// with even ones of the second; both are results.
+static void swapLanes(HostThread *context, uint32_t site, uint32_t row) {
   Thread &caller = asThread(context);
-  caller.group->requireWarp(caller, site, kLanes);
+  caller.group->requireWarp(caller, site, std::max(caller.warpSize, 2 * row));
   exchange(context, site, "all lanes of the wave to exchange values",
-           [](const Thread &lane, ArrayRef<Thread *> wave) {
-             bool isLower = lane.laneId < kHalf;
-             uint32_t first = isLower
-                                  ? getOperand(&lane, 0)
-                                  : getOperand(wave[lane.laneId - kHalf], 1);
-             uint32_t second = isLower
-                                   ? getOperand(wave[lane.laneId + kHalf], 0)
-                                   : getOperand(&lane, 1);
+           [=](const Thread &lane, ArrayRef<Thread *> wave) {
+             bool isEven = (lane.laneId & row) == 0;
+             const Thread *other = wave[lane.laneId ^ row];
+             uint32_t first =
+                 isEven ? getOperand(&lane, 0) : getOperand(other, 1);
+             uint32_t second =
+                 isEven ? getOperand(other, 0) : getOperand(&lane, 1);
              return first | uint64_t(second) << 32;
            });
 }
@@ -318,7 +316,7 @@ ArrayRef<HostFunction> attune::getROCDLHostFunctions() {
       hostFunction("attuneHostCutToF16", cutToF16),
       hostFunction("attuneHostPermute", permute),
       hostFunction("attuneHostPermlaneX16", permlaneX16),
-      hostFunction("attuneHostSwapHalves", swapHalves),
+      hostFunction("attuneHostSwapLanes", swapLanes),
       hostFunction("attuneHostReadLane", readLane),
       hostFunction("attuneHostBallot", ballot),
       hostFunction("attuneHostMoveDPP", moveDPP),

@@ -23,6 +23,13 @@ int64_t TargetModel::getMaximumOperands() const { return 2; }
 
 int64_t TargetModel::getSumsAtOnce() const { return 1; }
 
+void TargetModel::emitBeforeSums(OpBuilder &, Location) const {}
+
+std::pair<Value, Value> TargetModel::emitBothOfPair(OpBuilder &, Location,
+                                                    Value, int64_t) const {
+  return {};
+}
+
 Value TargetModel::emitLoad(OpBuilder &, Location, const TileLoad &) const {
   return {};
 }

@@ -10,7 +10,8 @@ module attributes {gpu.container_module} {
 
 gpu.module @cdna {
   // Lane numbers, and 100 more: the upper half of the first register changes places with the lower half of the second.
-  gpu.func @swap(%out: memref<2x64xi32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+  // And odd rows of 16 lanes with even ones.
+  gpu.func @swap(%out: memref<4x64xi32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %hundred = arith.constant 100 : i32
@@ -20,8 +21,15 @@ gpu.module @cdna {
     %both = rocdl.permlane32.swap %lane, %more, 0, 0 : (i32, i32) -> !llvm.struct<(i32, i32)>
     %first = llvm.extractvalue %both[0] : !llvm.struct<(i32, i32)>
     %second = llvm.extractvalue %both[1] : !llvm.struct<(i32, i32)>
-    memref.store %first, %out[%c0, %tid] : memref<2x64xi32>
-    memref.store %second, %out[%c1, %tid] : memref<2x64xi32>
+    memref.store %first, %out[%c0, %tid] : memref<4x64xi32>
+    memref.store %second, %out[%c1, %tid] : memref<4x64xi32>
+    %c2 = arith.constant 2 : index
+    %c3 = arith.constant 3 : index
+    %rows = rocdl.permlane16.swap %lane, %more, 0, 0 : (i32, i32) -> !llvm.struct<(i32, i32)>
+    %third = llvm.extractvalue %rows[0] : !llvm.struct<(i32, i32)>
+    %fourth = llvm.extractvalue %rows[1] : !llvm.struct<(i32, i32)>
+    memref.store %third, %out[%c2, %tid] : memref<4x64xi32>
+    memref.store %fourth, %out[%c3, %tid] : memref<4x64xi32>
     gpu.return
   }
 
@@ -67,16 +75,18 @@ gpu.module @cdna {
   }
 }
 
-// SWAP: result 0: 2x64xi32
+// SWAP: result 0: 4x64xi32
 // SWAP-NEXT: {{^}}0 1 2 {{.*}} 30 31 100 101 {{.*}} 130 131{{$}}
 // SWAP-NEXT: {{^}}32 33 {{.*}} 62 63 132 133 {{.*}} 162 163{{$}}
-func.func @swap() -> tensor<2x64xi32> {
+// SWAP-NEXT: {{^}}0 1 {{.*}} 14 15 100 101 {{.*}} 114 115 32 33 {{.*}} 46 47 132 133 {{.*}} 146 147{{$}}
+// SWAP-NEXT: {{^}}16 17 {{.*}} 30 31 116 117 {{.*}} 130 131 48 49 {{.*}} 62 63 148 149 {{.*}} 162 163{{$}}
+func.func @swap() -> tensor<4x64xi32> {
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
-  %out = memref.alloc() : memref<2x64xi32>
-  gpu.launch_func @cdna::@swap blocks in (%c1, %c1, %c1) threads in (%c64, %c1, %c1) args(%out : memref<2x64xi32>)
-  %result = bufferization.to_tensor %out restrict : memref<2x64xi32> to tensor<2x64xi32>
-  return %result : tensor<2x64xi32>
+  %out = memref.alloc() : memref<4x64xi32>
+  gpu.launch_func @cdna::@swap blocks in (%c1, %c1, %c1) threads in (%c64, %c1, %c1) args(%out : memref<4x64xi32>)
+  %result = bufferization.to_tensor %out restrict : memref<4x64xi32> to tensor<4x64xi32>
+  return %result : tensor<4x64xi32>
 }
 
 // MFMA32: result 0: 32x32xf32

@@ -110,6 +110,18 @@ public:
   /// How many sums of two floats one instruction works out: 1, or 2.
   virtual int64_t getSumsAtOnce() const;
 
+  /// What follows adds up what was computed in front of this. For chips that
+  /// issue sums in pairs, which are not found among other instructions.
+  virtual void emitBeforeSums(mlir::OpBuilder &builder,
+                              mlir::Location loc) const;
+
+  /// What both of two lanes have whose numbers differ in the digit `laneBit`:
+  /// the vector of the lane without it and that of the lane with it, which are
+  /// of whole words. Null where no instruction gives both.
+  virtual std::pair<mlir::Value, mlir::Value>
+  emitBothOfPair(mlir::OpBuilder &builder, mlir::Location loc,
+                 mlir::Value vector, int64_t laneBit) const;
+
   /// Emits the chip's own load of a part of a tile. Null where it has none; the
   /// caller then emits a plain one.
   virtual mlir::Value emitLoad(mlir::OpBuilder &builder, mlir::Location loc,

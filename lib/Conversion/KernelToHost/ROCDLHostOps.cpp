@@ -128,7 +128,8 @@ void attune::populateROCDLHostOps(HostOps &ops) {
   ops.addCall<ROCDL::CvtPkRtz>("attuneHostCutToF16");
   ops.addCall<ROCDL::DsBpermuteOp>("attuneHostPermute");
   ops.addCall<ROCDL::PermlaneX16Op>("attuneHostPermlaneX16");
-  ops.addCall<ROCDL::Permlane32SwapOp>("attuneHostSwapHalves");
+  ops.addCall<ROCDL::Permlane16SwapOp>("attuneHostSwapLanes", {16});
+  ops.addCall<ROCDL::Permlane32SwapOp>("attuneHostSwapLanes", {32});
   ops.add<ROCDL::ReadlaneOp>([](ROCDL::ReadlaneOp op, HostRewriter &rewriter) {
     return rewriteReadLane(op, /*hasLane=*/true, rewriter);
   });

@@ -147,43 +147,16 @@ LogicalResult
 GatherLayoutPattern::matchAndRewrite(tile::ConvertLayoutOp op,
                                      OpAdaptor adaptor,
                                      ConversionPatternRewriter &b) const {
-  Location loc = op.getLoc();
   tile::TileType from = op.getInput().getType(), to = op.getResult().getType();
   auto gathering = tile::findLaneGathering(from, to);
   if (!gathering)
     return b.notifyMatchFailure(
         op, "lanes differ in more than what two of them gather");
-  int64_t count = from.getRegisterLayout().getNumRegisters(),
-          bits = to.getElementType().getIntOrFloatBitWidth();
-  auto wordsType = VectorType::get(count * bits / kWordBits, b.getI32Type());
-  Value own = vector::BitCastOp::create(b, loc, wordsType, adaptor.getInput());
-  auto literal = [&](int64_t value) -> Value {
-    return arith::ConstantIntOp::create(b, loc, value, kWordBits);
-  };
-  Value lane = arith::IndexCastOp::create(b, loc, b.getI32Type(),
-                                          laneNumber(b, loc, context));
-  Value digit =
-      arith::AndIOp::create(b, loc, lane, literal(gathering->laneBit));
-  Value isUpper = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, digit,
-                                        literal(0));
-  SmallVector<Value> lower, upper;
-  for (int64_t i = 0; i < wordsType.getNumElements(); ++i) {
-    Value sent = vector::ExtractOp::create(b, loc, own, i);
-    Value received =
-        gpu::ShuffleOp::create(b, loc, sent, literal(gathering->laneBit),
-                               literal(context.target.getLanes()),
-                               gpu::ShuffleMode::XOR)
-            .getShuffleResult();
-    lower.push_back(arith::SelectOp::create(b, loc, isUpper, received, sent));
-    upper.push_back(arith::SelectOp::create(b, loc, isUpper, sent, received));
-  }
-  auto asElements = [&](ArrayRef<Value> words) -> Value {
-    Value joined = vector::FromElementsOp::create(b, loc, wordsType, words);
-    return vector::BitCastOp::create(b, loc, adaptor.getInput().getType(),
-                                     joined);
-  };
-  b.replaceOpWithNewOp<vector::ShuffleOp>(op, laneVectorType(to),
-                                          asElements(lower), asElements(upper),
+  auto [lower, upper] = context.model->emitBothOfPair(
+      b, op.getLoc(), adaptor.getInput(), gathering->laneBit);
+  if (!lower)
+    return b.notifyMatchFailure(op, "no instruction gives both what they have");
+  b.replaceOpWithNewOp<vector::ShuffleOp>(op, laneVectorType(to), lower, upper,
                                           gathering->order);
   return success();
 }

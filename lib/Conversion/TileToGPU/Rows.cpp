@@ -126,6 +126,8 @@ ReducePattern::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
   auto operands = static_cast<size_t>(op.getKind() == tile::ReductionKind::Max
                                           ? context.model->getMaximumOperands()
                                           : 2);
+  if (init && isPartial)
+    context.model->emitBeforeSums(rewriter, loc);
   SmallVector<Value> results;
   for (auto [place, registers] :
        llvm::enumerate(registersAlong(matrix, rows, 1 - dim))) {

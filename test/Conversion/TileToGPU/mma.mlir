@@ -133,7 +133,7 @@ gpu.module @kernels {
     // CHECK: arith.truncf
     // AMPERE-NOT: gpu.shuffle {{ *}}idx
     // CDNA-NOT: gpu.shuffle
-    // RDNA-COUNT-8: gpu.shuffle {{ *}}xor
+    // RDNA-COUNT-8: rocdl.permlane16.swap
     // RDNA-NOT: gpu.shuffle
     // CHECK: gpu.return
     %c0 = arith.constant 0 : index

@@ -105,6 +105,11 @@ void populateExchangePattern(
     std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value)>
         emit);
 
+/// The word, of 32 bits, that the lane of the same place has in the other row
+/// of 16.
+mlir::Value emitReadOtherRow(mlir::OpBuilder &builder, mlir::Location loc,
+                             mlir::Value word);
+
 /// Links an AMDGPU object file to a shared object, which is what an HSACO is.
 mlir::FailureOr<std::string> linkHSACO(mlir::Operation *op,
                                        llvm::StringRef object);

@@ -99,19 +99,19 @@ void amd::populateExchangePattern(
 /// v_permlanex16_b32 (RDNA3 ISA, "VOP3 instructions"): a lane reads one of the
 /// other row of 16, which one by four bits of two scalars. Here, that of its
 /// own place.
+Value amd::emitReadOtherRow(OpBuilder &b, Location loc, Value word) {
+  Type type = b.getI32Type();
+  auto constant = [&](uint32_t bits) {
+    return LLVM::ConstantOp::create(
+        b, loc, type, b.getI32IntegerAttr(static_cast<int32_t>(bits)));
+  };
+  return ROCDL::PermlaneX16Op::create(
+      b, loc, type, /*old=*/word, /*src0=*/word, constant(0x76543210),
+      constant(0xfedcba98), /*fi=*/true, /*boundControl=*/false);
+}
+
 void amd::WMMATarget::populateLanePatterns(LLVMTypeConverter &converter,
                                            RewritePatternSet &patterns) const {
   constexpr int64_t kRow = 16;
-  amd::populateExchangePattern(
-      converter, patterns, kRow,
-      [](OpBuilder &b, Location loc, Value value) -> Value {
-        Type word = b.getI32Type();
-        auto constant = [&](uint32_t bits) {
-          return LLVM::ConstantOp::create(
-              b, loc, word, b.getI32IntegerAttr(static_cast<int32_t>(bits)));
-        };
-        return ROCDL::PermlaneX16Op::create(
-            b, loc, word, /*old=*/value, /*src0=*/value, constant(0x76543210),
-            constant(0xfedcba98), /*fi=*/true, /*boundControl=*/false);
-      });
+  amd::populateExchangePattern(converter, patterns, kRow, emitReadOtherRow);
 }
