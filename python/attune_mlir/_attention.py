@@ -11,20 +11,13 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import _compiler, _devices, _frameworks, _gradients, _native, _operands, _schedules
+from . import _compiler, _devices, _frameworks, _gradients, _known, _native, _operands, _schedules
 
 if TYPE_CHECKING:
     from . import _flex
-
-
-def _may_repeat() -> bool:
-    """Whether a call is made by PyTorch's program, and not read by its compiler."""
-    torch = sys.modules.get("torch")
-    return torch is not None and not torch.compiler.is_dynamo_compiling()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,7 +161,7 @@ def attention(
         arrays = {"q": q, "k": k, "v": v}
         found, lse = _flex.compute(arrays, form, sinks=sinks, return_lse=bool(return_lse), chip=chip, out=out, stream=stream)
         return (found, lse) if return_lse else found
-    if out is None and stream is None and _may_repeat():
+    if out is None and stream is None and _known.may_repeat():
         found = _native.repeat(0, causal, window, softcap, scale, return_lse, layout, chip, q, k, v, alibi_slopes, sinks)
         if found is not None:
             return found

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from . import _compiler, _devices, _frameworks, _native, _operands, _schedules
+from . import _compiler, _devices, _frameworks, _known, _native, _operands, _schedules
 
 _DTYPES = {"float16": "f16", "bfloat16": "bf16", "float32": "f32"}
 
@@ -105,32 +105,58 @@ def merge(
     A part whose LSE is -inf has no keys, and adds nothing whatever its output holds. A query that has no key in any part
     has the result 0 and the LSE -inf. Weights and sums are float32. Sinks belong to one part: each that has them counts them.
 
-    Errors are those of `attention`; NotImplementedError where PyTorch asks for gradients.
+    Gradients, which PyTorch's own operations compute, are those of outputs and LSEs. Errors are those of `attention`.
     """
     outputs, lses = list(outputs), list(lses)
     if not outputs or len(outputs) != len(lses):
         raise ValueError(f"expects at least one output and one LSE for each, but got {len(outputs)} and {len(lses)}")
     if layout not in _operands.LAYOUTS:
         raise ValueError(f"expects layout to be one of {', '.join(_operands.LAYOUTS)}, but got {layout!r}")
+    is_packed = len(getattr(outputs[0], "shape", ())) == 3
+    arrays = [array for pair in zip(outputs, lses, strict=True) for array in pair]
+    known = (False, None, None, None, return_lse, layout, chip)
+    attempt = _known.Attempt("merge", known, {f"array{number}": array for number, array in enumerate(arrays)})
+    if out is None and stream is None and (found := attempt.launch()) is not None:
+        results = found if return_lse else (found,)
+        results = tuple(x[0] for x in results) if is_packed else results
+        return results if return_lse else results[0]
     if _frameworks.is_torch(outputs[0]):
         from . import _torch
 
-        _torch.check_gradients("merges", *outputs, *lses)
-    is_packed = len(getattr(outputs[0], "shape", ())) == 3
+        if _torch.records(*outputs, *lses) or _torch.is_traced(*outputs, *lses):
+            if out is not None or stream is not None:
+                raise ValueError(_torch.NO_PLACES)
+            from . import _serving_torch
+
+            return _serving_torch.merge(outputs, lses, layout=layout, return_lse=bool(return_lse), chip=chip)
     if is_packed and layout != "bshd":
         raise ValueError(f"expects layout bshd of packed sequences, [total_q, heads, head_dim], but got {layout}")
     if is_packed:
         found, lse = _compute(
-            [x[None] for x in outputs], [x[None] for x in lses], layout, return_lse, None if out is None else out[None], stream, chip
+            [x[None] for x in outputs],
+            [x[None] for x in lses],
+            layout,
+            return_lse,
+            None if out is None else out[None],
+            stream,
+            chip,
+            attempt,
         )
         result = found[0] if out is None else out
         return (result, lse[0]) if return_lse else result
-    found, lse = _compute(outputs, lses, layout, return_lse, out, stream, chip)
+    found, lse = _compute(outputs, lses, layout, return_lse, out, stream, chip, attempt)
     return (found, lse) if return_lse else found
 
 
 def _compute(
-    outputs: list[Any], lses: list[Any], layout: str, return_lse: bool, out: Any, stream: int | None, chip: str | None
+    outputs: list[Any],
+    lses: list[Any],
+    layout: str,
+    return_lse: bool,
+    out: Any,
+    stream: int | None,
+    chip: str | None,
+    attempt: _known.Attempt,
 ) -> tuple[Any, Any]:
     """Checks, compiles and launches. Arrays have four and three dimensions."""
     parts: list[_native.Tensor] = []
@@ -170,5 +196,9 @@ def _compute(
         device = _devices.get_device(*place, chip)
         kernel = device.get_kernel(problem, _schedules.Bucket.get(sizes["s"], 1, sizes["b"]))
         given = [tensor for part, (log, _) in zip(parts, logs, strict=True) for tensor in (part, log)]
-        _devices.run(device, kernel, given + results, outputs[0], stream)
+        arguments, queue = _devices.run(device, kernel, given + results, outputs[0], stream)
+        if not device.is_host:
+            names = [f"array{number}" for number in range(len(given))] + ["out"] + ["lse"] * return_lse
+            places = dict(zip(names, _devices.find_places(kernel).values(), strict=True))
+            attempt.learn(names[len(given) :], places, arguments, kernel, queue)
     return out if is_given else framework.finish(outputs[0], out), None if lse is None else framework.finish(outputs[0], lse)

@@ -145,13 +145,17 @@ def make_per_head(array: Any, name: str, heads: int, device: tuple[str, int]) ->
     return tensor
 
 
-def read_per_head(alibi_slopes: Any, sinks: Any, heads: int, device: tuple[str, int]) -> dict[str, _native.Tensor]:
-    """Those that are there, by the names of the kernel's arguments.
+def name_slopes(is_latent: bool = False) -> str:
+    """The kernel's argument with slopes: an argument of the function behind query, key and, where they are apart, value.
 
-    Slopes are an argument of the function behind query, key and value, and become a part of the function of scores, which reads
-    arguments by their number.
+    They become a part of the function of scores, which reads arguments by their number.
     """
-    given = (("argument3", "alibi_slopes", alibi_slopes), ("sinks", "sinks", sinks))
+    return "argument2" if is_latent else "argument3"
+
+
+def read_per_head(alibi_slopes: Any, sinks: Any, heads: int, device: tuple[str, int], is_latent: bool = False) -> dict[str, _native.Tensor]:
+    """Those that are there, by the names of the kernel's arguments."""
+    given = ((name_slopes(is_latent), "alibi_slopes", alibi_slopes), ("sinks", "sinks", sinks))
     return {argument: make_per_head(array, name, heads, device) for argument, name, array in given if array is not None}
 
 

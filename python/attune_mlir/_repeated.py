@@ -7,14 +7,13 @@ They need no checks, no tables or regions as text, and no search for a kernel.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import threading
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from . import _devices, _gradients, _native, _trace
+from . import _devices, _gradients, _known, _native, _trace
 
 if TYPE_CHECKING:
     from . import _flex
@@ -34,8 +33,6 @@ class _Kind:
     reads: tuple[int, ...]
 
 
-#: Below are those of attention itself and of its gradients.
-_numbers = itertools.count(1 << 8)
 _kinds: dict[Hashable, _Kind] = {}
 _lock = threading.Lock()
 
@@ -128,7 +125,7 @@ class Attempt:
             if kind is None or kind.reads != reads:
                 while len(_kinds) >= _MAX_KEPT:
                     _kinds.pop(next(iter(_kinds)))
-                kind = _kinds[self._key] = _Kind(next(_numbers), reads)
+                kind = _kinds[self._key] = _Kind(next(_known.kind_numbers), reads)
         inputs = [_as_plain(x) for x in self._find_inputs(kind)]
         names = [*_gradients.PARTS, *saved, *(name for name in call.inputs if name not in _gradients.PARTS)]
         passed = [places[name] for name in names if name in places]

@@ -25,6 +25,11 @@ def _round_up(size: int) -> int:
     return 1 << max(size - 1, 0).bit_length()
 
 
+def round_length(length: int) -> int:
+    """The length of the bucket."""
+    return min(max(_SHORTEST, _round_up(length)), _LONGEST)
+
+
 @dataclasses.dataclass(frozen=True)
 class Bucket:
     """Numbers of queries and keys, and of batches, up to which calls share a schedule: powers of two."""
@@ -36,8 +41,7 @@ class Bucket:
     @staticmethod
     def get(seq_q: int, seq_k: int, batch: int) -> Bucket:
         """The bucket of two lengths in so many batches."""
-        queries, keys = (min(max(_SHORTEST, _round_up(length)), _LONGEST) for length in (seq_q, seq_k))
-        return Bucket(queries, keys, min(_round_up(batch), _MOST_BATCHES))
+        return Bucket(round_length(seq_q), round_length(seq_k), min(_round_up(batch), _MOST_BATCHES))
 
     @property
     def sizes(self) -> list[tuple[str, int]]:

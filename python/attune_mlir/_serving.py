@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from . import _attention, _compiler, _contents, _devices, _frameworks, _native, _operands, _scales, _schedules
+from . import _attention, _compiler, _contents, _devices, _frameworks, _gradients, _known, _native, _operands, _scales, _schedules
 
 _DTYPES = {
     "float16": "f16",
@@ -20,6 +20,8 @@ _DTYPES = {
     "float8_e4m3fnuz": "f8E4M3FNUZ",
     "float8_e5m2fnuz": "f8E5M2FNUZ",
 }
+#: Clauses with scales of query, key and value.
+_SCALES = ("query_scales", "key_scales", "value_scales")
 #: Up to so many queries of each sequence, rows of several heads may share a tile.
 _MAX_STATIC_QUERIES = 64
 #: Clauses that have integers as operands, in the order of the op, and how many dimensions these have.
@@ -195,6 +197,7 @@ def compute(
     out: Any,
     stream: int | None,
     chip: str | None,
+    attempt: _known.Attempt,
 ) -> tuple[Any, Any]:
     """Checks, compiles and launches. Arrays are q, k and v in the order bshd, `integers` the operands of clauses by their names.
 
@@ -220,7 +223,7 @@ def compute(
     heads, head_dim_v, seq_q = tensors["q"].shape[2], options.latent or tensors["v"].shape[3], tensors["q"].shape[1]
     given = {"query": tensors["q"], "key": tensors["k"], "value": tensors["v"], **operands}
     given |= {clause: tensor for clause, (tensor, _) in scales.items()}
-    given |= _operands.read_per_head(options.alibi_slopes, options.sinks, heads, place)
+    given |= _operands.read_per_head(options.alibi_slopes, options.sinks, heads, place, options.latent is not None)
     problem = Problem(
         dtypes=(
             _frameworks.get_dtype_name(tensors["q"]),
@@ -262,7 +265,10 @@ def compute(
         bucket = _schedules.Bucket.get(longest[0] or seq_q, longest[1] or most_keys, batch)
         device = _devices.get_device(*place, chip)
         kernel = device.get_kernel(problem, bucket)
-        _devices.run(device, kernel, [given[name] for name in _devices.find_places(kernel)], arrays["q"], stream)
+        places = _devices.find_places(kernel)
+        arguments, queue = _devices.run(device, kernel, [given[name] for name in places], arrays["q"], stream)
+        if not device.is_host:
+            attempt.learn(["output"] + ["lse"] * options.return_lse, places, arguments, kernel, queue)
     return out if is_given else framework.finish(arrays["q"], out), None if lse is None else framework.finish(arrays["q"], lse)
 
 
@@ -352,10 +358,24 @@ def varlen(
         if seqused_k is None:
             seqused_k = cu_seqlens_k[1:] - cu_seqlens_k[:-1]
         cu_seqlens_k = None
+    integers = {
+        "query_lengths": ("", None),
+        "key_lengths": ("seqused_k", seqused_k),
+        "query_starts": ("cu_seqlens_q", cu_seqlens_q),
+        "key_starts": ("cu_seqlens_k", cu_seqlens_k),
+        "pages": ("block_table", block_table),
+    }
+    known = (causal, window, softcap, scale, return_lse, "bshd", chip)
+    per_head, scales, longest = (alibi_slopes, sinks), (q_descale, k_descale, v_descale), (max_seqlen_q, max_seqlen_k)
+    attempt = _attempt(("varlen", latent), known, (q, k, v), integers, per_head, scales, longest)
+    is_plain = out is None and stream is None and not check
+    if is_plain and (found := attempt.launch()) is not None:
+        return (found[0][0], found[1][0]) if return_lse else found[0]
+    arrays = (q, k, v, cu_seqlens_q, cu_seqlens_k, seqused_k, block_table, alibi_slopes, sinks, q_descale, k_descale, v_descale)
+    if operators := _find_operators(is_plain, *arrays):
+        return operators.varlen(*arrays, max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k, **_name_options(known, latent))
     _check_rank("q", q, 3, "[total_q, heads, head_dim]")
-    options = Options(
-        bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), latent, bool(check), (q_descale, k_descale, v_descale)
-    )
+    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), latent, bool(check), scales)
     v = options.choose_values(k, v, "v", q.shape[-1])
     for name, array in (("k", k), ("v", v)):
         if block_table is None:
@@ -365,15 +385,16 @@ def varlen(
     _refuse_gradients(q, k, v)
     if block_table is None:
         k, v = k[None], v[None]
-    integers = {
-        "query_lengths": ("", None),
-        "key_lengths": ("seqused_k", seqused_k),
-        "query_starts": ("cu_seqlens_q", cu_seqlens_q),
-        "key_starts": ("cu_seqlens_k", cu_seqlens_k),
-        "pages": ("block_table", block_table),
-    }
-    arrays = {"q": q[None], "k": k, "v": v}
-    found, lse = compute(arrays, integers, (max_seqlen_q, max_seqlen_k), options, None if out is None else out[None], stream, chip)
+    found, lse = compute(
+        {"q": q[None], "k": k, "v": v},
+        integers,
+        longest,
+        options,
+        None if out is None else out[None],
+        stream,
+        chip,
+        attempt,
+    )
     result = found[0] if out is None else out
     return (result, lse[0]) if return_lse else result
 
@@ -422,12 +443,6 @@ def decode(
 
     Errors are those of `attention`; NotImplementedError where PyTorch asks for gradients.
     """
-    _check_rank("q", q, 4, "[batch, seq_q, heads, head_dim]")
-    options = Options(
-        bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), latent, bool(check), (q_descale, k_descale, v_descale)
-    )
-    v_cache = options.choose_values(k_cache, v_cache, "v_cache", q.shape[-1])
-    _refuse_gradients(q, k_cache, v_cache)
     integers = {
         "query_lengths": ("", None),
         "key_lengths": ("cache_seqlens", cache_seqlens),
@@ -435,8 +450,67 @@ def decode(
         "key_starts": ("", None),
         "pages": ("block_table", block_table),
     }
-    found, lse = compute({"q": q, "k": k_cache, "v": v_cache}, integers, (None, None), options, out, stream, chip)
+    known = (causal, window, softcap, scale, return_lse, "bshd", chip)
+    per_head, scales = (alibi_slopes, sinks), (q_descale, k_descale, v_descale)
+    attempt = _attempt(("decode", latent), known, (q, k_cache, v_cache), integers, per_head, scales)
+    is_plain = out is None and stream is None and not check
+    if is_plain and (found := attempt.launch()) is not None:
+        return found
+    arrays = (q, k_cache, v_cache, cache_seqlens, block_table, alibi_slopes, sinks, q_descale, k_descale, v_descale)
+    if operators := _find_operators(is_plain, *arrays):
+        return operators.decode(*arrays, **_name_options(known, latent))
+    _check_rank("q", q, 4, "[batch, seq_q, heads, head_dim]")
+    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), latent, bool(check), scales)
+    v_cache = options.choose_values(k_cache, v_cache, "v_cache", q.shape[-1])
+    _refuse_gradients(q, k_cache, v_cache)
+    found, lse = compute({"q": q, "k": k_cache, "v": v_cache}, integers, (None, None), options, out, stream, chip, attempt)
     return (found, lse) if return_lse else found
+
+
+def _attempt(
+    key: tuple[Any, ...],
+    options: tuple[Any, ...],
+    arrays: tuple[Any, Any, Any],
+    integers: dict[str, tuple[str, Any]],
+    per_head: tuple[Any, Any],
+    scales: tuple[Any, Any, Any],
+    longest: tuple[int | None, ...] = (),
+) -> _known.Attempt:
+    """A call, with its arrays by the names of the kernel's arguments; `key` is its name and `latent`."""
+    inputs = dict(zip(_gradients.PARTS, arrays, strict=True))
+    inputs |= {clause: array for clause, (name, array) in integers.items() if name}
+    names = (_operands.name_slopes(is_latent=key[1] is not None), "sinks", *_SCALES)
+    inputs |= zip(names, (*per_head, *scales), strict=True)
+    return _known.Attempt(key, options, inputs, longest)
+
+
+def _name_options(options: tuple[Any, ...], latent: int | None) -> dict[str, Any]:
+    """As PyTorch's operators have them."""
+    causal, window, softcap, scale, return_lse, _, chip = options
+    return {
+        "causal": bool(causal),
+        "window": None if window is None else list(window),
+        "softcap": softcap,
+        "scale": scale,
+        "return_lse": bool(return_lse),
+        "latent": latent,
+        "chip": chip,
+    }
+
+
+def _find_operators(is_plain: bool, *arrays: Any) -> Any:
+    """The module of PyTorch's operators, where something has to see the call besides us; None elsewhere."""
+    if not _frameworks.is_torch(arrays[0]):
+        return None
+    from . import _torch
+
+    if not _torch.is_traced(*arrays):
+        return None
+    if not is_plain:
+        raise ValueError("expects out, stream and check in plain calls alone, not where PyTorch traces or maps")
+    from . import _serving_torch
+
+    return _serving_torch
 
 
 def _check_rank(name: str, array: Any, rank: int, dims: str) -> None:

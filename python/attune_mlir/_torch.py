@@ -396,22 +396,20 @@ for _device in ("cpu", "cuda"):
 _PLAIN = (torch.Tensor, torch.nn.Parameter, type(None))
 
 
-def _is_undisturbed() -> bool:
-    """Whether nothing traces, maps or casts."""
-    return (
-        not torch.compiler.is_compiling()
-        and not torch._C._len_torch_dispatch_stack()
-        and not torch._C._len_torch_function_stack()
-        and not _is_transformed()
-        and not torch._C._is_any_autocast_enabled()
+def is_traced(*arrays: Any) -> bool:
+    """Whether something traces or maps a call, or its tensors are no memory. Other arrays may be among them."""
+    return bool(
+        torch.compiler.is_compiling()
+        or torch._C._len_torch_dispatch_stack()
+        or torch._C._len_torch_function_stack()
+        or _is_transformed()
+        or any(type(x) not in _PLAIN and (isinstance(x, torch.Tensor) or type(x).__module__.startswith("torch.")) for x in arrays)
     )
 
 
 def is_plain(*arrays: Any) -> bool:
-    """Whether a call means what it says, and tensors are memory. Other arrays may be among them."""
-    return _is_undisturbed() and all(
-        type(x) in _PLAIN or not (isinstance(x, torch.Tensor) or type(x).__module__.startswith("torch.")) for x in arrays
-    )
+    """Whether a call means what it says, for nothing casts, either."""
+    return not is_traced(*arrays) and not torch._C._is_any_autocast_enabled()
 
 
 def records(*tensors: torch.Tensor | None) -> bool:

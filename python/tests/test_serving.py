@@ -199,6 +199,10 @@ def test_latent(is_paged):
         expected, expected_lse = compute_alone(q[number], keys, keys[..., :latent], scale=0.2)
         check(out[number], expected)
         np.testing.assert_allclose(lse[number], expected_lse, atol=1e-3, rtol=1e-3)
+    given = {"sinks": rng.standard_normal(HEADS).astype(np.float32), "alibi_slopes": np.float32([0.5, 0.25, 1, 0])}
+    out = attune.decode(q, cache, None, lengths, latent=latent, causal=True, **given, **options)
+    for own_q, keys, own_out in zip(q, sequences, out, strict=True):
+        check(own_out, compute_alone(own_q, keys, keys[..., :latent], causal=True, **given)[0])
     # Several queries of a sequence, packed.
     own = make(rng, sum(LENGTHS_Q), HEADS, size)
     keys = np.concatenate(sequences)

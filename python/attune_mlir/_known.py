@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls that were made before, with tensors that differ in nothing but contents and addresses.
+
+They need no checks, no module as text, and no search for a kernel.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from . import _frameworks, _native, _schedules
+
+#: Of kinds of calls. Below are those of attention itself and of its gradients.
+kind_numbers = itertools.count(1 << 8)
+_kinds: dict[Hashable, int] = {}
+
+
+def may_repeat() -> bool:
+    """Whether a call is made by PyTorch's program, and not read by its compiler."""
+    torch = sys.modules.get("torch")
+    return torch is not None and not torch.compiler.is_dynamo_compiling()
+
+
+class Attempt:
+    """A call of tensors of PyTorch that may have been made before.
+
+    `options` are those of `_native.repeat` behind the kind, which `key` stands for: all else that the choice of a kernel depends on
+    besides tensors, of few values; of `lengths` the buckets count. `inputs` are by the names of the kernel's arguments, None for
+    those that are not given.
+    """
+
+    def __init__(self, key: Hashable, options: tuple[Any, ...], inputs: dict[str, Any], lengths: tuple[int | None, ...] = ()) -> None:
+        self._key, self._options, self._inputs, self._lengths = key, options, inputs, lengths
+
+    def _make_key(self) -> Hashable:
+        return self._key, *(None if length is None else _schedules.round_length(length) for length in self._lengths)
+
+    def launch(self) -> Any:
+        """The results, one or a tuple; None of a call that is not known, or that PyTorch records, casts, traces or transforms."""
+        if not may_repeat():
+            return None
+        kind = _kinds.get(self._make_key())
+        return None if kind is None else _native.repeat(kind, *self._options, *self._inputs.values())
+
+    def learn(
+        self, results: Sequence[str], places: dict[str, int], arguments: list[_native.Tensor], kernel: _native.Kernel, queue: int
+    ) -> None:
+        """Knows the call from now on, if the kernel was given what the caller has, and no copies.
+
+        `results` are names of what the kernel writes, `places` where its arguments are by their names.
+        """
+        given = {name: array for name, array in self._inputs.items() if array is not None}
+        for name, array in given.items():
+            if not _frameworks.is_torch(array) or name not in places or arguments[places[name]].address != array.data_ptr():
+                return
+        kind = _kinds.setdefault(self._make_key(), next(kind_numbers))
+        passed = [places[name] for name in given]
+        _native.add_known(
+            (kind, *self._options), list(self._inputs.values()), passed, [places[name] for name in results], arguments, kernel, queue
+        )

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`decode`, `varlen` and `merge` as operators of PyTorch: attune::decode, attune::varlen and attune::merge.
+
+They are what torch.compile, torch.export and fake tensors see, and what autograd sees of merges. Arguments are those of the
+functions. All return two tensors, of which the second has no elements without `return_lse`. Plain calls do not come here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from . import _merge, _serving, _torch
+
+_OPTIONS = (
+    "bool causal=False, int[]? window=None, float? softcap=None, float? scale=None, bool return_lse=False, int? latent=None, str? chip=None"
+)
+_PER_HEAD = "Tensor? alibi_slopes, Tensor? sinks, Tensor? q_descale, Tensor? k_descale, Tensor? v_descale"
+_SCHEMAS = {
+    "decode": f"Tensor q, Tensor k_cache, Tensor? v_cache, Tensor? cache_seqlens, Tensor? block_table, {_PER_HEAD}, *, {_OPTIONS}",
+    "varlen": "Tensor q, Tensor k, Tensor? v, Tensor cu_seqlens_q, Tensor? cu_seqlens_k, Tensor? seqused_k, Tensor? block_table,"
+    f" {_PER_HEAD}, *, SymInt? max_seqlen_q=None, SymInt? max_seqlen_k=None, {_OPTIONS}",
+    "merge": "Tensor[] outputs, Tensor[] lses, *, str layout='bshd', bool return_lse=False, str? chip=None",
+}
+
+_library = torch.library.Library("attune", "FRAGMENT")
+for _name, _schema in _SCHEMAS.items():
+    _library.define(f"{_name}({_schema}) -> (Tensor, Tensor)", tags=(torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag))
+
+
+def _pair(found: Any, return_lse: bool, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """What a function returns, as an operator returns it."""
+    return found if return_lse else (found, like.new_empty(0, dtype=torch.float32))
+
+
+def _find_dtype(q: torch.Tensor) -> torch.dtype:
+    """Of the result."""
+    return q.dtype if q.dtype in (torch.float16, torch.bfloat16) else torch.bfloat16
+
+
+def _decode(*tensors: Any, return_lse: bool = False, **options: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    q, k_cache, v_cache, lengths, table, slopes, sinks, *scales = map(_torch.as_plain, tensors)
+    named = dict(zip(("q_descale", "k_descale", "v_descale"), scales, strict=True), alibi_slopes=slopes, sinks=sinks)
+    found = _serving.decode(q, k_cache, v_cache, lengths, block_table=table, return_lse=return_lse, **named, **options)
+    return _pair(found, return_lse, q)
+
+
+def _fake_decode(
+    q: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor | None,
+    *_: Any,
+    return_lse: bool = False,
+    latent: int | None = None,
+    **__: Any,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Shapes of the results."""
+    for name, tensor in (("q", q), ("k_cache", k_cache)):
+        if tensor.dim() != 4:
+            raise ValueError(f"expects {name} to have 4 dimensions, but got shape {tuple(tensor.shape)}")
+    batch, length, heads, _width = q.shape
+    columns = latent if v_cache is None else v_cache.shape[3]
+    lse = q.new_empty((batch, heads, length) if return_lse else 0, dtype=torch.float32)
+    return q.new_empty((batch, length, heads, columns), dtype=_find_dtype(q)), lse
+
+
+def _varlen(*tensors: Any, return_lse: bool = False, **options: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    q, k, v, starts_q, starts_k, used, table, slopes, sinks, *scales = map(_torch.as_plain, tensors)
+    named = dict(zip(("q_descale", "k_descale", "v_descale"), scales, strict=True), alibi_slopes=slopes, sinks=sinks)
+    found = _serving.varlen(q, k, v, starts_q, starts_k, seqused_k=used, block_table=table, return_lse=return_lse, **named, **options)
+    return _pair(found, return_lse, q)
+
+
+def _fake_varlen(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor | None, *_: Any, return_lse: bool = False, latent: int | None = None, **__: Any
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Shapes of the results."""
+    if q.dim() != 3:
+        raise ValueError(f"expects q to have 3 dimensions, but got shape {tuple(q.shape)}")
+    total, heads, _width = q.shape
+    columns = latent if v is None else v.shape[-1]
+    lse = q.new_empty((heads, total) if return_lse else 0, dtype=torch.float32)
+    return q.new_empty((total, heads, columns), dtype=_find_dtype(q)), lse
+
+
+def _merge_parts(
+    outputs: list[torch.Tensor], lses: list[torch.Tensor], *, return_lse: bool = False, **options: Any
+) -> tuple[torch.Tensor, torch.Tensor]:
+    plain, logs = ([_torch.as_plain(x) for x in tensors] for tensors in (outputs, lses))
+    return _pair(_merge.merge(plain, logs, return_lse=return_lse, **options), return_lse, outputs[0])
+
+
+def _fake_merge(
+    outputs: list[torch.Tensor], lses: list[torch.Tensor], *, return_lse: bool = False, **_: Any
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Shapes of the results."""
+    if not outputs or len(outputs) != len(lses):
+        raise ValueError(f"expects at least one output and one LSE for each, but got {len(outputs)} and {len(lses)}")
+    first = outputs[0]
+    return first.new_empty(first.shape), first.new_empty(lses[0].shape if return_lse else 0, dtype=torch.float32)
+
+
+for _name, _kernel, _fake in (
+    ("decode", _decode, _fake_decode),
+    ("varlen", _varlen, _fake_varlen),
+    ("merge", _merge_parts, _fake_merge),
+):
+    for _key in ("CPU", "CUDA"):
+        _library.impl(_name, _kernel, _key)
+    torch.library.register_fake(f"attune::{_name}", _fake, lib=_library)
+
+
+def _refuse(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:
+    if any(ctx.needs_input_grad):
+        raise NotImplementedError(_torch.NO_GRADIENTS.format("packed sequences and caches"))
+
+
+def _no_backward(ctx: Any, *gradients: Any) -> Any:
+    raise NotImplementedError(_torch.NO_GRADIENTS.format("packed sequences and caches"))
+
+
+for _name in ("decode", "varlen"):
+    torch.library.register_autograd(f"attune::{_name}", _no_backward, setup_context=_refuse, lib=_library)
+
+
+def _save(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:
+    outputs, lses = inputs
+    ctx.count = len(outputs)
+    ctx.options = {name: value for name, value in keyword_only_inputs.items() if name != "return_lse"}
+    ctx.save_for_backward(*outputs, *lses, *output)
+
+
+def _find_merge_gradients(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | None) -> Any:
+    """Those of output i are w = exp(lse_i - lse) of those of the result; of lse_i, w (out_grad · (out_i - out) + lse_grad)."""
+    *parts, out, lse = ctx.saved_tensors
+    wide = torch.zeros_like(out, dtype=torch.float32) if out_grad is None else out_grad.float()
+    outputs, lses = parts[: ctx.count], parts[ctx.count :]
+    if not lse.numel():
+        lse = torch.ops.attune.merge(outputs, lses, return_lse=True, **ctx.options)[1]
+    heads_first = out.dim() == 3 or ctx.options.get("layout", "bshd") == "bshd"
+    of_outputs, of_lses = [], []
+    for part, log in zip(outputs, lses, strict=True):
+        # A part without keys has none, whatever its output holds; nor has a query without keys.
+        is_there = log > -torch.inf
+        weights = torch.where(is_there, log - lse, -torch.inf).exp()
+        by_rows = (weights.transpose(-1, -2) if heads_first else weights)[..., None]
+        of_outputs.append((by_rows * wide).to(part.dtype))
+        moved = torch.where(by_rows > 0, part.float() - out.float(), 0)
+        of_log = (wide * moved).sum(-1)
+        of_log = of_log.transpose(-1, -2) if heads_first else of_log
+        of_lses.append(weights * (of_log if lse_grad is None or not lse_grad.numel() else of_log + lse_grad))
+    return of_outputs, of_lses
+
+
+torch.library.register_autograd("attune::merge", _find_merge_gradients, setup_context=_save, lib=_library)
+
+
+def _unpack(found: tuple[torch.Tensor, torch.Tensor], return_lse: bool) -> Any:
+    return found if return_lse else found[0]
+
+
+def decode(*tensors: Any, **options: Any) -> Any:
+    """`attune_mlir.decode` where PyTorch looks on; arguments are the operator's."""
+    return _unpack(torch.ops.attune.decode(*tensors, **options), options["return_lse"])
+
+
+def varlen(*tensors: Any, **options: Any) -> Any:
+    """`attune_mlir.varlen` where PyTorch looks on; arguments are the operator's."""
+    return _unpack(torch.ops.attune.varlen(*tensors, **options), options["return_lse"])
+
+
+def merge(outputs: list[Any], lses: list[Any], *, return_lse: bool, **options: Any) -> Any:
+    """`attune_mlir.merge` where PyTorch looks on, or records what gradients need; arguments are the operator's."""
+    keeps = return_lse or _torch.records(*outputs, *lses)
+    return _unpack(torch.ops.attune.merge(outputs, lses, return_lse=keeps, **options), return_lse)
