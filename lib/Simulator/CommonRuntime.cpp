@@ -34,6 +34,13 @@ uint32_t attune::getOperandBytes(HostElementType type) {
   return static_cast<uint32_t>(getBytes(getDataType(type)));
 }
 
+void attune::storeOperand(HostElementType type, float value, uint8_t *bits) {
+  DataType dataType = getDataType(type);
+  storeElement(dataType, bits, value);
+  if (std::fabs(static_cast<double>(value)) > getLargest(dataType))
+    storeElement(dataType, bits, std::numeric_limits<float>::quiet_NaN());
+}
+
 static char *access(HostThread *context, uint32_t site, char *address,
                     uint32_t bytes, uint32_t alignment, uint32_t flags) {
   Thread &thread = asThread(context);

@@ -283,6 +283,17 @@ static void widenFloat8(HostThread *context, uint32_t, uint32_t isE5M2) {
   lane.setResult(halves);
 }
 
+/// cvt.rn.satfinite.e4m3x2.f32 and e5m2x2: operands are the upper number and
+/// the lower one.
+static void narrowFloat8(HostThread *context, uint32_t, uint32_t isE5M2) {
+  Thread &lane = asThread(context);
+  DataType type = isE5M2 ? DataType::F8E5M2 : DataType::F8E4M3FN;
+  uint8_t pair[2];
+  for (int i : {1, 0})
+    storeElement(type, &pair[i], lane.takeOperand<float>());
+  lane.setResult(pair);
+}
+
 static void mapShared(HostThread *context, uint32_t site) {
   Thread &lane = asThread(context);
   char *address = lane.takeOperand<char *>();
@@ -306,6 +317,7 @@ ArrayRef<HostFunction> attune::getNVVMHostFunctions() {
       hostFunction("attuneHostWaitForCluster", waitForCluster),
       hostFunction("attuneHostMapShared", mapShared),
       hostFunction("attuneHostWidenFloat8", widenFloat8),
+      hostFunction("attuneHostNarrowFloat8", narrowFloat8),
   };
   return functions;
 }

@@ -310,6 +310,24 @@ static void wmma(HostThread *context, uint32_t site, uint32_t typeOfA,
       });
 }
 
+/// v_cvt_pk_fp8_f32 and v_cvt_pk_bf8_f32 (CDNA3 ISA, "VOP3"): operands are the
+/// lower number, the upper one, and the word of which the other half stays.
+/// What is too large becomes NaN, as the chip does unless its mode says
+/// otherwise.
+static void narrowPair(HostThread *context, uint32_t, uint32_t type,
+                       uint32_t isUpper) {
+  Thread &lane = asThread(context);
+  auto format = static_cast<HostElementType>(type);
+  float numbers[2];
+  for (float &number : numbers)
+    number = lane.takeOperand<float>();
+  uint8_t bytes[4];
+  std::memcpy(bytes, lane.takeBytes(4), 4);
+  for (uint32_t i : {0u, 1u})
+    storeOperand(format, numbers[i], &bytes[2 * isUpper + i]);
+  lane.setResult(bytes);
+}
+
 ArrayRef<HostFunction> attune::getROCDLHostFunctions() {
   static const HostFunction functions[] = {
       hostFunction("attuneHostCountBelow", countBelow),
@@ -323,6 +341,7 @@ ArrayRef<HostFunction> attune::getROCDLHostFunctions() {
       hostFunction("attuneHostMakeBuffer", makeBuffer),
       hostFunction("attuneHostLoadBuffer", loadBuffer),
       hostFunction("attuneHostStoreBuffer", storeBuffer),
+      hostFunction("attuneHostNarrowPair", narrowPair),
       hostFunction("attuneHostMfma", mfma),
       hostFunction("attuneHostWmma", wmma),
   };

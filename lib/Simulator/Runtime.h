@@ -32,6 +32,8 @@ HostFunction hostFunction(const char *name, Function *function) {
 /// The value of an operand's element, and how many bytes it has.
 double loadOperand(HostElementType type, const char *bits);
 uint32_t getOperandBytes(HostElementType type);
+/// Rounds to the nearest number; NaN for what is beyond the largest one.
+void storeOperand(HostElementType type, float value, uint8_t *bits);
 
 } // namespace attune
 

@@ -232,3 +232,17 @@ func.func @query_of_other_chips(%q: !other) -> tensor<1x1x64x64xbf16> {
   %o = attn.attention %q, %q, %q schedule(<blockM = 64>) : !other, !other, !other
   return %o : tensor<1x1x64x64xbf16>
 }
+func.func @narrow_weights(%q: !t, %k: !narrow) -> !t {
+  %o = attn.attention %q, %k, %k weights(f8E5M2) schedule(<blockM = 64>) : !t, !narrow, !narrow
+  return %o : !t
+}
+func.func @narrow_weights_of_wide_values(%q: !t) -> !t {
+  // expected-error @below {{no-widening: expects values of the element type that they are multiplied with or of fewer bits, but got f16 beside f8E4M3FN}}
+  %o = attn.attention %q, %q, %q weights(f8E4M3FN) schedule(<blockM = 64>) : !t, !t, !t
+  return %o : !t
+}
+func.func @narrow_weights_of_other_chips(%q: !t, %k: !other) -> !t {
+  // expected-error @below {{no-matrix-instruction: expects an element type that 'sm_90a' has a matrix instruction for, but got f8E4M3FNUZ}}
+  %o = attn.attention %q, %k, %k weights(f8E4M3FNUZ) schedule(<blockM = 64>) : !t, !other, !other
+  return %o : !t
+}

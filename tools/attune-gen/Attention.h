@@ -14,7 +14,7 @@ struct AttentionOptions {
 
   llvm::cl::OptionCategory category{"Options of --op=attention"};
   llvm::cl::opt<long long> heads, kvHeads, seqQ, seqK, headDimV, pageSize;
-  llvm::cl::opt<Element> kvDtype, resultDtype;
+  llvm::cl::opt<Element> kvDtype, resultDtype, weightsDtype;
   llvm::cl::opt<Mask> mask;
   llvm::cl::opt<std::string> window, blockLists, softcap, scale, queryScales,
       keyScales, valueScales;

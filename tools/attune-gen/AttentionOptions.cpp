@@ -40,6 +40,10 @@ AttentionOptions::AttentionOptions()
                              clEnumValN(Element::BF16, "bf16", "bfloat16"),
                              clEnumValN(Element::F32, "f32", "IEEE single")),
                   cl::cat(category)),
+      weightsDtype("weights-dtype",
+                   cl::desc("Element type of weights where values are "
+                            "multiplied by them (as --result-dtype)"),
+                   getInputTypes(), cl::cat(category)),
       mask("mask", cl::desc("Mask"), cl::init(Mask::None),
            cl::values(
                clEnumValN(Mask::None, "none", "every query sees every key"),
@@ -236,6 +240,8 @@ Error AttentionOptions::readTypes(attn::AttentionProblem &problem,
     problem.elementKV = kvDtype;
   if (resultDtype.getNumOccurrences())
     problem.elementResult = resultDtype;
+  if (weightsDtype.getNumOccurrences())
+    problem.elementWeights = weightsDtype;
   for (auto [option, blocks] : {std::pair(&queryScales, &problem.queryScales),
                                 {&keyScales, &problem.keyScales},
                                 {&valueScales, &problem.valueScales}}) {
@@ -251,9 +257,10 @@ Error AttentionOptions::readTypes(attn::AttentionProblem &problem,
   if (grad)
     if (Error error = common.checkWide())
       return error;
-  if (grad && (problem.elementKV || problem.elementResult))
-    return makeError("expects no --kv-dtype or --result-dtype with --grad, for "
-                     "gradients have one element type");
+  if (grad &&
+      (problem.elementKV || problem.elementResult || problem.elementWeights))
+    return makeError("expects no --kv-dtype, --result-dtype or --weights-dtype "
+                     "with --grad, for gradients have one element type");
   if (latent && problem.valueScales)
     return makeError("expects no --value-scales with --latent, for values have "
                      "the scales of the keys");

@@ -16,7 +16,6 @@
 // summed up is only then multiplied by exp2 of its growth (FlashAttention-4).
 
 #include "OnlineSoftmax.h"
-#include "attune/Schedule/Attention/Legality.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -95,13 +94,34 @@ static double getUnit(attn::AttentionOp op) {
   return getLastFactor(op).value_or(1) * kLog2E;
 }
 
+/// The power of 2 at or below the largest number of a type of 8 bits; 0 of
+/// others.
+static int64_t getLargestPower(Type type) {
+  auto format = cast<FloatType>(type);
+  constexpr unsigned kNarrow = 8;
+  if (format.getWidth() != kNarrow)
+    return 0;
+  return ilogb(APFloat::getLargest(format.getFloatSemantics()));
+}
+
+/// Of the powers of 2 that weights of 8 bits have, few are left for maxima that
+/// lag behind.
+static int64_t getLag(attn::AttentionOp op) {
+  constexpr int64_t kNarrowLag = 2;
+  int64_t lag = op.getScheduleAttr().getRescale();
+  return getLargestPower(attn::getWeightType(op)) ? std::min(lag, kNarrowLag)
+                                                  : lag;
+}
+
 OnlineSoftmax::OnlineSoftmax(TileBuilder &builder, attn::AttentionOp op,
                              const KernelSizes &sizes)
     : b(builder), op(op), schedule(op.getScheduleAttr()),
       rowType(TileType::get({sizes.blockM}, b.getF32Type())),
       sumType(TileType::get({sizes.blockM, sizes.partialSums}, b.getF32Type())),
       accType(TileType::get({sizes.blockM, sizes.headDimV}, b.getF32Type())),
-      raisesApart(sizes.raisesApart), unit(getUnit(op)) {}
+      raisesApart(sizes.raisesApart), unit(getUnit(op)), lag(getLag(op)),
+      bias(std::max<int64_t>(getLargestPower(attn::getWeightType(op)) - lag,
+                             0)) {}
 
 SoftmaxState OnlineSoftmax::start() {
   return {b.fill(rowType, kLowest), b.fill(sumType, 0), b.fill(accType, 0),
@@ -133,7 +153,7 @@ void OnlineSoftmax::rescaleOutput(SoftmaxState &state, Value factors,
 }
 
 Value OnlineSoftmax::findOutgrown(Value before, Value after) {
-  double lag = static_cast<double>(schedule.getRescale()) / unit;
+  double most = static_cast<double>(lag) / unit;
   auto type = cast<TileType>(after.getType());
   if (type != rowType)
     before = b.broadcast(before, type);
@@ -142,7 +162,7 @@ Value OnlineSoftmax::findOutgrown(Value before, Value after) {
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
         Value growth = arith::SubFOp::create(inner, loc, args[1], args[0]);
         return arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OGT,
-                                     growth, constantF32(inner, loc, lag));
+                                     growth, constantF32(inner, loc, most));
       });
   return tile::AnyOp::create(b, b.getI1Type(), grown);
 }
@@ -200,6 +220,17 @@ void OnlineSoftmax::raiseApart(Value scores, SoftmaxState &state) {
   state = SoftmaxState::get(branch.getResults());
 }
 
+Value OnlineSoftmax::addBias(Value rows) {
+  if (!bias)
+    return rows;
+  return b.map(rowType, rows,
+               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                 return arith::AddFOp::create(
+                     inner, loc, args[0],
+                     constantF32(inner, loc, static_cast<double>(bias)));
+               });
+}
+
 Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state,
                                TileBuilder::Body factor) {
   auto scoreType = cast<TileType>(scores.getType());
@@ -226,6 +257,7 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state,
     shift = getShift(max);
     rescale = getFactor(state.max, shift);
   }
+  shift = addBias(shift);
   Value weights =
       b.map(scoreType, {scores, b.broadcast(shift, scoreType)},
             [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
@@ -246,7 +278,7 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state,
   if (rescale)
     rescaleOutput(state, rescale, outgrown);
   state.max = max;
-  Type weightType = getWeightType(op);
+  Type weightType = attn::getWeightType(op);
   return b.map(
       scoreType.withElementType(weightType), weights,
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
@@ -263,6 +295,8 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state,
               zero);
         }
         auto weight = arith::TruncFOp::create(inner, loc, weightType, exact);
+        if (bias)
+          return weight;
         // The sum tells of NaN.
         weight->setAttr(tile::TileDialect::kLooseRoundingAttrName,
                         inner.getUnitAttr());
@@ -302,12 +336,16 @@ void OnlineSoftmax::takeSink(TileBuilder::Body logit, SoftmaxState &state) {
             [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
               return weigh(inner, loc, args[0], args[1]);
             });
-  state.sum =
-      b.map(rowType, {state.sum, rescale, scores, max},
-            [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-              return math::FmaOp::create(inner, loc, args[0], args[1],
-                                         weigh(inner, loc, args[2], args[3]));
-            });
+  state.sum = b.map(
+      rowType, {state.sum, rescale, scores, max},
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        Value weight = weigh(inner, loc, args[2], args[3]);
+        if (bias)
+          weight = arith::MulFOp::create(
+              inner, loc, weight,
+              constantF32(inner, loc, std::ldexp(1.0, static_cast<int>(bias))));
+        return math::FmaOp::create(inner, loc, args[0], args[1], weight);
+      });
   state.acc = scale(state.acc, rescale);
   state.max = max;
 }
@@ -345,6 +383,10 @@ Value OnlineSoftmax::logSumExp(const SoftmaxState &state) {
             arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ,
                                   args[1], constantF32(inner, loc, 0));
         Value log = math::Log2Op::create(inner, loc, args[1]);
+        if (bias)
+          log = arith::SubFOp::create(
+              inner, loc, log,
+              constantF32(inner, loc, static_cast<double>(bias)));
         Value scaled = arith::MulFOp::create(inner, loc, args[0],
                                              constantF32(inner, loc, unit));
         Value shifted = arith::AddFOp::create(inner, loc, scaled, log);

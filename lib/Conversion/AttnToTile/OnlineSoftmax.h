@@ -95,6 +95,8 @@ private:
   mlir::Value findOutgrown(mlir::Value before, mlir::Value after);
   /// What is added to exponents for this maximum.
   mlir::Value getShift(mlir::Value max);
+  /// The same for weights, which are larger.
+  mlir::Value addBias(mlir::Value rows);
   /// What of the weights is left after the maximum was raised.
   mlir::Value getFactor(mlir::Value maxBefore, mlir::Value shift);
   /// Raises the maximum where a row has outgrown it, and does all that follows
@@ -111,6 +113,10 @@ private:
   bool raisesApart;
   /// What a score is multiplied by to be an exponent of 2.
   double unit;
+  /// How many powers of 2 the largest score may be ahead of the maximum, and by
+  /// how many all weights and their sums are larger than they would be, so that
+  /// few of 8 bits are lost at the other end.
+  int64_t lag, bias;
 };
 
 } // namespace attune

@@ -32,6 +32,13 @@ LogicalResult attune::checkScales(attn::AttentionOp op) {
     return op->emitOpError("expects scales of value that either its rows or "
                            "its columns share, for kernels multiply results "
                            "or weights by them, but got some for both");
+  constexpr unsigned kNarrow = 8;
+  Type weights = attn::getWeightType(op);
+  if (variesByKey && weights.getIntOrFloatBitWidth() == kNarrow)
+    return op->emitOpError("expects scales of value that all keys of a head "
+                           "share, for weights of 8 bits have no room for "
+                           "factors, but got some that differ, beside ")
+           << weights;
   return success();
 }
 

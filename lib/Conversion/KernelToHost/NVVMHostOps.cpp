@@ -101,6 +101,18 @@ static LogicalResult rewriteFloat8(NVVM::ConvertF8x2ToF16x2Op op,
   return success();
 }
 
+static LogicalResult rewriteToFloat8(NVVM::ConvertF32x2ToF8x2Op op,
+                                     HostRewriter &rewriter) {
+  bool isE5M2 = isa<Float8E5M2Type>(op.getDstTy());
+  if (op.getRelu() || op.getRnd() != NVVM::FPRoundingMode::RN ||
+      op.getSat() != NVVM::SaturationMode::SATFINITE ||
+      (!isE5M2 && !isa<Float8E4M3FNType>(op.getDstTy())))
+    return refuse(op, "a conversion to f8E4M3FN or f8E5M2 that rounds to "
+                      "nearest and saturates");
+  rewriter.replaceWithCall(op, "attuneHostNarrowFloat8", {isE5M2});
+  return success();
+}
+
 static LogicalResult rewriteBarrier(NVVM::BarrierOp op,
                                     HostRewriter &rewriter) {
   if (op.getReductionOp())
@@ -205,6 +217,7 @@ void attune::populateNVVMHostOps(HostOps &ops) {
         return success();
       });
   ops.add<NVVM::ConvertF8x2ToF16x2Op>(rewriteFloat8);
+  ops.add<NVVM::ConvertF32x2ToF8x2Op>(rewriteToFloat8);
   ops.add<NVVM::RcpApproxFtzF32Op>(rewriteReciprocal);
   for (StringRef name : {"llvm.nvvm.ex2.approx.f", "llvm.nvvm.ex2.approx.ftz.f",
                          "llvm.nvvm.ex2.approx", "llvm.nvvm.ex2.approx.ftz"})

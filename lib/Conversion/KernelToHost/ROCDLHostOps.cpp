@@ -60,8 +60,20 @@ static void addWmma(HostOps &ops, HostElementType typeOfA,
   });
 }
 
+/// Two floats become those of 8 bits in one half of a word.
+template <typename OpTy>
+static void addNarrowing(HostOps &ops, HostElementType type) {
+  ops.add<OpTy>([type](OpTy op, HostRewriter &rewriter) {
+    rewriter.replaceWithCall(op, "attuneHostNarrowPair",
+                             {getType(op, type), op.getWordSel()});
+    return success();
+  });
+}
+
 static void addFloat8Mmas(HostOps &ops) {
   constexpr HostElementType kFP8 = kHostF8E4M3FN, kBF8 = kHostF8E5M2;
+  addNarrowing<ROCDL::CvtPkFp8F32Op>(ops, kFP8);
+  addNarrowing<ROCDL::CvtPkBf8F32Op>(ops, kBF8);
   addMfma<ROCDL::mfma_f32_32x32x16_fp8_fp8>(ops, 32, 16, kFP8, kFP8);
   addMfma<ROCDL::mfma_f32_32x32x16_fp8_bf8>(ops, 32, 16, kFP8, kBF8);
   addMfma<ROCDL::mfma_f32_32x32x16_bf8_fp8>(ops, 32, 16, kBF8, kFP8);

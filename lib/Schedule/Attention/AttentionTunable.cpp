@@ -203,7 +203,7 @@ struct AttentionTunable
                                               Value value) const {
     auto attention = cast<AttentionOp>(op);
     if (value == attention.getResult())
-      return getRoundingRule(getWeightType(attention));
+      return getRoundingRule(attn::getRoundedType(attention));
     if (value != attention.getLse())
       return std::nullopt;
     return getLogSumExpRule();

@@ -69,17 +69,6 @@ static int64_t getMeanKeys(attn::AttentionOp op, int64_t seqQ, int64_t seqK) {
              : std::min(keys, window.getLeft() + window.getRight() + 1);
 }
 
-Type attune::getWeightType(attn::AttentionOp op) {
-  constexpr unsigned kLeastBits = 16;
-  Type query = op.getQuery().getType().getElementType(),
-       result = op.getResult().getType().getElementType();
-  if (query.getIntOrFloatBitWidth() >= kLeastBits)
-    return query;
-  if (result.getIntOrFloatBitWidth() == kLeastBits)
-    return result;
-  return BFloat16Type::get(op.getContext());
-}
-
 AttentionProblem AttentionProblem::get(attn::AttentionOp op,
                                        const SizeMap &sizes) {
   int64_t headDim = op.getHeadDimPos();
@@ -118,7 +107,7 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
   problem.isLatent = op.getLatent().has_value();
   problem.storedKeyType = op.getKey().getType().getElementType();
   problem.storedValueType = op.getValue().getType().getElementType();
-  problem.typeOfWeights = attune::getWeightType(op);
+  problem.typeOfWeights = attn::getWeightType(op);
   problem.isListable = isMasked && !op.hasBlockLists() && !op.hasLengths() &&
                        !op.getPages() && ShapedType::isStatic(op.getSeqK()) &&
                        op.getSeqK() > 0;
@@ -374,9 +363,12 @@ static std::optional<Refusal> checkColumns(const AttentionProblem &problem,
   return std::nullopt;
 }
 
-/// What is stored in other types than it is multiplied with.
+/// That there are instructions for both products, of what is stored in other
+/// types than it is multiplied with as well.
 static std::optional<Refusal> checkTypes(const AttentionProblem &problem,
-                                         const AttentionKnobs &schedule) {
+                                         const AttentionKnobs &schedule,
+                                         TargetAttr target) {
+  int64_t together = schedule.getMmaWarps();
   for (auto [stored, other, what] :
        {std::tuple<Type, Type, StringRef>{problem.getKeyType(),
                                           problem.elementType, "keys"},
@@ -384,18 +376,29 @@ static std::optional<Refusal> checkTypes(const AttentionProblem &problem,
     unsigned bits = stored.getIntOrFloatBitWidth(),
              otherBits = other.getIntOrFloatBitWidth();
     constexpr unsigned kMixedBits = 8;
-    if (stored == other || (bits == kMixedBits && otherBits == kMixedBits))
-      continue;
-    if (bits >= otherBits)
+    bool isMixed = bits == kMixedBits && otherBits == kMixedBits;
+    if (stored != other && !isMixed && bits >= otherBits)
       return refuse("no-widening",
                     "expects {0} of the element type that they are multiplied "
                     "with or of fewer bits, but got {1} beside {2}",
                     what, stored, other);
-    if (schedule.getMmaWarps() > 1)
+    if (bits < otherBits && together > 1)
       return refuse("widening-for-warpgroups",
                     "expects mma-warps to be 1 where {0} of {1} are widened to "
                     "{2}, which warps do in their registers, but got {3}",
-                    what, stored, other, schedule.getMmaWarps());
+                    what, stored, other, together);
+    auto scope =
+        together > 1 ? tile::MmaScope::Warpgroup : tile::MmaScope::Warp;
+    if (target.findAtom(other, stored, Float32Type::get(target.getContext()),
+                        scope))
+      continue;
+    return refuse("no-matrix-instruction",
+                  "expects an element type that '{0}' has a matrix instruction "
+                  "{1}for, but got {2}",
+                  target.getChip(),
+                  together > 1 ? "of " + std::to_string(together) + " warps "
+                               : std::string(),
+                  other);
   }
   return std::nullopt;
 }
@@ -407,20 +410,9 @@ std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
       ShapedType::isDynamic(problem.headDimV))
     return refuse("dynamic-head-size",
                   "expects static head sizes, but got a dynamic one");
-  if (std::optional<Refusal> refusal = checkTypes(problem, schedule))
+  if (std::optional<Refusal> refusal = checkTypes(problem, schedule, target))
     return refusal;
   MmaAtomAttr atom = findAtom(problem, schedule, target);
-  if (!atom && schedule.getMmaWarps() == 1)
-    return refuse("no-matrix-instruction",
-                  "expects an element type that '{0}' has a matrix instruction "
-                  "for, but got {1}",
-                  target.getChip(), problem.elementType);
-  if (!atom)
-    return refuse("no-matrix-instruction",
-                  "expects an element type that '{0}' has a matrix instruction "
-                  "of {1} warps for, but got {2}",
-                  target.getChip(), schedule.getMmaWarps(),
-                  problem.elementType);
   if (std::optional<Refusal> refusal = checkLists(problem, schedule))
     return refusal;
   if (problem.hasPackedQueries && problem.hasSinks && schedule.getSplitK() > 1)

@@ -31,3 +31,13 @@ func.func @both_of_value(%q: !t, %s: tensor<1x1x64x64xf32>) -> !t {
   %o = attn.attention %q, %q, %q value_scales(%s : tensor<1x1x64x64xf32>) schedule(<>) : !t, !t, !t
   return %o : !t
 }
+
+// -----
+
+!t = tensor<1x2x64x64xf8E4M3FN>
+
+func.func @keys_of_narrow_weights(%q: !t, %s: tensor<1x1x64x1xf32>) -> tensor<1x2x64x64xbf16> {
+  // expected-error @below {{expects scales of value that all keys of a head share, for weights of 8 bits have no room for factors, but got some that differ, beside 'f8E4M3FN'}}
+  %o = attn.attention %q, %q, %q weights(f8E4M3FN) value_scales(%s : tensor<1x1x64x1xf32>) schedule(<>) : !t, !t, !t
+  return %o : tensor<1x2x64x64xbf16>
+}

@@ -37,6 +37,16 @@ gpu.module @float8 {
 
 // -----
 
+gpu.module @to_float8 {
+  llvm.func @kernel(%a: f32) attributes {gpu.kernel, nvvm.kernel} {
+    // expected-error @below {{'nvvm.convert.f32x2.to.f8x2' op expects a conversion to f8E4M3FN or f8E5M2 that rounds to nearest and saturates to be executed on the host}}
+    %0 = nvvm.convert.f32x2.to.f8x2 %a, %a {relu = true, rnd = #nvvm.fp_rnd_mode<rn>, sat = #nvvm.sat_mode<satfinite>} : i16 (f8E5M2)
+    llvm.return
+  }
+}
+
+// -----
+
 gpu.module @mma {
   llvm.func @kernel(%a: vector<2xf16>) attributes {gpu.kernel, nvvm.kernel} {
     // expected-error @below {{'nvvm.mma.sync' op expects m16n8k16 or m16n8k8 of f16 or bf16 with f32 results to be executed on the host}}

@@ -19,7 +19,7 @@
 
 gpu.module @kernels {
   // MMASYNC-LABEL: gpu.func @scores
-  // MMASYNC: vector.load {{.*}}#gpu.address_space<workgroup>>, vector<8xf8E5M2>
+  // MMASYNC: vector.load {{.*}}#gpu.address_space<workgroup>>, vector<4xf8E5M2>
   // MMASYNC: vector.bitcast %{{.+}} : vector<16xf8E4M3FN> to vector<4xi32>
   // MMASYNC: vector.bitcast %{{.+}} : vector<8xf8E5M2> to vector<2xi32>
   // MMASYNC: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k32.row.col.f32.e4m3.e5m2.f32"

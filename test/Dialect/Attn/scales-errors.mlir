@@ -123,3 +123,27 @@ func.func @no_float(%q: tensor<1x2x8x16xindex>) {
   %o = attn.attention %q, %q, %q : tensor<1x2x8x16xindex>, tensor<1x2x8x16xindex>, tensor<1x2x8x16xindex>
   return
 }
+
+// -----
+
+func.func @attention_c29(%q: tensor<1x2x8x16xf16>) {
+  // expected-error @below {{expects weights of f16, bf16, or a float of 8 bits that operands may have, but got 'f32'}}
+  %o = attn.attention %q, %q, %q weights(f32) : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c29_no_float(%q: tensor<1x2x8x16xf16>) {
+  // expected-error @below {{expects weights of f16, bf16, or a float of 8 bits that operands may have, but got 'tensor<2xf16>'}}
+  %o = attn.attention %q, %q, %q weights(tensor<2xf16>) : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+  return
+}
+
+// -----
+
+func.func @no_type_of_weights(%q: tensor<1x2x8x16xf16>) {
+  // expected-error @below {{invalid kind of attribute specified}}
+  %o = attn.attention %q, %q, %q weights(8) : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>
+  return
+}

@@ -49,3 +49,13 @@ func.func @pages(%q: tensor<2x1x8x96xf16>, %k: tensor<?x16x1x96xf8E4M3FN>, %p: t
     : tensor<2x1x8x96xf16>, tensor<?x16x1x96xf8E4M3FN>, tensor<?x16x1x96xf8E4M3FN>
   return %o : tensor<2x1x8x64xf16>
 }
+
+// Weights have a type of their own where one is written.
+// CHECK-LABEL: func.func @weights
+func.func @weights(%q: tensor<1x2x32x16xf8E5M2>, %s: tensor<1x1x1x1xf32>) -> tensor<1x2x32x16xbf16> {
+  // CHECK: attn.attention %{{.+}} weights(f8E4M3FN) value_scales(
+  // CHECK-SAME: tensor<1x2x32x16xf8E5M2>{{$}}
+  %o = attn.attention %q, %q, %q value_scales(%s : tensor<1x1x1x1xf32>) weights(f8E4M3FN)
+    : tensor<1x2x32x16xf8E5M2>, tensor<1x2x32x16xf8E5M2>, tensor<1x2x32x16xf8E5M2>
+  return %o : tensor<1x2x32x16xbf16>
+}

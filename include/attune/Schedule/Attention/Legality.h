@@ -92,10 +92,6 @@ struct AttentionProblem {
   static AttentionProblem get(attn::AttentionOp op, const SizeMap &sizes = {});
 };
 
-/// As which kernels multiply weights by values: the type of query, or where
-/// that has 8 bits that of the result, or bf16 where this has more than 16.
-mlir::Type getWeightType(attn::AttentionOp op);
-
 /// The largest known divisor of the distances between the rows of tensors whose
 /// head sizes are dimension `headDim`, in elements; 0 where the elements of a
 /// row are not neighbours.

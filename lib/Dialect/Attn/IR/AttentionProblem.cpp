@@ -178,6 +178,10 @@ static AttentionOp createAttention(OpBuilder &builder, Location loc,
     shape[op.getHeadDimPos()] = problem.headDimV;
     op.getResult().setType(type.clone(shape));
   }
+  if (problem.elementWeights) {
+    Builder types(op.getContext());
+    op.setWeights(getType(types, *problem.elementWeights));
+  }
   if (problem.elementResult)
     op.getResult().setType(op.getResult().getType().clone(
         getType(builder, *problem.elementResult)));

@@ -90,7 +90,27 @@ static LogicalResult verifySizes(AttentionOp op, const Scales &scales) {
   return success();
 }
 
+Type attune::attn::getRoundedType(AttentionOp op) {
+  constexpr unsigned kBits = 16;
+  Type query = op.getQuery().getType().getElementType(),
+       result = op.getResult().getType().getElementType();
+  if (query.getIntOrFloatBitWidth() >= kBits ||
+      result.getIntOrFloatBitWidth() != kBits)
+    return getDefaultResultElement(query);
+  return result;
+}
+
+Type attune::attn::getWeightType(AttentionOp op) {
+  return op.getWeights().value_or(getRoundedType(op));
+}
+
 LogicalResult attune::attn::detail::verifyScales(AttentionOp op) {
+  if (std::optional<Type> weights = op.getWeights()) // attention_c29
+    if (!isa<Float16Type, BFloat16Type, Float8E4M3FNType, Float8E5M2Type,
+             Float8E4M3FNUZType, Float8E5M2FNUZType>(*weights))
+      return op.emitOpError("expects weights of f16, bf16, or a float of 8 "
+                            "bits that operands may have, but got ")
+             << *weights;
   for (auto [name, scales, blocks] :
        {std::tuple("query", op.getQueryScales(), op.getQueryScaleBlocks()),
         {"key", op.getKeyScales(), op.getKeyScaleBlocks()},

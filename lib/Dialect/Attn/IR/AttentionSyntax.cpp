@@ -280,6 +280,7 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
         : keyword == "latent"
             ? parser.parseAttribute(properties.latent,
                                     parser.getBuilder().getI64Type())
+        : keyword == "weights" ? parser.parseAttribute(properties.weights)
         : keyword == "query_scales"
             ? clauses.parseScales(queryScales, properties.queryScaleBlocks)
         : keyword == "key_scales"
@@ -295,8 +296,9 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   };
   if (parser.parseOperandList(operands, 3) ||
       clauses.parseAll({"lse", "query_lengths", "key_lengths", "query_starts",
-                        "key_starts", "pages", "latent", "query_scales",
-                        "key_scales", "value_scales", "schedule"},
+                        "key_starts", "pages", "latent", "weights",
+                        "query_scales", "key_scales", "value_scales",
+                        "schedule"},
                        parseOwn) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes))
     return failure();
@@ -517,6 +519,8 @@ void AttentionOp::print(OpAsmPrinter &printer) {
               << ")";
   if (std::optional<int64_t> latent = getLatent())
     printer << " latent(" << *latent << ")";
+  if (std::optional<Type> weights = getWeights())
+    printer << " weights(" << *weights << ")";
   for (const Scales &scales : getScales(*this)) {
     printer << ' ' << scales.name << "_scales(" << scales.scales;
     if (!scales.blocks.empty())

@@ -141,10 +141,10 @@ FailureOr<Candidate> AttnDifferentiatePass::check(
     return candidate.op.emitError("expects no query_lengths, key_lengths, "
                                   "query_starts, key_starts, pages or latent, "
                                   "for attn.attention_grad has none");
-  if (!getScales(candidate.op).empty())
-    return candidate.op.emitError("expects no query_scales, key_scales or "
-                                  "value_scales, for attn.attention_grad has "
-                                  "none");
+  if (!getScales(candidate.op).empty() || candidate.op.getWeights())
+    return candidate.op.emitError("expects no query_scales, key_scales, "
+                                  "value_scales or weights, for "
+                                  "attn.attention_grad has none");
   for (Value part : {candidate.op.getKey(), candidate.op.getValue(),
                      candidate.op.getResult()})
     if (Type element = getElementTypeOrSelf(part.getType());

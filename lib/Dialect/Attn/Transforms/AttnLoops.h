@@ -75,8 +75,10 @@ public:
         op(op) {}
 
 protected:
-  /// What weights are rounded to: queries of 8 bits say too little of it.
+  /// What scores and results are rounded to: queries of 8 bits say too little.
   static mlir::FloatType getRounded(AttentionOpInterface op) {
+    if (auto forward = llvm::dyn_cast<AttentionOp>(*op))
+      return llvm::cast<mlir::FloatType>(getRoundedType(forward));
     return llvm::cast<mlir::FloatType>(
         getDefaultResultElement(op.getElementType()));
   }

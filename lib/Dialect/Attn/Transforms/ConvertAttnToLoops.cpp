@@ -42,10 +42,62 @@ private:
   /// Finds the batch of packed query `row->m`, a place in the tensor, and which
   /// one it is there. Returns whether there is such a batch.
   Value locate(Row &row);
+  /// A weight of values, of an exponential and the sum of all. What is rounded
+  /// is what kernels round.
+  Value makeWeight(Value exponential, Value sum);
+  /// The number in a type of 8 bits, which has it but for rounding.
+  Value roundNarrow(Value number, FloatType type);
 
   Value result, lse;
+  FloatType weightType;
 };
 } // namespace
+
+Value ReferenceEmitter::roundNarrow(Value number, FloatType type) {
+  const llvm::fltSemantics &format = type.getFloatSemantics();
+  constexpr int kBits = 24;
+  int precision = static_cast<int>(APFloat::semanticsPrecision(format)),
+      exponent = APFloat::semanticsMinExponent(format);
+  auto word = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(
+        builder, builder.getI32IntegerAttr(static_cast<int32_t>(value)));
+  };
+  // To the nearest one with as many bits, and to even ones between two.
+  int64_t unit = int64_t(1) << (kBits - precision);
+  Value bits = arith::BitcastOp::create(builder, builder.getI32Type(), number);
+  Value odd = arith::AndIOp::create(
+      builder, arith::ShRUIOp::create(builder, bits, word(kBits - precision)),
+      word(1));
+  Value above = arith::AddIOp::create(
+      builder, bits, arith::AddIOp::create(builder, odd, word(unit / 2 - 1)));
+  Value normal = arith::BitcastOp::create(
+      builder, builder.getF32Type(),
+      arith::AndIOp::create(builder, above, word(-unit)));
+  // Of subnormal numbers, to a multiple of the least one, which is the last bit
+  // of what is added.
+  Value large = createF32(std::ldexp(1.5f, kBits - precision + exponent));
+  Value subnormal = arith::SubFOp::create(
+      builder, arith::AddFOp::create(builder, number, large), large);
+  Value isNormal =
+      arith::CmpFOp::create(builder, arith::CmpFPredicate::OGE, number,
+                            createF32(std::ldexp(1.0f, exponent)));
+  return arith::SelectOp::create(builder, isNormal, normal, subnormal);
+}
+
+Value ReferenceEmitter::makeWeight(Value exponential, Value sum) {
+  constexpr unsigned kNarrow = 8;
+  if (precision == ReferencePrecision::F32 || weightType.getWidth() > kNarrow)
+    return round(arith::DivFOp::create(builder, exponential, sum));
+  // A few powers of 2 below the largest number: maxima may lag behind.
+  constexpr int kLag = 2;
+  int power = ilogb(APFloat::getLargest(weightType.getFloatSemantics())) - kLag;
+  Value scaled = arith::MulFOp::create(builder, exponential,
+                                       createF32(std::ldexp(1.0f, power)));
+  Value rounded =
+      arith::MulFOp::create(builder, roundNarrow(scaled, weightType),
+                            createF32(std::ldexp(1.0f, -power)));
+  return arith::DivFOp::create(builder, rounded, sum);
+}
 
 Value ReferenceEmitter::locate(Row &row) {
   // The batches that end before it.
@@ -134,8 +186,8 @@ void ReferenceEmitter::emitRow(ValueRange rowIndices) {
   int64_t headSize = op.getHeadDimV();
   Value sum = forEachVisibleKey(
       row, createZeros(headSize), [&](Value n, Value carried) -> Value {
-        Value weight = round(arith::DivFOp::create(
-            builder, exponential(emitScore(row, n).score), divisor));
+        Value weight =
+            makeWeight(exponential(emitScore(row, n).score), divisor);
         return addMultiple(carried, weight, loadKey(value, row, n, headSize));
       });
 
@@ -150,6 +202,7 @@ void ReferenceEmitter::emitRow(ValueRange rowIndices) {
 
 void ReferenceEmitter::emit(AttentionOp attention) {
   readOperands();
+  weightType = cast<FloatType>(getWeightType(attention));
   auto resultType = cast<RankedTensorType>(attention.getResult().getType());
   if (output == ReferencePrecision::F32)
     resultType = resultType.clone(builder.getF32Type());

@@ -31,7 +31,7 @@ static AttentionOp buildAttention(OpBuilder &builder, Op op,
       /*valueScaleBlocks=*/DenseI64ArrayAttr(), op.getBlockSizesAttr(),
       op.getScaleAttr(), op.getOrderAttr(), op.getCausalAttr(),
       op.getWindowAttr(), op.getSoftcapAttr(), builder.getUnitAttr(),
-      /*latent=*/IntegerAttr(), schedule);
+      /*latent=*/IntegerAttr(), /*weights=*/TypeAttr(), schedule);
   copyRegions(op, forward);
   return forward;
 }

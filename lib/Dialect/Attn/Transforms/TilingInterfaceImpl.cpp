@@ -344,6 +344,10 @@ static LogicalResult checkTileable(AttentionOp op) {
     return op.emitOpError("expects no query_scales, key_scales or "
                           "value_scales to be tiled, for these count blocks "
                           "from the first element");
+  if (std::optional<Type> weights = op.getWeights())
+    return op.emitOpError("expects no weights to be tiled, for tiles have the "
+                          "default, but got ")
+           << *weights;
   for (Type type : op.getResultTypes())
     if (cast<RankedTensorType>(type).getEncoding())
       return op.emitOpError("expects results without an encoding to be tiled, "

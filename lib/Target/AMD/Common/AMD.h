@@ -88,6 +88,11 @@ void populateLooseRoundingPatterns(mlir::LLVMTypeConverter &converter,
                                    mlir::RewritePatternSet &patterns,
                                    bool addsPairs);
 
+/// Adds the rounding of f32 to floats of 8 bits, on chips that multiply these.
+void populateFloat8Conversions(mlir::LLVMTypeConverter &converter,
+                               mlir::RewritePatternSet &patterns,
+                               tile::TargetAttr target);
+
 /// Adds what lanes decide together, as what is seldom so.
 void populateVotePattern(mlir::LLVMTypeConverter &converter,
                          mlir::RewritePatternSet &patterns);

@@ -37,6 +37,7 @@ LogicalResult amd::AMDTarget::populateGPUToLLVM(
       converter, "llvm.amdgcn.log", kTargetBenefit);
   if (!roundsPairs())
     populateLooseRoundingPatterns(converter, patterns, addsPairs(target));
+  populateFloat8Conversions(converter, patterns, target);
   populateVotePattern(converter, patterns);
   constexpr unsigned kFirstRDNA = 10;
   populateBufferPatterns(converter, patterns,

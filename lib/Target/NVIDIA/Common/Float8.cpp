@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Floats of 8 bits by cvt.rn.f16x2.e4m3x2 and cvt.rn.f16x2.e5m2x2, two at a
-// time, on chips that have them (PTX ISA, "cvt").
+// Floats of 8 bits by cvt.rn.f16x2.e4m3x2 and cvt.rn.f16x2.e5m2x2, and to these
+// by cvt.rn.satfinite.e4m3x2.f32 and so on, two at a time, on chips that have
+// them (PTX ISA, "cvt").
 
 #include "NVIDIA.h"
 #include "attune/Target/TargetModel.h"
@@ -86,6 +87,45 @@ private:
     return whole;
   }
 };
+
+// Pattern: arith.truncf of vectors of f32 to 8-bit floats ->
+// nvvm.convert.f32x2.to.f8x2 of pairs
+struct TruncatePairsPattern : ConvertOpToLLVMPattern<arith::TruncFOp> {
+  using ConvertOpToLLVMPattern<arith::TruncFOp>::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(arith::TruncFOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = dyn_cast<VectorType>(op.getType());
+    if (!type || type.getRank() != 1 || type.getNumElements() % 2 != 0 ||
+        !isa<Float8E4M3FNType, Float8E5M2Type>(type.getElementType()) ||
+        !getElementTypeOrSelf(op.getIn().getType()).isF32())
+      return rewriter.notifyMatchFailure(op, "no pairs of 8-bit floats of f32");
+    Location loc = op.getLoc();
+    auto constant = [&](int64_t value) -> Value {
+      return LLVM::ConstantOp::create(rewriter, loc,
+                                      rewriter.getI32IntegerAttr(value));
+    };
+    int64_t count = type.getNumElements() / 2;
+    Value whole = LLVM::PoisonOp::create(
+        rewriter, loc, VectorType::get(count, rewriter.getI16Type()));
+    for (int64_t i = 0; i < count; ++i) {
+      Value low = LLVM::ExtractElementOp::create(rewriter, loc, adaptor.getIn(),
+                                                 constant(2 * i)),
+            high = LLVM::ExtractElementOp::create(
+                rewriter, loc, adaptor.getIn(), constant(2 * i + 1));
+      Value pair = NVVM::ConvertF32x2ToF8x2Op::create(
+          rewriter, loc, rewriter.getI16Type(), high, low,
+          NVVM::FPRoundingMode::RN, NVVM::SaturationMode::SATFINITE,
+          /*relu=*/false, type.getElementType());
+      whole = LLVM::InsertElementOp::create(rewriter, loc, whole, pair,
+                                            constant(i));
+    }
+    rewriter.replaceOpWithNewOp<LLVM::BitcastOp>(
+        op, getTypeConverter()->convertType(type), whole);
+    return success();
+  }
+};
 } // namespace
 
 void attune::nvidia::populateFloat8Conversions(LLVMTypeConverter &converter,
@@ -95,5 +135,6 @@ void attune::nvidia::populateFloat8Conversions(LLVMTypeConverter &converter,
   unsigned capability;
   chip.consume_front("sm_");
   if (!chip.consumeInteger(10, capability) && capability >= kFirst)
-    patterns.add<ExtendPairsPattern>(converter, kTargetBenefit);
+    patterns.add<ExtendPairsPattern, TruncatePairsPattern>(converter,
+                                                           kTargetBenefit);
 }

@@ -83,7 +83,8 @@ static StringRef getFeatures(gpu::GPUModuleOp module, StringRef chip) {
     return "";
   StringRef features = "";
   module.walk([&](Operation *op) {
-    if (isa<NVVM::ConvertF8x2ToF16x2Op>(op) && capability < kHopper)
+    if (isa<NVVM::ConvertF8x2ToF16x2Op, NVVM::ConvertF32x2ToF8x2Op>(op) &&
+        capability < kHopper)
       features = "+ptx81";
     auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
     if (!call || !call.getIntrin().starts_with("llvm.nvvm.mma.m16n8k32."))

@@ -11,9 +11,9 @@
 #wide_lhs = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 2]], lanes = [[4, 1, 4], [8, 0, 1]], warps = []>
 #wide_rhs = #tile.layout<registers = [[4, 0, 1], [2, 1, 1]], lanes = [[4, 0, 4], [8, 1, 2]], warps = []>
 #wide_acc = #tile.layout<registers = [[4, 1, 1], [2, 0, 8]], lanes = [[4, 1, 4], [8, 0, 1]], warps = []>
-// The same of m16n8k32, "Matrix Fragments for mma.m16n8k32": of its depth, lane t of four has 8 t to 8 t + 7.
-#float8_lhs = #tile.layout<registers = [[4, 1, 1], [2, 0, 8], [2, 1, 4]], lanes = [[4, 1, 8], [8, 0, 1]], warps = []>
-#float8_rhs = #tile.layout<registers = [[8, 0, 1], [2, 1, 1]], lanes = [[4, 0, 8], [8, 1, 2]], warps = []>
+// The same of m16n8k32, "Matrix Fragments for mma.m16n8k32", whose left operand is two such accumulators.
+#float8_lhs = #tile.layout<registers = [[4, 1, 1], [2, 0, 8], [2, 1, 16]], lanes = [[4, 1, 4], [8, 0, 1]], warps = []>
+#float8_rhs = #tile.layout<registers = [[4, 0, 1], [2, 0, 16], [2, 1, 1]], lanes = [[4, 0, 4], [8, 1, 2]], warps = []>
 
 // wgmma.mma_async.m64nNk16, PTX ISA "Register Fragments for wgmma.mma_async.m64nNk16", in units of 16 columns, as many
 // as the swizzle atoms of shared memory have at least. The right operand is in shared memory.

@@ -33,8 +33,9 @@ struct AttentionProblem {
   int64_t headDimQK, headDimV;
   /// That of query, and that of keys and values unless these have another.
   Element element;
-  /// Those of keys and values, and of the result. Gradients have none.
-  std::optional<Element> elementKV, elementResult;
+  /// Those of keys and values, of the result, and of weights where they are
+  /// multiplied. Gradients have none.
+  std::optional<Element> elementKV, elementResult, elementWeights;
   /// Of query, key and value, which are f32 operands. Gradients have none.
   std::optional<ScaleBlocks> queryScales, keyScales, valueScales;
   /// Of dimensions: a permutation of the letters b, h, s and d.

@@ -87,6 +87,11 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     tensor, also of pages and packed sequences, so that scales lie as elements
     do. Values that are a part of the keys have the scales of these.
 
+    `weights` names the type that weights have where they are multiplied by
+    values; by default that is the type of query, or where query has 8 bits that
+    of the result, or bf16 where this is f32. Kernels multiply weights of 8 bits
+    by a power of 2 before, so that few are lost, and their sums are not rounded.
+
     `order` names the dimensions of query, key, value and result, outermost
     first: batch `b`, head `h`, sequence `s`, head size `d`. The slopes of ALiBi
     mean what they mean in FlashAttention: the distance is always measured from
@@ -128,6 +133,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
                 | `key_starts` `(` ssa `:` type `)`
                 | `pages` `(` ssa `:` type `)`
                 | `latent` `(` integer `)`
+                | `weights` `(` type `)`
                 | (`query_scales` | `key_scales` | `value_scales`)
                   `(` ssa (`,` `[` integer (`,` integer){3} `]`)? `:` type `)`
                 | `causal` `(` alignment `)`
@@ -194,6 +200,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
       Blocks are four, of at least 1, and beside scales alone (attention_c27).
       Values that are a part of the keys have no scales of their own
       (attention_c28). That scales are finite is not checked.
+    - `weights` is a float of 8 or 16 bits (attention_c29).
     - Counts are from 0 to the last dimension of indices; those indices are blocks
       that have keys, and none is listed twice for a block of queries. This is
       not checked: who breaks it gets numbers without meaning, or reads out of
@@ -306,6 +313,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     OptionalAttr<F32Attr>:$softcap,
     UnitAttr:$returnLse,
     OptionalAttr<I64Attr>:$latent,
+    OptionalAttr<TypeAttr>:$weights,
     OptionalAttr<Schedule_AttentionAttr>:$schedule);
   let results = (outs Attn_Operand:$result, Optional<3DTensorOf<[F32]>>:$lse);
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
