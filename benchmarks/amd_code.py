@@ -5,12 +5,11 @@
 Compiles attention with the schedule that is chosen without a search,
 disassembles the HSACO, and counts what the loop with most matrix instructions
 issues in one iteration. Nothing runs: counts are of machine code, and times
-are of a model, whose numbers and sources stand in CHIPS.
+are of the compiler's model (lib/Target/AMD/Common/LoopModel.cpp).
 
 Prints a table of counts, each with * where it misses its bar (BARS), and one of
-the model: cycles of one iteration on a SIMD with all of its waves, and what
-bounds them. --published prints the model beside published figures of others,
-so that its error can be seen. Exit code 1 with --check if a bar is missed.
+the model: clocks of one iteration on a SIMD with all of its waves, and what
+bounds them. Exit code 1 with --check if a bar is missed.
 """
 
 import argparse
@@ -25,67 +24,13 @@ import subprocess
 import sys
 import tempfile
 
-
-@dataclasses.dataclass(frozen=True)
-class Chip:
-    """What the model knows of a chip; cycles are those of a SIMD.
-
-    Sources: CDNA3, CDNA4, RDNA3 and RDNA4 ISA documents (issue rates, banks),
-    AMD's matrix instruction calculator (MFMA cycles), data sheets (units,
-    clocks, memory), LLVM's SchedModels and occupancy tables (registers)."""
-
-    units: int  # compute units
-    simds: int  # of a compute unit
-    clock: float  # GHz, peak
-    matrix: int  # operations of a matrix unit (SIMD) in a cycle
-    valu: int  # cycles of a vector instruction
-    exp: int  # cycles of a transcendental one
-    matrix_is_valu: bool  # whether matrix instructions keep others waiting
-    shared: int  # bytes of a compute unit
-    shared_rate: int  # bytes a cycle and compute unit
-    cache_rate: int  # bytes a cycle and compute unit, from L2
-    registers: int  # of a lane, for all waves of a SIMD
-    step: int  # in which a wave gets them
-    most: int  # waves of a SIMD
-    latency: int = 700  # cycles of a load that L2 answers
-    shared_latency: int = 64  # cycles of a read of shared memory
-    # Clocks under power: (share of busy matrix cycles, GHz), by counters of an
-    # MI300X. Others: none known, so peak.
-    power: tuple = ()
-
-
-CDNA = dict(simds=4, valu=4, exp=16, matrix_is_valu=False, shared=65536,
-            shared_rate=128, cache_rate=54, registers=512, step=8, most=8)
-RDNA = dict(simds=2, valu=1, exp=4, matrix_is_valu=True, shared=65536,
-            shared_rate=128, cache_rate=32, registers=1536, step=24, most=16)
-CHIPS = {
-    "gfx90a": Chip(104, clock=1.7, matrix=256, **CDNA),
-    "gfx942": Chip(304, clock=2.1, matrix=512, power=((0.33, 1.7), (0.6, 1.2)), **CDNA),
-    "gfx950": Chip(256, clock=2.4, matrix=1024,
-                   **{**CDNA, "exp": 8, "shared": 163840, "shared_rate": 256}),
-    "gfx1100": Chip(96, clock=2.5, matrix=256, **RDNA),
-    "gfx1151": Chip(40, clock=2.9, matrix=256, **RDNA),
-    "gfx1200": Chip(32, clock=3.13, matrix=512, **{**RDNA, "matrix_is_valu": False}),
-    "gfx1201": Chip(64, clock=2.97, matrix=512, **{**RDNA, "matrix_is_valu": False}),
-}
-# Of the peak that the model finds, what hand-written kernels reach where waves
-# meet at barriers and matrix and vector work overlap in part: AITER's forward
-# kernels keep the matrix units of an MI300X 70 to 75 percent busy.
-OVERLAP = 0.75
-
-# Vector instructions that others' kernels issue beside 32 MFMA of 32x32x8 (16
-# transcendental ones among them), read from their listings (ROCm/aiter,
-# hsa/gfx942/fmha_v3_fwd), and what AMD publishes for them: MI300X, bf16, head
-# size 128, no mask, 16384 keys.
-PUBLISHED = {
-    "AITER, rounds to zero": (192 - 3 * 17, 17, 544),
-    "AITER, rounds half away": (240 - 3 * 17, 17, 501),
-    "AITER, rounds to even": (264 - 3 * 17, 17, 480),
-}
+CHIPS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1151", "gfx1200", "gfx1201")
+SIMDS = 4  # of what the manifest calls an SM
+# Clocks of the model by the part of an SM that would need them.
+PARTS = ("matrix", "vector", "shared", "cache", "alone")
 
 TRANSCENDENTAL = re.compile(r"v_(s_)?(exp|log|rcp|rsq|sqrt|sin|cos)_")
 MATRIX = re.compile(r"v_(?:mfma|smfmac|wmma|swmmac)_\w*?_(\d+)x(\d+)x(\d+)")
-LOAD = re.compile(r"(?:global|buffer|flat)_load_(?:dwordx?|b|tr_b)(\d*)")
 FULL_WAIT = re.compile(r"vmcnt\(0\)|s_wait_loadcnt(?:_dscnt)? 0x0\b")
 BRANCH = re.compile(r"s_(?:c?branch\w*)\s.*<\S+?\+0x([0-9a-f]+)>")
 LINE = re.compile(r"^\t(\S.*?)\s*// ([0-9A-F]+):")
@@ -97,9 +42,6 @@ class Loop:
 
     counts: collections.Counter
     matrix: float
-    matrix_flop: int
-    shared_bytes: int
-    loaded_bytes: int
     lines: list
 
 
@@ -115,22 +57,14 @@ def disassemble(tool, chip, path):
     return found
 
 
-def shared_width(name):
-    """Bytes that a lane reads or writes."""
-    both = 2 if re.search(r"(read|write|load|store)(2|_2addr)", name) else 1
-    bits = re.search(r"_b(\d+)$|_b(\d+)_|_[ui](8|16)", name)
-    return both * int(next((g for g in bits.groups() if g), 32)) // 8 if bits else 4
-
-
 def count(lines, lanes):
     counts = collections.Counter()
-    matrix, flop, shared, loaded = 0.0, 0, 0, 0
+    matrix = 0.0
     for _, text in lines:
         name = text.split()[0]
         if found := MATRIX.match(name):
             m, n, k = (int(size) for size in found.groups())
             counts["matrix"] += 1
-            flop += 2 * m * n * k
             matrix += m * n * k / (8192 if lanes == 64 else 4096)
         elif name.startswith("v_"):
             counts["valu"] += 1
@@ -142,20 +76,14 @@ def count(lines, lanes):
             if re.match(r"ds_(b?permute|swizzle)", name):
                 counts["permutes"] += 1
             counts["u16"] += bool(re.match(r"ds_(read|load)_[ui]16", name))
-            shared += shared_width(name) * lanes
         elif name.startswith("scratch_"):
             counts["scratch"] += 1
-        elif found := LOAD.match(name):
-            counts["loads"] += 1
-            words = found[1] or "1"
-            loaded += lanes * (int(words) // 8 if int(words) > 8 else 4 * int(words))
         elif name.startswith("s_barrier") and "signal" not in name:
             counts["barriers"] += 1
         if name.startswith("s_wait"):
             counts["waits"] += 1
             counts["full"] += bool(FULL_WAIT.search(text))
-            counts["shared waits"] += "lgkmcnt" in text or "dscnt" in text
-    return Loop(counts, matrix, flop, shared, loaded, lines)
+    return Loop(counts, matrix, lines)
 
 
 def find_loop(code, lanes):
@@ -173,52 +101,6 @@ def find_loop(code, lanes):
     if not loops:
         sys.exit("expects a loop with matrix instructions, but found none")
     return max(loops, key=lambda loop: (loop.matrix, -len(loop.lines)))
-
-
-def count_waves(chip, registers, shared, threads, lanes):
-    """Waves of a SIMD, and workgroups of a compute unit."""
-    facts = CHIPS[chip]
-    taken = -(-registers // facts.step) * facts.step
-    waves = min(facts.most, facts.registers // max(taken, facts.step))
-    own = threads // lanes
-    groups = waves * facts.simds // own
-    if shared:
-        groups = min(groups, facts.shared // shared)
-    return max(groups, 1) * own / facts.simds
-
-
-def model(chip, loop, waves):
-    """Cycles of a SIMD in which all of its waves finish an iteration, by parts."""
-    facts = CHIPS[chip]
-    counts = loop.counts
-    matrix = loop.matrix_flop / facts.matrix
-    plain = counts["valu"] - counts["transcendental"]
-    issue = facts.valu * (0 if facts.matrix_is_valu else counts["matrix"])
-    vector = facts.valu * plain + facts.exp * counts["transcendental"]
-    parts = {
-        "matrix": waves * matrix,
-        "vector": waves * (vector + (matrix if facts.matrix_is_valu else issue)),
-        # Reads reach four fifths of the peak (measured by others).
-        "shared": waves * facts.simds * loop.shared_bytes / (0.8 * facts.shared_rate),
-        "cache": waves * facts.simds * loop.loaded_bytes / facts.cache_rate,
-        # A wave alone, in order: what it computes, and what it waits for.
-        "one wave": matrix + vector + counts["shared waits"] * facts.shared_latency
-        + max(0, counts["full"] * facts.latency - (matrix + vector)),
-    }
-    return parts, max(parts.values())
-
-
-def predict(chip, loop, waves):
-    """TFLOP/s of the whole device, and the clock in GHz."""
-    facts = CHIPS[chip]
-    parts, cycles = model(chip, loop, waves)
-    busy = OVERLAP * parts["matrix"] / cycles
-    clock = facts.clock
-    if facts.power:
-        (low, fast), (high, slow) = facts.power
-        clock = fast + (slow - fast) * (busy - low) / (high - low)
-        clock = min(max(clock, slow), facts.clock)
-    return busy * facts.matrix * facts.simds * facts.units * clock / 1000, clock
 
 
 @dataclasses.dataclass(frozen=True)
@@ -259,33 +141,15 @@ def read(args, case):
                               re.findall(rf"\.{key}:\s+(\d+)", notes)), default=0)
     lanes = number("wavefront_size")
     loop = find_loop(code, lanes)
-    agprs = number("agpr_count")
     # The count of vector registers has those of accumulators in it.
     registers = number("vgpr_count")
-    threads, shared = get_launch(manifest)
-    waves = count_waves(case.chip, registers, shared, threads, lanes)
+    model = {key.removeprefix("loop_"): value for key, value in manifest["resources"].items()
+             if key.startswith("loop_")}
     return {
-        "loop": loop, "registers": registers, "agprs": agprs if agprs < 1024 else 0,
-        "shared": shared, "threads": threads, "waves": waves, "lanes": lanes,
-        "scratch": number("private_segment_fixed_size"), "code": code,
+        "loop": loop, "registers": registers, "model": model,
+        "shared": manifest["shared_bytes"], "waves": model["warps"] / SIMDS,
+        "lanes": lanes, "scratch": number("private_segment_fixed_size"),
     }
-
-
-def get_launch(manifest):
-    """Threads of a workgroup and its bytes of shared memory."""
-    def find(value, key):
-        if isinstance(value, dict):
-            if key in value:
-                return value[key]
-            value = list(value.values())
-        if isinstance(value, list):
-            for inner in value:
-                if (found := find(inner, key)) is not None:
-                    return found
-        return None
-    block = find(manifest, "block")
-    threads = block[0] if isinstance(block, list) else block
-    return int(threads), int(find(manifest, "shared_bytes") or 0)
 
 
 def get_row(found):
@@ -327,18 +191,6 @@ def print_table(rows):
             print("|" + "|".join("---" for _ in row) + "|")
 
 
-def print_published():
-    rows = [["kernel", "vector", "transcendental", "published", "model", "error"]]
-    for name, (plain, exps, published) in PUBLISHED.items():
-        counts = collections.Counter({"matrix": 32, "valu": plain + exps,
-                                      "transcendental": exps})
-        loop = Loop(counts, 32, 32 * 2 * 32 * 32 * 8, 64 * (8 * 16 + 16 * 8), 64 * 64, [])
-        value, _ = predict("gfx942", loop, 2)
-        rows.append([name, str(plain + exps), str(exps), str(published), f"{value:.0f}",
-                     f"{100 * (value / published - 1):+.0f} %"])
-    print_table(rows)
-
-
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -355,7 +207,6 @@ def parse_arguments():
     parser.add_argument("--readelf", default="llvm-readelf-22")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--dump", action="store_true", help="print the loops as well")
-    parser.add_argument("--published", action="store_true", help="print the model beside others' figures")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a bar is missed")
     args = parser.parse_args()
     unknown = [chip for chip in args.chips.split(",") if chip not in CHIPS]
@@ -366,16 +217,12 @@ def parse_arguments():
 
 def main():
     args = parse_arguments()
-    if args.published:
-        print_published()
-        return 0
     cases = [Case(chip, int(dim), mask, dtype) for chip, dim, mask, dtype in itertools.product(
         args.chips.split(","), args.dims.split(","), args.masks.split(","), args.dtypes.split(","))]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         found = list(pool.map(lambda case: read(args, case), cases))
     missed = 0
-    rows, times = [], [["chip", "size", "mask", "type", "matrix", "vector", "shared", "cache",
-                        "one wave", "bound", "GHz", "TFLOP/s"]]
+    rows, times = [], [["chip", "size", "mask", "type", *PARTS, "bound", "exps of vector", "TFLOP/s"]]
     for case, kernel in zip(cases, found):
         row = get_row(kernel)
         missed += sum(not good for _, _, good in row)
@@ -384,11 +231,10 @@ def main():
             rows.append(["bar", "", "", "", *(BARS.get(name, "") for name, _, _ in row)])
         name = [case.chip, str(case.dim), case.mask, case.dtype]
         rows.append(name + [text + ("" if good else " *") for _, text, good in row])
-        parts, cycles = model(case.chip, kernel["loop"], kernel["waves"])
-        value, clock = predict(case.chip, kernel["loop"], kernel["waves"])
-        bound = max(parts, key=parts.get)
-        times.append(name + [f"{part:.0f}" for part in parts.values()]
-                     + [bound, f"{clock:.2f}", f"{value:.0f}"])
+        model = kernel["model"]
+        clocks = {part: model[f"{part}_clocks"] for part in PARTS}
+        times.append(name + [str(each) for each in clocks.values()]
+                     + [max(clocks, key=clocks.get), str(model["exp_clocks"]), str(model["tflops"])])
         if args.dump:
             print("\n".join(text.partition(" //")[0] for _, text in kernel["loop"].lines))
     print_table(rows)

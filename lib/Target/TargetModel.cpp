@@ -65,6 +65,12 @@ void TargetModel::emitAsyncWait(OpBuilder &, Location, int64_t) const {
 
 void TargetModel::configureParameter(LLVM::LLVMFuncOp, unsigned, Type) const {}
 
+std::optional<LoopCost> TargetModel::predictLoop(const Binary &,
+                                                 tile::TargetAttr, int64_t,
+                                                 int64_t) const {
+  return std::nullopt;
+}
+
 std::string TargetModel::getToolchain(const BinaryOptions &) const {
   return "";
 }

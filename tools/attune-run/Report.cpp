@@ -30,6 +30,25 @@ bool Report::passed() const {
   });
 }
 
+/// What a model says of the main loop: what the busiest part needs counts.
+static void printLoop(llvm::raw_ostream &stream, const Object &resources) {
+  std::optional<int64_t> warps = resources.getInteger("loop_warps");
+  if (!warps)
+    return;
+  auto get = [&](const char *key) {
+    return resources.getInteger(key).value_or(0);
+  };
+  stream << "model     " << *warps
+         << " warps of an SM: an iteration takes its parts "
+         << get("loop_matrix_clocks") << " (matrix), "
+         << get("loop_vector_clocks") << " (vector, with "
+         << get("loop_exp_clocks") << " of exponentials), "
+         << get("loop_shared_clocks") << " (shared memory), "
+         << get("loop_cache_clocks") << " (cache) and "
+         << get("loop_alone_clocks") << " (one warp) clocks, "
+         << get("loop_tflops") << " TFLOP/s\n";
+}
+
 static void printKernel(llvm::raw_ostream &stream,
                         const llvm::json::Value &value) {
   const Object *manifest = value.getAsObject();
@@ -46,6 +65,8 @@ static void printKernel(llvm::raw_ostream &stream,
   number(resources, "spill_store_bytes", "bytes spilled");
   number(manifest, "shared_bytes", "bytes of shared memory");
   stream << '\n';
+  if (resources)
+    printLoop(stream, *resources);
 }
 
 void Report::printTable(llvm::raw_ostream &stream) const {

@@ -6,6 +6,7 @@
 #ifndef ATTUNE_TARGET_BINARY_H
 #define ATTUNE_TARGET_BINARY_H
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,6 +30,26 @@ struct KernelResources {
   std::optional<int64_t> serializedMultiplies;
   /// Warnings and performance notices, one per line of the report.
   std::vector<std::string> warnings;
+};
+
+/// What a model says of the main loop as machine code. Clocks are those of one
+/// scheduler of an SM for an iteration of each of its warps, by the part that
+/// would need so many if it alone counted.
+struct LoopCost {
+  /// Of all schedulers.
+  int64_t warps = 0;
+  double matrix = 0, vector = 0, shared = 0, cache = 0;
+  /// What `vector` has of these.
+  double exponentials = 0;
+  /// Of one warp that nothing else hides the waits of.
+  double alone = 0;
+  /// Floating-point operations of matrix instructions: of an SM in the time of
+  /// a clock at the highest rate, and of all of them in 10^12 a second.
+  double flopsPerClock = 0, teraflops = 0;
+
+  double getClocks() const {
+    return std::max({matrix, vector, shared, cache, alone});
+  }
 };
 
 struct BinaryOptions {

@@ -210,6 +210,14 @@ public:
   serialize(mlir::gpu::GPUModuleOp module, tile::TargetAttr target,
             const BinaryOptions &options) const = 0;
 
+  /// What bounds the main loop of a kernel whose workgroups have `threads` and
+  /// so many bytes of shared memory. Nothing where the assembly is not read, or
+  /// has no loop with matrix instructions.
+  virtual std::optional<LoopCost> predictLoop(const Binary &binary,
+                                              tile::TargetAttr target,
+                                              int64_t threads,
+                                              int64_t sharedBytes) const;
+
   /// Identifies the tools outside of this build that serialize() runs, such as
   /// an assembler; empty if there are none. Results are stored under it.
   virtual std::string getToolchain(const BinaryOptions &options) const;

@@ -15,6 +15,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringSet.h"
+#include <cmath>
 
 namespace attune {
 #define GEN_PASS_DEF_ATTUNEEMITBINARYPASS
@@ -45,7 +46,8 @@ private:
 } // namespace
 
 static DictionaryAttr toAttribute(MLIRContext *context,
-                                  const KernelResources &resources) {
+                                  const KernelResources &resources,
+                                  const std::optional<LoopCost> &loop) {
   Builder builder(context);
   NamedAttrList list;
   auto add = [&](StringRef name, std::optional<int64_t> value) {
@@ -60,6 +62,20 @@ static DictionaryAttr toAttribute(MLIRContext *context,
   add("stack_bytes", resources.stackBytes);
   add("static_shared_bytes", resources.staticSharedBytes);
   add("serialized_multiplies", resources.serializedMultiplies);
+  if (loop) {
+    auto addRounded = [&](StringRef name, double value) {
+      add(name, std::llround(value));
+    };
+    add("loop_warps", loop->warps);
+    addRounded("loop_matrix_clocks", loop->matrix);
+    addRounded("loop_vector_clocks", loop->vector);
+    addRounded("loop_exp_clocks", loop->exponentials);
+    addRounded("loop_shared_clocks", loop->shared);
+    addRounded("loop_cache_clocks", loop->cache);
+    addRounded("loop_alone_clocks", loop->alone);
+    addRounded("loop_flops_per_clock", loop->flopsPerClock);
+    addRounded("loop_tflops", loop->teraflops);
+  }
   if (!resources.warnings.empty()) {
     SmallVector<StringRef> warnings(resources.warnings.begin(),
                                     resources.warnings.end());
@@ -111,10 +127,18 @@ LogicalResult AttuneEmitBinary::compile(CompiledKernel &kernel) {
   if (failed(binary))
     return failure();
   kernel.binary = std::move(*binary);
-  kernel.manifest =
-      manifest.withBinary(kernel.function.getNameAttr(),
-                          StringAttr::get(&getContext(), target.getChip()),
-                          toAttribute(&getContext(), kernel.binary.resources));
+  int64_t threads = manifest.getBlock() ? 1 : 0;
+  if (threads)
+    for (int64_t size : manifest.getBlock().asArrayRef())
+      threads *= size;
+  std::optional<LoopCost> loop =
+      model->predictLoop(kernel.binary, target, threads,
+                         kernel.binary.resources.staticSharedBytes.value_or(0) +
+                             manifest.getSharedBytes());
+  kernel.manifest = manifest.withBinary(
+      kernel.function.getNameAttr(),
+      StringAttr::get(&getContext(), target.getChip()),
+      toAttribute(&getContext(), kernel.binary.resources, loop));
   return success();
 }
 

@@ -11,6 +11,7 @@
 // RUN: FileCheck %s --check-prefix=TRACE < %t.log
 // CHECK:      device    Fake Instinct (gfx942, 304 SMs)
 // CHECK-NEXT: kernel    attention_kernel, gfx942, {{[0-9]+}} registers, 0 bytes spilled
+// CHECK-NEXT: model     {{[0-9]+}} warps of an SM: an iteration takes its parts {{[0-9]+}} (matrix), {{.*}} clocks, {{[0-9]+}} TFLOP/s
 // CHECK-NEXT: right     result 0: error 0.000e+00
 // CHECK-NEXT: time      median 2.0000 ms {{.*}}, 7 launches
 // CHECK-NEXT: speed     {{.*}}, sustained
@@ -27,6 +28,7 @@
 // RUN: env FAKE_HIP_CHIP=gfx1100 %{run} --seq-q=100 --device=hip --device-number=0 | FileCheck %s --check-prefix=RDNA
 // RDNA:      device    Fake Instinct (gfx1100, 304 SMs)
 // RDNA-NEXT: kernel    attention_kernel, gfx1100
+// RDNA-NEXT: model     {{[0-9]+}} warps of an SM
 // RDNA-NEXT: right     result 0: error 0.000e+00
 //
 // What was compiled for another chip is refused by the driver, and what fails is named.

@@ -5,6 +5,7 @@
 #ifndef ATTUNE_LIB_TARGET_AMD_COMMON_AMD_H
 #define ATTUNE_LIB_TARGET_AMD_COMMON_AMD_H
 
+#include "LoopModel.h"
 #include "attune/Target/TargetModel.h"
 #include <functional>
 
@@ -40,8 +41,17 @@ public:
   mlir::FailureOr<Binary>
   serialize(mlir::gpu::GPUModuleOp module, tile::TargetAttr target,
             const BinaryOptions &options) const override;
+  std::optional<LoopCost> predictLoop(const Binary &binary,
+                                      tile::TargetAttr target, int64_t threads,
+                                      int64_t sharedBytes) const override;
 
 protected:
+  virtual LoopFacts getLoopFacts() const = 0;
+  /// The share of the highest clock that power leaves where matrix units are
+  /// busy for the share `busy` of all clocks.
+  virtual double getClockShare(llvm::StringRef chip, double busy) const {
+    return 1;
+  }
   /// Whether two floats are rounded to 16 bits by one instruction.
   virtual bool roundsPairs() const { return false; }
   /// Whether 64 bits are added as fast as 32.
@@ -66,6 +76,11 @@ public:
 protected:
   /// What an instruction of 32x32 sums over, of 16-bit numbers.
   virtual int64_t getDepth() const = 0;
+  /// An MFMA takes one slot of issue and leaves the others to vector
+  /// instructions (ROCm/amd_matrix_instruction_calculator).
+  LoopFacts getLoopFacts() const override {
+    return {/*multipliesOnVectorUnit=*/false, /*registerStep=*/8};
+  }
 };
 
 /// Families with waves of 32 lanes that multiply with WMMA, with the operands
@@ -77,6 +92,10 @@ public:
                       mlir::Value acc) const override;
 
 protected:
+  /// Registers as LLVM gives them to chips that have 1536 of a lane.
+  LoopFacts getLoopFacts() const override {
+    return {/*multipliesOnVectorUnit=*/false, /*registerStep=*/24};
+  }
   void populateLanePatterns(mlir::LLVMTypeConverter &converter,
                             mlir::RewritePatternSet &patterns) const override;
 };

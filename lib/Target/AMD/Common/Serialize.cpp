@@ -90,6 +90,26 @@ amd::AMDTarget::serialize(gpu::GPUModuleOp module, tile::TargetAttr target,
   return binary;
 }
 
+std::optional<LoopCost> amd::AMDTarget::predictLoop(const Binary &binary,
+                                                    tile::TargetAttr target,
+                                                    int64_t threads,
+                                                    int64_t sharedBytes) const {
+  std::optional<Loop> loop = readMainLoop(binary.assembly, target.getLanes());
+  if (!loop || !binary.resources.registers || threads <= 0)
+    return std::nullopt;
+  LoopFacts facts = getLoopFacts();
+  LoopCost cost =
+      amd::predictLoop(*loop, target, facts,
+                       countWaves(target, facts, *binary.resources.registers,
+                                  threads, sharedBytes));
+  double busy =
+      cost.flopsPerClock / static_cast<double>(target.getRates().getMma());
+  double share = getClockShare(target.getChip(), busy);
+  cost.flopsPerClock *= share;
+  cost.teraflops *= share;
+  return cost;
+}
+
 void amd::registerDialects(DialectRegistry &registry) {
   registry.insert<ROCDL::ROCDLDialect, amdgpu::AMDGPUDialect>();
   ROCDL::registerROCDLTargetInterfaceExternalModels(registry);

@@ -25,6 +25,14 @@ public:
                        int64_t threads, int64_t workgroupsPerSm) const override;
   FailureOr<Binary> serialize(gpu::GPUModuleOp module, tile::TargetAttr target,
                               const BinaryOptions &options) const override;
+
+protected:
+  /// WMMA is issued to the vector unit for all of its clocks (RDNA3 ISA, "Wave
+  /// Matrix Multiply Accumulate").
+  amd::LoopFacts getLoopFacts() const override {
+    return {/*multipliesOnVectorUnit=*/true,
+            WMMATarget::getLoopFacts().registerStep};
+  }
 };
 } // namespace
 

@@ -15,7 +15,7 @@ module attributes {tile.target = #tile.target<
   max_threads = 1024, max_threads_per_sm = 2048,
   copy_sync = none, copy_widths = [], cache = 4194304,
   rates = #tile.rates<clock = 3130, mma = 2048, group_mma = 0, exp = 32,
-                       issue = 128, shared = 128, cache = 64, memory = 102>,
+                       issue = 128, shared = 256, cache = 64, memory = 102>,
   mma = [
     #tile.mma_atom<name = "wmma_16x16x16", m = 16, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32,
       lhs = #lhs, rhs = #rhs, acc = #acc>,

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A SIMD is taken to be as fast as its busiest part, for all of its waves
+// together, and no faster than one wave alone, which waits for what it reads.
+// Addresses are not looked at, so that conflicts of banks are not seen: layouts
+// in shared memory are chosen to have none.
+
+#include "LoopModel.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace attune;
+using llvm::StringRef;
+
+/// Clocks until a load and a read of shared memory are there. No document has
+/// them: these are assumed.
+static constexpr double kLoadClocks = 700, kSharedClocks = 64;
+/// Of the peak of shared memory, what reads reach
+/// (ROCm/composable_kernel:docs/conceptual/ck_tile/hardware).
+static constexpr double kSharedShare = 0.8;
+/// Of what the busiest part could do, what the best kernels reach whose waves
+/// meet at barriers: ROCm/aiter's keep matrix units 70 to 75 percent busy.
+static constexpr double kReached = 0.75;
+
+//===----------------------------------------------------------------------===//
+// What a loop issues
+//===----------------------------------------------------------------------===//
+
+/// `v_mfma_f32_32x32x8_bf16_1k` and `v_mfma_f32_32x32x8bf16_1k` are 2 * 32 * 32
+/// * 8; 0 for what multiplies no matrices.
+static int64_t getMatrixFlops(StringRef name) {
+  if (!name.starts_with("v_mfma_") && !name.starts_with("v_smfmac_") &&
+      !name.starts_with("v_wmma_") && !name.starts_with("v_swmmac_"))
+    return 0;
+  SmallVector<StringRef> words;
+  name.split(words, '_');
+  for (StringRef word : words) {
+    int64_t m = 0, n = 0, k = 0;
+    if (!word.consumeInteger(10, m) && word.consume_front("x") &&
+        !word.consumeInteger(10, n) && word.consume_front("x") &&
+        !word.consumeInteger(10, k))
+      return 2 * m * n * k;
+  }
+  return 0;
+}
+
+static bool isTranscendental(StringRef name) {
+  return name.consume_front("v_") && (name.consume_front("s_") || true) &&
+         llvm::any_of(ArrayRef<StringRef>{"exp_", "log_", "rcp_", "rsq_",
+                                          "sqrt_", "sin_", "cos_"},
+                      [&](StringRef start) { return name.starts_with(start); });
+}
+
+/// The number at the end of one of the name's words that start with `start`.
+static std::optional<int64_t> getNumber(StringRef name, StringRef start) {
+  SmallVector<StringRef> words;
+  name.split(words, '_');
+  for (StringRef word : words) {
+    int64_t number = 0;
+    if (word.consume_front(start) && !word.getAsInteger(10, number))
+      return number;
+  }
+  return std::nullopt;
+}
+
+/// Bytes that a lane moves: `ds_read_b128`, `ds_store_2addr_b64`,
+/// `ds_read_u16`.
+static int64_t getSharedWidth(StringRef name) {
+  constexpr int64_t kByteBits = 8, kWordBits = 32;
+  int64_t bits = kWordBits;
+  for (StringRef start : {"b", "u", "i"})
+    if (auto found = getNumber(name, start)) {
+      bits = *found;
+      break;
+    }
+  bool isPair = name.contains("2addr") || name.contains("read2") ||
+                name.contains("write2");
+  return (isPair ? 2 : 1) * bits / kByteBits;
+}
+
+/// Bytes that a lane loads: `global_load_dwordx4`, `buffer_load_b128`.
+static int64_t getLoadWidth(StringRef name) {
+  constexpr int64_t kByteBits = 8, kWordBytes = 4;
+  if (auto words = getNumber(name, "dwordx"))
+    return kWordBytes * *words;
+  return getNumber(name, "b").value_or(kWordBytes * kByteBits) / kByteBits;
+}
+
+static bool waitsForAllLoads(StringRef line) {
+  return line.contains("vmcnt(0)") ||
+         (line.starts_with("s_wait_loadcnt") && line.ends_with(" 0x0"));
+}
+
+static void count(StringRef line, int64_t lanes, amd::Loop &loop) {
+  StringRef name =
+      line.take_until([](char c) { return c == ' ' || c == '\t'; });
+  ++loop.instructions;
+  if (int64_t flops = getMatrixFlops(name)) {
+    ++loop.matrix;
+    loop.matrixFlops += flops;
+  } else if (name.starts_with("v_")) {
+    ++loop.vector;
+    loop.transcendental += isTranscendental(name);
+  } else if (name.starts_with("ds_")) {
+    loop.sharedBytes += lanes * getSharedWidth(name);
+  } else if (name.starts_with("global_load_") ||
+             name.starts_with("buffer_load_") ||
+             name.starts_with("flat_load_")) {
+    loop.loadedBytes += lanes * getLoadWidth(name);
+  } else if (name.starts_with("s_wait")) {
+    loop.loadWaits += waitsForAllLoads(line);
+    loop.sharedWaits += line.contains("lgkmcnt") || line.contains("dscnt");
+  }
+}
+
+std::optional<amd::Loop> amd::readMainLoop(StringRef assembly, int64_t lanes) {
+  SmallVector<StringRef> lines;
+  llvm::StringMap<size_t> labels;
+  std::optional<Loop> found;
+  // Where the last loop that multiplies began: one that ends behind it and
+  // began before it has that loop in it.
+  size_t last = 0;
+  while (!assembly.empty()) {
+    auto [line, rest] = assembly.split('\n');
+    assembly = rest;
+    line = line.split(';').first.trim();
+    if (line.consume_back(":")) {
+      labels[line] = lines.size();
+      continue;
+    }
+    if (line.empty() || line.starts_with("."))
+      continue;
+    lines.push_back(line);
+    if (!line.starts_with("s_branch") && !line.starts_with("s_cbranch"))
+      continue;
+    auto target = labels.find(line.rsplit(' ').second.trim());
+    if (target == labels.end() || target->second < last)
+      continue;
+    Loop loop;
+    for (StringRef each : ArrayRef(lines).drop_front(target->second))
+      count(each, lanes, loop);
+    if (!loop.matrix)
+      continue;
+    last = lines.size();
+    if (!found || loop.matrixFlops > found->matrixFlops ||
+        (loop.matrixFlops == found->matrixFlops &&
+         loop.instructions < found->instructions))
+      found = loop;
+  }
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// How long it takes
+//===----------------------------------------------------------------------===//
+
+int64_t amd::countWaves(tile::TargetAttr target, const LoopFacts &facts,
+                        int64_t registers, int64_t threads,
+                        int64_t sharedBytes) {
+  int64_t lanes = target.getLanes(), simds = target.getSchedulers();
+  int64_t taken = llvm::alignTo(std::max<int64_t>(registers, 1),
+                                static_cast<uint64_t>(facts.registerStep));
+  int64_t ofSIMD = std::min(target.getMaxThreadsPerSm() / lanes / simds,
+                            target.getRegistersPerSm() / simds / lanes / taken);
+  int64_t own = llvm::divideCeil(threads, lanes);
+  int64_t groups = ofSIMD * simds / own;
+  if (sharedBytes)
+    groups = std::min(groups, target.getSharedPerSm() / sharedBytes);
+  return std::max<int64_t>(1, groups) * own;
+}
+
+LoopCost amd::predictLoop(const Loop &loop, tile::TargetAttr target,
+                          const LoopFacts &facts, int64_t waves) {
+  tile::RatesAttr rates = target.getRates();
+  auto simds = static_cast<double>(target.getSchedulers()),
+       lanes = static_cast<double>(target.getLanes()),
+       all = static_cast<double>(waves), perSIMD = all / simds;
+  // Of a SIMD, for one wave.
+  double multiply = static_cast<double>(loop.matrixFlops) * simds /
+                    static_cast<double>(rates.getMma());
+  double issue = lanes * simds / static_cast<double>(rates.getIssue());
+  double exponentials = static_cast<double>(loop.transcendental) * lanes *
+                        simds / static_cast<double>(rates.getExp());
+  double vector =
+      static_cast<double>(loop.vector - loop.transcendental) * issue +
+      exponentials;
+  double ofMatrix = facts.multipliesOnVectorUnit
+                        ? multiply
+                        : static_cast<double>(loop.matrix) * issue;
+  double computed = multiply + vector;
+  LoopCost cost;
+  cost.warps = waves;
+  cost.matrix = perSIMD * multiply;
+  cost.vector = perSIMD * (vector + ofMatrix);
+  cost.exponentials = perSIMD * exponentials;
+  cost.shared = all * static_cast<double>(loop.sharedBytes) /
+                (kSharedShare * static_cast<double>(rates.getShared()));
+  cost.cache = all * static_cast<double>(loop.loadedBytes) /
+               static_cast<double>(rates.getCache());
+  cost.alone =
+      computed + static_cast<double>(loop.sharedWaits) * kSharedClocks +
+      std::max(0.0,
+               static_cast<double>(loop.loadWaits) * kLoadClocks - computed);
+  double busy = kReached * cost.matrix / cost.getClocks();
+  cost.flopsPerClock = busy * static_cast<double>(rates.getMma());
+  cost.teraflops = cost.flopsPerClock * static_cast<double>(target.getSms()) *
+                   static_cast<double>(rates.getClock()) * 1e-6;
+  return cost;
+}

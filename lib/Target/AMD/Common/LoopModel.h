@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads the main loop of a kernel as assembly, and says what bounds it.
+
+#ifndef ATTUNE_LIB_TARGET_AMD_COMMON_LOOPMODEL_H
+#define ATTUNE_LIB_TARGET_AMD_COMMON_LOOPMODEL_H
+
+#include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Target/Binary.h"
+
+namespace attune::amd {
+
+/// What one iteration issues in one wave. Bytes are those of all lanes.
+struct Loop {
+  int64_t matrix = 0;
+  /// Floating-point operations of these.
+  int64_t matrixFlops = 0;
+  /// On the vector unit but for `matrix`; those that are issued as a pair are
+  /// one.
+  int64_t vector = 0;
+  /// Of these, exponentials and the like.
+  int64_t transcendental = 0;
+  int64_t sharedBytes = 0, loadedBytes = 0;
+  /// Waits for shared memory, and for all loads.
+  int64_t sharedWaits = 0, loadWaits = 0;
+  int64_t instructions = 0;
+};
+
+/// Of the loops that multiply and have no such loop in them, the one that
+/// multiplies most, and of several, as those with and without a mask, the
+/// shortest. Nothing where there is none.
+std::optional<Loop> readMainLoop(llvm::StringRef assembly, int64_t lanes);
+
+/// What decides of a family's loops beside the rates of its chips.
+struct LoopFacts {
+  /// Whether nothing else is issued to the vector unit while it multiplies.
+  bool multipliesOnVectorUnit;
+  /// A wave gets registers in such steps.
+  int64_t registerStep;
+};
+
+/// Waves of an SM, as many as its registers and shared memory hold.
+int64_t countWaves(tile::TargetAttr target, const LoopFacts &facts,
+                   int64_t registers, int64_t threads, int64_t sharedBytes);
+
+/// At the highest clock. `waves` are those of an SM.
+LoopCost predictLoop(const Loop &loop, tile::TargetAttr target,
+                     const LoopFacts &facts, int64_t waves);
+
+} // namespace attune::amd
+
+#endif // ATTUNE_LIB_TARGET_AMD_COMMON_LOOPMODEL_H
