@@ -104,6 +104,8 @@ void Resources::add(const Resources &next) {
   merge(registers, next.registers, larger);
   merge(sharedBytes, next.sharedBytes, larger);
   merge(threads, next.threads, larger);
+  merge(loopFlopsPerClock, next.loopFlopsPerClock,
+        [](int64_t a, int64_t b) { return std::min(a, b); });
   merge(spillBytes, next.spillBytes, std::plus<int64_t>());
   merge(serializedMultiplies, next.serializedMultiplies, std::plus<int64_t>());
 }
@@ -146,6 +148,7 @@ json::Object attune::tuning::toJSON(const Resources &resources) {
   put("shared_bytes", resources.sharedBytes);
   put("threads", resources.threads);
   put("serialized_multiplies", resources.serializedMultiplies);
+  put("loop_flops_per_clock", resources.loopFlopsPerClock);
   return object;
 }
 
@@ -158,6 +161,7 @@ bool attune::tuning::fromJSON(const json::Value &value, Resources &resources) {
   resources.sharedBytes = object->getInteger("shared_bytes");
   resources.threads = object->getInteger("threads");
   resources.serializedMultiplies = object->getInteger("serialized_multiplies");
+  resources.loopFlopsPerClock = object->getInteger("loop_flops_per_clock");
   return true;
 }
 

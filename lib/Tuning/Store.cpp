@@ -60,7 +60,7 @@ static llvm::Error seal(Database &database, llvm::StringRef table, int64_t row,
 
 /// Columns before the checksum, in the order of Schema.h.
 static constexpr int kProblemColumns = 3, kSessionColumns = 15,
-                     kMeasurementColumns = 37;
+                     kMeasurementColumns = 38;
 
 /// All fields of a key, in the order in which tables have them.
 static Statement &bind(Statement &statement, const StoreKey &key) {
@@ -230,7 +230,7 @@ llvm::Expected<int64_t> Store::add(SessionInfo &session, const Space &space,
     llvm::Expected<Statement> insert = database->prepare(
         "INSERT INTO measurement VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, "
         "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-        "?, ?, ?, ?, ?, 0)");
+        "?, ?, ?, ?, ?, ?, 0)");
     if (!insert)
       return insert.takeError();
     bind(insert->bind(session.id).bind(session.results), session.key)
@@ -249,6 +249,7 @@ llvm::Expected<int64_t> Store::add(SessionInfo &session, const Space &space,
         .bind(used.sharedBytes)
         .bind(used.threads)
         .bind(used.serializedMultiplies)
+        .bind(used.loopFlopsPerClock)
         .bind(result.score);
     insert->bind(result.binaryHash).bind(result.copiedFrom);
     bind(*insert, result.conditions);
@@ -281,7 +282,7 @@ Store::readMeasurement(const Statement &statement) const {
   Result result;
   std::optional<Stage> stage = parseStage(statement.getText(9));
   std::optional<Status> status = parseStatus(statement.getText(10));
-  std::optional<Conditions> conditions = readConditions(statement, 24);
+  std::optional<Conditions> conditions = readConditions(statement, 25);
   llvm::Expected<json::Value> samples = json::parse(statement.getText(12));
   if (!samples)
     return samples.takeError();
@@ -295,10 +296,10 @@ Store::readMeasurement(const Statement &statement) const {
   result.resources = {
       statement.getOptionalInteger(16), statement.getOptionalInteger(17),
       statement.getOptionalInteger(18), statement.getOptionalInteger(19),
-      statement.getOptionalInteger(20)};
-  result.score = statement.getOptionalReal(21);
-  result.binaryHash = statement.getText(22).str();
-  result.copiedFrom = statement.getInteger(23);
+      statement.getOptionalInteger(20), statement.getOptionalInteger(21)};
+  result.score = statement.getOptionalReal(22);
+  result.binaryHash = statement.getText(23).str();
+  result.copiedFrom = statement.getInteger(24);
   result.conditions = *conditions;
   result.reused = true;
   return result;

@@ -47,7 +47,8 @@ struct AttentionModelTest : testing::Test {
   }
 
   double predict(const AttentionWork &work, const Changes &changes = {},
-                 std::optional<int64_t> spills = std::nullopt) {
+                 std::optional<int64_t> spills = std::nullopt,
+                 std::optional<int64_t> loopFlopsPerClock = std::nullopt) {
     Changes values = {{"block-m", 128},      {"block-n", 128},
                       {"num-warps", 8},      {"mma-warps", 4},
                       {"producer-warps", 4}, {"q-in-registers", 0}};
@@ -63,6 +64,7 @@ struct AttentionModelTest : testing::Test {
     if (spills) {
       reported.registers = 168;
       reported.spillBytes = *spills;
+      reported.loopFlopsPerClock = loopFlopsPerClock;
     }
     return AttentionModel(work, target)
         .predict(AttentionKnobs([&](size_t place) { return point[place]; }),
@@ -84,6 +86,15 @@ TEST_F(AttentionModelTest, TimeIsThatOfTheWork) {
   EXPECT_LT(once, 2 * least);
   EXPECT_NEAR(predict(read("8x16x4096x128")) / once, 2, 0.1);
   EXPECT_NEAR(predict(read("4x16x8192x128")) / once, 4, 0.2);
+}
+
+TEST_F(AttentionModelTest, LoopsTakeWhatTheirMachineCodeSays) {
+  AttentionWork work = read("4x16x16384x128");
+  double fast = predict(work, {}, 0, 2000), slow = predict(work, {}, 0, 1000);
+  EXPECT_NEAR(slow / fast, 2, 0.05);
+  // 4 * 64 * 16384 * 16384 * 128 operations.
+  EXPECT_NEAR(fast, 4.0 * 64 * 16384 * 16384 * 128 / 2000 / 132 / 1.98,
+              0.1 * fast);
 }
 
 TEST_F(AttentionModelTest, MasksSaveWhatTheyHide) {

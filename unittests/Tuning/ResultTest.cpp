@@ -17,12 +17,15 @@ TEST(Resources, OfSeveralKernels) {
   second.sharedBytes = 2048;
   second.threads = 128;
   second.serializedMultiplies = 1;
+  first.loopFlopsPerClock = 900;
+  second.loopFlopsPerClock = 800;
   first.add(second);
   EXPECT_EQ(first.registers, 168);
   EXPECT_EQ(first.spillBytes, 12);
   EXPECT_EQ(first.sharedBytes, 2048);
   EXPECT_EQ(first.threads, 384);
   EXPECT_EQ(first.serializedMultiplies, 1);
+  EXPECT_EQ(first.loopFlopsPerClock, 800);
   // What nobody reports stays unknown.
   first.spillBytes = second.spillBytes = std::nullopt;
   first.add(second);

@@ -17,6 +17,7 @@ TEST_F(StoreTest, FindsWhatWasAdded) {
     result.score = 0.1 + 0.2;
     result.resources.registers = 255;
     result.resources.serializedMultiplies = 3;
+    result.resources.loopFlopsPerClock = 1400;
     add(*store, result);
   }
   std::unique_ptr<Store> store = open();
@@ -29,6 +30,7 @@ TEST_F(StoreTest, FindsWhatWasAdded) {
   EXPECT_EQ((*found)->resources.registers, 255);
   EXPECT_EQ((*found)->resources.spillBytes, std::nullopt);
   EXPECT_EQ((*found)->resources.serializedMultiplies, 3);
+  EXPECT_EQ((*found)->resources.loopFlopsPerClock, 1400);
   EXPECT_EQ((*found)->stage, Stage::Measure);
   EXPECT_TRUE((*found)->reused);
   llvm::Expected<std::optional<Result>> missing =

@@ -15,6 +15,9 @@ namespace attune {
 struct ReportedUsage {
   std::optional<int64_t> registers;
   std::optional<int64_t> spillBytes;
+  /// Operations of matrix instructions a clock and SM, as a model of the target
+  /// reads them from the machine code of the main loop.
+  std::optional<int64_t> loopFlopsPerClock;
 };
 
 class CostModel {

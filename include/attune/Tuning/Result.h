@@ -63,6 +63,9 @@ struct Resources {
   std::optional<int64_t> threads;
   /// Notices that MMAs are waited for one by one.
   std::optional<int64_t> serializedMultiplies;
+  /// What the model of a target reads from the machine code of the main loop:
+  /// operations of matrix instructions a clock and SM.
+  std::optional<int64_t> loopFlopsPerClock;
 
   /// Adds a kernel that runs after these: what limits how many workgroups run
   /// at a time becomes that of the worst, and what costs time adds up.

@@ -448,6 +448,15 @@ double AttentionModel::predict(const AttentionKnobs &schedule,
   int64_t resident = getResident(schedule, used);
   const Steps &steps = getSteps(schedule.getBlockM(), schedule.getBlockN());
   TileTime time = getTileTime(schedule, used, steps, resident);
+  // What its machine code says of a step is worth more than an estimate.
+  if (reported && reported->loopFlopsPerClock.value_or(0) > 0) {
+    auto [dQK, dV] = getPaddedHeadDims(
+        work.problem, findAtom(work.problem, schedule, target));
+    time.step = 2.0 * static_cast<double>(schedule.getBlockM()) *
+                static_cast<double>(schedule.getBlockN()) *
+                static_cast<double>(dQK + dV) /
+                static_cast<double>(*reported->loopFlopsPerClock);
+  }
   double sms = target.getSms();
   double clocks =
       static_cast<double>(getTiledHeads(schedule)) / sms *

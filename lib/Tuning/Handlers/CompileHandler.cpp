@@ -43,6 +43,7 @@ static Resources getResources(launch::ManifestAttr manifest) {
   resources.sharedBytes =
       report("static_shared_bytes").value_or(0) + manifest.getSharedBytes();
   resources.serializedMultiplies = report("serialized_multiplies");
+  resources.loopFlopsPerClock = report("loop_flops_per_clock");
   int64_t threads = 1;
   for (int64_t size : manifest.getBlock().asArrayRef())
     threads *= size;

@@ -18,7 +18,8 @@ protected:
                const Resources *reported) const override {
     ReportedUsage usage;
     if (reported)
-      usage = {reported->registers, reported->spillBytes};
+      usage = {reported->registers, reported->spillBytes,
+               reported->loopFlopsPerClock};
     return model->predict([&](size_t place) { return point[place]; },
                           reported ? &usage : nullptr);
   }
