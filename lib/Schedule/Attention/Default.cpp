@@ -327,14 +327,15 @@ static AttentionAttr selectSeveralQueries(const AttentionProblem &problem,
   return {};
 }
 
-/// One warp with the rows of one instruction where keys are narrower than
-/// queries, for each warp widens all keys that it multiplies. Several
+/// One warp with the rows of one instruction where keys have 8 bits, for each
+/// warp widens all keys and values that it multiplies. Several
 /// workgroups an SM have many small blocks under way.
 static AttentionAttr selectNarrowKeys(const AttentionProblem &problem,
                                       TargetAttr target) {
   constexpr int64_t kRows = 16;
-  if (problem.getKeyType() == problem.elementType || problem.seqQ > kRows ||
-      target.copiesThroughRegisters())
+  constexpr unsigned kBits = 8;
+  if (problem.getKeyType().getIntOrFloatBitWidth() != kBits ||
+      problem.seqQ > kRows || target.copiesThroughRegisters())
     return {};
   for (int64_t stages : {4, 3, 2}) {
     AttentionSchedule wanted;
