@@ -90,18 +90,25 @@ static LogicalResult verifySizes(AttentionOp op, const Scales &scales) {
   return success();
 }
 
-Type attune::attn::getRoundedType(AttentionOp op) {
+/// That of query, but for 8 bits; then that of the result, if it has 16.
+static FloatType getDefaultWeightType(AttentionOp op) {
   constexpr unsigned kBits = 16;
-  Type query = op.getQuery().getType().getElementType(),
-       result = op.getResult().getType().getElementType();
-  if (query.getIntOrFloatBitWidth() >= kBits ||
-      result.getIntOrFloatBitWidth() != kBits)
-    return getDefaultResultElement(query);
-  return result;
+  auto query = cast<FloatType>(op.getQuery().getType().getElementType()),
+       result = cast<FloatType>(op.getResult().getType().getElementType());
+  if (query.getWidth() < kBits && result.getWidth() == kBits)
+    return result;
+  return cast<FloatType>(getDefaultResultElement(query));
 }
 
 Type attune::attn::getWeightType(AttentionOp op) {
-  return op.getWeights().value_or(getRoundedType(op));
+  return op.getWeights().value_or(getDefaultWeightType(op));
+}
+
+Type attune::attn::getRoundedType(AttentionOp op) {
+  FloatType weight = getDefaultWeightType(op),
+            result = cast<FloatType>(op.getResult().getType().getElementType());
+  return result.getFPMantissaWidth() < weight.getFPMantissaWidth() ? result
+                                                                   : weight;
 }
 
 LogicalResult attune::attn::detail::verifyScales(AttentionOp op) {

@@ -86,16 +86,25 @@ Value ReferenceEmitter::roundNarrow(Value number, FloatType type) {
 
 Value ReferenceEmitter::makeWeight(Value exponential, Value sum) {
   constexpr unsigned kNarrow = 8;
-  if (precision == ReferencePrecision::F32 || weightType.getWidth() > kNarrow)
-    return round(arith::DivFOp::create(builder, exponential, sum));
-  // A few powers of 2 below the largest number: maxima may lag behind.
-  constexpr int kLag = 2;
-  int power = ilogb(APFloat::getLargest(weightType.getFloatSemantics())) - kLag;
-  Value scaled = arith::MulFOp::create(builder, exponential,
-                                       createF32(std::ldexp(1.0f, power)));
-  Value rounded =
-      arith::MulFOp::create(builder, roundNarrow(scaled, weightType),
-                            createF32(std::ldexp(1.0f, -power)));
+  bool isExact = precision == ReferencePrecision::F32 || weightType.isF32();
+  if (isExact || weightType.getWidth() > kNarrow) {
+    Value weight = arith::DivFOp::create(builder, exponential, sum);
+    if (isExact)
+      return weight;
+    Value rounded = arith::TruncFOp::create(builder, weightType, weight);
+    return arith::ExtFOp::create(builder, builder.getF32Type(), rounded);
+  }
+  // A few powers of 2 below the largest number, for maxima may lag behind. The
+  // largest weight lies between two numbers, so that it is as far off as any:
+  // what it is depends on the maximum of a block.
+  constexpr int kLag = 3;
+  const llvm::fltSemantics &format = weightType.getFloatSemantics();
+  int power = ilogb(APFloat::getLargest(format)) - kLag,
+      digits = static_cast<int>(APFloat::semanticsPrecision(format));
+  float scale = std::ldexp(1.0f + std::ldexp(1.0f, -digits), power);
+  Value scaled = arith::MulFOp::create(builder, exponential, createF32(scale));
+  Value rounded = arith::MulFOp::create(
+      builder, roundNarrow(scaled, weightType), createF32(1.0f / scale));
   return arith::DivFOp::create(builder, rounded, sum);
 }
 

@@ -100,13 +100,14 @@ struct BlockList {
 /// The operands of all lists; none if there are none.
 llvm::SmallVector<BlockList, 4> getBlockLists(AttentionOpInterface op);
 
-/// The type by which results are judged, of 16 bits or more: that of query, or
-/// where that has 8 bits that of the result, or bf16 where this is f32.
-mlir::Type getRoundedType(AttentionOp op);
-
-/// The type that weights have where they are multiplied by values: that one,
-/// unless another is written.
+/// The type that weights have where they are multiplied by values: unless it is
+/// written, that of query, or where that has 8 bits that of the result, or bf16
+/// where this is f32.
 mlir::Type getWeightType(AttentionOp op);
+
+/// The type by which results are judged, that one or the result's if this says
+/// less; what is written of weights is apart.
+mlir::Type getRoundedType(AttentionOp op);
 
 /// What the elements of an operand are to be multiplied by.
 struct Scales {
