@@ -46,8 +46,11 @@ static int64_t getMatrixFlops(StringRef name) {
 }
 
 static bool isTranscendental(StringRef name) {
-  return name.consume_front("v_") && (name.consume_front("s_") || true) &&
-         llvm::any_of(ArrayRef<StringRef>{"exp_", "log_", "rcp_", "rsq_",
+  if (!name.consume_front("v_"))
+    return false;
+  // A scalar in a vector register, on RDNA4.
+  name.consume_front("s_");
+  return llvm::any_of(ArrayRef<StringRef>{"exp_", "log_", "rcp_", "rsq_",
                                           "sqrt_", "sin_", "cos_"},
                       [&](StringRef start) { return name.starts_with(start); });
 }
