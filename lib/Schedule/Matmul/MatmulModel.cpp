@@ -152,6 +152,39 @@ static double getFixedClocks(const MatmulProblem &problem,
                      ofResult);
 }
 
+namespace {
+/// Of an SM: how many tiles it computes, and in how many steps each.
+struct Rounds {
+  double turns, steps;
+};
+} // namespace
+
+/// Clocks of an SM on which so many workgroups may be at a time, and a step
+/// takes `slowdown` times as long as without spilled registers.
+static double getRoundsClocks(const MatmulProblem &problem,
+                              const MatmulKnobs &schedule, TargetAttr target,
+                              Rounds rounds, double resident, double slowdown) {
+  // Splits of a tile read what no other has read, in later rounds as well. As
+  // measured of producers; warps that load for themselves are not that fast.
+  bool startsCold = (rounds.turns <= 1 || schedule.getSplitK() > 1) &&
+                    schedule.getProducerWarps() > 0;
+  double step =
+      slowdown * getStepClocks(problem, schedule, target,
+                               startsCold ? kFirstLoadClocks : kLoadClocks);
+  double fixed = getFixedClocks(problem, schedule, rounds.turns);
+  // Workgroups beside each other hide what one of them waits for.
+  double besides = std::min(resident, rounds.turns);
+  double perTile = rounds.steps * step + fixed / besides, last = 0;
+  // Each warpgroup has its own tiles, and the matrix unit all of them. Nothing
+  // hides the end of the last one.
+  if (auto teams = static_cast<double>(getTeams(schedule)); teams > 1) {
+    double main = rounds.steps * step * kPingPongStep;
+    perTile = std::max(main + kPingPongShare * fixed, (main + fixed) / teams);
+    last = main + fixed - perTile;
+  }
+  return rounds.turns * perTile + last;
+}
+
 double attune::predictTime(const MatmulProblem &problem,
                            const MatmulKnobs &schedule, TargetAttr target,
                            const ReportedUsage *reported) {
@@ -188,28 +221,18 @@ double attune::predictTime(const MatmulProblem &problem,
                                  budget.getThreads(target)))}));
   auto sms = static_cast<double>(target.getSms());
   double turns = std::ceil(parts / sms);
-  // As measured of producers; warps that load for themselves are not that fast.
-  bool startsCold = turns <= 1 && schedule.getProducerWarps() > 0;
-  double step = getStepClocks(problem, schedule, target,
-                              startsCold ? kFirstLoadClocks : kLoadClocks);
   double missing = reported && reported->spillBytes
                        ? static_cast<double>(*reported->spillBytes) / 4
                        : static_cast<double>(std::max<int64_t>(
                              0, estimateRegisters(problem, schedule, target) -
                                     budget.getRegisterLimit(target)));
-  step *= 1 + kSpillShare * missing;
-  double fixed = getFixedClocks(problem, schedule, turns);
-  // Workgroups beside each other hide what one of them waits for.
-  double besides = std::min(static_cast<double>(resident), turns);
-  double perTile = steps * step + fixed / besides, last = 0;
-  // Each warpgroup has its own tiles, and the matrix unit all of them. Nothing
-  // hides the end of the last one.
-  if (auto teams = static_cast<double>(getTeams(schedule)); teams > 1) {
-    double main = steps * step * kPingPongStep;
-    perTile = std::max(main + kPingPongShare * fixed, (main + fixed) / teams);
-    last = main + fixed - perTile;
-  }
-  double clocks = turns * perTile + last;
+  auto getClocks = [&](double turns) {
+    return getRoundsClocks(problem, schedule, target, {turns, steps},
+                           static_cast<double>(resident),
+                           1 + kSpillShare * missing);
+  };
+  // The first round is never faster for those behind it.
+  double clocks = std::max(getClocks(1), getClocks(turns));
   double moved = (getExtent(Dim::M) * getExtent(Dim::K) +
                   static_cast<double>(problem.countContractions()) *
                       getExtent(Dim::K) * getExtent(Dim::N)) *
