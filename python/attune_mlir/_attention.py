@@ -142,7 +142,12 @@ def attention(
     there is no driver, or a kernel fails.
     """
     has_functions = not (score_mod is mask_mod is block_mask is None)
-    if not (q_descale is k_descale is v_descale is None) or any(map(_frameworks.is_float8, (q, k, v))):
+    has_scales = not (q_descale is k_descale is v_descale is None)
+    if not has_functions and not has_scales and out is None and stream is None and _known.may_repeat():
+        found = _native.repeat(0, causal, window, softcap, scale, return_lse, layout, chip, q, k, v, alibi_slopes, sinks)
+        if found is not None:
+            return found
+    if has_scales or any(map(_frameworks.is_float8, (q, k, v))):
         if has_functions:
             raise NotImplementedError("expects no score_mod, mask_mod or block_mask beside operands of 8 bits or with scales, but got some")
         if layout != "bshd":
@@ -161,10 +166,6 @@ def attention(
         arrays = {"q": q, "k": k, "v": v}
         found, lse = _flex.compute(arrays, form, sinks=sinks, return_lse=bool(return_lse), chip=chip, out=out, stream=stream)
         return (found, lse) if return_lse else found
-    if out is None and stream is None and _known.may_repeat():
-        found = _native.repeat(0, causal, window, softcap, scale, return_lse, layout, chip, q, k, v, alibi_slopes, sinks)
-        if found is not None:
-            return found
     if _frameworks.is_torch(q):
         from . import _torch
 

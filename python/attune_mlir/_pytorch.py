@@ -61,11 +61,11 @@ def register_flash_attention(name: str = "attune") -> None:
 
 
 def register_operators() -> None:
-    """Makes torch.ops.attune.attention known, which the first call of `attention` with a tensor does as well.
+    """Makes torch.ops.attune.attention, decode, varlen and merge known, which the first calls that need them do as well.
 
     What calls it by its name, such as a program that torch.export has saved, needs this before it is loaded.
     """
-    importlib.import_module("._torch", __package__)
+    importlib.import_module("._serving_torch", __package__)  # and those of `_torch` with it
 
 
 def register_transformers(name: str = "attune") -> None:

@@ -138,17 +138,17 @@ def _find_merge_gradients(ctx: Any, out_grad: torch.Tensor | None, lse_grad: tor
     outputs, lses = parts[: ctx.count], parts[ctx.count :]
     if not lse.numel():
         lse = torch.ops.attune.merge(outputs, lses, return_lse=True, **ctx.options)[1]
-    heads_first = out.dim() == 3 or ctx.options.get("layout", "bshd") == "bshd"
+    rows_first = out.dim() == 3 or ctx.options.get("layout", "bshd") == "bshd"
     of_outputs, of_lses = [], []
     for part, log in zip(outputs, lses, strict=True):
         # A part without keys has none, whatever its output holds; nor has a query without keys.
         is_there = log > -torch.inf
         weights = torch.where(is_there, log - lse, -torch.inf).exp()
-        by_rows = (weights.transpose(-1, -2) if heads_first else weights)[..., None]
+        by_rows = (weights.transpose(-1, -2) if rows_first else weights)[..., None]
         of_outputs.append((by_rows * wide).to(part.dtype))
         moved = torch.where(by_rows > 0, part.float() - out.float(), 0)
         of_log = (wide * moved).sum(-1)
-        of_log = of_log.transpose(-1, -2) if heads_first else of_log
+        of_log = of_log.transpose(-1, -2) if rows_first else of_log
         of_lses.append(weights * (of_log if lse_grad is None or not lse_grad.numel() else of_log + lse_grad))
     return of_outputs, of_lses
 

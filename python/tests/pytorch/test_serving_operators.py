@@ -10,6 +10,8 @@ from torch._dynamo.testing import CompileCounter
 import attune_mlir as attune
 from attune_mlir import _merge, _serving
 
+attune.register_operators()
+
 
 def make(*shape, dtype=torch.float16):
     return torch.randn(shape).to(dtype)
