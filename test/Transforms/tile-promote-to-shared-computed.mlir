@@ -113,7 +113,7 @@ gpu.module @kernels {
   // CHECK:   %[[HEAD:.+]] = memref.subview
   // CHECK:   tile.wait_reads %[[BEFORE]] : !tile.token
   // CHECK-NEXT: tile.write %{{.+}}, %[[PLACE]]
-  // CHECK-NEXT: %[[STORED:.+]] = tile.store_async %[[PLACE]], %[[HEAD]][%[[T]], %c0]
+  // CHECK-NEXT: %[[STORED:.+]] = tile.store_async %[[PLACE]], %[[HEAD]][%[[T]], %c0] eviction first :
   // CHECK-NEXT: scf.yield %[[STORED]] : !tile.token
   // CHECK-NEXT: }
   // CHECK-NEXT: tile.wait_reads %[[LAST]] : !tile.token
@@ -125,7 +125,7 @@ gpu.module @kernels {
     %rows = memref.dim %om, %c1 : memref<2x?x32xf16>
     scf.for %t = %c0 to %n step %grid {
       %head = memref.subview %om[%c1, 0, 0] [1, %rows, 32] [1, 1, 1] : memref<2x?x32xf16> to memref<?x32xf16, strided<[32, 1], offset: ?>>
-      tile.store %o, %head[%t, %c0] path buffer : !o, memref<?x32xf16, strided<[32, 1], offset: ?>>
+      tile.store %o, %head[%t, %c0] path buffer eviction first : !o, memref<?x32xf16, strided<[32, 1], offset: ?>>
     }
     gpu.return
   }

@@ -222,7 +222,7 @@ def Knob_Stages : Knob<"stages", "stages", 2, [1, 2, 3, 4, 5, 6, 8],
 def Knob_Raster : EnumKnob<"raster", "raster", "Raster",
   [I32EnumCase<"AlongM", 0, "along-m">, I32EnumCase<"AlongN", 1, "along-n">],
   "Whether blocks that start one after the other run down the rows, or along the columns, of a group.">;
-def Knob_RasterGroup : Knob<"rasterGroup", "raster-group", 8, [1, 4, 8, 16],
+def Knob_RasterGroup : Knob<"rasterGroup", "raster-group", 8, [1, 4, 8, 16, 22],
   "Rows of blocks (columns with along-n) of a group, which is computed before the next one: its operands stay in the cache.">;
 def Knob_Consumers : EnumKnob<"consumers", "consumers", "Consumers",
   [I32EnumCase<"Cooperative", 0, "cooperative">, I32EnumCase<"PingPong", 1, "ping-pong">],

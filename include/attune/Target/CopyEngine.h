@@ -52,7 +52,8 @@ public:
   /// wait for it: until all that it stored has been read. Or its addition to
   /// what is there, of each number atomically.
   virtual void store(mlir::OpBuilder &builder, mlir::Location loc,
-                     const TMABox &box, bool accumulate) const = 0;
+                     const TMABox &box, bool accumulate,
+                     tile::Eviction eviction) const = 0;
   virtual void waitStores(mlir::OpBuilder &builder,
                           mlir::Location loc) const = 0;
 

@@ -236,8 +236,9 @@ void MatmulOutliner::run() {
                                      b.getUnitAttr());
   }
   getWarpBudget(schedule).mark(kernel->getFunction(), target);
-  MatmulPlan plan{schedule, getInterleavedColumns(MatmulProblem::get(group),
-                                                  schedule, target)};
+  MatmulProblem problem = MatmulProblem::get(group);
+  MatmulPlan plan{schedule, getInterleavedColumns(problem, schedule, target),
+                  chooseEvictions(problem, schedule, target)};
   buildMatmulBody(kernel->getBody(), root->getLoc(), group, operands, plan);
   setLaunch();
   SmallVector<Operation *> others(group.ops.getArrayRef().drop_back());

@@ -5,7 +5,6 @@
 // as a tile, and the last one of them has the epilogue.
 
 #include "MatmulBody.h"
-#include "Raster.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -22,9 +21,11 @@ using schedule::Raster;
 using schedule::ResultPath;
 using tile::TileType;
 
-/// Tiles of both operands are read by as many workgroups.
+static tile::EvictionAttr getAttr(Builder &b, tile::Eviction eviction) {
+  return tile::EvictionAttr::get(b.getContext(), eviction);
+}
 static tile::EvictionAttr cacheDecides(Builder &b) {
-  return tile::EvictionAttr::get(b.getContext(), tile::Eviction::Normal);
+  return getAttr(b, tile::Eviction::Normal);
 }
 
 namespace {
@@ -41,6 +42,7 @@ public:
                 const MatmulOperands &operands, const MatmulPlan &plan)
       : b(loc, builder), group(group), operands(operands),
         schedule(plan.schedule), interleaved(plan.interleavedColumns),
+        evictions(plan.evictions),
         accType(TileType::get({schedule.getBlockM(), schedule.getBlockN()},
                               b.getF32Type())) {}
 
@@ -109,6 +111,7 @@ private:
   schedule::MatmulAttr schedule;
   /// 0 for those of the start.
   int64_t interleaved;
+  Evictions evictions;
   TileType accType;
   /// Tiles of a matrix, and of all; those of a cluster count as one.
   Value tilesM, tilesN, total;
@@ -226,7 +229,8 @@ Value MatmulBuilder::loadBlock(ArrayRef<MatmulOperand> of, Dim outer, Value k) {
       b, TileType::get(shape, type.getElementType()), view, indices,
       inBounds ? b.getUnitAttr() : UnitAttr(),
       b.getI64IntegerAttr(schedule.getStages()), /*read_once=*/UnitAttr(),
-      /*role=*/StringAttr(), cacheDecides(b));
+      /*role=*/StringAttr(),
+      getAttr(b, outer == Dim::M ? evictions.lhs : evictions.rhs));
 }
 
 std::pair<Value, Value> MatmulBuilder::getShare(Value blocks) {
@@ -439,7 +443,8 @@ void MatmulBuilder::finish(ValueRange sums) {
                           /*accumulate=*/false,
                           schedule.getResultPath() == ResultPath::Shared
                               ? tile::StorePath::Buffer
-                              : tile::StorePath::Direct);
+                              : tile::StorePath::Direct,
+                          evictions.result);
   }
 }
 

@@ -5,6 +5,7 @@
 #ifndef ATTUNE_LIB_CONVERSION_LINALGTOTILE_MATMULBODY_H
 #define ATTUNE_LIB_CONVERSION_LINALGTOTILE_MATMULBODY_H
 
+#include "Raster.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Matmul/ContractionGroup.h"
 #include "attune/Schedule/IR/Schedule.h"
@@ -48,6 +49,7 @@ struct MatmulPlan {
   /// Columns of each right operand that alternate with those of the others; 0
   /// where each is multiplied on its own.
   int64_t interleavedColumns = 0;
+  Evictions evictions;
 };
 
 /// Emits, at the builder's insertion point inside a gpu.func, the tiles of a

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Orders of tiles.
+// Orders of tiles, and what the cache keeps of their operands.
 
 #include "Raster.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -8,6 +8,7 @@
 
 using namespace mlir;
 using namespace attune;
+using matmul::Dim;
 
 MatrixTile attune::orderTiles(ImplicitLocOpBuilder &b, Value number, Value rows,
                               Value columns, int64_t group, bool alongColumns) {
@@ -35,4 +36,37 @@ MatrixTile attune::orderTiles(ImplicitLocOpBuilder &b, Value number, Value rows,
   if (alongColumns)
     std::swap(row, column);
   return {batch, row, column};
+}
+
+Evictions attune::chooseEvictions(const MatmulProblem &problem,
+                                  schedule::MatmulAttr schedule,
+                                  tile::TargetAttr target) {
+  for (Dim dim : {Dim::Batch, Dim::M, Dim::N, Dim::K})
+    if (ShapedType::isDynamic(problem.sizes[dim]))
+      return {};
+  // Of one batch.
+  auto count = [&](Dim rows, Dim columns,
+                   ArrayRef<MatmulProblem::Matrix> matrices) {
+    int64_t bits = 0;
+    for (const MatmulProblem::Matrix &matrix : matrices)
+      bits += matrix.elementType.getIntOrFloatBitWidth();
+    return static_cast<double>(bits) / 8 *
+           static_cast<double>(problem.sizes[rows]) *
+           static_cast<double>(problem.sizes[columns]);
+  };
+  double lhs = count(Dim::M, Dim::K, problem.lhs),
+         rhs = count(Dim::K, Dim::N, problem.rhs),
+         results = count(Dim::M, Dim::N, problem.results);
+  auto cache = static_cast<double>(target.getCache());
+  Evictions evictions;
+  if (static_cast<double>(problem.sizes[Dim::Batch]) * (lhs + rhs + results) <=
+      cache)
+    return evictions;
+  evictions.result = tile::Eviction::First;
+  bool keepsLhs = schedule.getRaster() == schedule::Raster::AlongM;
+  if ((keepsLhs ? rhs : lhs) > cache) {
+    (keepsLhs ? evictions.lhs : evictions.rhs) = tile::Eviction::Last;
+    (keepsLhs ? evictions.rhs : evictions.lhs) = tile::Eviction::First;
+  }
+  return evictions;
 }

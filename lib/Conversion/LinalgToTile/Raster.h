@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which tile of a matrix a workgroup computes, and when.
+// Which tile of a matrix a workgroup computes and when, and what the device's
+// cache keeps of it.
 
 #ifndef ATTUNE_LIB_CONVERSION_LINALGTOTILE_RASTER_H
 #define ATTUNE_LIB_CONVERSION_LINALGTOTILE_RASTER_H
 
+#include "attune/Schedule/Matmul/Legality.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace attune {
@@ -21,6 +23,21 @@ struct MatrixTile {
 MatrixTile orderTiles(mlir::ImplicitLocOpBuilder &b, mlir::Value number,
                       mlir::Value rows, mlir::Value columns, int64_t group,
                       bool alongColumns);
+
+/// What the device's cache is asked to do with what kernels read and write.
+struct Evictions {
+  tile::Eviction lhs = tile::Eviction::Normal, rhs = tile::Eviction::Normal,
+                 result = tile::Eviction::Normal;
+};
+
+/// Of a problem that the cache does not hold as a whole, the result goes first:
+/// nobody reads it here. A group of tiles keeps its part of one operand and
+/// reads all of the other; if that is more than the cache holds, it does not
+/// stay until the next group anyway. Of sizes that are not known, the cache
+/// decides.
+Evictions chooseEvictions(const MatmulProblem &problem,
+                          schedule::MatmulAttr schedule,
+                          tile::TargetAttr target);
 
 } // namespace attune
 

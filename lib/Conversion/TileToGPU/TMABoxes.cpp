@@ -438,7 +438,8 @@ StoreAsyncPattern::matchAndRewrite(tile::StoreAsyncOp op, OpAdaptor adaptor,
   for (int64_t at = 0; at < ownColumns; at += atomColumns) {
     column = plus(firstColumn, constant(b, loc, at));
     box.offset = plus(start, constant(b, loc, at * rows));
-    context.model->getCopyEngine()->store(b, loc, box, op.getAccumulate());
+    context.model->getCopyEngine()->store(b, loc, box, op.getAccumulate(),
+                                          op.getEviction());
   }
   // Its token is nothing that a thread holds.
   b.replaceOpWithMultiple(op, {ValueRange()});

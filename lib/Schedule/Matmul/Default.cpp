@@ -153,7 +153,9 @@ static void offerPingPong(Chooser &chooser, bool isGate) {
   wanted.consumers = Consumers::PingPong;
   wanted.persistent = Persistent::Static;
   wanted.resultPath = isGate ? ResultPath::Shared : ResultPath::Registers;
-  wanted.rasterGroup = 16;
+  // Of a gate, twelve columns of them are the blocks that 132 SMs have at a
+  // time.
+  wanted.rasterGroup = isGate ? 22 : 16;
   chooser.offer(wanted, {5, 4});
 }
 

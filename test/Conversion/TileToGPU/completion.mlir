@@ -147,7 +147,8 @@ gpu.module @kernels {
   // CHECK: scf.for %{{[^ ]+}} = %{{.+}} to %{{[^ ]+}} step %{{[^ ]+}} {
   // CHECK-COUNT-1: nvvm.cp.async.bulk.wait_group 0 {read}
   // CHECK: nvvm.barrier id
-  // CHECK-COUNT-2: nvvm.cp.async.bulk.tensor.global.shared.cta
+  // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta {{.*}} l2_cache_hint = %
+  // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
   // CHECK-NOT: nvvm.cp.async.bulk.wait_group
   // CHECK: }
   // CHECK-COUNT-1: nvvm.cp.async.bulk.wait_group 0 {read}
@@ -162,7 +163,7 @@ gpu.module @kernels {
     %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%s = %none, %t = %none) -> (!tile.token, !tile.token) {
       tile.wait_reads %s : !tile.token
       tile.wait_reads %t : !tile.token
-      %u = tile.store_async %place, %out[%c0, %c0] : !shared, memref<64x64xf16>
+      %u = tile.store_async %place, %out[%c0, %c0] eviction first : !shared, memref<64x64xf16>
       %v = tile.store_async %other, %out[%c0, %c0] : !shared, memref<64x64xf16>
       scf.yield %u, %v : !tile.token, !tile.token
     }

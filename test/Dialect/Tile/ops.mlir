@@ -293,8 +293,8 @@ func.func @places(%m: memref<?x64xf16>, %i: index, %map: !nvgpu.tensormap.descri
   tile.fence_barriers
   // CHECK: tile.put %{{.+}}[%{{.+}}], %{{.+}}[%{{.+}}, %{{.+}}] role "load_k" eviction last map(%[[MAP:.+]] : !nvgpu.tensormap.descriptor<{{.*}}>) : <32x64xf16, stages = 2>, memref<?x64xf16>
   tile.put %c[%i], %m[%i, %i] role "load_k" eviction last map(%map : !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>) : !channel, memref<?x64xf16>
-  // CHECK: %[[STORED:.+]] = tile.store_async %[[B]], %{{.+}}[%{{.+}}, %{{.+}}] accumulate map %{{.+}} : !nvgpu.tensormap.descriptor<{{.*}}>, : <32x64xf16, shared,
-  %stored = tile.store_async %b, %m[%i, %i] accumulate map %map : !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>, : !shared, memref<?x64xf16>
+  // CHECK: %[[STORED:.+]] = tile.store_async %[[B]], %{{.+}}[%{{.+}}, %{{.+}}] accumulate eviction first map %{{.+}} : !nvgpu.tensormap.descriptor<{{.*}}>, : <32x64xf16, shared,
+  %stored = tile.store_async %b, %m[%i, %i] accumulate eviction first map %map : !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>, : !shared, memref<?x64xf16>
   // CHECK-NEXT: tile.wait_reads %[[STORED]] : !tile.token
   // CHECK-NEXT: tile.sync_warp
   // CHECK-NEXT: tile.barrier
@@ -319,8 +319,8 @@ func.func @clauses(%m: memref<?x64xf16>, %rows: memref<?xf16>, %i: index, %k: !s
   %c = tile.load %m[%i, %i] role "load_q" : memref<?x64xf16> -> !regs
   // CHECK: tile.store %[[A]], %{{.+}}[%{{.+}}, %{{.+}}] path operand_slot : <32x64xf16, registers>
   tile.store %a, %m[%i, %i] path operand_slot : !regs, memref<?x64xf16>
-  // CHECK: tile.store %[[A]], %{{.+}}[%{{.+}}, %{{.+}}] path buffer {note} : <32x64xf16, registers>
-  tile.store %a, %m[%i, %i] path buffer {note} : !regs, memref<?x64xf16>
+  // CHECK: tile.store %[[A]], %{{.+}}[%{{.+}}, %{{.+}}] path buffer eviction first {note} : <32x64xf16, registers>
+  tile.store %a, %m[%i, %i] path buffer eviction first {note} : !regs, memref<?x64xf16>
   // What is said anyway is not printed.
   // CHECK: tile.store %[[A]], %{{.+}}[%{{.+}}, %{{.+}}] : <32x64xf16, registers>
   tile.store %a, %m[%i, %i] path direct : !regs, memref<?x64xf16>

@@ -414,7 +414,8 @@ LogicalResult TilePromoteToShared::writeOutput(StoreOp store) {
   auto write = WriteOp::create(b, loc, store.getValue(), place);
   Value stored = StoreAsyncOp::create(
       b, loc, place, store.getDestination(), store.getIndices()[0],
-      store.getIndices()[1], store.getAccumulateAttr(), /*map=*/Value());
+      store.getIndices()[1], store.getAccumulateAttr(), /*map=*/Value(),
+      store.getEvictionAttr());
   store.erase();
   // A slot is wanted for the next tile, a buffer not before its next write.
   auto loop = dyn_cast<scf::ForOp>(block->getParentOp());

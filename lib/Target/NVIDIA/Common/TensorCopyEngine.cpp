@@ -55,8 +55,8 @@ static SmallVector<Value> coordinatesOf(OpBuilder &b, Location loc,
   return coordinates;
 }
 
-/// What `createpolicy.fractional.L2::evict_*` gives for all of what is read
-/// (PTX ISA); null for the cache's own choice.
+/// What `createpolicy.fractional.L2::evict_*` gives for all of what is read or
+/// written (PTX ISA); null for the cache's own choice.
 static Value createPolicy(OpBuilder &b, Location loc, tile::Eviction eviction) {
   switch (eviction) {
   case tile::Eviction::Normal:
@@ -88,18 +88,18 @@ void TensorCopyEngine::load(OpBuilder &b, Location loc,
 }
 
 void TensorCopyEngine::store(OpBuilder &b, Location loc, const TMABox &box,
-                             bool accumulate) const {
+                             bool accumulate, tile::Eviction eviction) const {
   Value map = pointerToMap(b, loc, box),
         source = sharedPointer(b, loc, box.buffer, box.offset);
   SmallVector<Value> coordinates = coordinatesOf(b, loc, box);
   if (accumulate) {
     NVVM::CpAsyncBulkTensorReduceOp::create(
         b, loc, map, source, NVVM::TMAReduxKind::ADD, NVVM::TMAStoreMode::TILE,
-        coordinates, /*l2CacheHint=*/Value());
+        coordinates, createPolicy(b, loc, eviction));
     return;
   }
   NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
-      b, loc, map, source, coordinates, /*l2CacheHint=*/Value(),
+      b, loc, map, source, coordinates, createPolicy(b, loc, eviction),
       NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
 }
 

@@ -18,7 +18,7 @@ public:
   void load(mlir::OpBuilder &builder, mlir::Location loc,
             const TMABoxCopy &copy) const override;
   void store(mlir::OpBuilder &builder, mlir::Location loc, const TMABox &box,
-             bool accumulate) const override;
+             bool accumulate, tile::Eviction eviction) const override;
   void waitStores(mlir::OpBuilder &builder, mlir::Location loc) const override;
   void writeMatrices(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Value buffer, mlir::Value offset,

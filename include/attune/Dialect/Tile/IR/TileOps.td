@@ -53,7 +53,8 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
     `tile.ordered` around it.
 
     `path` says what `tile-promote-to-shared` makes of it: a `buffer` in shared memory, or the `operand_slot` of a
-    left-hand operand of an MMA, from which the chip's copy engine stores the tile.
+    left-hand operand of an MMA, from which the chip's copy engine stores the tile. `eviction` is a hint to the device's
+    cache, which copy engines take: what is not read soon goes `first`.
 
     **Example**
     ```mlir
@@ -63,9 +64,11 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
     **Errors**: element types or ranks differ; `accumulate` by way of an `operand_slot`.
   }];
   let arguments = (ins Tile_RegisterTile:$value, MemRefRankOf<[AnyFloat], [1, 2]>:$destination, Variadic<Index>:$indices,
-                       UnitAttr:$accumulate, DefaultValuedAttr<Tile_StorePathAttr, "StorePath::Direct">:$path);
+                       UnitAttr:$accumulate, DefaultValuedAttr<Tile_StorePathAttr, "StorePath::Direct">:$path,
+                       DefaultValuedAttr<Tile_EvictionAttr, "Eviction::Normal">:$eviction);
   let assemblyFormat = [{
-    $value `,` $destination `[` $indices `]` (`accumulate` $accumulate^)? (`path` $path^)? attr-dict `:` type($value) `,` type($destination)
+    $value `,` $destination `[` $indices `]` (`accumulate` $accumulate^)? (`path` $path^)? (`eviction` $eviction^)? attr-dict
+    `:` type($value) `,` type($destination)
   }];
   let hasVerifier = 1;
 }
@@ -141,7 +144,7 @@ def Tile_StoreAsyncOp : Tile_Op<"store_async", [MemoryEffects<[MemRead, MemWrite
   let summary = "Issues the copy of a tile in shared memory to a global buffer";
   let description = [{
     As `tile.store`, by the chip's copy engine. Each warpgroup copies the rows and columns that it wrote; they
-    must stay as they are until a `tile.wait_reads` of the token. `map` is the tensor map, an argument of the kernel that
+    must stay as they are until a `tile.wait_reads` of the token. `eviction` is that of `tile.store`, and `map` the tensor map, an argument of the kernel that
     `tile-allocate-shared` adds.
 
     **Example**
@@ -154,10 +157,12 @@ def Tile_StoreAsyncOp : Tile_Op<"store_async", [MemoryEffects<[MemRead, MemWrite
     **Errors**: element types differ; a token that nothing waits for, for shared memory must not end before the copy has read it.
   }];
   let arguments = (ins Tile_SharedTile:$source, MemRefRankOf<[AnyFloat], [2]>:$destination, Index:$row, Index:$column,
-                       UnitAttr:$accumulate, Optional<AnyType>:$map);
+                       UnitAttr:$accumulate, Optional<AnyType>:$map,
+                       DefaultValuedAttr<Tile_EvictionAttr, "Eviction::Normal">:$eviction);
   let results = (outs Tile_TokenType:$token);
   let assemblyFormat = [{
-    $source `,` $destination `[` $row `,` $column `]` (`accumulate` $accumulate^)? (`map` $map^ `:` type($map) `,`)? attr-dict
+    $source `,` $destination `[` $row `,` $column `]` (`accumulate` $accumulate^)? (`eviction` $eviction^)?
+    (`map` $map^ `:` type($map) `,`)? attr-dict
     `:` type($source) `,` type($destination)
   }];
   let hasVerifier = 1;
