@@ -71,7 +71,10 @@ def test_page(page, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "command",
-    [["ruff", *style, "--config", "pyproject.toml", ".", "../examples/engine"] for style in (["check"], ["format", "--check"])] + [["mypy"]],
+    [
+        *(["ruff", *style, "--config", "pyproject.toml", ".", "../examples/engine"] for style in (["check"], ["format", "--check"])),
+        ["mypy"],
+    ],
     ids=["ruff", "format", "mypy"],
 )
 def test_style(command):
