@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 from . import _frameworks, _native, _schedules
@@ -24,26 +24,27 @@ def may_repeat() -> bool:
     return torch is not None and not torch.compiler.is_dynamo_compiling()
 
 
-class Attempt:
-    """A call of tensors of PyTorch that may have been made before.
+def _make_key(key: Hashable, lengths: tuple[int | None, ...]) -> Hashable:
+    return (key, *(None if length is None else _schedules.round_length(length) for length in lengths)) if lengths else key
+
+
+def repeat(key: Hashable, options: tuple[Any, ...], inputs: Iterable[Any], lengths: tuple[int | None, ...] = ()) -> Any:
+    """The results, one or a tuple; None of a call that is not known, or that PyTorch records, casts, traces or transforms.
 
     `options` are those of `_native.repeat` behind the kind, which `key` stands for: all else that the choice of a kernel depends on
-    besides tensors, of few values; of `lengths` the buckets count. `inputs` are by the names of the kernel's arguments, None for
-    those that are not given.
+    besides tensors, of few values; of `lengths` the buckets count. `inputs` are None where they are not given.
     """
+    if not may_repeat():
+        return None
+    kind = _kinds.get(_make_key(key, lengths))
+    return None if kind is None else _native.repeat(kind, *options, *inputs)
+
+
+class Attempt:
+    """A call that `repeat` did not know, with what it was given; `inputs` are by the names of the kernel's arguments."""
 
     def __init__(self, key: Hashable, options: tuple[Any, ...], inputs: dict[str, Any], lengths: tuple[int | None, ...] = ()) -> None:
-        self._key, self._options, self._inputs, self._lengths = key, options, inputs, lengths
-
-    def _make_key(self) -> Hashable:
-        return self._key, *(None if length is None else _schedules.round_length(length) for length in self._lengths)
-
-    def launch(self) -> Any:
-        """The results, one or a tuple; None of a call that is not known, or that PyTorch records, casts, traces or transforms."""
-        if not may_repeat():
-            return None
-        kind = _kinds.get(self._make_key())
-        return None if kind is None else _native.repeat(kind, *self._options, *self._inputs.values())
+        self._key, self._options, self._inputs = _make_key(key, lengths), options, inputs
 
     def learn(
         self, results: Sequence[str], places: dict[str, int], arguments: list[_native.Tensor], kernel: _native.Kernel, queue: int
@@ -56,7 +57,7 @@ class Attempt:
         for name, array in given.items():
             if not _frameworks.is_torch(array) or name not in places or arguments[places[name]].address != array.data_ptr():
                 return
-        kind = _kinds.setdefault(self._make_key(), next(kind_numbers))
+        kind = _kinds.setdefault(self._key, next(kind_numbers))
         passed = [places[name] for name in given]
         _native.add_known(
             (kind, *self._options), list(self._inputs.values()), passed, [places[name] for name in results], arguments, kernel, queue

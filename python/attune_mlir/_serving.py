@@ -358,6 +358,15 @@ def varlen(
         if seqused_k is None:
             seqused_k = cu_seqlens_k[1:] - cu_seqlens_k[:-1]
         cu_seqlens_k = None
+    known = (causal, window, softcap, scale, return_lse, "bshd", chip)
+    longest, is_plain = (max_seqlen_q, max_seqlen_k), out is None and stream is None and not check
+    inputs = (q, k, v, seqused_k, cu_seqlens_q, cu_seqlens_k, block_table, alibi_slopes, sinks, q_descale, k_descale, v_descale)
+    if is_plain and (found := _known.repeat(("varlen", latent), known, inputs, longest)) is not None:
+        return (found[0][0], found[1][0]) if return_lse else found[0]
+    arrays = (q, k, v, cu_seqlens_q, cu_seqlens_k, seqused_k, block_table, alibi_slopes, sinks, q_descale, k_descale, v_descale)
+    if operators := _find_operators(is_plain, *arrays):
+        return operators.varlen(*arrays, max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k, **_name_options(known, latent))
+    _check_rank("q", q, 3, "[total_q, heads, head_dim]")
     integers = {
         "query_lengths": ("", None),
         "key_lengths": ("seqused_k", seqused_k),
@@ -365,16 +374,8 @@ def varlen(
         "key_starts": ("cu_seqlens_k", cu_seqlens_k),
         "pages": ("block_table", block_table),
     }
-    known = (causal, window, softcap, scale, return_lse, "bshd", chip)
-    per_head, scales, longest = (alibi_slopes, sinks), (q_descale, k_descale, v_descale), (max_seqlen_q, max_seqlen_k)
-    attempt = _attempt(("varlen", latent), known, (q, k, v), integers, per_head, scales, longest)
-    is_plain = out is None and stream is None and not check
-    if is_plain and (found := attempt.launch()) is not None:
-        return (found[0][0], found[1][0]) if return_lse else found[0]
-    arrays = (q, k, v, cu_seqlens_q, cu_seqlens_k, seqused_k, block_table, alibi_slopes, sinks, q_descale, k_descale, v_descale)
-    if operators := _find_operators(is_plain, *arrays):
-        return operators.varlen(*arrays, max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k, **_name_options(known, latent))
-    _check_rank("q", q, 3, "[total_q, heads, head_dim]")
+    attempt = _attempt(("varlen", latent), known, inputs, integers, longest)
+    scales = q_descale, k_descale, v_descale
     options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), latent, bool(check), scales)
     v = options.choose_values(k, v, "v", q.shape[-1])
     for name, array in (("k", k), ("v", v)):
@@ -443,6 +444,14 @@ def decode(
 
     Errors are those of `attention`; NotImplementedError where PyTorch asks for gradients.
     """
+    known = (causal, window, softcap, scale, return_lse, "bshd", chip)
+    is_plain = out is None and stream is None and not check
+    arrays = (q, k_cache, v_cache, cache_seqlens, block_table, alibi_slopes, sinks, q_descale, k_descale, v_descale)
+    if is_plain and (found := _known.repeat(("decode", latent), known, arrays)) is not None:
+        return found
+    if operators := _find_operators(is_plain, *arrays):
+        return operators.decode(*arrays, **_name_options(known, latent))
+    _check_rank("q", q, 4, "[batch, seq_q, heads, head_dim]")
     integers = {
         "query_lengths": ("", None),
         "key_lengths": ("cache_seqlens", cache_seqlens),
@@ -450,16 +459,8 @@ def decode(
         "key_starts": ("", None),
         "pages": ("block_table", block_table),
     }
-    known = (causal, window, softcap, scale, return_lse, "bshd", chip)
-    per_head, scales = (alibi_slopes, sinks), (q_descale, k_descale, v_descale)
-    attempt = _attempt(("decode", latent), known, (q, k_cache, v_cache), integers, per_head, scales)
-    is_plain = out is None and stream is None and not check
-    if is_plain and (found := attempt.launch()) is not None:
-        return found
-    arrays = (q, k_cache, v_cache, cache_seqlens, block_table, alibi_slopes, sinks, q_descale, k_descale, v_descale)
-    if operators := _find_operators(is_plain, *arrays):
-        return operators.decode(*arrays, **_name_options(known, latent))
-    _check_rank("q", q, 4, "[batch, seq_q, heads, head_dim]")
+    attempt = _attempt(("decode", latent), known, arrays, integers)
+    scales = q_descale, k_descale, v_descale
     options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), latent, bool(check), scales)
     v_cache = options.choose_values(k_cache, v_cache, "v_cache", q.shape[-1])
     _refuse_gradients(q, k_cache, v_cache)
@@ -470,18 +471,14 @@ def decode(
 def _attempt(
     key: tuple[Any, ...],
     options: tuple[Any, ...],
-    arrays: tuple[Any, Any, Any],
+    inputs: tuple[Any, ...],
     integers: dict[str, tuple[str, Any]],
-    per_head: tuple[Any, Any],
-    scales: tuple[Any, Any, Any],
     longest: tuple[int | None, ...] = (),
 ) -> _known.Attempt:
-    """A call, with its arrays by the names of the kernel's arguments; `key` is its name and `latent`."""
-    inputs = dict(zip(_gradients.PARTS, arrays, strict=True))
-    inputs |= {clause: array for clause, (name, array) in integers.items() if name}
-    names = (_operands.name_slopes(is_latent=key[1] is not None), "sinks", *_SCALES)
-    inputs |= zip(names, (*per_head, *scales), strict=True)
-    return _known.Attempt(key, options, inputs, longest)
+    """A call that is not known, with its arrays by the names of the kernel's arguments; `key` is its name and `latent`."""
+    clauses = (clause for clause, (name, _) in integers.items() if name)
+    names = *_gradients.PARTS, *clauses, _operands.name_slopes(is_latent=key[1] is not None), "sinks", *_SCALES
+    return _known.Attempt(key, options, dict(zip(names, inputs, strict=True)), longest)
 
 
 def _name_options(options: tuple[Any, ...], latent: int | None) -> dict[str, Any]:
