@@ -164,4 +164,53 @@ gpu.module @kernels {
     tile.store %o, %late[%c0, %c0] path operand_slot : !o, memref<64x32xf16, strided<[32, 1], offset: ?>>
     gpu.return
   }
+
+  // What another role reads goes through a channel: MMAs multiply it from there, and are done with it behind the last of them; all else is
+  // read first. One element for each iteration, and one where there is no loop.
+  // CHECK-LABEL: gpu.func @handed_over
+  // CHECK: %[[PC:.+]] = tile.channel : <64x16xf16, stages = 2, swizzle_atom = 16>
+  // CHECK: scf.for %[[I:[^ ]+]] =
+  // CHECK: %[[P:.+]] = tile.fill
+  // CHECK: tile.put_tile %[[PC]][%[[I]]], %[[P]] :
+  // CHECK-NEXT: %[[SLOT:.+]] = tile.get %[[PC]][%[[I]]]
+  // CHECK: tile.mma %[[SLOT]],
+  // CHECK-NEXT: tile.release %[[PC]][%[[I]]]
+  // CHECK: }
+  // CHECK: %[[FC:.+]] = tile.channel : <1x64xf32, stages = 1, swizzle_atom = 64>
+  // CHECK: tile.put_tile %[[FC]][%[[E:.+]]], %{{.+}} role "other" :
+  // CHECK-NEXT: %[[ROW:.+]] = tile.get %[[FC]][%[[E]]]
+  // CHECK-NEXT: %[[F:.+]] = tile.read %[[ROW]]
+  // CHECK-NEXT: tile.release %[[FC]][%[[E]]]
+  // CHECK-NEXT: tile.store %[[F]]
+  gpu.func @handed_over(%vm: memref<16x32xf16>, %x: f16, %f: f32, %zero: !tile.tile<64x32xf32, registers>, %out: memref<64x32xf32>, %rows: memref<64xf32>) kernel
+      attributes {tile.roles = [#tile.role<"compute", warps = 4>, #tile.role<"other", warps = 4>, #tile.role<"load", warps = 4, threads = one>]} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c9 = arith.constant 9 : index
+    %v = tile.load %vm[%c0, %c0] stages 1 : memref<16x32xf16> -> !k
+    %sum = scf.for %i = %c0 to %c9 step %c1 iter_args(%acc = %zero) -> !tile.tile<64x32xf32, registers> {
+      %p = tile.fill %x : f16 -> !p
+      %w = tile.hand_over %p stages 2 : !p
+      %o = tile.mma %w, %v, %acc scope warpgroup : !p, !k, !tile.tile<64x32xf32, registers>
+      scf.yield %o : !tile.tile<64x32xf32, registers>
+    }
+    tile.store %sum, %out[%c0, %c0] : !tile.tile<64x32xf32, registers>, memref<64x32xf32>
+    %factors = tile.fill %f : f32 -> !tile.tile<64xf32, registers>
+    %handed = tile.hand_over %factors stages 2 role "other" : !tile.tile<64xf32, registers>
+    tile.store %handed, %rows[%c0] : !tile.tile<64xf32, registers>, memref<64xf32>
+    gpu.return
+  }
+
+  // Where all warps are alike nothing is handed over.
+  // CHECK-LABEL: gpu.func @one_role
+  // CHECK-NOT: tile.channel
+  // CHECK: %[[FACTORS:.+]] = tile.fill
+  // CHECK-NEXT: tile.store %[[FACTORS]]
+  gpu.func @one_role(%f: f32, %rows: memref<64xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %factors = tile.fill %f : f32 -> !tile.tile<64xf32, registers>
+    %handed = tile.hand_over %factors stages 2 : !tile.tile<64xf32, registers>
+    tile.store %handed, %rows[%c0] : !tile.tile<64xf32, registers>, memref<64xf32>
+    gpu.return
+  }
 }

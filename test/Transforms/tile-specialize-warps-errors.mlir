@@ -144,12 +144,27 @@ gpu.module @kernels {
 
 !channel = !tile.channel<16x32xf16, stages = 2, swizzle_atom = 32>
 gpu.module @kernels {
-  // expected-error @below {{expects one role of which all threads run the program, but got 'compute' and 'store'}}
-  gpu.func @two_compute(%m: memref<?x32xf16>) kernel
-      attributes {tile.roles = [#tile.role<"compute", warps = 4>, #tile.role<"load", warps = 1, threads = one>, #tile.role<"store", warps = 4>]} {
+  gpu.func @store_of_one_thread(%m: memref<?x32xf16>, %t: !tile.tile<16x32xf16, registers>) kernel
+      attributes {tile.roles = [#tile.role<"compute", warps = 4>, #tile.role<"load", warps = 1, threads = one>, #tile.role<"other", warps = 4>]} {
     %c0 = arith.constant 0 : index
     %c = tile.channel : !channel
     tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>
+    // expected-error @below {{expects a role of which all threads run the program, but got 'load'}}
+    tile.store %t, %m[%c0, %c0] role "load" : !tile.tile<16x32xf16, registers>, memref<?x32xf16>
+    gpu.return
+  }
+}
+
+// -----
+
+!channel = !tile.channel<16x32xf16, stages = 2, swizzle_atom = 32>
+gpu.module @kernels {
+  gpu.func @tile_of_nobody(%t: !tile.tile<16x32xf16, registers>) kernel
+      attributes {tile.roles = [#tile.role<"compute", warps = 4>, #tile.role<"load", warps = 1, threads = one>, #tile.role<"other", warps = 4>]} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !channel
+    // expected-error @below {{expects a role of which all threads run the program, but got 'scores'}}
+    tile.put_tile %c[%c0], %t role "scores" : !channel, !tile.tile<16x32xf16, registers>
     gpu.return
   }
 }

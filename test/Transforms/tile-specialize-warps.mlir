@@ -220,5 +220,96 @@ gpu.module @kernels {
     %a = tile.load %m[%c0, %c0] : memref<?x32xf16> -> !regs
     gpu.return
   }
+
+  // Each of several roles that compute has its own stores and what is put by
+  // it, and what these read: what it gets from another role it does not compute,
+  // and a channel that two get is released by both. What is pure, both compute.
+  // CHECK-LABEL: gpu.func @hands_over
+  // CHECK-SAME:    %[[M:[^ ]+]]: memref<?x32xf16>, %[[N:[^ ]+]]: index, %[[MORE:[^ ]+]]: i1
+  // CHECK: %[[K:.+]] = tile.channel
+  // CHECK: %[[V:.+]] = tile.channel
+  // CHECK: %[[P:.+]] = tile.channel
+  // CHECK: tile.specialize <"compute", warps = 4> {
+  // CHECK:   %[[L:.+]]:2 = scf.for %{{.+}} iter_args(%{{.+}} = %{{.+}}, %{{.+}} = %{{.+}}) -> (!tile.tile<16x32xf16, registers>, index) {
+  // CHECK:     tile.get %[[K]]
+  // CHECK:     tile.release %[[K]]
+  // CHECK:     tile.map
+  // CHECK:     tile.put_tile %[[P]]
+  // CHECK-NOT: tile.get
+  // CHECK:     scf.if %[[MORE]] -> (!tile.tile<16x32xf16, registers>) {
+  // CHECK-NOT: tile.get
+  // CHECK:   tile.store %[[L]]#0, %[[M]][%c0, %c0] :
+  // CHECK-NEXT: }, <"other", warps = 4> {
+  // CHECK-NOT: tile.put_tile
+  // CHECK:   %[[R:.+]] = scf.for %{{.+}} iter_args(%[[B:.+]] = %{{.+}}) -> (!tile.tile<16x32xf16, registers>) {
+  // CHECK-NOT: tile.get %[[K]]
+  // CHECK:     tile.get %[[P]]
+  // CHECK:     tile.release %[[P]]
+  // CHECK-NOT: tile.put_tile
+  // CHECK:     %[[S:.+]] = scf.if %[[MORE]] -> (!tile.tile<16x32xf16, registers>) {
+  // CHECK-NEXT:  tile.map(%[[B]],
+  // CHECK:     tile.get %[[V]]
+  // CHECK:     scf.yield %{{.+}} : !tile.tile<16x32xf16, registers>
+  // CHECK:   tile.store %[[R]], %[[M]][%c0, %{{.+}}] role "other"
+  // CHECK-NEXT: }, <"load", warps = 1, threads = one> {
+  // CHECK:     tile.put %[[K]]
+  // CHECK:     tile.put %[[V]]
+  // CHECK: gpu.return
+  gpu.func @hands_over(%m: memref<?x32xf16>, %n: index, %more: i1) kernel
+      attributes {known_block_size = array<i32: 288, 1, 1>, tile.roles = [
+        #tile.role<"compute", warps = 4>, #tile.role<"other", warps = 4>, #tile.role<"load", warps = 1, threads = one>]} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c16 = arith.constant 16 : index
+    %zero = arith.constant 0.0 : f16
+    %init = tile.fill %zero : f16 -> !regs
+    %kc = tile.channel : !channel
+    %vc = tile.channel : !channel
+    %pc = tile.channel : !channel
+    %r:3 = scf.for %j = %c0 to %n step %c1 iter_args(%a = %init, %b = %init, %count = %c0) -> (!regs, !regs, index) {
+      tile.put %kc[%j], %m[%j, %c0] : !channel, memref<?x32xf16>
+      %ks = tile.get %kc[%j] : !channel -> !shared
+      %k = tile.read %ks : !shared -> !regs
+      tile.release %kc[%j] : !channel
+      %p = tile.map(%k) {
+      ^bb0(%x: f16, %row: index, %column: index):
+        %y = arith.addf %x, %x : f16
+        tile.yield %y : f16
+      } : (!regs) -> !regs
+      tile.put_tile %pc[%count], %p : !channel, !regs
+      %qs = tile.get %pc[%j] : !channel -> !shared
+      %q = tile.read %qs : !shared -> !regs
+      tile.release %pc[%j] : !channel
+      %both:2 = scf.if %more -> (!regs, !regs) {
+        %a1 = tile.map(%a, %p) {
+        ^bb0(%x: f16, %y: f16, %row: index, %column: index):
+          %z = arith.addf %x, %y : f16
+          tile.yield %z : f16
+        } : (!regs, !regs) -> !regs
+        %b1 = tile.map(%b, %q) {
+        ^bb0(%x: f16, %y: f16, %row: index, %column: index):
+          %z = arith.addf %x, %y : f16
+          tile.yield %z : f16
+        } : (!regs, !regs) -> !regs
+        scf.yield %a1, %b1 : !regs, !regs
+      } else {
+        scf.yield %a, %b : !regs, !regs
+      }
+      tile.put %vc[%j], %m[%j, %c0] : !channel, memref<?x32xf16>
+      %vs = tile.get %vc[%j] : !channel -> !shared
+      %v = tile.read %vs : !shared -> !regs
+      tile.release %vc[%j] : !channel
+      %b2 = tile.map(%both#1, %v) {
+      ^bb0(%x: f16, %y: f16, %row: index, %column: index):
+        %z = arith.addf %x, %y : f16
+        tile.yield %z : f16
+      } : (!regs, !regs) -> !regs
+      %next = arith.addi %count, %c1 : index
+      scf.yield %both#0, %b2, %next : !regs, !regs, index
+    }
+    tile.store %r#0, %m[%c0, %c0] : !regs, memref<?x32xf16>
+    tile.store %r#1, %m[%c0, %c16] role "other" : !regs, memref<?x32xf16>
+    gpu.return
+  }
 }
 }

@@ -223,11 +223,9 @@ static bool areAlongRowsFirst(ArrayRef<tile::Mode> warps, int64_t groupWarps) {
                       [](const tile::Mode &mode) { return mode.dim == 1; });
 }
 
-static LogicalResult checkWrite(tile::WriteOp op,
-                                const KernelContext &context) {
-  if (failed(checkSharedTile(op, op.getDestination(), context)))
-    return failure();
-  tile::TileType type = op.getValue().getType();
+/// That warpgroups write this tile to swizzle atoms as it is.
+static LogicalResult checkWritten(Operation *op, tile::TileType type,
+                                  const KernelContext &context) {
   // Matrices of 8x8 elements, two neighbours in the registers of a lane.
   tile::LayoutAttr layout = type.getRegisterLayout();
   const tile::Mode pairs{2, 1, 1}, lanes[] = {{4, 1, 2}, {8, 0, 1}};
@@ -236,16 +234,42 @@ static LogicalResult checkWrite(tile::WriteOp op,
       layout.getRegisters().empty() ||
       !(layout.getRegisters().front() == pairs) ||
       findRegister(layout, {8, 0}) < 0 || findRegister(layout, {0, 8}) < 0)
-    return op.emitOpError()
+    return op->emitOpError()
            << "expects elements of 16 or 32 bits in the layout of the "
               "accumulator of a warpgroup MMA, but got "
            << type;
   if (!areAlongRowsFirst(layout.getWarps(), context.warpgroupWarps))
-    return op.emitOpError()
+    return op->emitOpError()
            << "expects warps along rows first, whole groups of "
            << context.warpgroupWarps << ", and then along columns, but got "
            << type;
   return success();
+}
+
+static LogicalResult checkWrite(tile::WriteOp op,
+                                const KernelContext &context) {
+  if (failed(checkSharedTile(op, op.getDestination(), context)))
+    return failure();
+  return checkWritten(op, op.getValue().getType(), context);
+}
+
+/// What a role computes is put as warpgroups write it, and counted by warps.
+static LogicalResult checkPutTile(tile::PutTileOp op,
+                                  const KernelContext &context) {
+  if (failed(checkChannel(op, op.getChannel(), context)))
+    return failure();
+  tile::ChannelType channel = op.getChannel().getType();
+  if (!channel.getSwizzleAtom())
+    return success();
+  if (failed(checkCopyEngine(op, context)))
+    return failure();
+  for (Operation *user : op.getChannel().getUsers())
+    if (isa<tile::PutOp>(user))
+      return user->emitOpError()
+             << "expects a channel that no 'tile.put_tile' puts into";
+  return channel.getShape()[0] == 1
+             ? success()
+             : checkWritten(op, op.getValue().getType(), context);
 }
 
 /// That the chip gives its roles what they ask for.
@@ -434,10 +458,11 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
         TypeSwitch<Operation *, LogicalResult>(op)
             .Case<tile::MmaOp, tile::MmaAsyncOp>(
                 [&](auto mma) { return checkMultiply(mma, context); })
-            .Case<tile::PutOp, tile::PutTileOp, tile::GetOp, tile::ReleaseOp>(
-                [&](auto end) {
-                  return checkChannel(end, end.getChannel(), context);
-                })
+            .Case<tile::PutOp, tile::GetOp, tile::ReleaseOp>([&](auto end) {
+              return checkChannel(end, end.getChannel(), context);
+            })
+            .Case(
+                [&](tile::PutTileOp put) { return checkPutTile(put, context); })
             .Case([&](tile::ChannelOp channel) {
               if (failed(checkPlace(channel, channel.getOffset())) ||
                   failed(checkReleases(channel)) ||

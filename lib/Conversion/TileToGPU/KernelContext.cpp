@@ -29,14 +29,20 @@ KernelContext KernelContext::get(gpu::GPUFuncOp kernel, tile::TargetAttr target,
 }
 
 tile::WarpRange KernelContext::getWarps(Operation *op) const {
+  return getWarps(tile::getRole(op));
+}
+
+tile::WarpRange KernelContext::getWarps(OpBuilder &builder) const {
+  Region *region = builder.getInsertionBlock()->getParent();
+  auto specialize = dyn_cast<tile::SpecializeOp>(region->getParentOp());
+  return specialize ? getWarps(specialize.getRole(region->getRegionNumber()))
+                    : getWarps(region->getParentOp());
+}
+
+tile::WarpRange KernelContext::getWarps(tile::RoleAttr own) const {
   tile::WarpRange range{0, threads / target.getLanes()};
   if (roles.empty())
     return range;
-  tile::RoleAttr own;
-  auto specialize = dyn_cast<tile::SpecializeOp>(op);
-  if (!specialize) {
-    own = tile::getRole(op);
-  }
   int64_t first = 0;
   for (tile::RoleAttr role : roles) {
     if (own ? role == own : role.getThreads() == tile::RoleThreads::All)

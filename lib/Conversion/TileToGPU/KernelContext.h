@@ -43,9 +43,9 @@ struct KernelContext {
   /// The warps that run the program in which `op` stands; outside of all
   /// roles, those of the first one that all its threads run.
   tile::WarpRange getWarps(mlir::Operation *op) const;
-  tile::WarpRange getWarps(mlir::OpBuilder &builder) const {
-    return getWarps(builder.getInsertionBlock()->getParentOp());
-  }
+  tile::WarpRange getWarps(mlir::OpBuilder &builder) const;
+  /// Those of a role; null for outside of all.
+  tile::WarpRange getWarps(tile::RoleAttr own) const;
   /// How often a barrier hears of these ops, each of which a role runs or
   /// several do: once from each warp, of one team or of all, and from the
   /// thread of a role of one.
@@ -106,6 +106,13 @@ mlir::Value shuffleElement(mlir::OpBuilder &builder, mlir::Location loc,
 /// that, with plain loads.
 mlir::Value readShared(mlir::OpBuilder &builder, mlir::Location loc,
                        const KernelContext &context, const SharedRead &read);
+
+/// Lets each thread write its elements of a tile of type `tile` into the slot
+/// of a channel whose number `getNumber` gives.
+void writeSlot(mlir::OpBuilder &builder, mlir::Location loc,
+               const KernelContext &context, tile::TileType tile,
+               mlir::Value value, tile::ChannelType channel, mlir::Value buffer,
+               llvm::function_ref<mlir::Value()> getNumber);
 
 /// The largest known divisor of all row strides and offsets of a buffer, in
 /// elements: what its rows are aligned to. 1 where columns are not contiguous.

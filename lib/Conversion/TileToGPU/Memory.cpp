@@ -380,14 +380,12 @@ static int64_t getRun(LayoutAttr layout, int64_t dim,
   return run;
 }
 
-LogicalResult
-PutTilePattern::matchAndRewrite(tile::PutTileOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const {
-  Location loc = op.getLoc();
-  tile::ChannelType channel = op.getChannel().getType();
+void attune::writeSlot(OpBuilder &b, Location loc, const KernelContext &context,
+                       tile::TileType type, Value value,
+                       tile::ChannelType channel, Value buffer,
+                       function_ref<Value()> getNumber) {
   tile::TileType slot = channel.getTileType();
   tile::SwizzleAttr swizzle = slot.getSwizzle();
-  tile::TileType type = op.getValue().getType();
   LayoutAttr layout = type.getRegisterLayout();
   if (type.getRank() == 1)
     layout = layout.asRow();
@@ -395,13 +393,13 @@ PutTilePattern::matchAndRewrite(tile::PutTileOp op, OpAdaptor adaptor,
   int64_t rowDim = swizzle.getTransposed() ? 1 : 0, columnDim = 1 - rowDim;
   SmallVector<int64_t, 2> stored = slot.getStoredShape();
   int64_t run = getRun(layout, columnDim, swizzle);
+  OpBuilder::InsertionGuard restore(b);
   if (Value isFirst = isFirstHolder(b, loc, layout, context)) {
     auto guard = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
     b.setInsertionPointToStart(guard.thenBlock());
   }
-  Value flat = flattenBuffer(b, loc, adaptor.getChannel());
-  Value number = b.createOrFold<arith::RemUIOp>(
-      loc, adaptor.getElement(), constant(b, loc, channel.getStages()));
+  Value flat = flattenBuffer(b, loc, buffer);
+  Value number = getNumber();
   Value start = b.createOrFold<arith::MulIOp>(
       loc, number, constant(b, loc, stored[0] * stored[1]));
   Value laneRow = laneCoordinate(b, loc, context, layout, rowDim),
@@ -423,13 +421,25 @@ PutTilePattern::matchAndRewrite(tile::PutTileOp op, OpAdaptor adaptor,
       next[columnDim] += i;
       registers.push_back(findRegister(layout, next));
     }
-    Value part = vector::ShuffleOp::create(b, loc, adaptor.getValue(),
-                                           adaptor.getValue(), registers);
+    Value part = vector::ShuffleOp::create(b, loc, value, value, registers);
     vector::StoreOp::create(
         b, loc, part, flat, position.materialize(b, loc),
         /*nontemporal=*/false,
         llvm::MaybeAlign(run * element.getIntOrFloatBitWidth() / 8));
   }
+}
+
+LogicalResult
+PutTilePattern::matchAndRewrite(tile::PutTileOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const {
+  Location loc = op.getLoc();
+  tile::ChannelType channel = op.getChannel().getType();
+  writeSlot(b, loc, context, op.getValue().getType(), adaptor.getValue(),
+            channel, adaptor.getChannel(), [&] {
+              return b.createOrFold<arith::RemUIOp>(
+                  loc, adaptor.getElement(),
+                  constant(b, loc, channel.getStages()));
+            });
   b.eraseOp(op);
   return success();
 }

@@ -31,6 +31,10 @@ struct RingSlot {
 RingSlot slotOf(mlir::OpBuilder &builder, mlir::Location loc,
                 mlir::Value barriers, int64_t slots, mlir::Value element);
 
+/// That of a channel with swizzle atoms.
+RingSlot slotOf(mlir::OpBuilder &builder, mlir::Location loc,
+                mlir::Value channel, mlir::Value element);
+
 /// Whether this is the thread of that number in its workgroup.
 mlir::Value isThread(mlir::OpBuilder &builder, mlir::Location loc,
                      int64_t number);

@@ -2,7 +2,7 @@
 //
 // Tiles that are computed and go through shared memory. What a warpgroup
 // writes is read by its MMAs and copies alone, so that its warps meet
-// and no others do.
+// and no others do; what a role puts for others has the barriers of its slot.
 
 #include "KernelContext.h"
 #include "SharedMemory.h"
@@ -41,14 +41,17 @@ struct WritePattern : KernelPattern<tile::WriteOp> {
   LogicalResult
   matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
+};
 
-private:
-  /// Elements of 16 bits, four matrices at a time.
-  void writeMatrices(ConversionPatternRewriter &rewriter, tile::WriteOp op,
-                     OpAdaptor adaptor) const;
-  /// Elements of 32 bits, of which a thread holds pairs of neighbours.
-  void writePairs(ConversionPatternRewriter &rewriter, tile::WriteOp op,
-                  OpAdaptor adaptor) const;
+/// What a role puts for others: channels with swizzle atoms are found by a
+/// higher benefit.
+struct PutComputedPattern : KernelPattern<tile::PutTileOp> {
+  PutComputedPattern(TypeConverter &converter, MLIRContext *mlirContext,
+                     const KernelContext &context)
+      : KernelPattern(converter, mlirContext, context, /*benefit=*/2) {}
+  LogicalResult
+  matchAndRewrite(tile::PutTileOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
 };
 
 /// Tokens are nothing that a thread holds: the one that stores waits by the
@@ -104,11 +107,11 @@ namespace {
 /// Places of elements of the tile that is written, for a thread of a warp.
 class WrittenPlaces {
 public:
-  WrittenPlaces(OpBuilder &b, tile::WriteOp op, const KernelContext &context)
-      : b(b), loc(op.getLoc()), type(op.getDestination().getType()) {
-    LayoutAttr ofWarps = LayoutAttr::getNormal(
-        b.getContext(), {}, {},
-        op.getValue().getType().getRegisterLayout().getWarps());
+  WrittenPlaces(OpBuilder &b, Location loc, LayoutAttr layout,
+                tile::TileType type, const KernelContext &context)
+      : b(b), loc(loc), type(type) {
+    LayoutAttr ofWarps =
+        LayoutAttr::getNormal(b.getContext(), {}, {}, layout.getWarps());
     firstRow = laneCoordinate(b, loc, context, ofWarps, 0);
     // Columns of a warp start with an atom.
     if (Value column = laneCoordinate(b, loc, context, ofWarps, 1))
@@ -138,19 +141,20 @@ private:
 };
 } // namespace
 
-void WritePattern::writeMatrices(ConversionPatternRewriter &b, tile::WriteOp op,
-                                 OpAdaptor adaptor) const {
-  Location loc = op.getLoc();
-  LayoutAttr layout = op.getValue().getType().getRegisterLayout();
+/// Writes elements of 16 bits, four matrices at a time, of a tile in registers
+/// in this layout to one of type `type` in shared memory.
+static void writeMatrices(OpBuilder &b, Location loc,
+                          const KernelContext &context, LayoutAttr layout,
+                          Value value, tile::TileType type, Value buffer) {
   Value words = vector::BitCastOp::create(
       b, loc, VectorType::get(layout.getNumRegisters() / 2, b.getI32Type()),
-      adaptor.getValue());
+      value);
 
   // Four matrices make 16x16 elements: the lanes give their rows, first those
   // of the first eight columns.
   constexpr int64_t kSize = 8, kBoth = 2 * kSize;
   Value lane = laneNumber(b, loc, context);
-  WrittenPlaces places(b, op, context);
+  WrittenPlaces places(b, loc, layout, type, context);
   Value row =
       b.createOrFold<arith::RemUIOp>(loc, lane, constant(b, loc, kBoth));
   Value right = b.createOrFold<arith::MulIOp>(
@@ -167,28 +171,28 @@ void WritePattern::writeMatrices(ConversionPatternRewriter &b, tile::WriteOp op,
             b, loc, words,
             findRegister(layout, {at[0] + down, at[1] + column}) / 2));
     context.model->getCopyEngine()->writeMatrices(
-        b, loc, adaptor.getDestination(),
-        places.locate(row, right, /*columnBits=*/kSize, at), matrices);
+        b, loc, buffer, places.locate(row, right, /*columnBits=*/kSize, at),
+        matrices);
   }
 }
 
-void WritePattern::writePairs(ConversionPatternRewriter &b, tile::WriteOp op,
-                              OpAdaptor adaptor) const {
-  Location loc = op.getLoc();
-  LayoutAttr layout = op.getValue().getType().getRegisterLayout(),
-             ofLanes = LayoutAttr::getNormal(b.getContext(), {},
-                                             layout.getLanes(), {});
-  int64_t atomColumns =
-      op.getDestination().getType().getSwizzle().getSwizzleAtom();
-  WrittenPlaces places(b, op, context);
+/// The same of elements of 32 bits, of which a thread holds pairs of
+/// neighbours.
+static void writePairs(OpBuilder &b, Location loc, const KernelContext &context,
+                       LayoutAttr layout, Value value, tile::TileType type,
+                       Value whole) {
+  LayoutAttr ofLanes =
+      LayoutAttr::getNormal(b.getContext(), {}, layout.getLanes(), {});
+  int64_t atomColumns = type.getSwizzle().getSwizzleAtom();
+  WrittenPlaces places(b, loc, layout, type, context);
   Value row = laneCoordinate(b, loc, context, ofLanes, 0),
         column = laneCoordinate(b, loc, context, ofLanes, 1);
-  Value buffer = flattenBuffer(b, loc, adaptor.getDestination());
+  Value buffer = flattenBuffer(b, loc, whole);
   constexpr int64_t kPair = 2, kFar = 16;
   auto extract = [&](int64_t reg) -> Value {
     return vector::ExtractStridedSliceOp::create(
-        b, loc, adaptor.getValue(), ArrayRef<int64_t>{reg},
-        ArrayRef<int64_t>{kPair}, ArrayRef<int64_t>{1});
+        b, loc, value, ArrayRef<int64_t>{reg}, ArrayRef<int64_t>{kPair},
+        ArrayRef<int64_t>{1});
   };
   auto store = [&](Value pair, Value ofLane, ArrayRef<int64_t> at) {
     // 2 * (lane mod 4), and what is added to it.
@@ -220,17 +224,59 @@ void WritePattern::writePairs(ConversionPatternRewriter &b, tile::WriteOp op,
   }
 }
 
+/// Writes a tile in registers, in the layout of an accumulator, to one in
+/// shared memory.
+static void writeTile(OpBuilder &b, Location loc, const KernelContext &context,
+                      tile::TileType from, Value value, tile::TileType to,
+                      Value buffer) {
+  auto *write = from.getElementType().getIntOrFloatBitWidth() == 32
+                    ? writePairs
+                    : writeMatrices;
+  write(b, loc, context, from.getRegisterLayout(), value, to, buffer);
+}
+
 LogicalResult
 WritePattern::matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
                               ConversionPatternRewriter &b) const {
-  if (op.getValue().getType().getElementType().getIntOrFloatBitWidth() == 32)
-    writePairs(b, op, adaptor);
-  else
-    writeMatrices(b, op, adaptor);
+  writeTile(b, op.getLoc(), context, op.getValue().getType(),
+            adaptor.getValue(), op.getDestination().getType(),
+            adaptor.getDestination());
   context.model->getCopyEngine()->publishWrites(b, op.getLoc());
   // All warps meet where the group would.
   if (!isa_and_nonnull<tile::BarrierOp>(op->getNextNode()))
     meetInGroup(b, op.getLoc(), context);
+  b.eraseOp(op);
+  return success();
+}
+
+LogicalResult
+PutComputedPattern::matchAndRewrite(tile::PutTileOp op, OpAdaptor adaptor,
+                                    ConversionPatternRewriter &b) const {
+  Location loc = op.getLoc();
+  tile::ChannelType channel = op.getChannel().getType();
+  if (!channel.getSwizzleAtom())
+    return b.notifyMatchFailure(op, "the channel has no swizzle atoms");
+  const Barriers &barriers = *context.model->getBarriers();
+  RingSlot slot = slotOf(b, loc, op.getChannel(), adaptor.getElement());
+  Value before =
+      b.createOrFold<arith::XOrIOp>(loc, slot.parity, constant(b, loc, 1));
+  barriers.wait(b, loc, slot.empty, before);
+  tile::TileType type = op.getValue().getType(), to = channel.getTileType();
+  if (to.getShape()[0] == 1)
+    writeSlot(b, loc, context, type, adaptor.getValue(), channel,
+              adaptor.getChannel(), [&] { return slot.number; });
+  else
+    writeTile(b, loc, context, type, adaptor.getValue(), to,
+              createSlotView(b, loc, to, adaptor.getChannel(), slot.number));
+  // Each thread publishes what it has written, and one of a warp says so.
+  context.model->getCopyEngine()->publishWrites(b, loc);
+  barriers.syncWarp(b, loc);
+  Value isFirst =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                            laneNumber(b, loc, context), constant(b, loc, 0));
+  auto guard = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
+  OpBuilder inner = guard.getThenBodyBuilder();
+  barriers.arrive(inner, loc, slot.full);
   b.eraseOp(op);
   return success();
 }
@@ -274,6 +320,7 @@ WaitStorePattern::matchAndRewrite(tile::WaitReadsOp op, OneToNOpAdaptor,
 void attune::populateSharedTilePatterns(TypeConverter &converter,
                                         RewritePatternSet &patterns,
                                         const KernelContext &context) {
-  patterns.add<BufferPattern, AlternatePattern, WritePattern, DonePattern,
-               WaitStorePattern>(converter, patterns.getContext(), context);
+  patterns.add<BufferPattern, AlternatePattern, WritePattern,
+               PutComputedPattern, DonePattern, WaitStorePattern>(
+      converter, patterns.getContext(), context);
 }

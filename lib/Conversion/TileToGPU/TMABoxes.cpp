@@ -4,7 +4,8 @@
 // `full`, whose phase ends when the element's bytes have arrived, and `empty`,
 // whose phase ends when all warps that compute have released it. Element e uses
 // slot e mod stages in phase e / stages of its barriers; a put waits for the
-// phase before, which counts as ended for the first elements.
+// phase before, which counts as ended for the first elements. Of an element
+// that a role computes, `full` waits for all warps of that role.
 //
 // In a channel of a cluster each workgroup copies its share of the rows to all,
 // so that a `full` barrier hears of all shares, and `empty` waits for the warps
@@ -161,8 +162,8 @@ RingSlot attune::slotOf(OpBuilder &b, Location loc, Value barriers,
   return slot;
 }
 
-static RingSlot slotOf(OpBuilder &b, Location loc, Value channel,
-                       Value element) {
+RingSlot attune::slotOf(OpBuilder &b, Location loc, Value channel,
+                        Value element) {
   int64_t stages = cast<tile::ChannelType>(channel.getType()).getStages();
   return slotOf(b, loc, barriersOf(b, loc, channel), stages, element);
 }
@@ -198,10 +199,13 @@ TMAChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
   Value words = barriersOf(b, loc, op.getResult());
   int64_t stages = op.getResult().getType().getStages(),
           cluster = op.getResult().getType().getCluster();
-  SmallVector<Operation *> releases;
+  SmallVector<Operation *> releases, putTiles;
   llvm::copy_if(op->getUsers(), std::back_inserter(releases),
                 llvm::IsaPred<tile::ReleaseOp>);
-  int64_t releasing = context.countArrivals(releases);
+  llvm::copy_if(op->getUsers(), std::back_inserter(putTiles),
+                llvm::IsaPred<tile::PutTileOp>);
+  int64_t releasing = context.countArrivals(releases),
+          putting = context.countArrivals(putTiles);
   auto guard = scf::IfOp::create(b, loc, isThread(b, loc, 0),
                                  /*withElseRegion=*/false);
   {
@@ -209,7 +213,7 @@ TMAChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
     b.setInsertionPointToStart(guard.thenBlock());
     for (int64_t i = 0; i < 2 * stages; ++i)
       barriers().init(b, loc, {words, constant(b, loc, i)},
-                      i < stages ? 1 : releasing * cluster);
+                      i < stages ? putting : releasing * cluster);
   }
   b.replaceOp(op, createChannelBuffer(b, op));
   return success();

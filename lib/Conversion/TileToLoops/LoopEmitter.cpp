@@ -510,7 +510,7 @@ void LoopEmitter::emitWithoutRules(Operation *op) {
       })
       .Case([&](tile::SwapColumnsOp op) { emitSwapColumns(op); })
       // The values stay, wherever they are held.
-      .Case([&](tile::ConvertLayoutOp op) {
+      .Case<tile::ConvertLayoutOp, tile::HandOverOp>([&](auto op) {
         buffers[op.getResult()] = buffers.lookup(op.getInput());
       });
 }

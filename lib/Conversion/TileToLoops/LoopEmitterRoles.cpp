@@ -2,13 +2,15 @@
 //
 // What runs beside something else: the warps that produce, and MMAs.
 //
-// One thread cannot be two programs at once. It is the consumers, and runs the
-// producers at each get, from their start up to the put that is waited for:
-// they read what no kernel writes, so that it does not matter when they do, and
-// only that one copies. All puts on the way there must have found a free slot
-// by then, else producers and consumers would wait for each other for ever.
+// One thread cannot be two programs at once. It is the consumers, of whose
+// roles one program is made, and runs the producers at each get, from their
+// start up to the put that is waited for: they read what no kernel writes, so
+// that it does not matter when they do, and only that one copies. All puts on
+// the way there must have found a free slot by then, else producers and
+// consumers would wait for each other for ever.
 
 #include "LoopEmitter.h"
+#include "RoleFuser.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -42,16 +44,13 @@ template <typename OpTy> static void assignInAdvance(OpTy op) {
 LogicalResult LoopEmitter::emitSpecialize(tile::SpecializeOp op) {
   op.walk([](tile::FetchWorkOp fetch) { assignInAdvance(fetch); });
   op.walk([](tile::GetWorkOp get) { assignInAdvance(get); });
-  Region *consumers = nullptr;
+  SmallVector<Region *> consumers;
   for (auto [i, program] : llvm::enumerate(op.getPrograms())) {
     if (op.getRole(i).getThreads() == tile::RoleThreads::One) {
       producers.push_back(&program);
       continue;
     }
-    if (consumers)
-      return op.emitOpError() << "expects one role of which all threads run "
-                                 "the program, but got more";
-    consumers = &program;
+    consumers.push_back(&program);
   }
   for (Region *program : producers) {
     WalkResult result = program->walk([](Operation *inner) {
@@ -65,7 +64,15 @@ LogicalResult LoopEmitter::emitSpecialize(tile::SpecializeOp op) {
     if (result.wasInterrupted())
       return failure();
   }
-  Block &consumer = consumers->front();
+  auto expectTogether = [&](OpBuilder &b, Value condition) {
+    builder.setLoc(condition.getLoc());
+    builder.setInsertionPoint(b.getInsertionBlock(), b.getInsertionPoint());
+    expect(condition, "expects roles that meet in as many iterations");
+  };
+  if (failed(fuseRoles(*consumers.front(), ArrayRef(consumers).drop_front(),
+                       expectTogether)))
+    return failure();
+  Block &consumer = consumers.front()->front();
   if (failed(emit(consumer)))
     return failure();
   producers.clear();

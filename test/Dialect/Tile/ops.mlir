@@ -19,6 +19,8 @@ func.func @memory(%m: memref<?x64xf16>, %rows: memref<?xf16>, %i: index) {
   %b = tile.load %m[%i, %i] in_bounds {note} : memref<?x64xf16> -> !regs
   // CHECK: tile.store %[[A]], %[[M]][%[[I]], %[[I]]] : <32x64xf16, registers>, memref<?x64xf16>
   tile.store %a, %m[%i, %i] : !regs, memref<?x64xf16>
+  // CHECK: tile.store %[[A]], %[[M]][%[[I]], %[[I]]] role "other" : <32x64xf16, registers>, memref<?x64xf16>
+  tile.store %a, %m[%i, %i] role "other" : !regs, memref<?x64xf16>
   %zero = arith.constant 0.0 : f16
   // CHECK: %[[ROW:.+]] = tile.fill %{{.+}} : f16 -> <32xf16, registers>
   %row = tile.fill %zero : f16 -> !tile.tile<32xf16, registers>
@@ -113,6 +115,10 @@ func.func @channels(%m: memref<?x64xf16>, %i: index, %more: i1) -> !regs {
   // CHECK: tile.put_tile %[[C]][%[[I]]], %[[T]] : <32x64xf16, stages = 2>, <32x64xf16, registers>
   %t = tile.load %m[%i, %i] : memref<?x64xf16> -> !regs
   tile.put_tile %c[%i], %t : !channel, !regs
+  // CHECK: tile.put_tile %[[C]][%[[I]]], %[[T]] role "scores" : <32x64xf16, stages = 2>, <32x64xf16, registers>
+  tile.put_tile %c[%i], %t role "scores" : !channel, !regs
+  // CHECK: tile.hand_over %[[T]] stages 2 role "scores" : <32x64xf16, registers>
+  %handed = tile.hand_over %t stages 2 role "scores" : !regs
   // CHECK: tile.get %[[C]][%[[I]]] : <32x64xf16, stages = 2> -> <32x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>
   %g = tile.get %c[%i] : !channel -> !shared
   // CHECK: %[[H:.+]] = tile.get %[[C]][%[[I]]] pending 3 :

@@ -60,8 +60,16 @@ func.func @put_tile_element(%c: !tile.channel<32x64xf16, stages = 1>, %t: !tile.
 
 // -----
 
-func.func @put_tile_engine(%c: !tile.channel<32x64xf16, stages = 1, swizzle_atom = 64>, %t: !tile.tile<32x64xf16, registers>, %i: index) {
-  // expected-error @below {{expects a channel without swizzle atoms, but got '!tile.channel<32x64xf16, stages = 1, swizzle_atom = 64>'}}
-  tile.put_tile %c[%i], %t : !tile.channel<32x64xf16, stages = 1, swizzle_atom = 64>, !tile.tile<32x64xf16, registers>
+func.func @put_tile_cluster(%c: !tile.channel<32x64xf16, stages = 1, swizzle_atom = 64, cluster = 2>, %t: !tile.tile<32x64xf16, registers>, %i: index) {
+  // expected-error @below {{expects a channel of one workgroup, but got '!tile.channel<32x64xf16, stages = 1, swizzle_atom = 64, cluster = 2>'}}
+  tile.put_tile %c[%i], %t : !tile.channel<32x64xf16, stages = 1, swizzle_atom = 64, cluster = 2>, !tile.tile<32x64xf16, registers>
+  return
+}
+
+// -----
+
+func.func @hand_over_stages(%t: !tile.tile<32x64xf16, registers>) {
+  // expected-error @below {{attribute 'stages' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  %handed = tile.hand_over %t stages 0 : !tile.tile<32x64xf16, registers>
   return
 }

@@ -265,8 +265,8 @@ LogicalResult PutOp::verify() {
 
 LogicalResult PutTileOp::verify() {
   ChannelType channel = getChannel().getType();
-  if (channel.getSwizzleAtom())
-    return emitOpError() << "expects a channel without swizzle atoms, but got "
+  if (channel.getCluster() > 1)
+    return emitOpError() << "expects a channel of one workgroup, but got "
                          << channel;
   if (getValue().getType().getRowsAndColumns() !=
           channel.getTileType().getRowsAndColumns() &&

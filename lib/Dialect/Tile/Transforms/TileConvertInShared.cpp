@@ -47,7 +47,8 @@ static void convert(ConvertLayoutOp op, Value channel) {
   OpBuilder b(op);
   Location loc = op.getLoc();
   Value element = arith::ConstantIndexOp::create(b, loc, 0);
-  PutTileOp::create(b, loc, channel, element, op.getInput());
+  PutTileOp::create(b, loc, channel, element, op.getInput(),
+                    /*role=*/StringAttr());
   Value shared =
       GetOp::create(b, loc, cast<ChannelType>(channel.getType()).getTileType(),
                     channel, element, /*pending=*/0);

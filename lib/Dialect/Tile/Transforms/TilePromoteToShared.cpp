@@ -4,7 +4,7 @@
 // that use it, and a buffer in shared memory between what is computed and the
 // multiply or the store that takes it.
 
-#include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Dialect/Tile/IR/Warps.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -27,6 +27,10 @@ struct TilePromoteToShared
   void runOnOperation() override;
   /// Lets a tile that asks for stages go through a channel.
   void promote(LoadOp load);
+  /// Lets a tile that another role reads go through a channel.
+  void promote(HandOverOp handOver);
+  /// A channel in front of `op`, outside of all loops.
+  Value createChannel(Operation *op, ChannelType type);
   /// The channel of a tile that `users` multiply.
   ChannelType getChannel(LoadOp load, ArrayRef<MmaOp> users, int64_t stages);
   /// Channels and buffers of tiles that the copy engine moves have swizzle
@@ -217,14 +221,25 @@ ChannelType TilePromoteToShared::getChannel(LoadOp load, ArrayRef<MmaOp> users,
                           atomColumns);
 }
 
+Value TilePromoteToShared::createChannel(Operation *op, ChannelType type) {
+  Operation *outermost = op;
+  while (outermost->getParentOp() != getOperation())
+    outermost = outermost->getParentOp();
+  OpBuilder b(outermost);
+  return ChannelOp::create(b, op->getLoc(), type, /*offset=*/IntegerAttr(),
+                           /*barriers=*/IntegerAttr());
+}
+
+/// Whether the use multiplies a tile, which may lie in shared memory for that.
+static bool isOperand(OpOperand &use) {
+  auto mma = dyn_cast<MmaOp>(use.getOwner());
+  return mma && &use != &mma.getAccMutable();
+}
+
 void TilePromoteToShared::promote(LoadOp load) {
   // MMAs multiply it from shared memory; all else reads it from there first.
   SmallVector<MmaOp> users;
   bool asLhs = false;
-  auto isOperand = [](OpOperand &use) {
-    auto mma = dyn_cast<MmaOp>(use.getOwner());
-    return mma && &use != &mma.getAccMutable();
-  };
   for (OpOperand &use : load->getUses()) {
     if (!isOperand(use))
       continue;
@@ -245,18 +260,11 @@ void TilePromoteToShared::promote(LoadOp load) {
   auto type = load.getResult().getType();
   // A ring of more slots is of use only where there is a next tile.
   int64_t stages = loop ? *load.getStages() : 1;
-  Operation *outermost = load;
-  while (outermost->getParentOp() != getOperation())
-    outermost = outermost->getParentOp();
-  OpBuilder b(outermost);
-  Location loc = load.getLoc();
   bool isRow = type.getRank() == 1;
   ChannelType channelType = getChannel(load, users, stages);
-  Value channel =
-      ChannelOp::create(b, loc, channelType, /*offset=*/IntegerAttr(),
-                        /*barriers=*/IntegerAttr());
-
-  b.setInsertionPoint(load);
+  Value channel = createChannel(load, channelType);
+  OpBuilder b(load);
+  Location loc = load.getLoc();
   Value element = numberElement(b, loc, loop);
   // A count makes another loop, whose block is another.
   b.setInsertionPoint(load);
@@ -264,7 +272,8 @@ void TilePromoteToShared::promote(LoadOp load) {
     auto fetched = cast<LoadOp>(b.clone(*load));
     fetched.removeStagesAttr();
     fetched.setReadOnce(false);
-    PutTileOp::create(b, loc, channel, element, fetched.getResult());
+    PutTileOp::create(b, loc, channel, element, fetched.getResult(),
+                      /*role=*/StringAttr());
   } else {
     PutOp::create(b, loc, channel, element, load.getSource(),
                   load.getIndices()[0], load.getIndices()[1],
@@ -293,6 +302,49 @@ void TilePromoteToShared::promote(LoadOp load) {
     load.getResult().replaceAllUsesWith(shared);
   }
   load.erase();
+}
+
+void TilePromoteToShared::promote(HandOverOp handOver) {
+  auto isOfAll = [](RoleAttr role) {
+    return role.getThreads() == RoleThreads::All;
+  };
+  Value result = handOver.getResult();
+  if (llvm::count_if(getRoles(getOperation()).getAsRange<RoleAttr>(), isOfAll) <
+      2) {
+    result.replaceAllUsesWith(handOver.getInput());
+    return handOver.erase();
+  }
+  SmallVector<MmaOp> users;
+  for (OpOperand &use : result.getUses())
+    if (isOperand(use))
+      users.push_back(cast<MmaOp>(use.getOwner()));
+  TileType type = handOver.getInput().getType();
+  SmallVector<int64_t, 2> shape = type.getRowsAndColumns();
+  auto loop = handOver->getParentOfType<scf::ForOp>();
+  auto channelType =
+      ChannelType::get(&getContext(), shape, type.getElementType(),
+                       loop ? static_cast<int64_t>(handOver.getStages()) : 1,
+                       type.getRank() == 1 ? shape[1] : getSwizzleAtom(type));
+  Value channel = createChannel(handOver, channelType);
+  OpBuilder b(handOver);
+  Location loc = handOver.getLoc();
+  Value element = numberElement(b, loc, loop);
+  // A count makes another loop, whose block is another.
+  b.setInsertionPoint(handOver);
+  PutTileOp::create(b, loc, channel, element, handOver.getInput(),
+                    handOver.getRoleAttr());
+  auto get = GetOp::create(b, loc, channelType.getTileType(), channel, element,
+                           /*pending=*/0);
+  if (!llvm::all_of(result.getUses(), isOperand)) {
+    Value read = ReadOp::create(b, loc, type, get);
+    result.replaceUsesWithIf(read,
+                             [](OpOperand &use) { return !isOperand(use); });
+  }
+  if (!users.empty())
+    b.setInsertionPointAfter(lastUserInBlock(handOver, users));
+  ReleaseOp::create(b, loc, channel, element);
+  result.replaceAllUsesWith(get.getResult());
+  handOver.erase();
 }
 
 Value TilePromoteToShared::createBuffer(TileType type) {
@@ -485,6 +537,9 @@ void TilePromoteToShared::runOnOperation() {
     }
   for (LoadOp load : loads)
     promote(load);
+  for (HandOverOp handOver :
+       collect<HandOverOp>(kernel, [](HandOverOp) { return true; }))
+    promote(handOver);
   for (MmaOp mma : multiplies)
     writeOperand(mma);
   for (StoreOp store : stores)

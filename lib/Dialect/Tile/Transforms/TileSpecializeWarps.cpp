@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Splits a kernel into the warps that copy and those that compute. What the
-// copies need of the kernel's control flow and arithmetic is computed twice.
+// Splits a kernel into the warps that copy and those that compute. What several
+// of them need of the kernel's control flow and arithmetic, each computes.
 
+#include "RoleSlice.h"
 #include "attune/Dialect/Tile/IR/Warps.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -10,6 +11,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace attune::tile {
 #define GEN_PASS_DEF_TILESPECIALIZEWARPSPASS
@@ -183,43 +185,90 @@ LogicalResult ProducerBuilder::copyPuts(Block &from) {
   return success();
 }
 
-/// The number of the role that computes, if the plan is one that this pass can
-/// carry out; else an error.
-static FailureOr<size_t> findConsumer(gpu::GPUFuncOp kernel,
-                                      ArrayRef<RoleAttr> roles) {
-  std::optional<size_t> consumer;
-  for (auto [i, role] : llvm::enumerate(roles))
-    if (role.getThreads() == RoleThreads::All) {
-      if (consumer)
-        return emitError(kernel.getLoc())
-               << "expects one role of which all threads run the program, but "
-                  "got '"
-               << roles[*consumer].getName() << "' and '" << role.getName()
-               << "'";
-      consumer = i;
-    }
-  if (!consumer || roles.size() < 2)
-    return emitError(kernel.getLoc())
-           << "expects a role of which all threads run the program, and one of "
-              "which one thread does, in '"
-           << TileDialect::kRolesAttrName << "'";
-  return *consumer;
+/// That this pass can carry out the plan.
+static LogicalResult checkPlan(gpu::GPUFuncOp kernel,
+                               ArrayRef<RoleAttr> roles) {
+  auto hasRoleOf = [&](RoleThreads threads) {
+    return llvm::any_of(
+        roles, [&](RoleAttr role) { return role.getThreads() == threads; });
+  };
+  if (hasRoleOf(RoleThreads::All) && hasRoleOf(RoleThreads::One))
+    return success();
+  return emitError(kernel.getLoc())
+         << "expects a role of which all threads run the program, and one of "
+            "which one thread does, in '"
+         << TileDialect::kRolesAttrName << "'";
 }
 
-/// That each put names a role that issues copies, or none.
-static LogicalResult checkPuts(Region &body, ArrayRef<RoleAttr> roles) {
-  WalkResult result = body.walk([&](PutOp put) {
-    if (!put.getRole() || llvm::any_of(roles, [&](RoleAttr role) {
-          return role.getName() == *put.getRole() &&
-                 role.getThreads() == RoleThreads::One;
+/// The role that an op names; nothing where it names none, or cannot.
+static std::optional<StringRef> getNamedRole(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<StringRef>>(op)
+      .Case<PutOp, PutTileOp, StoreOp>([](auto own) { return own.getRole(); })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+/// That each op names a role that can run it, or none.
+static LogicalResult checkNames(Region &body, ArrayRef<RoleAttr> roles) {
+  WalkResult result = body.walk([&](Operation *op) {
+    std::optional<StringRef> name = getNamedRole(op);
+    bool isCopy = isa<PutOp>(op);
+    RoleThreads threads = isCopy ? RoleThreads::One : RoleThreads::All;
+    if (!name || llvm::any_of(roles, [&](RoleAttr role) {
+          return role.getName() == *name && role.getThreads() == threads;
         }))
       return WalkResult::advance();
-    put.emitOpError() << "expects a role of which one thread runs the program, "
-                         "but got '"
-                      << *put.getRole() << "'";
+    op->emitOpError() << "expects a role of which "
+                      << (isCopy ? "one thread runs" : "all threads run")
+                      << " the program, but got '" << *name << "'";
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
+}
+
+/// Gives each role of one thread its puts of the whole program.
+static LogicalResult copyPuts(SpecializeOp specialize, Region &whole) {
+  SmallVector<RoleAttr> roles(specialize.getRoles().getAsRange<RoleAttr>());
+  const auto *issuer = llvm::find_if(roles, [](RoleAttr role) {
+    return role.getThreads() == RoleThreads::One;
+  });
+  OpBuilder b(specialize);
+  for (auto [role, program] :
+       llvm::zip_equal(roles, specialize.getPrograms())) {
+    if (role.getThreads() == RoleThreads::All)
+      continue;
+    auto isOwn = [&, role = role](PutOp put) {
+      return put.getRole().value_or(issuer->getName()) == role.getName();
+    };
+    b.setInsertionPointToStart(&program.front());
+    if (failed(ProducerBuilder(whole, b, isOwn).copyPuts(whole.front())))
+      return failure();
+  }
+  SmallVector<PutOp> puts;
+  whole.walk([&](PutOp put) { puts.push_back(put); });
+  for (PutOp put : puts)
+    put.erase();
+  return success();
+}
+
+/// Gives each role of all threads what is its own of the whole program, which
+/// the first one of them has.
+static void divide(SpecializeOp specialize, Region &whole) {
+  SmallVector<std::pair<RoleAttr, Region *>> computing;
+  for (auto [i, program] : llvm::enumerate(specialize.getPrograms()))
+    if (specialize.getRole(i).getThreads() == RoleThreads::All)
+      computing.emplace_back(specialize.getRole(i), &program);
+  if (computing.size() == 1)
+    return;
+  for (auto [role, program] : llvm::drop_begin(computing)) {
+    program->getBlocks().clear();
+    IRMapping mapping;
+    whole.cloneInto(program, mapping);
+  }
+  StringRef first = computing.front().first.getName();
+  for (auto [role, program] : computing)
+    keepSlice(*program, [&, role = role](Operation *op) {
+      return getNamedRole(op).value_or(first) == role.getName();
+    });
 }
 
 void TileSpecializeWarps::runOnOperation() {
@@ -229,15 +278,17 @@ void TileSpecializeWarps::runOnOperation() {
   if (!plan)
     return;
   auto roles = llvm::to_vector(plan.getAsRange<RoleAttr>());
-  FailureOr<size_t> consumer = findConsumer(kernel, roles);
-  if (failed(consumer) || failed(checkPuts(kernel.getBody(), roles)))
+  if (failed(checkPlan(kernel, roles)) ||
+      failed(checkNames(kernel.getBody(), roles)))
     return signalPassFailure();
   Block &body = kernel.getBody().front();
   SmallVector<ChannelOp> channels(body.getOps<ChannelOp>());
   for (ChannelOp channel : llvm::reverse(channels))
     channel->moveBefore(&body, body.begin());
   // Everything from the first use of a channel on is of one of the roles.
-  auto usesChannel = [](Operation *op) { return isa<PutOp, GetOp>(op); };
+  auto usesChannel = [](Operation *op) {
+    return isa<PutOp, PutTileOp, GetOp>(op);
+  };
   auto first = llvm::find_if(body.getOperations(), [&](Operation &op) {
     return holds(op, usesChannel);
   });
@@ -249,26 +300,14 @@ void TileSpecializeWarps::runOnOperation() {
       SpecializeOp::create(b, kernel.getLoc(), plan, roles.size());
   for (Region &program : specialize.getPrograms())
     b.createBlock(&program);
-  Region &consumed = specialize.getPrograms()[*consumer];
-  consumed.front().getOperations().splice(
-      consumed.front().end(), body.getOperations(),
-      std::next(specialize->getIterator()), std::prev(body.end()));
-  const auto *issuer = llvm::find_if(roles, [](RoleAttr role) {
-    return role.getThreads() == RoleThreads::One;
+  const auto *computing = llvm::find_if(roles, [](RoleAttr role) {
+    return role.getThreads() == RoleThreads::All;
   });
-  for (auto [role, program] :
-       llvm::zip_equal(roles, specialize.getPrograms())) {
-    if (role.getThreads() == RoleThreads::All)
-      continue;
-    auto isOwn = [&, role = role](PutOp put) {
-      return put.getRole().value_or(issuer->getName()) == role.getName();
-    };
-    b.setInsertionPointToStart(&program.front());
-    if (failed(ProducerBuilder(consumed, b, isOwn).copyPuts(consumed.front())))
-      return signalPassFailure();
-  }
-  SmallVector<PutOp> puts;
-  consumed.walk([&](PutOp put) { puts.push_back(put); });
-  for (PutOp put : puts)
-    put.erase();
+  Region &whole = specialize.getPrograms()[computing - roles.begin()];
+  whole.front().getOperations().splice(
+      whole.front().end(), body.getOperations(),
+      std::next(specialize->getIterator()), std::prev(body.end()));
+  if (failed(copyPuts(specialize, whole)))
+    return signalPassFailure();
+  divide(specialize, whole);
 }

@@ -134,16 +134,21 @@ def Tile_PutTileOp : Tile_Op<"put_tile", [MemoryEffects<[MemRead, MemWrite]>]> {
     A `tile.put` in two steps, where copies pass through registers: a `tile.load` issues the loads, and they may be under way until
     this op writes what they have brought to the slot of `element`, which is free by then. As behind a put, `tile.get` makes it usable.
 
+    Into a channel with swizzle atoms it puts what a role has computed: it waits until all roles that get the slot's earlier
+    element have released it, and the element is there for them, and for their MMAs, when all warps of the role have put their parts.
+    `role` names the role of which all threads run the program that `tile-specialize-warps` gives it to; without it, that is the first one.
+
     **Example**
     ```mlir
     %k = tile.load %keys[%row, %c0] : memref<?x128xbf16> -> !tile.tile<32x128xbf16, registers>
     tile.put_tile %channel[%e], %k : !tile.channel<32x128xbf16, stages = 1, padding = 4>, !tile.tile<32x128xbf16, registers>
     ```
 
-    **Errors**: shapes or element types differ; a channel with swizzle atoms, which the copy engine fills.
+    **Errors**: shapes or element types differ; a channel of a cluster. By `convert-tile-to-gpu`: in a channel with swizzle atoms, several rows in
+    another layout than the accumulator's of a warpgroup MMA, or a `tile.put` beside it.
   }];
-  let arguments = (ins Tile_ChannelType:$channel, Index:$element, Tile_RegisterTile:$value);
-  let assemblyFormat = "$channel `[` $element `]` `,` $value attr-dict `:` type($channel) `,` type($value)";
+  let arguments = (ins Tile_ChannelType:$channel, Index:$element, Tile_RegisterTile:$value, OptionalAttr<StrAttr>:$role);
+  let assemblyFormat = "$channel `[` $element `]` `,` $value (`role` $role^)? attr-dict `:` type($channel) `,` type($value)";
   let hasVerifier = 1;
 }
 

@@ -53,7 +53,8 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
     `tile.ordered` around it.
 
     `path` says what `tile-promote-to-shared` makes of it: a `buffer` in shared memory, or the `operand_slot` of a
-    left-hand operand of an MMA, from which the chip's copy engine stores the tile. `eviction` is a hint to the device's
+    left-hand operand of an MMA, from which the chip's copy engine stores the tile. `role` names the role of which all threads run the program
+    that `tile-specialize-warps` gives the store to; without it, that is the first one. `eviction` is a hint to the device's
     cache, which copy engines take: what is not read soon goes `first`.
 
     **Example**
@@ -65,10 +66,16 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
   }];
   let arguments = (ins Tile_RegisterTile:$value, MemRefRankOf<[AnyFloat], [1, 2]>:$destination, Variadic<Index>:$indices,
                        UnitAttr:$accumulate, DefaultValuedAttr<Tile_StorePathAttr, "StorePath::Direct">:$path,
-                       DefaultValuedAttr<Tile_EvictionAttr, "Eviction::Normal">:$eviction);
+                       OptionalAttr<StrAttr>:$role, DefaultValuedAttr<Tile_EvictionAttr, "Eviction::Normal">:$eviction);
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$value, "::mlir::Value":$destination, "::mlir::ValueRange":$indices, "bool":$accumulate,
+                   "StorePath":$path, CArg<"Eviction", "Eviction::Normal">:$eviction), [{
+      build($_builder, $_state, value, destination, indices, accumulate, path, /*role=*/::mlir::StringAttr(), eviction);
+    }]>
+  ];
   let assemblyFormat = [{
-    $value `,` $destination `[` $indices `]` (`accumulate` $accumulate^)? (`path` $path^)? (`eviction` $eviction^)? attr-dict
-    `:` type($value) `,` type($destination)
+    $value `,` $destination `[` $indices `]` (`accumulate` $accumulate^)? (`path` $path^)? (`role` $role^)?
+    (`eviction` $eviction^)? attr-dict `:` type($value) `,` type($destination)
   }];
   let hasVerifier = 1;
 }

@@ -13,7 +13,7 @@ def Tile_SpecializeOp : Tile_Op<"specialize", [NoTerminator, SingleBlock, Recurs
   let summary = "Gives the roles of a workgroup's warps a program each";
   let description = [{
     Role `i` has the warps behind those of the roles before it, and runs region `i` (`#tile.role`). Roles
-    meet in channels alone, and at the end of the kernel. So do the teams of a role, each of which runs the region for itself.
+    meet in channels alone, and at the end of the kernel. An element of a channel is released by each role that gets it. So do the teams of a role, each of which runs the region for itself.
 
     **Example**
     ```mlir
@@ -38,6 +38,28 @@ def Tile_SpecializeOp : Tile_Op<"specialize", [NoTerminator, SingleBlock, Recurs
     /// Which of its roles `op` is in; it is in one.
     unsigned getRoleOf(::mlir::Operation *op);
   }];
+}
+
+def Tile_HandOverOp : Tile_Op<"hand_over", [Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "Hands what one role computes to others";
+  let description = [{
+    The result is the input. In a kernel with roles, those that read the result get it from the role `role`, or the first one of which all threads
+    run the program: through a ring of `stages` slots in shared memory, into which `tile-promote-to-shared` has the
+    input put and which the others get. MMAs multiply it from there; all else reads it into registers first.
+
+    So what is expensive is computed once: of the scores of attention, one role makes weights, and each of several roles multiplies
+    them by its own columns of the values.
+
+    **Example**
+    ```mlir
+    %left = tile.mma %p, %v0, %acc0 scope warpgroup : ...
+    %w = tile.hand_over %p stages 1 role "scores" : !tile.tile<64x64xbf16, registers>
+    %right = tile.mma %w, %v1, %acc1 scope warpgroup : ...
+    ```
+  }];
+  let arguments = (ins Tile_RegisterTile:$input, ConfinedAttr<I64Attr, [IntPositive]>:$stages, OptionalAttr<StrAttr>:$role);
+  let results = (outs Tile_RegisterTile:$result);
+  let assemblyFormat = "$input `stages` $stages (`role` $role^)? attr-dict `:` type($input)";
 }
 
 def Tile_IsTurnOp : Tile_Op<"is_turn", [Pure]> {

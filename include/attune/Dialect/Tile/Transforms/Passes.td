@@ -19,7 +19,8 @@ def TilePromoteToSharedPass : Pass<"tile-promote-to-shared", "::mlir::gpu::GPUFu
     padded, and `transposed` where all of these sum over its rows. What is `read_once` needs no slot then: each thread loads its part.
 
     A left-hand operand that was computed, of an MMA with `lhs_through_shared`, goes through shared memory: a `tile.write`
-    into a `tile.buffer`.
+    into a `tile.buffer`. A `tile.hand_over` becomes a channel with a `tile.put_tile`, a `tile.get` and a `tile.release` where several roles
+    compute, and its input elsewhere.
 
     So does a `tile.store` with a `path`: the tile is written to a buffer of its own (`buffer`) or to the slot
     of a left-hand operand (`operand_slot`), which is then released later, and `tile.store_async` takes it from there.
@@ -170,14 +171,32 @@ def TileSplitLoopsPass : Pass<"tile-split-loops", "::mlir::gpu::GPUFuncOp"> {
 }
 
 def TileSpecializeWarpsPass : Pass<"tile-specialize-warps", "::mlir::gpu::GPUFuncOp"> {
-  let summary = "Gives the puts of a kernel to warps of their own";
+  let summary = "Gives the warps of a kernel programs of their own";
   let description = [{
     In a kernel with `tile.roles`, everything from the first put or get on becomes a
     `tile.specialize`. The program of a role of one thread holds its puts (those that name it; the first such role has those
     that name none), with the loops and branches around them and the arithmetic that they read, and the one role of all
     threads has all else. The order of the puts stays, so a loop whose gets were moved ahead has its puts ahead too.
 
-    **Errors**: no role of all threads, or more than one; no role of one thread; a put that names another; a put reads something that is not computed by arithmetic from what is there before.
+    Of several roles of all threads, each has the `tile.store` and `tile.put_tile` ops that name it, and the first one all else
+    that has effects. A role then has what these read: it computes itself what is pure, multiplies included, and gets what comes from a
+    channel, so that what it is handed over (`tile.hand_over`) it does not compute. It gets and releases either all elements of
+    a channel or none.
+
+    ```
+    before                               after
+    for i:                               role 0: for i:            role 1: for i:
+      s = mma(q, get k[i])                 s = mma(q, get k[i])      x = get p[i]
+      put_tile p[i], s                     put_tile p[i], s          b = mma(x, get w[i], b)
+      x = get p[i]                         a = mma(s, get v[i], a)   release p[i], w[i]
+      a = mma(s, get v[i], a)              release k[i], v[i]      store b
+      b = mma(x, get w[i], b)            store a
+      release k[i], v[i], p[i], w[i]
+    store a
+    store b role 1
+    ```
+
+    **Errors**: no role of all threads; no role of one thread; an op that names a role that does not run such ops; a put reads something that is not computed by arithmetic from what is there before.
   }];
 }
 
