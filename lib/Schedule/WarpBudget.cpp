@@ -63,10 +63,15 @@ void WarpBudget::mark(mlir::Operation *kernel, TargetAttr target) const {
     return tile::RoleAttr::get(b.getContext(), name, warps, count, threads,
                                ofRole);
   };
-  kernel->setAttr(
-      Tile::kRolesAttrName,
-      b.getArrayAttr({makeRole("compute", computing, registers.consumer,
-                               tile::RoleThreads::All, teams),
-                      makeRole("load", producing, registers.producer,
-                               tile::RoleThreads::One, /*ofRole=*/1)}));
+  llvm::SmallVector<mlir::Attribute> all;
+  for (int64_t i = 0; i < roles; ++i)
+    all.push_back(makeRole(getRoleName(i), computing / roles,
+                           registers.consumer, tile::RoleThreads::All, teams));
+  all.push_back(makeRole("load", producing, registers.producer,
+                         tile::RoleThreads::One, /*ofRole=*/1));
+  kernel->setAttr(Tile::kRolesAttrName, b.getArrayAttr(all));
+}
+
+std::string WarpBudget::getRoleName(int64_t number) {
+  return number ? "compute" + std::to_string(number) : "compute";
 }

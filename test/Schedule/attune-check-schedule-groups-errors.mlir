@@ -169,8 +169,13 @@ func.func @few_columns(%q: !wide) -> !wide {
   return %o : !wide
 }
 func.func @shared_weights(%q: !wide) -> !wide {
-  // expected-error @below {{weights-of-shared-columns: expects p-in-registers where warps-n is 2, for each of these has the weights, but got 0}}
+  // expected-error @below {{weights-of-shared-columns: expects p-in-registers where warps-n is 2, but for warpgroups beside producers, of which one role hands weights over to the others, but got 0}}
   %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 32, numWarps = 8, mmaWarps = 4, qInRegisters = 0, pInRegisters = 0, warpsN = 2>) : !wide, !wide, !wide
+  return %o : !wide
+}
+func.func @handed_weights(%q: !wide) -> !wide {
+  // expected-error @below {{overlap-of-shared-columns: expects overlap to be none where a role hands weights over, but got softmax}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 32, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, pInRegisters = 0, warpsN = 2, overlap = softmax>) : !wide, !wide, !wide
   return %o : !wide
 }
 func.func @shared_output(%q: !wide) -> !wide {

@@ -7,6 +7,7 @@
 
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include <optional>
+#include <string>
 
 namespace attune {
 
@@ -26,6 +27,9 @@ struct WarpBudget {
   /// Teams that those that compute are divided into, each with tiles of its
   /// own.
   int64_t teams = 1;
+  /// Roles that those that compute are divided into, each with columns of its
+  /// own.
+  int64_t roles = 1;
 
   int64_t getThreads(tile::TargetAttr target) const {
     return (computing + producing) * target.getLanes();
@@ -42,6 +46,9 @@ struct WarpBudget {
   /// Says on a kernel how many workgroups of it an SM holds, and who runs what:
   /// "compute" and "load", where there are producers.
   void mark(mlir::Operation *kernel, tile::TargetAttr target) const;
+  /// The name of the role of this number among those that compute: "compute",
+  /// "compute1" and so on.
+  static std::string getRoleName(int64_t number);
 };
 
 } // namespace attune

@@ -93,7 +93,8 @@ static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
                      atom.getAcc().getPartialColumns().getShape(2)[1],
                      DeviceCache{target.getCache(), target.getCaches()},
                      HeadPacking::get(op).count(schedule),
-                     getColumnParts(problem, atom),
+                     countColumnRoles(schedule),
+                     getColumnParts(problem, atom, countColumnRoles(schedule)),
                      raisesApart};
 }
 

@@ -92,6 +92,10 @@ private:
   loadParts(int64_t rows, Type element,
             function_ref<Value(TileType type, int64_t column)>);
   SmallVector<Value, 2> queryTiles();
+  /// The values of a block, those of the columns of each role.
+  SmallVector<Value, 2> valueTiles(ValueRange keys, Value row);
+  /// Adds their products with the weights, which other roles get.
+  void addProducts(Value weights, ValueRange values, SoftmaxState &state);
   SoftmaxState step(Value block, ValueRange queries, SoftmaxState state);
   Value applyScore(Value scores, const KeySource::Block &block);
   /// Hides keys beyond the last one and, if `asksRegion`, those that the mask
@@ -299,30 +303,6 @@ std::pair<Value, Value> BodyBuilder::locateRow(OpBuilder &inner, Location loc,
           arith::RemUIOp::create(inner, loc, row, length)};
 }
 
-/// Folds `scaled`, a product with a constant, into one other that is made of
-/// it. A region sees scores in f32, so that one rounding less is no other
-/// result.
-static void foldIntoNextFactor(OpBuilder &builder, arith::MulFOp scaled) {
-  APFloat first(0.0f);
-  if (!scaled->hasOneUse() ||
-      !matchPattern(scaled.getRhs(), m_ConstantFloat(&first)))
-    return;
-  OpOperand &use = *scaled->use_begin();
-  auto next = dyn_cast<arith::MulFOp>(use.getOwner());
-  APFloat second(0.0f);
-  unsigned other = 1 - use.getOperandNumber();
-  if (!next || !matchPattern(next->getOperand(other), m_ConstantFloat(&second)))
-    return;
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(next);
-  Value both =
-      TileBuilder::constant(builder, next.getLoc(),
-                            first.convertToDouble() * second.convertToDouble());
-  next->setOperand(other, both);
-  use.set(scaled.getLhs());
-  scaled.erase();
-}
-
 Value BodyBuilder::applyScore(Value scores, const KeySource::Block &block) {
   auto type = cast<TileType>(scores.getType());
   bool takesUnscaled = OnlineSoftmax::takesUnscaled(op);
@@ -359,7 +339,7 @@ Value BodyBuilder::applyScore(Value scores, const KeySource::Block &block) {
                  score = OnlineSoftmax::dropFactor(
                      op, inlineOntoBuffers(inner, op.getScore(), mapping));
                  if (score != scaled)
-                   foldIntoNextFactor(inner, scaled);
+                   OnlineSoftmax::foldIntoNextFactor(inner, scaled);
                  return score;
                });
 }
@@ -401,8 +381,7 @@ Value BodyBuilder::applyMask(Value scores, const KeySource::Block &block,
 
 SoftmaxState BodyBuilder::step(Value block, ValueRange queries,
                                SoftmaxState state) {
-  Type keyType = op.getKey().getType().getElementType(),
-       valueType = op.getValue().getType().getElementType();
+  Type keyType = op.getKey().getType().getElementType();
   auto scoreType = TileType::get({sizes.blockM, sizes.blockN}, b.getF32Type());
   KeySource::Block place = source->getBlock(b, blocks->getFirst(b, block));
   Value row = source->getRow(b, place);
@@ -418,7 +397,7 @@ SoftmaxState BodyBuilder::step(Value block, ValueRange queries,
   for (auto [query, key] :
        llvm::reverse(llvm::zip_equal(queries, ValueRange(keys)))) {
     tile::MmaOp product = multiply(query, key, scores, /*transposeRhs=*/true);
-    product.setReplicas(schedule.getWarpsN());
+    product.setReplicas(schedule.getWarpsN() / sizes.columnRoles);
     scores = product;
   }
   scores = applyScore(scores, place);
@@ -432,16 +411,36 @@ SoftmaxState BodyBuilder::step(Value block, ValueRange queries,
   Value weights = softmax.takeBlock(
       scores, state,
       factors.ofWeights() ? TileBuilder::Body(getFactor) : nullptr);
-  Value value = keys.front();
-  if (!op.getLatent())
-    value = load(TileType::get({sizes.blockN, sizes.headDimV}, valueType),
-                 source->values, row, schedule.getVStages(), getKeyEviction(),
-                 inBounds(op.getHeadDimV(), sizes.headDimV));
-  tile::MmaOp sum = multiply(weights, value, state.acc, /*transposeRhs=*/false);
-  sum.setWarpsN(schedule.getWarpsN());
-  sum.setLhsThroughShared(!schedule.getPInRegisters());
-  state.acc = sum;
+  addProducts(weights, valueTiles(keys, row), state);
   return state;
+}
+
+SmallVector<Value, 2> BodyBuilder::valueTiles(ValueRange keys, Value row) {
+  if (op.getLatent())
+    return SmallVector<Value, 2>(keys.take_front(sizes.columnRoles));
+  Type type = op.getValue().getType().getElementType();
+  int64_t columns = sizes.headDimV / sizes.columnRoles;
+  SmallVector<Value, 2> values;
+  for (int64_t i = 0; i < sizes.columnRoles; ++i)
+    values.push_back(
+        load(TileType::get({sizes.blockN, columns}, type), source->values, row,
+             schedule.getVStages(), getKeyEviction(),
+             inBounds(op.getHeadDimV(), sizes.headDimV), i * columns));
+  return values;
+}
+
+void BodyBuilder::addProducts(Value weights, ValueRange values,
+                              SoftmaxState &state) {
+  Value handed = state.others.empty() ? Value() : softmax.handOver(weights);
+  tile::MmaOp sum =
+      multiply(weights, values.front(), state.acc, /*transposeRhs=*/false);
+  state.acc = sum;
+  if (!handed) {
+    sum.setWarpsN(schedule.getWarpsN());
+    sum.setLhsThroughShared(!schedule.getPInRegisters());
+  }
+  for (auto [acc, value] : llvm::zip_equal(state.others, values.drop_front()))
+    acc = multiply(handed, value, acc, /*transposeRhs=*/false);
 }
 
 void BodyBuilder::finish(SoftmaxState state) {
@@ -462,17 +461,24 @@ void BodyBuilder::finish(SoftmaxState state) {
   auto getFactor = [&](OpBuilder &inner, Location loc, ValueRange args) {
     return factors.getOfResult(inner, loc, args[1]);
   };
-  Value result = clearBehind(
-      softmax.normalize(state, getElementTypeOrSelf(output),
-                        factors.ofResults() ? TileBuilder::Body(getFactor)
-                                            : nullptr),
-      0);
+  SmallVector<Value> parts = softmax.normalize(
+      state, getElementTypeOrSelf(output),
+      factors.ofResults() ? TileBuilder::Body(getFactor) : nullptr);
+  for (Value &result : parts)
+    result = clearBehind(result, 0);
   Value rows = viewHeads(b, isPart ? StringRef(kPartOrder) : op.getOrder(),
                          output, getQueryBatch(), headQ, sizes.heads);
   if (packed.after)
     rows = limitRows(b, rows, packed.after);
-  tile::StoreOp::create(b, result, rows, ValueRange{getPlace(), constant(0)},
-                        /*accumulate=*/false, getOutputPath());
+  int64_t column = 0;
+  for (auto [i, result] : llvm::enumerate(parts)) {
+    auto store = tile::StoreOp::create(b, result, rows,
+                                       ValueRange{getPlace(), constant(column)},
+                                       /*accumulate=*/false, getOutputPath());
+    if (i > 0)
+      store.setRole(WarpBudget::getRoleName(static_cast<int64_t>(i)));
+    column += cast<TileType>(result.getType()).getShape()[1];
+  }
   if (logs)
     storeLogs(clearBehind(softmax.logSumExp(state),
                           -std::numeric_limits<double>::infinity()),
@@ -497,27 +503,9 @@ Value BodyBuilder::clearBehind(Value tile, double value) {
 }
 
 void BodyBuilder::storeLogs(Value lse, Value buffer) {
-  auto type = cast<MemRefType>(buffer.getType());
-  SmallVector<OpFoldResult> offsets{getQueryBatch(), headQ, b.getIndexAttr(0)},
-      strides(3, b.getIndexAttr(1));
-  int64_t known = packed.after ? ShapedType::kDynamic : type.getDimSize(2);
-  OpFoldResult length = b.getIndexAttr(known);
-  if (ShapedType::isDynamic(known))
-    length = packed.after ? packed.after : seqQ;
-  SmallVector<OpFoldResult> extents{b.getIndexAttr(1),
-                                    b.getIndexAttr(sizes.heads), length};
-  SmallVector<int64_t> shape;
-  if (sizes.heads > 1)
-    shape.push_back(sizes.heads);
-  if (sizes.heads == 1 || known != 1)
-    shape.push_back(known);
-  auto viewType = memref::SubViewOp::inferRankReducedResultType(
-      shape, type, offsets, extents, strides);
-  Value rows = memref::SubViewOp::create(b, cast<MemRefType>(viewType), buffer,
-                                         offsets, extents, strides);
-  if (shape.size() == 2)
-    rows = memref::CollapseShapeOp::create(
-        b, rows, ArrayRef<ReassociationIndices>{{0, 1}});
+  Value rows = viewRowNumbers(b, buffer, getQueryBatch(), headQ, sizes.heads,
+                              packed.after ? packed.after : seqQ,
+                              /*isPacked=*/packed.after != nullptr);
   tile::StoreOp::create(b, lse, rows, getPlace(), /*accumulate=*/false,
                         tile::StorePath::Direct);
 }
@@ -585,11 +573,12 @@ void BodyBuilder::buildTile() {
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    SoftmaxState next = step(loop.getInductionVar(), queries,
-                             SoftmaxState::get(loop.getRegionIterArgs()));
+    SoftmaxState next = step(
+        loop.getInductionVar(), queries,
+        SoftmaxState::get(loop.getRegionIterArgs(), initial.others.size()));
     scf::YieldOp::create(b, next.getValues());
   }
-  finish(SoftmaxState::get(loop.getResults()));
+  finish(SoftmaxState::get(loop.getResults(), initial.others.size()));
 }
 
 void attune::buildKernelBody(OpBuilder &builder, attn::AttentionOp op,

@@ -43,6 +43,8 @@ struct KernelSizes {
   DeviceCache cache;
   /// Query heads that the rows of a tile belong to (HeadPacking).
   int64_t heads;
+  /// Roles that compute columns of the output each (countColumnRoles()).
+  int64_t columnRoles;
   /// getColumnParts().
   llvm::SmallVector<int64_t, 2> columnParts;
   /// Whether all that a raised maximum changes is computed in a branch, and

@@ -86,6 +86,28 @@ Value OnlineSoftmax::dropFactor(attn::AttentionOp op, Value score) {
   return rest;
 }
 
+void OnlineSoftmax::foldIntoNextFactor(OpBuilder &builder,
+                                       arith::MulFOp scaled) {
+  APFloat first(0.0f);
+  if (!scaled->hasOneUse() ||
+      !matchPattern(scaled.getRhs(), m_ConstantFloat(&first)))
+    return;
+  OpOperand &use = *scaled->use_begin();
+  auto next = dyn_cast<arith::MulFOp>(use.getOwner());
+  APFloat second(0.0f);
+  unsigned other = 1 - use.getOperandNumber();
+  if (!next || !matchPattern(next->getOperand(other), m_ConstantFloat(&second)))
+    return;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(next);
+  Value both =
+      TileBuilder::constant(builder, next.getLoc(),
+                            first.convertToDouble() * second.convertToDouble());
+  next->setOperand(other, both);
+  use.set(scaled.getLhs());
+  scaled.erase();
+}
+
 /// What the scores that takeBlock() gets are multiplied by to be an exponent of
 /// 2.
 static double getUnit(attn::AttentionOp op) {
@@ -118,14 +140,33 @@ OnlineSoftmax::OnlineSoftmax(TileBuilder &builder, attn::AttentionOp op,
     : b(builder), op(op), schedule(op.getScheduleAttr()),
       rowType(TileType::get({sizes.blockM}, b.getF32Type())),
       sumType(TileType::get({sizes.blockM, sizes.partialSums}, b.getF32Type())),
-      accType(TileType::get({sizes.blockM, sizes.headDimV}, b.getF32Type())),
-      raisesApart(sizes.raisesApart), unit(getUnit(op)), lag(getLag(op)),
+      accType(TileType::get({sizes.blockM, sizes.headDimV / sizes.columnRoles},
+                            b.getF32Type())),
+      roles(sizes.columnRoles), raisesApart(sizes.raisesApart),
+      unit(getUnit(op)), lag(getLag(op)),
       bias(std::max<int64_t>(getLargestPower(attn::getWeightType(op)) - lag,
                              0)) {}
 
 SoftmaxState OnlineSoftmax::start() {
-  return {b.fill(rowType, kLowest), b.fill(sumType, 0), b.fill(accType, 0),
-          raisesApart ? b.fill(rowType, 0) : Value()};
+  SoftmaxState state{b.fill(rowType, kLowest), b.fill(sumType, 0),
+                     b.fill(accType, 0),
+                     raisesApart ? b.fill(rowType, 0) : Value()};
+  for (int64_t i = 1; i < roles; ++i)
+    state.others.push_back(b.fill(accType, 0));
+  return state;
+}
+
+Value OnlineSoftmax::handOver(Value tile) {
+  return tile::HandOverOp::create(b, tile, /*stages=*/uint64_t(1),
+                                  /*role=*/StringAttr());
+}
+
+void OnlineSoftmax::scaleOthers(SoftmaxState &state, Value rowFactors) {
+  if (state.others.empty())
+    return;
+  Value factors = handOver(rowFactors);
+  for (Value &acc : state.others)
+    acc = scale(acc, factors);
 }
 
 Value OnlineSoftmax::scale(Value tile, Value rowFactors) {
@@ -275,8 +316,10 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state,
   Value before = rescale ? scale(state.sum, rescale) : state.sum;
   state.sum = tile::ReduceOp::create(b, sumType, tile::ReductionKind::Add,
                                      weights, before);
-  if (rescale)
+  if (rescale) {
     rescaleOutput(state, rescale, outgrown);
+    scaleOthers(state, rescale);
+  }
   state.max = max;
   Type weightType = attn::getWeightType(op);
   return b.map(
@@ -347,11 +390,13 @@ void OnlineSoftmax::takeSink(TileBuilder::Body logit, SoftmaxState &state) {
         return math::FmaOp::create(inner, loc, args[0], args[1], weight);
       });
   state.acc = scale(state.acc, rescale);
+  scaleOthers(state, rescale);
   state.max = max;
 }
 
-Value OnlineSoftmax::normalize(const SoftmaxState &state, Type type,
-                               TileBuilder::Body factor) {
+SmallVector<Value> OnlineSoftmax::normalize(const SoftmaxState &state,
+                                            Type type,
+                                            TileBuilder::Body factor) {
   Value inverse =
       b.map(rowType, state.sum,
             [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
@@ -362,17 +407,36 @@ Value OnlineSoftmax::normalize(const SoftmaxState &state, Type type,
                   inner, loc, constantF32(inner, loc, 1), args[0]);
               return arith::SelectOp::create(inner, loc, empty, zero, quotient);
             });
-  return b.map(
-      accType.withElementType(type), {state.acc, b.broadcast(inverse, accType)},
-      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        Value normalized = arith::MulFOp::create(inner, loc, args[0], args[1]);
-        if (factor)
-          normalized = arith::MulFOp::create(
-              inner, loc, normalized, factor(inner, loc, args.drop_front(2)));
-        if (type.isF32())
-          return normalized;
-        return arith::TruncFOp::create(inner, loc, type, normalized);
-      });
+  int64_t firstColumn = 0;
+  auto divide = [&](Value acc, Value factors) -> Value {
+    return b.map(
+        accType.withElementType(type), {acc, b.broadcast(factors, accType)},
+        [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+          Value normalized =
+              arith::MulFOp::create(inner, loc, args[0], args[1]);
+          if (factor) {
+            SmallVector<Value> place(args.drop_front(2));
+            if (firstColumn)
+              place[1] = arith::AddIOp::create(
+                  inner, loc, place[1],
+                  arith::ConstantIndexOp::create(inner, loc, firstColumn));
+            normalized = arith::MulFOp::create(inner, loc, normalized,
+                                               factor(inner, loc, place));
+          }
+          if (type.isF32())
+            return normalized;
+          return arith::TruncFOp::create(inner, loc, type, normalized);
+        });
+  };
+  SmallVector<Value> parts{divide(state.acc, inverse)};
+  if (state.others.empty())
+    return parts;
+  Value handed = handOver(inverse);
+  for (Value acc : state.others) {
+    firstColumn += accType.getShape()[1];
+    parts.push_back(divide(acc, handed));
+  }
+  return parts;
 }
 
 Value OnlineSoftmax::logSumExp(const SoftmaxState &state) {

@@ -6,6 +6,7 @@
 #define ATTUNE_LIB_CONVERSION_ATTNTOTILE_ONLINESOFTMAX_H
 
 #include "KernelBody.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace attune {
@@ -39,17 +40,22 @@ struct SoftmaxState {
   /// What is added to exponents for the maximum; null where it is computed for
   /// each block.
   mlir::Value shift{};
+  /// Columns of the output behind those of `acc`, which other roles compute.
+  llvm::SmallVector<mlir::Value, 1> others{};
 
   /// What a loop carries, and back.
   llvm::SmallVector<mlir::Value> getValues() const {
     llvm::SmallVector<mlir::Value> values{max, sum, acc};
     if (shift)
       values.push_back(shift);
+    llvm::append_range(values, others);
     return values;
   }
-  static SoftmaxState get(mlir::ValueRange values) {
+  /// With so many of other roles.
+  static SoftmaxState get(mlir::ValueRange values, size_t others = 0) {
     return {values[0], values[1], values[2],
-            values.size() > 3 ? values[3] : mlir::Value()};
+            values.size() > 3 + others ? values[3] : mlir::Value(),
+            llvm::SmallVector<mlir::Value, 1>(values.take_back(others))};
   }
 };
 
@@ -68,6 +74,12 @@ public:
   /// exponent as well.
   static mlir::Value dropFactor(attn::AttentionOp op, mlir::Value score);
 
+  /// Folds `scaled`, a product with a constant, into one other that is made of
+  /// it. A region sees scores in f32, so that one rounding less is no other
+  /// result.
+  static void foldIntoNextFactor(mlir::OpBuilder &builder,
+                                 mlir::arith::MulFOp scaled);
+
   SoftmaxState start();
   /// Returns the weights of a block of scores in the type that values are
   /// multiplied with, and makes `state`, but for their products with the
@@ -81,15 +93,21 @@ public:
   /// After that: adds to each row a logit that has no value. `logit` gives it,
   /// an f32, for the number of the row, its only argument.
   void takeSink(TileBuilder::Body logit, SoftmaxState &state);
+  /// What the first role computes, as others get it.
+  mlir::Value handOver(mlir::Value tile);
   /// The output, in this type, multiplied by what `factor` gives, if it is
-  /// there, for the numbers of row and column.
-  mlir::Value normalize(const SoftmaxState &state, mlir::Type type,
-                        TileBuilder::Body factor = nullptr);
+  /// there, for the numbers of row and column: a tile of the columns of each
+  /// role.
+  llvm::SmallVector<mlir::Value> normalize(const SoftmaxState &state,
+                                           mlir::Type type,
+                                           TileBuilder::Body factor = nullptr);
   /// The natural logarithm of the sums of the rows; -inf where no key was seen.
   mlir::Value logSumExp(const SoftmaxState &state);
 
 private:
   mlir::Value scale(mlir::Value tile, mlir::Value rowFactors);
+  /// The columns of other roles, with factors that these are handed.
+  void scaleOthers(SoftmaxState &state, mlir::Value rowFactors);
   /// Whether a row of this warp, or a lane's part of it, has grown by more than
   /// the schedule allows.
   mlir::Value findOutgrown(mlir::Value before, mlir::Value after);
@@ -109,7 +127,9 @@ private:
   TileBuilder &b;
   attn::AttentionOp op;
   schedule::AttentionAttr schedule;
+  /// `accType` has the columns of one role.
   tile::TileType rowType, sumType, accType;
+  int64_t roles;
   bool raisesApart;
   /// What a score is multiplied by to be an exponent of 2.
   double unit;

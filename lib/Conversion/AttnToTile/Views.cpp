@@ -115,6 +115,33 @@ Value attune::limitRows(ImplicitLocOpBuilder &b, Value view, Value rows) {
   return memref::SubViewOp::create(b, view, offsets, extents, strides);
 }
 
+Value attune::viewRowNumbers(ImplicitLocOpBuilder &b, Value buffer, Value batch,
+                             Value head, int64_t heads, Value length,
+                             bool isPacked) {
+  auto type = cast<MemRefType>(buffer.getType());
+  SmallVector<OpFoldResult> offsets{batch, head, b.getIndexAttr(0)},
+      strides(3, b.getIndexAttr(1));
+  int64_t known = isPacked ? ShapedType::kDynamic : type.getDimSize(2);
+  OpFoldResult rows = b.getIndexAttr(known);
+  if (ShapedType::isDynamic(known))
+    rows = length;
+  SmallVector<OpFoldResult> extents{b.getIndexAttr(1), b.getIndexAttr(heads),
+                                    rows};
+  SmallVector<int64_t> shape;
+  if (heads > 1)
+    shape.push_back(heads);
+  if (heads == 1 || known != 1)
+    shape.push_back(known);
+  auto viewType = memref::SubViewOp::inferRankReducedResultType(
+      shape, type, offsets, extents, strides);
+  Value view = memref::SubViewOp::create(b, cast<MemRefType>(viewType), buffer,
+                                         offsets, extents, strides);
+  if (shape.size() == 2)
+    view = memref::CollapseShapeOp::create(
+        b, view, ArrayRef<ReassociationIndices>{{0, 1}});
+  return view;
+}
+
 Value attune::viewPart(ImplicitLocOpBuilder &b, Value buffer,
                        OpFoldResult part) {
   return selectAt(b, buffer, 0, part);

@@ -30,6 +30,12 @@ mlir::Value viewPages(mlir::ImplicitLocOpBuilder &b, llvm::StringRef order,
 mlir::Value limitRows(mlir::ImplicitLocOpBuilder &b, mlir::Value view,
                       mlir::Value rows);
 
+/// The 1-D view of a number for each of `length` rows of `heads` heads, of a
+/// buffer [batch, heads, rows], all of whose rows these are unless packed.
+mlir::Value viewRowNumbers(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
+                           mlir::Value batch, mlir::Value head, int64_t heads,
+                           mlir::Value length, bool isPacked);
+
 /// One part of a buffer whose first dimension counts parts.
 mlir::Value viewPart(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
                      mlir::OpFoldResult part);

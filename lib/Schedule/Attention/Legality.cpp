@@ -355,11 +355,19 @@ static std::optional<Refusal> checkColumns(const AttentionProblem &problem,
                   "expects an output of a multiple of {0} columns, {1} for "
                   "each of {2} {3}, but got {4}",
                   sharers * unit, unit, sharers, scopes, dV);
-  if (!schedule.getPInRegisters())
+  if (schedule.getPInRegisters())
+    return std::nullopt;
+  if (!byWarpgroups || !schedule.getProducerWarps())
     return refuse("weights-of-shared-columns",
-                  "expects p-in-registers where warps-n is {0}, for each of "
-                  "these has the weights, but got {1}",
+                  "expects p-in-registers where warps-n is {0}, but for "
+                  "warpgroups beside producers, of which one role hands "
+                  "weights over to the others, but got {1}",
                   sharers, schedule.getPInRegisters());
+  if (schedule.getOverlap() != Overlap::None)
+    return refuse("overlap-of-shared-columns",
+                  "expects overlap to be none where a role hands weights over, "
+                  "but got {0}",
+                  stringifyOverlap(schedule.getOverlap()));
   return std::nullopt;
 }
 

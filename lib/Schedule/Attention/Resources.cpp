@@ -22,12 +22,20 @@ PaddedHeadDims attune::getPaddedHeadDims(const AttentionProblem &problem,
           static_cast<int64_t>(llvm::alignTo(problem.headDimV, atom.getN()))};
 }
 
+int64_t attune::countColumnRoles(const AttentionKnobs &schedule) {
+  return schedule.getPInRegisters() ? 1 : schedule.getWarpsN();
+}
+
 SmallVector<int64_t, 2> attune::getColumnParts(const AttentionProblem &problem,
-                                               MmaAtomAttr atom) {
+                                               MmaAtomAttr atom,
+                                               int64_t roles) {
   auto [dQK, dV] = getPaddedHeadDims(problem, atom);
-  if (!problem.isLatent || dQK == dV)
+  if (!problem.isLatent)
     return {dQK};
-  return {dV, dQK - dV};
+  SmallVector<int64_t, 2> parts(roles, dV / roles);
+  if (dQK != dV)
+    parts.push_back(dQK - dV);
+  return parts;
 }
 
 MmaAtomAttr attune::findAtom(const AttentionProblem &problem,
@@ -63,9 +71,13 @@ int64_t attune::getThreads(const AttentionKnobs &schedule, TargetAttr target) {
 }
 
 WarpBudget attune::getBudget(const AttentionKnobs &schedule) {
-  return {schedule.getNumWarps(), schedule.getProducerWarps(),
-          schedule.getMmaWarps(), schedule.getWorkgroupsPerSm(),
-          schedule.getPersistent() != Persistent::None};
+  return {schedule.getNumWarps(),
+          schedule.getProducerWarps(),
+          schedule.getMmaWarps(),
+          schedule.getWorkgroupsPerSm(),
+          schedule.getPersistent() != Persistent::None,
+          /*teams=*/1,
+          countColumnRoles(schedule)};
 }
 
 int64_t attune::getRegistersAtEntry(const AttentionKnobs &schedule,
@@ -81,6 +93,22 @@ attune::getRoleRegisters(const AttentionKnobs &schedule, TargetAttr target) {
 int64_t attune::getRegisterLimit(const AttentionKnobs &schedule,
                                  TargetAttr target) {
   return getBudget(schedule).getRegisterLimit(target);
+}
+
+/// What one role hands over to the others: the factors by which it rescales,
+/// the weights, and those of sinks and sums.
+static void addHandedOver(const AttentionProblem &problem,
+                          const AttentionKnobs &schedule,
+                          tile::SharedMemoryLayout &layout) {
+  int64_t rows = schedule.getBlockM(),
+          factors = rows * static_cast<int64_t>(sizeof(float)),
+          bits = problem.getWeightType().getIntOrFloatBitWidth();
+  bool takesSinks = problem.hasSinks && schedule.getSplitK() == 1;
+  layout.addRing(1, factors, rows);
+  layout.addRing(1, rows * schedule.getBlockN() * bits / 8,
+                 schedule.getBlockN());
+  for (int64_t i = 0; i < (takesSinks ? 2 : 1); ++i)
+    layout.addRing(1, factors, rows);
 }
 
 int64_t attune::getSharedBytes(const AttentionProblem &problem,
@@ -99,7 +127,7 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
       layout.addTiles(tile::getOperandBytes({rows, columns}, element, stages,
                                             {atom, isLhs, kAlongRows}));
     };
-    for (int64_t columns : getColumnParts(problem, atom)) {
+    for (int64_t columns : getColumnParts(problem, atom, /*roles=*/1)) {
       if (!schedule.getQInRegisters())
         addOperand(type, 1, schedule.getBlockM(), columns, /*isLhs=*/true,
                    /*kAlongRows=*/false);
@@ -120,15 +148,18 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
   // A query that no loop loads again has one slot.
   bool isPersistent = schedule.getPersistent() != Persistent::None;
   int64_t qStages = isPersistent ? schedule.getQStages() : 1;
-  for (int64_t columns : getColumnParts(problem, atom)) {
+  int64_t roles = countColumnRoles(schedule);
+  for (int64_t columns : getColumnParts(problem, atom, roles)) {
     add(type, qStages, schedule.getBlockM(), columns);
     add(keyType, schedule.getKStages(), schedule.getBlockN(), columns);
   }
-  if (!problem.isLatent)
-    add(valueType, schedule.getVStages(), schedule.getBlockN(), dV);
+  for (int64_t i = 0; !problem.isLatent && i < roles; ++i)
+    add(valueType, schedule.getVStages(), schedule.getBlockN(), dV / roles);
   int64_t rowBytes = problem.getWeightType().getIntOrFloatBitWidth() / 8 *
                      schedule.getBlockM();
-  if (!schedule.getPInRegisters())
+  if (roles > 1)
+    addHandedOver(problem, schedule, layout);
+  else if (!schedule.getPInRegisters())
     layout.addTiles(rowBytes * schedule.getBlockN());
   if (schedule.getOInShared() == OutputPath::Buffer)
     layout.addTiles(rowBytes * dV);

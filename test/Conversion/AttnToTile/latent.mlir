@@ -33,3 +33,33 @@ func.func @whole(%q: tensor<1x1x64x64xbf16>, %k: tensor<1x1x256x64xbf16>) -> ten
     : tensor<1x1x64x64xbf16>, tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>
   return %o : tensor<1x1x64x64xbf16>
 }
+
+// One role computes scores and hands weights, factors and the sums' inverses over to the other one, each of which multiplies by its own columns.
+// CHECK-LABEL: gpu.func @handed_kernel
+// CHECK-SAME: tile.roles = [#tile.role<"compute", warps = 4, registers = 240>, #tile.role<"compute1", warps = 4, registers = 240>, #tile.role<"load",
+// CHECK: tile.load %{{.+}} -> <64x256xbf16, registers>
+// CHECK: tile.load %{{.+}} -> <64x256xbf16, registers>
+// CHECK: tile.load %{{.+}} -> <64x64xbf16, registers>
+// CHECK: scf.for
+// CHECK: %[[L:.+]] = tile.load %{{.+}}[%{{.+}}, %c0{{.*}}] {{.*}} -> <64x256xbf16, registers>
+// CHECK: %[[R:.+]] = tile.load %{{.+}}[%{{.+}}, %c256{{.*}}] {{.*}} -> <64x256xbf16, registers>
+// CHECK: %[[K:.+]] = tile.load %{{.+}}[%{{.+}}, %c512{{.*}}] {{.*}} -> <64x64xbf16, registers>
+// CHECK: tile.mma %{{.+}}, %[[K]], %{{.+}} transpose_rhs scope warpgroup :
+// CHECK: tile.mma %{{.+}}, %[[R]], %{{.+}} transpose_rhs scope warpgroup :
+// CHECK: tile.mma %{{.+}}, %[[L]], %{{.+}} transpose_rhs scope warpgroup :
+// CHECK: %[[F:.+]] = tile.hand_over %{{.+}} stages 1 : <64xf32, registers>
+// CHECK: %[[FS:.+]] = tile.broadcast %[[F]]
+// CHECK: %[[ACC:.+]] = tile.map(%{{.+}}, %[[FS]])
+// CHECK: %[[P:.+]] = tile.map
+// CHECK: %[[W:.+]] = tile.hand_over %[[P]] stages 1 : <64x64xbf16, registers>
+// CHECK: tile.mma %[[P]], %[[L]], %{{.+}} scope warpgroup : {{.+}} <64x256xf32, registers>
+// CHECK: tile.mma %[[W]], %[[R]], %[[ACC]] scope warpgroup : {{.+}} <64x256xf32, registers>
+// CHECK: %[[INVERSE:.+]] = tile.map
+// CHECK: tile.hand_over %[[INVERSE]] stages 1
+// CHECK: tile.store %{{.+}}, %{{.+}}[%{{.+}}, %c0{{.*}}] :
+// CHECK: tile.store %{{.+}}, %{{.+}}[%{{.+}}, %c256{{.*}}] role "compute1" :
+func.func @handed(%q: tensor<1x1x64x576xbf16>, %k: tensor<1x1x256x576xbf16>) -> tensor<1x1x64x512xbf16> {
+  %o = attn.attention %q, %k, %k latent(512) schedule(<blockM = 64, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, pInRegisters = 0, warpsN = 2>)
+    : tensor<1x1x64x576xbf16>, tensor<1x1x256x576xbf16>, tensor<1x1x256x576xbf16>
+  return %o : tensor<1x1x64x512xbf16>
+}

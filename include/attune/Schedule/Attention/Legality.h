@@ -105,10 +105,17 @@ struct PaddedHeadDims {
 PaddedHeadDims getPaddedHeadDims(const AttentionProblem &problem,
                                  tile::MmaAtomAttr atom);
 
+/// Roles that share the columns of the output, of which the first one computes
+/// scores and hands weights over to the others: more than one where warpgroups
+/// share columns and weights go through shared memory.
+int64_t countColumnRoles(const AttentionKnobs &schedule);
+
 /// The columns of queries and keys that are loaded as a tile each: all, or
-/// where values are a part of the keys, these and the others.
+/// where values are a part of the keys, those of each of `roles` and the
+/// others.
 llvm::SmallVector<int64_t, 2> getColumnParts(const AttentionProblem &problem,
-                                             tile::MmaAtomAttr atom);
+                                             tile::MmaAtomAttr atom,
+                                             int64_t roles);
 
 /// The matrix instruction that the schedule asks for; null if the chip has
 /// none.
