@@ -62,6 +62,28 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // What one MMA adds to another one's result waits for nothing, and one wait is for both.
+  // CHECK-LABEL: gpu.func @added
+  // CHECK:   %[[S:.+]] = tile.mma_async %{{.+}}, %[[Q:.+]], %{{.+}} transpose_rhs
+  // CHECK-NEXT: %[[T:.+]] = tile.mma_async %{{.+}}, %[[Q]], %[[S]] transpose_rhs
+  // CHECK-NEXT: %[[TW:.+]] = tile.wait %[[T]]
+  // CHECK-NEXT: tile.store %[[TW]]
+  // CHECK-NEXT: tile.release
+  gpu.func @added(%k: !rows, %v: !rows, %zero: !acc, %sums: memref<64x32xf32>) kernel attributes {tile.roles = #roles} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %queries = tile.channel : !channel
+    scf.for %i = %c0 to %c4 step %c1 {
+      %q = tile.get %queries[%i] : !channel -> !shared
+      %s = tile.mma %k, %q, %zero transpose_rhs scope warpgroup : !rows, !shared, !acc
+      %t = tile.mma %v, %q, %s transpose_rhs scope warpgroup : !rows, !shared, !acc
+      tile.release %queries[%i] : !channel
+      tile.store %t, %sums[%c0, %c0] : !acc, memref<64x32xf32>
+    } {tile.defer_waits}
+    gpu.return
+  }
+
   // A result that is read in a branch is waited for in front of it. MMAs of single warps are done when they return.
   // CHECK-LABEL: gpu.func @branch
   // CHECK: %[[S:.+]] = tile.mma_async

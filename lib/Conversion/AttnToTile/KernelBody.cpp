@@ -520,6 +520,10 @@ void BodyBuilder::planLoop(scf::ForOp loop) {
                                                    : tile::Overlap::Early));
   if (schedule.getOverlap() == schedule::Overlap::PingPong)
     loop->setAttr(Tile::kPingPongAttrName, b.getUnitAttr());
+  // What a role computes runs beside what others multiply, and products that
+  // are added up beside each other.
+  if (sizes.columnRoles > 1)
+    loop->setAttr(Tile::kDeferWaitsAttrName, b.getUnitAttr());
   if (schedule.getSplitMasked())
     loop->setAttr(Tile::kSplitAttrName, b.getUnitAttr());
   if (schedule.getUnroll() > 1)

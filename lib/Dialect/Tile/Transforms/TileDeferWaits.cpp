@@ -49,6 +49,18 @@ static Operation *findDeadline(MmaOp mma) {
   return deadline;
 }
 
+/// Whether another MMA of the block adds to what this one computes, and nothing
+/// else reads it: these need not wait for each other.
+static bool isAddedTo(MmaOp mma) {
+  if (!mma.getResult().hasOneUse())
+    return false;
+  OpOperand &use = *mma.getResult().use_begin();
+  auto next = dyn_cast<MmaOp>(use.getOwner());
+  return next && next->getBlock() == mma->getBlock() &&
+         next.getScope() == MmaScope::Warpgroup &&
+         &use == &next.getAccMutable();
+}
+
 /// Issues the MMAs of a loop where they stand, and waits for each of them at
 /// its deadline. Releases come last, in their order, so that slots which an MMA
 /// reads do not end what could run beside it.
@@ -60,18 +72,25 @@ static void deferWaits(scf::ForOp loop) {
   for (auto mma : body->getOps<MmaOp>())
     if (mma.getScope() == MmaScope::Warpgroup)
       deadlines.emplace_back(mma, findDeadline(mma));
+  llvm::DenseMap<Value, Value> added;
   for (auto [mma, deadline] : deadlines) {
     OpBuilder b(mma);
+    Value before = added.lookup(mma.getAcc());
     auto pending = MmaAsyncOp::create(
         b, mma.getLoc(), PendingType::getOf(mma.getAcc().getType()),
-        mma.getLhs(), mma.getRhs(), mma.getAcc(), mma.getTransposeLhsAttr(),
-        mma.getTransposeRhsAttr(), mma.getScopeAttr(), mma.getWarpsNAttr(),
-        mma.getAtomAttr(), mma.getReplicasAttr());
+        mma.getLhs(), mma.getRhs(), before ? before : Value(mma.getAcc()),
+        mma.getTransposeLhsAttr(), mma.getTransposeRhsAttr(),
+        mma.getScopeAttr(), mma.getWarpsNAttr(), mma.getAtomAttr(),
+        mma.getReplicasAttr());
+    if (isAddedTo(mma)) {
+      added[mma.getResult()] = pending;
+      continue;
+    }
     b.setInsertionPoint(deadline);
     auto wait = WaitOp::create(b, mma.getLoc(), mma.getType(), pending);
     mma.replaceAllUsesWith(wait.getResult());
   }
-  for (auto [mma, deadline] : deadlines)
+  for (auto [mma, deadline] : llvm::reverse(deadlines))
     mma.erase();
 }
 

@@ -79,7 +79,8 @@ def TileDeferWaitsPass : Pass<"tile-defer-waits", "::mlir::gpu::GPUFuncOp"> {
                           yield acc
     ```
 
-    The order of MMAs is that of the loop. Nothing runs from one iteration into the next.
+    The order of MMAs is that of the loop. Nothing runs from one iteration into the next. One that adds to another one's result does not wait for
+    that.
   }];
 }
 
