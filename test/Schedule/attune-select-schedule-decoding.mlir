@@ -70,7 +70,7 @@ func.func @queries(%q: tensor<1x8x128x128xbf16>, %k: tensor<1x8x8192x128xbf16>) 
 
 // Two warpgroups share the columns of rows of 512; producers hand registers over to them.
 // CHECK-LABEL: func.func @latent
-// CHECK: schedule(<blockM = 64, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, rescale = 8, tileOrder = ascending, warpsN = 2, splitK = 4>)
+// CHECK: schedule(<blockM = 64, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, pInRegisters = 0, rescale = 8, tileOrder = ascending, warpsN = 2, splitK = 4>)
 // SM80-LABEL: func.func @latent
 // SM80: schedule(<{{.*}}warpsN = 2
 func.func @latent(%q: tensor<16x128x1x576xbf16>, %k: tensor<16x1x4096x576xbf16>) -> tensor<16x128x1x512xbf16> {

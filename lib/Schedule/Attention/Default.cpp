@@ -291,6 +291,8 @@ static AttentionAttr selectDecoding(const AttentionProblem &problem,
       AttentionSchedule wanted =
           makeGroups(problem, groups, blockN, /*sharers=*/groups);
       wanted.producerWarps = producers;
+      // Two warpgroups compute scores once, and one hands weights to the other.
+      wanted.pInRegisters = groups != 2;
       wanted.kStages = wanted.vStages = stages;
       wanted.tileOrder = schedule::TileOrder::Ascending;
       AttentionAttr schedule = getIfFits(problem, wanted, target);
