@@ -2,7 +2,7 @@
 //
 // Where the elements of a matrix stand in workgroup memory that a descriptor
 // points to (PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory
-// Layout"), for elements of 16 bits.
+// Layout"), for elements of 16 bits, and K-major ones of 8.
 //
 // Held against a chip by kernels that gave right results there: swizzles of 128
 // bytes, with matrices that start at multiples of 1024 bytes. K-major: 1024
@@ -18,11 +18,11 @@
 
 namespace attune {
 
-/// Memory is made of pieces of 16 bytes, 8 elements. A core matrix is 8 rows of
+/// Memory is made of pieces of 16 bytes. A core matrix is 8 rows of
 /// a piece each; rows run along K if the matrix is K-major, and along M or N if
 /// it is transposed.
 struct MatrixDescriptor {
-  static constexpr uint32_t kPieceBytes = 16, kPieceElements = 8;
+  static constexpr uint32_t kPieceBytes = 16;
   /// Addresses are counted modulo this: those of workgroup memory, whose low
   /// bits are the offset (HostThread::shared).
   static constexpr uint32_t kWindow = uint32_t(1) << 18;
@@ -54,14 +54,17 @@ struct MatrixDescriptor {
 
   uint32_t getPatternBytes() const { return 8 * pieces * kPieceBytes; }
 
-  /// Offset in workgroup memory of an element: `index` along M or N, `k` along
-  /// K.
-  uint32_t getAddress(uint32_t index, uint32_t k, bool isTransposed) const {
+  /// Offset in workgroup memory of an element of so many bytes: `index` along M
+  /// or N, `k` along K.
+  uint32_t getAddress(uint32_t index, uint32_t k, bool isTransposed,
+                      uint32_t bytes) const {
     uint32_t along = isTransposed ? index : k,
              across = isTransposed ? k : index;
-    uint32_t piece = along / kPieceElements, group = across / 8;
+    uint32_t pieceElements = kPieceBytes / bytes;
+    uint32_t piece = along / pieceElements, group = across / 8;
     uint32_t rowBytes = pieces * kPieceBytes;
-    uint32_t address = start + across % 8 * rowBytes + along % 8 * 2;
+    uint32_t address =
+        start + across % 8 * rowBytes + along % pieceElements * bytes;
     if (pieces == 1)
       // Without a swizzle, the leading offset steps along K in both cases.
       address += isTransposed ? piece * stride + group * leading

@@ -80,6 +80,24 @@ static void shuffle(HostThread *context, uint32_t site, uint32_t kind) {
       });
 }
 
+/// prmt: operands are two words and a selector, each of whose digits says which
+/// byte of the two, or by its upper bit of which one the sign.
+static void permute(HostThread *context, uint32_t) {
+  Thread &lane = asThread(context);
+  uint8_t bytes[8];
+  std::memcpy(bytes, lane.takeBytes(sizeof(bytes)), sizeof(bytes));
+  auto selector = lane.takeOperand<uint32_t>();
+  uint32_t word = 0;
+  for (uint32_t i = 0; i < sizeof(word); ++i) {
+    uint32_t digit = selector >> 4 * i & 0xf;
+    uint32_t byte = bytes[digit % 8];
+    if (digit & 8)
+      byte = byte & 0x80 ? 0xff : 0;
+    word |= byte << 8 * i;
+  }
+  lane.setResult(word);
+}
+
 /// vote.sync: operands are the mask and the predicate.
 static void vote(HostThread *context, uint32_t site, uint32_t kind) {
   Thread &caller = asThread(context);
@@ -305,6 +323,7 @@ ArrayRef<HostFunction> attune::getNVVMHostFunctions() {
   static const HostFunction functions[] = {
       hostFunction("attuneHostSyncWarp", syncWarp),
       hostFunction("attuneHostShuffle", shuffle),
+      hostFunction("attuneHostPermuteBytes", permute),
       hostFunction("attuneHostVote", vote),
       hostFunction("attuneHostElect", elect),
       hostFunction("attuneHostLoadMatrix", loadMatrix),

@@ -2,7 +2,8 @@
 //
 // An MMA is computed when it is waited for, or at once if the seed says so;
 // its operands in workgroup memory must not change in between. Its sums are
-// exact products and the accumulator in f64, rounded once.
+// exact products and the accumulator in f64, rounded once. Hardware keeps fewer
+// bits of sums of products of 8 bits, which does not show here.
 
 #include "Warpgroups.h"
 #include "Runtime.h"
@@ -17,12 +18,16 @@ static constexpr uint32_t kTicket = 0xffc00000, kRegisterBits = 7;
 static constexpr uint32_t kTicketNumbers = 0x7ffd;
 /// MMAs of a warpgroup whose results can still be asked for.
 static constexpr size_t kKept = 1024;
-static constexpr uint32_t kRows = 64, kDepth = 16;
+static constexpr uint32_t kRows = 64, kDepthBytes = 32;
 /// Of a thread that holds its part of the left operand.
 static constexpr uint32_t kLeftRegisters = 4;
 
 static constexpr uint32_t kAllLanes = ~uint32_t(0);
 static constexpr uint32_t kAllWarps = (1u << Warpgroups::kWarps) - 1;
+
+static uint32_t getDepth(HostElementType type) {
+  return kDepthBytes / getOperandBytes(type);
+}
 
 static uint32_t makeTicket(uint64_t number, uint32_t index) {
   return kTicket |
@@ -164,7 +169,7 @@ void Warpgroups::start(Group &group, ArrayRef<Thread *> threads, Mma mma) {
     warp.open.push_back(mma.number);
   workgroup.counters.readMatrices(mma.site, int64_t(mma.pieces.size()) *
                                                 MatrixDescriptor::kPieceBytes);
-  workgroup.counters.matrix(2.0 * kRows * mma.columns * kDepth);
+  workgroup.counters.matrix(2.0 * kRows * mma.columns * getDepth(mma.type));
   uint64_t number = mma.number;
   group.mmas.push_back(std::move(mma));
   // What no warp has waited for stays.
@@ -193,12 +198,15 @@ bool Warpgroups::addPieces(Mma &mma, const Thread &thread,
                     llvm::utohexstr(matrix.start));
     return false;
   }
-  uint32_t along = isTransposed ? extent : kDepth,
-           across = isTransposed ? kDepth : extent;
+  uint32_t depth = getDepth(mma.type), bytes = getOperandBytes(mma.type);
+  uint32_t along = isTransposed ? extent : depth,
+           across = isTransposed ? depth : extent;
   for (uint32_t row = 0; row < across; ++row)
-    for (uint32_t at = 0; at < along; at += MatrixDescriptor::kPieceElements) {
-      uint32_t offset = matrix.getAddress(
-          isTransposed ? at : row, isTransposed ? row : at, isTransposed);
+    for (uint32_t at = 0; at < along;
+         at += MatrixDescriptor::kPieceBytes / bytes) {
+      uint32_t offset =
+          matrix.getAddress(isTransposed ? at : row, isTransposed ? row : at,
+                            isTransposed, bytes);
       if (offset + MatrixDescriptor::kPieceBytes > workgroup.sharedBytes) {
         reports.add(HostCheck::Bounds, mma.site, thread,
                     "reads a matrix outside of the " +
@@ -292,17 +300,19 @@ void Warpgroups::computeUntil(Group &group, uint64_t number) {
 }
 
 /// PTX ISA, "Register Fragments and Shared Memory Matrix Layouts": matrix A of
-/// wgmma.m64nNk16 in registers, as 64 rows of 16.
+/// wgmma.m64nNk16 or m64nNk32 in registers, as 64 rows.
 static std::vector<double> unpackLeft(ArrayRef<uint32_t> registers,
                                       HostElementType type) {
-  std::vector<double> values(kRows * kDepth);
+  uint32_t depth = getDepth(type), bytes = getOperandBytes(type),
+           ofWord = sizeof(uint32_t) / bytes;
+  std::vector<double> values(size_t(kRows) * depth);
   for (size_t at : llvm::seq(registers.size()))
-    for (uint32_t half = 0; half < 2; ++half) {
+    for (uint32_t part = 0; part < ofWord; ++part) {
       uint32_t number = at / kLeftRegisters, index = at % kLeftRegisters;
       uint32_t row = 16 * (number / 32) + number % 32 / 4 + 8 * (index % 2);
-      uint32_t k = 8 * (index / 2) + 2 * (number % 4) + half;
-      values[row * kDepth + k] = loadOperand(
-          type, reinterpret_cast<const char *>(&registers[at]) + 2 * half);
+      uint32_t k = depth / 2 * (index / 2) + ofWord * (number % 4) + part;
+      values[row * depth + k] = loadOperand(
+          type, reinterpret_cast<const char *>(&registers[at]) + bytes * part);
     }
   return values;
 }
@@ -314,14 +324,16 @@ void Warpgroups::compute(Group &group, Mma &mma) {
     llvm::fill(mma.registers, ~uint32_t(0));
     return;
   }
+  uint32_t depth = getDepth(mma.type), bytes = getOperandBytes(mma.type);
   auto load = [&](const MatrixDescriptor &matrix, uint32_t extent,
                   bool isTransposed, bool negated) {
-    std::vector<double> values(size_t(extent) * kDepth);
+    std::vector<double> values(size_t(extent) * depth);
     for (uint32_t index = 0; index < extent; ++index)
-      for (uint32_t k = 0; k < kDepth; ++k) {
+      for (uint32_t k = 0; k < depth; ++k) {
         double value = loadOperand(
-            mma.type, mma.memory + matrix.getAddress(index, k, isTransposed));
-        values[index * kDepth + k] = negated ? -value : value;
+            mma.type,
+            mma.memory + matrix.getAddress(index, k, isTransposed, bytes));
+        values[index * depth + k] = negated ? -value : value;
       }
     return values;
   };
@@ -333,7 +345,7 @@ void Warpgroups::compute(Group &group, Mma &mma) {
       load(mma.b, mma.columns, mma.flags & kHostMmaTransposeB,
            mma.flags & kHostMmaNegateB);
   // PTX ISA, "Register Fragments and Shared Memory Matrix Layouts": matrix D
-  // of wgmma.m64nNk16.
+  // of wgmma.m64nNk16, which is that of m64nNk32.
   for (uint32_t number = 0; number < kLanes; ++number)
     for (uint32_t i = 0; i < count; ++i) {
       uint32_t row = 16 * (number / 32) + number % 32 / 4 + 8 * (i / 2 % 2);
@@ -347,8 +359,8 @@ void Warpgroups::compute(Group &group, Mma &mma) {
             source ? source->registers[number * (source->columns / 2) + index]
                    : word);
       }
-      for (uint32_t k = 0; k < kDepth; ++k)
-        sum += a[row * kDepth + k] * b[column * kDepth + k];
+      for (uint32_t k = 0; k < depth; ++k)
+        sum += a[row * depth + k] * b[column * depth + k];
       word = llvm::bit_cast<uint32_t>(static_cast<float>(sum));
     }
 }

@@ -222,9 +222,48 @@ func.func @narrow_query_alone(%q: !narrow, %k: tensor<1x1x64x64xbf16>) -> tensor
   return %o : tensor<1x1x64x64xbf16>
 }
 func.func @narrow_query_for_warpgroups(%q: !narrow, %v: tensor<1x1x64x64xbf16>) -> tensor<1x1x64x64xbf16> {
-  // expected-error @below {{no-matrix-instruction: expects an element type that 'sm_90a' has a matrix instruction of 4 warps for, but got f8E4M3FN}}
   %o = attn.attention %q, %q, %v schedule(<blockM = 64, mmaWarps = 4, qInRegisters = 0>) : !narrow, !narrow, tensor<1x1x64x64xbf16>
   return %o : tensor<1x1x64x64xbf16>
+}
+func.func @narrow_types_for_warpgroups(%q: !narrow, %k: tensor<1x1x64x64xf8E5M2>, %v: tensor<1x1x64x64xbf16>) -> tensor<1x1x64x64xbf16> {
+  // expected-error @below {{no-matrix-instruction: expects an element type that 'sm_90a' has a matrix instruction of 4 warps for, but got f8E4M3FN beside keys of f8E5M2}}
+  %o = attn.attention %q, %k, %v schedule(<blockM = 64, mmaWarps = 4, qInRegisters = 0>) : !narrow, tensor<1x1x64x64xf8E5M2>, tensor<1x1x64x64xbf16>
+  return %o : tensor<1x1x64x64xbf16>
+}
+func.func @narrow_values_for_warpgroups(%q: !narrow) -> tensor<1x1x64x64xbf16> {
+  // expected-error @below {{widening-for-warpgroups: expects mma-warps to be 1 where values of f8E4M3FN are widened to bf16, which warps do in their registers, but got 4}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, mmaWarps = 4, qInRegisters = 0>) : !narrow, !narrow, !narrow
+  return %o : tensor<1x1x64x64xbf16>
+}
+!two = tensor<1x1x128x64xf8E4M3FN>
+func.func @columns(%q: !two) -> tensor<1x1x128x64xbf16> {
+  %o = attn.attention %q, %q, %q weights(f8E4M3FN) schedule(<blockM = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, oInShared = buffer>) : !two, !two, !two
+  return %o : tensor<1x1x128x64xbf16>
+}
+func.func @ping_pong_of_columns(%q: !two) -> tensor<1x1x128x64xbf16> {
+  // expected-error @below {{ping-pong-of-columns: expects overlap to be none or softmax where values of f8E4M3FN are multiplied by 4 warps, which all meet when they have transposed them, but got ping-pong}}
+  %o = attn.attention %q, %q, %q weights(f8E4M3FN) schedule(<blockM = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong">) : !two, !two, !two
+  return %o : tensor<1x1x128x64xbf16>
+}
+func.func @weights_of_columns(%q: !two) -> tensor<1x1x128x64xbf16> {
+  // expected-error @below {{weights-of-columns: expects p-in-registers where weights of f8E4M3FN are multiplied by 4 warps, but got 0}}
+  %o = attn.attention %q, %q, %q weights(f8E4M3FN) schedule(<blockM = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, pInRegisters = 0>) : !two, !two, !two
+  return %o : tensor<1x1x128x64xbf16>
+}
+func.func @output_in_narrow_slot(%q: !two) -> tensor<1x1x128x64xbf16> {
+  // expected-error @below {{output-in-query-slot: expects an output of the queries' f8E4M3FN where o-in-shared is query-slot, but got bf16}}
+  %o = attn.attention %q, %q, %q weights(f8E4M3FN) schedule(<blockM = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, oInShared = "query-slot">) : !two, !two, !two
+  return %o : tensor<1x1x128x64xbf16>
+}
+func.func @depth_of_columns(%q: !two) -> tensor<1x1x128x64xbf16> {
+  // expected-error @below {{block-n-multiple: expects block-n to be a multiple of 32 (columns of 'wgmma.m64k32'), but got 48}}
+  %o = attn.attention %q, %q, %q weights(f8E4M3FN) schedule(<blockM = 128, blockN = 48, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0>) : !two, !two, !two
+  return %o : tensor<1x1x128x64xbf16>
+}
+func.func @rows_of_narrow_values(%q: !t, %v: tensor<1x1x64x72xf8E4M3FN>) -> tensor<1x1x64x72xf16> {
+  // expected-error @below {{row-alignment: expects rows of query, key and value to start at multiples of 16 bytes for an MMA by 4 warps, but got 8}}
+  %o = attn.attention %q, %q, %v weights(f8E4M3FN) schedule(<blockM = 64, mmaWarps = 4, qInRegisters = 0>) : !t, !t, tensor<1x1x64x72xf8E4M3FN>
+  return %o : tensor<1x1x64x72xf16>
 }
 func.func @depth_of_narrow_query(%q: !narrow) -> tensor<1x1x64x64xbf16> {
   // expected-error @below {{block-n-multiple: expects block-n to be a multiple of 32 (depth of 'mma.sync.m16n8k32.x2'), but got 16}}

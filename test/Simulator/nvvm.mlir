@@ -6,6 +6,7 @@
 // RUN: attune-run %t.mlir --device=host --print --function=shuffle | FileCheck %s --check-prefix=SHUFFLE
 // RUN: attune-run %t.mlir --device=host --print --function=matrix | FileCheck %s --check-prefix=MATRIX
 // RUN: attune-run %t.mlir --device=host --print --function=store_matrix | FileCheck %s --check-prefix=STORE
+// RUN: attune-run %t.mlir --device=host --print --function=permute | FileCheck %s --check-prefix=PERMUTE
 // RUN: attune-run %t.mlir --device=host --print --function=votes | FileCheck %s --check-prefix=VOTES
 // RUN: attune-run %t.mlir --device=host --print --function=arrive | FileCheck %s --check-prefix=ARRIVE
 // RUN: attune-run %t.mlir --device=host --print --function=arrive --host-seed=5 | FileCheck %s --check-prefix=ARRIVE
@@ -151,6 +152,25 @@ gpu.module @more_kernels {
     gpu.return
   }
 
+  // Bytes of two words, and the sign of one of them.
+  gpu.func @permute(%out: memref<3xi32>) kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %low = arith.constant 0x03020100 : i32
+    %high = arith.constant 0x87060504 : i32
+    %even = arith.constant 0x6420 : i32
+    %last = arith.constant 0x0077 : i32
+    %signs = arith.constant 0x80f7 : i32
+    %0 = nvvm.prmt <default> %even, %low, %high : i32
+    %1 = nvvm.prmt <default> %last, %low, %high : i32
+    %2 = nvvm.prmt <default> %signs, %low, %high : i32
+    memref.store %0, %out[%c0] : memref<3xi32>
+    memref.store %1, %out[%c1] : memref<3xi32>
+    memref.store %2, %out[%c2] : memref<3xi32>
+    gpu.return
+  }
+
   // Lanes 0 to 3 say yes.
   gpu.func @votes(%out: memref<5x32xi32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     %c0 = arith.constant 0 : index
@@ -213,6 +233,17 @@ func.func @shuffle() -> tensor<4x32xi32> {
     args(%out : memref<4x32xi32>)
   %result = bufferization.to_tensor %out restrict : memref<4x32xi32> to tensor<4x32xi32>
   return %result : tensor<4x32xi32>
+}
+
+// 0x06040200, 0x00008787 and 0x0000ff87.
+// PERMUTE: result 0: 3xi32
+// PERMUTE-NEXT: {{^}}1.00926e+08 34695 65415{{$}}
+func.func @permute() -> tensor<3xi32> {
+  %c1 = arith.constant 1 : index
+  %out = memref.alloc() : memref<3xi32>
+  gpu.launch_func @more_kernels::@permute blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%out : memref<3xi32>)
+  %result = bufferization.to_tensor %out restrict : memref<3xi32> to tensor<3xi32>
+  return %result : tensor<3xi32>
 }
 
 // MATRIX: result 0: 16x8xf32

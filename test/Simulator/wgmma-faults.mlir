@@ -18,7 +18,7 @@
 // RUN: attune-run %t.mlirbc --device=host --print --function=late_fence | FileCheck %s --check-prefix=RIGHT
 // RUN: not attune-run %t.mlirbc --device=host --print --function=half_a_group 2>&1 | FileCheck %s --check-prefix=HALF
 // RUN: attune-opt %s --attune-attach-target="chip=sm_90" --gpu-to-llvm-pipeline -o - \
-// RUN:   | sed '/wgmma.mma_async/ { s/<bf16>/<e4m3>/g; s/k = 16/k = 32/ }' | not attune-run - --device=host --print --function=right 2>&1 | FileCheck %s --check-prefix=TYPES
+// RUN:   | sed '/wgmma.mma_async/ { s/<bf16>/<tf32>/g; s/k = 16/k = 8/ }' | not attune-run - --device=host --print --function=right 2>&1 | FileCheck %s --check-prefix=TYPES
 
 !shared = memref<2048xbf16, #gpu.address_space<workgroup>>
 !registers = !llvm.struct<(f32, f32, f32, f32)>
@@ -106,7 +106,7 @@ gpu.module @kernels {
     %d = nvvm.wgmma.mma_async %a, %a, %none, <m = 64, n = 8, k = 16>, D [<f32>, <zero>],
         A [<bf16>, <one>, <row>], B [<bf16>, <one>, <col>] : !registers -> !registers
     // NEVERWAITED: wgmma-faults.mlir:[[#@LINE-2]]:10: warning: 'nvvm.wgmma.mma_async' op multiplies what is never waited for
-    // TYPES: error: 'nvvm.wgmma.mma_async' op expects m64nNk16 of f16 or bf16 with f32 results to be executed on the host
+    // TYPES: error: 'nvvm.wgmma.mma_async' op expects m64nNk16 of f16 or bf16, or m64nNk32 of e4m3 or e5m2, with f32 results to be executed on the host
     nvvm.wgmma.commit.group.sync.aligned
     scf.if %overwritten {
       // OVERWRITTEN-DAG: wgmma-faults.mlir:[[#@LINE+1]]:7: error: 'llvm.store' op overwrites what an asynchronous op that was not waited for reads, address shared+0x{{[0-9A-F]+}}, thread ({{[0-9]+}}, 0, 0)

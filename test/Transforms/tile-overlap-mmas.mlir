@@ -7,6 +7,7 @@
 #swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>
 !channel = !tile.channel<16x32xf16, stages = 2, swizzle_atom = 32>
 !shared = !tile.tile<16x32xf16, shared, #swizzle>
+!columns = !tile.tile<32x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>
 !q = !tile.tile<64x32xf16, registers>
 !s = !tile.tile<64x16xf32, registers>
 !p = !tile.tile<64x16xf16, registers>
@@ -84,6 +85,58 @@ gpu.module @kernels {
       %v = tile.get %vc[%j] : !channel -> !shared
       %o = tile.mma %p, %v, %b scope warpgroup : !p, !shared, !o
       tile.release %vc[%j] : !channel
+      scf.yield %n, %o : !tile.tile<64xf32, registers>, !o
+    } {tile.overlap = #tile<overlap early>}
+    tile.store %r#1, %out[%c0, %c0] : !o, memref<64x32xf32>
+    gpu.return
+  }
+
+  // Values are transposed in front of their MMA, under that of the scores: what they are read from is released there.
+  // CHECK-LABEL: gpu.func @transposed
+  // CHECK: tile.mma %{{.+}} transpose_rhs scope warpgroup :
+  // CHECK-NOT: tile.transpose
+  // CHECK: scf.for %[[J:[^ ]+]] =
+  // CHECK:   %[[LAST:.+]] = arith.subi %[[J]], %{{.+}}
+  // CHECK:   %[[S:.+]] = tile.mma_async
+  // CHECK-NEXT: %[[VALUE:.+]] = tile.get %[[V:[0-9a-z_]+]][%[[LAST]]]
+  // CHECK-NEXT: %[[PLACE:.+]] = tile.alternate %[[LAST]],
+  // CHECK-NEXT: tile.transpose %[[VALUE]], %[[PLACE]]
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.release %[[V]][%[[LAST]]]
+  // CHECK-NEXT: %[[SUM:.+]] = tile.mma_async %{{.+}}, %[[PLACE]], %{{.+}} transpose_rhs scope warpgroup :
+  // CHECK-NEXT: tile.wait %[[S]] :
+  // CHECK:   tile.wait %[[SUM]] :
+  // CHECK-NOT: tile.release %[[V]]
+  // CHECK:   scf.yield
+  // CHECK: tile.get %[[V]]
+  // CHECK-NEXT: tile.alternate
+  // CHECK-NEXT: tile.transpose
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.release %[[V]]
+  // CHECK-NEXT: tile.mma
+  // CHECK-NOT: tile.release
+  // CHECK: gpu.return
+  gpu.func @transposed(%q: !q, %k: !shared, %max: !tile.tile<64xf32, registers>, %zero: !s, %acc: !o, %out: memref<64x32xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %even = tile.buffer : !columns
+    %odd = tile.buffer : !columns
+    %vc = tile.channel : !channel
+    %r:2 = scf.for %j = %c0 to %c4 step %c1 iter_args(%x = %max, %a = %acc) -> (!tile.tile<64xf32, registers>, !o) {
+      %s = tile.mma %q, %k, %zero transpose_rhs scope warpgroup : !q, !shared, !s
+      %n = tile.reduce max %s : !s -> !tile.tile<64xf32, registers>
+      %p = tile.map(%s) {
+      ^bb0(%e: f32, %row: index, %column: index):
+        %t = arith.truncf %e : f32 to f16
+        tile.yield %t : f16
+      } : (!s) -> !p
+      %v = tile.get %vc[%j] : !channel -> !shared
+      %place = tile.alternate %j, %even, %odd : !columns
+      tile.transpose %v, %place : !shared, !columns
+      tile.barrier
+      tile.release %vc[%j] : !channel
+      %o = tile.mma %p, %place, %a transpose_rhs scope warpgroup : !p, !columns, !o
       scf.yield %n, %o : !tile.tile<64xf32, registers>, !o
     } {tile.overlap = #tile<overlap early>}
     tile.store %r#1, %out[%c0, %c0] : !o, memref<64x32xf32>

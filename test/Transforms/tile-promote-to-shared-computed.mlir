@@ -81,6 +81,57 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Warpgroups multiply columns of 8 bits, in the order in which lanes hold weights: values go from their slot, which is free then, to
+  // one of two places, by turns. All warps meet for it. Keys are columns already.
+  // CHECK-LABEL: gpu.func @columns
+  // CHECK-DAG: %[[EVEN:.+]] = tile.buffer : <32x64xf8E4M3FN, shared, #tile.swizzle<vector = 16, bits = 2, shift = 1, swizzle_atom = 64, paired = true>>
+  // CHECK-DAG: %[[ODD:.+]] = tile.buffer : <32x64xf8E4M3FN, shared, #tile.swizzle<vector = 16, bits = 2, shift = 1, swizzle_atom = 64, paired = true>>
+  // CHECK-NOT: tile.buffer
+  // CHECK: scf.for %[[I:[^ ]+]] =
+  // CHECK: %[[K:.+]] = tile.get
+  // CHECK-NEXT: tile.mma %{{.+}}, %[[K]], %{{.+}} transpose_rhs scope warpgroup :
+  // CHECK-NEXT: tile.release
+  // CHECK: %[[V:.+]] = tile.get %[[RING:[0-9a-z_]+]]
+  // CHECK-NEXT: %[[PLACE:.+]] = tile.alternate %[[I]], %{{.+}}, %{{.+}} :
+  // CHECK-NEXT: tile.transpose %[[V]], %[[PLACE]]
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.release %[[RING]][%[[I]]]
+  // CHECK-NEXT: tile.mma %{{.+}}, %[[PLACE]], %{{.+}} transpose_rhs scope warpgroup :
+  // CHECK-NEXT: scf.yield
+  gpu.func @columns(%km: memref<?x32xf8E4M3FN>, %q: !tile.tile<64x32xf8E4M3FN, registers>, %p: !tile.tile<64x64xf8E4M3FN, registers>, %s: !tile.tile<64x64xf32, registers>, %zero: !tile.tile<64x32xf32, registers>, %out: memref<64x32xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c9 = arith.constant 9 : index
+    %sum = scf.for %i = %c0 to %c9 step %c1 iter_args(%acc = %zero) -> !tile.tile<64x32xf32, registers> {
+      %k = tile.load %km[%i, %c0] stages 2 : memref<?x32xf8E4M3FN> -> !tile.tile<64x32xf8E4M3FN, registers>
+      %n = tile.mma %q, %k, %s transpose_rhs scope warpgroup : !tile.tile<64x32xf8E4M3FN, registers>, !tile.tile<64x32xf8E4M3FN, registers>, !tile.tile<64x64xf32, registers>
+      %v = tile.load %km[%i, %c0] stages 2 : memref<?x32xf8E4M3FN> -> !tile.tile<64x32xf8E4M3FN, registers>
+      %o = tile.mma %p, %v, %acc scope warpgroup : !tile.tile<64x64xf8E4M3FN, registers>, !tile.tile<64x32xf8E4M3FN, registers>, !tile.tile<64x32xf32, registers>
+      scf.yield %o : !tile.tile<64x32xf32, registers>
+    }
+    tile.store %sum, %out[%c0, %c0] : !tile.tile<64x32xf32, registers>, memref<64x32xf32>
+    gpu.return
+  }
+
+  // Keys that are values as well are released when both have been multiplied; without a loop there is one place.
+  // CHECK-LABEL: gpu.func @keys_and_values
+  // CHECK: tile.buffer : <32x64xf8E4M3FN
+  // CHECK-NOT: tile.buffer
+  // CHECK: %[[K:.+]] = tile.get
+  // CHECK-NEXT: tile.mma %{{.+}}, %[[K]], %{{.+}} transpose_rhs
+  // CHECK-NEXT: tile.transpose %[[K]],
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.mma
+  // CHECK-NEXT: tile.release
+  gpu.func @keys_and_values(%km: memref<?x32xf8E4M3FN>, %q: !tile.tile<64x32xf8E4M3FN, registers>, %p: !tile.tile<64x64xf8E4M3FN, registers>, %s: !tile.tile<64x64xf32, registers>, %acc: !tile.tile<64x32xf32, registers>, %out: memref<64x32xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %k = tile.load %km[%c0, %c0] stages 2 : memref<?x32xf8E4M3FN> -> !tile.tile<64x32xf8E4M3FN, registers>
+    %n = tile.mma %q, %k, %s transpose_rhs scope warpgroup : !tile.tile<64x32xf8E4M3FN, registers>, !tile.tile<64x32xf8E4M3FN, registers>, !tile.tile<64x64xf32, registers>
+    %o = tile.mma %p, %k, %acc scope warpgroup : !tile.tile<64x64xf8E4M3FN, registers>, !tile.tile<64x32xf8E4M3FN, registers>, !tile.tile<64x32xf32, registers>
+    tile.store %o, %out[%c0, %c0] : !tile.tile<64x32xf32, registers>, memref<64x32xf32>
+    gpu.return
+  }
+
   // The slot of the query is released when the output has left it; what else is stored comes in between.
   // CHECK-LABEL: gpu.func @in_slot
   // CHECK-SAME:    %[[QM:[^ ]+]]: memref<64x32xf16>, %{{.+}}, %[[OM:[^ ]+]]: memref<64x32xf16>, %[[LSE:[^ ]+]]: memref<64xf32>

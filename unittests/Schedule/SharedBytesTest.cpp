@@ -39,20 +39,23 @@ protected:
     int64_t heads = pick<int64_t>({1, 4}),
             dim = pick<int64_t>({16, 40, 64, 128}),
             dimV = pick<int64_t>({dim, 64});
-    const char *element = pick<const char *>({"f16", "bf16"});
-    auto tensor = [&](int64_t batchHeads, int64_t length, int64_t columns) {
+    StringRef element = pick<StringRef>({"f16", "bf16", "f8E4M3FN"});
+    bool isNarrow = element.starts_with("f8");
+    auto tensor = [&](int64_t batchHeads, int64_t length, int64_t columns,
+                      bool isResult = false) {
       return "tensor<1x" + std::to_string(batchHeads) + "x" +
              std::to_string(length) + "x" + std::to_string(columns) + "x" +
-             element + ">";
+             (isResult && isNarrow ? "bf16" : element).str() + ">";
     };
     int64_t rows = pick<int64_t>({1, 200});
     std::string q = tensor(heads, rows, dim), k = tensor(1, kKeys, dim),
-                v = tensor(1, kKeys, dimV), o = tensor(heads, rows, dimV),
+                v = tensor(1, kKeys, dimV),
+                o = tensor(heads, rows, dimV, /*isResult=*/true),
                 text = "func.func @f(%q: " + q + ", %k: " + k + ", %v: " + v +
                        ") -> " + o + " {\n%o = attn.attention %q, %k, %v " +
                        pick<const char *>({"", "causal(bottom_right)"}) +
-                       " : " + q + ", " + k + ", " + v + "\nreturn %o : " + o +
-                       "\n}";
+                       (isNarrow ? " weights(f8E4M3FN)" : "") + " : " + q +
+                       ", " + k + ", " + v + "\nreturn %o : " + o + "\n}";
     return parseSourceString<ModuleOp>(text, ParserConfig(&context));
   }
 

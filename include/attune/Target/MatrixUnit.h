@@ -30,6 +30,17 @@ struct WarpgroupMma {
   mlir::Value group;
 };
 
+/// A request to write the rows of a tile in workgroup memory as columns of
+/// another one, of elements of 8 bits.
+struct SharedTranspose {
+  /// 2-D buffers, stored in the swizzle atoms that their tiles say.
+  mlir::Value source, destination;
+  tile::TileType sourceTile, destinationTile;
+  /// The own lane, and the own warp among so many that share the work.
+  mlir::Value lane, warp;
+  int64_t warps;
+};
+
 class MatrixUnit {
 public:
   virtual ~MatrixUnit() = default;
@@ -45,6 +56,10 @@ public:
   /// As wait(), and leaves the results alone, to which later ones may add.
   virtual void waitReads(mlir::OpBuilder &builder, mlir::Location loc,
                          int64_t later) const = 0;
+  /// Other threads, and the matrix unit, may read what was written once this
+  /// thread's CopyEngine has published it and threads have met.
+  virtual void transpose(mlir::OpBuilder &builder, mlir::Location loc,
+                         const SharedTranspose &request) const = 0;
 };
 
 } // namespace attune

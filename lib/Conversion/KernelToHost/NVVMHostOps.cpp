@@ -113,6 +113,14 @@ static LogicalResult rewriteToFloat8(NVVM::ConvertF32x2ToF8x2Op op,
   return success();
 }
 
+static LogicalResult rewritePermute(NVVM::PermuteOp op,
+                                    HostRewriter &rewriter) {
+  if (op.getMode() != NVVM::PermuteMode::DEFAULT)
+    return refuse(op, "a permutation of bytes that selects each");
+  rewriter.replaceWithCall(op, "attuneHostPermuteBytes");
+  return success();
+}
+
 static LogicalResult rewriteBarrier(NVVM::BarrierOp op,
                                     HostRewriter &rewriter) {
   if (op.getReductionOp())
@@ -201,6 +209,7 @@ void attune::populateNVVMHostOps(HostOps &ops) {
   });
   ops.addCall<NVVM::SyncWarpOp>("attuneHostSyncWarp");
   ops.add<NVVM::ShflOp>(rewriteShuffle);
+  ops.add<NVVM::PermuteOp>(rewritePermute);
   ops.add<NVVM::MmaOp>(rewriteMma);
   addFloat8Mmas(ops);
   ops.add<NVVM::LdMatrixOp>(rewriteLoadMatrix);

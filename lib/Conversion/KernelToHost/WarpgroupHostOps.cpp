@@ -12,20 +12,40 @@
 using namespace mlir;
 using namespace attune;
 
+static std::optional<HostElementType> getHostType(NVVM::WGMMATypes type) {
+  switch (type) {
+  case NVVM::WGMMATypes::f16:
+    return kHostF16;
+  case NVVM::WGMMATypes::bf16:
+    return kHostBF16;
+  case NVVM::WGMMATypes::e4m3:
+    return kHostF8E4M3FN;
+  case NVVM::WGMMATypes::e5m2:
+    return kHostF8E5M2;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Of elements of such a type.
+static int getDepth(HostElementType type) {
+  return type == kHostF16 || type == kHostBF16 ? 16 : 32;
+}
+
 static LogicalResult rewriteMma(NVVM::WgmmaMmaAsyncOp op,
                                 HostRewriter &rewriter) {
   auto shape = op.getShape();
-  bool isBrain = op.getTypeA() == NVVM::WGMMATypes::bf16;
+  std::optional<HostElementType> type = getHostType(op.getTypeA());
   auto registers = cast<LLVM::LLVMStructType>(op.getType()).getBody();
-  if (shape.getM() != 64 || shape.getK() != 16 || shape.getN() < 8 ||
-      shape.getN() > 256 || shape.getN() % 8 != 0 ||
+  if (!type || shape.getM() != 64 || shape.getK() != getDepth(*type) ||
+      shape.getN() < 8 || shape.getN() > 256 || shape.getN() % 8 != 0 ||
       op.getTypeA() != op.getTypeB() ||
-      (!isBrain && op.getTypeA() != NVVM::WGMMATypes::f16) ||
       op.getTypeD() != NVVM::WGMMATypes::f32 || op.getSatfinite() ||
       registers.size() != size_t(shape.getN()) / 2 ||
       !llvm::all_of(registers, [](Type type) { return type.isF32(); }))
-    return op.emitOpError() << "expects m64nNk16 of f16 or bf16 with f32 "
-                               "results to be executed on the host";
+    return op.emitOpError()
+           << "expects m64nNk16 of f16 or bf16, or m64nNk32 of e4m3 or e5m2, "
+              "with f32 results to be executed on the host";
   int64_t flags = 0;
   if (op.getScaleD() == NVVM::WGMMAScaleOut::one)
     flags |= kHostMmaAccumulate;
@@ -39,9 +59,8 @@ static LogicalResult rewriteMma(NVVM::WgmmaMmaAsyncOp op,
     flags |= kHostMmaTransposeB;
   if (rewriter.lateMmas.contains(op))
     flags |= kHostMmaLate;
-  rewriter.replaceWithCall(
-      op, "attuneHostMultiplyAsync",
-      {shape.getN(), isBrain ? kHostBF16 : kHostF16, flags});
+  rewriter.replaceWithCall(op, "attuneHostMultiplyAsync",
+                           {shape.getN(), *type, flags});
   return success();
 }
 
@@ -54,10 +73,9 @@ static LogicalResult rewriteRegisterMma(wgmma::MmaAsyncOp op,
     flags |= kHostMmaTransposeB;
   if (rewriter.lateMmas.contains(op))
     flags |= kHostMmaLate;
-  bool isBrain = op.getType() == NVVM::WGMMATypes::bf16;
   rewriter.replaceWithCall(
       op, "attuneHostMultiplyAsync",
-      {op.getShape().getN(), isBrain ? kHostBF16 : kHostF16, flags});
+      {op.getShape().getN(), *getHostType(op.getType()), flags});
   return success();
 }
 

@@ -62,8 +62,28 @@ LogicalResult ConvertLayoutPattern::matchAndRewrite(
       tile::findRenaming(op.getInput().getType().getRegisterLayout(), to);
   if (!order)
     return rewriter.notifyMatchFailure(op, "a lane lacks an element");
-  rewriter.replaceOpWithNewOp<vector::ShuffleOp>(
-      op, laneVectorType(to), adaptor.getInput(), adaptor.getInput(), *order);
+  Location loc = op.getLoc();
+  Value input = adaptor.getInput();
+  constexpr unsigned kPairBits = 16;
+  unsigned bits = to.getElementType().getIntOrFloatBitWidth();
+  bool movesPairs = 2 * bits == kPairBits && order->size() % 2 == 0;
+  for (size_t i = 0; movesPairs && i < order->size(); i += 2)
+    movesPairs = (*order)[i] % 2 == 0 && (*order)[i + 1] == (*order)[i] + 1;
+  if (!movesPairs) {
+    rewriter.replaceOpWithNewOp<vector::ShuffleOp>(op, laneVectorType(to),
+                                                   input, input, *order);
+    return success();
+  }
+  // Back ends have pairs from their instructions, and would take bytes apart.
+  SmallVector<int64_t> ofPairs;
+  for (size_t i = 0; i < order->size(); i += 2)
+    ofPairs.push_back((*order)[i] / 2);
+  auto pairs =
+      VectorType::get(cast<VectorType>(input.getType()).getNumElements() / 2,
+                      rewriter.getIntegerType(kPairBits));
+  input = vector::BitCastOp::create(rewriter, loc, pairs, input);
+  input = vector::ShuffleOp::create(rewriter, loc, input, input, ofPairs);
+  rewriter.replaceOpWithNewOp<vector::BitCastOp>(op, laneVectorType(to), input);
   return success();
 }
 

@@ -76,6 +76,31 @@ static bool dividesWarps(Operation *op, const KernelContext &context,
   return warps != 0 && warps % count == 0;
 }
 
+/// Whether pairs of columns of a tile in shared memory alternate.
+static bool isPaired(Value value) {
+  tile::SwizzleAttr swizzle =
+      cast<tile::TileType>(value.getType()).getSwizzle();
+  return swizzle && swizzle.getPaired();
+}
+
+/// That a right operand is stored as the instruction of a warpgroup reads it.
+template <typename OpTy> static LogicalResult checkRhs(OpTy op) {
+  tile::MmaAtomAttr atom = op.getAtomAttr();
+  if (atom.readsColumns() && !op.getTransposeRhs())
+    return op.emitOpError()
+           << "expects a right operand of " << atom.getRhsType()
+           << " that is stored by columns; run "
+              "tile-promote-to-shared first";
+  bool wantsPairs = atom.isPaired() && op.getLhs().getType().isRegisters();
+  if (isPaired(op.getRhs()) == wantsPairs && !isPaired(op.getLhs()))
+    return success();
+  return op.emitOpError() << "expects a right operand "
+                          << (wantsPairs ? "with" : "without")
+                          << " pairs that alternate, and no left one with "
+                             "them, but got "
+                          << op.getRhs().getType();
+}
+
 template <typename OpTy>
 static LogicalResult checkMultiply(OpTy op, const KernelContext &context) {
   tile::MmaAtomAttr atom = op.getAtomAttr();
@@ -104,6 +129,8 @@ static LogicalResult checkMultiply(OpTy op, const KernelContext &context) {
              << (warps > 1 ? "swizzle atoms" : "whole rows") << ", but got "
              << operand.getType();
   }
+  if (failed(checkRhs(op)))
+    return failure();
   int64_t parts = op.getWarpsN();
   if (parts > 1 && !op.getTransposeRhs())
     if (int64_t atoms = parts * getSwizzleAtom(op.getRhs()),
@@ -177,11 +204,11 @@ static LogicalResult checkSharedTile(Operation *op, Value tile,
                                      const KernelContext &context) {
   if (failed(checkCopyEngine(op, context)))
     return failure();
-  if (!getSwizzleAtom(tile))
+  if (!getSwizzleAtom(tile) || isPaired(tile))
     return op->emitOpError()
-           << "expects a tile that is stored in swizzle atoms, but "
-              "got "
-           << tile.getType();
+           << "expects a tile that is stored in swizzle atoms"
+           << (isPaired(tile) ? ", without pairs that alternate" : "")
+           << ", but got " << tile.getType();
   auto type = cast<tile::TileType>(tile.getType());
   if (isOfOneThread(op))
     return success();
@@ -221,6 +248,39 @@ static bool areAlongRowsFirst(ArrayRef<tile::Mode> warps, int64_t groupWarps) {
   return count % groupWarps == 0 &&
          llvm::all_of(warps.drop_front(rows.size()),
                       [](const tile::Mode &mode) { return mode.dim == 1; });
+}
+
+/// Whether a tile, or one that it is by turns, is that of a tile.transpose.
+static bool isWrittenByColumns(Operation *op) {
+  return llvm::any_of(op->getUsers(), [&](Operation *user) {
+    auto transpose = dyn_cast<tile::TransposeOp>(user);
+    return (transpose && transpose.getDestination() == op->getResult(0)) ||
+           (isa<tile::AlternateOp>(user) && isWrittenByColumns(user));
+  });
+}
+
+/// Matrices of 32 rows and 16 columns of bytes.
+static LogicalResult checkTranspose(tile::TransposeOp op,
+                                    const KernelContext &context) {
+  if (failed(checkMatrixUnit(op, context)) ||
+      failed(checkCopyEngine(op, context)))
+    return failure();
+  if (isOfOneThread(op))
+    return op.emitOpError() << "expects to stand in a role of which all "
+                               "threads run the program";
+  constexpr int64_t kRows = 32, kColumns = 16;
+  constexpr unsigned kBits = 8;
+  tile::TileType type = op.getSource().getType();
+  if (!getSwizzleAtom(op.getSource()) || !getSwizzleAtom(op.getDestination()) ||
+      isPaired(op.getSource()) ||
+      type.getElementType().getIntOrFloatBitWidth() != kBits ||
+      type.getShape()[0] % kRows != 0 || type.getShape()[1] % kColumns != 0)
+    return op.emitOpError()
+           << "expects tiles in swizzle atoms, of elements of " << kBits
+           << " bits, and a source of a multiple of " << kRows << "x"
+           << kColumns << " without pairs that alternate, but got " << type
+           << " and " << op.getDestination().getType();
+  return success();
 }
 
 /// That warpgroups write this tile to swizzle atoms as it is.
@@ -474,7 +534,8 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
             })
             .Case([&](tile::ReadOp read) -> LogicalResult {
               if (!getSwizzleAtom(read.getSource()) ||
-                  read.getSource().getType().getShape()[0] == 1)
+                  (read.getSource().getType().getShape()[0] == 1 &&
+                   !isPaired(read.getSource())))
                 return success();
               return read.emitOpError()
                      << "expects a tile that is stored in whole rows, but got "
@@ -487,10 +548,15 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
               if (failed(checkPlace(buffer, buffer.getOffset())) ||
                   failed(checkUsers(buffer)))
                 return failure();
-              return checkSharedTile(buffer, buffer.getResult(), context);
+              return isWrittenByColumns(buffer)
+                         ? checkCopyEngine(buffer, context)
+                         : checkSharedTile(buffer, buffer.getResult(), context);
             })
             .Case(
                 [&](tile::WriteOp write) { return checkWrite(write, context); })
+            .Case([&](tile::TransposeOp transpose) {
+              return checkTranspose(transpose, context);
+            })
             .Case([&](tile::StoreAsyncOp store) {
               return checkSharedTile(store, store.getSource(), context);
             })

@@ -7,6 +7,7 @@
 #include "KernelContext.h"
 #include "SharedMemory.h"
 #include "attune/Target/CopyEngine.h"
+#include "attune/Target/MatrixUnit.h"
 #include "attune/Target/SharedAddress.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -52,6 +53,23 @@ struct PutComputedPattern : KernelPattern<tile::PutTileOp> {
   LogicalResult
   matchAndRewrite(tile::PutTileOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
+};
+
+struct TransposePattern : KernelPattern<tile::TransposeOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult matchAndRewrite(tile::TransposeOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    context.model->getMatrixUnit()->transpose(
+        b, loc,
+        {adaptor.getSource(), adaptor.getDestination(),
+         op.getSource().getType(), op.getDestination().getType(),
+         laneNumber(b, loc, context), warpNumber(b, loc, context),
+         context.getWarps(op).count});
+    context.model->getCopyEngine()->publishWrites(b, loc);
+    b.eraseOp(op);
+    return success();
+  }
 };
 
 /// Tokens are nothing that a thread holds: the one that stores waits by the
@@ -321,6 +339,6 @@ void attune::populateSharedTilePatterns(TypeConverter &converter,
                                         RewritePatternSet &patterns,
                                         const KernelContext &context) {
   patterns.add<BufferPattern, AlternatePattern, WritePattern,
-               PutComputedPattern, DonePattern, WaitStorePattern>(
-      converter, patterns.getContext(), context);
+               PutComputedPattern, TransposePattern, DonePattern,
+               WaitStorePattern>(converter, patterns.getContext(), context);
 }

@@ -466,6 +466,13 @@ void LoopEmitter::emitWithoutRules(Operation *op) {
         Value value = read(op.getValue());
         copy(value, read(op.getDestination()));
       })
+      .Case([&](tile::TransposeOp op) {
+        Value source = read(op.getSource()),
+              destination = read(op.getDestination());
+        forEach(op.getSource().getType().getShape(), [&](ValueRange at) {
+          store(load(source, at), destination, {at[1], at[0]});
+        });
+      })
       .Case([&](tile::ReadOp op) {
         Value source = read(op.getSource());
         copy(source, define(op.getResult()));

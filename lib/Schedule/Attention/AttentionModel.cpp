@@ -279,13 +279,19 @@ AttentionModel::getTileTime(const AttentionKnobs &schedule, const Usage &used,
   // Demands of a step of one group, in clocks. An MMA reads its right
   // operand from shared memory for each of its rows of instructions, or once
   // where registers hold it, and the query where they do not.
-  double flops = byGroups ? rates.getGroupMma() : rates.getMma();
+  // Rates are those of 16 bits.
+  auto getFlops = [&](Type type) {
+    return byGroups ? rates.getGroupMma() * 16.0 / type.getIntOrFloatBitWidth()
+                    : static_cast<double>(rates.getMma());
+  };
   double reads = byGroups ? rows / static_cast<double>(atom.getM()) : 1;
   double shared = rates.getShared();
   double query = schedule.getQInRegisters() ? 0 : rows * dQK * bytes;
-  double scores = std::max(2 * rows * columns * dQK / flops,
-                           (reads * columns * dQK * bytes + query) / shared);
-  double output = std::max(2 * rows * columns * ofOutput / flops,
+  double scores =
+      std::max(2 * rows * columns * dQK / getFlops(work.problem.elementType),
+               (reads * columns * dQK * bytes + query) / shared);
+  double output = std::max(2 * rows * columns * ofOutput /
+                               getFlops(work.problem.getWeightType()),
                            reads * columns * ofOutput * bytes / shared);
   double multiply = scores + output;
   double polynomials = static_cast<double>(schedule.getExpOnFma()) / 16;
@@ -299,9 +305,14 @@ AttentionModel::getTileTime(const AttentionKnobs &schedule, const Usage &used,
   double spills =
       std::max(0.0, used.spilledBytes - (isPersistent ? kSpilledOutside : 0)) *
       kSpillMoves * schedule.getMmaWarps() * target.getLanes() / shared;
+  // What is transposed is read once more and written again, by all groups.
+  double transposing =
+      transposesValues(work.problem, schedule, target)
+          ? 2 * columns * static_cast<double>(dV) * bytes / groups / shared
+          : 0;
   double vector =
       rows * (columns * perScore + ofOutput * perOutput) / rates.getIssue() +
-      spills;
+      transposing + spills;
   // Workgroups of a cluster fetch a block once for all of them.
   double fetch = columns * (work.problem.isLatent ? dQK : dQK + dV) * bytes /
                  groups / static_cast<double>(schedule.getCluster()) /

@@ -97,7 +97,12 @@ static int64_t getVisitedKeys(const AttentionProblem &problem, int64_t blockM,
 /// A smaller block where much of `blockN` lies beyond the keys.
 static int64_t trimBlock(const AttentionProblem &problem, int64_t blockM,
                          int64_t blockN) {
-  for (int64_t smaller = blockN - 16; smaller >= 64; smaller -= 16) {
+  // What MMAs of warpgroups have as depth.
+  constexpr unsigned kDepthBits = 256;
+  auto step = static_cast<int64_t>(
+      kDepthBits / std::min(problem.elementType.getIntOrFloatBitWidth(),
+                            problem.getWeightType().getIntOrFloatBitWidth()));
+  for (int64_t smaller = blockN - step; smaller >= 64; smaller -= step) {
     double wide = getVisitedKeys(problem, blockM, blockN),
            narrow = getVisitedKeys(problem, blockM, smaller);
     if (narrow * (1 + kSmallerBlockPercent / 100) >= wide)

@@ -108,6 +108,7 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
   problem.storedKeyType = op.getKey().getType().getElementType();
   problem.storedValueType = op.getValue().getType().getElementType();
   problem.typeOfWeights = attn::getWeightType(op);
+  problem.resultType = op.getResult().getType().getElementType();
   problem.isListable = isMasked && !op.hasBlockLists() && !op.hasLengths() &&
                        !op.getPages() && ShapedType::isStatic(op.getSeqK()) &&
                        op.getSeqK() > 0;
@@ -191,8 +192,8 @@ static std::optional<Refusal> checkLists(const AttentionProblem &problem,
   return std::nullopt;
 }
 
-static int64_t getBytes(const AttentionProblem &problem, int64_t elements) {
-  return elements * problem.elementType.getIntOrFloatBitWidth() / 8;
+static int64_t getBytes(Type type, int64_t elements) {
+  return elements * type.getIntOrFloatBitWidth() / 8;
 }
 
 /// The rules of an output that leaves through shared memory.
@@ -220,7 +221,7 @@ static std::optional<Refusal> checkOutput(const AttentionProblem &problem,
                   "expects the elements of a row of the output to be "
                   "neighbours where o-in-shared is {0}",
                   place);
-  int64_t rowBytes = getBytes(problem, problem.outputDivisor);
+  int64_t rowBytes = getBytes(problem.getResultType(), problem.outputDivisor);
   if (rowBytes % alignment != 0)
     return refuse("output-row-alignment",
                   "expects rows of the output to start at multiples of {0} "
@@ -233,6 +234,12 @@ static std::optional<Refusal> checkOutput(const AttentionProblem &problem,
                   schedule.getWarpsN(), place);
   auto [dQK, dV] =
       getPaddedHeadDims(problem, findAtom(problem, schedule, target));
+  if (path == OutputPath::QuerySlot &&
+      problem.getResultType() != problem.elementType)
+    return refuse("output-in-query-slot",
+                  "expects an output of the queries' {0} where o-in-shared is "
+                  "{1}, but got {2}",
+                  problem.elementType, place, problem.getResultType());
   if (path == OutputPath::QuerySlot && dQK != dV)
     return refuse("output-in-query-slot",
                   "expects rows of the output to be as long as the {0} "
@@ -279,6 +286,29 @@ static std::optional<Refusal> checkOneWarp(const AttentionKnobs &schedule) {
   return std::nullopt;
 }
 
+/// The rules of values that pass through shared memory again, as columns: all
+/// warps meet for that in each step, and weights stay in registers, in whose
+/// order they come.
+static std::optional<Refusal> checkTransposing(const AttentionProblem &problem,
+                                               const AttentionKnobs &schedule,
+                                               TargetAttr target) {
+  if (!transposesValues(problem, schedule, target))
+    return std::nullopt;
+  if (schedule.getOverlap() == Overlap::PingPong)
+    return refuse("ping-pong-of-columns",
+                  "expects overlap to be none or softmax where values of {0} "
+                  "are multiplied by {1} warps, which all meet when they have "
+                  "transposed them, but got ping-pong",
+                  problem.getValueType(), schedule.getMmaWarps());
+  if (!schedule.getPInRegisters())
+    return refuse("weights-of-columns",
+                  "expects p-in-registers where weights of {0} are multiplied "
+                  "by {1} warps, but got {2}",
+                  problem.getWeightType(), schedule.getMmaWarps(),
+                  schedule.getPInRegisters());
+  return std::nullopt;
+}
+
 /// The rules of MMAs by several warps, and of what comes with them:
 /// copies of boxes, producers, overlap.
 static std::optional<Refusal> checkRoles(const AttentionProblem &problem,
@@ -292,7 +322,9 @@ static std::optional<Refusal> checkRoles(const AttentionProblem &problem,
                   "expects num-warps to be a multiple of {0}, the warps of an "
                   "MMA, but got {1}",
                   together, warps);
-  int64_t rowBytes = getBytes(problem, problem.rowDivisor);
+  int64_t rowBytes = getBytes(problem.elementType, problem.rowDivisor);
+  for (Type type : {problem.getKeyType(), problem.getValueType()})
+    rowBytes = std::min(rowBytes, getBytes(type, problem.rowDivisor));
   if (problem.rowDivisor == 0)
     return refuse("row-not-contiguous",
                   "expects the elements of a row to be neighbours for an "
@@ -308,6 +340,9 @@ static std::optional<Refusal> checkRoles(const AttentionProblem &problem,
                   "expects q-in-registers to be 0 where mma-warps is {0}, but "
                   "got {1}",
                   together, schedule.getQInRegisters());
+  if (std::optional<Refusal> refusal =
+          checkTransposing(problem, schedule, target))
+    return refusal;
   if (std::optional<Refusal> refusal = checkCluster(problem, schedule))
     return refusal;
   if (std::optional<Refusal> refusal = checkPages(problem, schedule))
@@ -400,13 +435,16 @@ static std::optional<Refusal> checkTypes(const AttentionProblem &problem,
     if (target.findAtom(other, stored, Float32Type::get(target.getContext()),
                         scope))
       continue;
+    std::string types = llvm::formatv("{0}", other);
+    if (stored != other)
+      types += llvm::formatv(" beside {0} of {1}", what, stored).str();
     return refuse("no-matrix-instruction",
                   "expects an element type that '{0}' has a matrix instruction "
                   "{1}for, but got {2}",
                   target.getChip(),
                   together > 1 ? "of " + std::to_string(together) + " warps "
                                : std::string(),
-                  other);
+                  types);
   }
   return std::nullopt;
 }

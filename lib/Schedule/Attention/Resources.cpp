@@ -59,6 +59,17 @@ MmaAtomAttr attune::findAtom(const AttentionProblem &problem,
   return getExtents(ofKeys) > getExtents(ofValues) ? ofKeys : ofValues;
 }
 
+bool attune::transposesValues(const AttentionProblem &problem,
+                              const AttentionKnobs &schedule,
+                              TargetAttr target) {
+  if (schedule.getMmaWarps() == 1)
+    return false;
+  MmaAtomAttr atom = target.findAtom(
+      problem.getWeightType(), problem.getValueType(),
+      Float32Type::get(target.getContext()), tile::MmaScope::Warpgroup);
+  return atom && atom.readsColumns();
+}
+
 /// Threads that compute.
 static int64_t getComputingThreads(const AttentionKnobs &schedule,
                                    TargetAttr target) {
@@ -155,14 +166,19 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
   }
   for (int64_t i = 0; !problem.isLatent && i < roles; ++i)
     add(valueType, schedule.getVStages(), schedule.getBlockN(), dV / roles);
-  int64_t rowBytes = problem.getWeightType().getIntOrFloatBitWidth() / 8 *
-                     schedule.getBlockM();
+  auto addTile = [&](Type element, int64_t rows, int64_t columns) {
+    layout.addTiles(rows * columns * element.getIntOrFloatBitWidth() / 8);
+  };
+  if (transposesValues(problem, schedule, target))
+    for (int turn = 0; turn < 2; ++turn)
+      addTile(valueType, dV, schedule.getBlockN());
   if (roles > 1)
     addHandedOver(problem, schedule, layout);
   else if (!schedule.getPInRegisters())
-    layout.addTiles(rowBytes * schedule.getBlockN());
+    addTile(problem.getWeightType(), schedule.getBlockM(),
+            schedule.getBlockN());
   if (schedule.getOInShared() == OutputPath::Buffer)
-    layout.addTiles(rowBytes * dV);
+    addTile(problem.getResultType(), schedule.getBlockM(), dV);
   layout.addBarriers();
   if (schedule.getPersistent() == Persistent::Dynamic)
     layout.addWords(tile::SchedulerType::kWords);

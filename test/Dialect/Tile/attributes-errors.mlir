@@ -174,6 +174,16 @@ func.func private @negative_swizzle_atom() attributes {s = #tile.swizzle<vector 
 
 // -----
 
+// expected-error @below {{expects swizzle atoms and a vector of a multiple of 16 elements where 'paired', but got atoms of 64 and a vector of 8}}
+func.func private @pairs_of_chunks() attributes {s = #tile.swizzle<vector = 8, bits = 3, shift = 0, swizzle_atom = 64, paired = true>}
+
+// -----
+
+// expected-error @below {{expects swizzle atoms and a vector of a multiple of 16 elements where 'paired', but got atoms of 0 and a vector of 16}}
+func.func private @pairs_of_rows() attributes {s = #tile.swizzle<vector = 16, bits = 3, shift = 0, paired = true>}
+
+// -----
+
 #good = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
 func.func private @atom_shape() attributes {
   // expected-error @below {{expects the rhs layout of 'toy' to cover 4x2, but got 2x2}}

@@ -48,8 +48,26 @@ llvm.func @depth(%a: i32, %b: i64, %acc: !registers) {
 
 !registers = !llvm.struct<(f32, f32, f32, f32)>
 llvm.func @type(%a: i32, %b: i64, %acc: !registers) {
-  // expected-error @below {{expects bf16 or f16, but got e4m3}}
-  %0 = wgmma.mma_async [%a, %a, %a, %a], %b, %acc, <m = 64, n = 8, k = 16>, <e4m3>, D [<one>], B [<row>] : !registers
+  // expected-error @below {{expects bf16, f16, e4m3 or e5m2, but got tf32}}
+  %0 = wgmma.mma_async [%a, %a, %a, %a], %b, %acc, <m = 64, n = 8, k = 16>, <tf32>, D [<one>], B [<row>] : !registers
+  llvm.return
+}
+
+// -----
+
+!registers = !llvm.struct<(f32, f32, f32, f32)>
+llvm.func @depth_of_8_bits(%a: i32, %b: i64, %acc: !registers) {
+  // expected-error @below {{expects m = 64, n = 8 to 256 in steps of 8, and k = 32, but got m = 64, n = 8, and k = 16}}
+  %0 = wgmma.mma_async [%a, %a, %a, %a], %b, %acc, <m = 64, n = 8, k = 16>, <e4m3>, D [<one>], B [<col>] : !registers
+  llvm.return
+}
+
+// -----
+
+!registers = !llvm.struct<(f32, f32, f32, f32)>
+llvm.func @rows_of_8_bits(%a: i32, %b: i64, %acc: !registers) {
+  // expected-error @below {{expects a right operand of 8 bits in layout col, but got row}}
+  %0 = wgmma.mma_async [%a, %a, %a, %a], %b, %acc, <m = 64, n = 8, k = 32>, <e5m2>, D [<one>], B [<row>] : !registers
   llvm.return
 }
 

@@ -12,6 +12,9 @@ llvm.func @products(%a: i32, %b: i64, %acc: !llvm.struct<(f32, f32, f32, f32)>, 
   // CHECK: wgmma.mma_async[{{.*}} <m = 64, n = 16, k = 16>, <f16>, D[<zero>], B[<col>] : !llvm.struct<(f32, f32, f32, f32, f32, f32, f32, f32)>
   %1 = wgmma.mma_async [%a, %a, %a, %a], %b, %wide, <m = 64, n = 16, k = 16>, <f16>, D [<zero>], B [<col>]
       : !llvm.struct<(f32, f32, f32, f32, f32, f32, f32, f32)>
+  // CHECK: wgmma.mma_async[{{.*}} <m = 64, n = 8, k = 32>, <e4m3>, D[<zero>], B[<col>] : !llvm.struct<(f32, f32, f32, f32)>
+  %3 = wgmma.mma_async [%a, %a, %a, %a], %b, %acc, <m = 64, n = 8, k = 32>, <e4m3>, D [<zero>], B [<col>]
+      : !llvm.struct<(f32, f32, f32, f32)>
   // CHECK: %{{.*}}:2 = wgmma.wait_group 1, %{{.*}}, %{{.*}} : !llvm.struct<(f32, f32, f32, f32)>, !llvm.struct<(f32, f32, f32, f32, f32, f32, f32, f32)>
   %2:2 = wgmma.wait_group 1, %0, %1 : !llvm.struct<(f32, f32, f32, f32)>, !llvm.struct<(f32, f32, f32, f32, f32, f32, f32, f32)>
   // CHECK: wgmma.wait_group 0{{$}}

@@ -68,6 +68,8 @@ struct AttentionProblem {
   mlir::Type storedKeyType = {}, storedValueType = {};
   /// As which weights are multiplied by values; null where it is `elementType`.
   mlir::Type typeOfWeights = {};
+  /// Of the result; null where it is `elementType`.
+  mlir::Type resultType = {};
   /// Which heads share tiles.
   HeadPacking packing = {};
 
@@ -83,6 +85,9 @@ struct AttentionProblem {
   }
   mlir::Type getValueType() const {
     return storedValueType ? storedValueType : elementType;
+  }
+  mlir::Type getResultType() const {
+    return resultType ? resultType : elementType;
   }
   /// Query tiles of all heads and batches under a schedule; 0 where they are
   /// not known.
@@ -122,6 +127,11 @@ llvm::SmallVector<int64_t, 2> getColumnParts(const AttentionProblem &problem,
 tile::MmaAtomAttr findAtom(const AttentionProblem &problem,
                            const AttentionKnobs &schedule,
                            tile::TargetAttr target);
+
+/// Whether values pass through a second place in shared memory, as columns, for
+/// MMAs that read no rows of them.
+bool transposesValues(const AttentionProblem &problem,
+                      const AttentionKnobs &schedule, tile::TargetAttr target);
 
 /// The warps of a workgroup.
 WarpBudget getBudget(const AttentionKnobs &schedule);

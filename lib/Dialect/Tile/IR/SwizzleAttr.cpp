@@ -48,6 +48,11 @@ SwizzleAttr SwizzleAttr::getForSwizzleAtom(MLIRContext *context,
              atomColumns, /*padding=*/0, /*transposed=*/false);
 }
 
+SwizzleAttr SwizzleAttr::withPairs() const {
+  return get(getContext(), getVector(), getBits(), getShift(), getSwizzleAtom(),
+             getPadding(), getTransposed(), /*paired=*/true);
+}
+
 int64_t SwizzleAttr::getPermutedBytes(unsigned elementBits) const {
   return getBits() ? getSwizzleAtom() * elementBits / 8 : 0;
 }
@@ -55,7 +60,7 @@ int64_t SwizzleAttr::getPermutedBytes(unsigned elementBits) const {
 LogicalResult SwizzleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t vector, int64_t bits, int64_t shift,
                                   int64_t atomColumns, int64_t padding,
-                                  bool transposed) {
+                                  bool transposed, bool paired) {
   constexpr int64_t kMaxVector = 65536;
   if (vector < 1 || vector > kMaxVector || bits < 0 || bits > 8 || shift < 0 ||
       shift > 8)
@@ -76,5 +81,11 @@ LogicalResult SwizzleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expects neither padding nor 'transposed' of swizzle "
                           "atoms, but got a padding of "
                        << padding;
+  // Pairs stay in a chunk.
+  constexpr int64_t kPaired = 16;
+  if (paired && (!atomColumns || vector % kPaired != 0))
+    return emitError() << "expects swizzle atoms and a vector of a multiple of "
+                       << kPaired << " elements where 'paired', but got atoms "
+                       << "of " << atomColumns << " and a vector of " << vector;
   return success();
 }

@@ -402,6 +402,17 @@ void LayoutAttr::print(AsmPrinter &printer) const {
 // MmaAtomAttr, TargetAttr
 //===----------------------------------------------------------------------===//
 
+bool MmaAtomAttr::isPaired() const {
+  ArrayRef<Mode> registers = getLhs().getRegisters();
+  return getWarps() > 1 && registers.size() > 1 &&
+         registers[0] == Mode{2, 1, 1} && registers[1] == Mode{2, 1, 8};
+}
+
+bool MmaAtomAttr::readsColumns() const {
+  constexpr unsigned kBits = 8;
+  return getWarps() > 1 && getRhsType().getIntOrFloatBitWidth() == kBits;
+}
+
 LogicalResult MmaAtomAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   StringRef name, int64_t m, int64_t n,
                                   int64_t k, Type, Type, Type, LayoutAttr lhs,

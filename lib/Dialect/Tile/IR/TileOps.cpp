@@ -228,6 +228,17 @@ LogicalResult WriteOp::verify() {
       getDestination().getType().getElementType());
 }
 
+LogicalResult TransposeOp::verify() {
+  TileType source = getSource().getType(),
+           destination = getDestination().getType();
+  SmallVector<int64_t, 2> shape{source.getShape()[1], source.getShape()[0]};
+  if (destination.getShape() != ArrayRef(shape))
+    return emitOpError() << "expects a destination of " << shape[0] << "x"
+                         << shape[1] << ", but got " << destination;
+  return verifySameElementType(*this, "source", source.getElementType(),
+                               "destination", destination.getElementType());
+}
+
 int64_t WriteOp::countColumnParts() {
   int64_t parts = 1;
   if (LayoutAttr layout = getValue().getType().getRegisterLayout())

@@ -36,10 +36,13 @@ struct TilePromoteToShared
   /// Channels and buffers of tiles that the copy engine moves have swizzle
   /// atoms.
   int64_t getSwizzleAtom(TileType type);
-  /// Room in shared memory for a tile that is computed.
-  Value createBuffer(TileType type);
+  /// Room in shared memory for a tile that is computed, with pairs of columns
+  /// that alternate if it is `paired`.
+  Value createBuffer(TileType type, bool paired = false);
   /// Multiplies the left operand from shared memory.
   void writeOperand(MmaOp mma);
+  /// Multiplies columns of the right operand that were rows of a channel.
+  void transposeOperand(MmaOp mma);
   LogicalResult writeOutput(StoreOp store);
   /// Lets `loop` carry one more value, from `initial` on; returns that of the
   /// iteration before. `getNext` gives that of an iteration.
@@ -347,14 +350,17 @@ void TilePromoteToShared::promote(HandOverOp handOver) {
   handOver.erase();
 }
 
-Value TilePromoteToShared::createBuffer(TileType type) {
+Value TilePromoteToShared::createBuffer(TileType type, bool paired) {
   Block &entry = getOperation().getBody().front();
   OpBuilder b(&entry, entry.begin());
   // Stored as a slot is.
   auto slot =
       ChannelType::get(&getContext(), type.getShape(), type.getElementType(),
                        /*stages=*/1, getSwizzleAtom(type));
-  return BufferOp::create(b, getOperation().getLoc(), slot.getTileType(),
+  TileType stored = slot.getTileType();
+  if (paired)
+    stored = stored.withLayout(stored.getSwizzle().withPairs());
+  return BufferOp::create(b, getOperation().getLoc(), stored,
                           /*offset=*/IntegerAttr());
 }
 
@@ -398,6 +404,52 @@ void TilePromoteToShared::writeOperand(MmaOp mma) {
   if (isShared)
     BarrierOp::create(b, loc);
   mma.getLhsMutable().assign(buffer);
+}
+
+/// The matrix instruction of a warpgroup that reads columns of its right
+/// operand alone, where `mma` is one and has rows; null otherwise.
+static MmaAtomAttr getAtomOfColumns(MmaOp mma) {
+  auto target = TargetAttr::lookup(mma);
+  if (!target || mma.getScope() != MmaScope::Warpgroup || mma.getTransposeRhs())
+    return {};
+  MmaAtomAttr atom = target.findAtom(mma.getLhs().getType().getElementType(),
+                                     mma.getRhs().getType().getElementType(),
+                                     mma.getAcc().getType().getElementType(),
+                                     MmaScope::Warpgroup);
+  return atom && atom.readsColumns() ? atom : MmaAtomAttr();
+}
+
+void TilePromoteToShared::transposeOperand(MmaOp mma) {
+  MmaAtomAttr atom = getAtomOfColumns(mma);
+  auto get = mma.getRhs().getDefiningOp<GetOp>();
+  if (!atom || !get)
+    return;
+  Location loc = mma.getLoc();
+  TileType rows = mma.getRhs().getType();
+  auto columns = TileType::get({rows.getShape()[1], rows.getShape()[0]},
+                               rows.getElementType());
+  bool paired = atom.isPaired() && mma.getLhs().getType().isRegisters();
+  Value buffer = createBuffer(columns, paired);
+  OpBuilder b(mma);
+  // Who is at the barrier of a turn has multiplied what was written in the one
+  // before the last.
+  if (auto loop = mma->getParentOfType<scf::ForOp>()) {
+    Value other = createBuffer(columns, paired);
+    Value number = numberElement(b, loc, loop);
+    b.setInsertionPoint(mma);
+    buffer = AlternateOp::create(b, loc, number, buffer, other);
+  }
+  TransposeOp::create(b, loc, get.getResult(), buffer);
+  auto met = BarrierOp::create(b, loc);
+  mma.getRhsMutable().assign(buffer);
+  mma.setTransposeRhs(true);
+  if (!llvm::all_of(get->getUsers(), llvm::IsaPred<TransposeOp>))
+    return;
+  for (auto release :
+       llvm::make_early_inc_range(get->getBlock()->getOps<ReleaseOp>()))
+    if (release.getChannel() == get.getChannel() &&
+        release.getElement() == get.getElement())
+      release->moveAfter(met);
 }
 
 /// Whether the rows and columns of a view end where those of its tensor do.
@@ -542,6 +594,8 @@ void TilePromoteToShared::runOnOperation() {
     promote(handOver);
   for (MmaOp mma : multiplies)
     writeOperand(mma);
+  for (MmaOp mma : ofWarpgroups)
+    transposeOperand(mma);
   for (StoreOp store : stores)
     if (failed(writeOutput(store)))
       return signalPassFailure();

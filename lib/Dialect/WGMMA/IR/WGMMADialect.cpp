@@ -13,8 +13,8 @@ using namespace attune::wgmma;
 #define GET_OP_CLASSES
 #include "attune/Dialect/WGMMA/IR/WGMMAOps.cpp.inc"
 
-/// Registers of one thread: the 64 x 16 elements of the left operand, two in
-/// each, over 128 threads.
+/// Registers of one thread: 64 rows of 32 bytes of the left operand, over 128
+/// threads.
 static constexpr size_t kLeftRegisters = 4;
 static constexpr int kLargestGroup = 7;
 
@@ -41,15 +41,21 @@ LogicalResult MmaAsyncOp::inferReturnTypes(MLIRContext *,
 
 LogicalResult MmaAsyncOp::verify() {
   NVVM::MMAShapeAttr shape = getShape();
-  if (shape.getM() != 64 || shape.getK() != 16 || shape.getN() < 8 ||
+  if (getType() != NVVM::WGMMATypes::bf16 &&
+      getType() != NVVM::WGMMATypes::f16 && !isOf8Bits())
+    return emitOpError() << "expects bf16, f16, e4m3 or e5m2, but got "
+                         << NVVM::stringifyWGMMATypes(getType());
+  int depth = isOf8Bits() ? 32 : 16;
+  if (shape.getM() != 64 || shape.getK() != depth || shape.getN() < 8 ||
       shape.getN() > 256 || shape.getN() % 8 != 0)
     return emitOpError() << "expects m = 64, n = 8 to 256 in steps of 8, and k "
-                            "= 16, but got m = "
-                         << shape.getM() << ", n = " << shape.getN()
+                            "= "
+                         << depth << ", but got m = " << shape.getM()
+                         << ", n = " << shape.getN()
                          << ", and k = " << shape.getK();
-  if (getType() != NVVM::WGMMATypes::bf16 && getType() != NVVM::WGMMATypes::f16)
-    return emitOpError() << "expects bf16 or f16, but got "
-                         << NVVM::stringifyWGMMATypes(getType());
+  if (isOf8Bits() && getLayoutB() == NVVM::MMALayout::row)
+    return emitOpError() << "expects a right operand of 8 bits in layout col, "
+                            "but got row";
   if (getA().size() != kLeftRegisters)
     return emitOpError() << "expects " << kLeftRegisters
                          << " registers of the left operand, but got "

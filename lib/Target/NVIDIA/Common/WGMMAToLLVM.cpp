@@ -88,13 +88,16 @@ struct MmaAsyncPattern : OpRewritePattern<wgmma::MmaAsyncOp> {
     int elements = n / 2, left = 2 * elements,
         right = left + static_cast<int>(op.getA().size());
     // The immediates after that of the accumulator: signs of the operands, and
-    // whether the right one is transposed.
+    // whether the right one is transposed, which one of 8 bits is not.
+    StringRef transposed = op.isOf8Bits()                            ? ""
+                           : op.getLayoutB() == NVVM::MMALayout::row ? ", 1"
+                                                                     : ", 0";
     std::string code = llvm::formatv(
-        "wgmma.mma_async.sync.aligned.m64n{0}k16.f32.{1}.{1} "
-        "{{{2}}, {{{3}}, ${4}, {5}, 1, 1, {6};",
+        "wgmma.mma_async.sync.aligned.m64n{0}k{7}.f32.{1}.{1} "
+        "{{{2}}, {{{3}}, ${4}, {5}, 1, 1{6};",
         n, type, registers(0, elements), registers(left, op.getA().size()),
-        right, op.getScaleD() == NVVM::WGMMAScaleOut::one ? 1 : 0,
-        op.getLayoutB() == NVVM::MMALayout::row ? 1 : 0);
+        right, op.getScaleD() == NVVM::WGMMAScaleOut::one ? 1 : 0, transposed,
+        op.getShape().getK());
     SmallVector<Value> inputs(op.getA());
     inputs.push_back(op.getDescriptorB());
     SmallVector<StringRef> constraints(op.getA().size(), "r");

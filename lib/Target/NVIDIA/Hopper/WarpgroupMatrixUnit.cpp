@@ -122,11 +122,17 @@ static Value getStart(OpBuilder &b, Location loc, const WarpgroupMma &mma,
   return b.createOrFold<arith::MulIOp>(loc, group, constant(extent));
 }
 
+static NVVM::WGMMATypes getInputType(Type type) {
+  return type.isBF16()               ? NVVM::WGMMATypes::bf16
+         : type.isF16()              ? NVVM::WGMMATypes::f16
+         : isa<Float8E5M2Type>(type) ? NVVM::WGMMATypes::e5m2
+                                     : NVVM::WGMMATypes::e4m3;
+}
+
 Value WarpgroupMatrixUnit::issue(OpBuilder &b, Location loc,
                                  const WarpgroupMma &mma) const {
   tile::MmaAtomAttr atom = mma.atom;
-  bool isBrain = atom.getLhsType().isBF16();
-  auto inputType = isBrain ? NVVM::WGMMATypes::bf16 : NVVM::WGMMATypes::f16;
+  NVVM::WGMMATypes inputType = getInputType(atom.getLhsType());
   ArrayRef<int64_t> lhsShape = mma.lhsTile.getShape(),
                     rhsShape = mma.rhsTile.getShape();
   int64_t rowsOfGroup = lhsShape[mma.transposeLhs ? 1 : 0] / mma.groupsM,
@@ -176,14 +182,15 @@ Value WarpgroupMatrixUnit::issue(OpBuilder &b, Location loc,
               NVVM::MMAIntOverflowAttr());
           continue;
         }
-        int64_t size = atom.getLhs().getNumRegisters();
+        int64_t size = atom.getLhs().getNumRegisters(),
+                perWord = 32 / atom.getLhsType().getIntOrFloatBitWidth();
         Value step = vector::ExtractStridedSliceOp::create(
             b, loc, mma.lhs, ArrayRef<int64_t>{(m * kSteps + k) * size},
             ArrayRef<int64_t>{size}, ArrayRef<int64_t>{1});
         Value words = vector::BitCastOp::create(
-            b, loc, VectorType::get(size / 2, b.getI32Type()), step);
+            b, loc, VectorType::get(size / perWord, b.getI32Type()), step);
         SmallVector<Value> left;
-        for (int64_t i = 0; i < size / 2; ++i)
+        for (int64_t i = 0; i < size / perWord; ++i)
           left.push_back(vector::ExtractOp::create(b, loc, words, i));
         acc = wgmma::MmaAsyncOp::create(b, loc, left, right, acc, shape,
                                         inputType, scale, rightLayout);

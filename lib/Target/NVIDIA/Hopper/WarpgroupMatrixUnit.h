@@ -17,6 +17,8 @@ public:
                    mlir::Value result, int64_t later) const override;
   void waitReads(mlir::OpBuilder &builder, mlir::Location loc,
                  int64_t later) const override;
+  void transpose(mlir::OpBuilder &builder, mlir::Location loc,
+                 const SharedTranspose &request) const override;
 };
 
 } // namespace attune

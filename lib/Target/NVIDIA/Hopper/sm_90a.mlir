@@ -22,6 +22,13 @@
 #group_rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>
 #group_acc = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]],
                           warps = [[4, 0, 16]]>
+// wgmma.mma_async.m64nNk32, in units of 32. A lane has four neighbours along the sum, of which the order does not matter, as
+// long as those of the right operand come in the same: two pairs of an accumulator.
+#group_float8_lhs = #tile.layout<registers = [[2, 1, 1], [2, 1, 8], [2, 0, 8], [2, 1, 16]], lanes = [[4, 1, 2], [8, 0, 1]],
+                                 warps = [[4, 0, 16]]>
+#group_float8_rhs = #tile.layout<registers = [[32, 0, 1], [32, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>
+#group_float8_acc = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [4, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]],
+                                 warps = [[4, 0, 16]]>
 
 module attributes {tile.target = #tile.target<
   chip = "sm_90a", family = "Hopper", lanes = 32, sms = 132,
@@ -59,4 +66,8 @@ module attributes {tile.target = #tile.target<
     #tile.mma_atom<name = "wgmma.m64k16", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32,
       lhs = #group_lhs, rhs = #group_rhs, acc = #group_acc>,
     #tile.mma_atom<name = "wgmma.m64k16", m = 64, n = 16, k = 16, lhsType = bf16, rhsType = bf16, accType = f32,
-      lhs = #group_lhs, rhs = #group_rhs, acc = #group_acc>]>} {}
+      lhs = #group_lhs, rhs = #group_rhs, acc = #group_acc>,
+    #tile.mma_atom<name = "wgmma.m64k32", m = 64, n = 32, k = 32, lhsType = f8E4M3FN, rhsType = f8E4M3FN, accType = f32,
+      lhs = #group_float8_lhs, rhs = #group_float8_rhs, acc = #group_float8_acc>,
+    #tile.mma_atom<name = "wgmma.m64k32", m = 64, n = 32, k = 32, lhsType = f8E5M2, rhsType = f8E5M2, accType = f32,
+      lhs = #group_float8_lhs, rhs = #group_float8_rhs, acc = #group_float8_acc>]>} {}

@@ -169,11 +169,21 @@ def Tile_SwizzleAttr : Tile_Attr<"Swizzle", "swizzle"> {
 
     With `padding`, so many elements that nobody uses lie behind each row. Where `transposed`, the tile is stored column by column, and
     all of the above holds for its columns.
+
+    Where `paired`, of each 16 columns those of the first eight and of the other eight alternate by pairs: columns 0, 1, 8, 9, 2, 3,
+    10, 11 and so on follow each other. A lane has such four of an accumulator, and as an operand of 8 bits four neighbours: a sum
+    over columns in that order needs no exchange between lanes.
   }];
   let parameters = (ins "int64_t":$vector, "int64_t":$bits, "int64_t":$shift,
                         DefaultValuedParameter<"int64_t", "0", "columns of a swizzle atom; 0 for whole rows">:$swizzle_atom,
                         DefaultValuedParameter<"int64_t", "0", "elements behind each row">:$padding,
-                        DefaultValuedParameter<"bool", "false", "whether columns lie where rows do">:$transposed);
+                        DefaultValuedParameter<"bool", "false", "whether columns lie where rows do">:$transposed,
+                        DefaultValuedParameter<"bool", "false", "whether pairs of columns alternate">:$paired);
+  let builders = [
+    AttrBuilder<(ins "int64_t":$vector, "int64_t":$bits, "int64_t":$shift, "int64_t":$swizzle_atom, "int64_t":$padding,
+                     "bool":$transposed), [{
+      return $_get($_ctxt, vector, bits, shift, swizzle_atom, padding, transposed, /*paired=*/false);
+    }]>];
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -186,6 +196,8 @@ def Tile_SwizzleAttr : Tile_Attr<"Swizzle", "swizzle"> {
     static SwizzleAttr getPadded(::mlir::MLIRContext *context, int64_t length, int64_t elementBytes, int64_t padding, bool transposed);
     /// How many bytes of a row of a swizzle atom are permuted, with elements of `elementBits` bits; 0 where rows are stored as they are.
     int64_t getPermutedBytes(unsigned elementBits) const;
+    /// The same with pairs of columns that alternate.
+    SwizzleAttr withPairs() const;
   }];
 }
 
@@ -238,6 +250,8 @@ def Tile_MmaAtomAttr : Tile_Attr<"MmaAtom", "mma_atom"> {
     An atom of several warps reads `rhs`, and `lhs` where it is not in registers, from
     shared memory itself and runs on its own (`tile.mma_async`); its `n` is
     the unit, and the target makes its instructions as wide as the tile. Its `rhs` layout is not read.
+    Where a lane holds pairs of columns of `lhs` eight apart next to each other, it is multiplied by rows of `rhs` in
+    that order (`paired` in `#tile.swizzle`).
   }];
   let parameters = (ins
     StringRefParameter<"name, understood by the target alone">:$name,
@@ -252,6 +266,10 @@ def Tile_MmaAtomAttr : Tile_Attr<"MmaAtom", "mma_atom"> {
     /// Warps that issue it together.
     int64_t getWarps() const { return getAcc().getNumWarps(); }
     MmaScope getScope() const { return getWarps() == 1 ? MmaScope::Warp : MmaScope::Warpgroup; }
+    /// Whether rows of `rhs` are paired where `lhs` is in registers.
+    bool isPaired() const;
+    /// Whether `rhs` is read from shared memory by columns alone: an atom of several warps for elements of 8 bits.
+    bool readsColumns() const;
   }];
 }
 

@@ -147,6 +147,27 @@ def Tile_WriteOp : Tile_Op<"write", [MemoryEffects<[MemRead, MemWrite]>]> {
   let hasVerifier = 1;
 }
 
+def Tile_TransposeOp : Tile_Op<"transpose", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Writes the rows of a tile in shared memory as columns of another one";
+  let description = [{
+    `destination[j, i] = source[i, j]`. All warps of the role, or of the workgroup, share the work; behind a `tile.barrier` each of
+    them may multiply the destination, and the source may be overwritten. What reads the destination as it was must be done by then.
+
+    **Example**
+    ```mlir
+    tile.transpose %v, %columns : !tile.tile<128x64xf8E4M3FN, shared, #s>, !tile.tile<64x128xf8E4M3FN, shared, #paired>
+    tile.barrier
+    %acc = tile.mma %p, %columns, %before transpose_rhs scope <warpgroup> : ...
+    ```
+
+    **Errors**: shapes that are not each other's transpose; element types differ. By `convert-tile-to-gpu`: tiles in whole rows; elements that
+    do not have 8 bits; a source of other than a multiple of 32 rows and 16 columns.
+  }];
+  let arguments = (ins Tile_SharedTile:$source, Tile_SharedTile:$destination);
+  let assemblyFormat = "$source `,` $destination attr-dict `:` type($source) `,` type($destination)";
+  let hasVerifier = 1;
+}
+
 def Tile_StoreAsyncOp : Tile_Op<"store_async", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Issues the copy of a tile in shared memory to a global buffer";
   let description = [{
@@ -347,7 +368,7 @@ def Tile_MmaOp : Tile_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc",
     fewer bits are widened to the type of the others, next to the instruction that multiplies them.
 
     With `lhs_through_shared`, `tile-promote-to-shared` writes a left-hand operand that was computed to shared
-    memory, to be multiplied from there.
+    memory, to be multiplied from there. A right-hand operand of 8 bits that warpgroups multiply is stored by columns (`transpose_rhs`).
 
     **Example**
     ```mlir
@@ -355,7 +376,8 @@ def Tile_MmaOp : Tile_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc",
        : !tile.tile<64x128xbf16, registers>, !tile.tile<32x128xbf16, shared, #s>, !tile.tile<64x32xf32, registers>
     ```
 
-    **Errors**: shapes that do not multiply; an atom of other types or of another scope; `warps_n` and `replicas` both above 1.
+    **Errors**: shapes that do not multiply; an atom of other types or of another scope; `warps_n` and `replicas` both above 1. By
+    `convert-tile-to-gpu`: rows of `rhs` that are paired where the instruction does not want them so, or not where it does.
   }];
   let arguments = (ins Tile_OperandTile:$lhs, Tile_OperandTile:$rhs, Tile_RegisterTile:$acc,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, DefaultValuedAttr<Tile_MmaScopeAttr, "MmaScope::Warp">:$scope,

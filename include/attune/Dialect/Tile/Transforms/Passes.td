@@ -18,6 +18,9 @@ def TilePromoteToSharedPass : Pass<"tile-promote-to-shared", "::mlir::gpu::GPUFu
     On chips without asynchronous copies and without a copy engine, a put is a `tile.load` and a `tile.put_tile`. The slots of what MMAs of warps multiply are
     padded, and `transposed` where all of these sum over its rows. What is `read_once` needs no slot then: each thread loads its part.
 
+    What a warpgroup multiplies by columns alone, as right-hand operands of 8 bits, goes from its slot through a `tile.transpose`
+    to one of two buffers, by turns. All warps of the role meet behind it at a `tile.barrier`, and the slot is released there.
+
     A left-hand operand that was computed, of an MMA with `lhs_through_shared`, goes through shared memory: a `tile.write`
     into a `tile.buffer`. A `tile.hand_over` becomes a channel with a `tile.put_tile`, a `tile.get` and a `tile.release` where several roles
     compute, and its input elsewhere.

@@ -26,14 +26,15 @@ def WGMMA_MmaAsyncOp : WGMMA_Op<"mma_async", [DeclareOpInterfaceMethods<InferTyp
   let description = [{
     `result = a * b + inouts`, or `a * b` where `scaleD` is `zero`; `inouts` is
     not read then. All 128 threads of a warpgroup execute it together. `a` is 64 x
-    16, `b` is 16 x n, and the result 64 x n in f32.
+    k, `b` is k x n, and the result 64 x n in f32, with a k of 16 for elements of 16
+    bits, and of 32 for those of 8.
 
-    - `a`: lane l of warp w holds, as the pairs of 16-bit elements of its four
-      registers, rows `16 w + l / 4` and 8 below it, columns `2 (l % 4)` and the
-      next one: first both rows, then both rows 8 columns further.
+    - `a`: lane l of warp w holds, as the e elements of its four
+      registers, rows `16 w + l / 4` and 8 below it, columns `e (l % 4)` and the
+      next ones: first both rows, then both rows k / 2 columns further.
     - `descriptorB`: where b lies in shared memory, in the form of the PTX ISA.
       `layoutB = col` means that the elements of a column follow each other
-      (K-major), and `row` those of a row (transposed, MN-major).
+      (K-major), and `row` those of a row (transposed, MN-major), of 16 bits alone.
     - `inouts` and the result: n / 2 elements. Element i of lane l of warp w is row
       `16 w + l / 4 + 8 (i % 4 / 2)`, column `8 (i / 4) + 2 (l % 4) + i % 2`.
 
@@ -48,8 +49,8 @@ def WGMMA_MmaAsyncOp : WGMMA_Op<"mma_async", [DeclareOpInterfaceMethods<InferTyp
         : !llvm.struct<(f32, f32, f32, f32)>
     ```
 
-    **Errors**: the shape is not m64 n(8..256, a multiple of 8) k16; the type is
-    neither bf16 nor f16; `a` is not four registers; `inouts` is not n / 2 f32.
+    **Errors**: the shape is not m64 n(8..256, a multiple of 8) and the k of its type; the type is
+    not bf16, f16, e4m3 or e5m2; `layoutB` is `row` for one of 8 bits; `a` is not four registers; `inouts` is not n / 2 f32.
 
     **Source**: PTX ISA, wgmma.mma_async.
   }];
@@ -61,6 +62,11 @@ def WGMMA_MmaAsyncOp : WGMMA_Op<"mma_async", [DeclareOpInterfaceMethods<InferTyp
     attr-dict `:` type($inouts)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool isOf8Bits() {
+      return getType() == ::mlir::NVVM::WGMMATypes::e4m3 || getType() == ::mlir::NVVM::WGMMATypes::e5m2;
+    }
+  }];
 }
 
 def WGMMA_WaitGroupOp : WGMMA_Op<"wait_group", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What convert-tile-to-gpu refuses of rows that become columns, and of MMAs of these.
+//
+// RUN: attune-opt %s -split-input-file --verify-diagnostics \
+// RUN:   --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-assign-layouts,tile-allocate-shared)),convert-tile-to-gpu)"
+
+#s = #tile.swizzle<vector = 8, bits = 3, shift = 0, swizzle_atom = 64>
+gpu.module @kernels {
+  gpu.func @wide() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tile.buffer : !tile.tile<64x64xf16, shared, #s>
+    %b = tile.buffer : !tile.tile<64x64xf16, shared, #s>
+    // expected-error @below {{'tile.transpose' op expects tiles in swizzle atoms, of elements of 8 bits, and a source of a multiple of 32x16 without pairs that alternate, but got}}
+    tile.transpose %a, %b : !tile.tile<64x64xf16, shared, #s>, !tile.tile<64x64xf16, shared, #s>
+    gpu.return
+  }
+}
+
+// -----
+
+#s = #tile.swizzle<vector = 16, bits = 2, shift = 1, swizzle_atom = 64>
+#t = #tile.swizzle<vector = 16, bits = 0, shift = 3, swizzle_atom = 16>
+gpu.module @kernels {
+  gpu.func @few_rows() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tile.buffer : !tile.tile<48x64xf8E4M3FN, shared, #s>
+    %b = tile.buffer : !tile.tile<64x48xf8E4M3FN, shared, #t>
+    // expected-error @below {{'tile.transpose' op expects tiles in swizzle atoms, of elements of 8 bits, and a source of a multiple of 32x16}}
+    tile.transpose %a, %b : !tile.tile<48x64xf8E4M3FN, shared, #s>, !tile.tile<64x48xf8E4M3FN, shared, #t>
+    gpu.return
+  }
+}
+
+// -----
+
+#s = #tile.swizzle<vector = 16, bits = 2, shift = 1, swizzle_atom = 64>
+#p = #tile.swizzle<vector = 16, bits = 2, shift = 1, swizzle_atom = 64, paired = true>
+gpu.module @kernels {
+  gpu.func @of_pairs(%x: f8E4M3FN) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    // expected-error @below {{'tile.buffer' op expects a tile that is stored in swizzle atoms, without pairs that alternate, but got}}
+    %a = tile.buffer : !tile.tile<64x64xf8E4M3FN, shared, #p>
+    %b = tile.buffer : !tile.tile<64x64xf8E4M3FN, shared, #s>
+    tile.transpose %a, %b : !tile.tile<64x64xf8E4M3FN, shared, #p>, !tile.tile<64x64xf8E4M3FN, shared, #s>
+    gpu.return
+  }
+}
+
+// -----
+
+#s = #tile.swizzle<vector = 16, bits = 2, shift = 1, swizzle_atom = 64>
+!channel = !tile.channel<64x64xf8E4M3FN, stages = 1, swizzle_atom = 64>
+!rows = !tile.tile<64x64xf8E4M3FN, shared, #s>
+gpu.module @kernels {
+  gpu.func @rows(%x: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !channel
+    %a = tile.get %c[%c0] : !channel -> !rows
+    %acc = tile.fill %x : f32 -> !tile.tile<64x64xf32, registers>
+    // expected-error @below {{'tile.mma' op expects a right operand of 'f8E4M3FN' that is stored by columns; run tile-promote-to-shared first}}
+    %d = tile.mma %a, %a, %acc scope warpgroup : !rows, !rows, !tile.tile<64x64xf32, registers>
+    gpu.return
+  }
+}
+
+// -----
+
+#s = #tile.swizzle<vector = 16, bits = 2, shift = 1, swizzle_atom = 64>
+!channel = !tile.channel<64x64xf8E4M3FN, stages = 1, swizzle_atom = 64>
+!rows = !tile.tile<64x64xf8E4M3FN, shared, #s>
+gpu.module @kernels {
+  gpu.func @no_pairs(%x: f32, %y: f8E4M3FN) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !channel
+    %a = tile.get %c[%c0] : !channel -> !rows
+    %p = tile.fill %y : f8E4M3FN -> !tile.tile<64x64xf8E4M3FN, registers>
+    %acc = tile.fill %x : f32 -> !tile.tile<64x64xf32, registers>
+    // expected-error @below {{'tile.mma' op expects a right operand with pairs that alternate, and no left one with them, but got}}
+    %d = tile.mma %p, %a, %acc transpose_rhs scope warpgroup : !tile.tile<64x64xf8E4M3FN, registers>, !rows, !tile.tile<64x64xf32, registers>
+    gpu.return
+  }
+}
+
+// -----
+
+#s = #tile.swizzle<vector = 16, bits = 2, shift = 1, swizzle_atom = 64>
+#p = #tile.swizzle<vector = 16, bits = 2, shift = 1, swizzle_atom = 64, paired = true>
+!channel = !tile.channel<64x64xf8E4M3FN, stages = 1, swizzle_atom = 64>
+!rows = !tile.tile<64x64xf8E4M3FN, shared, #s>
+!paired = !tile.tile<64x64xf8E4M3FN, shared, #p>
+gpu.module @kernels {
+  gpu.func @needless_pairs(%x: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !channel
+    %b = tile.buffer : !paired
+    %a = tile.get %c[%c0] : !channel -> !rows
+    tile.transpose %a, %b : !rows, !paired
+    tile.barrier
+    %acc = tile.fill %x : f32 -> !tile.tile<64x64xf32, registers>
+    // expected-error @below {{'tile.mma' op expects a right operand without pairs that alternate, and no left one with them, but got}}
+    %d = tile.mma %a, %b, %acc transpose_rhs scope warpgroup : !rows, !paired, !tile.tile<64x64xf32, registers>
+    gpu.return
+  }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rows of 8 bits that become columns, for MMAs of warpgroups: matrices of 8x16 bytes, four at a time, whose bytes are taken apart in pairs.
+//
+// RUN: attune-opt %s \
+// RUN:   --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-assign-layouts,tile-remove-layout-conversions,tile-allocate-shared)),convert-tile-to-gpu,cse)" \
+// RUN:   | FileCheck %s
+
+#s64 = #tile.swizzle<vector = 16, bits = 2, shift = 1, swizzle_atom = 64>
+#s32 = #tile.swizzle<vector = 16, bits = 1, shift = 2, swizzle_atom = 32>
+!channel = !tile.channel<64x64xf8E4M3FN, stages = 1, swizzle_atom = 64>
+!rows = !tile.tile<64x64xf8E4M3FN, shared, #s64>
+!columns = !tile.tile<64x64xf8E4M3FN, shared, #s64>
+!paired = !tile.tile<64x64xf8E4M3FN, shared, #tile.swizzle<vector = 16, bits = 2, shift = 1, swizzle_atom = 64, paired = true>>
+!few_channel = !tile.channel<32x96xf8E5M2, stages = 1, swizzle_atom = 32>
+!few_rows = !tile.tile<32x96xf8E5M2, shared, #s32>
+!few_columns = !tile.tile<96x32xf8E5M2, shared, #s32>
+
+gpu.module @kernels {
+  // Lane l gives the address of row l where pairs alternate. Each of four warps has 16 of 64 columns, in two steps.
+  // CHECK-LABEL: gpu.func @alternating
+  // CHECK-DAG: %[[LANE:.+]] = arith.remui %thread_id_x, %c32
+  // CHECK-DAG: %[[WARP:.+]] = arith.divui %thread_id_x, %c32
+  // CHECK: %[[LATER:.+]] = arith.cmpi uge, %[[LANE]], %c16
+  // CHECK: %[[FIRST:.+]] = arith.select %[[LATER]], %c30001_i32, %c25632_i32 : i32
+  // CHECK: %[[OTHER:.+]] = arith.select %[[LATER]], %c25632_i32, %c30001_i32 : i32
+  // CHECK: arith.muli %[[WARP]], %c16
+  // CHECK: %[[READ:.+]] = nvvm.ldmatrix %{{.+}} {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<col>, num = 4 : i32
+  // CHECK: %[[P0:.+]] = llvm.extractvalue %[[READ]][0]
+  // CHECK: %[[P1:.+]] = llvm.extractvalue %[[READ]][1]
+  // CHECK: %[[P2:.+]] = llvm.extractvalue %[[READ]][2]
+  // CHECK: %[[P3:.+]] = llvm.extractvalue %[[READ]][3]
+  // CHECK: %[[W0:.+]] = nvvm.prmt <default> %[[FIRST]], %[[P0]], %[[P1]] : i32
+  // CHECK: %[[W1:.+]] = nvvm.prmt <default> %[[OTHER]], %[[P0]], %[[P1]] : i32
+  // CHECK: %[[W2:.+]] = nvvm.prmt <default> %[[FIRST]], %[[P2]], %[[P3]] : i32
+  // CHECK: %[[W3:.+]] = nvvm.prmt <default> %[[OTHER]], %[[P2]], %[[P3]] : i32
+  // CHECK: nvvm.stmatrix %{{.+}}, %[[W0]], %[[W1]], %[[W2]], %[[W3]] {{.*}}layout = #nvvm.mma_layout<row>
+  // CHECK: nvvm.ldmatrix
+  // CHECK: nvvm.stmatrix
+  // CHECK-NOT: nvvm.ldmatrix
+  // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>
+  // CHECK: gpu.barrier
+  // Weights are renamed by pairs of them, and multiplied as they are.
+  // CHECK: vector.bitcast %{{.+}} : vector<32xf8E4M3FN> to vector<16xi16>
+  // CHECK: vector.shuffle {{.*}} [0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15] : vector<16xi16>, vector<16xi16>
+  // CHECK: wgmma.mma_async{{.*}} <m = 64, n = 64, k = 32>, <e4m3>, D[<zero>], B[<col>]
+  // CHECK: wgmma.mma_async{{.*}} <m = 64, n = 64, k = 32>, <e4m3>, D[<one>], B[<col>]
+  // CHECK-NOT: wgmma.mma_async
+  gpu.func @alternating(%out: memref<64x64xf32>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %c = tile.channel : !channel
+    %place = tile.buffer : !paired
+    %a = tile.get %c[%c0] : !channel -> !rows
+    %none = tile.fill %zero : f32 -> !tile.tile<64x64xf32, registers>
+    // A lane's weights come from a product.
+    %scores = tile.mma %a, %a, %none transpose_rhs scope warpgroup : !rows, !rows, !tile.tile<64x64xf32, registers>
+    %p = tile.map(%scores) {
+    ^bb0(%x: f32, %i: index, %j: index):
+      %y = arith.truncf %x : f32 to f8E4M3FN
+      tile.yield %y : f8E4M3FN
+    } : (!tile.tile<64x64xf32, registers>) -> !tile.tile<64x64xf8E4M3FN, registers>
+    tile.transpose %a, %place : !rows, !paired
+    tile.barrier
+    tile.release %c[%c0] : !channel
+    %d = tile.mma %p, %place, %none transpose_rhs scope warpgroup : !tile.tile<64x64xf8E4M3FN, registers>, !paired, !tile.tile<64x64xf32, registers>
+    tile.store %d, %out[%c0, %c0] : !tile.tile<64x64xf32, registers>, memref<64x64xf32>
+    gpu.return
+  }
+
+  // In their own order, lanes give rows 0, 1, 4, 5 and so on, and then 2, 3, 6, 7. Of eight warps, six have something to do.
+  // CHECK-LABEL: gpu.func @in_order
+  // CHECK: %[[WARP:.+]] = arith.divui %thread_id_x, %c32
+  // CHECK: %[[IS:.+]] = arith.cmpi ult, %{{.+}}, %c6
+  // CHECK: scf.if %[[IS]] {
+  // CHECK:   nvvm.ldmatrix
+  // CHECK:   nvvm.stmatrix
+  // CHECK: }
+  // CHECK-NOT: nvvm.ldmatrix
+  // CHECK: nvvm.fence.proxy
+  gpu.func @in_order() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !few_channel
+    %place = tile.buffer : !few_columns
+    %a = tile.get %c[%c0] : !few_channel -> !few_rows
+    tile.transpose %a, %place : !few_rows, !few_columns
+    tile.barrier
+    tile.release %c[%c0] : !few_channel
+    gpu.return
+  }
+}
