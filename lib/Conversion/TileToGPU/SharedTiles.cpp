@@ -338,7 +338,8 @@ WaitStorePattern::matchAndRewrite(tile::WaitReadsOp op, OneToNOpAdaptor,
 void attune::populateSharedTilePatterns(TypeConverter &converter,
                                         RewritePatternSet &patterns,
                                         const KernelContext &context) {
-  patterns.add<BufferPattern, AlternatePattern, WritePattern,
-               PutComputedPattern, TransposePattern, DonePattern,
-               WaitStorePattern>(converter, patterns.getContext(), context);
+  patterns
+      .add<BufferPattern, AlternatePattern, WritePattern, PutComputedPattern,
+           TransposePattern, DonePattern, WaitStorePattern>(
+          converter, patterns.getContext(), context);
 }
