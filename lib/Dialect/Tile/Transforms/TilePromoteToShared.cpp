@@ -4,6 +4,7 @@
 // that use it, and a buffer in shared memory between what is computed and the
 // multiply or the store that takes it.
 
+#include "ElementNumbers.h"
 #include "attune/Dialect/Tile/IR/Warps.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -44,16 +45,7 @@ struct TilePromoteToShared
   /// Multiplies columns of the right operand that were rows of a channel.
   void transposeOperand(MmaOp mma);
   LogicalResult writeOutput(StoreOp store);
-  /// Lets `loop` carry one more value, from `initial` on; returns that of the
-  /// iteration before. `getNext` gives that of an iteration.
-  Value addCarried(scf::ForOp &loop, Value initial,
-                   function_ref<Value(OpBuilder &, Value)> getNext);
-  Value addCounter(scf::ForOp &loop,
-                   function_ref<Value(OpBuilder &)> increment);
-  Value numberElement(OpBuilder &b, Location loc, scf::ForOp loop);
-
-  /// Counts of iterations, by the body of the loop that they are of.
-  DenseMap<Block *, Value> counters;
+  ElementNumbers numbers;
 };
 
 } // namespace
@@ -79,75 +71,6 @@ static Operation *firstUserInBlock(Operation *op) {
       first = ancestor;
   }
   return first;
-}
-
-Value TilePromoteToShared::addCarried(
-    scf::ForOp &loop, Value initial,
-    function_ref<Value(OpBuilder &, Value)> getNext) {
-  // A loop that carries more is another loop, and its counts are others.
-  Block *old = loop.getBody();
-  SmallVector<std::pair<Block *, unsigned>> known;
-  for (auto [block, counter] : counters)
-    if (auto argument = cast<BlockArgument>(counter);
-        argument.getOwner() == old)
-      known.push_back({block, argument.getArgNumber()});
-  IRRewriter rewriter(loop);
-  auto yield = [&](OpBuilder &b, Location,
-                   ArrayRef<BlockArgument> added) -> SmallVector<Value> {
-    return {getNext(b, added.front())};
-  };
-  loop = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
-      rewriter, initial, /*replaceInitOperandUsesInLoop=*/false, yield));
-  for (auto [block, number] : known) {
-    counters.erase(block);
-    counters[block == old ? loop.getBody() : block] =
-        loop.getBody()->getArgument(number);
-  }
-  return loop.getRegionIterArgs().back();
-}
-
-/// Adds to `loop` a count that starts at 0 and grows by what `increment`
-/// returns in each iteration; returns the count before it.
-Value TilePromoteToShared::addCounter(
-    scf::ForOp &loop, function_ref<Value(OpBuilder &)> increment) {
-  OpBuilder before(loop);
-  Location loc = loop.getLoc();
-  Value zero = arith::ConstantIndexOp::create(before, loc, 0);
-  return addCarried(loop, zero, [&](OpBuilder &b, Value count) -> Value {
-    return arith::AddIOp::create(b, loc, count, increment(b));
-  });
-}
-
-/// The number of the element that an iteration of `loop`, null where there is
-/// none, puts: elements count from 0, over all iterations of a loop around it.
-Value TilePromoteToShared::numberElement(OpBuilder &b, Location loc,
-                                         scf::ForOp loop) {
-  if (!loop)
-    return arith::ConstantIndexOp::create(b, loc, 0);
-  std::optional<int64_t> step = getConstantIntValue(loop.getStep());
-  Value counter = counters.lookup(loop.getBody());
-  // Blocks are visited one by one; another step needs a count of its own.
-  if (step != 1) {
-    if (counter)
-      return counter;
-    counter = addCounter(loop, [&](OpBuilder &inner) -> Value {
-      return arith::ConstantIndexOp::create(inner, loc, 1);
-    });
-    return counters[loop.getBody()] = counter;
-  }
-  Value iteration = b.createOrFold<arith::SubIOp>(loc, loop.getInductionVar(),
-                                                  loop.getLowerBound());
-  auto outer = loop->getParentOfType<scf::ForOp>();
-  if (!outer)
-    return iteration;
-  if (!counter) {
-    counter = addCounter(outer, [&](OpBuilder &inner) -> Value {
-      return inner.createOrFold<arith::SubIOp>(loc, loop.getUpperBound(),
-                                               loop.getLowerBound());
-    });
-    counters[loop.getBody()] = counter;
-  }
-  return b.createOrFold<arith::AddIOp>(loc, counter, iteration);
 }
 
 /// Loads a tile once more where warps multiply it from both sides, as that of
@@ -268,7 +191,7 @@ void TilePromoteToShared::promote(LoadOp load) {
   Value channel = createChannel(load, channelType);
   OpBuilder b(load);
   Location loc = load.getLoc();
-  Value element = numberElement(b, loc, loop);
+  Value element = numbers.get(b, loc, loop);
   // A count makes another loop, whose block is another.
   b.setInsertionPoint(load);
   if (throughRegisters && !channelType.getSwizzleAtom()) {
@@ -331,7 +254,7 @@ void TilePromoteToShared::promote(HandOverOp handOver) {
   Value channel = createChannel(handOver, channelType);
   OpBuilder b(handOver);
   Location loc = handOver.getLoc();
-  Value element = numberElement(b, loc, loop);
+  Value element = numbers.get(b, loc, loop);
   // A count makes another loop, whose block is another.
   b.setInsertionPoint(handOver);
   PutTileOp::create(b, loc, channel, element, handOver.getInput(),
@@ -391,7 +314,7 @@ void TilePromoteToShared::writeOperand(MmaOp mma) {
     // before.
     Value other = createBuffer(type);
     OpBuilder b(mma);
-    Value number = numberElement(b, loc, loop);
+    Value number = numbers.get(b, loc, loop);
     b.setInsertionPoint(mma);
     buffer = AlternateOp::create(b, loc, number, buffer, other);
   }
@@ -435,7 +358,7 @@ void TilePromoteToShared::transposeOperand(MmaOp mma) {
   // before the last.
   if (auto loop = mma->getParentOfType<scf::ForOp>()) {
     Value other = createBuffer(columns, paired);
-    Value number = numberElement(b, loc, loop);
+    Value number = numbers.get(b, loc, loop);
     b.setInsertionPoint(mma);
     buffer = AlternateOp::create(b, loc, number, buffer, other);
   }
@@ -533,8 +456,8 @@ LogicalResult TilePromoteToShared::writeOutput(StoreOp store) {
   }
   b.setInsertionPoint(loop);
   Value none = DoneOp::create(b, loc);
-  Value before =
-      addCarried(loop, none, [&](OpBuilder &, Value) { return stored; });
+  Value before = numbers.addCarried(loop, none,
+                                    [&](OpBuilder &, Value) { return stored; });
   // Not between what rounds the tile and its write: a back end packs pairs of
   // what is rounded only where both are in one block.
   auto map = write.getValue().getDefiningOp<MapOp>();
@@ -560,7 +483,7 @@ static SmallVector<OpTy> collect(gpu::GPUFuncOp kernel,
 
 void TilePromoteToShared::runOnOperation() {
   gpu::GPUFuncOp kernel = getOperation();
-  counters.clear();
+  numbers.clear();
   auto isStaged = [](LoadOp load) { return load.getStages().has_value(); };
   for (LoadOp load : collect<LoadOp>(kernel, isStaged))
     splitSides(load);
