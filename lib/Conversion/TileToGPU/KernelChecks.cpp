@@ -283,6 +283,17 @@ static LogicalResult checkTranspose(tile::TransposeOp op,
   return success();
 }
 
+/// Threads read whole rows, or a single one.
+static LogicalResult checkRead(tile::ReadOp op) {
+  if (!getSwizzleAtom(op.getSource()) ||
+      (op.getSource().getType().getShape()[0] == 1 &&
+       !isPaired(op.getSource())))
+    return success();
+  return op.emitOpError()
+         << "expects a tile that is stored in whole rows, but got "
+         << op.getSource().getType();
+}
+
 /// That warpgroups write this tile to swizzle atoms as it is.
 static LogicalResult checkWritten(Operation *op, tile::TileType type,
                                   const KernelContext &context) {
@@ -532,15 +543,7 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
                          ? checkBarriers(channel, context)
                          : success();
             })
-            .Case([&](tile::ReadOp read) -> LogicalResult {
-              if (!getSwizzleAtom(read.getSource()) ||
-                  (read.getSource().getType().getShape()[0] == 1 &&
-                   !isPaired(read.getSource())))
-                return success();
-              return read.emitOpError()
-                     << "expects a tile that is stored in whole rows, but got "
-                     << read.getSource().getType();
-            })
+            .Case([&](tile::ReadOp read) { return checkRead(read); })
             .Case([&](tile::SchedulerOp scheduler) {
               return checkPlace(scheduler, scheduler.getOffset());
             })
