@@ -53,12 +53,22 @@ static bool fromJSON(const Value &value, ManifestFactor &factor, Path path) {
   return false;
 }
 
-/// Two factors, of which the second one divides by nothing.
+/// A factor and a number, or another factor that divides by nothing.
 static bool sumFromJSON(const Value &value, ManifestFactor &factor, Path path) {
   const Array *terms = value.getAsArray();
   if (!terms || terms->size() != 2) {
-    path.report("expected a list of two factors");
+    path.report("expected a list of two factors, or of one and a number");
     return false;
+  }
+  if (std::optional<int64_t> number = (*terms)[1].getAsInteger()) {
+    if (!fromJSON((*terms)[0], factor, path.index(0)))
+      return false;
+    if (factor.isSum() || *number < 1) {
+      path.report("expected a size and a number of at least 1");
+      return false;
+    }
+    factor.moreNumber = *number;
+    return true;
   }
   ManifestFactor more;
   if (!fromJSON((*terms)[0], factor, path.index(0)) ||
@@ -173,10 +183,12 @@ static Array toJSON(const ManifestProduct &product) {
   };
   for (const ManifestFactor &factor : product.factors) {
     Object size = describe(factor.argument, factor.index, factor.per);
-    if (factor.isSum())
-      size = Object{
-          {"sum", Array{std::move(size),
-                        describe(factor.moreArgument, factor.moreIndex, 1)}}};
+    if (factor.isSum()) {
+      Value more = factor.moreNumber;
+      if (factor.moreArgument >= 0)
+        more = describe(factor.moreArgument, factor.moreIndex, 1);
+      size = Object{{"sum", Array{std::move(size), std::move(more)}}};
+    }
     list.push_back(std::move(size));
   }
   return list;
@@ -255,7 +267,7 @@ static std::string findContradiction(llvm::ArrayRef<ManifestArgument> arguments,
   for (const ManifestFactor &factor : product.factors) {
     std::string wrong =
         findContradiction(arguments, factor.argument, factor.index, what);
-    if (wrong.empty() && factor.isSum())
+    if (wrong.empty() && factor.moreArgument >= 0)
       wrong = findContradiction(arguments, factor.moreArgument,
                                 factor.moreIndex, what);
     if (!wrong.empty())

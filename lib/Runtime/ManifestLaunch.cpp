@@ -18,7 +18,8 @@ ManifestProduct::evaluate(llvm::ArrayRef<KernelArgument> arguments) const {
   for (const ManifestFactor &factor : factors) {
     int64_t size = llvm::divideCeilSigned(
         arguments[factor.argument].shape.sizes[factor.index], factor.per);
-    if (factor.isSum())
+    size += factor.moreNumber;
+    if (factor.moreArgument >= 0)
       size += arguments[factor.moreArgument].shape.sizes[factor.moreIndex];
     if (llvm::MulOverflow(product, size, product))
       return std::nullopt;

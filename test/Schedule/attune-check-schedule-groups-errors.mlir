@@ -141,6 +141,18 @@ func.func @split_of_packed(%q: !t, %s: tensor<3xi32>) -> !t {
   return %o : !t
 }
 
+// Equal shares of all blocks.
+func.func @shares_of_tiles(%q: !t, %n: tensor<1xi32>) -> !t {
+  // expected-error @below {{shares-of-tiles: expects persistent to be static where split-k is 0, but got dynamic}}
+  %o = attn.attention %q, %q, %q key_lengths(%n : tensor<1xi32>) schedule(<blockM = 64, blockN = 64, mmaWarps = 4, qInRegisters = 0, producerWarps = 4, persistent = dynamic, splitK = 0>) : !t, !t, !t
+  return %o : !t
+}
+func.func @shares_of_packed(%q: !t, %s: tensor<3xi32>) -> !t {
+  // expected-error @below {{shares-of-few-queries: expects split-k to be at least 1 but where at most 64 queries a head, block-m, and the numbers of heads are static, queries are not packed, no lists say which blocks there are, heads see the same keys, and cluster is 1}}
+  %o = attn.attention %q, %q, %q query_starts(%s : tensor<3xi32>) key_starts(%s : tensor<3xi32>) schedule(<blockM = 64, blockN = 64, mmaWarps = 4, qInRegisters = 0, producerWarps = 4, persistent = static, splitK = 0>) : !t, !t, !t
+  return %o : !t
+}
+
 // Columns of the output that warpgroups share, and values that are columns of the keys.
 !long = tensor<1x1x64x512xf16>
 !key = tensor<1x1x64x576xf16>

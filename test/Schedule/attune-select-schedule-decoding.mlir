@@ -78,10 +78,10 @@ func.func @latent(%q: tensor<16x128x1x576xbf16>, %k: tensor<16x1x4096x576xbf16>)
   return %o : tensor<16x128x1x512xbf16>
 }
 
-// A tile for nearly each SM; where keys differ in number, many parts even that out.
+// A tile for nearly each SM; where keys differ in number, equal shares of all of them even that out.
 // CHECK-LABEL: func.func @latent_of_lengths
-// CHECK: warpsN = 2>)
-// CHECK: warpsN = 2, splitK = 8>)
+// CHECK: splitMasked = 0, tileOrder = ascending, persistent = static, warpsN = 2, splitK = 0>)
+// CHECK: splitMasked = 0, tileOrder = ascending, persistent = static, warpsN = 2, splitK = 0>)
 func.func @latent_of_lengths(%q: tensor<64x128x1x576xbf16>, %k: tensor<64x1x8192x576xbf16>, %l: tensor<64x1x32768x576xbf16>, %n: tensor<64xi32>) -> (tensor<64x128x1x512xbf16>, tensor<64x128x1x512xbf16>) {
   %o = attn.attention %q, %k, %k key_lengths(%n : tensor<64xi32>) latent(512) : tensor<64x128x1x576xbf16>, tensor<64x1x8192x576xbf16>, tensor<64x1x8192x576xbf16>
   %p = attn.attention %q, %l, %l key_lengths(%n : tensor<64xi32>) latent(512) : tensor<64x128x1x576xbf16>, tensor<64x1x32768x576xbf16>, tensor<64x1x32768x576xbf16>

@@ -336,8 +336,18 @@ TEST(Manifest, KnowsSums) {
   arguments[2].shape.sizes = {5, 3, 129, 64};
   EXPECT_EQ(manifest.grid.evaluate(arguments), (2 + 5) * 3);
 
+  text = kText.str();
+  text.replace(text.find(size), size.size(), R"({"sum": [)" + size + ", 66]}");
+  manifest = llvm::cantFail(Manifest::parse(text));
+  EXPECT_EQ(llvm::cantFail(Manifest::fromJSON(manifest.toJSON())).toJSON(),
+            manifest.toJSON());
+  EXPECT_EQ(manifest.grid.evaluate(arguments), (2 + 66) * 3);
+  EXPECT_TRUE(mentions(errorOf(size, R"({"sum": [)" + size + ", 0]}"),
+                       "expected a size and a number of at least 1"));
+
   EXPECT_TRUE(mentions(errorOf(size, R"({"sum": [)" + size + "]}"),
-                       "expected a list of two factors"));
+                       "expected a list of two factors, or of one and a "
+                       "number"));
   EXPECT_TRUE(
       mentions(errorOf(size, R"({"sum": [)" + size + ", " + size + "]}"),
                "expected sizes, of which only the first one is divided"));

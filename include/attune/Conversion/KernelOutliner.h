@@ -27,14 +27,15 @@
 namespace attune {
 
 /// The size of dimension `dim` of a buffer of the host side, divided by `per`
-/// and rounded up, and, unless it is null, that of dimension `moreDim` of
-/// `moreBuffer`.
+/// and rounded up, and what is added to it: unless it is null, the size of
+/// dimension `moreDim` of `moreBuffer`, or a number.
 struct HostFactor {
   mlir::Value buffer;
   int64_t dim;
   int64_t per = 1;
   mlir::Value moreBuffer = {};
   int64_t moreDim = 0;
+  int64_t moreNumber = 0;
 };
 
 /// A constant times sizes of buffers, none of them a workspace.

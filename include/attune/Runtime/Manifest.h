@@ -32,16 +32,17 @@ struct ManifestTensorMap {
 };
 
 /// The size of dimension `index` of argument `argument`, divided by `per` and
-/// rounded up, and that of dimension `moreIndex` of argument `moreArgument`,
-/// which is below 0 where nothing is added.
+/// rounded up, and what is added to it: the size of dimension `moreIndex` of
+/// argument `moreArgument`, which is below 0 where that is not, or a number.
 struct ManifestFactor {
   int64_t argument = 0;
   int64_t index = 0;
   int64_t per = 1;
   int64_t moreArgument = -1;
   int64_t moreIndex = 0;
+  int64_t moreNumber = 0;
 
-  bool isSum() const { return moreArgument >= 0; }
+  bool isSum() const { return moreArgument >= 0 || moreNumber != 0; }
 };
 
 /// A constant times sizes of arguments.

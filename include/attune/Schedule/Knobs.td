@@ -129,7 +129,7 @@ def Knob_TileOrder : EnumKnob<"tileOrder", "tile-order", "TileOrder",
   "Order in which query blocks start: first to last in each head, last to first (longest first under a causal mask), or the last ones of all heads first, in sections of heads whose keys and values fit the cache.", [], "descending">;
 
 def Knob_SplitKeys : Knob<"splitK", "split-k", 1, [1, 2, 4, 8, 16, 32],
-  "Workgroups that share the keys of a query tile: each visits its part of their blocks, and a kernel behind them merges what they have found.", [3, 5, 6, 10, 12, 24, 64]>;
+  "Workgroups that share the keys of a query tile: each visits its part of their blocks, and a kernel behind them merges what they have found. 0 gives all workgroups that the chip holds at once equal shares of the blocks of all tiles, whatever lengths the batches have (stream-K).", [0, 3, 5, 6, 10, 12, 24, 64]>;
 def Knob_OutputWarpsN : Knob<"warpsN", "warps-n", 1, [1, 2, 4],
   "Warps, or warpgroups where these multiply together, that share the columns of the output: each computes all scores of its rows. For rows that are longer than the registers of one.">;
 

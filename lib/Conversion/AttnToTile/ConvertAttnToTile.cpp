@@ -8,6 +8,7 @@
 #include "KernelBody.h"
 #include "MergeKernel.h"
 #include "OperandFactors.h"
+#include "StepShare.h"
 #include "attune/Conversion/KernelOutliner.h"
 #include "attune/Conversion/Passes.h"
 #include "attune/Dialect/Attn/Analysis/VisibleKeys.h"
@@ -86,13 +87,27 @@ static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
   bool raisesApart = schedule.getRescale() &&
                      schedule.getOverlap() == schedule::Overlap::None &&
                      target.copiesThroughRegisters();
+  int64_t heads = HeadPacking::get(op).count(schedule);
+  // Shares are of all workgroups that there is room for (setLaunch).
+  bool sharesSteps = schedule.getSplitK() == 0;
+  int64_t members = 0, rounds = 0, sharers = 0;
+  if (sharesSteps) {
+    int64_t workers = target.getSms() * schedule.getWorkgroupsPerSm(),
+            tiles = op.getHeadsQ() / heads;
+    members = countMembers(tiles, workers);
+    rounds = tiles / members;
+    sharers = workers / members;
+  }
   return KernelSizes{schedule.getBlockM(),
                      schedule.getBlockN(),
                      padded.qk,
                      padded.v,
                      atom.getAcc().getPartialColumns().getShape(2)[1],
                      DeviceCache{target.getCache(), target.getCaches()},
-                     HeadPacking::get(op).count(schedule),
+                     heads,
+                     members,
+                     rounds,
+                     sharers,
                      countColumnRoles(schedule),
                      getColumnParts(problem, atom, countColumnRoles(schedule)),
                      raisesApart};
@@ -192,6 +207,9 @@ static void addOutputs(attn::AttentionOp op, const KeyParts &parts,
   if (parts.output) {
     operands.output = kernel.addArgument(parts.output, launch::Access::Write);
     operands.lse = kernel.addArgument(parts.lse, launch::Access::Write);
+    if (parts.sharers)
+      operands.sharers =
+          kernel.addArgument(parts.sharers, launch::Access::Write);
     return;
   }
   auto add = [&](Value result, StringRef name) {
@@ -212,7 +230,9 @@ static void setLaunch(attn::AttentionOp op, tile::TargetAttr target,
   int64_t cluster = schedule.getCluster();
   // The order in which a kernel takes its block number apart is that of
   // BodyBuilder::locate: tiles fastest, then heads, then batch.
-  HostProduct grid{schedule.getSplitK()};
+  int64_t resident = target.getSms() * schedule.getWorkgroupsPerSm();
+  // Equal shares are as many as there are workgroups at once.
+  HostProduct grid{sizes.sharers ? resident : schedule.getSplitK()};
   for (auto [dim, per] : {std::pair<char, int64_t>('s', sizes.blockM * cluster),
                           {'h', sizes.heads},
                           {'b', 1}})
@@ -227,7 +247,6 @@ static void setLaunch(attn::AttentionOp op, tile::TargetAttr target,
   kernel.setBlock(getThreads(schedule, target));
   // Persistent workgroups all run at once, in whole clusters.
   if (schedule.getPersistent() != schedule::Persistent::None) {
-    int64_t resident = target.getSms() * schedule.getWorkgroupsPerSm();
     kernel.setGridLimit(std::max<int64_t>(1, resident / cluster) * cluster);
   }
 }
@@ -311,8 +330,8 @@ static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
   if (lists)
     addLists(*lists, *sizes, kernel, operands);
   KeyParts parts;
-  if (op.getScheduleAttr().getSplitK() > 1)
-    parts = makeKeyParts(op, outliner);
+  if (op.getScheduleAttr().getSplitK() != 1)
+    parts = makeKeyParts(op, *sizes, outliner);
   addOutputs(op, parts, outliner, kernel, operands);
   if (op.getScheduleAttr().getPersistent() == schedule::Persistent::Dynamic)
     addCounter(outliner, kernel);
@@ -320,7 +339,7 @@ static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
   buildKernelBody(kernel.getBody(), op, operands, *sizes);
   setLaunch(op, target, *sizes, outliner, kernel);
   if (parts.output)
-    addMergeKernel(op, outliner, parts, sizes->headDimV, target.getLanes());
+    addMergeKernel(op, outliner, parts, *sizes, target.getLanes());
   outliner.finish();
   return success();
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which tiles there are, and the loop over the keys of each. VisitedBlocks.cpp
-// says which of these it visits, OnlineSoftmax.cpp writes what becomes of the
-// scores.
+// The loop over the keys of each tile. TilePlace.cpp says which tiles there
+// are, VisitedBlocks.cpp which keys are visited, OnlineSoftmax.cpp writes what
+// becomes of the scores.
 
 #include "KernelBody.h"
 #include "KeySource.h"
 #include "MergeKernel.h"
 #include "OnlineSoftmax.h"
 #include "OperandFactors.h"
+#include "TilePlace.h"
 #include "Views.h"
 #include "VisitedBlocks.h"
 #include "attune/Conversion/RegionClone.h"
@@ -33,7 +34,7 @@ public:
               const KernelOperands &operands, const KernelSizes &sizes)
       : b(op.getLoc(), builder), op(op), schedule(op.getScheduleAttr()),
         operands(operands), sizes(sizes), softmax(b, op, sizes),
-        factors(op, operands, sizes.heads) {}
+        at(b, op, operands, this->sizes), factors(op, operands, sizes.heads) {}
 
   void build();
 
@@ -78,13 +79,6 @@ private:
                ? tile::Eviction::Last
                : tile::Eviction::Normal;
   }
-  /// Sets the extents; returns the number of all query tiles, of which those
-  /// of a cluster count as one.
-  Value countTiles();
-  /// Finds the tile of this number, and of that the workgroup's own.
-  void locate(Value number);
-  /// Of the batch and the tile.
-  void findLengths();
   void buildTile();
   /// The tiles of the parts of so many rows' columns, each of which `load` is
   /// given the type and the first column of.
@@ -104,6 +98,8 @@ private:
   void finish(SoftmaxState state);
   /// The tile with this value in rows behind the last query of the batch.
   Value clearBehind(Value tile, double value);
+  /// For each row, into the part of this number of what tells who has its keys.
+  void storeSharers(Value number, int64_t part);
   /// Of the rows of the tile, into a buffer [batch, heads, queries].
   void storeLogs(Value lse, Value buffer);
 
@@ -114,13 +110,6 @@ private:
   /// order. More than one must be adjacent, or have one row each; all that
   /// follow of such if there is no number.
   Value head(Value buffer, Value headIndex, std::optional<int64_t> heads = 1);
-  /// Where a batch lies in tensors of queries, which packed ones share.
-  Value getQueryBatch() { return packed.first ? constant(0) : batch; }
-  /// The place of the tile's first row along `s` of these tensors.
-  Value getPlace() {
-    return packed.first ? b.createOrFold<arith::AddIOp>(packed.first, firstRow)
-                        : firstRow;
-  }
   /// The head and the position of row `row` of the tile, inside of a map.
   std::pair<Value, Value> locateRow(OpBuilder &inner, Location loc, Value row,
                                     bool clamp);
@@ -140,21 +129,8 @@ private:
   const KernelOperands &operands;
   KernelSizes sizes;
   OnlineSoftmax softmax;
-  TileCounts counts;
-  /// Tiles, each as often as parts of its keys are apart.
-  Value total;
-  Value batch, headQ, headKV, firstRow, seqQ, seqK, lastRow;
-  /// Queries of the batch, and the keys that the tile has of it.
-  Value lengthQ, lengthK;
-  /// The place of the first of the keys; null where they are not packed.
-  Value firstKey;
-  /// Null where queries are not packed.
-  PackedRows packed;
-  /// What regions capture, and what they compute of the batch alone.
-  IRMapping captures;
+  TilePlace at;
   OperandFactors factors;
-  /// Which part of the keys, where they are split.
-  Value part;
   std::unique_ptr<VisitedBlocks> blocks;
   std::unique_ptr<KeySource> source;
 };
@@ -163,99 +139,8 @@ private:
 
 Value BodyBuilder::head(Value buffer, Value headIndex,
                         std::optional<int64_t> heads) {
-  return viewHeads(b, op.getOrder(), buffer, getQueryBatch(), headIndex, heads);
-}
-
-Value BodyBuilder::countTiles() {
-  seqQ = boundSize(b, size(operands.query, 's'), attn::getQueryFacts(op));
-  Value allKeys = size(operands.key, 's');
-  if (operands.pages)
-    allKeys = b.createOrFold<arith::MulIOp>(
-        b.createOrFold<memref::DimOp>(operands.pages, 1), allKeys);
-  seqK = boundSize(b, allKeys, attn::getKeyFacts(op));
-  // Tiles are counted, ordered and assigned by clusters; the last one of a head
-  // may lie beyond it in part.
-  int64_t rows = sizes.blockM * schedule.getCluster();
-  Value tiles = b.createOrFold<arith::CeilDivUIOp>(seqQ, constant(rows));
-  if (operands.queryStarts)
-    // As many as findPackedRows() may number.
-    tiles = b.createOrFold<arith::AddIOp>(
-        tiles, b.createOrFold<memref::DimOp>(operands.queryStarts, 0));
-  counts = {tiles,
-            b.createOrFold<arith::DivUIOp>(size(operands.query, 'h'),
-                                           constant(sizes.heads)),
-            size(operands.key, 'h'), size(operands.query, 'b')};
-  Value ofHeads = b.createOrFold<arith::MulIOp>(counts.tiles, counts.headsQ);
-  Value all = b.createOrFold<arith::MulIOp>(ofHeads, counts.batches);
-  return b.createOrFold<arith::MulIOp>(all, constant(schedule.getSplitK()));
-}
-
-void BodyBuilder::locate(Value number) {
-  schedule::TileOrder order = schedule.getTileOrder();
-  if (order != schedule::TileOrder::AcrossHeads)
-    number = dealToParts(b, number, total, sizes.cache);
-  if (schedule.getSplitK() > 1) {
-    // Parts of one tile start one after the other.
-    Value parts = constant(schedule.getSplitK());
-    part = b.createOrFold<arith::RemUIOp>(number, parts);
-    number = b.createOrFold<arith::DivUIOp>(number, parts);
-  }
-  QueryTile tile;
-  if (order == schedule::TileOrder::AcrossHeads) {
-    int64_t columns = sizes.headDimQK + (op.getLatent() ? 0 : sizes.headDimV);
-    int64_t rowBytes =
-        columns * op.getKey().getType().getElementTypeBitWidth() / 8;
-    Value headBytes = b.createOrFold<arith::MulIOp>(seqK, constant(rowBytes));
-    tile = orderBySection(b, number, counts, headBytes, sizes.cache,
-                          /*lastFirst=*/true);
-  } else {
-    tile = orderByHead(b, number, counts,
-                       /*lastFirst=*/order == schedule::TileOrder::Descending);
-  }
-  headQ = b.createOrFold<arith::MulIOp>(tile.headQ, constant(sizes.heads));
-  headKV = tile.headKV;
-  batch = tile.batch;
-  if (operands.queryStarts) {
-    packed = findPackedRows(b, operands.queryStarts, seqQ,
-                            sizes.blockM * schedule.getCluster(), tile.tile);
-    batch = packed.batch;
-    tile.tile = packed.tile;
-  }
-  if (int64_t size = schedule.getCluster(); size > 1) {
-    Value first = arith::MulIOp::create(b, tile.tile, constant(size));
-    Value rank = gpu::ClusterBlockIdOp::create(b, gpu::Dimension::x);
-    tile.tile = arith::AddIOp::create(b, first, rank);
-  }
-  firstRow = arith::MulIOp::create(b, tile.tile, constant(sizes.blockM));
-  Value afterTile = arith::AddIOp::create(b, firstRow, constant(sizes.blockM));
-  findLengths();
-  Value afterRow = arith::MinSIOp::create(b, afterTile, lengthQ);
-  lastRow = arith::SubIOp::create(b, afterRow, constant(1));
-}
-
-void BodyBuilder::findLengths() {
-  auto load = [&](Value buffer, Value place) -> Value {
-    return memref::LoadOp::create(b, buffer, place);
-  };
-  lengthQ = attn::getBatchRows(b, /*starts=*/Value(), operands.queryLengths,
-                               batch, packed.room ? packed.room : seqQ, load)
-                .length;
-  attn::BatchRows keys = attn::getBatchRows(
-      b, operands.keyStarts, operands.keyLengths, batch, seqK, load);
-  lengthK = keys.length;
-  firstKey = keys.first;
-  captures = operands.captures;
-  if (!op.hasLengths())
-    return;
-  if (operands.queryLengths || packed.room) {
-    // Rows behind the last query see nothing.
-    Value exists =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, firstRow, lengthQ);
-    lengthK = arith::SelectOp::create(b, exists, lengthK, constant(0));
-  }
-  for (Region *region : {&op.getScore(), &op.getMask()})
-    if (!region->empty())
-      cloneOfArgument(b, attn::getBatchArgument(*region), batch, captures);
+  return viewHeads(b, op.getOrder(), buffer, at.getQueryBatch(), headIndex,
+                   heads);
 }
 
 SmallVector<Value, 2> BodyBuilder::loadParts(
@@ -276,8 +161,8 @@ SmallVector<Value, 2> BodyBuilder::queryTiles() {
   std::optional<int64_t> heads = sizes.heads;
   if (sizes.heads > 1 && op.getSeqQ() == 1)
     heads = std::nullopt;
-  Value buffer = head(operands.query, headQ, heads);
-  Value row = getPlace();
+  Value buffer = head(operands.query, at.headQ, heads);
+  Value row = at.getRow();
   Type element = op.getQuery().getType().getElementType();
   return loadParts(sizes.blockM, element,
                    [&](TileType type, int64_t column) -> Value {
@@ -292,14 +177,15 @@ SmallVector<Value, 2> BodyBuilder::queryTiles() {
 std::pair<Value, Value> BodyBuilder::locateRow(OpBuilder &inner, Location loc,
                                                Value row, bool clamp) {
   if (sizes.heads == 1)
-    return {headQ, elementPosition(inner, loc, firstRow, row, seqQ, clamp)};
+    return {at.headQ,
+            elementPosition(inner, loc, at.firstRow, row, at.seqQ, clamp)};
   Value length = arith::ConstantIndexOp::create(inner, loc, op.getSeqQ());
   Value number = arith::DivUIOp::create(inner, loc, row, length);
   if (clamp)
     number = arith::MinUIOp::create(
         inner, loc, number,
         arith::ConstantIndexOp::create(inner, loc, sizes.heads - 1));
-  return {arith::AddIOp::create(inner, loc, headQ, number),
+  return {arith::AddIOp::create(inner, loc, at.headQ, number),
           arith::RemUIOp::create(inner, loc, row, length)};
 }
 
@@ -330,12 +216,12 @@ Value BodyBuilder::applyScore(Value scores, const KeySource::Block &block) {
                  // With additions of the region that may be, too.
                  scaled.setFastmath(arith::FastMathFlags::contract);
                  bool clamp = readsTensor(op.getScore());
-                 IRMapping mapping = captures;
+                 IRMapping mapping = at.captures;
                  auto [head, row] = locateRow(inner, loc, args[1], clamp);
                  Value column =
                      source->getKey(inner, loc, block, args[2], clamp);
                  mapping.map(op.getScore().getArguments(),
-                             ValueRange{scaled, batch, head, row, column});
+                             ValueRange{scaled, at.batch, head, row, column});
                  score = OnlineSoftmax::dropFactor(
                      op, inlineOntoBuffers(inner, op.getScore(), mapping));
                  if (score != scaled)
@@ -360,12 +246,12 @@ Value BodyBuilder::applyMask(Value scores, const KeySource::Block &block,
           keep = source->isKey(inner, loc, block, args[2], column);
         if (hasRegion) {
           bool clamp = readsTensor(op.getMask());
-          IRMapping mapping = captures;
+          IRMapping mapping = at.captures;
           auto [head, row] = locateRow(inner, loc, args[1], clamp);
           Value key = clamp ? source->getKey(inner, loc, block, args[2], clamp)
                             : column;
           mapping.map(op.getMask().getArguments(),
-                      ValueRange{batch, head, row, key});
+                      ValueRange{at.batch, head, row, key});
           Value visible = inlineOntoBuffers(inner, op.getMask(), mapping);
           keep =
               keep
@@ -452,12 +338,9 @@ void BodyBuilder::finish(SoftmaxState state) {
           return memref::LoadOp::create(inner, loc, operands.sinks, head);
         },
         state);
-  Value output = operands.output, logs = operands.lse;
-  bool isPart = part != nullptr;
-  if (isPart) {
-    output = viewPart(b, output, part);
-    logs = viewPart(b, logs, part);
-  }
+  bool isPart = schedule.getSplitK() != 1;
+  Value output = at.viewOutput(operands.output),
+        logs = operands.lse ? at.viewOutput(operands.lse) : Value();
   auto getFactor = [&](OpBuilder &inner, Location loc, ValueRange args) {
     return factors.getOfResult(inner, loc, args[1]);
   };
@@ -467,17 +350,21 @@ void BodyBuilder::finish(SoftmaxState state) {
   for (Value &result : parts)
     result = clearBehind(result, 0);
   Value rows = viewHeads(b, isPart ? StringRef(kPartOrder) : op.getOrder(),
-                         output, getQueryBatch(), headQ, sizes.heads);
-  if (packed.after)
-    rows = limitRows(b, rows, packed.after);
+                         output, at.getOutputBatch(), at.headQ, sizes.heads);
+  if (at.packed.after)
+    rows = limitRows(b, rows, at.packed.after);
   int64_t column = 0;
   for (auto [i, result] : llvm::enumerate(parts)) {
-    auto store = tile::StoreOp::create(b, result, rows,
-                                       ValueRange{getPlace(), constant(column)},
-                                       /*accumulate=*/false, getOutputPath());
+    auto store = tile::StoreOp::create(
+        b, result, rows, ValueRange{at.getRow(), constant(column)},
+        /*accumulate=*/false, getOutputPath());
     if (i > 0)
       store.setRole(WarpBudget::getRoleName(static_cast<int64_t>(i)));
     column += cast<TileType>(result.getType()).getShape()[1];
+  }
+  if (at.sharers) {
+    storeSharers(at.sharers->first, 0);
+    storeSharers(at.sharers->count, 1);
   }
   if (logs)
     storeLogs(clearBehind(softmax.logSumExp(state),
@@ -487,7 +374,7 @@ void BodyBuilder::finish(SoftmaxState state) {
 
 Value BodyBuilder::clearBehind(Value tile, double value) {
   // Behind packed queries no keys are seen, but sinks are.
-  if (!operands.queryLengths && !(packed.after && operands.sinks))
+  if (!operands.queryLengths && !(at.packed.after && operands.sinks))
     return tile;
   auto type = cast<TileType>(tile.getType());
   return b.map(
@@ -495,18 +382,35 @@ Value BodyBuilder::clearBehind(Value tile, double value) {
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
         Value row = locateRow(inner, loc, args[1], /*clamp=*/false).second;
         Value exists = arith::CmpIOp::create(
-            inner, loc, arith::CmpIPredicate::slt, row, lengthQ);
+            inner, loc, arith::CmpIPredicate::slt, row, at.lengthQ);
         Value other = arith::ConstantOp::create(
             inner, loc, inner.getFloatAttr(type.getElementType(), value));
         return arith::SelectOp::create(inner, loc, exists, args[0], other);
       });
 }
 
+void BodyBuilder::storeSharers(Value number, int64_t part) {
+  Type f32 = b.getF32Type();
+  Value word = arith::IndexCastOp::create(b, b.getI32Type(), number);
+  Value rows = b.map(TileType::get({sizes.blockM}, f32), ValueRange(),
+                     [&](OpBuilder &inner, Location loc, ValueRange) -> Value {
+                       return arith::UIToFPOp::create(inner, loc, f32, word);
+                     });
+  Value length = arith::SelectOp::create(b, at.sharers->isFirst,
+                                         constant(op.getSeqQ()), constant(0));
+  Value view = viewRowNumbers(
+      b, viewPart(b, operands.sharers, b.getIndexAttr(part)), at.batch,
+      at.headQ, sizes.heads, length, /*isPacked=*/true);
+  tile::StoreOp::create(b, rows, view, constant(0), /*accumulate=*/false,
+                        tile::StorePath::Direct);
+}
+
 void BodyBuilder::storeLogs(Value lse, Value buffer) {
-  Value rows = viewRowNumbers(b, buffer, getQueryBatch(), headQ, sizes.heads,
-                              packed.after ? packed.after : seqQ,
-                              /*isPacked=*/packed.after != nullptr);
-  tile::StoreOp::create(b, lse, rows, getPlace(), /*accumulate=*/false,
+  Value rows =
+      viewRowNumbers(b, buffer, at.getOutputBatch(), at.headQ, sizes.heads,
+                     at.packed.after ? at.packed.after : at.seqQ,
+                     /*isPacked=*/at.packed.after != nullptr);
+  tile::StoreOp::create(b, lse, rows, at.getRow(), /*accumulate=*/false,
                         tile::StorePath::Direct);
 }
 
@@ -532,14 +436,23 @@ void BodyBuilder::planLoop(scf::ForOp loop) {
 }
 
 void BodyBuilder::build() {
-  total = countTiles();
+  Value total = at.countTiles();
   bool byCluster = schedule.getCluster() > 1;
   Value own = byCluster
                   ? gpu::ClusterIdOp::create(b, gpu::Dimension::x).getResult()
                   : gpu::BlockIdOp::create(b, gpu::Dimension::x).getResult();
   if (schedule.getPersistent() == schedule::Persistent::None) {
-    locate(own);
+    at.locate(own);
     return buildTile();
+  }
+  if (sizes.sharers) {
+    StepShare share = at.takeShare(own);
+    auto loop =
+        scf::ForOp::create(b, share.firstTile, share.afterTile, constant(1));
+    b.setInsertionPointToStart(loop.getBody());
+    at.locate(share, loop.getInductionVar());
+    buildTile();
+    return b.setInsertionPointAfter(loop);
   }
   Value grid = byCluster
                    ? gpu::ClusterDimOp::create(b, gpu::Dimension::x).getResult()
@@ -553,22 +466,20 @@ void BodyBuilder::build() {
   if (schedule.getTileOrder() == schedule::TileOrder::AcrossHeads &&
       schedule.getPersistent() == schedule::Persistent::Static)
     number = reverseOddRounds(b, number, own, grid, total);
-  locate(number);
+  at.locate(number);
   buildTile();
   b.setInsertionPointAfter(loop);
 }
 
 void BodyBuilder::buildTile() {
-  blocks = makeVisitedBlocks(
-      b, op, operands, sizes.blockN,
-      {MaskDim::Query, batch, headQ, firstRow, lastRow, lengthK});
-  if (part)
-    blocks->takePart(b, part, schedule.getSplitK());
+  blocks = at.makeBlocks();
   source = std::make_unique<KeySource>(
       b, op, operands, sizes,
-      OwnedKeys{batch, headKV, lengthK, seqK, firstKey});
-  factors.enterTile(
-      b, {getQueryBatch(), headQ, packed.first, seqQ, batch, headKV}, *source);
+      OwnedKeys{at.batch, at.headKV, at.lengthK, at.seqK, at.firstKey});
+  factors.enterTile(b,
+                    {at.getQueryBatch(), at.headQ, at.packed.first, at.seqQ,
+                     at.batch, at.headKV},
+                    *source);
   SmallVector<Value, 2> queries = queryTiles();
   SoftmaxState initial = softmax.start();
   auto loop = scf::ForOp::create(b, blocks->begin, blocks->end, constant(1),

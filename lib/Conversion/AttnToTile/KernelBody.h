@@ -26,12 +26,16 @@ struct KernelInputs {
 };
 
 /// And those for its results. Where keys are split, both are those of all
-/// parts, [parts, batch, heads, queries], with the head size behind it for the
-/// output, in f32 and without sinks (MergeKernel).
+/// parts, [parts, batch, heads, queries], or [slots, heads, queries] of equal
+/// shares (StepShare), with the head size behind it for the output, in f32 and
+/// without sinks (MergeKernel).
 struct KernelOperands : KernelInputs {
   mlir::Value output;
   /// Null where the op has none.
   mlir::Value lse;
+  /// Of equal shares, the first sharer of the keys of each row, and how many
+  /// there are: [2, batch, heads, queries].
+  mlir::Value sharers;
 };
 
 /// Tile sizes after padding to the chip's matrix instruction.
@@ -43,6 +47,10 @@ struct KernelSizes {
   DeviceCache cache;
   /// Query heads that the rows of a tile belong to (HeadPacking).
   int64_t heads;
+  /// Where all steps are in equal shares (StepShare): tiles of a batch that go
+  /// side by side, how often that is until all of the batch's did, and shares.
+  /// 0 elsewhere.
+  int64_t members, rounds, sharers;
   /// Roles that compute columns of the output each (countColumnRoles()).
   int64_t columnRoles;
   /// getColumnParts().

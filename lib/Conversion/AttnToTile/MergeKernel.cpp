@@ -3,7 +3,8 @@
 // Of parts with results O_c and logarithms L_c of their sums of exponentials,
 // L = log(sum_c exp(L_c) + exp(sink)) and O = sum_c exp(L_c - L) O_c. Parts are
 // added in order, so that results have equal bits in each launch, and all of a
-// row are loaded before the first is needed.
+// row are loaded before the first is needed, or where it is not known how many
+// there are, some at a time.
 
 #include "MergeKernel.h"
 #include "GradientRows.h"
@@ -15,6 +16,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -28,7 +30,7 @@ static constexpr double kLowest = -std::numeric_limits<double>::infinity();
 
 /// Of split keys, rows of a tile, one for each warp: there are few of them,
 /// which many warps read at once.
-static constexpr int64_t kMergeRows = 4, kMergeWarps = 4;
+static constexpr int64_t kMergeRows = 4;
 
 namespace {
 /// Kernel-side buffers.
@@ -36,6 +38,8 @@ struct MergeOperands {
   /// One for each part, with the dimensions of `partOrder`.
   SmallVector<KeyParts> parts;
   StringRef partOrder;
+  /// Where the only part has slots: whose they are. Null where it has not.
+  Value sharers;
   /// Null where there are none.
   Value sinks, queryLengths;
   Value output, lse;
@@ -52,13 +56,27 @@ public:
   void build();
 
 private:
+  /// Of some parts: the largest logarithm, and with that or 0 subtracted from
+  /// logarithms, the sums of exponentials and of results times these.
+  struct State {
+    Value log, total, sum;
+  };
+  /// A part, if it is there: without a condition, it is. Results are null of
+  /// sinks.
+  struct Part {
+    Value log, output;
+  };
   /// Finds the rows of the workgroup.
   void locate();
+  /// Adds parts, and those before them unless these are null.
+  State add(ArrayRef<Part> parts, const State &before);
+  State addSlots();
   /// Those that are of the same batch, or of the same head, in buffers of
   /// elements and of numbers.
-  Value viewRows(StringRef dims, Value buffer);
-  Value viewRowNumbers(Value buffer);
-  Value loadPart(Value output);
+  Value viewRows(StringRef dims, Value buffer, Value batch);
+  Value viewRowNumbers(Value buffer, Value batch);
+  /// Of a batch, or of a slot, of which there is nothing without `exists`.
+  Part loadPart(const KeyParts &part, Value batch, Value exists = {});
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
   }
@@ -101,12 +119,12 @@ void MergeBuilder::locate() {
   firstRow = arith::MulIOp::create(b, tile.tile, perTile);
 }
 
-Value MergeBuilder::viewRows(StringRef dims, Value buffer) {
+Value MergeBuilder::viewRows(StringRef dims, Value buffer, Value batch) {
   return viewHeads(b, dims, buffer, batch, head,
                    alongHeads ? std::nullopt : std::optional<int64_t>(1));
 }
 
-Value MergeBuilder::viewRowNumbers(Value buffer) {
+Value MergeBuilder::viewRowNumbers(Value buffer, Value batch) {
   if (!alongHeads)
     return viewNumbers(b, buffer, batch, head);
   return memref::CollapseShapeOp::create(
@@ -114,10 +132,29 @@ Value MergeBuilder::viewRowNumbers(Value buffer) {
       ArrayRef<ReassociationIndices>{{0, 1}});
 }
 
-Value MergeBuilder::loadPart(Value output) {
-  return createLoad(b, tileType.withElementType(getElementTypeOrSelf(output)),
-                    viewRows(operands.partOrder, output),
-                    ValueRange{firstRow, constant(0)});
+MergeBuilder::Part MergeBuilder::loadPart(const KeyParts &part, Value batch,
+                                          Value exists) {
+  Value view = viewRows(operands.partOrder, part.output, batch);
+  if (exists) {
+    Value all = b.createOrFold<memref::DimOp>(view, 0);
+    view = limitRows(b, view,
+                     arith::SelectOp::create(b, exists, all, constant(0)));
+  }
+  Part loaded;
+  // Rows first: numbers are held by who has their rows.
+  loaded.output =
+      createLoad(b, tileType.withElementType(getElementTypeOrSelf(part.output)),
+                 view, ValueRange{firstRow, constant(0)});
+  loaded.log = loadNumbers(b, rows, viewRowNumbers(part.lse, batch), firstRow);
+  if (exists)
+    loaded.log =
+        b.map(rowType, loaded.log,
+              [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                return arith::SelectOp::create(
+                    inner, loc, exists, args[0],
+                    TileBuilder::constant(inner, loc, kLowest));
+              });
+  return loaded;
 }
 
 static Value isLowest(OpBuilder &inner, Location loc, Value x) {
@@ -208,7 +245,7 @@ void MergeBuilder::store(Value sum, Value total, Value shift) {
           return value;
         return arith::TruncFOp::create(inner, loc, element, value);
       });
-  tile::StoreOp::create(b, result, viewRows(order, operands.output),
+  tile::StoreOp::create(b, result, viewRows(order, operands.output, batch),
                         ValueRange{firstRow, constant(0)},
                         /*accumulate=*/false, tile::StorePath::Direct);
   if (!operands.lse)
@@ -222,57 +259,135 @@ void MergeBuilder::store(Value sum, Value total, Value shift) {
                   TileBuilder::constant(inner, loc, kLn2));
               return arith::AddFOp::create(inner, loc, args[0], log);
             });
-  tile::StoreOp::create(b, lse, viewRowNumbers(operands.lse), firstRow,
+  tile::StoreOp::create(b, lse, viewRowNumbers(operands.lse, batch), firstRow,
                         /*accumulate=*/false, tile::StorePath::Direct);
+}
+
+MergeBuilder::State MergeBuilder::add(ArrayRef<Part> parts,
+                                      const State &before) {
+  auto combine = [&](TileType type, ValueRange inputs, auto makeOp) {
+    return b.map(type, inputs,
+                 [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                   return makeOp(inner, loc, args[0], args[1]);
+                 });
+  };
+  auto takeLarger = [](OpBuilder &inner, Location loc, Value x,
+                       Value y) -> Value {
+    return arith::MaxNumFOp::create(inner, loc, x, y);
+  };
+  auto multiply = [](OpBuilder &inner, Location loc, Value x,
+                     Value y) -> Value {
+    return arith::MulFOp::create(inner, loc, x, y);
+  };
+  auto sum = [](OpBuilder &inner, Location loc, Value x, Value y) -> Value {
+    return arith::AddFOp::create(inner, loc, x, y);
+  };
+  State state;
+  state.log = before.log ? before.log : parts.front().log;
+  for (const Part &part : before.log ? parts : parts.drop_front())
+    state.log = combine(rowType, {state.log, part.log}, takeLarger);
+  Value shift = finite(state.log);
+  if (before.log) {
+    Value factor = weigh(before.log, shift);
+    state.total = combine(rowType, {before.total, factor}, multiply);
+    state.sum = combine(tileType, {before.sum, b.broadcast(factor, tileType)},
+                        multiply);
+  } else {
+    state.total = b.fill(rowType, 0);
+    state.sum = b.fill(tileType, 0);
+  }
+  for (const Part &part : parts) {
+    Value weight = weigh(part.log, shift);
+    state.total = combine(rowType, {state.total, weight}, sum);
+    if (part.output)
+      state.sum = addPart(state.sum, weight, part.output);
+  }
+  return state;
+}
+
+MergeBuilder::State MergeBuilder::addSlots() {
+  // As many as a lane has registers for.
+  constexpr int64_t kElements = 2048, kMost = 16;
+  int64_t width =
+      std::clamp<int64_t>(kElements / tileType.getShape()[1], 1, kMost);
+  const KeyParts &slots = operands.parts.front();
+  auto getNumber = [&](int64_t part) -> Value {
+    Value place = constant(part), row = constant(0);
+    Value number = memref::LoadOp::create(
+        b, operands.sharers,
+        ValueRange{place, batch, alongHeads ? firstRow : head, row});
+    Value word = arith::FPToUIOp::create(b, b.getI32Type(), number);
+    return arith::IndexCastUIOp::create(b, b.getIndexType(), word);
+  };
+  Value first = arith::AddIOp::create(b, batch, getNumber(0)),
+        count = getNumber(1);
+  State initial{b.fill(rowType, kLowest), b.fill(rowType, 0),
+                b.fill(tileType, 0)};
+  auto loop =
+      scf::ForOp::create(b, constant(0), count, constant(width),
+                         ValueRange{initial.log, initial.total, initial.sum});
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  SmallVector<Part> parts;
+  for (int64_t i = 0; i < width; ++i) {
+    Value number =
+        arith::AddIOp::create(b, loop.getInductionVar(), constant(i));
+    Value exists =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, number, count);
+    Value slot = arith::AddIOp::create(
+        b, first, arith::SelectOp::create(b, exists, number, constant(0)));
+    parts.push_back(loadPart(slots, slot, exists));
+  }
+  ValueRange before = loop.getRegionIterArgs();
+  State next = add(parts, {before[0], before[1], before[2]});
+  scf::YieldOp::create(b, ValueRange{next.log, next.total, next.sum});
+  return {loop.getResult(0), loop.getResult(1), loop.getResult(2)};
 }
 
 void MergeBuilder::build() {
   locate();
-  SmallVector<Value> logs, outputs;
-  for (const KeyParts &part : operands.parts) {
-    // Rows first: numbers are held by who has their rows.
-    outputs.push_back(loadPart(part.output));
-    logs.push_back(loadNumbers(b, rows, viewRowNumbers(part.lse), firstRow));
-  }
+  State state;
+  SmallVector<Part> parts;
+  if (operands.sharers)
+    state = addSlots();
+  else
+    for (const KeyParts &part : operands.parts)
+      parts.push_back(loadPart(part, batch));
   // A sink counts once, like a part whose result is 0.
   if (operands.sinks)
-    logs.push_back(loadSinks());
-  Value shift = logs.front();
-  for (Value log : ArrayRef(logs).drop_front())
-    shift =
-        b.map(rowType, {shift, log},
-              [](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                return arith::MaxNumFOp::create(inner, loc, args[0], args[1]);
-              });
-  shift = finite(shift);
-  Value total = b.fill(rowType, 0), sum = b.fill(tileType, 0);
-  for (auto [number, log] : llvm::enumerate(logs)) {
-    Value weight = weigh(log, shift);
-    total = b.map(rowType, {total, weight},
-                  [](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                    return arith::AddFOp::create(inner, loc, args[0], args[1]);
-                  });
-    if (number < outputs.size())
-      sum = addPart(sum, weight, outputs[number]);
-  }
-  store(sum, total, shift);
+    parts.push_back({loadSinks(), Value()});
+  if (!parts.empty())
+    state = add(parts, state);
+  store(state.sum, state.total, finite(state.log));
 }
 
-KeyParts attune::makeKeyParts(attn::AttentionOp op, KernelOutliner &outliner) {
+KeyParts attune::makeKeyParts(attn::AttentionOp op, const KernelSizes &sizes,
+                              KernelOutliner &outliner) {
   Value query = outliner.getInput(op.getQuery(), "query");
-  SmallVector<HostProduct, 3> sizes{
-      HostProduct{op.getScheduleAttr().getSplitK()}};
-  for (int64_t dim : {op.getBatchPos(), op.getHeadPos(), op.getSeqPos()})
-    sizes.push_back({1, {{query, dim}}});
-  auto make = [&](StringRef name) {
-    return outliner.makeWorkspace({name.str(),
-                                   Float32Type::get(op.getContext()), sizes,
-                                   /*alignment=*/16});
+  SmallVector<HostProduct, 3> extents;
+  HostFactor slots{query, op.getBatchPos()};
+  // StepShare says which.
+  slots.moreNumber = sizes.sharers;
+  if (!sizes.sharers)
+    extents.push_back(HostProduct{op.getScheduleAttr().getSplitK()});
+  extents.push_back({1, {slots}});
+  for (int64_t dim : {op.getHeadPos(), op.getSeqPos()})
+    extents.push_back({1, {{query, dim}}});
+  Type f32 = Float32Type::get(op.getContext());
+  auto make = [&](StringRef name, auto sizes) {
+    return outliner.makeWorkspace(
+        {name.str(), f32, std::move(sizes), /*alignment=*/16});
   };
   KeyParts parts;
-  parts.lse = make("part_lse");
-  sizes.push_back(HostProduct{op.getHeadDimV()});
-  parts.output = make("part_output");
+  parts.lse = make("part_lse", extents);
+  if (sizes.sharers) {
+    SmallVector<HostProduct, 3> ofRows{HostProduct{2}};
+    for (int64_t dim : {op.getBatchPos(), op.getHeadPos(), op.getSeqPos()})
+      ofRows.push_back({1, {{query, dim}}});
+    parts.sharers = make("part_sharers", ofRows);
+  }
+  extents.push_back(HostProduct{op.getHeadDimV()});
+  parts.output = make("part_output", extents);
   return parts;
 }
 
@@ -294,7 +409,7 @@ static void setLaunch(OutlinedKernel &kernel, Value output, StringRef order,
 }
 
 void attune::addMergeKernel(attn::AttentionOp op, KernelOutliner &outliner,
-                            const KeyParts &parts, int64_t columns,
+                            const KeyParts &parts, const KernelSizes &sizes,
                             int64_t lanes) {
   StringRef function = op->getParentOfType<func::FuncOp>().getName();
   OutlinedKernel &kernel = outliner.addKernel((function + "_merge").str());
@@ -305,10 +420,19 @@ void attune::addMergeKernel(attn::AttentionOp op, KernelOutliner &outliner,
   operands.partOrder = kPartOrder;
   Value outputs = addRead(parts.output), logs = addRead(parts.lse);
   ImplicitLocOpBuilder body(op.getLoc(), kernel.getBody());
-  for (int64_t part = 0; part < op.getScheduleAttr().getSplitK(); ++part) {
-    OpFoldResult number = body.getIndexAttr(part);
-    operands.parts.push_back(
-        {viewPart(body, outputs, number), viewPart(body, logs, number)});
+  int64_t rows = kMergeRows;
+  if (parts.sharers) {
+    operands.sharers = addRead(parts.sharers);
+    operands.parts.push_back({outputs, logs});
+    // Rows of one head, or of heads with the same keys.
+    if (op.getSeqQ() == 1)
+      rows = std::gcd(rows, sizes.members * sizes.heads);
+  } else {
+    for (int64_t part = 0; part < op.getScheduleAttr().getSplitK(); ++part) {
+      OpFoldResult number = body.getIndexAttr(part);
+      operands.parts.push_back(
+          {viewPart(body, outputs, number), viewPart(body, logs, number)});
+    }
   }
   if (op.getSinks())
     operands.sinks = addRead(outliner.getInput(op.getSinks(), "sinks"));
@@ -320,10 +444,10 @@ void attune::addMergeKernel(attn::AttentionOp op, KernelOutliner &outliner,
   if (op.getLse())
     operands.lse = kernel.addArgument(
         outliner.makeOutput(cast<OpResult>(op.getLse()), "lse"));
-  MergeBuilder(kernel.getBody(), op.getLoc(), op.getOrder(), operands,
-               kMergeRows, columns)
+  MergeBuilder(kernel.getBody(), op.getLoc(), op.getOrder(), operands, rows,
+               sizes.headDimV)
       .build();
-  setLaunch(kernel, output, op.getOrder(), kMergeRows, kMergeWarps * lanes);
+  setLaunch(kernel, output, op.getOrder(), rows, rows * lanes);
 }
 
 void attune::outlineMerge(attn::MergeOp op, tile::TargetAttr target,

@@ -6,6 +6,7 @@
 #ifndef ATTUNE_LIB_CONVERSION_ATTNTOTILE_MERGEKERNEL_H
 #define ATTUNE_LIB_CONVERSION_ATTNTOTILE_MERGEKERNEL_H
 
+#include "KernelBody.h"
 #include "attune/Conversion/KernelOutliner.h"
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
@@ -16,17 +17,19 @@ namespace attune {
 constexpr llvm::StringLiteral kPartOrder = "bhsd";
 
 /// Workspaces of what a kernel finds in each part of the keys: the output, f32
-/// of [parts, batch, heads, queries, head size], and the logarithms of sums,
-/// without the last dimension.
+/// of [parts, batch, heads, queries, head size], or of [slots, heads, queries,
+/// head size] where shares are equal, and the logarithms of sums, without the
+/// last dimension. And whose the slots are, or null (KernelOperands).
 struct KeyParts {
-  mlir::Value output, lse;
+  mlir::Value output, lse, sharers = {};
 };
-KeyParts makeKeyParts(attn::AttentionOp op, KernelOutliner &outliner);
+KeyParts makeKeyParts(attn::AttentionOp op, const KernelSizes &sizes,
+                      KernelOutliner &outliner);
 
 /// Adds the kernel that merges them to the results of the op, with its sinks.
-/// Rows of a tile have `columns` elements, the padded head size.
 void addMergeKernel(attn::AttentionOp op, KernelOutliner &outliner,
-                    const KeyParts &parts, int64_t columns, int64_t lanes);
+                    const KeyParts &parts, const KernelSizes &sizes,
+                    int64_t lanes);
 
 /// Replaces the op by a kernel.
 void outlineMerge(attn::MergeOp op, tile::TargetAttr target,

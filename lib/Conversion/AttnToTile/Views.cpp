@@ -160,6 +160,16 @@ Value attune::boundSize(ImplicitLocOpBuilder &b, Value size,
   return size;
 }
 
+Value attune::countRoomForKeys(ImplicitLocOpBuilder &b,
+                               attn::AttentionOpInterface op, Value key,
+                               Value pages) {
+  Value keys = b.createOrFold<memref::DimOp>(key, op.getSeqPos());
+  if (pages)
+    keys = b.createOrFold<arith::MulIOp>(
+        b.createOrFold<memref::DimOp>(pages, 1), keys);
+  return boundSize(b, keys, attn::getKeyFacts(op));
+}
+
 /// Whether a value is computed from `source` and constants alone.
 static bool isComputedOf(Value value, Value source) {
   Operation *op = value.getDefiningOp();

@@ -45,6 +45,12 @@ mlir::Value viewPart(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
 mlir::Value boundSize(mlir::ImplicitLocOpBuilder &b, mlir::Value size,
                       const attn::SizeFacts &facts);
 
+/// Emits how many keys a batch has room for, in `key` or in its pages, of which
+/// `pages` may be null.
+mlir::Value countRoomForKeys(mlir::ImplicitLocOpBuilder &b,
+                             attn::AttentionOpInterface op, mlir::Value key,
+                             mlir::Value pages);
+
 /// Whether a region reads tensors, but where the batch alone says. Tiles reach
 /// beyond the ends of the sequences, so that its positions have to be clamped.
 bool readsTensor(mlir::Region &region);

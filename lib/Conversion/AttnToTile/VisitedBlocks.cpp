@@ -40,6 +40,16 @@ Value VisitedBlocks::maskStep(
   return branch.getResult(0);
 }
 
+void VisitedBlocks::setSteps(Value first, Value after) {
+  // As before, where a loop that is split need not ask.
+  if (fullBegin == begin)
+    fullBegin = first;
+  if (fullEnd == end)
+    fullEnd = after;
+  begin = first;
+  end = after;
+}
+
 void VisitedBlocks::takePart(ImplicitLocOpBuilder &b, Value number,
                              int64_t count) {
   Value steps = b.createOrFold<arith::SubIOp>(end, begin),
@@ -50,14 +60,15 @@ void VisitedBlocks::takePart(ImplicitLocOpBuilder &b, Value number,
     return b.createOrFold<arith::AddIOp>(begin, before);
   };
   Value next = b.createOrFold<arith::AddIOp>(number, constant(b, 1));
-  Value first = startOf(number), after = startOf(next);
-  // As before, where a loop that is split need not ask.
-  if (fullBegin == begin)
-    fullBegin = first;
-  if (fullEnd == end)
-    fullEnd = after;
-  begin = first;
-  end = after;
+  setSteps(startOf(number), startOf(next));
+}
+
+void VisitedBlocks::take(ImplicitLocOpBuilder &b, Value first, Value after) {
+  auto startOf = [&](Value number) {
+    return b.createOrFold<arith::MinUIOp>(
+        b.createOrFold<arith::AddIOp>(begin, number), end);
+  };
+  setSteps(startOf(first), startOf(after));
 }
 
 //===----------------------------------------------------------------------===//

@@ -46,6 +46,9 @@ public:
   /// but for one step; none where there are fewer steps than parts.
   void takePart(mlir::ImplicitLocOpBuilder &b, mlir::Value number,
                 int64_t count);
+  /// Leaves those from number `first` on and before number `after`.
+  void take(mlir::ImplicitLocOpBuilder &b, mlir::Value first,
+            mlir::Value after);
 
   /// Steps [begin, end) are there.
   mlir::Value begin, end;
@@ -57,6 +60,9 @@ public:
   bool wholeBlocks = false;
   /// Those that do not ask the mask may have such positions.
   bool fullReachBeyond = false;
+
+private:
+  void setSteps(mlir::Value first, mlir::Value after);
 };
 
 /// Emits what is known of all steps of `blockSize` positions: from lists, which

@@ -115,6 +115,9 @@ Value KernelOutliner::makeSize(const HostProduct &product) {
       extent = host.createOrFold<arith::AddIOp>(
           extent,
           host.createOrFold<memref::DimOp>(factor.moreBuffer, factor.moreDim));
+    if (factor.moreNumber)
+      extent = host.createOrFold<arith::AddIOp>(
+          extent, arith::ConstantIndexOp::create(host, factor.moreNumber));
     size = multiply(size, extent);
   }
   if (product.constant != 1 || !size)
@@ -238,7 +241,7 @@ void KernelOutliner::addSequence() {
           {static_cast<int64_t>(find(factor.buffer)), factor.dim, factor.per,
            factor.moreBuffer ? static_cast<int64_t>(find(factor.moreBuffer))
                              : -1,
-           factor.moreDim});
+           factor.moreDim, factor.moreNumber});
     return launch::ProductAttr::get(context, product.constant, factors);
   };
   for (const HostValue &value : values)

@@ -101,8 +101,8 @@ launch::ProductAttr OutlinedKernel::resolve(const HostProduct &product) const {
       more = findArgument(factor.moreBuffer);
     if (!argument || !more)
       return {};
-    factors.push_back(
-        {*argument, factor.dim, factor.per, *more, factor.moreDim});
+    factors.push_back({*argument, factor.dim, factor.per, *more, factor.moreDim,
+                       factor.moreNumber});
   }
   return launch::ProductAttr::get(outliner.op->getContext(), product.constant,
                                   factors);

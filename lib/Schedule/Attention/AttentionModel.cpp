@@ -223,7 +223,7 @@ int64_t AttentionModel::getResident(const AttentionKnobs &schedule,
            kParts * target.getLanes() / threads,
        target.getSharedPerSm() / shared,
        static_cast<int64_t>(llvm::divideCeil(
-           getTiledHeads(schedule) * schedule.getSplitK() *
+           getTiledHeads(schedule) * getParts(schedule) *
                llvm::divideCeil(work.seqQ, schedule.getBlockM()),
            target.getSms()))});
   return std::max<int64_t>(1, resident);
@@ -408,17 +408,27 @@ int64_t AttentionModel::getTiles(const AttentionKnobs &schedule) const {
                        schedule.getCluster());
 }
 
+int64_t AttentionModel::getParts(const AttentionKnobs &schedule) const {
+  if (int64_t parts = schedule.getSplitK())
+    return parts;
+  // Of equal shares, as many as fill the chip.
+  int64_t tiles =
+      std::max<int64_t>(1, getTiledHeads(schedule) * getTiles(schedule));
+  return llvm::divideCeil(target.getSms() * schedule.getWorkgroupsPerSm(),
+                          tiles);
+}
+
 double AttentionModel::getImbalance(const AttentionKnobs &schedule,
                                     int64_t resident, double fixedKeys) const {
   int64_t sms = target.getSms();
   int64_t heads = getTiledHeads(schedule);
-  int64_t total = heads * getTiles(schedule) * schedule.getSplitK();
+  int64_t total = heads * getTiles(schedule) * getParts(schedule);
   // So many even out.
   constexpr int64_t kManyTiles = 64;
   if (total <= 0 || total > kManyTiles * sms)
     return 1;
   // Parts of the keys of one tile are of one length.
-  if (!work.isMasked() || schedule.getSplitK() > 1)
+  if (!work.isMasked() || schedule.getSplitK() != 1)
     return static_cast<double>(llvm::divideCeil(total, sms) * sms) /
            static_cast<double>(total);
   // Fixed parts are told apart by factors of two.
@@ -441,7 +451,7 @@ double AttentionModel::getMergeClocks(const AttentionKnobs &schedule) const {
   if (schedule.getSplitK() == 1)
     return 0;
   // Written and read once, by all SMs.
-  double elements = static_cast<double>(schedule.getSplitK()) *
+  double elements = static_cast<double>(getParts(schedule)) *
                     static_cast<double>(work.heads * work.seqQ) *
                     static_cast<double>(work.problem.headDimV);
   double bytes = 2 * sizeof(float) * elements;
@@ -471,7 +481,7 @@ double AttentionModel::predict(const AttentionKnobs &schedule,
   double sms = target.getSms();
   double clocks =
       static_cast<double>(getTiledHeads(schedule)) / sms *
-      (static_cast<double>(steps.tiles * schedule.getSplitK()) * time.fixed +
+      (static_cast<double>(steps.tiles * getParts(schedule)) * time.fixed +
        steps.all * time.step);
   clocks *= static_cast<double>(getTiles(schedule)) /
             static_cast<double>(steps.tiles);

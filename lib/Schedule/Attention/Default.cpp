@@ -451,6 +451,24 @@ static AttentionAttr balanceKeys(const AttentionProblem &problem,
   return checkLegal(problem, split, target) ? schedule : split;
 }
 
+/// Gives workgroups equal shares of the keys of all batches, where roles share
+/// columns, so that an SM works on one tile at a time: null where it is not
+/// legal. Their accumulators leave no registers for a second loop of blocks.
+static AttentionAttr shareKeys(const AttentionProblem &problem,
+                               AttentionAttr schedule, TargetAttr target) {
+  if (schedule.getWarpsN() == 1)
+    return {};
+  SmallVector<int64_t> values(schedule.getValues());
+  values[AttentionAttr::persistent] =
+      static_cast<int64_t>(schedule::Persistent::Static);
+  values[AttentionAttr::splitK] = 0;
+  values[AttentionAttr::splitMasked] = 0;
+  auto shared = AttentionAttr::get(target.getContext(), values);
+  bool isRefused = checkLegal(problem, shared, target) ||
+                   checkWorthTrying(problem, shared, target);
+  return isRefused ? AttentionAttr() : shared;
+}
+
 /// Divides the keys of each tile among workgroups where a chip has more of them
 /// than there are tiles of few queries.
 static AttentionAttr splitKeys(const AttentionProblem &problem,
@@ -464,8 +482,11 @@ static AttentionAttr splitKeys(const AttentionProblem &problem,
   bool isFull = schedule.getWarpsN() > 1 || schedule.getWorkgroupsPerSm() > 1;
   if (problem.hasKeyLengths &&
       (schedule.getPersistent() == schedule::Persistent::Dynamic ||
-       (isFull && 2 * tiles > slots)))
+       (isFull && 2 * tiles > slots))) {
+    if (AttentionAttr shared = shareKeys(problem, schedule, target))
+      return shared;
     return balanceKeys(problem, schedule, target);
+  }
   int64_t keys = problem.meanKeys ? problem.meanKeys : problem.seqK;
   auto blocks =
       static_cast<int64_t>(llvm::divideCeil(keys, schedule.getBlockN()));
@@ -483,10 +504,11 @@ static AttentionAttr splitKeys(const AttentionProblem &problem,
   int64_t bestTime = getTime(1) * 100 / kMargin;
   for (int64_t splits :
        AttentionAttr::getSet().knobs[AttentionAttr::splitK].domain) {
+    if (splits <= 1)
+      continue;
     values[AttentionAttr::splitK] = splits;
     auto split = AttentionAttr::get(target.getContext(), values);
-    if (splits == 1 || getTime(splits) >= bestTime ||
-        checkLegal(problem, split, target) ||
+    if (getTime(splits) >= bestTime || checkLegal(problem, split, target) ||
         checkWorthTrying(problem, split, target))
       continue;
     best = split;

@@ -100,7 +100,7 @@ static std::optional<Refusal> checkOutput(const AttentionProblem &problem,
                   "packed, for a TMA box does not end with a sequence, but got "
                   "{0}",
                   place);
-  if (schedule.getSplitK() > 1)
+  if (schedule.getSplitK() != 1)
     return refuse("output-of-split-keys",
                   "expects o-in-shared to be registers where split-k is {0}, "
                   "for parts of the output are f32, but got {1}",
@@ -155,6 +155,29 @@ static std::optional<Refusal> checkPersistent(const AttentionKnobs &schedule,
                   "expects producer-warps where persistent is dynamic, but got "
                   "{0}",
                   schedule.getProducerWarps());
+  return std::nullopt;
+}
+
+/// The rules of equal shares of all steps: what shares them is known when the
+/// kernel starts.
+static std::optional<Refusal> checkShares(const AttentionProblem &problem,
+                                          const AttentionKnobs &schedule) {
+  if (schedule.getSplitK() != 0)
+    return std::nullopt;
+  if (schedule.getPersistent() != Persistent::Static)
+    return refuse("shares-of-tiles",
+                  "expects persistent to be static where split-k is 0, but got "
+                  "{0}",
+                  stringifyPersistent(schedule.getPersistent()));
+  if (!problem.hasEqualHeads || problem.hasPackedQueries ||
+      problem.listedKeys || schedule.getListBlocks() ||
+      problem.seqQ > schedule.getBlockM() || schedule.getCluster() != 1)
+    return refuse("shares-of-few-queries",
+                  "expects split-k to be at least 1 but where at most {0} "
+                  "queries a head, block-m, and the numbers of heads are "
+                  "static, queries are not packed, no lists say which blocks "
+                  "there are, heads see the same keys, and cluster is 1",
+                  schedule.getBlockM());
   return std::nullopt;
 }
 
@@ -351,13 +374,15 @@ std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
   MmaAtomAttr atom = findAtom(problem, schedule, target);
   if (std::optional<Refusal> refusal = checkLists(problem, schedule))
     return refusal;
-  if (problem.hasPackedQueries && problem.hasSinks && schedule.getSplitK() > 1)
+  if (problem.hasPackedQueries && problem.hasSinks && schedule.getSplitK() != 1)
     return refuse("split-of-packed-sinks",
                   "expects split-k to be 1 where packed queries have sinks, "
                   "for who merges parts does not know where sequences end, but "
                   "got {0}",
                   schedule.getSplitK());
   if (std::optional<Refusal> refusal = checkRoles(problem, schedule, target))
+    return refusal;
+  if (std::optional<Refusal> refusal = checkShares(problem, schedule))
     return refusal;
   if (std::optional<Refusal> refusal = checkPersistent(schedule, target))
     return refusal;
@@ -396,7 +421,7 @@ static std::optional<Refusal> checkSplit(const AttentionProblem &problem,
                                          const AttentionKnobs &schedule,
                                          TargetAttr target) {
   int64_t splits = schedule.getSplitK();
-  if (splits == 1)
+  if (splits <= 1)
     return std::nullopt;
   constexpr int64_t kFewestBlocks = 4, kMostRounds = 4;
   int64_t tiles = problem.countTiles(schedule), sms = target.getSms();

@@ -96,6 +96,10 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
   problem.hasQueryLengths = op.getQueryLengths() || problem.hasPackedQueries;
   problem.hasSinks = op.getSinks() != nullptr;
   problem.hasKeyLengths = op.getKeyLengths() || op.getKeyStarts();
+  bool showsByHead = op.hasMask() && !op.getMask().getArgument(1).use_empty();
+  problem.hasEqualHeads = ShapedType::isStatic(op.getHeadsQ()) &&
+                          op.getHeadsQ() > 0 && op.getHeadsKV() > 0 &&
+                          ShapedType::isStatic(op.getSeqQ()) && !showsByHead;
   problem.pageSize = op.getPageSize();
   problem.isLatent = op.getLatent().has_value();
   problem.storedKeyType = op.getKey().getType().getElementType();

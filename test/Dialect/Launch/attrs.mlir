@@ -29,11 +29,11 @@ module attributes {gpu.container_module} {
     }
 
     // CHECK-LABEL: gpu.func @sums
-    // CHECK-SAME: grid = <2 * (dim(0, 0) ceildiv 128 + dim(1, 0)) * (dim(0, 1) + dim(1, 0))>, block
+    // CHECK-SAME: grid = <2 * (dim(0, 0) ceildiv 128 + dim(1, 0)) * (dim(0, 1) + dim(1, 0)) * (dim(1, 0) ceildiv 2 + 66)>, block
     gpu.func @sums(%in: memref<?x?xbf16>, %starts: memref<?xi32>) kernel attributes {launch.manifest = #launch.manifest<
         arguments = [#launch.buffer<name = "in", type = bf16, rank = 2, access = read>,
                      #launch.buffer<name = "starts", type = i32, rank = 1, access = read>],
-        grid = <2 * (dim(0, 0) ceildiv 128 + dim(1, 0)) * (dim(0, 1) + dim(1, 0))>, block = [128, 1, 1]>} {
+        grid = <2 * (dim(0, 0) ceildiv 128 + dim(1, 0)) * (dim(0, 1) + dim(1, 0)) * (dim(1, 0) ceildiv 2 + 66)>, block = [128, 1, 1]>} {
       gpu.return
     }
 

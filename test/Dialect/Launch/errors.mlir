@@ -7,6 +7,11 @@
 
 // -----
 
+// expected-error @below {{expects a number of at least 0 to be added, but got -3}}
+#number = #launch.product<(dim(0, 0) + -3)>
+
+// -----
+
 // expected-error @below {{expects a divisor of at least 1, but got 0}}
 #divisor = #launch.product<dim(0, 0) ceildiv 0>
 

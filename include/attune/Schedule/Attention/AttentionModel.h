@@ -95,6 +95,8 @@ private:
                        const Steps &steps, int64_t resident) const;
   /// Tiles of a head that are computed: of a cluster all or none.
   int64_t getTiles(const AttentionKnobs &schedule) const;
+  /// Workgroups that share the keys of a tile, in the mean.
+  int64_t getParts(const AttentionKnobs &schedule) const;
   /// Clocks of the kernel that merges what was found in parts of the keys.
   double getMergeClocks(const AttentionKnobs &schedule) const;
   /// How much longer the busiest SM works than the mean. A tile takes time

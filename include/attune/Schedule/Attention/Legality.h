@@ -59,6 +59,9 @@ struct AttentionProblem {
   /// Whether batches have numbers of keys of their own. For what is chosen as
   /// well.
   bool hasKeyLengths = false;
+  /// Whether numbers of heads and queries are static and the mask is the same
+  /// for all heads, so that the tiles of a batch have the same steps.
+  bool hasEqualHeads = false;
   /// Keys of a page where they lie in pages; 0 where they do not.
   int64_t pageSize = 0;
   /// Whether values are the first columns of the keys.

@@ -46,8 +46,12 @@ static ParseResult parseFactor(AsmParser &parser, Factor &factor) {
     return failure();
   if (!isSum)
     return success();
-  return failure(parser.parsePlus() ||
-                 parseSize(parser, factor.moreArgument, factor.moreDim) ||
+  if (parser.parsePlus())
+    return failure();
+  OptionalParseResult number = parser.parseOptionalInteger(factor.moreNumber);
+  return failure((number.has_value() ? ParseResult(*number)
+                                     : parseSize(parser, factor.moreArgument,
+                                                 factor.moreDim)) ||
                  parser.parseRParen());
 }
 
@@ -85,7 +89,9 @@ void ProductAttr::print(AsmPrinter &printer) const {
             << factor.argument << ", " << factor.dim << ')';
     if (factor.per != 1)
       printer << " ceildiv " << factor.per;
-    if (factor.isSum())
+    if (factor.moreNumber)
+      printer << " + " << factor.moreNumber << ')';
+    else if (factor.isSum())
       printer << " + dim(" << factor.moreArgument << ", " << factor.moreDim
               << "))";
     separator = " * ";
@@ -102,6 +108,10 @@ LogicalResult ProductAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (factor.per < 1)
       return emitError() << "expects a divisor of at least 1, but got "
                          << factor.per;
+    else if (factor.moreNumber < 0)
+      return emitError() << "expects a number of at least 0 to be added, but "
+                            "got "
+                         << factor.moreNumber;
   return success();
 }
 
@@ -114,7 +124,8 @@ static ManifestProduct toProduct(ProductAttr product) {
   result.constant = product.getConstant();
   for (Factor factor : product.getFactors())
     result.factors.push_back({factor.argument, factor.dim, factor.per,
-                              factor.moreArgument, factor.moreDim});
+                              factor.moreArgument, factor.moreDim,
+                              factor.moreNumber});
   return result;
 }
 

@@ -62,11 +62,12 @@ def Launch_ProductAttr : Launch_Attr<"Product", "product"> {
   let summary = "A constant times sizes of arguments";
   let description = [{
     `dim(a, i)` is the size of dimension `i` of argument `a`, a buffer that the caller passes; `ceildiv n` divides it and rounds up.
-    In parentheses, a second size may be added.
+    In parentheses, a second size or a number may be added.
 
     ```mlir
     #launch.product<4 * dim(0, 2) ceildiv 128 * dim(0, 1)>
     #launch.product<(dim(0, 2) ceildiv 128 + dim(3, 0)) * dim(0, 1)>
+    #launch.product<(dim(0, 0) + 132) * dim(0, 1)>
     ```
 
     **Errors**: a constant or a divisor below 1.

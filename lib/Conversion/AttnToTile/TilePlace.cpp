@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "TilePlace.h"
+#include "Views.h"
+#include "VisitedBlocks.h"
+#include "attune/Conversion/RegionClone.h"
+#include "attune/Dialect/Attn/IR/SizeFacts.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace attune;
+
+Value TilePlace::constant(int64_t value) {
+  return arith::ConstantIndexOp::create(b, value);
+}
+
+Value TilePlace::size(Value buffer, char dim) {
+  return b.createOrFold<memref::DimOp>(
+      buffer, static_cast<int64_t>(op.getOrder().find(dim)));
+}
+
+Value TilePlace::getQueryBatch() { return packed.first ? constant(0) : batch; }
+
+Value TilePlace::getRow() {
+  return packed.first ? b.createOrFold<arith::AddIOp>(packed.first, firstRow)
+                      : firstRow;
+}
+
+Value TilePlace::viewOutput(Value buffer) {
+  return part ? viewPart(b, buffer, part) : buffer;
+}
+
+std::unique_ptr<VisitedBlocks> TilePlace::makeBlocks() {
+  std::unique_ptr<VisitedBlocks> blocks = makeVisitedBlocks(
+      b, op, operands, sizes.blockN,
+      {MaskDim::Query, batch, headQ, firstRow, lastRow, lengthK});
+  if (part)
+    blocks->takePart(b, part, schedule.getSplitK());
+  if (!slot)
+    return blocks;
+  // What is left of the tile's steps is that of others, who have nothing else
+  // but for the last one.
+  Value steps = arith::SubIOp::create(b, blocks->end, blocks->begin);
+  Value left = arith::SubIOp::create(
+      b, steps, arith::MinUIOp::create(b, steps, afterStep));
+  Value others = arith::CeilDivUIOp::create(b, left, shareLength);
+  sharers = {sharer, arith::AddIOp::create(b, others, constant(1)),
+             arith::CmpIOp::create(b, arith::CmpIPredicate::eq, firstStep,
+                                   constant(0))};
+  blocks->take(b, firstStep, afterStep);
+  return blocks;
+}
+
+Value TilePlace::countTiles() {
+  seqQ = boundSize(b, size(operands.query, 's'), attn::getQueryFacts(op));
+  seqK = countRoomForKeys(b, op, operands.key, operands.pages);
+  // Tiles are counted, ordered and assigned by clusters; the last one of a head
+  // may lie beyond it in part.
+  int64_t rows = sizes.blockM * schedule.getCluster();
+  Value tiles = b.createOrFold<arith::CeilDivUIOp>(seqQ, constant(rows));
+  if (operands.queryStarts)
+    // As many as findPackedRows() may number.
+    tiles = b.createOrFold<arith::AddIOp>(
+        tiles, b.createOrFold<memref::DimOp>(operands.queryStarts, 0));
+  counts = {tiles,
+            b.createOrFold<arith::DivUIOp>(size(operands.query, 'h'),
+                                           constant(sizes.heads)),
+            size(operands.key, 'h'), size(operands.query, 'b')};
+  Value ofHeads = b.createOrFold<arith::MulIOp>(counts.tiles, counts.headsQ);
+  Value all = b.createOrFold<arith::MulIOp>(ofHeads, counts.batches);
+  total = b.createOrFold<arith::MulIOp>(
+      all, constant(std::max<int64_t>(1, schedule.getSplitK())));
+  return total;
+}
+
+void TilePlace::locate(Value number) {
+  schedule::TileOrder order = schedule.getTileOrder();
+  if (order != schedule::TileOrder::AcrossHeads)
+    number = dealToParts(b, number, total, sizes.cache);
+  if (schedule.getSplitK() > 1) {
+    // Parts of one tile start one after the other.
+    Value parts = constant(schedule.getSplitK());
+    part = b.createOrFold<arith::RemUIOp>(number, parts);
+    number = b.createOrFold<arith::DivUIOp>(number, parts);
+  }
+  QueryTile tile;
+  if (order == schedule::TileOrder::AcrossHeads) {
+    int64_t columns = sizes.headDimQK + (op.getLatent() ? 0 : sizes.headDimV);
+    int64_t rowBytes =
+        columns * op.getKey().getType().getElementTypeBitWidth() / 8;
+    Value headBytes = b.createOrFold<arith::MulIOp>(seqK, constant(rowBytes));
+    tile = orderBySection(b, number, counts, headBytes, sizes.cache,
+                          /*lastFirst=*/true);
+  } else {
+    tile = orderByHead(b, number, counts,
+                       /*lastFirst=*/order == schedule::TileOrder::Descending);
+  }
+  headQ = b.createOrFold<arith::MulIOp>(tile.headQ, constant(sizes.heads));
+  headKV = tile.headKV;
+  batch = tile.batch;
+  if (operands.queryStarts) {
+    packed = findPackedRows(b, operands.queryStarts, seqQ,
+                            sizes.blockM * schedule.getCluster(), tile.tile);
+    batch = packed.batch;
+    tile.tile = packed.tile;
+  }
+  if (int64_t size = schedule.getCluster(); size > 1) {
+    Value first = arith::MulIOp::create(b, tile.tile, constant(size));
+    Value rank = gpu::ClusterBlockIdOp::create(b, gpu::Dimension::x);
+    tile.tile = arith::AddIOp::create(b, first, rank);
+  }
+  firstRow = arith::MulIOp::create(b, tile.tile, constant(sizes.blockM));
+  Value afterTile = arith::AddIOp::create(b, firstRow, constant(sizes.blockM));
+  findLengths();
+  Value afterRow = arith::MinSIOp::create(b, afterTile, lengthQ);
+  lastRow = arith::SubIOp::create(b, afterRow, constant(1));
+}
+
+StepShare TilePlace::takeShare(Value own) {
+  Value members = constant(sizes.members);
+  sharer = b.createOrFold<arith::DivUIOp>(own, members);
+  member = b.createOrFold<arith::RemUIOp>(own, members);
+  return StepShare(b, op, operands, sizes, counts.batches, sharer);
+}
+
+void TilePlace::locate(const StepShare &share, Value number) {
+  Value rounds = constant(sizes.rounds);
+  batch = b.createOrFold<arith::DivUIOp>(number, rounds);
+  Value round = b.createOrFold<arith::RemUIOp>(number, rounds);
+  Value tile = b.createOrFold<arith::AddIOp>(
+      b.createOrFold<arith::MulIOp>(round, constant(sizes.members)), member);
+  headQ = b.createOrFold<arith::MulIOp>(tile, constant(sizes.heads));
+  headKV = b.createOrFold<arith::DivUIOp>(
+      headQ, constant(op.getHeadsQ() / op.getHeadsKV()));
+  slot = b.createOrFold<arith::AddIOp>(batch, sharer);
+  firstRow = constant(0);
+  findLengths();
+  Value rows = arith::MinSIOp::create(b, constant(sizes.blockM), lengthQ);
+  lastRow = arith::SubIOp::create(b, rows, constant(1));
+  auto isTile = [&](Value other) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number, other);
+  };
+  firstStep = arith::SelectOp::create(b, isTile(share.firstTile),
+                                      share.firstStep, constant(0));
+  Value last = arith::SubIOp::create(b, share.afterTile, constant(1));
+  afterStep =
+      arith::SelectOp::create(b, isTile(last), share.afterStep,
+                              constant(std::numeric_limits<int32_t>::max()));
+  shareLength = share.length;
+}
+
+void TilePlace::findLengths() {
+  auto load = [&](Value buffer, Value place) -> Value {
+    return memref::LoadOp::create(b, buffer, place);
+  };
+  lengthQ = attn::getBatchRows(b, /*starts=*/Value(), operands.queryLengths,
+                               batch, packed.room ? packed.room : seqQ, load)
+                .length;
+  attn::BatchRows keys = attn::getBatchRows(
+      b, operands.keyStarts, operands.keyLengths, batch, seqK, load);
+  lengthK = keys.length;
+  firstKey = keys.first;
+  captures = operands.captures;
+  if (!op.hasLengths())
+    return;
+  if (operands.queryLengths || packed.room) {
+    // Rows behind the last query see nothing.
+    Value exists =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, firstRow, lengthQ);
+    lengthK = arith::SelectOp::create(b, exists, lengthK, constant(0));
+  }
+  for (Region *region : {&op.getScore(), &op.getMask()})
+    if (!region->empty())
+      cloneOfArgument(b, attn::getBatchArgument(*region), batch, captures);
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Workgroups that have equal shares of the blocks of all keys, and the kernel that merges what they leave.
+//
+// RUN: attune-opt %s --attune-attach-target="chip=sm_80 sms=5" --attune-set-schedule="block-m=16 block-n=32 num-warps=1 split-k=0 persistent=static" \
+// RUN:   --attn-expand-short-forms --convert-attn-to-tile --canonicalize --cse | FileCheck %s
+
+!q = tensor<3x8x1x64xf16>
+!k = tensor<3x2x?x64xf16>
+
+// Two workgroups go side by side, for the tiles of two key heads: of five, two pairs have a share, and so there are slots for two more than batches.
+// CHECK-LABEL: gpu.func @one_kernel
+// CHECK-SAME:    %[[LENGTHS:[^ ]+]]: memref<3xi32>, %[[PARTS:[^ ]+]]: memref<5x8x1x64xf32>, %[[LOGS:[^ ]+]]: memref<5x8x1xf32>, %[[WHOSE:[^ ]+]]: memref<2x3x8x1xf32>)
+// CHECK-SAME:    grid = <5 * dim(0, 2) ceildiv 16 * dim(0, 1) ceildiv 4 * dim(0, 0)>, grid_limit = 5
+// CHECK: %[[ID:.+]] = gpu.block_id x
+// CHECK: %[[SHARER:.+]] = arith.divui %[[ID]], %c2
+// CHECK: %[[MEMBER:.+]] = arith.remui %[[ID]], %c2
+// All batches are looked at together, here.
+// CHECK-COUNT-3: memref.load %[[LENGTHS]]
+// CHECK: %[[EACH:.+]] = arith.ceildivui %{{.+}}, %c2
+// CHECK: %[[LENGTH:.+]] = arith.maxui %[[EACH]], %c7
+// CHECK: %[[BEGIN:.+]] = arith.muli %[[SHARER]], %[[LENGTH]]
+// CHECK: %[[END:.+]] = arith.addi %[[BEGIN]], %[[LENGTH]]
+// CHECK: scf.for %[[TILE:[^ ]+]] = %[[FIRST:.+]] to %[[AFTER:.+]] step %c1
+// CHECK: %[[SLOT:.+]] = arith.addi %[[TILE]], %[[SHARER]]
+// CHECK: %[[ISFIRST:.+]] = arith.cmpi eq, %[[TILE]], %[[FIRST]]
+// CHECK: %[[STEP:.+]] = arith.select %[[ISFIRST]], %{{.+}}, %c0
+// CHECK: %[[BEGINS:.+]] = arith.cmpi eq, %[[STEP]], %c0
+// CHECK: memref.subview %[[PARTS]][%[[SLOT]], %{{.+}}, 0, 0]
+// Of rows whose first part this is.
+// CHECK: %[[ROWS:.+]] = arith.select %[[BEGINS]], %c1, %c0
+// CHECK: memref.subview %[[WHOSE]][0, 0, 0, 0]
+// CHECK: memref.subview %{{.+}}[%{{.+}}, %{{.+}}, 0] [1, 4, %[[ROWS]]]
+
+// CHECK-LABEL: gpu.func @one_merge
+// CHECK-SAME:    %[[PARTS:[^ ]+]]: memref<5x8x1x64xf32>, %[[LOGS:[^ ]+]]: memref<5x8x1xf32>, %[[WHOSE:[^ ]+]]: memref<2x3x8x1xf32>
+// CHECK: memref.load %[[WHOSE]][%c0, %[[BATCH:.+]], %[[ROW:.+]], %c0]
+// CHECK: memref.load %[[WHOSE]][%c1, %[[BATCH]], %[[ROW]], %c0]
+// CHECK: %[[COUNT:.+]] = arith.index_castui
+// Sixteen parts of 64 columns at a time, as far as there are such.
+// CHECK: scf.for %[[NUMBER:[^ ]+]] = %c0 to %[[COUNT]] step %c16
+// CHECK: arith.cmpi ult, %[[NUMBER]], %[[COUNT]]
+// CHECK-COUNT-32: tile.load
+// CHECK: scf.yield
+// Sinks count once.
+// CHECK: memref.load
+// CHECK: tile.store {{.+}} : <4x64xf16, registers>
+
+// CHECK: #launch.workspace<name = "part_output", type = f32, sizes = [#launch.product<(dim(0, 0) + 2)>, #launch.product<dim(0, 1)>, #launch.product<dim(0, 2)>, #launch.product<64>]
+// CHECK: memref.alloc() {alignment = 16 : i64} : memref<5x8x1x64xf32>
+func.func @one(%q: !q, %k: !k, %n: tensor<3xi32>, %sinks: tensor<8xf32>) -> !q {
+  %o = attn.attention %q, %k, %k key_lengths(%n : tensor<3xi32>) sinks(%sinks : tensor<8xf32>) : !q, !k, !k
+  return %o : !q
+}
+
+// How many batches there are is known when it runs: eight are looked at together.
+// CHECK-LABEL: gpu.func @many_kernel
+// CHECK-SAME:    %[[LENGTHS:[^ ]+]]: memref<?xi32>
+// CHECK: scf.for %{{[^ ]+}} = %c0 to %[[BATCHES:[^ ]+]] step %c8
+// CHECK-COUNT-8: memref.load %[[LENGTHS]]
+// CHECK-NOT: memref.load
+// CHECK: scf.yield
+// CHECK: scf.for %{{[^ ]+}} = %c0 to %[[BATCHES]] step %c8
+// CHECK: func.func @many
+// CHECK: %[[SIZE:[^ ]+]] = tensor.dim
+// CHECK: arith.addi %[[SIZE]], %c2
+func.func @many(%q: tensor<?x8x1x64xf16>, %k: tensor<?x2x?x64xf16>, %n: tensor<?xi32>) -> tensor<?x8x1x64xf16> {
+  %o = attn.attention %q, %k, %k key_lengths(%n : tensor<?xi32>) : tensor<?x8x1x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>
+  return %o : tensor<?x8x1x64xf16>
+}
