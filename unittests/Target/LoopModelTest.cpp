@@ -49,6 +49,7 @@ TEST_F(LoopModelTest, ReadsTheInnermostLoopThatMultipliesMost) {
                       repeat("ds_read_u16 v0, v1", 1) +
                       repeat("buffer_load_dwordx4 v[0:3], v4, s[0:3], 0", 1) +
                       repeat("global_load_dword v0, v[2:3], off", 1) +
+                      repeat("scratch_load_dwordx2 v[0:1], off, s32", 1) +
                       repeat("s_waitcnt vmcnt(0) lgkmcnt(0)", 1) +
                       repeat("s_waitcnt vmcnt(1)", 1) +
                       repeat("s_cbranch_vccnz .LBB0_3", 1);
@@ -65,9 +66,8 @@ TEST_F(LoopModelTest, ReadsTheInnermostLoopThatMultipliesMost) {
   EXPECT_EQ(loop->vector, 7);
   EXPECT_EQ(loop->transcendental, 3);
   EXPECT_EQ(loop->sharedBytes, 64 * (16 + 16 + 2));
-  EXPECT_EQ(loop->loadedBytes, 64 * (16 + 4));
-  EXPECT_EQ(loop->sharedWaits, 1);
-  EXPECT_EQ(loop->loadWaits, 1);
+  // What is spilled passes through the cache as well.
+  EXPECT_EQ(loop->loadedBytes, 64 * (16 + 4 + 8));
   EXPECT_FALSE(amd::readMainLoop(".LBB0_1:\n s_cbranch_scc0 .LBB0_1\n", 64));
   EXPECT_FALSE(amd::readMainLoop("", 64));
 }
@@ -87,8 +87,6 @@ TEST_F(LoopModelTest, ReadsWavesOf32) {
   EXPECT_EQ(loop->vector, 1);
   EXPECT_EQ(loop->sharedBytes, 32 * 16);
   EXPECT_EQ(loop->loadedBytes, 32 * 16);
-  EXPECT_EQ(loop->loadWaits, 1);
-  EXPECT_EQ(loop->sharedWaits, 1);
 }
 
 TEST_F(LoopModelTest, CountsWavesByWhatRunsOut) {
@@ -127,9 +125,51 @@ TEST_F(LoopModelTest, NamesWhatBoundsALoop) {
   loop = {};
   loop.matrix = 1;
   loop.matrixFlops = 2 * 32 * 32 * 8;
-  loop.loadWaits = 2;
+  loop.lines = {"v_mfma_f32_32x32x8bf16_1k a[0:15], v[0:1], v[2:3], a[0:15]",
+                "buffer_load_dwordx4 v[0:3], v4, s[0:3], 0 offen",
+                "s_waitcnt vmcnt(0)"};
   EXPECT_GT(amd::predictLoop(loop, target, beside, 16).flopsPerClock,
             1.9 * amd::predictLoop(loop, target, beside, 8).flopsPerClock);
+}
+
+TEST_F(LoopModelTest, ReplaysWhatAWaveWaitsFor) {
+  tile::TargetAttr target = get("gfx942");
+  amd::IssueClocks clocks(target);
+  EXPECT_DOUBLE_EQ(clocks.issue, 4);
+  EXPECT_DOUBLE_EQ(clocks.exponential, 16);
+  constexpr llvm::StringRef kLoad = "buffer_load_dwordx4 v[0:3], v9, s[0:3], 0",
+                            kMultiply = "v_mfma_f32_32x32x8bf16_1k a[0:15], "
+                                        "v[0:1], v[2:3], a[0:15]",
+                            kAdd = "v_add_f32_e32 v5, v6, v7";
+  auto replay = [&](std::vector<llvm::StringRef> lines, bool among = false) {
+    amd::Loop loop;
+    loop.lines.assign(lines.begin(), lines.end());
+    return amd::replayLoop(loop, clocks, {among, 8});
+  };
+  // A wait takes until the load is there; a counted one leaves those under way
+  // that were issued last, also from one iteration to the next.
+  EXPECT_DOUBLE_EQ(replay({kLoad, "s_waitcnt vmcnt(0)"}).clocks, 4 + 700);
+  EXPECT_DOUBLE_EQ(replay({kLoad, "s_waitcnt vmcnt(0)"}).waits, 700);
+  EXPECT_DOUBLE_EQ(replay({kLoad, "s_waitcnt vmcnt(1)"}).clocks, 352);
+  EXPECT_DOUBLE_EQ(replay({kLoad, "s_wait_loadcnt 0x0"}).waits, 700);
+  // Nothing is under way where the first of these stands.
+  EXPECT_DOUBLE_EQ(
+      replay({"s_waitcnt vmcnt(0)", kLoad, "s_waitcnt vmcnt(0)"}).waits, 700);
+  EXPECT_DOUBLE_EQ(replay({kLoad, kMultiply, kMultiply, "v_nop",
+                           "s_wait_loadcnt_dscnt 0x3f"})
+                       .waits,
+                   700 - 32 - 8);
+  EXPECT_DOUBLE_EQ(
+      replay({"ds_read_b64 v[0:1], v4", "s_waitcnt lgkmcnt(0)"}).waits, 64);
+  // Others are issued beside a matrix instruction, but for those that take what
+  // it computes, and for the next one.
+  EXPECT_DOUBLE_EQ(replay({kMultiply, kMultiply}).clocks, 2 * 32);
+  EXPECT_DOUBLE_EQ(replay({kMultiply, kAdd, kAdd}).clocks, 32);
+  EXPECT_DOUBLE_EQ(
+      replay({kMultiply, "v_accvgpr_read_b32 v5, a15", kAdd}).clocks,
+      32 + 2 * 4);
+  EXPECT_DOUBLE_EQ(replay({kMultiply, kAdd, kAdd}, /*among=*/true).clocks,
+                   32 + 2 * 4);
 }
 
 // AITER's forward kernels on an MI300X: bf16, head size 128, no mask, 16384

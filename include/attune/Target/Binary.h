@@ -41,8 +41,9 @@ struct LoopCost {
   double matrix = 0, vector = 0, shared = 0, cache = 0;
   /// What `vector` has of these.
   double exponentials = 0;
-  /// Of one warp that nothing else hides the waits of.
-  double alone = 0;
+  /// Of one warp that has the scheduler for itself, and how much of that it
+  /// waits for what it reads.
+  double alone = 0, waits = 0;
   /// Floating-point operations of matrix instructions: of an SM in the time of
   /// a clock at the highest rate, and of all of them in 10^12 a second.
   double flopsPerClock = 0, teraflops = 0;

@@ -73,6 +73,7 @@ static DictionaryAttr toAttribute(MLIRContext *context,
     addRounded("loop_shared_clocks", loop->shared);
     addRounded("loop_cache_clocks", loop->cache);
     addRounded("loop_alone_clocks", loop->alone);
+    addRounded("loop_wait_clocks", loop->waits);
     addRounded("loop_flops_per_clock", loop->flopsPerClock);
     addRounded("loop_tflops", loop->teraflops);
   }

@@ -13,9 +13,6 @@ using namespace mlir;
 using namespace attune;
 using llvm::StringRef;
 
-/// Clocks until a load and a read of shared memory are there. No document has
-/// them: these are assumed.
-static constexpr double kLoadClocks = 700, kSharedClocks = 64;
 /// Of the peak of shared memory, what reads reach
 /// (ROCm/composable_kernel:docs/conceptual/ck_tile/hardware).
 static constexpr double kSharedShare = 0.8;
@@ -28,8 +25,8 @@ static constexpr double kReached = 0.75;
 //===----------------------------------------------------------------------===//
 
 /// `v_mfma_f32_32x32x8_bf16_1k` and `v_mfma_f32_32x32x8bf16_1k` are 2 * 32 * 32
-/// * 8; 0 for what multiplies no matrices.
-static int64_t getMatrixFlops(StringRef name) {
+/// * 8.
+int64_t amd::getMatrixFlops(StringRef name) {
   if (!name.starts_with("v_mfma_") && !name.starts_with("v_smfmac_") &&
       !name.starts_with("v_wmma_") && !name.starts_with("v_swmmac_"))
     return 0;
@@ -45,7 +42,7 @@ static int64_t getMatrixFlops(StringRef name) {
   return 0;
 }
 
-static bool isTranscendental(StringRef name) {
+bool amd::isTranscendental(StringRef name) {
   if (!name.consume_front("v_"))
     return false;
   // A scalar in a vector register, on RDNA4.
@@ -90,30 +87,24 @@ static int64_t getLoadWidth(StringRef name) {
   return getNumber(name, "b").value_or(kWordBytes * kByteBits) / kByteBits;
 }
 
-static bool waitsForAllLoads(StringRef line) {
-  return line.contains("vmcnt(0)") ||
-         (line.starts_with("s_wait_loadcnt") && line.ends_with(" 0x0"));
-}
-
 static void count(StringRef line, int64_t lanes, amd::Loop &loop) {
   StringRef name =
       line.take_until([](char c) { return c == ' ' || c == '\t'; });
-  ++loop.instructions;
-  if (int64_t flops = getMatrixFlops(name)) {
+  loop.lines.push_back(line);
+  if (int64_t flops = amd::getMatrixFlops(name)) {
     ++loop.matrix;
     loop.matrixFlops += flops;
   } else if (name.starts_with("v_")) {
     ++loop.vector;
-    loop.transcendental += isTranscendental(name);
+    loop.transcendental += amd::isTranscendental(name);
   } else if (name.starts_with("ds_")) {
     loop.sharedBytes += lanes * getSharedWidth(name);
   } else if (name.starts_with("global_load_") ||
              name.starts_with("buffer_load_") ||
-             name.starts_with("flat_load_")) {
+             name.starts_with("flat_load_") ||
+             // Registers that are spilled, which pass through the same cache.
+             name.starts_with("scratch_")) {
     loop.loadedBytes += lanes * getLoadWidth(name);
-  } else if (name.starts_with("s_wait")) {
-    loop.loadWaits += waitsForAllLoads(line);
-    loop.sharedWaits += line.contains("lgkmcnt") || line.contains("dscnt");
   }
 }
 
@@ -148,8 +139,8 @@ std::optional<amd::Loop> amd::readMainLoop(StringRef assembly, int64_t lanes) {
     last = lines.size();
     if (!found || loop.matrixFlops > found->matrixFlops ||
         (loop.matrixFlops == found->matrixFlops &&
-         loop.instructions < found->instructions))
-      found = loop;
+         loop.lines.size() < found->lines.size()))
+      found = std::move(loop);
   }
   return found;
 }
@@ -173,25 +164,31 @@ int64_t amd::countWaves(tile::TargetAttr target, const LoopFacts &facts,
   return std::max<int64_t>(1, groups) * own;
 }
 
+amd::IssueClocks::IssueClocks(tile::TargetAttr target) {
+  tile::RatesAttr rates = target.getRates();
+  auto simds = static_cast<double>(target.getSchedulers()),
+       lanes = static_cast<double>(target.getLanes()) * simds;
+  issue = lanes / static_cast<double>(rates.getIssue());
+  exponential = lanes / static_cast<double>(rates.getExp());
+  flopsPerClock = static_cast<double>(rates.getMma()) / simds;
+}
+
 LoopCost amd::predictLoop(const Loop &loop, tile::TargetAttr target,
                           const LoopFacts &facts, int64_t waves) {
   tile::RatesAttr rates = target.getRates();
-  auto simds = static_cast<double>(target.getSchedulers()),
-       lanes = static_cast<double>(target.getLanes()),
-       all = static_cast<double>(waves), perSIMD = all / simds;
+  IssueClocks clocks(target);
+  auto all = static_cast<double>(waves),
+       perSIMD = all / static_cast<double>(target.getSchedulers());
   // Of a SIMD, for one wave.
-  double multiply = static_cast<double>(loop.matrixFlops) * simds /
-                    static_cast<double>(rates.getMma());
-  double issue = lanes * simds / static_cast<double>(rates.getIssue());
-  double exponentials = static_cast<double>(loop.transcendental) * lanes *
-                        simds / static_cast<double>(rates.getExp());
+  double multiply = clocks.getMultiply(loop.matrixFlops);
+  double exponentials =
+      static_cast<double>(loop.transcendental) * clocks.exponential;
   double vector =
-      static_cast<double>(loop.vector - loop.transcendental) * issue +
+      static_cast<double>(loop.vector - loop.transcendental) * clocks.issue +
       exponentials;
   double ofMatrix = facts.multipliesOnVectorUnit
                         ? multiply
-                        : static_cast<double>(loop.matrix) * issue;
-  double computed = multiply + vector;
+                        : static_cast<double>(loop.matrix) * clocks.issue;
   LoopCost cost;
   cost.warps = waves;
   cost.matrix = perSIMD * multiply;
@@ -201,10 +198,9 @@ LoopCost amd::predictLoop(const Loop &loop, tile::TargetAttr target,
                 (kSharedShare * static_cast<double>(rates.getShared()));
   cost.cache = all * static_cast<double>(loop.loadedBytes) /
                static_cast<double>(rates.getCache());
-  cost.alone =
-      computed + static_cast<double>(loop.sharedWaits) * kSharedClocks +
-      std::max(0.0,
-               static_cast<double>(loop.loadWaits) * kLoadClocks - computed);
+  WaveTime wave = replayLoop(loop, clocks, facts);
+  cost.alone = wave.clocks;
+  cost.waits = wave.waits;
   double busy = kReached * cost.matrix / cost.getClocks();
   cost.flopsPerClock = busy * static_cast<double>(rates.getMma());
   cost.teraflops = cost.flopsPerClock * static_cast<double>(target.getSms()) *

@@ -21,15 +21,19 @@ struct Loop {
   /// Of these, exponentials and the like.
   int64_t transcendental = 0;
   int64_t sharedBytes = 0, loadedBytes = 0;
-  /// Waits for shared memory, and for all loads.
-  int64_t sharedWaits = 0, loadWaits = 0;
-  int64_t instructions = 0;
+  /// Of the assembly, in order.
+  llvm::SmallVector<llvm::StringRef> lines;
 };
 
 /// Of the loops that multiply and have no such loop in them, the one that
 /// multiplies most, and of several, as those with and without a mask, the
-/// shortest. Nothing where there is none.
+/// shortest. Nothing where there is none. It refers to the text.
 std::optional<Loop> readMainLoop(llvm::StringRef assembly, int64_t lanes);
+
+/// Of matrix instructions, `v_mfma_f32_32x32x8_bf16_1k`; 0 of others.
+int64_t getMatrixFlops(llvm::StringRef name);
+/// Exponentials and the like.
+bool isTranscendental(llvm::StringRef name);
 
 /// What decides of a family's loops beside the rates of its chips.
 struct LoopFacts {
@@ -38,6 +42,25 @@ struct LoopFacts {
   /// A wave gets registers in such steps.
   int64_t registerStep;
 };
+
+/// Clocks of a SIMD that one instruction of a wave keeps a part of it.
+struct IssueClocks {
+  IssueClocks(tile::TargetAttr target);
+  double getMultiply(int64_t flops) const {
+    return static_cast<double>(flops) / flopsPerClock;
+  }
+  /// Of any instruction, and of an exponential.
+  double issue, exponential;
+  double flopsPerClock;
+};
+
+/// What one iteration takes a wave that has the SIMD for itself, and how much
+/// of that it waits for loads and shared memory.
+struct WaveTime {
+  double clocks = 0, waits = 0;
+};
+WaveTime replayLoop(const Loop &loop, const IssueClocks &clocks,
+                    const LoopFacts &facts);
 
 /// Waves of an SM, as many as its registers and shared memory hold.
 int64_t countWaves(tile::TargetAttr target, const LoopFacts &facts,
