@@ -9,7 +9,9 @@ are of the compiler's model (lib/Target/AMD/Common/LoopModel.cpp).
 
 Prints a table of counts, each with * where it misses its bar (BARS), and one of
 the model: clocks of one iteration on a SIMD with all of its waves, and what
-bounds them. Exit code 1 with --check if a bar is missed.
+bounds them. With --space it also compiles so many random ones of the schedules
+that a search would try, and says how much faster than the one that is chosen the
+best of them is by the model. Exit code 1 with --check if a bar is missed.
 """
 
 import argparse
@@ -28,6 +30,9 @@ CHIPS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1151", "gfx1200", "gfx1201
 SIMDS = 4  # of what the manifest calls an SM
 # Clocks of the model by the part of an SM that would need them.
 PARTS = ("matrix", "vector", "shared", "cache", "alone")
+# By how much the best schedule may be faster than the chosen one, in percent,
+# and from how many bytes on a search does not time what spills.
+MOST_GAIN, MOST_SPILLS = 5, 512
 
 TRANSCENDENTAL = re.compile(r"v_(s_)?(exp|log|rcp|rsq|sqrt|sin|cos)_")
 MATRIX = re.compile(r"v_(?:mfma|smfmac|wmma|swmmac)_\w*?_(\d+)x(\d+)x(\d+)")
@@ -118,13 +123,38 @@ def run(command, **options):
     return done.stdout
 
 
+def make_problem(args, case):
+    mask = ["--mask=causal"] if case.mask == "causal" else []
+    return run([os.path.join(args.bin, "attune-gen"), "--op=attention",
+                f"--batch={args.batch}", f"--heads={args.heads}",
+                f"--seq-q={args.keys}", f"--head-dim={case.dim}",
+                f"--dtype={case.dtype}", *mask])
+
+
+def find_gain(args, case):
+    """By how many percent the best of the space is faster than the choice."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, report = (os.path.join(folder, name) for name in ("a.mlir", "a.json"))
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(make_problem(args, case))
+        # The order of tiles is not seen in a loop.
+        run([os.path.join(args.bin, "attune-tune"), path, f"--chip={case.chip}",
+             "--device=none", "--strategy=random", f"--budget={args.space}", "--finalists=0",
+             "--only=tile-order=across-heads,split-masked=1", "--jobs=1", "--quiet",
+             f"--json={report}"])
+        with open(report, encoding="utf-8") as file:
+            problem, = json.load(file)["problems"]
+    speeds = {}
+    for place, result in enumerate(problem["results"]):
+        used = result.get("resources", {})
+        if result["status"] == "ok" and used.get("spill_bytes", 0) <= MOST_SPILLS:
+            speeds[place] = used.get("loop_flops_per_clock", 0)
+    return 100 * (max(speeds.values()) / speeds[problem["default"]] - 1)
+
+
 def read(args, case):
     with tempfile.TemporaryDirectory() as folder:
-        mask = ["--mask=causal"] if case.mask == "causal" else []
-        problem = run([os.path.join(args.bin, "attune-gen"), "--op=attention",
-                       f"--batch={args.batch}", f"--heads={args.heads}",
-                       f"--seq-q={args.keys}", f"--head-dim={case.dim}",
-                       f"--dtype={case.dtype}", *mask])
+        problem = make_problem(args, case)
         optimizer = os.path.join(args.bin, "attune-opt")
         if args.schedule:
             problem = run([optimizer, "-", f"--attune-set-schedule={args.schedule}"],
@@ -149,6 +179,7 @@ def read(args, case):
         "loop": loop, "registers": registers, "model": model,
         "shared": manifest["shared_bytes"], "waves": model["warps"] / SIMDS,
         "lanes": lanes, "scratch": number("private_segment_fixed_size"),
+        "gain": find_gain(args, case) if args.space else None,
     }
 
 
@@ -203,6 +234,8 @@ def parse_arguments():
     parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--heads", type=int, default=16)
     parser.add_argument("--schedule", default="", help="options of attune-set-schedule")
+    parser.add_argument("--space", type=int, default=0,
+                        help="schedules to compare the chosen one with, by the model")
     parser.add_argument("--objdump", default="llvm-objdump-22")
     parser.add_argument("--readelf", default="llvm-readelf-22")
     parser.add_argument("--jobs", type=int, default=2)
@@ -222,7 +255,8 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         found = list(pool.map(lambda case: read(args, case), cases))
     missed = 0
-    rows, times = [], [["chip", "size", "mask", "type", *PARTS, "bound", "exps of vector", "TFLOP/s"]]
+    rows, times = [], [["chip", "size", "mask", "type", *PARTS, "bound", "exps of vector",
+                        "waits of alone", "TFLOP/s", *(["best of space"] if args.space else [])]]
     for case, kernel in zip(cases, found):
         row = get_row(kernel)
         missed += sum(not good for _, _, good in row)
@@ -234,7 +268,12 @@ def main():
         model = kernel["model"]
         clocks = {part: model[f"{part}_clocks"] for part in PARTS}
         times.append(name + [str(each) for each in clocks.values()]
-                     + [max(clocks, key=clocks.get), str(model["exp_clocks"]), str(model["tflops"])])
+                     + [max(clocks, key=clocks.get), str(model["exp_clocks"]),
+                        str(model["wait_clocks"]), str(model["tflops"])])
+        if args.space:
+            good = kernel["gain"] <= MOST_GAIN
+            missed += not good
+            times[-1].append(f"{kernel['gain']:+.1f} %" + ("" if good else " *"))
         if args.dump:
             print("\n".join(text.partition(" //")[0] for _, text in kernel["loop"].lines))
     print_table(rows)

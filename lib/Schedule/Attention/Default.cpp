@@ -381,11 +381,32 @@ static AttentionAttr selectDecoding(const AttentionProblem &problem,
   return {};
 }
 
+/// With a second slot for values, if there is room for it beside all workgroups
+/// that registers allow: they are then copied a block ahead, as keys are, and
+/// no iteration waits for what it has loaded itself. Many waves of a scheduler
+/// hide that.
+static AttentionAttr addValueSlot(const AttentionProblem &problem,
+                                  AttentionAttr schedule, TargetAttr target) {
+  SmallVector<int64_t> values(schedule.getValues());
+  values[AttentionAttr::vStages] = 2;
+  auto wider = AttentionAttr::get(target.getContext(), values);
+  int64_t registers = estimateRegisters(problem, wider, target) *
+                      schedule.getNumWarps() * target.getLanes();
+  int64_t workgroups = std::max(target.getRegistersPerSm() / registers,
+                                schedule.getWorkgroupsPerSm());
+  constexpr int64_t kManyWaves = 4;
+  bool hasRoom = workgroups * schedule.getNumWarps() <
+                     kManyWaves * target.getSchedulers() &&
+                 workgroups * getSharedBytes(problem, wider, target) <=
+                     target.getSharedPerSm();
+  return hasRoom && fits(problem, wider, target) ? wider : schedule;
+}
+
 /// A wave on each scheduler of an SM in each workgroup, each with the rows of
 /// one MMA, and if they fit two workgroups, so that one computes while the
 /// other multiplies or waits. Of small heads, which have few MMAs beside what a
 /// copy costs, twice as many waves share it where two workgroups fit then, too.
-/// Copies pass through registers, so that one slot is enough.
+/// Copies pass through registers, so that keys need one slot.
 static AttentionAttr selectWaveSchedule(const AttentionProblem &problem,
                                         TargetAttr target) {
   AttentionSchedule wanted;
@@ -413,10 +434,16 @@ static AttentionAttr selectWaveSchedule(const AttentionProblem &problem,
   if (std::max(problem.headDimQK, problem.headDimV) <= kSmallHeadDim &&
       !isTooTall(2 * waves * atom.getM())) {
     setWaves(2 * waves);
-    wanted.blockN = kSmallBlock;
     wanted.workgroupsPerSm = 2;
-    if (AttentionAttr schedule = getIfFits(problem, wanted, target))
-      return schedule;
+    for (int64_t blockN : {kSmallBlock, kSmallBlock / 2}) {
+      // Windows have two ends that are masked, and regions are computed, which
+      // takes more than is left.
+      if ((problem.hasWindow || problem.isListable) && blockN < kSmallBlock)
+        break;
+      wanted.blockN = blockN;
+      if (AttentionAttr schedule = getIfFits(problem, wanted, target))
+        return addValueSlot(problem, schedule, target);
+    }
   }
   while (waves > 1 && isTooTall(waves * atom.getM()))
     waves /= 2;
@@ -426,7 +453,7 @@ static AttentionAttr selectWaveSchedule(const AttentionProblem &problem,
       wanted.blockN = blockN;
       wanted.workgroupsPerSm = workgroups;
       if (AttentionAttr schedule = getIfFits(problem, wanted, target))
-        return schedule;
+        return addValueSlot(problem, schedule, target);
     }
   return {};
 }

@@ -210,7 +210,7 @@ static constexpr int64_t kNarrowAtomRegisters = 16;
 /// The same where copies pass through registers: with keys of a block, and
 /// with a mask. Seen in compiled kernels.
 static int64_t getOtherWaveRegisters(int64_t blockN, bool isMasked) {
-  return isMasked ? 12 + blockN : 8 + blockN * 5 / 8;
+  return 8 + (isMasked ? blockN : blockN * 5 / 8);
 }
 /// What seldom rescaling keeps.
 static constexpr int64_t kRescaleRegisters = 4;
