@@ -26,6 +26,18 @@ class Resources:
     threads: int
     #: Workgroups of this call.
     workgroups: int
+    #: What a model says of the main loop as machine code, by the names of docs/Manifest.md without `loop_`; empty where it says
+    #: nothing.
+    loop: Mapping[str, int] = dataclasses.field(default_factory=dict)
+
+    def describe_loop(self) -> str:
+        """The terms of `loop`: what one iteration takes each part of the chip."""
+        clocks = {name.removesuffix("_clocks"): count for name, count in self.loop.items() if name.endswith("_clocks")}
+        return (
+            f"{self.loop['warps']} warps of an SM; clocks: {clocks['matrix']} matrix, {clocks['vector']} vector ({clocks['exp']} exponentials), "
+            f"{clocks['shared']} shared memory, {clocks['cache']} cache, {clocks['alone']} one warp ({clocks['wait']} waits); "
+            f"{self.loop['tflops']} TFLOP/s"
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,6 +95,8 @@ class Explanation:
             "              " + " ".join(f"{name}={value}" for name, value in self.schedule.items()),
             f"  resources   {registers}{spills}, {used.shared_bytes} bytes of shared memory, {used.workgroups} x {used.threads} threads",
         ]
+        if used.loop:
+            lines.append(f"  main loop   {used.describe_loop()}")
         if self.measured_ns is not None:
             lines.append(f"  measured    {self.measured_ns / 1000:.1f} us")
         if self.predicted_ns is not None:
@@ -123,7 +137,9 @@ def _read_resources(manifest: Mapping[str, Any], call: _attention.Call) -> Resou
     said = manifest["resources"]
     registers = said.get("registers")
     spills = said.get("spill_store_bytes") if registers is None or "spill_store_bytes" in said else 0
-    return Resources(registers, spills, manifest["shared_bytes"], math.prod(manifest["block"]), _count_workgroups(manifest, call))
+    loop = {name.removeprefix("loop_"): value for name, value in said.items() if name.startswith("loop_")}
+    threads = math.prod(manifest["block"])
+    return Resources(registers, spills, manifest["shared_bytes"], threads, _count_workgroups(manifest, call), loop)
 
 
 def get_chip(place: tuple[str, int], chip: str | None) -> str:

@@ -48,6 +48,8 @@ class Result:
     registers: int | None
     spill_bytes: int | None
     origin: Origin | None
+    # Operations of matrix instructions a clock and SM, by the model of the main loop.
+    loop_flops_per_clock: int | None = None
     # What the chip was like meanwhile; joules are those of a launch.
     energy_j: float | None = None
     mean_power_w: float | None = None
@@ -179,6 +181,7 @@ def read_result(node: Node) -> Result:
         registers=resources["registers"].optional(Node.count),
         spill_bytes=resources["spill_bytes"].optional(Node.count),
         origin=node["origin"].optional(read_origin),
+        loop_flops_per_clock=resources["loop_flops_per_clock"].optional(Node.count),
         energy_j=node["energy_j"].optional(Node.amount),
         mean_power_w=node["mean_power_w"].optional(Node.amount),
         pj_per_flop=node["pj_per_flop"].optional(Node.amount),

@@ -46,8 +46,11 @@ def test_text():
     ]
     assert f"block-m={found.schedule['block-m']} " in lines[2]
     assert lines[3].split()[0] == "resources" and f"{found.resources.shared_bytes} bytes of shared memory" in lines[3]
-    assert lines[4].split()[:3] == ["predicted", f"{found.predicted_ns / 1000:.1f}", "us"]
-    assert len(lines) == 10 and all(" us " in line and "%" in line for line in lines[5:])
+    loop = found.resources.loop
+    assert lines[4].startswith("  main loop ") and f"{loop['matrix_clocks']} matrix" in lines[4]
+    assert loop["alone_clocks"] > loop["wait_clocks"] > 0 and loop["warps"] > 0
+    assert lines[5].split()[:3] == ["predicted", f"{found.predicted_ns / 1000:.1f}", "us"]
+    assert len(lines) == 11 and all(" us " in line and "%" in line for line in lines[6:])
 
 
 def test_every_chip():

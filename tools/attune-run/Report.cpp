@@ -45,7 +45,8 @@ static void printLoop(llvm::raw_ostream &stream, const Object &resources) {
          << get("loop_exp_clocks") << " of exponentials), "
          << get("loop_shared_clocks") << " (shared memory), "
          << get("loop_cache_clocks") << " (cache) and "
-         << get("loop_alone_clocks") << " (one warp) clocks, "
+         << get("loop_alone_clocks") << " (one warp, with "
+         << get("loop_wait_clocks") << " of waits) clocks, "
          << get("loop_tflops") << " TFLOP/s\n";
 }
 

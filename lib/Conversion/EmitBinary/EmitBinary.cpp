@@ -13,8 +13,10 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
 namespace attune {
@@ -85,6 +87,32 @@ static DictionaryAttr toAttribute(MLIRContext *context,
   return list.getDictionary(context);
 }
 
+/// Says what bounds the main loop, by the target's model.
+static void remarkOnLoop(LLVM::LLVMFuncOp kernel, const LoopCost &loop) {
+  if (!kernel.getContext()->getRemarkEngine())
+    return;
+  const std::pair<StringRef, double> parts[] = {
+      {"matrix instructions", loop.matrix},
+      {"vector instructions", loop.vector},
+      {"shared memory", loop.shared},
+      {"the cache", loop.cache},
+      {"the time of one warp", loop.alone}};
+  StringRef bound = llvm::max_element(parts, llvm::less_second())->first;
+  remark::analysis(kernel.getLoc(), remark::RemarkOpts::name("main-loop")
+                                        .category("loop")
+                                        .function(kernel.getName()))
+      << llvm::formatv(
+             "an iteration of {0} warps of an SM takes a scheduler {1:F0} "
+             "clocks of matrix instructions, {2:F0} of vector ones ({3:F0} of "
+             "exponentials), {4:F0} of shared memory and {5:F0} of the cache, "
+             "and one warp {6:F0} ({7:F0} of waits): bound by {8}, {9:F0} "
+             "TFLOP/s",
+             loop.warps, loop.matrix, loop.vector, loop.exponentials,
+             loop.shared, loop.cache, loop.alone, loop.waits, bound,
+             loop.teraflops)
+             .str();
+}
+
 /// The one kernel of a module.
 static FailureOr<LLVM::LLVMFuncOp> findKernel(gpu::GPUModuleOp module) {
   SmallVector<LLVM::LLVMFuncOp> kernels;
@@ -136,6 +164,8 @@ LogicalResult AttuneEmitBinary::compile(CompiledKernel &kernel) {
       model->predictLoop(kernel.binary, target, threads,
                          kernel.binary.resources.staticSharedBytes.value_or(0) +
                              manifest.getSharedBytes());
+  if (loop)
+    remarkOnLoop(kernel.function, *loop);
   kernel.manifest = manifest.withBinary(
       kernel.function.getNameAttr(),
       StringAttr::get(&getContext(), target.getChip()),

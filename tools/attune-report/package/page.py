@@ -30,6 +30,9 @@ summary { font-size: 1.2rem; font-weight: 600; margin: 1rem 0; cursor: pointer; 
 # Columns on what the chip was like.
 CONDITIONS = ["state", "MHz", "limited by", "W", "pJ/FLOP"]
 
+# The column of what a model says of the main loop as machine code.
+LOOP = "loop, FLOP a clock and SM"
+
 # Letters of a cell that a narrow column would break into many lines.
 LONG_TEXT = 30
 
@@ -98,17 +101,18 @@ def winner_row(problem: Problem) -> list[Optional[str]]:
             number(analysis.get_speedup(problem), 2, "x"),
             number(problem.vendor_ns / 1000 if problem.vendor_ns else None, 1), number(over_vendor, 2, "x"),
             *condition_cells(problem), number(best.registers if best else None, 0), number(best.spill_bytes if best else None, 0),
+            number(best.loop_flops_per_clock if best else None, 0),
             str(problem.tried), str(len(analysis.get_times(problem))), str(refused),
             str(problem.tried - refused - problem.statuses.get("ok", 0))]
 
 
 def winners(problems: list[Problem]) -> str:
     head = ["problem", "chip", "best schedule, where it is not the default's", "us", "TFLOP/s", "over default",
-            "vendor us", "over vendor", *CONDITIONS, "registers", "spill bytes", "tried", "timed", "refused", "failed"]
+            "vendor us", "over vendor", *CONDITIONS, "registers", "spill bytes", LOOP, "tried", "timed", "refused", "failed"]
     rows = [winner_row(problem) for problem in problems]
-    # Without --vendor nobody asks for its columns, and without a state there are none of it.
+    # Without --vendor nobody asks for its columns, and without a state or a model of loops there are none of these.
     keep = [i for i, name in enumerate(head)
-            if ("vendor" not in name and name not in CONDITIONS) or any(row[i] for row in rows)]
+            if ("vendor" not in name and name not in (*CONDITIONS, LOOP)) or any(row[i] for row in rows)]
     return table("Best schedules", [head[i] for i in keep], [[row[i] for i in keep] for row in rows],
                  {*head[:3], "state", "limited by"})
 
