@@ -436,9 +436,8 @@ static AttentionAttr selectWaveSchedule(const AttentionProblem &problem,
     setWaves(2 * waves);
     wanted.workgroupsPerSm = 2;
     for (int64_t blockN : {kSmallBlock, kSmallBlock / 2}) {
-      // Windows have two ends that are masked, and regions are computed, which
-      // takes more than is left.
-      if ((problem.hasWindow || problem.isListable) && blockN < kSmallBlock)
+      // Windows have two ends that are masked, which take more than is left.
+      if (problem.hasWindow && blockN < kSmallBlock)
         break;
       wanted.blockN = blockN;
       if (AttentionAttr schedule = getIfFits(problem, wanted, target))
