@@ -222,11 +222,6 @@ func.func @no_matrix_instruction(%a: tensor<256x256xf16>, %b: tensor<256x256xf16
   %x = linalg.matmul {attune.schedule = #schedule.matmul<mmaWarps = 4, blockM = 64>} ins(%a, %b : tensor<256x256xf16>, tensor<256x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %x : tensor<256x256xf32>
 }
-func.func @no_grid_size(%a: tensor<256x256xf16>, %b: tensor<256x256xf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
-  // expected-error @below {{no-grid-size: expects persistent to be none on 'gfx942', where a kernel cannot ask how many workgroups there are, but got static}}
-  %x = linalg.matmul {attune.schedule = #schedule.matmul<persistent = static>} ins(%a, %b : tensor<256x256xf16>, tensor<256x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
-  return %x : tensor<256x256xf32>
-}
 func.func @rows_per_warp(%a: tensor<256x256xf16>, %b: tensor<256x256xf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
   // expected-error @below {{rows-per-warp: expects block-m to be a multiple of 128 rows (4 warps of 32), but got 64}}
   %x = linalg.matmul {attune.schedule = #schedule.matmul<blockM = 64>} ins(%a, %b : tensor<256x256xf16>, tensor<256x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>

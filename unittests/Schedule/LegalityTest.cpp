@@ -426,15 +426,20 @@ TEST_F(LegalityTest, PartsOfTheOutputAreStoredFromRegisters) {
   EXPECT_EQ(refusal(of(2), target), "output-of-split-keys");
 }
 
-TEST_F(LegalityTest, PersistenceNeedsTheSizeOfTheGrid) {
-  auto wanted = schedule({{"block-m", 128}, {"persistent", 1}});
-  EXPECT_EQ(refusal(wanted, chip("sm_80")), "legal");
-  TargetAttr amd = chip("gfx942");
-  EXPECT_EQ(refusal(wanted, amd), "no-grid-size");
-  EXPECT_EQ(checkLegal(problem, wanted, amd)->getMessage(),
-            "expects persistent to be none on 'gfx942', where a kernel cannot "
-            "ask how many workgroups there are, but got static");
-  EXPECT_EQ(refusal(schedule({{"block-m", 128}}), amd), "legal");
+TEST_F(LegalityTest, IsOpenToSearchesWhereNothingWasSeen) {
+  TargetAttr amd = chip("gfx942"), nvidia = chip("sm_80");
+  auto isTried = [&](schedule::AttentionAttr wanted, TargetAttr target) {
+    EXPECT_EQ(refusal(wanted, target), "legal");
+    return !checkWorthTrying(problem, wanted, target);
+  };
+  for (auto [knob, value] :
+       {std::pair<llvm::StringRef, int64_t>{"persistent", 1},
+        {"unroll", 2},
+        {"rescale", 8}}) {
+    auto wanted = schedule({{"block-m", 128}, {knob, value}});
+    EXPECT_TRUE(isTried(wanted, amd)) << knob.str();
+    EXPECT_EQ(isTried(wanted, nvidia), knob == "rescale") << knob.str();
+  }
 }
 
 TEST_F(LegalityTest, ClustersShareWhatAllOfThemSee) {

@@ -239,15 +239,10 @@ TEST_F(MatmulLegalityTest, ClusterWithProducer) {
   }
 }
 
-TEST_F(MatmulLegalityTest, PersistenceNeedsTheSizeOfTheGrid) {
+TEST_F(MatmulLegalityTest, AllChipsGoFromTileToTile) {
   MatmulSchedule wanted = warps(/*blockM=*/128);
   wanted.persistent = Persistent::Static;
   EXPECT_EQ(refusal(wanted, chip("sm_80")), "legal");
-  EXPECT_EQ(refusal(wanted, chip("gfx942")), "no-grid-size");
-  EXPECT_EQ(message(wanted, chip("gfx942")),
-            "expects persistent to be none on 'gfx942', where a kernel cannot "
-            "ask how many workgroups there are, but got static");
-  wanted.persistent = Persistent::None;
   EXPECT_EQ(refusal(wanted, chip("gfx942")), "legal");
 }
 

@@ -125,6 +125,8 @@ static void populateRegisters(HostOps &ops) {
       offsetof(HostThread, threadId));
   ops.addFields<ROCDL::BlockIdXOp, ROCDL::BlockIdYOp, ROCDL::BlockIdZOp>(
       offsetof(HostThread, blockId));
+  ops.addFields<ROCDL::GridDimXOp, ROCDL::GridDimYOp, ROCDL::GridDimZOp>(
+      offsetof(HostThread, gridSize));
   ops.addFields<ROCDL::WavefrontSizeOp>(offsetof(HostThread, warpSize));
 }
 

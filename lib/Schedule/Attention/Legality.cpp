@@ -481,14 +481,17 @@ std::optional<Refusal> attune::checkWorthTrying(const AttentionProblem &problem,
   if (std::optional<Refusal> refusal = checkSplit(problem, schedule, target))
     return refusal;
   if (schedule.getMmaWarps() == 1) {
+    // What was seen is of chips that copy asynchronously.
+    bool wasSeen = !target.copiesThroughRegisters();
     for (auto [knob, isThere] :
          {std::pair<StringRef, bool>{"overlap",
                                      schedule.getOverlap() != Overlap::None},
           {"exp-on-fma", schedule.getExpOnFma() != 0},
-          {"persistent", schedule.getPersistent() != Persistent::None},
+          {"persistent",
+           wasSeen && schedule.getPersistent() != Persistent::None},
           {"q-stages", schedule.getQStages() != 1},
           {"rescale-late", schedule.getRescaleLate() != 0},
-          {"unroll", schedule.getUnroll() != 1}})
+          {"unroll", wasSeen && schedule.getUnroll() != 1}})
       if (isThere)
         return refuse("no-gain-of-one-warp",
                       "expects {0} to have its default where mma-warps is 1, "

@@ -33,8 +33,6 @@ public:
   /// Sets the workgroup size, and the waves that a SIMD must hold at a time.
   void configureKernel(mlir::LLVM::LLVMFuncOp kernel, tile::TargetAttr target,
                        int64_t threads, int64_t workgroupsPerSm) const override;
-  /// Upstream asks a device library, which kernels are not linked with.
-  bool knowsGridSize() const override { return false; }
   llvm::StringRef getDeviceScope() const override { return "agent"; }
   /// Translates to AMDGPU assembly and, with LLVM's own assembler and linker,
   /// to an HSACO.

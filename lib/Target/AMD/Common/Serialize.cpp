@@ -52,10 +52,40 @@ static LogicalResult readResources(gpu::GPUModuleOp module, StringRef object,
   return success();
 }
 
+/// Of the arguments that a runtime adds to those of a kernel, the first three
+/// words are the numbers of workgroups (LLVM's AMDGPUUsage, "Code Object V5
+/// Metadata"). Upstream asks a device library, which kernels are not linked
+/// with.
+template <typename OpTy>
+static void readGridSize(gpu::GPUModuleOp module, int64_t place) {
+  module.walk([&](OpTy op) {
+    OpBuilder b(op);
+    Location loc = op.getLoc();
+    constexpr unsigned kConstantMemory = 4;
+    auto pointer = LLVM::LLVMPointerType::get(b.getContext(), kConstantMemory);
+    Type word = b.getI32Type();
+    Value added =
+        LLVM::CallIntrinsicOp::create(
+            b, loc, pointer, b.getStringAttr("llvm.amdgcn.implicitarg.ptr"),
+            ValueRange())
+            .getResult(0);
+    Value address = LLVM::GEPOp::create(b, loc, pointer, word, added,
+                                        ArrayRef<LLVM::GEPArg>{place});
+    Value count = LLVM::LoadOp::create(b, loc, word, address);
+    if (op.getType() != word)
+      count = LLVM::ZExtOp::create(b, loc, op.getType(), count);
+    op.replaceAllUsesWith(count);
+    op.erase();
+  });
+}
+
 FailureOr<Binary>
 amd::AMDTarget::serialize(gpu::GPUModuleOp module, tile::TargetAttr target,
                           const BinaryOptions &options) const {
   ROCDL::SerializeGPUModuleBase::init();
+  readGridSize<ROCDL::GridDimXOp>(module, 0);
+  readGridSize<ROCDL::GridDimYOp>(module, 1);
+  readGridSize<ROCDL::GridDimZOp>(module, 2);
   StringRef chip = target.getChip();
   if (failed(checkChip(module, kTriple, chip)))
     return failure();
