@@ -67,7 +67,7 @@ MlirType attuneChannelTypeGet(const int64_t shape[2], MlirType elementType,
   return getChecked<ChannelType>(element.getContext(),
                                  ArrayRef<int64_t>(shape, 2), element, stages,
                                  swizzleAtom, cluster, /*padding=*/int64_t(0),
-                                 /*transposed=*/false);
+                                 /*transposed=*/false, /*paired=*/false);
 }
 
 MlirType attuneChannelTypeGetTile(MlirType channel) {

@@ -39,6 +39,12 @@ WarpBudget::getRoleRegisters(TargetAttr target) const {
   int64_t least = isPersistent ? warpgroups.getPersistentProducerRegisters()
                                : warpgroups.getProducerRegisters();
   int64_t consumer = share(all - producers * least, consumers);
+  if (transposes) {
+    int64_t fewer =
+        share(all - producers * warpgroups.getPersistentProducerRegisters(),
+              consumers);
+    consumer = needed <= fewer ? fewer : consumer;
+  }
   // What is too little for another step of the consumers is the producer's.
   return RoleRegisters{share(all - consumers * consumer, producers), consumer};
 }
@@ -67,7 +73,12 @@ void WarpBudget::mark(mlir::Operation *kernel, TargetAttr target) const {
   for (int64_t i = 0; i < roles; ++i)
     all.push_back(makeRole(getRoleName(i), computing / roles,
                            registers.consumer, tile::RoleThreads::All, teams));
-  all.push_back(makeRole("load", producing, registers.producer,
+  int64_t transposing = transposes ? producing / 2 : 0,
+          loading = producing - transposing;
+  if (transposing)
+    all.push_back(makeRole("transpose", transposing, registers.producer,
+                           tile::RoleThreads::All, /*ofRole=*/1));
+  all.push_back(makeRole("load", loading, registers.producer,
                          tile::RoleThreads::One, /*ofRole=*/1));
   kernel->setAttr(Tile::kRolesAttrName, b.getArrayAttr(all));
 }

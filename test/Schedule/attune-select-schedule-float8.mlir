@@ -15,24 +15,44 @@ func.func @narrow_query(%q: tensor<16x32x1x128xf8E4M3FN>, %k: tensor<16x8x4096x1
 !many = tensor<4x16x4096x128xf8E4M3FN>
 
 // CHECK-LABEL: func.func @narrow_weights
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, {{.*}}overlap = softmax
+// CHECK: schedule(<blockN = 224, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, vStages = 1, qInRegisters = 0, overlap = softmax, tileOrder = ascending, persistent = static, cluster = 2>)
 func.func @narrow_weights(%q: !many) -> tensor<4x16x4096x128xbf16> {
   %o = attn.attention %q, %q, %q weights(f8E4M3FN) : !many, !many, !many
   return %o : tensor<4x16x4096x128xbf16>
 }
 
 // CHECK-LABEL: func.func @small_heads
-// CHECK: schedule(<blockM = 192, blockN = 96, numWarps = 12, mmaWarps = 4, producerWarps = 4, {{.*}}overlap = softmax
+// CHECK: schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = softmax, tileOrder = "across-heads", persistent = dynamic>)
 func.func @small_heads(%q: tensor<4x32x4096x64xf8E4M3FN>) -> tensor<4x32x4096x64xbf16> {
   %o = attn.attention %q, %q, %q causal(bottom_right) weights(f8E4M3FN) : tensor<4x32x4096x64xf8E4M3FN>, tensor<4x32x4096x64xf8E4M3FN>, tensor<4x32x4096x64xf8E4M3FN>
   return %o : tensor<4x32x4096x64xbf16>
 }
 
 // CHECK-LABEL: func.func @large_heads
-// CHECK: schedule(<{{(blockN = (96|128), )?}}numWarps = 8, mmaWarps = 4, producerWarps = 4, {{.*}}overlap = softmax
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, rescale = 8, rescaleLate = 1>)
 func.func @large_heads(%q: tensor<4x8x4096x256xf8E4M3FN>) -> tensor<4x8x4096x256xbf16> {
   %o = attn.attention %q, %q, %q weights(f8E4M3FN) : tensor<4x8x4096x256xf8E4M3FN>, tensor<4x8x4096x256xf8E4M3FN>, tensor<4x8x4096x256xf8E4M3FN>
   return %o : tensor<4x8x4096x256xbf16>
+}
+
+// Many keys of small heads are visited at once, but where more than a few would lie beyond the last one.
+// CHECK-LABEL: func.func @blocks_of_small_heads
+// CHECK: schedule(<blockM = 192, blockN = 160, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax>)
+// CHECK: schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax>)
+func.func @blocks_of_small_heads(%q: tensor<4x32x4096x64xf8E4M3FN>, %k: tensor<4x32x1024x64xf8E4M3FN>) -> (tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>) {
+  %o = attn.attention %q, %q, %q weights(f8E4M3FN) : tensor<4x32x4096x64xf8E4M3FN>, tensor<4x32x4096x64xf8E4M3FN>, tensor<4x32x4096x64xf8E4M3FN>
+  %few = attn.attention %q, %k, %k weights(f8E4M3FN) : tensor<4x32x4096x64xf8E4M3FN>, tensor<4x32x1024x64xf8E4M3FN>, tensor<4x32x1024x64xf8E4M3FN>
+  return %o, %few : tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>
+}
+
+// So many keys of larger ones where little of a last block is left.
+// CHECK-LABEL: func.func @last_blocks
+// CHECK: schedule(<blockN = 224, {{.*}}vStages = 1, qInRegisters = 0, overlap = softmax, tileOrder = ascending, cluster = 2>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax>)
+func.func @last_blocks(%q: tensor<1x16x16384x128xf8E4M3FN>, %k: tensor<1x16x8192x128xf8E4M3FN>) -> (tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>) {
+  %o = attn.attention %q, %q, %q weights(f8E4M3FN) : tensor<1x16x16384x128xf8E4M3FN>, tensor<1x16x16384x128xf8E4M3FN>, tensor<1x16x16384x128xf8E4M3FN>
+  %other = attn.attention %q, %k, %k weights(f8E4M3FN) : tensor<1x16x16384x128xf8E4M3FN>, tensor<1x16x8192x128xf8E4M3FN>, tensor<1x16x8192x128xf8E4M3FN>
+  return %o, %other : tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>
 }
 
 // Weights of 16 bits are multiplied by values that each warp widens.

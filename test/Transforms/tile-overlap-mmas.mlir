@@ -8,6 +8,7 @@
 !channel = !tile.channel<16x32xf16, stages = 2, swizzle_atom = 32>
 !shared = !tile.tile<16x32xf16, shared, #swizzle>
 !columns = !tile.tile<32x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>
+!transposed = !tile.channel<32x16xf16, stages = 2, swizzle_atom = 16>
 !q = !tile.tile<64x32xf16, registers>
 !s = !tile.tile<64x16xf32, registers>
 !p = !tile.tile<64x16xf16, registers>
@@ -91,37 +92,35 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Values are transposed in front of their MMA, under that of the scores: what they are read from is released there.
+  // Values are transposed in the first half, while those of the iteration before are multiplied.
   // CHECK-LABEL: gpu.func @transposed
   // CHECK: tile.mma %{{.+}} transpose_rhs scope warpgroup :
-  // CHECK-NOT: tile.transpose
+  // CHECK: %[[FIRST:.+]] = tile.get %[[V:[0-9a-z_]+]][%c0
+  // CHECK-NEXT: tile.transpose %[[FIRST]] into %[[C:[0-9a-z_]+]][%c0
+  // CHECK-NEXT: tile.release %[[V]][%c0
+  // CHECK-NOT: tile.get
   // CHECK: scf.for %[[J:[^ ]+]] =
   // CHECK:   %[[LAST:.+]] = arith.subi %[[J]], %{{.+}}
   // CHECK:   %[[S:.+]] = tile.mma_async
-  // CHECK-NEXT: %[[VALUE:.+]] = tile.get %[[V:[0-9a-z_]+]][%[[LAST]]]
-  // CHECK-NEXT: %[[PLACE:.+]] = tile.alternate %[[LAST]],
-  // CHECK-NEXT: tile.transpose %[[VALUE]], %[[PLACE]]
-  // CHECK-NEXT: tile.barrier
-  // CHECK-NEXT: tile.release %[[V]][%[[LAST]]]
+  // CHECK-NEXT: %[[PLACE:.+]] = tile.get %[[C]][%[[LAST]]]
   // CHECK-NEXT: %[[SUM:.+]] = tile.mma_async %{{.+}}, %[[PLACE]], %{{.+}} transpose_rhs scope warpgroup :
   // CHECK-NEXT: tile.wait %[[S]] :
+  // CHECK:   %[[VALUE:.+]] = tile.get %[[V]][%[[J]]]
+  // CHECK-NEXT: tile.transpose %[[VALUE]] into %[[C]][%[[J]]]
+  // CHECK-NEXT: tile.release %[[V]][%[[J]]]
   // CHECK:   tile.wait %[[SUM]] :
-  // CHECK-NOT: tile.release %[[V]]
+  // CHECK-NEXT: tile.release %[[C]][%[[LAST]]]
   // CHECK:   scf.yield
-  // CHECK: tile.get %[[V]]
-  // CHECK-NEXT: tile.alternate
-  // CHECK-NEXT: tile.transpose
-  // CHECK-NEXT: tile.barrier
-  // CHECK-NEXT: tile.release %[[V]]
+  // CHECK-NOT: tile.transpose
+  // CHECK: tile.get %[[C]]
   // CHECK-NEXT: tile.mma
-  // CHECK-NOT: tile.release
+  // CHECK-NEXT: tile.release %[[C]]
   // CHECK: gpu.return
   gpu.func @transposed(%q: !q, %k: !shared, %max: !tile.tile<64xf32, registers>, %zero: !s, %acc: !o, %out: memref<64x32xf32>) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c4 = arith.constant 4 : index
-    %even = tile.buffer : !columns
-    %odd = tile.buffer : !columns
+    %columns = tile.channel : !transposed
     %vc = tile.channel : !channel
     %r:2 = scf.for %j = %c0 to %c4 step %c1 iter_args(%x = %max, %a = %acc) -> (!tile.tile<64xf32, registers>, !o) {
       %s = tile.mma %q, %k, %zero transpose_rhs scope warpgroup : !q, !shared, !s
@@ -132,11 +131,11 @@ gpu.module @kernels {
         tile.yield %t : f16
       } : (!s) -> !p
       %v = tile.get %vc[%j] : !channel -> !shared
-      %place = tile.alternate %j, %even, %odd : !columns
-      tile.transpose %v, %place : !shared, !columns
-      tile.barrier
+      tile.transpose %v into %columns[%j] : !shared, !transposed
       tile.release %vc[%j] : !channel
+      %place = tile.get %columns[%j] : !transposed -> !columns
       %o = tile.mma %p, %place, %a transpose_rhs scope warpgroup : !p, !columns, !o
+      tile.release %columns[%j] : !transposed
       scf.yield %n, %o : !tile.tile<64xf32, registers>, !o
     } {tile.overlap = #tile<overlap early>}
     tile.store %r#1, %out[%c0, %c0] : !o, memref<64x32xf32>

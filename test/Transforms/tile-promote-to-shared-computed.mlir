@@ -82,21 +82,19 @@ gpu.module @kernels {
   }
 
   // Warpgroups multiply columns of 8 bits, in the order in which lanes hold weights: values go from their slot, which is free then, to
-  // one of two places, by turns. All warps meet for it. Keys are columns already.
+  // a channel of two stages. Keys are columns already.
   // CHECK-LABEL: gpu.func @columns
-  // CHECK-DAG: %[[EVEN:.+]] = tile.buffer : <32x64xf8E4M3FN, shared, #tile.swizzle<vector = 16, bits = 2, shift = 1, swizzle_atom = 64, paired = true>>
-  // CHECK-DAG: %[[ODD:.+]] = tile.buffer : <32x64xf8E4M3FN, shared, #tile.swizzle<vector = 16, bits = 2, shift = 1, swizzle_atom = 64, paired = true>>
-  // CHECK-NOT: tile.buffer
+  // CHECK: %[[COLUMNS:.+]] = tile.channel : <32x64xf8E4M3FN, stages = 2, swizzle_atom = 64, paired = true>
   // CHECK: scf.for %[[I:[^ ]+]] =
   // CHECK: %[[K:.+]] = tile.get
   // CHECK-NEXT: tile.mma %{{.+}}, %[[K]], %{{.+}} transpose_rhs scope warpgroup :
   // CHECK-NEXT: tile.release
   // CHECK: %[[V:.+]] = tile.get %[[RING:[0-9a-z_]+]]
-  // CHECK-NEXT: %[[PLACE:.+]] = tile.alternate %[[I]], %{{.+}}, %{{.+}} :
-  // CHECK-NEXT: tile.transpose %[[V]], %[[PLACE]]
-  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.transpose %[[V]] into %[[COLUMNS]][%[[I]]] :
   // CHECK-NEXT: tile.release %[[RING]][%[[I]]]
+  // CHECK-NEXT: %[[PLACE:.+]] = tile.get %[[COLUMNS]][%[[I]]]
   // CHECK-NEXT: tile.mma %{{.+}}, %[[PLACE]], %{{.+}} transpose_rhs scope warpgroup :
+  // CHECK-NEXT: tile.release %[[COLUMNS]][%[[I]]]
   // CHECK-NEXT: scf.yield
   gpu.func @columns(%km: memref<?x32xf8E4M3FN>, %q: !tile.tile<64x32xf8E4M3FN, registers>, %p: !tile.tile<64x64xf8E4M3FN, registers>, %s: !tile.tile<64x64xf32, registers>, %zero: !tile.tile<64x32xf32, registers>, %out: memref<64x32xf32>) kernel {
     %c0 = arith.constant 0 : index
@@ -113,17 +111,18 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Keys that are values as well are released when both have been multiplied; without a loop there is one place.
+  // Keys that are values as well are released when both have been multiplied; without a loop there is one stage. A role transposes where
+  // one is named so.
   // CHECK-LABEL: gpu.func @keys_and_values
-  // CHECK: tile.buffer : <32x64xf8E4M3FN
-  // CHECK-NOT: tile.buffer
+  // CHECK: %[[COLUMNS:.+]] = tile.channel : <32x64xf8E4M3FN, stages = 1, swizzle_atom = 64, paired = true>
   // CHECK: %[[K:.+]] = tile.get
+  // CHECK-NEXT: tile.transpose %[[K]] into %[[COLUMNS]][%{{.+}}] role "transpose"
+  // CHECK-NEXT: %[[PLACE:.+]] = tile.get %[[COLUMNS]]
   // CHECK-NEXT: tile.mma %{{.+}}, %[[K]], %{{.+}} transpose_rhs
-  // CHECK-NEXT: tile.transpose %[[K]],
-  // CHECK-NEXT: tile.barrier
-  // CHECK-NEXT: tile.mma
+  // CHECK-NEXT: tile.mma %{{.+}}, %[[PLACE]],
   // CHECK-NEXT: tile.release
-  gpu.func @keys_and_values(%km: memref<?x32xf8E4M3FN>, %q: !tile.tile<64x32xf8E4M3FN, registers>, %p: !tile.tile<64x64xf8E4M3FN, registers>, %s: !tile.tile<64x64xf32, registers>, %acc: !tile.tile<64x32xf32, registers>, %out: memref<64x32xf32>) kernel {
+  // CHECK-NEXT: tile.release
+  gpu.func @keys_and_values(%km: memref<?x32xf8E4M3FN>, %q: !tile.tile<64x32xf8E4M3FN, registers>, %p: !tile.tile<64x64xf8E4M3FN, registers>, %s: !tile.tile<64x64xf32, registers>, %acc: !tile.tile<64x32xf32, registers>, %out: memref<64x32xf32>) kernel attributes {tile.roles = [#tile.role<"compute", warps = 4>, #tile.role<"transpose", warps = 3>, #tile.role<"load", warps = 1, threads = one>]} {
     %c0 = arith.constant 0 : index
     %k = tile.load %km[%c0, %c0] stages 2 : memref<?x32xf8E4M3FN> -> !tile.tile<64x32xf8E4M3FN, registers>
     %n = tile.mma %q, %k, %s transpose_rhs scope warpgroup : !tile.tile<64x32xf8E4M3FN, registers>, !tile.tile<64x32xf8E4M3FN, registers>, !tile.tile<64x64xf32, registers>

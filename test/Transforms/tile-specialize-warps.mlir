@@ -311,5 +311,60 @@ gpu.module @kernels {
     tile.store %r#1, %m[%c0, %c16] role "other" : !regs, memref<?x32xf16>
     gpu.return
   }
+
+  // A role that transposes gets, transposes and releases, whatever the release came behind. What another one stores, that one waits for.
+  // CHECK-LABEL: gpu.func @transposes
+  // CHECK: %[[R:.+]] = tile.channel
+  // CHECK: %[[C:.+]] = tile.channel
+  // CHECK: tile.specialize <"compute", warps = 4> {
+  // CHECK-NOT: tile.transpose
+  // CHECK:     %[[LOOP:.+]]:2 = scf.for {{.*}} iter_args(%{{.+}} = %{{.+}}, %[[BEFORE:.+]] = %{{.+}}) -> (!tile.tile<32x16xf16, registers>, !tile.token)
+  // CHECK:     tile.get %[[C]]
+  // CHECK:     tile.release %[[C]][%{{.+}}] after(%{{.+}} : !tile.tile<32x16xf16, registers>)
+  // CHECK-NOT: tile.get
+  // CHECK:     tile.wait_reads %[[BEFORE]]
+  // CHECK:     tile.store_async
+  // CHECK:     tile.wait_reads %[[LOOP]]#1
+  // CHECK: }, <"transpose", warps = 3> {
+  // CHECK-NEXT: scf.for %[[J:[^ ]+]] =
+  // CHECK-NEXT:   %[[V:.+]] = tile.get %[[R]][%[[J]]]
+  // CHECK-NEXT:   tile.transpose %[[V]] into %[[C]][%[[J]]] role "transpose"
+  // CHECK-NEXT:   tile.release %[[R]][%[[J]]] :
+  // CHECK-NEXT: }
+  // CHECK-NEXT: }, <"load", warps = 1, threads = one> {
+  // CHECK-NOT: tile.get
+  // CHECK: gpu.return
+  gpu.func @transposes(%m: memref<?x32xf16>, %n: index) kernel
+      attributes {known_block_size = array<i32: 256, 1, 1>, tile.roles = [
+        #tile.role<"compute", warps = 4>, #tile.role<"transpose", warps = 3>, #tile.role<"load", warps = 1, threads = one>]} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant 0.0 : f16
+    %init = tile.fill %zero : f16 -> !tile.tile<32x16xf16, registers>
+    %rows = tile.channel : !channel
+    %columns = tile.channel : !tile.channel<32x16xf16, stages = 2>
+    %place = tile.buffer : !shared
+    %none = tile.done
+    %r:2 = scf.for %j = %c0 to %n step %c1 iter_args(%a = %init, %before = %none) -> (!tile.tile<32x16xf16, registers>, !tile.token) {
+      tile.put %rows[%j], %m[%j, %c0] : !channel, memref<?x32xf16>
+      %v = tile.get %rows[%j] : !channel -> !shared
+      tile.transpose %v into %columns[%j] role "transpose" : !shared, !tile.channel<32x16xf16, stages = 2>
+      %c = tile.get %columns[%j] : !tile.channel<32x16xf16, stages = 2> -> !tile.tile<32x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>
+      %t = tile.read %c : !tile.tile<32x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>> -> !tile.tile<32x16xf16, registers>
+      %sum = tile.map(%a, %t) {
+      ^bb0(%x: f16, %y: f16, %row: index, %column: index):
+        %z = arith.addf %x, %y : f16
+        tile.yield %z : f16
+      } : (!tile.tile<32x16xf16, registers>, !tile.tile<32x16xf16, registers>) -> !tile.tile<32x16xf16, registers>
+      tile.release %rows[%j] after(%sum : !tile.tile<32x16xf16, registers>) : !channel
+      tile.release %columns[%j] after(%sum : !tile.tile<32x16xf16, registers>) : !tile.channel<32x16xf16, stages = 2>
+      tile.wait_reads %before : !tile.token
+      %stored = tile.store_async %place, %m[%j, %c0] : !shared, memref<?x32xf16>
+      scf.yield %sum, %stored : !tile.tile<32x16xf16, registers>, !tile.token
+    }
+    tile.wait_reads %r#1 : !tile.token
+    tile.store %r#0, %m[%c0, %c0] : !tile.tile<32x16xf16, registers>, memref<?x32xf16>
+    gpu.return
+  }
 }
 }

@@ -47,13 +47,6 @@ protected:
 };
 } // namespace
 
-TEST_F(TransposingTest, WarpsThatMeetTakeNoTurns) {
-  EXPECT_EQ(refusal({{"overlap", 1}}), "legal");
-  EXPECT_EQ(refusal({{"overlap", 2}}), "ping-pong-of-columns");
-  problem.elementType = Float16Type::get(&context);
-  EXPECT_EQ(refusal({{"overlap", 2}}), "legal");
-}
-
 TEST_F(TransposingTest, ColumnsComeInTheOrderOfWeightsInRegisters) {
   EXPECT_EQ(refusal({{"p-in-registers", 1}}), "legal");
   EXPECT_EQ(refusal({{"p-in-registers", 0}}), "weights-of-columns");

@@ -97,7 +97,7 @@ def Knob_Cluster : Knob<"cluster", "cluster", 1, [1, 2],
 def Knob_BlockM : Knob<"blockM", "block-m", 128, [16, 32, 64, 96, 128, 192, 256],
   "Query rows owned by one workgroup.">;
 def Knob_BlockN : Knob<"blockN", "block-n", 64, [16, 32, 48, 64, 80, 96, 112, 128, 160, 176, 192, 256],
-  "Key rows visited by one step of the main loop.">;
+  "Key rows visited by one step of the main loop.", [224]>;
 def Knob_QStages : Knob<"qStages", "q-stages", 1, [1, 2],
   "Slots of the shared-memory ring that holds query tiles; a second one serves persistent workgroups alone.">;
 def Knob_KStages : Knob<"kStages", "k-stages", 2, [1, 2, 3, 4],

@@ -30,6 +30,12 @@ struct WarpBudget {
   /// Roles that those that compute are divided into, each with columns of its
   /// own.
   int64_t roles = 1;
+  /// Whether half of those that issue copies transpose what these bring, where
+  /// they are several.
+  bool transposes = false;
+  /// Registers without which those that compute do not do: those that transpose
+  /// have what is left.
+  int64_t needed = 0;
 
   int64_t getThreads(tile::TargetAttr target) const {
     return (computing + producing) * target.getLanes();
@@ -44,7 +50,7 @@ struct WarpBudget {
   int64_t getRegisterLimit(tile::TargetAttr target) const;
 
   /// Says on a kernel how many workgroups of it an SM holds, and who runs what:
-  /// "compute" and "load", where there are producers.
+  /// "compute", "transpose" and "load", where there are producers.
   void mark(mlir::Operation *kernel, tile::TargetAttr target) const;
   /// The name of the role of this number among those that compute: "compute",
   /// "compute1" and so on.

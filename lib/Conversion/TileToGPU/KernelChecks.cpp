@@ -250,36 +250,35 @@ static bool areAlongRowsFirst(ArrayRef<tile::Mode> warps, int64_t groupWarps) {
                       [](const tile::Mode &mode) { return mode.dim == 1; });
 }
 
-/// Whether a tile, or one that it is by turns, is that of a tile.transpose.
-static bool isWrittenByColumns(Operation *op) {
-  return llvm::any_of(op->getUsers(), [&](Operation *user) {
-    auto transpose = dyn_cast<tile::TransposeOp>(user);
-    return (transpose && transpose.getDestination() == op->getResult(0)) ||
-           (isa<tile::AlternateOp>(user) && isWrittenByColumns(user));
-  });
-}
-
 /// Matrices of 32 rows and 16 columns of bytes.
 static LogicalResult checkTranspose(tile::TransposeOp op,
                                     const KernelContext &context) {
   if (failed(checkMatrixUnit(op, context)) ||
+      failed(checkChannel(op, op.getChannel(), context)) ||
       failed(checkCopyEngine(op, context)))
     return failure();
   if (isOfOneThread(op))
     return op.emitOpError() << "expects to stand in a role of which all "
                                "threads run the program";
+  for (Operation *user : op.getChannel().getUsers())
+    if (isa<tile::PutOp, tile::PutTileOp>(user) ||
+        (isa<tile::TransposeOp>(user) &&
+         tile::getRole(user) != tile::getRole(op)))
+      return user->emitOpError() << "expects a channel that no "
+                                    "'tile.transpose' of another role, or "
+                                    "beside it, puts into";
   constexpr int64_t kRows = 32, kColumns = 16;
   constexpr unsigned kBits = 8;
   tile::TileType type = op.getSource().getType();
-  if (!getSwizzleAtom(op.getSource()) || !getSwizzleAtom(op.getDestination()) ||
-      isPaired(op.getSource()) ||
+  if (!getSwizzleAtom(op.getSource()) ||
+      !op.getChannel().getType().getSwizzleAtom() || isPaired(op.getSource()) ||
       type.getElementType().getIntOrFloatBitWidth() != kBits ||
       type.getShape()[0] % kRows != 0 || type.getShape()[1] % kColumns != 0)
     return op.emitOpError()
            << "expects tiles in swizzle atoms, of elements of " << kBits
            << " bits, and a source of a multiple of " << kRows << "x"
            << kColumns << " without pairs that alternate, but got " << type
-           << " and " << op.getDestination().getType();
+           << " and " << op.getChannel().getType();
   return success();
 }
 
@@ -363,7 +362,13 @@ static LogicalResult checkRegisters(tile::SpecializeOp op,
                               << " from " << limits->fewest << " to "
                               << limits->most << ", but got " << role;
     int64_t first = op.getFirstWarp(i);
-    if (role.getWarps() % limits->warps != 0 || first % limits->warps != 0)
+    // Neighbours may ask for as many together.
+    auto isWhole = [&, ofRole = registers](int64_t warp, size_t neighbour) {
+      return warp % limits->warps == 0 ||
+             (neighbour < op.getRoles().size() &&
+              op.getRole(neighbour).getRegisters() == ofRole);
+    };
+    if (!isWhole(first, i - 1) || !isWhole(first + role.getWarps(), i + 1))
       return op.emitOpError()
              << "expects roles of which each " << limits->warps
              << " warps ask for registers together on '" << chip
@@ -551,9 +556,7 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
               if (failed(checkPlace(buffer, buffer.getOffset())) ||
                   failed(checkUsers(buffer)))
                 return failure();
-              return isWrittenByColumns(buffer)
-                         ? checkCopyEngine(buffer, context)
-                         : checkSharedTile(buffer, buffer.getResult(), context);
+              return checkSharedTile(buffer, buffer.getResult(), context);
             })
             .Case(
                 [&](tile::WriteOp write) { return checkWrite(write, context); })

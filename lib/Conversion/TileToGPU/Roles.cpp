@@ -73,9 +73,6 @@ static void emitProgram(OpBuilder &b, tile::SpecializeOp op, unsigned i,
   Location loc = op.getLoc();
   const WarpRoles &model = *context.model->getWarpRoles();
   tile::RoleAttr role = op.getRole(i);
-  if (role.getRegisters())
-    model.setRegisters(b, loc, role.getRegisters(),
-                       getsMore(role, context.roles));
   auto moveTo = [&](Block *block) {
     Block &program = op.getPrograms()[i].front();
     block->getOperations().splice(block->getTerminator()->getIterator(),
@@ -107,23 +104,58 @@ static Value uniformWarpNumber(OpBuilder &b, Location loc,
   return context.model->emitFirstLane(b, loc, context.target, number);
 }
 
+/// The first of the roles up to `last` that ask for registers together: those
+/// of a warpgroup, all of whose warps do so by one instruction.
+static unsigned getFirstTogether(tile::SpecializeOp op, unsigned last,
+                                 const KernelContext &context) {
+  while (op.getRole(last).getRegisters() &&
+         op.getFirstWarp(last) % context.warpgroupWarps != 0)
+    --last;
+  return last;
+}
+
+/// Calls `emit` for the warps from that of role `first` on, and leaves the
+/// builder where those before are.
+static void emitFrom(OpBuilder &b, tile::SpecializeOp op, unsigned first,
+                     Value warp, function_ref<void()> emit) {
+  Location loc = op.getLoc();
+  Value isOwn =
+      compare(b, loc, arith::CmpIPredicate::uge, warp, op.getFirstWarp(first));
+  auto branch = scf::IfOp::create(b, loc, isOwn, /*withElseRegion=*/true);
+  b.setInsertionPointToStart(branch.thenBlock());
+  emit();
+  b.setInsertionPointToStart(branch.elseBlock());
+}
+
+/// Puts the programs of roles `first` to `last` where the builder stands.
+static void emitTogether(OpBuilder &b, tile::SpecializeOp op, unsigned first,
+                         unsigned last, Value warp,
+                         const KernelContext &context) {
+  tile::RoleAttr role = op.getRole(first);
+  if (role.getRegisters())
+    context.model->getWarpRoles()->setRegisters(
+        b, op.getLoc(), role.getRegisters(), getsMore(role, context.roles));
+  for (unsigned i = last; i > first; --i)
+    emitFrom(b, op, i, warp, [&] { emitProgram(b, op, i, warp, context); });
+  emitProgram(b, op, first, warp, context);
+}
+
 void attune::lowerRoles(gpu::GPUFuncOp kernel, const KernelContext &context) {
   SmallVector<tile::SpecializeOp> ops(
       kernel.getBody().getOps<tile::SpecializeOp>());
   for (tile::SpecializeOp op : ops) {
     OpBuilder b(op);
-    Location loc = op.getLoc();
-    Value warp = uniformWarpNumber(b, loc, context);
-    // The last role first, for its warps are those from a number on.
-    for (unsigned i = op.getRoles().size() - 1; i > 0; --i) {
-      Value isOwn =
-          compare(b, loc, arith::CmpIPredicate::uge, warp, op.getFirstWarp(i));
-      auto branch = scf::IfOp::create(b, loc, isOwn, /*withElseRegion=*/true);
-      b.setInsertionPointToStart(branch.thenBlock());
-      emitProgram(b, op, i, warp, context);
-      b.setInsertionPointToStart(branch.elseBlock());
+    Value warp = uniformWarpNumber(b, op.getLoc(), context);
+    // The last roles first, for their warps are those from a number on.
+    unsigned last = op.getRoles().size() - 1,
+             first = getFirstTogether(op, last, context);
+    while (first > 0) {
+      emitFrom(b, op, first, warp,
+               [&] { emitTogether(b, op, first, last, warp, context); });
+      last = first - 1;
+      first = getFirstTogether(op, last, context);
     }
-    emitProgram(b, op, 0, warp, context);
+    emitTogether(b, op, first, last, warp, context);
     op.erase();
   }
 }

@@ -58,18 +58,7 @@ struct PutComputedPattern : KernelPattern<tile::PutTileOp> {
 struct TransposePattern : KernelPattern<tile::TransposeOp> {
   using KernelPattern::KernelPattern;
   LogicalResult matchAndRewrite(tile::TransposeOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
-    Location loc = op.getLoc();
-    context.model->getMatrixUnit()->transpose(
-        b, loc,
-        {adaptor.getSource(), adaptor.getDestination(),
-         op.getSource().getType(), op.getDestination().getType(),
-         laneNumber(b, loc, context), warpNumber(b, loc, context),
-         context.getWarps(op).count});
-    context.model->getCopyEngine()->publishWrites(b, loc);
-    b.eraseOp(op);
-    return success();
-  }
+                                ConversionPatternRewriter &b) const override;
 };
 
 /// Tokens are nothing that a thread holds: the one that stores waits by the
@@ -267,25 +256,15 @@ WritePattern::matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
   return success();
 }
 
-LogicalResult
-PutComputedPattern::matchAndRewrite(tile::PutTileOp op, OpAdaptor adaptor,
-                                    ConversionPatternRewriter &b) const {
-  Location loc = op.getLoc();
-  tile::ChannelType channel = op.getChannel().getType();
-  if (!channel.getSwizzleAtom())
-    return b.notifyMatchFailure(op, "the channel has no swizzle atoms");
+/// Puts what `write` writes to a slot that is free by then.
+static void putIntoSlot(OpBuilder &b, Location loc,
+                        const KernelContext &context, const RingSlot &slot,
+                        function_ref<void()> write) {
   const Barriers &barriers = *context.model->getBarriers();
-  RingSlot slot = slotOf(b, loc, op.getChannel(), adaptor.getElement());
   Value before =
       b.createOrFold<arith::XOrIOp>(loc, slot.parity, constant(b, loc, 1));
   barriers.wait(b, loc, slot.empty, before);
-  tile::TileType type = op.getValue().getType(), to = channel.getTileType();
-  if (to.getShape()[0] == 1)
-    writeSlot(b, loc, context, type, adaptor.getValue(), channel,
-              adaptor.getChannel(), [&] { return slot.number; });
-  else
-    writeTile(b, loc, context, type, adaptor.getValue(), to,
-              createSlotView(b, loc, to, adaptor.getChannel(), slot.number));
+  write();
   // Each thread publishes what it has written, and one of a warp says so.
   context.model->getCopyEngine()->publishWrites(b, loc);
   barriers.syncWarp(b, loc);
@@ -295,6 +274,44 @@ PutComputedPattern::matchAndRewrite(tile::PutTileOp op, OpAdaptor adaptor,
   auto guard = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
   OpBuilder inner = guard.getThenBodyBuilder();
   barriers.arrive(inner, loc, slot.full);
+}
+
+LogicalResult
+TransposePattern::matchAndRewrite(tile::TransposeOp op, OpAdaptor adaptor,
+                                  ConversionPatternRewriter &b) const {
+  Location loc = op.getLoc();
+  RingSlot slot = slotOf(b, loc, op.getChannel(), adaptor.getElement());
+  putIntoSlot(b, loc, context, slot, [&] {
+    tile::TileType to = op.getChannel().getType().getTileType();
+    Value columns =
+        createSlotView(b, loc, to, adaptor.getChannel(), slot.number);
+    context.model->getMatrixUnit()->transpose(
+        b, loc,
+        {adaptor.getSource(), columns, op.getSource().getType(), to,
+         laneNumber(b, loc, context), warpNumber(b, loc, context),
+         context.getWarps(op).count});
+  });
+  b.eraseOp(op);
+  return success();
+}
+
+LogicalResult
+PutComputedPattern::matchAndRewrite(tile::PutTileOp op, OpAdaptor adaptor,
+                                    ConversionPatternRewriter &b) const {
+  Location loc = op.getLoc();
+  tile::ChannelType channel = op.getChannel().getType();
+  if (!channel.getSwizzleAtom())
+    return b.notifyMatchFailure(op, "the channel has no swizzle atoms");
+  RingSlot slot = slotOf(b, loc, op.getChannel(), adaptor.getElement());
+  tile::TileType type = op.getValue().getType(), to = channel.getTileType();
+  putIntoSlot(b, loc, context, slot, [&] {
+    if (to.getShape()[0] == 1)
+      writeSlot(b, loc, context, type, adaptor.getValue(), channel,
+                adaptor.getChannel(), [&] { return slot.number; });
+    else
+      writeTile(b, loc, context, type, adaptor.getValue(), to,
+                createSlotView(b, loc, to, adaptor.getChannel(), slot.number));
+  });
   b.eraseOp(op);
   return success();
 }

@@ -255,6 +255,17 @@ void LoopEmitter::emitPutTile(tile::PutTileOp op) {
   });
 }
 
+void LoopEmitter::emitTranspose(tile::TransposeOp op) {
+  countOne(puts);
+  expectFree(op.getChannel(), op.getElement());
+  Value slot = takeSlot(op.getChannel(), op.getElement());
+  Value source = read(op.getSource());
+  forEach(op.getSource().getType().getShape(), [&](ValueRange at) {
+    store(load(source, at), channels.find(op.getChannel())->second.slots,
+          {slot, at[1], at[0]});
+  });
+}
+
 void LoopEmitter::emitPut(tile::PutOp op) {
   countOne(puts);
   OpBuilder::InsertionGuard guard(builder);
@@ -466,13 +477,6 @@ void LoopEmitter::emitWithoutRules(Operation *op) {
         Value value = read(op.getValue());
         copy(value, read(op.getDestination()));
       })
-      .Case([&](tile::TransposeOp op) {
-        Value source = read(op.getSource()),
-              destination = read(op.getDestination());
-        forEach(op.getSource().getType().getShape(), [&](ValueRange at) {
-          store(load(source, at), destination, {at[1], at[0]});
-        });
-      })
       .Case([&](tile::ReadOp op) {
         Value source = read(op.getSource());
         copy(source, define(op.getResult()));
@@ -480,6 +484,7 @@ void LoopEmitter::emitWithoutRules(Operation *op) {
       .Case([&](tile::ChannelOp op) { emitChannel(op); })
       .Case([&](tile::PutOp op) { emitPut(op); })
       .Case([&](tile::PutTileOp op) { emitPutTile(op); })
+      .Case([&](tile::TransposeOp op) { emitTranspose(op); })
       .Case([&](tile::GetOp op) { emitGet(op); })
       .Case([&](tile::ReleaseOp op) { emitRelease(op); })
       .Case([&](tile::FillOp op) {

@@ -50,11 +50,15 @@ private:
 
 } // namespace
 
+/// Whether threads of a role put what they write.
+static bool isPut(Operation *op) {
+  return isa<tile::PutTileOp, tile::TransposeOp>(op);
+}
+
 /// The channel of which an op puts, gets or releases an element.
 static Value getChannel(Operation *op) {
-  return isa<tile::PutTileOp, tile::GetOp, tile::ReleaseOp>(op)
-             ? op->getOperand(0)
-             : Value();
+  return isPut(op) || isa<tile::GetOp, tile::ReleaseOp>(op) ? op->getOperand(0)
+                                                            : Value();
 }
 
 RoleFuser::RoleFuser(ArrayRef<Region *> programs,
@@ -101,8 +105,7 @@ RoleFuser::Traffic &RoleFuser::find(Channels &channels, Value channel) const {
 /// Whether one of these blocks puts computed elements.
 static bool isPutIn(Value channel, ArrayRef<Block *> blocks) {
   return llvm::any_of(channel.getUsers(), [&](Operation *user) {
-    return isa<tile::PutTileOp>(user) &&
-           llvm::is_contained(blocks, user->getBlock());
+    return isPut(user) && llvm::is_contained(blocks, user->getBlock());
   });
 }
 
@@ -130,7 +133,7 @@ bool RoleFuser::countOrDrop(Operation &op, size_t role,
   if (!channel || !isShared(channel))
     return false;
   Traffic &traffic = find(channels, channel);
-  if (isa<tile::PutTileOp>(op))
+  if (isPut(&op))
     ++traffic.puts;
   else if (isa<tile::GetOp>(op))
     ++traffic.gets[role];

@@ -305,9 +305,9 @@ AttentionModel::getTileTime(const AttentionKnobs &schedule, const Usage &used,
   double spills =
       std::max(0.0, used.spilledBytes - (isPersistent ? kSpilledOutside : 0)) *
       kSpillMoves * schedule.getMmaWarps() * target.getLanes() / shared;
-  // What is transposed is read once more and written again, by all groups.
+  // What is transposed is read once more and written again.
   double transposing =
-      transposesValues(work.problem, schedule, target)
+      computingWarpsTranspose(work.problem, schedule, target)
           ? 2 * columns * static_cast<double>(dV) * bytes / groups / shared
           : 0;
   double vector =

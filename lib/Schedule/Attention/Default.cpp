@@ -2,6 +2,7 @@
 //
 // The schedule of an attention op where none is given.
 
+#include "BlockSizes.h"
 #include "attune/Schedule/Attention/Legality.h"
 
 using namespace mlir;
@@ -17,15 +18,10 @@ static constexpr int64_t kWarpgroup = 4;
 static constexpr int64_t kLongKeys = 8192;
 /// And where they see so few, less of a small tile lies beyond the mask.
 static constexpr int64_t kShortKeys = 512;
-/// What a query is taken to see where that is not known.
-static constexpr int64_t kLikelyKeys = 2048;
 /// Keys of a block beside which there are registers for anything.
 static constexpr int64_t kSmallBlock = 64;
 /// Heads of which tiles are short of work, not of shared memory.
 static constexpr int64_t kSmallHeadDim = 64;
-/// What a smaller block costs: it has to save more of the keys, in percent.
-static constexpr double kSmallerBlockPercent = 1.7;
-
 static bool fits(const AttentionProblem &problem, AttentionAttr schedule,
                  TargetAttr target) {
   return !checkLegal(problem, schedule, target) &&
@@ -77,44 +73,6 @@ static int64_t getQueriesInTurn(const AttentionProblem &problem, int64_t blockM,
                                 TargetAttr target) {
   int64_t tiles = problem.heads * llvm::divideCeil(problem.seqQ, blockM);
   return llvm::divideCeil(tiles, target.getSms()) * blockM;
-}
-
-/// Keys of the blocks that a tile visits in the mean; 0 without a mask where
-/// lengths are not known.
-static int64_t getVisitedKeys(const AttentionProblem &problem, int64_t blockM,
-                              int64_t blockN) {
-  if (!problem.isMasked)
-    return llvm::alignTo(problem.seqK, blockN);
-  // Half a tile beyond what its queries see, and half a block where tiles do
-  // not end with one.
-  int64_t seen = problem.meanKeys ? problem.meanKeys : kLikelyKeys;
-  // Ends that are computed leave no registers for blocks that pay with more.
-  if (problem.hasDynamicLength)
-    seen = std::min(seen, kLikelyKeys);
-  return seen + blockM / 2 + (blockM % blockN == 0 ? 0 : blockN / 2);
-}
-
-/// A smaller block where much of `blockN` lies beyond the keys.
-static int64_t trimBlock(const AttentionProblem &problem, int64_t blockM,
-                         int64_t blockN) {
-  // What MMAs of warpgroups have as depth.
-  constexpr unsigned kDepthBits = 256;
-  auto step = static_cast<int64_t>(
-      kDepthBits / std::min(problem.elementType.getIntOrFloatBitWidth(),
-                            problem.getWeightType().getIntOrFloatBitWidth()));
-  for (int64_t smaller = blockN - step; smaller >= 64; smaller -= step) {
-    double wide = getVisitedKeys(problem, blockM, blockN),
-           narrow = getVisitedKeys(problem, blockM, smaller);
-    if (narrow * (1 + kSmallerBlockPercent / 100) >= wide)
-      break;
-    blockN = smaller;
-  }
-  return blockN;
-}
-
-/// Whether no row ends within a block.
-static bool hasWholeBlocks(const AttentionProblem &problem, int64_t blockN) {
-  return !problem.hasDynamicLength && problem.seqK % blockN == 0;
 }
 
 /// Has two workgroups read each key once. Tiles of one length need no counter.
@@ -215,11 +173,51 @@ static AttentionAttr handOutTiles(const AttentionProblem &problem,
   return inOneGrid;
 }
 
+/// Where values are transposed by a role of its own: products take half the
+/// time, so that what stands between them is for more keys at once. All by what
+/// an H200 was fastest with when hot (docs/Decoding.md).
+static AttentionAttr selectTransposing(const AttentionProblem &problem,
+                                       TargetAttr target) {
+  constexpr int64_t kBlock = 128, kWideOfSmall = 160, kWide = 224;
+  bool isSmall = problem.headDimV <= kSmallHeadDim;
+  AttentionSchedule wanted = makeGroups(problem, isSmall ? 3 : 2, kBlock);
+  wanted.overlap = Overlap::Softmax;
+  wanted.rescaleLate = wanted.rescale ? 1 : 0;
+  if (problem.hasDynamicLength || problem.seqK <= kShortKeys ||
+      !transposesValues(problem, wanted.getAttr(target.getContext()), target))
+    return {};
+  if (problem.isMasked)
+    return fits(problem, wanted.getAttr(target.getContext()), target)
+               ? handOutTiles(problem, wanted, target)
+               : AttentionAttr();
+  AttentionSchedule wide = wanted;
+  wide.blockN = isSmall ? kWideOfSmall : kWide;
+  if (!isSmall) {
+    handOut(problem, wide);
+    wide = makeCluster(wide);
+    wide.vStages = 1;
+    // Going from tile to tile takes registers, and saves little of long ones.
+    if (problem.seqK >= kLongKeys) {
+      wide.persistent = schedule::Persistent::None;
+      wide.qStages = 1;
+    }
+  }
+  // A last block of which much is left takes registers where blocks are large.
+  if (endsWithBlock(problem, wide.blockN) &&
+      (isSmall || (problem.seqQ > wide.blockM &&
+                   problem.seqK % wide.blockN <= kSmallBlock)))
+    if (AttentionAttr schedule = getIfFits(problem, wide, target))
+      return schedule;
+  return getIfFits(problem, wanted, target);
+}
+
 /// A schedule with a producer, for chips that multiply by warpgroups.
 static AttentionAttr selectWarpgroupSchedule(const AttentionProblem &problem,
                                              TargetAttr target) {
   if (AttentionAttr small = selectSmallTiles(problem, target))
     return small;
+  if (AttentionAttr transposing = selectTransposing(problem, target))
+    return transposing;
   if (AttentionAttr tall = selectTallTiles(problem, target))
     return tall;
   if (AttentionAttr longer = selectLongTiles(problem, target))

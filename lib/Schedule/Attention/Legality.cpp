@@ -199,27 +199,19 @@ static std::optional<Refusal> checkOneWarp(const AttentionKnobs &schedule) {
   return std::nullopt;
 }
 
-/// The rules of values that pass through shared memory again, as columns: all
-/// warps meet for that in each step, and weights stay in registers, in whose
-/// order they come.
+/// That weights stay in registers where values pass through shared memory
+/// again, as columns: in the order of these they come.
 static std::optional<Refusal> checkTransposing(const AttentionProblem &problem,
                                                const AttentionKnobs &schedule,
                                                TargetAttr target) {
-  if (!transposesValues(problem, schedule, target))
+  if (schedule.getPInRegisters() ||
+      !transposesValues(problem, schedule, target))
     return std::nullopt;
-  if (schedule.getOverlap() == Overlap::PingPong)
-    return refuse("ping-pong-of-columns",
-                  "expects overlap to be none or softmax where values of {0} "
-                  "are multiplied by {1} warps, which all meet when they have "
-                  "transposed them, but got ping-pong",
-                  problem.getValueType(), schedule.getMmaWarps());
-  if (!schedule.getPInRegisters())
-    return refuse("weights-of-columns",
-                  "expects p-in-registers where weights of {0} are multiplied "
-                  "by {1} warps, but got {2}",
-                  problem.getWeightType(), schedule.getMmaWarps(),
-                  schedule.getPInRegisters());
-  return std::nullopt;
+  return refuse("weights-of-columns",
+                "expects p-in-registers where weights of {0} are multiplied "
+                "by {1} warps, but got {2}",
+                problem.getWeightType(), schedule.getMmaWarps(),
+                schedule.getPInRegisters());
 }
 
 /// The rules of MMAs by several warps, and of what comes with them:

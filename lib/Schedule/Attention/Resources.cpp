@@ -70,6 +70,13 @@ bool attune::transposesValues(const AttentionProblem &problem,
   return atom && atom.readsColumns();
 }
 
+bool attune::computingWarpsTranspose(const AttentionProblem &problem,
+                                     const AttentionKnobs &schedule,
+                                     TargetAttr target) {
+  return schedule.getProducerWarps() <= 1 &&
+         transposesValues(problem, schedule, target);
+}
+
 /// Threads that compute.
 static int64_t getComputingThreads(const AttentionKnobs &schedule,
                                    TargetAttr target) {
@@ -169,9 +176,10 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
   auto addTile = [&](Type element, int64_t rows, int64_t columns) {
     layout.addTiles(rows * columns * element.getIntOrFloatBitWidth() / 8);
   };
-  if (transposesValues(problem, schedule, target))
-    for (int turn = 0; turn < 2; ++turn)
-      addTile(valueType, dV, schedule.getBlockN());
+  if (transposesValues(problem, schedule, target)) {
+    constexpr int64_t kStages = 2;
+    add(valueType, kStages, dV, schedule.getBlockN());
+  }
   if (roles > 1)
     addHandedOver(problem, schedule, layout);
   else if (!schedule.getPInRegisters())
@@ -214,6 +222,8 @@ static int64_t getOtherWaveRegisters(int64_t blockN, bool isMasked) {
 }
 /// What seldom rescaling keeps.
 static constexpr int64_t kRescaleRegisters = 4;
+/// Addresses and pieces of what is transposed, where no role of its own does.
+static constexpr int64_t kTransposingRegisters = 16;
 
 /// Counts the tiles that live at the time when scores have become weights.
 int64_t attune::estimateRegisters(const AttentionProblem &problem,
@@ -236,6 +246,9 @@ int64_t attune::estimateRegisters(const AttentionProblem &problem,
     return getAccumulatorRegisters(problem, schedule, target) +
            (isNarrow ? kNarrowAtomRegisters : 0) +
            (schedule.getRescale() ? kRescaleRegisters : 0) +
+           (computingWarpsTranspose(problem, schedule, target)
+                ? kTransposingRegisters
+                : 0) +
            (schedule.getOverlap() != Overlap::None && schedule.getPInRegisters()
                 ? weights
                 : 0) +

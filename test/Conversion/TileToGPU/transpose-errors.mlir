@@ -6,12 +6,14 @@
 // RUN:   --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-assign-layouts,tile-allocate-shared)),convert-tile-to-gpu)"
 
 #s = #tile.swizzle<vector = 8, bits = 3, shift = 0, swizzle_atom = 64>
+!channel = !tile.channel<64x64xf16, stages = 1, swizzle_atom = 64>
 gpu.module @kernels {
   gpu.func @wide() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
     %a = tile.buffer : !tile.tile<64x64xf16, shared, #s>
-    %b = tile.buffer : !tile.tile<64x64xf16, shared, #s>
+    %b = tile.channel : !channel
     // expected-error @below {{'tile.transpose' op expects tiles in swizzle atoms, of elements of 8 bits, and a source of a multiple of 32x16 without pairs that alternate, but got}}
-    tile.transpose %a, %b : !tile.tile<64x64xf16, shared, #s>, !tile.tile<64x64xf16, shared, #s>
+    tile.transpose %a into %b[%c0] : !tile.tile<64x64xf16, shared, #s>, !channel
     gpu.return
   }
 }
@@ -19,13 +21,14 @@ gpu.module @kernels {
 // -----
 
 #s = #tile.swizzle<vector = 16, bits = 2, shift = 1, swizzle_atom = 64>
-#t = #tile.swizzle<vector = 16, bits = 0, shift = 3, swizzle_atom = 16>
+!channel = !tile.channel<64x48xf8E4M3FN, stages = 1, swizzle_atom = 16>
 gpu.module @kernels {
   gpu.func @few_rows() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
     %a = tile.buffer : !tile.tile<48x64xf8E4M3FN, shared, #s>
-    %b = tile.buffer : !tile.tile<64x48xf8E4M3FN, shared, #t>
+    %b = tile.channel : !channel
     // expected-error @below {{'tile.transpose' op expects tiles in swizzle atoms, of elements of 8 bits, and a source of a multiple of 32x16}}
-    tile.transpose %a, %b : !tile.tile<48x64xf8E4M3FN, shared, #s>, !tile.tile<64x48xf8E4M3FN, shared, #t>
+    tile.transpose %a into %b[%c0] : !tile.tile<48x64xf8E4M3FN, shared, #s>, !channel
     gpu.return
   }
 }
@@ -33,13 +36,52 @@ gpu.module @kernels {
 // -----
 
 #s = #tile.swizzle<vector = 16, bits = 2, shift = 1, swizzle_atom = 64>
-#p = #tile.swizzle<vector = 16, bits = 2, shift = 1, swizzle_atom = 64, paired = true>
+!channel = !tile.channel<64x64xf8E4M3FN, stages = 1>
 gpu.module @kernels {
-  gpu.func @of_pairs(%x: f8E4M3FN) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    // expected-error @below {{'tile.buffer' op expects a tile that is stored in swizzle atoms, without pairs that alternate, but got}}
-    %a = tile.buffer : !tile.tile<64x64xf8E4M3FN, shared, #p>
-    %b = tile.buffer : !tile.tile<64x64xf8E4M3FN, shared, #s>
-    tile.transpose %a, %b : !tile.tile<64x64xf8E4M3FN, shared, #p>, !tile.tile<64x64xf8E4M3FN, shared, #s>
+  gpu.func @whole_rows() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %a = tile.buffer : !tile.tile<64x64xf8E4M3FN, shared, #s>
+    %b = tile.channel : !channel
+    // expected-error @below {{'tile.transpose' op expects tiles in swizzle atoms}}
+    tile.transpose %a into %b[%c0] : !tile.tile<64x64xf8E4M3FN, shared, #s>, !channel
+    gpu.return
+  }
+}
+
+// -----
+
+#s = #tile.swizzle<vector = 16, bits = 2, shift = 1, swizzle_atom = 64>
+!channel = !tile.channel<64x64xf8E4M3FN, stages = 1, swizzle_atom = 64>
+!tile = !tile.tile<64x64xf8E4M3FN, shared, #s>
+gpu.module @kernels {
+  gpu.func @also_put(%m: memref<64x64xf8E4M3FN>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !channel
+    %d = tile.channel : !channel
+    %a = tile.get %c[%c0] : !channel -> !tile
+    tile.transpose %a into %d[%c0] : !tile, !channel
+    // expected-error @below {{'tile.put' op expects a channel that no 'tile.transpose' of another role, or beside it, puts into}}
+    tile.put %d[%c0], %m[%c0, %c0] : !channel, memref<64x64xf8E4M3FN>
+    gpu.return
+  }
+}
+
+// -----
+
+#s = #tile.swizzle<vector = 16, bits = 2, shift = 1, swizzle_atom = 64>
+!channel = !tile.channel<64x64xf8E4M3FN, stages = 1, swizzle_atom = 64>
+!tile = !tile.tile<64x64xf8E4M3FN, shared, #s>
+gpu.module @kernels {
+  gpu.func @of_one_thread() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !channel
+    %d = tile.channel : !channel
+    tile.specialize <"compute", warps = 4> {
+    }, <"load", warps = 4, threads = one> {
+      %a = tile.get %c[%c0] : !channel -> !tile
+      // expected-error @below {{'tile.transpose' op expects to stand in a role of which all threads run the program}}
+      tile.transpose %a into %d[%c0] : !tile, !channel
+    }
     gpu.return
   }
 }
@@ -84,19 +126,20 @@ gpu.module @kernels {
 #s = #tile.swizzle<vector = 16, bits = 2, shift = 1, swizzle_atom = 64>
 #p = #tile.swizzle<vector = 16, bits = 2, shift = 1, swizzle_atom = 64, paired = true>
 !channel = !tile.channel<64x64xf8E4M3FN, stages = 1, swizzle_atom = 64>
+!columns = !tile.channel<64x64xf8E4M3FN, stages = 1, swizzle_atom = 64, paired = true>
 !rows = !tile.tile<64x64xf8E4M3FN, shared, #s>
 !paired = !tile.tile<64x64xf8E4M3FN, shared, #p>
 gpu.module @kernels {
   gpu.func @needless_pairs(%x: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c = tile.channel : !channel
-    %b = tile.buffer : !paired
+    %d = tile.channel : !columns
     %a = tile.get %c[%c0] : !channel -> !rows
-    tile.transpose %a, %b : !rows, !paired
-    tile.barrier
+    tile.transpose %a into %d[%c0] : !rows, !columns
+    %b = tile.get %d[%c0] : !columns -> !paired
     %acc = tile.fill %x : f32 -> !tile.tile<64x64xf32, registers>
     // expected-error @below {{'tile.mma' op expects a right operand without pairs that alternate, and no left one with them, but got}}
-    %d = tile.mma %a, %b, %acc transpose_rhs scope warpgroup : !rows, !paired, !tile.tile<64x64xf32, registers>
+    %e = tile.mma %a, %b, %acc transpose_rhs scope warpgroup : !rows, !paired, !tile.tile<64x64xf32, registers>
     gpu.return
   }
 }

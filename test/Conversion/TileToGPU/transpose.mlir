@@ -10,22 +10,26 @@
 #s32 = #tile.swizzle<vector = 16, bits = 1, shift = 2, swizzle_atom = 32>
 !channel = !tile.channel<64x64xf8E4M3FN, stages = 1, swizzle_atom = 64>
 !rows = !tile.tile<64x64xf8E4M3FN, shared, #s64>
-!columns = !tile.tile<64x64xf8E4M3FN, shared, #s64>
+!columns = !tile.channel<64x64xf8E4M3FN, stages = 2, swizzle_atom = 64, paired = true>
 !paired = !tile.tile<64x64xf8E4M3FN, shared, #tile.swizzle<vector = 16, bits = 2, shift = 1, swizzle_atom = 64, paired = true>>
 !few_channel = !tile.channel<32x96xf8E5M2, stages = 1, swizzle_atom = 32>
 !few_rows = !tile.tile<32x96xf8E5M2, shared, #s32>
-!few_columns = !tile.tile<96x32xf8E5M2, shared, #s32>
+!few_columns = !tile.channel<96x32xf8E5M2, stages = 1, swizzle_atom = 32>
 
 gpu.module @kernels {
-  // Lane l gives the address of row l where pairs alternate. Each of four warps has 16 of 64 columns, in two steps.
+  // Lane l gives the address of row l where pairs alternate. Each of four warps has 16 of 64 columns, and reads both of its
+  // units before it writes one. A slot is free when these
+  // have released it, and full when these have published what they wrote.
   // CHECK-LABEL: gpu.func @alternating
+  // CHECK-COUNT-4: nvvm.mbarrier.init %{{.+}}, %c4_i32
   // CHECK-DAG: %[[LANE:.+]] = arith.remui %thread_id_x, %c32
   // CHECK-DAG: %[[WARP:.+]] = arith.divui %thread_id_x, %c32
+  // CHECK: arith.muli %[[WARP]], %c16
   // CHECK: %[[LATER:.+]] = arith.cmpi uge, %[[LANE]], %c16
   // CHECK: %[[FIRST:.+]] = arith.select %[[LATER]], %c30001_i32, %c25632_i32 : i32
   // CHECK: %[[OTHER:.+]] = arith.select %[[LATER]], %c25632_i32, %c30001_i32 : i32
-  // CHECK: arith.muli %[[WARP]], %c16
   // CHECK: %[[READ:.+]] = nvvm.ldmatrix %{{.+}} {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<col>, num = 4 : i32
+  // CHECK: nvvm.ldmatrix
   // CHECK: %[[P0:.+]] = llvm.extractvalue %[[READ]][0]
   // CHECK: %[[P1:.+]] = llvm.extractvalue %[[READ]][1]
   // CHECK: %[[P2:.+]] = llvm.extractvalue %[[READ]][2]
@@ -35,11 +39,12 @@ gpu.module @kernels {
   // CHECK: %[[W2:.+]] = nvvm.prmt <default> %[[FIRST]], %[[P2]], %[[P3]] : i32
   // CHECK: %[[W3:.+]] = nvvm.prmt <default> %[[OTHER]], %[[P2]], %[[P3]] : i32
   // CHECK: nvvm.stmatrix %{{.+}}, %[[W0]], %[[W1]], %[[W2]], %[[W3]] {{.*}}layout = #nvvm.mma_layout<row>
-  // CHECK: nvvm.ldmatrix
   // CHECK: nvvm.stmatrix
   // CHECK-NOT: nvvm.ldmatrix
   // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>
-  // CHECK: gpu.barrier
+  // CHECK: nvvm.bar.warp.sync
+  // CHECK: nvvm.mbarrier.arrive
+  // CHECK: nvvm.mbarrier.try_wait.parity
   // Weights are renamed by pairs of them, and multiplied as they are.
   // CHECK: vector.bitcast %{{.+}} : vector<32xf8E4M3FN> to vector<16xi16>
   // CHECK: vector.shuffle {{.*}} [0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15] : vector<16xi16>, vector<16xi16>
@@ -50,7 +55,7 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     %zero = arith.constant 0.0 : f32
     %c = tile.channel : !channel
-    %place = tile.buffer : !paired
+    %places = tile.channel : !columns
     %a = tile.get %c[%c0] : !channel -> !rows
     %none = tile.fill %zero : f32 -> !tile.tile<64x64xf32, registers>
     // A lane's weights come from a product.
@@ -60,10 +65,11 @@ gpu.module @kernels {
       %y = arith.truncf %x : f32 to f8E4M3FN
       tile.yield %y : f8E4M3FN
     } : (!tile.tile<64x64xf32, registers>) -> !tile.tile<64x64xf8E4M3FN, registers>
-    tile.transpose %a, %place : !rows, !paired
-    tile.barrier
+    tile.transpose %a into %places[%c0] : !rows, !columns
     tile.release %c[%c0] : !channel
+    %place = tile.get %places[%c0] : !columns -> !paired
     %d = tile.mma %p, %place, %none transpose_rhs scope warpgroup : !tile.tile<64x64xf8E4M3FN, registers>, !paired, !tile.tile<64x64xf32, registers>
+    tile.release %places[%c0] : !columns
     tile.store %d, %out[%c0, %c0] : !tile.tile<64x64xf32, registers>, memref<64x64xf32>
     gpu.return
   }
@@ -81,11 +87,47 @@ gpu.module @kernels {
   gpu.func @in_order() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c = tile.channel : !few_channel
-    %place = tile.buffer : !few_columns
+    %places = tile.channel : !few_columns
     %a = tile.get %c[%c0] : !few_channel -> !few_rows
-    tile.transpose %a, %place : !few_rows, !few_columns
-    tile.barrier
+    tile.transpose %a into %places[%c0] : !few_rows, !few_columns
     tile.release %c[%c0] : !few_channel
+    gpu.return
+  }
+
+  // A role of three warps, of which two have two of four columns, in two steps each. It asks for registers together with the one that
+  // loads.
+  // CHECK-LABEL: gpu.func @role
+  // CHECK: %[[BEHIND:.+]] = arith.cmpi uge, %[[WARP:.+]], %c4
+  // CHECK-NEXT: scf.if %[[BEHIND]] {
+  // CHECK-NEXT:   nvvm.setmaxregister decrease 24
+  // CHECK:        %[[LOADS:.+]] = arith.cmpi uge, %[[WARP]], %c7
+  // CHECK-NEXT:   scf.if %[[LOADS]] {
+  // CHECK-NOT:      nvvm.setmaxregister
+  // CHECK:          nvvm.elect.sync
+  // CHECK:        } else {
+  // CHECK-NOT:      nvvm.setmaxregister
+  // CHECK:          arith.subi %{{.+}}, %c4
+  // CHECK:          arith.cmpi ult, %{{.+}}, %c2
+  // CHECK-NEXT:     scf.if
+  // CHECK-COUNT-4:  nvvm.ldmatrix
+  // CHECK-NOT:      nvvm.ldmatrix
+  // CHECK:          nvvm.mbarrier.arrive
+  // CHECK:      } else {
+  // CHECK-NEXT:   nvvm.setmaxregister increase 240
+  gpu.func @role(%m: memref<64x64xf8E4M3FN>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !channel
+    %places = tile.channel : !columns
+    tile.specialize <"compute", warps = 4, registers = 240> {
+      %place = tile.get %places[%c0] : !columns -> !paired
+      tile.release %places[%c0] : !columns
+    }, <"transpose", warps = 3, registers = 24> {
+      %a = tile.get %c[%c0] : !channel -> !rows
+      tile.transpose %a into %places[%c0] : !rows, !columns
+      tile.release %c[%c0] : !channel
+    }, <"load", warps = 1, registers = 24, threads = one> {
+      tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<64x64xf8E4M3FN>
+    }
     gpu.return
   }
 }

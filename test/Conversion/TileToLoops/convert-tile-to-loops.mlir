@@ -439,8 +439,10 @@ gpu.module @turns_module {
     %x1 = tile.read %second : !place -> !tile.tile<2x2xf32, registers>
     tile.store %x0, %out[%c0, %c0] : !tile.tile<2x2xf32, registers>, memref<6x2xf32>
     tile.store %x1, %out[%c2, %c0] : !tile.tile<2x2xf32, registers>, memref<6x2xf32>
-    tile.transpose %odd, %even : !place, !place
-    %x2 = tile.read %even : !place -> !tile.tile<2x2xf32, registers>
+    %columns = tile.channel : !tile.channel<2x2xf32, stages = 1>
+    tile.transpose %odd into %columns[%c0] : !place, !tile.channel<2x2xf32, stages = 1>
+    %transposed = tile.get %columns[%c0] : !tile.channel<2x2xf32, stages = 1> -> !tile.tile<2x2xf32, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3>>
+    %x2 = tile.read %transposed : !tile.tile<2x2xf32, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3>> -> !tile.tile<2x2xf32, registers>
     tile.store %x2, %out[%c4, %c0] : !tile.tile<2x2xf32, registers>, memref<6x2xf32>
     gpu.return
   }

@@ -16,6 +16,7 @@
 // CHECK-SAME:    !tile.channel<64x128xbf16, stages = 1, padding = 4, transposed = true>
 // CHECK-SAME:    !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 4, bits = 0, shift = 0, padding = 4, transposed = true>>
 // CHECK-SAME:    !tile.tile<64x128xf8E4M3FN, shared, #tile.swizzle<vector = 16, bits = 3, shift = 0, swizzle_atom = 128, paired = true>>
+// CHECK-SAME:    !tile.channel<64x128xf8E4M3FN, stages = 2, swizzle_atom = 128, paired = true>
 // CHECK-SAME:    !tile.pending<<128x64xf32, registers>>
 func.func private @types(!tile.tile<128x64xf32, registers>, !tile.tile<64xi32, registers>,
   !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>,
@@ -25,6 +26,7 @@ func.func private @types(!tile.tile<128x64xf32, registers>, !tile.tile<64xi32, r
   !tile.channel<64x128xbf16, stages = 1, padding = 4>, !tile.channel<64x128xbf16, stages = 1, padding = 4, transposed = true>,
   !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 4, bits = 0, shift = 0, padding = 4, transposed = true>>,
   !tile.tile<64x128xf8E4M3FN, shared, #tile.swizzle<vector = 16, bits = 3, shift = 0, swizzle_atom = 128, paired = true>>,
+  !tile.channel<64x128xf8E4M3FN, stages = 2, swizzle_atom = 128, paired = true>,
   !tile.pending<!tile.tile<128x64xf32, registers>>)
 
 // Neighbours that continue each other are merged.

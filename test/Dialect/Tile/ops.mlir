@@ -88,15 +88,17 @@ func.func @ordered(%m: memref<?x64xf32>, %counters: memref<?xi32>, %i: index, %t
 
 // CHECK-LABEL: func.func @shared_tiles
 // CHECK-SAME:    %[[M:[^ ]+]]: memref<?x64xf16>, %[[A:[^ ]+]]: !tile.tile<32x64xf16, registers>, %[[I:.+]]: index
-func.func @shared_tiles(%m: memref<?x64xf16>, %a: !regs, %i: index, %columns: !tile.tile<64x32xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1>>) {
+func.func @shared_tiles(%m: memref<?x64xf16>, %a: !regs, %i: index, %columns: !tile.channel<64x32xf16, stages = 1>) {
   // CHECK: %[[B:.+]] = tile.buffer : <32x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>
   %b = tile.buffer : !shared
   // CHECK: tile.alternate %{{.+}}, %[[B]], %[[B]] : <32x64xf16, shared,
   %turn = tile.alternate %i, %b, %b : !shared
   // CHECK: tile.write %[[A]], %[[B]] : <32x64xf16, registers>, <32x64xf16, shared,
   tile.write %a, %b : !regs, !shared
-  // CHECK: tile.transpose %[[B]], %{{.+}} : <32x64xf16, shared, {{.*}}>, <64x32xf16, shared, {{.*}}>
-  tile.transpose %b, %columns : !shared, !tile.tile<64x32xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1>>
+  // CHECK: tile.transpose %[[B]] into %[[COLUMNS:.+]][%[[I]]] : <32x64xf16, shared, {{.*}}>, <64x32xf16, stages = 1>
+  tile.transpose %b into %columns[%i] : !shared, !tile.channel<64x32xf16, stages = 1>
+  // CHECK: tile.transpose %[[B]] into %[[COLUMNS]][%[[I]]] role "transpose" : <32x64xf16, shared, {{.*}}>, <64x32xf16, stages = 1>
+  tile.transpose %b into %columns[%i] role "transpose" : !shared, !tile.channel<64x32xf16, stages = 1>
   // CHECK: %[[STORED:.+]] = tile.store_async %[[B]], %[[M]][%[[I]], %[[I]]] : <32x64xf16, shared, {{.*}}>, memref<?x64xf16>
   %stored = tile.store_async %b, %m[%i, %i] : !shared, memref<?x64xf16>
   // CHECK: tile.wait_reads %[[STORED]] : !tile.token

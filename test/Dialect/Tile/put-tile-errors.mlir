@@ -6,7 +6,7 @@
 // RUN: attune-opt %s --split-input-file --verify-diagnostics
 
 
-// expected-error @below {{expects swizzle_atom, cluster, padding or transposed, but got 'slots'}}
+// expected-error @below {{expects swizzle_atom, cluster, padding, transposed or paired, but got 'slots'}}
 func.func private @channel_detail(!tile.channel<16x8xf32, stages = 1, slots = 2>)
 
 // -----

@@ -136,6 +136,11 @@ tile::MmaAtomAttr findAtom(const AttentionProblem &problem,
 bool transposesValues(const AttentionProblem &problem,
                       const AttentionKnobs &schedule, tile::TargetAttr target);
 
+/// Whether they do so by warps that multiply, for want of a role of its own.
+bool computingWarpsTranspose(const AttentionProblem &problem,
+                             const AttentionKnobs &schedule,
+                             tile::TargetAttr target);
+
 /// The warps of a workgroup.
 WarpBudget getBudget(const AttentionKnobs &schedule);
 

@@ -5,8 +5,6 @@
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace attune::tile;
@@ -53,7 +51,8 @@ LogicalResult LoadOp::verify() {
                                  type.getRowsAndColumns(),
                                  type.getElementType(), *getStages(),
                                  /*swizzle_atom=*/0, /*cluster=*/1,
-                                 /*padding=*/0, /*transposed=*/false)))
+                                 /*padding=*/0, /*transposed=*/false,
+                                 /*paired=*/false)))
     return failure();
   return verifySameElementType(*this, "source",
                                getSource().getType().getElementType(), "result",
@@ -219,6 +218,24 @@ Value attune::tile::buildChoice(OpBuilder &builder, AlternateOp op, Value even,
   return arith::SelectOp::create(builder, loc, isOdd, odd, even);
 }
 
+/// That a channel is not shared by workgroups, whose threads put into their
+/// own.
+static LogicalResult verifyOneWorkgroup(Operation *op, ChannelType channel) {
+  if (channel.getCluster() == 1)
+    return success();
+  return op->emitOpError() << "expects a channel of one workgroup, but got "
+                           << channel;
+}
+
+/// That what is put comes in the order of the channel.
+static LogicalResult verifyInOrder(Operation *op, ChannelType channel) {
+  if (!channel.getPaired())
+    return success();
+  return op->emitOpError()
+         << "expects a channel without pairs that alternate, but got "
+         << channel;
+}
+
 LogicalResult WriteOp::verify() {
   if (failed(verifySameShape(*this, "value", getValue().getType(),
                              "destination", getDestination().getType())))
@@ -229,14 +246,16 @@ LogicalResult WriteOp::verify() {
 }
 
 LogicalResult TransposeOp::verify() {
-  TileType source = getSource().getType(),
-           destination = getDestination().getType();
+  TileType source = getSource().getType();
+  ChannelType channel = getChannel().getType();
+  if (failed(verifyOneWorkgroup(*this, channel)))
+    return failure();
   SmallVector<int64_t, 2> shape{source.getShape()[1], source.getShape()[0]};
-  if (destination.getShape() != ArrayRef(shape))
-    return emitOpError() << "expects a destination of " << shape[0] << "x"
-                         << shape[1] << ", but got " << destination;
+  if (channel.getShape() != ArrayRef(shape))
+    return emitOpError() << "expects a channel of " << shape[0] << "x"
+                         << shape[1] << ", but got " << channel;
   return verifySameElementType(*this, "source", source.getElementType(),
-                               "destination", destination.getElementType());
+                               "channel", channel.getElementType());
 }
 
 int64_t WriteOp::countColumnParts() {
@@ -269,6 +288,8 @@ LogicalResult ReadOp::verify() {
 }
 
 LogicalResult PutOp::verify() {
+  if (failed(verifyInOrder(*this, getChannel().getType())))
+    return failure();
   return verifySameElementType(
       *this, "source", getSource().getType().getElementType(), "channel",
       getChannel().getType().getElementType());
@@ -276,9 +297,9 @@ LogicalResult PutOp::verify() {
 
 LogicalResult PutTileOp::verify() {
   ChannelType channel = getChannel().getType();
-  if (channel.getCluster() > 1)
-    return emitOpError() << "expects a channel of one workgroup, but got "
-                         << channel;
+  if (failed(verifyOneWorkgroup(*this, channel)) ||
+      failed(verifyInOrder(*this, channel)))
+    return failure();
   if (getValue().getType().getRowsAndColumns() !=
           channel.getTileType().getRowsAndColumns() &&
       failed(verifySameShape(*this, "value", getValue().getType(), "channel",
@@ -366,78 +387,6 @@ template <typename OpTy> static LogicalResult verifyMultiply(OpTy op) {
 
 LogicalResult MmaOp::verify() { return verifyMultiply(*this); }
 LogicalResult MmaAsyncOp::verify() { return verifyMultiply(*this); }
-
-int64_t SpecializeOp::getFirstWarp(unsigned i) {
-  int64_t first = 0;
-  for (unsigned before = 0; before < i; ++before)
-    first += getRole(before).getWarps();
-  return first;
-}
-
-unsigned SpecializeOp::getRoleOf(Operation *op) {
-  for (auto [i, program] : llvm::enumerate(getPrograms()))
-    if (program.isAncestor(op->getParentRegion()))
-      return i;
-  llvm_unreachable("expects an op in one of the programs");
-}
-
-ParseResult SpecializeOp::parse(OpAsmParser &parser, OperationState &result) {
-  SmallVector<Attribute> roles;
-  do {
-    RoleAttr role;
-    Region *program = result.addRegion();
-    if (parser.parseCustomAttributeWithFallback(role) ||
-        parser.parseRegion(*program))
-      return failure();
-    // A role may have nothing to do.
-    if (program->empty())
-      program->emplaceBlock();
-    roles.push_back(role);
-  } while (succeeded(parser.parseOptionalComma()));
-  result.addAttribute(getRolesAttrName(result.name),
-                      parser.getBuilder().getArrayAttr(roles));
-  return parser.parseOptionalAttrDict(result.attributes);
-}
-
-void SpecializeOp::print(OpAsmPrinter &printer) {
-  llvm::interleave(
-      llvm::zip_equal(getRoles(), getPrograms()), printer.getStream(),
-      [&](auto role) {
-        printer << ' ';
-        printer.printStrippedAttrOrType(cast<RoleAttr>(std::get<0>(role)));
-        printer << ' ';
-        printer.printRegion(std::get<1>(role));
-      },
-      ",");
-  printer.printOptionalAttrDict((*this)->getAttrs(), {getRolesAttrName()});
-}
-
-LogicalResult SpecializeOp::verify() {
-  if (getRoles().size() != getPrograms().size())
-    return emitOpError() << "expects a program for each of "
-                         << getRoles().size() << " roles, but got "
-                         << getPrograms().size();
-  if (getRoles().size() < 2)
-    return emitOpError() << "expects at least two roles, but got "
-                         << getRoles().size();
-  auto roles = llvm::to_vector(getRoles().getAsRange<RoleAttr>());
-  llvm::StringSet<> names;
-  for (RoleAttr role : roles)
-    if (!names.insert(role.getName()).second)
-      return emitOpError() << "expects roles of different names, but got two '"
-                           << role.getName() << "'";
-  auto hasRegisters = [](RoleAttr role) { return role.getRegisters() != 0; };
-  if (llvm::any_of(roles, hasRegisters) && !llvm::all_of(roles, hasRegisters))
-    return emitOpError() << "expects registers of all roles or of none";
-  if (llvm::none_of(roles, [](RoleAttr role) {
-        return role.getThreads() == RoleThreads::All;
-      }))
-    return emitOpError()
-           << "expects a role of which all threads run the program";
-  if (!isa<FunctionOpInterface>((*this)->getParentOp()))
-    return emitOpError() << "expects to stand in the body of the kernel";
-  return success();
-}
 
 void MapOp::build(OpBuilder &builder, OperationState &state,
                   TileType resultType, ValueRange inputs,

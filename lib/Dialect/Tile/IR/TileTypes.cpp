@@ -31,7 +31,7 @@ static void printShapedElement(AsmPrinter &printer, ArrayRef<int64_t> shape,
 /// What a channel has beside its stages, each after a comma.
 static ParseResult parseChannelDetails(AsmParser &parser, int64_t &swizzleAtom,
                                        int64_t &cluster, int64_t &padding,
-                                       bool &transposed) {
+                                       bool &transposed, bool &paired) {
   cluster = 1;
   while (succeeded(parser.parseOptionalComma())) {
     StringRef name;
@@ -43,10 +43,15 @@ static ParseResult parseChannelDetails(AsmParser &parser, int64_t &swizzleAtom,
                           .Case("cluster", &cluster)
                           .Case("padding", &padding)
                           .Default(nullptr);
-    if (!number && name != "transposed")
-      return parser.emitError(where) << "expects swizzle_atom, cluster, "
-                                        "padding or transposed, but got '"
-                                     << name << "'";
+    bool *flag = llvm::StringSwitch<bool *>(name)
+                     .Case("transposed", &transposed)
+                     .Case("paired", &paired)
+                     .Default(nullptr);
+    if (!number && !flag)
+      return parser.emitError(where)
+             << "expects swizzle_atom, cluster, padding, transposed or paired, "
+                "but got '"
+             << name << "'";
     if (number) {
       if (parser.parseInteger(*number))
         return failure();
@@ -55,14 +60,14 @@ static ParseResult parseChannelDetails(AsmParser &parser, int64_t &swizzleAtom,
     FailureOr<bool> value = FieldParser<bool>::parse(parser);
     if (failed(value))
       return failure();
-    transposed = *value;
+    *flag = *value;
   }
   return success();
 }
 
 static void printChannelDetails(AsmPrinter &printer, int64_t swizzleAtom,
                                 int64_t cluster, int64_t padding,
-                                bool transposed) {
+                                bool transposed, bool paired) {
   if (swizzleAtom)
     printer << ", swizzle_atom = " << swizzleAtom;
   if (cluster != 1)
@@ -71,6 +76,8 @@ static void printChannelDetails(AsmPrinter &printer, int64_t swizzleAtom,
     printer << ", padding = " << padding;
   if (transposed)
     printer << ", transposed = true";
+  if (paired)
+    printer << ", paired = true";
 }
 
 #define GET_TYPEDEF_CLASSES
@@ -217,6 +224,8 @@ TileType ChannelType::getTileType() const {
     swizzle = SwizzleAttr::getPadded(
         getContext(), getShape()[getTransposed() ? 0 : 1], elementBytes,
         getPadding(), getTransposed());
+  if (getPaired())
+    swizzle = swizzle.withPairs();
   return TileType::get(getContext(), getShape(), getElementType(),
                        MemorySpace::Shared, swizzle);
 }
@@ -240,7 +249,7 @@ ChannelType attune::tile::getOperandChannel(ArrayRef<int64_t> shape,
   int64_t padding = length % (2 * run) == 0 ? run : 0;
   return ChannelType::get(elementType.getContext(), shape, elementType, stages,
                           /*swizzle_atom=*/0, /*cluster=*/1, padding,
-                          use.kAlongRows);
+                          use.kAlongRows, /*paired=*/false);
 }
 
 int64_t attune::tile::getOperandBytes(ArrayRef<int64_t> shape, Type elementType,
@@ -303,7 +312,7 @@ LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
                                   ArrayRef<int64_t> shape, Type elementType,
                                   int64_t stages, int64_t atomColumns,
                                   int64_t cluster, int64_t padding,
-                                  bool transposed) {
+                                  bool transposed, bool paired) {
   if (shape.size() != 2)
     return emitError()
            << "expects a channel of tiles of two dimensions, but got "
@@ -325,6 +334,11 @@ LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expects neither padding nor 'transposed' of swizzle "
                           "atoms, but got a padding of "
                        << padding;
+  if (paired && (atomColumns == 0 || shape[0] == 1 ||
+                 elementType.getIntOrFloatBitWidth() != 8))
+    return emitError() << "expects swizzle atoms of several rows of elements "
+                          "of 8 bits where 'paired', but got "
+                       << elementType << " in " << shape[0] << " rows";
   if (cluster < 1)
     return emitError()
            << "expects a cluster of at least one workgroup, but got "

@@ -4,6 +4,8 @@
 
 #include "attune/Dialect/Tile/IR/Warps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace attune;
@@ -96,4 +98,76 @@ bool tile::crossesWarps(LayoutAttr layout, int64_t dim) {
   return llvm::any_of(layout.getWarps(), [dim](const Mode &mode) {
     return mode.dim == dim && mode.stride != 0;
   });
+}
+
+int64_t SpecializeOp::getFirstWarp(unsigned i) {
+  int64_t first = 0;
+  for (unsigned before = 0; before < i; ++before)
+    first += getRole(before).getWarps();
+  return first;
+}
+
+unsigned SpecializeOp::getRoleOf(Operation *op) {
+  for (auto [i, program] : llvm::enumerate(getPrograms()))
+    if (program.isAncestor(op->getParentRegion()))
+      return i;
+  llvm_unreachable("expects an op in one of the programs");
+}
+
+ParseResult SpecializeOp::parse(OpAsmParser &parser, OperationState &result) {
+  SmallVector<Attribute> roles;
+  do {
+    RoleAttr role;
+    Region *program = result.addRegion();
+    if (parser.parseCustomAttributeWithFallback(role) ||
+        parser.parseRegion(*program))
+      return failure();
+    // A role may have nothing to do.
+    if (program->empty())
+      program->emplaceBlock();
+    roles.push_back(role);
+  } while (succeeded(parser.parseOptionalComma()));
+  result.addAttribute(getRolesAttrName(result.name),
+                      parser.getBuilder().getArrayAttr(roles));
+  return parser.parseOptionalAttrDict(result.attributes);
+}
+
+void SpecializeOp::print(OpAsmPrinter &printer) {
+  llvm::interleave(
+      llvm::zip_equal(getRoles(), getPrograms()), printer.getStream(),
+      [&](auto role) {
+        printer << ' ';
+        printer.printStrippedAttrOrType(cast<RoleAttr>(std::get<0>(role)));
+        printer << ' ';
+        printer.printRegion(std::get<1>(role));
+      },
+      ",");
+  printer.printOptionalAttrDict((*this)->getAttrs(), {getRolesAttrName()});
+}
+
+LogicalResult SpecializeOp::verify() {
+  if (getRoles().size() != getPrograms().size())
+    return emitOpError() << "expects a program for each of "
+                         << getRoles().size() << " roles, but got "
+                         << getPrograms().size();
+  if (getRoles().size() < 2)
+    return emitOpError() << "expects at least two roles, but got "
+                         << getRoles().size();
+  auto roles = llvm::to_vector(getRoles().getAsRange<RoleAttr>());
+  llvm::StringSet<> names;
+  for (RoleAttr role : roles)
+    if (!names.insert(role.getName()).second)
+      return emitOpError() << "expects roles of different names, but got two '"
+                           << role.getName() << "'";
+  auto hasRegisters = [](RoleAttr role) { return role.getRegisters() != 0; };
+  if (llvm::any_of(roles, hasRegisters) && !llvm::all_of(roles, hasRegisters))
+    return emitOpError() << "expects registers of all roles or of none";
+  if (llvm::none_of(roles, [](RoleAttr role) {
+        return role.getThreads() == RoleThreads::All;
+      }))
+    return emitOpError()
+           << "expects a role of which all threads run the program";
+  if (!isa<FunctionOpInterface>((*this)->getParentOp()))
+    return emitOpError() << "expects to stand in the body of the kernel";
+  return success();
 }

@@ -31,6 +31,8 @@ private:
   /// Marks what the value `number` of a loop is carried from.
   void markCarried(scf::ForOp loop, unsigned number);
   void markWork();
+  /// Whether what is waited for may be issued by a marked op.
+  bool isOfMarked(Value pending);
   void prune(Block &block);
   void prune(scf::ForOp loop);
   void prune(scf::IfOp branch);
@@ -82,6 +84,9 @@ void RoleSlice::mark(Operation *op) {
       mark(bound);
   } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
     mark(branch.getCondition());
+  } else if (auto release = dyn_cast<ReleaseOp>(op)) {
+    // What it comes behind is not computed for that alone.
+    mark(release.getElement());
   } else {
     SetVector<Value> read(op->operand_begin(), op->operand_end());
     getUsedValuesDefinedAbove(op->getRegions(), read);
@@ -215,15 +220,46 @@ void RoleSlice::prune(Block &block) {
   }
 }
 
+bool RoleSlice::isOfMarked(Value pending) {
+  SetVector<Value> sources;
+  sources.insert(pending);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    Value value = sources[i];
+    auto argument = dyn_cast<BlockArgument>(value);
+    Operation *op =
+        argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      unsigned number =
+          argument ? argument.getArgNumber() - loop.getNumInductionVars()
+                   : cast<OpResult>(value).getResultNumber();
+      sources.insert(loop.getInitArgs()[number]);
+      sources.insert(loop.getYieldedValues()[number]);
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      for (scf::YieldOp yield : {branch.thenYield(), branch.elseYield()})
+        sources.insert(
+            yield.getOperand(cast<OpResult>(value).getResultNumber()));
+    } else if (ops.contains(op) && !isa<DoneOp>(op)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void RoleSlice::run() {
   markAnchors(program);
   markWork();
   // Nobody waits for what is not issued.
   program.walk([&](WaitReadsOp wait) {
-    if (values.contains(wait.getPending()))
+    if (isOfMarked(wait.getPending()))
       mark(wait);
   });
   markWork();
+  program.walk([&](ReleaseOp release) {
+    release.getAfterMutable().assign(llvm::to_vector(
+        llvm::make_filter_range(release.getAfter(), [&](Value value) {
+          return values.contains(value);
+        })));
+  });
   prune(program.front());
 }
 

@@ -88,27 +88,6 @@ static Value channelOf(Operation *op) {
                                                      : Value();
 }
 
-/// The get of what an MMA reads: from its slot, or from where it is transposed
-/// to, by one of `transposes`, in this iteration.
-static GetOp
-findFetched(Value operand,
-            llvm::iterator_range<Block::op_iterator<TransposeOp>> transposes) {
-  for (TransposeOp transpose : transposes)
-    if (transpose.getDestination() == operand)
-      operand = transpose.getSource();
-  return operand.getDefiningOp<GetOp>();
-}
-
-/// Whether `op` writes what `mma` reads, or is where its warps meet for that.
-static bool bringsOperand(Operation *op, MmaOp mma) {
-  if (op == mma.getRhs().getDefiningOp())
-    return true;
-  if (isa_and_nonnull<BarrierOp>(op))
-    op = op->getPrevNode();
-  auto transpose = dyn_cast_or_null<TransposeOp>(op);
-  return transpose && transpose.getDestination() == mma.getRhs();
-}
-
 /// Whether `op` reads one of `values`, inside its regions too.
 static bool reads(Operation *op, const llvm::SetVector<Value> &values) {
   return op
@@ -127,8 +106,7 @@ bool LoopRotator::matchLoop() {
     return false;
   first = multiplies[0];
   second = multiplies[1];
-  GetOp fetched =
-      findFetched(second.getRhs(), loop.getBody()->getOps<TransposeOp>());
+  auto fetched = second.getRhs().getDefiningOp<GetOp>();
   auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
   auto yielded = llvm::find(yield.getOperands(), second.getResult());
   if (!fetched || yielded == yield.getOperands().end() ||
@@ -154,9 +132,8 @@ bool LoopRotator::matchLoop() {
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (&op == second)
       continue;
-    if (channelOf(&op) == fetched.getChannel() || bringsOperand(&op, second)) {
-      bool isLate = isa<ReleaseOp>(op) && second->isBeforeInBlock(&op);
-      (isLate ? release : fetch).push_back(&op);
+    if (channelOf(&op) == fetched.getChannel()) {
+      (isa<ReleaseOp>(op) ? release : fetch).push_back(&op);
       continue;
     }
     if (&op == weights || reads(&op, late)) {

@@ -37,9 +37,8 @@ struct TilePromoteToShared
   /// Channels and buffers of tiles that the copy engine moves have swizzle
   /// atoms.
   int64_t getSwizzleAtom(TileType type);
-  /// Room in shared memory for a tile that is computed, with pairs of columns
-  /// that alternate if it is `paired`.
-  Value createBuffer(TileType type, bool paired = false);
+  /// Room in shared memory for a tile that is computed.
+  Value createBuffer(TileType type);
   /// Multiplies the left operand from shared memory.
   void writeOperand(MmaOp mma);
   /// Multiplies columns of the right operand that were rows of a channel.
@@ -273,17 +272,14 @@ void TilePromoteToShared::promote(HandOverOp handOver) {
   handOver.erase();
 }
 
-Value TilePromoteToShared::createBuffer(TileType type, bool paired) {
+Value TilePromoteToShared::createBuffer(TileType type) {
   Block &entry = getOperation().getBody().front();
   OpBuilder b(&entry, entry.begin());
   // Stored as a slot is.
   auto slot =
       ChannelType::get(&getContext(), type.getShape(), type.getElementType(),
                        /*stages=*/1, getSwizzleAtom(type));
-  TileType stored = slot.getTileType();
-  if (paired)
-    stored = stored.withLayout(stored.getSwizzle().withPairs());
-  return BufferOp::create(b, getOperation().getLoc(), stored,
+  return BufferOp::create(b, getOperation().getLoc(), slot.getTileType(),
                           /*offset=*/IntegerAttr());
 }
 
@@ -342,37 +338,50 @@ static MmaAtomAttr getAtomOfColumns(MmaOp mma) {
   return atom && atom.readsColumns() ? atom : MmaAtomAttr();
 }
 
+/// The role that transposes, where the kernel has one.
+static StringAttr getTransposingRole(gpu::GPUFuncOp kernel) {
+  constexpr StringLiteral kName = "transpose";
+  for (auto role : getRoles(kernel).getAsRange<RoleAttr>())
+    if (role.getName() == kName && role.getThreads() == RoleThreads::All)
+      return StringAttr::get(kernel.getContext(), kName);
+  return {};
+}
+
 void TilePromoteToShared::transposeOperand(MmaOp mma) {
   MmaAtomAttr atom = getAtomOfColumns(mma);
-  auto get = mma.getRhs().getDefiningOp<GetOp>();
-  if (!atom || !get)
+  auto rows = mma.getRhs().getDefiningOp<GetOp>();
+  if (!atom || !rows)
     return;
   Location loc = mma.getLoc();
-  TileType rows = mma.getRhs().getType();
-  auto columns = TileType::get({rows.getShape()[1], rows.getShape()[0]},
-                               rows.getElementType());
-  bool paired = atom.isPaired() && mma.getLhs().getType().isRegisters();
-  Value buffer = createBuffer(columns, paired);
-  OpBuilder b(mma);
-  // Who is at the barrier of a turn has multiplied what was written in the one
-  // before the last.
-  if (auto loop = mma->getParentOfType<scf::ForOp>()) {
-    Value other = createBuffer(columns, paired);
-    Value number = numbers.get(b, loc, loop);
-    b.setInsertionPoint(mma);
-    buffer = AlternateOp::create(b, loc, number, buffer, other);
-  }
-  TransposeOp::create(b, loc, get.getResult(), buffer);
-  auto met = BarrierOp::create(b, loc);
-  mma.getRhsMutable().assign(buffer);
+  TileType type = mma.getRhs().getType();
+  auto columns = TileType::get({type.getShape()[1], type.getShape()[0]},
+                               type.getElementType());
+  // Those of a step are written while those of the one before are multiplied.
+  constexpr int64_t kStages = 2;
+  auto channelType = ChannelType::get(
+      &getContext(), columns.getShape(), columns.getElementType(),
+      rows->getParentOfType<scf::ForOp>() ? kStages : 1,
+      getSwizzleAtom(columns),
+      atom.isPaired() && mma.getLhs().getType().isRegisters());
+  Value channel = createChannel(rows, channelType), element = rows.getElement();
+  OpBuilder b(rows->getContext());
+  b.setInsertionPointAfter(rows);
+  auto transpose =
+      TransposeOp::create(b, loc, channel, element, rows.getResult(),
+                          getTransposingRole(getOperation()));
+  Value get = GetOp::create(b, loc, channelType.getTileType(), channel, element,
+                            /*pending=*/0);
+  b.setInsertionPointAfter(lastUserInBlock(rows, mma));
+  ReleaseOp::create(b, loc, channel, element);
+  mma.getRhsMutable().assign(get);
   mma.setTransposeRhs(true);
-  if (!llvm::all_of(get->getUsers(), llvm::IsaPred<TransposeOp>))
+  if (!llvm::all_of(rows->getUsers(), llvm::IsaPred<TransposeOp>))
     return;
   for (auto release :
-       llvm::make_early_inc_range(get->getBlock()->getOps<ReleaseOp>()))
-    if (release.getChannel() == get.getChannel() &&
-        release.getElement() == get.getElement())
-      release->moveAfter(met);
+       llvm::make_early_inc_range(rows->getBlock()->getOps<ReleaseOp>()))
+    if (release.getChannel() == rows.getChannel() &&
+        release.getElement() == rows.getElement())
+      release->moveAfter(transpose);
 }
 
 /// Whether the rows and columns of a view end where those of its tensor do.

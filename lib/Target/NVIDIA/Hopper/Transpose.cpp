@@ -22,11 +22,17 @@ static constexpr int64_t kRows = 32, kColumns = 16;
 static constexpr int64_t kSize = 8;
 
 namespace {
-/// A place along a dimension: less than `extent` that differs between lanes,
-/// null for 0, and a constant.
-struct Place {
-  Value dynamic;
-  int64_t extent = 1, constant = 0;
+/// Addresses of a thread in a tile: those of one differ from each other by
+/// constants, of which the ones within a swizzle atom are not added.
+struct Side {
+  tile::TileType tile;
+  Value first;
+};
+
+/// What a warp transposes at once, so many rows and columns of the source from
+/// the first one.
+struct Unit {
+  int64_t row, column;
 };
 
 class Transposer {
@@ -50,20 +56,23 @@ private:
   Value remainder(Value value, int64_t divisor) {
     return b.createOrFold<arith::RemUIOp>(loc, value, constant(divisor));
   }
-  /// The element at a row and a column of a tile in swizzle atoms.
-  Value locate(tile::TileType type, const Place &row, const Place &column);
-  /// Which rows of the source the lanes give the addresses of.
-  Value getRowOfLane();
-  /// The unit of these rows and columns of the source, whose places count
-  /// units.
-  void transposeUnit(const Place &rows, const Place &columns);
+  /// That of this row and column.
+  Side getSide(Value buffer, tile::TileType type, Value row, Value column);
+  /// A pointer so many rows and columns further, which share no bit with the
+  /// ones of the thread.
+  Value locate(const Side &side, int64_t row, int64_t column);
+  void addSource();
+  void addDestination();
+  /// Reads all of these before one is written: no assembler knows that what is
+  /// written is not read.
+  void transposeUnits(ArrayRef<Unit> units);
 
   OpBuilder &b;
   Location loc;
   const SharedTranspose &request;
-  /// The row of a unit of the source, and the row and the column of one of the
-  /// destination, that the lane gives.
-  Value sourceRow, row, column;
+  /// Warps that have columns: so many that their numbers are bits.
+  int64_t warps;
+  Side source, destination;
   /// Bytes of rows that differ in the last bit, for lanes whose matrix takes
   /// the even one first.
   Value selectors[2];
@@ -72,17 +81,63 @@ private:
 
 Transposer::Transposer(OpBuilder &b, Location loc,
                        const SharedTranspose &request)
-    : b(b), loc(loc), request(request) {
+    : b(b), loc(loc), request(request),
+      warps(llvm::bit_floor(static_cast<uint64_t>(request.warps))) {}
+
+Side Transposer::getSide(Value buffer, tile::TileType type, Value row,
+                         Value column) {
+  tile::SwizzleAttr swizzle = type.getSwizzle();
+  int64_t atom = swizzle.getSwizzleAtom();
+  Value position = sharedPosition(b, loc, swizzle, atom, {row, 0},
+                                  {remainder(column, atom), 0})
+                       .materialize(b, loc);
+  Value ofAtom = multiply(divide(column, atom), atom * type.getShape()[0]);
+  return {type, sharedAddress(b, loc, buffer, add(position, ofAtom))};
+}
+
+Value Transposer::locate(const Side &side, int64_t row, int64_t column) {
+  int64_t atom = side.tile.getSwizzle().getSwizzleAtom();
+  // Behind the place of the slot, which differs between elements: what is added
+  // to it would be kept for each unit.
+  Value address =
+      b.createOrFold<arith::XOrIOp>(loc, side.first, constant(column % atom));
+  address =
+      add(address, constant(column / atom * atom * side.tile.getShape()[0] +
+                            row * atom));
+  address = b.createOrFold<arith::IndexCastOp>(loc, b.getI64Type(), address);
+  return LLVM::IntToPtrOp::create(
+      b, loc, LLVM::LLVMPointerType::get(b.getContext(), kSharedSpace),
+      address);
+}
+
+void Transposer::addSource() {
+  Value row = request.lane;
+  if (!request.destinationTile.getSwizzle().getPaired()) {
+    // Of two matrices, the lanes give rows 0, 1, 4, 5 and so on, and 2, 3, 6,
+    // 7.
+    Value inMatrix = remainder(row, kSize), matrix = divide(row, kSize);
+    Value ofPair =
+        add(multiply(divide(inMatrix, 2), 4), remainder(inMatrix, 2));
+    Value ofMatrix = add(multiply(divide(matrix, 2), 2 * kSize),
+                         multiply(remainder(matrix, 2), 2));
+    row = add(ofPair, ofMatrix);
+  }
+  source = getSide(request.source, request.sourceTile, row,
+                   multiply(request.warp, kColumns));
+}
+
+void Transposer::addDestination() {
   Value lane = request.lane, inMatrix = remainder(lane, kSize),
         matrix = divide(lane, kSize);
-  sourceRow = getRowOfLane();
   // A matrix has even rows first and then odd ones, or the other way round, so
   // that its eight rows fall on all banks.
   Value isLater = divide(inMatrix, kSize / 2),
         isOdd =
             b.createOrFold<arith::XOrIOp>(loc, remainder(matrix, 2), isLater);
-  row = add(multiply(inMatrix, 2), isOdd);
-  column = multiply(divide(matrix, 2), kColumns);
+  Value row = add(multiply(inMatrix, 2), isOdd);
+  destination = getSide(request.destination, request.destinationTile,
+                        add(multiply(request.warp, kColumns), row),
+                        multiply(divide(matrix, 2), kColumns));
   constexpr int64_t kEven = 0x6420, kOdd = 0x7531;
   Value holdsLater = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
                                            lane, constant(4 * kSize / 2));
@@ -91,108 +146,56 @@ Transposer::Transposer(OpBuilder &b, Location loc,
   selectors[1] = arith::SelectOp::create(b, loc, holdsLater, even, odd);
 }
 
-Value Transposer::getRowOfLane() {
-  Value lane = request.lane;
-  if (request.destinationTile.getSwizzle().getPaired())
-    return lane;
-  // Of two matrices, the lanes give rows 0, 1, 4, 5 and so on, and 2, 3, 6, 7.
-  Value inMatrix = remainder(lane, kSize), matrix = divide(lane, kSize);
-  Value ofPair = add(multiply(divide(inMatrix, 2), 4), remainder(inMatrix, 2));
-  Value ofMatrix = add(multiply(divide(matrix, 2), 2 * kSize),
-                       multiply(remainder(matrix, 2), 2));
-  return add(ofPair, ofMatrix);
-}
-
-Value Transposer::locate(tile::TileType type, const Place &row,
-                         const Place &column) {
-  tile::SwizzleAttr swizzle = type.getSwizzle();
-  int64_t atom = swizzle.getSwizzleAtom(), atomSize = type.getShape()[0] * atom;
-  SplitIndex ofRow{row.dynamic, row.constant};
-  // Lanes that differ are in one swizzle atom where its columns begin with
-  // theirs.
-  if (column.constant % atom + column.extent <= atom) {
-    uint64_t bits = llvm::PowerOf2Ceil(column.extent) - 1;
-    SplitIndex position = sharedPosition(
-        b, loc, swizzle, atom, ofRow,
-        {column.dynamic, column.constant % atom, bits & ~(kColumns - 1)});
-    position.constant += column.constant / atom * atomSize;
-    return position.materialize(b, loc);
-  }
-  Value whole = add(column.dynamic, constant(column.constant));
-  SplitIndex position =
-      sharedPosition(b, loc, swizzle, atom, ofRow, {remainder(whole, atom), 0});
-  return add(position.materialize(b, loc),
-             multiply(divide(whole, atom), atomSize));
-}
-
-void Transposer::transposeUnit(const Place &rows, const Place &columns) {
-  auto ofLane = [&](const Place &units, int64_t size, Value own,
-                    int64_t extent) {
-    Place place{own, extent, units.constant * size};
-    if (!units.dynamic)
-      return place;
-    Value first = multiply(units.dynamic, size);
-    place.dynamic = own ? add(first, own) : first;
-    place.extent = (units.extent - 1) * size + extent;
-    return place;
-  };
-  Value from = locate(request.sourceTile, ofLane(rows, kRows, sourceRow, kRows),
-                      ofLane(columns, kColumns, Value(), kColumns)),
-        to = locate(request.destinationTile,
-                    ofLane(columns, kColumns, row, kColumns),
-                    ofLane(rows, kRows, column, kRows));
+void Transposer::transposeUnits(ArrayRef<Unit> units) {
   auto shape = NVVM::LdStMatrixShapeAttr::get(b.getContext(), kSize, kSize);
   constexpr int kMatrices = 4;
   SmallVector<Type> types(kMatrices, b.getI32Type());
-  Value read = NVVM::LdMatrixOp::create(
-      b, loc, LLVM::LLVMStructType::getLiteral(b.getContext(), types),
-      sharedPointer(b, loc, request.source, from), kMatrices,
-      NVVM::MMALayout::col, shape, NVVM::LdStMatrixEltType::B16);
-  SmallVector<Value> pairs, words;
-  for (int i = 0; i < kMatrices; ++i)
-    pairs.push_back(LLVM::ExtractValueOp::create(b, loc, read, i));
-  // Two pairs of rows, of two columns, are four rows of each of the two.
-  for (int i = 0; i < kMatrices; ++i)
-    words.push_back(NVVM::PermuteOp::create(
-        b, loc, b.getI32Type(), pairs[i / 2 * 2], pairs[i / 2 * 2 + 1],
-        selectors[i % 2], NVVM::PermuteMode::DEFAULT));
-  NVVM::StMatrixOp::create(
-      b, loc, sharedPointer(b, loc, request.destination, to), words,
-      NVVM::MMALayout::row, shape, NVVM::LdStMatrixEltType::B16);
+  SmallVector<Value> read;
+  for (Unit unit : units)
+    read.push_back(NVVM::LdMatrixOp::create(
+        b, loc, LLVM::LLVMStructType::getLiteral(b.getContext(), types),
+        locate(source, unit.row, unit.column), kMatrices, NVVM::MMALayout::col,
+        shape, NVVM::LdStMatrixEltType::B16));
+  for (auto [unit, matrices] : llvm::zip_equal(units, read)) {
+    SmallVector<Value> pairs, words;
+    for (int i = 0; i < kMatrices; ++i)
+      pairs.push_back(LLVM::ExtractValueOp::create(b, loc, matrices, i));
+    // Two pairs of rows, of two columns, are four rows of each of the two.
+    for (int i = 0; i < kMatrices; ++i)
+      words.push_back(NVVM::PermuteOp::create(
+          b, loc, b.getI32Type(), pairs[i / 2 * 2], pairs[i / 2 * 2 + 1],
+          selectors[i % 2], NVVM::PermuteMode::DEFAULT));
+    NVVM::StMatrixOp::create(b, loc, locate(destination, unit.column, unit.row),
+                             words, NVVM::MMALayout::row, shape,
+                             NVVM::LdStMatrixEltType::B16);
+  }
 }
 
 void Transposer::run() {
-  int64_t rows = request.sourceTile.getShape()[0] / kRows,
-          columns = request.sourceTile.getShape()[1] / kColumns,
-          warps = request.warps;
-  auto count = static_cast<int64_t>(llvm::divideCeil(rows * columns, warps));
-  for (int64_t i = 0; i < count; ++i) {
-    // Warps are assigned to columns first.
-    if (columns % warps == 0) {
-      int64_t turns = columns / warps;
-      transposeUnit({Value(), 1, i / turns},
-                    {request.warp, warps, i % turns * warps});
-      continue;
-    }
-    Value unit = add(request.warp, constant(i * warps));
-    auto transpose = [&] {
-      if (warps % columns == 0)
-        return transposeUnit({divide(request.warp, columns), warps / columns,
-                              i * (warps / columns)},
-                             {remainder(request.warp, columns), columns, 0});
-      transposeUnit({divide(unit, columns), rows, 0},
-                    {remainder(unit, columns), columns, 0});
-    };
-    if ((i + 1) * warps <= rows * columns) {
-      transpose();
-      continue;
-    }
+  int64_t rows = request.sourceTile.getShape()[0],
+          columns = request.sourceTile.getShape()[1] / kColumns;
+  auto guard = [&](int64_t count) {
+    if (count >= request.warps)
+      return;
     Value isThere = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                          unit, constant(rows * columns));
-    auto guard = scf::IfOp::create(b, loc, isThere, /*withElseRegion=*/false);
-    OpBuilder::InsertionGuard inner(b);
-    b.setInsertionPointToStart(guard.thenBlock());
-    transpose();
+                                          request.warp, constant(count));
+    auto branch = scf::IfOp::create(b, loc, isThere, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+  };
+  OpBuilder::InsertionGuard restore(b);
+  guard(warps);
+  addSource();
+  addDestination();
+  for (int64_t first = 0; first < columns; first += warps) {
+    // The last ones may be of some of the warps.
+    if (columns - first < warps)
+      guard(columns - first);
+    for (int64_t row = 0; row < rows; row += 2 * kRows) {
+      SmallVector<Unit> units{{row, first * kColumns}};
+      if (row + kRows < rows)
+        units.push_back({row + kRows, first * kColumns});
+      transposeUnits(units);
+    }
   }
 }
 

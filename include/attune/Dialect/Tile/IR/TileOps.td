@@ -148,23 +148,28 @@ def Tile_WriteOp : Tile_Op<"write", [MemoryEffects<[MemRead, MemWrite]>]> {
 }
 
 def Tile_TransposeOp : Tile_Op<"transpose", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Writes the rows of a tile in shared memory as columns of another one";
+  let summary = "Puts the rows of a tile in shared memory as columns of a slot";
   let description = [{
-    `destination[j, i] = source[i, j]`. All warps of the role, or of the workgroup, share the work; behind a `tile.barrier` each of
-    them may multiply the destination, and the source may be overwritten. What reads the destination as it was must be done by then.
+    As `tile.put_tile` into a channel with swizzle atoms, `slot[j, i] = source[i, j]`: it waits until all roles that get the slot's
+    earlier element have released it, and the element is there for them, and for their MMAs, when all warps of the role, which share
+    the work, have put their parts. The source may be released behind it. `role` names the role of which all threads run the program
+    that `tile-specialize-warps` gives it to; without it, that is the first one.
 
     **Example**
     ```mlir
-    tile.transpose %v, %columns : !tile.tile<128x64xf8E4M3FN, shared, #s>, !tile.tile<64x128xf8E4M3FN, shared, #paired>
-    tile.barrier
-    %acc = tile.mma %p, %columns, %before transpose_rhs scope <warpgroup> : ...
+    %v = tile.get %rows[%e] : !tile.channel<128x64xf8E4M3FN, stages = 2, swizzle_atom = 64> -> !tile.tile<128x64xf8E4M3FN, shared, #s>
+    tile.transpose %v into %columns[%e] role "transpose"
+        : !tile.tile<128x64xf8E4M3FN, shared, #s>, !tile.channel<64x128xf8E4M3FN, stages = 2, swizzle_atom = 128, paired = true>
+    tile.release %rows[%e] : !tile.channel<128x64xf8E4M3FN, stages = 2, swizzle_atom = 64>
     ```
 
-    **Errors**: shapes that are not each other's transpose; element types differ. By `convert-tile-to-gpu`: tiles in whole rows; elements that
-    do not have 8 bits; a source of other than a multiple of 32 rows and 16 columns.
+    **Errors**: shapes that are not each other's transpose; element types differ; a channel of a cluster. By `convert-tile-to-gpu`: whole rows;
+    elements that do not have 8 bits; a source of other than a multiple of 32 rows and 16 columns; another put into the channel.
   }];
-  let arguments = (ins Tile_SharedTile:$source, Tile_SharedTile:$destination);
-  let assemblyFormat = "$source `,` $destination attr-dict `:` type($source) `,` type($destination)";
+  let arguments = (ins Tile_ChannelType:$channel, Index:$element, Tile_SharedTile:$source, OptionalAttr<StrAttr>:$role);
+  let assemblyFormat = [{
+    $source `into` $channel `[` $element `]` (`role` $role^)? attr-dict `:` type($source) `,` type($channel)
+  }];
   let hasVerifier = 1;
 }
 

@@ -76,7 +76,7 @@ def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
     barriers in shared memory, one pair for each slot, and not for the workgroup as a whole.
 
     With `padding`, rows start on other banks by elements that nobody uses, at constant distances. Where `transposed`, a slot is
-    stored column by column.
+    stored column by column. Where `paired`, pairs of columns alternate in its swizzle atoms; only a `tile.transpose` writes it then.
 
     Channels of a `cluster` of more than one workgroup are one: an element is the same tile in all of
     them. Each workgroup's put copies its share of the rows to the slots of all, and a slot is free when
@@ -89,15 +89,16 @@ def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
     DefaultValuedParameter<"int64_t", "0">:$swizzle_atom,
     DefaultValuedParameter<"int64_t", "1">:$cluster,
     DefaultValuedParameter<"int64_t", "0">:$padding,
-    DefaultValuedParameter<"bool", "false">:$transposed);
+    DefaultValuedParameter<"bool", "false">:$transposed,
+    DefaultValuedParameter<"bool", "false">:$paired);
   let assemblyFormat = [{
     `<` custom<ShapedElement>($shape, $elementType) `,` `stages` `=` $stages ``
-        custom<ChannelDetails>($swizzle_atom, $cluster, $padding, $transposed) `` `>`
+        custom<ChannelDetails>($swizzle_atom, $cluster, $padding, $transposed, $paired) `` `>`
   }];
   let builders = [
     TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType, "int64_t":$stages,
-                     "int64_t":$swizzle_atom), [{
-      return $_get($_ctxt, shape, elementType, stages, swizzle_atom, /*cluster=*/1, /*padding=*/0, /*transposed=*/false);
+                     "int64_t":$swizzle_atom, CArg<"bool", "false">:$paired), [{
+      return $_get($_ctxt, shape, elementType, stages, swizzle_atom, /*cluster=*/1, /*padding=*/0, /*transposed=*/false, paired);
     }]>];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -110,7 +111,7 @@ def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
     /// The same channel of a cluster; null, with an error, if its tiles cannot be shared.
     ChannelType withCluster(::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError, int64_t cluster) const {
       return getChecked(emitError, getContext(), getShape(), getElementType(), getStages(), getSwizzleAtom(), cluster, getPadding(),
-                        getTransposed());
+                        getTransposed(), getPaired());
     }
   }];
 }

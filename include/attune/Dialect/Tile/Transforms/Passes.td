@@ -19,7 +19,7 @@ def TilePromoteToSharedPass : Pass<"tile-promote-to-shared", "::mlir::gpu::GPUFu
     padded, and `transposed` where all of these sum over its rows. What is `read_once` needs no slot then: each thread loads its part.
 
     What a warpgroup multiplies by columns alone, as right-hand operands of 8 bits, goes from its slot through a `tile.transpose`
-    to one of two buffers, by turns. All warps of the role meet behind it at a `tile.barrier`, and the slot is released there.
+    to a channel of two stages. A role named "transpose" puts it there, or where the kernel has none, the one that multiplies.
 
     A left-hand operand that was computed, of an MMA with `lhs_through_shared`, goes through shared memory: a `tile.write`
     into a `tile.buffer`. A `tile.hand_over` becomes a channel with a `tile.put_tile`, a `tile.get` and a `tile.release` where several roles
