@@ -19,28 +19,28 @@
 // BOUNDS: attention on sm_86: 4 of {{[0-9]+}} legal schedules tried in {{.*}}, 2 not measured because their binary equals another
 // BOUNDS: executed on the CPU: 2 different kernels, which are those of 4 schedules; 4 of these are right
 
-// TABLE: attention on gfx942: 84 of 84 legal schedules tried
+// TABLE: attention on gfx942: 168 of 168 legal schedules tried
 // TABLE-NOT: rank
-// TABLE: executed on the CPU: 60 different kernels, which are those of 84 schedules; 84 of these are right and have no fault
+// TABLE: executed on the CPU: 120 different kernels, which are those of 168 schedules; 168 of these are right and have no fault
 // TABLE-NOT: best
 
-// LOG: 84/84 ok 84
+// LOG: 168/168 ok 168
 // LOG-NOT: warning
 
-// REPORT: "binaries": 60
+// REPORT: "binaries": 120
 // REPORT: "device": "host executor, {{.*}}"
 // REPORT: "executed": true
 // REPORT: "results": []
 // REPORT: "statuses": {
-// REPORT-NEXT: "ok": 84
+// REPORT-NEXT: "ok": 168
 // REPORT: "timed": false
-// REPORT: "tried": 84
+// REPORT: "tried": 168
 
-// AGAIN: 84 of 84 legal schedules tried in 0s, 84 of them from the database
-// AGAIN: executed on the CPU: 60 different kernels
+// AGAIN: 168 of 168 legal schedules tried in 0s, 168 of them from the database
+// AGAIN: executed on the CPU: 120 different kernels
 
 // STATUS: session 1: attention on gfx942, device host executor, {{.*}}, finished
-// STATUS-NEXT: 84 results for 84 legal schedules: ok 84
+// STATUS-NEXT: 168 results for 168 legal schedules: ok 168
 
 func.func @attention(%q: tensor<1x2x40x320xf16>, %k: tensor<1x1x70x320xf16>,
                      %v: tensor<1x1x70x320xf16>) -> tensor<1x2x40x320xf16> {
