@@ -45,6 +45,14 @@ func.func @blocks_of_small_heads(%q: tensor<4x32x4096x64xf8E4M3FN>, %k: tensor<4
   return %o, %few : tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>
 }
 
+// Tiles of few keys follow each other.
+// CHECK-LABEL: func.func @short_tiles
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = softmax, tileOrder = ascending, persistent = static>)
+func.func @short_tiles(%q: tensor<16x16x1024x128xf8E4M3FN>) -> tensor<16x16x1024x128xbf16> {
+  %o = attn.attention %q, %q, %q weights(f8E4M3FN) : tensor<16x16x1024x128xf8E4M3FN>, tensor<16x16x1024x128xf8E4M3FN>, tensor<16x16x1024x128xf8E4M3FN>
+  return %o : tensor<16x16x1024x128xbf16>
+}
+
 // So many keys of larger ones where little of a last block is left.
 // CHECK-LABEL: func.func @last_blocks
 // CHECK: schedule(<blockN = 224, {{.*}}vStages = 1, qInRegisters = 0, overlap = softmax, tileOrder = ascending, cluster = 2>)

@@ -208,6 +208,16 @@ static AttentionAttr selectTransposing(const AttentionProblem &problem,
                    problem.seqK % wide.blockN <= kSmallBlock)))
     if (AttentionAttr schedule = getIfFits(problem, wide, target))
       return schedule;
+  // Where few keys make tiles short, the next one begins under the last of one.
+  constexpr int64_t kKeysOfShortTiles = 2048;
+  if (!isSmall && problem.seqK <= kKeysOfShortTiles) {
+    AttentionSchedule steady = wanted;
+    handOut(problem, steady);
+    steady.persistent = schedule::Persistent::Static;
+    steady.oInShared = schedule::OutputPath::Buffer;
+    if (AttentionAttr schedule = getIfFits(problem, steady, target))
+      return schedule;
+  }
   return getIfFits(problem, wanted, target);
 }
 
