@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "KeySplits.h"
+
+using namespace mlir;
+using namespace attune;
+using schedule::AttentionAttr;
+using tile::TargetAttr;
+
+bool attune::hasFewQueries(const AttentionProblem &problem) {
+  constexpr int64_t kFewQueries = 64;
+  return problem.heads > 0 && problem.seqQ > 0 && problem.seqQ <= kFewQueries &&
+         problem.seqK >= kShortKeys;
+}
+
+/// Divides tiles of many keys, so that none is worked on when all others are
+/// done. How many keys a batch has is not known: each part costs the short ones
+/// something.
+static AttentionAttr balanceKeys(const AttentionProblem &problem,
+                                 AttentionAttr schedule, TargetAttr target) {
+  constexpr int64_t kMostParts = 4;
+  auto parts = std::min(static_cast<int64_t>(llvm::PowerOf2Ceil(
+                            llvm::divideCeil(problem.seqK, kLongKeys))),
+                        kMostParts);
+  // Where they are not handed out, parts even out if there are more of them, or
+  // if a second workgroup of the SM fills what one leaves.
+  if (parts > 1 && schedule.getPersistent() == schedule::Persistent::None &&
+      schedule.getWorkgroupsPerSm() == 1)
+    parts *= 2;
+  SmallVector<int64_t> values(schedule.getValues());
+  values[AttentionAttr::splitK] = parts;
+  auto split = AttentionAttr::get(target.getContext(), values);
+  return checkLegal(problem, split, target) ? schedule : split;
+}
+
+/// Gives workgroups equal shares of the keys of all batches, where roles share
+/// columns, so that an SM works on one tile at a time: null where it is not
+/// legal. Their accumulators leave no registers for a second loop of blocks.
+static AttentionAttr shareKeys(const AttentionProblem &problem,
+                               AttentionAttr schedule, TargetAttr target) {
+  if (schedule.getWarpsN() == 1)
+    return {};
+  SmallVector<int64_t> values(schedule.getValues());
+  values[AttentionAttr::persistent] =
+      static_cast<int64_t>(schedule::Persistent::Static);
+  values[AttentionAttr::splitK] = 0;
+  values[AttentionAttr::splitMasked] = 0;
+  auto shared = AttentionAttr::get(target.getContext(), values);
+  bool isRefused = checkLegal(problem, shared, target) ||
+                   checkWorthTrying(problem, shared, target);
+  return isRefused ? AttentionAttr() : shared;
+}
+
+AttentionAttr attune::splitKeys(const AttentionProblem &problem,
+                                AttentionAttr schedule, TargetAttr target) {
+  if (!schedule || !hasFewQueries(problem))
+    return schedule;
+  int64_t tiles = problem.countTiles(schedule);
+  int64_t slots = target.getSms() * schedule.getWorkgroupsPerSm();
+  // There is no room for the next tile where warpgroups share columns, or
+  // workgroups an SM.
+  bool isFull = schedule.getWarpsN() > 1 || schedule.getWorkgroupsPerSm() > 1;
+  if (problem.hasKeyLengths &&
+      (schedule.getPersistent() == schedule::Persistent::Dynamic ||
+       (isFull && 2 * tiles > slots))) {
+    if (AttentionAttr shared = shareKeys(problem, schedule, target))
+      return shared;
+    return balanceKeys(problem, schedule, target);
+  }
+  int64_t keys = problem.meanKeys ? problem.meanKeys : problem.seqK;
+  auto blocks =
+      static_cast<int64_t>(llvm::divideCeil(keys, schedule.getBlockN()));
+  // What starting a tile and merging cost, in the time of a block.
+  constexpr int64_t kStart = 2, kMerge = 3;
+  // By how much parts must be faster, in percent.
+  constexpr int64_t kMargin = 125;
+  auto getTime = [&](int64_t splits) {
+    auto rounds = static_cast<int64_t>(llvm::divideCeil(tiles * splits, slots));
+    auto steps = static_cast<int64_t>(llvm::divideCeil(blocks, splits));
+    return rounds * (steps + kStart) + (splits > 1 ? kMerge : 0);
+  };
+  SmallVector<int64_t> values(schedule.getValues());
+  AttentionAttr best = schedule;
+  int64_t bestTime = getTime(1) * 100 / kMargin;
+  for (int64_t splits :
+       AttentionAttr::getSet().knobs[AttentionAttr::splitK].domain) {
+    if (splits <= 1)
+      continue;
+    values[AttentionAttr::splitK] = splits;
+    auto split = AttentionAttr::get(target.getContext(), values);
+    if (getTime(splits) >= bestTime || checkLegal(problem, split, target) ||
+        checkWorthTrying(problem, split, target))
+      continue;
+    best = split;
+    bestTime = getTime(splits);
+  }
+  return best;
+}
