@@ -257,6 +257,28 @@ static double getHidden(Overlap overlap, double multiply, double softmax,
   return share * std::min(multiply, softmax) / (1 + spills / kLittleSpilling);
 }
 
+/// What a row of a step issues besides MMAs and exponentials, with so many
+/// scores and columns of the output.
+static double countInstructions(const AttentionKnobs &schedule, bool isMasked,
+                                double scores, double outputs) {
+  double polynomials = static_cast<double>(schedule.getExpOnFma()) / 16;
+  double perScore =
+      kScoreInstructions + polynomials * kPolynomialInstructions +
+      (isMasked && !schedule.getSplitMasked() ? kTestInstructions : 0);
+  double perOutput =
+      (schedule.getMmaWarps() > 1 ? kGroupOutputInstructions
+                                  : kOutputInstructions) -
+      (schedule.getRescale() && !isMasked ? kRescaleInstructions : 0);
+  return scores * perScore + outputs * perOutput;
+}
+
+/// Of MMAs with operands of a type, in a clock.
+static double getFlops(tile::RatesAttr rates, bool byGroups, Type type) {
+  // Rates are those of 16 bits.
+  return byGroups ? rates.getGroupMma() * 16.0 / type.getIntOrFloatBitWidth()
+                  : static_cast<double>(rates.getMma());
+}
+
 AttentionModel::TileTime
 AttentionModel::getTileTime(const AttentionKnobs &schedule, const Usage &used,
                             const Steps &steps, int64_t resident) const {
@@ -266,7 +288,6 @@ AttentionModel::getTileTime(const AttentionKnobs &schedule, const Usage &used,
   tile::MmaAtomAttr atom = findAtom(work.problem, schedule, target);
   auto [dQK, dV] = getPaddedHeadDims(work.problem, atom);
   double bytes = work.problem.elementType.getIntOrFloatBitWidth() / 8.0;
-  bool isMasked = work.isMasked();
   double groups = static_cast<double>(schedule.getNumWarps()) /
                   static_cast<double>(schedule.getMmaWarps());
   // Of a group that shares columns with others, rows are more and the output's
@@ -279,39 +300,30 @@ AttentionModel::getTileTime(const AttentionKnobs &schedule, const Usage &used,
   // Demands of a step of one group, in clocks. An MMA reads its right
   // operand from shared memory for each of its rows of instructions, or once
   // where registers hold it, and the query where they do not.
-  // Rates are those of 16 bits.
-  auto getFlops = [&](Type type) {
-    return byGroups ? rates.getGroupMma() * 16.0 / type.getIntOrFloatBitWidth()
-                    : static_cast<double>(rates.getMma());
-  };
   double reads = byGroups ? rows / static_cast<double>(atom.getM()) : 1;
   double shared = rates.getShared();
   double query = schedule.getQInRegisters() ? 0 : rows * dQK * bytes;
   double scores =
-      std::max(2 * rows * columns * dQK / getFlops(work.problem.elementType),
+      std::max(2 * rows * columns * dQK /
+                   getFlops(rates, byGroups, work.problem.elementType),
                (reads * columns * dQK * bytes + query) / shared);
-  double output = std::max(2 * rows * columns * ofOutput /
-                               getFlops(work.problem.getWeightType()),
-                           reads * columns * ofOutput * bytes / shared);
+  double output =
+      std::max(2 * rows * columns * ofOutput /
+                   getFlops(rates, byGroups, work.problem.getWeightType()),
+               reads * columns * ofOutput * bytes / shared);
   double multiply = scores + output;
   double polynomials = static_cast<double>(schedule.getExpOnFma()) / 16;
   double exps = rows * columns * (1 - polynomials) / rates.getExp();
-  double perScore =
-      kScoreInstructions + polynomials * kPolynomialInstructions +
-      (isMasked && !schedule.getSplitMasked() ? kTestInstructions : 0);
-  double perOutput =
-      (byGroups ? kGroupOutputInstructions : kOutputInstructions) -
-      (schedule.getRescale() && !isMasked ? kRescaleInstructions : 0);
   double spills =
       std::max(0.0, used.spilledBytes - (isPersistent ? kSpilledOutside : 0)) *
       kSpillMoves * schedule.getMmaWarps() * target.getLanes() / shared;
   // What is transposed is read once more and written again.
-  double transposing =
-      computingWarpsTranspose(work.problem, schedule, target)
-          ? 2 * columns * static_cast<double>(dV) * bytes / groups / shared
-          : 0;
+  double transposing = 2 * columns * static_cast<double>(dV) * bytes / groups /
+                       shared *
+                       computingWarpsTranspose(work.problem, schedule, target);
   double vector =
-      rows * (columns * perScore + ofOutput * perOutput) / rates.getIssue() +
+      rows * countInstructions(schedule, work.isMasked(), columns, ofOutput) /
+          rates.getIssue() +
       transposing + spills;
   // Workgroups of a cluster fetch a block once for all of them.
   double fetch = columns * (work.problem.isLatent ? dQK : dQK + dV) * bytes /
