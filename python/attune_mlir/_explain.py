@@ -34,8 +34,9 @@ class Resources:
         """The terms of `loop`: what one iteration takes each part of the chip."""
         clocks = {name.removesuffix("_clocks"): count for name, count in self.loop.items() if name.endswith("_clocks")}
         return (
-            f"{self.loop['warps']} warps of an SM; clocks: {clocks['matrix']} matrix, {clocks['vector']} vector ({clocks['exp']} exponentials), "
-            f"{clocks['shared']} shared memory, {clocks['cache']} cache, {clocks['alone']} one warp ({clocks['wait']} waits); "
+            f"{self.loop['warps']} warps of an SM; clocks: {clocks['matrix']} matrix, "
+            f"{clocks['vector']} vector ({clocks['exp']} exponentials), {clocks['shared']} shared memory, "
+            f"{clocks['cache']} cache, {clocks['alone']} one warp ({clocks['wait']} waits); "
             f"{self.loop['tflops']} TFLOP/s"
         )
 
