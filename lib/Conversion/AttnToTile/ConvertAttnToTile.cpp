@@ -66,6 +66,12 @@ static LogicalResult checkPrepared(attn::AttentionOpInterface op) {
   return checkScheduled(cast<TunableOpInterface>(*op));
 }
 
+/// Workgroups that there is room for at once.
+static int64_t countResident(schedule::AttentionAttr schedule,
+                             tile::TargetAttr target) {
+  return target.getSms() * schedule.getWorkgroupsPerSm();
+}
+
 /// The sizes of the tiles of an op that can be outlined.
 static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
                                        tile::TargetAttr target) {
@@ -92,7 +98,7 @@ static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
   bool sharesSteps = schedule.getSplitK() == 0;
   int64_t members = 0, rounds = 0, sharers = 0;
   if (sharesSteps) {
-    int64_t workers = target.getSms() * schedule.getWorkgroupsPerSm(),
+    int64_t workers = countResident(schedule, target),
             tiles = op.getHeadsQ() / heads;
     members = countMembers(tiles, workers);
     rounds = tiles / members;
@@ -230,7 +236,7 @@ static void setLaunch(attn::AttentionOp op, tile::TargetAttr target,
   int64_t cluster = schedule.getCluster();
   // The order in which a kernel takes its block number apart is that of
   // BodyBuilder::locate: tiles fastest, then heads, then batch.
-  int64_t resident = target.getSms() * schedule.getWorkgroupsPerSm();
+  int64_t resident = countResident(schedule, target);
   // Equal shares are as many as there are workgroups at once.
   HostProduct grid{sizes.sharers ? resident : schedule.getSplitK()};
   for (auto [dim, per] : {std::pair<char, int64_t>('s', sizes.blockM * cluster),

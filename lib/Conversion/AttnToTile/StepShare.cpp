@@ -18,9 +18,6 @@ static constexpr int64_t kStart = 3, kFewestSteps = 4;
 /// Batches whose lengths are loaded at once.
 static constexpr int64_t kAtOnce = 8;
 
-/// What afterStep is where all steps are before it.
-static constexpr int64_t kAll = std::numeric_limits<int32_t>::max();
-
 namespace {
 /// Goes through the batches.
 class StepCounter {

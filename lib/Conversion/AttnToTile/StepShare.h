@@ -30,6 +30,8 @@ struct StepShare {
   /// from number `firstStep` on, and of the last one those before `afterStep`.
   /// Each tile's first part is in one share, also that of one without steps.
   mlir::Value firstTile, afterTile, firstStep, afterStep;
+  /// What afterStep is where all steps are before it.
+  static constexpr int64_t kAll = std::numeric_limits<int32_t>::max();
   /// Steps of a share, and of what its tiles cost besides.
   mlir::Value length;
 };

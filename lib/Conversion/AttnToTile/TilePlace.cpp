@@ -145,9 +145,8 @@ void TilePlace::locate(const StepShare &share, Value number) {
   firstStep = arith::SelectOp::create(b, isTile(share.firstTile),
                                       share.firstStep, constant(0));
   Value last = arith::SubIOp::create(b, share.afterTile, constant(1));
-  afterStep =
-      arith::SelectOp::create(b, isTile(last), share.afterStep,
-                              constant(std::numeric_limits<int32_t>::max()));
+  afterStep = arith::SelectOp::create(b, isTile(last), share.afterStep,
+                                      constant(StepShare::kAll));
   shareLength = share.length;
 }
 
