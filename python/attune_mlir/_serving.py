@@ -57,6 +57,8 @@ class Problem:
     strided: tuple[bool, bool, bool]
     #: The clauses with scales, and along which dimensions of their tensor these differ.
     scales: tuple[tuple[str, str], ...]
+    #: Whether bits of a sequence do not depend on the others.
+    batch_invariant: bool
 
     def _describe(self, dtype: str, packed: bool, length: int | None, heads: int, head_dim: int, strided: bool) -> str:
         layout = f", #attn.strided<[?, ?, ?, 1], divisor = {_operands.get_row_step(head_dim, dtype)}>" if strided else ""
@@ -77,7 +79,7 @@ class Problem:
                 clauses.append(f"{name}({number:.9e})")
         clauses += [f"alibi(%alibi : tensor<{self.heads}xf32>)"] * self.has_alibi
         clauses += [f"sinks(%sinks : tensor<{self.heads}xf32>)"] * self.has_sinks
-        clauses += [f"latent({self.head_dim_v})"] * self.is_latent
+        clauses += [f"latent({self.head_dim_v})"] * self.is_latent + ["batch_invariant"] * self.batch_invariant
         for name, letters in self.scales:
             blocks = f", [1, 1, {self.heads // self.kv_heads}, 1]" if "g" in letters else ""
             clauses.append(f"{name}(%{name}{blocks} : {self._describe_scales(name, letters)})")
@@ -155,6 +157,7 @@ class Options:
     return_lse: bool
     #: How many columns of the keys are values; None where these are apart.
     latent: int | None
+    batch_invariant: bool
     #: Whether what integers hold is checked.
     check: bool
     #: What elements of queries, keys and values are multiplied by.
@@ -248,6 +251,7 @@ def compute(
         is_latent=options.latent is not None,
         strided=(of_q, of_k, of_v),
         scales=tuple((clause, letters) for clause, (_, letters) in scales.items()),
+        batch_invariant=options.batch_invariant,
     )
     framework = _frameworks.find_framework(arrays["q"])
     shape: tuple[int, ...] = (*tensors["q"].shape[:3], head_dim_v)
@@ -262,7 +266,7 @@ def compute(
         given["lse"] = _operands.make_output(lse, "lse", shape, "float32", place)
     if 0 not in tensors["q"].shape and batch:
         most_keys = tensors["k"].shape[1] * (operands["pages"].shape[1] if has_pages else 1)
-        bucket = _schedules.Bucket.get(longest[0] or seq_q, longest[1] or most_keys, batch)
+        bucket = _schedules.Bucket.get(longest[0] or seq_q, longest[1] or most_keys, 1 if options.batch_invariant else batch)
         device = _devices.get_device(*place, chip)
         kernel = device.get_kernel(problem, bucket)
         places = _devices.find_places(kernel)
@@ -320,6 +324,7 @@ def varlen(
     sinks: Any = None,
     return_lse: bool = False,
     latent: int | None = None,
+    batch_invariant: bool = False,
     q_descale: Any = None,
     k_descale: Any = None,
     v_descale: Any = None,
@@ -340,6 +345,7 @@ def varlen(
     block_table   [sequences, pages of the longest], int32: which pages have the keys and values of each sequence
     latent        with None for v: so many columns of k, the first ones, are the values (as in DeepSeek's models, once queries have
                   been multiplied by what unfolds keys); the result has as many
+    batch_invariant  the bits of a sequence depend on nothing but its own queries and keys, whatever is beside it; takes longer
     k_descale     float32: what elements of k and v are to be multiplied by, for these may have 8 bits (float8_e4m3fn and the like): one
     v_descale     element, or [total_k, kv_heads], or [pages, kv_heads], [pages, page_size, kv_heads] with `block_table`; 1 for a
                   dimension that shares them; with `latent` k_descale alone
@@ -361,11 +367,12 @@ def varlen(
     known = (causal, window, softcap, scale, return_lse, "bshd", chip)
     longest, is_plain = (max_seqlen_q, max_seqlen_k), out is None and stream is None and not check
     inputs = (q, k, v, seqused_k, cu_seqlens_q, cu_seqlens_k, block_table, alibi_slopes, sinks, q_descale, k_descale, v_descale)
-    if is_plain and (found := _known.repeat(("varlen", latent), known, inputs, longest)) is not None:
+    if is_plain and (found := _known.repeat(("varlen", latent, batch_invariant), known, inputs, longest)) is not None:
         return (found[0][0], found[1][0]) if return_lse else found[0]
     arrays = (q, k, v, cu_seqlens_q, cu_seqlens_k, seqused_k, block_table, alibi_slopes, sinks, q_descale, k_descale, v_descale)
     if operators := _find_operators(is_plain, *arrays):
-        return operators.varlen(*arrays, max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k, **_name_options(known, latent))
+        options = _name_options(known, latent, batch_invariant)
+        return operators.varlen(*arrays, max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k, **options)
     _check_rank("q", q, 3, "[total_q, heads, head_dim]")
     integers = {
         "query_lengths": ("", None),
@@ -374,9 +381,10 @@ def varlen(
         "key_starts": ("cu_seqlens_k", cu_seqlens_k),
         "pages": ("block_table", block_table),
     }
-    attempt = _attempt(("varlen", latent), known, inputs, integers, longest)
+    attempt = _attempt(("varlen", latent, batch_invariant), known, inputs, integers, longest)
     scales = q_descale, k_descale, v_descale
-    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), latent, bool(check), scales)
+    flags = bool(return_lse), latent, bool(batch_invariant), bool(check)
+    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, *flags, scales)
     v = options.choose_values(k, v, "v", q.shape[-1])
     for name, array in (("k", k), ("v", v)):
         if block_table is None:
@@ -415,6 +423,7 @@ def decode(
     sinks: Any = None,
     return_lse: bool = False,
     latent: int | None = None,
+    batch_invariant: bool = False,
     q_descale: Any = None,
     k_descale: Any = None,
     v_descale: Any = None,
@@ -430,6 +439,7 @@ def decode(
     cache_seqlens     [batch], int32: how many keys each sequence has, those of its queries among them; all if not given
     block_table       [batch, most pages], int32: which pages have the keys and values of each sequence
     latent            with None for v_cache: so many columns of k_cache, the first ones, are the values, as in `varlen`
+    batch_invariant   as in `varlen`
     k_descale         float32: what elements of k_cache and v_cache are to be multiplied by, for these may have 8 bits (float8_e4m3fn
     v_descale         and the like): one element, [batch, kv_heads] or [batch, most keys, kv_heads], and with `block_table`
                       [pages, kv_heads] or [pages, page_size, kv_heads]; 1 for a dimension that shares them
@@ -447,10 +457,10 @@ def decode(
     known = (causal, window, softcap, scale, return_lse, "bshd", chip)
     is_plain = out is None and stream is None and not check
     arrays = (q, k_cache, v_cache, cache_seqlens, block_table, alibi_slopes, sinks, q_descale, k_descale, v_descale)
-    if is_plain and (found := _known.repeat(("decode", latent), known, arrays)) is not None:
+    if is_plain and (found := _known.repeat(("decode", latent, batch_invariant), known, arrays)) is not None:
         return found
     if operators := _find_operators(is_plain, *arrays):
-        return operators.decode(*arrays, **_name_options(known, latent))
+        return operators.decode(*arrays, **_name_options(known, latent, batch_invariant))
     _check_rank("q", q, 4, "[batch, seq_q, heads, head_dim]")
     integers = {
         "query_lengths": ("", None),
@@ -459,9 +469,10 @@ def decode(
         "key_starts": ("", None),
         "pages": ("block_table", block_table),
     }
-    attempt = _attempt(("decode", latent), known, arrays, integers)
+    attempt = _attempt(("decode", latent, batch_invariant), known, arrays, integers)
     scales = q_descale, k_descale, v_descale
-    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, bool(return_lse), latent, bool(check), scales)
+    flags = bool(return_lse), latent, bool(batch_invariant), bool(check)
+    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, *flags, scales)
     v_cache = options.choose_values(k_cache, v_cache, "v_cache", q.shape[-1])
     _refuse_gradients(q, k_cache, v_cache)
     found, lse = compute({"q": q, "k": k_cache, "v": v_cache}, integers, (None, None), options, out, stream, chip, attempt)
@@ -475,13 +486,13 @@ def _attempt(
     integers: dict[str, tuple[str, Any]],
     longest: tuple[int | None, ...] = (),
 ) -> _known.Attempt:
-    """A call that is not known, with its arrays by the names of the kernel's arguments; `key` is its name and `latent`."""
+    """A call that is not known, with its arrays by the names of the kernel's arguments; `key` is its name, and `latent` next."""
     clauses = (clause for clause, (name, _) in integers.items() if name)
     names = *_gradients.PARTS, *clauses, _operands.name_slopes(is_latent=key[1] is not None), "sinks", *_SCALES
     return _known.Attempt(key, options, dict(zip(names, inputs, strict=True)), longest)
 
 
-def _name_options(options: tuple[Any, ...], latent: int | None) -> dict[str, Any]:
+def _name_options(options: tuple[Any, ...], latent: int | None, batch_invariant: bool) -> dict[str, Any]:
     """As PyTorch's operators have them."""
     causal, window, softcap, scale, return_lse, _, chip = options
     return {
@@ -491,6 +502,7 @@ def _name_options(options: tuple[Any, ...], latent: int | None) -> dict[str, Any
         "scale": scale,
         "return_lse": bool(return_lse),
         "latent": latent,
+        "batch_invariant": bool(batch_invariant),
         "chip": chip,
     }
 

@@ -221,3 +221,37 @@ def test_latent_errors():
         attune.decode(q, k, None, latent=64)
     with pytest.raises(ValueError, match="expects v or latent"):
         attune.varlen(q[0], k[0], None, get_starts([1]), get_starts([9]))
+
+
+@pytest.mark.parametrize("seq_q", [1, 3])
+def test_decode_alone_and_in_batches(seq_q):
+    """Bits of a sequence, whatever is beside it."""
+    rng = np.random.default_rng(8)
+    lengths = [700, 1, 33, 0, 260]
+    q = make(rng, len(lengths), seq_q, HEADS, SIZE) * 4
+    k, v = (make(rng, len(lengths), max(lengths), KV_HEADS, SIZE) for _ in range(2))
+
+    def decode(rows, room):
+        return attune.decode(q[rows], k[rows, :room], v[rows, :room], np.int32(lengths)[rows], causal=True, batch_invariant=True)
+
+    alone = [decode([b], max(length, 1)) for b, length in enumerate(lengths)]
+    for rows in ([0, 1, 2, 3, 4], [4, 2], [1, 1, 1, 0], [0, 4] * 9):
+        for b, out in zip(rows, decode(rows, 700), strict=True):
+            np.testing.assert_array_equal(out, alone[b][0])
+    np.testing.assert_allclose(alone[0][0], compute_alone(q[0], k[0], v[0], causal=True)[0], atol=4e-3, rtol=4e-3)
+
+
+def test_packed_alone_and_in_batches():
+    rng = np.random.default_rng(9)
+    q, k, v = (([make(rng, length, heads, SIZE) * 4 for length in LENGTHS_K]) for heads in (HEADS, KV_HEADS, KV_HEADS))
+
+    def compute(rows):
+        starts = get_starts([LENGTHS_K[b] for b in rows])
+        packed = (np.concatenate([x[b] for b in rows]) for x in (q, k, v))
+        return split(attune.varlen(*packed, starts, starts, causal=True, batch_invariant=True), [LENGTHS_K[b] for b in rows])
+
+    alone = {b: compute([b])[0] for b, length in enumerate(LENGTHS_K) if length}
+    for rows in ([0, 1, 2, 3, 4], [4, 1], [1, 0, 0, 4, 2, 2]):
+        for b, out in zip(rows, compute(rows), strict=True):
+            if LENGTHS_K[b]:
+                np.testing.assert_array_equal(out, alone[b])

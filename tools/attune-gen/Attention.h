@@ -19,7 +19,7 @@ struct AttentionOptions {
   llvm::cl::opt<std::string> window, blockLists, softcap, scale, queryScales,
       keyScales, valueScales;
   llvm::cl::opt<bool> alibi, sinks, queryLengths, keyLengths, packedQueries,
-      packedKeys, latent, lse, grad, deterministic;
+      packedKeys, latent, lse, grad, deterministic, batchInvariant;
   llvm::cl::opt<std::string> order;
 
   AttentionOptions();

@@ -114,6 +114,10 @@ AttentionOptions::AttentionOptions()
       deterministic("deterministic",
                     cl::desc("With --grad, equal bits in each launch"),
                     cl::cat(category)),
+      batchInvariant("batch-invariant",
+                     cl::desc("Bits of a batch that do not depend on the "
+                              "others"),
+                     cl::cat(category)),
       order("order",
             cl::desc("Order of dimensions: batch, head, sequence, size"),
             cl::init("bhsd"), cl::value_desc("letters"), cl::cat(category)) {}
@@ -317,6 +321,9 @@ AttentionOptions::getProblem(const CommonOptions &common) const {
     return makeError("expects --head-dim-v to be at most the {0} columns of a "
                      "key with --latent, but got {1}",
                      problem.headDimQK, problem.headDimV);
+  if (grad && batchInvariant)
+    return makeError("expects no --batch-invariant with --grad, for gradients "
+                     "of batches of different lengths are not there");
   if (packedKeys && pageSize)
     return makeError("expects --packed-keys or --page-size, but got both");
   if (pageSize < 0)
@@ -330,6 +337,7 @@ AttentionOptions::getProblem(const CommonOptions &common) const {
   problem.keyLengths = keyLengths;
   problem.grad = grad;
   problem.deterministic = deterministic;
+  problem.batchInvariant = batchInvariant;
   problem.strided = common.strided;
   return problem;
 }

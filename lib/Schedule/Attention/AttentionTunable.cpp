@@ -116,7 +116,9 @@ struct AttentionTunable
   }
   SmallVector<double> getDistance(Operation *op,
                                   TunableOpInterface other) const {
-    return getAttentionDistance(getSizes(op), other.getSizes());
+    return getAttentionDistance(
+        getUsualSizes(cast<AttentionOp>(op)),
+        getUsualSizes(cast<AttentionOp>(other.getOperation())));
   }
   SmallVector<int64_t> getSizes(Operation *op) const {
     return getAttentionSizes(cast<AttentionOp>(op));

@@ -29,6 +29,9 @@ ProblemSizes shrinkAttention(attn::AttentionOpInterface op,
 /// TunableOpInterface::getSizes().
 llvm::SmallVector<int64_t> getAttentionSizes(attn::AttentionOpInterface op);
 
+/// The same, but of a usual batch where bits of one must not depend on others.
+llvm::SmallVector<int64_t> getUsualSizes(attn::AttentionOp op);
+
 /// TunableOpInterface::getDistance(): by the ratios of lengths and, among
 /// equals, of the number of heads in all batches.
 llvm::SmallVector<double> getAttentionDistance(llvm::ArrayRef<int64_t> left,

@@ -504,7 +504,22 @@ static AttentionAttr selectWhole(const AttentionProblem &problem,
   return selectOneWarp(problem, target);
 }
 
+/// The same tiles, rescaled as no other batch decides.
+static AttentionAttr selectInvariant(AttentionProblem problem,
+                                     TargetAttr target) {
+  problem.isBatchInvariant = false;
+  AttentionAttr schedule = selectWhole(problem, target);
+  if (!schedule)
+    return schedule;
+  SmallVector<int64_t> values(schedule.getValues());
+  values[AttentionAttr::rescale] = values[AttentionAttr::rescaleLate] = 0;
+  return AttentionAttr::get(target.getContext(), values);
+}
+
 AttentionAttr attune::selectSchedule(const AttentionProblem &problem,
                                      TargetAttr target) {
-  return splitKeys(problem, selectWhole(problem, target), target);
+  AttentionAttr whole = problem.isBatchInvariant
+                            ? selectInvariant(problem, target)
+                            : selectWhole(problem, target);
+  return splitKeys(problem, whole, target);
 }

@@ -158,6 +158,24 @@ static std::optional<Refusal> checkPersistent(const AttentionKnobs &schedule,
   return std::nullopt;
 }
 
+/// The rules of bits that do not depend on other batches.
+static std::optional<Refusal> checkInvariance(const AttentionProblem &problem,
+                                              const AttentionKnobs &schedule) {
+  if (!problem.isBatchInvariant)
+    return std::nullopt;
+  if (schedule.getSplitK() == 0)
+    return refuse("shares-of-batches",
+                  "expects split-k to be at least 1 with batch_invariant, for "
+                  "where equal shares end depends on other batches, but got 0");
+  if (schedule.getRescale() != 0)
+    return refuse("rescaled-by-others",
+                  "expects rescale to be 0 with batch_invariant, for any row "
+                  "of a tile decides for all, also one of another batch behind "
+                  "the last, but got {0}",
+                  schedule.getRescale());
+  return std::nullopt;
+}
+
 /// The rules of equal shares of all steps: what shares them is known when the
 /// kernel starts.
 static std::optional<Refusal> checkShares(const AttentionProblem &problem,
@@ -373,6 +391,8 @@ std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
                   "got {0}",
                   schedule.getSplitK());
   if (std::optional<Refusal> refusal = checkRoles(problem, schedule, target))
+    return refusal;
+  if (std::optional<Refusal> refusal = checkInvariance(problem, schedule))
     return refusal;
   if (std::optional<Refusal> refusal = checkShares(problem, schedule))
     return refusal;

@@ -62,6 +62,23 @@ static int64_t getMeanKeys(attn::AttentionOp op, int64_t seqQ, int64_t seqK) {
              : std::min(keys, window.getLeft() + window.getRight() + 1);
 }
 
+SmallVector<int64_t> attune::getUsualSizes(attn::AttentionOp op) {
+  SmallVector<int64_t> sizes = getAttentionSizes(op);
+  if (!op.getBatchInvariant())
+    return sizes;
+  // Few long sequences, which decoding splits for lack of others, and which
+  // lose little by that where there are more.
+  constexpr int64_t kUsualBatch = 4, kUsualKeys = 8192;
+  sizes[kBatch] = kUsualBatch;
+  if (op.getKeyStarts())
+    sizes[kSeqK] = kUsualBatch * kUsualKeys;
+  else if (op.getKeyLengths())
+    sizes[kSeqK] = kUsualKeys;
+  if (op.getQueryStarts() || op.getQueryLengths())
+    sizes[kSeqQ] = ShapedType::kDynamic;
+  return sizes;
+}
+
 AttentionProblem AttentionProblem::get(attn::AttentionOp op,
                                        const SizeMap &sizes) {
   int64_t headDim = op.getHeadDimPos();
@@ -74,18 +91,22 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
                            divisor,
                            isMasked || op.hasBlockLists(),
                            getRowDivisor(op.getResult(), headDim)};
-  auto known = [&](int64_t size, const char *name) {
-    if (ShapedType::isStatic(size))
-      return size;
+  problem.isBatchInvariant = op.getBatchInvariant();
+  SmallVector<int64_t> usual = getUsualSizes(op);
+  auto known = [&](AttentionSize place, const char *name) {
+    if (ShapedType::isStatic(usual[place]))
+      return usual[place];
     auto likely = sizes.find(name);
-    return likely == sizes.end() ? 0 : likely->second;
+    bool isUnknown = likely == sizes.end() ||
+                     (place == kSeqQ && op.getBatchInvariant() &&
+                      (op.getQueryStarts() || op.getQueryLengths()));
+    return isUnknown ? 0 : likely->second;
   };
-  int64_t batch = known(op.getBatch(), "batch");
+  int64_t batch = known(kBatch, "batch");
   problem.seqQ =
-      getMeanLength(op.getQueryStarts(), known(op.getSeqQ(), "seq-q"), batch);
-  problem.seqK =
-      getMeanLength(op.getKeyStarts(), known(op.getSeqK(), "seq-k"), batch);
-  problem.heads = batch * known(op.getHeadsQ(), "heads");
+      getMeanLength(op.getQueryStarts(), known(kSeqQ, "seq-q"), batch);
+  problem.seqK = getMeanLength(op.getKeyStarts(), known(kSeqK, "seq-k"), batch);
+  problem.heads = batch * known(kHeads, "heads");
   problem.meanKeys = getMeanKeys(op, problem.seqQ, problem.seqK);
   problem.packing = HeadPacking::get(op);
   problem.hasWindow = op.getWindow() && op.getWindowAttr().getLeft() >= 0;

@@ -55,6 +55,9 @@ struct AttentionProblem {
   bool hasQueryLengths = false;
   /// Whether queries are packed, so that a tile ends where others' rows begin.
   bool hasPackedQueries = false;
+  /// Whether bits of a batch must not depend on others. Then sizes that do are
+  /// those of a usual batch.
+  bool isBatchInvariant = false;
   bool hasSinks = false;
   /// Whether batches have numbers of keys of their own. For what is chosen as
   /// well.

@@ -185,6 +185,7 @@ static AttentionOp createAttention(OpBuilder &builder, Location loc,
   if (problem.elementResult)
     op.getResult().setType(op.getResult().getType().clone(
         getType(builder, *problem.elementResult)));
+  op.setBatchInvariant(problem.batchInvariant);
   setClauses(op, problem, rest);
   if (problem.queryLengths)
     assignFirst(op.getQueryLengthsMutable(), rest);

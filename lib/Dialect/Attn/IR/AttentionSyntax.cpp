@@ -268,8 +268,9 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
       queryScales, keyScales, valueScales;
   ClauseParser clauses(parser, state);
   auto parseOwn = [&](StringRef keyword) -> ParseResult {
-    if (keyword == "lse") {
-      properties.returnLse = parser.getBuilder().getUnitAttr();
+    if (keyword == "lse" || keyword == "batch_invariant") {
+      (keyword == "lse" ? properties.returnLse : properties.batchInvariant) =
+          parser.getBuilder().getUnitAttr();
       return success();
     }
     if (parser.parseLParen())
@@ -297,8 +298,8 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   if (parser.parseOperandList(operands, 3) ||
       clauses.parseAll({"lse", "query_lengths", "key_lengths", "query_starts",
                         "key_starts", "pages", "latent", "weights",
-                        "query_scales", "key_scales", "value_scales",
-                        "schedule"},
+                        "batch_invariant", "query_scales", "key_scales",
+                        "value_scales", "schedule"},
                        parseOwn) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes))
     return failure();
@@ -521,6 +522,8 @@ void AttentionOp::print(OpAsmPrinter &printer) {
     printer << " latent(" << *latent << ")";
   if (std::optional<Type> weights = getWeights())
     printer << " weights(" << *weights << ")";
+  if (getBatchInvariant())
+    printer << " batch_invariant";
   for (const Scales &scales : getScales(*this)) {
     printer << ' ' << scales.name << "_scales(" << scales.scales;
     if (!scales.blocks.empty())

@@ -31,7 +31,8 @@ static AttentionOp buildAttention(OpBuilder &builder, Op op,
       /*valueScaleBlocks=*/DenseI64ArrayAttr(), op.getBlockSizesAttr(),
       op.getScaleAttr(), op.getOrderAttr(), op.getCausalAttr(),
       op.getWindowAttr(), op.getSoftcapAttr(), builder.getUnitAttr(),
-      /*latent=*/IntegerAttr(), /*weights=*/TypeAttr(), schedule);
+      /*latent=*/IntegerAttr(), /*weights=*/TypeAttr(),
+      /*batchInvariant=*/UnitAttr(), schedule);
   copyRegions(op, forward);
   return forward;
 }
@@ -46,6 +47,7 @@ AttentionOp attune::attn::buildWithLse(OpBuilder &builder,
   AttentionOp both =
       buildAttention(builder, forward, forward.getScheduleAttr());
   both.getResult().setType(forward.getResult().getType());
+  both.setBatchInvariant(forward.getBatchInvariant());
   return both;
 }
 

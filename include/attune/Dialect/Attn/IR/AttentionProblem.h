@@ -62,6 +62,8 @@ struct AttentionProblem {
   /// Whether values are no operand, but the first headDimV columns of the keys.
   /// Gradients have none.
   bool latent;
+  /// Bits of a batch that do not depend on the others. Gradients have none.
+  bool batchInvariant;
   /// The gradients instead: of query, key and value, of a number that depends
   /// on `lse` as well if that is set.
   bool grad;

@@ -92,6 +92,14 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     of the result, or bf16 where this is f32. Kernels multiply weights of 8 bits
     by a power of 2 before, so that few are lost, and their sums are not rounded.
 
+    With `batch_invariant`, the bits of a batch depend on nothing but its own
+    queries, keys and values: not on how many batches there are beside it, how long
+    these are, or where it lies among them. The schedule is chosen for a usual
+    batch, whatever the sizes, and one is refused whose sums depend on others:
+    equal shares of all keys (`split-k` 0), and rescaling where any row of a warp
+    needs it (`rescale`), which may be one of the next sequence. That costs time
+    where there are few batches, or many.
+
     `order` names the dimensions of query, key, value and result, outermost
     first: batch `b`, head `h`, sequence `s`, head size `d`. The slopes of ALiBi
     mean what they mean in FlashAttention: the distance is always measured from
@@ -134,6 +142,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
                 | `pages` `(` ssa `:` type `)`
                 | `latent` `(` integer `)`
                 | `weights` `(` type `)`
+                | `batch_invariant`
                 | (`query_scales` | `key_scales` | `value_scales`)
                   `(` ssa (`,` `[` integer (`,` integer){3} `]`)? `:` type `)`
                 | `causal` `(` alignment `)`
@@ -314,6 +323,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     UnitAttr:$returnLse,
     OptionalAttr<I64Attr>:$latent,
     OptionalAttr<TypeAttr>:$weights,
+    UnitAttr:$batchInvariant,
     OptionalAttr<Schedule_AttentionAttr>:$schedule);
   let results = (outs Attn_Operand:$result, Optional<3DTensorOf<[F32]>>:$lse);
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
