@@ -102,6 +102,7 @@ def attention(
     q_descale: Any = None,
     k_descale: Any = None,
     v_descale: Any = None,
+    weights: Any = None,
     return_lse: bool = False,
     layout: str = "bshd",
     out: Any = None,
@@ -124,6 +125,7 @@ def attention(
     k_descale     float32: what elements of k and v are to be multiplied by, for these may have 8 bits (float8_e4m3fn and the like)
     v_descale     as in `decode`: one element, [batch, kv_heads] or [batch, seq_k, kv_heads]; for the layout "bshd"
     q_descale     the same of q, which may have 8 bits if k has, as in `decode`; the result is bfloat16 then, or as `out`
+    weights       of v of 8 bits: the type of as many that weights are rounded to where they are multiplied by it, as in `varlen`
     return_lse    returns the natural logarithm of the sum of exponentials, too: [batch, heads, seq_q], float32
     layout        order of dimensions: "bshd", or "bhsd" for [batch, heads, seq, head_dim]; also of the result
     out           array for the result: row-major without gaps, on the same device
@@ -142,20 +144,16 @@ def attention(
     there is no driver, or a kernel fails.
     """
     has_functions = not (score_mod is mask_mod is block_mask is None)
-    has_scales = not (q_descale is k_descale is v_descale is None)
+    has_scales = not (q_descale is k_descale is v_descale is weights is None)
     if not has_functions and not has_scales and out is None and stream is None and _known.may_repeat():
         found = _native.repeat(0, causal, window, softcap, scale, return_lse, layout, chip, q, k, v, alibi_slopes, sinks)
         if found is not None:
             return found
-    if has_scales or any(map(_frameworks.is_float8, (q, k, v))):
-        if has_functions:
-            raise NotImplementedError("expects no score_mod, mask_mod or block_mask beside operands of 8 bits or with scales, but got some")
-        if layout != "bshd":
-            raise ValueError(f"expects layout bshd for operands of 8 bits or with scales, but got {layout!r}")
+    if is_scaled((q, k, v), has_scales, has_functions, layout):
         from . import _serving
 
         scales = {"q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale, "alibi_slopes": alibi_slopes, "sinks": sinks}
-        options: dict[str, Any] = {**scales, "causal": causal, "window": window, "softcap": softcap, "scale": scale}
+        options: dict[str, Any] = {**scales, "weights": weights, "causal": causal, "window": window, "softcap": softcap, "scale": scale}
         return _serving.decode(q, k, v, **options, return_lse=return_lse, out=out, stream=stream, chip=chip)
     if has_functions:
         functions = (score_mod, mask_mod, block_mask)
@@ -187,6 +185,17 @@ def attention(
         chip=chip,
     )
     return (found, lse) if return_lse else found
+
+
+def is_scaled(arrays: tuple[Any, Any, Any], has_scales: bool, has_functions: bool, layout: str) -> bool:
+    """Whether operands have 8 bits or scales, beside which not all else can be."""
+    if not has_scales and not any(map(_frameworks.is_float8, arrays)):
+        return False
+    if has_functions:
+        raise NotImplementedError("expects no score_mod, mask_mod or block_mask beside operands of 8 bits or with scales, but got some")
+    if layout != "bshd":
+        raise ValueError(f"expects layout bshd for operands of 8 bits or with scales, but got {layout!r}")
+    return True
 
 
 def make_form(

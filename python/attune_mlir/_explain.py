@@ -176,21 +176,49 @@ def explain_call(call: _attention.Call, chip: str | None) -> Explanation:
 
 
 def read_arguments(
-    q: Any, k: Any, v: Any, alibi_slopes: Any, sinks: Any, functions: tuple[Any, Any, Any], **options: Any
+    q: Any,
+    k: Any,
+    v: Any,
+    alibi_slopes: Any,
+    sinks: Any,
+    functions: tuple[Any, Any, Any],
+    scales: tuple[Any, Any, Any, Any],
+    **options: Any,
 ) -> _attention.Call:
     """The call of `attention` with these arguments, which has to have something to compute.
 
-    `functions` are score_mod, mask_mod and block_mask.
+    `functions` are score_mod, mask_mod and block_mask; `scales` those of q, k and v, and the type of weights.
     """
+    has_functions, has_scales = (any(one is not None for one in given) for given in (functions, scales))
     arrays = [x.detach() if x is not None and _frameworks.is_torch(x) else x for x in (q, k, v, alibi_slopes, sinks)]
-    if functions == (None, None, None):
+    call: _attention.Call
+    if _attention.is_scaled((q, k, v), has_scales, has_functions, options["layout"]):
+        from . import _serving
+
+        plain_q, plain_k, plain_v, slopes, logits = arrays
+        form = _serving.Options(
+            causal=bool(options["causal"]),
+            window=options["window"],
+            softcap=options["softcap"],
+            scale=options["scale"],
+            alibi_slopes=slopes,
+            sinks=logits,
+            return_lse=bool(options["return_lse"]),
+            latent=None,
+            batch_invariant=False,
+            weights=scales[3],
+            check=False,
+            descales=scales[:3],
+        )
+        call = _serving.read_attention(plain_q, plain_k, plain_v, form)
+    elif not has_functions:
         call = _attention.read_call(*arrays, **options)
     else:
         return_lse = options.pop("return_lse")
-        form = _attention.make_form(q, functions, alibi_slopes=arrays[3], **options)
+        modified = _attention.make_form(q, functions, alibi_slopes=arrays[3], **options)
         from . import _flex
 
-        call = _flex.read_call(dict(zip("qkv", arrays, strict=False)), form, arrays[4], return_lse=bool(return_lse))
+        call = _flex.read_call(dict(zip("qkv", arrays, strict=False)), modified, arrays[4], return_lse=bool(return_lse))
     if 0 in (call.sizes.batch, call.sizes.seq_q, call.sizes.seq_k):
         raise ValueError(f"expects at least one query and one key, for without them no kernel runs, but got q of shape {tuple(q.shape)}")
     return call
@@ -210,6 +238,10 @@ def explain(
     score_mod: Callable[..., Any] | None = None,
     mask_mod: Callable[..., Any] | None = None,
     block_mask: Any = None,
+    q_descale: Any = None,
+    k_descale: Any = None,
+    v_descale: Any = None,
+    weights: Any = None,
     return_lse: bool = False,
     layout: str = "bshd",
     chip: str | None = None,
@@ -228,4 +260,5 @@ def explain(
     """
     functions = (score_mod, mask_mod, block_mask)
     options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale, "return_lse": return_lse, "layout": layout}
-    return explain_call(read_arguments(q, k, v, alibi_slopes, sinks, functions, **options), chip)
+    scales = (q_descale, k_descale, v_descale, weights)
+    return explain_call(read_arguments(q, k, v, alibi_slopes, sinks, functions, scales, **options), chip)

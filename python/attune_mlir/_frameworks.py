@@ -173,6 +173,17 @@ def is_float8(array: object) -> bool:
     return str(getattr(array, "dtype", "")).removeprefix("torch.") in _FLOAT8_SET
 
 
+def name_float8(dtype: object, name: str) -> str | None:
+    """The name of a type of 8 bits, which a framework has or which is named; None stays."""
+    if dtype is None:
+        return None
+    # A type of ml_dtypes is a class of Python.
+    found = getattr(dtype, "__name__", str(dtype)).removeprefix("torch.")
+    if found not in _FLOAT8_SET:
+        raise TypeError(f"expects {name} to be a type of 8 bits ({', '.join(sorted(_FLOAT8_SET))}) or None, but got {found!r}")
+    return found
+
+
 def get_dtype_name(tensor: _native.Tensor) -> str:
     """As NumPy calls it."""
     if tensor.dtype in DTYPE_NAMES:

@@ -8,7 +8,7 @@ sequences, of any lengths.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, cast
 
 from . import _attention, _compiler, _contents, _devices, _frameworks, _gradients, _known, _native, _operands, _scales, _schedules
 
@@ -59,6 +59,10 @@ class Problem:
     scales: tuple[tuple[str, str], ...]
     #: Whether bits of a sequence do not depend on the others.
     batch_invariant: bool
+    #: As which weights are multiplied by values; None for 16 bits.
+    weights: str | None
+    #: Keys of each sequence where that is known, and they lie neither in pages nor packed.
+    seq_k: int | None
 
     def _describe(self, dtype: str, packed: bool, length: int | None, heads: int, head_dim: int, strided: bool) -> str:
         layout = f", #attn.strided<[?, ?, ?, 1], divisor = {_operands.get_row_step(head_dim, dtype)}>" if strided else ""
@@ -66,7 +70,7 @@ class Problem:
 
     def _describe_scales(self, clause: str, letters: str) -> str:
         if clause != "query_scales":
-            return _scales.describe(letters, self.page_size, self.kv_heads)
+            return _scales.describe(letters, self.page_size or self.seq_k, self.kv_heads)
         return _scales.describe(letters, self.seq_q, self.kv_heads if "g" in letters else self.heads)
 
     def _list_clauses(self) -> list[str]:
@@ -80,6 +84,7 @@ class Problem:
         clauses += [f"alibi(%alibi : tensor<{self.heads}xf32>)"] * self.has_alibi
         clauses += [f"sinks(%sinks : tensor<{self.heads}xf32>)"] * self.has_sinks
         clauses += [f"latent({self.head_dim_v})"] * self.is_latent + ["batch_invariant"] * self.batch_invariant
+        clauses += [] if self.weights is None else [f"weights({_DTYPES[self.weights]})"]
         for name, letters in self.scales:
             blocks = f", [1, 1, {self.heads // self.kv_heads}, 1]" if "g" in letters else ""
             clauses.append(f"{name}(%{name}{blocks} : {self._describe_scales(name, letters)})")
@@ -89,10 +94,11 @@ class Problem:
         """The problem in the attn dialect."""
         packs_queries, packs_keys = ("query_starts" in self.integers), ("key_starts" in self.integers)
         of_q, of_k, of_v = self.strided
+        rows = self.page_size or self.seq_k
         of_query, of_key, of_value, of_result = self.dtypes
         q = self._describe(of_query, packs_queries, self.seq_q, self.heads, self.head_dim, of_q)
-        k = self._describe(of_key, packs_keys, self.page_size, self.kv_heads, self.head_dim, of_k)
-        v = k if self.is_latent else self._describe(of_value, packs_keys, self.page_size, self.kv_heads, self.head_dim_v, of_v)
+        k = self._describe(of_key, packs_keys, rows, self.kv_heads, self.head_dim, of_k)
+        v = k if self.is_latent else self._describe(of_value, packs_keys, rows, self.kv_heads, self.head_dim_v, of_v)
         arguments = [f"%q: {q}", f"%k: {k}"] + [f"%v: {v}"] * (not self.is_latent)
         arguments += [f"%{name}: tensor<{self.heads}xf32>" for name in ["alibi"] * self.has_alibi + ["sinks"] * self.has_sinks]
         arguments += [f"%{name}: {_describe_integers(name)}" for name in self.integers]
@@ -158,6 +164,8 @@ class Options:
     #: How many columns of the keys are values; None where these are apart.
     latent: int | None
     batch_invariant: bool
+    #: A type of 8 bits, or None.
+    weights: Any
     #: Whether what integers hold is checked.
     check: bool
     #: What elements of queries, keys and values are multiplied by.
@@ -192,6 +200,91 @@ class Options:
         return key if self.latent is not None else value
 
 
+@dataclasses.dataclass(frozen=True)
+class Call(_attention.Call):
+    """A call whose arguments were checked."""
+
+    scheduled_for: _schedules.Bucket
+
+    @property
+    def bucket(self) -> _schedules.Bucket:
+        return self.scheduled_for
+
+    @property
+    def named_sizes(self) -> list[tuple[str, int]]:
+        # Of calls without integers, which alone are searched for.
+        problem, sizes = cast("Problem", self.problem), self.sizes
+        found = [("batch", sizes.batch)]
+        found += [("seq-q", sizes.seq_q)] * (problem.seq_q is None)
+        return found + [("seq-k", sizes.seq_k)] * (problem.seq_k is None)
+
+
+def read_call(
+    arrays: dict[str, Any],
+    integers: dict[str, tuple[str, Any]],
+    longest: tuple[int | None, int | None],
+    options: Options,
+    out: Any,
+) -> Call:
+    """Checks what `compute` is given, but for the contents of `out`."""
+    window, softcap, scale = _attention.check_options(options.window, options.softcap, options.scale, "bshd")
+    tensors = {name: _frameworks.make_tensor(array, name) for name, array in arrays.items()}
+    dtype, place = _operands.check_operands(tensors, takes_float8=True)
+    if _operands.is_float8(dtype):
+        dtype = _read_result_dtype(out)
+    has_pages = integers["pages"][1] is not None
+    packs_queries = integers["query_starts"][1] is not None
+    _check_sizes(tensors, has_pages)
+    batch = _count_sequences(tensors, integers)
+    counts = {name: batch + name.endswith("starts") for name in _INTEGERS}
+    operands = _read_integers(integers, counts, place)
+    scales = options.read_scales(tensors, packs_queries, integers["key_starts"][1] is not None, place)
+    if options.check:
+        _contents.check(integers, batch, tensors["q"].shape[1], tensors["k"].shape)
+    of_q, of_k, of_v = (not _operands.normalize_strides(tensor, name) for name, tensor in tensors.items())
+    rows, seq_q, heads, head_dim = tensors["q"].shape
+    kv_heads, head_dim_v = tensors["k"].shape[2], options.latent or tensors["v"].shape[3]
+    most_keys = tensors["k"].shape[1] * (operands["pages"].shape[1] if has_pages else 1)
+    bucket = _schedules.Bucket.get(longest[0] or seq_q, longest[1] or most_keys, 1 if options.batch_invariant else batch)
+    # As those of attention without integers.
+    has_lengths = not operands and (bucket.seq_q, bucket.seq_k) == (seq_q, most_keys)
+    inputs = {"query": tensors["q"], "key": tensors["k"], "value": tensors["v"], **operands}
+    inputs |= {clause: tensor for clause, (tensor, _) in scales.items()}
+    inputs |= _operands.read_per_head(options.alibi_slopes, options.sinks, heads, place, options.latent is not None)
+    of_query, of_key, of_value = map(_frameworks.get_dtype_name, tensors.values())
+    problem = Problem(
+        dtypes=(of_query, of_key, of_value, dtype),
+        heads=heads,
+        kv_heads=kv_heads,
+        head_dim=head_dim,
+        head_dim_v=head_dim_v,
+        seq_q=seq_q if has_lengths or (not packs_queries and 0 < seq_q <= _MAX_STATIC_QUERIES) else None,
+        page_size=tensors["k"].shape[1] if has_pages else None,
+        integers=tuple(operands),
+        causal=options.causal,
+        window=window,
+        softcap=softcap,
+        scale=scale,
+        has_alibi=options.alibi_slopes is not None,
+        has_sinks=options.sinks is not None,
+        return_lse=options.return_lse,
+        is_latent=options.latent is not None,
+        strided=(of_q, of_k, of_v),
+        scales=tuple((clause, letters) for clause, (_, letters) in scales.items()),
+        batch_invariant=options.batch_invariant,
+        weights=_frameworks.name_float8(options.weights, "weights"),
+        seq_k=most_keys if has_lengths else None,
+    )
+    results: list[tuple[int, ...]] = [(rows, seq_q, heads, head_dim_v)] + [(rows, heads, seq_q)] * options.return_lse
+    sizes = _operands.Sizes(batch, heads, seq_q, head_dim, kv_heads, most_keys, head_dim_v)
+    return Call(problem, sizes, dtype, inputs, place, results, has_lengths, bucket)
+
+
+def read_attention(q: Any, k: Any, v: Any, options: Options) -> Call:
+    """A call of `attention` with operands of 8 bits or with scales."""
+    return read_call({"q": q, "k": k, "v": v}, dict.fromkeys(_INTEGERS, ("", None)), (None, None), options, None)
+
+
 def compute(
     arrays: dict[str, Any],
     integers: dict[str, tuple[str, Any]],
@@ -208,67 +301,20 @@ def compute(
 
     `longest` are numbers of queries and keys that a sequence has at most, as far as they are known; the schedule is for them.
     """
-    window, softcap, scale = _attention.check_options(options.window, options.softcap, options.scale, "bshd")
-    tensors = {name: _frameworks.make_tensor(array, name) for name, array in arrays.items()}
-    dtype, place = _operands.check_operands(tensors, takes_float8=True)
-    if _operands.is_float8(dtype):
-        dtype = _read_result_dtype(out)
-    has_pages = integers["pages"][1] is not None
-    packs_queries = integers["query_starts"][1] is not None
-    _check_sizes(tensors, has_pages)
-    batch = _count_sequences(tensors, integers)
-    counts = {name: batch + name.endswith("starts") for name in _INTEGERS}
-    operands = _read_integers(integers, counts, place)
-    scales = options.read_scales(tensors, packs_queries, integers["key_starts"][1] is not None, place)
-    if options.check:
-        _contents.check(integers, batch, tensors["q"].shape[1], tensors["k"].shape)
-    of_q, of_k, of_v = (not _operands.normalize_strides(tensor, name) for name, tensor in tensors.items())
-    heads, head_dim_v, seq_q = tensors["q"].shape[2], options.latent or tensors["v"].shape[3], tensors["q"].shape[1]
-    given = {"query": tensors["q"], "key": tensors["k"], "value": tensors["v"], **operands}
-    given |= {clause: tensor for clause, (tensor, _) in scales.items()}
-    given |= _operands.read_per_head(options.alibi_slopes, options.sinks, heads, place, options.latent is not None)
-    problem = Problem(
-        dtypes=(
-            _frameworks.get_dtype_name(tensors["q"]),
-            _frameworks.get_dtype_name(tensors["k"]),
-            _frameworks.get_dtype_name(tensors["v"]),
-            dtype,
-        ),
-        heads=heads,
-        kv_heads=tensors["k"].shape[2],
-        head_dim=tensors["q"].shape[3],
-        head_dim_v=head_dim_v,
-        seq_q=seq_q if not packs_queries and 0 < seq_q <= _MAX_STATIC_QUERIES else None,
-        page_size=tensors["k"].shape[1] if has_pages else None,
-        integers=tuple(operands),
-        causal=options.causal,
-        window=window,
-        softcap=softcap,
-        scale=scale,
-        has_alibi=options.alibi_slopes is not None,
-        has_sinks=options.sinks is not None,
-        return_lse=options.return_lse,
-        is_latent=options.latent is not None,
-        strided=(of_q, of_k, of_v),
-        scales=tuple((clause, letters) for clause, (_, letters) in scales.items()),
-        batch_invariant=options.batch_invariant,
-    )
+    call = read_call(arrays, integers, longest, options, out)
     framework = _frameworks.find_framework(arrays["q"])
-    shape: tuple[int, ...] = (*tensors["q"].shape[:3], head_dim_v)
+    given, (shape, *of_lse) = dict(call.inputs), call.results
     is_given = out is not None
     if out is None:
-        out = framework.empty(arrays["q"], shape, dtype)
-    given["output"] = _operands.make_output(out, "out", shape, dtype, place)
+        out = framework.empty(arrays["q"], shape, call.dtype)
+    given["output"] = _operands.make_output(out, "out", shape, call.dtype, call.place)
     lse = None
-    if options.return_lse:
-        shape = (shape[0], shape[2], shape[1])
-        lse = framework.empty(arrays["q"], shape, "float32")
-        given["lse"] = _operands.make_output(lse, "lse", shape, "float32", place)
-    if 0 not in tensors["q"].shape and batch:
-        most_keys = tensors["k"].shape[1] * (operands["pages"].shape[1] if has_pages else 1)
-        bucket = _schedules.Bucket.get(longest[0] or seq_q, longest[1] or most_keys, 1 if options.batch_invariant else batch)
-        device = _devices.get_device(*place, chip)
-        kernel = device.get_kernel(problem, bucket)
+    if of_lse:
+        lse = framework.empty(arrays["q"], of_lse[0], "float32")
+        given["lse"] = _operands.make_output(lse, "lse", of_lse[0], "float32", call.place)
+    if call.sizes.batch and 0 not in call.inputs["query"].shape:
+        device = _devices.get_device(*call.place, chip)
+        kernel = device.get_kernel(call.problem, call.bucket)
         places = _devices.find_places(kernel)
         arguments, queue = _devices.run(device, kernel, [given[name] for name in places], arrays["q"], stream)
         if not device.is_host:
@@ -325,6 +371,7 @@ def varlen(
     return_lse: bool = False,
     latent: int | None = None,
     batch_invariant: bool = False,
+    weights: Any = None,
     q_descale: Any = None,
     k_descale: Any = None,
     v_descale: Any = None,
@@ -346,6 +393,8 @@ def varlen(
     latent        with None for v: so many columns of k, the first ones, are the values (as in DeepSeek's models, once queries have
                   been multiplied by what unfolds keys); the result has as many
     batch_invariant  the bits of a sequence depend on nothing but its own queries and keys, whatever is beside it; takes longer
+    weights       of v of 8 bits: the type of as many that weights are rounded to where they are multiplied by it, faster and less exact,
+                  as FlashAttention-3 has it: "float8_e4m3fn", a framework's type, or None for those of 16 bits
     k_descale     float32: what elements of k and v are to be multiplied by, for these may have 8 bits (float8_e4m3fn and the like): one
     v_descale     element, or [total_k, kv_heads], or [pages, kv_heads], [pages, page_size, kv_heads] with `block_table`; 1 for a
                   dimension that shares them; with `latent` k_descale alone
@@ -365,14 +414,15 @@ def varlen(
             seqused_k = cu_seqlens_k[1:] - cu_seqlens_k[:-1]
         cu_seqlens_k = None
     known = (causal, window, softcap, scale, return_lse, "bshd", chip)
+    own = (latent, batch_invariant, weights)
     longest, is_plain = (max_seqlen_q, max_seqlen_k), out is None and stream is None and not check
     inputs = (q, k, v, seqused_k, cu_seqlens_q, cu_seqlens_k, block_table, alibi_slopes, sinks, q_descale, k_descale, v_descale)
-    if is_plain and (found := _known.repeat(("varlen", latent, batch_invariant), known, inputs, longest)) is not None:
+    if is_plain and (found := _known.repeat(("varlen", *own), known, inputs, longest)) is not None:
         return (found[0][0], found[1][0]) if return_lse else found[0]
     arrays = (q, k, v, cu_seqlens_q, cu_seqlens_k, seqused_k, block_table, alibi_slopes, sinks, q_descale, k_descale, v_descale)
     if operators := _find_operators(is_plain, *arrays):
-        options = _name_options(known, latent, batch_invariant)
-        return operators.varlen(*arrays, max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k, **options)
+        most = {"max_seqlen_q": max_seqlen_q, "max_seqlen_k": max_seqlen_k}
+        return operators.varlen(*arrays, **most, **_name_options(known, own))
     _check_rank("q", q, 3, "[total_q, heads, head_dim]")
     integers = {
         "query_lengths": ("", None),
@@ -381,9 +431,9 @@ def varlen(
         "key_starts": ("cu_seqlens_k", cu_seqlens_k),
         "pages": ("block_table", block_table),
     }
-    attempt = _attempt(("varlen", latent, batch_invariant), known, inputs, integers, longest)
+    attempt = _attempt(("varlen", *own), known, inputs, integers, longest)
     scales = q_descale, k_descale, v_descale
-    flags = bool(return_lse), latent, bool(batch_invariant), bool(check)
+    flags = bool(return_lse), latent, bool(batch_invariant), weights, bool(check)
     options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, *flags, scales)
     v = options.choose_values(k, v, "v", q.shape[-1])
     for name, array in (("k", k), ("v", v)):
@@ -424,6 +474,7 @@ def decode(
     return_lse: bool = False,
     latent: int | None = None,
     batch_invariant: bool = False,
+    weights: Any = None,
     q_descale: Any = None,
     k_descale: Any = None,
     v_descale: Any = None,
@@ -440,6 +491,7 @@ def decode(
     block_table       [batch, most pages], int32: which pages have the keys and values of each sequence
     latent            with None for v_cache: so many columns of k_cache, the first ones, are the values, as in `varlen`
     batch_invariant   as in `varlen`
+    weights           as in `varlen`
     k_descale         float32: what elements of k_cache and v_cache are to be multiplied by, for these may have 8 bits (float8_e4m3fn
     v_descale         and the like): one element, [batch, kv_heads] or [batch, most keys, kv_heads], and with `block_table`
                       [pages, kv_heads] or [pages, page_size, kv_heads]; 1 for a dimension that shares them
@@ -455,12 +507,13 @@ def decode(
     Errors are those of `attention`; NotImplementedError where PyTorch asks for gradients.
     """
     known = (causal, window, softcap, scale, return_lse, "bshd", chip)
+    own = (latent, batch_invariant, weights)
     is_plain = out is None and stream is None and not check
     arrays = (q, k_cache, v_cache, cache_seqlens, block_table, alibi_slopes, sinks, q_descale, k_descale, v_descale)
-    if is_plain and (found := _known.repeat(("decode", latent, batch_invariant), known, arrays)) is not None:
+    if is_plain and (found := _known.repeat(("decode", *own), known, arrays)) is not None:
         return found
     if operators := _find_operators(is_plain, *arrays):
-        return operators.decode(*arrays, **_name_options(known, latent, batch_invariant))
+        return operators.decode(*arrays, **_name_options(known, own))
     _check_rank("q", q, 4, "[batch, seq_q, heads, head_dim]")
     integers = {
         "query_lengths": ("", None),
@@ -469,9 +522,9 @@ def decode(
         "key_starts": ("", None),
         "pages": ("block_table", block_table),
     }
-    attempt = _attempt(("decode", latent, batch_invariant), known, arrays, integers)
+    attempt = _attempt(("decode", *own), known, arrays, integers)
     scales = q_descale, k_descale, v_descale
-    flags = bool(return_lse), latent, bool(batch_invariant), bool(check)
+    flags = bool(return_lse), latent, bool(batch_invariant), weights, bool(check)
     options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, *flags, scales)
     v_cache = options.choose_values(k_cache, v_cache, "v_cache", q.shape[-1])
     _refuse_gradients(q, k_cache, v_cache)
@@ -492,9 +545,10 @@ def _attempt(
     return _known.Attempt(key, options, dict(zip(names, inputs, strict=True)), longest)
 
 
-def _name_options(options: tuple[Any, ...], latent: int | None, batch_invariant: bool) -> dict[str, Any]:
+def _name_options(options: tuple[Any, ...], own: tuple[Any, ...]) -> dict[str, Any]:
     """As PyTorch's operators have them."""
     causal, window, softcap, scale, return_lse, _, chip = options
+    latent, batch_invariant, weights = own
     return {
         "causal": bool(causal),
         "window": None if window is None else list(window),
@@ -503,6 +557,7 @@ def _name_options(options: tuple[Any, ...], latent: int | None, batch_invariant:
         "return_lse": bool(return_lse),
         "latent": latent,
         "batch_invariant": bool(batch_invariant),
+        "weights": _frameworks.name_float8(weights, "weights"),
         "chip": chip,
     }
 

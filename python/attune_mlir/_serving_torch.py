@@ -15,7 +15,7 @@ from . import _merge, _serving, _torch
 
 _OPTIONS = (
     "bool causal=False, int[]? window=None, float? softcap=None, float? scale=None, bool return_lse=False, int? latent=None,"
-    " bool batch_invariant=False, str? chip=None"
+    " bool batch_invariant=False, str? weights=None, str? chip=None"
 )
 _PER_HEAD = "Tensor? alibi_slopes, Tensor? sinks, Tensor? q_descale, Tensor? k_descale, Tensor? v_descale"
 _SCHEMAS = {

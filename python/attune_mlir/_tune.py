@@ -202,6 +202,10 @@ def tune(  # type: ignore[misc]
     score_mod: Callable[..., Any] | None = None,
     mask_mod: Callable[..., Any] | None = None,
     block_mask: Any = None,
+    q_descale: Any = None,
+    k_descale: Any = None,
+    v_descale: Any = None,
+    weights: Any = None,
     return_lse: bool = False,
     layout: str = "bshd",
     chip: str | None = None,
@@ -228,7 +232,8 @@ def tune(  # type: ignore[misc]
     """
     functions = (score_mod, mask_mod, block_mask)
     options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale, "return_lse": return_lse, "layout": layout}
-    call = _explain.read_arguments(q, k, v, alibi_slopes, sinks, functions, **options)
+    scales = (q_descale, k_descale, v_descale, weights)
+    call = _explain.read_arguments(q, k, v, alibi_slopes, sinks, functions, scales, **options)
     spent, name = read_budget(budget), _explain.get_chip(call.place, chip)
     if not background:
         return _search(call, name, spent, quiet, None)

@@ -77,7 +77,7 @@ def test_measured(inputs, chip, cache_folder):
     from attune_mlir import _explain, _schedules
 
     call = _explain.read_arguments(
-        *inputs, None, None, (None,) * 3, causal=False, window=None, softcap=None, scale=None, return_lse=False, layout="bshd"
+        *inputs, None, None, (None,) * 3, (None,) * 4, causal=False, window=None, softcap=None, scale=None, return_lse=False, layout="bshd"
     )
     _schedules.save_winner(call.problem.make_module(), call.bucket, chip, winner)
     found = attune.explain(*inputs, chip=chip)

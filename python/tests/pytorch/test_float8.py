@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import attune_mlir as attune
+from attune_mlir import _devices
 
 HEADS, KV_HEADS, SIZE, KEYS = 4, 2, 32, 24
 TOLERANCES = {torch.float16: 4e-3, torch.bfloat16: 2e-2}
@@ -100,6 +101,44 @@ def test_queries(shape, result):
     mask = (distance >= 0) & (distance <= 9)
     for b in range(2):
         check(found[b], widen(q, per_row.expand(2, 3, HEADS))[b], widen(k[b], k_scales[b]), v[b], attn_mask=mask)
+
+
+@pytest.mark.parametrize("weights", ["float8_e4m3fn", torch.float8_e4m3fn], ids=str)
+@pytest.mark.parametrize("length", [3, 64], ids=str)
+def test_weights(weights, length, nvidia):
+    """Rounded to 8 bits, for lengths that kernels know as well; as an operator, too."""
+    q, k, v = make(0, 1, length, 2, SIZE), make(1, 1, length, 1, SIZE), make(2, 1, length, 1, SIZE)
+    options = {"v_descale": torch.tensor(0.5), "causal": True, "chip": nvidia}
+    found = attune.attention(q, k, v, weights=weights, **options)
+    mask = torch.ones(length, length, dtype=torch.bool).tril()
+    parts = (x[0].float().transpose(0, 1) for x in (q, k, v.float() / 2))
+    expected = torch.nn.functional.scaled_dot_product_attention(*parts, attn_mask=mask, enable_gqa=True).transpose(0, 1)
+    # Half a step of three bits, of weights that sum up to 1.
+    torch.testing.assert_close(found[0].float(), expected, atol=float(v.float().abs().max()) / 2 * 2**-4, rtol=2**-4)
+    exact = attune.attention(q, k, v, **options)
+    assert not torch.equal(found, exact)
+    compiled = torch.compile(lambda *x: attune.decode(*x, weights=weights, **options), fullgraph=True, backend="eager")
+    assert torch.equal(compiled(q, k, v), found)
+
+
+def test_explained_and_tuned(nvidia, cache_folder, monkeypatch, capfd):
+    """The kernel that a call runs, and a search for it, whose winner it runs then."""
+    monkeypatch.setattr(_devices, "_devices", {})
+    q, k, v = (make(s, 1, 40, heads, SIZE) for s, heads in ((0, 2), (1, 1), (2, 1)))
+    options = {"weights": torch.float8_e4m3fn, "v_descale": torch.tensor(2.0), "causal": True, "chip": nvidia}
+    found = attune.explain(q, k, v, **options)
+    assert found.source == "choice" and found.seq_q == 64 and found.resources.workgroups == 2 * -(-40 // int(found.schedule["block-m"]))
+    before = attune.attention(q, k, v, **options)
+    tuned = attune.tune(q, k, v, **options, budget="60s,4")
+    said = capfd.readouterr().err
+    assert tuned.tried >= 4 and "nothing was timed" in said and "no numbers were checked" not in said
+    assert attune.explain(q, k, v, **options).source == "search"
+    torch.testing.assert_close(attune.attention(q, k, v, **options), before, atol=0.3, rtol=2**-3)
+    # Without weights it is another kernel.
+    del options["weights"]
+    assert attune.explain(q, k, v, **options).source == "choice"
+    with pytest.raises(ValueError, match="expects layout bshd for operands of 8 bits"):
+        attune.explain(q, k, v, layout="bhsd")
 
 
 def test_packed_queries():
@@ -236,6 +275,8 @@ def test_errors_of_other_calls():
         attune.varlen(q[0], k[0], k[0], starts, starts, k_descale=torch.ones(4, 2))
     with pytest.raises(ValueError, match="expects layout bshd for operands of 8 bits or with scales, but got 'bhsd'"):
         attune.attention(q, k, k, layout="bhsd")
+    with pytest.raises(TypeError, match=re.escape("expects weights to be a type of 8 bits (float8_e4m3fn, float8_e4m3fnuz, float8_e5m2")):
+        attune.attention(q, k, k, weights=torch.float16)
     with pytest.raises(NotImplementedError, match="expects no score_mod, mask_mod or block_mask beside operands of 8 bits"):
         attune.attention(q, k, k, score_mod=lambda score, b, h, m, n: score)
     with pytest.raises(NotImplementedError, match="gradient"):
