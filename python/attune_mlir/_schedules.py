@@ -15,7 +15,7 @@ from typing import Any
 from . import _compiler, _store
 
 #: No choice depends on lengths below or above.
-_SHORTEST, _LONGEST = 64, 16384
+_SHORTEST, _LONGEST = 64, 32768
 #: Nor on more batches than fill every chip.
 _MOST_BATCHES = 1024
 

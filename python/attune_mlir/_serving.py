@@ -131,11 +131,10 @@ def _read_integers(arrays: dict[str, tuple[str, Any]], counts: dict[str, int], p
         if len(tensor.shape) != _INTEGERS[clause] or tensor.shape[0] != counts[clause]:
             kind = f"{counts[clause]} elements" if _INTEGERS[clause] == 1 else f"{counts[clause]} rows of numbers of pages"
             raise ValueError(f"expects {name} to have {kind}, but got shape {tuple(tensor.shape)}")
-        if tensor.strides != (dense := _operands.get_row_major(tensor.shape)) and max(tensor.shape) > 1:
+        if not _operands.fill_strides(tensor):
             raise ValueError(f"expects {name} in row-major order without gaps, but got strides of {tensor.strides} elements")
         if (found := _frameworks.get_device(tensor, name)) != place:
             raise ValueError(f"expects {name} on the device of q, {place}, but got {found}")
-        tensor.strides = dense
         tensors[clause] = tensor
     return tensors
 

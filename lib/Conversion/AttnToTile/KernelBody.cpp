@@ -192,7 +192,7 @@ std::pair<Value, Value> BodyBuilder::locateRow(OpBuilder &inner, Location loc,
 Value BodyBuilder::applyScore(Value scores, const KeySource::Block &block) {
   auto type = cast<TileType>(scores.getType());
   bool takesUnscaled = OnlineSoftmax::takesUnscaled(op);
-  if (takesUnscaled && !factors.ofScores())
+  if (takesUnscaled && (!factors.ofScores() || factors.getOfAllScores()))
     return scores;
   bool hasRegion = !op.getScore().empty();
   return b.map(type, scores,
@@ -480,6 +480,9 @@ void BodyBuilder::buildTile() {
                     {at.getQueryBatch(), at.headQ, at.packed.first, at.seqQ,
                      at.batch, at.headKV},
                     *source);
+  if (Value factor = factors.getOfAllScores();
+      factor && OnlineSoftmax::takesUnscaled(op))
+    softmax.setFactor(factor);
   SmallVector<Value, 2> queries = queryTiles();
   SoftmaxState initial = softmax.start();
   auto loop = scf::ForOp::create(b, blocks->begin, blocks->end, constant(1),

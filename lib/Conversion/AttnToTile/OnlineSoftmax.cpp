@@ -147,6 +147,31 @@ OnlineSoftmax::OnlineSoftmax(TileBuilder &builder, attn::AttentionOp op,
       bias(std::max<int64_t>(getLargestPower(attn::getWeightType(op)) - lag,
                              0)) {}
 
+void OnlineSoftmax::setFactor(Value factor) {
+  Location loc = b.getLoc();
+  Value product =
+      arith::MulFOp::create(b, loc, factor, constantF32(b, loc, unit));
+  // Scores that are not seen stay -inf, whatever they are multiplied by.
+  unitOfTile = arith::MaxNumFOp::create(
+      b, loc, product, constantF32(b, loc, std::numeric_limits<float>::min()));
+  negativeUnit = arith::NegFOp::create(b, loc, unitOfTile);
+  if (lag)
+    mostGrowth = arith::DivFOp::create(
+        b, loc, constantF32(b, loc, static_cast<double>(lag)), unitOfTile);
+}
+
+Value OnlineSoftmax::readUnit(OpBuilder &inner, Location loc,
+                              bool isNegative) const {
+  if (unitOfTile)
+    return isNegative ? negativeUnit : unitOfTile;
+  return constantF32(inner, loc, isNegative ? -unit : unit);
+}
+
+Value OnlineSoftmax::getMostGrowth(OpBuilder &inner, Location loc) const {
+  return mostGrowth ? mostGrowth
+                    : constantF32(inner, loc, static_cast<double>(lag) / unit);
+}
+
 SoftmaxState OnlineSoftmax::start() {
   SoftmaxState state{b.fill(rowType, kLowest), b.fill(sumType, 0),
                      b.fill(accType, 0),
@@ -194,7 +219,6 @@ void OnlineSoftmax::rescaleOutput(SoftmaxState &state, Value factors,
 }
 
 Value OnlineSoftmax::findOutgrown(Value before, Value after) {
-  double most = static_cast<double>(lag) / unit;
   auto type = cast<TileType>(after.getType());
   if (type != rowType)
     before = b.broadcast(before, type);
@@ -203,7 +227,7 @@ Value OnlineSoftmax::findOutgrown(Value before, Value after) {
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
         Value growth = arith::SubFOp::create(inner, loc, args[1], args[0]);
         return arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OGT,
-                                     growth, constantF32(inner, loc, most));
+                                     growth, getMostGrowth(inner, loc));
       });
   return tile::AnyOp::create(b, b.getI1Type(), grown);
 }
@@ -211,29 +235,30 @@ Value OnlineSoftmax::findOutgrown(Value before, Value after) {
 // A row that has seen no key has maximum -inf; subtracting 0 instead keeps
 // exp2(-inf) = 0 where exp2(-inf + inf) would be NaN.
 Value OnlineSoftmax::getShift(Value max) {
-  return b.map(rowType, max,
-               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                 Value none = arith::CmpFOp::create(
-                     inner, loc, arith::CmpFPredicate::OEQ, args[0],
-                     constantF32(inner, loc, kLowest));
-                 Value scaled = arith::MulFOp::create(
-                     inner, loc, args[0], constantF32(inner, loc, -unit));
-                 return arith::SelectOp::create(
-                     inner, loc, none, constantF32(inner, loc, 0), scaled);
-               });
+  return b.map(
+      rowType, max,
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        Value none =
+            arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ,
+                                  args[0], constantF32(inner, loc, kLowest));
+        Value scaled = arith::MulFOp::create(
+            inner, loc, args[0], readUnit(inner, loc, /*isNegative=*/true));
+        return arith::SelectOp::create(inner, loc, none,
+                                       constantF32(inner, loc, 0), scaled);
+      });
 }
 
 // The maximum before is rounded as its own shift was, so that the factors of
 // all blocks cancel out in the log-sum-exp.
 Value OnlineSoftmax::getFactor(Value maxBefore, Value shift) {
-  return b.map(rowType, {maxBefore, shift},
-               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                 Value before = arith::MulFOp::create(
-                     inner, loc, args[0], constantF32(inner, loc, -unit));
-                 Value exponent =
-                     arith::SubFOp::create(inner, loc, args[1], before);
-                 return exp2(inner, loc, exponent);
-               });
+  return b.map(
+      rowType, {maxBefore, shift},
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        Value before = arith::MulFOp::create(
+            inner, loc, args[0], readUnit(inner, loc, /*isNegative=*/true));
+        Value exponent = arith::SubFOp::create(inner, loc, args[1], before);
+        return exp2(inner, loc, exponent);
+      });
 }
 
 void OnlineSoftmax::raiseApart(Value scores, SoftmaxState &state) {
@@ -303,7 +328,7 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state,
       b.map(scoreType, {scores, b.broadcast(shift, scoreType)},
             [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
               Value exponent = math::FmaOp::create(
-                  inner, loc, args[0], constantF32(inner, loc, unit), args[1]);
+                  inner, loc, args[0], readUnit(inner, loc), args[1]);
               math::Exp2Op weight = exp2(inner, loc, exponent);
               if (int64_t share = schedule.getExpOnFma())
                 weight->setAttr(tile::TileDialect::kFmaShareAttrName,
@@ -360,7 +385,7 @@ void OnlineSoftmax::takeSink(TileBuilder::Body logit, SoftmaxState &state) {
                   arith::MulFOp::create(inner, loc, logit(inner, loc, args),
                                         constantF32(inner, loc, kLog2E));
               return arith::DivFOp::create(inner, loc, exponent,
-                                           constantF32(inner, loc, unit));
+                                           readUnit(inner, loc));
             });
   Value max = b.map(rowType, {state.max, scores}, maximum);
   auto weigh = [&](OpBuilder &inner, Location loc, Value score,
@@ -368,8 +393,8 @@ void OnlineSoftmax::takeSink(TileBuilder::Body logit, SoftmaxState &state) {
     Value none = arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ,
                                        score, constantF32(inner, loc, kLowest));
     Value difference = arith::SubFOp::create(inner, loc, score, maximum);
-    Value exponent = arith::MulFOp::create(inner, loc, difference,
-                                           constantF32(inner, loc, unit));
+    Value exponent =
+        arith::MulFOp::create(inner, loc, difference, readUnit(inner, loc));
     Value weight = exp2(inner, loc, exponent);
     return arith::SelectOp::create(inner, loc, none, constantF32(inner, loc, 0),
                                    weight);
@@ -451,8 +476,8 @@ Value OnlineSoftmax::logSumExp(const SoftmaxState &state) {
           log = arith::SubFOp::create(
               inner, loc, log,
               constantF32(inner, loc, static_cast<double>(bias)));
-        Value scaled = arith::MulFOp::create(inner, loc, args[0],
-                                             constantF32(inner, loc, unit));
+        Value scaled =
+            arith::MulFOp::create(inner, loc, args[0], readUnit(inner, loc));
         Value shifted = arith::AddFOp::create(inner, loc, scaled, log);
         Value natural = arith::MulFOp::create(inner, loc, shifted,
                                               constantF32(inner, loc, kLn2));

@@ -80,6 +80,10 @@ public:
   static void foldIntoNextFactor(mlir::OpBuilder &builder,
                                  mlir::arith::MulFOp scaled);
 
+  /// Scores of the tile that follows, which are taken unscaled, are multiplied
+  /// by this as well, an f32 that is not negative: as a part of the exponent.
+  void setFactor(mlir::Value factor);
+
   SoftmaxState start();
   /// Returns the weights of a block of scores in the type that values are
   /// multiplied with, and makes `state`, but for their products with the
@@ -105,6 +109,11 @@ public:
   mlir::Value logSumExp(const SoftmaxState &state);
 
 private:
+  /// `unit`, with the factor of the tile.
+  mlir::Value readUnit(mlir::OpBuilder &inner, mlir::Location loc,
+                       bool isNegative = false) const;
+  /// What scores may be ahead of the maximum.
+  mlir::Value getMostGrowth(mlir::OpBuilder &inner, mlir::Location loc) const;
   mlir::Value scale(mlir::Value tile, mlir::Value rowFactors);
   /// The columns of other roles, with factors that these are handed.
   void scaleOthers(SoftmaxState &state, mlir::Value rowFactors);
@@ -133,6 +142,9 @@ private:
   bool raisesApart;
   /// What a score is multiplied by to be an exponent of 2.
   double unit;
+  /// The same of a tile that has a factor, and what follows from it; null where
+  /// there is none.
+  mlir::Value unitOfTile, negativeUnit, mostGrowth;
   /// How many powers of 2 the largest score may be ahead of the maximum, and by
   /// how many all weights and their sums are larger than they would be, so that
   /// few of 8 bits are lost at the other end.

@@ -37,6 +37,12 @@ public:
   bool ofWeights() const { return value.scales && variesByKey(value); }
   bool ofResults() const { return value.scales && !variesByKey(value); }
 
+  /// The factor of scores where all of a tile's have one; else null.
+  mlir::Value getOfAllScores() const {
+    bool varies =
+        (query.scales && variesByRow()) || (key.scales && variesByKey(key));
+    return varies ? mlir::Value() : sharedOfScores;
+  }
   /// The factor of a score of a row and a column of a block.
   mlir::Value getOfScore(mlir::OpBuilder &inner, mlir::Location loc,
                          const KeySource::Block &block, LocateRow locateRow,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Operands of other types, and what scales multiply: those that a tile shares
-// are loaded in front of its loop.
+// are loaded in front of its loop, where they become a part of the exponent.
 //
 // RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_80},convert-attn-to-tile)" | FileCheck %s
 
@@ -12,12 +12,15 @@
 // CHECK: %[[OFK:.+]] = memref.load %[[KS]]
 // CHECK: %[[OFQK:.+]] = arith.mulf %[[OFQ]], %[[OFK]] : f32
 // CHECK: %[[OFV:.+]] = memref.load %[[VS]]
+// CHECK: %[[PRODUCT:.+]] = arith.mulf %[[OFQK]], %cst{{.*}} : f32
+// CHECK: %[[UNIT:.+]] = arith.maxnumf %[[PRODUCT]], %cst{{.*}} : f32
 // CHECK: scf.for
 // CHECK-NOT: memref.load
 // CHECK: %[[K:.+]] = tile.load {{.+}} -> <32x64xf8E4M3FN, registers>
 // CHECK: tile.mma %{{.+}}, %[[K]], %{{.+}} transpose_rhs : <64x64xbf16, registers>, <32x64xf8E4M3FN, registers>, <64x32xf32, registers>
-// CHECK-NEXT: tile.map
-// CHECK: arith.mulf %{{.+}}, %[[OFQK]] : f32
+// CHECK-NEXT: tile.reduce max
+// CHECK: math.fma %{{.+}}, %[[UNIT]], %{{.+}} : f32
+// CHECK-NEXT: math.exp2
 // CHECK: tile.mma %{{.+}} : <64x32xbf16, registers>, <32x64xf8E5M2, registers>, <64x64xf32, registers>
 // CHECK: scf.yield
 // CHECK: tile.map

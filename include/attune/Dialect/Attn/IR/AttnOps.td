@@ -208,7 +208,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     - Scales are as many along each dimension as blocks of their tensor, or 1.
       Blocks are four, of at least 1, and beside scales alone (attention_c27).
       Values that are a part of the keys have no scales of their own
-      (attention_c28). That scales are finite is not checked.
+      (attention_c28). Scales are finite and not negative, which is not checked.
     - `weights` is a float of 8 or 16 bits (attention_c29).
     - Counts are from 0 to the last dimension of indices; those indices are blocks
       that have keys, and none is listed twice for a block of queries. This is
