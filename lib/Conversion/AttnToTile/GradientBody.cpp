@@ -38,6 +38,12 @@ static Value constantF32(OpBuilder &builder, Location loc, double value) {
   return TileBuilder::constant(builder, loc, value);
 }
 
+static Value extendToF32(OpBuilder &builder, Location loc, Value value) {
+  if (value.getType().isF32())
+    return value;
+  return arith::ExtFOp::create(builder, loc, builder.getF32Type(), value);
+}
+
 namespace {
 /// What a workgroup adds up: for keys the gradients of keys and values, for
 /// queries one alone.
@@ -70,7 +76,8 @@ private:
   Value makeScores(Value products, VisitedBlocks &blocks, Value block,
                    Value first);
   /// Keys that are owned and do not exist have products of 0, and no part of
-  /// the gradients of queries: their weights, which may be infinite, must be 0.
+  /// the gradients of queries or tensors: their weights, which may be infinite,
+  /// must be 0.
   Value hideOwnedBeyond(Value scores);
   Value applyScore(Value products, Value first);
   Value applyMask(Value scores, Value first, bool asksRegion);
@@ -80,6 +87,9 @@ private:
   /// type of operands.
   Value makeScoreGrads(Value products, Value weights, Value weightGrads,
                        Value deltas, Value first);
+  /// Adds what a read of a tensor changes to the gradient of that.
+  void addToTensor(OpBuilder &inner, tensor::ExtractOp extract, Value change,
+                   const IRMapping &mapping);
   /// What makes weights of scores, in powers of two.
   Value loadShifts(int64_t rows, Value first);
   Value loadDeltas(int64_t rows, Value first);
@@ -300,7 +310,7 @@ Value GradientBuilder::hideOwnedBeyond(Value scores) {
 Value GradientBuilder::makeScores(Value products, VisitedBlocks &blocks,
                                   Value block, Value first) {
   Value scores = applyScore(products, first);
-  if (kernel.addsQueries)
+  if (kernel.addsQueries || !operands.tensorGrads.empty())
     scores = hideOwnedBeyond(scores);
   // Queries beyond the last one have no weights, and gradients of keys that are
   // owned and do not exist are not stored.
@@ -339,22 +349,39 @@ Value GradientBuilder::makeScoreGrads(Value products, Value weights,
         if (op.hasScore()) {
           IRMapping mapping =
               mapScore(inner, loc, args[3], args.drop_front(4), first);
-          Value derived = attn::differentiateScore(inner, op.getScore(),
-                                                   mapping, gradient, {})
-                              .score;
+          bool adds = !operands.tensorGrads.empty();
+          attn::ScoreGradient derived = attn::differentiateScore(
+              inner, op.getScore(), mapping, gradient,
+              adds ? ValueRange(op.getWrt()) : ValueRange());
           Value zero = constantF32(inner, loc, 0);
           // Where a weight is 0, also where a derivative is infinite.
           Value none = arith::CmpFOp::create(
               inner, loc, arith::CmpFPredicate::OEQ, args[0], zero);
-          gradient =
-              derived ? arith::SelectOp::create(inner, loc, none, zero, derived)
-                      : zero;
+          auto mute = [&](Value value) -> Value {
+            return arith::SelectOp::create(inner, loc, none, zero, value);
+          };
+          gradient = derived.score ? mute(derived.score) : zero;
+          for (auto &[extract, change] : derived.reads)
+            addToTensor(inner, extract, mute(extendToF32(inner, loc, change)),
+                        mapping);
         }
         if (type.getElementType() == inner.getF32Type())
           return gradient;
         return arith::TruncFOp::create(inner, loc, type.getElementType(),
                                        gradient);
       });
+}
+
+void GradientBuilder::addToTensor(OpBuilder &inner, tensor::ExtractOp extract,
+                                  Value change, const IRMapping &mapping) {
+  SmallVector<Value> place;
+  for (Value index : extract.getIndices())
+    place.push_back(mapping.lookupOrDefault(index));
+  for (auto [tensor, sums] : llvm::zip_equal(op.getWrt(), operands.tensorGrads))
+    if (tensor == extract.getTensor())
+      memref::AtomicRMWOp::create(inner, extract.getLoc(),
+                                  arith::AtomicRMWKind::addf, change, sums,
+                                  place);
 }
 
 Value GradientBuilder::loadShifts(int64_t rows, Value first) {

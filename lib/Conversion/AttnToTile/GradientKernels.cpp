@@ -20,11 +20,21 @@ using namespace attune;
 static constexpr int64_t kRowWarps = 4;
 
 static LogicalResult check(attn::AttentionGradOp op) {
-  if (!op.getWrt().empty())
+  if (!op.getWrt().empty() && op.getDeterministic())
     return op.emitOpError()
-           << "expects gradients of query, key and value alone, for there is "
-              "no kernel for others, but got one of "
+           << "expects gradients of query, key and value alone where they are "
+              "deterministic, for those of tensors are added up in no order, "
+              "but got one of "
            << op.getWrt().front().getType();
+  if (op.getSinks() && llvm::is_contained(op.getWrt(), op.getSinks()))
+    return op.emitOpError() << "expects gradients of query, key, value and "
+                               "what scores read, for there is no kernel for "
+                               "others, but got one of the sinks";
+  for (Value grad : op.getWrtGrads())
+    if (auto type = cast<RankedTensorType>(grad.getType()); type.getEncoding())
+      return op.emitOpError()
+             << "expects gradients of tensors in row-major order, but got "
+             << type;
   if (op.hasBlockLists())
     return op.emitOpError() << "expects no lists of blocks, which kernels of "
                                "gradients do not take";
@@ -59,6 +69,8 @@ private:
   void setGrid(OutlinedKernel &kernel, Value buffer, int64_t rows);
   void addDeltas();
   void addGradients(const GradientKernel &shape);
+  /// Makes gradients of tensors 0, which others add to.
+  void addClears();
   /// Rounds sums of queries.
   void addQueryGrad();
   /// A number for each query, or a row of `columns`.
@@ -71,6 +83,8 @@ private:
   PaddedHeadDims padded;
   /// `querySums` is null in the split form, and where none are wanted.
   Value shifts, deltas, querySums;
+  /// Gradients of the tensors that `wrt` names.
+  SmallVector<Value, 1> tensorGrads;
 };
 } // namespace
 
@@ -119,6 +133,22 @@ void GradientOutliner::addDeltas() {
   kernel.setBlock(kRowWarps * target.getLanes());
 }
 
+void GradientOutliner::addClears() {
+  for (auto [number, result] : llvm::enumerate(op.getWrtGrads())) {
+    Value grad = outliner.makeOutput(
+        cast<OpResult>(result), ("tensor" + Twine(number) + "_grad").str());
+    tensorGrads.push_back(grad);
+    OutlinedKernel &kernel = addKernel("_clear");
+    buildClearBody(kernel.getBody(), op.getLoc(), kernel.addArgument(grad));
+    HostProduct grid;
+    int64_t rank = cast<RankedTensorType>(result.getType()).getRank();
+    for (int64_t dim = 0; dim < rank; ++dim)
+      grid.factors.push_back({grad, dim, dim == rank - 1 ? kClearBlock : 1});
+    kernel.setGrid(std::move(grid));
+    kernel.setBlock(kRowWarps * target.getLanes());
+  }
+}
+
 void GradientOutliner::addQueryGrad() {
   OutlinedKernel &kernel = addKernel("_query_grad");
   GradientOperands operands;
@@ -154,6 +184,9 @@ void GradientOutliner::addGradients(const GradientKernel &shape) {
     operands.valueGrad = addOutput(kernel, op.getValueGrad(), "value_grad");
     if (shape.addsQueries)
       operands.querySums = kernel.addArgument(querySums);
+    for (Value grad : tensorGrads)
+      operands.tensorGrads.push_back(
+          kernel.addArgument(grad, launch::Access::ReadWrite));
   } else {
     operands.queryGrad = addOutput(kernel, op.getQueryGrad(), "query_grad");
   }
@@ -170,13 +203,14 @@ void GradientOutliner::addGradients(const GradientKernel &shape) {
 
 void GradientOutliner::outline() {
   bool wantsQuery = bool(op.getQueryGrad()),
-       wantsKeys = op.getKeyGrad() || op.getValueGrad();
+       wantsKeys = op.getKeyGrad() || op.getValueGrad() || !op.getWrt().empty();
   SmallVector<GradientKernel, 2> shapes =
       getGradientKernels(op.getScheduleAttr());
   // Sums of queries that nobody wants need not be made.
   shapes.front().addsQueries &= wantsQuery;
   if (shapes.front().addsQueries)
     querySums = makeSums("query_sums", padded.qk);
+  addClears();
   addDeltas();
   for (const GradientKernel &shape : shapes)
     if (shape.addsQueries ||

@@ -179,3 +179,33 @@ void attune::buildQueryGradBody(OpBuilder &builder, attn::AttentionGradOp op,
       viewHeads(b, op.getOrder(), operands.queryGrad, own.batch, own.head),
       own.place, /*accumulate=*/false, tile::StorePath::Direct);
 }
+
+void attune::buildClearBody(OpBuilder &builder, Location loc, Value sums) {
+  TileBuilder b(loc, builder);
+  auto type = cast<MemRefType>(sums.getType());
+  int64_t rank = type.getRank();
+  if (rank == 0)
+    sums = memref::ExpandShapeOp::create(
+        b, MemRefType::get({1}, type.getElementType()), sums,
+        ArrayRef<ReassociationIndices>{});
+  Value row, block = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  if (rank > 1) {
+    Value blocks = b.createOrFold<arith::CeilDivUIOp>(
+        b.createOrFold<memref::DimOp>(sums, rank - 1),
+        arith::ConstantIndexOp::create(b, kClearBlock));
+    row = arith::DivUIOp::create(b, block, blocks);
+    block = arith::RemUIOp::create(b, block, blocks);
+  }
+  if (rank > 2) {
+    ReassociationIndices rows(llvm::to_vector(llvm::seq<int64_t>(rank - 1)));
+    sums = memref::CollapseShapeOp::create(
+        b, sums, ArrayRef<ReassociationIndices>{rows, {rank - 1}});
+  }
+  if (row)
+    sums = viewPart(b, sums, row);
+  Value first = arith::MulIOp::create(
+      b, block, arith::ConstantIndexOp::create(b, kClearBlock));
+  tile::StoreOp::create(
+      b, b.fill(TileType::get({kClearBlock}, b.getF32Type()), 0), sums, first,
+      /*accumulate=*/false, tile::StorePath::Direct);
+}

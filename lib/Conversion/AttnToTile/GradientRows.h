@@ -26,6 +26,9 @@ struct GradientOperands : KernelInputs {
   mlir::Value querySums;
   /// Null where they are not wanted, or another kernel's.
   mlir::Value queryGrad, keyGrad, valueGrad;
+  /// Of the tensors that `wrt` names, in f32, where a kernel adds to them: 0
+  /// before, of any rank. Empty elsewhere.
+  llvm::SmallVector<mlir::Value, 1> tensorGrads;
 };
 
 constexpr llvm::StringLiteral kQuerySumsOrder = "bhsd";
@@ -56,6 +59,14 @@ void buildDeltaBody(mlir::OpBuilder &builder, attn::AttentionGradOp op,
                     mlir::Value output, mlir::Value lse, mlir::Value lseGrad,
                     const GradientOperands &operands, int64_t rows,
                     int64_t headDim, int64_t queryDim);
+
+/// Columns of a buffer of sums that a workgroup clears.
+constexpr int64_t kClearBlock = 1024;
+
+/// Emits the kernel that makes kClearBlock columns of one row of sums 0: of a
+/// row-major buffer of f32 of any rank, whose last dimension is that of rows.
+void buildClearBody(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value sums);
 
 /// Emits the kernel that makes the gradients of one tile of queries of one head
 /// of their sums.

@@ -89,6 +89,31 @@ struct DynamicSharedMemoryPattern
   }
 };
 
+/// A sum in memory that nobody looks at before the kernel's end orders no other
+/// access.
+struct AddPattern : ConvertOpToLLVMPattern<memref::AtomicRMWOp> {
+  AddPattern(const LLVMTypeConverter &converter, StringRef scope,
+             PatternBenefit benefit)
+      : ConvertOpToLLVMPattern(converter, benefit), scope(scope) {}
+
+  LogicalResult
+  matchAndRewrite(memref::AtomicRMWOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (op.getKind() != arith::AtomicRMWKind::addf || !op->use_empty())
+      return rewriter.notifyMatchFailure(op, "the element before is asked for");
+    Value place =
+        getStridedElementPtr(rewriter, op.getLoc(), op.getMemRefType(),
+                             adaptor.getMemref(), adaptor.getIndices());
+    rewriter.replaceOpWithNewOp<LLVM::AtomicRMWOp>(
+        op, LLVM::AtomicBinOp::fadd, place, adaptor.getValue(),
+        LLVM::AtomicOrdering::monotonic, scope);
+    return success();
+  }
+
+private:
+  StringRef scope;
+};
+
 /// A type of the target's own is seen as what it is in LLVM dialect.
 struct CastPattern : OpConversionPattern<UnrealizedConversionCastOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -219,6 +244,7 @@ LogicalResult ConvertKernelToLLVM::convert(const TargetModel &model,
   }
   patterns.add<DynamicSharedMemoryPattern>(converter, kTargetBenefit);
   patterns.add<CastPattern>(converter, context);
+  patterns.add<AddPattern>(converter, model.getDeviceScope(), kTargetBenefit);
   populateExpandFloat8Patterns(patterns, kGeneralBenefit);
   arith::populateArithToLLVMConversionPatterns(converter, patterns);
   populateMathToLLVMConversionPatterns(

@@ -8,6 +8,7 @@
 #include "KernelContext.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -81,7 +82,14 @@ private:
     known[scalar] = std::move(lanewise);
   }
   void mapPosition(BlockArgument argument, unsigned dim, Value own);
-  LogicalResult convert(Operation &op);
+  LogicalResult convert(Operation &op, const KernelContext &context);
+  /// Whether each element of the tile is one thread's alone.
+  bool isSpread(const KernelContext &context, tile::MapOp map) const;
+  LogicalResult addToElements(memref::AtomicRMWOp op,
+                              const KernelContext &context);
+  /// Indices of the `number`th of what varies so.
+  SmallVector<Value> getPlace(ValueRange indices, unsigned varies,
+                              int64_t number);
   Value convertCast(Operation &op, unsigned varies);
   Value convertPosition(arith::SIToFPOp op, const Lanewise &position);
   Value loadElements(memref::LoadOp load, unsigned varies);
@@ -168,23 +176,84 @@ Value RegionVectorizer::lookup(Value scalar, unsigned varies) {
   return vector;
 }
 
+SmallVector<Value> RegionVectorizer::getPlace(ValueRange indices,
+                                              unsigned varies, int64_t number) {
+  SmallVector<Value> place;
+  for (Value index : indices) {
+    if (findVaries(index) == Nowhere) {
+      place.push_back(lookup(index, Nowhere));
+      continue;
+    }
+    Value element =
+        vector::ExtractOp::create(b, loc, lookup(index, varies), number);
+    place.push_back(
+        arith::IndexCastOp::create(b, loc, b.getIndexType(), element));
+  }
+  return place;
+}
+
+bool RegionVectorizer::isSpread(const KernelContext &context,
+                                tile::MapOp map) const {
+  ArrayRef<int64_t> shape = map.getResult().getType().getShape();
+  int64_t elements = llvm::product_of(shape);
+  return getNumElements(Everywhere) * context.getWarps(map).count *
+             context.target.getLanes() ==
+         elements;
+}
+
+/// A thread adds up what goes to one place, and a warp what all elements of the
+/// tile add to one, so that less meets in memory.
+LogicalResult RegionVectorizer::addToElements(memref::AtomicRMWOp op,
+                                              const KernelContext &context) {
+  if (op.getKind() != arith::AtomicRMWKind::addf || !op->use_empty() ||
+      !op.getValue().getType().isF32())
+    return op.emitOpError() << "expects an addition of f32 whose result is not "
+                               "used in a tile.map";
+  if (!isSpread(context, op->getParentOfType<tile::MapOp>()))
+    return op.emitOpError() << "expects each element of a tile.map that adds "
+                               "to memory to be one thread's alone";
+  unsigned varies = findVaries(op.getIndices());
+  Value values = lookup(op.getValue(), Everywhere);
+  SmallVector<Value> sums(getNumElements(varies));
+  for (auto [reg, place] : llvm::enumerate(places[varies])) {
+    Value element =
+        vector::ExtractOp::create(b, loc, values, places[Everywhere][reg]);
+    Value &sum = sums[place];
+    sum =
+        sum ? arith::AddFOp::create(b, loc, sum, element).getResult() : element;
+  }
+  auto add = [&](OpBuilder &at, Value sum, ValueRange place) {
+    memref::AtomicRMWOp::create(at, loc, arith::AtomicRMWKind::addf, sum,
+                                op.getMemref(), place);
+  };
+  if (varies != Nowhere) {
+    for (auto [number, sum] : llvm::enumerate(sums))
+      add(b, sum, getPlace(op.getIndices(), varies, number));
+    return success();
+  }
+  Value sum = sums.front();
+  int64_t lanes = context.target.getLanes();
+  for (int64_t distance = 1; distance < lanes; distance *= 2) {
+    auto shuffle = gpu::ShuffleOp::create(b, loc, sum, distance, lanes,
+                                          gpu::ShuffleMode::XOR);
+    sum = arith::AddFOp::create(b, loc, sum, shuffle.getShuffleResult());
+  }
+  SmallVector<Value> place = getPlace(op.getIndices(), Nowhere, 0);
+  Value isFirst =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                            laneNumber(b, loc, context), constant(b, loc, 0));
+  scf::IfOp::create(b, loc, isFirst, [&](OpBuilder &inner, Location) {
+    add(inner, sum, place);
+    scf::YieldOp::create(inner, loc);
+  });
+  return success();
+}
+
 Value RegionVectorizer::loadElements(memref::LoadOp load, unsigned varies) {
   SmallVector<Value> elements;
-  for (int64_t i = 0; i < getNumElements(varies); ++i) {
-    SmallVector<Value> position;
-    for (Value index : load.getIndices()) {
-      if (findVaries(index) == Nowhere) {
-        position.push_back(lookup(index, Nowhere));
-        continue;
-      }
-      Value element =
-          vector::ExtractOp::create(b, loc, lookup(index, varies), i);
-      position.push_back(
-          arith::IndexCastOp::create(b, loc, b.getIndexType(), element));
-    }
-    elements.push_back(
-        narrow(memref::LoadOp::create(b, loc, load.getMemref(), position)));
-  }
+  for (int64_t i = 0; i < getNumElements(varies); ++i)
+    elements.push_back(narrow(memref::LoadOp::create(
+        b, loc, load.getMemref(), getPlace(load.getIndices(), varies, i))));
   return vector::FromElementsOp::create(
       b, loc, vectorType(load.getType(), varies), elements);
 }
@@ -256,14 +325,18 @@ Value RegionVectorizer::convertPosition(arith::SIToFPOp op,
       b, loc, vector::BroadcastOp::create(b, loc, type, base), constants);
 }
 
-LogicalResult RegionVectorizer::convert(Operation &op) {
+LogicalResult RegionVectorizer::convert(Operation &op,
+                                        const KernelContext &context) {
+  if (auto add = dyn_cast<memref::AtomicRMWOp>(op))
+    return addToElements(add, context);
   unsigned varies = findVaries(op.getOperands());
   auto load = dyn_cast<memref::LoadOp>(op);
   if (!load &&
       !isa<arith::IndexCastOp, arith::IndexCastUIOp, memref::DimOp>(op) &&
       op.getNumOperands() != 0 && !OpTrait::hasElementwiseMappableTraits(&op))
     return op.emitOpError()
-           << "expects an elementwise operation or a load in a tile.map";
+           << "expects an elementwise operation, a load or an addition to "
+              "memory in a tile.map";
   if (op.getNumResults() != 1)
     return op.emitOpError()
            << "expects an operation with one result in a tile.map";
@@ -331,7 +404,7 @@ LogicalResult RegionVectorizer::run(tile::MapOp op, ValueRange inputs,
     if (!argument.use_empty())
       mapPosition(argument, dim, laneCoordinate(b, loc, context, layout, dim));
   for (Operation &inner : block.without_terminator())
-    if (failed(convert(inner)))
+    if (failed(convert(inner, context)))
       return failure();
   result =
       lookup(cast<tile::YieldOp>(block.getTerminator()).getValue(), Everywhere);

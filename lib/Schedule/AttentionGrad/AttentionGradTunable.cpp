@@ -109,8 +109,10 @@ struct AttentionGradTunable
     return deriveAttentionOperands(cast<AttentionGradOp>(op), builder);
   }
   bool givesEqualBits(Operation *op) const {
-    AttentionGradAttr schedule = cast<AttentionGradOp>(op).getScheduleAttr();
-    return !schedule || schedule.getForm() == schedule::GradientForm::Split;
+    auto grad = cast<AttentionGradOp>(op);
+    AttentionGradAttr schedule = grad.getScheduleAttr();
+    return grad.getWrt().empty() &&
+           (!schedule || schedule.getForm() == schedule::GradientForm::Split);
   }
   ArrayRef<InputClass> getInputClasses(Operation *) const {
     static constexpr InputClass classes[] = {

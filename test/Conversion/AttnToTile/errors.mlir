@@ -106,8 +106,28 @@ module attributes {tile.target = #toy} {
 !lse = tensor<1x1x64xf32>
 module attributes {tile.target = #toy} {
   func.func @gradient_of_sinks(%q: !t, %lse: !lse, %s: tensor<1xf32>) {
-    // expected-error @below {{expects gradients of query, key and value alone, for there is no kernel for others, but got one of 'tensor<1xf32>'}}
+    // expected-error @below {{expects gradients of query, key, value and what scores read, for there is no kernel for others, but got one of the sinks}}
     %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(%s : tensor<1xf32>) sinks(%s : tensor<1xf32>) schedule(<>) : !t, !t, !t, !t, !lse, !t
+    return
+  }
+  func.func @deterministic(%q: !t, %lse: !lse, %s: tensor<1xf32>) {
+    // expected-error @below {{expects gradients of query, key and value alone where they are deterministic, for those of tensors are added up in no order, but got one of 'tensor<1xf32>'}}
+    %g = attn.attention_grad %q, %q, %q, %q, %lse, %q deterministic wrt(%s : tensor<1xf32>) schedule(<>)
+      score (%x, %b, %h, %m, %n) {
+        %a = tensor.extract %s[%h] : tensor<1xf32>
+        %y = arith.addf %x, %a : f32
+        attn.yield %y : f32
+      } : !t, !t, !t, !t, !lse, !t
+    return
+  }
+  func.func @column_major(%q: !t, %lse: !lse, %s: tensor<1x64xf32>) {
+    // expected-error @below {{expects gradients of tensors in row-major order, but got 'tensor<1x64xf32, #attn.strided<[1, 1]>>'}}
+    %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(%s : tensor<1x64xf32>) schedule(<>)
+      score (%x, %b, %h, %m, %n) {
+        %a = tensor.extract %s[%h, %n] : tensor<1x64xf32>
+        %y = arith.addf %x, %a : f32
+        attn.yield %y : f32
+      } : !t, !t, !t, !t, !lse, !t -> tensor<1x64xf32, #attn.strided<[1, 1]>>
     return
   }
 }

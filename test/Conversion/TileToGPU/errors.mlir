@@ -100,9 +100,72 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
       %a = tile.map() {
       ^bb0(%i: index, %j: index):
         %f = arith.constant 1.0 : f32
-        // expected-error @below {{expects an elementwise operation or a load in a tile.map}}
+        // expected-error @below {{expects an elementwise operation, a load or an addition to memory in a tile.map}}
+        memref.store %f, %m[%i] : memref<8xf32>
+        tile.yield %f : f32
+      } : () -> !rows
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+!rows = !tile.tile<32x8xf32, registers, #tile.layout<registers = [[8, 1, 1]], lanes = [[32, 0, 1]], warps = []>>
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, sms = 1, shared = 1024,
+  shared_per_sm = 1024, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @asks_before(%m: memref<8xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+      // expected-error @below {{failed to legalize operation 'tile.map'}}
+      %a = tile.map() {
+      ^bb0(%i: index, %j: index):
+        %f = arith.constant 1.0 : f32
+        // expected-error @below {{expects an addition of f32 whose result is not used in a tile.map}}
         %x = memref.atomic_rmw addf %f, %m[%i] : (f32, memref<8xf32>) -> f32
         tile.yield %x : f32
+      } : () -> !rows
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+!rows = !tile.tile<32x8xf32, registers, #tile.layout<registers = [[8, 1, 1]], lanes = [[32, 0, 1]], warps = []>>
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, sms = 1, shared = 1024,
+  shared_per_sm = 1024, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @maximum(%m: memref<8xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+      // expected-error @below {{failed to legalize operation 'tile.map'}}
+      %a = tile.map() {
+      ^bb0(%i: index, %j: index):
+        %f = arith.constant 1.0 : f32
+        // expected-error @below {{expects an addition of f32 whose result is not used in a tile.map}}
+        %x = memref.atomic_rmw maximumf %f, %m[%i] : (f32, memref<8xf32>) -> f32
+        tile.yield %f : f32
+      } : () -> !rows
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+!rows = !tile.tile<16x8xf32, registers, #tile.layout<registers = [[8, 1, 1]], lanes = [[16, 0, 1], [2, 0, 0]], warps = []>>
+module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", lanes = 32, sms = 1, shared = 1024,
+  shared_per_sm = 1024, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @adds_twice(%m: memref<8xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+      // expected-error @below {{failed to legalize operation 'tile.map'}}
+      %a = tile.map() {
+      ^bb0(%i: index, %j: index):
+        %f = arith.constant 1.0 : f32
+        // expected-error @below {{expects each element of a tile.map that adds to memory to be one thread's alone}}
+        %x = memref.atomic_rmw addf %f, %m[%i] : (f32, memref<8xf32>) -> f32
+        tile.yield %f : f32
       } : () -> !rows
       gpu.return
     }

@@ -460,7 +460,8 @@ def Tile_MapOp : Tile_Op<"map", [SingleBlockImplicitTerminator<"YieldOp">, Recur
   let description = [{
     `result[i, j] = region(inputs[i, j]..., i, j)`. All inputs have the shape of
     the result. The region's arguments are one scalar per input and one index per
-    dimension; it may read scalars and buffers defined outside, and holds no tiles. Index arithmetic
+    dimension; it may read scalars and buffers defined outside, and adds to buffers of f32 by `memref.atomic_rmw` whose
+    result is not used, if each element is one thread's alone. It holds no tiles. Index arithmetic
     in the region may be done in 32 bits.
 
     **Example**

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A sum that nobody looks at before the kernel's end orders nothing else; others do.
+//
+// RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(convert-kernel-to-llvm))" | FileCheck %s
+// RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=gfx942},gpu.module(convert-kernel-to-llvm))" | FileCheck %s --check-prefix=AMD
+
+gpu.module @kernels {
+  // CHECK: llvm.atomicrmw fadd %{{.+}}, %{{.+}} syncscope("device") monotonic : !llvm.ptr, f32
+  // CHECK: llvm.atomicrmw fadd %{{.+}}, %{{.+}} acq_rel : !llvm.ptr, f32
+  // AMD: llvm.atomicrmw fadd %{{.+}}, %{{.+}} syncscope("agent") monotonic
+  gpu.func @adds(%m: memref<8x4xf32>, %x: f32, %i: index) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %0 = memref.atomic_rmw addf %x, %m[%i, %i] : (f32, memref<8x4xf32>) -> f32
+    %1 = memref.atomic_rmw addf %x, %m[%i, %i] : (f32, memref<8x4xf32>) -> f32
+    memref.store %1, %m[%i, %i] : memref<8x4xf32>
+    gpu.return
+  }
+}
