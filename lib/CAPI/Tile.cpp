@@ -64,10 +64,10 @@ MlirType attuneChannelTypeGet(const int64_t shape[2], MlirType elementType,
                               int64_t stages, int64_t swizzleAtom,
                               int64_t cluster) {
   Type element = unwrap(elementType);
-  return getChecked<ChannelType>(element.getContext(),
-                                 ArrayRef<int64_t>(shape, 2), element, stages,
-                                 swizzleAtom, cluster, /*padding=*/int64_t(0),
-                                 /*transposed=*/false, /*paired=*/false);
+  return getChecked<ChannelType>(
+      element.getContext(), ArrayRef<int64_t>(shape, 2), element, stages,
+      swizzleAtom, cluster, /*padding=*/int64_t(0),
+      /*transposed=*/false, /*paired=*/false, /*chunk=*/int64_t(0));
 }
 
 MlirType attuneChannelTypeGetTile(MlirType channel) {

@@ -219,6 +219,71 @@ static void storeBuffer(HostThread *context, uint32_t site, uint32_t bytes) {
                 data, bytes);
 }
 
+/// buffer_load_dwordx4 with lds (CDNA4 ISA, "Memory Buffer Load to LDS"):
+/// operands are the resource, the address of the first lane in workgroup
+/// memory, the bytes of a lane, its offset, and one that all share. Pieces lie
+/// in the order of lanes, and those out of range are zeros.
+static void copyBuffer(HostThread *context, uint32_t site) {
+  Thread &lane = asThread(context);
+  exchange(context, site, "all lanes of the wave to copy",
+           [](const Thread &, ArrayRef<Thread *> wave) {
+             const char *first = nullptr;
+             if (wave.front())
+               std::memcpy(&first, wave.front()->operands + sizeof(RawBuffer *),
+                           sizeof(first));
+             return first;
+           });
+  char *first = nullptr;
+  std::memcpy(&first, lane.results, sizeof(first));
+  auto *buffer = lane.takeOperand<RawBuffer *>();
+  lane.takeOperand<char *>();
+  PendingCopy copy;
+  copy.bytes = lane.takeOperand<uint32_t>();
+  uint64_t offset = lane.takeOperand<uint32_t>();
+  offset += lane.takeOperand<uint32_t>();
+  copy.target = first + uint64_t(lane.laneId) * copy.bytes;
+  bool isThere = offset + copy.bytes <= buffer->bytes;
+  copy.source = buffer->base + offset;
+  copy.valid = isThere ? copy.bytes : 0;
+  copy.site = site;
+  copy.landed = false;
+  lane.group->copyAsync(lane, copy);
+  // Each is counted.
+  lane.group->commitCopies(lane);
+}
+
+/// ds_read_b64_tr_b16 (CDNA4 ISA, "MFMA Transpose Load from LDS"): the lanes
+/// are divided into groups of 16, each of which reads four elements. Of them,
+/// lane 4 j + c gets number c from what lanes j, j + 4 and so on read.
+static void readTransposed(HostThread *context, uint32_t site) {
+  constexpr uint32_t kGroup = 16, kElements = 4, kBytes = 8;
+  Thread &caller = asThread(context);
+  char *address = caller.takeOperand<char *>();
+  uint16_t read[kElements];
+  std::memcpy(read,
+              caller.group->access(caller, site, address, kBytes, kBytes,
+                                   kHostAccessShared),
+              kBytes);
+  std::memcpy(caller.operands, read, kBytes);
+  exchange(
+      context, site, "all lanes of the wave to read",
+      [=](const Thread &lane, ArrayRef<Thread *> wave) {
+        uint32_t inGroup = lane.laneId % kGroup;
+        uint64_t result = 0;
+        for (uint32_t i = 0; i < kElements; ++i) {
+          const Thread *from =
+              wave[lane.laneId - inGroup + inGroup / kElements + kElements * i];
+          uint16_t element = 0;
+          if (from)
+            std::memcpy(&element,
+                        from->operands + inGroup % kElements * sizeof(element),
+                        sizeof(element));
+          result |= uint64_t(element) << 16 * i;
+        }
+        return result;
+      });
+}
+
 /// Multiplies where lane l holds elements k0(l) + j of row l % rows of A, and
 /// of column l % rows of B, and register r of the result belongs to `getRow(l,
 /// r)`.
@@ -341,6 +406,8 @@ ArrayRef<HostFunction> attune::getROCDLHostFunctions() {
       hostFunction("attuneHostMakeBuffer", makeBuffer),
       hostFunction("attuneHostLoadBuffer", loadBuffer),
       hostFunction("attuneHostStoreBuffer", storeBuffer),
+      hostFunction("attuneHostCopyBuffer", copyBuffer),
+      hostFunction("attuneHostReadTransposed", readTransposed),
       hostFunction("attuneHostNarrowPair", narrowPair),
       hostFunction("attuneHostMfma", mfma),
       hostFunction("attuneHostWmma", wmma),

@@ -59,6 +59,10 @@ void TargetModel::emitAsyncCommit(OpBuilder &, Location) const {
   llvm_unreachable("a target that lists copy_widths overrides emitAsyncCommit");
 }
 
+void TargetModel::emitWarpCopy(OpBuilder &, Location, const WarpCopy &) const {
+  llvm_unreachable("a target that counts copies overrides emitWarpCopy");
+}
+
 void TargetModel::emitAsyncWait(OpBuilder &, Location, int64_t) const {
   llvm_unreachable("a target that lists copy_widths overrides emitAsyncWait");
 }

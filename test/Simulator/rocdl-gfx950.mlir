@@ -5,6 +5,9 @@
 // RUN: attune-opt %s --attune-attach-target="chip=gfx950" --gpu-to-llvm-pipeline -o %t.mlir
 // RUN: attune-run %t.mlir --device=host --print --function=swap | FileCheck %s --check-prefix=SWAP
 // RUN: attune-run %t.mlir --device=host --print --function=mfma32 | FileCheck %s --check-prefix=MFMA32
+// RUN: attune-run %t.mlir --device=host --print --function=transposed | FileCheck %s --check-prefix=TRANSPOSED
+// RUN: attune-run %t.mlir --device=host --print --function=copied | FileCheck %s --check-prefix=COPIED
+// RUN: not attune-run %t.mlir --device=host --print --function=not_waited_for 2>&1 | FileCheck %s --check-prefix=WAIT
 
 module attributes {gpu.container_module} {
 
@@ -30,6 +33,55 @@ gpu.module @cdna {
     %fourth = llvm.extractvalue %rows[1] : !llvm.struct<(i32, i32)>
     memref.store %third, %out[%c2, %tid] : memref<4x64xi32>
     memref.store %fourth, %out[%c3, %tid] : memref<4x64xi32>
+    gpu.return
+  }
+
+  // Lanes write their own four numbers, 4 l to 4 l + 3, and read them as columns.
+  gpu.func @transposed(%out: memref<64x4xi16>)
+      workgroup(%shared: memref<256xi16, #gpu.address_space<workgroup>>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %lane = gpu.thread_id x
+    %first = arith.muli %lane, %c4 : index
+    scf.for %i = %c0 to %c4 step %c1 {
+      %at = arith.addi %first, %i : index
+      %value = arith.index_cast %at : index to i16
+      memref.store %value, %shared[%at] : memref<256xi16, #gpu.address_space<workgroup>>
+    }
+    gpu.barrier
+    %columns = amdgpu.transpose_load %shared[%first] : memref<256xi16, #gpu.address_space<workgroup>> -> vector<4xi16>
+    vector.store %columns, %out[%lane, %c0] : memref<64x4xi16>, vector<4xi16>
+    gpu.return
+  }
+
+  // Lane l copies row 63 - l, but rows from 60 on are not there.
+  gpu.func @copied(%in: memref<64x4xi32>, %out: memref<64x4xi32>)
+      workgroup(%shared: memref<256xi32, #gpu.address_space<workgroup>>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c4 = arith.constant 4 : index
+    %last = arith.constant 63 : index
+    %lane = gpu.thread_id x
+    %row = arith.subi %last, %lane : index
+    %some = memref.subview %in[0, 0] [60, 4] [1, 1] : memref<64x4xi32> to memref<60x4xi32, strided<[4, 1]>>
+    amdgpu.gather_to_lds %some[%row, %c0], %shared[%c0] : vector<4xi32>, memref<60x4xi32, strided<[4, 1]>>, memref<256xi32, #gpu.address_space<workgroup>>
+    amdgpu.memory_counter_wait load(0)
+    %first = arith.muli %lane, %c4 : index
+    %piece = vector.load %shared[%first] : memref<256xi32, #gpu.address_space<workgroup>>, vector<4xi32>
+    vector.store %piece, %out[%lane, %c0] : memref<64x4xi32>, vector<4xi32>
+    gpu.return
+  }
+
+  gpu.func @not_waited_for(%in: memref<64x4xi32>, %out: memref<64x4xi32>)
+      workgroup(%shared: memref<256xi32, #gpu.address_space<workgroup>>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c4 = arith.constant 4 : index
+    %lane = gpu.thread_id x
+    amdgpu.gather_to_lds %in[%lane, %c0], %shared[%c0] : vector<4xi32>, memref<64x4xi32>, memref<256xi32, #gpu.address_space<workgroup>>
+    amdgpu.memory_counter_wait load(1)
+    %first = arith.muli %lane, %c4 : index
+    %piece = vector.load %shared[%first] : memref<256xi32, #gpu.address_space<workgroup>>, vector<4xi32>
+    vector.store %piece, %out[%lane, %c0] : memref<64x4xi32>, vector<4xi32>
     gpu.return
   }
 
@@ -87,6 +139,51 @@ func.func @swap() -> tensor<4x64xi32> {
   gpu.launch_func @cdna::@swap blocks in (%c1, %c1, %c1) threads in (%c64, %c1, %c1) args(%out : memref<4x64xi32>)
   %result = bufferization.to_tensor %out restrict : memref<4x64xi32> to tensor<4x64xi32>
   return %result : tensor<4x64xi32>
+}
+
+// TRANSPOSED: result 0: 64x4xi16
+// TRANSPOSED-NEXT: {{^}}0 16 32 48{{$}}
+// TRANSPOSED-NEXT: {{^}}1 17 33 49{{$}}
+// TRANSPOSED: {{^}}15 31 47 63{{$}}
+// TRANSPOSED-NEXT: {{^}}64 80 96 112{{$}}
+// TRANSPOSED: {{^}}207 223 239 255{{$}}
+func.func @transposed() -> tensor<64x4xi16> {
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %out = memref.alloc() : memref<64x4xi16>
+  gpu.launch_func @cdna::@transposed blocks in (%c1, %c1, %c1) threads in (%c64, %c1, %c1) args(%out : memref<64x4xi16>)
+  %result = bufferization.to_tensor %out restrict : memref<64x4xi16> to tensor<64x4xi16>
+  return %result : tensor<64x4xi16>
+}
+
+// COPIED: result 0: 64x4xi32
+// COPIED-NEXT: {{^}}0 0 0 0{{$}}
+// COPIED-NEXT: {{^}}0 0 0 0{{$}}
+// COPIED-NEXT: {{^}}0 0 0 0{{$}}
+// COPIED-NEXT: {{^}}0 0 0 0{{$}}
+// COPIED-NEXT: {{^}}236 237 238 239{{$}}
+// COPIED: {{^}}0 1 2 3{{$}}
+func.func @copied() -> tensor<64x4xi32> {
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %values = arith.constant dense<[[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11], [12, 13, 14, 15], [16, 17, 18, 19], [20, 21, 22, 23], [24, 25, 26, 27], [28, 29, 30, 31], [32, 33, 34, 35], [36, 37, 38, 39], [40, 41, 42, 43], [44, 45, 46, 47], [48, 49, 50, 51], [52, 53, 54, 55], [56, 57, 58, 59], [60, 61, 62, 63], [64, 65, 66, 67], [68, 69, 70, 71], [72, 73, 74, 75], [76, 77, 78, 79], [80, 81, 82, 83], [84, 85, 86, 87], [88, 89, 90, 91], [92, 93, 94, 95], [96, 97, 98, 99], [100, 101, 102, 103], [104, 105, 106, 107], [108, 109, 110, 111], [112, 113, 114, 115], [116, 117, 118, 119], [120, 121, 122, 123], [124, 125, 126, 127], [128, 129, 130, 131], [132, 133, 134, 135], [136, 137, 138, 139], [140, 141, 142, 143], [144, 145, 146, 147], [148, 149, 150, 151], [152, 153, 154, 155], [156, 157, 158, 159], [160, 161, 162, 163], [164, 165, 166, 167], [168, 169, 170, 171], [172, 173, 174, 175], [176, 177, 178, 179], [180, 181, 182, 183], [184, 185, 186, 187], [188, 189, 190, 191], [192, 193, 194, 195], [196, 197, 198, 199], [200, 201, 202, 203], [204, 205, 206, 207], [208, 209, 210, 211], [212, 213, 214, 215], [216, 217, 218, 219], [220, 221, 222, 223], [224, 225, 226, 227], [228, 229, 230, 231], [232, 233, 234, 235], [236, 237, 238, 239], [240, 241, 242, 243], [244, 245, 246, 247], [248, 249, 250, 251], [252, 253, 254, 255]]> : tensor<64x4xi32>
+  %in = bufferization.to_buffer %values : tensor<64x4xi32> to memref<64x4xi32>
+  %out = memref.alloc() : memref<64x4xi32>
+  gpu.launch_func @cdna::@copied blocks in (%c1, %c1, %c1) threads in (%c64, %c1, %c1) args(%in : memref<64x4xi32>, %out : memref<64x4xi32>)
+  %result = bufferization.to_tensor %out restrict : memref<64x4xi32> to tensor<64x4xi32>
+  return %result : tensor<64x4xi32>
+}
+
+// WAIT: error: 'llvm.load' op reads what an asynchronous copy of this thread that was not waited for writes
+func.func @not_waited_for() -> tensor<64x4xi32> {
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %values = arith.constant dense<[[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11], [12, 13, 14, 15], [16, 17, 18, 19], [20, 21, 22, 23], [24, 25, 26, 27], [28, 29, 30, 31], [32, 33, 34, 35], [36, 37, 38, 39], [40, 41, 42, 43], [44, 45, 46, 47], [48, 49, 50, 51], [52, 53, 54, 55], [56, 57, 58, 59], [60, 61, 62, 63], [64, 65, 66, 67], [68, 69, 70, 71], [72, 73, 74, 75], [76, 77, 78, 79], [80, 81, 82, 83], [84, 85, 86, 87], [88, 89, 90, 91], [92, 93, 94, 95], [96, 97, 98, 99], [100, 101, 102, 103], [104, 105, 106, 107], [108, 109, 110, 111], [112, 113, 114, 115], [116, 117, 118, 119], [120, 121, 122, 123], [124, 125, 126, 127], [128, 129, 130, 131], [132, 133, 134, 135], [136, 137, 138, 139], [140, 141, 142, 143], [144, 145, 146, 147], [148, 149, 150, 151], [152, 153, 154, 155], [156, 157, 158, 159], [160, 161, 162, 163], [164, 165, 166, 167], [168, 169, 170, 171], [172, 173, 174, 175], [176, 177, 178, 179], [180, 181, 182, 183], [184, 185, 186, 187], [188, 189, 190, 191], [192, 193, 194, 195], [196, 197, 198, 199], [200, 201, 202, 203], [204, 205, 206, 207], [208, 209, 210, 211], [212, 213, 214, 215], [216, 217, 218, 219], [220, 221, 222, 223], [224, 225, 226, 227], [228, 229, 230, 231], [232, 233, 234, 235], [236, 237, 238, 239], [240, 241, 242, 243], [244, 245, 246, 247], [248, 249, 250, 251], [252, 253, 254, 255]]> : tensor<64x4xi32>
+  %in = bufferization.to_buffer %values : tensor<64x4xi32> to memref<64x4xi32>
+  %out = memref.alloc() : memref<64x4xi32>
+  gpu.launch_func @cdna::@not_waited_for blocks in (%c1, %c1, %c1) threads in (%c64, %c1, %c1) args(%in : memref<64x4xi32>, %out : memref<64x4xi32>)
+  %result = bufferization.to_tensor %out restrict : memref<64x4xi32> to tensor<64x4xi32>
+  return %result : tensor<64x4xi32>
 }
 
 // MFMA32: result 0: 32x32xf32

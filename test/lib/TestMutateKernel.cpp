@@ -73,7 +73,30 @@ static bool isProduct(Operation *op) {
   return isa<NVVM::WgmmaMmaAsyncOp>(op) || isWGMMA(op, "mma_async");
 }
 
+/// Loads that an s_waitcnt leaves under way; none where it waits for something
+/// else.
+static std::optional<uint32_t> getLoads(ROCDL::SWaitcntOp wait) {
+  uint32_t fields = wait.getBitfield();
+  uint32_t loads = (fields & 0xf) | (fields >> 10 & 0x30);
+  return loads == 0x3f ? std::nullopt : std::optional<uint32_t>(loads);
+}
+
+static bool dropWait(Operation *op, bool apply) {
+  auto wait = dyn_cast<ROCDL::SWaitcntOp>(op);
+  return ((wait && getLoads(wait)) ||
+          isa<NVVM::CpAsyncWaitGroupOp, NVVM::CpAsyncBulkWaitGroupOp,
+              NVVM::MBarrierTryWaitParityOp>(op)) &&
+         erase(op, apply);
+}
+
 static bool lateWait(Operation *op, bool apply) {
+  if (auto wait = dyn_cast<ROCDL::SWaitcntOp>(op)) {
+    std::optional<uint32_t> loads = getLoads(wait);
+    if (loads && apply)
+      wait.setBitfield((wait.getBitfield() & ~0xc00fU) | ((*loads + 1) & 0xf) |
+                       ((*loads + 1) & 0x30) << 10);
+    return loads.has_value();
+  }
   if (auto wait = dyn_cast<NVVM::CpAsyncWaitGroupOp>(op)) {
     if (apply)
       wait.setN(wait.getN() + 1);
@@ -133,10 +156,12 @@ static bool wrongBytes(Operation *op, bool apply) {
 
 template <unsigned operand, int32_t bytes>
 static bool moveCopy(Operation *op, bool apply) {
-  auto copy = dyn_cast<NVVM::CpAsyncOp>(op);
-  if (copy && apply)
-    addBytes(copy->getOpOperand(operand), bytes);
-  return bool(copy);
+  bool isTarget = operand == 0 && isa<ROCDL::RawPtrBufferLoadLdsOp>(op);
+  if (!isTarget && !isa<NVVM::CpAsyncOp>(op))
+    return false;
+  if (apply)
+    addBytes(op->getOpOperand(isTarget ? 1 : operand), bytes);
+  return true;
 }
 
 /// All copies at once: most of them never meet the end of a tensor.
@@ -446,8 +471,7 @@ static const std::pair<StringRef, Mutation> kMutations[] = {
     {"drop-commit",
      dropOp<NVVM::CpAsyncCommitGroupOp, NVVM::CpAsyncBulkCommitGroupOp,
             NVVM::WgmmaGroupSyncAlignedOp>},
-    {"drop-wait", dropOp<NVVM::CpAsyncWaitGroupOp, NVVM::CpAsyncBulkWaitGroupOp,
-                         NVVM::MBarrierTryWaitParityOp>},
+    {"drop-wait", dropWait},
     {"late-wait", lateWait},
     {"drop-init", dropOp<NVVM::MBarrierInitOp>},
     {"drop-arrive", dropArrival},
@@ -455,7 +479,8 @@ static const std::pair<StringRef, Mutation> kMutations[] = {
     {"wrong-bytes", wrongBytes},
     {"drop-copy",
      dropOp<NVVM::CpAsyncOp, NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp,
-            NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp, NVVM::StMatrixOp>},
+            NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp, NVVM::StMatrixOp,
+            ROCDL::RawPtrBufferLoadLdsOp>},
     {"move-box-target", moveBox<true>},
     {"move-box-source", moveBox<false>},
     {"move-copy-target", moveCopy<0, 16>},

@@ -231,6 +231,26 @@ TEST_F(LayoutTest, SwizzleSpreadsEightRowsOverTheBanks) {
     }
 }
 
+TEST_F(LayoutTest, ChunksSpreadRowsOverTheBanks) {
+  constexpr int64_t kBankRowBytes = 256, kElementBytes = 2;
+  for (int64_t chunkBytes : {16, 64})
+    for (int64_t columns : {32, 64, 96, 128, 192, 256, 512}) {
+      auto swizzle = SwizzleAttr::getForChunks(&context, columns, kElementBytes,
+                                               chunkBytes / kElementBytes);
+      int64_t chunks = columns / swizzle.getVector(),
+              rows = kBankRowBytes / chunkBytes;
+      for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+        std::set<int64_t> places;
+        for (int64_t row = 0; row < rows; ++row)
+          places.insert((row * chunks + storedChunk(swizzle, row, chunk)) *
+                        chunkBytes % kBankRowBytes);
+        EXPECT_EQ(static_cast<int64_t>(places.size()), rows)
+            << columns << " columns in chunks of " << chunkBytes
+            << " bytes, chunk " << chunk;
+      }
+    }
+}
+
 TEST_F(LayoutTest, SwizzlePermutesWithinARow) {
   auto swizzle = SwizzleAttr::getForRow(&context, 64, 2);
   for (int64_t row = 0; row < 32; ++row) {

@@ -48,8 +48,8 @@ inline tile::MmaAtomAttr makeToyAtom(mlir::MLIRContext *context,
   return tile::MmaAtomAttr::get(
       context, "toy", limits.rows, limits.columns, limits.depth, half, half,
       mlir::Float32Type::get(context), layout(limits.rows, limits.depth),
-      layout(limits.depth, limits.columns),
-      layout(limits.rows, limits.columns));
+      layout(limits.depth, limits.columns), layout(limits.rows, limits.columns),
+      /*transposes=*/false);
 }
 
 inline tile::MmaAtomAttr makeToyGroupAtom(mlir::MLIRContext *context) {
@@ -60,7 +60,7 @@ inline tile::MmaAtomAttr makeToyGroupAtom(mlir::MLIRContext *context) {
                                          {{4, 0, 0}});
   return tile::MmaAtomAttr::get(context, "group", 64, 2, 2, half, half,
                                 mlir::Float32Type::get(context), rows, all,
-                                rows);
+                                rows, /*transposes=*/false);
 }
 
 inline tile::TargetAttr makeToyTarget(mlir::MLIRContext *context,

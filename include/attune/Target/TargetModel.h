@@ -83,6 +83,19 @@ struct TileLoad {
   bool checksRows;
 };
 
+/// A request to copy a piece of each lane to workgroup memory, where those of a
+/// warp lie one behind the other, in the order of lanes.
+struct WarpCopy {
+  /// Each lane's piece in global memory.
+  TileLoad from;
+  /// One-dimensional; `destinationIndex` is where the piece of the first lane
+  /// goes, and the same in all lanes.
+  mlir::Value destination, destinationIndex;
+  /// An i1, the same in all lanes: zeros are written where it does not hold.
+  /// Null for true.
+  mlir::Value predicate;
+};
+
 class TargetModel {
 public:
   virtual ~TargetModel();
@@ -132,12 +145,16 @@ public:
                               tile::TargetAttr target,
                               mlir::Value condition) const = 0;
 
-  /// Asynchronous copies, for chips whose #tile.target lists `copy_widths`.
+  /// Asynchronous copies, for chips whose #tile.target lists `copy_widths`: of
+  /// a thread, where `copy_sync` is `commit_group`, and of a warp, where it is
+  /// `count`.
   virtual void emitAsyncCopy(mlir::OpBuilder &builder, mlir::Location loc,
                              const AsyncCopy &copy) const;
   virtual void emitAsyncCommit(mlir::OpBuilder &builder,
                                mlir::Location loc) const;
-  /// Waits until at most `pending` commits are under way.
+  virtual void emitWarpCopy(mlir::OpBuilder &builder, mlir::Location loc,
+                            const WarpCopy &copy) const;
+  /// Waits until at most `pending` commits, or copies, are under way.
   virtual void emitAsyncWait(mlir::OpBuilder &builder, mlir::Location loc,
                              int64_t pending) const;
 

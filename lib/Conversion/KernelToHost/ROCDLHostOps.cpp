@@ -120,6 +120,21 @@ static void addBufferAccess(HostOps &ops, StringRef function) {
   });
 }
 
+/// Copies from global to workgroup memory, and waits for them: of s_waitcnt,
+/// the field of loads (CDNA4 ISA, "S_WAITCNT").
+static void populateCopies(HostOps &ops) {
+  ops.addCall<ROCDL::RawPtrBufferLoadLdsOp>("attuneHostCopyBuffer");
+  ops.addCall<ROCDL::ds_read_tr16_b64>("attuneHostReadTransposed");
+  ops.add<ROCDL::SWaitcntOp>([](ROCDL::SWaitcntOp op, HostRewriter &rewriter) {
+    constexpr uint32_t kLow = 0xf, kHigh = 0x30, kHighShift = 10;
+    uint32_t fields = op.getBitfield();
+    rewriter.replaceWithCall(
+        op, "attuneHostWaitCopies",
+        {(fields & kLow) | (fields >> kHighShift & kHigh)});
+    return success();
+  });
+}
+
 static void populateRegisters(HostOps &ops) {
   ops.addFields<ROCDL::ThreadIdXOp, ROCDL::ThreadIdYOp, ROCDL::ThreadIdZOp>(
       offsetof(HostThread, threadId));
@@ -159,6 +174,7 @@ void attune::populateROCDLHostOps(HostOps &ops) {
   ops.addCall<ROCDL::MakeBufferRsrcOp>("attuneHostMakeBuffer");
   addBufferAccess<ROCDL::RawPtrBufferLoadOp>(ops, "attuneHostLoadBuffer");
   addBufferAccess<ROCDL::RawPtrBufferStoreOp>(ops, "attuneHostStoreBuffer");
+  populateCopies(ops);
   addMfma<ROCDL::mfma_f32_32x32x8f16>(ops, 32, 8, kHostF16);
   addMfma<ROCDL::mfma_f32_32x32x8bf16_1k>(ops, 32, 8, kHostBF16);
   addMfma<ROCDL::mfma_f32_16x16x16f16>(ops, 16, 16, kHostF16);
@@ -173,8 +189,7 @@ void attune::populateROCDLHostOps(HostOps &ops) {
   ops.addIntrinsic("llvm.amdgcn.log", rewriteMath<LLVM::Log2Op>);
   ops.addIntrinsic("llvm.amdgcn.rcp", rewriteReciprocal);
   ops.addIntrinsic("llvm.amdgcn.sqrt", rewriteMath<LLVM::SqrtOp>);
-  // Waits for results that the host has at once, and hints to the scheduler.
-  ops.ignore<ROCDL::SWaitcntOp, ROCDL::SNopOp, ROCDL::SSleepOp,
-             ROCDL::SetPrioOp, ROCDL::SchedBarrier, ROCDL::SchedGroupBarrier,
-             ROCDL::IglpOpt>();
+  // Waits, and hints to the scheduler.
+  ops.ignore<ROCDL::SNopOp, ROCDL::SSleepOp, ROCDL::SetPrioOp,
+             ROCDL::SchedBarrier, ROCDL::SchedGroupBarrier, ROCDL::IglpOpt>();
 }

@@ -25,6 +25,7 @@
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace attune {
@@ -127,6 +128,37 @@ void ConvertTileToGPU::finishKernel(gpu::GPUFuncOp kernel,
   });
 }
 
+/// Whether elements of the channel are got behind the loop: its copies run
+/// ahead into those.
+static bool isGotBehind(Value channel, scf::ForOp loop) {
+  return llvm::any_of(channel.getUsers(), [&](Operation *user) {
+    Operation *ancestor = loop->getBlock()->findAncestorOpInBlock(*user);
+    return isa<tile::GetOp>(user) && ancestor &&
+           loop->isBeforeInBlock(ancestor);
+  });
+}
+
+/// Finds how many copies a put is, and waits for all of them behind the last
+/// loop: the last ones are of elements that are not there, which nobody gets.
+static void countCopies(gpu::GPUFuncOp kernel, KernelContext &context) {
+  SetVector<Operation *> loops;
+  kernel.walk([&](tile::PutOp put) {
+    if (!put.getChannel().getType().getChunk())
+      return;
+    int64_t copies = countWarpCopies(put, context);
+    context.fewestCopies =
+        std::min(context.fewestCopies.value_or(copies), copies);
+    auto loop = put->getParentOfType<scf::ForOp>();
+    if (loop && !isGotBehind(put.getChannel(), loop))
+      loops.insert(loop);
+  });
+  for (Operation *loop : loops) {
+    OpBuilder b(loop);
+    b.setInsertionPointAfter(loop);
+    context.model->emitAsyncWait(b, loop->getLoc(), /*pending=*/0);
+  }
+}
+
 void ConvertTileToGPU::runOnOperation() {
   WalkResult result = getOperation().walk([&](gpu::GPUFuncOp kernel) {
     bool usesTiles = kernel
@@ -176,6 +208,7 @@ void ConvertTileToGPU::runOnOperation() {
     if (model->getCopyEngine() && failed(addTensorMaps(kernel, context)))
       return WalkResult::interrupt();
     context.laterMmas = countLaterMmas(kernel);
+    countCopies(kernel, context);
     context.needlessMeetings = tile::findNeedlessMeetings(kernel);
     if (failed(convertKernel(kernel, context)))
       return WalkResult::interrupt();

@@ -170,53 +170,6 @@ Value attune::shuffleElement(OpBuilder &b, Location loc, Value element,
   return arith::BitcastOp::create(b, loc, type, element);
 }
 
-int64_t attune::knownRowDivisor(Value buffer) {
-  // Views of a head keep the strides of the tensor; the argument's type knows
-  // more of them than the view's.
-  while (Operation *op = buffer.getDefiningOp()) {
-    if (auto view = dyn_cast<memref::SubViewOp>(op))
-      buffer = view.getSource();
-    else if (auto transpose = dyn_cast<memref::TransposeOp>(op))
-      buffer = transpose.getIn();
-    else if (auto known = dyn_cast<memref::CastOp>(op))
-      buffer = known.getSource();
-    else if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op))
-      buffer = collapse.getSrc();
-    else if (auto paged = dyn_cast<tile::PagedOp>(op))
-      buffer = paged.getSource();
-    else if (auto interleaved = dyn_cast<tile::InterleavedOp>(op)) {
-      int64_t divisor = 0;
-      for (Value source : interleaved.getSources())
-        divisor = std::gcd(divisor, knownRowDivisor(source));
-      return divisor;
-    } else
-      break;
-  }
-  auto type = cast<MemRefType>(buffer.getType());
-  int64_t divisor = 0;
-  if (type.getLayout().isIdentity()) {
-    // Every stride but the last is a multiple of the last dimension.
-    int64_t last = type.getShape().back();
-    return ShapedType::isDynamic(last) ? 1 : last;
-  }
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  if (failed(type.getStridesAndOffset(strides, offset)))
-    return 1;
-  int64_t unknown = 1;
-  if (auto argument = dyn_cast<BlockArgument>(buffer))
-    if (auto kernel =
-            dyn_cast<gpu::GPUFuncOp>(argument.getOwner()->getParentOp()))
-      if (auto known = kernel.getArgAttrOfType<IntegerAttr>(
-              argument.getArgNumber(), tile::TileDialect::kDivisorAttrName))
-        unknown = known.getInt();
-  for (int64_t stride : strides)
-    if (stride != 1)
-      divisor =
-          std::gcd(divisor, ShapedType::isDynamic(stride) ? unknown : stride);
-  return divisor == 0 ? 1 : divisor;
-}
-
 int64_t attune::knownDivisor(Value index) {
   constexpr int64_t kNothing = 1;
   if (std::optional<int64_t> value = getConstantIntValue(index))

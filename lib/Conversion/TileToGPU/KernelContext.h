@@ -6,6 +6,7 @@
 #ifndef ATTUNE_LIB_CONVERSION_TILETOGPU_KERNELCONTEXT_H
 #define ATTUNE_LIB_CONVERSION_TILETOGPU_KERNELCONTEXT_H
 
+#include "attune/Dialect/Tile/IR/Alignment.h"
 #include "attune/Dialect/Tile/IR/LayoutConversion.h"
 #include "attune/Dialect/Tile/IR/Meetings.h"
 #include "attune/Dialect/Tile/IR/Warps.h"
@@ -34,6 +35,8 @@ struct KernelContext {
   /// For each wait for an MMA that a warpgroup has issued, how many were issued
   /// later and may still run.
   llvm::DenseMap<mlir::Operation *, int64_t> laterMmas{};
+  /// The fewest copies of warps that a put is; none where warps copy nothing.
+  std::optional<int64_t> fewestCopies{};
   /// Gets at which threads need not meet.
   llvm::DenseSet<mlir::Operation *> needlessMeetings{};
 
@@ -113,10 +116,6 @@ void writeSlot(mlir::OpBuilder &builder, mlir::Location loc,
                const KernelContext &context, tile::TileType tile,
                mlir::Value value, tile::ChannelType channel, mlir::Value buffer,
                llvm::function_ref<mlir::Value()> getNumber);
-
-/// The largest known divisor of all row strides and offsets of a buffer, in
-/// elements: what its rows are aligned to. 1 where columns are not contiguous.
-int64_t knownRowDivisor(mlir::Value buffer);
 
 /// The largest known divisor of an index; 0 of one that is 0.
 int64_t knownDivisor(mlir::Value index);

@@ -157,7 +157,7 @@ static Access getAccess(tile::TileType type, Value buffer, ValueRange first,
   int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
   access.run = std::gcd(
       kWidestBytes / elementBytes,
-      std::gcd(knownRowDivisor(buffer), knownDivisor(first[rank - 1])));
+      std::gcd(tile::knownRowDivisor(buffer), knownDivisor(first[rank - 1])));
   if (int64_t page = PagedRows(buffer).getPage(); page && rank == 1)
     access.run = std::gcd(access.run, page);
   if (access.isPadded[rank - 1])

@@ -55,7 +55,8 @@ struct ReleasePattern : KernelPattern<tile::ReleaseOp> {
 };
 
 /// How the workgroup shares the copy of one tile: piece p, of `width` elements,
-/// goes to thread p mod threads.
+/// goes to thread p mod threads. Where warps copy, pieces are numbered by their
+/// places in the slot, and by those in the tile otherwise.
 class TileCopier {
 public:
   TileCopier(OpBuilder &builder, const KernelContext &context, tile::PutOp op,
@@ -67,6 +68,8 @@ public:
         swizzle(cast<tile::SwizzleAttr>(type.getTileType().getLayout())) {}
 
   void copy();
+  /// Zeros where there is a `predicate` that does not hold.
+  void copyByWarps(Value predicate);
 
 private:
   void copyPiece(SplitIndex row, SplitIndex column);
@@ -156,6 +159,21 @@ static Value slotOf(OpBuilder &b, Location loc, Value element, int64_t stages) {
       loc, element, arith::ConstantIndexOp::create(b, loc, stages));
 }
 
+int64_t attune::countWarpCopies(tile::PutOp put, const KernelContext &context) {
+  constexpr int64_t kPieceBits = 128;
+  tile::ChannelType type = put.getChannel().getType();
+  int64_t width = kPieceBits / type.getElementType().getIntOrFloatBitWidth();
+  int64_t pieces = ShapedType::getNumElements(type.getShape()) / width;
+  auto source = dyn_cast<MemRefType>(put.getSource().getType());
+  if (!type.getChunk() || !source || source.getRank() != 2 ||
+      put.getSource().getDefiningOp<tile::PagedOp>() ||
+      tile::knownRowDivisor(put.getSource()) % width != 0 ||
+      knownDivisor(put.getColumn()) % width != 0 ||
+      !fitsInto(type.getShape()[1], source.getDimSize(1), put.getColumn()))
+    return 0;
+  return pieces % context.threads == 0 ? pieces / context.threads : 0;
+}
+
 LogicalResult
 GetPattern::matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
                             ConversionPatternRewriter &rewriter) const {
@@ -163,6 +181,12 @@ GetPattern::matchAndRewrite(tile::GetOp op, OpAdaptor adaptor,
   tile::ChannelType type = op.getChannel().getType();
   if (context.target.getCopySync() == tile::CopySync::CommitGroup)
     context.model->emitAsyncWait(rewriter, loc, op.getPending());
+  // What was read in front of the barrier may be overwritten behind it.
+  if (context.fewestCopies)
+    context.model->emitAsyncWait(rewriter, loc,
+                                 type.getChunk()
+                                     ? op.getPending() * *context.fewestCopies
+                                     : std::numeric_limits<int64_t>::max());
   if (!context.needlessMeetings.contains(op))
     context.model->emitBarrier(rewriter, loc);
   Value slot = slotOf(rewriter, loc, adaptor.getElement(), type.getStages());
@@ -270,6 +294,49 @@ void TileCopier::copyPiece(SplitIndex row, SplitIndex column) {
   copyElements(place, position.materialize(b, loc), valid);
 }
 
+void TileCopier::copyByWarps(Value predicate) {
+  int64_t steps = countWarpCopies(op, context), threads = context.threads,
+          lanes = context.target.getLanes();
+  SmallVector<int64_t, 2> stored = type.getTileType().getStoredShape();
+  width = ShapedType::getNumElements(stored) / (steps * threads);
+  int64_t piecesPerRow = stored[1] / width;
+  Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
+  Value warp = context.model->emitFirstLane(
+      b, loc, context.target,
+      b.createOrFold<arith::DivUIOp>(loc, thread, constant(lanes)));
+  Value start = b.createOrFold<arith::AddIOp>(
+      loc,
+      b.createOrFold<arith::MulIOp>(loc, slot, constant(stored[0] * stored[1])),
+      b.createOrFold<arith::MulIOp>(loc, warp, constant(lanes * width)));
+  bool staysInColumn = threads % piecesPerRow == 0;
+  for (int64_t step = 0; step < steps; ++step) {
+    Value piece = staysInColumn ? thread
+                                : b.createOrFold<arith::AddIOp>(
+                                      loc, thread, constant(step * threads));
+    SplitIndex row{
+        b.createOrFold<arith::DivUIOp>(loc, piece, constant(piecesPerRow)),
+        staysInColumn ? step * (threads / piecesPerRow) : 0};
+    Value place = b.createOrFold<arith::MulIOp>(
+        loc, b.createOrFold<arith::RemUIOp>(loc, piece, constant(piecesPerRow)),
+        constant(width));
+    // The permutation of a row is its own inverse.
+    SplitIndex column = sharedPosition(b, loc, swizzle, /*rowLength=*/0, row,
+                                       SplitIndex{place, 0});
+    context.model->emitWarpCopy(
+        b, loc,
+        {{VectorType::get(width, type.getElementType()),
+          source,
+          {op.getRow(), op.getColumn()},
+          {row.materialize(b, loc), column.materialize(b, loc)},
+          type.getShape(),
+          !op.getInBounds()},
+         buffer,
+         b.createOrFold<arith::AddIOp>(loc, start,
+                                       constant(step * threads * width)),
+         predicate});
+  }
+}
+
 void TileCopier::copy() {
   int64_t rows = type.getShape()[0], columns = type.getShape()[1];
   auto sourceType = cast<MemRefType>(getBuffers(op).front().getType());
@@ -282,14 +349,15 @@ void TileCopier::copy() {
   // Pieces must not straddle the end of a row of the source.
   int64_t rowLength = sourceType.isDynamicDim(1) ? 1 : sourceType.getDimSize(1);
   if (contiguous)
-    width =
-        std::gcd(std::gcd(swizzle.getVector(), knownRowDivisor(op.getSource())),
-                 std::gcd(rowLength, knownDivisor(op.getColumn())));
+    width = std::gcd(
+        std::gcd(swizzle.getVector(), tile::knownRowDivisor(op.getSource())),
+        std::gcd(rowLength, knownDivisor(op.getColumn())));
   // Nor the end of a block.
   if (auto view = op.getSource().getDefiningOp<tile::InterleavedOp>();
       view && view.getDim() == 1)
     width = std::gcd(width, static_cast<int64_t>(view.getBlock()));
   async =
+      context.target.getCopySync() == tile::CopySync::CommitGroup &&
       llvm::is_contained(context.target.getCopyWidths(), width * elementBytes);
 
   int64_t piecesPerRow = columns / width, pieces = rows * piecesPerRow,
@@ -337,7 +405,10 @@ PutPattern::matchAndRewrite(tile::PutOp op, OpAdaptor adaptor,
   Value slot = slotOf(rewriter, loc, adaptor.getElement(),
                       op.getChannel().getType().getStages());
   TileCopier copier(rewriter, context, op, adaptor.getChannel(), slot);
-  if (Value predicate = adaptor.getPredicate()) {
+  if (countWarpCopies(op, context)) {
+    // Also what is not there is copied, as zeros: waits count copies.
+    copier.copyByWarps(adaptor.getPredicate());
+  } else if (Value predicate = adaptor.getPredicate()) {
     auto guard =
         scf::IfOp::create(rewriter, loc, predicate, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard restore(rewriter);

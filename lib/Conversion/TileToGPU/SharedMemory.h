@@ -11,6 +11,8 @@
 
 namespace attune {
 
+struct KernelContext;
+
 /// `bytes` from the start of the kernel's workgroup memory on, as a buffer.
 mlir::Value createSharedView(mlir::OpBuilder &builder, mlir::Location loc,
                              mlir::MemRefType type, int64_t bytes);
@@ -20,6 +22,10 @@ mlir::Value createChannelBuffer(mlir::OpBuilder &builder, tile::ChannelOp op);
 mlir::Value createSlotView(mlir::OpBuilder &builder, mlir::Location loc,
                            tile::TileType type, mlir::Value buffer,
                            mlir::Value number);
+
+/// How many copies of warps each warp issues for an element that is copied so;
+/// 0 where threads load and write it.
+int64_t countWarpCopies(tile::PutOp put, const KernelContext &context);
 
 /// Where an element of a ring is, and the barriers of its slot.
 struct RingSlot {

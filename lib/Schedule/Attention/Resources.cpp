@@ -265,15 +265,22 @@ int64_t attune::estimateRegisters(const AttentionProblem &problem,
   // Without asynchronous copies the next blocks pass through registers, and
   // compilers gather plain loads, so that a query read at each step takes as
   // many registers as one that stays.
-  bool plainLoads = target.getCopyWidths().empty();
+  bool plainLoads = target.copiesThroughRegisters();
   int64_t query =
       schedule.getQInRegisters() || plainLoads ? lhsRegisters(dQK, bits) : 0;
   int64_t weights = lhsRegisters(blockN, weightBits);
   int64_t keys =
       blockN / atom.getN() * atom.getRhs().getNumRegisters() * bits / kWordBits;
-  int64_t copied = plainLoads ? blockN * (dQK + dV) * bits / kWordBits /
-                                    getThreads(schedule, target)
-                              : 0;
+  // Rings of several slots may be filled past them.
+  auto passing = [&](int64_t columns, int64_t stages) {
+    bool passes = plainLoads &&
+                  (target.getCopySync() == tile::CopySync::None || stages == 1);
+    return passes ? columns : 0;
+  };
+  int64_t copied = blockN *
+                   (passing(dQK, schedule.getKStages()) +
+                    passing(dV, schedule.getVStages())) *
+                   bits / kWordBits / getThreads(schedule, target);
   bool oddRows = !llvm::isPowerOf2_64(dQK) || !llvm::isPowerOf2_64(dV);
   // There all places are a constant apart.
   if (target.copiesThroughRegisters())

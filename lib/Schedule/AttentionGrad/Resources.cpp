@@ -176,7 +176,7 @@ int64_t attune::estimateRegisters(const AttentionGradProblem &problem,
     return mSteps * (depth / atom.getK()) * atom.getLhs().getNumRegisters() *
            bits / kWordBits;
   };
-  bool plainLoads = target.getCopyWidths().empty();
+  bool plainLoads = target.copiesThroughRegisters();
   int64_t rows = kernel.inRegisters || plainLoads ? lhsRegisters(dQK + dV) : 0;
   int64_t copied =
       plainLoads ? kernel.visited * (dQK + dV) * bits / kWordBits / threads : 0;

@@ -239,7 +239,7 @@ int64_t attune::estimateRegisters(const MatmulProblem &problem,
   // Without asynchronous copies the next blocks pass through registers.
   int64_t rows =
       schedule.getBlockM() + problem.countContractions() * schedule.getBlockN();
-  int64_t copied = target.getCopyWidths().empty()
+  int64_t copied = target.copiesThroughRegisters()
                        ? rows * schedule.getBlockK() * bits / kWordBits /
                              (schedule.getNumWarps() * target.getLanes())
                        : 0;

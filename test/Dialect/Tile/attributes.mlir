@@ -12,6 +12,7 @@
 // CHECK-SAME:    !tile.channel<64x128xbf16, stages = 3, swizzle_atom = 64>
 // CHECK-SAME:    !tile.channel<64x128xbf16, stages = 3, swizzle_atom = 64, cluster = 2>
 // CHECK-SAME:    !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, swizzle_atom = 64>>
+// CHECK-SAME:    !tile.channel<64x128xbf16, stages = 2, chunk = 32>
 // CHECK-SAME:    !tile.channel<64x128xbf16, stages = 1, padding = 4>
 // CHECK-SAME:    !tile.channel<64x128xbf16, stages = 1, padding = 4, transposed = true>
 // CHECK-SAME:    !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 4, bits = 0, shift = 0, padding = 4, transposed = true>>
@@ -23,6 +24,7 @@ func.func private @types(!tile.tile<128x64xf32, registers>, !tile.tile<64xi32, r
   !tile.channel<64x128xbf16, stages = 3>, !tile.channel<64x128xbf16, stages = 3, swizzle_atom = 64>,
   !tile.channel<64x128xbf16, stages = 3, swizzle_atom = 64, cluster = 2>,
   !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, swizzle_atom = 64>>,
+  !tile.channel<64x128xbf16, stages = 2, chunk = 32>,
   !tile.channel<64x128xbf16, stages = 1, padding = 4>, !tile.channel<64x128xbf16, stages = 1, padding = 4, transposed = true>,
   !tile.tile<64x128xbf16, shared, #tile.swizzle<vector = 4, bits = 0, shift = 0, padding = 4, transposed = true>>,
   !tile.tile<64x128xf8E4M3FN, shared, #tile.swizzle<vector = 16, bits = 3, shift = 0, swizzle_atom = 128, paired = true>>,

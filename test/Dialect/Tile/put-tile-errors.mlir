@@ -6,7 +6,7 @@
 // RUN: attune-opt %s --split-input-file --verify-diagnostics
 
 
-// expected-error @below {{expects swizzle_atom, cluster, padding, transposed or paired, but got 'slots'}}
+// expected-error @below {{expects swizzle_atom, cluster, padding, transposed, paired or chunk, but got 'slots'}}
 func.func private @channel_detail(!tile.channel<16x8xf32, stages = 1, slots = 2>)
 
 // -----
@@ -18,6 +18,16 @@ func.func private @channel_padding(!tile.channel<16x8xf32, stages = 1, padding =
 
 // expected-error @below {{expects neither padding nor 'transposed' of swizzle atoms, but got a padding of 4}}
 func.func private @channel_padded_atoms(!tile.channel<16x8xf32, stages = 1, swizzle_atom = 8, padding = 4>)
+
+// -----
+
+// expected-error @below {{expects a chunk that divides rows which are neither padded nor in swizzle atoms nor 'transposed', but got 3}}
+func.func private @channel_chunk(!tile.channel<16x8xf32, stages = 2, chunk = 3>)
+
+// -----
+
+// expected-error @below {{expects a chunk that divides rows which are neither padded nor in swizzle atoms nor 'transposed', but got 8}}
+func.func private @channel_padded_chunks(!tile.channel<16x8xf32, stages = 2, padding = 8, chunk = 8>)
 
 // -----
 

@@ -89,8 +89,11 @@ bool tile::overwritesEarly(Operation *put, const Gets &needless) {
   return findRelease(put, [&](GetOp get) { return !needless.contains(get); });
 }
 
-/// Whether threads have met in this block since the element was put.
+/// Whether threads have met in this block since the element was put. What is
+/// copied directly is waited for at the get, so that they meet behind that.
 static bool haveMet(GetOp get, const Gets &needless) {
+  if (get.getChannel().getType().getChunk())
+    return false;
   auto puts = [&](Operation *op) {
     return isa<PutOp, PutTileOp>(op) && op->getOperand(0) == get.getChannel();
   };

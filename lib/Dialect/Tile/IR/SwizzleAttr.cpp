@@ -14,21 +14,33 @@ using namespace attune::tile;
 static constexpr int64_t kChunkBytes = 16;
 static constexpr int64_t kChunksPerBankRow = 8;
 
+/// Rows that start 2^t chunks apart (modulo all banks, of `chunksOfBanks`)
+/// repeat after `chunksOfBanks` / 2^t rows; those that collide get a different
+/// permutation of 2^t neighbours.
+static SwizzleAttr permute(MLIRContext *context, int64_t columns,
+                           int64_t vector, int64_t chunksOfBanks) {
+  int64_t chunks = columns / vector;
+  int64_t bits = 0, most = llvm::Log2_64(chunksOfBanks);
+  while (bits < most && chunks % (int64_t(2) << bits) == 0)
+    ++bits;
+  return SwizzleAttr::get(context, vector, bits, /*shift=*/most - bits,
+                          /*swizzle_atom=*/0, /*padding=*/0,
+                          /*transposed=*/false);
+}
+
 SwizzleAttr SwizzleAttr::getForRow(MLIRContext *context, int64_t columns,
                                    int64_t elementBytes) {
   int64_t vector = std::max<int64_t>(1, kChunkBytes / elementBytes);
   while (columns % vector != 0)
     vector /= 2;
-  // Rows that start 2^t chunks apart (modulo all banks) repeat after 8 / 2^t
-  // rows; those that collide get a different permutation of 2^t neighbours.
-  int64_t chunks = columns / vector;
-  int64_t bits = 0;
-  while (bits < llvm::Log2_64(kChunksPerBankRow) &&
-         chunks % (int64_t(2) << bits) == 0)
-    ++bits;
-  int64_t shift = llvm::Log2_64(kChunksPerBankRow) - bits;
-  return get(context, vector, bits, shift, /*swizzle_atom=*/0, /*padding=*/0,
-             /*transposed=*/false);
+  return permute(context, columns, vector, kChunksPerBankRow);
+}
+
+SwizzleAttr SwizzleAttr::getForChunks(MLIRContext *context, int64_t columns,
+                                      int64_t elementBytes, int64_t chunk) {
+  constexpr int64_t kBankBytes = 256;
+  return permute(context, columns, chunk,
+                 std::max<int64_t>(1, kBankBytes / (chunk * elementBytes)));
 }
 
 SwizzleAttr SwizzleAttr::getPadded(MLIRContext *context, int64_t length,

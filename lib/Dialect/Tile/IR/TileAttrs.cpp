@@ -416,7 +416,7 @@ bool MmaAtomAttr::readsColumns() const {
 LogicalResult MmaAtomAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   StringRef name, int64_t m, int64_t n,
                                   int64_t k, Type, Type, Type, LayoutAttr lhs,
-                                  LayoutAttr rhs, LayoutAttr acc) {
+                                  LayoutAttr rhs, LayoutAttr acc, bool) {
   struct Operand {
     StringRef name;
     LayoutAttr layout;

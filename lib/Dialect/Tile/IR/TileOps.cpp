@@ -52,7 +52,7 @@ LogicalResult LoadOp::verify() {
                                  type.getElementType(), *getStages(),
                                  /*swizzle_atom=*/0, /*cluster=*/1,
                                  /*padding=*/0, /*transposed=*/false,
-                                 /*paired=*/false)))
+                                 /*paired=*/false, /*chunk=*/0)))
     return failure();
   return verifySameElementType(*this, "source",
                                getSource().getType().getElementType(), "result",

@@ -31,7 +31,8 @@ static void printShapedElement(AsmPrinter &printer, ArrayRef<int64_t> shape,
 /// What a channel has beside its stages, each after a comma.
 static ParseResult parseChannelDetails(AsmParser &parser, int64_t &swizzleAtom,
                                        int64_t &cluster, int64_t &padding,
-                                       bool &transposed, bool &paired) {
+                                       bool &transposed, bool &paired,
+                                       int64_t &chunk) {
   cluster = 1;
   while (succeeded(parser.parseOptionalComma())) {
     StringRef name;
@@ -42,6 +43,7 @@ static ParseResult parseChannelDetails(AsmParser &parser, int64_t &swizzleAtom,
                           .Case("swizzle_atom", &swizzleAtom)
                           .Case("cluster", &cluster)
                           .Case("padding", &padding)
+                          .Case("chunk", &chunk)
                           .Default(nullptr);
     bool *flag = llvm::StringSwitch<bool *>(name)
                      .Case("transposed", &transposed)
@@ -49,8 +51,8 @@ static ParseResult parseChannelDetails(AsmParser &parser, int64_t &swizzleAtom,
                      .Default(nullptr);
     if (!number && !flag)
       return parser.emitError(where)
-             << "expects swizzle_atom, cluster, padding, transposed or paired, "
-                "but got '"
+             << "expects swizzle_atom, cluster, padding, transposed, paired or "
+                "chunk, but got '"
              << name << "'";
     if (number) {
       if (parser.parseInteger(*number))
@@ -67,7 +69,7 @@ static ParseResult parseChannelDetails(AsmParser &parser, int64_t &swizzleAtom,
 
 static void printChannelDetails(AsmPrinter &printer, int64_t swizzleAtom,
                                 int64_t cluster, int64_t padding,
-                                bool transposed, bool paired) {
+                                bool transposed, bool paired, int64_t chunk) {
   if (swizzleAtom)
     printer << ", swizzle_atom = " << swizzleAtom;
   if (cluster != 1)
@@ -78,6 +80,8 @@ static void printChannelDetails(AsmPrinter &printer, int64_t swizzleAtom,
     printer << ", transposed = true";
   if (paired)
     printer << ", paired = true";
+  if (chunk)
+    printer << ", chunk = " << chunk;
 }
 
 #define GET_TYPEDEF_CLASSES
@@ -224,16 +228,50 @@ TileType ChannelType::getTileType() const {
     swizzle = SwizzleAttr::getPadded(
         getContext(), getShape()[getTransposed() ? 0 : 1], elementBytes,
         getPadding(), getTransposed());
+  if (getChunk())
+    swizzle = SwizzleAttr::getForChunks(getContext(), getShape()[1],
+                                        elementBytes, getChunk());
   if (getPaired())
     swizzle = swizzle.withPairs();
   return TileType::get(getContext(), getShape(), getElementType(),
                        MemorySpace::Shared, swizzle);
 }
 
+/// Bytes of a row that a transposing read takes at once: lanes read those of
+/// four rows, which must lie on other banks.
+static constexpr int64_t kTransposedBytes = 64;
+static constexpr int64_t kWidestBytes = 16;
+
+/// Whether rows that are summed over are read as columns where they lie.
+static bool readsTransposed(Type elementType, const OperandUse &use) {
+  constexpr unsigned kBits = 16;
+  return use.kAlongRows && use.atom.getTransposes() &&
+         elementType.getIntOrFloatBitWidth() == kBits;
+}
+
+bool attune::tile::copiesDirectly(TargetAttr target, ArrayRef<int64_t> shape,
+                                  Type elementType, int64_t stages,
+                                  const OperandUse &use) {
+  int64_t bytes = elementType.getIntOrFloatBitWidth() / 8;
+  return target.getCopySync() == CopySync::Count && stages > 1 &&
+         (!use.kAlongRows || readsTransposed(elementType, use)) &&
+         shape[1] * bytes % kTransposedBytes == 0;
+}
+
+ChannelType attune::tile::getDirectChannel(ArrayRef<int64_t> shape,
+                                           Type elementType, int64_t stages,
+                                           const OperandUse &use) {
+  int64_t bytes = use.kAlongRows ? kTransposedBytes : kWidestBytes;
+  return ChannelType::get(
+      elementType.getContext(), shape, elementType, stages,
+      /*swizzle_atom=*/0, /*cluster=*/1, /*padding=*/0, /*transposed=*/false,
+      /*paired=*/false,
+      /*chunk=*/bytes * 8 / elementType.getIntOrFloatBitWidth());
+}
+
 ChannelType attune::tile::getOperandChannel(ArrayRef<int64_t> shape,
                                             Type elementType, int64_t stages,
                                             const OperandUse &use) {
-  constexpr int64_t kWidestBytes = 16;
   // Rows of the rhs and columns of the lhs are summed over.
   int64_t kDim = use.isLhs ? 1 : 0;
   LayoutAttr layout = use.isLhs ? use.atom.getLhs() : use.atom.getRhs();
@@ -243,13 +281,17 @@ ChannelType attune::tile::getOperandChannel(ArrayRef<int64_t> shape,
       run = mode.extent;
   int64_t elementBytes = elementType.getIntOrFloatBitWidth() / 8;
   run = std::gcd(run, std::max<int64_t>(kWidestBytes / elementBytes, 1));
-  int64_t length = shape[use.kAlongRows ? 0 : 1];
+  bool transposes = readsTransposed(elementType, use),
+       byColumns = use.kAlongRows && !transposes;
+  if (transposes)
+    run = kTransposedBytes / elementBytes;
+  int64_t length = shape[byColumns ? 0 : 1];
   // Lines of an odd number of accesses differ in their banks; what is no
   // multiple of one is accessed in smaller pieces anyway.
   int64_t padding = length % (2 * run) == 0 ? run : 0;
   return ChannelType::get(elementType.getContext(), shape, elementType, stages,
-                          /*swizzle_atom=*/0, /*cluster=*/1, padding,
-                          use.kAlongRows, /*paired=*/false);
+                          /*swizzle_atom=*/0, /*cluster=*/1, padding, byColumns,
+                          /*paired=*/false, /*chunk=*/0);
 }
 
 int64_t attune::tile::getOperandBytes(ArrayRef<int64_t> shape, Type elementType,
@@ -312,7 +354,7 @@ LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
                                   ArrayRef<int64_t> shape, Type elementType,
                                   int64_t stages, int64_t atomColumns,
                                   int64_t cluster, int64_t padding,
-                                  bool transposed, bool paired) {
+                                  bool transposed, bool paired, int64_t chunk) {
   if (shape.size() != 2)
     return emitError()
            << "expects a channel of tiles of two dimensions, but got "
@@ -339,6 +381,12 @@ LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expects swizzle atoms of several rows of elements "
                           "of 8 bits where 'paired', but got "
                        << elementType << " in " << shape[0] << " rows";
+  if (chunk < 0 || (chunk > 0 && (atomColumns || padding || transposed ||
+                                  shape[1] % chunk != 0)))
+    return emitError() << "expects a chunk that divides rows which are neither "
+                          "padded nor in swizzle atoms nor 'transposed', but "
+                          "got "
+                       << chunk;
   if (cluster < 1)
     return emitError()
            << "expects a cluster of at least one workgroup, but got "

@@ -299,8 +299,10 @@ void LoopPipeliner::countPending() {
     most = std::max(most, stream.early);
   for (int64_t i = 0; i < most; ++i)
     for (auto [j, stream] : llvm::enumerate(streams))
-      if (i < stream.early)
-        issued[j].push_back(sequence++);
+      if (i < stream.early) {
+        issued[j].push_back(sequence);
+        sequence += !stream.putsTile;
+      }
   SmallVector<int64_t> pending(streams.size(),
                                std::numeric_limits<int64_t>::max());
   for (int64_t iteration = 0; iteration < most + 2; ++iteration)
@@ -308,7 +310,8 @@ void LoopPipeliner::countPending() {
       if (isa<PutOp, PutTileOp>(op)) {
         if (auto it = index.find(op.getOperand(0)); it != index.end())
           issued[it->second].push_back(sequence);
-        ++sequence;
+        // Nobody waits for what passes through registers.
+        sequence += isa<PutOp>(op);
       } else if (auto get = dyn_cast<GetOp>(op)) {
         auto it = index.find(get.getChannel());
         if (it == index.end())

@@ -5,6 +5,7 @@
 // multiply or the store that takes it.
 
 #include "ElementNumbers.h"
+#include "attune/Dialect/Tile/IR/Alignment.h"
 #include "attune/Dialect/Tile/IR/Warps.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -128,13 +129,44 @@ static std::optional<OperandUse> getUse(Value tile, ArrayRef<MmaOp> users) {
   return use;
 }
 
+/// Whether warps copy the tile past registers: as many pieces of whole rows as
+/// threads, any number of times, each of which starts where the chip wants it
+/// to. Rows of pages are not the same number of bytes apart.
+static bool isCopiedDirectly(LoadOp load, const OperandUse &use,
+                             int64_t stages) {
+  constexpr int64_t kPieceBytes = 16;
+  auto target = TargetAttr::lookup(load);
+  TileType type = load.getResult().getType();
+  auto source = dyn_cast<MemRefType>(load.getSource().getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (!source || source.getRank() != 2 || type.getRank() != 2 ||
+      load.getSource().getDefiningOp<PagedOp>() ||
+      failed(source.getStridesAndOffset(strides, offset)) ||
+      strides.back() != 1 ||
+      !copiesDirectly(target, type.getShape(), type.getElementType(), stages,
+                      use))
+    return false;
+  std::optional<WarpRange> warps = getWarps(load);
+  int64_t piece =
+      kPieceBytes * 8 / type.getElementType().getIntOrFloatBitWidth();
+  return warps && source.getDimSize(1) % type.getShape()[1] == 0 &&
+         knownRowDivisor(load.getSource()) % piece == 0 &&
+         ShapedType::getNumElements(type.getShape()) %
+                 (piece * warps->count * target.getLanes()) ==
+             0;
+}
+
 ChannelType TilePromoteToShared::getChannel(LoadOp load, ArrayRef<MmaOp> users,
                                             int64_t stages) {
   TileType type = load.getResult().getType();
   SmallVector<int64_t, 2> shape = type.getRowsAndColumns();
   if (copiesThroughRegisters(load))
     if (std::optional<OperandUse> use = getUse(load.getResult(), users))
-      return getOperandChannel(shape, type.getElementType(), stages, *use);
+      return isCopiedDirectly(load, *use, stages)
+                 ? getDirectChannel(shape, type.getElementType(), stages, *use)
+                 : getOperandChannel(shape, type.getElementType(), stages,
+                                     *use);
   bool byWarpgroups = llvm::any_of(
       users, [](MmaOp mma) { return mma.getScope() == MmaScope::Warpgroup; });
   // MMAs of warpgroups read what the copy engine writes, which alone is told
@@ -193,7 +225,8 @@ void TilePromoteToShared::promote(LoadOp load) {
   Value element = numbers.get(b, loc, loop);
   // A count makes another loop, whose block is another.
   b.setInsertionPoint(load);
-  if (throughRegisters && !channelType.getSwizzleAtom()) {
+  if (throughRegisters && !channelType.getSwizzleAtom() &&
+      !channelType.getChunk()) {
     auto fetched = cast<LoadOp>(b.clone(*load));
     fetched.removeStagesAttr();
     fetched.setReadOnce(false);

@@ -26,6 +26,15 @@ public:
   mlir::Value emitAny(mlir::OpBuilder &builder, mlir::Location loc,
                       tile::TargetAttr target,
                       mlir::Value condition) const override;
+  mlir::Value emitFirstLane(mlir::OpBuilder &builder, mlir::Location loc,
+                            tile::TargetAttr target,
+                            mlir::Value value) const override;
+  /// Through a buffer resource, for chips that load 16 bytes of a lane past
+  /// registers.
+  void emitWarpCopy(mlir::OpBuilder &builder, mlir::Location loc,
+                    const WarpCopy &copy) const override;
+  void emitAsyncWait(mlir::OpBuilder &builder, mlir::Location loc,
+                     int64_t pending) const override;
   mlir::LogicalResult populateGPUToLLVM(
       mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns,
       mlir::ConversionTarget &conversionTarget, tile::TargetAttr target,
@@ -113,6 +122,9 @@ void populateFloat8Conversions(mlir::LLVMTypeConverter &converter,
 /// Adds what lanes decide together, as what is seldom so.
 void populateVotePattern(mlir::LLVMTypeConverter &converter,
                          mlir::RewritePatternSet &patterns);
+
+/// Says of reads of workgroup memory that they do not see copies under way.
+void separateCopies(mlir::LLVM::LLVMFuncOp kernel);
 
 /// Adds loads through buffer resources.
 void populateBufferPatterns(mlir::LLVMTypeConverter &converter,

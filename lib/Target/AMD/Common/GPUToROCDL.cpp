@@ -62,6 +62,7 @@ void amd::AMDTarget::configureKernel(LLVM::LLVMFuncOp kernel,
   if (wavesPerSIMD > 0)
     kernel->setAttr("rocdl.waves_per_eu",
                     builder.getI32IntegerAttr(wavesPerSIMD));
+  separateCopies(kernel);
   // Largest numbers are taken of what was just computed, in which there is no
   // signaling NaN: without this, each is made quiet first.
   kernel.setPassthroughAttr(builder.getArrayAttr(

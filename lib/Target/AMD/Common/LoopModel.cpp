@@ -105,6 +105,9 @@ static void count(StringRef line, int64_t lanes, amd::Loop &loop) {
              // Registers that are spilled, which pass through the same cache.
              name.starts_with("scratch_")) {
     loop.loadedBytes += lanes * getLoadWidth(name);
+    // Past registers.
+    if (line.ends_with(" lds"))
+      loop.sharedBytes += lanes * getLoadWidth(name);
   }
 }
 

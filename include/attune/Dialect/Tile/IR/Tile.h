@@ -43,10 +43,21 @@ struct OperandUse {
   bool kAlongRows = false;
 };
 
+/// Whether a ring of such tiles is filled by copies that a chip counts, past
+/// registers.
+bool copiesDirectly(TargetAttr target, ::llvm::ArrayRef<int64_t> shape,
+                    ::mlir::Type elementType, int64_t stages,
+                    const OperandUse &use);
+
+/// The channel of a tile that is copied directly.
+ChannelType getDirectChannel(::llvm::ArrayRef<int64_t> shape,
+                             ::mlir::Type elementType, int64_t stages,
+                             const OperandUse &use);
+
 /// The channel of such a tile where copies pass through registers. A lane reads
 /// at once what it multiplies of a row or column, so k is what is contiguous in
-/// shared memory, and lines start so far apart that the lanes of an access,
-/// each of which reads its own, meet no bank twice.
+/// shared memory, but for atoms that read rows as columns; and lines start so
+/// far apart that the lanes of an access meet no bank twice.
 ChannelType getOperandChannel(::llvm::ArrayRef<int64_t> shape,
                               ::mlir::Type elementType, int64_t stages,
                               const OperandUse &use);

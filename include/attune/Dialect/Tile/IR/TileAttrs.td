@@ -70,7 +70,8 @@ def Tile_RoleThreads : I32EnumAttr<"RoleThreads", "which threads of a role run i
 
 def Tile_CopySync : I32EnumAttr<"CopySync", "how a copy into shared memory is waited for", [
     I32EnumAttrCase<"None", 0, "none">,
-    I32EnumAttrCase<"CommitGroup", 1, "commit_group">]> {
+    I32EnumAttrCase<"CommitGroup", 1, "commit_group">,
+    I32EnumAttrCase<"Count", 2, "count">]> {
   let cppNamespace = "::attune::tile";
   let genSpecializedAttr = 0;
 }
@@ -190,6 +191,8 @@ def Tile_SwizzleAttr : Tile_Attr<"Swizzle", "swizzle"> {
     /// The swizzle for rows of `columns` elements of `elementBytes` bytes, with
     /// 16-byte chunks where the row is a multiple of that.
     static SwizzleAttr getForRow(::mlir::MLIRContext *context, int64_t columns, int64_t elementBytes);
+    /// One with chunks of `chunk` elements, over banks of 256 bytes.
+    static SwizzleAttr getForChunks(::mlir::MLIRContext *context, int64_t columns, int64_t elementBytes, int64_t chunk);
     /// The same for rows that are cut into swizzle atoms of `swizzle_atom` columns.
     static SwizzleAttr getForSwizzleAtom(::mlir::MLIRContext *context, int64_t swizzleAtom, int64_t elementBytes);
     /// None, for rows (columns where `transposed`) of `length` elements that start on other banks by `padding`.
@@ -252,6 +255,9 @@ def Tile_MmaAtomAttr : Tile_Attr<"MmaAtom", "mma_atom"> {
     the unit, and the target makes its instructions as wide as the tile. Its `rhs` layout is not read.
     Where a lane holds pairs of columns of `lhs` eight apart next to each other, it is multiplied by rows of `rhs` in
     that order (`paired` in `#tile.swizzle`).
+
+    With `transposes`, an instruction of the chip reads rows of shared memory as columns, for operands that are summed over rows: these
+    lie there as they do in memory.
   }];
   let parameters = (ins
     StringRefParameter<"name, understood by the target alone">:$name,
@@ -259,7 +265,8 @@ def Tile_MmaAtomAttr : Tile_Attr<"MmaAtom", "mma_atom"> {
     "::mlir::Type":$lhsType, "::mlir::Type":$rhsType, "::mlir::Type":$accType,
     "::attune::tile::LayoutAttr":$lhs,
     "::attune::tile::LayoutAttr":$rhs,
-    "::attune::tile::LayoutAttr":$acc);
+    "::attune::tile::LayoutAttr":$acc,
+    DefaultValuedParameter<"bool", "false", "whether rows are read as columns">:$transposes);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -331,7 +338,9 @@ def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
     what an SM (a streaming multiprocessor, or an AMD compute unit) has for all its workgroups together; `registers` is the most
     32-bit registers that one thread can address, `registers_per_sm` all that an SM has.
     `copy_widths` lists the widths, in bytes, of an asynchronous copy from global
-    to shared memory; empty where the chip has none. `tma_box_bytes` is the longest row
+    to shared memory; empty where the chip has none. `copy_sync` says how a thread waits for its copies: for groups that it commits, or,
+    with `count`, until so many of the last ones alone are under way; there a warp copies what its lanes find to neighbouring places, in their
+    order. `tma_box_bytes` is the longest row
     of a TMA box that the chip's copy engine permutes, 0 where it has no such engine; rows of the tensor that it
     copies start at multiples of `tma_box_alignment`. An SM has `schedulers`, to which its warps and registers are
     divided, and a thread gets registers in steps of `register_step`. `warpgroups` is there where warps
@@ -375,9 +384,9 @@ def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
     /// The atom that multiplies elements of these types and adds to an
     /// accumulator of `acc`, issued by a `scope`; null if the chip has none.
     MmaAtomAttr findAtom(::mlir::Type lhs, ::mlir::Type rhs, ::mlir::Type acc, MmaScope scope) const;
-    /// Whether what threads copy to shared memory passes through their registers: the chip has neither asynchronous copies nor
-    /// a copy engine.
-    bool copiesThroughRegisters() const { return getCopyWidths().empty() && getTmaBoxBytes() == 0; }
+    /// Whether what threads copy to shared memory passes through their registers: the chip has neither a copy engine nor
+    /// asynchronous copies, but for rings of several slots where these are counted (`copiesDirectly`).
+    bool copiesThroughRegisters() const { return getCopySync() != CopySync::CommitGroup && getTmaBoxBytes() == 0; }
     /// Warps of a warpgroup: of the largest atom, 1 where all are of one warp.
     int64_t getWarpgroupWarps() const;
     /// Columns of the swizzle atoms in which a tile with rows of `columns` elements is

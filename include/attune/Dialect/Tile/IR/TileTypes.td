@@ -78,6 +78,9 @@ def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
     With `padding`, rows start on other banks by elements that nobody uses, at constant distances. Where `transposed`, a slot is
     stored column by column. Where `paired`, pairs of columns alternate in its swizzle atoms; only a `tile.transpose` writes it then.
 
+    With a `chunk`, warps fill slots by asynchronous copies that leave what lanes copy in the order of these: rows are not padded, but
+    their chunks of so many elements are permuted over all banks (`getForChunks`).
+
     Channels of a `cluster` of more than one workgroup are one: an element is the same tile in all of
     them. Each workgroup's put copies its share of the rows to the slots of all, and a slot is free when
     all of them have released it. The workgroups start and end together, for each uses the others' memory.
@@ -90,15 +93,16 @@ def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
     DefaultValuedParameter<"int64_t", "1">:$cluster,
     DefaultValuedParameter<"int64_t", "0">:$padding,
     DefaultValuedParameter<"bool", "false">:$transposed,
-    DefaultValuedParameter<"bool", "false">:$paired);
+    DefaultValuedParameter<"bool", "false">:$paired,
+    DefaultValuedParameter<"int64_t", "0">:$chunk);
   let assemblyFormat = [{
     `<` custom<ShapedElement>($shape, $elementType) `,` `stages` `=` $stages ``
-        custom<ChannelDetails>($swizzle_atom, $cluster, $padding, $transposed, $paired) `` `>`
+        custom<ChannelDetails>($swizzle_atom, $cluster, $padding, $transposed, $paired, $chunk) `` `>`
   }];
   let builders = [
     TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType, "int64_t":$stages,
                      "int64_t":$swizzle_atom, CArg<"bool", "false">:$paired), [{
-      return $_get($_ctxt, shape, elementType, stages, swizzle_atom, /*cluster=*/1, /*padding=*/0, /*transposed=*/false, paired);
+      return $_get($_ctxt, shape, elementType, stages, swizzle_atom, /*cluster=*/1, /*padding=*/0, /*transposed=*/false, paired, /*chunk=*/0);
     }]>];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -111,7 +115,7 @@ def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
     /// The same channel of a cluster; null, with an error, if its tiles cannot be shared.
     ChannelType withCluster(::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError, int64_t cluster) const {
       return getChecked(emitError, getContext(), getShape(), getElementType(), getStages(), getSwizzleAtom(), cluster, getPadding(),
-                        getTransposed(), getPaired());
+                        getTransposed(), getPaired(), getChunk());
     }
   }];
 }
