@@ -138,7 +138,8 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
        valueType = problem.getValueType();
   bool byWarpgroups = schedule.getMmaWarps() > 1;
   tile::SharedMemoryLayout layout;
-  // As tile-promote-to-shared makes them.
+  // As tile-promote-to-shared makes them. Rings that are filled past registers
+  // have no padding and take less, which loads alone tell.
   if (target.copiesThroughRegisters()) {
     auto addOperand = [&](Type element, int64_t stages, int64_t rows,
                           int64_t columns, bool isLhs, bool kAlongRows) {
