@@ -38,8 +38,6 @@ bool TargetModel::narrowsIndices() const { return false; }
 
 bool TargetModel::hasTanh() const { return false; }
 
-bool TargetModel::knowsGridSize() const { return true; }
-
 bool TargetModel::startsEarly() const { return false; }
 
 void TargetModel::emitWaitForPredecessor(OpBuilder &, Location) const {

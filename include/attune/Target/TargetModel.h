@@ -181,10 +181,6 @@ public:
   /// is one instruction, which LLVM's tanh with `afn` becomes.
   virtual bool hasTanh() const;
 
-  /// Whether a kernel can ask how many workgroups were launched, as those that
-  /// go from tile to tile do.
-  virtual bool knowsGridSize() const;
-
   /// Whether a kernel can be started before the one in front of it on its
   /// stream is done. Where it can, it waits for that one and all that it wrote,
   /// and lets the next one start as soon as all its own workgroups run.

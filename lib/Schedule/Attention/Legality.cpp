@@ -139,17 +139,10 @@ static std::optional<Refusal> checkOutput(const AttentionProblem &problem,
 }
 
 /// The rules of workgroups that go from tile to tile.
-static std::optional<Refusal> checkPersistent(const AttentionKnobs &schedule,
-                                              TargetAttr target) {
+static std::optional<Refusal> checkPersistent(const AttentionKnobs &schedule) {
   Persistent persistent = schedule.getPersistent();
   if (persistent == Persistent::None)
     return std::nullopt;
-  const TargetModel *model = getTargetModel(target.getFamily());
-  if (model && !model->knowsGridSize())
-    return refuse("no-grid-size",
-                  "expects persistent to be none on '{0}', where a kernel "
-                  "cannot ask how many workgroups there are, but got {1}",
-                  target.getChip(), stringifyPersistent(persistent));
   if (persistent == Persistent::Dynamic && !schedule.getProducerWarps())
     return refuse("dynamic-without-producer",
                   "expects producer-warps where persistent is dynamic, but got "
@@ -396,7 +389,7 @@ std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
     return refusal;
   if (std::optional<Refusal> refusal = checkShares(problem, schedule))
     return refusal;
-  if (std::optional<Refusal> refusal = checkPersistent(schedule, target))
+  if (std::optional<Refusal> refusal = checkPersistent(schedule))
     return refusal;
   if (std::optional<Refusal> refusal =
           checkColumns(problem, schedule, atom, target))

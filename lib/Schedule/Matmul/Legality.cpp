@@ -5,7 +5,6 @@
 #include "attune/Schedule/Matmul/Legality.h"
 #include "attune/Dialect/Tile/IR/ColumnSwap.h"
 #include "attune/Schedule/BudgetRules.h"
-#include "attune/Target/TargetRegistry.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -35,17 +34,10 @@ static std::optional<Refusal> checkCluster(const MatmulKnobs &schedule) {
 }
 
 /// The rules of workgroups that go from tile to tile.
-static std::optional<Refusal> checkPersistent(const MatmulKnobs &schedule,
-                                              TargetAttr target) {
+static std::optional<Refusal> checkPersistent(const MatmulKnobs &schedule) {
   Persistent persistent = schedule.getPersistent();
   if (persistent == Persistent::None)
     return std::nullopt;
-  const TargetModel *model = getTargetModel(target.getFamily());
-  if (model && !model->knowsGridSize())
-    return refuse("no-grid-size",
-                  "expects persistent to be none on '{0}', where a kernel "
-                  "cannot ask how many workgroups there are, but got {1}",
-                  target.getChip(), stringifyPersistent(persistent));
   if (persistent == Persistent::Dynamic && !schedule.getProducerWarps())
     return refuse("dynamic-without-producer",
                   "expects producer-warps where persistent is dynamic, but got "
@@ -259,7 +251,7 @@ std::optional<Refusal> attune::checkLegal(const MatmulProblem &problem,
                   problem.lhs.elementType);
   if (std::optional<Refusal> refusal = checkRoles(problem, schedule, target))
     return refusal;
-  if (std::optional<Refusal> refusal = checkPersistent(schedule, target))
+  if (std::optional<Refusal> refusal = checkPersistent(schedule))
     return refusal;
   if (std::optional<Refusal> refusal =
           checkBlock(problem, schedule, target, atom))
