@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The model of memory is that which all chips share: workgroup memory has 32
-// banks of 4 bytes, and a request of more than 128 bytes is served in rounds of
-// neighbouring threads; global memory moves 32 bytes at a time.
+// Workgroup memory serves a request in the rounds that the chip has for it, in
+// each of which a bank gives one word; global memory moves 32 bytes at a time.
 
 #include "Counters.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
+#include <map>
 
 using namespace attune;
 using llvm::format;
 using llvm::json::Array;
 using llvm::json::Object;
 
-static constexpr uint32_t kBanks = 32, kBankBytes = 4;
-static constexpr uint32_t kSectorBytes = 32;
+static constexpr uint32_t kBankBytes = 4, kSectorBytes = 32;
 
 void Counters::access(uint32_t warp, uint32_t thread, uint32_t site,
-                      uintptr_t address, uint32_t bytes, bool isShared) {
+                      uintptr_t address, uint32_t bytes, bool isShared,
+                      bool isWrite) {
   if (warps.size() <= warp)
     warps.resize(warp + 1);
   Warp &state = warps[warp];
@@ -26,12 +27,13 @@ void Counters::access(uint32_t warp, uint32_t thread, uint32_t site,
   auto [it, isNew] =
       state.found.insert({{site, execution}, state.requests.size()});
   if (isNew)
-    state.requests.push_back({site, bytes, isShared, {}});
+    state.requests.push_back({site, bytes, isShared, isWrite, {}, {}});
   state.requests[it->second].addresses.push_back(address);
+  state.requests[it->second].lanes.push_back(thread);
 }
 
 void Counters::copy(uint32_t site, llvm::ArrayRef<BoxPiece> pieces) {
-  if (!enabled)
+  if (!isEnabled())
     return;
   HostCounts::Site &count = counts.sites[site];
   ++count.requests;
@@ -47,21 +49,21 @@ void Counters::copy(uint32_t site, llvm::ArrayRef<BoxPiece> pieces) {
 }
 
 void Counters::readMatrices(uint32_t site, int64_t bytes) {
-  if (!enabled)
+  if (!isEnabled())
     return;
   ++counts.sites[site].requests;
   counts.sites[site].bytes += bytes;
 }
 
 void Counters::wait(uint32_t site, bool isFirst, int64_t bytes) {
-  if (!enabled)
+  if (!isEnabled())
     return;
   counts.sites[site].requests += isFirst;
   counts.sites[site].bytes += bytes;
 }
 
 void Counters::converge(uint32_t warp) {
-  if (!enabled)
+  if (!isEnabled())
     return;
   for (uint32_t index = 0; index < warps.size(); ++index) {
     if (warp != ~0u && warp != index)
@@ -78,23 +80,27 @@ void Counters::converge(uint32_t warp) {
 
 void Counters::sharedRequest(const Request &request) {
   HostCounts::Site &count = counts.sites[request.site];
-  llvm::ArrayRef<uintptr_t> addresses = request.addresses;
   ++count.requests;
-  count.bytes += int64_t(request.bytes) * addresses.size();
-  size_t perRound =
-      std::max(1u, std::min(kBanks, kBanks * kBankBytes / request.bytes));
-  while (!addresses.empty()) {
+  count.bytes += int64_t(request.bytes) * request.addresses.size();
+  struct Round {
     llvm::DenseSet<uintptr_t> words;
-    uint32_t perBank[kBanks] = {}, most = 0;
-    for (uintptr_t address : addresses.take_front(perRound))
-      for (uintptr_t word = address / kBankBytes;
-           word * kBankBytes < address + request.bytes; ++word)
-        if (words.insert(word).second)
-          most = std::max(most, ++perBank[word % kBanks]);
-    count.wavefronts += most;
-    ++count.leastWavefronts;
-    addresses = addresses.drop_front(std::min(perRound, addresses.size()));
+    llvm::SmallVector<int64_t, 64> perBank;
+  };
+  std::map<unsigned, Round> rounds;
+  for (auto [address, lane] :
+       llvm::zip_equal(request.addresses, request.lanes)) {
+    SharedRound served =
+        model->getSharedRound(lane, request.bytes, request.isWrite);
+    Round &round = rounds[served.number];
+    round.perBank.resize(served.banks);
+    for (uintptr_t word = address / kBankBytes;
+         word * kBankBytes < address + request.bytes; ++word)
+      if (round.words.insert(word).second)
+        ++round.perBank[word % served.banks];
   }
+  for (const auto &[number, round] : rounds)
+    count.wavefronts += *llvm::max_element(round.perBank);
+  count.leastWavefronts += static_cast<int64_t>(rounds.size());
 }
 
 void Counters::globalRequest(const Request &request) {

@@ -10,6 +10,7 @@
 
 #include "HostTensorMap.h"
 #include "attune/Simulator/HostDevice.h"
+#include "attune/Target/TargetModel.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -17,14 +18,15 @@ namespace attune {
 
 class Counters {
 public:
-  Counters(size_t numSites, bool enabled) : enabled(enabled) {
-    if (enabled)
+  /// Counts where the model of a chip is given.
+  Counters(size_t numSites, const TargetModel *model) : model(model) {
+    if (model)
       counts.sites.resize(numSites);
   }
 
-  bool isEnabled() const { return enabled; }
+  bool isEnabled() const { return model; }
   void access(uint32_t warp, uint32_t thread, uint32_t site, uintptr_t address,
-              uint32_t bytes, bool isShared);
+              uint32_t bytes, bool isShared, bool isWrite);
   /// A bulk copy.
   void copy(uint32_t site, llvm::ArrayRef<BoxPiece> pieces);
   /// Four warps have read that many bytes of workgroup memory as matrices.
@@ -41,8 +43,10 @@ public:
 private:
   struct Request {
     uint32_t site, bytes;
-    bool isShared;
+    bool isShared, isWrite;
     llvm::SmallVector<uintptr_t, 32> addresses;
+    /// Of each address.
+    llvm::SmallVector<uint32_t, 32> lanes;
   };
   struct Warp {
     std::vector<Request> requests;
@@ -55,7 +59,7 @@ private:
   void sharedRequest(const Request &request);
   void globalRequest(const Request &request);
 
-  bool enabled;
+  const TargetModel *model;
   std::vector<Warp> warps;
 };
 

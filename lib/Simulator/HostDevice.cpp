@@ -5,6 +5,7 @@
 #include "attune/Simulator/HostDevice.h"
 #include "HostKernel.h"
 #include "Runtime.h"
+#include "attune/Target/TargetRegistry.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/MemAlloc.h"
 #include <cstring>
@@ -242,7 +243,9 @@ Error HostDevice::launch(Kernel &loaded, const LaunchShape &shape,
     launch.tensorMaps.push_back(static_cast<const char *>(arguments[index]));
   launch.options = &options;
   Reports reports(kernel.sites, options);
-  Counters counters(kernel.sites.size(), options.counts);
+  Counters counters(kernel.sites.size(),
+                    options.counts ? getTargetModel(target.getFamily())
+                                   : nullptr);
   Workgroup group(launch, reports, counters);
   if (auto error = group.prepare())
     return error;

@@ -117,7 +117,7 @@ char *Workgroup::access(Thread &thread, uint32_t site, char *address,
   if (counters.isEnabled() && (offset || !isShared))
     counters.access(getWarpNumber(thread), thread.laneId, site,
                     isShared ? *offset : reinterpret_cast<uintptr_t>(address),
-                    bytes, isShared);
+                    bytes, isShared, isWrite);
   return address;
 }
 
@@ -154,7 +154,7 @@ void Workgroup::copyAsync(Thread &thread, PendingCopy copy) {
   if (counters.isEnabled() && copy.valid > 0)
     counters.access(getWarpNumber(thread), thread.laneId, copy.site,
                     reinterpret_cast<uintptr_t>(copy.source), copy.valid,
-                    /*isShared=*/false);
+                    /*isShared=*/false, /*isWrite=*/false);
   shadow.beginCopy(thread.number, copy.site, *offset, copy.bytes);
   if (chance())
     land(copy);

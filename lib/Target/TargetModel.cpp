@@ -34,6 +34,12 @@ Value TargetModel::emitLoad(OpBuilder &, Location, const TileLoad &) const {
   return {};
 }
 
+SharedRound TargetModel::getSharedRound(unsigned lane, unsigned bytes,
+                                        bool /*isWrite*/) const {
+  constexpr unsigned kBanks = 32, kBankBytes = 4;
+  return {lane / std::clamp(kBanks * kBankBytes / bytes, 1u, kBanks), kBanks};
+}
+
 bool TargetModel::narrowsIndices() const { return false; }
 
 bool TargetModel::hasTanh() const { return false; }

@@ -96,6 +96,12 @@ struct WarpCopy {
   mlir::Value predicate;
 };
 
+/// When shared memory serves a lane: the round of its warp, and the banks of 4
+/// bytes that all lanes of the round share.
+struct SharedRound {
+  unsigned number, banks;
+};
+
 class TargetModel {
 public:
   virtual ~TargetModel();
@@ -112,6 +118,11 @@ public:
   virtual mlir::Value emitSharedRead(mlir::OpBuilder &builder,
                                      mlir::Location loc,
                                      const SharedRead &read) const;
+
+  /// Where each lane accesses `bytes`. Neighbours share 32 banks unless
+  /// overridden.
+  virtual SharedRound getSharedRound(unsigned lane, unsigned bytes,
+                                     bool isWrite) const;
 
   /// All threads of the workgroup wait for each other; behind it they read what
   /// any of them wrote to shared memory in front of it.

@@ -9,6 +9,20 @@ using namespace attune;
 
 namespace {
 class CDNATarget : public amd::MFMATarget {
+public:
+  /// Reads of 16 bytes take two groups of four lanes that are five, or three,
+  /// apart (ROCm/composable_kernel, docs/conceptual/ck_tile/hardware).
+  SharedRound getSharedRound(unsigned lane, unsigned bytes,
+                             bool isWrite) const override {
+    SharedRound round = TargetModel::getSharedRound(lane, bytes, isWrite);
+    if (bytes != 16 || isWrite)
+      return round;
+    constexpr unsigned kHalf = 32;
+    unsigned group = lane % kHalf / 4;
+    round.number = lane / kHalf * 4 + (group < 4 ? group : (group - 4) ^ 1);
+    return round;
+  }
+
 protected:
   int64_t getDepth() const override { return 8; }
   /// v_lshl_add_u64, a full-rate instruction by LLVM's SISchedule.td.

@@ -20,6 +20,8 @@ public:
   Value emitSharedRead(OpBuilder &builder, Location loc,
                        const SharedRead &read) const override;
   void emitBarrier(OpBuilder &builder, Location loc) const override;
+  SharedRound getSharedRound(unsigned lane, unsigned bytes,
+                             bool isWrite) const override;
 
 protected:
   int64_t getDepth() const override { return 16; }
@@ -158,6 +160,20 @@ void CDNA4Target::emitBarrier(OpBuilder &b, Location loc) const {
   LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::release, scope);
   ROCDL::SBarrierOp::create(b, loc);
   LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acquire, scope);
+}
+
+/// Reads see twice as many banks as writes; those of 16 bytes take four groups
+/// of four lanes, whose numbers have an even, or odd, number of ones
+/// (HazyResearch/HipKittens, analysis/paper_experiments/phases).
+SharedRound CDNA4Target::getSharedRound(unsigned lane, unsigned bytes,
+                                        bool isWrite) const {
+  if (isWrite)
+    return TargetModel::getSharedRound(lane, bytes, isWrite);
+  constexpr unsigned kBanks = 64, kBankBytes = 4, kHalf = 32;
+  if (bytes != 16)
+    return {lane / std::clamp(kBanks * kBankBytes / bytes, 1u, kBanks), kBanks};
+  unsigned group = lane % kHalf / 4;
+  return {lane / kHalf * 2 + (llvm::popcount(group) & 1u), kBanks};
 }
 
 /// v_permlane32_swap_b32 (CDNA4 ISA, "VOP1 instructions"): the upper half of
