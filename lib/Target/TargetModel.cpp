@@ -40,6 +40,15 @@ SharedRound TargetModel::getSharedRound(unsigned lane, unsigned bytes,
   return {lane / std::clamp(kBanks * kBankBytes / bytes, 1u, kBanks), kBanks};
 }
 
+void TargetModel::emitPriority(OpBuilder &, Location, bool) const {
+  llvm_unreachable("a target that schedules MMAs overrides this");
+}
+
+void TargetModel::emitIssueGroups(OpBuilder &, Location, tile::MmaAtomAttr,
+                                  int64_t) const {
+  llvm_unreachable("a target that schedules MMAs overrides this");
+}
+
 bool TargetModel::narrowsIndices() const { return false; }
 
 bool TargetModel::hasTanh() const { return false; }

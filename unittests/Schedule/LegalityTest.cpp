@@ -442,6 +442,15 @@ TEST_F(LegalityTest, IsOpenToSearchesWhereNothingWasSeen) {
   }
 }
 
+TEST_F(LegalityTest, ChipsAreToldHowMMAsAreIssued) {
+  for (int64_t how : {1, 2}) {
+    auto wanted = schedule({{"block-m", 128}, {"mma-schedule", how}});
+    EXPECT_EQ(refusal(wanted, chip("gfx942")), "legal");
+    EXPECT_EQ(refusal(wanted, chip("gfx1201")), "legal");
+    EXPECT_EQ(refusal(wanted, chip("sm_80")), "mma-schedule");
+  }
+}
+
 TEST_F(LegalityTest, ClustersShareWhatAllOfThemSee) {
   TargetAttr target = toy(withGroups());
   auto of = [&](int64_t producers, int64_t persistent) {

@@ -120,6 +120,9 @@ def Knob_RescaleLate : Knob<"rescaleLate", "rescale-late", 0, [0],
   "When a step of an overlapped loop rescales the output: 0 as soon as the MMA into it is done, 1 right before the next one, under the first MMA of the next block.", [1]>;
 def Knob_ExpOnFma : Knob<"expOnFma", "exp-on-fma", 0, [0, 2, 4],
   "Sixteenths of the softmax's exponentials that are polynomials, computed by multiplies and adds beside those of the special function unit.">;
+def Knob_MmaSchedule : EnumKnob<"mmaSchedule", "mma-schedule", "MmaSchedule",
+  [I32EnumCase<"None", 0, "none">, I32EnumCase<"Priority", 1, "priority">, I32EnumCase<"Groups", 2, "groups">],
+  "How the MMAs of single warps are issued, where a chip can be told: by what the compiler finds, with priority over other warps of the scheduler (s_setprio), or in groups of an MMA with reads of shared memory and other instructions beside it (sched_group_barrier).">;
 def Knob_SplitMasked : Knob<"splitMasked", "split-masked", 1, [0, 1],
   "1 gives fully visible key blocks a loop of their own without masking code, 0 tests each block in one loop.">;
 def Knob_ListBlocks : Knob<"listBlocks", "list-blocks", 0, [0],
@@ -145,7 +148,7 @@ def Knobs_Attention : KnobSet<"attention", "Attention", [
   Knob_BlockM, Knob_BlockN, Knob_NumWarps, Knob_MmaWarps, Knob_ProducerWarps, Knob_QStages, Knob_KStages,
   Knob_VStages, Knob_QInRegisters, Knob_PInRegisters, Knob_OInShared, Knob_Overlap, Knob_Rescale,
   Knob_RescaleLate, Knob_ExpOnFma, Knob_SplitMasked, Knob_ListBlocks, Knob_Unroll, Knob_TileOrder, Knob_Persistent,
-  Knob_WorkgroupsPerSm, Knob_Cluster, Knob_OutputWarpsN, Knob_SplitKeys
+  Knob_WorkgroupsPerSm, Knob_Cluster, Knob_OutputWarpsN, Knob_SplitKeys, Knob_MmaSchedule
 ], attentionSizes, "`attn.attention`">;
 
 //===----------------------------------------------------------------------===//

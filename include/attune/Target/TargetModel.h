@@ -124,6 +124,18 @@ public:
   virtual SharedRound getSharedRound(unsigned lane, unsigned bytes,
                                      bool isWrite) const;
 
+  /// Whether a warp can be told how to issue its matrix instructions.
+  virtual bool schedulesMmas() const { return false; }
+
+  /// What follows goes before other warps of the scheduler, or no longer.
+  virtual void emitPriority(mlir::OpBuilder &builder, mlir::Location loc,
+                            bool isRaised) const;
+
+  /// The last `count` of `atom` in this block are issued one by one, each with
+  /// some of the other instructions in front of this beside it.
+  virtual void emitIssueGroups(mlir::OpBuilder &builder, mlir::Location loc,
+                               tile::MmaAtomAttr atom, int64_t count) const;
+
   /// All threads of the workgroup wait for each other; behind it they read what
   /// any of them wrote to shared memory in front of it.
   virtual void emitBarrier(mlir::OpBuilder &builder, mlir::Location loc) const;

@@ -46,10 +46,15 @@ private:
                                       : tile::MmaScope::Warp;
   }
   tile::MmaOp multiply(Value lhs, Value rhs, Value acc, bool transposeRhs) {
-    return tile::MmaOp::create(
+    auto mma = tile::MmaOp::create(
         b, acc.getType(), lhs, rhs, acc, /*transpose_lhs=*/false, transposeRhs,
         getScope(), /*warps_n=*/1,
         /*lhs_through_shared=*/false, tile::MmaAtomAttr());
+    if (schedule.getMmaSchedule() == schedule::MmaSchedule::Priority)
+      mma->setAttr(tile::TileDialect::kRaisePriorityAttrName, b.getUnitAttr());
+    if (schedule.getMmaSchedule() == schedule::MmaSchedule::Groups)
+      mma->setAttr(tile::TileDialect::kIssueGroupsAttrName, b.getUnitAttr());
+    return mma;
   }
   tile::StorePath getOutputPath() {
     switch (schedule.getOInShared()) {

@@ -5,7 +5,6 @@
 #include "KernelChecks.h"
 #include "TensorMaps.h"
 #include "attune/Dialect/Tile/IR/ColumnSwap.h"
-#include "attune/Target/WarpRoles.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -42,15 +41,6 @@ static int64_t getSwizzleAtom(Value value) {
   return swizzle ? swizzle.getSwizzleAtom() : 0;
 }
 
-/// That the chip has a part of its own, which the op asks for.
-static LogicalResult checkPart(Operation *op, const KernelContext &context,
-                               const void *part, StringRef what) {
-  if (part)
-    return success();
-  return op->emitOpError() << "expects a target with " << what << ", but got '"
-                           << context.target.getChip() << "'";
-}
-
 static LogicalResult checkMatrixUnit(Operation *op,
                                      const KernelContext &context) {
   return checkPart(op, context, context.model->getMatrixUnit(),
@@ -61,12 +51,6 @@ static LogicalResult checkCopyEngine(Operation *op,
                                      const KernelContext &context) {
   return checkPart(op, context, context.model->getCopyEngine(),
                    "an engine that copies TMA boxes of tensors");
-}
-
-static LogicalResult checkBarriers(Operation *op,
-                                   const KernelContext &context) {
-  return checkPart(op, context, context.model->getBarriers(),
-                   "barriers in shared memory");
 }
 
 /// Whether the warps of the role of `op` are a multiple of `count`.
@@ -107,6 +91,10 @@ static LogicalResult checkMultiply(OpTy op, const KernelContext &context) {
   if (!atom)
     return op.emitOpError()
            << "expects a matrix instruction; run tile-assign-layouts first";
+  if ((op->hasAttr(tile::TileDialect::kRaisePriorityAttrName) ||
+       op->hasAttr(tile::TileDialect::kIssueGroupsAttrName)) &&
+      !context.model->schedulesMmas())
+    return checkPart(op, context, nullptr, "MMAs that it is told how to issue");
   int64_t warps = atom.getWarps();
   if (warps > 1) {
     if (failed(checkMatrixUnit(op, context)))
@@ -342,113 +330,12 @@ static LogicalResult checkPutTile(tile::PutTileOp op,
              : checkWritten(op, op.getValue().getType(), context);
 }
 
-/// That the chip gives its roles what they ask for.
-static LogicalResult checkRegisters(tile::SpecializeOp op,
-                                    std::optional<RegisterLimits> limits,
-                                    const KernelContext &context) {
-  StringRef chip = context.target.getChip();
-  for (auto [i, role] :
-       llvm::enumerate(op.getRoles().getAsRange<tile::RoleAttr>())) {
-    int64_t registers = role.getRegisters();
-    if (!registers)
-      continue;
-    if (!limits)
-      return op.emitOpError() << "expects roles without registers on '" << chip
-                              << "', which exchanges none, but got " << role;
-    if (registers % limits->step != 0 || registers < limits->fewest ||
-        registers > limits->most)
-      return op.emitOpError() << "expects registers of a role on '" << chip
-                              << "' in multiples of " << limits->step
-                              << " from " << limits->fewest << " to "
-                              << limits->most << ", but got " << role;
-    int64_t first = op.getFirstWarp(i);
-    // Neighbours may ask for as many together.
-    auto isWhole = [&, ofRole = registers](int64_t warp, size_t neighbour) {
-      return warp % limits->warps == 0 ||
-             (neighbour < op.getRoles().size() &&
-              op.getRole(neighbour).getRegisters() == ofRole);
-    };
-    if (!isWhole(first, i - 1) || !isWhole(first + role.getWarps(), i + 1))
-      return op.emitOpError()
-             << "expects roles of which each " << limits->warps
-             << " warps ask for registers together on '" << chip
-             << "', but got " << role << " from warp " << first;
-  }
-  return success();
-}
-
-static LogicalResult checkRoles(tile::SpecializeOp op,
-                                const KernelContext &context) {
-  const WarpRoles *model = context.model->getWarpRoles();
-  if (failed(checkPart(op, context, model, "roles of warps")))
-    return failure();
-  if (failed(checkRegisters(op, model->getRegisterLimits(), context)))
-    return failure();
-  int64_t wanted = op.getFirstWarp(op.getRoles().size()),
-          there = context.threads / context.target.getLanes();
-  if (wanted != there)
-    return op.emitOpError() << "expects a workgroup of the " << wanted
-                            << " warps of all roles, but got " << there;
-  return success();
-}
-
-template <typename OpTy>
-static LogicalResult checkPingPong(OpTy op, const KernelContext &context) {
-  if (failed(checkBarriers(op, context)))
-    return failure();
-  int64_t warps = context.getWarps(op).getAll();
-  if (warps % static_cast<int64_t>(op.getGroups()) != 0)
-    return op.emitOpError() << "expects groups of as many warps each, but got "
-                            << op.getGroups() << " of " << warps;
-  int64_t teams = context.getWarps(op).teams,
-          groups = static_cast<int64_t>(op.getGroups());
-  if (teams == 1 || teams == groups)
-    return success();
-  return op.emitOpError() << "expects as many groups as the role has teams, "
-                          << teams << ", but got " << groups;
-}
-
 /// That tile-allocate-shared has been there.
 static LogicalResult checkPlace(Operation *op, std::optional<int64_t> offset) {
   if (offset)
     return success();
   return op->emitOpError() << "expects a place in shared memory; run "
                               "tile-allocate-shared first";
-}
-
-/// One thread assigns, and all other roles learn of it.
-template <typename OpTy>
-static LogicalResult checkScheduler(OpTy op, const KernelContext &context) {
-  if (failed(checkBarriers(op, context)))
-    return failure();
-  if (!op.getScheduler().template getDefiningOp<tile::SchedulerOp>())
-    return op.emitOpError()
-           << "expects a tile scheduler that 'tile.scheduler' makes";
-  if (std::is_same_v<OpTy, tile::FetchWorkOp> ? !isOfOneThread(op)
-                                              : !tile::getRole(op))
-    return op.emitOpError() << "expects to stand in a role"
-                            << (std::is_same_v<OpTy, tile::FetchWorkOp>
-                                    ? " of which one thread runs the program"
-                                    : "");
-  return success();
-}
-
-/// Chips without barriers of a part of the warps have no roles.
-static LogicalResult checkBarrier(tile::BarrierOp op,
-                                  const KernelContext &context) {
-  if (isOfOneThread(op))
-    return op.emitOpError() << "expects to stand in a role of which all "
-                               "threads run the program";
-  return tile::getRole(op) ? checkBarriers(op, context) : success();
-}
-
-/// The warps meet in it.
-static LogicalResult checkOrdered(tile::OrderedOp op) {
-  tile::RoleAttr role = tile::getRole(op);
-  if (!role || role.getThreads() == tile::RoleThreads::All)
-    return success();
-  return op.emitOpError()
-         << "expects to stand in a role of which all threads run the program";
 }
 
 static LogicalResult checkLoad(tile::LoadOp op) {
@@ -586,11 +473,13 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
             .Case([&](tile::BarrierOp barrier) {
               return checkBarrier(barrier, context);
             })
-            .Case<tile::FetchWorkOp, tile::GetWorkOp>(
-                [&](auto end) { return checkScheduler(end, context); })
+            .Case<tile::FetchWorkOp, tile::GetWorkOp>([&](auto end) {
+              return checkScheduler(end, end.getScheduler(), context);
+            })
             .Case<tile::PingPongInitOp, tile::PingPongWaitOp,
-                  tile::PingPongArriveOp>(
-                [&](auto op) { return checkPingPong(op, context); })
+                  tile::PingPongArriveOp>([&](auto turn) {
+              return checkPingPong(turn, turn.getGroups(), context);
+            })
             .Default([](Operation *) { return success(); });
     return failed(checked) ? WalkResult::interrupt() : WalkResult::advance();
   });

@@ -16,6 +16,23 @@ namespace attune {
 llvm::LogicalResult checkKernel(mlir::gpu::GPUFuncOp kernel,
                                 const KernelContext &context);
 
+/// That the chip has a part of its own, which the op asks for.
+llvm::LogicalResult checkPart(mlir::Operation *op, const KernelContext &context,
+                              const void *part, llvm::StringRef what);
+llvm::LogicalResult checkBarriers(mlir::Operation *op,
+                                  const KernelContext &context);
+
+/// Of `checkKernel`, what warps must be that have programs of their own.
+llvm::LogicalResult checkRoles(tile::SpecializeOp op,
+                               const KernelContext &context);
+llvm::LogicalResult checkPingPong(mlir::Operation *op, uint64_t groups,
+                                  const KernelContext &context);
+llvm::LogicalResult checkScheduler(mlir::Operation *op, mlir::Value scheduler,
+                                   const KernelContext &context);
+llvm::LogicalResult checkBarrier(tile::BarrierOp op,
+                                 const KernelContext &context);
+llvm::LogicalResult checkOrdered(tile::OrderedOp op);
+
 } // namespace attune
 
 #endif // ATTUNE_LIB_CONVERSION_TILETOGPU_KERNELCHECKS_H

@@ -205,12 +205,32 @@ Value MmaPattern<OpTy>::issueByWarpgroups(
                                                      mma);
 }
 
+/// Atoms of a warp.
+template <typename OpTy> static int64_t countAtoms(OpTy op) {
+  tile::MmaAtomAttr atom = op.getAtomAttr();
+  tile::TileType acc =
+      tile::PendingType::getOf(op.getAcc().getType()).getTile();
+  int64_t depth =
+      op.getLhs().getType().getShape()[op.getTransposeLhs() ? 0 : 1];
+  return acc.getRegisterLayout().getNumRegisters() /
+         atom.getAcc().getNumRegisters() * (depth / atom.getK());
+}
+
 template <typename OpTy>
 LogicalResult
 MmaPattern<OpTy>::matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
                                   ConversionPatternRewriter &rewriter) const {
   if (op.getAtomAttr().getWarps() == 1) {
-    rewriter.replaceOp(op, multiplyByWarps(rewriter, op, adaptor));
+    bool isRaised = op->hasAttr(tile::TileDialect::kRaisePriorityAttrName);
+    if (isRaised)
+      this->context.model->emitPriority(rewriter, op.getLoc(), true);
+    Value result = multiplyByWarps(rewriter, op, adaptor);
+    if (isRaised)
+      this->context.model->emitPriority(rewriter, op.getLoc(), false);
+    if (op->hasAttr(tile::TileDialect::kIssueGroupsAttrName))
+      this->context.model->emitIssueGroups(rewriter, op.getLoc(),
+                                           op.getAtomAttr(), countAtoms(op));
+    rewriter.replaceOp(op, result);
     return success();
   }
   Value result = issueByWarpgroups(rewriter, op, adaptor);

@@ -192,6 +192,21 @@ static std::optional<Refusal> checkShares(const AttentionProblem &problem,
   return std::nullopt;
 }
 
+/// That the chip can be told how MMAs are issued.
+static std::optional<Refusal> checkMmaSchedule(const AttentionKnobs &schedule,
+                                               TargetAttr target) {
+  if (schedule.getMmaSchedule() == schedule::MmaSchedule::None)
+    return std::nullopt;
+  const TargetModel *model = getTargetModel(target.getFamily());
+  if (model && model->schedulesMmas())
+    return std::nullopt;
+  return refuse("mma-schedule",
+                "expects mma-schedule to be none on '{0}', which cannot be "
+                "told how MMAs are issued, but got {1}",
+                target.getChip(),
+                schedule::stringifyMmaSchedule(schedule.getMmaSchedule()));
+}
+
 /// The rules of MMAs by single warps, whose operands are in registers and
 /// which are done when they return.
 static std::optional<Refusal> checkOneWarp(const AttentionKnobs &schedule) {
@@ -373,6 +388,8 @@ std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
     return refuse("dynamic-head-size",
                   "expects static head sizes, but got a dynamic one");
   if (std::optional<Refusal> refusal = checkTypes(problem, schedule, target))
+    return refusal;
+  if (std::optional<Refusal> refusal = checkMmaSchedule(schedule, target))
     return refusal;
   MmaAtomAttr atom = findAtom(problem, schedule, target);
   if (std::optional<Refusal> refusal = checkLists(problem, schedule))

@@ -316,6 +316,24 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 #atom = #tile.mma_atom<name = "one", m = 16, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #one, rhs = #one, acc = #one>
 !acc = !tile.tile<16x16xf32, registers, #one>
 !a = !tile.tile<16x16xf16, registers, #one>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], mma = []>} {
+  gpu.module @kernels {
+    gpu.func @no_groups(%a: !a, %acc: !acc) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+      // expected-error @below {{'tile.mma' op expects a target with MMAs that it is told how to issue, but got 'toy'}}
+      %d = tile.mma %a, %a, %acc {atom = #atom, tile.issue_groups} : !a, !a, !acc
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+#one = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = []>
+#atom = #tile.mma_atom<name = "one", m = 16, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #one, rhs = #one, acc = #one>
+!acc = !tile.tile<16x16xf32, registers, #one>
+!a = !tile.tile<16x16xf16, registers, #one>
 !atoms = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>
 module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
   shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,

@@ -558,3 +558,21 @@ func.func @chain_value(%lo: index, %hi: index, %step: index) {
   } {tile.chain = 2 : i64}
   return
 }
+
+// -----
+
+func.func @raise_priority_owner(%lo: index, %hi: index, %step: index) {
+  // expected-error @below {{expects 'tile.raise_priority' on 'tile.mma' or 'tile.mma_async', but got it on this}}
+  scf.for %i = %lo to %hi step %step {
+  } {tile.raise_priority}
+  return
+}
+
+// -----
+
+func.func @issue_groups_value(%a: !tile.tile<16x16xf16, registers>, %b: !tile.tile<16x8xf16, registers>, %c: !tile.tile<16x8xf32, registers>) {
+  // expected-error @below {{expects 'tile.issue_groups' to be a unit, but got 2 : i64}}
+  %d = tile.mma %a, %b, %c {tile.issue_groups = 2 : i64}
+     : !tile.tile<16x16xf16, registers>, !tile.tile<16x8xf16, registers>, !tile.tile<16x8xf32, registers>
+  return
+}

@@ -13,13 +13,13 @@
 // RUN: FileCheck %s --check-prefix=LOG < %t/log
 // RUN: FileCheck %s --check-prefix=REPORT < %t/report.json
 
-// TABLE: behind on gfx942: 3 of 168 legal schedules tried
+// TABLE: behind on gfx942: 3 of 504 legal schedules tried
 // TABLE: executed on the CPU: {{.*}} 0 of these are right
 // TABLE: run-error: 3, for example {{.*}}: cannot run the kernel: {{.*}}reads {{.*}}outside
-// TABLE: wide on gfx942: 3 of 168 legal schedules tried
+// TABLE: wide on gfx942: 3 of 504 legal schedules tried
 // TABLE: executed on the CPU: {{.*}} 0 of these are right
 // TABLE: wrong-result: 3, for example {{.*}}: result 0:
-// TABLE: right on gfx942: 3 of 168 legal schedules tried
+// TABLE: right on gfx942: 3 of 504 legal schedules tried
 // TABLE: executed on the CPU: {{.*}} 3 of these are right
 // LOG: attune-tune: error: 3 of 3 schedules of 'behind' failed on the host executor for gfx942; 3 of 3 schedules of 'wide' failed on the host executor for gfx942
 // REPORT: "message": "cannot run the kernel: {{.*}}reads

@@ -7,11 +7,11 @@
 //
 // REQUIRES: attune-tune
 // RUN: rm -rf %t && mkdir %t
-// RUN: attune-tune %s --chip=gfx942 --device=host --strategy=grid --db=%t/tuning.db --json=%t/report.json > %t/table 2> %t/log
+// RUN: attune-tune %s --chip=gfx942 --device=host --strategy=grid --only=mma-schedule=none --db=%t/tuning.db --json=%t/report.json > %t/table 2> %t/log
 // RUN: FileCheck %s --check-prefix=TABLE < %t/table
 // RUN: FileCheck %s --check-prefix=LOG < %t/log
 // RUN: FileCheck %s --check-prefix=REPORT < %t/report.json
-// RUN: attune-tune %s --chip=gfx942 --device=host --strategy=grid --db=%t/tuning.db --quiet | FileCheck %s --check-prefix=AGAIN
+// RUN: attune-tune %s --chip=gfx942 --device=host --strategy=grid --only=mma-schedule=none --db=%t/tuning.db --quiet | FileCheck %s --check-prefix=AGAIN
 // RUN: attune-tune --status --db=%t/tuning.db | FileCheck %s --check-prefix=STATUS
 //
 // Schedules that differ in bounds of registers are one kernel.

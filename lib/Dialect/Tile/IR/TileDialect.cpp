@@ -53,8 +53,10 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   auto isKernel = [](Operation *owner) { return isa<gpu::GPUFuncOp>(owner); };
   auto isLoop = [](Operation *owner) { return isa<scf::ForOp>(owner); };
+  auto isMma = [](Operation *owner) { return isa<MmaOp, MmaAsyncOp>(owner); };
   auto isAny = [](Operation *) { return true; };
   auto isUnit = [](Attribute value) { return isa<UnitAttr>(value); };
+  const StringRef kMmas = "'tile.mma' or 'tile.mma_async'";
   const AttrRule rules[] = {
       {kTargetAttrName, isAny, "an op",
        [](Attribute value) { return isa<TargetAttr>(value); },
@@ -81,6 +83,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
       {kDeferWaitsAttrName, isLoop, "'scf.for'", isUnit, "a unit"},
       {kIssueAheadAttrName, isLoop, "'scf.for'", isUnit, "a unit"},
       {kPingPongAttrName, isLoop, "'scf.for'", isUnit, "a unit"},
+      {kRaisePriorityAttrName, isMma, kMmas, isUnit, "a unit"},
+      {kIssueGroupsAttrName, isMma, kMmas, isUnit, "a unit"},
       {kTakeTurnsAttrName, isLoop, "'scf.for'", isUnit, "a unit"},
       {kSplitAttrName, isLoop, "'scf.for'", isUnit, "a unit"},
       {kUnrollAttrName, isLoop, "'scf.for'", isPositive, "a positive i64"},

@@ -292,7 +292,7 @@ scf::ForOp LoopRotator::emitLoop(OpBuilder &b, IRMapping &prologue) {
   mapCarried(previous, state);
 
   auto issueMma = [&](MmaOp mma, IRMapping &mapping) {
-    return MmaAsyncOp::create(
+    auto issued = MmaAsyncOp::create(
         b, mma.getLoc(),
         PendingType::get(b.getContext(), mma.getAcc().getType()),
         mapping.lookupOrDefault(mma.getLhs()),
@@ -300,6 +300,8 @@ scf::ForOp LoopRotator::emitLoop(OpBuilder &b, IRMapping &prologue) {
         mapping.lookupOrDefault(mma.getAcc()), mma.getTransposeLhsAttr(),
         mma.getTransposeRhsAttr(), mma.getScopeAttr(), mma.getWarpsNAttr(),
         mma.getAtomAttr(), mma.getReplicasAttr());
+    issued->setDiscardableAttrs(mma->getDiscardableAttrDictionary());
+    return issued;
   };
   cloneAll(b, ArrayRef(before).drop_back(), current);
   Value scores = issueMma(first, current);

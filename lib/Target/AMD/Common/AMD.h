@@ -16,6 +16,12 @@ class AMDTarget : public TargetModel {
 public:
   /// Leaves loads from global memory under way.
   void emitBarrier(mlir::OpBuilder &builder, mlir::Location loc) const override;
+  /// s_setprio, and sched_group_barrier of LLVM.
+  bool schedulesMmas() const override { return true; }
+  void emitPriority(mlir::OpBuilder &builder, mlir::Location loc,
+                    bool isRaised) const override;
+  void emitIssueGroups(mlir::OpBuilder &builder, mlir::Location loc,
+                       tile::MmaAtomAttr atom, int64_t count) const override;
   /// v_max3_f32.
   int64_t getMaximumOperands() const override { return 3; }
   /// v_pk_add_f32, or a pair that v_dual_add_f32 issues together.
@@ -54,6 +60,8 @@ public:
 
 protected:
   virtual LoopFacts getLoopFacts() const = 0;
+  /// Instructions of one atom.
+  virtual int64_t countInstructions(tile::MmaAtomAttr atom) const { return 1; }
   /// The share of the highest clock that power leaves where matrix units are
   /// busy for the share `busy` of all clocks.
   virtual double getClockShare(llvm::StringRef chip, double busy) const {
@@ -83,6 +91,7 @@ public:
 protected:
   /// What an instruction of 32x32 sums over, of 16-bit numbers.
   virtual int64_t getDepth() const = 0;
+  int64_t countInstructions(tile::MmaAtomAttr atom) const override;
   /// An MFMA takes one slot of issue and leaves the others to vector
   /// instructions (ROCm/amd_matrix_instruction_calculator).
   LoopFacts getLoopFacts() const override {

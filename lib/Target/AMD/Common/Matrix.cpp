@@ -9,14 +9,17 @@
 using namespace mlir;
 using namespace attune;
 
-Value amd::MFMATarget::emitMma(OpBuilder &b, Location loc,
-                               tile::MmaAtomAttr atom, Value lhs, Value rhs,
-                               Value acc) const {
+int64_t amd::MFMATarget::countInstructions(tile::MmaAtomAttr atom) const {
   // Of numbers of 8 bits, a lane has eight in all families.
   constexpr int64_t kFloat8Depth = 16;
   bool isFloat8 = atom.getLhsType().getIntOrFloatBitWidth() == 8;
-  int64_t depth = isFloat8 ? kFloat8Depth : getDepth(),
-          count = atom.getK() / depth;
+  return atom.getK() / (isFloat8 ? kFloat8Depth : getDepth());
+}
+
+Value amd::MFMATarget::emitMma(OpBuilder &b, Location loc,
+                               tile::MmaAtomAttr atom, Value lhs, Value rhs,
+                               Value acc) const {
+  int64_t count = countInstructions(atom), depth = atom.getK() / count;
   int64_t size = cast<VectorType>(lhs.getType()).getNumElements() / count;
   auto part = [&](Value operand, int64_t number) -> Value {
     if (count == 1)

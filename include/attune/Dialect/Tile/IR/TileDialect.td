@@ -56,6 +56,11 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kIssueAheadAttrName = "tile.issue_ahead";
     /// On an scf.for, a unit: warpgroups issue its MMAs in ping-pong.
     static constexpr ::llvm::StringLiteral kPingPongAttrName = "tile.ping_pong";
+    /// On an MMA, a unit: warps that issue it go before others of their
+    /// scheduler.
+    static constexpr ::llvm::StringLiteral kRaisePriorityAttrName = "tile.raise_priority";
+    /// On an MMA, a unit: each of its instructions is issued with some others.
+    static constexpr ::llvm::StringLiteral kIssueGroupsAttrName = "tile.issue_groups";
     /// On an scf.for over the tiles of a workgroup, a unit: where a role has
     /// teams, these run its iterations by turns.
     static constexpr ::llvm::StringLiteral kTakeTurnsAttrName = "tile.take_turns";
