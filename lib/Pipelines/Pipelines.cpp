@@ -64,8 +64,8 @@ void attune::buildTilePipeline(OpPassManager &pm) {
   kernels.addPass(tile::createTileDeferWaitsPass());
   kernels.addPass(tile::createTileIssueAheadPass());
   kernels.addPass(tile::createTileChainMmasPass());
-  kernels.addPass(tile::createTilePingPongPass());
   kernels.addPass(tile::createTilePipelineLoopsPass());
+  kernels.addPass(tile::createTilePingPongPass());
   kernels.addPass(tile::createTileSplitLoopsPass());
   kernels.addPass(tile::createTileSpecializeWarpsPass());
   kernels.addPass(tile::createTileTakeTurnsPass());

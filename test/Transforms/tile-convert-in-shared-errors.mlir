@@ -30,3 +30,20 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+#rows = #tile.layout<registers = [[8, 1, 1]], lanes = [[16, 0, 1]], warps = [[2, 0, 16]]>
+#columns = #tile.layout<registers = [[4, 1, 1], [2, 0, 16]], lanes = [[16, 0, 1]], warps = [[2, 1, 4]]>
+!rows = !tile.tile<32x8xf16, registers, #rows>
+!columns = !tile.tile<32x8xf16, registers, #columns>
+gpu.module @kernels {
+  gpu.func @ping_pong(%a: !rows, %lo: index, %hi: index, %step: index) kernel {
+    scf.for %i = %lo to %hi step %step {
+      tile.ping_pong_wait of 2
+      // expected-error @below {{expects a conversion between warps to stand outside of loops with 'tile.ping_pong_wait'}}
+      %b = tile.convert_layout %a : !rows -> !columns
+    }
+    gpu.return
+  }
+}

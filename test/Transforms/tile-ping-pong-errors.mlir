@@ -66,3 +66,18 @@ gpu.module @kernels {
   }
 }
 }
+
+// -----
+
+module attributes {tile.target = #tile.target<
+  chip = "toy", family = "Toy", lanes = 32, sms = 1, shared = 1, shared_per_sm = 1, registers = 1,
+  registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1, copy_sync = none, copy_widths = [], mma = []>} {
+gpu.module @kernels {
+  // expected-error @below {{expects warps for two halves where 'tile.ping_pong' is, but got 3}}
+  gpu.func @odd(%lo: index, %hi: index, %step: index) kernel attributes {known_block_size = array<i32: 96, 1, 1>} {
+    scf.for %i = %lo to %hi step %step {
+    } {tile.ping_pong}
+    gpu.return
+  }
+}
+}

@@ -171,7 +171,7 @@ TEST_F(LegalityTest, OneWarpMultiply) {
   EXPECT_EQ(refusal(schedule({{"mma-warps", 1}}), toy({})), "legal");
   EXPECT_EQ(refusal(schedule({{"producer-warps", 4}}), toy({})),
             "one-warp-mma");
-  EXPECT_EQ(refusal(schedule({{"overlap", 2}}), toy({})), "one-warp-mma");
+  EXPECT_EQ(refusal(schedule({{"overlap", 2}}), toy({})), "ping-pong-of-warps");
   EXPECT_EQ(refusal(schedule({{"persistent", 2}}), toy({})), "one-warp-mma");
   EXPECT_EQ(refusal(groups({{"exp-on-fma", 2}}), toy(withGroups())), "legal");
   for (auto [knob, value] : {std::pair<StringRef, int64_t>{"p-in-registers", 0},
@@ -449,6 +449,26 @@ TEST_F(LegalityTest, ChipsAreToldHowMMAsAreIssued) {
     EXPECT_EQ(refusal(wanted, chip("gfx1201")), "legal");
     EXPECT_EQ(refusal(wanted, chip("sm_80")), "mma-schedule");
   }
+}
+
+TEST_F(LegalityTest, HalvesOfAWorkgroupNeedRoomInRings) {
+  auto of = [&](int64_t warps, int64_t k, int64_t v, int64_t sharers = 1) {
+    return schedule({{"overlap", 2},
+                     {"block-m", 32 * warps},
+                     {"block-n", 32},
+                     {"num-warps", warps},
+                     {"k-stages", k},
+                     {"v-stages", v},
+                     {"warps-n", sharers}});
+  };
+  TargetAttr target = chip("gfx942");
+  EXPECT_EQ(refusal(of(8, 3, 3), target), "legal");
+  EXPECT_FALSE(checkWorthTrying(problem, of(8, 3, 3), target));
+  EXPECT_EQ(refusal(of(8, 2, 3), target), "ping-pong-stages");
+  EXPECT_EQ(refusal(of(8, 3, 2), target), "ping-pong-stages");
+  EXPECT_EQ(refusal(of(4, 3, 3), target), "ping-pong-of-one");
+  EXPECT_EQ(refusal(of(8, 3, 3, 2), target), "ping-pong-of-one");
+  EXPECT_EQ(refusal(of(8, 3, 3), chip("sm_80")), "ping-pong-of-warps");
 }
 
 TEST_F(LegalityTest, ClustersShareWhatAllOfThemSee) {

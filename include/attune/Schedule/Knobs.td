@@ -113,7 +113,7 @@ def Knob_OInShared : EnumKnob<"oInShared", "o-in-shared", "OutputPath",
   "How the output leaves: threads store it from registers, or the copy engine stores it from shared memory, from the query block's slot or from a buffer of its own.", ["query-slot", "buffer"]>;
 def Knob_Overlap : EnumKnob<"overlap", "overlap", "Overlap",
   [I32EnumCase<"None", 0, "none">, I32EnumCase<"Softmax", 1, "softmax">, I32EnumCase<"PingPong", 2, "ping-pong">],
-  "What runs under a warpgroup's MMAs: nothing, the softmax of the next block, or also that of another warpgroup, in ping-pong.">;
+  "What runs under a warpgroup's MMAs: nothing, the softmax of the next block, or also that of another warpgroup, in ping-pong. Where warps multiply alone, they alternate in halves of a workgroup.">;
 def Knob_Rescale : Knob<"rescale", "rescale", 0, [0, 8],
   "How far, in powers of two, scores may grow beyond the number that is subtracted from those of their row before the warp rescales the output: 0 rescales at each step, 8 seldom.">;
 def Knob_RescaleLate : Knob<"rescaleLate", "rescale-late", 0, [0],

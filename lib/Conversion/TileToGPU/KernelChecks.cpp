@@ -477,7 +477,7 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
               return checkScheduler(end, end.getScheduler(), context);
             })
             .Case<tile::PingPongInitOp, tile::PingPongWaitOp,
-                  tile::PingPongArriveOp>([&](auto turn) {
+                  tile::PingPongArriveOp, tile::PingPongEndOp>([&](auto turn) {
               return checkPingPong(turn, turn.getGroups(), context);
             })
             .Default([](Operation *) { return success(); });

@@ -74,7 +74,10 @@ LogicalResult attune::checkRoles(tile::SpecializeOp op,
 
 LogicalResult attune::checkPingPong(Operation *op, uint64_t groups,
                                     const KernelContext &context) {
-  if (failed(checkBarriers(op, context)))
+  // Without barriers of their own, two halves meet where all threads do.
+  bool isOfHalves = !context.model->getBarriers() &&
+                    context.model->schedulesMmas() && groups == 2;
+  if (!isOfHalves && failed(checkBarriers(op, context)))
     return failure();
   auto warps = static_cast<uint64_t>(context.getWarps(op).getAll()),
        teams = static_cast<uint64_t>(context.getWarps(op).teams);

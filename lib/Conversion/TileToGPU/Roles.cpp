@@ -41,6 +41,13 @@ struct PingPongArrivePattern : KernelPattern<tile::PingPongArriveOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
+struct PingPongEndPattern : KernelPattern<tile::PingPongEndOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::PingPongEndOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
 struct BarrierPattern : KernelPattern<tile::BarrierOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
@@ -245,8 +252,14 @@ void attune::meetInGroup(OpBuilder &b, Location loc,
 
 //===----------------------------------------------------------------------===//
 // Ping-pong: warpgroup g of a role waits at barrier 1 + g, counted over all
-// roles, where the one before it arrives.
+// roles, where the one before it arrives. Where all threads meet or none, the
+// second of two halves is a meeting behind the first one.
 //===----------------------------------------------------------------------===//
+
+/// Whether groups are halves of a workgroup.
+static bool haveHalves(const KernelContext &context) {
+  return !context.model->getBarriers();
+}
 
 static int64_t firstPingPongBarrier(OpBuilder &b,
                                     const KernelContext &context) {
@@ -270,11 +283,27 @@ static void meetForPingPong(OpBuilder &b, Location loc,
   context.model->getBarriers()->syncThreads(b, loc, number, threads, wait);
 }
 
+/// One half meets the other one, wherever that is.
+static void meetOnceMore(OpBuilder &b, Location loc,
+                         const KernelContext &context, int64_t half) {
+  constexpr int64_t kHalves = 2;
+  Value isIt = compare(b, loc, arith::CmpIPredicate::eq,
+                       pingPongNumber(b, loc, context, kHalves), half);
+  auto branch = scf::IfOp::create(b, loc, isIt, /*withElseRegion=*/false);
+  OpBuilder inner = branch.getThenBodyBuilder();
+  context.model->emitBarrier(inner, loc);
+}
+
 LogicalResult
 PingPongInitPattern::matchAndRewrite(tile::PingPongInitOp op, OpAdaptor,
                                      ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
   int64_t groups = op.getGroups();
+  if (haveHalves(context)) {
+    meetOnceMore(b, loc, context, /*half=*/1);
+    b.eraseOp(op);
+    return success();
+  }
   Value group = pingPongNumber(b, loc, context, groups);
   auto last = scf::IfOp::create(
       b, loc, compare(b, loc, arith::CmpIPredicate::eq, group, groups - 1),
@@ -292,6 +321,12 @@ PingPongWaitPattern::matchAndRewrite(tile::PingPongWaitOp op, OpAdaptor,
                                      ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
   int64_t groups = op.getGroups();
+  if (haveHalves(context)) {
+    context.model->emitBarrier(b, loc);
+    context.model->emitPriority(b, loc, /*isRaised=*/true);
+    b.eraseOp(op);
+    return success();
+  }
   Value number = b.createOrFold<arith::AddIOp>(
       loc, pingPongNumber(b, loc, context, groups),
       constant(b, loc, firstPingPongBarrier(b, context)));
@@ -305,6 +340,15 @@ PingPongArrivePattern::matchAndRewrite(tile::PingPongArriveOp op, OpAdaptor,
                                        ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
   int64_t groups = op.getGroups();
+  if (haveHalves(context)) {
+    // Nothing moves across a change of priority, neither MMAs behind the meeting
+    // nor other arithmetic in front of it.
+    context.model->emitPriority(b, loc, /*isRaised=*/false);
+    context.model->emitBarrier(b, loc);
+    context.model->emitPriority(b, loc, /*isRaised=*/false);
+    b.eraseOp(op);
+    return success();
+  }
   Value group = pingPongNumber(b, loc, context, groups);
   Value isLast = compare(b, loc, arith::CmpIPredicate::eq, group, groups - 1);
   int64_t first = firstPingPongBarrier(b, context);
@@ -313,6 +357,15 @@ PingPongArrivePattern::matchAndRewrite(tile::PingPongArriveOp op, OpAdaptor,
   Value number =
       arith::SelectOp::create(b, loc, isLast, constant(b, loc, first), next);
   meetForPingPong(b, loc, context, groups, number, /*wait=*/false);
+  b.eraseOp(op);
+  return success();
+}
+
+LogicalResult
+PingPongEndPattern::matchAndRewrite(tile::PingPongEndOp op, OpAdaptor,
+                                    ConversionPatternRewriter &b) const {
+  if (haveHalves(context))
+    meetOnceMore(b, op.getLoc(), context, /*half=*/0);
   b.eraseOp(op);
   return success();
 }
@@ -343,6 +396,6 @@ void attune::populateRolePatterns(TypeConverter &converter,
                                   RewritePatternSet &patterns,
                                   const KernelContext &context) {
   patterns.add<BarrierPattern, IsTurnPattern, PingPongInitPattern,
-               PingPongWaitPattern, PingPongArrivePattern>(
+               PingPongWaitPattern, PingPongArrivePattern, PingPongEndPattern>(
       converter, patterns.getContext(), context);
 }

@@ -501,10 +501,10 @@ void LoopEmitter::emitWithoutRules(Operation *op) {
       // One thread has no ping-pong and waits for nobody, and its tiles are
       // assigned in advance.
       .Case<tile::SchedulerOp, tile::DoneOp, tile::PingPongInitOp,
-            tile::PingPongWaitOp, tile::PingPongArriveOp, tile::FenceBarriersOp,
-            tile::SyncWarpOp, tile::BarrierOp, tile::ArriveClusterOp,
-            tile::WaitClusterOp, tile::PagedOp, tile::InterleavedOp>(
-          [](auto) {})
+            tile::PingPongWaitOp, tile::PingPongArriveOp, tile::PingPongEndOp,
+            tile::FenceBarriersOp, tile::SyncWarpOp, tile::BarrierOp,
+            tile::ArriveClusterOp, tile::WaitClusterOp, tile::PagedOp,
+            tile::InterleavedOp>([](auto) {})
       // And is the only team.
       .Case([&](tile::IsTurnOp op) {
         Value yes =

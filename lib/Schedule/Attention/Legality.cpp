@@ -207,13 +207,46 @@ static std::optional<Refusal> checkMmaSchedule(const AttentionKnobs &schedule,
                 schedule::stringifyMmaSchedule(schedule.getMmaSchedule()));
 }
 
+/// The rules of two halves of a workgroup that multiply by turns, one a phase
+/// of a step behind the other: what is put for two steps ahead overwrites
+/// nothing that is read then.
+static std::optional<Refusal> checkHalves(const AttentionKnobs &schedule,
+                                          TargetAttr target) {
+  if (schedule.getOverlap() != Overlap::PingPong)
+    return std::nullopt;
+  const TargetModel *model = getTargetModel(target.getFamily());
+  if (!target.copiesThroughRegisters() || !model || !model->schedulesMmas())
+    return refuse("ping-pong-of-warps",
+                  "expects overlap to be none or softmax where mma-warps is 1 "
+                  "on '{0}', whose warps cannot be told when to multiply, but "
+                  "got ping-pong",
+                  target.getChip());
+  constexpr int64_t kStages = 3;
+  for (auto [knob, stages] :
+       {std::pair<StringRef, int64_t>{"k-stages", schedule.getKStages()},
+        {"v-stages", schedule.getVStages()}})
+    if (stages < kStages)
+      return refuse("ping-pong-stages",
+                    "expects {0} to be at least {1} where halves of a "
+                    "workgroup multiply in ping-pong, but got {2}",
+                    knob, kStages, stages);
+  int64_t pairs = 2 * target.getSchedulers();
+  if (schedule.getNumWarps() % pairs != 0 || schedule.getWarpsN() != 1)
+    return refuse("ping-pong-of-one",
+                  "expects num-warps to be a multiple of {0}, two for each "
+                  "scheduler, and warps-n to be 1 where overlap is ping-pong, "
+                  "but got {1} and {2}",
+                  pairs, schedule.getNumWarps(), schedule.getWarpsN());
+  return std::nullopt;
+}
+
 /// The rules of MMAs by single warps, whose operands are in registers and
 /// which are done when they return.
-static std::optional<Refusal> checkOneWarp(const AttentionKnobs &schedule) {
+static std::optional<Refusal> checkOneWarp(const AttentionKnobs &schedule,
+                                           TargetAttr target) {
   for (auto [knob, isThere] :
        {std::pair<StringRef, bool>{"producer-warps",
                                    schedule.getProducerWarps() != 0},
-        {"overlap", schedule.getOverlap() == Overlap::PingPong},
         {"persistent", schedule.getPersistent() == Persistent::Dynamic},
         {"p-in-registers", !schedule.getPInRegisters()},
         {"o-in-shared", schedule.getOInShared() != OutputPath::Registers},
@@ -222,7 +255,7 @@ static std::optional<Refusal> checkOneWarp(const AttentionKnobs &schedule) {
       return refuse("one-warp-mma",
                     "expects {0} to have its default where mma-warps is 1",
                     knob);
-  return std::nullopt;
+  return checkHalves(schedule, target);
 }
 
 /// That weights stay in registers where values pass through shared memory
@@ -247,7 +280,7 @@ static std::optional<Refusal> checkRoles(const AttentionProblem &problem,
                                          TargetAttr target) {
   int64_t warps = schedule.getNumWarps(), together = schedule.getMmaWarps();
   if (together == 1)
-    return checkOneWarp(schedule);
+    return checkOneWarp(schedule, target);
   if (warps % together != 0)
     return refuse("warps-per-mma",
                   "expects num-warps to be a multiple of {0}, the warps of an "
@@ -506,8 +539,10 @@ std::optional<Refusal> attune::checkWorthTrying(const AttentionProblem &problem,
     // What was seen is of chips that copy asynchronously.
     bool wasSeen = !target.copiesThroughRegisters();
     for (auto [knob, isThere] :
-         {std::pair<StringRef, bool>{"overlap",
-                                     schedule.getOverlap() != Overlap::None},
+         {std::pair<StringRef, bool>{
+              "overlap",
+              schedule.getOverlap() == Overlap::Softmax ||
+                  (wasSeen && schedule.getOverlap() != Overlap::None)},
           {"exp-on-fma", schedule.getExpOnFma() != 0},
           {"persistent",
            wasSeen && schedule.getPersistent() != Persistent::None},

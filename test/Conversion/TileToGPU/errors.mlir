@@ -194,7 +194,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
   gpu.module @kernels {
     gpu.func @start_without_barriers() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
       // expected-error @below {{'tile.ping_pong_init' op expects a target with barriers in shared memory, but got 'toy'}}
-      tile.ping_pong_init of 2
+      tile.ping_pong_init of 4
       gpu.return
     }
   }
@@ -208,7 +208,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
   gpu.module @kernels {
     gpu.func @take_without_barriers() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
       // expected-error @below {{'tile.ping_pong_wait' op expects a target with barriers in shared memory, but got 'toy'}}
-      tile.ping_pong_wait of 2
+      tile.ping_pong_wait of 4
       gpu.return
     }
   }
@@ -222,7 +222,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
   gpu.module @kernels {
     gpu.func @give_without_barriers() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
       // expected-error @below {{'tile.ping_pong_arrive' op expects a target with barriers in shared memory, but got 'toy'}}
-      tile.ping_pong_arrive of 2
+      tile.ping_pong_arrive of 4
       gpu.return
     }
   }

@@ -60,6 +60,9 @@ static bool findRelease(Operation *put, function_ref<bool(GetOp)> pass) {
   auto scan = [&](Block *block, Block::iterator from) -> std::optional<bool> {
     for (Operation &op :
          llvm::reverse(llvm::make_range(block->begin(), from))) {
+      // tile-ping-pong knows that this is enough.
+      if (isa<PingPongWaitOp>(op))
+        return false;
       if (auto get = dyn_cast<GetOp>(op)) {
         if (pass(get))
           return false;
@@ -98,7 +101,7 @@ static bool haveMet(GetOp get, const Gets &needless) {
     return isa<PutOp, PutTileOp>(op) && op->getOperand(0) == get.getChannel();
   };
   for (Operation *op = get->getPrevNode(); op; op = op->getPrevNode()) {
-    if (isa<GetOp>(op) && !needless.contains(op))
+    if (isa<PingPongWaitOp>(op) || (isa<GetOp>(op) && !needless.contains(op)))
       return true;
     if (contains(*op, puts))
       return false;

@@ -21,6 +21,29 @@ Value tile::getLastIteration(OpBuilder &b, scf::ForOp loop) {
       b.createOrFold<arith::MulIOp>(loc, steps, loop.getStep()));
 }
 
+std::optional<int64_t>
+tile::foldSum(ArrayRef<std::pair<Value, int64_t>> terms) {
+  llvm::SmallDenseMap<Value, int64_t> times;
+  int64_t sum = 0;
+  SmallVector<std::pair<Value, int64_t>> open(terms);
+  while (!open.empty()) {
+    auto [value, factor] = open.pop_back_val();
+    APInt constant;
+    if (matchPattern(value, m_ConstantInt(&constant))) {
+      sum += factor * constant.getSExtValue();
+    } else if (auto add = value.getDefiningOp<arith::AddIOp>()) {
+      open.append({{add.getLhs(), factor}, {add.getRhs(), factor}});
+    } else if (auto subtract = value.getDefiningOp<arith::SubIOp>()) {
+      open.append({{subtract.getLhs(), factor}, {subtract.getRhs(), -factor}});
+    } else {
+      times[value] += factor;
+    }
+  }
+  if (llvm::any_of(times, [](auto &term) { return term.second != 0; }))
+    return std::nullopt;
+  return sum;
+}
+
 void tile::replaceLoop(scf::ForOp loop,
                        function_ref<SmallVector<Value>(OpBuilder &)> emit,
                        function_ref<void(OpBuilder &)> emitElse) {

@@ -13,6 +13,11 @@ namespace attune::tile {
 /// The induction variable in the last iteration of a loop that has one.
 mlir::Value getLastIteration(mlir::OpBuilder &builder, mlir::scf::ForOp loop);
 
+/// What these values, each that often, add up to, where sums and differences
+/// leave nothing but constants.
+std::optional<int64_t>
+foldSum(llvm::ArrayRef<std::pair<mlir::Value, int64_t>> terms);
+
 /// Replaces a loop by what `emit` makes of it, whose results it returns, for
 /// when there is an iteration. Else by its initial values; `emitElse`, if there
 /// is one, adds what happens then.

@@ -40,6 +40,10 @@ static LogicalResult checkConversion(ConvertLayoutOp op) {
            << "expects a conversion between warps to stand outside of roles, "
               "but got it in role '"
            << role.getName() << "'";
+  auto loop = op->getParentOfType<scf::ForOp>();
+  if (loop && !loop.getOps<PingPongWaitOp>().empty())
+    return op.emitOpError() << "expects a conversion between warps to stand "
+                               "outside of loops with 'tile.ping_pong_wait'";
   return success();
 }
 

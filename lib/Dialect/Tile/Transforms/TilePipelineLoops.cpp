@@ -3,6 +3,7 @@
 // Software pipelining of channels. Where a put may go is decided by when its
 // slot becomes free; see the pass description.
 
+#include "LoopUtils.h"
 #include "attune/Dialect/Tile/IR/Warps.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -50,7 +51,7 @@ public:
 
 private:
   /// Whether `element` is the number of the iteration: the induction variable,
-  /// from 0 on.
+  /// or that from 0 on.
   bool countsIterations(Value element);
   bool collect();
   void place(Stream &stream);
@@ -87,10 +88,10 @@ struct TilePipelineLoops
 } // namespace
 
 bool LoopPipeliner::countsIterations(Value element) {
-  auto difference = element.getDefiningOp<arith::SubIOp>();
   return element == loop.getInductionVar() ||
-         (difference && difference.getLhs() == loop.getInductionVar() &&
-          difference.getRhs() == loop.getLowerBound());
+         foldSum({{element, 1},
+                  {loop.getInductionVar(), -1},
+                  {loop.getLowerBound(), 1}}) == 0;
 }
 
 bool LoopPipeliner::collect() {

@@ -137,6 +137,10 @@ def Tile_PingPongWaitOp : Tile_Op<"ping_pong_wait", [MemoryEffects<[MemRead, Mem
     The warps are assigned to `groups` groups, those of a role with teams to its teams, which go in order, the first one
     first. `tile.ping_pong_arrive` lets the next group go on. So the MMAs of one group run while another computes on
     what it multiplied (Shah et al., FlashAttention-3, 2024, section 3.1).
+
+    On chips whose threads meet all together or not at all, groups are two halves of the workgroup, and both of these ops a meeting. The second
+    half meets once more in `tile.ping_pong_init` and the first in `tile.ping_pong_end`, so that in between the first half
+    is where the second one will be after the next meeting.
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntMinValue<2>]>:$groups);
   let assemblyFormat = "`of` $groups attr-dict";
@@ -145,6 +149,13 @@ def Tile_PingPongWaitOp : Tile_Op<"ping_pong_wait", [MemoryEffects<[MemRead, Mem
 def Tile_PingPongArriveOp : Tile_Op<"ping_pong_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Lets the next warpgroup go on";
   let description = "See `tile.ping_pong_wait`.";
+  let arguments = (ins ConfinedAttr<I64Attr, [IntMinValue<2>]>:$groups);
+  let assemblyFormat = "`of` $groups attr-dict";
+}
+
+def Tile_PingPongEndOp : Tile_Op<"ping_pong_end", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Lets two halves of a workgroup meet in the same places again";
+  let description = "Stands behind what `tile.ping_pong_init` stands in front of, where groups are halves. See `tile.ping_pong_wait`.";
   let arguments = (ins ConfinedAttr<I64Attr, [IntMinValue<2>]>:$groups);
   let assemblyFormat = "`of` $groups attr-dict";
 }

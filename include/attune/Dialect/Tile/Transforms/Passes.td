@@ -144,6 +144,30 @@ def TilePingPongPass : Pass<"tile-ping-pong", "::mlir::gpu::GPUFuncOp"> {
     Each loop with `tile.ping_pong` and asynchronous MMAs waits until
     the warpgroup before has issued its own and lets the next one go on when it has, so that the arithmetic of one
     warpgroup runs under the MMAs of another. Source: FlashAttention-3, section 3.1.
+
+    Where warps multiply alone, groups are two halves of the workgroup, such that each scheduler has warps of both, and the second half is a phase
+    behind the first one. A loop has two phases: up to its last MMA, and the arithmetic and puts behind that. Threads of both halves put what all of them read, so that
+    in between no other meetings are needed
+
+    - each element must be put two iterations ahead: the second half puts while the first one already multiplies again;
+    - rings need a slot more than elements are put ahead: the second half still reads what the first one would overwrite.
+
+    ```
+    before                       after
+                                 ping_pong_init of 2
+    for i:                       for i:
+                                   ping_pong_wait of 2
+      s' = mma_async(q, k[i])      s' = mma_async(q, k[i])
+      a' = mma_async(p, v[i-1])    a' = mma_async(p, v[i-1])
+                                   ping_pong_arrive of 2
+      p = softmax(wait s')         p = softmax(wait s')
+      put k[i + 2], v[i + 1]       put k[i + 2], v[i + 1]
+                                 ping_pong_end of 2
+    ```
+
+    Other loops stay as they are. Source: ROCm/composable_kernel, block_fmha_fwd_v3_pipeline.hpp.
+
+    **Errors**: fewer than two warpgroups, or a part of one; an odd number of warps.
   }];
 }
 
@@ -306,7 +330,7 @@ def TileConvertInSharedPass : Pass<"tile-convert-in-shared", "::mlir::gpu::GPUFu
     read of it in the other layout. Conversions of one shape and element type share a channel. So does a `tile.reduce` across warps get what it reduces:
     each of these warps reads all of it and has the result.
 
-    **Errors**: such a conversion in a role, of which others would have to wait; elements of less than a byte.
+    **Errors**: such a conversion in a role, of which others would have to wait, or where halves of a workgroup multiply in ping-pong; elements of less than a byte.
   }];
   let dependentDialects = ["::attune::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
