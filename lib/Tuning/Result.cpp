@@ -104,8 +104,12 @@ void Resources::add(const Resources &next) {
   merge(registers, next.registers, larger);
   merge(sharedBytes, next.sharedBytes, larger);
   merge(threads, next.threads, larger);
-  merge(loopFlopsPerClock, next.loopFlopsPerClock,
-        [](int64_t a, int64_t b) { return std::min(a, b); });
+  // Of the slowest loop.
+  if (next.loopFlopsPerClock &&
+      (!loopFlopsPerClock || next.loopFlopsPerClock < loopFlopsPerClock)) {
+    loopFlopsPerClock = next.loopFlopsPerClock;
+    loopTerms = next.loopTerms;
+  }
   merge(spillBytes, next.spillBytes, std::plus<int64_t>());
   merge(serializedMultiplies, next.serializedMultiplies, std::plus<int64_t>());
 }
@@ -149,6 +153,8 @@ json::Object attune::tuning::toJSON(const Resources &resources) {
   put("threads", resources.threads);
   put("serialized_multiplies", resources.serializedMultiplies);
   put("loop_flops_per_clock", resources.loopFlopsPerClock);
+  if (!resources.loopTerms.empty())
+    object["loop_terms"] = json::Object(resources.loopTerms);
   return object;
 }
 
@@ -162,6 +168,8 @@ bool attune::tuning::fromJSON(const json::Value &value, Resources &resources) {
   resources.threads = object->getInteger("threads");
   resources.serializedMultiplies = object->getInteger("serialized_multiplies");
   resources.loopFlopsPerClock = object->getInteger("loop_flops_per_clock");
+  if (const json::Object *terms = object->getObject("loop_terms"))
+    resources.loopTerms = *terms;
   return true;
 }
 

@@ -10,7 +10,7 @@ namespace attune::tuning {
 
 /// "ATTU": tells our files from other SQLite databases.
 constexpr int kApplicationId = 0x41545455;
-constexpr int kSchemaVersion = 8;
+constexpr int kSchemaVersion = 9;
 
 constexpr char kSchema[] = R"sql(
 CREATE TABLE problem(
@@ -60,6 +60,7 @@ CREATE TABLE measurement(
   threads INTEGER,
   serialized_multiplies INTEGER,
   loop_flops_per_clock INTEGER,
+  loop_terms TEXT,
   score REAL,
   binary TEXT NOT NULL,
   copied_from INTEGER NOT NULL,

@@ -60,7 +60,7 @@ static llvm::Error seal(Database &database, llvm::StringRef table, int64_t row,
 
 /// Columns before the checksum, in the order of Schema.h.
 static constexpr int kProblemColumns = 3, kSessionColumns = 15,
-                     kMeasurementColumns = 38;
+                     kMeasurementColumns = 39;
 
 /// All fields of a key, in the order in which tables have them.
 static Statement &bind(Statement &statement, const StoreKey &key) {
@@ -230,7 +230,7 @@ llvm::Expected<int64_t> Store::add(SessionInfo &session, const Space &space,
     llvm::Expected<Statement> insert = database->prepare(
         "INSERT INTO measurement VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, "
         "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-        "?, ?, ?, ?, ?, ?, 0)");
+        "?, ?, ?, ?, ?, ?, ?, 0)");
     if (!insert)
       return insert.takeError();
     bind(insert->bind(session.id).bind(session.results), session.key)
@@ -249,8 +249,14 @@ llvm::Expected<int64_t> Store::add(SessionInfo &session, const Space &space,
         .bind(used.sharedBytes)
         .bind(used.threads)
         .bind(used.serializedMultiplies)
-        .bind(used.loopFlopsPerClock)
-        .bind(result.score);
+        .bind(used.loopFlopsPerClock);
+    if (used.loopTerms.empty())
+      insert->bind(std::nullopt);
+    else
+      insert->bind(
+          llvm::formatv("{0}", json::Value(json::Object(used.loopTerms)))
+              .str());
+    insert->bind(result.score);
     insert->bind(result.binaryHash).bind(result.copiedFrom);
     bind(*insert, result.conditions);
     if (result.origin.lineage.empty())
@@ -282,7 +288,7 @@ Store::readMeasurement(const Statement &statement) const {
   Result result;
   std::optional<Stage> stage = parseStage(statement.getText(9));
   std::optional<Status> status = parseStatus(statement.getText(10));
-  std::optional<Conditions> conditions = readConditions(statement, 25);
+  std::optional<Conditions> conditions = readConditions(statement, 26);
   llvm::Expected<json::Value> samples = json::parse(statement.getText(12));
   if (!samples)
     return samples.takeError();
@@ -293,13 +299,24 @@ Store::readMeasurement(const Statement &statement) const {
   result.stage = *stage;
   result.status = *status;
   result.message = statement.getText(11).str();
-  result.resources = {
-      statement.getOptionalInteger(16), statement.getOptionalInteger(17),
-      statement.getOptionalInteger(18), statement.getOptionalInteger(19),
-      statement.getOptionalInteger(20), statement.getOptionalInteger(21)};
-  result.score = statement.getOptionalReal(22);
-  result.binaryHash = statement.getText(23).str();
-  result.copiedFrom = statement.getInteger(24);
+  result.resources = {statement.getOptionalInteger(16),
+                      statement.getOptionalInteger(17),
+                      statement.getOptionalInteger(18),
+                      statement.getOptionalInteger(19),
+                      statement.getOptionalInteger(20),
+                      statement.getOptionalInteger(21),
+                      /*loopTerms=*/{}};
+  if (!statement.isNull(22)) {
+    llvm::Expected<json::Value> terms = json::parse(statement.getText(22));
+    if (!terms)
+      return terms.takeError();
+    if (!terms->getAsObject())
+      return makeDamageError("measurement", row);
+    result.resources.loopTerms = std::move(*terms->getAsObject());
+  }
+  result.score = statement.getOptionalReal(23);
+  result.binaryHash = statement.getText(24).str();
+  result.copiedFrom = statement.getInteger(25);
   result.conditions = *conditions;
   result.reused = true;
   return result;

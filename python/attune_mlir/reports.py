@@ -50,6 +50,8 @@ class Result:
     origin: Origin | None
     # Operations of matrix instructions a clock and SM, by the model of the main loop.
     loop_flops_per_clock: int | None = None
+    # Its other numbers, as `matrix_clocks`.
+    loop_terms: dict[str, int] = dataclasses.field(default_factory=dict)
     # What the chip was like meanwhile; joules are those of a launch.
     energy_j: float | None = None
     mean_power_w: float | None = None
@@ -182,6 +184,7 @@ def read_result(node: Node) -> Result:
         spill_bytes=resources["spill_bytes"].optional(Node.count),
         origin=node["origin"].optional(read_origin),
         loop_flops_per_clock=resources["loop_flops_per_clock"].optional(Node.count),
+        loop_terms={name: term.count() for name, term in (resources["loop_terms"].optional(Node.fields) or {}).items()},
         energy_j=node["energy_j"].optional(Node.amount),
         mean_power_w=node["mean_power_w"].optional(Node.amount),
         pj_per_flop=node["pj_per_flop"].optional(Node.amount),

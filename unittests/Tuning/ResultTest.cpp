@@ -19,6 +19,8 @@ TEST(Resources, OfSeveralKernels) {
   second.serializedMultiplies = 1;
   first.loopFlopsPerClock = 900;
   second.loopFlopsPerClock = 800;
+  first.loopTerms = llvm::json::Object{{"matrix_clocks", 900}};
+  second.loopTerms = llvm::json::Object{{"matrix_clocks", 700}, {"warps", 8}};
   first.add(second);
   EXPECT_EQ(first.registers, 168);
   EXPECT_EQ(first.spillBytes, 12);
@@ -26,6 +28,7 @@ TEST(Resources, OfSeveralKernels) {
   EXPECT_EQ(first.threads, 384);
   EXPECT_EQ(first.serializedMultiplies, 1);
   EXPECT_EQ(first.loopFlopsPerClock, 800);
+  EXPECT_EQ(first.loopTerms, second.loopTerms);
   // What nobody reports stays unknown.
   first.spillBytes = second.spillBytes = std::nullopt;
   first.add(second);

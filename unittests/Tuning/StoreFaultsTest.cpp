@@ -110,14 +110,14 @@ TEST_F(StoreFaults, ForeignApplicationIsRefused) {
 
 TEST_F(StoreFaults, NewerSchemaIsRefused) {
   makeImage();
-  execute(path, "PRAGMA user_version = 9; PRAGMA wal_checkpoint(TRUNCATE)");
+  execute(path, "PRAGMA user_version = 10; PRAGMA wal_checkpoint(TRUNCATE)");
   expectRefused("a newer version of this tool wrote it");
 }
 
 TEST_F(StoreFaults, OlderSchemaIsRefused) {
   makeImage();
-  execute(path, "PRAGMA user_version = 7; PRAGMA wal_checkpoint(TRUNCATE)");
-  expectRefused("expects schema version 8, but got 7; an older version of this "
+  execute(path, "PRAGMA user_version = 8; PRAGMA wal_checkpoint(TRUNCATE)");
+  expectRefused("expects schema version 9, but got 8; an older version of this "
                 "tool wrote it: move it away");
 }
 

@@ -18,6 +18,8 @@ TEST_F(StoreTest, FindsWhatWasAdded) {
     result.resources.registers = 255;
     result.resources.serializedMultiplies = 3;
     result.resources.loopFlopsPerClock = 1400;
+    result.resources.loopTerms =
+        llvm::json::Object{{"matrix_clocks", 512}, {"warps", 8}};
     add(*store, result);
   }
   std::unique_ptr<Store> store = open();
@@ -31,6 +33,7 @@ TEST_F(StoreTest, FindsWhatWasAdded) {
   EXPECT_EQ((*found)->resources.spillBytes, std::nullopt);
   EXPECT_EQ((*found)->resources.serializedMultiplies, 3);
   EXPECT_EQ((*found)->resources.loopFlopsPerClock, 1400);
+  EXPECT_EQ((*found)->resources.loopTerms.getInteger("matrix_clocks"), 512);
   EXPECT_EQ((*found)->stage, Stage::Measure);
   EXPECT_TRUE((*found)->reused);
   llvm::Expected<std::optional<Result>> missing =

@@ -66,6 +66,9 @@ struct Resources {
   /// What the model of a target reads from the machine code of the main loop:
   /// operations of matrix instructions a clock and SM.
   std::optional<int64_t> loopFlopsPerClock;
+  /// And the other numbers of that model, by the names in a manifest without
+  /// `loop_`: `matrix_clocks`.
+  llvm::json::Object loopTerms;
 
   /// Adds a kernel that runs after these: what limits how many workgroups run
   /// at a time becomes that of the worst, and what costs time adds up.

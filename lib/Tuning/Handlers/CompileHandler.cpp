@@ -44,6 +44,13 @@ static Resources getResources(launch::ManifestAttr manifest) {
       report("static_shared_bytes").value_or(0) + manifest.getSharedBytes();
   resources.serializedMultiplies = report("serialized_multiplies");
   resources.loopFlopsPerClock = report("loop_flops_per_clock");
+  if (manifest.getResources())
+    for (NamedAttribute entry : manifest.getResources()) {
+      StringRef name = entry.getName();
+      auto value = dyn_cast<IntegerAttr>(entry.getValue());
+      if (value && name.consume_front("loop_") && name != "flops_per_clock")
+        resources.loopTerms[name.str()] = value.getInt();
+    }
   int64_t threads = 1;
   for (int64_t size : manifest.getBlock().asArrayRef())
     threads *= size;

@@ -24,7 +24,7 @@
 // RUN: not attune-tune --status --db=%t/tuning.db 2>&1 | FileCheck %s --check-prefix=FUTURE
 // RUN: cmp %t/tuning.db %t/before.db
 // RUN: not ls %t/o.mlir
-// FUTURE: error: cannot use '{{.*}}tuning.db' as a tuning database: expects schema version 8, but got 99; a newer version of this tool wrote it
+// FUTURE: error: cannot use '{{.*}}tuning.db' as a tuning database: expects schema version 9, but got 99; a newer version of this tool wrote it
 //
 // Knobs that this version does not have.
 // RUN: sed 's/: !query, !query, !query$/schedule(<blockQ = 64>) : !query, !query, !query/' %s > %t/old.mlir

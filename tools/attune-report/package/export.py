@@ -141,7 +141,7 @@ def make_tsv(problems: list[Problem]) -> str:
     """A line for each candidate; what was not measured is empty."""
     head = ["problem", "chip", "device", "number", "status", "median_us", "tflops", "predicted_us", "registers",
             "spill_bytes", "schedule", "message", "state", "clock_mhz", "mean_power_w", "pj_per_flop", "energy_j",
-            "throttle_reasons"]
+            "throttle_reasons", "loop_flops_per_clock", "loop_terms"]
     rows = [head]
     for problem in problems:
         for number, result in enumerate(problem.results, 1):
@@ -154,7 +154,9 @@ def make_tsv(problems: list[Problem]) -> str:
                      "" if result.spill_bytes is None else result.spill_bytes,
                      schedule_text(result.schedule), result.message, problem.state,
                      "" if result.clock_mhz is None else result.clock_mhz, amount(result.mean_power_w),
-                     amount(result.pj_per_flop), amount(result.energy_j), ",".join(result.throttle_reasons or [])]
+                     amount(result.pj_per_flop), amount(result.energy_j), ",".join(result.throttle_reasons or []),
+                     "" if result.loop_flops_per_clock is None else result.loop_flops_per_clock,
+                     " ".join(f"{name}={term}" for name, term in sorted(result.loop_terms.items()))]
             rows.append([re.sub(r"\s+", " ", str(cell)) for cell in cells])
     return "".join("\t".join(row) + "\n" for row in rows)
 

@@ -117,6 +117,17 @@ def winners(problems: list[Problem]) -> str:
                  {*head[:3], "state", "limited by"})
 
 
+def loops(problems: list[Problem]) -> str:
+    """What bounds the main loops of the best kernels, where a model says so."""
+    known = [(problem, problem.best.loop_terms) for problem in problems if problem.best and problem.best.loop_terms]
+    if not known:
+        return ""
+    names = sorted(set().union(*(terms for _, terms in known)))
+    rows = [[problem.label, problem.chip, *(number(terms.get(name), 0) for name in names)] for problem, terms in known]
+    head = ["problem", "chip", *(name.replace("_", " ") for name in names)]
+    return table("Main loops of the best schedules, by the model", head, rows, set(head[:2]))
+
+
 def sensitivity_table(problem: Problem) -> str:
     knobs, constant = analysis.get_knobs(problem)
     rows = [[knob.name, str(value), str(len(costs)), f"{costs[0]:.3f}", f"{statistics.median(costs):.3f}"]
@@ -185,7 +196,7 @@ def make_page(problems: list[Problem]) -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>Search report: {escape(', '.join(problem.label for problem in problems))}</title>",
-        f"<style>{STYLE}</style>\n</head>\n<body>\n<h1>Search report</h1>", winners(problems),
+        f"<style>{STYLE}</style>\n</head>\n<body>\n<h1>Search report</h1>", winners(problems), loops(problems),
         other_chips(problems),
         *(section(problem, i, len(problems) <= 3) for i, problem in enumerate(problems, 1)),
         "</body>\n</html>\n"])
