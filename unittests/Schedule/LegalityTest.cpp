@@ -451,26 +451,6 @@ TEST_F(LegalityTest, ChipsAreToldHowMMAsAreIssued) {
   }
 }
 
-TEST_F(LegalityTest, HalvesOfAWorkgroupNeedRoomInRings) {
-  auto of = [&](int64_t warps, int64_t k, int64_t v, int64_t sharers = 1) {
-    return schedule({{"overlap", 2},
-                     {"block-m", 32 * warps},
-                     {"block-n", 32},
-                     {"num-warps", warps},
-                     {"k-stages", k},
-                     {"v-stages", v},
-                     {"warps-n", sharers}});
-  };
-  TargetAttr target = chip("gfx942");
-  EXPECT_EQ(refusal(of(8, 3, 3), target), "legal");
-  EXPECT_FALSE(checkWorthTrying(problem, of(8, 3, 3), target));
-  EXPECT_EQ(refusal(of(8, 2, 3), target), "ping-pong-stages");
-  EXPECT_EQ(refusal(of(8, 3, 2), target), "ping-pong-stages");
-  EXPECT_EQ(refusal(of(4, 3, 3), target), "ping-pong-of-one");
-  EXPECT_EQ(refusal(of(8, 3, 3, 2), target), "ping-pong-of-one");
-  EXPECT_EQ(refusal(of(8, 3, 3), chip("sm_80")), "ping-pong-of-warps");
-}
-
 TEST_F(LegalityTest, ClustersShareWhatAllOfThemSee) {
   TargetAttr target = toy(withGroups());
   auto of = [&](int64_t producers, int64_t persistent) {

@@ -341,8 +341,8 @@ PingPongArrivePattern::matchAndRewrite(tile::PingPongArriveOp op, OpAdaptor,
   Location loc = op.getLoc();
   int64_t groups = op.getGroups();
   if (haveHalves(context)) {
-    // Nothing moves across a change of priority, neither MMAs behind the meeting
-    // nor other arithmetic in front of it.
+    // Nothing moves across a change of priority, neither MMAs behind the
+    // meeting nor other arithmetic in front of it.
     context.model->emitPriority(b, loc, /*isRaised=*/false);
     context.model->emitBarrier(b, loc);
     context.model->emitPriority(b, loc, /*isRaised=*/false);

@@ -581,14 +581,6 @@ func.func @ping_pong_arrive() {
 
 // -----
 
-func.func @ping_pong_end() {
-  // expected-error @below {{attribute 'groups' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is 2}}
-  tile.ping_pong_end of 1
-  return
-}
-
-// -----
-
 !shared = !tile.tile<32x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>
 func.func @write_shape(%a: !tile.tile<16x64xf16, registers>, %b: !shared) {
   // expected-error @below {{'tile.write' op expects value and destination to have one shape, but got}}

@@ -55,3 +55,11 @@ func.func private @role_teams_of_one_thread() attributes {r = #tile.role<"load",
 func.func private @role_teams_first() attributes {
   // expected-error @below {{expected '>'}}
   r = #tile.role<"load", warps = 4, teams = 2, threads = one>}
+
+// -----
+
+func.func @ping_pong_end() {
+  // expected-error @below {{attribute 'groups' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is 2}}
+  tile.ping_pong_end of 1
+  return
+}
