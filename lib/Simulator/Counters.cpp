@@ -8,14 +8,13 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
-#include <map>
 
 using namespace attune;
 using llvm::format;
 using llvm::json::Array;
 using llvm::json::Object;
 
-static constexpr uint32_t kBankBytes = 4, kSectorBytes = 32;
+static constexpr uint32_t kSectorBytes = 32;
 
 void Counters::access(uint32_t warp, uint32_t thread, uint32_t site,
                       uintptr_t address, uint32_t bytes, bool isShared,
@@ -82,25 +81,10 @@ void Counters::sharedRequest(const Request &request) {
   HostCounts::Site &count = counts.sites[request.site];
   ++count.requests;
   count.bytes += int64_t(request.bytes) * request.addresses.size();
-  struct Round {
-    llvm::DenseSet<uintptr_t> words;
-    llvm::SmallVector<int64_t, 64> perBank;
-  };
-  std::map<unsigned, Round> rounds;
-  for (auto [address, lane] :
-       llvm::zip_equal(request.addresses, request.lanes)) {
-    SharedRound served =
-        model->getSharedRound(lane, request.bytes, request.isWrite);
-    Round &round = rounds[served.number];
-    round.perBank.resize(served.banks);
-    for (uintptr_t word = address / kBankBytes;
-         word * kBankBytes < address + request.bytes; ++word)
-      if (round.words.insert(word).second)
-        ++round.perBank[word % served.banks];
-  }
-  for (const auto &[number, round] : rounds)
-    count.wavefronts += *llvm::max_element(round.perBank);
-  count.leastWavefronts += static_cast<int64_t>(rounds.size());
+  SharedRounds rounds = model->countSharedRounds(
+      request.addresses, request.bytes, request.isWrite, request.lanes);
+  count.wavefronts += rounds.taken;
+  count.leastWavefronts += rounds.fewest;
 }
 
 void Counters::globalRequest(const Request &request) {

@@ -44,7 +44,7 @@ private:
   struct Request {
     uint32_t site, bytes;
     bool isShared, isWrite;
-    llvm::SmallVector<uintptr_t, 32> addresses;
+    llvm::SmallVector<uint64_t, 32> addresses;
     /// Of each address.
     llvm::SmallVector<uint32_t, 32> lanes;
   };

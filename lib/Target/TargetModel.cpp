@@ -4,6 +4,8 @@
 
 #include "attune/Target/TargetModel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/DenseSet.h"
+#include <map>
 
 using namespace mlir;
 using namespace attune;
@@ -38,6 +40,34 @@ SharedRound TargetModel::getSharedRound(unsigned lane, unsigned bytes,
                                         bool /*isWrite*/) const {
   constexpr unsigned kBanks = 32, kBankBytes = 4;
   return {lane / std::clamp(kBanks * kBankBytes / bytes, 1u, kBanks), kBanks};
+}
+
+/// A bank gives one word a round to all that ask for it.
+SharedRounds
+TargetModel::countSharedRounds(llvm::ArrayRef<uint64_t> addresses,
+                               unsigned bytes, bool isWrite,
+                               llvm::ArrayRef<uint32_t> lanes) const {
+  constexpr uint64_t kBankBytes = 4;
+  struct Round {
+    llvm::DenseSet<uint64_t> words;
+    llvm::SmallVector<int64_t, 64> perBank;
+  };
+  std::map<unsigned, Round> rounds;
+  for (auto [i, address] : llvm::enumerate(addresses)) {
+    SharedRound served = getSharedRound(
+        lanes.empty() ? static_cast<unsigned>(i) : lanes[i], bytes, isWrite);
+    Round &round = rounds[served.number];
+    round.perBank.resize(served.banks);
+    for (uint64_t word = address / kBankBytes;
+         word * kBankBytes < address + bytes; ++word)
+      if (round.words.insert(word).second)
+        ++round.perBank[word % served.banks];
+  }
+  SharedRounds count;
+  for (const auto &[number, round] : rounds)
+    count.taken += *llvm::max_element(round.perBank);
+  count.fewest = static_cast<int64_t>(rounds.size());
+  return count;
 }
 
 void TargetModel::emitPriority(OpBuilder &, Location, bool) const {

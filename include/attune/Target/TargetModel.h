@@ -102,6 +102,16 @@ struct SharedRound {
   unsigned number, banks;
 };
 
+/// Rounds that an access takes, and how many without conflicts of banks.
+struct SharedRounds {
+  int64_t taken = 0, fewest = 0;
+  SharedRounds &operator+=(const SharedRounds &other) {
+    taken += other.taken;
+    fewest += other.fewest;
+    return *this;
+  }
+};
+
 class TargetModel {
 public:
   virtual ~TargetModel();
@@ -123,6 +133,12 @@ public:
   /// overridden.
   virtual SharedRound getSharedRound(unsigned lane, unsigned bytes,
                                      bool isWrite) const;
+
+  /// Of `bytes` at an address for each lane, those of `lanes`, or all in order
+  /// where that is empty.
+  SharedRounds countSharedRounds(llvm::ArrayRef<uint64_t> addresses,
+                                 unsigned bytes, bool isWrite,
+                                 llvm::ArrayRef<uint32_t> lanes = {}) const;
 
   /// Whether a warp can be told how to issue its matrix instructions.
   virtual bool schedulesMmas() const { return false; }

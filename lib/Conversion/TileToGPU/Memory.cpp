@@ -5,6 +5,7 @@
 // found.
 
 #include "KernelContext.h"
+#include "RowPlaces.h"
 #include "Views.h"
 #include "attune/Target/SharedAddress.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -380,6 +381,22 @@ static int64_t getRun(LayoutAttr layout, int64_t dim,
   return run;
 }
 
+/// Bits that a lane's coordinate may have set.
+static uint64_t findBits(LayoutAttr layout, int64_t dim) {
+  uint64_t bits = 0;
+  for (ArrayRef<tile::Mode> modes : {layout.getLanes(), layout.getWarps()})
+    for (const tile::Mode &mode : modes) {
+      if (mode.dim != dim)
+        continue;
+      auto stride = static_cast<uint64_t>(mode.stride);
+      if (stride && !llvm::isPowerOf2_64(stride))
+        return ~uint64_t(0);
+      bits |=
+          llvm::bit_ceil(static_cast<uint64_t>(mode.extent)) * stride - stride;
+    }
+  return bits;
+}
+
 void attune::writeSlot(OpBuilder &b, Location loc, const KernelContext &context,
                        tile::TileType type, Value value,
                        tile::ChannelType channel, Value buffer,
@@ -404,13 +421,15 @@ void attune::writeSlot(OpBuilder &b, Location loc, const KernelContext &context,
       loc, number, constant(b, loc, stored[0] * stored[1]));
   Value laneRow = laneCoordinate(b, loc, context, layout, rowDim),
         laneColumn = laneCoordinate(b, loc, context, layout, columnDim);
+  RowPlaces places(context, swizzle, stored[0], stored[1], element);
   for (int64_t reg = 0; reg < layout.getNumRegisters(); ++reg) {
     SmallVector<int64_t, 2> at = layout.getRegisterCoordinates(reg, 2);
     if (at[columnDim] % run != 0)
       continue;
-    SplitIndex position =
-        sharedPosition(b, loc, swizzle, stored[1], {laneRow, at[rowDim]},
-                       {laneColumn, at[columnDim]});
+    SplitIndex position = sharedPosition(
+        b, loc, swizzle, stored[1],
+        places.get(b, loc, {laneRow, at[rowDim], findBits(layout, rowDim)}),
+        {laneColumn, at[columnDim]});
     position.dynamic =
         position.dynamic
             ? b.createOrFold<arith::AddIOp>(loc, start, position.dynamic)
@@ -481,15 +500,17 @@ Value attune::readShared(OpBuilder &b, Location loc,
   // with a constant column start the lanes must not shift it across a chunk.
   int64_t count = getRun(read.layout, /*dim=*/1, read.swizzle);
   SmallVector<Value> elements(read.layout.getNumRegisters());
+  RowPlaces places(context, read.swizzle, type.getDimSize(0),
+                   type.getDimSize(1), element);
   for (int64_t reg = 0; reg < read.layout.getNumRegisters(); ++reg) {
     SmallVector<int64_t, 2> at = read.layout.getRegisterCoordinates(reg, 2);
     if (at[1] % count != 0)
       continue;
     SplitIndex row{laneRow, read.rowOffset + at[0]};
     SplitIndex column{laneColumn, read.columnOffset + at[1]};
-    Value index =
-        sharedPosition(b, loc, read.swizzle, type.getDimSize(1), row, column)
-            .materialize(b, loc);
+    Value index = sharedPosition(b, loc, read.swizzle, type.getDimSize(1),
+                                 places.get(b, loc, row), column)
+                      .materialize(b, loc);
     if (count == 1) {
       elements[reg] = memref::LoadOp::create(b, loc, flat, index);
       continue;

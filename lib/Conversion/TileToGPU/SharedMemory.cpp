@@ -9,6 +9,7 @@
 
 #include "SharedMemory.h"
 #include "KernelContext.h"
+#include "RowPlaces.h"
 #include "Views.h"
 #include "attune/Target/SharedAddress.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -284,7 +285,11 @@ void TileCopier::copyPiece(SplitIndex row, SplitIndex column) {
         arith::SelectOp::create(b, loc, inside, constant(width), constant(0));
   }
   SmallVector<int64_t, 2> stored = type.getTileType().getStoredShape();
-  SplitIndex position = sharedPosition(b, loc, swizzle, stored[1], row, column);
+  SplitIndex position = sharedPosition(
+      b, loc, swizzle, stored[1],
+      RowPlaces(context, swizzle, stored[0], stored[1], type.getElementType())
+          .get(b, loc, row),
+      column);
   Value start =
       b.createOrFold<arith::MulIOp>(loc, slot, constant(stored[0] * stored[1]));
   position.dynamic =
