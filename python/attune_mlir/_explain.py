@@ -35,8 +35,8 @@ class Resources:
         clocks = {name.removesuffix("_clocks"): count for name, count in self.loop.items() if name.endswith("_clocks")}
         return (
             f"{self.loop['warps']} warps of an SM; clocks: {clocks['matrix']} matrix, "
-            f"{clocks['vector']} vector ({clocks['exp']} exponentials), {clocks['shared']} shared memory, "
-            f"{clocks['cache']} cache, {clocks['alone']} one warp ({clocks['wait']} waits); "
+            f"{clocks['vector']} vector ({clocks['exp']} exponentials), {clocks['shared']} shared memory "
+            f"({clocks['conflict']} conflicts), {clocks['cache']} cache, {clocks['alone']} one warp ({clocks['wait']} waits); "
             f"{self.loop['tflops']} TFLOP/s"
         )
 

@@ -89,6 +89,36 @@ TEST_F(LoopModelTest, ReadsWavesOf32) {
   EXPECT_EQ(loop->loadedBytes, 32 * 16);
 }
 
+TEST_F(LoopModelTest, CountsRoundsOfConflicts) {
+  // Two accesses of 8 bytes, each of half of the lanes' 16.
+  std::string text = ".LBB0_1:\n" +
+                     repeat("v_mfma_f32_32x32x8_bf16_1k a, v, v, a", 1) +
+                     repeat("ds_read_b128 v[0:3], v4", 1) +
+                     repeat("ds_read2_b64 v[0:3], v4 offset1:1", 1) +
+                     repeat("ds_write_b128 v4, v[0:3]", 1) +
+                     repeat("s_cbranch_scc0 .LBB0_1", 1);
+  std::optional<amd::Loop> loop = amd::readMainLoop(
+      text, /*lanes=*/64,
+      {{{false, 16}, 2.0}, {{false, 8}, 1.5}, {{true, 8}, 4.0}});
+  ASSERT_TRUE(loop);
+  EXPECT_EQ(loop->sharedBytes, 64 * 3 * 16);
+  EXPECT_DOUBLE_EQ(loop->conflictBytes, 64 * 16 * (1 + 0.5));
+  tile::TargetAttr target = get("gfx942");
+  amd::LoopFacts facts = {false, 8};
+  LoopCost cost = amd::predictLoop(*loop, target, facts, 8);
+  EXPECT_DOUBLE_EQ(cost.conflicts, cost.shared / 3);
+  // Lanes 0 to 3 and 20 to 23 of a CDNA chip read together.
+  const TargetModel *model = getTargetModel(target.getFamily());
+  llvm::SmallVector<uint64_t> rows, far;
+  for (uint64_t lane = 0; lane < 64; ++lane) {
+    rows.push_back(lane * 272);
+    far.push_back(lane * 256);
+  }
+  EXPECT_EQ(model->countSharedRounds(rows, 16, /*isWrite=*/false).taken, 8);
+  EXPECT_EQ(model->countSharedRounds(far, 16, /*isWrite=*/false).taken, 64);
+  EXPECT_EQ(model->countSharedRounds(far, 16, /*isWrite=*/false).fewest, 8);
+}
+
 TEST_F(LoopModelTest, CountsWavesByWhatRunsOut) {
   amd::LoopFacts facts = {false, 8};
   tile::TargetAttr target = get("gfx942");

@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace attune {
@@ -39,8 +41,8 @@ struct LoopCost {
   /// Of all schedulers.
   int64_t warps = 0;
   double matrix = 0, vector = 0, shared = 0, cache = 0;
-  /// What `vector` has of these.
-  double exponentials = 0;
+  /// What `vector` has of these, and `shared` of conflicts of banks.
+  double exponentials = 0, conflicts = 0;
   /// Of one warp that has the scheduler for itself, and how much of that it
   /// waits for what it reads.
   double alone = 0, waits = 0;
@@ -52,6 +54,10 @@ struct LoopCost {
     return std::max({matrix, vector, shared, cache, alone});
   }
 };
+
+/// How many times the fewest rounds accesses of shared memory take, because
+/// lanes meet in banks: by whether they write, and bytes of a lane.
+using SharedConflicts = std::map<std::pair<bool, int64_t>, double>;
 
 struct BinaryOptions {
   /// How far to go. Object falls back to Assembly only where `objectOptional`.
@@ -71,6 +77,7 @@ struct Binary {
   /// Cubin or HSACO; empty where there is no assembler.
   std::string object;
   KernelResources resources;
+  SharedConflicts conflicts;
 };
 
 } // namespace attune

@@ -73,6 +73,7 @@ static DictionaryAttr toAttribute(MLIRContext *context,
     addRounded("loop_vector_clocks", loop->vector);
     addRounded("loop_exp_clocks", loop->exponentials);
     addRounded("loop_shared_clocks", loop->shared);
+    addRounded("loop_conflict_clocks", loop->conflicts);
     addRounded("loop_cache_clocks", loop->cache);
     addRounded("loop_alone_clocks", loop->alone);
     addRounded("loop_wait_clocks", loop->waits);
@@ -104,12 +105,12 @@ static void remarkOnLoop(LLVM::LLVMFuncOp kernel, const LoopCost &loop) {
       << llvm::formatv(
              "an iteration of {0} warps of an SM takes a scheduler {1:F0} "
              "clocks of matrix instructions, {2:F0} of vector ones ({3:F0} of "
-             "exponentials), {4:F0} of shared memory and {5:F0} of the cache, "
-             "and one warp {6:F0} ({7:F0} of waits): bound by {8}, {9:F0} "
-             "TFLOP/s",
+             "exponentials), {4:F0} of shared memory ({5:F0} of conflicts of "
+             "banks) and {6:F0} of the cache, and one warp {7:F0} ({8:F0} of "
+             "waits): bound by {9}, {10:F0} TFLOP/s",
              loop.warps, loop.matrix, loop.vector, loop.exponentials,
-             loop.shared, loop.cache, loop.alone, loop.waits, bound,
-             loop.teraflops)
+             loop.shared, loop.conflicts, loop.cache, loop.alone, loop.waits,
+             bound, loop.teraflops)
              .str();
 }
 

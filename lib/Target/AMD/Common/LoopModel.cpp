@@ -2,8 +2,8 @@
 //
 // A SIMD is taken to be as fast as its busiest part, for all of its waves
 // together, and no faster than one wave alone, which waits for what it reads.
-// Addresses are not looked at, so that conflicts of banks are not seen: layouts
-// in shared memory are chosen to have none.
+// Conflicts of banks are those that the addresses in the kernel have, on
+// average of all accesses of a width.
 
 #include "LoopModel.h"
 #include "llvm/ADT/StringExtras.h"
@@ -64,6 +64,12 @@ static std::optional<int64_t> getNumber(StringRef name, StringRef start) {
   return std::nullopt;
 }
 
+/// Whether one instruction accesses two places.
+static bool isPairOfAccesses(StringRef name) {
+  return name.contains("2addr") || name.contains("read2") ||
+         name.contains("write2");
+}
+
 /// Bytes that a lane moves: `ds_read_b128`, `ds_store_2addr_b64`,
 /// `ds_read_u16`.
 static int64_t getSharedWidth(StringRef name) {
@@ -74,9 +80,7 @@ static int64_t getSharedWidth(StringRef name) {
       bits = *found;
       break;
     }
-  bool isPair = name.contains("2addr") || name.contains("read2") ||
-                name.contains("write2");
-  return (isPair ? 2 : 1) * bits / kByteBits;
+  return (isPairOfAccesses(name) ? 2 : 1) * bits / kByteBits;
 }
 
 /// Bytes that a lane loads: `global_load_dwordx4`, `buffer_load_b128`.
@@ -87,7 +91,8 @@ static int64_t getLoadWidth(StringRef name) {
   return getNumber(name, "b").value_or(kWordBytes * kByteBits) / kByteBits;
 }
 
-static void count(StringRef line, int64_t lanes, amd::Loop &loop) {
+static void count(StringRef line, int64_t lanes,
+                  const SharedConflicts &conflicts, amd::Loop &loop) {
   StringRef name =
       line.take_until([](char c) { return c == ' ' || c == '\t'; });
   loop.lines.push_back(line);
@@ -98,7 +103,14 @@ static void count(StringRef line, int64_t lanes, amd::Loop &loop) {
     ++loop.vector;
     loop.transcendental += amd::isTranscendental(name);
   } else if (name.starts_with("ds_")) {
-    loop.sharedBytes += lanes * getSharedWidth(name);
+    int64_t bytes = getSharedWidth(name);
+    loop.sharedBytes += lanes * bytes;
+    bool isWrite = name.contains("write") || name.contains("store");
+    auto known =
+        conflicts.find({isWrite, isPairOfAccesses(name) ? bytes / 2 : bytes});
+    if (known != conflicts.end() && !name.contains("permute"))
+      loop.conflictBytes +=
+          static_cast<double>(lanes * bytes) * (known->second - 1);
   } else if (name.starts_with("global_load_") ||
              name.starts_with("buffer_load_") ||
              name.starts_with("flat_load_") ||
@@ -111,7 +123,8 @@ static void count(StringRef line, int64_t lanes, amd::Loop &loop) {
   }
 }
 
-std::optional<amd::Loop> amd::readMainLoop(StringRef assembly, int64_t lanes) {
+std::optional<amd::Loop> amd::readMainLoop(StringRef assembly, int64_t lanes,
+                                           const SharedConflicts &conflicts) {
   SmallVector<StringRef> lines;
   llvm::StringMap<size_t> labels;
   std::optional<Loop> found;
@@ -136,7 +149,7 @@ std::optional<amd::Loop> amd::readMainLoop(StringRef assembly, int64_t lanes) {
       continue;
     Loop loop;
     for (StringRef each : ArrayRef(lines).drop_front(target->second))
-      count(each, lanes, loop);
+      count(each, lanes, conflicts, loop);
     if (!loop.matrix)
       continue;
     last = lines.size();
@@ -197,8 +210,10 @@ LoopCost amd::predictLoop(const Loop &loop, tile::TargetAttr target,
   cost.matrix = perSIMD * multiply;
   cost.vector = perSIMD * (vector + ofMatrix);
   cost.exponentials = perSIMD * exponentials;
-  cost.shared = all * static_cast<double>(loop.sharedBytes) /
-                (kSharedShare * static_cast<double>(rates.getShared()));
+  double sharedRate = kSharedShare * static_cast<double>(rates.getShared());
+  cost.conflicts = all * loop.conflictBytes / sharedRate;
+  cost.shared =
+      all * static_cast<double>(loop.sharedBytes) / sharedRate + cost.conflicts;
   cost.cache = all * static_cast<double>(loop.loadedBytes) /
                static_cast<double>(rates.getCache());
   WaveTime wave = replayLoop(loop, clocks, facts);

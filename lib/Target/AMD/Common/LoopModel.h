@@ -7,6 +7,7 @@
 
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Target/Binary.h"
+#include "attune/Target/TargetModel.h"
 
 namespace attune::amd {
 
@@ -21,6 +22,8 @@ struct Loop {
   /// Of these, exponentials and the like.
   int64_t transcendental = 0;
   int64_t sharedBytes = 0, loadedBytes = 0;
+  /// What shared memory could move beside that if no lanes met in a bank.
+  double conflictBytes = 0;
   /// Of the assembly, in order.
   llvm::SmallVector<llvm::StringRef> lines;
 };
@@ -28,7 +31,12 @@ struct Loop {
 /// Of the loops that multiply and have no such loop in them, the one that
 /// multiplies most, and of several, as those with and without a mask, the
 /// shortest. Nothing where there is none. It refers to the text.
-std::optional<Loop> readMainLoop(llvm::StringRef assembly, int64_t lanes);
+std::optional<Loop> readMainLoop(llvm::StringRef assembly, int64_t lanes,
+                                 const SharedConflicts &conflicts = {});
+
+/// Those of the kernels of a module, before LLVM merges accesses.
+SharedConflicts findConflicts(mlir::gpu::GPUModuleOp module,
+                              const TargetModel &model, int64_t lanes);
 
 /// Of matrix instructions, `v_mfma_f32_32x32x8_bf16_1k`; 0 of others.
 int64_t getMatrixFlops(llvm::StringRef name);

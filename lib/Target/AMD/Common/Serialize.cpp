@@ -97,6 +97,7 @@ amd::AMDTarget::serialize(gpu::GPUModuleOp module, tile::TargetAttr target,
   if (failed(assembly))
     return failure();
   Binary binary;
+  binary.conflicts = findConflicts(module, *this, target.getLanes());
   binary.assembly = std::move(*assembly);
   binary.assemblySuffix = "s";
   binary.objectSuffix = "hsaco";
@@ -124,7 +125,8 @@ std::optional<LoopCost> amd::AMDTarget::predictLoop(const Binary &binary,
                                                     tile::TargetAttr target,
                                                     int64_t threads,
                                                     int64_t sharedBytes) const {
-  std::optional<Loop> loop = readMainLoop(binary.assembly, target.getLanes());
+  std::optional<Loop> loop =
+      readMainLoop(binary.assembly, target.getLanes(), binary.conflicts);
   if (!loop || !binary.resources.registers || threads <= 0)
     return std::nullopt;
   LoopFacts facts = getLoopFacts();
