@@ -223,11 +223,23 @@ class Call(_attention.Call):
         return _compiler.run_pipeline(self.make_searched_text(), "builtin.module(func.func(canonicalize))")
 
 
-def _read_call(operands: _Operands, form: Form, query: torch.Tensor, lse: bool, identity: _trace.Identity | None = None) -> Call:
+def _read_call(
+    operands: _Operands,
+    form: Form,
+    query: torch.Tensor,
+    lse: bool,
+    identity: _trace.Identity | None = None,
+    *,
+    has_gradients: bool = False,
+) -> Call:
+    """`has_gradients` says that those of tensors which functions read are seen to."""
     sizes = operands.sizes
     tables = [] if form.blocks is None else _get_tables(form.blocks, sizes)
     traced = form.traced or _trace.trace(form.score_mod, form.mask_mod, query.device, identity)
-    _torch.check_gradients("tensors that functions read", *(capture.tensor for capture in traced.captures))
+    if has_gradients and traced.detaches:
+        raise NotImplementedError("expects functions that detach nothing but tensors that they read, where gradients are wanted")
+    if not has_gradients:
+        _torch.check_gradients("tensors that functions read", *(capture.tensor for capture in traced.captures))
     # In the order of the function's arguments: kernels call by their numbers what attention does not take itself.
     inputs = dict(zip(_gradients.PARTS, operands.parts, strict=True))
     if operands.sinks is not None:
@@ -262,6 +274,7 @@ def run(
     out: torch.Tensor | None = None,
     stream: int | None = None,
     attempt: _repeated.Attempt | None = None,
+    has_gradients: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Checks, compiles and launches. `attempt` was at this call, which was not known."""
     operands = _read_operands(arrays, form, sinks)
@@ -276,7 +289,7 @@ def run(
     if not out.numel():
         return out, lse
     attempt = attempt or _repeated.Attempt(list(arrays.values()), form, sinks, return_lse, chip)
-    call = _read_call(operands, form, query, return_lse, attempt.identity)
+    call = _read_call(operands, form, query, return_lse, attempt.identity, has_gradients=has_gradients)
     device = _devices.get_device(*operands.place, chip)
     kernel = device.get_kernel(call.problem, call.bucket)
     places = _devices.find_places(kernel)
@@ -305,8 +318,9 @@ def differentiate(
     results: tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None],
     wanted: Sequence[bool],
     chip: str | None,
+    learned: Sequence[torch.Tensor] = (),
 ) -> tuple[torch.Tensor | None, ...]:
-    """The gradients of query, key, value and sinks that are wanted, and None of others.
+    """The gradients of query, key, value and sinks that are wanted, and None of others, and those of `learned`, which scores read.
 
     `results` are the result, the logarithm of the sum, and their gradients.
     """
@@ -315,25 +329,41 @@ def differentiate(
     query, key, _ = parts
     saved = _gradients.Saved(*(None if x is None else x.contiguous() for x in results))
     sinks_grad = _torch.differentiate_sinks(sinks, out, lse, out_grad, lse_grad, form.layout) if of_sinks else None
-    if not out.numel() or not key.numel() or not any(of_parts):
-        return *(torch.zeros_like(x) if is_wanted else None for x, is_wanted in zip(parts, of_parts, strict=True)), sinks_grad
+    if not out.numel() or not key.numel() or not (any(of_parts) or learned):
+        zeros = (torch.zeros_like(x) if is_wanted else None for x, is_wanted in zip(parts, of_parts, strict=True))
+        return *zeros, sinks_grad, *map(torch.zeros_like, learned)
     if form.blocks is not None:
         form = _read_blocks(form)
     of_q, of_k, of_v = of_parts
     kind = (of_q, of_k, of_v), _torch.is_deterministic()
     kept = {name: x for name, x in vars(saved).items() if x is not None}
-    attempt = _repeated.Attempt([*parts, *kept.values()], form, None, lse_grad is not None, chip, kind)
+    attempt = _repeated.Attempt([*parts, *kept.values()], form, None, lse_grad is not None, chip, (kind, len(learned)))
     if (found := attempt.launch_recorded()) is not None:
         made = iter((found,) if isinstance(found, torch.Tensor) else found)
-        return *(next(made) if is_wanted else None for is_wanted in of_parts), sinks_grad
-    call = _read_call(_read_operands(arrays, form, sinks), form, query, lse_grad is not None, attempt.identity)
+        first = [next(made) if is_wanted else None for is_wanted in of_parts]
+        return *first, sinks_grad, *(x.to(like) for x, like in zip(made, learned, strict=True))
+    operands = _read_operands(arrays, form, sinks)
+    call = _read_call(operands, form, query, lse_grad is not None, attempt.identity, has_gradients=True)
+    numbers = {id(tensor): int(name.removeprefix("argument")) for name, (tensor, _) in call.captured.items()}
+    others = tuple(numbers[id(tensor)] for tensor in learned)
     device = _devices.get_device(*call.place, chip)
 
     def learn(_: Any, __: Any, written: list[int], arguments: list[_native.Tensor], kernel: _native.Kernel, queue: int) -> bool:
         attempt.learn(call, written, arguments, kernel, queue, list(kept))
         return True
 
-    return *_gradients.run(device, _gradients.Gradients(call.problem, *kind), call.bucket, call.inputs, saved, parts, learn), sinks_grad
+    problem = _gradients.Gradients(call.problem, *kind, others)
+    first, rest = (found := _gradients.run(device, problem, call.bucket, call.inputs, saved, parts, learn))[:3], found[3:]
+    return *first, sinks_grad, *(x.to(like) for x, like in zip(rest, learned, strict=True))
+
+
+def _find_learned(form: Form, attempt: _repeated.Attempt, device: torch.device) -> list[torch.Tensor]:
+    """Tensors that functions read and that PyTorch wants gradients of."""
+    identity = attempt.identity
+    if not torch.is_grad_enabled() or (identity.key is not None and not any(x.requires_grad for x in identity.tensors)):
+        return []
+    traced = form.traced or _trace.trace(form.score_mod, form.mask_mod, device, identity)
+    return list({id(x.tensor): x.tensor for x in traced.captures if x.tensor.requires_grad}.values())
 
 
 #: Of what is no tensor.
@@ -354,38 +384,48 @@ class _Recorded(torch.autograd.Function):  # type: ignore[misc]
         form: Form,
         chip: str | None,
         attempt: _repeated.Attempt,
+        *learned: torch.Tensor,
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         found: tuple[torch.Tensor, torch.Tensor | None] | None = attempt.launch_recorded()
         if found is None:
-            with torch.enable_grad():  # so that tensors which functions read are refused where they require gradients
-                found = run(dict(zip(names, (query, key, value), strict=True)), form, sinks, True, chip, attempt=attempt)
-        ctx.save_for_backward(query, key, value, sinks, *found)
-        ctx.rest = names, form, chip
+            arrays = dict(zip(names, (query, key, value), strict=True))
+            with torch.enable_grad():  # so that slopes are refused where they require gradients
+                found = run(arrays, form, sinks, True, chip, attempt=attempt, has_gradients=True)
+        # What functions read is saved to see that it has not changed.
+        ctx.save_for_backward(query, key, value, sinks, *found, *learned)
+        ctx.rest = names, form, chip, learned
         ctx.set_materialize_grads(False)
         return found
 
     @staticmethod
     @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | None) -> Any:
-        query, key, value, sinks, out, lse = ctx.saved_tensors
-        names, form, chip = ctx.rest
+        query, key, value, sinks, out, lse, *_ = ctx.saved_tensors
+        names, form, chip, learned = ctx.rest
         arrays = dict(zip(names, (query, key, value), strict=True))
         if out_grad is None:
             out_grad = torch.zeros_like(out)
-        return *differentiate(arrays, form, sinks, (out, lse, out_grad, lse_grad), ctx.needs_input_grad[:4], chip), *_NO_GRADIENTS
+        wanted = ctx.needs_input_grad[:4]
+        found = differentiate(arrays, form, sinks, (out, lse, out_grad, lse_grad), wanted, chip, learned)
+        return *found[:4], *_NO_GRADIENTS, *found[4:]
 
 
 def _compute(
     arrays: dict[str, torch.Tensor], form: Form, sinks: torch.Tensor | None, return_lse: bool, chip: str | None
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     query, key, value = arrays.values()
-    if _torch.records(query, key, value, sinks):
+    if not isinstance(query, torch.Tensor):
+        return run(arrays, form, sinks, return_lse, chip)  # which says what it expects
+    is_recorded = _torch.records(query, key, value, sinks)
+    attempt = _repeated.Attempt([query, key, value], form, sinks, is_recorded or return_lse, chip)
+    learned = _find_learned(form, attempt, query.device)
+    if learned and not (is_recorded or return_lse):
         attempt = _repeated.Attempt([query, key, value], form, sinks, True, chip)
-        out, lse = _Recorded.apply(query, key, value, sinks, list(arrays), form, chip, attempt)
+    if learned or is_recorded:
+        out, lse = _Recorded.apply(query, key, value, sinks, list(arrays), form, chip, attempt, *learned)
         return out, lse
     if type(query) is not torch.Tensor:
         return run(arrays, form, sinks, return_lse, chip)
-    attempt = _repeated.Attempt([query, key, value], form, sinks, return_lse, chip)
     if (found := attempt.launch()) is not None:
         return found if return_lse else (found, None)
     return run(arrays, form, sinks, return_lse, chip, attempt=attempt)

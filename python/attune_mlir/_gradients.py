@@ -23,10 +23,13 @@ class Gradients:
     wanted: tuple[bool, bool, bool]
     #: Whether they have equal bits in each launch.
     deterministic: bool
+    #: Arguments of the forward pass whose gradients are wanted as well, which its scores read.
+    others: tuple[int, ...] = ()
 
     def make_module(self) -> _compiler.Module:
         """The gradients in the attn dialect. CompileError where an operation has no derivative."""
-        numbers = ",".join(str(number) for number, is_wanted in enumerate(self.wanted) if is_wanted)
+        parts = [number for number, is_wanted in enumerate(self.wanted) if is_wanted]
+        numbers = ",".join(map(str, [*parts, *self.others]))
         options = f"wrt={numbers} deterministic={str(self.deterministic).lower()} keep-forward=false"
         return _compiler.run_pipeline(self.forward.make_module(), f"builtin.module(attn-differentiate{{{options}}})")
 
@@ -52,6 +55,8 @@ def run(
 ) -> list[Any]:
     """Compiles and launches. `parts` are query, key and value; gives the gradients of those that are wanted, None of the others.
 
+    Behind them are those of other arguments, in float32.
+
     `read` are the arguments of the forward pass, by what kernels call them. `known` learns the call, with `parts` and what is
     saved as inputs, if it is one for a GPU.
     """
@@ -65,10 +70,15 @@ def run(
         if problem.wanted[number]:
             gradients[number] = framework.empty(part, tuple(part.shape), _frameworks.get_dtype_name(named[name]))
             named[f"{name}_grad"] = _frameworks.make_tensor(gradients[number], f"{name}_grad", writable=True)
+    names = [f"{name}_grad" for number, name in enumerate(PARTS) if problem.wanted[number]]
+    for order, number in enumerate(problem.others):
+        gradients.append(framework.empty(parts[0], tuple(read[f"argument{number}"].shape), "float32"))
+        names.append(f"tensor{order}_grad")
+        named[names[-1]] = _frameworks.make_tensor(gradients[-1], names[-1], writable=True)
     places = _devices.find_places(kernel)
     arguments, queue = _devices.run(device, kernel, [named[name] for name in places], parts[0], None)
     inputs = [*PARTS, *kept]
     if known is not None and not device.is_host and all(name in places for name in inputs):
-        results = [places[f"{name}_grad"] for number, name in enumerate(PARTS) if problem.wanted[number]]
+        results = [places[name] for name in names]
         known([*parts, *kept.values()], [places[name] for name in inputs], results, arguments, kernel, queue)
     return gradients

@@ -72,7 +72,8 @@ class Attempt:
         self.identity = form.traced.identify(device) if form.traced else _trace.identify(form.score_mod, form.mask_mod, device)
         self._tables = [] if form.blocks is None else read_tables(form.blocks)
         sizes = () if form.blocks is None else (tuple(form.blocks.seq_lengths), tuple(form.blocks.BLOCK_SIZE))
-        self._key = None if self.identity.key is None else (self.identity.key, sizes, gradients)
+        learned = gradients and tuple(x.requires_grad for x in self.identity.tensors)
+        self._key = None if self.identity.key is None else (self.identity.key, sizes, gradients, learned)
         self._options = (form.causal, form.window, form.softcap, form.scale, return_lse, form.layout, chip)
         self._slopes = form.alibi_slopes
         # In the order of a Call's.
@@ -91,7 +92,7 @@ class Attempt:
 
     def launch_recorded(self) -> Any:
         """The same where PyTorch records the call, and where it asks for its gradients."""
-        if any(x is not None and x.requires_grad for x in (*self.identity.tensors, self._slopes)):
+        if self._slopes is not None and self._slopes.requires_grad:
             return None  # which is refused where calls are checked
         kind = None if self._key is None else _kinds.get(self._key)
         if kind is None:

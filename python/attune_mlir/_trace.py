@@ -38,6 +38,8 @@ class Traced:
 
     clauses: str
     captures: tuple[Capture, ...]
+    #: Whether what was computed is detached, which regions do not tell.
+    detaches: bool = False
 
     def identify(self, device: torch.device) -> Identity:
         """What regions are told apart by whose functions are not known."""
@@ -81,8 +83,10 @@ def _get_packet(overload: str) -> str:
     return ".".join(overload.split(".")[:2])
 
 
-def _run(function: Callable[..., Any], what: str, device: torch.device) -> tuple[torch.fx.GraphModule, dict[torch.fx.Node, str]]:
-    """The graph of what a function does with scalars, and where each node is in the source."""
+def _run(
+    function: Callable[..., Any], what: str, device: torch.device
+) -> tuple[torch.fx.GraphModule, dict[torch.fx.Node, str], set[torch.fx.Node]]:
+    """The graph of what a function does with scalars, where each node is in the source, and which ones detach."""
     arguments = [torch.zeros((), dtype=torch.int32, device=device) for _ in range(4)]
     if what == "score_mod":
         arguments.insert(0, torch.zeros((), device=device))
@@ -94,21 +98,29 @@ def _run(function: Callable[..., Any], what: str, device: torch.device) -> tuple
 
     with torch.no_grad(), TransformGetItemToIndex():
         graph = make_fx(call)(*arguments)
-    places, rest = {}, iter(recorder.places)
+    places, detaching, rest = {}, set(), iter(recorder.places)
     for node in graph.graph.nodes:
-        if node.op == "call_function":
-            places[node] = next((place for name, place in rest if name == str(node.target)), "")
-    return graph, places
+        if node.op != "call_function":
+            continue
+        target = str(node.target)
+        # In the graph, what detaches is an alias.
+        names = (target, "aten.detach.default") if target == "aten.alias.default" else (target,)
+        found, places[node] = next(((name, place) for name, place in rest if name in names), ("", ""))
+        if found == "aten.detach.default":
+            detaching.add(node)
+    return graph, places, detaching
 
 
 class _Translator:
     """Writes the region of one graph."""
 
     def __init__(self, function: Callable[..., Any], what: str, device: torch.device, writer: Writer, captures: list[Capture]) -> None:
-        self.graph, self.places = _run(function, what, device)
+        self.graph, self.places, self.detaching = _run(function, what, device)
         self.what = what
         self.writer = writer
         self.captures = captures
+        #: Whether it detaches what it has computed.
+        self.detaches = False
         self.values: dict[torch.fx.Node, Any] = {}
 
     def translate(self) -> Scalar:
@@ -164,6 +176,10 @@ class _Translator:
             value = make_literal(getattr(self.graph, str(node.args[0].target)).item())
             self.values[node] = Array((), out.dtype, lambda _: value)
             return
+        if node in self.detaching and node.args[0].op == "get_attr":  # read apart from where it has gradients
+            self.values[node] = self._capture(getattr(self.graph, str(node.args[0].target)).detach())
+            return
+        self.detaches |= node in self.detaching and out.dtype.is_floating_point
         arguments = torch.fx.node.map_arg(node.args, self._get)
         options = torch.fx.node.map_arg(node.kwargs, self._get)
         with self._at(node, overload):
@@ -213,17 +229,19 @@ class _Place:
 def translate(score_mod: Any, mask_mod: Any, device: torch.device, known: Sequence[Capture] = ()) -> Traced:
     """The regions of functions, which are traced whether or not equal ones were. `known` are the first tensors that they read."""
     captures = list(known)
-    clauses = []
+    clauses, detaches = [], False
     for what, function in (("score_mod", score_mod), ("mask_mod", mask_mod)):
         if function is None:
             continue
         writer = Writer(what[0], captures)
-        value = _Translator(function, what, device, writer, captures).translate()
+        translator = _Translator(function, what, device, writer, captures)
+        value = translator.translate()
+        detaches |= translator.detaches
         names = _SCORE_NAMES[-4:] if what == "mask_mod" else _SCORE_NAMES
         lines = "".join(f"      {line}\n" for line in writer.lines)
         arguments = ", ".join(f"%{what[0]}_{name}" for name in names)
         clauses.append(f"    {what[:-4]} ({arguments}) {{\n{lines}      attn.yield {value.name} : {value.type}\n    }}\n")
-    return Traced("".join(clauses), tuple(captures))
+    return Traced("".join(clauses), tuple(captures), detaches)
 
 
 class _UnknownError(Exception):
@@ -301,7 +319,7 @@ def trace(
     if key is not None and (kept := _kept.get(key)):
         traced, numbers = kept
         captures = (dataclasses.replace(c, tensor=tensors[n]) for c, n in zip(traced.captures, numbers, strict=True))
-        return Traced(traced.clauses, tuple(captures))
+        return dataclasses.replace(traced, captures=tuple(captures))
     traced = translate(score_mod, mask_mod, device)
     found = [_find(capture.tensor, tensors) for capture in traced.captures]
     if key is not None and None not in found:
@@ -310,7 +328,7 @@ def trace(
                 _kept.pop(next(iter(_kept)))
             # Without the tensors, which would stay in memory.
             bare = tuple(dataclasses.replace(c, tensor=torch.empty(0)) for c in traced.captures)
-            _kept[key] = (Traced(traced.clauses, bare), tuple(n for n in found if n is not None))
+            _kept[key] = (dataclasses.replace(traced, captures=bare), tuple(n for n in found if n is not None))
     return traced
 
 

@@ -54,10 +54,6 @@ def test_tensors_of_functions():
     refuse(ValueError, r"tensors that score_mod reads to have elements, but got shape \(0,\)", lambda s, b, h, q, kv: s + empty.sum())
     refuse(IndexError, r"read at kv in dimension 0 to have 64 elements there, but got shape \(10,\)", lambda s, b, h, q, kv: s + short[kv])
     refuse(ValueError, "on the device of query, cpu, but got meta", lambda s, b, h, q, kv: s + far[q])
-    slopes = torch.ones(2, requires_grad=True)
-    refuse(NotImplementedError, "expects tensors that functions read without gradients", lambda s, b, h, q, kv: s * slopes[h])
-    with torch.no_grad():
-        attune.flex_attention(*make_inputs(), lambda s, b, h, q, kv: s * slopes[h])
 
 
 def test_block_masks():

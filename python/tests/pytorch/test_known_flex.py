@@ -131,8 +131,13 @@ def test_gradients(device, read, lists):
         (found,) = torch.autograd.grad(out.sum(), inputs[1:2])
         assert found.shape == inputs[1].shape
         assert len(read) == 3
-    with pytest.raises(NotImplementedError, match="expects tensors that functions read without gradients"):
-        attune.flex_attention(*inputs, make_score(torch.randn(2, LENGTH, requires_grad=True)), mask)
+    # And those of what is read.
+    for _ in range(3):
+        bias = torch.randn(2, LENGTH, requires_grad=True)
+        out = attune.flex_attention(*inputs, make_score(bias), mask)
+        *_, found = torch.autograd.grad(out.sum(), [*inputs, bias])
+        assert found.shape == bias.shape and found.dtype == torch.float32
+        assert len(read) == 4
 
 
 def test_gradients_of_parameters(device, read):
