@@ -116,6 +116,7 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
   problem.hasPackedQueries = op.getQueryStarts() != nullptr;
   problem.hasQueryLengths = op.getQueryLengths() || problem.hasPackedQueries;
   problem.hasSinks = op.getSinks() != nullptr;
+  problem.hasScore = op.hasScore() || op.getAlibiSlopes() || op.getSoftcap();
   problem.hasKeyLengths = op.getKeyLengths() || op.getKeyStarts();
   bool showsByHead = op.hasMask() && !op.getMask().getArgument(1).use_empty();
   problem.hasEqualHeads = ShapedType::isStatic(op.getHeadsQ()) &&

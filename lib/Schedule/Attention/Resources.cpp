@@ -216,10 +216,13 @@ static constexpr int64_t kOtherGroupRegisters = 24;
 /// Where swizzle atoms are a quarter of the widest one, a row is many of them,
 /// each with an address of its own. Seen at a head size of 80.
 static constexpr int64_t kNarrowAtomRegisters = 16;
-/// The same where copies pass through registers: with keys of a block, and
-/// with a mask. Seen in compiled kernels.
-static int64_t getOtherWaveRegisters(int64_t blockN, bool isMasked) {
-  return 8 + (isMasked ? blockN : blockN * 5 / 8);
+/// The same where copies pass through registers: with keys of a block, with a
+/// mask, and with a score region. Seen in compiled kernels.
+static int64_t getOtherWaveRegisters(int64_t blockN, bool isMasked,
+                                     bool hasScore) {
+  constexpr int64_t kScoreRegisters = 16;
+  return 8 + (isMasked ? blockN : blockN * 5 / 8) +
+         (hasScore ? kScoreRegisters : 0);
 }
 /// What seldom rescaling keeps.
 static constexpr int64_t kRescaleRegisters = 4;
@@ -287,7 +290,7 @@ int64_t attune::estimateRegisters(const AttentionProblem &problem,
   if (target.copiesThroughRegisters())
     return getAccumulatorRegisters(problem, schedule, target) + query +
            weights + keys + copied +
-           getOtherWaveRegisters(blockN, problem.isMasked);
+           getOtherWaveRegisters(blockN, problem.isMasked, problem.hasScore);
   bool oneSlot = schedule.getKStages() == 1 || schedule.getVStages() == 1;
   return getAccumulatorRegisters(problem, schedule, target) + query + weights +
          keys + copied + kOtherRegisters + (oddRows ? kOddRowRegisters : 0) +

@@ -59,6 +59,9 @@ struct AttentionProblem {
   /// those of a usual batch.
   bool isBatchInvariant = false;
   bool hasSinks = false;
+  /// Whether scores are more than products, softcap and slopes among them. For
+  /// what is chosen.
+  bool hasScore = false;
   /// Whether batches have numbers of keys of their own. For what is chosen as
   /// well.
   bool hasKeyLengths = false;
