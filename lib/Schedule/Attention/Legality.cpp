@@ -221,6 +221,13 @@ static std::optional<Refusal> checkHalves(const AttentionKnobs &schedule,
                   "on '{0}', whose warps cannot be told when to multiply, but "
                   "got ping-pong",
                   target.getChip());
+  if (target.getCopySync() == tile::CopySync::Count)
+    return refuse(
+        "ping-pong-of-copies",
+        "expects overlap to be none or softmax on '{0}', where a half "
+        "of a workgroup cannot wait for copies of the other one, but "
+        "got ping-pong",
+        target.getChip());
   constexpr int64_t kStages = 3;
   for (auto [knob, stages] :
        {std::pair<StringRef, int64_t>{"k-stages", schedule.getKStages()},

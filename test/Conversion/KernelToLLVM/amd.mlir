@@ -10,18 +10,18 @@
 module attributes {gpu.container_module} {
 gpu.module @kernels {
   // CHECK-LABEL: llvm.func @load
+  // CHECK: %[[TWO:.+]] = llvm.mlir.constant(2 : i32)
+  // CHECK: %[[PLACE:.+]] = llvm.mul %{{.+}}, %[[TWO]] : i32
   // CHECK: %[[OFFSET:.+]] = llvm.extractvalue %{{.+}}[2]
   // CHECK: %[[START:.+]] = llvm.getelementptr %{{.+}}[%[[OFFSET]]] : (!llvm.ptr, i64) -> !llvm.ptr, bf16
   // CHECK: %[[PLACE64:.+]] = llvm.ptrtoint %[[START]] : !llvm.ptr to i64
   // CHECK: llvm.bitcast %[[PLACE64]] : i64 to vector<2xi32>
   // CHECK-COUNT-2: rocdl.readfirstlane
   // CHECK: %[[BASE:.+]] = llvm.inttoptr %{{.+}} : i64 to !llvm.ptr
-  // CHECK: %[[TWO:.+]] = llvm.mlir.constant(2 : i32)
-  // CHECK: %[[PLACE:.+]] = llvm.mul %{{.+}}, %[[TWO]] : i32
   // CHECK: %[[SIZE:.+]] = llvm.extractvalue %{{.+}}[3, 0]
   // CHECK: %[[ROWS:.+]] = llvm.trunc %[[SIZE]] : i64 to i32
   // CHECK: %[[ALL:.+]] = llvm.mul %[[ROWS]], %{{.+}} : i32
-  // CHECK: %[[BYTES:.+]] = llvm.mul %[[ALL]], %[[TWO]] : i32
+  // CHECK: %[[BYTES:.+]] = llvm.mul %[[ALL]], %{{.+}} : i32
   // CHECK: %[[SAME:.+]] = rocdl.readfirstlane %[[BYTES]]
   // CHECK: %[[RECORDS:.+]] = llvm.zext %[[SAME]] : i32 to i64
   // CDNA: %[[FLAGS:.+]] = llvm.mlir.constant(159744 : i32)

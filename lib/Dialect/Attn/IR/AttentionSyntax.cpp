@@ -522,8 +522,7 @@ void AttentionOp::print(OpAsmPrinter &printer) {
     printer << " latent(" << *latent << ")";
   if (std::optional<Type> weights = getWeights())
     printer << " weights(" << *weights << ")";
-  if (getBatchInvariant())
-    printer << " batch_invariant";
+  printer << (getBatchInvariant() ? " batch_invariant" : "");
   for (const Scales &scales : getScales(*this)) {
     printer << ' ' << scales.name << "_scales(" << scales.scales;
     if (!scales.blocks.empty())
