@@ -102,9 +102,12 @@ static AttentionGradAttr select(const AttentionGradProblem &problem,
       findAtom(problem, schedule.getAttr(target.getContext()), target);
   if (!atom)
     return {};
-  int64_t visited = std::max(atom.getN(), atom.getK());
+  // No knob has less, whatever the instruction.
+  constexpr int64_t kLeast = 16;
+  int64_t owned = std::max(atom.getM(), kLeast),
+          visited = std::max({atom.getN(), atom.getK(), kLeast});
   for (MaskDim owns : {MaskDim::Key, MaskDim::Query})
-    setKernel(schedule, owns, atom.getM(), visited, atom.getWarps(),
+    setKernel(schedule, owns, owned, visited, atom.getWarps(),
               /*stages=*/1, /*inRegisters=*/false);
   for (MaskDim owns : {MaskDim::Key, MaskDim::Query}) {
     Choice choice = chooseKernel(problem, schedule, owns, target);
