@@ -149,10 +149,6 @@ void attune::populateROCDLHostOps(HostOps &ops) {
   populateRegisters(ops);
   ops.addCall<ROCDL::BarrierOp>("attuneHostBarrier", {0, 0, 1});
   ops.addCall<ROCDL::SBarrierOp>("attuneHostBarrier", {0, 0, 1});
-  // Which of several waves goes first changes no result, nor does the order of
-  // instructions that do not depend on each other.
-  ops.ignore<ROCDL::SetPrioOp>();
-  ops.ignore<ROCDL::SchedGroupBarrier>();
   // Who waits has signaled.
   ops.ignore<ROCDL::BarrierSignalOp>();
   ops.addCall<ROCDL::BarrierWaitOp>("attuneHostBarrier", {0, 0, 1});
