@@ -75,7 +75,7 @@ SmallVector<int64_t> attune::getUsualSizes(attn::AttentionOp op) {
   else if (op.getKeyLengths())
     sizes[kSeqK] = kUsualKeys;
   if (op.getQueryStarts() || op.getQueryLengths())
-    sizes[kSeqQ] = ShapedType::kDynamic;
+    sizes[kSeqQ] = 0; // not known, whatever is likely
   return sizes;
 }
 
@@ -97,10 +97,7 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
     if (ShapedType::isStatic(usual[place]))
       return usual[place];
     auto likely = sizes.find(name);
-    bool isUnknown = likely == sizes.end() ||
-                     (place == kSeqQ && op.getBatchInvariant() &&
-                      (op.getQueryStarts() || op.getQueryLengths()));
-    return isUnknown ? 0 : likely->second;
+    return likely == sizes.end() ? 0 : likely->second;
   };
   int64_t batch = known(kBatch, "batch");
   problem.seqQ =
