@@ -50,6 +50,17 @@ static LogicalResult checkScheduled(TunableOpInterface op) {
                               "or attune-select-schedule first";
 }
 
+/// That elements of tiles can be counted in 32 bits, whatever the blocks and
+/// the stages of rings are.
+static LogicalResult checkHeadSizes(attn::AttentionOpInterface op) {
+  constexpr int64_t kMost = int64_t(1) << 20;
+  int64_t largest = std::max(op.getHeadDimQK(), op.getHeadDimV());
+  if (largest <= kMost)
+    return success();
+  return op->emitOpError() << "expects head sizes of at most " << kMost
+                           << ", but got " << largest;
+}
+
 /// What passes in front of this one have to have done.
 static LogicalResult checkPrepared(attn::AttentionOpInterface op) {
   if (op.getCausalAttr() || op.getWindowAttr() || op.getSoftcapAttr() ||
@@ -62,6 +73,8 @@ static LogicalResult checkPrepared(attn::AttentionOpInterface op) {
                              << ", which kernels do not take together";
   if (auto forward = dyn_cast<attn::AttentionOp>(*op);
       forward && failed(checkScales(forward)))
+    return failure();
+  if (failed(checkHeadSizes(op)))
     return failure();
   return checkScheduled(cast<TunableOpInterface>(*op));
 }

@@ -199,3 +199,26 @@ module attributes {tile.target = #toy} {
     return
   }
 }
+
+// -----
+
+#acc = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
+#toy = #tile.target<chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 8192, shared_per_sm = 10240,
+  registers = 64, registers_per_sm = 512, max_threads = 8, max_threads_per_sm = 12, copy_sync = none,
+  copy_widths = [], mma = [#tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = f16, accType = f32,
+  lhs = #acc, rhs = #acc, acc = #acc>]>
+!q = tensor<1x1x64x16xf16>
+!v = tensor<1x1x64x2147483647xf16>
+!lse = tensor<1x1x64xf32>
+module attributes {tile.target = #toy} {
+  func.func @rows_beyond_tiles(%q: !q, %v: !v) {
+    // expected-error @below {{expects head sizes of at most 1048576, but got 2147483647}}
+    %o = attn.attention %q, %q, %v schedule(<>) : !q, !q, !v
+    return
+  }
+  func.func @gradients_of_rows_beyond_tiles(%q: !q, %v: !v, %lse: !lse) {
+    // expected-error @below {{expects head sizes of at most 1048576, but got 2147483647}}
+    %g = attn.attention_grad %q, %q, %v, %v, %lse, %v wrt(key) schedule(<>) : !q, !q, !v, !v, !lse, !v
+    return
+  }
+}
