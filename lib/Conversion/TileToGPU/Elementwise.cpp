@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/MapVector.h"
 #include <map>
 
 using namespace mlir;
@@ -50,6 +51,9 @@ struct Lanewise {
   /// for each element besides.
   Value base;
   SmallVector<int32_t> offsets;
+  /// Equal numbers for elements that are known to be equal, as offsets of one
+  /// base are; empty where nothing is known.
+  SmallVector<int32_t> classes;
 };
 
 /// Turns the scalar ops of one region into vector ops.
@@ -96,6 +100,8 @@ private:
   /// What is known of the sum or difference of positions.
   void addPositions(Operation &op, Lanewise &sum);
   std::optional<Lanewise> findPosition(Value scalar, unsigned varies);
+  /// Classes of what is computed of these alone.
+  SmallVector<int32_t> combineClasses(ValueRange scalars, unsigned varies);
 
   OpBuilder &b;
   Location loc;
@@ -214,11 +220,15 @@ LogicalResult RegionVectorizer::addToElements(memref::AtomicRMWOp op,
                                "to memory to be one thread's alone";
   unsigned varies = findVaries(op.getIndices());
   Value values = lookup(op.getValue(), Everywhere);
-  SmallVector<Value> sums(getNumElements(varies));
-  for (auto [reg, place] : llvm::enumerate(places[varies])) {
+  SmallVector<int32_t> classes = combineClasses(op.getIndices(), varies);
+  // Of what goes to one place, the number of the first and the sum.
+  llvm::MapVector<int64_t, std::pair<int64_t, Value>> sums;
+  for (auto [reg, number] : llvm::enumerate(places[varies])) {
     Value element =
         vector::ExtractOp::create(b, loc, values, places[Everywhere][reg]);
-    Value &sum = sums[place];
+    auto &[first, sum] = sums[classes.empty() ? number : classes[number]];
+    if (!sum)
+      first = number;
     sum =
         sum ? arith::AddFOp::create(b, loc, sum, element).getResult() : element;
   }
@@ -227,11 +237,11 @@ LogicalResult RegionVectorizer::addToElements(memref::AtomicRMWOp op,
                                 op.getMemref(), place);
   };
   if (varies != Nowhere) {
-    for (auto [number, sum] : llvm::enumerate(sums))
-      add(b, sum, getPlace(op.getIndices(), varies, number));
+    for (auto &[group, part] : sums)
+      add(b, part.second, getPlace(op.getIndices(), varies, part.first));
     return success();
   }
-  Value sum = sums.front();
+  Value sum = sums.front().second.second;
   int64_t lanes = context.target.getLanes();
   for (int64_t distance = 1; distance < lanes; distance *= 2) {
     auto shuffle = gpu::ShuffleOp::create(b, loc, sum, distance, lanes,
@@ -251,9 +261,15 @@ LogicalResult RegionVectorizer::addToElements(memref::AtomicRMWOp op,
 
 Value RegionVectorizer::loadElements(memref::LoadOp load, unsigned varies) {
   SmallVector<Value> elements;
-  for (int64_t i = 0; i < getNumElements(varies); ++i)
-    elements.push_back(narrow(memref::LoadOp::create(
-        b, loc, load.getMemref(), getPlace(load.getIndices(), varies, i))));
+  SmallVector<int32_t> classes = combineClasses(load.getIndices(), varies);
+  DenseMap<int64_t, Value> loaded;
+  for (int64_t i = 0; i < getNumElements(varies); ++i) {
+    Value &element = loaded[classes.empty() ? i : classes[i]];
+    if (!element)
+      element = narrow(memref::LoadOp::create(
+          b, loc, load.getMemref(), getPlace(load.getIndices(), varies, i)));
+    elements.push_back(element);
+  }
   return vector::FromElementsOp::create(
       b, loc, vectorType(load.getType(), varies), elements);
 }
@@ -288,6 +304,35 @@ std::optional<Lanewise> RegionVectorizer::findPosition(Value scalar,
     offsets.push_back(found.offsets[places[found.varies][reg]]);
   found.offsets = std::move(offsets);
   return found;
+}
+
+SmallVector<int32_t> RegionVectorizer::combineClasses(ValueRange scalars,
+                                                      unsigned varies) {
+  // What is the same everywhere tells nothing apart.
+  SmallVector<SmallVector<int32_t>> ofScalars;
+  for (Value scalar : scalars) {
+    auto found = known.find(scalar);
+    if (found == known.end() || found->second.varies == Nowhere)
+      continue;
+    const Lanewise &lanewise = found->second;
+    ArrayRef<int32_t> own =
+        lanewise.classes.empty() ? lanewise.offsets : lanewise.classes;
+    if (own.empty())
+      return {};
+    SmallVector<int32_t> &all = ofScalars.emplace_back();
+    for (int64_t reg : registers[varies])
+      all.push_back(own[places[lanewise.varies][reg]]);
+  }
+  std::map<SmallVector<int32_t>, int32_t> seen;
+  SmallVector<int32_t> classes;
+  for (int64_t i = 0; i < getNumElements(varies); ++i) {
+    SmallVector<int32_t> key;
+    for (const SmallVector<int32_t> &all : ofScalars)
+      key.push_back(all[i]);
+    auto next = static_cast<int32_t>(seen.size());
+    classes.push_back(seen.try_emplace(key, next).first->second);
+  }
+  return classes;
 }
 
 void RegionVectorizer::addPositions(Operation &op, Lanewise &sum) {
@@ -371,6 +416,8 @@ LogicalResult RegionVectorizer::convert(Operation &op,
     state.propertiesAttr = op.getPropertiesAsAttribute();
     converted.value = b.create(state)->getResult(0);
   }
+  if (converted.offsets.empty())
+    converted.classes = combineClasses(op.getOperands(), varies);
   map(scalar, std::move(converted));
   return success();
 }

@@ -60,5 +60,26 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "RDNA3", la
       } : () -> !t
       gpu.return
     }
+    // Three diagonals of four elements: what is known to be read, or added to, in one place is so once.
+    // CHECK-LABEL: gpu.func @diagonals
+    // CHECK-COUNT-3: memref.load %arg0
+    // CHECK-NOT: memref.load
+    // CHECK: arith.addf
+    // CHECK-COUNT-3: memref.atomic_rmw addf
+    // CHECK-NOT: memref.atomic_rmw
+    gpu.func @diagonals(%m: memref<?xf32>, %size: index) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+      %a = tile.map() {
+      ^bb0(%i: index, %j: index):
+        %c0 = arith.constant 0 : index
+        %distance = arith.subi %j, %i : index
+        %isBehind = arith.cmpi slt, %distance, %c0 : index
+        %wrapped = arith.addi %distance, %size : index
+        %place = arith.select %isBehind, %wrapped, %distance : index
+        %x = memref.load %m[%place] : memref<?xf32>
+        %old = memref.atomic_rmw addf %x, %m[%place] : (f32, memref<?xf32>) -> f32
+        tile.yield %x : f32
+      } : () -> !tile.tile<64x2xf32, registers, #tile.layout<registers = [[2, 1, 1], [2, 0, 1]], lanes = [[32, 0, 2]], warps = []>>
+      gpu.return
+    }
   }
 }
