@@ -221,10 +221,16 @@ void GradientBuilder::locate() {
 std::pair<Value, Value>
 GradientBuilder::locateElement(OpBuilder &inner, Location loc, ValueRange place,
                                Value first, bool clamp) {
-  Value owned = elementPosition(inner, loc, firstOwned, place[0],
-                                ownsKeys ? seqK : seqQ, clamp);
-  Value visited = elementPosition(inner, loc, first, place[1],
-                                  ownsKeys ? seqQ : seqK, clamp);
+  // Blocks that end where the sequence does have no element behind it.
+  auto locate = [&](Value start, Value offset, Value length, int64_t block) {
+    std::optional<int64_t> known = getConstantIntValue(length);
+    return elementPosition(inner, loc, start, offset, length,
+                           clamp && !(known && *known % block == 0));
+  };
+  Value owned =
+      locate(firstOwned, place[0], ownsKeys ? seqK : seqQ, kernel.owned);
+  Value visited =
+      locate(first, place[1], ownsKeys ? seqQ : seqK, kernel.visited);
   return ownsKeys ? std::pair(visited, owned) : std::pair(owned, visited);
 }
 

@@ -41,3 +41,20 @@ func.func @bias(%q: !t, %k: tensor<2x4x1100x64xbf16>, %o: !t, %lse: !lse, %do: !
     } : !t, tensor<2x4x1100x64xbf16>, tensor<2x4x1100x64xbf16>, !t, !lse, !t
   return %dq, %db, %da : !t, tensor<4x70x1100xf32>, tensor<f32>
 }
+
+// Of whole blocks, places are those of the elements, so that diagonals can be told.
+// CHECK-LABEL: gpu.func @whole_blocks_key_grad(
+// CHECK-NOT: arith.minsi %{{.+}}, %c255
+// CHECK: memref.atomic_rmw addf
+func.func @whole_blocks(%q: tensor<1x4x256x64xbf16>, %lse: tensor<1x4x256xf32>, %bias: tensor<4x512xf32>) -> tensor<4x512xf32> {
+  %db = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(%bias : tensor<4x512xf32>)
+    score (%s, %b, %h, %m, %n) {
+      %c256 = arith.constant 256 : index
+      %distance = arith.subi %m, %n : index
+      %place = arith.addi %distance, %c256 : index
+      %x = tensor.extract %bias[%h, %place] : tensor<4x512xf32>
+      %y = arith.addf %s, %x : f32
+      attn.yield %y : f32
+    } : tensor<1x4x256x64xbf16>, tensor<1x4x256x64xbf16>, tensor<1x4x256x64xbf16>, tensor<1x4x256x64xbf16>, tensor<1x4x256xf32>, tensor<1x4x256x64xbf16>
+  return %db : tensor<4x512xf32>
+}
