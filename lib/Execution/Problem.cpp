@@ -295,17 +295,16 @@ static void apply(Tensor &tensor, const InputTransform &transform) {
       });
 }
 
-/// Makes one number of a thousand ten times as large, as what is quantized
+/// Makes one number of a thousand `factor` times as large, as what is quantized
 /// has some.
-static void addOutliers(Tensor &tensor) {
+static void addOutliers(Tensor &tensor, double factor) {
   constexpr int64_t kPeriod = 1009;
-  constexpr double kFactor = 10;
   tensor.shape.forEachPiece(
       [&](const TensorShape &piece, int64_t start, int64_t before) {
         int64_t number = before;
         piece.forEachOffset([&](int64_t offset) {
           if (number++ % kPeriod == kPeriod / 2)
-            tensor.store(start + offset, kFactor * tensor.load(start + offset));
+            tensor.store(start + offset, factor * tensor.load(start + offset));
         });
       });
 }
@@ -318,7 +317,7 @@ Tensor attune::makeInput(const ProblemArgument &argument, unsigned index,
   if (isFloat(argument.shape.type)) {
     fillNormal(tensor, ownSeed);
     if (getBytes(argument.shape.type) == 1)
-      addOutliers(tensor);
+      addOutliers(tensor, /*factor=*/10);
     auto transform = argument.transforms.find(inputClass.str());
     if (transform != argument.transforms.end())
       apply(tensor, transform->second);
@@ -332,6 +331,10 @@ Tensor attune::makeInput(const ProblemArgument &argument, unsigned index,
   case Use::Index:
   case Use::Number:
     fillUniform(tensor, ownSeed, 0, argument.limit);
+    break;
+  case Use::Element:
+    fillUniform(tensor, ownSeed, -3, 4);
+    addOutliers(tensor, /*factor=*/42);
     break;
   case Use::Segment:
     fillSegments(tensor, ownSeed, argument.limit);

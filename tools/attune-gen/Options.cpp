@@ -26,7 +26,9 @@ cl::ValuesClass attune::gen::getInputTypes() {
       clEnumValN(Element::F8E4M3FNUZ, "f8E4M3FNUZ",
                  "attention: 8 bits, up to 240"),
       clEnumValN(Element::F8E5M2FNUZ, "f8E5M2FNUZ",
-                 "attention: 8 bits, up to 57344, without infinities"));
+                 "attention: 8 bits, up to 57344, without infinities"),
+      clEnumValN(Element::I8, "i8",
+                 "keys and values of attention: -128 to 127"));
 }
 
 CommonOptions::CommonOptions()

@@ -236,12 +236,13 @@ def AttuneEmitBinaryPass : Pass<"attune-emit-binary", "::mlir::ModuleOp"> {
 }
 
 def AttuneExpandFloat8Pass : Pass<"attune-expand-float8"> {
-  let summary = "Widens floats of 8 bits by arithmetic on their bits";
+  let summary = "Widens numbers of 8 bits by arithmetic on their bits";
   let description = [{
     `arith.extf` of f8E4M3FN, f8E5M2, f8E4M3FNUZ or f8E5M2FNUZ, scalars and vectors, becomes integer arithmetic, and at most one
-    subtraction of f32. It is exact, of subnormal numbers too, and NaN stays NaN. `convert-kernel-to-llvm` does the same.
+    subtraction of f32. It is exact, of subnormal numbers too, and NaN stays NaN. `arith.sitofp` of i8 to f16, bf16 or f32 becomes
+    the lowest bits of a power of 2, which is subtracted. `convert-kernel-to-llvm` does the same.
 
-    **Input**: any ops. **Output**: no such `arith.extf`.
+    **Input**: any ops. **Output**: no such `arith.extf` or `arith.sitofp`.
     **Errors**: none.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];

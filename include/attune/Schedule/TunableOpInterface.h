@@ -94,6 +94,8 @@ struct IntegerUse {
     Segment,
     /// Anything else: small numbers.
     Number,
+    /// What stands for a number of any size, as an element of i8.
+    Element,
     /// A truth value.
     Flag,
     /// How many blocks of a list there are: from 0 to all that it may name.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attune-expand-float8: floats of 8 bits become wider ones by arithmetic on
+// attune-expand-float8: numbers of 8 bits become wider ones by arithmetic on
 // their bits, without subnormal numbers of f32, which GPUs may take for 0.
 
 #include "ExpandMath.h"
@@ -95,6 +95,37 @@ static Value toSingle(BitBuilder &b, Value bits, FloatType type) {
   return b.cast(b.getF32Type(), b.select(isNaN, b.word(kNaN), result));
 }
 
+/// The upper half of an f32 of at most 8 significant bits, exactly.
+static Value toBFloat(BitBuilder &b, Value single) {
+  Value half =
+      arith::ShRUIOp::create(b, b.cast(b.getI32Type(), single), b.word(16));
+  return b.cast(b.getBF16Type(),
+                arith::TruncIOp::create(b, b.with(b.getI16Type()), half));
+}
+
+/// 128 less than a natural number, which is the lowest bits of a power of 2
+/// whose unit is 1.
+static Value toHalfOfNatural(BitBuilder &b, Value natural) {
+  constexpr int16_t kPower = 0x6400; // 1024
+  Value bits = arith::OrIOp::create(
+      b, arith::ExtUIOp::create(b, b.with(b.getI16Type()), natural),
+      b.constant(b.getI16IntegerAttr(kPower)));
+  return arith::SubFOp::create(
+      b, b.cast(b.getF16Type(), bits),
+      b.constant(b.getFloatAttr(b.getF16Type(), 1024 + 128)));
+}
+
+static Value toFloatOfNatural(BitBuilder &b, Value natural, Type to) {
+  constexpr int64_t kPower = 0x4b000000; // 2^23
+  Value bits = arith::OrIOp::create(
+      b, arith::ExtUIOp::create(b, b.with(b.getI32Type()), natural),
+      b.word(kPower));
+  Value single =
+      arith::SubFOp::create(b, b.cast(b.getF32Type(), bits),
+                            b.constant(b.getF32FloatAttr(0x1p23f + 128)));
+  return to.isF32() ? single : toBFloat(b, single);
+}
+
 namespace {
 // Pattern: arith.extf of a float of 8 bits -> its bits, moved
 struct ExtendPattern : OpRewritePattern<arith::ExtFOp> {
@@ -113,17 +144,31 @@ struct ExtendPattern : OpRewritePattern<arith::ExtFOp> {
     if (isa<Float8E5M2Type>(from) && !to.isF16())
       wide = arith::ExtFOp::create(b, b.with(b.getF32Type()), wide);
     if (to.isBF16()) {
-      // All that is not 0 is in the upper half.
-      Value half =
-          arith::ShRUIOp::create(b, b.cast(b.getI32Type(), wide), b.word(16));
-      wide = b.cast(b.getBF16Type(),
-                    arith::TruncIOp::create(b, b.with(b.getI16Type()), half));
+      wide = toBFloat(b, wide);
     } else if (to.isF16() && !isa<Float8E5M2Type>(from)) {
       wide = arith::TruncFOp::create(b, op.getType(), wide);
     } else if (to.isF64()) {
       wide = arith::ExtFOp::create(b, op.getType(), wide);
     }
     rewriter.replaceOp(op, wide);
+    return success();
+  }
+};
+
+// Pattern: arith.sitofp of i8 -> its bits, moved
+struct IntegerPattern : OpRewritePattern<arith::SIToFPOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::SIToFPOp op,
+                                PatternRewriter &rewriter) const override {
+    Type to = getElementTypeOrSelf(op.getType());
+    if (!getElementTypeOrSelf(op.getIn().getType()).isInteger(8) ||
+        !isa<Float16Type, BFloat16Type, Float32Type>(to))
+      return rewriter.notifyMatchFailure(op, "no bytes, or other floats");
+    BitBuilder b(op.getLoc(), rewriter, op.getType());
+    Value natural = arith::XOrIOp::create(
+        b, op.getIn(), b.constant(b.getIntegerAttr(b.getI8Type(), 0x80)));
+    rewriter.replaceOp(op, to.isF16() ? toHalfOfNatural(b, natural)
+                                      : toFloatOfNatural(b, natural, to));
     return success();
   }
 };
@@ -141,5 +186,5 @@ struct AttuneExpandFloat8
 
 void attune::populateExpandFloat8Patterns(RewritePatternSet &patterns,
                                           PatternBenefit benefit) {
-  patterns.add<ExtendPattern>(patterns.getContext(), benefit);
+  patterns.add<ExtendPattern, IntegerPattern>(patterns.getContext(), benefit);
 }

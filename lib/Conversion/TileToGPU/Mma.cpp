@@ -5,6 +5,7 @@
 // lane never holds more than a step of them.
 
 #include "KernelContext.h"
+#include "attune/Dialect/Tile/IR/Widening.h"
 #include "attune/Target/MatrixUnit.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -68,9 +69,7 @@ static SmallVector<Value> readStep(OpBuilder &b, Location loc,
     first = 0;
     apart = 1;
   }
-  auto type = cast<VectorType>(held.getType());
-  if (type.getElementType() != element)
-    held = arith::ExtFOp::create(b, loc, type.clone(element), held);
+  held = tile::widen(b, loc, held, element);
   int64_t size = read.layout.getNumRegisters() / count;
   SmallVector<Value> tiles;
   for (int64_t i = 0; i < count; ++i)

@@ -3,6 +3,7 @@
 // MMAs, maps and reductions.
 
 #include "LoopEmitter.h"
+#include "attune/Dialect/Tile/IR/Widening.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
@@ -16,17 +17,13 @@ template <typename OpTy> LogicalResult LoopEmitter::emitMultiply(OpTy op) {
                   .getElementType();
   for (Value operand : {op.getLhs(), op.getRhs()}) {
     Type from = cast<tile::TileType>(operand.getType()).getElementType();
-    if (!isa<FloatType>(from) || !isa<FloatType>(type) ||
-        (from != type &&
-         from.getIntOrFloatBitWidth() >= type.getIntOrFloatBitWidth()))
-      return op.emitOpError() << "expects floats, and those of the accumulator "
-                                 "to be as the operands or wider, but got "
+    if (!isa<FloatType>(type) || (from != type && !tile::canWiden(from, type)))
+      return op.emitOpError() << "expects floats of the accumulator that are "
+                                 "as the operands or wider, but got "
                               << from << " and " << type;
   }
-  auto extend = [&](Value element) -> Value {
-    if (element.getType() == type)
-      return element;
-    return arith::ExtFOp::create(builder, type, element);
+  auto extend = [&](Value element) {
+    return tile::widen(builder, builder.getLoc(), element, type);
   };
   Value lhs = read(op.getLhs()), rhs = read(op.getRhs()),
         acc = read(op.getAcc()), result = define(op.getResult());

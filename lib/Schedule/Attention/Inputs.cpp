@@ -20,6 +20,11 @@ static void noteOperands(attn::AttentionOpInterface op, InputNotes &notes) {
   };
   for (Value tensor : roles.ofQueries)
     note(tensor, kHeads, kSeqQ, op.getQueryStarts());
+  IntegerUse element;
+  element.kind = IntegerUse::Kind::Element;
+  for (Value tensor : roles.ofKeys)
+    if (getElementTypeOrSelf(tensor.getType()).isInteger())
+      notes.noteIntegers(tensor, element);
   for (Value tensor : roles.ofKeys)
     if (op.getPages())
       notes.noteSize(tensor, op.getHeadPos(), kKVHeads);

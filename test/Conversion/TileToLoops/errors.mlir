@@ -125,7 +125,7 @@ gpu.module @kernels {
   gpu.func @narrow(%x: f32, %y: f16) kernel {
     %a = tile.fill %x : f32 -> !tile.tile<16x16xf32, registers>
     %acc = tile.fill %y : f16 -> !tile.tile<16x16xf16, registers>
-    // expected-error @below {{'tile.mma' op expects floats, and those of the accumulator to be as the operands or wider, but got 'f32' and 'f16'}}
+    // expected-error @below {{'tile.mma' op expects floats of the accumulator that are as the operands or wider, but got 'f32' and 'f16'}}
     %b = tile.mma %a, %a, %acc : !tile.tile<16x16xf32, registers>, !tile.tile<16x16xf32, registers>, !tile.tile<16x16xf16, registers>
     gpu.return
   }

@@ -28,6 +28,8 @@ Type attune::attn::getType(Builder &builder, Element element) {
     return builder.getType<Float8E4M3FNUZType>();
   case Element::F8E5M2FNUZ:
     return builder.getType<Float8E5M2FNUZType>();
+  case Element::I8:
+    return builder.getI8Type();
   }
   llvm_unreachable("all elements have a type");
 }

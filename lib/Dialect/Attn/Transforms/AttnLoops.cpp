@@ -75,8 +75,10 @@ Value RowEmitter::loadF32(Value buffer, SmallVector<Value, 4> indices,
   }
   if (type.getElementType().isF32())
     return loaded;
-  return arith::ExtFOp::create(
-      builder, withElement(loaded, builder.getF32Type()), loaded);
+  Type wide = withElement(loaded, builder.getF32Type());
+  if (type.getElementType().isInteger())
+    return arith::SIToFPOp::create(builder, wide, loaded);
+  return arith::ExtFOp::create(builder, wide, loaded);
 }
 
 void RowEmitter::store(Value vector, Value buffer,

@@ -3,6 +3,7 @@
 // Layouts, swizzles and the description of a chip.
 
 #include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Dialect/Tile/IR/Widening.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -527,11 +528,9 @@ MmaAtomAttr TargetAttr::findAtom(Type lhs, Type rhs, Type acc,
         atom.getAccType() == acc && atom.getScope() == scope)
       return atom;
   // Operands of a warp pass through its registers, where they can be widened.
-  if (scope != MmaScope::Warp || !isa<FloatType>(lhs) || !isa<FloatType>(rhs) ||
-      lhs.getIntOrFloatBitWidth() == rhs.getIntOrFloatBitWidth())
+  if (scope != MmaScope::Warp || (!canWiden(lhs, rhs) && !canWiden(rhs, lhs)))
     return {};
-  Type wide =
-      lhs.getIntOrFloatBitWidth() < rhs.getIntOrFloatBitWidth() ? rhs : lhs;
+  Type wide = canWiden(lhs, rhs) ? rhs : lhs;
   return findAtom(wide, wide, acc, scope);
 }
 

@@ -3,6 +3,7 @@
 // Verifiers and folders of the tile ops.
 
 #include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Dialect/Tile/IR/Widening.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 
@@ -327,9 +328,7 @@ LogicalResult FillOp::verify() {
 static bool takesOperand(Type multiplied, TileType tile, MmaScope scope) {
   Type stored = tile.getElementType();
   return stored == multiplied ||
-         (scope == MmaScope::Warp && isa<FloatType>(stored) &&
-          isa<FloatType>(multiplied) &&
-          stored.getIntOrFloatBitWidth() < multiplied.getIntOrFloatBitWidth());
+         (scope == MmaScope::Warp && canWiden(stored, multiplied));
 }
 
 /// That `atom`, if there is one, computes what the op says.

@@ -4,6 +4,7 @@
 
 #include "Baseline.h"
 #include "SharedPointer.h"
+#include "attune/Dialect/Tile/IR/Widening.h"
 #include "attune/Target/SharedAddress.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -141,8 +142,7 @@ static Value emitWideMma(OpBuilder &b, Location loc, Value lhs, Value rhs,
   };
   auto type = cast<VectorType>(rhs.getType());
   if (!hasFloats8(lhs))
-    rhs = arith::ExtFOp::create(b, loc, type.clone(getElementTypeOrSelf(lhs)),
-                                rhs);
+    rhs = tile::widen(b, loc, rhs, getElementTypeOrSelf(lhs));
   auto places = llvm::to_vector(llvm::seq(type.getNumElements()));
   ArrayRef<int64_t> all = places;
   Value even =

@@ -14,7 +14,16 @@
 
 namespace attune::attn {
 
-enum class Element { F16, BF16, F32, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ };
+enum class Element {
+  F16,
+  BF16,
+  F32,
+  F8E4M3FN,
+  F8E5M2,
+  F8E4M3FNUZ,
+  F8E5M2FNUZ,
+  I8
+};
 mlir::Type getType(mlir::Builder &builder, Element element);
 
 /// The encoding of a tensor of which only the innermost stride is known to be

@@ -19,6 +19,9 @@ defvar Attn_Operand = 4DTensorOf<[F16, BF16, F32]>;
 // What attention reads, of 8 bits too.
 defvar Attn_Input = 4DTensorOf<[F16, BF16, F32, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ]>;
 
+// What it stores, of integers as well.
+defvar Attn_Stored = 4DTensorOf<[F16, BF16, F32, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, I8]>;
+
 def Attn_AttentionOp : Attn_Op<"attention", [
     Pure, AttrSizedOperandSegments, SingleBlock, DeclareOpInterfaceMethods<AttentionOpInterface, ["getTensorRoles"]>,
     InferTypeOpAdaptorWithIsCompatible,
@@ -73,7 +76,9 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     value both: `value[b,g,n,e]` is `key[b,g,n,e]` for the first `E` columns (DeepSeek-V2, 2024,
     section 2.1.4: what is left is the part with positions). Kernels load them once.
 
-    Query, key and value each have an element type of their own. `query_scales`,
+    Query, key and value each have an element type of their own. Elements of i8
+    are signed integers, which kernels widen to the type of query, or of weights,
+    before they multiply. `query_scales`,
     `key_scales` and `value_scales` say what their elements are to be multiplied
     by, wherever `query`, `key` or `value` stands above:
 
@@ -295,8 +300,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
   }];
   let arguments = (ins
     Attn_Input:$query,
-    Attn_Input:$key,
-    Attn_Input:$value,
+    Attn_Stored:$key,
+    Attn_Stored:$value,
     Optional<1DTensorOf<[F32]>>:$alibiSlopes,
     Optional<1DTensorOf<[F32]>>:$sinks,
     Optional<3DTensorOf<[I32]>>:$blockCounts,

@@ -46,11 +46,11 @@ def Tile_PagedOp : Tile_Op<"paged", [Pure,
     not known; `rows` of another source; units that do not divide the pages, or without `rows`. By `convert-tile-to-gpu`: a
     TMA box that would lie in several pages, or that is no unit.
   }];
-  let arguments = (ins MemRefRankOf<[AnyFloat], [1, 2, 3]>:$source, MemRefRankOf<[I32, I64], [1]>:$table,
+  let arguments = (ins MemRefRankOf<[Tile_Element], [1, 2, 3]>:$source, MemRefRankOf<[I32, I64], [1]>:$table,
                        Optional<Index>:$rows,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$page,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$unit);
-  let results = (outs MemRefRankOf<[AnyFloat], [1, 2]>:$result);
+  let results = (outs MemRefRankOf<[Tile_Element], [1, 2]>:$result);
   let assemblyFormat = [{
     $source `by` $table (`pages` `of` $page^)? (`rows` $rows^)? (`units` `of` $unit^)? attr-dict
     `:` type($source) `,` type($table)
@@ -85,9 +85,9 @@ def Tile_InterleavedOp : Tile_Op<"interleaved", [Pure, SameTypeOperands,
     **Errors**: fewer than two sources; an op of another kind that uses it. By `convert-tile-to-gpu`: a tile that does
     not go through a channel; a TMA box that would lie in several blocks.
   }];
-  let arguments = (ins Variadic<MemRefRankOf<[AnyFloat], [2]>>:$sources, ConfinedAttr<I64Attr, [IntPositive]>:$block,
+  let arguments = (ins Variadic<MemRefRankOf<[Tile_Element], [2]>>:$sources, ConfinedAttr<I64Attr, [IntPositive]>:$block,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<1>]>, "0">:$dim);
-  let results = (outs MemRefRankOf<[AnyFloat], [2]>:$result);
+  let results = (outs MemRefRankOf<[Tile_Element], [2]>:$result);
   let assemblyFormat = "$sources `blocks` `of` $block (`dim` $dim^)? attr-dict `:` type($sources)";
   let hasVerifier = 1;
 }

@@ -31,7 +31,7 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
 
     **Errors**: element types or ranks differ; `read_once` without `stages`; `stages` of a tile of a 1-D buffer.
   }];
-  let arguments = (ins MemRefRankOf<[AnyFloat], [1, 2]>:$source, Variadic<Index>:$indices, UnitAttr:$in_bounds,
+  let arguments = (ins MemRefRankOf<[Tile_Element], [1, 2]>:$source, Variadic<Index>:$indices, UnitAttr:$in_bounds,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$stages, UnitAttr:$read_once,
                        OptionalAttr<StrAttr>:$role, DefaultValuedAttr<Tile_EvictionAttr, "Eviction::Normal">:$eviction);
   let results = (outs Tile_RegisterTile:$result);
@@ -259,7 +259,7 @@ def Tile_PutOp : Tile_Op<"put", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOp
     tile.put %channel[%e], %keys[%row, %c0] if %more : !tile.channel<64x128xbf16, stages = 2>, memref<?x128xbf16>
     ```
   }];
-  let arguments = (ins Tile_ChannelType:$channel, Index:$element, MemRefRankOf<[AnyFloat], [2]>:$source,
+  let arguments = (ins Tile_ChannelType:$channel, Index:$element, MemRefRankOf<[Tile_Element], [2]>:$source,
                        Index:$row, Index:$column, Optional<I1>:$predicate, Variadic<AnyType>:$maps, UnitAttr:$in_bounds,
                        OptionalAttr<StrAttr>:$role, DefaultValuedAttr<Tile_EvictionAttr, "Eviction::Normal">:$eviction);
   let assemblyFormat = [{

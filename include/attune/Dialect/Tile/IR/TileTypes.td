@@ -161,6 +161,9 @@ def Tile_SchedulerType : Tile_Type<"Scheduler", "scheduler"> {
   }];
 }
 
+// Elements of buffers that are loaded: floats, and what is stored in their place.
+def Tile_Element : AnyTypeOf<[AnyFloat, I8]>;
+
 def Tile_RegisterTile : Type<
   And<[CPred<"::llvm::isa<::attune::tile::TileType>($_self)">,
        CPred<"::llvm::cast<::attune::tile::TileType>($_self).isRegisters()">]>,

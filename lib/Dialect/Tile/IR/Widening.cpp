@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "attune/Dialect/Tile/IR/Widening.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+bool attune::tile::canWiden(Type from, Type to) {
+  return from.isIntOrFloat() && isa<FloatType>(to) &&
+         from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth();
+}
+
+Value attune::tile::widen(OpBuilder &builder, Location loc, Value value,
+                          Type type) {
+  Type from = getElementTypeOrSelf(value.getType());
+  if (from == type)
+    return value;
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    type = vector.clone(type);
+  if (from.isInteger())
+    return arith::SIToFPOp::create(builder, loc, type, value);
+  return arith::ExtFOp::create(builder, loc, type, value);
+}
